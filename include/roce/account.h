@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * What a parsed packet does to counters, streams and events: the one path that the XDP program and
+ * the capture analyser both take. Beside what table.h asks for, the includer defines:
+ *   struct roce_opcode_count *roce_opcode_count_at(struct roce_env *, __u32 index)
+ *   struct roce_totals *roce_totals_of(struct roce_env *)
+ *   __u64 roce_time(struct roce_env *)          nanoseconds; coarse will do
+ *   struct roce_scratch *roce_scratch_of(struct roce_env *)     in any state
+ *   int roce_emit(struct roce_env *, const struct roce_event *)    0, or not 0 when it was lost
+ */
+#ifndef ROCE_ACCOUNT_H
+#define ROCE_ACCOUNT_H
+
+#include "cm.h"
+#include "counters.h"
+#include "event.h"
+#include "table.h"
+
+static struct roce_opcode_count *roce_opcode_count_at(struct roce_env *env, __u32 index);
+static struct roce_totals *roce_totals_of(struct roce_env *env);
+static __u64 roce_time(struct roce_env *env);
+static int roce_emit(struct roce_env *env, const struct roce_event *event);
+/* Working memory of one CPU: BPF's stack is 512 bytes for all calls together. */
+struct roce_scratch {
+  struct roce_packet packet;
+  struct roce_packet forgotten; /* names the stream that makes way */
+  struct roce_packet announced; /* names the stream that RDMA CM speaks of */
+  struct roce_outcome outcome;
+  struct roce_event event;
+  struct roce_inserted inserted;
+};
+
+static struct roce_scratch *roce_scratch_of(struct roce_env *env);
+
+/* A frame of `length` bytes that is no RoCE, or none that can be read. */
+static ROCE_INLINE void roce_count_other(struct roce_env *env, int class_,
+                                         const struct roce_packet *p, __u32 length, int snapped) {
+  struct roce_totals *t = roce_totals_of(env);
+
+  if (!t || class_ < 0 || class_ >= ROCE_CLASS_MAX)
+    return;
+  t->frames[class_]++;
+  t->bytes += length;
+  if (p->cut && snapped)
+    t->cut++;
+}
+
+/* A RoCE packet, RoCEv2 or RoCEv1, in a frame of `length` bytes. */
+static ROCE_INLINE void roce_count(struct roce_env *env, int class_, const struct roce_packet *p,
+                                   __u32 length) {
+  __u32 v1 = class_ == ROCE_CLASS_V1;
+  struct roce_opcode_count *c =
+      roce_opcode_count_at(env, p->opcode + (v1 ? ROCE_OPCODE_COUNT_V1 : 0));
+
+  if (!c)
+    return;
+  c->packets[v1 ? 0 : p->ecn & 3]++;
+  c->bytes += length;
+  if (p->info & ROCE_HAS_AETH && !p->cut && !(p->info & ROCE_OP_READ_RESPONSE)) {
+    struct roce_totals *t = roce_totals_of(env);
+
+    if (t)
+      t->aeth[roce_aeth_index(p->syndrome)]++;
+  }
+}
+
+ROCE_OUTLINE int roce_tell(struct roce_env *env, const struct roce_packet *p,
+                           const struct roce_outcome *o) {
+  struct roce_totals *t = roce_totals_of(env);
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  struct roce_event *event;
+
+  if (!t || !scratch || !p || !o)
+    return 0;
+  t->events_limited += o->limited;
+  event = &scratch->event;
+  event->key = p->key;
+  event->opcode = p->opcode;
+  event->syndrome = p->syndrome;
+  event->psn = p->psn;
+  event->expected = o->expected;
+  event->skipped = o->skipped;
+  for (int type = 0; type < ROCE_EVENT_TYPES; type++) {
+    if (!(o->events & 1u << type))
+      continue;
+    event->type = (__u8)type;
+    if (roce_emit(env, event))
+      t->events_dropped++;
+  }
+  return 0;
+}
+
+static ROCE_INLINE __u64 roce_read_hash(struct roce_env *env, const __u32 *src, const __u32 *dst,
+                                        __u32 psn, int ipv4) {
+  return roce_mix(roce_hash_pair(src, dst, ipv4, roce_hash_seed(env)) +
+                  psn * 0xd6e8feb86659fd93ull);
+}
+
+/* Remembers a READ of unknown length, so that its first response can tell the PMTU. */
+static ROCE_INLINE void roce_register_read(struct roce_env *env, const struct roce_packet *p,
+                                           __u32 id) {
+  __u64 hash =
+      roce_read_hash(env, p->key.src, p->key.dst, p->psn, (p->key.qp_kind & ROCE_KEY_IPV4) != 0);
+  __u64 *hint = roce_hint_at(env, (__u32)hash & (ROCE_HINTS_CM - 1));
+  __u64 check = hash & 0xffffffff00000000ull, old;
+
+  if (!hint)
+    return;
+  old = ROCE_LOAD(hint);
+  if ((old & 0xffffffff00000000ull) == check && (__u32)old != id + 1)
+    id = ~0u; /* two connections read with this PSN: it tells nothing of either */
+  ROCE_STORE(hint, check | (__u32)(id + 1));
+}
+
+/* A READ RESPONSE FIRST: its connection's request stream learns the PMTU. 1 once that is done. */
+static ROCE_INLINE int roce_link_read(struct roce_env *env, const struct roce_packet *p,
+                                      __u32 pmtu_code) {
+  __u64 hash =
+      roce_read_hash(env, p->key.dst, p->key.src, p->psn, (p->key.qp_kind & ROCE_KEY_IPV4) != 0);
+  __u64 *hint = roce_hint_at(env, (__u32)hash & (ROCE_HINTS_CM - 1));
+  struct roce_stream *s;
+  __u64 value;
+
+  if (!hint)
+    return 0;
+  value = ROCE_LOAD(hint);
+  if ((value ^ hash) >> 32 || !(__u32)value)
+    return 0;
+  s = roce_stream_at(env, (__u32)value - 1);
+  if (!s)
+    return 0;
+  roce_lock(s);
+  roce_stream_learn_pmtu(s, pmtu_code);
+  roce_unlock(s);
+  return 1;
+}
+
+static ROCE_INLINE void roce_set_linked(struct roce_stream *s) {
+  __sync_fetch_and_or(&s->word, ROCE_WORD_LINKED);
+}
+
+/* Windows of 2^30 ns: for the rate limit of events and the age of idle streams. */
+static ROCE_INLINE __u8 roce_window(struct roce_env *env) { return (__u8)(roce_time(env) >> 30); }
+
+/* A stream's first event, or its last. */
+static ROCE_INLINE void roce_tell_stream(struct roce_env *env, const struct roce_packet *p,
+                                         struct roce_outcome *o, int type) {
+  __builtin_memset(o, 0, sizeof(*o));
+  o->events = 1u << type;
+  o->expected = p->psn;
+  roce_tell(env, p, o);
+}
+
+/*
+ * Finds or adds the packet's stream, whose key it makes whole; ROCE_NO_STREAM, and counted, when it
+ * finds no room.
+ */
+ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
+  struct roce_totals *t = roce_totals_of(env);
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  struct roce_inserted *in;
+  __u64 hash;
+  __u32 id;
+  int verdict;
+
+  if (!p || !t || !scratch)
+    return ROCE_NO_STREAM;
+  roce_key_fill(&p->key);
+  hash = roce_key_hash(&p->key, roce_hash_seed(env));
+  id = roce_table_find(env, &p->key, hash);
+  if (id != ROCE_NO_STREAM)
+    return id;
+  in = &scratch->inserted;
+  in->forgotten.qp_kind = ~0u;
+  in->window = roce_window(env);
+  verdict = roce_table_insert(env, &p->key, hash, in);
+  if (in->forgotten.qp_kind != ~0u && verdict == ROCE_INSERT_NEW) {
+    t->streams_forgotten++;
+    scratch->forgotten = *p;
+    scratch->forgotten.key = in->forgotten;
+    roce_tell_stream(env, &scratch->forgotten, &scratch->outcome, ROCE_EVENT_STREAM_FORGOTTEN);
+  }
+  if (verdict == ROCE_INSERT_NEW)
+    roce_tell_stream(env, p, &scratch->outcome, ROCE_EVENT_STREAM_NEW);
+  if (verdict == ROCE_INSERT_FULL)
+    t->streams_full++;
+  if (verdict == ROCE_INSERT_CONTENDED)
+    t->streams_contended++;
+  return verdict == ROCE_INSERT_NEW || verdict == ROCE_INSERT_OLD ? in->id : ROCE_NO_STREAM;
+}
+
+/* What the packet does to stream `id`, with the stream's lock held. */
+ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __u32 length,
+                                 __u32 id) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  struct roce_stream *s = roce_stream_at(env, id);
+  __u8 window = roce_window(env);
+  struct roce_outcome *o;
+
+  if (!p || !scratch || !s)
+    return 0;
+  o = &scratch->outcome;
+  __builtin_memset(o, 0, sizeof(*o));
+  roce_lock(s);
+  if (roce_key_equal(&s->key, &p->key))
+    roce_stream_slow(s, p, length, window, o);
+  else
+    o->forgotten = 1;
+  roce_unlock(s);
+  if (o->forgotten) { /* idle for long, and its packet came as its record was given away */
+    struct roce_totals *t = roce_totals_of(env);
+
+    if (t)
+      t->streams_contended++;
+    return 0;
+  }
+  if (o->register_read)
+    roce_register_read(env, p, id);
+  if (o->link_pmtu && roce_link_read(env, p, o->link_pmtu))
+    roce_set_linked(s);
+  if (o->events | o->limited)
+    roce_tell(env, p, o);
+  return 0;
+}
+
+/* Everything that is not for the fast path. Reserved and manufacturer opcodes belong to no stream.
+ */
+static ROCE_INLINE void roce_track_any(struct roce_env *env, struct roce_packet *p, __u32 length) {
+  __u32 id;
+
+  if (!p->info)
+    return;
+  id = roce_stream_of(env, p);
+  if (id != ROCE_NO_STREAM)
+    roce_track_slow(env, p, length, id);
+}
+
+/*
+ * Accounts for the packet in its stream. `p` is copied for the slow path, so that the fast one can
+ * keep it in registers.
+ */
+static ROCE_INLINE void roce_track(struct roce_env *env, const struct roce_packet *p,
+                                   __u32 length) {
+  __u64 hash = roce_key_hash(&p->key, roce_hash_seed(env));
+  const struct roce_bucket *bucket = roce_bucket_at(env, roce_home(env, hash));
+  struct roce_place place = {};
+  struct roce_scratch *scratch;
+
+  if (!bucket)
+    return;
+  roce_bucket_find(env, bucket, roce_tag(hash), &p->key, &place);
+  if (ROCE_LIKELY(place.stream)) {
+    if (p->info & (ROCE_OP_ACK | ROCE_OP_CNP | ROCE_OP_DATAGRAM)) {
+      if (roce_stream_fast_ack(place.stream, p, length))
+        return;
+    } else if (ROCE_LIKELY(roce_stream_fast(place.stream, p, length))) {
+      return;
+    }
+  }
+  scratch = roce_scratch_of(env);
+  if (!scratch)
+    return;
+  scratch->packet = *p;
+  roce_track_any(env, &scratch->packet, length);
+}
+
+/* The stream of requests to QPN `qpn` of the host that `from` comes from. */
+static ROCE_INLINE void roce_reverse_request_key(const struct roce_key *from, __u32 qpn,
+                                                 struct roce_key *key) {
+  for (int i = 0; i < 4; i++) {
+    key->src[i] = from->dst[i];
+    key->dst[i] = from->src[i];
+  }
+  key->qp_kind = qpn | ROCE_KIND_REQUEST << ROCE_KIND_SHIFT | (from->qp_kind & ROCE_KEY_IPV4);
+}
+
+/* The hint of a CM message by its connection: the sender's address, the peer's, the sender's ID. */
+static ROCE_INLINE __u64 roce_cm_hash(struct roce_env *env, const __u32 *src, const __u32 *dst,
+                                      int ipv4, __u32 comm_id) {
+  return roce_mix(roce_hash_pair(src, dst, ipv4, ~roce_hash_seed(env)) +
+                  comm_id * 0xd6e8feb86659fd93ull);
+}
+
+/*
+ * Learns from an RDMA CM REQ or REP: arms the stream of requests that will flow to its sender. The
+ * hint of a message is check << 32 | QPN << 8 | 0x80 | PMTU code; a repeated MAD finds its own
+ * there.
+ */
+ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
+                               const struct roce_cm *cm) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  struct roce_packet *announced;
+  int ipv4;
+  __u32 code;
+  struct roce_stream *s;
+  __u64 hash, value, *hint;
+
+  if (!p || !cm || !scratch)
+    return 0;
+  ipv4 = (p->key.qp_kind & ROCE_KEY_IPV4) != 0;
+  code = cm->pmtu_code;
+  roce_key_fill(&p->key);
+  if (cm->attribute == ROCE_CM_ATTR_REP) { /* the PMTU is in the REQ it answers */
+    hash = roce_cm_hash(env, p->key.dst, p->key.src, ipv4, cm->remote_id);
+    hint = roce_hint_at(env, ROCE_HINTS_CM + ((__u32)hash & (ROCE_HINTS_CM - 1)));
+    if (hint) {
+      value = ROCE_LOAD(hint);
+      if (!((value ^ hash) >> 32))
+        code = value & 7;
+    }
+  }
+  hash = roce_cm_hash(env, p->key.src, p->key.dst, ipv4, cm->local_id);
+  hint = roce_hint_at(env, ROCE_HINTS_CM + ((__u32)hash & (ROCE_HINTS_CM - 1)));
+  if (!hint)
+    return 0;
+  value = (hash & 0xffffffff00000000ull) | (__u64)cm->qpn << 8 | 0x80 | code;
+  if (ROCE_LOAD(hint) == value)
+    return 0;
+  ROCE_STORE(hint, value);
+
+  announced = &scratch->announced;
+  *announced = *p;
+  roce_reverse_request_key(&p->key, cm->qpn, &announced->key);
+  announced->psn = cm->psn;
+  s = roce_stream_at(env, roce_stream_of(env, announced));
+  if (!s)
+    return 0;
+  roce_lock(s);
+  roce_stream_announce(s, cm->psn, code);
+  roce_unlock(s);
+  return 0;
+}
+
+/* 1 when the packet may be an RDMA CM message (the caller then reads it with roce_parse_cm). */
+static ROCE_INLINE int roce_is_gsi(const struct roce_packet *p) {
+  return p->opcode == ROCE_OPCODE_UD_SEND_ONLY && roce_key_qp(&p->key) == ROCE_QPN_GSI &&
+         p->payload == ROCE_MAD_LEN;
+}
+
+#endif

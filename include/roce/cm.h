@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * RDMA CM REQ and REP (IBA vol. 1, 12.6.5 and 12.6.8): the starting PSN in a message is the first
+ * one that its receiver will use towards the QPN in that message.
+ */
+#ifndef ROCE_CM_H
+#define ROCE_CM_H
+
+#include "parse.h"
+
+struct roce_cm {
+  __u16 attribute; /* ROCE_CM_ATTR_REQ, ROCE_CM_ATTR_REP, or 0: nothing to learn here */
+  __u8 pmtu_code;  /* REQ: 1..5, else 0 */
+  __u8 reserved;
+  __u32 qpn; /* of the message's sender */
+  __u32 psn;
+  __u32 local_id;  /* comm IDs as they stand on the wire */
+  __u32 remote_id; /* REP */
+};
+
+/* A UD SEND ONLY to QP1 whose bytes from `bth` to `end` are at hand. */
+static ROCE_INLINE void roce_parse_cm(const __u8 *bth, const __u8 *end, struct roce_cm *cm) {
+  __u16 attribute;
+
+  cm->attribute = 0;
+  if (bth + ROCE_CM_REQ_PMTU + 1 > end || bth[ROCE_CM_MAD + 1] != ROCE_CM_CLASS)
+    return;
+  attribute = roce_be16(bth + ROCE_CM_ATTRIBUTE);
+  cm->local_id = roce_load32(bth + ROCE_CM_LOCAL_ID);
+  if (attribute == ROCE_CM_ATTR_REQ) {
+    __u8 code = bth[ROCE_CM_REQ_PMTU] >> 4;
+
+    cm->pmtu_code = code >= 1 && code <= 5 ? code : 0;
+    cm->qpn = roce_be32(bth + ROCE_CM_REQ_QPN) >> 8;
+    cm->psn = roce_be32(bth + ROCE_CM_REQ_PSN) >> 8;
+    cm->attribute = attribute;
+  } else if (attribute == ROCE_CM_ATTR_REP) {
+    cm->remote_id = roce_load32(bth + ROCE_CM_REP_REMOTE_ID);
+    cm->qpn = roce_be32(bth + ROCE_CM_REP_QPN) >> 8;
+    cm->psn = roce_be32(bth + ROCE_CM_REP_PSN) >> 8;
+    cm->attribute = attribute;
+  }
+}
+
+#endif

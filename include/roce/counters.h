@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* Counters that belong to a port, not to a stream. In the kernel each CPU has its own copy. */
+#ifndef ROCE_COUNTERS_H
+#define ROCE_COUNTERS_H
+
+#include "parse.h"
+
+/* Packets of one opcode by ECN codepoint (RoCEv1 has no ECN: all in [0]), and their frames' bytes.
+ */
+struct roce_opcode_count {
+  __u64 packets[4];
+  __u64 bytes;
+};
+
+/* A port has 512: RoCEv2 by opcode, then RoCEv1 by opcode. */
+#define ROCE_OPCODE_COUNTS 512
+#define ROCE_OPCODE_COUNT_V1 256
+
+/* AETH syndromes of ACKNOWLEDGE and ATOMIC ACKNOWLEDGE, in the order of the report's keys. */
+enum roce_aeth_count {
+  ROCE_AETH_ACK,
+  ROCE_AETH_RNR_NAK,
+  ROCE_AETH_NAK_PSN_SEQUENCE_ERROR,
+  ROCE_AETH_NAK_INVALID_REQUEST,
+  ROCE_AETH_NAK_REMOTE_ACCESS_ERROR,
+  ROCE_AETH_NAK_REMOTE_OPERATIONAL_ERROR,
+  ROCE_AETH_NAK_INVALID_RD_REQUEST,
+  ROCE_AETH_RESERVED,
+  ROCE_AETH_COUNTS,
+};
+
+struct roce_totals {
+  __u64 frames[ROCE_CLASS_MAX]; /* V2 and V1 are summed from the opcodes and stay 0 here */
+  __u64 bytes;                  /* of the frames counted here */
+  __u64 aeth[ROCE_AETH_COUNTS];
+  __u64 cut; /* among the frames of class OTHER: headers beyond the bytes at hand */
+  /* what was lost, and where */
+  __u64 streams_full;      /* packets whose stream found no room */
+  __u64 streams_contended; /* packets whose stream was being added by too many CPUs at once */
+  __u64 streams_forgotten; /* idle streams that made way for new ones */
+  __u64 events_dropped;    /* the ring was full */
+  __u64 events_limited;    /* kept back by a stream's rate limit */
+};
+
+static ROCE_INLINE __u32 roce_aeth_index(__u8 syndrome) {
+  __u32 value = ROCE_SYNDROME_VALUE(syndrome);
+
+  if (syndrome & 0x80)
+    return ROCE_AETH_RESERVED;
+  switch (ROCE_SYNDROME_TYPE(syndrome)) {
+  case ROCE_ACK:
+    return ROCE_AETH_ACK;
+  case ROCE_RNR_NAK:
+    return ROCE_AETH_RNR_NAK;
+  case ROCE_NAK:
+    return value > 4 ? (__u32)ROCE_AETH_RESERVED : ROCE_AETH_NAK_PSN_SEQUENCE_ERROR + value;
+  default:
+    return ROCE_AETH_RESERVED;
+  }
+}
+
+#endif

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The stream table: a hash index in front of an array of streams. A kernel hash map would cost a
+ * 48-byte header and a key of its own for each stream, a bucket beside it, and a helper call for
+ * each packet; this is an array that both compilers know, and a stream costs 248 bytes plus 6.4 of
+ * index, for IPv4 and IPv6 alike.
+ *
+ * Buckets are one cache line. A stream stands in its home bucket or, when that is full, in one of
+ * the next ROCE_PROBES - 1. Streams of one home bucket are added one at a time (`version` is odd
+ * meanwhile), so a key can never stand twice. Records are handed out in order; when all are, one
+ * whose stream has long been idle is taken back (roce_table_reclaim).
+ *
+ * The includer defines how to reach the memory:
+ *   struct roce_env                                             whatever it needs
+ *   struct roce_bucket *roce_bucket_at(struct roce_env *, __u32 index)
+ *   struct roce_stream *roce_stream_at(struct roce_env *, __u32 id)    NULL beyond the table
+ *   struct roce_shared *roce_shared_of(struct roce_env *)       how many records are handed out
+ *   __u64 *roce_hint_at(struct roce_env *, __u32 index)         ROCE_HINTS words
+ *   __u32 roce_bucket_count(env), roce_stream_capacity(env); __u64 roce_hash_seed(env)
+ *   void roce_lock(struct roce_stream *), roce_unlock(struct roce_stream *)
+ */
+#ifndef ROCE_TABLE_H
+#define ROCE_TABLE_H
+
+#include "config.h"
+#include "stream.h"
+
+/*
+ * Hints: small direct-mapped memories of what one packet tells about another, each entry one word,
+ * check << 32 | value. The first half: READ REQUESTs whose length in PSNs is unknown, by (source,
+ * destination, PSN), with the record id + 1 of their stream. The second: RDMA CM messages seen.
+ */
+#define ROCE_HINTS 8192
+#define ROCE_HINTS_CM (ROCE_HINTS / 2)
+
+struct roce_env;
+static struct roce_bucket *roce_bucket_at(struct roce_env *env, __u32 index);
+static struct roce_stream *roce_stream_at(struct roce_env *env, __u32 id);
+static struct roce_shared *roce_shared_of(struct roce_env *env);
+static __u64 *roce_hint_at(struct roce_env *env, __u32 index);
+static __u32 roce_bucket_count(struct roce_env *env);
+static __u32 roce_stream_capacity(struct roce_env *env);
+static __u64 roce_hash_seed(struct roce_env *env);
+static void roce_lock(struct roce_stream *s);
+static void roce_unlock(struct roce_stream *s);
+
+static ROCE_INLINE __u64 roce_mix(__u64 h) {
+  h ^= h >> 32;
+  h *= 0x9e3779b97f4a7c15ull;
+  return h ^ h >> 32;
+}
+
+/* Products that do not wait for each other; the caller mixes. */
+static ROCE_INLINE __u64 roce_hash_pair(const __u32 *src, const __u32 *dst, int ipv4, __u64 seed) {
+  __u64 h = (((__u64)src[3] << 32 | dst[3]) ^ seed) * 0xff51afd7ed558ccdull;
+
+  if (!ipv4)
+    h += (((__u64)src[0] << 32 | dst[0]) ^ seed) * 0xc4ceb9fe1a85ec53ull +
+         (((__u64)src[1] << 32 | dst[1]) ^ seed) * 0xbf58476d1ce4e5b9ull +
+         (((__u64)src[2] << 32 | dst[2]) ^ seed) * 0x94d049bb133111ebull;
+  return h;
+}
+
+static ROCE_INLINE __u64 roce_key_hash(const struct roce_key *k, __u64 seed) {
+  return roce_mix(roce_hash_pair(k->src, k->dst, (k->qp_kind & ROCE_KEY_IPV4) != 0, seed) +
+                  (k->qp_kind ^ seed) * 0xd6e8feb86659fd93ull);
+}
+
+static ROCE_INLINE int roce_key_equal(const struct roce_key *a, const struct roce_key *b) {
+  if (a->qp_kind != b->qp_kind || a->src[3] != b->src[3] || a->dst[3] != b->dst[3])
+    return 0;
+  if (b->qp_kind & ROCE_KEY_IPV4)
+    return 1;
+  return !((a->src[0] ^ b->src[0]) | (a->src[1] ^ b->src[1]) | (a->src[2] ^ b->src[2]) |
+           (a->dst[0] ^ b->dst[0]) | (a->dst[1] ^ b->dst[1]) | (a->dst[2] ^ b->dst[2]));
+}
+
+/* Where a search ended. `stream` and `id` mean something only when it was found. */
+struct roce_place {
+  struct roce_stream *stream;
+  __u32 id;
+  int go_on; /* not in this bucket, which is full: perhaps in the next */
+};
+
+static ROCE_INLINE void roce_bucket_find(struct roce_env *env, const struct roce_bucket *bucket,
+                                         __u32 tag, const struct roce_key *key,
+                                         struct roce_place *place) {
+  place->stream = 0;
+  place->go_on = 0;
+  ROCE_ROLLED
+  for (int i = 0; i < ROCE_SLOTS; i++) {
+    __u32 slot = ROCE_LOAD(&bucket->slot[i]);
+    struct roce_stream *s;
+
+    if (!slot)
+      return;
+    if (slot >> 24 != tag)
+      continue;
+    s = roce_stream_at(env, (slot & ROCE_SLOT_ID) - 1);
+    if (s && roce_key_equal(&s->key, key)) {
+      place->stream = s;
+      place->id = (slot & ROCE_SLOT_ID) - 1;
+      return;
+    }
+  }
+  place->go_on = 1;
+}
+
+static ROCE_INLINE __u32 roce_tag(__u64 hash) { return (__u32)hash & 0xff; }
+
+static ROCE_INLINE __u32 roce_home(struct roce_env *env, __u64 hash) {
+  return (__u32)((hash >> 32) * roce_bucket_count(env) >> 32);
+}
+
+static ROCE_INLINE __u32 roce_next_bucket(struct roce_env *env, __u32 index) {
+  return index + 1 < roce_bucket_count(env) ? index + 1 : 0;
+}
+
+#define ROCE_NO_STREAM 0xffffffffu
+
+/* Looks wherever the key may stand; its record's id, or ROCE_NO_STREAM. */
+ROCE_OUTLINE __u32 roce_table_find(struct roce_env *env, const struct roce_key *key, __u64 hash) {
+  struct roce_place place = {};
+  __u32 index = roce_home(env, hash);
+
+  if (!key)
+    return ROCE_NO_STREAM;
+  ROCE_ROLLED
+  for (int probe = 0; probe < ROCE_PROBES; probe++) {
+    const struct roce_bucket *bucket = roce_bucket_at(env, index);
+
+    if (!bucket)
+      break;
+    roce_bucket_find(env, bucket, roce_tag(hash), key, &place);
+    if (place.stream)
+      return place.id;
+    if (!place.go_on)
+      break;
+    index = roce_next_bucket(env, index);
+  }
+  return ROCE_NO_STREAM;
+}
+
+/* No record: empty, or a tombstone, behind which a search goes on. */
+#define ROCE_TOMBSTONE 0xff000000u
+#define ROCE_SLOT_FREE(slot) (!((slot)&ROCE_SLOT_ID))
+
+/* Puts the record's id into the first free slot that the key may stand in. */
+ROCE_OUTLINE int roce_table_publish(struct roce_env *env, __u64 hash, __u32 id) {
+  __u32 index = roce_home(env, hash);
+
+  ROCE_ROLLED
+  for (int probe = 0; probe < ROCE_PROBES; probe++) {
+    struct roce_bucket *bucket = roce_bucket_at(env, index);
+
+    if (!bucket)
+      return 0;
+    ROCE_ROLLED
+    for (int i = 0; i < ROCE_SLOTS; i++) {
+      __u32 slot = ROCE_LOAD(&bucket->slot[i]);
+
+      if (ROCE_SLOT_FREE(slot) && ROCE_CAS(&bucket->slot[i], slot, roce_tag(hash) << 24 | (id + 1)))
+        return 1;
+    }
+    index = roce_next_bucket(env, index);
+  }
+  return 0;
+}
+
+/* Takes the record's id out of the index. */
+ROCE_OUTLINE int roce_table_unpublish(struct roce_env *env, __u64 hash, __u32 id) {
+  __u32 index = roce_home(env, hash);
+
+  ROCE_ROLLED
+  for (int probe = 0; probe < ROCE_PROBES; probe++) {
+    struct roce_bucket *bucket = roce_bucket_at(env, index);
+
+    if (!bucket)
+      return 0;
+    ROCE_ROLLED
+    for (int i = 0; i < ROCE_SLOTS; i++) {
+      __u32 slot = ROCE_LOAD(&bucket->slot[i]);
+
+      if ((slot & ROCE_SLOT_ID) == id + 1 && ROCE_CAS(&bucket->slot[i], slot, ROCE_TOMBSTONE))
+        return 1;
+    }
+    index = roce_next_bucket(env, index);
+  }
+  return 0;
+}
+
+/* Records that are looked at for one that is idle, each time one is wanted. */
+#define ROCE_RECLAIM_TRIES 8
+
+/*
+ * The table is full: an idle stream makes way. Returns its record's id, or ROCE_NO_STREAM when none
+ * of those looked at was idle; `forgotten` is its key.
+ */
+ROCE_OUTLINE __u32 roce_table_reclaim(struct roce_env *env, __u8 window,
+                                      struct roce_key *forgotten) {
+  struct roce_shared *shared = roce_shared_of(env);
+
+  if (!shared || !forgotten)
+    return ROCE_NO_STREAM;
+  ROCE_ROLLED
+  for (int i = 0; i < ROCE_RECLAIM_TRIES; i++) {
+    __u32 id = __sync_fetch_and_add(&shared->hand, 1) % roce_stream_capacity(env);
+    struct roce_stream *s = roce_stream_at(env, id);
+    int retired;
+
+    if (!s)
+      continue;
+    *forgotten = s->key;
+    roce_lock(s);
+    retired = roce_stream_retire(s, window);
+    roce_unlock(s);
+    if (retired) {
+      roce_table_unpublish(env, roce_key_hash(forgotten, roce_hash_seed(env)), id);
+      return id;
+    }
+  }
+  return ROCE_NO_STREAM;
+}
+
+/* A record nobody has: a new one, or one of an idle stream, whose key is then in `forgotten`. */
+static ROCE_INLINE __u32 roce_table_take(struct roce_env *env, __u8 window,
+                                         struct roce_key *forgotten) {
+  struct roce_shared *shared = roce_shared_of(env);
+  __u32 id;
+
+  if (!shared)
+    return ROCE_NO_STREAM;
+  if (ROCE_LOAD(&shared->streams_used) < roce_stream_capacity(env)) {
+    id = __sync_fetch_and_add(&shared->streams_used, 1);
+    if (id < roce_stream_capacity(env))
+      return id;
+  }
+  return roce_table_reclaim(env, window, forgotten);
+}
+
+/* Tries for the claim on a home bucket before a packet is given up as contended. */
+#define ROCE_CLAIM_TRIES 64
+
+enum roce_insert {
+  ROCE_INSERT_NEW,
+  ROCE_INSERT_OLD, /* another CPU was faster */
+  ROCE_INSERT_FULL,
+  ROCE_INSERT_CONTENDED,
+};
+
+struct roce_inserted {
+  __u32 id;                  /* out: of the key's record, or ROCE_NO_STREAM */
+  __u32 window;              /* in: the time, for the age of idle streams */
+  struct roce_key forgotten; /* out: of the stream that made way, if one had to */
+};
+
+/*
+ * Adds a key that was not found. The key is whole (roce_key_fill). If that cost an idle stream its
+ * place, `forgotten` is its key, else its qp_kind is left alone.
+ */
+ROCE_OUTLINE int roce_table_insert(struct roce_env *env, const struct roce_key *key, __u64 hash,
+                                   struct roce_inserted *out) {
+  struct roce_bucket *home = roce_bucket_at(env, roce_home(env, hash));
+
+  if (!home || !key || !out)
+    return ROCE_INSERT_FULL;
+  ROCE_ROLLED
+  for (int i = 0; i < ROCE_CLAIM_TRIES; i++) {
+    __u32 version = ROCE_LOAD(&home->version);
+    struct roce_stream *s;
+
+    if (version & 1) /* another CPU adds a stream of this bucket */
+      continue;
+    if (!ROCE_CAS(&home->version, version, version + 1))
+      continue;
+    out->id = roce_table_find(env, key, hash);
+    if (out->id != ROCE_NO_STREAM) {
+      ROCE_STORE(&home->version, version);
+      return ROCE_INSERT_OLD;
+    }
+    out->id = roce_table_take(env, (__u8)out->window, &out->forgotten);
+    s = roce_stream_at(env, out->id);
+    if (s) {
+      s->key = *key;
+      if (!roce_table_publish(env, hash, out->id))
+        out->id = ROCE_NO_STREAM; /* the record is spent: no slot in eight buckets */
+    }
+    ROCE_STORE(&home->version, version + 2);
+    return s && out->id != ROCE_NO_STREAM ? ROCE_INSERT_NEW : ROCE_INSERT_FULL;
+  }
+  return ROCE_INSERT_CONTENDED;
+}
+
+#endif

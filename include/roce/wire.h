@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * Wire constants: lengths in bytes, offsets from the start of the header they name, values in host
+ * order. IBA vol. 1 chapter 9 and annexes A16 (RoCE), A17 (RoCEv2); IEEE 802.3 annex 31B, 802.1Qbb.
+ */
+#ifndef ROCE_WIRE_H
+#define ROCE_WIRE_H
+
+#include "types.h"
+
+#define ROCE_ETH_LEN 14
+#define ROCE_VLAN_LEN 4
+#define ROCE_VLAN_MAX 2
+
+#define ROCE_ETHERTYPE_IPV4 0x0800
+#define ROCE_ETHERTYPE_IPV6 0x86dd
+#define ROCE_ETHERTYPE_VLAN 0x8100
+#define ROCE_ETHERTYPE_QINQ 0x88a8
+#define ROCE_ETHERTYPE_ROCEV1 0x8915
+#define ROCE_ETHERTYPE_MAC_CONTROL 0x8808
+
+#define ROCE_MAC_CONTROL_PAUSE 0x0001
+#define ROCE_MAC_CONTROL_PFC 0x0101
+
+#define ROCE_IPV4_LEN 20
+#define ROCE_IPV6_LEN 40
+#define ROCE_GRH_LEN 40
+#define ROCE_GRH_NEXT_BTH 0x1b
+#define ROCE_UDP_LEN 8
+#define ROCE_UDP_PORT 4791
+
+#define ROCE_IPPROTO_HOPOPTS 0
+#define ROCE_IPPROTO_UDP 17
+#define ROCE_IPPROTO_ROUTING 43
+#define ROCE_IPPROTO_FRAGMENT 44
+#define ROCE_IPPROTO_DSTOPTS 60
+/* IPv6 extension headers that are walked before a packet is given up as not RoCE. */
+#define ROCE_IPV6_EXT_MAX 6
+
+#define ROCE_BTH_LEN 12
+#define ROCE_ICRC_LEN 4
+#define ROCE_RETH_LEN 16
+#define ROCE_RETH_DMALEN 12
+#define ROCE_DETH_LEN 8
+#define ROCE_DETH_SRCQP 4
+#define ROCE_AETH_LEN 4
+
+#define ROCE_QPN_GSI 1
+#define ROCE_ECN_CE 3
+
+/* AETH syndrome: bits 6:5 are its type (IBA vol. 1, 9.7.5.2.1). */
+#define ROCE_SYNDROME_TYPE(s) (((s) >> 5) & 3)
+#define ROCE_SYNDROME_VALUE(s) ((s)&31)
+enum roce_syndrome_type {
+  ROCE_ACK = 0,
+  ROCE_RNR_NAK = 1,
+  ROCE_SYNDROME_RESERVED = 2,
+  ROCE_NAK = 3
+};
+
+/* RDMA CM over QP1 (IBA vol. 1, 12.6): offsets from the first BTH byte of a UD SEND ONLY. */
+#define ROCE_CM_MAD 20
+#define ROCE_MAD_LEN 256
+#define ROCE_CM_CLASS 0x07
+#define ROCE_CM_ATTR_REQ 0x0010
+#define ROCE_CM_ATTR_REP 0x0013
+#define ROCE_CM_ATTRIBUTE 36
+#define ROCE_CM_LOCAL_ID 44
+#define ROCE_CM_REQ_QPN 76
+#define ROCE_CM_REQ_PSN 88
+#define ROCE_CM_REQ_PMTU 94
+#define ROCE_CM_REP_REMOTE_ID 48
+#define ROCE_CM_REP_QPN 56
+#define ROCE_CM_REP_PSN 64
+
+#endif
