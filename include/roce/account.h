@@ -112,6 +112,16 @@ static ROCE_INLINE void roce_register_read(struct roce_env *env, const struct ro
   ROCE_STORE(hint, check | (__u32)(id + 1));
 }
 
+/* The other direction, between the same addresses: the hint's record may have changed hands. */
+static ROCE_INLINE int roce_answers(const struct roce_key *response,
+                                    const struct roce_key *request) {
+  __u32 differ = 0;
+
+  for (int i = 0; i < 4; i++)
+    differ |= (response->src[i] ^ request->dst[i]) | (response->dst[i] ^ request->src[i]);
+  return !differ && roce_key_kind(request) == ROCE_KIND_REQUEST;
+}
+
 /* A READ RESPONSE FIRST: its connection's request stream learns the PMTU. 1 once that is done. */
 static ROCE_INLINE int roce_link_read(struct roce_env *env, const struct roce_packet *p,
                                       __u32 pmtu_code) {
@@ -120,6 +130,7 @@ static ROCE_INLINE int roce_link_read(struct roce_env *env, const struct roce_pa
   __u64 *hint = roce_hint_at(env, (__u32)hash & (ROCE_HINTS_CM - 1));
   struct roce_stream *s;
   __u64 value;
+  int same;
 
   if (!hint)
     return 0;
@@ -130,9 +141,11 @@ static ROCE_INLINE int roce_link_read(struct roce_env *env, const struct roce_pa
   if (!s)
     return 0;
   roce_lock(s);
-  roce_stream_learn_pmtu(s, pmtu_code);
+  same = roce_answers(&p->key, &s->key);
+  if (same)
+    roce_stream_learn_pmtu(s, pmtu_code);
   roce_unlock(s);
-  return 1;
+  return same;
 }
 
 static ROCE_INLINE void roce_set_linked(struct roce_stream *s) {

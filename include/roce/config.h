@@ -39,6 +39,8 @@ ROCE_STATIC_ASSERT(sizeof(struct roce_bucket) == 64, "a bucket is a cache line")
 struct roce_shared {
   __u32 streams_used; /* records handed out; may pass `streams` by the number of CPUs */
   __u32 hand;         /* where the search for an idle stream goes on */
+  __u32 spare;        /* a record that found no slot in the index, its id + 1 */
+  __u32 reserved;
 };
 
 #endif

@@ -125,7 +125,7 @@ static ROCE_INLINE int roce_parse_bth(const __u8 *bth, const __u8 *end, __u32 le
 
 /* v4-mapped addresses on both sides (as the GIDs of RoCEv1 over IPv4 hosts) are an IPv4 key. */
 static ROCE_INLINE void roce_parse_addresses6(const __u8 *src, struct roce_packet *p) {
-  for (int i = 0; i < 4; i++) {
+  for (__u64 i = 0; i < 4; i++) {
     p->key.src[i] = roce_load32(src + 4 * i);
     p->key.dst[i] = roce_load32(src + 16 + 4 * i);
   }
@@ -213,11 +213,12 @@ static ROCE_INLINE int roce_parse_ipv6(const __u8 *data, const __u8 *ip, const _
 
 static ROCE_INLINE int roce_parse_grh(const __u8 *data, const __u8 *grh, const __u8 *end,
                                       struct roce_packet *p) {
+  p->bth = (__u32)(grh + ROCE_GRH_LEN - data);
+  p->end = p->bth + ROCE_BTH_LEN + ROCE_ICRC_LEN; /* the least there must be */
   if (grh + ROCE_GRH_LEN > end) {
     p->cut = 1;
     return ROCE_CLASS_OTHER;
   }
-  p->bth = (__u32)(grh + ROCE_GRH_LEN - data);
   p->end = p->bth + roce_be16(grh + 4);
   if (grh[0] >> 4 != 6 || grh[6] != ROCE_GRH_NEXT_BTH)
     return ROCE_CLASS_MALFORMED;

@@ -26,6 +26,9 @@
 /* Events that one stream may report in a window (2^30 ns); the rest are counted as limited. */
 #define ROCE_EVENTS_PER_WINDOW 20
 
+/* A PSN with all these bits is the last of its half of the round: behind it, holes are aged. */
+#define ROCE_PSN_HALF 0x7fffffu
+
 /* Bits of roce_stream.word: expected PSN, flags, and the bytes of packets not yet folded. */
 #define ROCE_WORD_PSN 0xffffffull
 #define ROCE_WORD_FAST (1ull << 24)      /* the next packet may take the fast path */
@@ -113,15 +116,15 @@ static ROCE_INLINE void roce_stream_uncount(struct roce_stream *s, int i, __u32 
   s->counter_low[i] -= n;
 }
 
-static ROCE_INLINE __u32 roce_hole_start(const struct roce_stream *s, int i) {
+static ROCE_INLINE __u32 roce_hole_start(const struct roce_stream *s, __u32 i) {
   return s->hole_start[i] & ROCE_PSN_MASK;
 }
 
-static ROCE_INLINE __u32 roce_hole_length(const struct roce_stream *s, int i) {
+static ROCE_INLINE __u32 roce_hole_length(const struct roce_stream *s, __u32 i) {
   return s->hole_start[i] >> 24 | (__u32)s->hole_length_high[i] << 8;
 }
 
-static ROCE_INLINE void roce_hole_set(struct roce_stream *s, int i, __u32 start, __u32 length) {
+static ROCE_INLINE void roce_hole_set(struct roce_stream *s, __u32 i, __u32 start, __u32 length) {
   s->hole_start[i] = start | length << 24;
   s->hole_length_high[i] = (__u8)(length >> 8);
 }
@@ -183,7 +186,7 @@ static ROCE_INLINE int roce_stream_fast(struct roce_stream *s, const struct roce
   __u64 seen = ROCE_LOAD(&s->word), word = seen, next;
 
   if (ROCE_UNLIKELY((word & (ROCE_WORD_FAST | ROCE_WORD_PSN)) != (ROCE_WORD_FAST | p->psn) ||
-                    p->psn == ROCE_PSN_MASK || p->ecn == ROCE_ECN_CE))
+                    (p->psn & ROCE_PSN_HALF) == ROCE_PSN_HALF || p->ecn == ROCE_ECN_CE))
     return 0;
   word &= ~ROCE_WORD_IDLE;
   next = word + 1 + ((__u64)length << ROCE_WORD_BYTES_SHIFT);
@@ -215,8 +218,13 @@ static ROCE_INLINE int roce_stream_fast(struct roce_stream *s, const struct roce
 /* A plain ACK in a stream that has had one: counted, nothing else. 1 when done. */
 static ROCE_INLINE int roce_stream_fast_ack(struct roce_stream *s, const struct roce_packet *p,
                                             __u32 length) {
-  if (!(p->info & ROCE_OP_ACK) || ROCE_SYNDROME_TYPE(p->syndrome) != ROCE_ACK ||
-      p->ecn == ROCE_ECN_CE || ROCE_LOAD(&s->word) & ROCE_WORD_IDLE)
+  __u8 flags = s->flags;
+
+  if ((p->info & (ROCE_OP_ACK | ROCE_OP_DATAGRAM)) != ROCE_OP_ACK ||
+      ROCE_SYNDROME_TYPE(p->syndrome) != ROCE_ACK || p->ecn == ROCE_ECN_CE ||
+      ROCE_LOAD(&s->word) & ROCE_WORD_IDLE)
+    return 0;
+  if (flags & ROCE_STREAM_CE_RUN || !(flags >> ROCE_STREAM_TRANSPORT_SHIFT))
     return 0;
   ROCE_ADD(&s->packets, 1);
   ROCE_ADD(&s->bytes, length);
@@ -287,7 +295,7 @@ static ROCE_INLINE __u32 roce_holes_fill(struct roce_stream *s, __u32 psn, __u32
 
 /*
  * A hole is out of reach of late packets once its stream has moved on by ROCE_RESYNC_DISTANCE; left
- * there, it would catch packets of the next round of the 24-bit PSN. Called when the PSN wraps.
+ * there, it would catch packets of the next round of the 24-bit PSN. Called twice a round.
  */
 static ROCE_INLINE void roce_holes_age(struct roce_stream *s, __u32 expected) {
   for (__u32 i = 0; i < ROCE_HOLES; i++)
@@ -406,7 +414,7 @@ static ROCE_INLINE void roce_stream_ahead(struct roce_stream *s, __u32 d, struct
     o->events |= 1u << ROCE_EVENT_GAP;
   }
   s->run = 0;
-  if (o->end < o->expected)
+  if ((o->end ^ o->expected) & ~ROCE_PSN_HALF)
     roce_holes_age(s, o->end);
 }
 

@@ -85,7 +85,7 @@ struct roce_place {
 static ROCE_INLINE void roce_bucket_find(struct roce_env *env, const struct roce_bucket *bucket,
                                          __u32 tag, const struct roce_key *key,
                                          struct roce_place *place) {
-  place->stream = 0;
+  place->stream = ROCE_NULL;
   place->go_on = 0;
   ROCE_ROLLED
   for (int i = 0; i < ROCE_SLOTS; i++) {
@@ -230,12 +230,22 @@ static ROCE_INLINE __u32 roce_table_take(struct roce_env *env, __u8 window,
 
   if (!shared)
     return ROCE_NO_STREAM;
+  id = ROCE_LOAD(&shared->spare);
+  if (id && ROCE_CAS(&shared->spare, id, 0))
+    return id - 1;
   if (ROCE_LOAD(&shared->streams_used) < roce_stream_capacity(env)) {
     id = __sync_fetch_and_add(&shared->streams_used, 1);
     if (id < roce_stream_capacity(env))
       return id;
   }
   return roce_table_reclaim(env, window, forgotten);
+}
+
+static ROCE_INLINE void roce_table_spare(struct roce_env *env, __u32 id) {
+  struct roce_shared *shared = roce_shared_of(env);
+
+  if (shared)
+    (void)ROCE_CAS(&shared->spare, 0, id + 1);
 }
 
 /* Tries for the claim on a home bucket before a packet is given up as contended. */
@@ -282,8 +292,10 @@ ROCE_OUTLINE int roce_table_insert(struct roce_env *env, const struct roce_key *
     s = roce_stream_at(env, out->id);
     if (s) {
       s->key = *key;
-      if (!roce_table_publish(env, hash, out->id))
-        out->id = ROCE_NO_STREAM; /* the record is spent: no slot in eight buckets */
+      if (!roce_table_publish(env, hash, out->id)) { /* eight buckets are full */
+        roce_table_spare(env, out->id);
+        out->id = ROCE_NO_STREAM;
+      }
     }
     ROCE_STORE(&home->version, version + 2);
     return s && out->id != ROCE_NO_STREAM ? ROCE_INSERT_NEW : ROCE_INSERT_FULL;

@@ -9,8 +9,10 @@
 #include <linux/types.h>
 
 #ifdef __cplusplus
+#define ROCE_NULL nullptr
 #define ROCE_STATIC_ASSERT(cond, text) static_assert(cond, text)
 #else
+#define ROCE_NULL ((void *)0)
 #define ROCE_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The datapath's accounting (include/roce/account.h) over memory of this process: what the XDP
+// program is for a port, this is for a capture, the tests and the fuzzer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "report/snapshot.h"
+#include "roce/event.h"
+#include "roce/parse.h"
+
+namespace xr {
+
+class Accountant {
+public:
+  struct Options {
+    uint16_t udp_port = ROCE_UDP_PORT; // host order
+    bool track = true;
+    uint32_t streams = 0;   // room for this many; 0 grows as needed
+    uint64_t hash_seed = 0; // any; decides no result
+  };
+
+  // One frame. `captured` bytes are at hand of `length` on the wire, FCS not included.
+  struct Frame {
+    const uint8_t *data = nullptr;
+    uint32_t captured = 0;
+    uint32_t length = 0;
+    uint64_t time_ns = 0; // orders the rate limit of events; the results do not depend on it
+  };
+
+  // Cooked captures (SLL) have no Ethernet header: the network layer starts at `l3` of the frame.
+  struct Layer3 {
+    uint32_t l3 = 0;
+    uint16_t ethertype = 0; // host order
+  };
+
+  explicit Accountant(const Options &options);
+  ~Accountant();
+  Accountant(const Accountant &) = delete;
+  Accountant &operator=(const Accountant &) = delete;
+
+  // Step one: what the frame is. The class is final.
+  roce_class parse(const Frame &frame, roce_packet &packet) const;
+  roce_class parse(const Frame &frame, const Layer3 &at, roce_packet &packet) const;
+
+  // Step two: counts it and, unless `track` is false, follows its stream.
+  void account(const Frame &frame, roce_class class_, const roce_packet &packet, bool track = true);
+
+  // Both.
+  void frame(const Frame &frame);
+
+  // Called for each event, in order; none by default.
+  void on_event(std::function<void(const roce_event &)> callback);
+
+  // Fills opcodes, totals, streams, tracked and stream_capacity.
+  void snapshot(Snapshot &into) const;
+
+private:
+  struct Memory;
+  std::unique_ptr<Memory> memory_;
+};
+
+} // namespace xr

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/analyzer.h"
+
+#include <algorithm>
+
+namespace xr {
+
+namespace {
+
+constexpr uint32_t kSllProtocol = 14, kSllHeader = 16;
+constexpr uint32_t kSll2Protocol = 0, kSll2Header = 20;
+
+bool is_vlan(uint16_t ethertype) {
+  return ethertype == ROCE_ETHERTYPE_VLAN || ethertype == ROCE_ETHERTYPE_QINQ;
+}
+
+// Behind a cooked header stands what stands behind an ethertype: VLAN tags too.
+Accountant::Layer3 cooked(const CapturedFrame &frame, uint32_t protocol, uint32_t header) {
+  // Headers that a snap length cut are for the parser to find so: it wants one that needs bytes.
+  Accountant::Layer3 at{header, ROCE_ETHERTYPE_IPV4};
+  if (frame.captured < header)
+    return at;
+  at.ethertype = roce_be16(frame.data + protocol);
+  for (int i = 0; i < ROCE_VLAN_MAX && is_vlan(at.ethertype); i++) {
+    if (frame.captured < at.l3 + ROCE_VLAN_LEN)
+      return {at.l3, ROCE_ETHERTYPE_IPV4};
+    at.ethertype = roce_be16(frame.data + at.l3 + 2);
+    at.l3 += ROCE_VLAN_LEN;
+  }
+  return at;
+}
+
+Accountant::Layer3 layer3(const CapturedFrame &frame) {
+  switch (frame.link) {
+  case Link::Sll:
+    return cooked(frame, kSllProtocol, kSllHeader);
+  case Link::Sll2:
+    return cooked(frame, kSll2Protocol, kSll2Header);
+  default:
+    return {0, frame.captured && frame.data[0] >> 4 == 6 ? uint16_t{ROCE_ETHERTYPE_IPV6}
+                                                         : uint16_t{ROCE_ETHERTYPE_IPV4}};
+  }
+}
+
+} // namespace
+
+Analyzer::Analyzer(const Options &options)
+    : options_(options), accountant_({.udp_port = options.udp_port, .track = options.track}) {}
+
+void Analyzer::on_event(std::function<void(const roce_event &)> callback) {
+  accountant_.on_event(std::move(callback));
+}
+
+Icrc Analyzer::check(const CapturedFrame &frame, const roce_packet &packet) {
+  const Icrc verdict = icrc_check(frame.data, frame.captured, packet);
+  icrc_.checked += verdict != Icrc::Absent;
+  icrc_.bad += verdict == Icrc::Bad;
+  icrc_.zero += verdict == Icrc::Zero;
+  return verdict;
+}
+
+void Analyzer::frame(const CapturedFrame &captured) {
+  const Accountant::Frame frame{captured.data, captured.captured, captured.length,
+                                captured.time_ns};
+  roce_packet packet;
+  const roce_class class_ = captured.link == Link::Ethernet
+                                ? accountant_.parse(frame, packet)
+                                : accountant_.parse(frame, layer3(captured), packet);
+  bool track = true;
+
+  if (options_.check_icrc && (class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1))
+    track = check(captured, packet) != Icrc::Bad || !options_.drop_bad_icrc;
+  accountant_.account(frame, class_, packet, track);
+}
+
+void Analyzer::snapshot(Snapshot &into) const {
+  accountant_.snapshot(into);
+  into.source = Snapshot::Source::Capture;
+  into.icrc = icrc_;
+}
+
+Result<Analysis> analyze(const std::string &path, const AnalyzeRun &run) {
+  Result<Reader> opened = Reader::open(path, run.stop);
+  if (!opened)
+    return std::move(opened).error();
+  Reader &reader = opened.get();
+  Analyzer analyzer(run.options);
+  analyzer.on_event(run.on_event);
+
+  Analysis analysis;
+  CapturedFrame frame;
+  Next next;
+  uint64_t progress_at = run.progress_step;
+  // The stop flag and the progress are looked at every so many frames, not for each.
+  constexpr uint32_t kLookMask = 255;
+  for (uint32_t n = 1; (next = reader.next(frame)) == Next::Frame; n++) {
+    analyzer.frame(frame);
+    if (n & kLookMask)
+      continue;
+    if (run.stop && run.stop->load(std::memory_order_relaxed))
+      break;
+    if (run.on_progress && reader.progress().bytes >= progress_at) {
+      run.on_progress(reader.progress());
+      progress_at = reader.progress().bytes + run.progress_step;
+    }
+  }
+  analyzer.snapshot(analysis.snapshot);
+  analysis.snapshot.name = path;
+  analysis.snapshot.truncated = next == Next::Truncated;
+  if (next == Next::Truncated || next == Next::Error)
+    analysis.trouble = reader.error();
+  else
+    analysis.stopped = run.stop && run.stop->load();
+  return analysis;
+}
+
+} // namespace xr

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the capture formats have in common.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "capture/reader.h"
+#include "capture/source.h"
+
+namespace xr {
+
+// libpcap's limit for these link types; a longer packet is a damaged file.
+constexpr uint32_t kMaxCaptured = 262144;
+
+class CaptureFormat {
+public:
+  explicit CaptureFormat(ByteSource &source) : source_(source) {}
+  virtual ~CaptureFormat() = default;
+  virtual Next next(CapturedFrame &frame) = 0;
+  const Error &error() const { return error_; }
+
+protected:
+  Next failed(Error error);
+  Next damaged(const std::string &what);
+  // The source has no more: at a boundary between packets, or inside of `what`.
+  Next ended(const char *what);
+  Next truncated(const char *what);
+
+  ByteSource &source_;
+  uint64_t packets_ = 0;
+
+private:
+  Error error_;
+};
+
+// Each takes over at the first byte of a file whose magic it knows.
+Result<std::unique_ptr<CaptureFormat>> open_pcap(ByteSource &source);
+Result<std::unique_ptr<CaptureFormat>> open_pcapng(ByteSource &source);
+// Variants of pcap that only libpcap knows; says so when it knows none.
+Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source);
+
+// By LINKTYPE number (https://www.tcpdump.org/linktypes.html).
+std::optional<Link> known_link(uint32_t linktype);
+// "link type 105 (IEEE802_11) ...": a sentence and a hint.
+Error unknown_link(const std::string &name, uint32_t linktype);
+
+// Integers of a file written on a machine of either byte order.
+class ByteOrder {
+public:
+  explicit ByteOrder(bool swapped = false) : swapped_(swapped) {}
+  uint16_t u16(const uint8_t *p) const {
+    uint16_t v;
+    std::memcpy(&v, p, sizeof(v));
+    return swapped_ ? __builtin_bswap16(v) : v;
+  }
+  uint32_t u32(const uint8_t *p) const {
+    uint32_t v;
+    std::memcpy(&v, p, sizeof(v));
+    return swapped_ ? __builtin_bswap32(v) : v;
+  }
+  uint64_t u64(const uint8_t *p) const {
+    uint64_t v;
+    std::memcpy(&v, p, sizeof(v));
+    return swapped_ ? __builtin_bswap64(v) : v;
+  }
+
+private:
+  bool swapped_;
+};
+
+// Some writers give a length on the wire below the captured one: what is there was on the wire.
+inline void set_lengths(CapturedFrame &frame, uint32_t captured, uint32_t length, uint32_t fcs) {
+  length = std::max(captured, length);
+  length -= std::min(length, fcs);
+  frame.length = length;
+  frame.captured = std::min(captured, length);
+}
+
+} // namespace xr

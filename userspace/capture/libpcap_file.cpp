@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// pcap's variants, through libpcap: pcap before 2.4, Kuznetzov's and IXIA's. The only file that
+// sees pcap.h, whose struct bpf_insn is not that of <linux/bpf.h>.
+#include <cerrno>
+#include <cstdio>
+
+#include <pcap/pcap.h>
+
+#include "capture/format.h"
+
+namespace xr {
+
+namespace {
+
+ssize_t read_source(void *cookie, char *into, size_t room) {
+  auto &source = *static_cast<ByteSource *>(cookie);
+  if (!source.need(1)) {
+    if (!source.why_ended())
+      return 0;
+    errno = EIO;
+    return -1;
+  }
+  const size_t n = std::min(room, source.have());
+  std::memcpy(into, source.at(), n);
+  source.take(n);
+  return static_cast<ssize_t>(n);
+}
+
+class LibpcapFile final : public CaptureFormat {
+public:
+  LibpcapFile(ByteSource &source, pcap_t *pcap, Link link)
+      : CaptureFormat(source), pcap_(pcap), link_(link) {}
+  ~LibpcapFile() override { pcap_close(pcap_); }
+
+  Next next(CapturedFrame &frame) override {
+    pcap_pkthdr *header = nullptr;
+    const int verdict = pcap_next_ex(pcap_, &header, &frame.data);
+    if (verdict == PCAP_ERROR_BREAK)
+      return ended("a packet");
+    if (verdict != 1) {
+      const std::string why = pcap_geterr(pcap_);
+      if (source_.stopped() || source_.why_ended())
+        return ended("a packet");
+      return why.starts_with("truncated") ? truncated("a packet") : damaged(why);
+    }
+    set_lengths(frame, header->caplen, header->len, 0);
+    frame.time_ns = static_cast<uint64_t>(header->ts.tv_sec) * 1000000000 +
+                    static_cast<uint64_t>(header->ts.tv_usec); // nanoseconds, as asked for
+    frame.link = link_;
+    packets_++;
+    return Next::Frame;
+  }
+
+private:
+  pcap_t *pcap_;
+  Link link_;
+};
+
+struct Packer {
+  const char *name;
+  const char *command;
+  uint8_t magic[4];
+};
+constexpr Packer kPackers[] = {{"zstd", "zstd", {0x28, 0xb5, 0x2f, 0xfd}},
+                               {"xz", "xz", {0xfd, '7', 'z', 'X'}},
+                               {"lz4", "lz4", {0x04, 0x22, 0x4d, 0x18}}};
+
+Error no_capture(const ByteSource &source, const uint8_t *begin) {
+  for (const Packer &packer : kPackers)
+    if (!std::memcmp(begin, packer.magic, sizeof(packer.magic)))
+      return {fmt::format("{}: packed with {}, which is not read here", source.name(), packer.name),
+              fmt::format("{} -dc FILE | xdp-roce analyze -", packer.command)};
+  return {fmt::format("{}: not a capture: it begins with {:02x} {:02x} {:02x} {:02x}",
+                      source.name(), begin[0], begin[1], begin[2], begin[3]),
+          "pcap and pcapng are read, plain or gzip"};
+}
+
+} // namespace
+
+Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source) {
+  cookie_io_functions_t functions{};
+  char why[PCAP_ERRBUF_SIZE] = {};
+  uint8_t begin[4];
+
+  std::memcpy(begin, source.at(), sizeof(begin));
+  functions.read = read_source;
+  FILE *file = fopencookie(&source, "r", functions);
+  if (!file)
+    return errno_error(errno, source.name());
+  pcap_t *pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, why);
+  if (!pcap) {
+    static_cast<void>(fclose(file));
+    if (std::strstr(why, "unknown file format"))
+      return no_capture(source, begin);
+    return Error{fmt::format("{}: {}", source.name(), why)};
+  }
+  // Raw IP has another number inside of libpcap than in files.
+  const int dlt = pcap_datalink(pcap);
+  const uint32_t linktype = dlt == DLT_RAW ? 101 : static_cast<uint32_t>(dlt);
+  const std::optional<Link> link = known_link(linktype);
+  auto format = std::make_unique<LibpcapFile>(source, pcap, link.value_or(Link::Ethernet));
+  if (!link)
+    return unknown_link(source.name(), linktype);
+  return std::unique_ptr<CaptureFormat>(std::move(format));
+}
+
+Error unknown_link(const std::string &name, uint32_t linktype) {
+  const char *known = pcap_datalink_val_to_name(static_cast<int>(linktype));
+  return {
+      fmt::format("{}: link type {} ({}) is not read", name, linktype, known ? known : "unknown"),
+      "Ethernet, Linux cooked (SLL, SLL2) and raw IP are"};
+}
+
+} // namespace xr

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+namespace xr {
+
+namespace {
+
+// How long a stop may go unnoticed while nothing arrives.
+constexpr int kPollMs = 100;
+
+constexpr size_t kPackedChunk = 128 << 10;
+
+// Of a mapped file: page tables stay small, and one that grows meanwhile is read to its new end.
+constexpr size_t kWindow = 16 << 20;
+
+bool is_gzip(const uint8_t *bytes) { return bytes[0] == 0x1f && bytes[1] == 0x8b; }
+
+} // namespace
+
+struct ByteSource::Gzip {
+  z_stream stream{};
+  std::vector<uint8_t> packed;
+  bool between = false; // a member has ended; another may follow
+  bool done = false;
+
+  ~Gzip() { inflateEnd(&stream); }
+};
+
+ByteSource::ByteSource(std::string name, size_t chunk) : name_(std::move(name)), chunk_(chunk) {}
+ByteSource::~ByteSource() = default;
+
+Result<std::unique_ptr<ByteSource>> ByteSource::open(const std::string &path,
+                                                     const std::atomic<bool> *stop) {
+  const bool standard_input = path == "-";
+  std::unique_ptr<ByteSource> source(
+      new ByteSource(standard_input ? "standard input" : path, kChunk));
+  struct stat status {};
+
+  source->stop_ = stop;
+  source->fd_ = STDIN_FILENO;
+  if (!standard_input) {
+    source->owned_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    source->fd_ = source->owned_.get();
+  }
+  if (source->fd_ < 0 || fstat(source->fd_, &status) < 0)
+    return errno_error(errno, source->name_);
+  if (S_ISDIR(status.st_mode))
+    return errno_error(EISDIR, source->name_);
+  source->waits_ = !S_ISREG(status.st_mode) && !S_ISBLK(status.st_mode);
+  if (S_ISREG(status.st_mode)) {
+    source->total_ = static_cast<uint64_t>(status.st_size);
+    posix_fadvise(source->fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  }
+  if (!source->look_for_gzip() && source->failure_)
+    return std::move(source->failure_->error);
+  if (S_ISREG(status.st_mode) && source->owned_ && !source->gzip_)
+    source->mapping_ = Mapping::make();
+  return source;
+}
+
+std::unique_ptr<ByteSource> ByteSource::memory(std::vector<uint8_t> bytes, std::string name,
+                                               size_t chunk) {
+  std::unique_ptr<ByteSource> source(new ByteSource(std::move(name), std::max<size_t>(chunk, 1)));
+  source->total_ = bytes.size();
+  source->memory_ = std::move(bytes);
+  source->look_for_gzip();
+  return source;
+}
+
+void ByteSource::fail(bool truncated, Error error) {
+  if (!failure_)
+    failure_ = Failure{truncated, std::move(error)};
+}
+
+// False when there are not even two bytes, or they cannot be read.
+bool ByteSource::look_for_gzip() {
+  if (!need(2))
+    return false;
+  return !is_gzip(at_) || start_gzip();
+}
+
+// What has been read so far is packed bytes.
+bool ByteSource::start_gzip() {
+  gzip_ = std::make_unique<Gzip>();
+  gzip_->packed.assign(at_, end_);
+  gzip_->packed.resize(std::max(gzip_->packed.size(), std::min(chunk_, kPackedChunk)));
+  gzip_->stream.next_in = gzip_->packed.data();
+  gzip_->stream.avail_in = static_cast<uInt>(have());
+  at_ = end_ = buffer_.data();
+  constexpr int kGzipOnly = 16;
+  if (inflateInit2(&gzip_->stream, MAX_WBITS + kGzipOnly) != Z_OK) {
+    fail(false, {fmt::format("{}: no memory to unpack gzip", name_)});
+    return false;
+  }
+  return true;
+}
+
+bool ByteSource::skip(uint64_t n) {
+  while (n > have()) {
+    n -= have();
+    at_ = end_;
+    if (!need(1))
+      return false;
+  }
+  take(n);
+  return true;
+}
+
+bool ByteSource::lose() {
+  fail(true, {fmt::format("{}: it became shorter while it was read, or its disk failed", name_)});
+  at_ = end_;
+  return true;
+}
+
+// The window begins at at() from now on, and has as much behind it as the file still has.
+bool ByteSource::move(size_t n) {
+  const uint64_t offset = read_ - have();
+  struct stat status {};
+
+  if (fstat(fd_, &status) < 0 || static_cast<uint64_t>(status.st_size) < offset) {
+    lose();
+    return false;
+  }
+  total_ = static_cast<uint64_t>(status.st_size);
+  const auto length =
+      static_cast<size_t>(std::min<uint64_t>(total_ - offset, std::max(kWindow, n)));
+  if (length <= have())
+    return false;
+  at_ = mapping_->move(fd_, offset, length);
+  if (!at_) { // there are file systems that cannot
+    mapping_.reset();
+    at_ = end_ = buffer_.data();
+    read_ = offset;
+    return lseek(fd_, static_cast<off_t>(offset), SEEK_SET) >= 0 && fill(n);
+  }
+  end_ = at_ + length;
+  read_ = offset + length;
+  return have() >= n;
+}
+
+// What is left moves in front of a page boundary, so that the kernel's copy always starts on one.
+bool ByteSource::fill(size_t n) {
+  constexpr size_t kPage = 4096;
+  const size_t left = have();
+  const size_t front = (left + kPage - 1) / kPage * kPage;
+  const size_t room = std::max(chunk_, n - left);
+  const size_t whole = front + room + kPage;
+
+  if (lost() || failure_ || stopped())
+    return false;
+  if (mapping_)
+    return move(n);
+  if (buffer_.size() < whole) {
+    std::vector<uint8_t> larger(whole);
+    std::copy(at_, end_, larger.begin());
+    buffer_.swap(larger);
+    at_ = buffer_.data();
+  }
+  const auto base = reinterpret_cast<uintptr_t>(buffer_.data());
+  uint8_t *into = buffer_.data() + ((base + front + kPage - 1) / kPage * kPage - base);
+  std::memmove(into - left, at_, left);
+  at_ = into - left;
+  end_ = into;
+  while (have() < n) {
+    const size_t got = more(into, room - static_cast<size_t>(end_ - (at_ + left)));
+    if (!got)
+      return false;
+    into += got;
+    end_ = into;
+  }
+  return true;
+}
+
+size_t ByteSource::more(uint8_t *into, size_t room) {
+  return gzip_ ? unpack(into, room) : raw(into, room);
+}
+
+// Some bytes of the file; 0 at its end, when it fails, and when it is to stop.
+size_t ByteSource::raw(uint8_t *into, size_t room) {
+  if (fd_ < 0) {
+    const size_t n = std::min({room, chunk_, memory_.size() - memory_at_});
+    std::copy_n(memory_.data() + memory_at_, n, into);
+    memory_at_ += n;
+    read_ += n;
+    return n;
+  }
+  while (!stopped()) {
+    if (waits_ && stop_) {
+      pollfd wait{fd_, POLLIN, 0};
+      const int ready = poll(&wait, 1, kPollMs);
+      if (ready == 0 || (ready < 0 && errno == EINTR))
+        continue;
+    }
+    const ssize_t n = read(fd_, into, room);
+    if (n >= 0) {
+      read_ += static_cast<uint64_t>(n);
+      return static_cast<size_t>(n);
+    }
+    if (errno != EINTR && errno != EAGAIN) {
+      fail(false, errno_error(errno, name_));
+      return 0;
+    }
+    if (errno == EAGAIN) { // somebody made it non-blocking
+      pollfd wait{fd_, POLLIN, 0};
+      poll(&wait, 1, kPollMs);
+    }
+  }
+  return 0;
+}
+
+size_t ByteSource::unpack(uint8_t *into, size_t room) {
+  z_stream &z = gzip_->stream;
+
+  z.next_out = into;
+  z.avail_out = static_cast<uInt>(std::min(room, chunk_));
+  const uInt asked = z.avail_out;
+  while (z.avail_out == asked && !gzip_->done) {
+    if (!z.avail_in) {
+      z.next_in = gzip_->packed.data();
+      z.avail_in = static_cast<uInt>(raw(gzip_->packed.data(), gzip_->packed.size()));
+      if (!z.avail_in) {
+        if (!gzip_->between && !stopped())
+          fail(true, {fmt::format("{}: its gzip data ends too early", name_)});
+        break;
+      }
+    }
+    if (gzip_->between) { // another member, as of `cat a.gz b.gz`, or padding
+      if (*z.next_in != 0x1f) {
+        gzip_->done = true;
+        break;
+      }
+      inflateReset(&z);
+      gzip_->between = false;
+    }
+    const int verdict = inflate(&z, Z_NO_FLUSH);
+    if (verdict == Z_STREAM_END) {
+      gzip_->between = true;
+    } else if (verdict != Z_OK && verdict != Z_BUF_ERROR) {
+      fail(false, {fmt::format("{}: its gzip data is damaged: {}", name_, z.msg ? z.msg : "?")});
+      break;
+    }
+  }
+  return asked - z.avail_out;
+}
+
+} // namespace xr
