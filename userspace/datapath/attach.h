@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts the counter on an interface and takes it off. Every call checks privilege first, waits for
+// the tool's lock, and may be killed at any moment: detach then cleans what is left.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "datapath/status.h"
+
+namespace xr::datapath {
+
+struct AttachOptions {
+  Mode mode = Mode::Auto;
+  unsigned priority = 50; // among the programs of libxdp's dispatcher: lower runs first
+  uint16_t udp_port = 4791;
+  uint32_t streams = 65536;
+  bool track = true;
+  uint32_t ring_bytes = 1 << 20; // for events; rounded up to a power of two
+  bool frags = true;             // take frames in several buffers, if the kernel has them
+};
+
+struct AttachReport {
+  PortStatus port;
+  std::vector<std::string> notes; // sentences that the user should see
+};
+
+Result<AttachReport> attach(const std::string &ifname, const std::string &netns,
+                            const AttachOptions &options);
+
+struct DetachReport {
+  std::string ifname;
+  std::string netns;
+  std::vector<std::string> notes;
+};
+
+// Also cleans up after an interface that is gone, a stale pin, another ABI, a killed attach.
+Result<DetachReport> detach(const std::string &ifname, const std::string &netns);
+
+// What status(netns) lists: every attachment in every namespace (in one, if it is named), and
+// programs of ours without pins in this namespace.
+Result<std::vector<DetachReport>> detach_all(const std::string &netns = "");
+
+} // namespace xr::datapath

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/clean.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "datapath/hook.h"
+#include "datapath/maps.h"
+
+namespace xr::datapath {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(2);
+
+bool intersect(const std::vector<uint32_t> &a, const std::vector<uint32_t> &b) {
+  return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
+}
+
+void remember(KernelIds &freed, int program_fd) {
+  freed.programs.push_back(program_id(program_fd));
+  auto maps = program_map_ids(program_fd);
+  freed.maps.insert(freed.maps.end(), maps.begin(), maps.end());
+}
+
+// libxdp pins the programs of a dispatcher under dispatch-<ifindex>-<dispatcher's id> before it
+// attaches, and unpins after it detached. A directory that has a program with maps of ours, which
+// is on no hook any more, is what a kill between the two left.
+void sweep_dispatchers(const Bpffs &bpffs, const Pins &pins, const std::vector<uint32_t> &maps) {
+  std::vector<fs::path> dead;
+  std::error_code ignored;
+  std::string prefix = fmt::format("dispatch-{}-", pins.ifindex());
+
+  for (const auto &directory : fs::directory_iterator(bpffs.dispatchers(), ignored)) {
+    if (!directory.path().filename().string().starts_with(prefix))
+      continue;
+    for (const auto &pin : fs::directory_iterator(directory.path(), ignored)) {
+      if (!pin.path().filename().string().ends_with("-prog"))
+        continue;
+      Fd fd(bpf_obj_get(pin.path().c_str()));
+      if (intersect(program_map_ids(fd.get()), maps)) {
+        dead.push_back(directory.path());
+        break;
+      }
+    }
+  }
+  for (const fs::path &directory : dead)
+    fs::remove_all(directory, ignored);
+}
+
+template <typename Next> bool any_alive(const std::vector<uint32_t> &ids, Next next) {
+  return std::any_of(ids.begin(), ids.end(), [&](uint32_t id) {
+    __u32 found = 0;
+    // The id after its predecessor is itself, if it lives; and no reference is taken by asking.
+    return id && next(id - 1, &found) == 0 && found == id;
+  });
+}
+
+} // namespace
+
+Result<int> clean_hook(const Netns &netns, unsigned ifindex, const Pins *pins, KernelIds &freed) {
+  auto scope = netns.enter();
+  if (!scope)
+    return scope.error();
+  Fd pinned = pins ? pins->open(Pins::kProgram) : Fd();
+  uint32_t pinned_id = program_id(pinned.get());
+
+  // Again until none is left: behind a dispatcher there may be more than one.
+  for (int taken = 0;; taken++) {
+    auto hook = read_hook(ifindex);
+    if (!hook)
+      return hook.error();
+    const HookProgram *ours = hook->ours();
+    bool ours_is_pinned = pinned_id && hook->has(pinned_id);
+    if (!ours && !ours_is_pinned)
+      return taken;
+    Fd fd(ours_is_pinned ? dup(pinned.get()) : bpf_prog_get_fd_by_id(ours->id));
+    remember(freed, fd.get());
+    if (auto done = leave_hook(ifindex, *hook, fd.get()); !done)
+      return done.error();
+  }
+}
+
+Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed) {
+  auto maps = Maps::of_pins(pins).ids();
+  freed.maps.insert(freed.maps.end(), maps.begin(), maps.end());
+  freed.programs.push_back(program_id(pins.open(Pins::kProgram).get()));
+  // First, because the maps tell which are ours.
+  sweep_dispatchers(bpffs, pins, maps);
+  return pins.remove();
+}
+
+bool wait_until_freed(const KernelIds &freed) {
+  auto until = std::chrono::steady_clock::now() + kPatience;
+  while (any_alive(freed.programs, bpf_prog_get_next_id) ||
+         any_alive(freed.maps, bpf_map_get_next_id)) {
+    if (std::chrono::steady_clock::now() > until)
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+} // namespace xr::datapath

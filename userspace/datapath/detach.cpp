@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <optional>
+
+#include <net/if.h>
+
+#include "datapath/attach.h"
+#include "datapath/clean.h"
+#include "datapath/lock.h"
+#include "datapath/place.h"
+#include "datapath/privilege.h"
+
+namespace xr::datapath {
+
+namespace {
+
+// The hook first, pins last: killed between, what is left is stale pins, which the next one cleans.
+Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs> &bpffs) {
+  DetachReport report{place.ifname, place.netns ? place.netns->name() : "", {}};
+  KernelIds freed;
+  int taken = 0;
+
+  if (place.ifindex) {
+    auto cleaned =
+        clean_hook(*place.netns, place.ifindex, place.pins ? &*place.pins : nullptr, freed);
+    if (!cleaned)
+      return cleaned.error();
+    taken = *cleaned;
+  }
+  if (!taken && !place.pins && place.stale.empty())
+    return Error{"not attached", "`xdp-roce status` tells what is attached where"};
+  if (place.pins) {
+    if (!taken)
+      report.notes.push_back("its program was not on the interface any more");
+    if (auto done = clean_pins(*bpffs, *place.pins, freed); !done)
+      return done.error();
+  }
+  for (const Pins &stale : place.stale) {
+    report.notes.push_back("cleaned up what an interface of that name, now gone, left behind");
+    if (auto done = clean_pins(*bpffs, stale, freed); !done)
+      return done.error();
+  }
+  if (!wait_until_freed(freed))
+    report.notes.push_back("another process has its maps open: their memory is free when it ends");
+  return report;
+}
+
+Place place_of(const Pins &pins) {
+  Place place;
+  place.netns = Netns::find(pins.netns());
+  std::string ifname = place.netns ? interface_name(*place.netns, pins.ifindex()) : "";
+  place.ifname = ifname.empty() ? pins.ifname() : ifname;
+  if (ifname.empty()) {
+    place.stale.push_back(pins);
+  } else {
+    place.ifindex = pins.ifindex();
+    place.pins = pins;
+  }
+  return place;
+}
+
+// Interfaces of the namespace with a program of ours on the hook.
+Result<std::vector<Place>> places_in(const std::string &netns_name) {
+  auto netns = Netns::open(netns_name);
+  if (!netns)
+    return netns.error();
+  auto scope = netns->enter();
+  if (!scope)
+    return scope.error();
+  std::vector<Place> places;
+  std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> all(if_nameindex(),
+                                                                        if_freenameindex);
+  for (struct if_nameindex *i = all.get(); i && i->if_index; i++) {
+    auto hook = read_hook(i->if_index);
+    if (!hook.ok() || !hook->ours())
+      continue;
+    Place place;
+    place.ifname = i->if_name;
+    place.ifindex = i->if_index;
+    place.netns = Netns::find(netns->inode());
+    if (place.netns)
+      places.push_back(std::move(place));
+  }
+  return places;
+}
+
+} // namespace
+
+Result<DetachReport> detach(const std::string &ifname, const std::string &netns) {
+  if (auto allowed = check_privilege(); !allowed)
+    return allowed.error();
+  auto lock = Lock::take(Lock::Kind::Exclusive);
+  if (!lock)
+    return lock.error();
+  auto bpffs = find_bpffs();
+  auto place = find_place(ifname, netns, bpffs);
+  if (!place)
+    return place.error();
+  return detach_place(*place, bpffs);
+}
+
+Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
+  if (auto allowed = check_privilege(); !allowed)
+    return allowed.error();
+  auto lock = Lock::take(Lock::Kind::Exclusive);
+  if (!lock)
+    return lock.error();
+  auto bpffs = find_bpffs();
+  std::vector<DetachReport> reports;
+  std::optional<Error> failed;
+  auto take = [&](const Place &place) {
+    auto report = detach_place(place, bpffs);
+    if (report.ok())
+      reports.push_back(std::move(*report));
+    else // the others shall go all the same
+      failed =
+          Error{fmt::format("{}: {}", place.ifname, report.error().message), report.error().hint};
+  };
+  auto own = Netns::open(netns);
+  for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>())
+    if (netns.empty() || pins.netns_name() == netns || (own.ok() && pins.netns() == own->inode()))
+      take(place_of(pins));
+  if (auto unpinned = places_in(netns); unpinned.ok())
+    for (const Place &place : *unpinned)
+      take(place);
+  else if (reports.empty()) // else: a namespace that is gone, whose pins were all there was
+    failed = failed ? failed : unpinned.error();
+  if (failed)
+    return *failed;
+  return reports;
+}
+
+} // namespace xr::datapath

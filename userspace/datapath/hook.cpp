@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/hook.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <linux/if_link.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <xdp/libxdp.h>
+
+#include "base/fd.h"
+#include "datapath/log.h"
+#include "datapath/maps.h"
+
+namespace xr::datapath {
+
+namespace {
+
+constexpr const char *kDispatcherName = "xdp_dispatcher";
+
+struct CloseMultiprog {
+  void operator()(xdp_multiprog *p) const { xdp_multiprog__close(p); }
+};
+struct CloseProgram {
+  void operator()(xdp_program *p) const { xdp_program__close(p); }
+};
+
+// The programs behind a dispatcher; false when libxdp cannot tell.
+bool read_dispatcher(unsigned ifindex, Hook &hook) {
+  xdp_multiprog *found = xdp_multiprog__get_from_ifindex(static_cast<int>(ifindex));
+  if (libxdp_get_error(found))
+    return false;
+  std::unique_ptr<xdp_multiprog, CloseMultiprog> all(found);
+  if (xdp_multiprog__is_legacy(all.get()))
+    return false;
+  hook.dispatcher = true;
+  hook.programs.clear();
+  for (xdp_program *p = xdp_multiprog__next_prog(nullptr, all.get()); p;
+       p = xdp_multiprog__next_prog(p, all.get()))
+    hook.programs.push_back({xdp_program__id(p), program_name(xdp_program__fd(p))});
+  return true;
+}
+
+} // namespace
+
+const char *mode_name(Mode mode) {
+  switch (mode) {
+  case Mode::Native:
+    return "native";
+  case Mode::Skb:
+    return "skb";
+  case Mode::Hardware:
+    return "hardware";
+  default:
+    return "auto";
+  }
+}
+
+bool Hook::has(uint32_t id) const {
+  return std::any_of(programs.begin(), programs.end(),
+                     [&](const HookProgram &p) { return p.id == id; });
+}
+
+const HookProgram *Hook::ours() const {
+  for (const HookProgram &program : programs)
+    if (program.name == kProgramName)
+      return &program;
+  return nullptr;
+}
+
+const HookProgram *Hook::stranger() const {
+  for (const HookProgram &program : programs)
+    if (program.name != kProgramName)
+      return &program;
+  return nullptr;
+}
+
+Result<Hook> read_hook(unsigned ifindex) {
+  LIBBPF_OPTS(bpf_xdp_query_opts, query);
+  Hook hook;
+
+  if (int error = bpf_xdp_query(static_cast<int>(ifindex), 0, &query); error < 0)
+    return errno_error(-error, "cannot ask the kernel what is on the XDP hook");
+  if (query.drv_prog_id) {
+    hook.mode = Mode::Native;
+    hook.main_id = query.drv_prog_id;
+  } else if (query.skb_prog_id) {
+    hook.mode = Mode::Skb;
+    hook.main_id = query.skb_prog_id;
+  } else if (query.hw_prog_id) {
+    hook.mode = Mode::Hardware;
+    hook.main_id = query.hw_prog_id;
+  } else {
+    return hook;
+  }
+  Fd fd(bpf_prog_get_fd_by_id(hook.main_id));
+  std::string name = fd ? program_name(fd.get()) : "";
+  hook.programs.push_back({hook.main_id, name});
+  if (name == kDispatcherName)
+    read_dispatcher(ifindex, hook);
+  return hook;
+}
+
+Status leave_hook(unsigned ifindex, const Hook &hook, int fd) {
+  LogCapture log;
+  int error = 0;
+
+  if (!hook.dispatcher) {
+    LIBBPF_OPTS(bpf_xdp_attach_opts, options);
+    __u32 mode = hook.mode == Mode::Skb ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+    // Only if it is still the one: somebody else may have come meanwhile.
+    options.old_prog_fd = fd;
+    error = bpf_xdp_detach(static_cast<int>(ifindex), mode, &options);
+  } else {
+    xdp_program *found = xdp_program__from_fd(fd);
+    if (auto failed = libxdp_get_error(found))
+      return errno_error(static_cast<int>(-failed), "cannot read the program");
+    std::unique_ptr<xdp_program, CloseProgram> program(found);
+    error = xdp_program__detach(program.get(), static_cast<int>(ifindex),
+                                hook.mode == Mode::Skb ? XDP_MODE_SKB : XDP_MODE_NATIVE, 0);
+  }
+  if (error < 0)
+    return errno_error(-error, "cannot take the program off the XDP hook", log.kernel_message());
+  return {};
+}
+
+} // namespace xr::datapath

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The XDP hook of one interface: who is on it. The thread is in the interface's namespace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xr::datapath {
+
+enum class Mode { Auto, Native, Skb, Hardware };
+const char *mode_name(Mode mode); // as on the command line
+
+// The kernel's name for every program of ours, and so what tells them from others'.
+inline constexpr const char *kProgramName = "xdp_roce";
+
+struct HookProgram {
+  uint32_t id = 0;
+  std::string name; // "" without the privilege to ask
+};
+
+struct Hook {
+  Mode mode = Mode::Auto;  // of what is there
+  uint32_t main_id = 0;    // what the driver calls; 0 is an empty hook
+  bool dispatcher = false; // that is libxdp's dispatcher, which calls the programs
+  std::vector<HookProgram> programs;
+
+  bool has(uint32_t id) const;
+  const HookProgram *ours() const;
+  const HookProgram *stranger() const; // somebody else's
+};
+
+Result<Hook> read_hook(unsigned ifindex);
+
+// Takes one program off and leaves its neighbours. `fd` is the program.
+Status leave_hook(unsigned ifindex, const Hook &hook, int fd);
+
+} // namespace xr::datapath

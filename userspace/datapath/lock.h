@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace xr::datapath {
+
+// One lock for the whole tool: whoever changes attachments holds it alone, whoever looks at them
+// shares it. The kernel lets go of it when its process dies, however it dies.
+class Lock {
+public:
+  enum class Kind { Shared, Exclusive };
+
+  // Waits some seconds for whoever has it, then gives up in a sentence.
+  static Result<Lock> take(Kind kind);
+
+private:
+  explicit Lock(Fd fd) : fd_(std::move(fd)) {}
+  Fd fd_;
+};
+
+} // namespace xr::datapath

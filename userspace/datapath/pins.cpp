@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/pins.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+namespace xr::datapath {
+
+namespace fs = std::filesystem;
+
+Pins::Pins(const Bpffs &bpffs, uint64_t netns, unsigned ifindex)
+    : parent_(bpffs.pins()), directory_(fmt::format("{}/{}-{}", parent_, netns, ifindex)),
+      netns_(netns), ifindex_(ifindex) {}
+
+std::vector<Pins> Pins::list(const Bpffs &bpffs) {
+  std::vector<Pins> found;
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(bpffs.pins(), ignored)) {
+    uint64_t netns = 0;
+    unsigned ifindex = 0;
+    int end = 0;
+    std::string name = entry.path().filename();
+    // NOLINTNEXTLINE(cert-err34-c): `end` tells whether all of it was understood
+    if (sscanf(name.c_str(), "%" SCNu64 "-%u%n", &netns, &ifindex, &end) == 2 &&
+        static_cast<size_t>(end) == name.size())
+      found.emplace_back(bpffs, netns, ifindex);
+  }
+  std::sort(found.begin(), found.end(), [](const Pins &a, const Pins &b) {
+    return a.netns_ != b.netns_ ? a.netns_ < b.netns_ : a.ifindex_ < b.ifindex_;
+  });
+  return found;
+}
+
+bool Pins::exist() const { return access(directory_.c_str(), F_OK) == 0; }
+
+Status Pins::create(const std::string &ifname, const std::string &netns_name) const {
+  for (const std::string &directory : {parent_, directory_})
+    if (mkdir(directory.c_str(), 0700) < 0 && errno != EEXIST)
+      return errno_error(errno, fmt::format("cannot make {}", directory));
+  if (symlink(ifname.c_str(), path("interface").c_str()) < 0 ||
+      (!netns_name.empty() && symlink(netns_name.c_str(), path("netns").c_str()) < 0))
+    return errno_error(errno, fmt::format("cannot write in {}", directory_));
+  return {};
+}
+
+Status Pins::remove() const {
+  std::error_code error;
+  // The listing first: a directory must not change under its iterator.
+  std::vector<fs::path> entries;
+  for (const auto &entry : fs::directory_iterator(directory_, error))
+    entries.push_back(entry.path());
+  for (const auto &entry : entries)
+    if (unlink(entry.c_str()) < 0 && errno != ENOENT)
+      return errno_error(errno, fmt::format("cannot remove {}", entry.string()));
+  if (rmdir(directory_.c_str()) < 0 && errno != ENOENT)
+    return errno_error(errno, fmt::format("cannot remove {}", directory_));
+  rmdir(parent_.c_str()); // succeeds when this was the last
+  return {};
+}
+
+std::vector<std::string> Pins::objects() const {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(directory_, ignored))
+    if (!entry.is_symlink(ignored))
+      names.push_back(entry.path().filename());
+  return names;
+}
+
+Fd Pins::open(const std::string &name) const { return Fd(bpf_obj_get(path(name).c_str())); }
+
+std::string Pins::recorded(const char *name) const {
+  std::error_code error;
+  fs::path target = fs::read_symlink(path(name), error);
+  return error ? "" : target.string();
+}
+
+} // namespace xr::datapath

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// One attachment's pins: <bpffs>/xdp-roce/<netns inode>-<ifindex>/ with a pin for each map, one for
+// the program, and two symbolic links that tell the names of interface and namespace, which nothing
+// else can tell once those are gone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "datapath/bpffs.h"
+
+namespace xr::datapath {
+
+class Pins {
+public:
+  static constexpr const char *kProgram = "program";
+
+  Pins(const Bpffs &bpffs, uint64_t netns, unsigned ifindex);
+  // All that are there, whether alive or stale.
+  static std::vector<Pins> list(const Bpffs &bpffs);
+
+  bool exist() const;
+  // The directory and the names, before anything is pinned in it.
+  Status create(const std::string &ifname, const std::string &netns_name) const;
+  // Takes everything away; what is not there is no error, so that it can be repeated.
+  Status remove() const;
+
+  std::string path(const std::string &name) const { return directory_ + "/" + name; }
+  std::vector<std::string> objects() const; // names of pinned maps and programs
+  Fd open(const std::string &name) const;
+
+  uint64_t netns() const { return netns_; }
+  unsigned ifindex() const { return ifindex_; }
+  std::string ifname() const { return recorded("interface"); }
+  std::string netns_name() const { return recorded("netns"); }
+  const std::string &directory() const { return directory_; }
+
+private:
+  std::string recorded(const char *name) const;
+
+  std::string parent_;
+  std::string directory_;
+  uint64_t netns_;
+  unsigned ifindex_;
+};
+
+} // namespace xr::datapath

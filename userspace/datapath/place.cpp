@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/place.h"
+
+#include <net/if.h>
+
+namespace xr::datapath {
+
+std::string interface_name(const Netns &netns, unsigned ifindex) {
+  char name[IF_NAMESIZE];
+  auto scope = netns.enter();
+  return scope.ok() && if_indextoname(ifindex, name) ? name : "";
+}
+
+namespace {
+
+bool interface_is_gone(const Netns &netns, const Pins &pins) {
+  return interface_name(netns, pins.ifindex()).empty();
+}
+
+// Another namespace may bear the name by now.
+bool namespace_is_gone(const std::string &name, const Pins &pins) {
+  return !name.empty() && pins.netns_name() == name && !Netns::find(pins.netns());
+}
+
+} // namespace
+
+Result<Place> find_place(const std::string &ifname, const std::string &netns_name,
+                         const std::optional<Bpffs> &bpffs) {
+  Place place;
+  place.ifname = ifname;
+  auto netns = Netns::open(netns_name);
+  if (netns.ok()) {
+    auto scope = netns->enter();
+    if (!scope)
+      return scope.error();
+    place.netns = std::move(*netns);
+    place.ifindex = ifname.size() < IF_NAMESIZE ? if_nametoindex(ifname.c_str()) : 0;
+  }
+  for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>()) {
+    bool here = place.netns && pins.netns() == place.netns->inode();
+    if (here && place.ifindex == pins.ifindex())
+      place.pins = pins;
+    else if (pins.ifname() == ifname &&
+             (here ? interface_is_gone(*place.netns, pins) : namespace_is_gone(netns_name, pins)))
+      place.stale.push_back(pins);
+  }
+  if (!place.netns && place.stale.empty())
+    return netns.error();
+  if (!place.ifindex && place.stale.empty())
+    return Error{"no such interface",
+                 netns_name.empty() ? "`ip link` lists them; --netns NAME looks in a namespace"
+                                    : fmt::format("`ip -n {} link` lists them", netns_name)};
+  return place;
+}
+
+} // namespace xr::datapath

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/port.h"
+
+#include <algorithm>
+#include <ctime>
+#include <vector>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "datapath/lock.h"
+#include "datapath/place.h"
+#include "datapath/privilege.h"
+
+namespace xr::datapath {
+
+namespace {
+
+// Records a system call: enough to make the call cheap, small enough to let others run between.
+constexpr uint32_t kBatch = 4096;
+
+uint64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Both are nothing but 64-bit counters.
+template <typename T> void add(T &sum, const T &one) {
+  static_assert(sizeof(T) % sizeof(uint64_t) == 0 && std::is_trivially_copyable_v<T>);
+  auto *to = reinterpret_cast<uint64_t *>(&sum);
+  const auto *from = reinterpret_cast<const uint64_t *>(&one);
+  for (size_t i = 0; i < sizeof(T) / sizeof(uint64_t); i++)
+    to[i] += from[i];
+}
+
+// The first `count` records from `first` on; errno, or 0.
+int read_batch(int fd, uint32_t first, uint32_t count, void *values, uint64_t elem_flags) {
+  LIBBPF_OPTS(bpf_map_batch_opts, options, .elem_flags = elem_flags);
+  std::vector<uint32_t> keys(count);
+  uint32_t next = 0, got = count;
+  // An array's batches go on behind the last index of the one before.
+  uint32_t before = first - 1;
+  int error = bpf_map_lookup_batch(fd, first ? &before : nullptr, &next, keys.data(), values, &got,
+                                   &options);
+  if (error < 0 && error != -ENOENT) // ENOENT: that was the end of the map
+    return -error;
+  return got == count ? 0 : EIO;
+}
+
+template <typename T> Result<std::vector<T>> sum_over_cpus(int fd, uint32_t count) {
+  int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0)
+    return errno_error(-cpus, "cannot tell how many CPUs there are");
+  std::vector<T> sums(count), each(count * static_cast<size_t>(cpus));
+  if (int error = read_batch(fd, 0, count, each.data(), 0))
+    return errno_error(error, "cannot read the counters");
+  for (size_t i = 0; i < each.size(); i++)
+    add(sums[i / static_cast<size_t>(cpus)], each[i]);
+  return sums;
+}
+
+Error not_readable(const PortStatus &port) {
+  std::string clean = fmt::format("xdp-roce detach {} cleans up", port.ifname);
+  switch (port.state) {
+  case State::OffHook:
+    return Error{"the attachment is stale: its program is not on the interface any more", clean};
+  case State::InterfaceGone:
+    return Error{"the interface is gone, and what was attached with it", clean};
+  case State::OtherAbi:
+    return Error{fmt::format("attached by another version of xdp-roce ({})", abis(port)),
+                 "read it with that version, or detach it and attach anew"};
+  default:
+    return Error{"not attached", fmt::format("xdp-roce attach {} first", port.ifname)};
+  }
+}
+
+} // namespace
+
+Result<Port> Port::open(const std::string &ifname, const std::string &netns) {
+  Port port;
+  if (auto allowed = check_privilege(); !allowed)
+    return allowed.error();
+  auto lock = Lock::take(Lock::Kind::Shared);
+  if (!lock)
+    return lock.error();
+  auto place = find_place(ifname, netns, find_bpffs());
+  if (!place)
+    return place.error();
+  auto found = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
+  if (!found)
+    return found.error();
+  port.status_ = std::move(found->port);
+  port.maps_ = std::move(found->maps);
+  State state = port.status_.state;
+  if (state != State::Attached && state != State::Unpinned)
+    return not_readable(port.status_);
+  if (place->pins && state == State::Attached)
+    port.directory_ = place->pins->directory();
+  for (const char *name : {"opcodes", "totals", "streams", "shared", "events", "rodata"})
+    if (port.maps_.fd(name) < 0)
+      return Error{fmt::format("the attachment's map {} cannot be opened", name),
+                   fmt::format("xdp-roce detach {}, then attach anew", ifname)};
+  return port;
+}
+
+Result<bool> Port::alive() const {
+  auto netns = Netns::find(status_.netns_inode);
+  if (!netns || interface_name(*netns, status_.ifindex).empty())
+    return false;
+  auto scope = netns->enter();
+  if (!scope)
+    return scope.error();
+  auto hook = read_hook(status_.ifindex);
+  if (!hook)
+    return hook.error();
+  return hook->has(status_.program_id);
+}
+
+Status Port::read_counters(Snapshot &to) const {
+  auto opcodes = sum_over_cpus<roce_opcode_count>(maps_.fd("opcodes"), ROCE_OPCODE_COUNTS);
+  if (!opcodes)
+    return opcodes.error();
+  std::copy(opcodes->begin(), opcodes->end(), to.opcodes.begin());
+  auto totals = sum_over_cpus<roce_totals>(maps_.fd("totals"), 1);
+  if (!totals)
+    return totals.error();
+  to.totals = totals->front();
+  return {};
+}
+
+Status Port::read_streams(Snapshot &to) const {
+  uint32_t used = std::min(maps_.streams_used(), status_.streams_capacity);
+  // With its lock held a record cannot be in the middle of a packet; older kernels do not offer it.
+  uint64_t flags = BPF_F_LOCK;
+
+  to.streams.resize(used);
+  for (uint32_t first = 0; first < used;) {
+    uint32_t count = std::min(kBatch, used - first);
+    int error = read_batch(maps_.fd("streams"), first, count, &to.streams[first], flags);
+    if (error == EINVAL && flags) {
+      flags = 0;
+      continue;
+    }
+    if (error)
+      return errno_error(error, "cannot read the streams");
+    first += count;
+  }
+  // Announced by RDMA CM but silent so far, or handed out at this very moment.
+  std::erase_if(to.streams, [](const roce_stream &s) { return !roce_stream_packets(&s); });
+  return {};
+}
+
+Result<Snapshot> Port::snapshot(bool with_streams) const {
+  Snapshot snapshot;
+  snapshot.source = Snapshot::Source::Interface;
+  snapshot.name = status_.ifname;
+  snapshot.tracked = status_.track;
+  snapshot.stream_capacity = status_.streams_capacity;
+  snapshot.time_ns = monotonic_ns();
+  if (auto done = read_counters(snapshot); !done)
+    return done.error();
+  if (with_streams)
+    if (auto done = read_streams(snapshot); !done)
+      return done.error();
+  return snapshot;
+}
+
+} // namespace xr::datapath

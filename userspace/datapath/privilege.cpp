@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/privilege.h"
+
+#include <array>
+#include <cstdio>
+#include <vector>
+
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "datapath/log.h"
+
+namespace xr::datapath {
+
+Status check_privilege(Privilege needed) {
+  silence_libraries();
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+
+  if (syscall(SYS_capget, &header, data.data()) < 0)
+    return errno_error(errno, "cannot read this process's capabilities");
+  auto has = [&](int cap) { return (data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap)) != 0; };
+  // The kernel takes CAP_SYS_ADMIN for CAP_BPF and CAP_PERFMON, but not for CAP_NET_ADMIN.
+  bool all = has(CAP_SYS_ADMIN);
+  std::vector<const char *> missing;
+  if (!has(CAP_NET_ADMIN))
+    missing.push_back("CAP_NET_ADMIN");
+  if (!all && !has(CAP_BPF))
+    missing.push_back("CAP_BPF");
+  if (!all && !has(CAP_PERFMON) && needed == Privilege::Load)
+    missing.push_back("CAP_PERFMON");
+  if (missing.empty())
+    return {};
+  return Error{fmt::format("no privilege: {} missing", fmt::join(missing, " and ")),
+               "run it as root"};
+}
+
+std::string kernel_release() {
+  utsname name{};
+  return uname(&name) == 0 ? name.release : "?";
+}
+
+bool kernel_too_old(const std::string &release) {
+  int major = 0, minor = 0;
+  if (sscanf(release.c_str(), "%d.%d", &major, &minor) != 2) // NOLINT(cert-err34-c)
+    return false;
+  return major < 5 || (major == 5 && minor < 15);
+}
+
+} // namespace xr::datapath

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/result.h"
+
+namespace xr::datapath {
+
+// Success if this thread has what the datapath needs; otherwise the error names what is missing.
+// Loading takes more than the rest: the verifier lets nobody subtract packet pointers without
+// CAP_PERFMON.
+enum class Privilege { Use, Load };
+Status check_privilege(Privilege needed = Privilege::Use);
+
+// True for a release as uname gives it ("5.10.0-8-amd64") of a kernel that cannot run the program.
+bool kernel_too_old(const std::string &release);
+std::string kernel_release();
+
+} // namespace xr::datapath

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/status.h"
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+
+#include <arpa/inet.h>
+#include <net/if.h>
+
+#include <bpf/bpf.h>
+
+#include "datapath/lock.h"
+#include "datapath/place.h"
+#include "datapath/privilege.h"
+
+namespace xr::datapath {
+
+namespace {
+
+void describe(PortStatus &port, const Maps &maps) {
+  port.map_bytes = maps.memory();
+  auto config = maps.config();
+  if (!config)
+    return;
+  port.abi = config->abi;
+  if (config->abi != ROCE_ABI)
+    return;
+  port.since_ns = config->attached_ns;
+  port.track = config->track;
+  port.frags = config->frags;
+  port.udp_port = ntohs(config->udp_port_be);
+  port.streams_capacity = config->track ? config->streams : 0;
+  port.streams_used = config->track ? std::min<uint32_t>(maps.streams_used(), config->streams) : 0;
+}
+
+// Whose program of ours that is on the hook: the one of these pins? An attach that was killed
+// leaves no pin of the program, but the maps tell.
+bool belongs(uint32_t on_hook, uint32_t pinned, const Maps &maps) {
+  if (pinned)
+    return pinned == on_hook;
+  Fd fd(bpf_prog_get_fd_by_id(on_hook));
+  auto used = program_map_ids(fd.get()), ids = maps.ids();
+  return std::find_first_of(used.begin(), used.end(), ids.begin(), ids.end()) != used.end();
+}
+
+Status look_at_hook(PortStatus &port, const Netns &netns) {
+  auto scope = netns.enter();
+  if (!scope)
+    return scope.error();
+  auto hook = read_hook(port.ifindex);
+  if (!hook)
+    return hook.error();
+  port.mode = hook->mode;
+  port.dispatcher = hook->dispatcher;
+  port.programs = std::move(hook->programs);
+  return {};
+}
+
+uint32_t ours_on_hook(const PortStatus &port, uint32_t pinned) {
+  for (const HookProgram &program : port.programs)
+    if (program.name == kProgramName || (pinned && program.id == pinned))
+      return program.id;
+  return 0;
+}
+
+// Programs of ours on interfaces of the namespace that `known` does not have.
+Status add_unpinned(const Netns &netns, std::vector<PortStatus> &known) {
+  auto scope = netns.enter();
+  if (!scope)
+    return scope.error();
+  std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> all(if_nameindex(),
+                                                                        if_freenameindex);
+  for (struct if_nameindex *i = all.get(); i && i->if_index; i++) {
+    if (std::any_of(known.begin(), known.end(), [&](const PortStatus &p) {
+          return p.netns_inode == netns.inode() && p.ifindex == i->if_index;
+        }))
+      continue;
+    auto hook = read_hook(i->if_index);
+    if (!hook.ok() || !hook->ours())
+      continue;
+    auto found = inspect(i->if_name, &netns, i->if_index, nullptr);
+    if (found.ok())
+      known.push_back(std::move(found->port));
+  }
+  return {};
+}
+
+} // namespace
+
+const char *state_name(State state) {
+  switch (state) {
+  case State::Attached:
+    return "attached";
+  case State::NotAttached:
+    return "not attached";
+  case State::OffHook:
+    return "stale: its program is not on the interface";
+  case State::InterfaceGone:
+    return "stale: the interface is gone";
+  case State::OtherAbi:
+    return "attached by another version";
+  case State::Unpinned:
+    return "attached, but its pins are not here";
+  }
+  return "?";
+}
+
+std::string abis(const PortStatus &port) {
+  return fmt::format("ABI {}, this is {}", port.abi ? std::to_string(port.abi) : "unknown",
+                     ROCE_ABI);
+}
+
+std::string local_time(uint64_t realtime_ns) {
+  time_t seconds = static_cast<time_t>(realtime_ns / 1'000'000'000);
+  struct tm parts {};
+  char text[32];
+  localtime_r(&seconds, &parts);
+  return {text, strftime(text, sizeof(text), "%F %T", &parts)};
+}
+
+Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigned ifindex,
+                          const Pins *pins) {
+  Inspected found;
+  PortStatus &port = found.port;
+
+  port.ifname = ifname;
+  port.ifindex = ifindex;
+  port.netns = netns ? netns->name() : pins ? pins->netns_name() : "";
+  port.netns_inode = netns ? netns->inode() : pins ? pins->netns() : 0;
+  uint32_t pinned = 0;
+  if (pins) {
+    found.maps = Maps::of_pins(*pins);
+    pinned = program_id(pins->open(Pins::kProgram).get());
+    describe(port, found.maps);
+  }
+  if (!netns || !ifindex) {
+    port.state = State::InterfaceGone;
+    return found;
+  }
+  if (auto done = look_at_hook(port, *netns); !done)
+    return done.error();
+  port.program_id = ours_on_hook(port, pinned);
+  if (!port.program_id) {
+    port.state = pins ? State::OffHook : State::NotAttached;
+  } else if (pins && belongs(port.program_id, pinned, found.maps)) {
+    port.state = port.abi == ROCE_ABI ? State::Attached : State::OtherAbi;
+  } else {
+    found.maps = Maps::of_program(Fd(bpf_prog_get_fd_by_id(port.program_id)).get());
+    describe(port, found.maps);
+    // Without CAP_SYS_ADMIN the maps cannot be found; Unpinned is then all there is to tell.
+    port.state = port.abi && port.abi != ROCE_ABI ? State::OtherAbi : State::Unpinned;
+  }
+  return found;
+}
+
+Result<std::vector<PortStatus>> status(const std::string &netns_name) {
+  if (auto allowed = check_privilege(); !allowed)
+    return allowed.error();
+  auto own = Netns::open(netns_name);
+  if (!own)
+    return own.error();
+  auto lock = Lock::take(Lock::Kind::Shared);
+  if (!lock)
+    return lock.error();
+  auto bpffs = find_bpffs();
+  std::vector<PortStatus> ports;
+  for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>()) {
+    if (!netns_name.empty() && pins.netns() != own->inode() && pins.netns_name() != netns_name)
+      continue;
+    auto netns = Netns::find(pins.netns());
+    std::string ifname = netns ? interface_name(*netns, pins.ifindex()) : "";
+    bool gone = ifname.empty();
+    auto found = inspect(gone ? pins.ifname() : ifname, netns ? &*netns : nullptr,
+                         gone ? 0 : pins.ifindex(), &pins);
+    if (!found)
+      return found.error();
+    ports.push_back(std::move(found->port));
+  }
+  if (auto done = add_unpinned(*own, ports); !done)
+    return done.error();
+  return ports;
+}
+
+Result<PortStatus> status_of(const std::string &ifname, const std::string &netns) {
+  if (auto allowed = check_privilege(); !allowed)
+    return allowed.error();
+  auto lock = Lock::take(Lock::Kind::Shared);
+  if (!lock)
+    return lock.error();
+  auto place = find_place(ifname, netns, find_bpffs());
+  if (!place)
+    return place.error();
+  auto found = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
+  if (!found)
+    return found.error();
+  return std::move(found->port);
+}
+
+} // namespace xr::datapath

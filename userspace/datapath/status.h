@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is attached where, and whether it still is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "datapath/hook.h"
+#include "datapath/maps.h"
+#include "datapath/netns.h"
+
+namespace xr::datapath {
+
+enum class State {
+  Attached,
+  NotAttached,   // nothing of ours
+  OffHook,       // pinned, but its program is not on the interface: taken off, or never came
+  InterfaceGone, // pinned, but the interface or its namespace went away
+  OtherAbi,      // attached by a version whose maps we cannot read
+  Unpinned,      // our program is on the interface, but its pins are not here
+};
+const char *state_name(State state); // in words, for people and for JSON
+
+struct PortStatus {
+  std::string ifname;
+  unsigned ifindex = 0;
+  std::string netns; // its name, "" for none
+  uint64_t netns_inode = 0;
+  State state = State::NotAttached;
+
+  // The hook, whatever is on it.
+  Mode mode = Mode::Auto;
+  bool dispatcher = false; // false: our program is alone there, as kernels without freplace want it
+  std::vector<HookProgram> programs;
+
+  // Ours.
+  uint32_t program_id = 0;
+  uint32_t abi = 0;      // 0: it cannot be told
+  uint64_t since_ns = 0; // CLOCK_REALTIME
+  bool track = false;
+  bool frags = false;
+  uint16_t udp_port = 0;
+  uint32_t streams_capacity = 0; // 0 without tracking
+  uint32_t streams_used = 0;
+  uint64_t map_bytes = 0; // of kernel memory
+};
+
+// All attachments in all namespaces (in one, if it is named), alive or not, and programs of ours
+// without pins in this namespace.
+Result<std::vector<PortStatus>> status(const std::string &netns = "");
+
+// One interface, attached or not.
+Result<PortStatus> status_of(const std::string &ifname, const std::string &netns);
+
+// "ABI 2, this is 1"
+std::string abis(const PortStatus &port);
+// "2024-05-01 12:00:00" in local time.
+std::string local_time(uint64_t realtime_ns);
+
+// For the rest of this folder, with the lock held. No namespace or an ifindex of 0: gone.
+struct Inspected {
+  PortStatus port;
+  Maps maps;
+};
+Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigned ifindex,
+                          const Pins *pins);
+
+} // namespace xr::datapath
