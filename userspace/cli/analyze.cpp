@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/analyzer.h"
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+namespace xr::cli {
+
+namespace {
+
+constexpr uint64_t kProgressStep = 8 << 20;
+
+struct Args {
+  std::string file;
+  Analyzer::Options options;
+  report::StreamOptions streams;
+};
+
+void describe(CLI::App &command, Args &args) {
+  command
+      .add_option("FILE", args.file,
+                  "pcap or pcapng, of Ethernet, Linux cooked or raw IP frames, plain or gzip; - is "
+                  "standard input")
+      ->required()
+      ->type_name("");
+  add_udp_port(command, args.options.udp_port);
+  command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
+                   "Leave frames with a wrong iCRC out of the streams, as a receiver does");
+  add_stream_options(command, args.streams);
+  command.footer("Needs no privilege. A capture that ends in the middle gives its report up to "
+                 "there and exit status 1.");
+}
+
+int analyze(const Args &args, const Globals &globals) {
+  const std::string context = "analyze"; // the errors tell the file
+  const Interrupt interrupt;
+  AnalyzeRun run;
+  run.options = args.options;
+  run.stop = &interrupt.flag();
+  run.progress_step = kProgressStep;
+  Result<Analysis> done = [&] {
+    Progress progress(args.file);
+    run.on_progress = [&progress](const Reader::Progress &at) {
+      progress.update(at.bytes, at.total);
+    };
+    return xr::analyze(args.file, run);
+  }();
+  if (!done)
+    return fail(context, done.error());
+  Output output(globals.json);
+  output.print(report::analyze_report(done->snapshot, args.streams));
+  if (done->stopped)
+    note(args.file == "-" ? "standard input" : args.file,
+         "interrupted; the report is of what was read so far");
+  return output.finish(done->trouble ? fail(context, *done->trouble) : 0);
+}
+
+} // namespace
+
+void add_analyze(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "analyze",
+                    "The same accounting over a capture file; needs no privilege", describe,
+                    analyze);
+}
+
+} // namespace xr::cli

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/app.h"
+
+#include "cli/output.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct HelpArgs {
+  bool man = false;
+  bool completion = false;
+};
+
+// For packagers; nobody else needs to see it.
+void add_help(CLI::App &app, Run &chosen) {
+  CLI::App *command = app.add_subcommand("help", "Print this help, the man page or the completion");
+  command->group("");
+  const auto args = std::make_shared<HelpArgs>();
+  command->add_flag("--man", args->man, "The man page, in roff");
+  command->add_flag("--completion", args->completion, "The completion for bash");
+  command->callback([args, &app, &chosen] {
+    chosen = [args, &app](const Globals &) {
+      const std::string text = args->man          ? man_page(app)
+                               : args->completion ? bash_completion(app)
+                                                  : app.help();
+      fputs(text.c_str(), stdout);
+      return 0;
+    };
+  });
+}
+
+std::string command_names(const CLI::App &app) {
+  std::string names;
+  for (const CLI::App *command :
+       app.get_subcommands([](const CLI::App *one) { return !one->get_group().empty(); }))
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  return names;
+}
+
+// What CLI11 says, in the form of the rest of our sentences.
+std::string sentence(const std::string &text) {
+  const auto around = [&text](const std::string &middle) -> std::pair<std::string, std::string> {
+    const size_t at = text.find(middle);
+    if (at == std::string::npos)
+      return {};
+    return {text.substr(0, at), text.substr(at + middle.size())};
+  };
+  if (text.starts_with("The following argument"))
+    return "what is '" + around(": ").second + "'?";
+  if (const auto [a, b] = around(" excludes "); !a.empty())
+    return a + " and " + b + " exclude each other";
+  if (const auto [a, b] = around(" requires "); !a.empty())
+    return a + " needs " + b;
+  if (const auto [a, b] = around(": 1 required "); !a.empty()) // "--netns: 1 required NAME missing"
+    return a + " needs " + b.substr(0, b.rfind(" missing"));
+  return text;
+}
+
+} // namespace
+
+void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
+  app.name("xdp-roce");
+  app.description("Counts what passes of RoCEv2: opcodes, PSN gaps, ECN, CNP, PFC; on a port by "
+                  "XDP, or in a capture.");
+  app.fallthrough(); // global options may stand behind the subcommand
+  app.require_subcommand(1);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Subcommands", "Commands");
+  app.get_formatter()->label("Positionals", "Arguments");
+  app.get_formatter()->label("REQUIRED", "");
+  app.add_flag("--json", globals.json,
+               "JSON on standard output: a document, or with --interval and events one a line");
+  app.add_option("--netns", globals.netns, "Look interfaces up in this network namespace")
+      ->type_name("NAME");
+  app.add_flag("-v,--verbose", globals.verbose, "Say more on standard error; -vv: all");
+  app.set_version_flag("--version", std::string(), "Versions of the program, libraries and ABI");
+  add_attach(app, chosen);
+  add_detach(app, chosen);
+  add_status(app, chosen);
+  add_counters(app, chosen);
+  add_streams(app, chosen);
+  add_events(app, chosen);
+  add_analyze(app, chosen);
+  add_help(app, chosen);
+  app.footer("All but analyze need CAP_NET_ADMIN and CAP_BPF. Exit status: 0 done, 1 it failed, "
+             "2 the command line was wrong.\nA command's own options: xdp-roce COMMAND --help");
+}
+
+int usage_error(const CLI::App &app, const CLI::ParseError &error) {
+  const auto parsed = app.get_subcommands();
+  const auto rest = app.remaining();
+  if (parsed.empty()) {
+    const bool missing = dynamic_cast<const CLI::RequiredError *>(&error) != nullptr;
+    const std::string what = !missing                        ? sentence(error.what())
+                             : rest.empty()                  ? "a command is missing"
+                             : rest.front().starts_with("-") ? "what is '" + rest.front() + "'?"
+                                                             : "no such command: " + rest.front();
+    fail("", {what, "commands are " + command_names(app)});
+  } else {
+    const std::string command = parsed.front()->get_name();
+    fail(command, {sentence(error.what()), "xdp-roce " + command + " --help"});
+  }
+  return 2;
+}
+
+} // namespace xr::cli

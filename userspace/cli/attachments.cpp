@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/attachments.h"
+
+#include "report/names.h"
+
+namespace xr::cli {
+
+namespace {
+
+using datapath::PortStatus;
+using report::Column;
+using report::Format;
+using report::Hide;
+using report::Tone;
+using report::Value;
+using report::Where;
+using report::Words;
+
+// Unknown where nothing of ours runs.
+Value ours(const PortStatus &port, Value value) { return port.program_id ? value : Value{}; }
+
+Words programs(const PortStatus &port) {
+  Words names;
+  for (const datapath::HookProgram &program : port.programs)
+    names.push_back(program.name.empty() ? "?" : program.name);
+  return names;
+}
+
+Value since(const PortStatus &port) {
+  return port.since_ns ? Value{report::utc_time(port.since_ns)} : Value{};
+}
+
+Value mode(const PortStatus &port) {
+  return port.programs.empty() ? Value{} : Value{std::string(datapath::mode_name(port.mode))};
+}
+
+struct PortColumn {
+  Column column;
+  Value (*value)(const PortStatus &);
+};
+
+Column json_only(const char *key) {
+  return {key, "", Format::Number, Hide::Never, Tone::Plain, Where::Json};
+}
+
+const std::vector<PortColumn> &port_columns() {
+  using P = const PortStatus &;
+  static const std::vector<PortColumn> kColumns = {
+      {{"interface", "INTERFACE"}, [](P p) -> Value { return p.ifname; }},
+      {json_only("ifindex"), [](P p) -> Value { return uint64_t{p.ifindex}; }},
+      {{"netns", "NETNS", Format::Text, Hide::Zero},
+       [](P p) -> Value { return p.netns.empty() ? Value{} : Value{p.netns}; }},
+      {json_only("netns_inode"), [](P p) -> Value { return p.netns_inode; }},
+      {{"state", "STATE"}, [](P p) -> Value { return std::string(state_name(p.state)); }},
+      {{"mode", "MODE"}, mode},
+      {json_only("since"), since},
+      {{"since_local", "SINCE", Format::Text, Hide::Never, Tone::Plain, Where::Text},
+       [](P p) -> Value { return p.since_ns ? Value{datapath::local_time(p.since_ns)} : Value{}; }},
+      {{"program_id", "PROGRAM\nID", Format::Number},
+       [](P p) -> Value { return ours(p, uint64_t{p.program_id}); }},
+      {{"hook_programs", "PROGRAMS\nON HOOK", Format::Number},
+       [](P p) -> Value { return uint64_t{p.programs.size()}; }},
+      {json_only("hook_program_names"), [](P p) -> Value { return programs(p); }},
+      {{"dispatcher", "DIS-\nPATCHER", Format::Text, Hide::Zero},
+       [](P p) -> Value { return p.dispatcher; }},
+      {{"udp_port", "UDP\nPORT", Format::Number},
+       [](P p) -> Value { return ours(p, uint64_t{p.udp_port}); }},
+      {json_only("tracked"), [](P p) -> Value { return ours(p, p.track); }},
+      {json_only("frags"), [](P p) -> Value { return ours(p, p.frags); }},
+      {{"streams", "STREAMS", Format::Count},
+       [](P p) -> Value { return ours(p, uint64_t{p.streams_used}); }},
+      {{"stream_capacity", "OF", Format::Count},
+       [](P p) -> Value { return ours(p, uint64_t{p.streams_capacity}); }},
+      {{"map_bytes", "MAP\nBYTES", Format::Scaled},
+       [](P p) -> Value { return ours(p, uint64_t{p.map_bytes}); }},
+      {{"abi", "ABI", Format::Number}, [](P p) -> Value { return ours(p, uint64_t{p.abi}); }},
+  };
+  return kColumns;
+}
+
+report::Document begin() {
+  report::Document document;
+  document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
+  return document;
+}
+
+} // namespace
+
+report::Document attachments_report(const std::vector<PortStatus> &ports) {
+  std::vector<Column> columns;
+  for (const PortColumn &column : port_columns())
+    columns.push_back(column.column);
+  std::vector<std::vector<Value>> rows;
+  for (const PortStatus &port : ports) {
+    rows.emplace_back();
+    for (const PortColumn &column : port_columns())
+      rows.back().push_back(column.value(port));
+  }
+  report::Document document = begin();
+  document.sections.push_back(
+      {"attachments", "", report::make_table(std::move(columns), std::move(rows))});
+  document.sections.back().note = "nothing is attached";
+  return document;
+}
+
+report::Document detached_report(const std::vector<datapath::DetachReport> &reports) {
+  std::vector<std::vector<Value>> rows;
+  for (const datapath::DetachReport &one : reports)
+    rows.push_back({one.ifname, one.netns.empty() ? Value{} : Value{one.netns}, one.notes});
+  report::Document document = begin();
+  document.sections.push_back(
+      {"detached", "",
+       report::make_table({{"interface", "DETACHED"},
+                           {"netns", "NETNS", Format::Text, Hide::Zero},
+                           {"notes", "", Format::Text, Hide::Never, Tone::Plain, Where::Json}},
+                          std::move(rows))});
+  document.sections.back().note = "nothing was attached";
+  return document;
+}
+
+} // namespace xr::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands. Each puts itself into the table that help, man page and completion are made of;
+// the one that the command line names is left in `chosen`.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace xr::cli {
+
+struct Globals {
+  bool json = false;
+  std::string netns; // "": the caller's
+  int verbose = 0;
+};
+
+using Run = std::function<int(const Globals &)>; // the exit status
+
+void add_attach(CLI::App &app, Run &chosen);
+void add_detach(CLI::App &app, Run &chosen);
+void add_status(CLI::App &app, Run &chosen);
+void add_counters(CLI::App &app, Run &chosen);
+void add_streams(CLI::App &app, Run &chosen);
+void add_events(CLI::App &app, Run &chosen);
+void add_analyze(CLI::App &app, Run &chosen);
+
+// Adds a subcommand whose arguments are an Args that `run` gets with the globals.
+template <typename Args, typename Describe, typename Function>
+void add_command(CLI::App &app, Run &chosen, const char *name, const char *description,
+                 Describe describe, Function run) {
+  CLI::App *command = app.add_subcommand(name, description);
+  const auto args = std::make_shared<Args>();
+  describe(*command, *args);
+  command->callback([args, run, &chosen] {
+    chosen = [args, run](const Globals &globals) { return run(*args, globals); };
+  });
+}
+
+} // namespace xr::cli

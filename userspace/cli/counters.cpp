@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+#include "cli/reading.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct Args {
+  std::string ifname;
+  Repeat repeat;
+};
+
+void describe(CLI::App &command, Args &args) {
+  add_interface(command, args.ifname);
+  add_repeat(command, args.repeat);
+}
+
+int counters(const Args &args, const Globals &globals) {
+  return read_port({"counters", args.ifname, args.repeat, false,
+                    [](const report::Moment &moment) { return counters_report(moment); }},
+                   globals);
+}
+
+} // namespace
+
+void add_counters(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "counters",
+                    "Packets and bytes by opcode, transport, ECN codepoint, AETH syndrome",
+                    describe, counters);
+}
+
+} // namespace xr::cli

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/attachments.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "datapath/attach.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct Args {
+  std::vector<std::string> interfaces;
+  bool all = false;
+};
+
+void describe(CLI::App &command, Args &args) {
+  CLI::Option *some =
+      command.add_option("IF", args.interfaces, "Interfaces to leave")->type_name("");
+  command.add_flag("--all", args.all, "Every interface of every network namespace")->excludes(some);
+  command.footer("Takes the program off and removes its pins and maps; the counts are gone. Also "
+                 "cleans up what\na deleted interface or a killed attach left behind.");
+  command.parse_complete_callback([&args] {
+    if (args.interfaces.empty() && !args.all)
+      throw CLI::RequiredError("IF or --all");
+  });
+}
+
+int detach(const Args &args, const Globals &globals) {
+  int status = 0;
+  std::vector<datapath::DetachReport> reports;
+  if (args.all) {
+    auto done = datapath::detach_all(globals.netns);
+    if (!done)
+      return fail("detach", done.error());
+    reports = std::move(*done);
+  }
+  for (const std::string &ifname : args.interfaces) {
+    auto done = datapath::detach(ifname, globals.netns);
+    if (done)
+      reports.push_back(std::move(*done));
+    else
+      status = fail("detach " + ifname, done.error());
+  }
+  for (const datapath::DetachReport &one : reports)
+    for (const std::string &text : one.notes)
+      note(one.ifname, text);
+  Output output(globals.json);
+  if (!reports.empty() || args.all || globals.json)
+    output.print(detached_report(reports));
+  return output.finish(status);
+}
+
+} // namespace
+
+void add_detach(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "detach", "Take the counter off interfaces again", describe,
+                    detach);
+}
+
+} // namespace xr::cli

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ctime>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/reading.h"
+#include "datapath/port.h"
+
+namespace xr::cli {
+
+namespace {
+
+constexpr int kPollMs = 200;
+
+struct Args {
+  std::string ifname;
+  uint64_t count = 0;
+  bool backlog = false;
+};
+
+void describe(CLI::App &command, Args &args) {
+  add_interface(command, args.ifname);
+  add_count(command, args.count, "End after N events (default: when interrupted)");
+  command.add_flag("--backlog", args.backlog,
+                   "First those that came since the last reader, as far as the ring held them");
+  command.footer("gap, rewind, NAK, RNR NAK, CNP, CE run, new stream: a line each, at most 20 a "
+                 "second of one stream.\nOne reader of a port at a time.");
+}
+
+// What the kernel stamps with CLOCK_MONOTONIC, as time of day.
+uint64_t time_of(const roce_event &event) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const uint64_t monotonic =
+      static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+  return realtime_ns() - monotonic + event.time_ns;
+}
+
+// Events that the port had to tell and did not, since the last call.
+class Losses {
+public:
+  explicit Losses(const datapath::Port &port) : port_(port) { look(); }
+
+  void tell(const std::string &ifname) {
+    const uint64_t dropped = dropped_, limited = limited_;
+    look();
+    if (dropped_ > dropped)
+      warn("events " + ifname,
+           fmt::format("{} events lost: they came faster than they were read", dropped_ - dropped));
+    if (limited_ > limited)
+      note(ifname, fmt::format("{} events kept back: more than {} a second of one stream",
+                               limited_ - limited, ROCE_EVENTS_PER_WINDOW));
+  }
+
+private:
+  void look() {
+    if (auto now = port_.snapshot(false)) {
+      dropped_ = now->totals.events_dropped;
+      limited_ = now->totals.events_limited;
+    }
+  }
+
+  const datapath::Port &port_;
+  uint64_t dropped_ = 0, limited_ = 0;
+};
+
+int follow(const Args &args, const datapath::Port &port, Output &output) {
+  uint64_t told = 0;
+  bool more = true;
+  const auto enough = [&] { return args.count && told >= args.count; };
+  auto events = port.events([&](const roce_event &event) {
+    if (!more || enough())
+      return;
+    told++;
+    more = output.print(report::event_report(event, time_of(event)), report::JsonStyle::Line);
+  });
+  const std::string context = "events " + args.ifname;
+  if (!events)
+    return fail(context, events.error());
+  if (!args.backlog)
+    events->skip();
+  Losses losses(port);
+  const Interrupt interrupt;
+  while (more && !enough()) {
+    const bool last = interrupt.asked();
+    auto got = events->poll(last ? 0 : kPollMs);
+    if (!got)
+      return fail(context, got.error());
+    if (last || output.reader_gone())
+      break;
+    if (*got > 0)
+      continue;
+    // A quiet moment.
+    losses.tell(args.ifname);
+    if (auto alive = port.alive(); alive && !*alive)
+      return fail(context, {"it was detached, or the interface is gone"});
+  }
+  if (more && !output.reader_gone())
+    losses.tell(args.ifname);
+  return output.finish();
+}
+
+int events(const Args &args, const Globals &globals) {
+  auto port = datapath::Port::open(args.ifname, globals.netns);
+  if (!port)
+    return fail("events " + args.ifname, port.error());
+  if (!port->status().track)
+    return fail("events " + args.ifname, {"attached with --no-track, so there are no events"});
+  Output output(globals.json);
+  return follow(args, *port, output);
+}
+
+} // namespace
+
+void add_events(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "events", "Gaps, rewinds, NAKs, CNPs as they happen, a line each",
+                    describe, events);
+}
+
+} // namespace xr::cli

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+#include <exception>
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "cli/app.h"
+#include "cli/output.h"
+#include "datapath/log.h"
+
+namespace xr::cli {
+
+namespace {
+
+// -v: what was done; -vv: all that libbpf, libxdp and the verifier say.
+void set_up_log(int verbose) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("xdp-roce"));
+  spdlog::set_pattern("%H:%M:%S.%e %l: %v");
+  spdlog::set_level(verbose > 1   ? spdlog::level::debug
+                    : verbose > 0 ? spdlog::level::info
+                                  : spdlog::level::off); // errors quote what matters of it
+  datapath::set_log_sink([](datapath::LogLevel level, std::string_view text) {
+    while (text.ends_with('\n'))
+      text.remove_suffix(1);
+    spdlog::log(level == datapath::LogLevel::Warn   ? spdlog::level::warn
+                : level == datapath::LogLevel::Info ? spdlog::level::info
+                                                    : spdlog::level::debug,
+                "{}", text);
+  });
+}
+
+int run(int argc, char **argv) {
+  CLI::App app;
+  Globals globals;
+  Run chosen;
+  describe_app(app, globals, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForVersion &) {
+    return print_version(app.count("--json") > 0);
+  } catch (const CLI::Success &success) { // --help
+    return app.exit(success);
+  } catch (const CLI::ParseError &error) {
+    return usage_error(app, error);
+  }
+  set_up_log(globals.verbose);
+  return chosen(globals);
+}
+
+} // namespace
+
+} // namespace xr::cli
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN); // a closed pipe is an EPIPE for who writes, and no error
+  try {
+    return xr::cli::run(argc, argv);
+  } catch (const std::exception &error) {
+    return xr::cli::fail("", {error.what(), "this is a bug in xdp-roce"});
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace xr::cli {
+
+namespace {
+
+constexpr double kShortest = 0.01, kLongest = 86400;
+
+CLI::Validator seconds() {
+  return CLI::Validator(
+      [](std::string &text) -> std::string {
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && value >= kShortest &&
+            value <= kLongest)
+          return "";
+        return fmt::format("'{}' is not a number of seconds from {} to {}", text, kShortest,
+                           kLongest);
+      },
+      "");
+}
+
+CLI::Validator sort_key() {
+  return CLI::Validator(
+      [](std::string &text) -> std::string {
+        const auto keys = report::stream_sort_keys();
+        if (std::find(keys.begin(), keys.end(), text) != keys.end())
+          return "";
+        return fmt::format("'{}' is none of {}", text, fmt::join(keys, ", "));
+      },
+      "");
+}
+
+} // namespace
+
+CLI::Validator whole_number(uint64_t from, uint64_t to) {
+  return CLI::Validator(
+      [from, to](std::string &text) -> std::string {
+        uint64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && value >= from &&
+            value <= to)
+          return "";
+        if (to == std::numeric_limits<uint64_t>::max())
+          return fmt::format("'{}' is not a whole number from {} on", text, from);
+        return fmt::format("'{}' is not a whole number from {} to {}", text, from, to);
+      },
+      "");
+}
+
+void add_interface(CLI::App &command, std::string &ifname) {
+  command.add_option("IF", ifname, "An interface that is attached")->required()->type_name("");
+}
+
+void add_count(CLI::App &command, uint64_t &count, const std::string &description) {
+  command.add_option("--count", count, description)
+      ->type_name("N")
+      ->check(whole_number(1, std::numeric_limits<uint64_t>::max()));
+}
+
+void add_repeat(CLI::App &command, Repeat &repeat) {
+  command
+      .add_option("--interval", repeat.interval,
+                  "A report every S seconds, with the rates since the one before")
+      ->type_name("S")
+      ->check(seconds());
+  add_count(command, repeat.count, "With --interval: end after N reports");
+  command.get_option("--count")->needs("--interval");
+}
+
+void add_stream_options(CLI::App &command, report::StreamOptions &options) {
+  command
+      .add_option("--sort", options.sort,
+                  "Streams by this column's JSON key, largest first "
+                  "(default: missing, then packets)")
+      ->type_name("KEY")
+      ->check(sort_key());
+  command.add_option("--top", options.top, "The first N streams only (default: all)")
+      ->type_name("N")
+      ->check(whole_number(1, std::numeric_limits<uint32_t>::max()));
+}
+
+void add_udp_port(CLI::App &command, uint16_t &port) {
+  command.add_option("--udp-port", port, "UDP port that is RoCEv2 (default: 4791)")
+      ->type_name("P")
+      ->check(whole_number(1, std::numeric_limits<uint16_t>::max()));
+}
+
+} // namespace xr::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that several subcommands have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "report/reports.h"
+
+namespace xr::cli {
+
+struct Repeat {
+  double interval = 0; // seconds; 0: one report
+  uint64_t count = 0;  // reports; 0: until interrupted
+};
+
+void add_interface(CLI::App &command, std::string &ifname);
+void add_repeat(CLI::App &command, Repeat &repeat);
+void add_count(CLI::App &command, uint64_t &count, const std::string &description);
+void add_stream_options(CLI::App &command, report::StreamOptions &options);
+void add_udp_port(CLI::App &command, uint16_t &port);
+
+// Refuses all but whole numbers of that range, in a sentence.
+CLI::Validator whole_number(uint64_t from, uint64_t to);
+
+} // namespace xr::cli

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace xr::cli {
+
+namespace {
+
+constexpr size_t kBuffer = 1 << 16;
+
+bool is_set(const char *variable) {
+  const char *value = getenv(variable);
+  return value && *value;
+}
+
+report::TextStyle style_of_stdout() {
+  report::TextStyle style;
+  if (!isatty(STDOUT_FILENO))
+    return style;
+  const char *term = getenv("TERM");
+  style.colour = !is_set("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+    style.width = size.ws_col;
+  return style;
+}
+
+void say(const std::string &line) { fputs(line.c_str(), stderr); }
+
+} // namespace
+
+Output::Output(bool json) : json_(json), style_(style_of_stdout()) {}
+
+bool Output::print(const report::Document &document, report::JsonStyle style) {
+  const report::Sink sink = [this](std::string_view text) { return write(text); };
+  printed_ = true;
+  return (json_ ? report::write_json(document, style, sink)
+                : report::write_text(document, style_, sink)) &&
+         flush();
+}
+
+bool Output::print_next(const report::Document &document) {
+  if (printed_ && !json_ && !write("\n"))
+    return false;
+  return print(document, report::JsonStyle::Line);
+}
+
+bool Output::write(std::string_view text) {
+  buffer_ += text;
+  return buffer_.size() < kBuffer || flush();
+}
+
+bool Output::flush() {
+  size_t done = 0;
+  while (!error_ && done < buffer_.size()) {
+    const ssize_t n = ::write(STDOUT_FILENO, buffer_.data() + done, buffer_.size() - done);
+    if (n >= 0)
+      done += static_cast<size_t>(n);
+    else if (errno != EINTR)
+      error_ = errno;
+  }
+  buffer_.clear();
+  return !error_;
+}
+
+bool Output::reader_gone() const {
+  pollfd out{STDOUT_FILENO, 0, 0};
+  return error_ || (poll(&out, 1, 0) == 1 && out.revents & POLLERR);
+}
+
+int Output::finish(int status) const {
+  if (!error_ || error_ == EPIPE)
+    return status;
+  return fail("standard output", errno_error(error_, "cannot write"));
+}
+
+int fail(const std::string &context, const Error &error) {
+  warn(context, error.message);
+  if (!error.hint.empty())
+    say(fmt::format("hint: {}\n", error.hint));
+  return 1;
+}
+
+void warn(const std::string &context, const std::string &message) {
+  say(fmt::format("xdp-roce: {}{}{}\n", context, context.empty() ? "" : ": ", message));
+}
+
+void note(const std::string &context, const std::string &message) {
+  say(fmt::format("note: {}: {}\n", context, message));
+}
+
+} // namespace xr::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports to stdout, all else to stderr.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "report/document.h"
+#include "report/json.h"
+#include "report/text.h"
+
+namespace xr::cli {
+
+class Output {
+public:
+  explicit Output(bool json);
+
+  // False: nobody reads any more, or nothing can be written; see finish().
+  bool print(const report::Document &document, report::JsonStyle style = report::JsonStyle::Pretty);
+  // One of several reports: in JSON a line each, in text with an empty line between.
+  bool print_next(const report::Document &document);
+
+  // Has the reader of a pipe gone away? Tells without writing.
+  bool reader_gone() const;
+  // The exit status: `status`, unless the output could not be written. A closed pipe is no error.
+  int finish(int status = 0) const;
+
+private:
+  bool write(std::string_view text);
+  bool flush();
+
+  bool json_;
+  report::TextStyle style_;
+  std::string buffer_;
+  bool printed_ = false;
+  int error_ = 0; // errno of a failed write
+};
+
+// `xdp-roce: CONTEXT: message` and the hint. Returns exit status 1.
+int fail(const std::string &context, const Error &error);
+// The same without ending anything.
+void warn(const std::string &context, const std::string &message);
+void note(const std::string &context, const std::string &message);
+
+} // namespace xr::cli

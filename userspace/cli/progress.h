@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace xr::cli {
+
+// A line on stderr that tells how far a long work is, if stderr is a terminal. Gone when it ends.
+class Progress {
+public:
+  explicit Progress(std::string what);
+  ~Progress();
+  Progress(const Progress &) = delete;
+  Progress &operator=(const Progress &) = delete;
+
+  // Bytes; `total` 0: nobody knows.
+  void update(uint64_t done, uint64_t total);
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string what_;
+  bool terminal_;
+  bool drawn_ = false;
+  Clock::time_point started_, next_;
+};
+
+} // namespace xr::cli

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What counters and streams have in common: one report of an attached port, or one every interval.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "report/reports.h"
+
+namespace xr::cli {
+
+struct Reading {
+  std::string command;
+  std::string ifname;
+  Repeat repeat;
+  bool with_streams = false;
+  std::function<report::Document(const report::Moment &)> report;
+};
+
+int read_port(const Reading &reading, const Globals &globals);
+
+// CLOCK_REALTIME.
+uint64_t realtime_ns();
+
+} // namespace xr::cli

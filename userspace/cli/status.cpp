@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/status.h"
+
+#include "cli/attachments.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct Args {
+  std::vector<std::string> interfaces;
+};
+
+void describe(CLI::App &command, Args &args) {
+  command
+      .add_option("IF", args.interfaces,
+                  "Interfaces to look at (default: whatever is attached in any network namespace, "
+                  "or in --netns)")
+      ->type_name("");
+}
+
+int status(const Args &args, const Globals &globals) {
+  int exit_status = 0;
+  std::vector<datapath::PortStatus> ports;
+  if (args.interfaces.empty()) {
+    auto all = datapath::status(globals.netns);
+    if (!all)
+      return fail("status", all.error());
+    ports = std::move(*all);
+  }
+  for (const std::string &ifname : args.interfaces) {
+    auto one = datapath::status_of(ifname, globals.netns);
+    if (one)
+      ports.push_back(std::move(*one));
+    else
+      exit_status = fail("status " + ifname, one.error());
+  }
+  Output output(globals.json);
+  if (!exit_status || !ports.empty() || globals.json)
+    output.print(attachments_report(ports));
+  return output.finish(exit_status);
+}
+
+} // namespace
+
+void add_status(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "status", "Show what is attached where, and how", describe,
+                    status);
+}
+
+} // namespace xr::cli

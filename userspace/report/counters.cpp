@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "report/names.h"
+#include "report/sections.h"
+
+namespace xr::report {
+
+namespace {
+
+// An opcode's or a transport's packets and bytes, RoCEv2 and RoCEv1 together.
+struct Tally {
+  uint64_t packets = 0;
+  uint64_t bytes = 0;
+
+  Tally &operator+=(const Tally &other) {
+    packets += other.packets;
+    bytes += other.bytes;
+    return *this;
+  }
+};
+
+Tally tally(const roce_opcode_count &c) {
+  return {std::accumulate(std::begin(c.packets), std::end(c.packets), uint64_t{0}), c.bytes};
+}
+
+// Everything that is summed up from a snapshot.
+struct Sums {
+  std::array<Tally, 256> opcodes{};
+  Tally v2, v1;
+  std::array<uint64_t, 4> ecn{};
+  uint64_t frames = 0;
+  uint64_t bytes = 0;
+
+  explicit Sums(const Snapshot &s) {
+    for (size_t i = 0; i < s.opcodes.size(); i++) {
+      const Tally one = tally(s.opcodes[i]);
+      opcodes[i % ROCE_OPCODE_COUNT_V1] += one;
+      (i < ROCE_OPCODE_COUNT_V1 ? v2 : v1) += one;
+      for (size_t codepoint = 0; codepoint < ecn.size() && i < ROCE_OPCODE_COUNT_V1; codepoint++)
+        ecn[codepoint] += s.opcodes[i].packets[codepoint];
+    }
+    frames = v2.packets + v1.packets + s.totals.frames[ROCE_CLASS_PFC] +
+             s.totals.frames[ROCE_CLASS_OTHER] + s.totals.frames[ROCE_CLASS_MALFORMED] +
+             s.totals.frames[ROCE_CLASS_FRAGMENT];
+    bytes = v2.bytes + v1.bytes + s.totals.bytes;
+  }
+};
+
+Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hide::Zero,
+            Tone tone = Tone::Plain) {
+  return {{key, heading, Format::Count, hide, tone}, value};
+}
+
+Section frames_of(const Snapshot &s, const Sums &sums) {
+  const auto &frames = s.totals.frames;
+  Group group = {
+      count("total", "total", sums.frames, Hide::Never),
+      count("rocev2", "RoCEv2", sums.v2.packets, Hide::Never),
+      count("rocev1", "RoCEv1", sums.v1.packets),
+      count("cnp", "of these CNP", sums.opcodes[ROCE_OPCODE_CNP].packets),
+      count("pfc", "PFC and PAUSE", frames[ROCE_CLASS_PFC]),
+      count("other", "other", frames[ROCE_CLASS_OTHER]),
+      count("malformed", "malformed", frames[ROCE_CLASS_MALFORMED], Hide::Zero, Tone::Alarm),
+      count("fragment", "fragments", frames[ROCE_CLASS_FRAGMENT]),
+  };
+  if (s.source == Snapshot::Source::Capture)
+    group.push_back(count("cut", "of other: cut short", s.totals.cut, Hide::Zero, Tone::Alarm));
+  return {"frames", "FRAMES", std::move(group)};
+}
+
+Section bytes_of(const Sums &sums) {
+  return {"bytes", "BYTES",
+          Group{count("total", "total", sums.bytes, Hide::Never),
+                count("rocev2", "RoCEv2", sums.v2.bytes, Hide::Never),
+                count("rocev1", "RoCEv1", sums.v1.bytes)}};
+}
+
+// The codepoints by their bits in the IP header (RFC 3168, section 5): 01 is ECT(1), 10 ECT(0).
+Section ecn_of(const Sums &sums) {
+  return {"ecn", "ECN",
+          Group{count("not_ect", "not ECT", sums.ecn[0]), count("ect0", "ECT(0)", sums.ecn[2]),
+                count("ect1", "ECT(1)", sums.ecn[1]),
+                count("ce", "CE", sums.ecn[3], Hide::Zero, Tone::Alarm)}};
+}
+
+Section aeth_of(const Snapshot &s) {
+  static constexpr struct {
+    const char *key;
+    const char *heading;
+  } kNames[ROCE_AETH_COUNTS] = {
+      {"ack", "ACK"},
+      {"rnr_nak", "RNR NAK"},
+      {"nak_psn_sequence_error", "NAK PSN sequence error"},
+      {"nak_invalid_request", "NAK invalid request"},
+      {"nak_remote_access_error", "NAK remote access error"},
+      {"nak_remote_operational_error", "NAK remote operational error"},
+      {"nak_invalid_rd_request", "NAK invalid RD request"},
+      {"reserved", "reserved"},
+  };
+  Group group;
+  for (unsigned i = 0; i < ROCE_AETH_COUNTS; i++)
+    group.push_back(count(kNames[i].key, kNames[i].heading, s.totals.aeth[i], Hide::Zero,
+                          i == ROCE_AETH_ACK ? Tone::Plain : Tone::Alarm));
+  return {"aeth", "AETH", std::move(group), Where::Both, Hide::Zero};
+}
+
+Section icrc_of(const Snapshot &s) {
+  return {"icrc", "iCRC",
+          Group{count("checked", "checked", s.icrc.checked, Hide::Never),
+                count("bad", "bad", s.icrc.bad, Hide::Never, Tone::Alarm),
+                count("zero", "none (all zero)", s.icrc.zero)},
+          Where::Both, Hide::Zero};
+}
+
+// Per second: of the port, and of what stands for congestion and loss.
+Section rates_of(const Moment &moment, const Sums &now, const Sums &before) {
+  const double seconds = seconds_of(moment);
+  const auto packets = [](const char *key, const char *heading, double rate, Hide hide) {
+    return Field{{key, heading, Format::Rate, hide}, rate};
+  };
+  const auto bits = [](const char *key, const char *heading, double rate) {
+    return Field{{key, heading, Format::Scaled}, rate};
+  };
+  const auto naks = [](const Snapshot &s) {
+    return std::accumulate(std::begin(s.totals.aeth) + 1, std::end(s.totals.aeth), uint64_t{0});
+  };
+  const auto cnps = [](const Sums &sums) { return sums.opcodes[ROCE_OPCODE_CNP].packets; };
+  return {
+      "rates", "RATES",
+      Group{
+          {{"seconds", "", Format::Text, Hide::Never, Tone::Plain, Where::Json}, seconds},
+          packets("packets", "packets/s", rate_of(now.frames, before.frames, seconds), Hide::Never),
+          bits("bits", "bit/s", 8 * rate_of(now.bytes, before.bytes, seconds)),
+          packets("rocev2_packets", "RoCEv2 packets/s",
+                  rate_of(now.v2.packets, before.v2.packets, seconds), Hide::Never),
+          bits("rocev2_bits", "RoCEv2 bit/s", 8 * rate_of(now.v2.bytes, before.v2.bytes, seconds)),
+          packets("ce", "CE/s", rate_of(now.ecn[3], before.ecn[3], seconds), Hide::Zero),
+          packets("cnps", "CNP/s", rate_of(cnps(now), cnps(before), seconds), Hide::Zero),
+          packets("naks", "NAK/s", rate_of(naks(moment.now), naks(*moment.before), seconds),
+                  Hide::Zero),
+      }};
+}
+
+void add_rate_columns(std::vector<Column> &columns) {
+  columns.push_back({"packets_per_s", "packets/s", Format::Rate});
+  columns.push_back({"bits_per_s", "bit/s", Format::Scaled});
+}
+
+void add_rate_cells(std::vector<Value> &row, const Tally &now, const Tally &before,
+                    double seconds) {
+  row.emplace_back(rate_of(now.packets, before.packets, seconds));
+  row.emplace_back(8 * rate_of(now.bytes, before.bytes, seconds));
+}
+
+Section opcodes_of(const Moment &moment, const Sums &now, const Sums *before) {
+  std::vector<Column> columns = {{"opcode", "OPCODE", Format::Opcode},
+                                 {"name", "NAME"},
+                                 {"packets", "PACKETS", Format::Count},
+                                 {"bytes", "BYTES", Format::Count}};
+  if (before)
+    add_rate_columns(columns);
+  std::vector<std::vector<Value>> rows;
+  for (unsigned opcode = 0; opcode < now.opcodes.size(); opcode++) {
+    const Tally &one = now.opcodes[opcode];
+    if (!one.packets)
+      continue;
+    rows.push_back({uint64_t{opcode}, opcode_name(opcode), one.packets, one.bytes});
+    if (before)
+      add_rate_cells(rows.back(), one, before->opcodes[opcode], seconds_of(moment));
+  }
+  return {"opcodes", "", make_table(std::move(columns), std::move(rows))};
+}
+
+// In the order of their prefixes; what has no packets is left out.
+struct Transport {
+  std::string name;
+  Tally now, before;
+};
+
+std::vector<Transport> transports(const Sums &now, const Sums *before) {
+  std::vector<Transport> all;
+  for (unsigned opcode = 0; opcode < now.opcodes.size(); opcode++) {
+    if (!now.opcodes[opcode].packets)
+      continue;
+    const std::string name = transport_name(opcode);
+    auto it = std::find_if(all.begin(), all.end(),
+                           [&name](const Transport &one) { return one.name == name; });
+    if (it == all.end())
+      it = all.insert(all.end(), {name, {}, {}});
+    it->now += now.opcodes[opcode];
+    if (before)
+      it->before += before->opcodes[opcode];
+  }
+  return all;
+}
+
+Section transports_of(const Moment &moment, const Sums &now, const Sums *before) {
+  std::vector<Column> columns = {{"transport", "TRANSPORT"},
+                                 {"packets", "PACKETS", Format::Count},
+                                 {"bytes", "BYTES", Format::Count}};
+  if (before)
+    add_rate_columns(columns);
+  std::vector<std::vector<Value>> rows;
+  for (const Transport &one : transports(now, before)) {
+    rows.push_back({one.name, one.now.packets, one.now.bytes});
+    if (before)
+      add_rate_cells(rows.back(), one.now, one.before, seconds_of(moment));
+  }
+  // One alone tells people nothing that its opcodes do not.
+  const Where where = rows.size() > 1 ? Where::Both : Where::Json;
+  return {"transports", "", make_table(std::move(columns), std::move(rows)), where};
+}
+
+} // namespace
+
+void add_counters(Document &document, const Moment &moment) {
+  const Sums now(moment.now);
+  const Sums before = moment.before ? Sums(*moment.before) : now;
+  const Sums *rates_from = moment.before ? &before : nullptr;
+  auto &sections = document.sections;
+  if (rates_from)
+    sections.push_back(rates_of(moment, now, before));
+  sections.push_back(frames_of(moment.now, now));
+  sections.push_back(bytes_of(now));
+  sections.push_back(opcodes_of(moment, now, rates_from));
+  sections.push_back(transports_of(moment, now, rates_from));
+  sections.push_back(ecn_of(now));
+  sections.push_back(aeth_of(moment.now));
+  sections.push_back(icrc_of(moment.now));
+}
+
+} // namespace xr::report

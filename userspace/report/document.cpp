@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/document.h"
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace xr::report {
+
+bool is_zero(const Value &value) {
+  return std::visit(
+      [](const auto &v) {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, Words>)
+          return v.empty();
+        else if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Moot>)
+          return true;
+        else
+          return v == T{};
+      },
+      value);
+}
+
+Table make_table(std::vector<Column> columns, std::vector<std::vector<Value>> rows) {
+  const auto held = std::make_shared<const std::vector<std::vector<Value>>>(std::move(rows));
+  return {std::move(columns), held->size(),
+          [held](size_t row, size_t column) { return (*held)[row][column]; }};
+}
+
+} // namespace xr::report

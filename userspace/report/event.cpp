@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "report/names.h"
+#include "report/reports.h"
+
+namespace xr::report {
+
+namespace {
+
+std::string psns(uint32_t first, uint32_t count) {
+  const uint32_t last = (first + count - 1) & ROCE_PSN_MASK;
+  return count == 1 ? fmt::format("1 PSN {}", first)
+                    : fmt::format("{} PSNs {}..{}", count, first, last);
+}
+
+// "psn_sequence_error" as people write it.
+std::string nak_words(uint8_t syndrome) {
+  std::string words = nak_name(syndrome);
+  for (char &c : words)
+    c = c == '_' ? ' ' : c;
+  return words.starts_with("psn") ? "PSN" + words.substr(3) : words;
+}
+
+std::string what(const roce_event &e) {
+  switch (e.type) {
+  case ROCE_EVENT_GAP:
+    return psns(e.expected, e.skipped);
+  case ROCE_EVENT_REWIND:
+    return fmt::format("back at PSN {}, {} was next", e.psn, e.expected);
+  case ROCE_EVENT_NAK:
+    return fmt::format("{} at PSN {}", nak_words(e.syndrome), e.psn);
+  case ROCE_EVENT_RNR_NAK:
+    return fmt::format("timer {} ms at PSN {}", rnr_timer_ms(e.syndrome), e.psn);
+  case ROCE_EVENT_CNP:
+    return "";
+  case ROCE_EVENT_CE_RUN:
+    return fmt::format("begins at PSN {}", e.psn);
+  default:
+    return fmt::format("PSN {}", e.psn);
+  }
+}
+
+std::string heading(unsigned type) {
+  switch (type) {
+  case ROCE_EVENT_NAK:
+    return "NAK";
+  case ROCE_EVENT_RNR_NAK:
+    return "RNR NAK";
+  case ROCE_EVENT_CNP:
+    return "CNP";
+  case ROCE_EVENT_CE_RUN:
+    return "CE run";
+  case ROCE_EVENT_STREAM_NEW:
+    return "new stream";
+  case ROCE_EVENT_STREAM_FORGOTTEN:
+    return "forgotten";
+  default:
+    return event_name(type);
+  }
+}
+
+std::string line_of(const roce_event &e, uint64_t realtime_ns) {
+  std::string line = fmt::format(
+      "{}  {:<10}  {} -> {}  QP 0x{:06x} {:<8}  {}", local_time(realtime_ns), heading(e.type),
+      address(e.key.src), address(e.key.dst), roce_key_qp(&e.key), kind_name(e.key), what(e));
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+} // namespace
+
+Document event_report(const roce_event &e, uint64_t realtime_ns) {
+  Document document;
+  const auto add = [&document](const char *key, Value value) {
+    document.sections.push_back({key, "", std::move(value), Where::Json});
+  };
+  add("schema", uint64_t{1});
+  add("time", utc_time(realtime_ns));
+  add("type", event_name(e.type));
+  add("src", address(e.key.src));
+  add("dst", address(e.key.dst));
+  add("dest_qp", uint64_t{roce_key_qp(&e.key)});
+  add("kind", kind_name(e.key));
+  add("opcode", uint64_t{e.opcode});
+  add("name", opcode_name(e.opcode));
+  add("psn", uint64_t{e.psn});
+  if (e.type == ROCE_EVENT_GAP || e.type == ROCE_EVENT_REWIND)
+    add("expected", uint64_t{e.expected});
+  if (e.type == ROCE_EVENT_GAP)
+    add("skipped", uint64_t{e.skipped});
+  if (e.type == ROCE_EVENT_NAK || e.type == ROCE_EVENT_RNR_NAK)
+    add("syndrome", uint64_t{e.syndrome});
+  if (e.type == ROCE_EVENT_NAK)
+    add("nak", nak_name(e.syndrome));
+  if (e.type == ROCE_EVENT_RNR_NAK)
+    add("rnr_timer_ms", rnr_timer_ms(e.syndrome));
+  add("cpu", uint64_t{e.cpu});
+  document.sections.push_back({"", "", Value{line_of(e, realtime_ns)}, Where::Text});
+  return document;
+}
+
+} // namespace xr::report

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cmath>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "report/text.h"
+
+namespace xr::report {
+
+namespace {
+
+std::string with_separators(uint64_t number) {
+  std::string out = std::to_string(number);
+  for (size_t at = out.size(); at > 3; at -= 3)
+    out.insert(at - 3, 1, ',');
+  return out;
+}
+
+std::string rate(double number) {
+  if (number > 0 && number < 9.95)
+    return fmt::format("{:.1f}", number);
+  return with_separators(static_cast<uint64_t>(std::llround(std::fabs(number))));
+}
+
+// Three digits and the SI prefix.
+std::string scaled(double number) {
+  constexpr std::array<const char *, 6> kPrefixes = {"", " k", " M", " G", " T", " P"};
+  size_t prefix = 0;
+  while (number >= 999.5 && prefix + 1 < kPrefixes.size()) {
+    number /= 1000;
+    prefix++;
+  }
+  const int decimals = prefix == 0 || number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f}{}", number, decimals, kPrefixes[prefix]);
+}
+
+std::string format_integer(uint64_t number, Format format) {
+  switch (format) {
+  case Format::Count:
+  case Format::Rate:
+    return with_separators(number);
+  case Format::Qpn:
+    return fmt::format("0x{:06x}", number);
+  case Format::Opcode:
+    return fmt::format("0x{:02x}", number);
+  case Format::Scaled:
+    return scaled(static_cast<double>(number));
+  default:
+    return std::to_string(number);
+  }
+}
+
+} // namespace
+
+std::string format_value(const Value &value, Format format) {
+  return std::visit(
+      [format](const auto &v) -> std::string {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Moot>)
+          return "-";
+        else if constexpr (std::is_same_v<T, bool>)
+          return v ? "yes" : "no";
+        else if constexpr (std::is_same_v<T, uint64_t>)
+          return format_integer(v, format);
+        else if constexpr (std::is_same_v<T, double>)
+          return format == Format::Scaled ? scaled(v)
+                 : format == Format::Rate ? rate(v)
+                                          : fmt::format("{:.3f}", v);
+        else if constexpr (std::is_same_v<T, Words>)
+          return fmt::format("{}", fmt::join(v, ", "));
+        else
+          return v;
+      },
+      value);
+}
+
+} // namespace xr::report

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/json.h"
+
+#include <type_traits>
+
+#include <nlohmann/json.hpp>
+
+namespace xr::report {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json json_of(const Value &value) {
+  return std::visit(
+      [](const auto &v) -> ordered_json {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return nullptr;
+        else if constexpr (std::is_same_v<T, Moot>)
+          return v.number;
+        else
+          return v;
+      },
+      value);
+}
+
+// File names need not be UTF-8; JSON has to be.
+std::string dump(const ordered_json &json) {
+  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::string dump_row(const Table &table, size_t row) {
+  ordered_json object = ordered_json::object();
+  for (size_t c = 0; c < table.columns.size(); c++)
+    if (table.columns[c].where != Where::Text)
+      object[table.columns[c].key] = json_of(table.cell(row, c));
+  return dump(object);
+}
+
+std::string dump_group(const Group &group) {
+  ordered_json object = ordered_json::object();
+  for (const Field &field : group)
+    if (field.column.where != Where::Text)
+      object[field.column.key] = json_of(field.value);
+  return dump(object);
+}
+
+// A table goes out row by row: as one value a million streams would not fit into memory.
+bool write_table(const Table &table, bool pretty, const Sink &sink) {
+  constexpr size_t kChunk = 1 << 16;
+  std::string out = "[";
+  for (size_t row = 0; row < table.rows; row++) {
+    out += row ? "," : "";
+    out += pretty ? "\n    " : "";
+    out += dump_row(table, row);
+    if (out.size() >= kChunk) {
+      if (!sink(out))
+        return false;
+      out.clear();
+    }
+  }
+  out += pretty && table.rows ? "\n  ]" : "]";
+  return sink(out);
+}
+
+bool write_body(const Section &section, bool pretty, const Sink &sink) {
+  if (const Table *table = std::get_if<Table>(&section.body))
+    return write_table(*table, pretty, sink);
+  if (const Group *group = std::get_if<Group>(&section.body))
+    return sink(dump_group(*group));
+  return sink(dump(json_of(std::get<Value>(section.body))));
+}
+
+} // namespace
+
+bool write_json(const Document &document, JsonStyle style, const Sink &sink) {
+  const bool pretty = style == JsonStyle::Pretty;
+  std::string before = pretty ? "{\n  " : "{";
+  for (const Section &section : document.sections) {
+    if (section.where == Where::Text)
+      continue;
+    if (!sink(before + dump(section.key) + (pretty ? ": " : ":")) ||
+        !write_body(section, pretty, sink))
+      return false;
+    before = pretty ? ",\n  " : ",";
+  }
+  return sink(pretty ? "\n}\n" : "}\n");
+}
+
+std::string to_json(const Document &document, JsonStyle style) {
+  std::string out;
+  write_json(document, style, [&out](std::string_view piece) {
+    out += piece;
+    return true;
+  });
+  return out;
+}
+
+} // namespace xr::report

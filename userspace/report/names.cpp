@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/names.h"
+
+#include <arpa/inet.h>
+#include <array>
+#include <cstring>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "roce/counters.h"
+
+namespace xr::report {
+
+namespace {
+
+constexpr unsigned kManufacturer = 0xc0; // to 0xff
+
+const char *assigned_name(unsigned opcode) {
+  switch (opcode) {
+#define ROCE_NAME_(t, p, op, name, ext, props)                                                     \
+  case (p) + (op):                                                                                 \
+    return #t "_" #name;
+    ROCE_OPCODES(ROCE_NAME_)
+#undef ROCE_NAME_
+  case ROCE_OPCODE_CNP:
+    return "CNP";
+  default:
+    return nullptr;
+  }
+}
+
+} // namespace
+
+std::string opcode_name(unsigned opcode) {
+  if (const char *name = assigned_name(opcode))
+    return name;
+  return fmt::format("{}_0x{:02x}", opcode >= kManufacturer ? "MANUFACTURER" : "RESERVED", opcode);
+}
+
+std::string transport_name(unsigned opcode) {
+  if (opcode >= kManufacturer)
+    return "manufacturer";
+  switch (opcode & ROCE_TRANSPORT_MASK) {
+  case ROCE_RC:
+    return "RC";
+  case ROCE_UC:
+    return "UC";
+  case ROCE_RD:
+    return "RD";
+  case ROCE_UD:
+    return "UD";
+  case ROCE_XRC:
+    return "XRC";
+  default:
+    return opcode == ROCE_OPCODE_CNP ? "CNP" : "reserved";
+  }
+}
+
+std::string kind_name(const roce_key &key) {
+  switch (roce_key_kind(&key)) {
+  case ROCE_KIND_REQUEST:
+    return "request";
+  case ROCE_KIND_RESPONSE:
+    return "response";
+  default:
+    return "datagram";
+  }
+}
+
+std::string address(const __u32 words[4]) {
+  char text[INET6_ADDRSTRLEN] = "?";
+  if (!words[0] && !words[1] && words[2] == ROCE_MAPPED_PREFIX)
+    inet_ntop(AF_INET, &words[3], text, sizeof(text));
+  else
+    inet_ntop(AF_INET6, words, text, sizeof(text));
+  return text;
+}
+
+std::string nak_name(uint8_t syndrome) {
+  switch (roce_aeth_index(syndrome)) {
+  case ROCE_AETH_NAK_PSN_SEQUENCE_ERROR:
+    return "psn_sequence_error";
+  case ROCE_AETH_NAK_INVALID_REQUEST:
+    return "invalid_request";
+  case ROCE_AETH_NAK_REMOTE_ACCESS_ERROR:
+    return "remote_access_error";
+  case ROCE_AETH_NAK_REMOTE_OPERATIONAL_ERROR:
+    return "remote_operational_error";
+  case ROCE_AETH_NAK_INVALID_RD_REQUEST:
+    return "invalid_rd_request";
+  default:
+    return "reserved";
+  }
+}
+
+double rnr_timer_ms(uint8_t syndrome) {
+  constexpr std::array<double, 32> kTimers = {
+      655.36, 0.01,  0.02,  0.03,  0.04,  0.06,   0.08,   0.12,   0.16,   0.24,  0.32,
+      0.48,   0.64,  0.96,  1.28,  1.92,  2.56,   3.84,   5.12,   7.68,   10.24, 15.36,
+      20.48,  30.72, 40.96, 61.44, 81.92, 122.88, 163.84, 245.76, 327.68, 491.52};
+  return kTimers[ROCE_SYNDROME_VALUE(syndrome)];
+}
+
+std::string event_name(unsigned type) {
+  constexpr std::array<const char *, ROCE_EVENT_TYPES> kNames = {
+      "gap", "rewind", "nak", "rnr_nak", "cnp", "ce_run", "stream_new", "stream_forgotten"};
+  return type < kNames.size() ? kNames[type] : fmt::format("type_{}", type);
+}
+
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+std::string clock_text(const char *form, const tm &when) {
+  std::array<char, 32> text{};
+  return {text.data(), strftime(text.data(), text.size(), form, &when)};
+}
+
+} // namespace
+
+std::string local_time(uint64_t realtime_ns) {
+  const time_t seconds = static_cast<time_t>(realtime_ns / kSecond);
+  tm when{};
+  localtime_r(&seconds, &when);
+  return clock_text("%H:%M:%S", when) + fmt::format(".{:06}", realtime_ns % kSecond / 1000);
+}
+
+std::string utc_time(uint64_t realtime_ns) {
+  const time_t seconds = static_cast<time_t>(realtime_ns / kSecond);
+  tm when{};
+  gmtime_r(&seconds, &when);
+  return clock_text("%Y-%m-%dT%H:%M:%S", when) + fmt::format(".{:09}Z", realtime_ns % kSecond);
+}
+
+} // namespace xr::report
