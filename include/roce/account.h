@@ -184,10 +184,10 @@ ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
   if (id != ROCE_NO_STREAM)
     return id;
   in = &scratch->inserted;
-  in->forgotten.qp_kind = ~0u;
+  in->forgotten.qp_kind = ROCE_KEY_NONE;
   in->window = roce_window(env);
   verdict = roce_table_insert(env, &p->key, hash, in);
-  if (in->forgotten.qp_kind != ~0u && verdict == ROCE_INSERT_NEW) {
+  if (in->forgotten.qp_kind != ROCE_KEY_NONE && verdict == ROCE_INSERT_NEW) {
     t->streams_forgotten++;
     scratch->forgotten = *p;
     scratch->forgotten.key = in->forgotten;

@@ -25,6 +25,7 @@ enum roce_class {
 #define ROCE_KIND_SHIFT 24
 enum roce_kind { ROCE_KIND_REQUEST = 0, ROCE_KIND_RESPONSE = 1, ROCE_KIND_DATAGRAM = 2 };
 #define ROCE_KEY_IPV4 (1u << 26)
+#define ROCE_KEY_NONE 0xffffffffu /* qp_kind of a record that belongs to no stream */
 
 /* A stream: addresses in network order, IPv4 as v4-mapped IPv6; qp_kind in host order. */
 struct roce_key {

@@ -36,12 +36,12 @@
 #define ROCE_WORD_PMTU_SHIFT 26          /* PMTU code, 0 is unknown */
 #define ROCE_WORD_PMTU (7ull << ROCE_WORD_PMTU_SHIFT)
 #define ROCE_WORD_PMTU_FIXED (1ull << 29) /* told by RDMA CM: payload sizes do not change it */
-#define ROCE_WORD_LINKED (1ull << 30)     /* responses: the request stream has learnt our PMTU */
+#define ROCE_WORD_LINKED (1ull << 29)     /* responses: the request stream has learnt our PMTU */
+#define ROCE_WORD_PLAIN (1ull << 30)      /* transport known, no CE run: ACKs only need counting */
 #define ROCE_WORD_IDLE (1ull << 31)       /* no packet since the search for idle streams came by */
 #define ROCE_WORD_BYTES_SHIFT 32
 
-#define ROCE_WORD_FLAGS                                                                            \
-  (ROCE_WORD_READ_OPEN | ROCE_WORD_PMTU | ROCE_WORD_PMTU_FIXED | ROCE_WORD_LINKED)
+#define ROCE_WORD_FLAGS (ROCE_WORD_READ_OPEN | ROCE_WORD_PMTU | ROCE_WORD_PMTU_FIXED)
 
 /* roce_stream.read_len of a READ whose RETH was cut off by a snap length. */
 #define ROCE_READ_LEN_CUT 0xffffffffu
@@ -218,13 +218,9 @@ static ROCE_INLINE int roce_stream_fast(struct roce_stream *s, const struct roce
 /* A plain ACK in a stream that has had one: counted, nothing else. 1 when done. */
 static ROCE_INLINE int roce_stream_fast_ack(struct roce_stream *s, const struct roce_packet *p,
                                             __u32 length) {
-  __u8 flags = s->flags;
-
   if ((p->info & (ROCE_OP_ACK | ROCE_OP_DATAGRAM)) != ROCE_OP_ACK ||
       ROCE_SYNDROME_TYPE(p->syndrome) != ROCE_ACK || p->ecn == ROCE_ECN_CE ||
-      ROCE_LOAD(&s->word) & ROCE_WORD_IDLE)
-    return 0;
-  if (flags & ROCE_STREAM_CE_RUN || !(flags >> ROCE_STREAM_TRANSPORT_SHIFT))
+      (ROCE_LOAD(&s->word) & (ROCE_WORD_PLAIN | ROCE_WORD_IDLE)) != ROCE_WORD_PLAIN)
     return 0;
   ROCE_ADD(&s->packets, 1);
   ROCE_ADD(&s->bytes, length);
@@ -477,7 +473,7 @@ static ROCE_INLINE void roce_stream_close(struct roce_stream *s, const struct ro
     ROCE_ADD(&s->messages, 1);
   s->last = roce_psn_add(p->psn, o->psns);
 
-  o->flags &= ROCE_WORD_PMTU_FIXED | ROCE_WORD_LINKED | ROCE_WORD_READ_OPEN;
+  o->flags &= ROCE_WORD_PMTU_FIXED | ROCE_WORD_READ_OPEN;
   o->flags |= (__u32)o->pmtu_code << ROCE_WORD_PMTU_SHIFT;
   if (p->info & ROCE_OP_READ_RESPONSE) {
     o->flags &= ~(__u32)ROCE_WORD_READ_OPEN;
@@ -513,15 +509,18 @@ static ROCE_INLINE __u64 roce_stream_take(struct roce_stream *s) {
 }
 
 /*
- * Publishes a new word (expected PSN and flags). FAST only when nothing is left to remember, and
- * when a packet has told the transport: of a stream that RDMA CM announced, the first one has yet
- * to.
+ * Publishes a new word (expected PSN and flags). FAST only when nothing is left to remember.
+ * Neither FAST nor PLAIN before a packet has told the transport: of a stream that RDMA CM announced
+ * or that a CNP began, the first one has yet to.
  */
 static ROCE_INLINE void roce_stream_publish(struct roce_stream *s, __u64 word) {
   s->base = word & ROCE_WORD_PSN;
-  if (s->flags & ROCE_STREAM_STARTED && s->last == (word & ROCE_WORD_PSN) && !s->run &&
-      !s->read_len && !(s->flags & ROCE_STREAM_CE_RUN) && s->flags >> ROCE_STREAM_TRANSPORT_SHIFT)
-    word |= ROCE_WORD_FAST;
+  if (s->flags >> ROCE_STREAM_TRANSPORT_SHIFT && !(s->flags & ROCE_STREAM_CE_RUN)) {
+    word |= ROCE_WORD_PLAIN;
+    if (s->flags & ROCE_STREAM_STARTED && s->last == (word & ROCE_WORD_PSN) && !s->run &&
+        !s->read_len)
+      word |= ROCE_WORD_FAST;
+  }
   ROCE_STORE(&s->word, word);
 }
 
@@ -539,6 +538,8 @@ static ROCE_INLINE void roce_stream_describe(struct roce_stream *s, const struct
 static ROCE_INLINE int roce_stream_retire(struct roce_stream *s, __u8 window) {
   __u64 word = ROCE_LOAD(&s->word);
 
+  if (s->key.qp_kind == ROCE_KEY_NONE)
+    return 0;
   if (!(word & ROCE_WORD_IDLE)) {
     s->event_window = window;
     s->event_count = 0;
@@ -547,7 +548,7 @@ static ROCE_INLINE int roce_stream_retire(struct roce_stream *s, __u8 window) {
   }
   if ((__u8)(window - s->event_window) < ROCE_IDLE_WINDOWS || !ROCE_CAS(&s->word, word, 0))
     return 0;
-  s->key.qp_kind = ~0u;
+  s->key.qp_kind = ROCE_KEY_NONE;
   __builtin_memset((__u8 *)s + __builtin_offsetof(struct roce_stream, packets), 0,
                    sizeof(*s) - __builtin_offsetof(struct roce_stream, packets));
   return 1;

@@ -241,9 +241,10 @@ static ROCE_INLINE __u32 roce_table_take(struct roce_env *env, __u8 window,
   return roce_table_reclaim(env, window, forgotten);
 }
 
-static ROCE_INLINE void roce_table_spare(struct roce_env *env, __u32 id) {
+static ROCE_INLINE void roce_table_spare(struct roce_env *env, struct roce_stream *s, __u32 id) {
   struct roce_shared *shared = roce_shared_of(env);
 
+  s->key.qp_kind = ROCE_KEY_NONE;
   if (shared)
     (void)ROCE_CAS(&shared->spare, 0, id + 1);
 }
@@ -293,7 +294,7 @@ ROCE_OUTLINE int roce_table_insert(struct roce_env *env, const struct roce_key *
     if (s) {
       s->key = *key;
       if (!roce_table_publish(env, hash, out->id)) { /* eight buckets are full */
-        roce_table_spare(env, out->id);
+        roce_table_spare(env, s, out->id);
         out->id = ROCE_NO_STREAM;
       }
     }
