@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong between attach and detach: interfaces that leave, others' hands, kill -9.
+#include "lane.h"
+
+#include <array>
+#include <cstring>
+#include <random>
+#include <set>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "datapath/object.h"
+
+namespace xr::datapath {
+
+namespace {
+
+class Stale : public Lane {
+protected:
+  State state() {
+    auto port = status_of("xr0", netns_);
+    return port.ok() ? port->state : State::NotAttached;
+  }
+
+  // Every program of our name and every map of it in the kernel.
+  static std::set<uint32_t> ours_in_kernel() {
+    std::set<uint32_t> found;
+    __u32 id = 0;
+    while (bpf_prog_get_next_id(id, &id) == 0)
+      if (Fd fd{bpf_prog_get_fd_by_id(id)}; fd && program_name(fd.get()) == kProgramName)
+        found.insert(id);
+    return found;
+  }
+
+  pid_t attach_in_child() {
+    pid_t child = fork();
+    if (child == 0)
+      _exit(attach("xr0", netns_, small()).ok() ? 0 : 1);
+    return child;
+  }
+};
+
+} // namespace
+
+TEST_F(Stale, InterfaceDeleted) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  Ids mine = ids();
+  ASSERT_EQ(ip("link del xr0"), 0);
+  EXPECT_EQ(state(), State::InterfaceGone);
+  auto all = status(netns_);
+  ASSERT_OK(all);
+  ASSERT_EQ(all->size(), 1u);
+  EXPECT_EQ(all->front().ifname, "xr0");
+  EXPECT_REFUSED(Port::open("xr0", netns_), "gone");
+  EXPECT_REFUSED(attach("xr0", netns_, small()), "no such interface");
+  auto gone = detach("xr0", netns_);
+  ASSERT_OK(gone);
+  EXPECT_EQ(gone->notes.size(), 1u);
+  expect_nothing_left(mine);
+  EXPECT_REFUSED(detach("xr0", netns_), "no such interface");
+}
+
+TEST_F(Stale, InterfaceDeletedWhileRead) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  auto port = Port::open("xr0", netns_);
+  ASSERT_OK(port);
+  send_frames(7);
+  ASSERT_EQ(frames_counted(*port, 7), 7u);
+  ASSERT_EQ(ip("link del xr0"), 0);
+  auto alive = port->alive();
+  ASSERT_OK(alive);
+  EXPECT_FALSE(*alive);
+  EXPECT_EQ(frames_counted(*port, 7), 7u); // the last counts can still be had
+}
+
+TEST_F(Stale, InterfaceMadeAnew) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  Ids old = ids();
+  ASSERT_EQ(ip("link del xr0"), 0);
+  wire();
+  EXPECT_EQ(state(), State::NotAttached);
+  auto report = attach("xr0", netns_, small());
+  ASSERT_OK(report);
+  EXPECT_FALSE(report->notes.empty());
+  for (int i = 0; i < 100 && alive(old); i++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(alive(old));
+  Ids mine = ids();
+  ASSERT_OK(detach("xr0", netns_));
+  expect_nothing_left(mine);
+}
+
+TEST_F(Stale, IfindexReusedByAnotherInterface) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  Ids old = ids();
+  int index = ifindex();
+  ASSERT_EQ(ip("link del xr0"), 0);
+  ASSERT_EQ(ip(fmt::format("link add other0 index {} type veth peer name other1", index)), 0);
+  auto port = status_of("other0", netns_);
+  ASSERT_OK(port);
+  EXPECT_EQ(port->state, State::OffHook);
+  EXPECT_REFUSED(Port::open("other0", netns_), "stale");
+  ASSERT_OK(attach("other0", netns_, small()));
+  EXPECT_OK(Port::open("other0", netns_));
+  ASSERT_OK(detach("other0", netns_));
+  expect_nothing_left(old);
+}
+
+TEST_F(Stale, NamespaceDeleted) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  Ids mine = ids();
+  ASSERT_EQ(shell("ip netns del " + netns_), 0);
+  auto gone = detach("xr0", netns_);
+  ASSERT_OK(gone);
+  EXPECT_FALSE(alive(mine));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "xdp-roce"));
+}
+
+TEST_F(Stale, ProgramTakenOffBySomebody) {
+  for (bool again : {false, true}) {
+    ASSERT_OK(attach("xr0", netns_, small()));
+    Ids mine = ids();
+    inside([] { bpf_xdp_detach(static_cast<int>(if_nametoindex("xr0")), 0, nullptr); });
+    EXPECT_EQ(state(), State::OffHook);
+    EXPECT_REFUSED(Port::open("xr0", netns_), "not on the interface");
+    if (again) {
+      ASSERT_OK(attach("xr0", netns_, small()));
+      EXPECT_EQ(state(), State::Attached);
+    }
+    ASSERT_OK(detach("xr0", netns_));
+    expect_nothing_left(mine);
+  }
+}
+
+TEST_F(Stale, ReplacedBySomebodysProgram) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  Ids mine = ids();
+  Fd stranger = strange_program();
+  inside(
+      [&] { bpf_xdp_attach(static_cast<int>(if_nametoindex("xr0")), stranger.get(), 0, nullptr); });
+  EXPECT_EQ(state(), State::OffHook);
+  EXPECT_REFUSED(attach("xr0", netns_, small()), "stranger");
+  ASSERT_OK(detach("xr0", netns_));
+  EXPECT_FALSE(alive(mine));
+  EXPECT_EQ(on_hook(), program_id(stranger.get()));
+}
+
+// As when bpffs was unmounted, or lies in another mount namespace.
+TEST_F(Stale, ProgramWithoutPins) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  send_frames(4);
+  std::filesystem::remove_all(pins().parent_path());
+  EXPECT_EQ(state(), State::Unpinned);
+  auto all = status(netns_);
+  ASSERT_OK(all);
+  EXPECT_EQ(all->size(), 1u);
+  {
+    auto port = Port::open("xr0", netns_); // its maps can still be found
+    ASSERT_OK(port);
+    EXPECT_EQ(frames_counted(*port, 4), 4u);
+    EXPECT_EQ(port->status().streams_capacity, 1000u);
+  }
+  EXPECT_REFUSED(attach("xr0", netns_, small()), "already attached");
+  Ids mine = ids();
+  ASSERT_OK(detach("xr0", netns_));
+  expect_nothing_left(mine);
+}
+
+TEST_F(Stale, KilledBetweenHookAndPin) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  send_frames(4);
+  std::filesystem::remove(pins() / Pins::kProgram);
+  EXPECT_EQ(state(), State::Attached);
+  {
+    auto port = Port::open("xr0", netns_);
+    ASSERT_OK(port);
+    EXPECT_EQ(frames_counted(*port, 4), 4u);
+  }
+  EXPECT_REFUSED(attach("xr0", netns_, small()), "already attached since");
+  Ids mine = ids();
+  ASSERT_OK(detach("xr0", netns_));
+  expect_nothing_left(mine);
+}
+
+TEST_F(Stale, KilledInsideLibxdp) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  Ids mine = ids();
+  // What it pins before it attaches: a program of a dispatcher that is on no hook.
+  auto dispatchers = directory_ / "xdp";
+  auto ours = dispatchers / fmt::format("dispatch-{}-999999", ifindex());
+  auto others = dispatchers / fmt::format("dispatch-{}-999998", ifindex());
+  std::filesystem::create_directories(ours);
+  std::filesystem::create_directories(others);
+  Fd program(bpf_prog_get_fd_by_id(on_hook())), stranger = strange_program();
+  ASSERT_EQ(bpf_obj_pin(program.get(), (ours / "prog0-prog").c_str()), 0);
+  ASSERT_EQ(bpf_obj_pin(stranger.get(), (others / "prog0-prog").c_str()), 0);
+  program.reset();
+  ASSERT_OK(detach("xr0", netns_));
+  EXPECT_FALSE(std::filesystem::exists(ours));
+  EXPECT_TRUE(std::filesystem::exists(others / "prog0-prog"));
+  expect_nothing_left(mine);
+}
+
+TEST_F(Stale, AnotherAbi) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  Ids mine = ids();
+  // A .rodata of the same shape that says so.
+  std::vector<char> value(object_rodata_size());
+  roce_config config{};
+  config.abi = ROCE_ABI + 7;
+  std::memcpy(value.data() + object_config_offset(), &config, sizeof(config));
+  Fd map(bpf_map_create(BPF_MAP_TYPE_ARRAY, "rodata", sizeof(__u32),
+                        static_cast<__u32>(value.size()), 1, nullptr));
+  __u32 zero = 0;
+  ASSERT_EQ(bpf_map_update_elem(map.get(), &zero, value.data(), 0), 0);
+  std::filesystem::remove(pins() / "rodata");
+  ASSERT_EQ(bpf_obj_pin(map.get(), (pins() / "rodata").c_str()), 0);
+
+  auto port = status_of("xr0", netns_);
+  ASSERT_OK(port);
+  EXPECT_EQ(port->state, State::OtherAbi);
+  EXPECT_EQ(port->abi, static_cast<uint32_t>(ROCE_ABI + 7));
+  EXPECT_REFUSED(Port::open("xr0", netns_), "another version");
+  EXPECT_REFUSED(attach("xr0", netns_, small()), "another version");
+  map.reset();
+  ASSERT_OK(detach("xr0", netns_));
+  expect_nothing_left(mine);
+}
+
+TEST_F(Stale, KilledAnywhere) {
+  auto before = ours_in_kernel();
+  auto start = std::chrono::steady_clock::now();
+  ASSERT_OK(attach("xr0", netns_, small()));
+  auto took = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - start);
+  ASSERT_OK(detach("xr0", netns_));
+
+  unsigned seed = std::random_device{}();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  std::uniform_int_distribution<int64_t> delay(0, took.count() * 11 / 10);
+  int stale = 0, attached = 0;
+  for (int round = 0; round < 30; round++) {
+    pid_t child = attach_in_child();
+    std::this_thread::sleep_for(std::chrono::microseconds(delay(random)));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    auto gone = detach("xr0", netns_);
+    stale += gone.ok() && !gone->notes.empty();
+    attached += gone.ok() && gone->notes.empty();
+    EXPECT_TRUE(gone.ok() || gone.error().message == "not attached") << gone.error().message;
+    EXPECT_EQ(on_hook(), 0u);
+    EXPECT_FALSE(std::filesystem::exists(directory_ / "xdp-roce"));
+  }
+  RecordProperty("left_pins", stale);
+  RecordProperty("left_attached", attached);
+  for (int i = 0; i < 300 && ours_in_kernel() != before; i++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(ours_in_kernel(), before);
+}
+
+TEST_F(Stale, TwoAttachesAtOnce) {
+  std::array<pid_t, 4> children{};
+  int succeeded = 0;
+  for (pid_t &child : children)
+    child = attach_in_child();
+  for (pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    succeeded += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  EXPECT_EQ(succeeded, 1);
+  EXPECT_EQ(state(), State::Attached);
+}
+
+} // namespace xr::datapath

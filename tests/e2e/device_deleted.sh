@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The interface is deleted under us: each command says so in a sentence, detach cleans up, and the
+# next interface of that name starts anew.
+. "$(dirname "$0")/lib.sh"
+need jq bpftool
+lane
+before=$(kernel_objects)
+
+xr attach rx0
+replay --stream --packets 100
+await_frames 100
+ip -n "$rx" link del rx0
+refused 'rx0' xr counters rx0
+refused 'rx0' xr streams rx0
+refused 'rx0' timeout 10 "$XDP_ROCE" --netns "$rx" events rx0 --count 1
+keep xr status || fail "status: $(cat "$scratch/last.err")"
+keep xr detach rx0 || fail "detach: $(cat "$scratch/last.err")"
+wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
+
+wire 1500 1
+xr attach rx0
+replay --stream --packets 10
+await_frames 10
+
+# Deleted and made anew without a detach between: the stale attachment gives way.
+ip -n "$rx" link del rx0
+wire 1500 1
+keep xr counters rx0 && fail "counters of an attachment that is gone: $(cat "$scratch/last.out")"
+assert_sentence 'rx0' <"$scratch/last.err"
+keep xr attach rx0 || fail "attach over a stale pin: $(cat "$scratch/last.err")"
+replay --stream --packets 20
+await_frames 20
+xr detach rx0
+wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"

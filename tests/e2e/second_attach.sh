@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A second attach is refused and disturbs nothing; two at once leave one; detach of nothing and an
+# unknown interface are sentences.
+. "$(dirname "$0")/lib.sh"
+need jq
+lane
+
+refused 'nosuch0.*no such interface' xr attach nosuch0
+refused 'rx0' xr counters rx0
+refused 'rx0' xr detach rx0
+
+xr attach rx0
+replay --stream --packets 100
+await_frames 100
+refused 'rx0.*already attached|already' xr attach rx0
+frames_counted 100 || fail "the refused attach changed the counters"
+xr detach rx0
+
+# At the same time: the lock lets one of them through.
+won=0
+for _ in 1 2 3 4; do
+  xr attach rx0 >/dev/null 2>&1 &
+  background+=($!)
+done
+for pid in "${background[@]}"; do
+  if wait "$pid"; then won=$((won + 1)); fi
+done
+background=()
+assert_eq 1 "$won" "attaches of four at once that succeeded"
+replay --stream --packets 100
+await_frames 100
+xr detach rx0
+status=0
+keep xr nonsense || status=$?
+assert_eq 2 "$status" "exit status of a wrong command line"

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sequence of frames through parser, iCRC and accounting. The input: for each frame the bytes at
+// hand and the bytes that a snap length cut off, 16 bits little-endian each, then the bytes.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "capture/analyzer.h"
+
+using namespace xr;
+
+namespace {
+
+void require(bool holds, const char *what) {
+  if (holds)
+    return;
+  fprintf(stderr, "it does not hold that %s\n", what);
+  abort();
+}
+#define REQUIRE(condition) require(condition, #condition)
+
+uint32_t le16(const uint8_t *p) { return p[0] | p[1] << 8; }
+
+struct Sums {
+  uint64_t frames = 0, bytes = 0;
+};
+
+void check_stream(const roce_stream &s) {
+  REQUIRE(roce_stream_packets(&s) > 0);
+  REQUIRE(roce_stream_counter(&s, ROCE_SKIPPED) >= roce_stream_counter(&s, ROCE_FILLED));
+  REQUIRE(roce_stream_counter(&s, ROCE_SKIPPED) >= roce_stream_counter(&s, ROCE_GAPS));
+  REQUIRE(roce_stream_counter(&s, ROCE_FILLED) >= roce_stream_counter(&s, ROCE_REORDERED));
+  REQUIRE(roce_stream_counter(&s, ROCE_JUMPED) >= roce_stream_counter(&s, ROCE_JUMPS));
+  REQUIRE(s.messages <= roce_stream_packets(&s));
+  for (int c :
+       {ROCE_GAPS, ROCE_DUPLICATES, ROCE_REWINDS, ROCE_JUMPS, ROCE_STREAM_CE, ROCE_STREAM_CNPS})
+    REQUIRE(roce_stream_counter(&s, c) <= roce_stream_packets(&s));
+  for (int i = 0; i < ROCE_HOLES; i++)
+    REQUIRE(roce_hole_length(&s, i) < ROCE_RESYNC_DISTANCE);
+}
+
+void check_snapshot(const Snapshot &s, const Sums &sums) {
+  uint64_t roce = 0, frames = 0, bytes = s.totals.bytes, in_streams = 0, answers = 0;
+  for (const roce_opcode_count &c : s.opcodes) {
+    for (uint64_t packets : c.packets)
+      roce += packets;
+    bytes += c.bytes;
+  }
+  for (uint64_t n : s.totals.frames)
+    frames += n;
+  for (uint64_t n : s.totals.aeth)
+    answers += n;
+  REQUIRE(s.totals.frames[ROCE_CLASS_V2] == 0 && s.totals.frames[ROCE_CLASS_V1] == 0);
+  REQUIRE(roce + frames == sums.frames);
+  REQUIRE(bytes == sums.bytes);
+  REQUIRE(answers <= roce);
+  REQUIRE(s.totals.cut <= s.totals.frames[ROCE_CLASS_OTHER]);
+  REQUIRE(s.icrc.bad + s.icrc.zero <= s.icrc.checked && s.icrc.checked <= roce);
+  for (const roce_stream &stream : s.streams) {
+    check_stream(stream);
+    in_streams += roce_stream_packets(&stream);
+  }
+  REQUIRE(in_streams <= roce);
+}
+
+// What the parser promises of a RoCE packet.
+void check_parse(const Accountant &accountant, const Accountant::Frame &frame) {
+  roce_packet p, again;
+  const roce_class class_ = accountant.parse(frame, p);
+  REQUIRE(class_ >= 0 && class_ < ROCE_CLASS_MAX);
+  if (class_ != ROCE_CLASS_V2 && class_ != ROCE_CLASS_V1)
+    return;
+  REQUIRE(p.l3 + ROCE_IPV4_LEN <= p.bth && p.bth + ROCE_BTH_LEN <= frame.captured);
+  REQUIRE(p.bth + ROCE_BTH_LEN + ROCE_ICRC_LEN <= p.end && p.end <= frame.length);
+  REQUIRE(p.bth + ROCE_BTH_LEN + ROCE_EXT_LEN(p.info) + p.payload + p.pad + ROCE_ICRC_LEN == p.end);
+  // the network layer on its own gives the same
+  const uint16_t ethertype = class_ == ROCE_CLASS_V1      ? ROCE_ETHERTYPE_ROCEV1
+                             : frame.data[p.l3] >> 4 == 4 ? ROCE_ETHERTYPE_IPV4
+                                                          : ROCE_ETHERTYPE_IPV6;
+  REQUIRE(accountant.parse(frame, {p.l3, ethertype}, again) == class_);
+  REQUIRE(again.psn == p.psn && again.bth == p.bth && again.end == p.end && again.cut == p.cut);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  // Small tables: most of an input's time would go to clearing memory.
+  constexpr uint32_t kTable = 64, kSmallTable = 3;
+  Analyzer analyzer({.drop_bad_icrc = (size & 1) != 0});
+  Accountant mine({.streams = kTable}), other({.streams = kTable, .hash_seed = 0x1234567}),
+      full({.streams = kSmallTable});
+  Sums sums;
+
+  while (size >= 4) {
+    const auto captured = static_cast<uint32_t>(std::min<size_t>(le16(data), size - 4));
+    const uint32_t length = captured + le16(data + 2);
+    data += 4;
+    size -= 4;
+    // A buffer of just this size, so that a read behind it shows.
+    const std::unique_ptr<uint8_t[]> bytes(new uint8_t[captured]);
+    std::copy_n(data, captured, bytes.get());
+    data += captured;
+    size -= captured;
+    sums.frames++;
+    sums.bytes += length;
+    const Accountant::Frame frame{bytes.get(), captured, length, sums.frames << 24};
+    check_parse(other, frame);
+    mine.frame(frame);
+    other.frame(frame);
+    full.frame(frame);
+    analyzer.frame({frame.data, captured, length, frame.time_ns, Link::Ethernet});
+  }
+
+  Snapshot first, second, few, analyzed;
+  mine.snapshot(first);
+  other.snapshot(second);
+  full.snapshot(few);
+  analyzer.snapshot(analyzed);
+  for (const Snapshot *s : {&first, &second, &few, &analyzed}) {
+    check_snapshot(*s, sums);
+    REQUIRE(!memcmp(s->opcodes.data(), first.opcodes.data(), sizeof(first.opcodes)));
+  }
+  REQUIRE(few.streams.size() <= kSmallTable);
+  // The hash decides nothing but what finds no room.
+  if (first.totals.streams_full || second.totals.streams_full)
+    return 0;
+  REQUIRE(first.streams.size() == second.streams.size());
+  for (size_t i = 0; i < first.streams.size(); i++)
+    REQUIRE(!memcmp(&first.streams[i], &second.streams[i], sizeof(roce_stream)));
+  return 0;
+}

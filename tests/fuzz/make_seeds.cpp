@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// make_seeds TARGET CAPTURES FOLDER: the beginnings of all captures, as the target wants its input.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "capture/reader.h"
+#include "capture_writer.h"
+
+using namespace xr;
+using xr::test::FileBytes;
+using xr::test::PcapngWriter;
+using xr::test::PcapWriter;
+using xr::test::Writer;
+
+namespace {
+
+constexpr size_t kFrames = 24;    // of a seed
+constexpr size_t kCaptured = 144; // of a frame: all headers
+
+struct Frame {
+  FileBytes bytes;
+  uint32_t length;
+};
+
+// Frames from the `skip`th on.
+std::vector<Frame> frames_of(const std::string &path, size_t skip) {
+  std::vector<Frame> frames;
+  Result<Reader> reader = Reader::open(path);
+  CapturedFrame frame;
+  if (!reader)
+    return frames;
+  for (size_t n = 0; frames.size() < kFrames && reader->next(frame) == Next::Frame; n++) {
+    if (n < skip)
+      continue;
+    const size_t captured = std::min<size_t>(frame.captured, kCaptured);
+    frames.push_back({FileBytes(frame.data, frame.data + captured), frame.length});
+  }
+  return frames;
+}
+
+void save(const std::filesystem::path &path, const FileBytes &bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
+FileBytes sequence(const std::vector<Frame> &frames) {
+  Writer out;
+  for (const Frame &frame : frames) {
+    const auto captured = static_cast<uint16_t>(frame.bytes.size());
+    out.u16(captured).u16(static_cast<uint16_t>(frame.length - captured)).raw(frame.bytes);
+  }
+  return out.bytes;
+}
+
+FileBytes pcap(const std::vector<Frame> &frames, bool big, uint32_t magic) {
+  PcapWriter out(big, 1, magic);
+  for (const Frame &frame : frames)
+    out.packet(frame.bytes, 1, 2, frame.length);
+  return out.bytes;
+}
+
+FileBytes pcapng(const std::vector<Frame> &frames, bool big) {
+  PcapngWriter out(big);
+  out.interface(1, 0, {{9, {9}}, {13, {4}}});
+  for (const Frame &frame : frames)
+    out.packet(frame.bytes, 1, 0, frame.length, {{2, {0, 0, 0, 0}}});
+  if (!frames.empty())
+    out.simple_packet(frames[0].bytes, frames[0].length).old_packet(frames[0].bytes);
+  return out.bytes;
+}
+
+// The reader's input has the size of a piece in front.
+FileBytes with_chunk(const FileBytes &file, uint16_t chunk) {
+  return Writer().u16(chunk).raw(file).bytes;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc != 4) {
+    fprintf(stderr, "make_seeds TARGET CAPTURES FOLDER\n");
+    return 2;
+  }
+  const std::string target = argv[1];
+  const std::filesystem::path folder = argv[3];
+  size_t seeds = 0;
+
+  std::filesystem::create_directories(folder);
+  for (const auto &entry : std::filesystem::directory_iterator(argv[2])) {
+    const std::string name = entry.path().filename();
+    if (name.find(".pcap") == std::string::npos)
+      continue;
+    if (target == "frames_fuzz") {
+      for (size_t part = 0; part < 3; part++)
+        if (const auto frames = frames_of(entry.path(), part * kFrames); !frames.empty())
+          save(folder / (name + "-" + std::to_string(part)), sequence(frames)), seeds++;
+      continue;
+    }
+    auto frames = frames_of(entry.path(), 8);
+    frames.resize(std::min<size_t>(frames.size(), 4));
+    const FileBytes plain = pcap(frames, false, 0xa1b2c3d4), blocks = pcapng(frames, false);
+    const std::pair<const char *, FileBytes> files[] = {
+        {"-pcap", plain},
+        {"-pcap-big", pcap(frames, true, 0xa1b23c4d)},
+        {"-pcap-patched", pcap(frames, false, 0xa1b2cd34)},
+        {"-pcapng", blocks},
+        {"-pcapng-big", pcapng(frames, true)},
+        {"-pcap-gz", xr::test::gzip(plain)},
+        {"-pcapng-gz", xr::test::gzip(blocks)}};
+    for (const auto &[suffix, bytes] : files)
+      save(folder / (name + suffix), with_chunk(bytes, static_cast<uint16_t>(40 + seeds))), seeds++;
+  }
+  return seeds ? 0 : 1;
+}

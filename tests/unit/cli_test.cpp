@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line: what is understood, what is refused and in which words, and what is made from
+// its table.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/app.h"
+#include "cli/attachments.h"
+#include "report/json.h"
+#include "report/reports.h"
+#include "report/text.h"
+
+namespace {
+
+using namespace xr::cli;
+
+struct Parsed {
+  int status = 0; // -1: --help or --version
+  std::string error;
+  Globals globals;
+  std::string command;
+};
+
+Parsed parse(const std::string &line) {
+  CLI::App app;
+  Parsed parsed;
+  xr::cli::Run chosen;
+  describe_app(app, parsed.globals, chosen);
+  testing::internal::CaptureStderr();
+  try {
+    app.parse(line);
+  } catch (const CLI::Success &) {
+    parsed.status = -1;
+  } catch (const CLI::ParseError &error) {
+    parsed.status = usage_error(app, error);
+  }
+  parsed.error = testing::internal::GetCapturedStderr();
+  if (parsed.status == 0 && !app.get_subcommands().empty())
+    parsed.command = app.get_subcommands().front()->get_name();
+  EXPECT_EQ(parsed.status == 0, static_cast<bool>(chosen)) << line;
+  return parsed;
+}
+
+TEST(Cli, Understands) {
+  for (const char *line :
+       {"attach eth0", "attach eth0 eth1 --mode skb --priority 7 --udp-port 4792 --streams 1000000",
+        "attach eth0 --no-track", "detach eth0 eth1", "detach --all", "status", "status eth0",
+        "counters eth0", "counters eth0 --interval 0.5 --count 3", "streams eth0 --sort missing",
+        "streams eth0 --top 20 --interval 1", "events eth0 --count 1", "analyze -",
+        "analyze a.pcap --udp-port 4792 --drop-bad-icrc --sort ce --top 1"})
+    EXPECT_EQ(parse(line).status, 0) << line;
+}
+
+TEST(Cli, GlobalOptionsStandAnywhere) {
+  for (const char *line :
+       {"--json --netns blue -vv status eth0", "status --json eth0 -v -v --netns "
+                                               "blue"}) {
+    const Parsed parsed = parse(line);
+    EXPECT_EQ(parsed.command, "status");
+    EXPECT_TRUE(parsed.globals.json);
+    EXPECT_EQ(parsed.globals.netns, "blue");
+    EXPECT_EQ(parsed.globals.verbose, 2);
+  }
+}
+
+struct Refusal {
+  const char *line;
+  const char *words;
+};
+
+TEST(Cli, RefusesInASentence) {
+  for (const Refusal &one : std::initializer_list<Refusal>{
+           {"", "a command is missing"},
+           {"nonsense", "no such command: nonsense"},
+           {"--bogus", "what is '--bogus'?"},
+           {"--netns", "--netns needs NAME"},
+           {"attach", "attach: IF is required"},
+           {"attach eth0 --bogus", "attach: what is '--bogus'?"},
+           {"attach eth0 --mode fast", "--mode: 'fast' is none of auto, native, skb"},
+           {"attach eth0 --streams 0", "--streams: '0' is not a whole number from 1 to 16777214"},
+           {"attach eth0 --streams 16777215", "'16777215' is not a whole number"},
+           {"attach eth0 --streams -1", "'-1' is not a whole number"},
+           {"attach eth0 --streams 1e3", "'1e3' is not a whole number"},
+           {"attach eth0 --udp-port 70000", "'70000' is not a whole number from 1 to 65535"},
+           {"attach eth0 --udp-port 0", "'0' is not a whole number from 1 to 65535"},
+           {"attach eth0 --priority x", "'x' is not a whole number"},
+           {"detach", "IF or --all is required"},
+           {"detach eth0 --all", "exclude each other"},
+           {"counters", "counters: IF is required"},
+           {"counters eth0 eth1", "what is 'eth1'?"},
+           {"counters eth0 --count 3", "--count needs --interval"},
+           {"counters eth0 --interval 0", "'0' is not a number of seconds"},
+           {"counters eth0 --interval nan", "'nan' is not a number of seconds"},
+           {"streams eth0 --sort foo", "'foo' is none of dest_qp, "},
+           {"streams eth0 --top 0", "'0' is not a whole number from 1"},
+           {"events eth0 --count 0", "'0' is not a whole number from 1 on"},
+           {"analyze", "analyze: FILE is required"}}) {
+    const Parsed parsed = parse(one.line);
+    EXPECT_EQ(parsed.status, 2) << one.line;
+    EXPECT_EQ(parsed.error.find("xdp-roce: "), 0u) << parsed.error;
+    EXPECT_NE(parsed.error.find(one.words), std::string::npos) << parsed.error;
+    EXPECT_NE(parsed.error.find("\nhint: "), std::string::npos) << parsed.error;
+    EXPECT_EQ(std::count(parsed.error.begin(), parsed.error.end(), '\n'), 2) << parsed.error;
+  }
+}
+
+TEST(Cli, HelpNeedsNothing) {
+  for (const char *line : {"--help", "--version", "attach --help", "detach --help", "status --help",
+                           "counters --help", "streams --help", "events --help", "analyze --help"})
+    EXPECT_EQ(parse(line).status, -1) << line;
+}
+
+TEST(Cli, SortKeysAreTheNumericColumns) {
+  for (const std::string &key : xr::report::stream_sort_keys())
+    EXPECT_EQ(parse("streams eth0 --sort " + key).status, 0) << key;
+}
+
+// Nothing that --help tells is missing from the man page and the completion.
+TEST(Cli, ManualAndCompletionHaveEverything) {
+  CLI::App app;
+  Globals globals;
+  xr::cli::Run chosen;
+  describe_app(app, globals, chosen);
+  std::string man = man_page(app);
+  man.erase(std::remove(man.begin(), man.end(), '\\'), man.end());
+  const std::string completion = bash_completion(app);
+  for (CLI::App *command : app.get_subcommands({})) {
+    if (command->get_group().empty())
+      continue;
+    EXPECT_NE(man.find(".SS " + command->get_name() + "\n"), std::string::npos);
+    EXPECT_NE(completion.find(" " + command->get_name()), std::string::npos);
+    for (const CLI::Option *option : command->get_options()) {
+      EXPECT_FALSE(option->get_description().empty()) << option->get_name();
+      EXPECT_NE(man.find(option->get_description()), std::string::npos) << option->get_name();
+      if (option->nonpositional()) {
+        EXPECT_NE(completion.find(option->get_name()), std::string::npos) << option->get_name();
+      }
+    }
+  }
+}
+
+TEST(Cli, StatusTellsWhatIsAttached) {
+  xr::datapath::PortStatus port;
+  port.ifname = "eth1";
+  port.netns = "blue";
+  port.state = xr::datapath::State::Attached;
+  port.mode = xr::datapath::Mode::Native;
+  port.programs = {{42, "xdp_roce"}};
+  port.program_id = 42;
+  port.abi = 1;
+  port.since_ns = 1'700'000'000'123'456'789;
+  port.track = true;
+  port.udp_port = 4791;
+  port.streams_capacity = 65536;
+  const auto document = attachments_report({port});
+  const auto row = nlohmann::json::parse(xr::report::to_json(document))["attachments"][0];
+  EXPECT_EQ(row["interface"], "eth1");
+  EXPECT_EQ(row["netns"], "blue");
+  EXPECT_EQ(row["mode"], "native");
+  EXPECT_EQ(row["since"], "2023-11-14T22:13:20.123456789Z");
+  EXPECT_EQ(row["hook_program_names"], nlohmann::json({"xdp_roce"}));
+  EXPECT_EQ(row["stream_capacity"], 65536);
+  const std::string text = xr::report::to_text(document);
+  for (const char *word : {"eth1", "blue", "native", "42", "4791", "65,536"})
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+  EXPECT_EQ(xr::report::to_text(attachments_report({})), "nothing is attached\n");
+}
+
+} // namespace

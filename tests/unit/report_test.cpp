@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports against golden files (XR_UPDATE_GOLDENS=1 writes them anew), and what holds for all.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "report/json.h"
+#include "report/reports.h"
+#include "report/text.h"
+#include "snapshots.h"
+
+namespace {
+
+using namespace xr;
+using namespace xr::report;
+using nlohmann::json;
+
+void expect_golden(const std::string &name, const std::string &text) {
+  const std::string path = std::string(XR_TEST_DATA "/golden/") + name;
+  const char *update = getenv("XR_UPDATE_GOLDENS");
+  if (update && *update == '1')
+    std::ofstream(path) << text;
+  std::stringstream golden;
+  golden << std::ifstream(path).rdbuf();
+  EXPECT_EQ(golden.str(), text) << path;
+}
+
+void expect_goldens(const std::string &name, const Document &document) {
+  expect_golden(name + ".txt", to_text(document));
+  expect_golden(name + ".json", to_json(document));
+}
+
+TEST(ReportGolden, Empty) { expect_goldens("empty", analyze_report(empty_snapshot())); }
+
+TEST(ReportGolden, Capture) {
+  const Snapshot snapshot = busy_capture();
+  expect_goldens("capture", analyze_report(snapshot));
+}
+
+TEST(ReportGolden, CountersOfAPort) {
+  const Snapshot snapshot = busy_port();
+  expect_goldens("counters", counters_report({snapshot}));
+}
+
+TEST(ReportGolden, StreamsOfAPort) {
+  const Snapshot snapshot = busy_port();
+  expect_goldens("streams", streams_report({snapshot}, {"packets", 3}));
+}
+
+TEST(ReportGolden, RatesOfAPort) {
+  setenv("TZ", "UTC", 1);
+  const Snapshot before = busy_port(), now = a_second_later(before);
+  expect_goldens("counters_rates", counters_report({now, &before, kTime}));
+  expect_goldens("streams_rates", streams_report({now, &before, kTime}));
+}
+
+TEST(ReportGolden, NotTracked) {
+  Snapshot snapshot = busy_port();
+  snapshot.streams.clear();
+  snapshot.tracked = false;
+  expect_goldens("not_tracked", streams_report({snapshot}));
+}
+
+TEST(ReportGolden, Colour) {
+  const Snapshot snapshot = busy_port();
+  TextStyle style;
+  style.colour = true;
+  std::string text;
+  write_text(counters_report({snapshot}), style, [&text](std::string_view piece) {
+    text += piece;
+    return true;
+  });
+  expect_golden("counters_colour.txt", text);
+}
+
+TEST(ReportGolden, Events) {
+  setenv("TZ", "UTC", 1);
+  std::string text, lines;
+  for (const roce_event &event : one_event_of_each()) {
+    const Document document = event_report(event, kTime + event.time_ns);
+    text += to_text(document);
+    lines += to_json(document, JsonStyle::Line);
+  }
+  expect_golden("events.txt", text);
+  expect_golden("events.json", lines);
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), ROCE_EVENT_TYPES + 1);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), ROCE_EVENT_TYPES + 1);
+}
+
+// The contract's keys, in shared/cli.md.
+TEST(Report, KeysOfTheContract) {
+  const json report = json::parse(to_json(analyze_report(busy_capture())));
+  const auto expect_keys = [](const json &object, const std::vector<std::string> &keys) {
+    for (const std::string &key : keys)
+      EXPECT_TRUE(object.contains(key)) << key;
+  };
+  expect_keys(report, {"schema", "source", "frames", "bytes", "opcodes", "ecn", "aeth", "icrc",
+                       "streams", "overflow"});
+  expect_keys(report["source"], {"kind", "name"});
+  expect_keys(report["frames"],
+              {"total", "rocev2", "rocev1", "cnp", "pfc", "other", "malformed", "fragment"});
+  expect_keys(report["bytes"], {"total", "rocev2", "rocev1"});
+  expect_keys(report["opcodes"][0], {"opcode", "name", "packets", "bytes"});
+  expect_keys(report["ecn"], {"not_ect", "ect0", "ect1", "ce"});
+  expect_keys(report["aeth"], {"ack", "rnr_nak", "nak_psn_sequence_error", "nak_invalid_request",
+                               "nak_remote_access_error", "nak_remote_operational_error",
+                               "nak_invalid_rd_request", "reserved"});
+  expect_keys(report["icrc"], {"checked", "bad"});
+  expect_keys(report["streams"][0],
+              {"src",     "dst",     "dest_qp",    "src_qp",   "kind",      "transport",
+               "packets", "bytes",   "first_psn",  "next_psn", "gaps",      "skipped",
+               "filled",  "missing", "duplicates", "rewinds",  "reordered", "resyncs",
+               "jumps",   "jumped",  "ce",         "cnps",     "messages",  "holes_forgotten"});
+  expect_keys(report["overflow"], {"streams", "events"});
+}
+
+TEST(Report, ClassesAddUpToTheTotal) {
+  const json frames = json::parse(to_json(counters_report({busy_capture()})))["frames"];
+  EXPECT_EQ(frames["total"], frames["rocev2"].get<uint64_t>() + frames["rocev1"].get<uint64_t>() +
+                                 frames["pfc"].get<uint64_t>() + frames["other"].get<uint64_t>() +
+                                 frames["malformed"].get<uint64_t>() +
+                                 frames["fragment"].get<uint64_t>());
+}
+
+// As text has the number: 1,234 or 0x0004d2 or 1234 or 0xd2.
+bool appears(const std::string &text, uint64_t number) {
+  for (const Format format : {Format::Count, Format::Number, Format::Qpn, Format::Opcode})
+    if (text.find(format_value(number, format)) != std::string::npos)
+      return true;
+  return false;
+}
+
+void expect_numbers_in(const json &value, const std::string &text, const std::string &where) {
+  if (value.is_structured()) {
+    for (const auto &[key, item] : value.items())
+      expect_numbers_in(item, text, where + "/" + key);
+  } else if (value.is_number_unsigned() && value.get<uint64_t>() != 0) {
+    EXPECT_TRUE(appears(text, value.get<uint64_t>())) << where << " = " << value;
+  }
+}
+
+// Text leaves zeros out and nothing else.
+TEST(Report, TextHasEveryNumberOfJson) {
+  const Snapshot capture = busy_capture(), port = busy_port();
+  for (const Document &document :
+       {analyze_report(capture), counters_report({port}), streams_report({port})}) {
+    json report = json::parse(to_json(document));
+    for (const char *only_json : {"schema", "source", "tracked"})
+      report.erase(only_json);
+    if (report.contains("transports") && report["transports"].size() < 2)
+      report.erase("transports");
+    expect_numbers_in(report, to_text(document), "");
+  }
+}
+
+TEST(Report, OverflowIsShownOnlyWhenThereIsSome) {
+  Snapshot snapshot = busy_port();
+  EXPECT_NE(to_text(counters_report({snapshot})).find("OVERFLOW"), std::string::npos);
+  snapshot.totals.streams_full = snapshot.totals.streams_contended = 0;
+  snapshot.totals.streams_forgotten = 0;
+  snapshot.totals.events_dropped = snapshot.totals.events_limited = 0;
+  EXPECT_EQ(to_text(counters_report({snapshot})).find("OVERFLOW"), std::string::npos);
+}
+
+TEST(Report, EveryNumericColumnSorts) {
+  const Snapshot snapshot = busy_port();
+  for (const std::string &key : stream_sort_keys()) {
+    const json rows = json::parse(to_json(streams_report({snapshot}, {key})))["streams"];
+    ASSERT_EQ(rows.size(), snapshot.streams.size());
+    for (size_t i = 1; i < rows.size(); i++) {
+      const auto number = [&](size_t row) {
+        return rows[row][key].is_null() ? 0 : rows[row][key].get<uint64_t>();
+      };
+      EXPECT_GE(number(i - 1), number(i)) << key;
+    }
+  }
+}
+
+TEST(Report, LineStyleIsOneLine) {
+  const std::string line = to_json(analyze_report(busy_capture()), JsonStyle::Line);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  EXPECT_EQ(json::parse(line), json::parse(to_json(analyze_report(busy_capture()))));
+}
+
+TEST(Report, WritersStopWhenNobodyReads) {
+  const Snapshot snapshot = busy_port();
+  const Document document = streams_report({snapshot});
+  for (int pieces = 0; pieces < 20; pieces++) {
+    int left = pieces, asked_after_the_end = 0;
+    const Sink sink = [&](std::string_view) {
+      asked_after_the_end += left < 0;
+      return --left >= 0;
+    };
+    write_text(document, {}, sink);
+    EXPECT_EQ(asked_after_the_end, 0);
+    left = pieces;
+    write_json(document, JsonStyle::Pretty, sink);
+    EXPECT_EQ(asked_after_the_end, 0);
+  }
+}
+
+// A file's name is the only text that comes from outside.
+TEST(Report, NamesCannotSteerTheTerminalOrBreakJson) {
+  Snapshot snapshot = empty_snapshot();
+  snapshot.name = "a\033[31m\"\xff\n.pcap";
+  EXPECT_EQ(to_text(analyze_report(snapshot)).find('\033'), std::string::npos);
+  EXPECT_TRUE(json::accept(to_json(analyze_report(snapshot))));
+}
+
+TEST(ReportFormat, Numbers) {
+  EXPECT_EQ(format_value(uint64_t{0}, Format::Count), "0");
+  EXPECT_EQ(format_value(uint64_t{999}, Format::Count), "999");
+  EXPECT_EQ(format_value(uint64_t{1000}, Format::Count), "1,000");
+  EXPECT_EQ(format_value(UINT64_MAX, Format::Count), "18,446,744,073,709,551,615");
+  EXPECT_EQ(format_value(uint64_t{17}, Format::Qpn), "0x000011");
+  EXPECT_EQ(format_value(0.25, Format::Rate), "0.2");
+  EXPECT_EQ(format_value(1234567.5, Format::Rate), "1,234,568");
+  EXPECT_EQ(format_value(0.0, Format::Scaled), "0");
+  EXPECT_EQ(format_value(999.4, Format::Scaled), "999");
+  EXPECT_EQ(format_value(999.6, Format::Scaled), "1.00 k");
+  EXPECT_EQ(format_value(6.72e9, Format::Scaled), "6.72 G");
+  EXPECT_EQ(format_value(99.96e9, Format::Scaled), "100 G");
+  EXPECT_EQ(format_value(Value{}, Format::Count), "-");
+}
+
+} // namespace

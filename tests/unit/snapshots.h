@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made states to report on: between them they have something of everything.
+#pragma once
+
+#include <vector>
+
+#include "report/snapshot.h"
+#include "roce/event.h"
+
+inline constexpr uint64_t kTime = 1'700'000'000'123'456'789; // 2023-11-14T22:13:20Z and a bit
+
+xr::Snapshot empty_snapshot();
+// Few packets of all classes, nothing lost by us, a truncated file.
+xr::Snapshot busy_capture();
+// IPv4 and IPv6, every kind of stream, counters beyond 32 bits, every overflow.
+xr::Snapshot busy_port();
+xr::Snapshot a_second_later(const xr::Snapshot &before);
+
+// And an unknown type at the end.
+std::vector<roce_event> one_event_of_each();
