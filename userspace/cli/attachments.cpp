@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/attachments.h"
 
+#include <utility>
+
 #include "report/names.h"
 
 namespace xr::cli {
@@ -17,7 +19,9 @@ using report::Where;
 using report::Words;
 
 // Unknown where nothing of ours runs.
-Value ours(const PortStatus &port, Value value) { return port.program_id ? value : Value{}; }
+Value ours(const PortStatus &port, Value value) {
+  return port.program_id ? std::move(value) : Value{};
+}
 
 Words programs(const PortStatus &port) {
   Words names;
@@ -88,6 +92,7 @@ report::Document begin() {
 
 report::Document attachments_report(const std::vector<PortStatus> &ports) {
   std::vector<Column> columns;
+  columns.reserve(port_columns().size());
   for (const PortColumn &column : port_columns())
     columns.push_back(column.column);
   std::vector<std::vector<Value>> rows;
@@ -105,6 +110,7 @@ report::Document attachments_report(const std::vector<PortStatus> &ports) {
 
 report::Document detached_report(const std::vector<datapath::DetachReport> &reports) {
   std::vector<std::vector<Value>> rows;
+  rows.reserve(reports.size());
   for (const datapath::DetachReport &one : reports)
     rows.push_back({one.ifname, one.netns.empty() ? Value{} : Value{one.netns}, one.notes});
   report::Document document = begin();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "packet/icrc.h"
 
-#include <cstring>
+#include <array>
 
 #include <isa-l/crc.h>
 
@@ -12,9 +12,51 @@ namespace {
 // CRC-32 of the eight bytes of ones that stand for the LRH.
 constexpr uint32_t kAfterDummyLrh = 0x2144df1c;
 
-// The longest run of headers that is copied in one piece: IPv4 with all options, UDP and BTH, or
-// IPv6 with some extension headers.
-constexpr uint32_t kHeadersMax = 128;
+/*
+ * Fields that routers may change count as ones. Instead of a copy of the headers with ones in them,
+ * a seed: CRC is linear, so what a byte at some offset contributes can be had by another seed just
+ * as well, and one pass over the packet as it is gives the value. kSeed[offset][d] is the change of
+ * seed that does what xor d would do to the byte at `offset`: d itself at offset 0, and for each
+ * byte farther one step of the CRC backwards.
+ */
+constexpr uint32_t kOffsets = ROCE_IPV6_LEN + ROCE_UDP_LEN + 5; // up to byte 4 of the BTH
+using SeedTable = std::array<std::array<uint32_t, 256>, kOffsets>;
+
+constexpr SeedTable make_seeds() {
+  std::array<uint32_t, 256> forward{}, index_of_top{};
+  SeedTable seeds{};
+  for (uint32_t i = 0; i < 256; i++) {
+    uint32_t crc = i;
+    for (int bit = 0; bit < 8; bit++)
+      crc = crc & 1 ? crc >> 1 ^ 0xedb88320 : crc >> 1;
+    forward[i] = crc;
+    index_of_top[crc >> 24] = i;
+    seeds[0][i] = i;
+  }
+  for (uint32_t offset = 1; offset < kOffsets; offset++)
+    for (uint32_t d = 0; d < 256; d++) {
+      const uint32_t after = seeds[offset - 1][d], index = index_of_top[after >> 24];
+      seeds[offset][d] = (after ^ forward[index]) << 8 | index;
+    }
+  return seeds;
+}
+
+constexpr SeedTable kSeed = make_seeds();
+
+uint32_t ones(uint32_t offset, uint8_t byte) { return kSeed[offset][byte ^ 0xff]; }
+
+uint32_t ones_in_network(const uint8_t *l3) {
+  if (l3[0] >> 4 == 4) // TOS, TTL, header checksum
+    return ones(1, l3[1]) ^ ones(8, l3[8]) ^ ones(10, l3[10]) ^ ones(11, l3[11]);
+  return kSeed[0][~l3[0] & 0x0f] ^ ones(1, l3[1]) ^ ones(2, l3[2]) ^ ones(3, l3[3]) ^
+         ones(7, l3[7]); // traffic class, flow label, hop limit
+}
+
+// UDP checksum; FECN, BECN and what is reserved beside them. The BTH is `offset` behind the seed.
+uint32_t ones_in_transport(const uint8_t *bth, uint32_t offset, bool udp) {
+  const uint32_t seed = ones(offset + 4, bth[4]);
+  return udp ? seed ^ ones(offset - 2, bth[-2]) ^ ones(offset - 1, bth[-1]) : seed;
+}
 
 // ISA-L 2.30 comes back with the upper halves of vector registers in use, and on recent processors
 // every SSE instruction behind it then waits for them: a packet would cost 250 ns more.
@@ -33,57 +75,21 @@ uint32_t crc(uint32_t seed, const uint8_t *data, uint32_t length) {
   return value;
 }
 
-// Fields that routers may change count as ones.
-void mask_network(uint8_t *l3) {
-  if (l3[0] >> 4 == 4) {
-    l3[1] = 0xff;                  // DSCP, ECN
-    l3[8] = 0xff;                  // TTL
-    std::memset(l3 + 10, 0xff, 2); // header checksum
-  } else {
-    l3[0] |= 0x0f; // traffic class and flow label
-    std::memset(l3 + 1, 0xff, 3);
-    l3[7] = 0xff; // hop limit
-  }
-}
-
-// `udp`: false in RoCEv1, whose GRH is followed by the BTH.
-void mask_transport(uint8_t *bth, bool udp) {
-  if (udp)
-    std::memset(bth - 2, 0xff, 2); // UDP checksum
-  bth[4] = 0xff;                   // FECN, BECN, reserved
-}
-
 } // namespace
 
 uint32_t icrc_value(const uint8_t *frame, uint32_t l3, uint32_t bth, uint32_t end) {
-  const bool udp = frame[l3] >> 4 == 4 || bth - l3 != ROCE_GRH_LEN;
-  const uint32_t headers = bth + ROCE_BTH_LEN - l3;
-  const uint8_t *rest = frame + bth + ROCE_BTH_LEN;
-  const uint32_t rest_length = end - ROCE_ICRC_LEN - bth - ROCE_BTH_LEN;
-  uint8_t copy[kHeadersMax];
+  const uint8_t *network = frame + l3, *transport = frame + bth;
+  const bool ipv4 = network[0] >> 4 == 4, udp = ipv4 || bth - l3 != ROCE_GRH_LEN;
+  const uint32_t seed = kAfterDummyLrh ^ ones_in_network(network);
+  const uint32_t covered = end - ROCE_ICRC_LEN - l3;
 
-  if (headers + rest_length <= kHeadersMax) { // ACKs and their like: one piece, one call
-    std::memcpy(copy, frame + l3, headers + rest_length);
-    mask_network(copy);
-    mask_transport(copy + bth - l3, udp);
-    return crc(kAfterDummyLrh, copy, headers + rest_length);
-  }
-  if (headers <= kHeadersMax) {
-    std::memcpy(copy, frame + l3, headers);
-    mask_network(copy);
-    mask_transport(copy + bth - l3, udp);
-    return crc(crc(kAfterDummyLrh, copy, headers), rest, rest_length);
-  }
-  // Long IPv6 extension headers stay where they are.
-  std::memcpy(copy, frame + l3, ROCE_IPV6_LEN);
-  mask_network(copy);
-  uint32_t value = crc(kAfterDummyLrh, copy, ROCE_IPV6_LEN);
-  const uint32_t udp_at = bth - ROCE_UDP_LEN;
-  value = crc(value, frame + l3 + ROCE_IPV6_LEN, udp_at - l3 - ROCE_IPV6_LEN);
-  std::memcpy(copy, frame + udp_at, ROCE_UDP_LEN + ROCE_BTH_LEN);
-  mask_transport(copy + ROCE_UDP_LEN, true);
-  value = crc(value, copy, ROCE_UDP_LEN + ROCE_BTH_LEN);
-  return crc(value, rest, rest_length);
+  if (bth - l3 <= ROCE_IPV6_LEN + ROCE_UDP_LEN)
+    return crc(seed ^ ones_in_transport(transport, bth - l3, udp), network, covered);
+  // Behind many options or extension headers, which count as they are, once more from UDP on.
+  const uint32_t before = bth - ROCE_UDP_LEN - l3;
+  const uint32_t value = crc(seed, network, before);
+  return crc(value ^ ones_in_transport(transport, ROCE_UDP_LEN, true), network + before,
+             covered - before);
 }
 
 Icrc icrc_check(const uint8_t *frame, uint32_t captured, const roce_packet &packet) {
