@@ -14,7 +14,8 @@ xr detach rx0 >/dev/null
 
 killed=0
 for round in {1..40}; do
-  xr attach rx0 >/dev/null 2>&1 &
+  # not the function xr: in the background that is a shell, and the kill would miss its child
+  "$XDP_ROCE" --netns "$rx" attach rx0 >/dev/null 2>&1 &
   pid=$!
   # anywhere in the time an attach takes, a little more
   sleep "$(awk -v us="$took" -v r="$round" 'BEGIN { printf "%.6f", us * 1.1 * r / 40 / 1e6 }')"
@@ -33,7 +34,7 @@ done
 wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
 
 xr attach rx0
-xr counters rx0 --interval 0.1 >/dev/null 2>&1 &
+"$XDP_ROCE" --netns "$rx" counters rx0 --interval 0.1 >/dev/null 2>&1 &
 reader=$!
 replay --stream --packets 5000
 {

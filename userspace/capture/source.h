@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a file, of standard input or of memory, unpacked when they are gzip: a window that
-// moves forward. Plain files are mapped: over a file of 1 KB frames in the page cache all that
-// `analyze` does runs at 5.6 million frames a second on one core so, and at 4.7 with read(), most of
-// whose time is the kernel's copy.
+// moves forward. Plain files are mapped: over 2 million frames of 1 KB in the page cache all that
+// `analyze` does takes 350 ms of one processor so, and 415 with read(), most of it the kernel's
+// copy. (On a busy machine, all in one run; tests/bench/analyze_bench.sh shows an idle one.)
 #pragma once
 
 #include <atomic>
