@@ -23,7 +23,7 @@
 #define ROCE_TABLE_H
 
 #include "config.h"
-#include "stream.h"
+#include "track.h"
 
 /*
  * Hints: small direct-mapped memories of what one packet tells about another, each entry one word,
@@ -145,8 +145,11 @@ ROCE_OUTLINE __u32 roce_table_find(struct roce_env *env, const struct roce_key *
 #define ROCE_TOMBSTONE 0xff000000u
 #define ROCE_SLOT_FREE(slot) (!((slot)&ROCE_SLOT_ID))
 
-/* Puts the record's id into the first free slot that the key may stand in. */
-ROCE_OUTLINE int roce_table_publish(struct roce_env *env, __u64 hash, __u32 id) {
+/*
+ * Writes `to` over the first slot that the hash's stream may stand in and that holds record id + 1
+ * `from`; 0 is a free slot. 1 when there was one.
+ */
+ROCE_OUTLINE int roce_table_replace(struct roce_env *env, __u64 hash, __u32 from, __u32 to) {
   __u32 index = roce_home(env, hash);
 
   ROCE_ROLLED
@@ -159,7 +162,7 @@ ROCE_OUTLINE int roce_table_publish(struct roce_env *env, __u64 hash, __u32 id) 
     for (int i = 0; i < ROCE_SLOTS; i++) {
       __u32 slot = ROCE_LOAD(&bucket->slot[i]);
 
-      if (ROCE_SLOT_FREE(slot) && ROCE_CAS(&bucket->slot[i], slot, roce_tag(hash) << 24 | (id + 1)))
+      if ((slot & ROCE_SLOT_ID) == from && ROCE_CAS(&bucket->slot[i], slot, to))
         return 1;
     }
     index = roce_next_bucket(env, index);
@@ -167,26 +170,9 @@ ROCE_OUTLINE int roce_table_publish(struct roce_env *env, __u64 hash, __u32 id) 
   return 0;
 }
 
-/* Takes the record's id out of the index. */
-ROCE_OUTLINE int roce_table_unpublish(struct roce_env *env, __u64 hash, __u32 id) {
-  __u32 index = roce_home(env, hash);
-
-  ROCE_ROLLED
-  for (int probe = 0; probe < ROCE_PROBES; probe++) {
-    struct roce_bucket *bucket = roce_bucket_at(env, index);
-
-    if (!bucket)
-      return 0;
-    ROCE_ROLLED
-    for (int i = 0; i < ROCE_SLOTS; i++) {
-      __u32 slot = ROCE_LOAD(&bucket->slot[i]);
-
-      if ((slot & ROCE_SLOT_ID) == id + 1 && ROCE_CAS(&bucket->slot[i], slot, ROCE_TOMBSTONE))
-        return 1;
-    }
-    index = roce_next_bucket(env, index);
-  }
-  return 0;
+/* Lets others find the record; 0 when no slot was free. */
+static ROCE_INLINE int roce_table_publish(struct roce_env *env, __u64 hash, __u32 id) {
+  return roce_table_replace(env, hash, 0, roce_tag(hash) << 24 | (id + 1));
 }
 
 /* Records that are looked at for one that is idle, each time one is wanted. */
@@ -215,7 +201,8 @@ ROCE_OUTLINE __u32 roce_table_reclaim(struct roce_env *env, __u8 window,
     retired = roce_stream_retire(s, window);
     roce_unlock(s);
     if (retired) {
-      roce_table_unpublish(env, roce_key_hash(forgotten, roce_hash_seed(env)), id);
+      roce_table_replace(env, roce_key_hash(forgotten, roce_hash_seed(env)), id + 1,
+                         ROCE_TOMBSTONE);
       return id;
     }
   }

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The rules by which a packet changes its stream.
+ *
+ * In order, with nothing unusual about it, a packet costs one compare-and-swap: everything that
+ * such a packet changes is in `word`. All else is done by roce_stream_slow with the stream's lock
+ * held, which first takes ROCE_WORD_FAST away, so that no compare-and-swap can succeed meanwhile.
+ */
+#ifndef ROCE_TRACK_H
+#define ROCE_TRACK_H
+
+#include "holes.h"
+
+/* In windows of 2^30 ns: a stream without a packet for so long makes way when the table is full. */
+#define ROCE_IDLE_WINDOWS 30
+
+/* Packets that need no lock: in order, one PSN, no mark, no PMTU to learn. 1 when done. */
+static ROCE_INLINE int roce_stream_fast(struct roce_stream *s, const struct roce_packet *p,
+                                        __u32 length) {
+  __u64 seen = ROCE_LOAD(&s->word), word = seen, next;
+
+  if (ROCE_UNLIKELY((word & (ROCE_WORD_FAST | ROCE_WORD_PSN)) != (ROCE_WORD_FAST | p->psn) ||
+                    (p->psn & ROCE_PSN_HALF) == ROCE_PSN_HALF || p->ecn == ROCE_ECN_CE))
+    return 0;
+  word &= ~ROCE_WORD_IDLE;
+  next = word + 1 + ((__u64)length << ROCE_WORD_BYTES_SHIFT);
+  if (ROCE_UNLIKELY(next < word)) /* the bytes want folding */
+    return 0;
+  if (p->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE)) {
+    __u32 code = (word & ROCE_WORD_PMTU) >> ROCE_WORD_PMTU_SHIFT;
+
+    if (ROCE_UNLIKELY(roce_pmtu_bytes(code) != p->payload && !(word & ROCE_WORD_PMTU_FIXED)))
+      return 0;
+  }
+  if (p->info & ROCE_OP_RESPONSE) {
+    if (p->info & ROCE_OP_FIRST && !(word & ROCE_WORD_LINKED))
+      return 0;
+    if (p->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE))
+      next |= ROCE_WORD_READ_OPEN;
+    else if (p->info & ROCE_OP_READ_RESPONSE)
+      next &= ~ROCE_WORD_READ_OPEN;
+  } else if (p->info & ROCE_OP_READ_REQUEST && (p->dma_len > 256 || p->cut)) {
+    return 0; /* more than one PSN */
+  }
+  if (!ROCE_CAS(&s->word, seen, next))
+    return 0;
+  if (p->info & ROCE_OP_ENDS_MESSAGE)
+    ROCE_ADD(&s->messages, 1);
+  return 1;
+}
+
+/* A plain ACK in a stream that has had one: counted, nothing else. 1 when done. */
+static ROCE_INLINE int roce_stream_fast_ack(struct roce_stream *s, const struct roce_packet *p,
+                                            __u32 length) {
+  if ((p->info & (ROCE_OP_ACK | ROCE_OP_DATAGRAM)) != ROCE_OP_ACK ||
+      ROCE_SYNDROME_TYPE(p->syndrome) != ROCE_ACK || p->ecn == ROCE_ECN_CE ||
+      (ROCE_LOAD(&s->word) & (ROCE_WORD_PLAIN | ROCE_WORD_IDLE)) != ROCE_WORD_PLAIN)
+    return 0;
+  ROCE_ADD(&s->packets, 1);
+  ROCE_ADD(&s->bytes, length);
+  return 1;
+}
+
+/* An event happened: let it pass, or not. */
+static ROCE_INLINE void roce_stream_limit(struct roce_stream *s, __u8 window,
+                                          struct roce_outcome *o) {
+  if (!o->events)
+    return;
+  if (s->event_window != window) {
+    s->event_window = window;
+    s->event_count = 0;
+  }
+  if (s->event_count < ROCE_EVENTS_PER_WINDOW) {
+    s->event_count = s->event_count + 1;
+  } else {
+    o->limited++;
+    o->events = 0;
+  }
+}
+
+/* Packets that are counted and move no tracker: ACK, NAK, CNP. */
+static ROCE_INLINE void roce_stream_answer(struct roce_stream *s, const struct roce_packet *p,
+                                           struct roce_outcome *o) {
+  if (p->info & ROCE_OP_CNP) {
+    roce_stream_count(s, ROCE_STREAM_CNPS, 1);
+    o->events |= 1u << ROCE_EVENT_CNP;
+  } else if (!p->cut && ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_NAK) {
+    o->events |= 1u << ROCE_EVENT_NAK;
+  } else if (!p->cut && ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_RNR_NAK) {
+    o->events |= 1u << ROCE_EVENT_RNR_NAK;
+  }
+}
+
+/* PSNs that the packet covers; 0: a READ of more than 256 bytes, and the PMTU is unknown. */
+static ROCE_INLINE __u32 roce_stream_psns(const struct roce_packet *p, __u32 pmtu_code) {
+  if (!(p->info & ROCE_OP_READ_REQUEST))
+    return 1;
+  if (p->cut)
+    return 0;
+  if (p->dma_len <= 256)
+    return 1;
+  return pmtu_code ? roce_read_psns(p->dma_len, pmtu_code) : 0;
+}
+
+/*
+ * The packet behind a READ whose length in PSNs was unknown: with the PMTU known by now, go on from
+ * where the READ ended; else its distance from the READ may tell the PMTU, and its jump is legal.
+ */
+static ROCE_INLINE void roce_stream_after_read(struct roce_stream *s, const struct roce_packet *p,
+                                               struct roce_outcome *o) {
+  __u32 length = s->read_len, taken;
+
+  if (!length)
+    return;
+  s->read_len = 0;
+  o->legal = 1;
+  if (length == ROCE_READ_LEN_CUT)
+    return;
+  if (o->pmtu_code) {
+    o->legal = 0;
+    o->last = roce_psn_add(o->last, roce_read_psns(length, o->pmtu_code & 7) - 1);
+    if (roce_psn_diff(o->last, o->expected) > 0)
+      o->expected = o->last;
+    return;
+  }
+  taken = (p->psn + 1 - o->last) & ROCE_PSN_MASK;
+  for (__u32 code = 1; code <= 5; code++)
+    if (taken > 1 && taken == roce_read_psns(length, code))
+      o->pmtu_code = (__u8)code;
+}
+
+/* Stage one: where the stream stands, what the packet covers, and whether it may jump. */
+static ROCE_INLINE void roce_stream_stand(struct roce_stream *s, const struct roce_packet *p,
+                                          struct roce_outcome *o) {
+  __u32 seen = roce_pmtu_code(p->payload);
+
+  o->last = s->last;
+  if (!(s->flags & ROCE_STREAM_STARTED)) {
+    s->flags = s->flags | ROCE_STREAM_STARTED;
+    s->first_psn = o->expected = o->last = p->psn;
+  }
+  o->pmtu_code = (o->flags & ROCE_WORD_PMTU) >> ROCE_WORD_PMTU_SHIFT;
+  if (p->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE) && !(o->flags & ROCE_WORD_PMTU_FIXED) && seen)
+    o->pmtu_code = (__u8)seen;
+  ROCE_STAGE();
+  roce_stream_after_read(s, p, o);
+  ROCE_STAGE();
+  o->psns = roce_stream_psns(p, o->pmtu_code & 7);
+  if (!o->psns) {
+    o->psns = 1;
+    o->register_read = !p->cut;
+    s->read_len = p->cut ? ROCE_READ_LEN_CUT : p->dma_len;
+  }
+  if (p->info & ROCE_OP_RESPONSE && !(o->flags & ROCE_WORD_READ_OPEN) &&
+      p->info & (ROCE_OP_FIRST | ROCE_OP_ONLY | ROCE_OP_ATOMIC) &&
+      roce_psn_diff(p->psn, o->expected) > 0)
+    o->legal = 1;
+}
+
+/* At or ahead of expected. */
+static ROCE_INLINE void roce_stream_ahead(struct roce_stream *s, __u32 d, struct roce_outcome *o) {
+  if (d && !o->legal) {
+    roce_stream_count(s, ROCE_GAPS, 1);
+    roce_stream_count(s, ROCE_SKIPPED, d);
+    o->hole.start = o->expected;
+    o->hole.length = o->skipped = d;
+    o->events |= 1u << ROCE_EVENT_GAP;
+  }
+  s->run = 0;
+  if ((o->end ^ o->expected) & ~ROCE_PSN_HALF)
+    roce_holes_age(s, o->end);
+}
+
+/* Behind expected: late, repeated, or the stream goes back and goes on from there. */
+static ROCE_INLINE void roce_stream_behind(struct roce_stream *s, __u32 psn,
+                                           struct roce_outcome *o) {
+  __u32 filled = roce_holes_fill(s, psn, o->psns, &o->hole);
+
+  if (!filled) {
+    o->duplicate = 1;
+    roce_stream_count(s, ROCE_DUPLICATES, 1);
+  }
+  if (s->run > 0 && roce_psn_diff(psn, o->last) >= 0) {
+    if (s->run == 1) {
+      roce_stream_count(s, ROCE_REWINDS, 1);
+      roce_stream_uncount(s, ROCE_REORDERED, s->run_filled);
+      o->events |= 1u << ROCE_EVENT_REWIND;
+    }
+    s->run = s->run < 3 ? s->run + 1 : 3;
+  } else {
+    s->run = 1;
+    s->run_filled = filled;
+    roce_stream_count(s, ROCE_REORDERED, filled);
+  }
+  if (roce_psn_diff(o->end, o->expected) < 0)
+    o->end = o->expected;
+}
+
+/* Stage two: the packet against expected. */
+static ROCE_INLINE void roce_stream_judge(struct roce_stream *s, const struct roce_packet *p,
+                                          struct roce_outcome *o) {
+  __s32 d = roce_psn_diff(p->psn, o->expected);
+
+  o->end = roce_psn_add(p->psn, o->psns);
+  if (d >= ROCE_RESYNC_DISTANCE || d <= -ROCE_RESYNC_DISTANCE) {
+    o->resync = 1;
+    roce_stream_count(s, ROCE_RESYNCS, 1);
+    roce_holes_clear(s);
+    s->run = 0;
+  } else if (d >= 0) {
+    roce_stream_ahead(s, d, o);
+  } else {
+    roce_stream_behind(s, p->psn, o);
+  }
+}
+
+/* Stage three: the packet against the one before, and what is left to write down. */
+static ROCE_INLINE void roce_stream_close(struct roce_stream *s, const struct roce_packet *p,
+                                          struct roce_outcome *o) {
+  __s32 e = roce_psn_diff(p->psn, o->last);
+
+  if (o->hole.length)
+    roce_holes_open(s, o->hole, o->end);
+  ROCE_STAGE();
+  if (e > 0 && !o->resync && !o->legal) {
+    roce_stream_count(s, ROCE_JUMPS, 1);
+    roce_stream_count(s, ROCE_JUMPED, e);
+  }
+  if (p->info & ROCE_OP_ENDS_MESSAGE && !o->duplicate)
+    ROCE_ADD(&s->messages, 1);
+  s->last = roce_psn_add(p->psn, o->psns);
+
+  o->flags &= ROCE_WORD_PMTU_FIXED | ROCE_WORD_READ_OPEN;
+  o->flags |= (__u32)o->pmtu_code << ROCE_WORD_PMTU_SHIFT;
+  if (p->info & ROCE_OP_READ_RESPONSE) {
+    o->flags &= ~(__u32)ROCE_WORD_READ_OPEN;
+    if (p->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE))
+      o->flags |= ROCE_WORD_READ_OPEN;
+    if (p->info & ROCE_OP_FIRST && !(o->flags & ROCE_WORD_LINKED))
+      o->link_pmtu = o->pmtu_code;
+  }
+}
+
+/* A packet of the stream's own PSN space. */
+static ROCE_INLINE void roce_stream_track(struct roce_stream *s, const struct roce_packet *p,
+                                          struct roce_outcome *o) {
+  roce_stream_stand(s, p, o);
+  ROCE_STAGE();
+  roce_stream_judge(s, p, o);
+  ROCE_STAGE();
+  roce_stream_close(s, p, o);
+}
+
+/*
+ * Takes the word over from the fast path, returns its expected PSN and flags, and leaves its counts
+ * in the totals. The lock is held; until roce_stream_publish nobody else changes the word.
+ */
+static ROCE_INLINE __u64 roce_stream_take(struct roce_stream *s) {
+  __u64 word = __sync_fetch_and_and(&s->word, ~ROCE_WORD_FAST);
+
+  if (word & ROCE_WORD_FAST) /* the previous packet was in order */
+    s->last = word & ROCE_WORD_PSN;
+  ROCE_ADD(&s->packets, (word - s->base) & ROCE_WORD_PSN);
+  ROCE_ADD(&s->bytes, word >> ROCE_WORD_BYTES_SHIFT);
+  return word & (ROCE_WORD_PSN | ROCE_WORD_FLAGS);
+}
+
+/*
+ * Publishes a new word (expected PSN and flags). FAST only when nothing is left to remember.
+ * Neither FAST nor PLAIN before a packet has told the transport: of a stream that RDMA CM announced
+ * or that a CNP began, the first one has yet to.
+ */
+static ROCE_INLINE void roce_stream_publish(struct roce_stream *s, __u64 word) {
+  s->base = word & ROCE_WORD_PSN;
+  if (s->flags >> ROCE_STREAM_TRANSPORT_SHIFT && !(s->flags & ROCE_STREAM_CE_RUN)) {
+    word |= ROCE_WORD_PLAIN;
+    if (s->flags & ROCE_STREAM_STARTED && s->last == (word & ROCE_WORD_PSN) && !s->run &&
+        !s->read_len)
+      word |= ROCE_WORD_FAST;
+  }
+  ROCE_STORE(&s->word, word);
+}
+
+static ROCE_INLINE void roce_stream_describe(struct roce_stream *s, const struct roce_packet *p) {
+  if (!(p->info & ROCE_OP_CNP))
+    s->flags = (s->flags & ((1u << ROCE_STREAM_TRANSPORT_SHIFT) - 1)) |
+               ((p->opcode >> 5) + 1u) << ROCE_STREAM_TRANSPORT_SHIFT;
+  if ((p->opcode & ROCE_TRANSPORT_MASK) == ROCE_UD && !p->cut) {
+    s->src_qp = p->src_qp;
+    s->flags = s->flags | ROCE_STREAM_SRC_QP;
+  }
+}
+
+/* Ages `s`: 1 when it was idle long enough to be given up, and now has neither key nor counts. */
+static ROCE_INLINE int roce_stream_retire(struct roce_stream *s, __u8 window) {
+  __u64 word = ROCE_LOAD(&s->word);
+
+  if (s->key.qp_kind == ROCE_KEY_NONE)
+    return 0;
+  if (!(word & ROCE_WORD_IDLE)) {
+    s->event_window = window;
+    s->event_count = 0;
+    __sync_fetch_and_or(&s->word, ROCE_WORD_IDLE);
+    return 0;
+  }
+  if ((__u8)(window - s->event_window) < ROCE_IDLE_WINDOWS || !ROCE_CAS(&s->word, word, 0))
+    return 0;
+  s->key.qp_kind = ROCE_KEY_NONE;
+  __builtin_memset((__u8 *)s + __builtin_offsetof(struct roce_stream, packets), 0,
+                   sizeof(*s) - __builtin_offsetof(struct roce_stream, packets));
+  return 1;
+}
+
+/* Everything that the fast path is not for. The caller holds s->lock and has zeroed `o`. */
+static ROCE_INLINE void roce_stream_slow(struct roce_stream *s, const struct roce_packet *p,
+                                         __u32 length, __u8 window, struct roce_outcome *o) {
+  __u64 word = roce_stream_take(s);
+
+  o->expected = o->end = word & ROCE_WORD_PSN;
+  o->flags = word & ROCE_WORD_FLAGS;
+  ROCE_ADD(&s->packets, 1);
+  ROCE_ADD(&s->bytes, length);
+  if (p->ecn == ROCE_ECN_CE) {
+    roce_stream_count(s, ROCE_STREAM_CE, 1);
+    if (!(s->flags & ROCE_STREAM_CE_RUN))
+      o->events |= 1u << ROCE_EVENT_CE_RUN;
+    s->flags = s->flags | ROCE_STREAM_CE_RUN;
+  } else {
+    s->flags = s->flags & ~ROCE_STREAM_CE_RUN;
+  }
+  roce_stream_describe(s, p);
+  ROCE_STAGE();
+  if (p->info & ROCE_OP_DATAGRAM)
+    ROCE_ADD(&s->messages, 1);
+  else if (p->info & (ROCE_OP_ACK | ROCE_OP_CNP))
+    roce_stream_answer(s, p, o);
+  else
+    roce_stream_track(s, p, o);
+  ROCE_STAGE();
+  roce_stream_limit(s, window, o);
+  roce_stream_publish(s, o->end | o->flags);
+}
+
+/*
+ * RDMA CM announced the first PSN (and, if pmtu_code is not 0, the PMTU) of this request stream:
+ * the QPN begins a life, perhaps not its first. The caller holds s->lock.
+ */
+static ROCE_INLINE void roce_stream_announce(struct roce_stream *s, __u32 psn, __u32 pmtu_code) {
+  __u64 word = roce_stream_take(s);
+
+  if (s->flags & ROCE_STREAM_STARTED && ((word ^ psn) & ROCE_WORD_PSN))
+    roce_stream_count(s, ROCE_RESYNCS, 1);
+  s->flags = s->flags | ROCE_STREAM_STARTED;
+  s->first_psn = s->last = psn;
+  roce_holes_clear(s);
+  s->run = 0;
+  s->read_len = 0;
+  word = psn;
+  if (pmtu_code)
+    word |= ROCE_WORD_PMTU_FIXED | (__u64)pmtu_code << ROCE_WORD_PMTU_SHIFT;
+  roce_stream_publish(s, word);
+}
+
+/* The reverse direction told the PMTU of this request stream. The caller holds s->lock. */
+static ROCE_INLINE void roce_stream_learn_pmtu(struct roce_stream *s, __u32 pmtu_code) {
+  __u64 word = roce_stream_take(s);
+
+  if (!(word & ROCE_WORD_PMTU))
+    word |= (__u64)pmtu_code << ROCE_WORD_PMTU_SHIFT;
+  roce_stream_publish(s, word);
+}
+
+#endif
