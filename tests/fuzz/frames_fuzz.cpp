@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "capture/analyzer.h"
+#include "roce/holes.h"
 
 using namespace xr;
 
