@@ -8,9 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "datapath/lock.h"
 #include "datapath/place.h"
-#include "datapath/privilege.h"
 
 namespace xr::datapath {
 
@@ -79,15 +77,7 @@ Error not_readable(const PortStatus &port) {
 
 Result<Port> Port::open(const std::string &ifname, const std::string &netns) {
   Port port;
-  if (auto allowed = check_privilege(); !allowed)
-    return allowed.error();
-  auto lock = Lock::take(Lock::Kind::Shared);
-  if (!lock)
-    return lock.error();
-  auto place = find_place(ifname, netns, find_bpffs());
-  if (!place)
-    return place.error();
-  auto found = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
+  auto found = look_up(ifname, netns);
   if (!found)
     return found.error();
   port.status_ = std::move(found->port);
@@ -95,8 +85,8 @@ Result<Port> Port::open(const std::string &ifname, const std::string &netns) {
   State state = port.status_.state;
   if (state != State::Attached && state != State::Unpinned)
     return not_readable(port.status_);
-  if (place->pins && state == State::Attached)
-    port.directory_ = place->pins->directory();
+  if (state == State::Attached)
+    port.directory_ = std::move(found->directory);
   for (const char *name : {"opcodes", "totals", "streams", "shared", "events", "rodata"})
     if (port.maps_.fd(name) < 0)
       return Error{fmt::format("the attachment's map {} cannot be opened", name),

@@ -182,7 +182,7 @@ Result<std::vector<PortStatus>> status(const std::string &netns_name) {
   return ports;
 }
 
-Result<PortStatus> status_of(const std::string &ifname, const std::string &netns) {
+Result<Inspected> look_up(const std::string &ifname, const std::string &netns) {
   if (auto allowed = check_privilege(); !allowed)
     return allowed.error();
   auto lock = Lock::take(Lock::Kind::Shared);
@@ -192,6 +192,13 @@ Result<PortStatus> status_of(const std::string &ifname, const std::string &netns
   if (!place)
     return place.error();
   auto found = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
+  if (found && place->pins)
+    found->directory = place->pins->directory();
+  return found;
+}
+
+Result<PortStatus> status_of(const std::string &ifname, const std::string &netns) {
+  auto found = look_up(ifname, netns);
   if (!found)
     return found.error();
   return std::move(found->port);

@@ -64,8 +64,12 @@ std::string local_time(uint64_t realtime_ns);
 struct Inspected {
   PortStatus port;
   Maps maps;
+  std::string directory; // of its pins, "" when this interface has none
 };
 Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigned ifindex,
                           const Pins *pins);
+
+// The same by name, with the privilege checked and the lock taken: what every reader begins with.
+Result<Inspected> look_up(const std::string &ifname, const std::string &netns);
 
 } // namespace xr::datapath
