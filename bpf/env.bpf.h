@@ -17,6 +17,7 @@ const volatile struct roce_config config = {
     .frags = 1,
     .streams = 65536,
     .buckets = ROCE_BUCKETS_FOR(65536),
+    .cnp_window_ns = ROCE_CNP_WINDOW_NS,
 };
 
 struct {
@@ -60,6 +61,13 @@ struct {
   __type(value, __u64);
   __uint(max_entries, ROCE_HINTS);
 } hints SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_aside);
+  __uint(max_entries, ROCE_ASIDES);
+} asides SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -108,6 +116,13 @@ static ROCE_INLINE struct roce_totals *roce_totals_of(struct roce_env *env) {
 
 /* Seconds are enough for the rate limit of events; the exact clock costs 25 ns. */
 static ROCE_INLINE __u64 roce_time(struct roce_env *env) { return bpf_ktime_get_coarse_ns(); }
+
+static ROCE_INLINE __u64 roce_clock(struct roce_env *env) { return bpf_ktime_get_ns(); }
+static ROCE_INLINE __u64 roce_cnp_window(struct roce_env *env) { return config.cnp_window_ns; }
+static ROCE_INLINE __u32 roce_sides(struct roce_env *env) { return config.sides; }
+static ROCE_INLINE struct roce_aside *roce_aside_at(struct roce_env *env, __u32 index) {
+  return bpf_map_lookup_elem(&asides, &index);
+}
 
 static ROCE_INLINE struct roce_scratch *roce_scratch_of(struct roce_env *env) {
   __u32 zero = 0;

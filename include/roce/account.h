@@ -7,6 +7,10 @@
  *   __u64 roce_time(struct roce_env *)          nanoseconds; coarse will do
  *   struct roce_scratch *roce_scratch_of(struct roce_env *)     in any state
  *   int roce_emit(struct roce_env *, const struct roce_event *)    0, or not 0 when it was lost
+ *   __u64 roce_clock(struct roce_env *)         nanoseconds, exact
+ *   __u64 roce_cnp_window(struct roce_env *)    nanoseconds
+ *   __u32 roce_sides(struct roce_env *)         ROCE_KEY_SIDE when answers enter another port
+ *   struct roce_aside *roce_aside_at(struct roce_env *, __u32 index)    ROCE_ASIDES
  */
 #ifndef ROCE_ACCOUNT_H
 #define ROCE_ACCOUNT_H
@@ -20,6 +24,10 @@ static struct roce_opcode_count *roce_opcode_count_at(struct roce_env *env, __u3
 static struct roce_totals *roce_totals_of(struct roce_env *env);
 static __u64 roce_time(struct roce_env *env);
 static int roce_emit(struct roce_env *env, const struct roce_event *event);
+static __u64 roce_clock(struct roce_env *env);
+static __u64 roce_cnp_window(struct roce_env *env);
+static __u32 roce_sides(struct roce_env *env);
+static struct roce_aside *roce_aside_at(struct roce_env *env, __u32 index);
 /* Working memory of one CPU: BPF's stack is 512 bytes for all calls together. */
 struct roce_scratch {
   struct roce_packet packet;
@@ -28,6 +36,7 @@ struct roce_scratch {
   struct roce_outcome outcome;
   struct roce_event event;
   struct roce_inserted inserted;
+  struct roce_key answered; /* the stream that an answer or a CNP speaks of */
 };
 
 static struct roce_scratch *roce_scratch_of(struct roce_env *env);
@@ -152,6 +161,24 @@ static ROCE_INLINE void roce_set_linked(struct roce_stream *s) {
   __sync_fetch_and_or(&s->word, ROCE_WORD_LINKED);
 }
 
+/* The stream of requests to QPN `qpn` of the host that `from` comes from. */
+static ROCE_INLINE void roce_reverse_request_key(struct roce_env *env, const struct roce_key *from,
+                                                 __u32 qpn, struct roce_key *key) {
+  for (int i = 0; i < 4; i++) {
+    key->src[i] = from->dst[i];
+    key->dst[i] = from->src[i];
+  }
+  key->qp_kind = qpn | ROCE_KIND_REQUEST << ROCE_KIND_SHIFT |
+                 (from->qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE));
+  key->qp_kind ^= roce_sides(env);
+}
+
+/* The same QP's stream of requests, or of responses. */
+static ROCE_INLINE void roce_sibling_key(const struct roce_key *of, struct roce_key *key) {
+  *key = *of;
+  key->qp_kind ^= ROCE_KIND_RESPONSE << ROCE_KIND_SHIFT;
+}
+
 /* Windows of 2^30 ns: for the rate limit of events and the age of idle streams. */
 static ROCE_INLINE __u8 roce_window(struct roce_env *env) { return (__u8)(roce_time(env) >> 30); }
 
@@ -162,6 +189,29 @@ static ROCE_INLINE void roce_tell_stream(struct roce_env *env, const struct roce
   o->events = 1u << type;
   o->expected = p->psn;
   roce_tell(env, p, o);
+}
+
+/* A QP gets its number with its first stream; the second one shares it. */
+ROCE_OUTLINE int roce_number_qp(struct roce_env *env, const struct roce_key *key, __u32 id) {
+  struct roce_shared *shared = roce_shared_of(env);
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  struct roce_aside *own = roce_aside_at(env, id & (ROCE_ASIDES - 1)), *other;
+  __u32 sibling;
+  __u64 number;
+
+  if (!key || !shared || !scratch || !own || own->number ||
+      roce_key_kind(key) > ROCE_KIND_RESPONSE)
+    return 0;
+  roce_sibling_key(key, &scratch->answered);
+  sibling = roce_table_find(env, &scratch->answered,
+                            roce_key_hash(&scratch->answered, roce_hash_seed(env)));
+  other = sibling != ROCE_NO_STREAM ? roce_aside_at(env, sibling & (ROCE_ASIDES - 1)) : ROCE_NULL;
+  if (other && other->number >> 40 == sibling + 1)
+    number = other->number & ROCE_PACE_TIME;
+  else
+    number = __sync_fetch_and_add(&shared->qps[(key->qp_kind & ROCE_KEY_SIDE) != 0], 1) + 1;
+  ROCE_STORE(&own->number, (__u64)(id + 1) << 40 | number);
+  return 0;
 }
 
 /*
@@ -193,14 +243,18 @@ ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
     scratch->forgotten.key = in->forgotten;
     roce_tell_stream(env, &scratch->forgotten, &scratch->outcome, ROCE_EVENT_STREAM_FORGOTTEN);
   }
-  if (verdict == ROCE_INSERT_NEW)
+  if (verdict == ROCE_INSERT_NEW) {
     roce_tell_stream(env, p, &scratch->outcome, ROCE_EVENT_STREAM_NEW);
+    roce_number_qp(env, &p->key, in->id);
+  }
   if (verdict == ROCE_INSERT_FULL)
     t->streams_full++;
   if (verdict == ROCE_INSERT_CONTENDED)
     t->streams_contended++;
   return verdict == ROCE_INSERT_NEW || verdict == ROCE_INSERT_OLD ? in->id : ROCE_NO_STREAM;
 }
+
+#include "learn.h"
 
 /* What the packet does to stream `id`, with the stream's lock held. */
 ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __u32 length,
@@ -231,60 +285,62 @@ ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __
     roce_register_read(env, p, id);
   if (o->link_pmtu && roce_link_read(env, p, o->link_pmtu))
     roce_set_linked(s);
+  if (o->asks)
+    roce_ask(env, p, id);
+  if (p->ecn == ROCE_ECN_CE)
+    roce_remember_ce(env, id);
+  if (o->events & (1u << ROCE_EVENT_NAK))
+    roce_remember_nak(env, id);
+  if (p->info & ROCE_OP_CNP)
+    roce_explain_cnp(env, p, id);
   if (o->events | o->limited)
     roce_tell(env, p, o);
   return 0;
 }
 
-/* Everything that is not for the fast path. Reserved and manufacturer opcodes belong to no stream.
+/*
+ * Everything that is not for the fast path. Reserved and manufacturer opcodes belong to no stream.
+ * Like roce_track it gives the stream's record id, or ROCE_NO_STREAM.
  */
-static ROCE_INLINE void roce_track_any(struct roce_env *env, struct roce_packet *p, __u32 length) {
+static ROCE_INLINE __u32 roce_track_any(struct roce_env *env, struct roce_packet *p,
+                                        __u32 length) {
   __u32 id;
 
   if (!p->info)
-    return;
+    return ROCE_NO_STREAM;
   id = roce_stream_of(env, p);
   if (id != ROCE_NO_STREAM)
     roce_track_slow(env, p, length, id);
+  return id;
 }
 
 /*
  * Accounts for the packet in its stream. `p` is copied for the slow path, so that the fast one can
  * keep it in registers.
  */
-static ROCE_INLINE void roce_track(struct roce_env *env, const struct roce_packet *p,
-                                   __u32 length) {
+static ROCE_INLINE __u32 roce_track(struct roce_env *env, const struct roce_packet *p,
+                                    __u32 length) {
   __u64 hash = roce_key_hash(&p->key, roce_hash_seed(env));
   const struct roce_bucket *bucket = roce_bucket_at(env, roce_home(env, hash));
   struct roce_place place = {};
   struct roce_scratch *scratch;
 
   if (!bucket)
-    return;
+    return ROCE_NO_STREAM;
   roce_bucket_find(env, bucket, roce_tag(hash), &p->key, &place);
   if (ROCE_LIKELY(place.stream)) {
     if (p->info & (ROCE_OP_ACK | ROCE_OP_CNP | ROCE_OP_DATAGRAM)) {
       if (roce_stream_fast_ack(place.stream, p, length))
-        return;
+        return place.id;
     } else if (ROCE_LIKELY(roce_stream_fast(place.stream, p, length))) {
-      return;
+      return place.id;
     }
   }
   scratch = roce_scratch_of(env);
   if (!scratch)
-    return;
+    return ROCE_NO_STREAM;
   scratch->packet = *p;
-  roce_track_any(env, &scratch->packet, length);
-}
-
-/* The stream of requests to QPN `qpn` of the host that `from` comes from. */
-static ROCE_INLINE void roce_reverse_request_key(const struct roce_key *from, __u32 qpn,
-                                                 struct roce_key *key) {
-  for (int i = 0; i < 4; i++) {
-    key->src[i] = from->dst[i];
-    key->dst[i] = from->src[i];
-  }
-  key->qp_kind = qpn | ROCE_KIND_REQUEST << ROCE_KIND_SHIFT | (from->qp_kind & ROCE_KEY_IPV4);
+  return roce_track_any(env, &scratch->packet, length);
 }
 
 /* The hint of a CM message by its connection: the sender's address, the peer's, the sender's ID. */
@@ -295,9 +351,46 @@ static ROCE_INLINE __u64 roce_cm_hash(struct roce_env *env, const __u32 *src, co
 }
 
 /*
+ * RDMA CM begins a new life of a QP: `key` is the stream of requests to it. Its sender's QPN is
+ * `src_qp`, or not known yet; what its answers told before is of a former life.
+ */
+ROCE_OUTLINE int roce_begin_qp(struct roce_env *env, struct roce_key *key, __u32 src_qp) {
+  struct roce_stream *s;
+  __u64 word;
+
+  if (!key)
+    return 0;
+  ROCE_ROLLED
+  for (int i = 0; i < 2; i++) {
+    s = roce_stream_at(env, roce_table_find(env, key, roce_key_hash(key, roce_hash_seed(env))));
+    key->qp_kind ^= ROCE_KIND_RESPONSE << ROCE_KIND_SHIFT;
+    if (!s)
+      continue;
+    roce_lock(s);
+    word = roce_stream_take(s);
+    roce_stream_forget_src_qp(s);
+    if (src_qp != ROCE_QPN_UNKNOWN)
+      roce_stream_set_src_qp(s, src_qp);
+    roce_stream_publish(s, word);
+    roce_unlock(s);
+  }
+  return 0;
+}
+
+/* The hint of the REQ that a REP answers; 0: not seen. */
+static ROCE_INLINE __u64 roce_cm_request(struct roce_env *env, const struct roce_packet *p,
+                                         const struct roce_cm *cm, int ipv4) {
+  __u64 hash = roce_cm_hash(env, p->key.dst, p->key.src, ipv4, cm->remote_id);
+  __u64 *hint = roce_hint_at(env, ROCE_HINTS_CM + ((__u32)hash & (ROCE_HINTS_CM - 1)));
+  __u64 value = hint ? ROCE_LOAD(hint) : 0;
+
+  return cm->attribute == ROCE_CM_ATTR_REP && !((value ^ hash) >> 32) ? value : 0;
+}
+
+/*
  * Learns from an RDMA CM REQ or REP: arms the stream of requests that will flow to its sender. The
  * hint of a message is check << 32 | QPN << 8 | 0x80 | PMTU code; a repeated MAD finds its own
- * there.
+ * there. A REP and its REQ have both QPNs of the connection.
  */
 ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
                                const struct roce_cm *cm) {
@@ -306,22 +399,14 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
   int ipv4;
   __u32 code;
   struct roce_stream *s;
-  __u64 hash, value, *hint;
+  __u64 hash, value, request, *hint;
 
   if (!p || !cm || !scratch)
     return 0;
   ipv4 = (p->key.qp_kind & ROCE_KEY_IPV4) != 0;
-  code = cm->pmtu_code;
   roce_key_fill(&p->key);
-  if (cm->attribute == ROCE_CM_ATTR_REP) { /* the PMTU is in the REQ it answers */
-    hash = roce_cm_hash(env, p->key.dst, p->key.src, ipv4, cm->remote_id);
-    hint = roce_hint_at(env, ROCE_HINTS_CM + ((__u32)hash & (ROCE_HINTS_CM - 1)));
-    if (hint) {
-      value = ROCE_LOAD(hint);
-      if (!((value ^ hash) >> 32))
-        code = value & 7;
-    }
-  }
+  request = roce_cm_request(env, p, cm, ipv4); /* the PMTU is in it */
+  code = request ? (__u32)request & 7 : cm->pmtu_code;
   hash = roce_cm_hash(env, p->key.src, p->key.dst, ipv4, cm->local_id);
   hint = roce_hint_at(env, ROCE_HINTS_CM + ((__u32)hash & (ROCE_HINTS_CM - 1)));
   if (!hint)
@@ -333,7 +418,7 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
 
   announced = &scratch->announced;
   *announced = *p;
-  roce_reverse_request_key(&p->key, cm->qpn, &announced->key);
+  roce_reverse_request_key(env, &p->key, cm->qpn, &announced->key);
   announced->psn = cm->psn;
   s = roce_stream_at(env, roce_stream_of(env, announced));
   if (!s)
@@ -341,13 +426,15 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
   roce_lock(s);
   roce_stream_announce(s, cm->psn, code);
   roce_unlock(s);
+  roce_begin_qp(env, &announced->key,
+                request ? (__u32)(request >> 8) & 0xffffff : ROCE_QPN_UNKNOWN);
+  if (request) { /* the stream that the REQ announced: from here to the REQ's sender */
+    announced->key = p->key;
+    announced->key.qp_kind = ((__u32)(request >> 8) & 0xffffff) |
+                             (p->key.qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE));
+    roce_begin_qp(env, &announced->key, cm->qpn);
+  }
   return 0;
-}
-
-/* 1 when the packet may be an RDMA CM message (the caller then reads it with roce_parse_cm). */
-static ROCE_INLINE int roce_is_gsi(const struct roce_packet *p) {
-  return p->opcode == ROCE_OPCODE_UD_SEND_ONLY && roce_key_qp(&p->key) == ROCE_QPN_GSI &&
-         p->payload == ROCE_MAD_LEN;
 }
 
 #endif

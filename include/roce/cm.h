@@ -18,6 +18,12 @@ struct roce_cm {
   __u32 remote_id; /* REP */
 };
 
+/* 1 when the packet may be an RDMA CM message (the caller then reads it with roce_parse_cm). */
+static ROCE_INLINE int roce_is_gsi(const struct roce_packet *p) {
+  return p->opcode == ROCE_OPCODE_UD_SEND_ONLY && roce_key_qp(&p->key) == ROCE_QPN_GSI &&
+         p->payload == ROCE_MAD_LEN;
+}
+
 /* A UD SEND ONLY to QP1 whose bytes from `bth` to `end` are at hand. */
 static ROCE_INLINE void roce_parse_cm(const __u8 *bth, const __u8 *end, struct roce_cm *cm) {
   __u16 attribute;

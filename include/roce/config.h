@@ -7,7 +7,7 @@
 
 /* Raised whenever a map's key, value or meaning changes. It stands in every attachment's .rodata.
  */
-#define ROCE_ABI 1
+#define ROCE_ABI 2
 
 struct roce_config {
   __u32 abi;
@@ -17,9 +17,50 @@ struct roce_config {
   __u32 streams; /* records in the stream table */
   __u32 buckets; /* of its index */
   __u64 hash_seed;
-  __u64 attached_ns; /* CLOCK_REALTIME */
+  __u64 attached_ns;   /* CLOCK_REALTIME */
+  __u64 cnp_window_ns; /* a CNP is put down to a CE mark or NAK so recent */
+  __u32 features;      /* enum roce_feature */
+  __u32 side;          /* ROCE_KEY_SIDE on a bridge's second port */
+  __u32 sides;         /* ROCE_KEY_SIDE when answers come in on the other port */
+  __u32 peer_ifindex;  /* of a bridge */
 };
-ROCE_STATIC_ASSERT(sizeof(struct roce_config) == 32, "roce_config is 32 bytes");
+ROCE_STATIC_ASSERT(sizeof(struct roce_config) == 56, "roce_config is 56 bytes");
+
+/* What the program is made for; what is not in it is not in the program. */
+enum roce_feature {
+  ROCE_FEATURE_FORWARD = 1 << 0, /* a bridge: frames leave by the other port */
+  ROCE_FEATURE_RULES = 1 << 1,
+  ROCE_FEATURE_EVENTS = 1 << 2, /* rules that want a packet's stream */
+  ROCE_FEATURE_EDIT = 1 << 3,   /* rules that change bytes */
+  ROCE_FEATURE_CNP = 1 << 4,
+  ROCE_FEATURE_CLONE = 1 << 5, /* duplicates, or CNPs while the packet goes on */
+};
+
+#define ROCE_CNP_WINDOW_NS 50000 /* as DCQCN's notification points pace them */
+
+/* Paces of CNPs: words of check << 40 | time in units of 2^ROCE_PACE_SHIFT ns. */
+#define ROCE_PACES 4096
+#define ROCE_PACE_SHIFT 8
+#define ROCE_PACE_TIME 0xffffffffffull
+
+/*
+ * What a record has no room for, by record id & (ROCE_ASIDES - 1): words of (id + 1) << 40 and a
+ * value, so that each tells whose it is. A port's first streams have theirs for sure.
+ */
+#define ROCE_ASIDES 4096
+struct roce_aside {
+  __u64 ce;     /* when it had its last CE mark; units as those of paces */
+  __u64 nak;    /* and its last NAK */
+  __u64 cnp;    /* the CNP to be made for it: DSCP << 26 | QPN */
+  __u64 number; /* of its QP in the order in which the port saw them, from 1 */
+};
+
+/* `peer` map: told by the user, where nothing on the wire tells. */
+struct roce_peer {
+  __u32 src[4]; /* network order, IPv4 as v4-mapped IPv6 */
+  __u32 dest_qp;
+};
+#define ROCE_PEERS 4096
 
 #define ROCE_SLOTS 15
 #define ROCE_PROBES 8
@@ -40,6 +81,7 @@ struct roce_shared {
   __u32 streams_used; /* records handed out; may pass `streams` by the number of CPUs */
   __u32 hand;         /* where the search for an idle stream goes on */
   __u32 spare;        /* a record that found no slot in the index, its id + 1 */
+  __u32 qps[2];       /* QPs seen by each side */
   __u32 reserved;
 };
 

@@ -40,6 +40,23 @@ struct roce_totals {
   __u64 streams_forgotten; /* idle streams that made way for new ones */
   __u64 events_dropped;    /* the ring was full */
   __u64 events_limited;    /* kept back by a stream's rate limit */
+  /* CNPs that passed, by what came just before */
+  __u64 cnps_after_ce;
+  __u64 cnps_after_nak;
+  __u64 cnps_after_neither;
+  __u64 cnps_unexplained; /* the stream that they slow down is not known */
+  /* what rules did */
+  __u64 dropped_programmed;
+  __u64 dropped_policed;
+  __u64 marked;
+  __u64 corrupted;
+  __u64 rewritten; /* DSCP, ECN, FECN, BECN set */
+  __u64 duplicated;
+  __u64 cnps_sent;
+  __u64 cnps_paced;        /* too soon after the one before */
+  __u64 cnps_unknown_peer; /* the sender's QPN was not known */
+  __u64 not_cloned;        /* the kernel cannot clone frames in several buffers */
+  __u64 not_forwarded;     /* the other port is gone: dropped */
 };
 
 static ROCE_INLINE __u32 roce_aeth_index(__u8 syndrome) {

@@ -25,13 +25,14 @@ enum roce_class {
 #define ROCE_KIND_SHIFT 24
 enum roce_kind { ROCE_KIND_REQUEST = 0, ROCE_KIND_RESPONSE = 1, ROCE_KIND_DATAGRAM = 2 };
 #define ROCE_KEY_IPV4 (1u << 26)
+#define ROCE_KEY_SIDE (1u << 27) /* a bridge's second port: its two ports share one table */
 #define ROCE_KEY_NONE 0xffffffffu /* qp_kind of a record that belongs to no stream */
 
 /* A stream: addresses in network order, IPv4 as v4-mapped IPv6; qp_kind in host order. */
 struct roce_key {
   __u32 src[4];
   __u32 dst[4];
-  __u32 qp_kind; /* DestQP | kind << 24 | ROCE_KEY_IPV4 if both addresses are IPv4 */
+  __u32 qp_kind; /* DestQP | kind << 24 | ROCE_KEY_IPV4 if both addresses are IPv4 | side */
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_key) == 36, "roce_key is 36 bytes in BPF and userspace");
 
@@ -58,8 +59,14 @@ struct roce_packet {
   __u8 syndrome; /* of an AETH */
   __u8 pad;      /* bytes */
   __u8 cut;      /* the bytes at hand end before this frame's BTH or extension headers do */
+  __u8 tos;      /* IPv4 TOS, IPv6 or GRH traffic class */
+  __u16 vlan;    /* ROCE_VLAN_TAGGED | VID of the outer tag; 0: none */
+  __u8 ack_req;
   __u8 reserved[3];
 };
+
+#define ROCE_VLAN_TAGGED 0x1000
+#define ROCE_VLAN_VID 0x0fff
 
 /* Writes out the constant words of an IPv4 key, which the hot path leaves unset. */
 static ROCE_INLINE void roce_key_fill(struct roce_key *k) {
@@ -118,7 +125,9 @@ static ROCE_INLINE int roce_parse_bth(const __u8 *bth, const __u8 *end, __u32 le
     return ROCE_CLASS_MALFORMED;
   p->payload = length - needed;
   p->key.qp_kind |= roce_be24(bth + 4) | roce_kind_of(p->info) << ROCE_KIND_SHIFT;
-  p->psn = roce_be24(bth + 8);
+  p->psn = roce_be32(bth + 8);
+  p->ack_req = p->psn >> 31;
+  p->psn &= ROCE_PSN_MASK;
   if (p->info & (ROCE_OP_READ_REQUEST | ROCE_HAS_AETH | ROCE_HAS_DETH))
     roce_parse_ext(bth + ROCE_BTH_LEN, end, p);
   return class_if_good;
@@ -167,6 +176,7 @@ static ROCE_INLINE int roce_parse_ipv4(const __u8 *data, const __u8 *ip, const _
     return ROCE_CLASS_OTHER;
   if (roce_load16(ip + 6) & roce_swap16(0x3fff)) /* offset or more fragments */
     return ROCE_CLASS_FRAGMENT;
+  p->tos = ip[1];
   p->ecn = ip[1] & 3;
   p->key.src[3] = roce_load32(ip + 12);
   p->key.dst[3] = roce_load32(ip + 16);
@@ -187,7 +197,8 @@ static ROCE_INLINE int roce_parse_ipv6(const __u8 *data, const __u8 *ip, const _
   if (ip[0] >> 4 != 6)
     return ROCE_CLASS_OTHER;
   next = ip[6];
-  p->ecn = (ip[1] >> 4) & 3;
+  p->tos = (__u8)(ip[0] << 4 | ip[1] >> 4);
+  p->ecn = p->tos & 3;
   roce_parse_addresses6(ip + 8, p);
   for (int i = 0; extensions && next != ROCE_IPPROTO_UDP && i < ROCE_IPV6_EXT_MAX; i++) {
     if (next != ROCE_IPPROTO_HOPOPTS && next != ROCE_IPPROTO_ROUTING &&
@@ -273,6 +284,8 @@ static ROCE_INLINE int roce_parse(const __u8 *data, const __u8 *end, __u16 port_
       p->cut = 1;
       return ROCE_CLASS_OTHER;
     }
+    if (!i)
+      p->vlan = ROCE_VLAN_TAGGED | (roce_be16(cur) & ROCE_VLAN_VID);
     ethertype = roce_load16(cur + 2);
     cur += ROCE_VLAN_LEN;
   }
@@ -293,6 +306,7 @@ static ROCE_INLINE int roce_parse_plain(const __u8 *data, const __u8 *end, __u16
     return ROCE_CLASS_MAX;
   ethertype = roce_load16(data + 12);
   if (roce_is_vlan(ethertype)) {
+    p->vlan = ROCE_VLAN_TAGGED | (roce_be16(data + 14) & ROCE_VLAN_VID);
     ethertype = roce_load16(data + 16);
     l3 += ROCE_VLAN_LEN;
   }

@@ -20,6 +20,7 @@
 #define ROCE_WORD_PSN 0xffffffull
 #define ROCE_WORD_FAST (1ull << 24)      /* the next packet may take the fast path */
 #define ROCE_WORD_READ_OPEN (1ull << 25) /* the last READ RESPONSE was a FIRST or MIDDLE */
+#define ROCE_WORD_ASKS (1ull << 25)      /* requests: their answers are to tell the sender's QPN */
 #define ROCE_WORD_PMTU_SHIFT 26          /* PMTU code, 0 is unknown */
 #define ROCE_WORD_PMTU (7ull << ROCE_WORD_PMTU_SHIFT)
 #define ROCE_WORD_PMTU_FIXED (1ull << 29) /* told by RDMA CM: payload sizes do not change it */
@@ -37,7 +38,14 @@
 #define ROCE_STREAM_STARTED 1u        /* expected, last and base mean something */
 #define ROCE_STREAM_CE_RUN 2u         /* the previous packet was marked CE */
 #define ROCE_STREAM_SRC_QP 4u         /* src_qp is known */
+#define ROCE_STREAM_VOTE 8u           /* answers that agreed on src_qp so far, two bits */
+#define ROCE_STREAM_VOTES (3u * ROCE_STREAM_VOTE)
 #define ROCE_STREAM_TRANSPORT_SHIFT 5 /* (opcode >> 5) + 1; 0: only CNPs seen */
+
+/* Requests to be answered, or answers, behind which the search for the sender's QPN is given up. */
+#define ROCE_ASKED_MAX 63
+/* Answers in a row that must agree on it. */
+#define ROCE_VOTES_NEEDED 3
 
 /* Counters of what does not happen to every packet: 48 bits each, see roce_stream_counter. */
 enum roce_stream_counters {
@@ -65,7 +73,7 @@ struct roce_stream {
   __u64 messages;
 
   __u32 first_psn : 24;
-  __u32 run : 8;          /* length of the backward run, up to 3 */
+  __u32 run_asked : 8;    /* see roce_run and roce_asked; kernels refuse bit fields off a byte */
   __u32 last : 24;        /* end of the previous packet */
   __u32 hole_cursor : 8;  /* where the search for a free place starts */
   __u32 base : 24;        /* expected PSN at the last fold */
@@ -124,6 +132,31 @@ static ROCE_INLINE __u64 roce_stream_bytes(const struct roce_stream *s) {
   return s->bytes + (s->word >> ROCE_WORD_BYTES_SHIFT);
 }
 
+/* Length of the backward run, up to 3. */
+static ROCE_INLINE __u32 roce_run(const struct roce_stream *s) { return s->run_asked & 3; }
+static ROCE_INLINE void roce_set_run(struct roce_stream *s, __u32 run) {
+  s->run_asked = (s->run_asked & ~3u) | run;
+}
+
+/* Packets that might have told src_qp, up to ROCE_ASKED_MAX. */
+static ROCE_INLINE __u32 roce_asked(const struct roce_stream *s) { return s->run_asked >> 2; }
+
+/* Whether it is still to be found out which QP of the sender this stream belongs to. */
+static ROCE_INLINE int roce_stream_asks(const struct roce_stream *s) {
+  return !(s->flags & ROCE_STREAM_SRC_QP) && roce_asked(s) < ROCE_ASKED_MAX;
+}
+
+/* Its src_qp is `qp` from now on. */
+static ROCE_INLINE void roce_stream_set_src_qp(struct roce_stream *s, __u32 qp) {
+  s->src_qp = qp;
+  s->flags = (s->flags & ~ROCE_STREAM_VOTES) | ROCE_STREAM_SRC_QP;
+}
+
+static ROCE_INLINE void roce_stream_forget_src_qp(struct roce_stream *s) {
+  s->flags = s->flags & ~(ROCE_STREAM_VOTES | ROCE_STREAM_SRC_QP);
+  s->run_asked = roce_run(s);
+}
+
 /* Events that one stream may report in a window (2^30 ns); the rest are counted as limited. */
 #define ROCE_EVENTS_PER_WINDOW 20
 
@@ -162,7 +195,7 @@ struct roce_outcome {
   __u8 duplicate; /* nothing in it was missing */
   __u8 pmtu_code;
   __u8 forgotten; /* the record is no more this stream's */
-  __u8 reserved;
+  __u8 asks;      /* a request whose answer may tell the sender's QPN; an answer that may */
   __u32 flags;               /* of the word */
   __u32 last;                /* end of the previous packet */
   __u32 psns;                /* that the packet covers */

@@ -41,6 +41,8 @@ static ROCE_INLINE int roce_stream_fast(struct roce_stream *s, const struct roce
       next &= ~ROCE_WORD_READ_OPEN;
   } else if (p->info & ROCE_OP_READ_REQUEST && (p->dma_len > 256 || p->cut)) {
     return 0; /* more than one PSN */
+  } else if (ROCE_UNLIKELY(p->ack_req && word & ROCE_WORD_ASKS)) {
+    return 0;
   }
   if (!ROCE_CAS(&s->word, seen, next))
     return 0;
@@ -166,7 +168,7 @@ static ROCE_INLINE void roce_stream_ahead(struct roce_stream *s, __u32 d, struct
     o->hole.length = o->skipped = d;
     o->events |= 1u << ROCE_EVENT_GAP;
   }
-  s->run = 0;
+  roce_set_run(s, 0);
   if ((o->end ^ o->expected) & ~ROCE_PSN_HALF)
     roce_holes_age(s, o->end);
 }
@@ -180,15 +182,15 @@ static ROCE_INLINE void roce_stream_behind(struct roce_stream *s, __u32 psn,
     o->duplicate = 1;
     roce_stream_count(s, ROCE_DUPLICATES, 1);
   }
-  if (s->run > 0 && roce_psn_diff(psn, o->last) >= 0) {
-    if (s->run == 1) {
+  if (roce_run(s) > 0 && roce_psn_diff(psn, o->last) >= 0) {
+    if (roce_run(s) == 1) {
       roce_stream_count(s, ROCE_REWINDS, 1);
       roce_stream_uncount(s, ROCE_REORDERED, s->run_filled);
       o->events |= 1u << ROCE_EVENT_REWIND;
     }
-    s->run = s->run < 3 ? s->run + 1 : 3;
+    roce_set_run(s, roce_run(s) < 3 ? roce_run(s) + 1 : 3);
   } else {
-    s->run = 1;
+    roce_set_run(s, 1);
     s->run_filled = filled;
     roce_stream_count(s, ROCE_REORDERED, filled);
   }
@@ -204,9 +206,10 @@ static ROCE_INLINE void roce_stream_judge(struct roce_stream *s, const struct ro
   o->end = roce_psn_add(p->psn, o->psns);
   if (d >= ROCE_RESYNC_DISTANCE || d <= -ROCE_RESYNC_DISTANCE) {
     o->resync = 1;
+    roce_stream_forget_src_qp(s);
     roce_stream_count(s, ROCE_RESYNCS, 1);
     roce_holes_clear(s);
-    s->run = 0;
+    roce_set_run(s, 0);
   } else if (d >= 0) {
     roce_stream_ahead(s, d, o);
   } else {
@@ -268,13 +271,22 @@ static ROCE_INLINE __u64 roce_stream_take(struct roce_stream *s) {
 /*
  * Publishes a new word (expected PSN and flags). FAST only when nothing is left to remember.
  * Neither FAST nor PLAIN before a packet has told the transport: of a stream that RDMA CM announced
- * or that a CNP began, the first one has yet to.
+ * or that a CNP began, the first one has yet to. Nor while answers are to tell a sender's QPN.
  */
 static ROCE_INLINE void roce_stream_publish(struct roce_stream *s, __u64 word) {
+  int asks = roce_stream_asks(s);
+
   s->base = word & ROCE_WORD_PSN;
-  if (s->flags >> ROCE_STREAM_TRANSPORT_SHIFT && !(s->flags & ROCE_STREAM_CE_RUN)) {
+  if (roce_key_kind(&s->key) == ROCE_KIND_REQUEST) {
+    word &= ~ROCE_WORD_ASKS;
+    if (asks)
+      word |= ROCE_WORD_ASKS;
+  }
+  if (roce_key_kind(&s->key) != ROCE_KIND_RESPONSE)
+    asks = 0;
+  if (s->flags >> ROCE_STREAM_TRANSPORT_SHIFT && !(s->flags & ROCE_STREAM_CE_RUN) && !asks) {
     word |= ROCE_WORD_PLAIN;
-    if (s->flags & ROCE_STREAM_STARTED && s->last == (word & ROCE_WORD_PSN) && !s->run &&
+    if (s->flags & ROCE_STREAM_STARTED && s->last == (word & ROCE_WORD_PSN) && !roce_run(s) &&
         !s->read_len)
       word |= ROCE_WORD_FAST;
   }
@@ -285,10 +297,28 @@ static ROCE_INLINE void roce_stream_describe(struct roce_stream *s, const struct
   if (!(p->info & ROCE_OP_CNP))
     s->flags = (s->flags & ((1u << ROCE_STREAM_TRANSPORT_SHIFT) - 1)) |
                ((p->opcode >> 5) + 1u) << ROCE_STREAM_TRANSPORT_SHIFT;
-  if ((p->opcode & ROCE_TRANSPORT_MASK) == ROCE_UD && !p->cut) {
-    s->src_qp = p->src_qp;
-    s->flags = s->flags | ROCE_STREAM_SRC_QP;
-  }
+  if ((p->opcode & ROCE_TRANSPORT_MASK) == ROCE_UD && !p->cut)
+    roce_stream_set_src_qp(s, p->src_qp);
+}
+
+/* Answers that repeat the PSN of a request: ACKs, first packets of READ responses, atomic ACKs. */
+static ROCE_INLINE int roce_answers_a_request(const struct roce_packet *p) {
+  if (p->info & ROCE_OP_ACK)
+    return !p->cut && ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_ACK;
+  return (p->info & ROCE_OP_READ_RESPONSE && p->info & (ROCE_OP_FIRST | ROCE_OP_ONLY)) ||
+         p->info & ROCE_OP_ATOMIC;
+}
+
+/* Whether this packet may help to find the sender's QPN, which is sought only so often. */
+static ROCE_INLINE int roce_stream_ask(struct roce_stream *s, const struct roce_packet *p) {
+  int helps = p->info & ROCE_OP_RESPONSE ? roce_answers_a_request(p)
+              : p->info & ROCE_OP_REQUEST ? p->ack_req
+                                          : 0;
+
+  if (!helps || !roce_stream_asks(s))
+    return 0;
+  s->run_asked = s->run_asked + 4;
+  return 1;
 }
 
 /* Ages `s`: 1 when it was idle long enough to be given up, and now has neither key nor counts. */
@@ -329,6 +359,7 @@ static ROCE_INLINE void roce_stream_slow(struct roce_stream *s, const struct roc
     s->flags = s->flags & ~ROCE_STREAM_CE_RUN;
   }
   roce_stream_describe(s, p);
+  o->asks = (__u8)roce_stream_ask(s, p);
   ROCE_STAGE();
   if (p->info & ROCE_OP_DATAGRAM)
     ROCE_ADD(&s->messages, 1);
@@ -351,9 +382,10 @@ static ROCE_INLINE void roce_stream_announce(struct roce_stream *s, __u32 psn, _
   if (s->flags & ROCE_STREAM_STARTED && ((word ^ psn) & ROCE_WORD_PSN))
     roce_stream_count(s, ROCE_RESYNCS, 1);
   s->flags = s->flags | ROCE_STREAM_STARTED;
+  roce_stream_forget_src_qp(s);
   s->first_psn = s->last = psn;
   roce_holes_clear(s);
-  s->run = 0;
+  roce_set_run(s, 0);
   s->read_len = 0;
   word = psn;
   if (pmtu_code)

@@ -46,6 +46,9 @@
 #define ROCE_AETH_LEN 4
 
 #define ROCE_QPN_GSI 1
+#define ROCE_QPN_UNKNOWN 0xffffffffu /* no QPN: they have 24 bits */
+#define ROCE_ECN_ECT1 1
+#define ROCE_ECN_ECT0 2
 #define ROCE_ECN_CE 3
 
 /* AETH syndrome: bits 6:5 are its type (IBA vol. 1, 9.7.5.2.1). */

@@ -21,6 +21,7 @@ struct MemoryTable {
   std::vector<roce_stream> streams;
   std::vector<roce_bucket> buckets;
   std::vector<__u64> hints = std::vector<__u64>(ROCE_HINTS);
+  std::vector<roce_aside> asides = std::vector<roce_aside>(ROCE_ASIDES);
   roce_shared shared{};
   __u64 seed;
 
@@ -60,6 +61,12 @@ static roce_opcode_count *roce_opcode_count_at(roce_env *env, __u32 index) {
 }
 static roce_totals *roce_totals_of(roce_env *env) { return &env->totals; }
 static __u64 roce_time(roce_env *env) { return env->now; }
+static __u64 roce_clock(roce_env *env) { return env->now; }
+static __u64 roce_cnp_window(roce_env *) { return ROCE_CNP_WINDOW_NS; }
+static __u32 roce_sides(roce_env *) { return 0; }
+static roce_aside *roce_aside_at(roce_env *env, __u32 index) {
+  return &env->table->asides.at(index);
+}
 static int roce_emit(roce_env *env, const roce_event *event) {
   if (env->ring_full)
     return -1;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "roce/account.h"
+#include "roce/impair.h"
 
 // What include/roce asks of its environment: here, vectors.
 struct roce_env {
@@ -13,11 +13,28 @@ struct roce_env {
   roce_shared shared{};
   __u64 seed = 0;
   std::array<__u64, ROCE_HINTS> hints{};
+  std::array<roce_aside, ROCE_ASIDES> asides{};
   std::array<roce_opcode_count, ROCE_OPCODE_COUNTS> opcodes{};
   roce_totals totals{};
   roce_scratch scratch{};
   __u64 now = 0;
   std::function<void(const roce_event &)> callback;
+
+  // rules
+  __u64 cnp_window_ns = 0;
+  __u32 features = 0;
+  __u16 port_be = 0;
+  std::unique_ptr<roce_ruleset> rules;
+  std::map<__u32, std::vector<__u32>> points;
+  std::array<roce_rule_state, ROCE_RULE_SLOTS> states{};
+  std::array<__u64, ROCE_PACES> paces{};
+  std::map<std::pair<std::array<__u32, 4>, __u32>, __u32> peers;
+  roce_passing passing{};
+};
+
+// A frame in one buffer.
+struct roce_frame {
+  std::vector<uint8_t> *bytes;
 };
 
 static roce_bucket *roce_bucket_at(roce_env *env, __u32 index) { return &env->buckets[index]; }
@@ -43,6 +60,49 @@ static int roce_emit(roce_env *env, const roce_event *event) {
   return 0;
 }
 static roce_scratch *roce_scratch_of(roce_env *env) { return &env->scratch; }
+static __u64 roce_clock(roce_env *env) { return env->now; }
+static __u64 roce_cnp_window(roce_env *env) { return env->cnp_window_ns; }
+static __u32 roce_sides(roce_env *) { return 0; }
+static roce_aside *roce_aside_at(roce_env *env, __u32 index) { return &env->asides[index]; }
+
+static const roce_ruleset *roce_rules_of(roce_env *env) { return env->rules.get(); }
+static roce_rule_state *roce_rule_state_at(roce_env *env, __u32 slot) {
+  return slot < env->states.size() ? &env->states[slot] : nullptr;
+}
+static __u32 roce_rule_point(roce_env *env, __u32 slot, __u32 index) {
+  const auto found = env->points.find(slot);
+  return found != env->points.end() && index < found->second.size() ? found->second[index] : 0;
+}
+static __u64 *roce_pace_at(roce_env *env, __u32 index) { return &env->paces[index]; }
+static __u32 roce_peer_qp(roce_env *env, const roce_peer *peer) {
+  const auto found =
+      env->peers.find({{peer->src[0], peer->src[1], peer->src[2], peer->src[3]}, peer->dest_qp});
+  return found != env->peers.end() ? found->second : ROCE_QPN_UNKNOWN;
+}
+static roce_passing *roce_passing_of(roce_env *env) { return &env->passing; }
+static __u32 roce_features(roce_env *env) { return env->features; }
+static __u16 roce_port_be(roce_env *env) { return env->port_be; }
+static __u8 *roce_frame_data(roce_frame *frame) { return frame->bytes->data(); }
+static __u8 *roce_frame_end(roce_frame *frame) {
+  return frame->bytes->data() + frame->bytes->size();
+}
+static __u8 *roce_frame_l3(roce_frame *frame, __u32 l3) { return frame->bytes->data() + l3; }
+static int roce_frame_resize(roce_frame *frame, __s32 delta) {
+  frame->bytes->resize(frame->bytes->size() + static_cast<size_t>(delta));
+  return 0;
+}
+static int roce_frame_load(roce_frame *frame, __u32 offset, __u8 *byte) {
+  if (offset >= frame->bytes->size())
+    return -1;
+  *byte = (*frame->bytes)[offset];
+  return 0;
+}
+static int roce_frame_store(roce_frame *frame, __u32 offset, __u8 byte) {
+  if (offset >= frame->bytes->size())
+    return -1;
+  (*frame->bytes)[offset] = byte;
+  return 0;
+}
 static void roce_lock(roce_stream *) {}
 static void roce_unlock(roce_stream *) {}
 
@@ -65,11 +125,15 @@ void resize(roce_env &env, uint32_t n) {
 struct Accountant::Memory {
   roce_env env;
   Options options;
+  std::vector<uint8_t> cnp;
 };
 
 Accountant::Accountant(const Options &options) : memory_(std::make_unique<Memory>()) {
   memory_->options = options;
   memory_->env.seed = options.hash_seed;
+  memory_->env.cnp_window_ns = options.cnp_window_ns;
+  memory_->env.features = options.features;
+  memory_->env.port_be = roce_swap16(options.udp_port);
   resize(memory_->env, options.streams ? options.streams : kFirstStreams);
 }
 
@@ -94,17 +158,17 @@ roce_class Accountant::parse(const Frame &frame, const Layer3 &at, roce_packet &
   return static_cast<roce_class>(roce_check_length(class_, frame.length, &packet));
 }
 
-void Accountant::account(const Frame &frame, roce_class class_, const roce_packet &packet,
-                         bool track) {
+uint32_t Accountant::account(const Frame &frame, roce_class class_, const roce_packet &packet,
+                             bool track) {
   roce_env &env = memory_->env;
   env.now = frame.time_ns;
   if (class_ != ROCE_CLASS_V2 && class_ != ROCE_CLASS_V1) {
     roce_count_other(&env, class_, &packet, frame.length, frame.captured < frame.length);
-    return;
+    return ROCE_NO_STREAM;
   }
   roce_count(&env, class_, &packet, frame.length);
   if (!track || !memory_->options.track)
-    return;
+    return ROCE_NO_STREAM;
   if (!memory_->options.streams && env.shared.streams_used + 2 > env.streams.size())
     resize(env, static_cast<uint32_t>(env.streams.size()) * 2);
   if (roce_is_gsi(&packet)) {
@@ -114,8 +178,48 @@ void Accountant::account(const Frame &frame, roce_class class_, const roce_packe
     if (cm.attribute)
       roce_learn_cm(&env, &copy, &cm);
   }
-  roce_track(&env, &packet, frame.length);
+  return roce_track(&env, &packet, frame.length);
 }
+
+void Accountant::rules(std::unique_ptr<roce_ruleset> set,
+                       std::map<uint32_t, std::vector<uint32_t>> points) {
+  memory_->env.rules = std::move(set);
+  memory_->env.points.clear();
+  for (auto &[slot, list] : points)
+    memory_->env.points[slot].assign(list.begin(), list.end());
+  memory_->env.states = {};
+}
+
+void Accountant::peer(const roce_peer &peer, uint32_t src_qp) {
+  memory_->env.peers[{{peer.src[0], peer.src[1], peer.src[2], peer.src[3]}, peer.dest_qp}] = src_qp;
+}
+
+const roce_rule_state &Accountant::rule_state(uint32_t slot) const {
+  return memory_->env.states.at(slot);
+}
+
+int Accountant::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
+  roce_env &env = memory_->env;
+  const auto length = static_cast<uint32_t>(bytes.size());
+  const Frame frame{bytes.data(), length, length, time_ns};
+  roce_passing &passing = env.passing;
+  roce_packet packet;
+  passing.class_ = parse(frame, packet);
+  passing.stream = account(frame, static_cast<roce_class>(passing.class_), packet);
+  passing.packet = packet;
+  passing.length = passing.linear = length;
+  roce_frame in_hand{&bytes};
+  const int fate = roce_meet_rules(&in_hand, &env);
+  if (fate == ROCE_GO_ON_WITH_CNP) {
+    memory_->cnp = bytes;
+    in_hand.bytes = &memory_->cnp;
+    if (roce_become_cnp(&in_hand, &env, length, passing.verdict.cnp_qp, passing.verdict.cnp_tos))
+      env.totals.cnps_sent++;
+  }
+  return fate;
+}
+
+const std::vector<uint8_t> &Accountant::cnp() const { return memory_->cnp; }
 
 void Accountant::frame(const Frame &frame) {
   roce_packet packet;

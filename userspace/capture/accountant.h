@@ -6,11 +6,15 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <vector>
 
 #include "report/snapshot.h"
+#include "roce/config.h"
 #include "roce/event.h"
 #include "roce/parse.h"
+#include "roce/rule.h"
 
 namespace xr {
 
@@ -21,6 +25,8 @@ public:
     bool track = true;
     uint32_t streams = 0;   // room for this many; 0 grows as needed
     uint64_t hash_seed = 0; // any; decides no result
+    uint64_t cnp_window_ns = ROCE_CNP_WINDOW_NS;
+    uint32_t features = 0; // enum roce_feature, for rules
   };
 
   // One frame. `captured` bytes are at hand of `length` on the wire, FCS not included.
@@ -46,11 +52,22 @@ public:
   roce_class parse(const Frame &frame, roce_packet &packet) const;
   roce_class parse(const Frame &frame, const Layer3 &at, roce_packet &packet) const;
 
-  // Step two: counts it and, unless `track` is false, follows its stream.
-  void account(const Frame &frame, roce_class class_, const roce_packet &packet, bool track = true);
+  // Step two: counts it and, unless `track` is false, follows its stream, whose record it gives.
+  uint32_t account(const Frame &frame, roce_class class_, const roce_packet &packet, bool track = true);
 
   // Both.
   void frame(const Frame &frame);
+
+  // The port's rules, which start anew, and the points of each slot. Needs ROCE_FEATURE_RULES.
+  void rules(std::unique_ptr<roce_ruleset> set, std::map<uint32_t, std::vector<uint32_t>> points);
+  void peer(const roce_peer &peer, uint32_t src_qp);
+  const roce_rule_state &rule_state(uint32_t slot) const;
+
+  // A whole frame against the rules, as the program does it once it has counted the frame: what
+  // becomes of it (enum roce_fate). Its bytes are changed; as a CNP it has another length.
+  int impair(std::vector<uint8_t> &bytes, uint64_t time_ns);
+  // ROCE_GO_ON_WITH_CNP: the copy that goes back.
+  const std::vector<uint8_t> &cnp() const;
 
   // Called for each event, in order; none by default.
   void on_event(std::function<void(const roce_event &)> callback);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "cli/attachments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -35,6 +37,9 @@ int detach(const Args &args, const Globals &globals) {
     reports = std::move(*done);
   }
   for (const std::string &ifname : args.interfaces) {
+    if (std::any_of(reports.begin(), reports.end(),
+                    [&](const datapath::DetachReport &one) { return one.other == ifname; }))
+      continue;
     auto done = datapath::detach(ifname, globals.netns);
     if (done)
       reports.push_back(std::move(*done));

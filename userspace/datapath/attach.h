@@ -20,7 +20,12 @@ struct AttachOptions {
   bool track = true;
   uint32_t ring_bytes = 1 << 20; // for events; rounded up to a power of two
   bool frags = true;             // take frames in several buffers, if the kernel has them
+  bool rules = false;            // ready for rules from the start: see exchange.h
+  uint64_t cnp_window_ns = 50'000; // a CNP is put down to a CE mark or NAK so recent
 };
+
+// What is possible at all.
+Status check_options(const AttachOptions &options);
 
 struct AttachReport {
   PortStatus port;
@@ -33,6 +38,7 @@ Result<AttachReport> attach(const std::string &ifname, const std::string &netns,
 struct DetachReport {
   std::string ifname;
   std::string netns;
+  std::string other; // a bridge's other port, detached with it
   std::vector<std::string> notes;
 };
 

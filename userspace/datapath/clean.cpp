@@ -12,7 +12,9 @@
 #include <bpf/bpf.h>
 
 #include "datapath/hook.h"
+#include "datapath/link.h"
 #include "datapath/maps.h"
+#include "datapath/place.h"
 
 namespace xr::datapath {
 
@@ -88,6 +90,16 @@ Result<int> clean_hook(const Netns &netns, unsigned ifindex, const Pins *pins, K
     if (auto done = leave_hook(ifindex, *hook, fd.get()); !done)
       return done.error();
   }
+}
+
+void clean_promiscuous(const Netns &netns, const Pins &pins) {
+  std::error_code error;
+  if (!fs::is_symlink(pins.path(Pins::kPromiscuous), error))
+    return;
+  std::string ifname = interface_name(netns, pins.ifindex());
+  auto scope = netns.enter();
+  if (scope.ok() && !ifname.empty())
+    (void)set_promiscuous(ifname, false);
 }
 
 Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed) {

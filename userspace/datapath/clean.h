@@ -18,6 +18,9 @@ struct KernelIds {
 };
 Result<int> clean_hook(const Netns &netns, unsigned ifindex, const Pins *pins, KernelIds &freed);
 
+// Takes back that a bridge made the port promiscuous.
+void clean_promiscuous(const Netns &netns, const Pins &pins);
+
 // Removes the pins, and those that libxdp left for the same program when it was killed half-way.
 // The program is on no hook any more.
 Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed);

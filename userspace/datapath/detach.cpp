@@ -7,6 +7,7 @@
 #include "datapath/attach.h"
 #include "datapath/clean.h"
 #include "datapath/lock.h"
+#include "datapath/maps.h"
 #include "datapath/place.h"
 #include "datapath/privilege.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 // The hook first, pins last: killed between, what is left is stale pins, which the next one cleans.
 Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs> &bpffs) {
-  DetachReport report{place.ifname, place.netns ? place.netns->name() : "", {}};
+  DetachReport report{place.ifname, place.netns ? place.netns->name() : "", "", {}};
   KernelIds freed;
   int taken = 0;
 
@@ -26,6 +27,8 @@ Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs>
     if (!cleaned)
       return cleaned.error();
     taken = *cleaned;
+    if (place.pins)
+      clean_promiscuous(*place.netns, *place.pins);
   }
   if (!taken && !place.pins && place.stale.empty())
     return Error{"not attached", "`xdp-roce status` tells what is attached where"};
@@ -57,6 +60,18 @@ Place place_of(const Pins &pins) {
     place.pins = pins;
   }
   return place;
+}
+
+// The other port of a bridge, as long as it is attached.
+std::optional<Place> other_port(const Place &place, const Bpffs &bpffs) {
+  const Pins *pins = place.best_pins();
+  auto config = pins ? Maps::of_pins(*pins).config() : std::nullopt;
+  if (!config || config->abi != ROCE_ABI || !config->peer_ifindex)
+    return {};
+  Pins other(bpffs, pins->netns(), config->peer_ifindex);
+  if (!other.exist())
+    return {};
+  return place_of(other);
 }
 
 // Interfaces of the namespace with a program of ours on the hook.
@@ -96,7 +111,17 @@ Result<DetachReport> detach(const std::string &ifname, const std::string &netns)
   auto place = find_place(ifname, netns, bpffs);
   if (!place)
     return place.error();
-  return detach_place(*place, bpffs);
+  // Half a bridge would lose every frame.
+  auto other = bpffs ? other_port(*place, *bpffs) : std::nullopt;
+  auto report = detach_place(*place, bpffs);
+  if (report && other) {
+    if (auto also = detach_place(*other, bpffs); !also)
+      return also.error();
+    report->other = other->ifname;
+    report->notes.push_back(
+        fmt::format("it was bridged with {}, which is detached too", other->ifname));
+  }
+  return report;
 }
 
 Result<std::vector<DetachReport>> detach_all(const std::string &netns) {

@@ -103,6 +103,20 @@ Result<Hook> read_hook(unsigned ifindex) {
   return hook;
 }
 
+Status take_hook(unsigned ifindex, Mode mode, int fd, int former) {
+  LogCapture log;
+  LIBBPF_OPTS(bpf_xdp_attach_opts, options);
+  __u32 flags = mode == Mode::Skb ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+  if (former >= 0)
+    options.old_prog_fd = former;
+  else
+    flags |= XDP_FLAGS_UPDATE_IF_NOEXIST;
+  if (int error = bpf_xdp_attach(static_cast<int>(ifindex), fd, flags, &options); error < 0)
+    return errno_error(-error, fmt::format("{} XDP was refused", mode_name(mode)),
+                       log.kernel_message());
+  return {};
+}
+
 Status leave_hook(unsigned ifindex, const Hook &hook, int fd) {
   LogCapture log;
   int error = 0;

@@ -34,6 +34,9 @@ struct Hook {
 
 Result<Hook> read_hook(unsigned ifindex);
 
+// Puts program `fd` on the hook alone, in the place of `former`, or, for -1, if nothing is there.
+Status take_hook(unsigned ifindex, Mode mode, int fd, int former);
+
 // Takes one program off and leaves its neighbours. `fd` is the program.
 Status leave_hook(unsigned ifindex, const Hook &hook, int fd);
 

@@ -80,12 +80,17 @@ std::vector<uint32_t> program_map_ids(int fd) {
   return ids;
 }
 
-Maps Maps::of_pins(const Pins &pins) {
+Maps Maps::of_pins(const Pins &pins, bool next) {
+  const std::string suffix = Pins::kNext;
   Maps maps;
-  for (const std::string &name : pins.objects())
-    if (name != Pins::kProgram)
-      if (Fd fd = pins.open(name))
-        maps.fds_[name] = std::move(fd);
+  for (std::string name : pins.objects()) {
+    Fd fd = pins.open(name);
+    bool is_next = name.ends_with(suffix);
+    if (is_next)
+      name.resize(name.size() - suffix.size());
+    if (name != Pins::kProgram && fd && (next || !is_next) && (is_next || !maps.fds_.count(name)))
+      maps.fds_[name] = std::move(fd);
+  }
   return maps;
 }
 

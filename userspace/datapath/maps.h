@@ -18,7 +18,7 @@ class Maps {
 public:
   Maps() = default;
   // Whichever of them can be opened.
-  static Maps of_pins(const Pins &pins);
+  static Maps of_pins(const Pins &pins, bool next = false); // with those about to take over
   static Maps of_program(int program_fd);
 
   int fd(const std::string &name) const; // -1 if it is not there

@@ -22,6 +22,7 @@
 #include <xdp_roce.skel.h>
 
 #include "datapath/log.h"
+#include "datapath/maps.h"
 
 namespace xr::datapath {
 
@@ -31,6 +32,8 @@ using Skeleton = struct ::xdp_roce;
 using Rodata = std::remove_pointer_t<decltype(Skeleton::rodata)>;
 
 constexpr const char *kSection = "xdp.frags";
+constexpr uint32_t kRuleFeatures =
+    ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS | ROCE_FEATURE_EDIT | ROCE_FEATURE_CNP;
 
 uint64_t realtime_ns() {
   timespec now{};
@@ -75,10 +78,10 @@ void Object::Close::operator()(xdp_program *program) const { xdp_program__close(
 
 int Object::program_fd() const { return bpf_program__fd(object_->progs.xdp_roce); }
 
-void Object::configure(const AttachOptions &options, bool frags) {
-  roce_config &config = object_->rodata->config;
-  auto &maps = object_->maps;
+int Object::cnp_fd() const { return bpf_program__fd(object_->progs.cnp_egress); }
 
+roce_config make_config(const AttachOptions &options, bool frags) {
+  roce_config config{};
   config.abi = ROCE_ABI;
   config.udp_port_be = htons(options.udp_port);
   config.track = options.track;
@@ -86,50 +89,106 @@ void Object::configure(const AttachOptions &options, bool frags) {
   config.streams = options.track ? options.streams : 1;
   config.buckets = options.track ? ROCE_BUCKETS_FOR(options.streams) : 1;
   config.attached_ns = realtime_ns();
+  config.cnp_window_ns = options.cnp_window_ns;
+  config.features = options.rules ? kRuleFeatures : 0;
   // Against somebody who picks addresses that share a bucket; without it all still works.
   if (getrandom(&config.hash_seed, sizeof(config.hash_seed), GRND_NONBLOCK) < 0)
     config.hash_seed = config.attached_ns;
-
-  bpf_map__set_max_entries(maps.streams, config.streams);
-  bpf_map__set_max_entries(maps.buckets, config.buckets);
-  // What only tracking uses is as small as the kernel lets it be.
-  uint32_t page = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
-  bpf_map__set_max_entries(
-      maps.events, options.track ? std::bit_ceil(std::max(options.ring_bytes, page)) : page);
-  if (!options.track)
-    bpf_map__set_max_entries(maps.hints, 1);
+  return config;
 }
 
-Status Object::pin_maps(const Pins &pins) {
+void Object::configure(const roce_config &config, uint32_t ring_bytes) {
+  auto &maps = object_->maps;
+
+  object_->rodata->config = config;
+  bpf_map__set_max_entries(maps.streams, config.streams);
+  bpf_map__set_max_entries(maps.buckets, config.buckets);
+  // What only tracking or rules use is as small as the kernel lets it be.
+  uint32_t page = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+  bpf_map__set_max_entries(maps.events,
+                           config.track ? std::bit_ceil(std::max(ring_bytes, page)) : page);
+  if (!config.track)
+    for (bpf_map *map : {maps.hints, maps.asides})
+      bpf_map__set_max_entries(map, 1);
+  if (!(config.features & ROCE_FEATURE_RULES))
+    for (bpf_map *map : {maps.rule_states, maps.rule_points, maps.rule_notes, maps.paces, maps.peers})
+      bpf_map__set_max_entries(map, 1);
+  if (!(config.features & ROCE_FEATURE_CLONE))
+    bpf_program__set_autoload(object_->progs.cnp_egress, false);
+}
+
+namespace {
+
+// A former map of that size will do, and a ring of events of any.
+bool fits(const bpf_map *map, int fd) {
+  bpf_map_info info{};
+  __u32 size = sizeof(info);
+  return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
+         info.type == bpf_map__type(map) && info.value_size == bpf_map__value_size(map) &&
+         (info.max_entries == bpf_map__max_entries(map) || info.type == BPF_MAP_TYPE_RINGBUF);
+}
+
+} // namespace
+
+Status Object::place_maps(const Pins &pins, const std::string &suffix) {
   bpf_map *map = nullptr;
   bpf_object__for_each_map(map, object_->obj) {
-    std::string path = pins.path(pin_name(bpf_map__name(map)));
-    if (int error = bpf_map__set_pin_path(map, path.c_str()); error < 0)
-      return errno_error(-error, fmt::format("cannot pin at {}", path));
+    std::string name = pin_name(bpf_map__name(map));
+    Fd former = map == object_->maps.rodata ? Fd() : pins.open(name);
+    int error = fits(map, former.get())
+                    ? bpf_map__reuse_fd(map, former.get())
+                    : bpf_map__set_pin_path(map, pins.path(name + suffix).c_str());
+    if (error < 0)
+      return errno_error(-error, fmt::format("cannot pin in {}", pins.directory()));
   }
   return {};
 }
 
-Result<Object> Object::open(const AttachOptions &options, bool frags, const Pins &pins) {
+Status Object::share(const Pins &other) {
+  auto &maps = object_->maps;
+  for (bpf_map *map : {maps.buckets, maps.streams, maps.shared, maps.hints, maps.asides}) {
+    std::string name = bpf_map__name(map);
+    Fd theirs = other.open(name);
+    if (!fits(map, theirs.get()))
+      return Error{fmt::format("the ports cannot share the map {}", name)};
+    if (int error = bpf_map__reuse_fd(map, theirs.get()); error < 0)
+      return errno_error(-error, fmt::format("the ports cannot share the map {}", name));
+  }
+  return {};
+}
+
+Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes, const Pins &pins,
+                            const std::string &suffix) {
   Object self;
 
-  if (!frags)
+  if (!config.frags)
     self.handler_.reset(new WithoutFrags);
   self.object_.reset(Skeleton::open());
   if (!self.object_)
     return errno_error(errno, "cannot open the BPF program that is built in");
-  self.configure(options, frags);
-  if (auto done = self.pin_maps(pins); !done)
+  self.configure(config, ring_bytes);
+  if (auto done = self.place_maps(pins, suffix); !done)
     return done.error();
-  xdp_program *handle = xdp_program__from_bpf_obj(self.object_->obj, kSection);
+  return self;
+}
+
+Result<xdp_program *> Object::handle(unsigned priority) {
+  xdp_program *handle = xdp_program__from_bpf_obj(object_->obj, kSection);
   if (auto failed = libxdp_get_error(handle))
     return errno_error(static_cast<int>(-failed), "libxdp does not take the built-in BPF program");
-  self.handle_.reset(handle);
-  xdp_program__set_run_prio(handle, options.priority);
+  handle_.reset(handle);
+  xdp_program__set_run_prio(handle, priority);
   xdp_program__set_chain_call_enabled(handle, XDP_PASS, true);
   // libbpf knows it from the section's name only when it loads, too late for the dispatcher.
-  xdp_program__set_xdp_frags_support(handle, frags);
-  return self;
+  xdp_program__set_xdp_frags_support(handle, object_->rodata->config.frags);
+  return handle;
+}
+
+Status Object::load() {
+  LogCapture log;
+  if (int error = xdp_roce__load(object_.get()); error < 0)
+    return errno_error(-error, "the kernel refused the program", log.verifier_message());
+  return {};
 }
 
 } // namespace xr::datapath

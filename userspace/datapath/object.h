@@ -12,6 +12,7 @@
 
 struct xdp_roce;
 struct xdp_program;
+struct roce_config;
 
 namespace xr::datapath {
 
@@ -22,15 +23,27 @@ size_t object_rodata_size();
 // Frames in several buffers came with kernel 5.18.
 bool kernel_has_frags();
 
+// The configuration of a new attachment.
+roce_config make_config(const AttachOptions &options, bool frags);
+
 class Object {
 public:
-  // Tells it all that is fixed for the life of the attachment. Maps will be pinned as they are
-  // made, which is before the program can see a packet.
-  static Result<Object> open(const AttachOptions &options, bool frags, const Pins &pins);
+  // Told its configuration. Maps of `pins` that it can go on with are taken from there; the others
+  // are pinned there as they are made, which is before the program can see a packet, each as NAME
+  // and `suffix`. `ring_bytes` is for the ring of events.
+  static Result<Object> open(const roce_config &config, uint32_t ring_bytes, const Pins &pins,
+                             const std::string &suffix = "");
+  // Shares the streams, and what goes with them, of the port with these pins: a bridge's other one.
+  // They get pins of their own beside the rest, so that each port can be read alone.
+  Status share(const Pins &other);
 
-  xdp_program *handle() const { return handle_.get(); }
-  // -1 until it is loaded, which libxdp does when it attaches.
+  // For libxdp, which loads it when it attaches.
+  Result<xdp_program *> handle(unsigned priority);
+  Status load();
+
+  // -1 until it is loaded.
   int program_fd() const;
+  int cnp_fd() const; // the program on copies that become CNPs, if the features want one
 
 private:
   struct WithoutFrags;
@@ -39,8 +52,8 @@ private:
     void operator()(xdp_program *program) const;
     void operator()(WithoutFrags *handler) const;
   };
-  void configure(const AttachOptions &options, bool frags);
-  Status pin_maps(const Pins &pins);
+  void configure(const roce_config &config, uint32_t ring_bytes);
+  Status place_maps(const Pins &pins, const std::string &suffix);
 
   // In this order: the handle stands on the object, and that on libbpf's handler for its section.
   std::unique_ptr<WithoutFrags, Close> handler_;

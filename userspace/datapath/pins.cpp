@@ -76,6 +76,18 @@ std::vector<std::string> Pins::objects() const {
 
 Fd Pins::open(const std::string &name) const { return Fd(bpf_obj_get(path(name).c_str())); }
 
+Status Pins::settle_next(bool take_over) const {
+  const std::string next = kNext;
+  for (const std::string &name : objects()) {
+    if (!name.ends_with(next))
+      continue;
+    std::string from = path(name), to = from.substr(0, from.size() - next.size());
+    if ((take_over ? rename(from.c_str(), to.c_str()) : unlink(from.c_str())) < 0)
+      return errno_error(errno, fmt::format("cannot move {}", from));
+  }
+  return {};
+}
+
 std::string Pins::recorded(const char *name) const {
   std::error_code error;
   fs::path target = fs::read_symlink(path(name), error);

@@ -17,6 +17,10 @@ namespace xr::datapath {
 class Pins {
 public:
   static constexpr const char *kProgram = "program";
+  // There when a bridge made the port promiscuous.
+  static constexpr const char *kPromiscuous = "promiscuous";
+  // Ends the names of what is about to take another's place: see exchange.h.
+  static constexpr const char *kNext = "_next";
 
   Pins(const Bpffs &bpffs, uint64_t netns, unsigned ifindex);
   // All that are there, whether alive or stale.
@@ -31,6 +35,8 @@ public:
   std::string path(const std::string &name) const { return directory_ + "/" + name; }
   std::vector<std::string> objects() const; // names of pinned maps and programs
   Fd open(const std::string &name) const;
+  // NAME_next takes NAME's place, for each there is; or goes.
+  Status settle_next(bool take_over) const;
 
   uint64_t netns() const { return netns_; }
   unsigned ifindex() const { return ifindex_; }

@@ -58,21 +58,6 @@ template <typename T> Result<std::vector<T>> sum_over_cpus(int fd, uint32_t coun
   return sums;
 }
 
-Error not_readable(const PortStatus &port) {
-  std::string clean = fmt::format("xdp-roce detach {} cleans up", port.ifname);
-  switch (port.state) {
-  case State::OffHook:
-    return Error{"the attachment is stale: its program is not on the interface any more", clean};
-  case State::InterfaceGone:
-    return Error{"the interface is gone, and what was attached with it", clean};
-  case State::OtherAbi:
-    return Error{fmt::format("attached by another version of xdp-roce ({})", abis(port)),
-                 "read it with that version, or detach it and attach anew"};
-  default:
-    return Error{"not attached", fmt::format("xdp-roce attach {} first", port.ifname)};
-  }
-}
-
 } // namespace
 
 Result<Port> Port::open(const std::string &ifname, const std::string &netns) {

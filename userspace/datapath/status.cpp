@@ -30,6 +30,9 @@ void describe(PortStatus &port, const Maps &maps) {
   port.track = config->track;
   port.frags = config->frags;
   port.udp_port = ntohs(config->udp_port_be);
+  port.features = config->features;
+  port.side = config->side;
+  port.peer_ifindex = config->peer_ifindex;
   port.streams_capacity = config->track ? config->streams : 0;
   port.streams_used = config->track ? std::min<uint32_t>(maps.streams_used(), config->streams) : 0;
 }
@@ -119,6 +122,21 @@ std::string local_time(uint64_t realtime_ns) {
   return {text, strftime(text, sizeof(text), "%F %T", &parts)};
 }
 
+Error not_readable(const PortStatus &port) {
+  std::string clean = fmt::format("xdp-roce detach {} cleans up", port.ifname);
+  switch (port.state) {
+  case State::OffHook:
+    return Error{"the attachment is stale: its program is not on the interface any more", clean};
+  case State::InterfaceGone:
+    return Error{"the interface is gone, and what was attached with it", clean};
+  case State::OtherAbi:
+    return Error{fmt::format("attached by another version of xdp-roce ({})", abis(port)),
+                 "read it with that version, or detach it and attach anew"};
+  default:
+    return Error{"not attached", fmt::format("xdp-roce attach {} first", port.ifname)};
+  }
+}
+
 Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigned ifindex,
                           const Pins *pins) {
   Inspected found;
@@ -129,17 +147,23 @@ Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigne
   port.netns = netns ? netns->name() : pins ? pins->netns_name() : "";
   port.netns_inode = netns ? netns->inode() : pins ? pins->netns() : 0;
   uint32_t pinned = 0;
+  bool gone = !netns || !ifindex;
+  if (auto done = gone ? Status() : look_at_hook(port, *netns); !done)
+    return done.error();
   if (pins) {
-    found.maps = Maps::of_pins(*pins);
-    pinned = program_id(pins->open(Pins::kProgram).get());
+    // An exchange of programs that was killed half-way: which of the two is on the hook?
+    uint32_t next = program_id(pins->open(std::string(Pins::kProgram) + Pins::kNext).get());
+    bool is_next = next && ours_on_hook(port, next) == next;
+    found.maps = Maps::of_pins(*pins, is_next);
+    pinned = is_next ? next : program_id(pins->open(Pins::kProgram).get());
     describe(port, found.maps);
   }
-  if (!netns || !ifindex) {
+  if (gone) {
     port.state = State::InterfaceGone;
     return found;
   }
-  if (auto done = look_at_hook(port, *netns); !done)
-    return done.error();
+  if (port.peer_ifindex)
+    port.peer = interface_name(*netns, port.peer_ifindex);
   port.program_id = ours_on_hook(port, pinned);
   if (!port.program_id) {
     port.state = pins ? State::OffHook : State::NotAttached;

@@ -43,6 +43,10 @@ struct PortStatus {
   bool track = false;
   bool frags = false;
   uint16_t udp_port = 0;
+  uint32_t features = 0;     // enum roce_feature
+  uint32_t side = 0;         // ROCE_KEY_SIDE: streams of this port have it in their keys
+  unsigned peer_ifindex = 0; // a bridge's other port
+  std::string peer;          // its name, "" when it is gone
   uint32_t streams_capacity = 0; // 0 without tracking
   uint32_t streams_used = 0;
   uint64_t map_bytes = 0; // of kernel memory
@@ -68,6 +72,9 @@ struct Inspected {
 };
 Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigned ifindex,
                           const Pins *pins);
+
+// Why a port that is not attached, or not by us, cannot be read or changed.
+Error not_readable(const PortStatus &port);
 
 // The same by name, with the privilege checked and the lock taken: what every reader begins with.
 Result<Inspected> look_up(const std::string &ifname, const std::string &netns);

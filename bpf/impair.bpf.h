@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The rules' maps, and what becomes of a frame that has met its rule. */
+#ifndef XDP_ROCE_IMPAIR_BPF_H
+#define XDP_ROCE_IMPAIR_BPF_H
+
+#include "env.bpf.h"
+
+#define roce_frame xdp_md /* what a program is called with */
+#include "roce/impair.h"
+
+struct ruleset {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(key_size, sizeof(__u32));
+  __uint(value_size, sizeof(struct roce_ruleset));
+  __uint(max_entries, 1);
+};
+
+/* One entry, replaced as a whole: the kernel then waits until nobody reads the former one. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+  __uint(key_size, sizeof(__u32));
+  __uint(max_entries, 1);
+  __array(values, struct ruleset);
+} rules SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_rule_state);
+  __uint(max_entries, ROCE_RULE_SLOTS);
+} rule_states SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, __u32);
+  __uint(max_entries, ROCE_RULE_SLOTS * ROCE_RULE_POINTS);
+} rule_points SEC(".maps");
+
+/* What the rules in the slots are in words. No program reads it. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_rule_note);
+  __uint(max_entries, ROCE_RULE_SLOTS);
+} rule_notes SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, __u64);
+  __uint(max_entries, ROCE_PACES);
+} paces SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, struct roce_peer);
+  __type(value, __u32);
+  __uint(max_entries, ROCE_PEERS);
+} peers SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_passing);
+  __uint(max_entries, 1);
+} passings SEC(".maps");
+
+/* Where frames leave: the other port; there twice; there, and as a CNP where they came from. */
+struct {
+  __uint(type, BPF_MAP_TYPE_DEVMAP);
+  __type(key, __u32);
+  __type(value, struct bpf_devmap_val);
+  __uint(max_entries, 1);
+} forward SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_DEVMAP);
+  __type(key, __u32);
+  __type(value, struct bpf_devmap_val);
+  __uint(max_entries, 2);
+} twice SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_DEVMAP);
+  __type(key, __u32);
+  __type(value, struct bpf_devmap_val);
+  __uint(max_entries, 2);
+} with_cnp SEC(".maps");
+
+static ROCE_INLINE const struct roce_ruleset *roce_rules_of(struct roce_env *env) {
+  __u32 zero = 0;
+  void *set = bpf_map_lookup_elem(&rules, &zero);
+
+  return set ? bpf_map_lookup_elem(set, &zero) : 0;
+}
+static ROCE_INLINE struct roce_rule_state *roce_rule_state_at(struct roce_env *env, __u32 slot) {
+  return bpf_map_lookup_elem(&rule_states, &slot);
+}
+static ROCE_INLINE __u32 roce_rule_point(struct roce_env *env, __u32 slot, __u32 index) {
+  __u32 key = slot * ROCE_RULE_POINTS + index;
+  const __u32 *point = bpf_map_lookup_elem(&rule_points, &key);
+
+  return point ? *point : 0;
+}
+static ROCE_INLINE __u64 *roce_pace_at(struct roce_env *env, __u32 index) {
+  return bpf_map_lookup_elem(&paces, &index);
+}
+static ROCE_INLINE __u32 roce_peer_qp(struct roce_env *env, const struct roce_peer *peer) {
+  const __u32 *qp = bpf_map_lookup_elem(&peers, peer);
+
+  return qp ? *qp : ROCE_QPN_UNKNOWN;
+}
+static ROCE_INLINE struct roce_passing *roce_passing_of(struct roce_env *env) {
+  __u32 zero = 0;
+
+  return bpf_map_lookup_elem(&passings, &zero);
+}
+
+static ROCE_INLINE __u32 roce_features(struct roce_env *env) { return config.features; }
+static ROCE_INLINE __u16 roce_port_be(struct roce_env *env) { return config.udp_port_be; }
+
+/* Bytes beyond the first buffer are reached by a helper (5.18). */
+#define FRAME_OFFSET_MAX 0x3fff
+
+static ROCE_INLINE __u8 *roce_frame_data(struct xdp_md *ctx) { return (__u8 *)(long)ctx->data; }
+static ROCE_INLINE __u8 *roce_frame_end(struct xdp_md *ctx) { return (__u8 *)(long)ctx->data_end; }
+static ROCE_INLINE __u8 *roce_frame_l3(struct xdp_md *ctx, __u32 l3) {
+  asm volatile("%0 &= 31" : "+r"(l3)); /* behind two tags it is 22 */
+  return roce_frame_data(ctx) + l3;
+}
+static ROCE_INLINE __u8 *byte_at(struct xdp_md *ctx, __u32 offset) {
+  asm volatile("%0 &= 0x3fff" : "+r"(offset));
+  return roce_frame_data(ctx) + offset;
+}
+static ROCE_INLINE int roce_frame_load(struct xdp_md *ctx, __u32 offset, __u8 *byte) {
+  const __u8 *at = byte_at(ctx, offset);
+
+  if (offset > FRAME_OFFSET_MAX)
+    return -1;
+  if (at + 1 <= roce_frame_end(ctx)) {
+    *byte = *at;
+    return 0;
+  }
+  return config.frags ? (int)bpf_xdp_load_bytes(ctx, offset, byte, 1) : -1;
+}
+static ROCE_INLINE int roce_frame_store(struct xdp_md *ctx, __u32 offset, __u8 byte) {
+  __u8 *at = byte_at(ctx, offset);
+
+  if (offset > FRAME_OFFSET_MAX)
+    return -1;
+  if (at + 1 <= roce_frame_end(ctx)) {
+    *at = byte;
+    return 0;
+  }
+  return config.frags ? (int)bpf_xdp_store_bytes(ctx, offset, &byte, 1) : -1;
+}
+static ROCE_INLINE int roce_frame_resize(struct xdp_md *ctx, __s32 delta) {
+  return (int)bpf_xdp_adjust_tail(ctx, delta);
+}
+
+#endif

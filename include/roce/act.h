@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * What a rule does to a packet: first a verdict, which touches no byte, then the edits. The
+ * IPv4 checksum is always mended, and a UDP checksum in use too; the iCRC stays right unless
+ * corrupting is the point: what marking and FECN/BECN change is not in it.
+ *
+ * The includer defines, beside what select.h asks for:
+ *   struct roce_frame                     the packet in hand
+ *   int roce_frame_load(struct roce_frame *, __u32 offset, __u8 *byte)     0, or not there
+ *   int roce_frame_store(struct roce_frame *, __u32 offset, __u8 byte)
+ */
+#ifndef ROCE_ACT_H
+#define ROCE_ACT_H
+
+#include "select.h"
+#include "parse.h"
+
+struct roce_frame;
+static int roce_frame_load(struct roce_frame *frame, __u32 offset, __u8 *byte);
+static int roce_frame_store(struct roce_frame *frame, __u32 offset, __u8 byte);
+
+/* A byte to be changed: `mask` is xored to it. */
+struct roce_edit {
+  __u32 offset; /* of the frame */
+  __u32 mask;
+};
+
+#define ROCE_EDITS 2
+
+/* What is to become of a packet. */
+struct roce_verdict {
+  __u32 act;         /* enum roce_action_bits: those that apply to this packet */
+  __u32 excess;      /* a policer's drop */
+  __u32 bth4_set;    /* FECN, BECN: bits to set and to clear */
+  __u32 bth4_clear;
+  __u8 tos;          /* CE, RED, SET_DSCP, SET_ECN */
+  __u8 cnp_tos;
+  __u8 reserved[2];
+  __u32 cnp_qp;
+  struct roce_edit edit[ROCE_EDITS];
+};
+
+/*
+ * Adds a frame to a queue that drains at the rule's rate, and gives what the queue held before, as
+ * time. Nothing is added beyond `most`; with `refuse`, a frame that would go beyond is not added at
+ * all, and gives ~0.
+ */
+static ROCE_INLINE __u64 roce_queue_add(const struct roce_queue *queue,
+                                        struct roce_rule_state *state, __u32 length, __u64 now_ns,
+                                        __u64 most, int refuse) {
+  __u64 cost = (length + queue->overhead) * queue->byte_cost >> ROCE_COST_SHIFT;
+  __u64 now = now_ns << ROCE_QUEUE_SHIFT, held = 0;
+
+  ROCE_ROLLED
+  for (int i = 0; i < 8; i++) {
+    __u64 seen = ROCE_LOAD(&state->backlog), sum;
+
+    held = seen > now ? seen - now : 0;
+    sum = held + cost;
+    if (sum > most) {
+      if (refuse)
+        return ~0ull;
+      sum = held > most ? held : most;
+    }
+    if (ROCE_CAS(&state->backlog, seen, now + sum))
+      break;
+  }
+  return held;
+}
+
+/* DCQCN's congestion point: nothing up to KMIN, PMAX at KMAX, all above (Zhu et al. 2015, 3.1). */
+static ROCE_INLINE int roce_red_marks(const struct roce_queue *queue, __u64 held, __u64 random) {
+  if (held <= queue->low)
+    return 0;
+  if (held > queue->high)
+    return 1;
+  return roce_chance(random, (held - queue->low) * queue->slope);
+}
+
+/* 1 when the packet can be marked CE. */
+static ROCE_INLINE int roce_can_mark(const struct roce_packet *p, int class_, __u32 act) {
+  if (class_ != ROCE_CLASS_V2)
+    return 0;
+  return p->ecn == ROCE_ECN_ECT0 || p->ecn == ROCE_ECN_ECT1 ||
+         (act & ROCE_ACT_FORCE && p->ecn != ROCE_ECN_CE);
+}
+
+/* Bytes of the extension headers, RDETH to IETH: in the order of their bits and on the wire. */
+static const __u8 roce_header_length[10] = {4, 8, 4, 4, 16, 28, 4, 8, 4, 4};
+
+/* Offset of an extension header in the frame; 0 when the packet has none such. */
+static ROCE_INLINE __u32 roce_header_at(const struct roce_packet *p, __u32 header) {
+  __u32 at = p->bth + ROCE_BTH_LEN;
+
+  if (!header)
+    return p->bth;
+  if (!(p->info & 1u << header))
+    return 0;
+  for (__u32 i = 0; i < sizeof(roce_header_length); i++)
+    if (8 + i < header && p->info & 1u << (8 + i))
+      at += roce_header_length[i];
+  return at;
+}
+
+static ROCE_INLINE void roce_edit_bit(struct roce_edit *edit, __u32 start, __u64 bit) {
+  edit->offset = start + (__u32)(bit >> 3);
+  edit->mask = 0x80u >> (bit & 7);
+}
+
+/* Bytes to damage; 0 when the packet has nothing to damage so. */
+static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
+                                            const struct roce_packet *p, int class_, __u32 length,
+                                            __u64 random, struct roce_edit *edit) {
+  int roce = class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1;
+  __u32 start, bits, act = action->act;
+
+  if (act & ROCE_ACT_CORRUPT_ICRC) {
+    if (!roce)
+      return 0;
+    if (class_ == ROCE_CLASS_V2 && p->key.qp_kind & ROCE_KEY_IPV4) { /* its identification */
+      edit[0].offset = p->l3 + 4;
+      edit[1].offset = p->l3 + 5;
+      edit[0].mask = edit[1].mask = 0xff;
+    } else { /* reserved bits beside AckReq, which the iCRC covers */
+      edit[0].offset = p->bth + 8;
+      edit[0].mask = 0x7f;
+    }
+    return 1;
+  }
+  if (act & ROCE_ACT_CORRUPT_PAYLOAD) {
+    start = p->bth + ROCE_BTH_LEN + ROCE_EXT_LEN(p->info);
+    bits = roce ? p->payload * 8 : 0;
+  } else if (act & ROCE_ACT_CORRUPT_HEADER) {
+    start = roce ? roce_header_at(p, action->header) : 0;
+    bits = start ? action->bits : 0;
+  } else if (roce) {
+    start = p->bth;
+    bits = (p->end - p->bth) * 8;
+  } else { /* behind the Ethernet header and what may be an IP header */
+    start = ROCE_ETH_LEN + ROCE_IPV6_LEN;
+    bits = length > start ? (length - start) * 8 : 0;
+  }
+  if (!bits)
+    return 0;
+  roce_edit_bit(edit, start,
+                roce_uniform(random, 0, bits - 1) +
+                    (act & ROCE_ACT_CORRUPT_HEADER ? action->first_bit : 0));
+  return 1;
+}
+
+/* RED and policers choose among the selected packets; 0: not this one. */
+static ROCE_INLINE int roce_gate(struct roce_env *env, const struct roce_rule *rule,
+                                 struct roce_rule_state *state, const struct roce_packet *p,
+                                 __u32 length, __u64 n, int markable) {
+  const struct roce_queue *queue = &rule->action.queue;
+  __u64 held;
+
+  (void)p;
+  if (rule->action.act & ROCE_ACT_RED) {
+    held = roce_queue_add(queue, state, length, roce_clock(env), queue->most, 0);
+    return markable &&
+           roce_red_marks(queue, held, roce_random(rule->select.seed, n, ROCE_DRAW_MARK));
+  }
+  if (rule->action.act & ROCE_ACT_POLICE)
+    return roce_queue_add(queue, state, length, roce_clock(env), queue->low, 1) == ~0ull;
+  return 1;
+}
+
+static ROCE_INLINE void roce_plan_header(const struct roce_action *action, __u32 act,
+                                         const struct roce_packet *p, struct roce_verdict *v) {
+  v->tos = p->tos;
+  if (act & ROCE_ACT_CE)
+    v->tos |= ROCE_ECN_CE;
+  if (act & ROCE_ACT_SET_DSCP)
+    v->tos = (__u8)((v->tos & 3) | action->dscp << 2);
+  if (act & ROCE_ACT_SET_ECN)
+    v->tos = (__u8)((v->tos & ~3) | action->ecn);
+  if (act & ROCE_ACT_SET_FECN) {
+    v->bth4_set |= action->fecn ? 0x80 : 0;
+    v->bth4_clear |= action->fecn ? 0 : 0x80;
+  }
+  if (act & ROCE_ACT_SET_BECN) {
+    v->bth4_set |= action->becn ? 0x40 : 0;
+    v->bth4_clear |= action->becn ? 0 : 0x40;
+  }
+}
+
+/*
+ * What a rule that selected the packet does to it: v->act is 0 when that is nothing. CNP in v->act
+ * is a wish, whose sender is not yet looked for.
+ */
+static ROCE_INLINE void roce_plan(struct roce_env *env, const struct roce_rule *rule,
+                                  struct roce_rule_state *state, const struct roce_packet *p,
+                                  int class_, __u32 length, __u64 n, struct roce_verdict *v) {
+  __u32 act = rule->action.act & ~(ROCE_ACT_RED | ROCE_ACT_FORCE | ROCE_ACT_POLICE);
+  int markable = roce_can_mark(p, class_, rule->action.act);
+  int roce = class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1;
+
+  __builtin_memset(v, 0, sizeof(*v));
+  if (!roce_gate(env, rule, state, p, length, n, markable))
+    return;
+  ROCE_STAGE();
+  if (rule->action.act & ROCE_ACT_RED)
+    act |= ROCE_ACT_CE;
+  if (!markable)
+    act &= ~(__u32)ROCE_ACT_CE;
+  if (class_ != ROCE_CLASS_V2)
+    act &= ~(__u32)(ROCE_ACT_SET_DSCP | ROCE_ACT_SET_ECN | ROCE_ACT_CNP);
+  if (!roce)
+    act &= ~(__u32)(ROCE_ACT_SET_FECN | ROCE_ACT_SET_BECN);
+  if (act & ROCE_ACTS_CORRUPT &&
+      !roce_plan_corruption(&rule->action, p, class_, length,
+                            roce_random(rule->select.seed, n, ROCE_DRAW_EDIT), v->edit))
+    act &= ~(__u32)ROCE_ACTS_CORRUPT;
+  ROCE_STAGE();
+  if (!act || !roce_within_limit(rule, state))
+    return;
+  v->excess = (rule->action.act & ROCE_ACT_POLICE) != 0;
+  v->act = act;
+  roce_plan_header(&rule->action, act, p, v);
+}
+
+/* A checksum (RFC 1071) after a 16-bit word under it has changed (RFC 1624). Host order. */
+static ROCE_INLINE __u16 roce_checksum_after(__u16 checksum, __u16 old, __u16 now) {
+  __u32 sum = (__u32)(__u16)~checksum + (__u16)~old + now;
+
+  sum = (sum & 0xffff) + (sum >> 16);
+  sum = (sum & 0xffff) + (sum >> 16);
+  return (__u16)~sum;
+}
+
+/* The checksum at `at`, of what starts at `start`, after the byte at `offset` has changed. */
+static ROCE_INLINE void roce_mend(struct roce_frame *frame, __u32 at, __u32 start, __u32 offset,
+                                  __u8 old, __u8 now, int udp) {
+  __u8 high = 0, low = 0;
+  __u16 sum;
+  int shift = (offset - start) & 1 ? 0 : 8;
+
+  if (roce_frame_load(frame, at, &high) || roce_frame_load(frame, at + 1, &low))
+    return;
+  sum = (__u16)(high << 8 | low);
+  if (udp && !sum) /* none in use */
+    return;
+  sum = roce_checksum_after(sum, (__u16)(old << shift), (__u16)(now << shift));
+  if (udp && !sum)
+    sum = 0xffff;
+  roce_frame_store(frame, at, (__u8)(sum >> 8));
+  roce_frame_store(frame, at + 1, (__u8)sum);
+}
+
+/* Changes one byte of a frame and mends the checksums over it. */
+static ROCE_INLINE void roce_edit_byte(struct roce_frame *frame, const struct roce_packet *p,
+                                       int class_, __u32 offset, __u32 set, __u32 clear,
+                                       __u32 flip) {
+  __u32 udp = p->bth - ROCE_UDP_LEN;
+  __u8 old = 0, now;
+
+  if (roce_frame_load(frame, offset, &old))
+    return;
+  now = (__u8)(((old | set) & ~clear) ^ flip);
+  if (now == old)
+    return;
+  roce_frame_store(frame, offset, now);
+  if (class_ != ROCE_CLASS_V2)
+    return;
+  if (offset >= udp)
+    roce_mend(frame, udp + 6, udp, offset, old, now, 1);
+  else if (p->key.qp_kind & ROCE_KEY_IPV4)
+    roce_mend(frame, p->l3 + 10, p->l3, offset, old, now, 0);
+}
+
+/* Carries out what the verdict says of the frame's bytes. */
+static ROCE_INLINE void roce_edit_frame(struct roce_frame *frame, const struct roce_packet *p,
+                                        int class_, const struct roce_verdict *v) {
+  ROCE_ROLLED
+  for (int i = 0; i < ROCE_EDITS; i++)
+    if (v->act & ROCE_ACTS_CORRUPT && v->edit[i].mask)
+      roce_edit_byte(frame, p, class_, v->edit[i].offset, 0, 0, v->edit[i].mask);
+  if (v->bth4_set | v->bth4_clear)
+    roce_edit_byte(frame, p, class_, p->bth + 4, v->bth4_set, v->bth4_clear, 0);
+}
+
+/* Writes TOS or traffic class; `ip` is at hand as far as `end`. */
+static ROCE_INLINE void roce_set_tos(__u8 *ip, const __u8 *end, int ipv4, __u8 tos) {
+  __u16 sum;
+
+  if (ip + ROCE_IPV4_LEN > end)
+    return;
+  if (!ipv4) {
+    ip[0] = (__u8)((ip[0] & 0xf0) | tos >> 4);
+    ip[1] = (__u8)((ip[1] & 0x0f) | tos << 4);
+    return;
+  }
+  sum = roce_checksum_after(roce_be16(ip + 10), ip[1], tos);
+  ip[1] = tos;
+  sum = roce_swap16(sum);
+  __builtin_memcpy(ip + 10, &sum, sizeof(sum));
+}
+
+#endif

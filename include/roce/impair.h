@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * A packet against its port's rules: match, select, plan. The includer defines, beside what
+ * account.h, select.h and act.h ask for:
+ *   const struct roce_ruleset *roce_rules_of(struct roce_env *)    NULL: none
+ *   struct roce_rule_state *roce_rule_state_at(struct roce_env *, __u32 slot)
+ *   __u64 *roce_pace_at(struct roce_env *, __u32 index)            ROCE_PACES words
+ *   __u32 roce_peer_qp(struct roce_env *, const struct roce_peer *)    or ROCE_QPN_UNKNOWN
+ *   struct roce_passing *roce_passing_of(struct roce_env *)        of this CPU, in any state
+ *   __u32 roce_features(struct roce_env *)                         enum roce_feature
+ *   __u16 roce_port_be(struct roce_env *)                          UDP port, as on the wire
+ *   __u8 *roce_frame_data(struct roce_frame *), roce_frame_end(...)    its first buffer
+ *   __u8 *roce_frame_l3(struct roce_frame *, __u32 l3)             data + l3, which is below 32
+ *   int roce_frame_resize(struct roce_frame *, __s32 delta)        at its end; 0 when done
+ */
+#ifndef ROCE_IMPAIR_H
+#define ROCE_IMPAIR_H
+
+#include "account.h"
+#include "act.h"
+#include "cnp.h"
+#include "match.h"
+
+static const struct roce_ruleset *roce_rules_of(struct roce_env *env);
+static struct roce_rule_state *roce_rule_state_at(struct roce_env *env, __u32 slot);
+static __u64 *roce_pace_at(struct roce_env *env, __u32 index);
+static __u32 roce_peer_qp(struct roce_env *env, const struct roce_peer *peer);
+struct roce_passing;
+static struct roce_passing *roce_passing_of(struct roce_env *env);
+static __u32 roce_features(struct roce_env *env);
+static __u16 roce_port_be(struct roce_env *env);
+static __u8 *roce_frame_data(struct roce_frame *frame);
+static __u8 *roce_frame_end(struct roce_frame *frame);
+static __u8 *roce_frame_l3(struct roce_frame *frame, __u32 l3);
+static int roce_frame_resize(struct roce_frame *frame, __s32 delta);
+
+/* What becomes of a frame: it goes on, it is dropped, it goes on twice, it goes on and a copy goes
+ * back as CNP, it goes back as CNP itself. */
+enum roce_fate { ROCE_GO_ON, ROCE_GONE, ROCE_TWICE, ROCE_GO_ON_WITH_CNP, ROCE_BACK_AS_CNP };
+
+/* A packet on its way through the rules. `packet` is whole but for the key of an IPv4 one. */
+struct roce_passing {
+  struct roce_packet packet;
+  __u32 length; /* of the frame, without FCS */
+  __s32 class_; /* enum roce_class */
+  __u32 stream; /* record id, or ROCE_NO_STREAM */
+  __u32 linear; /* bytes of the frame in its first buffer */
+  struct roce_verdict verdict;
+  struct roce_cnp cnp;
+};
+
+static ROCE_INLINE int roce_is_roce(int class_) {
+  return class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1;
+}
+
+/* The stream's QP in the order in which the port saw them, from 1; 0: it has no number. */
+static ROCE_INLINE __u32 roce_number_of(struct roce_env *env, __u32 id) {
+  const struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
+
+  return aside && aside->number >> 40 == id + 1 ? (__u32)aside->number : 0;
+}
+
+/* What the tables leave open of one rule. */
+ROCE_OUTLINE int roce_check_rule(struct roce_env *env, const struct roce_rule *rule,
+                                 struct roce_passing *passing) {
+  const struct roce_packet *p;
+  const struct roce_stream *s;
+
+  if (!rule || !passing)
+    return 0;
+  p = &passing->packet;
+  roce_key_fill(&passing->packet.key);
+  s = rule->checks & ROCE_CHECK_EVENT ? roce_stream_at(env, passing->stream) : ROCE_NULL;
+  return roce_rule_holds(rule, p, passing->length, roce_is_roce(passing->class_), s,
+                         s ? roce_number_of(env, passing->stream) : 0);
+}
+
+/* The packet's rule among those left by the tables; NULL: none. The key is whole. */
+static ROCE_INLINE const struct roce_rule *roce_find_rule(struct roce_env *env,
+                                                          const struct roce_ruleset *set,
+                                                          __u64 left,
+                                                          struct roce_passing *passing) {
+  ROCE_ROLLED
+  for (int i = 0; i < ROCE_RULES && left; i++) {
+    const struct roce_rule *rule = &set->rule[roce_lowest(left) & (ROCE_RULES - 1)];
+
+    if (!rule->checks || roce_check_rule(env, rule, passing))
+      return rule;
+    left &= left - 1;
+  }
+  return ROCE_NULL;
+}
+
+/* QPN of the packet's sender, for a CNP. */
+static ROCE_INLINE __u32 roce_sender_qp(struct roce_env *env, const struct roce_packet *p,
+                                        __u32 id) {
+  const struct roce_stream *s = roce_stream_at(env, id);
+  struct roce_peer peer = {};
+
+  if (p->info & ROCE_HAS_DETH)
+    return p->cut ? ROCE_QPN_UNKNOWN : p->src_qp;
+  for (int i = 0; i < 4; i++)
+    peer.src[i] = p->key.src[i];
+  peer.dest_qp = roce_key_qp(&p->key);
+  if (s && s->flags & ROCE_STREAM_SRC_QP)
+    return s->src_qp;
+  return roce_peer_qp(env, &peer);
+}
+
+/* 1, once in an interval, for the stream, its pair of addresses or the port. */
+static ROCE_INLINE int roce_pace(struct roce_env *env, const struct roce_action *action,
+                                 const struct roce_packet *p) {
+  __u64 now = roce_moment_now(env), seen, hash = 0, check;
+  int ipv4 = (p->key.qp_kind & ROCE_KEY_IPV4) != 0;
+  __u64 *word;
+
+  if (action->cnp_scope == ROCE_CNP_STREAM)
+    hash = roce_key_hash(&p->key, roce_hash_seed(env));
+  else if (action->cnp_scope == ROCE_CNP_PAIR)
+    hash = roce_mix(roce_hash_pair(p->key.src, p->key.dst, ipv4, roce_hash_seed(env)));
+  word = roce_pace_at(env, (__u32)hash & (ROCE_PACES - 1));
+  if (!word)
+    return 0;
+  check = (hash >> 40 | 1) << 40; /* never that of a word that was not used yet */
+  seen = ROCE_LOAD(word);
+  if (!((seen ^ check) >> 40) &&
+      ((now - seen) & ROCE_PACE_TIME) < action->cnp_interval_ns >> ROCE_PACE_SHIFT)
+    return 0;
+  return ROCE_CAS(word, seen, check | now);
+}
+
+/* A CNP is wished for: takes the wish back, and counts why, or says for whom it is. */
+ROCE_OUTLINE int roce_plan_cnp(struct roce_env *env, const struct roce_action *action,
+                               struct roce_passing *passing) {
+  struct roce_totals *t = roce_totals_of(env);
+  struct roce_aside *aside;
+  struct roce_verdict *v;
+  __u32 qp;
+
+  if (!action || !passing || !t)
+    return 0;
+  v = &passing->verdict;
+  roce_key_fill(&passing->packet.key);
+  qp = roce_sender_qp(env, &passing->packet, passing->stream);
+  v->act &= ~(__u32)ROCE_ACT_CNP;
+  if (qp == ROCE_QPN_UNKNOWN) {
+    t->cnps_unknown_peer++;
+    return 0;
+  }
+  if (!roce_pace(env, action, &passing->packet)) {
+    t->cnps_paced++;
+    return 0;
+  }
+  v->act |= ROCE_ACT_CNP;
+  v->cnp_qp = qp;
+  v->cnp_tos = (__u8)(action->cnp_dscp << 2);
+  aside = roce_aside_at(env, passing->stream & (ROCE_ASIDES - 1));
+  if (aside)
+    ROCE_STORE(&aside->cnp,
+               (__u64)(passing->stream + 1) << 40 | (__u64)action->cnp_dscp << 26 | qp);
+  return 0;
+}
+
+/* Counts what the verdict does, but for what is only known when it is done. */
+static ROCE_INLINE void roce_count_verdict(struct roce_totals *t, const struct roce_verdict *v) {
+  if (v->act & ROCE_ACT_DROP) {
+    if (v->excess)
+      t->dropped_policed++;
+    else
+      t->dropped_programmed++;
+  }
+  if (v->act & ROCE_ACT_CE)
+    t->marked++;
+  if (v->act & ROCE_ACTS_CORRUPT)
+    t->corrupted++;
+  if (v->act &
+      (ROCE_ACT_SET_DSCP | ROCE_ACT_SET_ECN | ROCE_ACT_SET_FECN | ROCE_ACT_SET_BECN))
+    t->rewritten++;
+}
+
+/* Turns the frame in hand into the CNP that answers it. 1 when done. */
+ROCE_OUTLINE int roce_become_cnp(struct roce_frame *frame, struct roce_env *env, __u32 length,
+                                 __u32 qp, __u32 tos) {
+  struct roce_passing *passing = roce_passing_of(env);
+  __u8 high = 0, low = 0;
+  __u32 udp;
+
+  if (!passing)
+    return 0;
+  udp = passing->packet.bth - ROCE_UDP_LEN;
+  if (roce_frame_load(frame, udp, &high) || roce_frame_load(frame, udp + 1, &low))
+    return 0;
+  roce_key_fill(&passing->packet.key);
+  roce_cnp_build(&passing->cnp, &passing->packet, qp, (__u16)(low << 8 | high), roce_port_be(env),
+                 (__u8)tos);
+  if (roce_frame_resize(frame, (__s32)(passing->packet.l3 + passing->cnp.length - length)))
+    return 0;
+  return roce_cnp_write(roce_frame_data(frame), roce_frame_end(frame),
+                        roce_frame_l3(frame, passing->packet.l3), &passing->cnp);
+}
+
+/*
+ * Copies are only to be had in a bridge, and of frames in one buffer: the kernel's clone of others
+ * shares what it must not.
+ */
+static ROCE_INLINE int roce_copy(struct roce_env *env, const struct roce_passing *passing,
+                                 struct roce_verdict *v, struct roce_totals *t) {
+  if (!(v->act & (ROCE_ACT_CNP | ROCE_ACT_DUPLICATE)))
+    return ROCE_GO_ON;
+  if (!(roce_features(env) & ROCE_FEATURE_CLONE) || passing->length > passing->linear) {
+    t->not_cloned++;
+    v->act &= ~(__u32)(ROCE_ACT_CNP | ROCE_ACT_DUPLICATE);
+    return ROCE_GO_ON;
+  }
+  if (v->act & ROCE_ACT_CNP)
+    return ROCE_GO_ON_WITH_CNP;
+  t->duplicated++;
+  return ROCE_TWICE;
+}
+
+static ROCE_INLINE void roce_rewrite(struct roce_frame *frame, const struct roce_passing *passing,
+                                     const struct roce_verdict *v) {
+  const struct roce_packet *p = &passing->packet;
+
+  if (passing->class_ == ROCE_CLASS_V2 && v->tos != p->tos)
+    roce_set_tos(roce_frame_l3(frame, p->l3), roce_frame_end(frame),
+                 (p->key.qp_kind & ROCE_KEY_IPV4) != 0, v->tos);
+  if (v->act & ROCE_ACTS_CORRUPT || v->bth4_set | v->bth4_clear)
+    roce_edit_frame(frame, p, passing->class_, v);
+}
+
+/*
+ * Does what the rule that selected the frame in hand wants; `n` is its place among the matched.
+ * Gives its fate.
+ */
+ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
+                          const struct roce_rule *rule, struct roce_rule_state *state, __u64 n) {
+  struct roce_passing *passing = roce_passing_of(env);
+  struct roce_totals *t = roce_totals_of(env);
+  struct roce_verdict *v;
+  int fate;
+
+  if (!passing || !t || !rule || !state)
+    return ROCE_GO_ON;
+  v = &passing->verdict;
+  roce_plan(env, rule, state, &passing->packet, passing->class_, passing->length, n, v);
+  ROCE_STAGE();
+  if (!v->act)
+    return ROCE_GO_ON;
+  if (roce_features(env) & ROCE_FEATURE_CNP && v->act & ROCE_ACT_CNP)
+    roce_plan_cnp(env, &rule->action, passing);
+  ROCE_STAGE();
+  roce_count_verdict(t, v);
+  if (v->act & ROCE_ACT_DROP) {
+    if (roce_features(env) & ROCE_FEATURE_CNP && v->act & ROCE_ACT_CNP &&
+        roce_become_cnp(frame, env, passing->length, v->cnp_qp, v->cnp_tos)) {
+      t->cnps_sent++;
+      return ROCE_BACK_AS_CNP;
+    }
+    return ROCE_GONE;
+  }
+  if (roce_features(env) & ROCE_FEATURE_EDIT)
+    roce_rewrite(frame, passing, v);
+  fate = roce_copy(env, passing, v, t);
+  if (!v->act) /* it came to nothing */
+    ROCE_ADD(&state->acted, (__u64)-1);
+  return fate;
+}
+
+/* The frame in hand against the port's rules. Gives its fate. */
+ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env) {
+  struct roce_passing *passing = roce_passing_of(env);
+  const struct roce_ruleset *set = roce_rules_of(env);
+  const struct roce_stream *s = ROCE_NULL;
+  const struct roce_rule *rule;
+  struct roce_rule_state *state;
+  __u64 n, left;
+
+  if (!passing || !set)
+    return ROCE_GO_ON;
+  if (roce_features(env) & ROCE_FEATURE_EVENTS)
+    s = roce_stream_at(env, passing->stream);
+  left = roce_match_tables(set, &passing->packet, passing->length, roce_is_roce(passing->class_), s);
+  if (!left)
+    return ROCE_GO_ON;
+  rule = roce_find_rule(env, set, left, passing);
+  if (!rule)
+    return ROCE_GO_ON;
+  state = roce_rule_state_at(env, rule->slot);
+  if (!state || !roce_select(env, rule, state, passing->length, &n))
+    return ROCE_GO_ON;
+  return roce_act(frame, env, rule, state, n);
+}
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * What the two directions of a connection tell of each other: which QPN a request's sender has
+ * (its own is not in the packet), and what a CNP was sent for. A part of account.h.
+ */
+#ifndef ROCE_LEARN_H
+#define ROCE_LEARN_H
+
+#include "account.h"
+
+/* PSNs behind the expected one in which an answer is taken for that of a request. */
+#define ROCE_ANSWER_WINDOW 4096
+
+#define ROCE_HINT_CHECK 0xffffffff00000000ull
+#define ROCE_HINT_AMBIGUOUS 0xffffffffu
+
+static ROCE_INLINE __u64 *roce_asked_at(struct roce_env *env, __u64 hash) {
+  return roce_hint_at(env, ROCE_HINTS_ASKED + ((__u32)hash & (ROCE_HINTS_CM - 1)));
+}
+
+/* A request that wants an answer: remembered by its PSN. */
+static ROCE_INLINE void roce_remember_asked(struct roce_env *env, const struct roce_packet *p,
+                                            __u32 id) {
+  __u64 hash =
+      roce_read_hash(env, p->key.src, p->key.dst, p->psn, (p->key.qp_kind & ROCE_KEY_IPV4) != 0);
+  __u64 *hint = roce_asked_at(env, hash), old;
+  __u32 value = id + 1;
+
+  if (!hint)
+    return;
+  old = ROCE_LOAD(hint);
+  if (!((old ^ hash) & ROCE_HINT_CHECK) && (__u32)old && (__u32)old != value)
+    value = ROCE_HINT_AMBIGUOUS; /* two connections wait for an answer with this PSN */
+  ROCE_STORE(hint, (hash & ROCE_HINT_CHECK) | value);
+}
+
+/* The one stream whose request has this answer's PSN, or ROCE_NO_STREAM. It answers once. */
+static ROCE_INLINE __u32 roce_take_asked(struct roce_env *env, const struct roce_packet *p) {
+  __u64 hash =
+      roce_read_hash(env, p->key.dst, p->key.src, p->psn, (p->key.qp_kind & ROCE_KEY_IPV4) != 0);
+  __u64 *hint = roce_asked_at(env, hash), value;
+
+  if (!hint)
+    return ROCE_NO_STREAM;
+  value = ROCE_LOAD(hint);
+  if ((value ^ hash) & ROCE_HINT_CHECK || !(__u32)value || (__u32)value == ROCE_HINT_AMBIGUOUS)
+    return ROCE_NO_STREAM;
+  return ROCE_CAS(hint, value, 0) ? (__u32)value - 1 : ROCE_NO_STREAM;
+}
+
+/* With the lock of `s` held: one more answer from QP `qp`. 1 once enough have agreed. */
+static ROCE_INLINE int roce_vote(struct roce_stream *s, __u32 qp) {
+  __u32 votes = (s->flags & ROCE_STREAM_VOTES) / ROCE_STREAM_VOTE;
+
+  if (s->flags & ROCE_STREAM_SRC_QP)
+    return s->src_qp == qp;
+  if (s->src_qp != qp)
+    votes = 0;
+  votes++;
+  s->src_qp = qp;
+  s->flags = (s->flags & ~ROCE_STREAM_VOTES) | votes * ROCE_STREAM_VOTE;
+  if (votes < ROCE_VOTES_NEEDED)
+    return 0;
+  roce_stream_set_src_qp(s, qp);
+  return 1;
+}
+
+/*
+ * The request stream `id` was answered by a packet for QP `qp`: 1 when that is its sender's QPN,
+ * `own` is then the QPN that it goes to.
+ */
+static ROCE_INLINE int roce_answered(struct roce_env *env, __u32 id, const struct roce_packet *p,
+                                     __u32 *own) {
+  struct roce_stream *s = roce_stream_at(env, id);
+  int known = 0;
+  __u64 word;
+  __s32 behind;
+
+  if (!s)
+    return 0;
+  roce_lock(s);
+  word = roce_stream_take(s);
+  behind = roce_psn_diff(word & ROCE_WORD_PSN, p->psn);
+  if (roce_answers(&p->key, &s->key) && behind > 0 && behind <= ROCE_ANSWER_WINDOW)
+    known = roce_vote(s, roce_key_qp(&p->key));
+  *own = roce_key_qp(&s->key);
+  roce_stream_publish(s, word);
+  roce_unlock(s);
+  return known;
+}
+
+/* The same QP's request stream has told already whose it is (RDMA CM did). */
+static ROCE_INLINE int roce_sibling_src_qp(struct roce_env *env, const struct roce_key *key,
+                                           struct roce_scratch *scratch, __u32 *qp) {
+  const struct roce_stream *s;
+
+  roce_sibling_key(key, &scratch->answered);
+  s = roce_stream_at(env,
+                     roce_table_find(env, &scratch->answered,
+                                     roce_key_hash(&scratch->answered, roce_hash_seed(env))));
+  if (!s || !(s->flags & ROCE_STREAM_SRC_QP))
+    return 0;
+  *qp = s->src_qp;
+  return 1;
+}
+
+/* A request that wants an answer, or the answer to one: stream `id` may learn its sender's QPN. */
+ROCE_OUTLINE int roce_ask(struct roce_env *env, const struct roce_packet *p, __u32 id) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  struct roce_stream *s = roce_stream_at(env, id);
+  __u32 qp = 0;
+  __u64 word;
+
+  if (!p || !scratch || !s)
+    return 0;
+  if (p->info & ROCE_OP_REQUEST) {
+    roce_remember_asked(env, p, id);
+    return 0;
+  }
+  if (!roce_sibling_src_qp(env, &p->key, scratch, &qp) &&
+      !roce_answered(env, roce_take_asked(env, p), p, &qp))
+    return 0;
+  roce_lock(s);
+  word = roce_stream_take(s);
+  roce_stream_set_src_qp(s, qp);
+  roce_stream_publish(s, word);
+  roce_unlock(s);
+  return 0;
+}
+
+/* Words of check << 40 | time: whose they are is in the check. */
+static ROCE_INLINE __u64 roce_moment_now(struct roce_env *env) {
+  return (roce_clock(env) >> ROCE_PACE_SHIFT) & ROCE_PACE_TIME;
+}
+
+static ROCE_INLINE void roce_remember_ce(struct roce_env *env, __u32 id) {
+  struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
+
+  if (aside)
+    ROCE_STORE(&aside->ce, (__u64)(id + 1) << 40 | roce_moment_now(env));
+}
+
+static ROCE_INLINE void roce_remember_nak(struct roce_env *env, __u32 id) {
+  struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
+
+  if (aside)
+    ROCE_STORE(&aside->nak, (__u64)(id + 1) << 40 | roce_moment_now(env));
+}
+
+static ROCE_INLINE int roce_is_recent(struct roce_env *env, __u64 word, __u32 id, __u64 now) {
+  return word >> 40 == (id + 1) &&
+         ((now - word) & ROCE_PACE_TIME) <= roce_cnp_window(env) >> ROCE_PACE_SHIFT;
+}
+
+/* The stream of requests that the CNP or the answers of stream `id` are about. */
+static ROCE_INLINE __u32 roce_stream_answered(struct roce_env *env, const struct roce_packet *p,
+                                              __u32 id, struct roce_scratch *scratch) {
+  const struct roce_stream *s = roce_stream_at(env, id);
+  __u32 qp = 0;
+
+  if (!s)
+    return ROCE_NO_STREAM;
+  if (s->flags & ROCE_STREAM_SRC_QP)
+    qp = s->src_qp;
+  else if (!roce_sibling_src_qp(env, &p->key, scratch, &qp))
+    return ROCE_NO_STREAM;
+  roce_reverse_request_key(env, &p->key, qp, &scratch->answered);
+  return roce_table_find(env, &scratch->answered,
+                         roce_key_hash(&scratch->answered, roce_hash_seed(env)));
+}
+
+/* What a CNP of stream `id` was likely sent for: counted. */
+ROCE_OUTLINE int roce_explain_cnp(struct roce_env *env, const struct roce_packet *p, __u32 id) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  struct roce_totals *t = roce_totals_of(env);
+  struct roce_aside *own = roce_aside_at(env, id & (ROCE_ASIDES - 1)), *other;
+  __u64 now = roce_moment_now(env);
+  __u32 answered;
+
+  if (!p || !scratch || !t || !own)
+    return 0;
+  answered = roce_stream_answered(env, p, id, scratch);
+  other = roce_aside_at(env, answered & (ROCE_ASIDES - 1));
+  if (answered != ROCE_NO_STREAM && other && roce_is_recent(env, other->ce, answered, now))
+    t->cnps_after_ce++;
+  else if (roce_is_recent(env, own->nak, id, now))
+    t->cnps_after_nak++;
+  else if (answered != ROCE_NO_STREAM)
+    t->cnps_after_neither++;
+  else
+    t->cnps_unexplained++;
+  return 0;
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* Which of a port's rules a packet meets: tables first, then what they cannot tell (rule.h). */
+#ifndef ROCE_MATCH_H
+#define ROCE_MATCH_H
+
+#include "cm.h"
+#include "rule.h"
+#include "stream.h"
+
+/* The lowest bit of a word that is not 0. BPF has no instruction for it: de Bruijn's sequence. */
+#ifdef __bpf__
+static const __u8 roce_bit_number[64] = {0, 1, 48, 2, 57, 49, 28, 3, 61, 58, 50, 42, 38, 29, 17, 4, 62, 55, 59, 36, 53, 51, 43, 22, 45, 39, 33, 30, 24, 18, 12, 5, 63, 47, 56, 27, 60, 41, 37, 16, 54, 35, 52, 21, 44, 32, 23, 11, 46, 26, 40, 15, 34, 20, 31, 10, 25, 14, 19, 9, 13, 8, 7, 6};
+static ROCE_INLINE __u32 roce_lowest(__u64 word) {
+  return roce_bit_number[((word & -word) * 0x03f79d71b4cb0a89ull) >> 58];
+}
+#else
+static ROCE_INLINE __u32 roce_lowest(__u64 word) { return (__u32)__builtin_ctzll(word); }
+#endif
+
+/* What the packet is, as roce_ruleset.what counts. */
+static ROCE_INLINE __u32 roce_what(const struct roce_packet *p, int roce) {
+  if (!roce)
+    return ROCE_WHAT_OTHER;
+  if (p->info & ROCE_HAS_AETH && !(p->info & ROCE_OP_READ_RESPONSE))
+    return roce_what_aeth(p->opcode, p->syndrome);
+  return roce_is_gsi(p) ? ROCE_WHAT_CM : p->opcode;
+}
+
+/* The packet's place in its stream, from 1. */
+static ROCE_INLINE __u32 roce_place(const struct roce_packet *p, const struct roce_stream *s) {
+  return ((p->psn - s->first_psn) & ROCE_PSN_MASK) + 1;
+}
+
+/* How often the stream has begun anew, from 1: a run backward counts from its first packet on. */
+static ROCE_INLINE __u64 roce_iteration(const struct roce_stream *s) {
+  return 1 + roce_stream_counter(s, ROCE_REWINDS) + (roce_run(s) == 1);
+}
+
+/*
+ * The rules that the packet may meet: bit i is rule i. `roce` is 0 for frames that are no RoCE, of
+ * which only length and tag are known; `s` is the packet's stream, or NULL.
+ */
+static ROCE_INLINE __u64 roce_match_tables(const struct roce_ruleset *set,
+                                           const struct roce_packet *p, __u32 length, int roce,
+                                           const struct roce_stream *s) {
+  __u64 left = set->what[roce_what(p, roce)];
+  __u32 used = set->used;
+
+  if (used & ROCE_USES_SIZE) {
+    __u32 size = length >> ROCE_SIZE_SHIFT;
+
+    left &= set->size[size < 255 ? size : 255];
+  }
+  if (used & ROCE_USES_VLAN)
+    left &= set->vlan[(p->vlan >> 12) & 1][p->vlan & 255];
+  if (!roce || !left)
+    return left;
+  if (used & ROCE_USES_TOS)
+    left &= set->tos[p->tos];
+  if (used & ROCE_USES_QP) {
+    __u32 qp = p->key.qp_kind;
+
+    left &= set->qp[0][(qp >> 16) & 255] & set->qp[1][(qp >> 8) & 255] & set->qp[2][qp & 255];
+  }
+  if (used & (ROCE_USES_SRC | ROCE_USES_DST))
+    left &= set->family[(p->key.qp_kind & ROCE_KEY_IPV4) != 0];
+  if (used & ROCE_USES_SRC) {
+    __u32 src = roce_swap32(p->key.src[3]);
+
+    left &= set->src[0][src >> 24] & set->src[1][(src >> 16) & 255] &
+            set->src[2][(src >> 8) & 255] & set->src[3][src & 255];
+  }
+  if (used & ROCE_USES_DST) {
+    __u32 dst = roce_swap32(p->key.dst[3]);
+
+    left &= set->dst[0][dst >> 24] & set->dst[1][(dst >> 16) & 255] &
+            set->dst[2][(dst >> 8) & 255] & set->dst[3][dst & 255];
+  }
+  if (used & ROCE_USES_PSN)
+    left &= set->psn[0][(p->psn >> 16) & 255] & set->psn[1][(p->psn >> 8) & 255];
+  if (used & ROCE_USES_PACKET && s)
+    left &= set->packet[roce_place(p, s) & 255];
+  return left;
+}
+
+static ROCE_INLINE int roce_in_prefix(const __u32 *address, const struct roce_prefix *prefix) {
+  __u32 differ = 0;
+
+  for (int i = 0; i < 4; i++)
+    differ |= (address[i] & prefix->mask[i]) ^ prefix->address[i];
+  return !differ;
+}
+
+static ROCE_INLINE int roce_in_range(__u32 value, const struct roce_range *range) {
+  return value >= range->from && value <= range->to;
+}
+
+static ROCE_INLINE int roce_in_qps(__u32 qp, const struct roce_rule *rule) {
+  for (__u32 i = 0; i < ROCE_RULE_RANGES; i++)
+    if (i < rule->qps && roce_in_range(qp, &rule->qp[i]))
+      return 1;
+  return 0;
+}
+
+/* `number` is the stream's QP as the port counts them, from 1; 0 when it has none. */
+static ROCE_INLINE int roce_is_event(const struct roce_event_match *event,
+                                     const struct roce_packet *p, const struct roce_stream *s,
+                                     __u32 number) {
+  if (!s || p->info & (ROCE_OP_ACK | ROCE_OP_CNP | ROCE_OP_DATAGRAM))
+    return 0; /* what has no place in a stream */
+  if (event->qp_number && event->qp_number != number)
+    return 0;
+  return roce_in_range(roce_place(p, s), &event->packet) &&
+         (!event->iteration || event->iteration == roce_iteration(s));
+}
+
+/* A condition that the tables leave open, and the same turned round: not met. */
+#define ROCE_UNMET_(rule, check, holds)                                                            \
+  (((rule)->checks & (ROCE_CHECK_##check | ROCE_CHECK_NOT_##check)) &&                             \
+   !(holds) != !!((rule)->checks & ROCE_CHECK_NOT_##check))
+
+/* 1 when the packet meets what the tables leave open of the rule. The key is whole. */
+static ROCE_INLINE int roce_rule_holds(const struct roce_rule *rule, const struct roce_packet *p,
+                                       __u32 length, int roce, const struct roce_stream *s,
+                                       __u32 number) {
+  if (ROCE_UNMET_(rule, SIZE, roce_in_range(length, &rule->size)) ||
+      ROCE_UNMET_(rule, VLAN,
+                  p->vlan && roce_in_range(p->vlan & ROCE_VLAN_VID, &rule->vlan)))
+    return 0;
+  if (!roce)
+    return 1;
+  if (ROCE_UNMET_(rule, SRC, roce_in_prefix(p->key.src, &rule->src)) ||
+      ROCE_UNMET_(rule, DST, roce_in_prefix(p->key.dst, &rule->dst)) ||
+      ROCE_UNMET_(rule, QP, roce_in_qps(roce_key_qp(&p->key), rule)) ||
+      ROCE_UNMET_(rule, PSN,
+                  ((p->psn - rule->psn.from) & ROCE_PSN_MASK) <=
+                      ((rule->psn.to - rule->psn.from) & ROCE_PSN_MASK)))
+    return 0;
+  return !(rule->checks & ROCE_CHECK_EVENT) || roce_is_event(&rule->event, p, s, number);
+}
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * Which of the packets that a rule matches it acts on. A packet's place among them, from 1, and the
+ * rule's seed decide every random choice: the same packets in the same order meet the same fate, in
+ * the kernel and here. Several CPUs share a rule's state; each word is changed in one step.
+ *
+ * The includer defines, beside what account.h asks for:
+ *   __u32 roce_rule_point(struct roce_env *, __u32 slot, __u32 index)     a distance; 0: none
+ *   __u64 roce_clock(struct roce_env *)        nanoseconds, exact: CLOCK_MONOTONIC in the kernel
+ */
+#ifndef ROCE_SELECT_H
+#define ROCE_SELECT_H
+
+#include "rule.h"
+
+struct roce_env;
+static __u32 roce_rule_point(struct roce_env *env, __u32 slot, __u32 index);
+static __u64 roce_clock(struct roce_env *env);
+
+/* Draws that one packet may need, each its own random number. */
+enum roce_draw { ROCE_DRAW_SELECT, ROCE_DRAW_SECOND, ROCE_DRAW_MARK, ROCE_DRAW_EDIT };
+
+/* 64 random bits for the n-th packet: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). */
+static ROCE_INLINE __u64 roce_random(__u64 seed, __u64 n, __u32 draw) {
+  __u64 z = seed * 0xd1342543de82ef95ull + (n * 4 + draw) * 0x9e3779b97f4a7c15ull;
+
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+
+/* Of a probability as 64-bit fraction; ~0 is certain. */
+static ROCE_INLINE int roce_chance(__u64 random, __u64 probability) {
+  return random < probability || probability == ~0ull;
+}
+
+/* A whole number in [from, to], each as likely. */
+static ROCE_INLINE __u32 roce_uniform(__u64 random, __u32 from, __u32 to) {
+  return from + (__u32)((random >> 32) * ((__u64)(to - from) + 1) >> 32);
+}
+
+#define ROCE_LN2_Q32 2977044472ull /* ln 2 * 2^32 */
+
+/*
+ * 1 - 2^-x as 64-bit fraction, x * 2^ROCE_BER_SHIFT given. Small x by t - t^2/2, to 64 bits; else
+ * by Taylor's series of exp(-t) to the ninth term, to 32 bits.
+ */
+static ROCE_INLINE __u64 roce_one_minus_exp2(__u64 x) {
+  __u64 whole = x >> ROCE_BER_SHIFT, t, term = 1ull << 32, sum = 1ull << 32;
+
+  if (whole >= 32)
+    return ~0ull;
+  if (x >> 32 == 0) { /* x below 2^-12 */
+    t = (x * ROCE_LN2_Q32) >> (ROCE_BER_SHIFT - 32);
+    return t - (((t >> 32) * (t >> 32)) >> 1);
+  }
+  t = ((x >> (ROCE_BER_SHIFT - 32) & 0xffffffff) * ROCE_LN2_Q32) >> 32;
+  for (__u32 i = 1; i <= 10; i++) {
+    term = ((term * t) >> 32) / i;
+    sum = i & 1 ? sum - term : sum + term;
+  }
+  sum >>= whole; /* 2^-x, at most 2^32 */
+  return sum >> 32 ? 0 : ((1ull << 32) - sum) << 32;
+}
+
+/* The place of the packet that was acted on has passed: the next one is `distance` further. */
+static ROCE_INLINE int roce_select_next(struct roce_rule_state *state, __u64 next, __u64 n,
+                                        __u64 distance) {
+  return n >= next && ROCE_CAS(&state->next, next, next + distance);
+}
+
+static ROCE_INLINE int roce_select_positions(struct roce_env *env, const struct roce_rule *rule,
+                                             struct roce_rule_state *state, __u64 n) {
+  __u64 next = ROCE_LOAD(&state->next), taken;
+  __u32 distance;
+
+  if (!next) { /* the first matched packet */
+    next = roce_rule_point(env, rule->slot, 0);
+    ROCE_STORE(&state->next, next);
+  }
+  if (n < next)
+    return 0;
+  taken = ROCE_LOAD(&state->word) + 1;
+  distance = taken < rule->select.points ? roce_rule_point(env, rule->slot, (__u32)taken) : 0;
+  if (!roce_select_next(state, next, n, distance ? distance : 1ull << 62))
+    return 0;
+  ROCE_STORE(&state->word, taken);
+  return 1;
+}
+
+static ROCE_INLINE __u32 roce_select_draw(struct roce_env *env, const struct roce_rule *rule,
+                                          __u64 n) {
+  __u64 random = roce_random(rule->select.seed, n, ROCE_DRAW_SELECT);
+  __u32 points = rule->select.points, distance;
+
+  distance = roce_rule_point(env, rule->slot, (__u32)((random >> 32) * points >> 32));
+  return distance ? distance : 1;
+}
+
+static ROCE_INLINE int roce_select_distance(struct roce_env *env, const struct roce_rule *rule,
+                                            struct roce_rule_state *state, __u64 n) {
+  __u64 next = ROCE_LOAD(&state->next);
+
+  if (!next) {
+    next = roce_select_draw(env, rule, 0);
+    ROCE_STORE(&state->next, next);
+  }
+  return n >= next && roce_select_next(state, next, n, roce_select_draw(env, rule, n));
+}
+
+/* state->next: the last place of the run. */
+static ROCE_INLINE int roce_select_burst(const struct roce_rule *rule,
+                                         struct roce_rule_state *state, __u64 n) {
+  const struct roce_selector *select = &rule->select;
+  int begins;
+
+  if (n <= ROCE_LOAD(&state->next))
+    return 1;
+  if (select->every)
+    begins = n % select->every == 0;
+  else
+    begins = roce_chance(roce_random(select->seed, n, ROCE_DRAW_SELECT), select->probability);
+  if (begins)
+    ROCE_STORE(&state->next, n - 1 +
+                                 roce_uniform(roce_random(select->seed, n, ROCE_DRAW_SECOND),
+                                              select->burst_from, select->burst_to));
+  return begins;
+}
+
+/* As netem's gemodel: the state changes, and the state it was in decides. */
+static ROCE_INLINE int roce_select_gilbert(const struct roce_rule *rule,
+                                           struct roce_rule_state *state, __u64 n) {
+  const struct roce_selector *select = &rule->select;
+  __u64 bad = ROCE_LOAD(&state->word);
+
+  if (roce_chance(roce_random(select->seed, n, ROCE_DRAW_SELECT),
+                  bad ? select->bad_to_good : select->probability))
+    ROCE_STORE(&state->word, !bad);
+  return roce_chance(roce_random(select->seed, n, ROCE_DRAW_SECOND),
+                     bad ? select->loss_bad : select->loss_good);
+}
+
+static ROCE_INLINE int roce_in_schedule(struct roce_env *env, const struct roce_selector *select) {
+  __u64 since;
+
+  if (select->schedule == ROCE_CONTINUOUS)
+    return 1;
+  since = roce_clock(env) - select->start_ns;
+  if (select->schedule == ROCE_REPEAT && select->period_ns)
+    since %= select->period_ns;
+  return since < select->duration_ns;
+}
+
+/* The selectors that a hot path need not have inlined. `n` is the packet's place, from 1. */
+ROCE_OUTLINE int roce_select_other(struct roce_env *env, const struct roce_rule *rule,
+                                   struct roce_rule_state *state, __u64 n, __u32 length) {
+  const struct roce_selector *select;
+
+  if (!rule || !state)
+    return 0;
+  select = &rule->select;
+  if (!roce_in_schedule(env, select))
+    return 0;
+  switch (select->kind) {
+  case ROCE_SELECT_ALWAYS:
+    return 1;
+  case ROCE_SELECT_PROBABILITY:
+    return roce_chance(roce_random(select->seed, n, ROCE_DRAW_SELECT), select->probability);
+  case ROCE_SELECT_EVERY:
+    return select->every && n % select->every == 0;
+  case ROCE_SELECT_POSITIONS:
+    return roce_select_positions(env, rule, state, n);
+  case ROCE_SELECT_DISTANCE:
+    return roce_select_distance(env, rule, state, n);
+  case ROCE_SELECT_BURST:
+    return roce_select_burst(rule, state, n);
+  case ROCE_SELECT_GILBERT:
+    return roce_select_gilbert(rule, state, n);
+  case ROCE_SELECT_BER:
+    return roce_chance(roce_random(select->seed, n, ROCE_DRAW_SELECT),
+                       roce_one_minus_exp2(length * select->ber_log2));
+  default:
+    return 0;
+  }
+}
+
+/* Counts the packet as matched; 1 when the rule selects it. `n` is its place. */
+static ROCE_INLINE int roce_select(struct roce_env *env, const struct roce_rule *rule,
+                                   struct roce_rule_state *state, __u32 length, __u64 *n) {
+  const struct roce_selector *select = &rule->select;
+
+  *n = __sync_fetch_and_add(&state->matched, 1) + 1;
+  if (select->kind == ROCE_SELECT_PROBABILITY && select->schedule == ROCE_CONTINUOUS)
+    return roce_chance(roce_random(select->seed, *n, ROCE_DRAW_SELECT), select->probability);
+  return roce_select_other(env, rule, state, *n, length);
+}
+
+/* Counts the packet as acted on; 0 when the rule has acted often enough. */
+static ROCE_INLINE int roce_within_limit(const struct roce_rule *rule,
+                                         struct roce_rule_state *state) {
+  __u64 before = __sync_fetch_and_add(&state->acted, 1);
+
+  if (!rule->select.limit || before < rule->select.limit)
+    return 1;
+  ROCE_ADD(&state->acted, (__u64)-1);
+  return 0;
+}
+
+#endif

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The harness of the bridge's scenarios: a scenario sources this instead of lib.sh, calls `lane3`,
+# and has three network namespaces: $left with left0, $right with right0, and $box between them with
+# their other ends, box0 and box1. Nothing else is on the wires. `xr` looks at $box.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+left=xr-${scenario:0:20}-$$-l
+box=xr-${scenario:0:20}-$$-b
+right=xr-${scenario:0:20}-$$-r
+left_mac=02:00:00:00:00:01
+right_mac=02:00:00:00:00:02
+# For lib.sh, which removes them.
+tx=$left rx=$box
+
+# Every observer that runs: process, and the file that tells what it did.
+observers=() observer_logs=()
+
+tidy_up_bridge() {
+  local status=$? pid
+  set +e
+  # The bridge ends before its ports are detached. A stopped one would hold the lock.
+  for pid in "${background[@]}"; do
+    kill -CONT "$pid" 2>/dev/null
+    kill -TERM "$pid" 2>/dev/null
+  done
+  for pid in "${background[@]}"; do
+    wait "$pid" 2>/dev/null
+  done
+  background=()
+  if [[ -e /run/netns/$box ]]; then
+    "$XDP_ROCE" --netns "$box" detach --all >/dev/null 2>&1
+  fi
+  ip netns del "$right" 2>/dev/null
+  (exit "$status")
+  tidy_up
+}
+trap tidy_up_bridge EXIT
+
+# lane3 [MTU]: the three namespaces and both wires, as a bridge wants them. No IPv6 and no ICMP
+# errors, so that nothing speaks unasked; a host that looks for another still asks by ARP.
+lane3() {
+  local mtu=${1:-1500} ns
+  need_root
+  need ethtool tcpdump jq
+  for ns in "$left" "$box" "$right"; do
+    ip netns add "$ns"
+    ip netns exec "$ns" sh -c 'for f in all default; do
+      echo 1 > /proc/sys/net/ipv6/conf/$f/disable_ipv6; done 2>/dev/null' || true
+    # The first "port unreachable" is due after a day.
+    ip netns exec "$ns" sh -c 'echo 100000000 > /proc/sys/net/ipv4/icmp_ratelimit'
+  done
+  wire3 "$mtu" box0 "$left" left0 "$left_mac" 192.0.2.1/24
+  wire3 "$mtu" box1 "$right" right0 "$right_mac" 192.0.2.2/24
+  wait_for 5 carrier3 || fail "the wires have no carrier"
+}
+
+# wire3 MTU PORT NETNS IFNAME MAC ADDRESS
+wire3() {
+  local mtu=$1 port=$2 ns=$3 ifname=$4 mac=$5 address=$6
+  ip -n "$box" link add "$port" mtu "$mtu" type veth \
+    peer name "$ifname" netns "$ns" mtu "$mtu" address "$mac"
+  # GRO on: without it veth takes no redirected frames. The rest off: a frame that XDP redirects must
+  # be whole, with its checksum and tag, and no larger than the MTU.
+  ip netns exec "$ns" ethtool -K "$ifname" gro on tso off gso off tx-udp-segmentation off \
+    tx-sctp-segmentation off tx off txvlan off tx-vlan-stag-hw-insert off >/dev/null
+  ip -n "$ns" address add "$address" dev "$ifname"
+  ip -n "$box" link set "$port" up
+  ip -n "$ns" link set "$ifname" up
+}
+
+carrier3() {
+  [[ $(ip -n "$box" -j link show up | jq '[.[] | select(.operstate == "UP")] | length') == 2 &&
+    $(ip -n "$left" -j link show left0 | jq -r '.[0].operstate') == UP &&
+    $(ip -n "$right" -j link show right0 | jq -r '.[0].operstate') == UP ]]
+}
+
+# Sends from an end; says nothing. What was sent is in $scratch/sent.
+replay_left() {
+  ip netns exec "$left" "$XR_REPLAY" --ifname left0 "$@" >"$scratch/sent"
+}
+replay_right() {
+  ip netns exec "$right" "$XR_REPLAY" --ifname right0 "$@" >"$scratch/sent"
+}
+
+# observe_left FILE [FILTER...], observe_right FILE [FILTER...]: from now on tcpdump writes every
+# frame that comes in there to the pcap FILE.
+observe_left() { observe "$left" left0 "$@"; }
+observe_right() { observe "$right" right0 "$@"; }
+
+observe() {
+  local ns=$1 ifname=$2 file=$3 log
+  shift 3
+  log=$(mktemp "$scratch/observer.XXXXXX")
+  in_background observer "$log" ip netns exec "$ns" tcpdump -i "$ifname" -Q in -n -s 0 -B 65536 \
+    -U -Z root -w "$file" "$@"
+  observers+=("${background[-1]}")
+  observer_logs+=("$log")
+  # It says so when its socket is open.
+  wait_for 10 grep -q 'listening on' "$log" || fail "no observer at $ifname: $(cat "$log")"
+}
+
+# exec: signals are tcpdump's.
+observer() {
+  local log=$1
+  shift
+  exec "$@" 2>"$log"
+}
+
+# Captured, received and dropped so far, by tcpdump's own account.
+observer_account() {
+  local pid=$1 log=$2 before
+  before=$(grep -c 'packets\? received by filter' "$log" || true)
+  kill -USR1 "$pid"
+  wait_for 5 observer_told "$log" "$before" || fail "the observer is mute: $(cat "$log")"
+  account_in "$log"
+}
+observer_told() {
+  (($(grep -c 'dropped by kernel' "$1" || true) > $2))
+}
+account_in() {
+  tr ',\n' '  ' <"$1" | grep -oE '[0-9]+ +packets? +(captured|received by filter|dropped by kernel)' |
+    tail -n 3 | cut -d ' ' -f 1 | paste -sd ' '
+}
+
+# Until the kernel gets no more frames for it, and what it got is in the file.
+observer_settled() {
+  local pid=$1 log=$2 frames=$3 until=$((SECONDS + 15)) quiet=0 last='' now
+  local captured received dropped
+  # 3 times the same, 0.15 s apart; some 2 s where it received what its -Q or filter left out.
+  while ((SECONDS < until)); do
+    now=$(observer_account "$pid" "$log") || return 1
+    read -r captured received dropped <<<"$now"
+    if [[ $now == "$last" ]]; then quiet=$((quiet + 1)); else quiet=0; fi
+    last=$now
+    if ((captured >= frames)) && ((quiet >= 12 || (quiet >= 2 && captured + dropped == received))); then
+      return 0
+    fi
+    sleep 0.15
+  done
+}
+
+# observed [FRAMES]: ends all observers when no more frames come, but waits for FRAMES in each for
+# some time. The files are whole then: an observer that missed frames fails the scenario.
+observed() {
+  local frames=${1:-0} i pid log other captured received dropped kept
+  for i in "${!observers[@]}"; do
+    pid=${observers[i]} log=${observer_logs[i]}
+    observer_settled "$pid" "$log" "$frames" || fail "the observer ended: $(cat "$log")"
+  done
+  for i in "${!observers[@]}"; do
+    pid=${observers[i]} log=${observer_logs[i]}
+    kill -INT "$pid"
+    wait "$pid" || fail "the observer failed: $(cat "$log")"
+    kept=()
+    for other in "${background[@]}"; do
+      [[ $other == "$pid" ]] || kept+=("$other")
+    done
+    background=("${kept[@]}")
+    read -r captured received dropped <<<"$(account_in "$log")"
+    ((dropped == 0)) || fail "the observer missed $dropped of $received frames, and has $captured"
+  done
+  observers=() observer_logs=()
+}

@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sets of rules against the grammar itself: random rules, each condition beside the words for it,
+// and random packets.
+#include <arpa/inet.h>
+#include <functional>
+#include <random>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "impair/rule.h"
+#include "roce/opcode.h"
+#include "roce/parse.h"
+
+namespace xr::impair {
+namespace {
+
+struct Packet {
+  bool roce = true, ipv4 = true, cm = false, tagged = false;
+  unsigned opcode = 0, syndrome = 0, tos = 0, vid = 0;
+  std::array<uint32_t, 4> src{}, dst{}; // host order, word by word
+  uint32_t qp = 0, psn = 0, size = 0, first_psn = 0, qp_number = 0, iteration = 1;
+
+  uint32_t place() const { return ((psn - first_psn) & 0xffffff) + 1; }
+  bool operator==(const Packet &) const = default;
+};
+
+using Test = std::function<bool(const Packet &)>;
+
+// A condition as words and as what it means.
+struct Condition {
+  std::string words;
+  Test test;
+  bool needs_roce = true;
+};
+
+struct Source {
+  std::mt19937_64 engine;
+
+  uint32_t number(uint32_t from, uint32_t to) {
+    return std::uniform_int_distribution<uint32_t>(from, to)(engine);
+  }
+  bool chance(uint32_t n) { return number(1, n) == 1; }
+  template <typename T> T one_of(const std::vector<T> &all) {
+    return all[number(0, static_cast<uint32_t>(all.size()) - 1)];
+  }
+  // Values lie close enough together that conditions often hold.
+  uint32_t near24() {
+    return one_of<uint32_t>({0x00fffe, 0x0100fe, 0xfffffa, 0, 0x01fffd}) + number(0, 5);
+  }
+};
+
+bool within(uint32_t x, uint32_t from, uint32_t to) { return from <= x && x <= to; }
+uint32_t in24(uint32_t x) { return x & 0xffffff; }
+
+unsigned operation(const Packet &p) { return p.opcode & 0x1f; }
+bool acknowledges(const Packet &p) {
+  return (p.opcode >> 5 == 0 || p.opcode >> 5 == 2 || p.opcode >> 5 == 5) &&
+         (operation(p) == 0x11 || operation(p) == 0x12);
+}
+bool connected(const Packet &p) { return p.opcode >> 5 == 0 || p.opcode >> 5 == 5; } // RC, XRC
+bool reads(const Packet &p) {
+  return (connected(p) || p.opcode >> 5 == 2) && within(operation(p), 0x0c, 0x10);
+}
+
+bool carries_data(const Packet &p) {
+  if (p.cm)
+    return false;
+  if (p.opcode == 0x64 || p.opcode == 0x65)
+    return true;
+  const bool send_or_write =
+      operation(p) <= 0x0b && (connected(p) || p.opcode >> 5 == 1 || p.opcode >> 5 == 2);
+  const bool invalidates = connected(p) && (operation(p) == 0x16 || operation(p) == 0x17);
+  return send_or_write || invalidates || (reads(p) && operation(p) != 0x0c) || p.opcode == 0x1d;
+}
+
+struct Named {
+  const char *words;
+  Test test;
+};
+
+const std::vector<Named> &opcodes() {
+  static const std::vector<Named> kOpcodes = {
+      {"data", carries_data},
+      {"ack", [](auto &p) { return acknowledges(p) && (p.syndrome >> 5 & 3) == 0; }},
+      {"nak", [](auto &p) { return acknowledges(p) && (p.syndrome >> 5 & 3) == 3; }},
+      {"rnr-nak", [](auto &p) { return acknowledges(p) && (p.syndrome >> 5 & 3) == 1; }},
+      {"cnp", [](auto &p) { return p.opcode == 0x81; }},
+      {"CNP", [](auto &p) { return p.opcode == 0x81; }},
+      {"read", reads},
+      {"atomic",
+       [](auto &p) {
+         return p.opcode == 0x1d ||
+                ((connected(p) || p.opcode >> 5 == 2) && within(operation(p), 0x12, 0x14));
+       }},
+      {"cm", [](auto &p) { return p.cm; }},
+      {"UD_SEND_ONLY", [](auto &p) { return p.opcode == 0x64; }},
+      {"SEND_ONLY",
+       [](auto &p) { return operation(p) == 4 && p.opcode <= 0xbf && p.opcode >> 5 != 4; }},
+      {"ACKNOWLEDGE", [](auto &p) { return acknowledges(p) && operation(p) == 0x11; }},
+      {"rc_atomic_acknowledge", [](auto &p) { return p.opcode == 0x12; }},
+      {"0x11", [](auto &p) { return p.opcode == 0x11; }},
+      {"0x64", [](auto &p) { return p.opcode == 0x64; }},
+      {"0x31", [](auto &p) { return p.opcode == 0x31; }},
+      {"MANUFACTURER_0xc1", [](auto &p) { return p.opcode == 0xc1; }},
+      {"UC_RDMA_WRITE_MIDDLE", [](auto &p) { return p.opcode == 0x27; }},
+  };
+  return kOpcodes;
+}
+
+const std::vector<Named> &transports() {
+  static const std::vector<Named> kTransports = {
+      {"rc", [](auto &p) { return p.opcode < 0x20; }},
+      {"uc", [](auto &p) { return p.opcode >> 5 == 1; }},
+      {"rd", [](auto &p) { return p.opcode >> 5 == 2; }},
+      {"UD", [](auto &p) { return p.opcode >> 5 == 3; }},
+      {"cnp", [](auto &p) { return p.opcode >> 5 == 4; }},
+      {"xrc", [](auto &p) { return p.opcode >> 5 == 5; }},
+      {"manufacturer", [](auto &p) { return p.opcode >= 0xc0; }},
+  };
+  return kTransports;
+}
+
+const std::vector<Named> &codepoints() {
+  static const std::vector<Named> kCodepoints = {
+      {"not-ect", [](auto &p) { return (p.tos & 3) == 0; }},
+      {"ect0", [](auto &p) { return (p.tos & 3) == 2; }},
+      {"ect1", [](auto &p) { return (p.tos & 3) == 1; }},
+      {"ect", [](auto &p) { return (p.tos & 3) == 1 || (p.tos & 3) == 2; }},
+      {"ce", [](auto &p) { return (p.tos & 3) == 3; }},
+  };
+  return kCodepoints;
+}
+
+// A list of some of these.
+Condition some_of(Source &s, const std::string &keyword, const std::vector<Named> &all) {
+  std::string words = fmt::format("{} ", keyword);
+  std::vector<Test> tests;
+  for (uint32_t i = s.number(1, 2); i; i--) {
+    const Named &named = all[s.number(0, static_cast<uint32_t>(all.size()) - 1)];
+    words += fmt::format("{}{}", tests.empty() ? "" : ",", named.words);
+    tests.push_back(named.test);
+  }
+  return {words, [tests](const Packet &p) {
+            return std::any_of(tests.begin(), tests.end(), [&p](auto &t) { return t(p); });
+          }};
+}
+
+using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;
+
+bool in_one(const Ranges &ranges, uint32_t x) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [x](auto &r) { return within(x, r.first, r.second); });
+}
+
+// `count` ranges in words; some are single values.
+std::string range_words(Source &s, const Ranges &ranges) {
+  std::string words;
+  for (const auto &[from, to] : ranges) {
+    words += words.empty() ? "" : ",";
+    words +=
+        from == to && !s.chance(4) ? fmt::format("{}", from) : fmt::format("{:#x}-{}", from, to);
+  }
+  return words;
+}
+
+Ranges draw_ranges(Source &s, size_t count, const std::function<uint32_t()> &value) {
+  Ranges ranges(count);
+  for (auto &[from, to] : ranges) {
+    from = value();
+    to = s.chance(2) ? from : value();
+    if (from > to)
+      std::swap(from, to);
+  }
+  return ranges;
+}
+
+Condition dest_qp(Source &s) {
+  const Ranges r =
+      draw_ranges(s, s.chance(2) ? 1 : s.number(2, 8), [&s] { return in24(s.near24()); });
+  return {fmt::format("dest-qp {}", range_words(s, r)), [r](auto &p) { return in_one(r, p.qp); }};
+}
+
+Condition psn(Source &s) {
+  const uint32_t from = in24(s.near24()), to = s.chance(3) ? from : in24(s.near24());
+  return {from == to ? fmt::format("psn {}", from) : fmt::format("psn {}-{}", from, to),
+          [from, to](auto &p) { return in24(p.psn - from) <= in24(to - from); }};
+}
+
+Condition dscp(Source &s) {
+  const Ranges r = draw_ranges(s, s.number(1, 3), [&s] { return s.number(0, 63); });
+  return {fmt::format("dscp {}", range_words(s, r)),
+          [r](auto &p) { return in_one(r, p.tos >> 2); }};
+}
+
+uint32_t vid(Source &s) {
+  return s.one_of<uint32_t>({0, 5, 0x105, 0x205, 4095, s.number(0, 4095)});
+}
+
+Condition vlan(Source &s) {
+  if (s.chance(4))
+    return {"vlan any", [](auto &p) { return p.tagged; }, false};
+  if (s.chance(4))
+    return {"vlan none", [](auto &p) { return !p.tagged; }, false};
+  const Ranges r = draw_ranges(s, 1, [&s] { return vid(s); });
+  return {fmt::format("vlan {}", range_words(s, r)),
+          [r](auto &p) { return p.tagged && in_one(r, p.vid); }, false};
+}
+
+uint32_t size(Source &s) {
+  return s.one_of<uint32_t>({60, 64, 1086, 9000, 20000, 70000}) + s.number(0, 70);
+}
+
+Condition size_condition(Source &s) {
+  if (s.chance(3)) {
+    const uint32_t from = size(s);
+    return {fmt::format("size {}-", from), [from](auto &p) { return p.size >= from; }, false};
+  }
+  const Ranges r = draw_ranges(s, 1, [&s] { return size(s); });
+  return {fmt::format("size {}", range_words(s, r)), [r](auto &p) { return in_one(r, p.size); },
+          false};
+}
+
+std::array<uint32_t, 4> address(Source &s, bool ipv4) {
+  const uint32_t low =
+      s.one_of<uint32_t>({0xc0000201, 0xc0000202, 0xc0000301, 0xc0010201, 0x0a000001});
+  if (ipv4)
+    return {0, 0, 0xffff, low};
+  return {0x20010db8, s.number(0, 1), s.number(0, 1), low};
+}
+
+std::string text_of(const std::array<uint32_t, 4> &a, bool ipv4) {
+  char text[INET6_ADDRSTRLEN];
+  uint32_t net[4];
+  for (size_t i = 0; i < 4; i++)
+    net[i] = htonl(a[i]);
+  return inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? &net[3] : net, text, sizeof(text));
+}
+
+bool bit(const std::array<uint32_t, 4> &a, unsigned i) { return a[i / 32] >> (31 - i % 32) & 1; }
+
+Condition prefix(Source &s, const char *keyword, std::array<uint32_t, 4> Packet::*end) {
+  const bool ipv4 = s.chance(2);
+  const unsigned length = ipv4 ? s.one_of<unsigned>({0, 8, 15, 16, 23, 24, 25, 31, 32})
+                               : s.one_of<unsigned>({0, 32, 64, 96, 104, 111, 121, 127, 128});
+  const unsigned bits = length + (ipv4 ? 96 : 0);
+  auto a = address(s, ipv4);
+  for (unsigned i = bits; i < 128; i++)
+    a[i / 32] &= ~(1U << (31 - i % 32));
+  return {fmt::format("{} {}/{}", keyword, text_of(a, ipv4), length), [=](const Packet &p) {
+            for (unsigned i = 0; i < bits; i++)
+              if (bit(p.*end, i) != bit(a, i))
+                return false;
+            return p.ipv4 == ipv4;
+          }};
+}
+
+// What `not` cannot stand before.
+Condition event(Source &s) {
+  const bool numbered = s.chance(2);
+  const uint32_t qp = numbered ? s.number(1, 3) : in24(s.near24());
+  const uint32_t from = s.number(1, 600), to = s.chance(2) ? from : from + s.number(0, 400);
+  const uint32_t iteration = s.chance(2) ? s.number(1, 2) : 0;
+  const bool all = s.chance(3);
+  std::string words = numbered ? fmt::format("qp {}", qp) : fmt::format("qp {:#x}", qp);
+  words += all ? " psn all" : fmt::format(" psn {}-{}", from, to);
+  if (iteration)
+    words += fmt::format(" iter {}", iteration);
+  return {words, [=](const Packet &p) {
+            return (numbered ? p.qp_number == qp : p.qp == qp) &&
+                   (all || within(p.place(), from, to)) && (!iteration || p.iteration == iteration);
+          }};
+}
+
+Condition turned(const Condition &c) {
+  return {fmt::format("not {}", c.words), [test = c.test](auto &p) { return !test(p); },
+          c.needs_roce};
+}
+
+using Draw = std::function<Condition(Source &)>;
+
+const std::vector<Draw> &kinds() {
+  static const std::vector<Draw> kKinds = {
+      [](Source &s) { return prefix(s, "src", &Packet::src); },
+      [](Source &s) { return prefix(s, "dst", &Packet::dst); },
+      dest_qp,
+      [](Source &s) { return some_of(s, "transport", transports()); },
+      [](Source &s) { return some_of(s, "opcode", opcodes()); },
+      psn,
+      [](Source &s) { return some_of(s, "ecn", codepoints()); },
+      dscp,
+      vlan,
+      size_condition,
+      [](Source &) {
+        return Condition{"roce", [](auto &p) { return p.roce; }, false};
+      },
+      [](Source &) {
+        return Condition{"ipv4", [](auto &p) { return p.ipv4; }};
+      },
+      [](Source &) {
+        return Condition{"ipv6", [](auto &p) { return !p.ipv4; }};
+      },
+  };
+  return kKinds;
+}
+
+struct Drawn {
+  Rule rule;
+  std::vector<Condition> conditions;
+
+  bool matches(const Packet &p) const {
+    return std::all_of(conditions.begin(), conditions.end(),
+                       [&p](const Condition &c) { return (p.roce || !c.needs_roce) && c.test(p); });
+  }
+};
+
+// Until one is not refused: many contradict themselves.
+Drawn draw_rule(Source &s) {
+  for (;;) {
+    Drawn drawn;
+    std::string words;
+    const auto add = [&](const Condition &c) {
+      drawn.conditions.push_back(c);
+      words += fmt::format("{} ", c.words);
+    };
+    for (const Draw &kind : kinds())
+      if (s.chance(8)) {
+        const Condition c = kind(s);
+        add(s.chance(3) ? turned(c) : c);
+      }
+    if (s.chance(8) && words.find("dest-qp") == std::string::npos)
+      add(event(s));
+    auto rule = parse({words + "drop"});
+    if (!rule)
+      continue;
+    drawn.rule = *rule;
+    return drawn;
+  }
+}
+
+Packet draw_packet(Source &s) {
+  Packet p;
+  p.roce = !s.chance(8);
+  p.tagged = s.chance(2);
+  p.vid = p.tagged ? vid(s) : 0;
+  p.size = size(s);
+  if (!p.roce)
+    return p;
+  p.ipv4 = s.chance(2);
+  p.src = address(s, p.ipv4);
+  p.dst = address(s, p.ipv4);
+  p.opcode =
+      s.one_of<unsigned>({0x04, 0x11, 0x12, 0x51, 0xb1, 0x64, 0x81, 0x1d, 0x0c, s.number(0, 255)});
+  p.cm = p.opcode == 0x64 && s.chance(2);
+  p.syndrome = s.number(0, 127);
+  p.tos = s.number(0, 255);
+  p.qp = in24(s.near24());
+  p.psn = in24(s.near24());
+  p.first_psn = in24(p.psn - s.number(0, 1000));
+  p.qp_number = s.number(1, 3);
+  p.iteration = s.number(1, 3);
+  return p;
+}
+
+// What the datapath does with a set, as roce/rule.h has it.
+
+unsigned what(const Packet &p) {
+  if (!p.roce)
+    return ROCE_WHAT_OTHER;
+  if (p.cm)
+    return ROCE_WHAT_CM;
+  const __u32 info = roce_opcode_info[p.opcode];
+  const bool ack = (info & ROCE_OP_ACK) || ((info & ROCE_OP_ATOMIC) && (info & ROCE_HAS_AETH));
+  return ack ? roce_what_aeth(p.opcode, p.syndrome) : p.opcode;
+}
+
+uint64_t of_address(const __u64 table[4][256], const std::array<uint32_t, 4> &a) {
+  return table[0][a[3] >> 24] & table[1][a[3] >> 16 & 255] & table[2][a[3] >> 8 & 255] &
+         table[3][a[3] & 255];
+}
+
+uint64_t candidates(const roce_ruleset &set, const Packet &p) {
+  uint64_t left = set.what[what(p)];
+  if (set.used & ROCE_USES_SIZE)
+    left &= set.size[std::min(p.size >> ROCE_SIZE_SHIFT, 255U)];
+  if (set.used & ROCE_USES_VLAN)
+    left &= set.vlan[p.tagged][p.vid & 255];
+  if (!p.roce)
+    return left;
+  if (set.used & ROCE_USES_TOS)
+    left &= set.tos[p.tos];
+  if (set.used & ROCE_USES_SRC)
+    left &= set.family[p.ipv4] & of_address(set.src, p.src);
+  if (set.used & ROCE_USES_DST)
+    left &= set.family[p.ipv4] & of_address(set.dst, p.dst);
+  if (set.used & ROCE_USES_QP)
+    left &= set.qp[0][p.qp >> 16] & set.qp[1][p.qp >> 8 & 255] & set.qp[2][p.qp & 255];
+  if (set.used & ROCE_USES_PSN)
+    left &= set.psn[0][p.psn >> 16] & set.psn[1][p.psn >> 8 & 255];
+  if (set.used & ROCE_USES_PACKET)
+    left &= set.packet[(p.psn - p.first_psn + 1) & 255];
+  return left;
+}
+
+bool in_prefix(const roce_prefix &prefix, const std::array<uint32_t, 4> &a) {
+  for (size_t i = 0; i < 4; i++)
+    if ((htonl(a[i]) & prefix.mask[i]) != prefix.address[i])
+      return false;
+  return true;
+}
+
+bool in_range(const roce_range &r, uint32_t x) { return within(x, r.from, r.to); }
+
+bool in_qps(const roce_rule &r, uint32_t qp) {
+  return std::any_of(r.qp, r.qp + r.qps, [qp](auto &range) { return in_range(range, qp); });
+}
+
+bool is_event(const roce_rule &r, const Packet &p) {
+  const roce_event_match &e = r.event;
+  return (e.qp_number == ROCE_QP_BY_NUMBER || e.qp_number == p.qp_number) &&
+         in_range(e.packet, p.place()) &&
+         (e.iteration == ROCE_ANY_ITERATION || e.iteration == p.iteration);
+}
+
+struct Check {
+  uint32_t plain, negated;
+  bool roce;
+  bool (*holds)(const roce_rule &, const Packet &);
+};
+
+constexpr Check kChecks[] = {
+    {ROCE_CHECK_SRC, ROCE_CHECK_NOT_SRC, true,
+     [](auto &r, auto &p) { return in_prefix(r.src, p.src); }},
+    {ROCE_CHECK_DST, ROCE_CHECK_NOT_DST, true,
+     [](auto &r, auto &p) { return in_prefix(r.dst, p.dst); }},
+    {ROCE_CHECK_QP, ROCE_CHECK_NOT_QP, true, [](auto &r, auto &p) { return in_qps(r, p.qp); }},
+    {ROCE_CHECK_PSN, ROCE_CHECK_NOT_PSN, true,
+     [](auto &r, auto &p) { return in24(p.psn - r.psn.from) <= in24(r.psn.to - r.psn.from); }},
+    {ROCE_CHECK_SIZE, ROCE_CHECK_NOT_SIZE, false,
+     [](auto &r, auto &p) { return in_range(r.size, p.size); }},
+    {ROCE_CHECK_VLAN, ROCE_CHECK_NOT_VLAN, false,
+     [](auto &r, auto &p) { return p.tagged && in_range(r.vlan, p.vid); }},
+    {ROCE_CHECK_EVENT, 0, true, [](auto &r, auto &p) { return is_event(r, p); }},
+};
+
+bool passes(const roce_rule &r, const Packet &p) {
+  return std::all_of(std::begin(kChecks), std::end(kChecks), [&](const Check &c) {
+    if (c.roce && !p.roce)
+      return true;
+    return !(((r.checks & c.plain) && !c.holds(r, p)) || ((r.checks & c.negated) && c.holds(r, p)));
+  });
+}
+
+std::vector<Rule> rules_of(const std::vector<Drawn> &drawn) {
+  std::vector<Rule> rules;
+  rules.reserve(drawn.size());
+  for (const Drawn &d : drawn)
+    rules.push_back(d.rule);
+  return rules;
+}
+
+// How often what happened.
+struct Tally {
+  size_t matched = 0, narrowed = 0, refused = 0;
+};
+
+void compare(const std::vector<Drawn> &drawn, const roce_ruleset &set, const Packet &p,
+             Tally &tally) {
+  const uint64_t left = candidates(set, p);
+  for (size_t i = 0; i < drawn.size(); i++) {
+    const bool candidate = left >> i & 1, found = candidate && passes(set.rule[i], p);
+    ASSERT_EQ(found, drawn[i].matches(p))
+        << drawn[i].rule.text() << "\n  opcode " << p.opcode << " roce " << p.roce << " cm " << p.cm
+        << " ipv4 " << p.ipv4 << " tos " << p.tos << " qp " << p.qp << " psn " << p.psn << " size "
+        << p.size << " tagged " << p.tagged << " vid " << p.vid << " place " << p.place()
+        << " candidate " << candidate;
+    tally.matched += found;
+    tally.narrowed += !candidate;
+    tally.refused += candidate && !found;
+  }
+  ASSERT_EQ(drawn.size() < 64 ? left >> drawn.size() : 0, 0U);
+}
+
+TEST(ImpairRuleset, MatchesWhatTheGrammarSays) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  Source s{std::mt19937_64(seed)};
+  Tally tally;
+  for (int round = 0; round < 400 && !testing::Test::HasFailure(); round++) {
+    std::vector<Drawn> drawn(s.chance(8) ? ROCE_RULES : s.number(1, 6));
+    for (Drawn &d : drawn)
+      d = draw_rule(s);
+    const auto set = make_ruleset(rules_of(drawn));
+    ASSERT_EQ(set->count, drawn.size());
+    for (int i = 0; i < 400 && !testing::Test::HasFailure(); i++)
+      compare(drawn, *set, draw_packet(s), tally);
+  }
+  EXPECT_GT(tally.matched, 10000U);
+  EXPECT_GT(tally.narrowed, 10000U);
+  EXPECT_GT(tally.refused, 1000U);
+}
+
+roce_ruleset set_of(const std::string &words) {
+  auto rule = parse({words});
+  if (!rule) {
+    ADD_FAILURE() << words << ": " << rule.error().message;
+    return {};
+  }
+  return *make_ruleset({*rule});
+}
+
+struct Uses {
+  const char *words;
+  uint32_t used, checks;
+};
+
+// What is exact in the tables costs no check, and what narrows nothing costs no table.
+TEST(ImpairRuleset, UsesAndChecksNoMoreThanNeeded) {
+  constexpr Uses kUses[] = {
+      {"drop", 0, 0},
+      {"roce drop", 0, 0},
+      {"opcode data transport rc drop", 0, 0},
+      {"src 192.0.2.0/24 drop", ROCE_USES_SRC, 0},
+      {"src 0.0.0.0/0 drop", ROCE_USES_SRC, 0},
+      {"ipv4 drop", ROCE_USES_SRC, 0},
+      {"ipv4 dst 192.0.2.1 drop", ROCE_USES_DST, 0},
+      {"dst 2001:db8::/32 drop", ROCE_USES_SRC, ROCE_CHECK_DST},
+      {"dst ::/0 drop", ROCE_USES_SRC, 0},
+      {"not dst ::/0 drop", ROCE_USES_SRC, 0},
+      {"not src 0.0.0.0/0 drop", ROCE_USES_SRC, 0},
+      {"dst 2001:db8::1 drop", ROCE_USES_DST, ROCE_CHECK_DST},
+      {"not src 192.0.2.1 drop", 0, ROCE_CHECK_NOT_SRC},
+      {"dest-qp 17 drop", ROCE_USES_QP, 0},
+      {"dest-qp 17,18 drop", ROCE_USES_QP, ROCE_CHECK_QP},
+      {"not dest-qp 17 drop", 0, ROCE_CHECK_NOT_QP},
+      {"qp 0x11 psn all drop", ROCE_USES_QP, ROCE_CHECK_EVENT},
+      {"qp 1 psn 5 drop", ROCE_USES_PACKET, ROCE_CHECK_EVENT},
+      {"qp 1 psn 5-300 drop", 0, ROCE_CHECK_EVENT},
+      {"psn 5 drop", ROCE_USES_PSN, ROCE_CHECK_PSN},
+      {"ecn ce drop", ROCE_USES_TOS, 0},
+      {"not dscp 5 drop", ROCE_USES_TOS, 0},
+      {"vlan any drop", ROCE_USES_VLAN, 0},
+      {"vlan 5 drop", ROCE_USES_VLAN, ROCE_CHECK_VLAN},
+      {"not vlan 5 drop", 0, ROCE_CHECK_NOT_VLAN},
+      {"size 64-127 drop", ROCE_USES_SIZE, ROCE_CHECK_SIZE},
+      {"not size 64-127 drop", 0, ROCE_CHECK_NOT_SIZE},
+  };
+  for (const Uses &uses : kUses) {
+    const roce_ruleset set = set_of(uses.words);
+    EXPECT_EQ(set.used, uses.used) << uses.words;
+    EXPECT_EQ(set.rule[0].checks, uses.checks) << uses.words;
+  }
+}
+
+TEST(ImpairRuleset, RulesStandInOrderAndAreCopied) {
+  std::vector<Rule> rules;
+  for (uint32_t i = 0; i < ROCE_RULES; i++) {
+    auto rule = parse({fmt::format("every {} drop", i + 1)});
+    ASSERT_TRUE(rule.ok());
+    rules.push_back(*rule);
+    rules.back().compiled.slot = 2 * i;
+    rules.back().compiled.id = 1000 + i;
+  }
+  const auto set = make_ruleset(rules);
+  ASSERT_EQ(set->count, uint32_t{ROCE_RULES});
+  for (uint32_t i = 0; i < ROCE_RULES; i++) {
+    EXPECT_EQ(set->rule[i].slot, 2 * i);
+    EXPECT_EQ(set->rule[i].id, 1000 + i);
+    EXPECT_EQ(set->rule[i].select.every, i + 1);
+  }
+  EXPECT_EQ(set->what[ROCE_WHAT_OTHER], UINT64_MAX);
+  EXPECT_EQ(make_ruleset({})->count, 0U);
+}
+
+} // namespace
+} // namespace xr::impair

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/attach_options.h"
+
+#include <map>
+
+#include "cli/options.h"
+#include "roce/config.h"
+
+namespace xr::cli {
+
+namespace {
+
+const std::map<std::string, datapath::Mode> &modes() {
+  using datapath::Mode;
+  static const std::map<std::string, Mode> kModes = {
+      {"auto", Mode::Auto}, {"native", Mode::Native}, {"skb", Mode::Skb}};
+  return kModes;
+}
+
+} // namespace
+
+void add_attach_options(CLI::App &command, datapath::AttachOptions &options) {
+  command
+      .add_option_function<std::string>(
+          "--mode", [&options](const std::string &name) { options.mode = modes().at(name); },
+          "auto, native or skb (default: auto)")
+      ->type_name("MODE")
+      ->check(CLI::Validator(
+          [](std::string &text) {
+            return modes().count(text) ? "" : "'" + text + "' is none of auto, native, skb";
+          },
+          ""));
+  add_udp_port(command, options.udp_port);
+  command
+      .add_option("--streams", options.streams,
+                  "Room for N streams, 256 bytes each at most (default: 65536)")
+      ->type_name("N")
+      ->check(whole_number(1, ROCE_STREAMS_MAX));
+  command.add_flag_callback(
+      "--no-track", [&options] { options.track = false; },
+      "Count opcodes only: no streams, no events");
+  command
+      .add_option_function<uint64_t>(
+          "--cnp-window",
+          [&options](const uint64_t &microseconds) { options.cnp_window_ns = microseconds * 1000; },
+          "A CNP is put down to a CE mark or NAK at most so many microseconds before (default: 50)")
+      ->type_name("US")
+      ->check(whole_number(1, 1'000'000'000));
+}
+
+} // namespace xr::cli

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/bridge.h"
+
+#include <thread>
+
+#include "cli/attach_options.h"
+#include "cli/attachments.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct Args {
+  std::string first, second;
+  datapath::AttachOptions options;
+  bool fix = false;
+  bool foreground = false;
+};
+
+void describe(CLI::App &command, Args &args) {
+  command.add_option("IF1", args.first, "One port")->required()->type_name("");
+  command.add_option("IF2", args.second, "The other")->required()->type_name("");
+  command.add_flag("--fix", args.fix, "Mend what would make the bridge lose frames");
+  command.add_flag("--foreground", args.foreground, "Stay, and take the bridge away at the end");
+  add_attach_options(command, args.options);
+  command.footer("Every frame that enters one port leaves by the other, in the kernel: RoCE or not, "
+                 "counted and\ntracked as by attach, impaired by the rules of the port it enters "
+                 "(xdp-roce impair).\nThe bridge stays when the command ends, until detach; "
+                 "detaching one port detaches both.");
+}
+
+void tell(const std::vector<datapath::Trouble> &troubles) {
+  for (const datapath::Trouble &one : troubles) {
+    if (one.mended)
+      note(one.ifname, "mended: " + one.text);
+    else
+      warn(one.ifname, one.text);
+    if (!one.mended && !one.hint.empty())
+      fmt::print(stderr, "hint: {}{}\n", one.hint, one.mendable ? " (or: bridge --fix)" : "");
+  }
+}
+
+int stay(const Args &args, const Globals &globals) {
+  Interrupt interrupt;
+  while (interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::hours(1)))
+    ;
+  auto done = datapath::detach(args.first, globals.netns);
+  return done ? 0 : fail("bridge " + args.first, done.error());
+}
+
+int bridge(const Args &args, const Globals &globals) {
+  auto done = datapath::bridge(args.first, args.second, globals.netns, args.options, args.fix);
+  if (!done)
+    return fail(fmt::format("bridge {} {}", args.first, args.second), done.error());
+  for (const std::string &text : done->notes)
+    note(fmt::format("bridge {} {}", args.first, args.second), text);
+  tell(done->troubles);
+  Output output(globals.json);
+  output.print(attachments_report(done->ports));
+  const int status = output.finish();
+  return args.foreground ? stay(args, globals) : status;
+}
+
+} // namespace
+
+void add_bridge(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "bridge", "In-line: each port's frames leave by the other",
+                    describe, bridge);
+}
+
+} // namespace xr::cli

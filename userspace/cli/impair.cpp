@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "impair/rule.h"
+
+#include "cli/commands.h"
+#include "cli/impairments.h"
+#include "cli/output.h"
+#include "datapath/rules.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct Args {
+  std::string ifname;
+  std::vector<std::string> words;
+  std::string seed;
+};
+
+constexpr const char *kFooter =
+    "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N] ACTION... [seed N] [name NAME]\n"
+    "  impair IF list | del ID|NAME | clear | apply FILE.yaml | peer IP QPN -> QPN\n"
+    "The first rule that matches a frame has it, whether it selects it or not. A port has 64.\n"
+    "MATCH, each also behind `not`: src PREFIX, dst PREFIX, dest-qp LIST, transport LIST, opcode "
+    "LIST (names,\n0x04, data, ack, nak, rnr-nak, cnp, read, atomic, cm), psn A-B, ecn LIST, dscp "
+    "LIST, vlan ID|any|none,\nsize A-B, roce, non-roce, ipv4, ipv6. An exact packet: qp N psn "
+    "P|all [iter K] is the P-th packet of the\nN-th QP that the port saw (or of QP 0x..), in its "
+    "K-th transmission.\n"
+    "SELECT: always, every N, positions A,B,C, probability P, burst L|A-B every N|probability P,\n"
+    "gilbert P [R [1-H [1-K]]], ber C E, distance uniform A B|gaussian MEAN SIGMA|poisson "
+    "MEAN|gamma SHAPE SCALE|table D,D.\nSCHEDULE: continuous, for DURATION, repeat DURATION "
+    "PERIOD.\n"
+    "ACTION: drop, ce [force], red KMIN KMAX PMAX rate RATE, corrupt icrc|payload|bit|header "
+    "FIELD,\nset dscp|ecn|fecn|becn V, police RATE burst BYTES [l1|l2] [excess drop|ce], cnp "
+    "[interval TIME]\n[scope stream|pair|port] [dscp N], duplicate.";
+
+void describe(CLI::App &command, Args &args) {
+  command.add_option("IF", args.ifname, "The port whose incoming frames are impaired")
+      ->required()
+      ->type_name("");
+  command.add_option("WORDS", args.words, "add RULE | list | del ID | clear | apply FILE | peer")
+      ->required()
+      ->type_name("");
+  command.add_option("--seed", args.seed, "Decides every random choice (the same as `seed N`)")
+      ->type_name("N");
+  command.footer(kFooter);
+}
+
+using Words = std::vector<std::string>;
+using Done = Result<datapath::RuleList>;
+
+Error usage(const std::string &message) {
+  return {message, "add RULE, list, del ID, clear, apply FILE or peer IP QPN -> QPN; "
+                   "xdp-roce impair --help"};
+}
+
+Done add(const Args &args, const Globals &globals, Words words) {
+  if (!args.seed.empty()) {
+    words.push_back("seed");
+    words.push_back(args.seed);
+  }
+  auto rule = impair::parse(words);
+  if (!rule)
+    return rule.error();
+  return datapath::add_rule(args.ifname, globals.netns, *rule);
+}
+
+Done apply(const Args &args, const Globals &globals, const Words &words) {
+  if (words.size() != 1)
+    return usage("apply needs a file");
+  auto file = impair::load(words.front());
+  if (!file)
+    return file.error();
+  return datapath::apply_rules(args.ifname, globals.netns, *file);
+}
+
+Done remove(const Args &args, const Globals &globals, const Words &words) {
+  if (words.size() != 1)
+    return usage("del needs a rule's id or name");
+  return datapath::delete_rule(args.ifname, globals.netns, words.front());
+}
+
+Done peer(const Args &args, const Globals &globals, const Words &words) {
+  auto one = impair::parse_peer(words);
+  if (!one)
+    return one.error();
+  return datapath::add_peer(args.ifname, globals.netns, *one);
+}
+
+Done change(const Args &args, const Globals &globals) {
+  const std::string &verb = args.words.front();
+  const Words rest(args.words.begin() + 1, args.words.end());
+  if (verb == "add")
+    return add(args, globals, rest);
+  if (verb == "del" || verb == "delete")
+    return remove(args, globals, rest);
+  if (verb == "apply")
+    return apply(args, globals, rest);
+  if (verb == "peer")
+    return peer(args, globals, rest);
+  if (verb != "list" && verb != "show" && verb != "clear" && verb != "flush")
+    return usage("what is '" + verb + "'?");
+  if (!rest.empty())
+    return usage("what is '" + rest.front() + "'?");
+  return verb == "list" || verb == "show" ? datapath::list_rules(args.ifname, globals.netns)
+                                          : datapath::clear_rules(args.ifname, globals.netns);
+}
+
+int impair(const Args &args, const Globals &globals) {
+  auto list = change(args, globals);
+  if (!list)
+    return fail(fmt::format("impair {} {}", args.ifname, args.words.front()), list.error());
+  const std::string &verb = args.words.front();
+  Output output(globals.json);
+  // As `ip` and `tc`, changes are silent; scripts that want to know ask for JSON.
+  if (globals.json || verb == "list" || verb == "show")
+    output.print(impairments_report(args.ifname, *list));
+  return output.finish();
+}
+
+} // namespace
+
+void add_impair(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "impair", "Rules: drop, mark, corrupt, police, answer with CNPs",
+                    describe, impair);
+}
+
+} // namespace xr::cli

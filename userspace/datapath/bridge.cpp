@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/bridge.h"
+
+#include <memory>
+
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "datapath/exchange.h"
+#include "datapath/link.h"
+#include "datapath/lock.h"
+#include "datapath/object.h"
+#include "datapath/prepare.h"
+#include "datapath/privilege.h"
+#include "roce/parse.h"
+
+namespace xr::datapath {
+
+namespace {
+
+// One end of the bridge while it is being built.
+struct End {
+  End(Prepared ready_, const Bpffs &bpffs)
+      : ready(std::move(ready_)), pins(bpffs, ready.place.netns->inode(), ready.place.ifindex),
+        undo(*ready.place.netns, ready.place.ifindex, bpffs, pins) {}
+
+  unsigned ifindex() const { return ready.place.ifindex; }
+
+  Prepared ready;
+  Pins pins;
+  Undo undo;
+  std::unique_ptr<Object> object;
+};
+
+Mode mode_of(const AttachOptions &options) {
+  return options.mode == Mode::Skb ? Mode::Skb : Mode::Native;
+}
+
+Status load(End &end, const End &other, roce_config config, bool second,
+            const AttachOptions &options) {
+  config.features |= ROCE_FEATURE_FORWARD;
+  config.side = second ? ROCE_KEY_SIDE : 0;
+  config.sides = ROCE_KEY_SIDE;
+  config.peer_ifindex = other.ifindex();
+  const Place &place = end.ready.place;
+  if (auto done = end.pins.create(place.ifname, place.netns->name()); !done)
+    return done;
+  auto object = Object::open(config, options.ring_bytes, end.pins);
+  if (!object)
+    return object.error();
+  end.object = std::make_unique<Object>(std::move(*object));
+  if (second)
+    if (auto done = end.object->share(other.pins); !done)
+      return done;
+  if (auto done = end.object->load(); !done)
+    return done;
+  return wire_bridge(end.pins, end.ifindex(), other.ifindex(), -1);
+}
+
+// Whether it was so before is remembered beside the pins, for detach.
+Status go_promiscuous(const End &end) {
+  const std::string &ifname = end.ready.place.ifname;
+  auto facts = read_link(ifname);
+  if (!facts)
+    return facts.error();
+  if (facts->promiscuous)
+    return {};
+  if (symlink(ifname.c_str(), end.pins.path(Pins::kPromiscuous).c_str()) < 0)
+    return errno_error(errno, fmt::format("cannot write in {}", end.pins.directory()));
+  return set_promiscuous(ifname, true);
+}
+
+Status take(const End &end, const AttachOptions &options) {
+  const std::string &ifname = end.ready.place.ifname;
+  if (auto done = go_promiscuous(end); !done)
+    return done;
+  if (auto done =
+          take_hook(end.ifindex(), mode_of(options), end.object->program_fd(), -1);
+      !done) {
+    Error error = done.error();
+    error.message = fmt::format("{}: {}", ifname, error.message);
+    if (mode_of(options) == Mode::Native && error.hint.empty())
+      error.hint = "--mode skb works with every driver, slower";
+    return error;
+  }
+  if (bpf_obj_pin(end.object->program_fd(), end.pins.path(Pins::kProgram).c_str()) < 0)
+    return errno_error(errno, fmt::format("cannot pin in {}", end.pins.directory()));
+  return {};
+}
+
+Status build(End &a, End &b, const AttachOptions &options, std::vector<std::string> &notes) {
+  bool frags = options.frags && kernel_has_frags();
+  if (options.frags && !frags)
+    notes.push_back("this kernel has no XDP for frames in several buffers (5.18 has): a driver may "
+                    "refuse a large MTU");
+  roce_config config = make_config(options, frags);
+  if (auto done = load(a, b, config, false, options); !done)
+    return done;
+  if (auto done = load(b, a, config, true, options); !done)
+    return done;
+  if (auto done = take(a, options); !done)
+    return done;
+  return take(b, options);
+}
+
+} // namespace
+
+Result<BridgeReport> bridge(const std::string &a, const std::string &b, const std::string &netns,
+                            const AttachOptions &options, bool fix) {
+  BridgeReport report;
+  if (auto allowed = check_privilege(Privilege::Load); !allowed)
+    return allowed.error();
+  if (auto sound = check_options(options); !sound)
+    return sound.error();
+  if (a == b)
+    return Error{"a bridge needs two ports"};
+  auto lock = Lock::take(Lock::Kind::Exclusive);
+  if (!lock)
+    return lock.error();
+  for (const std::string &ifname : {a, b}) // before a bpffs is mounted for it
+    if (auto place = find_place(ifname, netns, find_bpffs()); !place)
+      return Error{fmt::format("{}: {}", ifname, place.error().message), place.error().hint};
+  auto bpffs = need_bpffs();
+  if (!bpffs)
+    return bpffs.error();
+  std::vector<Prepared> ready;
+  for (const std::string &ifname : {a, b}) {
+    auto one = prepare(ifname, netns, *bpffs, report.notes);
+    if (!one)
+      return Error{fmt::format("{}: {}", ifname, one.error().message), one.error().hint};
+    ready.push_back(std::move(*one));
+  }
+  auto scope = ready[0].place.netns->enter();
+  if (!scope)
+    return scope.error();
+  End first(std::move(ready[0]), *bpffs), second(std::move(ready[1]), *bpffs);
+  const Netns &where = *first.ready.place.netns;
+  if (auto done = build(first, second, options, report.notes); !done)
+    return done.error();
+  first.undo.disarm();
+  second.undo.disarm();
+  // With both programs in place: some offloads change when one comes.
+  auto troubles = bridge_preflight(where, a, b, mode_of(options) == Mode::Skb, fix);
+  if (!troubles)
+    return troubles.error();
+  report.troubles = std::move(*troubles);
+  for (const End *end : {&first, &second}) {
+    auto after = inspect(end->ready.place.ifname, &where, end->ifindex(), &end->pins);
+    if (!after)
+      return after.error();
+    report.ports.push_back(std::move(after->port));
+  }
+  return report;
+}
+
+} // namespace xr::datapath

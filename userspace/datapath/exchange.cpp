@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/exchange.h"
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf.h>
+
+#include "datapath/object.h"
+
+namespace xr::datapath {
+
+namespace {
+
+Status set_entry(const Pins &pins, const char *map, uint32_t key, unsigned ifindex, int program) {
+  Fd fd = pins.open(map);
+  bpf_devmap_val value{};
+  value.ifindex = ifindex;
+  value.bpf_prog.fd = program;
+  if (bpf_map_update_elem(fd.get(), &key, &value, 0) < 0)
+    return errno_error(errno, "cannot tell the kernel where the bridge's frames leave",
+                       "the driver of the other port may have no XDP redirect");
+  return {};
+}
+
+} // namespace
+
+Status wire_bridge(const Pins &pins, unsigned ifindex, unsigned peer_ifindex, int cnp_fd) {
+  // The kernel clones for all entries but the last, which gets the frame itself.
+  if (auto done = set_entry(pins, "forward", 0, peer_ifindex, -1); !done)
+    return done;
+  for (uint32_t key : {0, 1})
+    if (auto done = set_entry(pins, "twice", key, peer_ifindex, -1); !done)
+      return done;
+  if (cnp_fd < 0)
+    return {};
+  if (auto done = set_entry(pins, "with_cnp", 0, ifindex, cnp_fd); !done)
+    return done;
+  return set_entry(pins, "with_cnp", 1, peer_ifindex, -1);
+}
+
+Status exchange(const Place &place, const PortStatus &port, uint32_t features) {
+  const Pins &pins = *place.pins;
+  Fd former(bpf_prog_get_fd_by_id(port.program_id));
+  bool next_is_on_hook = former && program_id(pins.open(Pins::kProgram).get()) != port.program_id;
+  if (auto done = pins.settle_next(next_is_on_hook); !done)
+    return done;
+  auto config = Maps::of_pins(pins).config();
+  if (!config)
+    return Error{"the attachment's configuration cannot be read",
+                 fmt::format("xdp-roce detach {}, then attach anew", port.ifname)};
+  config->features = features | (config->features & ROCE_FEATURE_FORWARD);
+  auto scope = place.netns->enter();
+  if (!scope)
+    return scope.error();
+  auto object = Object::open(*config, 1 << 20, pins, Pins::kNext);
+  if (!object)
+    return object.error();
+  auto swap = [&]() -> Status {
+    if (auto done = object->load(); !done)
+      return done;
+    std::string program = pins.path(std::string(Pins::kProgram) + Pins::kNext);
+    if (bpf_obj_pin(object->program_fd(), program.c_str()) < 0)
+      return errno_error(errno, fmt::format("cannot pin in {}", pins.directory()));
+    if (config->features & ROCE_FEATURE_CLONE)
+      if (auto done = wire_bridge(pins, place.ifindex, port.peer_ifindex, object->cnp_fd()); !done)
+        return done;
+    return take_hook(place.ifindex, port.mode, object->program_fd(), former.get());
+  };
+  if (auto done = swap(); !done) {
+    (void)pins.settle_next(false);
+    return done;
+  }
+  return pins.settle_next(true);
+}
+
+} // namespace xr::datapath

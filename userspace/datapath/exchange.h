@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A port's program exchanged for one with other features, in one step and with all that was
+// counted. The lock is held.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "datapath/place.h"
+#include "datapath/status.h"
+
+namespace xr::datapath {
+
+// The features are enum roce_feature; a bridge's own stay. Killed anywhere between, one of the two
+// programs is on the hook and its maps are pinned.
+Status exchange(const Place &place, const PortStatus &port, uint32_t features);
+
+// Where a bridge's frames leave: fills the maps of its program for the other port, `cnp_fd` makes
+// copies that go back into CNPs (-1: there is none). In the namespace of both.
+Status wire_bridge(const Pins &pins, unsigned ifindex, unsigned peer_ifindex, int cnp_fd);
+
+} // namespace xr::datapath

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/link.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <string_view>
+
+#include <arpa/inet.h>
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/net_namespace.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+
+namespace xr::datapath {
+
+namespace {
+
+constexpr unsigned kLowerUp = 1 << 16; // IFF_LOWER_UP, which <net/if.h> lacks
+
+// A run of attributes as the kernel lays them out.
+struct Attribute {
+  int type;
+  std::string_view data;
+
+  template <typename T> T as() const {
+    T value{};
+    memcpy(&value, data.data(), std::min(sizeof(value), data.size()));
+    return value;
+  }
+  std::string text() const { return std::string(data.substr(0, data.find('\0'))); }
+};
+
+template <typename F> void each_attribute(std::string_view run, F use) {
+  rtattr head{};
+  while (run.size() >= sizeof(head)) {
+    memcpy(&head, run.data(), sizeof(head));
+    if (head.rta_len < sizeof(head) || head.rta_len > run.size())
+      return;
+    use(Attribute{head.rta_type & NLA_TYPE_MASK,
+                  run.substr(sizeof(head), head.rta_len - sizeof(head))});
+    run.remove_prefix(std::min<size_t>(RTA_ALIGN(head.rta_len), run.size()));
+  }
+}
+
+// A request: its family's header, then attributes.
+class Request {
+public:
+  template <typename Body> Request(uint16_t type, uint16_t flags, const Body &body) {
+    nlmsghdr head{};
+    head.nlmsg_type = type;
+    head.nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | flags);
+    put(&head, sizeof(head));
+    put(&body, sizeof(body));
+  }
+
+  Request &add(uint16_t type, const void *data, size_t size) {
+    rtattr head{static_cast<uint16_t>(sizeof(head) + size), type};
+    put(&head, sizeof(head));
+    put(data, size);
+    return *this;
+  }
+  Request &add(uint16_t type, uint32_t value) { return add(type, &value, sizeof(value)); }
+  Request &add(uint16_t type, const std::string &text) {
+    return add(type, text.c_str(), text.size() + 1);
+  }
+
+  std::string bytes() const {
+    std::string out = bytes_;
+    const auto size = static_cast<uint32_t>(out.size());
+    memcpy(out.data(), &size, sizeof(size)); // nlmsg_len comes first
+    return out;
+  }
+
+private:
+  void put(const void *data, size_t size) {
+    bytes_.append(static_cast<const char *>(data), size);
+    bytes_.resize(NLMSG_ALIGN(bytes_.size()));
+  }
+  std::string bytes_;
+};
+
+// What became of a request: an errno value, and the kernel's own words if it had some.
+struct Answer {
+  int error = 0;
+  std::string words;
+};
+
+Answer read_answer(const nlmsghdr &head, std::string_view body) {
+  Answer answer;
+  nlmsgerr code{};
+  memcpy(&code, body.data(), std::min(sizeof(code), body.size()));
+  answer.error = -code.error;
+  if ((head.nlmsg_flags & NLM_F_ACK_TLVS) && body.size() > sizeof(code)) {
+    // The request follows, only its header if it was capped, and the words after it.
+    size_t skip = sizeof(code);
+    if (!(head.nlmsg_flags & NLM_F_CAPPED))
+      skip += NLMSG_ALIGN(code.msg.nlmsg_len) - sizeof(nlmsghdr);
+    each_attribute(body.substr(std::min(skip, body.size())), [&](const Attribute &a) {
+      if (a.type == NLMSGERR_ATTR_MSG)
+        answer.words = a.text();
+    });
+  }
+  return answer;
+}
+
+// Messages of one datagram; true when the answer is complete.
+bool read_messages(std::string_view datagram,
+                   const std::function<void(uint16_t, std::string_view)> &use, Answer &answer) {
+  nlmsghdr head{};
+  while (datagram.size() >= sizeof(head)) {
+    memcpy(&head, datagram.data(), sizeof(head));
+    if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > datagram.size())
+      break;
+    std::string_view body = datagram.substr(sizeof(head), head.nlmsg_len - sizeof(head));
+    if (head.nlmsg_type == NLMSG_DONE)
+      return true;
+    if (head.nlmsg_type == NLMSG_ERROR) { // an acknowledgement too, with error 0
+      answer = read_answer(head, body);
+      return true;
+    }
+    if (use)
+      use(head.nlmsg_type, body);
+    datagram.remove_prefix(std::min<size_t>(NLMSG_ALIGN(head.nlmsg_len), datagram.size()));
+  }
+  return false;
+}
+
+// Asks on a socket of its own, of the thread's namespace, until the kernel has said all.
+Answer ask(const Request &request, const std::function<void(uint16_t, std::string_view)> &use) {
+  Fd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  const int on = 1;
+  const std::string bytes = request.bytes();
+  if (!fd)
+    return {errno, ""};
+  setsockopt(fd.get(), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
+  if (::send(fd.get(), bytes.data(), bytes.size(), 0) < 0)
+    return {errno, ""};
+  std::vector<char> room(256 << 10);
+  for (;;) {
+    ssize_t size = recv(fd.get(), room.data(), room.size(), 0);
+    Answer answer;
+    if (size < 0 && errno == EINTR)
+      continue;
+    if (size <= 0)
+      return {size < 0 ? errno : EPROTO, ""};
+    if (read_messages({room.data(), static_cast<size_t>(size)}, use, answer))
+      return answer;
+  }
+}
+
+Error link_error(const Answer &answer, const std::string &ifname, std::string message) {
+  if (answer.error == ENODEV)
+    return Error{fmt::format("{}: no such interface", ifname), "`ip link` lists them"};
+  return errno_error(answer.error, std::move(message), answer.words);
+}
+
+void read_link_info(std::string_view run, LinkFacts &facts) {
+  each_attribute(run, [&](const Attribute &a) {
+    if (a.type == IFLA_INFO_KIND)
+      facts.kind = a.text();
+    else if (a.type == IFLA_INFO_SLAVE_KIND)
+      facts.master_kind = a.text();
+  });
+}
+
+void read_xdp(std::string_view run, LinkFacts &facts) {
+  each_attribute(run, [&](const Attribute &a) {
+    if (a.type == IFLA_XDP_ATTACHED)
+      facts.has_xdp = a.as<uint8_t>() != XDP_ATTACHED_NONE;
+    else if (a.type == IFLA_XDP_DRV_PROG_ID)
+      facts.has_native_xdp = a.as<uint32_t>() != 0;
+  });
+}
+
+struct RawLink {
+  LinkFacts facts;
+  unsigned link = 0, master = 0;
+};
+
+void read_attribute(const Attribute &a, RawLink &raw) {
+  LinkFacts &facts = raw.facts;
+  switch (a.type) {
+  case IFLA_IFNAME:
+    facts.ifname = a.text();
+    break;
+  case IFLA_MTU:
+    facts.mtu = a.as<uint32_t>();
+    break;
+  case IFLA_LINK:
+    raw.link = a.as<uint32_t>();
+    break;
+  case IFLA_MASTER:
+    raw.master = a.as<uint32_t>();
+    break;
+  case IFLA_LINK_NETNSID:
+    facts.peer_nsid = a.as<int32_t>();
+    break;
+  case IFLA_LINKINFO:
+    read_link_info(a.data, facts);
+    break;
+  case IFLA_XDP:
+    read_xdp(a.data, facts);
+    break;
+  case IFLA_STATS64: {
+    const auto stats = a.as<rtnl_link_stats64>();
+    facts.rx_dropped = stats.rx_dropped;
+    facts.tx_dropped = stats.tx_dropped;
+    facts.tx_errors = stats.tx_errors;
+    break;
+  }
+  default:
+    break;
+  }
+}
+
+RawLink parse_link(std::string_view body) {
+  RawLink raw;
+  ifinfomsg head{};
+  if (body.size() < sizeof(head))
+    return raw;
+  memcpy(&head, body.data(), sizeof(head));
+  LinkFacts &facts = raw.facts;
+  facts.ifindex = static_cast<unsigned>(head.ifi_index);
+  facts.up = head.ifi_flags & IFF_UP;
+  facts.running = facts.up && (head.ifi_flags & kLowerUp);
+  facts.promiscuous = head.ifi_flags & IFF_PROMISC;
+  each_attribute(body.substr(NLMSG_ALIGN(sizeof(head))),
+                 [&](const Attribute &a) { read_attribute(a, raw); });
+  if (facts.kind == "veth")
+    facts.peer_ifindex = raw.link;
+  else
+    facts.peer_nsid = -1;
+  return raw;
+}
+
+// ETHTOOL commands by ioctl; 0 or more, or a negative errno value.
+int ethtool(const std::string &ifname, void *command) {
+  Fd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  if (!fd)
+    return -errno;
+  ifname.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = static_cast<char *>(command);
+  int result = ioctl(fd.get(), SIOCETHTOOL, &request);
+  return result < 0 ? -errno : result;
+}
+
+// Room for an ethtool command with a tail of its own length, as its structs want it.
+class Command {
+public:
+  explicit Command(size_t size) : words_((size + 7) / 8) {}
+  template <typename T> T *as() { return reinterpret_cast<T *>(words_.data()); }
+
+private:
+  std::vector<uint64_t> words_;
+};
+
+std::string driver_of(const std::string &ifname) {
+  ethtool_drvinfo info{};
+  info.cmd = ETHTOOL_GDRVINFO;
+  if (ethtool(ifname, &info) < 0)
+    return "";
+  return {info.driver, strnlen(info.driver, sizeof(info.driver))};
+}
+
+Result<LinkFacts> ask_link(unsigned ifindex, const std::string &ifname) {
+  ifinfomsg head{};
+  RawLink raw;
+  head.ifi_index = static_cast<int>(ifindex);
+  Request request(RTM_GETLINK, NLM_F_ACK, head);
+  if (!ifindex)
+    request.add(IFLA_IFNAME, ifname);
+  Answer answer = ask(request, [&](uint16_t type, std::string_view body) {
+    if (type == RTM_NEWLINK)
+      raw = parse_link(body);
+  });
+  if (answer.error || !raw.facts.ifindex)
+    return link_error({answer.error ? answer.error : ENODEV, answer.words}, ifname,
+                      fmt::format("cannot ask the kernel about {}", ifname));
+  raw.facts.driver = driver_of(raw.facts.ifname);
+  if (std::array<char, IF_NAMESIZE> name{}; raw.master && if_indextoname(raw.master, name.data()))
+    raw.facts.master = name.data();
+  return raw.facts;
+}
+
+// Names in the order of their bits.
+Result<std::vector<std::string>> feature_names(const std::string &ifname) {
+  Command info(sizeof(ethtool_sset_info) + sizeof(uint32_t));
+  auto *wanted = info.as<ethtool_sset_info>();
+  wanted->cmd = ETHTOOL_GSSET_INFO;
+  wanted->sset_mask = 1ull << ETH_SS_FEATURES;
+  if (int result = ethtool(ifname, wanted); result < 0)
+    return link_error({-result, ""}, ifname, fmt::format("cannot read the features of {}", ifname));
+  const uint32_t count = wanted->sset_mask ? wanted->data[0] : 0;
+  Command room(sizeof(ethtool_gstrings) + size_t{count} * ETH_GSTRING_LEN);
+  auto *strings = room.as<ethtool_gstrings>();
+  strings->cmd = ETHTOOL_GSTRINGS;
+  strings->string_set = ETH_SS_FEATURES;
+  strings->len = count;
+  if (int result = ethtool(ifname, strings); result < 0)
+    return link_error({-result, ""}, ifname, fmt::format("cannot read the features of {}", ifname));
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < std::min(count, strings->len); i++) {
+    const char *name = reinterpret_cast<char *>(strings->data) + size_t{i} * ETH_GSTRING_LEN;
+    names.emplace_back(name, strnlen(name, ETH_GSTRING_LEN));
+  }
+  return names;
+}
+
+// The active bits, as many as there are names.
+Result<std::vector<bool>> active_features(const std::string &ifname, size_t count) {
+  const size_t blocks = (count + 31) / 32;
+  Command room(sizeof(ethtool_gfeatures) + blocks * sizeof(ethtool_get_features_block));
+  auto *get = room.as<ethtool_gfeatures>();
+  get->cmd = ETHTOOL_GFEATURES;
+  get->size = static_cast<uint32_t>(blocks);
+  if (int result = ethtool(ifname, get); result < 0)
+    return link_error({-result, ""}, ifname, fmt::format("cannot read the features of {}", ifname));
+  std::vector<bool> active(count);
+  for (size_t i = 0; i < count; i++)
+    active[i] = get->features[i / 32].active >> (i % 32) & 1;
+  return active;
+}
+
+Status change_link(const std::string &ifname, Request &request, std::string message) {
+  request.add(IFLA_IFNAME, ifname);
+  Answer answer = ask(request, {});
+  if (answer.error)
+    return link_error(answer, ifname, std::move(message));
+  return {};
+}
+
+// In the notation of ip(8), or "" for what IPv6 made by itself.
+std::string address_text(std::string_view body, unsigned ifindex) {
+  ifaddrmsg head{};
+  std::string_view address;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (body.size() < sizeof(head))
+    return "";
+  memcpy(&head, body.data(), sizeof(head));
+  if (head.ifa_index != ifindex || (head.ifa_family == AF_INET6 && head.ifa_scope == RT_SCOPE_LINK))
+    return "";
+  each_attribute(body.substr(NLMSG_ALIGN(sizeof(head))), [&](const Attribute &a) {
+    // On a point-to-point interface IFA_ADDRESS is the other end's.
+    if (a.type == IFA_LOCAL || (a.type == IFA_ADDRESS && address.empty()))
+      address = a.data;
+  });
+  if (address.size() < (head.ifa_family == AF_INET6 ? 16u : 4u) ||
+      !inet_ntop(head.ifa_family, address.data(), text.data(), text.size()))
+    return "";
+  return fmt::format("{}/{}", text.data(), head.ifa_prefixlen);
+}
+
+} // namespace
+
+Result<LinkFacts> read_link(const std::string &ifname) {
+  if (ifname.empty() || ifname.size() >= IFNAMSIZ)
+    return link_error({ENODEV, ""}, ifname, "");
+  return ask_link(0, ifname);
+}
+
+Result<LinkFacts> read_link_at(unsigned ifindex) {
+  return ask_link(ifindex, fmt::format("interface {}", ifindex));
+}
+
+Result<std::vector<std::string>> read_addresses(unsigned ifindex) {
+  std::vector<std::string> all;
+  ifaddrmsg head{};
+  Answer answer = ask(Request(RTM_GETADDR, NLM_F_DUMP, head), [&](uint16_t, std::string_view body) {
+    if (auto text = address_text(body, ifindex); !text.empty())
+      all.push_back(text);
+  });
+  if (answer.error)
+    return errno_error(answer.error, "cannot ask the kernel for addresses", answer.words);
+  return all;
+}
+
+Result<Features> read_features(const std::string &ifname) {
+  auto names = feature_names(ifname);
+  if (!names)
+    return std::move(names).error();
+  auto active = active_features(ifname, names->size());
+  if (!active)
+    return std::move(active).error();
+  Features features;
+  for (size_t i = 0; i < names->size(); i++)
+    if (!(*names)[i].empty())
+      features[(*names)[i]] = (*active)[i];
+  return features;
+}
+
+Status set_feature(const std::string &ifname, const std::string &feature, bool on) {
+  auto names = feature_names(ifname);
+  if (!names)
+    return std::move(names).error();
+  const auto found = std::find(names->begin(), names->end(), feature);
+  if (found == names->end())
+    return Error{fmt::format("{}: this kernel knows no feature {}", ifname, feature)};
+  const auto bit = static_cast<size_t>(found - names->begin());
+  const size_t blocks = (names->size() + 31) / 32;
+  Command room(sizeof(ethtool_sfeatures) + blocks * sizeof(ethtool_set_features_block));
+  auto *set = room.as<ethtool_sfeatures>();
+  set->cmd = ETHTOOL_SFEATURES;
+  set->size = static_cast<uint32_t>(blocks);
+  set->features[bit / 32].valid = 1u << (bit % 32);
+  set->features[bit / 32].requested = on ? 1u << (bit % 32) : 0;
+  const std::string what =
+      fmt::format("cannot set {} {} at {}", feature, on ? "on" : "off", ifname);
+  if (int result = ethtool(ifname, set); result < 0)
+    return link_error({-result, ""}, ifname, what);
+  auto active = active_features(ifname, names->size());
+  if (!active)
+    return std::move(active).error();
+  if ((*active)[bit] != on)
+    return Error{fmt::format("{}: the driver leaves it as it is", what),
+                 fmt::format("`ethtool -k {}` marks what it does not change [fixed]", ifname)};
+  return {};
+}
+
+Status set_promiscuous(const std::string &ifname, bool on) {
+  ifinfomsg head{};
+  head.ifi_change = IFF_PROMISC;
+  head.ifi_flags = on ? IFF_PROMISC : 0;
+  Request request(RTM_NEWLINK, NLM_F_ACK, head);
+  return change_link(ifname, request,
+                     fmt::format("cannot {} {}",
+                                 on ? "make promiscuous" : "take out of promiscuous mode", ifname));
+}
+
+Status set_mtu(const std::string &ifname, uint32_t mtu) {
+  Request request(RTM_NEWLINK, NLM_F_ACK, ifinfomsg{});
+  request.add(IFLA_MTU, mtu);
+  return change_link(ifname, request, fmt::format("cannot set the MTU of {} to {}", ifname, mtu));
+}
+
+Result<int> nsid_of(int netns_fd) {
+  int nsid = -1;
+  Request request(RTM_GETNSID, NLM_F_ACK, rtgenmsg{});
+  request.add(NETNSA_FD, static_cast<uint32_t>(netns_fd));
+  Answer answer = ask(request, [&](uint16_t type, std::string_view body) {
+    if (type == RTM_NEWNSID && body.size() >= NLMSG_ALIGN(sizeof(rtgenmsg)))
+      each_attribute(body.substr(NLMSG_ALIGN(sizeof(rtgenmsg))), [&](const Attribute &a) {
+        if (a.type == NETNSA_NSID)
+          nsid = a.as<int32_t>();
+      });
+  });
+  if (answer.error)
+    return errno_error(answer.error, "cannot ask the kernel for a namespace's number",
+                       answer.words);
+  return nsid;
+}
+
+} // namespace xr::datapath

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel tells of an interface (rtnetlink, ethtool) and what can be set there. All of it
+// in the namespace that the thread is in.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace xr::datapath {
+
+struct LinkFacts {
+  std::string ifname;
+  unsigned ifindex = 0;
+  uint32_t mtu = 0;
+  bool up = false;
+  bool running = false; // up, and has carrier
+  bool promiscuous = false;
+  std::string driver;        // "": unknown
+  std::string kind;          // "veth", "bridge", ...; "" for hardware
+  unsigned peer_ifindex = 0; // of a veth; 0: none
+  int peer_nsid = -1;        // -1: same namespace, or unknown
+  std::string master;        // the bridge or bond that it is a port of
+  std::string master_kind;
+  uint64_t rx_dropped = 0, tx_dropped = 0, tx_errors = 0; // rtnl_link_stats64
+  bool has_xdp = false;
+  bool has_native_xdp = false;
+};
+
+Result<LinkFacts> read_link(const std::string &ifname);
+Result<LinkFacts> read_link_at(unsigned ifindex);
+// "192.0.2.1/24"; without the link-local addresses that IPv6 gives by itself.
+Result<std::vector<std::string>> read_addresses(unsigned ifindex);
+
+// Active ethtool features by the kernel's names: "rx-gro", "tx-tcp-segmentation", ...
+using Features = std::map<std::string, bool>;
+Result<Features> read_features(const std::string &ifname);
+// An error also when the kernel takes the order and the feature stays as it was.
+Status set_feature(const std::string &ifname, const std::string &feature, bool on);
+
+Status set_promiscuous(const std::string &ifname, bool on);
+Status set_mtu(const std::string &ifname, uint32_t mtu);
+
+// By which number this namespace knows another, that of `netns_fd`; -1 for itself and for one that
+// has no number here.
+Result<int> nsid_of(int netns_fd);
+
+} // namespace xr::datapath

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What would make a bridge between two ports lose frames, told and mended before it does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "datapath/netns.h"
+
+namespace xr::datapath {
+
+struct Trouble {
+  std::string ifname; // the port of the bridge, also where the trouble is at its other end
+  std::string text;   // what it is and what it loses: a sentence without its final stop
+  std::string hint;   // the command that mends it
+  bool mendable = false;
+  bool mended = false;
+};
+
+// Looks at both ports, and at the other end of each that is a veth, in whatever namespace. With
+// `fix`, mends what is mendable; what could not be mended says why. The namespace is the ports'.
+Result<std::vector<Trouble>> bridge_preflight(const Netns &netns, const std::string &a,
+                                              const std::string &b, bool skb_mode, bool fix);
+
+} // namespace xr::datapath

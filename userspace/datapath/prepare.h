@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes before a program goes on a hook, and after it could not. The lock is held.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "datapath/attach.h"
+#include "datapath/log.h"
+#include "datapath/place.h"
+#include "datapath/status.h"
+
+namespace xr::datapath {
+
+// Somebody else's program is in the way.
+Error busy(const PortStatus &port);
+
+// Why the kernel did not load the program.
+Error load_error(int error, uint32_t streams, const LogCapture &log);
+
+struct Prepared {
+  Place place;
+  PortStatus port; // as it was
+};
+
+// The interface is there and its hook is ours to take; what former attachments left is gone.
+Result<Prepared> prepare(const std::string &ifname, const std::string &netns, const Bpffs &bpffs,
+                         std::vector<std::string> &notes);
+
+// An attach that fails leaves the interface as it was.
+class Undo {
+public:
+  Undo(const Netns &netns, unsigned ifindex, const Bpffs &bpffs, const Pins &pins)
+      : netns_(netns), ifindex_(ifindex), bpffs_(bpffs), pins_(pins) {}
+  ~Undo();
+  Undo(const Undo &) = delete;
+  Undo &operator=(const Undo &) = delete;
+  void disarm() { armed_ = false; }
+
+private:
+  const Netns &netns_;
+  unsigned ifindex_;
+  const Bpffs &bpffs_;
+  const Pins &pins_;
+  bool armed_ = true;
+};
+
+} // namespace xr::datapath

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of a port, in the kernel. Every change is one step for the packets: each meets the
+// rules as they were before it or as they are behind it. What rules remember and have counted stays
+// with them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "impair/rule.h"
+
+namespace xr::datapath {
+
+struct RuleRow {
+  uint32_t id = 0; // from 1, in the order of their coming
+  std::string text;
+  std::string name;
+  uint64_t matched = 0;
+  uint64_t acted = 0;
+};
+
+struct RuleList {
+  std::vector<RuleRow> rules; // in the order in which packets meet them
+  std::vector<impair::Peer> peers;
+};
+
+// Adds and removals give the rules as they are then; errors leave all as it was.
+Result<RuleList> list_rules(const std::string &ifname, const std::string &netns);
+Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
+                          const impair::Rule &rule);
+// By id or by name.
+Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns,
+                             const std::string &which);
+Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns);
+Result<RuleList> apply_rules(const std::string &ifname, const std::string &netns,
+                             const impair::File &file);
+Result<RuleList> add_peer(const std::string &ifname, const std::string &netns,
+                          const impair::Peer &peer);
+
+} // namespace xr::datapath

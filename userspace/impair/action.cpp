@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words that say what is done to a packet.
+#include <fmt/format.h>
+
+#include "impair/keywords.h"
+#include "impair/value.h"
+
+namespace xr::impair {
+
+namespace {
+
+constexpr uint32_t kMostDscp = 63;
+
+// A header's field: `header` is its bit's number among the opcode's properties.
+struct Field {
+  std::string_view name;
+  uint32_t header;
+  uint16_t first_bit, bits;
+};
+
+constexpr uint16_t kBth = 0, kDeth = 9, kReth = 12, kAeth = 14, kImmDt = 16;
+
+constexpr Field kFields[] = {
+    {"opcode", kBth, 0, 8},    {"se", kBth, 8, 1},        {"migreq", kBth, 9, 1},
+    {"padcnt", kBth, 10, 2},   {"tver", kBth, 12, 4},     {"pkey", kBth, 16, 16},
+    {"dest-qp", kBth, 40, 24}, {"ackreq", kBth, 64, 1},   {"psn", kBth, 72, 24},
+    {"syndrome", kAeth, 0, 8}, {"msn", kAeth, 8, 24},     {"va", kReth, 0, 64},
+    {"rkey", kReth, 64, 32},   {"dmalen", kReth, 96, 32}, {"qkey", kDeth, 0, 32},
+    {"src-qp", kDeth, 40, 24}, {"imm", kImmDt, 0, 32},
+};
+
+Status parse_drop(Draft &draft, Words &) {
+  draft.rule.compiled.action.act |= ROCE_ACT_DROP;
+  draft.say(Slot::Drop, "drop");
+  return {};
+}
+
+Status parse_ce(Draft &draft, Words &words) {
+  const bool force = words.take_if("force");
+  draft.rule.compiled.action.act |= ROCE_ACT_CE;
+  if (force)
+    draft.rule.compiled.action.act |= ROCE_ACT_FORCE;
+  draft.say(Slot::Ce, force ? "ce force" : "ce");
+  return {};
+}
+
+Status parse_field(Draft &draft, Words &words, std::string &text) {
+  roce_action &action = draft.rule.compiled.action;
+  std::vector<std::string_view> names;
+  for (const Field &field : kFields)
+    names.push_back(field.name);
+  const auto at = choice(words.take(), names, "a header's field");
+  if (!at)
+    return at.error();
+  const Field &field = kFields[at.get()];
+  action.header = static_cast<uint16_t>(field.header);
+  action.first_bit = field.first_bit;
+  action.bits = field.bits;
+  text += fmt::format(" {}", field.name);
+  return {};
+}
+
+Status parse_corrupt(Draft &draft, Words &words) {
+  const std::vector<std::string_view> names = {"icrc", "payload", "header", "bit"};
+  const auto at = choice(words.take(), names, "what can be corrupted");
+  if (!at)
+    return at.error();
+  const uint32_t act = static_cast<uint32_t>(ROCE_ACT_CORRUPT_ICRC) << at.get();
+  std::string text = fmt::format("corrupt {}", names[at.get()]);
+  if (act == ROCE_ACT_CORRUPT_HEADER)
+    if (Status s = parse_field(draft, words, text); !s)
+      return s;
+  draft.rule.compiled.action.act |= act;
+  draft.rule.chance |= act != ROCE_ACT_CORRUPT_ICRC; // which bit
+  draft.say(Slot::Corrupt, text);
+  return {};
+}
+static_assert(ROCE_ACT_CORRUPT_PAYLOAD == ROCE_ACT_CORRUPT_ICRC << 1 &&
+              ROCE_ACT_CORRUPT_HEADER == ROCE_ACT_CORRUPT_ICRC << 2 &&
+              ROCE_ACT_CORRUPT_BIT == ROCE_ACT_CORRUPT_ICRC << 3);
+
+Result<uint64_t> ecn_value(const std::string &word) {
+  constexpr std::array<uint64_t, 4> kPoints = {0, 2, 1, 3};
+  const auto at = choice(word, {"not-ect", "ect0", "ect1", "ce"}, "an ECN codepoint");
+  if (!at)
+    return at.error();
+  return kPoints[at.get()];
+}
+
+struct Setting {
+  std::string_view name;
+  Slot slot;
+  roce_action_bits act;
+  __u8 roce_action::*field;
+  Result<uint64_t> (*value)(const std::string &);
+  const char *const *names; // of the values; null: numbers
+};
+
+Result<uint64_t> dscp_value(const std::string &word) {
+  return integer(word, 0, kMostDscp, "a DSCP");
+}
+Result<uint64_t> bit_value(const std::string &word) { return integer(word, 0, 1, "a bit"); }
+
+constexpr const char *kEcnNames[] = {"not-ect", "ect1", "ect0", "ce"};
+
+constexpr Setting kSettings[] = {
+    {"dscp", Slot::SetDscp, ROCE_ACT_SET_DSCP, &roce_action::dscp, dscp_value, nullptr},
+    {"ecn", Slot::SetEcn, ROCE_ACT_SET_ECN, &roce_action::ecn, ecn_value, kEcnNames},
+    {"fecn", Slot::SetFecn, ROCE_ACT_SET_FECN, &roce_action::fecn, bit_value, nullptr},
+    {"becn", Slot::SetBecn, ROCE_ACT_SET_BECN, &roce_action::becn, bit_value, nullptr},
+};
+
+Status parse_set(Draft &draft, Words &words) {
+  std::vector<std::string_view> names;
+  for (const Setting &setting : kSettings)
+    names.push_back(setting.name);
+  const auto at = choice(words.take(), names, "what can be set");
+  if (!at)
+    return at.error();
+  const Setting &setting = kSettings[at.get()];
+  if (Status s = draft.claim(setting.slot, fmt::format("set {}", setting.name)); !s)
+    return Error{fmt::format("{} stands twice", setting.name), "a packet has one value in the end"};
+  const auto value = setting.value(words.take());
+  if (!value)
+    return value.error();
+  roce_action &action = draft.rule.compiled.action;
+  action.act |= setting.act;
+  action.*setting.field = static_cast<__u8>(value.get());
+  draft.say(setting.slot,
+            fmt::format("set {} {}", setting.name,
+                        setting.names ? setting.names[value.get()] : std::to_string(value.get())));
+  return {};
+}
+
+constexpr uint64_t kCnpInterval = 50'000; // ns
+constexpr __u8 kCnpDscp = 48;
+constexpr std::string_view kScopes[] = {"stream", "pair", "port"};
+
+// An option of cnp, once each; `dscp` behind the one of cnp is a match again.
+struct CnpOptions {
+  bool interval = false, scope = false, dscp = false;
+};
+
+bool take_once(Words &words, std::string_view word, bool &taken) {
+  if (taken || !words.take_if(word))
+    return false;
+  return taken = true;
+}
+
+Status parse_cnp_options(Words &words, roce_action &action) {
+  CnpOptions taken;
+  for (;;) {
+    if (take_once(words, "interval", taken.interval)) {
+      const auto ns = duration(words.take());
+      if (!ns)
+        return ns.error();
+      action.cnp_interval_ns = ns.get();
+    } else if (take_once(words, "scope", taken.scope)) {
+      const auto at = choice(words.take(), {std::begin(kScopes), std::end(kScopes)}, "a scope");
+      if (!at)
+        return at.error();
+      action.cnp_scope = static_cast<__u8>(at.get());
+    } else if (take_once(words, "dscp", taken.dscp)) {
+      const auto dscp = dscp_value(words.take());
+      if (!dscp)
+        return Error{dscp.error().message + ", the CNP's own",
+                     "what the packet's DSCP must be stands before cnp"};
+      action.cnp_dscp = static_cast<__u8>(dscp.get());
+    } else {
+      return {};
+    }
+  }
+}
+
+Status parse_cnp(Draft &draft, Words &words) {
+  roce_action &action = draft.rule.compiled.action;
+  action.cnp_interval_ns = kCnpInterval;
+  action.cnp_dscp = kCnpDscp;
+  action.cnp_scope = ROCE_CNP_STREAM;
+  if (Status s = parse_cnp_options(words, action); !s)
+    return s;
+  action.act |= ROCE_ACT_CNP;
+  std::string text = "cnp";
+  if (action.cnp_interval_ns != kCnpInterval)
+    text += " interval " + duration_text(action.cnp_interval_ns);
+  if (action.cnp_scope != ROCE_CNP_STREAM)
+    text += fmt::format(" scope {}", kScopes[action.cnp_scope]);
+  if (action.cnp_dscp != kCnpDscp)
+    text += fmt::format(" dscp {}", action.cnp_dscp);
+  draft.say(Slot::Cnp, text);
+  return {};
+}
+
+Status parse_duplicate(Draft &draft, Words &) {
+  draft.rule.compiled.action.act |= ROCE_ACT_DUPLICATE;
+  draft.say(Slot::Duplicate, "duplicate");
+  return {};
+}
+
+constexpr Keyword kActions[] = {
+    {"drop", Slot::Drop, parse_drop, "drop"},
+    {"ce", Slot::Ce, parse_ce, "ce [force]"},
+    {"red", Slot::Red, parse_red, "red KMIN KMAX PMAX rate RATE, like red 5k 200k 1% rate 10gbit"},
+    {"corrupt", Slot::Corrupt, parse_corrupt, "corrupt icrc|payload|bit or corrupt header FIELD"},
+    {"set", Slot::Count, parse_set, "set dscp N, set ecn CODEPOINT, set fecn 0|1, set becn 0|1"},
+    {"police", Slot::Police, parse_police, "police RATE burst BYTES, like police 1gbit burst 64k"},
+    {"cnp", Slot::Cnp, parse_cnp, "cnp [interval TIME] [scope stream|pair|port] [dscp N]"},
+    {"duplicate", Slot::Duplicate, parse_duplicate, "duplicate"},
+};
+
+} // namespace
+
+std::span<const Keyword> action_words() { return kActions; }
+
+} // namespace xr::impair

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "impair/draft.h"
+
+#include <fmt/format.h>
+
+namespace xr::impair {
+
+Status Draft::claim(Slot slot, const std::string &word) {
+  std::string &by = keyword[static_cast<size_t>(slot)];
+  if (by == word)
+    return Error{"stands twice", "a second rule can have the second one"};
+  if (!by.empty())
+    return Error{fmt::format("there is {} already", by), "a rule has one of them"};
+  by = word;
+  return {};
+}
+
+std::string Draft::words() const {
+  std::string all;
+  for (const std::string &part : text)
+    if (!part.empty())
+      all += (all.empty() ? "" : " ") + part;
+  return all;
+}
+
+} // namespace xr::impair

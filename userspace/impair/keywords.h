@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of a rule, in the files that have their functions.
+#pragma once
+
+#include <span>
+
+#include "impair/draft.h"
+
+namespace xr::impair {
+
+std::span<const Keyword> match_words();  // `not` may stand before all of them
+std::span<const Keyword> select_words(); // selectors, schedules, limit
+std::span<const Keyword> action_words();
+
+// qp N psn P|P-P|all [iter K]
+Status parse_event(Draft &draft, Words &words);
+// red, police
+Status parse_red(Draft &draft, Words &words);
+Status parse_police(Draft &draft, Words &words);
+// distance uniform|gaussian|poisson|gamma|table ...
+Status parse_distance(Draft &draft, Words &words);
+
+// Whether the actions can go together; fills in what follows from others.
+Status join_actions(Draft &draft);
+
+} // namespace xr::impair

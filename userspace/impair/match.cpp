@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words that say which packets a rule matches.
+#include <arpa/inet.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "impair/address.h"
+#include "impair/keywords.h"
+#include "impair/opcodes.h"
+#include "impair/value.h"
+
+namespace xr::impair {
+
+namespace {
+
+constexpr uint32_t kMost24 = 0xffffff;
+constexpr uint32_t kMostVlan = 4095;
+constexpr uint32_t kLongestFrame = UINT32_MAX - 1; // UINT32_MAX: no end
+
+// src and dst, which differ by their tables only.
+struct End {
+  int table;
+  roce_prefix roce_rule::*prefix;
+  roce_rule_check check, check_not;
+};
+constexpr End kSrcEnd = {kSrc, &roce_rule::src, ROCE_CHECK_SRC, ROCE_CHECK_NOT_SRC};
+constexpr End kDstEnd = {kDst, &roce_rule::dst, ROCE_CHECK_DST, ROCE_CHECK_NOT_DST};
+
+// IPv4 prefixes are exact in the tables: only the bytes that the prefix ends in has several values.
+void narrow_to(Draft &draft, const Prefix &prefix, const End &end) {
+  const roce_prefix &p = draft.rule.compiled.*end.prefix;
+  draft.tables().family &= prefix.ipv4 ? 2 : 1;
+  const uint32_t address = ntohl(p.address[3]), mask = ntohl(p.mask[3]);
+  for (unsigned i = 0; i < 4; i++) {
+    const unsigned shift = 24 - 8 * i;
+    const uint32_t from = address >> shift & 255, to = from | (~mask >> shift & 255);
+    draft.bytes(end.table + static_cast<int>(i)) &= cover(from, to, 0);
+  }
+}
+
+Status parse_end(Draft &draft, Words &words, Slot slot, const End &end) {
+  const auto parsed = prefix(words.take());
+  if (!parsed)
+    return parsed.error();
+  const Prefix &p = parsed.get();
+  if (draft.negated && p.holds_mapped() && !p.whole())
+    return Error{
+        fmt::format("'{}' behind not: IPv4 addresses are in it, as ::ffff:0:0/96", p.text()),
+        "not ::/0 is IPv4; two rules can say the rest"};
+  draft.only_roce();
+  draft.rule.compiled.*end.prefix = p.compiled();
+  if (p.whole())
+    draft.tables().family &= p.ipv4 != draft.negated ? 2 : 1;
+  else if (!draft.negated)
+    narrow_to(draft, p, end);
+  if (!p.whole() && (draft.negated || !p.ipv4))
+    draft.check(end.check, end.check_not);
+  draft.say_match(slot, fmt::format("{} {}", slot == Slot::Src ? "src" : "dst", p.text()));
+  return {};
+}
+
+Status parse_src(Draft &d, Words &w) { return parse_end(d, w, Slot::Src, kSrcEnd); }
+Status parse_dst(Draft &d, Words &w) { return parse_end(d, w, Slot::Dst, kDstEnd); }
+
+Status parse_dest_qp(Draft &draft, Words &words) {
+  roce_rule &rule = draft.rule.compiled;
+  if (draft.has(Slot::Event))
+    return Error{"there is qp already", "qp 0x... psn ... has both conditions"};
+  std::vector<std::string> texts;
+  std::array<Bytes, 3> bytes;
+  for (const std::string &part : parts(words.take())) {
+    const auto one = range(part, 0, kMost24, "a QPN");
+    if (!one)
+      return one.error();
+    if (rule.qps == ROCE_RULE_RANGES)
+      return Error{fmt::format("'{}' is the ninth, eight are possible", part),
+                   "another rule can have the rest"};
+    rule.qp[rule.qps++] = one.get();
+    for (unsigned i = 0; i < 3; i++)
+      bytes[i] |= cover(one.get().from, one.get().to, 16 - 8 * i);
+    texts.push_back(hex_range_text(one.get()));
+  }
+  draft.only_roce();
+  for (size_t i = 0; i < 3; i++)
+    draft.narrow_checked(kQp + static_cast<int>(i), bytes[i]);
+  if (draft.negated || rule.qps > 1 || rule.qp[0].from != rule.qp[0].to)
+    draft.check(ROCE_CHECK_QP, ROCE_CHECK_NOT_QP);
+  draft.say_match(Slot::DestQp, fmt::format("dest-qp {}", fmt::join(texts, ",")));
+  return {};
+}
+
+// transport and opcode: exact in the table.
+Status parse_packets(Draft &draft, Words &words, Slot slot, const char *keyword,
+                     Result<Packets> (*packets)(const std::string &)) {
+  What what;
+  std::vector<std::string> texts;
+  for (const std::string &part : parts(words.take())) {
+    const auto one = packets(part);
+    if (!one)
+      return one.error();
+    what |= one.get().what;
+    texts.push_back(one.get().text);
+  }
+  draft.tables().what &= draft.negated ? ~what : what;
+  draft.only_roce();
+  draft.say_match(slot, fmt::format("{} {}", keyword, fmt::join(texts, ",")));
+  return {};
+}
+
+Status parse_transport(Draft &draft, Words &words) {
+  return parse_packets(draft, words, Slot::Transport, "transport", transport_packets);
+}
+
+Status parse_opcode(Draft &draft, Words &words) {
+  return parse_packets(draft, words, Slot::Opcode, "opcode", opcode_packets);
+}
+
+Status parse_psn(Draft &draft, Words &words) {
+  const auto psn = range(words.take(), 0, kMost24, "a PSN", Order::Wraps);
+  if (!psn)
+    return psn.error();
+  const roce_range &r = draft.rule.compiled.psn = psn.get();
+  const uint64_t to = r.to < r.from ? uint64_t{r.to} + kMost24 + 1 : r.to;
+  draft.only_roce();
+  draft.narrow_checked(kPsn, cover(r.from, to, 16));
+  draft.narrow_checked(kPsn + 1, cover(r.from, to, 8));
+  draft.check(ROCE_CHECK_PSN, ROCE_CHECK_NOT_PSN);
+  draft.say_match(Slot::Psn, fmt::format("psn {}", range_text(r)));
+  return {};
+}
+
+Status parse_ecn(Draft &draft, Words &words) {
+  constexpr std::array<unsigned, 5> kPoints = {1U << 0, 1U << 2, 1U << 1, 1U << 1 | 1U << 2,
+                                               1U << 3}; // a bit a codepoint
+  const std::vector<std::string_view> names = {"not-ect", "ect0", "ect1", "ect", "ce"};
+  unsigned points = 0;
+  std::vector<std::string_view> texts;
+  for (const std::string &part : parts(words.take())) {
+    const auto at = choice(part, names, "an ECN codepoint");
+    if (!at)
+      return at.error();
+    points |= kPoints[at.get()];
+    texts.push_back(names[at.get()]);
+  }
+  Bytes tos;
+  for (unsigned i = 0; i < 256; i++)
+    tos[i] = points >> (i & 3) & 1;
+  draft.only_roce();
+  draft.narrow(kTos, tos);
+  draft.say_match(Slot::Ecn, fmt::format("ecn {}", fmt::join(texts, ",")));
+  return {};
+}
+
+Status parse_dscp(Draft &draft, Words &words) {
+  constexpr uint32_t kMostDscp = 63;
+  Bytes tos;
+  std::vector<std::string> texts;
+  for (const std::string &part : parts(words.take())) {
+    const auto dscp = range(part, 0, kMostDscp, "a DSCP");
+    if (!dscp)
+      return dscp.error();
+    tos |= cover(dscp.get().from << 2, dscp.get().to << 2 | 3, 0);
+    texts.push_back(range_text(dscp.get()));
+  }
+  draft.only_roce();
+  draft.narrow(kTos, tos);
+  draft.say_match(Slot::Dscp, fmt::format("dscp {}", fmt::join(texts, ",")));
+  return {};
+}
+
+// Frames with a tag or without: exact in the tables.
+void only_tagged(Draft &draft, bool tagged) {
+  draft.bytes(tagged ? kVlan : kVlan + 1).reset();
+  draft.say(Slot::Vlan, tagged ? "vlan any" : "vlan none");
+}
+
+Status parse_vlan(Draft &draft, Words &words) {
+  const std::string word = words.take(), name = lower(word);
+  if (name == "any" || name == "none") {
+    only_tagged(draft, (name == "any") != draft.negated);
+    return {};
+  }
+  const auto vlan = range(word, 0, kMostVlan, "a VLAN ID");
+  if (!vlan)
+    return Error{vlan.error().message + ", and not any or none", vlan.error().hint};
+  const roce_range &r = draft.rule.compiled.vlan = vlan.get();
+  draft.narrow_checked(kVlan, {});
+  draft.narrow_checked(kVlan + 1, cover(r.from, r.to, 0));
+  draft.check(ROCE_CHECK_VLAN, ROCE_CHECK_NOT_VLAN);
+  draft.say_match(Slot::Vlan, fmt::format("vlan {}", range_text(r)));
+  return {};
+}
+
+Status parse_size(Draft &draft, Words &words) {
+  const std::string word = words.take();
+  roce_range &size = draft.rule.compiled.size;
+  const bool open = word.ends_with('-') && word.size() > 1;
+  const auto bytes =
+      range(open ? word.substr(0, word.size() - 1) : word, 0, kLongestFrame, "a number of bytes");
+  if (!bytes)
+    return bytes.error();
+  size = {bytes.get().from, open ? UINT32_MAX : bytes.get().to};
+  const uint64_t first = std::min<uint64_t>(size.from >> ROCE_SIZE_SHIFT, 255);
+  const uint64_t last = std::min<uint64_t>(size.to >> ROCE_SIZE_SHIFT, 255);
+  draft.narrow_checked(kSize, cover(first, last, 0));
+  draft.check(ROCE_CHECK_SIZE, ROCE_CHECK_NOT_SIZE);
+  draft.say_match(Slot::Size, open ? fmt::format("size {}-", size.from)
+                                   : fmt::format("size {}", range_text(size)));
+  return {};
+}
+
+Status only_frames(Draft &draft, bool roce) {
+  const What other = What().set(ROCE_WHAT_OTHER);
+  draft.tables().what &= roce ? ~other : other;
+  draft.say(Slot::Roce, roce ? "roce" : "non-roce");
+  return {};
+}
+
+Status parse_roce(Draft &draft, Words &) { return only_frames(draft, !draft.negated); }
+Status parse_non_roce(Draft &draft, Words &) { return only_frames(draft, draft.negated); }
+
+Status only_family(Draft &draft, bool ipv4) {
+  draft.only_roce();
+  draft.tables().family &= ipv4 ? 2 : 1;
+  draft.say(Slot::Family, ipv4 ? "ipv4" : "ipv6");
+  return {};
+}
+
+Status parse_ipv4(Draft &draft, Words &) { return only_family(draft, !draft.negated); }
+Status parse_ipv6(Draft &draft, Words &) { return only_family(draft, draft.negated); }
+
+constexpr Keyword kMatch[] = {
+    {"src", Slot::Src, parse_src, "src PREFIX: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32"},
+    {"dst", Slot::Dst, parse_dst, "dst PREFIX: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32"},
+    {"dest-qp", Slot::DestQp, parse_dest_qp, "dest-qp 0x11,20-29: up to 8 QPNs and ranges"},
+    {"transport", Slot::Transport, parse_transport, "transport rc,ud"},
+    {"opcode", Slot::Opcode, parse_opcode, "opcode data,nak,RC_SEND_ONLY,0x04"},
+    {"psn", Slot::Psn, parse_psn, "psn 100 or psn 100-200"},
+    {"ecn", Slot::Ecn, parse_ecn, "ecn ect0,ce"},
+    {"dscp", Slot::Dscp, parse_dscp, "dscp 26,40-47"},
+    {"vlan", Slot::Vlan, parse_vlan, "vlan 5, vlan 5-9, vlan any or vlan none"},
+    {"size", Slot::Size, parse_size, "size 64, size 64-1500 or size 1500-"},
+    {"roce", Slot::Roce, parse_roce, "roce"},
+    {"non-roce", Slot::Roce, parse_non_roce, "non-roce"},
+    {"ipv4", Slot::Family, parse_ipv4, "ipv4"},
+    {"ipv6", Slot::Family, parse_ipv6, "ipv6"},
+};
+
+} // namespace
+
+std::span<const Keyword> match_words() { return kMatch; }
+
+} // namespace xr::impair

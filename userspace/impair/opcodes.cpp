@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "impair/opcodes.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "impair/value.h"
+#include "impair/words.h"
+#include "roce/opcode.h"
+#include "roce/wire.h"
+
+namespace xr::impair {
+
+namespace {
+
+constexpr unsigned kOperation = 0x1f, kAcknowledge = 0x11, kAtomicAcknowledge = 0x12;
+constexpr unsigned kManufacturer = 0xc0; // to 0xff
+constexpr unsigned kAnySyndrome = 4;
+
+struct Opcode {
+  std::string_view full;      // RC_SEND_ONLY
+  std::string_view operation; // SEND_ONLY
+  unsigned opcode;
+};
+
+constexpr Opcode kOpcodes[] = {
+#define XR_ROW_(t, p, op, name, ext, props) {#t "_" #name, #name, (p) + (op)},
+    ROCE_OPCODES(XR_ROW_)
+#undef XR_ROW_
+};
+
+struct Transport {
+  std::string_view name;
+  unsigned from, to;
+};
+
+constexpr Transport kTransports[] = {
+    {"rc", 0x00, 0x1f},  {"uc", 0x20, 0x3f},  {"rd", 0x40, 0x5f},           {"ud", 0x60, 0x7f},
+    {"xrc", 0xa0, 0xbf}, {"cnp", 0x80, 0x9f}, {"manufacturer", 0xc0, 0xff},
+};
+
+// The operations of a class begin so; of acknowledges only those with a type of syndrome.
+constexpr std::string_view kData[] = {"SEND_", "RDMA_WRITE_", "RDMA_READ_RESPONSE_",
+                                      "ATOMIC_WRITE"};
+constexpr std::string_view kAcks[] = {"ACKNOWLEDGE", "ATOMIC_ACKNOWLEDGE"};
+constexpr std::string_view kRead[] = {"RDMA_READ_"};
+constexpr std::string_view kAtomic[] = {"COMPARE_SWAP", "FETCH_ADD", "ATOMIC_ACKNOWLEDGE",
+                                        "ATOMIC_WRITE"};
+
+struct Class {
+  std::string_view name;
+  std::span<const std::string_view> operations;
+  unsigned syndrome;
+};
+
+constexpr Class kClasses[] = {
+    {"data", kData, kAnySyndrome}, {"ack", kAcks, ROCE_ACK},
+    {"nak", kAcks, ROCE_NAK},      {"rnr-nak", kAcks, ROCE_RNR_NAK},
+    {"read", kRead, kAnySyndrome}, {"atomic", kAtomic, kAnySyndrome},
+};
+
+What aeth(unsigned opcode, unsigned syndrome) {
+  return What().set(roce_what_aeth(opcode, syndrome << 5));
+}
+
+What class_packets(const Class &c) {
+  What what;
+  for (const Opcode &row : kOpcodes)
+    for (const std::string_view operation : c.operations)
+      if (row.operation.starts_with(operation))
+        what |= c.syndrome == kAnySyndrome ? what_of(row.opcode) : aeth(row.opcode, c.syndrome);
+  return what.reset(ROCE_WHAT_CM); // they are SENDs, but nobody's data
+}
+
+// RC_SEND_ONLY; 0x18 where the table has no row.
+std::string opcode_text(unsigned opcode) {
+  for (const Opcode &row : kOpcodes)
+    if (row.opcode == opcode)
+      return std::string(row.full);
+  return opcode == ROCE_OPCODE_CNP ? "cnp" : fmt::format("{:#04x}", opcode);
+}
+
+// One operation of every transport that has it.
+What operation_packets(const std::string &name) {
+  What what;
+  for (const Opcode &row : kOpcodes)
+    if (lower(row.operation) == name)
+      what |= what_of(row.opcode);
+  return what;
+}
+
+std::vector<std::string_view> opcode_names() {
+  std::vector<std::string_view> names = {"cnp", "cm"};
+  for (const Class &c : kClasses)
+    names.push_back(c.name);
+  for (const Opcode &row : kOpcodes) {
+    names.push_back(row.operation);
+    names.push_back(row.full);
+  }
+  return names;
+}
+
+// 0x04, and what reports call opcodes that have no name: RESERVED_0x18, MANUFACTURER_0xc1.
+Result<Packets> numbered(const std::string &word) {
+  std::string digits = lower(word);
+  for (const std::string_view prefix : {"reserved_", "manufacturer_"})
+    if (digits.starts_with(prefix))
+      digits.erase(0, prefix.size());
+  auto opcode = integer(digits, 0, 255);
+  if (!opcode) {
+    const std::string near = nearest(word, opcode_names());
+    return wrong(word, "an opcode or a class of them",
+                 near.empty() ? "a name as in reports (RC_SEND_ONLY, SEND_ONLY), a number (0x04), "
+                                "data, ack, nak, rnr-nak, cnp, read, atomic or cm"
+                              : fmt::format("did you mean {}?", near));
+  }
+  return Packets{opcode_text(static_cast<unsigned>(*opcode)),
+                 what_of(static_cast<unsigned>(*opcode))};
+}
+
+} // namespace
+
+What what_of(unsigned opcode) {
+  What what;
+  what.set(opcode);
+  if ((opcode & kOperation) == kAcknowledge || (opcode & kOperation) == kAtomicAcknowledge)
+    for (unsigned syndrome = 0; syndrome < 4; syndrome++)
+      what |= aeth(opcode, syndrome);
+  if (opcode == ROCE_OPCODE_UD_SEND_ONLY)
+    what.set(ROCE_WHAT_CM);
+  return what;
+}
+
+Result<Packets> transport_packets(const std::string &word) {
+  std::vector<std::string_view> names;
+  for (const Transport &t : kTransports)
+    names.push_back(t.name);
+  auto at = choice(word, names, "a transport");
+  if (!at)
+    return at.error();
+  Packets result{std::string(names[*at]), {}};
+  for (unsigned op = kTransports[*at].from; op <= kTransports[*at].to; op++)
+    result.what |= what_of(op);
+  return result;
+}
+
+Result<Packets> opcode_packets(const std::string &word) {
+  const std::string name = lower(word);
+  if (name == "cnp")
+    return Packets{name, what_of(ROCE_OPCODE_CNP)};
+  if (name == "cm")
+    return Packets{name, What().set(ROCE_WHAT_CM)};
+  for (const Class &c : kClasses)
+    if (c.name == name)
+      return Packets{name, class_packets(c)};
+  for (const Opcode &row : kOpcodes) {
+    if (lower(row.full) == name)
+      return Packets{std::string(row.full), what_of(row.opcode)};
+    if (lower(row.operation) == name)
+      return Packets{std::string(row.operation), operation_packets(name)};
+  }
+  return numbered(word);
+}
+
+} // namespace xr::impair

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// From words to a rule: finds each word's function, and puts together what they made.
+#include "impair/rule.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/random.h>
+
+#include <fmt/format.h>
+
+#include "impair/keywords.h"
+#include "impair/value.h"
+
+namespace xr::impair {
+
+namespace {
+
+constexpr size_t kLongestName = 31;
+
+Status parse_seed(Draft &draft, Words &words) {
+  const auto seed = integer(words.take(), 0, UINT64_MAX);
+  if (!seed)
+    return seed.error();
+  draft.rule.compiled.select.seed = seed.get();
+  draft.rule.seeded = true;
+  return {};
+}
+
+Status parse_name(Draft &draft, Words &words) {
+  const std::string name = words.take();
+  const auto allowed = [](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  if (name.empty() || name.size() > kLongestName || !std::all_of(name.begin(), name.end(), allowed))
+    return wrong(name, "a name", "up to 31 letters, digits, - _ .");
+  draft.rule.name = name;
+  return {};
+}
+
+constexpr Keyword kOthers[] = {
+    {"qp", Slot::Event, parse_event, "qp N psn P|P-P|all [iter K], like qp 1 psn 5"},
+    {"seed", Slot::Seed, parse_seed, "seed 7"},
+    {"name", Slot::Name, parse_name, "name loss"},
+};
+
+const Keyword *find(std::span<const Keyword> keywords, const std::string &word) {
+  const auto found = std::find_if(keywords.begin(), keywords.end(),
+                                  [&](const Keyword &k) { return k.name == word; });
+  return found == keywords.end() ? nullptr : &*found;
+}
+
+const Keyword *find(const std::string &word) {
+  for (const auto keywords :
+       {match_words(), select_words(), action_words(), std::span<const Keyword>(kOthers)})
+    if (const Keyword *keyword = find(keywords, word))
+      return keyword;
+  return nullptr;
+}
+
+// Words that stand behind others only.
+struct Follower {
+  std::string_view word, leader;
+};
+constexpr Follower kFollowers[] = {
+    {"iter", "qp N psn P"},
+    {"rate", "red KMIN KMAX PMAX"},
+    {"max", "red ... rate RATE"},
+    {"force", "ce or red"},
+    {"l1", "red or police"},
+    {"l2", "red or police"},
+    {"excess", "police RATE burst BYTES"},
+    {"interval", "cnp"},
+    {"scope", "cnp"},
+};
+
+Error unknown(const std::string &word) {
+  for (const Follower &follower : kFollowers)
+    if (follower.word == word)
+      return {fmt::format("'{}' does not begin anything", word),
+              fmt::format("it stands behind {}", follower.leader)};
+  std::vector<std::string_view> names = {"not"};
+  for (const auto keywords :
+       {match_words(), select_words(), action_words(), std::span<const Keyword>(kOthers)})
+    for (const Keyword &keyword : keywords)
+      names.emplace_back(keyword.name);
+  const std::string near = nearest(word, names);
+  return {fmt::format("'{}' is not a word of a rule", word),
+          near.empty() ? "a rule is like: opcode data probability 1% drop"
+                       : fmt::format("did you mean {}?", near)};
+}
+
+// What a word's function says, behind the word.
+Error at(const Keyword &keyword, const Error &error) {
+  return {fmt::format("{}: {}", keyword.name, error.message),
+          error.hint.empty() ? keyword.usage : error.hint};
+}
+
+Status parse_one(Draft &draft, Words &words) {
+  draft.negated = words.take_if("not");
+  const std::string word = words.take();
+  if (draft.negated && !find(match_words(), word))
+    return Error{word.empty() ? "not: the words end behind it"
+                              : fmt::format("not: it cannot stand before '{}'", word),
+                 "it turns a match word round, like not src 192.0.2.1"};
+  const Keyword *keyword = find(word);
+  if (!keyword)
+    return unknown(word);
+  if (keyword->slot != Slot::Count)
+    if (Status s = draft.claim(keyword->slot, word); !s)
+      return at(*keyword, s.error());
+  if (Status s = keyword->parse(draft, words); !s)
+    return at(*keyword, s.error());
+  if (draft.tables().empty())
+    return Error{fmt::format("{}: with it there is no frame that the rule matches", word),
+                 "it contradicts a word before it, or leaves nothing by itself"};
+  return {};
+}
+
+Status draw_seed(__u64 &seed) {
+  uint32_t drawn = 0;
+  if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
+    return errno_error(errno, "no random seed", "give one: seed 7");
+  seed = drawn;
+  return {};
+}
+
+Status check_length(const Draft &draft) {
+  const size_t length = draft.rule.text().size();
+  if (length < ROCE_RULE_TEXT)
+    return {};
+  const auto longest = std::max_element(draft.text.begin(), draft.text.end(),
+                                        [](auto &a, auto &b) { return a.size() < b.size(); });
+  return Error{fmt::format("{}: makes the rule {} characters long, {} are possible",
+                           longest->substr(0, longest->find(' ')), length, ROCE_RULE_TEXT - 1),
+               "fewer values, or several rules"};
+}
+
+Status finish(Draft &draft) {
+  Rule &rule = draft.rule;
+  if (Status s = join_actions(draft); !s)
+    return s;
+  rule.words = draft.words();
+  if (!rule.chance)
+    rule.compiled.select.seed = 0;
+  else if (!rule.seeded)
+    if (Status s = draw_seed(rule.compiled.select.seed); !s)
+      return s;
+  return check_length(draft);
+}
+
+} // namespace
+
+std::string Rule::text() const {
+  std::string all = words;
+  if (chance)
+    all += fmt::format(" seed {}", compiled.select.seed);
+  if (!name.empty())
+    all += " name " + name;
+  return all;
+}
+
+Result<Rule> parse(const std::vector<std::string> &list) {
+  Words words(list);
+  Draft draft;
+  while (!words.done())
+    if (Status s = parse_one(draft, words); !s)
+      return s.error();
+  if (Status s = finish(draft); !s)
+    return s.error();
+  return std::move(draft.rule);
+}
+
+} // namespace xr::impair

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of a set of rules: each rule's, turned so that its bits are a column.
+#include <cassert>
+
+#include "impair/rule.h"
+
+namespace xr::impair {
+
+namespace {
+
+struct Place {
+  __u64 *table;
+  uint32_t use;
+};
+
+// Where the tables of enum Table are in a set.
+std::array<Place, kTables> places(roce_ruleset &set) {
+  std::array<Place, kTables> result{};
+  const auto put = [&result](size_t at, auto &tables, uint32_t use) {
+    for (auto &table : tables)
+      result[at++] = {table, use};
+  };
+  result[kTos] = {set.tos, ROCE_USES_TOS};
+  put(kSrc, set.src, ROCE_USES_SRC);
+  put(kDst, set.dst, ROCE_USES_DST);
+  put(kQp, set.qp, ROCE_USES_QP);
+  put(kPsn, set.psn, ROCE_USES_PSN);
+  result[kSize] = {set.size, ROCE_USES_SIZE};
+  put(kVlan, set.vlan, ROCE_USES_VLAN);
+  result[kPacket] = {set.packet, ROCE_USES_PACKET};
+  return result;
+}
+
+template <size_t N> void add(const std::bitset<N> &values, uint64_t bit, __u64 *table) {
+  for (size_t i = 0; i < N; i++)
+    if (values[i])
+      table[i] |= bit;
+}
+
+void add_rule(roce_ruleset &set, const std::array<Place, kTables> &places, const Rule &rule) {
+  const uint64_t bit = 1ULL << set.count;
+  add(rule.tables.what, bit, set.what);
+  add(rule.tables.family, bit, set.family);
+  for (size_t t = 0; t < kTables; t++) {
+    add(rule.tables.bytes[t], bit, places[t].table);
+    if (!rule.tables.bytes[t].all())
+      set.used |= places[t].use;
+  }
+  // the family is looked at beside an address
+  if (!rule.tables.family.all() && !(set.used & (ROCE_USES_SRC | ROCE_USES_DST)))
+    set.used |= ROCE_USES_SRC;
+  set.rule[set.count++] = rule.compiled;
+}
+
+} // namespace
+
+std::unique_ptr<roce_ruleset> make_ruleset(const std::vector<Rule> &rules) {
+  assert(rules.size() <= ROCE_RULES);
+  auto set = std::make_unique<roce_ruleset>();
+  const auto where = places(*set);
+  for (const Rule &rule : rules)
+    add_rule(*set, where, rule);
+  return set;
+}
+
+} // namespace xr::impair

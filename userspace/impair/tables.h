@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of a packet's bytes that a rule does not rule out, table by table of struct
+// roce_ruleset.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+
+#include "roce/rule.h"
+
+namespace xr::impair {
+
+using What = std::bitset<ROCE_WHATS>;
+using Bytes = std::bitset<256>;
+
+// The tables that bytes index; those of several bytes or cases begin at the name.
+enum Table {
+  kTos,
+  kSrc,
+  kDst = kSrc + 4,
+  kQp = kDst + 4,
+  kPsn = kQp + 3,
+  kSize = kPsn + 2,
+  kVlan,
+  kPacket = kVlan + 2,
+  kTables
+};
+
+struct Tables {
+  What what = ~What();
+  std::bitset<2> family = 3;
+  std::array<Bytes, kTables> bytes = all();
+
+  static std::array<Bytes, kTables> all() {
+    std::array<Bytes, kTables> full;
+    full.fill(~Bytes());
+    return full;
+  }
+
+  bool operator==(const Tables &) const = default;
+
+  // No frame is left.
+  bool empty() const {
+    const auto none = [this](int t) { return bytes[static_cast<size_t>(t)].none(); };
+    if (what.none() || family.none() || (none(kVlan) && none(kVlan + 1)))
+      return true;
+    for (int t = 0; t < kTables; t++)
+      if (t != kVlan && t != kVlan + 1 && none(t))
+        return true;
+    return false;
+  }
+};
+
+// The values that byte `x >> shift & 255` has for x from `from` to `to`.
+inline Bytes cover(uint64_t from, uint64_t to, unsigned shift) {
+  const uint64_t first = from >> shift, last = std::min(to >> shift, first + 255);
+  Bytes bytes;
+  for (uint64_t x = first; x <= last; x++)
+    bytes.set(x & 255);
+  return bytes;
+}
+
+} // namespace xr::impair

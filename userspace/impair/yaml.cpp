@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file of rules and peers.
+#include <cerrno>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "impair/rule.h"
+#include "impair/value.h"
+#include "impair/words.h"
+#include "impair/yaml_words.h"
+
+namespace xr::impair {
+
+namespace {
+
+struct Reading {
+  File file;
+  std::optional<uint64_t> seed;
+};
+
+Status read_rule(const YAML::Node &node, Reading &reading) {
+  const auto words = rule_words(node);
+  if (!words)
+    return words.error();
+  const size_t number = reading.file.rules.size();
+  auto rule = parse(words.get());
+  if (!rule)
+    return at_line(
+        node, {fmt::format("rule {}: {}", number + 1, rule.error().message), rule.error().hint});
+  if (rule->chance && !rule->seeded && reading.seed) {
+    rule->compiled.select.seed = *reading.seed + number;
+    rule->seeded = true;
+    if (rule->text().size() >= ROCE_RULE_TEXT)
+      return at_line(node, {fmt::format("rule {}: with its seed it is too long", number + 1),
+                            "fewer values, or several rules"});
+  }
+  reading.file.rules.push_back(std::move(*rule));
+  return {};
+}
+
+Status read_rules(const YAML::Node &list, Reading &reading) {
+  if (list.IsNull())
+    return {};
+  if (!list.IsSequence())
+    return at_line(list, {"rules is not a list", "each rule begins with `- `"});
+  if (list.size() > ROCE_RULES)
+    return at_line(list, {fmt::format("there are {} rules", list.size()),
+                          fmt::format("a port can have {}", ROCE_RULES)});
+  for (const YAML::Node &rule : list)
+    if (Status s = read_rule(rule, reading); !s)
+      return s;
+  return {};
+}
+
+// {ip: 192.0.2.1, qp: 0x11, src_qp: 0x12} as words.
+Result<std::vector<std::string>> peer_words(const YAML::Node &node) {
+  constexpr const char *kUsage = "like {ip: 192.0.2.1, qp: 0x11, src_qp: 0x12}";
+  const std::vector<std::string_view> keys = {"ip", "qp", "src_qp"};
+  std::vector<std::string> words(keys.size());
+  if (node.IsScalar())
+    return split(node.Scalar());
+  if (!node.IsMap())
+    return at_line(node, {"a peer is neither words nor a map", kUsage});
+  for (const auto &pair : node) {
+    const auto at =
+        choice(pair.first.IsScalar() ? pair.first.Scalar() : "", keys, "a part of a peer");
+    if (!at)
+      return at_line(pair.first, at.error());
+    if (!words[at.get()].empty())
+      return at_line(pair.first, {fmt::format("{} stands twice", keys[at.get()]), kUsage});
+    if (pair.second.IsScalar())
+      words[at.get()] = pair.second.Scalar();
+  }
+  for (size_t i = 0; i < keys.size(); i++)
+    if (words[i].empty())
+      return at_line(node, {fmt::format("{} is missing", keys[i]), kUsage});
+  return words;
+}
+
+Status read_peers(const YAML::Node &list, Reading &reading) {
+  if (list.IsNull())
+    return {};
+  if (!list.IsSequence())
+    return at_line(list, {"peers is not a list", "each peer begins with `- `"});
+  for (const YAML::Node &node : list) {
+    const auto words = peer_words(node);
+    if (!words)
+      return words.error();
+    const auto peer = parse_peer(words.get());
+    if (!peer)
+      return at_line(
+          node, {fmt::format("peer {}: {}", reading.file.peers.size() + 1, peer.error().message),
+                 peer.error().hint});
+    reading.file.peers.push_back(peer.get());
+  }
+  return {};
+}
+
+Status read_seed(const YAML::Node &node, Reading &reading) {
+  const auto seed = integer(node.IsScalar() ? node.Scalar() : "", 0, UINT64_MAX);
+  if (!seed)
+    return at_line(node, {"seed: " + seed.error().message, "seed: 7"});
+  reading.seed = seed.get();
+  return {};
+}
+
+struct Section {
+  std::string_view name;
+  Status (*read)(const YAML::Node &, Reading &);
+};
+
+// In the order in which they are read, whatever theirs in the file: rules need the seed.
+constexpr Section kSections[] = {{"seed", read_seed}, {"peers", read_peers}, {"rules", read_rules}};
+
+Status read(const YAML::Node &root, Reading &reading) {
+  std::vector<std::string_view> names;
+  for (const Section &section : kSections)
+    names.push_back(section.name);
+  std::set<size_t> seen;
+  if (!root.IsMap())
+    return at_line(root, {"there is no `rules:`", "rules: and below it a line for each rule, "
+                                                  "like `- opcode data probability 1% drop`"});
+  for (const auto &pair : root) {
+    const auto at =
+        choice(pair.first.IsScalar() ? pair.first.Scalar() : "", names, "a part of such a file");
+    if (!at)
+      return at_line(pair.first, at.error());
+    if (!seen.insert(at.get()).second)
+      return at_line(pair.first, {fmt::format("{} stands twice", names[at.get()]),
+                                  "leave one away, or join them"});
+  }
+  for (const size_t i : seen)
+    if (Status s = kSections[i].read(root[std::string(names[i])], reading); !s)
+      return s;
+  return {};
+}
+
+Error in_file(const std::string &name, const Error &error) {
+  return {fmt::format("{}:{}", name, error.message), error.hint};
+}
+
+Result<std::string> contents(std::istream &stream, const std::string &name) {
+  std::ostringstream text;
+  errno = 0;
+  if (stream.peek() != std::istream::traits_type::eof())
+    text << stream.rdbuf();
+  if (stream.bad())
+    return errno_error(errno, fmt::format("cannot read {}", name));
+  return text.str();
+}
+
+} // namespace
+
+Result<File> parse_yaml(const std::string &text, const std::string &name) {
+  try {
+    Reading reading;
+    if (Status s = read(YAML::Load(text), reading); !s)
+      return in_file(name, s.error());
+    return std::move(reading.file);
+  } catch (const YAML::Exception &e) {
+    return Error{fmt::format("{}:{}: {}", name, e.mark.line + 1, e.msg), "the file is to be YAML"};
+  }
+}
+
+Result<File> load(const std::string &path) {
+  const bool standard = path == "-";
+  const std::string name = standard ? "standard input" : path;
+  std::ifstream file;
+  if (!standard) {
+    errno = 0;
+    file.open(path);
+    if (!file)
+      return errno_error(errno, fmt::format("cannot open {}", name));
+  }
+  auto text = contents(standard ? std::cin : file, name);
+  if (!text)
+    return text.error();
+  return parse_yaml(*text, name);
+}
+
+} // namespace xr::impair
