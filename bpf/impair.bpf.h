@@ -31,6 +31,13 @@ struct {
 } rule_states SEC(".maps");
 
 struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_rule_count);
+  __uint(max_entries, ROCE_RULE_SLOTS);
+} rule_counts SEC(".maps");
+
+struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __type(key, __u32);
   __type(value, __u32);
@@ -98,6 +105,9 @@ static ROCE_INLINE const struct roce_ruleset *roce_rules_of(struct roce_env *env
 static ROCE_INLINE struct roce_rule_state *roce_rule_state_at(struct roce_env *env, __u32 slot) {
   return bpf_map_lookup_elem(&rule_states, &slot);
 }
+static ROCE_INLINE struct roce_rule_count *roce_rule_count_at(struct roce_env *env, __u32 slot) {
+  return bpf_map_lookup_elem(&rule_counts, &slot);
+}
 static ROCE_INLINE __u32 roce_rule_point(struct roce_env *env, __u32 slot, __u32 index) {
   __u32 key = slot * ROCE_RULE_POINTS + index;
   const __u32 *point = bpf_map_lookup_elem(&rule_points, &key);
@@ -119,6 +129,7 @@ static ROCE_INLINE struct roce_passing *roce_passing_of(struct roce_env *env) {
 }
 
 static ROCE_INLINE __u32 roce_features(struct roce_env *env) { return config.features; }
+static ROCE_INLINE __u32 roce_uses(struct roce_env *env) { return config.uses; }
 static ROCE_INLINE __u16 roce_port_be(struct roce_env *env) { return config.udp_port_be; }
 
 /* Bytes beyond the first buffer are reached by a helper (5.18). */

@@ -100,39 +100,138 @@ static ROCE_INLINE int count_plain(struct xdp_md *ctx, int track) {
 /* A function of its own, so that count_frame does not stand on top of its stack. */
 static __attribute__((noinline)) int track_plain(struct xdp_md *ctx) { return count_plain(ctx, 1); }
 
-/* With rules: the packet is then in hand for them. */
-static __attribute__((noinline)) int impair_plain(struct xdp_md *ctx) {
+/*
+ * A plain packet on its way to the rules: what tables and marking want of it, and no more, in
+ * registers. A global function is verified once, whatever its callers know of its arguments.
+ */
+struct noted {
+  __u64 what;    /* | TOS << 16 | offset of the IP header << 24 | tag << 32 */
+  __u64 qp_psn;  /* key.qp_kind | PSN << 32 */
+  __u64 src_dst; /* last words of the addresses, as on the wire */
+  __u64 length;  /* | record id << 32 */
+};
+
+/* With rules: parse, count, track; 0 for those that want count_frame. */
+static __attribute__((noinline)) int note_plain(struct xdp_md *ctx, struct noted *noted) {
   __u32 linear, length, id = ROCE_NO_STREAM;
-  struct roce_passing *passing;
   struct roce_packet p = {};
 
   if (!parse_plain(ctx, 1, &p, &linear, &length))
     return 0;
-  passing = roce_passing_of(0);
-  if (!passing)
-    return 0;
-  passing->packet = p;
-  passing->class_ = ROCE_CLASS_V2;
-  passing->length = length;
-  passing->linear = linear;
+  noted->what = roce_what(&p, 1) | (__u64)p.tos << 16 | (__u64)p.l3 << 24 | (__u64)p.vlan << 32;
+  noted->qp_psn = p.key.qp_kind | (__u64)p.psn << 32;
+  noted->src_dst = p.key.src[3] | (__u64)p.key.dst[3] << 32;
   roce_count(0, ROCE_CLASS_V2, &p, length);
   if (config.track)
     id = roce_track(0, &p, length);
+  noted->length = length | (__u64)id << 32;
+  return 1;
+}
+
+/* Takes the packet that note_plain has read in hand: the few that want more than that. */
+__attribute__((noinline)) int take_in_hand(struct xdp_md *ctx, __u32 length, __u32 id) {
+  const __u8 *data = (const __u8 *)(long)ctx->data;
+  const __u8 *end = (const __u8 *)(long)ctx->data_end;
+  struct roce_passing *passing = roce_passing_of(0);
+  struct roce_packet *p;
+
+  if (!passing)
+    return 0;
+  p = &passing->packet;
+  __builtin_memset(p, 0, sizeof(*p));
+  passing->class_ = roce_parse(data, end, config.udp_port_be, p);
+  p->key.qp_kind |= config.side;
+  passing->length = length;
+  passing->linear = (__u32)(end - data);
   passing->stream = id;
   return 1;
 }
 
-/* Frames that the rules let go on leave by a bridge's other port. */
-static ROCE_INLINE int go_on(int fate) {
-  int verdict;
+/* Marking, and nothing else, needs no plan: what CE and RED rules do. 1 when that was all. */
+static ROCE_INLINE int mark_plain(struct xdp_md *ctx, const struct roce_rule *rule,
+                                  struct roce_rule_count *count, __u32 tos, __u32 l3, __u32 ipv4) {
+  __u32 act = rule->action.act;
+  struct roce_totals *t;
 
-  if (!(config.features & ROCE_FEATURE_FORWARD))
-    return XDP_PASS;
-  if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_TWICE)
-    return (int)bpf_redirect_map(&twice, 0, BPF_F_BROADCAST);
-  if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_GO_ON_WITH_CNP)
-    return (int)bpf_redirect_map(&with_cnp, 0, BPF_F_BROADCAST);
-  verdict = (int)bpf_redirect_map(&forward, 0, XDP_DROP);
+  if (act & ~(__u32)(ROCE_ACT_CE | ROCE_ACT_RED | ROCE_ACT_FORCE) || rule->select.limit)
+    return 0;
+  t = roce_totals_of(0);
+  if (!t || !roce_can_mark(tos & 3, ROCE_CLASS_V2, act))
+    return 1;
+  count->acted++;
+  t->marked++;
+  roce_set_tos(roce_frame_l3(ctx, l3), roce_frame_end(ctx), ipv4 != 0, tos | ROCE_ECN_CE);
+  return 1;
+}
+
+/* No fate yet: a rule wants more than was noted. */
+#define LOOK_CLOSER (-1)
+
+/* The packet that was noted against the rules: most of them meet none, or one that lets them go. */
+__attribute__((noinline)) int meet_noted(struct xdp_md *ctx, __u64 what, __u64 qp_psn,
+                                         __u64 src_dst, __u64 length_id) {
+  const struct roce_ruleset *set = roce_rules_of(0);
+  __u32 length = (__u32)length_id, id = length_id >> 32;
+  const struct roce_stream *s = ROCE_NULL;
+  struct roce_facts facts = {};
+  struct roce_rule_state *state;
+  struct roce_rule_count *count;
+  struct roce_passing *passing;
+  const struct roce_rule *rule;
+  __u64 left, n;
+
+  if (!set)
+    return ROCE_GO_ON;
+  facts.what = what & 0xffff;
+  facts.length = length;
+  facts.tos = (what >> 16) & 255;
+  facts.vlan = what >> 32;
+  facts.qp_kind = (__u32)qp_psn;
+  facts.psn = qp_psn >> 32;
+  facts.src = (__u32)src_dst;
+  facts.dst = src_dst >> 32;
+  if (config.features & ROCE_FEATURE_EVENTS) {
+    s = roce_stream_at(0, id);
+    facts.place = s ? roce_place(facts.psn, s) : 0;
+  }
+  left = roce_match_tables(set, config.uses, &facts);
+  if (!left)
+    return ROCE_GO_ON;
+  rule = &set->rule[roce_lowest(left) & (ROCE_RULES - 1)];
+  if (rule->checks) {
+    take_in_hand(ctx, length, id);
+    return LOOK_CLOSER;
+  }
+  state = roce_rule_state_at(0, rule->slot);
+  count = roce_rule_count_at(0, rule->slot);
+  if (!state || !count || !roce_select(0, rule, state, count, length, &n) ||
+      !roce_gate(0, rule, state, length, n))
+    return ROCE_GO_ON;
+  if (config.features & ROCE_FEATURE_EDIT &&
+      mark_plain(ctx, rule, count, facts.tos, (what >> 24) & 255, facts.qp_kind & ROCE_KEY_IPV4))
+    return ROCE_GO_ON;
+  take_in_hand(ctx, length, id);
+  passing = roce_passing_of(0);
+  if (passing)
+    passing->place = n;
+  return roce_act(ctx, 0, rule);
+}
+
+static ROCE_INLINE int impair(struct xdp_md *ctx) {
+  struct noted noted;
+  int fate = LOOK_CLOSER;
+
+  if (note_plain(ctx, &noted))
+    fate = meet_noted(ctx, noted.what, noted.qp_psn, noted.src_dst, noted.length);
+  else
+    count_frame(ctx);
+  return fate == LOOK_CLOSER ? roce_meet_rules(ctx, 0) : fate;
+}
+
+/* Out by a bridge's other port. */
+static ROCE_INLINE int forward_frame(void) {
+  int verdict = (int)bpf_redirect_map(&forward, 0, XDP_DROP);
+
   if (verdict != XDP_REDIRECT) {
     struct roce_totals *t = roce_totals_of(0);
 
@@ -142,22 +241,27 @@ static ROCE_INLINE int go_on(int fate) {
   return verdict;
 }
 
+static ROCE_INLINE int verdict_of(int fate) {
+  if (fate == ROCE_GONE)
+    return XDP_DROP;
+  if (fate == ROCE_BACK_AS_CNP)
+    return XDP_TX;
+  if (!(config.features & ROCE_FEATURE_FORWARD))
+    return XDP_PASS;
+  if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_TWICE)
+    return (int)bpf_redirect_map(&twice, 0, BPF_F_BROADCAST);
+  if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_GO_ON_WITH_CNP)
+    return (int)bpf_redirect_map(&with_cnp, 0, BPF_F_BROADCAST);
+  return forward_frame();
+}
+
 SEC("xdp.frags")
 int xdp_roce(struct xdp_md *ctx) {
-  int fate = ROCE_GO_ON;
-
-  if (config.features & ROCE_FEATURE_RULES) {
-    if (!impair_plain(ctx))
-      count_frame(ctx);
-    fate = roce_meet_rules(ctx, 0);
-    if (fate == ROCE_GONE)
-      return XDP_DROP;
-    if (fate == ROCE_BACK_AS_CNP)
-      return XDP_TX;
-  } else if (!(config.track ? track_plain(ctx) : count_plain(ctx, 0))) {
+  if (config.features & ROCE_FEATURE_RULES)
+    return verdict_of(impair(ctx));
+  if (!(config.track ? track_plain(ctx) : count_plain(ctx, 0)))
     count_frame(ctx);
-  }
-  return go_on(fate);
+  return config.features & ROCE_FEATURE_FORWARD ? forward_frame() : XDP_PASS;
 }
 
 /* On a copy that goes back to where the frame came from: makes the CNP of it. */

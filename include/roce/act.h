@@ -55,7 +55,9 @@ static ROCE_INLINE __u64 roce_queue_add(const struct roce_queue *queue,
   for (int i = 0; i < 8; i++) {
     __u64 seen = ROCE_LOAD(&state->backlog), sum;
 
-    held = seen > now ? seen - now : 0;
+    held = seen ? seen - now : 0; /* modulo 2^64, which is two years: what is far ahead is past */
+    if (held > most + ROCE_QUEUE_SKEW)
+      held = 0;
     sum = held + cost;
     if (sum > most) {
       if (refuse)
@@ -78,11 +80,11 @@ static ROCE_INLINE int roce_red_marks(const struct roce_queue *queue, __u64 held
 }
 
 /* 1 when the packet can be marked CE. */
-static ROCE_INLINE int roce_can_mark(const struct roce_packet *p, int class_, __u32 act) {
+static ROCE_INLINE int roce_can_mark(__u32 ecn, int class_, __u32 act) {
   if (class_ != ROCE_CLASS_V2)
     return 0;
-  return p->ecn == ROCE_ECN_ECT0 || p->ecn == ROCE_ECN_ECT1 ||
-         (act & ROCE_ACT_FORCE && p->ecn != ROCE_ECN_CE);
+  return ecn == ROCE_ECN_ECT0 || ecn == ROCE_ECN_ECT1 ||
+         (act & ROCE_ACT_FORCE && ecn != ROCE_ECN_CE);
 }
 
 /* Bytes of the extension headers, RDETH to IETH: in the order of their bits and on the wire. */
@@ -117,7 +119,7 @@ static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
   if (act & ROCE_ACT_CORRUPT_ICRC) {
     if (!roce)
       return 0;
-    if (class_ == ROCE_CLASS_V2 && p->key.qp_kind & ROCE_KEY_IPV4) { /* its identification */
+    if (p->ipv4) { /* its identification */
       edit[0].offset = p->l3 + 4;
       edit[1].offset = p->l3 + 5;
       edit[0].mask = edit[1].mask = 0xff;
@@ -148,22 +150,20 @@ static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
   return 1;
 }
 
-/* RED and policers choose among the selected packets; 0: not this one. */
+/* RED and policers choose among the selected packets; 0: not this one. Others take all. */
 static ROCE_INLINE int roce_gate(struct roce_env *env, const struct roce_rule *rule,
-                                 struct roce_rule_state *state, const struct roce_packet *p,
-                                 __u32 length, __u64 n, int markable) {
+                                 struct roce_rule_state *state, __u32 length, __u64 n) {
   const struct roce_queue *queue = &rule->action.queue;
   __u64 held;
 
-  (void)p;
-  if (rule->action.act & ROCE_ACT_RED) {
-    held = roce_queue_add(queue, state, length, roce_clock(env), queue->most, 0);
-    return markable &&
-           roce_red_marks(queue, held, roce_random(rule->select.seed, n, ROCE_DRAW_MARK));
-  }
+  if (!(rule->action.act & (ROCE_ACT_RED | ROCE_ACT_POLICE)))
+    return 1;
   if (rule->action.act & ROCE_ACT_POLICE)
     return roce_queue_add(queue, state, length, roce_clock(env), queue->low, 1) == ~0ull;
-  return 1;
+  held = roce_queue_add(queue, state, length, roce_clock(env), queue->most, 0);
+  if (held <= queue->low || held > queue->high)
+    return held > queue->high;
+  return roce_red_marks(queue, held, roce_random_of(rule, state, n, ROCE_DRAW_MARK));
 }
 
 static ROCE_INLINE void roce_plan_header(const struct roce_action *action, __u32 act,
@@ -189,17 +189,14 @@ static ROCE_INLINE void roce_plan_header(const struct roce_action *action, __u32
  * What a rule that selected the packet does to it: v->act is 0 when that is nothing. CNP in v->act
  * is a wish, whose sender is not yet looked for.
  */
-static ROCE_INLINE void roce_plan(struct roce_env *env, const struct roce_rule *rule,
-                                  struct roce_rule_state *state, const struct roce_packet *p,
-                                  int class_, __u32 length, __u64 n, struct roce_verdict *v) {
+static ROCE_INLINE void roce_plan(const struct roce_rule *rule, struct roce_rule_state *state,
+                                  const struct roce_packet *p, int class_, __u32 length, __u64 n,
+                                  struct roce_verdict *v) {
   __u32 act = rule->action.act & ~(ROCE_ACT_RED | ROCE_ACT_FORCE | ROCE_ACT_POLICE);
-  int markable = roce_can_mark(p, class_, rule->action.act);
+  int markable = roce_can_mark(p->ecn, class_, rule->action.act);
   int roce = class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1;
 
   __builtin_memset(v, 0, sizeof(*v));
-  if (!roce_gate(env, rule, state, p, length, n, markable))
-    return;
-  ROCE_STAGE();
   if (rule->action.act & ROCE_ACT_RED)
     act |= ROCE_ACT_CE;
   if (!markable)
@@ -210,7 +207,7 @@ static ROCE_INLINE void roce_plan(struct roce_env *env, const struct roce_rule *
     act &= ~(__u32)(ROCE_ACT_SET_FECN | ROCE_ACT_SET_BECN);
   if (act & ROCE_ACTS_CORRUPT &&
       !roce_plan_corruption(&rule->action, p, class_, length,
-                            roce_random(rule->select.seed, n, ROCE_DRAW_EDIT), v->edit))
+                            roce_random_of(rule, state, n, ROCE_DRAW_EDIT), v->edit))
     act &= ~(__u32)ROCE_ACTS_CORRUPT;
   ROCE_STAGE();
   if (!act || !roce_within_limit(rule, state))
@@ -265,7 +262,7 @@ static ROCE_INLINE void roce_edit_byte(struct roce_frame *frame, const struct ro
     return;
   if (offset >= udp)
     roce_mend(frame, udp + 6, udp, offset, old, now, 1);
-  else if (p->key.qp_kind & ROCE_KEY_IPV4)
+  else if (p->ipv4)
     roce_mend(frame, p->l3 + 10, p->l3, offset, old, now, 0);
 }
 
@@ -286,15 +283,14 @@ static ROCE_INLINE void roce_set_tos(__u8 *ip, const __u8 *end, int ipv4, __u8 t
 
   if (ip + ROCE_IPV4_LEN > end)
     return;
-  if (!ipv4) {
+  if (!ipv4 || ip[0] >> 4 != 4) { /* IPv6, perhaps with v4-mapped addresses */
     ip[0] = (__u8)((ip[0] & 0xf0) | tos >> 4);
     ip[1] = (__u8)((ip[1] & 0x0f) | tos << 4);
     return;
   }
   sum = roce_checksum_after(roce_be16(ip + 10), ip[1], tos);
   ip[1] = tos;
-  sum = roce_swap16(sum);
-  __builtin_memcpy(ip + 10, &sum, sizeof(sum));
+  roce_put16(ip + 10, roce_swap16(sum));
 }
 
 #endif

@@ -82,7 +82,7 @@ static ROCE_INLINE void roce_cnp_unmask(struct roce_cnp *cnp, __u32 ipv4, __u8 t
  */
 static ROCE_INLINE void roce_cnp_build(struct roce_cnp *cnp, const struct roce_packet *p, __u32 qpn,
                                        __u16 source_port_be, __u16 port_be, __u8 tos) {
-  __u32 ipv4 = p->key.qp_kind & ROCE_KEY_IPV4, crc = ROCE_ICRC_START, end;
+  __u32 ipv4 = p->ipv4, crc = ROCE_ICRC_START, end;
   __u8 *ip = cnp->bytes, *udp;
 
   __builtin_memset(cnp, 0, sizeof(*cnp));

@@ -23,8 +23,10 @@ struct roce_config {
   __u32 side;          /* ROCE_KEY_SIDE on a bridge's second port */
   __u32 sides;         /* ROCE_KEY_SIDE when answers come in on the other port */
   __u32 peer_ifindex;  /* of a bridge */
+  __u32 uses;          /* enum roce_rule_uses: tables that some rule wants */
+  __u32 reserved;
 };
-ROCE_STATIC_ASSERT(sizeof(struct roce_config) == 56, "roce_config is 56 bytes");
+ROCE_STATIC_ASSERT(sizeof(struct roce_config) == 64, "roce_config is 64 bytes");
 
 /* What the program is made for; what is not in it is not in the program. */
 enum roce_feature {

@@ -8,6 +8,7 @@
  *   __u32 roce_peer_qp(struct roce_env *, const struct roce_peer *)    or ROCE_QPN_UNKNOWN
  *   struct roce_passing *roce_passing_of(struct roce_env *)        of this CPU, in any state
  *   __u32 roce_features(struct roce_env *)                         enum roce_feature
+ *   __u32 roce_uses(struct roce_env *)                             enum roce_rule_uses
  *   __u16 roce_port_be(struct roce_env *)                          UDP port, as on the wire
  *   __u8 *roce_frame_data(struct roce_frame *), roce_frame_end(...)    its first buffer
  *   __u8 *roce_frame_l3(struct roce_frame *, __u32 l3)             data + l3, which is below 32
@@ -28,6 +29,7 @@ static __u32 roce_peer_qp(struct roce_env *env, const struct roce_peer *peer);
 struct roce_passing;
 static struct roce_passing *roce_passing_of(struct roce_env *env);
 static __u32 roce_features(struct roce_env *env);
+static __u32 roce_uses(struct roce_env *env);
 static __u16 roce_port_be(struct roce_env *env);
 static __u8 *roce_frame_data(struct roce_frame *frame);
 static __u8 *roce_frame_end(struct roce_frame *frame);
@@ -45,6 +47,7 @@ struct roce_passing {
   __s32 class_; /* enum roce_class */
   __u32 stream; /* record id, or ROCE_NO_STREAM */
   __u32 linear; /* bytes of the frame in its first buffer */
+  __u64 place;  /* among those that its rule matched; 0: nobody needed to know */
   struct roce_verdict verdict;
   struct roce_cnp cnp;
 };
@@ -224,26 +227,29 @@ static ROCE_INLINE void roce_rewrite(struct roce_frame *frame, const struct roce
 
   if (passing->class_ == ROCE_CLASS_V2 && v->tos != p->tos)
     roce_set_tos(roce_frame_l3(frame, p->l3), roce_frame_end(frame),
-                 (p->key.qp_kind & ROCE_KEY_IPV4) != 0, v->tos);
+                 p->ipv4, v->tos);
   if (v->act & ROCE_ACTS_CORRUPT || v->bth4_set | v->bth4_clear)
     roce_edit_frame(frame, p, passing->class_, v);
 }
 
-/*
- * Does what the rule that selected the frame in hand wants; `n` is its place among the matched.
- * Gives its fate.
- */
+/* Does what the rule that selected the frame in hand wants. Gives its fate. */
 ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
-                          const struct roce_rule *rule, struct roce_rule_state *state, __u64 n) {
+                          const struct roce_rule *rule) {
   struct roce_passing *passing = roce_passing_of(env);
   struct roce_totals *t = roce_totals_of(env);
+  struct roce_rule_state *state;
+  struct roce_rule_count *count;
   struct roce_verdict *v;
   int fate;
 
-  if (!passing || !t || !rule || !state)
+  if (!passing || !t || !rule)
+    return ROCE_GO_ON;
+  state = roce_rule_state_at(env, rule->slot);
+  count = roce_rule_count_at(env, rule->slot);
+  if (!state || !count)
     return ROCE_GO_ON;
   v = &passing->verdict;
-  roce_plan(env, rule, state, &passing->packet, passing->class_, passing->length, n, v);
+  roce_plan(rule, state, &passing->packet, passing->class_, passing->length, passing->place, v);
   ROCE_STAGE();
   if (!v->act)
     return ROCE_GO_ON;
@@ -251,6 +257,7 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
     roce_plan_cnp(env, &rule->action, passing);
   ROCE_STAGE();
   roce_count_verdict(t, v);
+  count->acted++;
   if (v->act & ROCE_ACT_DROP) {
     if (roce_features(env) & ROCE_FEATURE_CNP && v->act & ROCE_ACT_CNP &&
         roce_become_cnp(frame, env, passing->length, v->cnp_qp, v->cnp_tos)) {
@@ -262,8 +269,11 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   if (roce_features(env) & ROCE_FEATURE_EDIT)
     roce_rewrite(frame, passing, v);
   fate = roce_copy(env, passing, v, t);
-  if (!v->act) /* it came to nothing */
-    ROCE_ADD(&state->acted, (__u64)-1);
+  if (!v->act) { /* it came to nothing */
+    count->acted--;
+    if (rule->select.limit)
+      ROCE_ADD(&state->limited, (__u64)-1);
+  }
   return fate;
 }
 
@@ -274,22 +284,28 @@ ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env)
   const struct roce_stream *s = ROCE_NULL;
   const struct roce_rule *rule;
   struct roce_rule_state *state;
-  __u64 n, left;
+  struct roce_rule_count *count;
+  struct roce_facts facts;
+  __u64 left;
 
   if (!passing || !set)
     return ROCE_GO_ON;
   if (roce_features(env) & ROCE_FEATURE_EVENTS)
     s = roce_stream_at(env, passing->stream);
-  left = roce_match_tables(set, &passing->packet, passing->length, roce_is_roce(passing->class_), s);
+  facts = roce_facts_of(&passing->packet, passing->length, roce_is_roce(passing->class_), s);
+  left = roce_match_tables(set, roce_uses(env), &facts);
   if (!left)
     return ROCE_GO_ON;
   rule = roce_find_rule(env, set, left, passing);
   if (!rule)
     return ROCE_GO_ON;
   state = roce_rule_state_at(env, rule->slot);
-  if (!state || !roce_select(env, rule, state, passing->length, &n))
+  count = roce_rule_count_at(env, rule->slot);
+  if (!state || !count ||
+      !roce_select(env, rule, state, count, passing->length, &passing->place) ||
+      !roce_gate(env, rule, state, passing->length, passing->place))
     return ROCE_GO_ON;
-  return roce_act(frame, env, rule, state, n);
+  return roce_act(frame, env, rule);
 }
 
 #endif

@@ -11,6 +11,8 @@
 #ifdef __bpf__
 static const __u8 roce_bit_number[64] = {0, 1, 48, 2, 57, 49, 28, 3, 61, 58, 50, 42, 38, 29, 17, 4, 62, 55, 59, 36, 53, 51, 43, 22, 45, 39, 33, 30, 24, 18, 12, 5, 63, 47, 56, 27, 60, 41, 37, 16, 54, 35, 52, 21, 44, 32, 23, 11, 46, 26, 40, 15, 34, 20, 31, 10, 25, 14, 19, 9, 13, 8, 7, 6};
 static ROCE_INLINE __u32 roce_lowest(__u64 word) {
+  if (word & 1)
+    return 0;
   return roce_bit_number[((word & -word) * 0x03f79d71b4cb0a89ull) >> 58];
 }
 #else
@@ -27,8 +29,8 @@ static ROCE_INLINE __u32 roce_what(const struct roce_packet *p, int roce) {
 }
 
 /* The packet's place in its stream, from 1. */
-static ROCE_INLINE __u32 roce_place(const struct roce_packet *p, const struct roce_stream *s) {
-  return ((p->psn - s->first_psn) & ROCE_PSN_MASK) + 1;
+static ROCE_INLINE __u32 roce_place(__u32 psn, const struct roce_stream *s) {
+  return ((psn - s->first_psn) & ROCE_PSN_MASK) + 1;
 }
 
 /* How often the stream has begun anew, from 1: a run backward counts from its first packet on. */
@@ -36,50 +38,75 @@ static ROCE_INLINE __u64 roce_iteration(const struct roce_stream *s) {
   return 1 + roce_stream_counter(s, ROCE_REWINDS) + (roce_run(s) == 1);
 }
 
+/* All that the tables look at. Of frames that are no RoCE only `length` and `vlan` mean something. */
+struct roce_facts {
+  __u32 what; /* roce_what */
+  __u32 length;
+  __u32 vlan;
+  __u32 tos;
+  __u32 qp_kind;
+  __u32 psn;
+  __u32 src; /* the address's last word, as on the wire */
+  __u32 dst;
+  __u32 place; /* roce_place; 0 without a stream */
+};
+
+static ROCE_INLINE struct roce_facts roce_facts_of(const struct roce_packet *p, __u32 length,
+                                                   int roce, const struct roce_stream *s) {
+  struct roce_facts facts = {};
+
+  facts.what = roce_what(p, roce);
+  facts.length = length;
+  facts.vlan = p->vlan;
+  facts.tos = p->tos;
+  facts.qp_kind = p->key.qp_kind;
+  facts.psn = p->psn;
+  facts.src = p->key.src[3];
+  facts.dst = p->key.dst[3];
+  facts.place = s ? roce_place(p->psn, s) : 0;
+  return facts;
+}
+
 /*
- * The rules that the packet may meet: bit i is rule i. `roce` is 0 for frames that are no RoCE, of
- * which only length and tag are known; `s` is the packet's stream, or NULL.
+ * The rules that the packet may meet: bit i is rule i. `used` are the tables that some rule wants:
+ * in the kernel it is fixed, and the others are not even in the program.
  */
-static ROCE_INLINE __u64 roce_match_tables(const struct roce_ruleset *set,
-                                           const struct roce_packet *p, __u32 length, int roce,
-                                           const struct roce_stream *s) {
-  __u64 left = set->what[roce_what(p, roce)];
-  __u32 used = set->used;
+static ROCE_INLINE __u64 roce_match_tables(const struct roce_ruleset *set, __u32 used,
+                                           const struct roce_facts *f) {
+  __u64 left = set->what[f->what < ROCE_WHATS ? f->what : ROCE_WHAT_OTHER];
 
   if (used & ROCE_USES_SIZE) {
-    __u32 size = length >> ROCE_SIZE_SHIFT;
+    __u32 size = f->length >> ROCE_SIZE_SHIFT;
 
     left &= set->size[size < 255 ? size : 255];
   }
   if (used & ROCE_USES_VLAN)
-    left &= set->vlan[(p->vlan >> 12) & 1][p->vlan & 255];
-  if (!roce || !left)
+    left &= set->vlan[(f->vlan >> 12) & 1][f->vlan & 255];
+  if (f->what == ROCE_WHAT_OTHER)
     return left;
   if (used & ROCE_USES_TOS)
-    left &= set->tos[p->tos];
-  if (used & ROCE_USES_QP) {
-    __u32 qp = p->key.qp_kind;
-
-    left &= set->qp[0][(qp >> 16) & 255] & set->qp[1][(qp >> 8) & 255] & set->qp[2][qp & 255];
-  }
+    left &= set->tos[f->tos & 255];
+  if (used & ROCE_USES_QP)
+    left &= set->qp[0][(f->qp_kind >> 16) & 255] & set->qp[1][(f->qp_kind >> 8) & 255] &
+            set->qp[2][f->qp_kind & 255];
   if (used & (ROCE_USES_SRC | ROCE_USES_DST))
-    left &= set->family[(p->key.qp_kind & ROCE_KEY_IPV4) != 0];
+    left &= set->family[(f->qp_kind & ROCE_KEY_IPV4) != 0];
   if (used & ROCE_USES_SRC) {
-    __u32 src = roce_swap32(p->key.src[3]);
+    __u32 src = roce_swap32(f->src);
 
     left &= set->src[0][src >> 24] & set->src[1][(src >> 16) & 255] &
             set->src[2][(src >> 8) & 255] & set->src[3][src & 255];
   }
   if (used & ROCE_USES_DST) {
-    __u32 dst = roce_swap32(p->key.dst[3]);
+    __u32 dst = roce_swap32(f->dst);
 
     left &= set->dst[0][dst >> 24] & set->dst[1][(dst >> 16) & 255] &
             set->dst[2][(dst >> 8) & 255] & set->dst[3][dst & 255];
   }
   if (used & ROCE_USES_PSN)
-    left &= set->psn[0][(p->psn >> 16) & 255] & set->psn[1][(p->psn >> 8) & 255];
-  if (used & ROCE_USES_PACKET && s)
-    left &= set->packet[roce_place(p, s) & 255];
+    left &= set->psn[0][(f->psn >> 16) & 255] & set->psn[1][(f->psn >> 8) & 255];
+  if (used & ROCE_USES_PACKET && f->place)
+    left &= set->packet[f->place & 255];
   return left;
 }
 
@@ -110,7 +137,7 @@ static ROCE_INLINE int roce_is_event(const struct roce_event_match *event,
     return 0; /* what has no place in a stream */
   if (event->qp_number && event->qp_number != number)
     return 0;
-  return roce_in_range(roce_place(p, s), &event->packet) &&
+  return roce_in_range(roce_place(p->psn, s), &event->packet) &&
          (!event->iteration || event->iteration == roce_iteration(s));
 }
 

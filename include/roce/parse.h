@@ -62,7 +62,8 @@ struct roce_packet {
   __u8 tos;      /* IPv4 TOS, IPv6 or GRH traffic class */
   __u16 vlan;    /* ROCE_VLAN_TAGGED | VID of the outer tag; 0: none */
   __u8 ack_req;
-  __u8 reserved[3];
+  __u8 ipv4; /* an IPv4 header is at l3; the key's bit is there for v4-mapped addresses too */
+  __u8 reserved[2];
 };
 
 #define ROCE_VLAN_TAGGED 0x1000
@@ -181,6 +182,7 @@ static ROCE_INLINE int roce_parse_ipv4(const __u8 *data, const __u8 *ip, const _
   p->key.src[3] = roce_load32(ip + 12);
   p->key.dst[3] = roce_load32(ip + 16);
   p->key.qp_kind = ROCE_KEY_IPV4;
+  p->ipv4 = 1;
   return roce_parse_udp(data, ip + header, end, port_be, p);
 }
 

@@ -127,6 +127,7 @@ enum roce_cnp_scope { ROCE_CNP_STREAM, ROCE_CNP_PAIR, ROCE_CNP_PORT };
 
 /* Time that bytes take, for RED and policers: nanoseconds * 256. */
 #define ROCE_QUEUE_SHIFT 8
+#define ROCE_QUEUE_SKEW (1ull << 38) /* clocks of two CPUs are no farther apart: 1 s */
 #define ROCE_COST_SHIFT 24 /* byte_cost is that much finer still */
 
 struct roce_queue {
@@ -214,14 +215,21 @@ struct roce_rule_note {
   char text[ROCE_RULE_TEXT];
 };
 
+/* What a rule counts; in the kernel each CPU has its own. */
+struct roce_rule_count {
+  __u64 matched;
+  __u64 acted;
+};
+
 /* What a rule remembers. All CPUs share it; every word is written atomically. */
 struct roce_rule_state {
-  __u64 matched; /* packets; also the place of each among them */
-  __u64 acted;
+  __u64 place;   /* packets that had one: the n-th matched, where the selector wants to know */
+  __u64 limited; /* acts so far, where there is a limit */
   __u64 next;    /* selectors that keep a place: where they act next, or stop */
   __u64 word;    /* GILBERT: 1 is the bad state; POSITIONS: points taken */
   __u64 backlog; /* queue: when it will be empty, nanoseconds * 256 */
-  __u64 reserved[3];
+  __u64 draws;   /* places given out for chance alone */
+  __u64 reserved[2];
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_rule_state) == 64, "a rule's state is a cache line");
 

@@ -51,11 +51,12 @@
 #define ROCE_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /*
- * Loads from a packet, in wire order (no byte swap). BPF may load unaligned, and clang would split
+ * Loads from a packet and a store into one, in wire order (no byte swap). BPF may load unaligned, and clang would split
  * a packed access into bytes; the host goes through memcpy, which is one load there.
  */
 #ifdef __bpf__
 static ROCE_INLINE __u16 roce_load16(const __u8 *p) { return *(const __u16 *)p; }
+static ROCE_INLINE void roce_put16(__u8 *p, __u16 v) { *(__u16 *)p = v; }
 static ROCE_INLINE __u32 roce_load32(const __u8 *p) { return *(const __u32 *)p; }
 #else
 static ROCE_INLINE __u16 roce_load16(const __u8 *p) {
@@ -63,6 +64,7 @@ static ROCE_INLINE __u16 roce_load16(const __u8 *p) {
   __builtin_memcpy(&v, p, sizeof(v));
   return v;
 }
+static ROCE_INLINE void roce_put16(__u8 *p, __u16 v) { __builtin_memcpy(p, &v, sizeof(v)); }
 static ROCE_INLINE __u32 roce_load32(const __u8 *p) {
   __u32 v;
   __builtin_memcpy(&v, p, sizeof(v));

@@ -20,6 +20,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "impair/rule.h"
 #include "roce/config.h"
 #include "roce/stream.h"
 #include "xdp_roce.skel.h"
@@ -94,9 +95,16 @@ double slope(int fd, std::vector<uint8_t> &frame) {
 
 struct Counting {
   xdp_roce *skel = xdp_roce__open();
-  Counting(bool track, uint32_t streams) {
+  Counting(bool track, uint32_t streams, uint32_t features = 0, uint32_t uses = 0) {
     if (!skel)
       fail("open");
+    skel->rodata->config.features = features;
+    skel->rodata->config.uses = uses;
+    if (!features)
+      for (bpf_map *map : {skel->maps.rule_states, skel->maps.rule_counts, skel->maps.rule_points,
+                           skel->maps.rule_notes, skel->maps.paces, skel->maps.peers})
+        bpf_map__set_max_entries(map, 1);
+    bpf_program__set_autoload(skel->progs.cnp_egress, false);
     skel->rodata->config.track = track;
     skel->rodata->config.streams = streams;
     skel->rodata->config.buckets = ROCE_BUCKETS_FOR(streams);
@@ -112,13 +120,53 @@ struct Counting {
   int fd() const { return bpf_program__fd(skel->progs.xdp_roce); }
 };
 
+std::unique_ptr<roce_ruleset> ruleset(const std::vector<std::string> &lines) {
+  std::vector<xr::impair::Rule> rules;
+  for (const std::string &line : lines) {
+    auto rule = xr::impair::parse(xr::impair::split(line));
+    if (!rule)
+      fail(rule.error().message.c_str());
+    rule->compiled.slot = static_cast<uint32_t>(rules.size());
+    rules.push_back(std::move(*rule));
+  }
+  return xr::impair::make_ruleset(rules);
+}
+
+// The counting program with rules, one a line.
+struct Impairing : Counting {
+  Impairing(const std::vector<std::string> &lines, uint32_t features)
+      : Impairing(ruleset(lines), features) {}
+  Impairing(const std::unique_ptr<roce_ruleset> &set, uint32_t features)
+      : Counting(true, 65536, ROCE_FEATURE_RULES | features, set->used) {
+    const uint32_t zero = 0;
+    const int inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ruleset", 4, sizeof(*set), 1, nullptr);
+    if (inner < 0 || bpf_map_update_elem(inner, &zero, set.get(), 0) ||
+        bpf_map__update_elem(skel->maps.rules, &zero, 4, &inner, 4, 0))
+      fail("rules");
+    close(inner);
+  }
+};
+
+// Of each kind of match, none of which the measured packets meet.
+std::vector<std::string> strangers() {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 8; i++) {
+    lines.push_back(fmt::format("src 198.51.100.{} drop", i + 1));
+    lines.push_back(fmt::format("dest-qp {} opcode data drop", 1000 + i));
+    lines.push_back(fmt::format("psn {}-{} dscp {} ce", 100 * i, 100 * i + 9, i + 8));
+    lines.push_back(fmt::format("dst 203.0.113.0/{} size {}- corrupt icrc", 24 + i, 2000 + i));
+  }
+  return lines;
+}
+
 struct Yard {
   yardsticks *skel = yardsticks__open();
-  Yard(uint32_t flows, uint32_t bth) {
+  Yard(uint32_t flows, uint32_t bth, uint32_t tos = 0) {
     if (!skel)
       fail("open yardsticks");
     skel->rodata->flows = flows;
     skel->rodata->bth_offset = bth;
+    skel->rodata->tos = tos;
     if (yardsticks__load(skel))
       fail("load yardsticks");
     for (uint32_t i = 0; i < flows; i++) {
@@ -185,8 +233,12 @@ int main(int argc, char **argv) {
 
   constexpr uint32_t kPayload = 1024;
   auto v4 = ipv4_frame(kPayload), v6 = ipv6_frame(kPayload);
-  Yard one(1, 42), one6(1, 62), many(kFlowsMax, 42);
+  Yard one(1, 42), one6(1, 62), many(kFlowsMax, 42), ect(1, 42, 2);
   Counting no_track(false, 1), track(true, 65536), track6(true, 65536), crowd(true, kFlowsMax);
+  Impairing chance({"opcode data probability 1% drop"}, 0);
+  Impairing none(strangers(), ROCE_FEATURE_EDIT);
+  Impairing red_idle({"red 400k 1600k 20% rate 10tbit force"}, ROCE_FEATURE_EDIT);
+  Impairing red_full({"red 100k 400k 20% rate 1gbit force"}, ROCE_FEATURE_EDIT);
 
   struct Row {
     const char *name;
@@ -202,6 +254,11 @@ int main(int argc, char **argv) {
       {"no_track", [&] { return slope(no_track.fd(), v4); }},
       {"fed_empty", fed(one, one.fd(one.skel->progs.empty), v4)},
       {"fed_track_ipv4", fed(one, track.fd(), v4)},
+      {"fed_chance", fed(one, chance.fd(), v4)},
+      {"fed_none", fed(one, none.fd(), v4)},
+      {"fed_red_idle", fed(one, red_idle.fd(), v4)},
+      {"fed_red_full", fed(ect, red_full.fd(), v4)},
+      {"fed_empty_ect", fed(ect, ect.fd(ect.skel->progs.empty), v4)},
       {"fed_empty_ipv6", fed(one6, one6.fd(one6.skel->progs.empty), v6)},
       {"fed_track_ipv6", fed(one6, track6.fd(), v6)},
       {"fed_empty_100k", fed(many, many.fd(many.skel->progs.empty), v4)},
@@ -231,6 +288,8 @@ int main(int argc, char **argv) {
   };
   const double track4 = net("fed_track_ipv4", "fed_empty");
   const double trackv6 = net("fed_track_ipv6", "fed_empty_ipv6");
+  const double with_chance = net("fed_chance", "fed_empty"), with_none = net("fed_none", "fed_empty");
+  const double with_red = net("fed_red_idle", "fed_empty"), marking = net("fed_red_full", "fed_empty_ect");
   const double hash100k = net("fed_hash_100k", "fed_empty_100k");
   const double track100k = net("fed_track_100k", "fed_empty_100k");
   std::printf("\nns per packet, 1 KB RC SEND MIDDLE in order (median of 5; the feeder's cost taken "
@@ -242,6 +301,10 @@ int main(int argc, char **argv) {
       {"count, --no-track", median("no_track")},
       {"count and track, IPv4, one stream", track4},
       {"count and track, IPv6, one stream", trackv6},
+      {"  and one rule: probability 1 % drop", with_chance},
+      {"  and 32 rules that do not match", with_none},
+      {"  and RED that does not mark", with_red},
+      {"  and RED that marks every packet", marking},
       {"hash at 100,000 random flows", hash100k},
       {"count and track at 100,000 random streams", track100k},
   };
@@ -252,6 +315,15 @@ int main(int argc, char **argv) {
   ratio("tracking IPv4 / hash", track4, median("hash"), 2.0);
   ratio("tracking IPv6 / tracking IPv4", trackv6, track4, 1.3);
   ratio("tracking / hash, both at 100,000", track100k, hash100k, 1.6);
+  const auto over = [&](const char *what, double ns, double limit) {
+    std::printf("  %-52s %6.1f  (must be <= %.1f)%s\n", what, ns - track4, limit,
+                ns - track4 <= limit ? "" : "  MISSED");
+  };
+  std::printf("ns over counting and tracking\n");
+  over("one probabilistic drop rule", with_chance, 12);
+  over("32 rules that do not match", with_none, 40);
+  over("RED that does not mark", with_red, 40);
+  over("RED that marks every packet", marking, 40);
   const Counting million(true, 1000000);
   const double table_bytes = static_cast<double>(memlock(million.skel->maps.streams) +
                                                  memlock(million.skel->maps.buckets));

@@ -18,6 +18,7 @@
 
 const volatile __u32 flows = 1;       /* QPNs 0 .. flows - 1, in random order */
 const volatile __u32 bth_offset = 42; /* of the packet given to BPF_PROG_TEST_RUN */
+const volatile __u32 tos = 0;         /* written into the IPv4 header, if not 0: marks are undone */
 
 struct {
   __uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -40,6 +41,11 @@ int feed(struct xdp_md *ctx) {
   __u8 *data = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end;
   __u32 flow = 0, *psn;
 
+  if (tos) {
+    if (data + 16 > end)
+      return XDP_ABORTED;
+    data[15] = tos;
+  }
   data += bth_offset & 127;
   if (data + 12 > end)
     return XDP_ABORTED;

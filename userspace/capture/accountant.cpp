@@ -27,6 +27,7 @@ struct roce_env {
   std::unique_ptr<roce_ruleset> rules;
   std::map<__u32, std::vector<__u32>> points;
   std::array<roce_rule_state, ROCE_RULE_SLOTS> states{};
+  std::array<roce_rule_count, ROCE_RULE_SLOTS> counts{};
   std::array<__u64, ROCE_PACES> paces{};
   std::map<std::pair<std::array<__u32, 4>, __u32>, __u32> peers;
   roce_passing passing{};
@@ -69,6 +70,9 @@ static const roce_ruleset *roce_rules_of(roce_env *env) { return env->rules.get(
 static roce_rule_state *roce_rule_state_at(roce_env *env, __u32 slot) {
   return slot < env->states.size() ? &env->states[slot] : nullptr;
 }
+static roce_rule_count *roce_rule_count_at(roce_env *env, __u32 slot) {
+  return slot < env->counts.size() ? &env->counts[slot] : nullptr;
+}
 static __u32 roce_rule_point(roce_env *env, __u32 slot, __u32 index) {
   const auto found = env->points.find(slot);
   return found != env->points.end() && index < found->second.size() ? found->second[index] : 0;
@@ -81,6 +85,7 @@ static __u32 roce_peer_qp(roce_env *env, const roce_peer *peer) {
 }
 static roce_passing *roce_passing_of(roce_env *env) { return &env->passing; }
 static __u32 roce_features(roce_env *env) { return env->features; }
+static __u32 roce_uses(roce_env *env) { return env->rules ? env->rules->used : 0; }
 static __u16 roce_port_be(roce_env *env) { return env->port_be; }
 static __u8 *roce_frame_data(roce_frame *frame) { return frame->bytes->data(); }
 static __u8 *roce_frame_end(roce_frame *frame) {
@@ -188,6 +193,7 @@ void Accountant::rules(std::unique_ptr<roce_ruleset> set,
   for (auto &[slot, list] : points)
     memory_->env.points[slot].assign(list.begin(), list.end());
   memory_->env.states = {};
+  memory_->env.counts = {};
 }
 
 void Accountant::peer(const roce_peer &peer, uint32_t src_qp) {
@@ -196,6 +202,10 @@ void Accountant::peer(const roce_peer &peer, uint32_t src_qp) {
 
 const roce_rule_state &Accountant::rule_state(uint32_t slot) const {
   return memory_->env.states.at(slot);
+}
+
+const roce_rule_count &Accountant::rule_count(uint32_t slot) const {
+  return memory_->env.counts.at(slot);
 }
 
 int Accountant::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {

@@ -62,6 +62,7 @@ public:
   void rules(std::unique_ptr<roce_ruleset> set, std::map<uint32_t, std::vector<uint32_t>> points);
   void peer(const roce_peer &peer, uint32_t src_qp);
   const roce_rule_state &rule_state(uint32_t slot) const;
+  const roce_rule_count &rule_count(uint32_t slot) const;
 
   // A whole frame against the rules, as the program does it once it has counted the frame: what
   // becomes of it (enum roce_fate). Its bytes are changed; as a CNP it has another length.

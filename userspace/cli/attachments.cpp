@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "report/names.h"
+#include "roce/config.h"
 
 namespace xr::cli {
 
@@ -17,6 +18,26 @@ using report::Tone;
 using report::Value;
 using report::Where;
 using report::Words;
+
+// The port that its frames leave by; where that is gone they are dropped.
+Value peer(const PortStatus &port) {
+  if (!port.peer_ifindex)
+    return Value{};
+  return port.peer.empty() ? Value{std::string("(gone)")} : Value{port.peer};
+}
+
+// What the program can do beside counting.
+Words features(const PortStatus &port) {
+  static constexpr std::pair<uint32_t, const char *> kNames[] = {
+      {ROCE_FEATURE_FORWARD, "forward"}, {ROCE_FEATURE_RULES, "rules"},
+      {ROCE_FEATURE_EVENTS, "events"},   {ROCE_FEATURE_EDIT, "edit"},
+      {ROCE_FEATURE_CNP, "cnp"},         {ROCE_FEATURE_CLONE, "clone"}};
+  Words names;
+  for (const auto &[bit, name] : kNames)
+    if (port.features & bit)
+      names.emplace_back(name);
+  return names;
+}
 
 // Unknown where nothing of ours runs.
 Value ours(const PortStatus &port, Value value) {
@@ -71,6 +92,12 @@ const std::vector<PortColumn> &port_columns() {
        [](P p) -> Value { return ours(p, uint64_t{p.udp_port}); }},
       {json_only("tracked"), [](P p) -> Value { return ours(p, p.track); }},
       {json_only("frags"), [](P p) -> Value { return ours(p, p.frags); }},
+      {{"bridged_with", "BRIDGED\nWITH", Format::Text, Hide::Zero}, peer},
+      {json_only("link"), [](P p) -> Value { return std::string(p.running ? "up" : "down"); }},
+      {{"link_down", "LINK", Format::Text, Hide::Zero, Tone::Alarm, Where::Text},
+       [](P p) -> Value { return p.program_id && !p.running ? Value{std::string("down")} : Value{}; }},
+      {{"features", "FEATURES", Format::Text, Hide::Zero},
+       [](P p) -> Value { return ours(p, features(p)); }},
       {{"streams", "STREAMS", Format::Count},
        [](P p) -> Value { return ours(p, uint64_t{p.streams_used}); }},
       {{"stream_capacity", "OF", Format::Count},

@@ -18,6 +18,7 @@ int Events::deliver(void *self, void *data, size_t size) {
   if (size < sizeof(event) || state->skipping)
     return 0;
   std::memcpy(&event, data, sizeof(event));
+  event.key.qp_kind &= ~ROCE_KEY_SIDE;
   state->callback(event);
   return 0;
 }

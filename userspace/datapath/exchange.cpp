@@ -38,7 +38,7 @@ Status wire_bridge(const Pins &pins, unsigned ifindex, unsigned peer_ifindex, in
   return set_entry(pins, "with_cnp", 1, peer_ifindex, -1);
 }
 
-Status exchange(const Place &place, const PortStatus &port, uint32_t features) {
+Status exchange(const Place &place, const PortStatus &port, const Abilities &abilities) {
   const Pins &pins = *place.pins;
   Fd former(bpf_prog_get_fd_by_id(port.program_id));
   bool next_is_on_hook = former && program_id(pins.open(Pins::kProgram).get()) != port.program_id;
@@ -48,7 +48,8 @@ Status exchange(const Place &place, const PortStatus &port, uint32_t features) {
   if (!config)
     return Error{"the attachment's configuration cannot be read",
                  fmt::format("xdp-roce detach {}, then attach anew", port.ifname)};
-  config->features = features | (config->features & ROCE_FEATURE_FORWARD);
+  config->features = abilities.features | (config->features & ROCE_FEATURE_FORWARD);
+  config->uses = abilities.uses;
   auto scope = place.netns->enter();
   if (!scope)
     return scope.error();

@@ -11,9 +11,15 @@
 
 namespace xr::datapath {
 
-// The features are enum roce_feature; a bridge's own stay. Killed anywhere between, one of the two
-// programs is on the hook and its maps are pinned.
-Status exchange(const Place &place, const PortStatus &port, uint32_t features);
+// What a program can do: enum roce_feature, and enum roce_rule_uses.
+struct Abilities {
+  uint32_t features = 0;
+  uint32_t uses = 0;
+};
+
+// A bridge's own features stay. Killed anywhere between, one of the two programs is on the hook and
+// its maps are pinned.
+Status exchange(const Place &place, const PortStatus &port, const Abilities &abilities);
 
 // Where a bridge's frames leave: fills the maps of its program for the other port, `cnp_fd` makes
 // copies that go back into CNPs (-1: there is none). In the namespace of both.

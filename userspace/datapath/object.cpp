@@ -91,6 +91,7 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   config.attached_ns = realtime_ns();
   config.cnp_window_ns = options.cnp_window_ns;
   config.features = options.rules ? kRuleFeatures : 0;
+  config.uses = options.rules ? ~0u : 0;
   // Against somebody who picks addresses that share a bucket; without it all still works.
   if (getrandom(&config.hash_seed, sizeof(config.hash_seed), GRND_NONBLOCK) < 0)
     config.hash_seed = config.attached_ns;
@@ -111,7 +112,8 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
     for (bpf_map *map : {maps.hints, maps.asides})
       bpf_map__set_max_entries(map, 1);
   if (!(config.features & ROCE_FEATURE_RULES))
-    for (bpf_map *map : {maps.rule_states, maps.rule_points, maps.rule_notes, maps.paces, maps.peers})
+    for (bpf_map *map : {maps.rule_states, maps.rule_counts, maps.rule_points, maps.rule_notes,
+                         maps.paces, maps.peers})
       bpf_map__set_max_entries(map, 1);
   if (!(config.features & ROCE_FEATURE_CLONE))
     bpf_program__set_autoload(object_->progs.cnp_egress, false);

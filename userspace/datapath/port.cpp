@@ -72,7 +72,7 @@ Result<Port> Port::open(const std::string &ifname, const std::string &netns) {
     return not_readable(port.status_);
   if (state == State::Attached)
     port.directory_ = std::move(found->directory);
-  for (const char *name : {"opcodes", "totals", "streams", "shared", "events", "rodata"})
+  for (const char *name : {"opcodes", "totals", "streams", "asides", "shared", "events", "rodata"})
     if (port.maps_.fd(name) < 0)
       return Error{fmt::format("the attachment's map {} cannot be opened", name),
                    fmt::format("xdp-roce detach {}, then attach anew", ifname)};
@@ -121,9 +121,32 @@ Status Port::read_streams(Snapshot &to) const {
       return errno_error(error, "cannot read the streams");
     first += count;
   }
-  // Announced by RDMA CM but silent so far, or handed out at this very moment.
-  std::erase_if(to.streams, [](const roce_stream &s) { return !roce_stream_packets(&s); });
+  keep_own(to, read_numbers());
   return {};
+}
+
+// By record id & (ROCE_ASIDES - 1).
+std::vector<roce_aside> Port::read_numbers() const {
+  std::vector<roce_aside> asides(ROCE_ASIDES);
+  if (read_batch(maps_.fd("asides"), 0, ROCE_ASIDES, asides.data(), 0))
+    asides.clear();
+  return asides;
+}
+
+// Leaves out what entered a bridge's other port, what RDMA CM announced but has been silent so far,
+// and what is handed out at this very moment.
+void Port::keep_own(Snapshot &to, const std::vector<roce_aside> &asides) const {
+  size_t kept = 0;
+  for (size_t id = 0; id < to.streams.size(); id++) {
+    roce_stream stream = to.streams[id];
+    if ((stream.key.qp_kind & ROCE_KEY_SIDE) != status_.side || !roce_stream_packets(&stream))
+      continue;
+    stream.key.qp_kind &= ~ROCE_KEY_SIDE;
+    uint64_t number = asides.empty() ? 0 : asides[id & (ROCE_ASIDES - 1)].number;
+    to.qp_numbers.push_back(number >> 40 == id + 1 ? static_cast<uint32_t>(number) : 0);
+    to.streams[kept++] = stream;
+  }
+  to.streams.resize(kept);
 }
 
 Result<Snapshot> Port::snapshot(bool with_streams) const {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "datapath/maps.h"
@@ -63,6 +64,8 @@ public:
 private:
   Status read_counters(Snapshot &to) const;
   Status read_streams(Snapshot &to) const;
+  std::vector<roce_aside> read_numbers() const;
+  void keep_own(Snapshot &to, const std::vector<roce_aside> &asides) const;
 
   PortStatus status_;
   Maps maps_;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 
 #include "datapath/exchange.h"
 #include "datapath/lock.h"
@@ -85,6 +86,28 @@ template <typename T> bool read(const Pins &pins, const char *map, uint32_t key,
   return bpf_map_lookup_elem(fd.get(), &key, &value) == 0;
 }
 
+// Each CPU has its own.
+Status clear_count(const Pins &pins, uint32_t slot) {
+  std::vector<roce_rule_count> each(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
+  Fd fd = pins.open("rule_counts");
+  if (bpf_map_update_elem(fd.get(), &slot, each.data(), 0) < 0)
+    return errno_error(errno, "cannot write the rules");
+  return {};
+}
+
+roce_rule_count read_count(const Pins &pins, uint32_t slot) {
+  std::vector<roce_rule_count> each(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
+  Fd fd = pins.open("rule_counts");
+  roce_rule_count sum{};
+  if (bpf_map_lookup_elem(fd.get(), &slot, each.data()) < 0)
+    return sum;
+  for (const roce_rule_count &one : each) {
+    sum.matched += one.matched;
+    sum.acted += one.acted;
+  }
+  return sum;
+}
+
 class Store {
 public:
   // The port's, which is attached, with the lock held.
@@ -99,7 +122,7 @@ public:
 
 private:
   bool has_rules() const;
-  Status be_able(const std::vector<Entry> &entries);
+  Status be_able(const std::vector<Entry> &entries, uint32_t uses);
   Status place(std::vector<Entry> &entries) const;
   Status publish(const roce_ruleset &set) const;
   Status withdraw() const;
@@ -155,14 +178,14 @@ Result<std::vector<Entry>> Store::entries() const {
   return entries;
 }
 
-Status Store::be_able(const std::vector<Entry> &entries) {
+Status Store::be_able(const std::vector<Entry> &entries, uint32_t uses) {
   uint32_t needed = 0;
   bool bridged = port_.features & ROCE_FEATURE_FORWARD;
   for (const Entry &entry : entries)
     needed |= features_of(entry.rule, bridged);
   uint32_t has = port_.features & ~static_cast<uint32_t>(ROCE_FEATURE_FORWARD);
   // Without rules the program is the one that counts; with some it only grows.
-  if (needed ? (has & needed) == needed : !has)
+  if (needed ? (has & needed) == needed && (port_.uses & uses) == uses : !has)
     return {};
   if (port_.dispatcher) {
     if (!needed)
@@ -170,10 +193,13 @@ Status Store::be_able(const std::vector<Entry> &entries) {
     return Error{"behind libxdp's dispatcher the program cannot be exchanged for one with rules",
                  fmt::format("xdp-roce detach {0}, then xdp-roce attach --rules {0}", port_.ifname)};
   }
-  uint32_t features = needed ? needed | has : 0;
-  if (auto done = exchange(place_, port_, features); !done)
+  Abilities abilities;
+  if (needed)
+    abilities = {needed | has, uses | port_.uses};
+  if (auto done = exchange(place_, port_, abilities); !done)
     return done;
-  port_.features = features | (port_.features & ROCE_FEATURE_FORWARD);
+  port_.features = abilities.features | (port_.features & ROCE_FEATURE_FORWARD);
+  port_.uses = abilities.uses;
   return {};
 }
 
@@ -203,6 +229,8 @@ Status Store::place(std::vector<Entry> &entries) const {
       if (auto done = write(pins(), "rule_notes", entry.slot, note); !done)
         return done;
       if (auto done = write(pins(), "rule_states", entry.slot, roce_rule_state{}); !done)
+        return done;
+      if (auto done = clear_count(pins(), entry.slot); !done)
         return done;
       uint32_t point = entry.slot * ROCE_RULE_POINTS;
       for (uint32_t value : entry.rule.points)
@@ -255,16 +283,19 @@ Status Store::put(std::vector<Entry> entries) {
   if (entries.empty()) {
     if (auto done = withdraw(); !done)
       return done;
-    return be_able(entries);
+    return be_able(entries, 0);
   }
-  if (auto done = be_able(entries); !done)
+  auto rules_of = [&] {
+    std::vector<impair::Rule> rules;
+    for (const Entry &entry : entries)
+      rules.push_back(entry.rule);
+    return rules;
+  };
+  if (auto done = be_able(entries, impair::make_ruleset(rules_of())->used); !done)
     return done;
   if (auto done = place(entries); !done)
     return done;
-  std::vector<impair::Rule> rules;
-  for (Entry &entry : entries)
-    rules.push_back(std::move(entry.rule));
-  return publish(*impair::make_ruleset(rules));
+  return publish(*impair::make_ruleset(rules_of()));
 }
 
 std::vector<impair::Peer> Store::peers() const {
@@ -315,10 +346,9 @@ Result<RuleList> Store::list() const {
   if (!all)
     return all.error();
   for (const Entry &entry : *all) {
-    roce_rule_state state{};
-    read(pins(), "rule_states", entry.slot, state);
+    roce_rule_count count = read_count(pins(), entry.slot);
     list.rules.push_back(
-        {entry.id, entry.rule.text(), entry.rule.name, state.matched, state.acted});
+        {entry.id, entry.rule.text(), entry.rule.name, count.matched, count.acted});
   }
   list.peers = peers();
   return list;

@@ -10,6 +10,7 @@
 
 #include <bpf/bpf.h>
 
+#include "datapath/link.h"
 #include "datapath/lock.h"
 #include "datapath/place.h"
 #include "datapath/privilege.h"
@@ -31,6 +32,7 @@ void describe(PortStatus &port, const Maps &maps) {
   port.frags = config->frags;
   port.udp_port = ntohs(config->udp_port_be);
   port.features = config->features;
+  port.uses = config->uses;
   port.side = config->side;
   port.peer_ifindex = config->peer_ifindex;
   port.streams_capacity = config->track ? config->streams : 0;
@@ -57,6 +59,8 @@ Status look_at_hook(PortStatus &port, const Netns &netns) {
   port.mode = hook->mode;
   port.dispatcher = hook->dispatcher;
   port.programs = std::move(hook->programs);
+  if (auto facts = read_link_at(port.ifindex); facts.ok())
+    port.running = facts->running;
   return {};
 }
 

@@ -30,6 +30,7 @@ struct PortStatus {
   std::string netns; // its name, "" for none
   uint64_t netns_inode = 0;
   State state = State::NotAttached;
+  bool running = false; // up, with carrier
 
   // The hook, whatever is on it.
   Mode mode = Mode::Auto;
@@ -44,6 +45,7 @@ struct PortStatus {
   bool frags = false;
   uint16_t udp_port = 0;
   uint32_t features = 0;     // enum roce_feature
+  uint32_t uses = 0;         // enum roce_rule_uses
   uint32_t side = 0;         // ROCE_KEY_SIDE: streams of this port have it in their keys
   unsigned peer_ifindex = 0; // a bridge's other port
   std::string peer;          // its name, "" when it is gone

@@ -115,6 +115,40 @@ Section icrc_of(const Snapshot &s) {
           Where::Both, Hide::Zero};
 }
 
+// CNPs that passed, by what came just before them.
+Section cnp_causes_of(const Snapshot &s) {
+  const roce_totals &t = s.totals;
+  return {"cnp_causes", "CNP AFTER",
+          Group{count("after_ce", "a CE mark", t.cnps_after_ce),
+                count("after_nak", "a NAK", t.cnps_after_nak),
+                count("after_neither", "neither", t.cnps_after_neither),
+                count("unexplained", "stream not known", t.cnps_unexplained)},
+          Where::Both, Hide::Zero};
+}
+
+// What rules did to what passed, and what they could not do.
+Section impaired_of(const Snapshot &s) {
+  const roce_totals &t = s.totals;
+  const auto could_not = [](const char *key, const char *heading, uint64_t value) {
+    return count(key, heading, value, Hide::Zero, Tone::Alarm);
+  };
+  return {"impaired", "IMPAIRED",
+          Group{count("dropped_programmed", "dropped: programmed", t.dropped_programmed),
+                count("dropped_policed", "dropped: policed", t.dropped_policed),
+                count("marked", "marked CE", t.marked),
+                count("corrupted", "corrupted", t.corrupted),
+                count("rewritten", "DSCP, ECN, FECN, BECN set", t.rewritten),
+                count("duplicated", "duplicated", t.duplicated),
+                count("cnps_sent", "CNPs sent", t.cnps_sent),
+                count("cnps_paced", "CNPs not sent: within the interval", t.cnps_paced),
+                could_not("cnp_unknown_peer", "CNPs not sent: sender's QPN not known",
+                          t.cnps_unknown_peer),
+                could_not("not_cloned", "copies not made: frame in several buffers", t.not_cloned),
+                could_not("not_forwarded", "dropped: the bridge's other port is gone",
+                          t.not_forwarded)},
+          Where::Both, Hide::Zero};
+}
+
 // Per second: of the port, and of what stands for congestion and loss.
 Section rates_of(const Moment &moment, const Sums &now, const Sums &before) {
   const double seconds = seconds_of(moment);
@@ -230,6 +264,9 @@ void add_counters(Document &document, const Moment &moment) {
   sections.push_back(ecn_of(now));
   sections.push_back(aeth_of(moment.now));
   sections.push_back(icrc_of(moment.now));
+  sections.push_back(cnp_causes_of(moment.now));
+  if (moment.now.source == Snapshot::Source::Interface)
+    sections.push_back(impaired_of(moment.now));
 }
 
 } // namespace xr::report

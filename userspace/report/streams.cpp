@@ -58,6 +58,7 @@ const std::vector<StreamColumn> &stream_columns() {
       {{"dst", "DESTINATION"}, [](S s) -> Value { return address(s.key.dst); }},
       {{"dest_qp", "DEST QP", Format::Qpn},
        [](S s) -> Value { return uint64_t{roce_key_qp(&s.key)}; }},
+      {{"qp_number", "QP\nNUMBER", Format::Number, Hide::Zero}, nullptr}, // not in the record
       {{"src_qp", "SRC QP", Format::Qpn, Hide::Zero},
        [](S s) -> Value {
          return s.flags & ROCE_STREAM_SRC_QP ? Value{uint64_t{s.src_qp}} : Value{};
@@ -157,11 +158,16 @@ struct Rows {
   std::unique_ptr<const Earlier> earlier;
   double seconds = 0;
 
+  Value qp_number(uint32_t place) const {
+    const uint32_t number = place < now.qp_numbers.size() ? now.qp_numbers[place] : 0;
+    return number ? Value{uint64_t{number}} : Value{};
+  }
+
   Value cell(size_t row, size_t column) const {
     const roce_stream &stream = now.streams[places[row]];
     const auto &columns = stream_columns();
     if (column < columns.size())
-      return columns[column].value(stream);
+      return columns[column].value ? columns[column].value(stream) : qp_number(places[row]);
     const roce_stream *before = earlier->find(stream);
     if (column == columns.size())
       return rate_of(roce_stream_packets(&stream), before ? roce_stream_packets(before) : 0,
@@ -186,7 +192,7 @@ std::string title_of(const Snapshot &s, const StreamOptions &options) {
 std::vector<std::string> stream_sort_keys() {
   std::vector<std::string> keys;
   for (const StreamColumn &column : stream_columns())
-    if (numeric(column.column.format))
+    if (numeric(column.column.format) && column.value)
       keys.push_back(column.column.key);
   return keys;
 }
