@@ -129,4 +129,31 @@ int hash(struct xdp_md *ctx) {
   return XDP_DROP;
 }
 
+struct {
+  __uint(type, BPF_MAP_TYPE_DEVMAP);
+  __type(key, __u32);
+  __type(value, struct bpf_devmap_val);
+  __uint(max_entries, 1);
+} out SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_DEVMAP);
+  __type(key, __u32);
+  __type(value, struct bpf_devmap_val);
+  __uint(max_entries, 1);
+} in SEC(".maps");
+
+/* The way of a frame in forward_bench: into the wire, through the middle, out of it. */
+SEC("xdp.frags")
+int enter(struct xdp_md *ctx) { return (int)bpf_redirect_map(&in, 0, XDP_DROP); }
+
+SEC("xdp.frags")
+int arrive(struct xdp_md *ctx) {
+  count();
+  return XDP_DROP;
+}
+
+SEC("xdp.frags")
+int redirect(struct xdp_md *ctx) { return (int)bpf_redirect_map(&out, 0, XDP_DROP); }
+
 char _license[] SEC("license") = "GPL";

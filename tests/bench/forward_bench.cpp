@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames a second through a bridge between two veth ports, beside a program that does nothing but
+// redirect, on the same ports in turn: a0 ~ a1 -> b0 ~ b1. b1 counts and drops what arrives. All of
+// it on one CPU, busy to the full. Frames are sent on a0 by a socket, as a host would; or, to see
+// more of the difference, they are live ones that BPF_PROG_TEST_RUN makes (kernel 5.18) and
+// redirects into a0, which costs a fraction of what a host's own way costs. PSNs go on.
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/if_link.h>
+
+#include "roce/config.h"
+#include "xdp_roce.skel.h"
+#include "yardsticks.skel.h"
+
+namespace {
+
+constexpr int kRounds = 7;
+
+[[noreturn]] void fail(const char *what) {
+  std::fprintf(stderr, "forward_bench: %s: %s\n", what, std::strerror(errno));
+  std::exit(1);
+}
+
+// Two namespaces of this process, which end with it: `in` holds the bridge's ports.
+class Wires {
+public:
+  Wires() : name_("xr-fwd-" + std::to_string(getpid())) {
+    run("ip netns add " + name_);
+    const int fd = open(("/run/netns/" + name_).c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || setns(fd, CLONE_NEWNET))
+      fail("namespace");
+    close(fd);
+    for (const char *pair : {"a", "b"}) {
+      const std::string p = pair;
+      run("ip link add " + p + "0 type veth peer name " + p + "1");
+      run("ip link set " + p + "0 up");
+      run("ip link set " + p + "1 up");
+    }
+  }
+  ~Wires() { run("ip netns del " + name_); }
+  Wires(const Wires &) = delete;
+  Wires &operator=(const Wires &) = delete;
+
+private:
+  static void run(const std::string &command) {
+    if (std::system(command.c_str())) // NOLINT(cert-env33-c)
+      fail(command.c_str());
+  }
+  std::string name_;
+};
+
+std::vector<uint8_t> frame(uint32_t payload) {
+  const uint16_t udp = static_cast<uint16_t>(8 + 12 + payload + 4);
+  std::vector<uint8_t> f(34u + udp);
+  const auto put16 = [&f](size_t at, uint16_t value) {
+    value = htons(value);
+    std::memcpy(&f[at], &value, 2);
+  };
+  put16(12, 0x0800);
+  f[14] = 0x45;
+  put16(16, static_cast<uint16_t>(20 + udp));
+  f[22] = 64;
+  f[23] = 17;
+  f[26] = f[30] = 192;
+  f[28] = f[32] = 2;
+  f[29] = 1;
+  f[33] = 2;
+  put16(36, 4791);
+  put16(38, udp);
+  f[42] = 0x01; // RC SEND MIDDLE
+  return f;
+}
+
+uint64_t arrived(const yardsticks *yard) {
+  std::vector<uint64_t> each(static_cast<size_t>(libbpf_num_possible_cpus()));
+  const uint32_t zero = 0;
+  uint64_t sum = 0;
+  if (bpf_map__lookup_elem(yard->maps.packets, &zero, sizeof(zero), each.data(),
+                           each.size() * sizeof(each[0]), 0))
+    fail("count");
+  for (const uint64_t one : each)
+    sum += one;
+  return sum;
+}
+
+// Of those that arrived: veth's queue may be too short for all that were made.
+double packets_per_second(const yardsticks *yard, std::vector<uint8_t> &data, uint32_t frames) {
+  const int fd = bpf_program__fd(yard->progs.feed);
+  const uint64_t before = arrived(yard);
+  xdp_md ctx{};
+  ctx.data_end = static_cast<__u32>(data.size());
+  ctx.ingress_ifindex = if_nametoindex("b1");
+  LIBBPF_OPTS(bpf_test_run_opts, opts);
+  opts.data_in = data.data();
+  opts.data_size_in = static_cast<__u32>(data.size());
+  opts.ctx_in = &ctx;
+  opts.ctx_size_in = sizeof(ctx);
+  opts.repeat = static_cast<int>(frames);
+  opts.flags = BPF_F_TEST_XDP_LIVE_FRAMES;
+  opts.batch_size = 64;
+  const auto start = std::chrono::steady_clock::now();
+  if (bpf_prog_test_run_opts(fd, &opts))
+    fail("BPF_PROG_TEST_RUN with live frames");
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return static_cast<double>(arrived(yard) - before) / seconds;
+}
+
+void put_on(const char *port, const bpf_program *program) {
+  if (bpf_xdp_attach(static_cast<int>(if_nametoindex(port)), bpf_program__fd(program),
+                     XDP_FLAGS_DRV_MODE, nullptr))
+    fail(port);
+}
+
+template <typename Map> void leave_by(const Map *map, const char *port) {
+  const uint32_t zero = 0;
+  bpf_devmap_val value{};
+  value.ifindex = if_nametoindex(port);
+  value.bpf_prog.fd = -1;
+  if (bpf_map__update_elem(map, &zero, sizeof(zero), &value, sizeof(value), 0))
+    fail("devmap");
+}
+
+// The same with frames that a socket sends.
+class Sender {
+public:
+  explicit Sender(const std::vector<uint8_t> &frame)
+      : fd_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)), frames_(kBatch, frame),
+        pieces_(kBatch), messages_(kBatch) {
+    sockaddr_ll at{};
+    const int on = 1;
+    at.sll_family = AF_PACKET;
+    at.sll_ifindex = static_cast<int>(if_nametoindex("a0"));
+    if (fd_ < 0 || bind(fd_, reinterpret_cast<sockaddr *>(&at), sizeof(at)) ||
+        setsockopt(fd_, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on)))
+      fail("packet socket");
+    for (size_t i = 0; i < kBatch; i++) {
+      pieces_[i] = {frames_[i].data(), frames_[i].size()};
+      messages_[i].msg_hdr.msg_iov = &pieces_[i];
+      messages_[i].msg_hdr.msg_iovlen = 1;
+    }
+  }
+  ~Sender() { close(fd_); }
+  Sender(const Sender &) = delete;
+  Sender &operator=(const Sender &) = delete;
+
+  double packets_per_second(const yardsticks *yard, uint32_t frames) {
+    const uint64_t before = arrived(yard);
+    const auto start = std::chrono::steady_clock::now();
+    for (uint32_t sent = 0; sent < frames; sent += kBatch) {
+      for (auto &frame : frames_) {
+        const uint32_t psn = htonl(psn_++ & 0xffffff);
+        std::memcpy(&frame[50], &psn, sizeof(psn));
+      }
+      if (sendmmsg(fd_, messages_.data(), kBatch, 0) < 0 && errno != ENOBUFS)
+        fail("send");
+    }
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return static_cast<double>(arrived(yard) - before) / seconds;
+  }
+
+private:
+  static constexpr size_t kBatch = 64;
+  int fd_;
+  uint32_t psn_ = 0;
+  std::vector<std::vector<uint8_t>> frames_;
+  std::vector<iovec> pieces_;
+  std::vector<mmsghdr> messages_;
+};
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+// In turn, so that what a busy neighbour takes is taken from both.
+void compare(const char *what, const yardsticks *yard, const xdp_roce *roce,
+             const std::function<double(uint32_t)> &rate, uint32_t frames, bool must) {
+  std::vector<double> bare, bridge;
+  for (int round = 0; round <= kRounds; round++) {
+    put_on("a1", yard->progs.redirect);
+    const double one = rate(round ? frames : frames / 10);
+    put_on("a1", roce->progs.xdp_roce);
+    const double other = rate(round ? frames : frames / 10);
+    if (round) { // the first one warms up
+      bare.push_back(one);
+      bridge.push_back(other);
+    }
+  }
+  const double a = median(bare), b = median(bridge);
+  std::printf("%s (median of %d)\n", what, kRounds);
+  std::printf("  %-52s %6.2f M\n", "a bare redirect", a / 1e6);
+  std::printf("  %-52s %6.2f M\n", "the bridge, counting and tracking", b / 1e6);
+  std::printf("  %-52s %6.2f%s\n", "ratio", b / a,
+              !must        ? ""
+              : b / a >= 0.9 ? "  (must be >= 0.90)"
+                             : "  (must be >= 0.90)  MISSED");
+}
+
+} // namespace
+
+int main() {
+  libbpf_set_print(nullptr);
+  cpu_set_t cpu;
+  CPU_ZERO(&cpu);
+  CPU_SET(1 % sysconf(_SC_NPROCESSORS_ONLN), &cpu);
+  sched_setaffinity(0, sizeof(cpu), &cpu);
+  Wires wires;
+
+  yardsticks *yard = yardsticks__open_and_load();
+  xdp_roce *roce = xdp_roce__open();
+  if (!yard || !roce)
+    fail("open");
+  roce->rodata->config.features = ROCE_FEATURE_FORWARD;
+  bpf_program__set_autoload(roce->progs.cnp_egress, false);
+  if (xdp_roce__load(roce))
+    fail("load");
+  leave_by(roce->maps.forward, "b0");
+  leave_by(yard->maps.out, "b0");
+  leave_by(yard->maps.in, "a0");
+  const uint32_t zero = 0;
+  const int enter = bpf_program__fd(yard->progs.enter);
+  if (bpf_map__update_elem(yard->maps.target, &zero, sizeof(zero), &enter, sizeof(enter), 0))
+    fail("set target");
+  put_on("b1", yard->progs.arrive);
+
+  std::vector<uint8_t> data = frame(1024);
+  Sender sender(data);
+  compare("1 KB frames a second from veth to veth, sent by a socket", yard, roce,
+          [&](uint32_t frames) { return sender.packets_per_second(yard, frames); }, 1'000'000, true);
+  compare("the same, made in the kernel", yard, roce,
+          [&](uint32_t frames) { return packets_per_second(yard, data, frames); }, 4'000'000, false);
+  xdp_roce__destroy(roce);
+  yardsticks__destroy(yard);
+  return 0;
+}
