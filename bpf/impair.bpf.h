@@ -41,7 +41,7 @@ struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __type(key, __u32);
   __type(value, __u32);
-  __uint(max_entries, ROCE_RULE_SLOTS * ROCE_RULE_POINTS);
+  __uint(max_entries, ROCE_RULE_SLOTS *ROCE_RULE_POINTS);
 } rule_points SEC(".maps");
 
 /* What the rules in the slots are in words. No program reads it. */

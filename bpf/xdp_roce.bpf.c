@@ -241,11 +241,13 @@ static ROCE_INLINE int forward_frame(void) {
   return verdict;
 }
 
-static ROCE_INLINE int verdict_of(int fate) {
+static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
   if (fate == ROCE_GONE)
     return XDP_DROP;
+  /* a bridge's ports are known to take redirects; veth's XDP_TX wants more of its other end */
   if (fate == ROCE_BACK_AS_CNP)
-    return XDP_TX;
+    return config.features & ROCE_FEATURE_FORWARD ? (int)bpf_redirect(ctx->ingress_ifindex, 0)
+                                                  : XDP_TX;
   if (!(config.features & ROCE_FEATURE_FORWARD))
     return XDP_PASS;
   if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_TWICE)
@@ -258,7 +260,7 @@ static ROCE_INLINE int verdict_of(int fate) {
 SEC("xdp.frags")
 int xdp_roce(struct xdp_md *ctx) {
   if (config.features & ROCE_FEATURE_RULES)
-    return verdict_of(impair(ctx));
+    return verdict_of(ctx, impair(ctx));
   if (!(config.track ? track_plain(ctx) : count_plain(ctx, 0)))
     count_frame(ctx);
   return config.features & ROCE_FEATURE_FORWARD ? forward_frame() : XDP_PASS;

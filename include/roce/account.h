@@ -199,8 +199,9 @@ ROCE_OUTLINE int roce_number_qp(struct roce_env *env, const struct roce_key *key
   __u32 sibling;
   __u64 number;
 
-  if (!key || !shared || !scratch || !own || own->number ||
-      roce_key_kind(key) > ROCE_KIND_RESPONSE)
+  if (!key || !shared || !scratch || !own || roce_key_kind(key) > ROCE_KIND_RESPONSE)
+    return 0;
+  if (own->number && own->number >> 40 != id + 1) /* its own may be of the record's stream before */
     return 0;
   roce_sibling_key(key, &scratch->answered);
   sibling = roce_table_find(env, &scratch->answered,
@@ -285,16 +286,25 @@ ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __
     roce_register_read(env, p, id);
   if (o->link_pmtu && roce_link_read(env, p, o->link_pmtu))
     roce_set_linked(s);
-  if (o->asks)
-    roce_ask(env, p, id);
-  if (p->ecn == ROCE_ECN_CE)
-    roce_remember_ce(env, id);
-  if (o->events & (1u << ROCE_EVENT_NAK))
-    roce_remember_nak(env, id);
-  if (p->info & ROCE_OP_CNP)
-    roce_explain_cnp(env, p, id);
   if (o->events | o->limited)
     roce_tell(env, p, o);
+  return 0;
+}
+
+/* What a packet that was no plain one tells of the other direction. */
+ROCE_OUTLINE int roce_learn(struct roce_env *env, const struct roce_packet *p, __u32 id) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+
+  if (!p || !scratch || scratch->outcome.forgotten)
+    return 0;
+  if (p->ecn == ROCE_ECN_CE)
+    roce_remember_ce(env, id);
+  if (scratch->outcome.nak)
+    roce_remember_nak(env, id);
+  if (scratch->outcome.asks)
+    return roce_ask(env, p, id);
+  if (p->info & ROCE_OP_CNP)
+    return roce_explain_cnp(env, p, id);
   return 0;
 }
 
@@ -302,15 +312,16 @@ ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __
  * Everything that is not for the fast path. Reserved and manufacturer opcodes belong to no stream.
  * Like roce_track it gives the stream's record id, or ROCE_NO_STREAM.
  */
-static ROCE_INLINE __u32 roce_track_any(struct roce_env *env, struct roce_packet *p,
-                                        __u32 length) {
+static ROCE_INLINE __u32 roce_track_any(struct roce_env *env, struct roce_packet *p, __u32 length) {
   __u32 id;
 
   if (!p->info)
     return ROCE_NO_STREAM;
   id = roce_stream_of(env, p);
-  if (id != ROCE_NO_STREAM)
-    roce_track_slow(env, p, length, id);
+  if (id == ROCE_NO_STREAM)
+    return id;
+  roce_track_slow(env, p, length, id);
+  roce_learn(env, p, id);
   return id;
 }
 
@@ -430,8 +441,8 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
                 request ? (__u32)(request >> 8) & 0xffffff : ROCE_QPN_UNKNOWN);
   if (request) { /* the stream that the REQ announced: from here to the REQ's sender */
     announced->key = p->key;
-    announced->key.qp_kind = ((__u32)(request >> 8) & 0xffffff) |
-                             (p->key.qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE));
+    announced->key.qp_kind =
+        ((__u32)(request >> 8) & 0xffffff) | (p->key.qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE));
     roce_begin_qp(env, &announced->key, cm->qpn);
   }
   return 0;

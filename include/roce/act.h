@@ -12,12 +12,19 @@
 #ifndef ROCE_ACT_H
 #define ROCE_ACT_H
 
-#include "select.h"
 #include "parse.h"
+#include "select.h"
 
 struct roce_frame;
 static int roce_frame_load(struct roce_frame *frame, __u32 offset, __u8 *byte);
 static int roce_frame_store(struct roce_frame *frame, __u32 offset, __u8 byte);
+
+/* 1 when an IPv4 header is at `l3`. */
+static ROCE_INLINE __u8 roce_frame_is_ipv4(struct roce_frame *frame, __u32 l3) {
+  __u8 first = 0;
+
+  return !roce_frame_load(frame, l3, &first) && first >> 4 == 4;
+}
 
 /* A byte to be changed: `mask` is xored to it. */
 struct roce_edit {
@@ -29,11 +36,11 @@ struct roce_edit {
 
 /* What is to become of a packet. */
 struct roce_verdict {
-  __u32 act;         /* enum roce_action_bits: those that apply to this packet */
-  __u32 excess;      /* a policer's drop */
-  __u32 bth4_set;    /* FECN, BECN: bits to set and to clear */
+  __u32 act;      /* enum roce_action_bits: those that apply to this packet */
+  __u32 excess;   /* a policer's drop */
+  __u32 bth4_set; /* FECN, BECN: bits to set and to clear */
   __u32 bth4_clear;
-  __u8 tos;          /* CE, RED, SET_DSCP, SET_ECN */
+  __u8 tos; /* CE, RED, SET_DSCP, SET_ECN */
   __u8 cnp_tos;
   __u8 reserved[2];
   __u32 cnp_qp;

@@ -40,6 +40,12 @@ enum roce_feature {
 
 #define ROCE_CNP_WINDOW_NS 50000 /* as DCQCN's notification points pace them */
 
+/*
+ * Copies are made of frames in one buffer that leave room in a page: of others the kernel's clone
+ * (xdpf_clone) is not sound, or fails and takes the frame with it.
+ */
+#define ROCE_CLONE_MAX 3500
+
 /* Paces of CNPs: words of check << 40 | time in units of 2^ROCE_PACE_SHIFT ns. */
 #define ROCE_PACES 4096
 #define ROCE_PACE_SHIFT 8

@@ -100,8 +100,10 @@ static ROCE_INLINE __u32 roce_sender_qp(struct roce_env *env, const struct roce_
   const struct roce_stream *s = roce_stream_at(env, id);
   struct roce_peer peer = {};
 
-  if (p->info & ROCE_HAS_DETH)
-    return p->cut ? ROCE_QPN_UNKNOWN : p->src_qp;
+  if (roce_key_qp(&p->key) == ROCE_QPN_MULTICAST) /* a group's address cannot be the CNP's source */
+    return ROCE_QPN_UNKNOWN;
+  if (p->info & ROCE_HAS_DETH) /* 0: not read, that of an RD READ REQUEST */
+    return p->cut || !p->src_qp ? ROCE_QPN_UNKNOWN : p->src_qp;
   for (int i = 0; i < 4; i++)
     peer.src[i] = p->key.src[i];
   peer.dest_qp = roce_key_qp(&p->key);
@@ -176,8 +178,7 @@ static ROCE_INLINE void roce_count_verdict(struct roce_totals *t, const struct r
     t->marked++;
   if (v->act & ROCE_ACTS_CORRUPT)
     t->corrupted++;
-  if (v->act &
-      (ROCE_ACT_SET_DSCP | ROCE_ACT_SET_ECN | ROCE_ACT_SET_FECN | ROCE_ACT_SET_BECN))
+  if (v->act & (ROCE_ACT_SET_DSCP | ROCE_ACT_SET_ECN | ROCE_ACT_SET_FECN | ROCE_ACT_SET_BECN))
     t->rewritten++;
 }
 
@@ -194,6 +195,7 @@ ROCE_OUTLINE int roce_become_cnp(struct roce_frame *frame, struct roce_env *env,
   if (roce_frame_load(frame, udp, &high) || roce_frame_load(frame, udp + 1, &low))
     return 0;
   roce_key_fill(&passing->packet.key);
+  passing->packet.ipv4 = roce_frame_is_ipv4(frame, passing->packet.l3);
   roce_cnp_build(&passing->cnp, &passing->packet, qp, (__u16)(low << 8 | high), roce_port_be(env),
                  (__u8)tos);
   if (roce_frame_resize(frame, (__s32)(passing->packet.l3 + passing->cnp.length - length)))
@@ -202,15 +204,13 @@ ROCE_OUTLINE int roce_become_cnp(struct roce_frame *frame, struct roce_env *env,
                         roce_frame_l3(frame, passing->packet.l3), &passing->cnp);
 }
 
-/*
- * Copies are only to be had in a bridge, and of frames in one buffer: the kernel's clone of others
- * shares what it must not.
- */
+/* Copies are only to be had in a bridge, and of frames that the kernel can clone. */
 static ROCE_INLINE int roce_copy(struct roce_env *env, const struct roce_passing *passing,
                                  struct roce_verdict *v, struct roce_totals *t) {
   if (!(v->act & (ROCE_ACT_CNP | ROCE_ACT_DUPLICATE)))
     return ROCE_GO_ON;
-  if (!(roce_features(env) & ROCE_FEATURE_CLONE) || passing->length > passing->linear) {
+  if (!(roce_features(env) & ROCE_FEATURE_CLONE) || passing->length > passing->linear ||
+      passing->length > ROCE_CLONE_MAX) {
     t->not_cloned++;
     v->act &= ~(__u32)(ROCE_ACT_CNP | ROCE_ACT_DUPLICATE);
     return ROCE_GO_ON;
@@ -226,8 +226,7 @@ static ROCE_INLINE void roce_rewrite(struct roce_frame *frame, const struct roce
   const struct roce_packet *p = &passing->packet;
 
   if (passing->class_ == ROCE_CLASS_V2 && v->tos != p->tos)
-    roce_set_tos(roce_frame_l3(frame, p->l3), roce_frame_end(frame),
-                 p->ipv4, v->tos);
+    roce_set_tos(roce_frame_l3(frame, p->l3), roce_frame_end(frame), p->ipv4, v->tos);
   if (v->act & ROCE_ACTS_CORRUPT || v->bth4_set | v->bth4_clear)
     roce_edit_frame(frame, p, passing->class_, v);
 }
@@ -249,6 +248,7 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   if (!state || !count)
     return ROCE_GO_ON;
   v = &passing->verdict;
+  passing->packet.ipv4 = roce_frame_is_ipv4(frame, passing->packet.l3);
   roce_plan(rule, state, &passing->packet, passing->class_, passing->length, passing->place, v);
   ROCE_STAGE();
   if (!v->act)
@@ -301,8 +301,7 @@ ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env)
     return ROCE_GO_ON;
   state = roce_rule_state_at(env, rule->slot);
   count = roce_rule_count_at(env, rule->slot);
-  if (!state || !count ||
-      !roce_select(env, rule, state, count, passing->length, &passing->place) ||
+  if (!state || !count || !roce_select(env, rule, state, count, passing->length, &passing->place) ||
       !roce_gate(env, rule, state, passing->length, passing->place))
     return ROCE_GO_ON;
   return roce_act(frame, env, rule);

@@ -34,6 +34,43 @@ static ROCE_INLINE void roce_remember_asked(struct roce_env *env, const struct r
   ROCE_STORE(hint, (hash & ROCE_HINT_CHECK) | value);
 }
 
+/*
+ * A stream that gives up asking is answered all the same, and nothing tells those answers from ones
+ * to another stream with the same PSNs. So the 64 Ki PSNs that follow are not heard for a while: of
+ * each 64 Ki of two hosts a hint has the last PSN that is heard, and when (<< 24) that was.
+ */
+#define ROCE_UNHEARD_SHIFT 16
+
+static ROCE_INLINE __u64 roce_unheard_hash(struct roce_env *env, const __u32 *src, const __u32 *dst,
+                                           const struct roce_key *key, __u32 psn) {
+  return roce_read_hash(env, src, dst, ROCE_PSN_MASK + 1 + (psn >> ROCE_UNHEARD_SHIFT),
+                        (key->qp_kind & ROCE_KEY_IPV4) != 0);
+}
+
+/* Of those of `psn`, what is behind `last` is not heard. */
+static ROCE_INLINE void roce_stop_hearing(struct roce_env *env, const struct roce_packet *p,
+                                          __u32 psn, __u32 last) {
+  __u64 hash = roce_unheard_hash(env, p->key.src, p->key.dst, &p->key, psn);
+  __u64 *hint = roce_asked_at(env, hash), old;
+
+  if (!hint)
+    return;
+  old = ROCE_LOAD(hint);
+  if (!((old ^ hash) & ROCE_HINT_CHECK) && roce_psn_diff(old & ROCE_PSN_MASK, last) < 0)
+    last = old & ROCE_PSN_MASK;
+  ROCE_STORE(hint, (hash & ROCE_HINT_CHECK) | (__u32)roce_window(env) << 24 | last);
+}
+
+static ROCE_INLINE int roce_is_unheard(struct roce_env *env, const struct roce_packet *p) {
+  __u64 hash = roce_unheard_hash(env, p->key.dst, p->key.src, &p->key, p->psn);
+  __u64 *hint = roce_asked_at(env, hash), value;
+
+  value = hint ? ROCE_LOAD(hint) : ~hash;
+  return !((value ^ hash) & ROCE_HINT_CHECK) &&
+         (__u8)(roce_window(env) - (__u8)(value >> 24)) <= ROCE_IDLE_WINDOWS &&
+         roce_psn_diff(p->psn, value & ROCE_PSN_MASK) > 0;
+}
+
 /* The one stream whose request has this answer's PSN, or ROCE_NO_STREAM. It answers once. */
 static ROCE_INLINE __u32 roce_take_asked(struct roce_env *env, const struct roce_packet *p) {
   __u64 hash =
@@ -54,7 +91,9 @@ static ROCE_INLINE int roce_vote(struct roce_stream *s, __u32 qp) {
 
   if (s->flags & ROCE_STREAM_SRC_QP)
     return s->src_qp == qp;
-  if (s->src_qp != qp)
+  if (!votes || s->src_qp == qp) /* it gets on: as many requests more may be asked with */
+    s->run_asked = roce_run(s);
+  else
     votes = 0;
   votes++;
   s->src_qp = qp;
@@ -95,9 +134,8 @@ static ROCE_INLINE int roce_sibling_src_qp(struct roce_env *env, const struct ro
   const struct roce_stream *s;
 
   roce_sibling_key(key, &scratch->answered);
-  s = roce_stream_at(env,
-                     roce_table_find(env, &scratch->answered,
-                                     roce_key_hash(&scratch->answered, roce_hash_seed(env))));
+  s = roce_stream_at(env, roce_table_find(env, &scratch->answered,
+                                          roce_key_hash(&scratch->answered, roce_hash_seed(env))));
   if (!s || !(s->flags & ROCE_STREAM_SRC_QP))
     return 0;
   *qp = s->src_qp;
@@ -115,10 +153,16 @@ ROCE_OUTLINE int roce_ask(struct roce_env *env, const struct roce_packet *p, __u
     return 0;
   if (p->info & ROCE_OP_REQUEST) {
     roce_remember_asked(env, p, id);
+    if (!roce_stream_asks(s)) {
+      __u32 next = roce_psn_add(p->psn | ((1 << ROCE_UNHEARD_SHIFT) - 1), 1);
+
+      roce_stop_hearing(env, p, p->psn, p->psn);
+      roce_stop_hearing(env, p, next, (next - 1) & ROCE_PSN_MASK);
+    }
     return 0;
   }
   if (!roce_sibling_src_qp(env, &p->key, scratch, &qp) &&
-      !roce_answered(env, roce_take_asked(env, p), p, &qp))
+      (roce_is_unheard(env, p) || !roce_answered(env, roce_take_asked(env, p), p, &qp)))
     return 0;
   roce_lock(s);
   word = roce_stream_take(s);
@@ -152,40 +196,64 @@ static ROCE_INLINE int roce_is_recent(struct roce_env *env, __u64 word, __u32 id
          ((now - word) & ROCE_PACE_TIME) <= roce_cnp_window(env) >> ROCE_PACE_SHIFT;
 }
 
-/* The stream of requests that the CNP or the answers of stream `id` are about. */
-static ROCE_INLINE __u32 roce_stream_answered(struct roce_env *env, const struct roce_packet *p,
-                                              __u32 id, struct roce_scratch *scratch) {
+/*
+ * The key, in `scratch`, of the stream of requests that the CNPs and the answers of stream `id` are
+ * about. 0: not known.
+ */
+static ROCE_INLINE int roce_stream_answered(struct roce_env *env, const struct roce_packet *p,
+                                            __u32 id, struct roce_scratch *scratch) {
   const struct roce_stream *s = roce_stream_at(env, id);
   __u32 qp = 0;
 
   if (!s)
-    return ROCE_NO_STREAM;
+    return 0;
   if (s->flags & ROCE_STREAM_SRC_QP)
     qp = s->src_qp;
   else if (!roce_sibling_src_qp(env, &p->key, scratch, &qp))
-    return ROCE_NO_STREAM;
+    return 0;
   roce_reverse_request_key(env, &p->key, qp, &scratch->answered);
-  return roce_table_find(env, &scratch->answered,
-                         roce_key_hash(&scratch->answered, roce_hash_seed(env)));
+  return 1;
+}
+
+/*
+ * What was marked CE before a CNP of stream `id`: 1, something of the streams that it slows down,
+ * requests and READ responses; 0, nothing; -1, there are no such streams.
+ */
+static ROCE_INLINE int roce_marked_before(struct roce_env *env, const struct roce_packet *p,
+                                          __u32 id, struct roce_scratch *scratch, __u64 now) {
+  int marked = -1;
+
+  if (!roce_stream_answered(env, p, id, scratch))
+    return -1;
+  ROCE_ROLLED
+  for (int i = 0; i < 2 && marked < 1; i++) {
+    __u32 slowed = roce_table_find(env, &scratch->answered,
+                                   roce_key_hash(&scratch->answered, roce_hash_seed(env)));
+    const struct roce_aside *aside = roce_aside_at(env, slowed & (ROCE_ASIDES - 1));
+
+    if (slowed != ROCE_NO_STREAM)
+      marked = aside && roce_is_recent(env, aside->ce, slowed, now) ? 1 : 0;
+    scratch->answered.qp_kind ^= ROCE_KIND_RESPONSE << ROCE_KIND_SHIFT;
+  }
+  return marked;
 }
 
 /* What a CNP of stream `id` was likely sent for: counted. */
 ROCE_OUTLINE int roce_explain_cnp(struct roce_env *env, const struct roce_packet *p, __u32 id) {
   struct roce_scratch *scratch = roce_scratch_of(env);
   struct roce_totals *t = roce_totals_of(env);
-  struct roce_aside *own = roce_aside_at(env, id & (ROCE_ASIDES - 1)), *other;
+  const struct roce_aside *own = roce_aside_at(env, id & (ROCE_ASIDES - 1));
   __u64 now = roce_moment_now(env);
-  __u32 answered;
+  int marked;
 
   if (!p || !scratch || !t || !own)
     return 0;
-  answered = roce_stream_answered(env, p, id, scratch);
-  other = roce_aside_at(env, answered & (ROCE_ASIDES - 1));
-  if (answered != ROCE_NO_STREAM && other && roce_is_recent(env, other->ce, answered, now))
+  marked = roce_marked_before(env, p, id, scratch, now);
+  if (marked > 0)
     t->cnps_after_ce++;
   else if (roce_is_recent(env, own->nak, id, now))
     t->cnps_after_nak++;
-  else if (answered != ROCE_NO_STREAM)
+  else if (!marked)
     t->cnps_after_neither++;
   else
     t->cnps_unexplained++;

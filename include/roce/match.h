@@ -9,7 +9,10 @@
 
 /* The lowest bit of a word that is not 0. BPF has no instruction for it: de Bruijn's sequence. */
 #ifdef __bpf__
-static const __u8 roce_bit_number[64] = {0, 1, 48, 2, 57, 49, 28, 3, 61, 58, 50, 42, 38, 29, 17, 4, 62, 55, 59, 36, 53, 51, 43, 22, 45, 39, 33, 30, 24, 18, 12, 5, 63, 47, 56, 27, 60, 41, 37, 16, 54, 35, 52, 21, 44, 32, 23, 11, 46, 26, 40, 15, 34, 20, 31, 10, 25, 14, 19, 9, 13, 8, 7, 6};
+static const __u8 roce_bit_number[64] = {
+    0,  1,  48, 2,  57, 49, 28, 3,  61, 58, 50, 42, 38, 29, 17, 4,  62, 55, 59, 36, 53, 51,
+    43, 22, 45, 39, 33, 30, 24, 18, 12, 5,  63, 47, 56, 27, 60, 41, 37, 16, 54, 35, 52, 21,
+    44, 32, 23, 11, 46, 26, 40, 15, 34, 20, 31, 10, 25, 14, 19, 9,  13, 8,  7,  6};
 static ROCE_INLINE __u32 roce_lowest(__u64 word) {
   if (word & 1)
     return 0;
@@ -38,7 +41,8 @@ static ROCE_INLINE __u64 roce_iteration(const struct roce_stream *s) {
   return 1 + roce_stream_counter(s, ROCE_REWINDS) + (roce_run(s) == 1);
 }
 
-/* All that the tables look at. Of frames that are no RoCE only `length` and `vlan` mean something. */
+/* All that the tables look at. Of frames that are no RoCE only `length` and `vlan` mean something.
+ */
 struct roce_facts {
   __u32 what; /* roce_what */
   __u32 length;
@@ -151,8 +155,7 @@ static ROCE_INLINE int roce_rule_holds(const struct roce_rule *rule, const struc
                                        __u32 length, int roce, const struct roce_stream *s,
                                        __u32 number) {
   if (ROCE_UNMET_(rule, SIZE, roce_in_range(length, &rule->size)) ||
-      ROCE_UNMET_(rule, VLAN,
-                  p->vlan && roce_in_range(p->vlan & ROCE_VLAN_VID, &rule->vlan)))
+      ROCE_UNMET_(rule, VLAN, p->vlan && roce_in_range(p->vlan & ROCE_VLAN_VID, &rule->vlan)))
     return 0;
   if (!roce)
     return 1;

@@ -25,7 +25,7 @@ enum roce_class {
 #define ROCE_KIND_SHIFT 24
 enum roce_kind { ROCE_KIND_REQUEST = 0, ROCE_KIND_RESPONSE = 1, ROCE_KIND_DATAGRAM = 2 };
 #define ROCE_KEY_IPV4 (1u << 26)
-#define ROCE_KEY_SIDE (1u << 27) /* a bridge's second port: its two ports share one table */
+#define ROCE_KEY_SIDE (1u << 27)  /* a bridge's second port: its two ports share one table */
 #define ROCE_KEY_NONE 0xffffffffu /* qp_kind of a record that belongs to no stream */
 
 /* A stream: addresses in network order, IPv4 as v4-mapped IPv6; qp_kind in host order. */
@@ -62,7 +62,7 @@ struct roce_packet {
   __u8 tos;      /* IPv4 TOS, IPv6 or GRH traffic class */
   __u16 vlan;    /* ROCE_VLAN_TAGGED | VID of the outer tag; 0: none */
   __u8 ack_req;
-  __u8 ipv4; /* an IPv4 header is at l3; the key's bit is there for v4-mapped addresses too */
+  __u8 ipv4; /* what is at l3, for rules that act; the key's bit is set for v4-mapped IPv6 too */
   __u8 reserved[2];
 };
 
@@ -182,7 +182,6 @@ static ROCE_INLINE int roce_parse_ipv4(const __u8 *data, const __u8 *ip, const _
   p->key.src[3] = roce_load32(ip + 12);
   p->key.dst[3] = roce_load32(ip + 16);
   p->key.qp_kind = ROCE_KEY_IPV4;
-  p->ipv4 = 1;
   return roce_parse_udp(data, ip + header, end, port_be, p);
 }
 

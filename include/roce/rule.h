@@ -9,10 +9,13 @@
 
 #include "types.h"
 
-#define ROCE_RULES 64        /* of a port; a set of rules is a word of bits */
-#define ROCE_RULE_SLOTS 128  /* states: a new set's stand beside the old one's until it is in place */
+#define ROCE_RULES 64 /* of a port; a set of rules is a word of bits */
+#define ROCE_RULE_SLOTS                                                                            \
+  128 /* states: a new set's stand beside the old one's until it is in place */
 #define ROCE_RULE_POINTS 1024 /* distances of one rule */
-#define ROCE_RULE_TEXT 1024  /* bytes of a rule's words, with the final 0 */
+#define ROCE_RULE_TEXT                                                                             \
+  8192 /* bytes of a rule's words, with the final 0: a table of points fits                        \
+        */
 
 /*
  * What a packet is, for `opcode` and `non-roce`: its opcode; for ACKNOWLEDGE and ATOMIC ACKNOWLEDGE
@@ -83,20 +86,20 @@ enum roce_select {
 
 /* Probabilities are 64-bit fractions: p * 2^64, and ~0 is certain. */
 struct roce_selector {
-  __u8 kind; /* enum roce_select */
-  __u8 schedule; /* enum roce_schedule */
-  __u16 points;  /* POSITIONS, DISTANCE: how many, up to ROCE_RULE_POINTS */
-  __u32 every;   /* EVERY, BURST: 0 is by chance */
+  __u8 kind;                  /* enum roce_select */
+  __u8 schedule;              /* enum roce_schedule */
+  __u16 points;               /* POSITIONS, DISTANCE: how many, up to ROCE_RULE_POINTS */
+  __u32 every;                /* EVERY, BURST: 0 is by chance */
   __u32 burst_from, burst_to; /* BURST: packets, both included */
   __u64 probability;          /* PROBABILITY; BURST: of a beginning; GILBERT: p, good to bad */
   __u64 bad_to_good;          /* GILBERT: r */
   __u64 loss_bad;             /* GILBERT: 1-h */
   __u64 loss_good;            /* GILBERT: 1-k */
-  __u64 ber_log2;             /* BER: -8 * log2(1 - BER) << ROCE_BER_SHIFT: the exponent of a byte */
-  __u64 limit;                /* acts so many times; 0 is no limit */
-  __u64 start_ns;             /* of the schedule, CLOCK_MONOTONIC */
-  __u64 duration_ns;          /* ONCE, REPEAT */
-  __u64 period_ns;            /* REPEAT */
+  __u64 ber_log2;    /* BER: -8 * log2(1 - BER) << ROCE_BER_SHIFT: the exponent of a byte */
+  __u64 limit;       /* acts so many times; 0 is no limit */
+  __u64 start_ns;    /* of the schedule, CLOCK_MONOTONIC */
+  __u64 duration_ns; /* ONCE, REPEAT */
+  __u64 period_ns;   /* REPEAT */
   __u64 seed;
 };
 
@@ -128,22 +131,22 @@ enum roce_cnp_scope { ROCE_CNP_STREAM, ROCE_CNP_PAIR, ROCE_CNP_PORT };
 /* Time that bytes take, for RED and policers: nanoseconds * 256. */
 #define ROCE_QUEUE_SHIFT 8
 #define ROCE_QUEUE_SKEW (1ull << 38) /* clocks of two CPUs are no farther apart: 1 s */
-#define ROCE_COST_SHIFT 24 /* byte_cost is that much finer still */
+#define ROCE_COST_SHIFT 24           /* byte_cost is that much finer still */
 
 struct roce_queue {
   __u64 byte_cost; /* time a byte takes at the rate, * 2^ROCE_COST_SHIFT */
   __u32 overhead;  /* bytes that each frame takes beside its own (L1: 24) */
   __u32 reserved;
-  __u64 low;       /* RED: KMIN as time; policer: the burst as time */
-  __u64 high;      /* RED: KMAX as time */
-  __u64 most;      /* RED: what the queue holds at most, as time */
-  __u64 slope;     /* RED: PMAX * 2^64 / (high - low), a 64-bit fraction for each unit of time */
+  __u64 low;   /* RED: KMIN as time; policer: the burst as time */
+  __u64 high;  /* RED: KMAX as time */
+  __u64 most;  /* RED: what the queue holds at most, as time */
+  __u64 slope; /* RED: PMAX * 2^64 / (high - low), a 64-bit fraction for each unit of time */
 };
 
 struct roce_action {
-  __u32 act;    /* enum roce_action_bits */
-  __u8 dscp;    /* SET_DSCP */
-  __u8 ecn;     /* SET_ECN */
+  __u32 act;       /* enum roce_action_bits */
+  __u8 dscp;       /* SET_DSCP */
+  __u8 ecn;        /* SET_ECN */
   __u8 fecn, becn; /* SET_FECN, SET_BECN: the bit's value */
   __u8 cnp_dscp;
   __u8 cnp_scope; /* enum roce_cnp_scope */
@@ -196,8 +199,8 @@ struct roce_ruleset {
   __u32 count;
   __u64 what[ROCE_WHATS];
   __u64 tos[256];
-  __u64 family[2];    /* [1]: IPv4 */
-  __u64 src[4][256];  /* the last four bytes of the address */
+  __u64 family[2];   /* [1]: IPv4 */
+  __u64 src[4][256]; /* the last four bytes of the address */
   __u64 dst[4][256];
   __u64 qp[3][256];   /* from the most significant byte on */
   __u64 psn[2][256];  /* likewise, its two first bytes */

@@ -35,10 +35,10 @@
 #define ROCE_READ_LEN_CUT 0xffffffffu
 
 /* roce_stream.flags */
-#define ROCE_STREAM_STARTED 1u        /* expected, last and base mean something */
-#define ROCE_STREAM_CE_RUN 2u         /* the previous packet was marked CE */
-#define ROCE_STREAM_SRC_QP 4u         /* src_qp is known */
-#define ROCE_STREAM_VOTE 8u           /* answers that agreed on src_qp so far, two bits */
+#define ROCE_STREAM_STARTED 1u /* expected, last and base mean something */
+#define ROCE_STREAM_CE_RUN 2u  /* the previous packet was marked CE */
+#define ROCE_STREAM_SRC_QP 4u  /* src_qp is known */
+#define ROCE_STREAM_VOTE 8u    /* answers that agreed on src_qp so far, two bits */
 #define ROCE_STREAM_VOTES (3u * ROCE_STREAM_VOTE)
 #define ROCE_STREAM_TRANSPORT_SHIFT 5 /* (opcode >> 5) + 1; 0: only CNPs seen */
 
@@ -196,10 +196,11 @@ struct roce_outcome {
   __u8 pmtu_code;
   __u8 forgotten; /* the record is no more this stream's */
   __u8 asks;      /* a request whose answer may tell the sender's QPN; an answer that may */
-  __u32 flags;               /* of the word */
-  __u32 last;                /* end of the previous packet */
-  __u32 psns;                /* that the packet covers */
-  __u32 end;                 /* expected PSN behind the packet */
+  __u8 nak;       /* it is one, whether or not there is an event of it */
+  __u32 flags;    /* of the word */
+  __u32 last;     /* end of the previous packet */
+  __u32 psns;     /* that the packet covers */
+  __u32 end;      /* expected PSN behind the packet */
   struct roce_interval hole; /* to be opened */
 };
 

@@ -87,6 +87,7 @@ static ROCE_INLINE void roce_stream_answer(struct roce_stream *s, const struct r
     roce_stream_count(s, ROCE_STREAM_CNPS, 1);
     o->events |= 1u << ROCE_EVENT_CNP;
   } else if (!p->cut && ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_NAK) {
+    o->nak = 1;
     o->events |= 1u << ROCE_EVENT_NAK;
   } else if (!p->cut && ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_RNR_NAK) {
     o->events |= 1u << ROCE_EVENT_RNR_NAK;
@@ -311,7 +312,7 @@ static ROCE_INLINE int roce_answers_a_request(const struct roce_packet *p) {
 
 /* Whether this packet may help to find the sender's QPN, which is sought only so often. */
 static ROCE_INLINE int roce_stream_ask(struct roce_stream *s, const struct roce_packet *p) {
-  int helps = p->info & ROCE_OP_RESPONSE ? roce_answers_a_request(p)
+  int helps = p->info & ROCE_OP_RESPONSE  ? roce_answers_a_request(p)
               : p->info & ROCE_OP_REQUEST ? p->ack_req
                                           : 0;
 

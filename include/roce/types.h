@@ -51,8 +51,9 @@
 #define ROCE_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /*
- * Loads from a packet and a store into one, in wire order (no byte swap). BPF may load unaligned, and clang would split
- * a packed access into bytes; the host goes through memcpy, which is one load there.
+ * Loads from a packet and a store into one, in wire order (no byte swap). BPF may load unaligned,
+ * and clang would split a packed access into bytes; the host goes through memcpy, which is one load
+ * there.
  */
 #ifdef __bpf__
 static ROCE_INLINE __u16 roce_load16(const __u8 *p) { return *(const __u16 *)p; }

@@ -46,6 +46,7 @@
 #define ROCE_AETH_LEN 4
 
 #define ROCE_QPN_GSI 1
+#define ROCE_QPN_MULTICAST 0xffffffu
 #define ROCE_QPN_UNKNOWN 0xffffffffu /* no QPN: they have 24 bits */
 #define ROCE_ECN_ECT1 1
 #define ROCE_ECN_ECT0 2

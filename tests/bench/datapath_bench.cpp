@@ -288,8 +288,10 @@ int main(int argc, char **argv) {
   };
   const double track4 = net("fed_track_ipv4", "fed_empty");
   const double trackv6 = net("fed_track_ipv6", "fed_empty_ipv6");
-  const double with_chance = net("fed_chance", "fed_empty"), with_none = net("fed_none", "fed_empty");
-  const double with_red = net("fed_red_idle", "fed_empty"), marking = net("fed_red_full", "fed_empty_ect");
+  const double with_chance = net("fed_chance", "fed_empty"),
+               with_none = net("fed_none", "fed_empty");
+  const double with_red = net("fed_red_idle", "fed_empty"),
+               marking = net("fed_red_full", "fed_empty_ect");
   const double hash100k = net("fed_hash_100k", "fed_empty_100k");
   const double track100k = net("fed_track_100k", "fed_empty_100k");
   std::printf("\nns per packet, 1 KB RC SEND MIDDLE in order (median of 5; the feeder's cost taken "

@@ -143,8 +143,8 @@ template <typename Map> void leave_by(const Map *map, const char *port) {
 class Sender {
 public:
   explicit Sender(const std::vector<uint8_t> &frame)
-      : fd_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)), frames_(kBatch, frame),
-        pieces_(kBatch), messages_(kBatch) {
+      : fd_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)), frames_(kBatch, frame), pieces_(kBatch),
+        messages_(kBatch) {
     sockaddr_ll at{};
     const int on = 1;
     at.sll_family = AF_PACKET;
@@ -211,7 +211,7 @@ void compare(const char *what, const yardsticks *yard, const xdp_roce *roce,
   std::printf("  %-52s %6.2f M\n", "a bare redirect", a / 1e6);
   std::printf("  %-52s %6.2f M\n", "the bridge, counting and tracking", b / 1e6);
   std::printf("  %-52s %6.2f%s\n", "ratio", b / a,
-              !must        ? ""
+              !must          ? ""
               : b / a >= 0.9 ? "  (must be >= 0.90)"
                              : "  (must be >= 0.90)  MISSED");
 }
@@ -245,10 +245,12 @@ int main() {
 
   std::vector<uint8_t> data = frame(1024);
   Sender sender(data);
-  compare("1 KB frames a second from veth to veth, sent by a socket", yard, roce,
-          [&](uint32_t frames) { return sender.packets_per_second(yard, frames); }, 1'000'000, true);
-  compare("the same, made in the kernel", yard, roce,
-          [&](uint32_t frames) { return packets_per_second(yard, data, frames); }, 4'000'000, false);
+  compare(
+      "1 KB frames a second from veth to veth, sent by a socket", yard, roce,
+      [&](uint32_t frames) { return sender.packets_per_second(yard, frames); }, 1'000'000, true);
+  compare(
+      "the same, made in the kernel", yard, roce,
+      [&](uint32_t frames) { return packets_per_second(yard, data, frames); }, 4'000'000, false);
   xdp_roce__destroy(roce);
   yardsticks__destroy(yard);
   return 0;

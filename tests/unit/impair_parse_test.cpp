@@ -141,8 +141,8 @@ constexpr Pair kTexts[] = {
     {"cnp scope port interval 0s", "cnp interval 0s scope port"},
     {"cnp dscp 46 dscp 26", "dscp 26 cnp dscp 46"},
     {"duplicate", nullptr},
-    {"ce corrupt bit set dscp 5 cnp duplicate seed 0xff",
-     "ce corrupt bit set dscp 5 cnp duplicate seed 255"},
+    {"ce corrupt bit set dscp 5 duplicate seed 0xff",
+     "ce corrupt bit set dscp 5 duplicate seed 255"},
     {"drop seed 7", "drop"},
     {"name A-z_0.9 drop", "drop name A-z_0.9"},
     {"drop limit 5 for 2s every 3 ipv4 roce size 64- vlan 3 dscp 5 ecn ce psn 3 opcode data "
@@ -269,6 +269,8 @@ constexpr Wrong kWrong[] = {
     {"drop drop", "drop"},
     {"drop ce", "drop"},
     {"drop duplicate", "duplicate"},
+    {"cnp duplicate", "duplicate"},
+    {"cnp corrupt icrc", "corrupt"},
     {"drop corrupt icrc", "corrupt"},
     {"drop set dscp 5", "set dscp"},
     {"red 5k 200k 1% rate 10gbit ce", "red"},
@@ -334,16 +336,17 @@ TEST(ImpairParse, HintsAreNear) {
         << hint.words << ": " << failure(hint.words).hint;
 }
 
-std::string places(size_t count) {
+std::string places(size_t count, size_t first = 1) {
   std::vector<size_t> all(count);
   for (size_t i = 0; i < count; i++)
-    all[i] = i + 1;
+    all[i] = first + i;
   return fmt::format("{}", fmt::join(all, ","));
 }
 
 TEST(ImpairParse, TextIsNeverTooLong) {
-  EXPECT_LT(rule("positions " + places(270) + " drop").text().size(), size_t{ROCE_RULE_TEXT});
-  const Error error = failure("positions " + places(300) + " drop");
+  EXPECT_LT(rule("positions " + places(1024) + " drop").text().size(), size_t{ROCE_RULE_TEXT});
+  EXPECT_EQ(rule("distance table " + places(1024, 1000) + " drop").points.size(), 1024u);
+  const Error error = failure("positions " + places(1000, 100'000'000) + " drop");
   EXPECT_NE(error.message.find("positions"), std::string::npos) << error.message;
   EXPECT_FALSE(error.hint.empty());
   EXPECT_NE(failure("positions " + places(1025) + " drop").message.find("positions"),
@@ -362,7 +365,7 @@ TEST(ImpairParse, SeedsAreDrawnWhereChanceNeedsThem) {
   EXPECT_FALSE(rule("corrupt icrc").chance);
   EXPECT_TRUE(rule("corrupt payload").chance);
   EXPECT_TRUE(rule("red 5k 200k 1% rate 10gbit").chance);
-  EXPECT_FALSE(rule("burst 3 every 9 ce cnp duplicate").chance);
+  EXPECT_FALSE(rule("burst 3 every 9 ce duplicate").chance);
 }
 
 TEST(ImpairParse, Probabilities) {

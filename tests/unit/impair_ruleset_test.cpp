@@ -9,8 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "impair/rule.h"
-#include "roce/opcode.h"
-#include "roce/parse.h"
+#include "roce/match.h"
 
 namespace xr::impair {
 namespace {
@@ -20,6 +19,7 @@ struct Packet {
   unsigned opcode = 0, syndrome = 0, tos = 0, vid = 0;
   std::array<uint32_t, 4> src{}, dst{}; // host order, word by word
   uint32_t qp = 0, psn = 0, size = 0, first_psn = 0, qp_number = 0, iteration = 1;
+  bool streamed = true; // the table of streams had room
 
   uint32_t place() const { return ((psn - first_psn) & 0xffffff) + 1; }
   bool operator==(const Packet &) const = default;
@@ -255,6 +255,15 @@ Condition prefix(Source &s, const char *keyword, std::array<uint32_t, 4> Packet:
           }};
 }
 
+// ACKs and CNPs have none, nor have datagrams; what is in no stream has none either.
+bool has_place(const Packet &p) {
+  const bool acknowledge = connected(p) && operation(p) == 0x11;
+  const bool assigned = connected(p) ? operation(p) <= 0x14 || within(operation(p), 0x16, 0x17) ||
+                                           within(p.opcode, 0x1c, 0x1d)
+                                     : p.opcode >> 5 == 1 && operation(p) <= 0x0b;
+  return assigned && !acknowledge && p.streamed;
+}
+
 // What `not` cannot stand before.
 Condition event(Source &s) {
   const bool numbered = s.chance(2);
@@ -267,7 +276,7 @@ Condition event(Source &s) {
   if (iteration)
     words += fmt::format(" iter {}", iteration);
   return {words, [=](const Packet &p) {
-            return (numbered ? p.qp_number == qp : p.qp == qp) &&
+            return has_place(p) && (numbered ? p.qp_number == qp : p.qp == qp) &&
                    (all || within(p.place(), from, to)) && (!iteration || p.iteration == iteration);
           }};
 }
@@ -354,7 +363,8 @@ Packet draw_packet(Source &s) {
   p.cm = p.opcode == 0x64 && s.chance(2);
   p.syndrome = s.number(0, 127);
   p.tos = s.number(0, 255);
-  p.qp = in24(s.near24());
+  p.qp = p.cm ? ROCE_QPN_GSI : in24(s.near24());
+  p.streamed = !s.chance(8);
   p.psn = in24(s.near24());
   p.first_psn = in24(p.psn - s.number(0, 1000));
   p.qp_number = s.number(1, 3);
@@ -362,94 +372,37 @@ Packet draw_packet(Source &s) {
   return p;
 }
 
-// What the datapath does with a set, as roce/rule.h has it.
+// The packet as roce/match.h sees it.
+struct Seen {
+  roce_packet packet{};
+  roce_stream stream{};
+  const roce_stream *of = nullptr;
 
-unsigned what(const Packet &p) {
-  if (!p.roce)
-    return ROCE_WHAT_OTHER;
-  if (p.cm)
-    return ROCE_WHAT_CM;
-  const __u32 info = roce_opcode_info[p.opcode];
-  const bool ack = (info & ROCE_OP_ACK) || ((info & ROCE_OP_ATOMIC) && (info & ROCE_HAS_AETH));
-  return ack ? roce_what_aeth(p.opcode, p.syndrome) : p.opcode;
-}
-
-uint64_t of_address(const __u64 table[4][256], const std::array<uint32_t, 4> &a) {
-  return table[0][a[3] >> 24] & table[1][a[3] >> 16 & 255] & table[2][a[3] >> 8 & 255] &
-         table[3][a[3] & 255];
-}
-
-uint64_t candidates(const roce_ruleset &set, const Packet &p) {
-  uint64_t left = set.what[what(p)];
-  if (set.used & ROCE_USES_SIZE)
-    left &= set.size[std::min(p.size >> ROCE_SIZE_SHIFT, 255U)];
-  if (set.used & ROCE_USES_VLAN)
-    left &= set.vlan[p.tagged][p.vid & 255];
-  if (!p.roce)
-    return left;
-  if (set.used & ROCE_USES_TOS)
-    left &= set.tos[p.tos];
-  if (set.used & ROCE_USES_SRC)
-    left &= set.family[p.ipv4] & of_address(set.src, p.src);
-  if (set.used & ROCE_USES_DST)
-    left &= set.family[p.ipv4] & of_address(set.dst, p.dst);
-  if (set.used & ROCE_USES_QP)
-    left &= set.qp[0][p.qp >> 16] & set.qp[1][p.qp >> 8 & 255] & set.qp[2][p.qp & 255];
-  if (set.used & ROCE_USES_PSN)
-    left &= set.psn[0][p.psn >> 16] & set.psn[1][p.psn >> 8 & 255];
-  if (set.used & ROCE_USES_PACKET)
-    left &= set.packet[(p.psn - p.first_psn + 1) & 255];
-  return left;
-}
-
-bool in_prefix(const roce_prefix &prefix, const std::array<uint32_t, 4> &a) {
-  for (size_t i = 0; i < 4; i++)
-    if ((htonl(a[i]) & prefix.mask[i]) != prefix.address[i])
-      return false;
-  return true;
-}
-
-bool in_range(const roce_range &r, uint32_t x) { return within(x, r.from, r.to); }
-
-bool in_qps(const roce_rule &r, uint32_t qp) {
-  return std::any_of(r.qp, r.qp + r.qps, [qp](auto &range) { return in_range(range, qp); });
-}
-
-bool is_event(const roce_rule &r, const Packet &p) {
-  const roce_event_match &e = r.event;
-  return (e.qp_number == ROCE_QP_BY_NUMBER || e.qp_number == p.qp_number) &&
-         in_range(e.packet, p.place()) &&
-         (e.iteration == ROCE_ANY_ITERATION || e.iteration == p.iteration);
-}
-
-struct Check {
-  uint32_t plain, negated;
-  bool roce;
-  bool (*holds)(const roce_rule &, const Packet &);
+  explicit Seen(const Packet &p) {
+    packet.vlan = static_cast<__u16>(p.tagged ? ROCE_VLAN_TAGGED | p.vid : 0);
+    if (!p.roce)
+      return;
+    packet.opcode = static_cast<__u8>(p.opcode);
+    packet.info = roce_opcode_info[p.opcode];
+    packet.syndrome = static_cast<__u8>(p.syndrome);
+    packet.tos = static_cast<__u8>(p.tos);
+    packet.ecn = p.tos & 3;
+    packet.psn = p.psn;
+    packet.payload = p.cm ? ROCE_MAD_LEN : ROCE_MAD_LEN - 1;
+    packet.key.qp_kind = p.qp | roce_kind_of(packet.info) << ROCE_KIND_SHIFT;
+    packet.key.qp_kind |= p.ipv4 ? ROCE_KEY_IPV4 : 0;
+    for (size_t i = 0; i < 4; i++) {
+      packet.key.src[i] = htonl(p.src[i]);
+      packet.key.dst[i] = htonl(p.dst[i]);
+    }
+    stream.first_psn = p.first_psn;
+    // A run that has just begun is an iteration too, but counted as a rewind when it goes on.
+    const bool begins = p.iteration > 1 && p.psn & 1;
+    stream.run_asked = begins ? 1 : p.psn & 2 ? 3 : 0;
+    roce_stream_count(&stream, ROCE_REWINDS, p.iteration - 1 - begins);
+    of = packet.info && p.streamed ? &stream : nullptr;
+  }
 };
-
-constexpr Check kChecks[] = {
-    {ROCE_CHECK_SRC, ROCE_CHECK_NOT_SRC, true,
-     [](auto &r, auto &p) { return in_prefix(r.src, p.src); }},
-    {ROCE_CHECK_DST, ROCE_CHECK_NOT_DST, true,
-     [](auto &r, auto &p) { return in_prefix(r.dst, p.dst); }},
-    {ROCE_CHECK_QP, ROCE_CHECK_NOT_QP, true, [](auto &r, auto &p) { return in_qps(r, p.qp); }},
-    {ROCE_CHECK_PSN, ROCE_CHECK_NOT_PSN, true,
-     [](auto &r, auto &p) { return in24(p.psn - r.psn.from) <= in24(r.psn.to - r.psn.from); }},
-    {ROCE_CHECK_SIZE, ROCE_CHECK_NOT_SIZE, false,
-     [](auto &r, auto &p) { return in_range(r.size, p.size); }},
-    {ROCE_CHECK_VLAN, ROCE_CHECK_NOT_VLAN, false,
-     [](auto &r, auto &p) { return p.tagged && in_range(r.vlan, p.vid); }},
-    {ROCE_CHECK_EVENT, 0, true, [](auto &r, auto &p) { return is_event(r, p); }},
-};
-
-bool passes(const roce_rule &r, const Packet &p) {
-  return std::all_of(std::begin(kChecks), std::end(kChecks), [&](const Check &c) {
-    if (c.roce && !p.roce)
-      return true;
-    return !(((r.checks & c.plain) && !c.holds(r, p)) || ((r.checks & c.negated) && c.holds(r, p)));
-  });
-}
 
 std::vector<Rule> rules_of(const std::vector<Drawn> &drawn) {
   std::vector<Rule> rules;
@@ -466,9 +419,15 @@ struct Tally {
 
 void compare(const std::vector<Drawn> &drawn, const roce_ruleset &set, const Packet &p,
              Tally &tally) {
-  const uint64_t left = candidates(set, p);
+  const Seen seen(p);
+  const roce_facts facts = roce_facts_of(&seen.packet, p.size, p.roce, seen.of);
+  const uint64_t left = roce_match_tables(&set, set.used, &facts);
+  // A program may look at more tables than this set wants.
+  ASSERT_EQ(left, roce_match_tables(&set, ~0U, &facts));
   for (size_t i = 0; i < drawn.size(); i++) {
-    const bool candidate = left >> i & 1, found = candidate && passes(set.rule[i], p);
+    const bool candidate = left >> i & 1;
+    const bool found = candidate && roce_rule_holds(&set.rule[i], &seen.packet, p.size, p.roce,
+                                                    seen.of, seen.of ? p.qp_number : 0);
     ASSERT_EQ(found, drawn[i].matches(p))
         << drawn[i].rule.text() << "\n  opcode " << p.opcode << " roce " << p.roce << " cm " << p.cm
         << " ipv4 " << p.ipv4 << " tos " << p.tos << " qp " << p.qp << " psn " << p.psn << " size "

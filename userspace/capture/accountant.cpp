@@ -244,9 +244,14 @@ void Accountant::snapshot(Snapshot &into) const {
   into.tracked = memory_->options.track;
   into.stream_capacity = memory_->options.streams;
   into.streams.clear();
-  for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++)
-    if (roce_stream_packets(&env.streams[i]))
-      into.streams.push_back(env.streams[i]);
+  into.qp_numbers.clear();
+  for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++) {
+    if (!roce_stream_packets(&env.streams[i]))
+      continue;
+    const __u64 number = env.asides[i & (ROCE_ASIDES - 1)].number;
+    into.streams.push_back(env.streams[i]);
+    into.qp_numbers.push_back(number >> 40 == i + 1 ? static_cast<uint32_t>(number) : 0);
+  }
 }
 
 } // namespace xr

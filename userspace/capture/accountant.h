@@ -53,7 +53,8 @@ public:
   roce_class parse(const Frame &frame, const Layer3 &at, roce_packet &packet) const;
 
   // Step two: counts it and, unless `track` is false, follows its stream, whose record it gives.
-  uint32_t account(const Frame &frame, roce_class class_, const roce_packet &packet, bool track = true);
+  uint32_t account(const Frame &frame, roce_class class_, const roce_packet &packet,
+                   bool track = true);
 
   // Both.
   void frame(const Frame &frame);
@@ -73,7 +74,7 @@ public:
   // Called for each event, in order; none by default.
   void on_event(std::function<void(const roce_event &)> callback);
 
-  // Fills opcodes, totals, streams, tracked and stream_capacity.
+  // Fills opcodes, totals, streams, qp_numbers, tracked and stream_capacity.
   void snapshot(Snapshot &into) const;
 
 private:

@@ -95,7 +95,9 @@ const std::vector<PortColumn> &port_columns() {
       {{"bridged_with", "BRIDGED\nWITH", Format::Text, Hide::Zero}, peer},
       {json_only("link"), [](P p) -> Value { return std::string(p.running ? "up" : "down"); }},
       {{"link_down", "LINK", Format::Text, Hide::Zero, Tone::Alarm, Where::Text},
-       [](P p) -> Value { return p.program_id && !p.running ? Value{std::string("down")} : Value{}; }},
+       [](P p) -> Value {
+         return p.program_id && !p.running ? Value{std::string("down")} : Value{};
+       }},
       {{"features", "FEATURES", Format::Text, Hide::Zero},
        [](P p) -> Value { return ours(p, features(p)); }},
       {{"streams", "STREAMS", Format::Count},

@@ -26,10 +26,11 @@ void describe(CLI::App &command, Args &args) {
   command.add_flag("--fix", args.fix, "Mend what would make the bridge lose frames");
   command.add_flag("--foreground", args.foreground, "Stay, and take the bridge away at the end");
   add_attach_options(command, args.options);
-  command.footer("Every frame that enters one port leaves by the other, in the kernel: RoCE or not, "
-                 "counted and\ntracked as by attach, impaired by the rules of the port it enters "
-                 "(xdp-roce impair).\nThe bridge stays when the command ends, until detach; "
-                 "detaching one port detaches both.");
+  command.footer(
+      "Every frame that enters one port leaves by the other, in the kernel: RoCE or not, "
+      "counted and\ntracked as by attach, impaired by the rules of the port it enters "
+      "(xdp-roce impair).\nThe bridge stays when the command ends, until detach; "
+      "detaching one port detaches both.");
 }
 
 void tell(const std::vector<datapath::Trouble> &troubles) {

@@ -18,7 +18,7 @@ struct Args {
 
 constexpr const char *kFooter =
     "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N] ACTION... [seed N] [name NAME]\n"
-    "  impair IF list | del ID|NAME | clear | apply FILE.yaml | peer IP QPN -> QPN\n"
+    "  impair IF list | del ID|NAME | clear | apply FILE.yaml | peer IP QPN '->' QPN\n"
     "The first rule that matches a frame has it, whether it selects it or not. A port has 64.\n"
     "MATCH, each also behind `not`: src PREFIX, dst PREFIX, dest-qp LIST, transport LIST, opcode "
     "LIST (names,\n0x04, data, ack, nak, rnr-nak, cnp, read, atomic, cm), psn A-B, ecn LIST, dscp "
@@ -49,7 +49,7 @@ using Words = std::vector<std::string>;
 using Done = Result<datapath::RuleList>;
 
 Error usage(const std::string &message) {
-  return {message, "add RULE, list, del ID, clear, apply FILE or peer IP QPN -> QPN; "
+  return {message, "add RULE, list, del ID, clear, apply FILE or peer IP QPN '->' QPN; "
                    "xdp-roce impair --help"};
 }
 

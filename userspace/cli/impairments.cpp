@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/impairments.h"
 
-
 namespace xr::cli {
 
 namespace {
@@ -42,9 +41,9 @@ report::Document impairments_report(const std::string &ifname, const datapath::R
   std::vector<std::vector<Value>> peers;
   for (const impair::Peer &peer : list.peers)
     peers.push_back({"peer " + impair::peer_text(peer)});
-  document.sections.push_back(
-      {"peers", "", report::make_table({{"peer", "PEER"}}, std::move(peers)), Where::Both,
-       Hide::Zero});
+  document.sections.push_back({"peers", "",
+                               report::make_table({{"peer", "PEER"}}, std::move(peers)),
+                               Where::Both, Hide::Zero});
   return document;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <csignal>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -30,13 +33,21 @@ void set_up_log(int verbose) {
   });
 }
 
+// In the order that CLI11 wants. It would take the arrow of `peer IP QPN -> QPN` for an option.
+std::vector<std::string> arguments(int argc, char **argv) {
+  std::vector<std::string> all(argv + 1, argv + argc);
+  std::erase(all, "->");
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
 int run(int argc, char **argv) {
   CLI::App app;
   Globals globals;
   Run chosen;
   describe_app(app, globals, chosen);
   try {
-    app.parse(argc, argv);
+    app.parse(arguments(argc, argv));
   } catch (const CLI::CallForVersion &) {
     return print_version(app.count("--json") > 0);
   } catch (const CLI::Success &success) { // --help

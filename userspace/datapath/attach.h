@@ -18,9 +18,9 @@ struct AttachOptions {
   uint16_t udp_port = 4791;
   uint32_t streams = 65536;
   bool track = true;
-  uint32_t ring_bytes = 1 << 20; // for events; rounded up to a power of two
-  bool frags = true;             // take frames in several buffers, if the kernel has them
-  bool rules = false;            // ready for rules from the start: see exchange.h
+  uint32_t ring_bytes = 1 << 20;   // for events; rounded up to a power of two
+  bool frags = true;               // take frames in several buffers, if the kernel has them
+  bool rules = false;              // ready for rules from the start: see exchange.h
   uint64_t cnp_window_ns = 50'000; // a CNP is put down to a CE mark or NAK so recent
 };
 

@@ -22,7 +22,8 @@ namespace {
 // One end of the bridge while it is being built.
 struct End {
   End(Prepared ready_, const Bpffs &bpffs)
-      : ready(std::move(ready_)), pins(bpffs, ready.place.netns->inode(), ready.place.ifindex),
+      : ready(std::move(ready_)),
+        pins(bpffs, ready.place.netns.value().inode(), ready.place.ifindex),
         undo(*ready.place.netns, ready.place.ifindex, bpffs, pins) {}
 
   unsigned ifindex() const { return ready.place.ifindex; }
@@ -75,9 +76,7 @@ Status take(const End &end, const AttachOptions &options) {
   const std::string &ifname = end.ready.place.ifname;
   if (auto done = go_promiscuous(end); !done)
     return done;
-  if (auto done =
-          take_hook(end.ifindex(), mode_of(options), end.object->program_fd(), -1);
-      !done) {
+  if (auto done = take_hook(end.ifindex(), mode_of(options), end.object->program_fd(), -1); !done) {
     Error error = done.error();
     error.message = fmt::format("{}: {}", ifname, error.message);
     if (mode_of(options) == Mode::Native && error.hint.empty())

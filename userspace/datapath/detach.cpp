@@ -16,9 +16,9 @@ namespace xr::datapath {
 namespace {
 
 // The hook first, pins last: killed between, what is left is stale pins, which the next one cleans.
-Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs> &bpffs) {
+Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs> &bpffs,
+                                  KernelIds &freed) {
   DetachReport report{place.ifname, place.netns ? place.netns->name() : "", "", {}};
-  KernelIds freed;
   int taken = 0;
 
   if (place.ifindex) {
@@ -43,9 +43,13 @@ Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs>
     if (auto done = clean_pins(*bpffs, stale, freed); !done)
       return done.error();
   }
+  return report;
+}
+
+// Once all is taken that is to be: the ports of a bridge share maps.
+void await_freed(const KernelIds &freed, DetachReport &report) {
   if (!wait_until_freed(freed))
     report.notes.push_back("another process has its maps open: their memory is free when it ends");
-  return report;
 }
 
 Place place_of(const Pins &pins) {
@@ -113,14 +117,18 @@ Result<DetachReport> detach(const std::string &ifname, const std::string &netns)
     return place.error();
   // Half a bridge would lose every frame.
   auto other = bpffs ? other_port(*place, *bpffs) : std::nullopt;
-  auto report = detach_place(*place, bpffs);
-  if (report && other) {
-    if (auto also = detach_place(*other, bpffs); !also)
+  KernelIds freed;
+  auto report = detach_place(*place, bpffs, freed);
+  if (!report)
+    return report;
+  if (other) {
+    if (auto also = detach_place(*other, bpffs, freed); !also)
       return also.error();
     report->other = other->ifname;
     report->notes.push_back(
         fmt::format("it was bridged with {}, which is detached too", other->ifname));
   }
+  await_freed(freed, *report);
   return report;
 }
 
@@ -132,14 +140,18 @@ Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
     return lock.error();
   auto bpffs = find_bpffs();
   std::vector<DetachReport> reports;
+  std::vector<KernelIds> freed; // of each report
   std::optional<Error> failed;
   auto take = [&](const Place &place) {
-    auto report = detach_place(place, bpffs);
-    if (report.ok())
+    KernelIds ids;
+    auto report = detach_place(place, bpffs, ids);
+    if (report.ok()) {
       reports.push_back(std::move(*report));
-    else // the others shall go all the same
+      freed.push_back(std::move(ids));
+    } else { // the others shall go all the same
       failed =
           Error{fmt::format("{}: {}", place.ifname, report.error().message), report.error().hint};
+    }
   };
   auto own = Netns::open(netns);
   for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>())
@@ -150,6 +162,8 @@ Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
       take(place);
   else if (reports.empty()) // else: a namespace that is gone, whose pins were all there was
     failed = failed ? failed : unpinned.error();
+  for (size_t i = 0; i < reports.size(); i++)
+    await_freed(freed[i], reports[i]);
   if (failed)
     return *failed;
   return reports;

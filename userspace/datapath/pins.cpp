@@ -76,12 +76,17 @@ std::vector<std::string> Pins::objects() const {
 
 Fd Pins::open(const std::string &name) const { return Fd(bpf_obj_get(path(name).c_str())); }
 
+// The program last when it takes over: as long as its pin is there, the others are known to be
+// next.
 Status Pins::settle_next(bool take_over) const {
-  const std::string next = kNext;
-  for (const std::string &name : objects()) {
-    if (!name.ends_with(next))
+  const std::string suffix = kNext, program = kProgram + suffix;
+  std::vector<std::string> names = objects();
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string &name) { return (name == program) != take_over; });
+  for (const std::string &name : names) {
+    if (!name.ends_with(suffix))
       continue;
-    std::string from = path(name), to = from.substr(0, from.size() - next.size());
+    std::string from = path(name), to = from.substr(0, from.size() - suffix.size());
     if ((take_over ? rename(from.c_str(), to.c_str()) : unlink(from.c_str())) < 0)
       return errno_error(errno, fmt::format("cannot move {}", from));
   }

@@ -25,10 +25,10 @@ uint64_t monotonic_ns() {
 
 // Both are nothing but 64-bit counters.
 template <typename T> void add(T &sum, const T &one) {
-  static_assert(sizeof(T) % sizeof(uint64_t) == 0 && std::is_trivially_copyable_v<T>);
-  auto *to = reinterpret_cast<uint64_t *>(&sum);
-  const auto *from = reinterpret_cast<const uint64_t *>(&one);
-  for (size_t i = 0; i < sizeof(T) / sizeof(uint64_t); i++)
+  static_assert(sizeof(T) % sizeof(__u64) == 0 && std::is_trivially_copyable_v<T>);
+  auto *to = reinterpret_cast<__u64 *>(&sum);
+  const auto *from = reinterpret_cast<const __u64 *>(&one);
+  for (size_t i = 0; i < sizeof(T) / sizeof(__u64); i++)
     to[i] += from[i];
 }
 

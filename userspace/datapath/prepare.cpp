@@ -62,9 +62,8 @@ Error load_error(int error, uint32_t streams, const LogCapture &log) {
   if (kernel_too_old(release))
     return Error{fmt::format("this kernel ({}) is too old", release), "5.15 or later is needed"};
   if (error == ENOMEM || error == E2BIG)
-    return Error{
-        fmt::format("not enough kernel memory for {} streams (250 bytes each)", streams),
-        "--streams with a smaller number, or --no-track"};
+    return Error{fmt::format("not enough kernel memory for {} streams (250 bytes each)", streams),
+                 "--streams with a smaller number, or --no-track"};
   if (error == EPERM)
     return Error{"the kernel does not let this process load the program",
                  reason.empty() ? "run it as root, outside any user namespace" : reason};

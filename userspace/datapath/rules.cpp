@@ -24,7 +24,8 @@ namespace xr::datapath {
 namespace {
 
 constexpr const char *kRuleset = "ruleset"; // pin of the set in use
-constexpr const char *kRulesetNext = "ruleset_next";
+// Not a name that ends in Pins::kNext: the next exchange would take it away, in use or not.
+constexpr const char *kRulesetNext = "next_ruleset";
 
 uint64_t monotonic_ns() {
   timespec now{};
@@ -49,7 +50,8 @@ uint32_t features_of(const impair::Rule &rule, bool bridged) {
     features |= ROCE_FEATURE_EDIT;
   if (act & ROCE_ACT_CNP)
     features |= ROCE_FEATURE_CNP;
-  if (bridged && (act & ROCE_ACT_DUPLICATE || (act & (ROCE_ACT_CNP | ROCE_ACT_DROP)) == ROCE_ACT_CNP))
+  if (bridged &&
+      (act & ROCE_ACT_DUPLICATE || (act & (ROCE_ACT_CNP | ROCE_ACT_DROP)) == ROCE_ACT_CNP))
     features |= ROCE_FEATURE_CLONE;
   return features;
 }
@@ -74,7 +76,8 @@ Status check(const impair::Rule &rule, const PortStatus &port) {
   return {};
 }
 
-template <typename T> Status write(const Pins &pins, const char *map, uint32_t key, const T &value) {
+template <typename T>
+Status write(const Pins &pins, const char *map, uint32_t key, const T &value) {
   Fd fd = pins.open(map);
   if (bpf_map_update_elem(fd.get(), &key, &value, 0) < 0)
     return errno_error(errno, "cannot write the rules");
@@ -190,8 +193,9 @@ Status Store::be_able(const std::vector<Entry> &entries, uint32_t uses) {
   if (port_.dispatcher) {
     if (!needed)
       return {};
-    return Error{"behind libxdp's dispatcher the program cannot be exchanged for one with rules",
-                 fmt::format("xdp-roce detach {0}, then xdp-roce attach --rules {0}", port_.ifname)};
+    return Error{
+        "behind libxdp's dispatcher the program cannot be exchanged for one with rules",
+        fmt::format("xdp-roce detach {0}, then xdp-roce attach --rules {0}", port_.ifname)};
   }
   Abilities abilities;
   if (needed)
@@ -203,7 +207,8 @@ Status Store::be_able(const std::vector<Entry> &entries, uint32_t uses) {
   return {};
 }
 
-// Gives new rules their ids and slots, and writes down what goes into those: nobody looks there yet.
+// Gives new rules their ids and slots, and writes down what goes into those: nobody looks there
+// yet.
 Status Store::place(std::vector<Entry> &entries) const {
   std::set<uint32_t> taken;
   uint32_t id = 0;
@@ -275,8 +280,8 @@ Status Store::withdraw() const {
 
 Status Store::put(std::vector<Entry> entries) {
   if (entries.size() > ROCE_RULES)
-    return Error{fmt::format("{} rules are too many: a port has {} at most", entries.size(),
-                             ROCE_RULES)};
+    return Error{
+        fmt::format("{} rules are too many: a port has {} at most", entries.size(), ROCE_RULES)};
   for (const Entry &entry : entries)
     if (auto fine = check(entry.rule, port_); !fine)
       return fine;
@@ -334,8 +339,8 @@ Status Store::put_peers(const std::vector<impair::Peer> &peers, bool replace) {
   for (const impair::Peer &peer : peers) {
     roce_peer key = key_of(peer);
     if (bpf_map_update_elem(fd.get(), &key, &peer.src_qp, 0) < 0)
-      return errno_error(errno, fmt::format("cannot write the peer (a port has {} at most)",
-                                            ROCE_PEERS));
+      return errno_error(errno,
+                         fmt::format("cannot write the peer (a port has {} at most)", ROCE_PEERS));
   }
   return {};
 }

@@ -44,11 +44,11 @@ struct PortStatus {
   bool track = false;
   bool frags = false;
   uint16_t udp_port = 0;
-  uint32_t features = 0;     // enum roce_feature
-  uint32_t uses = 0;         // enum roce_rule_uses
-  uint32_t side = 0;         // ROCE_KEY_SIDE: streams of this port have it in their keys
-  unsigned peer_ifindex = 0; // a bridge's other port
-  std::string peer;          // its name, "" when it is gone
+  uint32_t features = 0;         // enum roce_feature
+  uint32_t uses = 0;             // enum roce_rule_uses
+  uint32_t side = 0;             // ROCE_KEY_SIDE: streams of this port have it in their keys
+  unsigned peer_ifindex = 0;     // a bridge's other port
+  std::string peer;              // its name, "" when it is gone
   uint32_t streams_capacity = 0; // 0 without tracking
   uint32_t streams_used = 0;
   uint64_t map_bytes = 0; // of kernel memory

@@ -28,6 +28,8 @@ Result<Peer> parse_peer(const std::vector<std::string> &list) {
   if (!qp)
     return with_usage(qp.error());
   words.take_if("->");
+  if (words.take_if("-")) // and a file has been made
+    return Error{"the shell took '> QPN' for a file to write to", "quote '->' or leave it out"};
   const auto src_qp = integer(words.take(), 0, kMostQpn, "a QPN");
   if (!src_qp)
     return with_usage(src_qp.error());

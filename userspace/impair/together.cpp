@@ -39,6 +39,8 @@ constexpr Conflict kConflicts[] = {
     {ROCE_ACT_RED, ROCE_ACT_CE, "red marks CE by itself"},
     {ROCE_ACT_RED, ROCE_ACT_POLICE, "both decide which packets are hit: make two rules"},
     {ROCE_ACT_CE | ROCE_ACT_RED, ROCE_ACT_SET_ECN, "both write the ECN field: leave one away"},
+    {ROCE_ACT_CNP, ROCE_ACTS_CORRUPT, "the CNP is made of what was corrupted: make two rules"},
+    {ROCE_ACT_CNP, ROCE_ACT_DUPLICATE, "the kernel makes one copy: leave one away"},
 };
 
 // What needs more of a frame than one that is no RoCE has.

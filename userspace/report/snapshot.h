@@ -25,8 +25,8 @@ struct Snapshot {
   std::vector<roce_stream> streams; // only those that have a packet; in order of appearance
   // Of each stream: its QP's place in the order in which the port saw them, from 1; 0: not known.
   std::vector<uint32_t> qp_numbers;
-  bool tracked = true;              // false: attached with --no-track, there are no streams
-  uint32_t stream_capacity = 0;     // 0: as many as needed
+  bool tracked = true;          // false: attached with --no-track, there are no streams
+  uint32_t stream_capacity = 0; // 0: as many as needed
 
   // Captures only: the wire program does not check iCRCs. checked = good + bad + zero.
   struct {

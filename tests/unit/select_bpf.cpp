@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// What BPF gets instead of the host's instruction, compiled for the host.
+#include <cstdint>
+
+#define __bpf__ // NOLINT: what clang defines for that target
+#include "roce/match.h"
+
+uint32_t lowest_in_bpf(uint64_t word);
+uint32_t lowest_in_bpf(uint64_t word) { return roce_lowest(word); }
