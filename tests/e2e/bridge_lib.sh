@@ -15,9 +15,11 @@ tx=$left rx=$box
 
 # Every observer that runs: process, and the file that tells what it did.
 observers=() observer_logs=()
+# Those that `seen_...` has waited for already.
+declare -A at_marks=()
 
 tidy_up_bridge() {
-  local status=$? pid
+  local status=$? pid ns
   set +e
   # The bridge ends before its ports are detached. A stopped one would hold the lock.
   for pid in "${background[@]}"; do
@@ -28,9 +30,9 @@ tidy_up_bridge() {
     wait "$pid" 2>/dev/null
   done
   background=()
-  if [[ -e /run/netns/$box ]]; then
-    "$XDP_ROCE" --netns "$box" detach --all >/dev/null 2>&1
-  fi
+  for ns in "$box" "$left" "$right"; do
+    [[ ! -e /run/netns/$ns ]] || "$XDP_ROCE" --netns "$ns" detach --all >/dev/null 2>&1
+  done
   ip netns del "$right" 2>/dev/null
   (exit "$status")
   tidy_up
@@ -146,7 +148,7 @@ observed() {
   local frames=${1:-0} i pid log other captured received dropped kept
   for i in "${!observers[@]}"; do
     pid=${observers[i]} log=${observer_logs[i]}
-    observer_settled "$pid" "$log" "$frames" || fail "the observer ended: $(cat "$log")"
+    [[ -n ${at_marks[$pid]:-} ]] || observer_settled "$pid" "$log" "$frames" || fail "the observer ended: $(cat "$log")"
   done
   for i in "${!observers[@]}"; do
     pid=${observers[i]} log=${observer_logs[i]}
@@ -161,4 +163,77 @@ observed() {
     ((dropped == 0)) || fail "the observer missed $dropped of $received frames, and has $captured"
   done
   observers=() observer_logs=()
+}
+
+# One observer for many steps: watch_right, then for each step its traffic and seen_right FILE, which
+# gives the frames that came in there since the last one, as a pcap file. The end of a step is a frame
+# of an experimental EtherType that is sent behind it: rules of a scenario must leave it alone, and
+# the port that it enters counts it.
+declare -A last_mark=()
+marks=0
+# Not a second late, as tcpdump is otherwise; its ring has room for fewer frames then.
+watch() {
+  local side=$1
+  last_mark[$side]=''
+  "observe_$side" "$scratch/watch_$side.pcap" --immediate-mode -s 9300
+  at_marks[${background[-1]}]=1
+}
+watch_right() { watch right; }
+watch_left() { watch left; }
+seen_right() { seen right "$1" "$left" left0; }
+seen_left() { seen left "$1" "$right" right0; }
+
+frames() { "$here/frames.py" "$@"; }
+
+seen() {
+  local side=$1 out=$2 file=$scratch/watch_$1.pcap mark
+  marks=$((marks + 1))
+  mark=$(printf 'end of step %04d' "$marks")
+  frames mark "$mark" "$scratch/mark.pcap"
+  ip netns exec "$3" "$XR_REPLAY" --ifname "$4" "$scratch/mark.pcap" >/dev/null
+  wait_for 10 grep -aq "$mark" "$file" || fail "step $marks did not arrive whole"
+  frames cut "$file" "${last_mark[$side]}" "$mark" "$out"
+  last_mark[$side]=$mark
+}
+
+# How many frames the file has.
+count_frames() { frames list "$1" | wc -l; }
+
+# same_frames WANTED GOT WHAT: byte for byte, and in order.
+same_frames() {
+  cmp -s <(frames list "$1") <(frames list "$2") ||
+    fail "$3: not the frames that were sent: $(diff <(frames list "$1") <(frames list "$2") |
+      cut -c -160 | sed -n 1,6p)"
+}
+
+bridge() {
+  "$XDP_ROCE" --netns "$box" bridge box0 box1 "$@" >"$scratch/last.out" 2>"$scratch/last.err" ||
+    fail "bridge: $(cat "$scratch/last.err")"
+}
+unbridge() {
+  xr detach box0 >/dev/null 2>&1
+}
+
+# same_counters FILE PORT: the port's counters equal `analyze` of the file.
+same_counters() {
+  "$XDP_ROCE" --json analyze "$1" >"$scratch/capture.json" 2>"$scratch/last.err" || fail "analyze $1"
+  await_frames "$(jq .frames.total "$scratch/capture.json")" "$2"
+  xr --json counters "$2" >"$scratch/counters.json"
+  same_comparable "$scratch/capture.json" "$scratch/counters.json" "$(basename "$1") and counters of $2"
+}
+
+same_comparable() {
+  jq -S --slurpfile other "$2" "$comparable" "$1" >"$scratch/file"
+  jq -S --slurpfile other "$1" "$comparable" "$2" >"$scratch/port"
+  diff -u "$scratch/file" "$scratch/port" >"$scratch/diff" || fail "$3 disagree: $(head -n 40 "$scratch/diff")"
+}
+
+# converse FILE IP: what IP sends comes from the left, the rest from the right, in the file's order.
+converse() {
+  frames converse "$1" "$2" "$left" left0 "$right" right0
+}
+
+# The streams of both ports in one report.
+both_streams() {
+  jq -s '{schema: 1, streams: (.[0].streams + .[1].streams)}' <(xr --json streams box0) <(xr --json streams box1)
 }

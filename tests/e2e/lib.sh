@@ -169,34 +169,36 @@ assert_json() {
 }
 
 frames_counted() {
-  [[ $(xr --json counters rx0 | jq .frames.total) == "$1" ]]
+  [[ $(xr --json counters "${2:-rx0}" | jq .frames.total) == "$1" ]]
 }
 
-# Frames may be on their way in a softirq when the sender is done.
+# await_frames COUNT [PORT]: frames may be on their way in a softirq when the sender is done.
 await_frames() {
-  wait_for 10 frames_counted "$1" ||
-    fail "expected $1 frames, counted $(xr --json counters rx0 | jq -c '.frames')"
+  wait_for 10 frames_counted "$@" ||
+    fail "expected $1 frames, counted $(xr --json counters "${2:-rx0}" | jq -c '.frames')"
 }
 
 # What two reports must agree on: every key that both have, but for the place, the time, iCRCs (not
-# checked on a port) and events that were lost or kept back, which depend on the pace.
+# checked on a port), events that were lost or kept back, which depend on the pace, and the numbers of
+# QPs, which only a port gives.
 comparable='def shared($with):
     if type == "object" and ($with | type) == "object"
     then with_entries(select(.key as $k | $with | has($k)) | .key as $k | .value |= shared($with[$k]))
     else . end;
   def sorted: if has("streams") then .streams |= sort_by(.src, .dst, .dest_qp, .kind) else . end;
-  del(.source, .icrc, .time, .overflow.events, .overflow.events_limited) | shared($other[0]) | sorted'
+  del(.source, .icrc, .time, .overflow.events, .overflow.events_limited) |
+    shared($other[0]) | sorted'
 
-# same_report FILE: the port's counters and streams equal `analyze` of the file.
+# same_report FILE [PORT]: the port's counters and streams equal `analyze` of the file.
 same_report() {
-  local what
+  local what port=${2:-rx0}
   "$XDP_ROCE" --json analyze "$1" >"$scratch/capture.json" 2>"$scratch/last.err" || fail "analyze $1"
-  await_frames "$(jq .frames.total "$scratch/capture.json")"
+  await_frames "$(jq .frames.total "$scratch/capture.json")" "$port"
   for what in counters streams; do
-    xr --json "$what" rx0 >"$scratch/$what.json"
+    xr --json "$what" "$port" >"$scratch/$what.json"
     jq -S --slurpfile other "$scratch/$what.json" "$comparable" "$scratch/capture.json" >"$scratch/file"
     jq -S --slurpfile other "$scratch/capture.json" "$comparable" "$scratch/$what.json" >"$scratch/port"
-    diff -u --label "analyze $(basename "$1")" --label "$what rx0" "$scratch/file" "$scratch/port" \
+    diff -u --label "analyze $(basename "$1")" --label "$what $port" "$scratch/file" "$scratch/port" \
       >"$scratch/diff" || fail "$what and analyze disagree: $(head -n 40 "$scratch/diff")"
   done
   assert_json "$scratch/counters.json" 'has("frames") and has("bytes") and has("opcodes")
@@ -207,7 +209,7 @@ same_report() {
 # Programs and maps of ours in the kernel, one a line. A freed one goes a moment later.
 kernel_objects() {
   { bpftool -j prog list; bpftool -j map list; } |
-    jq -r '.[] | select((.name // "") | test("^xdp_roce|^xdp_dispatcher|^opcodes$|^totals$|^buckets$|^streams$|^shared$|^hints$|^events$")) | "\(.type) \(.name) \(.id)"' |
+    jq -r '.[] | select((.name // "") | test("^(xdp_roce.*|xdp_dispatcher.*|cnp_egress|opcodes|totals|buckets|streams|shared|hints|events|asides|rules|ruleset|rule_.*|paces|peers|forward|twice|with_cnp)$")) | "\(.type) \(.name) \(.id)"' |
     sort
 }
 nothing_since() {

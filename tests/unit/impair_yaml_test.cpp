@@ -41,7 +41,7 @@ rules:
   - probability 2% drop
 )");
   ASSERT_EQ(f.peers.size(), 2U);
-  EXPECT_EQ(peer_text(f.peers[0]), "192.0.2.1 0x11 -> 0x12");
+  EXPECT_EQ(peer_text(f.peers[0]), "192.0.2.1 0x11 0x12");
   EXPECT_EQ(peer_text(f.peers[1]), "2001:db8::1 0x3 -> 0x4");
   std::vector<std::string> texts;
   for (const Rule &rule : f.rules)

@@ -288,6 +288,8 @@ Status Store::put(std::vector<Entry> entries) {
   if (entries.empty()) {
     if (auto done = withdraw(); !done)
       return done;
+    if (!peers().empty()) // told for rules to come
+      return {};
     return be_able(entries, 0);
   }
   auto rules_of = [&] {

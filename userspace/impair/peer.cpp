@@ -11,7 +11,8 @@ namespace xr::impair {
 namespace {
 
 constexpr uint32_t kMostQpn = 0xffffff;
-constexpr const char *kUsage = "like 192.0.2.1 0x11 -> 0x12";
+constexpr const char *kUsage =
+    "like 192.0.2.1 0x11 0x12: its packets for QP 0x11 come from its QP 0x12";
 
 Error with_usage(const Error &error) {
   return {error.message, error.hint.empty() ? kUsage : error.hint};
@@ -38,8 +39,9 @@ Result<Peer> parse_peer(const std::vector<std::string> &list) {
   return Peer{ip.get(), static_cast<uint32_t>(qp.get()), static_cast<uint32_t>(src_qp.get())};
 }
 
+// Without the arrow, which a shell would take for its own.
 std::string peer_text(const Peer &peer) {
-  return fmt::format("{} {:#x} -> {:#x}", address_text(peer.address), peer.qp, peer.src_qp);
+  return fmt::format("{} {:#x} {:#x}", address_text(peer.address), peer.qp, peer.src_qp);
 }
 
 } // namespace xr::impair
