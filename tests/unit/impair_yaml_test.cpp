@@ -42,7 +42,7 @@ rules:
 )");
   ASSERT_EQ(f.peers.size(), 2U);
   EXPECT_EQ(peer_text(f.peers[0]), "192.0.2.1 0x11 0x12");
-  EXPECT_EQ(peer_text(f.peers[1]), "2001:db8::1 0x3 -> 0x4");
+  EXPECT_EQ(peer_text(f.peers[1]), "2001:db8::1 0x3 0x4");
   std::vector<std::string> texts;
   for (const Rule &rule : f.rules)
     texts.push_back(rule.text());
