@@ -179,8 +179,7 @@ await_frames() {
 }
 
 # What two reports must agree on: every key that both have, but for the place, the time, iCRCs (not
-# checked on a port), events that were lost or kept back, which depend on the pace, and the numbers of
-# QPs, which only a port gives.
+# checked on a port), and events that were lost or kept back, which depend on the pace.
 comparable='def shared($with):
     if type == "object" and ($with | type) == "object"
     then with_entries(select(.key as $k | $with | has($k)) | .key as $k | .value |= shared($with[$k]))
