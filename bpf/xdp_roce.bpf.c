@@ -37,7 +37,7 @@ __attribute__((noinline)) int count_frame(struct xdp_md *ctx) {
   class_ = roce_parse(data, end, config.udp_port_be, p);
   class_ = roce_check_length(class_, length, p);
   p->key.qp_kind |= config.side;
-  if (class_ != ROCE_CLASS_V2 && class_ != ROCE_CLASS_V1) {
+  if (!roce_is_roce(class_)) {
     roce_count_other(0, class_, p, length, linear < length);
   } else {
     roce_count(0, class_, p, length);

@@ -120,7 +120,7 @@ static ROCE_INLINE void roce_edit_bit(struct roce_edit *edit, __u32 start, __u64
 static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
                                             const struct roce_packet *p, int class_, __u32 length,
                                             __u64 random, struct roce_edit *edit) {
-  int roce = class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1;
+  int roce = roce_is_roce(class_);
   __u32 start, bits, act = action->act;
 
   if (act & ROCE_ACT_CORRUPT_ICRC) {
@@ -201,7 +201,7 @@ static ROCE_INLINE void roce_plan(const struct roce_rule *rule, struct roce_rule
                                   struct roce_verdict *v) {
   __u32 act = rule->action.act & ~(ROCE_ACT_RED | ROCE_ACT_FORCE | ROCE_ACT_POLICE);
   int markable = roce_can_mark(p->ecn, class_, rule->action.act);
-  int roce = class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1;
+  int roce = roce_is_roce(class_);
 
   __builtin_memset(v, 0, sizeof(*v));
   if (rule->action.act & ROCE_ACT_RED)

@@ -52,10 +52,6 @@ struct roce_passing {
   struct roce_cnp cnp;
 };
 
-static ROCE_INLINE int roce_is_roce(int class_) {
-  return class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1;
-}
-
 /* The stream's QP in the order in which the port saw them, from 1; 0: it has no number. */
 static ROCE_INLINE __u32 roce_number_of(struct roce_env *env, __u32 id) {
   const struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));

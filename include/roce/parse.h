@@ -21,6 +21,10 @@ enum roce_class {
   ROCE_CLASS_MAX,
 };
 
+static ROCE_INLINE int roce_is_roce(int class_) {
+  return class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1;
+}
+
 /* Stream kinds, and the family bit, as they stand above the 24 bits of DestQP in a key. */
 #define ROCE_KIND_SHIFT 24
 enum roce_kind { ROCE_KIND_REQUEST = 0, ROCE_KIND_RESPONSE = 1, ROCE_KIND_DATAGRAM = 2 };

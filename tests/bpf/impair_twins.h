@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "bpf/wire_checks.h"
 #include "capture/accountant.h"
@@ -44,29 +45,10 @@ struct Passed {
   Bytes cnp;   // GoOnWithCnp: as the native compilation makes it
 };
 
-inline uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-// What the program must be able to do for the rules, as datapath/rules.cpp finds it.
 inline uint32_t features_of(const std::vector<impair::Rule> &rules, bool bridge) {
-  uint32_t features = ROCE_FEATURE_RULES;
-  if (bridge)
-    features |= ROCE_FEATURE_FORWARD;
-  for (const impair::Rule &rule : rules) {
-    const uint32_t act = rule.compiled.action.act;
-    if (rule.compiled.checks & ROCE_CHECK_EVENT)
-      features |= ROCE_FEATURE_EVENTS;
-    if (act & ~static_cast<uint32_t>(ROCE_ACT_DROP | ROCE_ACT_CNP | ROCE_ACT_DUPLICATE))
-      features |= ROCE_FEATURE_EDIT;
-    if (act & ROCE_ACT_CNP)
-      features |= ROCE_FEATURE_CNP;
-    if (bridge &&
-        (act & ROCE_ACT_DUPLICATE || (act & (ROCE_ACT_CNP | ROCE_ACT_DROP)) == ROCE_ACT_CNP))
-      features |= ROCE_FEATURE_CLONE;
-  }
+  uint32_t features = ROCE_FEATURE_RULES | (bridge ? ROCE_FEATURE_FORWARD : 0);
+  for (const impair::Rule &rule : rules)
+    features |= impair::needs(rule, bridge);
   return features;
 }
 

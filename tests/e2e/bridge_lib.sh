@@ -19,17 +19,9 @@ observers=() observer_logs=()
 declare -A at_marks=()
 
 tidy_up_bridge() {
-  local status=$? pid ns
+  local status=$? ns
   set +e
-  # The bridge ends before its ports are detached. A stopped one would hold the lock.
-  for pid in "${background[@]}"; do
-    kill -CONT "$pid" 2>/dev/null
-    kill -TERM "$pid" 2>/dev/null
-  done
-  for pid in "${background[@]}"; do
-    wait "$pid" 2>/dev/null
-  done
-  background=()
+  end_all_background # the bridge ends before its ports are detached
   for ns in "$box" "$left" "$right"; do
     [[ ! -e /run/netns/$ns ]] || "$XDP_ROCE" --netns "$ns" detach --all >/dev/null 2>&1
   done

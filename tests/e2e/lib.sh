@@ -26,10 +26,9 @@ skip() {
   exit 77
 }
 
-tidy_up() {
-  local status=$? pid
-  trap - EXIT INT TERM HUP
-  set +e
+# A stopped one is woken: it may hold the lock.
+end_all_background() {
+  local pid
   for pid in "${background[@]}"; do
     kill -CONT "$pid" 2>/dev/null
     kill -TERM "$pid" 2>/dev/null
@@ -37,6 +36,14 @@ tidy_up() {
   for pid in "${background[@]}"; do
     wait "$pid" 2>/dev/null
   done
+  background=()
+}
+
+tidy_up() {
+  local status=$?
+  trap - EXIT INT TERM HUP
+  set +e
+  end_all_background
   if [[ -e /run/netns/$rx ]]; then
     "$XDP_ROCE" --netns "$rx" detach rx0 >/dev/null 2>&1
   fi

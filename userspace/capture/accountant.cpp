@@ -167,7 +167,7 @@ uint32_t Accountant::account(const Frame &frame, roce_class class_, const roce_p
                              bool track) {
   roce_env &env = memory_->env;
   env.now = frame.time_ns;
-  if (class_ != ROCE_CLASS_V2 && class_ != ROCE_CLASS_V1) {
+  if (!roce_is_roce(class_)) {
     roce_count_other(&env, class_, &packet, frame.length, frame.captured < frame.length);
     return ROCE_NO_STREAM;
   }

@@ -68,7 +68,7 @@ void Analyzer::frame(const CapturedFrame &captured) {
                                 : accountant_.parse(frame, layer3(captured), packet);
   bool track = true;
 
-  if (options_.check_icrc && (class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1))
+  if (options_.check_icrc && roce_is_roce(class_))
     track = check(captured, packet) != Icrc::Bad || !options_.drop_bad_icrc;
   accountant_.account(frame, class_, packet, track);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ctime>
-
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -29,13 +28,7 @@ void describe(CLI::App &command, Args &args) {
 }
 
 // What the kernel stamps with CLOCK_MONOTONIC, as time of day.
-uint64_t time_of(const roce_event &event) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const uint64_t monotonic =
-      static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-  return realtime_ns() - monotonic + event.time_ns;
-}
+uint64_t time_of(const roce_event &event) { return realtime_ns() - monotonic_ns() + event.time_ns; }
 
 // Events that the port had to tell and did not, since the last call.
 class Losses {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "base/clock.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "datapath/port.h"
@@ -58,12 +59,6 @@ int read_port(const Reading &reading, const Globals &globals) {
   Output output(globals.json);
   return reading.repeat.interval > 0 ? read_again_and_again(reading, *port, output)
                                      : read_once(reading, *port, output);
-}
-
-uint64_t realtime_ns() {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                   std::chrono::system_clock::now().time_since_epoch())
-                                   .count());
 }
 
 } // namespace xr::cli

@@ -21,7 +21,4 @@ struct Reading {
 
 int read_port(const Reading &reading, const Globals &globals);
 
-// CLOCK_REALTIME.
-uint64_t realtime_ns();
-
 } // namespace xr::cli

@@ -80,17 +80,14 @@ Status put_on_hook(Object &object, const PortStatus &port, const AttachOptions &
 Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
               const AttachOptions &options, std::vector<std::string> &notes) {
   Pins pins(bpffs, place.netns->inode(), place.ifindex);
-  bool frags = options.frags && kernel_has_frags();
-  if (options.frags && !frags)
-    notes.push_back("this kernel has no XDP for frames in several buffers (5.18 has): a driver may "
-                    "refuse a large MTU");
   auto scope = place.netns->enter();
   if (!scope)
     return scope.error();
   Undo undo(*place.netns, place.ifindex, bpffs, pins);
   if (auto done = pins.create(place.ifname, place.netns->name()); !done)
     return done;
-  auto object = Object::open(make_config(options, frags), options.ring_bytes, pins);
+  auto object =
+      Object::open(make_config(options, take_frags(options, notes)), options.ring_bytes, pins);
   if (!object)
     return object.error();
   if (auto done = put_on_hook(*object, port, options, notes); !done)

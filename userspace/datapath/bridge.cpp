@@ -89,11 +89,7 @@ Status take(const End &end, const AttachOptions &options) {
 }
 
 Status build(End &a, End &b, const AttachOptions &options, std::vector<std::string> &notes) {
-  bool frags = options.frags && kernel_has_frags();
-  if (options.frags && !frags)
-    notes.push_back("this kernel has no XDP for frames in several buffers (5.18 has): a driver may "
-                    "refuse a large MTU");
-  roce_config config = make_config(options, frags);
+  roce_config config = make_config(options, take_frags(options, notes));
   if (auto done = load(a, b, config, false, options); !done)
     return done;
   if (auto done = load(b, a, config, true, options); !done)

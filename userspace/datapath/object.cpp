@@ -2,7 +2,6 @@
 #include "datapath/object.h"
 
 #include <bit>
-#include <ctime>
 
 #include <arpa/inet.h>
 #include <linux/bpf.h>
@@ -21,6 +20,7 @@
 #pragma GCC diagnostic pop
 #include <xdp_roce.skel.h>
 
+#include "base/clock.h"
 #include "datapath/log.h"
 #include "datapath/maps.h"
 
@@ -34,12 +34,6 @@ using Rodata = std::remove_pointer_t<decltype(Skeleton::rodata)>;
 constexpr const char *kSection = "xdp.frags";
 constexpr uint32_t kRuleFeatures =
     ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS | ROCE_FEATURE_EDIT | ROCE_FEATURE_CNP;
-
-uint64_t realtime_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 } // namespace
 

@@ -2,12 +2,13 @@
 #include "datapath/port.h"
 
 #include <algorithm>
-#include <ctime>
 #include <vector>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
+#include "datapath/counts.h"
 #include "datapath/place.h"
 
 namespace xr::datapath {
@@ -16,47 +17,6 @@ namespace {
 
 // Records a system call: enough to make the call cheap, small enough to let others run between.
 constexpr uint32_t kBatch = 4096;
-
-uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
-// Both are nothing but 64-bit counters.
-template <typename T> void add(T &sum, const T &one) {
-  static_assert(sizeof(T) % sizeof(__u64) == 0 && std::is_trivially_copyable_v<T>);
-  auto *to = reinterpret_cast<__u64 *>(&sum);
-  const auto *from = reinterpret_cast<const __u64 *>(&one);
-  for (size_t i = 0; i < sizeof(T) / sizeof(__u64); i++)
-    to[i] += from[i];
-}
-
-// The first `count` records from `first` on; errno, or 0.
-int read_batch(int fd, uint32_t first, uint32_t count, void *values, uint64_t elem_flags) {
-  LIBBPF_OPTS(bpf_map_batch_opts, options, .elem_flags = elem_flags);
-  std::vector<uint32_t> keys(count);
-  uint32_t next = 0, got = count;
-  // An array's batches go on behind the last index of the one before.
-  uint32_t before = first - 1;
-  int error = bpf_map_lookup_batch(fd, first ? &before : nullptr, &next, keys.data(), values, &got,
-                                   &options);
-  if (error < 0 && error != -ENOENT) // ENOENT: that was the end of the map
-    return -error;
-  return got == count ? 0 : EIO;
-}
-
-template <typename T> Result<std::vector<T>> sum_over_cpus(int fd, uint32_t count) {
-  int cpus = libbpf_num_possible_cpus();
-  if (cpus < 0)
-    return errno_error(-cpus, "cannot tell how many CPUs there are");
-  std::vector<T> sums(count), each(count * static_cast<size_t>(cpus));
-  if (int error = read_batch(fd, 0, count, each.data(), 0))
-    return errno_error(error, "cannot read the counters");
-  for (size_t i = 0; i < each.size(); i++)
-    add(sums[i / static_cast<size_t>(cpus)], each[i]);
-  return sums;
-}
 
 } // namespace
 

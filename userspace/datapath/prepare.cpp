@@ -2,6 +2,7 @@
 #include "datapath/prepare.h"
 
 #include "datapath/clean.h"
+#include "datapath/object.h"
 #include "datapath/privilege.h"
 
 namespace xr::datapath {
@@ -68,6 +69,14 @@ Error load_error(int error, uint32_t streams, const LogCapture &log) {
     return Error{"the kernel does not let this process load the program",
                  reason.empty() ? "run it as root, outside any user namespace" : reason};
   return errno_error(error, "the kernel refused the program", reason);
+}
+
+bool take_frags(const AttachOptions &options, std::vector<std::string> &notes) {
+  bool frags = options.frags && kernel_has_frags();
+  if (options.frags && !frags)
+    notes.push_back("this kernel has no XDP for frames in several buffers (5.18 has): a driver may "
+                    "refuse a large MTU");
+  return frags;
 }
 
 Undo::~Undo() {

@@ -18,6 +18,9 @@ Error busy(const PortStatus &port);
 // Why the kernel did not load the program.
 Error load_error(int error, uint32_t streams, const LogCapture &log);
 
+// Whether frames in several buffers are to be taken; a note where that is wanted and cannot be.
+bool take_frags(const AttachOptions &options, std::vector<std::string> &notes);
+
 struct Prepared {
   Place place;
   PortStatus port; // as it was

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <set>
@@ -14,6 +13,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
+#include "datapath/counts.h"
 #include "datapath/exchange.h"
 #include "datapath/lock.h"
 #include "datapath/object.h"
@@ -27,12 +28,6 @@ constexpr const char *kRuleset = "ruleset"; // pin of the set in use
 // Not a name that ends in Pins::kNext: the next exchange would take it away, in use or not.
 constexpr const char *kRulesetNext = "next_ruleset";
 
-uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 // A rule as it stands in the kernel, or is about to.
 struct Entry {
   impair::Rule rule;
@@ -40,21 +35,6 @@ struct Entry {
   uint32_t slot = 0;
   uint64_t start_ns = 0;
 };
-
-// What the program must be able to do for a rule.
-uint32_t features_of(const impair::Rule &rule, bool bridged) {
-  uint32_t act = rule.compiled.action.act, features = ROCE_FEATURE_RULES;
-  if (rule.compiled.checks & ROCE_CHECK_EVENT)
-    features |= ROCE_FEATURE_EVENTS;
-  if (act & ~static_cast<uint32_t>(ROCE_ACT_DROP | ROCE_ACT_CNP | ROCE_ACT_DUPLICATE))
-    features |= ROCE_FEATURE_EDIT;
-  if (act & ROCE_ACT_CNP)
-    features |= ROCE_FEATURE_CNP;
-  if (bridged &&
-      (act & ROCE_ACT_DUPLICATE || (act & (ROCE_ACT_CNP | ROCE_ACT_DROP)) == ROCE_ACT_CNP))
-    features |= ROCE_FEATURE_CLONE;
-  return features;
-}
 
 // What this port cannot do for a rule, in words.
 Status check(const impair::Rule &rule, const PortStatus &port) {
@@ -76,12 +56,15 @@ Status check(const impair::Rule &rule, const PortStatus &port) {
   return {};
 }
 
-template <typename T>
-Status write(const Pins &pins, const char *map, uint32_t key, const T &value) {
-  Fd fd = pins.open(map);
-  if (bpf_map_update_elem(fd.get(), &key, &value, 0) < 0)
+template <typename T> Status write(const Fd &map, uint32_t key, const T &value) {
+  if (bpf_map_update_elem(map.get(), &key, &value, 0) < 0)
     return errno_error(errno, "cannot write the rules");
   return {};
+}
+
+template <typename T>
+Status write(const Pins &pins, const char *map, uint32_t key, const T &value) {
+  return write(pins.open(map), key, value);
 }
 
 template <typename T> bool read(const Pins &pins, const char *map, uint32_t key, T &value) {
@@ -96,19 +79,6 @@ Status clear_count(const Pins &pins, uint32_t slot) {
   if (bpf_map_update_elem(fd.get(), &slot, each.data(), 0) < 0)
     return errno_error(errno, "cannot write the rules");
   return {};
-}
-
-roce_rule_count read_count(const Pins &pins, uint32_t slot) {
-  std::vector<roce_rule_count> each(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
-  Fd fd = pins.open("rule_counts");
-  roce_rule_count sum{};
-  if (bpf_map_lookup_elem(fd.get(), &slot, each.data()) < 0)
-    return sum;
-  for (const roce_rule_count &one : each) {
-    sum.matched += one.matched;
-    sum.acted += one.acted;
-  }
-  return sum;
 }
 
 class Store {
@@ -185,7 +155,7 @@ Status Store::be_able(const std::vector<Entry> &entries, uint32_t uses) {
   uint32_t needed = 0;
   bool bridged = port_.features & ROCE_FEATURE_FORWARD;
   for (const Entry &entry : entries)
-    needed |= features_of(entry.rule, bridged);
+    needed |= impair::needs(entry.rule, bridged);
   uint32_t has = port_.features & ~static_cast<uint32_t>(ROCE_FEATURE_FORWARD);
   // Without rules the program is the one that counts; with some it only grows.
   if (needed ? (has & needed) == needed && (port_.uses & uses) == uses : !has)
@@ -238,8 +208,9 @@ Status Store::place(std::vector<Entry> &entries) const {
       if (auto done = clear_count(pins(), entry.slot); !done)
         return done;
       uint32_t point = entry.slot * ROCE_RULE_POINTS;
+      Fd points = entry.rule.points.empty() ? Fd() : pins().open("rule_points");
       for (uint32_t value : entry.rule.points)
-        if (auto done = write(pins(), "rule_points", point++, value); !done)
+        if (auto done = write(points, point++, value); !done)
           return done;
     }
     entry.rule.compiled.id = entry.id;
@@ -352,8 +323,16 @@ Result<RuleList> Store::list() const {
   auto all = entries();
   if (!all)
     return all.error();
+  if (all->empty()) { // nor are there counts in full
+    list.peers = peers();
+    return list;
+  }
+  Fd fd = pins().open("rule_counts");
+  auto counts = sum_over_cpus<roce_rule_count>(fd.get(), ROCE_RULE_SLOTS);
+  if (!counts)
+    return counts.error();
   for (const Entry &entry : *all) {
-    roce_rule_count count = read_count(pins(), entry.slot);
+    const roce_rule_count &count = counts->at(entry.slot);
     list.rules.push_back(
         {entry.id, entry.rule.text(), entry.rule.name, count.matched, count.acted});
   }

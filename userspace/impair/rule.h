@@ -36,6 +36,10 @@ Result<Rule> parse(const std::vector<std::string> &words);
 // The words of a string: what stands between blanks.
 std::vector<std::string> split(const std::string &text);
 
+// What the program must be able to do for the rule, on a bridge's port or another: enum
+// roce_feature.
+uint32_t needs(const Rule &rule, bool bridged);
+
 // At most ROCE_RULES rules. What is in `compiled` is copied as it is.
 std::unique_ptr<roce_ruleset> make_ruleset(const std::vector<Rule> &rules);
 

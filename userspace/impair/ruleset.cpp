@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "impair/rule.h"
+#include "roce/config.h"
 
 namespace xr::impair {
 
@@ -53,6 +54,21 @@ void add_rule(roce_ruleset &set, const std::array<Place, kTables> &places, const
 }
 
 } // namespace
+
+uint32_t needs(const Rule &rule, bool bridged) {
+  const uint32_t act = rule.compiled.action.act;
+  uint32_t features = ROCE_FEATURE_RULES;
+  if (rule.compiled.checks & ROCE_CHECK_EVENT)
+    features |= ROCE_FEATURE_EVENTS;
+  if (act & ~static_cast<uint32_t>(ROCE_ACT_DROP | ROCE_ACT_CNP | ROCE_ACT_DUPLICATE))
+    features |= ROCE_FEATURE_EDIT;
+  if (act & ROCE_ACT_CNP)
+    features |= ROCE_FEATURE_CNP;
+  if (bridged &&
+      (act & ROCE_ACT_DUPLICATE || (act & (ROCE_ACT_CNP | ROCE_ACT_DROP)) == ROCE_ACT_CNP))
+    features |= ROCE_FEATURE_CLONE;
+  return features;
+}
 
 std::unique_ptr<roce_ruleset> make_ruleset(const std::vector<Rule> &rules) {
   assert(rules.size() <= ROCE_RULES);

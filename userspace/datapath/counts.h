@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading arrays of records, and counters of which each CPU has its own.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include <linux/types.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/result.h"
+
+namespace xr::datapath {
+
+// The first `count` records from `first` on; errno, or 0.
+int read_batch(int fd, uint32_t first, uint32_t count, void *values, uint64_t elem_flags);
+
+// Both are nothing but 64-bit counters.
+template <typename T> void add_counters(T &sum, const T &one) {
+  static_assert(sizeof(T) % sizeof(__u64) == 0 && std::is_trivially_copyable_v<T>);
+  auto *to = reinterpret_cast<__u64 *>(&sum);
+  const auto *from = reinterpret_cast<const __u64 *>(&one);
+  for (size_t i = 0; i < sizeof(T) / sizeof(__u64); i++)
+    to[i] += from[i];
+}
+
+// Of the first `count` records.
+template <typename T> Result<std::vector<T>> sum_over_cpus(int fd, uint32_t count) {
+  int cpus = libbpf_num_possible_cpus();
+  if (cpus < 0)
+    return errno_error(-cpus, "cannot tell how many CPUs there are");
+  std::vector<T> sums(count), each(count * static_cast<size_t>(cpus));
+  if (int error = read_batch(fd, 0, count, each.data(), 0))
+    return errno_error(error, "cannot read the counters");
+  for (size_t i = 0; i < each.size(); i++)
+    add_counters(sums[i / static_cast<size_t>(cpus)], each[i]);
+  return sums;
+}
+
+} // namespace xr::datapath
