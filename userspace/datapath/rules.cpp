@@ -19,6 +19,7 @@
 #include "datapath/lock.h"
 #include "datapath/object.h"
 #include "datapath/privilege.h"
+#include "words/words.h"
 
 namespace xr::datapath {
 
@@ -142,7 +143,7 @@ Result<std::vector<Entry>> Store::entries() const {
     if (!read(pins(), "rule_notes", slot, *note))
       return errno_error(errno, "cannot read the rules");
     note->text[sizeof(note->text) - 1] = 0;
-    auto rule = impair::parse(impair::split(note->text));
+    auto rule = impair::parse(words::split(note->text));
     if (!rule)
       return Error{fmt::format("rule {} was written by another version: {}", note->id,
                                rule.error().message)};

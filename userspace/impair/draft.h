@@ -9,9 +9,11 @@
 
 #include "base/result.h"
 #include "impair/rule.h"
-#include "impair/words.h"
+#include "words/words.h"
 
 namespace xr::impair {
+
+using words::Words;
 
 // In the order of the canonical text.
 enum class Slot : uint8_t {

@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "impair/address.h"
 #include "impair/keywords.h"
 #include "impair/opcodes.h"
-#include "impair/value.h"
+#include "words/address.h"
+#include "words/value.h"
 
 namespace xr::impair {
+
+using namespace words;
 
 namespace {
 

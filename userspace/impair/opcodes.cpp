@@ -8,12 +8,14 @@
 
 #include <fmt/format.h>
 
-#include "impair/value.h"
-#include "impair/words.h"
 #include "roce/opcode.h"
 #include "roce/wire.h"
+#include "words/value.h"
+#include "words/words.h"
 
 namespace xr::impair {
+
+using namespace words;
 
 namespace {
 

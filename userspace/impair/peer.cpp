@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "impair/address.h"
 #include "impair/rule.h"
-#include "impair/value.h"
-#include "impair/words.h"
+#include "words/address.h"
+#include "words/value.h"
+#include "words/words.h"
 
 namespace xr::impair {
+
+using namespace words;
 
 namespace {
 

@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 
 #include "impair/keywords.h"
-#include "impair/value.h"
+#include "words/value.h"
 
 namespace xr::impair {
+
+using namespace words;
 
 namespace {
 

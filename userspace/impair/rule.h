@@ -33,9 +33,6 @@ struct Rule {
 // Refuses what it does not understand as a whole. Words may also be strings of several words.
 Result<Rule> parse(const std::vector<std::string> &words);
 
-// The words of a string: what stands between blanks.
-std::vector<std::string> split(const std::string &text);
-
 // What the program must be able to do for the rule, on a bridge's port or another: enum
 // roce_feature.
 uint32_t needs(const Rule &rule, bool bridged);

@@ -6,9 +6,11 @@
 #include <fmt/ranges.h>
 
 #include "impair/keywords.h"
-#include "impair/value.h"
+#include "words/value.h"
 
 namespace xr::impair {
+
+using namespace words;
 
 namespace {
 

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file of rules and peers.
-#include <cerrno>
-#include <fstream>
-#include <iostream>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "impair/rule.h"
-#include "impair/value.h"
-#include "impair/words.h"
 #include "impair/yaml_words.h"
+#include "words/value.h"
+#include "words/words.h"
+#include "words/yaml.h"
 
 namespace xr::impair {
+
+using namespace words;
 
 namespace {
 
@@ -67,8 +66,7 @@ Result<std::vector<std::string>> peer_words(const YAML::Node &node) {
   if (!node.IsMap())
     return at_line(node, {"a peer is neither words nor a map", kUsage});
   for (const auto &pair : node) {
-    const auto at =
-        choice(pair.first.IsScalar() ? pair.first.Scalar() : "", keys, "a part of a peer");
+    const auto at = choice(scalar(pair.first), keys, "a part of a peer");
     if (!at)
       return at_line(pair.first, at.error());
     if (!words[at.get()].empty())
@@ -102,7 +100,7 @@ Status read_peers(const YAML::Node &list, Reading &reading) {
 }
 
 Status read_seed(const YAML::Node &node, Reading &reading) {
-  const auto seed = integer(node.IsScalar() ? node.Scalar() : "", 0, UINT64_MAX);
+  const auto seed = integer(scalar(node), 0, UINT64_MAX);
   if (!seed)
     return at_line(node, {"seed: " + seed.error().message, "seed: 7"});
   reading.seed = seed.get();
@@ -126,8 +124,7 @@ Status read(const YAML::Node &root, Reading &reading) {
     return at_line(root, {"there is no `rules:`", "rules: and below it a line for each rule, "
                                                   "like `- opcode data probability 1% drop`"});
   for (const auto &pair : root) {
-    const auto at =
-        choice(pair.first.IsScalar() ? pair.first.Scalar() : "", names, "a part of such a file");
+    const auto at = choice(scalar(pair.first), names, "a part of such a file");
     if (!at)
       return at_line(pair.first, at.error());
     if (!seen.insert(at.get()).second)
@@ -140,47 +137,22 @@ Status read(const YAML::Node &root, Reading &reading) {
   return {};
 }
 
-Error in_file(const std::string &name, const Error &error) {
-  return {fmt::format("{}:{}", name, error.message), error.hint};
-}
-
-Result<std::string> contents(std::istream &stream, const std::string &name) {
-  std::ostringstream text;
-  errno = 0;
-  if (stream.peek() != std::istream::traits_type::eof())
-    text << stream.rdbuf();
-  if (stream.bad())
-    return errno_error(errno, fmt::format("cannot read {}", name));
-  return text.str();
-}
-
 } // namespace
 
 Result<File> parse_yaml(const std::string &text, const std::string &name) {
-  try {
+  return with_yaml(text, name, [](const YAML::Node &root) -> Result<File> {
     Reading reading;
-    if (Status s = read(YAML::Load(text), reading); !s)
-      return in_file(name, s.error());
+    if (Status s = read(root, reading); !s)
+      return s.error();
     return std::move(reading.file);
-  } catch (const YAML::Exception &e) {
-    return Error{fmt::format("{}:{}: {}", name, e.mark.line + 1, e.msg), "the file is to be YAML"};
-  }
+  });
 }
 
 Result<File> load(const std::string &path) {
-  const bool standard = path == "-";
-  const std::string name = standard ? "standard input" : path;
-  std::ifstream file;
-  if (!standard) {
-    errno = 0;
-    file.open(path);
-    if (!file)
-      return errno_error(errno, fmt::format("cannot open {}", name));
-  }
-  auto text = contents(standard ? std::cin : file, name);
+  const auto text = read_file(path);
   if (!text)
     return text.error();
-  return parse_yaml(*text, name);
+  return parse_yaml(text.get(), file_name(path));
 }
 
 } // namespace xr::impair

@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 
 #include "impair/rule.h"
-#include "impair/words.h"
+#include "words/words.h"
+#include "words/yaml.h"
 
 namespace xr::impair {
+
+using namespace words;
 
 namespace {
 
@@ -98,10 +101,6 @@ Status push_value(const YAML::Node &node, int depth, List &out) {
 }
 
 } // namespace
-
-Error at_line(const YAML::Node &node, const Error &error) {
-  return {fmt::format("{}: {}", std::max(node.Mark().line, 0) + 1, error.message), error.hint};
-}
 
 Result<std::vector<std::string>> rule_words(const YAML::Node &rule) {
   const std::vector<std::string_view> sections = {"match", "select", "schedule", "action"};

@@ -11,9 +11,6 @@
 
 namespace xr::impair {
 
-// An error with the line of `node` before it: "3: ...".
-Error at_line(const YAML::Node &node, const Error &error);
-
 // {match: ..., select: ..., action: ..., limit: 5, name: x}, or a string of words.
 Result<std::vector<std::string>> rule_words(const YAML::Node &rule);
 

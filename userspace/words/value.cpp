@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "impair/value.h"
+#include "words/value.h"
 
 #include <charconv>
 #include <cmath>
@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "impair/words.h"
+#include "words/words.h"
 
-namespace xr::impair {
+namespace xr::words {
 
 namespace {
 
@@ -124,7 +124,7 @@ long double Probability::p() const {
   return static_cast<long double>(value) / (unit == "%" ? 100 : unit == "ppm" ? 1'000'000 : 1);
 }
 
-uint64_t Probability::fraction() const { return impair::fraction(p()); }
+uint64_t Probability::fraction() const { return words::fraction(p()); }
 
 uint64_t fraction(long double p) {
   const long double scaled = std::round(std::ldexp(p, 64));
@@ -219,4 +219,4 @@ Result<uint64_t> rate(const std::string &word) {
 
 std::string rate_text(uint64_t bits) { return scaled_text(bits, kRates, "0"); }
 
-} // namespace xr::impair
+} // namespace xr::words

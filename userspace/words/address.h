@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "roce/rule.h"
 
-namespace xr::impair {
+namespace xr::words {
 
 using Address = std::array<uint32_t, 4>;
 
@@ -32,4 +32,4 @@ std::string address_text(const Address &address);
 // 192.0.2.1, 192.0.2.0/24, 2001:db8::/32; bits behind the prefix must be zero.
 Result<Prefix> prefix(const std::string &word);
 
-} // namespace xr::impair
+} // namespace xr::words

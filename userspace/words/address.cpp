@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "impair/address.h"
+#include "words/address.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
 
 #include <fmt/format.h>
 
-#include "impair/value.h"
-#include "impair/words.h"
 #include "roce/parse.h"
+#include "words/value.h"
+#include "words/words.h"
 
-namespace xr::impair {
+namespace xr::words {
 
 namespace {
 
@@ -98,4 +98,4 @@ Result<Prefix> prefix(const std::string &word) {
   return result;
 }
 
-} // namespace xr::impair
+} // namespace xr::words

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "impair/words.h"
+#include "words/words.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,9 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "impair/rule.h"
-
-namespace xr::impair {
+namespace xr::words {
 
 std::vector<std::string> split(const std::string &text) {
   std::istringstream stream(text);
@@ -120,4 +118,4 @@ Result<size_t> choice(const std::string &word, const std::vector<std::string_vie
   return static_cast<size_t>(found - names.begin());
 }
 
-} // namespace xr::impair
+} // namespace xr::words

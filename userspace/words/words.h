@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace xr::impair {
+namespace xr::words {
 
 class Words {
 public:
@@ -24,6 +24,9 @@ private:
   std::vector<std::string> words_;
   size_t at_ = 0;
 };
+
+// The words of a string: what stands between blanks.
+std::vector<std::string> split(const std::string &text);
 
 std::string lower(std::string_view text);
 
@@ -46,4 +49,4 @@ std::string hint_from(const std::string &word, const std::vector<std::string_vie
 Result<size_t> choice(const std::string &word, const std::vector<std::string_view> &names,
                       std::string_view wanted);
 
-} // namespace xr::impair
+} // namespace xr::words

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "roce/rule.h"
 
-namespace xr::impair {
+namespace xr::words {
 
 // A number with the unit it was written in.
 struct Number {
@@ -53,4 +53,4 @@ std::string byte_text(uint64_t bytes);
 Result<uint64_t> rate(const std::string &word);
 std::string rate_text(uint64_t bits_per_second);
 
-} // namespace xr::impair
+} // namespace xr::words
