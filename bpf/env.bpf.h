@@ -9,6 +9,7 @@
 
 #include "roce/account.h"
 #include "roce/config.h"
+#include "roce/steer.h"
 
 const volatile struct roce_config config = {
     .abi = ROCE_ABI,
@@ -80,6 +81,20 @@ struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 1 << 20);
 } events SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_XSKMAP);
+  __type(key, __u32);
+  __type(value, __u32);
+  __uint(max_entries, ROCE_SOCKETS);
+} sockets SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __type(key, struct roce_endpoint);
+  __type(value, __u32);
+  __uint(max_entries, ROCE_ENDPOINTS);
+} endpoints SEC(".maps");
 
 /* The maps are globals: there is nothing to carry along. */
 struct roce_env {

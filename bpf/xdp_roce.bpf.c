@@ -241,6 +241,27 @@ static ROCE_INLINE int forward_frame(void) {
   return verdict;
 }
 
+/*
+ * To the endpoint in userspace that has the frame's address. Where none reads, or none has it, the
+ * frame is the host's.
+ */
+static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
+  const __u8 *data = (const __u8 *)(long)ctx->data;
+  const __u8 *end = (const __u8 *)(long)ctx->data_end;
+  struct roce_endpoint to = {};
+
+  if (!roce_steer(data, end, config.udp_port_be, &to) || !bpf_map_lookup_elem(&endpoints, &to))
+    return XDP_PASS;
+  return (int)bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
+}
+
+/* Frames that nothing holds back. */
+static ROCE_INLINE int let_go(struct xdp_md *ctx) {
+  if (config.features & ROCE_FEATURE_FORWARD)
+    return forward_frame();
+  return config.features & ROCE_FEATURE_SOCKETS ? to_socket(ctx) : XDP_PASS;
+}
+
 static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
   if (fate == ROCE_GONE)
     return XDP_DROP;
@@ -248,13 +269,11 @@ static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
   if (fate == ROCE_BACK_AS_CNP)
     return config.features & ROCE_FEATURE_FORWARD ? (int)bpf_redirect(ctx->ingress_ifindex, 0)
                                                   : XDP_TX;
-  if (!(config.features & ROCE_FEATURE_FORWARD))
-    return XDP_PASS;
   if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_TWICE)
     return (int)bpf_redirect_map(&twice, 0, BPF_F_BROADCAST);
   if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_GO_ON_WITH_CNP)
     return (int)bpf_redirect_map(&with_cnp, 0, BPF_F_BROADCAST);
-  return forward_frame();
+  return let_go(ctx);
 }
 
 SEC("xdp.frags")
@@ -263,7 +282,7 @@ int xdp_roce(struct xdp_md *ctx) {
     return verdict_of(ctx, impair(ctx));
   if (!(config.track ? track_plain(ctx) : count_plain(ctx, 0)))
     count_frame(ctx);
-  return config.features & ROCE_FEATURE_FORWARD ? forward_frame() : XDP_PASS;
+  return let_go(ctx);
 }
 
 /* On a copy that goes back to where the frame came from: makes the CNP of it. */

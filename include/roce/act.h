@@ -12,6 +12,7 @@
 #ifndef ROCE_ACT_H
 #define ROCE_ACT_H
 
+#include "checksum.h"
 #include "parse.h"
 #include "select.h"
 
@@ -222,15 +223,6 @@ static ROCE_INLINE void roce_plan(const struct roce_rule *rule, struct roce_rule
   v->excess = (rule->action.act & ROCE_ACT_POLICE) != 0;
   v->act = act;
   roce_plan_header(&rule->action, act, p, v);
-}
-
-/* A checksum (RFC 1071) after a 16-bit word under it has changed (RFC 1624). Host order. */
-static ROCE_INLINE __u16 roce_checksum_after(__u16 checksum, __u16 old, __u16 now) {
-  __u32 sum = (__u32)(__u16)~checksum + (__u16)~old + now;
-
-  sum = (sum & 0xffff) + (sum >> 16);
-  sum = (sum & 0xffff) + (sum >> 16);
-  return (__u16)~sum;
 }
 
 /* The checksum at `at`, of what starts at `start`, after the byte at `offset` has changed. */

@@ -6,6 +6,7 @@
 #ifndef ROCE_CNP_H
 #define ROCE_CNP_H
 
+#include "checksum.h"
 #include "parse.h"
 
 #define ROCE_CNP_PAYLOAD 16
@@ -41,17 +42,6 @@ struct roce_cnp {
   __u32 length;
   __u8 bytes[ROCE_CNP_LEN6];
 };
-
-/* Checksum of an IPv4 header of 20 bytes whose checksum field is 0. */
-static ROCE_INLINE __u16 roce_ipv4_checksum(const __u8 *ip) {
-  __u32 sum = 0;
-
-  for (int i = 0; i < ROCE_IPV4_LEN; i += 2)
-    sum += (__u32)ip[i] << 8 | ip[i + 1];
-  sum = (sum & 0xffff) + (sum >> 16);
-  sum = (sum & 0xffff) + (sum >> 16);
-  return (__u16)~sum;
-}
 
 static ROCE_INLINE void roce_store_address(__u8 *to, __u32 wire) {
   __builtin_memcpy(to, &wire, sizeof(wire));

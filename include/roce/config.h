@@ -35,8 +35,17 @@ enum roce_feature {
   ROCE_FEATURE_EVENTS = 1 << 2, /* rules that want a packet's stream */
   ROCE_FEATURE_EDIT = 1 << 3,   /* rules that change bytes */
   ROCE_FEATURE_CNP = 1 << 4,
-  ROCE_FEATURE_CLONE = 1 << 5, /* duplicates, or CNPs while the packet goes on */
+  ROCE_FEATURE_CLONE = 1 << 5,   /* duplicates, or CNPs while the packet goes on */
+  ROCE_FEATURE_SOCKETS = 1 << 6, /* frames for an endpoint in userspace go to its AF_XDP sockets */
 };
+/* Those that come and go with the rules. */
+#define ROCE_FEATURES_OF_RULES                                                                     \
+  ((__u32)(ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS | ROCE_FEATURE_EDIT | ROCE_FEATURE_CNP |       \
+           ROCE_FEATURE_CLONE))
+
+/* `sockets` map: by receive queue. `endpoints` map: struct roce_endpoint, addresses. */
+#define ROCE_SOCKETS 64
+#define ROCE_ENDPOINTS 1024
 
 #define ROCE_CNP_WINDOW_NS 50000 /* as DCQCN's notification points pace them */
 

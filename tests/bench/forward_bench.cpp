@@ -15,10 +15,8 @@
 #include <vector>
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,45 +25,15 @@
 #include <linux/if_link.h>
 
 #include "roce/config.h"
+#include "wires.h"
 #include "xdp_roce.skel.h"
 #include "yardsticks.skel.h"
 
 namespace {
 
+using xr::bench::fail;
+
 constexpr int kRounds = 7;
-
-[[noreturn]] void fail(const char *what) {
-  std::fprintf(stderr, "forward_bench: %s: %s\n", what, std::strerror(errno));
-  std::exit(1);
-}
-
-// Two namespaces of this process, which end with it: `in` holds the bridge's ports.
-class Wires {
-public:
-  Wires() : name_("xr-fwd-" + std::to_string(getpid())) {
-    run("ip netns add " + name_);
-    const int fd = open(("/run/netns/" + name_).c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || setns(fd, CLONE_NEWNET))
-      fail("namespace");
-    close(fd);
-    for (const char *pair : {"a", "b"}) {
-      const std::string p = pair;
-      run("ip link add " + p + "0 type veth peer name " + p + "1");
-      run("ip link set " + p + "0 up");
-      run("ip link set " + p + "1 up");
-    }
-  }
-  ~Wires() { run("ip netns del " + name_); }
-  Wires(const Wires &) = delete;
-  Wires &operator=(const Wires &) = delete;
-
-private:
-  static void run(const std::string &command) {
-    if (std::system(command.c_str())) // NOLINT(cert-env33-c)
-      fail(command.c_str());
-  }
-  std::string name_;
-};
 
 std::vector<uint8_t> frame(uint32_t payload) {
   const uint16_t udp = static_cast<uint16_t>(8 + 12 + payload + 4);
@@ -220,11 +188,8 @@ void compare(const char *what, const yardsticks *yard, const xdp_roce *roce,
 
 int main() {
   libbpf_set_print(nullptr);
-  cpu_set_t cpu;
-  CPU_ZERO(&cpu);
-  CPU_SET(1 % sysconf(_SC_NPROCESSORS_ONLN), &cpu);
-  sched_setaffinity(0, sizeof(cpu), &cpu);
-  Wires wires;
+  xr::bench::pin_to(1);
+  xr::bench::Wires wires({"a", "b"});
 
   yardsticks *yard = yardsticks__open_and_load();
   xdp_roce *roce = xdp_roce__open();

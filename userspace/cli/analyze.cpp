@@ -44,7 +44,10 @@ int analyze(const Args &args, const Globals &globals) {
   Result<Analysis> done = [&] {
     Progress progress(args.file);
     run.on_progress = [&progress](const Reader::Progress &at) {
-      progress.update(at.bytes, at.total);
+      const double megabytes = static_cast<double>(at.bytes) / 1e6;
+      progress.update(
+          at.bytes, at.total,
+          fmt::format("{:.0f} MB, {:.0f} MB/s", megabytes, megabytes / progress.seconds()));
     };
     return xr::analyze(args.file, run);
   }();

@@ -62,7 +62,7 @@ std::string sentence(const std::string &text) {
 void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   app.name("xdp-roce");
   app.description("Counts what passes of RoCEv2: opcodes, PSN gaps, ECN, CNP, PFC; on a port by "
-                  "XDP, or in a capture; and impairs it.");
+                  "XDP, or in a capture; impairs it; and makes it.");
   app.fallthrough(); // global options may stand behind the subcommand
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
@@ -83,9 +83,12 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_events(app, chosen);
   add_bridge(app, chosen);
   add_impair(app, chosen);
+  add_send(app, chosen);
+  add_respond(app, chosen);
   add_analyze(app, chosen);
   add_help(app, chosen);
-  app.footer("All but analyze need CAP_NET_ADMIN and CAP_BPF. Exit status: 0 done, 1 it failed, "
+  app.footer("All but analyze need CAP_NET_ADMIN and CAP_BPF, send and respond CAP_NET_RAW too. "
+             "Exit status: 0 done, 1 it failed, "
              "2 the command line was wrong.\nA command's own options: xdp-roce COMMAND --help");
 }
 

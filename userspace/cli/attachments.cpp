@@ -31,7 +31,8 @@ Words features(const PortStatus &port) {
   static constexpr std::pair<uint32_t, const char *> kNames[] = {
       {ROCE_FEATURE_FORWARD, "forward"}, {ROCE_FEATURE_RULES, "rules"},
       {ROCE_FEATURE_EVENTS, "events"},   {ROCE_FEATURE_EDIT, "edit"},
-      {ROCE_FEATURE_CNP, "cnp"},         {ROCE_FEATURE_CLONE, "clone"}};
+      {ROCE_FEATURE_CNP, "cnp"},         {ROCE_FEATURE_CLONE, "clone"},
+      {ROCE_FEATURE_SOCKETS, "sockets"}};
   Words names;
   for (const auto &[bit, name] : kNames)
     if (port.features & bit)

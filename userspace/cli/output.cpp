@@ -53,6 +53,11 @@ bool Output::print_next(const report::Document &document) {
   return print(document, report::JsonStyle::Line);
 }
 
+bool Output::print_line(const std::string &text) {
+  printed_ = true;
+  return write(text + "\n") && flush();
+}
+
 bool Output::write(std::string_view text) {
   buffer_ += text;
   return buffer_.size() < kBuffer || flush();

@@ -20,6 +20,8 @@ public:
   bool print(const report::Document &document, report::JsonStyle style = report::JsonStyle::Pretty);
   // One of several reports: in JSON a line each, in text with an empty line between.
   bool print_next(const report::Document &document);
+  // A line of text, whatever the form of reports is.
+  bool print_line(const std::string &text);
 
   // Has the reader of a pipe gone away? Tells without writing.
   bool reader_gone() const;

@@ -26,24 +26,23 @@ Progress::~Progress() {
     fputs("\r\033[K", stderr);
 }
 
-void Progress::update(uint64_t done, uint64_t total) {
+double Progress::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - started_).count();
+}
+
+void Progress::update(uint64_t done, uint64_t total, const std::string &text) {
   const auto now = Clock::now();
   if (!terminal_ || now < next_)
     return;
   next_ = now + kRefresh;
   drawn_ = true;
-  const double seconds = std::chrono::duration<double>(now - started_).count();
-  const double megabytes = static_cast<double>(done) / 1e6;
   std::string bar;
   if (total) {
     const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
     const auto full = static_cast<size_t>(part * kBar);
     bar = fmt::format("[{:=<{}}{: <{}}] {:3.0f} %  ", "", full, "", kBar - full, part * 100);
   }
-  fputs(fmt::format("\r\033[K{}  {}{:.0f} MB, {:.0f} MB/s", what_, bar, megabytes,
-                    megabytes / seconds)
-            .c_str(),
-        stderr);
+  fputs(fmt::format("\r\033[K{}  {}{}", what_, bar, text).c_str(), stderr);
   fflush(stderr);
 }
 

@@ -15,8 +15,9 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  // Bytes; `total` 0: nobody knows.
-  void update(uint64_t done, uint64_t total);
+  // `total` 0: nobody knows how much there is to do. `text` goes behind the bar.
+  void update(uint64_t done, uint64_t total, const std::string &text);
+  double seconds() const; // since it began
 
 private:
   using Clock = std::chrono::steady_clock;

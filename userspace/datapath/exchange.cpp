@@ -48,7 +48,7 @@ Status exchange(const Place &place, const PortStatus &port, const Abilities &abi
   if (!config)
     return Error{"the attachment's configuration cannot be read",
                  fmt::format("xdp-roce detach {}, then attach anew", port.ifname)};
-  config->features = abilities.features | (config->features & ROCE_FEATURE_FORWARD);
+  config->features = abilities.features;
   config->uses = abilities.uses;
   auto scope = place.netns->enter();
   if (!scope)

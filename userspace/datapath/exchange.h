@@ -17,7 +17,7 @@ struct Abilities {
   uint32_t uses = 0;
 };
 
-// A bridge's own features stay. Killed anywhere between, one of the two programs is on the hook and
+// Killed anywhere between, one of the two programs is on the hook and
 // its maps are pinned.
 Status exchange(const Place &place, const PortStatus &port, const Abilities &abilities);
 

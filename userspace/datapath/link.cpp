@@ -5,158 +5,27 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <functional>
+#include <optional>
 #include <string_view>
 
 #include <arpa/inet.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/net_namespace.h>
-#include <linux/netlink.h>
-#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "datapath/netlink.h"
 
 namespace xr::datapath {
 
 namespace {
 
 constexpr unsigned kLowerUp = 1 << 16; // IFF_LOWER_UP, which <net/if.h> lacks
-
-// A run of attributes as the kernel lays them out.
-struct Attribute {
-  int type;
-  std::string_view data;
-
-  template <typename T> T as() const {
-    T value{};
-    memcpy(&value, data.data(), std::min(sizeof(value), data.size()));
-    return value;
-  }
-  std::string text() const { return std::string(data.substr(0, data.find('\0'))); }
-};
-
-template <typename F> void each_attribute(std::string_view run, F use) {
-  rtattr head{};
-  while (run.size() >= sizeof(head)) {
-    memcpy(&head, run.data(), sizeof(head));
-    if (head.rta_len < sizeof(head) || head.rta_len > run.size())
-      return;
-    use(Attribute{head.rta_type & NLA_TYPE_MASK,
-                  run.substr(sizeof(head), head.rta_len - sizeof(head))});
-    run.remove_prefix(std::min<size_t>(RTA_ALIGN(head.rta_len), run.size()));
-  }
-}
-
-// A request: its family's header, then attributes.
-class Request {
-public:
-  template <typename Body> Request(uint16_t type, uint16_t flags, const Body &body) {
-    nlmsghdr head{};
-    head.nlmsg_type = type;
-    head.nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | flags);
-    put(&head, sizeof(head));
-    put(&body, sizeof(body));
-  }
-
-  Request &add(uint16_t type, const void *data, size_t size) {
-    rtattr head{static_cast<uint16_t>(sizeof(head) + size), type};
-    put(&head, sizeof(head));
-    put(data, size);
-    return *this;
-  }
-  Request &add(uint16_t type, uint32_t value) { return add(type, &value, sizeof(value)); }
-  Request &add(uint16_t type, const std::string &text) {
-    return add(type, text.c_str(), text.size() + 1);
-  }
-
-  std::string bytes() const {
-    std::string out = bytes_;
-    const auto size = static_cast<uint32_t>(out.size());
-    memcpy(out.data(), &size, sizeof(size)); // nlmsg_len comes first
-    return out;
-  }
-
-private:
-  void put(const void *data, size_t size) {
-    bytes_.append(static_cast<const char *>(data), size);
-    bytes_.resize(NLMSG_ALIGN(bytes_.size()));
-  }
-  std::string bytes_;
-};
-
-// What became of a request: an errno value, and the kernel's own words if it had some.
-struct Answer {
-  int error = 0;
-  std::string words;
-};
-
-Answer read_answer(const nlmsghdr &head, std::string_view body) {
-  Answer answer;
-  nlmsgerr code{};
-  memcpy(&code, body.data(), std::min(sizeof(code), body.size()));
-  answer.error = -code.error;
-  if ((head.nlmsg_flags & NLM_F_ACK_TLVS) && body.size() > sizeof(code)) {
-    // The request follows, only its header if it was capped, and the words after it.
-    size_t skip = sizeof(code);
-    if (!(head.nlmsg_flags & NLM_F_CAPPED))
-      skip += NLMSG_ALIGN(code.msg.nlmsg_len) - sizeof(nlmsghdr);
-    each_attribute(body.substr(std::min(skip, body.size())), [&](const Attribute &a) {
-      if (a.type == NLMSGERR_ATTR_MSG)
-        answer.words = a.text();
-    });
-  }
-  return answer;
-}
-
-// Messages of one datagram; true when the answer is complete.
-bool read_messages(std::string_view datagram,
-                   const std::function<void(uint16_t, std::string_view)> &use, Answer &answer) {
-  nlmsghdr head{};
-  while (datagram.size() >= sizeof(head)) {
-    memcpy(&head, datagram.data(), sizeof(head));
-    if (head.nlmsg_len < sizeof(head) || head.nlmsg_len > datagram.size())
-      break;
-    std::string_view body = datagram.substr(sizeof(head), head.nlmsg_len - sizeof(head));
-    if (head.nlmsg_type == NLMSG_DONE)
-      return true;
-    if (head.nlmsg_type == NLMSG_ERROR) { // an acknowledgement too, with error 0
-      answer = read_answer(head, body);
-      return true;
-    }
-    if (use)
-      use(head.nlmsg_type, body);
-    datagram.remove_prefix(std::min<size_t>(NLMSG_ALIGN(head.nlmsg_len), datagram.size()));
-  }
-  return false;
-}
-
-// Asks on a socket of its own, of the thread's namespace, until the kernel has said all.
-Answer ask(const Request &request, const std::function<void(uint16_t, std::string_view)> &use) {
-  Fd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  const int on = 1;
-  const std::string bytes = request.bytes();
-  if (!fd)
-    return {errno, ""};
-  setsockopt(fd.get(), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
-  if (::send(fd.get(), bytes.data(), bytes.size(), 0) < 0)
-    return {errno, ""};
-  std::vector<char> room(256 << 10);
-  for (;;) {
-    ssize_t size = recv(fd.get(), room.data(), room.size(), 0);
-    Answer answer;
-    if (size < 0 && errno == EINTR)
-      continue;
-    if (size <= 0)
-      return {size < 0 ? errno : EPROTO, ""};
-    if (read_messages({room.data(), static_cast<size_t>(size)}, use, answer))
-      return answer;
-  }
-}
 
 Error link_error(const Answer &answer, const std::string &ifname, std::string message) {
   if (answer.error == ENODEV)
@@ -192,6 +61,9 @@ void read_attribute(const Attribute &a, RawLink &raw) {
   switch (a.type) {
   case IFLA_IFNAME:
     facts.ifname = a.text();
+    break;
+  case IFLA_ADDRESS:
+    facts.mac = a.as<std::array<uint8_t, 6>>();
     break;
   case IFLA_MTU:
     facts.mtu = a.as<uint32_t>();
@@ -361,6 +233,32 @@ std::string address_text(std::string_view body, unsigned ifindex) {
   return fmt::format("{}/{}", text.data(), head.ifa_prefixlen);
 }
 
+// One whose MAC is known, and still believed.
+std::optional<Neighbour> parse_neighbour(std::string_view body, unsigned ifindex) {
+  constexpr unsigned kKnown = NUD_PERMANENT | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
+  ndmsg head{};
+  Neighbour result;
+  std::string_view address, mac;
+  if (body.size() < sizeof(head))
+    return {};
+  memcpy(&head, body.data(), sizeof(head));
+  if (static_cast<unsigned>(head.ndm_ifindex) != ifindex || !(head.ndm_state & kKnown))
+    return {};
+  each_attribute(body.substr(NLMSG_ALIGN(sizeof(head))), [&](const Attribute &a) {
+    if (a.type == NDA_DST)
+      address = a.data;
+    else if (a.type == NDA_LLADDR)
+      mac = a.data;
+  });
+  if (mac.size() != result.mac.size() || (address.size() != 4 && address.size() != 16))
+    return {};
+  if (address.size() == 4)
+    result.address[2] = htonl(0xffff); // v4-mapped
+  memcpy(result.address.data() + (address.size() == 4 ? 3 : 0), address.data(), address.size());
+  memcpy(result.mac.data(), mac.data(), mac.size());
+  return result;
+}
+
 } // namespace
 
 Result<LinkFacts> read_link(const std::string &ifname) {
@@ -383,6 +281,35 @@ Result<std::vector<std::string>> read_addresses(unsigned ifindex) {
   if (answer.error)
     return errno_error(answer.error, "cannot ask the kernel for addresses", answer.words);
   return all;
+}
+
+Result<std::vector<Neighbour>> read_neighbours(unsigned ifindex) {
+  std::vector<Neighbour> all;
+  Answer answer =
+      ask(Request(RTM_GETNEIGH, NLM_F_DUMP, ndmsg{}), [&](uint16_t, std::string_view body) {
+        if (auto one = parse_neighbour(body, ifindex))
+          all.push_back(*one);
+      });
+  if (answer.error)
+    return errno_error(answer.error, "cannot ask the kernel for neighbours", answer.words);
+  return all;
+}
+
+uint64_t read_speed(const std::string &ifname) {
+  ethtool_cmd command{};
+  command.cmd = ETHTOOL_GSET;
+  if (ethtool(ifname, &command) < 0)
+    return 0;
+  const uint32_t megabits = ethtool_cmd_speed(&command);
+  return megabits == static_cast<uint32_t>(SPEED_UNKNOWN) ? 0 : uint64_t{megabits} * 1'000'000;
+}
+
+uint32_t read_queues(const std::string &ifname) {
+  ethtool_channels channels{};
+  channels.cmd = ETHTOOL_GCHANNELS;
+  if (ethtool(ifname, &channels) < 0)
+    return 1;
+  return std::max(1U, channels.combined_count + channels.rx_count);
 }
 
 Result<Features> read_features(const std::string &ifname) {

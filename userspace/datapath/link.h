@@ -3,6 +3,7 @@
 // in the namespace that the thread is in.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,6 +16,7 @@ namespace xr::datapath {
 struct LinkFacts {
   std::string ifname;
   unsigned ifindex = 0;
+  std::array<uint8_t, 6> mac{};
   uint32_t mtu = 0;
   bool up = false;
   bool running = false; // up, and has carrier
@@ -34,6 +36,18 @@ Result<LinkFacts> read_link(const std::string &ifname);
 Result<LinkFacts> read_link_at(unsigned ifindex);
 // "192.0.2.1/24"; without the link-local addresses that IPv6 gives by itself.
 Result<std::vector<std::string>> read_addresses(unsigned ifindex);
+
+struct Neighbour {
+  std::array<uint32_t, 4> address{}; // network order, IPv4 as v4-mapped IPv6
+  std::array<uint8_t, 6> mac{};
+};
+// What the kernel knows by ARP and neighbour discovery.
+Result<std::vector<Neighbour>> read_neighbours(unsigned ifindex);
+
+// Bits a second; 0 where nobody tells.
+uint64_t read_speed(const std::string &ifname);
+// Receive queues; 1 where nobody tells.
+uint32_t read_queues(const std::string &ifname);
 
 // Active ethtool features by the kernel's names: "rx-gro", "tx-tcp-segmentation", ...
 using Features = std::map<std::string, bool>;

@@ -32,8 +32,8 @@ using Skeleton = struct ::xdp_roce;
 using Rodata = std::remove_pointer_t<decltype(Skeleton::rodata)>;
 
 constexpr const char *kSection = "xdp.frags";
-constexpr uint32_t kRuleFeatures =
-    ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS | ROCE_FEATURE_EDIT | ROCE_FEATURE_CNP;
+// CLONE is a bridge's.
+constexpr uint32_t kRuleFeatures = ROCE_FEATURES_OF_RULES & ~ROCE_FEATURE_CLONE;
 
 } // namespace
 
@@ -84,7 +84,8 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   config.buckets = options.track ? ROCE_BUCKETS_FOR(options.streams) : 1;
   config.attached_ns = realtime_ns();
   config.cnp_window_ns = options.cnp_window_ns;
-  config.features = options.rules ? kRuleFeatures : 0;
+  config.features =
+      (options.rules ? kRuleFeatures : 0) | (options.sockets ? ROCE_FEATURE_SOCKETS : 0);
   config.uses = options.rules ? ~0u : 0;
   // Against somebody who picks addresses that share a bucket; without it all still works.
   if (getrandom(&config.hash_seed, sizeof(config.hash_seed), GRND_NONBLOCK) < 0)
@@ -108,6 +109,9 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
   if (!(config.features & ROCE_FEATURE_RULES))
     for (bpf_map *map : {maps.rule_states, maps.rule_counts, maps.rule_points, maps.rule_notes,
                          maps.paces, maps.peers})
+      bpf_map__set_max_entries(map, 1);
+  if (!(config.features & ROCE_FEATURE_SOCKETS))
+    for (bpf_map *map : {maps.sockets, maps.endpoints})
       bpf_map__set_max_entries(map, 1);
   if (!(config.features & ROCE_FEATURE_CLONE))
     bpf_program__set_autoload(object_->progs.cnp_egress, false);

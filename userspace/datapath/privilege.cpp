@@ -27,7 +27,9 @@ Status check_privilege(Privilege needed) {
   std::vector<const char *> missing;
   if (!has(CAP_NET_ADMIN))
     missing.push_back("CAP_NET_ADMIN");
-  if (!all && !has(CAP_BPF))
+  if (!has(CAP_NET_RAW) && needed == Privilege::Sockets)
+    missing.push_back("CAP_NET_RAW");
+  if (!all && !has(CAP_BPF) && needed != Privilege::Sockets)
     missing.push_back("CAP_BPF");
   if (!all && !has(CAP_PERFMON) && needed == Privilege::Load)
     missing.push_back("CAP_PERFMON");

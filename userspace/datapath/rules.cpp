@@ -157,7 +157,7 @@ Status Store::be_able(const std::vector<Entry> &entries, uint32_t uses) {
   bool bridged = port_.features & ROCE_FEATURE_FORWARD;
   for (const Entry &entry : entries)
     needed |= impair::needs(entry.rule, bridged);
-  uint32_t has = port_.features & ~static_cast<uint32_t>(ROCE_FEATURE_FORWARD);
+  uint32_t has = port_.features & ROCE_FEATURES_OF_RULES, others = port_.features & ~has;
   // Without rules the program is the one that counts; with some it only grows.
   if (needed ? (has & needed) == needed && (port_.uses & uses) == uses : !has)
     return {};
@@ -168,12 +168,12 @@ Status Store::be_able(const std::vector<Entry> &entries, uint32_t uses) {
         "behind libxdp's dispatcher the program cannot be exchanged for one with rules",
         fmt::format("xdp-roce detach {0}, then xdp-roce attach --rules {0}", port_.ifname)};
   }
-  Abilities abilities;
+  Abilities abilities{others, 0};
   if (needed)
-    abilities = {needed | has, uses | port_.uses};
+    abilities = {others | needed | has, uses | port_.uses};
   if (auto done = exchange(place_, port_, abilities); !done)
     return done;
-  port_.features = abilities.features | (port_.features & ROCE_FEATURE_FORWARD);
+  port_.features = abilities.features;
   port_.uses = abilities.uses;
   return {};
 }

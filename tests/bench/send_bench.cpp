@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames a second that `send` puts on a virtual wire, beside a minimal AF_XDP sender that pushes
+// one constant frame and does nothing else; both on one CPU, in copy mode, native XDP at the other
+// end.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include <net/if.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/if_link.h>
+#include <xdp/xsk.h>
+
+#include "base/clock.h"
+#include "endpoint/engine.h"
+#include "packet/icrc.h"
+#include "packet/template.h"
+#include "traffic/open.h"
+#include "wires.h"
+#include "yardsticks.skel.h"
+
+namespace {
+
+using namespace xr;
+using bench::fail;
+
+constexpr int kRounds = 7;
+constexpr uint64_t kRoundNs = 400'000'000;
+
+uint64_t arrived(const yardsticks *yard) {
+  std::vector<uint64_t> each(static_cast<size_t>(libbpf_num_possible_cpus()));
+  const uint32_t zero = 0;
+  uint64_t sum = 0;
+  if (bpf_map__lookup_elem(yard->maps.packets, &zero, sizeof(zero), each.data(),
+                           each.size() * sizeof(each[0]), 0))
+    fail("count");
+  for (const uint64_t one : each)
+    sum += one;
+  return sum;
+}
+
+// The yardstick: no clock, no schedule, no packet that differs from the one before.
+class Minimal {
+public:
+  explicit Minimal(std::span<const uint8_t> frame) : length_(static_cast<uint32_t>(frame.size())) {
+    constexpr size_t kBytes = size_t{kFrames} * 2048;
+    area_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (area_ == MAP_FAILED)
+      fail("memory");
+    int error = EBUSY; // until the socket before it is gone
+    for (int i = 0; i < 200 && error == EBUSY; i++) {
+      error = open();
+      if (error)
+        usleep(10'000);
+    }
+    if (error)
+      fail("minimal sender");
+    std::copy(frame.begin(), frame.end(), static_cast<uint8_t *>(area_));
+  }
+  ~Minimal() {
+    xsk_socket__delete(socket_);
+    xsk_umem__delete(umem_);
+    munmap(area_, size_t{kFrames} * 2048);
+  }
+  Minimal(const Minimal &) = delete;
+  Minimal &operator=(const Minimal &) = delete;
+
+  void run(uint64_t until) {
+    uint32_t out = 0;
+    while (monotonic_ns() < until) {
+      uint32_t at = 0;
+      const uint32_t done = xsk_ring_cons__peek(&completion_, kFrames, &at);
+      xsk_ring_cons__release(&completion_, done);
+      out -= done;
+      if (out + kBatch <= kFrames && xsk_ring_prod__reserve(&tx_, kBatch, &at) == kBatch) {
+        for (uint32_t i = 0; i < kBatch; i++)
+          *xsk_ring_prod__tx_desc(&tx_, at + i) = {0, length_, 0};
+        xsk_ring_prod__submit(&tx_, kBatch);
+        out += kBatch;
+      }
+      sendto(xsk_socket__fd(socket_), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
+    }
+  }
+
+private:
+  static constexpr uint32_t kFrames = 1024, kBatch = 32;
+
+  int open() {
+    const xsk_umem_config memory{kFrames, kFrames, 2048, 0, 0};
+    xsk_socket_config config{};
+    config.rx_size = config.tx_size = kFrames;
+    config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
+    config.bind_flags = XDP_COPY | XDP_USE_NEED_WAKEUP;
+    if (const int error =
+            -xsk_umem__create(&umem_, area_, size_t{kFrames} * 2048, &fill_, &completion_, &memory))
+      return error;
+    const int error = -xsk_socket__create(&socket_, "a0", 0, umem_, nullptr, &tx_, &config);
+    if (error)
+      xsk_umem__delete(umem_);
+    return error;
+  }
+
+  uint32_t length_;
+  void *area_ = nullptr;
+  xsk_umem *umem_ = nullptr;
+  xsk_socket *socket_ = nullptr;
+  xsk_ring_prod fill_{}, tx_{};
+  xsk_ring_cons completion_{};
+};
+
+traffic::Flow flow_of(const std::string &words) {
+  std::vector<std::string> all = {"src",       "192.0.2.1", "dst",
+                                  "192.0.2.2", "dst-mac",   "02:00:00:00:00:02"};
+  std::string word;
+  for (const char c : words + " ")
+    if (c != ' ')
+      word += c;
+    else if (!word.empty())
+      all.push_back(std::exchange(word, ""));
+  auto flow = traffic::parse_flow(all);
+  if (!flow)
+    fail(flow.error().message);
+  flow->path.dst_mac = *flow->dst_mac;
+  return *flow;
+}
+
+class Send {
+public:
+  explicit Send(const std::string &words) {
+    afxdp::SocketOptions options;
+    options.ifname = "a0";
+    options.receive = 0;
+    options.copy = true;
+    auto socket = afxdp::Socket::open(options);
+    if (!socket)
+      fail(socket.error().message);
+    engine_ = std::make_unique<endpoint::Engine>(
+        std::move(*socket),
+        std::make_unique<traffic::OpenSource>(std::vector{flow_of(words)}, traffic::Rate{}, 1e10),
+        ROCE_UDP_PORT);
+  }
+  void run(uint64_t until) {
+    std::atomic<bool> stop{false};
+    std::thread timer([&] {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(until - monotonic_ns()));
+      stop = true;
+    });
+    if (auto done = engine_->run(stop); !done)
+      fail(done.error().message);
+    timer.join();
+  }
+
+private:
+  std::unique_ptr<endpoint::Engine> engine_;
+};
+
+double rate(const yardsticks *yard, const std::function<void(uint64_t)> &run) {
+  const uint64_t before = arrived(yard), start = monotonic_ns();
+  run(start + kRoundNs);
+  const uint64_t end = monotonic_ns();
+  return static_cast<double>(arrived(yard) - before) / static_cast<double>(end - start) * 1e9;
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+// In turn, so that what a busy neighbour takes is taken from both.
+void compare(const yardsticks *yard, const char *what, uint32_t payload, const std::string &words,
+             double least) {
+  std::vector<double> yardstick, ours;
+  const auto bytes = packet::counting_payload(payload);
+  const auto frame = packet::build(flow_of(words).path, packet::Headers{}, bytes);
+  if (!frame)
+    fail(frame.error().message);
+  for (int round = 0; round < kRounds; round++) {
+    {
+      Minimal minimal(frame.get().bytes);
+      yardstick.push_back(rate(yard, [&](uint64_t until) { minimal.run(until); }));
+    }
+    Send send(words);
+    ours.push_back(rate(yard, [&](uint64_t until) { send.run(until); }));
+  }
+  const double a = median(yardstick), b = median(ours);
+  std::printf("%s (median of %d)\n", what, kRounds);
+  std::printf("  %-52s %6.2f M\n", "one constant frame", a / 1e6);
+  std::printf("  %-52s %6.2f M\n", "send", b / 1e6);
+  std::printf("  %-52s %6.2f", "ratio", b / a);
+  if (least > 0)
+    std::printf("  (must be >= %.2f)%s", least, b / a >= least ? "" : "  MISSED");
+  std::printf("\n");
+}
+
+void measure_icrc() {
+  const auto path = flow_of("").path;
+  const auto bytes = packet::counting_payload(4096);
+  auto frame = packet::build(path, packet::Headers{}, bytes);
+  auto shape = packet::Template::make(path, packet::Headers{}, std::span(bytes).first(1024));
+  if (!frame || !shape)
+    fail("frame");
+  constexpr int kFull = 200'000, kPatched = 20'000'000;
+  const packet::Layout &layout = frame->layout;
+  uint32_t sum = 0;
+  uint64_t start = monotonic_ns();
+  for (int i = 0; i < kFull; i++) {
+    frame->bytes[layout.payload] = static_cast<uint8_t>(i);
+    sum += icrc_value(frame->bytes.data(), layout.l3, layout.bth, layout.end);
+  }
+  const double full = static_cast<double>(monotonic_ns() - start);
+  std::vector<uint8_t> out(shape->bytes().begin(), shape->bytes().end());
+  packet::Fields fields;
+  start = monotonic_ns();
+  for (int i = 0; i < kPatched; i++) {
+    fields.psn = static_cast<uint32_t>(i) & 0xffffff;
+    shape->stamp(out.data(), fields);
+    sum += out.back();
+  }
+  const double patched = static_cast<double>(monotonic_ns() - start);
+  const double covered = static_cast<double>(layout.end - layout.l3 - ROCE_ICRC_LEN);
+  const double speed = covered * kFull / full, each = patched / kPatched;
+  std::printf("iCRC%s\n", sum ? "" : " ");
+  std::printf("  %-52s %6.2f GB/s  (must be >= 5)%s\n", "computed, 4 KB", speed,
+              speed >= 5 ? "" : "  MISSED");
+  std::printf("  %-52s %6.2f ns  (must be <= 10)%s\n", "a packet's fields and patched iCRC", each,
+              each <= 10 ? "" : "  MISSED");
+}
+
+} // namespace
+
+int main() {
+  libbpf_set_print(nullptr);
+  bench::pin_to(1);
+  bench::Wires wires({"a"});
+  yardsticks *yard = yardsticks__open_and_load();
+  if (!yard)
+    fail("open");
+  if (bpf_xdp_attach(static_cast<int>(if_nametoindex("a1")), bpf_program__fd(yard->progs.arrive),
+                     XDP_FLAGS_DRV_MODE, nullptr))
+    fail("attach");
+  measure_icrc();
+  compare(yard, "frames a second, 1,024 B of payload, one RC flow", 1024, "qp 0x11 size 1M", 0.95);
+  compare(yard, "the same, 10,000 QPs", 1024, "qp 0x11 qps 10000 size 1M", 0.85);
+  compare(yard, "the same, frames of 64 B, one RC flow", 6, "qp 0x11 size 6", 0);
+  yardsticks__destroy(yard);
+  return 0;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantiles against what sorting says.
+#include "base/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace xr {
+namespace {
+
+constexpr double kWithin = 0.008;
+
+uint64_t exact(const std::vector<uint64_t> &sorted, double fraction) {
+  const double wanted = std::ceil(fraction * static_cast<double>(sorted.size()));
+  return sorted[wanted < 1 ? 0 : static_cast<size_t>(wanted) - 1];
+}
+
+// Never below the exact one, and at most one bucket above.
+void expect_quantiles(std::vector<uint64_t> values) {
+  const auto histogram = std::make_unique<Histogram>();
+  for (const uint64_t value : values)
+    histogram->add(value);
+  std::sort(values.begin(), values.end());
+  for (const double q : {0.0, 0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0}) {
+    const uint64_t wanted = exact(values, q), got = histogram->quantile(q);
+    EXPECT_GE(got, wanted) << q;
+    EXPECT_LE(static_cast<double>(got - wanted), kWithin * static_cast<double>(wanted)) << q;
+  }
+  EXPECT_EQ(histogram->min(), values.front());
+  EXPECT_EQ(histogram->max(), values.back());
+  EXPECT_EQ(histogram->count(), values.size());
+}
+
+TEST(Histogram, QuantilesAreThoseOfTheSortedValues) {
+  std::mt19937_64 random(7);
+  for (const unsigned bits : {3U, 7U, 8U, 9U, 14U, 32U, 63U, 64U}) {
+    std::vector<uint64_t> values(5000);
+    for (uint64_t &value : values)
+      value = random() >> (64 - bits);
+    expect_quantiles(values);
+  }
+  std::vector<uint64_t> skewed(5000);
+  std::lognormal_distribution<double> lognormal(10, 3);
+  for (uint64_t &value : skewed)
+    value = static_cast<uint64_t>(lognormal(random));
+  expect_quantiles(skewed);
+}
+
+TEST(Histogram, SmallValuesAreExact) {
+  const auto histogram = std::make_unique<Histogram>();
+  for (uint64_t i = 0; i < 256; i++)
+    histogram->add(i);
+  for (uint64_t i = 0; i < 256; i++)
+    EXPECT_EQ(histogram->quantile(static_cast<double>(i + 1) / 256), i);
+}
+
+TEST(Histogram, BordersOfBuckets) {
+  for (unsigned bits = 0; bits < 64; bits++)
+    for (const uint64_t value : {(1ULL << bits) - 1, 1ULL << bits, (1ULL << bits) + 1})
+      expect_quantiles({value, UINT64_MAX});
+}
+
+TEST(Histogram, NothingAndOne) {
+  const auto histogram = std::make_unique<Histogram>();
+  EXPECT_EQ(histogram->quantile(0.5), 0U);
+  EXPECT_EQ(histogram->min(), 0U);
+  EXPECT_EQ(histogram->mean(), 0);
+  histogram->add(12345);
+  for (const double q : {0.0, 0.5, 1.0})
+    EXPECT_EQ(histogram->quantile(q), 12345U); // the largest, not its bucket's end
+  EXPECT_EQ(histogram->mean(), 12345);
+}
+
+TEST(Histogram, MergedIsAsAddedToOne) {
+  std::mt19937_64 random(8);
+  const auto one = std::make_unique<Histogram>(), two = std::make_unique<Histogram>(),
+             all = std::make_unique<Histogram>();
+  for (int i = 0; i < 2000; i++) {
+    const uint64_t value = random() >> (random() % 64), times = 1 + random() % 3;
+    (i % 3 ? one : two)->add(value, times);
+    all->add(value, times);
+  }
+  one->merge(*two);
+  EXPECT_EQ(one->count(), all->count());
+  EXPECT_EQ(one->min(), all->min());
+  EXPECT_EQ(one->max(), all->max());
+  EXPECT_NEAR(one->mean(), all->mean(), all->mean() * 1e-12);
+  for (double q = 0; q <= 1; q += 0.01)
+    EXPECT_EQ(one->quantile(q), all->quantile(q));
+  one->merge(Histogram());
+  EXPECT_EQ(one->count(), all->count());
+  EXPECT_EQ(one->min(), all->min());
+}
+
+} // namespace
+} // namespace xr

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "afxdp/socket.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <thread>
+
+#include <linux/if_xdp.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <xdp/xsk.h>
+
+// Kernel 6.6; older headers have neither.
+#ifndef XDP_USE_SG
+#define XDP_USE_SG (1 << 4)
+#endif
+#ifndef XDP_PKT_CONTD
+#define XDP_PKT_CONTD (1 << 0)
+#endif
+
+namespace xr::afxdp {
+
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(3);
+constexpr uint32_t kBatch = 32; // frames that the kernel sends in one call in copy mode
+
+// Memory is accounted to the cgroup since 5.11, but that of sockets still to this limit, for those
+// without CAP_IPC_LOCK. Not being allowed to raise it is no error yet.
+void raise_memlock() {
+  const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
+  (void)setrlimit(RLIMIT_MEMLOCK, &all);
+}
+
+uint32_t ring_size(uint32_t entries) { return std::bit_ceil(std::max(entries, 64U)); }
+
+} // namespace
+
+Socket::Socket(const SocketOptions &options)
+    : options_(options), geometry_(Geometry::of(options.longest)), slot_bytes_(geometry_.slot()),
+      chunk_bits_(static_cast<unsigned>(std::countr_zero(geometry_.chunk))) {}
+
+void Socket::close() {
+  if (socket_)
+    xsk_socket__delete(socket_);
+  if (umem_)
+    xsk_umem__delete(umem_);
+  socket_ = nullptr;
+  umem_ = nullptr;
+}
+
+int Socket::make_umem() {
+  xsk_umem_config config{};
+  config.fill_size = ring_size(options_.receive);
+  config.comp_size = ring_size(options_.slots * geometry_.pieces);
+  config.frame_size = geometry_.chunk;
+  const int error =
+      -xsk_umem__create(&umem_, area_.bytes(), area_.size(), &fill_, &completion_, &config);
+  if (error)
+    umem_ = nullptr;
+  return error;
+}
+
+int Socket::bind() {
+  xsk_socket_config config{};
+  config.rx_size = ring_size(options_.receive);
+  config.tx_size = ring_size(options_.slots * geometry_.pieces);
+  config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
+  config.bind_flags = static_cast<uint16_t>(XDP_USE_NEED_WAKEUP | (options_.copy ? XDP_COPY : 0) |
+                                            (geometry_.several ? XDP_USE_SG : 0));
+  const int error = -xsk_socket__create(&socket_, options_.ifname.c_str(), options_.queue, umem_,
+                                        options_.receive ? &rx_ : nullptr, &tx_, &config);
+  if (error)
+    socket_ = nullptr;
+  return error;
+}
+
+namespace {
+
+Error bind_error(int error, const SocketOptions &options, const Geometry &geometry) {
+  switch (error) {
+  case EBUSY:
+    return {fmt::format("queue {} is taken by another AF_XDP socket", options.queue),
+            "end the program that has it; `ss --xdp` lists them"};
+  case EINVAL:
+    if (geometry.several)
+      return {fmt::format("this kernel has no AF_XDP frames in several buffers, as {} bytes need",
+                          options.longest),
+              "a smaller MTU of the port (up to 3,800), or kernel 6.6"};
+    return {fmt::format("there is no queue {}", options.queue),
+            "`ethtool -l` tells how many there are"};
+  case ENETDOWN:
+    return {"the port is down", fmt::format("ip link set {} up", options.ifname)};
+  default:
+    return errno_error(error, "cannot bind an AF_XDP socket");
+  }
+}
+
+} // namespace
+
+// When a bind fails libxdp has taken the rings of the memory apart: each try begins anew.
+Status Socket::make() {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    if (const int error = make_umem())
+      return errno_error(error, "the kernel does not take the memory for frames",
+                         error == ENOBUFS ? "raise the limit of locked memory: ulimit -l unlimited"
+                                          : "");
+    const int error = bind();
+    if (!error)
+      return {};
+    close();
+    if (error != EBUSY || std::chrono::steady_clock::now() > until)
+      return bind_error(error, options_, geometry_);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+void Socket::set_up() {
+  for (uint32_t i = options_.slots; i-- > 0;)
+    free_.push_back(i);
+  pieces_out_.resize(options_.slots);
+  for (uint32_t i = 0; i < options_.slots * geometry_.pieces; i++)
+    slot_of_.push_back(i / geometry_.pieces);
+  used_.reserve(options_.receive);
+  std::vector<uint64_t> all(options_.receive);
+  for (uint32_t i = 0; i < options_.receive; i++)
+    all[i] = uint64_t{options_.slots} * geometry_.slot() + uint64_t{i} * geometry_.chunk;
+  give_back(all.data(), options_.receive);
+  xdp_options told{};
+  socklen_t size = sizeof(told);
+  zero_copy_ = getsockopt(xsk_socket__fd(socket_), SOL_XDP, XDP_OPTIONS, &told, &size) == 0 &&
+               (told.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+}
+
+void Socket::give_back(const uint64_t *chunks, uint32_t count) {
+  uint32_t at = 0;
+  if (!count || xsk_ring_prod__reserve(&fill_, count, &at) != count)
+    return; // never: the ring has room for all there are
+  for (uint32_t i = 0; i < count; i++)
+    *xsk_ring_prod__fill_addr(&fill_, at + i) = chunks[i];
+  xsk_ring_prod__submit(&fill_, count);
+}
+
+// A frame in several chunks, in one piece.
+const uint8_t *Socket::join(uint32_t at, uint32_t count, uint32_t length) {
+  if (joined_used_ == joined_.size())
+    joined_.emplace_back();
+  std::vector<uint8_t> &out = joined_[joined_used_++];
+  out.resize(length);
+  uint32_t offset = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const xdp_desc *piece = xsk_ring_cons__rx_desc(&rx_, at + i);
+    memcpy(out.data() + offset, area_.bytes() + piece->addr, piece->len);
+    offset += piece->len;
+  }
+  return out.data();
+}
+
+// One batch more is with the driver; false: it takes no more at the moment.
+bool Socket::wake_up(Status &gone) {
+  const uint32_t before = unsent();
+  counted_.wakeups++;
+  if (sendto(xsk_socket__fd(socket_), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0) {
+    switch (errno) {
+    case EAGAIN:
+    case EBUSY:
+    case ENOBUFS:
+    case EINTR:
+      break;
+    case ENETDOWN:
+      counted_.link_down++;
+      return false;
+    default:
+      gone = errno_error(errno, fmt::format("{} cannot send any more", options_.ifname));
+      return false;
+    }
+  }
+  const uint32_t left = unsent();
+  if (left == before && left)
+    counted_.tx_busy++;
+  return left && left != before;
+}
+
+Result<std::unique_ptr<Socket>> Socket::open(const SocketOptions &options_) {
+  std::unique_ptr<Socket> self(new Socket(options_));
+  raise_memlock();
+  auto area_ = Area::map(size_t{self->chunks()} * self->geometry_.chunk);
+  if (!area_)
+    return area_.error();
+  self->area_ = std::move(*area_);
+  if (auto done = self->make(); !done)
+    return done.error();
+  self->set_up();
+  return self;
+}
+
+void Socket::put_pieces(uint32_t slot, uint32_t length) {
+  uint64_t address = uint64_t{slot} * slot_bytes_;
+  uint32_t at = 0, pieces = 0;
+  for (uint32_t left = length; left; pieces++) {
+    const uint32_t here = std::min(left, geometry_.chunk);
+    if (!xsk_ring_prod__reserve(&tx_, 1, &at))
+      break;
+    left -= here;
+    *xsk_ring_prod__tx_desc(&tx_, at) = {address, here, left ? XDP_PKT_CONTD : 0U};
+    address += here;
+  }
+  pieces_out_[slot] = static_cast<uint8_t>(pieces);
+  put_ += pieces;
+}
+
+Status Socket::flush() {
+  Status gone;
+  if (put_)
+    xsk_ring_prod__submit(&tx_, std::exchange(put_, 0));
+  if (!unsent() || !xsk_ring_prod__needs_wakeup(&tx_))
+    return {};
+  while (wake_up(gone))
+    ;
+  return gone;
+}
+
+size_t Socket::receive(std::span<Received> out) {
+  if (!options_.receive)
+    return 0;
+  if (xsk_ring_prod__needs_wakeup(&fill_))
+    recvfrom(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
+  uint32_t at = 0, length = 0, from = 0;
+  const uint32_t count = xsk_ring_cons__peek(&rx_, static_cast<uint32_t>(out.size()), &at);
+  size_t frames = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const xdp_desc *piece = xsk_ring_cons__rx_desc(&rx_, at + i);
+    length += piece->len;
+    if (piece->options & XDP_PKT_CONTD)
+      continue;
+    const uint8_t *data =
+        i == from ? area_.bytes() + piece->addr : join(at + from, i + 1 - from, length);
+    out[frames++] = {data, length};
+    length = 0;
+    from = i + 1;
+  }
+  for (uint32_t i = 0; i < from; i++)
+    used_.push_back(xsk_ring_cons__rx_desc(&rx_, at + i)->addr);
+  if (count > from) // the rest of a frame is still to come
+    xsk_ring_cons__cancel(&rx_, count - from);
+  if (from)
+    xsk_ring_cons__release(&rx_, from);
+  return frames;
+}
+
+void Socket::release() {
+  for (uint64_t &chunk : used_)
+    chunk &= ~uint64_t{geometry_.chunk - 1};
+  give_back(used_.data(), static_cast<uint32_t>(used_.size()));
+  used_.clear();
+  joined_used_ = 0;
+}
+
+bool Socket::wait(uint64_t ns) {
+  pollfd one{fd(), POLLIN, 0};
+  const timespec time{static_cast<time_t>(ns / 1'000'000'000),
+                      static_cast<long>(ns % 1'000'000'000)};
+  return ppoll(&one, 1, &time, nullptr) >= 0 || errno != EINTR;
+}
+
+SocketCounts Socket::counts() const {
+  SocketCounts counts = counted_;
+  xdp_statistics told{};
+  socklen_t size = sizeof(told);
+  if (getsockopt(fd(), SOL_XDP, XDP_STATISTICS, &told, &size) == 0) {
+    counts.rx_dropped = told.rx_dropped + told.rx_invalid_descs;
+    counts.rx_ring_full = told.rx_ring_full;
+    counts.rx_no_chunk = told.rx_fill_ring_empty_descs;
+    counts.tx_invalid = told.tx_invalid_descs;
+  }
+  return counts;
+}
+
+} // namespace xr::afxdp

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "afxdp/umem.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <sys/mman.h>
+
+namespace xr::afxdp {
+
+namespace {
+
+constexpr uint32_t kKernelHeadroom = 256; // XDP_PACKET_HEADROOM
+constexpr uint32_t kHalfPage = 2048, kPage = 4096;
+
+} // namespace
+
+Result<Area> Area::map(size_t bytes) {
+  Area area;
+  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED)
+    return errno_error(errno, fmt::format("no memory for {} MiB of frames", bytes >> 20));
+  area.bytes_ = static_cast<uint8_t *>(memory);
+  area.size_ = bytes;
+  return area;
+}
+
+Area::Area(Area &&other) noexcept
+    : bytes_(std::exchange(other.bytes_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+Area &Area::operator=(Area &&other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Area::~Area() {
+  if (bytes_)
+    munmap(bytes_, size_);
+}
+
+Geometry Geometry::of(uint32_t longest) {
+  Geometry result;
+  result.chunk = longest <= kHalfPage - kKernelHeadroom ? kHalfPage : kPage;
+  result.pieces = (longest + result.chunk - 1) / result.chunk;
+  result.several = longest > result.chunk - kKernelHeadroom;
+  return result;
+}
+
+} // namespace xr::afxdp

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/respond.h"
+
+#include <map>
+
+#include "cli/commands.h"
+#include "cli/traffic_options.h"
+#include "cli/traffic_reports.h"
+#include "words/address.h"
+#include "words/value.h"
+
+namespace xr::cli {
+
+namespace {
+
+using traffic::ResponderOptions;
+
+struct Args {
+  std::vector<std::string> addresses;
+  std::string mac, qp, peer_qp;
+  bool no_cnp = false, any_icrc = false;
+  double interval = 0;
+  endpoint::RespondRequest request;
+};
+
+const std::map<std::string, ResponderOptions::Scope> kScopes = {
+    {"stream", ResponderOptions::Scope::Stream},
+    {"pair", ResponderOptions::Scope::Pair},
+    {"port", ResponderOptions::Scope::Port}};
+
+void describe_cnp(CLI::App &command, Args &args) {
+  ResponderOptions &r = args.request.responder;
+  command.add_flag("--no-cnp", args.no_cnp, "Do not answer CE marks");
+  add_duration(command, "--cnp-interval", r.cnp_interval_ns, "Between two CNPs (default: 50us)");
+  command
+      .add_option_function<std::string>(
+          "--cnp-scope", [&r](const std::string &name) { r.cnp_scope = kScopes.at(name); },
+          "They are paced by stream, pair (of addresses) or port (default: stream)")
+      ->type_name("SCOPE")
+      ->check(CLI::IsMember(kScopes));
+  command.add_option("--cnp-dscp", r.cnp_dscp, "Their DSCP (default: 48)")
+      ->type_name("N")
+      ->check(whole_number(0, 63));
+}
+
+void describe(CLI::App &command, Args &args) {
+  ResponderOptions &r = args.request.responder;
+  args.request.lanes.count = 0;
+  add_port(command, args.request.ifname, "The port to answer on");
+  command
+      .add_option("--address", args.addresses,
+                  "Its address, may be repeated; the port needs none (default: the port's)")
+      ->type_name("IP")
+      ->allow_extra_args(false);
+  command.add_option("--mac", args.mac, "Its MAC (default: the port's)")->type_name("MAC");
+  command.add_option("--qp", args.qp, "QPNs that exist (default: 2-0xffffff)")->type_name("N[-M]");
+  command
+      .add_option("--peer-qp", args.peer_qp,
+                  "The peer's QPN, which no request tells: same, N, +N or -N of the own one "
+                  "(default: same)")
+      ->type_name("QPN");
+  command
+      .add_option("--pmtu", r.pmtu,
+                  "Of READ responses, until the peer shows its own (default: 1024)")
+      ->type_name("N")
+      ->check(CLI::IsMember({256, 512, 1024, 2048, 4096}));
+  command
+      .add_option("--ack-every", r.ack_every,
+                  "An ACK after every N packets, asked for or not (default: when asked)")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 20));
+  command
+      .add_option("--rnr-every", r.rnr_every, "Refuse every N-th message once: receiver not ready")
+      ->type_name("N")
+      ->check(whole_number(1, UINT32_MAX));
+  command.add_option("--rnr-timer", r.rnr_timer, "Timer code of such NAKs (default: 12, 0.64 ms)")
+      ->type_name("N")
+      ->check(whole_number(0, 31));
+  describe_cnp(command, args);
+  command.add_flag("--any-icrc", args.any_icrc, "Take requests whose iCRC is wrong, too");
+  add_duration(command, "--for", args.request.duration_ns, "End after that time");
+  add_lanes(command, args.request.lanes, "On N queues, a thread each (default: all)");
+  add_steering(command, args.request.attach);
+  add_interval(command, args.interval);
+  command.footer(
+      "Answers requests to its addresses with ACK, NAK, READ responses and atomic ACKs, CE marks "
+      "with\n"
+      "CNPs, ARP and neighbour discovery, and RDMA CM. Frames are counted by the port's program "
+      "first:\n"
+      "xdp-roce counters, streams and events work as ever. All other frames are the host's.");
+}
+
+Status read_qps(const std::string &text, ResponderOptions &r) {
+  if (text.empty())
+    return {};
+  auto range = words::range(text, 0, 0xffffff, "a QPN");
+  if (!range)
+    return range.error();
+  r.first_qp = range->from;
+  r.last_qp = range->to;
+  return {};
+}
+
+Status read_peer_qp(const std::string &text, ResponderOptions &r) {
+  if (text.empty() || text == "same")
+    return {};
+  const bool relative = text[0] == '+' || text[0] == '-';
+  auto value = words::integer(text.substr(relative ? 1 : 0), 0, 0xffffff, "a QPN");
+  if (!value)
+    return Error{fmt::format("'{}' is not a peer's QPN", text), "same, 0x12, +1 or -1"};
+  if (relative)
+    r.peer_offset = static_cast<int32_t>(*value) * (text[0] == '-' ? -1 : 1);
+  else
+    r.peer_qp = static_cast<int64_t>(*value);
+  return {};
+}
+
+Status collect(Args &args) {
+  ResponderOptions &r = args.request.responder;
+  for (const std::string &text : args.addresses) {
+    auto address = words::address(text);
+    if (!address)
+      return address.error();
+    r.addresses.push_back(*address);
+  }
+  if (!args.mac.empty()) {
+    auto mac = packet::parse_mac(args.mac);
+    if (!mac)
+      return mac.error();
+    args.request.mac = *mac;
+  }
+  if (auto done = read_qps(args.qp, r); !done)
+    return done;
+  r.cnp = !args.no_cnp;
+  r.check_icrc = !args.any_icrc;
+  return read_peer_qp(args.peer_qp, r);
+}
+
+int respond(Args args, const Globals &globals) {
+  const std::string context = "respond " + args.request.ifname;
+  if (auto done = collect(args); !done)
+    return fail("respond", done.error());
+  args.request.netns = globals.netns;
+  auto run = endpoint::RespondRun::prepare(std::move(args.request));
+  if (!run)
+    return fail(context, run.error());
+  return watch_run(
+      *run, context, globals.json, args.interval, respond_document, respond_line,
+      [](const endpoint::RespondReport &) { return std::pair(uint64_t{}, uint64_t{}); });
+}
+
+} // namespace
+
+void add_respond(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "respond", "AF_XDP responder: ACK, NAK, READ, CNP", describe,
+                    respond);
+}
+
+} // namespace xr::cli

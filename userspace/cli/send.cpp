@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/send.h"
+
+#include "cli/commands.h"
+#include "cli/traffic_options.h"
+#include "cli/traffic_reports.h"
+#include "words/words.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct Args {
+  std::string ifname;
+  std::vector<std::string> words; // of one flow
+  std::vector<std::string> flows; // --flow
+  std::string file, preset, rate;
+  uint64_t duration_ns = 0, stagger_ns = 0;
+  bool open = false;
+  double interval = 0;
+  endpoint::SendRequest request;
+};
+
+void describe_reliability(CLI::App &command, Args &args) {
+  traffic::Reliability &r = args.request.reliability;
+  auto *open =
+      command.add_flag("--open", args.open, "Stateless, waits for nobody (this is the default)");
+  command
+      .add_flag("--reliable", args.request.reliable,
+                "RC with go-back-N: ACKs, NAKs and timeouts are heeded, every message is completed")
+      ->excludes(open);
+  command.add_flag("--listen", args.request.listen,
+                   "Open, but count the ACKs, NAKs and CNPs that come back");
+  command.add_option("--window", r.window, "Packets of a QP not acknowledged yet (default: 256)")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 20));
+  command
+      .add_option("--timeout", r.timeout_code,
+                  "Retransmission timer 4.096 us * 2^N; 0: none (default: 14, 67 ms)")
+      ->type_name("N")
+      ->check(whole_number(0, 31));
+  command
+      .add_option("--retries", r.retries, "Rounds without progress before a QP fails (default: 7)")
+      ->type_name("N")
+      ->check(whole_number(0, 255));
+  command
+      .add_option("--rnr-retries", r.rnr_retries, "The same for RNR NAKs; 7: no end (default: 7)")
+      ->type_name("N")
+      ->check(whole_number(0, 7));
+}
+
+void describe(CLI::App &command, Args &args) {
+  add_port(command, args.ifname, "The port to send from");
+  command.add_option("FLOW", args.words, "The words of a flow; see below")->type_name("");
+  command.add_option("--flow", args.flows, "One more flow, its words in quotes; may be repeated")
+      ->type_name("WORDS")
+      ->allow_extra_args(false);
+  command.add_option("--file", args.file, "Flows in YAML; - is standard input")->type_name("FILE");
+  command
+      .add_option("--preset", args.preset,
+                  "ipv4_rocev2_rc_send, ipv4_rocev2_ud_send, ipv6_rocev2_rc_send or "
+                  "ipv6_rocev2_ud_send; FLOW overrides")
+      ->type_name("NAME");
+  command
+      .add_option("--rate", args.rate, "Of all flows together: 10gbit, \"10gbit l1\", 1mpps, 50%")
+      ->type_name("RATE");
+  command
+      .add_option("--seed", args.request.seed,
+                  "Decides all that is drawn (default: another each time)")
+      ->type_name("N")
+      ->check(whole_number(1, UINT64_MAX));
+  add_duration(command, "--for", args.duration_ns, "Of flows that do not say it themselves");
+  add_duration(command, "--stagger", args.stagger_ns,
+               "Each flow starts so long after the one before");
+  describe_reliability(command, args);
+  add_lanes(command, args.request.lanes, "Send from N queues, a thread each (default: 1)");
+  add_steering(command, args.request.attach);
+  add_interval(command, args.interval);
+  command.footer(
+      "FLOW: src IP, dst IP, src-mac MAC, dst-mac MAC, vlan ID[/PRIO], v1, transport "
+      "rc|uc|ud|xrc,\n"
+      "  send|send-imm|send-inv|write|write-imm|read|cmp-swap|fetch-add|flush|atomic-write,\n"
+      "  qp N[-M], qps N, src-qp N, by packet|message, size 64k|1k,4k|1k-64k|1k:80,64k:20,\n"
+      "  pmtu N | frame-size N, messages N, for DURATION, psn N, ack-every N, port hash|vary|N,\n"
+      "  dscp N, ecn not-ect|ect0|ect1|ce, ttl N, rate 10gbit [l1|l2] | 1mpps | 50%, poisson,\n"
+      "  burst N gap DURATION [count N], start DURATION, ramp DURATION [from P%], seed N,\n"
+      "  fault skip|repeat|reorder|icrc|pad|ghost-ack at N,N | every N | probability P\n"
+      "or: replay FILE.pcap [speed X | rate RATE | top] [loop N] [map OLD=NEW]... [src-mac MAC] "
+      "[dst-mac MAC]\n"
+      "As: xdp-roce send eth1 dst 192.0.2.2 qp 0x11 write size 1M messages 100 rate 5gbit\n"
+      "MACs that are not given come from the neighbour table, or are asked for.");
+}
+
+Status add_words(Args &args) {
+  std::vector<std::string> words = args.words;
+  if (!words.empty() && words.front() == "replay") {
+    auto replay = traffic::parse_replay(words);
+    if (!replay)
+      return replay.error();
+    args.request.replay = std::move(*replay);
+    return {};
+  }
+  if (!args.preset.empty())
+    words.insert(words.begin(), {"preset", args.preset});
+  if (!words.empty()) {
+    auto flow = traffic::parse_flow(words);
+    if (!flow)
+      return flow.error();
+    args.request.flows.push_back(std::move(*flow));
+  }
+  for (const std::string &text : args.flows) {
+    auto flow = traffic::parse_flow(words::split(text));
+    if (!flow)
+      return flow.error();
+    args.request.flows.push_back(std::move(*flow));
+  }
+  return {};
+}
+
+Status add_file(Args &args) {
+  if (args.file.empty())
+    return {};
+  auto file = traffic::load_flows(args.file);
+  if (!file)
+    return file.error();
+  args.request.flows.insert(args.request.flows.end(), file->flows.begin(), file->flows.end());
+  args.request.rate = file->rate;
+  if (file->seed && !args.request.seed)
+    args.request.seed = *file->seed;
+  if (!args.stagger_ns)
+    args.stagger_ns = file->stagger_ns;
+  return {};
+}
+
+Status add_total(Args &args) {
+  if (args.rate.empty())
+    return {};
+  const auto words = words::split(args.rate);
+  if (words.size() > 2 || (words.size() == 2 && words[1] != "l1" && words[1] != "l2"))
+    return Error{fmt::format("'{}' is not a rate", args.rate),
+                 "like 10gbit, \"10gbit l1\" or 1mpps"};
+  auto rate = traffic::parse_rate(words.front(), words.size() == 2 && words[1] == "l1");
+  if (!rate)
+    return rate.error();
+  args.request.rate = *rate;
+  return {};
+}
+
+// All that the command line says about flows.
+Status collect(Args &args) {
+  for (const auto step : {add_words, add_file, add_total})
+    if (auto done = step(args); !done)
+      return done;
+  uint64_t start = 0;
+  for (traffic::Flow &flow : args.request.flows) {
+    flow.pacing.start_ns += start;
+    start += args.stagger_ns;
+    if (!flow.duration_ns && !flow.messages)
+      flow.duration_ns = args.duration_ns;
+  }
+  return {};
+}
+
+int send(Args args, const Globals &globals) {
+  const std::string context = "send " + args.ifname;
+  if (auto done = collect(args); !done)
+    return fail("send", done.error());
+  args.request.ifname = args.ifname;
+  args.request.netns = globals.netns;
+  auto run = endpoint::SendRun::prepare(std::move(args.request));
+  if (!run)
+    return fail(context, run.error());
+  bool failed = false;
+  const int status = watch_run(
+      *run, context, globals.json, args.interval,
+      [&](const endpoint::SendReport &report) {
+        failed = report.counts.failed_qps > 0;
+        return send_document(report);
+      },
+      send_line,
+      [](const endpoint::SendReport &report) { return std::pair(report.done, report.expected); });
+  return failed ? 1 : status;
+}
+
+} // namespace
+
+void add_send(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "send", "AF_XDP generator: the requester", describe, send);
+}
+
+} // namespace xr::cli

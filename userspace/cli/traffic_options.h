@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `send` and `respond` have in common: options, and how a run is watched.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "endpoint/send.h"
+
+namespace xr::cli {
+
+void add_port(CLI::App &command, std::string &ifname, const char *description);
+void add_lanes(CLI::App &command, endpoint::Lanes &lanes, const char *queues);
+void add_steering(CLI::App &command, datapath::AttachOptions &options);
+void add_interval(CLI::App &command, double &interval);
+// "10s": nanoseconds.
+void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
+                  const std::string &description);
+
+// Runs it: with an interval a report every time, else a line on the terminal; at the end the final
+// report, after an interrupt too. `Report` is what report() gives.
+template <typename Run, typename Document, typename Line, typename Amount>
+int watch_run(Run &run, const std::string &context, bool json, double interval, Document document,
+              Line line, Amount amount) {
+  const Interrupt interrupt;
+  Output output(json);
+  for (const std::string &text : run.notes())
+    note(context, text);
+  auto before = run.report();
+  bool first = true;
+  const bool every = interval > 0;
+  const auto period =
+      std::chrono::nanoseconds(static_cast<int64_t>((every ? interval : 0.25) * 1e9));
+  Status status;
+  {
+    Progress progress(context);
+    status = run.run(interrupt.flag(), period, [&](const auto &now) {
+      const auto *last = first ? nullptr : &before;
+      bool read = true;
+      if (every)
+        read = json ? output.print_next(document(now)) : output.print_line(line(now, last));
+      else
+        progress.update(amount(now).first, amount(now).second, line(now, last));
+      before = now;
+      first = false;
+      return read;
+    });
+  }
+  const auto final = run.report();
+  const Status closed = run.close();
+  if (every)
+    output.print_next(document(final));
+  else
+    output.print(document(final));
+  if (!status)
+    return output.finish(fail(context, status.error()));
+  return output.finish(closed ? 0 : fail(context, closed.error()));
+}
+
+} // namespace xr::cli

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/steering.h"
+
+#include <fcntl.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <bpf/bpf.h>
+
+#include "datapath/exchange.h"
+#include "datapath/lock.h"
+#include "datapath/place.h"
+#include "datapath/privilege.h"
+#include "roce/steer.h"
+
+namespace xr::datapath {
+
+namespace {
+
+// A port and what there is of it, with the lock held.
+struct Held {
+  Lock lock;
+  Place place;
+  PortStatus port;
+};
+
+Result<Held> hold(const std::string &ifname, const std::string &netns) {
+  auto lock = Lock::take(Lock::Kind::Exclusive);
+  if (!lock)
+    return lock.error();
+  auto place = find_place(ifname, netns, find_bpffs());
+  if (!place)
+    return place.error();
+  auto found = inspect(place->ifname, place->namespace_or_null(), place->ifindex,
+                       place->pins ? &*place->pins : nullptr);
+  if (!found)
+    return found.error();
+  return Held{std::move(*lock), std::move(*place), std::move(found->port)};
+}
+
+Status steer(Held &held, bool on) {
+  const uint32_t now = held.port.features;
+  const uint32_t wanted = on ? now | ROCE_FEATURE_SOCKETS : now & ~ROCE_FEATURE_SOCKETS;
+  if (now == wanted)
+    return {};
+  if (held.port.dispatcher)
+    return Error{
+        "behind libxdp's dispatcher the program cannot be exchanged for one with sockets",
+        fmt::format("xdp-roce detach {}; the endpoint attaches by itself", held.port.ifname)};
+  return exchange(held.place, held.port, {wanted, held.port.uses});
+}
+
+Status clear(int map) {
+  roce_endpoint key{};
+  while (bpf_map_get_next_key(map, nullptr, &key) == 0)
+    if (bpf_map_delete_elem(map, &key) < 0)
+      return errno_error(errno, "cannot take the addresses of a former endpoint away");
+  return {};
+}
+
+} // namespace
+
+Status Steering::take(const AttachOptions &options) {
+  {
+    auto held = hold(ifname_, netns_);
+    if (!held)
+      return held.error();
+    if (held->port.features & ROCE_FEATURE_FORWARD)
+      return Error{"it is a port of a bridge: its frames leave by the other one",
+                   fmt::format("xdp-roce detach {}", ifname_)};
+    if (held->port.state == State::Attached)
+      return steer(*held, true);
+  }
+  AttachOptions with_sockets = options;
+  with_sockets.sockets = true;
+  auto done = attach(ifname_, netns_, with_sockets);
+  if (!done)
+    return done.error();
+  attached_ = true;
+  notes_ = std::move(done->notes);
+  return {};
+}
+
+Status Steering::tell(const std::vector<std::array<uint32_t, 4>> &addresses) const {
+  auto found = look_up(ifname_, netns_);
+  if (!found)
+    return found.error();
+  const int map = found->maps.fd("endpoints");
+  if (auto done = clear(map); !done)
+    return done;
+  for (const auto &address : addresses) {
+    roce_endpoint key{{address[0], address[1], address[2], address[3]}};
+    const uint32_t value = 1;
+    if (bpf_map_update_elem(map, &key, &value, 0) < 0)
+      return errno_error(
+          errno, fmt::format("cannot tell the port its addresses ({} at most)", ROCE_ENDPOINTS));
+  }
+  return {};
+}
+
+Result<Steering> Steering::open(const std::string &ifname, const std::string &netns,
+                                AttachOptions options,
+                                const std::vector<std::array<uint32_t, 4>> &addresses) {
+  if (auto allowed = check_privilege(Privilege::Load); !allowed)
+    return allowed.error();
+  Steering self;
+  self.ifname_ = ifname;
+  self.netns_ = netns;
+  if (auto done = self.take(options); !done)
+    return done.error();
+  self.open_ = true;
+  if (auto done = self.tell(addresses); !done)
+    return done.error();
+  auto found = look_up(ifname, netns);
+  if (!found)
+    return found.error();
+  self.mode_ = found->port.mode;
+  self.sockets_ = Fd(fcntl(found->maps.fd("sockets"), F_DUPFD_CLOEXEC, 0));
+  return self;
+}
+
+Status Steering::add(uint32_t queue, int socket) const {
+  if (bpf_map_update_elem(sockets_.get(), &queue, &socket, 0) < 0)
+    return errno_error(errno, fmt::format("cannot hand frames of queue {} to a socket", queue));
+  return {};
+}
+
+Status Steering::go_promiscuous() {
+  auto netns = Netns::open(netns_);
+  if (!netns)
+    return netns.error();
+  auto scope = netns->enter();
+  if (!scope)
+    return scope.error();
+  Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+  packet_mreq request{};
+  request.mr_ifindex = static_cast<int>(if_nametoindex(ifname_.c_str()));
+  request.mr_type = PACKET_MR_PROMISC;
+  if (!fd || setsockopt(fd.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof(request)) < 0)
+    return errno_error(errno, "cannot make the port promiscuous");
+  promiscuous_ = std::move(fd);
+  return {};
+}
+
+Status Steering::close() {
+  if (!std::exchange(open_, false))
+    return {};
+  promiscuous_.reset();
+  sockets_.reset();
+  if (attached_) {
+    auto done = detach(ifname_, netns_);
+    return done ? Status{} : Status{done.error()};
+  }
+  auto held = hold(ifname_, netns_);
+  if (!held)
+    return held.error();
+  return held->port.state == State::Attached ? steer(*held, false) : Status{};
+}
+
+Steering::~Steering() { (void)close(); }
+
+} // namespace xr::datapath

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A port whose program hands the frames of some addresses to AF_XDP sockets, once it has counted
+// them. What other addresses get stays the host's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "datapath/attach.h"
+
+namespace xr::datapath {
+
+class Steering {
+public:
+  // A port that has a program keeps it, exchanged for one that steers; else it is attached with
+  // `options`, and detached at the end. Nothing is handed over before add().
+  static Result<Steering> open(const std::string &ifname, const std::string &netns,
+                               AttachOptions options,
+                               const std::vector<std::array<uint32_t, 4>> &addresses);
+  Steering(Steering &&other) noexcept
+      : ifname_(std::move(other.ifname_)), netns_(std::move(other.netns_)),
+        notes_(std::move(other.notes_)), mode_(other.mode_),
+        open_(std::exchange(other.open_, false)), attached_(other.attached_),
+        promiscuous_(std::move(other.promiscuous_)), sockets_(std::move(other.sockets_)) {}
+  Steering &operator=(Steering &&) = delete;
+  ~Steering();
+
+  // Frames of that receive queue go to this socket. The kernel takes it out when it is closed.
+  Status add(uint32_t queue, int socket) const;
+  // Frames to other MACs come in too, as long as this lives.
+  Status go_promiscuous();
+
+  // As it was before; what could not be done is told.
+  Status close();
+
+  Mode mode() const { return mode_; }
+  const std::vector<std::string> &notes() const { return notes_; }
+
+private:
+  Steering() = default;
+  Status take(const AttachOptions &options);
+  Status tell(const std::vector<std::array<uint32_t, 4>> &addresses) const;
+
+  std::string ifname_, netns_;
+  std::vector<std::string> notes_;
+  Mode mode_ = Mode::Auto;
+  bool open_ = false;
+  bool attached_ = false; // here, not before
+  Fd promiscuous_;
+  Fd sockets_;
+};
+
+} // namespace xr::datapath

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/crew.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace xr::endpoint {
+
+namespace {
+
+constexpr auto kGlance = std::chrono::milliseconds(5);
+
+void merge(EngineCounts &all, const EngineCounts &one) {
+  all.sent += one.sent;
+  all.sent_bytes += one.sent_bytes;
+  all.received += one.received;
+  all.received_bytes += one.received_bytes;
+  all.too_long += one.too_long;
+  all.begun_ns = all.begun_ns ? std::min(all.begun_ns, one.begun_ns) : one.begun_ns;
+  all.now_ns = std::max(all.now_ns, one.now_ns);
+  all.late_ns.merge(one.late_ns);
+  all.jitter_ns.merge(one.jitter_ns);
+  all.socket.rx_dropped += one.socket.rx_dropped;
+  all.socket.rx_ring_full += one.socket.rx_ring_full;
+  all.socket.rx_no_chunk += one.socket.rx_no_chunk;
+  all.socket.tx_invalid += one.socket.tx_invalid;
+  all.socket.wakeups += one.socket.wakeups;
+  all.socket.tx_busy += one.socket.tx_busy;
+  all.socket.link_down += one.socket.link_down;
+}
+
+} // namespace
+
+Status Crew::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
+                 const std::function<bool()> &tell) {
+  std::atomic<bool> enough{false};
+  std::atomic<size_t> left{engines_.size()};
+  std::vector<Status> results(engines_.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < engines_.size(); i++)
+    threads.emplace_back([&, i] {
+      results[i] = engines_[i]->run(enough);
+      if (!results[i])
+        enough = true;
+      left--;
+    });
+  auto next = std::chrono::steady_clock::now() + interval;
+  while (left) {
+    std::this_thread::sleep_for(kGlance);
+    if (stop)
+      enough = true;
+    if (interval.count() && left && std::chrono::steady_clock::now() >= next) {
+      next += interval;
+      if (!tell())
+        enough = true;
+    }
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  const auto failed =
+      std::find_if(results.begin(), results.end(), [](const Status &one) { return !one; });
+  return failed == results.end() ? Status{} : *failed;
+}
+
+EngineCounts Crew::look(const std::function<void(traffic::Source &)> &use) {
+  EngineCounts all;
+  for (const auto &engine : engines_)
+    engine->look([&](const EngineCounts &counts) {
+      merge(all, counts);
+      use(engine->source());
+    });
+  return all;
+}
+
+} // namespace xr::endpoint

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/engine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include <arpa/inet.h>
+
+#include "base/clock.h"
+
+namespace xr::endpoint {
+
+using traffic::Outgoing;
+
+namespace {
+
+constexpr size_t kBatch = 32;         // what the kernel sends in one call in copy mode
+constexpr size_t kFrames = 64;        // received in one round
+constexpr uint64_t kSpin = 60'000;    // ns: sleeping takes about as long as waking up
+constexpr uint64_t kNap = 20'000'000; // ns: to see an interrupt in time
+constexpr uint64_t kDrain = 500'000'000;
+
+} // namespace
+
+Engine::Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<traffic::Source> source,
+               uint16_t udp_port)
+    : socket_(std::move(socket)), source_(std::move(source)), udp_port_be_(htons(udp_port)),
+      holds_(socket_->slots()), batch_(kBatch), frames_(kFrames) {}
+
+void Engine::receive(uint64_t now) {
+  const size_t count = socket_->receive(frames_);
+  for (size_t i = 0; i < count; i++) {
+    const afxdp::Received &frame = frames_[i];
+    roce_packet packet{};
+    int class_ = roce_parse(frame.data, frame.data + frame.length, udp_port_be_, &packet);
+    class_ = roce_check_length(class_, frame.length, &packet);
+    counts_.received++;
+    counts_.received_bytes += frame.length;
+    source_->receive(now, {frame.data, frame.length}, static_cast<roce_class>(class_), packet);
+  }
+  if (count) {
+    socket_->release();
+    quiet_since_ = now;
+  }
+}
+
+void Engine::note_time(const Outgoing &packet, uint64_t now) {
+  if (last_due_) {
+    const auto asked = static_cast<int64_t>(packet.due - last_due_);
+    const auto got = static_cast<int64_t>(now - last_sent_);
+    counts_.jitter_ns.add(static_cast<uint64_t>(std::abs(got - asked)));
+  }
+  counts_.late_ns.add(now > packet.due ? now - packet.due : 0);
+  last_due_ = packet.due;
+  last_sent_ = now;
+}
+
+void Engine::write(const Outgoing &packet) {
+  const std::span<const uint8_t> bytes = packet.shape ? packet.shape->bytes() : packet.raw;
+  if (bytes.size() > socket_->longest()) {
+    counts_.too_long++;
+    return;
+  }
+  const uint32_t slot = socket_->take();
+  uint8_t *frame = socket_->slot(slot);
+  if (!packet.shape || holds_[slot] != packet.shape)
+    memcpy(frame, bytes.data(), bytes.size());
+  holds_[slot] = packet.shape;
+  if (packet.shape) {
+    packet.shape->stamp(frame, packet.fields);
+    if (packet.damage == traffic::Damage::Icrc)
+      packet.shape->spoil_icrc(frame);
+    if (packet.damage == traffic::Damage::Pad) {
+      const uint32_t at = packet.shape->layout().bth + 1; // PadCnt: bits 5:4
+      packet.shape->set_byte(frame, at, static_cast<uint8_t>(frame[at] ^ 0x10));
+      holds_[slot] = nullptr;
+    }
+  }
+  socket_->put(slot, static_cast<uint32_t>(bytes.size()));
+  counts_.sent++;
+  counts_.sent_bytes += bytes.size();
+}
+
+size_t Engine::send(uint64_t now) {
+  const size_t room = std::min<size_t>(socket_->free_slots(), kBatch);
+  if (!room)
+    return 0;
+  const size_t count = source_->next(now, {batch_.data(), room});
+  for (size_t i = 0; i < count; i++) {
+    write(batch_[i]);
+    if (batch_[i].due)
+      note_time(batch_[i], now);
+  }
+  return count;
+}
+
+// Spins when something is soon due, or just came in; sleeps until the kernel has something else.
+void Engine::idle(uint64_t now) {
+  if (!socket_->free_slots()) { // the link may be down
+    socket_->wait(kSpin);
+    return;
+  }
+  const uint64_t wake = source_->wake_at();
+  if (wake <= now + kSpin || now - quiet_since_ < kSpin)
+    return;
+  socket_->wait(std::min(wake - now - kSpin / 2, kNap));
+}
+
+void Engine::answer_look() {
+  const std::lock_guard guard(looking_);
+  counts_.now_ns = monotonic_ns();
+  counts_.socket = socket_->counts();
+  (*use_)(counts_);
+  wanted_ = false;
+  wanted_.notify_all();
+}
+
+void Engine::look(const std::function<void(const EngineCounts &)> &use) {
+  use_ = &use;
+  wanted_ = true;
+  while (wanted_ && running_)
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  if (wanted_)
+    answer_look();
+}
+
+// What was handed over last is still on its way.
+void Engine::drain() {
+  const uint64_t until = monotonic_ns() + kDrain;
+  while (socket_->on_the_way() && monotonic_ns() < until) {
+    if (!socket_->flush())
+      return;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+Status Engine::run(const std::atomic<bool> &stop) {
+  Status status;
+  running_ = true;
+  counts_.begun_ns = quiet_since_ = monotonic_ns();
+  while (!stop && !source_->done()) {
+    const uint64_t now = monotonic_ns();
+    receive(now);
+    const size_t sent = send(now);
+    if (status = socket_->flush(); !status)
+      break;
+    if (!sent)
+      idle(now);
+    if (wanted_)
+      answer_look();
+  }
+  counts_.now_ns = monotonic_ns();
+  if (status)
+    drain();
+  counts_.socket = socket_->counts();
+  running_ = false;
+  return status;
+}
+
+} // namespace xr::endpoint

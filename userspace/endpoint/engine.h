@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A source's packets onto a port and what comes in to the source: one thread, one queue.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "afxdp/socket.h"
+#include "base/histogram.h"
+#include "base/result.h"
+#include "traffic/source.h"
+
+namespace xr::endpoint {
+
+struct EngineCounts {
+  uint64_t sent = 0, sent_bytes = 0; // handed to the kernel; frames without FCS
+  uint64_t received = 0, received_bytes = 0;
+  uint64_t too_long = 0;             // frames that the socket has no room for
+  uint64_t begun_ns = 0, now_ns = 0; // monotonic
+  // Of packets with a schedule: how late they left, and by how much the time between two differs
+  // from what was asked.
+  Histogram late_ns, jitter_ns;
+  afxdp::SocketCounts socket;
+};
+
+class Engine {
+public:
+  // `udp_port` is RoCEv2's.
+  Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<traffic::Source> source,
+         uint16_t udp_port);
+
+  // Until the source is done or *stop. An error: the port is gone.
+  Status run(const std::atomic<bool> &stop);
+  bool running() const { return running_.load(); }
+
+  traffic::Source &source() { return *source_; }
+  const afxdp::Socket &socket() const { return *socket_; }
+
+  // Has `use` called between two rounds of the loop, or here and now when it does not run: what the
+  // source has counted may be read in it.
+  void look(const std::function<void(const EngineCounts &)> &use);
+
+private:
+  void receive(uint64_t now);
+  size_t send(uint64_t now);
+  void write(const traffic::Outgoing &packet);
+  void note_time(const traffic::Outgoing &packet, uint64_t now);
+  void idle(uint64_t now);
+  void answer_look();
+  void drain();
+
+  std::unique_ptr<afxdp::Socket> socket_;
+  std::unique_ptr<traffic::Source> source_;
+  uint16_t udp_port_be_;
+  std::vector<const packet::Template *> holds_; // by slot: whose bytes are in it
+  std::vector<traffic::Outgoing> batch_;
+  std::vector<afxdp::Received> frames_;
+  EngineCounts counts_;
+  uint64_t last_sent_ = 0, last_due_ = 0;
+  uint64_t quiet_since_ = 0;
+  std::atomic<bool> running_{false};
+  std::atomic<bool> wanted_{false};
+  std::mutex looking_;
+  const std::function<void(const EngineCounts &)> *use_ = nullptr;
+};
+
+} // namespace xr::endpoint

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/port.h"
+
+#include <algorithm>
+#include <array>
+
+#include <arpa/inet.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "datapath/link.h"
+#include "datapath/netns.h"
+#include "datapath/privilege.h"
+#include "packet/neighbour.h"
+#include "roce/parse.h"
+#include "words/address.h"
+
+namespace xr::endpoint {
+
+namespace {
+
+constexpr int kQuestions = 3;
+constexpr uint64_t kPatience = 350'000'000; // for each
+
+Result<Fd> raw_socket(const Port &port) {
+  Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)));
+  sockaddr_ll where{};
+  where.sll_family = AF_PACKET;
+  where.sll_protocol = htons(ETH_P_ALL);
+  where.sll_ifindex = static_cast<int>(port.ifindex);
+  if (!fd || bind(fd.get(), reinterpret_cast<sockaddr *>(&where), sizeof(where)) < 0)
+    return errno_error(errno, "cannot open a packet socket");
+  return fd;
+}
+
+std::optional<packet::Mac> await_answer(const Fd &fd, const packet::Address &address) {
+  const uint64_t until = monotonic_ns() + kPatience;
+  std::array<uint8_t, 2048> frame{};
+  for (uint64_t now = monotonic_ns(); now < until; now = monotonic_ns()) {
+    pollfd one{fd.get(), POLLIN, 0};
+    if (poll(&one, 1, static_cast<int>((until - now) / 1'000'000) + 1) <= 0)
+      continue;
+    const ssize_t size = recv(fd.get(), frame.data(), frame.size(), MSG_DONTWAIT);
+    if (size <= 0)
+      continue;
+    const auto said = packet::parse_neighbour({frame.data(), static_cast<size_t>(size)});
+    if (said && !said->question && (said->target == address || said->sender == address))
+      return said->sender_mac;
+  }
+  return {};
+}
+
+std::optional<packet::Mac> known(const Port &port, const packet::Address &address) {
+  const auto all = datapath::read_neighbours(port.ifindex);
+  if (!all)
+    return {};
+  const auto found =
+      std::find_if(all.get().begin(), all.get().end(),
+                   [&](const datapath::Neighbour &one) { return one.address == address; });
+  return found == all.get().end() ? std::nullopt : std::optional(found->mac);
+}
+
+} // namespace
+
+bool is_ipv4(const packet::Address &a) { return !a[0] && !a[1] && a[2] == ROCE_MAPPED_PREFIX; }
+
+std::optional<packet::Address> Port::address(bool ipv4) const {
+  const auto found = std::find_if(addresses.begin(), addresses.end(),
+                                  [&](const packet::Address &a) { return is_ipv4(a) == ipv4; });
+  return found == addresses.end() ? std::nullopt : std::optional(*found);
+}
+
+Result<Port> open_port(const std::string &ifname, const std::string &netns) {
+  if (auto allowed = datapath::check_privilege(datapath::Privilege::Sockets); !allowed)
+    return allowed.error();
+  auto space = datapath::Netns::open(netns);
+  if (!space)
+    return space.error();
+  auto scope = space->enter();
+  if (!scope)
+    return scope.error();
+  auto link = datapath::read_link(ifname);
+  if (!link)
+    return link.error();
+  if (!link->up)
+    return Error{"the port is down", fmt::format("ip link set {} up", ifname)};
+  Port port{ifname,
+            netns,
+            link->ifindex,
+            link->mac,
+            link->mtu,
+            datapath::read_speed(ifname),
+            datapath::read_queues(ifname),
+            {}};
+  const auto addresses = datapath::read_addresses(link->ifindex);
+  if (!addresses)
+    return addresses.error();
+  for (const std::string &text : addresses.get())
+    if (auto one = words::address(text.substr(0, text.find('/'))))
+      port.addresses.push_back(*one);
+  return port;
+}
+
+Result<packet::Mac> resolve(const Port &port, const packet::Address &source,
+                            const packet::Address &address, const std::vector<packet::Tag> &tags,
+                            const packet::Mac &source_mac) {
+  auto space = datapath::Netns::open(port.netns);
+  if (!space)
+    return space.error();
+  auto scope = space->enter();
+  if (!scope)
+    return scope.error();
+  if (const auto mac = known(port, address))
+    return *mac;
+  auto fd = raw_socket(port);
+  if (!fd)
+    return fd.error();
+  const auto question = packet::neighbour_question(source, source_mac, address, tags);
+  for (int i = 0; i < kQuestions; i++) {
+    if (::send(fd->get(), question.data(), question.size(), 0) < 0)
+      return errno_error(errno, "cannot ask for a MAC");
+    if (const auto mac = await_answer(*fd, address))
+      return *mac;
+  }
+  return Error{
+      fmt::format("nobody on {} answers for {}", port.ifname, words::address_text(address)),
+      "give dst-mac; for what lies behind a router, the router's"};
+}
+
+} // namespace xr::endpoint

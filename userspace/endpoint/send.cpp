@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/send.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <sys/random.h>
+
+#include "datapath/steering.h"
+#include "endpoint/capture.h"
+#include "endpoint/crew.h"
+#include "endpoint/port.h"
+#include "endpoint/sockets.h"
+#include "traffic/open.h"
+#include "words/address.h"
+
+namespace xr::endpoint {
+
+using traffic::Flow;
+
+struct SendRun::State {
+  SendRequest request;
+  Port port;
+  std::optional<datapath::Steering> steering;
+  Crew crew;
+  std::vector<std::string> notes;
+
+  Status prepare_replay();
+};
+
+namespace {
+
+Error in_flow(const Flow &flow, size_t number, const Error &error) {
+  const std::string which =
+      flow.name.empty() ? fmt::format("flow {}", number + 1) : fmt::format("flow {}", flow.name);
+  return {fmt::format("{}: {}", which, error.message), error.hint};
+}
+
+// Asks for the MAC of each address once, however many flows go there.
+class Resolver {
+public:
+  explicit Resolver(const Port &port) : port_(port) {}
+
+  Status complete(Flow &flow) {
+    flow.path.src_mac = flow.src_mac.value_or(port_.mac);
+    if (!flow.src_given) {
+      const auto source = port_.address(is_ipv4(flow.path.dst));
+      if (!source)
+        return Error{"the port has no address of that family to send from", "src IP"};
+      flow.path.src = *source;
+      flow.src_given = true;
+    }
+    if (flow.dst_mac) {
+      flow.path.dst_mac = *flow.dst_mac;
+      return {};
+    }
+    auto &known = known_[flow.path.dst];
+    if (!known) {
+      const auto mac =
+          resolve(port_, flow.path.src, flow.path.dst, flow.path.tags, flow.path.src_mac);
+      if (!mac)
+        return mac.error();
+      known = mac.get();
+    }
+    flow.path.dst_mac = *known;
+    return {};
+  }
+
+private:
+  const Port &port_;
+  std::map<packet::Address, std::optional<packet::Mac>> known_;
+};
+
+// Flows that have no seed of their own: two runs are to differ, and can be repeated all the same.
+Status draw_seeds(SendRequest &request) {
+  while (!request.seed)
+    if (getrandom(&request.seed, sizeof(request.seed), 0) < 0)
+      return errno_error(errno, "no random number to be had");
+  uint64_t next = request.seed;
+  for (Flow &flow : request.flows)
+    if (!flow.seed)
+      flow.seed = next++;
+  return {};
+}
+
+Status complete(SendRequest &request, const Port &port) {
+  Resolver resolver(port);
+  if (auto done = draw_seeds(request); !done)
+    return done;
+  for (size_t i = 0; i < request.flows.size(); i++) {
+    Flow &flow = request.flows[i];
+    if (!flow.dst_given)
+      return in_flow(flow, i, {"whom to send to is missing", "dst IP"});
+    if (auto done = resolver.complete(flow); !done)
+      return in_flow(flow, i, done.error());
+    if (auto fits = traffic::fit_frame_size(flow); !fits)
+      return in_flow(flow, i, fits.error());
+    if (auto sound = traffic::check_flow(flow, port.mtu); !sound)
+      return in_flow(flow, i, sound.error());
+    if (request.reliable && flow.transport != ROCE_RC && flow.transport != ROCE_XRC)
+      return in_flow(flow, i,
+                     {"only RC and XRC are reliable", "transport rc, or without --reliable"});
+    const bool percent = flow.pacing.rate.kind == traffic::Rate::Kind::Percent ||
+                         request.rate.kind == traffic::Rate::Kind::Percent;
+    if (percent && !port.line_bits)
+      return in_flow(flow, i,
+                     {"the driver does not tell the speed of the line", "rate in gbit or mpps"});
+  }
+  return {};
+}
+
+void scale(traffic::Rate &rate, double part) { rate.value *= part; }
+
+// Each queue has its part of the QPs, and of the rate: a flow of several QPs is divided, one with
+// fewer is on one queue.
+std::vector<std::vector<Flow>> divide(const std::vector<Flow> &flows, uint32_t queues) {
+  std::vector<std::vector<Flow>> lanes(queues);
+  uint32_t next = 0;
+  for (const Flow &flow : flows) {
+    const uint32_t parts = std::min(queues, flow.qps);
+    for (uint32_t part = 0, from = 0; part < parts; part++) {
+      const auto to = static_cast<uint32_t>(uint64_t{flow.qps} * (part + 1) / parts);
+      Flow one = flow;
+      one.qp = flow.dest_qp(from);
+      one.src_qp = flow.own_qp(from);
+      one.qps = to - from;
+      scale(one.pacing.rate, static_cast<double>(one.qps) / flow.qps);
+      lanes[next++ % queues].push_back(std::move(one));
+      from = to;
+    }
+  }
+  std::erase_if(lanes, [](const std::vector<Flow> &lane) { return lane.empty(); });
+  return lanes;
+}
+
+uint64_t qps_of(const std::vector<Flow> &flows) {
+  uint64_t sum = 0;
+  for (const Flow &flow : flows)
+    sum += flow.qps;
+  return sum;
+}
+
+std::unique_ptr<traffic::Source> make_source(const SendRequest &request, const Port &port,
+                                             std::vector<Flow> flows, double part) {
+  traffic::Rate total = request.rate;
+  scale(total, part);
+  const auto line = static_cast<double>(port.line_bits);
+  if (request.reliable)
+    return std::make_unique<traffic::ReliableSource>(std::move(flows), total, line,
+                                                     request.reliability);
+  return std::make_unique<traffic::OpenSource>(std::move(flows), total, line);
+}
+
+std::vector<packet::Address> sources_of(const std::vector<Flow> &flows) {
+  std::set<packet::Address> all;
+  for (const Flow &flow : flows)
+    all.insert(flow.path.src);
+  return {all.begin(), all.end()};
+}
+
+bool listens(const SendRequest &request) { return request.reliable || request.listen; }
+
+// Answers come to the addresses that the flows send from.
+Status listen(const SendRequest &request, const Port &port,
+              std::optional<datapath::Steering> &steering) {
+  auto open = datapath::Steering::open(request.ifname, request.netns, request.attach,
+                                       sources_of(request.flows));
+  if (!open)
+    return open.error();
+  steering.emplace(std::move(*open));
+  const bool strange =
+      std::any_of(request.flows.begin(), request.flows.end(), [&](const Flow &flow) {
+        return flow.path.src_mac != port.mac || !is_ipv4(flow.path.src);
+      });
+  return strange ? steering->go_promiscuous() : Status{};
+}
+
+} // namespace
+
+namespace {
+
+std::string left_out(const Capture &capture) {
+  return fmt::format(
+      "{} frames are left out: {} that the capture has cut, {} too long for the port",
+      capture.cut + capture.too_long, capture.cut, capture.too_long);
+}
+
+} // namespace
+
+Status SendRun::State::prepare_replay() {
+  auto capture = load_capture(*request.replay, request.attach.udp_port,
+                              port.mtu + ROCE_ETH_LEN + ROCE_VLAN_LEN);
+  if (!capture)
+    return capture.error();
+  if (capture->cut + capture->too_long)
+    notes.push_back(left_out(*capture));
+  request.lanes.count = 1;
+  auto sockets = open_sockets(port, request.lanes, nullptr);
+  if (!sockets)
+    return sockets.error();
+  crew.add(std::make_unique<Engine>(
+      std::move(sockets->front()),
+      std::make_unique<traffic::ReplaySource>(std::move(capture->bytes), std::move(capture->frames),
+                                              *request.replay, static_cast<double>(port.line_bits)),
+      request.attach.udp_port));
+  return {};
+}
+
+Result<SendRun> SendRun::prepare(SendRequest request) {
+  auto state = std::make_unique<State>();
+  auto port = open_port(request.ifname, request.netns);
+  if (!port)
+    return port.error();
+  if (request.replay) {
+    state->request = std::move(request);
+    state->port = std::move(*port);
+    if (auto done = state->prepare_replay(); !done)
+      return done.error();
+    return SendRun(std::move(state));
+  }
+  if (request.flows.empty())
+    return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
+  if (auto done = complete(request, *port); !done)
+    return done.error();
+  if (listens(request))
+    if (auto done = listen(request, *port, state->steering); !done)
+      return done.error();
+  auto flows = divide(request.flows, request.lanes.count);
+  request.lanes.count = static_cast<uint32_t>(flows.size());
+  auto sockets = open_sockets(*port, request.lanes, state->steering ? &*state->steering : nullptr);
+  if (!sockets)
+    return sockets.error();
+  const auto all = static_cast<double>(qps_of(request.flows));
+  for (size_t i = 0; i < flows.size(); i++) {
+    const double part = static_cast<double>(qps_of(flows[i])) / all;
+    state->crew.add(std::make_unique<Engine>(std::move((*sockets)[i]),
+                                             make_source(request, *port, std::move(flows[i]), part),
+                                             request.attach.udp_port));
+  }
+  if (state->steering)
+    state->notes = state->steering->notes();
+  state->request = std::move(request);
+  state->port = std::move(*port);
+  return SendRun(std::move(state));
+}
+
+SendRun::SendRun(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SendRun::SendRun(SendRun &&) noexcept = default;
+SendRun::~SendRun() = default;
+
+const std::vector<std::string> &SendRun::notes() const { return state_->notes; }
+
+Status SendRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
+                    const std::function<bool(const SendReport &)> &tell) {
+  return state_->crew.run(stop, interval, [&] { return tell(report()); });
+}
+
+namespace {
+
+// What one source has to tell, beside what all of them have in common.
+struct Told {
+  const traffic::SendCounts &counts;
+  uint64_t done, expected; // 0: no end
+  double asked_pps;
+};
+
+Told ask(const traffic::Source &source, const std::string &kind) {
+  if (kind == "replay") {
+    const auto &one = static_cast<const traffic::ReplaySource &>(source);
+    return {one.counts(), one.counts().packets, one.packets_to_come(), one.asked_pps()};
+  }
+  if (kind == "open") {
+    const auto &one = static_cast<const traffic::OpenSource &>(source);
+    return {one.counts(), one.counts().packets, one.packets_to_come(), one.asked_pps()};
+  }
+  const auto &one = static_cast<const traffic::ReliableSource &>(source);
+  return {one.counts(), one.counts().messages + one.counts().failed_messages,
+          one.messages_to_come(), one.asked_pps()};
+}
+
+// One of them without end, or without a limit, is enough for all of them to have none.
+void add_source(SendReport &report, const traffic::Source &source, bool first) {
+  const Told told = ask(source, report.kind);
+  traffic::add(report.counts, told.counts);
+  report.done += told.done;
+  report.expected =
+      (first || report.expected) && told.expected ? report.expected + told.expected : 0;
+  report.asked_pps =
+      (first || report.asked_pps > 0) && told.asked_pps > 0 ? report.asked_pps + told.asked_pps : 0;
+  report.finished = report.finished && source.done();
+}
+
+} // namespace
+
+SendReport SendRun::report() {
+  SendReport report;
+  const SendRequest &request = state_->request;
+  report.ifname = request.ifname;
+  report.kind = request.replay ? "replay" : request.reliable ? "reliable" : "open";
+  report.seed = request.seed;
+  if (state_->steering)
+    report.xdp_mode = datapath::mode_name(state_->steering->mode());
+  report.queues = static_cast<uint32_t>(state_->crew.engines().size());
+  report.zero_copy = state_->crew.engines().front()->socket().zero_copy();
+  report.line_bits = state_->port.line_bits;
+  report.finished = true;
+  bool first = true;
+  report.engine = state_->crew.look(
+      [&](traffic::Source &source) { add_source(report, source, std::exchange(first, false)); });
+  report.seconds = static_cast<double>(report.engine.now_ns - report.engine.begun_ns) / 1e9;
+  return report;
+}
+
+Status SendRun::close() { return state_->steering ? state_->steering->close() : Status{}; }
+
+} // namespace xr::endpoint

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "afxdp/socket.h"
+#include "base/result.h"
+#include "datapath/steering.h"
+#include "endpoint/port.h"
+#include "endpoint/send.h"
+
+namespace xr::endpoint {
+
+// A socket on each of the lanes' queues; with `steering` they also receive.
+Result<std::vector<std::unique_ptr<afxdp::Socket>>>
+open_sockets(const Port &port, const Lanes &lanes, const datapath::Steering *steering);
+
+} // namespace xr::endpoint

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "packet/cm.h"
+
+#include <algorithm>
+
+#include "packet/bytes.h"
+
+namespace xr::packet {
+
+namespace {
+
+constexpr uint32_t kMadHeader = 24;
+constexpr uint8_t kBaseVersion = 1, kClassVersion = 2, kMethodSend = 3;
+constexpr uint32_t kQp1Key = 0x80010000;
+
+/*
+ * What a peer looks at and callers do not choose, as a Linux host sends it. Times are 4.096 us <<
+ * code; counts of 7 are "as often as it takes".
+ */
+constexpr uint32_t kCmTimeout = 20, kCmRetries = 15; // 4 s
+constexpr uint32_t kRetries = 7, kRnrRetries = 7;
+constexpr uint32_t kAckTimeout = 19, kAckDelay = 15; // 2 s; 134 ms
+constexpr uint16_t kPermissiveLid = 0xffff;          // RoCE has none
+constexpr uint8_t kHopLimit = 64;
+
+// Where the parts are that kinds have in common, in the CM data; room 0: unknown kind.
+struct Shape {
+  uint32_t qpn = 0, psn = 0, resources = 0, depth = 0; // 0: it has none
+  uint32_t private_data = 0, room = 0;
+};
+
+Shape shape_of(uint16_t kind) {
+  switch (static_cast<CmKind>(kind)) {
+  case CmKind::Req:
+    return {32, 44, 35, 39, 140, 92};
+  case CmKind::Mra:
+    return {0, 0, 0, 0, 10, 222};
+  case CmKind::Rej:
+    return {0, 0, 0, 0, 84, 148};
+  case CmKind::Rep:
+    return {12, 20, 24, 25, 36, 196};
+  case CmKind::Rtu:
+  case CmKind::Drep:
+    return {0, 0, 0, 0, 8, 224};
+  case CmKind::Dreq:
+    return {8, 0, 0, 0, 12, 220};
+  }
+  return {};
+}
+
+void write_mad_header(Writer &out, const CmMessage &message) {
+  out.put8(kBaseVersion);
+  out.put8(ROCE_CM_CLASS);
+  out.put8(kClassVersion);
+  out.put8(kMethodSend);
+  out.put32(0); // status, class specific
+  out.put64(message.transaction);
+  out.put16(static_cast<uint16_t>(message.kind));
+  out.put16(0);
+  out.put32(0); // attribute modifier
+}
+
+// A peer takes two connections with one GUID and QPN for one: it has to differ between hosts.
+void write_guid(Writer &out, const Address &gid) {
+  Writer whole(sizeof(gid));
+  whole.ipv6_address(gid);
+  out.append({whole.at(8), 8});
+}
+
+// One of the paths: the other one, all zeros, says that there is none.
+void write_primary_path(Writer &out, const CmMessage &message) {
+  out.put16(kPermissiveLid);
+  out.put16(kPermissiveLid);
+  out.ipv6_address(message.local_gid);
+  out.ipv6_address(message.remote_gid);
+  out.put32(0); // flow label, rate
+  out.put8(0);  // traffic class
+  out.put8(kHopLimit);
+  out.put8(0); // SL; not within a subnet alone
+  out.put8(kAckTimeout << 3);
+}
+
+// IBA vol. 1, 12.6.5
+void write_req(Writer &out, const CmMessage &m) {
+  out.put32(m.local_id);
+  out.put32(0);
+  out.put64(m.service_id);
+  write_guid(out, m.local_gid);
+  out.put64(0); // Q_Keys
+  out.put24(m.qpn);
+  out.put8(m.responder_resources);
+  out.put24(0); // local EE-context
+  out.put8(m.initiator_depth);
+  out.put24(0); // remote EE-context
+  out.put8(kCmTimeout << 3 | (m.transport & 3u) << 1);
+  out.put24(m.psn);
+  out.put8(kCmTimeout << 3 | kRetries);
+  out.put16(m.pkey);
+  out.put8((m.pmtu_code & 15u) << 4 | kRnrRetries);
+  out.put8(kCmRetries << 4);
+  write_primary_path(out, m);
+}
+
+// IBA vol. 1, 12.6.6 to 12.6.11: all of them begin with the two IDs.
+void write_other(Writer &out, const CmMessage &m) {
+  out.put32(m.local_id);
+  out.put32(m.remote_id);
+  switch (m.kind) {
+  case CmKind::Mra:
+    out.put8(0); // of a REQ
+    out.put8(kCmTimeout << 3);
+    break;
+  case CmKind::Rej:
+    out.put16(0); // a REQ; no additional information
+    out.put16(m.reject_reason);
+    break;
+  case CmKind::Rep:
+    out.put32(0); // Q_Key
+    out.put32(m.qpn << 8);
+    out.put32(0); // EE-context
+    out.put32(m.psn << 8);
+    out.put8(m.responder_resources);
+    out.put8(m.initiator_depth);
+    out.put8(kAckDelay << 3);
+    out.put8(kRnrRetries << 5);
+    write_guid(out, m.local_gid);
+    break;
+  case CmKind::Dreq:
+    out.put32(m.qpn << 8);
+    break;
+  default:
+    break;
+  }
+}
+
+Address address_at(const uint8_t *from) {
+  Address address;
+  memcpy(address.data(), from, sizeof(address));
+  return address;
+}
+
+uint64_t be64(const uint8_t *from) { return uint64_t{roce_be32(from)} << 32 | roce_be32(from + 4); }
+
+void parse_req(const uint8_t *data, CmMessage &message) {
+  message.service_id = be64(data + 8);
+  message.transport = data[43] >> 1 & 3;
+  message.pkey = roce_be16(data + 48);
+  message.pmtu_code = data[50] >> 4;
+  message.local_gid = address_at(data + 56);
+  message.remote_gid = address_at(data + 72);
+}
+
+void parse_data(const uint8_t *data, const Shape &shape, CmMessage &message) {
+  message.local_id = roce_be32(data);
+  if (message.kind == CmKind::Req)
+    parse_req(data, message);
+  else
+    message.remote_id = roce_be32(data + 4);
+  if (message.kind == CmKind::Rej)
+    message.reject_reason = roce_be16(data + 10);
+  if (shape.qpn)
+    message.qpn = roce_be32(data + shape.qpn) >> 8;
+  if (shape.psn)
+    message.psn = roce_be32(data + shape.psn) >> 8;
+  if (shape.resources) {
+    message.responder_resources = data[shape.resources];
+    message.initiator_depth = data[shape.depth];
+  }
+  message.private_data.assign(data + shape.private_data, data + shape.private_data + shape.room);
+}
+
+} // namespace
+
+// Annex A11. An IPv4 address has the last four bytes, and zeros before it.
+std::vector<uint8_t> cma_header(const Address &src, const Address &dst, uint16_t src_port) {
+  const bool ipv4 = is_mapped(src);
+  Writer out(36);
+  out.put8(0);
+  out.put8((ipv4 ? 4u : 6u) << 4);
+  out.put16(src_port);
+  for (const Address *address : {&src, &dst}) {
+    if (!ipv4) {
+      out.ipv6_address(*address);
+      continue;
+    }
+    out.zeros(12);
+    out.ipv4_address(*address);
+  }
+  return out.take();
+}
+
+std::array<uint8_t, ROCE_MAD_LEN> cm_mad(const CmMessage &message) {
+  Writer out(ROCE_MAD_LEN);
+  write_mad_header(out, message);
+  if (message.kind == CmKind::Req)
+    write_req(out, message);
+  else
+    write_other(out, message);
+  const Shape shape = shape_of(static_cast<uint16_t>(message.kind));
+  out.zeros(kMadHeader + shape.private_data - out.size());
+  const size_t room = std::min<size_t>(message.private_data.size(), shape.room);
+  out.append({message.private_data.data(), room});
+
+  std::array<uint8_t, ROCE_MAD_LEN> mad{};
+  memcpy(mad.data(), out.at(0), out.size());
+  return mad;
+}
+
+// GIDs that the message does not name are the path's.
+Result<Frame> cm_frame(const Path &path, const CmMessage &message, uint32_t psn) {
+  Headers headers;
+  headers.opcode = ROCE_UD_SEND_ONLY;
+  headers.dest_qp = headers.src_qp = ROCE_QPN_GSI;
+  headers.qkey = kQp1Key;
+  headers.psn = psn;
+  CmMessage whole = message;
+  if (whole.local_gid == Address{})
+    whole.local_gid = path.src;
+  if (whole.remote_gid == Address{})
+    whole.remote_gid = path.dst;
+  return build(path, headers, cm_mad(whole));
+}
+
+std::optional<CmMessage> parse_cm_mad(std::span<const uint8_t> mad) {
+  if (mad.size() < ROCE_MAD_LEN || mad[0] != kBaseVersion || mad[1] != ROCE_CM_CLASS ||
+      mad[2] != kClassVersion || mad[3] != kMethodSend)
+    return {};
+  const uint16_t kind = roce_be16(mad.data() + 16);
+  const Shape shape = shape_of(kind);
+  if (!shape.room)
+    return {};
+  CmMessage message;
+  message.kind = static_cast<CmKind>(kind);
+  message.transaction = be64(mad.data() + 8);
+  parse_data(mad.data() + kMadHeader, shape, message);
+  return message;
+}
+
+} // namespace xr::packet

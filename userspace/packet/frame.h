@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any RoCE frame, from what stands in it: RoCEv2 over IPv4 and IPv6, RoCEv1 over its GRH, with up
+// to two VLAN tags (IBA vol. 1, chapters 8 and 9; annexes A16, A17). Numbers are in host order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "roce/opcode.h"
+#include "roce/wire.h"
+
+namespace xr::packet {
+
+using Mac = std::array<uint8_t, 6>;
+using Address = std::array<uint32_t, 4>; // network order, IPv4 as v4-mapped IPv6
+
+enum class Network : uint8_t { Ipv4, Ipv6, V1 }; // V1: the GRH of RoCEv1
+
+struct Tag {
+  uint16_t tpid = ROCE_ETHERTYPE_VLAN;
+  uint16_t tci = 0; // priority << 13 | DEI << 12 | VID
+};
+
+// All before the BTH.
+struct Path {
+  Mac src_mac{}, dst_mac{};
+  std::vector<Tag> tags; // the outer one first, at most ROCE_VLAN_MAX
+  Network network = Network::Ipv4;
+  Address src{}, dst{};        // of RoCEv1: GIDs
+  uint8_t tos = ROCE_ECN_ECT0; // DSCP << 2 | ECN; traffic class of IPv6 and GRH
+  uint8_t ttl = 64;
+  uint32_t flow_label = 0;
+  uint16_t ip_id = 0; // IPv4; DF is set
+  uint16_t src_port = 0xc000, dst_port = ROCE_UDP_PORT;
+  bool udp_checksum = false; // 0 is sent otherwise, over IPv6 too, as RNICs do
+};
+
+// The BTH and the extension headers that the opcode has; what it has not is not looked at.
+struct Headers {
+  uint8_t opcode = ROCE_RC_SEND_ONLY;
+  bool solicited = false, mig_req = false, fecn = false, becn = false, ack_req = false;
+  uint16_t pkey = 0xffff;
+  uint32_t dest_qp = 0, psn = 0;
+
+  uint64_t va = 0;                    // RETH, AtomicETH
+  uint32_t rkey = 0;                  // RETH, AtomicETH
+  uint32_t dma_len = 0;               // RETH
+  uint64_t swap_add = 0, compare = 0; // AtomicETH
+  uint8_t syndrome = 0x1f;            // AETH: an ACK without credits
+  uint32_t msn = 0;                   // AETH
+  uint64_t original = 0;              // AtomicAckETH
+  uint32_t immediate = 0;             // ImmDt
+  uint32_t invalidate = 0;            // IETH: an R_Key
+  uint32_t qkey = 0, src_qp = 0;      // DETH
+  uint32_t srq = 0;                   // XRCETH
+  uint32_t ee_context = 0;            // RDETH
+  uint8_t flush_placement = 1;        // FETH: 1 global visibility, 2 persistence
+  uint8_t flush_selectivity = 0;      // FETH: 0 range, 1 whole MR
+};
+
+// Where things stand in a frame; `end` is behind the iCRC. Nothing pads the frame to 60 bytes.
+struct Layout {
+  uint32_t l3 = 0, bth = 0, ext = 0, payload = 0, payload_length = 0, pad = 0, end = 0;
+};
+
+struct Frame {
+  std::vector<uint8_t> bytes;
+  Layout layout;
+};
+
+// Bytes that any frame of this opcode has beside payload and pad, from the Ethernet header to the
+// iCRC (without FCS).
+uint32_t overhead(const Path &path, uint8_t opcode);
+
+// With the right iCRC and checksums. An error says which value does not fit its field, or that the
+// opcode is unknown, or carries no such payload (`payload` of a CNP must be empty: its 16 bytes of
+// 0 are made here). `pad` beyond what payload wants (a number below 4 in all) is for testers:
+// PadCnt says so and the frame has them.
+Result<Frame> build(const Path &path, const Headers &headers, std::span<const uint8_t> payload,
+                    int pad = -1);
+
+// "02:00:00:00:00:01"
+Result<Mac> parse_mac(const std::string &text);
+std::string mac_text(const Mac &mac);
+
+// A payload that shows what is missing or doubled: bytes 0, 1, ... 255, 0, ...
+std::vector<uint8_t> counting_payload(uint32_t length);
+
+} // namespace xr::packet

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames of a capture once more: with their own timing, faster or slower, at a rate, or as fast as
+// it goes; with other addresses, and the iCRC mended.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "traffic/flow.h"
+#include "traffic/pacer.h"
+#include "traffic/send_counts.h"
+#include "traffic/source.h"
+
+namespace xr::traffic {
+
+// As words: `replay FILE [speed X | rate R [l1|l2] | top] [loop N] [map IP=IP]... [src-mac M]
+// [dst-mac M]`.
+struct Replay {
+  std::string file;
+  double speed = 1;                                     // of its own timing; 0: see rate
+  Rate rate;                                            // Top: as fast as it goes
+  uint64_t loops = 1;                                   // 0: no end
+  std::map<packet::Address, packet::Address> addresses; // IP addresses, old to new
+  std::optional<packet::Mac> src_mac, dst_mac;
+};
+Result<Replay> parse_replay(const std::vector<std::string> &words);
+
+// Rewrites a RoCE frame; other frames get their MACs only. Checksums and the iCRC fit afterwards;
+// an iCRC that was wrong stays wrong. True when an address was changed.
+bool rewrite(std::span<uint8_t> frame, const Replay &how, uint16_t udp_port);
+
+class ReplaySource : public Source {
+public:
+  struct Frame {
+    uint64_t time_ns = 0; // of any epoch
+    size_t offset = 0;    // in `bytes`
+    uint32_t length = 0;
+  };
+  ReplaySource(std::vector<uint8_t> bytes, std::vector<Frame> frames, const Replay &how,
+               double line_bits);
+
+  void receive(uint64_t, std::span<const uint8_t>, roce_class, const roce_packet &) override {}
+  size_t next(uint64_t now, std::span<Outgoing> out) override;
+  uint64_t wake_at() const override;
+  bool done() const override { return at_ == frames_.size(); }
+
+  const SendCounts &counts() const { return counts_; }
+  double asked_pps() const;
+  uint64_t packets_to_come() const { return loops_ * frames_.size(); }
+
+private:
+  uint64_t due() const;
+  void advance(uint64_t now, uint32_t length);
+
+  std::vector<uint8_t> bytes_;
+  std::vector<Frame> frames_; // times from 0 on
+  double speed_;
+  uint64_t loops_;
+  Pacer pacer_;
+  size_t at_ = 0;
+  uint64_t loop_ = 0;
+  uint64_t start_ = 0;     // of this loop; 0: not begun
+  uint64_t length_ns_ = 0; // of a loop
+  SendCounts counts_;
+};
+
+} // namespace xr::traffic
