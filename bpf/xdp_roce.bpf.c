@@ -249,8 +249,13 @@ static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
   const __u8 *data = (const __u8 *)(long)ctx->data;
   const __u8 *end = (const __u8 *)(long)ctx->data_end;
   struct roce_endpoint to = {};
+  __u32 what = roce_steer(data, end, config.udp_port_be, &to);
+  const __u32 *takes;
 
-  if (!roce_steer(data, end, config.udp_port_be, &to) || !bpf_map_lookup_elem(&endpoints, &to))
+  if (!what)
+    return XDP_PASS;
+  takes = bpf_map_lookup_elem(&endpoints, &to);
+  if (!takes || !(*takes & what))
     return XDP_PASS;
   return (int)bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
 }

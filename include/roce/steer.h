@@ -17,6 +17,10 @@
 #define ROCE_ND_LEN 24 /* up to the end of the target's address */
 #define ROCE_ND_TARGET 8
 
+/* What of an address an endpoint takes: bits. Neighbours only where the host has not the address.
+ */
+enum roce_steered { ROCE_STEER_ROCE = 1, ROCE_STEER_NEIGHBOURS = 2 };
+
 /* Network order, IPv4 as v4-mapped IPv6. */
 struct roce_endpoint {
   __u32 address[4];
@@ -44,12 +48,12 @@ static ROCE_INLINE int roce_steer_ipv6(const __u8 *ip, const __u8 *end, __u16 po
     if (next + ROCE_ND_LEN > end)
       return 0;
     roce_endpoint6(next + ROCE_ND_TARGET, to);
-    return 1;
+    return ROCE_STEER_NEIGHBOURS;
   }
   roce_endpoint6(ip + 24, to);
-  return ip[6] == ROCE_IPPROTO_ICMPV6
-             ? next[0] == ROCE_ND_ADVERTISEMENT
-             : ip[6] == ROCE_IPPROTO_UDP && roce_load16(next + 2) == port_be;
+  if (ip[6] == ROCE_IPPROTO_ICMPV6 && next[0] == ROCE_ND_ADVERTISEMENT)
+    return ROCE_STEER_NEIGHBOURS;
+  return ip[6] == ROCE_IPPROTO_UDP && roce_load16(next + 2) == port_be ? ROCE_STEER_ROCE : 0;
 }
 
 static ROCE_INLINE int roce_steer_ipv4(const __u8 *ip, const __u8 *end, __u16 port_be,
@@ -63,10 +67,11 @@ static ROCE_INLINE int roce_steer_ipv4(const __u8 *ip, const __u8 *end, __u16 po
       roce_load16(ip + header + 2) != port_be)
     return 0;
   roce_endpoint4(ip + 16, to);
-  return 1;
+  return ROCE_STEER_ROCE;
 }
 
-/* 1: `to` is whom the frame at [data, end) is for; `port_be` in network order. */
+/* 0, or enum roce_steered: `to` is whom the frame at [data, end) is for; `port_be` in network
+ * order. */
 static ROCE_INLINE int roce_steer(const __u8 *data, const __u8 *end, __u16 port_be,
                                   struct roce_endpoint *to) {
   const __u8 *l3 = data + ROCE_ETH_LEN;
@@ -89,13 +94,13 @@ static ROCE_INLINE int roce_steer(const __u8 *data, const __u8 *end, __u16 port_
     if (l3 + ROCE_GRH_LEN > end)
       return 0;
     roce_endpoint6(l3 + 24, to);
-    return 1;
+    return ROCE_STEER_ROCE;
   }
   if (ethertype == roce_swap16(ROCE_ETHERTYPE_ARP)) {
     if (l3 + ROCE_ARP_LEN > end)
       return 0;
     roce_endpoint4(l3 + ROCE_ARP_TARGET, to);
-    return 1;
+    return ROCE_STEER_NEIGHBOURS;
   }
   return 0;
 }

@@ -82,16 +82,18 @@ Status Steering::take(const AttachOptions &options) {
   return {};
 }
 
-Status Steering::tell(const std::vector<std::array<uint32_t, 4>> &addresses) const {
+Status Steering::tell(const std::vector<Endpoint> &endpoints) const {
   auto found = look_up(ifname_, netns_);
   if (!found)
     return found.error();
   const int map = found->maps.fd("endpoints");
   if (auto done = clear(map); !done)
     return done;
-  for (const auto &address : addresses) {
+  for (const auto &[address, neighbours] : endpoints) {
     roce_endpoint key{{address[0], address[1], address[2], address[3]}};
-    const uint32_t value = 1;
+    uint32_t value = ROCE_STEER_ROCE;
+    if (neighbours)
+      value |= ROCE_STEER_NEIGHBOURS;
     if (bpf_map_update_elem(map, &key, &value, 0) < 0)
       return errno_error(
           errno, fmt::format("cannot tell the port its addresses ({} at most)", ROCE_ENDPOINTS));
@@ -100,8 +102,7 @@ Status Steering::tell(const std::vector<std::array<uint32_t, 4>> &addresses) con
 }
 
 Result<Steering> Steering::open(const std::string &ifname, const std::string &netns,
-                                AttachOptions options,
-                                const std::vector<std::array<uint32_t, 4>> &addresses) {
+                                AttachOptions options, const std::vector<Endpoint> &endpoints) {
   if (auto allowed = check_privilege(Privilege::Load); !allowed)
     return allowed.error();
   Steering self;
@@ -110,7 +111,7 @@ Result<Steering> Steering::open(const std::string &ifname, const std::string &ne
   if (auto done = self.take(options); !done)
     return done.error();
   self.open_ = true;
-  if (auto done = self.tell(addresses); !done)
+  if (auto done = self.tell(endpoints); !done)
     return done.error();
   auto found = look_up(ifname, netns);
   if (!found)

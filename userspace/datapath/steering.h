@@ -15,13 +15,17 @@
 
 namespace xr::datapath {
 
+struct Endpoint {
+  std::array<uint32_t, 4> address{}; // network order, IPv4 as v4-mapped IPv6
+  bool neighbours = true;            // ARP and neighbour discovery too, which the host does else
+};
+
 class Steering {
 public:
   // A port that has a program keeps it, exchanged for one that steers; else it is attached with
   // `options`, and detached at the end. Nothing is handed over before add().
   static Result<Steering> open(const std::string &ifname, const std::string &netns,
-                               AttachOptions options,
-                               const std::vector<std::array<uint32_t, 4>> &addresses);
+                               AttachOptions options, const std::vector<Endpoint> &endpoints);
   Steering(Steering &&other) noexcept
       : ifname_(std::move(other.ifname_)), netns_(std::move(other.netns_)),
         notes_(std::move(other.notes_)), mode_(other.mode_),
@@ -44,7 +48,7 @@ public:
 private:
   Steering() = default;
   Status take(const AttachOptions &options);
-  Status tell(const std::vector<std::array<uint32_t, 4>> &addresses) const;
+  Status tell(const std::vector<Endpoint> &endpoints) const;
 
   std::string ifname_, netns_;
   std::vector<std::string> notes_;

@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 
 #include "base/clock.h"
+#include "packet/neighbour.h"
 
 namespace xr::endpoint {
 
@@ -28,6 +29,23 @@ Engine::Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<traffic::S
     : socket_(std::move(socket)), source_(std::move(source)), udp_port_be_(htons(udp_port)),
       holds_(socket_->slots()), batch_(kBatch), frames_(kFrames) {}
 
+void Engine::answer_for(std::vector<packet::Address> addresses, const packet::Mac &mac) {
+  addresses_ = std::move(addresses);
+  std::sort(addresses_.begin(), addresses_.end());
+  mac_ = mac;
+}
+
+// Whoever asks asks again: without room there is no answer.
+void Engine::neighbour(std::span<const uint8_t> frame) {
+  const auto question = packet::question_about(addresses_, frame);
+  if (!question || !socket_->free_slots())
+    return;
+  const auto answer = packet::neighbour_answer(*question, mac_);
+  Outgoing out;
+  out.raw = answer;
+  write(out);
+}
+
 void Engine::receive(uint64_t now) {
   const size_t count = socket_->receive(frames_);
   for (size_t i = 0; i < count; i++) {
@@ -37,6 +55,8 @@ void Engine::receive(uint64_t now) {
     class_ = roce_check_length(class_, frame.length, &packet);
     counts_.received++;
     counts_.received_bytes += frame.length;
+    if (class_ == ROCE_CLASS_OTHER && !addresses_.empty())
+      neighbour({frame.data, frame.length});
     source_->receive(now, {frame.data, frame.length}, static_cast<roce_class>(class_), packet);
   }
   if (count) {

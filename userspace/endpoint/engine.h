@@ -34,6 +34,9 @@ public:
   Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<traffic::Source> source,
          uint16_t udp_port);
 
+  // Answers ARP and neighbour discovery for these addresses: for sources that do not by themselves.
+  void answer_for(std::vector<packet::Address> addresses, const packet::Mac &mac);
+
   // Until the source is done or *stop. An error: the port is gone.
   Status run(const std::atomic<bool> &stop);
   bool running() const { return running_.load(); }
@@ -47,6 +50,7 @@ public:
 
 private:
   void receive(uint64_t now);
+  void neighbour(std::span<const uint8_t> frame);
   size_t send(uint64_t now);
   void write(const traffic::Outgoing &packet);
   void note_time(const traffic::Outgoing &packet, uint64_t now);
@@ -60,6 +64,8 @@ private:
   std::vector<const packet::Template *> holds_; // by slot: whose bytes are in it
   std::vector<traffic::Outgoing> batch_;
   std::vector<afxdp::Received> frames_;
+  std::vector<packet::Address> addresses_; // ascending
+  packet::Mac mac_{};
   EngineCounts counts_;
   uint64_t last_sent_ = 0, last_due_ = 0;
   uint64_t quiet_since_ = 0;

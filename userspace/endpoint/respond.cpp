@@ -51,8 +51,9 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
     return done.error();
   if (!request.lanes.count)
     request.lanes.count = port->queues;
-  auto steering = datapath::Steering::open(request.ifname, request.netns, request.attach,
-                                           request.responder.addresses);
+  auto steering = datapath::Steering::open(
+      request.ifname, request.netns, request.attach,
+      endpoints_of(*port, request.responder.addresses, request.responder.mac));
   if (!steering)
     return steering.error();
   state->steering.emplace(std::move(*steering));

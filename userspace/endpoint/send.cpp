@@ -166,8 +166,9 @@ bool listens(const SendRequest &request) { return request.reliable || request.li
 // Answers come to the addresses that the flows send from.
 Status listen(const SendRequest &request, const Port &port,
               std::optional<datapath::Steering> &steering) {
-  auto open = datapath::Steering::open(request.ifname, request.netns, request.attach,
-                                       sources_of(request.flows));
+  auto open = datapath::Steering::open(
+      request.ifname, request.netns, request.attach,
+      endpoints_of(port, sources_of(request.flows), request.flows.front().path.src_mac));
   if (!open)
     return open.error();
   steering.emplace(std::move(*open));
@@ -236,9 +237,12 @@ Result<SendRun> SendRun::prepare(SendRequest request) {
   const auto all = static_cast<double>(qps_of(request.flows));
   for (size_t i = 0; i < flows.size(); i++) {
     const double part = static_cast<double>(qps_of(flows[i])) / all;
-    state->crew.add(std::make_unique<Engine>(std::move((*sockets)[i]),
-                                             make_source(request, *port, std::move(flows[i]), part),
-                                             request.attach.udp_port));
+    auto engine = std::make_unique<Engine>(std::move((*sockets)[i]),
+                                           make_source(request, *port, std::move(flows[i]), part),
+                                           request.attach.udp_port);
+    if (state->steering)
+      engine->answer_for(sources_of(request.flows), request.flows.front().path.src_mac);
+    state->crew.add(std::move(engine));
   }
   if (state->steering)
     state->notes = state->steering->notes();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endpoint/sockets.h"
 
+#include <algorithm>
+
 #include "datapath/netns.h"
 
 namespace xr::endpoint {
@@ -35,6 +37,18 @@ open_sockets(const Port &port, const Lanes &lanes, const datapath::Steering *ste
     sockets.push_back(std::move(*socket));
   }
   return sockets;
+}
+
+std::vector<datapath::Endpoint> endpoints_of(const Port &port,
+                                             const std::vector<packet::Address> &addresses,
+                                             const packet::Mac &mac) {
+  std::vector<datapath::Endpoint> all;
+  for (const packet::Address &one : addresses) {
+    const bool hosts =
+        std::find(port.addresses.begin(), port.addresses.end(), one) != port.addresses.end();
+    all.push_back({one, !hosts || mac != port.mac});
+  }
+  return all;
 }
 
 } // namespace xr::endpoint

@@ -16,4 +16,9 @@ namespace xr::endpoint {
 Result<std::vector<std::unique_ptr<afxdp::Socket>>>
 open_sockets(const Port &port, const Lanes &lanes, const datapath::Steering *steering);
 
+// The host answers for the neighbours of the addresses that it has, unless another MAC is to.
+std::vector<datapath::Endpoint> endpoints_of(const Port &port,
+                                             const std::vector<packet::Address> &addresses,
+                                             const packet::Mac &mac);
+
 } // namespace xr::endpoint

@@ -226,4 +226,12 @@ std::vector<uint8_t> neighbour_question(const Address &source, const Mac &mac,
                {kSolicitation, 0, target, option});
 }
 
+std::optional<NeighbourMessage> question_about(std::span<const Address> mine,
+                                               std::span<const uint8_t> frame) {
+  auto message = parse_neighbour(frame);
+  if (message && message->question && std::binary_search(mine.begin(), mine.end(), message->target))
+    return message;
+  return {};
+}
+
 } // namespace xr::packet

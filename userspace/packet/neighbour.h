@@ -26,6 +26,10 @@ std::optional<NeighbourMessage> parse_neighbour(std::span<const uint8_t> frame);
 // The answer to `question`, that `mac` has its target.
 std::vector<uint8_t> neighbour_answer(const NeighbourMessage &question, const Mac &mac);
 
+// The question in a frame, if it is one about one of `mine` (ascending).
+std::optional<NeighbourMessage> question_about(std::span<const Address> mine,
+                                               std::span<const uint8_t> frame);
+
 // Who has `target`? Family follows from the addresses.
 std::vector<uint8_t> neighbour_question(const Address &source, const Mac &mac,
                                         const Address &target, const std::vector<Tag> &tags);

@@ -67,16 +67,12 @@ bool Responder::State::is_mine(const roce_packet &packet) {
 }
 
 void Responder::State::neighbour(std::span<const uint8_t> frame) {
-  if (addresses_.empty())
+  const auto question = packet::question_about(addresses_, frame);
+  if (!question)
     return;
-  const auto message = packet::parse_neighbour(frame);
-  if (!message || !message->question ||
-      !std::binary_search(addresses_.begin(), addresses_.end(), message->target))
-    return;
-  const bool ipv4 =
-      !message->target[0] && !message->target[1] && message->target[2] == ROCE_MAPPED_PREFIX;
+  const bool ipv4 = question->target[2] == ROCE_MAPPED_PREFIX && !question->target[0];
   (ipv4 ? counts.arp : counts.nd)++;
-  notice(packet::neighbour_answer(*message, options.mac));
+  notice(packet::neighbour_answer(*question, options.mac));
 }
 
 void Responder::State::dispatch(uint64_t now, std::span<const uint8_t> frame,
