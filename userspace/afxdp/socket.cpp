@@ -122,8 +122,11 @@ Status Socket::make() {
 }
 
 void Socket::set_up() {
-  for (uint32_t i = options_.slots; i-- > 0;)
-    free_.push_back(i);
+  free_.resize(options_.slots);
+  while (free_count_ < options_.slots) {
+    free_[free_count_] = options_.slots - 1 - free_count_; // the lowest goes first
+    free_count_++;
+  }
   pieces_out_.resize(options_.slots);
   for (uint32_t i = 0; i < options_.slots * geometry_.pieces; i++)
     slot_of_.push_back(i / geometry_.pieces);

@@ -63,7 +63,7 @@ public:
   // How many slots are free to be taken.
   uint32_t free_slots() {
     reclaim();
-    return static_cast<uint32_t>(free_.size());
+    return free_count_;
   }
   uint32_t take(); // kNone: all are on their way
   void put(uint32_t slot, uint32_t length);
@@ -110,6 +110,7 @@ private:
   xsk_ring_cons completion_{}, rx_{};
   bool zero_copy_ = false;
 
+  uint32_t free_count_ = 0;
   std::vector<uint32_t> free_;               // slots
   std::vector<uint8_t> pieces_out_;          // of each slot, chunks that are on their way
   std::vector<uint32_t> slot_of_;            // by chunk: a division less for each frame
@@ -126,21 +127,18 @@ inline void Socket::reclaim() {
   if (!count)
     return;
   for (uint32_t i = 0; i < count; i++) {
-    const uint32_t slot = slot_of_[*xsk_ring_cons__comp_addr(&completion_, at + i) >> chunk_bits_];
-    if (--pieces_out_[slot] == 0)
-      free_.push_back(slot);
+    const uint64_t chunk = *xsk_ring_cons__comp_addr(&completion_, at + i) >> chunk_bits_;
+    const uint32_t slot = geometry_.pieces == 1 ? static_cast<uint32_t>(chunk) : slot_of_[chunk];
+    if (geometry_.pieces == 1 || --pieces_out_[slot] == 0)
+      free_[free_count_++] = slot;
   }
   xsk_ring_cons__release(&completion_, count);
 }
 
 inline uint32_t Socket::take() {
-  if (free_.empty())
+  if (!free_count_)
     reclaim();
-  if (free_.empty())
-    return kNone;
-  const uint32_t slot = free_.back();
-  free_.pop_back();
-  return slot;
+  return free_count_ ? free_[--free_count_] : kNone;
 }
 
 // The ring has room for all chunks of all slots.

@@ -10,9 +10,6 @@ namespace xr::traffic {
 
 namespace {
 
-// Steps of next() without a packet, where faults leave out everything: then it is called again.
-constexpr unsigned kMostIdle = 4096;
-
 // Whose packet is next: the earliest due; of several the one whose last turn is longest ago.
 struct Turn {
   uint64_t due;
@@ -126,6 +123,11 @@ size_t OpenSource::next(uint64_t now, std::span<Outgoing> out) {
   State &state = *state_;
   if (!state.started)
     state.start(now);
+  if (state.heap.size() == 1 && !state.total) { // nobody's turn to heed
+    const size_t filled = state.flows[state.heap.front().flow]->run(now, out, state.counts);
+    state.took_turn(now);
+    return filled;
+  }
   size_t filled = 0;
   unsigned idle = 0;
   while (filled < out.size() && !state.heap.empty() && state.due(now)) {
@@ -134,7 +136,7 @@ size_t OpenSource::next(uint64_t now, std::span<Outgoing> out) {
     state.took_turn(now);
     if (bytes)
       filled++;
-    else if (++idle == kMostIdle)
+    else if (++idle == OpenFlow::kMostIdle)
       break;
     if (bytes && state.total)
       state.total->sent(now, bytes);

@@ -16,6 +16,9 @@ namespace xr::traffic {
 
 class OpenFlow {
 public:
+  // Steps without a packet, where faults leave out everything: then it is asked again later.
+  static constexpr unsigned kMostIdle = 4096;
+
   OpenFlow(Flow flow, double line_bits);
   OpenFlow(const OpenFlow &) = delete;
   OpenFlow &operator=(const OpenFlow &) = delete;
@@ -24,6 +27,8 @@ public:
   // When step() has something to do; kNever: it has ended.
   uint64_t due() const;
   bool top() const { return pacer_.top(); }
+  // Packets that are due, as many as there is room for.
+  size_t run(uint64_t now, std::span<Outgoing> out, SendCounts &counts);
   // The next packet; its bytes, 0 when none came of it this time (left out, held back, ended).
   uint32_t step(uint64_t now, Outgoing &out, SendCounts &counts);
 
@@ -74,6 +79,7 @@ private:
     bool last = false; // there will be no more of it
   };
 
+  size_t streak(const Outgoing &like, std::span<Outgoing> out, SendCounts &counts);
   // The next packet in sequence.
   uint32_t make(Outgoing &out, From &from, SendCounts &counts);
   uint32_t make_faulty(Outgoing &out, SendCounts &counts);

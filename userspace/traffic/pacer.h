@@ -34,6 +34,7 @@ public:
 
   // As fast as it goes, at least within a burst.
   bool top() const { return top_; }
+  bool at_once() const { return at_once_; } // nor bursts
   uint64_t slipped_ns() const { return slipped_; }
   // Packets a second that are asked for on the average, for frames of that size; 0: top speed.
   double asked_pps(double frame_bytes) const;
