@@ -17,14 +17,35 @@ constexpr const char *kFile = "/run/xdp-roce/lock";
 // Far more than an attach with a large table takes.
 constexpr auto kPatience = std::chrono::seconds(20);
 
-} // namespace
-
-Result<Lock> Lock::take(Kind kind) {
+Result<Fd> open_file(const std::string &path) {
   if (mkdir(kDirectory, 0755) < 0 && errno != EEXIST)
     return errno_error(errno, fmt::format("cannot make {}", kDirectory));
-  Fd fd(open(kFile, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd)
-    return errno_error(errno, fmt::format("cannot open {}", kFile));
+    return errno_error(errno, fmt::format("cannot open {}", path));
+  return fd;
+}
+
+} // namespace
+
+Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex) {
+  const std::string path = fmt::format("{}/endpoint-{}-{}", kDirectory, netns, ifindex);
+  auto fd = open_file(path);
+  if (!fd)
+    return fd.error();
+  if (flock(fd->get(), LOCK_EX | LOCK_NB) == 0)
+    return Lock(std::move(*fd));
+  if (errno != EWOULDBLOCK)
+    return errno_error(errno, fmt::format("cannot lock {}", path));
+  return Error{"another xdp-roce sends or responds there and takes what comes in",
+               fmt::format("end it first; `fuser {}` names it", path)};
+}
+
+Result<Lock> Lock::take(Kind kind) {
+  auto file = open_file(kFile);
+  if (!file)
+    return file.error();
+  Fd fd = std::move(*file);
   auto until = std::chrono::steady_clock::now() + kPatience;
   while (flock(fd.get(), (kind == Kind::Shared ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0) {
     if (errno != EWOULDBLOCK && errno != EINTR)

@@ -15,6 +15,9 @@ public:
   // Waits some seconds for whoever has it, then gives up in a sentence.
   static Result<Lock> take(Kind kind);
 
+  // The one endpoint of a port: at once, or the error says that there is another.
+  static Result<Lock> take_port(uint64_t netns, unsigned ifindex);
+
 private:
   explicit Lock(Fd fd) : fd_(std::move(fd)) {}
   Fd fd_;

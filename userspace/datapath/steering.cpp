@@ -108,6 +108,13 @@ Result<Steering> Steering::open(const std::string &ifname, const std::string &ne
   Steering self;
   self.ifname_ = ifname;
   self.netns_ = netns;
+  auto place = find_place(ifname, netns, find_bpffs());
+  if (!place)
+    return place.error();
+  auto lock = Lock::take_port(place->netns->inode(), place->ifindex);
+  if (!lock)
+    return lock.error();
+  self.lock_ = std::move(*lock);
   if (auto done = self.take(options); !done)
     return done.error();
   self.open_ = true;
@@ -121,7 +128,15 @@ Result<Steering> Steering::open(const std::string &ifname, const std::string &ne
   return self;
 }
 
-Status Steering::add(uint32_t queue, int socket) const {
+Steering::Steering(Steering &&other) noexcept
+    : ifname_(std::move(other.ifname_)), netns_(std::move(other.netns_)),
+      notes_(std::move(other.notes_)), mode_(other.mode_), open_(std::exchange(other.open_, false)),
+      attached_(other.attached_), lock_(std::exchange(other.lock_, std::nullopt)),
+      promiscuous_(std::move(other.promiscuous_)), sockets_(std::move(other.sockets_)),
+      queues_(std::move(other.queues_)) {}
+
+Status Steering::add(uint32_t queue, int socket) {
+  queues_.push_back(queue);
   if (bpf_map_update_elem(sockets_.get(), &queue, &socket, 0) < 0)
     return errno_error(errno, fmt::format("cannot hand frames of queue {} to a socket", queue));
   return {};
@@ -148,6 +163,9 @@ Status Steering::close() {
   if (!std::exchange(open_, false))
     return {};
   promiscuous_.reset();
+  // A socket that stands in the map keeps all of it.
+  for (const uint32_t queue : queues_)
+    bpf_map_delete_elem(sockets_.get(), &queue);
   sockets_.reset();
   if (attached_) {
     auto done = detach(ifname_, netns_);

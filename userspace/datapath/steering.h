@@ -5,13 +5,14 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
 #include "datapath/attach.h"
+#include "datapath/lock.h"
 
 namespace xr::datapath {
 
@@ -22,20 +23,16 @@ struct Endpoint {
 
 class Steering {
 public:
-  // A port that has a program keeps it, exchanged for one that steers; else it is attached with
-  // `options`, and detached at the end. Nothing is handed over before add().
+  // A port has one at a time. One that has a program keeps it, exchanged for one that steers; else
+  // it is attached with `options`, and detached at the end. Nothing is handed over before add().
   static Result<Steering> open(const std::string &ifname, const std::string &netns,
                                AttachOptions options, const std::vector<Endpoint> &endpoints);
-  Steering(Steering &&other) noexcept
-      : ifname_(std::move(other.ifname_)), netns_(std::move(other.netns_)),
-        notes_(std::move(other.notes_)), mode_(other.mode_),
-        open_(std::exchange(other.open_, false)), attached_(other.attached_),
-        promiscuous_(std::move(other.promiscuous_)), sockets_(std::move(other.sockets_)) {}
+  Steering(Steering &&other) noexcept;
   Steering &operator=(Steering &&) = delete;
   ~Steering();
 
   // Frames of that receive queue go to this socket. The kernel takes it out when it is closed.
-  Status add(uint32_t queue, int socket) const;
+  Status add(uint32_t queue, int socket);
   // Frames to other MACs come in too, as long as this lives.
   Status go_promiscuous();
 
@@ -54,9 +51,11 @@ private:
   std::vector<std::string> notes_;
   Mode mode_ = Mode::Auto;
   bool open_ = false;
-  bool attached_ = false; // here, not before
+  bool attached_ = false;    // here, not before
+  std::optional<Lock> lock_; // of this port, as long as it is open
   Fd promiscuous_;
-  Fd sockets_;
+  Fd sockets_; // the map
+  std::vector<uint32_t> queues_;
 };
 
 } // namespace xr::datapath

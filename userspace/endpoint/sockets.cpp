@@ -8,7 +8,7 @@
 namespace xr::endpoint {
 
 Result<std::vector<std::unique_ptr<afxdp::Socket>>>
-open_sockets(const Port &port, const Lanes &lanes, const datapath::Steering *steering) {
+open_sockets(const Port &port, const Lanes &lanes, datapath::Steering *steering) {
   auto space = datapath::Netns::open(port.netns);
   if (!space)
     return space.error();

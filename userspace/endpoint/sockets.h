@@ -14,7 +14,7 @@ namespace xr::endpoint {
 
 // A socket on each of the lanes' queues; with `steering` they also receive.
 Result<std::vector<std::unique_ptr<afxdp::Socket>>>
-open_sockets(const Port &port, const Lanes &lanes, const datapath::Steering *steering);
+open_sockets(const Port &port, const Lanes &lanes, datapath::Steering *steering);
 
 // The host answers for the neighbours of the addresses that it has, unless another MAC is to.
 std::vector<datapath::Endpoint> endpoints_of(const Port &port,

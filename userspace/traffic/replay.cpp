@@ -2,6 +2,7 @@
 #include "traffic/replay.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -145,6 +146,23 @@ Result<Replay> parse_replay(const std::vector<std::string> &all) {
   return replay;
 }
 
+namespace {
+
+// The iCRC anew, which a UDP checksum in use covers: from an even offset on, as it counts.
+void mend_icrc(uint8_t *frame, const roce_packet &packet, uint8_t *udp) {
+  uint8_t *icrc = frame + packet.end - ROCE_ICRC_LEN;
+  uint8_t *even = udp ? icrc - (icrc - udp) % 2 : icrc;
+  std::array<uint8_t, 6> before{}, after{};
+  const auto length = static_cast<size_t>(frame + packet.end - even);
+  memcpy(before.data(), even, length);
+  icrc_write(frame, packet);
+  memcpy(after.data(), even, length);
+  if (udp && (udp[6] | udp[7]))
+    mend_checksum(udp + 6, before.data(), after.data(), before.size());
+}
+
+} // namespace
+
 bool rewrite(std::span<uint8_t> frame, const Replay &how, uint16_t udp_port) {
   uint8_t *data = frame.data();
   if (frame.size() < ROCE_ETH_LEN)
@@ -158,13 +176,13 @@ bool rewrite(std::span<uint8_t> frame, const Replay &how, uint16_t udp_port) {
   if (!roce_is_roce(class_) || packet.end > frame.size())
     return false;
   const bool sound = icrc_check(data, static_cast<uint32_t>(frame.size()), packet) == Icrc::Good;
-  const bool ipv4 = packet.ipv4;
   uint8_t *l3 = data + packet.l3;
   uint8_t *udp = class_ == ROCE_CLASS_V2 ? data + packet.bth - ROCE_UDP_LEN : nullptr;
+  const bool ipv4 = l3[0] >> 4 == 4;
   const bool one = rewrite_address(l3, ipv4 ? 12 : 8, ipv4, udp, how);
   const bool other = rewrite_address(l3, ipv4 ? 16 : 24, ipv4, udp, how);
   if ((one || other) && sound)
-    icrc_write(data, packet);
+    mend_icrc(data, packet, udp);
   return one || other;
 }
 

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames through AF_XDP sockets: out of one port and into the other, of every size, counted on the
+// way; and the program that hands them over, put on and taken off.
+#include "datapath/steering.h"
+
+#include "afxdp/socket.h"
+#include "datapath/bridge.h"
+#include "datapath/rules.h"
+#include "lane.h"
+#include "packet/frame.h"
+#include "words/address.h"
+#include "words/words.h"
+
+namespace xr::datapath {
+namespace {
+
+using Frames = std::vector<std::vector<uint8_t>>;
+
+class SteeringTest : public Lane {
+protected:
+  std::unique_ptr<afxdp::Socket> socket(const char *ifname, uint32_t longest, bool receive) {
+    std::unique_ptr<afxdp::Socket> made;
+    inside([&] {
+      afxdp::SocketOptions options;
+      options.ifname = ifname;
+      options.longest = longest;
+      options.slots = 256;
+      options.receive = receive ? 512 : 0;
+      auto open = afxdp::Socket::open(options);
+      ASSERT_OK(open);
+      made = std::move(*open);
+    });
+    return made;
+  }
+
+  Steering steering(const char *address = "192.0.2.2") {
+    auto open = Steering::open("xr0", netns_, small(), {{words::address(address).get(), true}});
+    EXPECT_OK(open);
+    return std::move(*open);
+  }
+
+  // What comes in within a second, or as many as awaited.
+  static Frames receive(afxdp::Socket &socket, size_t awaited) {
+    Frames all;
+    std::vector<afxdp::Received> some(64);
+    for (int i = 0; i < 200 && all.size() < awaited; i++) {
+      const size_t count = socket.receive(some);
+      for (size_t k = 0; k < count; k++)
+        all.emplace_back(some[k].data, some[k].data + some[k].length);
+      socket.release();
+      if (!count)
+        socket.wait(5'000'000);
+    }
+    return all;
+  }
+
+  static void send(afxdp::Socket &socket, const std::vector<uint8_t> &frame) {
+    uint32_t slot = socket.take();
+    for (int i = 0; i < 1000 && slot == afxdp::Socket::kNone; i++) {
+      ASSERT_OK(socket.flush());
+      slot = socket.take();
+    }
+    ASSERT_NE(slot, afxdp::Socket::kNone);
+    memcpy(socket.slot(slot), frame.data(), frame.size());
+    socket.put(slot, static_cast<uint32_t>(frame.size()));
+    ASSERT_OK(socket.flush());
+  }
+
+  static std::vector<uint8_t> frame(uint32_t payload, const char *to = "192.0.2.2") {
+    packet::Path path;
+    path.dst_mac = {2, 0, 0, 0, 0, 2};
+    path.src = words::address("192.0.2.1").get();
+    path.dst = words::address(to).get();
+    packet::Headers headers;
+    headers.dest_qp = 0x11;
+    return packet::build(path, headers, packet::counting_payload(payload)).get().bytes;
+  }
+
+  static uint64_t sends_counted(const Port &port) {
+    return port.snapshot()->opcodes[ROCE_RC_SEND_ONLY].packets[ROCE_ECN_ECT0];
+  }
+
+  uint32_t features() {
+    auto port = status_of("xr0", netns_);
+    return port.ok() ? port->features : 0;
+  }
+};
+
+TEST_F(SteeringTest, FramesOfEverySizeArriveAndAreCounted) {
+  for (const int mtu : {1500, 4200, 9000}) {
+    SCOPED_TRACE(mtu);
+    for (const char *name : {"xr0", "peer0"})
+      ASSERT_EQ(ip(fmt::format("link set {} mtu {}", name, mtu)), 0);
+    const auto longest = static_cast<uint32_t>(mtu) + 14;
+    Steering steering = this->steering();
+    auto in = socket("xr0", longest, true), out = socket("peer0", longest, false);
+    ASSERT_TRUE(in && out);
+    ASSERT_OK(steering.add(0, in->fd()));
+    Frames sent;
+    for (uint32_t payload = 0; payload + 58 <= longest; payload += payload < 4000 ? 97 : 1021) {
+      sent.push_back(frame(payload));
+      send(*out, sent.back());
+    }
+    sent.push_back(frame(longest - 58 - 3)); // the longest of whole words that there is
+    send(*out, sent.back());
+    EXPECT_EQ(receive(*in, sent.size()), sent);
+    EXPECT_FALSE(in->zero_copy());
+    auto port = Port::open("xr0", netns_);
+    ASSERT_OK(port);
+    EXPECT_EQ(sends_counted(*port), sent.size());
+    const afxdp::SocketCounts counts = in->counts();
+    EXPECT_EQ(counts.rx_dropped + counts.rx_ring_full + counts.rx_no_chunk, 0u);
+    EXPECT_EQ(out->counts().tx_invalid, 0u);
+    ASSERT_OK(steering.close());
+  }
+}
+
+TEST_F(SteeringTest, OtherAddressesAndOtherProtocolsAreTheHosts) {
+  Steering steering = this->steering();
+  auto in = socket("xr0", 1514, true), out = socket("peer0", 1514, false);
+  ASSERT_TRUE(in && out);
+  ASSERT_OK(steering.add(0, in->fd()));
+  send(*out, frame(64, "192.0.2.3"));
+  send_frames(3);
+  send(*out, frame(64));
+  EXPECT_EQ(receive(*in, 2), Frames{frame(64)});
+  auto port = Port::open("xr0", netns_);
+  ASSERT_OK(port);
+  EXPECT_EQ(frames_counted(*port, 3), 3u);
+  EXPECT_EQ(sends_counted(*port), 2u) << "whoever gets them";
+}
+
+TEST_F(SteeringTest, APortThatIsNotAttachedIsDetachedAgain) {
+  Ids attached;
+  {
+    Steering steering = this->steering();
+    EXPECT_EQ(features(), static_cast<uint32_t>(ROCE_FEATURE_SOCKETS));
+    attached = ids();
+  }
+  expect_nothing_left(attached);
+}
+
+TEST_F(SteeringTest, AnAttachedPortKeepsItsCountsAndItsRules) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(add_rule("xr0", netns_, impair::parse(words::split("opcode data drop")).get()));
+  const uint32_t before = features();
+  send_frames(7);
+  {
+    Steering steering = this->steering();
+    EXPECT_EQ(features(), before | ROCE_FEATURE_SOCKETS);
+    auto in = socket("xr0", 1514, true), out = socket("peer0", 1514, false);
+    ASSERT_OK(steering.add(0, in->fd()));
+    send(*out, frame(64)); // dropped by the rule, before any socket
+    EXPECT_TRUE(receive(*in, 1).empty());
+    // Rules may go meanwhile; the sockets stay.
+    ASSERT_OK(clear_rules("xr0", netns_));
+    EXPECT_EQ(features(), static_cast<uint32_t>(ROCE_FEATURE_SOCKETS));
+    send(*out, frame(64));
+    EXPECT_EQ(receive(*in, 1).size(), 1u);
+  }
+  EXPECT_EQ(features(), 0u);
+  auto port = Port::open("xr0", netns_);
+  ASSERT_OK(port);
+  EXPECT_EQ(frames_counted(*port, 7), 7u);
+  EXPECT_EQ(sends_counted(*port), 2u);
+}
+
+// As after a kill: the feature is there, the sockets are not.
+TEST_F(SteeringTest, WithoutASocketFramesAreTheHosts) {
+  AttachOptions options = small();
+  options.sockets = true;
+  ASSERT_OK(attach("xr0", netns_, options));
+  send_frames(2);
+  auto port = Port::open("xr0", netns_);
+  ASSERT_OK(port);
+  EXPECT_EQ(frames_counted(*port, 2), 2u);
+  Steering steering = this->steering();
+  auto in = socket("xr0", 1514, true), out = socket("peer0", 1514, false);
+  ASSERT_OK(steering.add(0, in->fd()));
+  send(*out, frame(64));
+  EXPECT_EQ(receive(*in, 1).size(), 1u);
+}
+
+TEST_F(SteeringTest, ABridgesPortIsRefused) {
+  ASSERT_EQ(ip("link add other0 type veth peer name other1"), 0);
+  ASSERT_EQ(ip("link set other0 up"), 0);
+  ASSERT_EQ(ip("link set other1 up"), 0);
+  ASSERT_OK(bridge("xr0", "other0", netns_, small(), true));
+  EXPECT_REFUSED(Steering::open("xr0", netns_, small(), {}), "bridge");
+}
+
+TEST_F(SteeringTest, APortHasOneEndpoint) {
+  Steering first = steering();
+  auto in = socket("xr0", 1514, true), out = socket("peer0", 1514, false);
+  ASSERT_OK(first.add(0, in->fd()));
+  EXPECT_REFUSED(Steering::open("xr0", netns_, small(), {}), "another");
+  send(*out, frame(64));
+  EXPECT_EQ(receive(*in, 1).size(), 1u) << "the first goes on";
+}
+
+TEST_F(SteeringTest, AQueueHasOneSocket) {
+  auto first = socket("xr0", 1514, false);
+  inside([&] {
+    afxdp::SocketOptions options;
+    options.ifname = "xr0";
+    EXPECT_REFUSED(afxdp::Socket::open(options), "taken");
+    options.queue = 7;
+    EXPECT_REFUSED(afxdp::Socket::open(options), "queue 7");
+  });
+}
+
+// Another one can follow at once: what is still being torn down is waited for.
+TEST_F(SteeringTest, SocketsOneAfterTheOther) {
+  for (int i = 0; i < 5; i++) {
+    auto one = socket("xr0", 1514, true);
+    ASSERT_TRUE(one);
+    send(*one, frame(64));
+  }
+}
+
+} // namespace
+} // namespace xr::datapath

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A capture replayed arrives as it was: the same report, byte for byte; with other addresses it is in
+# the same order, and its sums are right.
+. "$(dirname "$0")/traffic_lib.sh"
+need jq tcpdump tshark python3
+lane
+fields=(-T fields -e infiniband.bth.opcode -e infiniband.bth.destqp -e infiniband.bth.psn -e frame.len)
+order() { tshark -r "$1" "${fields[@]}" 2>/dev/null; }
+
+# mapped CAPTURE FAMILY OLD1 NEW1 OLD2 NEW2
+mapped() {
+  local file frames
+  file=$(capture "$1")
+  frames=$("$XDP_ROCE" --json analyze "$file" | jq .frames.total)
+  xr attach rx0
+  observe "$rx" rx0 "$scratch/same.pcap"
+  send replay "$file" rate 50kpps
+  assert_sent ".mode == \"replay\" and .sent.packets == $frames"
+  observed "$frames"
+  same_report "$file"
+  xr detach rx0
+  same_frames "$file" "$scratch/same.pcap" "$1 replayed"
+
+  observe "$rx" rx0 "$scratch/mapped.pcap"
+  send replay "$file" top map "$3=$4" map "$5=$6" src-mac 02:00:00:00:00:0a dst-mac 02:00:00:00:00:0b loop 2
+  observed $((2 * frames))
+  assert_eq "$(order "$file" && order "$file")" "$(order "$scratch/mapped.pcap")" "opcodes, QPs and PSNs of $1, mapped"
+  analyzed .icrc "$file" >"$scratch/icrc"
+  jq "{checked: (.checked * 2), bad: (.bad * 2), zero: (.zero * 2)}" "$scratch/icrc" >"$scratch/twice"
+  assert_eq "$(jq -c . "$scratch/twice")" "$(analyzed .icrc "$scratch/mapped.pcap")" "iCRCs of $1, mapped"
+  assert_json "$scratch/analyzed.json" "[.streams[] | .src, .dst] | unique == ([\"$4\", \"$6\"] | sort)"
+  assert_eq "02:00:00:00:00:0a 02:00:00:00:00:0b" "$(tshark -r "$scratch/mapped.pcap" -T fields -E separator=' ' \
+    -e eth.src -e eth.dst 2>/dev/null | sort -u)" "MACs"
+  assert_eq 0 "$(tshark -r "$scratch/mapped.pcap" -Y "$2.addr == $3 or $2.addr == $5" 2>/dev/null | wc -l)" "frames of old addresses"
+  assert_eq 0 "$(tshark -r "$scratch/mapped.pcap" -o udp.check_checksum:TRUE -o ip.check_checksum:TRUE \
+    -Y 'ip.checksum.status == "Bad" or udp.checksum.status == "Bad"' 2>/dev/null | wc -l)" "sums that are wrong"
+}
+mapped rc_send_cm_v4 ip 10.77.0.1 192.0.2.1 10.77.0.2 192.0.2.2
+mapped rc_atomic_faa_v6 ipv6 fd77::1 2001:db8::1 fd77::2 2001:db8::2
+
+# As fast as it was, and faster.
+"$XR_REPLAY" --stream --packets 10 --write "$scratch/none" >/dev/null 2>&1 || true
+file=$(capture rc_send_cm_v4)
+real=$(tshark -r "$file" -T fields -e frame.time_relative 2>/dev/null | tail -n 1)
+send replay "$file" speed 2
+awk -v real="$real" -v got="$(sent_of .seconds)" 'BEGIN { exit !(got >= real / 2 * 0.9) }' ||
+  fail "twice as fast as $real s, and took $(sent_of .seconds) s"
+
+refused 'no.?such|cannot open' xt send tx0 replay "$scratch/nothing.pcap"
+refused 'families' xt send tx0 replay "$file" map 10.77.0.1=2001:db8::1
+refused "'fsat' is not a word" xt send tx0 replay "$file" fsat 1

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The harness of the scenarios of send and respond: lane() gives $tx with tx0, where `send` runs, and
+# $rx with rx0; lane3() of the bridge's harness gives left0 and right0, with the bridge between them.
+. "$(dirname "${BASH_SOURCE[0]}")/bridge_lib.sh"
+
+from=192.0.2.1 to=192.0.2.2 # no interface has them
+from6=2001:db8::1 to6=2001:db8::2
+# shellcheck disable=SC2034 # for the scenarios
+v4=(src "$from" dst "$to") v6=(src "$from6" dst "$to6")
+# Where nobody is to be asked.
+to_mac=02:00:00:00:00:02
+# shellcheck disable=SC2034
+at=(dst-mac "$to_mac")
+sender_netns=$tx sender_port=tx0
+
+xt() { "$XDP_ROCE" --netns "$sender_netns" "$@"; }
+
+# send WORDS...: to its end; the report is in $scratch/send.json.
+send() {
+  keep xt --json send "$sender_port" "$@" || fail "send $*: $(cat "$scratch/last.err")"
+  cp "$scratch/last.out" "$scratch/send.json"
+}
+sent_of() { jq "$1" "$scratch/send.json"; }
+# What it says holds.
+assert_sent() { assert_json "$scratch/send.json" "$1"; }
+
+# exec: signals are the program's.
+endpoint() {
+  local out=$1
+  shift
+  exec "$XDP_ROCE" "$@" >"$out" 2>"$out.err"
+}
+
+# respond [ON NETNS PORT] OPTIONS...: answers from now on until end_respond.
+respond() {
+  local ns=$rx port=rx0
+  if [[ ${1:-} == on ]]; then
+    ns=$2 port=$3
+    shift 3
+  fi
+  in_background endpoint "$scratch/respond.json" --json --netns "$ns" respond "$port" "$@"
+  wait_for 15 answers_at "$ns" "$port" || fail "respond does not run: $(cat "$scratch/respond.json.err")"
+}
+answers_at() {
+  kill -0 "${background[-1]}" 2>/dev/null || fail "respond ended: $(cat "$scratch/respond.json.err")"
+  "$XDP_ROCE" --json --netns "$1" status "$2" 2>/dev/null |
+    jq -e '.attachments[0].features | index("sockets")' >/dev/null
+}
+# Its report is in $scratch/respond.json.
+end_respond() {
+  end_background INT
+  assert_eq 0 "$ended" "exit status of respond ($(cat "$scratch/respond.json.err"))"
+}
+assert_respond() { assert_json "$scratch/respond.json" "$1"; }
+
+# What $1 of the capture $2 is by `analyze`.
+analyzed() {
+  "$XDP_ROCE" --json analyze "$2" >"$scratch/analyzed.json" 2>"$scratch/last.err" || fail "analyze $2"
+  jq -c "$1" "$scratch/analyzed.json"
+}
+assert_analyzed() { assert_json "$scratch/analyzed.json" "$1"; }
+
+no_sums_bad() {
+  local bad
+  bad=$(tshark -r "$1" -o ip.check_checksum:TRUE -Y 'ip.checksum.status == "Bad"' 2>/dev/null | wc -l)
+  assert_eq 0 "$bad" "IPv4 checksums that are wrong in $(basename "$1")"
+}
