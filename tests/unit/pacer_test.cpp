@@ -137,7 +137,7 @@ TEST(Pacer, BurstsOfTopSpeedWaitFromTheirLastPacket) {
 
 TEST(Pacer, BurstsOnTheAverage) {
   EXPECT_NEAR(started(bursts("1mpps", 32, 1'000'000)).asked_pps(99), 32 / 0.001031, 0.01);
-  EXPECT_NEAR(started(bursts("top", 32, 1'000'000)).asked_pps(99), 32'000, 0.01);
+  EXPECT_EQ(started(bursts("top", 32, 1'000'000)).asked_pps(99), 0) << "nobody knows";
   EXPECT_EQ(started(bursts("top", 32, 0)).asked_pps(99), 0);
 }
 

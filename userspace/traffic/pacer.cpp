@@ -106,11 +106,13 @@ void Pacer::slip(uint64_t to) {
 double Pacer::asked_pps(double frame_bytes) const {
   const double ns =
       std::ldexp(static_cast<double>(step_) * (frame_bytes * per_byte_ + per_packet_), -24);
+  if (top_) // of bursts nobody knows how long they take
+    return 0;
   if (pacing_.shape != Pacing::Shape::Burst)
-    return top_ ? 0 : kSecond / ns;
-  const double packets = static_cast<double>(pacing_.burst_packets);
-  const double period = (top_ ? 0 : (packets - 1) * ns) + static_cast<double>(pacing_.burst_gap_ns);
-  return period > 0 ? packets * kSecond / period : 0;
+    return kSecond / ns;
+  const auto packets = static_cast<double>(pacing_.burst_packets);
+  const double period = (packets - 1) * ns + static_cast<double>(pacing_.burst_gap_ns);
+  return packets * kSecond / period;
 }
 
 } // namespace xr::traffic
