@@ -21,6 +21,8 @@
 
 #include "base/clock.h"
 #include "endpoint/engine.h"
+#include "endpoint/respond.h"
+#include "endpoint/send.h"
 #include "packet/icrc.h"
 #include "packet/template.h"
 #include "traffic/open.h"
@@ -176,8 +178,8 @@ double median(std::vector<double> v) {
 }
 
 // In turn, so that what a busy neighbour takes is taken from both.
-void compare(const yardsticks *yard, const char *what, uint32_t payload, const std::string &words,
-             double least) {
+double compare(const yardsticks *yard, const char *what, uint32_t payload, const std::string &words,
+               double least) {
   std::vector<double> yardstick, ours;
   const auto bytes = packet::counting_payload(payload);
   const auto frame = packet::build(flow_of(words).path, packet::Headers{}, bytes);
@@ -199,6 +201,7 @@ void compare(const yardsticks *yard, const char *what, uint32_t payload, const s
   if (least > 0)
     std::printf("  (must be >= %.2f)%s", least, b / a >= least ? "" : "  MISSED");
   std::printf("\n");
+  return b;
 }
 
 void measure_icrc() {
@@ -235,6 +238,70 @@ void measure_icrc() {
               each <= 10 ? "" : "  MISSED");
 }
 
+endpoint::SendReport send_at(double pps, double seconds, const std::string &words, bool listen) {
+  endpoint::SendRequest request;
+  request.ifname = "a0";
+  request.listen = listen;
+  request.lanes.copy = true;
+  request.flows = {flow_of(words)};
+  request.flows[0].pacing.rate = {traffic::Rate::Kind::Packets, pps, ""};
+  request.flows[0].duration_ns = static_cast<uint64_t>(seconds * 1e9);
+  auto run = endpoint::SendRun::prepare(std::move(request));
+  if (!run)
+    fail(run.error().message);
+  const std::atomic<bool> never{false};
+  if (auto done = run->run(never, {}, {}); !done)
+    fail(done.error().message);
+  if (listen) // the last answers
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  auto report = run->report();
+  if (auto done = run->close(); !done)
+    fail(done.error().message);
+  return report;
+}
+
+void measure_rates(double most) {
+  std::printf("asked and achieved over 5 s (must be within 0.5 %%), and how evenly\n");
+  for (const double pps : {1e3, 1e4, 1e5, most / 2, most * 0.8}) {
+    const auto report = send_at(pps, 5, "qp 0x11 size 1M", false);
+    const double got = static_cast<double>(report.engine.sent) / report.seconds;
+    const Histogram &jitter = report.engine.jitter_ns;
+    std::printf("  %10.0f packets/s asked, %12.1f achieved%s; jitter p50 %.1f us, p99 %.1f us\n",
+                pps, got, std::abs(got / pps - 1) <= 0.005 ? "" : "  MISSED",
+                static_cast<double>(jitter.quantile(0.5)) / 1e3,
+                static_cast<double>(jitter.quantile(0.99)) / 1e3);
+  }
+}
+
+// A responder on the other CPU, which acknowledges each packet.
+void measure_respond(double most) {
+  endpoint::RespondRequest request;
+  request.ifname = "a1";
+  request.responder.addresses = {flow_of("").path.dst};
+  request.lanes.copy = true;
+  request.lanes.count = 1;
+  auto run = endpoint::RespondRun::prepare(std::move(request));
+  if (!run)
+    fail(run.error().message);
+  std::atomic<bool> stop{false};
+  std::thread thread([&] {
+    bench::pin_to(0);
+    if (auto done = run->run(stop, {}, {}); !done)
+      fail(done.error().message);
+  });
+  std::printf("respond: an ACK for each packet, at half of the sender's rate\n");
+  const auto sent = send_at(most / 2, 5, "qp 0x11 size 1M ack-every 1", true);
+  stop = true;
+  thread.join();
+  const auto report = run->report();
+  if (auto done = run->close(); !done)
+    fail(done.error().message);
+  const uint64_t lost = sent.engine.sent - report.counts.acks;
+  std::printf("  %.0f packets/s; %lu sent, %lu acknowledged%s, %lu ACKs came back\n",
+              static_cast<double>(sent.engine.sent) / sent.seconds, sent.engine.sent,
+              report.counts.acks, lost ? "  MISSED" : "", sent.counts.acks);
+}
+
 } // namespace
 
 int main() {
@@ -248,9 +315,14 @@ int main() {
                      XDP_FLAGS_DRV_MODE, nullptr))
     fail("attach");
   measure_icrc();
-  compare(yard, "frames a second, 1,024 B of payload, one RC flow", 1024, "qp 0x11 size 1M", 0.95);
+  const double most = compare(yard, "frames a second, 1,024 B of payload, one RC flow", 1024,
+                              "qp 0x11 size 1M", 0.95);
   compare(yard, "the same, 10,000 QPs", 1024, "qp 0x11 qps 10000 size 1M", 0.85);
   compare(yard, "the same, frames of 64 B, one RC flow", 6, "qp 0x11 size 6", 0);
+  measure_rates(most);
+  if (bpf_xdp_detach(static_cast<int>(if_nametoindex("a1")), XDP_FLAGS_DRV_MODE, nullptr))
+    fail("detach");
+  measure_respond(most);
   yardsticks__destroy(yard);
   return 0;
 }

@@ -40,16 +40,24 @@ respond() {
     shift 3
   fi
   in_background endpoint "$scratch/respond.json" --json --netns "$ns" respond "$port" "$@"
+  responder=${background[-1]}
   wait_for 15 answers_at "$ns" "$port" || fail "respond does not run: $(cat "$scratch/respond.json.err")"
 }
 answers_at() {
-  kill -0 "${background[-1]}" 2>/dev/null || fail "respond ended: $(cat "$scratch/respond.json.err")"
+  kill -0 "$responder" 2>/dev/null || fail "respond ended: $(cat "$scratch/respond.json.err")"
   "$XDP_ROCE" --json --netns "$1" status "$2" 2>/dev/null |
     jq -e '.attachments[0].features | index("sockets")' >/dev/null
 }
 # Its report is in $scratch/respond.json.
 end_respond() {
-  end_background INT
+  local one kept=()
+  ended=0
+  kill -INT "$responder"
+  wait "$responder" || ended=$?
+  for one in "${background[@]}"; do
+    [[ $one == "$responder" ]] || kept+=("$one")
+  done
+  background=("${kept[@]}")
   assert_eq 0 "$ended" "exit status of respond ($(cat "$scratch/respond.json.err"))"
 }
 assert_respond() { assert_json "$scratch/respond.json" "$1"; }
@@ -65,4 +73,22 @@ no_sums_bad() {
   local bad
   bad=$(tshark -r "$1" -o ip.check_checksum:TRUE -Y 'ip.checksum.status == "Bad"' 2>/dev/null | wc -l)
   assert_eq 0 "$bad" "IPv4 checksums that are wrong in $(basename "$1")"
+}
+
+# One observer at tx0 for many steps, as watch_left: seen_tx FILE gives what came in there since the
+# last one, when nothing more comes.
+watch_tx() {
+  last_mark[tx]=''
+  observe "$tx" tx0 "$scratch/watch_tx.pcap" --immediate-mode -s 9300
+  at_marks[${background[-1]}]=1
+}
+watched() { stat -c %s "$scratch/watch_tx.pcap"; }
+seen_tx() {
+  local size=-1 quiet=0
+  while ((quiet < 3)); do
+    if ((size == $(watched))); then quiet=$((quiet + 1)); else quiet=0; fi
+    size=$(watched)
+    sleep 0.05
+  done
+  seen tx "$1" "$rx" rx0
 }

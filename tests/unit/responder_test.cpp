@@ -175,7 +175,25 @@ TEST_F(ResponderTest, AcknowledgesInOrder) {
   EXPECT_EQ(counts().qps, 1U);
 }
 
+TEST_F(ResponderTest, AcknowledgesEachThatAsks) {
+  for (uint32_t psn = 0; psn < 10; psn++)
+    feed(request(ROCE_RC_SEND_ONLY, psn), 8);
+  std::vector<uint32_t> acked;
+  for (const Wire &wire : drain())
+    acked.push_back(wire.packet.psn);
+  EXPECT_EQ(acked, (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+// No request is left out because too many ACKs wait.
+TEST_F(ResponderTest, MergesAcksWhenManyWait) {
+  for (uint32_t psn = 0; psn < 1000; psn++)
+    feed(request(ROCE_RC_SEND_ONLY, psn), 8);
+  EXPECT_EQ(counts().answers_dropped, 0U);
+  EXPECT_EQ(drain().back().packet.psn, 999U);
+}
+
 TEST_F(ResponderTest, MergesAcksThatWait) {
+  options_.merge_acks = true;
   for (uint32_t psn = 0; psn < 10; psn++)
     feed(request(ROCE_RC_SEND_ONLY, psn), 8);
   expect_ack(9, 10);
@@ -397,6 +415,7 @@ TEST_F(ResponderTest, RefusesUnknownOpcodes) {
 }
 
 TEST_F(ResponderTest, RefusesEveryNthMessageOnce) {
+  options_.merge_acks = true;
   options_.rnr_every = 2;
   options_.rnr_timer = 14;
   feed(request(ROCE_RC_SEND_ONLY, 1));
@@ -431,11 +450,28 @@ TEST_F(ResponderTest, BeginsAnewFarAway) {
 }
 
 TEST_F(ResponderTest, WaitsForTheStartOfAMessage) {
+  options_.merge_acks = true;
   feed(request(ROCE_RC_SEND_MIDDLE, 2), 1024);
   EXPECT_TRUE(drain().empty());
   feed(request(ROCE_RC_SEND_FIRST, 1), 1024);
   feed(request(ROCE_RC_SEND_LAST, 2), 1);
   expect_ack(2, 1);
+}
+
+// What was lost before anything arrived is asked for again: of an atomic nobody has kept a result.
+TEST_F(ResponderTest, ExecutesAtomicsFromBeforeItsBeginning) {
+  Headers headers = request(ROCE_RC_FETCH_ADD, 5);
+  headers.swap_add = 1;
+  feed(headers);
+  drain();
+  headers.psn = 3;
+  feed(headers);
+  EXPECT_EQ(only().original(), 1U);
+  feed(headers); // once more: the same result
+  EXPECT_EQ(only().original(), 1U);
+  headers.psn = 6;
+  feed(headers);
+  EXPECT_EQ(only().original(), 2U);
 }
 
 TEST_F(ResponderTest, AnswersXrc) {

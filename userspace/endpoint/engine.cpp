@@ -162,8 +162,12 @@ Status Engine::run(const std::atomic<bool> &stop) {
   while (!stop && !source_->done()) {
     const uint64_t now = monotonic_ns();
     receive(now);
-    const size_t sent = send(now);
-    if (status = socket_->flush(); !status)
+    size_t sent = 0, some = 0;
+    do { // what came in is answered before more comes in
+      sent += some = send(now);
+      status = socket_->flush();
+    } while (status && some == kBatch && sent < kFrames);
+    if (!status)
       break;
     if (!sent)
       idle(now);

@@ -79,6 +79,8 @@ bool Connection::is_new_life(const Context &c, int32_t distance) const {
 
 void Connection::adopt(uint32_t psn) {
   expect(psn);
+  adopted_ = true;
+  begun_at_ = psn;
   inside_ = Inside::Nothing;
   nak_ = invalid_ = rnr_done_ = false;
   msn_ = since_ack_ = read_psns_ = 0;
@@ -107,7 +109,7 @@ void Connection::duplicate(const Context &c) {
   else if (is_answered_by_read(op))
     answers_.push({.kind = Kind::Empty, .psn = c.packet.psn, .aeth = positive()});
   else if (c.packet.ack_req && c.packet.info)
-    acknowledge(roce_psn_add(expected_, ROCE_PSN_MASK));
+    acknowledge(c, roce_psn_add(expected_, ROCE_PSN_MASK));
 }
 
 void Connection::replay_read(const Context &c) {
@@ -133,6 +135,10 @@ void Connection::replay_atomic(const Context &c) {
                      .value = atomics_[i].original});
       return;
     }
+  // From before the first that arrived here: it has never been executed.
+  if (adopted_ && roce_psn_diff(c.packet.psn, begun_at_) < 0)
+    answers_.push(
+        {.kind = Kind::Atomic, .psn = c.packet.psn, .aeth = positive(), .value = atomic(c)});
 }
 
 void Connection::in_order(const Context &c) {
@@ -232,14 +238,16 @@ void Connection::execute(const Context &c) {
     answers_.push({.kind = Kind::Empty, .psn = c.packet.psn, .aeth = positive()});
     since_ack_ = 0;
   } else if (c.packet.ack_req || (c.options.ack_every && since_ack_ >= c.options.ack_every)) {
-    acknowledge(c.packet.psn);
+    acknowledge(c, c.packet.psn);
   }
 }
 
-// The newest says all that an older one says, which is still waiting (9.7.5.1.2).
-void Connection::acknowledge(uint32_t psn) {
+// The newest says all that an older one says, which is still waiting (9.7.5.1.2): before answers are
+// left out for want of room, at the latest.
+void Connection::acknowledge(const Context &c, uint32_t psn) {
   since_ack_ = 0;
-  if (!answers_.empty() && answers_.back().kind == Kind::Ack) {
+  const bool merge = c.options.merge_acks || answers_.size() >= kAnswers / 2;
+  if (merge && !answers_.empty() && answers_.back().kind == Kind::Ack) {
     answers_.back().psn = psn;
     answers_.back().aeth = positive();
     return;

@@ -93,18 +93,20 @@ private:
   void execute(const Context &c);
   uint64_t atomic(const Context &c);
   void refuse(const Context &c, uint8_t syndrome);
-  void acknowledge(uint32_t psn);
+  void acknowledge(const Context &c, uint32_t psn);
   void owe_read(uint32_t psn, uint32_t length, uint32_t packets);
   uint32_t positive() const { return 0x1fU << 24 | msn_; }
   uint8_t read_opcode(const Answer &answer) const;
 
   bool known_ = false;    // expected_ is
+  bool adopted_ = false;  // from the first that arrived, which was begun_at_
   bool nak_ = false;      // the PSN expected has been asked for, or refused
   bool invalid_ = false;  // refused for good reasons, not for RNR
   bool rnr_done_ = false; // the next message has been refused
   uint8_t transport_ = ROCE_RC;
   Inside inside_ = Inside::Nothing;
   uint16_t port_ = 0;
+  uint32_t begun_at_ = 0;
   uint32_t expected_ = 0, msn_ = 0, peer_qp_ = 0, pmtu_ = 1024;
   uint32_t since_ack_ = 0;
   uint64_t begun_ = 0;                      // messages

@@ -20,11 +20,12 @@ struct ResponderOptions {
   // `peer_offset` (mod 2^24), or `peer_qp` for all. RDMA CM, where it is used, tells better.
   int32_t peer_offset = 0;
   int64_t peer_qp = -1;
-  uint32_t pmtu = 1024;   // of READ responses, until a FIRST, a MIDDLE or RDMA CM tells
-  uint32_t ack_every = 0; // an ACK after every N packets; 0: only where AckReq asks for it
-  uint64_t rnr_every = 0; // every N-th message is refused once with an RNR NAK; 0: none
-  uint8_t rnr_timer = 12; // its timer code: 0.64 ms
-  bool cnp = true;        // answer CE marks
+  uint32_t pmtu = 1024;    // of READ responses, until a FIRST, a MIDDLE or RDMA CM tells
+  uint32_t ack_every = 0;  // an ACK after every N packets; 0: only where AckReq asks for it
+  bool merge_acks = false; // of several that wait to leave only the newest does
+  uint64_t rnr_every = 0;  // every N-th message is refused once with an RNR NAK; 0: none
+  uint8_t rnr_timer = 12;  // its timer code: 0.64 ms
+  bool cnp = true;         // answer CE marks
   uint64_t cnp_interval_ns = 50'000;
   enum class Scope : uint8_t { Stream, Pair, Port } cnp_scope = Scope::Stream;
   uint8_t cnp_dscp = 48;
