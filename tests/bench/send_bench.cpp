@@ -252,8 +252,6 @@ endpoint::SendReport send_at(double pps, double seconds, const std::string &word
   const std::atomic<bool> never{false};
   if (auto done = run->run(never, {}, {}); !done)
     fail(done.error().message);
-  if (listen) // the last answers
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   auto report = run->report();
   if (auto done = run->close(); !done)
     fail(done.error().message);

@@ -98,6 +98,11 @@ int main(int argc, char **argv) {
           save(folder / (name + "-" + std::to_string(part)), sequence(frames)), seeds++;
       continue;
     }
+    if (target == "endpoint_fuzz") {
+      if (const auto frames = frames_of(entry.path(), 0); !frames.empty())
+        save(folder / name, sequence(frames)), seeds++;
+      continue;
+    }
     auto frames = frames_of(entry.path(), 8);
     frames.resize(std::min<size_t>(frames.size(), 4));
     const FileBytes plain = pcap(frames, false, 0xa1b2c3d4), blocks = pcapng(frames, false);

@@ -171,8 +171,10 @@ bool Socket::wake_up(Status &gone) {
   counted_.wakeups++;
   if (sendto(xsk_socket__fd(socket_), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0) {
     switch (errno) {
+    case EBUSY: // in copy mode: the driver has dropped one, which is completed all the same
+      counted_.tx_dropped += zero_copy_ ? 0 : 1;
+      break;
     case EAGAIN:
-    case EBUSY:
     case ENOBUFS:
     case EINTR:
       break;

@@ -55,8 +55,8 @@ CLI::Validator whole_number(uint64_t from, uint64_t to) {
       "");
 }
 
-void add_interface(CLI::App &command, std::string &ifname) {
-  command.add_option("IF", ifname, "An interface that is attached")->required()->type_name("");
+void add_interface(CLI::App &command, std::string &ifname, const std::string &description) {
+  command.add_option("IF", ifname, description)->required()->type_name("");
 }
 
 void add_count(CLI::App &command, uint64_t &count, const std::string &description) {
@@ -65,12 +65,13 @@ void add_count(CLI::App &command, uint64_t &count, const std::string &descriptio
       ->check(whole_number(1, std::numeric_limits<uint64_t>::max()));
 }
 
+void add_interval(CLI::App &command, double &interval, const std::string &description) {
+  command.add_option("--interval", interval, description)->type_name("S")->check(seconds());
+}
+
 void add_repeat(CLI::App &command, Repeat &repeat) {
-  command
-      .add_option("--interval", repeat.interval,
-                  "A report every S seconds, with the rates since the one before")
-      ->type_name("S")
-      ->check(seconds());
+  add_interval(command, repeat.interval,
+               "A report every S seconds, with the rates since the one before");
   add_count(command, repeat.count, "With --interval: end after N reports");
   command.get_option("--count")->needs("--interval");
 }

@@ -16,7 +16,9 @@ struct Repeat {
   uint64_t count = 0;  // reports; 0: until interrupted
 };
 
-void add_interface(CLI::App &command, std::string &ifname);
+void add_interface(CLI::App &command, std::string &ifname,
+                   const std::string &description = "An interface that is attached");
+void add_interval(CLI::App &command, double &interval, const std::string &description);
 void add_repeat(CLI::App &command, Repeat &repeat);
 void add_count(CLI::App &command, uint64_t &count, const std::string &description);
 void add_stream_options(CLI::App &command, report::StreamOptions &options);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/traffic_options.h"
 #include "cli/traffic_reports.h"
@@ -46,7 +47,7 @@ void describe_cnp(CLI::App &command, Args &args) {
 void describe(CLI::App &command, Args &args) {
   ResponderOptions &r = args.request.responder;
   args.request.lanes.count = 0;
-  add_port(command, args.request.ifname, "The port to answer on");
+  add_interface(command, args.request.ifname, "The port to answer on");
   command
       .add_option("--address", args.addresses,
                   "Its address, may be repeated; the port needs none (default: the port's)")
@@ -80,8 +81,8 @@ void describe(CLI::App &command, Args &args) {
   command.add_flag("--any-icrc", args.any_icrc, "Take requests whose iCRC is wrong, too");
   add_duration(command, "--for", args.request.duration_ns, "End after that time");
   add_lanes(command, args.request.lanes, "On N queues, a thread each (default: all)");
-  add_steering(command, args.request.attach);
-  add_interval(command, args.interval);
+  add_attach_options(command, args.request.attach);
+  add_interval(command, args.interval, "A report every S seconds, and one at the end");
   command.footer(
       "Answers requests to its addresses with ACK, NAK, READ responses and atomic ACKs, CE marks "
       "with\n"

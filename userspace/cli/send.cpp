@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endpoint/send.h"
 
+#include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/traffic_options.h"
 #include "cli/traffic_reports.h"
@@ -50,7 +51,7 @@ void describe_reliability(CLI::App &command, Args &args) {
 }
 
 void describe(CLI::App &command, Args &args) {
-  add_port(command, args.ifname, "The port to send from");
+  add_interface(command, args.ifname, "The port to send from");
   command.add_option("FLOW", args.words, "The words of a flow; see below")->type_name("");
   command.add_option("--flow", args.flows, "One more flow, its words in quotes; may be repeated")
       ->type_name("WORDS")
@@ -74,8 +75,8 @@ void describe(CLI::App &command, Args &args) {
                "Each flow starts so long after the one before");
   describe_reliability(command, args);
   add_lanes(command, args.request.lanes, "Send from N queues, a thread each (default: 1)");
-  add_steering(command, args.request.attach);
-  add_interval(command, args.interval);
+  add_attach_options(command, args.request.attach);
+  add_interval(command, args.interval, "A report every S seconds, and one at the end");
   command.footer(
       "FLOW: src IP, dst IP, src-mac MAC, dst-mac MAC, vlan ID[/PRIO], v1, transport "
       "rc|uc|ud|xrc,\n"

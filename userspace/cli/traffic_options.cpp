@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/traffic_options.h"
 
-#include "cli/attach_options.h"
 #include "words/value.h"
 
 namespace xr::cli {
-
-void add_port(CLI::App &command, std::string &ifname, const char *description) {
-  command.add_option("IF", ifname, description)->required()->type_name("");
-}
 
 void add_lanes(CLI::App &command, endpoint::Lanes &lanes, const char *queues) {
   command.add_option("--queue", lanes.first, "The first queue (default: 0)")
@@ -16,16 +11,6 @@ void add_lanes(CLI::App &command, endpoint::Lanes &lanes, const char *queues) {
       ->check(whole_number(0, 63));
   command.add_option("--queues", lanes.count, queues)->type_name("N")->check(whole_number(1, 64));
   command.add_flag("--copy", lanes.copy, "Do not use zero-copy, even where the driver has it");
-}
-
-void add_steering(CLI::App &command, datapath::AttachOptions &options) {
-  add_attach_options(command, options);
-}
-
-void add_interval(CLI::App &command, double &interval) {
-  command.add_option("--interval", interval, "A report every S seconds, and one at the end")
-      ->type_name("S")
-      ->check(CLI::Range(0.01, 86400.0));
 }
 
 void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,

@@ -15,10 +15,7 @@
 
 namespace xr::cli {
 
-void add_port(CLI::App &command, std::string &ifname, const char *description);
 void add_lanes(CLI::App &command, endpoint::Lanes &lanes, const char *queues);
-void add_steering(CLI::App &command, datapath::AttachOptions &options);
-void add_interval(CLI::App &command, double &interval);
 // "10s": nanoseconds.
 void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
                   const std::string &description);

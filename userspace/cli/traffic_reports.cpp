@@ -116,6 +116,8 @@ Section overflow_of(const endpoint::EngineCounts &engine, std::vector<report::Fi
       lost("rx_no_chunk", "frames lost: no free memory for them", engine.socket.rx_no_chunk),
       lost("rx_dropped", "frames lost: too long, or not sound", engine.socket.rx_dropped),
       lost("tx_invalid", "frames that the kernel refused", engine.socket.tx_invalid),
+      lost("tx_dropped", "frames that the driver dropped", engine.socket.tx_dropped),
+      lost("port_dropped", "frames that the port dropped, whoever sent them", engine.port_drops),
       lost("too_long", "frames longer than the port's MTU, not sent", engine.too_long),
       lost("link_down", "times the kernel said that the port is down", engine.socket.link_down),
   };

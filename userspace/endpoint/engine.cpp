@@ -155,6 +155,14 @@ void Engine::drain() {
   }
 }
 
+void Engine::await_answers(const std::atomic<bool> &stop) {
+  quiet_since_ = monotonic_ns();
+  while (!stop && monotonic_ns() - quiet_since_ < linger_ns_) {
+    receive(monotonic_ns());
+    socket_->wait(kSpin);
+  }
+}
+
 Status Engine::run(const std::atomic<bool> &stop) {
   Status status;
   running_ = true;
@@ -175,8 +183,10 @@ Status Engine::run(const std::atomic<bool> &stop) {
       answer_look();
   }
   counts_.now_ns = monotonic_ns();
-  if (status)
+  if (status) {
     drain();
+    await_answers(stop);
+  }
   counts_.socket = socket_->counts();
   running_ = false;
   return status;

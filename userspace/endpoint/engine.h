@@ -20,7 +20,8 @@ namespace xr::endpoint {
 struct EngineCounts {
   uint64_t sent = 0, sent_bytes = 0; // handed to the kernel; frames without FCS
   uint64_t received = 0, received_bytes = 0;
-  uint64_t too_long = 0;             // frames that the socket has no room for
+  uint64_t too_long = 0;   // frames that the socket has no room for
+  uint64_t port_drops = 0; // by the port since the beginning, whoever sent them; of all engines
   uint64_t begun_ns = 0, now_ns = 0; // monotonic
   // Of packets with a schedule: how late they left, and by how much the time between two differs
   // from what was asked.
@@ -36,6 +37,9 @@ public:
 
   // Answers ARP and neighbour discovery for these addresses: for sources that do not by themselves.
   void answer_for(std::vector<packet::Address> addresses, const packet::Mac &mac);
+
+  // When the source is done, takes in what still comes until nothing has come for so long.
+  void linger(uint64_t ns) { linger_ns_ = ns; }
 
   // Until the source is done or *stop. An error: the port is gone.
   Status run(const std::atomic<bool> &stop);
@@ -57,6 +61,7 @@ private:
   void idle(uint64_t now);
   void answer_look();
   void drain();
+  void await_answers(const std::atomic<bool> &stop);
 
   std::unique_ptr<afxdp::Socket> socket_;
   std::unique_ptr<traffic::Source> source_;
@@ -69,6 +74,7 @@ private:
   EngineCounts counts_;
   uint64_t last_sent_ = 0, last_due_ = 0;
   uint64_t quiet_since_ = 0;
+  uint64_t linger_ns_ = 0;
   std::atomic<bool> running_{false};
   std::atomic<bool> wanted_{false};
   std::mutex looking_;

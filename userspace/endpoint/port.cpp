@@ -105,6 +105,17 @@ Result<Port> open_port(const std::string &ifname, const std::string &netns) {
   return port;
 }
 
+uint64_t port_drops(const Port &port) {
+  const auto space = datapath::Netns::open(port.netns);
+  if (!space)
+    return 0;
+  const auto scope = space.get().enter();
+  if (!scope)
+    return 0;
+  const auto link = datapath::read_link(port.ifname);
+  return link ? link.get().tx_dropped : 0;
+}
+
 Result<packet::Mac> resolve(const Port &port, const packet::Address &source,
                             const packet::Address &address, const std::vector<packet::Tag> &tags,
                             const packet::Mac &source_mac) {

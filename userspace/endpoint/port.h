@@ -32,6 +32,9 @@ bool is_ipv4(const packet::Address &address);
 // Needs CAP_NET_RAW and CAP_NET_ADMIN, and says so.
 Result<Port> open_port(const std::string &ifname, const std::string &netns);
 
+// Frames that the port itself has dropped instead of sending, ever; 0 when it is gone.
+uint64_t port_drops(const Port &port);
+
 // The MAC of `address`: from the kernel's table of neighbours, else by asking on the wire as
 // `source` (ARP, ND), three times in about a second.
 Result<packet::Mac> resolve(const Port &port, const packet::Address &source,

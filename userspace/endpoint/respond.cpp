@@ -16,6 +16,7 @@ namespace xr::endpoint {
 struct RespondRun::State {
   RespondRequest request;
   Port port;
+  uint64_t drops_before = 0;
   std::optional<datapath::Steering> steering;
   Crew crew;
 };
@@ -69,6 +70,7 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
         request.attach.udp_port));
   state->request = std::move(request);
   state->port = std::move(*port);
+  state->drops_before = port_drops(state->port);
   return RespondRun(std::move(state));
 }
 
@@ -119,6 +121,8 @@ RespondReport RespondRun::report() {
   report.engine = state_->crew.look([&](traffic::Source &source) {
     add(report.counts, static_cast<traffic::Responder &>(source).counts());
   });
+  const uint64_t drops = port_drops(state_->port);
+  report.engine.port_drops = drops > state_->drops_before ? drops - state_->drops_before : 0;
   report.seconds = static_cast<double>(report.engine.now_ns - report.engine.begun_ns) / 1e9;
   return report;
 }

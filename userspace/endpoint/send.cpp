@@ -24,6 +24,7 @@ using traffic::Flow;
 struct SendRun::State {
   SendRequest request;
   Port port;
+  uint64_t drops_before = 0;
   std::optional<datapath::Steering> steering;
   Crew crew;
   std::vector<std::string> notes;
@@ -32,6 +33,8 @@ struct SendRun::State {
 };
 
 namespace {
+
+constexpr uint64_t kLinger = 100'000'000; // for the answers to what was sent last
 
 Error in_flow(const Flow &flow, size_t number, const Error &error) {
   const std::string which =
@@ -96,6 +99,7 @@ Status complete(SendRequest &request, const Port &port) {
       return in_flow(flow, i, {"whom to send to is missing", "dst IP"});
     if (auto done = resolver.complete(flow); !done)
       return in_flow(flow, i, done.error());
+    flow.path.dst_port = request.attach.udp_port;
     if (auto fits = traffic::fit_frame_size(flow); !fits)
       return in_flow(flow, i, fits.error());
     if (auto sound = traffic::check_flow(flow, port.mtu); !sound)
@@ -218,6 +222,7 @@ Result<SendRun> SendRun::prepare(SendRequest request) {
   if (request.replay) {
     state->request = std::move(request);
     state->port = std::move(*port);
+    state->drops_before = port_drops(state->port);
     if (auto done = state->prepare_replay(); !done)
       return done.error();
     return SendRun(std::move(state));
@@ -242,12 +247,15 @@ Result<SendRun> SendRun::prepare(SendRequest request) {
                                            request.attach.udp_port);
     if (state->steering)
       engine->answer_for(sources_of(request.flows), request.flows.front().path.src_mac);
+    if (request.listen && !request.reliable)
+      engine->linger(kLinger);
     state->crew.add(std::move(engine));
   }
   if (state->steering)
     state->notes = state->steering->notes();
   state->request = std::move(request);
   state->port = std::move(*port);
+  state->drops_before = port_drops(state->port);
   return SendRun(std::move(state));
 }
 
@@ -314,6 +322,8 @@ SendReport SendRun::report() {
   bool first = true;
   report.engine = state_->crew.look(
       [&](traffic::Source &source) { add_source(report, source, std::exchange(first, false)); });
+  const uint64_t drops = port_drops(state_->port);
+  report.engine.port_drops = drops > state_->drops_before ? drops - state_->drops_before : 0;
   report.seconds = static_cast<double>(report.engine.now_ns - report.engine.begun_ns) / 1e9;
   return report;
 }

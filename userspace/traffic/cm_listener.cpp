@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traffic/cm_listener.h"
 
+#include <algorithm>
+
+#include "traffic/connection.h"
+
 namespace xr::traffic {
 namespace {
 
@@ -23,8 +27,10 @@ CmMessage rep(const CmMessage &request, const CmConnection &connection) {
   CmMessage message = reply(CmKind::Rep, request, connection.own_id);
   message.qpn = connection.own_qp;
   message.psn = connection.psn;
-  message.responder_resources = request.responder_resources;
-  message.initiator_depth = request.initiator_depth;
+  // What one side asks for the other has to have (12.7.30, 12.7.31).
+  constexpr uint8_t kResults = Connection::kAtomics;
+  message.responder_resources = std::min(request.initiator_depth, kResults);
+  message.initiator_depth = std::min(request.responder_resources, kResults);
   return message;
 }
 

@@ -73,6 +73,7 @@ RequestPacket ReliableQp::packet_at(uint64_t place, const ReliableContext &c) co
   RequestPacket out;
   out.psn = psn_at(place);
   out.va = c.flow.va;
+  out.message = begun_ - messages_.size() + cursor_;
   if (verb == Verb::Read) { // or the rest of one (9.7.2.2.1)
     const uint64_t skipped = uint64_t{index} * c.flow.pmtu;
     out.segment = packet::segment(c.flow.transport, verb, message.size, c.flow.pmtu, 0);

@@ -26,6 +26,7 @@ struct RequestPacket {
   packet::Segment segment;
   uint32_t psn = 0, dma_len = 0;
   uint64_t va = 0;
+  uint64_t message = 0; // of its QP, from 0
   bool ack_req = false;
   bool again = false; // was sent before
 };

@@ -83,7 +83,7 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
                             ? static_cast<uint16_t>(0xc000 | (state.next_port++ & 0x3fff))
                             : qp.source_port();
   out.fields.ack_req = packet.ack_req;
-  out.fields.immediate = flow.immediate;
+  out.fields.immediate = flow.immediate + static_cast<uint32_t>(packet.message);
   out.fields.dma_len = packet.dma_len;
   out.fields.va = packet.va;
   if (packet.again) {

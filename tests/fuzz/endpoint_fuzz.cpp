@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sequence of frames into a responder and a requester, and what they answer, built into frames.
+// The input: for each frame its length and the nanoseconds since the one before in units of 2^10,
+// 16 bits little-endian each, then the bytes.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "packet/icrc.h"
+#include "traffic/reliable.h"
+#include "traffic/responder.h"
+
+using namespace xr;
+
+namespace {
+
+constexpr uint16_t kPort = roce_swap16(ROCE_UDP_PORT);
+constexpr size_t kMost = 256; // answers to one frame: a READ may have millions
+
+void require(bool holds, const char *what) {
+  if (holds)
+    return;
+  fprintf(stderr, "it does not hold that %s\n", what);
+  abort();
+}
+#define REQUIRE(condition) require(condition, #condition)
+
+// Of any length: a copy whose end the sanitizer knows, and iCRCs that are right, or nothing would
+// get past the first door.
+struct Input {
+  std::vector<uint8_t> frame;
+  roce_packet packet{};
+  roce_class class_;
+
+  explicit Input(std::vector<uint8_t> bytes) : frame(std::move(bytes)) {
+    frame.reserve(1); // an empty frame is somewhere, too
+    const uint8_t *data = frame.data();
+    int parsed = roce_parse(data, data + frame.size(), kPort, &packet);
+    parsed = roce_check_length(parsed, static_cast<uint32_t>(frame.size()), &packet);
+    class_ = static_cast<roce_class>(parsed);
+    if (roce_is_roce(parsed) && !packet.cut && packet.end <= frame.size())
+      icrc_write(frame.data(), packet);
+  }
+};
+
+// What comes out is sound: whole frames with the right iCRC, unless it is none of RoCE's.
+void check(const traffic::Outgoing &out) {
+  std::vector<uint8_t> bytes(out.raw.begin(), out.raw.end());
+  if (out.shape) {
+    bytes.assign(out.shape->bytes().begin(), out.shape->bytes().end());
+    out.shape->stamp(bytes.data(), out.fields);
+  }
+  REQUIRE(bytes.size() >= ROCE_ETH_LEN);
+  roce_packet packet{};
+  const int class_ = roce_parse(bytes.data(), bytes.data() + bytes.size(), kPort, &packet);
+  REQUIRE(class_ != ROCE_CLASS_MALFORMED);
+  if (roce_is_roce(class_))
+    REQUIRE(icrc_check(bytes.data(), static_cast<uint32_t>(bytes.size()), packet) == Icrc::Good);
+}
+
+void drain(traffic::Source &source, uint64_t now) {
+  std::vector<traffic::Outgoing> out(16);
+  for (size_t all = 0; all < kMost;) {
+    const size_t count = source.next(now, out);
+    for (size_t i = 0; i < count; i++)
+      check(out[i]);
+    if (!count)
+      break;
+    all += count;
+  }
+}
+
+traffic::Flow flow() {
+  traffic::Flow flow;
+  flow.path.src = {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0x0a4d0001)}; // 10.77.0.1
+  flow.path.dst = {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0x0a4d0002)};
+  flow.src_given = flow.dst_given = true;
+  flow.qp = 0x56;
+  flow.qps = 8;
+  flow.size.parts = {{3000, 1}};
+  flow.messages = 40;
+  flow.psn = 0;
+  return flow;
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  traffic::ResponderOptions options;
+  options.qps = 16;
+  options.rnr_every = 7;
+  traffic::Responder responder(options);
+  traffic::ReliableSource requester({flow()}, {}, 1e10, {});
+  uint64_t now = 1'000'000;
+  drain(requester, now);
+  while (size >= 4) {
+    const size_t length = std::min<size_t>(data[0] | data[1] << 8, size - 4);
+    now += static_cast<uint64_t>(data[2] | data[3] << 8) << 10;
+    const Input in(std::vector<uint8_t>(data + 4, data + 4 + length));
+    for (traffic::Source *source :
+         {static_cast<traffic::Source *>(&responder), static_cast<traffic::Source *>(&requester)}) {
+      source->receive(now, in.frame, in.class_, in.packet);
+      drain(*source, now);
+    }
+    data += 4 + length;
+    size -= 4 + length;
+  }
+  return 0;
+}
