@@ -37,9 +37,9 @@ verbs() {
 }
 verbs RC "${v4[@]}"
 verbs RC "${v6[@]}"
-verbs RC "${v4[@]} vlan 7/3"
-verbs RC "${v6[@]} vlan 7,9"
-verbs RC "${v4[@]} v1"
+verbs RC "${v4[@]}" vlan 7/3
+verbs RC "${v6[@]}" vlan 7,9
+verbs RC "${v4[@]}" v1
 verbs XRC "${v4[@]}"
 verbs XRC "${v6[@]}"
 # A FLUSH moves nothing: its last word, the bytes, is 0.

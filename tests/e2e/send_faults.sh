@@ -6,7 +6,7 @@
 need jq tcpdump tshark
 lane
 xr attach rx0
-observe "$rx" rx0 "$scratch/rx.pcap"
+observe_rx "$scratch/rx.pcap"
 total=0
 
 # faulty QP FRAMES JSON WORDS...: 50 packets in 10 messages, with these faults.
@@ -37,7 +37,7 @@ send "${v4[@]}" "${at[@]}" qp 0x1c write size 5120 messages 40 psn 0 rate 20kpps
 assert_eq "$drawn" "$(sent_of .faults.skipped)" "skipped with the same seed"
 total=$((total + 200 - drawn))
 
-observed "$total"
+observed_rx "$total"
 same_report "$scratch/rx.pcap"
 tshark -r "$scratch/rx.pcap" -T fields -e infiniband.bth.destqp -e infiniband.bth.opcode \
   -e infiniband.bth.psn -e infiniband.bth.padcnt 2>"$scratch/last.err" |

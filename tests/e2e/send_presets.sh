@@ -26,7 +26,7 @@ tshark -r "$scratch/rx.pcap" -T fields -e infiniband.bth.psn -e infiniband.bth.o
   -e ip.src -e ip.dst -e ipv6.src -e ipv6.dst -e udp.dstport -e infiniband.bth.destqp -e infiniband.deth.srcqp \
   -e infiniband.deth.q_key -e infiniband.payload -e ip.checksum.status -o ip.check_checksum:TRUE -E separator=, 2>/dev/null >"$scratch/all"
 # What a frame of it has, but for the PSN and opcode: the same in all.
-for one in rc,10.10.10.10,10.10.10.20,, rc,,,2000::10,2000::20 ud,10.10.10.10,10.10.10.20,, ud,,,2000::10,2000::20; do
+for one in 'rc,10.10.10.10,10.10.10.20,,' 'rc,,,2000::10,2000::20' 'ud,10.10.10.10,10.10.10.20,,' 'ud,,,2000::10,2000::20'; do
   sum=
   [[ $one == *,, ]] && sum=1
   if [[ $one == ud* ]]; then qps=0x00000b,0x0000000a,0x00000000000004d2; else qps=0x000005,,; fi

@@ -19,17 +19,17 @@ mapped() {
   file=$(capture "$1")
   frames=$("$XDP_ROCE" --json analyze "$file" | jq .frames.total)
   xr attach rx0
-  observe "$rx" rx0 "$scratch/same.pcap"
+  observe_rx "$scratch/same.pcap"
   send replay "$file" rate 50kpps
   assert_sent ".mode == \"replay\" and .sent.packets == $frames"
-  observed "$frames"
+  observed_rx "$frames"
   same_report "$file"
   xr detach rx0
   same_frames "$file" "$scratch/same.pcap" "$1 replayed"
 
-  observe "$rx" rx0 "$scratch/mapped.pcap"
+  observe_rx "$scratch/mapped.pcap"
   send replay "$file" top map "$3=$4" map "$5=$6" src-mac 02:00:00:00:00:0a dst-mac 02:00:00:00:00:0b loop 2
-  observed $((2 * frames))
+  observed_rx $((2 * frames))
   order "$file" >"$scratch/once"
   told "$2.src" "$2.dst" "$scratch/mapped.pcap" >"$scratch/told"
   cut -f 1-4 "$scratch/told" >"$scratch/order"

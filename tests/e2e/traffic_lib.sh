@@ -92,3 +92,15 @@ seen_tx() {
   done
   seen tx "$1" "$rx" rx0
 }
+
+# observe_rx FILE, and observed_rx FRAMES: at rx0, where it is known how many frames come.
+observe_rx() {
+  observed_file=$1
+  observe "$rx" rx0 "$1" --immediate-mode -s 9300
+  at_marks[${background[-1]}]=1
+}
+has_frames() { (($(frames list "$observed_file" 2>/dev/null | wc -l) >= $1)); }
+observed_rx() {
+  wait_for 15 has_frames "$1" || fail "$1 frames were to come: $(count_frames "$observed_file") did"
+  observed
+}

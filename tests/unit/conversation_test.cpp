@@ -221,7 +221,7 @@ protected:
   void compare(const Flow &flow, const SendCounts &sent, const RespondCounts &seen) {
     EXPECT_EQ(sent.messages, kQps * flow.messages);
     EXPECT_EQ(sent.failed_qps, 0U);
-    EXPECT_EQ(sent.fatal_naks, 0U);
+    EXPECT_EQ(sent.invalid_naks + sent.access_naks + sent.operational_naks, 0U);
     EXPECT_EQ(seen.invalid, 0U);
     EXPECT_EQ(seen.qps, kQps);
     EXPECT_EQ(sent.completion_ns.count(), sent.messages);

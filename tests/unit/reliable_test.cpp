@@ -313,7 +313,9 @@ TEST_F(ReliableTest, FailsOnFatalNaks) {
     sent();
     ack(101, syndrome);
     EXPECT_TRUE(source().done());
-    EXPECT_EQ(counts().fatal_naks, 1U);
+    EXPECT_EQ(counts().invalid_naks + counts().access_naks + counts().operational_naks, 1U);
+    EXPECT_EQ(counts().access_naks, syndrome == 0x62 ? 1U : 0U);
+    EXPECT_EQ(counts().naks, 0U);
     EXPECT_EQ(counts().failed_qps, 1U);
     EXPECT_EQ(counts().messages, 1U);
     EXPECT_EQ(counts().failed_messages, 2U);

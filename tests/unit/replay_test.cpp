@@ -74,6 +74,16 @@ TEST(Replay, LoopsAndTimesOutOfOrder) {
   EXPECT_EQ(schedule(*source("f", {500, 400, 600}), 9), (Schedule{{0, 0}, {1, 0}, {2, 100}}));
 }
 
+TEST(Replay, EndsWithItsTime) {
+  EXPECT_EQ(schedule(*source("f loop 0 for 250ns", {0, 100}), 9),
+            (Schedule{{0, 0}, {1, 100}, {0, 200}}));
+  auto top = source("f loop 0 top for 1us", {0, 100});
+  std::vector<Outgoing> out(4);
+  EXPECT_EQ(top->next(kStart, out), 4u);
+  EXPECT_EQ(top->next(kStart + 1000, out), 0u);
+  EXPECT_TRUE(top->done());
+}
+
 struct Case {
   packet::Network network;
   bool checksum;

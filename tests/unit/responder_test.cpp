@@ -658,6 +658,7 @@ protected:
     message.psn = 0x99;
     message.pmtu_code = 4;
     message.responder_resources = 7;
+    message.initiator_depth = 5;
     message.local_gid = path_.src;
     message.remote_gid = path_.dst;
     return message;
@@ -684,7 +685,8 @@ TEST_F(CmTest, MakesAndEndsConnections) {
   EXPECT_EQ(rep.kind, CmKind::Rep);
   EXPECT_EQ(rep.remote_id, 1U);
   EXPECT_EQ(rep.transaction, 0x1235U);
-  EXPECT_EQ(rep.responder_resources, 7);
+  EXPECT_EQ(rep.responder_resources, 5);
+  EXPECT_EQ(rep.initiator_depth, 7);
   const CmMessage again = ask(request_message(1));
   EXPECT_EQ(again.local_id, rep.local_id);
   EXPECT_EQ(again.qpn, rep.qpn);

@@ -32,22 +32,27 @@ void describe_reliability(CLI::App &command, Args &args) {
       ->excludes(open);
   command.add_flag("--listen", args.request.listen,
                    "Open, but count the ACKs, NAKs and CNPs that come back");
+  auto *reliable = command.get_option("--reliable");
   command.add_option("--window", r.window, "Packets of a QP not acknowledged yet (default: 256)")
       ->type_name("N")
-      ->check(whole_number(1, 1 << 20));
+      ->check(whole_number(1, 1 << 20))
+      ->needs(reliable);
   command
       .add_option("--timeout", r.timeout_code,
                   "Retransmission timer 4.096 us * 2^N; 0: none (default: 14, 67 ms)")
       ->type_name("N")
-      ->check(whole_number(0, 31));
+      ->check(whole_number(0, 31))
+      ->needs(reliable);
   command
       .add_option("--retries", r.retries, "Rounds without progress before a QP fails (default: 7)")
       ->type_name("N")
-      ->check(whole_number(0, 255));
+      ->check(whole_number(0, 255))
+      ->needs(reliable);
   command
       .add_option("--rnr-retries", r.rnr_retries, "The same for RNR NAKs; 7: no end (default: 7)")
       ->type_name("N")
-      ->check(whole_number(0, 7));
+      ->check(whole_number(0, 7))
+      ->needs(reliable);
 }
 
 void describe(CLI::App &command, Args &args) {
@@ -86,10 +91,30 @@ void describe(CLI::App &command, Args &args) {
       "  dscp N, ecn not-ect|ect0|ect1|ce, ttl N, rate 10gbit [l1|l2] | 1mpps | 50%, poisson,\n"
       "  burst N gap DURATION [count N], start DURATION, ramp DURATION [from P%], seed N,\n"
       "  fault skip|repeat|reorder|icrc|pad|ghost-ack at N,N | every N | probability P\n"
-      "or: replay FILE.pcap [speed X | rate RATE | top] [loop N] [map OLD=NEW]... [src-mac MAC] "
+      "or: replay FILE.pcap [speed X | rate RATE | top] [loop N] [for DURATION] [map OLD=NEW]... "
+      "[src-mac MAC] "
       "[dst-mac MAC]\n"
       "As: xdp-roce send eth1 dst 192.0.2.2 qp 0x11 write size 1M messages 100 rate 5gbit\n"
       "MACs that are not given come from the neighbour table, or are asked for.");
+}
+
+// What stands beside `replay` and means nothing there.
+Status only_replay(const Args &args) {
+  const endpoint::SendRequest &r = args.request;
+  const std::pair<bool, const char *> kOthers[] = {{r.reliable, "--reliable"},
+                                                   {r.listen, "--listen"},
+                                                   {!args.flows.empty(), "--flow"},
+                                                   {!args.file.empty(), "--file"},
+                                                   {!args.preset.empty(), "--preset"},
+                                                   {!args.rate.empty(), "--rate"},
+                                                   {r.seed != 0, "--seed"},
+                                                   {args.stagger_ns != 0, "--stagger"},
+                                                   {r.lanes.count != 1, "--queues"}};
+  for (const auto &[given, name] : kOthers)
+    if (given)
+      return Error{fmt::format("a replayed capture has no {}", name),
+                   "its words: speed, rate, top, loop, for, map, src-mac, dst-mac"};
+  return {};
 }
 
 Status add_words(Args &args) {
@@ -98,8 +123,10 @@ Status add_words(Args &args) {
     auto replay = traffic::parse_replay(words);
     if (!replay)
       return replay.error();
+    if (!replay->duration_ns)
+      replay->duration_ns = args.duration_ns;
     args.request.replay = std::move(*replay);
-    return {};
+    return only_replay(args);
   }
   if (!args.preset.empty())
     words.insert(words.begin(), {"preset", args.preset});
@@ -162,6 +189,22 @@ Status collect(Args &args) {
   return {};
 }
 
+Error why_failed(const traffic::SendCounts &c) {
+  std::string why;
+  const auto add = [&why](uint64_t count, const char *what) {
+    if (count)
+      why += fmt::format("{}{} {}", why.empty() ? ": " : ", ", count, what);
+  };
+  add(c.timeouts, "timeouts");
+  add(c.naks, "NAKs PSN sequence error");
+  add(c.rnr_naks, "RNR NAKs");
+  add(c.invalid_naks, "NAKs invalid request");
+  add(c.access_naks, "NAKs remote access error");
+  add(c.operational_naks, "NAKs remote operational error");
+  return {fmt::format("{} QP{} failed{}", c.failed_qps, c.failed_qps == 1 ? "" : "s", why),
+          c.access_naks ? "rkey and va must be the peer's" : ""};
+}
+
 int send(Args args, const Globals &globals) {
   const std::string context = "send " + args.ifname;
   if (auto done = collect(args); !done)
@@ -171,16 +214,16 @@ int send(Args args, const Globals &globals) {
   auto run = endpoint::SendRun::prepare(std::move(args.request));
   if (!run)
     return fail(context, run.error());
-  bool failed = false;
+  traffic::SendCounts counts;
   const int status = watch_run(
       *run, context, globals.json, args.interval,
       [&](const endpoint::SendReport &report) {
-        failed = report.counts.failed_qps > 0;
+        counts = report.counts;
         return send_document(report);
       },
       send_line,
       [](const endpoint::SendReport &report) { return std::pair(report.done, report.expected); });
-  return failed ? 1 : status;
+  return counts.failed_qps ? fail(context, why_failed(counts)) : status;
 }
 
 } // namespace

@@ -156,9 +156,11 @@ Group faults_group(const traffic::SendCounts &c) {
 
 Group answers_group(const traffic::SendCounts &c) {
   return {count("acks", "ACKs", c.acks),
-          count("naks", "NAKs PSN sequence error", c.naks, Hide::Zero, Tone::Alarm),
-          count("rnr_naks", "RNR NAKs", c.rnr_naks, Hide::Zero, Tone::Alarm),
-          count("fatal_naks", "other NAKs", c.fatal_naks, Hide::Zero, Tone::Alarm),
+          lost("naks", "NAKs PSN sequence error", c.naks),
+          lost("rnr_naks", "RNR NAKs", c.rnr_naks),
+          lost("invalid_naks", "NAKs invalid request", c.invalid_naks),
+          lost("access_naks", "NAKs remote access error", c.access_naks),
+          lost("operational_naks", "NAKs remote operational error", c.operational_naks),
           count("read_responses", "READ responses", c.read_responses),
           count("cnps", "CNPs", c.cnps),
           count("duplicate_acks", "ACKs of nothing new", c.duplicate_acks),
@@ -191,8 +193,9 @@ std::string scaled(double value) { return report::format_value(Value{value}, For
 
 std::string shortfall(const endpoint::SendReport &report) {
   const Speed got = speed_between(report.engine.sent, report.engine.sent_bytes, report.seconds);
-  // What is over in no time has no rate.
-  if (!(report.asked_pps > 0) || report.seconds < 0.1 ||
+  // Flows that begin late or grow are slower than they ask for, and in time all the same.
+  const auto behind = static_cast<double>(report.counts.slipped_ns + report.engine.last_late_ns);
+  if (!(report.asked_pps > 0) || behind < report.seconds * 1e9 * kTolerance ||
       got.packets >= report.asked_pps * (1 - kTolerance))
     return "";
   return fmt::format("{}packets/s were asked for and {}packets/s achieved ({:.1f} %)",
@@ -224,7 +227,7 @@ Document send_document(const endpoint::SendReport &r) {
                         {"late", "behind the schedule", r.engine.late_ns},
                         {"jitter", "inter-packet jitter", r.engine.jitter_ns}}));
   s.push_back(overflow_of(
-      r.engine, {lost("schedule_given_up_ms", "ms of schedule given up: the machine was too slow",
+      r.engine, {lost("schedule_given_up_ms", "ms of schedule given up: it could not be kept",
                       r.counts.slipped_ns / 1'000'000)}));
   return document;
 }

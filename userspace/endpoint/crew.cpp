@@ -18,6 +18,7 @@ void merge(EngineCounts &all, const EngineCounts &one) {
   all.too_long += one.too_long;
   all.begun_ns = all.begun_ns ? std::min(all.begun_ns, one.begun_ns) : one.begun_ns;
   all.now_ns = std::max(all.now_ns, one.now_ns);
+  all.last_late_ns = std::max(all.last_late_ns, one.last_late_ns);
   all.late_ns.merge(one.late_ns);
   all.jitter_ns.merge(one.jitter_ns);
   all.socket.rx_dropped += one.socket.rx_dropped;

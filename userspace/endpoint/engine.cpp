@@ -71,7 +71,8 @@ void Engine::note_time(const Outgoing &packet, uint64_t now) {
     const auto got = static_cast<int64_t>(now - last_sent_);
     counts_.jitter_ns.add(static_cast<uint64_t>(std::abs(got - asked)));
   }
-  counts_.late_ns.add(now > packet.due ? now - packet.due : 0);
+  counts_.last_late_ns = now > packet.due ? now - packet.due : 0;
+  counts_.late_ns.add(counts_.last_late_ns);
   last_due_ = packet.due;
   last_sent_ = now;
 }
@@ -129,7 +130,8 @@ void Engine::idle(uint64_t now) {
 
 void Engine::answer_look() {
   const std::lock_guard guard(looking_);
-  counts_.now_ns = monotonic_ns();
+  if (running_) // else it is the time of its end
+    counts_.now_ns = monotonic_ns();
   counts_.socket = socket_->counts();
   (*use_)(counts_);
   wanted_ = false;

@@ -26,6 +26,7 @@ struct EngineCounts {
   // Of packets with a schedule: how late they left, and by how much the time between two differs
   // from what was asked.
   Histogram late_ns, jitter_ns;
+  uint64_t last_late_ns = 0; // of the last one
   afxdp::SocketCounts socket;
 };
 

@@ -89,6 +89,37 @@ Status draw_seeds(SendRequest &request) {
   return {};
 }
 
+// Answers tell nothing but the address they come from and the QPN they go to.
+Status check_qps(const std::vector<Flow> &flows) {
+  std::map<std::pair<packet::Address, uint32_t>, size_t> owners;
+  for (size_t i = 0; i < flows.size(); i++)
+    for (uint32_t k = 0; k < flows[i].qps; k++) {
+      const auto [owner, fresh] = owners.try_emplace({flows[i].path.dst, flows[i].own_qp(k)}, i);
+      if (!fresh)
+        return in_flow(
+            flows[i], i,
+            {fmt::format("its QP {:#x} is flow {}'s towards {} already", flows[i].own_qp(k),
+                         owner->second + 1, words::address_text(flows[i].path.dst)),
+             "qp N, or src-qp N where the peer's is to be the same"});
+    }
+  return {};
+}
+
+// With its addresses in it.
+Status check(Flow &flow, const SendRequest &request, const Port &port) {
+  if (auto fits = traffic::fit_frame_size(flow); !fits)
+    return fits;
+  if (auto sound = traffic::check_flow(flow, port.mtu); !sound)
+    return sound;
+  if (request.reliable && flow.transport != ROCE_RC && flow.transport != ROCE_XRC)
+    return Error{"only RC and XRC are reliable", "transport rc, or without --reliable"};
+  const bool percent = flow.pacing.rate.kind == traffic::Rate::Kind::Percent ||
+                       request.rate.kind == traffic::Rate::Kind::Percent;
+  if (percent && !port.line_bits)
+    return Error{"the driver does not tell the speed of the line", "rate in gbit or mpps"};
+  return {};
+}
+
 Status complete(SendRequest &request, const Port &port) {
   Resolver resolver(port);
   if (auto done = draw_seeds(request); !done)
@@ -100,23 +131,18 @@ Status complete(SendRequest &request, const Port &port) {
     if (auto done = resolver.complete(flow); !done)
       return in_flow(flow, i, done.error());
     flow.path.dst_port = request.attach.udp_port;
-    if (auto fits = traffic::fit_frame_size(flow); !fits)
-      return in_flow(flow, i, fits.error());
-    if (auto sound = traffic::check_flow(flow, port.mtu); !sound)
+    if (auto sound = check(flow, request, port); !sound)
       return in_flow(flow, i, sound.error());
-    if (request.reliable && flow.transport != ROCE_RC && flow.transport != ROCE_XRC)
-      return in_flow(flow, i,
-                     {"only RC and XRC are reliable", "transport rc, or without --reliable"});
-    const bool percent = flow.pacing.rate.kind == traffic::Rate::Kind::Percent ||
-                         request.rate.kind == traffic::Rate::Kind::Percent;
-    if (percent && !port.line_bits)
-      return in_flow(flow, i,
-                     {"the driver does not tell the speed of the line", "rate in gbit or mpps"});
   }
-  return {};
+  return request.reliable ? check_qps(request.flows) : Status{};
 }
 
 void scale(traffic::Rate &rate, double part) { rate.value *= part; }
+
+// Its packets are numbered, or come in bursts, all of its QPs together.
+bool is_one(const Flow &flow) {
+  return !flow.faults.empty() || flow.pacing.shape == traffic::Pacing::Shape::Burst;
+}
 
 // Each queue has its part of the QPs, and of the rate: a flow of several QPs is divided, one with
 // fewer is on one queue.
@@ -124,13 +150,14 @@ std::vector<std::vector<Flow>> divide(const std::vector<Flow> &flows, uint32_t q
   std::vector<std::vector<Flow>> lanes(queues);
   uint32_t next = 0;
   for (const Flow &flow : flows) {
-    const uint32_t parts = std::min(queues, flow.qps);
+    const uint32_t parts = is_one(flow) ? 1 : std::min(queues, flow.qps);
     for (uint32_t part = 0, from = 0; part < parts; part++) {
       const auto to = static_cast<uint32_t>(uint64_t{flow.qps} * (part + 1) / parts);
       Flow one = flow;
       one.qp = flow.dest_qp(from);
       one.src_qp = flow.own_qp(from);
       one.qps = to - from;
+      one.first_index = from;
       scale(one.pacing.rate, static_cast<double>(one.qps) / flow.qps);
       lanes[next++ % queues].push_back(std::move(one));
       from = to;

@@ -242,8 +242,8 @@ void Connection::execute(const Context &c) {
   }
 }
 
-// The newest says all that an older one says, which is still waiting (9.7.5.1.2): before answers are
-// left out for want of room, at the latest.
+// The newest says all that an older one says, which is still waiting (9.7.5.1.2): before answers
+// are left out for want of room, at the latest.
 void Connection::acknowledge(const Context &c, uint32_t psn) {
   since_ack_ = 0;
   const bool merge = c.options.merge_acks || answers_.size() >= kAnswers / 2;

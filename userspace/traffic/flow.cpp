@@ -41,10 +41,15 @@ uint64_t Sizes::largest() const {
       ->bytes;
 }
 
+uint64_t Flow::size_seed(uint32_t index) const {
+  return seed_for(seed, Draws::Sizes, first_index + index);
+}
+
 uint32_t Flow::first_psn(uint32_t index) const {
   if (psn)
     return *psn;
-  return static_cast<uint32_t>(draw(seed_for(seed, Draws::Psn), index)) & ROCE_PSN_MASK;
+  return static_cast<uint32_t>(draw(seed_for(seed, Draws::Psn), first_index + index)) &
+         ROCE_PSN_MASK;
 }
 
 uint16_t Flow::source_port(uint32_t index) const {

@@ -91,11 +91,13 @@ struct Flow {
   std::vector<Fault> faults;
   uint32_t qkey = 0x11111111, rkey = 0x1234, immediate = 0, srq = 0;
   uint64_t va = 0x10000;
-  uint64_t seed = 0; // decides all that is drawn
+  uint64_t seed = 0;        // decides all that is drawn
+  uint32_t first_index = 0; // of a part of a flow: what is drawn is as in the whole one
 
   // Of QP `index`.
   uint32_t dest_qp(uint32_t index) const { return (qp + index) & 0xffffff; }
   uint32_t own_qp(uint32_t index) const { return (src_qp.value_or(qp) + index) & 0xffffff; }
+  uint64_t size_seed(uint32_t index) const;      // of its messages' sizes
   uint32_t first_psn(uint32_t index) const;      // psn, or drawn from the seed
   uint16_t source_port(uint32_t index) const;    // 0xc000 to 0xffff of Hash
   packet::Headers headers(uint8_t opcode) const; // what is the same in all packets of that opcode

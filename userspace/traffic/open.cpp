@@ -112,7 +112,7 @@ void OpenSource::receive(uint64_t, std::span<const uint8_t>, roce_class class_,
     counts.rnr_naks++;
     break;
   case ROCE_NAK:
-    counts.naks++;
+    count_nak(counts, ROCE_SYNDROME_VALUE(packet.syndrome));
     break;
   default:
     break;
@@ -132,14 +132,18 @@ size_t OpenSource::next(uint64_t now, std::span<Outgoing> out) {
   unsigned idle = 0;
   while (filled < out.size() && !state.heap.empty() && state.due(now)) {
     OpenFlow &flow = *state.flows[state.heap.front().flow];
+    const uint64_t due = flow.due();
     const uint32_t bytes = flow.step(now, out[filled], state.counts);
     state.took_turn(now);
     if (bytes)
       filled++;
     else if (++idle == OpenFlow::kMostIdle)
       break;
-    if (bytes && state.total)
+    if (bytes && state.total) {
+      // Late it is only behind what the flows ask for.
+      state.total->not_before(flow.top() ? 0 : due);
       state.total->sent(now, bytes);
+    }
   }
   return filled;
 }

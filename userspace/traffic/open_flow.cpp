@@ -79,8 +79,7 @@ void OpenFlow::begin_message(Qp &qp) {
   if (plans_.size() == 1)
     qp.size = static_cast<uint32_t>(flow_.size.parts[0].bytes);
   else
-    qp.size = static_cast<uint32_t>(
-        flow_.size.of(qp.message, seed_for(flow_.seed, Draws::Sizes, qp.number)));
+    qp.size = static_cast<uint32_t>(flow_.size.of(qp.message, flow_.size_seed(qp.number)));
   qp.packets = plan(qp.size).packets;
 }
 

@@ -20,6 +20,13 @@ public:
   // The first packet is due `start_ns` of the pacing after `now`.
   void start(uint64_t now);
   uint64_t due() const { return due_; } // kNever: no more bursts
+  // What was not wanted earlier is not caught up with.
+  void not_before(uint64_t time) {
+    if (due_ < time) {
+      due_ = time;
+      fraction_ = 0;
+    }
+  }
   // A packet of so many bytes (without FCS) went out at `now`.
   void sent(uint64_t now, uint32_t frame_bytes) {
     if (at_once_)

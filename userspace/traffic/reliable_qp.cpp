@@ -51,7 +51,7 @@ bool ReliableQp::may_begin(const ReliableContext &c) const {
     return true;
   if (messages_.size() >= kAnswered)
     return false;
-  const uint64_t size = c.flow.size.of(begun_, seed_for(c.flow.seed, Draws::Sizes, index_));
+  const uint64_t size = c.flow.size.of(begun_, c.flow.size_seed(index_));
   return messages_.empty() ||
          end_ + packet::psns_of(c.flow.verb, size, c.flow.pmtu) - oldest_ <= kHalfSpace;
 }
@@ -59,7 +59,7 @@ bool ReliableQp::may_begin(const ReliableContext &c) const {
 void ReliableQp::begin(uint64_t now, const ReliableContext &c) {
   Message message;
   message.first = end_;
-  message.size = c.flow.size.of(begun_++, seed_for(c.flow.seed, Draws::Sizes, index_));
+  message.size = c.flow.size.of(begun_++, c.flow.size_seed(index_));
   message.started = now;
   message.psns = packet::psns_of(c.flow.verb, message.size, c.flow.pmtu);
   end_ = message.end();
@@ -132,7 +132,10 @@ void ReliableQp::acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn,
     counts.stray++;
     return;
   }
-  (type == ROCE_ACK ? counts.acks : type == ROCE_NAK ? counts.naks : counts.rnr_naks)++;
+  if (type == ROCE_NAK)
+    count_nak(counts, value);
+  else
+    (type == ROCE_ACK ? counts.acks : counts.rnr_naks)++;
   uint64_t place = 0;
   if (failed_ || !outstanding(psn, place, c))
     return;
@@ -147,7 +150,6 @@ void ReliableQp::acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn,
     return not_ready(now, syndrome, place, c);
   if (value == 0)
     return refused(place, c);
-  counts.fatal_naks++;
   fail(c);
 }
 

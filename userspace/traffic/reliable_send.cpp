@@ -137,6 +137,8 @@ void ReliableSource::State::handed_out(uint64_t now, ReliableFlow &state, const 
   const auto bytes = static_cast<uint32_t>(out.shape->bytes().size());
   counts.packets++;
   counts.bytes += bytes;
+  if (!state.pacer.top())
+    total_.not_before(std::min(now, state.pacer.due()));
   total_.sent(now, bytes);
   if (state.pacer.due() == kNever)
     return;
@@ -157,7 +159,7 @@ namespace {
 // Over the first messages of the first QP.
 double average_frame(const Flow &flow) {
   constexpr uint64_t kMessages = 16, kPackets = 1024;
-  const uint64_t seed = seed_for(flow.seed, Draws::Sizes, 0);
+  const uint64_t seed = flow.size_seed(0);
   double bytes = 0, packets = 0;
   for (uint64_t number = 0; number < kMessages; number++) {
     const uint64_t size = flow.size.of(number, seed);

@@ -77,6 +77,14 @@ Status parse_loop(Replay &replay, words::Words &words) {
   return {};
 }
 
+Status parse_duration(Replay &replay, words::Words &words) {
+  auto duration = words::duration(words.take());
+  if (!duration)
+    return duration.error();
+  replay.duration_ns = duration.get();
+  return {};
+}
+
 Status parse_word(Replay &replay, const std::string &word, words::Words &words) {
   if (word == "speed")
     return parse_speed(replay, words);
@@ -84,6 +92,8 @@ Status parse_word(Replay &replay, const std::string &word, words::Words &words) 
     return parse_rate_of(replay, words);
   if (word == "loop")
     return parse_loop(replay, words);
+  if (word == "for")
+    return parse_duration(replay, words);
   if (word == "map")
     return parse_map(replay, words);
   if (word == "src-mac")
@@ -91,9 +101,9 @@ Status parse_word(Replay &replay, const std::string &word, words::Words &words) 
   if (word == "dst-mac")
     return parse_mac_of(replay.dst_mac, words);
   if (word != "top")
-    return wrong(
-        word, "a word of replay",
-        words::hint_from(word, {"speed", "rate", "top", "loop", "map", "src-mac", "dst-mac"}));
+    return wrong(word, "a word of replay",
+                 words::hint_from(
+                     word, {"speed", "rate", "top", "loop", "for", "map", "src-mac", "dst-mac"}));
   replay.speed = 0;
   return {};
 }
@@ -200,7 +210,7 @@ Pacing pacing_of(const Replay &how) {
 ReplaySource::ReplaySource(std::vector<uint8_t> bytes, std::vector<Frame> frames, const Replay &how,
                            double line_bits)
     : bytes_(std::move(bytes)), frames_(std::move(frames)), speed_(how.speed), loops_(how.loops),
-      pacer_(pacing_of(how), line_bits, 0) {
+      duration_ns_(how.duration_ns), pacer_(pacing_of(how), line_bits, 0) {
   // Captures of several interfaces are not always in order of time.
   uint64_t first = frames_.empty() ? 0 : frames_.front().time_ns, last = 0;
   for (Frame &frame : frames_) {
@@ -241,9 +251,11 @@ void ReplaySource::advance(uint64_t now, uint32_t length) {
 size_t ReplaySource::next(uint64_t now, std::span<Outgoing> out) {
   if (!start_) {
     start_ = now;
+    end_ = duration_ns_ ? now + duration_ns_ : kNever;
     pacer_.start(now);
   }
   size_t filled = 0;
+  over_ = over_ || (at_ < frames_.size() && std::max(due(), now) >= end_);
   while (filled < out.size() && !done() && due() <= now) {
     const Frame &frame = frames_[at_];
     out[filled] = {};
@@ -258,7 +270,7 @@ size_t ReplaySource::next(uint64_t now, std::span<Outgoing> out) {
 uint64_t ReplaySource::wake_at() const {
   if (done())
     return kNever;
-  return start_ ? due() : 0;
+  return start_ ? std::min(due(), end_) : 0;
 }
 
 } // namespace xr::traffic

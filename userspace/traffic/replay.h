@@ -16,10 +16,11 @@
 
 namespace xr::traffic {
 
-// As words: `replay FILE [speed X | rate R [l1|l2] | top] [loop N] [map IP=IP]... [src-mac M]
-// [dst-mac M]`.
+// As words: `replay FILE [speed X | rate R [l1|l2] | top] [loop N] [for DURATION] [map IP=IP]...
+// [src-mac M] [dst-mac M]`.
 struct Replay {
   std::string file;
+  uint64_t duration_ns = 0;                             // 0: until its loops are over
   double speed = 1;                                     // of its own timing; 0: see rate
   Rate rate;                                            // Top: as fast as it goes
   uint64_t loops = 1;                                   // 0: no end
@@ -45,7 +46,7 @@ public:
   void receive(uint64_t, std::span<const uint8_t>, roce_class, const roce_packet &) override {}
   size_t next(uint64_t now, std::span<Outgoing> out) override;
   uint64_t wake_at() const override;
-  bool done() const override { return at_ == frames_.size(); }
+  bool done() const override { return over_ || at_ == frames_.size(); }
 
   const SendCounts &counts() const { return counts_; }
   double asked_pps() const;
@@ -59,9 +60,12 @@ private:
   std::vector<Frame> frames_; // times from 0 on
   double speed_;
   uint64_t loops_;
+  uint64_t duration_ns_;
   Pacer pacer_;
   size_t at_ = 0;
   uint64_t loop_ = 0;
+  uint64_t end_ = kNever;
+  bool over_ = false;
   uint64_t start_ = 0;     // of this loop; 0: not begun
   uint64_t length_ns_ = 0; // of a loop
   SendCounts counts_;

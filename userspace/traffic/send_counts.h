@@ -19,12 +19,30 @@ struct SendCounts {
   uint64_t retransmitted = 0, timeouts = 0, acks = 0, naks = 0, rnr_naks = 0, read_responses = 0,
            duplicate_acks = 0, stray = 0, failed_qps = 0, failed_messages = 0,
            bad_icrc_received = 0;
-  uint64_t fatal_naks = 0; // invalid request, remote access error, remote operational error
+  // NAKs by their code (IBA vol. 1, 9.7.5.2.8); `naks` are PSN sequence errors, the others end a
+  // QP.
+  uint64_t invalid_naks = 0, access_naks = 0, operational_naks = 0;
   uint64_t cnps = 0;
   uint64_t slipped_ns = 0; // schedule given up, summed over flows
   Histogram rtt_ns;        // from a packet with AckReq, sent once, to its ACK
   Histogram completion_ns; // of messages, first packet to last acknowledgement
 };
+
+inline void count_nak(SendCounts &counts, uint8_t code) {
+  switch (code) {
+  case 0:
+    counts.naks++;
+    break;
+  case 2:
+    counts.access_naks++;
+    break;
+  case 3:
+    counts.operational_naks++;
+    break;
+  default: // invalid request, invalid RD request
+    counts.invalid_naks++;
+  }
+}
 
 inline void add(SendCounts &all, const SendCounts &one) {
   static constexpr uint64_t SendCounts::*kAll[] = {&SendCounts::packets,
@@ -48,7 +66,9 @@ inline void add(SendCounts &all, const SendCounts &one) {
                                                    &SendCounts::failed_qps,
                                                    &SendCounts::failed_messages,
                                                    &SendCounts::bad_icrc_received,
-                                                   &SendCounts::fatal_naks,
+                                                   &SendCounts::invalid_naks,
+                                                   &SendCounts::access_naks,
+                                                   &SendCounts::operational_naks,
                                                    &SendCounts::cnps,
                                                    &SendCounts::slipped_ns};
   for (const auto member : kAll)
