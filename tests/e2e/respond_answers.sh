@@ -49,7 +49,7 @@ flow RC 1 1 "${v4[@]}" atomic-write size 8
 
 send --reliable "${flows[@]}"
 assert_sent ".finished and .sent.messages == $messages and .sent.expected == $messages and .sent.message_bytes == $bytes
-  and .recovery.failed_qps == 0 and .recovery.failed_messages == 0 and .answers.naks == 0 and .answers.fatal_naks == 0
+  and .recovery.failed_qps == 0 and .recovery.failed_messages == 0 and .answers.naks == 0 and (.answers | .invalid_naks + .access_naks + .operational_naks) == 0
   and .answers.bad_icrc_received == 0 and .answers.stray == 0 and .answers.acks > 0"
 cp "$scratch/send.json" "$scratch/first.json"
 xr --json counters rx0 >"$scratch/rx.json"

@@ -23,21 +23,17 @@ lossy() {
   send --reliable --timeout 12 dst 192.0.2.2 qp 0x11-0x14 "$3" pmtu 1024 messages "$messages" size "$size" rate 40kpps
   assert_sent ".finished and .sent.messages == 4 * $messages and .sent.message_bytes == 4 * $messages * $size
     and .recovery.failed_qps == 0 and .recovery.failed_messages == 0 and .recovery.retransmitted > 0
-    and .answers.bad_icrc_received == 0 and .answers.fatal_naks == 0 and .answers.stray == 0"
+    and .answers.bad_icrc_received == 0 and (.answers | .invalid_naks + .access_naks + .operational_naks) == 0 and .answers.stray == 0"
 }
 lossy 200 10000 write
 assert_sent '.answers.naks > 0 and .answers.acks > 0'
-naks=$(sent_of .answers.naks)
 lossy 200 10000 send
-naks=$((naks + $(sent_of .answers.naks)))
 lossy 100 10000 read
 assert_sent '.answers.read_responses >= 4000'
-naks=$((naks + $(sent_of .answers.naks)))
 lossy 100 8 fetch-add
-naks=$((naks + $(sent_of .answers.naks)))
 end_respond
 assert_respond ".received.messages == 1600 and .received.message_bytes == 16000000 and .received.duplicates > 0
-  and .answered.naks >= $naks and ([.refused[]] | add) == 0"
+  and .answered.naks > 0 and ([.refused[]] | add) == 0"
 
 for port in box0 box1; do
   xr --json impair $port list >"$scratch/rules.json"

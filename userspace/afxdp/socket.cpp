@@ -182,7 +182,9 @@ bool Socket::wake_up(Status &gone) {
       counted_.link_down++;
       return false;
     default:
-      gone = errno_error(errno, fmt::format("{} cannot send any more", options_.ifname));
+      gone = errno == ENXIO ? check() : Status{};
+      if (gone)
+        gone = errno_error(errno, fmt::format("{} cannot send any more", options_.ifname));
       return false;
     }
   }
@@ -272,6 +274,26 @@ bool Socket::wait(uint64_t ns) {
   const timespec time{static_cast<time_t>(ns / 1'000'000'000),
                       static_cast<long>(ns % 1'000'000'000)};
   return ppoll(&one, 1, &time, nullptr) >= 0 || errno != EINTR;
+}
+
+Socket::Unsent Socket::unsent_frames() const {
+  Unsent all;
+  const auto *descriptors = static_cast<const xdp_desc *>(tx_.ring);
+  const uint32_t end = *tx_.producer;
+  for (uint32_t at = end - unsent(); at != end; at++) {
+    const xdp_desc &one = descriptors[at & tx_.mask];
+    all.bytes += one.len;
+    all.frames += one.options & XDP_PKT_CONTD ? 0 : 1;
+  }
+  return all;
+}
+
+Status Socket::check() const {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  if (getsockopt(fd(), SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+    error = errno;
+  return error ? Status{Error{fmt::format("{} is gone", options_.ifname)}} : Status{};
 }
 
 SocketCounts Socket::counts() const {

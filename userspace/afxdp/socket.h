@@ -70,6 +70,11 @@ public:
   void put(uint32_t slot, uint32_t length);
   // Hands over what was put since. An error: the port is gone.
   Status flush();
+  struct Unsent {
+    uint64_t frames = 0, bytes = 0;
+  };
+  // Handed over, and not looked at by the kernel yet.
+  Unsent unsent_frames() const;
   // Frames that the kernel has not let go of yet.
   uint32_t on_the_way() { return slots() - free_slots(); }
 
@@ -79,6 +84,9 @@ public:
 
   // Until something came in, at most so long; 0: only looks. False: interrupted by a signal.
   bool wait(uint64_t ns);
+
+  // An error when the port is gone: the kernel tells nothing of it by itself.
+  Status check() const;
 
   SocketCounts counts() const;
 

@@ -142,11 +142,12 @@ int respond(Args args, const Globals &globals) {
   if (auto done = collect(args); !done)
     return fail("respond", done.error());
   args.request.netns = globals.netns;
+  const Interrupt interrupt; // what is attached now is to be detached
   auto run = endpoint::RespondRun::prepare(std::move(args.request));
   if (!run)
     return fail(context, run.error());
   return watch_run(
-      *run, context, globals.json, args.interval, respond_document, respond_line,
+      *run, interrupt, context, globals.json, args.interval, respond_document, respond_line,
       [](const endpoint::RespondReport &) { return std::pair(uint64_t{}, uint64_t{}); });
 }
 

@@ -211,12 +211,13 @@ int send(Args args, const Globals &globals) {
     return fail("send", done.error());
   args.request.ifname = args.ifname;
   args.request.netns = globals.netns;
+  const Interrupt interrupt; // what is attached now is to be detached
   auto run = endpoint::SendRun::prepare(std::move(args.request));
   if (!run)
     return fail(context, run.error());
   traffic::SendCounts counts;
   const int status = watch_run(
-      *run, context, globals.json, args.interval,
+      *run, interrupt, context, globals.json, args.interval,
       [&](const endpoint::SendReport &report) {
         counts = report.counts;
         return send_document(report);

@@ -23,9 +23,8 @@ void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
 // Runs it: with an interval a report every time, else a line on the terminal; at the end the final
 // report, after an interrupt too. `Report` is what report() gives.
 template <typename Run, typename Document, typename Line, typename Amount>
-int watch_run(Run &run, const std::string &context, bool json, double interval, Document document,
-              Line line, Amount amount) {
-  const Interrupt interrupt;
+int watch_run(Run &run, const Interrupt &interrupt, const std::string &context, bool json,
+              double interval, Document document, Line line, Amount amount) {
   Output output(json);
   for (const std::string &text : run.notes())
     note(context, text);

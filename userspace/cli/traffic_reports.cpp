@@ -115,6 +115,7 @@ Section overflow_of(const endpoint::EngineCounts &engine, std::vector<report::Fi
            engine.socket.rx_ring_full),
       lost("rx_no_chunk", "frames lost: no free memory for them", engine.socket.rx_no_chunk),
       lost("rx_dropped", "frames lost: too long, or not sound", engine.socket.rx_dropped),
+      lost("not_sent", "frames that never left", engine.not_sent),
       lost("tx_invalid", "frames that the kernel refused", engine.socket.tx_invalid),
       lost("tx_dropped", "frames that the driver dropped", engine.socket.tx_dropped),
       lost("port_dropped", "frames that the port dropped, whoever sent them", engine.port_drops),
@@ -195,8 +196,8 @@ std::string shortfall(const endpoint::SendReport &report) {
   const Speed got = speed_between(report.engine.sent, report.engine.sent_bytes, report.seconds);
   // Flows that begin late or grow are slower than they ask for, and in time all the same.
   const auto behind = static_cast<double>(report.counts.slipped_ns + report.engine.last_late_ns);
-  if (!(report.asked_pps > 0) || behind < report.seconds * 1e9 * kTolerance ||
-      got.packets >= report.asked_pps * (1 - kTolerance))
+  const bool in_time = behind < report.seconds * 1e9 * kTolerance && !report.engine.not_sent;
+  if (!(report.asked_pps > 0) || in_time || got.packets >= report.asked_pps * (1 - kTolerance))
     return "";
   return fmt::format("{}packets/s were asked for and {}packets/s achieved ({:.1f} %)",
                      scaled(report.asked_pps), scaled(got.packets),

@@ -15,6 +15,7 @@ void merge(EngineCounts &all, const EngineCounts &one) {
   all.sent_bytes += one.sent_bytes;
   all.received += one.received;
   all.received_bytes += one.received_bytes;
+  all.not_sent += one.not_sent;
   all.too_long += one.too_long;
   all.begun_ns = all.begun_ns ? std::min(all.begun_ns, one.begun_ns) : one.begun_ns;
   all.now_ns = std::max(all.now_ns, one.now_ns);

@@ -21,6 +21,8 @@ constexpr size_t kFrames = 64;        // received in one round
 constexpr uint64_t kSpin = 60'000;    // ns: sleeping takes about as long as waking up
 constexpr uint64_t kNap = 20'000'000; // ns: to see an interrupt in time
 constexpr uint64_t kDrain = 500'000'000;
+constexpr uint64_t kCheck = 100'000'000; // whether the port is still there
+constexpr uint64_t kMostLingers = 10;
 
 } // namespace
 
@@ -117,20 +119,29 @@ size_t Engine::send(uint64_t now) {
 }
 
 // Spins when something is soon due, or just came in; sleeps until the kernel has something else.
-void Engine::idle(uint64_t now) {
+Status Engine::idle(uint64_t now) {
   if (!socket_->free_slots()) { // the link may be down
     socket_->wait(kSpin);
-    return;
+    return {};
   }
   const uint64_t wake = source_->wake_at();
   if (wake <= now + kSpin || now - quiet_since_ < kSpin)
-    return;
+    return {};
   socket_->wait(std::min(wake - now - kSpin / 2, kNap));
+  if (now - checked_ < kCheck)
+    return {};
+  checked_ = now;
+  return socket_->check();
+}
+
+void Engine::glance() {
+  if (wanted_)
+    answer_look();
 }
 
 void Engine::answer_look() {
   const std::lock_guard guard(looking_);
-  if (running_) // else it is the time of its end
+  if (!ended_)
     counts_.now_ns = monotonic_ns();
   counts_.socket = socket_->counts();
   (*use_)(counts_);
@@ -153,23 +164,36 @@ void Engine::drain() {
   while (socket_->on_the_way() && monotonic_ns() < until) {
     if (!socket_->flush())
       return;
+    glance();
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 
+// Until it has been quiet for some time, but not for ever: others may speak too.
 void Engine::await_answers(const std::atomic<bool> &stop) {
-  quiet_since_ = monotonic_ns();
-  while (!stop && monotonic_ns() - quiet_since_ < linger_ns_) {
-    receive(monotonic_ns());
+  uint64_t now = quiet_since_ = monotonic_ns();
+  const uint64_t until = now + kMostLingers * linger_ns_;
+  for (; !stop && now < until && now - quiet_since_ < linger_ns_; now = monotonic_ns()) {
+    receive(now);
+    glance();
     socket_->wait(kSpin);
   }
+}
+
+void Engine::finish(const std::atomic<bool> &stop) {
+  drain();
+  await_answers(stop);
+  const auto [frames, bytes] = socket_->unsent_frames();
+  counts_.not_sent = frames;
+  counts_.sent -= std::min(frames, counts_.sent);
+  counts_.sent_bytes -= std::min(bytes, counts_.sent_bytes);
 }
 
 Status Engine::run(const std::atomic<bool> &stop) {
   Status status;
   running_ = true;
-  counts_.begun_ns = quiet_since_ = monotonic_ns();
-  while (!stop && !source_->done()) {
+  counts_.begun_ns = quiet_since_ = checked_ = monotonic_ns();
+  while (status && !stop && !source_->done()) {
     const uint64_t now = monotonic_ns();
     receive(now);
     size_t sent = 0, some = 0;
@@ -177,18 +201,13 @@ Status Engine::run(const std::atomic<bool> &stop) {
       sent += some = send(now);
       status = socket_->flush();
     } while (status && some == kBatch && sent < kFrames);
-    if (!status)
-      break;
-    if (!sent)
-      idle(now);
-    if (wanted_)
-      answer_look();
+    if (status && !sent)
+      status = idle(now);
+    glance();
   }
   counts_.now_ns = monotonic_ns();
-  if (status) {
-    drain();
-    await_answers(stop);
-  }
+  ended_ = true;
+  finish(stop);
   counts_.socket = socket_->counts();
   running_ = false;
   return status;

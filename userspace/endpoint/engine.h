@@ -20,6 +20,7 @@ namespace xr::endpoint {
 struct EngineCounts {
   uint64_t sent = 0, sent_bytes = 0; // handed to the kernel; frames without FCS
   uint64_t received = 0, received_bytes = 0;
+  uint64_t not_sent = 0;   // handed over, but never taken: in the end only; not in `sent`
   uint64_t too_long = 0;   // frames that the socket has no room for
   uint64_t port_drops = 0; // by the port since the beginning, whoever sent them; of all engines
   uint64_t begun_ns = 0, now_ns = 0; // monotonic
@@ -59,10 +60,12 @@ private:
   size_t send(uint64_t now);
   void write(const traffic::Outgoing &packet);
   void note_time(const traffic::Outgoing &packet, uint64_t now);
-  void idle(uint64_t now);
+  Status idle(uint64_t now);
   void answer_look();
+  void finish(const std::atomic<bool> &stop);
   void drain();
   void await_answers(const std::atomic<bool> &stop);
+  void glance();
 
   std::unique_ptr<afxdp::Socket> socket_;
   std::unique_ptr<traffic::Source> source_;
@@ -76,6 +79,8 @@ private:
   uint64_t last_sent_ = 0, last_due_ = 0;
   uint64_t quiet_since_ = 0;
   uint64_t linger_ns_ = 0;
+  uint64_t checked_ = 0; // when the port was last seen to be there
+  bool ended_ = false;   // its time does not go on
   std::atomic<bool> running_{false};
   std::atomic<bool> wanted_{false};
   std::mutex looking_;
