@@ -250,14 +250,19 @@ static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
   const __u8 *end = (const __u8 *)(long)ctx->data_end;
   struct roce_endpoint to = {};
   __u32 what = roce_steer(data, end, config.udp_port_be, &to);
+  struct roce_totals *t;
   const __u32 *takes;
+  int verdict;
 
   if (!what)
     return XDP_PASS;
   takes = bpf_map_lookup_elem(&endpoints, &to);
   if (!takes || !(*takes & what))
     return XDP_PASS;
-  return (int)bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
+  verdict = (int)bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
+  if (verdict != XDP_REDIRECT && (t = roce_totals_of(0)))
+    t->no_socket++;
+  return verdict;
 }
 
 /* Frames that nothing holds back. */

@@ -7,7 +7,7 @@
 
 /* Raised whenever a map's key, value or meaning changes. It stands in every attachment's .rodata.
  */
-#define ROCE_ABI 2
+#define ROCE_ABI 3
 
 struct roce_config {
   __u32 abi;

@@ -57,6 +57,7 @@ struct roce_totals {
   __u64 cnps_unknown_peer; /* the sender's QPN was not known */
   __u64 not_cloned;        /* the kernel cannot clone frames in several buffers */
   __u64 not_forwarded;     /* the other port is gone: dropped */
+  __u64 no_socket;         /* for an endpoint that has no socket on their queue: left to the host */
 };
 
 static ROCE_INLINE __u32 roce_aeth_index(__u8 syndrome) {

@@ -62,6 +62,8 @@ static ROCE_INLINE int roce_steer_ipv4(const __u8 *ip, const __u8 *end, __u16 po
 
   if (ip + ROCE_IPV4_LEN > end)
     return 0;
+  if (roce_load16(ip + 6) & roce_swap16(0x3fff)) /* fragments */
+    return 0;
   header = (ip[0] & 15) * 4;
   if (ip[9] != ROCE_IPPROTO_UDP || header < ROCE_IPV4_LEN || ip + header + ROCE_UDP_LEN > end ||
       roce_load16(ip + header + 2) != port_be)

@@ -311,7 +311,8 @@ TEST(OpenSource, TopSpeedIsSharedAndLeavesTheOthersTheirs) {
 }
 
 TEST(OpenSource, TotalRate) {
-  const Rate total = parse_rate("10gbit", false).get();
+  words::Words words({"10gbit"});
+  const Rate total = take_rate(words).get();
   OpenSource source({flow("qp 1 size 1000"), flow("qp 2 size 1000 rate 100kpps")}, total, kLine);
   const auto all = run(source, 200'000);
   const double wire = static_cast<double>(all.front().frame.size()) * 8 / 10; // ns each

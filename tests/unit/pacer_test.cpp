@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schedule in virtual time: packets leave when they are due, unless a test says otherwise.
 #include "traffic/pacer.h"
+#include "words/words.h"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +22,8 @@ constexpr double kSecond = 1e9;
 
 Pacing paced(const std::string &word, bool l1 = false) {
   Pacing pacing;
-  const auto rate = parse_rate(word, l1);
+  words::Words words({word, l1 ? "l1" : ""});
+  const auto rate = take_rate(words);
   if (!rate)
     ADD_FAILURE() << word << ": " << rate.error().message;
   else

@@ -80,6 +80,8 @@ TEST(Steer, OthersAreTheHosts) {
   EXPECT_EQ(0, steer(FrameBuilder(0x04).port(4790).build().bytes).what);
   EXPECT_EQ(0, steer(FrameBuilder(0x04).ipv6().port(53).build().bytes).what);
   EXPECT_EQ(0, steer(FrameBuilder(0x04).ip_proto(6).build().bytes).what);
+  EXPECT_EQ(0, steer(FrameBuilder(0x04).ip_fragment(0x2000).build().bytes).what);
+  EXPECT_EQ(0, steer(FrameBuilder(0x04).ip_fragment(0x0007).build().bytes).what);
   EXPECT_EQ(0, steer(FrameBuilder(0x04).ethertype(0x88cc).build().bytes).what);
   EXPECT_EQ(0, steer(icmp6(128)).what); // an echo request
 }

@@ -163,13 +163,12 @@ Status add_file(Args &args) {
 Status add_total(Args &args) {
   if (args.rate.empty())
     return {};
-  const auto words = words::split(args.rate);
-  if (words.size() > 2 || (words.size() == 2 && words[1] != "l1" && words[1] != "l2"))
-    return Error{fmt::format("'{}' is not a rate", args.rate),
-                 "like 10gbit, \"10gbit l1\" or 1mpps"};
-  auto rate = traffic::parse_rate(words.front(), words.size() == 2 && words[1] == "l1");
+  words::Words words({args.rate});
+  auto rate = traffic::take_rate(words);
   if (!rate)
     return rate.error();
+  if (!words.done())
+    return words::wrong(words.peek(), "a part of a rate", "like 10gbit, \"10gbit l1\" or 1mpps");
   args.request.rate = *rate;
   return {};
 }
@@ -183,7 +182,7 @@ Status collect(Args &args) {
   for (traffic::Flow &flow : args.request.flows) {
     flow.pacing.start_ns += start;
     start += args.stagger_ns;
-    if (!flow.duration_ns && !flow.messages)
+    if (!flow.duration_ns)
       flow.duration_ns = args.duration_ns;
   }
   return {};

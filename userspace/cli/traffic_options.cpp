@@ -27,6 +27,8 @@ void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
       ->check(CLI::Validator(
           [](std::string &text) {
             auto value = words::duration(text);
+            if (value && !value.get())
+              return fmt::format("'{}' is no time at all", text);
             return value ? std::string()
                          : fmt::format("{} ({})", value.error().message, value.error().hint);
           },

@@ -278,6 +278,7 @@ Document respond_document(const endpoint::RespondReport &r) {
   s.push_back(overflow_of(
       r.engine,
       {lost("qps_full", "requests of QPs that found no room", c.qps_full),
+       lost("cnps_no_room", "CNPs not sent: too many streams at once", c.cnps_no_room),
        lost("answers_dropped", "requests dropped: too many answers wait", c.answers_dropped)}));
   return document;
 }

@@ -16,7 +16,7 @@ Result<Capture> load_capture(const traffic::Replay &how, uint16_t udp_port, uint
     if (frame.link != Link::Ethernet)
       return Error{fmt::format("{}: its frames are not Ethernet's", how.file),
                    "capture on the interface itself, not on `any`"};
-    if (frame.captured < frame.length) {
+    if (frame.captured < frame.length || frame.length < ROCE_ETH_LEN) {
       capture.cut++;
       continue;
     }

@@ -13,7 +13,7 @@ namespace xr::endpoint {
 struct Capture {
   std::vector<uint8_t> bytes;
   std::vector<traffic::ReplaySource::Frame> frames;
-  uint64_t cut = 0;       // frames that the capture does not have whole: left out
+  uint64_t cut = 0;       // frames that are not whole: left out
   uint64_t too_long = 0;  // for the port: left out
   uint64_t rewritten = 0; // frames with another address than before
 };

@@ -141,12 +141,13 @@ void Engine::glance() {
 
 void Engine::answer_look() {
   const std::lock_guard guard(looking_);
+  if (!wanted_) // it was answered when this began
+    return;
   if (!ended_)
     counts_.now_ns = monotonic_ns();
   counts_.socket = socket_->counts();
   (*use_)(counts_);
   wanted_ = false;
-  wanted_.notify_all();
 }
 
 void Engine::look(const std::function<void(const EngineCounts &)> &use) {

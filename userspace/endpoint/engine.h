@@ -45,7 +45,6 @@ public:
 
   // Until the source is done or *stop. An error: the port is gone.
   Status run(const std::atomic<bool> &stop);
-  bool running() const { return running_.load(); }
 
   traffic::Source &source() { return *source_; }
   const afxdp::Socket &socket() const { return *socket_; }

@@ -5,6 +5,8 @@
 #include <array>
 #include <bit>
 
+#include <sys/random.h>
+
 #include "base/clock.h"
 #include "datapath/steering.h"
 #include "endpoint/crew.h"
@@ -19,6 +21,7 @@ struct RespondRun::State {
   uint64_t drops_before = 0;
   std::optional<datapath::Steering> steering;
   Crew crew;
+  std::vector<std::string> notes;
 };
 
 namespace {
@@ -61,13 +64,20 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   if (wants_promiscuous(request, *port))
     if (auto done = state->steering->go_promiscuous(); !done)
       return done.error();
+  state->notes = state->steering->notes();
+  if (const auto note = other_queues(*port, request.lanes); !note.empty())
+    state->notes.push_back(note);
+  if (getrandom(&request.responder.seed, sizeof(request.responder.seed), 0) < 0)
+    return errno_error(errno, "no random number to be had");
   auto sockets = open_sockets(*port, request.lanes, &*state->steering);
   if (!sockets)
     return sockets.error();
-  for (auto &socket : *sockets)
+  for (auto &socket : *sockets) {
+    request.responder.seed++; // each draws for itself
     state->crew.add(std::make_unique<Engine>(
         std::move(socket), std::make_unique<traffic::Responder>(request.responder),
         request.attach.udp_port));
+  }
   state->request = std::move(request);
   state->port = std::move(*port);
   state->drops_before = port_drops(state->port);
@@ -78,7 +88,7 @@ RespondRun::RespondRun(std::unique_ptr<State> state) : state_(std::move(state)) 
 RespondRun::RespondRun(RespondRun &&) noexcept = default;
 RespondRun::~RespondRun() = default;
 
-const std::vector<std::string> &RespondRun::notes() const { return state_->steering->notes(); }
+const std::vector<std::string> &RespondRun::notes() const { return state_->notes; }
 
 Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
                        const std::function<bool(const RespondReport &)> &tell) {

@@ -34,6 +34,9 @@ struct SendRun::State {
 
 namespace {
 
+const Error kNoSpeed{"the driver does not tell the speed of the line", "rate in gbit or mpps"};
+constexpr uint64_t kDrainNs =
+    10'000'000'000;                       // for messages that have begun when their time is over
 constexpr uint64_t kLinger = 100'000'000; // for the answers to what was sent last
 
 Error in_flow(const Flow &flow, size_t number, const Error &error) {
@@ -116,7 +119,7 @@ Status check(Flow &flow, const SendRequest &request, const Port &port) {
   const bool percent = flow.pacing.rate.kind == traffic::Rate::Kind::Percent ||
                        request.rate.kind == traffic::Rate::Kind::Percent;
   if (percent && !port.line_bits)
-    return Error{"the driver does not tell the speed of the line", "rate in gbit or mpps"};
+    return kNoSpeed;
   return {};
 }
 
@@ -215,9 +218,8 @@ Status listen(const SendRequest &request, const Port &port,
 namespace {
 
 std::string left_out(const Capture &capture) {
-  return fmt::format(
-      "{} frames are left out: {} that the capture has cut, {} too long for the port",
-      capture.cut + capture.too_long, capture.cut, capture.too_long);
+  return fmt::format("{} frames are left out: {} not whole, {} too long for the port",
+                     capture.cut + capture.too_long, capture.cut, capture.too_long);
 }
 
 } // namespace
@@ -227,6 +229,8 @@ Status SendRun::State::prepare_replay() {
                               port.mtu + ROCE_ETH_LEN + ROCE_VLAN_LEN);
   if (!capture)
     return capture.error();
+  if (request.replay->rate.kind == traffic::Rate::Kind::Percent && !port.line_bits)
+    return kNoSpeed;
   if (capture->cut + capture->too_long)
     notes.push_back(left_out(*capture));
   request.lanes.count = 1;
@@ -258,6 +262,8 @@ Result<SendRun> SendRun::prepare(SendRequest request) {
     return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
   if (auto done = complete(request, *port); !done)
     return done.error();
+  // A peer that does not answer keeps nobody for ever.
+  request.reliability.drain_ns = kDrainNs;
   if (listens(request))
     if (auto done = listen(request, *port, state->steering); !done)
       return done.error();
@@ -278,8 +284,11 @@ Result<SendRun> SendRun::prepare(SendRequest request) {
       engine->linger(kLinger);
     state->crew.add(std::move(engine));
   }
-  if (state->steering)
+  if (state->steering) {
     state->notes = state->steering->notes();
+    if (const auto note = other_queues(*port, request.lanes); !note.empty())
+      state->notes.push_back(note);
+  }
   state->request = std::move(request);
   state->port = std::move(*port);
   state->drops_before = port_drops(state->port);

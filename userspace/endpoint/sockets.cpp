@@ -39,6 +39,15 @@ open_sockets(const Port &port, const Lanes &lanes, datapath::Steering *steering)
   return sockets;
 }
 
+std::string other_queues(const Port &port, const Lanes &lanes) {
+  if (lanes.count >= port.queues)
+    return "";
+  return fmt::format("what comes in on other queues than {}-{} goes to the host: the port has {} "
+                     "(`ethtool -L {} combined {}`, or --queues {})",
+                     lanes.first, lanes.first + lanes.count - 1, port.queues, port.ifname,
+                     lanes.count, port.queues);
+}
+
 std::vector<datapath::Endpoint> endpoints_of(const Port &port,
                                              const std::vector<packet::Address> &addresses,
                                              const packet::Mac &mac) {

@@ -71,6 +71,9 @@ void add_overflow(Document &document, const Snapshot &snapshot) {
       {lost("events", "events lost: nobody read them in time"), uint64_t{t.events_dropped}},
       {lost("events_limited", "events kept back: over 20 a second of one stream"),
        uint64_t{interface ? t.events_limited : 0}},
+      {lost("no_socket",
+            "frames for send or respond on a queue that it does not have: left to the host"),
+       uint64_t{t.no_socket}},
       {lost("streams_forgotten", "idle streams forgotten to make room for new ones"),
        uint64_t{t.streams_forgotten}},
   };

@@ -12,6 +12,10 @@
 #include "packet/frame.h"
 #include "packet/message.h"
 
+namespace xr::words {
+class Words;
+}
+
 namespace xr::traffic {
 
 // Payload bytes of messages, by message number.
@@ -126,7 +130,8 @@ struct FlowFile {
   uint64_t stagger_ns = 0; // flow N starts N of these after the first
   std::optional<uint64_t> seed;
 };
-Result<Rate> parse_rate(const std::string &word, bool l1);
+// `R [l1|l2]`; words behind it are left.
+Result<Rate> take_rate(words::Words &words);
 // YAML; "-" is the standard input.
 Result<FlowFile> load_flows(const std::string &path);
 Result<FlowFile> parse_flows_yaml(const std::string &text, const std::string &name);

@@ -80,6 +80,8 @@ Status check_verb(const Flow &flow) {
                fmt::format("{} needs transport {}", packet::verb_name(flow.verb), others)};
 }
 
+constexpr uint32_t kMostPsns = 1U << 23; // IBA vol. 1, 9.7.3.1
+
 Status check_sizes(const Flow &flow) {
   if (flow.size.parts.empty() || !flow.pmtu)
     return Error{"there is no size of messages or no PMTU", "size 64k pmtu 1024"};
@@ -87,6 +89,11 @@ Status check_sizes(const Flow &flow) {
   if (largest > kLongestMessage)
     return Error{fmt::format("size: a message of {} bytes is too long", largest),
                  "at most 2 GiB (2147483648)"};
+  if (packet::psns_of(flow.verb, largest, flow.pmtu) > kMostPsns)
+    return Error{
+        fmt::format("size: {} bytes in packets of {} take more PSNs than may be outstanding",
+                    largest, flow.pmtu),
+        fmt::format("at most {} a message", kMostPsns)};
   if (flow.transport == ROCE_UD && largest > flow.pmtu)
     return Error{fmt::format("size: {} bytes do not fit a datagram of {}", largest, flow.pmtu),
                  fmt::format("transport ud has messages of one packet: size {}", flow.pmtu)};

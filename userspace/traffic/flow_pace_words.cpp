@@ -47,16 +47,22 @@ Result<Rate> percentage(const std::string &word, const Number &number) {
   return Rate{Rate::Kind::Percent, number.value, word};
 }
 
+Result<Rate> rate_of(const std::string &word, bool l1) {
+  const auto number = with_unit(word);
+  if (number && (number->unit == "pps" || number->unit == "kpps" || number->unit == "mpps"))
+    return packet_rate(word, *number);
+  if (number && number->unit == "%")
+    return percentage(word, *number);
+  const auto bits = words::rate(word);
+  if (!bits)
+    return Error{bits.error().message, word.empty() ? std::string(kRateHint) : bits.error().hint};
+  return Rate{l1 ? Rate::Kind::BitsL1 : Rate::Kind::BitsL2, static_cast<double>(bits.get()), word};
+}
+
 Status parse_rate_word(FlowDraft &draft, Words &words) {
-  const std::string word = words.take();
-  const bool l1 = words.take_if("l1"), l2 = !l1 && words.take_if("l2");
-  auto rate = parse_rate(word, l1);
+  auto rate = take_rate(words);
   if (!rate)
     return rate.error();
-  const bool bits = rate->kind == Rate::Kind::BitsL1 || rate->kind == Rate::Kind::BitsL2;
-  if ((l1 || l2) && !bits)
-    return Error{fmt::format("{} does not go with '{}'", l1 ? "l1" : "l2", word),
-                 "only bits are counted in two ways; percent are of L1"};
   draft.flow.pacing.rate = std::move(rate).get();
   return {};
 }
@@ -207,16 +213,17 @@ const std::vector<std::string_view> &fault_names() {
 
 std::span<const FlowKeyword> pace_words() { return kWords; }
 
-Result<Rate> parse_rate(const std::string &word, bool l1) {
-  const auto number = with_unit(word);
-  if (number && (number->unit == "pps" || number->unit == "kpps" || number->unit == "mpps"))
-    return packet_rate(word, *number);
-  if (number && number->unit == "%")
-    return percentage(word, *number);
-  const auto bits = words::rate(word);
-  if (!bits)
-    return Error{bits.error().message, word.empty() ? std::string(kRateHint) : bits.error().hint};
-  return Rate{l1 ? Rate::Kind::BitsL1 : Rate::Kind::BitsL2, static_cast<double>(bits.get()), word};
+Result<Rate> take_rate(Words &words) {
+  const std::string word = words.take();
+  const bool l1 = words.take_if("l1"), l2 = !l1 && words.take_if("l2");
+  auto rate = rate_of(word, l1);
+  if (!rate)
+    return rate;
+  const bool bits = rate->kind == Rate::Kind::BitsL1 || rate->kind == Rate::Kind::BitsL2;
+  if ((l1 || l2) && !bits)
+    return Error{fmt::format("{} does not go with '{}'", l1 ? "l1" : "l2", word),
+                 "only bits are counted in two ways; percent are of L1"};
+  return rate;
 }
 
 } // namespace xr::traffic

@@ -53,13 +53,12 @@ void OpenFlow::add_faults(const Waiting &made, From from, SendCounts &counts) {
   Queue &queue = hold ? held_[from.qp] : waiting_;
   queue.push_back(made);
   Outgoing &packet = queue.back().packet;
-  if (fate.has(Fault::Kind::Pad)) {
-    packet.damage = Damage::Pad;
-    counts.bad_pad++;
-  }
   if (fate.has(Fault::Kind::Icrc)) {
     packet.damage = Damage::Icrc;
     counts.bad_icrc++;
+  } else if (fate.has(Fault::Kind::Pad)) {
+    packet.damage = Damage::Pad;
+    counts.bad_pad++;
   }
   if (fate.has(Fault::Kind::Repeat)) {
     queue.push_back(queue.back());

@@ -49,14 +49,10 @@ Status parse_mac_of(std::optional<packet::Mac> &mac, words::Words &words) {
 }
 
 Status parse_rate_of(Replay &replay, words::Words &words) {
-  const std::string word = words.take();
-  const bool l1 = words.peek() == "l1";
-  if (l1 || words.peek() == "l2")
-    words.take();
-  auto rate = parse_rate(word, l1);
+  auto rate = take_rate(words);
   if (!rate)
     return rate.error();
-  replay.rate = *rate;
+  replay.rate = rate.get();
   replay.speed = 0;
   return {};
 }

@@ -204,13 +204,16 @@ void Responder::State::marked(uint64_t now, std::span<const uint8_t> frame, uint
   counts.ce++;
   if (!options.cnp)
     return;
-  if (!cnp_.passes(now, packet)) {
+  const auto verdict = cnp_.ask(now, packet);
+  if (verdict == CnpPacer::Verdict::Paced) {
     counts.cnps_paced++;
     return;
   }
-  PeerPath *path = paths_.of(frame, packet);
-  if (!path)
+  PeerPath *path = verdict == CnpPacer::Verdict::Send ? paths_.of(frame, packet) : nullptr;
+  if (!path) {
+    counts.cnps_no_room++;
     return;
+  }
   counts.cnps++;
   notice({.kind = Item::Kind::Cnp,
           .qp = sender,

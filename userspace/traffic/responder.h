@@ -52,11 +52,10 @@ struct RespondCounts {
   uint64_t qps = 0, qps_full = 0; // connections; requests of those that found no room
   // what it sent
   uint64_t acks = 0, naks = 0, rnr_naks = 0, read_responses = 0, atomic_acks = 0;
-  uint64_t cnps = 0, cnps_paced = 0;
-  uint64_t arp = 0, nd = 0; // answers
+  uint64_t cnps = 0, cnps_paced = 0, cnps_no_room = 0; // the last: too many streams at once
+  uint64_t arp = 0, nd = 0;                            // answers
   uint64_t cm_connections = 0, cm_messages = 0, cm_rejected = 0;
   uint64_t answers_dropped = 0; // no room to remember what is to be answered
-  uint64_t packets_sent = 0, bytes_sent = 0;
 };
 
 class Responder : public Source {

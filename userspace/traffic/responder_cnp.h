@@ -13,14 +13,15 @@ class CnpPacer {
 public:
   explicit CnpPacer(const ResponderOptions &options) : options_(options), last_(options.qps) {}
 
+  enum class Verdict : uint8_t { Send, Paced, NoRoom };
   // Whether a CNP goes out for this packet that is marked.
-  bool passes(uint64_t now, const roce_packet &packet) {
+  Verdict ask(uint64_t now, const roce_packet &packet) {
     const PeerKey key = key_of(packet);
     if (uint64_t *last = last_.find(key)) {
       if (now - *last < options_.cnp_interval_ns)
-        return false;
+        return Verdict::Paced;
       *last = now;
-      return true;
+      return Verdict::Send;
     }
     // Whoever waited long enough needs no entry. Looked for once an interval: it takes long.
     if (last_.full() && now - cleaned_ >= options_.cnp_interval_ns) {
@@ -28,7 +29,7 @@ public:
       last_.erase_if(
           [&](const PeerKey &, uint64_t last) { return now - last >= options_.cnp_interval_ns; });
     }
-    return last_.insert(key, now) != nullptr;
+    return last_.insert(key, now) ? Verdict::Send : Verdict::NoRoom;
   }
 
 private:

@@ -30,12 +30,8 @@ size_t Responder::State::next(std::span<Outgoing> out) {
   sent_raw_.clear();
   size_t count = 0;
   while (count < out.size() && !queue_.empty())
-    if (send(out[count])) {
-      counts.packets_sent++;
-      counts.bytes_sent +=
-          out[count].shape ? out[count].shape->bytes().size() : out[count].raw.size();
+    if (send(out[count]))
       count++;
-    }
   return count;
 }
 
