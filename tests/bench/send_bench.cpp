@@ -49,6 +49,13 @@ uint64_t arrived(const yardsticks *yard) {
   return sum;
 }
 
+// Counts and drops what arrives there.
+void put_on(const char *port, const yardsticks *yard) {
+  if (bpf_xdp_attach(static_cast<int>(if_nametoindex(port)), bpf_program__fd(yard->progs.arrive),
+                     XDP_FLAGS_DRV_MODE, nullptr))
+    fail("attach");
+}
+
 // The yardstick: no clock, no schedule, no packet that differs from the one before.
 class Minimal {
 public:
@@ -238,10 +245,9 @@ void measure_icrc() {
               each <= 10 ? "" : "  MISSED");
 }
 
-endpoint::SendReport send_at(double pps, double seconds, const std::string &words, bool listen) {
+endpoint::SendReport send_at(double pps, double seconds, const std::string &words) {
   endpoint::SendRequest request;
   request.ifname = "a0";
-  request.listen = listen;
   request.lanes.copy = true;
   request.flows = {flow_of(words)};
   request.flows[0].pacing.rate = {traffic::Rate::Kind::Packets, pps, ""};
@@ -261,7 +267,7 @@ endpoint::SendReport send_at(double pps, double seconds, const std::string &word
 void measure_rates(double most) {
   std::printf("asked and achieved over 5 s (must be within 0.5 %%), and how evenly\n");
   for (const double pps : {1e3, 1e4, 1e5, most / 2, most * 0.8}) {
-    const auto report = send_at(pps, 5, "qp 0x11 size 1M", false);
+    const auto report = send_at(pps, 5, "qp 0x11 size 1M");
     const double got = static_cast<double>(report.engine.sent) / report.seconds;
     const Histogram &jitter = report.engine.jitter_ns;
     std::printf("  %10.0f packets/s asked, %12.1f achieved%s; jitter p50 %.1f us, p99 %.1f us\n",
@@ -271,8 +277,10 @@ void measure_rates(double most) {
   }
 }
 
-// A responder on the other CPU, which acknowledges each packet.
-void measure_respond(double most) {
+// A responder on the other CPU, which acknowledges each packet; a program at the sender counts and
+// drops what comes back.
+void measure_respond(const yardsticks *yard, double most) {
+  put_on("a0", yard);
   endpoint::RespondRequest request;
   request.ifname = "a1";
   request.responder.addresses = {flow_of("").path.dst};
@@ -287,17 +295,22 @@ void measure_respond(double most) {
     if (auto done = run->run(stop, {}, {}); !done)
       fail(done.error().message);
   });
-  std::printf("respond: an ACK for each packet, at half of the sender's rate\n");
-  const auto sent = send_at(most / 2, 5, "qp 0x11 size 1M ack-every 1", true);
+  const uint64_t before = arrived(yard);
+  const auto sent = send_at(most / 2, 5, "qp 0x11 size 1M ack-every 1");
+  usleep(200'000);
   stop = true;
   thread.join();
   const auto report = run->report();
   if (auto done = run->close(); !done)
     fail(done.error().message);
-  const uint64_t lost = sent.engine.sent - report.counts.acks;
+  const auto &lost = report.engine.socket;
+  std::printf("respond: an ACK for each packet, at half of the sender's rate\n");
   std::printf("  %.0f packets/s; %lu sent, %lu acknowledged%s, %lu ACKs came back\n",
               static_cast<double>(sent.engine.sent) / sent.seconds, sent.engine.sent,
-              report.counts.acks, lost ? "  MISSED" : "", sent.counts.acks);
+              report.counts.acks, report.counts.acks == sent.engine.sent ? "" : "  MISSED",
+              arrived(yard) - before);
+  std::printf("  lost before it: %lu (its ring full %lu, no memory %lu)\n",
+              sent.engine.sent - report.counts.requests, lost.rx_ring_full, lost.rx_no_chunk);
 }
 
 } // namespace
@@ -309,9 +322,7 @@ int main() {
   yardsticks *yard = yardsticks__open_and_load();
   if (!yard)
     fail("open");
-  if (bpf_xdp_attach(static_cast<int>(if_nametoindex("a1")), bpf_program__fd(yard->progs.arrive),
-                     XDP_FLAGS_DRV_MODE, nullptr))
-    fail("attach");
+  put_on("a1", yard);
   measure_icrc();
   const double most = compare(yard, "frames a second, 1,024 B of payload, one RC flow", 1024,
                               "qp 0x11 size 1M", 0.95);
@@ -320,7 +331,7 @@ int main() {
   measure_rates(most);
   if (bpf_xdp_detach(static_cast<int>(if_nametoindex("a1")), XDP_FLAGS_DRV_MODE, nullptr))
     fail("detach");
-  measure_respond(most);
+  measure_respond(yard, most);
   yardsticks__destroy(yard);
   return 0;
 }
