@@ -46,7 +46,6 @@ void describe_cnp(CLI::App &command, Args &args) {
 
 void describe(CLI::App &command, Args &args) {
   ResponderOptions &r = args.request.responder;
-  args.request.lanes.count = 0;
   add_interface(command, args.request.ifname, "The port to answer on");
   command
       .add_option("--address", args.addresses,

@@ -20,10 +20,10 @@ namespace xr::endpoint {
 
 struct RespondRequest {
   std::string ifname, netns;
-  traffic::ResponderOptions responder; // no addresses: those of the port
-  std::optional<packet::Mac> mac;      // none: the port's
-  Lanes lanes;                         // count 0: all queues that the port has
-  uint64_t duration_ns = 0;            // 0: until interrupted
+  traffic::ResponderOptions responder;       // no addresses: those of the port
+  std::optional<packet::Mac> mac;            // none: the port's
+  Lanes lanes{.count = 0, .receive = 16384}; // count 0: all queues that the port has
+  uint64_t duration_ns = 0;                  // 0: until interrupted
   datapath::AttachOptions attach;
 };
 

@@ -24,6 +24,7 @@ namespace xr::endpoint {
 struct Lanes {
   uint32_t first = 0, count = 1; // queues
   bool copy = false;             // never zero-copy
+  uint32_t receive = 4096;       // frames that may wait to be read, of each
 };
 
 struct SendRequest {

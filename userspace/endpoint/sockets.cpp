@@ -26,8 +26,7 @@ open_sockets(const Port &port, const Lanes &lanes, datapath::Steering *steering)
     options.queue = lanes.first + i;
     options.longest = port.longest();
     options.copy = lanes.copy;
-    if (!steering)
-      options.receive = 0;
+    options.receive = steering ? lanes.receive : 0;
     auto socket = afxdp::Socket::open(options);
     if (!socket)
       return socket.error();
