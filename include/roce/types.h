@@ -85,6 +85,10 @@ static ROCE_INLINE __u32 roce_load32(const __u8 *p) {
 static ROCE_INLINE __u16 roce_be16(const __u8 *p) { return roce_swap16(roce_load16(p)); }
 static ROCE_INLINE __u32 roce_be32(const __u8 *p) { return roce_swap32(roce_load32(p)); }
 
+static ROCE_INLINE __u64 roce_be64(const __u8 *p) {
+  return (__u64)roce_be32(p) << 32 | roce_be32(p + 4);
+}
+
 /* The low three bytes of a big-endian word: QPN, PSN and MSN stand so behind a byte of flags. */
 static ROCE_INLINE __u32 roce_be24(const __u8 *word) { return roce_be32(word) & 0xffffff; }
 

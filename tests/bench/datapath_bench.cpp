@@ -21,9 +21,9 @@
 #include <bpf/libbpf.h>
 
 #include "impair/rule.h"
-#include "words/words.h"
 #include "roce/config.h"
 #include "roce/stream.h"
+#include "words/words.h"
 #include "xdp_roce.skel.h"
 #include "yardsticks.skel.h"
 

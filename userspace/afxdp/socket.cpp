@@ -168,7 +168,6 @@ const uint8_t *Socket::join(uint32_t at, uint32_t count, uint32_t length) {
 // One batch more is with the driver; false: it takes no more at the moment.
 bool Socket::wake_up(Status &gone) {
   const uint32_t before = unsent();
-  counted_.wakeups++;
   if (sendto(xsk_socket__fd(socket_), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0) {
     switch (errno) {
     case EBUSY: // in copy mode: the driver has dropped one, which is completed all the same
@@ -189,8 +188,6 @@ bool Socket::wake_up(Status &gone) {
     }
   }
   const uint32_t left = unsent();
-  if (left == before && left)
-    counted_.tx_busy++;
   return left && left != before;
 }
 

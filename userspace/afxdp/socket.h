@@ -36,9 +36,7 @@ struct SocketCounts {
   uint64_t rx_ring_full = 0; // we were too slow
   uint64_t rx_no_chunk = 0;  // likewise: no free memory
   uint64_t tx_invalid = 0;
-  uint64_t wakeups = 0;    // of the kernel, by us
   uint64_t tx_dropped = 0; // by the driver, which could not take them
-  uint64_t tx_busy = 0;    // it could not take more at that moment
   uint64_t link_down = 0;  // it said that the port is down
 };
 

@@ -23,7 +23,6 @@ using report::Tone;
 using report::Value;
 using report::Where;
 
-constexpr double kLayer1 = 24;       // bytes of FCS, preamble and gap
 constexpr double kTolerance = 0.005; // of the asked rate
 
 report::Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hide::Zero,
@@ -47,7 +46,7 @@ double mean_frame(const endpoint::EngineCounts &engine) {
 }
 
 Speed speed_of(double packets, double frame) {
-  return {packets, packets * (frame + kLayer1) * 8, packets * frame * 8};
+  return {packets, packets * (frame + traffic::kLayer1Bytes) * 8, packets * frame * 8};
 }
 
 Speed speed_between(uint64_t packets, uint64_t bytes, double seconds) {

@@ -27,8 +27,6 @@ void merge(EngineCounts &all, const EngineCounts &one) {
   all.socket.rx_no_chunk += one.socket.rx_no_chunk;
   all.socket.tx_invalid += one.socket.tx_invalid;
   all.socket.tx_dropped += one.socket.tx_dropped;
-  all.socket.wakeups += one.socket.wakeups;
-  all.socket.tx_busy += one.socket.tx_busy;
   all.socket.link_down += one.socket.link_down;
 }
 

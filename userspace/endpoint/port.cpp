@@ -66,11 +66,10 @@ std::optional<packet::Mac> known(const Port &port, const packet::Address &addres
 
 } // namespace
 
-bool is_ipv4(const packet::Address &a) { return !a[0] && !a[1] && a[2] == ROCE_MAPPED_PREFIX; }
-
 std::optional<packet::Address> Port::address(bool ipv4) const {
-  const auto found = std::find_if(addresses.begin(), addresses.end(),
-                                  [&](const packet::Address &a) { return is_ipv4(a) == ipv4; });
+  const auto found =
+      std::find_if(addresses.begin(), addresses.end(),
+                   [&](const packet::Address &a) { return packet::is_mapped(a) == ipv4; });
   return found == addresses.end() ? std::nullopt : std::optional(*found);
 }
 

@@ -27,8 +27,6 @@ struct Port {
   uint32_t longest() const { return mtu + ROCE_ETH_LEN + ROCE_VLAN_MAX * ROCE_VLAN_LEN; }
 };
 
-bool is_ipv4(const packet::Address &address);
-
 // Needs CAP_NET_RAW and CAP_NET_ADMIN, and says so.
 Result<Port> open_port(const std::string &ifname, const std::string &netns);
 

@@ -40,8 +40,7 @@ Status choose_addresses(RespondRequest &request, const Port &port) {
 bool wants_promiscuous(const RespondRequest &request, const Port &port) {
   const auto &mine = request.responder.addresses;
   return request.responder.mac != port.mac ||
-         !std::all_of(mine.begin(), mine.end(),
-                      [](const packet::Address &a) { return is_ipv4(a); });
+         !std::all_of(mine.begin(), mine.end(), packet::is_mapped);
 }
 
 } // namespace
@@ -92,7 +91,6 @@ const std::vector<std::string> &RespondRun::notes() const { return state_->notes
 
 Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
                        const std::function<bool(const RespondReport &)> &tell) {
-  std::atomic<bool> enough{false};
   const uint64_t duration = state_->request.duration_ns;
   const uint64_t end = duration ? monotonic_ns() + duration : UINT64_MAX;
   auto next = std::chrono::steady_clock::now() + interval;

@@ -53,7 +53,7 @@ public:
   Status complete(Flow &flow) {
     flow.path.src_mac = flow.src_mac.value_or(port_.mac);
     if (!flow.src_given) {
-      const auto source = port_.address(is_ipv4(flow.path.dst));
+      const auto source = port_.address(packet::is_mapped(flow.path.dst));
       if (!source)
         return Error{"the port has no address of that family to send from", "src IP"};
       flow.path.src = *source;
@@ -208,7 +208,7 @@ Status listen(const SendRequest &request, const Port &port,
   steering.emplace(std::move(*open));
   const bool strange =
       std::any_of(request.flows.begin(), request.flows.end(), [&](const Flow &flow) {
-        return flow.path.src_mac != port.mac || !is_ipv4(flow.path.src);
+        return flow.path.src_mac != port.mac || !packet::is_mapped(flow.path.src);
       });
   return strange ? steering->go_promiscuous() : Status{};
 }

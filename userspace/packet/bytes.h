@@ -85,8 +85,4 @@ inline uint16_t transport_checksum(std::span<const uint8_t> addresses, uint8_t p
   return checksum_fold(checksum_add(sum, message));
 }
 
-inline bool is_mapped(const Address &address) {
-  return !address[0] && !address[1] && address[2] == ROCE_MAPPED_PREFIX;
-}
-
 } // namespace xr::packet

@@ -139,10 +139,8 @@ Address address_at(const uint8_t *from) {
   return address;
 }
 
-uint64_t be64(const uint8_t *from) { return uint64_t{roce_be32(from)} << 32 | roce_be32(from + 4); }
-
 void parse_req(const uint8_t *data, CmMessage &message) {
-  message.service_id = be64(data + 8);
+  message.service_id = roce_be64(data + 8);
   message.transport = data[43] >> 1 & 3;
   message.pkey = roce_be16(data + 48);
   message.pmtu_code = data[50] >> 4;
@@ -231,7 +229,7 @@ std::optional<CmMessage> parse_cm_mad(std::span<const uint8_t> mad) {
     return {};
   CmMessage message;
   message.kind = static_cast<CmKind>(kind);
-  message.transaction = be64(mad.data() + 8);
+  message.transaction = roce_be64(mad.data() + 8);
   parse_data(mad.data() + kMadHeader, shape, message);
   return message;
 }

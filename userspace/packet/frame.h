@@ -18,6 +18,10 @@ namespace xr::packet {
 using Mac = std::array<uint8_t, 6>;
 using Address = std::array<uint32_t, 4>; // network order, IPv4 as v4-mapped IPv6
 
+inline bool is_mapped(const Address &address) {
+  return !address[0] && !address[1] && address[2] == roce_swap32(0x0000ffff);
+}
+
 enum class Network : uint8_t { Ipv4, Ipv6, V1 }; // V1: the GRH of RoCEv1
 
 struct Tag {

@@ -35,10 +35,6 @@ uint32_t psns_of(const roce_packet &packet, uint32_t pmtu) {
   return (packet.dma_len - 1) / pmtu + 1;
 }
 
-uint64_t be64(const uint8_t *p) {
-  return static_cast<uint64_t>(roce_be32(p)) << 32 | roce_be32(p + 4);
-}
-
 } // namespace
 
 void Connection::receive(const uint8_t *bth, const roce_packet &packet,
@@ -268,7 +264,7 @@ void Connection::owe_read(uint32_t psn, uint32_t length, uint32_t packets) {
 // All addresses are one word of the QP's.
 uint64_t Connection::atomic(const Context &c) {
   const uint8_t *operands = c.bth + ROCE_BTH_LEN + (transport_ == ROCE_XRC ? 4 : 0) + 12;
-  const uint64_t original = word_, operand = be64(operands), compare = be64(operands + 8);
+  const uint64_t original = word_, operand = roce_be64(operands), compare = roce_be64(operands + 8);
   if (operation(c.packet) == kFetchAdd)
     word_ += operand;
   else if (word_ == compare)

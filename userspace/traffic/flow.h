@@ -32,6 +32,8 @@ struct Sizes {
   uint64_t largest() const;
 };
 
+constexpr uint32_t kLayer1Bytes = 24; // that a frame has beside its own: FCS, preamble, gap
+
 // How fast. L2: a frame's own bytes, without FCS; L1: and 24 more, of FCS, preamble and gap.
 struct Rate {
   enum class Kind : uint8_t { Top, Packets, BitsL1, BitsL2, Percent }; // Percent: of the line, L1

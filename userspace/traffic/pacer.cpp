@@ -11,7 +11,6 @@ namespace xr::traffic {
 
 namespace {
 
-constexpr uint32_t kLayer1 = 24; // FCS, preamble and gap
 constexpr double kSecond = 1e9;
 
 bool counts_layer1(Rate::Kind kind) {
@@ -47,7 +46,7 @@ Pacer::Pacer(const Pacing &pacing, double line_bits, uint64_t seed)
   if (top_)
     return;
   per_byte_ = packets ? 0 : 1;
-  per_packet_ = packets ? 1 : counts_layer1(rate.kind) ? kLayer1 : 0;
+  per_packet_ = packets ? 1 : counts_layer1(rate.kind) ? kLayer1Bytes : 0;
   const double ticks = std::ldexp(kSecond / units, kFraction);
   // up: never faster than asked for
   step_ = ticks < 0x1p63 ? static_cast<uint64_t>(std::ceil(ticks)) : 1ULL << 63;

@@ -30,7 +30,6 @@ public:
   bool matches(std::span<const uint8_t> frame, const roce_packet &packet) const;
   static std::string identity(std::span<const uint8_t> frame, const roce_packet &packet);
 
-  const packet::Path &path() const { return path_; }
   // nullptr: the budget is used up; build() makes the same.
   const packet::Template *shape(uint8_t opcode, uint32_t payload);
   // A whole frame of it.

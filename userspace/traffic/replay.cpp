@@ -31,10 +31,7 @@ Status parse_map(Replay &replay, words::Words &words) {
     return from.error();
   if (!to)
     return to.error();
-  const auto ipv4 = [](const packet::Address &a) {
-    return !a[0] && !a[1] && a[2] == ROCE_MAPPED_PREFIX;
-  };
-  if (ipv4(from.get()) != ipv4(to.get()))
+  if (packet::is_mapped(from.get()) != packet::is_mapped(to.get()))
     return Error{fmt::format("'{}' is of two families", word), "IPv4 becomes IPv4, IPv6 IPv6"};
   replay.addresses[from.get()] = to.get();
   return {};

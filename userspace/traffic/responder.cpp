@@ -70,8 +70,7 @@ void Responder::State::neighbour(std::span<const uint8_t> frame) {
   const auto question = packet::question_about(addresses_, frame);
   if (!question)
     return;
-  const bool ipv4 = question->target[2] == ROCE_MAPPED_PREFIX && !question->target[0];
-  (ipv4 ? counts.arp : counts.nd)++;
+  (packet::is_mapped(question->target) ? counts.arp : counts.nd)++;
   notice(packet::neighbour_answer(*question, options.mac));
 }
 
