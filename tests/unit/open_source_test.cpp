@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <random>
@@ -401,27 +400,6 @@ TEST(OpenSource, SeesAnswers) {
   EXPECT_EQ(source.counts().naks, 1U);
   EXPECT_EQ(source.counts().rnr_naks, 1U);
   EXPECT_EQ(source.counts().cnps, 1U);
-}
-
-// Not a promise, but nobody is to make it ten times as slow unnoticed.
-TEST(OpenSource, CostOfAPacket) {
-  for (const char *words : {"qps 1 rate 1000mpps", "qps 10000 rate 1000mpps", "qps 10000",
-                            "qps 100000", "qps 10000 size 64-9000", "qps 100 fault icrc every 9"}) {
-    OpenSource source({flow(words)}, {}, kLine);
-    std::vector<Outgoing> out(64);
-    constexpr size_t kPackets = 1'000'000;
-    size_t made = 0;
-    uint64_t now = kBegin;
-    for (; made < kPackets / 5; now += 64) // to warm up
-      made += source.next(now, out);
-    const auto begin = std::chrono::steady_clock::now();
-    for (made = 0; made < kPackets; now += 64)
-      made += source.next(now, out);
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-    const double each = took.count() / static_cast<double>(made);
-    fmt::print("{}: {:.1f} ns a packet\n", words, each);
-    EXPECT_LT(each, 1000) << words;
-  }
 }
 
 } // namespace

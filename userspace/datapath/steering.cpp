@@ -177,6 +177,11 @@ Status Steering::close() {
   return held->port.state == State::Attached ? steer(*held, false) : Status{};
 }
 
-Steering::~Steering() { (void)close(); }
+Steering::~Steering() {
+  try {
+    (void)close();
+  } catch (...) { // no memory for its errors: nobody hears them here anyway
+  }
+}
 
 } // namespace xr::datapath

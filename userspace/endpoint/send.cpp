@@ -34,7 +34,10 @@ struct SendRun::State {
 
 namespace {
 
-const Error kNoSpeed{"the driver does not tell the speed of the line", "rate in gbit or mpps"};
+Error no_speed() {
+  return {"the driver does not tell the speed of the line", "rate in gbit or mpps"};
+}
+
 constexpr uint64_t kDrainNs =
     10'000'000'000;                       // for messages that have begun when their time is over
 constexpr uint64_t kLinger = 100'000'000; // for the answers to what was sent last
@@ -119,7 +122,7 @@ Status check(Flow &flow, const SendRequest &request, const Port &port) {
   const bool percent = flow.pacing.rate.kind == traffic::Rate::Kind::Percent ||
                        request.rate.kind == traffic::Rate::Kind::Percent;
   if (percent && !port.line_bits)
-    return kNoSpeed;
+    return no_speed();
   return {};
 }
 
@@ -230,7 +233,7 @@ Status SendRun::State::prepare_replay() {
   if (!capture)
     return capture.error();
   if (request.replay->rate.kind == traffic::Rate::Kind::Percent && !port.line_bits)
-    return kNoSpeed;
+    return no_speed();
   if (capture->cut + capture->too_long)
     notes.push_back(left_out(*capture));
   request.lanes.count = 1;
