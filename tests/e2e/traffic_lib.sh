@@ -41,12 +41,11 @@ respond() {
   fi
   in_background endpoint "$scratch/respond.json" --json --netns "$ns" respond "$port" "$@"
   responder=${background[-1]}
-  wait_for 15 answers_at "$ns" "$port" || fail "respond does not run: $(cat "$scratch/respond.json.err")"
+  wait_for 15 says_so || fail "respond does not run: $(cat "$scratch/respond.json.err")"
 }
-answers_at() {
+says_so() {
   kill -0 "$responder" 2>/dev/null || fail "respond ended: $(cat "$scratch/respond.json.err")"
-  "$XDP_ROCE" --json --netns "$1" status "$2" 2>/dev/null |
-    jq -e '.attachments[0].features | index("sockets")' >/dev/null
+  grep -q ': answers for ' "$scratch/respond.json.err"
 }
 # Its report is in $scratch/respond.json.
 end_respond() {

@@ -94,4 +94,11 @@ Result<NetnsScope> Netns::enter() const {
   return NetnsScope(std::move(home));
 }
 
+Result<NetnsScope> enter_netns(const std::string &name) {
+  auto netns = Netns::open(name);
+  if (!netns)
+    return netns.error();
+  return netns->enter();
+}
+
 } // namespace xr::datapath

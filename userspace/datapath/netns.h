@@ -44,4 +44,7 @@ private:
   std::string name_; // "" when it has none or none was asked for
 };
 
+// Opens that one and enters it.
+Result<NetnsScope> enter_netns(const std::string &name);
+
 } // namespace xr::datapath

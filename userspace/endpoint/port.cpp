@@ -76,10 +76,7 @@ std::optional<packet::Address> Port::address(bool ipv4) const {
 Result<Port> open_port(const std::string &ifname, const std::string &netns) {
   if (auto allowed = datapath::check_privilege(datapath::Privilege::Sockets); !allowed)
     return allowed.error();
-  auto space = datapath::Netns::open(netns);
-  if (!space)
-    return space.error();
-  auto scope = space->enter();
+  auto scope = datapath::enter_netns(netns);
   if (!scope)
     return scope.error();
   auto link = datapath::read_link(ifname);
@@ -105,10 +102,7 @@ Result<Port> open_port(const std::string &ifname, const std::string &netns) {
 }
 
 uint64_t port_drops(const Port &port) {
-  const auto space = datapath::Netns::open(port.netns);
-  if (!space)
-    return 0;
-  const auto scope = space.get().enter();
+  const auto scope = datapath::enter_netns(port.netns);
   if (!scope)
     return 0;
   const auto link = datapath::read_link(port.ifname);
@@ -118,10 +112,7 @@ uint64_t port_drops(const Port &port) {
 Result<packet::Mac> resolve(const Port &port, const packet::Address &source,
                             const packet::Address &address, const std::vector<packet::Tag> &tags,
                             const packet::Mac &source_mac) {
-  auto space = datapath::Netns::open(port.netns);
-  if (!space)
-    return space.error();
-  auto scope = space->enter();
+  auto scope = datapath::enter_netns(port.netns);
   if (!scope)
     return scope.error();
   if (const auto mac = known(port, address))

@@ -8,20 +8,12 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
-#include "datapath/steering.h"
-#include "endpoint/crew.h"
-#include "endpoint/port.h"
-#include "endpoint/sockets.h"
+#include "words/address.h"
 
 namespace xr::endpoint {
 
-struct RespondRun::State {
+struct RespondRun::State : Session {
   RespondRequest request;
-  Port port;
-  uint64_t drops_before = 0;
-  std::optional<datapath::Steering> steering;
-  Crew crew;
-  std::vector<std::string> notes;
 };
 
 namespace {
@@ -43,43 +35,42 @@ bool wants_promiscuous(const RespondRequest &request, const Port &port) {
          !std::all_of(mine.begin(), mine.end(), packet::is_mapped);
 }
 
+std::string answers_for(const std::vector<packet::Address> &addresses) {
+  std::string text = "answers for";
+  for (size_t i = 0; i < addresses.size(); i++)
+    text += (i ? ", " : " ") + words::address_text(addresses[i]);
+  return text;
+}
+
 } // namespace
 
 Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   auto state = std::make_unique<State>();
-  auto port = open_port(request.ifname, request.netns);
-  if (!port)
-    return port.error();
-  if (auto done = choose_addresses(request, *port); !done)
+  const Port &port = state->port;
+  if (auto done = state->open(request.ifname, request.netns); !done)
+    return done.error();
+  traffic::ResponderOptions &responder = request.responder;
+  if (auto done = choose_addresses(request, port); !done)
     return done.error();
   if (!request.lanes.count)
-    request.lanes.count = port->queues;
-  auto steering = datapath::Steering::open(
-      request.ifname, request.netns, request.attach,
-      endpoints_of(*port, request.responder.addresses, request.responder.mac));
-  if (!steering)
-    return steering.error();
-  state->steering.emplace(std::move(*steering));
-  if (wants_promiscuous(request, *port))
-    if (auto done = state->steering->go_promiscuous(); !done)
-      return done.error();
-  state->notes = state->steering->notes();
-  if (const auto note = other_queues(*port, request.lanes); !note.empty())
-    state->notes.push_back(note);
-  if (getrandom(&request.responder.seed, sizeof(request.responder.seed), 0) < 0)
+    request.lanes.count = port.queues;
+  if (getrandom(&responder.seed, sizeof(responder.seed), 0) < 0)
     return errno_error(errno, "no random number to be had");
-  auto sockets = open_sockets(*port, request.lanes, &*state->steering);
+  if (auto done = state->listen(request.attach, responder.addresses, responder.mac,
+                                wants_promiscuous(request, port));
+      !done)
+    return done.error();
+  auto sockets = state->sockets(request.lanes);
   if (!sockets)
     return sockets.error();
   for (auto &socket : *sockets) {
-    request.responder.seed++; // each draws for itself
-    state->crew.add(std::make_unique<Engine>(
-        std::move(socket), std::make_unique<traffic::Responder>(request.responder),
-        request.attach.udp_port));
+    responder.seed++; // each draws for itself
+    state->crew.add(std::make_unique<Engine>(std::move(socket),
+                                             std::make_unique<traffic::Responder>(responder),
+                                             request.attach.udp_port));
   }
+  state->notes.push_back(answers_for(responder.addresses)); // from now on
   state->request = std::move(request);
-  state->port = std::move(*port);
-  state->drops_before = port_drops(state->port);
   return RespondRun(std::move(state));
 }
 
@@ -121,20 +112,13 @@ void add(traffic::RespondCounts &all, const traffic::RespondCounts &one) {
 
 RespondReport RespondRun::report() {
   RespondReport report;
-  report.ifname = state_->request.ifname;
   report.addresses = state_->request.responder.addresses;
-  report.xdp_mode = datapath::mode_name(state_->steering->mode());
-  report.queues = static_cast<uint32_t>(state_->crew.engines().size());
-  report.zero_copy = state_->crew.engines().front()->socket().zero_copy();
-  report.engine = state_->crew.look([&](traffic::Source &source) {
+  state_->look(report, [&](traffic::Source &source) {
     add(report.counts, static_cast<traffic::Responder &>(source).counts());
   });
-  const uint64_t drops = port_drops(state_->port);
-  report.engine.port_drops = drops > state_->drops_before ? drops - state_->drops_before : 0;
-  report.seconds = static_cast<double>(report.engine.now_ns - report.engine.begun_ns) / 1e9;
   return report;
 }
 
-Status RespondRun::close() { return state_->steering->close(); }
+Status RespondRun::close() { return state_->close(); }
 
 } // namespace xr::endpoint

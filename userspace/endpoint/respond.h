@@ -12,8 +12,7 @@
 
 #include "base/result.h"
 #include "datapath/attach.h"
-#include "endpoint/engine.h"
-#include "endpoint/send.h"
+#include "endpoint/session.h"
 #include "traffic/responder.h"
 
 namespace xr::endpoint {
@@ -27,15 +26,9 @@ struct RespondRequest {
   datapath::AttachOptions attach;
 };
 
-struct RespondReport {
-  std::string ifname;
+struct RespondReport : RunReport {
   std::vector<packet::Address> addresses;
-  bool zero_copy = false;
-  std::string xdp_mode;
-  uint32_t queues = 1;
-  double seconds = 0;
   traffic::RespondCounts counts;
-  EngineCounts engine;
 };
 
 class RespondRun {

@@ -9,11 +9,7 @@
 
 #include <sys/random.h>
 
-#include "datapath/steering.h"
 #include "endpoint/capture.h"
-#include "endpoint/crew.h"
-#include "endpoint/port.h"
-#include "endpoint/sockets.h"
 #include "traffic/open.h"
 #include "words/address.h"
 
@@ -21,15 +17,11 @@ namespace xr::endpoint {
 
 using traffic::Flow;
 
-struct SendRun::State {
+struct SendRun::State : Session {
   SendRequest request;
-  Port port;
-  uint64_t drops_before = 0;
-  std::optional<datapath::Steering> steering;
-  Crew crew;
-  std::vector<std::string> notes;
 
   Status prepare_replay();
+  Status prepare_flows();
 };
 
 namespace {
@@ -200,25 +192,12 @@ std::vector<packet::Address> sources_of(const std::vector<Flow> &flows) {
 
 bool listens(const SendRequest &request) { return request.reliable || request.listen; }
 
-// Answers come to the addresses that the flows send from.
-Status listen(const SendRequest &request, const Port &port,
-              std::optional<datapath::Steering> &steering) {
-  auto open = datapath::Steering::open(
-      request.ifname, request.netns, request.attach,
-      endpoints_of(port, sources_of(request.flows), request.flows.front().path.src_mac));
-  if (!open)
-    return open.error();
-  steering.emplace(std::move(*open));
-  const bool strange =
-      std::any_of(request.flows.begin(), request.flows.end(), [&](const Flow &flow) {
-        return flow.path.src_mac != port.mac || !packet::is_mapped(flow.path.src);
-      });
-  return strange ? steering->go_promiscuous() : Status{};
+// Answers to them would not come in by themselves.
+bool is_stranger(const std::vector<Flow> &flows, const Port &port) {
+  return std::any_of(flows.begin(), flows.end(), [&](const Flow &flow) {
+    return flow.path.src_mac != port.mac || !packet::is_mapped(flow.path.src);
+  });
 }
-
-} // namespace
-
-namespace {
 
 std::string left_out(const Capture &capture) {
   return fmt::format("{} frames are left out: {} not whole, {} too long for the port",
@@ -237,64 +216,58 @@ Status SendRun::State::prepare_replay() {
   if (capture->cut + capture->too_long)
     notes.push_back(left_out(*capture));
   request.lanes.count = 1;
-  auto sockets = open_sockets(port, request.lanes, nullptr);
-  if (!sockets)
-    return sockets.error();
+  auto opened = sockets(request.lanes);
+  if (!opened)
+    return opened.error();
   crew.add(std::make_unique<Engine>(
-      std::move(sockets->front()),
+      std::move(opened->front()),
       std::make_unique<traffic::ReplaySource>(std::move(capture->bytes), std::move(capture->frames),
                                               *request.replay, static_cast<double>(port.line_bits)),
       request.attach.udp_port));
   return {};
 }
 
-Result<SendRun> SendRun::prepare(SendRequest request) {
-  auto state = std::make_unique<State>();
-  auto port = open_port(request.ifname, request.netns);
-  if (!port)
-    return port.error();
-  if (request.replay) {
-    state->request = std::move(request);
-    state->port = std::move(*port);
-    state->drops_before = port_drops(state->port);
-    if (auto done = state->prepare_replay(); !done)
-      return done.error();
-    return SendRun(std::move(state));
-  }
-  if (request.flows.empty())
+Status SendRun::State::prepare_flows() {
+  std::vector<Flow> &all = request.flows;
+  if (all.empty())
     return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
-  if (auto done = complete(request, *port); !done)
-    return done.error();
+  if (auto done = complete(request, port); !done)
+    return done;
   // A peer that does not answer keeps nobody for ever.
   request.reliability.drain_ns = kDrainNs;
+  // Answers come to the addresses that the flows send from.
+  const auto sources = sources_of(all);
+  const packet::Mac mac = all.front().path.src_mac;
   if (listens(request))
-    if (auto done = listen(request, *port, state->steering); !done)
-      return done.error();
-  auto flows = divide(request.flows, request.lanes.count);
-  request.lanes.count = static_cast<uint32_t>(flows.size());
-  auto sockets = open_sockets(*port, request.lanes, state->steering ? &*state->steering : nullptr);
-  if (!sockets)
-    return sockets.error();
-  const auto all = static_cast<double>(qps_of(request.flows));
-  for (size_t i = 0; i < flows.size(); i++) {
-    const double part = static_cast<double>(qps_of(flows[i])) / all;
-    auto engine = std::make_unique<Engine>(std::move((*sockets)[i]),
-                                           make_source(request, *port, std::move(flows[i]), part),
+    if (auto done = listen(request.attach, sources, mac, is_stranger(all, port)); !done)
+      return done;
+  auto parts = divide(all, request.lanes.count);
+  request.lanes.count = static_cast<uint32_t>(parts.size());
+  auto opened = sockets(request.lanes);
+  if (!opened)
+    return opened.error();
+  for (size_t i = 0; i < parts.size(); i++) {
+    const double part = static_cast<double>(qps_of(parts[i])) / static_cast<double>(qps_of(all));
+    auto engine = std::make_unique<Engine>(std::move((*opened)[i]),
+                                           make_source(request, port, std::move(parts[i]), part),
                                            request.attach.udp_port);
-    if (state->steering)
-      engine->answer_for(sources_of(request.flows), request.flows.front().path.src_mac);
+    if (steering)
+      engine->answer_for(sources, mac);
     if (request.listen && !request.reliable)
       engine->linger(kLinger);
-    state->crew.add(std::move(engine));
+    crew.add(std::move(engine));
   }
-  if (state->steering) {
-    state->notes = state->steering->notes();
-    if (const auto note = other_queues(*port, request.lanes); !note.empty())
-      state->notes.push_back(note);
-  }
+  return {};
+}
+
+Result<SendRun> SendRun::prepare(SendRequest request) {
+  auto state = std::make_unique<State>();
+  if (auto done = state->open(request.ifname, request.netns); !done)
+    return done.error();
   state->request = std::move(request);
-  state->port = std::move(*port);
-  state->drops_before = port_drops(state->port);
+  auto done = state->request.replay ? state->prepare_replay() : state->prepare_flows();
+  if (!done)
+    return done.error();
   return SendRun(std::move(state));
 }
 
@@ -349,24 +322,17 @@ void add_source(SendReport &report, const traffic::Source &source, bool first) {
 SendReport SendRun::report() {
   SendReport report;
   const SendRequest &request = state_->request;
-  report.ifname = request.ifname;
   report.kind = request.replay ? "replay" : request.reliable ? "reliable" : "open";
   report.seed = request.seed;
-  if (state_->steering)
-    report.xdp_mode = datapath::mode_name(state_->steering->mode());
-  report.queues = static_cast<uint32_t>(state_->crew.engines().size());
-  report.zero_copy = state_->crew.engines().front()->socket().zero_copy();
   report.line_bits = state_->port.line_bits;
   report.finished = true;
   bool first = true;
-  report.engine = state_->crew.look(
-      [&](traffic::Source &source) { add_source(report, source, std::exchange(first, false)); });
-  const uint64_t drops = port_drops(state_->port);
-  report.engine.port_drops = drops > state_->drops_before ? drops - state_->drops_before : 0;
-  report.seconds = static_cast<double>(report.engine.now_ns - report.engine.begun_ns) / 1e9;
+  state_->look(report, [&](traffic::Source &source) {
+    add_source(report, source, std::exchange(first, false));
+  });
   return report;
 }
 
-Status SendRun::close() { return state_->steering ? state_->steering->close() : Status{}; }
+Status SendRun::close() { return state_->close(); }
 
 } // namespace xr::endpoint

@@ -12,20 +12,13 @@
 
 #include "base/result.h"
 #include "datapath/attach.h"
-#include "endpoint/engine.h"
+#include "endpoint/session.h"
 #include "traffic/flow.h"
 #include "traffic/reliable.h"
 #include "traffic/replay.h"
 #include "traffic/send_counts.h"
 
 namespace xr::endpoint {
-
-// On which queues, and how.
-struct Lanes {
-  uint32_t first = 0, count = 1; // queues
-  bool copy = false;             // never zero-copy
-  uint32_t receive = 4096;       // frames that may wait to be read, of each
-};
 
 struct SendRequest {
   std::string ifname, netns;
@@ -40,21 +33,14 @@ struct SendRequest {
   datapath::AttachOptions attach; // where nothing is attached yet
 };
 
-// So far, or in the end.
-struct SendReport {
-  std::string ifname;
-  std::string kind; // "open", "reliable", "replay"
-  bool zero_copy = false;
-  std::string xdp_mode; // "" where nothing is received
-  uint32_t queues = 1;
-  uint64_t line_bits = 0; // a second
-  uint64_t seed = 0;      // of what is drawn; given or not, it can be given again
-  double seconds = 0;
+struct SendReport : RunReport {
+  std::string kind;                // "open", "reliable", "replay"
+  uint64_t line_bits = 0;          // a second
+  uint64_t seed = 0;               // of what is drawn; given or not, it can be given again
   double asked_pps = 0;            // 0: as fast as it goes
   uint64_t expected = 0, done = 0; // packets, or messages when reliable; expected 0: no end
   bool finished = false;           // it was not interrupted
   traffic::SendCounts counts;
-  EngineCounts engine;
 };
 
 class SendRun {
