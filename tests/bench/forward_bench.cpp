@@ -24,6 +24,7 @@
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
 
+#include "arrived.h"
 #include "roce/config.h"
 #include "wires.h"
 #include "xdp_roce.skel.h"
@@ -55,18 +56,6 @@ std::vector<uint8_t> frame(uint32_t payload) {
   put16(38, udp);
   f[42] = 0x01; // RC SEND MIDDLE
   return f;
-}
-
-uint64_t arrived(const yardsticks *yard) {
-  std::vector<uint64_t> each(static_cast<size_t>(libbpf_num_possible_cpus()));
-  const uint32_t zero = 0;
-  uint64_t sum = 0;
-  if (bpf_map__lookup_elem(yard->maps.packets, &zero, sizeof(zero), each.data(),
-                           each.size() * sizeof(each[0]), 0))
-    fail("count");
-  for (const uint64_t one : each)
-    sum += one;
-  return sum;
 }
 
 // Of those that arrived: veth's queue may be too short for all that were made.

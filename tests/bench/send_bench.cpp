@@ -19,6 +19,7 @@
 #include <linux/if_link.h>
 #include <xdp/xsk.h>
 
+#include "arrived.h"
 #include "base/clock.h"
 #include "endpoint/engine.h"
 #include "endpoint/respond.h"
@@ -36,18 +37,6 @@ using bench::fail;
 
 constexpr int kRounds = 7;
 constexpr uint64_t kRoundNs = 400'000'000;
-
-uint64_t arrived(const yardsticks *yard) {
-  std::vector<uint64_t> each(static_cast<size_t>(libbpf_num_possible_cpus()));
-  const uint32_t zero = 0;
-  uint64_t sum = 0;
-  if (bpf_map__lookup_elem(yard->maps.packets, &zero, sizeof(zero), each.data(),
-                           each.size() * sizeof(each[0]), 0))
-    fail("count");
-  for (const uint64_t one : each)
-    sum += one;
-  return sum;
-}
 
 // Counts and drops what arrives there.
 void put_on(const char *port, const yardsticks *yard) {

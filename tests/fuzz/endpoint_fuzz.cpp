@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "packet/icrc.h"
+#include "require.h"
 #include "traffic/reliable.h"
 #include "traffic/responder.h"
 
@@ -19,14 +20,6 @@ namespace {
 
 constexpr uint16_t kPort = roce_swap16(ROCE_UDP_PORT);
 constexpr size_t kMost = 256; // answers to one frame: a READ may have millions
-
-void require(bool holds, const char *what) {
-  if (holds)
-    return;
-  fprintf(stderr, "it does not hold that %s\n", what);
-  abort();
-}
-#define REQUIRE(condition) require(condition, #condition)
 
 // Of any length: a copy whose end the sanitizer knows, and iCRCs that are right, or nothing would
 // get past the first door.

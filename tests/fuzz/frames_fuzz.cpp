@@ -9,19 +9,12 @@
 #include <memory>
 
 #include "capture/analyzer.h"
+#include "require.h"
 #include "roce/holes.h"
 
 using namespace xr;
 
 namespace {
-
-void require(bool holds, const char *what) {
-  if (holds)
-    return;
-  fprintf(stderr, "it does not hold that %s\n", what);
-  abort();
-}
-#define REQUIRE(condition) require(condition, #condition)
 
 uint32_t le16(const uint8_t *p) { return p[0] | p[1] << 8; }
 

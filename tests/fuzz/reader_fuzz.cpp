@@ -7,18 +7,11 @@
 #include <vector>
 
 #include "capture/analyzer.h"
+#include "require.h"
 
 using namespace xr;
 
 namespace {
-
-void require(bool holds, const char *what) {
-  if (holds)
-    return;
-  fprintf(stderr, "it does not hold that %s\n", what);
-  abort();
-}
-#define REQUIRE(condition) require(condition, #condition)
 
 struct Outcome {
   uint64_t frames = 0, bytes = 0;

@@ -128,7 +128,7 @@ TEST(OpenSource, MessagesOfRandomFlows) {
         kSizes[random() % 7], pmtu, qps, messages, 0xffffff - random() % 5, random(),
         random() % 2 ? "by message" : "", xrc ? "transport xrc" : "");
     OpenSource source({flow(words)}, {}, kLine);
-    const uint64_t to_come = source.packets_to_come();
+    const uint64_t to_come = source.expected();
     const auto all = run(source, SIZE_MAX, 1 + random() % 9);
     EXPECT_TRUE(source.done());
     EXPECT_EQ(source.counts().packets, all.size());
@@ -265,7 +265,7 @@ TEST(OpenSource, PortsOfQps) {
 TEST(OpenSource, ManyQps) {
   constexpr uint32_t kQps = 10'000;
   OpenSource source({flow(fmt::format("qp 0x1000 qps {} messages 2 size 2000", kQps))}, {}, kLine);
-  EXPECT_EQ(source.packets_to_come(), 4 * kQps);
+  EXPECT_EQ(source.expected(), 4 * kQps);
   std::vector<uint32_t> next(kQps, UINT32_MAX), seen(kQps);
   std::vector<Outgoing> out(64);
   while (!source.done()) {
@@ -365,12 +365,12 @@ TEST(OpenSource, Ends) {
   EXPECT_EQ(top.next(kBegin + 2'000'000, out), 0U);
   EXPECT_TRUE(top.done());
   EXPECT_EQ(top.wake_at(), kNever);
-  EXPECT_EQ(top.packets_to_come(), 0U);
+  EXPECT_EQ(top.expected(), 0U);
 }
 
 TEST(OpenSource, PacketsToCome) {
   const auto to_come = [](const std::string &words) {
-    return OpenSource({flow(words)}, {}, kLine).packets_to_come();
+    return OpenSource({flow(words)}, {}, kLine).expected();
   };
   EXPECT_EQ(to_come("size 3k,1 messages 5 qps 2"), 2 * (3 + 1 + 3 + 1 + 3));
   EXPECT_EQ(to_come("size 1-1024 messages 5"), 5U);

@@ -470,7 +470,7 @@ TEST_F(ReliableTest, IsPaced) {
   now_ += 1000;
   EXPECT_EQ(psns(), (Psns{100}));
   EXPECT_DOUBLE_EQ(source().asked_pps(), 1e6);
-  EXPECT_EQ(source().messages_to_come(), 100U);
+  EXPECT_EQ(source().expected(), 100U);
 
   source_.reset();
   flow_.pacing = {};
@@ -494,7 +494,7 @@ TEST_F(ReliableTest, EndsByTime) {
   ack(105);
   EXPECT_TRUE(source().done());
   EXPECT_EQ(counts().messages, 2U);
-  EXPECT_EQ(source().messages_to_come(), 0U);
+  EXPECT_EQ(source().expected(), 0U);
 }
 
 TEST_F(ReliableTest, DrainsForSoLong) {

@@ -172,8 +172,8 @@ uint64_t qps_of(const std::vector<Flow> &flows) {
   return sum;
 }
 
-std::unique_ptr<traffic::Source> make_source(const SendRequest &request, const Port &port,
-                                             std::vector<Flow> flows, double part) {
+std::unique_ptr<traffic::Requester> make_source(const SendRequest &request, const Port &port,
+                                                std::vector<Flow> flows, double part) {
   traffic::Rate total = request.rate;
   scale(total, part);
   const auto line = static_cast<double>(port.line_bits);
@@ -284,36 +284,14 @@ Status SendRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds inte
 
 namespace {
 
-// What one source has to tell, beside what all of them have in common.
-struct Told {
-  const traffic::SendCounts &counts;
-  uint64_t done, expected; // 0: no end
-  double asked_pps;
-};
-
-Told ask(const traffic::Source &source, const std::string &kind) {
-  if (kind == "replay") {
-    const auto &one = static_cast<const traffic::ReplaySource &>(source);
-    return {one.counts(), one.counts().packets, one.packets_to_come(), one.asked_pps()};
-  }
-  if (kind == "open") {
-    const auto &one = static_cast<const traffic::OpenSource &>(source);
-    return {one.counts(), one.counts().packets, one.packets_to_come(), one.asked_pps()};
-  }
-  const auto &one = static_cast<const traffic::ReliableSource &>(source);
-  return {one.counts(), one.counts().messages + one.counts().failed_messages,
-          one.messages_to_come(), one.asked_pps()};
-}
-
 // One of them without end, or without a limit, is enough for all of them to have none.
-void add_source(SendReport &report, const traffic::Source &source, bool first) {
-  const Told told = ask(source, report.kind);
-  traffic::add(report.counts, told.counts);
-  report.done += told.done;
-  report.expected =
-      (first || report.expected) && told.expected ? report.expected + told.expected : 0;
-  report.asked_pps =
-      (first || report.asked_pps > 0) && told.asked_pps > 0 ? report.asked_pps + told.asked_pps : 0;
+void add_source(SendReport &report, const traffic::Requester &source, bool first) {
+  const uint64_t expected = source.expected();
+  const double asked = source.asked_pps();
+  traffic::add(report.counts, source.counts());
+  report.done += source.over();
+  report.expected = (first || report.expected) && expected ? report.expected + expected : 0;
+  report.asked_pps = (first || report.asked_pps > 0) && asked > 0 ? report.asked_pps + asked : 0;
   report.finished = report.finished && source.done();
 }
 
@@ -328,7 +306,7 @@ SendReport SendRun::report() {
   report.finished = true;
   bool first = true;
   state_->look(report, [&](traffic::Source &source) {
-    add_source(report, source, std::exchange(first, false));
+    add_source(report, static_cast<traffic::Requester &>(source), std::exchange(first, false));
   });
   return report;
 }

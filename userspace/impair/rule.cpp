@@ -17,8 +17,6 @@ using namespace words;
 
 namespace {
 
-constexpr size_t kLongestName = 31;
-
 Status parse_seed(Draft &draft, Words &words) {
   const auto seed = integer(words.take(), 0, UINT64_MAX);
   if (!seed)
@@ -29,14 +27,10 @@ Status parse_seed(Draft &draft, Words &words) {
 }
 
 Status parse_name(Draft &draft, Words &words) {
-  const std::string name = words.take();
-  const auto allowed = [](unsigned char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
-           c == '_' || c == '.';
-  };
-  if (name.empty() || name.size() > kLongestName || !std::all_of(name.begin(), name.end(), allowed))
-    return wrong(name, "a name", "up to 31 letters, digits, - _ .");
-  draft.rule.name = name;
+  const auto given = name(words.take());
+  if (!given)
+    return given.error();
+  draft.rule.name = given.get();
   return {};
 }
 

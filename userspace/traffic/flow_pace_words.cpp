@@ -100,13 +100,17 @@ Status parse_burst(FlowDraft &draft, Words &words) {
   return {};
 }
 
+Result<uint64_t> some_time(const std::string &word) {
+  auto ns = duration(word);
+  if (ns && !ns.get())
+    return wrong(word, "a duration above 0", "like 10s");
+  return ns;
+}
+
 Status parse_for(FlowDraft &draft, Words &words) {
-  const std::string word = words.take();
-  const auto ns = duration(word);
+  const auto ns = some_time(words.take());
   if (!ns)
     return ns.error();
-  if (!ns.get())
-    return wrong(word, "a duration above 0", "like 10s");
   draft.flow.duration_ns = ns.get();
   return {};
 }
@@ -121,12 +125,9 @@ Status parse_start(FlowDraft &draft, Words &words) {
 
 Status parse_ramp(FlowDraft &draft, Words &words) {
   Pacing &pacing = draft.flow.pacing;
-  const std::string word = words.take();
-  const auto ns = duration(word);
+  const auto ns = some_time(words.take());
   if (!ns)
     return ns.error();
-  if (!ns.get())
-    return wrong(word, "a duration above 0", "like 10s");
   pacing.ramp_ns = ns.get();
   pacing.ramp_from = 0;
   if (!words.take_if("from"))

@@ -15,7 +15,6 @@ using namespace words;
 
 namespace {
 
-constexpr size_t kLongestName = 31;
 constexpr uint32_t kMostVid = 4094, kMostPriority = 7; // 4095 is reserved (IEEE 802.1Q, 9.6)
 
 template <typename T, T Flow::*member, uint64_t from, uint64_t to>
@@ -28,14 +27,10 @@ Status parse_number(FlowDraft &draft, Words &words) {
 }
 
 Status parse_name(FlowDraft &draft, Words &words) {
-  const std::string name = words.take();
-  const auto allowed = [](unsigned char c) {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
-           c == '_' || c == '.';
-  };
-  if (name.empty() || name.size() > kLongestName || !std::all_of(name.begin(), name.end(), allowed))
-    return wrong(name, "a name", "up to 31 letters, digits, - _ .");
-  draft.flow.name = name;
+  const auto given = name(words.take());
+  if (!given)
+    return given.error();
+  draft.flow.name = given.get();
   return {};
 }
 

@@ -184,7 +184,7 @@ double OpenSource::asked_pps() const {
   return top ? total : std::min(total, sum);
 }
 
-uint64_t OpenSource::packets_to_come() const {
+uint64_t OpenSource::expected() const {
   uint64_t sum = 0;
   for (const auto &flow : state_->flows) {
     const uint64_t packets = flow->packets_to_come();

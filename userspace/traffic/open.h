@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "traffic/flow.h"
-#include "traffic/send_counts.h"
-#include "traffic/source.h"
+#include "traffic/requester.h"
 
 namespace xr::traffic {
 
-class OpenSource : public Source {
+class OpenSource : public Requester {
 public:
   // Flows are whole (addresses, MACs), and check_flow has passed them. `total` is the rate of all
   // together; `line_bits` a second are what Percent is of.
@@ -25,11 +24,9 @@ public:
   uint64_t wake_at() const override;
   bool done() const override;
 
-  const SendCounts &counts() const;
-  // Packets a second asked for on the average; 0: as fast as it goes.
-  double asked_pps() const;
-  // All packets there will be; 0: no end, or not known.
-  uint64_t packets_to_come() const;
+  const SendCounts &counts() const override;
+  double asked_pps() const override;
+  uint64_t expected() const override;
 
 private:
   struct State;

@@ -223,7 +223,11 @@ bool ReliableSource::done() const { return state_->done(); }
 const SendCounts &ReliableSource::counts() const { return state_->counts; }
 double ReliableSource::asked_pps() const { return state_->asked_pps(); }
 
-uint64_t ReliableSource::messages_to_come() const {
+uint64_t ReliableSource::over() const {
+  return state_->counts.messages + state_->counts.failed_messages;
+}
+
+uint64_t ReliableSource::expected() const {
   uint64_t all = 0;
   for (const Flow &flow : state_->flows) {
     if (!flow.messages || flow.duration_ns || flow.pacing.bursts)

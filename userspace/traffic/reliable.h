@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "traffic/flow.h"
-#include "traffic/send_counts.h"
-#include "traffic/source.h"
+#include "traffic/requester.h"
 
 namespace xr::traffic {
 
@@ -22,7 +21,7 @@ struct Reliability {
   uint64_t drain_ns = 0;     // after duration_ns: outstanding messages may take so long; 0: no end
 };
 
-class ReliableSource : public Source {
+class ReliableSource : public Requester {
 public:
   // As OpenSource; all flows are RC or XRC. Messages end a flow by number or by its duration: then
   // no new ones begin, and those that have begun are completed.
@@ -36,10 +35,11 @@ public:
   uint64_t wake_at() const override;
   bool done() const override;
 
-  const SendCounts &counts() const;
-  double asked_pps() const;
-  // Messages there will be in all; 0: no end, or not known.
-  uint64_t messages_to_come() const;
+  const SendCounts &counts() const override;
+  double asked_pps() const override;
+  // Messages, completed or failed.
+  uint64_t expected() const override;
+  uint64_t over() const override;
 
 private:
   struct State;

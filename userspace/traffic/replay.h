@@ -11,8 +11,7 @@
 
 #include "traffic/flow.h"
 #include "traffic/pacer.h"
-#include "traffic/send_counts.h"
-#include "traffic/source.h"
+#include "traffic/requester.h"
 
 namespace xr::traffic {
 
@@ -33,7 +32,7 @@ Result<Replay> parse_replay(const std::vector<std::string> &words);
 // an iCRC that was wrong stays wrong. True when an address was changed.
 bool rewrite(std::span<uint8_t> frame, const Replay &how, uint16_t udp_port);
 
-class ReplaySource : public Source {
+class ReplaySource : public Requester {
 public:
   struct Frame {
     uint64_t time_ns = 0; // of any epoch
@@ -48,9 +47,9 @@ public:
   uint64_t wake_at() const override;
   bool done() const override { return over_ || at_ == frames_.size(); }
 
-  const SendCounts &counts() const { return counts_; }
-  double asked_pps() const;
-  uint64_t packets_to_come() const { return loops_ * frames_.size(); }
+  const SendCounts &counts() const override { return counts_; }
+  double asked_pps() const override;
+  uint64_t expected() const override { return loops_ * frames_.size(); }
 
 private:
   uint64_t due() const;

@@ -88,6 +88,17 @@ size_t distance(std::string_view a, std::string_view b) {
 
 } // namespace
 
+Result<std::string> name(const std::string &word) {
+  constexpr size_t kLongest = 31;
+  const auto allowed = [](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  if (word.empty() || word.size() > kLongest || !std::all_of(word.begin(), word.end(), allowed))
+    return wrong(word, "a name", "up to 31 letters, digits, - _ .");
+  return word;
+}
+
 std::string nearest(const std::string &word, const std::vector<std::string_view> &names) {
   constexpr size_t kLongest = 64;
   if (word.size() > kLongest)

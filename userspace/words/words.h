@@ -33,6 +33,9 @@ std::string lower(std::string_view text);
 // The parts between commas; empty ones too.
 std::vector<std::string> parts(const std::string &list);
 
+// What users call things: up to 31 letters, digits, - _ .
+Result<std::string> name(const std::string &word);
+
 // "'x' is not WANTED", or that WANTED is missing where the words end.
 Error wrong(const std::string &word, std::string_view wanted, std::string hint = {});
 
