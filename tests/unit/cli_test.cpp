@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include <nlohmann/json.hpp>
 
@@ -118,25 +119,47 @@ TEST(Cli, SortKeysAreTheNumericColumns) {
     EXPECT_EQ(parse("streams eth0 --sort " + key).status, 0) << key;
 }
 
-// Nothing that --help tells is missing from the man page and the completion.
+std::string without(std::string text, char c) {
+  text.erase(std::remove(text.begin(), text.end(), c), text.end());
+  return text;
+}
+
+// What roff is told beside the text: \- \: \& \fB and so on.
+std::string plain(std::string roff) {
+  for (const char *mark : {"\\:", "\\&", "\\fB", "\\fI", "\\fR"})
+    for (size_t at = 0; (at = roff.find(mark, at)) != std::string::npos;)
+      roff.erase(at, strlen(mark));
+  return without(roff, '\\');
+}
+
+// Nothing that --help tells is missing from the manual and the completion.
 TEST(Cli, ManualAndCompletionHaveEverything) {
   CLI::App app;
   Globals globals;
   xr::cli::Run chosen;
   describe_app(app, globals, chosen);
-  std::string man = man_page(app);
-  man.erase(std::remove(man.begin(), man.end(), '\\'), man.end());
+  const std::string all = plain(man_page(app));
   const std::string completion = bash_completion(app);
   for (CLI::App *command : app.get_subcommands({})) {
-    if (command->get_group().empty())
+    const std::string name = command->get_name();
+    if (command->get_group().empty()) {
+      EXPECT_EQ(all.find("xdp-roce-" + name), std::string::npos) << name << " is hidden";
       continue;
-    EXPECT_NE(man.find(".SS " + command->get_name() + "\n"), std::string::npos);
-    EXPECT_NE(completion.find(" " + command->get_name()), std::string::npos);
+    }
+    const std::string man = plain(man_page(app, *command));
+    EXPECT_NE(all.find(".BR xdp-roce-" + name + " (8)\n" + command->get_description()),
+              std::string::npos)
+        << name;
+    EXPECT_NE(man.find("xdp-roce-" + name + " - " + command->get_description()), std::string::npos);
+    EXPECT_NE(completion.find(" " + name + ") words="), std::string::npos) << name;
     for (const CLI::Option *option : command->get_options()) {
-      EXPECT_FALSE(option->get_description().empty()) << option->get_name();
+      if (option->get_group().empty())
+        continue;
+      EXPECT_FALSE(option->get_description().empty()) << name << " " << option->get_name();
       EXPECT_NE(man.find(option->get_description()), std::string::npos) << option->get_name();
       if (option->nonpositional()) {
-        EXPECT_NE(completion.find(option->get_name()), std::string::npos) << option->get_name();
+        EXPECT_NE(completion.find(" " + option->get_name()), std::string::npos)
+            << option->get_name();
       }
     }
   }

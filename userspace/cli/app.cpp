@@ -2,38 +2,15 @@
 #include "cli/app.h"
 
 #include "cli/output.h"
+#include "cli/table.h"
 
 namespace xr::cli {
 
 namespace {
 
-struct HelpArgs {
-  bool man = false;
-  bool completion = false;
-};
-
-// For packagers; nobody else needs to see it.
-void add_help(CLI::App &app, Run &chosen) {
-  CLI::App *command = app.add_subcommand("help", "Print this help, the man page or the completion");
-  command->group("");
-  const auto args = std::make_shared<HelpArgs>();
-  command->add_flag("--man", args->man, "The man page, in roff");
-  command->add_flag("--completion", args->completion, "The completion for bash");
-  command->callback([args, &app, &chosen] {
-    chosen = [args, &app](const Globals &) {
-      const std::string text = args->man          ? man_page(app)
-                               : args->completion ? bash_completion(app)
-                                                  : app.help();
-      fputs(text.c_str(), stdout);
-      return 0;
-    };
-  });
-}
-
-std::string command_names(const CLI::App &app) {
+std::string command_names(CLI::App &app) {
   std::string names;
-  for (const CLI::App *command :
-       app.get_subcommands([](const CLI::App *one) { return !one->get_group().empty(); }))
+  for (const CLI::App *command : visible_commands(app))
     names += (names.empty() ? "" : ", ") + command->get_name();
   return names;
 }
@@ -92,7 +69,7 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
              "2 the command line was wrong.\nA command's own options: xdp-roce COMMAND --help");
 }
 
-int usage_error(const CLI::App &app, const CLI::ParseError &error) {
+int usage_error(CLI::App &app, const CLI::ParseError &error) {
   const auto parsed = app.get_subcommands();
   const auto rest = app.remaining();
   if (parsed.empty()) {

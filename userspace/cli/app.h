@@ -12,13 +12,18 @@ namespace xr::cli {
 void describe_app(CLI::App &app, Globals &globals, Run &chosen);
 
 // A command line that CLI11 refused, in our words. Returns exit status 2.
-int usage_error(const CLI::App &app, const CLI::ParseError &error);
+int usage_error(CLI::App &app, const CLI::ParseError &error);
+
+// `help`, which also writes manual and completion.
+void add_help(CLI::App &app, Run &chosen);
 
 // --version.
 int print_version(bool json);
 
-// From the same table: roff, and a script for bash. (Not const: CLI11's getters are not all.)
+// From the same table: roff, of all and of one command, and a script for bash. (Not const: CLI11's
+// getters are not all.)
 std::string man_page(CLI::App &app);
+std::string man_page(CLI::App &app, CLI::App &command);
 std::string bash_completion(CLI::App &app);
 
 } // namespace xr::cli

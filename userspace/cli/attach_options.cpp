@@ -23,13 +23,9 @@ void add_attach_options(CLI::App &command, datapath::AttachOptions &options) {
   command
       .add_option_function<std::string>(
           "--mode", [&options](const std::string &name) { options.mode = modes().at(name); },
-          "auto, native or skb (default: auto)")
+          "How the driver runs the program (default: auto)")
       ->type_name("MODE")
-      ->check(CLI::Validator(
-          [](std::string &text) {
-            return modes().count(text) ? "" : "'" + text + "' is none of auto, native, skb";
-          },
-          ""));
+      ->check(one_of({"auto", "native", "skb"}));
   add_udp_port(command, options.udp_port);
   command
       .add_option("--streams", options.streams,

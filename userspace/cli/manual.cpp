@@ -1,34 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Man page and completion, out of the table that --help is made of.
+// The manual pages, out of the table that --help is made of.
 #include <fmt/format.h>
 
 #include "cli/app.h"
+#include "cli/table.h"
 
 namespace xr::cli {
 
 namespace {
 
-// roff takes lines that start with a dot or a quote, and backslashes and dashes, for its own.
+// roff takes lines that start with a dot or a quote, and backslashes and dashes, for its own. Long
+// lists may break behind their commas.
 std::string roff(const std::string &text) {
   std::string out;
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); i++) {
+    const char c = text[i];
+    const bool inside = i + 1 < text.size() && text[i + 1] != ' ' && text[i + 1] != '\n';
     if ((c == '.' || c == '\'') && (out.empty() || out.back() == '\n'))
       out += "\\&";
     out += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
+    if (inside && (c == ',' || c == '|' || c == '}'))
+      out += "\\:";
   }
   return out;
 }
 
-std::vector<CLI::App *> visible_commands(CLI::App &app) {
-  return app.get_subcommands([](CLI::App *one) { return !one->get_group().empty(); });
-}
-
-std::vector<CLI::Option *> flags_of(CLI::App &app) {
-  return app.get_options([](CLI::Option *one) { return one->nonpositional(); });
-}
-
-std::vector<CLI::Option *> positionals_of(CLI::App &app) {
-  return app.get_options([](CLI::Option *one) { return one->get_positional(); });
+// Lines stay lines.
+std::string lines(const std::string &text) {
+  std::string out;
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    out += roff(text.substr(from, end - from)) + "\n.br\n";
+    from = end + 1;
+  }
+  return out;
 }
 
 bool many(const CLI::Option &option) { return option.get_items_expected_max() > 1; }
@@ -40,81 +45,81 @@ std::string value_name(const CLI::Option &option) {
 std::string synopsis(CLI::App &command) {
   std::string line;
   for (const CLI::Option *option : positionals_of(command)) {
-    const std::string name = option->get_name() + (many(*option) ? "..." : "");
-    line += option->get_required() ? " " + name : " [" + name + "]";
+    const std::string name = roff(option->get_name()) + (many(*option) ? "..." : "");
+    line += option->get_required() ? fmt::format(" \\fI{}\\fR", name)
+                                   : fmt::format(" [\\fI{}\\fR]", name);
   }
   for (const CLI::Option *option : flags_of(command))
     if (option->get_name() != "--help") {
-      const std::string value = value_name(*option);
-      line += " [" + option->get_name() + (value.empty() ? "" : " " + value) + "]";
+      const std::string value = roff(value_name(*option));
+      line += fmt::format(" [\\fB{}\\fR{}]", roff(option->get_name()),
+                          value.empty() ? "" : "\\ \\fI" + value + "\\fR");
     }
   return line;
 }
 
-std::string option_list(CLI::App &app) {
+std::string option_list(const std::vector<CLI::Option *> &options) {
   std::string out;
-  for (const auto &options : {positionals_of(app), flags_of(app)})
-    for (const CLI::Option *option : options) {
-      const std::string value = value_name(*option);
-      out += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(option->get_name(false, true)),
-                         value.empty() ? "" : " \\fI" + roff(value) + "\\fR",
-                         roff(option->get_description()));
-    }
+  for (const CLI::Option *option : options) {
+    const std::string value = value_name(*option);
+    out += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(option->get_name(false, true)),
+                       value.empty() ? "" : " \\fI" + roff(value) + "\\fR",
+                       roff(option->get_description()));
+  }
   return out;
 }
+
+std::string section(const std::string &title, const std::string &text) {
+  return text.empty() ? "" : fmt::format(".SH {}\n{}", title, text);
+}
+
+std::string head(const std::string &name, const std::string &what) {
+  std::string upper = name;
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return fmt::format(".TH {} 8 \"\" \"xdp\\-roce {}\" \"xdp\\-roce manual\"\n"
+                     ".ad l\n.nh\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n",
+                     roff(upper), XR_VERSION, roff(name), roff(what));
+}
+
+std::string reference(const std::string &command) {
+  return fmt::format(".BR {} (8)", roff("xdp-roce-" + command));
+}
+
+constexpr const char *kFiles =
+    ".TP\n\\fI/sys/fs/bpf/xdp\\-roce\\fR\nPins of what is attached: programs and maps, which stay "
+    "when a command ends. Where no bpffs is mounted there, \\fI/run/xdp\\-roce/bpf\\fR.\n"
+    ".TP\n\\fI/run/xdp\\-roce\\fR\nLocks between commands.\n";
+constexpr const char *kEnvironment =
+    ".TP\n\\fBNO_COLOR\\fR\nNo colour, whatever its value.\n"
+    ".TP\n\\fBLIBXDP_BPFFS\\fR\nAnother bpffs than \\fI/sys/fs/bpf\\fR.\n";
 
 } // namespace
 
 std::string man_page(CLI::App &app) {
-  std::string out = fmt::format(".TH XDP\\-ROCE 8 \"\" \"xdp\\-roce {}\"\n.SH NAME\n"
-                                "xdp\\-roce \\- a RoCEv2 laboratory and counter\n.SH SYNOPSIS\n",
-                                XR_VERSION);
-  for (CLI::App *command : visible_commands(app))
-    out += fmt::format("\\fBxdp\\-roce {}\\fR{}\n.br\n", command->get_name(),
-                       roff(synopsis(*command)));
-  out += ".SH DESCRIPTION\n" + roff(app.get_description()) + "\n.SH OPTIONS\n" + option_list(app);
-  out += ".SH COMMANDS\n";
-  for (CLI::App *command : visible_commands(app)) {
-    out += fmt::format(".SS {}\n{}\n", command->get_name(), roff(command->get_description()));
-    out += option_list(*command);
-    if (!command->get_footer().empty())
-      out += ".PP\n" + roff(command->get_footer()) + "\n";
-  }
-  return out + ".SH NOTES\n" + roff(app.get_footer()) + "\n";
+  std::string list;
+  for (const CLI::App *command : visible_commands(app))
+    list += fmt::format(".TP\n{}\n{}\n", reference(command->get_name()),
+                        roff(command->get_description()));
+  return head("xdp-roce", "a RoCEv2 laboratory and counter") +
+         "\\fBxdp\\-roce\\fR [\\fIOPTIONS\\fR] \\fICOMMAND\\fR ...\n" +
+         section("DESCRIPTION", roff(app.get_description()) + "\n") + section("COMMANDS", list) +
+         section("OPTIONS", option_list(flags_of(app))) +
+         section("NOTES", lines(app.get_footer())) + section("FILES", kFiles) +
+         section("ENVIRONMENT", kEnvironment) +
+         section("SEE ALSO", ".BR ip\\-link (8),\n.BR bpftool (8),\n.BR ethtool (8)\n");
 }
 
-std::string bash_completion(CLI::App &app) {
-  const auto names = [](CLI::App &of) {
-    std::string words;
-    for (const CLI::Option *option : flags_of(of))
-      for (const std::string &name : option->get_lnames())
-        words += " --" + name;
-    return words;
-  };
-  std::string commands, cases;
-  for (CLI::App *command : visible_commands(app)) {
-    commands += " " + command->get_name();
-    const bool file = command->get_name() == "analyze";
-    cases += fmt::format("    {}) words=\"{}\"; {}=1;;\n", command->get_name(), names(*command),
-                         file ? "files" : "interfaces");
-  }
-  return fmt::format(R"bash(# bash completion for xdp-roce
-_xdp_roce() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} command= words= files= interfaces= one
-  for one in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    case " {} " in *" $one "*) command=$one; break;; esac
-  done
-  case "$command" in
-    "") words+="{}";;
-{}  esac
-  [[ $command ]] && words+="{}"
-  [[ $interfaces ]] && words+=" $(ls /sys/class/net)"
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
-  [[ $files && $word != -* ]] && COMPREPLY+=($(compgen -f -- "$word"))
-}}
-complete -o filenames -F _xdp_roce xdp-roce
-)bash",
-                     commands, names(app) + commands, cases, names(app));
+std::string man_page(CLI::App &app, CLI::App &command) {
+  const std::string name = "xdp-roce-" + command.get_name();
+  return head(name, command.get_description()) +
+         fmt::format("\\fBxdp\\-roce {}\\fR{}\n", roff(command.get_name()), synopsis(command)) +
+         section("ARGUMENTS", option_list(positionals_of(command))) +
+         section("OPTIONS", option_list(flags_of(command))) +
+         section("GLOBAL OPTIONS", option_list(flags_of(app))) +
+         section("NOTES", lines(command.get_footer())) +
+         section("EXIT STATUS", "0 done, 1 it failed, 2 the command line was wrong.\n") +
+         section("SEE ALSO", ".BR xdp\\-roce (8)\n");
 }
 
 } // namespace xr::cli

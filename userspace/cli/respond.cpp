@@ -36,9 +36,9 @@ void describe_cnp(CLI::App &command, Args &args) {
   command
       .add_option_function<std::string>(
           "--cnp-scope", [&r](const std::string &name) { r.cnp_scope = kScopes.at(name); },
-          "They are paced by stream, pair (of addresses) or port (default: stream)")
+          "What they are paced by; a pair is of addresses (default: stream)")
       ->type_name("SCOPE")
-      ->check(CLI::IsMember(kScopes));
+      ->check(one_of({"stream", "pair", "port"}));
   command.add_option("--cnp-dscp", r.cnp_dscp, "Their DSCP (default: 48)")
       ->type_name("N")
       ->check(whole_number(0, 63));
@@ -63,7 +63,7 @@ void describe(CLI::App &command, Args &args) {
       .add_option("--pmtu", r.pmtu,
                   "Of READ responses, until the peer shows its own (default: 1024)")
       ->type_name("N")
-      ->check(CLI::IsMember({256, 512, 1024, 2048, 4096}));
+      ->check(one_of({"256", "512", "1024", "2048", "4096"}));
   command
       .add_option("--ack-every", r.ack_every,
                   "An ACK after every N packets, asked for or not (default: when asked)")

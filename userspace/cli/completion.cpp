@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The completion for bash, out of the table that --help is made of.
+#include <fmt/format.h>
+
+#include "cli/app.h"
+#include "cli/table.h"
+#include "report/reports.h"
+#include "words/words.h"
+
+namespace xr::cli {
+
+namespace {
+
+// What may stand for it: words, or one of the lists that the script makes on the spot.
+std::string values_of(const CLI::Option &option) {
+  const std::string type = option.get_type_name(), name = option.get_name();
+  const size_t open = type.find('{'), close = type.find('}');
+  if (open != std::string::npos && close != std::string::npos) { // a choice: NAME:{a,b}
+    std::string words = type.substr(open + 1, close - open - 1);
+    std::replace(words.begin(), words.end(), ',', ' ');
+    return words;
+  }
+  if (name == "--sort")
+    return fmt::format("{}", fmt::join(report::stream_sort_keys(), " "));
+  if (name == "--netns")
+    return "$(ls /run/netns 2>/dev/null)";
+  if (name.starts_with("IF"))
+    return "$(_xdp_roce_interfaces)";
+  return "";
+}
+
+bool is_file(const CLI::Option &option) {
+  return option.get_type_name().starts_with("FILE") || option.get_name() == "FILE";
+}
+
+// "add RULE | list | del ID": add list del
+std::string first_words(const std::string &description) {
+  std::string words;
+  for (size_t at = 0; at != std::string::npos; at = description.find(" | ", at)) {
+    at += at ? 3 : 0;
+    words += " " + description.substr(at, description.find(' ', at) - at);
+  }
+  return words;
+}
+
+// Arms of the script's case over "COMMAND OPTION"; "*" is every command.
+std::string option_arms(CLI::App &app, const std::string &command) {
+  std::string arms;
+  for (const CLI::Option *option : flags_of(app)) {
+    if (!option->get_type_size_max() || option->get_name() == "--help")
+      continue;
+    std::string names;
+    for (const std::string &name : words::parts(option->get_name(false, true)))
+      names += fmt::format("{}{}\\ {}", names.empty() ? "" : " | ", command, name);
+    arms += fmt::format("    {}) words=\"{}\" files='{}' dashes='' ;;\n", names, values_of(*option),
+                        is_file(*option) ? "1" : "");
+  }
+  return arms;
+}
+
+std::string option_names(CLI::App &app) {
+  std::string names;
+  for (const CLI::Option *option : flags_of(app))
+    for (const std::string &name : words::parts(option->get_name(false, true)))
+      if (name.starts_with("--") || option->get_lnames().empty())
+        names += " " + name;
+  return names;
+}
+
+std::string command_arm(CLI::App &command) {
+  std::string words;
+  bool files = false;
+  for (const CLI::Option *option : positionals_of(command)) {
+    words += values_of(*option);
+    files = files || is_file(*option);
+    if (option->get_description().find(" | ") != std::string::npos)
+      words += first_words(option->get_description());
+  }
+  return fmt::format("    {}) words=\"{}\" files='{}' dashes+=\"{}\" ;;\n", command.get_name(),
+                     words, files ? "1" : "", option_names(command));
+}
+
+constexpr const char *kScript = R"bash(# bash completion for xdp-roce
+_xdp_roce_interfaces() {{
+  ip -o ${{netns:+-n "$netns"}} link show 2>/dev/null | sed -n 's/^[0-9]*: \([^:@]*\).*/\1/p'
+}}
+_xdp_roce() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}
+  local command='' netns='' words='' files='' i
+  local commands="{commands}" dashes="{globals}"
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case " $commands " in *" ${{COMP_WORDS[i]}} "*) command=${{command:-${{COMP_WORDS[i]}}}} ;; esac
+    [[ ${{COMP_WORDS[i]}} != --netns ]] || netns=${{COMP_WORDS[i + 1]}}
+  done
+  case "$command" in
+    "") words=$commands ;;
+{arms}  esac
+  case "$command $before" in
+{options}  esac
+  [[ $word != -* ]] || words=$dashes
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"
+    [[ -z $files || $word == -* ]] || compgen -f -- "$word")
+}}
+complete -o filenames -F _xdp_roce xdp-roce
+)bash";
+
+} // namespace
+
+std::string bash_completion(CLI::App &app) {
+  std::string commands, arms, options = option_arms(app, "*");
+  for (CLI::App *command : visible_commands(app)) {
+    commands += (commands.empty() ? "" : " ") + command->get_name();
+    arms += command_arm(*command);
+    options += option_arms(*command, command->get_name());
+  }
+  return fmt::format(kScript, fmt::arg("commands", commands), fmt::arg("arms", arms),
+                     fmt::arg("options", options), fmt::arg("globals", option_names(app)));
+}
+
+} // namespace xr::cli

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading the table of commands: what manual and completion are made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace xr::cli {
+
+inline std::vector<CLI::App *> visible_commands(CLI::App &app) {
+  return app.get_subcommands([](const CLI::App *one) { return !one->get_group().empty(); });
+}
+
+// Neither has what is hidden from the help.
+inline std::vector<CLI::Option *> flags_of(CLI::App &app) {
+  return app.get_options(
+      [](const CLI::Option *one) { return one->nonpositional() && !one->get_group().empty(); });
+}
+
+inline std::vector<CLI::Option *> positionals_of(CLI::App &app) {
+  return app.get_options(
+      [](const CLI::Option *one) { return one->get_positional() && !one->get_group().empty(); });
+}
+
+} // namespace xr::cli
