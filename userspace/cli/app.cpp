@@ -43,7 +43,6 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   app.fallthrough(); // global options may stand behind the subcommand
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Subcommands", "Commands");
   app.get_formatter()->label("Positionals", "Arguments");
   app.get_formatter()->label("REQUIRED", "");
   app.add_flag("--json", globals.json,

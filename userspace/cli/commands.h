@@ -34,7 +34,7 @@ void add_analyze(CLI::App &app, Run &chosen);
 template <typename Args, typename Describe, typename Function>
 void add_command(CLI::App &app, Run &chosen, const char *name, const char *description,
                  Describe describe, Function run) {
-  CLI::App *command = app.add_subcommand(name, description);
+  CLI::App *command = app.add_subcommand(name, description)->group("Commands");
   const auto args = std::make_shared<Args>();
   describe(*command, *args);
   command->callback([args, run, &chosen] {

@@ -44,6 +44,11 @@ CLI::App *find_command(CLI::App &app, const std::string &name) {
   return found == all.end() ? nullptr : *found;
 }
 
+// app.help() would be that of `help`, the command that was given.
+std::string everything(const CLI::App &app) {
+  return app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
+}
+
 int help(CLI::App &app, const HelpArgs &args) {
   if (!args.directory.empty()) {
     const auto done = write_all(app, args.directory);
@@ -52,7 +57,7 @@ int help(CLI::App &app, const HelpArgs &args) {
   CLI::App *command = args.command.empty() ? nullptr : find_command(app, args.command);
   if (!args.command.empty() && !command)
     return fail("help", {"no such command: " + args.command, "xdp-roce help"});
-  const std::string text = !args.man ? (command ? command->help() : app.help())
+  const std::string text = !args.man ? (command ? command->help() : everything(app))
                            : command ? man_page(app, *command)
                                      : man_page(app);
   fputs(text.c_str(), stdout);

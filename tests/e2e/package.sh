@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The Debian package: made, checked by lintian, installed on a copy of this system, its manual and
+# completion read, and purged again, with nothing left. Its units' capabilities are enough.
+. "$(dirname "$0")/lib.sh"
+need cpack dpkg-deb lintian man unshare setpriv systemd-analyze
+need_root
+build=${XR_BUILD:-$here/../../build/release}
+version=$("$XDP_ROCE" --version | head -n 1)
+
+cpack --config "$build/CPackConfig.cmake" -G DEB -B "$scratch/pack" >"$scratch/last.out" 2>&1 ||
+  fail "cpack: $(cat "$scratch/last.out")"
+packages=("$scratch"/pack/*.deb)
+assert_eq 1 "${#packages[@]}" "packages made"
+deb=${packages[0]}
+lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs "$deb" >"$scratch/last.out" 2>&1 ||
+  fail "lintian: $(cat "$scratch/last.out")"
+dpkg-deb -x "$deb" "$scratch/tree"
+
+# What must be in it, by what uses it.
+units=$scratch/tree/usr/lib/systemd/system
+for command in $("$XDP_ROCE" help | sed -n '/^Commands:/,$s/^  \([a-z]*\) .*/\1/p'); do
+  page=$scratch/tree/usr/share/man/man8/xdp-roce-$command.8.gz
+  [[ -e $page ]] || fail "there is no manual page of $command"
+  said=$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null)
+  assert_eq "" "$said" "what man says of $page"
+  LC_ALL=C.UTF-8 man -l "$page" | grep -q -- --help || fail "$page does not tell --help"
+done
+[[ ${page:-} ]] || fail "no commands were found"
+# shellcheck disable=SC2016 # the inner shell's
+completed=$(PATH=$scratch/tree/usr/sbin:$PATH bash -c '. "$1"
+  COMP_WORDS=(xdp-roce str) COMP_CWORD=1; _xdp_roce; echo "${COMPREPLY[@]}"
+  COMP_WORDS=(xdp-roce attach --mode s) COMP_CWORD=3; _xdp_roce; echo "${COMPREPLY[@]}"' \
+  bash "$scratch/tree/usr/share/bash-completion/completions/xdp-roce")
+assert_eq $'streams\nskb' "$completed" "what is completed"
+
+# Units: known to systemd, and with no more than they need.
+PATH=$scratch/tree/usr/sbin:$PATH
+mkdir "$scratch/units"
+for unit in "$units"/*.service; do
+  sed "s|=xdp-roce |=$scratch/tree/usr/sbin/xdp-roce |" "$unit" >"$scratch/units/$(basename "$unit")"
+done
+cp "$scratch/units/xdp-roce@.service" "$scratch/units/xdp-roce@eth9.service"
+systemd-analyze verify --man=no "$scratch/units/xdp-roce@eth9.service" \
+  "$scratch/units/xdp-roce-exporter.service" >"$scratch/last.out" 2>&1 ||
+  fail "systemd-analyze: $(cat "$scratch/last.out")"
+assert_eq "" "$(grep -v '^$' "$scratch/last.out")" "what systemd says of the units"
+
+# with_caps UNIT COMMAND...: as that unit would run it, in $rx.
+with_caps() {
+  local set=-all cap caps unit=$1
+  shift
+  read -ra caps < <(sed -n 's/^CapabilityBoundingSet=//p' "$units/$unit")
+  for cap in "${caps[@]}"; do
+    cap=${cap#CAP_}
+    set+=,+${cap,,}
+  done
+  [[ $set == *,+bpf* ]] || fail "$unit has no capabilities: $set"
+  nsenter --net="/run/netns/$rx" setpriv --bounding-set "$set" --no-new-privs -- "$@"
+}
+lane
+with_caps xdp-roce@.service xdp-roce attach rx0 2>/dev/null || fail "attach needs more than its unit has"
+replay "$(capture rc_send_cm_v4)"
+assert_eq "$(sent frames)" "$(xr --json counters rx0 | jq .frames.total)" "frames counted"
+with_caps xdp-roce-exporter.service xdp-roce export --once >"$scratch/metrics" ||
+  fail "export needs more than its unit has"
+grep -q '^xdp_roce_packets_total{.*port="rx0"' "$scratch/metrics" || fail "no metrics of rx0"
+with_caps xdp-roce@.service xdp-roce detach rx0 || fail "detach needs more than its unit has"
+
+# A copy of this system, where only the copy changes; no /sys, no /proc, no interfaces.
+# shellcheck disable=SC2016 # the inner shell's
+unshare --mount --net bash -euc '
+  mount -t tmpfs none "$1"
+  mkdir "$1"/{upper,work,root}
+  mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
+  cp "$2" "$1/root/package.deb"
+  inside() { chroot "$1/root" env PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "${@:2}"; }
+  inside "$1" dpkg -i /package.deb
+  echo "version: $(inside "$1" xdp-roce --version | head -n 1)"
+  inside "$1" sh -c "man xdp-roce-attach | grep -q -- --no-track"
+  inside "$1" dpkg --purge xdp-roce
+  rm "$1/root/package.deb"
+  find "$1/upper" -name "*xdp-roce*" | sed "s/^/left: /"
+' package "$(mktemp -d -p "$scratch")" "$deb" >"$scratch/last.out" 2>"$scratch/last.err" ||
+  fail "installing, running and purging it: $(cat "$scratch/last.out" "$scratch/last.err")"
+grep -qxF "version: $version" "$scratch/last.out" || fail "not the version that was built: $(cat "$scratch/last.out")"
+assert_eq "" "$(grep '^left: ' "$scratch/last.out")" "what is left after the purge"
