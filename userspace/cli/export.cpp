@@ -1,20 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/exporter.h"
 
+#include <chrono>
+
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "datapath/lock.h"
 #include "datapath/privilege.h"
+#include "metrics/server.h"
 
 namespace xr::cli {
 
 namespace {
 
+// A scrape has ten seconds as a rule.
+constexpr auto kPatience = std::chrono::seconds(2);
+
 struct Args {
   std::vector<std::string> interfaces;
   report::StreamOptions streams{"gaps", 10};
+  std::string listen = "127.0.0.1:9479";
   bool once = false;
 };
+
+CLI::Validator address_and_port() {
+  return CLI::Validator(
+      [](std::string &text) -> std::string {
+        const auto listen = metrics::parse_listen(text);
+        return listen ? "" : listen.error().message + "; it is " + listen.error().hint;
+      },
+      "");
+}
 
 void describe(CLI::App &command, Args &args) {
   command
@@ -30,6 +48,11 @@ void describe(CLI::App &command, Args &args) {
   add_sort(command, args.streams.sort,
            "Which streams those are: the largest by this column's JSON "
            "key, then by packets (default: gaps)");
+  command
+      .add_option("--listen", args.listen,
+                  "Where to answer GET /metrics (default: 127.0.0.1:9479); there is no password")
+      ->type_name("ADDR:PORT")
+      ->check(address_and_port());
   command.add_flag("--once", args.once,
                    "Print the metrics and end: for promtool and for node_exporter's text files");
 }
@@ -41,18 +64,39 @@ void tell(const std::string &ifname, const Error *error) {
     note("export " + ifname, "there again");
 }
 
-int export_metrics(const Args &args, const Globals &globals) {
-  if (auto allowed = datapath::check_privilege(); !allowed)
-    return fail("export", allowed.error());
-  const metrics::Exporter exporter(
-      {args.interfaces, args.streams, XR_VERSION},
-      [&globals](const std::string &ifname) { return metrics::read_port(ifname, globals.netns); },
-      tell);
-  Output output(false);
+int print_once(const metrics::Exporter &exporter) {
   std::string text = metrics::exposition(exporter.Collect());
-  text.pop_back(); // the last line ends with print_line
+  text.pop_back(); // print_line ends the last line
+  Output output(false);
   output.print_line(text);
   return output.finish();
+}
+
+int serve(const std::string &listen, const std::shared_ptr<metrics::Exporter> &exporter) {
+  const Interrupt interrupt;
+  (void)exporter->Collect(); // tells now what is not attached
+  auto where = metrics::parse_listen(listen);
+  if (!where)
+    return fail("export", where.error());
+  auto server = metrics::Server::start(*where, exporter);
+  if (!server)
+    return fail("export", server.error());
+  note("export", "http://" + server->listen().text() + "/metrics");
+  // In slices: a signal may come to a thread that serves.
+  while (interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::milliseconds(200)))
+    ;
+  return 0;
+}
+
+int export_metrics(const Args &args, const Globals &globals) {
+  datapath::Lock::patience() = kPatience;
+  if (auto allowed = datapath::check_privilege(); !allowed)
+    return fail("export", allowed.error());
+  const auto exporter = std::make_shared<metrics::Exporter>(
+      metrics::Exporter::Settings{args.interfaces, args.streams, XR_VERSION},
+      [&globals](const std::string &ifname) { return metrics::read_port(ifname, globals.netns); },
+      tell);
+  return args.once ? print_once(*exporter) : serve(args.listen, exporter);
 }
 
 } // namespace

@@ -31,8 +31,8 @@ public:
   // cannot be read: once, until that changes.
   using Tell = std::function<void(const std::string &ifname, const Error *error)>;
 
-  Exporter(Settings settings, Read read, Tell tell)
-      : settings_(std::move(settings)), read_(std::move(read)), tell_(std::move(tell)) {}
+  // A port that is named twice is exported once.
+  Exporter(Settings settings, Read read, Tell tell);
 
   // From several threads, one after the other.
   std::vector<prometheus::MetricFamily> Collect() const override;
@@ -44,6 +44,7 @@ private:
     std::string told; // the last reason
   };
 
+  std::vector<prometheus::MetricFamily> collect() const;
   void collect_port(Families &to, const std::string &ifname) const;
   void tell(Memory &memory, const std::string &ifname, const Error *error) const;
 
