@@ -90,7 +90,7 @@ int serve(const std::string &listen, const std::shared_ptr<metrics::Exporter> &e
 
 int export_metrics(const Args &args, const Globals &globals) {
   datapath::Lock::patience() = kPatience;
-  if (auto allowed = datapath::check_privilege(); !allowed)
+  if (auto allowed = datapath::check_privilege(datapath::Privilege::Read); !allowed)
     return fail("export", allowed.error());
   const auto exporter = std::make_shared<metrics::Exporter>(
       metrics::Exporter::Settings{args.interfaces, args.streams, XR_VERSION},
