@@ -4,7 +4,7 @@
 # on the machine's own. Queries give what `counters` and `streams` say; every query of the dashboard
 # and of the alert rules is one that Prometheus takes, about metrics that there are.
 . "$(dirname "$0")/lib.sh"
-need jq curl prometheus promtool nsenter
+need jq curl prometheus promtool nsenter setpriv
 grafana=$here/../../tools/grafana
 lane
 ip -n "$rx" link set lo up
@@ -12,6 +12,10 @@ ip -n "$rx" link set lo up
 # In $rx, but with the caller's bpffs, which `ip netns exec` would hide.
 inside() {
   nsenter --net="/run/netns/$rx" "$@"
+}
+# As a process of its own, that a signal reaches.
+inside_in_background() {
+  in_background nsenter --net="/run/netns/$rx" "$@"
 }
 metrics() {
   inside curl -sf --max-time 20 "http://$exporter/metrics"
@@ -48,8 +52,19 @@ grep -qxF 'xdp_roce_port_attached{port="nosuch0"} 0' "$scratch/last.out" || fail
 assert_sentence 'nosuch0.*no such interface' <"$scratch/last.err"
 keep "$XDP_ROCE" export rx0 --listen nowhere && fail "--listen nowhere is taken"
 
+# In the port's own namespace CAP_BPF is enough, but for libxdp's dispatcher, whose programs only
+# CAP_SYS_ADMIN may look at.
+[[ $(xr --json status rx0 | jq '.attachments[0].dispatcher') == false ]] && caps=-all,+bpf || caps=-all,+bpf,+sys_admin
+inside setpriv --bounding-set "$caps" --inh-caps "$caps" "$XDP_ROCE" export rx0 --once >"$scratch/few" ||
+  fail "export with $caps"
+numbers() {
+  grep -vE '^(#|process_|xdp_roce_scrape_duration)' "$1" | sed 's/netns="[^"]*"//'
+}
+diff <(numbers "$scratch/metrics") <(numbers "$scratch/few") >"$scratch/diff" ||
+  fail "with $caps it exports: $(cat "$scratch/diff")"
+
 # Over HTTP.
-in_background inside "$XDP_ROCE" export rx0 --top-streams 1 --listen 127.0.0.1:0 2>"$scratch/exporter.err"
+inside_in_background "$XDP_ROCE" export rx0 --top-streams 1 --listen 127.0.0.1:0 2>"$scratch/exporter.err"
 wait_for 10 grep -q http "$scratch/exporter.err" || fail "it does not listen: $(cat "$scratch/exporter.err")"
 exporter=$(grep -o '127.0.0.1:[0-9]*' "$scratch/exporter.err")
 refused 'EADDRINUSE' inside "$XDP_ROCE" export rx0 --listen "$exporter"
@@ -60,7 +75,7 @@ assert_eq 405 "$(inside curl -s -o /dev/null -w '%{http_code}' -d x "http://$exp
 assert_eq 404 "$(inside curl -s -o /dev/null -w '%{http_code}' "http://$exporter/nosuch")" "/nosuch"
 # Connections that never ask do not keep others from being served.
 for _ in 1 2 3 4; do
-  in_background inside timeout 30 bash -c "exec 3<>/dev/tcp/${exporter/://}; sleep 30"
+  inside_in_background timeout 30 bash -c "exec 3<>/dev/tcp/${exporter/://}; sleep 30"
 done
 metrics >/dev/null || fail "idle connections block it"
 
@@ -71,7 +86,7 @@ promtool test rules "$scratch/alerts_test.yaml" >"$scratch/last.out" 2>&1 || fai
 sed "s/127.0.0.1:9479/$exporter/; s/15s/1s/" "$grafana/prometheus.yml" >"$scratch/prometheus.yml"
 promtool check config "$scratch/prometheus.yml" >"$scratch/last.out" 2>&1 || fail "$(cat "$scratch/last.out")"
 server=127.0.0.1:19090
-in_background inside prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" \
+inside_in_background prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" \
   --web.listen-address="$server" --log.level=warn >"$scratch/prometheus.log" 2>&1
 wait_for 30 inside curl -sf -o /dev/null "http://$server/-/ready" || fail "$(cat "$scratch/prometheus.log")"
 await 1 'up{job="xdp-roce"}'
@@ -106,10 +121,10 @@ sed -n 's/^ *expr: //p' "$grafana/alerts.yaml" >>"$scratch/expressions"
 (($(wc -l <"$scratch/expressions") > 40)) || fail "only $(wc -l <"$scratch/expressions") expressions"
 while IFS= read -r expression; do
   query "$expression" >/dev/null
-  for name in $(grep -oE '\b(xdp_roce|process)_[a-z_]+' <<<"$expression"); do
+  while IFS= read -r name; do
     query "count($name)" >"$scratch/count"
     grep -qE '^[1-9][0-9]*$' "$scratch/count" || fail "no metric $name, for: $expression"
-  done
+  done < <(grep -oE '\b(xdp_roce|process)_[a-z_]+' <<<"$expression")
 done <"$scratch/expressions"
 # The dashboard's show something: the capture has been counted, and the ports are there.
 for expression in 'xdp_roce_port_attached{port=~"rx0"}' 'xdp_roce_missing_psns{port=~"rx0"}'; do
@@ -118,7 +133,7 @@ for expression in 'xdp_roce_port_attached{port=~"rx0"}' 'xdp_roce_missing_psns{p
 done
 
 # Off and on again, with another program: nothing but attached = 0 in between.
-program=$(xr --json status rx0 | jq '.interfaces[0].program_id // .[0].program_id')
+program=$(xr --json status rx0 | jq -e '.attachments[0].program_id')
 xr detach rx0 >/dev/null
 await 0 'xdp_roce_port_attached{port="rx0"}'
 await '0 series' 'xdp_roce_frame_bytes_total'

@@ -55,6 +55,12 @@ void describe(CLI::App &command, Args &args) {
       ->check(address_and_port());
   command.add_flag("--once", args.once,
                    "Print the metrics and end: for promtool and for node_exporter's text files");
+  command.footer("Ports are read when they are asked for. One that is detached, or gone, has "
+                 "xdp_roce_port_attached 0 until it is there\nagain. Streams with metrics of their "
+                 "own change: "
+                 "one that others overtake has none any more. Sums over all "
+                 "streams\n(xdp_roce_gaps_total) have "
+                 "every stream, also those that were forgotten since the exporter began.");
 }
 
 void tell(const std::string &ifname, const Error *error) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/stream_totals.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "report/earlier.h"
@@ -20,19 +19,12 @@ Number column_of(std::string_view key) {
   return nullptr;
 }
 
-uint64_t sum_of(Number number, const Snapshot &now, const report::Earlier *earlier) {
-  const auto value = [number](const roce_stream &stream) {
-    const report::Value cell = number(stream);
-    const uint64_t *n = std::get_if<uint64_t>(&cell);
-    return n ? *n : 0;
-  };
-  uint64_t sum = 0;
-  for (const roce_stream &stream : now.streams) {
-    const roce_stream *before = earlier ? earlier->find(stream) : nullptr;
-    const uint64_t is = value(stream), was = before ? value(*before) : 0;
-    sum += is >= was ? is - was : is; // forgotten, and there again
-  }
-  return sum;
+uint64_t value_of(Number number, const roce_stream *stream) {
+  if (!stream)
+    return 0;
+  const report::Value value = number(*stream);
+  const uint64_t *n = std::get_if<uint64_t>(&value);
+  return n ? *n : 0;
 }
 
 } // namespace
@@ -70,19 +62,24 @@ const std::vector<uint64_t> &StreamTotals::update(const Snapshot &now, uint64_t 
   since_ns_ = since_ns;
   const auto &metrics = stream_metrics();
   sums_.resize(metrics.size());
-  std::optional<report::Earlier> earlier;
-  if (before_)
-    earlier.emplace(*before_);
+  std::vector<Number> numbers;
   for (size_t i = 0; i < metrics.size(); i++) {
-    const Number number = column_of(metrics[i].key);
-    if (!metrics[i].summed || !number)
-      continue;
-    if (metrics[i].counter)
-      sums_[i] += sum_of(number, now, earlier ? &*earlier : nullptr);
-    else
-      sums_[i] = sum_of(number, now, nullptr);
+    numbers.push_back(metrics[i].summed ? column_of(metrics[i].key) : nullptr);
+    if (!metrics[i].counter)
+      sums_[i] = 0;
   }
-  before_ = now;
+  const report::Earlier earlier(before_);
+  for (const roce_stream &stream : now.streams) {
+    const roce_stream *before = earlier.find(stream);
+    for (size_t i = 0; i < metrics.size(); i++) {
+      if (!numbers[i])
+        continue;
+      const uint64_t is = value_of(numbers[i], &stream);
+      const uint64_t was = metrics[i].counter ? value_of(numbers[i], before) : 0;
+      sums_[i] += is >= was ? is - was : is; // less: forgotten, and there again
+    }
+  }
+  before_.streams = now.streams;
   return sums_;
 }
 

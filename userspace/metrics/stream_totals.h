@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "report/snapshot.h"
@@ -28,7 +27,7 @@ public:
 
 private:
   std::vector<uint64_t> sums_;
-  std::optional<Snapshot> before_;
+  Snapshot before_; // its streams
   uint64_t since_ns_ = 0;
 };
 
