@@ -199,12 +199,30 @@ TEST(Metrics, LabelsAreEscaped) {
   EXPECT_NE(text.find(R"(rule="name \"a\\b\"\nend")"), std::string::npos) << text;
 }
 
+// Somebody else holds the lock: that is no reason to call a port detached.
+TEST(Exporter, WhatIsNotKnownIsNotSaid) {
+  const Exporter exporter(
+      {{"eth1"}, {"gaps", 10}, "0", false},
+      [](const std::string &) -> Result<PortReading> {
+        PortReading reading;
+        reading.known = false;
+        reading.failures.push_back({"another is attaching"});
+        return reading;
+      },
+      [](const std::string &, const Error *) {});
+  const auto all = exporter.Collect();
+  EXPECT_EQ(find(all, "xdp_roce_port_attached"), nullptr);
+  EXPECT_EQ(find(all, "xdp_roce_port_info"), nullptr);
+  EXPECT_EQ(find(all, "process_open_fds"), nullptr) << "not asked for";
+  EXPECT_EQ(value(all, "xdp_roce_scrape_errors_total"), 1);
+}
+
 // A port that comes and goes, and what the exporter says of it.
 TEST(Exporter, APortThatGoesComesBack) {
   bool attached = true, readable = true;
   std::vector<std::string> told;
   const Exporter exporter(
-      {{"eth1", "eth1"}, {"gaps", 10}, "0"},
+      {{"eth1", "eth1"}, {"gaps", 10}, "0", true},
       [&](const std::string &) -> Result<PortReading> {
         if (!attached)
           return Error{"not attached"};

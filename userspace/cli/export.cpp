@@ -99,7 +99,7 @@ int export_metrics(const Args &args, const Globals &globals) {
   if (auto allowed = datapath::check_privilege(datapath::Privilege::Read); !allowed)
     return fail("export", allowed.error());
   const auto exporter = std::make_shared<metrics::Exporter>(
-      metrics::Exporter::Settings{args.interfaces, args.streams, XR_VERSION},
+      metrics::Exporter::Settings{args.interfaces, args.streams, XR_VERSION, !args.once},
       [&globals](const std::string &ifname) { return metrics::read_port(ifname, globals.netns); },
       tell);
   return args.once ? print_once(*exporter) : serve(args.listen, exporter);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/clock.h"
+#include "datapath/lock.h"
 #include "datapath/port.h"
 #include "metrics/process.h"
 #include "roce/config.h"
@@ -12,10 +13,16 @@
 namespace xr::metrics {
 
 Result<PortReading> read_port(const std::string &ifname, const std::string &netns) {
+  PortReading reading;
+  // Somebody attaches or detaches, and does not finish.
+  if (auto free = datapath::Lock::take(datapath::Lock::Kind::Shared); !free) {
+    reading.known = false;
+    reading.failures.push_back(free.error());
+    return reading;
+  }
   auto port = datapath::Port::open(ifname, netns);
   if (!port)
     return port.error();
-  PortReading reading;
   reading.status = port->status();
   auto snapshot = port->snapshot(reading.status.track);
   if (snapshot)
@@ -82,7 +89,8 @@ std::vector<prometheus::MetricFamily> Exporter::collect() const {
                  {{"version", settings_.version}, {"abi", std::to_string(ROCE_ABI)}}, 1);
   for (const std::string &ifname : settings_.ports)
     collect_port(families, ifname);
-  add_process(families);
+  if (settings_.process)
+    add_process(families);
   return families.take();
 }
 

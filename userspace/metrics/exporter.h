@@ -25,6 +25,8 @@ public:
     std::vector<std::string> ports;
     report::StreamOptions streams; // `top` of them have metrics of their own; 0: none
     std::string version;
+    // Not for node_exporter's text files, beside which that has its own under the same names.
+    bool process = true;
   };
   using Read = std::function<Result<PortReading>(const std::string &ifname)>;
   // Told when a port goes (with the reason) and when it is there again (with none), and what of it

@@ -196,15 +196,17 @@ void add_status(Families &to, const std::string &port, const datapath::PortStatu
 
 void add_port(Families &families, const PortState &port, const report::StreamOptions &options) {
   const Labels labels = {{"port", port.name}};
-  families.gauge("xdp_roce_port_attached",
-                 "Whether xdp-roce counts on the port; if not, the port has no other metrics.",
-                 labels, port.reading ? 1 : 0);
+  const bool known = !port.reading || port.reading->known;
+  if (known)
+    families.gauge("xdp_roce_port_attached",
+                   "Whether xdp-roce counts on the port; if not, the port has no other metrics.",
+                   labels, port.reading ? 1 : 0);
   families.counter("xdp_roce_scrape_errors_total",
-                   "Readings of the port that failed although it was attached.", labels,
+                   "Readings of the port that failed, other than for not being attached.", labels,
                    static_cast<double>(port.errors));
   families.gauge("xdp_roce_scrape_duration_seconds", "How long the reading of the port took.",
                  labels, port.seconds);
-  if (!port.reading)
+  if (!port.reading || !known)
     return;
   add_status(families, port.name, port.reading->status);
   if (const auto &snapshot = port.reading->snapshot) {

@@ -16,6 +16,7 @@ namespace xr::metrics {
 
 // A port as it was read.
 struct PortReading {
+  bool known = true; // false: it cannot be told whether it is attached
   datapath::PortStatus status;
   std::optional<Snapshot> snapshot;
   std::vector<datapath::RuleRow> rules;
