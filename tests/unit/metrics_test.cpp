@@ -217,6 +217,17 @@ TEST(Exporter, WhatIsNotKnownIsNotSaid) {
   EXPECT_EQ(value(all, "xdp_roce_scrape_errors_total"), 1);
 }
 
+// No exception gets into the server, which is C.
+TEST(Exporter, AScrapeThatFailsIsTold) {
+  std::string told;
+  const Exporter exporter(
+      {{"eth1"}, {"gaps", 10}, "0", false},
+      [](const std::string &) -> Result<PortReading> { throw std::runtime_error("no memory"); },
+      [&told](const std::string &ifname, const Error *error) { told = ifname + error->message; });
+  EXPECT_TRUE(exporter.Collect().empty());
+  EXPECT_EQ(told, "no memory");
+}
+
 // A port that comes and goes, and what the exporter says of it.
 TEST(Exporter, APortThatGoesComesBack) {
   bool attached = true, readable = true;

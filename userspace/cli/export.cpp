@@ -64,10 +64,11 @@ void describe(CLI::App &command, Args &args) {
 }
 
 void tell(const std::string &ifname, const Error *error) {
+  const std::string context = ifname.empty() ? "export" : "export " + ifname;
   if (error)
-    warn("export " + ifname, error->message);
+    warn(context, error->message);
   else
-    note("export " + ifname, "there again");
+    note(context, "there again");
 }
 
 int print_once(const metrics::Exporter &exporter) {

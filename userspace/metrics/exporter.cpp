@@ -80,7 +80,13 @@ void Exporter::collect_port(Families &to, const std::string &ifname) const {
 // In a thread of its own: those of civetweb have 100 KiB of stack, and a snapshot is a fifth of it.
 std::vector<prometheus::MetricFamily> Exporter::Collect() const {
   const std::lock_guard lock(mutex_);
-  return std::async(std::launch::async, [this] { return collect(); }).get();
+  try {
+    return std::async(std::launch::async, [this] { return collect(); }).get();
+  } catch (const std::exception &error) { // no memory, no threads; civetweb is C and takes none
+    const Error failure{error.what()};
+    tell_("", &failure);
+    return {};
+  }
 }
 
 std::vector<prometheus::MetricFamily> Exporter::collect() const {

@@ -30,7 +30,7 @@ public:
   };
   using Read = std::function<Result<PortReading>(const std::string &ifname)>;
   // Told when a port goes (with the reason) and when it is there again (with none), and what of it
-  // cannot be read: once, until that changes.
+  // cannot be read: once, until that changes. No name: a scrape that came to nothing.
   using Tell = std::function<void(const std::string &ifname, const Error *error)>;
 
   // A port that is named twice is exported once.
