@@ -25,6 +25,11 @@ for command in 'attach lo' 'detach lo' 'counters lo' 'streams lo' 'events lo'; d
 done
 refused 'CAP_NET_ADMIN' without -net_admin,-sys_admin attach lo
 refused 'CAP_BPF' without -bpf,-sys_admin attach lo
+# What only reads needs less.
+for command in 'counters lo' 'export lo' 'impair lo list' 'status'; do
+  # shellcheck disable=SC2086 # a command and its arguments
+  refused 'CAP_BPF missing' without -bpf,-sys_admin,-net_admin $command
+done
 
 nobody --json analyze "$scratch/capture.pcap" >"$scratch/report.json"
 assert_json "$scratch/report.json" '.frames.rocev2 == 200'

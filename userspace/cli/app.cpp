@@ -61,11 +61,14 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_impair(app, chosen);
   add_send(app, chosen);
   add_respond(app, chosen);
+  add_export(app, chosen);
   add_analyze(app, chosen);
   add_help(app, chosen);
-  app.footer("All but analyze need CAP_NET_ADMIN and CAP_BPF, send and respond CAP_NET_RAW too. "
-             "Exit status: 0 done, 1 it failed, "
-             "2 the command line was wrong.\nA command's own options: xdp-roce COMMAND --help");
+  app.footer(
+      "What reads a port needs CAP_BPF, what changes one CAP_NET_ADMIN and CAP_PERFMON too, send "
+      "and respond CAP_NET_RAW, --netns CAP_SYS_ADMIN. "
+      "Exit status: 0 done, 1 it failed, "
+      "2 the command line was wrong.\nA command's own options: xdp-roce COMMAND --help");
 }
 
 int usage_error(CLI::App &app, const CLI::ParseError &error) {

@@ -75,13 +75,15 @@ void add_repeat(CLI::App &command, Repeat &repeat) {
   command.get_option("--count")->needs("--interval");
 }
 
-void add_stream_options(CLI::App &command, report::StreamOptions &options) {
-  command
-      .add_option("--sort", options.sort,
-                  "Streams by this column's JSON key, largest first "
-                  "(default: missing, then packets)")
+void add_sort(CLI::App &command, std::string &sort, const std::string &description) {
+  command.add_option("--sort", sort, description)
       ->type_name("KEY")
       ->check(one_of(report::stream_sort_keys()).description(""));
+}
+
+void add_stream_options(CLI::App &command, report::StreamOptions &options) {
+  add_sort(command, options.sort,
+           "Streams by this column's JSON key, largest first (default: missing, then packets)");
   command.add_option("--top", options.top, "The first N streams only (default: all)")
       ->type_name("N")
       ->check(whole_number(1, std::numeric_limits<uint32_t>::max()));

@@ -25,7 +25,7 @@ Status check_privilege(Privilege needed) {
   // The kernel takes CAP_SYS_ADMIN for CAP_BPF and CAP_PERFMON, but not for CAP_NET_ADMIN.
   bool all = has(CAP_SYS_ADMIN);
   std::vector<const char *> missing;
-  if (!has(CAP_NET_ADMIN))
+  if (!has(CAP_NET_ADMIN) && needed != Privilege::Read)
     missing.push_back("CAP_NET_ADMIN");
   if (!has(CAP_NET_RAW) && needed == Privilege::Sockets)
     missing.push_back("CAP_NET_RAW");

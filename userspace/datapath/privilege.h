@@ -7,8 +7,8 @@ namespace xr::datapath {
 
 // Success if this thread has what the datapath needs; otherwise the error names what is missing.
 // Loading takes more than the rest: the verifier lets nobody subtract packet pointers without
-// CAP_PERFMON. AF_XDP sockets want CAP_NET_RAW, and nothing of BPF's.
-enum class Privilege { Use, Load, Sockets };
+// CAP_PERFMON. AF_XDP sockets want CAP_NET_RAW, and nothing of BPF's. Reading changes no interface.
+enum class Privilege { Read, Use, Load, Sockets };
 Status check_privilege(Privilege needed = Privilege::Use);
 
 // True for a release as uname gives it ("5.10.0-8-amd64") of a kernel that cannot run the program.

@@ -346,7 +346,7 @@ using Change = std::function<Status(Store &)>;
 // Every command: the privilege, the lock, the port, the change; then the rules as they are.
 Result<RuleList> with_store(const std::string &ifname, const std::string &netns,
                             const Change &change) {
-  if (auto allowed = check_privilege(change ? Privilege::Load : Privilege::Use); !allowed)
+  if (auto allowed = check_privilege(change ? Privilege::Load : Privilege::Read); !allowed)
     return allowed.error();
   auto lock = Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared);
   if (!lock)

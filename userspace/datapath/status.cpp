@@ -183,7 +183,7 @@ Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigne
 }
 
 Result<std::vector<PortStatus>> status(const std::string &netns_name) {
-  if (auto allowed = check_privilege(); !allowed)
+  if (auto allowed = check_privilege(Privilege::Read); !allowed)
     return allowed.error();
   auto own = Netns::open(netns_name);
   if (!own)
@@ -211,7 +211,7 @@ Result<std::vector<PortStatus>> status(const std::string &netns_name) {
 }
 
 Result<Inspected> look_up(const std::string &ifname, const std::string &netns) {
-  if (auto allowed = check_privilege(); !allowed)
+  if (auto allowed = check_privilege(Privilege::Read); !allowed)
     return allowed.error();
   auto lock = Lock::take(Lock::Kind::Shared);
   if (!lock)

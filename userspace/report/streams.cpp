@@ -3,13 +3,13 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
-#include <string_view>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "report/earlier.h"
 #include "report/names.h"
 #include "report/sections.h"
+#include "report/stream_columns.h"
 
 namespace xr::report {
 
@@ -38,11 +38,6 @@ Value pmtu(const roce_stream &s) {
   return code ? Value{uint64_t{roce_pmtu_bytes(code)}} : Value{};
 }
 
-struct StreamColumn {
-  Column column;
-  Value (*value)(const roce_stream &);
-};
-
 // A counter of what should not happen.
 StreamColumn trouble(const char *key, const char *heading, Value (*value)(const roce_stream &)) {
   return {{key, heading, Format::Count, Hide::Zero, Tone::Alarm}, value};
@@ -50,6 +45,8 @@ StreamColumn trouble(const char *key, const char *heading, Value (*value)(const 
 StreamColumn event(const char *key, const char *heading, Value (*value)(const roce_stream &)) {
   return {{key, heading, Format::Count, Hide::Zero}, value};
 }
+
+} // namespace
 
 const std::vector<StreamColumn> &stream_columns() {
   using S = const roce_stream &;
@@ -92,6 +89,8 @@ const std::vector<StreamColumn> &stream_columns() {
   return kColumns;
 }
 
+namespace {
+
 bool numeric(Format format) { return format != Format::Text; }
 
 uint64_t number(const Value &value) {
@@ -128,28 +127,6 @@ std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const Strea
     places.push_back(keyed[i].place);
   return places;
 }
-
-// Packets and bytes of each stream in the earlier snapshot.
-class Earlier {
-public:
-  explicit Earlier(const Snapshot &before) : streams_(before.streams) {
-    by_key_.reserve(streams_.size());
-    for (uint32_t i = 0; i < streams_.size(); i++)
-      by_key_.emplace(key_of(streams_[i]), i);
-  }
-  const roce_stream *find(const roce_stream &stream) const {
-    const auto it = by_key_.find(key_of(stream));
-    return it == by_key_.end() ? nullptr : &streams_[it->second];
-  }
-
-private:
-  static std::string_view key_of(const roce_stream &s) {
-    return {reinterpret_cast<const char *>(&s.key), sizeof(s.key)};
-  }
-
-  const std::vector<roce_stream> &streams_;
-  std::unordered_map<std::string_view, uint32_t> by_key_;
-};
 
 // What the cells are computed from: lives as long as the table.
 struct Rows {

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics made from snapshots: names and types by Prometheus's conventions, as many series as were
+// asked for, and the same numbers as the reports have.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include <unistd.h>
+
+#include "metrics/exporter.h"
+#include "metrics/process.h"
+#include "metrics/server.h"
+#include "report/names.h"
+#include "report/stream_columns.h"
+#include "snapshots.h"
+
+namespace {
+
+using namespace xr;
+using namespace xr::metrics;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+PortReading reading_of(Snapshot snapshot) {
+  PortReading reading;
+  reading.status.ifname = snapshot.name;
+  reading.status.since_ns = kTime;
+  reading.snapshot = std::move(snapshot);
+  reading.rules = {{1, "opcode ack drop", "", 12, 7}, {3, "roce ce", "", 5, 0}};
+  return reading;
+}
+
+std::vector<MetricFamily> families_of(const PortReading &reading, size_t top = 10) {
+  StreamTotals totals;
+  PortState port;
+  port.name = "eth1";
+  port.reading = &reading;
+  port.totals = &totals.update(*reading.snapshot, reading.status.since_ns);
+  Families families;
+  add_port(families, port, {"gaps", top});
+  add_process(families);
+  return families.take();
+}
+
+const MetricFamily *find(const std::vector<MetricFamily> &all, const std::string &name) {
+  for (const MetricFamily &family : all)
+    if (family.name == name)
+      return &family;
+  return nullptr;
+}
+
+size_t series(const std::vector<MetricFamily> &all, const std::string &name) {
+  const MetricFamily *family = find(all, name);
+  return family ? family->metric.size() : 0;
+}
+
+// Of the first series that has the label, or of the first at all. NaN: there is none.
+double value(const std::vector<MetricFamily> &all, const std::string &name,
+             const std::string &label = "") {
+  const MetricFamily *family = find(all, name);
+  for (const auto &metric : family ? family->metric : std::vector<prometheus::ClientMetric>())
+    for (const auto &one : metric.label)
+      if (label.empty() || one.value == label)
+        return family->type == MetricType::Counter ? metric.counter.value : metric.gauge.value;
+  return std::nan("");
+}
+
+TEST(Metrics, NamesAndTypesByTheConventions) {
+  const std::regex name("[a-z][a-z0-9_]*"), own("(xdp_roce|process)_.*");
+  std::set<std::string> names;
+  for (const MetricFamily &family : families_of(reading_of(busy_port()))) {
+    EXPECT_TRUE(std::regex_match(family.name, name)) << family.name;
+    EXPECT_TRUE(std::regex_match(family.name, own)) << family.name;
+    EXPECT_TRUE(names.insert(family.name).second) << family.name;
+    EXPECT_FALSE(family.help.empty()) << family.name;
+    EXPECT_EQ(family.name.ends_with("_total"), family.type == MetricType::Counter) << family.name;
+    std::set<std::vector<prometheus::ClientMetric::Label>> labels;
+    for (const auto &metric : family.metric) {
+      EXPECT_TRUE(labels.insert(metric.label).second) << family.name << " has a series twice";
+      for (const auto &label : metric.label)
+        EXPECT_TRUE(std::regex_match(label.name, name)) << family.name << " " << label.name;
+    }
+  }
+}
+
+TEST(Metrics, AreTheNumbersOfTheReport) {
+  Snapshot port = busy_port();
+  port.opcodes[ROCE_RC_SEND_FIRST] = {{1, 2, 400, 4}, 443'630};
+  for (unsigned i = 0; i < ROCE_AETH_COUNTS; i++)
+    port.totals.aeth[i] = 1000 + i;
+  port.totals.cnps_after_nak = 21;
+  port.totals.marked = 31;
+  port.totals.cnps_sent = 32;
+  port.totals.not_forwarded = 33;
+  port.totals.frames[ROCE_CLASS_PFC] = 34;
+  const auto all = families_of(reading_of(port));
+  EXPECT_EQ(value(all, "xdp_roce_packets_total", "RC_SEND_FIRST"), 407);
+  EXPECT_EQ(value(all, "xdp_roce_bytes_total", "RC_SEND_FIRST"), 443'630);
+  EXPECT_EQ(value(all, "xdp_roce_ecn_packets_total", "ce"), 4);
+  EXPECT_EQ(value(all, "xdp_roce_aeth_packets_total", "nak_remote_access_error"), 1004);
+  EXPECT_EQ(value(all, "xdp_roce_cnps_total", "after_nak"), 21);
+  EXPECT_EQ(value(all, "xdp_roce_impaired_packets_total", "marked"), 31);
+  EXPECT_EQ(value(all, "xdp_roce_cnps_sent_total"), 32);
+  EXPECT_EQ(value(all, "xdp_roce_not_forwarded_packets_total"), 33);
+  EXPECT_EQ(value(all, "xdp_roce_frames_total", "pfc"), 34);
+  EXPECT_EQ(value(all, "xdp_roce_overflow_total", "streams"), 4203);
+  EXPECT_EQ(value(all, "xdp_roce_rule_acted_packets_total", "1"), 7);
+  EXPECT_EQ(value(all, "xdp_roce_streams_capacity"), 65'536);
+}
+
+// So that a section or a column that a report gets some day is not forgotten here.
+TEST(Metrics, LeaveNothingOfTheReportsOut) {
+  const Snapshot port = busy_port();
+  const std::set<std::string> known = {"schema",     "source",   "frames",  "bytes", "opcodes",
+                                       "transports", // sums of opcodes
+                                       "ecn",        "aeth",
+                                       "icrc", // not checked on a port
+                                       "cnp_causes", "impaired", "overflow"};
+  for (const report::Section &section : report::counters_report({port}).sections)
+    EXPECT_TRUE(known.count(section.key)) << section.key;
+  std::set<std::string> exported;
+  for (const StreamMetric &metric : stream_metrics())
+    exported.insert(metric.key);
+  for (const report::StreamColumn &column : report::stream_columns())
+    EXPECT_EQ(exported.count(column.column.key) > 0, column.column.format == report::Format::Count)
+        << column.column.key;
+}
+
+Snapshot many_streams(uint32_t count) {
+  Snapshot port = busy_port();
+  const roce_stream model = port.streams[1];
+  port.streams.assign(count, model);
+  for (uint32_t i = 0; i < count; i++) {
+    port.streams[i].key.src[3] = i;
+    port.streams[i].counter_low[ROCE_GAPS] = i;
+  }
+  return port;
+}
+
+TEST(Metrics, StreamsAreAsManyAsAskedForAndTheWorst) {
+  const PortReading reading = reading_of(many_streams(1000));
+  for (const size_t top : {0U, 1U, 3U, 1000U, 5000U}) {
+    const auto all = families_of(reading, top);
+    const size_t shown = std::min<size_t>(top, 1000);
+    EXPECT_EQ(series(all, "xdp_roce_stream_gaps_total"), shown);
+    EXPECT_EQ(value(all, "xdp_roce_streams_not_exported"), static_cast<double>(1000 - shown));
+    EXPECT_EQ(value(all, "xdp_roce_gaps_total"), 999 * 500) << "of all, whatever is shown";
+    if (shown) {
+      EXPECT_EQ(value(all, "xdp_roce_stream_gaps_total"), 999);
+    }
+  }
+}
+
+TEST(Metrics, WithoutTrackingThereAreNoStreams) {
+  Snapshot port = busy_port();
+  port.streams.clear();
+  port.tracked = false;
+  const auto all = families_of(reading_of(port));
+  EXPECT_EQ(find(all, "xdp_roce_streams"), nullptr);
+  EXPECT_EQ(find(all, "xdp_roce_gaps_total"), nullptr);
+  EXPECT_NE(find(all, "xdp_roce_packets_total"), nullptr);
+}
+
+size_t place_of(const std::string &key) {
+  size_t place = 0;
+  while (place < stream_metrics().size() && stream_metrics()[place].key != key)
+    place++;
+  return place;
+}
+
+TEST(StreamTotals, DoNotFallWhenStreamsAreForgotten) {
+  const size_t gaps = place_of("gaps"), missing = place_of("missing");
+  Snapshot port = many_streams(10); // gaps 0 to 9, each with one PSN missing
+  StreamTotals totals;
+  EXPECT_EQ(totals.update(port, 1)[gaps], 45U);
+  port.streams[9].counter_low[ROCE_GAPS] += 5;
+  EXPECT_EQ(totals.update(port, 1)[gaps], 50U);
+  const roce_stream worst = port.streams.back();
+  port.streams.pop_back();
+  EXPECT_EQ(totals.update(port, 1)[gaps], 50U) << "forgotten";
+  EXPECT_EQ(totals.update(port, 1)[missing], 9U) << "a gauge of what is there";
+  port.streams.push_back(worst);
+  port.streams.back().counter_low[ROCE_GAPS] = 2;
+  EXPECT_EQ(totals.update(port, 1)[gaps], 52U) << "there again, from nothing";
+  port.streams[9].counter_low[ROCE_GAPS] = 1;
+  EXPECT_EQ(totals.update(port, 1)[gaps], 53U) << "forgotten and there again between two looks";
+  EXPECT_EQ(totals.update(port, 2)[gaps], 37U) << "attached anew: 0 to 8, and 1";
+}
+
+TEST(Metrics, LabelsAreEscaped) {
+  PortReading reading = reading_of(busy_port());
+  reading.rules = {{1, "name \"a\\b\"\nend", "", 1, 1}};
+  const std::string text = exposition(families_of(reading));
+  EXPECT_NE(text.find(R"(rule="name \"a\\b\"\nend")"), std::string::npos) << text;
+}
+
+// Somebody else holds the lock: that is no reason to call a port detached.
+TEST(Exporter, WhatIsNotKnownIsNotSaid) {
+  const Exporter exporter(
+      {{"eth1"}, {"gaps", 10}, "0", false},
+      [](const std::string &) -> Result<PortReading> {
+        PortReading reading;
+        reading.known = false;
+        reading.failures.push_back({"another is attaching"});
+        return reading;
+      },
+      [](const std::string &, const Error *) {});
+  const auto all = exporter.Collect();
+  EXPECT_EQ(find(all, "xdp_roce_port_attached"), nullptr);
+  EXPECT_EQ(find(all, "xdp_roce_port_info"), nullptr);
+  EXPECT_EQ(find(all, "process_open_fds"), nullptr) << "not asked for";
+  EXPECT_EQ(value(all, "xdp_roce_scrape_errors_total"), 1);
+}
+
+// No exception gets into the server, which is C.
+TEST(Exporter, AScrapeThatFailsIsTold) {
+  std::string told;
+  const Exporter exporter(
+      {{"eth1"}, {"gaps", 10}, "0", false},
+      [](const std::string &) -> Result<PortReading> { throw std::runtime_error("no memory"); },
+      [&told](const std::string &ifname, const Error *error) { told = ifname + error->message; });
+  EXPECT_TRUE(exporter.Collect().empty());
+  EXPECT_EQ(told, "no memory");
+}
+
+// A port that comes and goes, and what the exporter says of it.
+TEST(Exporter, APortThatGoesComesBack) {
+  bool attached = true, readable = true;
+  std::vector<std::string> told;
+  const Exporter exporter(
+      {{"eth1", "eth1"}, {"gaps", 10}, "0", true},
+      [&](const std::string &) -> Result<PortReading> {
+        if (!attached)
+          return Error{"not attached"};
+        PortReading reading = reading_of(busy_port());
+        if (!readable) {
+          reading.snapshot.reset();
+          reading.failures.push_back({"cannot read the counters"});
+        }
+        return reading;
+      },
+      [&told](const std::string &ifname, const Error *error) {
+        told.push_back(ifname + ": " + (error ? error->message : "there again"));
+      });
+  auto all = exporter.Collect();
+  EXPECT_EQ(series(all, "xdp_roce_port_attached"), 1U) << "named twice, exported once";
+  EXPECT_EQ(value(all, "xdp_roce_port_attached"), 1);
+  EXPECT_EQ(value(all, "xdp_roce_packets_total", "CNP"), 17);
+  attached = false;
+  for (int i = 0; i < 3; i++)
+    all = exporter.Collect();
+  EXPECT_EQ(value(all, "xdp_roce_port_attached"), 0);
+  EXPECT_EQ(value(all, "xdp_roce_scrape_errors_total"), 0);
+  EXPECT_EQ(find(all, "xdp_roce_packets_total"), nullptr);
+  EXPECT_EQ(find(all, "xdp_roce_gaps_total"), nullptr);
+  attached = true;
+  readable = false;
+  exporter.Collect();
+  all = exporter.Collect();
+  EXPECT_EQ(value(all, "xdp_roce_port_attached"), 1);
+  EXPECT_EQ(value(all, "xdp_roce_scrape_errors_total"), 2);
+  readable = true;
+  all = exporter.Collect();
+  EXPECT_EQ(value(all, "xdp_roce_packets_total", "CNP"), 17);
+  EXPECT_EQ(told, (std::vector<std::string>{"eth1: not attached", "eth1: cannot read the counters",
+                                            "eth1: there again"}));
+}
+
+TEST(Process, ReadsProcfs) {
+  namespace fs = std::filesystem;
+  std::string proc = (fs::temp_directory_path() / "xr-metrics-XXXXXX").string();
+  ASSERT_NE(mkdtemp(proc.data()), nullptr);
+  fs::create_directories(proc + "/self/fd");
+  for (const char *fd : {"0", "1", "2"})
+    std::ofstream(proc + "/self/fd/" + fd) << "";
+  std::ofstream(proc + "/self/stat")
+      << "42 (odd) name) S 1 42 42 0 -1 4194304 10 0 0 0 250 150 0 0 20 0 3 0 5000 123456789 321\n";
+  std::ofstream(proc + "/self/limits")
+      << "Limit  Soft Limit  Hard Limit  Units\nMax open files            1024  4096  files\n";
+  std::ofstream(proc + "/stat") << "cpu  1 2 3\nbtime 1700000000\n";
+  Families families;
+  add_process(families, proc);
+  Families nothing;
+  add_process(nothing, proc + "/nosuch");
+  fs::remove_all(proc);
+  const auto all = families.take();
+  const auto number = [&all](const std::string &name) {
+    const MetricFamily *family = find(all, name);
+    return !family                               ? std::nan("")
+           : family->type == MetricType::Counter ? family->metric.front().counter.value
+                                                 : family->metric.front().gauge.value;
+  };
+  const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
+  EXPECT_EQ(number("process_cpu_seconds_total"), 400 / ticks);
+  EXPECT_EQ(number("process_virtual_memory_bytes"), 123456789);
+  EXPECT_EQ(number("process_resident_memory_bytes"),
+            321 * static_cast<double>(sysconf(_SC_PAGESIZE)));
+  EXPECT_EQ(number("process_start_time_seconds"), 1700000000 + 5000 / ticks);
+  EXPECT_EQ(number("process_open_fds"), 3);
+  EXPECT_EQ(number("process_max_fds"), 1024);
+  EXPECT_TRUE(nothing.take().empty());
+}
+
+TEST(Server, UnderstandsAddresses) {
+  for (const char *word : {"127.0.0.1:9479", "0.0.0.0:0", "[::1]:9479", "[2001:db8::1]:65535"}) {
+    const auto listen = parse_listen(word);
+    ASSERT_TRUE(listen.ok()) << word;
+    EXPECT_EQ(listen.get().text(), word);
+  }
+  for (const char *word :
+       {"", ":", "9479", ":9479", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
+        "::1:9479", "[::1]", "[127.0.0.1]:1", "localhost:9479", "127.0.0.1:9479x", "[::1:9479"}) {
+    const auto listen = parse_listen(word);
+    ASSERT_FALSE(listen.ok()) << word;
+    EXPECT_FALSE(listen.error().message.empty());
+    EXPECT_FALSE(listen.error().hint.empty());
+  }
+}
+
+TEST(Server, SaysThatAnAddressIsTaken) {
+  const auto exporter = std::make_shared<Exporter>(
+      Exporter::Settings{}, [](const std::string &) -> Result<PortReading> { return Error{""}; },
+      [](const std::string &, const Error *) {});
+  auto first = Server::start(parse_listen("127.0.0.1:0").get(), exporter);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_NE(first->listen().port, 0);
+  const auto second = Server::start(first->listen(), exporter);
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.error().message.find("EADDRINUSE"), std::string::npos);
+  EXPECT_FALSE(second.error().hint.empty());
+}
+
+} // namespace

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/exporter.h"
+
+#include <future>
+#include <set>
+
+#include "base/clock.h"
+#include "datapath/lock.h"
+#include "datapath/port.h"
+#include "metrics/process.h"
+#include "roce/config.h"
+
+namespace xr::metrics {
+
+Result<PortReading> read_port(const std::string &ifname, const std::string &netns) {
+  PortReading reading;
+  // Somebody attaches or detaches, and does not finish.
+  if (auto free = datapath::Lock::take(datapath::Lock::Kind::Shared); !free) {
+    reading.known = false;
+    reading.failures.push_back(free.error());
+    return reading;
+  }
+  auto port = datapath::Port::open(ifname, netns);
+  if (!port)
+    return port.error();
+  reading.status = port->status();
+  auto snapshot = port->snapshot(reading.status.track);
+  if (snapshot)
+    reading.snapshot = std::move(*snapshot);
+  else
+    reading.failures.push_back(snapshot.error());
+  // Rules are found by their pins only.
+  if (reading.status.state != datapath::State::Attached ||
+      !(reading.status.features & ROCE_FEATURE_RULES))
+    return reading;
+  auto list = datapath::list_rules(ifname, netns);
+  if (list)
+    reading.rules = std::move(list->rules);
+  else
+    reading.failures.push_back(list.error());
+  return reading;
+}
+
+Exporter::Exporter(Settings settings, Read read, Tell tell)
+    : settings_(std::move(settings)), read_(std::move(read)), tell_(std::move(tell)) {
+  std::set<std::string> seen;
+  std::erase_if(settings_.ports,
+                [&seen](const std::string &ifname) { return !seen.insert(ifname).second; });
+}
+
+void Exporter::tell(Memory &memory, const std::string &ifname, const Error *error) const {
+  const std::string reason = error ? error->message : "";
+  if (reason != memory.told)
+    tell_(ifname, error);
+  memory.told = reason;
+}
+
+void Exporter::collect_port(Families &to, const std::string &ifname) const {
+  Memory &memory = memories_[ifname];
+  PortState port;
+  port.name = ifname;
+  const uint64_t start_ns = monotonic_ns();
+  const auto reading = read_(ifname);
+  port.seconds = static_cast<double>(monotonic_ns() - start_ns) / 1e9;
+  if (reading) {
+    const PortReading &got = reading.get();
+    port.reading = &got;
+    memory.errors += got.failures.size();
+    tell(memory, ifname, got.failures.empty() ? nullptr : &got.failures.front());
+    if (got.snapshot && got.snapshot->tracked)
+      port.totals = &memory.totals.update(*got.snapshot, got.status.since_ns);
+  } else {
+    tell(memory, ifname, &reading.error());
+    memory.totals = {};
+  }
+  port.errors = memory.errors;
+  add_port(to, port, settings_.streams);
+}
+
+// In a thread of its own: those of civetweb have 100 KiB of stack, and a snapshot is a fifth of it.
+std::vector<prometheus::MetricFamily> Exporter::Collect() const {
+  const std::lock_guard lock(mutex_);
+  try {
+    return std::async(std::launch::async, [this] { return collect(); }).get();
+  } catch (const std::exception &error) { // no memory, no threads; civetweb is C and takes none
+    const Error failure{error.what()};
+    tell_("", &failure);
+    return {};
+  }
+}
+
+std::vector<prometheus::MetricFamily> Exporter::collect() const {
+  Families families;
+  families.gauge("xdp_roce_build_info", "Versions of the program and of its maps.",
+                 {{"version", settings_.version}, {"abi", std::to_string(ROCE_ABI)}}, 1);
+  for (const std::string &ifname : settings_.ports)
+    collect_port(families, ifname);
+  if (settings_.process)
+    add_process(families);
+  return families.take();
+}
+
+} // namespace xr::metrics

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/port.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "metrics/stream_totals.h"
+
+namespace xr::metrics {
+
+namespace {
+
+using report::Document;
+using report::Section;
+using report::Table;
+using report::Value;
+
+// Where a section's numbers go: a family by the field's key, or one that has a label for it.
+struct FieldMetric {
+  std::string_view section;
+  std::string_view key; // "": every other
+  const char *name;     // null: it says what another does
+  const char *label;    // its value is the key; null: none
+  const char *help;
+};
+
+constexpr FieldMetric kFields[] = {
+    {"frames", "total", nullptr, nullptr, nullptr},
+    {"frames", "cnp", nullptr, nullptr, nullptr},
+    {"frames", "", "xdp_roce_frames_total", "class", "Frames that came in; each has one class."},
+    {"bytes", "total", "xdp_roce_frame_bytes_total", nullptr,
+     "Bytes of all frames that came in, without FCS."},
+    {"bytes", "", nullptr, nullptr, nullptr},
+    {"ecn", "", "xdp_roce_ecn_packets_total", "codepoint", "RoCEv2 packets by ECN codepoint."},
+    {"aeth", "", "xdp_roce_aeth_packets_total", "syndrome",
+     "ACKNOWLEDGE and ATOMIC ACKNOWLEDGE packets by AETH syndrome."},
+    {"cnp_causes", "", "xdp_roce_cnps_total", "cause",
+     "CNPs that came in, by what the stream that they slow down had met just before."},
+    {"impaired", "cnps_sent", "xdp_roce_cnps_sent_total", nullptr, "CNPs that rules sent."},
+    {"impaired", "cnps_paced", "xdp_roce_cnps_paced_total", nullptr,
+     "CNPs that rules kept back: within the interval since the one before."},
+    {"impaired", "cnp_unknown_peer", "xdp_roce_cnps_unknown_peer_total", nullptr,
+     "CNPs that rules could not send: the sender's QPN was not known."},
+    {"impaired", "not_cloned", "xdp_roce_not_cloned_packets_total", nullptr,
+     "Copies that rules could not make: the frame is too long for one buffer."},
+    {"impaired", "not_forwarded", "xdp_roce_not_forwarded_packets_total", nullptr,
+     "Frames dropped because the bridge's other port is gone."},
+    {"impaired", "", "xdp_roce_impaired_packets_total", "action", "Packets that rules acted upon."},
+    {"overflow", "", "xdp_roce_overflow_total", "what",
+     "What was lost or not looked at because a table or a queue was full, or for its limit: "
+     "packets "
+     "without a stream, events, frames without a socket, idle streams."},
+};
+
+const FieldMetric *field_metric(const std::string &section, const std::string &key) {
+  for (const FieldMetric &one : kFields)
+    if (one.section == section && (one.key == key || one.key.empty()))
+      return &one;
+  return nullptr;
+}
+
+double number(const Value &value) {
+  const uint64_t *n = std::get_if<uint64_t>(&value);
+  return n ? static_cast<double>(*n) : 0;
+}
+
+// Labels' values are words, and numbers as JSON has them.
+std::string word(const Value &value) {
+  const std::string *text = std::get_if<std::string>(&value);
+  const uint64_t *n = std::get_if<uint64_t>(&value);
+  return text ? *text : n ? std::to_string(*n) : "";
+}
+
+size_t column_of(const Table &table, std::string_view key) {
+  const auto it = std::find_if(table.columns.begin(), table.columns.end(),
+                               [key](const report::Column &one) { return one.key == key; });
+  return static_cast<size_t>(it - table.columns.begin());
+}
+
+void add_group(Families &to, const std::string &port, const Section &section) {
+  const auto *group = std::get_if<report::Group>(&section.body);
+  if (!group)
+    return;
+  for (const report::Field &field : *group) {
+    const FieldMetric *metric = field_metric(section.key, field.column.key);
+    if (!metric || !metric->name)
+      continue;
+    Labels labels = {{"port", port}};
+    if (metric->label)
+      labels.push_back({metric->label, field.column.key});
+    to.counter(metric->name, metric->help, std::move(labels), number(field.value));
+  }
+}
+
+void add_opcodes(Families &to, const std::string &port, const Table &table) {
+  const size_t name = column_of(table, "name"), packets = column_of(table, "packets"),
+               bytes = column_of(table, "bytes");
+  for (size_t row = 0; row < table.rows; row++) {
+    const Labels labels = {{"port", port}, {"opcode", word(table.cell(row, name))}};
+    to.counter("xdp_roce_packets_total", "RoCE packets by opcode, once it was seen.", labels,
+               number(table.cell(row, packets)));
+    to.counter("xdp_roce_bytes_total", "Bytes of RoCE frames by opcode, without FCS.", labels,
+               number(table.cell(row, bytes)));
+  }
+}
+
+void add_counters(Families &to, const PortState &port, const Snapshot &snapshot) {
+  const Document document = report::counters_report({snapshot});
+  for (const Section &section : document.sections) {
+    add_group(to, port.name, section);
+    if (section.key == "opcodes")
+      add_opcodes(to, port.name, std::get<Table>(section.body));
+  }
+}
+
+void add_stream_rows(Families &to, const std::string &port, const Table &table) {
+  for (size_t row = 0; row < table.rows; row++) {
+    Labels labels = {{"port", port}};
+    for (const char *key : {"src", "dst", "dest_qp", "kind"})
+      labels.push_back({key, word(table.cell(row, column_of(table, key)))});
+    for (const StreamMetric &metric : stream_metrics()) {
+      const std::string name = std::string("xdp_roce_stream_") + metric.stem;
+      const std::string help = std::string(metric.help) + ", of the worst streams.";
+      const double value = number(table.cell(row, column_of(table, metric.key)));
+      metric.counter ? to.counter(name, help, labels, value) : to.gauge(name, help, labels, value);
+    }
+  }
+}
+
+void add_streams(Families &to, const PortState &port, const Snapshot &snapshot,
+                 const report::StreamOptions &options) {
+  size_t shown = 0;
+  if (options.top) { // 0 is all to a report
+    const Document document = report::streams_report({snapshot}, options);
+    for (const Section &section : document.sections)
+      if (section.key == "streams") {
+        add_stream_rows(to, port.name, std::get<Table>(section.body));
+        shown = std::get<Table>(section.body).rows;
+      }
+  }
+  const Labels labels = {{"port", port.name}};
+  to.gauge("xdp_roce_streams", "Streams that are known.", labels,
+           static_cast<double>(snapshot.streams.size()));
+  to.gauge("xdp_roce_streams_capacity", "Streams that the table has room for.", labels,
+           static_cast<double>(snapshot.stream_capacity));
+  to.gauge("xdp_roce_streams_not_exported", "Streams that have no metrics of their own here.",
+           labels, static_cast<double>(snapshot.streams.size() - shown));
+  for (size_t i = 0; port.totals && i < stream_metrics().size(); i++) {
+    const StreamMetric &metric = stream_metrics()[i];
+    if (!metric.summed)
+      continue;
+    const std::string name = std::string("xdp_roce_") + metric.stem;
+    const auto value = static_cast<double>((*port.totals)[i]);
+    if (metric.counter)
+      to.counter(name,
+                 std::string(metric.help) +
+                     ", of all streams; forgotten ones stay in it until the exporter starts anew.",
+                 labels, value);
+    else
+      to.gauge(name, std::string(metric.help) + ", of all streams that are known.", labels, value);
+  }
+}
+
+void add_rules(Families &to, const std::string &port, const std::vector<datapath::RuleRow> &rules) {
+  for (const datapath::RuleRow &rule : rules) {
+    const Labels labels = {{"port", port}, {"id", std::to_string(rule.id)}, {"rule", rule.text}};
+    to.counter("xdp_roce_rule_matched_packets_total", "Packets that the rule matched.", labels,
+               static_cast<double>(rule.matched));
+    to.counter("xdp_roce_rule_acted_packets_total",
+               "Packets that the rule selected and acted upon.", labels,
+               static_cast<double>(rule.acted));
+  }
+}
+
+void add_status(Families &to, const std::string &port, const datapath::PortStatus &status) {
+  const Labels labels = {{"port", port}};
+  to.gauge("xdp_roce_port_info", "What is attached to the port.",
+           {{"port", port},
+            {"netns", status.netns},
+            {"mode", datapath::mode_name(status.mode)},
+            {"program_id", std::to_string(status.program_id)},
+            {"abi", std::to_string(status.abi)},
+            {"udp_port", std::to_string(status.udp_port)},
+            {"peer", status.peer},
+            {"track", status.track ? "true" : "false"}},
+           1);
+  to.gauge("xdp_roce_port_carrier", "Whether the port is up and has a carrier.", labels,
+           status.running ? 1 : 0);
+  to.gauge("xdp_roce_attached_timestamp_seconds", "When it was attached, since 1970.", labels,
+           static_cast<double>(status.since_ns) / 1e9);
+  to.gauge("xdp_roce_map_memory_bytes", "Kernel memory of the port's maps.", labels,
+           static_cast<double>(status.map_bytes));
+}
+
+} // namespace
+
+void add_port(Families &families, const PortState &port, const report::StreamOptions &options) {
+  const Labels labels = {{"port", port.name}};
+  const bool known = !port.reading || port.reading->known;
+  if (known)
+    families.gauge("xdp_roce_port_attached",
+                   "Whether xdp-roce counts on the port; if not, the port has no other metrics.",
+                   labels, port.reading ? 1 : 0);
+  families.counter("xdp_roce_scrape_errors_total",
+                   "Readings of the port that failed, other than for not being attached.", labels,
+                   static_cast<double>(port.errors));
+  families.gauge("xdp_roce_scrape_duration_seconds", "How long the reading of the port took.",
+                 labels, port.seconds);
+  if (!port.reading || !known)
+    return;
+  add_status(families, port.name, port.reading->status);
+  if (const auto &snapshot = port.reading->snapshot) {
+    add_counters(families, port, *snapshot);
+    if (snapshot->tracked)
+      add_streams(families, port, *snapshot, options);
+  }
+  add_rules(families, port.name, port.reading->rules);
+}
+
+} // namespace xr::metrics

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/server.h"
+
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include <CivetServer.h>
+#include <netdb.h>
+#include <prometheus/exposer.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "words/address.h"
+#include "words/value.h"
+
+namespace xr::metrics {
+
+namespace {
+
+constexpr const char *kForm = "ADDRESS:PORT, like 127.0.0.1:9479 or [::1]:9479";
+
+// civetweb says only that it could not; this says why.
+Status try_to_listen(const Listen &listen) {
+  if (listen.ipv6 && !mg_check_feature(MG_FEATURES_IPV6)) // Debian 12's has none
+    return Error{
+        fmt::format("cannot listen on {}: the civetweb library here has no IPv6", listen.text()),
+        fmt::format("--listen {}:{}", listen.address == "::1" ? "127.0.0.1" : "0.0.0.0",
+                    listen.port)};
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  if (int error =
+          getaddrinfo(listen.address.c_str(), std::to_string(listen.port).c_str(), &hints, &found))
+    return Error{fmt::format("cannot listen on {}: {}", listen.text(), gai_strerror(error))};
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
+  const Fd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (fd && setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+      bind(fd.get(), found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd.get(), 1) == 0)
+    return {};
+  const int error = errno;
+  return errno_error(error, fmt::format("cannot listen on {}", listen.text()),
+                     error == EADDRINUSE ? "`ss -ltnp` names who does; or --listen ADDRESS:PORT"
+                     : error == EADDRNOTAVAIL ? "an address of this host: `ip address` lists them"
+                     : error == EACCES        ? "ports below 1024 want CAP_NET_BIND_SERVICE"
+                                              : "");
+}
+
+// What is not for the exposer. 0: it is.
+int begin_request(mg_connection *connection) {
+  const mg_request_info *request = mg_get_request_info(connection);
+  const std::string_view method = request->request_method,
+                         uri = request->local_uri ? request->local_uri : "*";
+  if (method != "GET") {
+    mg_send_http_error(connection, 405, "%s", "GET /metrics");
+    return 405;
+  }
+  if (uri != "/")
+    return 0;
+  constexpr std::string_view kPage =
+      "<!DOCTYPE html><title>xdp-roce</title><h1>xdp-roce</h1><a href=\"/metrics\">metrics</a>\n";
+  mg_send_http_ok(connection, "text/html; charset=utf-8", static_cast<long long>(kPage.size()));
+  mg_write(connection, kPage.data(), kPage.size());
+  return 200;
+}
+
+// A scraper that went away in the middle is nothing to write about.
+int log_message(const mg_connection *, const char *) { return 1; }
+
+} // namespace
+
+std::string Listen::text() const {
+  return (ipv6 ? "[" + address + "]" : address) + fmt::format(":{}", port);
+}
+
+Result<Listen> parse_listen(const std::string &word) {
+  const size_t colon = word.rfind(':');
+  if (colon == std::string::npos)
+    return Error{fmt::format("'{}' is no address and port", word), kForm};
+  Listen listen;
+  listen.address = word.substr(0, colon);
+  listen.ipv6 = listen.address.starts_with('[') && listen.address.ends_with(']');
+  if (listen.ipv6)
+    listen.address = listen.address.substr(1, listen.address.size() - 2);
+  const bool has_colon = listen.address.find(':') != std::string::npos;
+  if (!words::address(listen.address) || has_colon != listen.ipv6)
+    return Error{fmt::format("'{}' does not begin with an IP address", word), kForm};
+  auto port = words::integer(word.substr(colon + 1), 0, UINT16_MAX, "a port");
+  if (!port)
+    return Error{port.error().message, kForm};
+  listen.port = static_cast<uint16_t>(*port);
+  return listen;
+}
+
+Result<Server> Server::start(const Listen &listen, std::shared_ptr<prometheus::Collectable> from) {
+  if (auto can = try_to_listen(listen); !can)
+    return can.error();
+  // Clients that say nothing keep a thread for some seconds; others are served meanwhile.
+  const std::vector<std::string> options = {"listening_ports",    listen.text(), "num_threads", "8",
+                                            "request_timeout_ms", "2000"};
+  CivetCallbacks callbacks;
+  callbacks.begin_request = begin_request;
+  callbacks.log_message = log_message;
+  Server server;
+  server.listen_ = listen;
+  server.from_ = std::move(from);
+  try {
+    server.exposer_ = std::make_unique<prometheus::Exposer>(options, &callbacks);
+    server.exposer_->RegisterCollectable(server.from_);
+    if (const auto ports = server.exposer_->GetListeningPorts(); !ports.empty())
+      server.listen_.port = static_cast<uint16_t>(ports.front());
+  } catch (const std::exception &error) {
+    return Error{fmt::format("cannot listen on {}: {}", listen.text(), error.what())};
+  }
+  return server;
+}
+
+Server::Server(Server &&) noexcept = default;
+Server &Server::operator=(Server &&) noexcept = default;
+Server::~Server() = default;
+
+} // namespace xr::metrics
