@@ -228,6 +228,27 @@ TEST(Exporter, AScrapeThatFailsIsTold) {
   EXPECT_EQ(told, "no memory");
 }
 
+// None named: whatever is attached, and what was.
+TEST(Exporter, FindsPortsByItself) {
+  std::vector<std::string> there;
+  const Exporter exporter(
+      {{}, {"gaps", 10}, "0", false},
+      [&there](const std::string &ifname) -> Result<PortReading> {
+        if (std::find(there.begin(), there.end(), ifname) == there.end())
+          return Error{"not attached"};
+        return reading_of(busy_port());
+      },
+      [](const std::string &, const Error *) {}, [&there] { return there; });
+  EXPECT_EQ(find(exporter.Collect(), "xdp_roce_port_attached"), nullptr);
+  there = {"eth1", "eth2"};
+  EXPECT_EQ(series(exporter.Collect(), "xdp_roce_port_attached"), 2U);
+  there = {"eth2"};
+  const auto all = exporter.Collect();
+  EXPECT_EQ(series(all, "xdp_roce_port_attached"), 2U);
+  EXPECT_EQ(value(all, "xdp_roce_port_attached", "eth1"), 0);
+  EXPECT_EQ(value(all, "xdp_roce_port_attached", "eth2"), 1);
+}
+
 // A port that comes and goes, and what the exporter says of it.
 TEST(Exporter, APortThatGoesComesBack) {
   bool attached = true, readable = true;

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "datapath/lock.h"
 #include "datapath/privilege.h"
+#include "datapath/status.h"
 #include "metrics/server.h"
 
 namespace xr::cli {
@@ -37,8 +38,8 @@ CLI::Validator address_and_port() {
 void describe(CLI::App &command, Args &args) {
   command
       .add_option("IF", args.interfaces,
-                  "Interfaces; those that are not attached have their metrics once they are")
-      ->required()
+                  "Interfaces; those that are not attached have their metrics once they are "
+                  "(default: all that are attached)")
       ->type_name("");
   command
       .add_option("--top-streams", args.streams.top,
@@ -102,7 +103,11 @@ int export_metrics(const Args &args, const Globals &globals) {
   const auto exporter = std::make_shared<metrics::Exporter>(
       metrics::Exporter::Settings{args.interfaces, args.streams, XR_VERSION, !args.once},
       [&globals](const std::string &ifname) { return metrics::read_port(ifname, globals.netns); },
-      tell);
+      tell,
+      [&globals] {
+        const auto names = datapath::pinned_interfaces(globals.netns);
+        return names ? names.get() : std::vector<std::string>();
+      });
   return args.once ? print_once(*exporter) : serve(args.listen, exporter);
 }
 

@@ -210,6 +210,19 @@ Result<std::vector<PortStatus>> status(const std::string &netns_name) {
   return ports;
 }
 
+Result<std::vector<std::string>> pinned_interfaces(const std::string &netns) {
+  auto own = Netns::open(netns);
+  if (!own)
+    return own.error();
+  std::vector<std::string> names;
+  auto bpffs = find_bpffs();
+  for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>())
+    if (pins.netns() == own->inode())
+      if (std::string name = interface_name(*own, pins.ifindex()); !name.empty())
+        names.push_back(std::move(name));
+  return names;
+}
+
 Result<Inspected> look_up(const std::string &ifname, const std::string &netns) {
   if (auto allowed = check_privilege(Privilege::Read); !allowed)
     return allowed.error();

@@ -58,6 +58,9 @@ struct PortStatus {
 // without pins in this namespace.
 Result<std::vector<PortStatus>> status(const std::string &netns = "");
 
+// The interfaces of that namespace, and no other, on which something of ours is or was: names only.
+Result<std::vector<std::string>> pinned_interfaces(const std::string &netns);
+
 // One interface, attached or not.
 Result<PortStatus> status_of(const std::string &ifname, const std::string &netns);
 

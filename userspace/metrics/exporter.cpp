@@ -41,8 +41,9 @@ Result<PortReading> read_port(const std::string &ifname, const std::string &netn
   return reading;
 }
 
-Exporter::Exporter(Settings settings, Read read, Tell tell)
-    : settings_(std::move(settings)), read_(std::move(read)), tell_(std::move(tell)) {
+Exporter::Exporter(Settings settings, Read read, Tell tell, Find find)
+    : settings_(std::move(settings)), read_(std::move(read)), tell_(std::move(tell)),
+      find_(std::move(find)) {
   std::set<std::string> seen;
   std::erase_if(settings_.ports,
                 [&seen](const std::string &ifname) { return !seen.insert(ifname).second; });
@@ -77,6 +78,18 @@ void Exporter::collect_port(Families &to, const std::string &ifname) const {
   add_port(to, port, settings_.streams);
 }
 
+// One that was found once is told of as long as this lives: it may be detached by mistake.
+std::vector<std::string> Exporter::ports() const {
+  if (!settings_.ports.empty() || !find_)
+    return settings_.ports;
+  for (const std::string &ifname : find_())
+    memories_.try_emplace(ifname);
+  std::vector<std::string> all;
+  for (const auto &[ifname, memory] : memories_)
+    all.push_back(ifname);
+  return all;
+}
+
 // In a thread of its own: those of civetweb have 100 KiB of stack, and a snapshot is a fifth of it.
 std::vector<prometheus::MetricFamily> Exporter::Collect() const {
   const std::lock_guard lock(mutex_);
@@ -93,7 +106,7 @@ std::vector<prometheus::MetricFamily> Exporter::collect() const {
   Families families;
   families.gauge("xdp_roce_build_info", "Versions of the program and of its maps.",
                  {{"version", settings_.version}, {"abi", std::to_string(ROCE_ABI)}}, 1);
-  for (const std::string &ifname : settings_.ports)
+  for (const std::string &ifname : ports())
     collect_port(families, ifname);
   if (settings_.process)
     add_process(families);

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every command of the table: its help, what it says of a wrong option and of an interface that is not
+# there, and its JSON.
+. "$(dirname "$0")/lib.sh"
+need jq
+lane
+capture=$(capture rc_send_cm_v4)
+
+mapfile -t commands < <("$XDP_ROCE" help | sed -n '/^Commands:/,$s/^  \([a-z]*\) .*/\1/p')
+((${#commands[@]} >= 15)) || fail "only these commands in the help: ${commands[*]}"
+
+# wrong STATUS WORDS COMMAND...: that exit status and one sentence with the words, nothing else.
+wrong() {
+  local status=0 wanted=$1 words=$2
+  shift 2
+  keep "$@" || status=$?
+  assert_eq "$wanted" "$status" "exit status of: $* ($(cat "$scratch/last.err"))"
+  assert_sentence "$words" <"$scratch/last.err"
+  assert_eq "" "$(cat "$scratch/last.out")" "standard output of: $*"
+}
+
+for command in "${commands[@]}"; do
+  keep "$XDP_ROCE" "$command" --help || fail "$command --help: exit status $?"
+  assert_eq "" "$(cat "$scratch/last.err")" "standard error of $command --help"
+  grep -q "^Usage: xdp-roce $command" "$scratch/last.out" || fail "$command --help: $(cat "$scratch/last.out")"
+  diff -q "$scratch/last.out" <("$XDP_ROCE" help "$command") >/dev/null || fail "help $command is another"
+  wrong 2 "$command" "$XDP_ROCE" "$command" --no-such-option
+  grep -q '^hint: ' "$scratch/last.err" || fail "$command: a wrong option, and no hint"
+done
+
+# What each wants beside the interface; one that is not there is named in a sentence.
+absent() {
+  case $1 in
+    analyze) wrong 1 'no-such.pcap.*No such file' "$XDP_ROCE" analyze no-such.pcap ;;
+    bridge) wrong 1 'no such interface' xr bridge rx0 gone0 ;;
+    capture) wrong 1 'no such interface' xr capture gone0 -w "$scratch/gone.pcapng" ;;
+    export) wrong 1 'gone0' xr export gone0 --once ;;
+    impair) wrong 1 'no such interface' xr impair gone0 list ;;
+    send) wrong 1 'no such interface' xr send gone0 src 192.0.2.1 dst 192.0.2.2 qp 17 ;;
+    watch) wrong 1 'no such interface' xr watch gone0 --once ;;
+    *) wrong 1 'no such interface' xr "$1" gone0 ;;
+  esac
+}
+for command in "${commands[@]}"; do
+  absent "$command"
+done
+[[ ! -e $scratch/gone.pcapng ]] || fail "capture left a file of an interface that is not there"
+
+# json WORDS COMMAND...: every line, or all of it, is an object that has these keys.
+json() {
+  local keys=$1
+  shift
+  keep "$@" || fail "$*: $(cat "$scratch/last.err")"
+  jq -e -s --arg keys "$keys" 'length > 0 and all(.[]; type == "object" and
+    ([has($keys | split(" ")[])] | all))' "$scratch/last.out" >/dev/null ||
+    fail "not what --json of $* promises ($keys): $(head -c 600 "$scratch/last.out")"
+}
+covered=()
+xr attach rx0 2>/dev/null
+in_background "$XDP_ROCE" --netns "$rx" --json events rx0 --count 1 >"$scratch/events" 2>/dev/null
+in_background "$XDP_ROCE" --netns "$rx" --json capture rx0 -w "$scratch/got.pcapng" >"$scratch/captured" 2>/dev/null
+capturing=${background[-1]}
+sleep 1
+replay "$capture"
+for command in "${commands[@]}"; do
+  case $command in
+    attach | detach | bridge | watch | export) continue ;; # they have no report of their own
+    analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture" ;;
+    capture) kill -INT "$capturing"; wait "$capturing" || fail "capture"; json "schema" cat "$scratch/captured" ;;
+    counters) json "schema source frames bytes opcodes ecn aeth overflow" xr --json counters rx0 --interval 0.1 --count 2 ;;
+    doctor) json "schema checks" xr --json doctor rx0 ;;
+    events) json "time type" cat "$scratch/events" ;;
+    impair) json "rules" xr --json impair rx0 list ;;
+    respond) json "schema received answered overflow" xr --json respond rx0 --address 192.0.2.2 --for 100ms ;;
+    send) json "schema asked achieved sent overflow" xr --json send rx0 src 192.0.2.1 dst 192.0.2.2 \
+      dst-mac 02:00:00:00:00:01 qp 17 size 1k messages 3 ;;
+    status) json "attachments" xr --json status rx0 ;;
+    streams) json "schema source streams overflow" xr --json streams rx0 ;;
+    *) fail "what does --json of $command promise?" ;;
+  esac
+  covered+=("$command")
+done
+echo "JSON of: ${covered[*]}"
+wrong 1 "counters --json|no JSON" xr --json watch rx0
