@@ -10,16 +10,11 @@
 
 #include "base/result.h"
 #include "impair/rule.h"
+#include "report/rules.h"
 
 namespace xr::datapath {
 
-struct RuleRow {
-  uint32_t id = 0; // from 1, in the order of their coming
-  std::string text;
-  std::string name;
-  uint64_t matched = 0;
-  uint64_t acted = 0;
-};
+using xr::RuleRow;
 
 struct RuleList {
   std::vector<RuleRow> rules; // in the order in which packets meet them
