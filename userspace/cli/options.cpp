@@ -27,18 +27,17 @@ CLI::Validator seconds() {
       "");
 }
 
-CLI::Validator sort_key() {
+} // namespace
+
+CLI::Validator one_of(const std::vector<std::string> &keys) {
   return CLI::Validator(
-      [](std::string &text) -> std::string {
-        const auto keys = report::stream_sort_keys();
+      [keys](std::string &text) -> std::string {
         if (std::find(keys.begin(), keys.end(), text) != keys.end())
           return "";
         return fmt::format("'{}' is none of {}", text, fmt::join(keys, ", "));
       },
       "");
 }
-
-} // namespace
 
 CLI::Validator whole_number(uint64_t from, uint64_t to) {
   return CLI::Validator(
@@ -82,7 +81,7 @@ void add_stream_options(CLI::App &command, report::StreamOptions &options) {
                   "Streams by this column's JSON key, largest first "
                   "(default: missing, then packets)")
       ->type_name("KEY")
-      ->check(sort_key());
+      ->check(one_of(report::stream_sort_keys()));
   command.add_option("--top", options.top, "The first N streams only (default: all)")
       ->type_name("N")
       ->check(whole_number(1, std::numeric_limits<uint32_t>::max()));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -26,5 +27,7 @@ void add_udp_port(CLI::App &command, uint16_t &port);
 
 // Refuses all but whole numbers of that range, in a sentence.
 CLI::Validator whole_number(uint64_t from, uint64_t to);
+// Likewise all but those words.
+CLI::Validator one_of(const std::vector<std::string> &keys);
 
 } // namespace xr::cli
