@@ -122,7 +122,8 @@ int open_ports(const Args &args, const Globals &globals, Ports &ports, watch::Mo
     if (!port)
       return fail("watch " + ifname, port.error());
     ports.emplace_back(std::move(*port), globals.netns);
-    model.add_port(ifname, about(ports.back().status()), ports.back().listen());
+    // One frame shows no events: they stay for who reads them next.
+    model.add_port(ifname, about(ports.back().status()), args.once ? "" : ports.back().listen());
   }
   model.sort_by(args.sort);
   model.set_filter(args.filter);

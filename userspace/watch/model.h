@@ -72,7 +72,7 @@ public:
   explicit Model(const Options &options) { state_.options = options; }
 
   // Before the first reading. `no_events`: why none are to be had, "" if they are.
-  void add_port(const std::string &name, const std::string &about,
+  void add_port(const std::string &name, const std::string &about = "",
                 const std::string &no_events = "");
   void update(size_t port, Reading reading);
   void press(const Press &press);

@@ -28,6 +28,12 @@ std::string bits(double number) {
 }
 std::string counted(uint64_t number) { return format_value(number, Format::Count); }
 
+// Exact as long as there is room for it.
+std::string counted_in(uint64_t number, size_t columns) {
+  const std::string exact = counted(number);
+  return to_right(exact.size() < columns ? exact : scaled(static_cast<double>(number)), columns);
+}
+
 std::string time_of_day(uint64_t realtime_ns) {
   return report::local_time(realtime_ns).substr(0, 8);
 }
@@ -72,7 +78,7 @@ Line meter_line(const State &state, Meter meter, bool total, size_t width) {
   Line line(width);
   line.add(to_left(meter_name(meter), kName) + to_right(per_second(gauge.rate), kRate), look);
   if (total)
-    line.add(to_right(counted(gauge.total), kTotal), look);
+    line.add(counted_in(gauge.total, kTotal), look);
   else
     line.add(to_right(has_bytes(meter) ? scaled(gauge.bits) : "", kBits), look);
   if (width > line.used() + 1)
@@ -195,8 +201,8 @@ Line rule_heading(const State &state, size_t width, size_t more) {
 Line rule_line(const State &state, const RuleRow &rule, size_t width) {
   const auto ppm = parts_per_million(rule);
   Line line(width);
-  line.add(to_right(std::to_string(rule.id), 4) + to_right(counted(rule.matched), 14));
-  line.add(to_right(counted(rule.acted), 13), rule.acted ? Look::Bold : Look::Plain);
+  line.add(to_right(std::to_string(rule.id), 4) + counted_in(rule.matched, 14));
+  line.add(counted_in(rule.acted, 13), rule.acted ? Look::Bold : Look::Plain);
   line.add(to_right(ppm ? per_second(*ppm) : "-", 10) + "  " +
            drawable(rule.text, state.options.unicode));
   return line;
@@ -222,10 +228,9 @@ Line key_line(const State &state, size_t width) {
     return line.fill(Look::Bar);
   }
   line.add(state.page == Page::Streams
-               ? " ? help  / filter  s sort  Enter detail  r rules  e events  z zero  p pause"
-               : " Esc back  arrows scroll  ? help",
+               ? " q quit  ? help  / filter  s sort  Enter detail  r rules  e events  z zero"
+               : " q quit  ? help  Esc back  arrows scroll",
            Look::Bar);
-  line.right("q quit ", Look::Bar);
   return line.fill(Look::Bar);
 }
 
