@@ -51,10 +51,14 @@ watch_in_tmux() {
 	echo of the shell
 	env $* "$XDP_ROCE" --netns "$rx" watch rx0 2>"$scratch/said" &
 	echo \$! >"$scratch/pid"
-	while fg >/dev/null; rc=\$?; ((rc == 148)); do # SIGTSTP
+	fg >/dev/null
+	rc=\$?
+	if ((rc == 148)); then # SIGTSTP
 	  echo stopped
 	  read -r
-	done
+	  fg >/dev/null
+	  rc=\$?
+	fi
 	echo \$rc >"$scratch/rc"
 	stty -a >"$scratch/after"
 	echo ended
@@ -191,8 +195,10 @@ ended_with 0
 
 # Stopped and on again.
 watch_in_tmux
-kill -TSTP "$(cat "$scratch/pid")"
-await_screen '^stopped$'
+stopped() { # ncurses ignores the signal while it draws
+  kill -TSTP "$(cat "$scratch/pid")" && shows '^stopped$'
+}
+wait_for 10 stopped || fail "it did not stop: $(screen)"
 await_gone 'xdp-roce watch'
 keys Enter
 await_screen 'xdp-roce watch  rx0'

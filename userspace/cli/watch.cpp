@@ -173,6 +173,8 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
     return terminal.error();
   const auto interval = duration_of(args.interval);
   auto due = Interrupt::Clock::now();
+  watch::Size drawn{0, 0};
+  bool changed = true;
   while (!model.quit() && !terminal->gone()) {
     if (const auto now = Interrupt::Clock::now(); now >= due) {
       for (at = 0; at < ports.size(); at++) {
@@ -182,12 +184,15 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
         model.update(at, std::move(*reading));
       }
       due = std::max(due + interval, now); // never in a burst after a stop
+      changed = true;
     }
-    terminal->draw(model.frame(terminal->size()));
+    if (changed || terminal->size() != drawn)
+      terminal->draw(model.frame(drawn = terminal->size()));
+    changed = false;
     const auto nap = std::min(due, Interrupt::Clock::now() + kNap);
     if (!interrupt.sleep_until(nap, STDIN_FILENO))
       break;
-    while (auto press = terminal->key())
+    for (auto press = terminal->key(); press; press = terminal->key(), changed = true)
       model.press(*press);
     for (at = 0; at < ports.size(); at++)
       if (auto done = ports[at].poll(); !done)

@@ -19,6 +19,8 @@ struct Span {
 struct Size {
   size_t columns = 80;
   size_t rows = 24;
+
+  bool operator==(const Size &other) const = default;
 };
 
 class Line {
