@@ -41,6 +41,7 @@ keys() {
   tm send-keys -t view "$@"
 }
 
+ports= # beside rx0
 # watch_in_tmux [VARIABLE=VALUE...]: in a shell that says how it ended, and what stty says of the
 # terminal before and after.
 watch_in_tmux() {
@@ -49,7 +50,7 @@ watch_in_tmux() {
   cat >"$scratch/session" <<-END
 	stty -a >"$scratch/before"
 	echo of the shell
-	env $* "$XDP_ROCE" --netns "$rx" watch rx0 2>"$scratch/said" &
+	env $* "$XDP_ROCE" --netns "$rx" watch rx0 $ports 2>"$scratch/said" &
 	echo \$! >"$scratch/pid"
 	fg >/dev/null
 	rc=\$?
@@ -228,6 +229,38 @@ LC_ALL=C xr watch rx0 --once --interval 0.1 >"$scratch/once"
 refused '--once|no terminal' xr watch rx0 </dev/null
 keep xr --json watch rx0 && fail "--json"
 assert_sentence 'no JSON' <"$scratch/last.err"
+
+# Several ports: one beside the other, Tab goes on.
+ip -n "$rx" link add rx1 type veth peer name rx2
+ip -n "$rx" link set rx1 up
+xr attach rx1 >/dev/null
+xr watch rx0 rx1 --once --interval 0.1 >"$scratch/once"
+assert_eq 2 "$(grep -c 'xdp-roce watch  rx[01] ' "$scratch/once")" "frames of two ports"
+ports=rx1
+watch_in_tmux
+await_screen '1:rx0 .* 2:rx1'
+keys Tab
+await_screen 'xdp-roce watch  rx1'
+keys 1
+await_screen 'xdp-roce watch  rx0'
+keys q
+ended_with 0
+ports=
+
+# Somebody else reads the events: it says so and goes on without.
+in_background "$XDP_ROCE" --netns "$rx" events rx0 >/dev/null 2>"$scratch/events.err"
+reads_events() {
+  keep timeout 1 "$XDP_ROCE" --netns "$rx" events rx0 --count 1 ||
+    grep -q 'another process' "$scratch/last.err"
+}
+wait_for 10 reads_events || fail "no reader of the events"
+watch_in_tmux
+await_screen 'no events'
+keys e
+await_screen 'another process is reading the events'
+keys q
+ended_with 0
+end_background INT
 
 # The port goes meanwhile.
 watch_in_tmux

@@ -41,7 +41,9 @@ void describe(CLI::App &command, Args &args) {
       ->check(one_of(watch::sort_keys()));
   command.add_option("--filter", args.filter, "Only streams that have all these words")
       ->type_name("WORDS");
-  command.footer("Keys: ? lists them. q quits.");
+  command.footer("Keys: ? lists them, q quits. Events are the screen's while it is there: a port "
+                 "has one reader of them.\nThe terminal is left as it was however this ends, but "
+                 "for kill -9; reset(1) helps then.");
 }
 
 std::string context(const Args &args) {
@@ -88,8 +90,10 @@ public:
       return snapshot.error();
     reading.snapshot = std::move(*snapshot);
     reading.realtime_ns = realtime_ns() - monotonic_ns() + reading.snapshot.time_ns;
-    if (auto rules = datapath::list_rules(status().ifname, netns_))
-      reading.rules = std::move(rules->rules);
+    // While somebody changes them, as they were.
+    if (auto rules = datapath::list_rules_now(status().ifname, netns_))
+      rules_ = std::move(rules->rules);
+    reading.rules = rules_;
     if (auto done = poll(); !done)
       return done.error();
     reading.events.swap(told_);
@@ -101,6 +105,7 @@ private:
   std::string netns_;
   std::optional<datapath::Events> events_;
   std::vector<roce_event> told_;
+  std::vector<RuleRow> rules_;
 };
 
 using Ports = std::deque<Watched>;

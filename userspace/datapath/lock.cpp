@@ -14,8 +14,6 @@ namespace {
 
 constexpr const char *kDirectory = "/run/xdp-roce";
 constexpr const char *kFile = "/run/xdp-roce/lock";
-// Far more than an attach with a large table takes.
-constexpr auto kPatience = std::chrono::seconds(20);
 
 Result<Fd> open_file(const std::string &path) {
   if (mkdir(kDirectory, 0755) < 0 && errno != EEXIST)
@@ -41,12 +39,12 @@ Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex) {
                fmt::format("end it first; `fuser {}` names it", path)};
 }
 
-Result<Lock> Lock::take(Kind kind) {
+Result<Lock> Lock::take(Kind kind, std::chrono::milliseconds patience) {
   auto file = open_file(kFile);
   if (!file)
     return file.error();
   Fd fd = std::move(*file);
-  auto until = std::chrono::steady_clock::now() + kPatience;
+  auto until = std::chrono::steady_clock::now() + patience;
   while (flock(fd.get(), (kind == Kind::Shared ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0) {
     if (errno != EWOULDBLOCK && errno != EINTR)
       return errno_error(errno, fmt::format("cannot lock {}", kFile));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+
 #include "base/fd.h"
 #include "base/result.h"
 
@@ -12,8 +14,11 @@ class Lock {
 public:
   enum class Kind { Shared, Exclusive };
 
-  // Waits some seconds for whoever has it, then gives up in a sentence.
-  static Result<Lock> take(Kind kind);
+  // Far more than an attach with a large table takes.
+  static constexpr std::chrono::milliseconds kPatience{20'000};
+
+  // Waits so long for whoever has it, then gives up in a sentence.
+  static Result<Lock> take(Kind kind, std::chrono::milliseconds patience = kPatience);
 
   // The one endpoint of a port: at once, or the error says that there is another.
   static Result<Lock> take_port(uint64_t netns, unsigned ifindex);

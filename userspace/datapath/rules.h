@@ -23,6 +23,8 @@ struct RuleList {
 
 // Adds and removals give the rules as they are then; errors leave all as it was.
 Result<RuleList> list_rules(const std::string &ifname, const std::string &netns);
+// The same for who cannot wait: an error at once while somebody changes rules or attachments.
+Result<RuleList> list_rules_now(const std::string &ifname, const std::string &netns);
 Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
                           const impair::Rule &rule);
 // By id or by name.

@@ -37,7 +37,8 @@ const char *sort_of(char letter) {
 
 void Model::add_port(const std::string &name, const std::string &about,
                      const std::string &no_events) {
-  state_.ports.emplace_back(drawable(name, state_.options.unicode), about, no_events);
+  state_.ports.emplace_back(drawable(name, state_.options.unicode),
+                            drawable(about, state_.options.unicode), no_events);
   state_.lists.emplace_back();
   held_.emplace_back();
 }

@@ -115,6 +115,8 @@ Line title_line(const State &state, const StreamList::Window *window, size_t wid
     line.add("  since " + time_of_day(*since), Look::Bar);
   if (state.paused)
     line.add("  PAUSED", Look::Bar);
+  if (!port.no_events().empty())
+    line.add("  no events (e: why)", Look::Bar);
   const std::string time = port.ready() ? time_of_day(port.realtime_ns()) : "";
   const std::string every = fmt::format("every {} s  ", state.options.interval);
   line.right((line.used() + every.size() + time.size() + 2 < width ? every : "") + time + " ",
