@@ -157,7 +157,7 @@ await_screen 'EVENTS .*newest first'
 keys r
 await_screen 'RULE +MATCHED'
 keys '?'
-await_screen 'select a stream; it stays selected'
+await_screen 'select a stream; it is followed'
 keys Escape
 await_screen "  $streams streams"
 

@@ -23,10 +23,10 @@ struct Help {
 constexpr std::array<Help, 21> kHelp = {{
     {"q  F10  Esc", "quit; Esc goes back first, and clears the filter"},
     {"?  h  F1", "this page"},
-    {"arrows", "select a stream; it stays selected wherever the order takes it"},
+    {"arrows", "select a stream; it is followed wherever the order takes it"},
     {"PgUp PgDn Home End", "likewise; Home goes to the worst, and follows none"},
     {"Enter", "all counters of the selected stream, and its recent events"},
-    {"/  F3  F4", "filter: words that a stream's addresses, QP, kind or transport contain"},
+    {"/  F3  F4", "filter: words in addresses, QP, kind or transport"},
     {"s  F6", "sort by: a menu; largest first"},
     {"<  >", "sort by the column to the left, to the right"},
     {"M W E N", "sort by missing PSNs, rewinds, CE marks, CNPs"},
@@ -39,9 +39,9 @@ constexpr std::array<Help, 21> kHelp = {{
     {"p  space", "hold the picture; nothing is lost meanwhile"},
     {"Ctrl-C", "quit"},
     {"", ""},
-    {"missing", "PSNs that were jumped over and never seen; rewinds: go-back-N rounds"},
+    {"missing", "PSNs jumped over and never seen; rewinds: go-back-N rounds"},
     {"PPM", "acted upon, of a million packets that the rule matched"},
-    {"OVERFLOW", "what could not be kept: streams, events; see `xdp-roce counters`"},
+    {"OVERFLOW", "what found no room; `xdp-roce counters` has the words"},
 }};
 
 std::string words_for(const std::string &key) {

@@ -98,11 +98,17 @@ std::string about_events(const PortView &port, bool none_shown) {
   return none_shown ? "none so far" : "";
 }
 
+// The addresses come last: they are what a narrow screen can do without.
 std::string event_line(const PortView &port, const roce_event &event, bool with_stream) {
-  std::string line =
-      fmt::format("{}  {:<10}  {}", report::local_time(port.realtime_of(event)),
-                  report::event_heading(event.type), with_stream ? name_of(event.key) + "  " : "") +
-      report::event_text(event);
+  const roce_key &key = event.key;
+  std::string line = fmt::format("{}  {:<10}  ", report::local_time(port.realtime_of(event)),
+                                 report::event_heading(event.type));
+  if (with_stream)
+    line += fmt::format("QP 0x{:06x} {:<8}  {:<30}  {} -> {}", roce_key_qp(&key),
+                        report::kind_name(key), report::event_text(event), report::address(key.src),
+                        report::address(key.dst));
+  else
+    line += report::event_text(event);
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
 }
