@@ -63,11 +63,11 @@ bool is_address(const TableColumn &column) {
 }
 
 std::string heading(const State &state, const TableColumn &column) {
-  const std::string text = heading_of(column.column);
-  if (column.column.key != state.list().sort())
-    return text;
+  std::string text = heading_of(column.column);
   const bool up = state.list().inverted();
-  return text + (state.options.unicode ? (up ? "▲" : "▼") : up ? "^" : "v");
+  if (column.column.key == state.list().sort())
+    text += state.options.unicode ? (up ? "▲" : "▼") : up ? "^" : "v";
+  return text;
 }
 
 // Wide enough for its heading and what is to be seen.
