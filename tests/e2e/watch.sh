@@ -28,8 +28,8 @@ screen() {
 shows() {
   screen | grep -qE -- "$1"
 }
-await_screen() {
-  wait_for 10 shows "$1" || fail "'$1' never stood on the screen: $(screen)"
+await_screen() { # longer than an attach of somebody else may hold the lock
+  wait_for 25 shows "$1" || fail "'$1' never stood on the screen: $(screen)"
 }
 gone_from_screen() {
   ! shows "$1"
