@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports against golden files (XR_UPDATE_GOLDENS=1 writes them anew), and what holds for all.
+// Reports against golden files, and what holds for all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
+#include "golden.h"
 #include "report/json.h"
 #include "report/reports.h"
 #include "report/text.h"
@@ -19,16 +18,6 @@ namespace {
 using namespace xr;
 using namespace xr::report;
 using nlohmann::json;
-
-void expect_golden(const std::string &name, const std::string &text) {
-  const std::string path = std::string(XR_TEST_DATA "/golden/") + name;
-  const char *update = getenv("XR_UPDATE_GOLDENS");
-  if (update && *update == '1')
-    std::ofstream(path) << text;
-  std::stringstream golden;
-  golden << std::ifstream(path).rdbuf();
-  EXPECT_EQ(golden.str(), text) << path;
-}
 
 void expect_goldens(const std::string &name, const Document &document) {
   expect_golden(name + ".txt", to_text(document));

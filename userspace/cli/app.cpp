@@ -57,6 +57,7 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_counters(app, chosen);
   add_streams(app, chosen);
   add_events(app, chosen);
+  add_watch(app, chosen);
   add_bridge(app, chosen);
   add_impair(app, chosen);
   add_send(app, chosen);

@@ -11,11 +11,9 @@ using report::Tone;
 using report::Value;
 using report::Where;
 
-// Acted upon, of a million matched.
-Value ppm(const datapath::RuleRow &rule) {
-  if (!rule.matched)
-    return Value{};
-  return 1e6 * static_cast<double>(rule.acted) / static_cast<double>(rule.matched);
+Value ppm(const RuleRow &rule) {
+  const auto parts = parts_per_million(rule);
+  return parts ? Value{*parts} : Value{};
 }
 
 } // namespace
@@ -25,7 +23,7 @@ report::Document impairments_report(const std::string &ifname, const datapath::R
   document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
   document.sections.push_back({"interface", "", Value{ifname}, Where::Json});
   std::vector<std::vector<Value>> rows;
-  for (const datapath::RuleRow &rule : list.rules)
+  for (const RuleRow &rule : list.rules)
     rows.push_back({uint64_t{rule.id}, rule.matched, rule.acted, ppm(rule),
                     rule.name.empty() ? Value{} : Value{rule.name}, rule.text});
   document.sections.push_back(

@@ -4,6 +4,9 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <vector>
+
+#include <poll.h>
 
 namespace xr::cli {
 
@@ -14,21 +17,24 @@ static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler")
 
 void on_signal(int) { asked_to_end = true; }
 
-sigset_t signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  return set;
+const std::vector<int> &signals(Interrupt::For whom) {
+  static const std::vector<int> kCommand = {SIGINT, SIGTERM};
+  static const std::vector<int> kScreen = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  return whom == Interrupt::For::Screen ? kScreen : kCommand;
 }
 
-void handle(void (*handler)(int)) {
+void handle(Interrupt::For whom, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
   // No SA_RESTART: a wait ends. SA_RESETHAND: who asks twice is not kept waiting.
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  action.sa_flags = whom == Interrupt::For::Screen ? 0 : static_cast<int>(SA_RESETHAND);
+  for (const int number : signals(whom)) {
+    struct sigaction before {};
+    const bool ignored = number == SIGHUP && sigaction(number, nullptr, &before) == 0 &&
+                         before.sa_handler == SIG_IGN;
+    if (!ignored)
+      sigaction(number, &action, nullptr);
+  }
 }
 
 timespec timespec_of(std::chrono::nanoseconds left) {
@@ -38,30 +44,37 @@ timespec timespec_of(std::chrono::nanoseconds left) {
 
 } // namespace
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(For whom) : whom_(whom) {
   asked_to_end = false;
-  handle(on_signal);
+  handle(whom_, on_signal);
 }
 
-Interrupt::~Interrupt() { handle(SIG_DFL); }
+Interrupt::~Interrupt() { handle(whom_, SIG_DFL); }
 
 const std::atomic<bool> &Interrupt::flag() const { return asked_to_end; }
 
 bool Interrupt::sleep_until(Clock::time_point when) const {
+  while (sleep_until(when, -1))
+    if (Clock::now() >= when)
+      return true;
+  return false;
+}
+
+bool Interrupt::sleep_until(Clock::time_point when, int fd) const {
   // Blocked from the look at the flag to the wait, which lets them in: none comes between unseen.
-  const sigset_t both = signals();
-  sigset_t before;
-  pthread_sigmask(SIG_BLOCK, &both, &before);
-  while (!asked_to_end) {
-    const auto left = when - Clock::now();
-    if (left <= Clock::duration::zero())
-      break;
+  sigset_t ours, before;
+  sigemptyset(&ours);
+  for (const int number : signals(whom_))
+    sigaddset(&ours, number);
+  pthread_sigmask(SIG_BLOCK, &ours, &before);
+  const auto left = when - Clock::now();
+  if (!asked_to_end && left > Clock::duration::zero()) {
     const timespec wait = timespec_of(left);
     sigset_t during = before;
-    sigdelset(&during, SIGINT);
-    sigdelset(&during, SIGTERM);
-    if (pselect(0, nullptr, nullptr, nullptr, &wait, &during) == 0)
-      break;
+    for (const int number : signals(whom_))
+      sigdelset(&during, number);
+    pollfd in{fd, POLLIN, 0};
+    ppoll(&in, 1, &wait, &during); // of a negative fd there is nothing to read
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return !asked_to_end;

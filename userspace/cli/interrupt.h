@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT and SIGTERM ask a running command to end; it does so at its own pace. A second one kills.
+// SIGINT and SIGTERM ask a running command to end; it does so at its own pace. A second one kills,
+// but for a command that has a terminal to restore.
 #pragma once
 
 #include <atomic>
@@ -11,8 +12,13 @@ class Interrupt {
 public:
   using Clock = std::chrono::steady_clock;
 
+  enum class For {
+    Command,
+    Screen, // SIGHUP and SIGQUIT too, unless ignored (nohup); a second one changes nothing
+  };
+
   // From now on they are caught. One at a time.
-  Interrupt();
+  explicit Interrupt(For whom = For::Command);
   ~Interrupt();
   Interrupt(const Interrupt &) = delete;
   Interrupt &operator=(const Interrupt &) = delete;
@@ -21,6 +27,11 @@ public:
   const std::atomic<bool> &flag() const;
   // Sleeps; false when it was asked to end meanwhile.
   bool sleep_until(Clock::time_point when) const;
+  // The same, and awake too when there is something to read, or after any signal.
+  bool sleep_until(Clock::time_point when, int fd) const;
+
+private:
+  For whom_;
 };
 
 } // namespace xr::cli

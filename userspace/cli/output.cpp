@@ -2,6 +2,7 @@
 #include "cli/output.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,17 +17,12 @@ namespace {
 
 constexpr size_t kBuffer = 1 << 16;
 
-bool is_set(const char *variable) {
-  const char *value = getenv(variable);
-  return value && *value;
-}
-
 report::TextStyle style_of_stdout() {
   report::TextStyle style;
   if (!isatty(STDOUT_FILENO))
     return style;
   const char *term = getenv("TERM");
-  style.colour = !is_set("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+  style.colour = colour_wanted() && term && strcmp(term, "dumb") != 0;
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
     style.width = size.ws_col;
@@ -85,6 +81,19 @@ int Output::finish(int status) const {
   if (!error_ || error_ == EPIPE)
     return status;
   return fail("standard output", errno_error(error_, "cannot write"));
+}
+
+bool colour_wanted() {
+  const char *value = getenv("NO_COLOR");
+  return !value || !*value;
+}
+
+size_t number_in(const char *variable, size_t otherwise) {
+  const char *value = getenv(variable);
+  const std::string_view text = value ? value : "";
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number ? number : otherwise;
 }
 
 int fail(const std::string &context, const Error &error) {

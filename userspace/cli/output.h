@@ -39,6 +39,11 @@ private:
   int error_ = 0; // errno of a failed write
 };
 
+// NO_COLOR is not set.
+bool colour_wanted();
+// A positive number in the environment, as COLUMNS and LINES are; else `otherwise`.
+size_t number_in(const char *variable, size_t otherwise);
+
 // `xdp-roce: CONTEXT: message` and the hint. Returns exit status 1.
 int fail(const std::string &context, const Error &error);
 // The same without ending anything.

@@ -43,12 +43,12 @@ std::chrono::milliseconds &Lock::patience() {
   return of_process;
 }
 
-Result<Lock> Lock::take(Kind kind) {
+Result<Lock> Lock::take(Kind kind, std::chrono::milliseconds patience) {
   auto file = open_file(kFile);
   if (!file)
     return file.error();
   Fd fd = std::move(*file);
-  auto until = std::chrono::steady_clock::now() + patience();
+  auto until = std::chrono::steady_clock::now() + patience;
   while (flock(fd.get(), (kind == Kind::Shared ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0) {
     if (errno != EWOULDBLOCK && errno != EINTR)
       return errno_error(errno, fmt::format("cannot lock {}", kFile));

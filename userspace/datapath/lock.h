@@ -14,11 +14,12 @@ class Lock {
 public:
   enum class Kind { Shared, Exclusive };
 
-  // Waits for whoever has it as long as patience() has it, then gives up in a sentence.
-  static Result<Lock> take(Kind kind);
   // Of this process; to be changed before there are threads. 20 s: far more than an attach with a
   // large table takes.
   static std::chrono::milliseconds &patience();
+
+  // Waits so long for whoever has it, then gives up in a sentence.
+  static Result<Lock> take(Kind kind, std::chrono::milliseconds patience = Lock::patience());
 
   // The one endpoint of a port: at once, or the error says that there is another.
   static Result<Lock> take_port(uint64_t netns, unsigned ifindex);

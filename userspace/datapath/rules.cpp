@@ -345,10 +345,11 @@ using Change = std::function<Status(Store &)>;
 
 // Every command: the privilege, the lock, the port, the change; then the rules as they are.
 Result<RuleList> with_store(const std::string &ifname, const std::string &netns,
-                            const Change &change) {
+                            const Change &change,
+                            std::chrono::milliseconds patience = Lock::patience()) {
   if (auto allowed = check_privilege(change ? Privilege::Load : Privilege::Read); !allowed)
     return allowed.error();
-  auto lock = Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared);
+  auto lock = Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared, patience);
   if (!lock)
     return lock.error();
   auto store = Store::open(ifname, netns);
@@ -372,6 +373,10 @@ bool is_called(const Entry &entry, const std::string &which) {
 
 Result<RuleList> list_rules(const std::string &ifname, const std::string &netns) {
   return with_store(ifname, netns, nullptr);
+}
+
+Result<RuleList> list_rules_now(const std::string &ifname, const std::string &netns) {
+  return with_store(ifname, netns, nullptr, std::chrono::milliseconds(0));
 }
 
 Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,

@@ -10,16 +10,9 @@
 
 #include "base/result.h"
 #include "impair/rule.h"
+#include "report/rules.h"
 
 namespace xr::datapath {
-
-struct RuleRow {
-  uint32_t id = 0; // from 1, in the order of their coming
-  std::string text;
-  std::string name;
-  uint64_t matched = 0;
-  uint64_t acted = 0;
-};
 
 struct RuleList {
   std::vector<RuleRow> rules; // in the order in which packets meet them
@@ -28,6 +21,8 @@ struct RuleList {
 
 // Adds and removals give the rules as they are then; errors leave all as it was.
 Result<RuleList> list_rules(const std::string &ifname, const std::string &netns);
+// The same for who cannot wait: an error at once while somebody changes rules or attachments.
+Result<RuleList> list_rules_now(const std::string &ifname, const std::string &netns);
 Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
                           const impair::Rule &rule);
 // By id or by name.

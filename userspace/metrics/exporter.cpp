@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "datapath/lock.h"
 #include "datapath/port.h"
+#include "datapath/rules.h"
 #include "metrics/process.h"
 #include "roce/config.h"
 

@@ -161,8 +161,8 @@ void add_streams(Families &to, const PortState &port, const Snapshot &snapshot,
   }
 }
 
-void add_rules(Families &to, const std::string &port, const std::vector<datapath::RuleRow> &rules) {
-  for (const datapath::RuleRow &rule : rules) {
+void add_rules(Families &to, const std::string &port, const std::vector<RuleRow> &rules) {
+  for (const RuleRow &rule : rules) {
     const Labels labels = {{"port", port}, {"id", std::to_string(rule.id)}, {"rule", rule.text}};
     to.counter("xdp_roce_rule_matched_packets_total", "Packets that the rule matched.", labels,
                static_cast<double>(rule.matched));

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "datapath/rules.h"
 #include "datapath/status.h"
 #include "metrics/families.h"
 #include "report/reports.h"
+#include "report/rules.h"
 
 namespace xr::metrics {
 
@@ -19,7 +19,7 @@ struct PortReading {
   bool known = true; // false: it cannot be told whether it is attached
   datapath::PortStatus status;
   std::optional<Snapshot> snapshot;
-  std::vector<datapath::RuleRow> rules;
+  std::vector<RuleRow> rules;
   std::vector<Error> failures; // of what there is no reading
 };
 

@@ -3,7 +3,6 @@
 
 #include <string_view>
 
-#include "report/earlier.h"
 #include "report/stream_columns.h"
 
 namespace xr::metrics {
@@ -69,8 +68,9 @@ const std::vector<uint64_t> &StreamTotals::update(const Snapshot &now, uint64_t 
       sums_[i] = 0;
   }
   const report::Earlier earlier(before_);
-  for (const roce_stream &stream : now.streams) {
-    const roce_stream *before = earlier.find(stream);
+  for (uint32_t place = 0; place < now.streams.size(); place++) {
+    const roce_stream &stream = now.streams[place];
+    const roce_stream *before = earlier.find(stream, place);
     for (size_t i = 0; i < metrics.size(); i++) {
       if (!numbers[i])
         continue;

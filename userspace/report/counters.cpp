@@ -5,49 +5,11 @@
 
 #include "report/names.h"
 #include "report/sections.h"
+#include "report/sums.h"
 
 namespace xr::report {
 
 namespace {
-
-// An opcode's or a transport's packets and bytes, RoCEv2 and RoCEv1 together.
-struct Tally {
-  uint64_t packets = 0;
-  uint64_t bytes = 0;
-
-  Tally &operator+=(const Tally &other) {
-    packets += other.packets;
-    bytes += other.bytes;
-    return *this;
-  }
-};
-
-Tally tally(const roce_opcode_count &c) {
-  return {std::accumulate(std::begin(c.packets), std::end(c.packets), uint64_t{0}), c.bytes};
-}
-
-// Everything that is summed up from a snapshot.
-struct Sums {
-  std::array<Tally, 256> opcodes{};
-  Tally v2, v1;
-  std::array<uint64_t, 4> ecn{};
-  uint64_t frames = 0;
-  uint64_t bytes = 0;
-
-  explicit Sums(const Snapshot &s) {
-    for (size_t i = 0; i < s.opcodes.size(); i++) {
-      const Tally one = tally(s.opcodes[i]);
-      opcodes[i % ROCE_OPCODE_COUNT_V1] += one;
-      (i < ROCE_OPCODE_COUNT_V1 ? v2 : v1) += one;
-      for (size_t codepoint = 0; codepoint < ecn.size() && i < ROCE_OPCODE_COUNT_V1; codepoint++)
-        ecn[codepoint] += s.opcodes[i].packets[codepoint];
-    }
-    frames = v2.packets + v1.packets + s.totals.frames[ROCE_CLASS_PFC] +
-             s.totals.frames[ROCE_CLASS_OTHER] + s.totals.frames[ROCE_CLASS_MALFORMED] +
-             s.totals.frames[ROCE_CLASS_FRAGMENT];
-    bytes = v2.bytes + v1.bytes + s.totals.bytes;
-  }
-};
 
 Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hide::Zero,
             Tone tone = Tone::Plain) {

@@ -22,7 +22,17 @@ std::string nak_words(uint8_t syndrome) {
   return words.starts_with("psn") ? "PSN" + words.substr(3) : words;
 }
 
-std::string what(const roce_event &e) {
+std::string line_of(const roce_event &e, uint64_t realtime_ns) {
+  std::string line = fmt::format(
+      "{}  {:<10}  {} -> {}  QP 0x{:06x} {:<8}  {}", local_time(realtime_ns), event_heading(e.type),
+      address(e.key.src), address(e.key.dst), roce_key_qp(&e.key), kind_name(e.key), event_text(e));
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+} // namespace
+
+std::string event_text(const roce_event &e) {
   switch (e.type) {
   case ROCE_EVENT_GAP:
     return psns(e.expected, e.skipped);
@@ -41,7 +51,7 @@ std::string what(const roce_event &e) {
   }
 }
 
-std::string heading(unsigned type) {
+std::string event_heading(unsigned type) {
   switch (type) {
   case ROCE_EVENT_NAK:
     return "NAK";
@@ -59,16 +69,6 @@ std::string heading(unsigned type) {
     return event_name(type);
   }
 }
-
-std::string line_of(const roce_event &e, uint64_t realtime_ns) {
-  std::string line = fmt::format(
-      "{}  {:<10}  {} -> {}  QP 0x{:06x} {:<8}  {}", local_time(realtime_ns), heading(e.type),
-      address(e.key.src), address(e.key.dst), roce_key_qp(&e.key), kind_name(e.key), what(e));
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line;
-}
-
-} // namespace
 
 Document event_report(const roce_event &e, uint64_t realtime_ns) {
   Document document;

@@ -30,6 +30,10 @@ double rnr_timer_ms(uint8_t syndrome);
 // gap, rewind, nak, rnr_nak, cnp, ce_run, stream_new, stream_forgotten.
 std::string event_name(unsigned type);
 
+// For people: "NAK", "new stream"; and what it says: "PSN sequence error at PSN 7".
+std::string event_heading(unsigned type);
+std::string event_text(const roce_event &event);
+
 // Of nanoseconds since 1970: "14:02:11.123456" here, "2025-11-21T13:02:11.123456789Z" anywhere.
 std::string local_time(uint64_t realtime_ns);
 std::string utc_time(uint64_t realtime_ns);

@@ -58,14 +58,14 @@ Document begin(const Moment &moment) {
   return document;
 }
 
-void add_overflow(Document &document, const Snapshot &snapshot) {
+Group overflow_of(const Snapshot &snapshot) {
   const roce_totals &t = snapshot.totals;
   // What a capture's rate limit keeps back nobody was going to see.
   const bool interface = snapshot.source == Snapshot::Source::Interface;
   const auto lost = [](const char *key, const char *heading) {
     return Column{key, heading, Format::Count, Hide::Zero, Tone::Alarm};
   };
-  const Group group = {
+  return {
       {lost("streams", "packets that found no room in the stream table"),
        uint64_t{t.streams_full + t.streams_contended}},
       {lost("events", "events lost: nobody read them in time"), uint64_t{t.events_dropped}},
@@ -77,7 +77,11 @@ void add_overflow(Document &document, const Snapshot &snapshot) {
       {lost("streams_forgotten", "idle streams forgotten to make room for new ones"),
        uint64_t{t.streams_forgotten}},
   };
-  Section section{"overflow", "OVERFLOW", group};
+}
+
+void add_overflow(Document &document, const Snapshot &snapshot) {
+  const roce_totals &t = snapshot.totals;
+  Section section{"overflow", "OVERFLOW", overflow_of(snapshot)};
   section.hide = Hide::Zero;
   section.tone = Tone::Alarm;
   if (t.streams_full + t.streams_contended || t.streams_forgotten)

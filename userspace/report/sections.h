@@ -11,6 +11,8 @@ Document begin(const Moment &moment);
 
 void add_counters(Document &document, const Moment &moment);
 void add_streams(Document &document, const Moment &moment, const StreamOptions &options);
+// What was lost, and where.
+Group overflow_of(const Snapshot &snapshot);
 void add_overflow(Document &document, const Snapshot &snapshot);
 
 // Between the two snapshots; 0 without `before`.

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+// The live view from made readings and keys: what stands on the screen.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "golden.h"
+#include "snapshots.h"
+#include "watch/model.h"
+#include "watch/text.h"
+
+namespace {
+
+using namespace xr;
+using namespace xr::watch;
+
+constexpr Size kUsual{80, 24}, kLarge{120, 40};
+
+Reading reading_of(const Snapshot &snapshot) {
+  Reading reading;
+  reading.snapshot = snapshot;
+  reading.realtime_ns = kTime + snapshot.time_ns;
+  return reading;
+}
+
+// A port that was read twice, a second apart.
+Model busy_model(const Options &options = {}) {
+  setenv("TZ", "UTC", 1);
+  Model model(options);
+  model.add_port("eth1", "native");
+  Reading reading = reading_of(busy_port());
+  reading.rules = {{1, "opcode ack every 5 drop", "", 1000, 200}, {2, "all ce", "", 0, 0}};
+  reading.events = one_event_of_each();
+  model.update(0, reading);
+  Reading later = reading_of(a_second_later(busy_port()));
+  later.rules = {{1, "opcode ack every 5 drop", "", 2000, 400}, {2, "all ce", "", 0, 0}};
+  model.update(0, later);
+  return model;
+}
+
+void type(Model &model, const std::string &text) {
+  for (const char c : text)
+    model.press({Key::Text, std::string(1, c)});
+}
+
+std::string text_of(Model &model, const Size &size = kUsual) { return to_text(model.frame(size)); }
+
+bool has(const std::string &text, const std::string &what) {
+  return text.find(what) != std::string::npos;
+}
+
+// The line that has it; "" if none does.
+std::string line_with(const std::string &text, const std::string &what) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    if (has(line, what))
+      return line;
+  return "";
+}
+
+// Text of all that looks so.
+std::string looking(Model &model, Look look, const Size &size = kUsual) {
+  std::string out;
+  for (const Line &line : model.frame(size).lines)
+    for (const Span &span : line.spans())
+      if (span.look == look)
+        out += span.text + "\n";
+  return out;
+}
+
+// Streams of one address pair, QPs from 0x100 on, each with other counters.
+Snapshot many(size_t count, uint64_t time_ns = 1'000'000'000) {
+  Snapshot s = busy_port();
+  s.time_ns = time_ns;
+  const roce_stream one = s.streams[1];
+  s.streams.clear();
+  for (size_t i = 0; i < count; i++) {
+    roce_stream stream = one;
+    stream.key.qp_kind = static_cast<__u32>(0x100 + i) | ROCE_KIND_REQUEST << ROCE_KIND_SHIFT;
+    stream.packets = 1000 + i;
+    stream.counter_low[ROCE_FILLED] = 0;
+    stream.counter_low[ROCE_SKIPPED] = static_cast<__u32>(count - i);
+    stream.counter_low[ROCE_REWINDS] = static_cast<__u32>(i);
+    s.streams.push_back(stream);
+  }
+  return s;
+}
+
+Model model_of(const Snapshot &snapshot) {
+  Model model(Options{});
+  model.add_port("eth1");
+  model.update(0, reading_of(snapshot));
+  return model;
+}
+
+std::string selected(Model &model) {
+  const std::string text = looking(model, Look::Selected);
+  const size_t at = text.find("0x");
+  return at == std::string::npos ? "" : text.substr(at, 8);
+}
+
+TEST(WatchGolden, OneFrame) {
+  Model model = busy_model();
+  expect_golden("watch_80x24.txt", text_of(model));
+}
+
+TEST(WatchGolden, AsciiAndOnce) {
+  Options options;
+  options.unicode = false;
+  options.interactive = false;
+  Model model = busy_model(options);
+  const std::string text = text_of(model, kLarge);
+  EXPECT_TRUE(std::all_of(text.begin(), text.end(),
+                          [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
+  expect_golden("watch_once_120x40.txt", text);
+}
+
+// Of 812,400 UC packets; 4 of a new stream to QP 1 are no data.
+TEST(Watch, Rates) {
+  Model model = busy_model();
+  const std::string text = text_of(model, kLarge);
+  EXPECT_TRUE(has(line_with(text, "SEND, WRITE"), "812,396")) << text;
+  EXPECT_TRUE(has(line_with(text, "ECT(0)"), "812,345")) << text;
+  EXPECT_TRUE(has(line_with(text, " CE "), "55")) << text;
+  EXPECT_TRUE(has(line_with(text, "\u2588  CNP unknown"), "CNP                  2.0")) << text;
+  EXPECT_TRUE(has(line_with(text, "SEND, WRITE"), "27.2 G")) << text; // 812,400 * 4,186 * 8
+}
+
+TEST(Watch, ACounterThatBeganAnewHasNoRate) {
+  Model model = model_of(busy_port());
+  Snapshot later = busy_port();
+  later.time_ns += 1'000'000'000;
+  later.opcodes[ROCE_UC_SEND_FIRST] = {};
+  model.update(0, reading_of(later));
+  EXPECT_TRUE(has(line_with(text_of(model), "SEND, WRITE"), "SEND, WRITE            0"))
+      << text_of(model);
+}
+
+// Of every page, at every size: no line too long, none too many.
+TEST(Watch, FitsTheScreen) {
+  for (const char *page : {"", "h", "s", "r", "e", "\r", "/abc"})
+    for (const Size &size : {kUsual, kLarge, Size{60, 15}, Size{200, 50}, Size{30, 5}, Size{29, 5},
+                             Size{300, 100}, Size{7, 3}, Size{1, 1}, Size{80, 4}, Size{31, 70}}) {
+      Model model = busy_model();
+      page[0] == '\r' ? model.press({Key::Enter}) : type(model, page);
+      const Frame frame = model.frame(size);
+      EXPECT_LE(frame.lines.size(), size.rows) << page;
+      for (const Line &line : frame.lines)
+        EXPECT_LE(columns_of(line.text()), size.columns) << page << ": " << line.text();
+    }
+}
+
+TEST(Watch, ASmallScreenGetsASentence) {
+  Model model = busy_model();
+  EXPECT_TRUE(has(text_of(model, {40, 4}), "too small"));
+  EXPECT_FALSE(has(text_of(model, {60, 15}), "too small"));
+  EXPECT_TRUE(has(text_of(model, {60, 15}), "0x000011")) << text_of(model, {60, 15});
+}
+
+TEST(Watch, SortKeysPutStreamsInOrder) {
+  Model model = model_of(many(100));
+  EXPECT_EQ(selected(model), "0x000100"); // most missing
+  type(model, "W");
+  EXPECT_EQ(selected(model), "0x000163"); // most rewinds
+  type(model, "I");
+  EXPECT_EQ(selected(model), "0x000100"); // fewest
+  type(model, "M>");
+  EXPECT_EQ(selected(model), "0x000163") << "rewinds are to the right of missing";
+}
+
+TEST(Watch, SortMenu) {
+  Model model = model_of(many(100));
+  type(model, "s");
+  EXPECT_TRUE(has(text_of(model), "SORT BY"));
+  EXPECT_TRUE(has(looking(model, Look::Selected), "missing"));
+  for (int i = 0; i < 50 && !has(looking(model, Look::Selected), "rewinds"); i++)
+    model.press({Key::Down});
+  model.press({Key::Enter});
+  EXPECT_EQ(selected(model), "0x000163");
+}
+
+TEST(Watch, FilterLeavesThoseThatHaveItsWords) {
+  Model model = model_of(many(100));
+  type(model, "/0x00012");
+  EXPECT_TRUE(has(text_of(model), "16 of 100 streams")) << text_of(model);
+  EXPECT_TRUE(has(text_of(model), "Filter: 0x00012"));
+  type(model, " RESPONSE");
+  EXPECT_TRUE(has(text_of(model), "0 of 100 streams"));
+  EXPECT_TRUE(has(text_of(model), "no stream has all of"));
+  for (int i = 0; i < 9; i++)
+    model.press({Key::Backspace});
+  model.press({Key::Enter});
+  EXPECT_TRUE(has(text_of(model), "16 of 100 streams"));
+  model.press({Key::Escape});
+  EXPECT_TRUE(has(text_of(model), " 100 streams"));
+  EXPECT_FALSE(model.quit());
+  model.press({Key::Escape});
+  EXPECT_TRUE(model.quit());
+}
+
+// `q` is a letter there.
+TEST(Watch, AFilterTakesAllLetters) {
+  Model model = model_of(many(3));
+  type(model, "/q");
+  EXPECT_FALSE(model.quit());
+  EXPECT_TRUE(has(text_of(model), "Filter: q"));
+}
+
+TEST(Watch, SelectionStaysWithItsStream) {
+  Model model = model_of(many(100));
+  text_of(model);
+  for (int i = 0; i < 5; i++)
+    model.press({Key::Down});
+  EXPECT_EQ(selected(model), "0x000105");
+  type(model, "I");
+  EXPECT_EQ(selected(model), "0x000105");
+  Snapshot later = many(100, 2'000'000'000);
+  std::reverse(later.streams.begin(), later.streams.end());
+  model.update(0, reading_of(later));
+  EXPECT_EQ(selected(model), "0x000105");
+  model.press({Key::Home});
+  EXPECT_EQ(selected(model), "0x000163");
+  model.press({Key::End});
+  EXPECT_EQ(selected(model), "0x000100");
+}
+
+// Gone from the table: the one in its place is selected.
+TEST(Watch, SelectionOfAForgottenStream) {
+  Model model = model_of(many(10));
+  text_of(model);
+  model.press({Key::Down});
+  EXPECT_EQ(selected(model), "0x000101");
+  Snapshot later = many(10, 2'000'000'000);
+  later.streams.erase(later.streams.begin() + 1);
+  model.update(0, reading_of(later));
+  EXPECT_EQ(selected(model), "0x000102");
+}
+
+TEST(Watch, ScrollsWithTheSelection) {
+  Model model = model_of(many(100'000));
+  text_of(model);
+  for (int i = 0; i < 3; i++)
+    model.press({Key::PageDown});
+  const std::string text = text_of(model);
+  EXPECT_TRUE(has(text, selected(model))) << text;
+  EXPECT_FALSE(has(text, "0x000100 "));
+  model.press({Key::End});
+  EXPECT_EQ(selected(model), "0x01879f");
+}
+
+TEST(Watch, DetailHasAllCountersAndItsEvents) {
+  Model model = busy_model();
+  type(model, "/192.0.2.1 17");
+  model.press({Key::Enter});
+  model.press({Key::Enter});
+  const std::string text = text_of(model, kLarge);
+  EXPECT_TRUE(has(text, "192.0.2.1 -> 192.0.2.2  QP 0x000011 request")) << text;
+  for (const char *counter : {"GAPS", "SKIPPED", "FILLED", "MISSING", "DUPLICATES", "REWINDS",
+                              "REORDERED", "JUMPED", "CE", "HOLES FORGOTTEN"})
+    EXPECT_NE(line_with(text, counter), "") << counter;
+  EXPECT_TRUE(has(text, "gap         3 PSNs 16777215..1")) << text;
+  EXPECT_FALSE(has(text, "RNR NAK   ")) << "another stream's";
+  model.press({Key::Escape});
+  EXPECT_TRUE(has(text_of(model), "packets/s"));
+  EXPECT_FALSE(model.quit());
+}
+
+TEST(Watch, EventsOfThePort) {
+  Model model = busy_model();
+  type(model, "e");
+  const std::string text = text_of(model, kLarge);
+  EXPECT_TRUE(has(text, "EVENTS  9, newest first")) << text;
+  EXPECT_TRUE(has(text, "RNR NAK     QP 0x000012 response  timer 0.64 ms at PSN 2")) << text;
+}
+
+TEST(Watch, EventsAreBoundedAndSaySo) {
+  Model model = busy_model();
+  Reading reading = reading_of(a_second_later(busy_port()));
+  reading.events.assign(PortView::kEvents, one_event_of_each()[0]);
+  model.update(0, reading);
+  type(model, "e");
+  EXPECT_TRUE(has(text_of(model, kLarge), "9 older ones are not")) << text_of(model, kLarge);
+}
+
+TEST(Watch, WithoutEventsItSaysWhy) {
+  Model model(Options{});
+  model.add_port("eth1", "native", "another process is reading the events");
+  model.update(0, reading_of(busy_port()));
+  type(model, "e");
+  EXPECT_TRUE(has(text_of(model), "no events (e: why)"));
+  EXPECT_TRUE(has(text_of(model), "another process is reading"));
+}
+
+TEST(Watch, OverflowIsRedAndOnlyThereIfThereIsSome) {
+  Model model = busy_model();
+  EXPECT_TRUE(has(looking(model, Look::Alarm, kLarge), "OVERFLOW  streams 4,203  events 123,456"))
+      << looking(model, Look::Alarm, kLarge);
+  Snapshot quiet = busy_port();
+  quiet.totals.streams_full = quiet.totals.streams_contended = quiet.totals.streams_forgotten = 0;
+  quiet.totals.events_dropped = quiet.totals.events_limited = 0;
+  Model other = model_of(quiet);
+  EXPECT_FALSE(has(text_of(other), "OVERFLOW"));
+}
+
+TEST(Watch, RulesWithTheirCounts) {
+  Model model = busy_model();
+  const std::string line = line_with(text_of(model, kLarge), "every 5");
+  EXPECT_TRUE(has(line, "2,000") && has(line, "400") && has(line, "200,000")) << line;
+  type(model, "r");
+  EXPECT_TRUE(has(text_of(model), "all ce"));
+}
+
+TEST(Watch, ZeroCountsFromNow) {
+  Model model = busy_model();
+  type(model, "z");
+  std::string text = text_of(model, kLarge);
+  EXPECT_TRUE(has(text, "since 22:13:26")) << text;
+  EXPECT_FALSE(has(text, "OVERFLOW"));
+  Snapshot later = a_second_later(a_second_later(busy_port()));
+  later.streams.pop_back();
+  later.streams[1].counter_low[ROCE_FILLED] += 1; // a hole that is older
+  model.update(0, reading_of(later));
+  text = text_of(model, kLarge);
+  EXPECT_TRUE(has(line_with(text, "RoCE "), "RoCE 812,402 packets")) << text;
+  type(model, "z");
+  text = text_of(model, kLarge);
+  EXPECT_TRUE(has(text, "OVERFLOW"));
+}
+
+// No counter of less than none.
+TEST(Watch, ZeroWithAHoleFilledSince) {
+  Model model = busy_model();
+  type(model, "z");
+  Snapshot later = a_second_later(a_second_later(busy_port()));
+  later.streams[1].counter_low[ROCE_FILLED] += 1;
+  later.streams[1].packets += 1;
+  model.update(0, reading_of(later));
+  EXPECT_FALSE(has(text_of(model, kLarge), "18,446,744"));
+}
+
+TEST(Watch, PauseHoldsThePictureAndLosesNoEvent) {
+  Model model = busy_model();
+  type(model, "e");
+  const std::string before = text_of(model, kLarge);
+  type(model, "p");
+  EXPECT_TRUE(has(text_of(model), "PAUSED"));
+  for (int i = 0; i < 3; i++) {
+    Reading reading = reading_of(a_second_later(busy_port()));
+    reading.events = {one_event_of_each()[0]};
+    model.update(0, reading);
+  }
+  EXPECT_TRUE(has(text_of(model, kLarge), "EVENTS  9,"));
+  type(model, " ");
+  EXPECT_TRUE(has(text_of(model, kLarge), "EVENTS  12,"));
+}
+
+TEST(Watch, SeveralPorts) {
+  Model model(Options{});
+  model.add_port("eth1");
+  model.add_port("eth2");
+  model.update(0, reading_of(busy_port()));
+  model.update(1, reading_of(many(7)));
+  EXPECT_TRUE(has(text_of(model), "1:eth1"));
+  EXPECT_TRUE(has(text_of(model), "2:eth2"));
+  EXPECT_TRUE(has(text_of(model), "watch  eth1"));
+  model.press({Key::Tab});
+  EXPECT_TRUE(has(text_of(model), "watch  eth2  7 streams")) << text_of(model);
+  type(model, "1");
+  EXPECT_TRUE(has(text_of(model), "watch  eth1"));
+  type(model, "9");
+  EXPECT_TRUE(has(text_of(model), "watch  eth1"));
+}
+
+TEST(Watch, HelpListsTheKeys) {
+  Model model = busy_model();
+  type(model, "?");
+  EXPECT_TRUE(has(text_of(model), "quit; Esc goes back"));
+  EXPECT_FALSE(has(text_of(model), "~")) << "cut in 80 columns: " << text_of(model);
+  type(model, "q");
+  EXPECT_TRUE(model.quit());
+}
+
+TEST(Watch, KeysBeforeTheFirstReadingDoNoHarm) {
+  Model model(Options{});
+  model.add_port("eth1");
+  for (const Key key : {Key::Up, Key::Down, Key::End, Key::Enter, Key::PageDown, Key::Tab, Key::F6,
+                        Key::Enter, Key::F4, Key::Enter, Key::F1, Key::Escape})
+    model.press({key});
+  type(model, "zprWI<>rehs");
+  EXPECT_TRUE(has(text_of(model), "being read"));
+  type(model, "q");
+  EXPECT_TRUE(model.quit());
+}
+
+TEST(WatchText, WidthOfWideCharacters) {
+  EXPECT_EQ(columns_of("abc"), 3u);
+  EXPECT_EQ(columns_of("▁█"), 2u);
+  EXPECT_EQ(columns_of("漢字"), 4u);
+  EXPECT_EQ(columns_of("e\u0301"), 1u);
+  EXPECT_EQ(cut("漢字", 3), "漢~");
+  EXPECT_EQ(to_left("漢字", 6), "漢字  ");
+  EXPECT_EQ(columns_of(to_right("漢字", 3)), 3u);
+}
+
+TEST(WatchText, NamesCannotSteerTheTerminal) {
+  EXPECT_EQ(drawable("a\033[31m\xff\n", true), "a?[31m??");
+  EXPECT_EQ(drawable("漢x", false), "?x");
+  EXPECT_EQ(drawable("漢x", true), "漢x");
+}
+
+TEST(WatchHistory, Sparkline) {
+  History history;
+  EXPECT_EQ(sparkline(history, 3, true), "   ");
+  for (const double value : {0.0, 1.0, 4.0, 8.0})
+    history.add(value);
+  EXPECT_EQ(sparkline(history, 5, true), "  ▁▄█");
+  EXPECT_EQ(sparkline(history, 2, false), "=#");
+  for (size_t i = 0; i < 2 * History::kKept; i++)
+    history.add(static_cast<double>(i + 1));
+  EXPECT_EQ(history.size(), History::kKept);
+  EXPECT_EQ(history.at(0), 2.0 * History::kKept);
+  EXPECT_EQ(history.at(History::kKept - 1), History::kKept + 1.0);
+}
+
+} // namespace

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <optional>
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "datapath/port.h"
+#include "datapath/rules.h"
+#include "screen/terminal.h"
+#include "watch/model.h"
+
+namespace xr::cli {
+
+namespace {
+
+constexpr auto kNap = std::chrono::milliseconds(100); // keys, events, a new size: noticed so soon
+
+struct Args {
+  std::vector<std::string> ifnames;
+  double interval = 0.5;
+  bool once = false;
+  std::string sort = "missing";
+  std::string filter;
+};
+
+void describe(CLI::App &command, Args &args) {
+  command.add_option("IF", args.ifnames, "Interfaces that are attached")->required()->type_name("");
+  add_interval(command, args.interval, "Read every S seconds (default: 0.5)");
+  command.add_flag("--once", args.once,
+                   "Print one frame as text, with the rates of one interval: COLUMNS wide (80), "
+                   "LINES high (24)");
+  command.add_option("--sort", args.sort, "Streams by this key, largest first (default: missing)")
+      ->type_name("KEY")
+      ->check(one_of(watch::sort_keys()));
+  command.add_option("--filter", args.filter, "Only streams that have all these words")
+      ->type_name("WORDS");
+  command.footer("Keys: ? lists them, q quits. Events are the screen's while it is there: a port "
+                 "has one reader of them.\nThe terminal is left as it was however this ends, but "
+                 "for kill -9; reset(1) helps then.");
+}
+
+std::string context(const Args &args) {
+  return "watch " + fmt::format("{}", fmt::join(args.ifnames, " "));
+}
+
+// A port, and what it told of events since it was last asked.
+class Watched {
+public:
+  Watched(datapath::Port port, std::string netns)
+      : port_(std::move(port)), netns_(std::move(netns)) {}
+  Watched(const Watched &) = delete; // events are told to this very object
+  Watched &operator=(const Watched &) = delete;
+
+  // Why there will be no events, "" if there will.
+  std::string listen() {
+    if (!port_.status().track)
+      return "attached with --no-track";
+    auto events = port_.events([this](const roce_event &event) { told_.push_back(event); });
+    if (!events)
+      return events.error().message;
+    events_.emplace(std::move(*events));
+    return "";
+  }
+
+  const datapath::PortStatus &status() const { return port_.status(); }
+
+  Status poll() {
+    if (!events_)
+      return {};
+    auto got = events_->poll(0);
+    return got ? Status() : Status(got.error());
+  }
+
+  Result<watch::Reading> read() {
+    watch::Reading reading;
+    auto alive = port_.alive();
+    if (!alive)
+      return alive.error();
+    if (!*alive)
+      return Error{"it was detached, or the interface is gone"};
+    auto snapshot = port_.snapshot();
+    if (!snapshot)
+      return snapshot.error();
+    reading.snapshot = std::move(*snapshot);
+    reading.realtime_ns = realtime_ns() - monotonic_ns() + reading.snapshot.time_ns;
+    // While somebody changes them, as they were.
+    if (auto rules = datapath::list_rules_now(status().ifname, netns_))
+      rules_ = std::move(rules->rules);
+    reading.rules = rules_;
+    if (auto done = poll(); !done)
+      return done.error();
+    reading.events.swap(told_);
+    return reading;
+  }
+
+private:
+  datapath::Port port_;
+  std::string netns_;
+  std::optional<datapath::Events> events_;
+  std::vector<roce_event> told_;
+  std::vector<RuleRow> rules_;
+};
+
+using Ports = std::deque<Watched>;
+
+std::string about(const datapath::PortStatus &port) {
+  std::string text = datapath::mode_name(port.mode);
+  if (port.peer_ifindex)
+    text += ", bridge to " + (port.peer.empty() ? "a port that is gone" : port.peer);
+  return text;
+}
+
+int fail_port(const Watched &port, const Error &error) {
+  return fail("watch " + port.status().ifname, error);
+}
+
+int open_ports(const Args &args, const Globals &globals, Ports &ports, watch::Model &model) {
+  for (const std::string &ifname : args.ifnames) {
+    auto port = datapath::Port::open(ifname, globals.netns);
+    if (!port)
+      return fail("watch " + ifname, port.error());
+    ports.emplace_back(std::move(*port), globals.netns);
+    // One frame shows no events: they stay for who reads them next.
+    model.add_port(ifname, about(ports.back().status()), args.once ? "" : ports.back().listen());
+  }
+  model.sort_by(args.sort);
+  model.set_filter(args.filter);
+  return 0;
+}
+
+// Hands what each port has to the model; the port that could not be read is told.
+int read_all(Ports &ports, watch::Model &model) {
+  for (size_t i = 0; i < ports.size(); i++) {
+    auto reading = ports[i].read();
+    if (!reading)
+      return fail_port(ports[i], reading.error());
+    model.update(i, std::move(*reading));
+  }
+  return 0;
+}
+
+Interrupt::Clock::duration duration_of(double seconds) {
+  return std::chrono::duration_cast<Interrupt::Clock::duration>(
+      std::chrono::duration<double>(seconds));
+}
+
+int print_once(const Args &args, Ports &ports, watch::Model &model) {
+  const Interrupt interrupt;
+  if (int status = read_all(ports, model))
+    return status;
+  interrupt.sleep_until(Interrupt::Clock::now() + duration_of(args.interval));
+  if (int status = read_all(ports, model))
+    return status;
+  Output output(false);
+  const watch::Size size{number_in("COLUMNS", 80), number_in("LINES", 24)};
+  for (size_t i = 0; i < ports.size(); i++) {
+    model.show_port(i);
+    std::string text = to_text(model.frame(size));
+    text.pop_back(); // its last newline
+    if (!output.print_line((i ? "\n" : "") + text))
+      break;
+  }
+  return output.finish();
+}
+
+// Until a key or a signal ends it, or a port goes. The terminal is restored when this returns.
+Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
+              const Interrupt &interrupt) {
+  auto terminal = screen::Terminal::open(colour_wanted());
+  if (!terminal)
+    return terminal.error();
+  const auto interval = duration_of(args.interval);
+  auto due = Interrupt::Clock::now();
+  watch::Size drawn{0, 0};
+  bool changed = true;
+  while (!model.quit() && !terminal->gone()) {
+    if (const auto now = Interrupt::Clock::now(); now >= due) {
+      for (at = 0; at < ports.size(); at++) {
+        auto reading = ports[at].read();
+        if (!reading)
+          return reading.error();
+        model.update(at, std::move(*reading));
+      }
+      due = std::max(due + interval, now); // never in a burst after a stop
+      changed = true;
+    }
+    if (changed || terminal->size() != drawn)
+      terminal->draw(model.frame(drawn = terminal->size()));
+    changed = false;
+    const auto nap = std::min(due, Interrupt::Clock::now() + kNap);
+    if (!interrupt.sleep_until(nap, STDIN_FILENO))
+      break;
+    for (auto press = terminal->key(); press; press = terminal->key(), changed = true)
+      model.press(*press);
+    for (at = 0; at < ports.size(); at++)
+      if (auto done = ports[at].poll(); !done)
+        return done.error();
+  }
+  return {};
+}
+
+int watch(const Args &args, const Globals &globals) {
+  if (globals.json) {
+    fail(context(args),
+         {"a screen has no JSON", fmt::format("xdp-roce --json counters {} --interval {}",
+                                              args.ifnames.front(), args.interval)});
+    return 2;
+  }
+  watch::Options options;
+  options.unicode = screen::utf8_locale();
+  options.interactive = !args.once;
+  options.interval = args.interval;
+  watch::Model model(options);
+  Ports ports;
+  if (!args.once)
+    if (auto usable = screen::Terminal::check(); !usable)
+      return fail(context(args), usable.error());
+  if (int status = open_ports(args, globals, ports, model))
+    return status;
+  if (args.once)
+    return print_once(args, ports, model);
+  const Interrupt interrupt(Interrupt::For::Screen);
+  size_t at = 0;
+  const Status status = follow(args, ports, model, at, interrupt);
+  if (status)
+    return 0;
+  return at < ports.size() ? fail_port(ports[at], status.error())
+                           : fail(context(args), status.error());
+}
+
+} // namespace
+
+void add_watch(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "watch", "Rates, streams, rules and events, live on one screen",
+                    describe, watch);
+}
+
+} // namespace xr::cli

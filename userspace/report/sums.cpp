@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/sums.h"
+
+#include <numeric>
+
+namespace xr::report {
+
+namespace {
+
+Tally tally(const roce_opcode_count &c) {
+  return {std::accumulate(std::begin(c.packets), std::end(c.packets), uint64_t{0}), c.bytes};
+}
+
+} // namespace
+
+Tally &Tally::operator+=(const Tally &other) {
+  packets += other.packets;
+  bytes += other.bytes;
+  return *this;
+}
+
+Sums::Sums(const Snapshot &s) {
+  for (size_t i = 0; i < s.opcodes.size(); i++) {
+    const Tally one = tally(s.opcodes[i]);
+    opcodes[i % ROCE_OPCODE_COUNT_V1] += one;
+    (i < ROCE_OPCODE_COUNT_V1 ? v2 : v1) += one;
+    for (size_t codepoint = 0; codepoint < ecn.size() && i < ROCE_OPCODE_COUNT_V1; codepoint++)
+      ecn[codepoint] += s.opcodes[i].packets[codepoint];
+  }
+  frames = v2.packets + v1.packets + s.totals.frames[ROCE_CLASS_PFC] +
+           s.totals.frames[ROCE_CLASS_OTHER] + s.totals.frames[ROCE_CLASS_MALFORMED] +
+           s.totals.frames[ROCE_CLASS_FRAGMENT];
+  bytes = v2.bytes + v1.bytes + s.totals.bytes;
+}
+
+} // namespace xr::report

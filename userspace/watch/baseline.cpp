@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/baseline.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "report/stream_columns.h"
+
+namespace xr::watch {
+
+namespace {
+
+uint64_t difference(uint64_t now, uint64_t base) { return now > base ? now - base : 0; }
+
+// Both are nothing but 64-bit counters.
+template <typename T> void subtract(T &from, const T &base) {
+  static_assert(sizeof(T) % sizeof(__u64) == 0 && std::is_trivially_copyable_v<T>);
+  auto *to = reinterpret_cast<__u64 *>(&from);
+  const auto *what = reinterpret_cast<const __u64 *>(&base);
+  for (size_t i = 0; i < sizeof(T) / sizeof(__u64); i++)
+    to[i] = difference(to[i], what[i]);
+}
+
+void set_counter(roce_stream &s, int counter, uint64_t value) {
+  s.counter_low[counter] = static_cast<__u32>(value);
+  s.counter_high[counter] = static_cast<__u16>(value >> 32);
+}
+
+void subtract(roce_stream &s, const roce_stream &base) {
+  const uint64_t packets = roce_stream_packets(&s), bytes = roce_stream_bytes(&s);
+  if (packets < roce_stream_packets(&base)) // another life of the record
+    return;
+  // None left unfolded: what the words of the record hold stays as it is.
+  s.packets = packets - roce_stream_packets(&base) - (packets - s.packets);
+  s.bytes = difference(bytes, roce_stream_bytes(&base)) - (bytes - s.bytes);
+  s.messages = difference(s.messages, base.messages);
+  for (int i = 0; i < ROCE_STREAM_COUNTERS; i++)
+    set_counter(s, i, difference(roce_stream_counter(&s, i), roce_stream_counter(&base, i)));
+  set_counter(
+      s, ROCE_FILLED,
+      std::min(roce_stream_counter(&s, ROCE_FILLED), roce_stream_counter(&s, ROCE_SKIPPED)));
+}
+
+} // namespace
+
+Snapshot since(const Snapshot &now, const Snapshot &base) {
+  Snapshot out = now;
+  subtract(out.opcodes, base.opcodes);
+  subtract(out.totals, base.totals);
+  const report::Earlier earlier(base);
+  for (uint32_t i = 0; i < out.streams.size(); i++)
+    if (const roce_stream *then = earlier.find(out.streams[i], i))
+      subtract(out.streams[i], *then);
+  return out;
+}
+
+std::vector<RuleRow> since(const std::vector<RuleRow> &now, const std::vector<RuleRow> &base) {
+  std::vector<RuleRow> out = now;
+  for (RuleRow &rule : out) {
+    const auto then = std::find_if(base.begin(), base.end(), [&rule](const RuleRow &one) {
+      return one.id == rule.id && one.matched <= rule.matched;
+    });
+    if (then == base.end())
+      continue;
+    rule.matched -= then->matched;
+    rule.acted = difference(rule.acted, then->acted);
+  }
+  return out;
+}
+
+} // namespace xr::watch

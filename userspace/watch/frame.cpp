@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/frame.h"
+
+#include <algorithm>
+
+#include "watch/text.h"
+
+namespace xr::watch {
+
+Line &Line::add(const std::string &text, Look look) {
+  std::string fitting = cut(text, width_ - used_);
+  if (fitting.empty())
+    return *this;
+  used_ += columns_of(fitting);
+  if (!spans_.empty() && spans_.back().look == look)
+    spans_.back().text += fitting;
+  else
+    spans_.push_back({std::move(fitting), look});
+  return *this;
+}
+
+Line &Line::to(size_t column, Look look) {
+  const size_t target = std::max(column, used_ ? used_ + 1 : 0);
+  if (const size_t end = std::min(target, width_); end > used_)
+    add(std::string(end - used_, ' '), look);
+  return *this;
+}
+
+Line &Line::fill(Look look) { return add(std::string(width_ - used_, ' '), look); }
+
+Line &Line::right(const std::string &text, Look look) {
+  const size_t columns = columns_of(text);
+  if (used_ + columns + 1 > width_)
+    return *this;
+  add(std::string(width_ - columns - used_, ' '), spans_.empty() ? look : spans_.back().look);
+  return add(text, look);
+}
+
+Line &Line::append(const Line &other) {
+  for (const Span &span : other.spans_)
+    add(span.text, span.look);
+  return *this;
+}
+
+std::string Line::text() const {
+  std::string out;
+  for (const Span &span : spans_)
+    out += span.text;
+  return out;
+}
+
+std::string to_text(const Frame &frame) {
+  std::string out;
+  for (const Line &line : frame.lines) {
+    std::string text = line.text();
+    text.erase(text.find_last_not_of(' ') + 1);
+    out += text + "\n";
+  }
+  out.erase(out.find_last_not_of('\n') + 1);
+  return out + "\n";
+}
+
+} // namespace xr::watch

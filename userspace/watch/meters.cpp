@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/meters.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "roce/opcode.h"
+
+namespace xr::watch {
+
+namespace {
+
+using report::Tally;
+
+constexpr unsigned kCodeMask = 0x1f; // an opcode without its transport
+
+Meter kind_of(unsigned opcode) {
+  if (opcode == ROCE_OPCODE_CNP)
+    return Meter::Cnp;
+  const unsigned transport = opcode & ROCE_TRANSPORT_MASK;
+  if (transport > ROCE_UD && transport != ROCE_XRC)
+    return Meter::OtherRoce;    // reserved, manufacturers'
+  switch (opcode & kCodeMask) { // RC's codes are those of all
+  case ROCE_RC_RDMA_READ_REQUEST:
+    return Meter::ReadRequest;
+  case ROCE_RC_RDMA_READ_RESPONSE_FIRST:
+  case ROCE_RC_RDMA_READ_RESPONSE_MIDDLE:
+  case ROCE_RC_RDMA_READ_RESPONSE_LAST:
+  case ROCE_RC_RDMA_READ_RESPONSE_ONLY:
+    return Meter::ReadResponse;
+  case ROCE_RC_ACKNOWLEDGE:
+    return Meter::Ack;
+  case ROCE_RC_ATOMIC_ACKNOWLEDGE:
+  case ROCE_RC_COMPARE_SWAP:
+  case ROCE_RC_FETCH_ADD:
+    return Meter::Atomic;
+  case ROCE_RC_SEND_LAST_WITH_INVALIDATE:
+  case ROCE_RC_SEND_ONLY_WITH_INVALIDATE:
+    return Meter::Data;
+  default:
+    return (opcode & kCodeMask) <= ROCE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE ? Meter::Data
+                                                                          : Meter::OtherRoce;
+  }
+}
+
+Tally to_gsi(const Snapshot &s) {
+  Tally sum;
+  for (const roce_stream &stream : s.streams)
+    if (roce_key_qp(&stream.key) == ROCE_QPN_GSI &&
+        roce_key_kind(&stream.key) == ROCE_KIND_DATAGRAM)
+      sum += {roce_stream_packets(&stream), roce_stream_bytes(&stream)};
+  return sum;
+}
+
+// What was counted in one kind and is of another.
+void move(Tally &from, Tally &to, Tally what) {
+  what = {std::min(what.packets, from.packets), std::min(what.bytes, from.bytes)};
+  from = {from.packets - what.packets, from.bytes - what.bytes};
+  to += what;
+}
+
+} // namespace
+
+const char *meter_name(Meter meter) {
+  constexpr std::array<const char *, kMeters> kNames = {
+      "SEND, WRITE", "READ request", "READ response", "ACK",           "NAK",         "RNR NAK",
+      "atomic",      "CNP",          "CM/GSI",        "other RoCE",    "not ECT",     "ECT(0)",
+      "ECT(1)",      "CE",           "CNP after CE",  "CNP after NAK", "CNP neither", "CNP unknown",
+      "PFC, PAUSE",  "malformed",    "RoCE",          "all frames"};
+  return kNames[static_cast<size_t>(meter)];
+}
+
+bool is_trouble(Meter meter) {
+  return meter == Meter::Nak || meter == Meter::RnrNak || meter == Meter::Ce ||
+         meter == Meter::Cnp || meter == Meter::Malformed;
+}
+
+bool has_bytes(Meter meter) {
+  return meter >= Meter::Roce ||
+         (meter <= Meter::OtherRoce && meter != Meter::Nak && meter != Meter::RnrNak);
+}
+
+Meters<Tally> meter_totals(const Snapshot &s) {
+  const report::Sums sums(s);
+  Meters<Tally> all{};
+  for (unsigned opcode = 0; opcode < sums.opcodes.size(); opcode++)
+    all.of(kind_of(opcode)) += sums.opcodes[opcode];
+  const auto &aeth = s.totals.aeth;
+  const uint64_t naks = std::accumulate(aeth + ROCE_AETH_NAK_PSN_SEQUENCE_ERROR,
+                                        aeth + ROCE_AETH_RESERVED, uint64_t{0});
+  move(all.of(Meter::Ack), all.of(Meter::Nak), {naks, 0});
+  move(all.of(Meter::Ack), all.of(Meter::RnrNak), {aeth[ROCE_AETH_RNR_NAK], 0});
+  move(all.of(Meter::Data), all.of(Meter::Gsi), to_gsi(s));
+  const auto packets = [&all](Meter meter, uint64_t number) { all.of(meter).packets = number; };
+  packets(Meter::NotEct, sums.ecn[0]);
+  packets(Meter::Ect0, sums.ecn[ROCE_ECN_ECT0]);
+  packets(Meter::Ect1, sums.ecn[ROCE_ECN_ECT1]);
+  packets(Meter::Ce, sums.ecn[ROCE_ECN_CE]);
+  packets(Meter::CnpAfterCe, s.totals.cnps_after_ce);
+  packets(Meter::CnpAfterNak, s.totals.cnps_after_nak);
+  packets(Meter::CnpAfterNeither, s.totals.cnps_after_neither);
+  packets(Meter::CnpUnexplained, s.totals.cnps_unexplained);
+  packets(Meter::Pfc, s.totals.frames[ROCE_CLASS_PFC]);
+  packets(Meter::Malformed, s.totals.frames[ROCE_CLASS_MALFORMED]);
+  all.of(Meter::Roce) = sums.v2;
+  all.of(Meter::Roce) += sums.v1;
+  all.of(Meter::Frames) = {sums.frames, sums.bytes};
+  return all;
+}
+
+} // namespace xr::watch

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/pages.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "watch/panels.h"
+#include "watch/stream_page.h"
+#include "watch/stream_table.h"
+#include "watch/text.h"
+
+namespace xr::watch {
+
+namespace {
+
+struct Help {
+  const char *keys;
+  const char *what;
+};
+
+constexpr std::array<Help, 21> kHelp = {{
+    {"q  F10  Esc", "quit; Esc goes back first, and clears the filter"},
+    {"?  h  F1", "this page"},
+    {"arrows", "select a stream; it is followed wherever the order takes it"},
+    {"PgUp PgDn Home End", "likewise; Home goes to the worst, and follows none"},
+    {"Enter", "all counters of the selected stream, and its recent events"},
+    {"/  F3  F4", "filter: words in addresses, QP, kind or transport"},
+    {"s  F6", "sort by: a menu; largest first"},
+    {"<  >", "sort by the column to the left, to the right"},
+    {"M W E N", "sort by missing PSNs, rewinds, CE marks, CNPs"},
+    {"P B", "sort by packets, bits a second"},
+    {"I", "the other way round"},
+    {"Tab  1 to 9", "another port"},
+    {"r", "all rules with their counts"},
+    {"e", "the port's recent events"},
+    {"z", "count from now on; again: all since the port was attached"},
+    {"p  space", "hold the picture; nothing is lost meanwhile"},
+    {"Ctrl-C", "quit"},
+    {"", ""},
+    {"missing", "PSNs jumped over and never seen; rewinds: go-back-N rounds"},
+    {"PPM", "acted upon, of a million packets that the rule matched"},
+    {"OVERFLOW", "what found no room; `xdp-roce counters` has the words"},
+}};
+
+std::string words_for(const std::string &key) {
+  if (key == kPacketRate)
+    return "packets a second";
+  if (key == kBitRate)
+    return "bits a second";
+  for (const report::StreamColumn &column : report::stream_columns())
+    if (column.column.key == key)
+      return heading_of(column.column);
+  return key;
+}
+
+} // namespace
+
+Listing rules_page(const State &state, size_t width) {
+  const auto &rules = state.view().rules();
+  Listing page{rule_heading(state, width), std::max<size_t>(rules.size(), 1), {}};
+  page.row = [&state, &rules, width](size_t row) {
+    return rules.empty() ? Line(width).add("no rules: xdp-roce impair IF add ...", Look::Dim)
+                         : rule_line(state, rules[row], width);
+  };
+  return page;
+}
+
+Listing events_page(const State &state, size_t width) {
+  const PortView &port = state.view();
+  Line head(width);
+  head.add(fmt::format("EVENTS  {}, newest first  ", port.events().size()), Look::Heading);
+  head.add(about_events(port, port.events().empty()), Look::Heading);
+  return {head.fill(Look::Heading), port.events().size(), [&port, width](size_t row) {
+            return Line(width).add(
+                event_line(port, *(port.events().rbegin() + static_cast<ptrdiff_t>(row)), true));
+          }};
+}
+
+Listing sort_menu(const State &state, size_t width) {
+  const auto keys = sort_keys();
+  Line head(width);
+  head.add("SORT BY  Enter chooses", Look::Heading).fill(Look::Heading);
+  return {head, keys.size(), [keys, &state, width](size_t row) {
+            const bool chosen = row == state.menu;
+            Line line(width);
+            line.add(" " + to_left(keys[row], 18) + words_for(keys[row]),
+                     chosen ? Look::Selected : Look::Plain);
+            return chosen ? line.fill(Look::Selected) : line;
+          }};
+}
+
+Listing help_page(size_t width) {
+  Line head(width);
+  head.add("HELP  Esc goes back", Look::Heading).fill(Look::Heading);
+  return {
+      head, kHelp.size(), [width](size_t row) {
+        return Line(width).add(" " + to_left(kHelp[row].keys, 20), Look::Bold).add(kHelp[row].what);
+      }};
+}
+
+} // namespace xr::watch

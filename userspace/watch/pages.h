@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages that are lists: all rules, the port's events, the sort menu, help.
+#pragma once
+
+#include "watch/listing.h"
+#include "watch/model.h"
+
+namespace xr::watch {
+
+Listing rules_page(const State &state, size_t width);
+Listing events_page(const State &state, size_t width);
+Listing sort_menu(const State &state, size_t width); // state.menu is within it
+Listing help_page(size_t width);
+
+} // namespace xr::watch

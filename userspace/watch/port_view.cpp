@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/port_view.h"
+
+#include "report/sections.h"
+#include "watch/baseline.h"
+
+namespace xr::watch {
+
+PortView::PortView(std::string name, std::string about, std::string no_events)
+    : name_(std::move(name)), about_(std::move(about)), no_events_(std::move(no_events)) {}
+
+void PortView::update(Reading reading) {
+  earlier_.reset();
+  before_ = std::move(now_);
+  now_ = std::move(reading.snapshot);
+  if (before_)
+    earlier_.emplace(*before_);
+  realtime_ns_ = reading.realtime_ns;
+  all_rules_ = std::move(reading.rules);
+  for (const roce_event &event : reading.events)
+    events_.push_back(event);
+  for (; events_.size() > kEvents; events_forgotten_++)
+    events_.pop_front();
+  count_from_baseline();
+  measure();
+}
+
+void PortView::count_from_baseline() {
+  shown_.reset();
+  rules_ = all_rules_;
+  if (!base_)
+    return;
+  shown_ = since(*now_, *base_);
+  rules_ = since(all_rules_, base_rules_);
+}
+
+void PortView::measure() {
+  const auto raw = meter_totals(*now_);
+  const auto shown = shown_ ? meter_totals(*shown_) : raw;
+  for (size_t i = 0; i < kMeters; i++)
+    gauges_[i].total = shown[i].packets;
+  if (!before_)
+    return;
+  const auto then = meter_totals(*before_);
+  seconds_ = report::seconds_of({*now_, &*before_});
+  for (size_t i = 0; i < kMeters; i++) {
+    gauges_[i].rate = report::rate_of(raw[i].packets, then[i].packets, seconds_);
+    gauges_[i].bits = 8 * report::rate_of(raw[i].bytes, then[i].bytes, seconds_);
+    gauges_[i].history.add(gauges_[i].rate);
+  }
+}
+
+void PortView::zero() {
+  if (!now_)
+    return;
+  base_ = now_;
+  base_rules_ = all_rules_;
+  zeroed_at_ = realtime_ns_;
+  count_from_baseline();
+  for (Gauge &gauge : gauges_)
+    gauge.total = 0;
+}
+
+void PortView::unzero() {
+  base_.reset();
+  zeroed_at_.reset();
+  if (!now_)
+    return;
+  count_from_baseline();
+  const auto totals = meter_totals(*now_);
+  for (size_t i = 0; i < kMeters; i++)
+    gauges_[i].total = totals[i].packets;
+}
+
+uint64_t PortView::realtime_of(const roce_event &event) const {
+  return realtime_ns_ - now_->time_ns + event.time_ns;
+}
+
+PortView::StreamRates PortView::rates(uint32_t place) const {
+  if (!earlier_)
+    return {};
+  const roce_stream &now = now_->streams[place];
+  const roce_stream *then = earlier_->find(now, place);
+  return {
+      report::rate_of(roce_stream_packets(&now), then ? roce_stream_packets(then) : 0, seconds_),
+      8 * report::rate_of(roce_stream_bytes(&now), then ? roce_stream_bytes(then) : 0, seconds_)};
+}
+
+} // namespace xr::watch

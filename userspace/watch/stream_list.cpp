@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/stream_list.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "report/names.h"
+#include "report/reports.h"
+
+namespace xr::watch {
+
+namespace {
+
+bool same(const roce_key &a, const roce_key &b) { return memcmp(&a, &b, sizeof(a)) == 0; }
+
+std::string lower(std::string text) {
+  for (char &c : text)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+std::string words_of(const roce_stream &s) {
+  const unsigned transport = s.flags >> ROCE_STREAM_TRANSPORT_SHIFT;
+  return lower(fmt::format("{} -> {} 0x{:06x} {} {} {}", report::address(s.key.src),
+                           report::address(s.key.dst), roce_key_qp(&s.key), roce_key_qp(&s.key),
+                           report::kind_name(s.key),
+                           transport ? report::transport_name((transport - 1) << 5) : "CNP"));
+}
+
+} // namespace
+
+std::vector<std::string> sort_keys() {
+  std::vector<std::string> keys = report::stream_sort_keys();
+  keys.insert(keys.begin(), {kPacketRate, kBitRate});
+  return keys;
+}
+
+void StreamList::sort_by(const std::string &key) {
+  sort_ = key;
+  inverted_ = false;
+}
+
+void StreamList::set_filter(const std::string &words) {
+  if (words == filter_)
+    return;
+  filter_ = words;
+  words_.clear();
+  seen_.clear();
+  std::istringstream in(lower(words));
+  for (std::string word; in >> word;)
+    words_.push_back(word);
+}
+
+void StreamList::to_top() {
+  key_.reset();
+  move_ = 0;
+}
+
+void StreamList::to_end() { move_ = std::numeric_limits<int>::max(); }
+
+bool StreamList::matches(const roce_stream &stream, uint32_t place) {
+  if (words_.empty())
+    return true;
+  if (place >= seen_.size())
+    seen_.resize(place + 1, {});
+  Seen &seen = seen_[place];
+  if (!same(seen.key, stream.key)) {
+    const std::string text = words_of(stream);
+    seen.key = stream.key;
+    seen.matches = std::all_of(words_.begin(), words_.end(), [&text](const std::string &word) {
+      return text.find(word) != std::string::npos;
+    });
+  }
+  return seen.matches;
+}
+
+std::vector<StreamList::Keyed> StreamList::keyed(const PortView &port) {
+  report::Value (*value)(const roce_stream &) = nullptr;
+  for (const report::StreamColumn &column : report::stream_columns())
+    if (column.column.key == sort_)
+      value = column.value;
+  const bool packet_rate = sort_ == kPacketRate, bit_rate = sort_ == kBitRate;
+  const auto &streams = port.counted().streams;
+  std::vector<Keyed> all;
+  all.reserve(streams.size());
+  for (uint32_t i = 0; i < streams.size(); i++) {
+    if (!matches(streams[i], i))
+      continue;
+    const double first = packet_rate ? port.rates(i).packets
+                         : bit_rate  ? port.rates(i).bits
+                         : value     ? static_cast<double>(report::number_of(value(streams[i])))
+                                     : 0;
+    all.push_back({first, roce_stream_packets(&streams[i]), i});
+  }
+  return all;
+}
+
+// Equal ones by packets, and then as they appeared.
+bool StreamList::before(const Keyed &a, const Keyed &b) const {
+  if (a.first != b.first)
+    return inverted_ ? a.first < b.first : a.first > b.first;
+  return a.second != b.second ? a.second > b.second : a.place < b.place;
+}
+
+size_t StreamList::rank_of_selected(const PortView &port, const std::vector<Keyed> &all) const {
+  const auto &streams = port.counted().streams;
+  const auto is_it = [&](const Keyed &one) { return same(streams[one.place].key, *key_); };
+  // Places are ascending here: where it stood is where to look first.
+  auto it = std::lower_bound(all.begin(), all.end(), place_,
+                             [](const Keyed &one, uint32_t place) { return one.place < place; });
+  if (it == all.end() || !is_it(*it))
+    it = std::find_if(all.begin(), all.end(), is_it);
+  if (it == all.end()) // forgotten, or filtered out: its neighbour
+    return rank_;
+  place_ = it->place;
+  return static_cast<size_t>(
+      std::count_if(all.begin(), all.end(), [&](const Keyed &one) { return before(one, *it); }));
+}
+
+StreamList::Window StreamList::window(const PortView &port, size_t rows) {
+  std::vector<Keyed> all = keyed(port);
+  Window window;
+  window.matching = all.size();
+  page_ = std::max<size_t>(rows, 1);
+  const long move = std::exchange(move_, 0);
+  if (all.empty() || !rows) {
+    under_.reset();
+    return window;
+  }
+  const long last = static_cast<long>(all.size()) - 1;
+  const long rank = static_cast<long>(key_ ? rank_of_selected(port, all) : 0) + move;
+  rank_ = static_cast<size_t>(std::clamp(rank, 0L, last));
+  // As little scrolling as shows it.
+  first_ = std::min(first_, all.size() > rows ? all.size() - rows : 0);
+  first_ = std::clamp(first_, rank_ >= rows ? rank_ - rows + 1 : 0, rank_);
+  const size_t end = std::min(first_ + rows, all.size());
+  const auto compare = [this](const Keyed &a, const Keyed &b) { return before(a, b); };
+  const auto at = [&all](size_t i) { return all.begin() + static_cast<ptrdiff_t>(i); };
+  if (first_ > 0)
+    std::nth_element(all.begin(), at(first_), all.end(), compare);
+  std::partial_sort(at(first_), at(end), all.end(), compare);
+  for (size_t i = first_; i < end; i++)
+    window.places.push_back(all[i].place);
+  window.first = first_;
+  window.selected = rank_ - first_;
+  place_ = all[rank_].place;
+  under_ = port.counted().streams[place_].key;
+  if (move != 0)
+    key_ = rank_ ? under_ : std::nullopt;
+  return window;
+}
+
+std::optional<uint32_t> StreamList::selected(const PortView &port) const {
+  const auto &streams = port.counted().streams;
+  if (!under_)
+    return std::nullopt;
+  if (place_ < streams.size() && same(streams[place_].key, *under_))
+    return place_;
+  for (uint32_t i = 0; i < streams.size(); i++)
+    if (same(streams[i].key, *under_))
+      return i;
+  return std::nullopt;
+}
+
+} // namespace xr::watch

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/stream_table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "report/text.h"
+#include "watch/text.h"
+
+namespace xr::watch {
+
+namespace {
+
+using report::Format;
+
+constexpr size_t kGap = 1;
+constexpr size_t kAddress = 15; // columns of an address before others go without room
+
+// From left to right.
+constexpr std::array<const char *, 24> kDisplay = {
+    "src",       "dst",     "dest_qp",    "kind",      "transport", "src_qp",
+    kPacketRate, kBitRate,  "missing",    "rewinds",   "ce",        "cnps",
+    "gaps",      "jumped",  "duplicates", "reordered", "packets",   "messages",
+    "bytes",     "skipped", "filled",     "jumps",     "resyncs",   "holes_forgotten"};
+// Behind the identity and what is sorted by, as long as there is room.
+constexpr std::array<const char *, 21> kWanted = {
+    kPacketRate, "missing", "kind",    "rewinds",  "ce",    kBitRate,     "cnps",
+    "gaps",      "packets", "jumped",  "messages", "bytes", "duplicates", "reordered",
+    "transport", "src_qp",  "skipped", "filled",   "jumps", "resyncs",    "holes_forgotten"};
+constexpr size_t kNumber = 6; // columns at least: tables that jump are hard to read
+
+struct TableColumn {
+  report::Column column;
+  report::Value (*value)(const roce_stream &) = nullptr; // null: a rate
+  size_t width = 0;
+};
+
+TableColumn rate_column(const char *key) {
+  const bool packets = std::string(key) == kPacketRate;
+  return {{key, packets ? "PKT/s" : "BIT/s", Format::Scaled}, nullptr, 6};
+}
+
+TableColumn column_of(const std::string &key) {
+  for (const report::StreamColumn &column : report::stream_columns())
+    if (column.column.key == key)
+      return {column.column, column.value, 0};
+  return rate_column(key.c_str());
+}
+
+report::Value value_of(const PortView &port, const TableColumn &column, uint32_t place) {
+  if (column.value)
+    return column.value(port.counted().streams[place]);
+  const PortView::StreamRates rates = port.rates(place);
+  return column.column.key == kPacketRate ? rates.packets : rates.bits;
+}
+
+std::string cell_text(const PortView &port, const TableColumn &column, uint32_t place) {
+  return report::format_value(value_of(port, column, place), column.column.format);
+}
+
+bool is_address(const TableColumn &column) {
+  return column.column.key == "src" || column.column.key == "dst";
+}
+
+std::string heading(const State &state, const TableColumn &column) {
+  std::string text = heading_of(column.column);
+  const bool up = state.list().inverted();
+  if (column.column.key == state.list().sort())
+    text += state.options.unicode ? (up ? "▲" : "▼") : up ? "^" : "v";
+  return text;
+}
+
+// Wide enough for its heading and what is to be seen.
+void measure(const State &state, const StreamList::Window &window, TableColumn &column) {
+  column.width = std::max(column.column.format == Format::Text ? 0 : kNumber,
+                          columns_of(heading(state, column)));
+  for (const uint32_t place : window.places)
+    column.width = std::max(column.width, columns_of(cell_text(state.view(), column, place)));
+}
+
+size_t needs(const TableColumn &column) {
+  return kGap + (is_address(column) ? std::min(column.width, kAddress) : column.width);
+}
+
+ptrdiff_t display_place(const TableColumn &column) {
+  return std::find(kDisplay.begin(), kDisplay.end(), column.column.key) - kDisplay.begin();
+}
+
+// The identity, the column that is sorted by, and then what there is room for.
+std::vector<TableColumn> choose(const State &state, const StreamList::Window &window,
+                                size_t width) {
+  std::vector<TableColumn> columns;
+  size_t used = 0;
+  const auto take = [&](const std::string &key) {
+    TableColumn column = column_of(key);
+    measure(state, window, column);
+    used += needs(column);
+    columns.push_back(std::move(column));
+  };
+  const auto taken = [&columns](const std::string &key) {
+    return std::any_of(columns.begin(), columns.end(),
+                       [&key](const TableColumn &one) { return one.column.key == key; });
+  };
+  for (const char *key : {"src", "dst", "dest_qp"})
+    take(key);
+  if (!taken(state.list().sort()))
+    take(state.list().sort());
+  for (const char *key : kWanted) {
+    if (taken(key))
+      continue;
+    take(key);
+    if (used <= width + kGap)
+      continue;
+    used -= needs(columns.back());
+    columns.pop_back();
+    break;
+  }
+  std::stable_sort(columns.begin(), columns.end(), [](const TableColumn &a, const TableColumn &b) {
+    return display_place(a) < display_place(b);
+  });
+  // What is left is the addresses'.
+  for (TableColumn &column : columns) {
+    if (!is_address(column))
+      continue;
+    const size_t least = std::min(column.width, kAddress);
+    const size_t spare = width + kGap > used ? width + kGap - used : 0;
+    column.width = std::min(column.width, least + spare);
+    used += column.width - least;
+  }
+  return columns;
+}
+
+std::string aligned(const TableColumn &column, const std::string &text) {
+  if (is_address(column))
+    return to_left(cut_middle(text, column.width), column.width);
+  return column.column.format == Format::Text ? to_left(text, column.width)
+                                              : to_right(text, column.width);
+}
+
+Line stream_line(const State &state, const std::vector<TableColumn> &columns, uint32_t place,
+                 bool selected, size_t width) {
+  Line line(width);
+  for (const TableColumn &column : columns) {
+    const report::Value value = value_of(state.view(), column, place);
+    const bool alarm = column.column.tone == report::Tone::Alarm && !report::is_zero(value);
+    line.add(line.used() ? " " : "", selected ? Look::Selected : Look::Plain);
+    line.add(aligned(column, report::format_value(value, column.column.format)),
+             selected ? Look::Selected
+             : alarm  ? Look::Alarm
+                      : Look::Plain);
+  }
+  return selected ? line.fill(Look::Selected) : line;
+}
+
+std::string nothing_there(const State &state) {
+  const Snapshot &s = state.view().counted();
+  if (!s.tracked)
+    return "streams are not tracked: attached with --no-track";
+  return s.streams.empty() ? "no RoCE streams yet"
+                           : "no stream has all of: " + state.list().filter();
+}
+
+} // namespace
+
+std::vector<Line> stream_lines(const State &state, const StreamList::Window &window, size_t width) {
+  const auto columns = choose(state, window, width);
+  Line head(width);
+  for (const TableColumn &column : columns) {
+    const bool sorted = column.column.key == state.list().sort();
+    head.add(head.used() ? " " : "", Look::Heading);
+    head.add(aligned(column, heading(state, column)), sorted ? Look::Selected : Look::Heading);
+  }
+  std::vector<Line> lines = {head.fill(Look::Heading)};
+  for (size_t row = 0; row < window.places.size(); row++)
+    lines.push_back(stream_line(state, columns, window.places[row],
+                                state.options.interactive && window.selected == row, width));
+  if (window.places.empty())
+    lines.push_back(Line(width).add(nothing_there(state), Look::Dim));
+  return lines;
+}
+
+std::string heading_of(const report::Column &column) {
+  std::string text;
+  for (const char c : column.heading)
+    if (c != '\n')
+      text += c;
+    else if (text.ends_with('-'))
+      text.pop_back();
+    else
+      text += ' ';
+  return text;
+}
+
+std::vector<std::string> number_columns() {
+  return {kDisplay.begin() + 6, kDisplay.end()}; // behind what a stream is
+}
+
+} // namespace xr::watch

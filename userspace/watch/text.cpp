@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/text.h"
+
+#include <algorithm>
+#include <clocale>
+#include <cwchar>
+#include <vector>
+
+namespace xr::watch {
+
+namespace {
+
+// wcwidth(3) and mbrtowc(3) follow the thread's locale: UTF-8 here, whatever the user's is.
+class Utf8 {
+public:
+  Utf8() : before_(uselocale(locale())) {}
+  ~Utf8() { uselocale(before_); }
+  Utf8(const Utf8 &) = delete;
+  Utf8 &operator=(const Utf8 &) = delete;
+
+private:
+  static locale_t locale() {
+    static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    return utf8 ? utf8 : LC_GLOBAL_LOCALE;
+  }
+  locale_t before_;
+};
+
+struct Character {
+  std::string_view bytes;
+  int columns; // -1: not to be shown
+};
+
+std::vector<Character> characters(std::string_view text) {
+  const Utf8 utf8;
+  std::vector<Character> all;
+  while (!text.empty()) {
+    wchar_t wide = 0;
+    mbstate_t state{};
+    size_t length = mbrtowc(&wide, text.data(), text.size(), &state);
+    const bool broken = length == 0 || length > text.size();
+    length = broken ? 1 : length;
+    all.push_back({text.substr(0, length), broken ? -1 : wcwidth(wide)});
+    text.remove_prefix(length);
+  }
+  return all;
+}
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+// From the front, as many whole characters as fit.
+std::string head(const std::vector<Character> &all, size_t columns) {
+  std::string out;
+  size_t used = 0;
+  for (const Character &one : all) {
+    used += one.columns > 0 ? static_cast<size_t>(one.columns) : 0;
+    if (used > columns)
+      break;
+    out += one.bytes;
+  }
+  return out;
+}
+
+} // namespace
+
+size_t columns_of(std::string_view text) {
+  if (is_ascii(text))
+    return text.size();
+  size_t columns = 0;
+  for (const Character &one : characters(text))
+    columns += one.columns > 0 ? static_cast<size_t>(one.columns) : 0;
+  return columns;
+}
+
+std::string drawable(std::string_view text, bool unicode) {
+  if (is_ascii(text))
+    return std::string(text);
+  std::string out;
+  for (const Character &one : characters(text))
+    out += one.columns >= 0 && (unicode || is_ascii(one.bytes)) ? one.bytes : "?";
+  return out;
+}
+
+std::string cut(const std::string &text, size_t columns) {
+  if (columns_of(text) <= columns)
+    return text;
+  return columns ? head(characters(text), columns - 1) + "~" : "";
+}
+
+std::string cut_middle(const std::string &text, size_t columns) {
+  if (text.size() <= columns || !is_ascii(text) || columns < 3)
+    return cut(text, columns);
+  const size_t tail = (columns - 1) / 2;
+  return text.substr(0, columns - 1 - tail) + "~" + text.substr(text.size() - tail);
+}
+
+std::string to_left(const std::string &text, size_t columns) {
+  std::string out = cut(text, columns);
+  out.append(columns - columns_of(out), ' ');
+  return out;
+}
+
+std::string to_right(const std::string &text, size_t columns) {
+  const std::string out = cut(text, columns);
+  return std::string(columns - columns_of(out), ' ') + out;
+}
+
+} // namespace xr::watch
