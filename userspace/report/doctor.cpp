@@ -23,7 +23,7 @@ std::string title(const std::string &subject, const Checks &checks) {
     return std::count_if(checks.begin(), checks.end(),
                          [&](const Check &check) { return check.verdict == verdict; });
   };
-  return fmt::format("{}: {} ok, {} to be warned of, {} failed", subject, count(Verdict::Ok),
+  return fmt::format("{}: {} ok, {} warned of, {} failed", subject, count(Verdict::Ok),
                      count(Verdict::Warn), count(Verdict::Fail));
 }
 
