@@ -52,9 +52,7 @@ public:
                               e.note.empty() ? "" : "; ", bits);
     };
     if (!e.wire)
-      return decide("unseen", quantity == Wire::BadIcrcs
-                                  ? "a port checks no iCRCs: `analyze` does, in a capture"
-                                  : "streams are not tracked");
+      return decide("unseen", unseen(quantity));
     if (*e.wire == e.nic)
       return decide("equal", "");
     if (nic.restarted)
@@ -74,6 +72,14 @@ public:
   }
 
 private:
+  std::string unseen(Wire quantity) const {
+    if (quantity == Wire::BadIcrcs)
+      return "a port checks no iCRCs: `analyze` does, in a capture";
+    if (!of_.wire_now.tracked)
+      return "streams are not tracked";
+    return "NAKs pass in more than one direction, and are not counted by it";
+  }
+
   // What one of them is bound to see differently.
   std::string nature(const NicEquation &e, Wire quantity) const {
     const auto between = [&](Wire gaps, Wire jumps) {
@@ -113,6 +119,13 @@ bool is_nak(Wire wire) {
          wire == Wire::InvalidNaks;
 }
 
+// Those of the port are this direction's where no other has responses.
+std::optional<uint64_t> naks(const WireCounts &wire, Wire which) {
+  if (!wire.responses && wire.other_responses)
+    return 0;
+  return wire.responses && !wire.other_responses ? wire[which] : std::nullopt;
+}
+
 WireCounts wire_of(const Comparison &of, Side side, const std::vector<Address> &nic) {
   const WireCounts now = count_wire(of.wire_now, side, nic);
   return of.wire_before ? difference(now, count_wire(*of.wire_before, side, nic)) : now;
@@ -128,7 +141,6 @@ NicReport compare(const RdmaPort &port, const Comparison &of) {
     report.seconds = seconds_between(of.wire_now.time_ns, of.wire_before->time_ns);
   const WireCounts to = wire_of(of, Side::ToNic, port.addresses);
   const WireCounts from = wire_of(of, Side::FromNic, port.addresses);
-  const bool both = to.packets && from.packets;
   for (const Equation &equation : equations_of(port.driver)) {
     const bool here = equation.side == Side::ToNic;
     const WireCounts &wire = here ? to : from;
@@ -140,14 +152,9 @@ NicReport compare(const RdmaPort &port, const Comparison &of) {
       continue;
     NicEquation e;
     e.equation = fmt::format("{} = {}", equation.words, fmt::join(equation.counters, " + "));
-    e.wire = wire[equation.wire];
+    e.wire = is_nak(equation.wire) ? naks(wire, equation.wire) : wire[equation.wire];
     e.nic = nic.value;
     Judge(of, wire).judge(e, equation.wire, nic, equation.bits);
-    if (both && is_nak(equation.wire)) {
-      e.wire.reset();
-      e.verdict = "unseen";
-      e.note = "both directions pass here, and NAKs are not counted by direction";
-    }
     report.equations.push_back(std::move(e));
   }
   if (!to.packets && !from.packets && !port.addresses.empty() && !of.wire_now.streams.empty())

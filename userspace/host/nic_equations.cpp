@@ -109,6 +109,7 @@ void count_stream(const roce_stream &s, WireCounts &counts) {
     add(Wire::Rewinds, ROCE_REWINDS);
     break;
   case ROCE_KIND_RESPONSE:
+    counts.responses += roce_stream_packets(&s);
     add(Wire::ResponseGaps, ROCE_GAPS);
     add(Wire::ResponseJumps, ROCE_JUMPS);
     break;
@@ -149,6 +150,8 @@ WireCounts count_wire(const Snapshot &snapshot, Side side, const std::vector<Add
   for (const roce_stream &s : snapshot.streams)
     if (nic.empty() ? side == kTo : is_one_of(side == kTo ? s.key.dst : s.key.src, nic))
       count_stream(s, counts);
+    else if (roce_key_kind(&s.key) == ROCE_KIND_RESPONSE)
+      counts.other_responses += roce_stream_packets(&s);
   counts[Wire::Packets] = counts.packets;
   return counts;
 }

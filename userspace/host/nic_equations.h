@@ -47,10 +47,13 @@ std::span<const Equation> equations_of(const std::string &driver);
 
 using Address = std::array<uint32_t, 4>;
 
-// The wire's side of the equations, in one direction. NAKs are the port's, whichever way they went.
+// The wire's side of the equations, in one direction. NAKs are the port's, whichever way they went;
+// they went where responses go.
 struct WireCounts {
   std::array<std::optional<uint64_t>, static_cast<size_t>(Wire::Count)> of{};
-  uint64_t packets = 0; // 0: nothing went that way
+  uint64_t packets = 0;   // 0: nothing went that way
+  uint64_t responses = 0; // among them
+  uint64_t other_responses = 0;
 
   std::optional<uint64_t> &operator[](Wire wire) { return of[static_cast<size_t>(wire)]; }
   const std::optional<uint64_t> &operator[](Wire wire) const {
