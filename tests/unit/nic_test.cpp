@@ -113,6 +113,14 @@ TEST(Nic, LostAgainIsExplained) {
   counters["out_of_sequence"] = 6; // 4 gaps, 7 jumps
   EXPECT_NE(row(since_ever(to_the_nic(), counters), "gaps").note.find("lost again"),
             std::string::npos);
+  counters["out_of_sequence"] = 8; // more than jumps
+  Snapshot bound = to_the_nic();
+  EXPECT_NE(row(since_ever(bound, counters), "gaps").note.find("--interval"), std::string::npos);
+  bound.streams[0].counter_low[ROCE_REWINDS] = 2;
+  counters["out_of_sequence"] = 2;
+  EXPECT_NE(row(since_ever(bound, counters), "gaps").note.find("one flight"), std::string::npos);
+  counters["out_of_sequence"] = 1;
+  EXPECT_EQ(row(since_ever(bound, counters), "gaps").verdict, "mismatch");
   counters["duplicate_request"] = 1;
   EXPECT_NE(row(since_ever(to_the_nic(), counters), "duplicate").note.find("behind a gap"),
             std::string::npos);

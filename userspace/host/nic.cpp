@@ -91,6 +91,11 @@ private:
     if (between(Wire::ResponseGaps, Wire::ResponseJumps))
       return fmt::format("responses were lost again: no gap, but a jump ({} in all)",
                          *wire_[Wire::ResponseJumps]);
+    const uint64_t rewinds = wire_[Wire::Rewinds].value_or(0);
+    if (quantity == Wire::RequestGaps && e.nic < *e.wire && rewinds && e.nic >= rewinds)
+      return fmt::format("gaps of one flight are one to the NIC, which has asked for it all again "
+                         "({} rewinds)",
+                         rewinds);
     if (quantity == Wire::Duplicates && e.nic < *e.wire && wire_[Wire::RequestJumps].value_or(0))
       return "what came behind a gap came again: new to the NIC, which had dropped it";
     return "";
