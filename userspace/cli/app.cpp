@@ -88,7 +88,8 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_analyze(app, chosen);
   add_doctor(app, chosen);
   add_help(app, chosen);
-  app.footer("All but analyze need CAP_NET_ADMIN and CAP_BPF, send and respond CAP_NET_RAW too. "
+  app.footer("All but analyze and doctor need CAP_NET_ADMIN and CAP_BPF, send and respond "
+             "CAP_NET_RAW too. "
              "Exit status: 0 done, 1 it failed, "
              "2 the command line was wrong.\nA command's own options: xdp-roce COMMAND --help");
 }
