@@ -166,6 +166,13 @@ TEST(Nic, BothWaysAtOnce) {
   EXPECT_EQ(row(report, "PSN NAKs to it").verdict, "unseen");
 }
 
+TEST(Nic, NothingAtAll) {
+  const NicReport report = since_ever(Snapshot(), {{"packet_seq_err", 0}, {"out_of_sequence", 0}});
+  EXPECT_EQ(report.equations.size(), 2u);
+  for (const NicEquation &e : report.equations)
+    EXPECT_EQ(e.verdict, "equal") << e.equation;
+}
+
 TEST(Nic, OthersTrafficIsNotItsOwn) {
   Snapshot s;
   s.streams = {stream("10.77.0.8", "10.77.0.9", ROCE_KIND_REQUEST, 50, {{ROCE_GAPS, 6}})};

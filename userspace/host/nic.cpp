@@ -126,7 +126,7 @@ bool is_nak(Wire wire) {
 
 // Those of the port are this direction's where no other has responses.
 std::optional<uint64_t> naks(const WireCounts &wire, Wire which) {
-  if (!wire.responses && wire.other_responses)
+  if (wire[which] == 0 || (!wire.responses && wire.other_responses))
     return 0;
   return wire.responses && !wire.other_responses ? wire[which] : std::nullopt;
 }
