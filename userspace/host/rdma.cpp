@@ -38,15 +38,16 @@ std::string driver_of(const Files &files, const std::string &device) {
 }
 
 void read_gids(const Files &files, RdmaPort &port) {
-  const std::string directory = port.directory();
-  for (const std::string &index : files.list(directory + "/gid_attrs/types")) {
-    const auto type = files.line(directory + "/gid_attrs/types/" + index); // fails for empty places
+  const std::string types = port.directory() + "/gid_attrs/types/";
+  const std::string gids = port.directory() + "/gids/";
+  for (const std::string &index : files.list(types)) {
+    const auto type = files.line(types + index); // fails for empty places
     if (!type)
       continue;
     const bool v2 = *type == "RoCE v2";
     add_once(port.gid_types, v2 ? "RoCE v2" : *type == "IB/RoCE v1" ? "RoCE v1" : *type);
     std::array<uint32_t, 4> address{};
-    const auto gid = files.line(directory + "/gids/" + index);
+    const auto gid = files.line(gids + index);
     if (v2 && gid && inet_pton(AF_INET6, gid->c_str(), address.data()) == 1)
       port.addresses.push_back(address);
   }
