@@ -441,6 +441,26 @@ TEST_F(Preflight, PortThatTheHostUses) {
   expect_hint_mends();
 }
 
+// A port alone: what its program does not see, and no more than that.
+TEST_F(Preflight, OfAPortAlone) {
+  const auto alone = [&](bool skb_mode) {
+    auto netns = Netns::open(box_);
+    auto found = port_preflight(*netns, "box0", skb_mode);
+    EXPECT_OK(found);
+    return found.ok() ? *found : Troubles{};
+  };
+  EXPECT_EQ(told(alone(false)), "");
+  set(left_, "left0", "rx-gro", false); // a bridge's affair
+  set(left_, "left0", "tx-checksum-ip-generic", true);
+  EXPECT_EQ(told(alone(false)), "");
+  set(left_, "left0", "tx-vlan-hw-insert", true);
+  expect_one(alone(false), "XDP does not see it");
+  set(left_, "left0", "tx-vlan-hw-insert", false);
+  set(left_, "left0", "tx-udp-segmentation", true);
+  EXPECT_EQ(told(alone(false)), "");
+  expect_one(alone(true), "super-frames");
+}
+
 } // namespace
 
 } // namespace xr::datapath

@@ -64,6 +64,7 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_respond(app, chosen);
   add_export(app, chosen);
   add_analyze(app, chosen);
+  add_doctor(app, chosen);
   add_help(app, chosen);
   app.footer(
       "What reads a port needs CAP_BPF, what changes one CAP_NET_ADMIN and CAP_PERFMON too, send "

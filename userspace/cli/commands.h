@@ -31,6 +31,7 @@ void add_send(CLI::App &app, Run &chosen);
 void add_respond(CLI::App &app, Run &chosen);
 void add_export(CLI::App &app, Run &chosen);
 void add_analyze(CLI::App &app, Run &chosen);
+void add_doctor(CLI::App &app, Run &chosen);
 
 // Adds a subcommand whose arguments are an Args that `run` gets with the globals.
 template <typename Args, typename Describe, typename Function>

@@ -16,8 +16,15 @@ using datapath::Port;
 
 std::string context(const Reading &reading) { return reading.command + " " + reading.ifname; }
 
-int read_once(const Reading &reading, const Port &port, Output &output) {
+Result<Snapshot> take(const Reading &reading, const Port &port) {
   auto now = port.snapshot(reading.with_streams);
+  if (reading.taken)
+    reading.taken();
+  return now;
+}
+
+int read_once(const Reading &reading, const Port &port, Output &output) {
+  auto now = take(reading, port);
   if (!now)
     return fail(context(reading), now.error());
   output.print(reading.report({*now, nullptr, realtime_ns()}));
@@ -28,7 +35,7 @@ int read_again_and_again(const Reading &reading, const Port &port, Output &outpu
   const Interrupt interrupt;
   const auto interval = std::chrono::duration_cast<Interrupt::Clock::duration>(
       std::chrono::duration<double>(reading.repeat.interval));
-  auto before = port.snapshot(reading.with_streams);
+  auto before = take(reading, port);
   if (!before)
     return fail(context(reading), before.error());
   auto due = Interrupt::Clock::now();
@@ -37,7 +44,7 @@ int read_again_and_again(const Reading &reading, const Port &port, Output &outpu
     due = std::max(due + interval, Interrupt::Clock::now());
     const bool last = !interrupt.sleep_until(due);
     auto alive = port.alive();
-    auto now = port.snapshot(reading.with_streams);
+    auto now = take(reading, port);
     if (!now)
       return fail(context(reading), now.error());
     const bool more = output.print_next(reading.report({*now, &*before, realtime_ns()}));

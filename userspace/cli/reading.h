@@ -17,6 +17,7 @@ struct Reading {
   Repeat repeat;
   bool with_streams = false;
   std::function<report::Document(const report::Moment &)> report;
+  std::function<void()> taken = {}; // called right after each snapshot, the first too
 };
 
 int read_port(const Reading &reading, const Globals &globals);

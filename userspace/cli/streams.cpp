@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/reading.h"
+#include "host/nic.h"
 
 namespace xr::cli {
 
@@ -10,26 +14,51 @@ struct Args {
   std::string ifname;
   Repeat repeat;
   report::StreamOptions options;
+  std::string nic, root;
 };
 
 void describe(CLI::App &command, Args &args) {
   add_interface(command, args.ifname);
   add_stream_options(command, args.options);
   add_repeat(command, args.repeat);
+  command
+      .add_option(
+          "--nic", args.nic,
+          "Set the counts beside the hw_counters of this RDMA device (mlx5, irdma, bnxt_re, "
+          "rxe); with --interval what both counted meanwhile")
+      ->type_name("DEV[/PORT]");
+  command.add_option("--root", args.root, "With --nic: a tree in the place of /sys")
+      ->type_name("DIR")
+      ->group("");
   command.footer("A stream: the packets of one PSN space seen from one side.\n"
                  "gaps: packets ahead of the expected PSN. skipped: PSNs that gaps jumped over; "
                  "filled: those seen later;\nmissing: skipped - filled. duplicates: packets whose "
                  "PSN had been seen. rewinds: go-back-N rounds.\nreordered: filled PSNs that came "
                  "alone. resyncs: QPN reused. jumps, jumped: packets ahead of the previous\none, "
                  "and the PSNs between, retransmissions included. PSNs are decimal, QPNs "
-                 "hexadecimal.");
+                 "hexadecimal.\n--nic: an equation a row; equal, explained (the note says how), "
+                 "mismatch, or unseen by a port. Which way packets went is told\nby the NIC's RoCE "
+                 "v2 GIDs. Without --interval each side has counted since it began, which is not "
+                 "the same moment.");
 }
 
 int streams(const Args &args, const Globals &globals) {
-  return read_port(
-      {"streams", args.ifname, args.repeat, true,
-       [&args](const report::Moment &moment) { return streams_report(moment, args.options); }},
-      globals);
+  std::optional<host::Nic> nic;
+  if (!args.nic.empty()) {
+    auto opened = host::Nic::open(host::Files(args.root), args.nic);
+    if (!opened)
+      return fail("streams " + args.ifname, opened.error());
+    nic = std::move(*opened);
+  }
+  Reading reading{"streams", args.ifname, args.repeat, true, [&](const report::Moment &moment) {
+                    report::Document document = streams_report(moment, args.options);
+                    if (nic)
+                      report::add_nic(document, nic->compare(moment.now, moment.before));
+                    return document;
+                  }};
+  if (nic)
+    reading.taken = [&nic] { nic->read(); };
+  return read_port(reading, globals);
 }
 
 } // namespace

@@ -54,8 +54,9 @@ bool read_messages(std::string_view datagram,
 
 } // namespace
 
-Answer ask(const Request &request, const std::function<void(uint16_t, std::string_view)> &use) {
-  Fd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+Answer ask(const Request &request, const std::function<void(uint16_t, std::string_view)> &use,
+           int protocol) {
+  Fd fd(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
   const int on = 1;
   const std::string bytes = request.bytes();
   if (!fd)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions to the kernel over rtnetlink (rtnetlink(7)), in the namespace that the thread is in.
+// Questions to the kernel over netlink (netlink(7)), in the namespace that the thread is in.
 #pragma once
 
 #include <algorithm>
@@ -82,7 +82,9 @@ struct Answer {
   std::string words;
 };
 
-// Asks on a socket of its own until the kernel has said all: type and body of each message.
-Answer ask(const Request &request, const std::function<void(uint16_t, std::string_view)> &use);
+// Asks on a socket of its own until the kernel has said all: type and body of each message. The
+// protocol is rtnetlink(7)'s, or NETLINK_GENERIC.
+Answer ask(const Request &request, const std::function<void(uint16_t, std::string_view)> &use,
+           int protocol = NETLINK_ROUTE);
 
 } // namespace xr::datapath

@@ -157,8 +157,7 @@ Status Object::share(const Pins &other) {
   return {};
 }
 
-Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes, const Pins &pins,
-                            const std::string &suffix) {
+Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes) {
   Object self;
 
   if (!config.frags)
@@ -167,7 +166,15 @@ Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes, cons
   if (!self.object_)
     return errno_error(errno, "cannot open the BPF program that is built in");
   self.configure(config, ring_bytes);
-  if (auto done = self.place_maps(pins, suffix); !done)
+  return self;
+}
+
+Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes, const Pins &pins,
+                            const std::string &suffix) {
+  auto self = open(config, ring_bytes);
+  if (!self)
+    return self;
+  if (auto done = self->place_maps(pins, suffix); !done)
     return done.error();
   return self;
 }

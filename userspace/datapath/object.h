@@ -33,6 +33,8 @@ public:
   // and `suffix`. `ring_bytes` is for the ring of events.
   static Result<Object> open(const roce_config &config, uint32_t ring_bytes, const Pins &pins,
                              const std::string &suffix = "");
+  // With no pins: gone with this object.
+  static Result<Object> open(const roce_config &config, uint32_t ring_bytes);
   // Shares the streams, and what goes with them, of the port with these pins: a bridge's other one.
   // They get pins of their own beside the rest, so that each port can be read alone.
   Status share(const Pins &other);

@@ -171,6 +171,7 @@ public:
   Preflight(bool skb_mode, bool fix) : skb_mode_(skb_mode), fix_(fix) {}
 
   Status look(const Netns &netns, const std::string &a, const std::string &b);
+  Status look_alone(const Netns &netns, const std::string &ifname);
   std::vector<Trouble> take() { return std::move(found_); }
 
 private:
@@ -379,12 +380,39 @@ Status Preflight::look(const Netns &netns, const std::string &a, const std::stri
   return {};
 }
 
+Status Preflight::look_alone(const Netns &netns, const std::string &ifname) {
+  auto port = open_port(netns, ifname);
+  if (!port)
+    return std::move(port).error();
+  const auto far = port->veth() ? find_far(*port) : std::nullopt;
+  link(*port, far);
+  tell_feature(*port, *port, kMerging, "XDP sees fewer and larger frames than there were");
+  if (!port->veth())
+    tell_feature(*port, *port, kStripping, "XDP does not see VLAN tags: no rule matches them");
+  if (!far)
+    return {};
+  if (skb_mode_)
+    tell_feature(*port, *far, kSuperFrames, "XDP sees super-frames larger than the MTU");
+  tell_feature(*port, *far, kTags,
+               "frames of its VLAN devices come with the tag beside them, where XDP does not see "
+               "it");
+  return {};
+}
+
 } // namespace
 
 Result<std::vector<Trouble>> bridge_preflight(const Netns &netns, const std::string &a,
                                               const std::string &b, bool skb_mode, bool fix) {
   Preflight preflight(skb_mode, fix);
   if (auto done = preflight.look(netns, a, b); !done)
+    return done.error();
+  return preflight.take();
+}
+
+Result<std::vector<Trouble>> port_preflight(const Netns &netns, const std::string &ifname,
+                                            bool skb_mode) {
+  Preflight preflight(skb_mode, false);
+  if (auto done = preflight.look_alone(netns, ifname); !done)
     return done.error();
   return preflight.take();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would make a bridge between two ports lose frames, told and mended before it does.
+// What would make a bridge between two ports lose frames, told and mended before it does; and what
+// a port alone does not show its program.
 #pragma once
 
 #include <string>
@@ -22,5 +23,9 @@ struct Trouble {
 // `fix`, mends what is mendable; what could not be mended says why. The namespace is the ports'.
 Result<std::vector<Trouble>> bridge_preflight(const Netns &netns, const std::string &a,
                                               const std::string &b, bool skb_mode, bool fix);
+
+// What keeps frames, or parts of them, from a program that counts on that port.
+Result<std::vector<Trouble>> port_preflight(const Netns &netns, const std::string &ifname,
+                                            bool skb_mode);
 
 } // namespace xr::datapath

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdio>
-#include <vector>
 
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -14,8 +13,7 @@
 
 namespace xr::datapath {
 
-Status check_privilege(Privilege needed) {
-  silence_libraries();
+Result<std::vector<std::string>> missing_capabilities(Privilege needed) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
 
@@ -24,18 +22,26 @@ Status check_privilege(Privilege needed) {
   auto has = [&](int cap) { return (data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap)) != 0; };
   // The kernel takes CAP_SYS_ADMIN for CAP_BPF and CAP_PERFMON, but not for CAP_NET_ADMIN.
   bool all = has(CAP_SYS_ADMIN);
-  std::vector<const char *> missing;
+  std::vector<std::string> missing;
   if (!has(CAP_NET_ADMIN) && needed != Privilege::Read)
-    missing.push_back("CAP_NET_ADMIN");
+    missing.emplace_back("CAP_NET_ADMIN");
   if (!has(CAP_NET_RAW) && needed == Privilege::Sockets)
-    missing.push_back("CAP_NET_RAW");
+    missing.emplace_back("CAP_NET_RAW");
   if (!all && !has(CAP_BPF) && needed != Privilege::Sockets)
-    missing.push_back("CAP_BPF");
+    missing.emplace_back("CAP_BPF");
   if (!all && !has(CAP_PERFMON) && needed == Privilege::Load)
-    missing.push_back("CAP_PERFMON");
-  if (missing.empty())
+    missing.emplace_back("CAP_PERFMON");
+  return missing;
+}
+
+Status check_privilege(Privilege needed) {
+  silence_libraries();
+  auto missing = missing_capabilities(needed);
+  if (!missing)
+    return std::move(missing).error();
+  if (missing->empty())
     return {};
-  return Error{fmt::format("no privilege: {} missing", fmt::join(missing, " and ")),
+  return Error{fmt::format("no privilege: {} missing", fmt::join(*missing, " and ")),
                "run it as root"};
 }
 

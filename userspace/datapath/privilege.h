@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 
 namespace xr::datapath {
@@ -10,6 +13,8 @@ namespace xr::datapath {
 // CAP_PERFMON. AF_XDP sockets want CAP_NET_RAW, and nothing of BPF's. Reading changes no interface.
 enum class Privilege { Read, Use, Load, Sockets };
 Status check_privilege(Privilege needed = Privilege::Use);
+// The capabilities that this thread lacks for it, by their names.
+Result<std::vector<std::string>> missing_capabilities(Privilege needed);
 
 // True for a release as uname gives it ("5.10.0-8-amd64") of a kernel that cannot run the program.
 bool kernel_too_old(const std::string &release);

@@ -62,10 +62,17 @@ struct Table {
   std::function<Value(size_t row, size_t column)> cell;
 };
 
+// A group one of whose fields is a table. For JSON: people read the two as sections.
+struct Nested {
+  Group group;
+  std::string key; // the table's
+  Table table;
+};
+
 struct Section {
   std::string key;
   std::string title;
-  std::variant<Value, Group, Table> body;
+  std::variant<Value, Group, Table, Nested> body;
   Where where = Where::Both;
   Hide hide = Hide::Never; // the whole section
   Tone tone = Tone::Plain;

@@ -69,6 +69,12 @@ bool write_body(const Section &section, bool pretty, const Sink &sink) {
     return write_table(*table, pretty, sink);
   if (const Group *group = std::get_if<Group>(&section.body))
     return sink(dump_group(*group));
+  if (const Nested *nested = std::get_if<Nested>(&section.body)) {
+    std::string head = dump_group(nested->group);
+    head.back() = ','; // in the place of its brace
+    return sink(head + dump(nested->key) + ":") && write_table(nested->table, pretty, sink) &&
+           sink("}");
+  }
   return sink(dump(json_of(std::get<Value>(section.body))));
 }
 

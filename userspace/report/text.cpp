@@ -201,7 +201,8 @@ bool all_zero(const Section &section) {
                        [](const Field &field) { return is_zero(field.value); });
   if (const Table *table = std::get_if<Table>(&section.body))
     return table->rows == 0;
-  return is_zero(std::get<Value>(section.body));
+  const Value *value = std::get_if<Value>(&section.body);
+  return !value || is_zero(*value);
 }
 
 // Writes sections in order, groups gathered into bands and an empty line between any two parts.
@@ -210,7 +211,8 @@ public:
   Writer(const TextStyle &style, const Sink &sink) : style_(style), sink_(sink) {}
 
   bool section(const Section &section) {
-    if (section.where == Where::Json || (section.hide == Hide::Zero && all_zero(section)))
+    if (section.where == Where::Json || std::holds_alternative<Nested>(section.body) ||
+        (section.hide == Hide::Zero && all_zero(section)))
       return true;
     if (std::holds_alternative<Group>(section.body))
       return group(section);

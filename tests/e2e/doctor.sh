@@ -1,0 +1,114 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# doctor: what it tells of this machine and of a veth is what the kernel's own tools tell; a made
+# tree for what is not here; without privilege; exit status.
+. "$(dirname "$0")/lib.sh"
+need jq setpriv ethtool bpftool
+lane
+
+status_of() { jq -r --arg c "$1" '[.checks[] | select(.check == $c)][0].status' "$scratch/report"; }
+text_of() { jq -r --arg c "$1" '.checks[] | select(.check == $c) | .text' "$scratch/report"; }
+hint_of() { jq -r --arg c "$1" '.checks[] | select(.check == $c) | .hint' "$scratch/report"; }
+doctor() { xr --json doctor "$@" >"$scratch/report" 2>"$scratch/last.err"; }
+
+# The kernel alone.
+"$XDP_ROCE" --json doctor >"$scratch/report" || fail "doctor fails on a machine where all else works"
+assert_json "$scratch/report" '.schema == 1 and ([.checks[] | has("group", "check", "status", "text", "hint")] | all)'
+assert_eq "$(uname -r)" "$(text_of version)" "version"
+case $(cat /proc/sys/net/core/bpf_jit_enable) in
+0) assert_eq warn "$(status_of jit)" "JIT" ;;
+*) assert_eq ok "$(status_of jit)" "JIT" ;;
+esac
+assert_eq ok "$(status_of load)" "the program loads"
+if bpftool feature probe kernel 2>/dev/null | grep -q 'program_type ext is available'; then
+  assert_eq ok "$(status_of dispatcher)" "dispatcher"
+else
+  assert_eq info "$(status_of dispatcher)" "dispatcher"
+fi
+"$XDP_ROCE" doctor | grep -q '^ok .*version' || fail "the text has no line of the version"
+# nothing stays
+before=$(kernel_objects)
+"$XDP_ROCE" doctor >/dev/null
+wait_for 5 nothing_since "$before" || fail "doctor left something in the kernel"
+
+# A veth: native XDP if this kernel's can be told, no hardware, its other end's tags.
+doctor rx0 || fail "doctor rx0: $(cat "$scratch/last.err")"
+assert_eq veth "$(text_of driver)" "driver"
+assert_eq "up, with carrier" "$(text_of link)" "link"
+assert_eq unknown "$(status_of place)" "RDMA in another namespace"
+case $(status_of native) in ok | unknown) ;; *) fail "native: $(text_of native)" ;; esac
+text_of mtu | grep -q '^MTU 1500: packets of PMTU 1024 fit' || fail "mtu: $(text_of mtu)"
+if ip netns exec "$rx" ethtool -k rx0 | grep -q '^generic-receive-offload: on'; then
+  text_of gro | grep -q 'comes after XDP' || fail "GRO is on and not told"
+else
+  [[ -z $(text_of gro) ]] || fail "GRO is off and told to be on"
+fi
+assert_eq "no XDP program is on it" "$(text_of hook)" "empty hook"
+# Each command that it gives is one that mends: tags of the other end.
+if ip netns exec "$tx" ethtool -k tx0 | grep -q '^tx-vlan-offload: on'; then
+  assert_eq warn "$(status_of frames)" "tags of the other end"
+  hint=$(hint_of frames)
+  bash -c "$hint" || fail "the hint does not work: $hint"
+  doctor rx0
+  assert_eq ok "$(status_of frames)" "after: $hint"
+fi
+ip -n "$tx" link set tx0 down
+doctor rx0 || fail "a link that is down is no failure"
+assert_eq warn "$(status_of link)" "link whose other end is down"
+bash -c "$(hint_of link)"
+doctor rx0
+assert_eq ok "$(status_of link)" "after its hint"
+
+# Who is on the hook.
+xr attach rx0
+doctor rx0
+text_of hook | grep -q 'xdp-roce is on it' || fail "hook: $(text_of hook)"
+xr detach rx0
+
+refused 'nosuch0.*no such interface' xr doctor nosuch0
+
+# Without privilege what cannot be told says so, and nothing fails.
+install -m 755 "$XDP_ROCE" "$scratch/xdp-roce"
+chmod 755 "$scratch"
+setpriv --reuid 65534 --regid 65534 --clear-groups "$scratch/xdp-roce" --json doctor lo >"$scratch/report" ||
+  fail "doctor without privilege"
+assert_eq unknown "$(status_of load)" "load, untried"
+assert_eq warn "$(status_of privileges)" "privileges"
+text_of privileges | grep -q CAP_BPF || fail "the missing capability is not named"
+
+# A tree with a hardware device on the port.
+tree=$scratch/tree
+port=$tree/sys/class/infiniband/mlx5_0/ports/1
+cm=$tree/sys/kernel/config/rdma_cm/mlx5_0/ports/1
+mkdir -p "$port"/{gid_attrs/{types,ndevs},gids,hw_counters} "$cm" "$tree"/sys/devices/0000:3b:00.0 \
+  "$tree"/sys/drivers/mlx5_core "$tree"/proc/sys/kernel
+ln -s ../../../devices/0000:3b:00.0 "$tree/sys/class/infiniband/mlx5_0/device"
+ln -s ../../drivers/mlx5_core "$tree/sys/devices/0000:3b:00.0/driver"
+echo rx0 >"$port/gid_attrs/ndevs/0"
+echo 'RoCE v2' >"$port/gid_attrs/types/0"
+echo ::ffff:10.77.0.1 >"$port/gids/0"
+echo 7 >"$port/hw_counters/packet_seq_err"
+echo 'RoCE v2' >"$cm/default_roce_mode"
+echo 0 >"$cm/default_roce_tos"
+doctor rx0 --root "$tree" --peer-mode v1 || fail "doctor on a tree"
+text_of place | grep -q 'mlx5_0/1 (mlx5).*bypass' || fail "place: $(text_of place)"
+assert_eq warn "$(status_of peer_mode)" "v2 here, v1 there"
+text_of hw_counters | grep -q 'packet_seq_err 7' || fail "hw_counters: $(text_of hw_counters)"
+keep "$XDP_ROCE" doctor --root "$tree" --set-roce-mode v1 --rdma-dev mlx5_0 --rdma-port 1 ||
+  fail "set-roce-mode"
+assert_eq 'IB/RoCE v1' "$(cat "$cm/default_roce_mode")" "what the kernel takes"
+doctor rx0 --root "$tree" --peer-mode v1
+assert_eq ok "$(status_of peer_mode)" "v1 and v1"
+refused 'no such RDMA device' "$XDP_ROCE" doctor --root "$tree" --set-roce-mode v1 --rdma-dev mlx5_9 --rdma-port 1
+rm -r "$tree/sys/kernel"
+refused 'configfs is not mounted' "$XDP_ROCE" doctor --root "$tree" --set-roce-mode v1 --rdma-dev mlx5_0 --rdma-port 1
+
+# A check that fails: a kernel that is too old.
+echo 5.4.0 >"$tree/proc/sys/kernel/osrelease"
+status=0
+doctor rx0 --root "$tree" || status=$?
+assert_eq 1 "$status" "exit status of a check that failed"
+assert_eq fail "$(status_of version)" "a kernel of 5.4"
+status=0
+keep xr doctor rx0 --peer-mode v3 || status=$?
+assert_eq 2 "$status" "exit status of a wrong mode"

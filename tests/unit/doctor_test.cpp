@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks on made facts and trees: each of their ways out.
+#include "tree.h"
+
+#include <linux/dcbnl.h>
+#include <linux/genetlink.h>
+#include <linux/rtnetlink.h>
+#include <zlib.h>
+
+#include <nlohmann/json.hpp>
+
+#include "host/check_rdma.h"
+#include "host/congestion.h"
+#include "host/doctor.h"
+#include "host/kernel.h"
+#include "host/port.h"
+#include "host/roce_mode.h"
+#include "report/doctor.h"
+#include "report/json.h"
+#include "report/text.h"
+
+namespace {
+
+using namespace xr;
+using namespace xr::host;
+
+// The first check of that name; one with no text where there is none.
+Check find(const Checks &checks, const std::string &name) {
+  for (const Check &check : checks)
+    if (check.name == name)
+      return check;
+  return {"", name, Verdict::Unknown, ""};
+}
+
+void expect(const Checks &checks, const std::string &name, Verdict verdict,
+            const std::string &words, const std::string &hint = "") {
+  const Check check = find(checks, name);
+  EXPECT_EQ(check.verdict, verdict) << name << ": " << check.text;
+  EXPECT_NE(check.text.find(words), std::string::npos) << name << ": " << check.text;
+  EXPECT_FALSE(check.text.empty()) << name;
+  EXPECT_NE(check.hint.find(hint), std::string::npos) << name << ": " << check.hint;
+}
+
+KernelFacts sound_kernel() {
+  KernelFacts kernel;
+  kernel.release = "6.1.0-18-amd64";
+  kernel.options_from = "/boot/config";
+  kernel.options = parse_kernel_options(
+      "CONFIG_BPF_SYSCALL=y\nCONFIG_NET=y\nCONFIG_XDP_SOCKETS=y\nCONFIG_BPF_JIT=y\n"
+      "CONFIG_NET_CLS_BPF=m\nCONFIG_NET_SCH_INGRESS=m\nCONFIG_DCB=y\n");
+  kernel.jit = 1;
+  kernel.bpffs = "/sys/fs/bpf";
+  kernel.missing_to_load = std::vector<std::string>{};
+  kernel.missing_for_sockets = std::vector<std::string>{};
+  kernel.load = Status();
+  kernel.sockets = Status();
+  kernel.dispatcher = true;
+  kernel.frags = true;
+  return kernel;
+}
+
+Checks check(const KernelFacts &kernel) {
+  Checks checks;
+  check_kernel(kernel, checks);
+  return checks;
+}
+
+TEST(DoctorKernel, AllIsWell) {
+  for (const Check &one : check(sound_kernel()))
+    EXPECT_TRUE(one.verdict == Verdict::Ok || one.name == "btf") << one.name << ": " << one.text;
+}
+
+TEST(DoctorKernel, EachTrouble) {
+  KernelFacts kernel = sound_kernel();
+  kernel.release = "5.10.0-8-amd64";
+  kernel.options.erase("XDP_SOCKETS");
+  kernel.jit = 0;
+  kernel.bpffs = "";
+  kernel.missing_to_load = {"CAP_BPF", "CAP_PERFMON"};
+  const Checks checks = check(kernel);
+  expect(checks, "version", Verdict::Fail, "too old", "5.15");
+  expect(checks, "options", Verdict::Warn, "CONFIG_XDP_SOCKETS is off");
+  expect(checks, "bpffs", Verdict::Info, "none is mounted", "mount -t bpf");
+  expect(checks, "jit", Verdict::Warn, "off", "sysctl");
+  expect(checks, "privileges", Verdict::Warn, "CAP_BPF, CAP_PERFMON missing", "root");
+}
+
+TEST(DoctorKernel, MemlockBefore511) {
+  KernelFacts kernel = sound_kernel();
+  kernel.release = "5.10.0";
+  kernel.memlock = 65536;
+  expect(check(kernel), "memlock", Verdict::Warn, "65536", "ulimit");
+  kernel.memlock = ~0ull;
+  expect(check(kernel), "memlock", Verdict::Ok, "large enough");
+}
+
+TEST(DoctorKernel, RefusedByTrying) {
+  KernelFacts kernel = sound_kernel();
+  kernel.load = Status(Error{"the kernel refused the program", "a reason"});
+  kernel.sockets = Status(Error{"AF_XDP sockets are refused"});
+  kernel.dispatcher = kernel.frags = false;
+  const Checks checks = check(kernel);
+  expect(checks, "load", Verdict::Fail, "refused the program", "a reason");
+  expect(checks, "dispatcher", Verdict::Info, "alone");
+  expect(checks, "frags", Verdict::Warn, "several buffers", "3498");
+  expect(checks, "af_xdp", Verdict::Warn, "refused", "XDP_SOCKETS");
+}
+
+TEST(DoctorKernel, WithoutPrivilegeSaysSo) {
+  KernelFacts kernel = sound_kernel();
+  kernel.missing_to_load = {"CAP_NET_ADMIN"};
+  kernel.missing_for_sockets = {"CAP_NET_RAW"};
+  kernel.load.reset();
+  kernel.sockets.reset();
+  kernel.dispatcher.reset();
+  kernel.frags.reset();
+  kernel.options_from = "";
+  kernel.options.clear();
+  kernel.jit.reset();
+  const Checks checks = check(kernel);
+  for (const char *name : {"load", "dispatcher", "af_xdp", "options", "jit"})
+    EXPECT_EQ(find(checks, name).verdict, Verdict::Unknown) << name;
+  expect(checks, "frags", Verdict::Ok, ""); // by its version
+}
+
+TEST(DoctorKernel, Releases) {
+  EXPECT_TRUE(release_is("5.11.0", 5, 11));
+  EXPECT_TRUE(release_is("6.1", 5, 18));
+  EXPECT_FALSE(release_is("5.9.16-rc1", 5, 11));
+  EXPECT_FALSE(release_is("nonsense", 5, 11));
+}
+
+TEST_F(Tree, KernelOfATree) {
+  put("/proc/sys/kernel/osrelease", "6.9.1-made");
+  put("/proc/sys/net/core/bpf_jit_enable", "0");
+  gzFile config = gzopen((root_ + "/proc/config.gz").c_str(), "wb");
+  ASSERT_NE(config, nullptr);
+  gzputs(config, "CONFIG_BPF_SYSCALL=y\n# CONFIG_DCB is not set\nCONFIG_NR_CPUS=8\n"
+                 "CONFIG_NET_CLS_BPF=m\n");
+  gzclose(config);
+  const KernelFacts kernel = read_kernel(files());
+  EXPECT_EQ(kernel.release, "6.9.1-made");
+  EXPECT_EQ(kernel.jit, 0u);
+  EXPECT_EQ(kernel.options_from, "/proc/config.gz");
+  EXPECT_EQ(kernel.options, (KernelOptions{{"BPF_SYSCALL", 'y'}, {"NET_CLS_BPF", 'm'}}));
+}
+
+TEST_F(Tree, KernelOptionsInBoot) {
+  put("/proc/sys/kernel/osrelease", "6.9.1-made");
+  put("/boot/config-6.9.1-made", "CONFIG_XDP_SOCKETS=y");
+  EXPECT_EQ(read_kernel(files()).options_from, "/boot/config-6.9.1-made");
+}
+
+PortFacts sound_port() {
+  PortFacts port;
+  port.link.ifname = "eth7";
+  port.link.driver = "mlx5_core";
+  port.link.mtu = 1500;
+  port.link.up = port.link.running = true;
+  port.queues = port.cpus = 4;
+  XdpFeatures xdp;
+  xdp.native = xdp.redirect = xdp.transmits = xdp.zero_copy = xdp.frags = true;
+  port.xdp = xdp;
+  port.features = datapath::Features{{"rx-gro", true}, {"rx-vlan-filter", true}};
+  port.hook = datapath::Hook{};
+  port.troubles = std::vector<datapath::Trouble>{};
+  return port;
+}
+
+Checks check(const PortFacts &port) {
+  Checks checks;
+  check_port(port, checks);
+  return checks;
+}
+
+TEST(DoctorPort, AllIsWell) {
+  for (const Check &one : check(sound_port()))
+    EXPECT_TRUE(one.verdict == Verdict::Ok || one.name == "promiscuous")
+        << one.name << ": " << one.text;
+}
+
+TEST(DoctorPort, XdpCannotBeTold) {
+  PortFacts port = sound_port();
+  port.xdp = Error{"the kernel does not tell", "6.3 does"};
+  port.link.mtu = 9000;
+  const Checks checks = check(port);
+  expect(checks, "native", Verdict::Unknown, "cannot be told", "attach eth7");
+  expect(checks, "mtu", Verdict::Info, "PMTU 4096");
+  EXPECT_TRUE(find(checks, "redirect").text.empty());
+}
+
+TEST(DoctorPort, PoorDriver) {
+  PortFacts port = sound_port();
+  port.xdp = XdpFeatures{};
+  port.queues = 1;
+  const Checks checks = check(port);
+  expect(checks, "native", Verdict::Warn, "no native XDP");
+  expect(checks, "redirect", Verdict::Info, "--mode skb");
+  expect(checks, "zero_copy", Verdict::Info, "copies");
+  expect(checks, "queues", Verdict::Info, "one CPU does all", "ethtool -L eth7 combined 4");
+}
+
+TEST(DoctorPort, LargeMtuWithoutFrags) {
+  PortFacts port = sound_port();
+  XdpFeatures xdp;
+  xdp.native = true;
+  port.xdp = xdp;
+  port.link.mtu = 4200;
+  expect(check(port), "mtu", Verdict::Warn, "PMTU 4096", "ip link set eth7 mtu 3498");
+  xdp.frags = true;
+  port.xdp = xdp;
+  expect(check(port), "mtu", Verdict::Ok, "several buffers");
+  port.link.mtu = 300;
+  expect(check(port), "mtu", Verdict::Warn, "no RoCE packet");
+}
+
+TEST(DoctorPort, TroublesAndTheirCommands) {
+  PortFacts port = sound_port();
+  port.link.running = false;
+  port.troubles = std::vector<datapath::Trouble>{
+      {"eth7", "eth7 has no carrier", "ethtool eth7"},
+      {"eth7", "eth7 has rx-lro on: fewer frames", "ethtool -K eth7 rx-lro off", true}};
+  const Checks checks = check(port);
+  expect(checks, "link", Verdict::Warn, "no carrier", "ethtool eth7");
+  expect(checks, "frames", Verdict::Warn, "rx-lro", "ethtool -K eth7 rx-lro off");
+}
+
+TEST(DoctorPort, HintsEnterItsNamespace) {
+  PortFacts port = sound_port();
+  port.netns = "box";
+  expect(check(port), "promiscuous", Verdict::Info, "other VLANs",
+         "ip netns exec box ip link set eth7 promisc on");
+  port.link.promiscuous = true;
+  expect(check(port), "promiscuous", Verdict::Ok, "");
+}
+
+TEST(DoctorPort, WhoIsOnTheHook) {
+  PortFacts port = sound_port();
+  datapath::Hook hook;
+  hook.mode = datapath::Mode::Skb;
+  hook.programs = {{7, "someone"}};
+  port.hook = hook;
+  expect(check(port), "hook", Verdict::Fail, "someone (id 7)",
+         "ip link set dev eth7 xdpgeneric off");
+  hook.programs = {{7, ""}};
+  port.hook = hook;
+  expect(check(port), "hook", Verdict::Unknown, "name");
+  hook.programs = {{7, datapath::kProgramName}};
+  port.hook = hook;
+  expect(check(port), "hook", Verdict::Ok, "xdp-roce is on it, in skb mode");
+  hook.programs = {{7, datapath::kProgramName}, {8, "someone"}};
+  hook.dispatcher = true;
+  port.hook = hook;
+  expect(check(port), "hook", Verdict::Ok, "room for more");
+}
+
+// An attribute as netlink has it.
+std::string attribute(uint16_t type, const std::string &data) {
+  const rtattr head{static_cast<uint16_t>(sizeof(head) + data.size()), type};
+  std::string out(reinterpret_cast<const char *>(&head), sizeof(head));
+  out += data;
+  out.resize(RTA_ALIGN(out.size()));
+  return out;
+}
+template <typename T> std::string bytes(const T &value) {
+  return {reinterpret_cast<const char *>(&value), sizeof(value)};
+}
+
+TEST(DoctorNetlink, XdpFeatures) {
+  const std::string head = bytes(genlmsghdr{1, 1, 0});
+  // BASIC, REDIRECT, ZEROCOPY, RX_SG
+  const std::string body = head + attribute(1, bytes(uint32_t{9})) +
+                           attribute(3, bytes(uint64_t{1 | 2 | 8 | 32})) +
+                           attribute(4, bytes(uint32_t{17}));
+  const auto found = parse_xdp_features(body, 9);
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found.get().native && found.get().redirect && found.get().zero_copy &&
+              found.get().frags);
+  EXPECT_FALSE(found.get().transmits || found.get().transmits_frags);
+  EXPECT_EQ(found.get().zero_copy_frags, 17u);
+  EXPECT_FALSE(parse_xdp_features(body, 10).ok());
+  EXPECT_FALSE(parse_xdp_features(head, 9).ok());
+  EXPECT_FALSE(parse_xdp_features("", 9).ok());
+  for (size_t cut = 0; cut < body.size(); cut++)
+    (void)parse_xdp_features(body.substr(0, cut), 9);
+}
+
+TEST(DoctorNetlink, Pfc) {
+  ieee_pfc pfc{};
+  pfc.pfc_en = 1 << 3;
+  pfc.requests[3] = 12;
+  pfc.indications[3] = 34;
+  const std::string body =
+      bytes(dcbmsg{0, DCB_CMD_IEEE_GET, 0}) + attribute(DCB_ATTR_IFNAME, "eth7") +
+      attribute(DCB_ATTR_IEEE | NLA_F_NESTED, attribute(DCB_ATTR_IEEE_PFC, bytes(pfc)));
+  const auto found = parse_pfc(body);
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found.get().enabled, 8);
+  EXPECT_EQ(found.get().requests[3], 12u);
+  EXPECT_EQ(found.get().indications[3], 34u);
+  EXPECT_FALSE(parse_pfc(bytes(dcbmsg{})).ok());
+  for (size_t cut = 0; cut < body.size(); cut++)
+    (void)parse_pfc(body.substr(0, cut));
+}
+
+class DoctorRdma : public Tree {
+protected:
+  Checks look(const std::string &peer = "", const Result<Pfc> &pfc = Pfc{}) const {
+    Checks checks;
+    check_rdma(files(), "eth7", pfc, peer, checks);
+    return checks;
+  }
+};
+
+TEST_F(DoctorRdma, None) {
+  put_rdma("mlx5_0", "mlx5_core", "eth0"); // on another port
+  const Checks checks = look("", Error{"the driver does not tell"});
+  expect(checks, "place", Verdict::Ok, "no RDMA device on eth7");
+  expect(checks, "pfc", Verdict::Unknown, "does not tell");
+  EXPECT_EQ(checks.size(), 2u);
+  Checks list;
+  list_rdma(files(), list);
+  expect(list, "rdma_device", Verdict::Info, "mlx5_0/1: mlx5, on eth0, RoCE v1, RoCE v2");
+}
+
+TEST_F(DoctorRdma, Mlx5) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  put_cm("mlx5_0", "RoCE v2", 106);
+  const std::string ecn = "/sys/class/net/eth7/ecn/";
+  for (int i = 0; i < 8; i++) {
+    put(ecn + "roce_np/enable/" + std::to_string(i), i == 3 || i == 5 ? "1" : "0");
+    put(ecn + "roce_rp/enable/" + std::to_string(i), "0");
+  }
+  put(ecn + "roce_np/cnp_dscp", "48");
+  put(ecn + "roce_np/cnp_802p_prio", "6");
+  put(ecn + "roce_np/min_time_between_cnps", "4");
+  put_counter("mlx5_0", "packet_seq_err", 12);
+  put_counter("mlx5_0", "out_of_sequence", 0);
+  Pfc pfc;
+  pfc.enabled = 1 << 3;
+  pfc.indications[3] = 5;
+  const Checks checks = look("", pfc);
+  expect(checks, "place", Verdict::Warn, "bypass the kernel", "mirror");
+  expect(checks, "gids", Verdict::Ok, "RoCE v1 and RoCE v2");
+  expect(checks, "roce_mode", Verdict::Ok, "RoCE v2");
+  expect(checks, "roce_tos", Verdict::Ok, "TOS 106 (DSCP 26)");
+  expect(checks, "ecn_np", Verdict::Ok, "at priorities 3, 5");
+  expect(checks, "ecn_rp", Verdict::Warn, "off at all", "ecn/roce_rp/enable");
+  expect(checks, "cnp", Verdict::Ok, "DSCP 48, priority 6, at least 4 us apart");
+  expect(checks, "hw_counters", Verdict::Info, "packet_seq_err 12; 0: out_of_sequence", "--nic");
+  expect(checks, "pfc", Verdict::Ok, "priorities 3; priority 3 sent 0 and received 5");
+  expect(look("", Pfc{}), "pfc", Verdict::Warn, "lossy", "dcb pfc set dev eth7");
+}
+
+TEST_F(DoctorRdma, Mlx5OfTheKernelTellsInDebugfs) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  expect(look(), "ecn", Verdict::Unknown, "mlx5", "debugfs");
+  const std::string cc = "/sys/kernel/debug/mlx5/0000:3b:00.0/cc_params/";
+  put(cc + "np_cnp_dscp", "46");
+  put(cc + "np_cnp_prio", "5");
+  expect(look(), "cnp", Verdict::Ok, "DSCP 46, priority 5");
+}
+
+TEST_F(DoctorRdma, Rxe) {
+  put_rdma("rxe0", "", "eth7");
+  put_counter("rxe0", "out_of_seq_request", 0);
+  const Checks checks = look();
+  expect(checks, "place", Verdict::Ok, "rxe0/1 (rxe) runs over eth7");
+  expect(checks, "ecn", Verdict::Info, "no CE marks");
+  expect(checks, "hw_counters", Verdict::Ok, "out_of_seq_request");
+  expect(checks, "pfc", Verdict::Info, "off");
+}
+
+TEST_F(DoctorRdma, Irdma) {
+  put_rdma("rocep59s0", "ice", "eth7");
+  put_counter("rocep59s0", "cnpSent", 3);
+  put_counter("rocep59s0", "RxECNMrkd", 9);
+  const Checks checks = look();
+  expect(checks, "place", Verdict::Warn, "rocep59s0/1 (irdma)");
+  expect(checks, "ecn", Verdict::Unknown, "irdma does not tell");
+  expect(checks, "hw_counters", Verdict::Info, "cnpSent 3, RxECNMrkd 9");
+}
+
+TEST_F(DoctorRdma, NoGidAndNoCounters) {
+  put("/sys/class/infiniband/rxe0/parent", "eth7");
+  put("/sys/class/infiniband/rxe0/ports/1/state", "1: DOWN");
+  const Checks checks = look();
+  expect(checks, "gids", Verdict::Warn, "no GID", "ip link set eth7 up");
+  expect(checks, "hw_counters", Verdict::Unknown, "no hw_counters");
+}
+
+TEST_F(DoctorRdma, PeerModes) {
+  const auto fits = [&](const std::string &own, const std::string &peer) {
+    put_cm("mlx5_0", own == "v1" ? "IB/RoCE v1" : "RoCE v2", 0);
+    return find(look(peer), "peer_mode");
+  };
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  EXPECT_EQ(fits("v1", "v1").verdict, Verdict::Ok);
+  EXPECT_EQ(fits("v2", "v2").verdict, Verdict::Ok);
+  EXPECT_NE(fits("v1", "v2").text.find("a peer of RoCE v2 cannot connect to a server here"),
+            std::string::npos);
+  EXPECT_NE(fits("v2", "v1").text.find("a client here, which is RoCE v2, cannot connect"),
+            std::string::npos);
+  EXPECT_EQ(fits("v2", "v1").verdict, Verdict::Warn);
+  EXPECT_NE(fits("v2", "v1").hint.find("--set-roce-mode v1 --rdma-dev mlx5_0 --rdma-port 1"),
+            std::string::npos);
+  // All four, client to server.
+  EXPECT_TRUE(modes_fit("v1", "v1"));
+  EXPECT_TRUE(modes_fit("v1", "v2"));
+  EXPECT_TRUE(modes_fit("v2", "v2"));
+  EXPECT_FALSE(modes_fit("v2", "v1"));
+}
+
+TEST_F(DoctorRdma, ModeCannotBeTold) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  expect(look("v1"), "roce_mode", Verdict::Unknown, "configfs is not mounted", "mount -t configfs");
+  expect(look("v1"), "peer_mode", Verdict::Unknown, "v1");
+  put("/proc/mounts", "configfs /sys/kernel/config configfs rw 0 0");
+  expect(look(), "roce_mode", Verdict::Unknown, "rdma_cm is not loaded", "modprobe rdma_cm");
+  std::filesystem::create_directories(root_ + "/sys/kernel/config/rdma_cm");
+  expect(look(), "roce_mode", Verdict::Unknown, "not shown", "mkdir");
+}
+
+class DoctorSetMode : public Tree {
+protected:
+  Status set(const std::string &device, const std::string &port, const std::string &mode) const {
+    return set_roce_mode(files(), device, port, mode);
+  }
+  static void expect_error(const Status &status, const std::string &words) {
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.error().message.find(words), std::string::npos) << status.error().message;
+    EXPECT_FALSE(status.error().hint.empty());
+  }
+};
+
+TEST_F(DoctorSetMode, WritesWhatTheKernelTakes) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  put_cm("mlx5_0", "RoCE v2", 0);
+  const std::string entry = "/sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_mode";
+  ASSERT_TRUE(set("mlx5_0", "1", "v1").ok());
+  EXPECT_EQ(files().line(entry), "IB/RoCE v1");
+  ASSERT_TRUE(set("mlx5_0", "1", "v2").ok());
+  EXPECT_EQ(files().line(entry), "RoCE v2");
+}
+
+TEST_F(DoctorSetMode, SaysWhyNot) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  expect_error(set("mlx5_9", "1", "v1"), "no such RDMA device");
+  expect_error(set("mlx5_0", "2", "v1"), "no such RDMA device");
+  expect_error(set("mlx5_0", "1", "v1"), "configfs is not mounted");
+  put("/proc/mounts", "configfs /sys/kernel/config configfs rw 0 0");
+  expect_error(set("mlx5_0", "1", "v1"), "rdma_cm is not loaded");
+  // The kernel fills a directory that is made there; a tree does not.
+  std::filesystem::create_directories(root_ + "/sys/kernel/config/rdma_cm");
+  expect_error(set("mlx5_0", "1", "v1"), "default_roce_mode");
+  EXPECT_TRUE(files().exist("/sys/kernel/config/rdma_cm/mlx5_0"));
+}
+
+TEST_F(DoctorSetMode, ReadsBack) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  put_cm("mlx5_0", "RoCE v2", 0);
+  // Takes what is written and keeps nothing.
+  const std::string entry = root_ + "/sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_mode";
+  std::filesystem::remove(entry);
+  std::filesystem::create_symlink("/dev/null", entry);
+  expect_error(set("mlx5_0", "1", "v1"), "is read back");
+}
+
+TEST(DoctorReport, TextAndJsonSayTheSame) {
+  const Checks checks = {{"kernel", "version", Verdict::Ok, "6.1"},
+                         {"port", "mtu", Verdict::Fail, "too small", "ip link"}};
+  const auto document = report::doctor_report("eth7", checks);
+  const std::string text = report::to_text(document);
+  const auto json = nlohmann::json::parse(report::to_json(document));
+  EXPECT_NE(text.find("eth7: 1 ok, 0 warned of, 1 failed"), std::string::npos) << text;
+  EXPECT_NE(text.find("-> ip link"), std::string::npos) << text;
+  ASSERT_EQ(json["checks"].size(), 2u);
+  EXPECT_EQ(json["checks"][1]["status"], "fail");
+  EXPECT_EQ(json["checks"][1]["hint"], "ip link");
+  EXPECT_EQ(json["checks"][0]["group"], "kernel");
+}
+
+} // namespace

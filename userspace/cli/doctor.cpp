@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/doctor.h"
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "host/roce_mode.h"
+#include "report/doctor.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct Args {
+  host::Question question;
+  std::string set_mode, device, port;
+};
+
+CLI::Validator roce_mode() {
+  return CLI::Validator(
+      [](std::string &text) -> std::string {
+        return text == "v1" || text == "v2" ? "" : fmt::format("'{}' is neither v1 nor v2", text);
+      },
+      "");
+}
+
+void describe(CLI::App &command, Args &args) {
+  host::Question &question = args.question;
+  command
+      .add_option("IF", question.ifname,
+                  "An interface, attached or not (default: the kernel alone, and RDMA devices)")
+      ->type_name("");
+  command
+      .add_option("--peer-mode", question.peer_mode,
+                  "What RDMA-CM begins with at a peer: tell whether that fits")
+      ->type_name("v1|v2")
+      ->check(roce_mode());
+  command
+      .add_option("--set-roce-mode", args.set_mode,
+                  "What RDMA-CM is to begin with: set it, no more")
+      ->type_name("v1|v2")
+      ->check(roce_mode());
+  command.add_option("--rdma-dev", args.device, "With --set-roce-mode: of this RDMA device")
+      ->type_name("DEV");
+  command.add_option("--rdma-port", args.port, "With --set-roce-mode: of this port of it")
+      ->type_name("N")
+      ->check(whole_number(1, 255));
+  command.get_option("--set-roce-mode")->needs("--rdma-dev")->needs("--rdma-port");
+  command.get_option("--set-roce-mode")->excludes("IF")->excludes("--peer-mode");
+  command.get_option("--rdma-dev")->needs("--set-roce-mode");
+  command.get_option("--rdma-port")->needs("--set-roce-mode");
+  command.get_option("--peer-mode")->needs("IF");
+  command.add_option("--root", question.root, "A tree in the place of /proc, /sys and /boot")
+      ->type_name("DIR")
+      ->group("");
+  command.footer("Exit status 1 when a check failed. Without privilege, what cannot be told says "
+                 "so.");
+}
+
+int set_mode(const Args &args) {
+  const std::string name = args.device + "/" + args.port;
+  const host::Files files(args.question.root);
+  if (auto done = host::set_roce_mode(files, args.device, args.port, args.set_mode); !done)
+    return fail("doctor " + name, done.error());
+  note("doctor " + name, "RDMA-CM begins with RoCE " + args.set_mode + " from now on");
+  return 0;
+}
+
+int doctor(const Args &args, const Globals &globals) {
+  if (!args.set_mode.empty())
+    return set_mode(args);
+  host::Question question = args.question;
+  question.netns = globals.netns;
+  const std::string &ifname = question.ifname;
+  auto checks = host::examine(question);
+  if (!checks)
+    return fail(ifname.empty() ? "doctor" : "doctor " + ifname, checks.error());
+  Output output(globals.json);
+  output.print(report::doctor_report(ifname.empty() ? "this machine" : ifname, *checks));
+  const bool failed = std::any_of(checks->begin(), checks->end(),
+                                  [](const Check &c) { return c.verdict == Verdict::Fail; });
+  return output.finish(failed ? 1 : 0);
+}
+
+} // namespace
+
+void add_doctor(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "doctor",
+                    "What this kernel, driver and port can do, and what to change", describe,
+                    doctor);
+}
+
+} // namespace xr::cli

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+
+#include "datapath/privilege.h"
+#include "host/kernel.h"
+
+namespace xr::host {
+
+namespace {
+
+struct Option {
+  const char *name;
+  Verdict without;
+  const char *for_what;
+};
+
+constexpr Option kOptions[] = {
+    {"BPF_SYSCALL", Verdict::Fail, "nothing works without it"},
+    {"NET", Verdict::Fail, "nothing works without it"},
+    {"XDP_SOCKETS", Verdict::Warn, "send, respond and capture need it"},
+    {"BPF_JIT", Verdict::Warn, "programs are interpreted, several times slower"},
+    {"NET_CLS_BPF", Verdict::Warn, "a bridge's `cnp` rules need it"},
+    {"NET_SCH_INGRESS", Verdict::Warn, "a bridge's `cnp` rules need it"},
+    {"DCB", Verdict::Info, "the state of PFC cannot be told"},
+};
+
+class Kernel {
+public:
+  Kernel(const KernelFacts &facts, Checks &checks) : facts_(facts), checks_(checks) {}
+
+  void version() {
+    if (datapath::kernel_too_old(facts_.release))
+      add("version", Verdict::Fail, facts_.release + " is too old", "5.15 or later is needed");
+    else
+      add("version", Verdict::Ok, facts_.release);
+  }
+
+  void options() {
+    if (facts_.options_from.empty())
+      return add("options", Verdict::Unknown, "this kernel's options cannot be read",
+                 "modprobe configs, or install the package that has /boot/config-" +
+                     facts_.release);
+    bool all = true;
+    for (const Option &option : kOptions)
+      if (!facts_.options.count(option.name)) {
+        add("options", option.without,
+            fmt::format("CONFIG_{} is off: {}", option.name, option.for_what),
+            option.without == Verdict::Info ? "" : "a kernel that has it on");
+        all = false;
+      }
+    if (all)
+      add("options", Verdict::Ok, "all that matter are on, by " + facts_.options_from);
+  }
+
+  void btf() {
+    add("btf", Verdict::Info,
+        facts_.options.count("DEBUG_INFO_BTF") ? "the kernel has BTF; it is not needed"
+                                               : "the kernel's BTF is not needed");
+  }
+
+  void bpffs() {
+    if (!facts_.bpffs.empty())
+      add("bpffs", Verdict::Ok, "mounted at " + facts_.bpffs);
+    else
+      add("bpffs", Verdict::Info, "none is mounted: attach mounts one at /run/xdp-roce/bpf",
+          "mount -t bpf bpf /sys/fs/bpf");
+  }
+
+  void jit() {
+    if (!facts_.jit) // not shown where there is none, nor outside the first network namespace
+      add("jit", facts_.options.count("BPF_JIT_ALWAYS_ON") ? Verdict::Ok : Verdict::Unknown,
+          facts_.options.count("BPF_JIT_ALWAYS_ON") ? "always on"
+                                                    : "whether programs are compiled cannot be "
+                                                      "told");
+    else if (*facts_.jit)
+      add("jit", Verdict::Ok, "on");
+    else
+      add("jit", Verdict::Warn, "off: programs are interpreted, several times slower",
+          "sysctl net.core.bpf_jit_enable=1");
+  }
+
+  void privileges() {
+    tell_missing("privileges", facts_.missing_to_load, "to attach");
+    if (facts_.missing_for_sockets != facts_.missing_to_load ||
+        (facts_.missing_to_load && facts_.missing_to_load->empty()))
+      tell_missing("privileges", facts_.missing_for_sockets, "for send and respond");
+  }
+
+  void memlock() {
+    constexpr uint64_t kEnough = 256 << 20;
+    if (release_is(facts_.release, 5, 11))
+      add("memlock", Verdict::Ok, "the limit does not count: since 5.11 maps are the cgroup's");
+    else if (facts_.memlock >= kEnough)
+      add("memlock", Verdict::Ok, "large enough");
+    else
+      add("memlock", Verdict::Warn,
+          fmt::format("{} bytes of locked memory are too few for the maps", facts_.memlock),
+          "ulimit -l unlimited");
+  }
+
+  void load() {
+    if (!facts_.load)
+      return add("load", Verdict::Unknown, "whether the program loads cannot be tried",
+                 "sudo xdp-roce doctor");
+    if (facts_.load->ok())
+      return add("load", Verdict::Ok, "the kernel takes the program, with rules and sockets");
+    add("load", Verdict::Fail, facts_.load->error().message, facts_.load->error().hint);
+  }
+
+  void dispatcher() {
+    if (!facts_.dispatcher)
+      add("dispatcher", Verdict::Unknown,
+          "whether other XDP programs can share a port cannot be tried", "sudo xdp-roce doctor");
+    else if (*facts_.dispatcher)
+      add("dispatcher", Verdict::Ok, "other XDP programs can share a port (libxdp's dispatcher)");
+    else
+      add("dispatcher", Verdict::Info,
+          "the kernel refuses freplace: xdp-roce is alone on a port's hook");
+  }
+
+  void frags() {
+    const bool has = facts_.frags.value_or(release_is(facts_.release, 5, 18));
+    if (has)
+      add("frags", Verdict::Ok, "XDP for frames in several buffers");
+    else
+      add("frags", Verdict::Warn, "no XDP for frames in several buffers: drivers refuse large MTUs",
+          "kernel 5.18 or later, or an MTU of at most 3498");
+  }
+
+  void sockets() {
+    if (!facts_.sockets)
+      add("af_xdp", Verdict::Unknown, "whether AF_XDP sockets can be made cannot be tried",
+          "sudo xdp-roce doctor");
+    else if (facts_.sockets->ok())
+      add("af_xdp", Verdict::Ok, "sockets can be made");
+    else
+      add("af_xdp", Verdict::Warn, facts_.sockets->error().message,
+          "send and respond need a kernel with CONFIG_XDP_SOCKETS");
+  }
+
+private:
+  void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
+    checks_.push_back({"kernel", name, verdict, std::move(text), std::move(hint)});
+  }
+
+  void tell_missing(const char *name, const std::optional<std::vector<std::string>> &missing,
+                    const char *for_what) {
+    if (!missing)
+      add(name, Verdict::Unknown, "this process's capabilities cannot be read");
+    else if (missing->empty())
+      add(name, Verdict::Ok, fmt::format("all capabilities {}", for_what));
+    else
+      add(name, Verdict::Warn, fmt::format("{} missing {}", fmt::join(*missing, ", "), for_what),
+          "run it as root");
+  }
+
+  const KernelFacts &facts_;
+  Checks &checks_;
+};
+
+} // namespace
+
+void check_kernel(const KernelFacts &facts, Checks &checks) {
+  Kernel kernel(facts, checks);
+  kernel.version();
+  kernel.options();
+  kernel.btf();
+  kernel.bpffs();
+  kernel.jit();
+  kernel.privileges();
+  kernel.memlock();
+  kernel.load();
+  kernel.dispatcher();
+  kernel.frags();
+  kernel.sockets();
+}
+
+} // namespace xr::host

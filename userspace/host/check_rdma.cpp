@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/check_rdma.h"
+
+#include <algorithm>
+
+#include "host/congestion.h"
+#include "host/rdma.h"
+#include "host/roce_mode.h"
+
+namespace xr::host {
+
+namespace {
+
+constexpr const char *kPlaces =
+    "where its packets can be counted: a mirror (tap) port: attach; in line: bridge; a soft-RoCE "
+    "host's interface: attach; a capture: analyze. At an endpoint the traffic is the tool's own: "
+    "send, respond";
+
+// Counters that tell of loss, congestion or a wrong configuration, whatever driver has them.
+constexpr const char *kTelling[] = {
+    // mlx5
+    "packet_seq_err", "out_of_sequence", "out_of_buffer", "local_ack_timeout_err",
+    "rnr_nak_retry_err", "implied_nak_seq_err", "duplicate_request", "np_ecn_marked_roce_packets",
+    "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored", "rx_icrc_encapsulated",
+    "req_remote_access_errors", "req_remote_invalid_request", "resp_remote_access_errors",
+    "roce_adp_retrans", "roce_slow_restart",
+    // rxe
+    "rcvd_seq_err", "out_of_seq_request", "completer_retry_err", "rcvd_rnr_err", "send_rnr_err",
+    "retry_exceeded_err", "retry_rnr_exceeded_err", "send_err",
+    // irdma
+    "cnpHandled", "cnpIgnored", "cnpSent", "RxECNMrkd", "RetransSegs", "tcpRetransSegs",
+    "Nak Sequence Error", "RNR received", "RNR sent", "RTO", "Rcvd Out of order packets",
+    "CRC errors",
+    // bnxt_re
+    "to_retransmits", "seq_err_naks_rcvd", "rnr_naks_rcvd", "missing_resp", "dup_req",
+    "oos_drop_count", "rx_out_of_buffer", "max_retry_exceeded", "tx_cnp_pkts", "rx_cnp_pkts",
+    "rx_ecn_marked_pkts"};
+
+std::string bits(uint8_t mask) {
+  std::vector<int> priorities;
+  for (int i = 0; i < 8; i++)
+    if (mask >> i & 1)
+      priorities.push_back(i);
+  return fmt::format("{}", fmt::join(priorities, ", "));
+}
+
+class Rdma {
+public:
+  Rdma(const Files &files, const RdmaPort &port, std::string ifname, Checks &checks)
+      : files_(files), port_(port), ifname_(std::move(ifname)), checks_(checks) {}
+
+  void place() {
+    if (port_.software())
+      return add("place", Verdict::Ok,
+                 fmt::format("{} ({}) runs over {}: XDP sees the packets that enter for it; those "
+                             "it sends are seen at the other end",
+                             port_.name(), port_.driver, ifname_));
+    add("place", Verdict::Warn,
+        fmt::format("{} ({}) stands on {}: its QPs' packets bypass the kernel, and XDP here sees "
+                    "none of them",
+                    port_.name(), port_.driver.empty() ? "driver unknown" : port_.driver, ifname_),
+        kPlaces);
+  }
+
+  void gids() {
+    if (port_.gid_types.empty())
+      return add("gids", Verdict::Warn,
+                 fmt::format("{} has no GID: it cannot speak RoCE", port_.name()),
+                 fmt::format("ip link set {} up, and give it an address", ifname_));
+    const bool v2 = std::find(port_.gid_types.begin(), port_.gid_types.end(), "RoCE v2") !=
+                    port_.gid_types.end();
+    add("gids", v2 ? Verdict::Ok : Verdict::Warn,
+        fmt::format("{} has GIDs of {}{}", port_.name(), fmt::join(port_.gid_types, " and "),
+                    v2 ? "" : ": no RoCEv2, which is most of what is counted here"));
+  }
+
+  // RDMA-CM alone; what exchanges QPNs by other means picks a GID, and with it the mode.
+  void mode(const std::string &peer) {
+    const auto defaults = read_cm_defaults(files_, port_);
+    if (!defaults) {
+      add("roce_mode", Verdict::Unknown, defaults.error().message, defaults.error().hint);
+      if (!peer.empty())
+        add("peer_mode", Verdict::Unknown,
+            "whether a peer of RoCE " + peer + " fits cannot be told without it");
+      return;
+    }
+    const CmDefaults &own = defaults.get();
+    add("roce_mode", Verdict::Ok, fmt::format("RDMA-CM begins with RoCE {}", own.mode));
+    if (own.tos)
+      add("roce_tos", Verdict::Ok,
+          *own.tos ? fmt::format("RDMA-CM begins with TOS {} (DSCP {})", *own.tos, *own.tos >> 2)
+                   : "RDMA-CM begins with TOS 0, unless the application sets its own");
+    if (!peer.empty())
+      fit(own.mode, peer);
+  }
+
+  void congestion() {
+    if (port_.software())
+      return add("ecn", Verdict::Info,
+                 fmt::format("{} heeds no CE marks and sends no CNPs", port_.driver));
+    const auto found = read_congestion(files_, port_, ifname_);
+    if (!found)
+      return add("ecn", Verdict::Unknown,
+                 fmt::format("{} does not tell here what it does about ECN and CNPs",
+                             port_.driver.empty() ? "the driver" : port_.driver),
+                 port_.driver == "mlx5" ? "mount -t debugfs none /sys/kernel/debug, as root" : "");
+    role("ecn_np", found->np, "answers CE marks with CNPs", "roce_np");
+    role("ecn_rp", found->rp, "slows down by CNPs (DCQCN)", "roce_rp");
+    std::vector<std::string> words;
+    if (found->cnp_dscp)
+      words.push_back(fmt::format("DSCP {}", *found->cnp_dscp));
+    if (found->cnp_priority)
+      words.push_back(fmt::format("priority {}", *found->cnp_priority));
+    if (found->cnp_interval_us)
+      words.push_back(fmt::format("at least {} us apart", *found->cnp_interval_us));
+    if (!words.empty())
+      add("cnp", Verdict::Ok, fmt::format("CNPs have {}", fmt::join(words, ", ")));
+  }
+
+  void counters() {
+    const HwCounters all = read_hw_counters(files_, port_);
+    std::vector<std::string> moved, still;
+    for (const char *name : kTelling)
+      if (const auto found = all.find(name); found != all.end())
+        (found->second ? moved : still)
+            .push_back(found->second ? fmt::format("{} {}", name, found->second) : name);
+    if (moved.empty() && still.empty())
+      return add("hw_counters", Verdict::Unknown,
+                 fmt::format("{} has no hw_counters that are known here", port_.name()));
+    const std::string hint =
+        fmt::format("xdp-roce streams IF --nic {} sets them beside a wire's", port_.name());
+    add("hw_counters", moved.empty() ? Verdict::Ok : Verdict::Info,
+        moved.empty()
+            ? fmt::format("0 since the driver came: {}", fmt::join(still, ", "))
+            : fmt::format("since the driver came: {}{}", fmt::join(moved, ", "),
+                          still.empty() ? "" : fmt::format("; 0: {}", fmt::join(still, ", "))),
+        moved.empty() ? "" : hint);
+  }
+
+private:
+  void fit(const std::string &own, const std::string &peer) {
+    const bool out = modes_fit(own, peer), in = modes_fit(peer, own);
+    if (out && in)
+      return add("peer_mode", Verdict::Ok,
+                 fmt::format("RoCE {} here fits a peer of RoCE {}", own, peer));
+    const std::string hint = fmt::format(
+        "xdp-roce doctor --set-roce-mode {} --rdma-dev {} --rdma-port {}, here or the like there",
+        peer, port_.device, port_.number);
+    add("peer_mode", Verdict::Warn,
+        out ? "a peer of RoCE v2 cannot connect to a server here, which is RoCE v1; the other way "
+              "works"
+            : "a client here, which is RoCE v2, cannot connect to a peer of RoCE v1; the other way "
+              "works",
+        hint);
+  }
+
+  void role(const char *name, const std::optional<uint8_t> &mask, const char *does,
+            const char *directory) {
+    if (!mask)
+      return;
+    if (*mask)
+      add(name, Verdict::Ok, fmt::format("{}, at priorities {}", does, bits(*mask)));
+    else
+      add(name, Verdict::Warn, fmt::format("off at all priorities: nothing here {}", does),
+          fmt::format("echo 1 > /sys/class/net/{}/ecn/{}/enable/PRIORITY", ifname_, directory));
+  }
+
+  void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
+    checks_.push_back({"roce", name, verdict, std::move(text), std::move(hint)});
+  }
+
+  const Files &files_;
+  const RdmaPort &port_;
+  std::string ifname_;
+  Checks &checks_;
+};
+
+void check_pfc(const Result<Pfc> &told, bool hardware, const std::string &ifname, Checks &checks) {
+  const auto add = [&](Verdict verdict, std::string text, std::string hint = {}) {
+    checks.push_back({"roce", "pfc", verdict, std::move(text), std::move(hint)});
+  };
+  if (!told)
+    return add(Verdict::Unknown, told.error().message);
+  const Pfc &pfc = told.get();
+  if (!pfc.enabled)
+    return add(hardware ? Verdict::Warn : Verdict::Info,
+               "off at all priorities: RoCE is lossy here",
+               fmt::format("dcb pfc set dev {} prio-pfc 3:on, and the same in the switch", ifname));
+  std::vector<std::string> moved;
+  for (size_t i = 0; i < pfc.requests.size(); i++)
+    if (pfc.requests[i] || pfc.indications[i])
+      moved.push_back(fmt::format("priority {} sent {} and received {}", i, pfc.requests[i],
+                                  pfc.indications[i]));
+  add(Verdict::Ok,
+      fmt::format("on at priorities {}; {}", bits(pfc.enabled),
+                  moved.empty() ? "no PFC frame yet" : fmt::format("{}", fmt::join(moved, ", "))));
+}
+
+} // namespace
+
+void check_rdma(const Files &files, const std::string &ifname, const Result<Pfc> &pfc,
+                const std::string &peer_mode, Checks &checks) {
+  bool any = false, hardware = false;
+  for (const RdmaPort &port : read_rdma(files)) {
+    if (!port.on(ifname))
+      continue;
+    any = true;
+    hardware = hardware || !port.software();
+    Rdma rdma(files, port, ifname, checks);
+    rdma.place();
+    rdma.gids();
+    rdma.mode(peer_mode);
+    rdma.congestion();
+    rdma.counters();
+  }
+  if (!any)
+    checks.push_back({"roce", "place", Verdict::Ok,
+                      fmt::format("no RDMA device on {}: no packet bypasses XDP", ifname), ""});
+  check_pfc(pfc, hardware, ifname, checks);
+}
+
+void list_rdma(const Files &files, Checks &checks) {
+  const auto ports = read_rdma(files);
+  for (const RdmaPort &port : ports)
+    checks.push_back(
+        {"roce", "rdma_device", Verdict::Info,
+         fmt::format("{}: {}, on {}, {}", port.name(),
+                     port.driver.empty() ? "driver unknown" : port.driver,
+                     port.interfaces.empty() ? "no interface"
+                                             : fmt::format("{}", fmt::join(port.interfaces, ", ")),
+                     port.gid_types.empty() ? "no GID"
+                                            : fmt::format("{}", fmt::join(port.gid_types, ", "))),
+         port.interfaces.empty() ? "" : "xdp-roce doctor " + port.interfaces.front()});
+  if (ports.empty())
+    checks.push_back({"roce", "rdma_device", Verdict::Info,
+                      "no RDMA device: at an endpoint, send and respond need none", ""});
+}
+
+void rdma_elsewhere(const std::string &ifname, const std::string &netns, Checks &checks) {
+  checks.push_back({"roce", "place", Verdict::Unknown,
+                    "whether an RDMA device stands on it cannot be told: /sys is another network "
+                    "namespace's",
+                    fmt::format("ip netns exec {} xdp-roce doctor {}", netns, ifname)});
+}
+
+} // namespace xr::host

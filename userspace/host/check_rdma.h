@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "host/dcb.h"
+#include "host/files.h"
+#include "report/check.h"
+
+namespace xr::host {
+
+// Of the RDMA devices on an interface, and of what passes them by.
+void check_rdma(const Files &files, const std::string &ifname, const Result<Pfc> &pfc,
+                const std::string &peer_mode, Checks &checks);
+
+// What RDMA devices there are.
+void list_rdma(const Files &files, Checks &checks);
+
+// For an interface in a namespace whose /sys is not this one.
+void rdma_elsewhere(const std::string &ifname, const std::string &netns, Checks &checks);
+
+} // namespace xr::host

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/dcb.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include <linux/dcbnl.h>
+#include <sys/socket.h>
+
+#include "datapath/netlink.h"
+
+namespace xr::host {
+
+using datapath::Attribute;
+using datapath::each_attribute;
+
+Result<Pfc> parse_pfc(std::string_view body) {
+  std::optional<ieee_pfc> found;
+  if (body.size() >= sizeof(dcbmsg))
+    each_attribute(body.substr(sizeof(dcbmsg)), [&](const Attribute &a) {
+      if (a.type == DCB_ATTR_IEEE)
+        each_attribute(a.data, [&](const Attribute &b) {
+          if (b.type == DCB_ATTR_IEEE_PFC)
+            found = b.as<ieee_pfc>();
+        });
+    });
+  if (!found)
+    return Error{"the driver does not tell the state of PFC"};
+  Pfc pfc;
+  pfc.enabled = found->pfc_en;
+  std::copy(std::begin(found->requests), std::end(found->requests), pfc.requests.begin());
+  std::copy(std::begin(found->indications), std::end(found->indications), pfc.indications.begin());
+  return pfc;
+}
+
+Result<Pfc> read_pfc(const std::string &ifname) {
+  Result<Pfc> pfc = Error{"the kernel did not answer"};
+  datapath::Request request(RTM_GETDCB, NLM_F_ACK, dcbmsg{AF_UNSPEC, DCB_CMD_IEEE_GET, 0});
+  request.add(DCB_ATTR_IFNAME, ifname);
+  const auto answer =
+      datapath::ask(request, [&](uint16_t, std::string_view body) { pfc = parse_pfc(body); });
+  if (answer.error)
+    return errno_error(answer.error, "the driver does not tell the state of PFC", answer.words);
+  return pfc;
+}
+
+} // namespace xr::host

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// All checks, in the order in which they are told.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "report/check.h"
+
+namespace xr::host {
+
+struct Question {
+  std::string ifname;    // "": the kernel, and what RDMA devices there are
+  std::string netns;     // of the interface; "": the caller's
+  std::string peer_mode; // "v1", "v2" or ""
+  std::string root;      // a tree that stands for /proc, /sys and /boot; "": the machine
+};
+
+Result<Checks> examine(const Question &question);
+
+} // namespace xr::host

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel: its version, options and switches, and what this process may ask of it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "host/files.h"
+#include "report/check.h"
+
+namespace xr::host {
+
+// Options by name, without CONFIG_, as the kernel was built: 'y' or 'm'. One that is off is absent.
+using KernelOptions = std::map<std::string, char>;
+KernelOptions parse_kernel_options(const std::string &text);
+
+struct KernelFacts {
+  std::string release;
+  std::string options_from; // the file, "" when none can be read
+  KernelOptions options;
+  std::optional<uint64_t> jit; // net.core.bpf_jit_enable
+  std::string bpffs;           // its mount point, "" for none
+  uint64_t memlock = 0;        // RLIMIT_MEMLOCK in bytes; ~0: no limit
+
+  // By name; nothing when it cannot be told.
+  std::optional<std::vector<std::string>> missing_to_load, missing_for_sockets;
+  // Found out by trying; nothing where this process may not try.
+  std::optional<Status> load, sockets;
+  std::optional<bool> dispatcher, frags;
+};
+
+KernelFacts read_kernel(const Files &files);
+void check_kernel(const KernelFacts &kernel, Checks &checks);
+
+// Whether a release ("6.1.0-18-amd64") is that version or a later one.
+bool release_is(const std::string &release, int major, int minor);
+
+} // namespace xr::host

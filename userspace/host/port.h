@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One interface as XDP finds it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "datapath/hook.h"
+#include "datapath/link.h"
+#include "datapath/preflight.h"
+#include "host/dcb.h"
+#include "host/netdev_family.h"
+#include "report/check.h"
+
+namespace xr::host {
+
+struct PortFacts {
+  datapath::LinkFacts link;
+  std::string netns;   // its name, "" for the caller's
+  uint32_t queues = 1; // that receive
+  uint32_t cpus = 1;
+  Result<XdpFeatures> xdp = Error{};
+  Result<datapath::Features> features = Error{};
+  Result<datapath::Hook> hook = Error{};
+  Result<Pfc> pfc = Error{};
+  Result<std::vector<datapath::Trouble>> troubles = Error{};
+};
+
+// An error only where there is no such interface, or namespace.
+Result<PortFacts> read_port(const std::string &ifname, const std::string &netns);
+void check_port(const PortFacts &port, Checks &checks);
+
+} // namespace xr::host

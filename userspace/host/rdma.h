@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// RDMA devices, by /sys/class/infiniband: what they are, which interfaces they stand on, what they
+// count. In the network namespace that /sys was mounted in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "host/files.h"
+
+namespace xr::host {
+
+struct RdmaPort {
+  std::string device; // "mlx5_0"
+  std::string number; // "1"
+  std::string driver; // "mlx5", "irdma", "bnxt_re", "rxe", ...; "" when it cannot be told
+  std::string pci;    // "0000:3b:00.0"; "" for a device without one
+  std::vector<std::string> interfaces;
+  std::vector<std::string> gid_types;             // of "RoCE v1" and "RoCE v2" those that it has
+  std::vector<std::array<uint32_t, 4>> addresses; // of its v2 GIDs; network order, IPv4 v4-mapped
+
+  std::string name() const { return device + "/" + number; }
+  std::string directory() const { return "/sys/class/infiniband/" + device + "/ports/" + number; }
+  // Above an ordinary interface, whose XDP sees all that it receives.
+  bool software() const { return driver == "rxe" || driver == "siw"; }
+  bool on(const std::string &ifname) const;
+};
+
+// Every port of every device.
+std::vector<RdmaPort> read_rdma(const Files &files);
+
+// "DEV" or "DEV/PORT"; the first port where none is named.
+Result<RdmaPort> find_rdma(const Files &files, const std::string &name);
+
+// Of hw_counters, those that are numbers.
+using HwCounters = std::map<std::string, uint64_t>;
+HwCounters read_hw_counters(const Files &files, const RdmaPort &port);
+
+} // namespace xr::host

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/nic.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace xr::report {
+
+namespace {
+
+using Rows = std::vector<std::vector<Value>>;
+
+Value wire_of(const NicEquation &e) { return e.wire ? Value{*e.wire} : Value{}; }
+
+double difference(const NicEquation &e) {
+  return e.nic >= *e.wire ? static_cast<double>(e.nic - *e.wire)
+                          : -static_cast<double>(*e.wire - e.nic);
+}
+
+Value difference_text(const NicEquation &e) {
+  if (!e.wire)
+    return {};
+  return fmt::format("{}{}",
+                     e.nic > *e.wire   ? "+"
+                     : e.nic < *e.wire ? "-"
+                                       : "",
+                     e.nic > *e.wire ? e.nic - *e.wire : *e.wire - e.nic);
+}
+
+Table rows_of(const NicReport &nic) {
+  Rows rows;
+  for (const NicEquation &e : nic.equations)
+    rows.push_back({e.equation, wire_of(e), e.nic, e.wire ? Value{difference(e)} : Value{},
+                    difference_text(e), e.verdict, e.note});
+  return make_table(
+      {{"equation", "EQUATION"},
+       {"wire", "WIRE", Format::Count},
+       {"nic", "NIC", Format::Count},
+       {"difference", "", Format::Number, Hide::Never, Tone::Plain, Where::Json},
+       {"difference_text", "DIFFERENCE", Format::Number, Hide::Never, Tone::Plain, Where::Text},
+       {"verdict", "VERDICT"},
+       {"note", "NOTE", Format::Text, Hide::Zero}},
+      std::move(rows));
+}
+
+} // namespace
+
+void add_nic(Document &document, const NicReport &nic) {
+  Nested nested;
+  nested.group = {{{"device", ""}, nic.device},
+                  {{"driver", ""}, nic.driver.empty() ? Value{} : Value{nic.driver}},
+                  {{"seconds", ""}, nic.seconds},
+                  {{"note", ""}, nic.note}};
+  nested.key = "equations";
+  nested.table = rows_of(nic);
+  const std::string title =
+      fmt::format("WIRE AND {} ({}), {}", nic.device, nic.driver.empty() ? "?" : nic.driver,
+                  nic.seconds > 0 ? fmt::format("over {:.2f} s", nic.seconds)
+                                  : std::string("each since it began to count"));
+  Section text{"nic_text", title, nested.table, Where::Text};
+  text.note = "none of its counters is known here";
+  document.sections.push_back({"nic", "", std::move(nested), Where::Json});
+  document.sections.push_back(std::move(text));
+  if (!nic.note.empty())
+    document.sections.push_back({"nic_note", "note", Value{nic.note}, Where::Text});
+}
+
+} // namespace xr::report
