@@ -85,6 +85,7 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_impair(app, chosen);
   add_send(app, chosen);
   add_respond(app, chosen);
+  add_capture(app, chosen);
   add_analyze(app, chosen);
   add_help(app, chosen);
   app.footer("All but analyze need CAP_NET_ADMIN and CAP_BPF, send and respond CAP_NET_RAW too. "
