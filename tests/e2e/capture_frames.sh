@@ -125,8 +125,8 @@ await_frames "$(sent packets)"
 end_capture INT
 ended_well
 assert_eq 3 "$(find "$scratch/ring" -name 'x_0*_20*.pcapng' -size -101k | wc -l)" "files of the ring"
-kept=$(for one in "$scratch"/ring/x_*; do captured "$one"; done | tee "$scratch/got" | wc -l)
-frames list "$scratch/source.pcap" | tail -n "$kept" | cmp -s - "$scratch/got" || fail "not the last $kept frames"
+number=$(for one in "$scratch"/ring/x_*; do captured "$one"; done | tee "$scratch/got" | wc -l)
+frames list "$scratch/source.pcap" | tail -n "$number" | cmp -s - "$scratch/got" || fail "not the last $number frames"
 assert_capture ".files_removed > 3 and (.files | length) == 3 and .frames.written == $(sent packets)"
 
 refused 'needs to know when a file is full' xr capture rx0 -w "$scratch/x" --files 3

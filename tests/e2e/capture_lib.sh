@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What the scenarios of capture have in common: one in the background, and the files that it writes.
-# shellcheck source=/dev/null
-. "$(dirname "${BASH_SOURCE[0]}")/${lib:-lib.sh}"
-
-frames() { python3 "$here/frames.py" "$@"; }
+# lane() gives $tx and $rx; lane3() of the bridge's harness has the bridge between left0 and right0.
+. "$(dirname "${BASH_SOURCE[0]}")/bridge_lib.sh"
 
 # begin_capture PORT OPTIONS...: until end_capture; its report is in $scratch/capture.json.
 begin_capture() {

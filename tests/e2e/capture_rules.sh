@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # On a bridge with rules: the file has each frame as it came in, and what a rule did with it, as often
 # as the rule says itself. Rules may change meanwhile, and the bridge goes on.
-lib=bridge_lib.sh
 . "$(dirname "$0")/capture_lib.sh"
 need jq python3 tshark editcap
 lane3

@@ -55,7 +55,8 @@ bool CaptureFiles::is_full(const PcapngPacket &packet) const {
   if (!writer_->packets())
     return false;
   return (options_.file_bytes &&
-          writer_->bytes() + PcapngWriter::size_of(packet) > options_.file_bytes) ||
+          writer_->bytes() + PcapngWriter::size_of(packet) + PcapngWriter::kStatisticsSize >
+              options_.file_bytes) ||
          (options_.file_ns && packet.time_ns >= first_ns_ + options_.file_ns);
 }
 

@@ -51,6 +51,7 @@ public:
   uint64_t bytes() const { return written_ + buffer_.size(); }
   uint64_t packets() const { return packets_; }
 
+  static constexpr uint64_t kStatisticsSize = 100; // of what finish() writes
   // Bytes that a packet takes in a file.
   static uint64_t size_of(const PcapngPacket &packet);
 
