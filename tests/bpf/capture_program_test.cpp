@@ -179,7 +179,7 @@ TEST(CaptureProgram, TellsWhatRulesDid) {
        ROCE_CAPTURE_PASSED},
       {"rewritten", {"roce set dscp 3"}, at_psn(1), 1, ROCE_ACT_SET_DSCP, ROCE_CAPTURE_PASSED},
       {"policed",
-       {"roce police 1kbit burst 10 excess drop"},
+       {"roce police 125kbit burst 100 excess drop"},
        at_psn(1),
        1,
        ROCE_ACT_DROP | ROCE_ACT_POLICE,
@@ -214,6 +214,12 @@ TEST(CaptureProgram, BridgesForward) {
             static_cast<uint32_t>(ROCE_CAPTURE_DROPPED));
 }
 
+roce_capture_filter of_kinds(uint32_t kinds) {
+  roce_capture_filter filter{};
+  filter.kinds = kinds;
+  return filter;
+}
+
 TEST(CaptureProgram, TakesWhatTheFilterWants) {
   Captured program(0, {});
   LOAD_OR_SKIP(program);
@@ -228,10 +234,10 @@ TEST(CaptureProgram, TakesWhatTheFilterWants) {
     return names;
   };
   using Names = std::set<std::string>;
-  EXPECT_EQ(taken({.kinds = ROCE_CAPTURE_NAK}), (Names{"NAK", "RNR NAK"}));
-  EXPECT_EQ(taken({.kinds = ROCE_CAPTURE_CE | ROCE_CAPTURE_CNP}),
+  EXPECT_EQ(taken(of_kinds(ROCE_CAPTURE_NAK)), (Names{"NAK", "RNR NAK"}));
+  EXPECT_EQ(taken(of_kinds(ROCE_CAPTURE_CE | ROCE_CAPTURE_CNP)),
             (Names{"marked", "marked again", "CNP"}));
-  EXPECT_EQ(taken({.kinds = ROCE_CAPTURE_OTHER}), (Names{"no RoCE", "malformed", "a fragment"}));
+  EXPECT_EQ(taken(of_kinds(ROCE_CAPTURE_OTHER)), (Names{"no RoCE", "malformed", "a fragment"}));
   roce_capture_filter stream{};
   stream.stream = 1;
   stream.dest_qp = {0x12, 0x98};
@@ -249,7 +255,9 @@ TEST(CaptureProgram, CutsAndCopiesSeveralBuffers) {
   LOAD_OR_SKIP(program);
   program.one(B(ROCE_RC_RDMA_WRITE_FIRST).psn(0).payload(4096).build(), false);
   program.one(B(ROCE_RC_RDMA_WRITE_LAST).psn(1).payload(8900).build(), false);
-  program.take({.snap = 64});
+  roce_capture_filter cut{};
+  cut.snap = 64;
+  program.take(cut);
   const Frame frame = B(ROCE_RC_SEND_ONLY).psn(2).payload(8900).build();
   const auto got = program.records(frame.bytes);
   ASSERT_EQ(got.size(), 1u);
