@@ -145,6 +145,11 @@ static ROCE_INLINE struct roce_scratch *roce_scratch_of(struct roce_env *env) {
   return bpf_map_lookup_elem(&scratch, &zero);
 }
 
+/* Frames in several buffers: the helper that knows their whole length came with them (5.18). */
+static ROCE_INLINE __u32 whole_length(struct xdp_md *ctx, __u32 linear) {
+  return config.frags ? (__u32)bpf_xdp_get_buff_len(ctx) : linear;
+}
+
 static ROCE_INLINE void roce_lock(struct roce_stream *s) { bpf_spin_lock(&s->lock); }
 static ROCE_INLINE void roce_unlock(struct roce_stream *s) { bpf_spin_unlock(&s->lock); }
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What passes a port: parse, count, track, impair, and pass it on. */
-#include "impair.bpf.h"
-
-/* Frames in several buffers: the helper that knows their whole length came with them (5.18). */
-static ROCE_INLINE __u32 whole_length(struct xdp_md *ctx, __u32 linear) {
-  return config.frags ? (__u32)bpf_xdp_get_buff_len(ctx) : linear;
-}
+#include "capture.bpf.h"
 
 static ROCE_INLINE void learn_cm(const __u8 *data, const __u8 *end, struct roce_packet *p) {
   struct roce_cm cm = {};
@@ -160,6 +155,7 @@ static ROCE_INLINE int mark_plain(struct xdp_md *ctx, const struct roce_rule *ru
     return 1;
   count->acted++;
   t->marked++;
+  roce_trace_rule(0, rule, ROCE_ACT_CE);
   roce_set_tos(roce_frame_l3(ctx, l3), roce_frame_end(ctx), ipv4 != 0, tos | ROCE_ECN_CE);
   return 1;
 }
@@ -202,6 +198,7 @@ __attribute__((noinline)) int meet_noted(struct xdp_md *ctx, __u64 what, __u64 q
     take_in_hand(ctx, length, id);
     return LOOK_CLOSER;
   }
+  roce_trace_rule(0, rule, 0);
   state = roce_rule_state_at(0, rule->slot);
   count = roce_rule_count_at(0, rule->slot);
   if (!state || !count || !roce_select(0, rule, state, count, length, &n) ||
@@ -288,11 +285,18 @@ static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
 
 SEC("xdp.frags")
 int xdp_roce(struct xdp_md *ctx) {
+  int fate = ROCE_GO_ON, verdict;
+
+  if (config.features & ROCE_FEATURE_CAPTURE)
+    capture_begin(ctx);
   if (config.features & ROCE_FEATURE_RULES)
-    return verdict_of(ctx, impair(ctx));
-  if (!(config.track ? track_plain(ctx) : count_plain(ctx, 0)))
+    fate = impair(ctx);
+  else if (!(config.track ? track_plain(ctx) : count_plain(ctx, 0)))
     count_frame(ctx);
-  return let_go(ctx);
+  verdict = verdict_of(ctx, fate);
+  if (config.features & ROCE_FEATURE_CAPTURE)
+    capture_end(ctx, fate, verdict);
+  return verdict;
 }
 
 /* On a copy that goes back to where the frame came from: makes the CNP of it. */

@@ -37,6 +37,7 @@ struct roce_scratch {
   struct roce_event event;
   struct roce_inserted inserted;
   struct roce_key answered; /* the stream that an answer or a CNP speaks of */
+  struct roce_trace trace;
 };
 
 static struct roce_scratch *roce_scratch_of(struct roce_env *env);
@@ -240,18 +241,24 @@ ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
   verdict = roce_table_insert(env, &p->key, hash, in);
   if (in->forgotten.qp_kind != ROCE_KEY_NONE && verdict == ROCE_INSERT_NEW) {
     t->streams_forgotten++;
+    scratch->trace.found |= ROCE_FOUND_MADE_WAY;
     scratch->forgotten = *p;
     scratch->forgotten.key = in->forgotten;
     roce_tell_stream(env, &scratch->forgotten, &scratch->outcome, ROCE_EVENT_STREAM_FORGOTTEN);
   }
   if (verdict == ROCE_INSERT_NEW) {
+    scratch->trace.found |= ROCE_FOUND_NEW;
     roce_tell_stream(env, p, &scratch->outcome, ROCE_EVENT_STREAM_NEW);
     roce_number_qp(env, &p->key, in->id);
   }
-  if (verdict == ROCE_INSERT_FULL)
+  if (verdict == ROCE_INSERT_FULL) {
     t->streams_full++;
-  if (verdict == ROCE_INSERT_CONTENDED)
+    scratch->trace.found |= ROCE_FOUND_FULL;
+  }
+  if (verdict == ROCE_INSERT_CONTENDED) {
     t->streams_contended++;
+    scratch->trace.found |= ROCE_FOUND_CONTENDED;
+  }
   return verdict == ROCE_INSERT_NEW || verdict == ROCE_INSERT_OLD ? in->id : ROCE_NO_STREAM;
 }
 
@@ -280,8 +287,10 @@ ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __
 
     if (t)
       t->streams_contended++;
+    scratch->trace.found |= ROCE_FOUND_CONTENDED;
     return 0;
   }
+  scratch->trace.found |= ROCE_FOUND_SLOW | o->found;
   if (o->register_read)
     roce_register_read(env, p, id);
   if (o->link_pmtu && roce_link_read(env, p, o->link_pmtu))
@@ -437,6 +446,7 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
   roce_lock(s);
   roce_stream_announce(s, cm->psn, code);
   roce_unlock(s);
+  scratch->trace.found = (scratch->trace.found & ~(__u32)ROCE_FOUND_NEW) | ROCE_FOUND_ANNOUNCED;
   roce_begin_qp(env, &announced->key,
                 request ? (__u32)(request >> 8) & 0xffffff : ROCE_QPN_UNKNOWN);
   if (request) { /* the stream that the REQ announced: from here to the REQ's sender */

@@ -37,6 +37,7 @@ enum roce_feature {
   ROCE_FEATURE_CNP = 1 << 4,
   ROCE_FEATURE_CLONE = 1 << 5,   /* duplicates, or CNPs while the packet goes on */
   ROCE_FEATURE_SOCKETS = 1 << 6, /* frames for an endpoint in userspace go to its AF_XDP sockets */
+  ROCE_FEATURE_CAPTURE = 1 << 7, /* copies of frames, and what became of them, go to a reader */
 };
 /* Those that come and go with the rules. */
 #define ROCE_FEATURES_OF_RULES                                                                     \

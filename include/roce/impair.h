@@ -36,10 +36,6 @@ static __u8 *roce_frame_end(struct roce_frame *frame);
 static __u8 *roce_frame_l3(struct roce_frame *frame, __u32 l3);
 static int roce_frame_resize(struct roce_frame *frame, __s32 delta);
 
-/* What becomes of a frame: it goes on, it is dropped, it goes on twice, it goes on and a copy goes
- * back as CNP, it goes back as CNP itself. */
-enum roce_fate { ROCE_GO_ON, ROCE_GONE, ROCE_TWICE, ROCE_GO_ON_WITH_CNP, ROCE_BACK_AS_CNP };
-
 /* A packet on its way through the rules. `packet` is whole but for the key of an IPv4 one. */
 struct roce_passing {
   struct roce_packet packet;
@@ -51,6 +47,20 @@ struct roce_passing {
   struct roce_verdict verdict;
   struct roce_cnp cnp;
 };
+
+/* For who captures the packet in hand: it met that rule, which did `act`, or nothing. */
+static ROCE_INLINE void roce_trace_rule(struct roce_env *env, const struct roce_rule *rule,
+                                        __u32 act) {
+  struct roce_scratch *scratch;
+
+  if (!(roce_features(env) & ROCE_FEATURE_CAPTURE))
+    return;
+  scratch = roce_scratch_of(env);
+  if (!scratch)
+    return;
+  scratch->trace.rule = rule->id;
+  scratch->trace.act = act ? act | (rule->action.act & (ROCE_ACT_RED | ROCE_ACT_POLICE)) : 0;
+}
 
 /* The stream's QP in the order in which the port saw them, from 1; 0: it has no number. */
 static ROCE_INLINE __u32 roce_number_of(struct roce_env *env, __u32 id) {
@@ -255,6 +265,7 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   roce_count_verdict(t, v);
   count->acted++;
   if (v->act & ROCE_ACT_DROP) {
+    roce_trace_rule(env, rule, v->act);
     if (roce_features(env) & ROCE_FEATURE_CNP && v->act & ROCE_ACT_CNP &&
         roce_become_cnp(frame, env, passing->length, v->cnp_qp, v->cnp_tos)) {
       t->cnps_sent++;
@@ -265,6 +276,7 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   if (roce_features(env) & ROCE_FEATURE_EDIT)
     roce_rewrite(frame, passing, v);
   fate = roce_copy(env, passing, v, t);
+  roce_trace_rule(env, rule, v->act);
   if (!v->act) { /* it came to nothing */
     count->acted--;
     if (rule->select.limit)
@@ -295,6 +307,7 @@ ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env)
   rule = roce_find_rule(env, set, left, passing);
   if (!rule)
     return ROCE_GO_ON;
+  roce_trace_rule(env, rule, 0);
   state = roce_rule_state_at(env, rule->slot);
   count = roce_rule_count_at(env, rule->slot);
   if (!state || !count || !roce_select(env, rule, state, count, passing->length, &passing->place) ||

@@ -249,14 +249,19 @@ ROCE_OUTLINE int roce_explain_cnp(struct roce_env *env, const struct roce_packet
   if (!p || !scratch || !t || !own)
     return 0;
   marked = roce_marked_before(env, p, id, scratch, now);
-  if (marked > 0)
+  if (marked > 0) {
     t->cnps_after_ce++;
-  else if (roce_is_recent(env, own->nak, id, now))
+    scratch->trace.found |= ROCE_FOUND_CNP_AFTER_CE;
+  } else if (roce_is_recent(env, own->nak, id, now)) {
     t->cnps_after_nak++;
-  else if (!marked)
+    scratch->trace.found |= ROCE_FOUND_CNP_AFTER_NAK;
+  } else if (!marked) {
     t->cnps_after_neither++;
-  else
+    scratch->trace.found |= ROCE_FOUND_CNP_AFTER_NEITHER;
+  } else {
     t->cnps_unexplained++;
+    scratch->trace.found |= ROCE_FOUND_CNP_UNEXPLAINED;
+  }
   return 0;
 }
 

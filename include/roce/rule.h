@@ -126,6 +126,10 @@ enum roce_action_bits {
   (ROCE_ACT_CORRUPT_ICRC | ROCE_ACT_CORRUPT_PAYLOAD | ROCE_ACT_CORRUPT_HEADER |                    \
    ROCE_ACT_CORRUPT_BIT)
 
+/* What becomes of a frame: it goes on, it is dropped, it goes on twice, it goes on and a copy goes
+ * back as CNP, it goes back as CNP itself. */
+enum roce_fate { ROCE_GO_ON, ROCE_GONE, ROCE_TWICE, ROCE_GO_ON_WITH_CNP, ROCE_BACK_AS_CNP };
+
 enum roce_cnp_scope { ROCE_CNP_STREAM, ROCE_CNP_PAIR, ROCE_CNP_PORT };
 
 /* Time that bytes take, for RED and policers: nanoseconds * 256. */

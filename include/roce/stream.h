@@ -178,6 +178,31 @@ struct roce_interval {
   __u32 length;
 };
 
+/* What a packet was found to be: all of it, for who captures packets. Events are limited in number.
+ * Without ROCE_FOUND_SLOW it was in order, or a plain ACK, with nothing else to it. */
+enum roce_found {
+  ROCE_FOUND_SLOW = 1 << 0, /* it took the slow path: outcome is of this very packet */
+  ROCE_FOUND_GAP = 1 << 1,
+  ROCE_FOUND_FILLED = 1 << 2,
+  ROCE_FOUND_DUPLICATE = 1 << 3,
+  ROCE_FOUND_REWIND = 1 << 4,
+  ROCE_FOUND_RESYNC = 1 << 5,
+  ROCE_FOUND_JUMP = 1 << 6,
+  ROCE_FOUND_CE_RUN = 1 << 7, /* the first of a run of CE marks */
+  ROCE_FOUND_NAK = 1 << 8,
+  ROCE_FOUND_RNR_NAK = 1 << 9,
+  ROCE_FOUND_CNP = 1 << 10,
+  ROCE_FOUND_CNP_AFTER_CE = 1 << 11,
+  ROCE_FOUND_CNP_AFTER_NAK = 1 << 12,
+  ROCE_FOUND_CNP_AFTER_NEITHER = 1 << 13,
+  ROCE_FOUND_CNP_UNEXPLAINED = 1 << 14,
+  ROCE_FOUND_NEW = 1 << 15,  /* the first packet of its stream */
+  ROCE_FOUND_FULL = 1 << 16, /* its stream found no room */
+  ROCE_FOUND_CONTENDED = 1 << 17,
+  ROCE_FOUND_MADE_WAY = 1 << 18,  /* an idle stream was forgotten for this one */
+  ROCE_FOUND_ANNOUNCED = 1 << 19, /* RDMA CM: it began a QP's life */
+};
+
 /*
  * What a packet did: `events`, `limited` and the requests for more are for the caller, the rest is
  * what one stage tells the next. In the kernel it lives in a map: see ROCE_STAGE.
@@ -202,6 +227,17 @@ struct roce_outcome {
   __u32 psns;     /* that the packet covers */
   __u32 end;      /* expected PSN behind the packet */
   struct roce_interval hole; /* to be opened */
+  __u32 found;               /* enum roce_found */
+  __u32 filled;              /* PSNs that had been skipped */
+  __u32 jumped;              /* PSNs between the previous packet and this one */
+};
+
+/* Of the packet in hand, for who captures it; cleared only when somebody does. */
+struct roce_trace {
+  __u32 found; /* enum roce_found */
+  __u32 rule;  /* id of the one that it met; 0: none */
+  __u32 act;   /* enum roce_action_bits: what that did; 0: it let the packet go */
+  __u32 reserved;
 };
 
 #endif

@@ -86,11 +86,14 @@ static ROCE_INLINE void roce_stream_answer(struct roce_stream *s, const struct r
   if (p->info & ROCE_OP_CNP) {
     roce_stream_count(s, ROCE_STREAM_CNPS, 1);
     o->events |= 1u << ROCE_EVENT_CNP;
+    o->found |= ROCE_FOUND_CNP;
   } else if (!p->cut && ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_NAK) {
     o->nak = 1;
     o->events |= 1u << ROCE_EVENT_NAK;
+    o->found |= ROCE_FOUND_NAK;
   } else if (!p->cut && ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_RNR_NAK) {
     o->events |= 1u << ROCE_EVENT_RNR_NAK;
+    o->found |= ROCE_FOUND_RNR_NAK;
   }
 }
 
@@ -168,6 +171,7 @@ static ROCE_INLINE void roce_stream_ahead(struct roce_stream *s, __u32 d, struct
     o->hole.start = o->expected;
     o->hole.length = o->skipped = d;
     o->events |= 1u << ROCE_EVENT_GAP;
+    o->found |= ROCE_FOUND_GAP;
   }
   roce_set_run(s, 0);
   if ((o->end ^ o->expected) & ~ROCE_PSN_HALF)
@@ -179,6 +183,8 @@ static ROCE_INLINE void roce_stream_behind(struct roce_stream *s, __u32 psn,
                                            struct roce_outcome *o) {
   __u32 filled = roce_holes_fill(s, psn, o->psns, &o->hole);
 
+  o->filled = filled;
+  o->found |= filled ? ROCE_FOUND_FILLED : ROCE_FOUND_DUPLICATE;
   if (!filled) {
     o->duplicate = 1;
     roce_stream_count(s, ROCE_DUPLICATES, 1);
@@ -188,6 +194,7 @@ static ROCE_INLINE void roce_stream_behind(struct roce_stream *s, __u32 psn,
       roce_stream_count(s, ROCE_REWINDS, 1);
       roce_stream_uncount(s, ROCE_REORDERED, s->run_filled);
       o->events |= 1u << ROCE_EVENT_REWIND;
+      o->found |= ROCE_FOUND_REWIND;
     }
     roce_set_run(s, roce_run(s) < 3 ? roce_run(s) + 1 : 3);
   } else {
@@ -207,6 +214,7 @@ static ROCE_INLINE void roce_stream_judge(struct roce_stream *s, const struct ro
   o->end = roce_psn_add(p->psn, o->psns);
   if (d >= ROCE_RESYNC_DISTANCE || d <= -ROCE_RESYNC_DISTANCE) {
     o->resync = 1;
+    o->found |= ROCE_FOUND_RESYNC;
     roce_stream_forget_src_qp(s);
     roce_stream_count(s, ROCE_RESYNCS, 1);
     roce_holes_clear(s);
@@ -229,6 +237,8 @@ static ROCE_INLINE void roce_stream_close(struct roce_stream *s, const struct ro
   if (e > 0 && !o->resync && !o->legal) {
     roce_stream_count(s, ROCE_JUMPS, 1);
     roce_stream_count(s, ROCE_JUMPED, e);
+    o->jumped = e;
+    o->found |= ROCE_FOUND_JUMP;
   }
   if (p->info & ROCE_OP_ENDS_MESSAGE && !o->duplicate)
     ROCE_ADD(&s->messages, 1);
@@ -353,8 +363,10 @@ static ROCE_INLINE void roce_stream_slow(struct roce_stream *s, const struct roc
   ROCE_ADD(&s->bytes, length);
   if (p->ecn == ROCE_ECN_CE) {
     roce_stream_count(s, ROCE_STREAM_CE, 1);
-    if (!(s->flags & ROCE_STREAM_CE_RUN))
+    if (!(s->flags & ROCE_STREAM_CE_RUN)) {
       o->events |= 1u << ROCE_EVENT_CE_RUN;
+      o->found |= ROCE_FOUND_CE_RUN;
+    }
     s->flags = s->flags | ROCE_STREAM_CE_RUN;
   } else {
     s->flags = s->flags & ~ROCE_STREAM_CE_RUN;

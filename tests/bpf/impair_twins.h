@@ -100,6 +100,8 @@ public:
   ~Twins() { xdp_roce__destroy(skel_); }
 
   int error() const { return skel_ ? error_ : ENOMEM; }
+  xdp_roce *skeleton() const { return skel_; }
+  const roce_trace &native_trace() const { return native_->trace(); }
 
   // Both anew: nothing counted, and these rules.
   void begin(const std::vector<impair::Rule> &set) {

@@ -215,7 +215,7 @@ same_report() {
 # Programs and maps of ours in the kernel, one a line. A freed one goes a moment later.
 kernel_objects() {
   { bpftool -j prog list; bpftool -j map list; } |
-    jq -r '.[] | select((.name // "") | test("^(xdp_roce.*|xdp_dispatcher.*|cnp_egress|opcodes|totals|buckets|streams|shared|hints|events|asides|rules|ruleset|rule_.*|paces|peers|forward|twice|with_cnp|sockets|endpoints)$")) | "\(.type) \(.name) \(.id)"' |
+    jq -r '.[] | select((.name // "") | test("^(xdp_roce.*|xdp_dispatcher.*|cnp_egress|opcodes|totals|buckets|streams|shared|hints|events|asides|capture_.*|rules|ruleset|rule_.*|paces|peers|forward|twice|with_cnp|sockets|endpoints)$")) | "\(.type) \(.name) \(.id)"' |
     sort
 }
 nothing_since() {

@@ -167,6 +167,8 @@ uint32_t Accountant::account(const Frame &frame, roce_class class_, const roce_p
                              bool track) {
   roce_env &env = memory_->env;
   env.now = frame.time_ns;
+  if (env.features & ROCE_FEATURE_CAPTURE)
+    env.scratch.trace = {};
   if (!roce_is_roce(class_)) {
     roce_count_other(&env, class_, &packet, frame.length, frame.captured < frame.length);
     return ROCE_NO_STREAM;
@@ -207,6 +209,8 @@ const roce_rule_state &Accountant::rule_state(uint32_t slot) const {
 const roce_rule_count &Accountant::rule_count(uint32_t slot) const {
   return memory_->env.counts.at(slot);
 }
+
+const roce_trace &Accountant::trace() const { return memory_->env.scratch.trace; }
 
 int Accountant::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
   roce_env &env = memory_->env;

@@ -15,6 +15,7 @@
 #include "roce/event.h"
 #include "roce/parse.h"
 #include "roce/rule.h"
+#include "roce/stream.h"
 
 namespace xr {
 
@@ -70,6 +71,9 @@ public:
   int impair(std::vector<uint8_t> &bytes, uint64_t time_ns);
   // ROCE_GO_ON_WITH_CNP: the copy that goes back.
   const std::vector<uint8_t> &cnp() const;
+
+  // What the last frame was found to be, and its rule did. Needs ROCE_FEATURE_CAPTURE.
+  const roce_trace &trace() const;
 
   // Called for each event, in order; none by default.
   void on_event(std::function<void(const roce_event &)> callback);

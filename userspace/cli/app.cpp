@@ -62,6 +62,7 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_impair(app, chosen);
   add_send(app, chosen);
   add_respond(app, chosen);
+  add_capture(app, chosen);
   add_export(app, chosen);
   add_analyze(app, chosen);
   add_doctor(app, chosen);

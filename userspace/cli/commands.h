@@ -29,6 +29,7 @@ void add_bridge(CLI::App &app, Run &chosen);
 void add_impair(CLI::App &app, Run &chosen);
 void add_send(CLI::App &app, Run &chosen);
 void add_respond(CLI::App &app, Run &chosen);
+void add_capture(CLI::App &app, Run &chosen);
 void add_export(CLI::App &app, Run &chosen);
 void add_analyze(CLI::App &app, Run &chosen);
 void add_doctor(CLI::App &app, Run &chosen);

@@ -17,14 +17,14 @@ namespace {
 
 constexpr size_t kBuffer = 1 << 16;
 
-report::TextStyle style_of_stdout() {
+report::TextStyle style_of(int fd) {
   report::TextStyle style;
-  if (!isatty(STDOUT_FILENO))
+  if (!isatty(fd))
     return style;
   const char *term = getenv("TERM");
   style.colour = colour_wanted() && term && strcmp(term, "dumb") != 0;
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
     style.width = size.ws_col;
   return style;
 }
@@ -33,7 +33,7 @@ void say(const std::string &line) { fputs(line.c_str(), stderr); }
 
 } // namespace
 
-Output::Output(bool json) : json_(json), style_(style_of_stdout()) {}
+Output::Output(bool json, int fd) : json_(json), fd_(fd), style_(style_of(fd)) {}
 
 bool Output::print(const report::Document &document, report::JsonStyle style) {
   const report::Sink sink = [this](std::string_view text) { return write(text); };
@@ -62,7 +62,7 @@ bool Output::write(std::string_view text) {
 bool Output::flush() {
   size_t done = 0;
   while (!error_ && done < buffer_.size()) {
-    const ssize_t n = ::write(STDOUT_FILENO, buffer_.data() + done, buffer_.size() - done);
+    const ssize_t n = ::write(fd_, buffer_.data() + done, buffer_.size() - done);
     if (n >= 0)
       done += static_cast<size_t>(n);
     else if (errno != EINTR)
@@ -73,7 +73,7 @@ bool Output::flush() {
 }
 
 bool Output::reader_gone() const {
-  pollfd out{STDOUT_FILENO, 0, 0};
+  pollfd out{fd_, 0, 0};
   return error_ || (poll(&out, 1, 0) == 1 && out.revents & POLLERR);
 }
 

@@ -14,7 +14,7 @@ namespace xr::cli {
 
 class Output {
 public:
-  explicit Output(bool json);
+  explicit Output(bool json, int fd = 1);
 
   // False: nobody reads any more, or nothing can be written; see finish().
   bool print(const report::Document &document, report::JsonStyle style = report::JsonStyle::Pretty);
@@ -33,6 +33,7 @@ private:
   bool flush();
 
   bool json_;
+  int fd_;
   report::TextStyle style_;
   std::string buffer_;
   bool printed_ = false;

@@ -25,8 +25,10 @@ Result<Fd> open_file(const std::string &path) {
 
 } // namespace
 
-Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex) {
-  const std::string path = fmt::format("{}/endpoint-{}-{}", kDirectory, netns, ifindex);
+Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex, Use use) {
+  const bool capture = use == Use::Capture;
+  const std::string path =
+      fmt::format("{}/{}-{}-{}", kDirectory, capture ? "capture" : "endpoint", netns, ifindex);
   auto fd = open_file(path);
   if (!fd)
     return fd.error();
@@ -34,7 +36,8 @@ Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex) {
     return Lock(std::move(*fd));
   if (errno != EWOULDBLOCK)
     return errno_error(errno, fmt::format("cannot lock {}", path));
-  return Error{"another xdp-roce sends or responds there and takes what comes in",
+  return Error{capture ? "another xdp-roce captures there"
+                       : "another xdp-roce sends or responds there and takes what comes in",
                fmt::format("end it first; `fuser {}` names it", path)};
 }
 

@@ -21,8 +21,9 @@ public:
   // Waits so long for whoever has it, then gives up in a sentence.
   static Result<Lock> take(Kind kind, std::chrono::milliseconds patience = Lock::patience());
 
-  // The one endpoint of a port: at once, or the error says that there is another.
-  static Result<Lock> take_port(uint64_t netns, unsigned ifindex);
+  // Of which a port has one at a time: at once, or the error says that there is another.
+  enum class Use { Endpoint, Capture };
+  static Result<Lock> take_port(uint64_t netns, unsigned ifindex, Use use = Use::Endpoint);
 
 private:
   explicit Lock(Fd fd) : fd_(std::move(fd)) {}

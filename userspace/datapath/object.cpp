@@ -84,8 +84,9 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   config.buckets = options.track ? ROCE_BUCKETS_FOR(options.streams) : 1;
   config.attached_ns = realtime_ns();
   config.cnp_window_ns = options.cnp_window_ns;
-  config.features =
-      (options.rules ? kRuleFeatures : 0) | (options.sockets ? ROCE_FEATURE_SOCKETS : 0);
+  config.features = (options.rules ? kRuleFeatures : 0) |
+                    (options.sockets ? ROCE_FEATURE_SOCKETS : 0) |
+                    (options.capture ? ROCE_FEATURE_CAPTURE : 0);
   config.uses = options.rules ? ~0u : 0;
   // Against somebody who picks addresses that share a bucket; without it all still works.
   if (getrandom(&config.hash_seed, sizeof(config.hash_seed), GRND_NONBLOCK) < 0)
@@ -113,6 +114,10 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
   if (!(config.features & ROCE_FEATURE_SOCKETS))
     for (bpf_map *map : {maps.sockets, maps.endpoints})
       bpf_map__set_max_entries(map, 1);
+  bpf_map__set_max_entries(maps.capture_ring,
+                           config.features & ROCE_FEATURE_CAPTURE
+                               ? static_cast<uint32_t>(libbpf_num_possible_cpus())
+                               : 1);
   if (!(config.features & ROCE_FEATURE_CLONE))
     bpf_program__set_autoload(object_->progs.cnp_egress, false);
 }

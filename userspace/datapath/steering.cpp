@@ -8,7 +8,7 @@
 
 #include <bpf/bpf.h>
 
-#include "datapath/exchange.h"
+#include "datapath/ability.h"
 #include "datapath/lock.h"
 #include "datapath/place.h"
 #include "datapath/privilege.h"
@@ -18,38 +18,7 @@ namespace xr::datapath {
 
 namespace {
 
-// A port and what there is of it, with the lock held.
-struct Held {
-  Lock lock;
-  Place place;
-  PortStatus port;
-};
-
-Result<Held> hold(const std::string &ifname, const std::string &netns) {
-  auto lock = Lock::take(Lock::Kind::Exclusive);
-  if (!lock)
-    return lock.error();
-  auto place = find_place(ifname, netns, find_bpffs());
-  if (!place)
-    return place.error();
-  auto found = inspect(place->ifname, place->namespace_or_null(), place->ifindex,
-                       place->pins ? &*place->pins : nullptr);
-  if (!found)
-    return found.error();
-  return Held{std::move(*lock), std::move(*place), std::move(found->port)};
-}
-
-Status steer(Held &held, bool on) {
-  const uint32_t now = held.port.features;
-  const uint32_t wanted = on ? now | ROCE_FEATURE_SOCKETS : now & ~ROCE_FEATURE_SOCKETS;
-  if (now == wanted)
-    return {};
-  if (held.port.dispatcher)
-    return Error{
-        "behind libxdp's dispatcher the program cannot be exchanged for one with sockets",
-        fmt::format("xdp-roce detach {}; the endpoint attaches by itself", held.port.ifname)};
-  return exchange(held.place, held.port, {wanted, held.port.uses});
-}
+constexpr Ability kSteer = {ROCE_FEATURE_SOCKETS, "sockets", "the endpoint"};
 
 Status clear(int map) {
   roce_endpoint key{};
@@ -70,7 +39,7 @@ Status Steering::take(const AttachOptions &options) {
       return Error{"it is a port of a bridge: its frames leave by the other one",
                    fmt::format("xdp-roce detach {}", ifname_)};
     if (held->port.state == State::Attached)
-      return steer(*held, true);
+      return enable(*held, kSteer);
   }
   AttachOptions with_sockets = options;
   with_sockets.sockets = true;
@@ -174,7 +143,7 @@ Status Steering::close() {
   auto held = hold(ifname_, netns_);
   if (!held)
     return held.error();
-  return held->port.state == State::Attached ? steer(*held, false) : Status{};
+  return held->port.state == State::Attached ? disable(*held, kSteer) : Status{};
 }
 
 Steering::~Steering() {

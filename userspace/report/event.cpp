@@ -8,20 +8,6 @@ namespace xr::report {
 
 namespace {
 
-std::string psns(uint32_t first, uint32_t count) {
-  const uint32_t last = (first + count - 1) & ROCE_PSN_MASK;
-  return count == 1 ? fmt::format("1 PSN {}", first)
-                    : fmt::format("{} PSNs {}..{}", count, first, last);
-}
-
-// "psn_sequence_error" as people write it.
-std::string nak_words(uint8_t syndrome) {
-  std::string words = nak_name(syndrome);
-  for (char &c : words)
-    c = c == '_' ? ' ' : c;
-  return words.starts_with("psn") ? "PSN" + words.substr(3) : words;
-}
-
 std::string line_of(const roce_event &e, uint64_t realtime_ns) {
   std::string line = fmt::format(
       "{}  {:<10}  {} -> {}  QP 0x{:06x} {:<8}  {}", local_time(realtime_ns), event_heading(e.type),

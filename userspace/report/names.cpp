@@ -94,6 +94,19 @@ std::string nak_name(uint8_t syndrome) {
   }
 }
 
+std::string nak_words(uint8_t syndrome) {
+  std::string words = nak_name(syndrome);
+  for (char &c : words)
+    c = c == '_' ? ' ' : c;
+  return words.starts_with("psn") ? "PSN" + words.substr(3) : words;
+}
+
+std::string psns(uint32_t first, uint32_t count) {
+  const uint32_t last = (first + count - 1) & ROCE_PSN_MASK;
+  return count == 1 ? fmt::format("1 PSN {}", first)
+                    : fmt::format("{} PSNs {}..{}", count, first, last);
+}
+
 double rnr_timer_ms(uint8_t syndrome) {
   constexpr std::array<double, 32> kTimers = {
       655.36, 0.01,  0.02,  0.03,  0.04,  0.06,   0.08,   0.12,   0.16,   0.24,  0.32,

@@ -24,6 +24,12 @@ std::string address(const __u32 words[4]);
 // "psn_sequence_error" as in the report's keys; "reserved" for what IBA does not assign.
 std::string nak_name(uint8_t syndrome);
 
+// The same as people write it: "PSN sequence error".
+std::string nak_words(uint8_t syndrome);
+
+// "3 PSNs 5..7".
+std::string psns(uint32_t first, uint32_t count);
+
 // Of an RNR NAK (IBA vol. 1, 9.7.5.2.8).
 double rnr_timer_ms(uint8_t syndrome);
 

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * Packets for who writes them down: the frame as it entered the port, and what became of it. The
+ * kernel tells both, in one record where nothing can change the frame between, else in two that
+ * have CPU and number in common.
+ */
+#ifndef ROCE_CAPTURE_H
+#define ROCE_CAPTURE_H
+
+#include "config.h"
+#include "match.h"
+
+/* What a frame is, for who wants only some. A packet marked CE is that beside what it is else. */
+enum roce_capture_kind {
+  ROCE_CAPTURE_DATA = 1 << 0, /* RoCE that is none of the next three */
+  ROCE_CAPTURE_ACK = 1 << 1,
+  ROCE_CAPTURE_NAK = 1 << 2, /* RNR NAKs too */
+  ROCE_CAPTURE_CNP = 1 << 3,
+  ROCE_CAPTURE_CE = 1 << 4,
+  ROCE_CAPTURE_OTHER = 1 << 5, /* no RoCE, or none that can be read */
+};
+#define ROCE_CAPTURE_ROCE                                                                          \
+  (ROCE_CAPTURE_DATA | ROCE_CAPTURE_ACK | ROCE_CAPTURE_NAK | ROCE_CAPTURE_CNP | ROCE_CAPTURE_CE)
+#define ROCE_CAPTURE_ALL (ROCE_CAPTURE_ROCE | ROCE_CAPTURE_OTHER)
+
+/* Bytes of a frame at most: with what stands before them, a record of the kernel has 16 bits. */
+#define ROCE_CAPTURE_SNAP 65024
+
+/* `capture_filter` map: what to take. */
+struct roce_capture_filter {
+  __u32 kinds;  /* enum roce_capture_kind; 0: nothing */
+  __u32 snap;   /* bytes of a frame, 1 to ROCE_CAPTURE_SNAP */
+  __u32 stream; /* 1: only RoCE that the rest of this holds of */
+  struct roce_prefix src, dst;
+  struct roce_range dest_qp;
+  __u32 reserved;
+};
+ROCE_STATIC_ASSERT(sizeof(struct roce_capture_filter) == 88, "roce_capture_filter is 88 bytes");
+
+/* `capture_counts` map, of each CPU its own. */
+struct roce_capture_counts {
+  __u64 seen;          /* frames, wanted or not */
+  __u64 taken;         /* frames wanted */
+  __u64 lost;          /* of those, frames that found the reader's ring full */
+  __u64 outcomes_lost; /* frames whose outcome found it full */
+  __u64 unread;        /* frames wanted when nobody read */
+};
+
+enum roce_capture_fate {
+  ROCE_CAPTURE_PASSED, /* to the host */
+  ROCE_CAPTURE_DROPPED,
+  ROCE_CAPTURE_FORWARDED,
+  ROCE_CAPTURE_FORWARDED_TWICE,
+  ROCE_CAPTURE_FORWARDED_WITH_CNP, /* and a copy went back as CNP */
+  ROCE_CAPTURE_BACK_AS_CNP,
+  ROCE_CAPTURE_NOT_FORWARDED, /* the other port is gone: dropped */
+  ROCE_CAPTURE_TO_SOCKET,
+};
+
+/* roce_capture.parts: what this record tells. */
+#define ROCE_CAPTURE_FRAME 1
+#define ROCE_CAPTURE_OUTCOME 2
+
+/* A record. With FRAME, `captured` bytes of the frame follow. */
+struct roce_capture {
+  __u64 time_ns; /* CLOCK_MONOTONIC, when the frame came */
+  __u64 number;  /* among those taken on its CPU, from 1 */
+  __u32 length;  /* of the frame, without FCS */
+  __u32 captured;
+  __u32 kinds; /* enum roce_capture_kind */
+  __u32 psn;
+  struct roce_key key; /* whole; of RoCE only */
+  __u8 parts;
+  __u8 class_; /* enum roce_class */
+  __u8 opcode;
+  __u8 syndrome; /* of an AETH */
+  /* outcome */
+  struct roce_trace trace;
+  __u32 expected; /* with ROCE_FOUND_SLOW: before the packet */
+  __u32 skipped;  /* of a gap */
+  __u32 filled;   /* PSNs that had been skipped */
+  __u32 jumped;
+  __u32 fate; /* enum roce_capture_fate */
+  __u32 reserved;
+};
+ROCE_STATIC_ASSERT(sizeof(struct roce_capture) == 112, "roce_capture is 112 bytes");
+
+static ROCE_INLINE __u32 roce_capture_kinds(int class_, const struct roce_packet *p) {
+  __u32 kinds = ROCE_CAPTURE_DATA;
+
+  if (!roce_is_roce(class_))
+    return ROCE_CAPTURE_OTHER;
+  if (p->info & ROCE_OP_CNP)
+    kinds = ROCE_CAPTURE_CNP;
+  else if (p->info & ROCE_HAS_AETH && !p->cut && !(p->info & ROCE_OP_READ_RESPONSE))
+    kinds = ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_NAK ||
+                    ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_RNR_NAK
+                ? ROCE_CAPTURE_NAK
+                : ROCE_CAPTURE_ACK;
+  return p->ecn == ROCE_ECN_CE ? kinds | ROCE_CAPTURE_CE : kinds;
+}
+
+/* The packet's key is whole. */
+static ROCE_INLINE int roce_capture_wants(const struct roce_capture_filter *filter, __u32 kinds,
+                                          const struct roce_packet *p) {
+  if (!(filter->kinds & kinds))
+    return 0;
+  if (!filter->stream)
+    return 1;
+  return !(kinds & ROCE_CAPTURE_OTHER) && roce_in_prefix(p->key.src, &filter->src) &&
+         roce_in_prefix(p->key.dst, &filter->dst) &&
+         roce_in_range(roce_key_qp(&p->key), &filter->dest_qp);
+}
+
+/* `went`: the frame left by another port or into a socket. */
+static ROCE_INLINE __u32 roce_capture_fate(__u32 features, int fate, int went) {
+  switch (fate) {
+  case ROCE_GONE:
+    return ROCE_CAPTURE_DROPPED;
+  case ROCE_BACK_AS_CNP:
+    return ROCE_CAPTURE_BACK_AS_CNP;
+  case ROCE_TWICE:
+    return ROCE_CAPTURE_FORWARDED_TWICE;
+  case ROCE_GO_ON_WITH_CNP:
+    return ROCE_CAPTURE_FORWARDED_WITH_CNP;
+  default:
+    break;
+  }
+  if (features & ROCE_FEATURE_FORWARD)
+    return went ? ROCE_CAPTURE_FORWARDED : ROCE_CAPTURE_NOT_FORWARDED;
+  return went ? ROCE_CAPTURE_TO_SOCKET : ROCE_CAPTURE_PASSED;
+}
+
+#endif

@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every frame is in the file as it came, whatever its size, with a comment that agrees with the port's
+# streams; a filter, a snap length and a count choose; and of a loss the frames around each gap.
+. "$(dirname "$0")/capture_lib.sh"
+need jq python3 tshark editcap capinfos
+lane 9000
+
+# whole CAPTURE: frame for frame, and the port's host gets them all the same.
+whole() {
+  local file got=$scratch/$1.pcapng
+  file=$(capture "$1")
+  begin_capture rx0 -w "$got"
+  replay "$file"
+  await_frames "$(sent packets)"
+  xr --json streams rx0 >"$scratch/streams.json"
+  end_capture INT
+  ended_well
+  captured "$got" >"$scratch/got"
+  frames list <(gzip -dcf "$file") >"$scratch/want"
+  cmp -s "$scratch/want" "$scratch/got" ||
+    fail "$1: not the frames that were sent: $(diff "$scratch/want" "$scratch/got" | head -n 5 | cut -c -200)"
+  assert_capture ".frames.written == $(sent packets) and .frames.seen == $(sent packets) and .overflow.frames == 0"
+  assert_eq "$(sent packets) $(sent bytes)" "$(capinfos -T -r -M -c -d "$got" | cut -f 2,3 --output-delimiter=' ')" "capinfos"
+  # As the tracker has it, packet by packet.
+  for what in gaps:gap: rewinds:rewind: duplicates:duplicate:; do
+    assert_eq "$(jq "[.streams[].${what%%:*}] | add // 0" "$scratch/streams.json")" \
+      "$(count_comments "$got" "${what#*:}")" "$1: comments of ${what%%:*}"
+  done
+  assert_eq "$(jq '.streams | length' "$scratch/streams.json")" "$(count_comments "$got" 'first of its stream')" "$1: streams"
+  assert_eq "$(sent packets)" "$(count_comments "$got" 'to the host')" "$1: frames that went to the host"
+  # In the order of time, and read by our own reader.
+  tshark -r "$got" -T fields -e frame.time_epoch 2>/dev/null | sort -c -n || fail "$1: times go back"
+  "$XDP_ROCE" --json analyze "$got" >"$scratch/analyzed.json"
+  assert_json "$scratch/analyzed.json" ".frames.total == $(sent packets)"
+  [[ $(ip -n "$rx" link show rx0) != *xdp* ]] || fail "it was not attached before, and is now"
+}
+before=$(kernel_objects)
+for name in loss_rc_send_v4 rc_send_4096_v6 m4200_rc_read_65536_v4 synthetic_every_opcode mckey_v4; do whole "$name"; done
+wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
+
+# Around gaps: which those are is told by tshark's fields alone.
+file=$(capture loss_rc_send_v4)
+gzip -dcf "$file" >"$scratch/source.pcap"
+tshark -r "$scratch/source.pcap" -T fields -e frame.number -e ip.src -e ip.dst -e infiniband.bth.destqp \
+  -e infiniband.bth.opcode -e infiniband.bth.psn -Y 'infiniband.bth.opcode < 12' 2>/dev/null >"$scratch/packets"
+python3 - "$scratch/packets" 5 3 <<'EOP' >"$scratch/numbers"
+import sys
+
+path, before, after = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+expected, keep = {}, set()
+for line in open(path):
+    number, src, dst, qp, _, psn = line.split()
+    key, psn = (src, dst, qp), int(psn, 0)
+    ahead = (psn - expected.get(key, psn)) % (1 << 24)
+    if 0 < ahead < 1 << 23:
+        keep.update(range(int(number) - before, int(number) + after + 1))
+    if ahead < 1 << 23:
+        expected[key] = psn + 1
+for number in sorted(n for n in keep if n > 0):
+    print(number)
+EOP
+begin_capture rx0 -w "$scratch/around.pcapng" --around gap --before 5 --after 3
+replay "$file"
+await_frames "$(sent packets)"
+end_capture INT
+ended_well
+frames list "$scratch/source.pcap" | awk 'NR == FNR { keep[$1]; next } FNR in keep' "$scratch/numbers" - >"$scratch/want"
+captured "$scratch/around.pcapng" >"$scratch/got"
+[[ -s $scratch/want ]] || fail "no gaps in the capture"
+cmp -s "$scratch/want" "$scratch/got" || fail "not the frames around gaps: $(wc -l "$scratch/want" "$scratch/got")"
+assert_capture ".frames.written == $(wc -l <"$scratch/want") and .frames.not_around == $(sent packets) - .frames.written
+  and .frames.events == $(count_comments "$scratch/around.pcapng" gap:)"
+echo "around $(jq .frames.events "$scratch/capture.json") gaps: $(wc -l <"$scratch/want") of $(sent packets) frames"
+
+# NAKs alone, by class; acknowledgements; what is no RoCE.
+chosen() {
+  local want=$1
+  shift
+  begin_capture rx0 -w "$scratch/some.pcapng" "$@"
+  replay "$file"
+  await_frames "$(sent packets)"
+  end_capture INT
+  ended_well
+  captured "$scratch/some.pcapng" >"$scratch/got"
+  tshark -r "$scratch/source.pcap" -Y "$want" -F pcap -w "$scratch/want.pcap" 2>/dev/null
+  frames list "$scratch/want.pcap" >"$scratch/want"
+  [[ -s $scratch/want ]] || fail "there is no $want"
+  cmp -s "$scratch/want" "$scratch/got" || fail "$*: not those of $want: $(wc -l "$scratch/want" "$scratch/got")"
+}
+roce='udp.dstport == 4791'
+chosen "$roce && infiniband.aeth.syndrome.opcode == 3" --class nak
+assert_eq "$(wc -l <"$scratch/want")" "$(count_comments "$scratch/some.pcapng" 'NAK: PSN sequence error')" "NAKs"
+chosen "$roce && infiniband.aeth.syndrome.opcode == 0" --class ack
+chosen "!($roce)" --class other
+read -r src qp < <(awk 'NR == 1 { print $2, $4 }' "$scratch/packets")
+chosen "$roce && ip.src == $src && infiniband.bth.destqp == $qp" --src "$src" --dest-qp "$((qp))"
+chosen "$roce && ip.src == $src" --src "$src/32" --class roce
+
+# Cut, and a count; through a pipe.
+xr --json capture rx0 -w - --snap 60 -c 100 --class roce 2>"$scratch/capture.err" >"$scratch/pipe.pcapng" &
+capturing=$!
+background+=("$capturing")
+wait_for 15 captures rx0
+sleep 0.3
+replay "$file"
+end_capture
+ended_well
+assert_eq "100 60" "$(tshark -r "$scratch/pipe.pcapng" -T fields -e frame.cap_len 2>/dev/null | awk '$1 > m { m = $1 } END { print NR, m }')" \
+  "frames of a pipe, and the longest"
+tshark -r "$scratch/source.pcap" -Y "$roce" -T fields -e frame.len 2>/dev/null | awk 'NR <= 100' |
+  diff - <(tshark -r "$scratch/pipe.pcapng" -T fields -e frame.len 2>/dev/null) >/dev/null || fail "lengths on the wire"
+sed -n '/^{/,$p' "$scratch/capture.err" >"$scratch/capture.json" # behind the notes
+assert_capture '.frames.written == 100 and .frames.cut > 0'
+
+# A reader that goes away is no error.
+{ xr capture rx0 -w - --for 2s 2>"$scratch/capture.err"; echo $? >"$scratch/status"; } | head -c 10 >/dev/null
+assert_eq 0 "$(cat "$scratch/status")" "exit status when the reader goes away: $(cat "$scratch/capture.err")"
+
+# A ring of files.
+mkdir "$scratch/ring"
+begin_capture rx0 -w "$scratch/ring/x.pcapng" --file-size 100k --files 3
+replay "$file"
+await_frames "$(sent packets)"
+end_capture INT
+ended_well
+assert_eq 3 "$(find "$scratch/ring" -name 'x_0*_20*.pcapng' -size -101k | wc -l)" "files of the ring"
+number=$(for one in "$scratch"/ring/x_*; do captured "$one"; done | tee "$scratch/got" | wc -l)
+frames list "$scratch/source.pcap" | tail -n "$number" | cmp -s - "$scratch/got" || fail "not the last $number frames"
+assert_capture ".files_removed > 3 and (.files | length) == 3 and .frames.written == $(sent packets)"
+
+refused 'needs to know when a file is full' xr capture rx0 -w "$scratch/x" --files 3
+refused 'class of frames' xr capture rx0 -w "$scratch/x" --class bogus
+refused 'cannot write' xr capture rx0 -w /nowhere/x
+wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"

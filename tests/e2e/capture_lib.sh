@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the scenarios of capture have in common: one in the background, and the files that it writes.
+# lane() gives $tx and $rx; lane3() of the bridge's harness has the bridge between left0 and right0.
+. "$(dirname "${BASH_SOURCE[0]}")/bridge_lib.sh"
+
+# begin_capture PORT OPTIONS...: until end_capture; its report is in $scratch/capture.json.
+begin_capture() {
+  "$XDP_ROCE" --netns "$rx" --json capture "$@" >"$scratch/capture.json" 2>"$scratch/capture.err" &
+  capturing=$!
+  background+=("$capturing")
+  wait_for 15 captures "$1" || fail "capture does not run: $(cat "$scratch/capture.err")"
+  sleep 0.3 # from the exchange to the filter
+}
+captures() {
+  kill -0 "$capturing" 2>/dev/null || fail "capture ended: $(cat "$scratch/capture.err")"
+  xr --json status "$1" 2>/dev/null | jq -e '.attachments[0].features | index("capture")' >/dev/null
+}
+# end_capture [SIGNAL]: without a signal, it ends by itself.
+end_capture() {
+  local one kept=()
+  ended=0
+  if [[ -n ${1:-} ]]; then kill "-$1" "$capturing"; fi
+  wait "$capturing" || ended=$?
+  for one in "${background[@]}"; do
+    [[ $one == "$capturing" ]] || kept+=("$one")
+  done
+  background=("${kept[@]}")
+}
+assert_capture() { assert_json "$scratch/capture.json" "$1"; }
+ended_well() { assert_eq 0 "$ended" "exit status of capture: $(cat "$scratch/capture.err")"; }
+
+# captured FILE: a line of hexadecimal for each frame, read by tshark's library, not by ours.
+captured() {
+  editcap -F pcap "$1" "$scratch/captured.pcap"
+  frames list "$scratch/captured.pcap"
+}
+comments() { tshark -r "$1" -T fields -e frame.comment 2>/dev/null; }
+count_comments() { comments "$1" | grep -c -- "$2" || true; }

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures as we write them: read back by our own reader, block by block, and as a ring of files.
+#include <cstring>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "capture/files.h"
+#include "drain.h"
+
+namespace xr::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kSecond = 1'000'000'000, kTime = 1'700'000'000 * kSecond + 123'456'789;
+
+class Directory {
+public:
+  Directory() : path_(fs::temp_directory_path() / fmt::format("xr-files-{}", getpid())) {
+    fs::create_directory(path_);
+  }
+  ~Directory() { fs::remove_all(path_); }
+  Directory(const Directory &) = delete;
+  Directory &operator=(const Directory &) = delete;
+  std::string file(const std::string &name) const { return path_ / name; }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto &entry : fs::directory_iterator(path_))
+      names.push_back(entry.path());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+private:
+  fs::path path_;
+};
+
+PcapngPacket packet(const FileBytes &bytes, uint64_t time_ns, std::string_view comment = {}) {
+  const auto size = static_cast<uint32_t>(bytes.size());
+  return {time_ns, bytes.data(), size, size, comment};
+}
+
+template <typename T> T at(const FileBytes &bytes, size_t offset) {
+  T value{};
+  EXPECT_LE(offset + sizeof(T), bytes.size());
+  std::memcpy(&value, &bytes[offset], sizeof(T));
+  return value;
+}
+
+struct Block {
+  uint32_t type;
+  FileBytes body;
+};
+
+// By the draft, section 3.1: type, length, body, length.
+std::vector<Block> blocks(const FileBytes &bytes) {
+  std::vector<Block> all;
+  for (size_t offset = 0; offset < bytes.size();) {
+    const auto length = at<uint32_t>(bytes, offset + 4);
+    EXPECT_EQ(length % 4, 0u);
+    EXPECT_EQ(at<uint32_t>(bytes, offset + length - 4), length);
+    const auto begin = bytes.begin() + static_cast<ptrdiff_t>(offset);
+    all.push_back({at<uint32_t>(bytes, offset), {begin + 8, begin + length - 4}});
+    offset += length;
+  }
+  return all;
+}
+
+// The value of an option, "" without it. Options begin at `from`.
+std::string option(const FileBytes &body, size_t from, uint16_t wanted) {
+  while (from + 4 <= body.size()) {
+    const auto code = at<uint16_t>(body, from), size = at<uint16_t>(body, from + 2);
+    if (!code)
+      break;
+    if (code == wanted)
+      return {reinterpret_cast<const char *>(&body[from + 4]), size};
+    from += 4 + (size + 3u) / 4 * 4;
+  }
+  return "";
+}
+
+uint64_t number(const std::string &value) {
+  uint64_t n = 0;
+  EXPECT_EQ(value.size(), sizeof(n));
+  std::memcpy(&n, value.data(), std::min(value.size(), sizeof(n)));
+  return n;
+}
+
+TEST(PcapngWriter, IsReadBackByTheReader) {
+  const Directory directory;
+  const std::string path = directory.file("x.pcapng");
+  {
+    auto writer = xr::PcapngWriter::create(path, {"eth0", "", 0});
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    for (uint32_t size = 0; size < 9; size++)
+      ASSERT_TRUE(writer->packet(packet(data(60 + size), kTime + size, std::string(size, 'c'))));
+    ASSERT_TRUE(writer->packet({kTime + 9, data(64).data(), 64, 9000, "cut"}));
+    ASSERT_TRUE(writer->finish({}));
+    EXPECT_EQ(writer->packets(), 10u);
+    EXPECT_EQ(writer->bytes(), fs::file_size(path));
+  }
+  const auto got = drain(Reader::open(path));
+  EXPECT_EQ(got.last, Next::End) << got.error;
+  ASSERT_EQ(got.frames.size(), 10u);
+  for (uint32_t i = 0; i < 9; i++)
+    EXPECT_EQ(got.frames[i], (Got{data(60 + i), 60 + i, kTime + i, Link::Ethernet}));
+  EXPECT_EQ(got.frames[9], (Got{data(64), 9000, kTime + 9, Link::Ethernet}));
+}
+
+TEST(PcapngWriter, BlocksAndTheirOptions) {
+  const Directory directory;
+  const std::string path = directory.file("x.pcapng");
+  auto writer = xr::PcapngWriter::create(path, {"eth0", "class nak", 128});
+  ASSERT_TRUE(writer.ok());
+  const PcapngPacket one = packet(data(61), kTime, "gap: 1 PSN 7");
+  ASSERT_TRUE(writer->packet(one));
+  ASSERT_TRUE(writer->finish({kTime, kTime + 5, 100, 90, 7, 83}));
+  const auto all = blocks(read_whole(path));
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0].type, 0x0a0d0d0au);
+  EXPECT_EQ(at<uint32_t>(all[0].body, 0), 0x1a2b3c4du);
+  EXPECT_EQ(all[1].type, 1u);
+  EXPECT_EQ(at<uint16_t>(all[1].body, 0), 1u);   // Ethernet
+  EXPECT_EQ(at<uint32_t>(all[1].body, 4), 128u); // snap length
+  EXPECT_EQ(option(all[1].body, 8, 2), "eth0");
+  EXPECT_EQ(option(all[1].body, 8, 9), "\x09"); // nanoseconds
+  EXPECT_EQ(option(all[1].body, 8, 11), std::string("\0class nak", 10));
+  EXPECT_EQ(all[2].type, 6u);
+  EXPECT_EQ(all[2].body.size() + 12, xr::PcapngWriter::size_of(one));
+  EXPECT_EQ(option(all[2].body, 20 + 64, 1), "gap: 1 PSN 7");
+  EXPECT_EQ(option(all[2].body, 20 + 64, 2), std::string("\1\0\0\0", 4)); // inbound
+  EXPECT_EQ(all[3].type, 5u);
+  EXPECT_EQ(all[3].body.size() + 12, xr::PcapngWriter::kStatisticsSize);
+  const uint16_t codes[] = {4, 5, 6, 8}; // received, dropped, accepted, delivered
+  const uint64_t counts[] = {100, 7, 90, 83};
+  for (size_t i = 0; i < 4; i++)
+    EXPECT_EQ(number(option(all[3].body, 12, codes[i])), counts[i]);
+}
+
+TEST(PcapngWriter, SaysWhatItCannotWrite) {
+  auto nowhere = xr::PcapngWriter::create("/nowhere/x", {});
+  ASSERT_FALSE(nowhere.ok());
+  EXPECT_NE(nowhere.error().message.find("cannot write /nowhere/x"), std::string::npos);
+  auto full = xr::PcapngWriter::create("/dev/full", {});
+  ASSERT_FALSE(full.ok());
+  EXPECT_NE(full.error().message.find("No space left"), std::string::npos);
+}
+
+TEST(RingPath, NamesAreDumpcaps) {
+  setenv("TZ", "UTC", 1);
+  EXPECT_EQ(ring_path("/a/x.pcapng", 2, kTime), "/a/x_00002_20231114221320.pcapng");
+  EXPECT_EQ(ring_path("x", 123456, kTime), "x_123456_20231114221320");
+  EXPECT_EQ(ring_path("a.b/x", 1, kTime), "a.b/x_00001_20231114221320");
+  EXPECT_EQ(ring_path("/a/.x", 1, kTime), "/a/.x_00001_20231114221320");
+}
+
+// Frames of 100 bytes, one a second, each told by its time.
+std::vector<uint64_t> written(CaptureFiles::Options options, size_t count) {
+  const Directory directory;
+  options.path = directory.file("x.pcapng");
+  auto files = CaptureFiles::create(options, [] { return PcapngStatistics{}; });
+  EXPECT_TRUE(files.ok());
+  for (size_t i = 0; i < count; i++)
+    EXPECT_TRUE(files->packet(packet(data(100), kTime + i * kSecond)));
+  EXPECT_TRUE(files->finish());
+  EXPECT_EQ(files->packets(), count);
+  std::vector<uint64_t> in_file;
+  uint64_t there = 0, first = 0;
+  for (const std::string &path : directory.files()) {
+    const auto got = drain(Reader::open(path));
+    EXPECT_EQ(got.last, Next::End) << got.error;
+    if (options.file_bytes) {
+      EXPECT_LE(fs::file_size(path), options.file_bytes);
+    }
+    in_file.push_back(got.frames.size());
+    if (!there)
+      first = got.frames.front().time_ns;
+    there += got.frames.size();
+  }
+  // The last ones, without a hole.
+  EXPECT_EQ(first, kTime + (count - there) * kSecond);
+  EXPECT_EQ(files->paths().size(), in_file.size());
+  return in_file;
+}
+
+TEST(CaptureFiles, OneFile) { EXPECT_EQ(written({}, 50), (std::vector<uint64_t>{50})); }
+
+TEST(CaptureFiles, ByTime) {
+  EXPECT_EQ(written({.path = {}, .file_ns = 4 * kSecond}, 10), (std::vector<uint64_t>{4, 4, 2}));
+  EXPECT_EQ(written({.path = {}, .file_ns = 1}, 3), (std::vector<uint64_t>{1, 1, 1}));
+}
+
+TEST(CaptureFiles, BySizeAndTheLastAreKept) {
+  const uint64_t one = xr::PcapngWriter::size_of(packet(data(100), 0));
+  const auto got = written({.path = {}, .file_bytes = 1000}, 20);
+  ASSERT_GT(got.size(), 2u);
+  for (size_t i = 0; i + 1 < got.size(); i++)
+    EXPECT_EQ(got[i], got[0]);
+  EXPECT_GT((got[0] + 1) * one, 1000u - 300); // not smaller than it has to be
+  const auto kept = written({.path = {}, .file_bytes = 1000, .keep = 2}, 20);
+  EXPECT_EQ(kept.size(), 2u);
+  EXPECT_EQ(kept.front(), got[0]);
+  EXPECT_EQ(written({.path = {}, .file_bytes = 1000, .file_ns = 2 * kSecond, .keep = 3}, 20),
+            (std::vector<uint64_t>{2, 2, 2}));
+}
+
+} // namespace
+} // namespace xr::test

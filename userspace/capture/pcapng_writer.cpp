@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/pcapng_writer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace xr {
+
+namespace {
+
+constexpr size_t kBuffer = 1 << 18;
+constexpr uint16_t kEthernet = 1;
+constexpr uint64_t kUnknownLength = ~0ULL; // of a section
+constexpr uint8_t kNanoseconds = 9;        // 10^-9
+constexpr uint32_t kInbound = 1;
+constexpr size_t kLongestComment = 0xffff;
+
+enum Block : uint32_t {
+  kSection = 0x0a0d0d0a,
+  kInterface = 1,
+  kStatistics = 5,
+  kPacket = 6,
+};
+
+enum Option : uint16_t {
+  kEnd = 0,
+  kComment = 1,
+  // of sections
+  kHardware = 2,
+  kOs = 3,
+  kApplication = 4,
+  // of interfaces
+  kName = 2,
+  kResolution = 9,
+  kFilter = 11,
+  // of packets
+  kFlags = 2,
+  // of statistics
+  kStart = 2,
+  kStop = 3,
+  kReceived = 4,
+  kDropped = 5,
+  kAccepted = 6,
+  kDelivered = 8,
+};
+
+constexpr size_t padded(size_t size) { return (size + 3) & ~size_t{3}; }
+
+} // namespace
+
+template <typename T> void PcapngWriter::put(T value) {
+  const auto *bytes = reinterpret_cast<const uint8_t *>(&value);
+  buffer_.insert(buffer_.end(), bytes, bytes + sizeof(value));
+}
+
+void PcapngWriter::put_bytes(const void *data, size_t size) {
+  const auto *bytes = static_cast<const uint8_t *>(data);
+  buffer_.insert(buffer_.end(), bytes, bytes + size);
+  buffer_.resize(buffer_.size() + padded(size) - size);
+}
+
+void PcapngWriter::put_option(uint16_t code, const void *data, size_t size) {
+  put(code);
+  put(static_cast<uint16_t>(size));
+  put_bytes(data, size);
+}
+
+void PcapngWriter::put_option(uint16_t code, std::string_view text) {
+  if (!text.empty())
+    put_option(code, text.data(), std::min(text.size(), kLongestComment));
+}
+
+void PcapngWriter::put_count(uint16_t code, uint64_t value) {
+  put_option(code, &value, sizeof(value));
+}
+
+size_t PcapngWriter::begin(uint32_t type) {
+  const size_t block = buffer_.size();
+  put(type);
+  put(uint32_t{0});
+  return block;
+}
+
+void PcapngWriter::end(size_t block) {
+  const auto length = static_cast<uint32_t>(buffer_.size() - block + sizeof(uint32_t));
+  put(length);
+  std::memcpy(&buffer_[block + sizeof(uint32_t)], &length, sizeof(length));
+}
+
+Result<PcapngWriter> PcapngWriter::create(const std::string &path,
+                                          const PcapngInterface &interface) {
+  const bool out = path == "-";
+  Fd fd(out ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+            : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd)
+    return errno_error(errno, fmt::format("cannot write {}", out ? "standard output" : path));
+  PcapngWriter self(std::move(fd), out ? "standard output" : path);
+  self.buffer_.reserve(2 * kBuffer);
+
+  size_t block = self.begin(kSection);
+  self.put(uint32_t{0x1a2b3c4d});
+  self.put(uint16_t{1});
+  self.put(uint16_t{0});
+  self.put(kUnknownLength);
+  self.put_option(kApplication, "xdp-roce");
+  self.put(uint32_t{kEnd});
+  self.end(block);
+
+  block = self.begin(kInterface);
+  self.put(kEthernet);
+  self.put(uint16_t{0});
+  self.put(interface.snap);
+  self.put_option(kName, interface.name);
+  self.put_option(kResolution, &kNanoseconds, sizeof(kNanoseconds));
+  if (!interface.filter.empty()) // a byte of 0: the filter is text
+    self.put_option(kFilter, std::string(1, '\0') + interface.filter);
+  self.put(uint32_t{kEnd});
+  self.end(block);
+  if (auto done = self.flush(); !done)
+    return done.error();
+  return self;
+}
+
+uint64_t PcapngWriter::size_of(const PcapngPacket &packet) {
+  const size_t comment = std::min(packet.comment.size(), kLongestComment);
+  return 12 + 20 + padded(packet.captured) + (comment ? 4 + padded(comment) : 0) + 8 + 4;
+}
+
+Status PcapngWriter::packet(const PcapngPacket &packet) {
+  if (buffer_.size() >= kBuffer)
+    if (auto done = flush(); !done)
+      return done;
+  const size_t block = begin(kPacket);
+  put(uint32_t{0});
+  put(static_cast<uint32_t>(packet.time_ns >> 32));
+  put(static_cast<uint32_t>(packet.time_ns));
+  put(packet.captured);
+  put(packet.length);
+  put_bytes(packet.data, packet.captured);
+  put_option(kComment, packet.comment);
+  put_option(kFlags, &kInbound, sizeof(kInbound));
+  put(uint32_t{kEnd});
+  end(block);
+  packets_++;
+  return {};
+}
+
+Status PcapngWriter::finish(const PcapngStatistics &s) {
+  const size_t block = begin(kStatistics);
+  const auto put_time = [&](uint64_t ns) {
+    put(static_cast<uint32_t>(ns >> 32));
+    put(static_cast<uint32_t>(ns));
+  };
+  put(uint32_t{0});
+  put_time(s.end_ns);
+  const uint32_t start[] = {static_cast<uint32_t>(s.start_ns >> 32),
+                            static_cast<uint32_t>(s.start_ns)},
+                 stop[] = {static_cast<uint32_t>(s.end_ns >> 32), static_cast<uint32_t>(s.end_ns)};
+  put_option(kStart, start, sizeof(start));
+  put_option(kStop, stop, sizeof(stop));
+  put_count(kReceived, s.received);
+  put_count(kDropped, s.dropped);
+  put_count(kAccepted, s.accepted);
+  put_count(kDelivered, s.delivered);
+  put(uint32_t{kEnd});
+  end(block);
+  return flush();
+}
+
+size_t PcapngWriter::whole_blocks(size_t bytes) const {
+  size_t whole = 0;
+  for (uint32_t length = 0; whole + 8 <= bytes; whole += length) {
+    std::memcpy(&length, &buffer_[whole + 4], sizeof(length));
+    if (whole + length > bytes)
+      break;
+  }
+  return whole;
+}
+
+Status PcapngWriter::flush() {
+  size_t done = 0;
+  while (done < buffer_.size()) {
+    const ssize_t n = write(fd_.get(), buffer_.data() + done, buffer_.size() - done);
+    if (n > 0) {
+      done += static_cast<size_t>(n);
+    } else if (n == 0 || errno != EINTR) {
+      const int error = n ? errno : ENOSPC;
+      struct stat file {};
+      written_ += whole_blocks(done);
+      // What cannot be cut off either is a reader's "truncated", and told all the same.
+      if (fstat(fd_.get(), &file) == 0 && S_ISREG(file.st_mode) &&
+          ftruncate(fd_.get(), static_cast<off_t>(written_)) == 0)
+        lseek(fd_.get(), static_cast<off_t>(written_), SEEK_SET);
+      buffer_.clear();
+      reader_gone_ = error == EPIPE;
+      return errno_error(error, fmt::format("cannot write {}", path_),
+                         error == ENOSPC ? "what was captured before is in it and can be read"
+                                         : "");
+    }
+  }
+  written_ += done;
+  buffer_.clear();
+  return {};
+}
+
+} // namespace xr

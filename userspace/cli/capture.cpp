@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include <unistd.h>
+
+#include "cli/attach_options.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/traffic_options.h"
+#include "record/run.h"
+#include "words/address.h"
+#include "words/value.h"
+#include "words/words.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct Args {
+  std::string file, src, dst, qp, classes, events, file_size, buffer;
+  record::Nearby nearby;
+  record::RecordRequest request;
+};
+
+constexpr size_t kMostBefore = 10000;
+
+const std::map<std::string, uint32_t> &classes() {
+  static const std::map<std::string, uint32_t> kClasses = {
+      {"all", ROCE_CAPTURE_ALL}, {"roce", ROCE_CAPTURE_ROCE},  {"data", ROCE_CAPTURE_DATA},
+      {"ack", ROCE_CAPTURE_ACK}, {"nak", ROCE_CAPTURE_NAK},    {"cnp", ROCE_CAPTURE_CNP},
+      {"ce", ROCE_CAPTURE_CE},   {"other", ROCE_CAPTURE_OTHER}};
+  return kClasses;
+}
+
+const std::map<std::string, uint32_t> &events() {
+  static const std::map<std::string, uint32_t> kEvents = {
+      {"gap", record::kGap}, {"cnp", record::kCnp}, {"nak", record::kNak}, {"rule", record::kRule}};
+  return kEvents;
+}
+
+void describe_files(CLI::App &command, Args &args) {
+  CaptureFiles::Options &files = args.request.files;
+  command.add_option("-w,--write", args.file, "The pcapng file; - is standard output")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option("--file-size", args.file_size,
+                  "A ring of files, FILE_00001_TIME and so on, none longer than that (10M, 1GiB)")
+      ->type_name("SIZE");
+  add_duration(command, "--file-duration", files.file_ns,
+               "A ring of files, each with the frames of so long (60s, 10m)");
+  command.add_option("--files", files.keep, "Keep the last N of them (default: all)")
+      ->type_name("N")
+      ->check(whole_number(1, 1'000'000));
+}
+
+void describe(CLI::App &command, Args &args) {
+  auto &request = args.request;
+  request.filter.snap = ROCE_CAPTURE_SNAP;
+  add_interface(command, request.ifname, "The port; it is attached meanwhile if it is not");
+  describe_files(command, args);
+  command.add_option("--snap", request.filter.snap, "The first N bytes of a frame (default: all)")
+      ->type_name("N")
+      ->check(whole_number(14, ROCE_CAPTURE_SNAP));
+  command
+      .add_option("--class", args.classes,
+                  "Only these: all, roce, data, ack, nak, cnp, ce, other (default: all)")
+      ->type_name("LIST");
+  command.add_option("--src", args.src, "Only RoCE from there")->type_name("PREFIX");
+  command.add_option("--dst", args.dst, "Only RoCE to there")->type_name("PREFIX");
+  command.add_option("--dest-qp", args.qp, "Only RoCE to these QPNs")->type_name("N[-M]");
+  command.add_option("--around", args.events, "Only frames near these: gap, cnp, nak, rule")
+      ->type_name("LIST");
+  command
+      .add_option("--before", args.nearby.before, "With --around: N frames before (default: 10)")
+      ->type_name("N")
+      ->check(whole_number(0, kMostBefore));
+  command.add_option("--after", args.nearby.after, "With --around: N frames after (default: 10)")
+      ->type_name("N")
+      ->check(whole_number(0, 1'000'000'000));
+  command.get_option("--before")->needs("--around");
+  command.get_option("--after")->needs("--around");
+  command.add_option("-c,--count", request.count, "End after N frames")
+      ->type_name("N")
+      ->check(whole_number(1, UINT64_MAX));
+  add_duration(command, "--for", request.duration_ns, "End after that time");
+  command
+      .add_option("--buffer", args.buffer,
+                  "Of each CPU, for what is not written yet (default: 16MiB at most)")
+      ->type_name("SIZE");
+  add_attach_options(command, request.attach);
+  command.footer(
+      "Frames as they came in, before rules change them; they go where they went before. Each has "
+      "a "
+      "comment: what\nthe tracker found, what a rule did, where the frame went, as the kernel told "
+      "it (Wireshark: frame.comment).\nWhat could not be kept is counted, in the report and in the "
+      "file's statistics. One capture of a port at a time.");
+}
+
+// "gap,nak" as bits.
+Result<uint32_t> bits_of(const std::string &list, const std::map<std::string, uint32_t> &names,
+                         const char *wanted) {
+  uint32_t bits = 0;
+  for (const std::string &word : words::parts(list)) {
+    const auto found = names.find(words::lower(word));
+    if (found == names.end()) {
+      std::string all;
+      for (const auto &[name, bit] : names)
+        all += (all.empty() ? "" : ", ") + name;
+      return words::wrong(word, wanted, all);
+    }
+    bits |= found->second;
+  }
+  return bits;
+}
+
+Status read_stream(const Args &args, roce_capture_filter &filter) {
+  filter.dest_qp = {0, 0xffffff};
+  for (const auto &[text, prefix] : {std::pair(&args.src, &filter.src), {&args.dst, &filter.dst}}) {
+    if (text->empty())
+      continue;
+    auto value = words::prefix(*text);
+    if (!value)
+      return value.error();
+    *prefix = value->compiled();
+    filter.stream = 1;
+  }
+  if (args.qp.empty())
+    return {};
+  auto range = words::range(args.qp, 0, 0xffffff, "a QPN");
+  if (!range)
+    return range.error();
+  filter.dest_qp = *range;
+  filter.stream = 1;
+  return {};
+}
+
+// "10M", or nothing.
+Status read_size(const std::string &text, uint64_t from, uint64_t &bytes) {
+  if (text.empty())
+    return {};
+  auto value = words::byte_count(text, from);
+  if (!value)
+    return value.error();
+  bytes = *value;
+  return {};
+}
+
+Status collect(Args &args) {
+  auto &request = args.request;
+  CaptureFiles::Options &files = request.files;
+  files.path = args.file;
+  request.filter.kinds = ROCE_CAPTURE_ALL;
+  if (!args.classes.empty()) {
+    auto kinds = bits_of(args.classes, classes(), "a class of frames");
+    if (!kinds)
+      return kinds.error();
+    request.filter.kinds = *kinds;
+  }
+  if (!args.events.empty()) {
+    auto bits = bits_of(args.events, events(), "an event");
+    if (!bits)
+      return bits.error();
+    args.nearby.events = *bits;
+    request.nearby = args.nearby;
+  }
+  if (auto done = read_stream(args, request.filter); !done)
+    return done;
+  if (auto done = read_size(args.file_size, 1000, files.file_bytes); !done)
+    return done;
+  if (auto done = read_size(args.buffer, 4096, request.ring_bytes); !done)
+    return done;
+  const bool ring = files.file_bytes || files.file_ns;
+  if (files.keep && !ring)
+    return Error{"--files needs to know when a file is full",
+                 "--file-size, --file-duration or both"};
+  if (args.file != "-")
+    return {};
+  if (ring)
+    return Error{"standard output is one file", "-w FILE for a ring of them"};
+  if (isatty(STDOUT_FILENO))
+    return Error{"standard output is a terminal", "xdp-roce capture IF -w - | wireshark -k -i -"};
+  return {};
+}
+
+std::string line(const report::CaptureSummary &r) {
+  return fmt::format("{} frames, {} lost", r.written, r.lost + r.unread);
+}
+
+int capture(Args args, const Globals &globals) {
+  const std::string context = "capture " + args.request.ifname;
+  if (auto done = collect(args); !done)
+    return fail("capture", done.error());
+  args.request.netns = globals.netns;
+  const bool to_stdout = args.file == "-";
+  const Interrupt interrupt; // what is attached now is to be detached
+  auto run = record::RecordRun::prepare(std::move(args.request));
+  if (!run)
+    return fail(context, run.error());
+  for (const std::string &text : run->notes())
+    note(context, text);
+  Status status;
+  {
+    Progress progress(context);
+    status = run->run(interrupt.flag(),
+                      [&](const report::CaptureSummary &now) { progress.update(0, 0, line(now)); });
+  }
+  const Status closed = run->close();
+  // Standard output is the frames'.
+  Output output(globals.json, to_stdout ? STDERR_FILENO : STDOUT_FILENO);
+  output.print(capture_report(run->report()));
+  if (!status)
+    return output.finish(fail(context, status.error()));
+  return output.finish(closed ? 0 : fail(context, closed.error()));
+}
+
+} // namespace
+
+void add_capture(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "capture", "Frames into pcapng files, each with what became of it",
+                    describe, capture);
+}
+
+} // namespace xr::cli

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "record/run.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "capture/around.h"
+#include "datapath/tap.h"
+#include "record/comment.h"
+#include "record/order.h"
+
+namespace xr::record {
+
+namespace {
+
+constexpr int kPollMs = 50;
+// A program that has looked at the clock has written its record long before.
+constexpr uint64_t kWindowNs = 20'000'000;
+constexpr uint64_t kTellNs = 250'000'000, kLookNs = 1'000'000'000;
+// Of all CPUs together, and of one.
+constexpr uint64_t kAllRings = 256 << 20, kLargest = 16 << 20, kSmallest = 1 << 20;
+
+uint64_t ring_of_each(uint64_t asked) {
+  const auto page = static_cast<uint64_t>(getpagesize());
+  if (asked)
+    return std::bit_floor(std::max(asked, page));
+  const auto cpus = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  return std::bit_floor(std::clamp(kAllRings / cpus, kSmallest, kLargest));
+}
+
+// The clocks' difference, once: times in the file then do not jump when somebody sets one.
+uint64_t realtime_offset() {
+  const uint64_t before = monotonic_ns(), now = realtime_ns(), after = monotonic_ns();
+  return now - (before + (after - before) / 2);
+}
+
+bool is_event(const Frame &frame, uint32_t events) {
+  const roce_capture &c = frame.what;
+  return (events & kGap && c.trace.found & ROCE_FOUND_GAP) ||
+         (events & kCnp && c.kinds & ROCE_CAPTURE_CNP) ||
+         (events & kNak && c.kinds & ROCE_CAPTURE_NAK) || (events & kRule && c.trace.act);
+}
+
+Status check(const RecordRequest &request, const datapath::PortStatus &port) {
+  if (request.nearby && request.nearby->events & kGap && !port.track)
+    return Error{"gaps need the port's streams, and it was attached with --no-track",
+                 fmt::format("xdp-roce detach {}, then attach without it", request.ifname)};
+  return {};
+}
+
+} // namespace
+
+struct RecordRun::State {
+  explicit State(RecordRequest asked)
+      : request(std::move(asked)),
+        around(request.nearby.value_or(Nearby{}).before, request.nearby.value_or(Nearby{}).after) {}
+
+  Status take_port();
+  Status make_files();
+  PcapngStatistics statistics() const;
+  void choose(Frame frame);
+  void write(const Frame &frame);
+  bool enough() const { return request.count && files->packets() >= request.count; }
+  Status step(uint64_t horizon_ns);
+  Status finish();
+
+  RecordRequest request;
+  std::optional<datapath::Tap> tap;
+  std::optional<CaptureFiles> files;
+  Order order;
+  Around<Frame> around;
+  roce_capture_counts counts{}; // as last read
+  bool tracked = false;
+  uint64_t offset_ns = 0, started_ns = 0, ended_ns = 0;
+  uint64_t cut = 0, events = 0, not_around = 0, unwritten = 0;
+  Status wrote;
+};
+
+Status RecordRun::State::take_port() {
+  auto open = datapath::Tap::open(request.ifname, request.netns, request.attach,
+                                  ring_of_each(request.ring_bytes),
+                                  [this](unsigned cpu, const roce_capture &what,
+                                         const uint8_t *bytes) { order.add(cpu, what, bytes); });
+  if (!open)
+    return open.error();
+  tap.emplace(std::move(*open));
+  tracked = tap->port().track;
+  return check(request, tap->port());
+}
+
+Status RecordRun::State::make_files() {
+  request.files.interface.name = request.ifname;
+  request.files.interface.snap = request.filter.snap;
+  auto made = CaptureFiles::create(request.files, [this] { return statistics(); });
+  if (!made)
+    return made.error();
+  files.emplace(std::move(*made));
+  return {};
+}
+
+PcapngStatistics RecordRun::State::statistics() const {
+  roce_capture_counts now = counts;
+  if (auto read = tap->counts())
+    now = *read;
+  return {started_ns + offset_ns, monotonic_ns() + offset_ns,  now.seen, now.taken,
+          now.lost + now.unread,  files ? files->packets() : 0};
+}
+
+void RecordRun::State::write(const Frame &frame) {
+  if (!wrote)
+    return;
+  if (enough()) {
+    unwritten++;
+    return;
+  }
+  const roce_capture &c = frame.what;
+  const std::string text = comment(frame, tracked);
+  wrote = files->packet({c.time_ns + offset_ns, frame.bytes.data(), c.captured, c.length, text});
+  cut += c.captured < c.length;
+}
+
+void RecordRun::State::choose(Frame frame) {
+  if (!request.nearby) {
+    write(frame);
+    return;
+  }
+  const bool event = is_event(frame, request.nearby->events);
+  events += event;
+  around.add(
+      std::move(frame), event, [this](const Frame &kept) { write(kept); },
+      [this](const Frame &) { not_around++; });
+}
+
+Status RecordRun::State::step(uint64_t horizon_ns) {
+  order.release(horizon_ns, [this](Frame frame) { choose(std::move(frame)); });
+  if (wrote)
+    wrote = files->flush();
+  return wrote;
+}
+
+Status RecordRun::State::finish() {
+  auto stopped = tap->stop();
+  auto done = step(UINT64_MAX);
+  around.finish([this](const Frame &) { not_around++; });
+  if (auto now = tap->counts())
+    counts = *now;
+  ended_ns = monotonic_ns();
+  if (!done)
+    return files->reader_gone() ? Status{} : done;
+  if (done = files->finish(); !done)
+    return files->reader_gone() ? Status{} : done;
+  return stopped;
+}
+
+Result<RecordRun> RecordRun::prepare(RecordRequest request) {
+  auto state = std::make_unique<State>(std::move(request));
+  if (auto done = state->take_port(); !done)
+    return done.error();
+  if (auto done = state->make_files(); !done)
+    return done.error();
+  return RecordRun(std::move(state));
+}
+
+Status RecordRun::run(const std::atomic<bool> &stop,
+                      const std::function<void(const report::CaptureSummary &)> &tell) {
+  State &s = *state_;
+  s.offset_ns = realtime_offset();
+  s.started_ns = monotonic_ns();
+  if (auto done = s.tap->start(s.request.filter); !done)
+    return done;
+  uint64_t told = s.started_ns, looked = s.started_ns;
+  Status status;
+  while (!stop && !s.enough()) {
+    const uint64_t now = monotonic_ns(), passed = now - s.started_ns;
+    if (s.request.duration_ns && passed >= s.request.duration_ns)
+      break;
+    if (status = s.tap->poll(kPollMs); !status)
+      break;
+    // All that came before this poll began is there.
+    if (!s.step(now - kWindowNs))
+      break;
+    if (now - told >= kTellNs) {
+      told = now;
+      tell(report());
+    }
+    if (now - looked < kLookNs)
+      continue;
+    looked = now;
+    if (auto alive = s.tap->alive(); alive && !*alive) {
+      status = Error{"it was detached, or the interface is gone"};
+      break;
+    }
+  }
+  auto done = s.finish();
+  return status ? done : status;
+}
+
+report::CaptureSummary RecordRun::report() const {
+  const State &s = *state_;
+  report::CaptureSummary r;
+  roce_capture_counts counts = s.counts;
+  if (!s.ended_ns)
+    if (auto now = s.tap->counts())
+      counts = *now;
+  r.ifname = s.request.ifname;
+  r.xdp_mode = datapath::mode_name(s.tap->port().mode);
+  r.seconds = static_cast<double>((s.ended_ns ? s.ended_ns : monotonic_ns()) - s.started_ns) / 1e9;
+  r.seen = counts.seen;
+  r.taken = counts.taken;
+  r.lost = counts.lost;
+  r.outcomes_lost = counts.outcomes_lost;
+  r.unread = counts.unread;
+  r.written = s.files->packets();
+  r.bytes = s.files->bytes();
+  r.cut = s.cut;
+  r.around = s.request.nearby.has_value();
+  r.events = s.events;
+  r.not_around = s.not_around;
+  r.unwritten = s.unwritten;
+  r.files.assign(s.files->paths().begin(), s.files->paths().end());
+  r.files_removed = s.files->removed();
+  r.late = s.order.late();
+  return r;
+}
+
+Status RecordRun::close() { return state_->tap->close(); }
+
+const std::vector<std::string> &RecordRun::notes() const { return state_->tap->notes(); }
+
+RecordRun::RecordRun(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RecordRun::RecordRun(RecordRun &&) noexcept = default;
+RecordRun::~RecordRun() = default;
+
+} // namespace xr::record

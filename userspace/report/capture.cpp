@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/capture.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace xr::report {
+
+namespace {
+
+Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hide::Zero,
+            Tone tone = Tone::Plain) {
+  return {{key, heading, Format::Count, hide, tone}, value};
+}
+
+Field lost(const char *key, const char *heading, uint64_t value) {
+  return count(key, heading, value, Hide::Zero, Tone::Alarm);
+}
+
+Section files_of(const CaptureSummary &c) {
+  std::vector<std::vector<Value>> rows;
+  for (const std::string &path : c.files)
+    rows.push_back({path});
+  return {"files", "", make_table({{"path", "FILES"}}, std::move(rows))};
+}
+
+} // namespace
+
+Document capture_report(const CaptureSummary &c) {
+  Document document;
+  document.title = fmt::format("capture {}  {:.2f} s", c.ifname, c.seconds);
+  auto &s = document.sections;
+  s.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
+  s.push_back({"source", "",
+               Group{{{"kind", ""}, std::string("interface")}, {{"name", ""}, c.ifname}},
+               Where::Json});
+  s.push_back({"seconds", "", Value{std::round(c.seconds * 1000) / 1000}, Where::Json});
+  s.push_back({"xdp", "", Value{c.xdp_mode}, Where::Json});
+  s.push_back({"frames", "FRAMES",
+               Group{count("seen", "seen", c.seen, Hide::Never),
+                     count("taken", "wanted", c.taken, Hide::Never),
+                     count("written", "written", c.written, Hide::Never),
+                     count("cut", "of them cut by --snap", c.cut),
+                     count("events", "events", c.events, c.around ? Hide::Never : Hide::Zero),
+                     count("not_around", "near no event", c.not_around),
+                     count("unwritten", "behind the last one asked for", c.unwritten),
+                     count("bytes", "bytes of files", c.bytes, Hide::Never)}});
+  s.push_back(files_of(c));
+  s.push_back(
+      {"files_removed", "older files removed", Value{c.files_removed}, Where::Both, Hide::Zero});
+  Section overflow{
+      "overflow", "LOST HERE",
+      Group{
+          lost("frames", "frames lost: they came faster than they were written", c.lost),
+          lost("outcomes", "frames of which it is not known what became of them", c.outcomes_lost),
+          lost("unread", "frames lost: no ring on their CPU", c.unread),
+          lost("late", "frames behind a later one", c.late)}};
+  overflow.hide = Hide::Zero;
+  overflow.tone = Tone::Alarm;
+  if (c.lost)
+    overflow.note = "more room: --buffer; fewer bytes: --snap, --class, --src, --dst, --dest-qp";
+  s.push_back(std::move(overflow));
+  return document;
+}
+
+} // namespace xr::report
