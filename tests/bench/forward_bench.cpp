@@ -32,6 +32,7 @@
 
 namespace {
 
+using xr::bench::arrived;
 using xr::bench::fail;
 
 constexpr int kRounds = 7;

@@ -33,6 +33,7 @@
 namespace {
 
 using namespace xr;
+using bench::arrived;
 using bench::fail;
 
 constexpr int kRounds = 7;
