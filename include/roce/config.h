@@ -5,7 +5,7 @@
 
 #include "types.h"
 
-/* Raised whenever a map's key, value or meaning changes. It stands in every attachment's .rodata.
+/* Raised whenever key, value or meaning of a map changes that userspace reads. It stands in every attachment's .rodata.
  */
 #define ROCE_ABI 3
 
@@ -38,6 +38,7 @@ enum roce_feature {
   ROCE_FEATURE_CLONE = 1 << 5,   /* duplicates, or CNPs while the packet goes on */
   ROCE_FEATURE_SOCKETS = 1 << 6, /* frames for an endpoint in userspace go to its AF_XDP sockets */
   ROCE_FEATURE_CAPTURE = 1 << 7, /* copies of frames, and what became of them, go to a reader */
+  ROCE_FEATURE_PASSING = 1 << 8, /* attached by an endpoint or a capture, goes with the last one */
 };
 /* Those that come and go with the rules. */
 #define ROCE_FEATURES_OF_RULES                                                                     \

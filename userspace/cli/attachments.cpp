@@ -32,7 +32,8 @@ Words features(const PortStatus &port) {
       {ROCE_FEATURE_FORWARD, "forward"}, {ROCE_FEATURE_RULES, "rules"},
       {ROCE_FEATURE_EVENTS, "events"},   {ROCE_FEATURE_EDIT, "edit"},
       {ROCE_FEATURE_CNP, "cnp"},         {ROCE_FEATURE_CLONE, "clone"},
-      {ROCE_FEATURE_SOCKETS, "sockets"}, {ROCE_FEATURE_CAPTURE, "capture"}};
+      {ROCE_FEATURE_SOCKETS, "sockets"}, {ROCE_FEATURE_CAPTURE, "capture"},
+      {ROCE_FEATURE_PASSING, "passing"}};
   Words names;
   for (const auto &[bit, name] : kNames)
     if (port.features & bit)

@@ -91,7 +91,7 @@ constexpr const char *kFiles =
     "when a command ends. Where no bpffs is mounted there, \\fI/run/xdp\\-roce/bpf\\fR.\n"
     ".TP\n\\fI/run/xdp\\-roce\\fR\nLocks between commands.\n";
 constexpr const char *kEnvironment =
-    ".TP\n\\fBNO_COLOR\\fR\nNo colour, whatever its value.\n"
+    ".TP\n\\fBNO_COLOR\\fR\nNo colour, if it is not empty.\n"
     ".TP\n\\fBLIBXDP_BPFFS\\fR\nAnother bpffs than \\fI/sys/fs/bpf\\fR.\n";
 
 } // namespace

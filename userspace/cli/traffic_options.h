@@ -28,6 +28,7 @@ int watch_run(Run &run, const Interrupt &interrupt, const std::string &context, 
   Output output(json);
   for (const std::string &text : run.notes())
     note(context, text);
+  const size_t told = run.notes().size();
   auto before = run.report();
   bool first = true;
   const bool every = interval > 0;
@@ -50,6 +51,8 @@ int watch_run(Run &run, const Interrupt &interrupt, const std::string &context, 
   }
   const auto final = run.report();
   const Status closed = run.close();
+  for (size_t i = told; i < run.notes().size(); i++)
+    note(context, run.notes()[i]);
   if (every)
     output.print_next(document(final));
   else

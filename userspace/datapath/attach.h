@@ -23,6 +23,7 @@ struct AttachOptions {
   bool rules = false;              // ready for rules from the start: see exchange.h
   bool sockets = false;            // ready to hand frames to AF_XDP sockets: see steering.h
   bool capture = false;            // ready to hand copies to a reader: see tap.h
+  bool passing = false;            // to be detached with its last user: see ability.h
   uint64_t cnp_window_ns = 50'000; // a CNP is put down to a CE mark or NAK so recent
 };
 
@@ -46,6 +47,8 @@ struct DetachReport {
 
 // Also cleans up after an interface that is gone, a stale pin, another ABI, a killed attach.
 Result<DetachReport> detach(const std::string &ifname, const std::string &netns);
+// For the rest of this folder: the lock is held.
+Result<DetachReport> detach_held(const std::string &ifname, const std::string &netns);
 
 // What status(netns) lists: every attachment in every namespace (in one, if it is named), and
 // programs of ours without pins in this namespace.

@@ -83,9 +83,14 @@ Result<int> clean_hook(const Netns &netns, unsigned ifindex, const Pins *pins, K
       return hook.error();
     const HookProgram *ours = hook->ours();
     bool ours_is_pinned = pinned_id && hook->has(pinned_id);
+    if (!ours && !ours_is_pinned && pins && hook->hidden)
+      return Error{"whose program is on the XDP hook cannot be asked for: CAP_SYS_ADMIN is missing",
+                   "run it as root"};
     if (!ours && !ours_is_pinned)
       return taken;
     Fd fd(ours_is_pinned ? dup(pinned.get()) : bpf_prog_get_fd_by_id(ours->id));
+    if (!fd)
+      return errno_error(errno, "the program cannot be taken off", "run it as root");
     remember(freed, fd.get());
     if (auto done = leave_hook(ifindex, *hook, fd.get()); !done)
       return done.error();

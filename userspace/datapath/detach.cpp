@@ -111,6 +111,10 @@ Result<DetachReport> detach(const std::string &ifname, const std::string &netns)
   auto lock = Lock::take(Lock::Kind::Exclusive);
   if (!lock)
     return lock.error();
+  return detach_held(ifname, netns);
+}
+
+Result<DetachReport> detach_held(const std::string &ifname, const std::string &netns) {
   auto bpffs = find_bpffs();
   auto place = find_place(ifname, netns, bpffs);
   if (!place)

@@ -2,6 +2,7 @@
 #include "datapath/hook.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <linux/if_link.h>
@@ -11,6 +12,7 @@
 #include <xdp/libxdp.h>
 
 #include "base/fd.h"
+#include "datapath/bpffs.h"
 #include "datapath/log.h"
 #include "datapath/maps.h"
 
@@ -41,6 +43,32 @@ bool read_dispatcher(unsigned ifindex, Hook &hook) {
        p = xdp_multiprog__next_prog(p, all.get()))
     hook.programs.push_back({xdp_program__id(p), program_name(xdp_program__fd(p))});
   return true;
+}
+
+// Who may not ask for programs by their ids finds those of a dispatcher where libxdp has pinned
+// them.
+Hook read_pins(unsigned ifindex, Hook hook) {
+  namespace fs = std::filesystem;
+  hook.hidden = true;
+  hook.programs = {{hook.main_id, ""}};
+  const auto bpffs = find_bpffs();
+  if (!bpffs)
+    return hook;
+  std::error_code ignored;
+  std::vector<HookProgram> found;
+  for (const auto &pin : fs::directory_iterator(
+           fmt::format("{}/dispatch-{}-{}", bpffs->dispatchers(), ifindex, hook.main_id),
+           ignored)) {
+    if (!pin.path().filename().string().ends_with("-prog"))
+      continue;
+    Fd fd(bpf_obj_get(pin.path().c_str()));
+    if (fd)
+      found.push_back({program_id(fd.get()), program_name(fd.get())});
+  }
+  hook.dispatcher = !found.empty();
+  if (hook.dispatcher)
+    hook.programs = std::move(found);
+  return hook;
 }
 
 } // namespace
@@ -96,6 +124,8 @@ Result<Hook> read_hook(unsigned ifindex) {
     return hook;
   }
   Fd fd(bpf_prog_get_fd_by_id(hook.main_id));
+  if (!fd && errno == EPERM)
+    return read_pins(ifindex, std::move(hook));
   std::string name = fd ? program_name(fd.get()) : "";
   hook.programs.push_back({hook.main_id, name});
   if (name == kDispatcherName)

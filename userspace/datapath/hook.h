@@ -26,6 +26,7 @@ struct Hook {
   uint32_t main_id = 0;    // what the driver calls; 0 is an empty hook
   bool dispatcher = false; // that is libxdp's dispatcher, which calls the programs
   std::vector<HookProgram> programs;
+  bool hidden = false; // the kernel does not tell whose they are: CAP_SYS_ADMIN is missing
 
   bool has(uint32_t id) const;
   const HookProgram *ours() const;

@@ -32,6 +32,10 @@ Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex, Use use) {
   auto fd = open_file(path);
   if (!fd)
     return fd.error();
+  // Again once: somebody may have looked whether it is free.
+  if (flock(fd->get(), LOCK_EX | LOCK_NB) == 0)
+    return Lock(std::move(*fd));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   if (flock(fd->get(), LOCK_EX | LOCK_NB) == 0)
     return Lock(std::move(*fd));
   if (errno != EWOULDBLOCK)

@@ -39,18 +39,7 @@ Result<Port> Port::open(const std::string &ifname, const std::string &netns) {
   return port;
 }
 
-Result<bool> Port::alive() const {
-  auto netns = Netns::find(status_.netns_inode);
-  if (!netns || interface_name(*netns, status_.ifindex).empty())
-    return false;
-  auto scope = netns->enter();
-  if (!scope)
-    return scope.error();
-  auto hook = read_hook(status_.ifindex);
-  if (!hook)
-    return hook.error();
-  return hook->has(status_.program_id);
-}
+Result<bool> Port::alive() const { return is_attached_still(status_); }
 
 Status Port::read_counters(Snapshot &to) const {
   auto opcodes = sum_over_cpus<roce_opcode_count>(maps_.fd("opcodes"), ROCE_OPCODE_COUNTS);

@@ -13,6 +13,9 @@ namespace {
 Status check_free(const PortStatus &port) {
   switch (port.state) {
   case State::Attached:
+    if (port.features & ROCE_FEATURE_PASSING)
+      return Error{"a capture or an endpoint attached it for as long as it runs",
+                   fmt::format("end that first, or xdp-roce detach {}", port.ifname)};
     return Error{fmt::format("already attached since {}", local_time(port.since_ns)),
                  fmt::format("xdp-roce detach {} first", port.ifname)};
   case State::OtherAbi:

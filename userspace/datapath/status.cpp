@@ -210,6 +210,26 @@ Result<std::vector<PortStatus>> status(const std::string &netns_name) {
   return ports;
 }
 
+Result<bool> is_attached_still(const PortStatus &port) {
+  auto netns = Netns::find(port.netns_inode);
+  if (!netns || interface_name(*netns, port.ifindex).empty())
+    return false;
+  auto hook = [&]() -> Result<Hook> {
+    auto scope = netns->enter();
+    return scope ? read_hook(port.ifindex) : Result<Hook>(scope.error());
+  }();
+  if (!hook)
+    return hook.error();
+  if (hook->has(port.program_id))
+    return true;
+  // An exchange keeps the time since when it counts.
+  auto bpffs = find_bpffs();
+  if (!hook->ours() || !bpffs)
+    return false;
+  auto config = Maps::of_pins(Pins(*bpffs, port.netns_inode, port.ifindex)).config();
+  return !config || config->attached_ns == port.since_ns; // none: in the middle of an exchange
+}
+
 Result<std::vector<std::string>> pinned_interfaces(const std::string &netns) {
   auto own = Netns::open(netns);
   if (!own)

@@ -78,6 +78,10 @@ struct Inspected {
 Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigned ifindex,
                           const Pins *pins);
 
+// Is the attachment that `port` tells of still there? Its program may have been exchanged for
+// another.
+Result<bool> is_attached_still(const PortStatus &port);
+
 // Why a port that is not attached, or not by us, cannot be read or changed.
 Error not_readable(const PortStatus &port);
 

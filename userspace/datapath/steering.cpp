@@ -18,7 +18,8 @@ namespace xr::datapath {
 
 namespace {
 
-constexpr Ability kSteer = {ROCE_FEATURE_SOCKETS, "sockets", "the endpoint"};
+constexpr Ability kSteer = {ROCE_FEATURE_SOCKETS, "sockets", "the endpoint",
+                            &AttachOptions::sockets, Lock::Use::Endpoint};
 
 Status clear(int map) {
   roce_endpoint key{};
@@ -29,27 +30,6 @@ Status clear(int map) {
 }
 
 } // namespace
-
-Status Steering::take(const AttachOptions &options) {
-  {
-    auto held = hold(ifname_, netns_);
-    if (!held)
-      return held.error();
-    if (held->port.features & ROCE_FEATURE_FORWARD)
-      return Error{"it is a port of a bridge: its frames leave by the other one",
-                   fmt::format("xdp-roce detach {}", ifname_)};
-    if (held->port.state == State::Attached)
-      return enable(*held, kSteer);
-  }
-  AttachOptions with_sockets = options;
-  with_sockets.sockets = true;
-  auto done = attach(ifname_, netns_, with_sockets);
-  if (!done)
-    return done.error();
-  attached_ = true;
-  notes_ = std::move(done->notes);
-  return {};
-}
 
 Status Steering::tell(const std::vector<Endpoint> &endpoints) const {
   auto found = look_up(ifname_, netns_);
@@ -71,7 +51,8 @@ Status Steering::tell(const std::vector<Endpoint> &endpoints) const {
 }
 
 Result<Steering> Steering::open(const std::string &ifname, const std::string &netns,
-                                AttachOptions options, const std::vector<Endpoint> &endpoints) {
+                                const AttachOptions &options,
+                                const std::vector<Endpoint> &endpoints) {
   if (auto allowed = check_privilege(Privilege::Load); !allowed)
     return allowed.error();
   Steering self;
@@ -84,8 +65,11 @@ Result<Steering> Steering::open(const std::string &ifname, const std::string &ne
   if (!lock)
     return lock.error();
   self.lock_ = std::move(*lock);
-  if (auto done = self.take(options); !done)
-    return done.error();
+  auto joined = join(ifname, netns, kSteer, options);
+  if (!joined)
+    return joined.error();
+  self.joined_ = std::move(*joined);
+  self.notes_ = self.joined_.notes;
   self.open_ = true;
   if (auto done = self.tell(endpoints); !done)
     return done.error();
@@ -100,7 +84,7 @@ Result<Steering> Steering::open(const std::string &ifname, const std::string &ne
 Steering::Steering(Steering &&other) noexcept
     : ifname_(std::move(other.ifname_)), netns_(std::move(other.netns_)),
       notes_(std::move(other.notes_)), mode_(other.mode_), open_(std::exchange(other.open_, false)),
-      attached_(other.attached_), lock_(std::exchange(other.lock_, std::nullopt)),
+      joined_(std::move(other.joined_)), lock_(std::exchange(other.lock_, std::nullopt)),
       promiscuous_(std::move(other.promiscuous_)), sockets_(std::move(other.sockets_)),
       queues_(std::move(other.queues_)) {}
 
@@ -136,14 +120,12 @@ Status Steering::close() {
   for (const uint32_t queue : queues_)
     bpf_map_delete_elem(sockets_.get(), &queue);
   sockets_.reset();
-  if (attached_) {
-    auto done = detach(ifname_, netns_);
-    return done ? Status{} : Status{done.error()};
-  }
-  auto held = hold(ifname_, netns_);
-  if (!held)
-    return held.error();
-  return held->port.state == State::Attached ? disable(*held, kSteer) : Status{};
+  auto left = leave(ifname_, netns_, kSteer, joined_);
+  if (!left)
+    return left.error();
+  if (!left->empty())
+    notes_.push_back(std::move(*left));
+  return {};
 }
 
 Steering::~Steering() {

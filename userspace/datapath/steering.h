@@ -11,8 +11,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "datapath/attach.h"
-#include "datapath/lock.h"
+#include "datapath/ability.h"
 
 namespace xr::datapath {
 
@@ -26,7 +25,8 @@ public:
   // A port has one at a time. One that has a program keeps it, exchanged for one that steers; else
   // it is attached with `options`, and detached at the end. Nothing is handed over before add().
   static Result<Steering> open(const std::string &ifname, const std::string &netns,
-                               AttachOptions options, const std::vector<Endpoint> &endpoints);
+                               const AttachOptions &options,
+                               const std::vector<Endpoint> &endpoints);
   Steering(Steering &&other) noexcept;
   Steering &operator=(Steering &&) = delete;
   ~Steering();
@@ -40,18 +40,18 @@ public:
   Status close();
 
   Mode mode() const { return mode_; }
+  // One more may come with close().
   const std::vector<std::string> &notes() const { return notes_; }
 
 private:
   Steering() = default;
-  Status take(const AttachOptions &options);
   Status tell(const std::vector<Endpoint> &endpoints) const;
 
   std::string ifname_, netns_;
   std::vector<std::string> notes_;
   Mode mode_ = Mode::Auto;
   bool open_ = false;
-  bool attached_ = false;    // here, not before
+  Joined joined_;
   std::optional<Lock> lock_; // of this port, as long as it is open
   Fd promiscuous_;
   Fd sockets_; // the map

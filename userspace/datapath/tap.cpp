@@ -14,15 +14,14 @@
 
 #include "datapath/ability.h"
 #include "datapath/counts.h"
-#include "datapath/hook.h"
-#include "datapath/netns.h"
 #include "datapath/privilege.h"
 
 namespace xr::datapath {
 
 namespace {
 
-constexpr Ability kCapture = {ROCE_FEATURE_CAPTURE, "a capture", "capture"};
+constexpr Ability kCapture = {ROCE_FEATURE_CAPTURE, "a capture", "capture", &AttachOptions::capture,
+                              Lock::Use::Capture};
 
 // What the kernel writes before the bytes that the program gave it.
 struct Sample {
@@ -69,24 +68,6 @@ int Tap::deliver(void *self, int cpu, void *event) {
   return LIBBPF_PERF_EVENT_CONT;
 }
 
-Status Tap::take(const AttachOptions &options) {
-  {
-    auto held = hold(ifname_, netns_);
-    if (!held)
-      return held.error();
-    if (held->port.state == State::Attached)
-      return enable(*held, kCapture);
-  }
-  AttachOptions with_capture = options;
-  with_capture.capture = true;
-  auto done = attach(ifname_, netns_, with_capture);
-  if (!done)
-    return done.error();
-  attached_ = true;
-  notes_ = std::move(done->notes);
-  return {};
-}
-
 Status Tap::open_rings(uint64_t ring_bytes) {
   perf_event_attr attr{};
   attr.size = sizeof(attr);
@@ -126,8 +107,11 @@ Result<Tap> Tap::open(const std::string &ifname, const std::string &netns,
   if (!lock)
     return lock.error();
   self.lock_ = std::move(*lock);
-  if (auto done = self.take(options); !done)
-    return done.error();
+  auto joined = join(ifname, netns, kCapture, options);
+  if (!joined)
+    return joined.error();
+  self.joined_ = std::move(*joined);
+  self.notes_ = self.joined_.notes;
   self.open_ = true;
   auto found = look_up(ifname, netns);
   if (!found)
@@ -152,7 +136,7 @@ Result<Tap> Tap::open(const std::string &ifname, const std::string &netns,
 Tap::Tap(Tap &&other) noexcept
     : ifname_(std::move(other.ifname_)), netns_(std::move(other.netns_)),
       notes_(std::move(other.notes_)), port_(std::move(other.port_)),
-      open_(std::exchange(other.open_, false)), attached_(other.attached_),
+      open_(std::exchange(other.open_, false)), joined_(std::move(other.joined_)),
       lock_(std::exchange(other.lock_, std::nullopt)), ring_(std::move(other.ring_)),
       filter_(std::move(other.filter_)), counts_(std::move(other.counts_)),
       delivery_(std::move(other.delivery_)), rings_(std::move(other.rings_)) {}
@@ -197,33 +181,7 @@ Result<roce_capture_counts> Tap::counts() const {
   return sum->front();
 }
 
-Result<bool> Tap::alive() const {
-  auto netns = Netns::find(port_.netns_inode);
-  if (!netns || interface_name(*netns, port_.ifindex).empty())
-    return false;
-  auto scope = netns->enter();
-  if (!scope)
-    return scope.error();
-  auto hook = read_hook(port_.ifindex);
-  if (!hook)
-    return hook.error();
-  return hook->ours() != nullptr; // rules that change exchange it for another
-}
-
-// Whoever sends or responds by the program that was attached for the capture goes on with it.
-Status Tap::give_back() {
-  auto held = hold(ifname_, netns_);
-  if (!held)
-    return held.error();
-  if (held->port.state != State::Attached)
-    return {};
-  auto endpoint = Lock::take_port(held->place.netns->inode(), held->place.ifindex);
-  if (!attached_ || !endpoint)
-    return disable(*held, kCapture);
-  held = Error{}; // lets go of the lock
-  auto done = detach(ifname_, netns_);
-  return done ? Status{} : Status{done.error()};
-}
+Result<bool> Tap::alive() const { return is_attached_still(port_); }
 
 Status Tap::close() {
   if (!std::exchange(open_, false))
@@ -234,7 +192,12 @@ Status Tap::close() {
   rings_.reset();
   for (Fd *map : {&ring_, &filter_, &counts_})
     map->reset();
-  return give_back();
+  auto left = leave(ifname_, netns_, kCapture, joined_);
+  if (!left)
+    return left.error();
+  if (!left->empty())
+    notes_.push_back(std::move(*left));
+  return {};
 }
 
 Tap::~Tap() {

@@ -12,8 +12,8 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "datapath/attach.h"
-#include "datapath/lock.h"
+#include "datapath/ability.h"
+#include "datapath/status.h"
 #include "roce/capture.h"
 
 struct perf_buffer;
@@ -50,6 +50,7 @@ public:
   Result<bool> alive() const;
 
   const PortStatus &port() const { return port_; }
+  // One more may come with close().
   const std::vector<std::string> &notes() const { return notes_; }
 
 private:
@@ -63,15 +64,13 @@ private:
   static int deliver(void *self, int cpu, void *event);
 
   Tap() = default;
-  Status take(const AttachOptions &options);
   Status open_rings(uint64_t ring_bytes);
-  Status give_back();
 
   std::string ifname_, netns_;
   std::vector<std::string> notes_;
   PortStatus port_;
   bool open_ = false;
-  bool attached_ = false; // here, not before
+  Joined joined_;
   std::optional<Lock> lock_;
   Fd ring_, filter_, counts_; // maps
   // Behind a pointer, because libbpf keeps its address.

@@ -93,4 +93,14 @@ void Session::look(RunReport &report, const std::function<void(traffic::Source &
   report.seconds = static_cast<double>(report.engine.now_ns - report.engine.begun_ns) / 1e9;
 }
 
+Status Session::close() {
+  if (!steering)
+    return {};
+  const size_t told = steering->notes().size();
+  auto done = steering->close();
+  notes.insert(notes.end(), steering->notes().begin() + static_cast<ptrdiff_t>(told),
+               steering->notes().end());
+  return done;
+}
+
 } // namespace xr::endpoint

@@ -50,7 +50,7 @@ struct Session {
   // `use` is called for each source.
   void look(RunReport &report, const std::function<void(traffic::Source &)> &use);
   // The port as it was before.
-  Status close() { return steering ? steering->close() : Status{}; }
+  Status close();
 };
 
 } // namespace xr::endpoint
