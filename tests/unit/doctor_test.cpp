@@ -47,7 +47,7 @@ KernelFacts sound_kernel() {
   kernel.options_from = "/boot/config";
   kernel.options = parse_kernel_options(
       "CONFIG_BPF_SYSCALL=y\nCONFIG_NET=y\nCONFIG_XDP_SOCKETS=y\nCONFIG_BPF_JIT=y\n"
-      "CONFIG_NET_CLS_BPF=m\nCONFIG_NET_SCH_INGRESS=m\nCONFIG_DCB=y\n");
+      "CONFIG_PERF_EVENTS=y\nCONFIG_BPF_EVENTS=y\nCONFIG_DCB=y\n");
   kernel.jit = 1;
   kernel.bpffs = "/sys/fs/bpf";
   kernel.missing_to_load = std::vector<std::string>{};
@@ -79,10 +79,19 @@ TEST(DoctorKernel, EachTrouble) {
   kernel.missing_to_load = {"CAP_BPF", "CAP_PERFMON"};
   const Checks checks = check(kernel);
   expect(checks, "version", Verdict::Fail, "too old", "5.15");
-  expect(checks, "options", Verdict::Warn, "CONFIG_XDP_SOCKETS is off");
+  expect(checks, "options", Verdict::Fail, "CONFIG_XDP_SOCKETS is off: nothing can be attached");
   expect(checks, "bpffs", Verdict::Info, "none is mounted", "mount -t bpf");
   expect(checks, "jit", Verdict::Warn, "off", "sysctl");
   expect(checks, "privileges", Verdict::Warn, "CAP_BPF, CAP_PERFMON missing", "root");
+}
+
+TEST(DoctorKernel, WhatCaptureNeeds) {
+  for (const char *option : {"PERF_EVENTS", "BPF_EVENTS"}) {
+    KernelFacts kernel = sound_kernel();
+    kernel.options.erase(option);
+    expect(check(kernel), "options", Verdict::Warn,
+           std::string("CONFIG_") + option + " is off: capture needs it");
+  }
 }
 
 TEST(DoctorKernel, MemlockBefore511) {
@@ -136,13 +145,13 @@ TEST_F(Tree, KernelOfATree) {
   gzFile config = gzopen((root_ + "/proc/config.gz").c_str(), "wb");
   ASSERT_NE(config, nullptr);
   gzputs(config, "CONFIG_BPF_SYSCALL=y\n# CONFIG_DCB is not set\nCONFIG_NR_CPUS=8\n"
-                 "CONFIG_NET_CLS_BPF=m\n");
+                 "CONFIG_XDP_SOCKETS=m\n");
   gzclose(config);
   const KernelFacts kernel = read_kernel(files());
   EXPECT_EQ(kernel.release, "6.9.1-made");
   EXPECT_EQ(kernel.jit, 0u);
   EXPECT_EQ(kernel.options_from, "/proc/config.gz");
-  EXPECT_EQ(kernel.options, (KernelOptions{{"BPF_SYSCALL", 'y'}, {"NET_CLS_BPF", 'm'}}));
+  EXPECT_EQ(kernel.options, (KernelOptions{{"BPF_SYSCALL", 'y'}, {"XDP_SOCKETS", 'm'}}));
 }
 
 TEST_F(Tree, KernelOptionsInBoot) {

@@ -126,6 +126,30 @@ TEST(Nic, LostAgainIsExplained) {
             std::string::npos);
 }
 
+// A million that nobody jumped for are no flight; nor is every round one that followed a jump.
+TEST(Nic, DuplicatesBehindAGapAreBounded) {
+  struct Case {
+    uint32_t jumps, rewinds, duplicates;
+    uint64_t nic;
+    const char *verdict;
+  };
+  for (const Case &c : {Case{63, 30, 2879, 0, "explained"},  // loss_rc_send_v4, and its driver
+                        Case{24, 15, 584, 281, "explained"}, // loss2_rc_atomic_v4
+                        Case{1, 12, 1387, 0, "mismatch"},    // corrupt_rc_send_v4
+                        Case{1, 12, 1200, 1000, "explained"}, Case{1, 12, 1200, 999, "mismatch"},
+                        Case{0, 12, 1200, 1199, "mismatch"}, Case{5, 0, 9, 4, "explained"},
+                        Case{5, 0, 9, 3, "mismatch"}, Case{1, 1, 65'546, 10, "explained"},
+                        Case{1, 1, 1'000'000, 10, "mismatch"}}) {
+    Snapshot wire = to_the_nic();
+    wire.streams[0].counter_low[ROCE_JUMPS] = c.jumps;
+    wire.streams[0].counter_low[ROCE_REWINDS] = c.rewinds;
+    wire.streams[0].counter_low[ROCE_DUPLICATES] = c.duplicates;
+    const NicEquation e = row(since_ever(wire, {{"duplicate_request", c.nic}}), "duplicate");
+    EXPECT_EQ(e.verdict, c.verdict)
+        << c.jumps << " jumps, " << c.rewinds << " rewinds, " << c.duplicates << " duplicates";
+  }
+}
+
 TEST(Nic, WhatAPortCannotTell) {
   HwCounters counters = {{"rx_icrc_encapsulated", 3}};
   const NicEquation e = row(since_ever(to_the_nic(), counters), "bad iCRCs");
@@ -137,6 +161,10 @@ TEST(Nic, WhatAPortCannotTell) {
   const NicReport report = since_ever(untracked, agreeing_mlx5());
   EXPECT_EQ(row(report, "gaps").verdict, "unseen");
   EXPECT_EQ(row(report, "PSN NAKs").verdict, "unseen"); // to it, or from it?
+  Snapshot requests_alone = to_the_nic();
+  requests_alone.streams.pop_back();
+  EXPECT_EQ(row(since_ever(requests_alone, agreeing_mlx5()), "PSN NAKs").note,
+            "no stream of responses is there to tell which way the NAKs went");
 }
 
 TEST(Nic, UnknownDriversHaveNoRows) {
@@ -164,6 +192,7 @@ TEST(Nic, BothWaysAtOnce) {
   EXPECT_EQ(row(report, "CNPs from it").verdict, "equal");
   EXPECT_EQ(row(report, "CNPs to it").verdict, "equal");
   EXPECT_EQ(row(report, "PSN NAKs to it").verdict, "unseen");
+  EXPECT_NE(row(report, "PSN NAKs to it").note.find("more than one direction"), std::string::npos);
 }
 
 TEST(Nic, NothingAtAll) {
@@ -241,6 +270,23 @@ TEST(Nic, WhatPassesBetweenTheReadings) {
       c{{{"packet_seq_err", 1100}}, second.time_ns + 20'000'000};
   EXPECT_EQ(row(compare(nic("mlx5"), {second, &first, b, a}), "PSN NAKs").verdict, "explained");
   EXPECT_EQ(row(compare(nic("mlx5"), {second, &first, c, a}), "PSN NAKs").verdict, "mismatch");
+}
+
+// 20 ms of a second: one of 50 may be on its way, of fewer none.
+TEST(Nic, LessThanOnePacketIsNoneOnItsWay) {
+  const auto verdict = [](uint32_t wire, uint64_t counted) {
+    Snapshot first = to_the_nic(), second = to_the_nic();
+    second.time_ns += 1'000'000'000;
+    second.totals.aeth[ROCE_AETH_NAK_PSN_SEQUENCE_ERROR] += wire;
+    const NicReading a{{{"packet_seq_err", 7}}, first.time_ns},
+        b{{{"packet_seq_err", 7 + counted}}, second.time_ns + 20'000'000};
+    return row(compare(nic("mlx5"), {second, &first, b, a}), "PSN NAKs").verdict;
+  };
+  EXPECT_EQ(verdict(0, 1), "mismatch");
+  EXPECT_EQ(verdict(1, 0), "mismatch");
+  EXPECT_EQ(verdict(49, 48), "mismatch");
+  EXPECT_EQ(verdict(51, 50), "explained");
+  EXPECT_EQ(verdict(51, 49), "mismatch");
 }
 
 TEST(Unwrap, Steps) {

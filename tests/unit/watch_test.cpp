@@ -356,6 +356,45 @@ TEST(Watch, PauseHoldsThePictureAndLosesNoEvent) {
   EXPECT_TRUE(has(text_of(model, kLarge), "EVENTS  12,"));
 }
 
+// As many as are kept of a port, the newest; older ones are counted, however many come at once.
+TEST(Watch, PauseHoldsNoMoreEventsThanAreKept) {
+  Model model = busy_model(); // 9 events
+  type(model, "ep");
+  const auto come = [&model](size_t count, size_t which) {
+    Reading reading = reading_of(a_second_later(busy_port()));
+    reading.events.assign(count, one_event_of_each()[which]);
+    model.update(0, std::move(reading));
+  };
+  const size_t gap = ROCE_EVENT_GAP, other = ROCE_EVENT_RNR_NAK;
+  come(PortView::kEvents + 5, gap);
+  for (int i = 0; i < 3; i++)
+    come(1000, gap);
+  come(0, gap);
+  come(1, other);
+  EXPECT_TRUE(has(text_of(model, kLarge), "EVENTS  9,"));
+  type(model, "p");
+  const std::string text = text_of(model, kLarge);
+  EXPECT_TRUE(has(text, "EVENTS  4096,")) << text;
+  EXPECT_TRUE(has(text, " 3,015 older ones are not")) << text; // 9 + 5 + 3 * 1000 + 1
+  EXPECT_TRUE(has(text, "RNR NAK     QP")) << "the last that came is the newest: " << text;
+}
+
+TEST(Watch, HeldReadingsAreBounded) {
+  std::optional<Reading> held;
+  for (uint64_t second = 1; second <= 10; second++) {
+    Reading reading = reading_of(busy_port());
+    reading.realtime_ns = second;
+    reading.events.assign(1000, one_event_of_each()[ROCE_EVENT_GAP]);
+    reading.events.back().time_ns = second;
+    hold(held, std::move(reading));
+    EXPECT_EQ(held->events.size() + held->events_forgotten, 1000 * second);
+    EXPECT_LE(held->events.size(), PortView::kEvents);
+    EXPECT_EQ(held->events.back().time_ns, second);
+    EXPECT_EQ(held->realtime_ns, second);
+  }
+  EXPECT_EQ(held->events[PortView::kEvents - 1001].time_ns, 9u); // oldest first
+}
+
 TEST(Watch, SeveralPorts) {
   Model model(Options{});
   model.add_port("eth1");

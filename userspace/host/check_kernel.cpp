@@ -17,10 +17,12 @@ struct Option {
 constexpr Option kOptions[] = {
     {"BPF_SYSCALL", Verdict::Fail, "nothing works without it"},
     {"NET", Verdict::Fail, "nothing works without it"},
-    {"XDP_SOCKETS", Verdict::Warn, "send, respond and capture need it"},
+    // The map of sockets and the ring of captures are always there; without PERF_EVENTS the ring
+    // can be made all the same.
+    {"XDP_SOCKETS", Verdict::Fail, "nothing can be attached without its map"},
+    {"PERF_EVENTS", Verdict::Warn, "capture needs it"},
+    {"BPF_EVENTS", Verdict::Warn, "capture needs it"},
     {"BPF_JIT", Verdict::Warn, "programs are interpreted, several times slower"},
-    {"NET_CLS_BPF", Verdict::Warn, "a bridge's `cnp` rules need it"},
-    {"NET_SCH_INGRESS", Verdict::Warn, "a bridge's `cnp` rules need it"},
     {"DCB", Verdict::Info, "the state of PFC cannot be told"},
 };
 

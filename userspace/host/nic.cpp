@@ -77,6 +77,8 @@ private:
       return "a port checks no iCRCs: `analyze` does, in a capture";
     if (!of_.wire_now.tracked)
       return "streams are not tracked";
+    if (!wire_.responses && !wire_.other_responses)
+      return "no stream of responses is there to tell which way the NAKs went";
     return "NAKs pass in more than one direction, and are not counted by it";
   }
 
@@ -96,13 +98,26 @@ private:
       return fmt::format("gaps of one flight are one to the NIC, which has asked for it all again "
                          "({} rewinds)",
                          rewinds);
-    if (quantity == Wire::Duplicates && e.nic < *e.wire && wire_[Wire::RequestJumps].value_or(0))
+    if (quantity == Wire::Duplicates && e.nic < *e.wire &&
+        static_cast<double>(*e.wire - e.nic) <= behind_jumps(*e.wire))
       return "what came behind a gap came again: new to the NIC, which had dropped it";
     return "";
   }
 
+  // How many duplicates may have come behind a jump. How long each round of retransmissions was is
+  // not known: those that followed a jump may be twice as long as the rest, but no longer than what
+  // is ever in flight. Without a rewind each is one packet.
+  double behind_jumps(uint64_t duplicates) const {
+    constexpr double kFlight = 1 << 16; // packets
+    const auto jumps = static_cast<double>(wire_[Wire::RequestJumps].value_or(0));
+    const auto rewinds = static_cast<double>(wire_[Wire::Rewinds].value_or(0));
+    if (rewinds == 0)
+      return jumps;
+    return jumps * std::min(2 * static_cast<double>(duplicates) / rewinds, kFlight);
+  }
+
   // Neither is read in an instant, nor both at once: at both ends of the interval some may have
-  // been on their way.
+  // been on their way. Less than one is none.
   bool within_reading(const NicEquation &e) const {
     if (!of_.wire_before)
       return false;
@@ -112,7 +127,7 @@ private:
                          2 * static_cast<double>(of_.lifespan_ns) / 1e9;
     const auto more = static_cast<double>(std::max(e.nic, *e.wire));
     const auto less = static_cast<double>(std::min(e.nic, *e.wire));
-    return seconds > 0 && more - less <= std::ceil(more * apart / seconds);
+    return seconds > 0 && more - less <= std::floor(more * apart / seconds);
   }
 
   const Comparison &of_;

@@ -45,10 +45,7 @@ void Model::add_port(const std::string &name, const std::string &about,
 
 void Model::update(size_t port, Reading reading) {
   if (state_.paused) {
-    if (held_[port]) // no event is lost by waiting
-      reading.events.insert(reading.events.begin(), held_[port]->events.begin(),
-                            held_[port]->events.end());
-    held_[port] = std::move(reading);
+    hold(held_[port], std::move(reading));
     return;
   }
   state_.ports[port].update(std::move(reading));

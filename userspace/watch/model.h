@@ -96,7 +96,7 @@ private:
   void pause();
 
   State state_;
-  std::vector<std::optional<Reading>> held_; // what came while it was paused, the last of each port
+  std::vector<std::optional<Reading>> held_; // what came of each port while it was paused
   bool quit_ = false;
 };
 

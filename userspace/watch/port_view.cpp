@@ -6,6 +6,22 @@
 
 namespace xr::watch {
 
+void hold(std::optional<Reading> &held, Reading reading) {
+  std::vector<roce_event> events;
+  if (held) {
+    events = std::move(held->events);
+    reading.events_forgotten += held->events_forgotten;
+  }
+  events.insert(events.end(), reading.events.begin(), reading.events.end());
+  if (events.size() > PortView::kEvents) {
+    const size_t over = events.size() - PortView::kEvents;
+    events.erase(events.begin(), events.begin() + static_cast<ptrdiff_t>(over));
+    reading.events_forgotten += over;
+  }
+  reading.events = std::move(events);
+  held = std::move(reading);
+}
+
 PortView::PortView(std::string name, std::string about, std::string no_events)
     : name_(std::move(name)), about_(std::move(about)), no_events_(std::move(no_events)) {}
 
@@ -19,6 +35,7 @@ void PortView::update(Reading reading) {
   all_rules_ = std::move(reading.rules);
   for (const roce_event &event : reading.events)
     events_.push_back(event);
+  events_forgotten_ += reading.events_forgotten;
   for (; events_.size() > kEvents; events_forgotten_++)
     events_.pop_front();
   count_from_baseline();

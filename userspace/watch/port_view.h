@@ -23,6 +23,7 @@ struct Reading {
   uint64_t realtime_ns = 0; // since 1970, when the snapshot was
   std::vector<RuleRow> rules;
   std::vector<roce_event> events; // since the reading before
+  uint64_t events_forgotten = 0;  // older ones of that time: only counted
 };
 
 class PortView {
@@ -82,5 +83,8 @@ private:
   std::deque<roce_event> events_;
   uint64_t events_forgotten_ = 0;
 };
+
+// The last reading, with the events of those before it: as many as a port keeps.
+void hold(std::optional<Reading> &held, Reading reading);
 
 } // namespace xr::watch

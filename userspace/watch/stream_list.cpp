@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -60,8 +59,6 @@ void StreamList::to_top() {
   key_.reset();
   move_ = 0;
 }
-
-void StreamList::to_end() { move_ = std::numeric_limits<int>::max(); }
 
 bool StreamList::matches(const roce_stream &stream, uint32_t place) {
   if (words_.empty())
@@ -126,7 +123,6 @@ StreamList::Window StreamList::window(const PortView &port, size_t rows) {
   std::vector<Keyed> all = keyed(port);
   Window window;
   window.matching = all.size();
-  page_ = std::max<size_t>(rows, 1);
   const long move = std::exchange(move_, 0);
   if (all.empty() || !rows) {
     under_.reset();

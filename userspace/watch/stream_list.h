@@ -36,9 +36,7 @@ public:
 
   // Up and down; takes effect with the next window. At the top no stream is followed.
   void move(long rows) { move_ += rows; }
-  void page(long pages) { move_ += pages * static_cast<long>(page_); }
   void to_top();
-  void to_end();
 
   Window window(const PortView &port, size_t rows);
   // The selected stream's place among port.counted().streams; as of the last window.
@@ -67,7 +65,7 @@ private:
   std::vector<Seen> seen_;         // by place: what the filter said
   std::optional<roce_key> key_;    // of the stream that is followed; none: the first
   mutable uint32_t place_ = 0;     // where it stood last
-  size_t rank_ = 0, first_ = 0, page_ = 10;
+  size_t rank_ = 0, first_ = 0;
   long move_ = 0;
   std::optional<roce_key> under_; // the selected one, followed or not
 };
