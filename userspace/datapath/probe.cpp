@@ -24,6 +24,7 @@ Status probe_load() {
   options.ring_bytes = 1;
   options.rules = true;
   options.sockets = true;
+  options.capture = true;
   LogCapture log;
   auto object = Object::open(make_config(options, kernel_has_frags()), options.ring_bytes);
   if (!object)
