@@ -120,6 +120,16 @@ __attribute__((noinline)) int capture_begin(struct xdp_md *ctx) {
   return 0;
 }
 
+/* A redirect to all of a map is a redirect even when nobody is left in it. */
+static ROCE_INLINE int went(int fate, int verdict) {
+  const __u32 zero = 0;
+
+  if (verdict != XDP_REDIRECT)
+    return 0;
+  return (fate != ROCE_TWICE && fate != ROCE_GO_ON_WITH_CNP) ||
+         bpf_map_lookup_elem(&forward, &zero) != 0;
+}
+
 /* After everything else: what became of it? */
 __attribute__((noinline)) int capture_end(struct xdp_md *ctx, int fate, int verdict) {
   const struct roce_scratch *scratch = roce_scratch_of(0);
@@ -136,7 +146,7 @@ __attribute__((noinline)) int capture_end(struct xdp_md *ctx, int fate, int verd
     record->filled = scratch->outcome.filled;
     record->jumped = scratch->outcome.jumped;
   }
-  record->fate = roce_capture_fate(config.features, fate, verdict == XDP_REDIRECT);
+  record->fate = roce_capture_fate(config.features, fate, went(fate, verdict));
   if (copied_first()) {
     record->parts = ROCE_CAPTURE_OUTCOME;
     if (tell(ctx, record, 0))

@@ -120,9 +120,9 @@ static ROCE_INLINE __u32 roce_capture_fate(__u32 features, int fate, int went) {
   case ROCE_BACK_AS_CNP:
     return ROCE_CAPTURE_BACK_AS_CNP;
   case ROCE_TWICE:
-    return ROCE_CAPTURE_FORWARDED_TWICE;
+    return went ? ROCE_CAPTURE_FORWARDED_TWICE : ROCE_CAPTURE_NOT_FORWARDED;
   case ROCE_GO_ON_WITH_CNP:
-    return ROCE_CAPTURE_FORWARDED_WITH_CNP;
+    return went ? ROCE_CAPTURE_FORWARDED_WITH_CNP : ROCE_CAPTURE_NOT_FORWARDED;
   default:
     break;
   }

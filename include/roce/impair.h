@@ -265,13 +265,16 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   roce_count_verdict(t, v);
   count->acted++;
   if (v->act & ROCE_ACT_DROP) {
-    roce_trace_rule(env, rule, v->act);
+    fate = ROCE_GONE;
     if (roce_features(env) & ROCE_FEATURE_CNP && v->act & ROCE_ACT_CNP &&
         roce_become_cnp(frame, env, passing->length, v->cnp_qp, v->cnp_tos)) {
       t->cnps_sent++;
-      return ROCE_BACK_AS_CNP;
+      fate = ROCE_BACK_AS_CNP;
     }
-    return ROCE_GONE;
+    if (fate == ROCE_GONE) /* no CNP could be made of it */
+      v->act &= ~(__u32)ROCE_ACT_CNP;
+    roce_trace_rule(env, rule, v->act);
+    return fate;
   }
   if (roce_features(env) & ROCE_FEATURE_EDIT)
     roce_rewrite(frame, passing, v);

@@ -96,13 +96,15 @@ chosen "!($roce)" --class other
 read -r src qp < <(awk 'NR == 1 { print $2, $4 }' "$scratch/packets")
 chosen "$roce && ip.src == $src && infiniband.bth.destqp == $qp" --src "$src" --dest-qp "$((qp))"
 chosen "$roce && ip.src == $src" --src "$src/32" --class roce
+capinfos "$scratch/some.pcapng" >"$scratch/info"
+grep -qF "Filter string = class roce src $src/32" "$scratch/info" || fail "the filter: $(cat "$scratch/info")"
 
 # Cut, and a count; through a pipe.
+rm "$scratch/capture.err"
 xr --json capture rx0 -w - --snap 60 -c 100 --class roce 2>"$scratch/capture.err" >"$scratch/pipe.pcapng" &
 capturing=$!
 background+=("$capturing")
-wait_for 15 captures rx0
-sleep 0.3
+await_capture rx0 "$scratch/capture.err"
 replay "$file"
 end_capture
 ended_well
@@ -113,9 +115,39 @@ tshark -r "$scratch/source.pcap" -Y "$roce" -T fields -e frame.len 2>/dev/null |
 sed -n '/^{/,$p' "$scratch/capture.err" >"$scratch/capture.json" # behind the notes
 assert_capture '.frames.written == 100 and .frames.cut > 0'
 
-# A reader that goes away is no error.
-{ xr capture rx0 -w - --for 2s 2>"$scratch/capture.err"; echo $? >"$scratch/status"; } | head -c 10 >/dev/null
-assert_eq 0 "$(cat "$scratch/status")" "exit status when the reader goes away: $(cat "$scratch/capture.err")"
+# A reader that goes away is no error, and is noticed though nothing comes.
+for reader in 'head -c 10' true; do
+  start=$SECONDS
+  { xr capture rx0 -w - --for 60s 2>"$scratch/capture.err"; echo $? >"$scratch/status"; } | $reader >/dev/null
+  assert_eq 0 "$(cat "$scratch/status")" "exit status when the reader goes away: $(cat "$scratch/capture.err")"
+  ((SECONDS - start < 30)) || fail "it took $((SECONDS - start)) s to notice that $reader had ended"
+  ! grep -q '^xdp-roce:' "$scratch/capture.err" || fail "$(cat "$scratch/capture.err")"
+done
+
+# One that stalls keeps nobody from ending; what it did not take is counted.
+mkfifo "$scratch/fifo"
+# shellcheck disable=SC2094 # a reader alone cannot be opened without waiting
+exec 8<>"$scratch/fifo" 9<"$scratch/fifo"
+rm "$scratch/capture.err"
+"$XDP_ROCE" --netns "$rx" --json capture rx0 -w - 2>"$scratch/capture.err" >"$scratch/fifo" 8>&- &
+exec 8>&-
+capturing=$!
+background+=("$capturing")
+await_capture rx0 "$scratch/capture.err"
+replay --stream --packets 3000 --payload 1024
+await_frames 3000
+over() { ! kill -0 "$capturing" 2>/dev/null; }
+kill -TERM "$capturing"
+wait_for 3 over || fail "TERM does not end it when its reader stalls"
+end_capture
+ended_well
+cat <&9 >"$scratch/stalled.pcapng"
+exec 9<&-
+sed -n '/^{/,$p' "$scratch/capture.err" >"$scratch/capture.json"
+assert_capture '.frames.taken == 3000 and .frames.unwritten > 1000
+  and .frames.written + .frames.unwritten + .overflow.frames + .overflow.unread == .frames.taken'
+assert_eq "$(jq .frames.written "$scratch/capture.json")" "$(comments "$scratch/stalled.pcapng" | wc -l)" "frames in the pipe"
+[[ $(ip -n "$rx" link show rx0) != *xdp* ]] || fail "it was not attached before, and is now"
 
 # A ring of files.
 mkdir "$scratch/ring"
@@ -132,4 +164,8 @@ assert_capture ".files_removed > 3 and (.files | length) == 3 and .frames.writte
 refused 'needs to know when a file is full' xr capture rx0 -w "$scratch/x" --files 3
 refused 'class of frames' xr capture rx0 -w "$scratch/x" --class bogus
 refused 'cannot write' xr capture rx0 -w /nowhere/x
+refused 'needs the name of a file' xr capture rx0 -w ''
+refused 'a class of frames is missing' xr capture rx0 -w "$scratch/x" --class ''
+refused 'an event is missing' xr capture rx0 -w "$scratch/x" --around ''
+refused 'class other is none' xr capture rx0 -w "$scratch/x" --class other --src 192.0.2.0/24
 wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"

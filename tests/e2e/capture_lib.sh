@@ -6,11 +6,19 @@
 
 # begin_capture PORT OPTIONS...: until end_capture; its report is in $scratch/capture.json.
 begin_capture() {
+  rm -f "$scratch/capture.err" # what the one before said
   "$XDP_ROCE" --netns "$rx" --json capture "$@" >"$scratch/capture.json" 2>"$scratch/capture.err" &
   capturing=$!
   background+=("$capturing")
-  wait_for 15 captures "$1" || fail "capture does not run: $(cat "$scratch/capture.err")"
-  sleep 0.3 # from the exchange to the filter
+  await_capture "$1" "$scratch/capture.err"
+}
+# await_capture PORT ERR: until $capturing says there that it takes frames.
+await_capture() {
+  wait_for 15 begun "$@" || fail "capture does not run: $(cat "$2")"
+}
+begun() {
+  kill -0 "$capturing" 2>/dev/null || fail "capture ended: $(cat "$2")"
+  grep -qs "^note: capture $1: begun\$" "$2"
 }
 captures() {
   kill -0 "$capturing" 2>/dev/null || fail "capture ended: $(cat "$scratch/capture.err")"

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captures as we write them: read back by our own reader, block by block, and as a ring of files.
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "capture/files.h"
 #include "drain.h"
@@ -145,6 +149,84 @@ TEST(PcapngWriter, SaysWhatItCannotWrite) {
   auto full = xr::PcapngWriter::create("/dev/full", {});
   ASSERT_FALSE(full.ok());
   EXPECT_NE(full.error().message.find("No space left"), std::string::npos);
+}
+
+// Until a flush fails; each second packet is cut.
+Status write_on(xr::PcapngWriter &writer, size_t packets) {
+  const FileBytes bytes = data(1000);
+  Status done;
+  for (uint32_t i = 0; i < packets && done; i++)
+    done = writer.packet({kTime, bytes.data(), 1000, 1000 + i % 2, "comment"});
+  return done ? writer.flush() : done;
+}
+
+TEST(PcapngWriter, CountsWhatIsInTheFile) {
+  const Directory directory;
+  const std::string path = directory.file("x.pcapng");
+  auto writer = xr::PcapngWriter::create(path, {"eth0", "", 0});
+  ASSERT_TRUE(writer.ok());
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit limit = before;
+  limit.rlim_cur = 300'000; // in the middle of the second buffer
+  setrlimit(RLIMIT_FSIZE, &limit);
+  const Status done = write_on(*writer, 1000);
+  setrlimit(RLIMIT_FSIZE, &before);
+  ASSERT_FALSE(done);
+  EXPECT_FALSE(writer->nobody_reads());
+  const auto got = drain(Reader::open(path));
+  EXPECT_EQ(got.last, Next::End) << got.error;
+  EXPECT_GT(got.frames.size(), 250u);
+  EXPECT_EQ(writer->packets(), got.frames.size());
+  EXPECT_EQ(writer->cut(), got.frames.size() / 2);
+  EXPECT_EQ(writer->bytes(), fs::file_size(path));
+}
+
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    read_end = Fd(ends[0]);
+    write_end = Fd(ends[1]);
+    signal(SIGPIPE, SIG_IGN);
+  }
+  std::string path() const { return fmt::format("/proc/self/fd/{}", write_end.get()); }
+
+  Fd read_end, write_end;
+};
+
+TEST(PcapngWriter, GivesUpAReaderThatStalls) {
+  const Pipe pipe;
+  bool asked = false;
+  auto writer = xr::PcapngWriter::create(pipe.path(), {"eth0", "", 0}, [&] {
+    const bool before = asked;
+    asked = true;
+    return before; // not at once
+  });
+  ASSERT_TRUE(writer.ok());
+  EXPECT_FALSE(write_on(*writer, 1000));
+  EXPECT_TRUE(asked);
+  EXPECT_TRUE(writer->nobody_reads());
+  FileBytes bytes(1 << 20);
+  const ssize_t size = ::read(pipe.read_end.get(), bytes.data(), bytes.size());
+  ASSERT_GT(size, 0);
+  bytes.resize(static_cast<size_t>(size));
+  const auto got = read(bytes);
+  EXPECT_GT(got.frames.size(), 10u);
+  EXPECT_EQ(writer->packets(), got.frames.size());
+}
+
+TEST(PcapngWriter, NoticesThatTheReaderHasGone) {
+  Pipe pipe;
+  auto writer = xr::PcapngWriter::create(pipe.path(), {"eth0", "", 0});
+  ASSERT_TRUE(writer.ok());
+  EXPECT_FALSE(writer->nobody_reads());
+  pipe.read_end.reset();
+  EXPECT_TRUE(writer->nobody_reads()); // without a write
+  EXPECT_FALSE(write_on(*writer, 10));
+  EXPECT_EQ(writer->packets(), 0u);
+  EXPECT_TRUE(writer->nobody_reads());
 }
 
 TEST(RingPath, NamesAreDumpcaps) {

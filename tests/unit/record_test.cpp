@@ -128,5 +128,20 @@ TEST(Comment, SaysWhatTheKernelTold) {
   }
 }
 
+TEST(Comment, CopiesNeedTheOtherPort) {
+  const auto fate = [](int of_frame, int went) {
+    Frame frame;
+    frame.what = record(1, 1, kBoth);
+    frame.what.kinds = ROCE_CAPTURE_DATA;
+    frame.what.opcode = ROCE_RC | 0x04;
+    frame.what.fate = roce_capture_fate(ROCE_FEATURE_FORWARD, of_frame, went);
+    return comment(frame, false);
+  };
+  EXPECT_EQ(fate(ROCE_TWICE, 1), "forwarded twice");
+  EXPECT_EQ(fate(ROCE_GO_ON_WITH_CNP, 1), "forwarded, and a CNP sent back");
+  for (const int of_frame : {ROCE_GO_ON, ROCE_TWICE, ROCE_GO_ON_WITH_CNP})
+    EXPECT_EQ(fate(of_frame, 0), "gone: the other port is not there");
+}
+
 } // namespace
 } // namespace xr::record

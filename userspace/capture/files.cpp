@@ -34,7 +34,6 @@ Status CaptureFiles::next(uint64_t time_ns) {
   if (writer_) {
     if (auto done = writer_->finish(statistics_()); !done)
       return done;
-    bytes_ += writer_->bytes();
   }
   if (options_.keep && paths_.size() >= options_.keep) {
     if (unlink(paths_.front().c_str()) < 0 && errno != ENOENT)
@@ -43,9 +42,14 @@ Status CaptureFiles::next(uint64_t time_ns) {
     removed_++;
   }
   const std::string path = is_ring() ? ring_path(options_.path, ++number_, time_ns) : options_.path;
-  auto writer = PcapngWriter::create(path, options_.interface);
+  auto writer = PcapngWriter::create(path, options_.interface, options_.stop);
   if (!writer)
     return writer.error();
+  if (writer_) {
+    packets_ += writer_->packets();
+    cut_ += writer_->cut();
+    bytes_ += writer_->bytes();
+  }
   writer_ = std::move(*writer);
   paths_.push_back(path);
   return {};
@@ -66,10 +70,7 @@ Status CaptureFiles::packet(const PcapngPacket &packet) {
       return done;
   if (!writer_->packets())
     first_ns_ = packet.time_ns;
-  auto done = writer_->packet(packet);
-  if (done)
-    packets_++;
-  return done;
+  return writer_->packet(packet);
 }
 
 } // namespace xr

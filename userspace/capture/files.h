@@ -22,6 +22,7 @@ public:
     uint64_t file_bytes = 0; // none is longer, unless one packet is
     uint64_t file_ns = 0;    // from its first packet to its last
     uint32_t keep = 0;       // the oldest is removed before there are more; 0: all are kept
+    PcapngWriter::Stop stop = {};
   };
   // What each file says at its end.
   using Statistics = std::function<PcapngStatistics()>;
@@ -33,8 +34,10 @@ public:
   Status flush() { return writer_->flush(); }
   Status finish() { return writer_->finish(statistics_()); }
 
-  bool reader_gone() const { return writer_->reader_gone(); }
-  uint64_t packets() const { return packets_; }
+  bool nobody_reads() const { return writer_->nobody_reads(); }
+  // Written, or to be: after an error, what is in the files.
+  uint64_t packets() const { return packets_ + writer_->packets(); }
+  uint64_t cut() const { return cut_ + writer_->cut(); }
   uint64_t bytes() const { return bytes_ + writer_->bytes(); }
   const std::deque<std::string> &paths() const { return paths_; } // that are there, in order
   uint64_t removed() const { return removed_; }
@@ -50,8 +53,9 @@ private:
   Statistics statistics_;
   std::optional<PcapngWriter> writer_;
   std::deque<std::string> paths_;
-  uint64_t first_ns_ = 0; // of the file's first packet
-  uint64_t packets_ = 0, bytes_ = 0, removed_ = 0;
+  uint64_t first_ns_ = 0;                      // of the file's first packet
+  uint64_t packets_ = 0, cut_ = 0, bytes_ = 0; // of files before this one
+  uint64_t removed_ = 0;
   uint32_t number_ = 0;
 };
 

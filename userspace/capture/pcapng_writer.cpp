@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +16,8 @@ namespace xr {
 namespace {
 
 constexpr size_t kBuffer = 1 << 18;
+// A pipe's reader that takes nothing: how often to look whether to end, and how long it has.
+constexpr int kSliceMs = 50, kPatienceMs = 500;
 constexpr uint16_t kEthernet = 1;
 constexpr uint64_t kUnknownLength = ~0ULL; // of a section
 constexpr uint8_t kNanoseconds = 9;        // 10^-9
@@ -92,15 +96,21 @@ void PcapngWriter::end(size_t block) {
   std::memcpy(&buffer_[block + sizeof(uint32_t)], &length, sizeof(length));
 }
 
-Result<PcapngWriter> PcapngWriter::create(const std::string &path,
-                                          const PcapngInterface &interface) {
+PcapngWriter::PcapngWriter(Fd fd, std::string path, Stop stop)
+    : fd_(std::move(fd)), path_(std::move(path)), stop_(std::move(stop)) {
+  struct stat file {};
+  pipe_ = fstat(fd_.get(), &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode));
+  buffer_.reserve(2 * kBuffer);
+}
+
+Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngInterface &interface,
+                                          Stop stop) {
   const bool out = path == "-";
   Fd fd(out ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
             : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd)
     return errno_error(errno, fmt::format("cannot write {}", out ? "standard output" : path));
-  PcapngWriter self(std::move(fd), out ? "standard output" : path);
-  self.buffer_.reserve(2 * kBuffer);
+  PcapngWriter self(std::move(fd), out ? "standard output" : path, std::move(stop));
 
   size_t block = self.begin(kSection);
   self.put(uint32_t{0x1a2b3c4d});
@@ -121,6 +131,8 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path,
     self.put_option(kFilter, std::string(1, '\0') + interface.filter);
   self.put(uint32_t{kEnd});
   self.end(block);
+  if (self.pipe_)
+    return self; // who reads it may not be there yet, or not any more
   if (auto done = self.flush(); !done)
     return done.error();
   return self;
@@ -147,6 +159,7 @@ Status PcapngWriter::packet(const PcapngPacket &packet) {
   put(uint32_t{kEnd});
   end(block);
   packets_++;
+  cut_ += packet.captured < packet.length;
   return {};
 }
 
@@ -172,40 +185,69 @@ Status PcapngWriter::finish(const PcapngStatistics &s) {
   return flush();
 }
 
-size_t PcapngWriter::whole_blocks(size_t bytes) const {
+// Of `bytes` of the buffer; packets of others have not been written.
+size_t PcapngWriter::keep_whole_blocks(size_t bytes) {
   size_t whole = 0;
-  for (uint32_t length = 0; whole + 8 <= bytes; whole += length) {
-    std::memcpy(&length, &buffer_[whole + 4], sizeof(length));
-    if (whole + length > bytes)
-      break;
+  uint32_t block[7] = {}; // of a packet: to both of its lengths
+  for (size_t at = 0; at < buffer_.size(); at += block[1]) {
+    std::memcpy(block, &buffer_[at], std::min(sizeof(block), buffer_.size() - at));
+    if (at + block[1] <= bytes) {
+      whole = at + block[1];
+    } else if (block[0] == kPacket) {
+      packets_--;
+      cut_ -= block[5] < block[6];
+    }
   }
   return whole;
+}
+
+// False: it is time to end, and who reads has taken nothing for a while.
+bool PcapngWriter::wait_for_room() const {
+  for (int waited_ms = 0;; waited_ms += kSliceMs) {
+    pollfd out{fd_.get(), POLLOUT, 0};
+    const int ready = poll(&out, 1, kSliceMs);
+    if (ready > 0 || (ready < 0 && errno != EINTR))
+      return true; // an error is the write's
+    if (waited_ms >= kPatienceMs && stop_ && stop_())
+      return false;
+  }
+}
+
+Status PcapngWriter::give_up(size_t done, int error) {
+  struct stat file {};
+  written_ += keep_whole_blocks(done);
+  buffer_.clear();
+  // What cannot be cut off either is a reader's "truncated", and told all the same.
+  if (fstat(fd_.get(), &file) == 0 && S_ISREG(file.st_mode) &&
+      ftruncate(fd_.get(), static_cast<off_t>(written_)) == 0)
+    lseek(fd_.get(), static_cast<off_t>(written_), SEEK_SET);
+  nobody_reads_ = error == EPIPE || error == ECANCELED;
+  return errno_error(error, fmt::format("cannot write {}", path_),
+                     error == ENOSPC ? "what was captured before is in it and can be read" : "");
 }
 
 Status PcapngWriter::flush() {
   size_t done = 0;
   while (done < buffer_.size()) {
-    const ssize_t n = write(fd_.get(), buffer_.data() + done, buffer_.size() - done);
-    if (n > 0) {
+    if (pipe_ && !wait_for_room())
+      return give_up(done, ECANCELED);
+    // A pipe that has room takes that much without waiting.
+    const size_t left = buffer_.size() - done,
+                 size = pipe_ ? std::min<size_t>(left, PIPE_BUF) : left;
+    const ssize_t n = write(fd_.get(), buffer_.data() + done, size);
+    if (n > 0)
       done += static_cast<size_t>(n);
-    } else if (n == 0 || errno != EINTR) {
-      const int error = n ? errno : ENOSPC;
-      struct stat file {};
-      written_ += whole_blocks(done);
-      // What cannot be cut off either is a reader's "truncated", and told all the same.
-      if (fstat(fd_.get(), &file) == 0 && S_ISREG(file.st_mode) &&
-          ftruncate(fd_.get(), static_cast<off_t>(written_)) == 0)
-        lseek(fd_.get(), static_cast<off_t>(written_), SEEK_SET);
-      buffer_.clear();
-      reader_gone_ = error == EPIPE;
-      return errno_error(error, fmt::format("cannot write {}", path_),
-                         error == ENOSPC ? "what was captured before is in it and can be read"
-                                         : "");
-    }
+    else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+      return give_up(done, n ? errno : ENOSPC);
   }
   written_ += done;
   buffer_.clear();
   return {};
+}
+
+bool PcapngWriter::nobody_reads() const {
+  pollfd out{fd_.get(), 0, 0};
+  return nobody_reads_ || (pipe_ && poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP));
 }
 
 } // namespace xr

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +38,13 @@ struct PcapngStatistics {
 
 class PcapngWriter {
 public:
-  // A new file in the place of what was there; "-" is standard output.
-  static Result<PcapngWriter> create(const std::string &path, const PcapngInterface &interface);
+  // Is it time to end?
+  using Stop = std::function<bool()>;
+
+  // A new file in the place of what was there; "-" is standard output. A pipe's reader is waited
+  // for, but not by who is to end and finds that it reads nothing.
+  static Result<PcapngWriter> create(const std::string &path, const PcapngInterface &interface,
+                                     Stop stop = {});
 
   // A file that could not be written ends behind its last whole block: it can be read.
   Status packet(const PcapngPacket &packet);
@@ -46,18 +52,22 @@ public:
   // The statistics at the end.
   Status finish(const PcapngStatistics &statistics);
 
-  // Standard output's reader has gone away: no error to tell anybody.
-  bool reader_gone() const { return reader_gone_; }
+  // A pipe's reader has gone away, or was not waited for: no error to tell anybody.
+  bool nobody_reads() const;
+  // Those in the file, and those that are still to be flushed.
   uint64_t bytes() const { return written_ + buffer_.size(); }
   uint64_t packets() const { return packets_; }
+  uint64_t cut() const { return cut_; } // of them, packets of which not all was captured
 
   static constexpr uint64_t kStatisticsSize = 100; // of what finish() writes
   // Bytes that a packet takes in a file.
   static uint64_t size_of(const PcapngPacket &packet);
 
 private:
-  PcapngWriter(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  size_t whole_blocks(size_t bytes) const;
+  PcapngWriter(Fd fd, std::string path, Stop stop);
+  bool wait_for_room() const;
+  Status give_up(size_t done, int error);
+  size_t keep_whole_blocks(size_t bytes);
 
   template <typename T> void put(T value);
   void put_bytes(const void *data, size_t size); // and what fills the word
@@ -69,10 +79,12 @@ private:
 
   Fd fd_;
   std::string path_;
+  Stop stop_;
+  bool pipe_ = false;           // or a socket
   std::vector<uint8_t> buffer_; // whole blocks
   uint64_t written_ = 0;
-  uint64_t packets_ = 0;
-  bool reader_gone_ = false;
+  uint64_t packets_ = 0, cut_ = 0;
+  bool nobody_reads_ = false;
 };
 
 } // namespace xr

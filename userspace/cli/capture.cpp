@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
+#include <optional>
 
 #include <unistd.h>
 
@@ -18,7 +19,8 @@ namespace xr::cli {
 namespace {
 
 struct Args {
-  std::string file, src, dst, qp, classes, events, file_size, buffer;
+  std::string file, src, dst, qp, file_size, buffer, classes = "all";
+  std::optional<std::string> events;
   record::Nearby nearby;
   record::RecordRequest request;
 };
@@ -70,7 +72,10 @@ void describe(CLI::App &command, Args &args) {
   command.add_option("--src", args.src, "Only RoCE from there")->type_name("PREFIX");
   command.add_option("--dst", args.dst, "Only RoCE to there")->type_name("PREFIX");
   command.add_option("--dest-qp", args.qp, "Only RoCE to these QPNs")->type_name("N[-M]");
-  command.add_option("--around", args.events, "Only frames near these: gap, cnp, nak, rule")
+  command
+      .add_option_function<std::string>(
+          "--around", [&args](const std::string &list) { args.events = list; },
+          "Only frames near these: gap, cnp, nak, rule")
       ->type_name("LIST");
   command
       .add_option("--before", args.nearby.before, "With --around: N frames before (default: 10)")
@@ -147,19 +152,28 @@ Status read_size(const std::string &text, uint64_t from, uint64_t &bytes) {
   return {};
 }
 
+// For who opens the file: "class ack,nak src 192.0.2.0/24".
+std::string filter_words(const Args &args) {
+  std::string text = words::lower(args.classes) == "all" ? "" : "class " + args.classes;
+  for (const auto &[name, value] :
+       {std::pair("src ", &args.src), {"dst ", &args.dst}, {"dest-qp ", &args.qp}})
+    if (!value->empty())
+      text += (text.empty() ? "" : " ") + std::string(name) + *value;
+  return text;
+}
+
 Status collect(Args &args) {
   auto &request = args.request;
   CaptureFiles::Options &files = request.files;
   files.path = args.file;
-  request.filter.kinds = ROCE_CAPTURE_ALL;
-  if (!args.classes.empty()) {
-    auto kinds = bits_of(args.classes, classes(), "a class of frames");
-    if (!kinds)
-      return kinds.error();
-    request.filter.kinds = *kinds;
-  }
-  if (!args.events.empty()) {
-    auto bits = bits_of(args.events, events(), "an event");
+  if (args.file.empty())
+    return Error{"--write needs the name of a file", "-w x.pcapng, or -w - for standard output"};
+  auto kinds = bits_of(args.classes, classes(), "a class of frames");
+  if (!kinds)
+    return kinds.error();
+  request.filter.kinds = *kinds;
+  if (args.events) {
+    auto bits = bits_of(*args.events, events(), "an event");
     if (!bits)
       return bits.error();
     args.nearby.events = *bits;
@@ -167,6 +181,10 @@ Status collect(Args &args) {
   }
   if (auto done = read_stream(args, request.filter); !done)
     return done;
+  if (request.filter.stream && request.filter.kinds == ROCE_CAPTURE_OTHER)
+    return Error{"--src, --dst and --dest-qp choose among RoCE, and --class other is none",
+                 "without one of the two"};
+  files.interface.filter = filter_words(args);
   if (auto done = read_size(args.file_size, 1000, files.file_bytes); !done)
     return done;
   if (auto done = read_size(args.buffer, 4096, request.ring_bytes); !done)
@@ -203,8 +221,9 @@ int capture(Args args, const Globals &globals) {
   Status status;
   {
     Progress progress(context);
-    status = run->run(interrupt.flag(),
-                      [&](const report::CaptureSummary &now) { progress.update(0, 0, line(now)); });
+    status = run->run(
+        interrupt.flag(), [&] { note(context, "begun"); },
+        [&](const report::CaptureSummary &now) { progress.update(0, 0, line(now)); });
   }
   const Status closed = run->close();
   // Standard output is the frames'.

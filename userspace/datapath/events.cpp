@@ -47,7 +47,7 @@ Result<Events> Port::events(Events::Callback callback) const {
     Fd lock(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (lock && flock(lock.get(), LOCK_EX | LOCK_NB) < 0)
       return Error{"another process is reading the events of this interface",
-                   "one at a time: stop the other `events`, `watch` or `capture`"};
+                   "one at a time: stop the other `events` or `watch`"};
     events.state_->lock = std::move(lock);
   }
   events.ring_.reset(

@@ -75,7 +75,8 @@ struct RecordRun::State {
   roce_capture_counts counts{}; // as last read
   bool tracked = false;
   uint64_t offset_ns = 0, started_ns = 0, ended_ns = 0;
-  uint64_t cut = 0, events = 0, not_around = 0, unwritten = 0;
+  uint64_t chosen = 0, events = 0, not_around = 0;
+  const std::atomic<bool> *stop = nullptr;
   Status wrote;
 };
 
@@ -94,6 +95,7 @@ Status RecordRun::State::take_port() {
 Status RecordRun::State::make_files() {
   request.files.interface.name = request.ifname;
   request.files.interface.snap = request.filter.snap;
+  request.files.stop = [this] { return stop && *stop; };
   auto made = CaptureFiles::create(request.files, [this] { return statistics(); });
   if (!made)
     return made.error();
@@ -110,16 +112,12 @@ PcapngStatistics RecordRun::State::statistics() const {
 }
 
 void RecordRun::State::write(const Frame &frame) {
-  if (!wrote)
+  chosen++;
+  if (!wrote || enough())
     return;
-  if (enough()) {
-    unwritten++;
-    return;
-  }
   const roce_capture &c = frame.what;
   const std::string text = comment(frame, tracked);
   wrote = files->packet({c.time_ns + offset_ns, frame.bytes.data(), c.captured, c.length, text});
-  cut += c.captured < c.length;
 }
 
 void RecordRun::State::choose(Frame frame) {
@@ -148,10 +146,10 @@ Status RecordRun::State::finish() {
   if (auto now = tap->counts())
     counts = *now;
   ended_ns = monotonic_ns();
-  if (!done)
-    return files->reader_gone() ? Status{} : done;
-  if (done = files->finish(); !done)
-    return files->reader_gone() ? Status{} : done;
+  if (done)
+    done = files->finish();
+  if (!done && !files->nobody_reads())
+    return done;
   return stopped;
 }
 
@@ -164,16 +162,18 @@ Result<RecordRun> RecordRun::prepare(RecordRequest request) {
   return RecordRun(std::move(state));
 }
 
-Status RecordRun::run(const std::atomic<bool> &stop,
+Status RecordRun::run(const std::atomic<bool> &stop, const std::function<void()> &begun,
                       const std::function<void(const report::CaptureSummary &)> &tell) {
   State &s = *state_;
+  s.stop = &stop;
   s.offset_ns = realtime_offset();
   s.started_ns = monotonic_ns();
   if (auto done = s.tap->start(s.request.filter); !done)
     return done;
+  begun();
   uint64_t told = s.started_ns, looked = s.started_ns;
   Status status;
-  while (!stop && !s.enough()) {
+  while (!stop && !s.enough() && !s.files->nobody_reads()) {
     const uint64_t now = monotonic_ns(), passed = now - s.started_ns;
     if (s.request.duration_ns && passed >= s.request.duration_ns)
       break;
@@ -215,11 +215,11 @@ report::CaptureSummary RecordRun::report() const {
   r.unread = counts.unread;
   r.written = s.files->packets();
   r.bytes = s.files->bytes();
-  r.cut = s.cut;
+  r.cut = s.files->cut();
   r.around = s.request.nearby.has_value();
   r.events = s.events;
   r.not_around = s.not_around;
-  r.unwritten = s.unwritten;
+  r.unwritten = s.chosen - r.written;
   r.files.assign(s.files->paths().begin(), s.files->paths().end());
   r.files_removed = s.files->removed();
   r.late = s.order.late();

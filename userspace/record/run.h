@@ -44,8 +44,9 @@ public:
   ~RecordRun();
 
   const std::vector<std::string> &notes() const;
-  // Until it is told to stop, or has what it was asked for. Calls `tell` now and then.
-  Status run(const std::atomic<bool> &stop,
+  // Until it is told to stop, or has what it was asked for. Calls `begun` when from now on no frame
+  // is missed, and `tell` now and then.
+  Status run(const std::atomic<bool> &stop, const std::function<void()> &begun,
              const std::function<void(const report::CaptureSummary &)> &tell);
   report::CaptureSummary report() const;
   // The port as it was before.

@@ -44,7 +44,7 @@ Document capture_report(const CaptureSummary &c) {
                      count("cut", "of them cut by --snap", c.cut),
                      count("events", "events", c.events, c.around ? Hide::Never : Hide::Zero),
                      count("not_around", "near no event", c.not_around),
-                     count("unwritten", "behind the last one asked for", c.unwritten),
+                     count("unwritten", "not written any more", c.unwritten),
                      count("bytes", "bytes of files", c.bytes, Hide::Never)}});
   s.push_back(files_of(c));
   s.push_back(

@@ -22,7 +22,7 @@ struct CaptureSummary {
   bool around = false;
   uint64_t events = 0;            // that frames were kept around
   uint64_t not_around = 0;        // frames near no event
-  uint64_t unwritten = 0;         // frames behind the last one asked for
+  uint64_t unwritten = 0;         // frames behind the last one asked for, or that could not be
   std::vector<std::string> files; // that are there
   uint64_t files_removed = 0;
   // what could not be kept
