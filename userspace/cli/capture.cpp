@@ -216,8 +216,7 @@ int capture(Args args, const Globals &globals) {
   auto run = record::RecordRun::prepare(std::move(args.request));
   if (!run)
     return fail(context, run.error());
-  for (const std::string &text : run->notes())
-    note(context, text);
+  const size_t told = tell_notes(context, run->notes());
   Status status;
   {
     Progress progress(context);
@@ -226,6 +225,7 @@ int capture(Args args, const Globals &globals) {
         [&](const report::CaptureSummary &now) { progress.update(0, 0, line(now)); });
   }
   const Status closed = run->close();
+  tell_notes(context, run->notes(), told);
   // Standard output is the frames'.
   Output output(globals.json, to_stdout ? STDERR_FILENO : STDOUT_FILENO);
   output.print(capture_report(run->report()));

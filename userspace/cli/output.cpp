@@ -111,4 +111,10 @@ void note(const std::string &context, const std::string &message) {
   say(fmt::format("note: {}: {}\n", context, message));
 }
 
+size_t tell_notes(const std::string &context, const std::vector<std::string> &notes, size_t from) {
+  for (; from < notes.size(); from++)
+    note(context, notes[from]);
+  return from;
+}
+
 } // namespace xr::cli

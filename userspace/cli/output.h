@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "report/document.h"
@@ -50,5 +51,8 @@ int fail(const std::string &context, const Error &error);
 // The same without ending anything.
 void warn(const std::string &context, const std::string &message);
 void note(const std::string &context, const std::string &message);
+// Those from that place on. Returns where the next ones begin.
+size_t tell_notes(const std::string &context, const std::vector<std::string> &notes,
+                  size_t from = 0);
 
 } // namespace xr::cli

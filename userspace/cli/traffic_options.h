@@ -26,9 +26,7 @@ template <typename Run, typename Document, typename Line, typename Amount>
 int watch_run(Run &run, const Interrupt &interrupt, const std::string &context, bool json,
               double interval, Document document, Line line, Amount amount) {
   Output output(json);
-  for (const std::string &text : run.notes())
-    note(context, text);
-  const size_t told = run.notes().size();
+  const size_t told = tell_notes(context, run.notes());
   auto before = run.report();
   bool first = true;
   const bool every = interval > 0;
@@ -51,8 +49,7 @@ int watch_run(Run &run, const Interrupt &interrupt, const std::string &context, 
   }
   const auto final = run.report();
   const Status closed = run.close();
-  for (size_t i = told; i < run.notes().size(); i++)
-    note(context, run.notes()[i]);
+  tell_notes(context, run.notes(), told);
   if (every)
     output.print_next(document(final));
   else
