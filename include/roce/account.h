@@ -68,9 +68,11 @@ static ROCE_INLINE void roce_count(struct roce_env *env, int class_, const struc
   c->bytes += length;
   if (p->info & ROCE_HAS_AETH && !p->cut && !(p->info & ROCE_OP_READ_RESPONSE)) {
     struct roce_totals *t = roce_totals_of(env);
+    __u32 index = roce_aeth_index(p->syndrome);
 
+    ROCE_BOUND(index, ROCE_AETH_COUNTS - 1);
     if (t)
-      t->aeth[roce_aeth_index(p->syndrome)]++;
+      t->aeth[index]++;
   }
 }
 

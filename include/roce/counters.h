@@ -28,6 +28,7 @@ enum roce_aeth_count {
   ROCE_AETH_RESERVED,
   ROCE_AETH_COUNTS,
 };
+ROCE_STATIC_ASSERT(!(ROCE_AETH_COUNTS & (ROCE_AETH_COUNTS - 1)), "a mask bounds it");
 
 struct roce_totals {
   __u64 frames[ROCE_CLASS_MAX]; /* V2 and V1 are summed from the opcodes and stay 0 here */

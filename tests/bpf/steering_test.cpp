@@ -134,7 +134,7 @@ TEST_F(SteeringTest, APortThatIsNotAttachedIsDetachedAgain) {
   Ids attached;
   {
     Steering steering = this->steering();
-    EXPECT_EQ(features(), static_cast<uint32_t>(ROCE_FEATURE_SOCKETS));
+    EXPECT_EQ(features(), static_cast<uint32_t>(ROCE_FEATURE_SOCKETS | ROCE_FEATURE_PASSING));
     attached = ids();
   }
   expect_nothing_left(attached);

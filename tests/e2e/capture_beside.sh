@@ -7,10 +7,11 @@ need jq tshark
 lane
 
 capture_begins() {
+  rm -f "$scratch/capture.json.err"
   in_background endpoint "$scratch/capture.json" --json --netns "$rx" capture rx0 -w "$scratch/got.pcapng" --class data
   capturing=${background[-1]}
   wait_for 15 has_feature capture || fail "capture does not run: $(cat "$scratch/capture.json.err")"
-  wait_for 15 grep -q begun "$scratch/capture.json.err" || fail "capture has not begun"
+  wait_for 15 grep -qs begun "$scratch/capture.json.err" || fail "capture has not begun"
 }
 has_feature() { xr --json status rx0 2>/dev/null | jq -e --arg f "$1" '.attachments[0].features | index($f)' >/dev/null; }
 capture_ends() {

@@ -65,7 +65,7 @@ xr attach rx0 2>/dev/null
 in_background "$XDP_ROCE" --netns "$rx" --json events rx0 --count 1 >"$scratch/events" 2>/dev/null
 in_background "$XDP_ROCE" --netns "$rx" --json capture rx0 -w "$scratch/got.pcapng" >"$scratch/captured" 2>"$scratch/begun"
 capturing=${background[-1]}
-wait_for 15 grep -q begun "$scratch/begun" || fail "capture has not begun: $(cat "$scratch/begun")"
+wait_for 15 grep -qs begun "$scratch/begun" || fail "capture has not begun: $(cat "$scratch/begun")"
 replay "$capture"
 for command in "${commands[@]}"; do
   case $command in

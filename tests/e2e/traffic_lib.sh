@@ -39,13 +39,14 @@ respond() {
     ns=$2 port=$3
     shift 3
   fi
+  rm -f "$scratch/respond.json.err" # what a former one said
   in_background endpoint "$scratch/respond.json" --json --netns "$ns" respond "$port" "$@"
   responder=${background[-1]}
   wait_for 15 says_so || fail "respond does not run: $(cat "$scratch/respond.json.err")"
 }
 says_so() {
   kill -0 "$responder" 2>/dev/null || fail "respond ended: $(cat "$scratch/respond.json.err")"
-  grep -q ': answers for ' "$scratch/respond.json.err"
+  grep -qs ': answers for ' "$scratch/respond.json.err"
 }
 # Its report is in $scratch/respond.json.
 end_respond() {
