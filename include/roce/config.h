@@ -5,7 +5,8 @@
 
 #include "types.h"
 
-/* Raised whenever key, value or meaning of a map changes that userspace reads. It stands in every attachment's .rodata.
+/* Raised whenever key, value or meaning of a map changes that userspace reads. It stands in every
+ * attachment's .rodata.
  */
 #define ROCE_ABI 3
 

@@ -105,7 +105,8 @@ public:
       return add("load", Verdict::Unknown, "whether the program loads cannot be tried",
                  "sudo xdp-roce doctor");
     if (facts_.load->ok())
-      return add("load", Verdict::Ok, "the kernel takes the program, with rules, sockets and captures");
+      return add("load", Verdict::Ok,
+                 "the kernel takes the program, with rules, sockets and captures");
     add("load", Verdict::Fail, facts_.load->error().message, facts_.load->error().hint);
   }
 
