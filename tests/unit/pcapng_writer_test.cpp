@@ -117,7 +117,8 @@ TEST(PcapngWriter, BlocksAndTheirOptions) {
   const std::string path = directory.file("x.pcapng");
   auto writer = xr::PcapngWriter::create(path, {"eth0", "class nak", 128});
   ASSERT_TRUE(writer.ok());
-  const PcapngPacket one = packet(data(61), kTime, "gap: 1 PSN 7");
+  const FileBytes bytes = data(61);
+  const PcapngPacket one = packet(bytes, kTime, "gap: 1 PSN 7");
   ASSERT_TRUE(writer->packet(one));
   ASSERT_TRUE(writer->finish({kTime, kTime + 5, 100, 90, 7, 83}));
   const auto all = blocks(read_whole(path));
