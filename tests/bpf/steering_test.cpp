@@ -168,7 +168,7 @@ TEST_F(SteeringTest, AnAttachedPortKeepsItsCountsAndItsRules) {
 // As after a kill: the feature is there, the sockets are not.
 TEST_F(SteeringTest, WithoutASocketFramesAreTheHosts) {
   AttachOptions options = small();
-  options.sockets = true;
+  options.features = ROCE_FEATURE_SOCKETS;
   ASSERT_OK(attach("xr0", netns_, options));
   send_frames(2);
   auto port = Port::open("xr0", netns_);

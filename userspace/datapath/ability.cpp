@@ -3,20 +3,20 @@
 
 #include "datapath/exchange.h"
 #include "datapath/place.h"
-#include "datapath/status.h"
+#include "datapath/privilege.h"
 
 namespace xr::datapath {
 
 namespace {
 
-// A port and what there is of it, with the lock held.
-struct Held {
+// A port and what there is of it, with the tool's lock held.
+struct Seen {
   Lock lock;
   Place place;
   PortStatus port;
 };
 
-Result<Held> hold(const std::string &ifname, const std::string &netns) {
+Result<Seen> hold(const std::string &ifname, const std::string &netns) {
   auto lock = Lock::take(Lock::Kind::Exclusive);
   if (!lock)
     return lock.error();
@@ -27,81 +27,107 @@ Result<Held> hold(const std::string &ifname, const std::string &netns) {
                        place->pins ? &*place->pins : nullptr);
   if (!found)
     return found.error();
-  return Held{std::move(*lock), std::move(*place), std::move(found->port)};
+  return Seen{std::move(*lock), std::move(*place), std::move(found->port)};
 }
 
 // The program is exchanged for one that has these features, unless it has.
-Status turn(Held &held, const Ability &ability, uint32_t wanted) {
-  if (held.port.features == wanted)
+Status turn(Seen &seen, const Ability &ability, uint32_t wanted) {
+  if (seen.port.features == wanted)
     return {};
-  if (held.port.dispatcher)
+  if (seen.port.dispatcher)
     return Error{
         fmt::format("behind libxdp's dispatcher the program cannot be exchanged for one with {}",
                     ability.what),
-        fmt::format("xdp-roce detach {}; {} attaches by itself", held.port.ifname, ability.who)};
-  return exchange(held.place, held.port, {wanted, held.port.uses});
+        fmt::format("xdp-roce detach {}; {} attaches by itself", seen.port.ifname, ability.who)};
+  return exchange(seen.place, seen.port, {wanted, seen.port.uses});
 }
 
 // What of it still has a user: one that was killed has left its feature behind.
-uint32_t used(const Held &held, uint32_t features) {
+uint32_t used(const Seen &seen, uint32_t features) {
   for (const auto &[feature, use] : {std::pair(ROCE_FEATURE_SOCKETS, Lock::Use::Endpoint),
                                      {ROCE_FEATURE_CAPTURE, Lock::Use::Capture}})
     if (features & feature &&
-        Lock::take_port(held.place.netns->inode(), held.place.ifindex, use).ok())
+        Lock::take_port(seen.place.netns->inode(), seen.place.ifindex, use).ok())
       features &= ~static_cast<uint32_t>(feature);
   return features;
 }
 
-} // namespace
-
-Result<Joined> join(const std::string &ifname, const std::string &netns, const Ability &ability,
-                    const AttachOptions &options) {
+// The port has it from now on. True: nothing was attached before.
+Result<bool> give(const std::string &ifname, const std::string &netns, const Ability &ability,
+                  const AttachOptions &options, std::vector<std::string> &notes) {
   {
-    auto held = hold(ifname, netns);
-    if (!held)
-      return held.error();
-    if (held->port.features & ROCE_FEATURE_FORWARD && ability.feature & ROCE_FEATURE_SOCKETS)
+    auto seen = hold(ifname, netns);
+    if (!seen)
+      return seen.error();
+    if (seen->port.features & ROCE_FEATURE_FORWARD && ability.feature & ROCE_FEATURE_SOCKETS)
       return Error{"it is a port of a bridge: its frames leave by the other one",
                    fmt::format("xdp-roce detach {}", ifname)};
-    if (held->port.state == State::Attached) {
-      auto done = turn(*held, ability, held->port.features | ability.feature);
-      return done ? Result<Joined>(Joined{}) : Result<Joined>(done.error());
+    if (seen->port.state == State::Attached) {
+      auto done = turn(*seen, ability, seen->port.features | ability.feature);
+      return done ? Result<bool>(false) : Result<bool>(done.error());
     }
   }
   AttachOptions with = options;
-  with.*ability.option = true;
-  with.passing = true;
+  with.features |= ability.feature | ROCE_FEATURE_PASSING;
   auto done = attach(ifname, netns, with);
   if (!done)
     return done.error();
-  return Joined{true, std::move(done->notes)};
+  notes = std::move(done->notes);
+  return true;
 }
 
-Result<std::string> leave(const std::string &ifname, const std::string &netns,
-                          const Ability &ability, const Joined &joined) {
-  auto held = hold(ifname, netns);
+} // namespace
+
+Result<Lease> Lease::take(const std::string &ifname, const std::string &netns,
+                          const Ability &ability, const AttachOptions &options) {
+  if (auto allowed = check_privilege(Privilege::Load); !allowed)
+    return allowed.error();
+  auto place = find_place(ifname, netns, find_bpffs());
+  if (!place)
+    return place.error();
+  auto lock = Lock::take_port(place->netns->inode(), place->ifindex, ability.use);
+  if (!lock)
+    return lock.error();
+  std::vector<std::string> notes;
+  auto attached = give(ifname, netns, ability, options, notes);
+  if (!attached)
+    return attached.error();
+  return Lease({ifname, netns, ability, std::move(*lock), *attached}, std::move(notes));
+}
+
+Status Lease::end() {
+  const auto held = std::move(held_); // the lock goes last
   if (!held)
-    return held.error();
-  const PortStatus &port = held->port;
-  if (port.state == State::Attached) {
-    const uint32_t others = used(*held, port.features & ~(ability.feature | ROCE_FEATURE_PASSING));
-    const bool passing = port.features & ROCE_FEATURE_PASSING;
+    return {};
+  auto seen = hold(held->ifname, held->netns);
+  if (!seen)
+    return seen.error();
+  const uint32_t features = seen->port.features, mine = held->ability.feature;
+  if (seen->port.state == State::Attached) {
+    const uint32_t others = used(*seen, features & ~(mine | ROCE_FEATURE_PASSING));
+    const bool passing = features & ROCE_FEATURE_PASSING;
     if (!passing || others) {
       // Who gave it rules wants it to stay.
       const bool stays = passing && others & ROCE_FEATURE_RULES;
-      const uint32_t gone = ability.feature | (stays ? ROCE_FEATURE_PASSING : 0);
-      const auto done = turn(*held, ability, port.features & ~gone);
-      if (!done)
-        return done.error();
-      return stays ? fmt::format("{} stays attached, for it has rules: xdp-roce detach {}", ifname,
-                                 ifname)
-                   : std::string();
+      auto done =
+          turn(*seen, held->ability, features & ~(mine | (stays ? ROCE_FEATURE_PASSING : 0)));
+      if (done && stays)
+        notes_.push_back(
+            fmt::format("{0} stays attached, for it has rules: xdp-roce detach {0}", held->ifname));
+      return done;
     }
-  } else if (!joined.attached || port.state == State::NotAttached) {
-    return std::string();
+  } else if (!held->attached || seen->port.state == State::NotAttached) {
+    return {};
   }
-  auto done = detach_held(ifname, netns);
-  return done ? Result<std::string>(std::string()) : Result<std::string>(done.error());
+  auto done = detach_held(held->ifname, held->netns);
+  return done ? Status() : Status(done.error());
+}
+
+Lease::~Lease() {
+  try {
+    (void)end();
+  } catch (...) { // no memory for its errors: nobody hears them here anyway
+  }
 }
 
 } // namespace xr::datapath

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "datapath/attach.h"
 #include "datapath/lock.h"
-#include "datapath/place.h"
 #include "datapath/status.h"
 
 namespace xr::datapath {
@@ -17,21 +18,42 @@ struct Ability {
   uint32_t feature = 0; // enum roce_feature
   const char *what;     // "a program with ..."
   const char *who;      // wants it, and attaches where nothing is
-  bool AttachOptions::*option;
-  Lock::Use use; // who has that lock of the port uses it
+  Lock::Use use;        // who has that lock of the port uses it
 };
 
-struct Joined {
-  bool attached = false; // nothing was
-  std::vector<std::string> notes;
-};
-// The port has it from now on: exchanged for a program that has, or attached with `options`.
-Result<Joined> join(const std::string &ifname, const std::string &netns, const Ability &ability,
-                    const AttachOptions &options);
+// A port has the ability as long as this lives.
+class Lease {
+public:
+  // One at a time. A port that has a program is exchanged for one that has the ability, another is
+  // attached with `options`. Needs Privilege::Load.
+  static Result<Lease> take(const std::string &ifname, const std::string &netns,
+                            const Ability &ability, const AttachOptions &options);
+  Lease(Lease &&) noexcept = default;
+  Lease &operator=(Lease &&) = delete;
+  ~Lease();
 
-// It has it no more. What was attached by a user of abilities is detached with the last of them,
-// unless it has rules: then a sentence says that it stays.
-Result<std::string> leave(const std::string &ifname, const std::string &netns,
-                          const Ability &ability, const Joined &joined);
+  const std::string &ifname() const { return held_->ifname; }
+  const std::string &netns() const { return held_->netns; }
+  // One more may come with end().
+  const std::vector<std::string> &notes() const { return notes_; }
+
+  explicit operator bool() const { return held_ != nullptr; }
+  // The port has it no more. What was attached by a lease is detached with the last of them, unless
+  // it has rules: a note says then that it stays. What could not be done is told.
+  Status end();
+
+private:
+  struct Held {
+    std::string ifname, netns;
+    Ability ability;
+    Lock lock;
+    bool attached = false; // nothing was
+  };
+  Lease(Held held, std::vector<std::string> notes)
+      : held_(std::make_unique<Held>(std::move(held))), notes_(std::move(notes)) {}
+
+  std::unique_ptr<Held> held_; // until end()
+  std::vector<std::string> notes_;
+};
 
 } // namespace xr::datapath

@@ -21,9 +21,7 @@ struct AttachOptions {
   uint32_t ring_bytes = 1 << 20;   // for events; rounded up to a power of two
   bool frags = true;               // take frames in several buffers, if the kernel has them
   bool rules = false;              // ready for rules from the start: see exchange.h
-  bool sockets = false;            // ready to hand frames to AF_XDP sockets: see steering.h
-  bool capture = false;            // ready to hand copies to a reader: see tap.h
-  bool passing = false;            // to be detached with its last user: see ability.h
+  uint32_t features = 0;           // more of them: see ability.h
   uint64_t cnp_window_ns = 50'000; // a CNP is put down to a CE mark or NAK so recent
 };
 

@@ -84,9 +84,7 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   config.buckets = options.track ? ROCE_BUCKETS_FOR(options.streams) : 1;
   config.attached_ns = realtime_ns();
   config.cnp_window_ns = options.cnp_window_ns;
-  config.features =
-      (options.rules ? kRuleFeatures : 0) | (options.sockets ? ROCE_FEATURE_SOCKETS : 0) |
-      (options.passing ? ROCE_FEATURE_PASSING : 0) | (options.capture ? ROCE_FEATURE_CAPTURE : 0);
+  config.features = options.features | (options.rules ? kRuleFeatures : 0);
   config.uses = options.rules ? ~0u : 0;
   // Against somebody who picks addresses that share a bucket; without it all still works.
   if (getrandom(&config.hash_seed, sizeof(config.hash_seed), GRND_NONBLOCK) < 0)

@@ -23,8 +23,7 @@ Status probe_load() {
   options.streams = 1;
   options.ring_bytes = 1;
   options.rules = true;
-  options.sockets = true;
-  options.capture = true;
+  options.features = ROCE_FEATURE_SOCKETS | ROCE_FEATURE_CAPTURE;
   LogCapture log;
   auto object = Object::open(make_config(options, kernel_has_frags()), options.ring_bytes);
   if (!object)

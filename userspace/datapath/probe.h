@@ -6,7 +6,7 @@
 
 namespace xr::datapath {
 
-// Loads the program, with rules and sockets. Needs Privilege::Load.
+// Loads the program, with rules, sockets and captures. Needs Privilege::Load.
 Status probe_load();
 
 // Whether a program may replace a function of another (freplace), as libxdp's dispatcher wants it.

@@ -8,18 +8,14 @@
 
 #include <bpf/bpf.h>
 
-#include "datapath/ability.h"
-#include "datapath/lock.h"
-#include "datapath/place.h"
-#include "datapath/privilege.h"
+#include "datapath/netns.h"
 #include "roce/steer.h"
 
 namespace xr::datapath {
 
 namespace {
 
-constexpr Ability kSteer = {ROCE_FEATURE_SOCKETS, "sockets", "the endpoint",
-                            &AttachOptions::sockets, Lock::Use::Endpoint};
+constexpr Ability kSteer = {ROCE_FEATURE_SOCKETS, "sockets", "the endpoint", Lock::Use::Endpoint};
 
 Status clear(int map) {
   roce_endpoint key{};
@@ -29,13 +25,7 @@ Status clear(int map) {
   return {};
 }
 
-} // namespace
-
-Status Steering::tell(const std::vector<Endpoint> &endpoints) const {
-  auto found = look_up(ifname_, netns_);
-  if (!found)
-    return found.error();
-  const int map = found->maps.fd("endpoints");
+Status tell(int map, const std::vector<Endpoint> &endpoints) {
   if (auto done = clear(map); !done)
     return done;
   for (const auto &[address, neighbours] : endpoints) {
@@ -50,43 +40,24 @@ Status Steering::tell(const std::vector<Endpoint> &endpoints) const {
   return {};
 }
 
+} // namespace
+
 Result<Steering> Steering::open(const std::string &ifname, const std::string &netns,
                                 const AttachOptions &options,
                                 const std::vector<Endpoint> &endpoints) {
-  if (auto allowed = check_privilege(Privilege::Load); !allowed)
-    return allowed.error();
-  Steering self;
-  self.ifname_ = ifname;
-  self.netns_ = netns;
-  auto place = find_place(ifname, netns, find_bpffs());
-  if (!place)
-    return place.error();
-  auto lock = Lock::take_port(place->netns->inode(), place->ifindex);
-  if (!lock)
-    return lock.error();
-  self.lock_ = std::move(*lock);
-  auto joined = join(ifname, netns, kSteer, options);
-  if (!joined)
-    return joined.error();
-  self.joined_ = std::move(*joined);
-  self.notes_ = self.joined_.notes;
-  self.open_ = true;
-  if (auto done = self.tell(endpoints); !done)
-    return done.error();
+  auto lease = Lease::take(ifname, netns, kSteer, options);
+  if (!lease)
+    return lease.error();
+  Steering self(std::move(*lease));
   auto found = look_up(ifname, netns);
   if (!found)
     return found.error();
+  if (auto done = tell(found->maps.fd("endpoints"), endpoints); !done)
+    return done.error();
   self.mode_ = found->port.mode;
   self.sockets_ = Fd(fcntl(found->maps.fd("sockets"), F_DUPFD_CLOEXEC, 0));
   return self;
 }
-
-Steering::Steering(Steering &&other) noexcept
-    : ifname_(std::move(other.ifname_)), netns_(std::move(other.netns_)),
-      notes_(std::move(other.notes_)), mode_(other.mode_), open_(std::exchange(other.open_, false)),
-      joined_(std::move(other.joined_)), lock_(std::exchange(other.lock_, std::nullopt)),
-      promiscuous_(std::move(other.promiscuous_)), sockets_(std::move(other.sockets_)),
-      queues_(std::move(other.queues_)) {}
 
 Status Steering::add(uint32_t queue, int socket) {
   queues_.push_back(queue);
@@ -96,15 +67,12 @@ Status Steering::add(uint32_t queue, int socket) {
 }
 
 Status Steering::go_promiscuous() {
-  auto netns = Netns::open(netns_);
-  if (!netns)
-    return netns.error();
-  auto scope = netns->enter();
+  auto scope = enter_netns(lease_.netns());
   if (!scope)
     return scope.error();
   Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
   packet_mreq request{};
-  request.mr_ifindex = static_cast<int>(if_nametoindex(ifname_.c_str()));
+  request.mr_ifindex = static_cast<int>(if_nametoindex(lease_.ifname().c_str()));
   request.mr_type = PACKET_MR_PROMISC;
   if (!fd || setsockopt(fd.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof(request)) < 0)
     return errno_error(errno, "cannot make the port promiscuous");
@@ -113,19 +81,14 @@ Status Steering::go_promiscuous() {
 }
 
 Status Steering::close() {
-  if (!std::exchange(open_, false))
+  if (!lease_)
     return {};
   promiscuous_.reset();
   // A socket that stands in the map keeps all of it.
   for (const uint32_t queue : queues_)
     bpf_map_delete_elem(sockets_.get(), &queue);
   sockets_.reset();
-  auto left = leave(ifname_, netns_, kSteer, joined_);
-  if (!left)
-    return left.error();
-  if (!left->empty())
-    notes_.push_back(std::move(*left));
-  return {};
+  return lease_.end();
 }
 
 Steering::~Steering() {

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,7 @@ public:
   static Result<Steering> open(const std::string &ifname, const std::string &netns,
                                const AttachOptions &options,
                                const std::vector<Endpoint> &endpoints);
-  Steering(Steering &&other) noexcept;
+  Steering(Steering &&) noexcept = default;
   Steering &operator=(Steering &&) = delete;
   ~Steering();
 
@@ -41,18 +40,13 @@ public:
 
   Mode mode() const { return mode_; }
   // One more may come with close().
-  const std::vector<std::string> &notes() const { return notes_; }
+  const std::vector<std::string> &notes() const { return lease_.notes(); }
 
 private:
-  Steering() = default;
-  Status tell(const std::vector<Endpoint> &endpoints) const;
+  explicit Steering(Lease lease) : lease_(std::move(lease)) {}
 
-  std::string ifname_, netns_;
-  std::vector<std::string> notes_;
+  Lease lease_;
   Mode mode_ = Mode::Auto;
-  bool open_ = false;
-  Joined joined_;
-  std::optional<Lock> lock_; // of this port, as long as it is open
   Fd promiscuous_;
   Fd sockets_; // the map
   std::vector<uint32_t> queues_;

@@ -12,16 +12,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "datapath/ability.h"
 #include "datapath/counts.h"
-#include "datapath/privilege.h"
 
 namespace xr::datapath {
 
 namespace {
 
-constexpr Ability kCapture = {ROCE_FEATURE_CAPTURE, "a capture", "capture", &AttachOptions::capture,
-                              Lock::Use::Capture};
+constexpr Ability kCapture = {ROCE_FEATURE_CAPTURE, "a capture", "capture", Lock::Use::Capture};
 
 // What the kernel writes before the bytes that the program gave it.
 struct Sample {
@@ -95,24 +92,10 @@ Status Tap::open_rings(uint64_t ring_bytes) {
 
 Result<Tap> Tap::open(const std::string &ifname, const std::string &netns,
                       const AttachOptions &options, uint64_t ring_bytes, Callback callback) {
-  if (auto allowed = check_privilege(Privilege::Load); !allowed)
-    return allowed.error();
-  Tap self;
-  self.ifname_ = ifname;
-  self.netns_ = netns;
-  auto place = find_place(ifname, netns, find_bpffs());
-  if (!place)
-    return place.error();
-  auto lock = Lock::take_port(place->netns->inode(), place->ifindex, Lock::Use::Capture);
-  if (!lock)
-    return lock.error();
-  self.lock_ = std::move(*lock);
-  auto joined = join(ifname, netns, kCapture, options);
-  if (!joined)
-    return joined.error();
-  self.joined_ = std::move(*joined);
-  self.notes_ = self.joined_.notes;
-  self.open_ = true;
+  auto lease = Lease::take(ifname, netns, kCapture, options);
+  if (!lease)
+    return lease.error();
+  Tap self(std::move(*lease));
   auto found = look_up(ifname, netns);
   if (!found)
     return found.error();
@@ -132,14 +115,6 @@ Result<Tap> Tap::open(const std::string &ifname, const std::string &netns,
     return done.error();
   return self;
 }
-
-Tap::Tap(Tap &&other) noexcept
-    : ifname_(std::move(other.ifname_)), netns_(std::move(other.netns_)),
-      notes_(std::move(other.notes_)), port_(std::move(other.port_)),
-      open_(std::exchange(other.open_, false)), joined_(std::move(other.joined_)),
-      lock_(std::exchange(other.lock_, std::nullopt)), ring_(std::move(other.ring_)),
-      filter_(std::move(other.filter_)), counts_(std::move(other.counts_)),
-      delivery_(std::move(other.delivery_)), rings_(std::move(other.rings_)) {}
 
 Status Tap::start(const roce_capture_filter &filter) const { return put_filter(filter_, filter); }
 
@@ -184,7 +159,7 @@ Result<roce_capture_counts> Tap::counts() const {
 Result<bool> Tap::alive() const { return is_attached_still(port_); }
 
 Status Tap::close() {
-  if (!std::exchange(open_, false))
+  if (!lease_)
     return {};
   if (filter_)
     (void)put_filter(filter_, {});
@@ -192,12 +167,7 @@ Status Tap::close() {
   rings_.reset();
   for (Fd *map : {&ring_, &filter_, &counts_})
     map->reset();
-  auto left = leave(ifname_, netns_, kCapture, joined_);
-  if (!left)
-    return left.error();
-  if (!left->empty())
-    notes_.push_back(std::move(*left));
-  return {};
+  return lease_.end();
 }
 
 Tap::~Tap() {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +31,7 @@ public:
   // of two of pages. Nothing is handed over before start().
   static Result<Tap> open(const std::string &ifname, const std::string &netns,
                           const AttachOptions &options, uint64_t ring_bytes, Callback callback);
-  Tap(Tap &&other) noexcept;
+  Tap(Tap &&) noexcept = default;
   Tap &operator=(Tap &&) = delete;
   ~Tap();
 
@@ -51,7 +50,7 @@ public:
 
   const PortStatus &port() const { return port_; }
   // One more may come with close().
-  const std::vector<std::string> &notes() const { return notes_; }
+  const std::vector<std::string> &notes() const { return lease_.notes(); }
 
 private:
   struct Delivery {
@@ -63,15 +62,11 @@ private:
   };
   static int deliver(void *self, int cpu, void *event);
 
-  Tap() = default;
+  explicit Tap(Lease lease) : lease_(std::move(lease)) {}
   Status open_rings(uint64_t ring_bytes);
 
-  std::string ifname_, netns_;
-  std::vector<std::string> notes_;
+  Lease lease_;
   PortStatus port_;
-  bool open_ = false;
-  Joined joined_;
-  std::optional<Lock> lock_;
   Fd ring_, filter_, counts_; // maps
   // Behind a pointer, because libbpf keeps its address.
   std::unique_ptr<Delivery> delivery_;
