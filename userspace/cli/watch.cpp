@@ -135,15 +135,15 @@ int open_ports(const Args &args, const Globals &globals, Ports &ports, watch::Mo
   return 0;
 }
 
-// Hands what each port has to the model; the port that could not be read is told.
-int read_all(Ports &ports, watch::Model &model) {
-  for (size_t i = 0; i < ports.size(); i++) {
-    auto reading = ports[i].read();
+// Hands what each port has to the model, or fails at a port.
+Status read_all(Ports &ports, watch::Model &model, size_t &at) {
+  for (at = 0; at < ports.size(); at++) {
+    auto reading = ports[at].read();
     if (!reading)
-      return fail_port(ports[i], reading.error());
-    model.update(i, std::move(*reading));
+      return reading.error();
+    model.update(at, std::move(*reading));
   }
-  return 0;
+  return {};
 }
 
 Interrupt::Clock::duration duration_of(double seconds) {
@@ -153,11 +153,14 @@ Interrupt::Clock::duration duration_of(double seconds) {
 
 int print_once(const Args &args, Ports &ports, watch::Model &model) {
   const Interrupt interrupt;
-  if (int status = read_all(ports, model))
-    return status;
-  interrupt.sleep_until(Interrupt::Clock::now() + duration_of(args.interval));
-  if (int status = read_all(ports, model))
-    return status;
+  size_t at = 0;
+  Status read = read_all(ports, model, at);
+  if (read) {
+    interrupt.sleep_until(Interrupt::Clock::now() + duration_of(args.interval));
+    read = read_all(ports, model, at);
+  }
+  if (!read)
+    return fail_port(ports[at], read.error());
   Output output(false);
   const watch::Size size{number_in("COLUMNS", 80), number_in("LINES", 24)};
   for (size_t i = 0; i < ports.size(); i++) {
@@ -182,12 +185,8 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
   bool changed = true;
   while (!model.quit() && !terminal->gone()) {
     if (const auto now = Interrupt::Clock::now(); now >= due) {
-      for (at = 0; at < ports.size(); at++) {
-        auto reading = ports[at].read();
-        if (!reading)
-          return reading.error();
-        model.update(at, std::move(*reading));
-      }
+      if (auto done = read_all(ports, model, at); !done)
+        return done;
       due = std::max(due + interval, now); // never in a burst after a stop
       changed = true;
     }

@@ -15,10 +15,12 @@ namespace xr::metrics {
 
 Result<PortReading> read_port(const std::string &ifname, const std::string &netns) {
   PortReading reading;
-  // Somebody attaches or detaches, and does not finish.
-  if (auto free = datapath::Lock::take(datapath::Lock::Kind::Shared); !free) {
+  // Until the end, so that whatever fails below does not fail for somebody who attaches or detaches
+  // and does not finish.
+  const auto lock = datapath::Lock::take(datapath::Lock::Kind::Shared);
+  if (!lock) {
     reading.known = false;
-    reading.failures.push_back(free.error());
+    reading.failures.push_back(lock.error());
     return reading;
   }
   auto port = datapath::Port::open(ifname, netns);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "metrics/stream_totals.h"
+#include "report/stream_columns.h"
 
 namespace xr::metrics {
 
@@ -59,10 +60,7 @@ const FieldMetric *field_metric(const std::string &section, const std::string &k
   return nullptr;
 }
 
-double number(const Value &value) {
-  const uint64_t *n = std::get_if<uint64_t>(&value);
-  return n ? static_cast<double>(*n) : 0;
-}
+double number(const Value &value) { return static_cast<double>(report::number_of(value)); }
 
 // Labels' values are words, and numbers as JSON has them.
 std::string word(const Value &value) {
@@ -114,14 +112,18 @@ void add_counters(Families &to, const PortState &port, const Snapshot &snapshot)
 }
 
 void add_stream_rows(Families &to, const std::string &port, const Table &table) {
+  std::vector<size_t> places; // of the metrics' columns
+  for (const StreamMetric &metric : stream_metrics())
+    places.push_back(column_of(table, metric.key));
   for (size_t row = 0; row < table.rows; row++) {
     Labels labels = {{"port", port}};
     for (const char *key : {"src", "dst", "dest_qp", "kind"})
       labels.push_back({key, word(table.cell(row, column_of(table, key)))});
-    for (const StreamMetric &metric : stream_metrics()) {
+    for (size_t i = 0; i < places.size(); i++) {
+      const StreamMetric &metric = stream_metrics()[i];
       const std::string name = std::string("xdp_roce_stream_") + metric.stem;
       const std::string help = std::string(metric.help) + ", of the worst streams.";
-      const double value = number(table.cell(row, column_of(table, metric.key)));
+      const double value = number(table.cell(row, places[i]));
       metric.counter ? to.counter(name, help, labels, value) : to.gauge(name, help, labels, value);
     }
   }

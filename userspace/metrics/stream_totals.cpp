@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/stream_totals.h"
 
-#include <string_view>
-
 #include "report/stream_columns.h"
 
 namespace xr::metrics {
 
 namespace {
 
-using Number = report::Value (*)(const roce_stream &);
-
-Number column_of(std::string_view key) {
-  for (const report::StreamColumn &column : report::stream_columns())
-    if (column.column.key == key)
-      return column.value;
-  return nullptr;
-}
-
-uint64_t value_of(Number number, const roce_stream *stream) {
-  if (!stream)
-    return 0;
-  const report::Value value = number(*stream);
-  const uint64_t *n = std::get_if<uint64_t>(&value);
-  return n ? *n : 0;
+uint64_t value_of(const report::StreamColumn &column, const roce_stream *stream) {
+  return stream ? report::number_of(column.value(*stream)) : 0;
 }
 
 } // namespace
@@ -61,9 +46,9 @@ const std::vector<uint64_t> &StreamTotals::update(const Snapshot &now, uint64_t 
   since_ns_ = since_ns;
   const auto &metrics = stream_metrics();
   sums_.resize(metrics.size());
-  std::vector<Number> numbers;
+  std::vector<const report::StreamColumn *> columns;
   for (size_t i = 0; i < metrics.size(); i++) {
-    numbers.push_back(metrics[i].summed ? column_of(metrics[i].key) : nullptr);
+    columns.push_back(metrics[i].summed ? report::stream_column(metrics[i].key) : nullptr);
     if (!metrics[i].counter)
       sums_[i] = 0;
   }
@@ -72,10 +57,10 @@ const std::vector<uint64_t> &StreamTotals::update(const Snapshot &now, uint64_t 
     const roce_stream &stream = now.streams[place];
     const roce_stream *before = earlier.find(stream, place);
     for (size_t i = 0; i < metrics.size(); i++) {
-      if (!numbers[i])
+      if (!columns[i])
         continue;
-      const uint64_t is = value_of(numbers[i], &stream);
-      const uint64_t was = metrics[i].counter ? value_of(numbers[i], before) : 0;
+      const uint64_t is = value_of(*columns[i], &stream);
+      const uint64_t was = metrics[i].counter ? value_of(*columns[i], before) : 0;
       sums_[i] += is >= was ? is - was : is; // less: forgotten, and there again
     }
   }

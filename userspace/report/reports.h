@@ -20,8 +20,8 @@ struct Moment {
 };
 
 struct StreamOptions {
-  std::string sort = ""; // one of stream_sort_keys(), largest first; "": missing, then packets
-  size_t top = 0;        // rows at most; 0: all
+  std::string sort = "missing"; // one of stream_sort_keys(), largest first, then by packets
+  size_t top = 0;               // rows at most; 0: all
 };
 
 Document counters_report(const Moment &moment);

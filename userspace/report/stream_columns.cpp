@@ -78,6 +78,13 @@ const std::vector<StreamColumn> &stream_columns() {
   return kColumns;
 }
 
+const StreamColumn *stream_column(std::string_view key) {
+  for (const StreamColumn &column : stream_columns())
+    if (column.column.key == key)
+      return &column;
+  return nullptr;
+}
+
 uint64_t missing_psns(const roce_stream &s) {
   return roce_stream_counter(&s, ROCE_SKIPPED) - roce_stream_counter(&s, ROCE_FILLED);
 }
@@ -87,18 +94,18 @@ uint64_t number_of(const Value &value) {
   return n ? *n : 0;
 }
 
-std::string_view key_bytes(const roce_stream &s) {
-  return {reinterpret_cast<const char *>(&s.key), sizeof(s.key)};
+std::string_view key_bytes(const roce_key &key) {
+  return {reinterpret_cast<const char *>(&key), sizeof(key)};
 }
 
 const roce_stream *Earlier::find(const roce_stream &stream, uint32_t place) const {
-  const std::string_view key = key_bytes(stream);
-  if (place < streams_.size() && key_bytes(streams_[place]) == key)
+  const std::string_view key = key_bytes(stream.key);
+  if (place < streams_.size() && key_bytes(streams_[place].key) == key)
     return &streams_[place];
   if (by_key_.empty()) {
     by_key_.reserve(streams_.size());
     for (uint32_t i = 0; i < streams_.size(); i++)
-      by_key_.emplace(key_bytes(streams_[i]), i);
+      by_key_.emplace(key_bytes(streams_[i].key), i);
   }
   const auto it = by_key_.find(key);
   return it == by_key_.end() ? nullptr : &streams_[it->second];

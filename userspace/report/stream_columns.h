@@ -18,13 +18,18 @@ struct StreamColumn {
 };
 
 const std::vector<StreamColumn> &stream_columns();
+// By the column's key; null: there is none.
+const StreamColumn *stream_column(std::string_view key);
 
 uint64_t missing_psns(const roce_stream &stream);
 
 // For sorting: 0 where there is no number.
 uint64_t number_of(const Value &value);
 
-std::string_view key_bytes(const roce_stream &stream);
+std::string_view key_bytes(const roce_key &key);
+inline bool same_stream(const roce_key &a, const roce_key &b) {
+  return key_bytes(a) == key_bytes(b);
+}
 
 // The streams of a snapshot by their keys; it must outlive this.
 class Earlier {

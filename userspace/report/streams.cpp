@@ -13,10 +13,7 @@ namespace {
 
 // Places of the streams to be shown, in order; equal ones as they appeared.
 std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const StreamOptions &options) {
-  Value (*sort)(const roce_stream &) = nullptr;
-  for (const StreamColumn &column : stream_columns())
-    if (column.column.key == options.sort)
-      sort = column.value;
+  const StreamColumn *sort = stream_column(options.sort);
   // Keys first: comparisons are many times the streams.
   struct Keyed {
     uint64_t first, second;
@@ -25,8 +22,7 @@ std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const Strea
   std::vector<Keyed> keyed;
   keyed.reserve(streams.size());
   for (uint32_t i = 0; i < streams.size(); i++)
-    keyed.push_back({sort ? number_of(sort(streams[i])) : missing_psns(streams[i]),
-                     roce_stream_packets(&streams[i]), i});
+    keyed.push_back({number_of(sort->value(streams[i])), roce_stream_packets(&streams[i]), i});
   const size_t rows = options.top ? std::min(options.top, keyed.size()) : keyed.size();
   std::partial_sort(keyed.begin(), keyed.begin() + static_cast<ptrdiff_t>(rows), keyed.end(),
                     [](const Keyed &a, const Keyed &b) {
@@ -73,8 +69,7 @@ std::string note_of(const Snapshot &s) {
 std::string title_of(const Snapshot &s, const StreamOptions &options) {
   if (!options.top || options.top >= s.streams.size())
     return "";
-  return fmt::format("{} of {} streams, by {}", options.top, s.streams.size(),
-                     options.sort.empty() ? "missing" : options.sort);
+  return fmt::format("{} of {} streams, by {}", options.top, s.streams.size(), options.sort);
 }
 
 } // namespace

@@ -50,7 +50,7 @@ void Model::update(size_t port, Reading reading) {
   }
   state_.ports[port].update(std::move(reading));
   if (port == state_.port && state_.page == Page::Detail && state_.detail)
-    if (const auto place = find_stream(state_.view(), *state_.detail))
+    if (const auto place = state_.view().find(*state_.detail))
       state_.detail_rate.add(state_.view().rates(*place).packets);
 }
 

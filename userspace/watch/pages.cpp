@@ -49,10 +49,8 @@ std::string words_for(const std::string &key) {
     return "packets a second";
   if (key == kBitRate)
     return "bits a second";
-  for (const report::StreamColumn &column : report::stream_columns())
-    if (column.column.key == key)
-      return heading_of(column.column);
-  return key;
+  const report::StreamColumn *column = report::stream_column(key);
+  return column ? heading_of(column->column) : key;
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watch/port_view.h"
 
+#include <algorithm>
+
 #include "report/sections.h"
 #include "watch/baseline.h"
 
@@ -101,6 +103,17 @@ PortView::StreamRates PortView::rates(uint32_t place) const {
   return {
       report::rate_of(roce_stream_packets(&now), then ? roce_stream_packets(then) : 0, seconds_),
       8 * report::rate_of(roce_stream_bytes(&now), then ? roce_stream_bytes(then) : 0, seconds_)};
+}
+
+std::optional<uint32_t> PortView::find(const roce_key &key, uint32_t place) const {
+  const auto &streams = counted().streams;
+  const auto is_it = [&key](const roce_stream &one) { return report::same_stream(one.key, key); };
+  if (place < streams.size() && is_it(streams[place]))
+    return place;
+  const auto it = std::find_if(streams.begin(), streams.end(), is_it);
+  if (it == streams.end())
+    return std::nullopt;
+  return static_cast<uint32_t>(it - streams.begin());
 }
 
 } // namespace xr::watch

@@ -64,6 +64,8 @@ public:
     double packets = 0, bits = 0; // a second
   };
   StreamRates rates(uint32_t place) const; // of a stream of counted()
+  // Its place among them, most likely `place`.
+  std::optional<uint32_t> find(const roce_key &key, uint32_t place = 0) const;
 
   const std::deque<roce_event> &events() const { return events_; } // oldest first
   uint64_t events_forgotten() const { return events_forgotten_; }

@@ -2,33 +2,24 @@
 #include "watch/stream_list.h"
 
 #include <algorithm>
-#include <cstring>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "report/names.h"
 #include "report/reports.h"
+#include "words/words.h"
 
 namespace xr::watch {
 
 namespace {
 
-bool same(const roce_key &a, const roce_key &b) { return memcmp(&a, &b, sizeof(a)) == 0; }
-
-std::string lower(std::string text) {
-  for (char &c : text)
-    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
-
 std::string words_of(const roce_stream &s) {
   const unsigned transport = s.flags >> ROCE_STREAM_TRANSPORT_SHIFT;
-  return lower(fmt::format("{} -> {} 0x{:06x} {} {} {}", report::address(s.key.src),
-                           report::address(s.key.dst), roce_key_qp(&s.key), roce_key_qp(&s.key),
-                           report::kind_name(s.key),
-                           transport ? report::transport_name((transport - 1) << 5) : "CNP"));
+  return words::lower(fmt::format(
+      "{} -> {} 0x{:06x} {} {} {}", report::address(s.key.src), report::address(s.key.dst),
+      roce_key_qp(&s.key), roce_key_qp(&s.key), report::kind_name(s.key),
+      transport ? report::transport_name((transport - 1) << 5) : "CNP"));
 }
 
 } // namespace
@@ -48,11 +39,8 @@ void StreamList::set_filter(const std::string &words) {
   if (words == filter_)
     return;
   filter_ = words;
-  words_.clear();
+  words_ = words::split(words::lower(words));
   seen_.clear();
-  std::istringstream in(lower(words));
-  for (std::string word; in >> word;)
-    words_.push_back(word);
 }
 
 void StreamList::to_top() {
@@ -66,7 +54,7 @@ bool StreamList::matches(const roce_stream &stream, uint32_t place) {
   if (place >= seen_.size())
     seen_.resize(place + 1, {});
   Seen &seen = seen_[place];
-  if (!same(seen.key, stream.key)) {
+  if (!report::same_stream(seen.key, stream.key)) {
     const std::string text = words_of(stream);
     seen.key = stream.key;
     seen.matches = std::all_of(words_.begin(), words_.end(), [&text](const std::string &word) {
@@ -77,10 +65,7 @@ bool StreamList::matches(const roce_stream &stream, uint32_t place) {
 }
 
 std::vector<StreamList::Keyed> StreamList::keyed(const PortView &port) {
-  report::Value (*value)(const roce_stream &) = nullptr;
-  for (const report::StreamColumn &column : report::stream_columns())
-    if (column.column.key == sort_)
-      value = column.value;
+  const report::StreamColumn *column = report::stream_column(sort_);
   const bool packet_rate = sort_ == kPacketRate, bit_rate = sort_ == kBitRate;
   const auto &streams = port.counted().streams;
   std::vector<Keyed> all;
@@ -90,8 +75,9 @@ std::vector<StreamList::Keyed> StreamList::keyed(const PortView &port) {
       continue;
     const double first = packet_rate ? port.rates(i).packets
                          : bit_rate  ? port.rates(i).bits
-                         : value     ? static_cast<double>(report::number_of(value(streams[i])))
-                                     : 0;
+                         : column
+                             ? static_cast<double>(report::number_of(column->value(streams[i])))
+                             : 0;
     all.push_back({first, roce_stream_packets(&streams[i]), i});
   }
   return all;
@@ -106,7 +92,9 @@ bool StreamList::before(const Keyed &a, const Keyed &b) const {
 
 size_t StreamList::rank_of_selected(const PortView &port, const std::vector<Keyed> &all) const {
   const auto &streams = port.counted().streams;
-  const auto is_it = [&](const Keyed &one) { return same(streams[one.place].key, *key_); };
+  const auto is_it = [&](const Keyed &one) {
+    return report::same_stream(streams[one.place].key, *key_);
+  };
   // Places are ascending here: where it stood is where to look first.
   auto it = std::lower_bound(all.begin(), all.end(), place_,
                              [](const Keyed &one, uint32_t place) { return one.place < place; });
@@ -152,15 +140,7 @@ StreamList::Window StreamList::window(const PortView &port, size_t rows) {
 }
 
 std::optional<uint32_t> StreamList::selected(const PortView &port) const {
-  const auto &streams = port.counted().streams;
-  if (!under_)
-    return std::nullopt;
-  if (place_ < streams.size() && same(streams[place_].key, *under_))
-    return place_;
-  for (uint32_t i = 0; i < streams.size(); i++)
-    if (same(streams[i].key, *under_))
-      return i;
-  return std::nullopt;
+  return under_ ? port.find(*under_, place_) : std::nullopt;
 }
 
 } // namespace xr::watch

@@ -2,7 +2,6 @@
 #include "watch/stream_page.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 
 #include <fmt/format.h>
@@ -81,7 +80,7 @@ Line section(const std::string &title, size_t width) {
 std::vector<const roce_event *> events_of(const PortView &port, const roce_key &key) {
   std::vector<const roce_event *> events;
   for (auto it = port.events().rbegin(); it != port.events().rend(); ++it)
-    if (memcmp(&it->key, &key, sizeof(key)) == 0)
+    if (report::same_stream(it->key, key))
       events.push_back(&*it);
   return events;
 }
@@ -113,19 +112,9 @@ std::string event_line(const PortView &port, const roce_event &event, bool with_
   return line;
 }
 
-std::optional<uint32_t> find_stream(const PortView &port, const roce_key &key) {
-  const auto &streams = port.counted().streams;
-  const auto it = std::find_if(streams.begin(), streams.end(), [&key](const roce_stream &stream) {
-    return memcmp(&stream.key, &key, sizeof(key)) == 0;
-  });
-  if (it == streams.end())
-    return std::nullopt;
-  return static_cast<uint32_t>(it - streams.begin());
-}
-
 Listing stream_page(const State &state, size_t width) {
   const PortView &port = state.view();
-  const auto place = find_stream(port, *state.detail);
+  const auto place = port.find(*state.detail);
   Line head(width);
   head.add(name_of(*state.detail), Look::Bold);
   std::vector<Line> fixed;

@@ -9,9 +9,6 @@ namespace xr::watch {
 
 Listing stream_page(const State &state, size_t width);
 
-// Its place among port.counted().streams.
-std::optional<uint32_t> find_stream(const PortView &port, const roce_key &key);
-
 // "14:02:11.123456  NAK         PSN sequence error at PSN 7".
 std::string event_line(const PortView &port, const roce_event &event, bool with_stream);
 

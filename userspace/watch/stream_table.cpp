@@ -41,9 +41,8 @@ TableColumn rate_column(const char *key) {
 }
 
 TableColumn column_of(const std::string &key) {
-  for (const report::StreamColumn &column : report::stream_columns())
-    if (column.column.key == key)
-      return {column.column, column.value, 0};
+  if (const report::StreamColumn *column = report::stream_column(key))
+    return {column->column, column->value, 0};
   return rate_column(key.c_str());
 }
 
