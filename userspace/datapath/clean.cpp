@@ -45,15 +45,10 @@ void sweep_dispatchers(const Bpffs &bpffs, const Pins &pins, const std::vector<u
   for (const auto &directory : fs::directory_iterator(bpffs.dispatchers(), ignored)) {
     if (!directory.path().filename().string().starts_with(prefix))
       continue;
-    for (const auto &pin : fs::directory_iterator(directory.path(), ignored)) {
-      if (!pin.path().filename().string().ends_with("-prog"))
-        continue;
-      Fd fd(bpf_obj_get(pin.path().c_str()));
-      if (intersect(program_map_ids(fd.get()), maps)) {
-        dead.push_back(directory.path());
-        break;
-      }
-    }
+    const auto programs = pinned_programs(directory.path());
+    if (std::any_of(programs.begin(), programs.end(),
+                    [&maps](const Fd &fd) { return intersect(program_map_ids(fd.get()), maps); }))
+      dead.push_back(directory.path());
   }
   for (const fs::path &directory : dead)
     fs::remove_all(directory, ignored);

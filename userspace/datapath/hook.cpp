@@ -2,7 +2,6 @@
 #include "datapath/hook.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include <linux/if_link.h>
@@ -11,7 +10,6 @@
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
-#include "base/fd.h"
 #include "datapath/bpffs.h"
 #include "datapath/log.h"
 #include "datapath/maps.h"
@@ -48,26 +46,18 @@ bool read_dispatcher(unsigned ifindex, Hook &hook) {
 // Who may not ask for programs by their ids finds those of a dispatcher where libxdp has pinned
 // them.
 Hook read_pins(unsigned ifindex, Hook hook) {
-  namespace fs = std::filesystem;
   hook.hidden = true;
   hook.programs = {{hook.main_id, ""}};
   const auto bpffs = find_bpffs();
   if (!bpffs)
     return hook;
-  std::error_code ignored;
-  std::vector<HookProgram> found;
-  for (const auto &pin : fs::directory_iterator(
-           fmt::format("{}/dispatch-{}-{}", bpffs->dispatchers(), ifindex, hook.main_id),
-           ignored)) {
-    if (!pin.path().filename().string().ends_with("-prog"))
-      continue;
-    Fd fd(bpf_obj_get(pin.path().c_str()));
-    if (fd)
-      found.push_back({program_id(fd.get()), program_name(fd.get())});
-  }
-  hook.dispatcher = !found.empty();
+  const auto pinned = pinned_programs(
+      fmt::format("{}/dispatch-{}-{}", bpffs->dispatchers(), ifindex, hook.main_id));
+  hook.dispatcher = !pinned.empty();
   if (hook.dispatcher)
-    hook.programs = std::move(found);
+    hook.programs.clear();
+  for (const Fd &fd : pinned)
+    hook.programs.push_back({program_id(fd.get()), program_name(fd.get())});
   return hook;
 }
 
@@ -131,6 +121,16 @@ Result<Hook> read_hook(unsigned ifindex) {
   if (name == kDispatcherName)
     read_dispatcher(ifindex, hook);
   return hook;
+}
+
+std::vector<Fd> pinned_programs(const std::filesystem::path &directory) {
+  std::vector<Fd> programs;
+  std::error_code ignored;
+  for (const auto &pin : std::filesystem::directory_iterator(directory, ignored))
+    if (pin.path().filename().string().ends_with("-prog"))
+      if (Fd fd(bpf_obj_get(pin.path().c_str())); fd)
+        programs.push_back(std::move(fd));
+  return programs;
 }
 
 Status take_hook(unsigned ifindex, Mode mode, int fd, int former) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 
 namespace xr::datapath {
@@ -34,6 +36,9 @@ struct Hook {
 };
 
 Result<Hook> read_hook(unsigned ifindex);
+
+// The programs that libxdp has pinned in a dispatcher's directory.
+std::vector<Fd> pinned_programs(const std::filesystem::path &directory);
 
 // Puts program `fd` on the hook alone, in the place of `former`, or, for -1, if nothing is there.
 Status take_hook(unsigned ifindex, Mode mode, int fd, int former);
