@@ -120,14 +120,9 @@ __attribute__((noinline)) int capture_begin(struct xdp_md *ctx) {
   return 0;
 }
 
-/* A redirect to all of a map is a redirect even when nobody is left in it. */
+/* Where only the CNP is left to leave, it is redirected all the same. */
 static ROCE_INLINE int went(int fate, int verdict) {
-  const __u32 zero = 0;
-
-  if (verdict != XDP_REDIRECT)
-    return 0;
-  return (fate != ROCE_TWICE && fate != ROCE_GO_ON_WITH_CNP) ||
-         bpf_map_lookup_elem(&forward, &zero) != 0;
+  return verdict == XDP_REDIRECT && (fate != ROCE_GO_ON_WITH_CNP || roce_other_port_is_there());
 }
 
 /* After everything else: what became of it? */

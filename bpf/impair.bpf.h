@@ -96,6 +96,13 @@ struct {
   __uint(max_entries, 2);
 } with_cnp SEC(".maps");
 
+/* A redirect to all of a map is a redirect even when nobody is left in it. */
+static ROCE_INLINE int roce_other_port_is_there(void) {
+  const __u32 zero = 0;
+
+  return bpf_map_lookup_elem(&forward, &zero) != 0;
+}
+
 static ROCE_INLINE const struct roce_ruleset *roce_rules_of(struct roce_env *env) {
   __u32 zero = 0;
   void *set = bpf_map_lookup_elem(&rules, &zero);

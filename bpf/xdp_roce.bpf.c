@@ -225,16 +225,19 @@ static ROCE_INLINE int impair(struct xdp_md *ctx) {
   return fate == LOOK_CLOSER ? roce_meet_rules(ctx, 0) : fate;
 }
 
+static ROCE_INLINE void count_not_forwarded(void) {
+  struct roce_totals *t = roce_totals_of(0);
+
+  if (t)
+    t->not_forwarded++;
+}
+
 /* Out by a bridge's other port. */
 static ROCE_INLINE int forward_frame(void) {
   int verdict = (int)bpf_redirect_map(&forward, 0, XDP_DROP);
 
-  if (verdict != XDP_REDIRECT) {
-    struct roce_totals *t = roce_totals_of(0);
-
-    if (t)
-      t->not_forwarded++;
-  }
+  if (verdict != XDP_REDIRECT)
+    count_not_forwarded();
   return verdict;
 }
 
@@ -276,10 +279,13 @@ static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
   if (fate == ROCE_BACK_AS_CNP)
     return config.features & ROCE_FEATURE_FORWARD ? (int)bpf_redirect(ctx->ingress_ifindex, 0)
                                                   : XDP_TX;
-  if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_TWICE)
+  if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_TWICE && roce_other_port_is_there())
     return (int)bpf_redirect_map(&twice, 0, BPF_F_BROADCAST);
-  if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_GO_ON_WITH_CNP)
+  if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_GO_ON_WITH_CNP) {
+    if (!roce_other_port_is_there()) /* the CNP goes back all the same */
+      count_not_forwarded();
     return (int)bpf_redirect_map(&with_cnp, 0, BPF_F_BROADCAST);
+  }
   return let_go(ctx);
 }
 

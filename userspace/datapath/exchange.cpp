@@ -26,16 +26,17 @@ Status set_entry(const Pins &pins, const char *map, uint32_t key, unsigned ifind
 
 Status wire_bridge(const Pins &pins, unsigned ifindex, unsigned peer_ifindex, int cnp_fd) {
   // The kernel clones for all entries but the last, which gets the frame itself.
+  if (cnp_fd >= 0)
+    if (auto done = set_entry(pins, "with_cnp", 0, ifindex, cnp_fd); !done)
+      return done;
+  if (!peer_ifindex)
+    return {}; // the kernel has taken its entries; what would leave by it is counted
   if (auto done = set_entry(pins, "forward", 0, peer_ifindex, -1); !done)
     return done;
   for (uint32_t key : {0, 1})
     if (auto done = set_entry(pins, "twice", key, peer_ifindex, -1); !done)
       return done;
-  if (cnp_fd < 0)
-    return {};
-  if (auto done = set_entry(pins, "with_cnp", 0, ifindex, cnp_fd); !done)
-    return done;
-  return set_entry(pins, "with_cnp", 1, peer_ifindex, -1);
+  return cnp_fd < 0 ? Status() : set_entry(pins, "with_cnp", 1, peer_ifindex, -1);
 }
 
 Status exchange(const Place &place, const PortStatus &port, const Abilities &abilities) {
@@ -62,9 +63,11 @@ Status exchange(const Place &place, const PortStatus &port, const Abilities &abi
     std::string program = pins.path(std::string(Pins::kProgram) + Pins::kNext);
     if (bpf_obj_pin(object->program_fd(), program.c_str()) < 0)
       return errno_error(errno, fmt::format("cannot pin in {}", pins.directory()));
-    if (config->features & ROCE_FEATURE_CLONE)
-      if (auto done = wire_bridge(pins, place.ifindex, port.peer_ifindex, object->cnp_fd()); !done)
+    if (config->features & ROCE_FEATURE_CLONE) {
+      const unsigned peer = port.peer.empty() ? 0 : port.peer_ifindex;
+      if (auto done = wire_bridge(pins, place.ifindex, peer, object->cnp_fd()); !done)
         return done;
+    }
     return take_hook(place.ifindex, port.mode, object->program_fd(), former.get());
   };
   if (auto done = swap(); !done) {

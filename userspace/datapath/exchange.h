@@ -21,8 +21,8 @@ struct Abilities {
 // its maps are pinned.
 Status exchange(const Place &place, const PortStatus &port, const Abilities &abilities);
 
-// Where a bridge's frames leave: fills the maps of its program for the other port, `cnp_fd` makes
-// copies that go back into CNPs (-1: there is none). In the namespace of both.
+// Where a bridge's frames leave: fills the maps of its program for the other port (0: it is gone),
+// `cnp_fd` makes copies that go back into CNPs (-1: there is none). In the namespace of both.
 Status wire_bridge(const Pins &pins, unsigned ifindex, unsigned peer_ifindex, int cnp_fd);
 
 } // namespace xr::datapath
