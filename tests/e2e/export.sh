@@ -110,6 +110,7 @@ for what in gaps rewinds; do
 done
 await "$(jq .streams[0].missing "$scratch/streams.json")" 'xdp_roce_stream_missing_psns'
 await "$(($(jq '.streams | length' "$scratch/streams.json") - 1))" 'xdp_roce_streams_not_exported'
+await "$(xr --json status rx0 | jq '.attachments[0].streams')" 'xdp_roce_streams_used'
 await "$(xr --json impair rx0 list | jq '.rules[0].acted')" \
   'xdp_roce_rule_acted_packets_total{id="1",rule=~".*name thirds"}'
 await 1 'count(process_resident_memory_bytes{job="xdp-roce"} > 1e6)'

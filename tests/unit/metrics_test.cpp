@@ -98,7 +98,9 @@ TEST(Metrics, AreTheNumbersOfTheReport) {
   port.totals.cnps_sent = 32;
   port.totals.not_forwarded = 33;
   port.totals.frames[ROCE_CLASS_PFC] = 34;
-  const auto all = families_of(reading_of(port));
+  PortReading reading = reading_of(port);
+  reading.status.streams_used = 60'000; // a bridge: the other port has streams too
+  const auto all = families_of(reading);
   EXPECT_EQ(value(all, "xdp_roce_packets_total", "RC_SEND_FIRST"), 407);
   EXPECT_EQ(value(all, "xdp_roce_bytes_total", "RC_SEND_FIRST"), 443'630);
   EXPECT_EQ(value(all, "xdp_roce_ecn_packets_total", "ce"), 4);
@@ -110,6 +112,7 @@ TEST(Metrics, AreTheNumbersOfTheReport) {
   EXPECT_EQ(value(all, "xdp_roce_frames_total", "pfc"), 34);
   EXPECT_EQ(value(all, "xdp_roce_overflow_total", "streams"), 4203);
   EXPECT_EQ(value(all, "xdp_roce_rule_acted_packets_total", "1"), 7);
+  EXPECT_EQ(value(all, "xdp_roce_streams_used"), 60'000);
   EXPECT_EQ(value(all, "xdp_roce_streams_capacity"), 65'536);
 }
 
