@@ -126,27 +126,30 @@ done
 
 # One that stalls keeps nobody from ending; what it did not take is counted.
 mkfifo "$scratch/fifo"
-# shellcheck disable=SC2094 # a reader alone cannot be opened without waiting
-exec 8<>"$scratch/fifo" 9<"$scratch/fifo"
-rm "$scratch/capture.err"
-"$XDP_ROCE" --netns "$rx" --json capture rx0 -w - 2>"$scratch/capture.err" >"$scratch/fifo" 8>&- &
-exec 8>&-
-capturing=$!
-background+=("$capturing")
-await_capture rx0 "$scratch/capture.err"
-replay --stream --packets 3000 --payload 1024
-await_frames 3000
 over() { ! kill -0 "$capturing" 2>/dev/null; }
-kill -TERM "$capturing"
-wait_for 3 over || fail "TERM does not end it when its reader stalls"
-end_capture
-ended_well
-cat <&9 >"$scratch/stalled.pcapng"
-exec 9<&-
-sed -n '/^{/,$p' "$scratch/capture.err" >"$scratch/capture.json"
-assert_capture '.frames.taken == 3000 and .frames.unwritten > 1000
-  and .frames.written + .frames.unwritten + .overflow.frames + .overflow.unread == .frames.taken'
-assert_eq "$(jq .frames.written "$scratch/capture.json")" "$(comments "$scratch/stalled.pcapng" | wc -l)" "frames in the pipe"
+for limit in '' '--for 3s'; do
+  # shellcheck disable=SC2094 # a reader alone cannot be opened without waiting
+  exec 8<>"$scratch/fifo" 9<"$scratch/fifo"
+  rm "$scratch/capture.err"
+  # shellcheck disable=SC2086 # no word, or two
+  "$XDP_ROCE" --netns "$rx" --json capture rx0 -w - $limit 2>"$scratch/capture.err" >"$scratch/fifo" 8>&- &
+  exec 8>&-
+  capturing=$!
+  background+=("$capturing")
+  await_capture rx0 "$scratch/capture.err"
+  replay --stream --packets 3000 --payload 1024
+  await_frames 3000
+  [[ $limit ]] || kill -TERM "$capturing"
+  wait_for 6 over || fail "${limit:-TERM} does not end it when its reader stalls"
+  end_capture
+  ended_well
+  cat <&9 >"$scratch/stalled.pcapng"
+  exec 9<&-
+  sed -n '/^{/,$p' "$scratch/capture.err" >"$scratch/capture.json"
+  assert_capture '.frames.taken == 3000 and .frames.unwritten > 1000
+    and .frames.written + .frames.unwritten + .overflow.frames + .overflow.unread == .frames.taken'
+  assert_eq "$(jq .frames.written "$scratch/capture.json")" "$(comments "$scratch/stalled.pcapng" | wc -l)" "frames in the pipe"
+done
 [[ $(ip -n "$rx" link show rx0) != *xdp* ]] || fail "it was not attached before, and is now"
 
 # A ring of files.

@@ -64,6 +64,11 @@ struct RecordRun::State {
   void choose(Frame frame);
   void write(const Frame &frame);
   bool enough() const { return request.count && files->packets() >= request.count; }
+  // Told to stop, or as long as was asked for.
+  bool over() const {
+    return (stop && *stop) || (started_ns && request.duration_ns &&
+                               monotonic_ns() - started_ns >= request.duration_ns);
+  }
   Status step(uint64_t horizon_ns);
   Status finish();
 
@@ -95,7 +100,7 @@ Status RecordRun::State::take_port() {
 Status RecordRun::State::make_files() {
   request.files.interface.name = request.ifname;
   request.files.interface.snap = request.filter.snap;
-  request.files.stop = [this] { return stop && *stop; };
+  request.files.stop = [this] { return over(); };
   auto made = CaptureFiles::create(request.files, [this] { return statistics(); });
   if (!made)
     return made.error();
@@ -173,10 +178,8 @@ Status RecordRun::run(const std::atomic<bool> &stop, const std::function<void()>
   begun();
   uint64_t told = s.started_ns, looked = s.started_ns;
   Status status;
-  while (!stop && !s.enough() && !s.files->nobody_reads()) {
-    const uint64_t now = monotonic_ns(), passed = now - s.started_ns;
-    if (s.request.duration_ns && passed >= s.request.duration_ns)
-      break;
+  while (!s.over() && !s.enough() && !s.files->nobody_reads()) {
+    const uint64_t now = monotonic_ns();
     if (status = s.tap->poll(kPollMs); !status)
       break;
     // All that came before this poll began is there.
