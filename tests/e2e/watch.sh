@@ -243,6 +243,12 @@ keys Tab
 await_screen 'xdp-roce watch  rx1'
 keys 1
 await_screen 'xdp-roce watch  rx0'
+# One goes: it is told, and the other goes on.
+xr detach rx1 >/dev/null
+await_screen '1:rx0 .*/s .* 2:rx1 gone'
+keys Tab
+await_screen 'rx1 .*GONE'
+await_screen 'it was detached'
 keys q
 ended_with 0
 ports=

@@ -412,6 +412,27 @@ TEST(Watch, SeveralPorts) {
   EXPECT_TRUE(has(text_of(model), "watch  eth1"));
 }
 
+TEST(Watch, OneOfSeveralPortsGoes) {
+  Model model(Options{});
+  model.add_port("eth1");
+  model.add_port("eth2");
+  for (const uint64_t packets : {1000u, 2000u}) {
+    Snapshot port = busy_port();
+    port.time_ns += packets * 1'000'000;
+    port.opcodes[ROCE_RC_SEND_ONLY].packets[ROCE_ECN_ECT0] += packets;
+    model.update(0, reading_of(port));
+    model.update(1, reading_of(port));
+  }
+  EXPECT_TRUE(has(text_of(model), "1:eth1 1,000")) << text_of(model);
+  model.lose(0, "it was detached");
+  const std::string text = text_of(model);
+  EXPECT_TRUE(has(text, "1:eth1 gone  2:eth2 1,000")) << text;
+  EXPECT_TRUE(has(text, "watch  eth1") && has(text, "GONE")) << text;
+  EXPECT_TRUE(has(text, "it was detached; last read: RoCE ")) << text;
+  model.press({Key::Tab});
+  EXPECT_FALSE(has(text_of(model), "GONE")) << text_of(model);
+}
+
 TEST(Watch, HelpListsTheKeys) {
   Model model = busy_model();
   type(model, "?");

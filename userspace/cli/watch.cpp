@@ -71,8 +71,12 @@ public:
 
   const datapath::PortStatus &status() const { return port_.status(); }
 
+  // Reads no more of it.
+  void leave() { gone_ = true; }
+  bool gone() const { return gone_; }
+
   Status poll() {
-    if (!events_)
+    if (gone_ || !events_)
       return {};
     auto got = events_->poll(0);
     return got ? Status() : Status(got.error());
@@ -106,6 +110,7 @@ private:
   std::optional<datapath::Events> events_;
   std::vector<roce_event> told_;
   std::vector<RuleRow> rules_;
+  bool gone_ = false;
 };
 
 using Ports = std::deque<Watched>;
@@ -135,15 +140,24 @@ int open_ports(const Args &args, const Globals &globals, Ports &ports, watch::Mo
   return 0;
 }
 
-// Hands what each port has to the model, or fails at a port.
-Status read_all(Ports &ports, watch::Model &model, size_t &at) {
-  for (at = 0; at < ports.size(); at++) {
-    auto reading = ports[at].read();
-    if (!reading)
-      return reading.error();
-    model.update(at, std::move(*reading));
-  }
+// Hands what a port has to the model.
+Status read_port(Ports &ports, watch::Model &model, size_t at) {
+  auto reading = ports[at].read();
+  if (!reading)
+    return reading.error();
+  model.update(at, std::move(*reading));
   return {};
+}
+
+// What failed at a port goes on without it, as long as another is there.
+Status go_on(Ports &ports, watch::Model &model, size_t at, const Status &done) {
+  if (done)
+    return done;
+  ports[at].leave();
+  model.lose(at, done.error().message);
+  return std::all_of(ports.begin(), ports.end(), [](const Watched &port) { return port.gone(); })
+             ? done
+             : Status();
 }
 
 Interrupt::Clock::duration duration_of(double seconds) {
@@ -153,14 +167,13 @@ Interrupt::Clock::duration duration_of(double seconds) {
 
 int print_once(const Args &args, Ports &ports, watch::Model &model) {
   const Interrupt interrupt;
-  size_t at = 0;
-  Status read = read_all(ports, model, at);
-  if (read) {
-    interrupt.sleep_until(Interrupt::Clock::now() + duration_of(args.interval));
-    read = read_all(ports, model, at);
+  for (const bool first : {true, false}) {
+    for (size_t at = 0; at < ports.size(); at++)
+      if (auto done = read_port(ports, model, at); !done)
+        return fail_port(ports[at], done.error());
+    if (first)
+      interrupt.sleep_until(Interrupt::Clock::now() + duration_of(args.interval));
   }
-  if (!read)
-    return fail_port(ports[at], read.error());
   Output output(false);
   const watch::Size size{number_in("COLUMNS", 80), number_in("LINES", 24)};
   for (size_t i = 0; i < ports.size(); i++) {
@@ -173,7 +186,8 @@ int print_once(const Args &args, Ports &ports, watch::Model &model) {
   return output.finish();
 }
 
-// Until a key or a signal ends it, or a port goes. The terminal is restored when this returns.
+// Until a key or a signal ends it, or the last port goes. The terminal is restored when this
+// returns.
 Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
               const Interrupt &interrupt) {
   auto terminal = screen::Terminal::open(colour_wanted());
@@ -185,8 +199,10 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
   bool changed = true;
   while (!model.quit() && !terminal->gone()) {
     if (const auto now = Interrupt::Clock::now(); now >= due) {
-      if (auto done = read_all(ports, model, at); !done)
-        return done;
+      for (at = 0; at < ports.size(); at++)
+        if (!ports[at].gone())
+          if (auto done = go_on(ports, model, at, read_port(ports, model, at)); !done)
+            return done;
       due = std::max(due + interval, now); // never in a burst after a stop
       changed = true;
     }
@@ -199,8 +215,8 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
     for (auto press = terminal->key(); press; press = terminal->key(), changed = true)
       model.press(*press);
     for (at = 0; at < ports.size(); at++)
-      if (auto done = ports[at].poll(); !done)
-        return done.error();
+      if (auto done = go_on(ports, model, at, ports[at].poll()); !done)
+        return done;
   }
   return {};
 }

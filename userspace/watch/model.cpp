@@ -54,6 +54,10 @@ void Model::update(size_t port, Reading reading) {
       state_.detail_rate.add(state_.view().rates(*place).packets);
 }
 
+void Model::lose(size_t port, const std::string &why) {
+  state_.ports[port].lose(drawable(why, state_.options.unicode));
+}
+
 void Model::pause() {
   state_.paused = !state_.paused;
   for (size_t port = 0; !state_.paused && port < held_.size(); port++)

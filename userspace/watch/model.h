@@ -75,6 +75,8 @@ public:
   void add_port(const std::string &name, const std::string &about = "",
                 const std::string &no_events = "");
   void update(size_t port, Reading reading);
+  // The port is gone; the others go on.
+  void lose(size_t port, const std::string &why);
   void press(const Press &press);
   void show_port(size_t port);
   void sort_by(const std::string &key);

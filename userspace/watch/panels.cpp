@@ -113,6 +113,8 @@ Line title_line(const State &state, const StreamList::Window *window, size_t wid
   }
   if (const auto since = port.zeroed_at())
     line.add("  since " + time_of_day(*since), Look::Bar);
+  if (!port.lost().empty())
+    line.add("  GONE", Look::Alarm);
   if (state.paused)
     line.add("  PAUSED", Look::Bar);
   if (!port.no_events().empty())
@@ -129,13 +131,15 @@ Line ports_line(const State &state, size_t width) {
   for (size_t i = 0; i < state.ports.size(); i++) {
     const PortView &port = state.ports[i];
     const auto &gauges = port.gauges();
-    std::string text =
-        fmt::format(" {}:{} {}/s {}", i + 1, port.name(), per_second(gauges.of(Meter::Roce).rate),
-                    bits(gauges.of(Meter::Roce).bits));
+    const bool lost = !port.lost().empty();
+    std::string text = fmt::format(" {}:{} ", i + 1, port.name());
+    text += lost ? "gone"
+                 : fmt::format("{}/s {}", per_second(gauges.of(Meter::Roce).rate),
+                               bits(gauges.of(Meter::Roce).bits));
     for (const Meter meter : {Meter::Ce, Meter::Nak, Meter::Cnp})
       if (gauges.of(meter).rate > 0)
         text += fmt::format(" {} {}/s", meter_name(meter), per_second(gauges.of(meter).rate));
-    line.add(text + " ", i == state.port ? Look::Selected : Look::Plain);
+    line.add(text + " ", i == state.port ? Look::Selected : lost ? Look::Alarm : Look::Plain);
   }
   return line;
 }
@@ -144,6 +148,8 @@ Line summary_line(const State &state, size_t width) {
   const auto &gauges = state.view().gauges();
   const PortView::Gauge &roce = gauges.of(Meter::Roce), &frames = gauges.of(Meter::Frames);
   Line line(width);
+  if (!state.view().lost().empty())
+    line.add(state.view().lost() + "; last read: ", Look::Alarm);
   line.add(fmt::format("RoCE {} packets", counted(roce.total)), Look::Bold);
   line.add(fmt::format("  {}/s  {}", per_second(roce.rate), bits(roce.bits)), Look::Bold);
   line.add(fmt::format("  all frames {}  {}/s  {}", counted(frames.total), per_second(frames.rate),

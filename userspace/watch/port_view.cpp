@@ -69,6 +69,13 @@ void PortView::measure() {
   }
 }
 
+void PortView::lose(std::string why) {
+  lost_ = std::move(why);
+  earlier_.reset();
+  for (Gauge &gauge : gauges_)
+    gauge.rate = gauge.bits = 0;
+}
+
 void PortView::zero() {
   if (!now_)
     return;

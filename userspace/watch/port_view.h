@@ -42,6 +42,8 @@ public:
   PortView &operator=(const PortView &) = delete;
 
   void update(Reading reading);
+  // It cannot be read any more: what was last read stays, and nothing moves.
+  void lose(std::string why);
   // Counts from now on; or again all.
   void zero();
   void unzero();
@@ -49,6 +51,7 @@ public:
   const std::string &name() const { return name_; }
   const std::string &about() const { return about_; }
   const std::string &no_events() const { return no_events_; } // why there are none, ""
+  const std::string &lost() const { return lost_; }           // why, ""
   bool ready() const { return now_.has_value(); }
   std::optional<uint64_t> zeroed_at() const { return zeroed_at_; }
   uint64_t realtime_ns() const { return realtime_ns_; }
@@ -74,7 +77,7 @@ private:
   void measure();
   void count_from_baseline();
 
-  std::string name_, about_, no_events_;
+  std::string name_, about_, no_events_, lost_;
   std::optional<Snapshot> now_, before_, base_, shown_;
   std::vector<RuleRow> all_rules_, base_rules_, rules_;
   std::optional<report::Earlier> earlier_; // of before_
