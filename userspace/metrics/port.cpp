@@ -144,8 +144,8 @@ void add_streams(Families &to, const PortState &port, const Snapshot &snapshot,
   to.gauge("xdp_roce_streams", "Streams that are known.", labels,
            static_cast<double>(snapshot.streams.size()));
   to.gauge("xdp_roce_streams_used",
-           "Places of the stream table that are taken: the two ports of a bridge share one.", labels,
-           static_cast<double>(port.reading->status.streams_used));
+           "Places of the stream table that are taken: the two ports of a bridge share one.",
+           labels, static_cast<double>(port.reading->status.streams_used));
   to.gauge("xdp_roce_streams_capacity", "Streams that the table has room for.", labels,
            static_cast<double>(snapshot.stream_capacity));
   to.gauge("xdp_roce_streams_not_exported", "Streams that have no metrics of their own here.",
