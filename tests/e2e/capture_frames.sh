@@ -73,6 +73,30 @@ assert_capture ".frames.written == $(wc -l <"$scratch/want") and .frames.not_aro
   and .frames.events == $(count_comments "$scratch/around.pcapng" gap:)"
 echo "around $(jq .frames.events "$scratch/capture.json") gaps: $(wc -l <"$scratch/want") of $(sent packets) frames"
 
+# Around NAKs and CNPs: which frames those are tshark tells.
+around() {
+  local event=$1 before=$2 after=$3 marks=$4
+  tshark -r "$scratch/source.pcap" -T fields -e frame.number -Y "udp.dstport == 4791 && $marks" 2>/dev/null >"$scratch/marks"
+  [[ -s $scratch/marks ]] || fail "there is no $marks"
+  begin_capture rx0 -w "$scratch/around.pcapng" --around "$event" --before "$before" --after "$after"
+  replay "$file"
+  await_frames "$(sent packets)"
+  end_capture INT
+  ended_well
+  frames list "$scratch/source.pcap" | awk -v before="$before" -v after="$after" '
+    NR == FNR { for (i = $1 - before; i <= $1 + after; i++) keep[i]; next } FNR in keep' "$scratch/marks" - >"$scratch/want"
+  captured "$scratch/around.pcapng" >"$scratch/got"
+  cmp -s "$scratch/want" "$scratch/got" || fail "not the frames around $event: $(wc -l "$scratch/want" "$scratch/got")"
+  assert_capture ".frames.events == $(wc -l <"$scratch/marks") and .frames.not_around == $(sent packets) - .frames.written"
+}
+around nak 2 1 'infiniband.aeth.syndrome.opcode == 3'
+gapped=$file
+file=$(capture synthetic_every_opcode)
+gzip -dcf "$file" >"$scratch/source.pcap"
+around cnp 3 0 'infiniband.bth.opcode == 129'
+file=$gapped
+gzip -dcf "$file" >"$scratch/source.pcap"
+
 # NAKs alone, by class; acknowledgements; what is no RoCE.
 chosen() {
   local want=$1
@@ -170,5 +194,6 @@ refused 'cannot write' xr capture rx0 -w /nowhere/x
 refused 'needs the name of a file' xr capture rx0 -w ''
 refused 'a class of frames is missing' xr capture rx0 -w "$scratch/x" --class ''
 refused 'an event is missing' xr capture rx0 -w "$scratch/x" --around ''
+refused 'with --no-track there are none' xr capture rx0 -w "$scratch/x" --no-track --around gap
 refused 'class other is none' xr capture rx0 -w "$scratch/x" --class other --src 192.0.2.0/24
 wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"

@@ -52,6 +52,25 @@ uint32_t used(const Seen &seen, uint32_t features) {
   return features;
 }
 
+// What was asked for and is not so would be ignored.
+Status fits(const AttachOptions &asked, const PortStatus &port) {
+  const AttachOptions usual;
+  const auto differs = [](auto wanted, auto by_default, auto there) {
+    return wanted != by_default && wanted != there;
+  };
+  const char *option = differs(asked.mode, usual.mode, port.mode)                     ? "--mode"
+                       : differs(asked.udp_port, usual.udp_port, port.udp_port)       ? "--udp-port"
+                       : differs(asked.track, usual.track, port.track)                ? "--no-track"
+                       : differs(asked.streams, usual.streams, port.streams_capacity) ? "--streams"
+                       : differs(asked.cnp_window_ns, usual.cnp_window_ns, port.cnp_window_ns)
+                           ? "--cnp-window"
+                           : nullptr;
+  if (!option)
+    return {};
+  return Error{fmt::format("it is attached already, with another {}", option),
+               fmt::format("without {}, or xdp-roce detach {} before", option, port.ifname)};
+}
+
 // The port has it from now on. True: nothing was attached before.
 Result<bool> give(const std::string &ifname, const std::string &netns, const Ability &ability,
                   const AttachOptions &options, std::vector<std::string> &notes) {
@@ -63,6 +82,8 @@ Result<bool> give(const std::string &ifname, const std::string &netns, const Abi
       return Error{"it is a port of a bridge: its frames leave by the other one",
                    fmt::format("xdp-roce detach {}", ifname)};
     if (seen->port.state == State::Attached) {
+      if (auto done = fits(options, seen->port); !done)
+        return done.error();
       auto done = turn(*seen, ability, seen->port.features | ability.feature);
       return done ? Result<bool>(false) : Result<bool>(done.error());
     }

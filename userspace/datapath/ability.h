@@ -25,7 +25,8 @@ struct Ability {
 class Lease {
 public:
   // One at a time. A port that has a program is exchanged for one that has the ability, another is
-  // attached with `options`. Needs Privilege::Load.
+  // attached with `options`; it is an error if one that has a program has it with others than were
+  // asked for. Needs Privilege::Load.
   static Result<Lease> take(const std::string &ifname, const std::string &netns,
                             const Ability &ability, const AttachOptions &options);
   Lease(Lease &&) noexcept = default;

@@ -31,6 +31,7 @@ void describe(PortStatus &port, const Maps &maps) {
   port.track = config->track;
   port.frags = config->frags;
   port.udp_port = ntohs(config->udp_port_be);
+  port.cnp_window_ns = config->cnp_window_ns;
   port.features = config->features;
   port.uses = config->uses;
   port.side = config->side;

@@ -44,6 +44,7 @@ struct PortStatus {
   bool track = false;
   bool frags = false;
   uint16_t udp_port = 0;
+  uint64_t cnp_window_ns = 0;
   uint32_t features = 0;         // enum roce_feature
   uint32_t uses = 0;             // enum roce_rule_uses
   uint32_t side = 0;             // ROCE_KEY_SIDE: streams of this port have it in their keys

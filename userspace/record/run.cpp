@@ -44,11 +44,12 @@ bool is_event(const Frame &frame, uint32_t events) {
          (events & kNak && c.kinds & ROCE_CAPTURE_NAK) || (events & kRule && c.trace.act);
 }
 
-Status check(const RecordRequest &request, const datapath::PortStatus &port) {
-  if (request.nearby && request.nearby->events & kGap && !port.track)
-    return Error{"gaps need the port's streams, and it was attached with --no-track",
-                 fmt::format("xdp-roce detach {}, then attach without it", request.ifname)};
-  return {};
+Error no_gaps(const RecordRequest &request) {
+  return request.attach.track
+             ? Error{"gaps need the port's streams, and it was attached with --no-track",
+                     fmt::format("xdp-roce detach {}, then attach without it", request.ifname)}
+             : Error{"--around gap needs streams, and with --no-track there are none",
+                     "without one of the two"};
 }
 
 } // namespace
@@ -86,6 +87,9 @@ struct RecordRun::State {
 };
 
 Status RecordRun::State::take_port() {
+  const bool gaps = request.nearby && request.nearby->events & kGap;
+  if (gaps && !request.attach.track)
+    return no_gaps(request);
   auto open = datapath::Tap::open(request.ifname, request.netns, request.attach,
                                   ring_of_each(request.ring_bytes),
                                   [this](unsigned cpu, const roce_capture &what,
@@ -94,7 +98,9 @@ Status RecordRun::State::take_port() {
     return open.error();
   tap.emplace(std::move(*open));
   tracked = tap->port().track;
-  return check(request, tap->port());
+  if (gaps && !tracked)
+    return no_gaps(request);
+  return {};
 }
 
 Status RecordRun::State::make_files() {
