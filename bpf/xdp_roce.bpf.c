@@ -232,6 +232,14 @@ static ROCE_INLINE void count_not_forwarded(void) {
     t->not_forwarded++;
 }
 
+/* Counted when the rule chose it, and nobody gets it. */
+static ROCE_INLINE void take_back_duplicate(void) {
+  struct roce_totals *t = roce_totals_of(0);
+
+  if (t)
+    t->duplicated--;
+}
+
 /* Out by a bridge's other port. */
 static ROCE_INLINE int forward_frame(void) {
   int verdict = (int)bpf_redirect_map(&forward, 0, XDP_DROP);
@@ -279,8 +287,11 @@ static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
   if (fate == ROCE_BACK_AS_CNP)
     return config.features & ROCE_FEATURE_FORWARD ? (int)bpf_redirect(ctx->ingress_ifindex, 0)
                                                   : XDP_TX;
-  if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_TWICE && roce_other_port_is_there())
-    return (int)bpf_redirect_map(&twice, 0, BPF_F_BROADCAST);
+  if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_TWICE) {
+    if (roce_other_port_is_there())
+      return (int)bpf_redirect_map(&twice, 0, BPF_F_BROADCAST);
+    take_back_duplicate();
+  }
   if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_GO_ON_WITH_CNP) {
     if (!roce_other_port_is_there()) /* the CNP goes back all the same */
       count_not_forwarded();

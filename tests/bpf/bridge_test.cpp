@@ -143,6 +143,7 @@ TEST_F(Bridge, OnePortDeleted) {
   add("opcode data duplicate");
   left_->send(send(5));
   EXPECT_EQ(lost(6), 6u);
+  EXPECT_EQ(s.totals.duplicated, 0u);
   ASSERT_OK(clear_rules("xr0", netns_));
   add("opcode data cnp interval 1h");
   add_peer_of("192.0.2.1 0x11 -> 0x22");

@@ -140,6 +140,34 @@ TEST_F(SteeringTest, APortThatIsNotAttachedIsDetachedAgain) {
   expect_nothing_left(attached);
 }
 
+// By another name, and with another port of its former name beside it.
+TEST_F(SteeringTest, ARenamedPortIsStillIts) {
+  Ids attached;
+  {
+    Steering steering = this->steering();
+    attached = ids();
+    for (const char *to : {"set xr0 down", "set xr0 name moved0", "set moved0 up",
+                           "add xr0 type veth peer name xr1"})
+      ASSERT_EQ(ip(fmt::format("link {}", to)), 0) << to;
+    ASSERT_OK(attach("xr0", netns_, small()));
+    ASSERT_OK(steering.go_promiscuous());
+    ASSERT_OK(steering.close());
+  }
+  EXPECT_EQ(status_of("xr0", netns_)->state, State::Attached);
+  EXPECT_EQ(status_of("moved0", netns_)->state, State::NotAttached);
+  ASSERT_OK(detach("xr0", netns_));
+  expect_nothing_left(attached);
+}
+
+// Detached and attached anew by somebody else, it is theirs.
+TEST_F(SteeringTest, AnotherAttachmentIsLeftAlone) {
+  Steering steering = this->steering();
+  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(steering.close());
+  EXPECT_EQ(status_of("xr0", netns_)->state, State::Attached);
+}
+
 TEST_F(SteeringTest, AnAttachedPortKeepsItsCountsAndItsRules) {
   ASSERT_OK(attach("xr0", netns_, small()));
   ASSERT_OK(add_rule("xr0", netns_, impair::parse(words::split("opcode data drop")).get()));

@@ -164,9 +164,14 @@ for limit in '' '--for 3s'; do
   replay --stream --packets 3000 --payload 1024
   await_frames 3000
   [[ $limit ]] || kill -TERM "$capturing"
-  wait_for 6 over || fail "${limit:-TERM} does not end it when its reader stalls"
+  wait_for 15 over || fail "${limit:-TERM} does not end it when its reader stalls"
   end_capture
-  ended_well
+  if [[ $limit ]]; then # nobody asked for less than all
+    assert_eq 1 "$ended" "exit status when the reader stalls at the end of $limit"
+    assert_sentence 'who reads standard output takes nothing' < <(grep -v '^note' "$scratch/capture.err" | sed '/^{/,$d')
+  else
+    ended_well
+  fi
   cat <&9 >"$scratch/stalled.pcapng"
   exec 9<&-
   sed -n '/^{/,$p' "$scratch/capture.err" >"$scratch/capture.json"
@@ -175,6 +180,19 @@ for limit in '' '--for 3s'; do
   assert_eq "$(jq .frames.written "$scratch/capture.json")" "$(comments "$scratch/stalled.pcapng" | wc -l)" "frames in the pipe"
 done
 [[ $(ip -n "$rx" link show rx0) != *xdp* ]] || fail "it was not attached before, and is now"
+
+# A named pipe that nobody reads is waited for, and a signal ends that.
+mkfifo "$scratch/unread"
+rm -f "$scratch/capture.err"
+"$XDP_ROCE" --netns "$rx" capture rx0 -w "$scratch/unread" --for 60s >/dev/null 2>"$scratch/capture.err" &
+capturing=$!
+background+=("$capturing")
+is_attached() { [[ $(ip -n "$rx" link show rx0) == *xdp* ]]; }
+wait_for 10 is_attached || fail "not attached while it waits for a reader"
+kill -TERM "$capturing"
+wait_for 5 over || fail "TERM does not end it while it waits for a reader"
+end_capture
+! is_attached || fail "it was not attached before, and is now"
 
 # A ring of files.
 mkdir "$scratch/ring"

@@ -63,6 +63,19 @@ numbers() {
 diff <(numbers "$scratch/metrics") <(numbers "$scratch/few") >"$scratch/diff" ||
   fail "with $caps it exports: $(cat "$scratch/diff")"
 
+# And for who goes on reading while the program is exchanged for another.
+inside setpriv --bounding-set "$caps" --inh-caps "$caps" "$XDP_ROCE" --json counters rx0 --interval 0.3 --count 10 \
+  >"$scratch/reading" 2>"$scratch/reading.err" &
+reading=$!
+background+=("$reading")
+wait_for 10 test -s "$scratch/reading" || fail "it reads nothing"
+xr impair rx0 clear >/dev/null
+xr impair rx0 add opcode ack every 3 drop name thirds >/dev/null
+status=0
+wait "$reading" || status=$?
+unset 'background[-1]'
+assert_eq 0 "$status" "exit status of who reads on: $(cat "$scratch/reading.err")"
+
 # Over HTTP.
 inside_in_background "$XDP_ROCE" export rx0 --top-streams 1 --listen 127.0.0.1:0 2>"$scratch/exporter.err"
 wait_for 10 grep -q http "$scratch/exporter.err" || fail "it does not listen: $(cat "$scratch/exporter.err")"

@@ -252,6 +252,26 @@ TEST(Exporter, FindsPortsByItself) {
   EXPECT_EQ(value(all, "xdp_roce_port_attached", "eth2"), 1);
 }
 
+// What a capture had attached is no port to look for when the capture has ended.
+TEST(Exporter, ForgetsPassingPorts) {
+  std::vector<std::string> there = {"eth1", "eth2"};
+  const Exporter exporter(
+      {{}, {"gaps", 10}, "0", false},
+      [&there](const std::string &ifname) -> Result<PortReading> {
+        if (std::find(there.begin(), there.end(), ifname) == there.end())
+          return Error{"not attached"};
+        PortReading reading = reading_of(busy_port());
+        reading.status.features = ifname == "eth1" ? ROCE_FEATURE_PASSING : 0;
+        return reading;
+      },
+      [](const std::string &, const Error *) {}, [&there] { return there; });
+  EXPECT_EQ(series(exporter.Collect(), "xdp_roce_port_attached"), 2U);
+  there.clear();
+  const auto all = exporter.Collect();
+  EXPECT_EQ(series(all, "xdp_roce_port_attached"), 1U);
+  EXPECT_EQ(value(all, "xdp_roce_port_attached", "eth2"), 0);
+}
+
 // A port that comes and goes, and what the exporter says of it.
 TEST(Exporter, APortThatGoesComesBack) {
   bool attached = true, readable = true;

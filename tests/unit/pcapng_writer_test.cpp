@@ -152,6 +152,24 @@ TEST(PcapngWriter, SaysWhatItCannotWrite) {
   EXPECT_NE(full.error().message.find("No space left"), std::string::npos);
 }
 
+// Like a disk that is full.
+class FileSizeLimit {
+public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit &) = delete;
+  FileSizeLimit &operator=(const FileSizeLimit &) = delete;
+
+private:
+  rlimit before_{};
+};
+
 // Until a flush fails; each second packet is cut.
 Status write_on(xr::PcapngWriter &writer, size_t packets) {
   const FileBytes bytes = data(1000);
@@ -161,20 +179,39 @@ Status write_on(xr::PcapngWriter &writer, size_t packets) {
   return done ? writer.flush() : done;
 }
 
+// What stood in a file before `>>` is not ours to cut.
+TEST(PcapngWriter, KeepsWhatAFileHadBefore) {
+  const Directory directory;
+  const std::string path = directory.file("x.pcapng");
+  const std::string old(200'000, 'o');
+  Fd file(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  ASSERT_EQ(::write(file.get(), old.data(), old.size()), static_cast<ssize_t>(old.size()));
+  fflush(stdout);
+  const Fd screen(dup(STDOUT_FILENO));
+  dup2(file.get(), STDOUT_FILENO);
+  auto writer = xr::PcapngWriter::create("-", {"eth0", "", 0});
+  dup2(screen.get(), STDOUT_FILENO);
+  ASSERT_TRUE(writer.ok());
+  const FileSizeLimit limit(500'000);
+  EXPECT_FALSE(write_on(*writer, 1000));
+  FileBytes all = read_whole(path);
+  ASSERT_GT(all.size(), old.size() + 10'000);
+  EXPECT_EQ(std::string(all.begin(), all.begin() + 200'000), old);
+  all.erase(all.begin(), all.begin() + 200'000);
+  const auto got = read(all);
+  EXPECT_EQ(got.last, Next::End) << got.error;
+  EXPECT_EQ(writer->packets(), got.frames.size());
+}
+
 TEST(PcapngWriter, CountsWhatIsInTheFile) {
   const Directory directory;
   const std::string path = directory.file("x.pcapng");
   auto writer = xr::PcapngWriter::create(path, {"eth0", "", 0});
   ASSERT_TRUE(writer.ok());
-  signal(SIGXFSZ, SIG_IGN);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  rlimit limit = before;
-  limit.rlim_cur = 300'000; // in the middle of the second buffer
-  setrlimit(RLIMIT_FSIZE, &limit);
-  const Status done = write_on(*writer, 1000);
-  setrlimit(RLIMIT_FSIZE, &before);
-  ASSERT_FALSE(done);
+  {
+    const FileSizeLimit limit(300'000); // in the middle of the second buffer
+    ASSERT_FALSE(write_on(*writer, 1000));
+  }
   EXPECT_FALSE(writer->nobody_reads());
   const auto got = drain(Reader::open(path));
   EXPECT_EQ(got.last, Next::End) << got.error;

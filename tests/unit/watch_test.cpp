@@ -431,6 +431,15 @@ TEST(Watch, OneOfSeveralPortsGoes) {
   EXPECT_TRUE(has(text, "it was detached; last read: RoCE ")) << text;
   model.press({Key::Tab});
   EXPECT_FALSE(has(text_of(model), "GONE")) << text_of(model);
+  // A reading from before, held back while the picture stood still, has no rates.
+  type(model, "p");
+  Snapshot last = busy_port();
+  last.time_ns += 3'000'000'000;
+  model.update(1, reading_of(last));
+  model.lose(1, "it was detached");
+  type(model, "p");
+  EXPECT_TRUE(has(text_of(model), "RoCE ")) << text_of(model);
+  EXPECT_FALSE(has(text_of(model), "1,000/s")) << text_of(model);
 }
 
 TEST(Watch, HelpListsTheKeys) {

@@ -35,6 +35,7 @@ public:
   Status finish() { return writer_->finish(statistics_()); }
 
   bool nobody_reads() const { return writer_->nobody_reads(); }
+  bool stalled() const { return writer_->stalled(); }
   // Written, or to be: after an error, what is in the files.
   uint64_t packets() const { return packets_ + writer_->packets(); }
   uint64_t cut() const { return cut_ + writer_->cut(); }

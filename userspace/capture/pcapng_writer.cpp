@@ -55,6 +55,24 @@ enum Option : uint16_t {
 
 constexpr size_t padded(size_t size) { return (size + 3) & ~size_t{3}; }
 
+// A named pipe can be opened when somebody reads it: looked at again and again, until it is time to
+// end. Else as ever.
+Fd open_for_writing(const std::string &path, const PcapngWriter::Stop &stop) {
+  struct stat file {};
+  const bool pipe = stat(path.c_str(), &file) == 0 && S_ISFIFO(file.st_mode);
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (pipe ? O_NONBLOCK : 0);
+  for (;;) {
+    Fd fd(open(path.c_str(), flags, 0644));
+    if (fd || errno != ENXIO || !pipe)
+      return fd;
+    if (stop && stop()) {
+      errno = ECANCELED;
+      return fd;
+    }
+    poll(nullptr, 0, kSliceMs);
+  }
+}
+
 } // namespace
 
 template <typename T> void PcapngWriter::put(T value) {
@@ -99,7 +117,12 @@ void PcapngWriter::end(size_t block) {
 PcapngWriter::PcapngWriter(Fd fd, std::string path, Stop stop)
     : fd_(std::move(fd)), path_(std::move(path)), stop_(std::move(stop)) {
   struct stat file {};
-  pipe_ = fstat(fd_.get(), &file) == 0 && (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode));
+  if (fstat(fd_.get(), &file) == 0) {
+    pipe_ = S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode);
+    const bool append = fcntl(fd_.get(), F_GETFL) & O_APPEND;
+    const off_t at = append ? file.st_size : lseek(fd_.get(), 0, SEEK_CUR);
+    base_ = at > 0 ? static_cast<uint64_t>(at) : 0;
+  }
   buffer_.reserve(2 * kBuffer);
 }
 
@@ -107,7 +130,9 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngI
                                           Stop stop) {
   const bool out = path == "-";
   Fd fd(out ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-            : open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+            : open_for_writing(path, stop).release());
+  if (!fd && errno == ECANCELED)
+    return Error{fmt::format("nobody has opened {} to read it", path)};
   if (!fd)
     return errno_error(errno, fmt::format("cannot write {}", out ? "standard output" : path));
   PcapngWriter self(std::move(fd), out ? "standard output" : path, std::move(stop));
@@ -219,9 +244,12 @@ Status PcapngWriter::give_up(size_t done, int error) {
   buffer_.clear();
   // What cannot be cut off either is a reader's "truncated", and told all the same.
   if (fstat(fd_.get(), &file) == 0 && S_ISREG(file.st_mode) &&
-      ftruncate(fd_.get(), static_cast<off_t>(written_)) == 0)
-    lseek(fd_.get(), static_cast<off_t>(written_), SEEK_SET);
-  nobody_reads_ = error == EPIPE || error == ECANCELED;
+      ftruncate(fd_.get(), static_cast<off_t>(base_ + written_)) == 0)
+    lseek(fd_.get(), static_cast<off_t>(base_ + written_), SEEK_SET);
+  stalled_ = error == ECANCELED;
+  nobody_reads_ = error == EPIPE || stalled_;
+  if (stalled_)
+    return Error{fmt::format("who reads {} takes nothing any more", path_)};
   return errno_error(error, fmt::format("cannot write {}", path_),
                      error == ENOSPC ? "what was captured before is in it and can be read" : "");
 }

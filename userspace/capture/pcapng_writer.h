@@ -41,19 +41,21 @@ public:
   // Is it time to end?
   using Stop = std::function<bool()>;
 
-  // A new file in the place of what was there; "-" is standard output. A pipe's reader is waited
-  // for, but not by who is to end and finds that it reads nothing.
+  // A new file in the place of what was there; "-" is standard output, behind what it has. The
+  // reader of a pipe is waited for until `stop` says that it is time to end.
   static Result<PcapngWriter> create(const std::string &path, const PcapngInterface &interface,
                                      Stop stop = {});
 
-  // A file that could not be written ends behind its last whole block: it can be read.
+  // A file that could not be written (no room, an I/O error) ends behind its last whole block: it
+  // can be read. What a pipe's reader has taken cannot be taken back.
   Status packet(const PcapngPacket &packet);
   Status flush();
   // The statistics at the end.
   Status finish(const PcapngStatistics &statistics);
 
-  // A pipe's reader has gone away, or was not waited for: no error to tell anybody.
+  // A pipe's reader has gone away, or was not waited for any longer.
   bool nobody_reads() const;
+  bool stalled() const { return stalled_; } // the latter
   // Those in the file, and those that are still to be flushed.
   uint64_t bytes() const { return written_ + buffer_.size(); }
   uint64_t packets() const { return packets_; }
@@ -82,9 +84,10 @@ private:
   Stop stop_;
   bool pipe_ = false;           // or a socket
   std::vector<uint8_t> buffer_; // whole blocks
+  uint64_t base_ = 0; // bytes in the file before ours
   uint64_t written_ = 0;
   uint64_t packets_ = 0, cut_ = 0;
-  bool nobody_reads_ = false;
+  bool nobody_reads_ = false, stalled_ = false;
 };
 
 } // namespace xr

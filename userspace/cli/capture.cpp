@@ -213,7 +213,7 @@ int capture(Args args, const Globals &globals) {
   args.request.netns = globals.netns;
   const bool to_stdout = args.file == "-";
   const Interrupt interrupt; // what is attached now is to be detached
-  auto run = record::RecordRun::prepare(std::move(args.request));
+  auto run = record::RecordRun::prepare(std::move(args.request), interrupt.flag());
   if (!run)
     return fail(context, run.error());
   const size_t told = tell_notes(context, run->notes());
@@ -221,7 +221,7 @@ int capture(Args args, const Globals &globals) {
   {
     Progress progress(context);
     status = run->run(
-        interrupt.flag(), [&] { note(context, "begun"); },
+        [&] { note(context, "begun"); },
         [&](const report::CaptureSummary &now) { progress.update(0, 0, line(now)); });
   }
   const Status closed = run->close();

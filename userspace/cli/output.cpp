@@ -88,12 +88,16 @@ bool colour_wanted() {
   return !value || !*value;
 }
 
+// A screen is not larger.
+constexpr size_t kMostInVariable = 10'000;
+
 size_t number_in(const char *variable, size_t otherwise) {
   const char *value = getenv(variable);
   const std::string_view text = value ? value : "";
   size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number ? number : otherwise;
+  const bool sound = error == std::errc() && end == text.data() + text.size();
+  return sound && number && number <= kMostInVariable ? number : otherwise;
 }
 
 int fail(const std::string &context, const Error &error) {

@@ -54,29 +54,32 @@ std::string context(const Args &args) {
 class Watched {
 public:
   Watched(datapath::Port port, std::string netns)
-      : port_(std::move(port)), netns_(std::move(netns)) {}
+      : port_(std::move(port)), status_(port_->status()), netns_(std::move(netns)) {}
   Watched(const Watched &) = delete; // events are told to this very object
   Watched &operator=(const Watched &) = delete;
 
   // Why there will be no events, "" if there will.
   std::string listen() {
-    if (!port_.status().track)
+    if (!status_.track)
       return "attached with --no-track";
-    auto events = port_.events([this](const roce_event &event) { told_.push_back(event); });
+    auto events = port_->events([this](const roce_event &event) { told_.push_back(event); });
     if (!events)
       return events.error().message;
     events_.emplace(std::move(*events));
     return "";
   }
 
-  const datapath::PortStatus &status() const { return port_.status(); }
+  const datapath::PortStatus &status() const { return status_; }
 
-  // Reads no more of it.
-  void leave() { gone_ = true; }
-  bool gone() const { return gone_; }
+  // Reads no more of it, and keeps nothing of it.
+  void leave() {
+    events_.reset();
+    port_.reset();
+  }
+  bool gone() const { return !port_; }
 
   Status poll() {
-    if (gone_ || !events_)
+    if (!events_)
       return {};
     auto got = events_->poll(0);
     return got ? Status() : Status(got.error());
@@ -84,12 +87,12 @@ public:
 
   Result<watch::Reading> read() {
     watch::Reading reading;
-    auto alive = port_.alive();
+    auto alive = port_->alive();
     if (!alive)
       return alive.error();
     if (!*alive)
       return Error{"it was detached, or the interface is gone"};
-    auto snapshot = port_.snapshot();
+    auto snapshot = port_->snapshot();
     if (!snapshot)
       return snapshot.error();
     reading.snapshot = std::move(*snapshot);
@@ -105,12 +108,12 @@ public:
   }
 
 private:
-  datapath::Port port_;
+  std::optional<datapath::Port> port_;
+  datapath::PortStatus status_;
   std::string netns_;
   std::optional<datapath::Events> events_;
   std::vector<roce_event> told_;
   std::vector<RuleRow> rules_;
-  bool gone_ = false;
 };
 
 using Ports = std::deque<Watched>;

@@ -9,25 +9,17 @@ namespace xr::datapath {
 
 namespace {
 
-// A port and what there is of it, with the tool's lock held.
+// A port and what there is of it; the tool's lock is held.
 struct Seen {
-  Lock lock;
   Place place;
   PortStatus port;
 };
 
-Result<Seen> hold(const std::string &ifname, const std::string &netns) {
-  auto lock = Lock::take(Lock::Kind::Exclusive);
-  if (!lock)
-    return lock.error();
-  auto place = find_place(ifname, netns, find_bpffs());
-  if (!place)
-    return place.error();
-  auto found = inspect(place->ifname, place->namespace_or_null(), place->ifindex,
-                       place->pins ? &*place->pins : nullptr);
+Result<Seen> see(Place place) {
+  auto found = inspect(place.ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
   if (!found)
     return found.error();
-  return Seen{std::move(*lock), std::move(*place), std::move(found->port)};
+  return Seen{std::move(place), std::move(found->port)};
 }
 
 // The program is exchanged for one that has these features, unless it has.
@@ -71,30 +63,28 @@ Status fits(const AttachOptions &asked, const PortStatus &port) {
                fmt::format("without {}, or xdp-roce detach {} before", option, port.ifname)};
 }
 
-// The port has it from now on. True: nothing was attached before.
-Result<bool> give(const std::string &ifname, const std::string &netns, const Ability &ability,
-                  const AttachOptions &options, std::vector<std::string> &notes) {
-  {
-    auto seen = hold(ifname, netns);
-    if (!seen)
-      return seen.error();
-    if (seen->port.features & ROCE_FEATURE_FORWARD && ability.feature & ROCE_FEATURE_SOCKETS)
-      return Error{"it is a port of a bridge: its frames leave by the other one",
-                   fmt::format("xdp-roce detach {}", ifname)};
-    if (seen->port.state == State::Attached) {
-      if (auto done = fits(options, seen->port); !done)
-        return done.error();
-      auto done = turn(*seen, ability, seen->port.features | ability.feature);
-      return done ? Result<bool>(false) : Result<bool>(done.error());
-    }
+// The port has it from now on. `attached`: nothing was before.
+Result<PortStatus> give(Seen seen, const std::string &netns, const Ability &ability,
+                        const AttachOptions &options, bool &attached,
+                        std::vector<std::string> &notes) {
+  const PortStatus &port = seen.port;
+  if (port.features & ROCE_FEATURE_FORWARD && ability.feature & ROCE_FEATURE_SOCKETS)
+    return Error{"it is a port of a bridge: its frames leave by the other one",
+                 fmt::format("xdp-roce detach {}", port.ifname)};
+  attached = port.state != State::Attached;
+  if (!attached) {
+    auto done = fits(options, port);
+    if (done)
+      done = turn(seen, ability, port.features | ability.feature);
+    return done ? Result<PortStatus>(port) : Result<PortStatus>(done.error());
   }
   AttachOptions with = options;
   with.features |= ability.feature | ROCE_FEATURE_PASSING;
-  auto done = attach(ifname, netns, with);
+  auto done = attach_held(port.ifname, netns, with);
   if (!done)
     return done.error();
   notes = std::move(done->notes);
-  return true;
+  return std::move(done->port);
 }
 
 } // namespace
@@ -103,28 +93,48 @@ Result<Lease> Lease::take(const std::string &ifname, const std::string &netns,
                           const Ability &ability, const AttachOptions &options) {
   if (auto allowed = check_privilege(Privilege::Load); !allowed)
     return allowed.error();
+  auto whole = Lock::take(Lock::Kind::Exclusive);
+  if (!whole)
+    return whole.error();
   auto place = find_place(ifname, netns, find_bpffs());
   if (!place)
     return place.error();
-  auto lock = Lock::take_port(place->netns->inode(), place->ifindex, ability.use);
+  auto seen = see(std::move(*place));
+  if (!seen)
+    return seen.error();
+  auto lock = Lock::take_port(seen->port.netns_inode, seen->port.ifindex, ability.use);
   if (!lock)
     return lock.error();
   std::vector<std::string> notes;
-  auto attached = give(ifname, netns, ability, options, notes);
-  if (!attached)
-    return attached.error();
-  return Lease({ifname, netns, ability, std::move(*lock), *attached}, std::move(notes));
+  bool attached = false;
+  auto port = give(std::move(*seen), netns, ability, options, attached, notes);
+  if (!port)
+    return port.error();
+  return Lease(
+      {ability, std::move(*lock), port->netns_inode, port->ifindex, port->since_ns, attached},
+      std::move(notes));
 }
 
 Status Lease::end() {
   const auto held = std::move(held_); // the lock goes last
   if (!held)
     return {};
-  auto seen = hold(held->ifname, held->netns);
+  auto whole = Lock::take(Lock::Kind::Exclusive);
+  if (!whole)
+    return whole.error();
+  const auto bpffs = find_bpffs();
+  const auto pins = bpffs ? std::optional(Pins(*bpffs, held->netns_inode, held->ifindex))
+                          : std::nullopt;
+  if (!pins || !pins->exist())
+    return {}; // detached meanwhile
+  auto seen = see(place_of(*pins));
   if (!seen)
     return seen.error();
-  const uint32_t features = seen->port.features, mine = held->ability.feature;
-  if (seen->port.state == State::Attached) {
+  const PortStatus &port = seen->port;
+  if (port.since_ns != held->since_ns)
+    return {}; // and attached anew, by somebody else
+  const uint32_t features = port.features, mine = held->ability.feature;
+  if (port.state == State::Attached) {
     const uint32_t others = used(*seen, features & ~(mine | ROCE_FEATURE_PASSING));
     const bool passing = features & ROCE_FEATURE_PASSING;
     if (!passing || others) {
@@ -134,13 +144,14 @@ Status Lease::end() {
           turn(*seen, held->ability, features & ~(mine | (stays ? ROCE_FEATURE_PASSING : 0)));
       if (done && stays)
         notes_.push_back(
-            fmt::format("{0} stays attached, for it has rules: xdp-roce detach {0}", held->ifname));
+            fmt::format("{0} stays attached, for it has rules: xdp-roce detach {0}", port.ifname));
       return done;
     }
-  } else if (!held->attached || seen->port.state == State::NotAttached) {
+  } else if (!held->attached ||
+             (port.state != State::OffHook && port.state != State::InterfaceGone)) {
     return {};
   }
-  auto done = detach_held(held->ifname, held->netns);
+  auto done = detach_held(seen->place);
   return done ? Status() : Status(done.error());
 }
 

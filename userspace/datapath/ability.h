@@ -33,8 +33,8 @@ public:
   Lease &operator=(Lease &&) = delete;
   ~Lease();
 
-  const std::string &ifname() const { return held_->ifname; }
-  const std::string &netns() const { return held_->netns; }
+  uint64_t netns_inode() const { return held_->netns_inode; }
+  unsigned ifindex() const { return held_->ifindex; }
   // One more may come with end().
   const std::vector<std::string> &notes() const { return notes_; }
 
@@ -45,9 +45,12 @@ public:
 
 private:
   struct Held {
-    std::string ifname, netns;
     Ability ability;
     Lock lock;
+    // The port, whatever it is called by then, and which attachment of it.
+    uint64_t netns_inode = 0;
+    unsigned ifindex = 0;
+    uint64_t since_ns = 0;
     bool attached = false; // nothing was
   };
   Lease(Held held, std::vector<std::string> notes)

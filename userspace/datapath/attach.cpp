@@ -102,14 +102,17 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
 
 Result<AttachReport> attach(const std::string &ifname, const std::string &netns,
                             const AttachOptions &options) {
-  AttachReport report;
   if (auto allowed = check_privilege(Privilege::Load); !allowed)
     return allowed.error();
+  auto lock = Lock::take(Lock::Kind::Exclusive);
+  return lock ? attach_held(ifname, netns, options) : Result<AttachReport>(lock.error());
+}
+
+Result<AttachReport> attach_held(const std::string &ifname, const std::string &netns,
+                                 const AttachOptions &options) {
+  AttachReport report;
   if (auto sound = check_options(options); !sound)
     return sound.error();
-  auto lock = Lock::take(Lock::Kind::Exclusive);
-  if (!lock)
-    return lock.error();
   // Before a bpffs is mounted for it: the interface may be a slip of the pen.
   if (auto place = find_place(ifname, netns, find_bpffs()); !place)
     return place.error();

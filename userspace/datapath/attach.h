@@ -12,6 +12,8 @@
 
 namespace xr::datapath {
 
+struct Place;
+
 struct AttachOptions {
   Mode mode = Mode::Auto;
   unsigned priority = 50; // among the programs of libxdp's dispatcher: lower runs first
@@ -45,8 +47,10 @@ struct DetachReport {
 
 // Also cleans up after an interface that is gone, a stale pin, another ABI, a killed attach.
 Result<DetachReport> detach(const std::string &ifname, const std::string &netns);
-// For the rest of this folder: the lock is held.
-Result<DetachReport> detach_held(const std::string &ifname, const std::string &netns);
+// For the rest of this folder: the same with the privilege checked and the lock held.
+Result<AttachReport> attach_held(const std::string &ifname, const std::string &netns,
+                                 const AttachOptions &options);
+Result<DetachReport> detach_held(const Place &place);
 
 // What status(netns) lists: every attachment in every namespace (in one, if it is named), and
 // programs of ours without pins in this namespace.

@@ -52,20 +52,6 @@ void await_freed(const KernelIds &freed, DetachReport &report) {
     report.notes.push_back("another process has its maps open: their memory is free when it ends");
 }
 
-Place place_of(const Pins &pins) {
-  Place place;
-  place.netns = Netns::find(pins.netns());
-  std::string ifname = place.netns ? interface_name(*place.netns, pins.ifindex()) : "";
-  place.ifname = ifname.empty() ? pins.ifname() : ifname;
-  if (ifname.empty()) {
-    place.stale.push_back(pins);
-  } else {
-    place.ifindex = pins.ifindex();
-    place.pins = pins;
-  }
-  return place;
-}
-
 // The other port of a bridge, as long as it is attached.
 std::optional<Place> other_port(const Place &place, const Bpffs &bpffs) {
   const Pins *pins = place.best_pins();
@@ -111,18 +97,16 @@ Result<DetachReport> detach(const std::string &ifname, const std::string &netns)
   auto lock = Lock::take(Lock::Kind::Exclusive);
   if (!lock)
     return lock.error();
-  return detach_held(ifname, netns);
+  auto place = find_place(ifname, netns, find_bpffs());
+  return place ? detach_held(*place) : Result<DetachReport>(place.error());
 }
 
-Result<DetachReport> detach_held(const std::string &ifname, const std::string &netns) {
+Result<DetachReport> detach_held(const Place &place) {
   auto bpffs = find_bpffs();
-  auto place = find_place(ifname, netns, bpffs);
-  if (!place)
-    return place.error();
   // Half a bridge would lose every frame.
-  auto other = bpffs ? other_port(*place, *bpffs) : std::nullopt;
+  auto other = bpffs ? other_port(place, *bpffs) : std::nullopt;
   KernelIds freed;
-  auto report = detach_place(*place, bpffs, freed);
+  auto report = detach_place(place, bpffs, freed);
   if (!report)
     return report;
   if (other) {

@@ -24,6 +24,20 @@ bool namespace_is_gone(const std::string &name, const Pins &pins) {
 
 } // namespace
 
+Place place_of(const Pins &pins) {
+  Place place;
+  place.netns = Netns::find(pins.netns());
+  std::string ifname = place.netns ? interface_name(*place.netns, pins.ifindex()) : "";
+  place.ifname = ifname.empty() ? pins.ifname() : ifname;
+  if (ifname.empty()) {
+    place.stale.push_back(pins);
+  } else {
+    place.ifindex = pins.ifindex();
+    place.pins = pins;
+  }
+  return place;
+}
+
 Result<Place> find_place(const std::string &ifname, const std::string &netns_name,
                          const std::optional<Bpffs> &bpffs) {
   Place place;

@@ -30,6 +30,9 @@ struct Place {
 Result<Place> find_place(const std::string &ifname, const std::string &netns,
                          const std::optional<Bpffs> &bpffs);
 
+// Where those pins are, whatever the interface is called by now.
+Place place_of(const Pins &pins);
+
 // The interface's name now, "" when it is gone.
 std::string interface_name(const Netns &netns, unsigned ifindex);
 

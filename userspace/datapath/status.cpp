@@ -223,11 +223,21 @@ Result<bool> is_attached_still(const PortStatus &port) {
     return hook.error();
   if (hook->has(port.program_id))
     return true;
-  // An exchange keeps the time since when it counts.
   auto bpffs = find_bpffs();
-  if (!hook->ours() || !bpffs)
+  if (!bpffs)
     return false;
-  auto config = Maps::of_pins(Pins(*bpffs, port.netns_inode, port.ifindex)).config();
+  const Pins pins(*bpffs, port.netns_inode, port.ifindex);
+  const auto on_hook = [&](const std::string &pin) {
+    return hook->has(program_id(pins.open(pin).get()));
+  };
+  // Who may not ask for the names of programs knows those that are pinned.
+  const bool ours = hook->hidden ? on_hook(Pins::kProgram) ||
+                                       on_hook(std::string(Pins::kProgram) + Pins::kNext)
+                                 : hook->ours() != nullptr;
+  if (!ours)
+    return false;
+  // An exchange keeps the time since when it counts.
+  auto config = Maps::of_pins(pins).config();
   return !config || config->attached_ns == port.since_ns; // none: in the middle of an exchange
 }
 

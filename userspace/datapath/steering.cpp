@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <linux/if_packet.h>
-#include <net/if.h>
 #include <sys/socket.h>
 
 #include <bpf/bpf.h>
@@ -67,12 +66,15 @@ Status Steering::add(uint32_t queue, int socket) {
 }
 
 Status Steering::go_promiscuous() {
-  auto scope = enter_netns(lease_.netns());
+  const auto netns = Netns::find(lease_.netns_inode());
+  if (!netns)
+    return Error{"the port's network namespace is gone"};
+  auto scope = netns->enter();
   if (!scope)
     return scope.error();
   Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
   packet_mreq request{};
-  request.mr_ifindex = static_cast<int>(if_nametoindex(lease_.ifname().c_str()));
+  request.mr_ifindex = static_cast<int>(lease_.ifindex());
   request.mr_type = PACKET_MR_PROMISC;
   if (!fd || setsockopt(fd.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof(request)) < 0)
     return errno_error(errno, "cannot make the port promiscuous");

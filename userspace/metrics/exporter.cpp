@@ -70,6 +70,8 @@ void Exporter::collect_port(Families &to, const std::string &ifname) const {
     const PortReading &got = reading.get();
     port.reading = &got;
     memory.errors += got.failures.size();
+    if (got.known)
+      memory.passing = got.status.features & ROCE_FEATURE_PASSING;
     tell(memory, ifname, got.failures.empty() ? nullptr : &got.failures.front());
     if (got.snapshot && got.snapshot->tracked)
       port.totals = &memory.totals.update(*got.snapshot, got.status.since_ns);
@@ -81,11 +83,16 @@ void Exporter::collect_port(Families &to, const std::string &ifname) const {
   add_port(to, port, settings_.streams);
 }
 
-// One that was found once is told of as long as this lives: it may be detached by mistake.
+// One that was found once is told of as long as this lives: it may be detached by mistake. But one
+// that was attached for as long as something ran goes with that.
 std::vector<std::string> Exporter::ports() const {
   if (!settings_.ports.empty() || !find_)
     return settings_.ports;
-  for (const std::string &ifname : find_())
+  const std::vector<std::string> found = find_();
+  std::erase_if(memories_, [&found](const auto &one) {
+    return one.second.passing && std::find(found.begin(), found.end(), one.first) == found.end();
+  });
+  for (const std::string &ifname : found)
     memories_.try_emplace(ifname);
   std::vector<std::string> all;
   for (const auto &[ifname, memory] : memories_)

@@ -44,7 +44,8 @@ private:
   struct Memory {
     StreamTotals totals;
     uint64_t errors = 0;
-    std::string told; // the last reason
+    std::string told;     // the last reason
+    bool passing = false; // attached for as long as something runs
   };
 
   std::vector<prometheus::MetricFamily> collect() const;

@@ -19,6 +19,8 @@ namespace {
 constexpr int kPollMs = 50;
 // A program that has looked at the clock has written its record long before.
 constexpr uint64_t kWindowNs = 20'000'000;
+// For a pipe's reader that stalls, once the time is up.
+constexpr uint64_t kGraceNs = 5'000'000'000;
 constexpr uint64_t kTellNs = 250'000'000, kLookNs = 1'000'000'000;
 // Of all CPUs together, and of one.
 constexpr uint64_t kAllRings = 256 << 20, kLargest = 16 << 20, kSmallest = 1 << 20;
@@ -55,8 +57,8 @@ Error no_gaps(const RecordRequest &request) {
 } // namespace
 
 struct RecordRun::State {
-  explicit State(RecordRequest asked)
-      : request(std::move(asked)),
+  State(RecordRequest asked, const std::atomic<bool> &stopped)
+      : request(std::move(asked)), stop(stopped),
         around(request.nearby.value_or(Nearby{}).before, request.nearby.value_or(Nearby{}).after) {}
 
   Status take_port();
@@ -65,15 +67,16 @@ struct RecordRun::State {
   void choose(Frame frame);
   void write(const Frame &frame);
   bool enough() const { return request.count && files->packets() >= request.count; }
-  // Told to stop, or as long as was asked for.
-  bool over() const {
-    return (stop && *stop) || (started_ns && request.duration_ns &&
-                               monotonic_ns() - started_ns >= request.duration_ns);
+  // Told to stop, or longer than was asked for by so much.
+  bool over(uint64_t grace_ns = 0) const {
+    return stop || (started_ns && request.duration_ns &&
+                    monotonic_ns() - started_ns >= request.duration_ns + grace_ns);
   }
   Status step(uint64_t horizon_ns);
   Status finish();
 
   RecordRequest request;
+  const std::atomic<bool> &stop;
   std::optional<datapath::Tap> tap;
   std::optional<CaptureFiles> files;
   Order order;
@@ -82,7 +85,6 @@ struct RecordRun::State {
   bool tracked = false;
   uint64_t offset_ns = 0, started_ns = 0, ended_ns = 0;
   uint64_t chosen = 0, events = 0, not_around = 0;
-  const std::atomic<bool> *stop = nullptr;
   Status wrote;
 };
 
@@ -106,7 +108,7 @@ Status RecordRun::State::take_port() {
 Status RecordRun::State::make_files() {
   request.files.interface.name = request.ifname;
   request.files.interface.snap = request.filter.snap;
-  request.files.stop = [this] { return over(); };
+  request.files.stop = [this] { return over(kGraceNs); };
   auto made = CaptureFiles::create(request.files, [this] { return statistics(); });
   if (!made)
     return made.error();
@@ -159,13 +161,14 @@ Status RecordRun::State::finish() {
   ended_ns = monotonic_ns();
   if (done)
     done = files->finish();
-  if (!done && !files->nobody_reads())
+  // Who went away, or was told to stop, need not be told.
+  if (!done && (!files->nobody_reads() || (files->stalled() && !stop)))
     return done;
   return stopped;
 }
 
-Result<RecordRun> RecordRun::prepare(RecordRequest request) {
-  auto state = std::make_unique<State>(std::move(request));
+Result<RecordRun> RecordRun::prepare(RecordRequest request, const std::atomic<bool> &stop) {
+  auto state = std::make_unique<State>(std::move(request), stop);
   if (auto done = state->take_port(); !done)
     return done.error();
   if (auto done = state->make_files(); !done)
@@ -173,10 +176,9 @@ Result<RecordRun> RecordRun::prepare(RecordRequest request) {
   return RecordRun(std::move(state));
 }
 
-Status RecordRun::run(const std::atomic<bool> &stop, const std::function<void()> &begun,
+Status RecordRun::run(const std::function<void()> &begun,
                       const std::function<void(const report::CaptureSummary &)> &tell) {
   State &s = *state_;
-  s.stop = &stop;
   s.offset_ns = realtime_offset();
   s.started_ns = monotonic_ns();
   if (auto done = s.tap->start(s.request.filter); !done)

@@ -38,7 +38,8 @@ struct RecordRequest {
 
 class RecordRun {
 public:
-  static Result<RecordRun> prepare(RecordRequest request);
+  // `stop` must outlive it: set, it ends the wait for a pipe's reader, and the run.
+  static Result<RecordRun> prepare(RecordRequest request, const std::atomic<bool> &stop);
   RecordRun(RecordRun &&) noexcept;
   RecordRun &operator=(RecordRun &&) = delete;
   ~RecordRun();
@@ -46,7 +47,7 @@ public:
   const std::vector<std::string> &notes() const;
   // Until it is told to stop, or has what it was asked for. Calls `begun` when from now on no frame
   // is missed, and `tell` now and then.
-  Status run(const std::atomic<bool> &stop, const std::function<void()> &begun,
+  Status run(const std::function<void()> &begun,
              const std::function<void(const report::CaptureSummary &)> &tell);
   report::CaptureSummary report() const;
   // The port as it was before.

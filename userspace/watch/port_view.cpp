@@ -42,6 +42,8 @@ void PortView::update(Reading reading) {
     events_.pop_front();
   count_from_baseline();
   measure();
+  if (!lost_.empty()) // what was held back while the picture stood still
+    stop();
 }
 
 void PortView::count_from_baseline() {
@@ -71,6 +73,10 @@ void PortView::measure() {
 
 void PortView::lose(std::string why) {
   lost_ = std::move(why);
+  stop();
+}
+
+void PortView::stop() {
   earlier_.reset();
   for (Gauge &gauge : gauges_)
     gauge.rate = gauge.bits = 0;

@@ -74,6 +74,7 @@ public:
   uint64_t events_forgotten() const { return events_forgotten_; }
 
 private:
+  void stop();
   void measure();
   void count_from_baseline();
 
