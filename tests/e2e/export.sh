@@ -69,8 +69,8 @@ inside setpriv --bounding-set "$caps" --inh-caps "$caps" "$XDP_ROCE" --json coun
 reading=$!
 background+=("$reading")
 wait_for 10 test -s "$scratch/reading" || fail "it reads nothing"
-xr impair rx0 clear >/dev/null
-xr impair rx0 add opcode ack every 3 drop name thirds >/dev/null
+xr impair rx0 add dest-qp 0x999999 ce name passing >/dev/null
+xr impair rx0 del passing >/dev/null
 status=0
 wait "$reading" || status=$?
 unset 'background[-1]'
