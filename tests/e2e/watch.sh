@@ -48,6 +48,7 @@ watch_in_tmux() {
   tm kill-session -t view 2>/dev/null || true
   rm -f "$scratch"/{before,after,pid,rc}
   cat >"$scratch/session" <<-END
+	ulimit -c 0
 	stty -a >"$scratch/before"
 	echo of the shell
 	env $* "$XDP_ROCE" --netns "$rx" watch rx0 $ports 2>"$scratch/said" &
@@ -185,10 +186,19 @@ tm capture-pane -t view -pe | grep -qE $'\033\\[[0-9;]*(3[0-7]|4[0-7])m' || fail
 # All its ends.
 keys q
 ended_with 0
-for signal in TERM HUP INT QUIT; do
+for signal in TERM HUP INT QUIT USR1 USR2 ALRM VTALRM PROF IO PWR STKFLT XCPU XFSZ RTMIN RTMAX; do
   watch_in_tmux
   kill "-$signal" "$(cat "$scratch/pid")"
   ended_with 0
+done
+watch_in_tmux
+kill -PIPE "$(cat "$scratch/pid")" # is for who writes
+keys q
+ended_with 0
+for signal in SEGV ABRT BUS FPE ILL TRAP SYS; do # a fault's status stays the fault's
+  watch_in_tmux
+  kill "-$signal" "$(cat "$scratch/pid")"
+  ended_with $((128 + $(kill -l "$signal")))
 done
 watch_in_tmux
 keys F10

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cwchar>
+#include <utility>
 
 #define NCURSES_NOMACROS // they would be `move` and `erase` everywhere
 #include <curses.h>
@@ -124,10 +125,11 @@ void Terminal::Restore::operator()(void *screen) const {
 Result<Terminal> Terminal::open(bool colour) {
   if (auto usable = check(); !usable)
     return usable.error();
+  auto guard = std::make_unique<CrashGuard>();
   SCREEN *screen = newterm(nullptr, stdout, stdin);
   if (!screen)
     return Error{"the terminal cannot be set up as a screen", "--once prints one frame as text"};
-  Terminal terminal(screen);
+  Terminal terminal(std::move(guard), screen);
   terminal.colour_ = colour && has_colors();
   if (terminal.colour_)
     set_up_colours();
