@@ -157,6 +157,20 @@ keys e
 await_screen 'EVENTS .*newest first'
 keys r
 await_screen 'RULE +MATCHED'
+# longer than the screen is wide
+xr impair rx0 add dest-qp 0xfffff0-0xfffff8 probability 1% ce seed 2937157439 >/dev/null
+await_screen '0xfffff0-0xfffff8 .*~$'
+! shows 2937157439 || fail "the rule's end is seen without shifting: $(screen)"
+keys Right Right Right
+await_screen '0xfffff0-0xfffff8 probability 1% ce seed 2937157439$'
+await_gone '^RULE'
+keys Left Left Left
+await_screen '^RULE +MATCHED'
+keys Right
+await_gone '^RULE'
+keys e r
+await_screen '^RULE +MATCHED'
+xr impair rx0 del 2 >/dev/null
 keys '?'
 await_screen 'select a stream; it is followed'
 keys Escape

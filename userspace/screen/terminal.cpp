@@ -63,6 +63,10 @@ std::optional<Key> function_key(wint_t code) {
     return Key::Up;
   case KEY_DOWN:
     return Key::Down;
+  case KEY_LEFT:
+    return Key::Left;
+  case KEY_RIGHT:
+    return Key::Right;
   case KEY_PPAGE:
     return Key::PageUp;
   case KEY_NPAGE:
