@@ -231,11 +231,14 @@ keys q
 ended_with 0
 
 # No colour, wherever one looks.
+no_colour() {
+  ! tm capture-pane -t view -pe | grep -qE $'\033\\[([0-9]+;)*(3[0-8]|4[0-8]|9[0-7]|10[0-7])(;|m)' ||
+    fail "colour: $(tm capture-pane -t view -pe)"
+}
 watch_in_tmux NO_COLOR=1
 for key in W e '?'; do
   keys "$key"
-  ! tm capture-pane -t view -pe | grep -qE $'\033\\[([0-9]+;)*(3[0-8]|4[0-8]|9[0-7]|10[0-7])(;|m)' ||
-    fail "colour: $(tm capture-pane -t view -pe)"
+  no_colour
 done
 keys Escape q
 ended_with 0
@@ -296,7 +299,26 @@ watch_in_tmux
 xr detach rx0 >/dev/null
 ended_with 1
 assert_sentence 'rx0: it was detached' <"$scratch/said"
-xr attach rx0
+
+# What found no room is red, the line above it is not; with NO_COLOR nothing is.
+xr attach rx0 --streams 16
+replay --stream --flows 100 --packets 50
+await_frames 5000
+red() { # TEXT: does it begin in red?
+  tm capture-pane -t view -pe | grep -qE $'\033\\[([0-9]+;)*31(;[0-9]+)*m(\033\\[1m)?'"$1"
+}
+watch_in_tmux
+await_screen '^OVERFLOW +streams 4,200'
+red OVERFLOW || fail "the overflow is not red: $(tm capture-pane -t view -pe)"
+! red 'RoCE 5,000 packets' || fail "what is no overflow is red: $(tm capture-pane -t view -pe)"
+keys q
+ended_with 0
+watch_in_tmux NO_COLOR=1
+await_screen '^OVERFLOW +streams 4,200'
+no_colour
+keys q
+ended_with 0
+
 watch_in_tmux
 ip -n "$rx" link del rx0
 ended_with 1
