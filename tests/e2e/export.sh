@@ -130,7 +130,8 @@ await 1 'count(process_resident_memory_bytes{job="xdp-roce"} > 1e6)'
 
 # All that the dashboard and the rules ask for is there, and asked for rightly.
 jq -r '.. | objects | .expr? // empty' "$grafana/xdp-roce.json" |
-  sed 's/\$__rate_interval/5s/g; s/\$__range/1m/g; s/\$port/rx0/g' >"$scratch/expressions"
+  sed 's/\$__rate_interval/5s/g; s/\$__range/1m/g; s/\$port/rx0/g' >"$scratch/dashboard"
+sed "s/\$instance/$exporter/g" "$scratch/dashboard" >"$scratch/expressions"
 sed -n 's/^ *expr: //p' "$grafana/alerts.yaml" >>"$scratch/expressions"
 (($(wc -l <"$scratch/expressions") > 40)) || fail "only $(wc -l <"$scratch/expressions") expressions"
 while IFS= read -r expression; do
@@ -141,10 +142,18 @@ while IFS= read -r expression; do
   done < <(grep -oE '\b(xdp_roce|process)_[a-z_]+' <<<"$expression")
 done <"$scratch/expressions"
 # The dashboard's show something: the capture has been counted, and the ports are there.
-for expression in 'xdp_roce_port_attached{port=~"rx0"}' 'xdp_roce_missing_psns{port=~"rx0"}'; do
+for metric in xdp_roce_port_attached xdp_roce_missing_psns; do
+  expression="$metric{instance=~\"$exporter\",port=~\"rx0\"}"
   grep -qxF "$expression" "$scratch/expressions" || fail "the dashboard has no $expression"
   [[ $(query "$expression") =~ ^[0-9]+$ ]] || fail "$expression gives $(query "$expression")"
 done
+# Two hosts have ports of the same name: each is told apart, and one can be looked at alone.
+while IFS= read -r expression; do
+  query "${expression//\$instance/.*}" >/dev/null
+  jq -e --arg exporter "$exporter" 'all(.data.result[]; .metric.instance == $exporter)' "$scratch/answer" >/dev/null ||
+    fail "does not tell whose it is: $expression"
+  assert_eq '0 series' "$(query "${expression//\$instance/elsewhere}")" "of another exporter: $expression"
+done <"$scratch/dashboard"
 
 # Off and on again, with another program: nothing but attached = 0 in between.
 program=$(xr --json status rx0 | jq -e '.attachments[0].program_id')

@@ -48,6 +48,7 @@ watch_in_tmux() {
   tm kill-session -t view 2>/dev/null || true
   rm -f "$scratch"/{before,after,pid,rc}
   cat >"$scratch/session" <<-END
+	ulimit -c 0
 	stty -a >"$scratch/before"
 	echo of the shell
 	env $* "$XDP_ROCE" --netns "$rx" watch rx0 $ports 2>"$scratch/said" &
@@ -156,6 +157,20 @@ keys e
 await_screen 'EVENTS .*newest first'
 keys r
 await_screen 'RULE +MATCHED'
+# longer than the screen is wide
+xr impair rx0 add dest-qp 0xfffff0-0xfffff8 probability 1% ce seed 2937157439 >/dev/null
+await_screen '0xfffff0-0xfffff8 .*~$'
+! shows 2937157439 || fail "the rule's end is seen without shifting: $(screen)"
+keys Right Right Right
+await_screen '0xfffff0-0xfffff8 probability 1% ce seed 2937157439$'
+await_gone '^RULE'
+keys Left Left Left
+await_screen '^RULE +MATCHED'
+keys Right
+await_gone '^RULE'
+keys e r
+await_screen '^RULE +MATCHED'
+xr impair rx0 del 2 >/dev/null
 keys '?'
 await_screen 'select a stream; it is followed'
 keys Escape
@@ -185,10 +200,19 @@ tm capture-pane -t view -pe | grep -qE $'\033\\[[0-9;]*(3[0-7]|4[0-7])m' || fail
 # All its ends.
 keys q
 ended_with 0
-for signal in TERM HUP INT QUIT; do
+for signal in TERM HUP INT QUIT USR1 USR2 ALRM VTALRM PROF IO PWR STKFLT XCPU XFSZ RTMIN RTMAX; do
   watch_in_tmux
   kill "-$signal" "$(cat "$scratch/pid")"
   ended_with 0
+done
+watch_in_tmux
+kill -PIPE "$(cat "$scratch/pid")" # is for who writes
+keys q
+ended_with 0
+for signal in SEGV ABRT BUS FPE ILL TRAP SYS; do # a fault's status stays the fault's
+  watch_in_tmux
+  kill "-$signal" "$(cat "$scratch/pid")"
+  ended_with $((128 + $(kill -l "$signal")))
 done
 watch_in_tmux
 keys F10
@@ -207,11 +231,14 @@ keys q
 ended_with 0
 
 # No colour, wherever one looks.
+no_colour() {
+  ! tm capture-pane -t view -pe | grep -qE $'\033\\[([0-9]+;)*(3[0-8]|4[0-8]|9[0-7]|10[0-7])(;|m)' ||
+    fail "colour: $(tm capture-pane -t view -pe)"
+}
 watch_in_tmux NO_COLOR=1
 for key in W e '?'; do
   keys "$key"
-  ! tm capture-pane -t view -pe | grep -qE $'\033\\[([0-9]+;)*(3[0-8]|4[0-8]|9[0-7]|10[0-7])(;|m)' ||
-    fail "colour: $(tm capture-pane -t view -pe)"
+  no_colour
 done
 keys Escape q
 ended_with 0
@@ -272,7 +299,26 @@ watch_in_tmux
 xr detach rx0 >/dev/null
 ended_with 1
 assert_sentence 'rx0: it was detached' <"$scratch/said"
-xr attach rx0
+
+# What found no room is red, the line above it is not; with NO_COLOR nothing is.
+xr attach rx0 --streams 16
+replay --stream --flows 100 --packets 50
+await_frames 5000
+red() { # TEXT: does it begin in red?
+  tm capture-pane -t view -pe | grep -qE $'\033\\[([0-9]+;)*31(;[0-9]+)*m(\033\\[1m)?'"$1"
+}
+watch_in_tmux
+await_screen '^OVERFLOW +streams 4,200'
+red OVERFLOW || fail "the overflow is not red: $(tm capture-pane -t view -pe)"
+! red 'RoCE 5,000 packets' || fail "what is no overflow is red: $(tm capture-pane -t view -pe)"
+keys q
+ended_with 0
+watch_in_tmux NO_COLOR=1
+await_screen '^OVERFLOW +streams 4,200'
+no_colour
+keys q
+ended_with 0
+
 watch_in_tmux
 ip -n "$rx" link del rx0
 ended_with 1

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <sstream>
 
+#include <arpa/inet.h>
+
 #include "golden.h"
 #include "snapshots.h"
 #include "watch/model.h"
@@ -145,10 +147,12 @@ TEST(Watch, FitsTheScreen) {
                              Size{300, 100}, Size{7, 3}, Size{1, 1}, Size{80, 4}, Size{31, 70}}) {
       Model model = busy_model();
       page[0] == '\r' ? model.press({Key::Enter}) : type(model, page);
-      const Frame frame = model.frame(size);
-      EXPECT_LE(frame.lines.size(), size.rows) << page;
-      for (const Line &line : frame.lines)
-        EXPECT_LE(columns_of(line.text()), size.columns) << page << ": " << line.text();
+      for (int shifts = 0; shifts < 3; shifts++, model.press({Key::Right})) {
+        const Frame frame = model.frame(size);
+        EXPECT_LE(frame.lines.size(), size.rows) << page;
+        for (const Line &line : frame.lines)
+          EXPECT_LE(columns_of(line.text()), size.columns) << page << ": " << line.text();
+      }
     }
 }
 
@@ -312,6 +316,75 @@ TEST(Watch, RulesWithTheirCounts) {
   EXPECT_TRUE(has(text_of(model), "all ce"));
 }
 
+// Left and Right show the rest of what is wider than the screen, heading and all.
+TEST(Watch, RulesShiftSideways) {
+  Model model(Options{});
+  model.add_port("eth1", "native");
+  Reading reading = reading_of(busy_port());
+  reading.rules = {{7, "dest-qp 0x100-0x1ff probability 1% drop seed 2937157439", "", 1000, 10},
+                   {8, "all ce", "", 0, 0}};
+  model.update(0, reading);
+  type(model, "r");
+  const Size size{80, 5};
+  const std::string title =
+      " xdp-roce watch  eth1  native                             every 0.5 s  22:13:25\n";
+  const std::string keys = " q quit  ? help  Esc back  arrows scroll\n";
+  const std::string unshifted =
+      title +
+      "RULE       MATCHED        ACTED       PPM  WHAT\n"
+      "   7         1,000           10    10,000  dest-qp 0x100-0x1ff probability 1% d~\n"
+      "   8             0            0         -  all ce\n" +
+      keys;
+  EXPECT_EQ(unshifted, text_of(model, size));
+  model.press({Key::Left});
+  EXPECT_EQ(unshifted, text_of(model, size)) << "there is nothing to the left";
+  model.press({Key::Right});
+  EXPECT_EQ(title +
+                "   MATCHED        ACTED       PPM  WHAT\n"
+                "     1,000           10    10,000  dest-qp 0x100-0x1ff probability 1% drop seed~\n"
+                "         0            0         -  all ce\n" +
+                keys,
+            text_of(model, size));
+  const std::string end =
+      title +
+      "        ACTED       PPM  WHAT\n"
+      "           10    10,000  dest-qp 0x100-0x1ff probability 1% drop seed 2937157439\n"
+      "            0         -  all ce\n" +
+      keys;
+  for (int i = 0; i < 5; i++)
+    model.press({Key::Right});
+  EXPECT_EQ(end, text_of(model, size)) << "no further than its end";
+  model.press({Key::Left});
+  EXPECT_TRUE(has(text_of(model, size), "\n MATCHED        ACTED"));
+  type(model, "er");
+  EXPECT_EQ(unshifted, text_of(model, size)) << "each page begins at its left";
+}
+
+TEST(Watch, EventsShiftSideways) {
+  Model model = busy_model();
+  type(model, "e");
+  EXPECT_FALSE(has(text_of(model), "2001:db8::2 -> 2001:db8::1\n"));
+  for (int i = 0; i < 9; i++) {
+    model.press({Key::Right});
+    text_of(model);
+  }
+  EXPECT_TRUE(has(text_of(model), "2001:db8::2 -> 2001:db8::1\n")) << text_of(model);
+}
+
+TEST(Watch, DetailShiftsSideways) {
+  Snapshot snapshot = many(1);
+  inet_pton(AF_INET6, "2001:db8:1111:2222:3333:4444:5555:6666", snapshot.streams[0].key.src);
+  inet_pton(AF_INET6, "2001:db8:1111:2222:3333:4444:5555:7777", snapshot.streams[0].key.dst);
+  Model model = model_of(snapshot);
+  text_of(model);
+  model.press({Key::Enter});
+  EXPECT_TRUE(has(text_of(model), "\n2001:db8:1111:2222:3333:4444:5555:6666 -> 2001:db8:"));
+  EXPECT_FALSE(has(text_of(model), "0x000100 request"));
+  for (int i = 0; i < 3; i++)
+    model.press({Key::Right});
+  EXPECT_TRUE(has(text_of(model), ":7777  QP 0x000100 request\n")) << text_of(model);
+}
+
 TEST(Watch, ZeroCountsFromNow) {
   Model model = busy_model();
   type(model, "z");
@@ -454,8 +527,9 @@ TEST(Watch, HelpListsTheKeys) {
 TEST(Watch, KeysBeforeTheFirstReadingDoNoHarm) {
   Model model(Options{});
   model.add_port("eth1");
-  for (const Key key : {Key::Up, Key::Down, Key::End, Key::Enter, Key::PageDown, Key::Tab, Key::F6,
-                        Key::Enter, Key::F4, Key::Enter, Key::F1, Key::Escape})
+  for (const Key key :
+       {Key::Up, Key::Down, Key::Left, Key::Right, Key::End, Key::Enter, Key::PageDown, Key::Tab,
+        Key::F6, Key::Enter, Key::F4, Key::Enter, Key::F1, Key::Escape})
     model.press({key});
   type(model, "zprWI<>rehs");
   EXPECT_TRUE(has(text_of(model), "being read"));
@@ -471,6 +545,11 @@ TEST(WatchText, WidthOfWideCharacters) {
   EXPECT_EQ(cut("漢字", 3), "漢~");
   EXPECT_EQ(to_left("漢字", 6), "漢字  ");
   EXPECT_EQ(columns_of(to_right("漢字", 3)), 3u);
+  EXPECT_EQ(from_column("漢字x", 2), "字x");
+  EXPECT_EQ(from_column("漢字x", 3), " x");
+  EXPECT_EQ(from_column("e\u0301x", 1), "x");
+  EXPECT_EQ(from_column("ab", 5), "");
+  EXPECT_EQ(cut("ab   ", 4), "ab  ") << "nothing but spaces is lost";
 }
 
 TEST(WatchText, NamesCannotSteerTheTerminal) {

@@ -17,9 +17,18 @@ static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler")
 
 void on_signal(int) { asked_to_end = true; }
 
+// All that end a process and tell of no fault in it, but for SIGPIPE, which the tool ignores.
+std::vector<int> screen_signals() {
+  std::vector<int> all = {SIGINT,    SIGTERM, SIGHUP, SIGQUIT,   SIGUSR1, SIGUSR2, SIGALRM,
+                          SIGVTALRM, SIGPROF, SIGIO,  SIGSTKFLT, SIGPWR,  SIGXCPU, SIGXFSZ};
+  for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+    all.push_back(number);
+  return all;
+}
+
 const std::vector<int> &signals(Interrupt::For whom) {
   static const std::vector<int> kCommand = {SIGINT, SIGTERM};
-  static const std::vector<int> kScreen = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  static const std::vector<int> kScreen = screen_signals();
   return whom == Interrupt::For::Screen ? kScreen : kCommand;
 }
 
@@ -30,8 +39,8 @@ void handle(Interrupt::For whom, void (*handler)(int)) {
   action.sa_flags = whom == Interrupt::For::Screen ? 0 : static_cast<int>(SA_RESETHAND);
   for (const int number : signals(whom)) {
     struct sigaction before {};
-    const bool ignored = number == SIGHUP && sigaction(number, nullptr, &before) == 0 &&
-                         before.sa_handler == SIG_IGN;
+    const bool ignored = number != SIGINT && number != SIGTERM &&
+                         sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
     if (!ignored)
       sigaction(number, &action, nullptr);
   }

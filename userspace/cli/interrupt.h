@@ -14,7 +14,9 @@ public:
 
   enum class For {
     Command,
-    Screen, // SIGHUP and SIGQUIT too, unless ignored (nohup); a second one changes nothing
+    // All that would end it without a fault of its own, unless ignored (nohup); a second one
+    // changes nothing. Faults are screen::Terminal's.
+    Screen,
   };
 
   // From now on they are caught. One at a time.

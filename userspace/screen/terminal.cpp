@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cwchar>
+#include <utility>
 
 #define NCURSES_NOMACROS // they would be `move` and `erase` everywhere
 #include <curses.h>
@@ -62,6 +63,10 @@ std::optional<Key> function_key(wint_t code) {
     return Key::Up;
   case KEY_DOWN:
     return Key::Down;
+  case KEY_LEFT:
+    return Key::Left;
+  case KEY_RIGHT:
+    return Key::Right;
   case KEY_PPAGE:
     return Key::PageUp;
   case KEY_NPAGE:
@@ -124,10 +129,11 @@ void Terminal::Restore::operator()(void *screen) const {
 Result<Terminal> Terminal::open(bool colour) {
   if (auto usable = check(); !usable)
     return usable.error();
+  auto guard = std::make_unique<CrashGuard>();
   SCREEN *screen = newterm(nullptr, stdout, stdin);
   if (!screen)
     return Error{"the terminal cannot be set up as a screen", "--once prints one frame as text"};
-  Terminal terminal(screen);
+  Terminal terminal(std::move(guard), screen);
   terminal.colour_ = colour && has_colors();
   if (terminal.colour_)
     set_up_colours();

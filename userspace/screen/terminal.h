@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The terminal that the process stands on, while this lives a screen: frames drawn, keys read. When
-// it is gone the terminal is as it was. SIGTSTP gives it back until SIGCONT; who sends SIGKILL has
-// to reset(1) it.
+// it is gone the terminal is as it was, and also when the process dies of a fault. SIGTSTP gives it
+// back until SIGCONT; who sends SIGKILL has to reset(1) it.
 #pragma once
 
 #include <memory>
 #include <optional>
 
 #include "base/result.h"
+#include "screen/crash.h"
 #include "watch/frame.h"
 #include "watch/model.h"
 
@@ -30,8 +31,10 @@ private:
   struct Restore {
     void operator()(void *screen) const;
   };
-  explicit Terminal(void *screen) : screen_(screen) {}
+  Terminal(std::unique_ptr<CrashGuard> guard, void *screen)
+      : guard_(std::move(guard)), screen_(screen) {}
 
+  std::unique_ptr<CrashGuard> guard_; // goes last
   std::unique_ptr<void, Restore> screen_;
   bool colour_ = false;
   bool gone_ = false;

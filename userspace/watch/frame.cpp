@@ -42,6 +42,20 @@ Line &Line::append(const Line &other) {
   return *this;
 }
 
+Line Line::part(size_t from, size_t width) const {
+  Line out(width);
+  for (const Span &span : spans_) {
+    out.add(from_column(span.text, from), span.look);
+    from -= std::min(from, columns_of(span.text));
+  }
+  return out;
+}
+
+size_t Line::extent() const {
+  const std::string all = text();
+  return columns_of(std::string_view(all).substr(0, all.find_last_not_of(' ') + 1));
+}
+
 std::string Line::text() const {
   std::string out;
   for (const Span &span : spans_)

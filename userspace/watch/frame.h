@@ -36,10 +36,13 @@ public:
   // At the right end, if there is room for it and a space before it.
   Line &right(const std::string &text, Look look = Look::Plain);
   Line &append(const Line &other);
+  // What of it a screen that is so wide shows right of that many columns.
+  Line part(size_t from, size_t width) const;
 
   const std::vector<Span> &spans() const { return spans_; }
   size_t used() const { return used_; }
   size_t width() const { return width_; }
+  size_t extent() const;    // columns up to the last that is no space
   std::string text() const; // without looks
 
 private:

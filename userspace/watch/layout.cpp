@@ -59,15 +59,15 @@ void streams_page(State &state, const Size &size, Frame &frame, size_t below) {
 Listing listing_of(const State &state, size_t width) {
   switch (state.page) {
   case Page::Rules:
-    return rules_page(state, width);
+    return rules_page(state);
   case Page::Events:
-    return events_page(state, width);
+    return events_page(state);
   case Page::SortMenu:
-    return sort_menu(state, width);
+    return sort_menu(state);
   case Page::Detail:
     return stream_page(state, width);
   default:
-    return help_page(width);
+    return help_page();
   }
 }
 
@@ -82,9 +82,15 @@ void list_page(State &state, const Size &size, Frame &frame, size_t below) {
   }
   const Listing page = listing_of(state, size.columns);
   state.scroll = std::min(state.scroll, page.rows > rows ? page.rows - rows : 0);
-  frame.lines.push_back(page.head);
+  std::vector<Line> lines = {page.head};
   for (size_t row = state.scroll; row < std::min(page.rows, state.scroll + rows); row++)
-    frame.lines.push_back(page.row(row));
+    lines.push_back(page.row(row));
+  size_t longest = size.columns;
+  for (const Line &line : lines) {
+    longest = std::max(longest, line.extent());
+    frame.lines.push_back(line.part(state.shift, size.columns));
+  }
+  state.beyond = longest - size.columns;
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be longer than the screen: only the lines that are seen are made.
+// What may be longer and wider than the screen: only the lines that are seen are made, and each in
+// full.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,8 @@
 #include "watch/frame.h"
 
 namespace xr::watch {
+
+constexpr size_t kFullWidth = 4096; // columns of a line of which the screen shows a part
 
 struct Listing {
   Line head;

@@ -75,7 +75,7 @@ void Model::show_port(size_t port) {
   if (port >= state_.ports.size() || port == state_.port)
     return;
   state_.port = port;
-  state_.scroll = 0;
+  state_.scroll = state_.shift = 0;
   if (state_.page == Page::Detail)
     open(Page::Streams);
 }
@@ -100,7 +100,7 @@ void Model::next_sort(long step) {
 
 void Model::open(Page page) {
   state_.page = page;
-  state_.scroll = 0;
+  state_.scroll = state_.shift = 0;
 }
 
 // The filter's line takes all characters. False: the key is for somebody else.
@@ -149,6 +149,16 @@ bool Model::moved(Key key) {
   size_t &what = state_.page == Page::SortMenu ? state_.menu : state_.scroll;
   what = static_cast<size_t>(std::max(static_cast<long>(what) + step, 0L)); // frames clamp it
   return true;
+}
+
+// Sideways, to where the longest line that was seen ends.
+bool Model::shifted(Key key) {
+  constexpr size_t kStep = 8;
+  if (key == Key::Left)
+    state_.shift -= std::min(state_.shift, kStep);
+  else if (key == Key::Right && state_.page != Page::Streams)
+    state_.shift = std::max(state_.shift, std::min(state_.shift + kStep, state_.beyond));
+  return key == Key::Left || key == Key::Right;
 }
 
 void Model::enter() {
@@ -235,7 +245,7 @@ void Model::chose(const std::string &text) {
 }
 
 void Model::press(const Press &press) {
-  if ((state_.editing && typed(press)) || moved(press.key))
+  if ((state_.editing && typed(press)) || moved(press.key) || shifted(press.key))
     return;
   const size_t ports = state_.ports.size();
   switch (press.key) {

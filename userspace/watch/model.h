@@ -18,6 +18,8 @@ enum class Key {
   Text, // a character
   Up,
   Down,
+  Left,
+  Right,
   PageUp,
   PageDown,
   Home,
@@ -56,6 +58,8 @@ struct State {
   Page page = Page::Streams;
   size_t scroll = 0;    // lines above the first that is seen; pages clamp it
   size_t rows = 1;      // that the last frame had for what scrolls
+  size_t shift = 0;     // columns left of the first that is seen of a list page
+  size_t beyond = 0;    // columns by which the last frame's list was wider than the screen
   bool editing = false; // the filter is being typed
   bool paused = false;
   size_t menu = 0;                // chosen line of the sort menu
@@ -89,6 +93,7 @@ public:
 private:
   bool typed(const Press &press);
   bool moved(Key key);
+  bool shifted(Key key);
   void chose(const std::string &text);
   void enter();
   void escape();

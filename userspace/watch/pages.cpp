@@ -21,10 +21,11 @@ struct Help {
 };
 
 constexpr std::array<Help, 21> kHelp = {{
-    {"q  F10  Esc", "quit; Esc goes back first, and clears the filter"},
+    {"q  F10  Ctrl-C  Esc", "quit; Esc goes back first, and clears the filter"},
     {"?  h  F1", "this page"},
-    {"arrows", "select a stream; it is followed wherever the order takes it"},
+    {"Up Down", "select a stream; it is followed wherever the order takes it"},
     {"PgUp PgDn Home End", "likewise; Home goes to the worst, and follows none"},
+    {"Left Right", "of rules, events and details: the rest of long lines"},
     {"Enter", "all counters of the selected stream, and its recent events"},
     {"/  F3  F4", "filter: words in addresses, QP, kind or transport"},
     {"s  F6", "sort by: a menu; largest first"},
@@ -37,7 +38,6 @@ constexpr std::array<Help, 21> kHelp = {{
     {"e", "the port's recent events"},
     {"z", "count from now on; again: all since the port was attached"},
     {"p  space", "hold the picture; nothing is lost meanwhile"},
-    {"Ctrl-C", "quit"},
     {"", ""},
     {"missing", "PSNs jumped over and never seen; rewinds: go-back-N rounds"},
     {"PPM", "acted upon, of a million packets that the rule matched"},
@@ -55,47 +55,49 @@ std::string words_for(const std::string &key) {
 
 } // namespace
 
-Listing rules_page(const State &state, size_t width) {
+Listing rules_page(const State &state) {
   const auto &rules = state.view().rules();
-  Listing page{rule_heading(state, width), std::max<size_t>(rules.size(), 1), {}};
-  page.row = [&state, &rules, width](size_t row) {
-    return rules.empty() ? Line(width).add("no rules: xdp-roce impair IF add ...", Look::Dim)
-                         : rule_line(state, rules[row], width);
+  Listing page{rule_heading(state, kFullWidth), std::max<size_t>(rules.size(), 1), {}};
+  page.row = [&state, &rules](size_t row) {
+    return rules.empty() ? Line(kFullWidth).add("no rules: xdp-roce impair IF add ...", Look::Dim)
+                         : rule_line(state, rules[row], kFullWidth);
   };
   return page;
 }
 
-Listing events_page(const State &state, size_t width) {
+Listing events_page(const State &state) {
   const PortView &port = state.view();
-  Line head(width);
+  Line head(kFullWidth);
   head.add(fmt::format("EVENTS  {}, newest first  ", port.events().size()), Look::Heading);
   head.add(about_events(port, port.events().empty()), Look::Heading);
-  return {head.fill(Look::Heading), port.events().size(), [&port, width](size_t row) {
-            return Line(width).add(
-                event_line(port, *(port.events().rbegin() + static_cast<ptrdiff_t>(row)), true));
-          }};
+  return {
+      head.fill(Look::Heading), port.events().size(), [&port](size_t row) {
+        return Line(kFullWidth)
+            .add(event_line(port, *(port.events().rbegin() + static_cast<ptrdiff_t>(row)), true));
+      }};
 }
 
-Listing sort_menu(const State &state, size_t width) {
+Listing sort_menu(const State &state) {
   const auto keys = sort_keys();
-  Line head(width);
+  Line head(kFullWidth);
   head.add("SORT BY  Enter chooses", Look::Heading).fill(Look::Heading);
-  return {head, keys.size(), [keys, &state, width](size_t row) {
+  return {head, keys.size(), [keys, &state](size_t row) {
             const bool chosen = row == state.menu;
-            Line line(width);
+            Line line(kFullWidth);
             line.add(" " + to_left(keys[row], 18) + words_for(keys[row]),
                      chosen ? Look::Selected : Look::Plain);
             return chosen ? line.fill(Look::Selected) : line;
           }};
 }
 
-Listing help_page(size_t width) {
-  Line head(width);
+Listing help_page() {
+  Line head(kFullWidth);
   head.add("HELP  Esc goes back", Look::Heading).fill(Look::Heading);
-  return {
-      head, kHelp.size(), [width](size_t row) {
-        return Line(width).add(" " + to_left(kHelp[row].keys, 20), Look::Bold).add(kHelp[row].what);
-      }};
+  return {head, kHelp.size(), [](size_t row) {
+            return Line(kFullWidth)
+                .add(" " + to_left(kHelp[row].keys, 20), Look::Bold)
+                .add(kHelp[row].what);
+          }};
 }
 
 } // namespace xr::watch

@@ -7,9 +7,9 @@
 
 namespace xr::watch {
 
-Listing rules_page(const State &state, size_t width);
-Listing events_page(const State &state, size_t width);
-Listing sort_menu(const State &state, size_t width); // state.menu is within it
-Listing help_page(size_t width);
+Listing rules_page(const State &state);
+Listing events_page(const State &state);
+Listing sort_menu(const State &state); // state.menu is within it
+Listing help_page();
 
 } // namespace xr::watch

@@ -72,8 +72,8 @@ std::vector<Line> in_columns(const std::vector<Entry> &entries, size_t width) {
   return lines;
 }
 
-Line section(const std::string &title, size_t width) {
-  return Line(width).add(title, Look::Heading).fill(Look::Heading);
+Line section(const std::string &title) {
+  return Line(kFullWidth).add(title, Look::Heading).fill(Look::Heading);
 }
 
 // Newest first.
@@ -115,7 +115,7 @@ std::string event_line(const PortView &port, const roce_event &event, bool with_
 Listing stream_page(const State &state, size_t width) {
   const PortView &port = state.view();
   const auto place = port.find(*state.detail);
-  Line head(width);
+  Line head(kFullWidth);
   head.add(name_of(*state.detail), Look::Bold);
   std::vector<Line> fixed;
   if (place) {
@@ -129,14 +129,14 @@ Listing stream_page(const State &state, size_t width) {
     fixed.push_back(Line(width).add("forgotten: it made way for a new stream", Look::Alarm));
   }
   auto events = std::make_shared<std::vector<const roce_event *>>(events_of(port, *state.detail));
-  fixed.push_back(section(fmt::format("EVENTS  {}, newest first", events->size()), width));
+  fixed.push_back(section(fmt::format("EVENTS  {}, newest first", events->size())));
   if (const std::string about = about_events(port, events->empty()); !about.empty())
-    fixed.push_back(Line(width).add(about, Look::Dim));
+    fixed.push_back(Line(kFullWidth).add(about, Look::Dim));
   const size_t rows = fixed.size() + events->size();
-  return {head, rows, [fixed = std::move(fixed), events, &port, width](size_t row) {
+  return {head, rows, [fixed = std::move(fixed), events, &port](size_t row) {
             if (row < fixed.size())
               return fixed[row];
-            return Line(width).add(event_line(port, *(*events)[row - fixed.size()], false));
+            return Line(kFullWidth).add(event_line(port, *(*events)[row - fixed.size()], false));
           }};
 }
 

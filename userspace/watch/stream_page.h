@@ -7,7 +7,7 @@
 
 namespace xr::watch {
 
-Listing stream_page(const State &state, size_t width);
+Listing stream_page(const State &state, size_t width); // the screen's: counters stand within it
 
 // "14:02:11.123456  NAK         PSN sequence error at PSN 7".
 std::string event_line(const PortView &port, const roce_event &event, bool with_stream);

@@ -86,6 +86,8 @@ std::string drawable(std::string_view text, bool unicode) {
 std::string cut(const std::string &text, size_t columns) {
   if (columns_of(text) <= columns)
     return text;
+  if (columns_of(std::string_view(text).substr(0, text.find_last_not_of(' ') + 1)) <= columns)
+    return head(characters(text), columns);
   return columns ? head(characters(text), columns - 1) + "~" : "";
 }
 
@@ -94,6 +96,21 @@ std::string cut_middle(const std::string &text, size_t columns) {
     return cut(text, columns);
   const size_t tail = (columns - 1) / 2;
   return text.substr(0, columns - 1 - tail) + "~" + text.substr(text.size() - tail);
+}
+
+std::string from_column(const std::string &text, size_t columns) {
+  if (!columns)
+    return text;
+  const auto all = characters(text);
+  size_t used = 0;
+  auto it = all.begin();
+  for (; it != all.end() && (used < columns || it->columns == 0);
+       ++it) // combining ones go with theirs
+    used += it->columns > 0 ? static_cast<size_t>(it->columns) : 0;
+  std::string out(used > columns ? used - columns : 0, ' ');
+  for (; it != all.end(); ++it)
+    out += it->bytes;
+  return out;
 }
 
 std::string to_left(const std::string &text, size_t columns) {
