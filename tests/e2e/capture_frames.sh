@@ -136,7 +136,7 @@ assert_eq "100 60" "$(tshark -r "$scratch/pipe.pcapng" -T fields -e frame.cap_le
   "frames of a pipe, and the longest"
 tshark -r "$scratch/source.pcap" -Y "$roce" -T fields -e frame.len 2>/dev/null | awk 'NR <= 100' |
   diff - <(tshark -r "$scratch/pipe.pcapng" -T fields -e frame.len 2>/dev/null) >/dev/null || fail "lengths on the wire"
-sed -n '/^{/,$p' "$scratch/capture.err" >"$scratch/capture.json" # behind the notes
+sed -n '/^{/,/^}/p' "$scratch/capture.err" >"$scratch/capture.json" # behind the notes
 assert_capture '.frames.written == 100 and .frames.cut > 0'
 
 # A reader that goes away is no error, and is noticed though nothing comes.
@@ -168,13 +168,13 @@ for limit in '' '--for 3s'; do
   end_capture
   if [[ $limit ]]; then # nobody asked for less than all
     assert_eq 1 "$ended" "exit status when the reader stalls at the end of $limit"
-    assert_sentence 'who reads standard output takes nothing' < <(grep -v '^note' "$scratch/capture.err" | sed '/^{/,$d')
+    assert_sentence 'who reads standard output takes nothing' < <(sed '/^note/d; /^{/,/^}/d' "$scratch/capture.err")
   else
     ended_well
   fi
   cat <&9 >"$scratch/stalled.pcapng"
   exec 9<&-
-  sed -n '/^{/,$p' "$scratch/capture.err" >"$scratch/capture.json"
+  sed -n '/^{/,/^}/p' "$scratch/capture.err" >"$scratch/capture.json"
   assert_capture '.frames.taken == 3000 and .frames.unwritten > 1000
     and .frames.written + .frames.unwritten + .overflow.frames + .overflow.unread == .frames.taken'
   assert_eq "$(jq .frames.written "$scratch/capture.json")" "$(comments "$scratch/stalled.pcapng" | wc -l)" "frames in the pipe"
@@ -193,6 +193,11 @@ kill -TERM "$capturing"
 wait_for 5 over || fail "TERM does not end it while it waits for a reader"
 end_capture
 ! is_attached || fail "it was not attached before, and is now"
+# So does the end of the terminal it was begun on.
+begin_capture rx0 -w "$scratch/some.pcapng"
+end_capture HUP
+ended_well
+! is_attached || fail "HUP leaves the port attached"
 
 # A ring of files.
 mkdir "$scratch/ring"

@@ -27,7 +27,7 @@ std::vector<int> screen_signals() {
 }
 
 const std::vector<int> &signals(Interrupt::For whom) {
-  static const std::vector<int> kCommand = {SIGINT, SIGTERM};
+  static const std::vector<int> kCommand = {SIGINT, SIGTERM, SIGHUP};
   static const std::vector<int> kScreen = screen_signals();
   return whom == Interrupt::For::Screen ? kScreen : kCommand;
 }
