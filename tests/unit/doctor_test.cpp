@@ -314,9 +314,13 @@ TEST(DoctorNetlink, Pfc) {
 
 class DoctorRdma : public Tree {
 protected:
-  Checks look(const std::string &peer = "", const Result<Pfc> &pfc = Pfc{}) const {
+  Checks look(const std::string &peer = "", const Result<Pfc> &pfc = Pfc{},
+              const std::string &master = "") const {
     Checks checks;
-    check_rdma(files(), "eth7", pfc, peer, checks);
+    PortFacts port = sound_port();
+    port.link.master = master;
+    port.pfc = pfc;
+    check_rdma(files(), port, peer, checks);
     return checks;
   }
 };
@@ -359,6 +363,22 @@ TEST_F(DoctorRdma, Mlx5) {
   expect(checks, "hw_counters", Verdict::Info, "packet_seq_err 12; 0: out_of_sequence", "--nic");
   expect(checks, "pfc", Verdict::Ok, "priorities 3; priority 3 sent 0 and received 5");
   expect(look("", Pfc{}), "pfc", Verdict::Warn, "lossy", "dcb pfc set dev eth7");
+}
+
+// The GIDs of a RoCE LAG are the bond's; its packets use both members, one of which is the
+// device's.
+TEST_F(DoctorRdma, Bond) {
+  put_rdma("mlx5_bond_0", "mlx5_core", "bond0");
+  expect(look(), "place", Verdict::Ok, "no RDMA device on eth7");
+  const std::string second = "mlx5_bond_0/1 (mlx5) stands on bond0, which eth7 is a port of: its "
+                             "QPs' packets bypass the kernel";
+  const Checks checks = look("", Pfc{}, "bond0");
+  expect(checks, "place", Verdict::Warn, second, "mirror");
+  expect(checks, "gids", Verdict::Ok, "RoCE v1 and RoCE v2");
+  expect(checks, "pfc", Verdict::Warn, "lossy", "dcb pfc set dev eth7");
+  expect(look("", Pfc{}, "bond1"), "place", Verdict::Ok, "no RDMA device on eth7");
+  std::filesystem::create_directories(root_ + "/sys/class/infiniband/mlx5_bond_0/device/net/eth7");
+  expect(look(), "place", Verdict::Warn, "mlx5_bond_0/1 (mlx5) stands on eth7: its QPs' packets");
 }
 
 TEST_F(DoctorRdma, Mlx5OfTheKernelTellsInDebugfs) {

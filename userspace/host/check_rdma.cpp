@@ -46,19 +46,22 @@ std::string bits(uint8_t mask) {
 
 class Rdma {
 public:
-  Rdma(const Files &files, const RdmaPort &port, std::string ifname, Checks &checks)
-      : files_(files), port_(port), ifname_(std::move(ifname)), checks_(checks) {}
+  Rdma(const Files &files, const RdmaPort &port, const datapath::LinkFacts &link, Checks &checks)
+      : files_(files), port_(port), ifname_(link.ifname),
+        where_(port.on(ifname_) ? ifname_
+                                : fmt::format("{}, which {} is a port of", link.master, ifname_)),
+        checks_(checks) {}
 
   void place() {
     if (port_.software())
       return add("place", Verdict::Ok,
                  fmt::format("{} ({}) runs over {}: XDP sees the packets that enter for it; those "
                              "it sends are seen at the other end",
-                             port_.name(), port_.driver, ifname_));
+                             port_.name(), port_.driver, where_));
     add("place", Verdict::Warn,
         fmt::format("{} ({}) stands on {}: its QPs' packets bypass the kernel, and XDP here sees "
                     "none of them",
-                    port_.name(), port_.driver.empty() ? "driver unknown" : port_.driver, ifname_),
+                    port_.name(), port_.driver.empty() ? "driver unknown" : port_.driver, where_),
         kPlaces);
   }
 
@@ -172,6 +175,7 @@ private:
   const Files &files_;
   const RdmaPort &port_;
   std::string ifname_;
+  std::string where_; // it stands, in words
   Checks &checks_;
 };
 
@@ -198,15 +202,16 @@ void check_pfc(const Result<Pfc> &told, bool hardware, const std::string &ifname
 
 } // namespace
 
-void check_rdma(const Files &files, const std::string &ifname, const Result<Pfc> &pfc,
-                const std::string &peer_mode, Checks &checks) {
+void check_rdma(const Files &files, const PortFacts &on, const std::string &peer_mode,
+                Checks &checks) {
+  const datapath::LinkFacts &link = on.link;
   bool any = false, hardware = false;
   for (const RdmaPort &port : read_rdma(files)) {
-    if (!port.on(ifname))
+    if (!port.on(link.ifname) && (link.master.empty() || !port.on(link.master)))
       continue;
     any = true;
     hardware = hardware || !port.software();
-    Rdma rdma(files, port, ifname, checks);
+    Rdma rdma(files, port, link, checks);
     rdma.place();
     rdma.gids();
     rdma.mode(peer_mode);
@@ -215,8 +220,9 @@ void check_rdma(const Files &files, const std::string &ifname, const Result<Pfc>
   }
   if (!any)
     checks.push_back({"roce", "place", Verdict::Ok,
-                      fmt::format("no RDMA device on {}: no packet bypasses XDP", ifname), ""});
-  check_pfc(pfc, hardware, ifname, checks);
+                      fmt::format("no RDMA device on {}: no packet bypasses XDP", link.ifname),
+                      ""});
+  check_pfc(on.pfc, hardware, link.ifname, checks);
 }
 
 void list_rdma(const Files &files, Checks &checks) {

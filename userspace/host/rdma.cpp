@@ -68,7 +68,8 @@ RdmaPort read_port(const Files &files, const std::string &device, const std::str
   // Where there is no GID (yet).
   if (port.interfaces.empty())
     add_once(port.interfaces, files.line(kClass + device + "/parent").value_or(""));
-  if (port.interfaces.empty() && files.list(kClass + device + "/ports").size() == 1)
+  // GIDs may be a bond's alone, and the packets those of its members.
+  if (files.list(kClass + device + "/ports").size() == 1)
     for (const std::string &ifname : files.list(kClass + device + "/device/net"))
       add_once(port.interfaces, ifname);
   read_gids(files, port);
