@@ -50,6 +50,8 @@ KernelFacts sound_kernel() {
       "CONFIG_PERF_EVENTS=y\nCONFIG_BPF_EVENTS=y\nCONFIG_DCB=y\n");
   kernel.jit = 1;
   kernel.bpffs = "/sys/fs/bpf";
+  kernel.memlock = 64 << 10;
+  kernel.memlock_binds = false;
   kernel.missing_to_load = std::vector<std::string>{};
   kernel.missing_for_sockets = std::vector<std::string>{};
   kernel.load = Status();
@@ -98,8 +100,25 @@ TEST(DoctorKernel, MemlockBefore511) {
   KernelFacts kernel = sound_kernel();
   kernel.release = "5.10.0";
   kernel.memlock = 65536;
-  expect(check(kernel), "memlock", Verdict::Warn, "65536", "ulimit");
+  kernel.memlock_binds = true;
+  expect(check(kernel), "memlock", Verdict::Warn, "65536 bytes", "ulimit");
   kernel.memlock = ~0ull;
+  expect(check(kernel), "memlock", Verdict::Ok, "large enough");
+}
+
+// 5,120 chunks of 2 KiB, 1,024 of them for what is sent.
+TEST(DoctorKernel, MemlockOfSockets) {
+  KernelFacts kernel = sound_kernel();
+  kernel.release = "6.18.0";
+  expect(check(kernel), "memlock", Verdict::Ok, "does not bind");
+  kernel.memlock_binds = true;
+  expect(check(kernel), "memlock", Verdict::Warn,
+         "64 KiB of locked memory are too few for AF_XDP: at an MTU of 1500 respond needs 10240 "
+         "KiB a queue, send without --reliable 2048",
+         "ulimit -l unlimited");
+  kernel.memlock = (10 << 20) - 1;
+  EXPECT_EQ(find(check(kernel), "memlock").verdict, Verdict::Warn);
+  kernel.memlock = 10 << 20;
   expect(check(kernel), "memlock", Verdict::Ok, "large enough");
 }
 
