@@ -36,6 +36,10 @@ doctor rx0 || fail "doctor rx0: $(cat "$scratch/last.err")"
 assert_eq veth "$(text_of driver)" "driver"
 assert_eq "up, with carrier" "$(text_of link)" "link"
 assert_eq unknown "$(status_of place)" "RDMA in another namespace"
+[[ -n $(text_of pfc) ]] || fail "nothing of PFC in another namespace"
+assert_eq "" "$(text_of peer_mode)" "a peer that was not asked about"
+doctor rx0 --peer-mode v1
+assert_eq unknown "$(status_of peer_mode)" "a peer's mode, in another namespace"
 case $(status_of native) in ok | unknown) ;; *) fail "native: $(text_of native)" ;; esac
 text_of mtu | grep -q '^MTU 1500: packets of PMTU 1024 fit' || fail "mtu: $(text_of mtu)"
 if ip netns exec "$rx" ethtool -k rx0 | grep -q '^generic-receive-offload: on'; then

@@ -459,6 +459,35 @@ TEST_F(DoctorRdma, PeerModes) {
   EXPECT_FALSE(modes_fit("v2", "v1"));
 }
 
+TEST_F(DoctorRdma, PeerModeWithoutADevice) {
+  put_rdma("mlx5_0", "mlx5_core", "eth0"); // on another port
+  expect(look("v1"), "peer_mode", Verdict::Unknown,
+         "whether a peer of RoCE v1 fits cannot be told: no RDMA device on eth7");
+  EXPECT_TRUE(find(look(), "peer_mode").text.empty());
+}
+
+// /sys is not its namespace's; dcbnl was asked inside.
+TEST(DoctorElsewhere, TellsWhatCanBeTold) {
+  PortFacts port = sound_port();
+  port.netns = "box";
+  port.pfc = Pfc{};
+  Checks checks;
+  rdma_elsewhere(port, "v2", checks);
+  expect(checks, "place", Verdict::Unknown, "/sys is another network namespace's",
+         "ip netns exec box xdp-roce doctor eth7");
+  expect(checks, "peer_mode", Verdict::Unknown,
+         "a peer of RoCE v2 fits cannot be told: /sys is another network namespace's");
+  expect(checks, "pfc", Verdict::Info, "off at all priorities",
+         "ip netns exec box dcb pfc set dev eth7");
+  Pfc on;
+  on.enabled = 1 << 3;
+  port.pfc = on;
+  checks.clear();
+  rdma_elsewhere(port, "", checks);
+  EXPECT_TRUE(find(checks, "peer_mode").text.empty());
+  expect(checks, "pfc", Verdict::Ok, "on at priorities 3");
+}
+
 TEST_F(DoctorRdma, ModeCannotBeTold) {
   put_rdma("mlx5_0", "mlx5_core", "eth7");
   expect(look("v1"), "roce_mode", Verdict::Unknown, "configfs is not mounted", "mount -t configfs");

@@ -167,8 +167,7 @@ private:
   }
   // In its namespace; {} is the interface.
   std::string command(const std::string &what) const {
-    const std::string prefix = facts_.netns.empty() ? "" : "ip netns exec " + facts_.netns + " ";
-    return prefix + fmt::format(fmt::runtime(what), facts_.link.ifname);
+    return facts_.command(fmt::format(fmt::runtime(what), facts_.link.ifname));
   }
   void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
     checks_.push_back({"port", name, verdict, std::move(text), std::move(hint)});

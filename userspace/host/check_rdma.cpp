@@ -44,6 +44,13 @@ std::string bits(uint8_t mask) {
   return fmt::format("{}", fmt::join(priorities, ", "));
 }
 
+// Nothing where it was not asked.
+void peer_untold(const std::string &peer, const std::string &why, Checks &checks) {
+  if (!peer.empty())
+    checks.push_back({"roce", "peer_mode", Verdict::Unknown,
+                      fmt::format("whether a peer of RoCE {} fits cannot be told: {}", peer, why)});
+}
+
 class Rdma {
 public:
   Rdma(const Files &files, const RdmaPort &port, const datapath::LinkFacts &link, Checks &checks)
@@ -82,10 +89,7 @@ public:
     const auto defaults = read_cm_defaults(files_, port_);
     if (!defaults) {
       add("roce_mode", Verdict::Unknown, defaults.error().message, defaults.error().hint);
-      if (!peer.empty())
-        add("peer_mode", Verdict::Unknown,
-            "whether a peer of RoCE " + peer + " fits cannot be told without it");
-      return;
+      return peer_untold(peer, "what RDMA-CM begins with here is not known", checks_);
     }
     const CmDefaults &own = defaults.get();
     add("roce_mode", Verdict::Ok, fmt::format("RDMA-CM begins with RoCE {}", own.mode));
@@ -179,17 +183,19 @@ private:
   Checks &checks_;
 };
 
-void check_pfc(const Result<Pfc> &told, bool hardware, const std::string &ifname, Checks &checks) {
+void check_pfc(const PortFacts &port, bool hardware, Checks &checks) {
   const auto add = [&](Verdict verdict, std::string text, std::string hint = {}) {
     checks.push_back({"roce", "pfc", verdict, std::move(text), std::move(hint)});
   };
+  const auto &told = port.pfc;
   if (!told)
     return add(Verdict::Unknown, told.error().message);
   const Pfc &pfc = told.get();
   if (!pfc.enabled)
-    return add(hardware ? Verdict::Warn : Verdict::Info,
-               "off at all priorities: RoCE is lossy here",
-               fmt::format("dcb pfc set dev {} prio-pfc 3:on, and the same in the switch", ifname));
+    return add(
+        hardware ? Verdict::Warn : Verdict::Info, "off at all priorities: RoCE is lossy here",
+        port.command(fmt::format("dcb pfc set dev {} prio-pfc 3:on, and the same in the switch",
+                                 port.link.ifname)));
   std::vector<std::string> moved;
   for (size_t i = 0; i < pfc.requests.size(); i++)
     if (pfc.requests[i] || pfc.indications[i])
@@ -218,11 +224,12 @@ void check_rdma(const Files &files, const PortFacts &on, const std::string &peer
     rdma.congestion();
     rdma.counters();
   }
-  if (!any)
-    checks.push_back({"roce", "place", Verdict::Ok,
-                      fmt::format("no RDMA device on {}: no packet bypasses XDP", link.ifname),
-                      ""});
-  check_pfc(on.pfc, hardware, link.ifname, checks);
+  if (!any) {
+    const std::string none = "no RDMA device on " + link.ifname;
+    checks.push_back({"roce", "place", Verdict::Ok, none + ": no packet bypasses XDP"});
+    peer_untold(peer_mode, none, checks);
+  }
+  check_pfc(on, hardware, checks);
 }
 
 void list_rdma(const Files &files, Checks &checks) {
@@ -242,11 +249,13 @@ void list_rdma(const Files &files, Checks &checks) {
                       "no RDMA device: at an endpoint, send and respond need none", ""});
 }
 
-void rdma_elsewhere(const std::string &ifname, const std::string &netns, Checks &checks) {
+void rdma_elsewhere(const PortFacts &port, const std::string &peer_mode, Checks &checks) {
   checks.push_back({"roce", "place", Verdict::Unknown,
                     "whether an RDMA device stands on it cannot be told: /sys is another network "
                     "namespace's",
-                    fmt::format("ip netns exec {} xdp-roce doctor {}", netns, ifname)});
+                    port.command("xdp-roce doctor " + port.link.ifname)});
+  peer_untold(peer_mode, "/sys is another network namespace's", checks);
+  check_pfc(port, false, checks);
 }
 
 } // namespace xr::host

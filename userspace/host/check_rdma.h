@@ -18,6 +18,6 @@ void check_rdma(const Files &files, const PortFacts &port, const std::string &pe
 void list_rdma(const Files &files, Checks &checks);
 
 // For an interface in a namespace whose /sys is not this one.
-void rdma_elsewhere(const std::string &ifname, const std::string &netns, Checks &checks);
+void rdma_elsewhere(const PortFacts &port, const std::string &peer_mode, Checks &checks);
 
 } // namespace xr::host

@@ -35,7 +35,7 @@ Result<Checks> examine(const Question &question) {
   if (sys_is_of(question))
     check_rdma(files, *port, question.peer_mode, checks);
   else
-    rdma_elsewhere(question.ifname, question.netns, checks);
+    rdma_elsewhere(*port, question.peer_mode, checks);
   return checks;
 }
 

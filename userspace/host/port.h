@@ -27,6 +27,11 @@ struct PortFacts {
   Result<datapath::Hook> hook = Error{};
   Result<Pfc> pfc = Error{};
   Result<std::vector<datapath::Trouble>> troubles = Error{};
+
+  // A shell's command, as it must be given to reach its namespace.
+  std::string command(const std::string &line) const {
+    return netns.empty() ? line : "ip netns exec " + netns + " " + line;
+  }
 };
 
 // An error only where there is no such interface, or namespace.
