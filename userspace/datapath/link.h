@@ -32,7 +32,8 @@ struct LinkFacts {
   bool has_native_xdp = false;
 };
 
-Result<LinkFacts> read_link(const std::string &ifname);
+// `netns` is the name of the thread's namespace, for who asks about one that is not there.
+Result<LinkFacts> read_link(const std::string &ifname, const std::string &netns = "");
 Result<LinkFacts> read_link_at(unsigned ifindex);
 // "192.0.2.1/24"; without the link-local addresses that IPv6 gives by itself.
 Result<std::vector<std::string>> read_addresses(unsigned ifindex);
