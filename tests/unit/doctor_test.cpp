@@ -2,6 +2,8 @@
 // Checks on made facts and trees: each of their ways out.
 #include "tree.h"
 
+#include <algorithm>
+
 #include <linux/dcbnl.h>
 #include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
@@ -427,6 +429,30 @@ TEST_F(DoctorRdma, Irdma) {
   expect(checks, "place", Verdict::Warn, "rocep59s0/1 (irdma)");
   expect(checks, "ecn", Verdict::Unknown, "irdma does not tell");
   expect(checks, "hw_counters", Verdict::Info, "cnpSent 3, RxECNMrkd 9");
+}
+
+// RDMA over TCP, whoever does it: nothing of RoCE is told of it.
+TEST_F(DoctorRdma, Iwarp) {
+  put_rdma("siw0", "", "eth7");
+  std::filesystem::remove(root_ + "/sys/class/infiniband/siw0/parent"); // rxe's alone
+  put_iwarp("siw0");
+  Checks checks = look("v1");
+  expect(checks, "place", Verdict::Info, "siw0/1 (siw) on eth7 speaks iWARP");
+  expect(checks, "peer_mode", Verdict::Unknown, "no RoCE device on eth7");
+  EXPECT_EQ(checks.size(), 3u); // and PFC
+  checks.clear();
+  list_rdma(files(), checks);
+  expect(checks, "rdma_device", Verdict::Info, "siw0/1: siw, on eth7, iWARP");
+  // Beside one of RoCE; in iWARP mode irdma bypasses the kernel, but with nothing to count.
+  put_rdma("rocep59s0", "ice", "eth7");
+  checks = look();
+  EXPECT_EQ(std::count_if(checks.begin(), checks.end(),
+                          [](const Check &one) { return one.name == "place"; }),
+            2);
+  EXPECT_FALSE(find(checks, "gids").text.empty());
+  put_iwarp("rocep59s0");
+  expect(look(), "place", Verdict::Info, "rocep59s0/1 (irdma) on eth7 speaks iWARP");
+  EXPECT_TRUE(find(look(), "gids").text.empty());
 }
 
 TEST_F(DoctorRdma, NoGidAndNoCounters) {

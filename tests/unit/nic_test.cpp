@@ -324,6 +324,16 @@ TEST_F(Tree, NicWhoseCountersAreNotKnown) {
   EXPECT_NE(opened.error().message.find("qedr"), std::string::npos) << opened.error().message;
 }
 
+TEST_F(Tree, NicThatSpeaksIwarp) {
+  put_rdma("rocep59s0", "ice", "eth7");
+  put_counter("rocep59s0", "cnpSent", 0);
+  EXPECT_TRUE(Nic::open(files(), "rocep59s0").ok());
+  put_iwarp("rocep59s0");
+  const auto opened = Nic::open(files(), "rocep59s0");
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message.find("iWARP"), std::string::npos) << opened.error().message;
+}
+
 TEST(NicReport, JsonAndText) {
   report::Document document;
   report::add_nic(document, {"mlx5_0/1",

@@ -60,6 +60,10 @@ public:
         checks_(checks) {}
 
   void place() {
+    if (port_.iwarp)
+      return add("place", Verdict::Info,
+                 fmt::format("{} ({}) on {} speaks iWARP, which is RDMA over TCP: no RoCE",
+                             port_.name(), driver(), where_));
     if (port_.software())
       return add("place", Verdict::Ok,
                  fmt::format("{} ({}) runs over {}: XDP sees the packets that enter for it; those "
@@ -68,7 +72,7 @@ public:
     add("place", Verdict::Warn,
         fmt::format("{} ({}) stands on {}: its QPs' packets bypass the kernel, and XDP here sees "
                     "none of them",
-                    port_.name(), port_.driver.empty() ? "driver unknown" : port_.driver, where_),
+                    port_.name(), driver(), where_),
         kPlaces);
   }
 
@@ -145,6 +149,8 @@ public:
   }
 
 private:
+  std::string driver() const { return port_.driver.empty() ? "driver unknown" : port_.driver; }
+
   void fit(const std::string &own, const std::string &peer) {
     const bool out = modes_fit(own, peer), in = modes_fit(peer, own);
     if (out && in)
@@ -211,39 +217,46 @@ void check_pfc(const PortFacts &port, bool hardware, Checks &checks) {
 void check_rdma(const Files &files, const PortFacts &on, const std::string &peer_mode,
                 Checks &checks) {
   const datapath::LinkFacts &link = on.link;
-  bool any = false, hardware = false;
+  bool iwarp = false, roce = false, hardware = false;
   for (const RdmaPort &port : read_rdma(files)) {
     if (!port.on(link.ifname) && (link.master.empty() || !port.on(link.master)))
       continue;
-    any = true;
-    hardware = hardware || !port.software();
     Rdma rdma(files, port, link, checks);
     rdma.place();
+    iwarp = iwarp || port.iwarp;
+    if (port.iwarp)
+      continue;
+    roce = true;
+    hardware = hardware || !port.software();
     rdma.gids();
     rdma.mode(peer_mode);
     rdma.congestion();
     rdma.counters();
   }
-  if (!any) {
-    const std::string none = "no RDMA device on " + link.ifname;
+  const std::string none = fmt::format("no {} device on {}", iwarp ? "RoCE" : "RDMA", link.ifname);
+  if (!iwarp && !roce)
     checks.push_back({"roce", "place", Verdict::Ok, none + ": no packet bypasses XDP"});
+  if (!roce)
     peer_untold(peer_mode, none, checks);
-  }
   check_pfc(on, hardware, checks);
 }
 
 void list_rdma(const Files &files, Checks &checks) {
   const auto ports = read_rdma(files);
-  for (const RdmaPort &port : ports)
+  for (const RdmaPort &port : ports) {
+    const std::string speaks = port.iwarp ? "iWARP"
+                               : port.gid_types.empty()
+                                   ? "no GID"
+                                   : fmt::format("{}", fmt::join(port.gid_types, ", "));
     checks.push_back(
         {"roce", "rdma_device", Verdict::Info,
          fmt::format("{}: {}, on {}, {}", port.name(),
                      port.driver.empty() ? "driver unknown" : port.driver,
                      port.interfaces.empty() ? "no interface"
                                              : fmt::format("{}", fmt::join(port.interfaces, ", ")),
-                     port.gid_types.empty() ? "no GID"
-                                            : fmt::format("{}", fmt::join(port.gid_types, ", "))),
+                     speaks),
          port.interfaces.empty() ? "" : "xdp-roce doctor " + port.interfaces.front()});
+  }
   if (ports.empty())
     checks.push_back({"roce", "rdma_device", Verdict::Info,
                       "no RDMA device: at an endpoint, send and respond need none", ""});

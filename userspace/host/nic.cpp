@@ -191,6 +191,9 @@ Result<Nic> Nic::open(const Files &files, const std::string &name) {
     return std::move(port).error();
   nic.files_ = files;
   nic.port_ = std::move(*port);
+  if (nic.port_.iwarp)
+    return Error{fmt::format("{} speaks iWARP, which is RDMA over TCP: no RoCE", name),
+                 "`xdp-roce doctor` lists what there is"};
   if (equations_of(nic.port_.driver).empty())
     return Error{fmt::format("the counters of {} are not known here (driver: {})", name,
                              nic.port_.driver.empty() ? "unknown" : nic.port_.driver),
