@@ -78,6 +78,7 @@ setpriv --reuid 65534 --regid 65534 --clear-groups "$scratch/xdp-roce" --json do
   fail "doctor without privilege"
 assert_eq unknown "$(status_of load)" "load, untried"
 assert_eq warn "$(status_of privileges)" "privileges"
+assert_eq "" "$(hint_of queues)" "a command for queues, where the device has none" # lo
 text_of privileges | grep -q CAP_BPF || fail "the missing capability is not named"
 
 # Memory of AF_XDP sockets counts against the limit of a user's locked memory: what doctor calls enough

@@ -187,7 +187,8 @@ PortFacts sound_port() {
   port.link.driver = "mlx5_core";
   port.link.mtu = 1500;
   port.link.up = port.link.running = true;
-  port.queues = port.cpus = 4;
+  port.cpus = 4;
+  port.queues = {4, 8};
   XdpFeatures xdp;
   xdp.native = xdp.redirect = xdp.transmits = xdp.zero_copy = xdp.frags = true;
   port.xdp = xdp;
@@ -222,12 +223,24 @@ TEST(DoctorPort, XdpCannotBeTold) {
 TEST(DoctorPort, PoorDriver) {
   PortFacts port = sound_port();
   port.xdp = XdpFeatures{};
-  port.queues = 1;
+  port.queues = {1, 8};
   const Checks checks = check(port);
   expect(checks, "native", Verdict::Warn, "no native XDP");
   expect(checks, "redirect", Verdict::Info, "--mode skb");
   expect(checks, "zero_copy", Verdict::Info, "copies");
   expect(checks, "queues", Verdict::Info, "one CPU does all", "ethtool -L eth7 combined 4");
+}
+
+TEST(DoctorPort, QueuesThatTheDeviceCanHave) {
+  PortFacts port = sound_port();
+  port.queues = {1, 2};
+  expect(check(port), "queues", Verdict::Info, "1 receive queue, 4 CPUs",
+         "ethtool -L eth7 combined 2");
+  for (const uint32_t most : {0u, 1u}) { // not told, or no more
+    port.queues.most_combined = most;
+    expect(check(port), "queues", Verdict::Info, "one CPU does all");
+    EXPECT_EQ(find(check(port), "queues").hint, "");
+  }
 }
 
 TEST(DoctorPort, LargeMtuWithoutFrags) {

@@ -311,12 +311,12 @@ uint64_t read_speed(const std::string &ifname) {
   return megabits == static_cast<uint32_t>(SPEED_UNKNOWN) ? 0 : uint64_t{megabits} * 1'000'000;
 }
 
-uint32_t read_queues(const std::string &ifname) {
+Queues read_queues(const std::string &ifname) {
   ethtool_channels channels{};
   channels.cmd = ETHTOOL_GCHANNELS;
   if (ethtool(ifname, &channels) < 0)
-    return 1;
-  return std::max(1U, channels.combined_count + channels.rx_count);
+    return {};
+  return {std::max(1U, channels.combined_count + channels.rx_count), channels.max_combined};
 }
 
 Result<Features> read_features(const std::string &ifname) {

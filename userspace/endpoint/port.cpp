@@ -91,7 +91,7 @@ Result<Port> open_port(const std::string &ifname, const std::string &netns) {
             link->mac,
             link->mtu,
             datapath::read_speed(ifname),
-            datapath::read_queues(ifname),
+            datapath::read_queues(ifname).count,
             {}};
   const auto addresses = datapath::read_addresses(link->ifindex);
   if (!addresses)

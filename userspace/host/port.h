@@ -19,8 +19,8 @@ namespace xr::host {
 
 struct PortFacts {
   datapath::LinkFacts link;
-  std::string netns;   // its name, "" for the caller's
-  uint32_t queues = 1; // that receive
+  std::string netns; // its name, "" for the caller's
+  datapath::Queues queues;
   uint32_t cpus = 1;
   Result<XdpFeatures> xdp = Error{};
   Result<datapath::Features> features = Error{};
