@@ -29,21 +29,29 @@ for command in "${commands[@]}"; do
   grep -q '^hint: ' "$scratch/last.err" || fail "$command: a wrong option, and no hint"
 done
 
+# no_interface CONTEXT COMMAND...: it says so in these words and no others, and where to look.
+no_interface() {
+  local context=$1
+  shift
+  wrong 1 "^xdp-roce: $context: no such interface\$" "$@"
+  grep -qxF "hint: \`ip -n $rx link\` lists them" "$scratch/last.err" || fail "hint of $*: $(cat "$scratch/last.err")"
+}
+
 # What each wants beside the interface; one that is not there is named in a sentence.
 absent() {
   case $1 in
     analyze) wrong 1 'no-such.pcap.*No such file' "$XDP_ROCE" analyze no-such.pcap ;;
-    bridge) wrong 1 'no such interface' xr bridge rx0 gone0 ;;
-    capture) wrong 1 'no such interface' xr capture gone0 -w "$scratch/gone.pcapng" ;;
+    bridge) no_interface 'bridge gone0' xr bridge rx0 gone0 ;;
+    capture) no_interface 'capture gone0' xr capture gone0 -w "$scratch/gone.pcapng" ;;
     export) # it waits for its ports to come
       keep xr export gone0 --once || fail "export gone0 --once"
-      assert_sentence gone0 <"$scratch/last.err"
+      assert_sentence '^xdp-roce: export gone0: no such interface$' <"$scratch/last.err"
       grep -q '^xdp_roce_port_attached{port="gone0"} 0$' "$scratch/last.out" || fail "gone0 is not told"
       ;;
-    impair) wrong 1 'no such interface' xr impair gone0 list ;;
-    send) wrong 1 'no such interface' xr send gone0 src 192.0.2.1 dst 192.0.2.2 qp 17 ;;
-    watch) wrong 1 'no such interface' xr watch gone0 --once ;;
-    *) wrong 1 'no such interface' xr "$1" gone0 ;;
+    impair) no_interface 'impair gone0 list' xr impair gone0 list ;;
+    send) no_interface 'send gone0' xr send gone0 src 192.0.2.1 dst 192.0.2.2 qp 17 ;;
+    watch) no_interface 'watch gone0' xr watch gone0 --once ;;
+    *) no_interface "$1 gone0" xr "$1" gone0 ;;
   esac
 }
 for command in "${commands[@]}"; do

@@ -3,7 +3,7 @@
 # doctor: what it tells of this machine and of a veth is what the kernel's own tools tell; a made
 # tree for what is not here; without privilege; exit status.
 . "$(dirname "$0")/lib.sh"
-need jq setpriv ethtool bpftool
+need jq setpriv prlimit nsenter ethtool bpftool
 lane
 
 status_of() { jq -r --arg c "$1" '[.checks[] | select(.check == $c)][0].status' "$scratch/report"; }
@@ -36,6 +36,10 @@ doctor rx0 || fail "doctor rx0: $(cat "$scratch/last.err")"
 assert_eq veth "$(text_of driver)" "driver"
 assert_eq "up, with carrier" "$(text_of link)" "link"
 assert_eq unknown "$(status_of place)" "RDMA in another namespace"
+[[ -n $(text_of pfc) ]] || fail "nothing of PFC in another namespace"
+assert_eq "" "$(text_of peer_mode)" "a peer that was not asked about"
+doctor rx0 --peer-mode v1
+assert_eq unknown "$(status_of peer_mode)" "a peer's mode, in another namespace"
 case $(status_of native) in ok | unknown) ;; *) fail "native: $(text_of native)" ;; esac
 text_of mtu | grep -q '^MTU 1500: packets of PMTU 1024 fit' || fail "mtu: $(text_of mtu)"
 if ip netns exec "$rx" ethtool -k rx0 | grep -q '^generic-receive-offload: on'; then
@@ -74,7 +78,39 @@ setpriv --reuid 65534 --regid 65534 --clear-groups "$scratch/xdp-roce" --json do
   fail "doctor without privilege"
 assert_eq unknown "$(status_of load)" "load, untried"
 assert_eq warn "$(status_of privileges)" "privileges"
+assert_eq "" "$(hint_of queues)" "a command for queues, where the device has none" # lo
 text_of privileges | grep -q CAP_BPF || fail "the missing capability is not named"
+
+# Memory of AF_XDP sockets counts against the limit of a user's locked memory: what doctor calls enough
+# is enough, and no KiB less. A user of this scenario's own, whose locked memory nobody else counts.
+# limited KIB MORE-CAPABILITIES COMMAND...
+limited() {
+  local limit=$(($1 * 1024)) caps=+net_admin,+net_raw,+bpf,+perfmon,+dac_override$2 user=$((100000 + $$))
+  shift 2
+  nsenter --net="/run/netns/$rx" prlimit --memlock="$limit:$limit" setpriv --reuid "$user" --regid "$user" --clear-groups \
+    --inh-caps "$caps" --ambient-caps "$caps" "$scratch/xdp-roce" "$@"
+}
+respond=(respond rx0 --address 192.0.2.2 --for 100ms)
+send=(send rx0 src 192.0.2.2 dst 192.0.2.1 dst-mac 02:00:00:00:00:01 qp 17 messages 1)
+limited 64 '' --json doctor >"$scratch/report" || fail "doctor with 64 KiB of locked memory"
+assert_eq warn "$(status_of memlock)" "64 KiB of locked memory"
+[[ $(text_of memlock) =~ ' respond needs '([0-9]+)' KiB'.*' send without --reliable '([0-9]+)$ ]] ||
+  fail "memlock: $(text_of memlock)"
+to_respond=${BASH_REMATCH[1]} to_send=${BASH_REMATCH[2]}
+refused 'ENOBUFS' limited $((to_send - 1)) '' "${send[@]}"
+keep limited "$to_send" '' "${send[@]}" || fail "send with $to_send KiB: $(cat "$scratch/last.err")"
+refused 'ENOBUFS' limited "$to_send" '' "${respond[@]}"
+cases=("64:,+ipc_lock")
+# Only who may raise the limit can go there.
+if setpriv --dump | grep -q '^Capability bounding set:.*sys_resource'; then
+  refused 'ENOBUFS' limited $((to_respond - 1)) '' "${respond[@]}"
+  cases+=("$to_respond:" "64:,+sys_resource")
+fi
+for case in "${cases[@]}"; do
+  limited "${case%%:*}" "${case#*:}" --json doctor >"$scratch/report"
+  assert_eq ok "$(status_of memlock)" "locked memory: $case"
+  keep limited "${case%%:*}" "${case#*:}" "${respond[@]}" || fail "respond, $case: $(cat "$scratch/last.err")"
+done
 
 # A tree with a hardware device on the port.
 tree=$scratch/tree

@@ -2,6 +2,8 @@
 // Checks on made facts and trees: each of their ways out.
 #include "tree.h"
 
+#include <algorithm>
+
 #include <linux/dcbnl.h>
 #include <linux/genetlink.h>
 #include <linux/rtnetlink.h>
@@ -50,6 +52,8 @@ KernelFacts sound_kernel() {
       "CONFIG_PERF_EVENTS=y\nCONFIG_BPF_EVENTS=y\nCONFIG_DCB=y\n");
   kernel.jit = 1;
   kernel.bpffs = "/sys/fs/bpf";
+  kernel.memlock = 64 << 10;
+  kernel.memlock_binds = false;
   kernel.missing_to_load = std::vector<std::string>{};
   kernel.missing_for_sockets = std::vector<std::string>{};
   kernel.load = Status();
@@ -98,8 +102,25 @@ TEST(DoctorKernel, MemlockBefore511) {
   KernelFacts kernel = sound_kernel();
   kernel.release = "5.10.0";
   kernel.memlock = 65536;
-  expect(check(kernel), "memlock", Verdict::Warn, "65536", "ulimit");
+  kernel.memlock_binds = true;
+  expect(check(kernel), "memlock", Verdict::Warn, "65536 bytes", "ulimit");
   kernel.memlock = ~0ull;
+  expect(check(kernel), "memlock", Verdict::Ok, "large enough");
+}
+
+// 5,120 chunks of 2 KiB, 1,024 of them for what is sent.
+TEST(DoctorKernel, MemlockOfSockets) {
+  KernelFacts kernel = sound_kernel();
+  kernel.release = "6.18.0";
+  expect(check(kernel), "memlock", Verdict::Ok, "does not bind");
+  kernel.memlock_binds = true;
+  expect(check(kernel), "memlock", Verdict::Warn,
+         "64 KiB of locked memory are too few for AF_XDP: at an MTU of 1500 respond needs 10240 "
+         "KiB a queue, send without --reliable 2048",
+         "ulimit -l unlimited");
+  kernel.memlock = (10 << 20) - 1;
+  EXPECT_EQ(find(check(kernel), "memlock").verdict, Verdict::Warn);
+  kernel.memlock = 10 << 20;
   expect(check(kernel), "memlock", Verdict::Ok, "large enough");
 }
 
@@ -166,7 +187,8 @@ PortFacts sound_port() {
   port.link.driver = "mlx5_core";
   port.link.mtu = 1500;
   port.link.up = port.link.running = true;
-  port.queues = port.cpus = 4;
+  port.cpus = 4;
+  port.queues = {4, 8};
   XdpFeatures xdp;
   xdp.native = xdp.redirect = xdp.transmits = xdp.zero_copy = xdp.frags = true;
   port.xdp = xdp;
@@ -201,12 +223,24 @@ TEST(DoctorPort, XdpCannotBeTold) {
 TEST(DoctorPort, PoorDriver) {
   PortFacts port = sound_port();
   port.xdp = XdpFeatures{};
-  port.queues = 1;
+  port.queues = {1, 8};
   const Checks checks = check(port);
   expect(checks, "native", Verdict::Warn, "no native XDP");
   expect(checks, "redirect", Verdict::Info, "--mode skb");
   expect(checks, "zero_copy", Verdict::Info, "copies");
   expect(checks, "queues", Verdict::Info, "one CPU does all", "ethtool -L eth7 combined 4");
+}
+
+TEST(DoctorPort, QueuesThatTheDeviceCanHave) {
+  PortFacts port = sound_port();
+  port.queues = {1, 2};
+  expect(check(port), "queues", Verdict::Info, "1 receive queue, 4 CPUs",
+         "ethtool -L eth7 combined 2");
+  for (const uint32_t most : {0u, 1u}) { // not told, or no more
+    port.queues.most_combined = most;
+    expect(check(port), "queues", Verdict::Info, "one CPU does all");
+    EXPECT_EQ(find(check(port), "queues").hint, "");
+  }
 }
 
 TEST(DoctorPort, LargeMtuWithoutFrags) {
@@ -314,9 +348,13 @@ TEST(DoctorNetlink, Pfc) {
 
 class DoctorRdma : public Tree {
 protected:
-  Checks look(const std::string &peer = "", const Result<Pfc> &pfc = Pfc{}) const {
+  Checks look(const std::string &peer = "", const Result<Pfc> &pfc = Pfc{},
+              const std::string &master = "") const {
     Checks checks;
-    check_rdma(files(), "eth7", pfc, peer, checks);
+    PortFacts port = sound_port();
+    port.link.master = master;
+    port.pfc = pfc;
+    check_rdma(files(), port, peer, checks);
     return checks;
   }
 };
@@ -361,6 +399,22 @@ TEST_F(DoctorRdma, Mlx5) {
   expect(look("", Pfc{}), "pfc", Verdict::Warn, "lossy", "dcb pfc set dev eth7");
 }
 
+// The GIDs of a RoCE LAG are the bond's; its packets use both members, one of which is the
+// device's.
+TEST_F(DoctorRdma, Bond) {
+  put_rdma("mlx5_bond_0", "mlx5_core", "bond0");
+  expect(look(), "place", Verdict::Ok, "no RDMA device on eth7");
+  const std::string second = "mlx5_bond_0/1 (mlx5) stands on bond0, which eth7 is a port of: its "
+                             "QPs' packets bypass the kernel";
+  const Checks checks = look("", Pfc{}, "bond0");
+  expect(checks, "place", Verdict::Warn, second, "mirror");
+  expect(checks, "gids", Verdict::Ok, "RoCE v1 and RoCE v2");
+  expect(checks, "pfc", Verdict::Warn, "lossy", "dcb pfc set dev eth7");
+  expect(look("", Pfc{}, "bond1"), "place", Verdict::Ok, "no RDMA device on eth7");
+  std::filesystem::create_directories(root_ + "/sys/class/infiniband/mlx5_bond_0/device/net/eth7");
+  expect(look(), "place", Verdict::Warn, "mlx5_bond_0/1 (mlx5) stands on eth7: its QPs' packets");
+}
+
 TEST_F(DoctorRdma, Mlx5OfTheKernelTellsInDebugfs) {
   put_rdma("mlx5_0", "mlx5_core", "eth7");
   expect(look(), "ecn", Verdict::Unknown, "mlx5", "debugfs");
@@ -388,6 +442,30 @@ TEST_F(DoctorRdma, Irdma) {
   expect(checks, "place", Verdict::Warn, "rocep59s0/1 (irdma)");
   expect(checks, "ecn", Verdict::Unknown, "irdma does not tell");
   expect(checks, "hw_counters", Verdict::Info, "cnpSent 3, RxECNMrkd 9");
+}
+
+// RDMA over TCP, whoever does it: nothing of RoCE is told of it.
+TEST_F(DoctorRdma, Iwarp) {
+  put_rdma("siw0", "", "eth7");
+  std::filesystem::remove(root_ + "/sys/class/infiniband/siw0/parent"); // rxe's alone
+  put_iwarp("siw0");
+  Checks checks = look("v1");
+  expect(checks, "place", Verdict::Info, "siw0/1 (siw) on eth7 speaks iWARP");
+  expect(checks, "peer_mode", Verdict::Unknown, "no RoCE device on eth7");
+  EXPECT_EQ(checks.size(), 3u); // and PFC
+  checks.clear();
+  list_rdma(files(), checks);
+  expect(checks, "rdma_device", Verdict::Info, "siw0/1: siw, on eth7, iWARP");
+  // Beside one of RoCE; in iWARP mode irdma bypasses the kernel, but with nothing to count.
+  put_rdma("rocep59s0", "ice", "eth7");
+  checks = look();
+  EXPECT_EQ(std::count_if(checks.begin(), checks.end(),
+                          [](const Check &one) { return one.name == "place"; }),
+            2);
+  EXPECT_FALSE(find(checks, "gids").text.empty());
+  put_iwarp("rocep59s0");
+  expect(look(), "place", Verdict::Info, "rocep59s0/1 (irdma) on eth7 speaks iWARP");
+  EXPECT_TRUE(find(look(), "gids").text.empty());
 }
 
 TEST_F(DoctorRdma, NoGidAndNoCounters) {
@@ -418,6 +496,35 @@ TEST_F(DoctorRdma, PeerModes) {
   EXPECT_TRUE(modes_fit("v1", "v2"));
   EXPECT_TRUE(modes_fit("v2", "v2"));
   EXPECT_FALSE(modes_fit("v2", "v1"));
+}
+
+TEST_F(DoctorRdma, PeerModeWithoutADevice) {
+  put_rdma("mlx5_0", "mlx5_core", "eth0"); // on another port
+  expect(look("v1"), "peer_mode", Verdict::Unknown,
+         "whether a peer of RoCE v1 fits cannot be told: no RDMA device on eth7");
+  EXPECT_TRUE(find(look(), "peer_mode").text.empty());
+}
+
+// /sys is not its namespace's; dcbnl was asked inside.
+TEST(DoctorElsewhere, TellsWhatCanBeTold) {
+  PortFacts port = sound_port();
+  port.netns = "box";
+  port.pfc = Pfc{};
+  Checks checks;
+  rdma_elsewhere(port, "v2", checks);
+  expect(checks, "place", Verdict::Unknown, "/sys is another network namespace's",
+         "ip netns exec box xdp-roce doctor eth7");
+  expect(checks, "peer_mode", Verdict::Unknown,
+         "a peer of RoCE v2 fits cannot be told: /sys is another network namespace's");
+  expect(checks, "pfc", Verdict::Info, "off at all priorities",
+         "ip netns exec box dcb pfc set dev eth7");
+  Pfc on;
+  on.enabled = 1 << 3;
+  port.pfc = on;
+  checks.clear();
+  rdma_elsewhere(port, "", checks);
+  EXPECT_TRUE(find(checks, "peer_mode").text.empty());
+  expect(checks, "pfc", Verdict::Ok, "on at priorities 3");
 }
 
 TEST_F(DoctorRdma, ModeCannotBeTold) {

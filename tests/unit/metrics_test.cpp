@@ -366,10 +366,22 @@ TEST(Server, UnderstandsAddresses) {
   }
 }
 
-TEST(Server, SaysThatAnAddressIsTaken) {
-  const auto exporter = std::make_shared<Exporter>(
+std::shared_ptr<Exporter> of_nothing() {
+  return std::make_shared<Exporter>(
       Exporter::Settings{}, [](const std::string &) -> Result<PortReading> { return Error{""}; },
       [](const std::string &, const Error *) {});
+}
+
+TEST(Server, OffersIpv6WhereItsLibraryHasIt) {
+  const bool offers = parse_listen("nowhere").error().hint.find("[::1]") != std::string::npos;
+  const auto server = Server::start(parse_listen("[::1]:0").get(), of_nothing());
+  const bool refuses =
+      !server.ok() && server.error().message.find("has no IPv6") != std::string::npos;
+  EXPECT_NE(offers, refuses);
+}
+
+TEST(Server, SaysThatAnAddressIsTaken) {
+  const auto exporter = of_nothing();
   auto first = Server::start(parse_listen("127.0.0.1:0").get(), exporter);
   ASSERT_TRUE(first.ok()) << first.error().message;
   EXPECT_NE(first->listen().port, 0);

@@ -40,6 +40,7 @@ protected:
   void put_rdma(const std::string &device, const std::string &driver, const std::string &ifname,
                 const std::string &address = "10.77.0.1") const {
     const std::string base = "/sys/class/infiniband/" + device, port = base + "/ports/1";
+    put(base + "/node_type", "1: CA");
     if (driver.empty()) {
       put(base + "/parent", ifname);
     } else {
@@ -54,6 +55,9 @@ protected:
     put(port + "/gid_attrs/types/1", "RoCE v2");
     put(port + "/gids/0", "fe80:0000:0000:0000:0000:00ff:fe00:0001");
     put(port + "/gids/1", "::ffff:" + address);
+  }
+  void put_iwarp(const std::string &device) const {
+    put("/sys/class/infiniband/" + device + "/node_type", "4: RNIC");
   }
   void put_counter(const std::string &device, const std::string &name, uint64_t value) const {
     put("/sys/class/infiniband/" + device + "/ports/1/hw_counters/" + name, std::to_string(value));

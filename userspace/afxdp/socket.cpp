@@ -34,7 +34,11 @@ constexpr uint32_t kBatch = 32; // frames that the kernel sends in one call in c
 // without CAP_IPC_LOCK. Not being allowed to raise it is no error yet.
 void raise_memlock() {
   const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
-  (void)setrlimit(RLIMIT_MEMLOCK, &all);
+  rlimit limit{};
+  if (setrlimit(RLIMIT_MEMLOCK, &all) == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+    return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
 uint32_t ring_size(uint32_t entries) { return std::bit_ceil(std::max(entries, 64U)); }
@@ -191,10 +195,15 @@ bool Socket::wake_up(Status &gone) {
   return left && left != before;
 }
 
+uint64_t Socket::memory(const SocketOptions &options) {
+  const Geometry geometry = Geometry::of(options.longest);
+  return uint64_t{geometry.chunk} * (options.slots * geometry.pieces + options.receive);
+}
+
 Result<std::unique_ptr<Socket>> Socket::open(const SocketOptions &options_) {
   std::unique_ptr<Socket> self(new Socket(options_));
   raise_memlock();
-  auto area_ = Area::map(size_t{self->chunks()} * self->geometry_.chunk);
+  auto area_ = Area::map(memory(options_));
   if (!area_)
     return area_.error();
   self->area_ = std::move(*area_);

@@ -48,6 +48,8 @@ public:
   // In the network namespace of the thread. Waits some seconds for a socket that is being torn
   // down.
   static Result<std::unique_ptr<Socket>> open(const SocketOptions &options);
+  // Memory for its frames. It counts as locked (RLIMIT_MEMLOCK).
+  static uint64_t memory(const SocketOptions &options);
   Socket(const Socket &) = delete;
   Socket &operator=(const Socket &) = delete;
   ~Socket() { close(); }
@@ -90,8 +92,6 @@ public:
 
 private:
   explicit Socket(const SocketOptions &options);
-  uint32_t chunks() const { return options_.slots * geometry_.pieces + options_.receive; }
-
   Status make();
   void close();
   int make_umem();

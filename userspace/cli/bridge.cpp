@@ -44,18 +44,26 @@ void tell(const std::vector<datapath::Trouble> &troubles) {
   }
 }
 
+// One of a single port names it, and needs not name both.
+int fail(const Args &args, const Error &error) {
+  for (const std::string &ifname : {args.first, args.second})
+    if (error.message.starts_with(ifname + ": "))
+      return cli::fail("", {"bridge " + error.message, error.hint});
+  return cli::fail(fmt::format("bridge {} {}", args.first, args.second), error);
+}
+
 int stay(const Args &args, const Globals &globals) {
   Interrupt interrupt;
   while (interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::hours(1)))
     ;
   auto done = datapath::detach(args.first, globals.netns);
-  return done ? 0 : fail("bridge " + args.first, done.error());
+  return done ? 0 : cli::fail("bridge " + args.first, done.error());
 }
 
 int bridge(const Args &args, const Globals &globals) {
   auto done = datapath::bridge(args.first, args.second, globals.netns, args.options, args.fix);
   if (!done)
-    return fail(fmt::format("bridge {} {}", args.first, args.second), done.error());
+    return fail(args, done.error());
   for (const std::string &text : done->notes)
     note(fmt::format("bridge {} {}", args.first, args.second), text);
   tell(done->troubles);

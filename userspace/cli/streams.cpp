@@ -30,16 +30,17 @@ void describe(CLI::App &command, Args &args) {
   command.add_option("--root", args.root, "With --nic: a tree in the place of /sys")
       ->type_name("DIR")
       ->group("");
-  command.footer("A stream: the packets of one PSN space seen from one side.\n"
-                 "gaps: packets ahead of the expected PSN. skipped: PSNs that gaps jumped over; "
-                 "filled: those seen later;\nmissing: skipped - filled. duplicates: packets whose "
-                 "PSN had been seen. rewinds: go-back-N rounds.\nreordered: filled PSNs that came "
-                 "alone. resyncs: QPN reused. jumps, jumped: packets ahead of the previous\none, "
-                 "and the PSNs between, retransmissions included. PSNs are decimal, QPNs "
-                 "hexadecimal.\n--nic: an equation a row; equal, explained (the note says how), "
-                 "mismatch, or unseen by a port. Which way packets went is told\nby the NIC's RoCE "
-                 "v2 GIDs. Without --interval each side has counted since it began, which is not "
-                 "the same moment.");
+  command.footer(
+      "A stream: the packets of one PSN space seen from one side.\n"
+      "gaps: packets ahead of the expected PSN. skipped: PSNs that gaps jumped over; "
+      "filled: those seen later;\nmissing: skipped - filled. duplicates: packets whose "
+      "PSN had been seen. rewinds: go-back-N rounds.\nreordered: filled PSNs that came "
+      "alone. resyncs: QPN reused. jumps, jumped: packets ahead of the previous\none, "
+      "and the PSNs between, retransmissions included. PSNs are decimal, QPNs "
+      "hexadecimal.\n--nic: an equation a row; equal, explained (the note says how), "
+      "uncertain (the NIC has more), mismatch, or unseen\nby a port. Which way packets "
+      "went is told by the NIC's RoCE v2 GIDs. Without --interval each side has counted\n"
+      "since it began, which is not the same moment.");
 }
 
 int streams(const Args &args, const Globals &globals) {

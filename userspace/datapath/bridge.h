@@ -18,7 +18,7 @@ struct BridgeReport {
 };
 
 // Both ports in one namespace; both go promiscuous. With `fix`, what would lose frames is mended
-// first. Detaching one of them detaches the other.
+// first. Detaching one of them detaches the other. An error of one port begins with its name.
 Result<BridgeReport> bridge(const std::string &a, const std::string &b, const std::string &netns,
                             const AttachOptions &options, bool fix);
 

@@ -20,6 +20,7 @@
 
 #include "base/fd.h"
 #include "datapath/netlink.h"
+#include "datapath/netns.h"
 
 namespace xr::datapath {
 
@@ -27,9 +28,12 @@ namespace {
 
 constexpr unsigned kLowerUp = 1 << 16; // IFF_LOWER_UP, which <net/if.h> lacks
 
+// Of one that was there.
+Error gone(const std::string &name) { return Error{name + ": no such interface"}; }
+
 Error link_error(const Answer &answer, const std::string &ifname, std::string message) {
   if (answer.error == ENODEV)
-    return Error{fmt::format("{}: no such interface", ifname), "`ip link` lists them"};
+    return gone(ifname);
   return errno_error(answer.error, std::move(message), answer.words);
 }
 
@@ -145,7 +149,7 @@ std::string driver_of(const std::string &ifname) {
   return {info.driver, strnlen(info.driver, sizeof(info.driver))};
 }
 
-Result<LinkFacts> ask_link(unsigned ifindex, const std::string &ifname) {
+Result<LinkFacts> ask_link(unsigned ifindex, const std::string &ifname, const Error &absent) {
   ifinfomsg head{};
   RawLink raw;
   head.ifi_index = static_cast<int>(ifindex);
@@ -156,9 +160,11 @@ Result<LinkFacts> ask_link(unsigned ifindex, const std::string &ifname) {
     if (type == RTM_NEWLINK)
       raw = parse_link(body);
   });
-  if (answer.error || !raw.facts.ifindex)
-    return link_error({answer.error ? answer.error : ENODEV, answer.words}, ifname,
-                      fmt::format("cannot ask the kernel about {}", ifname));
+  if (answer.error == ENODEV || (!answer.error && !raw.facts.ifindex))
+    return absent;
+  if (answer.error)
+    return errno_error(answer.error, fmt::format("cannot ask the kernel about {}", ifname),
+                       answer.words);
   raw.facts.driver = driver_of(raw.facts.ifname);
   if (std::array<char, IF_NAMESIZE> name{}; raw.master && if_indextoname(raw.master, name.data()))
     raw.facts.master = name.data();
@@ -261,14 +267,15 @@ std::optional<Neighbour> parse_neighbour(std::string_view body, unsigned ifindex
 
 } // namespace
 
-Result<LinkFacts> read_link(const std::string &ifname) {
+Result<LinkFacts> read_link(const std::string &ifname, const std::string &netns) {
   if (ifname.empty() || ifname.size() >= IFNAMSIZ)
-    return link_error({ENODEV, ""}, ifname, "");
-  return ask_link(0, ifname);
+    return no_such_interface(netns);
+  return ask_link(0, ifname, no_such_interface(netns));
 }
 
 Result<LinkFacts> read_link_at(unsigned ifindex) {
-  return ask_link(ifindex, fmt::format("interface {}", ifindex));
+  const std::string name = fmt::format("interface {}", ifindex);
+  return ask_link(ifindex, name, gone(name));
 }
 
 Result<std::vector<std::string>> read_addresses(unsigned ifindex) {
@@ -304,12 +311,12 @@ uint64_t read_speed(const std::string &ifname) {
   return megabits == static_cast<uint32_t>(SPEED_UNKNOWN) ? 0 : uint64_t{megabits} * 1'000'000;
 }
 
-uint32_t read_queues(const std::string &ifname) {
+Queues read_queues(const std::string &ifname) {
   ethtool_channels channels{};
   channels.cmd = ETHTOOL_GCHANNELS;
   if (ethtool(ifname, &channels) < 0)
-    return 1;
-  return std::max(1U, channels.combined_count + channels.rx_count);
+    return {};
+  return {std::max(1U, channels.combined_count + channels.rx_count), channels.max_combined};
 }
 
 Result<Features> read_features(const std::string &ifname) {

@@ -32,7 +32,8 @@ struct LinkFacts {
   bool has_native_xdp = false;
 };
 
-Result<LinkFacts> read_link(const std::string &ifname);
+// `netns` is the name of the thread's namespace, for who asks about one that is not there.
+Result<LinkFacts> read_link(const std::string &ifname, const std::string &netns = "");
 Result<LinkFacts> read_link_at(unsigned ifindex);
 // "192.0.2.1/24"; without the link-local addresses that IPv6 gives by itself.
 Result<std::vector<std::string>> read_addresses(unsigned ifindex);
@@ -46,8 +47,12 @@ Result<std::vector<Neighbour>> read_neighbours(unsigned ifindex);
 
 // Bits a second; 0 where nobody tells.
 uint64_t read_speed(const std::string &ifname);
-// Receive queues; 1 where nobody tells.
-uint32_t read_queues(const std::string &ifname);
+// Receive queues.
+struct Queues {
+  uint32_t count = 1;         // 1 where nobody tells
+  uint32_t most_combined = 0; // that `ethtool -L IF combined` could set; 0 where nobody tells
+};
+Queues read_queues(const std::string &ifname);
 
 // Active ethtool features by the kernel's names: "rx-gro", "tx-tcp-segmentation", ...
 using Features = std::map<std::string, bool>;

@@ -94,6 +94,12 @@ Result<NetnsScope> Netns::enter() const {
   return NetnsScope(std::move(home));
 }
 
+Error no_such_interface(const std::string &netns) {
+  return {"no such interface", netns.empty()
+                                   ? "`ip link` lists them; --netns NAME looks in a namespace"
+                                   : fmt::format("`ip -n {} link` lists them", netns)};
+}
+
 Result<NetnsScope> enter_netns(const std::string &name) {
   auto netns = Netns::open(name);
   if (!netns)

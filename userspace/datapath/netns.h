@@ -44,6 +44,9 @@ private:
   std::string name_; // "" when it has none or none was asked for
 };
 
+// Of an interface that was looked up in the namespace of that name; "": the thread's own.
+Error no_such_interface(const std::string &netns);
+
 // Opens that one and enters it.
 Result<NetnsScope> enter_netns(const std::string &name);
 

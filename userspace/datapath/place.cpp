@@ -61,9 +61,7 @@ Result<Place> find_place(const std::string &ifname, const std::string &netns_nam
   if (!place.netns && place.stale.empty())
     return netns.error();
   if (!place.ifindex && place.stale.empty())
-    return Error{"no such interface",
-                 netns_name.empty() ? "`ip link` lists them; --netns NAME looks in a namespace"
-                                    : fmt::format("`ip -n {} link` lists them", netns_name)};
+    return no_such_interface(netns_name);
   return place;
 }
 

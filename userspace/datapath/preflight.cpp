@@ -336,7 +336,7 @@ Result<End> open_port(const Netns &netns, const std::string &ifname) {
   end.netns = {std::shared_ptr<const Netns>(), &netns}; // the caller's
   if (!netns.name().empty())
     end.prefix = "ip netns exec " + netns.name() + " ";
-  if (auto done = read_end(end, [&] { return read_link(ifname); }); !done)
+  if (auto done = read_end(end, [&] { return read_link(ifname, netns.name()); }); !done)
     return done.error();
   return end;
 }

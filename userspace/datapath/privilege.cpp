@@ -13,13 +13,29 @@
 
 namespace xr::datapath {
 
-Result<std::vector<std::string>> missing_capabilities(Privilege needed) {
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+namespace {
 
-  if (syscall(SYS_capget, &header, data.data()) < 0)
+// What this thread has.
+class Capabilities {
+public:
+  bool read() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    return syscall(SYS_capget, &header, data_.data()) == 0;
+  }
+  bool operator()(int cap) const {
+    return (data_[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap)) != 0;
+  }
+
+private:
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data_{};
+};
+
+} // namespace
+
+Result<std::vector<std::string>> missing_capabilities(Privilege needed) {
+  Capabilities has;
+  if (!has.read())
     return errno_error(errno, "cannot read this process's capabilities");
-  auto has = [&](int cap) { return (data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap)) != 0; };
   // The kernel takes CAP_SYS_ADMIN for CAP_BPF and CAP_PERFMON, but not for CAP_NET_ADMIN.
   bool all = has(CAP_SYS_ADMIN);
   std::vector<std::string> missing;
@@ -32,6 +48,11 @@ Result<std::vector<std::string>> missing_capabilities(Privilege needed) {
   if (!all && !has(CAP_PERFMON) && needed == Privilege::Load)
     missing.emplace_back("CAP_PERFMON");
   return missing;
+}
+
+bool memlock_binds() {
+  Capabilities has;
+  return !has.read() || (!has(CAP_IPC_LOCK) && !has(CAP_SYS_RESOURCE));
 }
 
 Status check_privilege(Privilege needed) {

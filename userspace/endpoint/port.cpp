@@ -79,18 +79,19 @@ Result<Port> open_port(const std::string &ifname, const std::string &netns) {
   auto scope = datapath::enter_netns(netns);
   if (!scope)
     return scope.error();
-  auto link = datapath::read_link(ifname);
+  auto link = datapath::read_link(ifname, netns);
   if (!link)
     return link.error();
   if (!link->up)
-    return Error{"the port is down", fmt::format("ip link set {} up", ifname)};
+    return Error{"the port is down", fmt::format("ip {}link set {} up",
+                                                 netns.empty() ? "" : "-n " + netns + " ", ifname)};
   Port port{ifname,
             netns,
             link->ifindex,
             link->mac,
             link->mtu,
             datapath::read_speed(ifname),
-            datapath::read_queues(ifname),
+            datapath::read_queues(ifname).count,
             {}};
   const auto addresses = datapath::read_addresses(link->ifindex);
   if (!addresses)

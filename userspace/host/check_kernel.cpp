@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/resource.h>
-
+#include "afxdp/socket.h"
 #include "datapath/privilege.h"
 #include "host/kernel.h"
 
@@ -88,16 +87,26 @@ public:
       tell_missing("privileges", facts_.missing_for_sockets, "for send and respond");
   }
 
+  // Maps are the cgroup's since 5.11; the memory of AF_XDP sockets still counts.
   void memlock() {
-    constexpr uint64_t kEnough = 256 << 20;
-    if (release_is(facts_.release, 5, 11))
-      add("memlock", Verdict::Ok, "the limit does not count: since 5.11 maps are the cgroup's");
-    else if (facts_.memlock >= kEnough)
-      add("memlock", Verdict::Ok, "large enough");
-    else
-      add("memlock", Verdict::Warn,
-          fmt::format("{} bytes of locked memory are too few for the maps", facts_.memlock),
-          "ulimit -l unlimited");
+    constexpr uint64_t kEnoughForMaps = 256 << 20;
+    if (!facts_.memlock_binds)
+      return add("memlock", Verdict::Ok,
+                 "the limit does not bind this process (CAP_IPC_LOCK or CAP_SYS_RESOURCE)");
+    if (!release_is(facts_.release, 5, 11) && facts_.memlock < kEnoughForMaps)
+      return add("memlock", Verdict::Warn,
+                 fmt::format("{} bytes of locked memory are too few for the maps", facts_.memlock),
+                 "ulimit -l unlimited");
+    afxdp::SocketOptions sends, receives;
+    sends.receive = 0;
+    const uint64_t needed = afxdp::Socket::memory(receives);
+    if (facts_.memlock >= needed)
+      return add("memlock", Verdict::Ok, "large enough");
+    add("memlock", Verdict::Warn,
+        fmt::format("{} KiB of locked memory are too few for AF_XDP: at an MTU of 1500 respond "
+                    "needs {} KiB a queue, send without --reliable {}",
+                    facts_.memlock >> 10, needed >> 10, afxdp::Socket::memory(sends) >> 10),
+        "ulimit -l unlimited, as root, or CAP_IPC_LOCK");
   }
 
   void load() {

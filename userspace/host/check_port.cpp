@@ -110,12 +110,13 @@ public:
   }
 
   void queues() {
-    const uint32_t queues = facts_.queues, cpus = facts_.cpus;
+    const uint32_t queues = facts_.queues.count, cpus = facts_.cpus;
+    const uint32_t possible = std::min(cpus, facts_.queues.most_combined);
     std::string text = fmt::format("{} receive queue{}, {} CPU{}", queues, queues == 1 ? "" : "s",
                                    cpus, cpus == 1 ? "" : "s");
     if (queues == 1 && cpus > 1 && facts_.link.kind.empty())
       add("queues", Verdict::Info, text + ": one CPU does all the counting",
-          command(fmt::format("ethtool -L {{}} combined {}", cpus)));
+          possible > 1 ? command(fmt::format("ethtool -L {{}} combined {}", possible)) : "");
     else
       add("queues", Verdict::Ok, std::move(text));
   }
@@ -167,8 +168,7 @@ private:
   }
   // In its namespace; {} is the interface.
   std::string command(const std::string &what) const {
-    const std::string prefix = facts_.netns.empty() ? "" : "ip netns exec " + facts_.netns + " ";
-    return prefix + fmt::format(fmt::runtime(what), facts_.link.ifname);
+    return facts_.command(fmt::format(fmt::runtime(what), facts_.link.ifname));
   }
   void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
     checks_.push_back({"port", name, verdict, std::move(text), std::move(hint)});

@@ -44,21 +44,35 @@ std::string bits(uint8_t mask) {
   return fmt::format("{}", fmt::join(priorities, ", "));
 }
 
+// Nothing where it was not asked.
+void peer_untold(const std::string &peer, const std::string &why, Checks &checks) {
+  if (!peer.empty())
+    checks.push_back({"roce", "peer_mode", Verdict::Unknown,
+                      fmt::format("whether a peer of RoCE {} fits cannot be told: {}", peer, why)});
+}
+
 class Rdma {
 public:
-  Rdma(const Files &files, const RdmaPort &port, std::string ifname, Checks &checks)
-      : files_(files), port_(port), ifname_(std::move(ifname)), checks_(checks) {}
+  Rdma(const Files &files, const RdmaPort &port, const datapath::LinkFacts &link, Checks &checks)
+      : files_(files), port_(port), ifname_(link.ifname),
+        where_(port.on(ifname_) ? ifname_
+                                : fmt::format("{}, which {} is a port of", link.master, ifname_)),
+        checks_(checks) {}
 
   void place() {
+    if (port_.iwarp)
+      return add("place", Verdict::Info,
+                 fmt::format("{} ({}) on {} speaks iWARP, which is RDMA over TCP: no RoCE",
+                             port_.name(), driver(), where_));
     if (port_.software())
       return add("place", Verdict::Ok,
                  fmt::format("{} ({}) runs over {}: XDP sees the packets that enter for it; those "
                              "it sends are seen at the other end",
-                             port_.name(), port_.driver, ifname_));
+                             port_.name(), port_.driver, where_));
     add("place", Verdict::Warn,
         fmt::format("{} ({}) stands on {}: its QPs' packets bypass the kernel, and XDP here sees "
                     "none of them",
-                    port_.name(), port_.driver.empty() ? "driver unknown" : port_.driver, ifname_),
+                    port_.name(), driver(), where_),
         kPlaces);
   }
 
@@ -79,10 +93,7 @@ public:
     const auto defaults = read_cm_defaults(files_, port_);
     if (!defaults) {
       add("roce_mode", Verdict::Unknown, defaults.error().message, defaults.error().hint);
-      if (!peer.empty())
-        add("peer_mode", Verdict::Unknown,
-            "whether a peer of RoCE " + peer + " fits cannot be told without it");
-      return;
+      return peer_untold(peer, "what RDMA-CM begins with here is not known", checks_);
     }
     const CmDefaults &own = defaults.get();
     add("roce_mode", Verdict::Ok, fmt::format("RDMA-CM begins with RoCE {}", own.mode));
@@ -138,6 +149,8 @@ public:
   }
 
 private:
+  std::string driver() const { return port_.driver.empty() ? "driver unknown" : port_.driver; }
+
   void fit(const std::string &own, const std::string &peer) {
     const bool out = modes_fit(own, peer), in = modes_fit(peer, own);
     if (out && in)
@@ -172,20 +185,23 @@ private:
   const Files &files_;
   const RdmaPort &port_;
   std::string ifname_;
+  std::string where_; // it stands, in words
   Checks &checks_;
 };
 
-void check_pfc(const Result<Pfc> &told, bool hardware, const std::string &ifname, Checks &checks) {
+void check_pfc(const PortFacts &port, bool hardware, Checks &checks) {
   const auto add = [&](Verdict verdict, std::string text, std::string hint = {}) {
     checks.push_back({"roce", "pfc", verdict, std::move(text), std::move(hint)});
   };
+  const auto &told = port.pfc;
   if (!told)
     return add(Verdict::Unknown, told.error().message);
   const Pfc &pfc = told.get();
   if (!pfc.enabled)
-    return add(hardware ? Verdict::Warn : Verdict::Info,
-               "off at all priorities: RoCE is lossy here",
-               fmt::format("dcb pfc set dev {} prio-pfc 3:on, and the same in the switch", ifname));
+    return add(
+        hardware ? Verdict::Warn : Verdict::Info, "off at all priorities: RoCE is lossy here",
+        port.command(fmt::format("dcb pfc set dev {} prio-pfc 3:on, and the same in the switch",
+                                 port.link.ifname)));
   std::vector<std::string> moved;
   for (size_t i = 0; i < pfc.requests.size(); i++)
     if (pfc.requests[i] || pfc.indications[i])
@@ -198,49 +214,61 @@ void check_pfc(const Result<Pfc> &told, bool hardware, const std::string &ifname
 
 } // namespace
 
-void check_rdma(const Files &files, const std::string &ifname, const Result<Pfc> &pfc,
-                const std::string &peer_mode, Checks &checks) {
-  bool any = false, hardware = false;
+void check_rdma(const Files &files, const PortFacts &on, const std::string &peer_mode,
+                Checks &checks) {
+  const datapath::LinkFacts &link = on.link;
+  bool iwarp = false, roce = false, hardware = false;
   for (const RdmaPort &port : read_rdma(files)) {
-    if (!port.on(ifname))
+    if (!port.on(link.ifname) && (link.master.empty() || !port.on(link.master)))
       continue;
-    any = true;
-    hardware = hardware || !port.software();
-    Rdma rdma(files, port, ifname, checks);
+    Rdma rdma(files, port, link, checks);
     rdma.place();
+    iwarp = iwarp || port.iwarp;
+    if (port.iwarp)
+      continue;
+    roce = true;
+    hardware = hardware || !port.software();
     rdma.gids();
     rdma.mode(peer_mode);
     rdma.congestion();
     rdma.counters();
   }
-  if (!any)
-    checks.push_back({"roce", "place", Verdict::Ok,
-                      fmt::format("no RDMA device on {}: no packet bypasses XDP", ifname), ""});
-  check_pfc(pfc, hardware, ifname, checks);
+  const std::string none = fmt::format("no {} device on {}", iwarp ? "RoCE" : "RDMA", link.ifname);
+  if (!iwarp && !roce)
+    checks.push_back({"roce", "place", Verdict::Ok, none + ": no packet bypasses XDP"});
+  if (!roce)
+    peer_untold(peer_mode, none, checks);
+  check_pfc(on, hardware, checks);
 }
 
 void list_rdma(const Files &files, Checks &checks) {
   const auto ports = read_rdma(files);
-  for (const RdmaPort &port : ports)
+  for (const RdmaPort &port : ports) {
+    const std::string speaks = port.iwarp ? "iWARP"
+                               : port.gid_types.empty()
+                                   ? "no GID"
+                                   : fmt::format("{}", fmt::join(port.gid_types, ", "));
     checks.push_back(
         {"roce", "rdma_device", Verdict::Info,
          fmt::format("{}: {}, on {}, {}", port.name(),
                      port.driver.empty() ? "driver unknown" : port.driver,
                      port.interfaces.empty() ? "no interface"
                                              : fmt::format("{}", fmt::join(port.interfaces, ", ")),
-                     port.gid_types.empty() ? "no GID"
-                                            : fmt::format("{}", fmt::join(port.gid_types, ", "))),
+                     speaks),
          port.interfaces.empty() ? "" : "xdp-roce doctor " + port.interfaces.front()});
+  }
   if (ports.empty())
     checks.push_back({"roce", "rdma_device", Verdict::Info,
                       "no RDMA device: at an endpoint, send and respond need none", ""});
 }
 
-void rdma_elsewhere(const std::string &ifname, const std::string &netns, Checks &checks) {
+void rdma_elsewhere(const PortFacts &port, const std::string &peer_mode, Checks &checks) {
   checks.push_back({"roce", "place", Verdict::Unknown,
                     "whether an RDMA device stands on it cannot be told: /sys is another network "
                     "namespace's",
-                    fmt::format("ip netns exec {} xdp-roce doctor {}", netns, ifname)});
+                    port.command("xdp-roce doctor " + port.link.ifname)});
+  peer_untold(peer_mode, "/sys is another network namespace's", checks);
+  check_pfc(port, false, checks);
 }
 
 } // namespace xr::host

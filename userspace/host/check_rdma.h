@@ -3,20 +3,21 @@
 
 #include <string>
 
-#include "host/dcb.h"
 #include "host/files.h"
+#include "host/port.h"
 #include "report/check.h"
 
 namespace xr::host {
 
-// Of the RDMA devices on an interface, and of what passes them by.
-void check_rdma(const Files &files, const std::string &ifname, const Result<Pfc> &pfc,
-                const std::string &peer_mode, Checks &checks);
+// Of the RDMA devices on an interface, or on the bond that it is a port of, and of what passes them
+// by.
+void check_rdma(const Files &files, const PortFacts &port, const std::string &peer_mode,
+                Checks &checks);
 
 // What RDMA devices there are.
 void list_rdma(const Files &files, Checks &checks);
 
 // For an interface in a namespace whose /sys is not this one.
-void rdma_elsewhere(const std::string &ifname, const std::string &netns, Checks &checks);
+void rdma_elsewhere(const PortFacts &port, const std::string &peer_mode, Checks &checks);
 
 } // namespace xr::host

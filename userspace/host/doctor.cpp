@@ -33,9 +33,9 @@ Result<Checks> examine(const Question &question) {
     return std::move(port).error();
   check_port(*port, checks);
   if (sys_is_of(question))
-    check_rdma(files, question.ifname, port->pfc, question.peer_mode, checks);
+    check_rdma(files, *port, question.peer_mode, checks);
   else
-    rdma_elsewhere(question.ifname, question.netns, checks);
+    rdma_elsewhere(*port, question.peer_mode, checks);
   return checks;
 }
 

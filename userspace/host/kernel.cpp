@@ -53,7 +53,8 @@ KernelFacts read_kernel(const Files &files) {
   if (auto bpffs = datapath::find_bpffs())
     kernel.bpffs = bpffs->root;
   if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0)
-    kernel.memlock = limit.rlim_cur;
+    kernel.memlock = limit.rlim_max; // what needs it raises the soft one
+  kernel.memlock_binds = datapath::memlock_binds();
   if (auto missing = missing_capabilities(Privilege::Load))
     kernel.missing_to_load = *missing;
   if (auto missing = missing_capabilities(Privilege::Sockets))

@@ -23,7 +23,8 @@ struct KernelFacts {
   KernelOptions options;
   std::optional<uint64_t> jit; // net.core.bpf_jit_enable
   std::string bpffs;           // its mount point, "" for none
-  uint64_t memlock = 0;        // RLIMIT_MEMLOCK in bytes; ~0: no limit
+  uint64_t memlock = 0;        // the hard RLIMIT_MEMLOCK in bytes; ~0: no limit
+  bool memlock_binds = true;   // this process; not so with CAP_IPC_LOCK or CAP_SYS_RESOURCE
 
   // By name; nothing when it cannot be told.
   std::optional<std::vector<std::string>> missing_to_load, missing_for_sockets;

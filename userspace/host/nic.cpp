@@ -60,8 +60,8 @@ public:
     if (std::string why = nature(e, quantity); !why.empty())
       return decide("explained", std::move(why));
     if (!of_.wire_before && e.nic > *e.wire)
-      return decide("explained", "the NIC counts since its driver came, the port since it was "
-                                 "attached: compare with --interval");
+      return decide("uncertain", "counted before the port was attached, or on a way that does not "
+                                 "pass it, or lost before it: --interval tells which");
     if (!of_.wire_before && bits < 64 && *e.wire >> bits &&
         (*e.wire & ((uint64_t{1} << bits) - 1)) == e.nic)
       return decide("explained", fmt::format("the NIC's {} bits began again at 0", bits));
@@ -191,6 +191,9 @@ Result<Nic> Nic::open(const Files &files, const std::string &name) {
     return std::move(port).error();
   nic.files_ = files;
   nic.port_ = std::move(*port);
+  if (nic.port_.iwarp)
+    return Error{fmt::format("{} speaks iWARP, which is RDMA over TCP: no RoCE", name),
+                 "`xdp-roce doctor` lists what there is"};
   if (equations_of(nic.port_.driver).empty())
     return Error{fmt::format("the counters of {} are not known here (driver: {})", name,
                              nic.port_.driver.empty() ? "unknown" : nic.port_.driver),

@@ -20,7 +20,7 @@ Result<PortFacts> read_port(const std::string &ifname, const std::string &netns)
     auto scope = home->enter();
     if (!scope)
       return std::move(scope).error();
-    auto link = datapath::read_link(ifname);
+    auto link = datapath::read_link(ifname, netns);
     if (!link)
       return std::move(link).error();
     port.link = *link;

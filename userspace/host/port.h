@@ -19,14 +19,19 @@ namespace xr::host {
 
 struct PortFacts {
   datapath::LinkFacts link;
-  std::string netns;   // its name, "" for the caller's
-  uint32_t queues = 1; // that receive
+  std::string netns; // its name, "" for the caller's
+  datapath::Queues queues;
   uint32_t cpus = 1;
   Result<XdpFeatures> xdp = Error{};
   Result<datapath::Features> features = Error{};
   Result<datapath::Hook> hook = Error{};
   Result<Pfc> pfc = Error{};
   Result<std::vector<datapath::Trouble>> troubles = Error{};
+
+  // A shell's command, as it must be given to reach its namespace.
+  std::string command(const std::string &line) const {
+    return netns.empty() ? line : "ip netns exec " + netns + " " + line;
+  }
 };
 
 // An error only where there is no such interface, or namespace.

@@ -62,13 +62,16 @@ RdmaPort read_port(const Files &files, const std::string &device, const std::str
   const auto parent = files.link(kClass + device + "/device");
   if (parent && parent->find(':') != std::string::npos)
     port.pci = *parent;
+  // include/rdma/ib_verbs.h, RDMA_NODE_RNIC: "4: RNIC". RoCE's devices are channel adapters.
+  port.iwarp = files.line(kClass + device + "/node_type").value_or("").starts_with("4:");
   const std::string interfaces = port.directory() + "/gid_attrs/ndevs/";
   for (const std::string &index : files.list(interfaces))
     add_once(port.interfaces, files.line(interfaces + index).value_or(""));
   // Where there is no GID (yet).
   if (port.interfaces.empty())
     add_once(port.interfaces, files.line(kClass + device + "/parent").value_or(""));
-  if (port.interfaces.empty() && files.list(kClass + device + "/ports").size() == 1)
+  // GIDs may be a bond's alone, and the packets those of its members.
+  if (files.list(kClass + device + "/ports").size() == 1)
     for (const std::string &ifname : files.list(kClass + device + "/device/net"))
       add_once(port.interfaces, ifname);
   read_gids(files, port);

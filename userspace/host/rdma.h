@@ -19,6 +19,7 @@ struct RdmaPort {
   std::string number; // "1"
   std::string driver; // "mlx5", "irdma", "bnxt_re", "rxe", ...; "" when it cannot be told
   std::string pci;    // "0000:3b:00.0"; "" for a device without one
+  bool iwarp = false; // RDMA over TCP: no RoCE at all
   std::vector<std::string> interfaces;
   std::vector<std::string> gid_types;             // of "RoCE v1" and "RoCE v2" those that it has
   std::vector<std::array<uint32_t, 4>> addresses; // of its v2 GIDs; network order, IPv4 v4-mapped
@@ -26,7 +27,7 @@ struct RdmaPort {
   std::string name() const { return device + "/" + number; }
   std::string directory() const { return "/sys/class/infiniband/" + device + "/ports/" + number; }
   // Above an ordinary interface, whose XDP sees all that it receives.
-  bool software() const { return driver == "rxe" || driver == "siw"; }
+  bool software() const { return driver == "rxe"; }
   bool on(const std::string &ifname) const;
 };
 

@@ -18,11 +18,15 @@ namespace xr::metrics {
 
 namespace {
 
-constexpr const char *kForm = "ADDRESS:PORT, like 127.0.0.1:9479 or [::1]:9479";
+bool has_ipv6() { return mg_check_feature(MG_FEATURES_IPV6) != 0; } // Debian 12's has none
+
+std::string form() {
+  return std::string("ADDRESS:PORT, like 127.0.0.1:9479") + (has_ipv6() ? " or [::1]:9479" : "");
+}
 
 // civetweb says only that it could not; this says why.
 Status try_to_listen(const Listen &listen) {
-  if (listen.ipv6 && !mg_check_feature(MG_FEATURES_IPV6)) // Debian 12's has none
+  if (listen.ipv6 && !has_ipv6())
     return Error{
         fmt::format("cannot listen on {}: the civetweb library here has no IPv6", listen.text()),
         fmt::format("--listen {}:{}", listen.address == "::1" ? "127.0.0.1" : "0.0.0.0",
@@ -77,7 +81,7 @@ std::string Listen::text() const {
 Result<Listen> parse_listen(const std::string &word) {
   const size_t colon = word.rfind(':');
   if (colon == std::string::npos)
-    return Error{fmt::format("'{}' is no address and port", word), kForm};
+    return Error{fmt::format("'{}' is no address and port", word), form()};
   Listen listen;
   listen.address = word.substr(0, colon);
   listen.ipv6 = listen.address.starts_with('[') && listen.address.ends_with(']');
@@ -85,10 +89,10 @@ Result<Listen> parse_listen(const std::string &word) {
     listen.address = listen.address.substr(1, listen.address.size() - 2);
   const bool has_colon = listen.address.find(':') != std::string::npos;
   if (!words::address(listen.address) || has_colon != listen.ipv6)
-    return Error{fmt::format("'{}' does not begin with an IP address", word), kForm};
+    return Error{fmt::format("'{}' does not begin with an IP address", word), form()};
   auto port = words::integer(word.substr(colon + 1), 0, UINT16_MAX, "a port");
   if (!port)
-    return Error{port.error().message, kForm};
+    return Error{port.error().message, form()};
   listen.port = static_cast<uint16_t>(*port);
   return listen;
 }

@@ -15,7 +15,7 @@ struct NicEquation {
   std::string equation;         // "CE marks to it = np_ecn_marked_roce_packets"
   std::optional<uint64_t> wire; // nothing: the port cannot tell
   uint64_t nic = 0;
-  std::string verdict; // "equal", "explained", "mismatch", "unseen"
+  std::string verdict; // "equal", "explained", "uncertain", "mismatch", "unseen"
   std::string note;
 };
 
