@@ -67,21 +67,20 @@ with_caps xdp-roce-exporter.service xdp-roce export --once >"$scratch/metrics" |
 grep -q '^xdp_roce_packets_total{.*port="rx0"' "$scratch/metrics" || fail "no metrics of rx0"
 with_caps xdp-roce@.service xdp-roce detach rx0 || fail "detach needs more than its unit has"
 
-# A copy of this system, where only the copy changes; no /sys, no /proc, no interfaces.
+# A copy of this system, where only the copy changes.
 # shellcheck disable=SC2016 # the inner shell's
 unshare --mount --net bash -euc '
   mount -t tmpfs none "$1"
   mkdir "$1"/{upper,work,root}
   mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
   cp "$2" "$1/root/package.deb"
-  inside() { chroot "$1/root" env PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "${@:2}"; }
-  inside "$1" dpkg -i /package.deb
-  echo "version: $(inside "$1" xdp-roce --version | head -n 1)"
-  inside "$1" sh -c "man xdp-roce-attach | grep -q -- --no-track"
-  inside "$1" dpkg --purge xdp-roce
+  cp "$3" "$1/root/inside.sh"
+  unshare --pid --fork --root "$1/root" \
+    env PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive bash /inside.sh
   rm "$1/root/package.deb"
   find "$1/upper" -name "*xdp-roce*" ! -type c ! -path "*/cache/man/*" | sed "s/^/left: /"
-' package "$(mktemp -d -p "$scratch")" "$deb" >"$scratch/last.out" 2>"$scratch/last.err" ||
+' package "$(mktemp -d -p "$scratch")" "$deb" "$here/package_inside.sh" \
+  >"$scratch/last.out" 2>"$scratch/last.err" ||
   fail "installing, running and purging it: $(cat "$scratch/last.out" "$scratch/last.err")"
 grep -qxF "version: $version" "$scratch/last.out" || fail "not the version that was built: $(cat "$scratch/last.out")"
 assert_eq "" "$(grep '^left: ' "$scratch/last.out")" "what is left after the purge"
