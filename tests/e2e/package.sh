@@ -27,12 +27,28 @@ for command in $("$XDP_ROCE" help | sed -n '/^Commands:/,$s/^  \([a-z]*\) .*/\1/
   LC_ALL=C.UTF-8 man -l "$page" | grep -q -- --help || fail "$page does not tell --help"
 done
 [[ ${page:-} ]] || fail "no commands were found"
-# shellcheck disable=SC2016 # the inner shell's
-completed=$(PATH=$scratch/tree/usr/sbin:$PATH bash -c '. "$1"
-  COMP_WORDS=(xdp-roce str) COMP_CWORD=1; _xdp_roce; echo "${COMPREPLY[@]}"
-  COMP_WORDS=(xdp-roce attach --mode s) COMP_CWORD=3; _xdp_roce; echo "${COMPREPLY[@]}"' \
-  bash "$scratch/tree/usr/share/bash-completion/completions/xdp-roce")
-assert_eq $'streams\nskb' "$completed" "what is completed"
+
+# completes EXPECTED WORD...: what bash makes of the last word, in $rx.
+completes() {
+  local expected=$1 got
+  shift
+  # shellcheck disable=SC2016 # the inner shell's
+  got=$(PATH=$scratch/tree/usr/sbin:$PATH ip netns exec "$rx" bash -c '. "$1"
+    shift
+    COMP_WORDS=(xdp-roce "$@") COMP_CWORD=$#
+    _xdp_roce
+    echo "${COMPREPLY[@]}"' \
+    bash "$scratch/tree/usr/share/bash-completion/completions/xdp-roce" "$@")
+  assert_eq "$expected" "$got" "what is completed of: $*"
+}
+lane
+completes streams str
+completes skb attach --mode s
+# After a flag comes what would come without it.
+completes watch --json w
+completes "attach analyze" -v a
+completes "lo rx0" watch --once ""
+completes rx0 attach --no-track r
 
 # Units: known to systemd, and with no more than they need.
 PATH=$scratch/tree/usr/sbin:$PATH
@@ -58,7 +74,6 @@ with_caps() {
   [[ $set == *,+bpf* ]] || fail "$unit has no capabilities: $set"
   nsenter --net="/run/netns/$rx" setpriv --bounding-set "$set" --no-new-privs -- "$@"
 }
-lane
 with_caps xdp-roce@.service xdp-roce attach rx0 2>/dev/null || fail "attach needs more than its unit has"
 replay "$(capture rc_send_cm_v4)"
 await_frames "$(sent packets)"

@@ -47,7 +47,7 @@ std::string first_words(const std::string &description) {
 std::string option_arms(CLI::App &app, const std::string &command) {
   std::string arms;
   for (const CLI::Option *option : flags_of(app)) {
-    if (!option->get_type_size_max() || option->get_name() == "--help")
+    if (!takes_value(*option))
       continue;
     std::string names;
     for (const std::string &name : words::parts(option->get_name(false, true)))

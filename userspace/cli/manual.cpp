@@ -39,7 +39,7 @@ std::string lines(const std::string &text) {
 bool many(const CLI::Option &option) { return option.get_items_expected_max() > 1; }
 
 std::string value_name(const CLI::Option &option) {
-  return option.get_type_size_max() ? option.get_type_name() : "";
+  return takes_value(option) ? option.get_type_name() : "";
 }
 
 std::string synopsis(CLI::App &command) {
