@@ -35,6 +35,7 @@ completes() {
   # shellcheck disable=SC2016 # the inner shell's
   got=$(PATH=$scratch/tree/usr/sbin:$PATH ip netns exec "$rx" bash -c '. "$1"
     shift
+    mount -t tmpfs none /sys/class && mkdir -p /sys/class/infiniband/{mlx5_0,rxe0}
     COMP_WORDS=(xdp-roce "$@") COMP_CWORD=$#
     _xdp_roce
     echo "${COMPREPLY[@]}"' \
@@ -49,6 +50,18 @@ completes watch --json w
 completes "attach analyze" -v a
 completes "lo rx0" watch --once ""
 completes rx0 attach --no-track r
+completes rx0 bridge --fix r
+# Each word once, and what the check of an option takes.
+completes "lo rx0" bridge ""
+completes "lo rx0" bridge lo ""
+completes "v1 v2" doctor --peer-mode v
+completes v2 doctor --set-roce-mode v2
+completes gap capture --around g
+completes nak capture --class n
+completes "ipv4_rocev2_rc_send ipv4_rocev2_ud_send" send --preset ipv4
+completes rxe0 streams --nic r
+completes mlx5_0 doctor --rdma-dev m
+completes list impair rx0 li
 
 # Units: known to systemd, and with no more than they need.
 PATH=$scratch/tree/usr/sbin:$PATH

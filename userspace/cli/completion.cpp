@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The completion for bash, out of the table that --help is made of.
+#include <set>
+
 #include <fmt/format.h>
 
 #include "cli/app.h"
@@ -11,7 +13,8 @@ namespace xr::cli {
 
 namespace {
 
-// What may stand for it: words, or one of the lists that the script makes on the spot.
+// What may stand for it, for compgen -W: words, or one of the lists that the script makes on the
+// spot.
 std::string values_of(const CLI::Option &option) {
   const std::string type = option.get_type_name(), name = option.get_name();
   const size_t open = type.find('{'), close = type.find('}');
@@ -24,6 +27,8 @@ std::string values_of(const CLI::Option &option) {
     return fmt::format("{}", fmt::join(report::stream_sort_keys(), " "));
   if (name == "--netns")
     return "$(ls /run/netns 2>/dev/null)";
+  if (type.starts_with("DEV"))
+    return "$(ls /sys/class/infiniband 2>/dev/null)";
   if (name.starts_with("IF"))
     return "$(_xdp_roce_interfaces)";
   return "";
@@ -38,7 +43,7 @@ std::string first_words(const std::string &description) {
   std::string words;
   for (size_t at = 0; at != std::string::npos; at = description.find(" | ", at)) {
     at += at ? 3 : 0;
-    words += " " + description.substr(at, description.find(' ', at) - at);
+    words += (words.empty() ? "" : " ") + description.substr(at, description.find(' ', at) - at);
   }
   return words;
 }
@@ -68,16 +73,17 @@ std::string option_names(CLI::App &app) {
 }
 
 std::string command_arm(CLI::App &command) {
-  std::string words;
+  std::set<std::string> words; // both ports of a bridge have the same
   bool files = false;
   for (const CLI::Option *option : positionals_of(command)) {
-    words += values_of(*option);
+    words.insert(values_of(*option));
     files = files || is_file(*option);
     if (option->get_description().find(" | ") != std::string::npos)
-      words += first_words(option->get_description());
+      words.insert(first_words(option->get_description()));
   }
+  words.erase("");
   return fmt::format("    {}) words=\"{}\" files='{}' dashes+=\"{}\" ;;\n", command.get_name(),
-                     words, files ? "1" : "", option_names(command));
+                     fmt::join(words, " "), files ? "1" : "", option_names(command));
 }
 
 constexpr const char *kScript = R"bash(# bash completion for xdp-roce

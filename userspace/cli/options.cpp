@@ -29,6 +29,10 @@ CLI::Validator seconds() {
 
 } // namespace
 
+std::string choices(const std::vector<std::string> &words) {
+  return fmt::format("{{{}}}", fmt::join(words, ","));
+}
+
 CLI::Validator one_of(const std::vector<std::string> &words) {
   return CLI::Validator(
       [words](std::string &text) -> std::string {
@@ -36,7 +40,7 @@ CLI::Validator one_of(const std::vector<std::string> &words) {
           return "";
         return fmt::format("'{}' is none of {}", text, fmt::join(words, ", "));
       },
-      fmt::format("{{{}}}", fmt::join(words, ",")));
+      choices(words));
 }
 
 CLI::Validator whole_number(uint64_t from, uint64_t to) {

@@ -28,7 +28,9 @@ void add_udp_port(CLI::App &command, uint16_t &port);
 
 // Refuses all but whole numbers of that range, in a sentence.
 CLI::Validator whole_number(uint64_t from, uint64_t to);
-// Help and completion tell them.
+// Words that an option takes, as help tells them and completion finds them: "{a,b}".
+std::string choices(const std::vector<std::string> &words);
+// Refuses all other words, and puts them behind the value's name.
 CLI::Validator one_of(const std::vector<std::string> &words);
 
 } // namespace xr::cli
