@@ -222,12 +222,10 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
 }
 
 int watch(const Args &args, const Globals &globals) {
-  if (globals.json) {
-    fail(context(args),
-         {"a screen has no JSON", fmt::format("xdp-roce --json counters {} --interval {}",
-                                              args.ifnames.front(), args.interval)});
-    return 2;
-  }
+  if (globals.json)
+    return refuse(context(args),
+                  {"a screen has no JSON", fmt::format("xdp-roce --json counters {} --interval {}",
+                                                       args.ifnames.front(), args.interval)});
   watch::Options options;
   options.unicode = screen::utf8_locale();
   options.interactive = !args.once;
