@@ -62,6 +62,8 @@ completes "ipv4_rocev2_rc_send ipv4_rocev2_ud_send" send --preset ipv4
 completes rxe0 streams --nic r
 completes mlx5_0 doctor --rdma-dev m
 completes list impair rx0 li
+completes rewinds streams --sort rew
+completes packets_per_s watch --sort packets_
 
 # Units: known to systemd, and with no more than they need.
 PATH=$scratch/tree/usr/sbin:$PATH

@@ -6,7 +6,6 @@
 
 #include "cli/app.h"
 #include "cli/table.h"
-#include "report/reports.h"
 #include "words/words.h"
 
 namespace xr::cli {
@@ -17,14 +16,14 @@ namespace {
 // spot.
 std::string values_of(const CLI::Option &option) {
   const std::string type = option.get_type_name(), name = option.get_name();
-  const size_t open = type.find('{'), close = type.find('}');
-  if (open != std::string::npos && close != std::string::npos) { // a choice: NAME:{a,b}
-    std::string words = type.substr(open + 1, close - open - 1);
+  const std::string told = type + option.get_description();
+  const size_t open = told.find('{'), close = told.find('}');
+  if (open != std::string::npos && close != std::string::npos) { // a choice: {a,b}
+    std::string words = told.substr(open + 1, close - open - 1);
     std::replace(words.begin(), words.end(), ',', ' ');
+    std::erase(words, '\n');
     return words;
   }
-  if (name == "--sort")
-    return fmt::format("{}", fmt::join(report::stream_sort_keys(), " "));
   if (name == "--netns")
     return "$(ls /run/netns 2>/dev/null)";
   if (type.starts_with("DEV"))
