@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian package: made, checked by lintian, installed on a copy of this system, its manual and
-# completion read, and purged again, with nothing left. Its units' capabilities are enough.
+# The Debian package: made, checked by lintian, its manual and completion read; on a copy of this
+# system installed, used, and purged with nothing left. Its units' capabilities are enough.
 . "$(dirname "$0")/lib.sh"
 need cpack dpkg-deb lintian man unshare setpriv systemd-analyze
 need_root
@@ -105,12 +105,14 @@ unshare --mount --net bash -euc '
   mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
   cp "$2" "$1/root/package.deb"
   cp "$3" "$1/root/inside.sh"
+  cp "$4" "$1/root/replay"
+  cp "$5" "$1/root/capture"
   unshare --pid --fork --root "$1/root" \
     env PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive bash /inside.sh
   rm "$1/root/package.deb"
   find "$1/upper" -name "*xdp-roce*" ! -type c ! -path "*/cache/man/*" | sed "s/^/left: /"
 ' package "$(mktemp -d -p "$scratch")" "$deb" "$here/package_inside.sh" \
-  >"$scratch/last.out" 2>"$scratch/last.err" ||
+  "$XR_REPLAY" "$(capture rc_send_cm_v4)" >"$scratch/last.out" 2>"$scratch/last.err" ||
   fail "installing, running and purging it: $(cat "$scratch/last.out" "$scratch/last.err")"
 grep -qxF "version: $version" "$scratch/last.out" || fail "not the version that was built: $(cat "$scratch/last.out")"
 assert_eq "" "$(grep '^left: ' "$scratch/last.out")" "what is left after the purge"
