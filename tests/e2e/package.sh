@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian package: made, checked by lintian, installed on a copy of this system, its manual and
-# completion read, and purged again, with nothing left. Its units' capabilities are enough.
+# The Debian package: made, checked by lintian, its manual and completion read; on a copy of this
+# system installed, used, and purged with nothing left. Its units' capabilities are enough.
 . "$(dirname "$0")/lib.sh"
 need cpack dpkg-deb lintian man unshare setpriv systemd-analyze
 need_root
@@ -27,12 +27,48 @@ for command in $("$XDP_ROCE" help | sed -n '/^Commands:/,$s/^  \([a-z]*\) .*/\1/
   LC_ALL=C.UTF-8 man -l "$page" | grep -q -- --help || fail "$page does not tell --help"
 done
 [[ ${page:-} ]] || fail "no commands were found"
-# shellcheck disable=SC2016 # the inner shell's
-completed=$(PATH=$scratch/tree/usr/sbin:$PATH bash -c '. "$1"
-  COMP_WORDS=(xdp-roce str) COMP_CWORD=1; _xdp_roce; echo "${COMPREPLY[@]}"
-  COMP_WORDS=(xdp-roce attach --mode s) COMP_CWORD=3; _xdp_roce; echo "${COMPREPLY[@]}"' \
-  bash "$scratch/tree/usr/share/bash-completion/completions/xdp-roce")
-assert_eq $'streams\nskb' "$completed" "what is completed"
+
+# completes EXPECTED WORD...: what bash makes of the last word, in $rx.
+completes() {
+  local expected=$1 got
+  shift
+  # shellcheck disable=SC2016 # the inner shell's
+  got=$(PATH=$scratch/tree/usr/sbin:$PATH ip netns exec "$rx" bash -c '. "$1"
+    shift
+    mount -t tmpfs none /sys/class && mkdir -p /sys/class/infiniband/{mlx5_0,rxe0}
+    COMP_WORDS=(xdp-roce "$@") COMP_CWORD=$#
+    _xdp_roce
+    echo "${COMPREPLY[@]}"' \
+    bash "$scratch/tree/usr/share/bash-completion/completions/xdp-roce" "$@")
+  assert_eq "$expected" "$got" "what is completed of: $*"
+}
+lane
+completes streams str
+completes skb attach --mode s
+# After a flag comes what would come without it.
+completes watch --json w
+completes "attach analyze" -v a
+completes "lo rx0" watch --once ""
+completes rx0 attach --no-track r
+completes rx0 bridge --fix r
+# What others call their interfaces is no shell's.
+ip -n "$rx" link add 'y$(echo)' type veth peer name 'z`echo`'
+# shellcheck disable=SC2016 # as it stands
+completes 'y$(echo)' watch y
+ip -n "$rx" link del 'y$(echo)'
+# Each word once, and what the check of an option takes.
+completes "lo rx0" bridge ""
+completes "lo rx0" bridge lo ""
+completes "v1 v2" doctor --peer-mode v
+completes v2 doctor --set-roce-mode v2
+completes gap capture --around g
+completes nak capture --class n
+completes "ipv4_rocev2_rc_send ipv4_rocev2_ud_send" send --preset ipv4
+completes rxe0 streams --nic r
+completes mlx5_0 doctor --rdma-dev m
+completes list impair rx0 li
+completes rewinds streams --sort rew
+completes packets_per_s watch --sort packets_
 
 # Units: known to systemd, and with no more than they need.
 PATH=$scratch/tree/usr/sbin:$PATH
@@ -58,7 +94,6 @@ with_caps() {
   [[ $set == *,+bpf* ]] || fail "$unit has no capabilities: $set"
   nsenter --net="/run/netns/$rx" setpriv --bounding-set "$set" --no-new-privs -- "$@"
 }
-lane
 with_caps xdp-roce@.service xdp-roce attach rx0 2>/dev/null || fail "attach needs more than its unit has"
 replay "$(capture rc_send_cm_v4)"
 await_frames "$(sent packets)"
@@ -67,21 +102,22 @@ with_caps xdp-roce-exporter.service xdp-roce export --once >"$scratch/metrics" |
 grep -q '^xdp_roce_packets_total{.*port="rx0"' "$scratch/metrics" || fail "no metrics of rx0"
 with_caps xdp-roce@.service xdp-roce detach rx0 || fail "detach needs more than its unit has"
 
-# A copy of this system, where only the copy changes; no /sys, no /proc, no interfaces.
+# A copy of this system, where only the copy changes.
 # shellcheck disable=SC2016 # the inner shell's
 unshare --mount --net bash -euc '
   mount -t tmpfs none "$1"
   mkdir "$1"/{upper,work,root}
   mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
   cp "$2" "$1/root/package.deb"
-  inside() { chroot "$1/root" env PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive "${@:2}"; }
-  inside "$1" dpkg -i /package.deb
-  echo "version: $(inside "$1" xdp-roce --version | head -n 1)"
-  inside "$1" sh -c "man xdp-roce-attach | grep -q -- --no-track"
-  inside "$1" dpkg --purge xdp-roce
+  cp "$3" "$1/root/inside.sh"
+  cp "$4" "$1/root/replay"
+  cp "$5" "$1/root/capture"
+  unshare --pid --fork --root "$1/root" \
+    env PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive bash /inside.sh
   rm "$1/root/package.deb"
   find "$1/upper" -name "*xdp-roce*" ! -type c ! -path "*/cache/man/*" | sed "s/^/left: /"
-' package "$(mktemp -d -p "$scratch")" "$deb" >"$scratch/last.out" 2>"$scratch/last.err" ||
+' package "$(mktemp -d -p "$scratch")" "$deb" "$here/package_inside.sh" \
+  "$XR_REPLAY" "$(capture rc_send_cm_v4)" >"$scratch/last.out" 2>"$scratch/last.err" ||
   fail "installing, running and purging it: $(cat "$scratch/last.out" "$scratch/last.err")"
 grep -qxF "version: $version" "$scratch/last.out" || fail "not the version that was built: $(cat "$scratch/last.out")"
 assert_eq "" "$(grep '^left: ' "$scratch/last.out")" "what is left after the purge"

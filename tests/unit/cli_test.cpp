@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <regex>
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,8 @@
 #include "report/json.h"
 #include "report/reports.h"
 #include "report/text.h"
+#include "watch/pages.h"
+#include "watch/stream_list.h"
 
 namespace {
 
@@ -166,6 +169,39 @@ TEST(Cli, ManualAndCompletionHaveEverything) {
       }
     }
   }
+}
+
+// Of each command that sorts, by what it takes.
+TEST(Cli, HelpAndManualListSortKeys) {
+  CLI::App app;
+  Globals globals;
+  xr::cli::Run chosen;
+  describe_app(app, globals, chosen);
+  for (const char *name : {"streams", "analyze", "export", "watch"}) {
+    CLI::App *command = app.get_subcommand(name);
+    const std::string help = command->help(), man = plain(man_page(app, *command));
+    for (const std::string &key :
+         name == std::string("watch") ? xr::watch::sort_keys() : xr::report::stream_sort_keys())
+      for (const std::string *text : {&help, &man})
+        EXPECT_TRUE(std::regex_search(*text, std::regex("[{,]\\s*" + key + "[},]")))
+            << name << " " << key << "\n"
+            << *text;
+  }
+}
+
+TEST(Cli, ManualOfWatchListsItsKeys) {
+  CLI::App app;
+  Globals globals;
+  xr::cli::Run chosen;
+  describe_app(app, globals, chosen);
+  const std::string man = plain(man_page(app, *app.get_subcommand("watch")));
+  const size_t keys = man.find(".SH KEYS\n");
+  ASSERT_NE(keys, std::string::npos);
+  for (const xr::watch::KeyHelp &one : xr::watch::key_help())
+    EXPECT_NE(man.find(std::string(".TP\n") + one.keys + "\n" + one.what + "\n", keys),
+              std::string::npos)
+        << one.keys;
+  EXPECT_EQ(plain(man_page(app, *app.get_subcommand("streams"))).find("KEYS"), std::string::npos);
 }
 
 TEST(Cli, StatusTellsWhatIsAttached) {

@@ -83,12 +83,10 @@ int usage_error(CLI::App &app, const CLI::ParseError &error) {
                              : rest.empty()                  ? "a command is missing"
                              : rest.front().starts_with("-") ? "what is '" + rest.front() + "'?"
                                                              : "no such command: " + rest.front();
-    fail("", {what, "commands are " + command_names(app)});
-  } else {
-    const std::string command = parsed.front()->get_name();
-    fail(command, {sentence(error.what()), "xdp-roce " + command + " --help"});
+    return refuse("", {what, "commands are " + command_names(app)});
   }
-  return 2;
+  const std::string command = parsed.front()->get_name();
+  return refuse(command, {sentence(error.what()), "xdp-roce " + command + " --help"});
 }
 
 } // namespace xr::cli

@@ -41,6 +41,14 @@ const std::map<std::string, uint32_t> &events() {
   return kEvents;
 }
 
+// Of a list of those words.
+std::string list_of(const std::map<std::string, uint32_t> &names) {
+  std::vector<std::string> words;
+  for (const auto &[name, bit] : names)
+    words.push_back(name);
+  return "LIST:" + choices(words);
+}
+
 void describe_files(CLI::App &command, Args &args) {
   CaptureFiles::Options &files = args.request.files;
   command.add_option("-w,--write", args.file, "The pcapng file; - is standard output")
@@ -65,18 +73,16 @@ void describe(CLI::App &command, Args &args) {
   command.add_option("--snap", request.filter.snap, "The first N bytes of a frame (default: all)")
       ->type_name("N")
       ->check(whole_number(14, ROCE_CAPTURE_SNAP));
-  command
-      .add_option("--class", args.classes,
-                  "Only these: all, roce, data, ack, nak, cnp, ce, other (default: all)")
-      ->type_name("LIST");
+  command.add_option("--class", args.classes, "Only these, with commas between (default: all)")
+      ->type_name(list_of(classes()));
   command.add_option("--src", args.src, "Only RoCE from there")->type_name("PREFIX");
   command.add_option("--dst", args.dst, "Only RoCE to there")->type_name("PREFIX");
   command.add_option("--dest-qp", args.qp, "Only RoCE to these QPNs")->type_name("N[-M]");
   command
       .add_option_function<std::string>(
           "--around", [&args](const std::string &list) { args.events = list; },
-          "Only frames near these: gap, cnp, nak, rule")
-      ->type_name("LIST");
+          "Only frames near these, with commas between")
+      ->type_name(list_of(events()));
   command
       .add_option("--before", args.nearby.before, "With --around: N frames before (default: 10)")
       ->type_name("N")

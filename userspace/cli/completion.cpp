@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The completion for bash, out of the table that --help is made of.
+#include <set>
+
 #include <fmt/format.h>
 
 #include "cli/app.h"
 #include "cli/table.h"
-#include "report/reports.h"
 #include "words/words.h"
 
 namespace xr::cli {
 
 namespace {
 
-// What may stand for it: words, or one of the lists that the script makes on the spot.
+// What may stand for it, for compgen -W: words, or one of the lists that the script makes on the
+// spot.
 std::string values_of(const CLI::Option &option) {
   const std::string type = option.get_type_name(), name = option.get_name();
-  const size_t open = type.find('{'), close = type.find('}');
-  if (open != std::string::npos && close != std::string::npos) { // a choice: NAME:{a,b}
-    std::string words = type.substr(open + 1, close - open - 1);
+  const std::string told = type + option.get_description();
+  const size_t open = told.find('{'), close = told.find('}');
+  if (open != std::string::npos && close != std::string::npos) { // a choice: {a,b}
+    std::string words = told.substr(open + 1, close - open - 1);
     std::replace(words.begin(), words.end(), ',', ' ');
+    std::erase(words, '\n');
     return words;
   }
-  if (name == "--sort")
-    return fmt::format("{}", fmt::join(report::stream_sort_keys(), " "));
   if (name == "--netns")
     return "$(ls /run/netns 2>/dev/null)";
+  if (type.starts_with("DEV"))
+    return "$(ls /sys/class/infiniband 2>/dev/null)";
   if (name.starts_with("IF"))
     return "$(_xdp_roce_interfaces)";
   return "";
@@ -38,7 +42,7 @@ std::string first_words(const std::string &description) {
   std::string words;
   for (size_t at = 0; at != std::string::npos; at = description.find(" | ", at)) {
     at += at ? 3 : 0;
-    words += " " + description.substr(at, description.find(' ', at) - at);
+    words += (words.empty() ? "" : " ") + description.substr(at, description.find(' ', at) - at);
   }
   return words;
 }
@@ -47,7 +51,7 @@ std::string first_words(const std::string &description) {
 std::string option_arms(CLI::App &app, const std::string &command) {
   std::string arms;
   for (const CLI::Option *option : flags_of(app)) {
-    if (!option->get_type_size_max() || option->get_name() == "--help")
+    if (!takes_value(*option))
       continue;
     std::string names;
     for (const std::string &name : words::parts(option->get_name(false, true)))
@@ -68,16 +72,17 @@ std::string option_names(CLI::App &app) {
 }
 
 std::string command_arm(CLI::App &command) {
-  std::string words;
+  std::set<std::string> words; // both ports of a bridge have the same
   bool files = false;
   for (const CLI::Option *option : positionals_of(command)) {
-    words += values_of(*option);
+    words.insert(values_of(*option));
     files = files || is_file(*option);
     if (option->get_description().find(" | ") != std::string::npos)
-      words += first_words(option->get_description());
+      words.insert(first_words(option->get_description()));
   }
+  words.erase("");
   return fmt::format("    {}) words=\"{}\" files='{}' dashes+=\"{}\" ;;\n", command.get_name(),
-                     words, files ? "1" : "", option_names(command));
+                     fmt::join(words, " "), files ? "1" : "", option_names(command));
 }
 
 constexpr const char *kScript = R"bash(# bash completion for xdp-roce
@@ -98,8 +103,14 @@ _xdp_roce() {{
   case "$command $before" in
 {options}  esac
   [[ $word != -* ]] || words=$dashes
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"
-    [[ -z $files || $word == -* ]] || compgen -f -- "$word")
+  COMPREPLY=()
+  [[ -z $files || $word == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
+  # not compgen -W: it would expand the names of interfaces, which others may choose
+  local all one
+  read -rd '' -a all <<<"$words"
+  for one in "${{all[@]}}"; do
+    [[ $one != "$word"* ]] || COMPREPLY+=("$one")
+  done
 }}
 complete -o filenames -F _xdp_roce xdp-roce
 )bash";

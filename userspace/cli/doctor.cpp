@@ -18,14 +18,6 @@ struct Args {
   std::string set_mode, device, port;
 };
 
-CLI::Validator roce_mode() {
-  return CLI::Validator(
-      [](std::string &text) -> std::string {
-        return text == "v1" || text == "v2" ? "" : fmt::format("'{}' is neither v1 nor v2", text);
-      },
-      "");
-}
-
 void describe(CLI::App &command, Args &args) {
   host::Question &question = args.question;
   command
@@ -35,13 +27,13 @@ void describe(CLI::App &command, Args &args) {
   command
       .add_option("--peer-mode", question.peer_mode,
                   "What RDMA-CM begins with at a peer: tell whether that fits")
-      ->type_name("v1|v2")
-      ->check(roce_mode());
+      ->type_name("MODE")
+      ->check(one_of({"v1", "v2"}));
   command
       .add_option("--set-roce-mode", args.set_mode,
                   "What RDMA-CM is to begin with: set it, no more")
-      ->type_name("v1|v2")
-      ->check(roce_mode());
+      ->type_name("MODE")
+      ->check(one_of({"v1", "v2"}));
   command.add_option("--rdma-dev", args.device, "With --set-roce-mode: of this RDMA device")
       ->type_name("DEV");
   command.add_option("--rdma-port", args.port, "With --set-roce-mode: of this port of it")

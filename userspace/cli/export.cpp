@@ -99,6 +99,9 @@ int serve(const std::string &listen, const std::shared_ptr<metrics::Exporter> &e
 }
 
 int export_metrics(const Args &args, const Globals &globals) {
+  if (globals.json)
+    return refuse("export", {"metrics are text for Prometheus, not JSON",
+                             "xdp-roce --json counters IF, or export without --json"});
   datapath::Lock::patience() = kPatience;
   if (auto allowed = datapath::check_privilege(datapath::Privilege::Read); !allowed)
     return fail("export", allowed.error());

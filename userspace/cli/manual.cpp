@@ -4,6 +4,7 @@
 
 #include "cli/app.h"
 #include "cli/table.h"
+#include "watch/pages.h"
 
 namespace xr::cli {
 
@@ -39,7 +40,7 @@ std::string lines(const std::string &text) {
 bool many(const CLI::Option &option) { return option.get_items_expected_max() > 1; }
 
 std::string value_name(const CLI::Option &option) {
-  return option.get_type_size_max() ? option.get_type_name() : "";
+  return takes_value(option) ? option.get_type_name() : "";
 }
 
 std::string synopsis(CLI::App &command) {
@@ -66,6 +67,15 @@ std::string option_list(const std::vector<CLI::Option *> &options) {
                        value.empty() ? "" : " \\fI" + roff(value) + "\\fR",
                        roff(option->get_description()));
   }
+  return out;
+}
+
+// Of the command that has a screen.
+std::string keys_of(const CLI::App &command) {
+  std::string out;
+  if (command.get_name() == "watch")
+    for (const watch::KeyHelp &one : watch::key_help())
+      out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(one.keys), roff(one.what));
   return out;
 }
 
@@ -115,7 +125,7 @@ std::string man_page(CLI::App &app, CLI::App &command) {
   return head(name, command.get_description()) +
          fmt::format("\\fBxdp\\-roce {}\\fR{}\n", roff(command.get_name()), synopsis(command)) +
          section("ARGUMENTS", option_list(positionals_of(command))) +
-         section("OPTIONS", option_list(flags_of(command))) +
+         section("OPTIONS", option_list(flags_of(command))) + section("KEYS", keys_of(command)) +
          section("GLOBAL OPTIONS", option_list(flags_of(app))) +
          section("NOTES", lines(command.get_footer())) +
          section("EXIT STATUS", "0 done, 1 it failed, 2 the command line was wrong.\n") +

@@ -13,6 +13,23 @@ namespace {
 
 constexpr double kShortest = 0.01, kLongest = 86400;
 
+constexpr size_t kLine = 80;
+
+// A long list, with line breaks behind commas.
+std::string wrapped(const std::string &list) {
+  std::string out;
+  size_t column = 0;
+  for (const char c : list) {
+    out += c;
+    column++;
+    if (c == ',' && column >= kLine) {
+      out += '\n';
+      column = 0;
+    }
+  }
+  return out;
+}
+
 CLI::Validator seconds() {
   return CLI::Validator(
       [](std::string &text) -> std::string {
@@ -29,6 +46,10 @@ CLI::Validator seconds() {
 
 } // namespace
 
+std::string choices(const std::vector<std::string> &words) {
+  return fmt::format("{{{}}}", fmt::join(words, ","));
+}
+
 CLI::Validator one_of(const std::vector<std::string> &words) {
   return CLI::Validator(
       [words](std::string &text) -> std::string {
@@ -36,7 +57,7 @@ CLI::Validator one_of(const std::vector<std::string> &words) {
           return "";
         return fmt::format("'{}' is none of {}", text, fmt::join(words, ", "));
       },
-      fmt::format("{{{}}}", fmt::join(words, ",")));
+      choices(words));
 }
 
 CLI::Validator whole_number(uint64_t from, uint64_t to) {
@@ -75,10 +96,11 @@ void add_repeat(CLI::App &command, Repeat &repeat) {
   command.get_option("--count")->needs("--interval");
 }
 
-void add_sort(CLI::App &command, std::string &sort, const std::string &description) {
-  command.add_option("--sort", sort, description)
+void add_sort(CLI::App &command, std::string &sort, const std::string &description,
+              const std::vector<std::string> &keys) {
+  command.add_option("--sort", sort, description + ":\n" + wrapped(choices(keys)))
       ->type_name("KEY")
-      ->check(one_of(report::stream_sort_keys()).description(""));
+      ->check(one_of(keys).description(""));
 }
 
 void add_stream_options(CLI::App &command, report::StreamOptions &options) {

@@ -22,13 +22,16 @@ void add_interface(CLI::App &command, std::string &ifname,
 void add_interval(CLI::App &command, double &interval, const std::string &description);
 void add_repeat(CLI::App &command, Repeat &repeat);
 void add_count(CLI::App &command, uint64_t &count, const std::string &description);
-void add_sort(CLI::App &command, std::string &sort, const std::string &description);
+void add_sort(CLI::App &command, std::string &sort, const std::string &description,
+              const std::vector<std::string> &keys = report::stream_sort_keys());
 void add_stream_options(CLI::App &command, report::StreamOptions &options);
 void add_udp_port(CLI::App &command, uint16_t &port);
 
 // Refuses all but whole numbers of that range, in a sentence.
 CLI::Validator whole_number(uint64_t from, uint64_t to);
-// Help and completion tell them.
+// Words that an option takes, as help tells them and completion finds them: "{a,b}".
+std::string choices(const std::vector<std::string> &words);
+// Refuses all other words, and puts them behind the value's name.
 CLI::Validator one_of(const std::vector<std::string> &words);
 
 } // namespace xr::cli

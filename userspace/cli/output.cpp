@@ -107,6 +107,11 @@ int fail(const std::string &context, const Error &error) {
   return 1;
 }
 
+int refuse(const std::string &context, const Error &error) {
+  fail(context, error);
+  return 2;
+}
+
 void warn(const std::string &context, const std::string &message) {
   say(fmt::format("xdp-roce: {}{}{}\n", context, context.empty() ? "" : ": ", message));
 }

@@ -48,6 +48,8 @@ size_t number_in(const char *variable, size_t otherwise);
 
 // `xdp-roce: CONTEXT: message` and the hint. Returns exit status 1.
 int fail(const std::string &context, const Error &error);
+// The same of a command line that is wrong. Returns exit status 2.
+int refuse(const std::string &context, const Error &error);
 // The same without ending anything.
 void warn(const std::string &context, const std::string &message);
 void note(const std::string &context, const std::string &message);

@@ -62,11 +62,8 @@ void describe(CLI::App &command, Args &args) {
       ->type_name("WORDS")
       ->allow_extra_args(false);
   command.add_option("--file", args.file, "Flows in YAML; - is standard input")->type_name("FILE");
-  command
-      .add_option("--preset", args.preset,
-                  "ipv4_rocev2_rc_send, ipv4_rocev2_ud_send, ipv6_rocev2_rc_send or "
-                  "ipv6_rocev2_ud_send; FLOW overrides")
-      ->type_name("NAME");
+  command.add_option("--preset", args.preset, "A flow to begin with; FLOW overrides")
+      ->type_name("NAME:" + choices(traffic::preset_names()));
   command
       .add_option("--rate", args.rate, "Of all flows together: 10gbit, \"10gbit l1\", 1mpps, 50%")
       ->type_name("RATE");

@@ -24,4 +24,7 @@ inline std::vector<CLI::Option *> positionals_of(CLI::App &app) {
       [](const CLI::Option *one) { return one->get_positional() && !one->get_group().empty(); });
 }
 
+// False of a flag.
+inline bool takes_value(const CLI::Option &option) { return option.get_items_expected_max() > 0; }
+
 } // namespace xr::cli

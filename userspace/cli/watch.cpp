@@ -36,9 +36,8 @@ void describe(CLI::App &command, Args &args) {
   command.add_flag("--once", args.once,
                    "Print one frame as text, with the rates of one interval: COLUMNS wide (80), "
                    "LINES high (24)");
-  command.add_option("--sort", args.sort, "Streams by this key, largest first (default: missing)")
-      ->type_name("KEY")
-      ->check(one_of(watch::sort_keys()));
+  add_sort(command, args.sort, "Streams by this key, largest first (default: missing)",
+           watch::sort_keys());
   command.add_option("--filter", args.filter, "Only streams that have all these words")
       ->type_name("WORDS");
   command.footer("Keys: ? lists them, q quits. Events are the screen's while it is there: a port "
@@ -225,12 +224,10 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
 }
 
 int watch(const Args &args, const Globals &globals) {
-  if (globals.json) {
-    fail(context(args),
-         {"a screen has no JSON", fmt::format("xdp-roce --json counters {} --interval {}",
-                                              args.ifnames.front(), args.interval)});
-    return 2;
-  }
+  if (globals.json)
+    return refuse(context(args),
+                  {"a screen has no JSON", fmt::format("xdp-roce --json counters {} --interval {}",
+                                                       args.ifnames.front(), args.interval)});
   watch::Options options;
   options.unicode = screen::utf8_locale();
   options.interactive = !args.once;

@@ -15,14 +15,9 @@ namespace xr::watch {
 
 namespace {
 
-struct Help {
-  const char *keys;
-  const char *what;
-};
-
-constexpr std::array<Help, 21> kHelp = {{
+constexpr std::array<KeyHelp, 17> kKeys = {{
     {"q  F10  Ctrl-C  Esc", "quit; Esc goes back first, and clears the filter"},
-    {"?  h  F1", "this page"},
+    {"?  h  F1", "a page of these keys"},
     {"Up Down", "select a stream; it is followed wherever the order takes it"},
     {"PgUp PgDn Home End", "likewise; Home goes to the worst, and follows none"},
     {"Left Right", "of rules, events and details: the rest of long lines"},
@@ -38,6 +33,10 @@ constexpr std::array<Help, 21> kHelp = {{
     {"e", "the port's recent events"},
     {"z", "count from now on; again: all since the port was attached"},
     {"p  space", "hold the picture; nothing is lost meanwhile"},
+}};
+
+// Words of the screen, below them.
+constexpr std::array<KeyHelp, 4> kWords = {{
     {"", ""},
     {"missing", "PSNs jumped over and never seen; rewinds: go-back-N rounds"},
     {"PPM", "acted upon, of a million packets that the rule matched"},
@@ -90,13 +89,14 @@ Listing sort_menu(const State &state) {
           }};
 }
 
+std::span<const KeyHelp> key_help() { return kKeys; }
+
 Listing help_page() {
   Line head(kFullWidth);
   head.add("HELP  Esc goes back", Look::Heading).fill(Look::Heading);
-  return {head, kHelp.size(), [](size_t row) {
-            return Line(kFullWidth)
-                .add(" " + to_left(kHelp[row].keys, 20), Look::Bold)
-                .add(kHelp[row].what);
+  return {head, kKeys.size() + kWords.size(), [](size_t row) {
+            const KeyHelp &one = row < kKeys.size() ? kKeys[row] : kWords[row - kKeys.size()];
+            return Line(kFullWidth).add(" " + to_left(one.keys, 20), Look::Bold).add(one.what);
           }};
 }
 
