@@ -129,8 +129,7 @@ PcapngWriter::PcapngWriter(Fd fd, std::string path, Stop stop)
 Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngInterface &interface,
                                           Stop stop) {
   const bool out = path == "-";
-  Fd fd(out ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-            : open_for_writing(path, stop).release());
+  Fd fd(out ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0) : open_for_writing(path, stop).release());
   if (!fd && errno == ECANCELED)
     return Error{fmt::format("nobody has opened {} to read it", path)};
   if (!fd)

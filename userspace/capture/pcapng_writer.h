@@ -84,7 +84,7 @@ private:
   Stop stop_;
   bool pipe_ = false;           // or a socket
   std::vector<uint8_t> buffer_; // whole blocks
-  uint64_t base_ = 0; // bytes in the file before ours
+  uint64_t base_ = 0;           // bytes in the file before ours
   uint64_t written_ = 0;
   uint64_t packets_ = 0, cut_ = 0;
   bool nobody_reads_ = false, stalled_ = false;

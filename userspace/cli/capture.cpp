@@ -226,9 +226,8 @@ int capture(Args args, const Globals &globals) {
   Status status;
   {
     Progress progress(context);
-    status = run->run(
-        [&] { note(context, "begun"); },
-        [&](const report::CaptureSummary &now) { progress.update(0, 0, line(now)); });
+    status = run->run([&] { note(context, "begun"); },
+                      [&](const report::CaptureSummary &now) { progress.update(0, 0, line(now)); });
   }
   const Status closed = run->close();
   tell_notes(context, run->notes(), told);

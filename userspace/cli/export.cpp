@@ -75,7 +75,7 @@ void tell(const std::string &ifname, const Error *error) {
 int print_once(const metrics::Exporter &exporter) {
   std::string text = metrics::exposition(exporter.Collect());
   if (text.empty())
-    return 1; // and told
+    return 1;      // and told
   text.pop_back(); // print_line ends the last line
   Output output(false);
   output.print_line(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT, SIGTERM and SIGHUP (unless ignored: nohup) ask a running command to end; it does so at its
-// own pace. A second one kills, but for a command that has a terminal to restore.
+// SIGINT, SIGTERM and SIGHUP (unless ignored: nohup) ask a running command to end; it does so at
+// its own pace. A second one kills, but for a command that has a terminal to restore.
 #pragma once
 
 #include <atomic>

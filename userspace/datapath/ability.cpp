@@ -123,8 +123,8 @@ Status Lease::end() {
   if (!whole)
     return whole.error();
   const auto bpffs = find_bpffs();
-  const auto pins = bpffs ? std::optional(Pins(*bpffs, held->netns_inode, held->ifindex))
-                          : std::nullopt;
+  const auto pins =
+      bpffs ? std::optional(Pins(*bpffs, held->netns_inode, held->ifindex)) : std::nullopt;
   if (!pins || !pins->exist())
     return {}; // detached meanwhile
   auto seen = see(place_of(*pins));

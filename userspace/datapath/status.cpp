@@ -231,9 +231,9 @@ Result<bool> is_attached_still(const PortStatus &port) {
     return hook->has(program_id(pins.open(pin).get()));
   };
   // Who may not ask for the names of programs knows those that are pinned.
-  const bool ours = hook->hidden ? on_hook(Pins::kProgram) ||
-                                       on_hook(std::string(Pins::kProgram) + Pins::kNext)
-                                 : hook->ours() != nullptr;
+  const bool ours =
+      hook->hidden ? on_hook(Pins::kProgram) || on_hook(std::string(Pins::kProgram) + Pins::kNext)
+                   : hook->ours() != nullptr;
   if (!ours)
     return false;
   // An exchange keeps the time since when it counts.
