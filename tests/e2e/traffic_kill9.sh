@@ -23,7 +23,11 @@ goes_on() {
   ((frames > counted + 100))
 }
 ended_sender() { ! kill -0 "$sender" 2>/dev/null; }
-small() { send --reliable "${v4[@]}" qp 0x99 write size 3000 messages 5; }
+psn=0 # far from the life before, which the responder may remember
+small() {
+  psn=$((psn + 0x300000))
+  send --reliable "${v4[@]}" qp 0x99 psn "$psn" write size 3000 messages 5
+}
 
 xr attach rx0 >/dev/null
 respond --address "$to"
