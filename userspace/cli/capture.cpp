@@ -44,6 +44,7 @@ const std::map<std::string, uint32_t> &events() {
 // Of a list of those words.
 std::string list_of(const std::map<std::string, uint32_t> &names) {
   std::vector<std::string> words;
+  words.reserve(names.size());
   for (const auto &[name, bit] : names)
     words.push_back(name);
   return "LIST:" + choices(words);
