@@ -24,10 +24,12 @@ struct Args {
   endpoint::RespondRequest request;
 };
 
-const std::map<std::string, ResponderOptions::Scope> kScopes = {
-    {"stream", ResponderOptions::Scope::Stream},
-    {"pair", ResponderOptions::Scope::Pair},
-    {"port", ResponderOptions::Scope::Port}};
+const std::map<std::string, ResponderOptions::Scope> &scopes() {
+  using Scope = ResponderOptions::Scope;
+  static const std::map<std::string, Scope> kScopes = {
+      {"stream", Scope::Stream}, {"pair", Scope::Pair}, {"port", Scope::Port}};
+  return kScopes;
+}
 
 void describe_cnp(CLI::App &command, Args &args) {
   ResponderOptions &r = args.request.responder;
@@ -35,7 +37,7 @@ void describe_cnp(CLI::App &command, Args &args) {
   add_duration(command, "--cnp-interval", r.cnp_interval_ns, "Between two CNPs (default: 50us)");
   command
       .add_option_function<std::string>(
-          "--cnp-scope", [&r](const std::string &name) { r.cnp_scope = kScopes.at(name); },
+          "--cnp-scope", [&r](const std::string &name) { r.cnp_scope = scopes().at(name); },
           "What they are paced by; a pair is of addresses (default: stream)")
       ->type_name("SCOPE")
       ->check(one_of({"stream", "pair", "port"}));
