@@ -12,8 +12,7 @@ namespace xr::cli {
 
 namespace {
 
-// What may stand for it, for compgen -W: words, or one of the lists that the script makes on the
-// spot.
+// What may stand for it: words, or one of the lists that the script makes on the spot.
 std::string values_of(const CLI::Option &option) {
   const std::string type = option.get_type_name(), name = option.get_name();
   const std::string told = type + option.get_description();

@@ -50,41 +50,35 @@ Status fits(const AttachOptions &asked, const PortStatus &port) {
   const auto differs = [](auto wanted, auto by_default, auto there) {
     return wanted != by_default && wanted != there;
   };
-  const char *option = differs(asked.mode, usual.mode, port.mode)                     ? "--mode"
-                       : differs(asked.udp_port, usual.udp_port, port.udp_port)       ? "--udp-port"
-                       : differs(asked.track, usual.track, port.track)                ? "--no-track"
-                       : differs(asked.streams, usual.streams, port.streams_capacity) ? "--streams"
-                       : differs(asked.cnp_window_ns, usual.cnp_window_ns, port.cnp_window_ns)
-                           ? "--cnp-window"
-                           : nullptr;
-  if (!option)
-    return {};
-  return Error{fmt::format("it is attached already, with another {}", option),
-               fmt::format("without {}, or xdp-roce detach {} before", option, port.ifname)};
+  const std::pair<bool, const char *> options[] = {
+      {differs(asked.mode, usual.mode, port.mode), "--mode"},
+      {differs(asked.udp_port, usual.udp_port, port.udp_port), "--udp-port"},
+      {differs(asked.track, usual.track, port.track), "--no-track"},
+      {differs(asked.streams, usual.streams, port.streams_capacity), "--streams"},
+      {differs(asked.cnp_window_ns, usual.cnp_window_ns, port.cnp_window_ns), "--cnp-window"}};
+  for (const auto &[another, option] : options)
+    if (another)
+      return Error{fmt::format("it is attached already, with another {}", option),
+                   fmt::format("without {}, or xdp-roce detach {} before", option, port.ifname)};
+  return {};
 }
 
-// The port has it from now on. `attached`: nothing was before.
-Result<PortStatus> give(Seen seen, const std::string &netns, const Ability &ability,
-                        const AttachOptions &options, bool &attached,
-                        std::vector<std::string> &notes) {
+// The port has it from now on.
+Result<AttachReport> give(Seen &seen, const std::string &netns, const Ability &ability,
+                          const AttachOptions &options) {
   const PortStatus &port = seen.port;
   if (port.features & ROCE_FEATURE_FORWARD && ability.feature & ROCE_FEATURE_SOCKETS)
     return Error{"it is a port of a bridge: its frames leave by the other one",
                  fmt::format("xdp-roce detach {}", port.ifname)};
-  attached = port.state != State::Attached;
-  if (!attached) {
+  if (port.state == State::Attached) {
     auto done = fits(options, port);
     if (done)
       done = turn(seen, ability, port.features | ability.feature);
-    return done ? Result<PortStatus>(port) : Result<PortStatus>(done.error());
+    return done ? Result<AttachReport>({port, {}}) : Result<AttachReport>(done.error());
   }
   AttachOptions with = options;
   with.features |= ability.feature | ROCE_FEATURE_PASSING;
-  auto done = attach_held(port.ifname, netns, with);
-  if (!done)
-    return done.error();
-  notes = std::move(done->notes);
-  return std::move(done->port);
+  return attach_held(port.ifname, netns, with);
 }
 
 } // namespace
@@ -105,14 +99,13 @@ Result<Lease> Lease::take(const std::string &ifname, const std::string &netns,
   auto lock = Lock::take_port(seen->port.netns_inode, seen->port.ifindex, ability.use);
   if (!lock)
     return lock.error();
-  std::vector<std::string> notes;
-  bool attached = false;
-  auto port = give(std::move(*seen), netns, ability, options, attached, notes);
-  if (!port)
-    return port.error();
-  return Lease(
-      {ability, std::move(*lock), port->netns_inode, port->ifindex, port->since_ns, attached},
-      std::move(notes));
+  const bool attaches = seen->port.state != State::Attached;
+  auto given = give(*seen, netns, ability, options);
+  if (!given)
+    return given.error();
+  const PortStatus &port = given->port;
+  return Lease({ability, std::move(*lock), port.netns_inode, port.ifindex, port.since_ns, attaches},
+               std::move(given->notes));
 }
 
 Status Lease::end() {

@@ -197,11 +197,8 @@ Result<std::vector<PortStatus>> status(const std::string &netns_name) {
   for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>()) {
     if (!netns_name.empty() && pins.netns() != own->inode() && pins.netns_name() != netns_name)
       continue;
-    auto netns = Netns::find(pins.netns());
-    std::string ifname = netns ? interface_name(*netns, pins.ifindex()) : "";
-    bool gone = ifname.empty();
-    auto found = inspect(gone ? pins.ifname() : ifname, netns ? &*netns : nullptr,
-                         gone ? 0 : pins.ifindex(), &pins);
+    const Place place = place_of(pins);
+    auto found = inspect(place.ifname, place.namespace_or_null(), place.ifindex, &pins);
     if (!found)
       return found.error();
     ports.push_back(std::move(found->port));
@@ -230,9 +227,10 @@ Result<bool> is_attached_still(const PortStatus &port) {
   const auto on_hook = [&](const std::string &pin) {
     return hook->has(program_id(pins.open(pin).get()));
   };
-  // Who may not ask for the names of programs knows those that are pinned.
+  // Who may not ask for the names of programs knows those that are pinned. The next one first: it
+  // takes the other's name.
   const bool ours =
-      hook->hidden ? on_hook(Pins::kProgram) || on_hook(std::string(Pins::kProgram) + Pins::kNext)
+      hook->hidden ? on_hook(std::string(Pins::kProgram) + Pins::kNext) || on_hook(Pins::kProgram)
                    : hook->ours() != nullptr;
   if (!ours)
     return false;
