@@ -25,7 +25,7 @@ void describe(CLI::App &command, Args &args) {
       ->check(whole_number(0, 1'000'000));
   add_attach_options(command, args.options);
   command.add_flag("--rules", args.options.rules,
-                   "Ready for rules from the start; needed behind libxdp's dispatcher only");
+                   "Ready for rules from the start; needed beside another XDP program only");
   command.footer("Place: a bridge's ports, a tap, or the netdev below an rxe device. An RNIC's own "
                  "port does not\nshow the traffic of its queue pairs. The counter stays when the "
                  "command ends, until detach.");

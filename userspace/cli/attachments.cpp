@@ -90,6 +90,8 @@ const std::vector<PortColumn> &port_columns() {
       {json_only("hook_program_names"), [](P p) -> Value { return programs(p); }},
       {{"dispatcher", "DIS-\nPATCHER", Format::Text, Hide::Zero},
        [](P p) -> Value { return p.dispatcher; }},
+      {json_only("alone_because"),
+       [](P p) -> Value { return p.alone.empty() ? Value{} : Value{p.alone}; }},
       {{"udp_port", "UDP\nPORT", Format::Number},
        [](P p) -> Value { return ours(p, uint64_t{p.udp_port}); }},
       {json_only("tracked"), [](P p) -> Value { return ours(p, p.track); }},

@@ -40,6 +40,9 @@ int status(const Args &args, const Globals &globals) {
   Output output(globals.json);
   if (!exit_status || !ports.empty() || globals.json)
     output.print(attachments_report(ports));
+  for (const datapath::PortStatus &port : ports)
+    if (!globals.json && !port.alone.empty())
+      note(port.ifname, alone_note(port));
   return output.finish(exit_status);
 }
 

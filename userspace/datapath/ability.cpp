@@ -26,12 +26,10 @@ Result<Seen> see(Place place) {
 Status turn(Seen &seen, const Ability &ability, uint32_t wanted) {
   if (seen.port.features == wanted)
     return {};
-  if (seen.port.dispatcher)
-    return Error{
-        fmt::format("behind libxdp's dispatcher the program cannot be exchanged for one with {}",
-                    ability.what),
-        fmt::format("xdp-roce detach {}; {} attaches by itself", seen.port.ifname, ability.who)};
-  return exchange(seen.place, seen.port, {wanted, seen.port.uses});
+  auto possible =
+      check_exchangeable(seen.port, fmt::format("xdp-roce detach {}; {} attaches by itself",
+                                                seen.port.ifname, ability.who));
+  return possible ? exchange(seen.place, seen.port, {wanted, seen.port.uses}) : possible;
 }
 
 // What of it still has a user: one that was killed has left its feature behind.

@@ -16,7 +16,6 @@ namespace xr::datapath {
 
 struct Ability {
   uint32_t feature = 0; // enum roce_feature
-  const char *what;     // "a program with ..."
   const char *who;      // wants it, and attaches where nothing is
   Lock::Use use;        // who has that lock of the port uses it
 };

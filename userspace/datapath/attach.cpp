@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/attach.h"
 
-#include <optional>
-
 #include <bpf/bpf.h>
-#include <xdp/libxdp.h>
 
+#include "datapath/join.h"
 #include "datapath/lock.h"
-#include "datapath/log.h"
-#include "datapath/object.h"
 #include "datapath/prepare.h"
 #include "datapath/privilege.h"
 
@@ -32,48 +28,6 @@ Status check_options(const AttachOptions &options) {
 
 namespace {
 
-Error hook_error(int error, Mode mode, const LogCapture &log) {
-  std::string reason = log.kernel_message();
-  Error refused = errno_error(error, fmt::format("{} XDP was refused", mode_name(mode)));
-  if (error == EOPNOTSUPP && mode == Mode::Native)
-    refused.message = "the driver has no native XDP";
-  else if (!reason.empty())
-    refused.message = fmt::format("{} XDP was refused: {}", mode_name(mode), reason);
-  if (mode == Mode::Native)
-    refused.hint = "--mode skb works with every driver, slower";
-  return refused;
-}
-
-// Native, then, if the user leaves it to us, skb. What libxdp does: load, and attach behind its
-// dispatcher or, where the kernel refuses that, alone; never over somebody else's program.
-Status put_on_hook(Object &object, const PortStatus &port, const AttachOptions &options,
-                   std::vector<std::string> &notes) {
-  LogCapture log;
-  auto opened = object.handle(options.priority);
-  if (!opened)
-    return opened.error();
-  xdp_program *handle = *opened;
-  auto attach_as = [&](Mode mode) {
-    return -xdp_program__attach(handle, static_cast<int>(port.ifindex),
-                                mode == Mode::Skb ? XDP_MODE_SKB : XDP_MODE_NATIVE, 0);
-  };
-  Mode mode = options.mode == Mode::Skb ? Mode::Skb : Mode::Native;
-  int error = attach_as(mode);
-  if (!error)
-    return {};
-  if (object.program_fd() < 0)
-    return load_error(error, options.streams, log);
-  if (error == EBUSY || error == EEXIST)
-    return busy(port);
-  Error refused = hook_error(error, mode, log);
-  if (options.mode != Mode::Auto)
-    return refused;
-  if ((error = attach_as(Mode::Skb)))
-    return hook_error(error, Mode::Skb, log);
-  notes.push_back(fmt::format("{}: attached in skb mode, which is slower", refused.message));
-  return {};
-}
-
 // Maps are pinned as they are made, then the program goes on the hook, then it is pinned itself.
 // Killed anywhere between, either the hook is empty and the pins are stale, or the program counts
 // and its maps are pinned: nothing is lost, and detach cleans both.
@@ -84,16 +38,14 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
   if (!scope)
     return scope.error();
   Undo undo(*place.netns, place.ifindex, bpffs, pins);
-  if (auto done = pins.create(place.ifname, place.netns->name()); !done)
-    return done;
-  auto object =
-      Object::open(make_config(options, take_frags(options, notes)), options.ring_bytes, pins);
-  if (!object)
-    return object.error();
-  if (auto done = put_on_hook(*object, port, options, notes); !done)
-    return done;
-  if (bpf_obj_pin(object->program_fd(), pins.path(Pins::kProgram).c_str()) < 0)
+  const roce_config config = make_config(options, take_frags(options, notes));
+  auto joined = join_hook(port, pins, config, options, notes);
+  if (!joined)
+    return joined.error();
+  if (bpf_obj_pin(joined->object.program_fd(), pins.path(Pins::kProgram).c_str()) < 0)
     return errno_error(errno, fmt::format("cannot pin in {}", pins.directory()));
+  if (auto done = pins.record(Pins::kAlone, joined->alone); !done)
+    return done;
   undo.disarm();
   return {};
 }
@@ -131,9 +83,8 @@ Result<AttachReport> attach_held(const std::string &ifname, const std::string &n
   if (!after)
     return after.error();
   report.port = std::move(after->port);
-  if (!report.port.dispatcher)
-    report.notes.push_back("alone on the XDP hook: this kernel refuses libxdp's dispatcher, so no "
-                           "other XDP program can join");
+  if (!report.port.alone.empty())
+    report.notes.push_back(alone_note(report.port));
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 
 #include "datapath/exchange.h"
+#include "datapath/join.h"
 #include "datapath/link.h"
 #include "datapath/lock.h"
 #include "datapath/object.h"
@@ -67,9 +68,8 @@ Status go_promiscuous(const End &end) {
     return facts.error();
   if (facts->promiscuous)
     return {};
-  if (symlink(ifname.c_str(), end.pins.path(Pins::kPromiscuous).c_str()) < 0)
-    return errno_error(errno, fmt::format("cannot write in {}", end.pins.directory()));
-  return set_promiscuous(ifname, true);
+  auto done = end.pins.record(Pins::kPromiscuous, ifname);
+  return done ? set_promiscuous(ifname, true) : done;
 }
 
 Status take(const End &end, const AttachOptions &options) {
@@ -77,15 +77,13 @@ Status take(const End &end, const AttachOptions &options) {
   if (auto done = go_promiscuous(end); !done)
     return done;
   if (auto done = take_hook(end.ifindex(), mode_of(options), end.object->program_fd(), -1); !done) {
-    Error error = done.error();
-    error.message = fmt::format("{}: {}", ifname, error.message);
-    if (mode_of(options) == Mode::Native && error.hint.empty())
-      error.hint = "--mode skb works with every driver, slower";
-    return error;
+    return Error{fmt::format("{}: {}", ifname, done.error().message), done.error().hint};
   }
   if (bpf_obj_pin(end.object->program_fd(), end.pins.path(Pins::kProgram).c_str()) < 0)
     return errno_error(errno, fmt::format("cannot pin in {}", end.pins.directory()));
-  return {};
+  return end.pins.record(Pins::kAlone,
+                         "each frame leaves a bridge's port by the other one, so that a "
+                         "program after it would see none");
 }
 
 Status build(End &a, End &b, const AttachOptions &options, std::vector<std::string> &notes) {
@@ -122,6 +120,8 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
   std::vector<Prepared> ready;
   for (const std::string &ifname : {a, b}) {
     auto one = prepare(ifname, netns, *bpffs, report.notes);
+    if (one && !one->port.programs.empty())
+      one = busy(one->port, "a bridge's port is alone on its hook");
     if (!one)
       return Error{fmt::format("{}: {}", ifname, one.error().message), one.error().hint};
     ready.push_back(std::move(*one));

@@ -34,26 +34,6 @@ void remember(KernelIds &freed, int program_fd) {
   freed.maps.insert(freed.maps.end(), maps.begin(), maps.end());
 }
 
-// libxdp pins the programs of a dispatcher under dispatch-<ifindex>-<dispatcher's id> before it
-// attaches, and unpins after it detached. A directory that has a program with maps of ours, which
-// is on no hook any more, is what a kill between the two left.
-void sweep_dispatchers(const Bpffs &bpffs, const Pins &pins, const std::vector<uint32_t> &maps) {
-  std::vector<fs::path> dead;
-  std::error_code ignored;
-  std::string prefix = fmt::format("dispatch-{}-", pins.ifindex());
-
-  for (const auto &directory : fs::directory_iterator(bpffs.dispatchers(), ignored)) {
-    if (!directory.path().filename().string().starts_with(prefix))
-      continue;
-    const auto programs = pinned_programs(directory.path());
-    if (std::any_of(programs.begin(), programs.end(),
-                    [&maps](const Fd &fd) { return intersect(program_map_ids(fd.get()), maps); }))
-      dead.push_back(directory.path());
-  }
-  for (const fs::path &directory : dead)
-    fs::remove_all(directory, ignored);
-}
-
 template <typename Next> bool any_alive(const std::vector<uint32_t> &ids, Next next) {
   return std::any_of(ids.begin(), ids.end(), [&](uint32_t id) {
     __u32 found = 0;
@@ -102,12 +82,33 @@ void clean_promiscuous(const Netns &netns, const Pins &pins) {
     (void)set_promiscuous(ifname, false);
 }
 
+// libxdp pins the programs of a dispatcher under dispatch-<ifindex>-<dispatcher's id> before it
+// attaches, and unpins after it detached. A directory that has a program with maps of ours, which
+// is on no hook any more, is what a kill between the two left.
+void sweep_dispatchers(const Bpffs &bpffs, const Pins &pins) {
+  const auto maps = Maps::of_pins(pins).ids();
+  std::vector<fs::path> dead;
+  std::error_code ignored;
+  std::string prefix = fmt::format("dispatch-{}-", pins.ifindex());
+
+  for (const auto &directory : fs::directory_iterator(bpffs.dispatchers(), ignored)) {
+    if (!directory.path().filename().string().starts_with(prefix))
+      continue;
+    const auto programs = pinned_programs(directory.path());
+    if (std::any_of(programs.begin(), programs.end(),
+                    [&maps](const Fd &fd) { return intersect(program_map_ids(fd.get()), maps); }))
+      dead.push_back(directory.path());
+  }
+  for (const fs::path &directory : dead)
+    fs::remove_all(directory, ignored);
+}
+
 Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed) {
   auto maps = Maps::of_pins(pins).ids();
   freed.maps.insert(freed.maps.end(), maps.begin(), maps.end());
   freed.programs.push_back(program_id(pins.open(Pins::kProgram).get()));
   // First, because the maps tell which are ours.
-  sweep_dispatchers(bpffs, pins, maps);
+  sweep_dispatchers(bpffs, pins);
   return pins.remove();
 }
 

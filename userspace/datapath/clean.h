@@ -21,6 +21,10 @@ Result<int> clean_hook(const Netns &netns, unsigned ifindex, const Pins *pins, K
 // Takes back that a bridge made the port promiscuous.
 void clean_promiscuous(const Netns &netns, const Pins &pins);
 
+// Removes what libxdp has pinned of a dispatcher of this port that is on no hook any more: one with
+// a program that has maps of these pins.
+void sweep_dispatchers(const Bpffs &bpffs, const Pins &pins);
+
 // Removes the pins, and those that libxdp left for the same program when it was killed half-way.
 // The program is on no hook any more.
 Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed);

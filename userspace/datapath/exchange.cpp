@@ -5,6 +5,7 @@
 
 #include <bpf/bpf.h>
 
+#include "datapath/clean.h"
 #include "datapath/object.h"
 
 namespace xr::datapath {
@@ -39,9 +40,37 @@ Status wire_bridge(const Pins &pins, unsigned ifindex, unsigned peer_ifindex, in
   return cnp_fd < 0 ? Status() : set_entry(pins, "with_cnp", 1, peer_ifindex, -1);
 }
 
+// libxdp has no way to replace one program of several in one step.
+Status check_exchangeable(const PortStatus &port, const std::string &instead) {
+  if (!port.dispatcher)
+    return {};
+  for (const HookProgram &program : port.programs)
+    if (program.id != port.program_id)
+      return Error{
+          fmt::format("another XDP program, {} (id {}), is behind libxdp's dispatcher too, "
+                      "where no program can be exchanged",
+                      program.name.empty() ? "?" : program.name, program.id),
+          instead};
+  return {};
+}
+
+namespace {
+
+// The dispatcher is off the hook.
+Status forget_dispatcher(const Pins &pins) {
+  if (const auto bpffs = find_bpffs())
+    sweep_dispatchers(*bpffs, pins);
+  return pins.record(Pins::kAlone,
+                     "its program was exchanged, for rules, sockets or a capture, and "
+                     "is not behind libxdp's dispatcher any more; detach and attach "
+                     "it, and others can join");
+}
+
+} // namespace
+
 Status exchange(const Place &place, const PortStatus &port, const Abilities &abilities) {
   const Pins &pins = *place.pins;
-  Fd former(bpf_prog_get_fd_by_id(port.program_id));
+  Fd former(bpf_prog_get_fd_by_id(port.hook_id));
   bool next_is_on_hook = former && program_id(pins.open(Pins::kProgram).get()) != port.program_id;
   if (auto done = pins.settle_next(next_is_on_hook); !done)
     return done;
@@ -74,7 +103,9 @@ Status exchange(const Place &place, const PortStatus &port, const Abilities &abi
     (void)pins.settle_next(false);
     return done;
   }
-  return pins.settle_next(true);
+  if (auto done = pins.settle_next(true); !done || !port.dispatcher)
+    return done;
+  return forget_dispatcher(pins);
 }
 
 } // namespace xr::datapath

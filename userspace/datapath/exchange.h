@@ -17,8 +17,13 @@ struct Abilities {
   uint32_t uses = 0;
 };
 
-// Killed anywhere between, one of the two programs is on the hook and
-// its maps are pinned.
+// Beside another program, behind libxdp's dispatcher, a program cannot be exchanged: the error
+// names that one, and `instead` is its hint.
+Status check_exchangeable(const PortStatus &port, const std::string &instead);
+
+// The port has passed check_exchangeable(). Killed anywhere between, one of the two programs is on
+// the hook and its maps are pinned. A program that is the only one behind libxdp's dispatcher is
+// exchanged together with it, and is alone on the hook from then on.
 Status exchange(const Place &place, const PortStatus &port, const Abilities &abilities);
 
 // Where a bridge's frames leave: fills the maps of its program for the other port (0: it is gone),

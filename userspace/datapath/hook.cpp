@@ -141,10 +141,18 @@ Status take_hook(unsigned ifindex, Mode mode, int fd, int former) {
     options.old_prog_fd = former;
   else
     flags |= XDP_FLAGS_UPDATE_IF_NOEXIST;
-  if (int error = bpf_xdp_attach(static_cast<int>(ifindex), fd, flags, &options); error < 0)
-    return errno_error(-error, fmt::format("{} XDP was refused", mode_name(mode)),
-                       log.kernel_message());
-  return {};
+  const int error = -bpf_xdp_attach(static_cast<int>(ifindex), fd, flags, &options);
+  if (error <= 0)
+    return {};
+  const std::string reason = log.kernel_message();
+  Error refused = errno_error(error, fmt::format("{} XDP was refused", mode_name(mode)));
+  if (error == EOPNOTSUPP && mode == Mode::Native)
+    refused.message = "the driver has no native XDP";
+  else if (!reason.empty())
+    refused.message = fmt::format("{} XDP was refused: {}", mode_name(mode), reason);
+  if (mode == Mode::Native)
+    refused.hint = "--mode skb works with every driver, slower";
+  return refused;
 }
 
 Status leave_hook(unsigned ifindex, const Hook &hook, int fd) {

@@ -86,9 +86,9 @@ void LogCapture::add(std::string_view text) {
     text_.erase(0, text_.size() - kKept);
 }
 
-std::string LogCapture::kernel_message() const {
-  return after_last(text_, "Kernel error message: ");
-}
+std::string LogCapture::after(std::string_view label) const { return after_last(text_, label); }
+
+std::string LogCapture::kernel_message() const { return after("Kernel error message: "); }
 
 std::string LogCapture::verifier_message() const {
   std::string_view text(text_);

@@ -28,6 +28,8 @@ public:
   void add(std::string_view text);
   // The reason that netlink gave with its refusal (extended ACK), or nothing.
   std::string kernel_message() const;
+  // The rest of the last line with `label` in it, or nothing.
+  std::string after(std::string_view label) const;
   // The verifier's last word before its statistics, or nothing.
   std::string verifier_message() const;
 

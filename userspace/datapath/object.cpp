@@ -21,8 +21,9 @@
 #include <xdp_roce.skel.h>
 
 #include "base/clock.h"
-#include "datapath/log.h"
+#include "datapath/helper_calls.h"
 #include "datapath/maps.h"
+#include "datapath/privilege.h"
 
 namespace xr::datapath {
 
@@ -73,6 +74,19 @@ void Object::Close::operator()(xdp_program *program) const { xdp_program__close(
 int Object::program_fd() const { return bpf_program__fd(object_->progs.xdp_roce); }
 
 int Object::cnp_fd() const { return bpf_program__fd(object_->progs.cnp_egress); }
+
+Error load_error(int error, uint32_t streams, const LogCapture &log) {
+  std::string release = kernel_release(), reason = log.verifier_message();
+  if (kernel_too_old(release))
+    return Error{fmt::format("this kernel ({}) is too old", release), "5.15 or later is needed"};
+  if (error == ENOMEM || error == E2BIG)
+    return Error{fmt::format("not enough kernel memory for {} streams (250 bytes each)", streams),
+                 "--streams with a smaller number, or --no-track"};
+  if (error == EPERM)
+    return Error{"the kernel does not let this process load the program",
+                 reason.empty() ? "run it as root, outside any user namespace" : reason};
+  return errno_error(error, "the kernel refused the program", reason);
+}
 
 roce_config make_config(const AttachOptions &options, bool frags) {
   roce_config config{};
@@ -160,12 +174,33 @@ Status Object::share(const Pins &other) {
   return {};
 }
 
+// A CNP is shorter than the packet it is made of. Nothing else changes the length of a frame.
+std::unique_ptr<Skeleton, Object::Close> Object::open_skeleton(bool resizes) {
+  std::unique_ptr<Skeleton, Close> object(
+      static_cast<Skeleton *>(calloc(1, sizeof(Skeleton)))); // freed by Skeleton::destroy
+  if (!object || xdp_roce__create_skeleton(object.get()) < 0)
+    return nullptr;
+  bpf_object_skeleton &skeleton = *object->skeleton;
+  std::vector<uint8_t> patched;
+  if (!resizes) {
+    patched = without_calls({static_cast<const uint8_t *>(skeleton.data), skeleton.data_sz},
+                            BPF_FUNC_xdp_adjust_tail);
+    skeleton.data = patched.data(); // read only while it is opened
+  }
+  const int error = bpf_object__open_skeleton(&skeleton, nullptr);
+  skeleton.data = nullptr;
+  if (!error)
+    return object;
+  errno = -error;
+  return nullptr;
+}
+
 Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes) {
   Object self;
 
   if (!config.frags)
     self.handler_.reset(new WithoutFrags);
-  self.object_.reset(Skeleton::open());
+  self.object_ = open_skeleton(config.features & ROCE_FEATURE_CNP);
   if (!self.object_)
     return errno_error(errno, "cannot open the BPF program that is built in");
   self.configure(config, ring_bytes);
@@ -197,7 +232,7 @@ Result<xdp_program *> Object::handle(unsigned priority) {
 Status Object::load() {
   LogCapture log;
   if (int error = xdp_roce__load(object_.get()); error < 0)
-    return errno_error(-error, "the kernel refused the program", log.verifier_message());
+    return load_error(-error, object_->rodata->config.streams, log);
   return {};
 }
 

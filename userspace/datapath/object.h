@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "datapath/attach.h"
+#include "datapath/log.h"
 #include "datapath/pins.h"
 
 struct xdp_roce;
@@ -22,6 +23,9 @@ size_t object_rodata_size();
 
 // Frames in several buffers came with kernel 5.18.
 bool kernel_has_frags();
+
+// Why the kernel did not load the program, whose log that is.
+Error load_error(int error, uint32_t streams, const LogCapture &log);
 
 // The configuration of a new attachment.
 roce_config make_config(const AttachOptions &options, bool frags);
@@ -54,6 +58,7 @@ private:
     void operator()(xdp_program *program) const;
     void operator()(WithoutFrags *handler) const;
   };
+  static std::unique_ptr<struct xdp_roce, Close> open_skeleton(bool resizes);
   void configure(const roce_config &config, uint32_t ring_bytes);
   Status place_maps(const Pins &pins, const std::string &suffix);
 

@@ -44,8 +44,14 @@ Status Pins::create(const std::string &ifname, const std::string &netns_name) co
   for (const std::string &directory : {parent_, directory_})
     if (mkdir(directory.c_str(), 0700) < 0 && errno != EEXIST)
       return errno_error(errno, fmt::format("cannot make {}", directory));
-  if (symlink(ifname.c_str(), path("interface").c_str()) < 0 ||
-      (!netns_name.empty() && symlink(netns_name.c_str(), path("netns").c_str()) < 0))
+  auto done = record("interface", ifname);
+  return done ? record("netns", netns_name) : done;
+}
+
+Status Pins::record(const char *name, const std::string &text) const {
+  const std::string link = path(name);
+  if ((unlink(link.c_str()) < 0 && errno != ENOENT) ||
+      (!text.empty() && symlink(text.c_str(), link.c_str()) < 0))
     return errno_error(errno, fmt::format("cannot write in {}", directory_));
   return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One attachment's pins: <bpffs>/xdp-roce/<netns inode>-<ifindex>/ with a pin for each map, one for
-// the program, and two symbolic links that tell the names of interface and namespace, which nothing
-// else can tell once those are gone.
+// the program, and symbolic links that hold text: the names of interface and namespace, which
+// nothing else has once those are gone, and what is recorded beside them.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ public:
   static constexpr const char *kProgram = "program";
   // There when a bridge made the port promiscuous.
   static constexpr const char *kPromiscuous = "promiscuous";
+  // There when the program is alone on the hook: why no other program can join it, in a sentence.
+  static constexpr const char *kAlone = "alone";
   // Ends the names of what is about to take another's place: see exchange.h.
   static constexpr const char *kNext = "_next";
 
@@ -40,13 +42,14 @@ public:
 
   uint64_t netns() const { return netns_; }
   unsigned ifindex() const { return ifindex_; }
+  // A text beside the pins, as a symbolic link. Replaces what was there; "" removes it.
+  Status record(const char *name, const std::string &text) const;
+  std::string recorded(const char *name) const; // "" when it is not there
   std::string ifname() const { return recorded("interface"); }
   std::string netns_name() const { return recorded("netns"); }
   const std::string &directory() const { return directory_; }
 
 private:
-  std::string recorded(const char *name) const;
-
   std::string parent_;
   std::string directory_;
   uint64_t netns_;

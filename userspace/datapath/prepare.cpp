@@ -2,8 +2,8 @@
 #include "datapath/prepare.h"
 
 #include "datapath/clean.h"
+#include "datapath/join.h"
 #include "datapath/object.h"
-#include "datapath/privilege.h"
 
 namespace xr::datapath {
 
@@ -47,32 +47,6 @@ Status clean_stale(const Place &place, const Bpffs &bpffs, std::vector<std::stri
 }
 
 } // namespace
-
-Error busy(const PortStatus &port) {
-  const char *off = port.mode == Mode::Skb ? "xdpgeneric" : "xdpdrv";
-  std::string who = port.programs.empty() || port.programs.front().name.empty()
-                        ? "another XDP program"
-                        : fmt::format("another XDP program, {} (id {}),",
-                                      port.programs.front().name, port.programs.front().id);
-  std::string beside =
-      port.dispatcher ? "this kernel does not let a second one join" : "it does not share it";
-  return Error{fmt::format("{} is on the interface already and {}", who, beside),
-               fmt::format("whoever put it there should take it off, or: ip link set dev {} {} off",
-                           port.ifname, off)};
-}
-
-Error load_error(int error, uint32_t streams, const LogCapture &log) {
-  std::string release = kernel_release(), reason = log.verifier_message();
-  if (kernel_too_old(release))
-    return Error{fmt::format("this kernel ({}) is too old", release), "5.15 or later is needed"};
-  if (error == ENOMEM || error == E2BIG)
-    return Error{fmt::format("not enough kernel memory for {} streams (250 bytes each)", streams),
-                 "--streams with a smaller number, or --no-track"};
-  if (error == EPERM)
-    return Error{"the kernel does not let this process load the program",
-                 reason.empty() ? "run it as root, outside any user namespace" : reason};
-  return errno_error(error, "the kernel refused the program", reason);
-}
 
 bool take_frags(const AttachOptions &options, std::vector<std::string> &notes) {
   bool frags = options.frags && kernel_has_frags();

@@ -6,17 +6,10 @@
 #include <vector>
 
 #include "datapath/attach.h"
-#include "datapath/log.h"
 #include "datapath/place.h"
 #include "datapath/status.h"
 
 namespace xr::datapath {
-
-// Somebody else's program is in the way.
-Error busy(const PortStatus &port);
-
-// Why the kernel did not load the program.
-Error load_error(int error, uint32_t streams, const LogCapture &log);
 
 // Whether frames in several buffers are to be taken; a note where that is wanted and cannot be.
 bool take_frags(const AttachOptions &options, std::vector<std::string> &notes);

@@ -161,13 +161,13 @@ Status Store::be_able(const std::vector<Entry> &entries, uint32_t uses) {
   // Without rules the program is the one that counts; with some it only grows.
   if (needed ? (has & needed) == needed && (port_.uses & uses) == uses : !has)
     return {};
-  if (port_.dispatcher) {
-    if (!needed)
-      return {};
-    return Error{
-        "behind libxdp's dispatcher the program cannot be exchanged for one with rules",
-        fmt::format("xdp-roce detach {0}, then xdp-roce attach --rules {0}", port_.ifname)};
-  }
+  if (port_.dispatcher && !needed)
+    return {}; // it was attached ready for rules
+  if (auto possible = check_exchangeable(
+          port_, fmt::format("xdp-roce detach {0}, then xdp-roce attach {1}{0}", port_.ifname,
+                             has ? "while no other program is on " : "--rules "));
+      !possible)
+    return possible;
   Abilities abilities{others, 0};
   if (needed)
     abilities = {others | needed | has, uses | port_.uses};

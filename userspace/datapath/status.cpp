@@ -58,6 +58,7 @@ Status look_at_hook(PortStatus &port, const Netns &netns) {
   if (!hook)
     return hook.error();
   port.mode = hook->mode;
+  port.hook_id = hook->main_id;
   port.dispatcher = hook->dispatcher;
   port.programs = std::move(hook->programs);
   if (auto facts = read_link_at(port.ifindex); facts.ok())
@@ -114,6 +115,10 @@ const char *state_name(State state) {
   return "?";
 }
 
+std::string alone_note(const PortStatus &port) {
+  return "alone on the XDP hook, no other program can join: " + port.alone;
+}
+
 std::string abis(const PortStatus &port) {
   return fmt::format("ABI {}, this is {}", port.abi ? std::to_string(port.abi) : "unknown",
                      ROCE_ABI);
@@ -162,6 +167,8 @@ Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigne
     found.maps = Maps::of_pins(*pins, is_next);
     pinned = is_next ? next : program_id(pins->open(Pins::kProgram).get());
     describe(port, found.maps);
+    if (!port.dispatcher)
+      port.alone = pins->recorded(Pins::kAlone);
   }
   if (gone) {
     port.state = State::InterfaceGone;

@@ -34,11 +34,13 @@ struct PortStatus {
 
   // The hook, whatever is on it.
   Mode mode = Mode::Auto;
-  bool dispatcher = false; // false: our program is alone there, as kernels without freplace want it
+  uint32_t hook_id = 0;    // the program that the driver calls; 0: the hook is empty
+  bool dispatcher = false; // that is libxdp's dispatcher; else our program is alone there
   std::vector<HookProgram> programs;
 
   // Ours.
   uint32_t program_id = 0;
+  std::string alone;     // why no other program can join it; "": it can, or that is not known
   uint32_t abi = 0;      // 0: it cannot be told
   uint64_t since_ns = 0; // CLOCK_REALTIME
   bool track = false;
@@ -65,6 +67,8 @@ Result<std::vector<std::string>> pinned_interfaces(const std::string &netns);
 // One interface, attached or not.
 Result<PortStatus> status_of(const std::string &ifname, const std::string &netns);
 
+// "alone on the XDP hook, ...": for a port whose `alone` is not "".
+std::string alone_note(const PortStatus &port);
 // "ABI 2, this is 1"
 std::string abis(const PortStatus &port);
 // "2024-05-01 12:00:00" in local time.

@@ -14,7 +14,7 @@ namespace xr::datapath {
 
 namespace {
 
-constexpr Ability kSteer = {ROCE_FEATURE_SOCKETS, "sockets", "the endpoint", Lock::Use::Endpoint};
+constexpr Ability kSteer = {ROCE_FEATURE_SOCKETS, "the endpoint", Lock::Use::Endpoint};
 
 Status clear(int map) {
   roce_endpoint key{};

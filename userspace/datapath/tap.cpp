@@ -18,7 +18,7 @@ namespace xr::datapath {
 
 namespace {
 
-constexpr Ability kCapture = {ROCE_FEATURE_CAPTURE, "a capture", "capture", Lock::Use::Capture};
+constexpr Ability kCapture = {ROCE_FEATURE_CAPTURE, "capture", Lock::Use::Capture};
 
 // What the kernel writes before the bytes that the program gave it.
 struct Sample {

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/join.h"
+
+#include <cstdlib>
+
+#include <xdp/libxdp.h>
+
+#include "datapath/hook.h"
+#include "datapath/log.h"
+
+namespace xr::datapath {
+
+namespace {
+
+constexpr const char *kSkip = "LIBXDP_SKIP_DISPATCHER";
+
+bool skips_dispatcher() {
+  const char *value = getenv(kSkip); // NOLINT(concurrency-mt-unsafe)
+  return value && std::string_view(value) == "1";
+}
+
+constexpr const char *kChangesFrames = "CNPs are shortened frames, which this kernel lets libxdp's "
+                                       "dispatcher make only from xdp-tools "
+                                       "1.5.5 on";
+
+// Why libxdp's dispatcher does not run our program, and what would change that.
+std::string refusal(const LogCapture &log, int error) {
+  if (skips_dispatcher())
+    return fmt::format("{}=1 is set; unset it and attach anew, and others can join", kSkip);
+  // libxdp asks the kernel once, so that a later attach has no such line.
+  const std::string freplace = log.after("Compatibility check for dispatcher program failed: ");
+  if (!freplace.empty() || !error || error == EOPNOTSUPP)
+    return fmt::format(
+        "this kernel refuses freplace programs, which libxdp's dispatcher needs{}; a "
+        "kernel that allows them lets others join",
+        freplace.empty() ? "" : fmt::format(" ({})", freplace));
+  const std::string verifier = log.verifier_message();
+  if (verifier.find("changes packet data") != std::string::npos)
+    return fmt::format("{}; without such rules others can join", kChangesFrames);
+  if (!verifier.empty())
+    return fmt::format("libxdp's dispatcher cannot run it: {}", verifier);
+  if (!log.after("Couldn't open BPF file").empty())
+    return "libxdp does not find its dispatcher, xdp-dispatcher.o; install it (Debian: libxdp1) "
+           "and "
+           "attach anew, and others can join";
+  return errno_error(error, "libxdp's dispatcher cannot run it").message;
+}
+
+class Joining {
+public:
+  Joining(const PortStatus &port, const Pins &pins, const roce_config &config,
+          const AttachOptions &options)
+      : port_(port), pins_(pins), config_(config), options_(options) {}
+
+  // Through libxdp; then alone, if the hook is empty.
+  Result<Joined> join(Mode mode);
+  // The last error was of this mode: another may do.
+  bool mode_refused() const { return mode_refused_; }
+
+private:
+  bool shares() const { return !port_.programs.empty(); }
+  Result<Object> open();
+  Result<Joined> with_libxdp(Mode mode);
+  Result<Joined> alone(Mode mode);
+
+  const PortStatus &port_;
+  const Pins &pins_;
+  roce_config config_;
+  const AttachOptions &options_;
+  std::string refusal_; // the dispatcher's
+  bool mode_refused_ = false;
+};
+
+// A try that failed may have left pins of its maps.
+Result<Object> Joining::open() {
+  if (auto done = pins_.remove(); !done)
+    return done.error();
+  if (auto done = pins_.create(port_.ifname, port_.netns); !done)
+    return done.error();
+  return Object::open(config_, options_.ring_bytes, pins_);
+}
+
+// libxdp goes alone by itself where the kernel refuses freplace, and there only.
+Result<Joined> Joining::with_libxdp(Mode mode) {
+  LogCapture log;
+  auto object = open();
+  if (!object)
+    return object.error();
+  auto handle = object->handle(options_.priority);
+  if (!handle)
+    return handle.error();
+  const int error = -xdp_program__attach(*handle, static_cast<int>(port_.ifindex),
+                                         mode == Mode::Skb ? XDP_MODE_SKB : XDP_MODE_NATIVE, 0);
+  refusal_ = refusal(log, error);
+  if (error)
+    return object->program_fd() < 0 ? load_error(error, config_.streams, log)
+                                    : errno_error(error, "libxdp cannot attach the program");
+  auto hook = read_hook(port_.ifindex);
+  if (!hook)
+    return hook.error();
+  return Joined{std::move(*object), mode, config_.features, hook->dispatcher ? "" : refusal_};
+}
+
+Result<Joined> Joining::alone(Mode mode) {
+  auto object = open();
+  if (!object)
+    return object.error();
+  if (auto done = object->load(); !done)
+    return done.error();
+  auto taken = take_hook(port_.ifindex, mode, object->program_fd(), -1);
+  mode_refused_ = !taken;
+  if (!taken)
+    return taken.error();
+  return Joined{std::move(*object), mode, config_.features, refusal_};
+}
+
+Result<Joined> Joining::join(Mode mode) {
+  mode_refused_ = false;
+  auto joined = with_libxdp(mode);
+  if (joined)
+    return joined;
+  if (!shares())
+    return alone(mode);
+  if (config_.features & ROCE_FEATURE_CNP) { // what keeps a program from sharing a hook
+    config_.features &= ~static_cast<uint32_t>(ROCE_FEATURE_CNP);
+    joined = with_libxdp(mode);
+  }
+  return joined ? std::move(joined) : busy(port_, refusal_);
+}
+
+} // namespace
+
+Result<Joined> join_hook(const PortStatus &port, const Pins &pins, const roce_config &config,
+                         const AttachOptions &options, std::vector<std::string> &notes) {
+  Joining joining(port, pins, config, options);
+  // A hook that is shared has its mode.
+  const bool shares = !port.programs.empty();
+  const Mode mode =
+      options.mode == Mode::Skb || (options.mode == Mode::Auto && shares && port.mode == Mode::Skb)
+          ? Mode::Skb
+          : Mode::Native;
+  auto joined = joining.join(mode);
+  if (!joined && joining.mode_refused() && options.mode == Mode::Auto && mode == Mode::Native) {
+    const std::string refused = joined.error().message;
+    joined = joining.join(Mode::Skb);
+    if (joined)
+      notes.push_back(fmt::format("{}: attached in skb mode, which is slower", refused));
+  }
+  if (joined && joined->features != config.features)
+    notes.push_back(fmt::format(
+        "no rule can answer with CNPs while another program is on the hook: {}", kChangesFrames));
+  return joined;
+}
+
+Error busy(const PortStatus &port, const std::string &why) {
+  const char *off = port.mode == Mode::Skb ? "xdpgeneric" : "xdpdrv";
+  const std::string who = port.programs.empty() || port.programs.front().name.empty()
+                              ? "another XDP program"
+                              : fmt::format("another XDP program, {} (id {}),",
+                                            port.programs.front().name, port.programs.front().id);
+  return Error{
+      fmt::format("{} is on the interface already and {}", who,
+                  why.empty() ? "does not share it" : "cannot be joined: " + why),
+      fmt::format("take it off with the tool that attached it, or: ip link set dev {} {} off",
+                  port.ifname, off)};
+}
+
+} // namespace xr::datapath
