@@ -56,9 +56,9 @@ KernelFacts sound_kernel() {
   kernel.memlock_binds = false;
   kernel.missing_to_load = std::vector<std::string>{};
   kernel.missing_for_sockets = std::vector<std::string>{};
-  kernel.load = Status();
+  for (const char *name : {"load", "dispatcher", "capture", "sockets", "rules"})
+    kernel.trials.push_back({name, Status()});
   kernel.sockets = Status();
-  kernel.dispatcher = true;
   kernel.frags = true;
   return kernel;
 }
@@ -126,29 +126,56 @@ TEST(DoctorKernel, MemlockOfSockets) {
 
 TEST(DoctorKernel, RefusedByTrying) {
   KernelFacts kernel = sound_kernel();
-  kernel.load = Status(Error{"the kernel refused the program", "a reason"});
+  kernel.trials = {{"load", Status()},
+                   {"dispatcher", Error{"a reason of libxdp's"}},
+                   {"rules", Error{"the kernel refused the program", "a hint"}},
+                   {"sockets", Error{"no socket"}},
+                   {"capture", Error{"no ring"}}};
   kernel.sockets = Status(Error{"AF_XDP sockets are refused"});
-  kernel.dispatcher = kernel.frags = false;
+  kernel.frags = false;
   const Checks checks = check(kernel);
-  expect(checks, "load", Verdict::Fail, "refused the program", "a reason");
-  expect(checks, "dispatcher", Verdict::Info, "alone");
+  expect(checks, "load", Verdict::Ok, "counted a frame");
+  expect(checks, "dispatcher", Verdict::Info, "alone on a port's hook: a reason of libxdp's");
+  expect(checks, "rules", Verdict::Fail, "refused the program", "a hint");
+  expect(checks, "sockets", Verdict::Warn, "send and respond: no socket");
+  expect(checks, "capture", Verdict::Warn, "capture: no ring");
   expect(checks, "frags", Verdict::Warn, "several buffers", "3498");
   expect(checks, "af_xdp", Verdict::Warn, "refused", "XDP_SOCKETS");
+}
+
+TEST(DoctorKernel, WhatNeedsMoreIsNotTried) {
+  KernelFacts kernel = sound_kernel();
+  kernel.trials = {{"load", Error{"the kernel refused the program", "a reason"}}};
+  const Checks checks = check(kernel);
+  expect(checks, "load", Verdict::Fail, "refused the program", "a reason");
+  for (const char *name : {"dispatcher", "rules", "sockets", "capture"})
+    expect(checks, name, Verdict::Unknown, "not tried, for what it needs failed");
+}
+
+// With CAP_BPF and no CAP_SYS_ADMIN, say.
+TEST(DoctorKernel, LoadedWhereNothingCanBeAttached) {
+  KernelFacts kernel = sound_kernel();
+  kernel.trials.clear();
+  kernel.untried = "cannot make namespaces for it";
+  kernel.load = Status();
+  expect(check(kernel), "load", Verdict::Ok, "attaching was not tried: cannot make namespaces");
+  expect(check(kernel), "rules", Verdict::Unknown, "not tried: cannot make namespaces", "doctor");
+  kernel.load = Status(Error{"the kernel refused the program", "a reason"});
+  expect(check(kernel), "load", Verdict::Fail, "refused the program", "a reason");
 }
 
 TEST(DoctorKernel, WithoutPrivilegeSaysSo) {
   KernelFacts kernel = sound_kernel();
   kernel.missing_to_load = {"CAP_NET_ADMIN"};
   kernel.missing_for_sockets = {"CAP_NET_RAW"};
-  kernel.load.reset();
+  kernel.trials.clear();
   kernel.sockets.reset();
-  kernel.dispatcher.reset();
   kernel.frags.reset();
   kernel.options_from = "";
   kernel.options.clear();
   kernel.jit.reset();
   const Checks checks = check(kernel);
-  for (const char *name : {"load", "dispatcher", "af_xdp", "options", "jit"})
+  for (const char *name : {"load", "dispatcher", "rules", "af_xdp", "options", "jit"})
     EXPECT_EQ(find(checks, name).verdict, Verdict::Unknown) << name;
   expect(checks, "frags", Verdict::Ok, ""); // by its version
 }

@@ -5,12 +5,8 @@
 
 #include <sys/socket.h>
 
-#include <bpf/libbpf.h>
-
 #include "base/fd.h"
-#include "datapath/log.h"
 #include "datapath/object.h"
-#include "datapath/prepare.h"
 #include "datapath/privilege.h"
 #include "roce/config.h"
 
@@ -24,16 +20,10 @@ Status probe_load() {
   options.ring_bytes = 1;
   options.rules = true;
   options.features = ROCE_FEATURE_SOCKETS | ROCE_FEATURE_CAPTURE;
-  LogCapture log;
   auto object = Object::open(make_config(options, kernel_has_frags()), options.ring_bytes);
   if (!object)
     return std::move(object).error();
   return object->load();
-}
-
-bool probe_dispatcher() {
-  silence_libraries();
-  return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_EXT, nullptr) == 1;
 }
 
 Status probe_sockets() {

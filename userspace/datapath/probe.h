@@ -6,11 +6,9 @@
 
 namespace xr::datapath {
 
-// Loads the program, with rules, sockets and captures. Needs Privilege::Load.
+// Loads the program, with rules, sockets and captures, and attaches it nowhere. Needs
+// Privilege::Load.
 Status probe_load();
-
-// Whether a program may replace a function of another (freplace), as libxdp's dispatcher wants it.
-bool probe_dispatcher();
 
 // Whether AF_XDP sockets can be made. Needs CAP_NET_RAW.
 Status probe_sockets();

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string_view>
+
 #include "afxdp/socket.h"
 #include "datapath/privilege.h"
 #include "host/kernel.h"
@@ -23,6 +26,26 @@ constexpr Option kOptions[] = {
     {"BPF_EVENTS", Verdict::Warn, "capture needs it"},
     {"BPF_JIT", Verdict::Warn, "programs are interpreted, several times slower"},
     {"DCB", Verdict::Info, "the state of PFC cannot be told"},
+};
+
+// What doctor does with the real program on a veth pair of its own.
+struct Tried {
+  const char *name;
+  const char *done;    // a sentence
+  std::string failure; // begins one
+  Verdict failed;
+};
+
+const Tried kTrials[] = {
+    {"load", "tried on a veth: attached alone, and counted a frame", "", Verdict::Fail},
+    {"dispatcher",
+     "tried on a veth: attached behind libxdp's dispatcher, where other XDP programs can join",
+     "tried on a veth: xdp-roce is alone on a port's hook: ", Verdict::Info},
+    {"rules", "tried on a veth: a rule dropped a frame; rules of each kind load",
+     "rules: ", Verdict::Fail},
+    {"sockets", "tried on a veth: an AF_XDP socket received a frame",
+     "send and respond: ", Verdict::Warn},
+    {"capture", "tried on a veth: a frame was captured", "capture: ", Verdict::Warn},
 };
 
 class Kernel {
@@ -109,25 +132,19 @@ public:
         "ulimit -l unlimited, as root, or CAP_IPC_LOCK");
   }
 
-  void load() {
-    if (!facts_.load)
-      return add("load", Verdict::Unknown, "whether the program loads cannot be tried",
-                 "sudo xdp-roce doctor");
-    if (facts_.load->ok())
-      return add("load", Verdict::Ok,
-                 "the kernel takes the program, with rules, sockets and captures");
-    add("load", Verdict::Fail, facts_.load->error().message, facts_.load->error().hint);
-  }
-
-  void dispatcher() {
-    if (!facts_.dispatcher)
-      add("dispatcher", Verdict::Unknown,
-          "whether other XDP programs can share a port cannot be tried", "sudo xdp-roce doctor");
-    else if (*facts_.dispatcher)
-      add("dispatcher", Verdict::Ok, "other XDP programs can share a port (libxdp's dispatcher)");
-    else
-      add("dispatcher", Verdict::Info,
-          "the kernel refuses freplace: xdp-roce is alone on a port's hook");
+  // Each of kTrials by what it came to.
+  void trials() {
+    for (const Tried &one : kTrials) {
+      const auto found = std::find_if(facts_.trials.begin(), facts_.trials.end(),
+                                      [&](const Trial &trial) { return trial.name == one.name; });
+      if (found == facts_.trials.end())
+        untried(one);
+      else if (found->outcome)
+        add(one.name, Verdict::Ok, one.done);
+      else
+        add(one.name, one.failed, one.failure + found->outcome.error().message,
+            found->outcome.error().hint);
+    }
   }
 
   void frags() {
@@ -151,6 +168,23 @@ public:
   }
 
 private:
+  void untried(const Tried &one) {
+    const bool loads = std::string_view(one.name) == "load";
+    if (loads && facts_.load && !facts_.load->ok())
+      return add(one.name, Verdict::Fail, facts_.load->error().message, facts_.load->error().hint);
+    if (loads && facts_.load)
+      return add(
+          one.name, Verdict::Ok,
+          "the kernel takes the program, with rules, sockets and captures; attaching was not "
+          "tried: " +
+              facts_.untried);
+    if (!facts_.trials.empty())
+      return add(one.name, Verdict::Unknown, "not tried, for what it needs failed");
+    add(one.name, Verdict::Unknown,
+        "not tried" + (facts_.untried.empty() ? "" : ": " + facts_.untried),
+        "sudo xdp-roce doctor");
+  }
+
   void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
     checks_.push_back({"kernel", name, verdict, std::move(text), std::move(hint)});
   }
@@ -181,8 +215,7 @@ void check_kernel(const KernelFacts &facts, Checks &checks) {
   kernel.jit();
   kernel.privileges();
   kernel.memlock();
-  kernel.load();
-  kernel.dispatcher();
+  kernel.trials();
   kernel.frags();
   kernel.sockets();
 }

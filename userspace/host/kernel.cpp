@@ -60,8 +60,13 @@ KernelFacts read_kernel(const Files &files) {
   if (auto missing = missing_capabilities(Privilege::Sockets))
     kernel.missing_for_sockets = *missing;
   if (kernel.missing_to_load && kernel.missing_to_load->empty()) {
-    kernel.load = datapath::probe_load();
-    kernel.dispatcher = datapath::probe_dispatcher();
+    auto tried = try_datapath();
+    if (tried) {
+      kernel.trials = std::move(*tried);
+    } else {
+      kernel.untried = tried.error().message;
+      kernel.load = datapath::probe_load();
+    }
     kernel.frags = datapath::kernel_has_frags();
   }
   if (kernel.missing_for_sockets && kernel.missing_for_sockets->empty())

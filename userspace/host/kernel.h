@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "host/files.h"
+#include "host/trial.h"
 #include "report/check.h"
 
 namespace xr::host {
@@ -29,8 +30,10 @@ struct KernelFacts {
   // By name; nothing when it cannot be told.
   std::optional<std::vector<std::string>> missing_to_load, missing_for_sockets;
   // Found out by trying; nothing where this process may not try.
-  std::optional<Status> load, sockets;
-  std::optional<bool> dispatcher, frags;
+  std::optional<Status> load, sockets; // `load`: only where there are no trials
+  std::optional<bool> frags;
+  std::vector<Trial> trials; // none: `untried` has the reason, "" when this process may not try
+  std::string untried;
 };
 
 KernelFacts read_kernel(const Files &files);
