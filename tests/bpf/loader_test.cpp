@@ -188,6 +188,40 @@ TEST_F(Loader, AMillionStreams) {
   EXPECT_OK(port->snapshot());
 }
 
+// Alone on the hook, with the reason, whatever it is that keeps libxdp's dispatcher away.
+TEST_F(Loader, AloneSaysWhy) {
+  for (const auto &[variable, value, reason] :
+       {std::tuple("LIBXDP_SKIP_DISPATCHER", "1", "LIBXDP_SKIP_DISPATCHER=1 is set"),
+        {"LIBXDP_OBJECT_PATH", "/nonexistent", "does not find its dispatcher"}}) {
+    SCOPED_TRACE(variable);
+    setenv(variable, value, 1);
+    auto report = attach("xr0", netns_, small());
+    unsetenv(variable);
+    ASSERT_OK(report);
+    EXPECT_FALSE(report->port.dispatcher);
+    EXPECT_NE(report->port.alone.find(reason), std::string::npos) << report->port.alone;
+    EXPECT_TRUE(mentions(report->notes, reason));
+    auto status = status_of("xr0", netns_);
+    ASSERT_OK(status);
+    EXPECT_EQ(status->alone, report->port.alone);
+    auto port = Port::open("xr0", netns_);
+    ASSERT_OK(port);
+    send_frames(3);
+    EXPECT_EQ(frames_counted(*port, 3), 3u);
+    Ids mine = ids();
+    *port = Port();
+    ASSERT_OK(detach("xr0", netns_));
+    expect_nothing_left(mine);
+  }
+}
+
+// Either way `dispatcher` and the reason exclude each other.
+TEST_F(Loader, BehindTheDispatcherOrWithAReason) {
+  auto report = attach("xr0", netns_, small());
+  ASSERT_OK(report);
+  EXPECT_EQ(report->port.dispatcher, report->port.alone.empty());
+}
+
 TEST_F(Loader, RefusesASecondAttach) {
   ASSERT_OK(attach("xr0", netns_, small()));
   uint32_t before = on_hook();

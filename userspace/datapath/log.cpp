@@ -98,7 +98,10 @@ std::string LogCapture::verifier_message() const {
     return {};
   text = text.substr(0, statistics);
   size_t begin = text.rfind('\n');
-  return std::string(text.substr(begin == std::string_view::npos ? 0 : begin + 1));
+  text.remove_prefix(begin == std::string_view::npos ? 0 : begin + 1);
+  // Each global function is verified by itself; where the last of them passed, something else
+  // failed.
+  return text.find("is safe for any args") == std::string_view::npos ? std::string(text) : "";
 }
 
 } // namespace xr::datapath

@@ -148,10 +148,15 @@ bool fits(const bpf_map *map, int fd) {
 } // namespace
 
 Status Object::place_maps(const Pins &pins, const std::string &suffix) {
+  // A devmap goes with programs like the first that used it only, behind a dispatcher or not. Those
+  // of a bridge never are, and others have nothing in theirs.
+  const bool bridged = object_->rodata->config.features & ROCE_FEATURE_FORWARD;
   bpf_map *map = nullptr;
   bpf_object__for_each_map(map, object_->obj) {
     std::string name = pin_name(bpf_map__name(map));
-    Fd former = map == object_->maps.rodata ? Fd() : pins.open(name);
+    const bool anew =
+        map == object_->maps.rodata || (bpf_map__type(map) == BPF_MAP_TYPE_DEVMAP && !bridged);
+    Fd former = anew ? Fd() : pins.open(name);
     int error = fits(map, former.get())
                     ? bpf_map__reuse_fd(map, former.get())
                     : bpf_map__set_pin_path(map, pins.path(name + suffix).c_str());

@@ -116,7 +116,7 @@ Status attach_alone() {
   return counted ? off() : counted;
 }
 
-// The port stays attached, for the trials after it, whether the dispatcher is there or not.
+// The port stays attached, whether the dispatcher is there or not.
 Status attach_shared(bool &attached) {
   auto done = datapath::attach(kPort, "", small());
   attached = done.ok();
@@ -127,32 +127,26 @@ Status attach_shared(bool &attached) {
   return done->port.dispatcher ? Status() : Error{done->port.alone};
 }
 
-Status add(const std::vector<std::string> &words) {
-  auto rule = impair::parse(words);
-  if (!rule)
-    return std::move(rule).error();
-  auto done = datapath::add_rule(kPort, "", *rule);
-  return done ? Status() : std::move(done).error();
-}
-
+// With rules that need every feature but a bridge's, of which the first has the frame. The program
+// is exchanged for it.
 Status drop_one() {
-  if (auto done = add({"roce", "drop"}); !done)
-    return done;
+  impair::File file;
+  for (const std::vector<std::string> &words : {std::vector<std::string>{"roce", "drop"},
+                                                {"qp", "1", "psn", "all", "set", "dscp", "3"},
+                                                {"cnp", "drop"}}) {
+    auto rule = impair::parse(words);
+    if (!rule)
+      return std::move(rule).error();
+    file.rules.push_back(std::move(*rule));
+  }
+  if (auto done = datapath::apply_rules(kPort, "", file); !done)
+    return std::move(done).error();
   if (auto done = send_frame(); !done)
     return done;
-  auto dropped = await("no rule dropped it", []() -> Result<bool> {
+  return await("no rule dropped it", []() -> Result<bool> {
     auto list = datapath::list_rules(kPort, "");
     return list ? Result<bool>(list->rules.at(0).acted == 1) : std::move(list).error();
   });
-  if (!dropped)
-    return dropped;
-  // Every feature of a program that is not a bridge's.
-  if (auto done = add({"qp", "1", "psn", "all", "set", "dscp", "3"}); !done)
-    return done;
-  if (auto done = add({"cnp", "drop"}); !done)
-    return done;
-  auto cleared = datapath::clear_rules(kPort, "");
-  return cleared ? Status() : std::move(cleared).error();
 }
 
 Status capture_one() {
@@ -244,10 +238,11 @@ void try_all(int fd) {
   write_outcome(fd, "dispatcher", attach_shared(attached));
   if (!attached)
     return;
-  write_outcome(fd, "capture", capture_one());
+  write_outcome(fd, "rules", drop_one());
+  if (!off())
+    return;
+  write_outcome(fd, "capture", capture_one()); // attach by themselves
   write_outcome(fd, "sockets", receive_one());
-  write_outcome(fd, "rules", drop_one()); // last: the program is exchanged for another
-  (void)off();
 }
 
 std::vector<std::string> read_texts(int fd) {
