@@ -159,7 +159,7 @@ TEST(DoctorKernel, LoadedWhereNothingCanBeAttached) {
   kernel.untried = "cannot make namespaces for it";
   kernel.load = Status();
   expect(check(kernel), "load", Verdict::Ok, "attaching was not tried: cannot make namespaces");
-  expect(check(kernel), "rules", Verdict::Unknown, "not tried: cannot make namespaces", "doctor");
+  expect(check(kernel), "rules", Verdict::Unknown, "not tried: cannot make namespaces");
   kernel.load = Status(Error{"the kernel refused the program", "a reason"});
   expect(check(kernel), "load", Verdict::Fail, "refused the program", "a reason");
 }

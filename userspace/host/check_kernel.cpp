@@ -182,7 +182,7 @@ private:
       return add(one.name, Verdict::Unknown, "not tried, for what it needs failed");
     add(one.name, Verdict::Unknown,
         "not tried" + (facts_.untried.empty() ? "" : ": " + facts_.untried),
-        "sudo xdp-roce doctor");
+        facts_.untried.empty() ? "sudo xdp-roce doctor" : "");
   }
 
   void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {

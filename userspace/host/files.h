@@ -17,6 +17,7 @@ class Files {
 public:
   explicit Files(std::string root = "") : root_(std::move(root)) {}
 
+  bool of_this_machine() const { return root_.empty(); }
   bool exist(const std::string &path) const;
   // The first line.
   std::optional<std::string> line(const std::string &path) const;

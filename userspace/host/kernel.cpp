@@ -59,7 +59,9 @@ KernelFacts read_kernel(const Files &files) {
     kernel.missing_to_load = *missing;
   if (auto missing = missing_capabilities(Privilege::Sockets))
     kernel.missing_for_sockets = *missing;
-  if (kernel.missing_to_load && kernel.missing_to_load->empty()) {
+  if (!files.of_this_machine()) {
+    kernel.untried = "another machine's files were given";
+  } else if (kernel.missing_to_load && kernel.missing_to_load->empty()) {
     auto tried = try_datapath();
     if (tried) {
       kernel.trials = std::move(*tried);
