@@ -345,7 +345,7 @@ constexpr Field kFields[] = {
     {"imm", ROCE_HAS_IMMDT, 0, 32},
 };
 
-// Bytes before a header, by spec.md 1.3; -1 when the opcode has none such.
+// Bytes before a header, by include/roce/README.md 1.3; -1 when the opcode has none such.
 int place_of(uint32_t header, uint32_t info) {
   const std::pair<uint32_t, int> kOrder[] = {{ROCE_HAS_RDETH, 4},  {ROCE_HAS_DETH, 8},
                                              {ROCE_HAS_XRCETH, 4}, {ROCE_HAS_FETH, 4},

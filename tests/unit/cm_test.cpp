@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RDMA CM announces (spec.md 6): the first PSN of a stream, so that a loss of its first
-// packets is seen, and its PMTU. Over the analyser's own accounting, with a real rping session.
+// What RDMA CM announces (include/roce/README.md 6): the first PSN of a stream, so that a loss of
+// its first packets is seen, and its PMTU. Over the analyser's own accounting, with a real rping
+// session.
 #include <cstring>
 #include <fstream>
 #include <map>

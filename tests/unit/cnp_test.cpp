@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CNPs that rules send, field by field as spec.md 3 has them; their pacing; and what those that
-// pass are put down to.
+// CNPs that rules send, field by field as include/roce/README.md 3 has them; their pacing; and what
+// those that pass are put down to.
 #include "impair_port.h"
 #include "roce/cm.h"
 
@@ -20,7 +20,8 @@ struct Cnp {
   unsigned u24(size_t at) const { return u16(at) << 8 | u8(at + 2); }
 };
 
-// All of spec.md 3, byte by byte; the iCRC by userspace/packet, and the IPv4 checksum anew.
+// All of include/roce/README.md 3, byte by byte; the iCRC by userspace/packet, and the IPv4
+// checksum anew.
 void expect_cnp_of(const Bytes &of, const Bytes &cnp, uint32_t qp, unsigned dscp) {
   const Parsed before = parsed(of);
   const size_t l3 = before.packet.l3;

@@ -45,7 +45,7 @@ FrameBuilder &FrameBuilder::fragment(uint16_t offset_and_more) {
   return *this;
 }
 
-// In the order of spec.md 1.3. Which ones an opcode has is opcode_test's to check.
+// In the order of include/roce/README.md 1.3. Which ones an opcode has is opcode_test's to check.
 Bytes FrameBuilder::extension_headers() const {
   const uint32_t has = roce_opcode_info[opcode_];
   Bytes out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The iCRC over the real frames of tests/data/vectors.txt (spec.md section 2), and over what those
-// do not have: IPv4 options, IPv6 extension headers, every length.
+// The iCRC (include/roce/README.md 2) over the real frames of tests/data/vectors.txt, and over what
+// those do not have: IPv4 options, IPv6 extension headers, every length.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -45,7 +45,8 @@ Icrc check(const Bytes &bytes, const roce_packet &packet) {
   return icrc_check(bytes.data(), static_cast<uint32_t>(bytes.size()), packet);
 }
 
-// Bits that hops may change, by offset in the frame, written down again from spec.md.
+// Bits that hops may change, by offset in the frame, written down again from
+// include/roce/README.md 2.
 std::set<std::pair<uint32_t, int>> free_bits(const Vector &v) {
   std::set<std::pair<uint32_t, int>> bits;
   const auto byte = [&](uint32_t at, int mask = 0xff) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The opcode table against spec.md 1.4 and 1.3, written out here by hand once more.
+// The opcode table against include/roce/README.md 1.4 and 1.3, written out here by hand once more.
 #include <map>
 #include <ostream>
 #include <string>
@@ -206,7 +206,7 @@ TEST(Opcode, NamesAreTheirNumbers) {
   EXPECT_EQ(ROCE_XRC_SEND_ONLY_WITH_INVALIDATE, 0xb7);
 }
 
-// spec.md 1.3: bit 7 reserved, bits 6:5 the type, bits 4:0 a value.
+// include/roce/README.md 1.3: bit 7 reserved, bits 6:5 the type, bits 4:0 a value.
 TEST(Opcode, SyndromesByType) {
   for (int syndrome = 0; syndrome < 256; syndrome++) {
     const __u32 want = syndrome < 0x20                       ? ROCE_AETH_ACK

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame compared with what it was made from, at the offsets of spec.md 1 and as
+// A frame compared with what it was made from, at the offsets of include/roce/README.md 1 and as
 // include/roce/parse.h reads it.
 #pragma once
 
@@ -133,8 +133,8 @@ struct Part {
   size_t bytes;
 };
 
-// What follows the BTH, from spec.md 1.3 and 1.4: which transports put what before the operation's
-// own headers, and those.
+// What follows the BTH, from include/roce/README.md 1.3 and 1.4: which transports put what before
+// the operation's own headers, and those.
 inline std::vector<Part> expected_extensions(const Headers &h) {
   const int transport = h.opcode & 0xe0, op = h.opcode & 0x1f;
   const bool answer = op >= 0x0d && op <= 0x12;

@@ -88,8 +88,9 @@ inline packet::Headers random_headers(Random &rng, uint8_t opcode) {
   return h;
 }
 
-// Written down again from spec.md 1.4: READ REQUEST, ACKNOWLEDGE, ATOMIC ACKNOWLEDGE, COMPARE SWAP,
-// FETCH ADD, RESYNC and FLUSH of any transport, and CNP, have none; ATOMIC WRITE has 8 bytes.
+// Written down again from include/roce/README.md 1.4: READ REQUEST, ACKNOWLEDGE, ATOMIC
+// ACKNOWLEDGE, COMPARE SWAP, FETCH ADD, RESYNC and FLUSH of any transport, and CNP, have none;
+// ATOMIC WRITE has 8 bytes.
 inline bool takes_payload(uint8_t opcode) {
   switch (opcode & 0x1f) {
   case 0x0c:

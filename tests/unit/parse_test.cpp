@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a whole frame is, and what is read from it (spec.md 1.1 to 1.3, 2 and "Frame classes" of 7).
+// What a whole frame is, and what is read from it (include/roce/README.md 1.1 to 1.3, 2 and "Frame
+// classes" of 7).
 #include <fstream>
 #include <functional>
 #include <map>
@@ -32,7 +33,7 @@ const std::vector<std::pair<const char *, std::vector<uint16_t>>> kTags = {
 struct Encapsulation {
   const char *name;
   roce_class class_;
-  uint32_t bth; // spec.md 1.1
+  uint32_t bth; // include/roce/README.md 1.1
   std::function<FrameBuilder &(FrameBuilder &)> apply;
 };
 const Encapsulation kEncapsulations[] = {

@@ -45,7 +45,7 @@ TEST(Psn, PmtuCodes) {
     EXPECT_EQ(roce_pmtu_code(odd), 0u) << odd;
 }
 
-// spec.md 1.4: max(1, ceil(DMALen / PMTU)).
+// include/roce/README.md 1.4: max(1, ceil(DMALen / PMTU)).
 TEST(Psn, ReadConsumesCeiling) {
   EXPECT_EQ(roce_read_psns(0, 3), 1u);
   EXPECT_EQ(roce_read_psns(1, 3), 1u);

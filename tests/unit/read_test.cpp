@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many PSNs a READ takes (spec.md 1.6, 1.7 and "What a packet covers" of 7): known, learnt from
-// this direction or the other, not known at all.
+// How many PSNs a READ takes (include/roce/README.md 1.6, 1.7 and "What a packet covers" of 7):
+// known, learnt from this direction or the other, not known at all.
 #include <gtest/gtest.h>
 
 #include "steps.h"

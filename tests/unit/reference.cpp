@@ -11,7 +11,7 @@ constexpr int64_t kSpace = 1 << 24;
 constexpr int64_t kResync = 65536;
 constexpr size_t kHoles = 16;
 
-// Operations, spec.md 1.4.
+// Operations, include/roce/README.md 1.4.
 enum Op {
   kSendFirst = 0x00,
   kSendMiddle = 0x01,

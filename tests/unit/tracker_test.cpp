@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of spec.md section 7, each with a stream short enough to count by hand.
+// The rules of include/roce/README.md 7, each with a stream short enough to count by hand.
 #include <gtest/gtest.h>
 
 #include "steps.h"
