@@ -140,16 +140,16 @@ static ROCE_INLINE __u32 roce_uses(struct roce_env *env) { return config.uses; }
 static ROCE_INLINE __u16 roce_port_be(struct roce_env *env) { return config.udp_port_be; }
 
 /* Bytes beyond the first buffer are reached by a helper (5.18). */
-#define FRAME_OFFSET_MAX 0x3fff
+#define FRAME_OFFSET_MAX 0x3fff /* 2^n - 1 */
 
 static ROCE_INLINE __u8 *roce_frame_data(struct xdp_md *ctx) { return (__u8 *)(long)ctx->data; }
 static ROCE_INLINE __u8 *roce_frame_end(struct xdp_md *ctx) { return (__u8 *)(long)ctx->data_end; }
 static ROCE_INLINE __u8 *roce_frame_l3(struct xdp_md *ctx, __u32 l3) {
-  asm volatile("%0 &= 31" : "+r"(l3)); /* behind two tags it is 22 */
+  ROCE_BOUND(l3, 31); /* after two tags it is 22 */
   return roce_frame_data(ctx) + l3;
 }
 static ROCE_INLINE __u8 *byte_at(struct xdp_md *ctx, __u32 offset) {
-  asm volatile("%0 &= 0x3fff" : "+r"(offset));
+  ROCE_BOUND(offset, FRAME_OFFSET_MAX);
   return roce_frame_data(ctx) + offset;
 }
 static ROCE_INLINE int roce_frame_load(struct xdp_md *ctx, __u32 offset, __u8 *byte) {

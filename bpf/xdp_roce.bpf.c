@@ -8,8 +8,7 @@ static ROCE_INLINE void learn_cm(const __u8 *data, const __u8 *end, struct roce_
 
   if (bth > 255)
     return;
-  /* the verifier must see the bound on the very register that is added to the pointer */
-  asm volatile("%0 &= 255" : "+r"(bth));
+  ROCE_BOUND(bth, 255);
   roce_parse_cm(data + bth, end, &cm);
   if (cm.attribute)
     roce_learn_cm(0, p, &cm);
@@ -193,7 +192,7 @@ __attribute__((noinline)) int meet_noted(struct xdp_md *ctx, __u64 what, __u64 q
   left = roce_match_tables(set, config.uses, &facts);
   if (!left)
     return ROCE_GO_ON;
-  rule = &set->rule[roce_lowest(left) & (ROCE_RULES - 1)];
+  rule = roce_first_rule(set, left);
   if (rule->checks) {
     take_in_hand(ctx, length, id);
     return LOOK_CLOSER;

@@ -91,7 +91,7 @@ static ROCE_INLINE const struct roce_rule *roce_find_rule(struct roce_env *env,
                                                           struct roce_passing *passing) {
   ROCE_ROLLED
   for (int i = 0; i < ROCE_RULES && left; i++) {
-    const struct roce_rule *rule = &set->rule[roce_lowest(left) & (ROCE_RULES - 1)];
+    const struct roce_rule *rule = roce_first_rule(set, left);
 
     if (!rule->checks || roce_check_rule(env, rule, passing))
       return rule;

@@ -22,6 +22,15 @@ static ROCE_INLINE __u32 roce_lowest(__u64 word) {
 static ROCE_INLINE __u32 roce_lowest(__u64 word) { return (__u32)__builtin_ctzll(word); }
 #endif
 
+/* The first of the rules in `left`, which is not 0. */
+static ROCE_INLINE const struct roce_rule *roce_first_rule(const struct roce_ruleset *set,
+                                                           __u64 left) {
+  __u64 index = roce_lowest(left);
+
+  ROCE_BOUND(index, ROCE_RULES - 1);
+  return &set->rule[index];
+}
+
 /* What the packet is, as roce_ruleset.what counts. */
 static ROCE_INLINE __u32 roce_what(const struct roce_packet *p, int roce) {
   if (!roce)
@@ -77,12 +86,16 @@ static ROCE_INLINE struct roce_facts roce_facts_of(const struct roce_packet *p, 
  */
 static ROCE_INLINE __u64 roce_match_tables(const struct roce_ruleset *set, __u32 used,
                                            const struct roce_facts *f) {
-  __u64 left = set->what[f->what < ROCE_WHATS ? f->what : ROCE_WHAT_OTHER];
+  __u64 what = f->what, left;
 
+  ROCE_BOUND(what, ROCE_WHAT_MASK);
+  left = set->what[what];
   if (used & ROCE_USES_SIZE) {
-    __u32 size = f->length >> ROCE_SIZE_SHIFT;
+    __u64 size = f->length >> ROCE_SIZE_SHIFT;
 
-    left &= set->size[size < 255 ? size : 255];
+    size = size < 255 ? size : 255;
+    ROCE_BOUND(size, 255);
+    left &= set->size[size];
   }
   if (used & ROCE_USES_VLAN)
     left &= set->vlan[(f->vlan >> 12) & 1][f->vlan & 255];

@@ -25,6 +25,8 @@
 #define ROCE_WHAT_CM 320
 #define ROCE_WHAT_OTHER 321
 #define ROCE_WHATS 322
+#define ROCE_WHAT_MASK 511 /* bounds an index: the verifier sees that it is inside a ruleset */
+ROCE_STATIC_ASSERT(ROCE_WHATS <= ROCE_WHAT_MASK + 1, "the mask changes no valid index");
 
 static ROCE_INLINE __u32 roce_what_aeth(__u32 opcode, __u32 syndrome) {
   return ROCE_WHAT_AETH + (opcode >> 5) * 8 + ((opcode & 0x1f) == 0x12 ? 4 : 0) +

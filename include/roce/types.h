@@ -41,13 +41,17 @@
 #endif
 
 /*
- * A bound of 2^n - 1 that holds already, said so that older verifiers (6.1) see it: clang leaves
- * out a mask that it knows to change nothing.
+ * `v &= mask` where the verifier needs it: before `v`, a variable, is an index or an offset. The
+ * mask is a constant, 2^n - 1. The verifier accepts such an access only when it has seen the bound
+ * itself, on the register that is added to the pointer. Written in C, the mask is the optimiser's:
+ * it removes one that it can prove (clang 19 knows the largest entry of a constant table, where
+ * the verifier sees a byte), or masks a copy in another register. This one instruction stays, and
+ * what follows uses its result.
  */
 #ifdef __bpf__
 #define ROCE_BOUND(v, mask) asm volatile("%0 &= %1" : "+r"(v) : "i"(mask))
 #else
-#define ROCE_BOUND(v, mask) ((void)0)
+#define ROCE_BOUND(v, mask) ((void)((v) &= (mask)))
 #endif
 
 /* Unrolling buys nothing where an early exit is the rule, and costs registers and stack. */
