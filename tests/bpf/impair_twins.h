@@ -26,12 +26,12 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "bpf/program_object.h"
 #include "bpf/wire_checks.h"
 #include "capture/accountant.h"
 #include "impair/rule.h"
 #include "roce/config.h"
 #include "unit/frames.h"
-#include "xdp_roce.skel.h"
 
 namespace xr::test {
 
@@ -72,12 +72,14 @@ public:
   static constexpr uint64_t kSeed = 7;
   static constexpr uint64_t kCnpWindow = 3'600'000'000'000; // no clock decides what a CNP is for
 
-  explicit Twins(uint32_t features, uint32_t uses = ~0u) : features_(features) {
+  explicit Twins(uint32_t features, uint32_t uses = ~0u, bool track = true)
+      : features_(features), track_(track) {
     libbpf_set_print(std::getenv("XR_LIBBPF") ? print : nullptr);
-    skel_ = xdp_roce__open();
+    skel_ = open_program();
     if (!skel_)
       return;
-    auto &config = skel_->rodata->config;
+    roce_config &config = config_of(*skel_);
+    config.track = track;
     config.streams = kStreams;
     config.buckets = ROCE_BUCKETS_FOR(kStreams);
     config.hash_seed = kSeed;
@@ -105,7 +107,8 @@ public:
 
   // Both anew: nothing counted, and these rules.
   void begin(const std::vector<impair::Rule> &set) {
-    native_ = std::make_unique<Accountant>(Accountant::Options{.streams = kStreams,
+    native_ = std::make_unique<Accountant>(Accountant::Options{.track = track_,
+                                                               .streams = kStreams,
                                                                .hash_seed = kSeed,
                                                                .cnp_window_ns = kCnpWindow,
                                                                .features = features_});
@@ -323,6 +326,7 @@ private:
   xdp_roce *skel_ = nullptr;
   int error_ = 0;
   uint32_t features_, rule_count_ = 0;
+  bool track_;
   uint64_t cnps_beside_ = 0;
   std::vector<std::pair<roce_peer, uint32_t>> peers_;
   std::unique_ptr<Accountant> native_;

@@ -13,10 +13,10 @@
 #include <bpf/libbpf.h>
 #include <gtest/gtest.h>
 
+#include "bpf/program_object.h"
 #include "capture/accountant.h"
 #include "roce/config.h"
 #include "unit/frames.h"
-#include "xdp_roce.skel.h"
 
 namespace xr::test {
 namespace {
@@ -33,10 +33,10 @@ class Program {
 public:
   explicit Program(const Setup &setup) {
     libbpf_set_print(nullptr);
-    skel_ = xdp_roce__open();
+    skel_ = open_program();
     if (!skel_)
       return;
-    auto &config = skel_->rodata->config;
+    roce_config &config = config_of(*skel_);
     config.track = setup.track;
     config.frags = setup.frags;
     config.features = setup.features;

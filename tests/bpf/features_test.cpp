@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each set of features that a command attaches with: the kernel takes the program, and frames of
+// each kind meet in it what they meet in the native compilation. Run for what is built in, and for
+// the object of each clang that is installed (XR_BPF_OBJECT).
+#include "bpf/impair_twins.h"
+#include "roce/capture.h"
+#include "roce/steer.h"
+
+namespace xr::test {
+namespace {
+
+using B = FrameBuilder;
+
+constexpr uint32_t kRules = ROCE_FEATURES_OF_RULES & ~static_cast<uint32_t>(ROCE_FEATURE_CLONE);
+
+struct Set {
+  const char *name;
+  uint32_t features = 0;
+  bool track = true;
+  uint32_t uses = ~0u;
+};
+
+std::ostream &operator<<(std::ostream &out, const Set &set) { return out << set.name; }
+
+const Set sets[] = {
+    {"count", 0, false},
+    {"track"},
+    {"rules", kRules},
+    {"rules_without_tables", kRules, true, 0},
+    {"rules_that_only_drop", ROCE_FEATURE_RULES},
+    {"sockets", ROCE_FEATURE_SOCKETS},
+    {"capture", ROCE_FEATURE_CAPTURE},
+    {"bridge", ROCE_FEATURE_FORWARD},
+    {"bridge_with_clones", ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES},
+    {"port_with_all", kRules | ROCE_FEATURE_SOCKETS | ROCE_FEATURE_CAPTURE},
+    {"bridge_with_all", ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES | ROCE_FEATURE_CAPTURE},
+};
+
+// Every opcode, over each network and with up to two tags; gaps, rewinds and duplicates; what is
+// answered by CNPs; what is no RoCE, and what is malformed.
+std::vector<Bytes> frames() {
+  std::vector<B> all;
+  for (int opcode = 0; opcode < 256; opcode++)
+    all.push_back(B(static_cast<uint8_t>(opcode)).qp(0x20).psn(static_cast<uint32_t>(opcode)));
+  for (uint32_t psn : {1, 2, 5, 6, 3, 4, 5, 0x7fffff, 0x800000})
+    all.push_back(B(ROCE_RC_SEND_MIDDLE).psn(psn).payload(1024).ecn(psn % 4));
+  for (uint8_t syndrome : {0x1f, 0x60, 0x63, 0x2c, 0xff})
+    all.push_back(B(ROCE_RC_ACKNOWLEDGE).from(2).to(1).syndrome(syndrome));
+  all.push_back(B(ROCE_OPCODE_CNP).from(2).to(1).payload(16));
+  all.push_back(B(ROCE_UD_SEND_ONLY).qp(1).payload(256));
+  all.push_back(B(ROCE_RC_SEND_ONLY).payload(4096));
+  all.push_back(B(4).port(4789));
+  all.push_back(B(4).ethertype(0x0806));
+  all.push_back(B(4).ip_fragment(0x2000));
+  all.push_back(B(4).udp_length(20));
+  all.push_back(B(4).tver(1));
+  std::vector<Bytes> wrapped;
+  for (int net = 0; net < 3; net++)
+    for (int tags = 0; tags < 3; tags++)
+      for (B frame : all) {
+        if (net == 1)
+          frame.ipv6();
+        if (net == 2)
+          frame.v1();
+        if (tags == 2)
+          frame.vlan(0x88a8);
+        if (tags)
+          frame.vlan(0x8100);
+        wrapped.push_back(finished(frame.build(), net == 1));
+      }
+  wrapped.push_back(finished(B(4).ip_options(10).build(), false));
+  wrapped.push_back(finished(B(4).ipv6().extension(0).build(), false));
+  return wrapped;
+}
+
+struct Words {
+  std::vector<std::string> rules;
+  uint32_t needs = ROCE_FEATURE_RULES;
+};
+
+// One of each kind of condition, selection and action, none of which a clock decides. Without
+// tables no rule has a condition.
+const std::vector<Words> &words() {
+  constexpr uint32_t kEdit = ROCE_FEATURE_RULES | ROCE_FEATURE_EDIT;
+  static const std::vector<Words> all = {
+      {{"drop"}},
+      {{"every 3 drop"}},
+      {{"gilbert 10% 30% 1 0 drop seed 3"}},
+      {{"ce"}, kEdit},
+      {{"corrupt bit seed 2"}, kEdit},
+      {{"cnp interval 1h drop"}, ROCE_FEATURE_RULES | ROCE_FEATURE_CNP},
+      {{"duplicate"}, ROCE_FEATURE_RULES | ROCE_FEATURE_CLONE},
+      {{"cnp interval 1h"}, ROCE_FEATURE_RULES | ROCE_FEATURE_CNP | ROCE_FEATURE_CLONE},
+      {{"opcode nak drop", "opcode cm drop", "non-roce every 2 drop",
+        "vlan any probability 20% drop", "dest-qp 0x20 opcode data set dscp 5",
+        "dest-qp 0x20 psn 30-80 set becn 1", "not ipv6 ecn ect0 red 8000k 9000k 10% rate 125kbit",
+        "src 192.0.2.2 corrupt icrc", "dst 2001:db8::2 size 1000- corrupt payload seed 5",
+        "positions 2,4,7 drop"},
+       kEdit},
+      {{"qp 0x11 psn 2 drop", "qp 0x11 psn 5 iter 2 drop", "qp 0x11 psn 4 ce"},
+       kEdit | ROCE_FEATURE_EVENTS},
+  };
+  return all;
+}
+
+class Features : public testing::TestWithParam<Set> {};
+
+TEST_P(Features, LoadAndAgree) {
+  const Set &set = GetParam();
+  Twins twins(set.features, set.uses, set.track);
+  LOAD_OR_SKIP(twins);
+  const std::vector<Bytes> in = frames();
+  uint64_t records = 0;
+  perf_buffer *ring = nullptr;
+  if (set.features & ROCE_FEATURE_CAPTURE) {
+    const auto one = [](void *count, int, void *, __u32) { ++*static_cast<uint64_t *>(count); };
+    ring = perf_buffer__new(bpf_map__fd(twins.skeleton()->maps.capture_ring), 256, one, nullptr,
+                            &records, nullptr);
+    ASSERT_TRUE(ring) << std::strerror(errno);
+    const uint32_t zero = 0;
+    roce_capture_filter filter{};
+    filter.kinds = ROCE_CAPTURE_ALL;
+    filter.snap = 64;
+    ASSERT_EQ(0, bpf_map__update_elem(twins.skeleton()->maps.capture_filter, &zero, sizeof(zero),
+                                      &filter, sizeof(filter), 0));
+  }
+  for (const char *host : {"192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"})
+    for (const char *qp : {"0x11", "0x20"})
+      twins.peer(fmt::format("{} {} -> 0x22", host, qp));
+  std::vector<Words> rules = {{{}, 0}};
+  for (const Words &one : words())
+    if ((set.features & one.needs) == one.needs && (set.uses || one.rules.size() == 1))
+      rules.push_back(one);
+  for (const Words &one : rules) {
+    SCOPED_TRACE(one.rules.empty() ? "no rule" : one.rules.front());
+    twins.begin(rules_of(one.rules));
+    for (size_t i = 0; i < in.size() && !HasFailure(); i++) {
+      SCOPED_TRACE(fmt::format("frame {}", i));
+      records = 0;
+      twins.pass(in[i]);
+      if (ring) {
+        perf_buffer__consume(ring);
+        EXPECT_GE(records, 1u);
+      }
+    }
+    twins.expect_same(true);
+  }
+  perf_buffer__free(ring);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, Features, testing::ValuesIn(sets),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+// A frame for an endpoint whose queue has no socket goes to the host, and is counted.
+TEST(FeaturesOfSockets, FindTheEndpoint) {
+  for (const uint32_t rules : {0u, kRules}) {
+    Twins twins(ROCE_FEATURE_SOCKETS | rules);
+    LOAD_OR_SKIP(twins);
+    const uint32_t takes = ROCE_STEER_ROCE;
+    const roce_endpoint to{{0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0xc0000202)}};
+    ASSERT_EQ(0, bpf_map__update_elem(twins.skeleton()->maps.endpoints, &to, sizeof(to), &takes,
+                                      sizeof(takes), 0));
+    for (const auto &[frame, counted] : {std::pair(B(4), 1u),
+                                         {B(4).to(3), 1u},
+                                         {B(4).port(4789), 1u},
+                                         {B(4).vlan(0x8100), 2u},
+                                         {B(4), 3u}}) {
+      Bytes bytes = finished(frame.build(), false);
+      EXPECT_EQ(static_cast<uint32_t>(XDP_PASS), twins.in_kernel(bytes));
+      EXPECT_EQ(counted, twins.totals().no_socket);
+    }
+  }
+}
+
+} // namespace
+} // namespace xr::test

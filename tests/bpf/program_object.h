@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program under test: what is built in, or the object file that XR_BPF_OBJECT names, which
+// another clang made of the same source.
+#pragma once
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <gtest/gtest.h>
+
+#include "roce/config.h"
+#include "xdp_roce.skel.h"
+
+namespace xr::test {
+
+// nullptr when it cannot be opened.
+inline xdp_roce *open_program() {
+  const char *path = std::getenv("XR_BPF_OBJECT");
+  if (!path)
+    return xdp_roce__open();
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_FALSE(bytes.empty()) << "cannot read " << path;
+  auto *object = static_cast<xdp_roce *>(std::calloc(1, sizeof(xdp_roce)));
+  if (!object || xdp_roce__create_skeleton(object)) {
+    xdp_roce__destroy(object);
+    return nullptr;
+  }
+  object->skeleton->data = bytes.data(); // libbpf copies what it keeps
+  object->skeleton->data_sz = bytes.size();
+  if (bpf_object__open_skeleton(object->skeleton, nullptr)) {
+    ADD_FAILURE() << "cannot open " << path << ": " << std::strerror(errno);
+    xdp_roce__destroy(object);
+    return nullptr;
+  }
+  return object;
+}
+
+// Its configuration, until it is loaded. Where that is in .rodata differs from clang to clang.
+inline roce_config &config_of(xdp_roce &object) {
+  const btf *types = bpf_object__btf(object.obj);
+  const btf_type *section = btf__type_by_id(
+      types, static_cast<__u32>(btf__find_by_name_kind(types, ".rodata", BTF_KIND_DATASEC)));
+  for (__u32 i = 0; section && i < btf_vlen(section); i++) {
+    const btf_var_secinfo &one = btf_var_secinfos(section)[i];
+    const btf_type *variable = btf__type_by_id(types, one.type);
+    if (std::strcmp(btf__name_by_offset(types, variable->name_off), "config") == 0)
+      return *reinterpret_cast<roce_config *>(reinterpret_cast<char *>(object.rodata) + one.offset);
+  }
+  ADD_FAILURE() << "the object has no 'config'";
+  return object.rodata->config;
+}
+
+} // namespace xr::test
