@@ -14,9 +14,14 @@ static const __u8 roce_bit_number[64] = {
     43, 22, 45, 39, 33, 30, 24, 18, 12, 5,  63, 47, 56, 27, 60, 41, 37, 16, 54, 35, 52, 21,
     44, 32, 23, 11, 46, 26, 40, 15, 34, 20, 31, 10, 25, 14, 19, 9,  13, 8,  7,  6};
 static ROCE_INLINE __u32 roce_lowest(__u64 word) {
+  __u64 product;
+
   if (word & 1)
     return 0;
-  return roce_bit_number[((word & -word) * 0x03f79d71b4cb0a89ull) >> 58];
+  product = (word & -word) * 0x03f79d71b4cb0a89ull;
+  /* clang 17 and 18 see what this computes, but cannot make it of BPF's instructions, and crash */
+  ROCE_OPAQUE(product);
+  return roce_bit_number[product >> 58];
 }
 #else
 static ROCE_INLINE __u32 roce_lowest(__u64 word) { return (__u32)__builtin_ctzll(word); }

@@ -54,6 +54,9 @@
 #define ROCE_BOUND(v, mask) ((void)((v) &= (mask)))
 #endif
 
+/* From here on the optimiser knows nothing of the variable's value. No instruction. */
+#define ROCE_OPAQUE(v) asm volatile("" : "+r"(v))
+
 /* Unrolling buys nothing where an early exit is the rule, and costs registers and stack. */
 #ifdef __clang__
 #define ROCE_ROLLED _Pragma("clang loop unroll(disable)")
