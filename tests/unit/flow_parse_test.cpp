@@ -145,6 +145,8 @@ constexpr Pair kTexts[] = {
     {"rate 50%", nullptr},
     {"rate 33.3%", nullptr},
     {"top", ""},
+    {"rate top", ""},
+    {"rate TOP", ""},
     {"poisson rate 1mpps", "rate 1mpps poisson"},
     {"burst 32 gap 1000us", "burst 32 gap 1ms"},
     {"burst 32 gap 1ms count 10 rate 10gbit", "rate 10gbit burst 32 gap 1ms count 10"},
@@ -303,6 +305,9 @@ constexpr Wrong kWrong[] = {
     {"rate 50% l2", "'50%'"},
     {"rate 1kpps l1", "'1kpps'"},
     {"rate 1gbit top", "top"},
+    {"rate top rate 1gbit", "rate"},
+    {"rate top l1", "'top'"},
+    {"rate fast", "'fast' is not a rate"},
     {"poisson burst 3 gap 1ms", "burst"},
     {"burst 0 gap 1ms", "'0'"},
     {"burst 3", "gap"},
@@ -350,6 +355,8 @@ TEST(FlowParse, HintsAreNear) {
       {"size 9-5", "5-9"},
       {"frame-size 64", "66"},
       {"rate 10gbps", "10gbit"},
+      {"rate tip", "50% or top"},
+      {"rate", "50% or top"},
       {"gap 5ms", "burst"},
   };
   for (const Pair &pair : kHints) {

@@ -78,6 +78,7 @@ TEST(FlowYaml, NothingIsAFileToo) {
   EXPECT_TRUE(file("flows: []\n").flows.empty());
   EXPECT_EQ(file("rate: 100kpps\n").rate.kind, Rate::Kind::Packets);
   EXPECT_EQ(file("rate: top\n").rate.kind, Rate::Kind::Top);
+  EXPECT_EQ(file("flows: [{rate: top}]\n").flows.at(0).pacing.rate.kind, Rate::Kind::Top);
   EXPECT_FALSE(file("flows:\n").seed);
 }
 

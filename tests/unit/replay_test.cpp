@@ -63,7 +63,8 @@ TEST(Replay, FasterAndSlower) {
 TEST(Replay, AtARateOrAtTopSpeed) {
   EXPECT_EQ(schedule(*source("f rate 1mpps", {0, 70, 5000}), 9),
             (Schedule{{0, 0}, {1, 1000}, {2, 2000}}));
-  EXPECT_EQ(schedule(*source("f top", {0, 70, 5000}), 9), (Schedule{{0, 0}, {1, 0}, {2, 0}}));
+  for (const char *words : {"f rate top", "f top"})
+    EXPECT_EQ(schedule(*source(words, {0, 70, 5000}), 9), (Schedule{{0, 0}, {1, 0}, {2, 0}}));
 }
 
 // A gap between two loops as between two frames on the average; time that goes back is none.

@@ -65,7 +65,8 @@ void describe(CLI::App &command, Args &args) {
   command.add_option("--preset", args.preset, "A flow to begin with; FLOW overrides")
       ->type_name("NAME:" + choices(traffic::preset_names()));
   command
-      .add_option("--rate", args.rate, "Of all flows together: 10gbit, \"10gbit l1\", 1mpps, 50%")
+      .add_option("--rate", args.rate,
+                  "Of all flows together: 10gbit, \"10gbit l1\", 1mpps, 50%, top")
       ->type_name("RATE");
   command
       .add_option("--seed", args.request.seed,
@@ -85,10 +86,11 @@ void describe(CLI::App &command, Args &args) {
       "  send|send-imm|send-inv|write|write-imm|read|cmp-swap|fetch-add|flush|atomic-write,\n"
       "  qp N[-M], qps N, src-qp N, by packet|message, size 64k|1k,4k|1k-64k|1k:80,64k:20,\n"
       "  pmtu N | frame-size N, messages N, for DURATION, psn N, ack-every N, port hash|vary|N,\n"
-      "  dscp N, ecn not-ect|ect0|ect1|ce, ttl N, rate 10gbit [l1|l2] | 1mpps | 50%, poisson,\n"
+      "  dscp N, ecn not-ect|ect0|ect1|ce, ttl N, rate 10gbit [l1|l2] | 1mpps | 50% | top, "
+      "poisson,\n"
       "  burst N gap DURATION [count N], start DURATION, ramp DURATION [from P%], seed N,\n"
       "  fault skip|repeat|reorder|icrc|pad|ghost-ack at N,N | every N | probability P\n"
-      "or: replay FILE.pcap [speed X | rate RATE | top] [loop N] [for DURATION] [map OLD=NEW]... "
+      "or: replay FILE.pcap [speed X | rate RATE] [loop N] [for DURATION] [map OLD=NEW]... "
       "[src-mac MAC] "
       "[dst-mac MAC]\n"
       "As: xdp-roce send eth1 dst 192.0.2.2 qp 0x11 write size 1M messages 100 rate 5gbit\n"
@@ -110,7 +112,7 @@ Status only_replay(const Args &args) {
   for (const auto &[given, name] : kOthers)
     if (given)
       return Error{fmt::format("a replayed capture has no {}", name),
-                   "its words: speed, rate, top, loop, for, map, src-mac, dst-mac"};
+                   "its words: speed, rate, loop, for, map, src-mac, dst-mac"};
   return {};
 }
 
@@ -165,7 +167,8 @@ Status add_total(Args &args) {
   if (!rate)
     return rate.error();
   if (!words.done())
-    return words::wrong(words.peek(), "a part of a rate", "like 10gbit, \"10gbit l1\" or 1mpps");
+    return words::wrong(words.peek(), "a part of a rate",
+                        "like 10gbit, \"10gbit l1\", 1mpps or top");
   args.request.rate = *rate;
   return {};
 }

@@ -15,7 +15,7 @@ using namespace words;
 
 namespace {
 
-constexpr std::string_view kRateHint = "like 10gbit, 100kpps or 50%";
+constexpr std::string_view kRateHint = "like 10gbit, 100kpps, 50% or top";
 constexpr double kSlowest = 0.001, kFastest = 1e9; // packets a second
 constexpr uint64_t kMostBurst = 1'000'000'000'000;
 constexpr size_t kMostFaults = 64;
@@ -48,6 +48,8 @@ Result<Rate> percentage(const std::string &word, const Number &number) {
 }
 
 Result<Rate> rate_of(const std::string &word, bool l1) {
+  if (lower(word) == "top")
+    return Rate();
   const auto number = with_unit(word);
   if (number && (number->unit == "pps" || number->unit == "kpps" || number->unit == "mpps"))
     return packet_rate(word, *number);
@@ -55,7 +57,7 @@ Result<Rate> rate_of(const std::string &word, bool l1) {
     return percentage(word, *number);
   const auto bits = words::rate(word);
   if (!bits)
-    return Error{bits.error().message, word.empty() ? std::string(kRateHint) : bits.error().hint};
+    return number ? bits.error() : wrong(word, "a rate", std::string(kRateHint));
   return Rate{l1 ? Rate::Kind::BitsL1 : Rate::Kind::BitsL2, static_cast<double>(bits.get()), word};
 }
 
@@ -193,8 +195,9 @@ Status parse_fault(FlowDraft &draft, Words &words) {
 }
 
 constexpr FlowKeyword kWords[] = {
-    {"rate", Slot::Rate, parse_rate_word, "rate 10gbit [l1|l2], rate 100kpps or rate 50%"},
-    {"top", Slot::Rate, parse_top, "top"},
+    {"rate", Slot::Rate, parse_rate_word,
+     "rate 10gbit [l1|l2], rate 100kpps, rate 50% or rate top"},
+    {"top", Slot::Rate, parse_top, "top, the same as rate top"},
     {"poisson", Slot::Shape, parse_poisson, "poisson"},
     {"burst", Slot::Shape, parse_burst, "burst 32 gap 1ms [count 10]"},
     {"for", Slot::For, parse_for, "for 10s"},

@@ -152,8 +152,6 @@ Status read_rate(const YAML::Node &node, FlowFile &file) {
   const List words = split(scalar(node));
   if (words.empty() || words.size() > 2)
     return at_line(node, {"rate: one rate is wanted", "rate: 10gbit"});
-  if (words.size() == 1 && words[0] == "top")
-    return {};
   auto flow = parse_flow({"rate", words[0], words.size() > 1 ? words[1] : ""});
   if (!flow)
     return at_line(node, flow.error());

@@ -15,7 +15,7 @@
 
 namespace xr::traffic {
 
-// As words: `replay FILE [speed X | rate R [l1|l2] | top] [loop N] [for DURATION] [map IP=IP]...
+// As words: `replay FILE [speed X | rate R [l1|l2]] [loop N] [for DURATION] [map IP=IP]...
 // [src-mac M] [dst-mac M]`.
 struct Replay {
   std::string file;
