@@ -238,6 +238,7 @@ int main(int argc, char **argv) {
   Counting no_track(false, 1), track(true, 65536), track6(true, 65536), crowd(true, kFlowsMax);
   Impairing chance({"opcode data probability 1% drop"}, 0);
   Impairing none(strangers(), ROCE_FEATURE_EDIT);
+  Impairing ce_full({"ce force"}, ROCE_FEATURE_EDIT);
   Impairing red_idle({"red 400k 1600k 20% rate 10tbit force"}, ROCE_FEATURE_EDIT);
   Impairing red_full({"red 100k 400k 20% rate 1gbit force"}, ROCE_FEATURE_EDIT);
 
@@ -258,6 +259,7 @@ int main(int argc, char **argv) {
       {"fed_chance", fed(one, chance.fd(), v4)},
       {"fed_none", fed(one, none.fd(), v4)},
       {"fed_red_idle", fed(one, red_idle.fd(), v4)},
+      {"fed_ce_full", fed(ect, ce_full.fd(), v4)},
       {"fed_red_full", fed(ect, red_full.fd(), v4)},
       {"fed_empty_ect", fed(ect, ect.fd(ect.skel->progs.empty), v4)},
       {"fed_empty_ipv6", fed(one6, one6.fd(one6.skel->progs.empty), v6)},
@@ -292,7 +294,8 @@ int main(int argc, char **argv) {
   const double with_chance = net("fed_chance", "fed_empty"),
                with_none = net("fed_none", "fed_empty");
   const double with_red = net("fed_red_idle", "fed_empty"),
-               marking = net("fed_red_full", "fed_empty_ect");
+               marking = net("fed_red_full", "fed_empty_ect"),
+               marking_all = net("fed_ce_full", "fed_empty_ect");
   const double hash100k = net("fed_hash_100k", "fed_empty_100k");
   const double track100k = net("fed_track_100k", "fed_empty_100k");
   std::printf("\nns per packet, 1 KB RC SEND MIDDLE in order (median of 5; the feeder's cost taken "
@@ -308,6 +311,7 @@ int main(int argc, char **argv) {
       {"  and 32 rules that do not match", with_none},
       {"  and RED that does not mark", with_red},
       {"  and RED that marks every packet", marking},
+      {"  and CE for every packet", marking_all},
       {"hash at 100,000 random flows", hash100k},
       {"count and track at 100,000 random streams", track100k},
   };
