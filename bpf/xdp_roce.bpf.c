@@ -143,7 +143,8 @@ __attribute__((noinline)) int take_in_hand(struct xdp_md *ctx, __u32 length, __u
 
 /* Marking, and nothing else, needs no plan: what CE and RED rules do. 1 when that was all. */
 static ROCE_INLINE int mark_plain(struct xdp_md *ctx, const struct roce_rule *rule,
-                                  struct roce_rule_count *count, __u32 tos, __u32 l3, __u32 ipv4) {
+                                  struct roce_rule_count *count, __u32 tos, __u32 l3, __u32 ipv4,
+                                  __u32 id, __u64 now) {
   __u32 act = rule->action.act;
   struct roce_totals *t;
 
@@ -155,6 +156,7 @@ static ROCE_INLINE int mark_plain(struct xdp_md *ctx, const struct roce_rule *ru
   count->acted++;
   t->marked++;
   roce_trace_rule(0, rule, ROCE_ACT_CE);
+  roce_remember_ce(0, id, now);
   roce_set_tos(roce_frame_l3(ctx, l3), roce_frame_end(ctx), ipv4 != 0, tos | ROCE_ECN_CE);
   return 1;
 }
@@ -173,7 +175,7 @@ __attribute__((noinline)) int meet_noted(struct xdp_md *ctx, __u64 what, __u64 q
   struct roce_rule_count *count;
   struct roce_passing *passing;
   const struct roce_rule *rule;
-  __u64 left, n;
+  __u64 left, n, now;
 
   if (!set)
     return ROCE_GO_ON;
@@ -201,15 +203,18 @@ __attribute__((noinline)) int meet_noted(struct xdp_md *ctx, __u64 what, __u64 q
   state = roce_rule_state_at(0, rule->slot);
   count = roce_rule_count_at(0, rule->slot);
   if (!state || !count || !roce_select(0, rule, state, count, length, &n) ||
-      !roce_gate(0, rule, state, length, n))
+      !roce_gate(0, rule, state, length, n, &now))
     return ROCE_GO_ON;
   if (config.features & ROCE_FEATURE_EDIT &&
-      mark_plain(ctx, rule, count, facts.tos, (what >> 24) & 255, facts.qp_kind & ROCE_KEY_IPV4))
+      mark_plain(ctx, rule, count, facts.tos, (what >> 24) & 255, facts.qp_kind & ROCE_KEY_IPV4, id,
+                 now))
     return ROCE_GO_ON;
   take_in_hand(ctx, length, id);
   passing = roce_passing_of(0);
-  if (passing)
+  if (passing) {
     passing->place = n;
+    passing->now = now;
+  }
   return roce_act(ctx, 0, rule);
 }
 

@@ -158,17 +158,22 @@ static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
   return 1;
 }
 
-/* RED and policers choose among the selected packets; 0: not this one. Others take all. */
+/*
+ * RED and policers choose among the selected packets; 0: not this one. Others take all. `now` is
+ * the clock they read; 0: they did not.
+ */
 static ROCE_INLINE int roce_gate(struct roce_env *env, const struct roce_rule *rule,
-                                 struct roce_rule_state *state, __u32 length, __u64 n) {
+                                 struct roce_rule_state *state, __u32 length, __u64 n, __u64 *now) {
   const struct roce_queue *queue = &rule->action.queue;
   __u64 held;
 
+  *now = 0;
   if (!(rule->action.act & (ROCE_ACT_RED | ROCE_ACT_POLICE)))
     return 1;
+  *now = roce_clock(env);
   if (rule->action.act & ROCE_ACT_POLICE)
-    return roce_queue_add(queue, state, length, roce_clock(env), queue->low, 1) == ~0ull;
-  held = roce_queue_add(queue, state, length, roce_clock(env), queue->most, 0);
+    return roce_queue_add(queue, state, length, *now, queue->low, 1) == ~0ull;
+  held = roce_queue_add(queue, state, length, *now, queue->most, 0);
   if (held <= queue->low || held > queue->high)
     return held > queue->high;
   return roce_red_marks(queue, held, roce_random_of(rule, state, n, ROCE_DRAW_MARK));

@@ -44,6 +44,7 @@ struct roce_passing {
   __u32 stream; /* record id, or ROCE_NO_STREAM */
   __u32 linear; /* bytes of the frame in its first buffer */
   __u64 place;  /* among those that its rule matched; 0: nobody needed to know */
+  __u64 now;    /* when its rule chose it; 0: the clock was not read */
   struct roce_verdict verdict;
   struct roce_cnp cnp;
 };
@@ -276,8 +277,12 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
     roce_trace_rule(env, rule, v->act);
     return fate;
   }
-  if (roce_features(env) & ROCE_FEATURE_EDIT)
+  if (roce_features(env) & ROCE_FEATURE_EDIT) {
     roce_rewrite(frame, passing, v);
+    if (passing->class_ == ROCE_CLASS_V2 && v->tos != passing->packet.tos &&
+        (v->tos & 3) == ROCE_ECN_CE) /* by CE or `set ecn ce` */
+      roce_remember_ce(env, passing->stream, passing->now);
+  }
   fate = roce_copy(env, passing, v, t);
   roce_trace_rule(env, rule, v->act);
   if (!v->act) { /* it came to nothing */
@@ -314,7 +319,7 @@ ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env)
   state = roce_rule_state_at(env, rule->slot);
   count = roce_rule_count_at(env, rule->slot);
   if (!state || !count || !roce_select(env, rule, state, count, passing->length, &passing->place) ||
-      !roce_gate(env, rule, state, passing->length, passing->place))
+      !roce_gate(env, rule, state, passing->length, passing->place, &passing->now))
     return ROCE_GO_ON;
   return roce_act(frame, env, rule);
 }

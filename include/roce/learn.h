@@ -173,15 +173,18 @@ ROCE_OUTLINE int roce_ask(struct roce_env *env, const struct roce_packet *p, __u
 }
 
 /* Words of check << 40 | time: whose they are is in the check. */
+static ROCE_INLINE __u64 roce_moment(__u64 ns) { return (ns >> ROCE_PACE_SHIFT) & ROCE_PACE_TIME; }
+
 static ROCE_INLINE __u64 roce_moment_now(struct roce_env *env) {
-  return (roce_clock(env) >> ROCE_PACE_SHIFT) & ROCE_PACE_TIME;
+  return roce_moment(roce_clock(env));
 }
 
-static ROCE_INLINE void roce_remember_ce(struct roce_env *env, __u32 id) {
+/* That a packet of stream `id` came in or goes on as CE. `now` is the clock, 0: not read yet. */
+static ROCE_INLINE void roce_remember_ce(struct roce_env *env, __u32 id, __u64 now) {
   struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
 
-  if (aside)
-    ROCE_STORE(&aside->ce, (__u64)(id + 1) << 40 | roce_moment_now(env));
+  if (aside && id != ROCE_NO_STREAM)
+    ROCE_STORE(&aside->ce, (__u64)(id + 1) << 40 | roce_moment(now ? now : roce_clock(env)));
 }
 
 static ROCE_INLINE void roce_remember_nak(struct roce_env *env, __u32 id) {

@@ -742,6 +742,40 @@ TEST(ImpairCases, PoliceAndRed) {
   }
 }
 
+// CNPs for what a rule marked, and the rest of what comes of it, are the same in both: by the short
+// way (marking alone), by the long one, and where nothing was marked.
+TEST(ImpairCases, MarksExplainCnps) {
+  Twins twins(ROCE_FEATURE_RULES | ROCE_FEATURE_EDIT);
+  LOAD_OR_SKIP(twins);
+  const auto from_a = [](uint8_t opcode) { return B(opcode).from(1).to(2).qp(0xb).payload(1000); };
+  const auto from_b = [](uint8_t opcode) { return B(opcode).from(2).to(1).qp(0xa); };
+  std::vector<Bytes> frames;
+  for (uint32_t psn = 0; psn < 5; psn++) { // B's answers tell who A's QP is
+    frames.push_back(plain(from_a(ROCE_RC_SEND_ONLY).psn(psn).ecn(2)));
+    frames.push_back(plain(from_b(ROCE_RC_ACKNOWLEDGE).psn(psn).ecn(0)));
+  }
+  frames.push_back(plain(from_b(ROCE_OPCODE_CNP).payload(16).ecn(0)));
+  const std::pair<const char *, bool> rules[] = {
+      {"ce", true},
+      {"red 0 1 100% rate 125kbit", true},
+      {"police 125kbit burst 100 excess ce", true},
+      {"ce set dscp 5", true},
+      {"opcode data limit 3 ce", true},
+      {"opcode data set ecn ce", true},
+      {"dscp 63 ce", false},
+      {"opcode data red 100M 200M 0 rate 10tbit", false},
+      {"opcode data set ecn ect1", false},
+  };
+  for (const auto &[rule, marks] : rules) {
+    SCOPED_TRACE(rule);
+    twins.begin(rules_of({rule}));
+    fates_of(twins, frames);
+    EXPECT_EQ(marks ? 1u : 0u, twins.totals().cnps_after_ce);
+    EXPECT_EQ(marks ? 0u : 1u, twins.totals().cnps_after_neither);
+    twins.expect_same(true);
+  }
+}
+
 // A clone of such a frame would share its bytes.
 TEST(ImpairCases, FramesInSeveralBuffersAreNotCopied) {
   Twins twins(ROCE_FEATURE_RULES | ROCE_FEATURE_FORWARD | ROCE_FEATURE_CLONE | ROCE_FEATURE_CNP);

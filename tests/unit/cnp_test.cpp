@@ -360,7 +360,12 @@ protected:
   static FrameBuilder from_b(uint8_t opcode) { return FrameBuilder(opcode).from(2).to(1).qp(0xa); }
 
   void send(const FrameBuilder &frame, uint64_t ns) {
-    port_.count(finished(frame.build(), false), ns);
+    Bytes bytes = finished(frame.build(), false);
+    port_->impair(bytes, ns);
+  }
+  void under(const std::string &rule) {
+    port_ = std::make_unique<Port>(std::vector<std::string>{rule});
+    learn();
   }
 
   void learn() {
@@ -377,12 +382,12 @@ protected:
 
   // after CE, after NAK, after neither, unexplained
   std::vector<uint64_t> causes() const {
-    const roce_totals t = port_.totals();
+    const roce_totals t = port_->totals();
     return {t.cnps_after_ce, t.cnps_after_nak, t.cnps_after_neither, t.cnps_unexplained};
   }
   using Causes = std::vector<uint64_t>;
 
-  Port port_{{}};
+  std::unique_ptr<Port> port_ = std::make_unique<Port>(std::vector<std::string>{});
 };
 
 constexpr uint64_t kThen = 2 * kSecond;
@@ -441,6 +446,62 @@ TEST_F(CnpCause, OthersMarks) {
   send(FrameBuilder(0x11).from(2).to(1).qp(0xd).syndrome(0x60), kThen);
   cnp(kThen);
   EXPECT_EQ(causes(), (Causes{0, 0, 1, 0}));
+}
+
+// What a rule marks is a cause as what came in marked, from the moment when it goes on.
+TEST_F(CnpCause, MarksOfRules) {
+  for (const char *rule : {"ce", "ecn ect0 ce limit 99", "red 0 1 100% rate 125kbit",
+                           "police 125kbit burst 100 excess ce", "opcode data set ecn ce",
+                           "ce set dscp 3", "opcode data ce corrupt icrc"}) {
+    SCOPED_TRACE(rule);
+    under(rule);
+    send(from_a(0x04).psn(5).payload(1000).ecn(2), kThen); // RED's queue, a policer's burst
+    send(from_a(0x04).psn(6).payload(1000).ecn(2), kThen);
+    ASSERT_GT(port_->totals().marked + port_->totals().rewritten, 0U);
+    cnp(kThen + 10 * kMicrosecond);
+    cnp(kThen + ROCE_CNP_WINDOW_NS - 2 * kGrain);
+    EXPECT_EQ(causes(), (Causes{2, 0, 0, 0}));
+    cnp(kThen + ROCE_CNP_WINDOW_NS + 2 * kGrain);
+    EXPECT_EQ(causes(), (Causes{2, 0, 1, 0}));
+  }
+}
+
+// Not ECN-capable, not chosen, dropped, or marked as something else: nobody answers those.
+TEST_F(CnpCause, WhatRulesDoNotMark) {
+  struct {
+    const char *rule;
+    uint8_t ecn;
+  } constexpr kRows[] = {
+      {"ce", 0},
+      {"probability 0 ce", 2},
+      {"red 100M 200M 100% rate 10tbit", 2},
+      {"police 10tbit burst 1M excess ce", 2},
+      {"opcode data drop", 2},
+      {"opcode data set ecn ect1", 2},
+      {"opcode data set dscp 3", 2},
+      {"opcode data ce limit 1", 0},
+  };
+  for (const auto &row : kRows) {
+    SCOPED_TRACE(row.rule);
+    under(row.rule);
+    send(from_a(0x04).psn(5).ecn(row.ecn), kThen);
+    cnp(kThen);
+    EXPECT_EQ(causes(), (Causes{0, 0, 1, 0}));
+  }
+}
+
+// A stream without room has no place to remember it in, and takes nobody else's.
+TEST_F(CnpCause, MarksOfStreamsWithoutRoom) {
+  constexpr uint32_t kBefore = ROCE_ASIDES - 1; // A's is the last place
+  port_ = std::make_unique<Port>(std::vector<std::string>{"ce"}, Port::kAllFeatures, kBefore + 2);
+  for (uint32_t i = 0; i < kBefore; i++)
+    send(from_a(0x04).qp(0x100 + i), kSecond);
+  learn();
+  send(from_a(0x04).psn(5), kThen);
+  send(from_a(0x04).qp(0xffff), kThen);
+  ASSERT_EQ(port_->totals().streams_full, 1U);
+  cnp(kThen);
+  EXPECT_EQ(causes(), (Causes{1, 0, 0, 0}));
 }
 
 // So many NAKs that no more events are told of them: they are causes all the same.

@@ -21,10 +21,13 @@ enum class Fate { GoOn, Gone, Twice, GoOnWithCnp, BackAsCnp };
 
 class Port {
 public:
-  explicit Port(const std::vector<std::string> &rules,
-                uint32_t features = ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS | ROCE_FEATURE_EDIT |
-                                    ROCE_FEATURE_CNP | ROCE_FEATURE_CLONE)
-      : accountant_(options(features)) {
+  static constexpr uint32_t kAllFeatures = ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS |
+                                           ROCE_FEATURE_EDIT | ROCE_FEATURE_CNP |
+                                           ROCE_FEATURE_CLONE;
+
+  explicit Port(const std::vector<std::string> &rules, uint32_t features = kAllFeatures,
+                uint32_t streams = 0)
+      : accountant_(options(features, streams)) {
     std::vector<impair::Rule> parsed;
     std::map<uint32_t, std::vector<uint32_t>> points;
     for (const std::string &words : rules) {
@@ -59,9 +62,10 @@ public:
   Accountant &accountant() { return accountant_; }
 
 private:
-  static Accountant::Options options(uint32_t features) {
+  static Accountant::Options options(uint32_t features, uint32_t streams) {
     Accountant::Options options;
     options.features = features;
+    options.streams = streams;
     return options;
   }
 
