@@ -309,7 +309,7 @@ ROCE_OUTLINE int roce_learn(struct roce_env *env, const struct roce_packet *p, _
   if (!p || !scratch || scratch->outcome.forgotten)
     return 0;
   if (p->ecn == ROCE_ECN_CE)
-    roce_remember_ce(env, id, 0);
+    roce_remember_ce(env, id, roce_clock(env));
   if (scratch->outcome.nak)
     roce_remember_nak(env, id);
   if (scratch->outcome.asks)

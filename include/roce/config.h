@@ -102,7 +102,7 @@ struct roce_shared {
   __u32 hand;         /* where the search for an idle stream goes on */
   __u32 spare;        /* a record that found no slot in the index, its id + 1 */
   __u32 qps[2];       /* QPs seen by each side */
-  __u32 reserved;
+  __u32 cnps_seen;    /* some CNP came, so that marks are noted with their time */
 };
 
 #endif

@@ -179,12 +179,20 @@ static ROCE_INLINE __u64 roce_moment_now(struct roce_env *env) {
   return roce_moment(roce_clock(env));
 }
 
-/* That a packet of stream `id` came in or goes on as CE. `now` is the clock, 0: not read yet. */
+/* A mark without its time, made while nobody answered marks: the clock costs more than the mark. */
+static ROCE_INLINE __u64 roce_timeless(__u32 id) { return (__u64)(id + 1) << 40; }
+
+/* A packet of stream `id` is CE: it came in so, or a rule marks it. `now`: 0, the clock not read.
+ */
 static ROCE_INLINE void roce_remember_ce(struct roce_env *env, __u32 id, __u64 now) {
   struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
+  const struct roce_shared *shared = roce_shared_of(env);
 
-  if (aside && id != ROCE_NO_STREAM)
-    ROCE_STORE(&aside->ce, (__u64)(id + 1) << 40 | roce_moment(now ? now : roce_clock(env)));
+  if (!aside || !shared || id == ROCE_NO_STREAM)
+    return;
+  if (!now && ROCE_LOAD(&shared->cnps_seen))
+    now = roce_clock(env);
+  ROCE_STORE(&aside->ce, roce_timeless(id) | roce_moment(now));
 }
 
 static ROCE_INLINE void roce_remember_nak(struct roce_env *env, __u32 id) {
@@ -235,7 +243,10 @@ static ROCE_INLINE int roce_marked_before(struct roce_env *env, const struct roc
     const struct roce_aside *aside = roce_aside_at(env, slowed & (ROCE_ASIDES - 1));
 
     if (slowed != ROCE_NO_STREAM)
-      marked = aside && roce_is_recent(env, aside->ce, slowed, now) ? 1 : 0;
+      marked = aside && (aside->ce == roce_timeless(slowed) ||
+                         roce_is_recent(env, aside->ce, slowed, now))
+                   ? 1
+                   : 0;
     scratch->answered.qp_kind ^= ROCE_KIND_RESPONSE << ROCE_KIND_SHIFT;
   }
   return marked;
@@ -246,11 +257,14 @@ ROCE_OUTLINE int roce_explain_cnp(struct roce_env *env, const struct roce_packet
   struct roce_scratch *scratch = roce_scratch_of(env);
   struct roce_totals *t = roce_totals_of(env);
   const struct roce_aside *own = roce_aside_at(env, id & (ROCE_ASIDES - 1));
+  struct roce_shared *shared = roce_shared_of(env);
   __u64 now = roce_moment_now(env);
   int marked;
 
-  if (!p || !scratch || !t || !own)
+  if (!p || !scratch || !t || !own || !shared)
     return 0;
+  if (!ROCE_LOAD(&shared->cnps_seen))
+    ROCE_STORE(&shared->cnps_seen, 1);
   marked = roce_marked_before(env, p, id, scratch, now);
   if (marked > 0) {
     t->cnps_after_ce++;

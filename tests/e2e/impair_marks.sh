@@ -10,20 +10,18 @@ respond on "$right" right0 --cnp-interval 1us
 
 # marked RULE...: a bridge with that rule, and all data through it. Between mark and CNP lies this
 # machine, so that a second is allowed. Until three answers have told the sender's QPN, the stream that
-# a CNP slows down is not known.
+# a CNP slows down is not known (one QP: of several with the same PSNs it cannot be told).
 psn=0
 marked() {
-  local cause=$1
-  shift
   psn=$((psn + 0x300000))
   bridge --cnp-window 1000000
   keep xr impair box0 add "$@" || fail "$*: $(cat "$scratch/last.err")"
-  send --reliable dst 192.0.2.2 qp 0x11-0x14 psn "$psn" ecn ect0 write pmtu 1024 messages 50 size 10000 rate 20kpps
-  assert_sent '.finished and .recovery.failed_qps == 0 and .answers.cnps > 100'
+  send --reliable dst 192.0.2.2 qp 0x11 psn "$psn" ecn ect0 write pmtu 1024 messages 300 size 10000 rate 10kpps
+  assert_sent '.finished and .recovery.failed_qps == 0 and .answers.cnps > 20'
   xr --json counters box1 >"$scratch/box1.json"
-  assert_json "$scratch/box1.json" ".cnp | .$cause > 100 and .after_ce + .after_neither == .$cause"
+  assert_json "$scratch/box1.json" ".cnp_causes | .after_ce > 0 and .after_neither == 0"
   unbridge
 }
-marked after_ce ecn ect0 ce
-marked after_ce opcode data red 0 1 100% rate 1mbit
-marked after_ce opcode data ce set dscp 5
+marked ecn ect0 ce
+marked opcode data red 0 1 100% rate 1mbit
+marked opcode data ce set dscp 5

@@ -365,6 +365,8 @@ protected:
   }
   void under(const std::string &rule) {
     port_ = std::make_unique<Port>(std::vector<std::string>{rule});
+    // A CNP of others: marks have their time from now on.
+    send(FrameBuilder(0x81).from(8).to(9).payload(16), kSecond);
     learn();
   }
 
@@ -460,9 +462,9 @@ TEST_F(CnpCause, MarksOfRules) {
     ASSERT_GT(port_->totals().marked + port_->totals().rewritten, 0U);
     cnp(kThen + 10 * kMicrosecond);
     cnp(kThen + ROCE_CNP_WINDOW_NS - 2 * kGrain);
-    EXPECT_EQ(causes(), (Causes{2, 0, 0, 0}));
+    EXPECT_EQ(causes(), (Causes{2, 0, 0, 1}));
     cnp(kThen + ROCE_CNP_WINDOW_NS + 2 * kGrain);
-    EXPECT_EQ(causes(), (Causes{2, 0, 1, 0}));
+    EXPECT_EQ(causes(), (Causes{2, 0, 1, 1}));
   }
 }
 
@@ -486,8 +488,22 @@ TEST_F(CnpCause, WhatRulesDoNotMark) {
     under(row.rule);
     send(from_a(0x04).psn(5).ecn(row.ecn), kThen);
     cnp(kThen);
-    EXPECT_EQ(causes(), (Causes{0, 0, 1, 0}));
+    EXPECT_EQ(causes(), (Causes{0, 0, 1, 1}));
   }
+}
+
+// Nobody answered marks so far, and their time was not noted: the first CNP is for one.
+TEST_F(CnpCause, MarksBeforeTheFirstCnp) {
+  port_ = std::make_unique<Port>(std::vector<std::string>{"ecn ect1 ce"});
+  learn();
+  send(from_a(0x04).psn(5).ecn(1), kThen);
+  cnp(kThen + kSecond);
+  EXPECT_EQ(causes(), (Causes{1, 0, 0, 0}));
+  send(from_a(0x04).psn(6).ecn(1), kThen + 2 * kSecond);
+  cnp(kThen + 2 * kSecond + ROCE_CNP_WINDOW_NS - 2 * kGrain);
+  EXPECT_EQ(causes(), (Causes{2, 0, 0, 0}));
+  cnp(kThen + 2 * kSecond + ROCE_CNP_WINDOW_NS + 2 * kGrain);
+  EXPECT_EQ(causes(), (Causes{2, 0, 1, 0}));
 }
 
 // A stream without room has no place to remember it in, and takes nobody else's.
