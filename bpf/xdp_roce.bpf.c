@@ -190,6 +190,8 @@ __attribute__((noinline)) int meet_noted(struct xdp_md *ctx, __u64 what, __u64 q
   if (config.features & ROCE_FEATURE_EVENTS) {
     s = roce_stream_at(0, id);
     facts.place = s ? roce_place(facts.psn, s) : 0;
+    if (s)
+      roce_number_anew(0, &s->key, id);
   }
   left = roce_match_tables(set, config.uses, &facts);
   if (!left)

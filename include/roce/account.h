@@ -194,6 +194,13 @@ static ROCE_INLINE void roce_tell_stream(struct roce_env *env, const struct roce
   roce_tell(env, p, o);
 }
 
+/* QPs are numbered on and on; userspace sets the number that the first of them comes after. */
+static ROCE_INLINE __u64 roce_numbers_before(struct roce_env *env, const struct roce_key *key) {
+  const __u64 *word = roce_hint_at(env, ROCE_HINTS_NUMBERS + ((key->qp_kind & ROCE_KEY_SIDE) != 0));
+
+  return word ? ROCE_LOAD(word) : 0;
+}
+
 /* A QP gets its number with its first stream; the second one shares it. */
 ROCE_OUTLINE int roce_number_qp(struct roce_env *env, const struct roce_key *key, __u32 id) {
   struct roce_shared *shared = roce_shared_of(env);
@@ -210,12 +217,22 @@ ROCE_OUTLINE int roce_number_qp(struct roce_env *env, const struct roce_key *key
   sibling = roce_table_find(env, &scratch->answered,
                             roce_key_hash(&scratch->answered, roce_hash_seed(env)));
   other = sibling != ROCE_NO_STREAM ? roce_aside_at(env, sibling & (ROCE_ASIDES - 1)) : ROCE_NULL;
-  if (other && other->number >> 40 == sibling + 1)
+  if (other && roce_number_in(other, sibling, roce_numbers_before(env, key)))
     number = other->number & ROCE_PACE_TIME;
   else
     number = __sync_fetch_and_add(&shared->qps[(key->qp_kind & ROCE_KEY_SIDE) != 0], 1) + 1;
   ROCE_STORE(&own->number, (__u64)(id + 1) << 40 | number);
   return 0;
+}
+
+/* Where QPs are numbered anew, one that is there already gets its new number with a packet. */
+static ROCE_INLINE void roce_number_anew(struct roce_env *env, const struct roce_key *key,
+                                         __u32 id) {
+  const struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
+
+  if (aside && aside->number >> 40 == id + 1 &&
+      ROCE_UNLIKELY((aside->number & ROCE_PACE_TIME) <= roce_numbers_before(env, key)))
+    roce_number_qp(env, key, id);
 }
 
 /*
@@ -331,6 +348,7 @@ static ROCE_INLINE __u32 roce_track_any(struct roce_env *env, struct roce_packet
   id = roce_stream_of(env, p);
   if (id == ROCE_NO_STREAM)
     return id;
+  roce_number_anew(env, &p->key, id);
   roce_track_slow(env, p, length, id);
   roce_learn(env, p, id);
   return id;

@@ -8,7 +8,7 @@
 /* Raised whenever key, value or meaning of a map changes that userspace reads. It stands in every
  * attachment's .rodata.
  */
-#define ROCE_ABI 3
+#define ROCE_ABI 4
 
 struct roce_config {
   __u32 abi;
@@ -72,8 +72,28 @@ struct roce_aside {
   __u64 ce;     /* when it had its last CE mark; units as those of paces */
   __u64 nak;    /* and its last NAK */
   __u64 cnp;    /* the CNP to be made for it: DSCP << 26 | QPN */
-  __u64 number; /* of its QP in the order in which the port saw them, from 1 */
+  __u64 number; /* of its QP in the order in which the port saw them: see roce_number_in */
 };
+
+/* Its number as people know it, from 1; 0: it has none. */
+static ROCE_INLINE __u32 roce_number_in(const struct roce_aside *aside, __u32 id, __u64 before) {
+  __u64 number = aside->number & ROCE_PACE_TIME;
+
+  return aside->number >> 40 == id + 1 && number > before ? (__u32)(number - before) : 0;
+}
+
+/*
+ * Hints: small direct-mapped memories of what one packet tells about another, each entry one word,
+ * check << 32 | value. The first third: READ REQUESTs whose length in PSNs is unknown, by (source,
+ * destination, PSN), with the record id + 1 of their stream. The second: RDMA CM messages seen. The
+ * third: requests to be answered, likewise by PSN, whose answers tell the sender's QPN. Behind
+ * them, a word for each side of a bridge: the last number of a QP given before QPs were numbered
+ * anew.
+ */
+#define ROCE_HINTS_CM 4096
+#define ROCE_HINTS_ASKED 8192
+#define ROCE_HINTS_NUMBERS 12288
+#define ROCE_HINTS 12290
 
 /* `peer` map: told by the user, where nothing on the wire tells. */
 struct roce_peer {

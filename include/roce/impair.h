@@ -64,10 +64,11 @@ static ROCE_INLINE void roce_trace_rule(struct roce_env *env, const struct roce_
 }
 
 /* The stream's QP in the order in which the port saw them, from 1; 0: it has no number. */
-static ROCE_INLINE __u32 roce_number_of(struct roce_env *env, __u32 id) {
+static ROCE_INLINE __u32 roce_number_of(struct roce_env *env, const struct roce_key *key,
+                                        __u32 id) {
   const struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
 
-  return aside && aside->number >> 40 == id + 1 ? (__u32)aside->number : 0;
+  return aside ? roce_number_in(aside, id, roce_numbers_before(env, key)) : 0;
 }
 
 /* What the tables leave open of one rule. */
@@ -82,7 +83,7 @@ ROCE_OUTLINE int roce_check_rule(struct roce_env *env, const struct roce_rule *r
   roce_key_fill(&passing->packet.key);
   s = rule->checks & ROCE_CHECK_EVENT ? roce_stream_at(env, passing->stream) : ROCE_NULL;
   return roce_rule_holds(rule, p, passing->length, roce_is_roce(passing->class_), s,
-                         s ? roce_number_of(env, passing->stream) : 0);
+                         s ? roce_number_of(env, &p->key, passing->stream) : 0);
 }
 
 /* The packet's rule among those left by the tables; NULL: none. The key is whole. */
@@ -308,6 +309,8 @@ ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env)
     return ROCE_GO_ON;
   if (roce_features(env) & ROCE_FEATURE_EVENTS)
     s = roce_stream_at(env, passing->stream);
+  if (s)
+    roce_number_anew(env, &passing->packet.key, passing->stream);
   facts = roce_facts_of(&passing->packet, passing->length, roce_is_roce(passing->class_), s);
   left = roce_match_tables(set, roce_uses(env), &facts);
   if (!left)

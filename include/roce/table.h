@@ -25,16 +25,6 @@
 #include "config.h"
 #include "track.h"
 
-/*
- * Hints: small direct-mapped memories of what one packet tells about another, each entry one word,
- * check << 32 | value. The first third: READ REQUESTs whose length in PSNs is unknown, by (source,
- * destination, PSN), with the record id + 1 of their stream. The second: RDMA CM messages seen. The
- * third: requests to be answered, likewise by PSN, whose answers tell the sender's QPN.
- */
-#define ROCE_HINTS_CM 4096
-#define ROCE_HINTS_ASKED 8192
-#define ROCE_HINTS 12288
-
 struct roce_env;
 static struct roce_bucket *roce_bucket_at(struct roce_env *env, __u32 index);
 static struct roce_stream *roce_stream_at(struct roce_env *env, __u32 id);

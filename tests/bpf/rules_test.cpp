@@ -111,6 +111,44 @@ const std::vector<std::string> kManyKinds = {
 
 } // namespace
 
+// What was counted and seen stays; rules and the numbers of QPs begin anew.
+TEST_F(Rules, ZeroBeginsAnew) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(zero_rules("xr0", netns_)); // of nothing
+  ASSERT_OK(add("qp 2 psn all limit 1 drop"));
+  ASSERT_OK(add("opcode data every 2 ce force"));
+  send_roce(0, 1, 0x11);
+  send_roce(0, 2, 0x22);
+  EXPECT_EQ(counted(3).qp_numbers, (std::vector<uint32_t>{1, 2}));
+  const RuleList before = list();
+  EXPECT_EQ(before.rules.at(0).matched, 2U);
+  EXPECT_EQ(before.rules.at(0).acted, 1U);
+  EXPECT_EQ(before.rules.at(1).matched, 1U);
+
+  auto zeroed = zero_rules("xr0", netns_);
+  ASSERT_OK(zeroed);
+  ASSERT_EQ(zeroed->rules.size(), 2U);
+  for (size_t i = 0; i < 2; i++) {
+    EXPECT_EQ(zeroed->rules[i].id, before.rules[i].id);
+    EXPECT_EQ(zeroed->rules[i].text, before.rules[i].text);
+    EXPECT_EQ(zeroed->rules[i].matched + zeroed->rules[i].acted, 0U);
+  }
+  EXPECT_EQ(counted(3).qp_numbers, (std::vector<uint32_t>{0, 0}));
+
+  send_roce(2, 1, 0x22);
+  send_roce(1, 1, 0x11);
+  send_roce(0, 1, 0x33);
+  const Snapshot after = counted(6);
+  EXPECT_EQ(after.qp_numbers, (std::vector<uint32_t>{2, 1, 3}));
+  EXPECT_EQ(after.streams.at(0).first_psn, 0U);
+  EXPECT_EQ(roce_stream_packets(&after.streams.at(1)), 3U);
+  const RuleList rules = list();
+  EXPECT_EQ(rules.rules.at(0).matched, 1U);
+  EXPECT_EQ(rules.rules.at(0).acted, 1U) << "its limit was used up before";
+  EXPECT_EQ(rules.rules.at(1).matched, 2U);
+  EXPECT_EQ(rules.rules.at(1).acted, 1U);
+}
+
 TEST_F(Rules, TextsComeBack) {
   ASSERT_OK(attach("xr0", netns_, small()));
   EXPECT_TRUE(list().rules.empty());

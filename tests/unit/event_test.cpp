@@ -90,6 +90,32 @@ TEST(Event, QpsAreNumberedInOrder) {
   }
 }
 
+// Numbered anew: a QP that goes on, one that goes back, a new one, and the answers of each.
+TEST(Event, QpsNumberedAnew) {
+  const std::vector<FrameBuilder> before = {send(0x11, 0), send(0x22, 0), send(0x33, 0),
+                                            FrameBuilder(0x10).qp(0x22)};
+  const std::vector<FrameBuilder> after = {
+      send(0x33, 1), send(0x44, 0), send(0x11, 0), FrameBuilder(0x10).qp(0x22),
+      send(0x22, 1), send(0x33, 2), send(0x11, 1), FrameBuilder(0x10).qp(0x33)};
+  for (const auto &[number, places] : {std::pair{1, Places{0, 5, 7}},
+                                       {2, Places{1}},
+                                       {3, Places{2, 6}},
+                                       {4, Places{3, 4}},
+                                       {5, Places{}}}) {
+    Port port({fmt::format("qp {} psn all drop", number)});
+    dropped(port, before);
+    port.accountant().number_qps_anew();
+    EXPECT_EQ(port.snapshot().qp_numbers, (std::vector<uint32_t>(4)));
+    EXPECT_EQ(dropped(port, after), places) << number;
+  }
+  Port twice({"qp 1 psn all drop"});
+  for (const uint32_t qp : {0x11U, 0x22U, 0x11U}) {
+    twice.accountant().number_qps_anew();
+    EXPECT_EQ(dropped(twice, {send(qp, 0)}), Places{0}) << qp;
+  }
+  EXPECT_EQ(twice.snapshot().qp_numbers, (std::vector<uint32_t>{1, 0}));
+}
+
 // A stream that takes the place of an idle one is of another QP, with a number of its own.
 TEST(Event, NumbersOfStreamsThatMakeWay) {
   constexpr uint64_t kMinute = 60'000'000'000;

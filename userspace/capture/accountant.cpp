@@ -233,6 +233,11 @@ int Accountant::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
   return fate;
 }
 
+void Accountant::number_qps_anew() {
+  roce_env &env = memory_->env;
+  env.hints[ROCE_HINTS_NUMBERS] = env.shared.qps[0];
+}
+
 const std::vector<uint8_t> &Accountant::cnp() const { return memory_->cnp; }
 
 void Accountant::frame(const Frame &frame) {
@@ -252,9 +257,9 @@ void Accountant::snapshot(Snapshot &into) const {
   for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++) {
     if (!roce_stream_packets(&env.streams[i]))
       continue;
-    const __u64 number = env.asides[i & (ROCE_ASIDES - 1)].number;
     into.streams.push_back(env.streams[i]);
-    into.qp_numbers.push_back(number >> 40 == i + 1 ? static_cast<uint32_t>(number) : 0);
+    into.qp_numbers.push_back(
+        roce_number_in(&env.asides[i & (ROCE_ASIDES - 1)], i, env.hints[ROCE_HINTS_NUMBERS]));
   }
 }
 

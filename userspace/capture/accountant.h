@@ -69,6 +69,8 @@ public:
   // A whole frame against the rules, as the program does it once it has counted the frame: what
   // becomes of it (enum roce_fate). Its bytes are changed; as a CNP it has another length.
   int impair(std::vector<uint8_t> &bytes, uint64_t time_ns);
+  // As `impair IF zero` does it: the next QP seen is the first.
+  void number_qps_anew();
   // ROCE_GO_ON_WITH_CNP: the copy that goes back.
   const std::vector<uint8_t> &cnp() const;
 

@@ -18,7 +18,7 @@ struct Args {
 
 constexpr const char *kFooter =
     "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N] ACTION... [seed N] [name NAME]\n"
-    "  impair IF list | del ID|NAME | clear | apply FILE.yaml | peer IP QPN '->' QPN\n"
+    "  impair IF list | del ID|NAME | clear | zero | apply FILE.yaml | peer IP QPN '->' QPN\n"
     "The first rule that matches a frame has it, whether it selects it or not. A port has 64.\n"
     "MATCH, each also behind `not`: src PREFIX, dst PREFIX, dest-qp LIST, transport LIST, opcode "
     "LIST (names,\n0x04, data, ack, nak, rnr-nak, cnp, read, atomic, cm), psn A-B, ecn LIST, dscp "
@@ -31,13 +31,20 @@ constexpr const char *kFooter =
     "PERIOD.\n"
     "ACTION: drop, ce [force], red KMIN KMAX PMAX rate RATE, corrupt icrc|payload|bit|header "
     "FIELD,\nset dscp|ecn|fecn|becn V, police RATE burst BYTES [l1|l2] [excess drop|ce], cnp "
-    "[interval TIME]\n[scope stream|pair|port] [dscp N], duplicate.";
+    "[interval TIME]\n[scope stream|pair|port] [dscp N], duplicate.\n"
+    "clear takes all rules away. zero leaves them and has them begin anew: counts, limits, "
+    "schedules, "
+    "chance.\nThe next QP seen is number 1 again; one seen before gets its new number with its "
+    "next "
+    "packet, and P and K\ngo on. Counters and streams stay as they are.";
 
 void describe(CLI::App &command, Args &args) {
   command.add_option("IF", args.ifname, "The port whose incoming frames are impaired")
       ->required()
       ->type_name("");
-  command.add_option("WORDS", args.words, "add RULE | list | del ID | clear | apply FILE | peer")
+  command
+      .add_option("WORDS", args.words,
+                  "add RULE | list | del ID | clear | zero | apply FILE | peer")
       ->required()
       ->type_name("");
   command.add_option("--seed", args.seed, "Decides every random choice (the same as `seed N`)")
@@ -49,7 +56,7 @@ using Words = std::vector<std::string>;
 using Done = Result<datapath::RuleList>;
 
 Error usage(const std::string &message) {
-  return {message, "add RULE, list, del ID, clear, apply FILE or peer IP QPN '->' QPN; "
+  return {message, "add RULE, list, del ID, clear, zero, apply FILE or peer IP QPN '->' QPN; "
                    "xdp-roce impair --help"};
 }
 
@@ -97,10 +104,12 @@ Done change(const Args &args, const Globals &globals) {
     return apply(args, globals, rest);
   if (verb == "peer")
     return peer(args, globals, rest);
-  if (verb != "list" && verb != "show" && verb != "clear" && verb != "flush")
+  if (verb != "list" && verb != "show" && verb != "clear" && verb != "flush" && verb != "zero")
     return usage("what is '" + verb + "'?");
   if (!rest.empty())
     return usage("what is '" + rest.front() + "'?");
+  if (verb == "zero")
+    return datapath::zero_rules(args.ifname, globals.netns);
   return verb == "list" || verb == "show" ? datapath::list_rules(args.ifname, globals.netns)
                                           : datapath::clear_rules(args.ifname, globals.netns);
 }

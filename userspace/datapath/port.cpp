@@ -86,13 +86,17 @@ std::vector<roce_aside> Port::read_numbers() const {
 // and what is handed out at this very moment.
 void Port::keep_own(Snapshot &to, const std::vector<roce_aside> &asides) const {
   size_t kept = 0;
+  const uint32_t word = ROCE_HINTS_NUMBERS + (status_.side != 0);
+  uint64_t before = 0;
+  (void)bpf_map_lookup_elem(maps_.fd("hints"), &word, &before); // none without tracking
   for (size_t id = 0; id < to.streams.size(); id++) {
     roce_stream stream = to.streams[id];
     if ((stream.key.qp_kind & ROCE_KEY_SIDE) != status_.side || !roce_stream_packets(&stream))
       continue;
     stream.key.qp_kind &= ~ROCE_KEY_SIDE;
-    uint64_t number = asides.empty() ? 0 : asides[id & (ROCE_ASIDES - 1)].number;
-    to.qp_numbers.push_back(number >> 40 == id + 1 ? static_cast<uint32_t>(number) : 0);
+    const auto record = static_cast<uint32_t>(id);
+    to.qp_numbers.push_back(
+        asides.empty() ? 0 : roce_number_in(&asides[id & (ROCE_ASIDES - 1)], record, before));
     to.streams[kept++] = stream;
   }
   to.streams.resize(kept);

@@ -35,6 +35,7 @@ struct Entry {
   uint32_t id = 0; // 0: new
   uint32_t slot = 0;
   uint64_t start_ns = 0;
+  bool anew = false; // nothing of what it remembers and has counted stays
 };
 
 // What this port cannot do for a rule, in words.
@@ -91,6 +92,7 @@ public:
   Status put(std::vector<Entry> entries);
   Result<RuleList> list() const;
   Status put_peers(const std::vector<impair::Peer> &peers, bool replace);
+  Status number_qps_anew() const;
   std::vector<impair::Peer> peers() const;
   const PortStatus &port() const { return port_; }
 
@@ -178,8 +180,8 @@ Status Store::be_able(const std::vector<Entry> &entries, uint32_t uses) {
   return {};
 }
 
-// Gives new rules their ids and slots, and writes down what goes into those: nobody looks there
-// yet.
+// Gives new rules their ids, and those and the ones that begin anew their slots, and writes down
+// what goes into these: nobody looks there yet.
 Status Store::place(std::vector<Entry> &entries) const {
   std::set<uint32_t> taken;
   uint32_t id = 0;
@@ -191,8 +193,8 @@ Status Store::place(std::vector<Entry> &entries) const {
   for (const Entry &entry : entries)
     id = std::max(id, entry.id);
   for (Entry &entry : entries) {
-    if (!entry.id) {
-      entry.id = ++id;
+    if (!entry.id || entry.anew) {
+      entry.id = entry.id ? entry.id : ++id;
       for (entry.slot = 0; taken.count(entry.slot);)
         entry.slot++;
       taken.insert(entry.slot);
@@ -275,6 +277,21 @@ Status Store::put(std::vector<Entry> entries) {
   if (auto done = place(entries); !done)
     return done;
   return publish(*impair::make_ruleset(rules_of()));
+}
+
+// Programs number QPs on and on, and no stream is touched here: those with numbers up to this one
+// get theirs anew when they are seen again.
+Status Store::number_qps_anew() const {
+  if (!port_.track)
+    return {};
+  roce_shared shared{};
+  const bool second = port_.side != 0;
+  if (!read(pins(), "shared", 0, shared))
+    return errno_error(errno, "cannot read how many QPs were seen");
+  if (auto done = write(pins(), "hints", ROCE_HINTS_NUMBERS + second, uint64_t{shared.qps[second]});
+      !done)
+    return errno_error(errno, "cannot number the QPs anew");
+  return {};
 }
 
 std::vector<impair::Peer> Store::peers() const {
@@ -415,6 +432,20 @@ Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns
     if (auto done = store.put_peers({}, true); !done)
       return done;
     return store.put({});
+  });
+}
+
+// The QPs first: what is seen from then on has its new number before a rule begins to count.
+Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns) {
+  return with_store(ifname, netns, [](Store &store) -> Status {
+    auto entries = store.entries();
+    if (!entries)
+      return entries.error();
+    if (auto done = store.number_qps_anew(); !done)
+      return done;
+    for (Entry &entry : *entries)
+      entry.anew = true;
+    return entries->empty() ? Status{} : store.put(std::move(*entries));
   });
 }
 

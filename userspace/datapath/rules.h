@@ -29,6 +29,9 @@ Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
 Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns,
                              const std::string &which);
 Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns);
+// Counts, what rules remember, schedules: as if they were added now, with their ids. The next QP
+// that the port sees is number 1 again.
+Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns);
 Result<RuleList> apply_rules(const std::string &ifname, const std::string &netns,
                              const impair::File &file);
 Result<RuleList> add_peer(const std::string &ifname, const std::string &netns,
