@@ -22,8 +22,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(2);
-
 bool intersect(const std::vector<uint32_t> &a, const std::vector<uint32_t> &b) {
   return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
 }
@@ -112,15 +110,20 @@ Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed) {
   return pins.remove();
 }
 
-bool wait_until_freed(const KernelIds &freed) {
-  auto until = std::chrono::steady_clock::now() + kPatience;
-  while (any_alive(freed.programs, bpf_prog_get_next_id) ||
-         any_alive(freed.maps, bpf_map_get_next_id)) {
-    if (std::chrono::steady_clock::now() > until)
-      return false;
+Freed wait_until_freed(const KernelIds &ids, std::chrono::milliseconds for_holders,
+                       std::chrono::milliseconds for_kernel) {
+  const auto begun = std::chrono::steady_clock::now();
+  auto look = begun + for_holders;
+  while (any_alive(ids.programs, bpf_prog_get_next_id) ||
+         any_alive(ids.maps, bpf_map_get_next_id)) {
+    if (const auto now = std::chrono::steady_clock::now(); now >= look) {
+      look = now + std::chrono::milliseconds(500); // all of /proc is no small thing to read
+      if (auto holders = find_holders(ids); !holders.empty() || now >= begun + for_kernel)
+        return {false, std::move(holders)};
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return true;
+  return {true, {}};
 }
 
 } // namespace xr::datapath

@@ -2,10 +2,12 @@
 // Taking things away again, for detach and for an attach that failed. The lock is held.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
 #include "base/result.h"
+#include "datapath/holders.h"
 #include "datapath/netns.h"
 #include "datapath/pins.h"
 
@@ -13,9 +15,6 @@ namespace xr::datapath {
 
 // Takes every program of ours off the interface's hook: the pinned one, or any of our name. Adds
 // the ids of those, and of their maps, to `freed`. Tells how many there were.
-struct KernelIds {
-  std::vector<uint32_t> programs, maps;
-};
 Result<int> clean_hook(const Netns &netns, unsigned ifindex, const Pins *pins, KernelIds &freed);
 
 // Takes back that a bridge made the port promiscuous.
@@ -29,8 +28,14 @@ void sweep_dispatchers(const Bpffs &bpffs, const Pins &pins);
 // The program is on no hook any more.
 Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed);
 
-// The kernel frees a little later than it is told. False: after a moment, somebody still holds
-// some.
-bool wait_until_freed(const KernelIds &freed);
+// The kernel frees later than it is asked to: at once, or, behind a dispatcher of kernel 6.1, after
+// some seconds. So it is only waited for while no process holds any.
+struct Freed {
+  bool all = false;
+  std::vector<Holder> holders; // of what is not
+};
+Freed wait_until_freed(const KernelIds &ids,
+                       std::chrono::milliseconds for_holders = std::chrono::seconds(2),
+                       std::chrono::milliseconds for_kernel = std::chrono::seconds(20));
 
 } // namespace xr::datapath

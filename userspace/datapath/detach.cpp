@@ -48,8 +48,15 @@ Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs>
 
 // Once all is taken that is to be: the ports of a bridge share maps.
 void await_freed(const KernelIds &freed, DetachReport &report) {
-  if (!wait_until_freed(freed))
-    report.notes.push_back("another process has its maps open: their memory is free when it ends");
+  const Freed result = wait_until_freed(freed);
+  for (const Holder &holder : result.holders)
+    report.notes.push_back(
+        fmt::format("process {} ({}) has its maps open: their memory is free when it ends",
+                    holder.pid, holder.name));
+  if (!result.all && result.holders.empty())
+    report.notes.push_back(
+        "the kernel has not freed its maps yet; no process that can be seen here "
+        "has them open");
 }
 
 // The other port of a bridge, as long as it is attached.
