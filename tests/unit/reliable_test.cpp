@@ -111,6 +111,26 @@ protected:
   std::unique_ptr<ReliableSource> source_;
 };
 
+// Answers for QPs that are not here: the first few QPNs are remembered, each once.
+TEST_F(ReliableTest, StrayQpsAreNamed) {
+  sent();
+  for (const uint32_t qp : {0x99U, 0x99U, 0x77U})
+    feed({.opcode = ROCE_RC_ACKNOWLEDGE, .dest_qp = qp, .psn = 100, .syndrome = 0x1f});
+  ack(0x5000); // for its QP, of nothing that was sent
+  EXPECT_EQ(counts().stray, 4U);
+  EXPECT_EQ(counts().stray_qps.qps(), (std::vector<uint32_t>{0x99, 0x77}));
+  EXPECT_FALSE(counts().stray_qps.more());
+  for (uint32_t qp = 0x100; qp < 0x110; qp++)
+    feed({.opcode = ROCE_RC_ACKNOWLEDGE, .dest_qp = qp, .psn = 100, .syndrome = 0x1f});
+  EXPECT_EQ(counts().stray_qps.qps(), (std::vector<uint32_t>{0x99, 0x77, 0x100, 0x101}));
+  EXPECT_TRUE(counts().stray_qps.more());
+  SendCounts all;
+  all.stray_qps.add(0x77);
+  add(all, counts());
+  EXPECT_EQ(all.stray_qps.qps(), (std::vector<uint32_t>{0x77, 0x99, 0x100, 0x101}));
+  EXPECT_TRUE(all.stray_qps.more());
+}
+
 TEST_F(ReliableTest, SendsAMessageAndWaits) {
   flow_.verb = Verb::Write;
   size(2500);

@@ -188,6 +188,32 @@ Status collect(Args &args) {
   return {};
 }
 
+// All that comes back is for QPs that nobody here has: the other end takes our QPNs for others.
+// Clear once a QP has waited in vain. Empty: it is not so.
+std::string wrong_qps(const traffic::SendCounts &c) {
+  if (c.stray_qps.qps().empty() || !c.timeouts ||
+      c.acks + c.naks + c.rnr_naks + c.read_responses + c.invalid_naks + c.access_naks +
+          c.operational_naks)
+    return {};
+  std::string qps;
+  for (const uint32_t qp : c.stray_qps.qps())
+    qps += fmt::format("{}{:#x}", qps.empty() ? "" : ", ", qp);
+  return fmt::format("all {} answers were for QP {}{}, from which nothing is sent here", c.stray,
+                     qps, c.stray_qps.more() ? ", ..." : "");
+}
+constexpr const char *kWrongQps =
+    "`respond --peer-qp` says which QPN it answers (same, N, +N or -N of "
+    "its own); or src-qp N here";
+
+// While it runs, once.
+void warn_of_qps(const std::string &context, const traffic::SendCounts &counts, bool &warned) {
+  const std::string wrong = warned ? "" : wrong_qps(counts);
+  if (wrong.empty())
+    return;
+  tell_notes(context, {wrong + ": " + kWrongQps});
+  warned = true;
+}
+
 Error why_failed(const traffic::SendCounts &c) {
   std::string why;
   const auto add = [&why](uint64_t count, const char *what) {
@@ -200,8 +226,12 @@ Error why_failed(const traffic::SendCounts &c) {
   add(c.invalid_naks, "NAKs invalid request");
   add(c.access_naks, "NAKs remote access error");
   add(c.operational_naks, "NAKs remote operational error");
-  return {fmt::format("{} QP{} failed{}", c.failed_qps, c.failed_qps == 1 ? "" : "s", why),
-          c.access_naks ? "rkey and va must be the peer's" : ""};
+  const std::string wrong = wrong_qps(c);
+  return {fmt::format("{} QP{} failed{}{}{}", c.failed_qps, c.failed_qps == 1 ? "" : "s", why,
+                      wrong.empty() ? "" : "; ", wrong),
+          c.access_naks    ? "rkey and va must be the peer's"
+          : !wrong.empty() ? kWrongQps
+                           : ""};
 }
 
 int send(Args args, const Globals &globals) {
@@ -215,13 +245,19 @@ int send(Args args, const Globals &globals) {
   if (!run)
     return fail(context, run.error());
   traffic::SendCounts counts;
+  bool warned = false;
   const int status = watch_run(
       *run, interrupt, context, globals.json, args.interval,
       [&](const endpoint::SendReport &report) {
         counts = report.counts;
+        if (!report.finished)
+          warn_of_qps(context, counts, warned);
         return send_document(report);
       },
-      send_line,
+      [&](const endpoint::SendReport &report, const endpoint::SendReport *before) {
+        warn_of_qps(context, report.counts, warned);
+        return send_line(report, before);
+      },
       [](const endpoint::SendReport &report) { return std::pair(report.done, report.expected); });
   return counts.failed_qps ? fail(context, why_failed(counts)) : status;
 }

@@ -83,6 +83,8 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
   const uint32_t *qp = index_.find({source_of(packet), roce_key_qp(&packet.key)});
   if (!qp || !started_) {
     counts.stray++;
+    if (started_)
+      counts.stray_qps.add(roce_key_qp(&packet.key));
     return;
   }
   if (reliability_.check_icrc &&

@@ -1,11 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "base/histogram.h"
 
 namespace xr::traffic {
+
+// The first few QPNs that answers carried for which there is no QP here.
+class StrayQps {
+public:
+  static constexpr size_t kMost = 4;
+
+  void add(uint32_t qp) {
+    if (std::find(qps_.begin(), qps_.end(), qp) != qps_.end())
+      return;
+    if (qps_.size() == kMost)
+      more_ = true;
+    else
+      qps_.push_back(qp);
+  }
+  void add(const StrayQps &other) {
+    for (const uint32_t qp : other.qps_)
+      add(qp);
+    more_ = more_ || other.more_;
+  }
+  const std::vector<uint32_t> &qps() const { return qps_; }
+  bool more() const { return more_; }
+
+private:
+  std::vector<uint32_t> qps_;
+  bool more_ = false;
+};
 
 // What a requester did and saw. `packets` and `bytes` (frames without FCS) are all that was handed
 // out, faults and retransmissions included.
@@ -23,6 +51,7 @@ struct SendCounts {
   // QP.
   uint64_t invalid_naks = 0, access_naks = 0, operational_naks = 0;
   uint64_t cnps = 0;
+  StrayQps stray_qps;      // of `stray`, those for which there is no QP
   uint64_t slipped_ns = 0; // schedule given up, summed over flows
   Histogram rtt_ns;        // from a packet with AckReq, sent once, to its ACK
   Histogram completion_ns; // of messages, first packet to last acknowledgement
@@ -73,6 +102,7 @@ inline void add(SendCounts &all, const SendCounts &one) {
                                                    &SendCounts::slipped_ns};
   for (const auto member : kAll)
     all.*member += one.*member;
+  all.stray_qps.add(one.stray_qps);
   all.rtt_ns.merge(one.rtt_ns);
   all.completion_ns.merge(one.completion_ns);
 }
