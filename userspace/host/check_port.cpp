@@ -147,7 +147,7 @@ public:
       add("hook", Verdict::Ok, fmt::format("xdp-roce is on it, in {} mode", mode_name(hook.mode)));
     else if (other->name.empty())
       add("hook", Verdict::Unknown, "an XDP program is on it, whose name cannot be asked for",
-          "sudo xdp-roce doctor " + facts_.link.ifname);
+          "as root: xdp-roce doctor " + facts_.link.ifname);
     else if (hook.dispatcher)
       add("hook", Verdict::Ok,
           fmt::format("{} XDP program{} on it, {}, behind a dispatcher: there is room for more",
