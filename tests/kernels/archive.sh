@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Debian packages of any suite, without touching the packages of this machine: an apt with a sources
+# list, lists, cache and (empty) status of its own for each suite, under $cache/apt. Sourced.
+
+# The mirror that this machine's own sources name for Debian.
+archive_mirror() {
+  # shellcheck disable=SC2016 # apt's own fields
+  apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+    awk '$2 !~ /debian-security|debian-debug/ && ($1 == "Debian" || $2 ~ "/debian/$") { print $2; exit }'
+}
+
+# archive_apt SUITE PROGRAM ARGUMENT...: apt-get or apt-cache of that suite.
+archive_apt() {
+  local home=$cache/apt/$1 program=$2
+  shift 2
+  "$program" -o Dir::Etc::sourcelist="$home/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+    -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
+    -o Dir::State="$home" -o Dir::State::status="$home/status" -o Dir::Cache="$home" \
+    -o Dir::Cache::archives="$cache/debs" -o APT::Architecture=amd64 -o APT::Architectures=amd64 \
+    -o APT::Install-Recommends=false -o APT::Sandbox::User=root -o Acquire::Languages=none \
+    -o Acquire::Retries=3 -o Debug::NoLocking=1 "$@" </dev/null
+}
+
+# archive_open SUITE: its lists, a week old at most where the mirror answers. On failure $why has the reason.
+archive_open() {
+  local suite=$1 home=$cache/apt/$1 mirror keys=/usr/share/keyrings/debian-archive-keyring.gpg
+  mkdir -p "$home/lists/partial" "$cache/debs/partial"
+  [[ -z $(find "$home/updated" -mtime -7 2>/dev/null) ]] || return 0
+  mirror=$(archive_mirror)
+  [[ $mirror ]] || { why="no Debian mirror among this machine's apt sources"; return 1; }
+  [[ -e $keys ]] || { why="no $keys (package debian-archive-keyring)"; return 1; }
+  printf 'deb [signed-by=%s] %s %s main\n' "$keys" "$mirror" "$suite" >"$home/sources.list"
+  : >"$home/status"
+  if archive_apt "$suite" apt-get update -q -o APT::Update::Error-Mode=any >"$home/log" 2>&1; then
+    touch "$home/updated"
+  elif [[ ! -e $home/updated ]]; then
+    why="suite $suite cannot be had: $(grep -E '^(E|W|Err)' "$home/log" | tail -n 1)"
+    return 1
+  fi
+}
+
+# archive_files SUITE PACKAGE...: downloads just these, and prints their files.
+archive_files() {
+  local suite=$1 package file
+  shift
+  for package; do
+    file=$cache/debs/$(archive_apt "$suite" apt-cache show --no-all-versions "$package" 2>/dev/null |
+      sed -n 's/^Package: /1 /p; s/^Version: /2 /p; s/^Architecture: /3 /p' | sort | cut -d ' ' -f 2 |
+      paste -sd _ | sed 's/:/%3a/').deb # apt's name for it
+    [[ $file != */.deb ]] || { echo "no package $package in $suite" >&2; return 1; }
+    [[ -s $file ]] || (cd "$cache/debs" && archive_apt "$suite" apt-get download -q "$package" >&2) || return 1
+    echo "$file"
+  done
+}
+
+# archive_closure SUITE PACKAGE...: downloads these and all they depend on, and prints the files.
+archive_closure() {
+  local suite=$1
+  shift
+  archive_apt "$suite" apt-get install -q -y --download-only "$@" >&2 &&
+    archive_apt "$suite" apt-get install -s "$@" | sed -nE \
+      "s|^Inst ([^ ]+) \(([^ ]+) .*\[([^ ]+)\]\).*|\1_\2_\3.deb|p" | sed "s|:|%3a|; s|^|$cache/debs/|"
+}
+
+# archive_unpack DIR FILE...: contents only; nothing is installed, no maintainer script runs.
+archive_unpack() {
+  local dir=$1 file
+  shift
+  mkdir -p "$dir"
+  for file; do
+    dpkg-deb --fsys-tarfile "$file" | tar -x --keep-directory-symlink --no-same-owner -C "$dir" || return 1
+  done
+}

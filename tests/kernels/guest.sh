@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A guest: guest_start, guest_wait, guest_run, guest_stop. Sourced; one guest a shell. Set beforehand, if need be:
+#   guest_netns    the network namespace that QEMU runs in (where its taps are); the agent is reached from there
+#   guest_devices  an array of further QEMU arguments: NICs, and what they are connected to
+#   guest_memory   MiB; guest_cpus
+#   XR_ACCEL       kvm or tcg; else KVM where it works
+
+kernels_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+kernels_root=$(cd "$kernels_here/../.." && pwd)
+guest_devices=()
+guest_pid=
+
+guest_in_netns() {
+  if [[ ${guest_netns:-} ]]; then ip netns exec "$guest_netns" "$@"; else "$@"; fi
+}
+
+# KVM with a processor's virtualization, and a virtual machine can be made: that the device opens says little.
+guest_accel() {
+  [[ -d /sys/module/kvm_intel || -d /sys/module/kvm_amd ]] &&
+    python3 -c 'import fcntl; fcntl.ioctl(open("/dev/kvm", "r+b", 0), 0xAE01, 0)' 2>/dev/null && echo kvm || echo tcg
+}
+
+# guest_start NAME DIR CPIO...: the kernel NAME of build/kernels with the userland and these archives; logs in DIR.
+guest_start() {
+  local kernel=$kernels_root/build/kernels/$1 dir=$2 accel cpu=max,cx16=off
+  shift 2
+  mkdir -p "$dir"
+  guest_dir=$dir
+  cat "$kernels_root/build/kernels/userland.cpio" "$kernel/modules.cpio" "$@" >"$dir/initrd" || return 1
+  guest_port=$(guest_in_netns python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  accel=${XR_ACCEL:-$(guest_accel)}
+  # Under TCG 6.12 double-faults after cmpxchg16b.
+  if [[ $accel == kvm ]]; then cpu=host; else accel=tcg,thread=multi,tb-size=512; fi
+  guest_in_netns qemu-system-x86_64 -name "xdp-roce-$(basename "$kernel")" -machine q35 -accel "$accel" -cpu "$cpu" \
+    -smp "${guest_cpus:-2}" -m "${guest_memory:-3072}" -nodefaults -no-user-config -display none -no-reboot \
+    -serial "file:$dir/serial.log" -kernel "$kernel/vmlinuz" -initrd "$dir/initrd" \
+    -append "console=ttyS0 panic=-1 mitigations=off nokaslr quiet ${guest_append:-}" -device virtio-rng-pci \
+    -netdev "user,id=control,restrict=on,hostfwd=tcp:127.0.0.1:$guest_port-10.0.2.15:8000" \
+    -device virtio-net-pci,netdev=control,mac=52:54:00:aa:00:01,romfile= \
+    "${guest_devices[@]}" </dev/null >"$dir/qemu.log" 2>&1 &
+  guest_pid=$!
+}
+
+# guest_wait SECONDS: until the agent answers.
+guest_wait() {
+  local until=$((SECONDS + $1))
+  until guest_run - <<<true >/dev/null 2>&1; do
+    if ! kill -0 "$guest_pid" 2>/dev/null || ((SECONDS >= until)); then
+      tail -n 20 "$guest_dir/qemu.log" "$guest_dir/serial.log" >&2
+      return 1
+    fi
+    sleep 0.5
+  done
+  rm -f "$guest_dir/initrd"
+}
+
+# guest_run FILE|-: a bash script, in the guest; its output and exit status. 255: the guest is gone.
+guest_run() { guest_in_netns python3 -I "$kernels_here/client.py" "$guest_port" run "$1"; }
+guest_put() { guest_in_netns python3 -I "$kernels_here/client.py" "$guest_port" put "$@"; }
+guest_get() { guest_in_netns python3 -I "$kernels_here/client.py" "$guest_port" get "$@"; }
+
+guest_stop() {
+  [[ $guest_pid ]] || return 0
+  kill "$guest_pid" 2>/dev/null
+  wait "$guest_pid" 2>/dev/null
+  guest_pid=
+  rm -f "$guest_dir/initrd"
+}

@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# prepare.sh [--all] NAME...: what the guests of these kernels (kernels.txt) boot from, cached in build/kernels:
+#   userland.cpio  Debian 12's tools, with Debian 13's C library, so that libraries of both load; both libxdps,
+#                  with their libbpf and dispatcher objects, in /opt/libxdp/VERSION/{lib,bpf}
+#   more.cpio      what the full run needs besides (--all)
+#   NAME/{vmlinuz,modules.cpio,version}, or NAME/skip with the reason why there is none
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=$(cd "$here/../.." && pwd)/build/kernels
+. "$here/archive.sh"
+[[ ${1:-} == --all ]] && full=1 && shift
+mkdir -p "$cache"
+exec 9>"$cache/lock"
+flock 9
+
+tools=(
+  bash coreutils util-linux mount grep sed gawk gzip findutils diffutils procps kmod hostname base-passwd
+  iproute2 ethtool bpftool xdp-tools jq python3 tcpdump libcap2-bin libbpf1 libxdp1
+)
+more=(tshark tmux curl python3-scapy ncurses-base clang) # the e2e scenarios of the full run
+other_suite=trixie
+# The newest C and C++ libraries: what was built on this machine or is in $other_suite runs on them.
+runtime=(libc6 libgcc-s1 libstdc++6)
+other=(libxdp1 libbpf1 libelf1t64 zlib1g)
+
+die() { printf 'kernels: %s\n' "$*" >&2; exit 1; }
+# pack DIR FILE: as root's, whoever runs this.
+pack() {
+  (cd "$1" && find . -print0 | LC_ALL=C sort -z | cpio -0 -o -H newc -R +0:+0 --quiet) >"$2.new" && mv "$2.new" "$2"
+}
+
+# layer NAME PACKAGE...: unpacks what the packages need and earlier layers do not have.
+unpacked=()
+layer() {
+  local root=$cache/$1 files new=() file dir
+  shift
+  files=$(archive_closure bookworm "$@") || { why="the guest's packages cannot be had"; return 1; }
+  for file in $files; do
+    [[ " ${unpacked[*]} " == *" $file "* ]] || new+=("$file")
+  done
+  unpacked+=("${new[@]}")
+  rm -rf "$root"
+  mkdir -p "$root"/usr/{bin,sbin,lib,lib64}
+  for dir in bin sbin lib lib64; do ln -s "usr/$dir" "$root/$dir"; done
+  archive_unpack "$root" "${new[@]}" || die "unpacking the guest's packages"
+}
+lean() {
+  rm -rf "$1"/usr/share/{doc,man,locale,info,zoneinfo,i18n,common-licenses,lintian,bug,icons,mime,fonts,perl} \
+    "$1"/usr/share/{perl5,keyrings,bash-completion,applications,pixmaps} "$1"/usr/lib/{systemd,udev,apt,locale} \
+    "$1"/usr/{include,lib/x86_64-linux-gnu/{gconv,perl-base,perl}} "$1"/var/lib/{apt,dpkg}
+}
+
+userland() {
+  local files root=$cache/userland input
+  for input in prepare.sh guest/init guest/agent.py guest/modules.txt; do
+    [[ $cache/userland.cpio -nt $here/$input ]] || rm -f "$cache"/{userland,more}.cpio
+  done
+  [[ ! -e $cache/userland.cpio || (${full:-} && ! -e $cache/more.cpio) ]] || return 0
+  archive_open bookworm && archive_open "$other_suite" || return 1
+  layer userland "${tools[@]}" || return 1
+  files=$(archive_files "$other_suite" "${runtime[@]}") || { why="$other_suite's C library cannot be had"; return 1; }
+  mapfile -t files <<<"$files"
+  archive_unpack "$root" "${files[@]}" || die "unpacking $other_suite's C library"
+  files=$(archive_files "$other_suite" "${other[@]}") || { why="$other_suite's libxdp cannot be had"; return 1; }
+  mapfile -t files <<<"$files"
+  archive_unpack "$cache/other" "${files[@]}" || die "unpacking $other_suite's libxdp"
+  libxdp "$root" "$root"
+  libxdp "$cache/other" "$root"
+  lean "$root"
+  mkdir -p "$root"/{dev,proc,sys,run,tmp,root,etc}
+  # What maintainer scripts would have done.
+  cp "$root/usr/share/base-passwd/passwd.master" "$root/etc/passwd"
+  cp "$root/usr/share/base-passwd/group.master" "$root/etc/group"
+  ln -sf gawk "$root/usr/bin/awk"
+  cp "$here/guest/modules.txt" "$root/etc/modules-to-load"
+  install -m 755 "$here/guest/init" "$root/init"
+  cp "$here/guest/agent.py" "$root/agent.py"
+  pack "$root" "$cache/userland.cpio" || die "packing the userland"
+  if [[ ${full:-} ]]; then
+    layer more "${tools[@]}" "${more[@]}" || return 1
+    lean "$cache/more"
+    pack "$cache/more" "$cache/more.cpio" || die "packing the userland"
+  fi
+  rm -rf "$root" "$cache/other" "$cache/more"
+}
+
+# libxdp FROM TO: /opt/libxdp/VERSION/{lib,bpf} from unpacked packages.
+libxdp() {
+  local from=$1/usr/lib to version object
+  version=$(zcat "$1"/usr/share/doc/libxdp1/changelog.Debian.gz | sed -n '1s/.*(\([^-)]*\).*/\1/p')
+  to=$2/opt/libxdp/$version
+  object=$(find "$from" -name xdp-dispatcher.o)
+  [[ $version && $object ]] || die "no dispatcher object of libxdp '$version'"
+  mkdir -p "$to/lib" "$to/bpf"
+  cp "$(dirname "$object")"/* "$to/bpf/"
+  cp -P "$from"/x86_64-linux-gnu/lib{xdp,bpf,elf,z}[.-]*so* "$to/lib/" || die "the libraries of libxdp $version"
+}
+
+# kernel NAME SUITE PACKAGE
+kernel() {
+  local name=$1 suite=$2 package=$3 dir=$cache/$1 packages files version modules
+  mkdir -p "$dir"
+  rm -f "$dir/skip"
+  if [[ $suite == - ]]; then
+    package=$(apt-cache search --names-only "$package" 2>/dev/null | sort -V | tail -n 1 | cut -d ' ' -f 1)
+    [[ $package ]] || { why="no archive of this machine has a kernel $name"; return 1; }
+    why="$package: unpacking from another archive is not provided for"
+    return 1
+  fi
+  archive_open "$suite" || return 1
+  packages=$(archive_apt "$suite" apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts \
+    --no-breaks --no-replaces --no-enhances "$package" 2>/dev/null |
+    grep -E '^linux-(image|binary|modules|base)-[0-9]' | sort -u)
+  [[ $packages ]] || { why="suite $suite has no $package"; return 1; }
+  mapfile -t packages <<<"$packages"
+  [[ $(cat "$dir/packages" 2>/dev/null) != "${packages[*]}" || $dir/modules.cpio -ot $here/guest/modules.txt || $dir/modules.cpio -ot $here/prepare.sh ]] ||
+    return 0
+  files=$(archive_files "$suite" "${packages[@]}") || { why="${packages[*]} cannot be downloaded"; return 1; }
+  rm -rf "$dir/root" "$dir/slim"
+  mkdir -p "$dir/root/usr/lib" "$dir/slim/usr/lib/modules"
+  ln -s usr/lib "$dir/root/lib"
+  mapfile -t files <<<"$files"
+  archive_unpack "$dir/root" "${files[@]}" || die "unpacking ${packages[*]}"
+  version=$(find "$dir/root/usr/lib/modules" -mindepth 1 -maxdepth 1 -printf '%f\n')
+  some_modules "$dir/root" "$dir/slim" "$version" || die "the modules of $version"
+  cp "$(find "$dir/root" -name 'vmlinuz*' -type f | head -n 1)" "$dir/vmlinuz" &&
+    pack "$dir/slim" "$dir/modules.cpio" && echo "$version" >"$dir/version" &&
+    echo "${packages[*]}" >"$dir/packages" && rm -rf "$dir/root" "$dir/slim"
+}
+
+# some_modules FROM TO VERSION: the modules of guest/modules.txt that there are, and what they need.
+some_modules() {
+  local from=$1 to=$2 version=$3 module path=/usr/sbin:/sbin:$PATH
+  PATH=$path depmod -b "$from" "$version" || return 1
+  while read -r module; do
+    PATH=$path modprobe -d "$from" -S "$version" -D "$module" 2>/dev/null
+  done <"$here/guest/modules.txt" | sed -n "s|^insmod $from/*||p" | sort -u | while read -r module; do
+    module=usr/${module#usr/}
+    install -D -m 644 "$from/${module%% *}" "$to/${module%% *}" || return 1
+  done || return 1
+  cp "$from/usr/lib/modules/$version"/modules.{order,builtin,builtin.modinfo} "$to/usr/lib/modules/$version/" || return 1
+  ln -s usr/lib "$to/lib"
+  PATH=$path depmod -b "$to" "$version" && rm "$to/lib"
+  mkdir -p "$to/boot"
+  cp "$(find "$from" -name 'config-*' -o -path '*/modules/*/config' | head -n 1)" "$to/boot/config-$version"
+}
+
+[[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || why="guests are provided for amd64 with Debian's dpkg only"
+[[ ! ${why:-} ]] && userland
+while read -r name suite package; do
+  [[ $name != \#* && " $* " == *" $name "* ]] || continue
+  if [[ ! -e $cache/userland.cpio ]] || ! kernel "$name" "$suite" "$package"; then
+    mkdir -p "$cache/$name"
+    printf '%s\n' "${why:-unknown}" >"$cache/$name/skip"
+    echo "$name: skipped: ${why:-unknown}"
+  else
+    echo "$name: $(cat "$cache/$name/version")"
+  fi
+done <"$here/kernels.txt"
