@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # Debian packages of any suite, without touching the packages of this machine: an apt with a sources
 # list, lists, cache and (empty) status of its own for each suite, under $cache/apt. Sourced.
+# shellcheck disable=SC2034,SC2154 # $cache comes from, and $why is for, the script that sources this
 
 # The mirror that this machine's own sources name for Debian.
 archive_mirror() {

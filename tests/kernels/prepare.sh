@@ -15,7 +15,7 @@ exec 9>"$cache/lock"
 flock 9
 
 tools=(
-  bash coreutils util-linux mount grep sed gawk gzip findutils diffutils procps kmod hostname base-passwd
+  bash dash coreutils util-linux mount grep sed gawk gzip findutils diffutils procps kmod hostname base-passwd
   iproute2 ethtool bpftool xdp-tools jq python3 tcpdump libcap2-bin libbpf1 libxdp1
 )
 more=(tshark tmux curl python3-scapy ncurses-base clang) # the e2e scenarios of the full run
@@ -52,18 +52,18 @@ lean() {
 }
 
 userland() {
-  local files root=$cache/userland input
+  local list files root=$cache/userland input
   for input in prepare.sh guest/init guest/agent.py guest/modules.txt; do
     [[ $cache/userland.cpio -nt $here/$input ]] || rm -f "$cache"/{userland,more}.cpio
   done
   [[ ! -e $cache/userland.cpio || (${full:-} && ! -e $cache/more.cpio) ]] || return 0
   archive_open bookworm && archive_open "$other_suite" || return 1
   layer userland "${tools[@]}" || return 1
-  files=$(archive_files "$other_suite" "${runtime[@]}") || { why="$other_suite's C library cannot be had"; return 1; }
-  mapfile -t files <<<"$files"
+  list=$(archive_files "$other_suite" "${runtime[@]}") || { why="$other_suite's C library cannot be had"; return 1; }
+  mapfile -t files <<<"$list"
   archive_unpack "$root" "${files[@]}" || die "unpacking $other_suite's C library"
-  files=$(archive_files "$other_suite" "${other[@]}") || { why="$other_suite's libxdp cannot be had"; return 1; }
-  mapfile -t files <<<"$files"
+  list=$(archive_files "$other_suite" "${other[@]}") || { why="$other_suite's libxdp cannot be had"; return 1; }
+  mapfile -t files <<<"$list"
   archive_unpack "$cache/other" "${files[@]}" || die "unpacking $other_suite's libxdp"
   libxdp "$root" "$root"
   libxdp "$cache/other" "$root"
@@ -73,6 +73,9 @@ userland() {
   cp "$root/usr/share/base-passwd/passwd.master" "$root/etc/passwd"
   cp "$root/usr/share/base-passwd/group.master" "$root/etc/group"
   ln -sf gawk "$root/usr/bin/awk"
+  ln -sf dash "$root/usr/bin/sh"
+  echo 'tcpdump:x:101:101::/nonexistent:/usr/sbin/nologin' >>"$root/etc/passwd"
+  echo 'tcpdump:x:101:' >>"$root/etc/group"
   cp "$here/guest/modules.txt" "$root/etc/modules-to-load"
   install -m 755 "$here/guest/init" "$root/init"
   cp "$here/guest/agent.py" "$root/agent.py"
@@ -99,7 +102,7 @@ libxdp() {
 
 # kernel NAME SUITE PACKAGE
 kernel() {
-  local name=$1 suite=$2 package=$3 dir=$cache/$1 packages files version modules
+  local name=$1 suite=$2 package=$3 dir=$cache/$1 packages files version
   mkdir -p "$dir"
   rm -f "$dir/skip"
   if [[ $suite == - ]]; then
