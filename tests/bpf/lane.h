@@ -52,6 +52,34 @@ inline int shell(const std::string &command) {
         << refused_.error().message;                                                               \
   } while (0)
 
+// The process's bpffs. libxdp makes its folder in there once in a process, the first time that it
+// needs it: on another one, of the next test, it would not find that any more (ENOENT).
+class LaneBpffs {
+public:
+  static const std::filesystem::path &directory() {
+    static const LaneBpffs mine;
+    return mine.directory_;
+  }
+  LaneBpffs(const LaneBpffs &) = delete;
+  LaneBpffs &operator=(const LaneBpffs &) = delete;
+
+private:
+  LaneBpffs()
+      : directory_(std::filesystem::temp_directory_path() / fmt::format("xr-lane-{}", getpid())) {
+    std::filesystem::create_directory(directory_);
+    mounted_ = mount("bpf", directory_.c_str(), "bpf", 0, "mode=0700") == 0;
+  }
+  ~LaneBpffs() {
+    std::error_code ignored;
+    if (mounted_)
+      umount2(directory_.c_str(), MNT_DETACH);
+    std::filesystem::remove(directory_, ignored);
+  }
+
+  std::filesystem::path directory_;
+  bool mounted_ = false;
+};
+
 class Lane : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -60,9 +88,7 @@ protected:
     netns_ = "xr-lane-" + std::to_string(getpid());
     if (shell("ip netns add " + netns_) != 0)
       GTEST_SKIP() << "cannot make a network namespace with ip(8)";
-    directory_ = std::filesystem::temp_directory_path() / netns_;
-    std::filesystem::create_directory(directory_);
-    ASSERT_EQ(mount("bpf", directory_.c_str(), "bpf", 0, "mode=0700"), 0);
+    directory_ = LaneBpffs::directory();
     setenv("LIBXDP_BPFFS", directory_.c_str(), 1);
     wire();
   }
@@ -72,8 +98,6 @@ protected:
       return;
     (void)detach_all(netns_);
     shell("ip netns del " + netns_);
-    umount2(directory_.c_str(), MNT_DETACH);
-    std::filesystem::remove(directory_);
   }
 
   // Without IPv6, so that nothing speaks unasked.

@@ -4,6 +4,7 @@
 
 #include <linux/capability.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include "datapath/object.h"
@@ -29,6 +30,14 @@ bool in_child(const std::function<bool()> &holds) {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool kernel_before(int major, int minor) {
+  utsname host{};
+  int at[2] = {};
+  uname(&host);
+  sscanf(host.release, "%d.%d", &at[0], &at[1]); // NOLINT(cert-err34-c): a kernel's own words
+  return at[0] < major || (at[0] == major && at[1] < minor);
 }
 
 void drop_capabilities(std::initializer_list<int> caps) {
@@ -182,7 +191,10 @@ TEST_F(Loader, AMillionStreams) {
   auto report = attach("xr0", netns_, options);
   ASSERT_OK(report);
   EXPECT_EQ(report->port.streams_capacity, 1'000'000u);
-  EXPECT_LE(report->port.map_bytes, 256'000'000u + (4u << 20));
+  // Before 6.4 a kernel gives an estimate, which counts a key for each element of an array: 4
+  // bytes, rounded up to 8.
+  const uint64_t keys = kernel_before(6, 4) ? 8 * 1'000'000u : 0;
+  EXPECT_LE(report->port.map_bytes, 256'000'000u + (4u << 20) + keys);
   auto port = Port::open("xr0", netns_);
   ASSERT_OK(port);
   EXPECT_OK(port->snapshot());

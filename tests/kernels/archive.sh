@@ -11,21 +11,22 @@ archive_mirror() {
     awk '$2 !~ /debian-security|debian-debug/ && ($1 == "Debian" || $2 ~ "/debian/$") { print $2; exit }'
 }
 
-# archive_apt SUITE PROGRAM ARGUMENT...: apt-get or apt-cache of that suite.
+# archive_apt SUITE PROGRAM ARGUMENT...: apt-get or apt-cache of that suite; `-`: with this machine's own sources.
 archive_apt() {
-  local home=$cache/apt/$1 program=$2
+  local home=$cache/apt/$1 program=$2 apart=()
+  [[ $1 == - ]] || apart=(-o Dir::Etc::sourcelist="$home/sources.list" -o Dir::Etc::sourceparts=/dev/null
+    -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null
+    -o Dir::State="$home" -o Dir::State::status="$home/status" -o Dir::Cache="$home")
   shift 2
-  "$program" -o Dir::Etc::sourcelist="$home/sources.list" -o Dir::Etc::sourceparts=/dev/null \
-    -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null \
-    -o Dir::State="$home" -o Dir::State::status="$home/status" -o Dir::Cache="$home" \
-    -o Dir::Cache::archives="$cache/debs" -o APT::Architecture=amd64 -o APT::Architectures=amd64 \
-    -o APT::Install-Recommends=false -o APT::Sandbox::User=root -o Acquire::Languages=none \
-    -o Acquire::Retries=3 -o Debug::NoLocking=1 "$@" </dev/null
+  "$program" "${apart[@]}" -o Dir::Cache::archives="$cache/debs" -o APT::Architecture=amd64 \
+    -o APT::Architectures=amd64 -o APT::Install-Recommends=false -o APT::Sandbox::User=root \
+    -o Acquire::Languages=none -o Acquire::Retries=3 -o Debug::NoLocking=1 "$@" </dev/null
 }
 
 # archive_open SUITE: its lists, a week old at most where the mirror answers. On failure $why has the reason.
 archive_open() {
   local suite=$1 home=$cache/apt/$1 mirror keys=/usr/share/keyrings/debian-archive-keyring.gpg
+  [[ $suite != - ]] || return 0
   mkdir -p "$home/lists/partial" "$cache/debs/partial"
   [[ -z $(find "$home/updated" -mtime -7 2>/dev/null) ]] || return 0
   mirror=$(archive_mirror)

@@ -10,7 +10,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=$(cd "$here/../.." && pwd)/build/kernels
 . "$here/archive.sh"
 [[ ${1:-} == --all ]] && full=1 && shift
-mkdir -p "$cache"
+mkdir -p "$cache/debs/partial"
 exec 9>"$cache/lock"
 flock 9
 
@@ -106,10 +106,8 @@ kernel() {
   mkdir -p "$dir"
   rm -f "$dir/skip"
   if [[ $suite == - ]]; then
-    package=$(apt-cache search --names-only "$package" 2>/dev/null | sort -V | tail -n 1 | cut -d ' ' -f 1)
+    package=$(archive_apt - apt-cache search --names-only "$package" 2>/dev/null | sort -V | tail -n 1 | cut -d ' ' -f 1)
     [[ $package ]] || { why="no archive of this machine has a kernel $name"; return 1; }
-    why="$package: unpacking from another archive is not provided for"
-    return 1
   fi
   archive_open "$suite" || return 1
   packages=$(archive_apt "$suite" apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts \
