@@ -23,7 +23,7 @@ guest_accel() {
 
 # guest_start NAME DIR CPIO...: the kernel NAME of build/kernels with the userland and these archives; logs in DIR.
 guest_start() {
-  local kernel=$kernels_root/build/kernels/$1 dir=$2 accel cpu=max,cx16=off
+  local kernel=$kernels_root/build/kernels/$1 dir=$2 accel cpu=max,cx16=off inside=()
   shift 2
   mkdir -p "$dir"
   guest_dir=$dir
@@ -32,7 +32,9 @@ guest_start() {
   accel=${XR_ACCEL:-$(guest_accel)}
   # Under TCG 6.12 double-faults after cmpxchg16b.
   if [[ $accel == kvm ]]; then cpu=host; else accel=tcg,thread=multi,tb-size=512; fi
-  guest_in_netns qemu-system-x86_64 -name "xdp-roce-$(basename "$kernel")" -machine q35 -accel "$accel" -cpu "$cpu" \
+  # Without a function in between, so that $! is QEMU; it ends with this shell, however that ends.
+  [[ ! ${guest_netns:-} ]] || inside=(ip netns exec "$guest_netns")
+  "${inside[@]}" setpriv --pdeathsig KILL qemu-system-x86_64 -name "xdp-roce-$(basename "$kernel")" -machine q35 -accel "$accel" -cpu "$cpu" \
     -smp "${guest_cpus:-2}" -m "${guest_memory:-3072}" -nodefaults -no-user-config -display none -no-reboot \
     -serial "file:$dir/serial.log" -kernel "$kernel/vmlinuz" -initrd "$dir/initrd" \
     -append "console=ttyS0 panic=-1 mitigations=off nokaslr quiet ${guest_append:-}" -device virtio-rng-pci \
@@ -62,7 +64,7 @@ guest_get() { guest_in_netns python3 -I "$kernels_here/client.py" "$guest_port" 
 
 guest_stop() {
   [[ $guest_pid ]] || return 0
-  kill "$guest_pid" 2>/dev/null
+  kill -KILL "$guest_pid" 2>/dev/null # nothing of it is kept
   wait "$guest_pid" 2>/dev/null
   guest_pid=
   rm -f "$guest_dir/initrd"
