@@ -18,7 +18,7 @@ tools=(
   bash dash coreutils util-linux mount grep sed gawk gzip findutils diffutils procps kmod hostname base-passwd
   iproute2 ethtool bpftool xdp-tools jq python3 tcpdump libcap2-bin libbpf1 libxdp1
 )
-more=(tshark tmux curl python3-scapy ncurses-base clang) # the e2e scenarios of the full run
+more=(tshark tmux curl python3-scapy ncurses-base wireshark-common) # the e2e scenarios of the full run
 other_suite=trixie
 # The newest C and C++ libraries: what was built on this machine or is in $other_suite runs on them.
 runtime=(libc6 libgcc-s1 libstdc++6)

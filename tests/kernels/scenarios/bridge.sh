@@ -40,7 +40,7 @@ forwards() {
 }
 arrived() { (($(came_in "$right" right0) >= $1)); }
 
-# All rules at once, 40 packets for each.
+# All rules at once, 40 packets for each; they come much faster than 125 kbit/s, however slow the processor is.
 rules_go_in() {
   local cnp_qp
   cnp_qp=$(flow cnp)
@@ -51,15 +51,15 @@ rules_go_in() {
   rule set set dscp 26
   rule corrupt_icrc every 2 corrupt icrc
   rule corrupt_payload every 2 corrupt payload
-  rule police police 125kbit burst 2k
+  rule police police 125kbit burst 4k
   rule duplicate every 4 duplicate
-  rule red red 1k 2k 100% rate 125kbit force
+  rule red red 4k 8k 100% rate 125kbit force
   rule cnp ce force cnp interval 1us
   keep xr impair box0 add qp "$(printf '0x%x' "$(flow exact)")" psn 5 drop || fail "exact: $(cat "$scratch/last.err")"
   keep xr impair box0 peer 192.0.2.1 "$cnp_qp" '->' 77 || fail "peer: $(cat "$scratch/last.err")"
   observe_right "$scratch/right.pcap" udp port 4791
   observe_left "$scratch/left.pcap" udp port 4791
-  replay_left --stream --packets 40 --flows ${#flows[@]} --first-qp 256 --payload 64 --rate 4000
+  replay_left --stream --packets 40 --flows ${#flows[@]} --first-qp 256 --payload 1024 --rate 4000
   await_frames "$(sent packets)" box0
   observed 1
   xr --json impair box0 list >"$scratch/rules.json"

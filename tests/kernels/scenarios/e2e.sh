@@ -25,7 +25,6 @@ ipv4 capture_on_the_wire.sh rc_send_cm_v4
 jumbo_ipv6 capture_on_the_wire.sh m4200_rc_pmtu2048_v6 9000
 skb_mode skb_mode.sh
 second_attach second_attach.sh
-beside_other_xdp beside_other_xdp.sh
 kill9 kill9.sh
 no_privilege no_privilege.sh
 bridge_forwards bridge_forwards.sh
