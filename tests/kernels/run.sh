@@ -45,7 +45,7 @@ S
     result "$kind" "$kernel" "$libxdp" "$scenario" "$check" "$took" "$reason"
     [[ $kind == pass ]] || say "$kernel, libxdp $libxdp: $check: $kind: $reason"
   done < <(grep -a $'^RESULT\t' "$log")
-  if ((status != 0)) && ! grep -aq $'^RESULT\tfail' "$log"; then
+  if ! grep -aqx 'END' "$log"; then
     result fail "$kernel" "$libxdp" "$scenario" "$scenario" 0 "ended early (status $status): $(tail -n 1 "$log" | cut -c -200)"
     say "$kernel, libxdp $libxdp: $scenario ended with $status: see $log"
   fi

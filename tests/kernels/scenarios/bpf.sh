@@ -21,4 +21,5 @@ for program in "$here"/../../../build/release/tests/bpf/*_test; do
     printf 'RESULT\t%s\tbpf.%s\t%s\t%s\n' "$result" "$test" $((SECONDS - begun)) "${reason:0:300}"
   done < <("$program" --gtest_list_tests 2>/dev/null | awk '/^[^ ]/ { suite = $1 } /^  / { print suite $1 }')
 done
+echo END
 ((failures == 0))

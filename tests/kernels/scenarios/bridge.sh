@@ -130,4 +130,5 @@ check rule_corrupt_icrc marks corrupt_icrc 'ip[4:2] != 0' 20
 check rule_corrupt_payload corrupts_payload
 check rule_duplicate duplicates
 check rule_cnp sends_cnps
+echo END
 ((failures == 0))

@@ -23,13 +23,12 @@ check() {
   shift
   set +e
   (
-    trap end_all_background EXIT
+    trap 'set +e; end_all_background' EXIT
     set -e
     "$@"
   ) >"$scratch/check.log" 2>&1
   status=$?
   tidy >/dev/null 2>&1
-  set -e
   reason=
   case $status in
     0) result=pass ;;
@@ -42,6 +41,7 @@ check() {
       tail -n 5 "$scratch"/last.*
       ;;
   esac
+  set -e
   printf 'RESULT\t%s\t%s\t%s\t%s\n' "$result" "$name" $((SECONDS - begun)) "$(tr '\n\t' '  ' <<<"$reason" | cut -c -300)"
 }
 

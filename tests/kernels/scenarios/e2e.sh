@@ -43,4 +43,5 @@ watch watch.sh
 export export.sh
 doctor doctor.sh
 LIST
+echo END
 ((failures == 0))

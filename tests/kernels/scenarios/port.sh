@@ -183,4 +183,5 @@ checks=(attach_empty attach_alone attach_skb behind_dispatcher share_after share
   rule_on_port capture_alone capture_attached send_open send_reliable respond_attached doctor_words)
 [[ ! ${1:-} ]] || checks=("$@")
 for name in "${checks[@]}"; do check "$name" "$name"; done
+echo END
 ((failures == 0))

@@ -82,4 +82,5 @@ ours_leaves() {
 }
 
 for name in filter_first ours_first filter_joins filter_leaves filter_comes_again ours_leaves; do check "shared_$name" "$name"; done
+echo END
 ((failures == 0))
