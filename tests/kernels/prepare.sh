@@ -24,6 +24,9 @@ other_suite=trixie
 runtime=(libc6 libgcc-s1 libstdc++6)
 other=(libxdp1 libbpf1 libelf1t64 zlib1g)
 
+# What is cached is made anew when this changes.
+made_by=$(cat "$here"/{prepare.sh,archive.sh,guest/*} | sha256sum | cut -c 1-16)
+
 die() { printf 'kernels: %s\n' "$*" >&2; exit 1; }
 # pack DIR FILE: as root's, whoever runs this.
 pack() {
@@ -52,10 +55,8 @@ lean() {
 }
 
 userland() {
-  local list files root=$cache/userland input
-  for input in prepare.sh guest/init guest/agent.py guest/modules.txt; do
-    [[ $cache/userland.cpio -nt $here/$input ]] || rm -f "$cache"/{userland,more}.cpio
-  done
+  local list files root=$cache/userland
+  [[ $(cat "$cache/userland.made" 2>/dev/null) == "$made_by" ]] || rm -f "$cache"/{userland,more}.cpio
   [[ ! -e $cache/userland.cpio || (${full:-} && ! -e $cache/more.cpio) ]] || return 0
   archive_open bookworm && archive_open "$other_suite" || return 1
   layer userland "${tools[@]}" || return 1
@@ -85,6 +86,7 @@ userland() {
     lean "$cache/more"
     pack "$cache/more" "$cache/more.cpio" || die "packing the userland"
   fi
+  echo "$made_by" >"$cache/userland.made"
   rm -rf "$root" "$cache/other" "$cache/more"
 }
 
@@ -115,8 +117,7 @@ kernel() {
     grep -E '^linux-(image|binary|modules|base)-[0-9]' | sort -u)
   [[ $packages ]] || { why="suite $suite has no $package"; return 1; }
   mapfile -t packages <<<"$packages"
-  [[ $(cat "$dir/packages" 2>/dev/null) != "${packages[*]}" || $dir/modules.cpio -ot $here/guest/modules.txt || $dir/modules.cpio -ot $here/prepare.sh ]] ||
-    return 0
+  [[ $(cat "$dir/made" 2>/dev/null) != "${packages[*]} $made_by" ]] || return 0
   files=$(archive_files "$suite" "${packages[@]}") || { why="${packages[*]} cannot be downloaded"; return 1; }
   rm -rf "$dir/root" "$dir/slim"
   mkdir -p "$dir/root/usr/lib" "$dir/slim/usr/lib/modules"
@@ -127,7 +128,7 @@ kernel() {
   some_modules "$dir/root" "$dir/slim" "$version" || die "the modules of $version"
   cp "$(find "$dir/root" -name 'vmlinuz*' -type f | head -n 1)" "$dir/vmlinuz" &&
     pack "$dir/slim" "$dir/modules.cpio" && echo "$version" >"$dir/version" &&
-    echo "${packages[*]}" >"$dir/packages" && rm -rf "$dir/root" "$dir/slim"
+    echo "${packages[*]} $made_by" >"$dir/made" && rm -rf "$dir/root" "$dir/slim"
 }
 
 # some_modules FROM TO VERSION: the modules of guest/modules.txt that there are, and what they need.
