@@ -61,6 +61,7 @@ guest() {
   name=$kernel
   results=$out/results-$kernel.tsv dir=$out/$kernel
   mkdir -p "$dir"
+  rm -f "$dir"/*.log
   : >"$results"
   if [[ -e $root/build/kernels/$kernel/skip ]]; then
     result skip "$kernel" - - boot 0 "$(cat "$root/build/kernels/$kernel/skip")"

@@ -10,6 +10,7 @@ FEATURES = {
     "attach, count, detach leaves nothing": ["attach_empty"],
     "the same without libxdp's dispatcher": ["attach_alone"],
     "skb mode": ["attach_skb"],
+    "behind libxdp's dispatcher": ["behind_dispatcher"],
     "shares the hook: joins another program": ["share_after"],
     "another program joins it": ["share_before"],
     "rules beside another program": ["share_with_rules"],
