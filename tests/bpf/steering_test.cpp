@@ -226,6 +226,37 @@ TEST_F(SteeringTest, APortHasOneEndpoint) {
   EXPECT_EQ(receive(*in, 1).size(), 1u) << "the first goes on";
 }
 
+// Frames are lost where they are counted one by one, and nowhere else.
+TEST_F(SteeringTest, AFrameThatIsLostIsCountedOnce) {
+  constexpr uint64_t kRoom = 64, kSent = 300;
+  Steering steering = this->steering();
+  std::unique_ptr<afxdp::Socket> in;
+  inside([&] {
+    afxdp::SocketOptions options;
+    options.ifname = "xr0";
+    options.receive = kRoom;
+    auto open = afxdp::Socket::open(options);
+    ASSERT_OK(open);
+    in = std::move(*open);
+  });
+  auto out = socket("peer0", 1514, false);
+  ASSERT_TRUE(in && out);
+  ASSERT_OK(steering.add(0, in->fd()));
+  for (uint64_t i = 0; i < kSent; i++)
+    send(*out, frame(64));
+  auto port = Port::open("xr0", netns_);
+  ASSERT_OK(port);
+  for (int i = 0; i < 200 && sends_counted(*port) < kSent; i++)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(sends_counted(*port), kSent);
+  EXPECT_EQ(receive(*in, kSent).size(), kRoom);
+  const afxdp::SocketCounts counts = in->counts();
+  EXPECT_EQ(counts.rx_ring_full, kSent - kRoom);
+  EXPECT_EQ(counts.rx_no_chunk, 0u);
+  EXPECT_EQ(counts.rx_dropped, 0u);
+  EXPECT_EQ(counts.fill_ring_empty, 0u);
+}
+
 TEST_F(SteeringTest, AQueueHasOneSocket) {
   auto first = socket("xr0", 1514, false);
   inside([&] {

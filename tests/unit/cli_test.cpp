@@ -50,11 +50,25 @@ Parsed parse(const std::string &line) {
 
 TEST(Cli, Understands) {
   for (const char *line :
-       {"attach eth0", "attach eth0 eth1 --mode skb --priority 7 --udp-port 4792 --streams 1000000",
-        "attach eth0 --no-track", "detach eth0 eth1", "detach --all", "status", "status eth0",
-        "counters eth0", "counters eth0 --interval 0.5 --count 3", "streams eth0 --sort missing",
-        "streams eth0 --top 20 --interval 1", "events eth0 --count 1", "analyze -", "export",
-        "export eth0 eth1 --once", "export eth0 --listen [::1]:9479 --top-streams 0 --sort ce",
+       {"attach eth0",
+        "attach eth0 eth1 --mode skb --priority 7 --udp-port 4792 --streams 1000000",
+        "attach eth0 --no-track",
+        "doctor eth0 --try",
+        "respond eth0 --zero-copy",
+        "send eth0 --copy dst 192.0.2.2 qp 17",
+        "detach eth0 eth1",
+        "detach --all",
+        "status",
+        "status eth0",
+        "counters eth0",
+        "counters eth0 --interval 0.5 --count 3",
+        "streams eth0 --sort missing",
+        "streams eth0 --top 20 --interval 1",
+        "events eth0 --count 1",
+        "analyze -",
+        "export",
+        "export eth0 eth1 --once",
+        "export eth0 --listen [::1]:9479 --top-streams 0 --sort ce",
         "analyze a.pcap --udp-port 4792 --drop-bad-icrc --sort ce --top 1"})
     EXPECT_EQ(parse(line).status, 0) << line;
 }
@@ -94,6 +108,8 @@ TEST(Cli, RefusesInASentence) {
            {"attach eth0 --priority x", "'x' is not a whole number"},
            {"detach", "IF or --all is required"},
            {"detach eth0 --all", "exclude each other"},
+           {"respond eth0 --copy --zero-copy", "exclude each other"},
+           {"doctor --try", "--try needs IF"},
            {"counters", "counters: IF is required"},
            {"counters eth0 eth1", "what is 'eth1'?"},
            {"counters eth0 --count 3", "--count needs --interval"},

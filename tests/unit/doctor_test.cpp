@@ -115,12 +115,12 @@ TEST(DoctorKernel, MemlockOfSockets) {
   expect(check(kernel), "memlock", Verdict::Ok, "does not bind");
   kernel.memlock_binds = true;
   expect(check(kernel), "memlock", Verdict::Warn,
-         "64 KiB of locked memory are too few for AF_XDP: at an MTU of 1500 respond needs 10240 "
+         "64 KiB of locked memory are too few for AF_XDP: at an MTU of 1500 respond needs 10496 "
          "KiB a queue, send without --reliable 2048",
          "ulimit -l unlimited");
-  kernel.memlock = (10 << 20) - 1;
+  kernel.memlock = (10496 << 10) - 1;
   EXPECT_EQ(find(check(kernel), "memlock").verdict, Verdict::Warn);
-  kernel.memlock = 10 << 20;
+  kernel.memlock = 10496 << 10;
   expect(check(kernel), "memlock", Verdict::Ok, "large enough");
 }
 
@@ -219,6 +219,7 @@ PortFacts sound_port() {
   XdpFeatures xdp;
   xdp.native = xdp.redirect = xdp.transmits = xdp.zero_copy = xdp.frags = true;
   port.xdp = xdp;
+  port.zero_copy = ZeroCopyTrial{true, {}};
   port.features = datapath::Features{{"rx-gro", true}, {"rx-vlan-filter", true}};
   port.hook = datapath::Hook{};
   port.troubles = std::vector<datapath::Trouble>{};
@@ -250,12 +251,59 @@ TEST(DoctorPort, XdpCannotBeTold) {
 TEST(DoctorPort, PoorDriver) {
   PortFacts port = sound_port();
   port.xdp = XdpFeatures{};
+  port.zero_copy.reset();
   port.queues = {1, 8};
   const Checks checks = check(port);
   expect(checks, "native", Verdict::Warn, "no native XDP");
   expect(checks, "redirect", Verdict::Info, "--mode skb");
-  expect(checks, "zero_copy", Verdict::Info, "copies");
+  expect(checks, "zero_copy", Verdict::Info,
+         "copies each frame, so send and respond are slower: "
+         "mlx5_core has no zero-copy");
   expect(checks, "queues", Verdict::Info, "one CPU does all", "ethtool -L eth7 combined 4");
+}
+
+// The driver's word for zero-copy is not a socket's that has it.
+TEST(DoctorPort, ZeroCopyIsTriedOrNotTried) {
+  PortFacts port = sound_port();
+  expect(check(port), "zero_copy", Verdict::Ok, "tried on queue 0");
+  port.zero_copy = ZeroCopyTrial{false, {"it is refused", "another device"}};
+  expect(check(port), "zero_copy", Verdict::Info, "copies each frame", "another device");
+  port.zero_copy = Result<ZeroCopyTrial>(Error{"queue 0 is taken", "ss --xdp"});
+  expect(check(port), "zero_copy", Verdict::Unknown, "without result: queue 0 is taken",
+         "ss --xdp");
+  port.zero_copy.reset();
+  expect(check(port), "zero_copy", Verdict::Unknown, "not tried: the driver has zero-copy",
+         "xdp-roce doctor eth7 --try");
+  port.netns = "box";
+  port.xdp = Error{"the kernel does not tell", "6.3 does"};
+  expect(check(port), "zero_copy", Verdict::Unknown, "not tried",
+         "xdp-roce --netns box doctor eth7 --try");
+  // What a driver says it has not need not be tried.
+  XdpFeatures xdp;
+  xdp.native = xdp.zero_copy = true;
+  xdp.zero_copy_frags = 1;
+  port.xdp = xdp;
+  expect(check(port), "zero_copy", Verdict::Unknown, "not tried");
+  port.link.mtu = 9000;
+  expect(check(port), "zero_copy", Verdict::Info, "several buffers, as MTU 9000 needs",
+         "ip link set eth7 mtu 3500");
+  xdp.zero_copy_frags = 8;
+  port.xdp = xdp;
+  expect(check(port), "zero_copy", Verdict::Unknown, "not tried");
+}
+
+TEST(ZeroCopy, WhyASocketCopies) {
+  XdpFeatures has;
+  has.native = has.zero_copy = true;
+  const ZeroCopyPort virtio{"eth1", "virtio_net", 1500, 1522};
+  EXPECT_NE(why_copied(virtio, has, false).hint.find("iommu_platform=on"), std::string::npos);
+  const Error idle = why_copied({"eth2", "ice", 1500, 1522}, has, true);
+  EXPECT_EQ(idle.message, "ice sends by zero-copy only while an XDP program is on the port");
+  EXPECT_EQ(idle.hint, "xdp-roce attach eth2");
+  EXPECT_EQ(why_copied({"eth2", "", 1500, 1522}, Error{}, false).message,
+            "the driver has no zero-copy, or refuses it");
+  EXPECT_FALSE(known_to_copy(virtio, Error{}));
+  EXPECT_EQ(known_to_copy(virtio, XdpFeatures{})->message, "virtio_net has no zero-copy");
 }
 
 TEST(DoctorPort, QueuesThatTheDeviceCanHave) {

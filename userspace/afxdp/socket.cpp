@@ -10,10 +10,14 @@
 #include <thread>
 
 #include <linux/if_xdp.h>
+#include <net/if.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <xdp/xsk.h>
+
+#include "base/fd.h"
 
 // Kernel 6.6; older headers have neither.
 #ifndef XDP_USE_SG
@@ -29,6 +33,11 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(3);
 constexpr uint32_t kBatch = 32; // frames that the kernel sends in one call in copy mode
+// Chunks beside those that rings hold: read and not given back yet, and parts of a frame on its way
+// between two rings.
+constexpr uint32_t kInHand = 128;
+constexpr uint32_t kInDriver = 512; // on their way through a driver: NAPI's budget, its own batches
+constexpr int kTries = 5;           // of a queue that is being restarted
 
 // Memory is accounted to the cgroup since 5.11, but that of sockets still to this limit, for those
 // without CAP_IPC_LOCK. Not being allowed to raise it is no error yet.
@@ -39,6 +48,13 @@ void raise_memlock() {
     return;
   limit.rlim_cur = limit.rlim_max;
   (void)setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+bool has_carrier(const std::string &ifname) {
+  const Fd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  ifname.copy(request.ifr_name, IFNAMSIZ - 1);
+  return fd && ioctl(fd.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_RUNNING);
 }
 
 uint32_t ring_size(uint32_t entries) { return std::bit_ceil(std::max(entries, 64U)); }
@@ -60,7 +76,7 @@ void Socket::close() {
 
 int Socket::make_umem() {
   xsk_umem_config config{};
-  config.fill_size = ring_size(options_.receive);
+  config.fill_size = ring_size(chunks());
   config.comp_size = ring_size(options_.slots * geometry_.pieces);
   config.frame_size = geometry_.chunk;
   const int error =
@@ -115,6 +131,7 @@ Status Socket::make() {
       return errno_error(error, "the kernel does not take the memory for frames",
                          error == ENOBUFS ? "raise the limit of locked memory: ulimit -l unlimited"
                                           : "");
+    fill(); // before the driver takes it over, so that its ring is never empty
     const int error = bind();
     if (!error)
       return {};
@@ -135,14 +152,27 @@ void Socket::set_up() {
   for (uint32_t i = 0; i < options_.slots * geometry_.pieces; i++)
     slot_of_.push_back(i / geometry_.pieces);
   used_.reserve(options_.receive);
-  std::vector<uint64_t> all(options_.receive);
-  for (uint32_t i = 0; i < options_.receive; i++)
+}
+
+void Socket::fill() {
+  std::vector<uint64_t> all(chunks());
+  for (uint32_t i = 0; i < chunks(); i++)
     all[i] = uint64_t{options_.slots} * geometry_.slot() + uint64_t{i} * geometry_.chunk;
-  give_back(all.data(), options_.receive);
-  xdp_options told{};
-  socklen_t size = sizeof(told);
-  zero_copy_ = getsockopt(xsk_socket__fd(socket_), SOL_XDP, XDP_OPTIONS, &told, &size) == 0 &&
-               (told.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+  give_back(all.data(), chunks());
+}
+
+// Some drivers (mlx5, ice, i40e) give zero-copy and then refuse to send as long as no XDP program
+// is on the port. The kernel asks the driver even when there is nothing to be sent.
+bool Socket::can_send() {
+  for (int i = 0; i < kTries; i++) {
+    if (i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (sendto(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) >= 0)
+      return true;
+    if (errno != EINVAL && errno != ENETDOWN && errno != ENXIO)
+      return true; // not for ever
+  }
+  return errno == ENETDOWN && !has_carrier(options_.ifname); // ice: until there is one
 }
 
 void Socket::give_back(const uint64_t *chunks, uint32_t count) {
@@ -195,20 +225,39 @@ bool Socket::wake_up(Status &gone) {
   return left && left != before;
 }
 
-uint64_t Socket::memory(const SocketOptions &options) {
-  const Geometry geometry = Geometry::of(options.longest);
-  return uint64_t{geometry.chunk} * (options.slots * geometry.pieces + options.receive);
+uint32_t Socket::chunks(const SocketOptions &options) {
+  const uint32_t own = options.receive ? ring_size(options.receive) + kInHand : 0;
+  const bool drivers = options.rx_ring && !options.copy;
+  return own + (drivers ? options.rx_ring + kInDriver : 0);
 }
 
-Result<std::unique_ptr<Socket>> Socket::open(const SocketOptions &options_) {
-  std::unique_ptr<Socket> self(new Socket(options_));
+uint64_t Socket::memory(const SocketOptions &options) {
+  const Geometry geometry = Geometry::of(options.longest);
+  return uint64_t{geometry.chunk} * (options.slots * geometry.pieces + chunks(options));
+}
+
+Result<std::unique_ptr<Socket>> Socket::open(const SocketOptions &options) {
+  std::unique_ptr<Socket> self(new Socket(options));
   raise_memlock();
-  auto area_ = Area::map(memory(options_));
-  if (!area_)
-    return area_.error();
-  self->area_ = std::move(*area_);
+  auto area = Area::map(memory(options));
+  if (!area)
+    return area.error();
+  self->area_ = std::move(*area);
   if (auto done = self->make(); !done)
     return done.error();
+  xdp_options given{};
+  socklen_t size = sizeof(given);
+  self->zero_copy_ = getsockopt(self->fd(), SOL_XDP, XDP_OPTIONS, &given, &size) == 0 &&
+                     (given.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+  if (self->zero_copy_ && !self->can_send()) {
+    self.reset();
+    SocketOptions copying = options;
+    copying.copy = true;
+    auto again = open(copying);
+    if (again)
+      (*again)->cannot_send_ = true;
+    return again;
+  }
   self->set_up();
   return self;
 }
@@ -240,10 +289,14 @@ Status Socket::flush() {
 }
 
 size_t Socket::receive(std::span<Received> out) {
+  if (xsk_ring_prod__needs_wakeup(&fill_)) {
+    if (options_.receive)
+      recvfrom(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
+    else if (zero_copy_) // without an RX ring there is no recvfrom(): poll() wakes the driver
+      wait(0);
+  }
   if (!options_.receive)
     return 0;
-  if (xsk_ring_prod__needs_wakeup(&fill_))
-    recvfrom(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
   uint32_t at = 0, length = 0, from = 0;
   const uint32_t count = xsk_ring_cons__peek(&rx_, static_cast<uint32_t>(out.size()), &at);
   size_t frames = 0;
@@ -282,11 +335,17 @@ bool Socket::wait(uint64_t ns) {
   return ppoll(&one, 1, &time, nullptr) >= 0 || errno != EINTR;
 }
 
-Socket::Unsent Socket::unsent_frames() const {
+// The driver completes frames in the order in which it takes them.
+Socket::Unsent Socket::unsent_frames() {
   Unsent all;
   const auto *descriptors = static_cast<const xdp_desc *>(tx_.ring);
   const uint32_t end = *tx_.producer;
-  for (uint32_t at = end - unsent(); at != end; at++) {
+  uint32_t left = unsent();
+  if (zero_copy_) {
+    reclaim();
+    left = end - *completion_.consumer;
+  }
+  for (uint32_t at = end - left; at != end; at++) {
     const xdp_desc &one = descriptors[at & tx_.mask];
     all.bytes += one.len;
     all.frames += one.options & XDP_PKT_CONTD ? 0 : 1;
@@ -307,9 +366,13 @@ SocketCounts Socket::counts() const {
   xdp_statistics told{};
   socklen_t size = sizeof(told);
   if (getsockopt(fd(), SOL_XDP, XDP_STATISTICS, &told, &size) == 0) {
-    counts.rx_dropped = told.rx_dropped + told.rx_invalid_descs;
+    // When it copies, the kernel asks for a chunk for each frame and counts what finds none as
+    // dropped; in zero-copy that is the driver's, and the NIC's counters have what it costs.
+    counts.fill_ring_empty = told.rx_fill_ring_empty_descs;
+    if (!zero_copy_)
+      counts.rx_no_chunk = std::min(told.rx_dropped, told.rx_fill_ring_empty_descs);
+    counts.rx_dropped = told.rx_dropped - counts.rx_no_chunk + told.rx_invalid_descs;
     counts.rx_ring_full = told.rx_ring_full;
-    counts.rx_no_chunk = told.rx_fill_ring_empty_descs;
     counts.tx_invalid = told.tx_invalid_descs;
   }
   return counts;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // An AF_XDP socket on one queue of a port, over libxdp's xsk API: frames out of and into memory
 // that is shared with the kernel. Belongs to one thread. Zero-copy where the driver has it.
+//
+// A zero-copy socket takes over both rings of its queue: the driver receives into buffers of the
+// fill ring and nothing else, for the host too (what a program passes on is copied into an skb, and
+// the driver keeps the buffer). So a zero-copy socket has more buffers than the driver's ring and
+// its own together can hold: the driver never lacks one, and when the socket is not read in time
+// frames are lost at its own ring, where the kernel counts them one by one.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +27,8 @@ struct SocketOptions {
   uint32_t queue = 0;
   uint32_t longest = 1514; // bytes of the longest frame, FCS not included
   uint32_t slots = 1024;   // frames that may be on their way out
-  uint32_t receive = 4096; // chunks for what comes in; 0: nothing does
+  uint32_t receive = 4096; // frames that may wait to be read; 0: it only sends
+  uint32_t rx_ring = 0;    // buffers that the driver's ring holds, which zero-copy fills
   bool copy = false;       // not zero-copy, even where the driver has it
 };
 
@@ -30,14 +37,18 @@ struct Received {
   uint32_t length;
 };
 
-// What the kernel counts (XDP_STATISTICS), and what we did.
+// Frames, by what the kernel counts (XDP_STATISTICS), and what we did.
 struct SocketCounts {
   uint64_t rx_dropped = 0;   // too long for a chunk, or otherwise not to be had
   uint64_t rx_ring_full = 0; // we were too slow
-  uint64_t rx_no_chunk = 0;  // likewise: no free memory
+  uint64_t rx_no_chunk = 0;  // likewise: no free memory; in copy mode only
   uint64_t tx_invalid = 0;
   uint64_t tx_dropped = 0; // by the driver, which could not take them
   uint64_t link_down = 0;  // it said that the port is down
+  // Not frames: times that a buffer was asked for, and the fill ring was empty. In zero-copy a
+  // driver asks ahead of the frames, and what it lacks then costs none as long as its ring has
+  // some.
+  uint64_t fill_ring_empty = 0;
 };
 
 // Stays where it is: libxdp keeps the addresses of its rings.
@@ -56,6 +67,8 @@ public:
 
   int fd() const { return xsk_socket__fd(socket_); }
   bool zero_copy() const { return zero_copy_; }
+  // Copy, though the kernel gave zero-copy: the driver does not send like that here and now.
+  bool zero_copy_cannot_send() const { return cannot_send_; }
   uint32_t longest() const { return options_.longest; }
 
   // --- Sending. A slot has room for the longest frame, and keeps its bytes from one to the next.
@@ -73,8 +86,9 @@ public:
   struct Unsent {
     uint64_t frames = 0, bytes = 0;
   };
-  // Handed over, and not looked at by the kernel yet.
-  Unsent unsent_frames() const;
+  // Handed over, and still here: not looked at by the kernel yet, or in zero-copy by the NIC, whose
+  // ring is emptied when the socket closes.
+  Unsent unsent_frames();
   // Frames that the kernel has not let go of yet.
   uint32_t on_the_way() { return slots() - free_slots(); }
 
@@ -97,6 +111,10 @@ private:
   int make_umem();
   int bind();
   void set_up();
+  void fill();
+  bool can_send();
+  uint32_t chunks() const { return chunks(options_); }
+  static uint32_t chunks(const SocketOptions &options);
   void give_back(const uint64_t *chunks, uint32_t count);
   void reclaim();
   void put_pieces(uint32_t slot, uint32_t length);
@@ -116,6 +134,7 @@ private:
   xsk_ring_prod fill_{}, tx_{};
   xsk_ring_cons completion_{}, rx_{};
   bool zero_copy_ = false;
+  bool cannot_send_ = false;
 
   uint32_t free_count_ = 0;
   std::vector<uint32_t> free_;               // slots

@@ -29,6 +29,10 @@ void describe(CLI::App &command, Args &args) {
                   "What RDMA-CM begins with at a peer: tell whether that fits")
       ->type_name("MODE")
       ->check(one_of({"v1", "v2"}));
+  command.add_flag(
+      "--try", question.try_port,
+      "Try zero-copy on the port itself: the driver restarts a queue, and frames of the "
+      "port's traffic may be lost");
   command
       .add_option("--set-roce-mode", args.set_mode,
                   "What RDMA-CM is to begin with: set it, no more")
@@ -44,6 +48,7 @@ void describe(CLI::App &command, Args &args) {
   command.get_option("--rdma-dev")->needs("--set-roce-mode");
   command.get_option("--rdma-port")->needs("--set-roce-mode");
   command.get_option("--peer-mode")->needs("IF");
+  command.get_option("--try")->needs("IF");
   command.add_option("--root", question.root, "A tree in the place of /proc, /sys and /boot")
       ->type_name("DIR")
       ->group("");

@@ -10,7 +10,10 @@ void add_lanes(CLI::App &command, endpoint::Lanes &lanes, const char *queues) {
       ->type_name("N")
       ->check(whole_number(0, 63));
   command.add_option("--queues", lanes.count, queues)->type_name("N")->check(whole_number(1, 64));
-  command.add_flag("--copy", lanes.copy, "Do not use zero-copy, even where the driver has it");
+  auto *copy =
+      command.add_flag("--copy", lanes.copy, "Do not use zero-copy, even where the driver has it");
+  command.add_flag("--zero-copy", lanes.zero_copy, "Fail where frames would be copied")
+      ->excludes(copy);
 }
 
 void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,

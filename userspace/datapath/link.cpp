@@ -92,6 +92,7 @@ void read_attribute(const Attribute &a, RawLink &raw) {
     facts.rx_dropped = stats.rx_dropped;
     facts.tx_dropped = stats.tx_dropped;
     facts.tx_errors = stats.tx_errors;
+    facts.rx_missed = stats.rx_missed_errors;
     break;
   }
   default:
@@ -317,6 +318,12 @@ Queues read_queues(const std::string &ifname) {
   if (ethtool(ifname, &channels) < 0)
     return {};
   return {std::max(1U, channels.combined_count + channels.rx_count), channels.max_combined};
+}
+
+uint32_t read_rx_ring(const std::string &ifname) {
+  ethtool_ringparam ring{};
+  ring.cmd = ETHTOOL_GRINGPARAM;
+  return ethtool(ifname, &ring) < 0 ? 0 : ring.rx_pending;
 }
 
 Result<Features> read_features(const std::string &ifname) {

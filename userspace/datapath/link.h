@@ -28,6 +28,7 @@ struct LinkFacts {
   std::string master;        // the bridge or bond that it is a port of
   std::string master_kind;
   uint64_t rx_dropped = 0, tx_dropped = 0, tx_errors = 0; // rtnl_link_stats64
+  uint64_t rx_missed = 0; // rx_missed_errors: the NIC had no buffer for them
   bool has_xdp = false;
   bool has_native_xdp = false;
 };
@@ -53,6 +54,8 @@ struct Queues {
   uint32_t most_combined = 0; // that `ethtool -L IF combined` could set; 0 where nobody tells
 };
 Queues read_queues(const std::string &ifname);
+// Buffers in each receive queue's ring; 0 where nobody tells.
+uint32_t read_rx_ring(const std::string &ifname);
 
 // Active ethtool features by the kernel's names: "rx-gro", "tx-tcp-segmentation", ...
 using Features = std::map<std::string, bool>;

@@ -28,6 +28,7 @@ void merge(EngineCounts &all, const EngineCounts &one) {
   all.socket.tx_invalid += one.socket.tx_invalid;
   all.socket.tx_dropped += one.socket.tx_dropped;
   all.socket.link_down += one.socket.link_down;
+  all.socket.fill_ring_empty += one.socket.fill_ring_empty;
 }
 
 } // namespace

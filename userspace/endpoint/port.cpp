@@ -87,6 +87,7 @@ Result<Port> open_port(const std::string &ifname, const std::string &netns) {
                                                  netns.empty() ? "" : "-n " + netns + " ", ifname)};
   Port port{ifname,
             netns,
+            link->driver,
             link->ifindex,
             link->mac,
             link->mtu,
@@ -102,12 +103,12 @@ Result<Port> open_port(const std::string &ifname, const std::string &netns) {
   return port;
 }
 
-uint64_t port_drops(const Port &port) {
+PortDrops port_drops(const Port &port) {
   const auto scope = datapath::enter_netns(port.netns);
   if (!scope)
-    return 0;
+    return {};
   const auto link = datapath::read_link(port.ifname);
-  return link ? link.get().tx_dropped : 0;
+  return link ? PortDrops{link.get().tx_dropped, link.get().rx_missed} : PortDrops{};
 }
 
 Result<packet::Mac> resolve(const Port &port, const packet::Address &source,

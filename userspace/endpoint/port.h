@@ -13,7 +13,7 @@
 namespace xr::endpoint {
 
 struct Port {
-  std::string ifname, netns;
+  std::string ifname, netns, driver;
   unsigned ifindex = 0;
   packet::Mac mac{};
   uint32_t mtu = 0;
@@ -30,8 +30,12 @@ struct Port {
 // Needs CAP_NET_RAW and CAP_NET_ADMIN, and says so.
 Result<Port> open_port(const std::string &ifname, const std::string &netns);
 
-// Frames that the port itself has dropped instead of sending, ever; 0 when it is gone.
-uint64_t port_drops(const Port &port);
+// Frames that the port itself has dropped, ever; 0 when it is gone.
+struct PortDrops {
+  uint64_t sent = 0;   // instead of sending them
+  uint64_t missed = 0; // that came in: the NIC had no buffer for them
+};
+PortDrops port_drops(const Port &port);
 
 // The MAC of `address`: from the kernel's table of neighbours, else by asking on the wire as
 // `source` (ARP, ND), three times in about a second.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "datapath/netns.h"
+#include "host/zero_copy.h"
 
 namespace xr::endpoint {
 
@@ -27,6 +28,13 @@ std::string other_queues(const Port &port, const Lanes &lanes) {
                      "(`ethtool -L {} combined {}`, or --queues {})",
                      lanes.first, lanes.first + lanes.count - 1, port.queues, port.ifname,
                      lanes.count, port.queues);
+}
+
+// A driver without native XDP has no zero-copy either: attach said enough.
+bool was_said(const std::vector<std::string> &notes) {
+  return std::any_of(notes.begin(), notes.end(), [](const std::string &note) {
+    return note.find("skb mode") != std::string::npos;
+  });
 }
 
 } // namespace
@@ -60,22 +68,35 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Lanes
   auto inside = datapath::enter_netns(port.netns);
   if (!inside)
     return inside.error();
+  const auto xdp = host::read_xdp_features(port.ifindex);
+  const bool skb_mode = steering && steering->mode() == datapath::Mode::Skb;
+  afxdp::SocketOptions options;
+  options.ifname = port.ifname;
+  options.longest = port.longest();
+  options.copy = lanes.copy || skb_mode;
+  options.receive = steering ? lanes.receive : 0;
+  options.rx_ring = host::zero_copy_ring(port.ifname, xdp);
+  const host::ZeroCopyPort facts{port.ifname, port.driver, port.mtu, port.longest()};
+  std::optional<Error> copies =
+      skb_mode ? Error{"the port's program is in skb mode"} : host::known_to_copy(facts, xdp);
   std::vector<std::unique_ptr<afxdp::Socket>> all;
-  for (uint32_t i = 0; i < lanes.count; i++) {
-    afxdp::SocketOptions options;
-    options.ifname = port.ifname;
+  for (uint32_t i = 0; i < lanes.count && !(lanes.zero_copy && copies); i++) {
     options.queue = lanes.first + i;
-    options.longest = port.longest();
-    options.copy = lanes.copy;
-    options.receive = steering ? lanes.receive : 0;
     auto socket = afxdp::Socket::open(options);
     if (!socket)
       return socket.error();
+    if (!(*socket)->zero_copy() && !copies)
+      copies = host::why_copied(facts, xdp, (*socket)->zero_copy_cannot_send());
     if (steering)
       if (auto done = steering->add(options.queue, (*socket)->fd()); !done)
         return done.error();
     all.push_back(std::move(*socket));
   }
+  if (lanes.zero_copy && copies)
+    return Error{"zero-copy is not to be had: " + copies->message,
+                 copies->hint.empty() ? "without --zero-copy frames are copied" : copies->hint};
+  if (copies && !lanes.copy && !was_said(notes))
+    notes.push_back("frames are copied: " + copies->message);
   if (steering && lanes.count < port.queues)
     notes.push_back(other_queues(port, lanes));
   return all;
@@ -86,10 +107,14 @@ void Session::look(RunReport &report, const std::function<void(traffic::Source &
   if (steering)
     report.xdp_mode = datapath::mode_name(steering->mode());
   report.queues = static_cast<uint32_t>(crew.engines().size());
-  report.zero_copy = crew.engines().front()->socket().zero_copy();
+  report.zero_copy_queues = static_cast<uint32_t>(
+      std::count_if(crew.engines().begin(), crew.engines().end(),
+                    [](const auto &engine) { return engine->socket().zero_copy(); }));
   report.engine = crew.look(use);
-  const uint64_t drops = port_drops(port);
-  report.engine.port_drops = drops > drops_before ? drops - drops_before : 0;
+  const PortDrops drops = port_drops(port);
+  const auto since = [](uint64_t now, uint64_t before) { return now > before ? now - before : 0; };
+  report.engine.port_drops = since(drops.sent, drops_before.sent);
+  report.engine.port_missed = since(drops.missed, drops_before.missed);
   report.seconds = static_cast<double>(report.engine.now_ns - report.engine.begun_ns) / 1e9;
 }
 

@@ -19,13 +19,14 @@ namespace xr::endpoint {
 struct Lanes {
   uint32_t first = 0, count = 1; // queues
   bool copy = false;             // never zero-copy
+  bool zero_copy = false;        // an error where it is not to be had
   uint32_t receive = 4096;       // frames that may wait to be read, of each
 };
 
 // So far, or in the end.
 struct RunReport {
   std::string ifname;
-  bool zero_copy = false;
+  uint32_t zero_copy_queues = 0;
   std::string xdp_mode; // "" where nothing is received
   uint32_t queues = 1;
   double seconds = 0;
@@ -37,7 +38,7 @@ struct Session {
   std::optional<datapath::Steering> steering; // none: it only sends
   Crew crew;
   std::vector<std::string> notes;
-  uint64_t drops_before = 0;
+  PortDrops drops_before;
 
   Status open(const std::string &ifname, const std::string &netns);
   // Frames to these addresses come in, for `mac`, from the moment the sockets are open.

@@ -81,10 +81,28 @@ public:
               : "xdp-roce bridge tells what it needs");
     else
       add("redirect", Verdict::Info, "the driver redirects no frames: a bridge needs --mode skb");
-    if (xdp.zero_copy)
-      add("zero_copy", Verdict::Ok, "AF_XDP without copying");
-    else
-      add("zero_copy", Verdict::Info, "AF_XDP copies each frame: send and respond are slower");
+  }
+
+  // The driver's word for it is not enough: it may refuse a device, a queue or a size of buffers.
+  void zero_copy() {
+    if (facts_.zero_copy && !*facts_.zero_copy)
+      return add("zero_copy", Verdict::Unknown,
+                 "tried on queue 0 without result: " + facts_.zero_copy->error().message,
+                 facts_.zero_copy->error().hint);
+    if (facts_.zero_copy && facts_.zero_copy->get().zero_copy)
+      return add("zero_copy", Verdict::Ok, "AF_XDP without copying: tried on queue 0");
+    const auto copies = facts_.zero_copy ? std::optional(facts_.zero_copy->get().why)
+                                         : known_to_copy(facts_.zero_copy_port(), facts_.xdp);
+    if (copies)
+      return add("zero_copy", Verdict::Info,
+                 "AF_XDP copies each frame, so send and respond are slower: " + copies->message,
+                 copies->hint);
+    add("zero_copy", Verdict::Unknown,
+        facts_.xdp ? "not tried: the driver has zero-copy, but may refuse it on this port"
+                   : "not tried",
+        fmt::format("xdp-roce {}doctor {} --try; frames of the port's traffic may be lost",
+                    facts_.netns.empty() ? "" : "--netns " + facts_.netns + " ",
+                    facts_.link.ifname));
   }
 
   void mtu() {
@@ -187,6 +205,7 @@ void check_port(const PortFacts &facts, Checks &checks) {
   port.gro();
   port.native();
   port.redirect();
+  port.zero_copy();
   port.mtu();
   port.queues();
   port.promiscuous();

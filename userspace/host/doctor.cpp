@@ -28,7 +28,7 @@ Result<Checks> examine(const Question &question) {
     list_rdma(files, checks);
     return checks;
   }
-  auto port = read_port(question.ifname, question.netns);
+  auto port = read_port(question.ifname, question.netns, question.try_port);
   if (!port)
     return std::move(port).error();
   check_port(*port, checks);

@@ -7,10 +7,16 @@
 
 #include "datapath/log.h"
 #include "datapath/netns.h"
+#include "roce/parse.h"
 
 namespace xr::host {
 
-Result<PortFacts> read_port(const std::string &ifname, const std::string &netns) {
+ZeroCopyPort PortFacts::zero_copy_port() const {
+  return {link.ifname, link.driver, link.mtu,
+          link.mtu + ROCE_ETH_LEN + ROCE_VLAN_MAX * ROCE_VLAN_LEN};
+}
+
+Result<PortFacts> read_port(const std::string &ifname, const std::string &netns, bool try_port) {
   datapath::silence_libraries();
   PortFacts port;
   auto home = datapath::Netns::open(netns);
@@ -31,6 +37,8 @@ Result<PortFacts> read_port(const std::string &ifname, const std::string &netns)
     port.features = datapath::read_features(ifname);
     port.hook = datapath::read_hook(link->ifindex);
     port.pfc = read_pfc(ifname);
+    if (try_port)
+      port.zero_copy = try_zero_copy(port.zero_copy_port(), port.xdp);
   }
   const bool skb_mode = port.xdp && !port.xdp->native;
   port.troubles = datapath::port_preflight(*home, ifname, skb_mode);

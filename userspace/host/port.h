@@ -13,6 +13,7 @@
 #include "datapath/preflight.h"
 #include "host/dcb.h"
 #include "host/netdev_family.h"
+#include "host/zero_copy.h"
 #include "report/check.h"
 
 namespace xr::host {
@@ -23,10 +24,13 @@ struct PortFacts {
   datapath::Queues queues;
   uint32_t cpus = 1;
   Result<XdpFeatures> xdp = Error{};
+  std::optional<Result<ZeroCopyTrial>> zero_copy; // none: not tried
   Result<datapath::Features> features = Error{};
   Result<datapath::Hook> hook = Error{};
   Result<Pfc> pfc = Error{};
   Result<std::vector<datapath::Trouble>> troubles = Error{};
+
+  ZeroCopyPort zero_copy_port() const;
 
   // A shell's command, as it must be given to reach its namespace.
   std::string command(const std::string &line) const {
@@ -34,8 +38,10 @@ struct PortFacts {
   }
 };
 
-// An error only where there is no such interface, or namespace.
-Result<PortFacts> read_port(const std::string &ifname, const std::string &netns);
+// An error only where there is no such interface, or namespace. `try_port`: tries zero-copy, which
+// may cost frames of the port's traffic.
+Result<PortFacts> read_port(const std::string &ifname, const std::string &netns,
+                            bool try_port = false);
 void check_port(const PortFacts &port, Checks &checks);
 
 } // namespace xr::host
