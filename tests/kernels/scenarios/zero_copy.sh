@@ -1,0 +1,201 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# AF_XDP without copying, on a guest's virtio-net (zero_copy.sh has made its network): beside it the host's own traffic
+# on the same queues loses nothing, and what the endpoint loses is counted, frame by frame.
+. "$(dirname "$0")/checks.sh"
+beside=$(dirname "$0")/beside.py
+host=192.0.2.100 # answers pings, and sends back what comes by TCP
+figures=$scratch/figures
+: >"$figures"
+
+port_with() { # MAC: the interface that has it
+  ip -j link | jq -r --arg mac "$1" '.[] | select(.address == $mac).ifname'
+}
+# nic0 and nic1 have zero-copy, nic2's device does not take it; nic1 is another host's.
+set_up() {
+  local i
+  sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
+  for i in 0 1 2; do ip link set "$(port_with 52:54:00:bb:00:0$i)" name nic$i; done
+  ip netns add peer
+  ip link set nic1 netns peer
+  ip address add 192.0.2.1/24 dev nic0
+  ip -n peer address add 192.0.2.2/24 dev nic1
+  ip link set nic0 mtu 1500 up
+  ip -n peer link set nic1 mtu 1500 up
+  ip link set nic2 mtu 1500 up
+  ethtool -L nic0 combined 2
+  ethtool -L nic2 combined 2
+  ip netns exec peer ethtool -L nic1 combined 1 # all answers come in on the queue that asked
+  load 20 0
+  assert_json "$scratch/load.json" '.answered == .pings'
+  host_mac=$(ip -j neigh show dev nic0 | jq -r --arg host "$host" '.[] | select(.dst == $host).lladdr')
+}
+x() { "$XDP_ROCE" "$@"; }
+p() { "$XDP_ROCE" --netns peer "$@"; }
+tidy() {
+  x detach nic0
+  p detach nic1
+}
+
+# load PINGS BYTES: the host's own traffic on nic0.
+load() {
+  keep python3 -I "$beside" load "$host" 7000 "$@" || fail "load: $(cat "$scratch/last.err")"
+  cp "$scratch/last.out" "$scratch/load.json"
+}
+load_loses_nothing() {
+  load 150 500000
+  assert_json "$scratch/load.json" '.answered == .pings and .tcp.same and .tcp.again == 0'
+}
+# runs NAME COMMAND...: in the background with a report every half second, which it awaits.
+runs() {
+  local name=$1
+  shift
+  rm -f "$scratch/$name".*
+  "$XDP_ROCE" --json "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" &
+  background+=($!)
+  wait_for 30 grep -q '"schema"' "$scratch/$name.out" || fail "$name: $(cat "$scratch/$name.err")"
+}
+# ends NAME: the last one that runs; its report is in $scratch/NAME.json.
+ends() {
+  kill -0 "${background[-1]}" || fail "$1 has ended: $(cat "$scratch/$1.err")"
+  end_background INT
+  assert_eq 0 "$ended" "exit status of $1 ($(cat "$scratch/$1.err"))"
+  tail -n 1 "$scratch/$1.out" >"$scratch/$1.json"
+}
+# What was lost here but for the schedule, which a guest cannot keep.
+lossless='[.overflow | del(.schedule_given_up_ms)[]] | add == 0'
+check_of() { jq -r --arg c zero_copy ".checks[] | select(.check == \$c).$1" "$scratch/last.out"; }
+doctor() { keep x --json doctor "$@" || fail "doctor: $(cat "$scratch"/last.*)"; }
+
+# Not tried unless asked, and then what a socket gets.
+doctor_words() {
+  doctor nic0
+  assert_eq unknown "$(check_of status)" "not tried"
+  check_of hint | grep -q 'doctor nic0 --try' || fail "hint: $(check_of hint)"
+  doctor nic0 --try
+  assert_eq ok "$(check_of status)" "nic0: $(check_of text)"
+  doctor nic2 --try
+  assert_eq info "$(check_of status)" "nic2: $(check_of text)"
+  check_of hint | grep -q iommu_platform=on || fail "hint: $(check_of hint)"
+  load 20 0
+  assert_json "$scratch/load.json" '.answered == .pings'
+}
+
+# send_beside MODE QUEUES WORDS...: as fast as it goes, to nobody.
+send_beside() {
+  local mode=$1 queues=$2
+  runs send send nic0 "--$mode" --queues "$queues" --interval 0.5 dst 192.0.2.200 dst-mac "$host_mac" qp 0x11 qps "$queues" size 1k
+  load_loses_nothing
+  ends send
+  assert_json "$scratch/send.json" "$lossless"
+  assert_json "$scratch/send.json" ".port.af_xdp == \"$mode\" and .port.queues == $queues and .sent.packets > 1000"
+  printf 'FIGURE\tsend_%s_%s_frames_per_second\t%s\n' "${mode//-/_}" "$queues" \
+    "$(jq '.achieved.packets_per_second | round' "$scratch/send.json")" >>"$figures"
+}
+
+# All that it sent is what another port counts.
+send_arrives() {
+  keep p attach nic1 || fail "attach: $(cat "$scratch/last.err")"
+  keep x --json send nic0 --zero-copy --queues 2 dst 192.0.2.2 qp 0x11 qps 2 messages 300 write size 2k rate 1kpps ||
+    fail "send: $(cat "$scratch/last.err")"
+  cp "$scratch/last.out" "$scratch/send.json"
+  assert_json "$scratch/send.json" ".finished and .sent.packets == 1200 and .port.af_xdp == \"zero-copy\" and ($lossless)"
+  wait_for 30 counted 1200 p nic1 || fail "$(p --json counters nic1 | jq -c .frames) of 1,200"
+}
+counted() { [[ $("$2" --json counters "$3" | jq .frames.rocev2) == "$1" ]]; }
+
+# Both ends without copying, and the host's traffic beside.
+reliable() {
+  runs respond respond nic0 --zero-copy --interval 0.5
+  p --json send nic1 --zero-copy --reliable --timeout 19 dst 192.0.2.1 qp 0x11 messages 40 write size 16k rate 500pps \
+    >"$scratch/send.json" 2>"$scratch/send.err" &
+  sender=$!
+  load_loses_nothing
+  wait "$sender" || fail "send: $(cat "$scratch"/send.*)"
+  assert_json "$scratch/send.json" ".finished and .port.af_xdp == \"zero-copy\" and ($lossless)"
+  ends respond
+  assert_json "$scratch/respond.json" ".received.messages == 40 and .port.af_xdp == \"zero-copy\" and .port.queues == 2 and ($lossless)"
+}
+
+# respond_too_slow MODE: stopped for longer than its memory lasts. The host does not notice, and each frame that came
+# was either received or is counted as lost.
+respond_too_slow() {
+  keep x attach nic0 || fail "attach: $(cat "$scratch/last.err")"
+  runs respond respond nic0 "--$1" --no-cnp --interval 0.5
+  kill -STOP "${background[-1]}"
+  keep p --json send nic1 --copy dst 192.0.2.1 qp 0x11 send size 64 messages 20000 rate 3kpps ||
+    fail "send: $(cat "$scratch/last.err")"
+  assert_json "$scratch/last.out" '.sent.packets == 20000'
+  wait_for 60 counted 20000 x nic0 || fail "$(x --json counters nic0 | jq -c .frames) of 20,000"
+  load_loses_nothing
+  kill -CONT "${background[-1]}"
+  wait_for 60 received_all || fail "$(tail -n 1 "$scratch/respond.out")"
+  ends respond
+  assert_json "$scratch/respond.json" ".port.af_xdp == \"$1\" and .overflow.rx_ring_full > 0 and
+    .received.frames + .overflow.rx_ring_full == 20000 and .overflow.rx_no_chunk == 0 and .overflow.rx_dropped == 0"
+}
+received_all() { tail -n 1 "$scratch/respond.out" | jq -e '.received.frames + .overflow.rx_ring_full == 20000' >/dev/null; }
+
+# Frames in several buffers: this driver's zero-copy takes none, which is said, and they are copied.
+jumbo() {
+  local words='virtio_net has no zero-copy for frames in several buffers, as MTU 9000 needs'
+  ip link set nic0 mtu 9000
+  ip -n peer link set nic1 mtu 9000
+  keep p attach nic1 || fail "attach: $(cat "$scratch/last.err")"
+  refused "$words" x send nic0 --zero-copy dst 192.0.2.2 qp 0x11 messages 1
+  keep x --json send nic0 --queues 2 dst 192.0.2.2 qp 0x11 qps 2 pmtu 4096 write size 8k messages 50 rate 500pps ||
+    fail "send: $(cat "$scratch/last.err")"
+  assert_json "$scratch/last.out" ".port.af_xdp == \"copy\" and .sent.packets == 200 and ($lossless)"
+  assert_eq 1 "$(grep -c "frames are copied: $words" "$scratch/last.err")" "notes of it"
+  wait_for 30 counted 200 p nic1 || fail "$(p --json counters nic1 | jq -c .frames) of 200"
+}
+jumbo_ends() {
+  ip link set nic0 mtu 1500
+  ip -n peer link set nic1 mtu 1500
+}
+
+# A device that does not take it: said once, and --zero-copy insists.
+fallback() {
+  local flow=(dst 192.0.2.2 src 192.0.2.9 dst-mac "$host_mac" qp 0x11 qps 2 send size 64 messages 20 rate 200pps)
+  refused 'zero-copy is not to be had: virtio_net refuses zero-copy on this device' x send nic2 --zero-copy "${flow[@]}"
+  keep x --json send nic2 --queues 2 "${flow[@]}" || fail "send: $(cat "$scratch/last.err")"
+  assert_json "$scratch/last.out" '.port.af_xdp == "copy" and .sent.packets == 40'
+  assert_eq 1 "$(grep -c 'frames are copied: virtio_net refuses' "$scratch/last.err")" "notes of it"
+  keep x send nic2 --copy "${flow[@]}" || fail "send: $(cat "$scratch/last.err")"
+  ! grep -q copied "$scratch/last.err" || fail "a note, though --copy asked for it"
+}
+
+# A queue that starts anew may lose what was in its ring: how much is reported, not judged. It works afterwards.
+open_and_close() {
+  local i
+  keep python3 -I "$beside" load "$host" 7000 400 0 &
+  loading=$!
+  for i in {1..5}; do
+    "$XDP_ROCE" send nic0 --zero-copy dst 192.0.2.200 dst-mac "$host_mac" qp 0x11 send size 64 messages 10 rate 100pps >/dev/null 2>"$scratch/send.err" ||
+      fail "send: $(cat "$scratch/send.err")"
+  done
+  wait "$loading"
+  printf 'FIGURE\tpings_lost_by_5_opens_and_closes\t%s\n' "$(jq '.pings - .answered' "$scratch/last.out")" >>"$figures"
+  load 20 0
+  assert_json "$scratch/load.json" '.answered == .pings'
+}
+nothing_left() { wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects) | paste -sd ,)"; }
+
+set_up || fail "the ports cannot be set up"
+before=$(kernel_objects)
+check doctor_words doctor_words
+check send_beside_host_traffic send_beside zero-copy 1
+check send_two_queues_beside_host_traffic send_beside zero-copy 2
+check send_copy_beside_host_traffic send_beside copy 1
+check send_copy_two_queues_beside_host_traffic send_beside copy 2
+check send_arrives send_arrives
+check reliable_beside_host_traffic reliable
+check respond_too_slow respond_too_slow zero-copy
+check respond_copy_too_slow respond_too_slow copy
+check jumbo jumbo
+jumbo_ends
+check fallback fallback
+check open_and_close open_and_close
+check nothing_left nothing_left
+cat "$figures"
+((failures == 0))
