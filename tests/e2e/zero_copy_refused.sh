@@ -35,6 +35,15 @@ respond --address "$to"
 end_respond
 xr detach rx0 >/dev/null
 
+# A driver without native XDP: one note says it all.
+if ip -n "$rx" link add none0 type dummy 2>/dev/null; then
+  ip -n "$rx" link set none0 up
+  respond on "$rx" none0 --address "$to"
+  assert_eq 1 "$(grep -cE 'skb mode|frames are copied' "$scratch/respond.json.err")" "notes where there is no native XDP ($(cat "$scratch/respond.json.err"))"
+  end_respond
+  assert_respond '.port.xdp == "skb" and .port.af_xdp == "copy"'
+fi
+
 doctor() { keep xr --json doctor rx0 "$@" || fail "doctor: $(cat "$scratch/last.err")"; }
 zero_copy() { jq -r ".checks[] | select(.check == \"zero_copy\").$1" "$scratch/last.out"; }
 doctor --try

@@ -3,6 +3,7 @@
 # zero_copy.sh [KERNEL [PAYLOAD]]: AF_XDP without copying on virtio-net, which kernels since 6.14 have: boots KERNEL (newest)
 # with three NICs on a bridge in a network namespace of its own, and runs scenarios/zero_copy.sh in it. Its RESULT lines,
 # and lines `FIGURE NAME VALUE`, are the output. The namespace is also the host that the guest's traffic goes to.
+# XR_CHECKS: only these; XR_GUEST_ENVIRONMENT: NAME=VALUE... for the program.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/guest.sh"
@@ -61,7 +62,7 @@ libxdp=$(guest_run - <<<'ls /opt/libxdp | sort -V | head -n 1')
 timeout 1000 python3 -I "$here/client.py" "$guest_port" run - >"$out/scenario.log" 2>&1 <<S
 export LD_LIBRARY_PATH=/opt/libxdp/$libxdp/lib LIBXDP_OBJECT_PATH=/opt/libxdp/$libxdp/bpf ${XR_GUEST_ENVIRONMENT:-}
 export XDP_ROCE=$kernels_root/build/release/userspace/cli/xdp-roce XR_BUILD=$kernels_root/build/release
-cd $kernels_root && timeout --kill-after=20 900 bash tests/kernels/scenarios/zero_copy.sh
+cd $kernels_root && timeout --kill-after=20 900 bash tests/kernels/scenarios/zero_copy.sh ${XR_CHECKS:-}
 S
 status=$?
 grep -aE $'^(RESULT|FIGURE)\t' "$out/scenario.log"
