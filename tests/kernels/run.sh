@@ -30,6 +30,15 @@ result() {
   printf '%s\n' "$*" >>"$results"
 }
 
+# take_results KERNEL LIBXDP SCENARIO LOG
+take_results() {
+  local kind check took reason
+  while IFS=$'\t' read -r _ kind check took reason; do
+    result "$kind" "$1" "$2" "$3" "$check" "$took" "$reason"
+    [[ $kind == pass ]] || say "$1, libxdp $2: $check: $kind: $reason"
+  done < <(grep -a $'^RESULT\t' "$4")
+}
+
 # in_guest KERNEL LIBXDP SCENARIO SECONDS COMMAND: its RESULT lines become results.
 in_guest() {
   local kernel=$1 libxdp=$2 scenario=$3 seconds=$4 command=$5 log status=0
@@ -41,10 +50,7 @@ export XDP_ROCE=$root/build/release/userspace/cli/xdp-roce XR_REPLAY=$root/build
 export XR_DATA=$root/tests/data XR_BUILD=$root/build/release
 cd $root && timeout --kill-after=20 $seconds $command
 S
-  while IFS=$'\t' read -r _ kind check took reason; do
-    result "$kind" "$kernel" "$libxdp" "$scenario" "$check" "$took" "$reason"
-    [[ $kind == pass ]] || say "$kernel, libxdp $libxdp: $check: $kind: $reason"
-  done < <(grep -a $'^RESULT\t' "$log")
+  take_results "$kernel" "$libxdp" "$scenario" "$log"
   if ! grep -aqx 'END' "$log"; then
     result fail "$kernel" "$libxdp" "$scenario" "$scenario" 0 "ended early (status $status): $(tail -n 1 "$log" | cut -c -200)"
     say "$kernel, libxdp $libxdp: $scenario ended with $status: see $log"
@@ -109,6 +115,13 @@ for kernel in "${kernels[@]}"; do
 done
 wait "${pids[@]}"
 pids=()
+# A guest of its own, with NICs; one kernel has zero-copy on virtio-net.
+if [[ $all && -e $out/results-newest.tsv && ! -e $root/build/kernels/newest/skip ]]; then
+  results=$out/results-newest.tsv
+  bash "$here/zero_copy.sh" newest "$out/payload.cpio" >"$out/zero_copy.log"
+  take_results "$(grep -oE '^[0-9]+\.[0-9]+' "$root/build/kernels/newest/version")" 1.3.1 zero_copy "$out/zero_copy.log"
+  sed -n 's/^FIGURE\t/zero-copy: /p' "$out/zero_copy.log"
+fi
 for kernel in "${kernels[@]}"; do cat "$out/results-$kernel.tsv"; done >"$out/results.tsv"
 python3 -I "$here/table.py" "$out/results.tsv" >"$out/table.md"
 [[ ! $readme ]] || python3 -I "$here/table.py" "$out/results.tsv" "$readme"

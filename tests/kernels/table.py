@@ -26,6 +26,9 @@ FEATURES = {
     "`send --reliable`, `respond`": ["send_reliable"],
     "`respond` on an attached port": ["respond_attached"],
     "`doctor` says what attach does": ["doctor_words"],
+    "zero-copy (virtio-net) leaves the host's traffic": ["send_beside_host_traffic", "reliable_beside_host_traffic"],
+    "zero-copy counts losses as frames": ["respond_too_slow"],
+    "zero-copy falls back to copy, and says so": ["jumbo", "fallback"],
 }
 BEGIN, END = "<!-- kernels: made by tools/test kernels --write-readme -->", "<!-- kernels: end -->"
 

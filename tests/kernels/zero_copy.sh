@@ -25,9 +25,8 @@ if [[ ! ${XR_INSIDE:-} ]]; then
   XR_INSIDE=1 exec unshare --net -- bash "$0" "$kernel" "$payload"
 fi
 peer_pid=
+# shellcheck disable=SC2317 # by the trap
 tidy_up() {
-  trap - EXIT INT TERM HUP
-  [[ ! $guest_pid ]] || pkill -P "$guest_pid" # QEMU, where it is a child of guest.sh's shell
   guest_stop
   [[ ! $peer_pid ]] || kill "$peer_pid" 2>/dev/null
 }
@@ -56,8 +55,9 @@ python3 -I "$here/scenarios/beside.py" serve 192.0.2.100 7000 &
 peer_pid=$!
 
 guest_memory=${guest_memory:-2048}
-guest_start "$kernel" "$out" "$payload" && guest_wait 300 2>"$out/boot.log" ||
+if ! guest_start "$kernel" "$out" "$payload" || ! guest_wait 300 2>"$out/boot.log"; then
   result fail "the guest did not boot: $(tail -n 1 "$out/boot.log")"
+fi
 libxdp=$(guest_run - <<<'ls /opt/libxdp | sort -V | head -n 1')
 timeout 1000 python3 -I "$here/client.py" "$guest_port" run - >"$out/scenario.log" 2>&1 <<S
 export LD_LIBRARY_PATH=/opt/libxdp/$libxdp/lib LIBXDP_OBJECT_PATH=/opt/libxdp/$libxdp/bpf ${XR_GUEST_ENVIRONMENT:-}

@@ -68,7 +68,7 @@ check_of() { jq -r --arg c zero_copy ".checks[] | select(.check == \$c).$1" "$sc
 doctor() { keep x --json doctor "$@" || fail "doctor: $(cat "$scratch"/last.*)"; }
 
 # Not tried unless asked, and then what a socket gets.
-doctor_words() {
+doctor_zero_copy() {
   doctor nic0
   assert_eq unknown "$(check_of status)" "not tried"
   check_of hint | grep -q 'doctor nic0 --try' || fail "hint: $(check_of hint)"
@@ -186,7 +186,7 @@ before=$(kernel_objects)
 chosen=$*
 # All, or those that are named.
 run() { [[ " ${chosen:-$1} " != *" $1 "* ]] || check "$@"; }
-run doctor_words doctor_words
+run doctor_zero_copy doctor_zero_copy
 run send_beside_host_traffic send_beside zero-copy 1
 run send_two_queues_beside_host_traffic send_beside zero-copy 2
 run send_copy_beside_host_traffic send_beside copy 1
