@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * The one table of BTH opcodes (IBA vol. 1, 9.2 and annex A17; FLUSH and ATOMIC WRITE: IBA 1.5).
- * Names, extension headers, stream kind and use of PSNs all come from here.
+ * Names, extension headers, stream kind, use of PSNs and classes all come from here.
  */
 #ifndef ROCE_OPCODE_H
 #define ROCE_OPCODE_H
@@ -53,6 +53,28 @@ enum roce_opcode_bits {
   ROCE_OP_ENDS_MESSAGE = 1u << 31,
 };
 
+/*
+ * More of what an opcode does, above the 32 bits that packets are parsed with: only C++ has a table
+ * of them, roce_opcode_properties.
+ */
+#define ROCE_OP_SEND (1ull << 32)
+#define ROCE_OP_WRITE (1ull << 33) /* RDMA WRITE */
+#define ROCE_OP_ATOMIC_WRITE (1ull << 34)
+#define ROCE_OP_FLUSH (1ull << 35)
+
+/*
+ * Classes, as rules choose packets and meters count them. ATOMIC WRITE is in two: an atomic
+ * operation whose operand is a payload.
+ */
+#define ROCE_DATA_OPS                                                                              \
+  (ROCE_OP_SEND | ROCE_OP_WRITE | ROCE_OP_READ_RESPONSE |                                          \
+   ROCE_OP_ATOMIC_WRITE) /* payload is possible */
+#define ROCE_READ_OPS (ROCE_OP_READ_REQUEST | ROCE_OP_READ_RESPONSE)
+#define ROCE_ATOMIC_OPS (ROCE_OP_ATOMIC | ROCE_OP_ATOMIC_WRITE)
+#define ROCE_ACK_OPS (ROCE_OP_ACK | ROCE_HAS_ATOMICACKETH) /* their AETH: ACK, NAK or RNR NAK */
+/* Requests that an RDMA READ RESPONSE ONLY without payload answers (IBA 1.5). */
+#define ROCE_READ_ANSWERED_OPS (ROCE_OP_FLUSH | ROCE_OP_ATOMIC_WRITE)
+
 #define ROCE_EXT_RDETH (ROCE_HAS_RDETH + 4u)
 #define ROCE_EXT_DETH (ROCE_HAS_DETH + 8u)
 #define ROCE_EXT_XRCETH (ROCE_HAS_XRCETH + 4u)
@@ -78,18 +100,20 @@ enum roce_opcode_bits {
  * response (RD: RDETH and DETH, XRC: XRCETH on requests only).
  */
 #define ROCE_OPS_SEND_WRITE(X, t, p, req)                                                          \
-  X(t, p, 0x00, SEND_FIRST, req, ROCE_FIRST_)                                                      \
-  X(t, p, 0x01, SEND_MIDDLE, req, ROCE_MIDDLE_)                                                    \
-  X(t, p, 0x02, SEND_LAST, req, ROCE_LAST_)                                                        \
-  X(t, p, 0x03, SEND_LAST_WITH_IMMEDIATE, (req) + ROCE_EXT_IMMDT, ROCE_LAST_)                      \
-  X(t, p, 0x04, SEND_ONLY, req, ROCE_ONLY_)                                                        \
-  X(t, p, 0x05, SEND_ONLY_WITH_IMMEDIATE, (req) + ROCE_EXT_IMMDT, ROCE_ONLY_)                      \
-  X(t, p, 0x06, RDMA_WRITE_FIRST, (req) + ROCE_EXT_RETH, ROCE_FIRST_)                              \
-  X(t, p, 0x07, RDMA_WRITE_MIDDLE, req, ROCE_MIDDLE_)                                              \
-  X(t, p, 0x08, RDMA_WRITE_LAST, req, ROCE_LAST_)                                                  \
-  X(t, p, 0x09, RDMA_WRITE_LAST_WITH_IMMEDIATE, (req) + ROCE_EXT_IMMDT, ROCE_LAST_)                \
-  X(t, p, 0x0a, RDMA_WRITE_ONLY, (req) + ROCE_EXT_RETH, ROCE_ONLY_)                                \
-  X(t, p, 0x0b, RDMA_WRITE_ONLY_WITH_IMMEDIATE, (req) + ROCE_EXT_RETH + ROCE_EXT_IMMDT, ROCE_ONLY_)
+  X(t, p, 0x00, SEND_FIRST, req, ROCE_FIRST_ | ROCE_OP_SEND)                                       \
+  X(t, p, 0x01, SEND_MIDDLE, req, ROCE_MIDDLE_ | ROCE_OP_SEND)                                     \
+  X(t, p, 0x02, SEND_LAST, req, ROCE_LAST_ | ROCE_OP_SEND)                                         \
+  X(t, p, 0x03, SEND_LAST_WITH_IMMEDIATE, (req) + ROCE_EXT_IMMDT, ROCE_LAST_ | ROCE_OP_SEND)       \
+  X(t, p, 0x04, SEND_ONLY, req, ROCE_ONLY_ | ROCE_OP_SEND)                                         \
+  X(t, p, 0x05, SEND_ONLY_WITH_IMMEDIATE, (req) + ROCE_EXT_IMMDT, ROCE_ONLY_ | ROCE_OP_SEND)       \
+  X(t, p, 0x06, RDMA_WRITE_FIRST, (req) + ROCE_EXT_RETH, ROCE_FIRST_ | ROCE_OP_WRITE)              \
+  X(t, p, 0x07, RDMA_WRITE_MIDDLE, req, ROCE_MIDDLE_ | ROCE_OP_WRITE)                              \
+  X(t, p, 0x08, RDMA_WRITE_LAST, req, ROCE_LAST_ | ROCE_OP_WRITE)                                  \
+  X(t, p, 0x09, RDMA_WRITE_LAST_WITH_IMMEDIATE, (req) + ROCE_EXT_IMMDT,                            \
+    ROCE_LAST_ | ROCE_OP_WRITE)                                                                    \
+  X(t, p, 0x0a, RDMA_WRITE_ONLY, (req) + ROCE_EXT_RETH, ROCE_ONLY_ | ROCE_OP_WRITE)                \
+  X(t, p, 0x0b, RDMA_WRITE_ONLY_WITH_IMMEDIATE, (req) + ROCE_EXT_RETH + ROCE_EXT_IMMDT,            \
+    ROCE_ONLY_ | ROCE_OP_WRITE)
 
 #define ROCE_OPS_READ_ATOMIC(X, t, p, req, resp)                                                   \
   X(t, p, 0x0c, RDMA_READ_REQUEST, (req) + ROCE_EXT_RETH, ROCE_SINGLE_ | ROCE_OP_READ_REQUEST)     \
@@ -107,11 +131,11 @@ enum roce_opcode_bits {
   X(t, p, 0x14, FETCH_ADD, (req) + ROCE_EXT_ATOMICETH, ROCE_SINGLE_ | ROCE_OP_ATOMIC)
 
 #define ROCE_OPS_INVALIDATE(X, t, p, req)                                                          \
-  X(t, p, 0x16, SEND_LAST_WITH_INVALIDATE, (req) + ROCE_EXT_IETH, ROCE_LAST_)                      \
-  X(t, p, 0x17, SEND_ONLY_WITH_INVALIDATE, (req) + ROCE_EXT_IETH, ROCE_ONLY_)
+  X(t, p, 0x16, SEND_LAST_WITH_INVALIDATE, (req) + ROCE_EXT_IETH, ROCE_LAST_ | ROCE_OP_SEND)       \
+  X(t, p, 0x17, SEND_ONLY_WITH_INVALIDATE, (req) + ROCE_EXT_IETH, ROCE_ONLY_ | ROCE_OP_SEND)
 
 #define ROCE_OPS_FLUSH(X, t, p, req)                                                               \
-  X(t, p, 0x1c, FLUSH, (req) + ROCE_EXT_FETH + ROCE_EXT_RETH, ROCE_SINGLE_)
+  X(t, p, 0x1c, FLUSH, (req) + ROCE_EXT_FETH + ROCE_EXT_RETH, ROCE_SINGLE_ | ROCE_OP_FLUSH)
 
 #define ROCE_RD_REQ_ (ROCE_EXT_RDETH + ROCE_EXT_DETH)
 
@@ -120,14 +144,15 @@ enum roce_opcode_bits {
   ROCE_OPS_READ_ATOMIC(X, RC, 0x00, 0u, 0u)                                                        \
   ROCE_OPS_INVALIDATE(X, RC, 0x00, 0u)                                                             \
   ROCE_OPS_FLUSH(X, RC, 0x00, 0u)                                                                  \
-  X(RC, 0x00, 0x1d, ATOMIC_WRITE, ROCE_EXT_RETH, ROCE_SINGLE_)                                     \
+  X(RC, 0x00, 0x1d, ATOMIC_WRITE, ROCE_EXT_RETH, ROCE_SINGLE_ | ROCE_OP_ATOMIC_WRITE)              \
   ROCE_OPS_SEND_WRITE(X, UC, 0x20, 0u)                                                             \
   ROCE_OPS_SEND_WRITE(X, RD, 0x40, ROCE_RD_REQ_)                                                   \
   ROCE_OPS_READ_ATOMIC(X, RD, 0x40, ROCE_RD_REQ_, ROCE_EXT_RDETH)                                  \
   X(RD, 0x40, 0x15, RESYNC, ROCE_RD_REQ_, ROCE_SINGLE_)                                            \
   ROCE_OPS_FLUSH(X, RD, 0x40, ROCE_RD_REQ_)                                                        \
-  X(UD, 0x60, 0x04, SEND_ONLY, ROCE_EXT_DETH, ROCE_ONLY_)                                          \
-  X(UD, 0x60, 0x05, SEND_ONLY_WITH_IMMEDIATE, ROCE_EXT_DETH + ROCE_EXT_IMMDT, ROCE_ONLY_)          \
+  X(UD, 0x60, 0x04, SEND_ONLY, ROCE_EXT_DETH, ROCE_ONLY_ | ROCE_OP_SEND)                           \
+  X(UD, 0x60, 0x05, SEND_ONLY_WITH_IMMEDIATE, ROCE_EXT_DETH + ROCE_EXT_IMMDT,                      \
+    ROCE_ONLY_ | ROCE_OP_SEND)                                                                     \
   ROCE_OPS_SEND_WRITE(X, XRC, 0xa0, ROCE_EXT_XRCETH)                                               \
   ROCE_OPS_READ_ATOMIC(X, XRC, 0xa0, ROCE_EXT_XRCETH, 0u)                                          \
   ROCE_OPS_INVALIDATE(X, XRC, 0xa0, ROCE_EXT_XRCETH)
@@ -139,9 +164,9 @@ enum roce_opcode_bits {
    : ((op) >= 0x0d && (op) <= 0x12) ? ROCE_OP_RESPONSE                                             \
                                     : ROCE_OP_REQUEST)
 
-#define ROCE_OPCODE_INFO_(p, op, ext, props)                                                       \
-  ((__u32)(ext) | (__u32)(props) | (__u32)ROCE_KIND_OF_(p, op) | (__u32)ROCE_OP_KNOWN)
-#define ROCE_CNP_INFO_ ((__u32)ROCE_OP_RESPONSE | (__u32)ROCE_OP_CNP | (__u32)ROCE_OP_KNOWN)
+#define ROCE_PROPERTIES_(p, op, ext, props)                                                        \
+  ((__u64)(ext) | (__u64)(props) | (__u64)ROCE_KIND_OF_(p, op) | (__u64)ROCE_OP_KNOWN)
+#define ROCE_CNP_PROPERTIES_ ((__u32)ROCE_OP_RESPONSE | (__u32)ROCE_OP_CNP | (__u32)ROCE_OP_KNOWN)
 
 /* ROCE_RC_SEND_FIRST = 0x00 and so on. */
 #define ROCE_ENUM_(t, p, op, name, ext, props) ROCE_##t##_##name = (p) + (op),
@@ -150,24 +175,26 @@ enum roce_opcode { ROCE_OPCODES(ROCE_ENUM_) };
 
 /* The table itself, indexed by opcode; 0 where none is assigned. */
 #ifdef __cplusplus
-struct roce_opcode_table {
-  __u32 info[256];
-  constexpr const __u32 &operator[](unsigned opcode) const { return info[opcode & 0xff]; }
+template <typename T> struct roce_opcode_table {
+  T info[256];
+  constexpr const T &operator[](unsigned opcode) const { return info[opcode & 0xff]; }
 };
-constexpr roce_opcode_table roce_make_opcode_table() {
-  roce_opcode_table table{};
+template <typename T> constexpr roce_opcode_table<T> roce_make_opcode_table() {
+  roce_opcode_table<T> table{};
 #define ROCE_ROW_(t, p, op, name, ext, props)                                                      \
-  table.info[(p) + (op)] = ROCE_OPCODE_INFO_(p, op, ext, props);
+  table.info[(p) + (op)] = static_cast<T>(ROCE_PROPERTIES_(p, op, ext, props));
   ROCE_OPCODES(ROCE_ROW_)
 #undef ROCE_ROW_
-  table.info[ROCE_OPCODE_CNP] = ROCE_CNP_INFO_;
+  table.info[ROCE_OPCODE_CNP] = ROCE_CNP_PROPERTIES_;
   return table;
 }
-inline constexpr roce_opcode_table roce_opcode_info = roce_make_opcode_table();
+inline constexpr auto roce_opcode_info = roce_make_opcode_table<__u32>();
+inline constexpr auto roce_opcode_properties = roce_make_opcode_table<__u64>();
 #else
-#define ROCE_ROW_(t, p, op, name, ext, props) [(p) + (op)] = ROCE_OPCODE_INFO_(p, op, ext, props),
+#define ROCE_ROW_(t, p, op, name, ext, props)                                                      \
+  [(p) + (op)] = (__u32)ROCE_PROPERTIES_(p, op, ext, props),
 static const __u32 roce_opcode_info[256] = {
-    ROCE_OPCODES(ROCE_ROW_)[ROCE_OPCODE_CNP] = ROCE_CNP_INFO_,
+    ROCE_OPCODES(ROCE_ROW_)[ROCE_OPCODE_CNP] = ROCE_CNP_PROPERTIES_,
 };
 #undef ROCE_ROW_
 #endif

@@ -197,6 +197,31 @@ TEST(Opcode, OnlyTheseAreReadsAtomicsAcksAndCnps) {
   }
 }
 
+// Of 32 operations, what each one is; a transport has some of them.
+TEST(Opcode, ClassesByOperation) {
+  const auto is_data = [](int op) {
+    return op <= 0x0b || (op >= 0x0d && op <= 0x10) || op == 0x16 || op == 0x17 || op == 0x1d;
+  };
+  for (int opcode = 0; opcode < 256; opcode++) {
+    const uint64_t properties = roce_opcode_properties[opcode];
+    SCOPED_TRACE(opcode);
+    EXPECT_EQ(static_cast<uint32_t>(properties), roce_opcode_info[opcode]);
+    if (!properties || opcode == ROCE_OPCODE_CNP) {
+      EXPECT_EQ(properties >> 32, 0u);
+      continue;
+    }
+    const int op = opcode & 31;
+    const auto has = [&](uint64_t bits) { return (properties & bits) != 0; };
+    EXPECT_EQ(has(ROCE_DATA_OPS), is_data(op));
+    EXPECT_EQ(has(ROCE_READ_OPS), op >= 0x0c && op <= 0x10);
+    EXPECT_EQ(has(ROCE_ACK_OPS), op == 0x11 || op == 0x12);
+    EXPECT_EQ(has(ROCE_ATOMIC_OPS), (op >= 0x12 && op <= 0x14) || op == 0x1d);
+    EXPECT_EQ(has(ROCE_READ_ANSWERED_OPS), op == 0x1c || op == 0x1d);
+    EXPECT_EQ(has(ROCE_OP_SEND), op <= 0x05 || op == 0x16 || op == 0x17);
+    EXPECT_EQ(has(ROCE_OP_WRITE), op >= 0x06 && op <= 0x0b);
+  }
+}
+
 TEST(Opcode, NamesAreTheirNumbers) {
   EXPECT_EQ(ROCE_RC_RDMA_READ_REQUEST, 0x0c);
   EXPECT_EQ(ROCE_RC_ATOMIC_WRITE, 0x1d);

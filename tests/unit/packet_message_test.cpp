@@ -50,6 +50,17 @@ TEST(PacketMessage, Names) {
   EXPECT_EQ(packet::transport_name(ROCE_XRC), "xrc");
 }
 
+// What a message of 100 bytes moves, and what its RETH says of its length.
+TEST(PacketMessage, WhatAMessageMoves) {
+  const uint64_t moves[] = {100, 100, 100, 100, 100, 100, 8, 8, 0, 8};
+  for (unsigned i = 0; i < packet::kVerbs; i++) {
+    EXPECT_EQ(packet::moved_bytes(verb(i), 100), moves[i]) << packet::verb_name(verb(i));
+    EXPECT_EQ(packet::dma_length(verb(i), 100), verb(i) == Verb::AtomicWrite ? 8u : 100u);
+  }
+  EXPECT_EQ(packet::segment(ROCE_RC, Verb::AtomicWrite, 100, 1024, 0).payload, 8u);
+  EXPECT_EQ(packet::segment(ROCE_RC, Verb::FetchAdd, 100, 1024, 0).payload, 0u);
+}
+
 TEST(PacketMessage, WhatATransportHas) {
   // send, imm, inv, write, imm, read, cas, faa, flush, atomic write
   const std::string has[] = {"1111111111", "1101100000", "1100000000", "1111111100"};

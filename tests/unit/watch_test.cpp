@@ -9,7 +9,9 @@
 #include <arpa/inet.h>
 
 #include "golden.h"
+#include "roce/opcode.h"
 #include "snapshots.h"
+#include "watch/meters.h"
 #include "watch/model.h"
 #include "watch/text.h"
 
@@ -535,6 +537,39 @@ TEST(Watch, KeysBeforeTheFirstReadingDoNoHarm) {
   EXPECT_TRUE(has(text_of(model), "being read"));
   type(model, "q");
   EXPECT_TRUE(model.quit());
+}
+
+// Each opcode is counted by exactly one meter.
+TEST(WatchMeters, ByClassOfOpcode) {
+  const auto meter_of = [](unsigned opcode) {
+    Snapshot s;
+    s.opcodes[opcode].packets[0] = 1;
+    const auto totals = meter_totals(s);
+    Meter found = Meter::End;
+    for (int m = 0; m <= static_cast<int>(Meter::OtherRoce); m++)
+      if (totals.of(static_cast<Meter>(m)).packets) {
+        EXPECT_EQ(found, Meter::End) << opcode << " is in two";
+        found = static_cast<Meter>(m);
+      }
+    return found;
+  };
+  for (const unsigned transport : {ROCE_RC, ROCE_XRC, ROCE_RD}) {
+    const auto expect = [&](unsigned from, unsigned to, Meter meter) {
+      for (unsigned op = from; op <= to; op++)
+        EXPECT_EQ(meter_of(transport | op), meter) << transport << " " << op;
+    };
+    expect(0x00, 0x0b, Meter::Data);
+    expect(0x0c, 0x0c, Meter::ReadRequest);
+    expect(0x0d, 0x10, Meter::ReadResponse);
+    expect(0x11, 0x11, Meter::Ack);
+    expect(0x12, 0x14, Meter::Atomic);
+  }
+  EXPECT_EQ(meter_of(ROCE_RC_ATOMIC_WRITE), Meter::Atomic);
+  EXPECT_EQ(meter_of(ROCE_RC_SEND_ONLY_WITH_INVALIDATE), Meter::Data);
+  EXPECT_EQ(meter_of(ROCE_UD_SEND_ONLY), Meter::Data);
+  EXPECT_EQ(meter_of(ROCE_OPCODE_CNP), Meter::Cnp);
+  for (const unsigned other : {unsigned{ROCE_RC_FLUSH}, unsigned{ROCE_RD_RESYNC}, 0x2cu, 0xc0u})
+    EXPECT_EQ(meter_of(other), Meter::OtherRoce) << other; // 0x2c: UC has no READ
 }
 
 TEST(WatchText, WidthOfWideCharacters) {

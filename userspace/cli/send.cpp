@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/traffic_options.h"
 #include "cli/traffic_reports.h"
+#include "packet/message.h"
 #include "words/words.h"
 
 namespace xr::cli {
@@ -21,6 +22,14 @@ struct Args {
   double interval = 0;
   endpoint::SendRequest request;
 };
+
+// send|send-imm|...
+std::string verbs() {
+  std::string all;
+  for (unsigned i = 0; i < packet::kVerbs; i++)
+    all += (i ? "|" : "") + std::string(packet::verb_name(static_cast<packet::Verb>(i)));
+  return all;
+}
 
 void describe_reliability(CLI::App &command, Args &args) {
   traffic::Reliability &r = args.request.reliability;
@@ -82,8 +91,9 @@ void describe(CLI::App &command, Args &args) {
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
   command.footer(
       "FLOW: src IP, dst IP, src-mac MAC, dst-mac MAC, vlan ID[/PRIO], v1, transport "
-      "rc|uc|ud|xrc,\n"
-      "  send|send-imm|send-inv|write|write-imm|read|cmp-swap|fetch-add|flush|atomic-write,\n"
+      "rc|uc|ud|xrc,\n  " +
+      verbs() +
+      ",\n"
       "  qp N[-M], qps N, src-qp N, by packet|message, size 64k|1k,4k|1k-64k|1k:80,64k:20,\n"
       "  pmtu N | frame-size N, messages N, for DURATION, psn N, ack-every N, port hash|vary|N,\n"
       "  dscp N, ecn not-ect|ect0|ect1|ce, ttl N, rate 10gbit [l1|l2] | 1mpps | 50% | top, "

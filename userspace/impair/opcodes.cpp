@@ -2,9 +2,7 @@
 #include "impair/opcodes.h"
 
 #include <algorithm>
-#include <span>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,8 +17,6 @@ using namespace words;
 
 namespace {
 
-constexpr unsigned kOperation = 0x1f, kAcknowledge = 0x11, kAtomicAcknowledge = 0x12;
-constexpr unsigned kManufacturer = 0xc0; // to 0xff
 constexpr unsigned kAnySyndrome = 4;
 
 struct Opcode {
@@ -45,24 +41,18 @@ constexpr Transport kTransports[] = {
     {"xrc", 0xa0, 0xbf}, {"cnp", 0x80, 0x9f}, {"manufacturer", 0xc0, 0xff},
 };
 
-// The operations of a class begin so; of acknowledges only those with a type of syndrome.
-constexpr std::string_view kData[] = {"SEND_", "RDMA_WRITE_", "RDMA_READ_RESPONSE_",
-                                      "ATOMIC_WRITE"};
-constexpr std::string_view kAcks[] = {"ACKNOWLEDGE", "ATOMIC_ACKNOWLEDGE"};
-constexpr std::string_view kRead[] = {"RDMA_READ_"};
-constexpr std::string_view kAtomic[] = {"COMPARE_SWAP", "FETCH_ADD", "ATOMIC_ACKNOWLEDGE",
-                                        "ATOMIC_WRITE"};
-
+// Opcodes with one of the properties; of acknowledges only those with a type of syndrome.
 struct Class {
   std::string_view name;
-  std::span<const std::string_view> operations;
+  uint64_t properties; // of the opcode table
   unsigned syndrome;
 };
 
 constexpr Class kClasses[] = {
-    {"data", kData, kAnySyndrome}, {"ack", kAcks, ROCE_ACK},
-    {"nak", kAcks, ROCE_NAK},      {"rnr-nak", kAcks, ROCE_RNR_NAK},
-    {"read", kRead, kAnySyndrome}, {"atomic", kAtomic, kAnySyndrome},
+    {"data", ROCE_DATA_OPS, kAnySyndrome},     {"ack", ROCE_ACK_OPS, ROCE_ACK},
+    {"nak", ROCE_ACK_OPS, ROCE_NAK},           {"rnr-nak", ROCE_ACK_OPS, ROCE_RNR_NAK},
+    {"cnp", ROCE_OP_CNP, kAnySyndrome},        {"read", ROCE_READ_OPS, kAnySyndrome},
+    {"atomic", ROCE_ATOMIC_OPS, kAnySyndrome},
 };
 
 What aeth(unsigned opcode, unsigned syndrome) {
@@ -71,10 +61,9 @@ What aeth(unsigned opcode, unsigned syndrome) {
 
 What class_packets(const Class &c) {
   What what;
-  for (const Opcode &row : kOpcodes)
-    for (const std::string_view operation : c.operations)
-      if (row.operation.starts_with(operation))
-        what |= c.syndrome == kAnySyndrome ? what_of(row.opcode) : aeth(row.opcode, c.syndrome);
+  for (unsigned opcode = 0; opcode < 256; opcode++)
+    if (roce_opcode_properties[opcode] & c.properties)
+      what |= c.syndrome == kAnySyndrome ? what_of(opcode) : aeth(opcode, c.syndrome);
   return what.reset(ROCE_WHAT_CM); // they are SENDs, but nobody's data
 }
 
@@ -96,9 +85,7 @@ What operation_packets(const std::string &name) {
 }
 
 std::vector<std::string_view> opcode_names() {
-  std::vector<std::string_view> names = {"cnp", "cm"};
-  for (const Class &c : kClasses)
-    names.push_back(c.name);
+  std::vector<std::string_view> names = opcode_classes();
   for (const Opcode &row : kOpcodes) {
     names.push_back(row.operation);
     names.push_back(row.full);
@@ -116,8 +103,9 @@ Result<Packets> numbered(const std::string &word) {
   if (!opcode) {
     const std::string near = nearest(word, opcode_names());
     return wrong(word, "an opcode or a class of them",
-                 near.empty() ? "a name as in reports (RC_SEND_ONLY, SEND_ONLY), a number (0x04), "
-                                "data, ack, nak, rnr-nak, cnp, read, atomic or cm"
+                 near.empty() ? fmt::format("a name as in reports (RC_SEND_ONLY, SEND_ONLY), a "
+                                            "number (0x04) or one of {}",
+                                            fmt::join(opcode_classes(), ", "))
                               : fmt::format("did you mean {}?", near));
   }
   return Packets{opcode_text(static_cast<unsigned>(*opcode)),
@@ -126,10 +114,18 @@ Result<Packets> numbered(const std::string &word) {
 
 } // namespace
 
+std::vector<std::string_view> opcode_classes() {
+  std::vector<std::string_view> names;
+  for (const Class &c : kClasses)
+    names.push_back(c.name);
+  names.push_back("cm");
+  return names;
+}
+
 What what_of(unsigned opcode) {
   What what;
   what.set(opcode);
-  if ((opcode & kOperation) == kAcknowledge || (opcode & kOperation) == kAtomicAcknowledge)
+  if (roce_opcode_properties[opcode] & ROCE_ACK_OPS)
     for (unsigned syndrome = 0; syndrome < 4; syndrome++)
       what |= aeth(opcode, syndrome);
   if (opcode == ROCE_OPCODE_UD_SEND_ONLY)
@@ -152,8 +148,6 @@ Result<Packets> transport_packets(const std::string &word) {
 
 Result<Packets> opcode_packets(const std::string &word) {
   const std::string name = lower(word);
-  if (name == "cnp")
-    return Packets{name, what_of(ROCE_OPCODE_CNP)};
   if (name == "cm")
     return Packets{name, What().set(ROCE_WHAT_CM)};
   for (const Class &c : kClasses)

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "impair/tables.h"
@@ -13,6 +15,9 @@ struct Packets {
   std::string text; // canonical
   What what;
 };
+
+// data, ack, nak, ...: what opcode_packets takes beside names and numbers.
+std::vector<std::string_view> opcode_classes();
 
 // All that can stand for an opcode in roce_ruleset.what.
 What what_of(unsigned opcode);

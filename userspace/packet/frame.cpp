@@ -38,15 +38,13 @@ uint16_t ethertype(Network network) {
   return ROCE_ETHERTYPE_ROCEV1;
 }
 
-bool is_atomic_write(uint8_t opcode) { return opcode == ROCE_RC_ATOMIC_WRITE; }
+bool is_atomic_write(uint8_t opcode) {
+  return roce_opcode_properties[opcode] & ROCE_OP_ATOMIC_WRITE;
+}
 
 // READ REQUEST, ACKNOWLEDGE, atomics and their answer, RESYNC, FLUSH: what is asked for and what is
 // answered stands in headers.
-bool has_no_payload(uint8_t opcode) {
-  const uint32_t info = roce_opcode_info[opcode];
-  return info & (ROCE_OP_READ_REQUEST | ROCE_OP_ACK | ROCE_OP_ATOMIC | ROCE_HAS_FETH) ||
-         opcode == ROCE_RD_RESYNC;
-}
+bool has_no_payload(uint8_t opcode) { return !(roce_opcode_properties[opcode] & ROCE_DATA_OPS); }
 
 // A field, and whether its value is too wide for it.
 struct Width {

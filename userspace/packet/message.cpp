@@ -16,22 +16,14 @@ struct Row {
 
 constexpr uint8_t kNone = 0xff;
 
-constexpr std::array<Row, kVerbs> kRows{{
-    {"send", ROCE_RC_SEND_ONLY, ROCE_RC_SEND_FIRST, ROCE_RC_SEND_MIDDLE, ROCE_RC_SEND_LAST},
-    {"send-imm", ROCE_RC_SEND_ONLY_WITH_IMMEDIATE, ROCE_RC_SEND_FIRST, ROCE_RC_SEND_MIDDLE,
-     ROCE_RC_SEND_LAST_WITH_IMMEDIATE},
-    {"send-inv", ROCE_RC_SEND_ONLY_WITH_INVALIDATE, ROCE_RC_SEND_FIRST, ROCE_RC_SEND_MIDDLE,
-     ROCE_RC_SEND_LAST_WITH_INVALIDATE},
-    {"write", ROCE_RC_RDMA_WRITE_ONLY, ROCE_RC_RDMA_WRITE_FIRST, ROCE_RC_RDMA_WRITE_MIDDLE,
-     ROCE_RC_RDMA_WRITE_LAST},
-    {"write-imm", ROCE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE, ROCE_RC_RDMA_WRITE_FIRST,
-     ROCE_RC_RDMA_WRITE_MIDDLE, ROCE_RC_RDMA_WRITE_LAST_WITH_IMMEDIATE},
-    {"read", ROCE_RC_RDMA_READ_REQUEST, kNone, kNone, kNone},
-    {"cmp-swap", ROCE_RC_COMPARE_SWAP, kNone, kNone, kNone},
-    {"fetch-add", ROCE_RC_FETCH_ADD, kNone, kNone, kNone},
-    {"flush", ROCE_RC_FLUSH, kNone, kNone, kNone},
-    {"atomic-write", ROCE_RC_ATOMIC_WRITE, kNone, kNone, kNone},
-}};
+#define XR_CUT_(verb, name, only, first, middle, last)                                             \
+  {name, ROCE_RC_##only, ROCE_RC_##first, ROCE_RC_##middle, ROCE_RC_##last},
+#define XR_WHOLE_(verb, name, only) {name, ROCE_RC_##only, kNone, kNone, kNone},
+constexpr std::array<Row, kVerbs> kRows{{XR_VERBS(XR_CUT_, XR_WHOLE_)}};
+#undef XR_CUT_
+#undef XR_WHOLE_
+
+constexpr uint32_t kWord = 8; // bytes that an atomic moves
 
 constexpr Row kReadResponse{"", ROCE_RC_RDMA_READ_RESPONSE_ONLY, ROCE_RC_RDMA_READ_RESPONSE_FIRST,
                             ROCE_RC_RDMA_READ_RESPONSE_MIDDLE, ROCE_RC_RDMA_READ_RESPONSE_LAST};
@@ -58,6 +50,8 @@ Segment piece(const Row &row, uint8_t transport, uint64_t size, uint32_t pmtu, u
 } // namespace
 
 std::string_view verb_name(Verb verb) { return row(verb).name; }
+
+uint64_t verb_properties(Verb verb) { return roce_opcode_properties[row(verb).only]; }
 
 std::string_view transport_name(uint8_t transport) {
   switch (transport & ROCE_TRANSPORT_MASK) {
@@ -88,11 +82,21 @@ uint32_t psns_of(Verb verb, uint64_t size, uint32_t pmtu) {
   return verb == Verb::Read || carries_data(verb) ? pieces(size, pmtu) : 1;
 }
 
+uint64_t moved_bytes(Verb verb, uint64_t size) {
+  const uint64_t properties = verb_properties(verb);
+  if (properties & ROCE_ATOMIC_OPS)
+    return kWord;
+  return properties & ROCE_OP_FLUSH ? 0 : size;
+}
+
+uint32_t dma_length(Verb verb, uint64_t size) {
+  return verb_properties(verb) & ROCE_OP_ATOMIC_WRITE ? kWord : static_cast<uint32_t>(size);
+}
+
 Segment segment(uint8_t transport, Verb verb, uint64_t size, uint32_t pmtu, uint32_t index) {
-  if (verb == Verb::AtomicWrite)
-    return {static_cast<uint8_t>(transport | row(verb).only), 8};
   if (!carries_data(verb))
-    return {static_cast<uint8_t>(transport | row(verb).only), 0};
+    return {static_cast<uint8_t>(transport | row(verb).only),
+            verb_properties(verb) & ROCE_OP_ATOMIC_WRITE ? kWord : 0};
   if (transport == ROCE_UD)
     return {static_cast<uint8_t>(transport | row(verb).only), static_cast<uint32_t>(size)};
   return piece(row(verb), transport, size, pmtu, index);

@@ -14,20 +14,11 @@ constexpr int32_t kHalfSpace = 1 << 23;
 // A sender that was started anew draws another PSN: nobody has so many outstanding.
 constexpr int32_t kFar = 65536;
 
-constexpr uint8_t kFlush = 0x1c, kAtomicWrite = 0x1d, kFetchAdd = 0x14;
-constexpr uint8_t kSendLastInvalidate = 0x16;
-
-uint8_t operation(const roce_packet &packet) {
-  return packet.opcode & static_cast<uint8_t>(~ROCE_TRANSPORT_MASK);
-}
+uint64_t properties(const roce_packet &packet) { return roce_opcode_properties[packet.opcode]; }
 
 bool starts(uint32_t info) {
   return (info & ROCE_OP_KNOWN) && !(info & (ROCE_OP_MIDDLE | ROCE_OP_LAST));
 }
-
-bool is_send(uint8_t op) { return op <= 0x05 || op >= kSendLastInvalidate; }
-
-bool is_answered_by_read(uint8_t op) { return op == kFlush || op == kAtomicWrite; }
 
 uint32_t psns_of(const roce_packet &packet, uint32_t pmtu) {
   if (!(packet.info & ROCE_OP_READ_REQUEST) || !packet.dma_len)
@@ -97,12 +88,11 @@ void Connection::ahead(const Context &c) {
 
 void Connection::duplicate(const Context &c) {
   c.counts.duplicates++;
-  const uint8_t op = operation(c.packet);
   if (c.packet.info & ROCE_OP_READ_REQUEST)
     replay_read(c);
   else if (c.packet.info & ROCE_OP_ATOMIC)
     replay_atomic(c);
-  else if (is_answered_by_read(op))
+  else if (properties(c.packet) & ROCE_READ_ANSWERED_OPS)
     answers_.push({.kind = Kind::Empty, .psn = c.packet.psn, .aeth = positive()});
   else if (c.packet.ack_req && c.packet.info)
     acknowledge(c, roce_psn_add(expected_, ROCE_PSN_MASK));
@@ -158,15 +148,14 @@ bool Connection::is_legal(const Context &c) const {
   const roce_packet &packet = c.packet;
   if (!(packet.info & ROCE_OP_REQUEST))
     return false;
-  const uint8_t op = operation(packet);
-  if (op == kAtomicWrite && packet.payload != 8)
+  if (properties(packet) & ROCE_OP_ATOMIC_WRITE && packet.payload != 8)
     return false;
   if ((packet.info & ROCE_OP_READ_REQUEST) &&
       (packet.dma_len > kLongestMessage || c.psns > static_cast<uint32_t>(kHalfSpace)))
     return false;
   if (starts(packet.info))
     return inside_ == Inside::Nothing;
-  return inside_ == (is_send(op) ? Inside::Send : Inside::Write);
+  return inside_ == (properties(packet) & ROCE_OP_SEND ? Inside::Send : Inside::Write);
 }
 
 // Receiver not ready, on purpose.
@@ -206,7 +195,7 @@ void Connection::framing(const Context &c) {
   }
   message_bytes_ += c.packet.payload;
   if (info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE)) {
-    inside_ = is_send(operation(c.packet)) ? Inside::Send : Inside::Write;
+    inside_ = properties(c.packet) & ROCE_OP_SEND ? Inside::Send : Inside::Write;
     if (c.packet.payload >= 256 && c.packet.payload <= 4096)
       pmtu_ = c.packet.payload;
   }
@@ -230,7 +219,7 @@ void Connection::execute(const Context &c) {
     answers_.push(
         {.kind = Kind::Atomic, .psn = c.packet.psn, .aeth = positive(), .value = atomic(c)});
     since_ack_ = 0;
-  } else if (is_answered_by_read(operation(c.packet))) {
+  } else if (properties(c.packet) & ROCE_READ_ANSWERED_OPS) {
     answers_.push({.kind = Kind::Empty, .psn = c.packet.psn, .aeth = positive()});
     since_ack_ = 0;
   } else if (c.packet.ack_req || (c.options.ack_every && since_ack_ >= c.options.ack_every)) {
@@ -265,7 +254,7 @@ void Connection::owe_read(uint32_t psn, uint32_t length, uint32_t packets) {
 uint64_t Connection::atomic(const Context &c) {
   const uint8_t *operands = c.bth + ROCE_BTH_LEN + (transport_ == ROCE_XRC ? 4 : 0) + 12;
   const uint64_t original = word_, operand = roce_be64(operands), compare = roce_be64(operands + 8);
-  if (operation(c.packet) == kFetchAdd)
+  if ((c.packet.opcode & ~ROCE_TRANSPORT_MASK) == ROCE_RC_FETCH_ADD)
     word_ += operand;
   else if (word_ == compare)
     word_ = operand;

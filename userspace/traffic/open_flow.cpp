@@ -15,10 +15,6 @@ constexpr uint16_t kFirstPort = 0xc000, kPorts = 0x4000;
 
 bool is_reliable(uint8_t transport) { return transport == ROCE_RC || transport == ROCE_XRC; }
 
-uint32_t dma_length(packet::Verb verb, uint32_t size) {
-  return verb == packet::Verb::AtomicWrite ? 8 : size;
-}
-
 } // namespace
 
 OpenFlow::OpenFlow(Flow flow, double line_bits)
@@ -58,7 +54,7 @@ void OpenFlow::make_plan(Plan &plan, uint32_t size) {
   plan.size = size;
   plan.packets = packet::packets_of(flow_.verb, size, flow_.pmtu);
   plan.last_psns = plan.packets == 1 ? packet::psns_of(flow_.verb, size, flow_.pmtu) : 1;
-  plan.dma_len = dma_length(flow_.verb, size);
+  plan.dma_len = packet::dma_length(flow_.verb, size);
   plan.last = shape(size, plan.packets - 1);
   if (plan.packets > 1)
     plan.first = shape(size, 0);

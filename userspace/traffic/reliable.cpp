@@ -9,17 +9,10 @@
 namespace xr::traffic {
 namespace {
 
+// With more than an ACK.
 bool is_answered(packet::Verb verb) {
-  switch (verb) {
-  case packet::Verb::Read:
-  case packet::Verb::CompareSwap:
-  case packet::Verb::FetchAdd:
-  case packet::Verb::Flush:
-  case packet::Verb::AtomicWrite:
-    return true;
-  default:
-    return false;
-  }
+  return packet::verb_properties(verb) &
+         (ROCE_OP_READ_REQUEST | ROCE_OP_ATOMIC | ROCE_READ_ANSWERED_OPS);
 }
 
 uint64_t timeout_ns(uint8_t code) { return code ? uint64_t{4096} << (code & 31) : 0; }

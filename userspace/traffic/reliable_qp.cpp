@@ -25,19 +25,6 @@ constexpr uint32_t kRnr[32] = {65536, 1,    2,    3,     4,     6,     8,     12
 
 uint64_t rnr_ns(uint8_t code) { return kRnr[code & 31] * uint64_t{10'000}; }
 
-uint64_t moved_bytes(Verb verb, uint64_t size) {
-  switch (verb) {
-  case Verb::CompareSwap:
-  case Verb::FetchAdd:
-  case Verb::AtomicWrite:
-    return 8;
-  case Verb::Flush:
-    return 0;
-  default:
-    return size;
-  }
-}
-
 bool ReliableQp::may_send(const ReliableContext &c) const {
   if (failed_ || waiting_ || send_ - oldest_ >= c.reliability.window)
     return false;
@@ -81,7 +68,7 @@ RequestPacket ReliableQp::packet_at(uint64_t place, const ReliableContext &c) co
     out.dma_len = static_cast<uint32_t>(message.size - skipped);
   } else {
     out.segment = packet::segment(c.flow.transport, verb, message.size, c.flow.pmtu, index);
-    out.dma_len = static_cast<uint32_t>(verb == Verb::AtomicWrite ? 8 : message.size);
+    out.dma_len = packet::dma_length(verb, message.size);
   }
   return out;
 }
@@ -159,7 +146,7 @@ void ReliableQp::response(uint64_t now, const roce_packet &packet, const Reliabl
   if (failed_ || !outstanding(packet.psn, place, c))
     return;
   const Verb verb = c.flow.verb;
-  const bool atomic = verb == Verb::CompareSwap || verb == Verb::FetchAdd;
+  const bool atomic = packet::verb_properties(verb) & ROCE_OP_ATOMIC;
   const Message &message = messages_.front();
   const uint64_t into = (oldest_ - message.first) * c.flow.pmtu;
   const uint64_t wanted =
@@ -198,7 +185,7 @@ void ReliableQp::complete(uint64_t now, const ReliableContext &c) {
   while (!messages_.empty() && messages_.front().end() <= oldest_) {
     const Message &message = messages_.front();
     c.counts.messages++;
-    c.counts.message_bytes += moved_bytes(c.flow.verb, message.size);
+    c.counts.message_bytes += packet::moved_bytes(c.flow.verb, message.size);
     c.counts.completion_ns.add(now - message.started);
     messages_.pop();
     cursor_--;

@@ -109,7 +109,5 @@ private:
 
 // Of an RNR NAK's timer code (IBA vol. 1, table 46).
 uint64_t rnr_ns(uint8_t code);
-// Payload that a message of the verb moves.
-uint64_t moved_bytes(packet::Verb verb, uint64_t size);
 
 } // namespace xr::traffic

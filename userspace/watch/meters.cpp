@@ -12,35 +12,24 @@ namespace {
 
 using report::Tally;
 
-constexpr unsigned kCodeMask = 0x1f; // an opcode without its transport
+// Properties of an opcode, and its meter: the first that fits, so that an ATOMIC WRITE is no data.
+constexpr struct {
+  uint64_t properties;
+  Meter meter;
+} kKinds[] = {
+    {ROCE_OP_CNP, Meter::Cnp},
+    {ROCE_OP_READ_REQUEST, Meter::ReadRequest},
+    {ROCE_OP_READ_RESPONSE, Meter::ReadResponse},
+    {ROCE_ATOMIC_OPS, Meter::Atomic},
+    {ROCE_ACK_OPS, Meter::Ack},
+    {ROCE_DATA_OPS, Meter::Data},
+};
 
 Meter kind_of(unsigned opcode) {
-  if (opcode == ROCE_OPCODE_CNP)
-    return Meter::Cnp;
-  const unsigned transport = opcode & ROCE_TRANSPORT_MASK;
-  if (transport > ROCE_UD && transport != ROCE_XRC)
-    return Meter::OtherRoce;    // reserved, manufacturers'
-  switch (opcode & kCodeMask) { // RC's codes are those of all
-  case ROCE_RC_RDMA_READ_REQUEST:
-    return Meter::ReadRequest;
-  case ROCE_RC_RDMA_READ_RESPONSE_FIRST:
-  case ROCE_RC_RDMA_READ_RESPONSE_MIDDLE:
-  case ROCE_RC_RDMA_READ_RESPONSE_LAST:
-  case ROCE_RC_RDMA_READ_RESPONSE_ONLY:
-    return Meter::ReadResponse;
-  case ROCE_RC_ACKNOWLEDGE:
-    return Meter::Ack;
-  case ROCE_RC_ATOMIC_ACKNOWLEDGE:
-  case ROCE_RC_COMPARE_SWAP:
-  case ROCE_RC_FETCH_ADD:
-    return Meter::Atomic;
-  case ROCE_RC_SEND_LAST_WITH_INVALIDATE:
-  case ROCE_RC_SEND_ONLY_WITH_INVALIDATE:
-    return Meter::Data;
-  default:
-    return (opcode & kCodeMask) <= ROCE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE ? Meter::Data
-                                                                          : Meter::OtherRoce;
-  }
+  for (const auto &kind : kKinds)
+    if (roce_opcode_properties[opcode] & kind.properties)
+      return kind.meter;
+  return Meter::OtherRoce; // FLUSH, RESYNC, reserved, manufacturers'
 }
 
 Tally to_gsi(const Snapshot &s) {

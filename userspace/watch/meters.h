@@ -18,7 +18,7 @@ enum class Meter {
   Ack, // with the bytes of NAKs and RNR NAKs
   Nak,
   RnrNak,
-  Atomic, // and its acknowledgement
+  Atomic, // ATOMIC WRITE too, and their acknowledgement
   Cnp,
   Gsi, // to QP 1: RDMA CM. Known from the streams only; without them it is Data.
   OtherRoce,
