@@ -2,6 +2,7 @@
 // What actions do to frames: which bytes, and that every checksum is right behind them.
 #include <set>
 
+#include "impair/action_table.h"
 #include "impair_port.h"
 #include "statistics.h"
 
@@ -119,6 +120,39 @@ TEST(Act, SamplesAreRight) {
   for (const Sample &s : many()) {
     EXPECT_TRUE(s.v2() || s.parsed.class_ == ROCE_CLASS_V1) << s.name;
     EXPECT_EQ(flaws(s.bytes, s), Flaws{}) << s.name;
+  }
+}
+
+// Words of each row of the table of actions, in its order: the counter that the table names counts.
+TEST(Act, TheTableNamesTheCounters) {
+  const std::vector<std::string> words = {
+      "drop",         "ce force",        "red 0 1 1 rate 1gbit force",
+      "corrupt icrc", "corrupt payload", "corrupt header psn",
+      "corrupt bit",  "set dscp 3",      "set ecn ce",
+      "set fecn 1",   "set becn 1",      "police 1mbit burst 64",
+      "cnp drop",     "duplicate"};
+  ASSERT_EQ(words.size(), impair::actions().size());
+  for (size_t i = 0; i < words.size(); i++) {
+    const impair::Action &action = impair::actions()[i];
+    SCOPED_TRACE(words[i]);
+    ASSERT_TRUE(words[i].starts_with(action.word));
+    auto rule = impair::parse({words[i] + " seed 1"});
+    ASSERT_TRUE(rule.ok()) << rule.error().message;
+    EXPECT_TRUE(rule->compiled.action.act & action.bit);
+    if (!action.counter || action.streams) // a CNP needs a stream: cnp_test.cpp
+      continue;
+    Port port({"roce " + words[i] + " seed 1"});
+    uint64_t packets = 0;
+    for (const Sample &s : many()) {
+      if (!s.v2())
+        continue;
+      Bytes bytes = s.bytes;
+      port.impair(bytes);
+      packets++;
+    }
+    EXPECT_GT(port.totals().*action.counter, 0U);
+    EXPECT_EQ(port.totals().*action.counter, port.acted());
+    EXPECT_LE(port.acted(), packets);
   }
 }
 

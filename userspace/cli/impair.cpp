@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "impair/rule.h"
-
 #include "cli/commands.h"
 #include "cli/impairments.h"
 #include "cli/output.h"
 #include "datapath/rules.h"
+#include "impair/action_table.h"
+#include "impair/opcodes.h"
+#include "words/words.h"
 
 namespace xr::cli {
 
@@ -16,27 +17,47 @@ struct Args {
   std::string seed;
 };
 
-constexpr const char *kFooter =
+// In lines of a terminal's width.
+std::string wrapped(const std::string &text) {
+  constexpr size_t kWidth = 100;
+  std::string out;
+  size_t used = 0;
+  for (const std::string &word : words::split(text)) {
+    const bool fits = used + 1 + word.size() <= kWidth;
+    out += out.empty() ? "" : fits ? " " : "\n";
+    used = fits && !out.empty() ? used + 1 + word.size() : word.size();
+    out += word;
+  }
+  return out;
+}
+
+constexpr const char *kForms =
     "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N] ACTION... [seed N] [name NAME]\n"
     "  impair IF list | del ID|NAME | clear | zero | apply FILE.yaml | peer IP QPN '->' QPN\n"
-    "The first rule that matches a frame has it, whether it selects it or not. A port has 64.\n"
-    "MATCH, each also behind `not`: src PREFIX, dst PREFIX, dest-qp LIST, transport LIST, opcode "
-    "LIST (names,\n0x04, data, ack, nak, rnr-nak, cnp, read, atomic, cm), psn A-B, ecn LIST, dscp "
-    "LIST, vlan ID|any|none,\nsize A-B, roce, non-roce, ipv4, ipv6. An exact packet: qp N psn "
-    "P|all [iter K] is the P-th packet of the\nN-th QP that the port saw (or of QP 0x..), in its "
-    "K-th transmission.\n"
+    "The first rule that matches a frame has it, whether it selects it or not. A port has 64.\n";
+
+constexpr const char *kSelect =
     "SELECT: always, every N, positions A,B,C, probability P, burst L|A-B every N|probability P,\n"
     "gilbert P [R [1-H [1-K]]], ber C E, distance uniform A B|gaussian MEAN SIGMA|poisson "
     "MEAN|gamma SHAPE SCALE|table D,D.\nSCHEDULE: continuous, for DURATION, repeat DURATION "
-    "PERIOD.\n"
-    "ACTION: drop, ce [force], red KMIN KMAX PMAX rate RATE, corrupt icrc|payload|bit|header "
-    "FIELD,\nset dscp|ecn|fecn|becn V, police RATE burst BYTES [l1|l2] [excess drop|ce], cnp "
-    "[interval TIME]\n[scope stream|pair|port] [dscp N], duplicate.\n"
+    "PERIOD.\n";
+
+constexpr const char *kZero =
     "clear takes all rules away. zero leaves them and has them begin anew: counts, limits, "
-    "schedules, "
-    "chance.\nThe next QP seen is number 1 again; one seen before gets its new number with its "
-    "next "
-    "packet, and P and K\ngo on. Counters and streams stay as they are.";
+    "schedules, chance. The next QP seen is number 1 again; one seen before gets its new number "
+    "with its next packet, and P and K go on. Counters and streams stay as they are.";
+
+// Opcode classes and actions are those of their tables.
+std::string footer() {
+  const std::string match = fmt::format(
+      "MATCH, each also behind `not`: src PREFIX, dst PREFIX, dest-qp LIST, transport LIST, opcode "
+      "LIST (names, 0x04, {}), psn A-B, ecn LIST, dscp LIST, vlan ID|any|none, size A-B, roce, "
+      "non-roce, ipv4, ipv6. An exact packet: qp N psn P|all [iter K] is the P-th packet of the "
+      "N-th QP that the port saw (or of QP 0x..), in its K-th transmission.",
+      fmt::join(impair::opcode_classes(), ", "));
+  return kForms + wrapped(match) + "\n" + kSelect +
+         wrapped("ACTION: " + impair::action_list(true) + ".") + "\n" + wrapped(kZero);
+}
 
 void describe(CLI::App &command, Args &args) {
   command.add_option("IF", args.ifname, "The port whose incoming frames are impaired")
@@ -49,7 +70,7 @@ void describe(CLI::App &command, Args &args) {
       ->type_name("");
   command.add_option("--seed", args.seed, "Decides every random choice (the same as `seed N`)")
       ->type_name("N");
-  command.footer(kFooter);
+  command.footer(footer());
 }
 
 using Words = std::vector<std::string>;

@@ -19,6 +19,7 @@
 #include "datapath/lock.h"
 #include "datapath/object.h"
 #include "datapath/privilege.h"
+#include "impair/action_table.h"
 #include "words/words.h"
 
 namespace xr::datapath {
@@ -42,18 +43,19 @@ struct Entry {
 Status check(const impair::Rule &rule, const PortStatus &port) {
   uint32_t act = rule.compiled.action.act;
   bool bridged = port.features & ROCE_FEATURE_FORWARD;
-  bool cnp_beside = (act & (ROCE_ACT_CNP | ROCE_ACT_DROP)) == ROCE_ACT_CNP;
-  if (act & ROCE_ACT_DUPLICATE && !bridged)
-    return Error{"duplicate needs a bridge, whose other port the copies leave by",
-                 fmt::format("xdp-roce bridge {} IF2", port.ifname)};
-  if (cnp_beside && !bridged)
-    return Error{"without a bridge a packet can only become a CNP itself",
-                 "cnp drop; or xdp-roce bridge"};
-  if (cnp_beside && port.mode == Mode::Skb)
-    return Error{"in skb mode the kernel's copy, which is to be the CNP, shares its bytes with the "
-                 "packet that goes on",
-                 "cnp drop; or a bridge in native mode"};
-  if (!port.track && (act & ROCE_ACT_CNP || rule.compiled.checks & ROCE_CHECK_EVENT))
+  bool streams = rule.compiled.checks & ROCE_CHECK_EVENT;
+  for (const impair::Action &action : impair::actions()) {
+    if (!(act & action.bit))
+      continue;
+    streams |= action.streams;
+    if (!action.copies || act & ROCE_ACT_DROP)
+      continue;
+    if (!bridged)
+      return Error{action.alone, fmt::format(fmt::runtime(action.remedy), port.ifname)};
+    if (action.in_skb && port.mode == Mode::Skb)
+      return Error{action.in_skb, action.skb_remedy};
+  }
+  if (!port.track && streams)
     return Error{"`qp` and `cnp` need the port's streams, and it was attached with --no-track"};
   return {};
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words that say what is done to a packet.
+#include <deque>
+#include <map>
+
 #include <fmt/format.h>
 
+#include "impair/action_table.h"
 #include "impair/keywords.h"
 #include "words/value.h"
 
@@ -33,7 +37,7 @@ constexpr Field kFields[] = {
 
 Status parse_drop(Draft &draft, Words &) {
   draft.rule.compiled.action.act |= ROCE_ACT_DROP;
-  draft.say(Slot::Drop, "drop");
+  draft.say(slot_of(ROCE_ACT_DROP), "drop");
   return {};
 }
 
@@ -42,7 +46,7 @@ Status parse_ce(Draft &draft, Words &words) {
   draft.rule.compiled.action.act |= ROCE_ACT_CE;
   if (force)
     draft.rule.compiled.action.act |= ROCE_ACT_FORCE;
-  draft.say(Slot::Ce, force ? "ce force" : "ce");
+  draft.say(slot_of(ROCE_ACT_CE), force ? "ce force" : "ce");
   return {};
 }
 
@@ -62,24 +66,32 @@ Status parse_field(Draft &draft, Words &words, std::string &text) {
   return {};
 }
 
-Status parse_corrupt(Draft &draft, Words &words) {
-  const std::vector<std::string_view> names = {"icrc", "payload", "header", "bit"};
-  const auto at = choice(words.take(), names, "what can be corrupted");
+// The action that a word and the next one name.
+Result<const Action *> take_object(std::string_view word, Words &words, const char *what) {
+  const std::vector<const Action *> objects = actions_of(word);
+  std::vector<std::string_view> names;
+  for (const Action *action : objects)
+    names.push_back(action->object);
+  const auto at = choice(words.take(), names, what);
   if (!at)
     return at.error();
-  const uint32_t act = static_cast<uint32_t>(ROCE_ACT_CORRUPT_ICRC) << at.get();
-  std::string text = fmt::format("corrupt {}", names[at.get()]);
+  return objects[at.get()];
+}
+
+Status parse_corrupt(Draft &draft, Words &words) {
+  const auto chosen = take_object("corrupt", words, "what can be corrupted");
+  if (!chosen)
+    return chosen.error();
+  const uint32_t act = chosen.get()->bit;
+  std::string text = fmt::format("corrupt {}", chosen.get()->object);
   if (act == ROCE_ACT_CORRUPT_HEADER)
     if (Status s = parse_field(draft, words, text); !s)
       return s;
   draft.rule.compiled.action.act |= act;
   draft.rule.chance |= act != ROCE_ACT_CORRUPT_ICRC; // which bit
-  draft.say(Slot::Corrupt, text);
+  draft.say(slot_of(act), text);
   return {};
 }
-static_assert(ROCE_ACT_CORRUPT_PAYLOAD == ROCE_ACT_CORRUPT_ICRC << 1 &&
-              ROCE_ACT_CORRUPT_HEADER == ROCE_ACT_CORRUPT_ICRC << 2 &&
-              ROCE_ACT_CORRUPT_BIT == ROCE_ACT_CORRUPT_ICRC << 3);
 
 Result<uint64_t> ecn_value(const std::string &word) {
   constexpr std::array<uint64_t, 4> kPoints = {0, 2, 1, 3};
@@ -90,9 +102,6 @@ Result<uint64_t> ecn_value(const std::string &word) {
 }
 
 struct Setting {
-  std::string_view name;
-  Slot slot;
-  roce_action_bits act;
   __u8 roce_action::*field;
   Result<uint64_t> (*value)(const std::string &);
   const char *const *names; // of the values; null: numbers
@@ -105,31 +114,29 @@ Result<uint64_t> bit_value(const std::string &word) { return integer(word, 0, 1,
 
 constexpr const char *kEcnNames[] = {"not-ect", "ect1", "ect0", "ce"};
 
-constexpr Setting kSettings[] = {
-    {"dscp", Slot::SetDscp, ROCE_ACT_SET_DSCP, &roce_action::dscp, dscp_value, nullptr},
-    {"ecn", Slot::SetEcn, ROCE_ACT_SET_ECN, &roce_action::ecn, ecn_value, kEcnNames},
-    {"fecn", Slot::SetFecn, ROCE_ACT_SET_FECN, &roce_action::fecn, bit_value, nullptr},
-    {"becn", Slot::SetBecn, ROCE_ACT_SET_BECN, &roce_action::becn, bit_value, nullptr},
+const std::map<uint32_t, Setting> kSettings = {
+    {ROCE_ACT_SET_DSCP, {&roce_action::dscp, dscp_value, nullptr}},
+    {ROCE_ACT_SET_ECN, {&roce_action::ecn, ecn_value, kEcnNames}},
+    {ROCE_ACT_SET_FECN, {&roce_action::fecn, bit_value, nullptr}},
+    {ROCE_ACT_SET_BECN, {&roce_action::becn, bit_value, nullptr}},
 };
 
 Status parse_set(Draft &draft, Words &words) {
-  std::vector<std::string_view> names;
-  for (const Setting &setting : kSettings)
-    names.push_back(setting.name);
-  const auto at = choice(words.take(), names, "what can be set");
-  if (!at)
-    return at.error();
-  const Setting &setting = kSettings[at.get()];
-  if (Status s = draft.claim(setting.slot, fmt::format("set {}", setting.name)); !s)
-    return Error{fmt::format("{} stands twice", setting.name), "a packet has one value in the end"};
+  const auto chosen = take_object("set", words, "what can be set");
+  if (!chosen)
+    return chosen.error();
+  const Action &row = *chosen.get();
+  const Setting &setting = kSettings.at(row.bit);
+  if (Status s = draft.claim(slot_of(row.bit), row.name()); !s)
+    return Error{fmt::format("{} stands twice", row.object), "a packet has one value in the end"};
   const auto value = setting.value(words.take());
   if (!value)
     return value.error();
   roce_action &action = draft.rule.compiled.action;
-  action.act |= setting.act;
+  action.act |= row.bit;
   action.*setting.field = static_cast<__u8>(value.get());
-  draft.say(setting.slot,
-            fmt::format("set {} {}", setting.name,
+  draft.say(slot_of(row.bit),
+            fmt::format("set {} {}", row.object,
                         setting.names ? setting.names[value.get()] : std::to_string(value.get())));
   return {};
 }
@@ -189,29 +196,47 @@ Status parse_cnp(Draft &draft, Words &words) {
     text += fmt::format(" scope {}", kScopes[action.cnp_scope]);
   if (action.cnp_dscp != kCnpDscp)
     text += fmt::format(" dscp {}", action.cnp_dscp);
-  draft.say(Slot::Cnp, text);
+  draft.say(slot_of(ROCE_ACT_CNP), text);
   return {};
 }
 
 Status parse_duplicate(Draft &draft, Words &) {
   draft.rule.compiled.action.act |= ROCE_ACT_DUPLICATE;
-  draft.say(Slot::Duplicate, "duplicate");
+  draft.say(slot_of(ROCE_ACT_DUPLICATE), "duplicate");
   return {};
 }
 
-constexpr Keyword kActions[] = {
-    {"drop", Slot::Drop, parse_drop, "drop"},
-    {"ce", Slot::Ce, parse_ce, "ce [force]"},
-    {"red", Slot::Red, parse_red, "red KMIN KMAX PMAX rate RATE, like red 5k 200k 1% rate 10gbit"},
-    {"corrupt", Slot::Corrupt, parse_corrupt, "corrupt icrc|payload|bit or corrupt header FIELD"},
-    {"set", Slot::Count, parse_set, "set dscp N, set ecn CODEPOINT, set fecn 0|1, set becn 0|1"},
-    {"police", Slot::Police, parse_police, "police RATE burst BYTES, like police 1gbit burst 64k"},
-    {"cnp", Slot::Cnp, parse_cnp, "cnp [interval TIME] [scope stream|pair|port] [dscp N]"},
-    {"duplicate", Slot::Duplicate, parse_duplicate, "duplicate"},
+const std::map<std::string_view, Parse> kParsers = {
+    {"drop", parse_drop}, {"ce", parse_ce},
+    {"red", parse_red},   {"corrupt", parse_corrupt},
+    {"set", parse_set},   {"police", parse_police},
+    {"cnp", parse_cnp},   {"duplicate", parse_duplicate},
+};
+
+// The words of the table of actions, each with its parser.
+struct ActionWords {
+  std::deque<std::string> usages; // Keyword has pointers to them
+  std::vector<Keyword> keywords;
+
+  ActionWords() {
+    for (const Action &action : actions()) {
+      if (!*action.syntax)
+        continue;
+      std::string &usage = usages.emplace_back(action.syntax);
+      if (*action.example)
+        usage += fmt::format(", like {}", action.example);
+      const bool each_its_own = !action.object.empty() && !action.among;
+      keywords.push_back({action.word.data(), each_its_own ? Slot::Count : slot_of(action.bit),
+                          kParsers.at(action.word), usage.c_str()});
+    }
+  }
 };
 
 } // namespace
 
-std::span<const Keyword> action_words() { return kActions; }
+std::span<const Keyword> action_words() {
+  static const ActionWords kWords;
+  return kWords.keywords;
+}
 
 } // namespace xr::impair

@@ -33,22 +33,15 @@ enum class Slot : uint8_t {
   Select,
   Schedule,
   Limit,
-  Drop,
-  Ce,
-  Red,
-  Corrupt,
-  SetDscp,
-  SetEcn,
-  SetFecn,
-  SetBecn,
-  Police,
-  Cnp,
-  Duplicate,
-  Seed,
+  Action,             // of the first row of the table of actions; see slot_of
+  Seed = Action + 32, // as many as roce_action.act has bits
   Name,
   Count
 };
 constexpr size_t kSlots = static_cast<size_t>(Slot::Count);
+
+// Of an action, by its bit. Actions of which a rule has only one share a slot.
+Slot slot_of(uint32_t act);
 
 struct Draft {
   Rule rule;

@@ -121,7 +121,7 @@ Status parse_red(Draft &draft, Words &words) {
   text += action.queue.overhead ? " l1" : "";
   if (red.most != kMaxOfKmax * red.high)
     text += " max " + byte_text(red.most);
-  draft.say(Slot::Red, text);
+  draft.say(slot_of(ROCE_ACT_RED), text);
   return {};
 }
 
@@ -148,8 +148,9 @@ Status parse_police(Draft &draft, Words &words) {
   action.queue.byte_cost = byte_cost(bits.get());
   action.queue.low = time_of(burst.get(), action.queue.byte_cost);
   action.act |= ROCE_ACT_POLICE;
-  draft.say(Slot::Police, fmt::format("police {} burst {}{}", rate_text(bits.get()),
-                                      byte_text(burst.get()), action.queue.overhead ? " l1" : ""));
+  draft.say(slot_of(ROCE_ACT_POLICE),
+            fmt::format("police {} burst {}{}", rate_text(bits.get()), byte_text(burst.get()),
+                        action.queue.overhead ? " l1" : ""));
   return {};
 }
 

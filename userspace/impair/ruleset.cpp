@@ -2,6 +2,7 @@
 // The tables of a set of rules: each rule's, turned so that its bits are a column.
 #include <cassert>
 
+#include "impair/action_table.h"
 #include "impair/rule.h"
 #include "roce/config.h"
 
@@ -60,13 +61,13 @@ uint32_t needs(const Rule &rule, bool bridged) {
   uint32_t features = ROCE_FEATURE_RULES;
   if (rule.compiled.checks & ROCE_CHECK_EVENT)
     features |= ROCE_FEATURE_EVENTS;
-  if (act & ~static_cast<uint32_t>(ROCE_ACT_DROP | ROCE_ACT_CNP | ROCE_ACT_DUPLICATE))
-    features |= ROCE_FEATURE_EDIT;
-  if (act & ROCE_ACT_CNP)
-    features |= ROCE_FEATURE_CNP;
-  if (bridged &&
-      (act & ROCE_ACT_DUPLICATE || (act & (ROCE_ACT_CNP | ROCE_ACT_DROP)) == ROCE_ACT_CNP))
-    features |= ROCE_FEATURE_CLONE;
+  for (const Action &action : actions()) {
+    if (!(act & action.bit))
+      continue;
+    features |= action.feature;
+    if (bridged && action.copies && !(act & ROCE_ACT_DROP))
+      features |= ROCE_FEATURE_CLONE;
+  }
   return features;
 }
 

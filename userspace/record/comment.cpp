@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "impair/action_table.h"
 #include "report/names.h"
 
 namespace xr::record {
@@ -24,21 +25,6 @@ constexpr Word kPlain[] = {
     {ROCE_FOUND_CNP_AFTER_NAK, "CNP after a NAK"},
     {ROCE_FOUND_CNP_AFTER_NEITHER, "CNP after neither CE mark nor NAK"},
     {ROCE_FOUND_CNP_UNEXPLAINED, "CNP of an unknown stream"},
-};
-
-constexpr Word kActs[] = {
-    {ROCE_ACT_CE, "marked CE"},
-    {ROCE_ACT_CORRUPT_ICRC, "corrupted the iCRC"},
-    {ROCE_ACT_CORRUPT_PAYLOAD, "corrupted the payload"},
-    {ROCE_ACT_CORRUPT_HEADER, "corrupted a header"},
-    {ROCE_ACT_CORRUPT_BIT, "corrupted a bit"},
-    {ROCE_ACT_SET_DSCP, "set DSCP"},
-    {ROCE_ACT_SET_ECN, "set ECN"},
-    {ROCE_ACT_SET_FECN, "set FECN"},
-    {ROCE_ACT_SET_BECN, "set BECN"},
-    {ROCE_ACT_DUPLICATE, "duplicated"},
-    {ROCE_ACT_CNP, "answered by a CNP"},
-    {ROCE_ACT_DROP, "dropped"},
 };
 
 void add(std::string &to, std::string_view text, std::string_view between = "; ") {
@@ -101,11 +87,15 @@ std::string rule_did(const roce_trace &trace) {
   if (!trace.act)
     return fmt::format("rule {} let it go", trace.rule);
   std::string did;
-  for (const auto &[bit, words] : kActs)
-    if (trace.act & bit)
-      add(did, words, ", ");
-  if (trace.act & ROCE_ACT_POLICE)
-    add(did, "in excess of its rate", ", ");
+  const auto say = [&](uint32_t acts) {
+    for (const impair::Action &action : impair::actions())
+      if (trace.act & action.bit & acts && action.did)
+        add(did, action.did, ", ");
+  };
+  // last what ended it, and why
+  say(~static_cast<uint32_t>(ROCE_ACT_DROP | ROCE_ACT_POLICE));
+  say(ROCE_ACT_DROP);
+  say(ROCE_ACT_POLICE);
   return fmt::format("rule {}: {}", trace.rule, did);
 }
 
