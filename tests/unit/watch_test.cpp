@@ -9,10 +9,12 @@
 #include <arpa/inet.h>
 
 #include "golden.h"
+#include "report/stream_columns.h"
 #include "roce/opcode.h"
 #include "snapshots.h"
 #include "watch/meters.h"
 #include "watch/model.h"
+#include "watch/stream_table.h"
 #include "watch/text.h"
 
 namespace {
@@ -174,6 +176,22 @@ TEST(Watch, SortKeysPutStreamsInOrder) {
   EXPECT_EQ(selected(model), "0x000100"); // fewest
   type(model, "M>");
   EXPECT_EQ(selected(model), "0x000163") << "rewinds are to the right of missing";
+}
+
+// Whatever columns streams have, a screen that is wide enough shows them.
+TEST(Watch, ATableHasAllColumns) {
+  Model model = busy_model();
+  const std::string head = line_with(text_of(model, {400, 40}), "SOURCE");
+  size_t shown = 0;
+  for (const report::StreamColumn &one : report::stream_columns()) {
+    const bool page_only = !one.value || one.column.format == report::Format::Number;
+    EXPECT_EQ(has(head, " " + heading_of(one.column)), !page_only && one.column.key != "src")
+        << one.column.key;
+    shown += !page_only;
+  }
+  const auto keys = number_columns();
+  EXPECT_EQ(keys.front(), kPacketRate);
+  EXPECT_EQ(keys.size(), shown + 2 - 6) << "all but addresses, QPs, kind and transport";
 }
 
 TEST(Watch, SortMenu) {

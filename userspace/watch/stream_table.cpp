@@ -2,7 +2,7 @@
 #include "watch/stream_table.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 
 #include "report/text.h"
 #include "watch/text.h"
@@ -16,17 +16,40 @@ using report::Format;
 constexpr size_t kGap = 1;
 constexpr size_t kAddress = 15; // columns of an address before others go without room
 
+// Columns that only the page of one stream has.
+constexpr std::string_view kPageOnly[] = {"qp_number", "first_psn", "next_psn", "pmtu"};
+
+// The order that is wished for, and behind it every other column that streams have.
+std::vector<std::string> with_all_others(std::initializer_list<const char *> wished) {
+  std::vector<std::string> keys(wished.begin(), wished.end());
+  for (const report::StreamColumn &one : report::stream_columns()) {
+    const std::string &key = one.column.key;
+    if (std::find(keys.begin(), keys.end(), key) == keys.end() &&
+        std::find(std::begin(kPageOnly), std::end(kPageOnly), key) == std::end(kPageOnly))
+      keys.push_back(key);
+  }
+  return keys;
+}
+
 // From left to right.
-constexpr std::array<const char *, 24> kDisplay = {
-    "src",       "dst",     "dest_qp",    "kind",      "transport", "src_qp",
-    kPacketRate, kBitRate,  "missing",    "rewinds",   "ce",        "cnps",
-    "gaps",      "jumped",  "duplicates", "reordered", "packets",   "messages",
-    "bytes",     "skipped", "filled",     "jumps",     "resyncs",   "holes_forgotten"};
+const std::vector<std::string> &display() {
+  static const std::vector<std::string> kKeys =
+      with_all_others({"src",       "dst",     "dest_qp",    "kind",      "transport", "src_qp",
+                       kPacketRate, kBitRate,  "missing",    "rewinds",   "ce",        "cnps",
+                       "gaps",      "jumped",  "duplicates", "reordered", "packets",   "messages",
+                       "bytes",     "skipped", "filled",     "jumps",     "resyncs"});
+  return kKeys;
+}
+
 // Behind the identity and what is sorted by, as long as there is room.
-constexpr std::array<const char *, 21> kWanted = {
-    kPacketRate, "missing", "kind",    "rewinds",  "ce",    kBitRate,     "cnps",
-    "gaps",      "packets", "jumped",  "messages", "bytes", "duplicates", "reordered",
-    "transport", "src_qp",  "skipped", "filled",   "jumps", "resyncs",    "holes_forgotten"};
+const std::vector<std::string> &wanted() {
+  static const std::vector<std::string> kKeys = with_all_others(
+      {kPacketRate, "missing", "kind",    "rewinds",  "ce",    kBitRate,     "cnps",
+       "gaps",      "packets", "jumped",  "messages", "bytes", "duplicates", "reordered",
+       "transport", "src_qp",  "skipped", "filled",   "jumps", "resyncs"});
+  return kKeys;
+}
+
 constexpr size_t kNumber = 6; // columns at least: tables that jump are hard to read
 
 struct TableColumn {
@@ -82,7 +105,7 @@ size_t needs(const TableColumn &column) {
 }
 
 ptrdiff_t display_place(const TableColumn &column) {
-  return std::find(kDisplay.begin(), kDisplay.end(), column.column.key) - kDisplay.begin();
+  return std::find(display().begin(), display().end(), column.column.key) - display().begin();
 }
 
 // The identity, the column that is sorted by, and then what there is room for.
@@ -104,7 +127,7 @@ std::vector<TableColumn> choose(const State &state, const StreamList::Window &wi
     take(key);
   if (!taken(state.list().sort()))
     take(state.list().sort());
-  for (const char *key : kWanted) {
+  for (const std::string &key : wanted()) {
     if (taken(key))
       continue;
     take(key);
@@ -191,7 +214,12 @@ std::string heading_of(const report::Column &column) {
 }
 
 std::vector<std::string> number_columns() {
-  return {kDisplay.begin() + 6, kDisplay.end()}; // behind what a stream is
+  std::vector<std::string> keys;
+  for (const std::string &key : display())
+    if (const Format format = column_of(key).column.format;
+        format != Format::Text && format != Format::Qpn)
+      keys.push_back(key);
+  return keys;
 }
 
 } // namespace xr::watch
