@@ -186,7 +186,7 @@ static ROCE_INLINE void roce_count_verdict(struct roce_totals *t, const struct r
     t->marked++;
   if (v->act & ROCE_ACTS_CORRUPT)
     t->corrupted++;
-  if (v->act & (ROCE_ACT_SET_DSCP | ROCE_ACT_SET_ECN | ROCE_ACT_SET_FECN | ROCE_ACT_SET_BECN))
+  if (v->act & ROCE_ACTS_REWRITE)
     t->rewritten++;
 }
 

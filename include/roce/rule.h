@@ -127,6 +127,8 @@ enum roce_action_bits {
 #define ROCE_ACTS_CORRUPT                                                                          \
   (ROCE_ACT_CORRUPT_ICRC | ROCE_ACT_CORRUPT_PAYLOAD | ROCE_ACT_CORRUPT_HEADER |                    \
    ROCE_ACT_CORRUPT_BIT)
+#define ROCE_ACTS_REWRITE                                                                          \
+  (ROCE_ACT_SET_DSCP | ROCE_ACT_SET_ECN | ROCE_ACT_SET_FECN | ROCE_ACT_SET_BECN)
 
 /* What becomes of a frame: it goes on, it is dropped, it goes on twice, it goes on and a copy goes
  * back as CNP, it goes back as CNP itself. */
