@@ -8,6 +8,7 @@
 
 #include "roce/counters.h"
 #include "roce/opcode.h"
+#include "roce/rnr.h"
 
 namespace {
 
@@ -242,6 +243,18 @@ TEST(Opcode, SyndromesByType) {
   }
   EXPECT_EQ(ROCE_AETH_NAK_PSN_SEQUENCE_ERROR, 2);
   EXPECT_EQ(ROCE_AETH_NAK_INVALID_RD_REQUEST, 6);
+}
+
+// IBA vol. 1, table 46: from 10 us by about a half more each, and 655.36 ms for 0.
+TEST(Opcode, RnrTimers) {
+  EXPECT_EQ(roce_rnr_us(0x20), 655360u);
+  EXPECT_EQ(roce_rnr_us(0x21), 10u);
+  EXPECT_EQ(roce_rnr_us(0x2c), 640u);
+  EXPECT_EQ(roce_rnr_us(0x3f), 491520u);
+  for (unsigned code = 2; code < 32; code++) {
+    EXPECT_GT(roce_rnr_timers[code], roce_rnr_timers[code - 1]) << code;
+    EXPECT_LE(roce_rnr_timers[code], 2 * roce_rnr_timers[code - 1]) << code;
+  }
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "roce/counters.h"
+#include "roce/rnr.h"
 
 namespace xr::report {
 
@@ -107,13 +108,7 @@ std::string psns(uint32_t first, uint32_t count) {
                     : fmt::format("{} PSNs {}..{}", count, first, last);
 }
 
-double rnr_timer_ms(uint8_t syndrome) {
-  constexpr std::array<double, 32> kTimers = {
-      655.36, 0.01,  0.02,  0.03,  0.04,  0.06,   0.08,   0.12,   0.16,   0.24,  0.32,
-      0.48,   0.64,  0.96,  1.28,  1.92,  2.56,   3.84,   5.12,   7.68,   10.24, 15.36,
-      20.48,  30.72, 40.96, 61.44, 81.92, 122.88, 163.84, 245.76, 327.68, 491.52};
-  return kTimers[ROCE_SYNDROME_VALUE(syndrome)];
-}
+double rnr_timer_ms(uint8_t syndrome) { return roce_rnr_us(syndrome) / 1000.0; }
 
 std::string event_name(unsigned type) {
   constexpr std::array<const char *, ROCE_EVENT_TYPES> kNames = {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "roce/parse.h"
+#include "roce/rnr.h"
 #include "traffic/flow_draw.h"
 
 namespace xr::traffic {
@@ -15,15 +16,7 @@ constexpr uint64_t kHalfSpace = 1 << 23;
 constexpr uint8_t kNoRnrLimit = 7;
 constexpr uint8_t kLastFatal = 4; // NAK codes 1 to 4 end a QP
 
-// In units of 10 us.
-constexpr uint32_t kRnr[32] = {65536, 1,    2,    3,     4,     6,     8,     12,
-                               16,    24,   32,   48,    64,    96,    128,   192,
-                               256,   384,  512,  768,   1024,  1536,  2048,  3072,
-                               4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
-
 } // namespace
-
-uint64_t rnr_ns(uint8_t code) { return kRnr[code & 31] * uint64_t{10'000}; }
 
 bool ReliableQp::may_send(const ReliableContext &c) const {
   if (failed_ || waiting_ || send_ - oldest_ >= c.reliability.window)
@@ -234,7 +227,7 @@ void ReliableQp::not_ready(uint64_t now, uint8_t syndrome, uint64_t place,
     return;
   if (c.reliability.rnr_retries != kNoRnrLimit && ++rnr_rounds_ > c.reliability.rnr_retries)
     return fail(c);
-  rnr_until_ = now + rnr_ns(ROCE_SYNDROME_VALUE(syndrome));
+  rnr_until_ = now + uint64_t{roce_rnr_us(syndrome)} * 1000;
   waiting_ = true;
   go_back(place);
 }

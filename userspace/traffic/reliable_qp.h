@@ -107,7 +107,4 @@ private:
   bool failed_ = false;
 };
 
-// Of an RNR NAK's timer code (IBA vol. 1, table 46).
-uint64_t rnr_ns(uint8_t code);
-
 } // namespace xr::traffic
