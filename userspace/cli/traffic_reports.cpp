@@ -14,24 +14,18 @@ namespace xr::cli {
 namespace {
 
 using report::Column;
+using report::count;
 using report::Document;
 using report::Format;
 using report::Group;
 using report::Hide;
+using report::lost;
 using report::Section;
 using report::Tone;
 using report::Value;
 using report::Where;
 
 constexpr double kTolerance = 0.005; // of the asked rate
-
-report::Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hide::Zero,
-                    Tone tone = Tone::Plain) {
-  return {{key, heading, Format::Count, hide, tone}, value};
-}
-report::Field lost(const char *key, const char *heading, uint64_t value) {
-  return count(key, heading, value, Hide::Zero, Tone::Alarm);
-}
 
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 

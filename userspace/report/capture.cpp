@@ -9,15 +9,6 @@ namespace xr::report {
 
 namespace {
 
-Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hide::Zero,
-            Tone tone = Tone::Plain) {
-  return {{key, heading, Format::Count, hide, tone}, value};
-}
-
-Field lost(const char *key, const char *heading, uint64_t value) {
-  return count(key, heading, value, Hide::Zero, Tone::Alarm);
-}
-
 Section files_of(const CaptureSummary &c) {
   std::vector<std::vector<Value>> rows;
   for (const std::string &path : c.files)

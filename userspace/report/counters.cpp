@@ -11,11 +11,6 @@ namespace xr::report {
 
 namespace {
 
-Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hide::Zero,
-            Tone tone = Tone::Plain) {
-  return {{key, heading, Format::Count, hide, tone}, value};
-}
-
 Section frames_of(const Snapshot &s, const Sums &sums) {
   const auto &frames = s.totals.frames;
   Group group = {
@@ -91,23 +86,18 @@ Section cnp_causes_of(const Snapshot &s) {
 // What rules did to what passed, and what they could not do.
 Section impaired_of(const Snapshot &s) {
   const roce_totals &t = s.totals;
-  const auto could_not = [](const char *key, const char *heading, uint64_t value) {
-    return count(key, heading, value, Hide::Zero, Tone::Alarm);
-  };
   return {
       "impaired", "IMPAIRED",
-      Group{
-          count("dropped_programmed", "dropped: programmed", t.dropped_programmed),
-          count("dropped_policed", "dropped: policed", t.dropped_policed),
-          count("marked", "marked CE", t.marked), count("corrupted", "corrupted", t.corrupted),
-          count("rewritten", "DSCP, ECN, FECN, BECN set", t.rewritten),
-          count("duplicated", "duplicated", t.duplicated),
-          count("cnps_sent", "CNPs sent", t.cnps_sent),
-          count("cnps_paced", "CNPs not sent: within the interval", t.cnps_paced),
-          could_not("cnp_unknown_peer", "CNPs not sent: sender's QPN not known",
-                    t.cnps_unknown_peer),
-          could_not("not_cloned", "copies not made: frame too long for one buffer", t.not_cloned),
-          could_not("not_forwarded", "dropped: the bridge's other port is gone", t.not_forwarded)},
+      Group{count("dropped_programmed", "dropped: programmed", t.dropped_programmed),
+            count("dropped_policed", "dropped: policed", t.dropped_policed),
+            count("marked", "marked CE", t.marked), count("corrupted", "corrupted", t.corrupted),
+            count("rewritten", "DSCP, ECN, FECN, BECN set", t.rewritten),
+            count("duplicated", "duplicated", t.duplicated),
+            count("cnps_sent", "CNPs sent", t.cnps_sent),
+            count("cnps_paced", "CNPs not sent: within the interval", t.cnps_paced),
+            lost("cnp_unknown_peer", "CNPs not sent: sender's QPN not known", t.cnps_unknown_peer),
+            lost("not_cloned", "copies not made: frame too long for one buffer", t.not_cloned),
+            lost("not_forwarded", "dropped: the bridge's other port is gone", t.not_forwarded)},
       Where::Both, Hide::Zero};
 }
 

@@ -7,6 +7,14 @@
 
 namespace xr::report {
 
+Field count(const char *key, const char *heading, uint64_t value, Hide hide, Tone tone) {
+  return {{key, heading, Format::Count, hide, tone}, value};
+}
+
+Field lost(const char *key, const char *heading, uint64_t value) {
+  return count(key, heading, value, Hide::Zero, Tone::Alarm);
+}
+
 bool is_zero(const Value &value) {
   return std::visit(
       [](const auto &v) {

@@ -84,6 +84,12 @@ struct Document {
   std::vector<Section> sections;
 };
 
+// A number of things: of no interest to people while it is 0, unless `hide` says else.
+Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hide::Zero,
+            Tone tone = Tone::Plain);
+// One that should be 0.
+Field lost(const char *key, const char *heading, uint64_t value);
+
 // Gets the output piece by piece, in order. False: nobody reads any more, stop.
 using Sink = std::function<bool(std::string_view)>;
 
