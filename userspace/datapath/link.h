@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/result.h"
 
 namespace xr::datapath {
@@ -40,7 +41,7 @@ Result<LinkFacts> read_link_at(unsigned ifindex);
 Result<std::vector<std::string>> read_addresses(unsigned ifindex);
 
 struct Neighbour {
-  std::array<uint32_t, 4> address{}; // network order, IPv4 as v4-mapped IPv6
+  Address address{};
   std::array<uint8_t, 6> mac{};
 };
 // What the kernel knows by ARP and neighbour discovery.

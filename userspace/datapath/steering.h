@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/fd.h"
 #include "base/result.h"
 #include "datapath/ability.h"
@@ -15,8 +16,8 @@
 namespace xr::datapath {
 
 struct Endpoint {
-  std::array<uint32_t, 4> address{}; // network order, IPv4 as v4-mapped IPv6
-  bool neighbours = true;            // ARP and neighbour discovery too, which the host does else
+  Address address{};
+  bool neighbours = true; // ARP and neighbour discovery too, which the host does else
 };
 
 class Steering {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "report/snapshot.h"
 
 namespace xr::host {
@@ -44,8 +45,6 @@ struct Equation {
 
 // Of a driver; none for one that is not known.
 std::span<const Equation> equations_of(const std::string &driver);
-
-using Address = std::array<uint32_t, 4>;
 
 // The wire's side of the equations, in one direction. NAKs are the port's, whichever way they went;
 // they went where responses go.

@@ -46,7 +46,7 @@ void read_gids(const Files &files, RdmaPort &port) {
       continue;
     const bool v2 = *type == "RoCE v2";
     add_once(port.gid_types, v2 ? "RoCE v2" : *type == "IB/RoCE v1" ? "RoCE v1" : *type);
-    std::array<uint32_t, 4> address{};
+    Address address{};
     const auto gid = files.line(gids + index);
     if (v2 && gid && inet_pton(AF_INET6, gid->c_str(), address.data()) == 1)
       port.addresses.push_back(address);

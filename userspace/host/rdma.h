@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/result.h"
 #include "host/files.h"
 
@@ -21,8 +22,8 @@ struct RdmaPort {
   std::string pci;    // "0000:3b:00.0"; "" for a device without one
   bool iwarp = false; // RDMA over TCP: no RoCE at all
   std::vector<std::string> interfaces;
-  std::vector<std::string> gid_types;             // of "RoCE v1" and "RoCE v2" those that it has
-  std::vector<std::array<uint32_t, 4>> addresses; // of its v2 GIDs; network order, IPv4 v4-mapped
+  std::vector<std::string> gid_types; // of "RoCE v1" and "RoCE v2" those that it has
+  std::vector<Address> addresses;     // of its v2 GIDs
 
   std::string name() const { return device + "/" + number; }
   std::string directory() const { return "/sys/class/infiniband/" + device + "/ports/" + number; }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/result.h"
 #include "impair/tables.h"
 #include "roce/rule.h"
@@ -43,7 +44,7 @@ std::unique_ptr<roce_ruleset> make_ruleset(const std::vector<Rule> &rules);
 // What nobody on the wire tells the sender of CNPs: whose packets of QP `qp` at `address` come from
 // the peer's QP `src_qp`.
 struct Peer {
-  std::array<uint32_t, 4> address; // network order, IPv4 as v4-mapped IPv6
+  Address address;
   uint32_t qp, src_qp;
 };
 

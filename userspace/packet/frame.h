@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/result.h"
 #include "roce/opcode.h"
 #include "roce/wire.h"
@@ -16,11 +17,8 @@
 namespace xr::packet {
 
 using Mac = std::array<uint8_t, 6>;
-using Address = std::array<uint32_t, 4>; // network order, IPv4 as v4-mapped IPv6
-
-inline bool is_mapped(const Address &address) {
-  return !address[0] && !address[1] && address[2] == roce_swap32(0x0000ffff);
-}
+using xr::Address;
+using xr::is_mapped;
 
 enum class Network : uint8_t { Ipv4, Ipv6, V1 }; // V1: the GRH of RoCEv1
 

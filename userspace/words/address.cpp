@@ -16,8 +16,6 @@ namespace {
 
 constexpr unsigned kMappedBits = 96;
 
-bool is_mapped(const Address &a) { return !a[0] && !a[1] && a[2] == ROCE_MAPPED_PREFIX; }
-
 Address mask(unsigned length) {
   Address result{};
   for (unsigned i = 0; i < 4; i++) {

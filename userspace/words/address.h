@@ -2,16 +2,16 @@
 // IP addresses and prefixes as the datapath has them: network order, IPv4 as v4-mapped IPv6.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 
+#include "base/address.h"
 #include "base/result.h"
 #include "roce/rule.h"
 
 namespace xr::words {
 
-using Address = std::array<uint32_t, 4>;
+using xr::Address;
 
 struct Prefix {
   Address address{};
