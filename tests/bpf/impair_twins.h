@@ -35,9 +35,6 @@
 
 namespace xr::test {
 
-// enum roce_fate, whose header is for those who include all of the datapath.
-enum class Fate { GoOn, Gone, Twice, GoOnWithCnp, BackAsCnp };
-
 // What became of a frame: both agreed on it.
 struct Passed {
   Fate fate = Fate::GoOn;
@@ -175,7 +172,7 @@ public:
     passed.bytes = frame;
     Bytes kernel = frame;
     const uint64_t now = monotonic_ns();
-    passed.fate = static_cast<Fate>(native_->impair(passed.bytes, now));
+    passed.fate = native_->impair(passed.bytes, now);
     if (passed.fate == Fate::GoOnWithCnp) {
       passed.cnp = native_->cnp();
       cnps_beside_++;

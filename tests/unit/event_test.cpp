@@ -130,7 +130,7 @@ TEST(Event, NumbersOfStreamsThatMakeWay) {
     std::vector<uint32_t> gone;
     const auto meet = [&](uint32_t qp, uint64_t now) {
       Bytes bytes = finished(send(qp, 0).build(), false);
-      if (accountant.impair(bytes, now) == static_cast<int>(Fate::Gone))
+      if (accountant.impair(bytes, now) == Fate::Gone)
         gone.push_back(qp);
     };
     for (uint32_t qp = 1; qp <= 8; qp++)

@@ -16,9 +16,6 @@
 
 namespace xr::test {
 
-// enum roce_fate, whose header is for those who include all of the datapath.
-enum class Fate { GoOn, Gone, Twice, GoOnWithCnp, BackAsCnp };
-
 class Port {
 public:
   static constexpr uint32_t kAllFeatures = ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS |
@@ -44,7 +41,7 @@ public:
   }
 
   Fate impair(Bytes &bytes, uint64_t time_ns = 0) {
-    return static_cast<Fate>(accountant_.impair(bytes, time_ns));
+    return accountant_.impair(bytes, time_ns);
   }
   void count(const Bytes &bytes, uint64_t time_ns = 0) {
     const auto length = static_cast<uint32_t>(bytes.size());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/address.h"
 #include "roce/impair.h"
 
 // What include/roce asks of its environment: here, vectors.
@@ -29,7 +30,7 @@ struct roce_env {
   std::array<roce_rule_state, ROCE_RULE_SLOTS> states{};
   std::array<roce_rule_count, ROCE_RULE_SLOTS> counts{};
   std::array<__u64, ROCE_PACES> paces{};
-  std::map<std::pair<std::array<__u32, 4>, __u32>, __u32> peers;
+  std::map<std::pair<xr::Address, __u32>, __u32> peers;
   roce_passing passing{};
 };
 
@@ -212,7 +213,7 @@ const roce_rule_count &Accountant::rule_count(uint32_t slot) const {
 
 const roce_trace &Accountant::trace() const { return memory_->env.scratch.trace; }
 
-int Accountant::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
+Fate Accountant::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
   roce_env &env = memory_->env;
   const auto length = static_cast<uint32_t>(bytes.size());
   const Frame frame{bytes.data(), length, length, time_ns};
@@ -230,7 +231,7 @@ int Accountant::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
     if (roce_become_cnp(&in_hand, &env, length, passing.verdict.cnp_qp, passing.verdict.cnp_tos))
       env.totals.cnps_sent++;
   }
-  return fate;
+  return static_cast<Fate>(fate);
 }
 
 void Accountant::number_qps_anew() {

@@ -19,6 +19,15 @@
 
 namespace xr {
 
+// What becomes of a frame: enum roce_fate.
+enum class Fate {
+  GoOn = ROCE_GO_ON,
+  Gone = ROCE_GONE,
+  Twice = ROCE_TWICE,
+  GoOnWithCnp = ROCE_GO_ON_WITH_CNP,
+  BackAsCnp = ROCE_BACK_AS_CNP,
+};
+
 class Accountant {
 public:
   struct Options {
@@ -68,7 +77,7 @@ public:
 
   // A whole frame against the rules, as the program does it once it has counted the frame: what
   // becomes of it (enum roce_fate). Its bytes are changed; as a CNP it has another length.
-  int impair(std::vector<uint8_t> &bytes, uint64_t time_ns);
+  Fate impair(std::vector<uint8_t> &bytes, uint64_t time_ns);
   // As `impair IF zero` does it: the next QP seen is the first.
   void number_qps_anew();
   // ROCE_GO_ON_WITH_CNP: the copy that goes back.

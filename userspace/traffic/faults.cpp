@@ -24,8 +24,8 @@ bool meets(const Fault &fault, uint64_t number, uint64_t seed) {
 
 } // namespace
 
-Fate Faults::of(uint64_t number) const {
-  Fate fate;
+FaultSet Faults::of(uint64_t number) const {
+  FaultSet fate;
   for (size_t i = 0; i < faults_.size(); i++)
     if (meets(faults_[i], number, seed_for(seed_, Draws::Faults, i)))
       fate.add(faults_[i].kind);

@@ -10,7 +10,7 @@
 namespace xr::traffic {
 
 // Kinds of faults, a bit each.
-class Fate {
+class FaultSet {
 public:
   bool has(Fault::Kind kind) const { return bits_ >> static_cast<unsigned>(kind) & 1; }
   bool none() const { return !bits_; }
@@ -25,7 +25,7 @@ public:
   Faults(std::vector<Fault> faults, uint64_t seed) : faults_(std::move(faults)), seed_(seed) {}
   bool any() const { return !faults_.empty(); }
   // Of the flow's packet `number`, from 1. Nothing is remembered: the same number, the same fate.
-  Fate of(uint64_t number) const;
+  FaultSet of(uint64_t number) const;
 
 private:
   std::vector<Fault> faults_;

@@ -42,7 +42,7 @@ void OpenFlow::release(uint32_t qp) {
 }
 
 void OpenFlow::add_faults(const Waiting &made, From from, SendCounts &counts) {
-  const Fate fate = faults_.of(++sequence_);
+  const FaultSet fate = faults_.of(++sequence_);
   if (fate.has(Fault::Kind::Skip)) {
     counts.skipped++;
     if (from.last)

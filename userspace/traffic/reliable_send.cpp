@@ -95,7 +95,7 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
 }
 
 bool ReliableSource::State::with_faults(ReliableFlow &state, uint32_t qp, Outgoing &out) {
-  const Fate fate = state.faults.of(++state.numbered);
+  const FaultSet fate = state.faults.of(++state.numbered);
   release_held(state, qp);
   if (fate.has(Fault::Kind::Skip)) {
     counts.skipped++;
