@@ -3,6 +3,7 @@
 
 #include "cli/app.h"
 #include "cli/output.h"
+#include "datapath/object.h"
 #include "roce/config.h"
 
 namespace xr::cli {
@@ -26,6 +27,8 @@ int print_version(bool json) {
                      field("libxdp", "libxdp", XR_LIBXDP_VERSION),
                      field("abi", "ABI", uint64_t{ROCE_ABI}),
                      field("features", "features", features)}});
+  document.sections.push_back(
+      {"maps", "", Value{datapath::object_map_names()}, report::Where::Json});
   Output output(json);
   output.print(document);
   return output.finish();

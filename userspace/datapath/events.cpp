@@ -6,6 +6,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "datapath/map_names.h"
 #include "datapath/port.h"
 
 namespace xr::datapath {
@@ -51,7 +52,7 @@ Result<Events> Port::events(Events::Callback callback) const {
     events.state_->lock = std::move(lock);
   }
   events.ring_.reset(
-      ring_buffer__new(maps_.fd("events"), Events::deliver, events.state_.get(), nullptr));
+      ring_buffer__new(maps_.fd(map_names::events), Events::deliver, events.state_.get(), nullptr));
   if (!events.ring_)
     return errno_error(errno, "cannot read the events");
   return events;

@@ -6,6 +6,7 @@
 #include <bpf/bpf.h>
 
 #include "datapath/clean.h"
+#include "datapath/map_names.h"
 #include "datapath/object.h"
 
 namespace xr::datapath {
@@ -28,16 +29,16 @@ Status set_entry(const Pins &pins, const char *map, uint32_t key, unsigned ifind
 Status wire_bridge(const Pins &pins, unsigned ifindex, unsigned peer_ifindex, int cnp_fd) {
   // The kernel clones for all entries but the last, which gets the frame itself.
   if (cnp_fd >= 0)
-    if (auto done = set_entry(pins, "with_cnp", 0, ifindex, cnp_fd); !done)
+    if (auto done = set_entry(pins, map_names::with_cnp, 0, ifindex, cnp_fd); !done)
       return done;
   if (!peer_ifindex)
     return {}; // the kernel has taken its entries; what would leave by it is counted
-  if (auto done = set_entry(pins, "forward", 0, peer_ifindex, -1); !done)
+  if (auto done = set_entry(pins, map_names::forward, 0, peer_ifindex, -1); !done)
     return done;
   for (uint32_t key : {0, 1})
-    if (auto done = set_entry(pins, "twice", key, peer_ifindex, -1); !done)
+    if (auto done = set_entry(pins, map_names::twice, key, peer_ifindex, -1); !done)
       return done;
-  return cnp_fd < 0 ? Status() : set_entry(pins, "with_cnp", 1, peer_ifindex, -1);
+  return cnp_fd < 0 ? Status() : set_entry(pins, map_names::with_cnp, 1, peer_ifindex, -1);
 }
 
 // libxdp has no way to replace one program of several in one step.

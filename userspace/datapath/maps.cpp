@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/maps.h"
+#include "datapath/map_names.h"
 
 #include <algorithm>
 #include <cstring>
@@ -128,14 +129,14 @@ uint64_t Maps::memory() const {
 }
 
 std::optional<roce_config> Maps::config() const {
-  bpf_map_info info = map_info(fd("rodata"));
+  bpf_map_info info = map_info(fd(map_names::rodata));
   auto range = info.value_size ? config_range(info) : std::nullopt;
   std::vector<char> value(info.value_size);
   roce_config config{};
   __u32 zero = 0;
 
   if (!range || range->size < sizeof(config.abi) || range->offset + range->size > value.size() ||
-      bpf_map_lookup_elem(fd("rodata"), &zero, value.data()) < 0)
+      bpf_map_lookup_elem(fd(map_names::rodata), &zero, value.data()) < 0)
     return {};
   std::memcpy(&config, value.data() + range->offset, range->size);
   return config;
@@ -144,8 +145,8 @@ std::optional<roce_config> Maps::config() const {
 uint32_t Maps::streams_used() const {
   roce_shared shared{};
   __u32 zero = 0;
-  if (map_info(fd("shared")).value_size != sizeof(shared) ||
-      bpf_map_lookup_elem(fd("shared"), &zero, &shared) < 0)
+  if (map_info(fd(map_names::shared)).value_size != sizeof(shared) ||
+      bpf_map_lookup_elem(fd(map_names::shared), &zero, &shared) < 0)
     return 0;
   return shared.streams_used;
 }

@@ -2,6 +2,8 @@
 #include "datapath/object.h"
 
 #include <bit>
+#include <type_traits>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <linux/bpf.h>
@@ -22,6 +24,7 @@
 
 #include "base/clock.h"
 #include "datapath/helper_calls.h"
+#include "datapath/map_names.h"
 #include "datapath/maps.h"
 #include "datapath/privilege.h"
 
@@ -47,6 +50,21 @@ struct Object::WithoutFrags {
 void Object::Close::operator()(WithoutFrags *handler) const {
   libbpf_unregister_prog_handler(handler->id);
   delete handler;
+}
+
+#define XR_IS_THERE_(name)                                                                         \
+  static_assert(std::is_same_v<decltype(std::declval<Skeleton>().maps.name), bpf_map *>);
+XR_MAP_NAMES(XR_IS_THERE_)
+#undef XR_IS_THERE_
+
+std::vector<std::string> object_map_names() {
+  std::vector<std::string> names = {map_names::ruleset};
+  std::unique_ptr<Skeleton, decltype(&Skeleton::destroy)> object(Skeleton::open(),
+                                                                 Skeleton::destroy);
+  bpf_map *map = nullptr;
+  if (object)
+    bpf_object__for_each_map(map, object->obj) names.emplace_back(bpf_map__name(map));
+  return names;
 }
 
 size_t object_config_offset() { return offsetof(Rodata, config); }

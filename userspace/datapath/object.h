@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -20,6 +22,10 @@ namespace xr::datapath {
 // Where this build's .rodata has its struct roce_config, and how long all of it is.
 size_t object_config_offset();
 size_t object_rodata_size();
+
+// Of all maps that an attachment may have, as the kernel lists them (there the first 15
+// characters).
+std::vector<std::string> object_map_names();
 
 // Frames in several buffers came with kernel 5.18.
 bool kernel_has_frags();

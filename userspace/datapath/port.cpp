@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "datapath/counts.h"
+#include "datapath/map_names.h"
 #include "datapath/place.h"
 
 namespace xr::datapath {
@@ -32,7 +33,9 @@ Result<Port> Port::open(const std::string &ifname, const std::string &netns) {
     return not_readable(port.status_);
   if (state == State::Attached)
     port.directory_ = std::move(found->directory);
-  for (const char *name : {"opcodes", "totals", "streams", "asides", "shared", "events", "rodata"})
+  for (const char *name :
+       {map_names::opcodes, map_names::totals, map_names::streams, map_names::asides,
+        map_names::shared, map_names::events, map_names::rodata})
     if (port.maps_.fd(name) < 0)
       return Error{fmt::format("the attachment's map {} cannot be opened", name),
                    fmt::format("xdp-roce detach {}, then attach anew", ifname)};
@@ -42,11 +45,11 @@ Result<Port> Port::open(const std::string &ifname, const std::string &netns) {
 Result<bool> Port::alive() const { return is_attached_still(status_); }
 
 Status Port::read_counters(Snapshot &to) const {
-  auto opcodes = sum_over_cpus<roce_opcode_count>(maps_.fd("opcodes"), ROCE_OPCODE_COUNTS);
+  auto opcodes = sum_over_cpus<roce_opcode_count>(maps_.fd(map_names::opcodes), ROCE_OPCODE_COUNTS);
   if (!opcodes)
     return opcodes.error();
   std::copy(opcodes->begin(), opcodes->end(), to.opcodes.begin());
-  auto totals = sum_over_cpus<roce_totals>(maps_.fd("totals"), 1);
+  auto totals = sum_over_cpus<roce_totals>(maps_.fd(map_names::totals), 1);
   if (!totals)
     return totals.error();
   to.totals = totals->front();
@@ -61,7 +64,7 @@ Status Port::read_streams(Snapshot &to) const {
   to.streams.resize(used);
   for (uint32_t first = 0; first < used;) {
     uint32_t count = std::min(kBatch, used - first);
-    int error = read_batch(maps_.fd("streams"), first, count, &to.streams[first], flags);
+    int error = read_batch(maps_.fd(map_names::streams), first, count, &to.streams[first], flags);
     if (error == EINVAL && flags) {
       flags = 0;
       continue;
@@ -77,7 +80,7 @@ Status Port::read_streams(Snapshot &to) const {
 // By record id & (ROCE_ASIDES - 1).
 std::vector<roce_aside> Port::read_numbers() const {
   std::vector<roce_aside> asides(ROCE_ASIDES);
-  if (read_batch(maps_.fd("asides"), 0, ROCE_ASIDES, asides.data(), 0))
+  if (read_batch(maps_.fd(map_names::asides), 0, ROCE_ASIDES, asides.data(), 0))
     asides.clear();
   return asides;
 }
@@ -88,7 +91,7 @@ void Port::keep_own(Snapshot &to, const std::vector<roce_aside> &asides) const {
   size_t kept = 0;
   const uint32_t word = ROCE_HINTS_NUMBERS + (status_.side != 0);
   uint64_t before = 0;
-  (void)bpf_map_lookup_elem(maps_.fd("hints"), &word, &before); // none without tracking
+  (void)bpf_map_lookup_elem(maps_.fd(map_names::hints), &word, &before); // none without tracking
   for (size_t id = 0; id < to.streams.size(); id++) {
     roce_stream stream = to.streams[id];
     if ((stream.key.qp_kind & ROCE_KEY_SIDE) != status_.side || !roce_stream_packets(&stream))

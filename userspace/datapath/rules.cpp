@@ -17,6 +17,7 @@
 #include "datapath/counts.h"
 #include "datapath/exchange.h"
 #include "datapath/lock.h"
+#include "datapath/map_names.h"
 #include "datapath/object.h"
 #include "datapath/privilege.h"
 #include "impair/action_table.h"
@@ -26,7 +27,7 @@ namespace xr::datapath {
 
 namespace {
 
-constexpr const char *kRuleset = "ruleset"; // pin of the set in use
+constexpr const char *kRuleset = map_names::ruleset; // pin of the set in use
 // Not a name that ends in Pins::kNext: the next exchange would take it away, in use or not.
 constexpr const char *kRulesetNext = "next_ruleset";
 
@@ -79,7 +80,7 @@ template <typename T> bool read(const Pins &pins, const char *map, uint32_t key,
 // Each CPU has its own.
 Status clear_count(const Pins &pins, uint32_t slot) {
   std::vector<roce_rule_count> each(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
-  Fd fd = pins.open("rule_counts");
+  Fd fd = pins.open(map_names::rule_counts);
   if (bpf_map_update_elem(fd.get(), &slot, each.data(), 0) < 0)
     return errno_error(errno, "cannot write the rules");
   return {};
@@ -131,7 +132,7 @@ bool Store::has_rules() const { return port_.features & ROCE_FEATURE_RULES; }
 Result<std::vector<Entry>> Store::entries() const {
   std::vector<Entry> entries;
   uint32_t in_use = 0;
-  if (!has_rules() || !read(pins(), "rules", 0, in_use))
+  if (!has_rules() || !read(pins(), map_names::rules, 0, in_use))
     return entries;
   // Killed between the exchange of sets and that of their pins: the kernel knows which it is.
   Fd set_fd = pins().open(kRuleset), next = pins().open(kRulesetNext);
@@ -144,7 +145,7 @@ Result<std::vector<Entry>> Store::entries() const {
   for (uint32_t i = 0; i < std::min<uint32_t>(set->count, ROCE_RULES); i++) {
     auto note = std::make_unique<roce_rule_note>();
     uint32_t slot = set->rule[i].slot;
-    if (!read(pins(), "rule_notes", slot, *note))
+    if (!read(pins(), map_names::rule_notes, slot, *note))
       return errno_error(errno, "cannot read the rules");
     note->text[sizeof(note->text) - 1] = 0;
     auto rule = impair::parse(words::split(note->text));
@@ -206,14 +207,14 @@ Status Store::place(std::vector<Entry> &entries) const {
       note.start_ns = entry.start_ns;
       std::string text = entry.rule.text();
       std::memcpy(note.text, text.c_str(), std::min(text.size(), sizeof(note.text) - 1));
-      if (auto done = write(pins(), "rule_notes", entry.slot, note); !done)
+      if (auto done = write(pins(), map_names::rule_notes, entry.slot, note); !done)
         return done;
-      if (auto done = write(pins(), "rule_states", entry.slot, roce_rule_state{}); !done)
+      if (auto done = write(pins(), map_names::rule_states, entry.slot, roce_rule_state{}); !done)
         return done;
       if (auto done = clear_count(pins(), entry.slot); !done)
         return done;
       uint32_t point = entry.slot * ROCE_RULE_POINTS;
-      Fd points = entry.rule.points.empty() ? Fd() : pins().open("rule_points");
+      Fd points = entry.rule.points.empty() ? Fd() : pins().open(map_names::rule_points);
       for (uint32_t value : entry.rule.points)
         if (auto done = write(points, point++, value); !done)
           return done;
@@ -236,7 +237,7 @@ Status Store::publish(const roce_ruleset &set) const {
   if (bpf_obj_pin(inner.get(), next.c_str()) < 0)
     return errno_error(errno, fmt::format("cannot pin in {}", pins().directory()));
   int fd = inner.get();
-  Fd outer = pins().open("rules");
+  Fd outer = pins().open(map_names::rules);
   if (bpf_map_update_elem(outer.get(), &zero, &fd, 0) < 0)
     return errno_error(errno, "cannot put the rules in place");
   if (rename(next.c_str(), pins().path(kRuleset).c_str()) < 0)
@@ -246,7 +247,7 @@ Status Store::publish(const roce_ruleset &set) const {
 
 Status Store::withdraw() const {
   uint32_t zero = 0;
-  Fd outer = pins().open("rules");
+  Fd outer = pins().open(map_names::rules);
   if (bpf_map_delete_elem(outer.get(), &zero) < 0 && errno != ENOENT)
     return errno_error(errno, "cannot take the rules away");
   for (const char *pin : {kRuleset, kRulesetNext})
@@ -288,9 +289,10 @@ Status Store::number_qps_anew() const {
     return {};
   roce_shared shared{};
   const bool second = port_.side != 0;
-  if (!read(pins(), "shared", 0, shared))
+  if (!read(pins(), map_names::shared, 0, shared))
     return errno_error(errno, "cannot read how many QPs were seen");
-  if (auto done = write(pins(), "hints", ROCE_HINTS_NUMBERS + second, uint64_t{shared.qps[second]});
+  if (auto done = write(pins(), map_names::hints, ROCE_HINTS_NUMBERS + second,
+                        uint64_t{shared.qps[second]});
       !done)
     return errno_error(errno, "cannot number the QPs anew");
   return {};
@@ -298,7 +300,7 @@ Status Store::number_qps_anew() const {
 
 std::vector<impair::Peer> Store::peers() const {
   std::vector<impair::Peer> peers;
-  Fd fd = pins().open("peers");
+  Fd fd = pins().open(map_names::peers);
   roce_peer key{}, next{};
   for (void *from = nullptr; has_rules() && bpf_map_get_next_key(fd.get(), from, &next) == 0;
        from = &key) {
@@ -317,7 +319,7 @@ std::vector<impair::Peer> Store::peers() const {
 }
 
 Status Store::put_peers(const std::vector<impair::Peer> &peers, bool replace) {
-  Fd fd = pins().open("peers");
+  Fd fd = pins().open(map_names::peers);
   auto key_of = [](const impair::Peer &peer) {
     roce_peer key{};
     std::copy(peer.address.begin(), peer.address.end(), std::begin(key.src));
@@ -347,7 +349,7 @@ Result<RuleList> Store::list() const {
     list.peers = peers();
     return list;
   }
-  Fd fd = pins().open("rule_counts");
+  Fd fd = pins().open(map_names::rule_counts);
   auto counts = sum_over_cpus<roce_rule_count>(fd.get(), ROCE_RULE_SLOTS);
   if (!counts)
     return counts.error();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/steering.h"
+#include "datapath/map_names.h"
 
 #include <fcntl.h>
 #include <linux/if_packet.h>
@@ -51,10 +52,10 @@ Result<Steering> Steering::open(const std::string &ifname, const std::string &ne
   auto found = look_up(ifname, netns);
   if (!found)
     return found.error();
-  if (auto done = tell(found->maps.fd("endpoints"), endpoints); !done)
+  if (auto done = tell(found->maps.fd(map_names::endpoints), endpoints); !done)
     return done.error();
   self.mode_ = found->port.mode;
-  self.sockets_ = Fd(fcntl(found->maps.fd("sockets"), F_DUPFD_CLOEXEC, 0));
+  self.sockets_ = Fd(fcntl(found->maps.fd(map_names::sockets), F_DUPFD_CLOEXEC, 0));
   return self;
 }
 

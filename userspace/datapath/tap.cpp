@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "datapath/counts.h"
+#include "datapath/map_names.h"
 
 namespace xr::datapath {
 
@@ -103,9 +104,9 @@ Result<Tap> Tap::open(const std::string &ifname, const std::string &netns,
   const auto keep = [&](const char *map) {
     return Fd(fcntl(found->maps.fd(map), F_DUPFD_CLOEXEC, 0));
   };
-  self.ring_ = keep("capture_ring");
-  self.filter_ = keep("capture_filter");
-  self.counts_ = keep("capture_counts");
+  self.ring_ = keep(map_names::capture_ring);
+  self.filter_ = keep(map_names::capture_filter);
+  self.counts_ = keep(map_names::capture_counts);
   if (auto done = put_filter(self.filter_, {}); !done)
     return done.error();
   if (auto done = clear_counts(self.counts_); !done)
