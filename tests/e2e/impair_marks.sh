@@ -23,5 +23,5 @@ marked() {
   unbridge
 }
 marked ecn ect0 ce
-marked opcode data red 0 1 100% rate 1mbit
+marked opcode data red 0 1 100% rate 1mbit max 10M
 marked opcode data ce set dscp 5
