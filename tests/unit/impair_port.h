@@ -40,9 +40,7 @@ public:
     accountant_.rules(impair::make_ruleset(parsed), points);
   }
 
-  Fate impair(Bytes &bytes, uint64_t time_ns = 0) {
-    return accountant_.impair(bytes, time_ns);
-  }
+  Fate impair(Bytes &bytes, uint64_t time_ns = 0) { return accountant_.impair(bytes, time_ns); }
   void count(const Bytes &bytes, uint64_t time_ns = 0) {
     const auto length = static_cast<uint32_t>(bytes.size());
     accountant_.frame({bytes.data(), length, length, time_ns});
