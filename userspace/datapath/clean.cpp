@@ -118,8 +118,10 @@ Freed wait_until_freed(const KernelIds &ids, std::chrono::milliseconds for_holde
          any_alive(ids.maps, bpf_map_get_next_id)) {
     if (const auto now = std::chrono::steady_clock::now(); now >= look) {
       look = now + std::chrono::milliseconds(500); // all of /proc is no small thing to read
-      if (auto holders = find_holders(ids); !holders.empty() || now >= begun + for_kernel)
-        return {false, std::move(holders)};
+      auto holders = find_holders(ids);
+      const bool own = holders.empty() && held_here(ids);
+      if (own || !holders.empty() || now >= begun + for_kernel)
+        return {own, std::move(holders)};
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

@@ -29,9 +29,10 @@ void sweep_dispatchers(const Bpffs &bpffs, const Pins &pins);
 Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed);
 
 // The kernel frees later than it is asked to: at once, or, behind a dispatcher of kernel 6.1, after
-// some seconds. So it is only waited for while no process holds any.
+// some seconds. So it is only waited for while no process holds any. What this process itself holds
+// is free when it ends.
 struct Freed {
-  bool all = false;
+  bool all = false;            // but for this process's own
   std::vector<Holder> holders; // of what is not
 };
 Freed wait_until_freed(const KernelIds &ids,

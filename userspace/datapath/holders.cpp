@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <unistd.h>
+
 namespace xr::datapath {
 
 namespace fs = std::filesystem;
@@ -53,7 +55,8 @@ std::vector<Holder> find_holders(const KernelIds &ids) {
     const std::string text = process->path().filename().string();
     int pid = 0;
     const auto [rest, wrong] = std::from_chars(text.data(), text.data() + text.size(), pid);
-    if (wrong != std::errc() || rest != text.data() + text.size() || !holds(process->path(), ids))
+    if (wrong != std::errc() || rest != text.data() + text.size() || pid == getpid() ||
+        !holds(process->path(), ids))
       continue;
     Holder holder{pid, {}};
     std::getline(std::ifstream(process->path() / "comm") >> std::ws, holder.name);
@@ -61,5 +64,7 @@ std::vector<Holder> find_holders(const KernelIds &ids) {
   }
   return holders;
 }
+
+bool held_here(const KernelIds &ids) { return holds("/proc/self", ids); }
 
 } // namespace xr::datapath

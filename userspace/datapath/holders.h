@@ -17,7 +17,9 @@ struct Holder {
   std::string name; // of its command
 };
 
-// As far as they can be seen: those of this PID namespace whose files may be read.
+// Other processes, as far as they can be seen: those of this PID namespace whose files may be read.
 std::vector<Holder> find_holders(const KernelIds &ids);
+// Whether this process does. libxdp before 1.4 leaves programs open that it has looked at.
+bool held_here(const KernelIds &ids);
 
 } // namespace xr::datapath

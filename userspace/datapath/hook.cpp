@@ -20,45 +20,19 @@ namespace {
 
 constexpr const char *kDispatcherName = "xdp_dispatcher";
 
-struct CloseMultiprog {
-  void operator()(xdp_multiprog *p) const { xdp_multiprog__close(p); }
-};
 struct CloseProgram {
   void operator()(xdp_program *p) const { xdp_program__close(p); }
 };
 
-// The programs behind a dispatcher; false when libxdp cannot tell.
-bool read_dispatcher(unsigned ifindex, Hook &hook) {
-  xdp_multiprog *found = xdp_multiprog__get_from_ifindex(static_cast<int>(ifindex));
-  if (libxdp_get_error(found))
-    return false;
-  std::unique_ptr<xdp_multiprog, CloseMultiprog> all(found);
-  if (xdp_multiprog__is_legacy(all.get()))
-    return false;
-  hook.dispatcher = true;
-  hook.programs.clear();
-  for (xdp_program *p = xdp_multiprog__next_prog(nullptr, all.get()); p;
-       p = xdp_multiprog__next_prog(p, all.get()))
-    hook.programs.push_back({xdp_program__id(p), program_name(xdp_program__fd(p))});
-  return true;
-}
-
-// Who may not ask for programs by their ids finds those of a dispatcher where libxdp has pinned
-// them.
-Hook read_pins(unsigned ifindex, Hook hook) {
-  hook.hidden = true;
-  hook.programs = {{hook.main_id, ""}};
-  const auto bpffs = find_bpffs();
-  if (!bpffs)
-    return hook;
-  const auto pinned = pinned_programs(
-      fmt::format("{}/dispatch-{}-{}", bpffs->dispatchers(), ifindex, hook.main_id));
-  hook.dispatcher = !pinned.empty();
-  if (hook.dispatcher)
-    hook.programs.clear();
-  for (const Fd &fd : pinned)
-    hook.programs.push_back({program_id(fd.get()), program_name(fd.get())});
-  return hook;
+// The programs behind a dispatcher, in the order in which it runs them, as libxdp has pinned them:
+// libxdp's own reader leaves each open, before 1.4, and a reader of hooks may run for days.
+std::vector<HookProgram> behind_dispatcher(unsigned ifindex, uint32_t dispatcher_id) {
+  std::vector<HookProgram> programs;
+  if (const auto bpffs = find_bpffs())
+    for (const Fd &fd : pinned_programs(
+             fmt::format("{}/dispatch-{}-{}", bpffs->dispatchers(), ifindex, dispatcher_id)))
+      programs.push_back({program_id(fd.get()), program_name(fd.get())});
+  return programs;
 }
 
 } // namespace
@@ -114,22 +88,28 @@ Result<Hook> read_hook(unsigned ifindex) {
     return hook;
   }
   Fd fd(bpf_prog_get_fd_by_id(hook.main_id));
-  if (!fd && errno == EPERM)
-    return read_pins(ifindex, std::move(hook));
+  // Who may not ask for programs by their ids finds those of a dispatcher all the same.
+  hook.hidden = !fd && errno == EPERM;
   std::string name = fd ? program_name(fd.get()) : "";
-  hook.programs.push_back({hook.main_id, name});
-  if (name == kDispatcherName)
-    read_dispatcher(ifindex, hook);
+  if (hook.hidden || name == kDispatcherName)
+    hook.programs = behind_dispatcher(ifindex, hook.main_id);
+  hook.dispatcher = !hook.programs.empty();
+  if (!hook.dispatcher)
+    hook.programs.push_back({hook.main_id, std::move(name)});
   return hook;
 }
 
 std::vector<Fd> pinned_programs(const std::filesystem::path &directory) {
-  std::vector<Fd> programs;
+  std::vector<std::filesystem::path> pins;
   std::error_code ignored;
   for (const auto &pin : std::filesystem::directory_iterator(directory, ignored))
     if (pin.path().filename().string().ends_with("-prog"))
-      if (Fd fd(bpf_obj_get(pin.path().c_str())); fd)
-        programs.push_back(std::move(fd));
+      pins.push_back(pin.path());
+  std::sort(pins.begin(), pins.end()); // prog0-prog to prog9-prog
+  std::vector<Fd> programs;
+  for (const auto &pin : pins)
+    if (Fd fd(bpf_obj_get(pin.c_str())); fd)
+      programs.push_back(std::move(fd));
   return programs;
 }
 

@@ -37,7 +37,7 @@ struct Hook {
 
 Result<Hook> read_hook(unsigned ifindex);
 
-// The programs that libxdp has pinned in a dispatcher's directory.
+// The programs that libxdp has pinned in a dispatcher's directory, in the order in which they run.
 std::vector<Fd> pinned_programs(const std::filesystem::path &directory);
 
 // Puts program `fd` on the hook alone, in the place of `former`, or, for -1, if nothing is there.
