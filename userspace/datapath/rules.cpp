@@ -265,12 +265,13 @@ Status Store::put(std::vector<Entry> entries) {
   if (entries.empty()) {
     if (auto done = withdraw(); !done)
       return done;
-    if (!peers().empty()) // told for rules to come
+    if (!peers().empty()) // given for rules to come
       return {};
     return be_able(entries, 0);
   }
   auto rules_of = [&] {
     std::vector<impair::Rule> rules;
+    rules.reserve(entries.size());
     for (const Entry &entry : entries)
       rules.push_back(entry.rule);
     return rules;

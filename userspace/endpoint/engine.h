@@ -22,7 +22,7 @@ struct EngineCounts {
   uint64_t received = 0, received_bytes = 0;
   uint64_t not_sent = 0; // handed over, but never sent: in the end only; not in `sent`
   uint64_t too_long = 0; // frames that the socket has no room for
-  // By the port since the beginning, whoever sent them, or whoever they were for; of all engines.
+  // By the port since the beginning, frames of any sender and receiver; of all engines.
   uint64_t port_drops = 0, port_missed = 0;
   uint64_t begun_ns = 0, now_ns = 0; // monotonic
   // Of packets with a schedule: how late they left, and by how much the time between two differs

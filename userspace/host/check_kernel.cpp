@@ -32,11 +32,11 @@ constexpr Option kOptions[] = {
 struct Tried {
   const char *name;
   const char *done;    // a sentence
-  std::string failure; // begins one
+  const char *failure; // begins one
   Verdict failed;
 };
 
-const Tried kTrials[] = {
+constexpr Tried kTrials[] = {
     {"load", "tried on a veth: attached alone, and counted a frame", "", Verdict::Fail},
     {"dispatcher",
      "tried on a veth: attached behind libxdp's dispatcher, where other XDP programs can join",
@@ -142,7 +142,7 @@ public:
       else if (found->outcome)
         add(one.name, Verdict::Ok, one.done);
       else
-        add(one.name, one.failed, one.failure + found->outcome.error().message,
+        add(one.name, one.failed, std::string(one.failure) + found->outcome.error().message,
             found->outcome.error().hint);
     }
   }

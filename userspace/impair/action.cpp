@@ -70,6 +70,7 @@ Status parse_field(Draft &draft, Words &words, std::string &text) {
 Result<const Action *> take_object(std::string_view word, Words &words, const char *what) {
   const std::vector<const Action *> objects = actions_of(word);
   std::vector<std::string_view> names;
+  names.reserve(objects.size());
   for (const Action *action : objects)
     names.push_back(action->object);
   const auto at = choice(words.take(), names, what);
@@ -114,19 +115,22 @@ Result<uint64_t> bit_value(const std::string &word) { return integer(word, 0, 1,
 
 constexpr const char *kEcnNames[] = {"not-ect", "ect1", "ect0", "ce"};
 
-const std::map<uint32_t, Setting> kSettings = {
-    {ROCE_ACT_SET_DSCP, {&roce_action::dscp, dscp_value, nullptr}},
-    {ROCE_ACT_SET_ECN, {&roce_action::ecn, ecn_value, kEcnNames}},
-    {ROCE_ACT_SET_FECN, {&roce_action::fecn, bit_value, nullptr}},
-    {ROCE_ACT_SET_BECN, {&roce_action::becn, bit_value, nullptr}},
-};
+const Setting &setting_of(uint32_t bit) {
+  static const std::map<uint32_t, Setting> kSettings = {
+      {ROCE_ACT_SET_DSCP, {&roce_action::dscp, dscp_value, nullptr}},
+      {ROCE_ACT_SET_ECN, {&roce_action::ecn, ecn_value, kEcnNames}},
+      {ROCE_ACT_SET_FECN, {&roce_action::fecn, bit_value, nullptr}},
+      {ROCE_ACT_SET_BECN, {&roce_action::becn, bit_value, nullptr}},
+  };
+  return kSettings.at(bit);
+}
 
 Status parse_set(Draft &draft, Words &words) {
   const auto chosen = take_object("set", words, "what can be set");
   if (!chosen)
     return chosen.error();
   const Action &row = *chosen.get();
-  const Setting &setting = kSettings.at(row.bit);
+  const Setting &setting = setting_of(row.bit);
   if (Status s = draft.claim(slot_of(row.bit), row.name()); !s)
     return Error{fmt::format("{} stands twice", row.object), "a packet has one value in the end"};
   const auto value = setting.value(words.take());
@@ -206,12 +210,15 @@ Status parse_duplicate(Draft &draft, Words &) {
   return {};
 }
 
-const std::map<std::string_view, Parse> kParsers = {
-    {"drop", parse_drop}, {"ce", parse_ce},
-    {"red", parse_red},   {"corrupt", parse_corrupt},
-    {"set", parse_set},   {"police", parse_police},
-    {"cnp", parse_cnp},   {"duplicate", parse_duplicate},
-};
+Parse parser_of(std::string_view word) {
+  static const std::map<std::string_view, Parse> kParsers = {
+      {"drop", parse_drop}, {"ce", parse_ce},
+      {"red", parse_red},   {"corrupt", parse_corrupt},
+      {"set", parse_set},   {"police", parse_police},
+      {"cnp", parse_cnp},   {"duplicate", parse_duplicate},
+  };
+  return kParsers.at(word);
+}
 
 // The words of the table of actions, each with its parser.
 struct ActionWords {
@@ -227,7 +234,7 @@ struct ActionWords {
         usage += fmt::format(", like {}", action.example);
       const bool each_its_own = !action.object.empty() && !action.among;
       keywords.push_back({action.word.data(), each_its_own ? Slot::Count : slot_of(action.bit),
-                          kParsers.at(action.word), usage.c_str()});
+                          parser_of(action.word), usage.c_str()});
     }
   }
 };
