@@ -202,9 +202,12 @@ static ROCE_INLINE void roce_remember_nak(struct roce_env *env, __u32 id) {
     ROCE_STORE(&aside->nak, (__u64)(id + 1) << 40 | roce_moment_now(env));
 }
 
+/* Within the window before `now`, or after it: another CPU may have noted it since `now` was read.
+ */
 static ROCE_INLINE int roce_is_recent(struct roce_env *env, __u64 word, __u32 id, __u64 now) {
-  return word >> 40 == (id + 1) &&
-         ((now - word) & ROCE_PACE_TIME) <= roce_cnp_window(env) >> ROCE_PACE_SHIFT;
+  __u64 window = roce_cnp_window(env) >> ROCE_PACE_SHIFT;
+
+  return word >> 40 == (id + 1) && ((now - word + window) & ROCE_PACE_TIME) <= 2 * window;
 }
 
 /*
@@ -241,12 +244,10 @@ static ROCE_INLINE int roce_marked_before(struct roce_env *env, const struct roc
     __u32 slowed = roce_table_find(env, &scratch->answered,
                                    roce_key_hash(&scratch->answered, roce_hash_seed(env)));
     const struct roce_aside *aside = roce_aside_at(env, slowed & (ROCE_ASIDES - 1));
+    __u64 ce = aside ? ROCE_LOAD(&aside->ce) : 0;
 
     if (slowed != ROCE_NO_STREAM)
-      marked = aside && (aside->ce == roce_timeless(slowed) ||
-                         roce_is_recent(env, aside->ce, slowed, now))
-                   ? 1
-                   : 0;
+      marked = ce == roce_timeless(slowed) || roce_is_recent(env, ce, slowed, now) ? 1 : 0;
     scratch->answered.qp_kind ^= ROCE_KIND_RESPONSE << ROCE_KIND_SHIFT;
   }
   return marked;

@@ -2,6 +2,7 @@
 // What RDMA CM announces (include/roce/README.md 6): the first PSN of a stream, so that a loss of
 // its first packets is seen, and its PMTU. Over the analyser's own accounting, with a real rping
 // session.
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <map>

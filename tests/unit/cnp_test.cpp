@@ -506,6 +506,17 @@ TEST_F(CnpCause, MarksBeforeTheFirstCnp) {
   EXPECT_EQ(causes(), (Causes{2, 0, 1, 0}));
 }
 
+// The clock of a CNP's CPU was read before another CPU noted a mark.
+TEST_F(CnpCause, AMarkNotedMeanwhile) {
+  learn();
+  send(from_a(0x04).psn(5).ecn(3), kThen);
+  cnp(kThen - 10 * kMicrosecond);
+  cnp(kThen - ROCE_CNP_WINDOW_NS + 2 * kGrain);
+  EXPECT_EQ(causes(), (Causes{2, 0, 0, 0}));
+  cnp(kThen - ROCE_CNP_WINDOW_NS - 2 * kGrain); // so much later is nobody's delay
+  EXPECT_EQ(causes(), (Causes{2, 0, 1, 0}));
+}
+
 // A stream without room has no place to remember it in, and takes nobody else's.
 TEST_F(CnpCause, MarksOfStreamsWithoutRoom) {
   constexpr uint32_t kBefore = ROCE_ASIDES - 1; // A's is the last place
