@@ -54,6 +54,7 @@ chmod 755 "$chroot/usr/sbin/policy-rc.d"
 apt-config dump | grep -E '^Acquire::https?::' >"$chroot/etc/apt/apt.conf.d/90machine" || true
 cp -L /etc/resolv.conf "$chroot/etc/resolv.conf"
 mkdir -p "$chroot/tree" "$chroot/var/build" "$chroot/var/cache/ccache"
+mount --bind "$chroot" "$chroot" # ip-netns(8) needs a root that is a mount point
 mount -t proc proc "$chroot/proc"
 mount -t sysfs sysfs "$chroot/sys"
 mount -t bpf bpf "$chroot/sys/fs/bpf"
