@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <regex>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -34,8 +36,12 @@ Parsed parse(const std::string &line) {
   xr::cli::Run chosen;
   describe_app(app, parsed.globals, chosen);
   testing::internal::CaptureStderr();
+  // As a shell does: CLI11's own splitting takes [::1] for a list since 2.4.
+  std::istringstream words(line);
+  std::vector<std::string> arguments{std::istream_iterator<std::string>(words), {}};
+  std::reverse(arguments.begin(), arguments.end());
   try {
-    app.parse(line);
+    app.parse(std::move(arguments));
   } catch (const CLI::Success &) {
     parsed.status = -1;
   } catch (const CLI::ParseError &error) {
