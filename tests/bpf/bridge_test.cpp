@@ -2,6 +2,8 @@
 // Two ports as one wire: what goes in comes out, and what rules do on the way.
 #include "bpf/bridge_lane.h"
 
+#include <algorithm>
+
 #include "bpf/wire_checks.h"
 #include "datapath/object.h"
 #include "roce/config.h"

@@ -2,6 +2,7 @@
 // Each action and each kind of condition: frames in, then verdict and bytes, in the kernel and in
 // the native compilation, over IPv4, IPv6 and RoCEv1, with up to two VLAN tags, with and without
 // UDP checksum.
+#include <algorithm>
 #include <functional>
 
 #include "bpf/impair_twins.h"

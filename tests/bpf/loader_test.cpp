@@ -2,6 +2,8 @@
 // Attaching, reading and detaching as it should go, and what is refused.
 #include "lane.h"
 
+#include <algorithm>
+
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>

@@ -2,6 +2,7 @@
 // A port's rules from command to kernel: kept, changed in one step, and gone without a trace.
 #include "bpf/lane.h"
 
+#include <algorithm>
 #include <atomic>
 #include <random>
 

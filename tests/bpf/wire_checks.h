@@ -3,6 +3,7 @@
 // here anew, but for the iCRC, which is userspace/packet's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "packet/icrc.h"

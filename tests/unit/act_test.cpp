@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What actions do to frames: which bytes, and that every checksum is right behind them.
+#include <algorithm>
 #include <set>
 
 #include "impair/action_table.h"

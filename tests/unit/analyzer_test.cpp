@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Real captures through the analyser, against what the driver and tshark counted of them.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>

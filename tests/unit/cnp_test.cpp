@@ -2,7 +2,9 @@
 // CNPs that rules send, field by field as include/roce/README.md 3 has them; their pacing; and what
 // those that pass are put down to.
 #include "impair_port.h"
+
 #include "roce/cm.h"
+#include <algorithm>
 
 namespace xr::test {
 namespace {

@@ -2,6 +2,7 @@
 // Faults on purpose: each where it is to be, and nothing else anywhere.
 #include "traffic/faults.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>

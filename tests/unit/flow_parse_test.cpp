@@ -2,6 +2,7 @@
 // Flows from words: every word there and back, what each becomes, presets, what is said of wrong
 // words, and which flows do not go with a port.
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sets of rules against the grammar itself: random rules, each condition beside the words for it,
 // and random packets.
+#include <algorithm>
 #include <arpa/inet.h>
 #include <functional>
 #include <random>

@@ -3,6 +3,7 @@
 // asked for, and the same numbers as the reports have.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>

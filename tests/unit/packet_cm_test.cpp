@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CM datagrams: what is written is read again, by include/roce/cm.h too; and those of a real rping
 // session (tests/data/rping_v4.pcap) are read, and made again to the last byte.
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 

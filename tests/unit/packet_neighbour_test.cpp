@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "frames.h"
+
 #include "packet/neighbour.h"
 #include "packet_random.h"
 #include "words/address.h"
+#include <algorithm>
 
 namespace xr::test {
 namespace {

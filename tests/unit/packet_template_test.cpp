@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "packet/icrc.h"
+
 #include "packet/template.h"
 #include "packet_random.h"
+#include <algorithm>
 
 namespace xr::test {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Captures from files that grow and shrink, from pipes, and beside libpcap.
+#include <algorithm>
 #include <chrono>
 #include <fcntl.h>
 #include <filesystem>

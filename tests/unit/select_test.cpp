@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every selector against its statistics: from the words of a rule to which of a million packets it
 // selects.
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <numeric>
 

@@ -2,6 +2,7 @@
 // How far from what was to be expected an experiment is, in standard deviations.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>

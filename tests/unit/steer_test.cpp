@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whom a frame is for: RoCE, ARP, neighbour discovery; everything else is the host's.
+#include <algorithm>
 #include <cstring>
 
 #include <arpa/inet.h>

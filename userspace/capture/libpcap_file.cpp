@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pcap's variants, through libpcap: pcap before 2.4, Kuznetzov's and IXIA's. The only file that
 // sees pcap.h, whose struct bpf_insn is not that of <linux/bpf.h>.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pcapng 1.x (draft-ietf-opsawg-pcapng), by hand for the reason in pcap_file.cpp. Beyond libpcap,
 // interfaces of one file may differ in link type.
+#include <algorithm>
 #include <vector>
 
 #include "capture/format.h"

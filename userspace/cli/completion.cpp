@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The completion for bash, out of the table that --help is made of.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>

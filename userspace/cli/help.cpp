@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `help [COMMAND]`, and for packagers what is written from the same table.
+#include <algorithm>
 #include <fstream>
 
 #include <fmt/format.h>

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "cli/app.h"
+
+#include <algorithm>
 #include "cli/table.h"
 #include "watch/pages.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/reading.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/clock.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/netlink.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 

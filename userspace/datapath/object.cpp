@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/object.h"
 
+#include <algorithm>
 #include <bit>
 #include <type_traits>
 #include <utility>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/tap.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>

@@ -2,6 +2,7 @@
 #include "endpoint/engine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <thread>
 

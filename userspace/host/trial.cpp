@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/trial.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distances drawn at random: a distribution becomes 1024 of its quantiles, of which the datapath
 // takes any.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>

@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "impair/keywords.h"
+
+#include <algorithm>
 #include "impair/opcodes.h"
 #include "words/address.h"
 #include "words/value.h"

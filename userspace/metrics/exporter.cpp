@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/exporter.h"
 
+#include <algorithm>
 #include <future>
 #include <set>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "record/order.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace xr::record {

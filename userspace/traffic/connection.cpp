@@ -2,6 +2,7 @@
 #include "traffic/connection.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 namespace xr::traffic {
