@@ -120,7 +120,7 @@ void count_stream(const roce_stream &s, WireCounts &counts) {
 
 } // namespace
 
-std::span<const Equation> equations_of(const std::string &driver) {
+std::span<const Equation> equations_of(std::string_view driver) {
   if (driver == "mlx5")
     return mlx5();
   if (driver == "irdma")

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/address.h"
@@ -44,7 +44,7 @@ struct Equation {
 };
 
 // Of a driver; none for one that is not known.
-std::span<const Equation> equations_of(const std::string &driver);
+std::span<const Equation> equations_of(std::string_view driver);
 
 // The wire's side of the equations, in one direction. NAKs are the port's, whichever way they went;
 // they went where responses go.
