@@ -21,9 +21,9 @@
 #include <bpf/libbpf.h>
 
 #include "impair/rule.h"
+#include "parse/words.h"
 #include "roce/config.h"
 #include "roce/stream.h"
-#include "words/words.h"
 #include "xdp_roce.skel.h"
 #include "yardsticks.skel.h"
 
@@ -124,7 +124,7 @@ struct Counting {
 std::unique_ptr<roce_ruleset> ruleset(const std::vector<std::string> &lines) {
   std::vector<xr::impair::Rule> rules;
   for (const std::string &line : lines) {
-    auto rule = xr::impair::parse(xr::words::split(line));
+    auto rule = xr::impair::parse(xr::parse::split(line));
     if (!rule)
       fail(rule.error().message.c_str());
     rule->compiled.slot = static_cast<uint32_t>(rules.size());

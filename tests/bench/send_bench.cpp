@@ -27,7 +27,7 @@
 #include "endpoint/send.h"
 #include "packet/icrc.h"
 #include "packet/template.h"
-#include "traffic/open.h"
+#include "requester/open.h"
 #include "wires.h"
 #include "yardsticks.skel.h"
 
@@ -117,7 +117,7 @@ private:
   xsk_ring_cons completion_{};
 };
 
-traffic::Flow flow_of(const std::string &words) {
+flow::Flow flow_of(const std::string &words) {
   std::vector<std::string> all = {"src",       "192.0.2.1", "dst",
                                   "192.0.2.2", "dst-mac",   "02:00:00:00:00:02"};
   std::string word;
@@ -126,7 +126,7 @@ traffic::Flow flow_of(const std::string &words) {
       word += c;
     else if (!word.empty())
       all.push_back(std::exchange(word, ""));
-  auto flow = traffic::parse_flow(all);
+  auto flow = flow::parse_flow(all);
   if (!flow)
     fail(flow.error().message);
   flow->path.dst_mac = *flow->dst_mac;
@@ -145,7 +145,8 @@ public:
       fail(socket.error().message);
     engine_ = std::make_unique<endpoint::Engine>(
         std::move(*socket),
-        std::make_unique<traffic::OpenSource>(std::vector{flow_of(words)}, traffic::Rate{}, 1e10),
+        std::make_unique<requester::OpenSource>(std::vector{flow_of(words)}, congestion::Rate{},
+                                                1e10),
         ROCE_UDP_PORT);
   }
   void run(uint64_t until) {
@@ -236,12 +237,12 @@ void measure_icrc() {
               each <= 10 ? "" : "  MISSED");
 }
 
-endpoint::SendReport send_at(double pps, double seconds, const std::string &words) {
+SendReport send_at(double pps, double seconds, const std::string &words) {
   endpoint::SendRequest request;
   request.ifname = "a0";
   request.lanes.copy = true;
   request.flows = {flow_of(words)};
-  request.flows[0].pacing.rate = {traffic::Rate::Kind::Packets, pps, ""};
+  request.flows[0].pacing.rate = {congestion::Rate::Kind::Packets, pps, ""};
   request.flows[0].duration_ns = static_cast<uint64_t>(seconds * 1e9);
   auto run = endpoint::SendRun::prepare(std::move(request));
   if (!run)

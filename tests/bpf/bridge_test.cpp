@@ -76,7 +76,7 @@ TEST_F(Bridge, SaysWhoIsBridgedWithWhom) {
   EXPECT_EQ(report->ports[0].peer, "xr1");
   EXPECT_EQ(report->ports[1].peer, "xr0");
   for (const PortStatus &port : report->ports) {
-    EXPECT_EQ(port.state, State::Attached);
+    EXPECT_EQ(port.state, AttachState::Attached);
     EXPECT_TRUE(port.features & ROCE_FEATURE_FORWARD);
     EXPECT_EQ(port.streams_capacity, 1000u);
   }
@@ -123,7 +123,7 @@ TEST_F(Bridge, OnePortDeleted) {
   ASSERT_EQ(ip("link del xr1"), 0);
   auto port = status_of("xr0", netns_);
   ASSERT_OK(port);
-  EXPECT_EQ(port->state, State::Attached);
+  EXPECT_EQ(port->state, AttachState::Attached);
   EXPECT_NE(port->peer_ifindex, 0u);
   EXPECT_EQ(port->peer, "");
   for (int i = 0; i < 5; i++)

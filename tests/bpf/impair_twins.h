@@ -28,7 +28,7 @@
 #include "base/fd.h"
 #include "bpf/program_object.h"
 #include "bpf/wire_checks.h"
-#include "capture/accountant.h"
+#include "capture/native_datapath.h"
 #include "impair/rule.h"
 #include "roce/config.h"
 #include "unit/frames.h"
@@ -104,11 +104,11 @@ public:
 
   // Both anew: nothing counted, and these rules.
   void begin(const std::vector<impair::Rule> &set) {
-    native_ = std::make_unique<Accountant>(Accountant::Options{.track = track_,
-                                                               .streams = kStreams,
-                                                               .hash_seed = kSeed,
-                                                               .cnp_window_ns = kCnpWindow,
-                                                               .features = features_});
+    native_ = std::make_unique<NativeDatapath>(NativeDatapath::Options{.track = track_,
+                                                                       .streams = kStreams,
+                                                                       .hash_seed = kSeed,
+                                                                       .cnp_window_ns = kCnpWindow,
+                                                                       .features = features_});
     for (bpf_map *map :
          {skel_->maps.opcodes, skel_->maps.totals, skel_->maps.buckets, skel_->maps.streams,
           skel_->maps.shared, skel_->maps.hints, skel_->maps.asides, skel_->maps.paces})
@@ -326,7 +326,7 @@ private:
   bool track_;
   uint64_t cnps_beside_ = 0;
   std::vector<std::pair<roce_peer, uint32_t>> peers_;
-  std::unique_ptr<Accountant> native_;
+  std::unique_ptr<NativeDatapath> native_;
 };
 
 #define LOAD_OR_SKIP(program)                                                                      \

@@ -30,9 +30,9 @@
 
 #include "datapath/attach.h"
 #include "datapath/maps.h"
-#include "datapath/netns.h"
 #include "datapath/port.h"
-#include "datapath/privilege.h"
+#include "host/netns.h"
+#include "host/privilege.h"
 
 namespace xr::datapath {
 
@@ -83,7 +83,7 @@ private:
 class Lane : public ::testing::Test {
 protected:
   void SetUp() override {
-    if (auto allowed = check_privilege(); !allowed)
+    if (auto allowed = host::check_privilege(); !allowed)
       GTEST_SKIP() << allowed.error().message;
     netns_ = "xr-lane-" + std::to_string(getpid());
     if (shell("ip netns add " + netns_) != 0)
@@ -133,7 +133,7 @@ protected:
   int ip(const std::string &arguments) { return shell("ip -n " + netns_ + " " + arguments); }
 
   void inside(const std::function<void()> &work) {
-    auto netns = Netns::open(netns_);
+    auto netns = host::Netns::open(netns_);
     ASSERT_OK(netns);
     auto scope = netns->enter();
     ASSERT_OK(scope);
@@ -185,7 +185,7 @@ protected:
   }
 
   std::filesystem::path pins() {
-    auto netns = Netns::open(netns_);
+    auto netns = host::Netns::open(netns_);
     return directory_ / "xdp-roce" / fmt::format("{}-{}", netns->inode(), ifindex());
   }
 

@@ -18,9 +18,9 @@ namespace {
 
 class Stale : public Lane {
 protected:
-  State state() {
+  AttachState state() {
     auto port = status_of("xr0", netns_);
-    return port.ok() ? port->state : State::NotAttached;
+    return port.ok() ? port->state : AttachState::NotAttached;
   }
 
   // Every program of our name and every map of it in the kernel.
@@ -47,7 +47,7 @@ TEST_F(Stale, InterfaceDeleted) {
   ASSERT_OK(attach("xr0", netns_, small()));
   Ids mine = ids();
   ASSERT_EQ(ip("link del xr0"), 0);
-  EXPECT_EQ(state(), State::InterfaceGone);
+  EXPECT_EQ(state(), AttachState::InterfaceGone);
   auto all = status(netns_);
   ASSERT_OK(all);
   ASSERT_EQ(all->size(), 1u);
@@ -79,7 +79,7 @@ TEST_F(Stale, InterfaceMadeAnew) {
   Ids old = ids();
   ASSERT_EQ(ip("link del xr0"), 0);
   wire();
-  EXPECT_EQ(state(), State::NotAttached);
+  EXPECT_EQ(state(), AttachState::NotAttached);
   auto report = attach("xr0", netns_, small());
   ASSERT_OK(report);
   EXPECT_FALSE(report->notes.empty());
@@ -99,7 +99,7 @@ TEST_F(Stale, IfindexReusedByAnotherInterface) {
   ASSERT_EQ(ip(fmt::format("link add other0 index {} type veth peer name other1", index)), 0);
   auto port = status_of("other0", netns_);
   ASSERT_OK(port);
-  EXPECT_EQ(port->state, State::OffHook);
+  EXPECT_EQ(port->state, AttachState::OffHook);
   EXPECT_REFUSED(Port::open("other0", netns_), "stale");
   ASSERT_OK(attach("other0", netns_, small()));
   EXPECT_OK(Port::open("other0", netns_));
@@ -122,11 +122,11 @@ TEST_F(Stale, ProgramTakenOffBySomebody) {
     ASSERT_OK(attach("xr0", netns_, small()));
     Ids mine = ids();
     inside([] { bpf_xdp_detach(static_cast<int>(if_nametoindex("xr0")), 0, nullptr); });
-    EXPECT_EQ(state(), State::OffHook);
+    EXPECT_EQ(state(), AttachState::OffHook);
     EXPECT_REFUSED(Port::open("xr0", netns_), "not on the interface");
     if (again) {
       ASSERT_OK(attach("xr0", netns_, small()));
-      EXPECT_EQ(state(), State::Attached);
+      EXPECT_EQ(state(), AttachState::Attached);
     }
     ASSERT_OK(detach("xr0", netns_));
     expect_nothing_left(mine);
@@ -139,7 +139,7 @@ TEST_F(Stale, ReplacedBySomebodysProgram) {
   Fd stranger = strange_program();
   inside(
       [&] { bpf_xdp_attach(static_cast<int>(if_nametoindex("xr0")), stranger.get(), 0, nullptr); });
-  EXPECT_EQ(state(), State::OffHook);
+  EXPECT_EQ(state(), AttachState::OffHook);
   EXPECT_REFUSED(attach("xr0", netns_, small()), "stranger");
   ASSERT_OK(detach("xr0", netns_));
   EXPECT_FALSE(alive(mine));
@@ -151,7 +151,7 @@ TEST_F(Stale, ProgramWithoutPins) {
   ASSERT_OK(attach("xr0", netns_, small()));
   send_frames(4);
   std::filesystem::remove_all(pins().parent_path());
-  EXPECT_EQ(state(), State::Unpinned);
+  EXPECT_EQ(state(), AttachState::Unpinned);
   auto all = status(netns_);
   ASSERT_OK(all);
   EXPECT_EQ(all->size(), 1u);
@@ -171,7 +171,7 @@ TEST_F(Stale, KilledBetweenHookAndPin) {
   ASSERT_OK(attach("xr0", netns_, small()));
   send_frames(4);
   std::filesystem::remove(pins() / Pins::kProgram);
-  EXPECT_EQ(state(), State::Attached);
+  EXPECT_EQ(state(), AttachState::Attached);
   {
     auto port = Port::open("xr0", netns_);
     ASSERT_OK(port);
@@ -219,7 +219,7 @@ TEST_F(Stale, AnotherAbi) {
 
   auto port = status_of("xr0", netns_);
   ASSERT_OK(port);
-  EXPECT_EQ(port->state, State::OtherAbi);
+  EXPECT_EQ(port->state, AttachState::OtherAbi);
   EXPECT_EQ(port->abi, static_cast<uint32_t>(ROCE_ABI + 7));
   EXPECT_REFUSED(Port::open("xr0", netns_), "another version");
   EXPECT_REFUSED(attach("xr0", netns_, small()), "another version");
@@ -271,7 +271,7 @@ TEST_F(Stale, TwoAttachesAtOnce) {
     succeeded += WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   EXPECT_EQ(succeeded, 1);
-  EXPECT_EQ(state(), State::Attached);
+  EXPECT_EQ(state(), AttachState::Attached);
 }
 
 } // namespace xr::datapath

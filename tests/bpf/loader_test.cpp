@@ -62,7 +62,7 @@ TEST_F(Loader, AttachesNativeReadsZeroAndLeavesNothing) {
   auto report = attach("xr0", netns_, options);
   ASSERT_OK(report);
   const PortStatus &port = report->port;
-  EXPECT_EQ(port.state, State::Attached);
+  EXPECT_EQ(port.state, AttachState::Attached);
   EXPECT_EQ(port.ifname, "xr0");
   EXPECT_EQ(port.netns, netns_);
   EXPECT_EQ(port.mode, Mode::Native);
@@ -254,7 +254,7 @@ TEST_F(Loader, RefusesWhatIsNotThere) {
   EXPECT_REFUSED(Port::open("xr0", netns_), "not attached");
   auto status = status_of("xr0", netns_);
   ASSERT_OK(status);
-  EXPECT_EQ(status->state, State::NotAttached);
+  EXPECT_EQ(status->state, AttachState::NotAttached);
   AttachOptions many;
   many.streams = 1u << 24;
   EXPECT_REFUSED(attach("xr0", netns_, many), "16777214");
@@ -305,8 +305,8 @@ TEST_F(Loader, ListsAndDetachesAll) {
   auto all = status(netns_);
   ASSERT_OK(all);
   ASSERT_EQ(all->size(), 2u);
-  EXPECT_EQ((*all)[0].state, State::Attached);
-  EXPECT_EQ((*all)[1].state, State::Attached);
+  EXPECT_EQ((*all)[0].state, AttachState::Attached);
+  EXPECT_EQ((*all)[1].state, AttachState::Attached);
   EXPECT_NE((*all)[0].ifname, (*all)[1].ifname);
   Ids mine = ids();
   auto gone = detach_all(netns_);
@@ -332,11 +332,11 @@ TEST_F(Loader, EventsHaveOneReader) {
 }
 
 TEST(Kernel, TellsWhatIsTooOld) {
-  EXPECT_TRUE(kernel_too_old("4.19.0-26-amd64"));
-  EXPECT_TRUE(kernel_too_old("5.14.21"));
-  EXPECT_FALSE(kernel_too_old("5.15.0"));
-  EXPECT_FALSE(kernel_too_old("6.1.0-18-amd64"));
-  EXPECT_FALSE(kernel_too_old("10.0"));
+  EXPECT_TRUE(host::kernel_too_old("4.19.0-26-amd64"));
+  EXPECT_TRUE(host::kernel_too_old("5.14.21"));
+  EXPECT_FALSE(host::kernel_too_old("5.15.0"));
+  EXPECT_FALSE(host::kernel_too_old("6.1.0-18-amd64"));
+  EXPECT_FALSE(host::kernel_too_old("10.0"));
 }
 
 } // namespace xr::datapath

@@ -9,8 +9,8 @@
 #include <sched.h>
 #include <sys/wait.h>
 
-#include "datapath/link.h"
 #include "datapath/preflight.h"
+#include "host/link.h"
 
 namespace xr::datapath {
 
@@ -21,7 +21,7 @@ using Troubles = std::vector<Trouble>;
 class Preflight : public ::testing::Test {
 protected:
   void SetUp() override {
-    if (auto allowed = check_privilege(); !allowed)
+    if (auto allowed = host::check_privilege(); !allowed)
       GTEST_SKIP() << allowed.error().message;
     if (shell("ip netns add " + box_) != 0)
       GTEST_SKIP() << "cannot make a network namespace with ip(8)";
@@ -51,18 +51,18 @@ protected:
     ASSERT_EQ(shell(fmt::format("ip -n {} link set {} up", box_, port)), 0);
     ASSERT_EQ(shell(fmt::format("ip -n {} link set {} up", far_netns, far)), 0);
     in(far_netns, [&] {
-      ASSERT_OK(set_feature(far, "rx-gro", true));
+      ASSERT_OK(host::set_feature(far, "rx-gro", true));
       for (const char *off :
            {"tx-checksum-ip-generic", "tx-checksum-sctp", "tx-vlan-hw-insert",
             "tx-vlan-stag-hw-insert", "tx-udp-segmentation", "tx-sctp-segmentation"})
-        if (read_features(far)->count(off) && read_features(far)->at(off)) {
-          ASSERT_OK(set_feature(far, off, false));
+        if (host::read_features(far)->count(off) && host::read_features(far)->at(off)) {
+          ASSERT_OK(host::set_feature(far, off, false));
         }
     });
   }
 
   static void in(const std::string &name, const std::function<void()> &work) {
-    auto netns = Netns::open(name);
+    auto netns = host::Netns::open(name);
     ASSERT_OK(netns);
     auto scope = netns->enter();
     ASSERT_OK(scope);
@@ -70,7 +70,7 @@ protected:
   }
 
   Troubles look(bool fix = false, bool skb_mode = false) {
-    auto netns = Netns::open(box_);
+    auto netns = host::Netns::open(box_);
     auto found = bridge_preflight(*netns, "box0", "box1", skb_mode, fix);
     EXPECT_OK(found);
     return found.ok() ? *found : Troubles{};
@@ -85,12 +85,12 @@ protected:
 
   bool feature(const std::string &netns, const std::string &ifname, const std::string &name) {
     bool on = false;
-    in(netns, [&] { on = read_features(ifname)->at(name); });
+    in(netns, [&] { on = host::read_features(ifname)->at(name); });
     return on;
   }
 
   void set(const std::string &netns, const std::string &ifname, const std::string &name, bool on) {
-    in(netns, [&] { ASSERT_OK(set_feature(ifname, name, on)); });
+    in(netns, [&] { ASSERT_OK(host::set_feature(ifname, name, on)); });
   }
 
   // The one trouble there is, with the words in it.
@@ -144,7 +144,7 @@ TEST_F(Preflight, QuietWhenAllIsWell) {
 
 TEST_F(Preflight, FactsOfALink) {
   in(box_, [&] {
-    auto facts = read_link("box0");
+    auto facts = host::read_link("box0");
     ASSERT_OK(facts);
     EXPECT_EQ(facts->ifname, "box0");
     EXPECT_EQ(facts->ifindex, if_nametoindex("box0"));
@@ -154,26 +154,26 @@ TEST_F(Preflight, FactsOfALink) {
     EXPECT_EQ(facts->driver, "veth");
     EXPECT_EQ(facts->kind, "veth");
     EXPECT_GE(facts->peer_nsid, 0);
-    auto netns = Netns::open(left_);
+    auto netns = host::Netns::open(left_);
     Fd fd(open(("/run/netns/" + left_).c_str(), O_RDONLY | O_CLOEXEC));
-    EXPECT_EQ(nsid_of(fd.get()).get(), facts->peer_nsid);
+    EXPECT_EQ(host::nsid_of(fd.get()).get(), facts->peer_nsid);
     auto scope = netns->enter();
     EXPECT_EQ(facts->peer_ifindex, if_nametoindex("left0"));
-    EXPECT_EQ(read_link_at(facts->peer_ifindex)->ifname, "left0");
+    EXPECT_EQ(host::read_link_at(facts->peer_ifindex)->ifname, "left0");
   });
   in(box_, [] {
-    EXPECT_EQ(read_link("lo")->kind, "");
-    EXPECT_EQ(read_link("lo")->peer_ifindex, 0u);
-    EXPECT_REFUSED(read_link("nosuch"), "no such interface");
-    EXPECT_REFUSED(read_link("far-too-long-a-name"), "no such interface");
-    EXPECT_REFUSED(read_features("nosuch"), "no such interface");
-    EXPECT_REFUSED(read_link_at(999999), "no such interface");
+    EXPECT_EQ(host::read_link("lo")->kind, "");
+    EXPECT_EQ(host::read_link("lo")->peer_ifindex, 0u);
+    EXPECT_REFUSED(host::read_link("nosuch"), "no such interface");
+    EXPECT_REFUSED(host::read_link("far-too-long-a-name"), "no such interface");
+    EXPECT_REFUSED(host::read_features("nosuch"), "no such interface");
+    EXPECT_REFUSED(host::read_link_at(999999), "no such interface");
   });
 }
 
 TEST_F(Preflight, CountsWhatALinkDropped) {
   in(box_, [&] {
-    ASSERT_EQ(read_link("box0")->tx_dropped, 0u);
+    ASSERT_EQ(host::read_link("box0")->tx_dropped, 0u);
     ASSERT_EQ(shell("ip -n " + left_ + " link set left0 mtu 100"), 0);
     Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
     sockaddr_ll to{};
@@ -182,46 +182,46 @@ TEST_F(Preflight, CountsWhatALinkDropped) {
     std::vector<unsigned char> frame(1000, 0xff);
     (void)sendto(fd.get(), frame.data(), frame.size(), 0, reinterpret_cast<sockaddr *>(&to),
                  sizeof(to));
-    EXPECT_EQ(read_link("box0")->tx_dropped, 1u);
+    EXPECT_EQ(host::read_link("box0")->tx_dropped, 1u);
   });
 }
 
 TEST_F(Preflight, SetsWhatCanBeSet) {
   in(box_, [] {
-    ASSERT_OK(set_promiscuous("box0", true));
-    EXPECT_TRUE(read_link("box0")->promiscuous);
-    ASSERT_OK(set_promiscuous("box0", false));
-    EXPECT_FALSE(read_link("box0")->promiscuous);
-    EXPECT_TRUE(read_link("box0")->up);
-    EXPECT_REFUSED(set_promiscuous("nosuch", true), "no such interface");
+    ASSERT_OK(host::set_promiscuous("box0", true));
+    EXPECT_TRUE(host::read_link("box0")->promiscuous);
+    ASSERT_OK(host::set_promiscuous("box0", false));
+    EXPECT_FALSE(host::read_link("box0")->promiscuous);
+    EXPECT_TRUE(host::read_link("box0")->up);
+    EXPECT_REFUSED(host::set_promiscuous("nosuch", true), "no such interface");
 
-    ASSERT_OK(set_mtu("box0", 9000));
-    EXPECT_EQ(read_link("box0")->mtu, 9000u);
-    auto refused = set_mtu("box0", 10);
+    ASSERT_OK(host::set_mtu("box0", 9000));
+    EXPECT_EQ(host::read_link("box0")->mtu, 9000u);
+    auto refused = host::set_mtu("box0", 10);
     EXPECT_REFUSED(refused, "cannot set the MTU of box0 to 10");
     EXPECT_NE(refused.error().hint.find("mtu"), std::string::npos) << refused.error().hint;
 
-    ASSERT_OK(set_feature("box0", "rx-gro", true));
-    EXPECT_TRUE(read_features("box0")->at("rx-gro"));
-    ASSERT_OK(set_feature("box0", "rx-gro", false));
-    EXPECT_FALSE(read_features("box0")->at("rx-gro"));
-    EXPECT_REFUSED(set_feature("box0", "rx-lro", true), "leaves it as it is");
-    EXPECT_REFUSED(set_feature("box0", "rx-nonsense", true), "knows no feature");
-    EXPECT_REFUSED(set_feature("nosuch", "rx-gro", true), "no such interface");
+    ASSERT_OK(host::set_feature("box0", "rx-gro", true));
+    EXPECT_TRUE(host::read_features("box0")->at("rx-gro"));
+    ASSERT_OK(host::set_feature("box0", "rx-gro", false));
+    EXPECT_FALSE(host::read_features("box0")->at("rx-gro"));
+    EXPECT_REFUSED(host::set_feature("box0", "rx-lro", true), "leaves it as it is");
+    EXPECT_REFUSED(host::set_feature("box0", "rx-nonsense", true), "knows no feature");
+    EXPECT_REFUSED(host::set_feature("nosuch", "rx-gro", true), "no such interface");
   });
 }
 
 TEST_F(Preflight, AddressesOfALink) {
   ASSERT_EQ(shell("ip -n " + box_ + " addr add 192.0.2.7/24 dev box0"), 0);
   in(box_, [] {
-    EXPECT_EQ(read_addresses(if_nametoindex("box0")).get(),
+    EXPECT_EQ(host::read_addresses(if_nametoindex("box0")).get(),
               std::vector<std::string>{"192.0.2.7/24"});
-    EXPECT_TRUE(read_addresses(if_nametoindex("box1"))->empty());
+    EXPECT_TRUE(host::read_addresses(if_nametoindex("box1"))->empty());
   });
 }
 
 TEST_F(Preflight, NoSuchPort) {
-  auto netns = Netns::open(box_);
+  auto netns = host::Netns::open(box_);
   EXPECT_REFUSED(bridge_preflight(*netns, "box0", "nosuch", false, false), "no such interface");
 }
 
@@ -239,7 +239,7 @@ TEST_F(Preflight, FarEndWithoutGro) {
 TEST_F(Preflight, FarEndInTheSameNamespace) {
   ASSERT_EQ(shell("ip -n " + left_ + " link set left0 netns " + box_), 0);
   ASSERT_EQ(shell("ip -n " + box_ + " link set left0 up"), 0);
-  in(box_, [] { EXPECT_EQ(read_link("box0")->peer_nsid, -1); });
+  in(box_, [] { EXPECT_EQ(host::read_link("box0")->peer_nsid, -1); });
   set(box_, "left0", "rx-gro", false);
   expect_mended("left0, the other end of box0, has neither GRO");
   EXPECT_TRUE(feature(box_, "left0", "rx-gro"));
@@ -252,10 +252,10 @@ TEST_F(Preflight, FarEndWhereTheCommandRuns) {
     const auto thread = std::to_string(gettid());
     ASSERT_EQ(shell(fmt::format("ip -n {} link set left0 netns {}", left_, thread)), 0);
     ASSERT_EQ(shell("ip link set left0 up"), 0);
-    ASSERT_OK(set_feature("left0", "rx-gro", false));
+    ASSERT_OK(host::set_feature("left0", "rx-gro", false));
     expect_one(look(), "left0 (this command's netns)");
     EXPECT_EQ(told(look(true)).find("mending failed"), std::string::npos);
-    EXPECT_TRUE(read_features("left0")->at("rx-gro"));
+    EXPECT_TRUE(host::read_features("left0")->at("rx-gro"));
   }).join();
 }
 
@@ -300,15 +300,15 @@ TEST_F(Preflight, FarEndWithNativeXdp) {
   in(left_, [&] {
     int left0 = static_cast<int>(if_nametoindex("left0"));
     ASSERT_EQ(bpf_xdp_attach(left0, program.get(), XDP_FLAGS_DRV_MODE, nullptr), 0);
-    EXPECT_TRUE(read_link("left0")->has_native_xdp);
+    EXPECT_TRUE(host::read_link("left0")->has_native_xdp);
   });
   EXPECT_EQ(told(look()), "");
   in(left_, [&] {
     int left0 = static_cast<int>(if_nametoindex("left0"));
     ASSERT_EQ(bpf_xdp_detach(left0, XDP_FLAGS_DRV_MODE, nullptr), 0);
     ASSERT_EQ(bpf_xdp_attach(left0, program.get(), XDP_FLAGS_SKB_MODE, nullptr), 0);
-    EXPECT_TRUE(read_link("left0")->has_xdp);
-    EXPECT_FALSE(read_link("left0")->has_native_xdp);
+    EXPECT_TRUE(host::read_link("left0")->has_xdp);
+    EXPECT_FALSE(host::read_link("left0")->has_native_xdp);
   });
   expect_one(look(), "neither GRO nor a native XDP program");
 }
@@ -364,35 +364,35 @@ TEST_F(Preflight, ADefaultPairIsMendedWhole) {
 
 TEST_F(Preflight, PortsOfDifferentMtu) {
   for (const auto &[netns, name] : {std::pair{box_, "box1"}, std::pair{right_, "right0"}})
-    in(netns, [&, name = name] { ASSERT_OK(set_mtu(name, 3000)); });
-  in(left_, [] { ASSERT_OK(set_mtu("left0", 1500)); });
+    in(netns, [&, name = name] { ASSERT_OK(host::set_mtu(name, 3000)); });
+  in(left_, [] { ASSERT_OK(host::set_mtu("left0", 1500)); });
   expect_one(look(), "the MTU of box0 is 1500, that of box1 3000");
   auto mended = look(true);
   ASSERT_EQ(mended.size(), 2u) << told(mended);
   EXPECT_TRUE(mended[0].mended);
-  in(box_, [] { EXPECT_EQ(read_link("box0")->mtu, 3000u); });
+  in(box_, [] { EXPECT_EQ(host::read_link("box0")->mtu, 3000u); });
   // The host at the end keeps its own, and is told of.
   EXPECT_FALSE(mended[1].mendable);
   EXPECT_NE(mended[1].text.find("left0"), std::string::npos) << told(mended);
-  in(left_, [] { EXPECT_EQ(read_link("left0")->mtu, 1500u); });
+  in(left_, [] { EXPECT_EQ(host::read_link("left0")->mtu, 1500u); });
   expect_hint_mends();
 }
 
 TEST_F(Preflight, FarEndsOfLargerMtu) {
-  in(left_, [] { ASSERT_OK(set_mtu("left0", 3000)); });
-  in(right_, [] { ASSERT_OK(set_mtu("right0", 3000)); });
+  in(left_, [] { ASSERT_OK(host::set_mtu("left0", 3000)); });
+  in(right_, [] { ASSERT_OK(host::set_mtu("right0", 3000)); });
   EXPECT_EQ(look().size(), 2u);
   for (const Trouble &trouble : look(true))
     EXPECT_TRUE(trouble.mended) << told({trouble});
   EXPECT_EQ(told(look()), "");
-  in(box_, [] { EXPECT_EQ(read_link("box1")->mtu, 3000u); });
+  in(box_, [] { EXPECT_EQ(host::read_link("box1")->mtu, 3000u); });
 }
 
 // A program that takes no frames of several buffers holds the MTU down.
 TEST_F(Preflight, MtuThatTheKernelRefuses) {
-  in(left_, [] { ASSERT_OK(set_mtu("left0", 1500)); });
+  in(left_, [] { ASSERT_OK(host::set_mtu("left0", 1500)); });
   Fd program = pass_program();
-  in(box_, [&] { ASSERT_OK(set_mtu("box1", 9000)); });
+  in(box_, [&] { ASSERT_OK(host::set_mtu("box1", 9000)); });
   in(left_, [&] {
     int left0 = static_cast<int>(if_nametoindex("left0"));
     ASSERT_EQ(bpf_xdp_attach(left0, program.get(), XDP_FLAGS_DRV_MODE, nullptr), 0);
@@ -407,7 +407,7 @@ TEST_F(Preflight, MtuThatTheKernelRefuses) {
 
 TEST_F(Preflight, PortIsDown) {
   ASSERT_EQ(shell("ip -n " + box_ + " link set box1 down"), 0);
-  in(box_, [] { EXPECT_FALSE(read_link("box1")->up); });
+  in(box_, [] { EXPECT_FALSE(host::read_link("box1")->up); });
   expect_one(look(true), "box1 is down");
   expect_hint_mends();
 }
@@ -415,8 +415,8 @@ TEST_F(Preflight, PortIsDown) {
 TEST_F(Preflight, FarEndIsDown) {
   ASSERT_EQ(shell("ip -n " + right_ + " link set right0 down"), 0);
   in(box_, [] {
-    EXPECT_TRUE(read_link("box1")->up);
-    EXPECT_FALSE(read_link("box1")->running);
+    EXPECT_TRUE(host::read_link("box1")->up);
+    EXPECT_FALSE(host::read_link("box1")->running);
   });
   expect_one(look(true), "box1 has no carrier, because its other end, right0");
   expect_hint_mends();
@@ -433,8 +433,8 @@ TEST_F(Preflight, PortThatTheHostUses) {
     GTEST_SKIP() << "this kernel has no bridge";
   ASSERT_EQ(shell("ip -n " + box_ + " link set box1 master br0"), 0);
   in(box_, [] {
-    EXPECT_EQ(read_link("box1")->master, "br0");
-    EXPECT_EQ(read_link("br0")->kind, "bridge");
+    EXPECT_EQ(host::read_link("box1")->master, "br0");
+    EXPECT_EQ(host::read_link("br0")->kind, "bridge");
   });
   found = look(true);
   expect_one(found, "box1 is a port of br0, a bridge");
@@ -444,7 +444,7 @@ TEST_F(Preflight, PortThatTheHostUses) {
 // A port alone: what its program does not see, and no more than that.
 TEST_F(Preflight, OfAPortAlone) {
   const auto alone = [&](bool skb_mode) {
-    auto netns = Netns::open(box_);
+    auto netns = host::Netns::open(box_);
     auto found = port_preflight(*netns, "box0", skb_mode);
     EXPECT_OK(found);
     return found.ok() ? *found : Troubles{};

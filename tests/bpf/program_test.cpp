@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "bpf/program_object.h"
-#include "capture/accountant.h"
+#include "capture/native_datapath.h"
 #include "roce/config.h"
 #include "unit/frames.h"
 
@@ -391,10 +391,10 @@ TEST_P(ProgramTest, Row) {
   SCOPED_TRACE(row.what);
   Program program(row.setup);
   LOAD_OR_SKIP(program);
-  Accountant native({.udp_port = row.setup.port,
-                     .track = row.setup.track,
-                     .streams = row.setup.streams,
-                     .hash_seed = 7});
+  NativeDatapath native({.udp_port = row.setup.port,
+                         .track = row.setup.track,
+                         .streams = row.setup.streams,
+                         .hash_seed = 7});
   for (const Frame &frame : row.in) {
     EXPECT_EQ(2u, program.run(frame)) << "XDP_PASS";
     native.frame({frame.bytes.data(), static_cast<uint32_t>(frame.bytes.size()), frame.length, 0});

@@ -427,7 +427,7 @@ TEST_F(Rules, KilledAnywhereInAnExchange) {
     // One of the two programs, which counts, and the rule is there or it is not.
     auto status = status_of("xr0", netns_);
     ASSERT_OK(status);
-    EXPECT_EQ(status->state, State::Attached);
+    EXPECT_EQ(status->state, AttachState::Attached);
     EXPECT_EQ(status->program_id, on_hook());
     send_roce(static_cast<uint32_t>(sent), 2);
     const Snapshot s = counted(sent += 2);

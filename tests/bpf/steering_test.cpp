@@ -8,8 +8,8 @@
 #include "datapath/rules.h"
 #include "lane.h"
 #include "packet/frame.h"
-#include "words/address.h"
-#include "words/words.h"
+#include "parse/address.h"
+#include "parse/words.h"
 
 namespace xr::datapath {
 namespace {
@@ -34,7 +34,7 @@ protected:
   }
 
   Steering steering(const char *address = "192.0.2.2") {
-    auto open = Steering::open("xr0", netns_, small(), {{words::address(address).get(), true}});
+    auto open = Steering::open("xr0", netns_, small(), {{parse::address(address).get(), true}});
     EXPECT_OK(open);
     return std::move(*open);
   }
@@ -69,8 +69,8 @@ protected:
   static std::vector<uint8_t> frame(uint32_t payload, const char *to = "192.0.2.2") {
     packet::Path path;
     path.dst_mac = {2, 0, 0, 0, 0, 2};
-    path.src = words::address("192.0.2.1").get();
-    path.dst = words::address(to).get();
+    path.src = parse::address("192.0.2.1").get();
+    path.dst = parse::address(to).get();
     packet::Headers headers;
     headers.dest_qp = 0x11;
     return packet::build(path, headers, packet::counting_payload(payload)).get().bytes;
@@ -108,7 +108,7 @@ TEST_F(SteeringTest, FramesOfEverySizeArriveAndAreCounted) {
     auto port = Port::open("xr0", netns_);
     ASSERT_OK(port);
     EXPECT_EQ(sends_counted(*port), sent.size());
-    const afxdp::SocketCounts counts = in->counts();
+    const SocketCounts counts = in->counts();
     EXPECT_EQ(counts.rx_dropped + counts.rx_ring_full + counts.rx_no_chunk, 0u);
     EXPECT_EQ(out->counts().tx_invalid, 0u);
     ASSERT_OK(steering.close());
@@ -153,8 +153,8 @@ TEST_F(SteeringTest, ARenamedPortIsStillIts) {
     ASSERT_OK(steering.go_promiscuous());
     ASSERT_OK(steering.close());
   }
-  EXPECT_EQ(status_of("xr0", netns_)->state, State::Attached);
-  EXPECT_EQ(status_of("moved0", netns_)->state, State::NotAttached);
+  EXPECT_EQ(status_of("xr0", netns_)->state, AttachState::Attached);
+  EXPECT_EQ(status_of("moved0", netns_)->state, AttachState::NotAttached);
   ASSERT_OK(detach("xr0", netns_));
   expect_nothing_left(attached);
 }
@@ -165,12 +165,12 @@ TEST_F(SteeringTest, AnotherAttachmentIsLeftAlone) {
   ASSERT_OK(detach("xr0", netns_));
   ASSERT_OK(attach("xr0", netns_, small()));
   ASSERT_OK(steering.close());
-  EXPECT_EQ(status_of("xr0", netns_)->state, State::Attached);
+  EXPECT_EQ(status_of("xr0", netns_)->state, AttachState::Attached);
 }
 
 TEST_F(SteeringTest, AnAttachedPortKeepsItsCountsAndItsRules) {
   ASSERT_OK(attach("xr0", netns_, small()));
-  ASSERT_OK(add_rule("xr0", netns_, impair::parse(words::split("opcode data drop")).get()));
+  ASSERT_OK(add_rule("xr0", netns_, impair::parse(parse::split("opcode data drop")).get()));
   const uint32_t before = features();
   send_frames(7);
   {
@@ -250,7 +250,7 @@ TEST_F(SteeringTest, AFrameThatIsLostIsCountedOnce) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(sends_counted(*port), kSent);
   EXPECT_EQ(receive(*in, kSent).size(), kRoom);
-  const afxdp::SocketCounts counts = in->counts();
+  const SocketCounts counts = in->counts();
   EXPECT_EQ(counts.rx_ring_full, kSent - kRoom);
   EXPECT_EQ(counts.rx_no_chunk, 0u);
   EXPECT_EQ(counts.rx_dropped, 0u);

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "packet/icrc.h"
+#include "requester/reliable.h"
 #include "require.h"
-#include "traffic/reliable.h"
-#include "traffic/responder.h"
+#include "responder/responder.h"
 
 using namespace xr;
 
@@ -40,7 +40,7 @@ struct Input {
 };
 
 // What comes out is sound: whole frames with the right iCRC, unless it is none of RoCE's.
-void check(const traffic::Outgoing &out) {
+void check(const packet::Outgoing &out) {
   std::vector<uint8_t> bytes(out.raw.begin(), out.raw.end());
   if (out.shape) {
     bytes.assign(out.shape->bytes().begin(), out.shape->bytes().end());
@@ -54,8 +54,8 @@ void check(const traffic::Outgoing &out) {
     REQUIRE(icrc_check(bytes.data(), static_cast<uint32_t>(bytes.size()), packet) == Icrc::Good);
 }
 
-void drain(traffic::Source &source, uint64_t now) {
-  std::vector<traffic::Outgoing> out(16);
+void drain(packet::Source &source, uint64_t now) {
+  std::vector<packet::Outgoing> out(16);
   for (size_t all = 0; all < kMost;) {
     const size_t count = source.next(now, out);
     for (size_t i = 0; i < count; i++)
@@ -66,8 +66,8 @@ void drain(traffic::Source &source, uint64_t now) {
   }
 }
 
-traffic::Flow flow() {
-  traffic::Flow flow;
+flow::Flow flow() {
+  flow::Flow flow;
   flow.path.src = {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0x0a4d0001)}; // 10.77.0.1
   flow.path.dst = {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0x0a4d0002)};
   flow.src_given = flow.dst_given = true;
@@ -82,19 +82,19 @@ traffic::Flow flow() {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  traffic::ResponderOptions options;
+  responder::ResponderOptions options;
   options.qps = 16;
   options.rnr_every = 7;
-  traffic::Responder responder(options);
-  traffic::ReliableSource requester({flow()}, {}, 1e10, {});
+  responder::Responder responder(options);
+  requester::ReliableSource requester({flow()}, {}, 1e10, {});
   uint64_t now = 1'000'000;
   drain(requester, now);
   while (size >= 4) {
     const size_t length = std::min<size_t>(data[0] | data[1] << 8, size - 4);
     now += static_cast<uint64_t>(data[2] | data[3] << 8) << 10;
     const Input in(std::vector<uint8_t>(data + 4, data + 4 + length));
-    for (traffic::Source *source :
-         {static_cast<traffic::Source *>(&responder), static_cast<traffic::Source *>(&requester)}) {
+    for (packet::Source *source :
+         {static_cast<packet::Source *>(&responder), static_cast<packet::Source *>(&requester)}) {
       source->receive(now, in.frame, in.class_, in.packet);
       drain(*source, now);
     }

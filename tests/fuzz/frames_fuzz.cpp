@@ -61,7 +61,7 @@ void check_snapshot(const Snapshot &s, const Sums &sums) {
 }
 
 // What the parser promises of a RoCE packet.
-void check_parse(const Accountant &accountant, const Accountant::Frame &frame) {
+void check_parse(const NativeDatapath &accountant, const NativeDatapath::Frame &frame) {
   roce_packet p, again;
   const roce_class class_ = accountant.parse(frame, p);
   REQUIRE(class_ >= 0 && class_ < ROCE_CLASS_MAX);
@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Small tables: most of an input's time would go to clearing memory.
   constexpr uint32_t kTable = 64, kSmallTable = 3;
   Analyzer analyzer({.drop_bad_icrc = (size & 1) != 0});
-  Accountant mine({.streams = kTable}), other({.streams = kTable, .hash_seed = 0x1234567}),
+  NativeDatapath mine({.streams = kTable}), other({.streams = kTable, .hash_seed = 0x1234567}),
       full({.streams = kSmallTable});
   Sums sums;
 
@@ -100,7 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size -= captured;
     sums.frames++;
     sums.bytes += length;
-    const Accountant::Frame frame{bytes.get(), captured, length, sums.frames << 24};
+    const NativeDatapath::Frame frame{bytes.get(), captured, length, sums.frames << 24};
     check_parse(other, frame);
     mine.frame(frame);
     other.frame(frame);

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/app.h"
-#include "cli/attachments.h"
+#include "report/attachments.h"
 #include "report/json.h"
 #include "report/reports.h"
 #include "report/text.h"
@@ -227,11 +227,11 @@ TEST(Cli, ManualOfWatchListsItsKeys) {
 }
 
 TEST(Cli, StatusTellsWhatIsAttached) {
-  xr::datapath::PortStatus port;
+  xr::PortStatus port;
   port.ifname = "eth1";
   port.netns = "blue";
-  port.state = xr::datapath::State::Attached;
-  port.mode = xr::datapath::Mode::Native;
+  port.state = xr::AttachState::Attached;
+  port.mode = xr::Mode::Native;
   port.programs = {{42, "xdp_roce"}};
   port.program_id = 42;
   port.abi = 1;
@@ -239,7 +239,7 @@ TEST(Cli, StatusTellsWhatIsAttached) {
   port.track = true;
   port.udp_port = 4791;
   port.streams_capacity = 65536;
-  const auto document = attachments_report({port});
+  const auto document = xr::report::attachments_report({port});
   const auto row = nlohmann::json::parse(xr::report::to_json(document))["attachments"][0];
   EXPECT_EQ(row["interface"], "eth1");
   EXPECT_EQ(row["netns"], "blue");
@@ -250,7 +250,7 @@ TEST(Cli, StatusTellsWhatIsAttached) {
   const std::string text = xr::report::to_text(document);
   for (const char *word : {"eth1", "blue", "native", "42", "4791", "65,536"})
     EXPECT_NE(text.find(word), std::string::npos) << text;
-  EXPECT_EQ(xr::report::to_text(attachments_report({})), "nothing is attached\n");
+  EXPECT_EQ(xr::report::to_text(xr::report::attachments_report({})), "nothing is attached\n");
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/accountant.h"
+#include "capture/native_datapath.h"
 #include "frames.h"
 #include "roce/cm.h"
 
@@ -47,13 +47,13 @@ const std::vector<Frame> &rping() {
 // a = 10.77.0.1 sends the REQ, b the REP. Numbers as tshark reads them.
 constexpr uint32_t kQpA = 0x31, kPsnToA = 0x8940f8, kQpB = 0x38, kPsnToB = 0xe9e0f0;
 
-void account(Accountant &accountant, const Frame &f) {
+void account(NativeDatapath &accountant, const Frame &f) {
   accountant.frame({.data = f.bytes.data(),
                     .captured = static_cast<uint32_t>(f.bytes.size()),
                     .length = f.length});
 }
 
-std::vector<roce_stream> streams_of(const Accountant &accountant) {
+std::vector<roce_stream> streams_of(const NativeDatapath &accountant) {
   Snapshot snapshot;
   accountant.snapshot(snapshot);
   return snapshot.streams;
@@ -119,7 +119,7 @@ TEST(Cm, OtherMadsAndOtherPmtuCodes) {
 }
 
 TEST(Cm, ACleanSessionIsClean) {
-  Accountant accountant({});
+  NativeDatapath accountant({});
   for (const Frame &f : rping())
     account(accountant, f);
   const std::vector<roce_stream> streams = streams_of(accountant);
@@ -139,7 +139,7 @@ TEST(Cm, ACleanSessionIsClean) {
 
 // The first three packets behind the REP are lost, of both streams.
 TEST(Cm, LossOfTheFirstPacketsIsAGap) {
-  Accountant accountant({});
+  NativeDatapath accountant({});
   std::map<uint32_t, int> seen;
   for (const Frame &f : rping()) {
     const Parsed got = parse(f);
@@ -160,7 +160,7 @@ TEST(Cm, LossOfTheFirstPacketsIsAGap) {
 
 // Every MAD is sent again behind every packet: the streams must not begin again.
 TEST(Cm, RepeatedMadsChangeNothing) {
-  Accountant once({}), often({});
+  NativeDatapath once({}), often({});
   for (const Frame &f : rping()) {
     account(once, f);
     account(often, f);
@@ -203,7 +203,7 @@ struct Session {
     EXPECT_NE(s, nullptr);
     return *s;
   }
-  Accountant accountant{Accountant::Options{}};
+  NativeDatapath accountant{NativeDatapath::Options{}};
   std::vector<roce_stream> streams;
 };
 
@@ -268,7 +268,7 @@ TEST(Cm, AnnouncedButSilentStreamsAreNotShown) {
 
 // What stands behind the packet's end is no MAD, whatever it says.
 TEST(Cm, OnlyTheDatagramItselfIsRead) {
-  Accountant accountant({});
+  NativeDatapath accountant({});
   Frame f = rping()[0];
   f.bytes[38] = 0; // UDP length: BTH, DETH and iCRC; the rest would be padding
   f.bytes[39] = 8 + 12 + 8 + 4;
@@ -280,8 +280,8 @@ TEST(Cm, OnlyTheDatagramItselfIsRead) {
 }
 
 // The analyser's table grows: more streams than it began with room for.
-TEST(Accountant, GrowsAndKeepsWhatItHas) {
-  Accountant accountant({});
+TEST(NativeDatapath, GrowsAndKeepsWhatItHas) {
+  NativeDatapath accountant({});
   constexpr uint32_t kStreams = 5000;
   for (uint32_t psn = 0; psn < 3; psn++)
     for (uint32_t qp = 2; qp < 2 + kStreams; qp++)
@@ -297,8 +297,8 @@ TEST(Accountant, GrowsAndKeepsWhatItHas) {
   }
 }
 
-TEST(Accountant, ABoundedTableCountsWhatFindsNoRoom) {
-  Accountant accountant({.streams = 10});
+TEST(NativeDatapath, ABoundedTableCountsWhatFindsNoRoom) {
+  NativeDatapath accountant({.streams = 10});
   for (uint32_t qp = 2; qp < 27; qp++)
     account(accountant, FrameBuilder(ROCE_RC_SEND_ONLY).qp(qp).build());
   Snapshot snapshot;
@@ -308,8 +308,8 @@ TEST(Accountant, ABoundedTableCountsWhatFindsNoRoom) {
   EXPECT_EQ(snapshot.opcodes[ROCE_RC_SEND_ONLY].packets[2], 25u);
 }
 
-TEST(Accountant, CountsWithoutTracking) {
-  Accountant accountant({.track = false});
+TEST(NativeDatapath, CountsWithoutTracking) {
+  NativeDatapath accountant({.track = false});
   account(accountant, FrameBuilder(ROCE_RC_SEND_ONLY).build());
   Snapshot snapshot;
   accountant.snapshot(snapshot);

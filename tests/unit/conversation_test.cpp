@@ -10,10 +10,10 @@
 #include <random>
 #include <set>
 
-#include "traffic/reliable.h"
-#include "traffic/responder.h"
+#include "requester/reliable.h"
+#include "responder/responder.h"
 
-namespace xr::traffic {
+namespace xr::requester {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -26,7 +26,7 @@ packet::Address ipv4(uint8_t host) {
   return {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0xc0000200U | host)};
 }
 
-Bytes bytes_of(const Outgoing &out) {
+Bytes bytes_of(const packet::Outgoing &out) {
   if (!out.shape)
     return {out.raw.begin(), out.raw.end()};
   Bytes bytes(out.shape->bytes().begin(), out.shape->bytes().end());
@@ -61,10 +61,10 @@ public:
     put(at + (drawn(harm_.reordered) ? kSlotNs * (1 + random_() % 20) : 0), to_responder,
         std::move(bytes));
   }
-  uint64_t next_at() const { return packets_.empty() ? kNever : packets_.top().at; }
+  uint64_t next_at() const { return packets_.empty() ? packet::kNever : packets_.top().at; }
 
   // What has arrived by now goes to its receiver.
-  void deliver(uint64_t now, Source &requester, Source &responder) {
+  void deliver(uint64_t now, packet::Source &requester, packet::Source &responder) {
     while (next_at() <= now) {
       const Packet packet = packets_.top();
       packets_.pop();
@@ -116,15 +116,15 @@ private:
   uint64_t free_at_[2] = {0, 0}, number_ = 0, lost_ = 0;
 };
 
-void send_all(uint64_t now, Source &source, bool to_responder, Network &network) {
-  std::vector<Outgoing> out(64);
+void send_all(uint64_t now, packet::Source &source, bool to_responder, Network &network) {
+  std::vector<packet::Outgoing> out(64);
   while (const size_t count = source.next(now, out))
     for (size_t i = 0; i < count; i++)
       network.send(now, to_responder, bytes_of(out[i]));
 }
 
 // Until the requester is done. How long it took.
-uint64_t converse(Source &requester, Source &responder, Network &network) {
+uint64_t converse(packet::Source &requester, packet::Source &responder, Network &network) {
   uint64_t now = 0;
   while (now < kLongest) {
     network.deliver(now, requester, responder);
@@ -133,7 +133,7 @@ uint64_t converse(Source &requester, Source &responder, Network &network) {
     if (requester.done())
       return now;
     const uint64_t next = std::min({requester.wake_at(), responder.wake_at(), network.next_at()});
-    if (next == kNever) {
+    if (next == packet::kNever) {
       ADD_FAILURE() << "nobody has anything to do";
       return now;
     }
@@ -169,9 +169,9 @@ class Conversation : public testing::TestWithParam<Case> {
 protected:
   static constexpr uint32_t kQps = 4;
 
-  std::vector<Flow> flows(uint64_t seed) const {
+  std::vector<flow::Flow> flows(uint64_t seed) const {
     const Case &c = GetParam();
-    Flow flow;
+    flow::Flow flow;
     flow.path.src = ipv4(1);
     flow.path.dst = ipv4(2);
     flow.transport = c.transport;
@@ -185,7 +185,7 @@ protected:
     flow.seed = seed;
     return {flow};
   }
-  uint64_t wanted_bytes(const Flow &flow) const {
+  uint64_t wanted_bytes(const flow::Flow &flow) const {
     uint64_t bytes = 0;
     for (uint64_t number = 0; number < flow.messages; number++)
       bytes += kQps * flow.size.of(number, 0);
@@ -195,15 +195,15 @@ protected:
   // `rnr`: every so many messages are refused once.
   void talk(const Harm &harm, uint64_t seed, uint64_t rnr = 0) {
     SCOPED_TRACE(testing::Message() << GetParam().name << ", seed " << seed);
-    const std::vector<Flow> all = flows(seed);
+    const std::vector<flow::Flow> all = flows(seed);
     Reliability reliability;
     reliability.window = seed % 2 ? 64 : 16;
     reliability.timeout_code = 9;
     ReliableSource requester(all, {}, 1e11, reliability);
-    ResponderOptions options;
+    responder::ResponderOptions options;
     options.rnr_every = rnr;
     options.rnr_timer = 1;
-    Responder responder(options);
+    responder::Responder responder(options);
     Network network(harm, seed);
     converse(requester, responder, network);
     compare(all[0], requester.counts(), responder.counts());
@@ -218,7 +218,7 @@ protected:
         EXPECT_EQ(largest, all[0].messages - 1) << "QP " << qp;
       }
   }
-  void compare(const Flow &flow, const SendCounts &sent, const RespondCounts &seen) {
+  void compare(const flow::Flow &flow, const SendCounts &sent, const RespondCounts &seen) {
     EXPECT_EQ(sent.messages, kQps * flow.messages);
     EXPECT_EQ(sent.failed_qps, 0U);
     EXPECT_EQ(sent.invalid_naks + sent.access_naks + sent.operational_naks, 0U);
@@ -274,7 +274,7 @@ TEST_P(Conversation, NobodyThere) {
   reliability.timeout_code = 4;
   reliability.retries = 3;
   ReliableSource requester(flows(1), {}, 1e11, reliability);
-  Responder responder({});
+  responder::Responder responder({});
   Network network({.loss = 1}, 1);
   converse(requester, responder, network);
   const SendCounts &sent = requester.counts();
@@ -290,26 +290,26 @@ INSTANTIATE_TEST_SUITE_P(Verbs, Conversation, testing::ValuesIn(kCases),
 
 // Flows of several kinds at once, to the same responder, with a limit on all together.
 TEST(Conversations, Mixed) {
-  std::vector<Flow> flows;
+  std::vector<flow::Flow> flows;
   for (const Verb verb : {Verb::Send, Verb::Write, Verb::Read, Verb::FetchAdd}) {
-    Flow flow;
+    flow::Flow flow;
     flow.path.src = ipv4(1);
     flow.path.dst = ipv4(2);
     flow.verb = verb;
     flow.qp = 0x100 + 0x10 * static_cast<uint32_t>(flows.size());
     flow.qps = 5;
     flow.messages = 30;
-    flow.size.kind = Sizes::Kind::Uniform;
+    flow.size.kind = flow::Sizes::Kind::Uniform;
     flow.size.parts = {{.bytes = 1}, {.bytes = 9000}};
     flow.seed = flows.size();
-    flow.pacing.rate = {.kind = Rate::Kind::Packets, .value = 2e6, .text = {}};
+    flow.pacing.rate = {.kind = congestion::Rate::Kind::Packets, .value = 2e6, .text = {}};
     flows.push_back(flow);
   }
-  const Rate total{.kind = Rate::Kind::Packets, .value = 4e6, .text = {}};
+  const congestion::Rate total{.kind = congestion::Rate::Kind::Packets, .value = 4e6, .text = {}};
   Reliability reliability;
   reliability.timeout_code = 9;
   ReliableSource requester(flows, total, 1e11, reliability);
-  Responder responder({});
+  responder::Responder responder({});
   Network network({.loss = 0.01, .doubled = 0.01, .reordered = 0.01}, 99);
   const uint64_t took = converse(requester, responder, network);
   EXPECT_EQ(requester.counts().messages, 4 * 5 * 30U);
@@ -317,4 +317,4 @@ TEST(Conversations, Mixed) {
 }
 
 } // namespace
-} // namespace xr::traffic
+} // namespace xr::requester

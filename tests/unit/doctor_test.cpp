@@ -11,11 +11,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "host/check_rdma.h"
-#include "host/congestion.h"
-#include "host/doctor.h"
-#include "host/kernel.h"
-#include "host/port.h"
+#include "doctor/check_rdma.h"
+#include "doctor/doctor.h"
+#include "doctor/kernel.h"
+#include "doctor/port.h"
+#include "host/congestion_settings.h"
 #include "host/roce_mode.h"
 #include "report/doctor.h"
 #include "report/json.h"
@@ -24,6 +24,7 @@
 namespace {
 
 using namespace xr;
+using namespace xr::doctor;
 using namespace xr::host;
 
 // The first check of that name; one with no text where there is none.
@@ -219,8 +220,8 @@ PortFacts sound_port() {
   XdpFeatures xdp;
   xdp.native = xdp.redirect = xdp.transmits = xdp.zero_copy = xdp.frags = true;
   port.xdp = xdp;
-  port.zero_copy = ZeroCopyTrial{true, {}};
-  port.features = datapath::Features{{"rx-gro", true}, {"rx-vlan-filter", true}};
+  port.zero_copy = afxdp::ZeroCopyTrial{true, {}};
+  port.features = host::Features{{"rx-gro", true}, {"rx-vlan-filter", true}};
   port.hook = datapath::Hook{};
   port.troubles = std::vector<datapath::Trouble>{};
   return port;
@@ -266,9 +267,9 @@ TEST(DoctorPort, PoorDriver) {
 TEST(DoctorPort, ZeroCopyIsTriedOrNotTried) {
   PortFacts port = sound_port();
   expect(check(port), "zero_copy", Verdict::Ok, "tried on queue 0");
-  port.zero_copy = ZeroCopyTrial{false, {"it is refused", "another device"}};
+  port.zero_copy = afxdp::ZeroCopyTrial{false, {"it is refused", "another device"}};
   expect(check(port), "zero_copy", Verdict::Info, "copies each frame", "another device");
-  port.zero_copy = Result<ZeroCopyTrial>(Error{"queue 0 is taken", "ss --xdp"});
+  port.zero_copy = Result<afxdp::ZeroCopyTrial>(Error{"queue 0 is taken", "ss --xdp"});
   expect(check(port), "zero_copy", Verdict::Unknown, "without result: queue 0 is taken",
          "ss --xdp");
   port.zero_copy.reset();
@@ -295,15 +296,16 @@ TEST(DoctorPort, ZeroCopyIsTriedOrNotTried) {
 TEST(ZeroCopy, WhyASocketCopies) {
   XdpFeatures has;
   has.native = has.zero_copy = true;
-  const ZeroCopyPort virtio{"eth1", "virtio_net", 1500, 1522};
-  EXPECT_NE(why_copied(virtio, has, false).hint.find("iommu_platform=on"), std::string::npos);
-  const Error idle = why_copied({"eth2", "ice", 1500, 1522}, has, true);
+  const afxdp::ZeroCopyPort virtio{"eth1", "virtio_net", 1500, 1522};
+  EXPECT_NE(afxdp::why_copied(virtio, has, false).hint.find("iommu_platform=on"),
+            std::string::npos);
+  const Error idle = afxdp::why_copied({"eth2", "ice", 1500, 1522}, has, true);
   EXPECT_EQ(idle.message, "ice sends by zero-copy only while an XDP program is on the port");
   EXPECT_EQ(idle.hint, "xdp-roce attach eth2");
-  EXPECT_EQ(why_copied({"eth2", "", 1500, 1522}, Error{}, false).message,
+  EXPECT_EQ(afxdp::why_copied({"eth2", "", 1500, 1522}, Error{}, false).message,
             "the driver has no zero-copy, or refuses it");
-  EXPECT_FALSE(known_to_copy(virtio, Error{}));
-  EXPECT_EQ(known_to_copy(virtio, XdpFeatures{})->message, "virtio_net has no zero-copy");
+  EXPECT_FALSE(afxdp::known_to_copy(virtio, Error{}));
+  EXPECT_EQ(afxdp::known_to_copy(virtio, XdpFeatures{})->message, "virtio_net has no zero-copy");
 }
 
 TEST(DoctorPort, QueuesThatTheDeviceCanHave) {
@@ -355,7 +357,7 @@ TEST(DoctorPort, HintsEnterItsNamespace) {
 TEST(DoctorPort, WhoIsOnTheHook) {
   PortFacts port = sound_port();
   datapath::Hook hook;
-  hook.mode = datapath::Mode::Skb;
+  hook.mode = Mode::Skb;
   hook.programs = {{7, "someone"}};
   port.hook = hook;
   expect(check(port), "hook", Verdict::Fail, "someone (id 7)",

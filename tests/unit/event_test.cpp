@@ -119,11 +119,11 @@ TEST(Event, QpsNumberedAnew) {
 // A stream that takes the place of an idle one is of another QP, with a number of its own.
 TEST(Event, NumbersOfStreamsThatMakeWay) {
   constexpr uint64_t kMinute = 60'000'000'000;
-  Accountant::Options options;
+  NativeDatapath::Options options;
   options.features = ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS;
   options.streams = 8;
   for (const int number : {1, 8, 9, 12}) {
-    Accountant accountant(options);
+    NativeDatapath accountant(options);
     auto rule = impair::parse({fmt::format("qp {} psn all drop", number)});
     ASSERT_TRUE(rule.ok());
     accountant.rules(impair::make_ruleset({*rule}), {});

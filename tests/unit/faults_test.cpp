@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults on purpose: each where it is to be, and nothing else anywhere.
-#include "traffic/faults.h"
+#include "requester/faults.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,16 +10,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "requester/open.h"
 #include "roce/psn.h"
-#include "traffic/open.h"
 
-namespace xr::traffic {
+namespace xr::requester {
 namespace {
 
 constexpr uint64_t kBegin = 1'700'000'000'000'000'000;
 
-Flow flow(const std::string &words) {
-  auto result = parse_flow({"src 192.0.2.1 dst 192.0.2.2 psn 1 size 1", words});
+flow::Flow flow(const std::string &words) {
+  auto result = flow::parse_flow({"src 192.0.2.1 dst 192.0.2.2 psn 1 size 1", words});
   if (result)
     return result.get();
   ADD_FAILURE() << words << ": " << result.error().message;
@@ -32,26 +32,26 @@ struct Run {
   uint64_t end = 0;
 };
 
-std::string word(const Outgoing &out, bool several) {
+std::string word(const packet::Outgoing &out, bool several) {
   const bool ack = roce_opcode_info[out.shape->opcode()] & ROCE_OP_ACK;
   return fmt::format("{}{}{}{}", several ? fmt::format("{}:", out.fields.dest_qp) : "",
                      out.fields.psn, ack ? "a" : "",
-                     out.damage == Damage::Icrc  ? "!"
-                     : out.damage == Damage::Pad ? "~"
-                                                 : "");
+                     out.damage == packet::Damage::Icrc  ? "!"
+                     : out.damage == packet::Damage::Pad ? "~"
+                                                         : "");
 }
 
 Run run(const std::string &words, size_t most = SIZE_MAX) {
-  const Flow f = flow(words);
+  const flow::Flow f = flow(words);
   OpenSource source({f}, {}, 1e9);
   Run result;
-  Outgoing out;
+  packet::Outgoing out;
   uint64_t now = kBegin;
   for (size_t n = 0; n < most && !source.done();) {
     if (source.next(now, {&out, 1})) {
       result.text += (result.text.empty() ? "" : " ") + word(out, f.qps > 1);
       n++;
-    } else if (source.wake_at() != kNever) {
+    } else if (source.wake_at() != packet::kNever) {
       now = std::max(now, source.wake_at());
     }
   }
@@ -130,7 +130,7 @@ TEST(Faults, TakeTheirTime) {
 
 TEST(Faults, AllLeftOutDoesNotHang) {
   OpenSource source({flow("fault skip every 1")}, {}, 1e9);
-  std::vector<Outgoing> out(64);
+  std::vector<packet::Outgoing> out(64);
   for (int i = 0; i < 100; i++)
     EXPECT_EQ(source.next(kBegin, out), 0U);
   EXPECT_FALSE(source.done());
@@ -140,7 +140,7 @@ TEST(Faults, AllLeftOutDoesNotHang) {
 
 TEST(Faults, GhostsAreAcks) {
   OpenSource source({flow("messages 2 fault ghost-ack at 2")}, {}, 1e9);
-  std::vector<Outgoing> out(8);
+  std::vector<packet::Outgoing> out(8);
   ASSERT_EQ(source.next(kBegin, out), 3U);
   EXPECT_EQ(out[2].shape->opcode(), ROCE_RC_ACKNOWLEDGE);
   EXPECT_EQ(out[2].fields.dest_qp, 0x11U);
@@ -157,8 +157,8 @@ TEST(Faults, AsOftenAsTheyAreProbable) {
   constexpr double kNumbers = 1e6;
   for (const double p : {0.5, 0.1, 0.01, 1e-4})
     for (const uint64_t seed : {1, 2}) {
-      Fault fault;
-      fault.when = Fault::When::Probability;
+      flow::Fault fault;
+      fault.when = flow::Fault::When::Probability;
       fault.probability = p;
       const Faults faults({fault}, seed);
       double count = 0;
@@ -187,8 +187,8 @@ TEST(Faults, FollowFromTheSeed) {
 }
 
 TEST(Faults, DrawsOfTwoFlowsAreIndependent) {
-  Fault fault;
-  fault.when = Fault::When::Probability;
+  flow::Fault fault;
+  fault.when = flow::Fault::When::Probability;
   fault.probability = 0.5;
   const Faults one({fault}, 1), two({fault}, 2);
   int same = 0;
@@ -198,4 +198,4 @@ TEST(Faults, DrawsOfTwoFlowsAreIndependent) {
 }
 
 } // namespace
-} // namespace xr::traffic
+} // namespace xr::requester

@@ -8,16 +8,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "flow/flow.h"
 #include "packet/template.h"
-#include "traffic/flow.h"
-#include "traffic/frames.h"
-#include "words/words.h"
+#include "parse/words.h"
+#include "requester/frames.h"
 
-namespace xr::traffic {
+namespace xr::flow {
 namespace {
 
 Flow flow(const std::string &text) {
-  auto result = parse_flow(words::split(text));
+  auto result = parse_flow(parse::split(text));
   if (result.ok())
     return result.get();
   ADD_FAILURE() << text << ": " << result.error().message << " (" << result.error().hint << ")";
@@ -25,7 +25,7 @@ Flow flow(const std::string &text) {
 }
 
 Error failure(const std::string &text) {
-  auto result = parse_flow(words::split(text));
+  auto result = parse_flow(parse::split(text));
   if (!result)
     return result.error();
   ADD_FAILURE() << text << " was understood as " << result.get().text();
@@ -50,7 +50,7 @@ std::string all_of(const Flow &f) {
     s += fmt::format(" {}:{}", part.bytes, part.weight);
   s += fmt::format("| {} {} {} {} {} {} {} {}", f.pmtu, f.extra_pad, f.frame_size, f.messages,
                    f.duration_ns, f.psn ? int64_t{*f.psn} : -1, f.ack_every, unsigned(f.port));
-  const Pacing &p = f.pacing;
+  const congestion::Pacing &p = f.pacing;
   s += fmt::format("| {} {} {} {} {} {} {} {} {} {}", unsigned(p.rate.kind), p.rate.value,
                    p.rate.text, unsigned(p.shape), p.burst_packets, p.burst_gap_ns, p.bursts,
                    p.start_ns, p.ramp_ns, p.ramp_from);
@@ -375,7 +375,7 @@ TEST(FlowParse, FramesOfTheSizeAskedFor) {
         const Flow f = flow(fmt::format("{} transport {} frame-size {}", path, transport, size));
         EXPECT_EQ(f.pmtu % 4, 0U);
         EXPECT_LT(f.extra_pad, 4U);
-        FlowFrames frames(f);
+        requester::FlowFrames frames(f);
         for (uint32_t i = 0; i < (f.transport == ROCE_UD ? 1 : 3); i++) {
           const uint64_t bytes = f.transport == ROCE_UD ? f.pmtu : uint64_t{3} * f.pmtu;
           const auto segment = packet::segment(f.transport, f.verb, bytes, f.pmtu, i);
@@ -396,7 +396,7 @@ TEST(FlowPreset, FramesAndMessages) {
     const uint64_t size = f.size.of(0, 0);
     EXPECT_EQ(packet::packets_of(f.verb, size, f.pmtu), ud ? 1U : 1000U);
     EXPECT_EQ(size % f.pmtu, 0U);
-    FlowFrames frames(f);
+    requester::FlowFrames frames(f);
     for (const uint32_t index : ud ? std::vector<uint32_t>{0} : std::vector<uint32_t>{0, 1, 999}) {
       const auto segment = packet::segment(f.transport, f.verb, size, f.pmtu, index);
       EXPECT_EQ(frames.of(segment.opcode, segment.payload)->bytes().size(), 4496U) << name;
@@ -430,7 +430,7 @@ TEST(FlowPreset, EverythingCanBeSaidOtherwise) {
   EXPECT_EQ(flow("preset ipv4_rocev2_rc_send size 64").size.of(0, 0), 64U);
   // the frames stay as large with a tag and over IPv6
   const Flow tagged = flow("preset ipv4_rocev2_rc_send vlan 5 src ::1 dst ::2");
-  FlowFrames frames(tagged);
+  requester::FlowFrames frames(tagged);
   EXPECT_EQ(frames.of(ROCE_RC_SEND_MIDDLE, tagged.pmtu)->bytes().size(), 4496U);
 }
 
@@ -553,4 +553,4 @@ TEST(FlowDraws, PortsAndPsns) {
 }
 
 } // namespace
-} // namespace xr::traffic
+} // namespace xr::flow

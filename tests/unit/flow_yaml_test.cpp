@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "traffic/flow.h"
+#include "flow/flow.h"
 #include "yaml_errors.h"
 
-namespace xr::traffic {
+namespace xr::flow {
 namespace {
 
 FlowFile file(const std::string &text) {
@@ -37,7 +37,7 @@ seed: 7
             "src 192.0.2.1 dst 192.0.2.2 verb read qp 0x20 qps 16 size 64,4KiB rate 10gbit l1 "
             "burst 32 gap 1ms seed 5 fault skip every 100 fault icrc probability 0.01");
   EXPECT_EQ(f.flows[2].seed, 9U);
-  EXPECT_EQ(f.rate.kind, Rate::Kind::BitsL1);
+  EXPECT_EQ(f.rate.kind, congestion::Rate::Kind::BitsL1);
   EXPECT_EQ(f.rate.value, 25e9);
   EXPECT_EQ(f.rate.text, "25gbit");
   EXPECT_EQ(f.stagger_ns, 10'000'000U);
@@ -76,9 +76,10 @@ TEST(FlowYaml, MapsAreWords) {
 TEST(FlowYaml, NothingIsAFileToo) {
   EXPECT_TRUE(file("flows:\n").flows.empty());
   EXPECT_TRUE(file("flows: []\n").flows.empty());
-  EXPECT_EQ(file("rate: 100kpps\n").rate.kind, Rate::Kind::Packets);
-  EXPECT_EQ(file("rate: top\n").rate.kind, Rate::Kind::Top);
-  EXPECT_EQ(file("flows: [{rate: top}]\n").flows.at(0).pacing.rate.kind, Rate::Kind::Top);
+  EXPECT_EQ(file("rate: 100kpps\n").rate.kind, congestion::Rate::Kind::Packets);
+  EXPECT_EQ(file("rate: top\n").rate.kind, congestion::Rate::Kind::Top);
+  EXPECT_EQ(file("flows: [{rate: top}]\n").flows.at(0).pacing.rate.kind,
+            congestion::Rate::Kind::Top);
   EXPECT_FALSE(file("flows:\n").seed);
 }
 
@@ -137,4 +138,4 @@ TEST(FlowYaml, Files) {
 }
 
 } // namespace
-} // namespace xr::traffic
+} // namespace xr::flow

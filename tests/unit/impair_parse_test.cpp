@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "impair/rule.h"
-#include "words/words.h"
+#include "parse/words.h"
 
 namespace xr::impair {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr long double kOne = 0x1p64L;
 
 Rule rule(const std::string &text) {
-  auto result = parse(words::split(text));
+  auto result = parse(parse::split(text));
   if (result.ok())
     return result.get();
   ADD_FAILURE() << text << ": " << result.error().message << " (" << result.error().hint << ")";
@@ -26,7 +26,7 @@ Rule rule(const std::string &text) {
 }
 
 Error failure(const std::string &text) {
-  auto result = parse(words::split(text));
+  auto result = parse(parse::split(text));
   if (!result)
     return result.error();
   ADD_FAILURE() << text << " was understood as " << result.get().text();
@@ -640,7 +640,7 @@ TEST(ImpairParse, RandomWords) {
   std::mt19937_64 engine(seed);
   std::vector<std::string> all;
   for (const Wrong &wrong : kWrong)
-    for (const std::string &word : words::split(wrong.words))
+    for (const std::string &word : parse::split(wrong.words))
       all.push_back(word);
   size_t good = 0;
   for (int i = 0; i < 20000; i++) {
@@ -660,13 +660,13 @@ TEST(ImpairParse, RandomWords) {
 
 TEST(ImpairPeer, ThereAndBack) {
   for (const char *words : {"192.0.2.1 17 -> 0x12", "192.0.2.1 0x11 18"}) {
-    auto peer = parse_peer(words::split(words));
+    auto peer = parse_peer(parse::split(words));
     ASSERT_TRUE(peer.ok()) << peer.error().message;
     EXPECT_EQ(peer->qp, 17U);
     EXPECT_EQ(peer->src_qp, 18U);
     EXPECT_EQ(peer_text(*peer), "192.0.2.1 0x11 0x12");
   }
-  auto ipv6 = parse_peer(words::split("2001:db8::1 0x11 -> 0x12"));
+  auto ipv6 = parse_peer(parse::split("2001:db8::1 0x11 -> 0x12"));
   ASSERT_TRUE(ipv6.ok());
   EXPECT_EQ(peer_text(*ipv6), "2001:db8::1 0x11 0x12");
 }
@@ -681,7 +681,7 @@ TEST(ImpairPeer, WrongWordsAreNamed) {
       {"192.0.2.1 1 -> 2 3", "'3'"},
   };
   for (const Wrong &wrong : kPeers) {
-    const auto peer = parse_peer(words::split(wrong.words));
+    const auto peer = parse_peer(parse::split(wrong.words));
     ASSERT_FALSE(peer.ok()) << wrong.words;
     EXPECT_NE(peer.error().message.find(wrong.named), std::string::npos) << peer.error().message;
     EXPECT_FALSE(peer.error().hint.empty());

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "bpf/wire_checks.h"
-#include "capture/accountant.h"
+#include "capture/native_datapath.h"
 #include "impair/rule.h"
 
 namespace xr::test {
@@ -54,17 +54,17 @@ public:
     accountant_.snapshot(s);
     return s;
   }
-  Accountant &accountant() { return accountant_; }
+  NativeDatapath &accountant() { return accountant_; }
 
 private:
-  static Accountant::Options options(uint32_t features, uint32_t streams) {
-    Accountant::Options options;
+  static NativeDatapath::Options options(uint32_t features, uint32_t streams) {
+    NativeDatapath::Options options;
     options.features = features;
     options.streams = streams;
     return options;
   }
 
-  Accountant accountant_;
+  NativeDatapath accountant_;
 };
 
 // Where its bytes differ from those before.

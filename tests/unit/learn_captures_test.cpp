@@ -90,7 +90,7 @@ void look_at_cm(Facts &facts, const roce_packet &p, const CapturedFrame &frame) 
 
 Facts look_at(const std::string &path) {
   Facts facts;
-  const Accountant parser({});
+  const NativeDatapath parser({});
   auto reader = Reader::open(path);
   EXPECT_TRUE(reader.ok()) << path;
   CapturedFrame frame;
@@ -234,7 +234,7 @@ TEST_F(LearnFromCaptures, AllTogether) {
     for (const auto &[end, requests] : of_one.requests)
       if (const Truth t = truth_of(of_one, end); t.qp)
         truth[end].insert(*t.qp);
-  Accountant accountant({});
+  NativeDatapath accountant({});
   std::vector<bool> over(readers.size());
   for (bool more = true; more;) {
     more = false;

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "capture/accountant.h"
+#include "capture/native_datapath.h"
 #include "frames.h"
 #include "roce/stream.h"
 
@@ -60,7 +60,7 @@ private:
     return bytes[15];
   }
 
-  Accountant accountant_;
+  NativeDatapath accountant_;
   uint64_t now_ = 1'000'000;
 };
 

@@ -8,12 +8,13 @@
 #include <map>
 #include <string>
 
-#include "host/nic.h"
+#include "doctor/nic.h"
 #include "roce/opcode.h"
 
 namespace made_nic {
 
 using namespace xr;
+using namespace xr::doctor;
 using namespace xr::host;
 
 constexpr const char *kNic = "10.77.0.1", *kPeer = "10.77.0.2";

@@ -4,9 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "host/unwrap.h"
+#include "doctor/unwrap.h"
 #include "made_nic.h"
 #include "report/json.h"
+#include "report/nic.h"
 #include "report/text.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the stateless requester hands out, stamped and parsed again: whole messages in order for
 // every QP, by the clock that is asked for.
-#include "traffic/open.h"
+#include "requester/open.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -13,22 +13,22 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "parse/words.h"
 #include "roce/psn.h"
-#include "words/words.h"
 
-namespace xr::traffic {
+namespace xr::requester {
 namespace {
 
 constexpr double kLine = 10e9;
 constexpr uint64_t kBegin = 1'700'000'000'000'000'000;
 
-Flow flow(const std::string &words) {
-  auto result = parse_flow({"src 192.0.2.1 dst 192.0.2.2", words});
+flow::Flow flow(const std::string &words) {
+  auto result = flow::parse_flow({"src 192.0.2.1 dst 192.0.2.2", words});
   if (!result) {
     ADD_FAILURE() << words << ": " << result.error().message;
     return {};
   }
-  const Status status = check_flow(result.get(), 9000);
+  const Status status = flow::check_flow(result.get(), 9000);
   EXPECT_TRUE(status.ok()) << words << ": " << status.error().message;
   return result.get();
 }
@@ -41,7 +41,7 @@ struct Seen {
   std::vector<uint8_t> frame;
 };
 
-Seen see(const Outgoing &out, uint64_t at) {
+Seen see(const packet::Outgoing &out, uint64_t at) {
   Seen seen;
   seen.at = at;
   const auto bytes = out.shape->bytes();
@@ -58,7 +58,7 @@ Seen see(const Outgoing &out, uint64_t at) {
 // Runs in virtual time, jumping to when something is due.
 std::vector<Seen> run(OpenSource &source, size_t most, size_t batch = 7) {
   std::vector<Seen> all;
-  std::vector<Outgoing> out(batch);
+  std::vector<packet::Outgoing> out(batch);
   uint64_t now = kBegin;
   while (!source.done() && all.size() < most) {
     const size_t count = source.next(now, out);
@@ -67,14 +67,15 @@ std::vector<Seen> run(OpenSource &source, size_t most, size_t batch = 7) {
     if (count == out.size())
       continue;
     const uint64_t wake = source.wake_at();
-    if (wake == kNever)
+    if (wake == packet::kNever)
       break;
     now = std::max(now, wake);
   }
   return all;
 }
 
-std::vector<Seen> run(std::vector<Flow> flows, size_t most = SIZE_MAX, const Rate &total = {}) {
+std::vector<Seen> run(std::vector<flow::Flow> flows, size_t most = SIZE_MAX,
+                      const congestion::Rate &total = {}) {
   OpenSource source(std::move(flows), total, kLine);
   return run(source, most);
 }
@@ -154,7 +155,7 @@ TEST(OpenSource, MessagesOfRandomFlows) {
 }
 
 TEST(OpenSource, SizesAreTheFlows) {
-  const Flow f = flow("size 1k,0,3k,512 messages 9 qps 2");
+  const flow::Flow f = flow("size 1k,0,3k,512 messages 9 qps 2");
   for (const auto &[qp, packets] : by_qp(run({f}))) {
     const auto sizes = messages_of(packets, 1024);
     for (size_t i = 0; i < sizes.size(); i++)
@@ -249,7 +250,7 @@ TEST(OpenSource, QpsThatFinishEarlierPassNoTurn) {
 }
 
 TEST(OpenSource, PortsOfQps) {
-  const Flow f = flow("qps 3 messages 2 size 3k");
+  const flow::Flow f = flow("qps 3 messages 2 size 3k");
   for (const Seen &seen : run({f}))
     EXPECT_EQ(seen.src_port, f.source_port(qp_of(seen) - 0x11));
   std::set<uint16_t> varied;
@@ -267,7 +268,7 @@ TEST(OpenSource, ManyQps) {
   OpenSource source({flow(fmt::format("qp 0x1000 qps {} messages 2 size 2000", kQps))}, {}, kLine);
   EXPECT_EQ(source.expected(), 4 * kQps);
   std::vector<uint32_t> next(kQps, UINT32_MAX), seen(kQps);
-  std::vector<Outgoing> out(64);
+  std::vector<packet::Outgoing> out(64);
   while (!source.done()) {
     const size_t count = source.next(kBegin, out);
     for (size_t i = 0; i < count; i++) {
@@ -298,7 +299,7 @@ TEST(OpenSource, FlowsByTheirRates) {
 TEST(OpenSource, TopSpeedIsSharedAndLeavesTheOthersTheirs) {
   OpenSource source({flow("qp 1 size 64"), flow("qp 2 size 64"), flow("qp 3 size 64 rate 1mpps")},
                     {}, kLine);
-  std::vector<Outgoing> out(10);
+  std::vector<packet::Outgoing> out(10);
   std::map<uint32_t, size_t> seen;
   for (uint64_t now = kBegin; now < kBegin + 1'000'000; now += 1000)
     for (size_t i = 0, count = source.next(now, out); i < count; i++)
@@ -310,8 +311,8 @@ TEST(OpenSource, TopSpeedIsSharedAndLeavesTheOthersTheirs) {
 }
 
 TEST(OpenSource, TotalRate) {
-  words::Words words({"10gbit"});
-  const Rate total = take_rate(words).get();
+  parse::Words words({"10gbit"});
+  const congestion::Rate total = flow::take_rate(words).get();
   OpenSource source({flow("qp 1 size 1000"), flow("qp 2 size 1000 rate 100kpps")}, total, kLine);
   const auto all = run(source, 200'000);
   const double wire = static_cast<double>(all.front().frame.size()) * 8 / 10; // ns each
@@ -323,7 +324,7 @@ TEST(OpenSource, TotalRate) {
 }
 
 TEST(OpenSource, AskedForOnTheAverage) {
-  const auto asked = [](std::vector<Flow> flows) {
+  const auto asked = [](std::vector<flow::Flow> flows) {
     return OpenSource(std::move(flows), {}, kLine).asked_pps();
   };
   EXPECT_NEAR(asked({flow("rate 1kpps"), flow("rate 2kpps")}), 3000, 0.01);
@@ -338,7 +339,7 @@ TEST(OpenSource, AskedForOnTheAverage) {
 }
 
 TEST(OpenSource, FlowsStartOneAfterTheOther) {
-  std::vector<Flow> flows;
+  std::vector<flow::Flow> flows;
   for (int i = 0; i < 3; i++)
     flows.push_back(
         flow(fmt::format("qp {} rate 1kpps start {}ms messages 2 size 1", i + 1, 10 * i)));
@@ -356,7 +357,7 @@ TEST(OpenSource, Ends) {
   EXPECT_EQ(run({flow("burst 5 gap 1ms count 3 size 1")}).size(), 15U);
   EXPECT_EQ(run({flow("burst 5 gap 1ms for 3ms size 1")}).size(), 15U);
   OpenSource top({flow("for 1ms start 1ms size 1")}, {}, kLine);
-  std::vector<Outgoing> out(1);
+  std::vector<packet::Outgoing> out(1);
   EXPECT_EQ(top.next(kBegin, out), 0U);
   EXPECT_EQ(top.wake_at(), kBegin + 1'000'000);
   EXPECT_EQ(top.next(kBegin + 1'000'000, out), 1U);
@@ -364,7 +365,7 @@ TEST(OpenSource, Ends) {
   EXPECT_FALSE(top.done());
   EXPECT_EQ(top.next(kBegin + 2'000'000, out), 0U);
   EXPECT_TRUE(top.done());
-  EXPECT_EQ(top.wake_at(), kNever);
+  EXPECT_EQ(top.wake_at(), packet::kNever);
   EXPECT_EQ(top.expected(), 0U);
 }
 
@@ -403,4 +404,4 @@ TEST(OpenSource, SeesAnswers) {
 }
 
 } // namespace
-} // namespace xr::traffic
+} // namespace xr::requester

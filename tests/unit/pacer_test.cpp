@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schedule in virtual time: packets leave when they are due, unless a test says otherwise.
-#include "traffic/pacer.h"
-#include "words/words.h"
+#include "congestion/pacer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,10 +9,12 @@
 
 #include <gtest/gtest.h>
 
-#include "traffic/flow_draw.h"
-#include "traffic/source.h"
+#include "base/draw.h"
+#include "flow/flow.h"
+#include "packet/source.h"
+#include "parse/words.h"
 
-namespace xr::traffic {
+namespace xr::congestion {
 namespace {
 
 constexpr uint64_t kBegin = 1'700'000'000'000'000'123; // as a clock of our days
@@ -22,8 +23,8 @@ constexpr double kSecond = 1e9;
 
 Pacing paced(const std::string &word, bool l1 = false) {
   Pacing pacing;
-  words::Words words({word, l1 ? "l1" : ""});
-  const auto rate = take_rate(words);
+  parse::Words words({word, l1 ? "l1" : ""});
+  const auto rate = flow::take_rate(words);
   if (!rate)
     ADD_FAILURE() << word << ": " << rate.error().message;
   else
@@ -40,7 +41,7 @@ Pacer started(const Pacing &pacing, uint64_t seed = 7) {
 // When the packets of a schedule are due, from 0 on.
 std::vector<uint64_t> times(Pacer &pacer, size_t packets, uint32_t bytes = 1000) {
   std::vector<uint64_t> result;
-  for (size_t i = 0; i < packets && pacer.due() != kNever; i++) {
+  for (size_t i = 0; i < packets && pacer.due() != packet::kNever; i++) {
     result.push_back(pacer.due() - kBegin);
     pacer.sent(pacer.due(), bytes);
   }
@@ -123,7 +124,7 @@ Pacing bursts(const std::string &word, uint64_t packets, uint64_t gap, uint64_t 
 TEST(Pacer, BurstsHaveTheirShape) {
   Pacer pacer = started(bursts("1mpps", 3, 50'000, 2));
   EXPECT_EQ(times(pacer, 100), (std::vector<uint64_t>{0, 1000, 2000, 52'000, 53'000, 54'000}));
-  EXPECT_EQ(pacer.due(), kNever);
+  EXPECT_EQ(pacer.due(), packet::kNever);
   Pacer top = started(bursts("top", 3, 50'000, 2));
   EXPECT_EQ(times(top, 100), (std::vector<uint64_t>{0, 0, 0, 50'000, 50'000, 50'000}));
   Pacer single = started(bursts("1mpps", 1, 9'000));
@@ -263,4 +264,4 @@ TEST(Pacer, ClocksThatBeginAtZero) {
 }
 
 } // namespace
-} // namespace xr::traffic
+} // namespace xr::congestion

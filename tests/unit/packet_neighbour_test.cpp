@@ -7,7 +7,7 @@
 
 #include "packet/neighbour.h"
 #include "packet_random.h"
-#include "words/address.h"
+#include "parse/address.h"
 #include <algorithm>
 
 namespace xr::test {
@@ -21,7 +21,7 @@ using packet::Tag;
 const Mac kMacA{0x02, 0, 0, 0, 0, 0x0a}, kMacB{0x02, 0, 0, 0, 0, 0x0b};
 
 Address ip(const char *text) {
-  const auto address = words::address(text);
+  const auto address = parse::address(text);
   EXPECT_TRUE(address.ok()) << text;
   return address.get();
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reliable requester against answers by script: which packets it sends, and when.
-#include "traffic/reliable.h"
+#include "requester/reliable.h"
 
 #include <gtest/gtest.h>
 
 #include "packet/icrc.h"
 
-namespace xr::traffic {
+namespace xr::requester {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -26,7 +26,7 @@ struct Sent {
   uint32_t payload = 0, dma_len = 0;
   uint64_t va = 0;
   uint32_t qp = 0;
-  Damage damage = Damage::None;
+  packet::Damage damage = packet::Damage::None;
 };
 
 class ReliableTest : public testing::Test {
@@ -51,14 +51,14 @@ protected:
   const SendCounts &counts() { return source().counts(); }
 
   std::vector<Sent> sent(size_t room = 1000) {
-    std::vector<Outgoing> out(room);
+    std::vector<packet::Outgoing> out(room);
     std::vector<Sent> all;
     const size_t count = source().next(now_, out);
     for (size_t i = 0; i < count; i++)
       all.push_back(look(out[i]));
     return all;
   }
-  static Sent look(const Outgoing &out) {
+  static Sent look(const packet::Outgoing &out) {
     Bytes bytes(out.shape->bytes().begin(), out.shape->bytes().end());
     out.shape->stamp(bytes.data(), out.fields);
     roce_packet p{};
@@ -104,8 +104,8 @@ protected:
     feed({.opcode = opcode, .psn = psn}, payload);
   }
 
-  Flow flow_;
-  Rate total_;
+  flow::Flow flow_;
+  congestion::Rate total_;
   Reliability reliability_;
   uint64_t now_ = 1000;
   std::unique_ptr<ReliableSource> source_;
@@ -152,7 +152,7 @@ TEST_F(ReliableTest, SendsAMessageAndWaits) {
   EXPECT_EQ(counts().messages, 0U);
   ack(102);
   EXPECT_TRUE(source().done());
-  EXPECT_EQ(source().wake_at(), kNever);
+  EXPECT_EQ(source().wake_at(), packet::kNever);
   EXPECT_EQ(counts().messages, 1U);
   EXPECT_EQ(counts().message_bytes, 2500U);
   EXPECT_EQ(counts().acks, 2U);
@@ -265,7 +265,7 @@ TEST_F(ReliableTest, TheTimerBeginsAnewWithProgress) {
 
 TEST_F(ReliableTest, TheTimerIsTheOldestPackets) {
   flow_.messages = 2;
-  flow_.pacing.rate = {.kind = Rate::Kind::Packets, .value = 1e5, .text = {}};
+  flow_.pacing.rate = {.kind = congestion::Rate::Kind::Packets, .value = 1e5, .text = {}};
   EXPECT_EQ(psns(), (Psns{100}));
   now_ += 10'000;
   EXPECT_EQ(psns(), (Psns{101}));
@@ -480,7 +480,7 @@ TEST_F(ReliableTest, QpsTakeTurns) {
 
 TEST_F(ReliableTest, IsPaced) {
   flow_.messages = 100;
-  flow_.pacing.rate = {.kind = Rate::Kind::Packets, .value = 1e6, .text = {}};
+  flow_.pacing.rate = {.kind = congestion::Rate::Kind::Packets, .value = 1e6, .text = {}};
   EXPECT_EQ(psns(), (Psns{100}));
   EXPECT_EQ(source().wake_at(), now_ + 1000);
   now_ += 3000;
@@ -494,7 +494,7 @@ TEST_F(ReliableTest, IsPaced) {
 
   source_.reset();
   flow_.pacing = {};
-  total_ = {.kind = Rate::Kind::Packets, .value = 1e5, .text = {}};
+  total_ = {.kind = congestion::Rate::Kind::Packets, .value = 1e5, .text = {}};
   EXPECT_EQ(psns(), (Psns{100}));
   EXPECT_EQ(source().wake_at(), now_ + 10'000);
 }
@@ -531,7 +531,7 @@ TEST_F(ReliableTest, DrainsForSoLong) {
 
 TEST_F(ReliableTest, EndsWithItsBursts) {
   flow_.messages = 0;
-  flow_.pacing.shape = Pacing::Shape::Burst;
+  flow_.pacing.shape = congestion::Pacing::Shape::Burst;
   flow_.pacing.burst_packets = 4;
   flow_.pacing.bursts = 1;
   size(3000);
@@ -542,28 +542,28 @@ TEST_F(ReliableTest, EndsWithItsBursts) {
 
 TEST_F(ReliableTest, RecoversFromFaultsOnPurpose) {
   flow_.messages = 6;
-  const auto fault = [&](Fault::Kind kind, uint64_t position) {
-    Fault f;
+  const auto fault = [&](flow::Fault::Kind kind, uint64_t position) {
+    flow::Fault f;
     f.kind = kind;
-    f.when = Fault::When::Positions;
+    f.when = flow::Fault::When::Positions;
     f.positions = {position};
     flow_.faults.push_back(f);
   };
-  fault(Fault::Kind::Repeat, 1);
-  fault(Fault::Kind::Skip, 2);
-  fault(Fault::Kind::GhostAck, 3);
-  fault(Fault::Kind::Reorder, 4);
-  fault(Fault::Kind::Icrc, 5);
-  fault(Fault::Kind::Pad, 6);
+  fault(flow::Fault::Kind::Repeat, 1);
+  fault(flow::Fault::Kind::Skip, 2);
+  fault(flow::Fault::Kind::GhostAck, 3);
+  fault(flow::Fault::Kind::Reorder, 4);
+  fault(flow::Fault::Kind::Icrc, 5);
+  fault(flow::Fault::Kind::Pad, 6);
   const std::vector<Sent> all = sent();
   std::vector<uint32_t> order;
   for (const Sent &one : all)
     order.push_back(one.psn);
   EXPECT_EQ(order, (Psns{100, 100, 102, 102, 104, 103, 105}));
   EXPECT_EQ(all[3].opcode, ROCE_RC_ACKNOWLEDGE);
-  EXPECT_EQ(all[0].damage, Damage::None);
-  EXPECT_EQ(all[4].damage, Damage::Icrc);
-  EXPECT_EQ(all[6].damage, Damage::Pad);
+  EXPECT_EQ(all[0].damage, packet::Damage::None);
+  EXPECT_EQ(all[4].damage, packet::Damage::Icrc);
+  EXPECT_EQ(all[6].damage, packet::Damage::Pad);
   ack(101, 0x60);
   EXPECT_EQ(psns(), (Psns{101, 102, 103, 104, 105}));
   for (const uint64_t count : {counts().skipped, counts().repeated, counts().reordered,
@@ -585,4 +585,4 @@ TEST_F(ReliableTest, HasRoomForManyQps) {
 }
 
 } // namespace
-} // namespace xr::traffic
+} // namespace xr::requester

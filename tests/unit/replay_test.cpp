@@ -4,17 +4,17 @@
 
 #include "packet/frame.h"
 #include "packet/icrc.h"
-#include "traffic/replay.h"
-#include "words/address.h"
-#include "words/words.h"
+#include "parse/address.h"
+#include "parse/words.h"
+#include "requester/replay.h"
 
-namespace xr::traffic {
+namespace xr::requester {
 namespace {
 
 constexpr uint64_t kStart = 1'000'000'000;
 
 Replay words(const std::string &text) {
-  auto replay = parse_replay(words::split(text));
+  auto replay = parse_replay(parse::split(text));
   EXPECT_TRUE(replay.ok()) << replay.error().message;
   return replay.ok() ? replay.get() : Replay{};
 }
@@ -32,7 +32,7 @@ std::unique_ptr<ReplaySource> source(const std::string &text, const std::vector<
 // When each frame leaves: its first byte and the time since the start.
 std::vector<std::pair<int, uint64_t>> schedule(ReplaySource &source, size_t most) {
   std::vector<std::pair<int, uint64_t>> all;
-  std::vector<Outgoing> out(1);
+  std::vector<packet::Outgoing> out(1);
   uint64_t now = kStart;
   while (!source.done() && all.size() < most) {
     if (source.next(now, out))
@@ -49,7 +49,7 @@ TEST(Replay, ItsOwnTiming) {
   auto one = source("f.pcap", {5000, 5100, 7000});
   EXPECT_EQ(schedule(*one, 9), (Schedule{{0, 0}, {1, 100}, {2, 2000}}));
   EXPECT_TRUE(one->done());
-  EXPECT_EQ(one->wake_at(), kNever);
+  EXPECT_EQ(one->wake_at(), packet::kNever);
   EXPECT_EQ(one->counts().packets, 3u);
   EXPECT_EQ(one->counts().bytes, 180u);
 }
@@ -79,7 +79,7 @@ TEST(Replay, EndsWithItsTime) {
   EXPECT_EQ(schedule(*source("f loop 0 for 250ns", {0, 100}), 9),
             (Schedule{{0, 0}, {1, 100}, {0, 200}}));
   auto top = source("f loop 0 top for 1us", {0, 100});
-  std::vector<Outgoing> out(4);
+  std::vector<packet::Outgoing> out(4);
   EXPECT_EQ(top->next(kStart, out), 4u);
   EXPECT_EQ(top->next(kStart + 1000, out), 0u);
   EXPECT_TRUE(top->done());
@@ -97,7 +97,7 @@ TEST_P(Rewrite, EqualsAFrameBuiltSo) {
   const auto [network, checksum] = GetParam();
   const bool ipv4 = network == packet::Network::Ipv4;
   const auto address = [&](const char *v4, const char *v6) {
-    return words::address(ipv4 ? v4 : v6).get();
+    return parse::address(ipv4 ? v4 : v6).get();
   };
   packet::Path path;
   path.network = network;
@@ -162,11 +162,11 @@ TEST(Replay, WrongWords) {
       {"f loop -1", "'-1'"},
   };
   for (const auto &[text, wanted] : kWrong) {
-    const auto replay = parse_replay(words::split(text));
+    const auto replay = parse_replay(parse::split(text));
     ASSERT_FALSE(replay.ok()) << text;
     EXPECT_NE(replay.error().message.find(wanted), std::string::npos) << replay.error().message;
   }
 }
 
 } // namespace
-} // namespace xr::traffic
+} // namespace xr::requester

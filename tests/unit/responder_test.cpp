@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The responder, request by request: what it answers, to the bit.
-#include "traffic/responder.h"
+#include "responder/responder.h"
 
 #include <gtest/gtest.h>
 
@@ -9,14 +9,14 @@
 #include <map>
 #include <random>
 
+#include "base/ring.h"
 #include "packet/cm.h"
 #include "packet/icrc.h"
 #include "packet/message.h"
 #include "packet/neighbour.h"
-#include "traffic/peer_map.h"
-#include "traffic/peer_ring.h"
+#include "packet/peer_map.h"
 
-namespace xr::traffic {
+namespace xr::responder {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -68,7 +68,7 @@ Wire parsed(Bytes bytes) {
   return wire;
 }
 
-Bytes bytes_of(const Outgoing &out) {
+Bytes bytes_of(const packet::Outgoing &out) {
   if (!out.shape)
     return {out.raw.begin(), out.raw.end()};
   Bytes bytes(out.shape->bytes().begin(), out.shape->bytes().end());
@@ -108,11 +108,11 @@ protected:
   // What is to leave; RoCE frames have a good iCRC and go back where the requests came from.
   std::vector<Wire> drain(size_t room = 7) {
     std::vector<Wire> all;
-    std::vector<Outgoing> out(room);
+    std::vector<packet::Outgoing> out(room);
     while (const size_t count = responder().next(0, out))
       for (size_t i = 0; i < count; i++)
         all.push_back(parsed(bytes_of(out[i])));
-    EXPECT_EQ(responder().wake_at(), kNever);
+    EXPECT_EQ(responder().wake_at(), packet::kNever);
     for (const Wire &wire : all)
       if (roce_is_roce(wire.class_))
         check(wire);
@@ -313,7 +313,7 @@ TEST_F(ResponderTest, AnswersAReadOnceThatWaits) {
 
 TEST_F(ResponderTest, HoldsLongReads) {
   feed(read(0, 1U << 31));
-  std::vector<Outgoing> out(1000);
+  std::vector<packet::Outgoing> out(1000);
   EXPECT_EQ(responder().next(0, out), 1000U);
   EXPECT_LE(responder().wake_at(), 1U);
   feed(read(0x100000, 1U << 30)); // its second half, from more than 65536 behind
@@ -581,7 +581,7 @@ TEST_F(ResponderTest, AnswersByAnyPath) {
 
 TEST_F(ResponderTest, NotifiesOfCongestion) {
   options_.peer_offset = 0x100;
-  options_.cnp_interval_ns = 1000;
+  options_.cnp_pacing.interval_ns = 1000;
   mark();
   feed(request(ROCE_RC_SEND_ONLY, 1, false), 8, 5000);
   const Wire cnp = only();
@@ -607,13 +607,13 @@ TEST_F(ResponderTest, NotifiesOfCongestion) {
 }
 
 TEST_F(ResponderTest, PacesCnpsByScope) {
-  using Scope = ResponderOptions::Scope;
+  using Scope = congestion::CnpScope;
   struct Case {
     Scope scope;
     uint64_t cnps;
   };
   for (const Case &c : {Case{Scope::Stream, 4}, Case{Scope::Pair, 2}, Case{Scope::Port, 1}}) {
-    options_.cnp_scope = c.scope;
+    options_.cnp_pacing.scope = c.scope;
     restart();
     mark();
     for (int round = 0; round < 2; round++)
@@ -774,7 +774,7 @@ TEST_F(CmTest, RejectsWithoutRoom) {
 
 TEST_F(ResponderTest, BoundsItsTables) {
   options_.qps = 3;
-  options_.cnp_interval_ns = 1000;
+  options_.cnp_pacing.interval_ns = 1000;
   mark();
   for (uint32_t qp = 0; qp < 5; qp++) {
     Headers headers = request(ROCE_RC_SEND_ONLY, 1);
@@ -806,12 +806,12 @@ TEST(PeerTables, KeepWhatTheyAreTold) {
   constexpr size_t kRoom = 200;
   std::mt19937 random(1);
   std::map<uint32_t, uint32_t> wanted;
-  PeerMap<uint32_t> map(kRoom);
+  packet::PeerMap<uint32_t> map(kRoom);
   std::deque<uint32_t> queue;
-  PeerRing<uint32_t> ring;
+  Ring<uint32_t> ring;
   for (uint32_t i = 0; i < 50'000; i++) {
     const uint32_t number = random() % 400;
-    const PeerKey key{ipv4(static_cast<uint8_t>(number)), number};
+    const packet::PeerKey key{ipv4(static_cast<uint8_t>(number)), number};
     uint32_t *found = map.find(key);
     ASSERT_EQ(found != nullptr, wanted.contains(number));
     if (found) {
@@ -822,7 +822,7 @@ TEST(PeerTables, KeepWhatTheyAreTold) {
     else if (random() % 2)
       map.erase(key), wanted.erase(number);
     if (i % 10'000 == 0) {
-      map.erase_if([](const PeerKey &, uint32_t value) { return value % 3 == 0; });
+      map.erase_if([](const packet::PeerKey &, uint32_t value) { return value % 3 == 0; });
       std::erase_if(wanted, [](const auto &entry) { return entry.second % 3 == 0; });
     }
     ASSERT_EQ(map.size(), wanted.size());
@@ -846,7 +846,7 @@ TEST_F(ResponderTest, SurvivesNoise) {
   std::mt19937 random(7);
   auto frame = packet::build(path_, request(ROCE_RC_SEND_ONLY, 0), packet::counting_payload(64));
   ASSERT_TRUE(frame.ok());
-  std::vector<Outgoing> out(8);
+  std::vector<packet::Outgoing> out(8);
   for (int i = 0; i < 100'000; i++) {
     Bytes bytes = frame->bytes;
     uint8_t *bth = &bytes[frame->layout.bth];
@@ -889,4 +889,4 @@ TEST_F(ResponderTest, TakesTurns) {
 }
 
 } // namespace
-} // namespace xr::traffic
+} // namespace xr::responder

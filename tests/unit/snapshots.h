@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "report/snapshot.h"
+#include "model/snapshot.h"
 #include "roce/event.h"
 
 inline constexpr uint64_t kTime = 1'700'000'000'123'456'789; // 2023-11-14T22:13:20Z and a bit

@@ -19,6 +19,7 @@
 
 #include "afxdp/umem.h"
 #include "base/result.h"
+#include "model/run_reports.h"
 
 namespace xr::afxdp {
 
@@ -35,20 +36,6 @@ struct SocketOptions {
 struct Received {
   const uint8_t *data;
   uint32_t length;
-};
-
-// Frames, by what the kernel counts (XDP_STATISTICS), and what we did.
-struct SocketCounts {
-  uint64_t rx_dropped = 0;   // too long for a chunk, or otherwise not to be had
-  uint64_t rx_ring_full = 0; // we were too slow
-  uint64_t rx_no_chunk = 0;  // likewise: no free memory; in copy mode only
-  uint64_t tx_invalid = 0;
-  uint64_t tx_dropped = 0; // by the driver, which could not take them
-  uint64_t link_down = 0;  // it said that the port is down
-  // Not frames: times that a buffer was asked for, and the fill ring was empty. In zero-copy a
-  // driver asks ahead of the frames, and what it lacks then costs none as long as its ring has
-  // some.
-  uint64_t fill_ring_empty = 0;
 };
 
 // Stays where it is: libxdp keeps the addresses of its rings.

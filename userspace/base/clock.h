@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <string>
 
 namespace xr {
 
@@ -17,5 +18,8 @@ inline uint64_t monotonic_ns() {
   return clock_ns(CLOCK_MONOTONIC);
 } // as the kernel's rules have it
 inline uint64_t realtime_ns() { return clock_ns(CLOCK_REALTIME); }
+
+// "2024-05-01 12:00:00" in local time, of nanoseconds since 1970.
+std::string local_date_time(uint64_t realtime_ns);
 
 } // namespace xr

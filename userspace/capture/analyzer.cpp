@@ -15,9 +15,9 @@ bool is_vlan(uint16_t ethertype) {
 }
 
 // Behind a cooked header stands what stands behind an ethertype: VLAN tags too.
-Accountant::Layer3 cooked(const CapturedFrame &frame, uint32_t protocol, uint32_t header) {
+NativeDatapath::Layer3 cooked(const CapturedFrame &frame, uint32_t protocol, uint32_t header) {
   // Headers that a snap length cut are for the parser to find so: it wants one that needs bytes.
-  Accountant::Layer3 at{header, ROCE_ETHERTYPE_IPV4};
+  NativeDatapath::Layer3 at{header, ROCE_ETHERTYPE_IPV4};
   if (frame.captured < header)
     return at;
   at.ethertype = roce_be16(frame.data + protocol);
@@ -30,7 +30,7 @@ Accountant::Layer3 cooked(const CapturedFrame &frame, uint32_t protocol, uint32_
   return at;
 }
 
-Accountant::Layer3 layer3(const CapturedFrame &frame) {
+NativeDatapath::Layer3 layer3(const CapturedFrame &frame) {
   switch (frame.link) {
   case Link::Sll:
     return cooked(frame, kSllProtocol, kSllHeader);
@@ -60,8 +60,8 @@ Icrc Analyzer::check(const CapturedFrame &frame, const roce_packet &packet) {
 }
 
 void Analyzer::frame(const CapturedFrame &captured) {
-  const Accountant::Frame frame{captured.data, captured.captured, captured.length,
-                                captured.time_ns};
+  const NativeDatapath::Frame frame{captured.data, captured.captured, captured.length,
+                                    captured.time_ns};
   roce_packet packet;
   const roce_class class_ = captured.link == Link::Ethernet
                                 ? accountant_.parse(frame, packet)

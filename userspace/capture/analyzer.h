@@ -9,10 +9,10 @@
 #include <string>
 
 #include "base/result.h"
-#include "capture/accountant.h"
+#include "capture/native_datapath.h"
 #include "capture/reader.h"
+#include "model/snapshot.h"
 #include "packet/icrc.h"
-#include "report/snapshot.h"
 
 namespace xr {
 
@@ -36,7 +36,7 @@ private:
   Icrc check(const CapturedFrame &frame, const roce_packet &packet);
 
   Options options_;
-  Accountant accountant_;
+  NativeDatapath accountant_;
   decltype(Snapshot::icrc) icrc_{};
 };
 

@@ -2,10 +2,10 @@
 #include "datapath/attach.h"
 
 #include "cli/attach_options.h"
-#include "cli/attachments.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "report/attachments.h"
 
 namespace xr::cli {
 
@@ -33,7 +33,7 @@ void describe(CLI::App &command, Args &args) {
 
 int attach(const Args &args, const Globals &globals) {
   int status = 0;
-  std::vector<datapath::PortStatus> ports;
+  std::vector<PortStatus> ports;
   for (const std::string &ifname : args.interfaces) {
     auto done = datapath::attach(ifname, globals.netns, args.options);
     if (!done) {
@@ -46,7 +46,7 @@ int attach(const Args &args, const Globals &globals) {
   }
   Output output(globals.json);
   if (!ports.empty() || globals.json)
-    output.print(attachments_report(ports));
+    output.print(report::attachments_report(ports));
   return output.finish(status);
 }
 

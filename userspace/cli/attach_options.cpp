@@ -10,8 +10,7 @@ namespace xr::cli {
 
 namespace {
 
-const std::map<std::string, datapath::Mode> &modes() {
-  using datapath::Mode;
+const std::map<std::string, Mode> &modes() {
   static const std::map<std::string, Mode> kModes = {
       {"auto", Mode::Auto}, {"native", Mode::Native}, {"skb", Mode::Skb}};
   return kModes;

@@ -4,10 +4,10 @@
 #include <thread>
 
 #include "cli/attach_options.h"
-#include "cli/attachments.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
+#include "report/attachments.h"
 
 namespace xr::cli {
 
@@ -68,7 +68,7 @@ int bridge(const Args &args, const Globals &globals) {
     note(fmt::format("bridge {} {}", args.first, args.second), text);
   tell(done->troubles);
   Output output(globals.json);
-  output.print(attachments_report(done->ports));
+  output.print(report::attachments_report(done->ports));
   const int status = output.finish();
   return args.foreground ? stay(args, globals) : status;
 }

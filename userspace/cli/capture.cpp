@@ -9,10 +9,10 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/traffic_options.h"
-#include "record/run.h"
-#include "words/address.h"
-#include "words/value.h"
-#include "words/words.h"
+#include "parse/address.h"
+#include "parse/value.h"
+#include "parse/words.h"
+#include "port_capture/port_capture.h"
 
 namespace xr::cli {
 
@@ -21,8 +21,8 @@ namespace {
 struct Args {
   std::string file, src, dst, qp, file_size, buffer, classes = "all";
   std::optional<std::string> events;
-  record::Nearby nearby;
-  record::RecordRequest request;
+  port_capture::Nearby nearby;
+  port_capture::CaptureRequest request;
 };
 
 constexpr size_t kMostBefore = 10000;
@@ -36,8 +36,10 @@ const std::map<std::string, uint32_t> &classes() {
 }
 
 const std::map<std::string, uint32_t> &events() {
-  static const std::map<std::string, uint32_t> kEvents = {
-      {"gap", record::kGap}, {"cnp", record::kCnp}, {"nak", record::kNak}, {"rule", record::kRule}};
+  static const std::map<std::string, uint32_t> kEvents = {{"gap", port_capture::kGap},
+                                                          {"cnp", port_capture::kCnp},
+                                                          {"nak", port_capture::kNak},
+                                                          {"rule", port_capture::kRule}};
   return kEvents;
 }
 
@@ -114,13 +116,13 @@ void describe(CLI::App &command, Args &args) {
 Result<uint32_t> bits_of(const std::string &list, const std::map<std::string, uint32_t> &names,
                          const char *wanted) {
   uint32_t bits = 0;
-  for (const std::string &word : words::parts(list)) {
-    const auto found = names.find(words::lower(word));
+  for (const std::string &word : parse::parts(list)) {
+    const auto found = names.find(parse::lower(word));
     if (found == names.end()) {
       std::string all;
       for (const auto &[name, bit] : names)
         all += (all.empty() ? "" : ", ") + name;
-      return words::wrong(word, wanted, all);
+      return parse::wrong(word, wanted, all);
     }
     bits |= found->second;
   }
@@ -132,7 +134,7 @@ Status read_stream(const Args &args, roce_capture_filter &filter) {
   for (const auto &[text, prefix] : {std::pair(&args.src, &filter.src), {&args.dst, &filter.dst}}) {
     if (text->empty())
       continue;
-    auto value = words::prefix(*text);
+    auto value = parse::prefix(*text);
     if (!value)
       return value.error();
     *prefix = value->compiled();
@@ -140,7 +142,7 @@ Status read_stream(const Args &args, roce_capture_filter &filter) {
   }
   if (args.qp.empty())
     return {};
-  auto range = words::range(args.qp, 0, 0xffffff, "a QPN");
+  auto range = parse::range(args.qp, 0, 0xffffff, "a QPN");
   if (!range)
     return range.error();
   filter.dest_qp = *range;
@@ -152,7 +154,7 @@ Status read_stream(const Args &args, roce_capture_filter &filter) {
 Status read_size(const std::string &text, uint64_t from, uint64_t &bytes) {
   if (text.empty())
     return {};
-  auto value = words::byte_count(text, from);
+  auto value = parse::byte_count(text, from);
   if (!value)
     return value.error();
   bytes = *value;
@@ -161,7 +163,7 @@ Status read_size(const std::string &text, uint64_t from, uint64_t &bytes) {
 
 // For who opens the file: "class ack,nak src 192.0.2.0/24".
 std::string filter_words(const Args &args) {
-  std::string text = words::lower(args.classes) == "all" ? "" : "class " + args.classes;
+  std::string text = parse::lower(args.classes) == "all" ? "" : "class " + args.classes;
   for (const auto &[name, value] :
        {std::pair("src ", &args.src), {"dst ", &args.dst}, {"dest-qp ", &args.qp}})
     if (!value->empty())
@@ -209,7 +211,7 @@ Status collect(Args &args) {
   return {};
 }
 
-std::string line(const report::CaptureSummary &r) {
+std::string line(const CaptureSummary &r) {
   return fmt::format("{} frames, {} lost", r.written, r.lost + r.unread);
 }
 
@@ -220,7 +222,7 @@ int capture(Args args, const Globals &globals) {
   args.request.netns = globals.netns;
   const bool to_stdout = args.file == "-";
   const Interrupt interrupt; // what is attached now is to be detached
-  auto run = record::RecordRun::prepare(std::move(args.request), interrupt.flag());
+  auto run = port_capture::CaptureRun::prepare(std::move(args.request), interrupt.flag());
   if (!run)
     return fail(context, run.error());
   const size_t told = tell_notes(context, run->notes());
@@ -228,13 +230,13 @@ int capture(Args args, const Globals &globals) {
   {
     Progress progress(context);
     status = run->run([&] { note(context, "begun"); },
-                      [&](const report::CaptureSummary &now) { progress.update(0, 0, line(now)); });
+                      [&](const CaptureSummary &now) { progress.update(0, 0, line(now)); });
   }
   const Status closed = run->close();
   tell_notes(context, run->notes(), told);
   // Standard output is the frames'.
   Output output(globals.json, to_stdout ? STDERR_FILENO : STDOUT_FILENO);
-  output.print(capture_report(run->report()));
+  output.print(report::capture_report(run->report()));
   if (!status)
     return output.finish(fail(context, status.error()));
   return output.finish(closed ? 0 : fail(context, closed.error()));

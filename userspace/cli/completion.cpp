@@ -7,7 +7,7 @@
 
 #include "cli/app.h"
 #include "cli/table.h"
-#include "words/words.h"
+#include "parse/words.h"
 
 namespace xr::cli {
 
@@ -54,7 +54,7 @@ std::string option_arms(CLI::App &app, const std::string &command) {
     if (!takes_value(*option))
       continue;
     std::string names;
-    for (const std::string &name : words::parts(option->get_name(false, true)))
+    for (const std::string &name : parse::parts(option->get_name(false, true)))
       names += fmt::format("{}{}\\ {}", names.empty() ? "" : " | ", command, name);
     arms += fmt::format("    {}) words=\"{}\" files='{}' dashes='' ;;\n", names, values_of(*option),
                         is_file(*option) ? "1" : "");
@@ -65,7 +65,7 @@ std::string option_arms(CLI::App &app, const std::string &command) {
 std::string option_names(CLI::App &app) {
   std::string names;
   for (const CLI::Option *option : flags_of(app))
-    for (const std::string &name : words::parts(option->get_name(false, true)))
+    for (const std::string &name : parse::parts(option->get_name(false, true)))
       if (name.starts_with("--") || option->get_lnames().empty())
         names += " " + name;
   return names;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "cli/attachments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "datapath/attach.h"
+#include "report/attachments.h"
 
 namespace xr::cli {
 
@@ -29,7 +29,7 @@ void describe(CLI::App &command, Args &args) {
 
 int detach(const Args &args, const Globals &globals) {
   int status = 0;
-  std::vector<datapath::DetachReport> reports;
+  std::vector<DetachReport> reports;
   if (args.all) {
     auto done = datapath::detach_all(globals.netns);
     if (!done)
@@ -38,7 +38,7 @@ int detach(const Args &args, const Globals &globals) {
   }
   for (const std::string &ifname : args.interfaces) {
     if (std::any_of(reports.begin(), reports.end(),
-                    [&](const datapath::DetachReport &one) { return one.other == ifname; }))
+                    [&](const DetachReport &one) { return one.other == ifname; }))
       continue;
     auto done = datapath::detach(ifname, globals.netns);
     if (done)
@@ -46,12 +46,12 @@ int detach(const Args &args, const Globals &globals) {
     else
       status = fail("detach " + ifname, done.error());
   }
-  for (const datapath::DetachReport &one : reports)
+  for (const DetachReport &one : reports)
     for (const std::string &text : one.notes)
       note(one.ifname, text);
   Output output(globals.json);
   if (!reports.empty() || args.all || globals.json)
-    output.print(detached_report(reports));
+    output.print(report::detached_report(reports));
   return output.finish(status);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host/doctor.h"
+#include "doctor/doctor.h"
 
 #include <algorithm>
 
@@ -14,12 +14,12 @@ namespace xr::cli {
 namespace {
 
 struct Args {
-  host::Question question;
+  doctor::Question question;
   std::string set_mode, device, port;
 };
 
 void describe(CLI::App &command, Args &args) {
-  host::Question &question = args.question;
+  doctor::Question &question = args.question;
   command
       .add_option("IF", question.ifname,
                   "An interface, attached or not (default: the kernel alone, and RDMA devices)")
@@ -68,10 +68,10 @@ int set_mode(const Args &args) {
 int doctor(const Args &args, const Globals &globals) {
   if (!args.set_mode.empty())
     return set_mode(args);
-  host::Question question = args.question;
+  doctor::Question question = args.question;
   question.netns = globals.netns;
   const std::string &ifname = question.ifname;
-  auto checks = host::examine(question);
+  auto checks = doctor::examine(question);
   if (!checks)
     return fail(ifname.empty() ? "doctor" : "doctor " + ifname, checks.error());
   Output output(globals.json);

@@ -8,8 +8,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "datapath/lock.h"
-#include "datapath/privilege.h"
 #include "datapath/status.h"
+#include "host/privilege.h"
 #include "metrics/server.h"
 
 namespace xr::cli {
@@ -103,7 +103,7 @@ int export_metrics(const Args &args, const Globals &globals) {
     return refuse("export", {"metrics are text for Prometheus, not JSON",
                              "xdp-roce --json counters IF, or export without --json"});
   datapath::Lock::patience() = kPatience;
-  if (auto allowed = datapath::check_privilege(datapath::Privilege::Read); !allowed)
+  if (auto allowed = host::check_privilege(host::Privilege::Read); !allowed)
     return fail("export", allowed.error());
   const auto exporter = std::make_shared<metrics::Exporter>(
       metrics::Exporter::Settings{args.interfaces, args.streams, XR_VERSION, !args.once},

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
-#include "cli/impairments.h"
 #include "cli/output.h"
 #include "datapath/rules.h"
 #include "impair/action_table.h"
 #include "impair/opcodes.h"
-#include "words/words.h"
+#include "parse/words.h"
+#include "report/rules.h"
 
 namespace xr::cli {
 
@@ -22,7 +22,7 @@ std::string wrapped(const std::string &text) {
   constexpr size_t kWidth = 100;
   std::string out;
   size_t used = 0;
-  for (const std::string &word : words::split(text)) {
+  for (const std::string &word : parse::split(text)) {
     const bool fits = used + 1 + word.size() <= kWidth;
     out += out.empty() ? "" : fits ? " " : "\n";
     used = fits && !out.empty() ? used + 1 + word.size() : word.size();
@@ -142,8 +142,12 @@ int impair(const Args &args, const Globals &globals) {
   const std::string &verb = args.words.front();
   Output output(globals.json);
   // As `ip` and `tc`, changes are silent; scripts that want to know ask for JSON.
-  if (globals.json || verb == "list" || verb == "show")
-    output.print(impairments_report(args.ifname, *list));
+  if (globals.json || verb == "list" || verb == "show") {
+    std::vector<std::string> peers;
+    for (const impair::Peer &peer : list->peers)
+      peers.push_back("peer " + impair::peer_text(peer));
+    output.print(report::rules_report(args.ifname, list->rules, peers));
+  }
   return output.finish();
 }
 

@@ -15,7 +15,7 @@ public:
   enum class For {
     Command,
     // All that would end it without a fault of its own, unless ignored (nohup); a second one
-    // changes nothing. Faults are screen::Terminal's.
+    // changes nothing. Faults are terminal::Terminal's.
     Screen,
   };
 

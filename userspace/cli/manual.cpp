@@ -4,9 +4,9 @@
 
 #include "cli/app.h"
 
-#include <algorithm>
 #include "cli/table.h"
 #include "watch/pages.h"
+#include <algorithm>
 
 namespace xr::cli {
 

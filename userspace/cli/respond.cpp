@@ -6,15 +6,15 @@
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/traffic_options.h"
-#include "cli/traffic_reports.h"
-#include "words/address.h"
-#include "words/value.h"
+#include "parse/address.h"
+#include "parse/value.h"
+#include "report/runs.h"
 
 namespace xr::cli {
 
 namespace {
 
-using traffic::ResponderOptions;
+using responder::ResponderOptions;
 
 struct Args {
   std::vector<std::string> addresses;
@@ -24,8 +24,8 @@ struct Args {
   endpoint::RespondRequest request;
 };
 
-const std::map<std::string, ResponderOptions::Scope> &scopes() {
-  using Scope = ResponderOptions::Scope;
+const std::map<std::string, congestion::CnpScope> &scopes() {
+  using Scope = congestion::CnpScope;
   static const std::map<std::string, Scope> kScopes = {
       {"stream", Scope::Stream}, {"pair", Scope::Pair}, {"port", Scope::Port}};
   return kScopes;
@@ -34,10 +34,11 @@ const std::map<std::string, ResponderOptions::Scope> &scopes() {
 void describe_cnp(CLI::App &command, Args &args) {
   ResponderOptions &r = args.request.responder;
   command.add_flag("--no-cnp", args.no_cnp, "Do not answer CE marks");
-  add_duration(command, "--cnp-interval", r.cnp_interval_ns, "Between two CNPs (default: 50us)");
+  add_duration(command, "--cnp-interval", r.cnp_pacing.interval_ns,
+               "Between two CNPs (default: 50us)");
   command
       .add_option_function<std::string>(
-          "--cnp-scope", [&r](const std::string &name) { r.cnp_scope = scopes().at(name); },
+          "--cnp-scope", [&r](const std::string &name) { r.cnp_pacing.scope = scopes().at(name); },
           "What they are paced by; a pair is of addresses (default: stream)")
       ->type_name("SCOPE")
       ->check(one_of({"stream", "pair", "port"}));
@@ -96,7 +97,7 @@ void describe(CLI::App &command, Args &args) {
 Status read_qps(const std::string &text, ResponderOptions &r) {
   if (text.empty())
     return {};
-  auto range = words::range(text, 0, 0xffffff, "a QPN");
+  auto range = parse::range(text, 0, 0xffffff, "a QPN");
   if (!range)
     return range.error();
   r.first_qp = range->from;
@@ -108,7 +109,7 @@ Status read_peer_qp(const std::string &text, ResponderOptions &r) {
   if (text.empty() || text == "same")
     return {};
   const bool relative = text[0] == '+' || text[0] == '-';
-  auto value = words::integer(text.substr(relative ? 1 : 0), 0, 0xffffff, "a QPN");
+  auto value = parse::integer(text.substr(relative ? 1 : 0), 0, 0xffffff, "a QPN");
   if (!value)
     return Error{fmt::format("'{}' is not a peer's QPN", text), "same, 0x12, +1 or -1"};
   if (relative)
@@ -121,7 +122,7 @@ Status read_peer_qp(const std::string &text, ResponderOptions &r) {
 Status collect(Args &args) {
   ResponderOptions &r = args.request.responder;
   for (const std::string &text : args.addresses) {
-    auto address = words::address(text);
+    auto address = parse::address(text);
     if (!address)
       return address.error();
     r.addresses.push_back(*address);
@@ -148,9 +149,9 @@ int respond(Args args, const Globals &globals) {
   auto run = endpoint::RespondRun::prepare(std::move(args.request));
   if (!run)
     return fail(context, run.error());
-  return watch_run(
-      *run, interrupt, context, globals.json, args.interval, respond_document, respond_line,
-      [](const endpoint::RespondReport &) { return std::pair(uint64_t{}, uint64_t{}); });
+  return watch_run(*run, interrupt, context, globals.json, args.interval, report::respond_document,
+                   report::respond_line,
+                   [](const RespondReport &) { return std::pair(uint64_t{}, uint64_t{}); });
 }
 
 } // namespace

@@ -4,9 +4,9 @@
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/traffic_options.h"
-#include "cli/traffic_reports.h"
 #include "packet/message.h"
-#include "words/words.h"
+#include "parse/words.h"
+#include "report/runs.h"
 
 namespace xr::cli {
 
@@ -32,7 +32,7 @@ std::string verbs() {
 }
 
 void describe_reliability(CLI::App &command, Args &args) {
-  traffic::Reliability &r = args.request.reliability;
+  requester::Reliability &r = args.request.reliability;
   auto *open =
       command.add_flag("--open", args.open, "Stateless, waits for nobody (this is the default)");
   command
@@ -72,7 +72,7 @@ void describe(CLI::App &command, Args &args) {
       ->allow_extra_args(false);
   command.add_option("--file", args.file, "Flows in YAML; - is standard input")->type_name("FILE");
   command.add_option("--preset", args.preset, "A flow to begin with; FLOW overrides")
-      ->type_name("NAME:" + choices(traffic::preset_names()));
+      ->type_name("NAME:" + choices(flow::preset_names()));
   command
       .add_option("--rate", args.rate,
                   "Of all flows together: 10gbit, \"10gbit l1\", 1mpps, 50%, top")
@@ -129,7 +129,7 @@ Status only_replay(const Args &args) {
 Status add_words(Args &args) {
   std::vector<std::string> words = args.words;
   if (!words.empty() && words.front() == "replay") {
-    auto replay = traffic::parse_replay(words);
+    auto replay = requester::parse_replay(words);
     if (!replay)
       return replay.error();
     if (!replay->duration_ns)
@@ -140,13 +140,13 @@ Status add_words(Args &args) {
   if (!args.preset.empty())
     words.insert(words.begin(), {"preset", args.preset});
   if (!words.empty()) {
-    auto flow = traffic::parse_flow(words);
+    auto flow = flow::parse_flow(words);
     if (!flow)
       return flow.error();
     args.request.flows.push_back(std::move(*flow));
   }
   for (const std::string &text : args.flows) {
-    auto flow = traffic::parse_flow(words::split(text));
+    auto flow = flow::parse_flow(parse::split(text));
     if (!flow)
       return flow.error();
     args.request.flows.push_back(std::move(*flow));
@@ -157,7 +157,7 @@ Status add_words(Args &args) {
 Status add_file(Args &args) {
   if (args.file.empty())
     return {};
-  auto file = traffic::load_flows(args.file);
+  auto file = flow::load_flows(args.file);
   if (!file)
     return file.error();
   args.request.flows.insert(args.request.flows.end(), file->flows.begin(), file->flows.end());
@@ -172,12 +172,12 @@ Status add_file(Args &args) {
 Status add_total(Args &args) {
   if (args.rate.empty())
     return {};
-  words::Words words({args.rate});
-  auto rate = traffic::take_rate(words);
+  parse::Words words({args.rate});
+  auto rate = flow::take_rate(words);
   if (!rate)
     return rate.error();
   if (!words.done())
-    return words::wrong(words.peek(), "a part of a rate",
+    return parse::wrong(words.peek(), "a part of a rate",
                         "like 10gbit, \"10gbit l1\", 1mpps or top");
   args.request.rate = *rate;
   return {};
@@ -189,7 +189,7 @@ Status collect(Args &args) {
     if (auto done = step(args); !done)
       return done;
   uint64_t start = 0;
-  for (traffic::Flow &flow : args.request.flows) {
+  for (flow::Flow &flow : args.request.flows) {
     flow.pacing.start_ns += start;
     start += args.stagger_ns;
     if (!flow.duration_ns)
@@ -200,7 +200,7 @@ Status collect(Args &args) {
 
 // All that comes back is for QPs that nobody here has: the other end takes our QPNs for others.
 // Clear once a QP has waited in vain. Empty: it is not so.
-std::string wrong_qps(const traffic::SendCounts &c) {
+std::string wrong_qps(const SendCounts &c) {
   if (c.stray_qps.qps().empty() || !c.timeouts ||
       c.acks + c.naks + c.rnr_naks + c.read_responses + c.invalid_naks + c.access_naks +
           c.operational_naks)
@@ -216,7 +216,7 @@ constexpr const char *kWrongQps =
     "its own); or src-qp N here";
 
 // While it runs, once.
-void warn_of_qps(const std::string &context, const traffic::SendCounts &counts, bool &warned) {
+void warn_of_qps(const std::string &context, const SendCounts &counts, bool &warned) {
   const std::string wrong = warned ? "" : wrong_qps(counts);
   if (wrong.empty())
     return;
@@ -224,7 +224,7 @@ void warn_of_qps(const std::string &context, const traffic::SendCounts &counts, 
   warned = true;
 }
 
-Error why_failed(const traffic::SendCounts &c) {
+Error why_failed(const SendCounts &c) {
   std::string why;
   const auto add = [&why](uint64_t count, const char *what) {
     if (count)
@@ -254,21 +254,21 @@ int send(Args args, const Globals &globals) {
   auto run = endpoint::SendRun::prepare(std::move(args.request));
   if (!run)
     return fail(context, run.error());
-  traffic::SendCounts counts;
+  SendCounts counts;
   bool warned = false;
   const int status = watch_run(
       *run, interrupt, context, globals.json, args.interval,
-      [&](const endpoint::SendReport &report) {
-        counts = report.counts;
-        if (!report.finished)
+      [&](const SendReport &now) {
+        counts = now.counts;
+        if (!now.finished)
           warn_of_qps(context, counts, warned);
-        return send_document(report);
+        return report::send_document(now);
       },
-      [&](const endpoint::SendReport &report, const endpoint::SendReport *before) {
-        warn_of_qps(context, report.counts, warned);
-        return send_line(report, before);
+      [&](const SendReport &now, const SendReport *before) {
+        warn_of_qps(context, now.counts, warned);
+        return report::send_line(now, before);
       },
-      [](const endpoint::SendReport &report) { return std::pair(report.done, report.expected); });
+      [](const SendReport &now) { return std::pair(now.done, now.expected); });
   return counts.failed_qps ? fail(context, why_failed(counts)) : status;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/status.h"
 
-#include "cli/attachments.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "report/attachments.h"
 
 namespace xr::cli {
 
@@ -23,7 +23,7 @@ void describe(CLI::App &command, Args &args) {
 
 int status(const Args &args, const Globals &globals) {
   int exit_status = 0;
-  std::vector<datapath::PortStatus> ports;
+  std::vector<PortStatus> ports;
   if (args.interfaces.empty()) {
     auto all = datapath::status(globals.netns);
     if (!all)
@@ -39,10 +39,10 @@ int status(const Args &args, const Globals &globals) {
   }
   Output output(globals.json);
   if (!exit_status || !ports.empty() || globals.json)
-    output.print(attachments_report(ports));
-  for (const datapath::PortStatus &port : ports)
+    output.print(report::attachments_report(ports));
+  for (const PortStatus &port : ports)
     if (!globals.json && !port.alone.empty())
-      note(port.ifname, alone_note(port));
+      note(port.ifname, datapath::alone_note(port));
   return output.finish(exit_status);
 }
 

@@ -4,7 +4,8 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/reading.h"
-#include "host/nic.h"
+#include "doctor/nic.h"
+#include "report/nic.h"
 
 namespace xr::cli {
 
@@ -44,9 +45,9 @@ void describe(CLI::App &command, Args &args) {
 }
 
 int streams(const Args &args, const Globals &globals) {
-  std::optional<host::Nic> nic;
+  std::optional<doctor::Nic> nic;
   if (!args.nic.empty()) {
-    auto opened = host::Nic::open(host::Files(args.root), args.nic);
+    auto opened = doctor::Nic::open(host::Files(args.root), args.nic);
     if (!opened)
       return fail("streams " + args.ifname, opened.error());
     nic = std::move(*opened);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/traffic_options.h"
 
-#include "words/value.h"
+#include "parse/value.h"
 
 namespace xr::cli {
 
@@ -22,14 +22,14 @@ void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
       .add_option_function<std::string>(
           name,
           [&ns](const std::string &text) {
-            if (auto value = words::duration(text))
+            if (auto value = parse::duration(text))
               ns = value.get();
           },
           description)
       ->type_name("DURATION")
       ->check(CLI::Validator(
           [](std::string &text) {
-            auto value = words::duration(text);
+            auto value = parse::duration(text);
             if (value && !value.get())
               return fmt::format("'{}' is no time at all", text);
             return value ? std::string()

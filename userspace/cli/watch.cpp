@@ -13,7 +13,7 @@
 #include "cli/output.h"
 #include "datapath/port.h"
 #include "datapath/rules.h"
-#include "screen/terminal.h"
+#include "terminal/terminal.h"
 #include "watch/model.h"
 
 namespace xr::cli {
@@ -68,7 +68,7 @@ public:
     return "";
   }
 
-  const datapath::PortStatus &status() const { return status_; }
+  const PortStatus &status() const { return status_; }
 
   // Reads no more of it, and keeps nothing of it.
   void leave() {
@@ -108,7 +108,7 @@ public:
 
 private:
   std::optional<datapath::Port> port_;
-  datapath::PortStatus status_;
+  PortStatus status_;
   std::string netns_;
   std::optional<datapath::Events> events_;
   std::vector<roce_event> told_;
@@ -117,8 +117,8 @@ private:
 
 using Ports = std::deque<Watched>;
 
-std::string about(const datapath::PortStatus &port) {
-  std::string text = datapath::mode_name(port.mode);
+std::string about(const PortStatus &port) {
+  std::string text = mode_name(port.mode);
   if (port.peer_ifindex)
     text += ", bridge to " + (port.peer.empty() ? "a port that is gone" : port.peer);
   return text;
@@ -192,7 +192,7 @@ int print_once(const Args &args, Ports &ports, watch::Model &model) {
 // returns.
 Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
               const Interrupt &interrupt) {
-  auto terminal = screen::Terminal::open(colour_wanted());
+  auto terminal = terminal::Terminal::open(colour_wanted());
   if (!terminal)
     return terminal.error();
   const auto interval = duration_of(args.interval);
@@ -229,13 +229,13 @@ int watch(const Args &args, const Globals &globals) {
                   {"a screen has no JSON", fmt::format("xdp-roce --json counters {} --interval {}",
                                                        args.ifnames.front(), args.interval)});
   watch::Options options;
-  options.unicode = screen::utf8_locale();
+  options.unicode = terminal::utf8_locale();
   options.interactive = !args.once;
   options.interval = args.interval;
   watch::Model model(options);
   Ports ports;
   if (!args.once)
-    if (auto usable = screen::Terminal::check(); !usable)
+    if (auto usable = terminal::Terminal::check(); !usable)
       return fail(context(args), usable.error());
   if (int status = open_ports(args, globals, ports, model))
     return status;

@@ -2,8 +2,9 @@
 #include "datapath/ability.h"
 
 #include "datapath/exchange.h"
+#include "datapath/log.h"
 #include "datapath/place.h"
-#include "datapath/privilege.h"
+#include "host/privilege.h"
 
 namespace xr::datapath {
 
@@ -68,7 +69,7 @@ Result<AttachReport> give(Seen &seen, const std::string &netns, const Ability &a
   if (port.features & ROCE_FEATURE_FORWARD && ability.feature & ROCE_FEATURE_SOCKETS)
     return Error{"it is a port of a bridge: its frames leave by the other one",
                  fmt::format("xdp-roce detach {}", port.ifname)};
-  if (port.state == State::Attached) {
+  if (port.state == AttachState::Attached) {
     auto done = fits(options, port);
     if (done)
       done = turn(seen, ability, port.features | ability.feature);
@@ -83,7 +84,7 @@ Result<AttachReport> give(Seen &seen, const std::string &netns, const Ability &a
 
 Result<Lease> Lease::take(const std::string &ifname, const std::string &netns,
                           const Ability &ability, const AttachOptions &options) {
-  if (auto allowed = check_privilege(Privilege::Load); !allowed)
+  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
     return allowed.error();
   auto whole = Lock::take(Lock::Kind::Exclusive);
   if (!whole)
@@ -97,7 +98,7 @@ Result<Lease> Lease::take(const std::string &ifname, const std::string &netns,
   auto lock = Lock::take_port(seen->port.netns_inode, seen->port.ifindex, ability.use);
   if (!lock)
     return lock.error();
-  const bool attaches = seen->port.state != State::Attached;
+  const bool attaches = seen->port.state != AttachState::Attached;
   auto given = give(*seen, netns, ability, options);
   if (!given)
     return given.error();
@@ -125,7 +126,7 @@ Status Lease::end() {
   if (port.since_ns != held->since_ns)
     return {}; // and attached anew, by somebody else
   const uint32_t features = port.features, mine = held->ability.feature;
-  if (port.state == State::Attached) {
+  if (port.state == AttachState::Attached) {
     const uint32_t others = used(*seen, features & ~(mine | ROCE_FEATURE_PASSING));
     const bool passing = features & ROCE_FEATURE_PASSING;
     if (!passing || others) {
@@ -139,7 +140,7 @@ Status Lease::end() {
       return done;
     }
   } else if (!held->attached ||
-             (port.state != State::OffHook && port.state != State::InterfaceGone)) {
+             (port.state != AttachState::OffHook && port.state != AttachState::InterfaceGone)) {
     return {};
   }
   auto done = detach_held(seen->place);

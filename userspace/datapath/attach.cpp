@@ -5,8 +5,9 @@
 
 #include "datapath/join.h"
 #include "datapath/lock.h"
+#include "datapath/log.h"
 #include "datapath/prepare.h"
-#include "datapath/privilege.h"
+#include "host/privilege.h"
 
 namespace xr::datapath {
 
@@ -54,7 +55,7 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
 
 Result<AttachReport> attach(const std::string &ifname, const std::string &netns,
                             const AttachOptions &options) {
-  if (auto allowed = check_privilege(Privilege::Load); !allowed)
+  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
     return allowed.error();
   auto lock = Lock::take(Lock::Kind::Exclusive);
   return lock ? attach_held(ifname, netns, options) : Result<AttachReport>(lock.error());

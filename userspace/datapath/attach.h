@@ -38,13 +38,6 @@ struct AttachReport {
 Result<AttachReport> attach(const std::string &ifname, const std::string &netns,
                             const AttachOptions &options);
 
-struct DetachReport {
-  std::string ifname;
-  std::string netns;
-  std::string other; // a bridge's other port, detached with it
-  std::vector<std::string> notes;
-};
-
 // Also cleans up after an interface that is gone, a stale pin, another ABI, a killed attach.
 Result<DetachReport> detach(const std::string &ifname, const std::string &netns);
 // For the rest of this folder: the same with the privilege checked and the lock held.

@@ -9,11 +9,12 @@
 
 #include "datapath/exchange.h"
 #include "datapath/join.h"
-#include "datapath/link.h"
 #include "datapath/lock.h"
+#include "datapath/log.h"
 #include "datapath/object.h"
 #include "datapath/prepare.h"
-#include "datapath/privilege.h"
+#include "host/link.h"
+#include "host/privilege.h"
 #include "roce/parse.h"
 
 namespace xr::datapath {
@@ -63,13 +64,13 @@ Status load(End &end, const End &other, roce_config config, bool second,
 // Whether it was so before is remembered beside the pins, for detach.
 Status go_promiscuous(const End &end) {
   const std::string &ifname = end.ready.place.ifname;
-  auto facts = read_link(ifname);
+  auto facts = host::read_link(ifname);
   if (!facts)
     return facts.error();
   if (facts->promiscuous)
     return {};
   auto done = end.pins.record(Pins::kPromiscuous, ifname);
-  return done ? set_promiscuous(ifname, true) : done;
+  return done ? host::set_promiscuous(ifname, true) : done;
 }
 
 Status take(const End &end, const AttachOptions &options) {
@@ -102,7 +103,7 @@ Status build(End &a, End &b, const AttachOptions &options, std::vector<std::stri
 Result<BridgeReport> bridge(const std::string &a, const std::string &b, const std::string &netns,
                             const AttachOptions &options, bool fix) {
   BridgeReport report;
-  if (auto allowed = check_privilege(Privilege::Load); !allowed)
+  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
     return allowed.error();
   if (auto sound = check_options(options); !sound)
     return sound.error();
@@ -130,7 +131,7 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
   if (!scope)
     return scope.error();
   End first(std::move(ready[0]), *bpffs), second(std::move(ready[1]), *bpffs);
-  const Netns &where = *first.ready.place.netns;
+  const host::Netns &where = *first.ready.place.netns;
   if (auto done = build(first, second, options, report.notes); !done)
     return done.error();
   first.undo.disarm();

@@ -12,9 +12,9 @@
 #include <bpf/bpf.h>
 
 #include "datapath/hook.h"
-#include "datapath/link.h"
 #include "datapath/maps.h"
 #include "datapath/place.h"
+#include "host/link.h"
 
 namespace xr::datapath {
 
@@ -42,7 +42,8 @@ template <typename Next> bool any_alive(const std::vector<uint32_t> &ids, Next n
 
 } // namespace
 
-Result<int> clean_hook(const Netns &netns, unsigned ifindex, const Pins *pins, KernelIds &freed) {
+Result<int> clean_hook(const host::Netns &netns, unsigned ifindex, const Pins *pins,
+                       KernelIds &freed) {
   auto scope = netns.enter();
   if (!scope)
     return scope.error();
@@ -70,14 +71,14 @@ Result<int> clean_hook(const Netns &netns, unsigned ifindex, const Pins *pins, K
   }
 }
 
-void clean_promiscuous(const Netns &netns, const Pins &pins) {
+void clean_promiscuous(const host::Netns &netns, const Pins &pins) {
   std::error_code error;
   if (!fs::is_symlink(pins.path(Pins::kPromiscuous), error))
     return;
   std::string ifname = interface_name(netns, pins.ifindex());
   auto scope = netns.enter();
   if (scope.ok() && !ifname.empty())
-    (void)set_promiscuous(ifname, false);
+    (void)host::set_promiscuous(ifname, false);
 }
 
 // libxdp pins the programs of a dispatcher under dispatch-<ifindex>-<dispatcher's id> before it

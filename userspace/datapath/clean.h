@@ -8,17 +8,18 @@
 
 #include "base/result.h"
 #include "datapath/holders.h"
-#include "datapath/netns.h"
 #include "datapath/pins.h"
+#include "host/netns.h"
 
 namespace xr::datapath {
 
 // Takes every program of ours off the interface's hook: the pinned one, or any of our name. Adds
 // the ids of those, and of their maps, to `freed`. Tells how many there were.
-Result<int> clean_hook(const Netns &netns, unsigned ifindex, const Pins *pins, KernelIds &freed);
+Result<int> clean_hook(const host::Netns &netns, unsigned ifindex, const Pins *pins,
+                       KernelIds &freed);
 
 // Takes back that a bridge made the port promiscuous.
-void clean_promiscuous(const Netns &netns, const Pins &pins);
+void clean_promiscuous(const host::Netns &netns, const Pins &pins);
 
 // Removes what libxdp has pinned of a dispatcher of this port that is on no hook any more: one with
 // a program that has maps of these pins.

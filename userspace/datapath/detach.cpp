@@ -7,9 +7,10 @@
 #include "datapath/attach.h"
 #include "datapath/clean.h"
 #include "datapath/lock.h"
+#include "datapath/log.h"
 #include "datapath/maps.h"
 #include "datapath/place.h"
-#include "datapath/privilege.h"
+#include "host/privilege.h"
 
 namespace xr::datapath {
 
@@ -73,7 +74,7 @@ std::optional<Place> other_port(const Place &place, const Bpffs &bpffs) {
 
 // Interfaces of the namespace with a program of ours on the hook.
 Result<std::vector<Place>> places_in(const std::string &netns_name) {
-  auto netns = Netns::open(netns_name);
+  auto netns = host::Netns::open(netns_name);
   if (!netns)
     return netns.error();
   auto scope = netns->enter();
@@ -89,7 +90,7 @@ Result<std::vector<Place>> places_in(const std::string &netns_name) {
     Place place;
     place.ifname = i->if_name;
     place.ifindex = i->if_index;
-    place.netns = Netns::find(netns->inode());
+    place.netns = host::Netns::find(netns->inode());
     if (place.netns)
       places.push_back(std::move(place));
   }
@@ -99,7 +100,7 @@ Result<std::vector<Place>> places_in(const std::string &netns_name) {
 } // namespace
 
 Result<DetachReport> detach(const std::string &ifname, const std::string &netns) {
-  if (auto allowed = check_privilege(); !allowed)
+  if (auto allowed = begin_call(); !allowed)
     return allowed.error();
   auto lock = Lock::take(Lock::Kind::Exclusive);
   if (!lock)
@@ -128,7 +129,7 @@ Result<DetachReport> detach_held(const Place &place) {
 }
 
 Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
-  if (auto allowed = check_privilege(); !allowed)
+  if (auto allowed = begin_call(); !allowed)
     return allowed.error();
   auto lock = Lock::take(Lock::Kind::Exclusive);
   if (!lock)
@@ -148,7 +149,7 @@ Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
           Error{fmt::format("{}: {}", place.ifname, report.error().message), report.error().hint};
     }
   };
-  auto own = Netns::open(netns);
+  auto own = host::Netns::open(netns);
   for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>())
     if (netns.empty() || pins.netns_name() == netns || (own.ok() && pins.netns() == own->inode()))
       take(place_of(pins));

@@ -37,19 +37,6 @@ std::vector<HookProgram> behind_dispatcher(unsigned ifindex, uint32_t dispatcher
 
 } // namespace
 
-const char *mode_name(Mode mode) {
-  switch (mode) {
-  case Mode::Native:
-    return "native";
-  case Mode::Skb:
-    return "skb";
-  case Mode::Hardware:
-    return "hardware";
-  default:
-    return "auto";
-  }
-}
-
 bool Hook::has(uint32_t id) const {
   return std::any_of(programs.begin(), programs.end(),
                      [&](const HookProgram &p) { return p.id == id; });

@@ -9,19 +9,12 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "model/port_status.h"
 
 namespace xr::datapath {
 
-enum class Mode { Auto, Native, Skb, Hardware };
-const char *mode_name(Mode mode); // as on the command line
-
 // The kernel's name for every program of ours, and so what tells them from others'.
 inline constexpr const char *kProgramName = "xdp_roce";
-
-struct HookProgram {
-  uint32_t id = 0;
-  std::string name; // "" without the privilege to ask
-};
 
 struct Hook {
   Mode mode = Mode::Auto;  // of what is there

@@ -104,4 +104,9 @@ std::string LogCapture::verifier_message() const {
   return text.find("is safe for any args") == std::string_view::npos ? std::string(text) : "";
 }
 
+Status begin_call(host::Privilege needed) {
+  silence_libraries();
+  return host::check_privilege(needed);
+}
+
 } // namespace xr::datapath

@@ -7,6 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+#include "host/privilege.h"
+
 namespace xr::datapath {
 
 enum class LogLevel { Warn, Info, Debug };
@@ -14,8 +17,11 @@ enum class LogLevel { Warn, Info, Debug };
 // Gets every line of both libraries from now on; none by default. Process-wide.
 void set_log_sink(std::function<void(LogLevel, std::string_view)> sink);
 
-// Takes the libraries' output over; every entry point of this folder calls it.
+// Takes the libraries' output over.
 void silence_libraries();
+
+// What every entry point of this folder begins with: the libraries silenced, the privilege checked.
+Status begin_call(host::Privilege needed = host::Privilege::Use);
 
 // What the libraries said in this thread since it was made, except to one made later.
 class LogCapture {

@@ -27,7 +27,7 @@
 #include "datapath/helper_calls.h"
 #include "datapath/map_names.h"
 #include "datapath/maps.h"
-#include "datapath/privilege.h"
+#include "host/privilege.h"
 
 namespace xr::datapath {
 
@@ -95,8 +95,8 @@ int Object::program_fd() const { return bpf_program__fd(object_->progs.xdp_roce)
 int Object::cnp_fd() const { return bpf_program__fd(object_->progs.cnp_egress); }
 
 Error load_error(int error, uint32_t streams, const LogCapture &log) {
-  std::string release = kernel_release(), reason = log.verifier_message();
-  if (kernel_too_old(release))
+  std::string release = host::kernel_release(), reason = log.verifier_message();
+  if (host::kernel_too_old(release))
     return Error{fmt::format("this kernel ({}) is too old", release), "5.15 or later is needed"};
   if (error == ENOMEM || error == E2BIG)
     return Error{fmt::format("not enough kernel memory for {} streams (250 bytes each)", streams),

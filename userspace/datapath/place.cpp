@@ -5,7 +5,7 @@
 
 namespace xr::datapath {
 
-std::string interface_name(const Netns &netns, unsigned ifindex) {
+std::string interface_name(const host::Netns &netns, unsigned ifindex) {
   char name[IF_NAMESIZE];
   auto scope = netns.enter();
   return scope.ok() && if_indextoname(ifindex, name) ? name : "";
@@ -13,20 +13,20 @@ std::string interface_name(const Netns &netns, unsigned ifindex) {
 
 namespace {
 
-bool interface_is_gone(const Netns &netns, const Pins &pins) {
+bool interface_is_gone(const host::Netns &netns, const Pins &pins) {
   return interface_name(netns, pins.ifindex()).empty();
 }
 
 // Another namespace may bear the name by now.
 bool namespace_is_gone(const std::string &name, const Pins &pins) {
-  return !name.empty() && pins.netns_name() == name && !Netns::find(pins.netns());
+  return !name.empty() && pins.netns_name() == name && !host::Netns::find(pins.netns());
 }
 
 } // namespace
 
 Place place_of(const Pins &pins) {
   Place place;
-  place.netns = Netns::find(pins.netns());
+  place.netns = host::Netns::find(pins.netns());
   std::string ifname = place.netns ? interface_name(*place.netns, pins.ifindex()) : "";
   place.ifname = ifname.empty() ? pins.ifname() : ifname;
   if (ifname.empty()) {
@@ -42,7 +42,7 @@ Result<Place> find_place(const std::string &ifname, const std::string &netns_nam
                          const std::optional<Bpffs> &bpffs) {
   Place place;
   place.ifname = ifname;
-  auto netns = Netns::open(netns_name);
+  auto netns = host::Netns::open(netns_name);
   if (netns.ok()) {
     auto scope = netns->enter();
     if (!scope)
@@ -61,7 +61,7 @@ Result<Place> find_place(const std::string &ifname, const std::string &netns_nam
   if (!place.netns && place.stale.empty())
     return netns.error();
   if (!place.ifindex && place.stale.empty())
-    return no_such_interface(netns_name);
+    return host::no_such_interface(netns_name);
   return place;
 }
 

@@ -7,19 +7,19 @@
 #include <vector>
 
 #include "base/result.h"
-#include "datapath/netns.h"
 #include "datapath/pins.h"
+#include "host/netns.h"
 
 namespace xr::datapath {
 
 struct Place {
   std::string ifname;
-  std::optional<Netns> netns; // none: gone
-  unsigned ifindex = 0;       // 0: gone
-  std::optional<Pins> pins;   // of this very interface
-  std::vector<Pins> stale;    // of former interfaces of that name, now gone
+  std::optional<host::Netns> netns; // none: gone
+  unsigned ifindex = 0;             // 0: gone
+  std::optional<Pins> pins;         // of this very interface
+  std::vector<Pins> stale;          // of former interfaces of that name, now gone
 
-  const Netns *namespace_or_null() const { return netns ? &*netns : nullptr; }
+  const host::Netns *namespace_or_null() const { return netns ? &*netns : nullptr; }
   // Those of the interface, or, if it is gone, what is left of it.
   const Pins *best_pins() const {
     return pins ? &*pins : !ifindex && !stale.empty() ? &stale.front() : nullptr;
@@ -34,6 +34,6 @@ Result<Place> find_place(const std::string &ifname, const std::string &netns,
 Place place_of(const Pins &pins);
 
 // The interface's name now, "" when it is gone.
-std::string interface_name(const Netns &netns, unsigned ifindex);
+std::string interface_name(const host::Netns &netns, unsigned ifindex);
 
 } // namespace xr::datapath

@@ -28,10 +28,10 @@ Result<Port> Port::open(const std::string &ifname, const std::string &netns) {
     return found.error();
   port.status_ = std::move(found->port);
   port.maps_ = std::move(found->maps);
-  State state = port.status_.state;
-  if (state != State::Attached && state != State::Unpinned)
+  AttachState state = port.status_.state;
+  if (state != AttachState::Attached && state != AttachState::Unpinned)
     return not_readable(port.status_);
-  if (state == State::Attached)
+  if (state == AttachState::Attached)
     port.directory_ = std::move(found->directory);
   for (const char *name :
        {map_names::opcodes, map_names::totals, map_names::streams, map_names::asides,

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "datapath/maps.h"
 #include "datapath/status.h"
-#include "report/snapshot.h"
+#include "model/snapshot.h"
 #include "roce/event.h"
 
 struct ring_buffer;

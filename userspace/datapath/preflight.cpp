@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 #include "base/fd.h"
-#include "datapath/link.h"
+#include "host/link.h"
 
 namespace xr::datapath {
 
@@ -48,11 +48,11 @@ struct Candidate {
 
 // An interface and where it is.
 struct End {
-  std::shared_ptr<const Netns> netns;
+  std::shared_ptr<const host::Netns> netns;
   std::string prefix;
   std::string name; // for a sentence: "left0 (netns left)"
-  LinkFacts facts;
-  Features features;
+  host::LinkFacts facts;
+  host::Features features;
 
   bool on(const std::string &feature) const {
     auto found = features.find(feature);
@@ -94,17 +94,18 @@ std::vector<Candidate> candidates() {
 }
 
 // Which of them the port's namespace knows by that number.
-const Candidate *by_number(const std::vector<Candidate> &all, const Netns &netns, int number) {
+const Candidate *by_number(const std::vector<Candidate> &all, const host::Netns &netns,
+                           int number) {
   auto scope = netns.enter();
   if (!scope)
     return nullptr;
   for (const Candidate &candidate : all)
-    if (auto nsid = nsid_of(candidate.fd.get()); nsid.ok() && *nsid == number)
+    if (auto nsid = host::nsid_of(candidate.fd.get()); nsid.ok() && *nsid == number)
       return &candidate;
   return nullptr;
 }
 
-Status read_end(End &end, const std::function<Result<LinkFacts>()> &read) {
+Status read_end(End &end, const std::function<Result<host::LinkFacts>()> &read) {
   auto scope = end.netns->enter();
   if (!scope)
     return std::move(scope).error();
@@ -113,7 +114,7 @@ Status read_end(End &end, const std::function<Result<LinkFacts>()> &read) {
     return std::move(facts).error();
   end.facts = *facts;
   end.name = end.facts.ifname;
-  auto features = read_features(end.facts.ifname);
+  auto features = host::read_features(end.facts.ifname);
   if (!features)
     return std::move(features).error();
   end.features = *features;
@@ -129,15 +130,15 @@ std::optional<End> find_far(const End &port) {
   if (port.facts.peer_nsid >= 0) {
     const auto all = candidates();
     const Candidate *found = by_number(all, *port.netns, port.facts.peer_nsid);
-    auto netns = found ? Netns::find(found->inode) : std::nullopt;
+    auto netns = found ? host::Netns::find(found->inode) : std::nullopt;
     if (!netns)
       return {};
-    far.netns = std::make_shared<Netns>(std::move(*netns));
+    far.netns = std::make_shared<host::Netns>(std::move(*netns));
     far.prefix = found->prefix;
     label = fmt::format(" ({})", found->label);
   }
   if (!port.facts.peer_ifindex ||
-      !read_end(far, [&] { return read_link_at(port.facts.peer_ifindex); }) || !far.veth() ||
+      !read_end(far, [&] { return host::read_link_at(port.facts.peer_ifindex); }) || !far.veth() ||
       far.facts.peer_ifindex != port.facts.ifindex)
     return {};
   far.name += label;
@@ -149,11 +150,11 @@ Status set_features(const End &end, const Names &names, bool on) {
   if (!scope)
     return std::move(scope).error();
   for (const std::string &name : names) {
-    auto features = read_features(end.facts.ifname);
+    auto features = host::read_features(end.facts.ifname);
     // One may have gone with another: segmentation goes with checksums.
     if (features && features->count(name) && features->at(name) == on)
       continue;
-    if (auto done = set_feature(end.facts.ifname, name, on); !done)
+    if (auto done = host::set_feature(end.facts.ifname, name, on); !done)
       return done;
   }
   return {};
@@ -170,8 +171,8 @@ class Preflight {
 public:
   Preflight(bool skb_mode, bool fix) : skb_mode_(skb_mode), fix_(fix) {}
 
-  Status look(const Netns &netns, const std::string &a, const std::string &b);
-  Status look_alone(const Netns &netns, const std::string &ifname);
+  Status look(const host::Netns &netns, const std::string &a, const std::string &b);
+  Status look_alone(const host::Netns &netns, const std::string &ifname);
   std::vector<Trouble> take() { return std::move(found_); }
 
 private:
@@ -239,9 +240,9 @@ void Preflight::link(const End &port, const std::optional<End> &far) {
 }
 
 void Preflight::host_use(const End &port) {
-  const LinkFacts &facts = port.facts;
+  const host::LinkFacts &facts = port.facts;
   if (auto scope = port.netns->enter(); scope.ok())
-    if (auto addresses = read_addresses(facts.ifindex); addresses.ok() && !addresses->empty())
+    if (auto addresses = host::read_addresses(facts.ifindex); addresses.ok() && !addresses->empty())
       tell(port,
            fmt::format("{} has the address {}: this host gets no frame that enters there, all go "
                        "on to the other port",
@@ -308,7 +309,7 @@ void Preflight::raise_mtu(End &end, uint32_t mtu, const std::string &text) {
                        auto scope = end.netns->enter();
                        if (!scope)
                          return std::move(scope).error();
-                       return set_mtu(ifname, mtu);
+                       return host::set_mtu(ifname, mtu);
                      });
   if (raised)
     end.facts.mtu = mtu;
@@ -331,17 +332,17 @@ void Preflight::mtu_of_ports(End &a, End &b) {
                           smaller.name, smaller.facts.mtu, larger.name, larger.facts.mtu));
 }
 
-Result<End> open_port(const Netns &netns, const std::string &ifname) {
+Result<End> open_port(const host::Netns &netns, const std::string &ifname) {
   End end;
-  end.netns = {std::shared_ptr<const Netns>(), &netns}; // the caller's
+  end.netns = {std::shared_ptr<const host::Netns>(), &netns}; // the caller's
   if (!netns.name().empty())
     end.prefix = "ip netns exec " + netns.name() + " ";
-  if (auto done = read_end(end, [&] { return read_link(ifname, netns.name()); }); !done)
+  if (auto done = read_end(end, [&] { return host::read_link(ifname, netns.name()); }); !done)
     return done.error();
   return end;
 }
 
-Status Preflight::look(const Netns &netns, const std::string &a, const std::string &b) {
+Status Preflight::look(const host::Netns &netns, const std::string &a, const std::string &b) {
   struct Port {
     End end;
     std::optional<End> far;
@@ -380,7 +381,7 @@ Status Preflight::look(const Netns &netns, const std::string &a, const std::stri
   return {};
 }
 
-Status Preflight::look_alone(const Netns &netns, const std::string &ifname) {
+Status Preflight::look_alone(const host::Netns &netns, const std::string &ifname) {
   auto port = open_port(netns, ifname);
   if (!port)
     return std::move(port).error();
@@ -401,7 +402,7 @@ Status Preflight::look_alone(const Netns &netns, const std::string &ifname) {
 
 } // namespace
 
-Result<std::vector<Trouble>> bridge_preflight(const Netns &netns, const std::string &a,
+Result<std::vector<Trouble>> bridge_preflight(const host::Netns &netns, const std::string &a,
                                               const std::string &b, bool skb_mode, bool fix) {
   Preflight preflight(skb_mode, fix);
   if (auto done = preflight.look(netns, a, b); !done)
@@ -409,7 +410,7 @@ Result<std::vector<Trouble>> bridge_preflight(const Netns &netns, const std::str
   return preflight.take();
 }
 
-Result<std::vector<Trouble>> port_preflight(const Netns &netns, const std::string &ifname,
+Result<std::vector<Trouble>> port_preflight(const host::Netns &netns, const std::string &ifname,
                                             bool skb_mode) {
   Preflight preflight(skb_mode, false);
   if (auto done = preflight.look_alone(netns, ifname); !done)

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "datapath/netns.h"
+#include "host/netns.h"
 
 namespace xr::datapath {
 
@@ -21,11 +21,11 @@ struct Trouble {
 
 // Looks at both ports, and at the other end of each that is a veth, in whatever namespace. With
 // `fix`, mends what is mendable; what could not be mended says why. The namespace is the ports'.
-Result<std::vector<Trouble>> bridge_preflight(const Netns &netns, const std::string &a,
+Result<std::vector<Trouble>> bridge_preflight(const host::Netns &netns, const std::string &a,
                                               const std::string &b, bool skb_mode, bool fix);
 
 // What keeps frames, or parts of them, from a program that counts on that port.
-Result<std::vector<Trouble>> port_preflight(const Netns &netns, const std::string &ifname,
+Result<std::vector<Trouble>> port_preflight(const host::Netns &netns, const std::string &ifname,
                                             bool skb_mode);
 
 } // namespace xr::datapath

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/prepare.h"
 
+#include "base/clock.h"
 #include "datapath/clean.h"
 #include "datapath/join.h"
 #include "datapath/object.h"
@@ -12,16 +13,16 @@ namespace {
 // Whether something of ours, or of somebody else's, is in the way.
 Status check_free(const PortStatus &port) {
   switch (port.state) {
-  case State::Attached:
+  case AttachState::Attached:
     if (port.features & ROCE_FEATURE_PASSING)
       return Error{"a capture or an endpoint attached it for as long as it runs",
                    fmt::format("end that first, or xdp-roce detach {}", port.ifname)};
-    return Error{fmt::format("already attached since {}", local_time(port.since_ns)),
+    return Error{fmt::format("already attached since {}", local_date_time(port.since_ns)),
                  fmt::format("xdp-roce detach {} first", port.ifname)};
-  case State::OtherAbi:
+  case AttachState::OtherAbi:
     return Error{fmt::format("already attached by another version of xdp-roce ({})", abis(port)),
                  fmt::format("xdp-roce detach {} takes that one off too", port.ifname)};
-  case State::Unpinned:
+  case AttachState::Unpinned:
     return Error{"already attached by an xdp-roce whose pins are not here",
                  fmt::format("xdp-roce detach {} first", port.ifname)};
   default:

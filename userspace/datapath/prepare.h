@@ -26,7 +26,7 @@ Result<Prepared> prepare(const std::string &ifname, const std::string &netns, co
 // An attach that fails leaves the interface as it was.
 class Undo {
 public:
-  Undo(const Netns &netns, unsigned ifindex, const Bpffs &bpffs, const Pins &pins)
+  Undo(const host::Netns &netns, unsigned ifindex, const Bpffs &bpffs, const Pins &pins)
       : netns_(netns), ifindex_(ifindex), bpffs_(bpffs), pins_(pins) {}
   ~Undo();
   Undo(const Undo &) = delete;
@@ -34,7 +34,7 @@ public:
   void disarm() { armed_ = false; }
 
 private:
-  const Netns &netns_;
+  const host::Netns &netns_;
   unsigned ifindex_;
   const Bpffs &bpffs_;
   const Pins &pins_;

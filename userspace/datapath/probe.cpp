@@ -6,14 +6,15 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
+#include "datapath/log.h"
 #include "datapath/object.h"
-#include "datapath/privilege.h"
+#include "host/privilege.h"
 #include "roce/config.h"
 
 namespace xr::datapath {
 
 Status probe_load() {
-  if (auto allowed = check_privilege(Privilege::Load); !allowed)
+  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
     return allowed;
   AttachOptions options;
   options.streams = 1;

@@ -17,11 +17,12 @@
 #include "datapath/counts.h"
 #include "datapath/exchange.h"
 #include "datapath/lock.h"
+#include "datapath/log.h"
 #include "datapath/map_names.h"
 #include "datapath/object.h"
-#include "datapath/privilege.h"
+#include "host/privilege.h"
 #include "impair/action_table.h"
-#include "words/words.h"
+#include "parse/words.h"
 
 namespace xr::datapath {
 
@@ -119,7 +120,7 @@ Result<Store> Store::open(const std::string &ifname, const std::string &netns) {
   auto found = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
   if (!found)
     return found.error();
-  if (found->port.state != State::Attached || !place->pins)
+  if (found->port.state != AttachState::Attached || !place->pins)
     return not_readable(found->port);
   store.place_ = std::move(*place);
   store.port_ = std::move(found->port);
@@ -148,7 +149,7 @@ Result<std::vector<Entry>> Store::entries() const {
     if (!read(pins(), map_names::rule_notes, slot, *note))
       return errno_error(errno, "cannot read the rules");
     note->text[sizeof(note->text) - 1] = 0;
-    auto rule = impair::parse(words::split(note->text));
+    auto rule = impair::parse(parse::split(note->text));
     if (!rule)
       return Error{fmt::format("rule {} was written by another version: {}", note->id,
                                rule.error().message)};
@@ -369,7 +370,7 @@ using Change = std::function<Status(Store &)>;
 Result<RuleList> with_store(const std::string &ifname, const std::string &netns,
                             const Change &change,
                             std::chrono::milliseconds patience = Lock::patience()) {
-  if (auto allowed = check_privilege(change ? Privilege::Load : Privilege::Read); !allowed)
+  if (auto allowed = begin_call(change ? host::Privilege::Load : host::Privilege::Read); !allowed)
     return allowed.error();
   auto lock = Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared, patience);
   if (!lock)

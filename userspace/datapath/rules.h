@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "impair/rule.h"
-#include "report/rules.h"
+#include "model/rules.h"
 
 namespace xr::datapath {
 

@@ -10,10 +10,11 @@
 
 #include <bpf/bpf.h>
 
-#include "datapath/link.h"
 #include "datapath/lock.h"
+#include "datapath/log.h"
 #include "datapath/place.h"
-#include "datapath/privilege.h"
+#include "host/link.h"
+#include "host/privilege.h"
 
 namespace xr::datapath {
 
@@ -50,7 +51,7 @@ bool belongs(uint32_t on_hook, uint32_t pinned, const Maps &maps) {
   return std::find_first_of(used.begin(), used.end(), ids.begin(), ids.end()) != used.end();
 }
 
-Status look_at_hook(PortStatus &port, const Netns &netns) {
+Status look_at_hook(PortStatus &port, const host::Netns &netns) {
   auto scope = netns.enter();
   if (!scope)
     return scope.error();
@@ -61,7 +62,7 @@ Status look_at_hook(PortStatus &port, const Netns &netns) {
   port.hook_id = hook->main_id;
   port.dispatcher = hook->dispatcher;
   port.programs = std::move(hook->programs);
-  if (auto facts = read_link_at(port.ifindex); facts.ok())
+  if (auto facts = host::read_link_at(port.ifindex); facts.ok())
     port.running = facts->running;
   return {};
 }
@@ -74,7 +75,7 @@ uint32_t ours_on_hook(const PortStatus &port, uint32_t pinned) {
 }
 
 // Programs of ours on interfaces of the namespace that `known` does not have.
-Status add_unpinned(const Netns &netns, std::vector<PortStatus> &known) {
+Status add_unpinned(const host::Netns &netns, std::vector<PortStatus> &known) {
   auto scope = netns.enter();
   if (!scope)
     return scope.error();
@@ -97,24 +98,6 @@ Status add_unpinned(const Netns &netns, std::vector<PortStatus> &known) {
 
 } // namespace
 
-const char *state_name(State state) {
-  switch (state) {
-  case State::Attached:
-    return "attached";
-  case State::NotAttached:
-    return "not attached";
-  case State::OffHook:
-    return "stale: its program is not on the interface";
-  case State::InterfaceGone:
-    return "stale: the interface is gone";
-  case State::OtherAbi:
-    return "attached by another version";
-  case State::Unpinned:
-    return "attached, but its pins are not here";
-  }
-  return "?";
-}
-
 std::string alone_note(const PortStatus &port) {
   return "alone on the XDP hook, no other program can join: " + port.alone;
 }
@@ -124,22 +107,14 @@ std::string abis(const PortStatus &port) {
                      ROCE_ABI);
 }
 
-std::string local_time(uint64_t realtime_ns) {
-  time_t seconds = static_cast<time_t>(realtime_ns / 1'000'000'000);
-  struct tm parts {};
-  char text[32];
-  localtime_r(&seconds, &parts);
-  return {text, strftime(text, sizeof(text), "%F %T", &parts)};
-}
-
 Error not_readable(const PortStatus &port) {
   std::string clean = fmt::format("xdp-roce detach {} cleans up", port.ifname);
   switch (port.state) {
-  case State::OffHook:
+  case AttachState::OffHook:
     return Error{"the attachment is stale: its program is not on the interface any more", clean};
-  case State::InterfaceGone:
+  case AttachState::InterfaceGone:
     return Error{"the interface is gone, and what was attached with it", clean};
-  case State::OtherAbi:
+  case AttachState::OtherAbi:
     return Error{fmt::format("attached by another version of xdp-roce ({})", abis(port)),
                  "read it with that version, or detach it and attach anew"};
   default:
@@ -147,7 +122,7 @@ Error not_readable(const PortStatus &port) {
   }
 }
 
-Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigned ifindex,
+Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, unsigned ifindex,
                           const Pins *pins) {
   Inspected found;
   PortStatus &port = found.port;
@@ -171,29 +146,29 @@ Result<Inspected> inspect(const std::string &ifname, const Netns *netns, unsigne
       port.alone = pins->recorded(Pins::kAlone);
   }
   if (gone) {
-    port.state = State::InterfaceGone;
+    port.state = AttachState::InterfaceGone;
     return found;
   }
   if (port.peer_ifindex)
     port.peer = interface_name(*netns, port.peer_ifindex);
   port.program_id = ours_on_hook(port, pinned);
   if (!port.program_id) {
-    port.state = pins ? State::OffHook : State::NotAttached;
+    port.state = pins ? AttachState::OffHook : AttachState::NotAttached;
   } else if (pins && belongs(port.program_id, pinned, found.maps)) {
-    port.state = port.abi == ROCE_ABI ? State::Attached : State::OtherAbi;
+    port.state = port.abi == ROCE_ABI ? AttachState::Attached : AttachState::OtherAbi;
   } else {
     found.maps = Maps::of_program(Fd(bpf_prog_get_fd_by_id(port.program_id)).get());
     describe(port, found.maps);
     // Without CAP_SYS_ADMIN the maps cannot be found; Unpinned is then all there is to tell.
-    port.state = port.abi && port.abi != ROCE_ABI ? State::OtherAbi : State::Unpinned;
+    port.state = port.abi && port.abi != ROCE_ABI ? AttachState::OtherAbi : AttachState::Unpinned;
   }
   return found;
 }
 
 Result<std::vector<PortStatus>> status(const std::string &netns_name) {
-  if (auto allowed = check_privilege(Privilege::Read); !allowed)
+  if (auto allowed = begin_call(host::Privilege::Read); !allowed)
     return allowed.error();
-  auto own = Netns::open(netns_name);
+  auto own = host::Netns::open(netns_name);
   if (!own)
     return own.error();
   auto lock = Lock::take(Lock::Kind::Shared);
@@ -216,7 +191,7 @@ Result<std::vector<PortStatus>> status(const std::string &netns_name) {
 }
 
 Result<bool> is_attached_still(const PortStatus &port) {
-  auto netns = Netns::find(port.netns_inode);
+  auto netns = host::Netns::find(port.netns_inode);
   if (!netns || interface_name(*netns, port.ifindex).empty())
     return false;
   auto hook = [&]() -> Result<Hook> {
@@ -247,7 +222,7 @@ Result<bool> is_attached_still(const PortStatus &port) {
 }
 
 Result<std::vector<std::string>> pinned_interfaces(const std::string &netns) {
-  auto own = Netns::open(netns);
+  auto own = host::Netns::open(netns);
   if (!own)
     return own.error();
   std::vector<std::string> names;
@@ -260,7 +235,7 @@ Result<std::vector<std::string>> pinned_interfaces(const std::string &netns) {
 }
 
 Result<Inspected> look_up(const std::string &ifname, const std::string &netns) {
-  if (auto allowed = check_privilege(Privilege::Read); !allowed)
+  if (auto allowed = begin_call(host::Privilege::Read); !allowed)
     return allowed.error();
   auto lock = Lock::take(Lock::Kind::Shared);
   if (!lock)

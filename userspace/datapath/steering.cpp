@@ -8,7 +8,7 @@
 
 #include <bpf/bpf.h>
 
-#include "datapath/netns.h"
+#include "host/netns.h"
 #include "roce/steer.h"
 
 namespace xr::datapath {
@@ -67,7 +67,7 @@ Status Steering::add(uint32_t queue, int socket) {
 }
 
 Status Steering::go_promiscuous() {
-  const auto netns = Netns::find(lease_.netns_inode());
+  const auto netns = host::Netns::find(lease_.netns_inode());
   if (!netns)
     return Error{"the port's network namespace is gone"};
   auto scope = netns->enter();

@@ -5,7 +5,7 @@
 
 namespace xr::endpoint {
 
-Result<Capture> load_capture(const traffic::Replay &how, uint16_t udp_port, uint32_t longest) {
+Result<Capture> load_capture(const requester::Replay &how, uint16_t udp_port, uint32_t longest) {
   auto reader = Reader::open(how.file);
   if (!reader)
     return reader.error();
@@ -28,7 +28,7 @@ Result<Capture> load_capture(const traffic::Replay &how, uint16_t udp_port, uint
     capture.bytes.insert(capture.bytes.end(), frame.data, frame.data + frame.length);
     capture.frames.push_back({frame.time_ns, offset, frame.length});
     capture.rewritten +=
-        traffic::rewrite({capture.bytes.data() + offset, frame.length}, how, udp_port);
+        requester::rewrite({capture.bytes.data() + offset, frame.length}, how, udp_port);
   }
   if (next == Next::Error)
     return reader->error();

@@ -6,19 +6,19 @@
 #include <vector>
 
 #include "base/result.h"
-#include "traffic/replay.h"
+#include "requester/replay.h"
 
 namespace xr::endpoint {
 
 struct Capture {
   std::vector<uint8_t> bytes;
-  std::vector<traffic::ReplaySource::Frame> frames;
+  std::vector<requester::ReplaySource::Frame> frames;
   uint64_t cut = 0;       // frames that are not whole: left out
   uint64_t too_long = 0;  // for the port: left out
   uint64_t rewritten = 0; // frames with another address than before
 };
 
 // All of a capture in memory, rewritten as `how` says. `longest` bytes of a frame fit the port.
-Result<Capture> load_capture(const traffic::Replay &how, uint16_t udp_port, uint32_t longest);
+Result<Capture> load_capture(const requester::Replay &how, uint16_t udp_port, uint32_t longest);
 
 } // namespace xr::endpoint

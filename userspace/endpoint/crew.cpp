@@ -64,7 +64,7 @@ Status Crew::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interva
   return failed == results.end() ? Status{} : *failed;
 }
 
-EngineCounts Crew::look(const std::function<void(traffic::Source &)> &use) {
+EngineCounts Crew::look(const std::function<void(packet::Source &)> &use) {
   EngineCounts all;
   for (const auto &engine : engines_)
     engine->look([&](const EngineCounts &counts) {

@@ -22,7 +22,7 @@ public:
              const std::function<bool()> &tell);
 
   // What all have counted together; `use` is called for each source between two of its rounds.
-  EngineCounts look(const std::function<void(traffic::Source &)> &use);
+  EngineCounts look(const std::function<void(packet::Source &)> &use);
 
 private:
   std::vector<std::unique_ptr<Engine>> engines_;

@@ -14,7 +14,7 @@
 
 namespace xr::endpoint {
 
-using traffic::Outgoing;
+using packet::Outgoing;
 
 namespace {
 
@@ -28,7 +28,7 @@ constexpr uint64_t kMostLingers = 10;
 
 } // namespace
 
-Engine::Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<traffic::Source> source,
+Engine::Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<packet::Source> source,
                uint16_t udp_port)
     : socket_(std::move(socket)), source_(std::move(source)), udp_port_be_(htons(udp_port)),
       holds_(socket_->slots()), batch_(kBatch), frames_(kFrames) {}
@@ -94,9 +94,9 @@ void Engine::write(const Outgoing &packet) {
   holds_[slot] = packet.shape;
   if (packet.shape) {
     packet.shape->stamp(frame, packet.fields);
-    if (packet.damage == traffic::Damage::Icrc)
+    if (packet.damage == packet::Damage::Icrc)
       packet.shape->spoil_icrc(frame);
-    if (packet.damage == traffic::Damage::Pad) {
+    if (packet.damage == packet::Damage::Pad) {
       const uint32_t at = packet.shape->layout().bth + 1; // PadCnt: bits 5:4
       packet.shape->set_byte(frame, at, static_cast<uint8_t>(frame[at] ^ 0x10));
       holds_[slot] = nullptr;

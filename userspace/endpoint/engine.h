@@ -11,31 +11,16 @@
 #include <vector>
 
 #include "afxdp/socket.h"
-#include "base/histogram.h"
 #include "base/result.h"
-#include "traffic/source.h"
+#include "model/run_reports.h"
+#include "packet/source.h"
 
 namespace xr::endpoint {
-
-struct EngineCounts {
-  uint64_t sent = 0, sent_bytes = 0; // handed to the kernel; frames without FCS
-  uint64_t received = 0, received_bytes = 0;
-  uint64_t not_sent = 0; // handed over, but never sent: in the end only; not in `sent`
-  uint64_t too_long = 0; // frames that the socket has no room for
-  // By the port since the beginning, frames of any sender and receiver; of all engines.
-  uint64_t port_drops = 0, port_missed = 0;
-  uint64_t begun_ns = 0, now_ns = 0; // monotonic
-  // Of packets with a schedule: how late they left, and by how much the time between two differs
-  // from what was asked.
-  Histogram late_ns, jitter_ns;
-  uint64_t last_late_ns = 0; // of the last one
-  afxdp::SocketCounts socket;
-};
 
 class Engine {
 public:
   // `udp_port` is RoCEv2's.
-  Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<traffic::Source> source,
+  Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<packet::Source> source,
          uint16_t udp_port);
 
   // Answers ARP and neighbour discovery for these addresses: for sources that do not by themselves.
@@ -47,7 +32,7 @@ public:
   // Until the source is done or *stop. An error: the port is gone.
   Status run(const std::atomic<bool> &stop);
 
-  traffic::Source &source() { return *source_; }
+  packet::Source &source() { return *source_; }
   const afxdp::Socket &socket() const { return *socket_; }
 
   // Has `use` called between two rounds of the loop, or here and now when it does not run: what the
@@ -58,8 +43,8 @@ private:
   void receive(uint64_t now);
   void neighbour(std::span<const uint8_t> frame);
   size_t send(uint64_t now);
-  void write(const traffic::Outgoing &packet);
-  void note_time(const traffic::Outgoing &packet, uint64_t now);
+  void write(const packet::Outgoing &packet);
+  void note_time(const packet::Outgoing &packet, uint64_t now);
   Status idle(uint64_t now);
   void answer_look();
   void finish(const std::atomic<bool> &stop);
@@ -68,10 +53,10 @@ private:
   void glance();
 
   std::unique_ptr<afxdp::Socket> socket_;
-  std::unique_ptr<traffic::Source> source_;
+  std::unique_ptr<packet::Source> source_;
   uint16_t udp_port_be_;
   std::vector<const packet::Template *> holds_; // by slot: whose bytes are in it
-  std::vector<traffic::Outgoing> batch_;
+  std::vector<packet::Outgoing> batch_;
   std::vector<afxdp::Received> frames_;
   std::vector<packet::Address> addresses_; // ascending
   packet::Mac mac_{};

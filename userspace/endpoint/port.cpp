@@ -12,12 +12,12 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "datapath/link.h"
-#include "datapath/netns.h"
-#include "datapath/privilege.h"
+#include "host/link.h"
+#include "host/netns.h"
+#include "host/privilege.h"
 #include "packet/neighbour.h"
+#include "parse/address.h"
 #include "roce/parse.h"
-#include "words/address.h"
 
 namespace xr::endpoint {
 
@@ -55,12 +55,12 @@ std::optional<packet::Mac> await_answer(const Fd &fd, const packet::Address &add
 }
 
 std::optional<packet::Mac> known(const Port &port, const packet::Address &address) {
-  const auto all = datapath::read_neighbours(port.ifindex);
+  const auto all = host::read_neighbours(port.ifindex);
   if (!all)
     return {};
   const auto found =
       std::find_if(all.get().begin(), all.get().end(),
-                   [&](const datapath::Neighbour &one) { return one.address == address; });
+                   [&](const host::Neighbour &one) { return one.address == address; });
   return found == all.get().end() ? std::nullopt : std::optional(found->mac);
 }
 
@@ -74,12 +74,12 @@ std::optional<packet::Address> Port::address(bool ipv4) const {
 }
 
 Result<Port> open_port(const std::string &ifname, const std::string &netns) {
-  if (auto allowed = datapath::check_privilege(datapath::Privilege::Sockets); !allowed)
+  if (auto allowed = host::check_privilege(host::Privilege::Sockets); !allowed)
     return allowed.error();
-  auto scope = datapath::enter_netns(netns);
+  auto scope = host::enter_netns(netns);
   if (!scope)
     return scope.error();
-  auto link = datapath::read_link(ifname, netns);
+  auto link = host::read_link(ifname, netns);
   if (!link)
     return link.error();
   if (!link->up)
@@ -91,30 +91,30 @@ Result<Port> open_port(const std::string &ifname, const std::string &netns) {
             link->ifindex,
             link->mac,
             link->mtu,
-            datapath::read_speed(ifname),
-            datapath::read_queues(ifname).count,
+            host::read_speed(ifname),
+            host::read_queues(ifname).count,
             {}};
-  const auto addresses = datapath::read_addresses(link->ifindex);
+  const auto addresses = host::read_addresses(link->ifindex);
   if (!addresses)
     return addresses.error();
   for (const std::string &text : addresses.get())
-    if (auto one = words::address(text.substr(0, text.find('/'))))
+    if (auto one = parse::address(text.substr(0, text.find('/'))))
       port.addresses.push_back(*one);
   return port;
 }
 
 PortDrops port_drops(const Port &port) {
-  const auto scope = datapath::enter_netns(port.netns);
+  const auto scope = host::enter_netns(port.netns);
   if (!scope)
     return {};
-  const auto link = datapath::read_link(port.ifname);
+  const auto link = host::read_link(port.ifname);
   return link ? PortDrops{link.get().tx_dropped, link.get().rx_missed} : PortDrops{};
 }
 
 Result<packet::Mac> resolve(const Port &port, const packet::Address &source,
                             const packet::Address &address, const std::vector<packet::Tag> &tags,
                             const packet::Mac &source_mac) {
-  auto scope = datapath::enter_netns(port.netns);
+  auto scope = host::enter_netns(port.netns);
   if (!scope)
     return scope.error();
   if (const auto mac = known(port, address))
@@ -130,7 +130,7 @@ Result<packet::Mac> resolve(const Port &port, const packet::Address &source,
       return *mac;
   }
   return Error{
-      fmt::format("nobody on {} answers for {}", port.ifname, words::address_text(address)),
+      fmt::format("nobody on {} answers for {}", port.ifname, parse::address_text(address)),
       "give dst-mac; for what lies behind a router, the router's"};
 }
 

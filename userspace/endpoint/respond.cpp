@@ -8,7 +8,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
-#include "words/address.h"
+#include "parse/address.h"
 
 namespace xr::endpoint {
 
@@ -38,7 +38,7 @@ bool wants_promiscuous(const RespondRequest &request, const Port &port) {
 std::string answers_for(const std::vector<packet::Address> &addresses) {
   std::string text = "answers for";
   for (size_t i = 0; i < addresses.size(); i++)
-    text += (i ? ", " : " ") + words::address_text(addresses[i]);
+    text += (i ? ", " : " ") + parse::address_text(addresses[i]);
   return text;
 }
 
@@ -49,7 +49,7 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   const Port &port = state->port;
   if (auto done = state->open(request.ifname, request.netns); !done)
     return done.error();
-  traffic::ResponderOptions &responder = request.responder;
+  responder::ResponderOptions &responder = request.responder;
   if (auto done = choose_addresses(request, port); !done)
     return done.error();
   if (!request.lanes.count)
@@ -66,7 +66,7 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   for (auto &socket : *sockets) {
     responder.seed++; // each draws for itself
     state->crew.add(std::make_unique<Engine>(std::move(socket),
-                                             std::make_unique<traffic::Responder>(responder),
+                                             std::make_unique<responder::Responder>(responder),
                                              request.attach.udp_port));
   }
   state->notes.push_back(answers_for(responder.addresses)); // from now on
@@ -99,22 +99,23 @@ Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds i
 namespace {
 
 // They are counters and nothing else.
-void add(traffic::RespondCounts &all, const traffic::RespondCounts &one) {
-  using Words = std::array<uint64_t, sizeof(traffic::RespondCounts) / sizeof(uint64_t)>;
+void add(RespondCounts &all, const RespondCounts &one) {
+  using Words = std::array<uint64_t, sizeof(RespondCounts) / sizeof(uint64_t)>;
   auto sum = std::bit_cast<Words>(all);
   const auto more = std::bit_cast<Words>(one);
   for (size_t i = 0; i < sum.size(); i++)
     sum[i] += more[i];
-  all = std::bit_cast<traffic::RespondCounts>(sum);
+  all = std::bit_cast<RespondCounts>(sum);
 }
 
 } // namespace
 
 RespondReport RespondRun::report() {
   RespondReport report;
-  report.addresses = state_->request.responder.addresses;
-  state_->look(report, [&](traffic::Source &source) {
-    add(report.counts, static_cast<traffic::Responder &>(source).counts());
+  for (const packet::Address &one : state_->request.responder.addresses)
+    report.addresses.push_back(parse::address_text(one));
+  state_->look(report, [&](packet::Source &source) {
+    add(report.counts, static_cast<responder::Responder &>(source).counts());
   });
   return report;
 }

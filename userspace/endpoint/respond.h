@@ -13,22 +13,17 @@
 #include "base/result.h"
 #include "datapath/attach.h"
 #include "endpoint/session.h"
-#include "traffic/responder.h"
+#include "responder/responder.h"
 
 namespace xr::endpoint {
 
 struct RespondRequest {
   std::string ifname, netns;
-  traffic::ResponderOptions responder;       // no addresses: those of the port
+  responder::ResponderOptions responder;     // no addresses: those of the port
   std::optional<packet::Mac> mac;            // none: the port's
   Lanes lanes{.count = 0, .receive = 16384}; // count 0: all queues that the port has
   uint64_t duration_ns = 0;                  // 0: until interrupted
   datapath::AttachOptions attach;
-};
-
-struct RespondReport : RunReport {
-  std::vector<packet::Address> addresses;
-  traffic::RespondCounts counts;
 };
 
 class RespondRun {

@@ -10,12 +10,12 @@
 #include <sys/random.h>
 
 #include "endpoint/capture.h"
-#include "traffic/open.h"
-#include "words/address.h"
+#include "parse/address.h"
+#include "requester/open.h"
 
 namespace xr::endpoint {
 
-using traffic::Flow;
+using flow::Flow;
 
 struct SendRun::State : Session {
   SendRequest request;
@@ -97,7 +97,7 @@ Status check_qps(const std::vector<Flow> &flows) {
         return in_flow(
             flows[i], i,
             {fmt::format("its QP {:#x} is flow {}'s towards {} already", flows[i].own_qp(k),
-                         owner->second + 1, words::address_text(flows[i].path.dst)),
+                         owner->second + 1, parse::address_text(flows[i].path.dst)),
              "qp N, or src-qp N where the peer's is to be the same"});
     }
   return {};
@@ -105,14 +105,14 @@ Status check_qps(const std::vector<Flow> &flows) {
 
 // With its addresses in it.
 Status check(Flow &flow, const SendRequest &request, const Port &port) {
-  if (auto fits = traffic::fit_frame_size(flow); !fits)
+  if (auto fits = flow::fit_frame_size(flow); !fits)
     return fits;
-  if (auto sound = traffic::check_flow(flow, port.mtu); !sound)
+  if (auto sound = flow::check_flow(flow, port.mtu); !sound)
     return sound;
   if (request.reliable && flow.transport != ROCE_RC && flow.transport != ROCE_XRC)
     return Error{"only RC and XRC are reliable", "transport rc, or without --reliable"};
-  const bool percent = flow.pacing.rate.kind == traffic::Rate::Kind::Percent ||
-                       request.rate.kind == traffic::Rate::Kind::Percent;
+  const bool percent = flow.pacing.rate.kind == congestion::Rate::Kind::Percent ||
+                       request.rate.kind == congestion::Rate::Kind::Percent;
   if (percent && !port.line_bits)
     return no_speed();
   return {};
@@ -135,11 +135,11 @@ Status complete(SendRequest &request, const Port &port) {
   return request.reliable ? check_qps(request.flows) : Status{};
 }
 
-void scale(traffic::Rate &rate, double part) { rate.value *= part; }
+void scale(congestion::Rate &rate, double part) { rate.value *= part; }
 
 // Its packets are numbered, or come in bursts, all of its QPs together.
 bool is_one(const Flow &flow) {
-  return !flow.faults.empty() || flow.pacing.shape == traffic::Pacing::Shape::Burst;
+  return !flow.faults.empty() || flow.pacing.shape == congestion::Pacing::Shape::Burst;
 }
 
 // Each queue has its part of the QPs, and of the rate: a flow of several QPs is divided, one with
@@ -172,15 +172,15 @@ uint64_t qps_of(const std::vector<Flow> &flows) {
   return sum;
 }
 
-std::unique_ptr<traffic::Requester> make_source(const SendRequest &request, const Port &port,
-                                                std::vector<Flow> flows, double part) {
-  traffic::Rate total = request.rate;
+std::unique_ptr<requester::Requester> make_source(const SendRequest &request, const Port &port,
+                                                  std::vector<Flow> flows, double part) {
+  congestion::Rate total = request.rate;
   scale(total, part);
   const auto line = static_cast<double>(port.line_bits);
   if (request.reliable)
-    return std::make_unique<traffic::ReliableSource>(std::move(flows), total, line,
-                                                     request.reliability);
-  return std::make_unique<traffic::OpenSource>(std::move(flows), total, line);
+    return std::make_unique<requester::ReliableSource>(std::move(flows), total, line,
+                                                       request.reliability);
+  return std::make_unique<requester::OpenSource>(std::move(flows), total, line);
 }
 
 std::vector<packet::Address> sources_of(const std::vector<Flow> &flows) {
@@ -211,7 +211,7 @@ Status SendRun::State::prepare_replay() {
                               port.mtu + ROCE_ETH_LEN + ROCE_VLAN_LEN);
   if (!capture)
     return capture.error();
-  if (request.replay->rate.kind == traffic::Rate::Kind::Percent && !port.line_bits)
+  if (request.replay->rate.kind == congestion::Rate::Kind::Percent && !port.line_bits)
     return no_speed();
   if (capture->cut + capture->too_long)
     notes.push_back(left_out(*capture));
@@ -219,11 +219,11 @@ Status SendRun::State::prepare_replay() {
   auto opened = sockets(request.lanes);
   if (!opened)
     return opened.error();
-  crew.add(std::make_unique<Engine>(
-      std::move(opened->front()),
-      std::make_unique<traffic::ReplaySource>(std::move(capture->bytes), std::move(capture->frames),
-                                              *request.replay, static_cast<double>(port.line_bits)),
-      request.attach.udp_port));
+  crew.add(std::make_unique<Engine>(std::move(opened->front()),
+                                    std::make_unique<requester::ReplaySource>(
+                                        std::move(capture->bytes), std::move(capture->frames),
+                                        *request.replay, static_cast<double>(port.line_bits)),
+                                    request.attach.udp_port));
   return {};
 }
 
@@ -285,10 +285,10 @@ Status SendRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds inte
 namespace {
 
 // One of them without end, or without a limit, is enough for all of them to have none.
-void add_source(SendReport &report, const traffic::Requester &source, bool first) {
+void add_source(SendReport &report, const requester::Requester &source, bool first) {
   const uint64_t expected = source.expected();
   const double asked = source.asked_pps();
-  traffic::add(report.counts, source.counts());
+  requester::add(report.counts, source.counts());
   report.done += source.over();
   report.expected = (first || report.expected) && expected ? report.expected + expected : 0;
   report.asked_pps = (first || report.asked_pps > 0) && asked > 0 ? report.asked_pps + asked : 0;
@@ -305,8 +305,8 @@ SendReport SendRun::report() {
   report.line_bits = state_->port.line_bits;
   report.finished = true;
   bool first = true;
-  state_->look(report, [&](traffic::Source &source) {
-    add_source(report, static_cast<traffic::Requester &>(source), std::exchange(first, false));
+  state_->look(report, [&](packet::Source &source) {
+    add_source(report, static_cast<requester::Requester &>(source), std::exchange(first, false));
   });
   return report;
 }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "datapath/netns.h"
-#include "host/zero_copy.h"
+#include "afxdp/zero_copy.h"
+#include "host/netns.h"
 
 namespace xr::endpoint {
 
@@ -65,20 +65,20 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Lanes
     return Error{fmt::format("there is no queue {}: the port has {}", lanes.first + lanes.count - 1,
                              port.queues),
                  fmt::format("`ethtool -l {}` tells; they are counted from 0", port.ifname)};
-  auto inside = datapath::enter_netns(port.netns);
+  auto inside = host::enter_netns(port.netns);
   if (!inside)
     return inside.error();
   const auto xdp = host::read_xdp_features(port.ifindex);
-  const bool skb_mode = steering && steering->mode() == datapath::Mode::Skb;
+  const bool skb_mode = steering && steering->mode() == Mode::Skb;
   afxdp::SocketOptions options;
   options.ifname = port.ifname;
   options.longest = port.longest();
   options.copy = lanes.copy || skb_mode;
   options.receive = steering ? lanes.receive : 0;
-  options.rx_ring = host::zero_copy_ring(port.ifname, xdp);
-  const host::ZeroCopyPort facts{port.ifname, port.driver, port.mtu, port.longest()};
+  options.rx_ring = afxdp::zero_copy_ring(port.ifname, xdp);
+  const afxdp::ZeroCopyPort facts{port.ifname, port.driver, port.mtu, port.longest()};
   std::optional<Error> copies =
-      skb_mode ? Error{"the port's program is in skb mode"} : host::known_to_copy(facts, xdp);
+      skb_mode ? Error{"the port's program is in skb mode"} : afxdp::known_to_copy(facts, xdp);
   std::vector<std::unique_ptr<afxdp::Socket>> all;
   for (uint32_t i = 0; i < lanes.count && !(lanes.zero_copy && copies); i++) {
     options.queue = lanes.first + i;
@@ -86,7 +86,7 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Lanes
     if (!socket)
       return socket.error();
     if (!(*socket)->zero_copy() && !copies)
-      copies = host::why_copied(facts, xdp, (*socket)->zero_copy_cannot_send());
+      copies = afxdp::why_copied(facts, xdp, (*socket)->zero_copy_cannot_send());
     if (steering)
       if (auto done = steering->add(options.queue, (*socket)->fd()); !done)
         return done.error();
@@ -102,10 +102,10 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Lanes
   return all;
 }
 
-void Session::look(RunReport &report, const std::function<void(traffic::Source &)> &use) {
+void Session::look(RunReport &report, const std::function<void(packet::Source &)> &use) {
   report.ifname = port.ifname;
   if (steering)
-    report.xdp_mode = datapath::mode_name(steering->mode());
+    report.xdp_mode = mode_name(steering->mode());
   report.queues = static_cast<uint32_t>(crew.engines().size());
   report.zero_copy_queues = static_cast<uint32_t>(
       std::count_if(crew.engines().begin(), crew.engines().end(),

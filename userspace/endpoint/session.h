@@ -23,16 +23,6 @@ struct Lanes {
   uint32_t receive = 4096;       // frames that may wait to be read, of each
 };
 
-// So far, or in the end.
-struct RunReport {
-  std::string ifname;
-  uint32_t zero_copy_queues = 0;
-  std::string xdp_mode; // "" where nothing is received
-  uint32_t queues = 1;
-  double seconds = 0;
-  EngineCounts engine;
-};
-
 struct Session {
   Port port;
   std::optional<datapath::Steering> steering; // none: it only sends
@@ -49,7 +39,7 @@ struct Session {
   Result<std::vector<std::unique_ptr<afxdp::Socket>>> sockets(const Lanes &lanes);
 
   // `use` is called for each source.
-  void look(RunReport &report, const std::function<void(traffic::Source &)> &use);
+  void look(RunReport &report, const std::function<void(packet::Source &)> &use);
   // The port as it was before.
   Status close();
 };

@@ -8,12 +8,12 @@
 #include <linux/dcbnl.h>
 #include <sys/socket.h>
 
-#include "datapath/netlink.h"
+#include "host/netlink.h"
 
 namespace xr::host {
 
-using datapath::Attribute;
-using datapath::each_attribute;
+using host::Attribute;
+using host::each_attribute;
 
 Result<Pfc> parse_pfc(std::string_view body) {
   std::optional<ieee_pfc> found;
@@ -36,10 +36,9 @@ Result<Pfc> parse_pfc(std::string_view body) {
 
 Result<Pfc> read_pfc(const std::string &ifname) {
   Result<Pfc> pfc = Error{"the kernel did not answer"};
-  datapath::Request request(RTM_GETDCB, NLM_F_ACK, dcbmsg{AF_UNSPEC, DCB_CMD_IEEE_GET, 0});
+  host::Request request(RTM_GETDCB, NLM_F_ACK, dcbmsg{AF_UNSPEC, DCB_CMD_IEEE_GET, 0});
   request.add(DCB_ATTR_IFNAME, ifname);
-  const auto answer =
-      datapath::ask(request, [&](uint16_t, std::string_view body) { pfc = parse_pfc(body); });
+  const auto answer = ask(request, [&](uint16_t, std::string_view body) { pfc = parse_pfc(body); });
   if (answer.error)
     return errno_error(answer.error, "the driver does not tell the state of PFC", answer.words);
   return pfc;

@@ -6,17 +6,11 @@
 
 #include <linux/genetlink.h>
 
-#include "datapath/netlink.h"
+#include "host/netlink.h"
 
 namespace xr::host {
 
 namespace {
-
-using datapath::Answer;
-using datapath::ask;
-using datapath::Attribute;
-using datapath::each_attribute;
-using datapath::Request;
 
 // As in <linux/netdev.h>, which older distributions lack.
 enum : uint8_t { kDevGet = 1 };

@@ -7,11 +7,11 @@
 
 #include "impair/action_table.h"
 #include "impair/keywords.h"
-#include "words/value.h"
+#include "parse/value.h"
 
 namespace xr::impair {
 
-using namespace words;
+using namespace parse;
 
 namespace {
 

@@ -10,11 +10,11 @@
 #include <fmt/ranges.h>
 
 #include "impair/keywords.h"
-#include "words/value.h"
+#include "parse/value.h"
 
 namespace xr::impair {
 
-using namespace words;
+using namespace parse;
 
 namespace {
 

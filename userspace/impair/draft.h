@@ -9,11 +9,11 @@
 
 #include "base/result.h"
 #include "impair/rule.h"
-#include "words/words.h"
+#include "parse/words.h"
 
 namespace xr::impair {
 
-using words::Words;
+using parse::Words;
 
 // In the order of the canonical text.
 enum class Slot : uint8_t {

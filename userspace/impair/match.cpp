@@ -7,14 +7,14 @@
 
 #include "impair/keywords.h"
 
-#include <algorithm>
 #include "impair/opcodes.h"
-#include "words/address.h"
-#include "words/value.h"
+#include "parse/address.h"
+#include "parse/value.h"
+#include <algorithm>
 
 namespace xr::impair {
 
-using namespace words;
+using namespace parse;
 
 namespace {
 

@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "parse/value.h"
+#include "parse/words.h"
 #include "roce/opcode.h"
 #include "roce/wire.h"
-#include "words/value.h"
-#include "words/words.h"
 
 namespace xr::impair {
 
-using namespace words;
+using namespace parse;
 
 namespace {
 

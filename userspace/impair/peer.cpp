@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include "impair/rule.h"
-#include "words/address.h"
-#include "words/value.h"
-#include "words/words.h"
+#include "parse/address.h"
+#include "parse/value.h"
+#include "parse/words.h"
 
 namespace xr::impair {
 
-using namespace words;
+using namespace parse;
 
 namespace {
 

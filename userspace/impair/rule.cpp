@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "impair/keywords.h"
-#include "words/value.h"
+#include "parse/value.h"
 
 namespace xr::impair {
 
-using namespace words;
+using namespace parse;
 
 namespace {
 

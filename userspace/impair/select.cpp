@@ -6,11 +6,11 @@
 #include <fmt/ranges.h>
 
 #include "impair/keywords.h"
-#include "words/value.h"
+#include "parse/value.h"
 
 namespace xr::impair {
 
-using namespace words;
+using namespace parse;
 
 namespace {
 

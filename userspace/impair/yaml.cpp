@@ -7,13 +7,13 @@
 
 #include "impair/rule.h"
 #include "impair/yaml_words.h"
-#include "words/value.h"
-#include "words/words.h"
-#include "words/yaml.h"
+#include "parse/value.h"
+#include "parse/words.h"
+#include "parse/yaml.h"
 
 namespace xr::impair {
 
-using namespace words;
+using namespace parse;
 
 namespace {
 

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include "impair/rule.h"
-#include "words/words.h"
-#include "words/yaml.h"
+#include "parse/words.h"
+#include "parse/yaml.h"
 
 namespace xr::impair {
 
-using namespace words;
+using namespace parse;
 
 namespace {
 

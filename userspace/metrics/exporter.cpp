@@ -34,7 +34,7 @@ Result<PortReading> read_port(const std::string &ifname, const std::string &netn
   else
     reading.failures.push_back(snapshot.error());
   // Rules are found by their pins only.
-  if (reading.status.state != datapath::State::Attached ||
+  if (reading.status.state != AttachState::Attached ||
       !(reading.status.features & ROCE_FEATURE_RULES))
     return reading;
   auto list = datapath::list_rules(ifname, netns);

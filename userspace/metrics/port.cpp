@@ -177,12 +177,12 @@ void add_rules(Families &to, const std::string &port, const std::vector<RuleRow>
   }
 }
 
-void add_status(Families &to, const std::string &port, const datapath::PortStatus &status) {
+void add_status(Families &to, const std::string &port, const PortStatus &status) {
   const Labels labels = {{"port", port}};
   to.gauge("xdp_roce_port_info", "What is attached to the port.",
            {{"port", port},
             {"netns", status.netns},
-            {"mode", datapath::mode_name(status.mode)},
+            {"mode", mode_name(status.mode)},
             {"program_id", std::to_string(status.program_id)},
             {"abi", std::to_string(status.abi)},
             {"udp_port", std::to_string(status.udp_port)},

@@ -9,15 +9,15 @@
 
 #include "datapath/status.h"
 #include "metrics/families.h"
+#include "model/rules.h"
 #include "report/reports.h"
-#include "report/rules.h"
 
 namespace xr::metrics {
 
 // A port as it was read.
 struct PortReading {
   bool known = true; // false: it cannot be told whether it is attached
-  datapath::PortStatus status;
+  PortStatus status;
   std::optional<Snapshot> snapshot;
   std::vector<RuleRow> rules;
   std::vector<Error> failures; // of what there is no reading

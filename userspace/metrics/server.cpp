@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "words/address.h"
-#include "words/value.h"
+#include "parse/address.h"
+#include "parse/value.h"
 
 namespace xr::metrics {
 
@@ -88,9 +88,9 @@ Result<Listen> parse_listen(const std::string &word) {
   if (listen.ipv6)
     listen.address = listen.address.substr(1, listen.address.size() - 2);
   const bool has_colon = listen.address.find(':') != std::string::npos;
-  if (!words::address(listen.address) || has_colon != listen.ipv6)
+  if (!parse::address(listen.address) || has_colon != listen.ipv6)
     return Error{fmt::format("'{}' does not begin with an IP address", word), form()};
-  auto port = words::integer(word.substr(colon + 1), 0, UINT16_MAX, "a port");
+  auto port = parse::integer(word.substr(colon + 1), 0, UINT16_MAX, "a port");
   if (!port)
     return Error{port.error().message, form()};
   listen.port = static_cast<uint16_t>(*port);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "report/snapshot.h"
+#include "model/snapshot.h"
 
 namespace xr::metrics {
 

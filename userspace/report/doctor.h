@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "report/check.h"
+#include "model/check.h"
 #include "report/document.h"
 
 namespace xr::report {

@@ -1,33 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A port's counts beside those of an RDMA NIC.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
+#include "model/nic_report.h"
 #include "report/document.h"
-
-namespace xr {
-
-struct NicEquation {
-  std::string equation;         // "CE marks to it = np_ecn_marked_roce_packets"
-  std::optional<uint64_t> wire; // nothing: the port cannot tell
-  uint64_t nic = 0;
-  std::string verdict; // "equal", "explained", "uncertain", "mismatch", "unseen"
-  std::string note;
-};
-
-struct NicReport {
-  std::string device; // "mlx5_0/1"
-  std::string driver;
-  double seconds = 0; // that both sides counted; 0: each since it began to count
-  std::vector<NicEquation> equations;
-  std::string note; // about all of them
-};
-
-} // namespace xr
 
 namespace xr::report {
 

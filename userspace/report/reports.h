@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/snapshot.h"
 #include "report/document.h"
-#include "report/snapshot.h"
 #include "roce/event.h"
 
 namespace xr::report {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/snapshot.h"
 #include "report/document.h"
-#include "report/snapshot.h"
 
 namespace xr::report {
 

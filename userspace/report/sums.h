@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "report/snapshot.h"
+#include "model/snapshot.h"
 
 namespace xr::report {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "report/rules.h"
-#include "report/snapshot.h"
+#include "model/rules.h"
+#include "model/snapshot.h"
 
 namespace xr::watch {
 

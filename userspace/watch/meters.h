@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-#include "report/snapshot.h"
+#include "model/snapshot.h"
 #include "report/sums.h"
 
 namespace xr::watch {

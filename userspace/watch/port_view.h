@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "report/rules.h"
-#include "report/snapshot.h"
+#include "model/rules.h"
+#include "model/snapshot.h"
 #include "report/stream_columns.h"
 #include "roce/event.h"
 #include "watch/history.h"

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "parse/words.h"
 #include "report/names.h"
 #include "report/reports.h"
-#include "words/words.h"
 
 namespace xr::watch {
 
@@ -16,7 +16,7 @@ namespace {
 
 std::string words_of(const roce_stream &s) {
   const unsigned transport = s.flags >> ROCE_STREAM_TRANSPORT_SHIFT;
-  return words::lower(fmt::format(
+  return parse::lower(fmt::format(
       "{} -> {} 0x{:06x} {} {} {}", report::address(s.key.src), report::address(s.key.dst),
       roce_key_qp(&s.key), roce_key_qp(&s.key), report::kind_name(s.key),
       transport ? report::transport_name((transport - 1) << 5) : "CNP"));
@@ -39,7 +39,7 @@ void StreamList::set_filter(const std::string &words) {
   if (words == filter_)
     return;
   filter_ = words;
-  words_ = words::split(words::lower(words));
+  words_ = parse::split(parse::lower(words));
   seen_.clear();
 }
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace xr {
+
+// A queue that costs nothing while it is empty: there is one for each of many QPs.
+template <typename T> class Ring {
+public:
+  size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  T &operator[](size_t index) { return items_[(head_ + index) & (items_.size() - 1)]; }
+  const T &operator[](size_t index) const { return items_[(head_ + index) & (items_.size() - 1)]; }
+  T &front() { return (*this)[0]; }
+  const T &front() const { return (*this)[0]; }
+  T &back() { return (*this)[count_ - 1]; }
+
+  void push(T item) {
+    if (count_ == items_.size())
+      grow();
+    items_[(head_ + count_++) & (items_.size() - 1)] = std::move(item);
+  }
+  void pop() {
+    head_ = (head_ + 1) & (items_.size() - 1);
+    count_--;
+  }
+  void pop_back() { count_--; }
+  void clear() { head_ = count_ = 0; }
+
+private:
+  void grow() {
+    std::vector<T> wider(items_.empty() ? 4 : 2 * items_.size());
+    for (size_t i = 0; i < count_; i++)
+      wider[i] = std::move((*this)[i]);
+    items_ = std::move(wider);
+    head_ = 0;
+  }
+
+  std::vector<T> items_; // a power of two, or none
+  size_t head_ = 0, count_ = 0;
+};
+
+} // namespace xr

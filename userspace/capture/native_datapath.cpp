@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/native_datapath.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/address.h"
+#include "roce/impair.h"
+
+// What include/roce asks of its environment: here, vectors.
+struct roce_env {
+  std::vector<roce_bucket> buckets;
+  std::vector<roce_stream> streams;
+  roce_shared shared{};
+  __u64 seed = 0;
+  std::array<__u64, ROCE_HINTS> hints{};
+  std::array<roce_aside, ROCE_ASIDES> asides{};
+  std::array<roce_opcode_count, ROCE_OPCODE_COUNTS> opcodes{};
+  roce_totals totals{};
+  roce_scratch scratch{};
+  __u64 now = 0;
+  std::function<void(const roce_event &)> callback;
+
+  // rules
+  __u64 cnp_window_ns = 0;
+  __u32 features = 0;
+  __u16 port_be = 0;
+  std::unique_ptr<roce_ruleset> rules;
+  std::map<__u32, std::vector<__u32>> points;
+  std::array<roce_rule_state, ROCE_RULE_SLOTS> states{};
+  std::array<roce_rule_count, ROCE_RULE_SLOTS> counts{};
+  std::array<__u64, ROCE_PACES> paces{};
+  std::map<std::pair<xr::Address, __u32>, __u32> peers;
+  roce_passing passing{};
+};
+
+// A frame in one buffer.
+struct roce_frame {
+  std::vector<uint8_t> *bytes;
+};
+
+static roce_bucket *roce_bucket_at(roce_env *env, __u32 index) { return &env->buckets[index]; }
+static roce_stream *roce_stream_at(roce_env *env, __u32 id) {
+  return id < env->streams.size() ? &env->streams[id] : nullptr;
+}
+static roce_shared *roce_shared_of(roce_env *env) { return &env->shared; }
+static __u64 *roce_hint_at(roce_env *env, __u32 index) { return &env->hints[index]; }
+static __u32 roce_bucket_count(roce_env *env) { return static_cast<__u32>(env->buckets.size()); }
+static __u32 roce_stream_capacity(roce_env *env) { return static_cast<__u32>(env->streams.size()); }
+static __u64 roce_hash_seed(roce_env *env) { return env->seed; }
+static roce_opcode_count *roce_opcode_count_at(roce_env *env, __u32 index) {
+  return &env->opcodes[index];
+}
+static roce_totals *roce_totals_of(roce_env *env) { return &env->totals; }
+static __u64 roce_time(roce_env *env) { return env->now; }
+static int roce_emit(roce_env *env, const roce_event *event) {
+  if (env->callback) {
+    roce_event timed = *event;
+    timed.time_ns = env->now;
+    env->callback(timed);
+  }
+  return 0;
+}
+static roce_scratch *roce_scratch_of(roce_env *env) { return &env->scratch; }
+static __u64 roce_clock(roce_env *env) { return env->now; }
+static __u64 roce_cnp_window(roce_env *env) { return env->cnp_window_ns; }
+static __u32 roce_sides(roce_env *) { return 0; }
+static roce_aside *roce_aside_at(roce_env *env, __u32 index) { return &env->asides[index]; }
+
+static const roce_ruleset *roce_rules_of(roce_env *env) { return env->rules.get(); }
+static roce_rule_state *roce_rule_state_at(roce_env *env, __u32 slot) {
+  return slot < env->states.size() ? &env->states[slot] : nullptr;
+}
+static roce_rule_count *roce_rule_count_at(roce_env *env, __u32 slot) {
+  return slot < env->counts.size() ? &env->counts[slot] : nullptr;
+}
+static __u32 roce_rule_point(roce_env *env, __u32 slot, __u32 index) {
+  const auto found = env->points.find(slot);
+  return found != env->points.end() && index < found->second.size() ? found->second[index] : 0;
+}
+static __u64 *roce_pace_at(roce_env *env, __u32 index) { return &env->paces[index]; }
+static __u32 roce_peer_qp(roce_env *env, const roce_peer *peer) {
+  const auto found =
+      env->peers.find({{peer->src[0], peer->src[1], peer->src[2], peer->src[3]}, peer->dest_qp});
+  return found != env->peers.end() ? found->second : ROCE_QPN_UNKNOWN;
+}
+static roce_passing *roce_passing_of(roce_env *env) { return &env->passing; }
+static __u32 roce_features(roce_env *env) { return env->features; }
+static __u32 roce_uses(roce_env *env) { return env->rules ? env->rules->used : 0; }
+static __u16 roce_port_be(roce_env *env) { return env->port_be; }
+static __u8 *roce_frame_data(roce_frame *frame) { return frame->bytes->data(); }
+static __u8 *roce_frame_end(roce_frame *frame) {
+  return frame->bytes->data() + frame->bytes->size();
+}
+static __u8 *roce_frame_l3(roce_frame *frame, __u32 l3) { return frame->bytes->data() + l3; }
+static int roce_frame_resize(roce_frame *frame, __s32 delta) {
+  frame->bytes->resize(frame->bytes->size() + static_cast<size_t>(delta));
+  return 0;
+}
+static int roce_frame_load(roce_frame *frame, __u32 offset, __u8 *byte) {
+  if (offset >= frame->bytes->size())
+    return -1;
+  *byte = (*frame->bytes)[offset];
+  return 0;
+}
+static int roce_frame_store(roce_frame *frame, __u32 offset, __u8 byte) {
+  if (offset >= frame->bytes->size())
+    return -1;
+  (*frame->bytes)[offset] = byte;
+  return 0;
+}
+static void roce_lock(roce_stream *) {}
+static void roce_unlock(roce_stream *) {}
+
+namespace xr {
+
+namespace {
+
+constexpr uint32_t kFirstStreams = 1024;
+
+// A table of n streams, n no less than before: the records stay, the index is made anew.
+void resize(roce_env &env, uint32_t n) {
+  env.streams.resize(n);
+  env.buckets.assign(ROCE_BUCKETS_FOR(n), {});
+  for (uint32_t id = 0; id < env.shared.streams_used; id++)
+    roce_table_publish(&env, roce_key_hash(&env.streams[id].key, env.seed), id);
+}
+
+} // namespace
+
+struct NativeDatapath::Memory {
+  roce_env env;
+  Options options;
+  std::vector<uint8_t> cnp;
+};
+
+NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_unique<Memory>()) {
+  memory_->options = options;
+  memory_->env.seed = options.hash_seed;
+  memory_->env.cnp_window_ns = options.cnp_window_ns;
+  memory_->env.features = options.features;
+  memory_->env.port_be = roce_swap16(options.udp_port);
+  resize(memory_->env, options.streams ? options.streams : kFirstStreams);
+}
+
+NativeDatapath::~NativeDatapath() = default;
+
+void NativeDatapath::on_event(std::function<void(const roce_event &)> callback) {
+  memory_->env.callback = std::move(callback);
+}
+
+roce_class NativeDatapath::parse(const Frame &frame, roce_packet &packet) const {
+  packet = {};
+  const int class_ = roce_parse(frame.data, frame.data + frame.captured,
+                                roce_swap16(memory_->options.udp_port), &packet);
+  return static_cast<roce_class>(roce_check_length(class_, frame.length, &packet));
+}
+
+roce_class NativeDatapath::parse(const Frame &frame, const Layer3 &at, roce_packet &packet) const {
+  packet = {};
+  const int class_ = roce_parse_l3(frame.data, frame.data + std::min(at.l3, frame.captured),
+                                   frame.data + frame.captured, roce_swap16(at.ethertype),
+                                   roce_swap16(memory_->options.udp_port), &packet);
+  return static_cast<roce_class>(roce_check_length(class_, frame.length, &packet));
+}
+
+uint32_t NativeDatapath::account(const Frame &frame, roce_class class_, const roce_packet &packet,
+                                 bool track) {
+  roce_env &env = memory_->env;
+  env.now = frame.time_ns;
+  if (env.features & ROCE_FEATURE_CAPTURE)
+    env.scratch.trace = {};
+  if (!roce_is_roce(class_)) {
+    roce_count_other(&env, class_, &packet, frame.length, frame.captured < frame.length);
+    return ROCE_NO_STREAM;
+  }
+  roce_count(&env, class_, &packet, frame.length);
+  if (!track || !memory_->options.track)
+    return ROCE_NO_STREAM;
+  if (!memory_->options.streams && env.shared.streams_used + 2 > env.streams.size())
+    resize(env, static_cast<uint32_t>(env.streams.size()) * 2);
+  if (roce_is_gsi(&packet)) {
+    roce_cm cm{};
+    roce_parse_cm(frame.data + packet.bth, frame.data + frame.captured, &cm);
+    roce_packet copy = packet;
+    if (cm.attribute)
+      roce_learn_cm(&env, &copy, &cm);
+  }
+  return roce_track(&env, &packet, frame.length);
+}
+
+void NativeDatapath::rules(std::unique_ptr<roce_ruleset> set,
+                           std::map<uint32_t, std::vector<uint32_t>> points) {
+  memory_->env.rules = std::move(set);
+  memory_->env.points.clear();
+  for (auto &[slot, list] : points)
+    memory_->env.points[slot].assign(list.begin(), list.end());
+  memory_->env.states = {};
+  memory_->env.counts = {};
+}
+
+void NativeDatapath::peer(const roce_peer &peer, uint32_t src_qp) {
+  memory_->env.peers[{{peer.src[0], peer.src[1], peer.src[2], peer.src[3]}, peer.dest_qp}] = src_qp;
+}
+
+const roce_rule_state &NativeDatapath::rule_state(uint32_t slot) const {
+  return memory_->env.states.at(slot);
+}
+
+const roce_rule_count &NativeDatapath::rule_count(uint32_t slot) const {
+  return memory_->env.counts.at(slot);
+}
+
+const roce_trace &NativeDatapath::trace() const { return memory_->env.scratch.trace; }
+
+Fate NativeDatapath::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
+  roce_env &env = memory_->env;
+  const auto length = static_cast<uint32_t>(bytes.size());
+  const Frame frame{bytes.data(), length, length, time_ns};
+  roce_passing &passing = env.passing;
+  roce_packet packet;
+  passing.class_ = parse(frame, packet);
+  passing.stream = account(frame, static_cast<roce_class>(passing.class_), packet);
+  passing.packet = packet;
+  passing.length = passing.linear = length;
+  roce_frame in_hand{&bytes};
+  const int fate = roce_meet_rules(&in_hand, &env);
+  if (fate == ROCE_GO_ON_WITH_CNP) {
+    memory_->cnp = bytes;
+    in_hand.bytes = &memory_->cnp;
+    if (roce_become_cnp(&in_hand, &env, length, passing.verdict.cnp_qp, passing.verdict.cnp_tos))
+      env.totals.cnps_sent++;
+  }
+  return static_cast<Fate>(fate);
+}
+
+void NativeDatapath::number_qps_anew() {
+  roce_env &env = memory_->env;
+  env.hints[ROCE_HINTS_NUMBERS] = env.shared.qps[0];
+}
+
+const std::vector<uint8_t> &NativeDatapath::cnp() const { return memory_->cnp; }
+
+void NativeDatapath::frame(const Frame &frame) {
+  roce_packet packet;
+  const roce_class class_ = parse(frame, packet);
+  account(frame, class_, packet);
+}
+
+void NativeDatapath::snapshot(Snapshot &into) const {
+  const roce_env &env = memory_->env;
+  into.opcodes = env.opcodes;
+  into.totals = env.totals;
+  into.tracked = memory_->options.track;
+  into.stream_capacity = memory_->options.streams;
+  into.streams.clear();
+  into.qp_numbers.clear();
+  for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++) {
+    if (!roce_stream_packets(&env.streams[i]))
+      continue;
+    into.streams.push_back(env.streams[i]);
+    into.qp_numbers.push_back(
+        roce_number_in(&env.asides[i & (ROCE_ASIDES - 1)], i, env.hints[ROCE_HINTS_NUMBERS]));
+  }
+}
+
+} // namespace xr

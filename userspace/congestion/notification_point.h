@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The notification point of DCQCN: at most one CNP in each interval for a stream, a pair of hosts
+// or the port (IBA vol. 1, annex A17.9.3).
+#pragma once
+
+#include <cstdint>
+
+#include "packet/peer_map.h"
+
+namespace xr::congestion {
+
+enum class CnpScope : uint8_t { Stream, Pair, Port };
+
+struct CnpPacing {
+  uint64_t interval_ns = 50'000;
+  CnpScope scope = CnpScope::Stream;
+};
+
+class NotificationPoint {
+public:
+  // Remembers at most `entries` streams or pairs.
+  NotificationPoint(const CnpPacing &pacing, size_t entries) : pacing_(pacing), last_(entries) {}
+
+  enum class Verdict : uint8_t { Send, Paced, NoRoom };
+  // Whether a CNP goes out for this packet that is marked.
+  Verdict ask(uint64_t now, const roce_packet &packet) {
+    const packet::PeerKey key = key_of(packet);
+    if (uint64_t *last = last_.find(key)) {
+      if (now - *last < pacing_.interval_ns)
+        return Verdict::Paced;
+      *last = now;
+      return Verdict::Send;
+    }
+    // Whoever waited long enough needs no entry. Looked for once an interval: it takes long.
+    if (last_.full() && now - cleaned_ >= pacing_.interval_ns) {
+      cleaned_ = now;
+      last_.erase_if([&](const packet::PeerKey &, uint64_t last) {
+        return now - last >= pacing_.interval_ns;
+      });
+    }
+    return last_.insert(key, now) ? Verdict::Send : Verdict::NoRoom;
+  }
+
+private:
+  packet::PeerKey key_of(const roce_packet &packet) const {
+    if (pacing_.scope == CnpScope::Port)
+      return {};
+    packet::PeerKey key{packet::source_of(packet), roce_key_qp(&packet.key)};
+    if (pacing_.scope == CnpScope::Stream)
+      return key;
+    // A pair, as one address that is as good as both: the map is asked once.
+    const packet::Address to = packet::destination_of(packet);
+    for (unsigned i = 0; i < 4; i++)
+      key.address[i] ^= to[i] * 0x9e3779b1U;
+    key.number = 1U << 31;
+    return key;
+  }
+
+  CnpPacing pacing_;
+  packet::PeerMap<uint64_t> last_;
+  uint64_t cleaned_ = 0;
+};
+
+} // namespace xr::congestion

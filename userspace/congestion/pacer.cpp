@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "congestion/pacer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/draw.h"
+#include "base/layer1.h"
+
+namespace xr::congestion {
+
+namespace {
+
+constexpr double kSecond = 1e9;
+
+bool counts_layer1(Rate::Kind kind) {
+  return kind == Rate::Kind::BitsL1 || kind == Rate::Kind::Percent;
+}
+
+// Bytes or packets a second; 0: top speed.
+double units_of(const Rate &rate, double line_bits) {
+  switch (rate.kind) {
+  case Rate::Kind::Packets:
+    return rate.value;
+  case Rate::Kind::BitsL1:
+  case Rate::Kind::BitsL2:
+    return rate.value / 8;
+  case Rate::Kind::Percent:
+    return line_bits * rate.value / 100 / 8;
+  case Rate::Kind::Top:
+    break;
+  }
+  return 0;
+}
+
+} // namespace
+
+Pacer::Pacer(const Pacing &pacing, double line_bits, uint64_t seed)
+    : pacing_(pacing), seed_(seed_for(seed, Draws::Pacing)) {
+  const Rate &rate = pacing.rate;
+  const double units = units_of(rate, line_bits);
+  const bool packets = rate.kind == Rate::Kind::Packets;
+  top_ = !(units > 0);
+  at_once_ = top_ && pacing.shape != Pacing::Shape::Burst;
+  even_ = !top_ && pacing.shape == Pacing::Shape::Constant && !pacing.ramp_ns;
+  if (top_)
+    return;
+  per_byte_ = packets ? 0 : 1;
+  per_packet_ = packets ? 1 : counts_layer1(rate.kind) ? kLayer1Bytes : 0;
+  const double ticks = std::ldexp(kSecond / units, kFraction);
+  // up: never faster than asked for
+  step_ = ticks < 0x1p63 ? static_cast<uint64_t>(std::ceil(ticks)) : 1ULL << 63;
+}
+
+void Pacer::start(uint64_t now) {
+  begin_ = due_ = now + pacing_.start_ns;
+  fraction_ = sent_ = burst_ = placed_ = 0;
+}
+
+void Pacer::sent_unevenly(uint64_t now, uint32_t frame_bytes) {
+  if (pacing_.shape == Pacing::Shape::Burst)
+    return sent_in_burst(now, frame_bytes);
+  double ticks = static_cast<double>(interval(frame_bytes));
+  if (pacing_.shape == Pacing::Shape::Poisson)
+    ticks *= -std::log1p(-draw_real(seed_, sent_++));
+  if (pacing_.ramp_ns)
+    ticks = stretched(ticks);
+  advance(static_cast<Ticks>(ticks));
+}
+
+void Pacer::sent_in_burst(uint64_t now, uint32_t frame_bytes) {
+  if (++placed_ < pacing_.burst_packets) {
+    if (!top_)
+      advance(interval(frame_bytes));
+    return;
+  }
+  placed_ = 0;
+  if (++burst_ == pacing_.bursts)
+    due_ = packet::kNever;
+  else
+    due_ = (top_ ? std::max(now, due_) : due_) + pacing_.burst_gap_ns;
+}
+
+// What takes so long at the full rate takes x during the ramp, where the rate's part b grows by 2a
+// a tick: a x^2 + b x = ticks.
+double Pacer::stretched(double ticks) const {
+  const double whole = std::ldexp(static_cast<double>(pacing_.ramp_ns), kFraction);
+  const double at =
+      std::ldexp(static_cast<double>(due_ - begin_), kFraction) + static_cast<double>(fraction_);
+  if (at >= whole)
+    return ticks;
+  const double a = (1 - pacing_.ramp_from) / (2 * whole);
+  const double b = pacing_.ramp_from + 2 * a * at;
+  const double x = 2 * ticks / (b + std::sqrt(b * b + 4 * a * ticks));
+  const double left = whole - at;
+  return x <= left ? x : left + ticks - (a * left + b) * left;
+}
+
+void Pacer::slip(uint64_t to) {
+  slipped_ += to - due_;
+  due_ = to;
+  fraction_ = 0;
+}
+
+double Pacer::asked_pps(double frame_bytes) const {
+  const double ns =
+      std::ldexp(static_cast<double>(step_) * (frame_bytes * per_byte_ + per_packet_), -24);
+  if (top_) // of bursts nobody knows how long they take
+    return 0;
+  if (pacing_.shape != Pacing::Shape::Burst)
+    return kSecond / ns;
+  const auto packets = static_cast<double>(pacing_.burst_packets);
+  const double period = (packets - 1) * ns + static_cast<double>(pacing_.burst_gap_ns);
+  return packets * kSecond / period;
+}
+
+} // namespace xr::congestion

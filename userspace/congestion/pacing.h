@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rate and the shape in time that a sender is asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace xr::congestion {
+
+// How fast. L2: a frame's own bytes, without FCS; L1: and 24 more, of FCS, preamble and gap.
+struct Rate {
+  enum class Kind : uint8_t { Top, Packets, BitsL1, BitsL2, Percent }; // Percent: of the line, L1
+  Kind kind = Kind::Top;
+  double value = 0;      // a second; of Percent 0 to 100
+  std::string text = {}; // as the user wrote it, with the unit; "" for Top
+};
+
+struct Pacing {
+  enum class Shape : uint8_t { Constant, Poisson, Burst };
+  Rate rate; // Burst: within a burst
+  Shape shape = Shape::Constant;
+  uint64_t burst_packets = 0, burst_gap_ns = 0; // gap: from a burst's last packet to the next first
+  uint64_t bursts = 0;                          // 0: no end
+  uint64_t start_ns = 0;                        // after the others
+  uint64_t ramp_ns = 0;                         // the rate grows from `ramp_from` to all of it
+  double ramp_from = 0;                         // part of the rate, 0 to 1
+};
+
+} // namespace xr::congestion

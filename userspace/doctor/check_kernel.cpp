@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string_view>
+
+#include "afxdp/socket.h"
+#include "doctor/kernel.h"
+#include "host/privilege.h"
+
+namespace xr::doctor {
+
+namespace {
+
+struct Option {
+  const char *name;
+  Verdict without;
+  const char *for_what;
+};
+
+constexpr Option kOptions[] = {
+    {"BPF_SYSCALL", Verdict::Fail, "nothing works without it"},
+    {"NET", Verdict::Fail, "nothing works without it"},
+    // The map of sockets and the ring of captures are always there; without PERF_EVENTS the ring
+    // can be made all the same.
+    {"XDP_SOCKETS", Verdict::Fail, "nothing can be attached without its map"},
+    {"PERF_EVENTS", Verdict::Warn, "capture needs it"},
+    {"BPF_EVENTS", Verdict::Warn, "capture needs it"},
+    {"BPF_JIT", Verdict::Warn, "programs are interpreted, several times slower"},
+    {"DCB", Verdict::Info, "the state of PFC cannot be told"},
+};
+
+// What doctor does with the real program on a veth pair of its own.
+struct Tried {
+  const char *name;
+  const char *done;    // a sentence
+  const char *failure; // begins one
+  Verdict failed;
+};
+
+constexpr Tried kTrials[] = {
+    {"load", "tried on a veth: attached alone, and counted a frame", "", Verdict::Fail},
+    {"dispatcher",
+     "tried on a veth: attached behind libxdp's dispatcher, where other XDP programs can join",
+     "tried on a veth: xdp-roce is alone on a port's hook: ", Verdict::Info},
+    {"rules", "tried on a veth: a rule dropped a frame; rules of each kind load",
+     "rules: ", Verdict::Fail},
+    {"sockets", "tried on a veth: an AF_XDP socket received a frame",
+     "send and respond: ", Verdict::Warn},
+    {"capture", "tried on a veth: a frame was captured", "capture: ", Verdict::Warn},
+};
+
+class Kernel {
+public:
+  Kernel(const KernelFacts &facts, Checks &checks) : facts_(facts), checks_(checks) {}
+
+  void version() {
+    if (host::kernel_too_old(facts_.release))
+      add("version", Verdict::Fail, facts_.release + " is too old", "5.15 or later is needed");
+    else
+      add("version", Verdict::Ok, facts_.release);
+  }
+
+  void options() {
+    if (facts_.options_from.empty())
+      return add("options", Verdict::Unknown, "this kernel's options cannot be read",
+                 "modprobe configs, or install the package that has /boot/config-" +
+                     facts_.release);
+    bool all = true;
+    for (const Option &option : kOptions)
+      if (!facts_.options.count(option.name)) {
+        add("options", option.without,
+            fmt::format("CONFIG_{} is off: {}", option.name, option.for_what),
+            option.without == Verdict::Info ? "" : "a kernel that has it on");
+        all = false;
+      }
+    if (all)
+      add("options", Verdict::Ok, "all that matter are on, by " + facts_.options_from);
+  }
+
+  void btf() {
+    add("btf", Verdict::Info,
+        facts_.options.count("DEBUG_INFO_BTF") ? "the kernel has BTF; it is not needed"
+                                               : "the kernel's BTF is not needed");
+  }
+
+  void bpffs() {
+    if (!facts_.bpffs.empty())
+      add("bpffs", Verdict::Ok, "mounted at " + facts_.bpffs);
+    else
+      add("bpffs", Verdict::Info, "none is mounted: attach mounts one at /run/xdp-roce/bpf",
+          "mount -t bpf bpf /sys/fs/bpf");
+  }
+
+  void jit() {
+    if (!facts_.jit) // not shown where there is none, nor outside the first network namespace
+      add("jit", facts_.options.count("BPF_JIT_ALWAYS_ON") ? Verdict::Ok : Verdict::Unknown,
+          facts_.options.count("BPF_JIT_ALWAYS_ON") ? "always on"
+                                                    : "whether programs are compiled cannot be "
+                                                      "told");
+    else if (*facts_.jit)
+      add("jit", Verdict::Ok, "on");
+    else
+      add("jit", Verdict::Warn, "off: programs are interpreted, several times slower",
+          "sysctl net.core.bpf_jit_enable=1");
+  }
+
+  void privileges() {
+    tell_missing("privileges", facts_.missing_to_load, "to attach");
+    if (facts_.missing_for_sockets != facts_.missing_to_load ||
+        (facts_.missing_to_load && facts_.missing_to_load->empty()))
+      tell_missing("privileges", facts_.missing_for_sockets, "for send and respond");
+  }
+
+  // Maps are the cgroup's since 5.11; the memory of AF_XDP sockets still counts.
+  void memlock() {
+    constexpr uint64_t kEnoughForMaps = 256 << 20;
+    if (!facts_.memlock_binds)
+      return add("memlock", Verdict::Ok,
+                 "the limit does not bind this process (CAP_IPC_LOCK or CAP_SYS_RESOURCE)");
+    if (!release_is(facts_.release, 5, 11) && facts_.memlock < kEnoughForMaps)
+      return add("memlock", Verdict::Warn,
+                 fmt::format("{} bytes of locked memory are too few for the maps", facts_.memlock),
+                 "ulimit -l unlimited");
+    afxdp::SocketOptions sends, receives;
+    sends.receive = 0;
+    const uint64_t needed = afxdp::Socket::memory(receives);
+    if (facts_.memlock >= needed)
+      return add("memlock", Verdict::Ok, "large enough");
+    add("memlock", Verdict::Warn,
+        fmt::format("{} KiB of locked memory are too few for AF_XDP: at an MTU of 1500 respond "
+                    "needs {} KiB a queue, send without --reliable {}",
+                    facts_.memlock >> 10, needed >> 10, afxdp::Socket::memory(sends) >> 10),
+        "ulimit -l unlimited, as root, or CAP_IPC_LOCK");
+  }
+
+  // Each of kTrials by what it came to.
+  void trials() {
+    for (const Tried &one : kTrials) {
+      const auto found = std::find_if(facts_.trials.begin(), facts_.trials.end(),
+                                      [&](const Trial &trial) { return trial.name == one.name; });
+      if (found == facts_.trials.end())
+        untried(one);
+      else if (found->outcome)
+        add(one.name, Verdict::Ok, one.done);
+      else
+        add(one.name, one.failed, std::string(one.failure) + found->outcome.error().message,
+            found->outcome.error().hint);
+    }
+  }
+
+  void frags() {
+    const bool has = facts_.frags.value_or(release_is(facts_.release, 5, 18));
+    if (has)
+      add("frags", Verdict::Ok, "XDP for frames in several buffers");
+    else
+      add("frags", Verdict::Warn, "no XDP for frames in several buffers: drivers refuse large MTUs",
+          "kernel 5.18 or later, or an MTU of at most 3498");
+  }
+
+  void sockets() {
+    if (!facts_.sockets)
+      add("af_xdp", Verdict::Unknown, "whether AF_XDP sockets can be made cannot be tried",
+          "sudo xdp-roce doctor");
+    else if (facts_.sockets->ok())
+      add("af_xdp", Verdict::Ok, "sockets can be made");
+    else
+      add("af_xdp", Verdict::Warn, facts_.sockets->error().message,
+          "send and respond need a kernel with CONFIG_XDP_SOCKETS");
+  }
+
+private:
+  void untried(const Tried &one) {
+    const bool loads = std::string_view(one.name) == "load";
+    if (loads && facts_.load && !facts_.load->ok())
+      return add(one.name, Verdict::Fail, facts_.load->error().message, facts_.load->error().hint);
+    if (loads && facts_.load)
+      return add(
+          one.name, Verdict::Ok,
+          "the kernel takes the program, with rules, sockets and captures; attaching was not "
+          "tried: " +
+              facts_.untried);
+    if (!facts_.trials.empty())
+      return add(one.name, Verdict::Unknown, "not tried, for what it needs failed");
+    add(one.name, Verdict::Unknown,
+        "not tried" + (facts_.untried.empty() ? "" : ": " + facts_.untried),
+        facts_.untried.empty() ? "sudo xdp-roce doctor" : "");
+  }
+
+  void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
+    checks_.push_back({"kernel", name, verdict, std::move(text), std::move(hint)});
+  }
+
+  void tell_missing(const char *name, const std::optional<std::vector<std::string>> &missing,
+                    const char *for_what) {
+    if (!missing)
+      add(name, Verdict::Unknown, "this process's capabilities cannot be read");
+    else if (missing->empty())
+      add(name, Verdict::Ok, fmt::format("all capabilities {}", for_what));
+    else
+      add(name, Verdict::Warn, fmt::format("{} missing {}", fmt::join(*missing, ", "), for_what),
+          "run it as root");
+  }
+
+  const KernelFacts &facts_;
+  Checks &checks_;
+};
+
+} // namespace
+
+void check_kernel(const KernelFacts &facts, Checks &checks) {
+  Kernel kernel(facts, checks);
+  kernel.version();
+  kernel.options();
+  kernel.btf();
+  kernel.bpffs();
+  kernel.jit();
+  kernel.privileges();
+  kernel.memlock();
+  kernel.trials();
+  kernel.frags();
+  kernel.sockets();
+}
+
+} // namespace xr::doctor

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "doctor/port.h"
+
+namespace xr::doctor {
+
+namespace {
+
+// What a page has room for beside XDP's headroom and the kernel's own; drivers differ by a few
+// bytes.
+constexpr uint32_t kLinearMtu = 3498;
+// Headers around the payload of the largest packets: IPv6, UDP, BTH, RETH and immediate, iCRC.
+constexpr uint32_t kRoceHeaders = 40 + 8 + 12 + 16 + 4 + 4;
+
+uint32_t largest_pmtu(uint32_t mtu) {
+  uint32_t pmtu = 4096;
+  while (pmtu >= 256 && mtu < pmtu + kRoceHeaders)
+    pmtu /= 2;
+  return pmtu >= 256 ? pmtu : 0;
+}
+
+class Port {
+public:
+  Port(const PortFacts &facts, Checks &checks) : facts_(facts), checks_(checks) {}
+
+  void driver() {
+    const auto &link = facts_.link;
+    add("driver", link.driver.empty() ? Verdict::Unknown : Verdict::Ok,
+        fmt::format("{}{}{}", link.driver.empty() ? "its driver cannot be told" : link.driver,
+                    link.kind.empty() || link.kind == link.driver ? "" : ", a " + link.kind,
+                    link.master.empty() ? "" : ", a port of " + link.master));
+  }
+
+  // What the preflight of a bridge knows, as far as it concerns a port alone.
+  void troubles() {
+    const auto &link = facts_.link;
+    if (!facts_.troubles)
+      return add("frames", Verdict::Unknown, facts_.troubles.error().message,
+                 facts_.troubles.error().hint);
+    for (const auto &trouble : facts_.troubles.get())
+      add(trouble.mendable ? "frames" : "link", Verdict::Warn, trouble.text, trouble.hint);
+    if (link.running)
+      add("link", Verdict::Ok, "up, with carrier");
+    if (std::none_of(facts_.troubles.get().begin(), facts_.troubles.get().end(),
+                     [](const auto &t) { return t.mendable; }))
+      add("frames", Verdict::Ok, "XDP sees frames as they come: no LRO, no stripped VLAN tags");
+  }
+
+  void gro() {
+    if (facts_.features && on("rx-gro"))
+      add("gro", Verdict::Ok, "on, which changes nothing: it comes after XDP");
+  }
+
+  void native() {
+    const std::string &ifname = facts_.link.ifname;
+    if (!facts_.xdp)
+      add("native", Verdict::Unknown,
+          fmt::format("whether {} has native XDP cannot be told: {}", ifname,
+                      facts_.xdp.error().message),
+          fmt::format("xdp-roce attach {} tries it, and takes skb mode where there is none",
+                      ifname));
+    else if (facts_.xdp.get().native)
+      add("native", Verdict::Ok, "the driver has native XDP");
+    else
+      add("native", Verdict::Warn, "the driver has no native XDP: skb mode, which is slower",
+          "a port of a driver that has it: mlx5, ice, i40e, ixgbe, bnxt, virtio_net, veth, ...");
+  }
+
+  void redirect() {
+    if (!facts_.xdp)
+      return;
+    const host::XdpFeatures &xdp = facts_.xdp.get();
+    if (xdp.redirect && xdp.transmits)
+      add("redirect", Verdict::Ok, "frames can leave for, and come from, a bridge's other port");
+    else if (xdp.redirect)
+      add("redirect", Verdict::Info,
+          "frames can leave for a bridge's other port, but a bridge cannot send any here yet",
+          facts_.link.kind == "veth"
+              ? "GRO on at the veth's other end; xdp-roce bridge --fix does it"
+              : "xdp-roce bridge tells what it needs");
+    else
+      add("redirect", Verdict::Info, "the driver redirects no frames: a bridge needs --mode skb");
+  }
+
+  // The driver's word for it is not enough: it may refuse a device, a queue or a size of buffers.
+  void zero_copy() {
+    if (facts_.zero_copy && !*facts_.zero_copy)
+      return add("zero_copy", Verdict::Unknown,
+                 "tried on queue 0 without result: " + facts_.zero_copy->error().message,
+                 facts_.zero_copy->error().hint);
+    if (facts_.zero_copy && facts_.zero_copy->get().zero_copy)
+      return add("zero_copy", Verdict::Ok, "AF_XDP without copying: tried on queue 0");
+    const auto copies = facts_.zero_copy
+                            ? std::optional(facts_.zero_copy->get().why)
+                            : afxdp::known_to_copy(facts_.zero_copy_port(), facts_.xdp);
+    if (copies)
+      return add("zero_copy", Verdict::Info,
+                 "AF_XDP copies each frame, so send and respond are slower: " + copies->message,
+                 copies->hint);
+    add("zero_copy", Verdict::Unknown,
+        facts_.xdp ? "not tried: the driver has zero-copy, but may refuse it on this port"
+                   : "not tried",
+        fmt::format("xdp-roce {}doctor {} --try; frames of the port's traffic may be lost",
+                    facts_.netns.empty() ? "" : "--netns " + facts_.netns + " ",
+                    facts_.link.ifname));
+  }
+
+  void mtu() {
+    const uint32_t mtu = facts_.link.mtu, pmtu = largest_pmtu(mtu);
+    const std::string fits = pmtu ? fmt::format("MTU {}: packets of PMTU {} fit", mtu, pmtu)
+                                  : fmt::format("MTU {}: no RoCE packet with data fits", mtu);
+    if (!pmtu)
+      add("mtu", Verdict::Warn, fits, command("ip link set {} mtu 1500"));
+    else if (mtu <= kLinearMtu)
+      add("mtu", Verdict::Ok, fits + ", in one buffer");
+    else if (!facts_.xdp)
+      add("mtu", Verdict::Info,
+          fits + "; whether the driver has XDP for frames of several "
+                 "buffers cannot be told");
+    else if (facts_.xdp.get().frags)
+      add("mtu", Verdict::Ok, fits + ", in several buffers, which the driver's XDP takes");
+    else if (facts_.xdp.get().native)
+      add("mtu", Verdict::Warn,
+          fits + ", but the driver's XDP takes no frames of several buffers: it may refuse",
+          command(fmt::format("ip link set {{}} mtu {}, or attach --mode skb", kLinearMtu)));
+    else
+      add("mtu", Verdict::Ok, fits);
+  }
+
+  void queues() {
+    const uint32_t queues = facts_.queues.count, cpus = facts_.cpus;
+    const uint32_t possible = std::min(cpus, facts_.queues.most_combined);
+    std::string text = fmt::format("{} receive queue{}, {} CPU{}", queues, queues == 1 ? "" : "s",
+                                   cpus, cpus == 1 ? "" : "s");
+    if (queues == 1 && cpus > 1 && facts_.link.kind.empty())
+      add("queues", Verdict::Info, text + ": one CPU does all the counting",
+          possible > 1 ? command(fmt::format("ethtool -L {{}} combined {}", possible)) : "");
+    else
+      add("queues", Verdict::Ok, std::move(text));
+  }
+
+  void promiscuous() {
+    const auto &link = facts_.link;
+    if (link.promiscuous)
+      add("promiscuous", Verdict::Ok, "frames for all MACs come in");
+    else if (link.kind == "veth")
+      add("promiscuous", Verdict::Ok, "not needed: a veth hands all frames to XDP");
+    else
+      add("promiscuous", Verdict::Info,
+          fmt::format("off: on a mirror port the NIC keeps back frames for other MACs{}; `bridge` "
+                      "turns it on by itself",
+                      facts_.features && on("rx-vlan-filter") ? " and other VLANs" : ""),
+          command("ip link set {} promisc on"));
+  }
+
+  void hook() {
+    if (!facts_.hook)
+      return add("hook", Verdict::Unknown, facts_.hook.error().message, facts_.hook.error().hint);
+    const datapath::Hook &hook = facts_.hook.get();
+    const auto *other = hook.stranger();
+    const bool ours = hook.ours();
+    if (hook.programs.empty())
+      add("hook", Verdict::Ok, "no XDP program is on it");
+    else if (!other)
+      add("hook", Verdict::Ok, fmt::format("xdp-roce is on it, in {} mode", mode_name(hook.mode)));
+    else if (other->name.empty())
+      add("hook", Verdict::Unknown, "an XDP program is on it, whose name cannot be asked for",
+          "as root: xdp-roce doctor " + facts_.link.ifname);
+    else if (hook.dispatcher)
+      add("hook", Verdict::Ok,
+          fmt::format("{} XDP program{} on it, {}, behind a dispatcher: there is room for more",
+                      hook.programs.size(), hook.programs.size() == 1 ? "" : "s",
+                      ours ? "xdp-roce among them" : other->name));
+    else
+      add("hook", Verdict::Fail,
+          fmt::format("another XDP program, {} (id {}), is alone on it: attach is refused",
+                      other->name, other->id),
+          command(hook.mode == Mode::Skb ? "ip link set dev {} xdpgeneric off"
+                                         : "ip link set dev {} xdpdrv off"));
+  }
+
+private:
+  bool on(const char *feature) const {
+    const auto found = facts_.features.get().find(feature);
+    return found != facts_.features.get().end() && found->second;
+  }
+  // In its namespace; {} is the interface.
+  std::string command(const std::string &what) const {
+    return facts_.command(fmt::format(fmt::runtime(what), facts_.link.ifname));
+  }
+  void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
+    checks_.push_back({"port", name, verdict, std::move(text), std::move(hint)});
+  }
+
+  const PortFacts &facts_;
+  Checks &checks_;
+};
+
+} // namespace
+
+void check_port(const PortFacts &facts, Checks &checks) {
+  Port port(facts, checks);
+  port.driver();
+  port.troubles();
+  port.gro();
+  port.native();
+  port.redirect();
+  port.zero_copy();
+  port.mtu();
+  port.queues();
+  port.promiscuous();
+  port.hook();
+}
+
+} // namespace xr::doctor

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/check_rdma.h"
+
+#include <algorithm>
+
+#include "host/congestion_settings.h"
+#include "host/rdma.h"
+#include "host/roce_mode.h"
+
+namespace xr::doctor {
+
+namespace {
+
+constexpr const char *kPlaces =
+    "where its packets can be counted: a mirror (tap) port: attach; in line: bridge; a soft-RoCE "
+    "host's interface: attach; a capture: analyze. At an endpoint the traffic is the tool's own: "
+    "send, respond";
+
+// Counters that tell of loss, congestion or a wrong configuration, whatever driver has them.
+constexpr const char *kTelling[] = {
+    // mlx5
+    "packet_seq_err", "out_of_sequence", "out_of_buffer", "local_ack_timeout_err",
+    "rnr_nak_retry_err", "implied_nak_seq_err", "duplicate_request", "np_ecn_marked_roce_packets",
+    "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored", "rx_icrc_encapsulated",
+    "req_remote_access_errors", "req_remote_invalid_request", "resp_remote_access_errors",
+    "roce_adp_retrans", "roce_slow_restart",
+    // rxe
+    "rcvd_seq_err", "out_of_seq_request", "completer_retry_err", "rcvd_rnr_err", "send_rnr_err",
+    "retry_exceeded_err", "retry_rnr_exceeded_err", "send_err",
+    // irdma
+    "cnpHandled", "cnpIgnored", "cnpSent", "RxECNMrkd", "RetransSegs", "tcpRetransSegs",
+    "Nak Sequence Error", "RNR received", "RNR sent", "RTO", "Rcvd Out of order packets",
+    "CRC errors",
+    // bnxt_re
+    "to_retransmits", "seq_err_naks_rcvd", "rnr_naks_rcvd", "missing_resp", "dup_req",
+    "oos_drop_count", "rx_out_of_buffer", "max_retry_exceeded", "tx_cnp_pkts", "rx_cnp_pkts",
+    "rx_ecn_marked_pkts"};
+
+std::string bits(uint8_t mask) {
+  std::vector<int> priorities;
+  for (int i = 0; i < 8; i++)
+    if (mask >> i & 1)
+      priorities.push_back(i);
+  return fmt::format("{}", fmt::join(priorities, ", "));
+}
+
+// Nothing where it was not asked.
+void peer_untold(const std::string &peer, const std::string &why, Checks &checks) {
+  if (!peer.empty())
+    checks.push_back({"roce", "peer_mode", Verdict::Unknown,
+                      fmt::format("whether a peer of RoCE {} fits cannot be told: {}", peer, why)});
+}
+
+class Rdma {
+public:
+  Rdma(const host::Files &files, const host::RdmaPort &port, const host::LinkFacts &link,
+       Checks &checks)
+      : files_(files), port_(port), ifname_(link.ifname),
+        where_(port.on(ifname_) ? ifname_
+                                : fmt::format("{}, which {} is a port of", link.master, ifname_)),
+        checks_(checks) {}
+
+  void place() {
+    if (port_.iwarp)
+      return add("place", Verdict::Info,
+                 fmt::format("{} ({}) on {} speaks iWARP, which is RDMA over TCP: no RoCE",
+                             port_.name(), driver(), where_));
+    if (port_.software())
+      return add("place", Verdict::Ok,
+                 fmt::format("{} ({}) runs over {}: XDP sees the packets that enter for it; those "
+                             "it sends are seen at the other end",
+                             port_.name(), port_.driver, where_));
+    add("place", Verdict::Warn,
+        fmt::format("{} ({}) stands on {}: its QPs' packets bypass the kernel, and XDP here sees "
+                    "none of them",
+                    port_.name(), driver(), where_),
+        kPlaces);
+  }
+
+  void gids() {
+    if (port_.gid_types.empty())
+      return add("gids", Verdict::Warn,
+                 fmt::format("{} has no GID: it cannot speak RoCE", port_.name()),
+                 fmt::format("ip link set {} up, and give it an address", ifname_));
+    const bool v2 = std::find(port_.gid_types.begin(), port_.gid_types.end(), "RoCE v2") !=
+                    port_.gid_types.end();
+    add("gids", v2 ? Verdict::Ok : Verdict::Warn,
+        fmt::format("{} has GIDs of {}{}", port_.name(), fmt::join(port_.gid_types, " and "),
+                    v2 ? "" : ": no RoCEv2, which is most of what is counted here"));
+  }
+
+  // RDMA-CM alone; what exchanges QPNs by other means picks a GID, and with it the mode.
+  void mode(const std::string &peer) {
+    const auto defaults = host::read_cm_defaults(files_, port_);
+    if (!defaults) {
+      add("roce_mode", Verdict::Unknown, defaults.error().message, defaults.error().hint);
+      return peer_untold(peer, "what RDMA-CM begins with here is not known", checks_);
+    }
+    const host::CmDefaults &own = defaults.get();
+    add("roce_mode", Verdict::Ok, fmt::format("RDMA-CM begins with RoCE {}", own.mode));
+    if (own.tos)
+      add("roce_tos", Verdict::Ok,
+          *own.tos ? fmt::format("RDMA-CM begins with TOS {} (DSCP {})", *own.tos, *own.tos >> 2)
+                   : "RDMA-CM begins with TOS 0, unless the application sets its own");
+    if (!peer.empty())
+      fit(own.mode, peer);
+  }
+
+  void congestion() {
+    if (port_.software())
+      return add("ecn", Verdict::Info,
+                 fmt::format("{} heeds no CE marks and sends no CNPs", port_.driver));
+    const auto found = host::read_congestion(files_, port_, ifname_);
+    if (!found)
+      return add("ecn", Verdict::Unknown,
+                 fmt::format("{} does not tell here what it does about ECN and CNPs",
+                             port_.driver.empty() ? "the driver" : port_.driver),
+                 port_.driver == "mlx5" ? "mount -t debugfs none /sys/kernel/debug, as root" : "");
+    role("ecn_np", found->np, "answers CE marks with CNPs", "roce_np");
+    role("ecn_rp", found->rp, "slows down by CNPs (DCQCN)", "roce_rp");
+    std::vector<std::string> words;
+    if (found->cnp_dscp)
+      words.push_back(fmt::format("DSCP {}", *found->cnp_dscp));
+    if (found->cnp_priority)
+      words.push_back(fmt::format("priority {}", *found->cnp_priority));
+    if (found->cnp_interval_us)
+      words.push_back(fmt::format("at least {} us apart", *found->cnp_interval_us));
+    if (!words.empty())
+      add("cnp", Verdict::Ok, fmt::format("CNPs have {}", fmt::join(words, ", ")));
+  }
+
+  void counters() {
+    const host::HwCounters all = host::read_hw_counters(files_, port_);
+    std::vector<std::string> moved, still;
+    for (const char *name : kTelling)
+      if (const auto found = all.find(name); found != all.end())
+        (found->second ? moved : still)
+            .push_back(found->second ? fmt::format("{} {}", name, found->second) : name);
+    if (moved.empty() && still.empty())
+      return add("hw_counters", Verdict::Unknown,
+                 fmt::format("{} has no hw_counters that are known here", port_.name()));
+    const std::string hint =
+        fmt::format("xdp-roce streams IF --nic {} sets them beside a wire's", port_.name());
+    add("hw_counters", moved.empty() ? Verdict::Ok : Verdict::Info,
+        moved.empty()
+            ? fmt::format("0 since the driver came: {}", fmt::join(still, ", "))
+            : fmt::format("since the driver came: {}{}", fmt::join(moved, ", "),
+                          still.empty() ? "" : fmt::format("; 0: {}", fmt::join(still, ", "))),
+        moved.empty() ? "" : hint);
+  }
+
+private:
+  std::string driver() const { return port_.driver.empty() ? "driver unknown" : port_.driver; }
+
+  void fit(const std::string &own, const std::string &peer) {
+    const bool out = host::modes_fit(own, peer), in = host::modes_fit(peer, own);
+    if (out && in)
+      return add("peer_mode", Verdict::Ok,
+                 fmt::format("RoCE {} here fits a peer of RoCE {}", own, peer));
+    const std::string hint = fmt::format(
+        "xdp-roce doctor --set-roce-mode {} --rdma-dev {} --rdma-port {}, here or the like there",
+        peer, port_.device, port_.number);
+    add("peer_mode", Verdict::Warn,
+        out ? "a peer of RoCE v2 cannot connect to a server here, which is RoCE v1; the other way "
+              "works"
+            : "a client here, which is RoCE v2, cannot connect to a peer of RoCE v1; the other way "
+              "works",
+        hint);
+  }
+
+  void role(const char *name, const std::optional<uint8_t> &mask, const char *does,
+            const char *directory) {
+    if (!mask)
+      return;
+    if (*mask)
+      add(name, Verdict::Ok, fmt::format("{}, at priorities {}", does, bits(*mask)));
+    else
+      add(name, Verdict::Warn, fmt::format("off at all priorities: nothing here {}", does),
+          fmt::format("echo 1 > /sys/class/net/{}/ecn/{}/enable/PRIORITY", ifname_, directory));
+  }
+
+  void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
+    checks_.push_back({"roce", name, verdict, std::move(text), std::move(hint)});
+  }
+
+  const host::Files &files_;
+  const host::RdmaPort &port_;
+  std::string ifname_;
+  std::string where_; // it stands, in words
+  Checks &checks_;
+};
+
+void check_pfc(const PortFacts &port, bool hardware, Checks &checks) {
+  const auto add = [&](Verdict verdict, std::string text, std::string hint = {}) {
+    checks.push_back({"roce", "pfc", verdict, std::move(text), std::move(hint)});
+  };
+  const auto &told = port.pfc;
+  if (!told)
+    return add(Verdict::Unknown, told.error().message);
+  const host::Pfc &pfc = told.get();
+  if (!pfc.enabled)
+    return add(
+        hardware ? Verdict::Warn : Verdict::Info, "off at all priorities: RoCE is lossy here",
+        port.command(fmt::format("dcb pfc set dev {} prio-pfc 3:on, and the same in the switch",
+                                 port.link.ifname)));
+  std::vector<std::string> moved;
+  for (size_t i = 0; i < pfc.requests.size(); i++)
+    if (pfc.requests[i] || pfc.indications[i])
+      moved.push_back(fmt::format("priority {} sent {} and received {}", i, pfc.requests[i],
+                                  pfc.indications[i]));
+  add(Verdict::Ok,
+      fmt::format("on at priorities {}; {}", bits(pfc.enabled),
+                  moved.empty() ? "no PFC frame yet" : fmt::format("{}", fmt::join(moved, ", "))));
+}
+
+} // namespace
+
+void check_rdma(const host::Files &files, const PortFacts &on, const std::string &peer_mode,
+                Checks &checks) {
+  const host::LinkFacts &link = on.link;
+  bool iwarp = false, roce = false, hardware = false;
+  for (const host::RdmaPort &port : host::read_rdma(files)) {
+    if (!port.on(link.ifname) && (link.master.empty() || !port.on(link.master)))
+      continue;
+    Rdma rdma(files, port, link, checks);
+    rdma.place();
+    iwarp = iwarp || port.iwarp;
+    if (port.iwarp)
+      continue;
+    roce = true;
+    hardware = hardware || !port.software();
+    rdma.gids();
+    rdma.mode(peer_mode);
+    rdma.congestion();
+    rdma.counters();
+  }
+  const std::string none = fmt::format("no {} device on {}", iwarp ? "RoCE" : "RDMA", link.ifname);
+  if (!iwarp && !roce)
+    checks.push_back({"roce", "place", Verdict::Ok, none + ": no packet bypasses XDP"});
+  if (!roce)
+    peer_untold(peer_mode, none, checks);
+  check_pfc(on, hardware, checks);
+}
+
+void list_rdma(const host::Files &files, Checks &checks) {
+  const auto ports = host::read_rdma(files);
+  for (const host::RdmaPort &port : ports) {
+    const std::string speaks = port.iwarp ? "iWARP"
+                               : port.gid_types.empty()
+                                   ? "no GID"
+                                   : fmt::format("{}", fmt::join(port.gid_types, ", "));
+    checks.push_back(
+        {"roce", "rdma_device", Verdict::Info,
+         fmt::format("{}: {}, on {}, {}", port.name(),
+                     port.driver.empty() ? "driver unknown" : port.driver,
+                     port.interfaces.empty() ? "no interface"
+                                             : fmt::format("{}", fmt::join(port.interfaces, ", ")),
+                     speaks),
+         port.interfaces.empty() ? "" : "xdp-roce doctor " + port.interfaces.front()});
+  }
+  if (ports.empty())
+    checks.push_back({"roce", "rdma_device", Verdict::Info,
+                      "no RDMA device: at an endpoint, send and respond need none", ""});
+}
+
+void rdma_elsewhere(const PortFacts &port, const std::string &peer_mode, Checks &checks) {
+  checks.push_back({"roce", "place", Verdict::Unknown,
+                    "whether an RDMA device stands on it cannot be told: /sys is another network "
+                    "namespace's",
+                    port.command("xdp-roce doctor " + port.link.ifname)});
+  peer_untold(peer_mode, "/sys is another network namespace's", checks);
+  check_pfc(port, false, checks);
+}
+
+} // namespace xr::doctor

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/doctor.h"
+
+#include "doctor/check_rdma.h"
+#include "doctor/kernel.h"
+#include "doctor/port.h"
+#include "host/netns.h"
+
+namespace xr::doctor {
+
+namespace {
+
+// A tree is whose one wants; of the machine's /sys only the caller's own namespace can be read.
+bool sys_is_of(const Question &question) {
+  if (!question.root.empty() || question.netns.empty())
+    return true;
+  const auto own = host::Netns::open(""), asked = host::Netns::open(question.netns);
+  return own && asked && own.get().inode() == asked.get().inode();
+}
+
+} // namespace
+
+Result<Checks> examine(const Question &question) {
+  const host::Files files(question.root);
+  Checks checks;
+  check_kernel(read_kernel(files), checks);
+  if (question.ifname.empty()) {
+    list_rdma(files, checks);
+    return checks;
+  }
+  auto port = read_port(question.ifname, question.netns, question.try_port);
+  if (!port)
+    return std::move(port).error();
+  check_port(*port, checks);
+  if (sys_is_of(question))
+    check_rdma(files, *port, question.peer_mode, checks);
+  else
+    rdma_elsewhere(*port, question.peer_mode, checks);
+  return checks;
+}
+
+} // namespace xr::doctor

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/port.h"
+
+#include <algorithm>
+
+#include <unistd.h>
+
+#include "datapath/log.h"
+#include "host/netns.h"
+#include "roce/parse.h"
+
+namespace xr::doctor {
+
+afxdp::ZeroCopyPort PortFacts::zero_copy_port() const {
+  return {link.ifname, link.driver, link.mtu,
+          link.mtu + ROCE_ETH_LEN + ROCE_VLAN_MAX * ROCE_VLAN_LEN};
+}
+
+Result<PortFacts> read_port(const std::string &ifname, const std::string &netns, bool try_port) {
+  datapath::silence_libraries();
+  PortFacts port;
+  auto home = host::Netns::open(netns);
+  if (!home)
+    return std::move(home).error();
+  {
+    auto scope = home->enter();
+    if (!scope)
+      return std::move(scope).error();
+    auto link = host::read_link(ifname, netns);
+    if (!link)
+      return std::move(link).error();
+    port.link = *link;
+    port.netns = netns;
+    port.queues = host::read_queues(ifname);
+    port.cpus = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    port.xdp = host::read_xdp_features(link->ifindex);
+    port.features = host::read_features(ifname);
+    port.hook = datapath::read_hook(link->ifindex);
+    port.pfc = host::read_pfc(ifname);
+    if (try_port)
+      port.zero_copy = afxdp::try_zero_copy(port.zero_copy_port(), port.xdp);
+  }
+  const bool skb_mode = port.xdp && !port.xdp->native;
+  port.troubles = datapath::port_preflight(*home, ifname, skb_mode);
+  return port;
+}
+
+} // namespace xr::doctor

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// One interface as XDP finds it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "afxdp/zero_copy.h"
+#include "base/result.h"
+#include "datapath/hook.h"
+#include "datapath/preflight.h"
+#include "host/dcb.h"
+#include "host/link.h"
+#include "host/netdev_family.h"
+#include "model/check.h"
+
+namespace xr::doctor {
+
+struct PortFacts {
+  host::LinkFacts link;
+  std::string netns; // its name, "" for the caller's
+  host::Queues queues;
+  uint32_t cpus = 1;
+  Result<host::XdpFeatures> xdp = Error{};
+  std::optional<Result<afxdp::ZeroCopyTrial>> zero_copy; // none: not tried
+  Result<host::Features> features = Error{};
+  Result<datapath::Hook> hook = Error{};
+  Result<host::Pfc> pfc = Error{};
+  Result<std::vector<datapath::Trouble>> troubles = Error{};
+
+  afxdp::ZeroCopyPort zero_copy_port() const;
+
+  // A shell's command, as it must be given to reach its namespace.
+  std::string command(const std::string &line) const {
+    return netns.empty() ? line : "ip netns exec " + netns + " " + line;
+  }
+};
+
+// An error only where there is no such interface, or namespace. `try_port`: tries zero-copy, which
+// may cost frames of the port's traffic.
+Result<PortFacts> read_port(const std::string &ifname, const std::string &netns,
+                            bool try_port = false);
+void check_port(const PortFacts &port, Checks &checks);
+
+} // namespace xr::doctor

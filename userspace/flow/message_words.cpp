@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words that say what a flow sends: transport, verb, QPs, messages and how they are cut.
+#include "flow/words.h"
+
+#include <fmt/format.h>
+
+#include "parse/value.h"
+
+namespace xr::flow {
+
+using namespace parse;
+
+namespace {
+
+constexpr uint32_t kMost24 = 0xffffff;
+constexpr uint32_t kMostQps = 1 << 20;
+constexpr uint32_t kShortestFrame = 64, kLongestFrame = 9618;
+constexpr uint64_t kMostWeight = 1'000'000'000;
+
+Status parse_transport(FlowDraft &draft, Words &words) {
+  const auto transport = named(words.take(), kTransports, "a transport");
+  if (!transport)
+    return transport.error();
+  draft.flow.transport = transport.get();
+  return {};
+}
+
+Status parse_verb(FlowDraft &draft, Words &words) {
+  const auto verb = choice(words.take(), verb_names(), "a verb");
+  if (!verb)
+    return verb.error();
+  draft.flow.verb = static_cast<packet::Verb>(verb.get());
+  return {};
+}
+
+Status parse_qp(FlowDraft &draft, Words &words) {
+  const std::string word = words.take();
+  auto qps = range(word, 0, kMost24, "a QPN");
+  if (!qps)
+    return qps.error();
+  draft.flow.qp = qps->from;
+  if (word.find('-') == std::string::npos)
+    return {};
+  if (qps->to - qps->from >= kMostQps)
+    return wrong(word, "a range of QPNs", fmt::format("at most {}", kMostQps));
+  draft.flow.qps = qps->to - qps->from + 1;
+  return draft.claim(Slot::Qps, "qp N-M");
+}
+
+Status parse_qps(FlowDraft &draft, Words &words) {
+  const auto qps = integer(words.take(), 1, kMostQps);
+  if (!qps)
+    return qps.error();
+  draft.flow.qps = static_cast<uint32_t>(qps.get());
+  return {};
+}
+
+Status parse_src_qp(FlowDraft &draft, Words &words) {
+  const auto qp = integer(words.take(), 0, kMost24, "a QPN");
+  if (!qp)
+    return qp.error();
+  draft.flow.src_qp = static_cast<uint32_t>(qp.get());
+  return {};
+}
+
+Status parse_by(FlowDraft &draft, Words &words) {
+  const auto at = choice(words.take(), {"packet", "message"}, "packet or message");
+  if (!at)
+    return at.error();
+  draft.flow.interleave = at.get() == 0;
+  return {};
+}
+
+Result<Sizes> parse_uniform(const std::string &word, size_t dash) {
+  const auto from = byte_count(word.substr(0, dash), 0), to = byte_count(word.substr(dash + 1), 0);
+  if (!from)
+    return from.error();
+  if (!to)
+    return to.error();
+  if (from.get() > to.get())
+    return Error{fmt::format("'{}' goes backwards", word),
+                 fmt::format("{}-{}", word.substr(dash + 1), word.substr(0, dash))};
+  return Sizes{Sizes::Kind::Uniform, {{from.get(), 1}, {to.get(), 1}}};
+}
+
+// BYTES, or BYTES:WEIGHT in a mix.
+Result<Sizes::Part> parse_part(const std::string &word, bool mix) {
+  const size_t colon = word.find(':');
+  const auto bytes = byte_count(word.substr(0, colon), 0);
+  if (!bytes)
+    return bytes.error();
+  Sizes::Part part{bytes.get(), 1};
+  if (!mix)
+    return part;
+  const auto weight = colon == std::string::npos
+                          ? wrong(word, "a size with its weight", "like 64:3")
+                          : real(word.substr(colon + 1), 0, static_cast<double>(kMostWeight));
+  if (!weight)
+    return weight.error();
+  if (!(weight.get() > 0))
+    return wrong(word.substr(colon + 1), "a weight above 0", "leave the size away");
+  part.weight = weight.get();
+  return part;
+}
+
+Result<Sizes> parse_sizes(const std::string &word) {
+  if (const size_t dash = word.find('-', 1); dash != std::string::npos)
+    return parse_uniform(word, dash);
+  const bool mix = word.find(':') != std::string::npos;
+  Sizes sizes{mix ? Sizes::Kind::Mix : Sizes::Kind::List, {}};
+  for (const std::string &one : parts(word)) {
+    const auto part = parse_part(one, mix);
+    if (!part)
+      return part.error();
+    sizes.parts.push_back(part.get());
+  }
+  return sizes;
+}
+
+Status parse_size(FlowDraft &draft, Words &words) {
+  auto sizes = parse_sizes(words.take());
+  if (!sizes)
+    return sizes.error();
+  draft.flow.size = std::move(sizes).get();
+  return {};
+}
+
+Status parse_pmtu(FlowDraft &draft, Words &words) {
+  const auto at = choice(words.take(), {"256", "512", "1024", "2048", "4096"}, "a PMTU");
+  if (!at)
+    return at.error();
+  draft.flow.pmtu = 256U << at.get();
+  draft.flow.extra_pad = draft.flow.frame_size = 0;
+  return {};
+}
+
+Status parse_frame_size(FlowDraft &draft, Words &words) {
+  const auto size = integer(words.take(), kShortestFrame, kLongestFrame, "a frame's length");
+  if (!size)
+    return size.error();
+  draft.flow.frame_size = static_cast<uint32_t>(size.get());
+  return {};
+}
+
+Status parse_messages(FlowDraft &draft, Words &words) {
+  const auto messages = integer(words.take(), 1, UINT64_MAX);
+  if (!messages)
+    return messages.error();
+  draft.flow.messages = messages.get();
+  return {};
+}
+
+Status parse_psn(FlowDraft &draft, Words &words) {
+  const auto psn = integer(words.take(), 0, kMost24, "a PSN");
+  if (!psn)
+    return psn.error();
+  draft.flow.psn = static_cast<uint32_t>(psn.get());
+  return {};
+}
+
+Status parse_ack_every(FlowDraft &draft, Words &words) {
+  const auto every = integer(words.take(), 1, UINT32_MAX);
+  if (!every)
+    return every.error();
+  draft.flow.ack_every = static_cast<uint32_t>(every.get());
+  return {};
+}
+
+constexpr FlowKeyword kWords[] = {
+    {"transport", Slot::Transport, parse_transport, "transport rc, uc, ud or xrc"},
+    {"verb", Slot::Verb, parse_verb, "verb write"},
+    {"qp", Slot::Qp, parse_qp, "qp 0x11 or qp 0x11-0x1f"},
+    {"qps", Slot::Qps, parse_qps, "qps 100"},
+    {"src-qp", Slot::SrcQp, parse_src_qp, "src-qp 0x11"},
+    {"by", Slot::By, parse_by, "by packet or by message"},
+    {"size", Slot::Size, parse_size, "size 64k, size 64,4k, size 64-9000 or size 64:9,64k:1"},
+    {"pmtu", Slot::Pmtu, parse_pmtu, "pmtu 1024"},
+    {"frame-size", Slot::Pmtu, parse_frame_size, "frame-size 1518"},
+    {"messages", Slot::Messages, parse_messages, "messages 1000"},
+    {"psn", Slot::Psn, parse_psn, "psn 0"},
+    {"ack-every", Slot::AckEvery, parse_ack_every, "ack-every 16"},
+};
+
+} // namespace
+
+const std::vector<std::string_view> &verb_names() {
+  static const std::vector<std::string_view> kNames = [] {
+    std::vector<std::string_view> names;
+    for (unsigned i = 0; i < packet::kVerbs; i++)
+      names.push_back(packet::verb_name(static_cast<packet::Verb>(i)));
+    return names;
+  }();
+  return kNames;
+}
+
+std::span<const FlowKeyword> message_words() { return kWords; }
+
+} // namespace xr::flow

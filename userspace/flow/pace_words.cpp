@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words that say when packets leave, and which of them are wrong on purpose.
+#include "flow/words.h"
+
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "parse/value.h"
+
+namespace xr::flow {
+
+using namespace parse;
+
+namespace {
+
+constexpr std::string_view kRateHint = "like 10gbit, 100kpps, 50% or top";
+constexpr double kSlowest = 0.001, kFastest = 1e9; // packets a second
+constexpr uint64_t kMostBurst = 1'000'000'000'000;
+constexpr size_t kMostFaults = 64;
+
+// A number and the unit behind it, in lower case.
+std::optional<Number> with_unit(const std::string &word) {
+  Number number;
+  if (!looks_like_number(word))
+    return std::nullopt;
+  const char *all = word.data() + word.size();
+  const auto [end, error] = std::from_chars(word.data(), all, number.value);
+  if (error != std::errc() || !std::isfinite(number.value))
+    return std::nullopt;
+  number.unit = lower(std::string_view(end, all));
+  return number;
+}
+
+Result<congestion::Rate> packet_rate(const std::string &word, const Number &number) {
+  const double scale = number.unit == "mpps" ? 1e6 : number.unit == "kpps" ? 1e3 : 1;
+  const double value = number.value * scale;
+  if (!(value >= kSlowest && value <= kFastest))
+    return wrong(word, "a rate from 0.001pps to 1000mpps", std::string(kRateHint));
+  return congestion::Rate{congestion::Rate::Kind::Packets, value, word};
+}
+
+Result<congestion::Rate> percentage(const std::string &word, const Number &number) {
+  if (!(number.value > 0 && number.value <= 100))
+    return wrong(word, "a part of the line's rate", "above 0%, up to 100%");
+  return congestion::Rate{congestion::Rate::Kind::Percent, number.value, word};
+}
+
+Result<congestion::Rate> rate_of(const std::string &word, bool l1) {
+  if (lower(word) == "top")
+    return congestion::Rate();
+  const auto number = with_unit(word);
+  if (number && (number->unit == "pps" || number->unit == "kpps" || number->unit == "mpps"))
+    return packet_rate(word, *number);
+  if (number && number->unit == "%")
+    return percentage(word, *number);
+  const auto bits = parse::rate(word);
+  if (!bits)
+    return number ? bits.error() : wrong(word, "a rate", std::string(kRateHint));
+  return congestion::Rate{l1 ? congestion::Rate::Kind::BitsL1 : congestion::Rate::Kind::BitsL2,
+                          static_cast<double>(bits.get()), word};
+}
+
+Status parse_rate_word(FlowDraft &draft, Words &words) {
+  auto rate = take_rate(words);
+  if (!rate)
+    return rate.error();
+  draft.flow.pacing.rate = std::move(rate).get();
+  return {};
+}
+
+Status parse_top(FlowDraft &draft, Words &) {
+  draft.flow.pacing.rate = congestion::Rate();
+  return {};
+}
+
+Status parse_poisson(FlowDraft &draft, Words &) {
+  draft.flow.pacing.shape = congestion::Pacing::Shape::Poisson;
+  return {};
+}
+
+Status parse_burst(FlowDraft &draft, Words &words) {
+  congestion::Pacing &pacing = draft.flow.pacing;
+  const auto packets = integer(words.take(), 1, kMostBurst, "a number of packets");
+  if (!packets)
+    return packets.error();
+  if (!words.take_if("gap"))
+    return missing("gap", words.peek(), "burst 32 gap 1ms");
+  const auto gap = duration(words.take());
+  if (!gap)
+    return gap.error();
+  pacing.bursts = 0;
+  if (words.take_if("count")) {
+    const auto count = integer(words.take(), 1, kMostBurst, "a number of bursts");
+    if (!count)
+      return count.error();
+    pacing.bursts = count.get();
+  }
+  pacing.shape = congestion::Pacing::Shape::Burst;
+  pacing.burst_packets = packets.get();
+  pacing.burst_gap_ns = gap.get();
+  return {};
+}
+
+Result<uint64_t> some_time(const std::string &word) {
+  auto ns = duration(word);
+  if (ns && !ns.get())
+    return wrong(word, "a duration above 0", "like 10s");
+  return ns;
+}
+
+Status parse_for(FlowDraft &draft, Words &words) {
+  const auto ns = some_time(words.take());
+  if (!ns)
+    return ns.error();
+  draft.flow.duration_ns = ns.get();
+  return {};
+}
+
+Status parse_start(FlowDraft &draft, Words &words) {
+  const auto ns = duration(words.take());
+  if (!ns)
+    return ns.error();
+  draft.flow.pacing.start_ns = ns.get();
+  return {};
+}
+
+Status parse_ramp(FlowDraft &draft, Words &words) {
+  congestion::Pacing &pacing = draft.flow.pacing;
+  const auto ns = some_time(words.take());
+  if (!ns)
+    return ns.error();
+  pacing.ramp_ns = ns.get();
+  pacing.ramp_from = 0;
+  if (!words.take_if("from"))
+    return {};
+  auto from = probability(words.peek());
+  if (!from)
+    return wrong(words.take(), "a part of the rate", "like 10%");
+  words.take();
+  pacing.ramp_from = static_cast<double>(from->p());
+  return {};
+}
+
+Status parse_positions(Fault &fault, Words &words) {
+  fault.when = Fault::When::Positions;
+  for (const std::string &part : parts(words.take())) {
+    const auto position = integer(part, 1, UINT64_MAX, "a packet's place");
+    if (!position)
+      return position.error();
+    if (!fault.positions.empty() && position.get() <= fault.positions.back())
+      return Error{fmt::format("'{}' is not behind {}", part, fault.positions.back()),
+                   "places ascend, like 1,5,9"};
+    fault.positions.push_back(position.get());
+  }
+  return {};
+}
+
+Status parse_every(Fault &fault, Words &words) {
+  const auto every = integer(words.take(), 1, UINT64_MAX);
+  if (!every)
+    return every.error();
+  fault.when = Fault::When::Every;
+  fault.every = every.get();
+  return {};
+}
+
+Status parse_probability(Fault &fault, Words &words) {
+  auto p = probability(words.take());
+  if (!p)
+    return p.error();
+  fault.when = Fault::When::Probability;
+  fault.probability = static_cast<double>(p->p());
+  return {};
+}
+
+Status parse_fault(FlowDraft &draft, Words &words) {
+  const auto kind = choice(words.take(), fault_names(), "a kind of fault");
+  if (!kind)
+    return kind.error();
+  if (draft.flow.faults.size() == kMostFaults)
+    return Error{fmt::format("there are {} already", kMostFaults),
+                 "another flow can have the rest"};
+  Fault fault;
+  fault.kind = static_cast<Fault::Kind>(kind.get());
+  const auto when = choice(words.take(), {"at", "every", "probability"}, "when it happens");
+  if (!when)
+    return when.error();
+  constexpr Status (*kParse[])(Fault &, Words &) = {parse_positions, parse_every,
+                                                    parse_probability};
+  if (Status s = kParse[when.get()](fault, words); !s)
+    return s;
+  draft.flow.faults.push_back(std::move(fault));
+  return {};
+}
+
+constexpr FlowKeyword kWords[] = {
+    {"rate", Slot::Rate, parse_rate_word,
+     "rate 10gbit [l1|l2], rate 100kpps, rate 50% or rate top"},
+    {"top", Slot::Rate, parse_top, "top, the same as rate top"},
+    {"poisson", Slot::Shape, parse_poisson, "poisson"},
+    {"burst", Slot::Shape, parse_burst, "burst 32 gap 1ms [count 10]"},
+    {"for", Slot::For, parse_for, "for 10s"},
+    {"start", Slot::Start, parse_start, "start 1s"},
+    {"ramp", Slot::Ramp, parse_ramp, "ramp 10s [from 10%]"},
+    {"fault", Slot::Many, parse_fault,
+     "fault skip|repeat|reorder|icrc|pad|ghost-ack at 5,9 | every 100 | probability 1%"},
+};
+
+} // namespace
+
+const std::vector<std::string_view> &fault_names() {
+  static const std::vector<std::string_view> kNames = {"skip", "repeat", "reorder",
+                                                       "icrc", "pad",    "ghost-ack"};
+  return kNames;
+}
+
+std::span<const FlowKeyword> pace_words() { return kWords; }
+
+Result<congestion::Rate> take_rate(Words &words) {
+  const std::string word = words.take();
+  const bool l1 = words.take_if("l1"), l2 = !l1 && words.take_if("l2");
+  auto rate = rate_of(word, l1);
+  if (!rate)
+    return rate;
+  const bool bits =
+      rate->kind == congestion::Rate::Kind::BitsL1 || rate->kind == congestion::Rate::Kind::BitsL2;
+  if ((l1 || l2) && !bits)
+    return Error{fmt::format("{} does not go with '{}'", l1 ? "l1" : "l2", word),
+                 "only bits are counted in two ways; percent are of L1"};
+  return rate;
+}
+
+} // namespace xr::flow

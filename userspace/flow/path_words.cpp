@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words that say between whom a flow is, and what stands in the headers below the BTH.
+#include "flow/words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "parse/address.h"
+#include "parse/value.h"
+
+namespace xr::flow {
+
+using namespace parse;
+
+namespace {
+
+constexpr uint32_t kMostVid = 4094, kMostPriority = 7; // 4095 is reserved (IEEE 802.1Q, 9.6)
+
+template <typename T, T Flow::*member, uint64_t from, uint64_t to>
+Status parse_number(FlowDraft &draft, Words &words) {
+  const auto number = integer(words.take(), from, to);
+  if (!number)
+    return number.error();
+  draft.flow.*member = static_cast<T>(number.get());
+  return {};
+}
+
+Status parse_name(FlowDraft &draft, Words &words) {
+  const auto given = name(words.take());
+  if (!given)
+    return given.error();
+  draft.flow.name = given.get();
+  return {};
+}
+
+Status parse_end(Words &words, packet::Address &end, bool &given) {
+  const auto parsed = address(words.take());
+  if (!parsed)
+    return parsed.error();
+  end = parsed.get();
+  given = true;
+  return {};
+}
+Status parse_src(FlowDraft &d, Words &w) { return parse_end(w, d.flow.path.src, d.flow.src_given); }
+Status parse_dst(FlowDraft &d, Words &w) { return parse_end(w, d.flow.path.dst, d.flow.dst_given); }
+
+template <std::optional<packet::Mac> Flow::*member>
+Status parse_mac(FlowDraft &draft, Words &words) {
+  const std::string word = words.take();
+  const auto mac = packet::parse_mac(word);
+  if (!mac)
+    return wrong(word, "a MAC address", "like 02:00:00:00:00:01");
+  draft.flow.*member = mac.get();
+  return {};
+}
+
+Result<packet::Tag> parse_tag(const std::string &word) {
+  constexpr std::string_view kHint = "ID/PRIORITY, like 5 or 5/3: 0 to 4094 and 0 to 7";
+  const size_t slash = word.find('/');
+  const auto vid = integer(word.substr(0, slash), 0, kMostVid);
+  const auto priority = slash == std::string::npos
+                            ? Result<uint64_t>(0)
+                            : integer(word.substr(slash + 1), 0, kMostPriority);
+  if (!vid || !priority)
+    return wrong(word, "a VLAN", std::string(kHint));
+  packet::Tag tag;
+  tag.tci = static_cast<uint16_t>(priority.get() << 13 | vid.get());
+  return tag;
+}
+
+Status parse_vlan(FlowDraft &draft, Words &words) {
+  std::vector<packet::Tag> &tags = draft.flow.path.tags;
+  tags.clear();
+  if (words.take_if("none"))
+    return {};
+  const std::string word = words.take();
+  for (const std::string &part : parts(word)) {
+    const auto tag = parse_tag(part);
+    if (!tag)
+      return tag.error();
+    tags.push_back(tag.get());
+  }
+  if (tags.size() > ROCE_VLAN_MAX)
+    return Error{fmt::format("'{}' are {} tags", word, tags.size()),
+                 fmt::format("{} are possible", ROCE_VLAN_MAX)};
+  if (tags.size() > 1)
+    tags.front().tpid = ROCE_ETHERTYPE_QINQ;
+  return {};
+}
+
+Status parse_v1(FlowDraft &draft, Words &) {
+  draft.flow.path.network = packet::Network::V1;
+  return {};
+}
+
+Status parse_port(FlowDraft &draft, Words &words) {
+  Flow &flow = draft.flow;
+  const std::string word = words.take();
+  if (looks_like_number(word)) {
+    const auto number = integer(word, 1, 0xffff, "a UDP port");
+    if (!number)
+      return number.error();
+    flow.port = Port::Fixed;
+    flow.path.src_port = static_cast<uint16_t>(number.get());
+    return {};
+  }
+  const auto at = choice(word, {"hash", "vary"}, "hash, vary or a UDP port");
+  if (!at)
+    return at.error();
+  flow.port = at.get() ? Port::Vary : Port::Hash;
+  return {};
+}
+
+Status parse_dscp(FlowDraft &draft, Words &words) {
+  const auto dscp = integer(words.take(), 0, 63);
+  if (!dscp)
+    return dscp.error();
+  uint8_t &tos = draft.flow.path.tos;
+  tos = static_cast<uint8_t>(dscp.get() << 2 | (tos & 3));
+  return {};
+}
+
+Status parse_ecn(FlowDraft &draft, Words &words) {
+  const auto codepoint = named(words.take(), kCodepoints, "an ECN codepoint");
+  if (!codepoint)
+    return codepoint.error();
+  uint8_t &tos = draft.flow.path.tos;
+  tos = static_cast<uint8_t>((tos & ~3) | codepoint.get());
+  return {};
+}
+
+Status parse_ttl(FlowDraft &draft, Words &words) {
+  const auto ttl = integer(words.take(), 1, 255);
+  if (!ttl)
+    return ttl.error();
+  draft.flow.path.ttl = static_cast<uint8_t>(ttl.get());
+  return {};
+}
+
+Status parse_flow_label(FlowDraft &draft, Words &words) {
+  const auto label = integer(words.take(), 0, 0xfffff);
+  if (!label)
+    return label.error();
+  draft.flow.path.flow_label = static_cast<uint32_t>(label.get());
+  return {};
+}
+
+constexpr FlowKeyword kWords[] = {
+    {"name", Slot::Name, parse_name, "name first"},
+    {"src", Slot::Src, parse_src, "src 192.0.2.1"},
+    {"dst", Slot::Dst, parse_dst, "dst 192.0.2.2"},
+    {"src-mac", Slot::SrcMac, parse_mac<&Flow::src_mac>, "src-mac 02:00:00:00:00:01"},
+    {"dst-mac", Slot::DstMac, parse_mac<&Flow::dst_mac>, "dst-mac 02:00:00:00:00:02"},
+    {"vlan", Slot::Vlan, parse_vlan, "vlan 5, vlan 5/3 or, with an outer one, vlan 7,5/3"},
+    {"v1", Slot::V1, parse_v1, "v1"},
+    {"port", Slot::Port, parse_port, "port hash, port vary or port 49152"},
+    {"dscp", Slot::Dscp, parse_dscp, "dscp 26"},
+    {"ecn", Slot::Ecn, parse_ecn, "ecn ect0"},
+    {"ttl", Slot::Ttl, parse_ttl, "ttl 64"},
+    {"flow-label", Slot::FlowLabel, parse_flow_label, "flow-label 0x12345"},
+    {"qkey", Slot::Qkey, parse_number<uint32_t, &Flow::qkey, 0, UINT32_MAX>, "qkey 0x11111111"},
+    {"rkey", Slot::Rkey, parse_number<uint32_t, &Flow::rkey, 0, UINT32_MAX>, "rkey 0x1234"},
+    {"va", Slot::Va, parse_number<uint64_t, &Flow::va, 0, UINT64_MAX>, "va 0x10000"},
+    {"imm", Slot::Imm, parse_number<uint32_t, &Flow::immediate, 0, UINT32_MAX>, "imm 1"},
+    {"srq", Slot::Srq, parse_number<uint32_t, &Flow::srq, 0, 0xffffff>, "srq 5"},
+    {"seed", Slot::Seed, parse_number<uint64_t, &Flow::seed, 0, UINT64_MAX>, "seed 7"},
+};
+
+} // namespace
+
+std::span<const FlowKeyword> path_words() { return kWords; }
+
+} // namespace xr::flow

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The four flows of Freya, a traffic generator in FPGAs.
+#include <fmt/format.h>
+
+#include "flow/words.h"
+
+namespace xr::flow {
+
+namespace {
+
+struct Preset {
+  const char *name, *addresses, *queue_pairs;
+};
+
+constexpr const char *kIpv4 = "src 10.10.10.10 dst 10.10.10.20";
+constexpr const char *kIpv6 = "src 2000::10 dst 2000::20";
+constexpr const char *kRc = "transport rc qp 5 src-qp 5";
+constexpr const char *kUd = "transport ud qp 11 src-qp 10 qkey 1234";
+constexpr Preset kPresets[] = {
+    {"ipv4_rocev2_rc_send", kIpv4, kRc},
+    {"ipv4_rocev2_ud_send", kIpv4, kUd},
+    {"ipv6_rocev2_rc_send", kIpv6, kRc},
+    {"ipv6_rocev2_ud_send", kIpv6, kUd},
+};
+constexpr const char *kAll =
+    "src-mac aa:aa:0a:0a:0a:0a dst-mac aa:aa:0a:0a:0a:14 verb send psn 0 frame-size 4500 rate 100%";
+constexpr uint64_t kFrames = 1000; // a message of RC; UD's are frames
+
+} // namespace
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const Preset &preset : kPresets)
+    names.emplace_back(preset.name);
+  return names;
+}
+
+Result<FlowDraft> preset_draft(const std::string &name) {
+  std::vector<std::string_view> names;
+  for (const Preset &preset : kPresets)
+    names.emplace_back(preset.name);
+  const auto at = parse::choice(name, names, "a preset");
+  if (!at)
+    return Error{"preset: " + at.error().message, at.error().hint};
+  const Preset &chosen = kPresets[at.get()];
+  auto flow = parse_flow({chosen.addresses, chosen.queue_pairs, kAll});
+  if (!flow)
+    return flow.error();
+  FlowDraft draft;
+  draft.flow = std::move(flow).get();
+  draft.frames_a_message = kFrames;
+  return draft;
+}
+
+Result<Flow> preset(const std::string &name) { return parse_flow({"preset", name}); }
+
+} // namespace xr::flow

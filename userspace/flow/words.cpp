@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// From words to a flow: finds each word's function, and puts together what they made.
+#include "flow/words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "packet/bytes.h"
+#include "packet/frame.h"
+#include "parse/value.h"
+
+namespace xr::flow {
+
+using namespace parse;
+
+Status FlowDraft::claim(Slot slot, const std::string &word) {
+  if (slot == Slot::Many)
+    return {};
+  const auto [place, free] = taken.emplace(slot, word);
+  if (free)
+    return {};
+  if (place->second == word)
+    return Error{"stands twice", "leave one away"};
+  return Error{fmt::format("there is {} already", place->second), "leave one of them away"};
+}
+
+namespace {
+
+// Words that stand behind others only.
+struct Follower {
+  std::string_view word, leader;
+};
+constexpr Follower kFollowers[] = {
+    {"l1", "rate R"},        {"l2", "rate R"},
+    {"gap", "burst N"},      {"count", "burst N gap T"},
+    {"from", "ramp T"},      {"at", "fault KIND"},
+    {"every", "fault KIND"}, {"probability", "fault KIND"},
+};
+
+Error unknown(const std::string &word) {
+  for (const Follower &follower : kFollowers)
+    if (follower.word == word)
+      return {fmt::format("'{}' does not begin anything", word),
+              fmt::format("it stands behind {}", follower.leader)};
+  const std::string near = nearest(word, flow_words());
+  return {fmt::format("'{}' is not a word of a flow", word),
+          near.empty() ? "a flow is like: dst 192.0.2.2 qp 0x11 write size 64k rate 10gbit"
+                       : fmt::format("did you mean {}?", near)};
+}
+
+// What a word's function says, behind the word.
+Error at(const FlowKeyword &keyword, const Error &error) {
+  return {fmt::format("{}: {}", keyword.name, error.message),
+          error.hint.empty() ? keyword.usage : error.hint};
+}
+
+// A verb's name is a word of its own.
+Status parse_verb_alone(FlowDraft &draft, const std::string &word, size_t verb) {
+  if (Status s = draft.claim(Slot::Verb, word); !s)
+    return Error{fmt::format("{}: {}", word, s.error().message), s.error().hint};
+  draft.flow.verb = static_cast<packet::Verb>(verb);
+  return {};
+}
+
+Status parse_one(FlowDraft &draft, Words &words) {
+  const std::string word = words.take();
+  const auto &verbs = verb_names();
+  if (const auto verb = std::find(verbs.begin(), verbs.end(), word); verb != verbs.end())
+    return parse_verb_alone(draft, word, static_cast<size_t>(verb - verbs.begin()));
+  if (word == "preset")
+    return Error{"preset: it is not the first word", "the others change what it says"};
+  const FlowKeyword *keyword = find_flow_word(word);
+  if (!keyword)
+    return unknown(word);
+  if (Status s = draft.claim(keyword->slot, word); !s)
+    return at(*keyword, s.error());
+  if (Status s = keyword->parse(draft, words); !s)
+    return at(*keyword, s.error());
+  return {};
+}
+
+bool is_default(const Sizes &sizes) {
+  return sizes.kind == Sizes::Kind::List && sizes.parts.size() == 1 &&
+         sizes.parts[0].bytes == Sizes::Part().bytes;
+}
+
+// What follows from several words.
+Result<Flow> finish(FlowDraft &draft) {
+  Flow &flow = draft.flow;
+  if (flow.path.network != packet::Network::V1 && (flow.src_given || flow.dst_given)) {
+    const packet::Address &known = flow.src_given ? flow.path.src : flow.path.dst;
+    flow.path.network = packet::is_mapped(known) ? packet::Network::Ipv4 : packet::Network::Ipv6;
+  }
+  if (Status s = fit_frame_size(flow); !s)
+    return s.error();
+  if (draft.has(Slot::Size))
+    return std::move(flow);
+  if (draft.frames_a_message)
+    flow.size.parts[0].bytes = draft.frames_a_message * flow.pmtu;
+  if (flow.transport == ROCE_UD && (draft.frames_a_message || is_default(flow.size)))
+    flow.size.parts[0].bytes = flow.pmtu; // one packet is all a datagram has
+  return std::move(flow);
+}
+
+Result<Flow> parse_all(FlowDraft draft, Words &words) {
+  while (!words.done())
+    if (Status s = parse_one(draft, words); !s)
+      return s.error();
+  return finish(draft);
+}
+
+} // namespace
+
+const FlowKeyword *find_flow_word(const std::string &word) {
+  for (const auto keywords : {path_words(), message_words(), pace_words()})
+    for (const FlowKeyword &keyword : keywords)
+      if (keyword.name == word)
+        return &keyword;
+  return nullptr;
+}
+
+std::vector<std::string_view> flow_words() {
+  std::vector<std::string_view> names = verb_names();
+  names.emplace_back("preset");
+  for (const auto keywords : {path_words(), message_words(), pace_words()})
+    for (const FlowKeyword &keyword : keywords)
+      names.emplace_back(keyword.name);
+  return names;
+}
+
+Result<uint8_t> named(const std::string &word, std::span<const Named> names,
+                      std::string_view wanted) {
+  std::vector<std::string_view> all;
+  for (const Named &one : names)
+    all.push_back(one.name);
+  const auto at = choice(word, all, wanted);
+  if (!at)
+    return at.error();
+  return names[at.get()].value;
+}
+
+Status fit_frame_size(Flow &flow) {
+  constexpr uint32_t kFcs = 4, kWord = 4;
+  if (!flow.frame_size)
+    return {};
+  const uint8_t opcode = flow.transport == ROCE_UD
+                             ? static_cast<uint8_t>(ROCE_UD_SEND_ONLY)
+                             : static_cast<uint8_t>(flow.transport | unsigned{ROCE_RC_SEND_MIDDLE});
+  const uint32_t others = packet::overhead(flow.path, opcode) + kFcs;
+  if (flow.frame_size < others + kWord)
+    return Error{fmt::format("frame-size: {} bytes have no room for payload", flow.frame_size),
+                 fmt::format("the smallest here is {}", others + kWord)};
+  flow.extra_pad = (flow.frame_size - others) % kWord;
+  flow.pmtu = flow.frame_size - others - flow.extra_pad;
+  return {};
+}
+
+Result<Flow> parse_flow(const std::vector<std::string> &list, const Flow &base) {
+  Words words(list);
+  FlowDraft draft;
+  draft.flow = base;
+  if (words.take_if("preset")) {
+    auto known = preset_draft(words.take());
+    if (!known)
+      return known.error();
+    draft = std::move(known).get();
+  }
+  return parse_all(std::move(draft), words);
+}
+
+Result<Flow> parse_flow(const std::vector<std::string> &words) { return parse_flow(words, Flow()); }
+
+} // namespace xr::flow

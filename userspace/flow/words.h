@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A flow in the making, and its words in the files that have their functions.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flow/flow.h"
+#include "parse/words.h"
+
+namespace xr::flow {
+
+using parse::Words;
+
+// What a word decides; one word only may decide it.
+enum class Slot : uint8_t {
+  Name,
+  Src,
+  Dst,
+  SrcMac,
+  DstMac,
+  Vlan,
+  V1,
+  Transport,
+  Verb,
+  Qp,
+  Qps,
+  SrcQp,
+  By,
+  Size,
+  Pmtu,
+  Messages,
+  For,
+  Psn,
+  AckEvery,
+  Port,
+  Dscp,
+  Ecn,
+  Ttl,
+  FlowLabel,
+  Rate,
+  Shape,
+  Start,
+  Ramp,
+  Qkey,
+  Rkey,
+  Va,
+  Imm,
+  Srq,
+  Seed,
+  Many, // the word may stand as often as one likes
+};
+
+struct FlowDraft {
+  Flow flow;
+  std::map<Slot, std::string> taken; // by that word
+  uint64_t frames_a_message = 0;     // of a preset, where nothing else is said; 0: by size
+
+  Status claim(Slot slot, const std::string &word);
+  bool has(Slot slot) const { return taken.count(slot) != 0; }
+};
+
+// A word's function takes what belongs behind the word, and says what is wrong of it; the caller
+// puts the keyword before that.
+struct FlowKeyword {
+  const char *name;
+  Slot slot;
+  Status (*parse)(FlowDraft &, Words &);
+  const char *usage;
+};
+
+std::span<const FlowKeyword> path_words();    // who, through which headers
+std::span<const FlowKeyword> message_words(); // what
+std::span<const FlowKeyword> pace_words();    // when, how often, and what is wrong with it
+const FlowKeyword *find_flow_word(const std::string &word);
+std::vector<std::string_view> flow_words(); // the names of all, and of verbs
+
+// A preset as parse_flow() begins with it.
+Result<FlowDraft> preset_draft(const std::string &name);
+
+// Names in the order of the numbers that they stand for.
+const std::vector<std::string_view> &verb_names();
+const std::vector<std::string_view> &fault_names();
+struct Named {
+  std::string_view name;
+  uint8_t value;
+};
+inline constexpr Named kTransports[] = {
+    {"rc", ROCE_RC}, {"uc", ROCE_UC}, {"ud", ROCE_UD}, {"xrc", ROCE_XRC}};
+inline constexpr Named kCodepoints[] = {
+    {"not-ect", 0}, {"ect0", ROCE_ECN_ECT0}, {"ect1", ROCE_ECN_ECT1}, {"ce", ROCE_ECN_CE}};
+Result<uint8_t> named(const std::string &word, std::span<const Named> names,
+                      std::string_view wanted);
+
+} // namespace xr::flow

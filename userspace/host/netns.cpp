@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/netns.h"
+
+#include <exception>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+namespace xr::host {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char *kOwn = "/proc/thread-self/ns/net";
+constexpr const char *kNamed = "/run/netns";
+
+uint64_t inode_of(const fs::path &path) {
+  struct stat st {};
+  return stat(path.c_str(), &st) == 0 ? st.st_ino : 0;
+}
+
+} // namespace
+
+NetnsScope::~NetnsScope() {
+  // Going on in a namespace that nobody expects would attach to someone else's interface.
+  if (home_ && setns(home_.get(), CLONE_NEWNET) < 0)
+    std::terminate();
+}
+
+std::optional<Netns> Netns::at(const std::string &path, const std::string &name) {
+  Netns netns;
+  struct statfs kind {};
+  netns.fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // The file of a namespace that was deleted half-way is an empty ordinary file.
+  if (!netns.fd_ || fstatfs(netns.fd_.get(), &kind) < 0 || kind.f_type != NSFS_MAGIC)
+    return {};
+  struct stat st {};
+  if (fstat(netns.fd_.get(), &st) < 0)
+    return {};
+  netns.inode_ = st.st_ino;
+  netns.name_ = name;
+  return netns;
+}
+
+Result<Netns> Netns::open(const std::string &name) {
+  if (name.empty()) {
+    auto own = at(kOwn, "");
+    if (!own)
+      return Error{"cannot read this process's network namespace", "is /proc mounted?"};
+    return std::move(*own);
+  }
+  auto netns = name.find('/') == std::string::npos ? at(fmt::format("{}/{}", kNamed, name), name)
+                                                   : std::nullopt;
+  if (!netns)
+    return Error{fmt::format("no such network namespace: {}", name),
+                 "`ip netns` lists them by name"};
+  return std::move(*netns);
+}
+
+std::optional<Netns> Netns::find(uint64_t inode) {
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(kNamed, ignored))
+    if (inode_of(entry.path()) == inode)
+      return at(entry.path(), entry.path().filename());
+  if (inode_of(kOwn) == inode)
+    return at(kOwn, "");
+  for (const auto &entry : fs::directory_iterator("/proc", ignored)) {
+    fs::path path = entry.path() / "ns/net";
+    if (isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0])) &&
+        inode_of(path) == inode)
+      return at(path, "");
+  }
+  return {};
+}
+
+Result<NetnsScope> Netns::enter() const {
+  if (inode_of(kOwn) == inode_)
+    return NetnsScope();
+  Fd home(::open(kOwn, O_RDONLY | O_CLOEXEC));
+  if (!home)
+    return errno_error(errno, "cannot read this process's network namespace", "is /proc mounted?");
+  if (setns(fd_.get(), CLONE_NEWNET) < 0) {
+    if (errno == EPERM)
+      return Error{fmt::format("no privilege to enter network namespace {}: CAP_SYS_ADMIN missing",
+                               name_.empty() ? std::to_string(inode_) : name_),
+                   "run it as root"};
+    return errno_error(errno, fmt::format("cannot enter network namespace {}", name_));
+  }
+  return NetnsScope(std::move(home));
+}
+
+Error no_such_interface(const std::string &netns) {
+  return {"no such interface", netns.empty()
+                                   ? "`ip link` lists them; --netns NAME looks in a namespace"
+                                   : fmt::format("`ip -n {} link` lists them", netns)};
+}
+
+Result<NetnsScope> enter_netns(const std::string &name) {
+  auto netns = Netns::open(name);
+  if (!netns)
+    return netns.error();
+  return netns->enter();
+}
+
+} // namespace xr::host

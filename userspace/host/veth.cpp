@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/veth.h"
+
+#include <chrono>
+#include <thread>
+
+#include <linux/if_link.h>
+#include <linux/veth.h>
+#include <net/if.h>
+
+#include "host/link.h"
+#include "host/netlink.h"
+
+namespace xr::host {
+
+namespace {
+
+constexpr auto kCarrierPatience = std::chrono::seconds(5);
+
+// An attribute that has attributes.
+std::string nested(uint16_t type, const std::string &inside) {
+  const rtattr head{static_cast<uint16_t>(sizeof(head) + inside.size()), type};
+  std::string out(reinterpret_cast<const char *>(&head), sizeof(head));
+  out += inside;
+  out.resize(RTA_ALIGN(out.size()));
+  return out;
+}
+
+std::string text(uint16_t type, const std::string &value) { return nested(type, value + '\0'); }
+
+Status answered(const Answer &answer, const char *what) {
+  if (!answer.error)
+    return {};
+  return errno_error(answer.error, what, answer.words);
+}
+
+Status set_up(const std::string &ifname) {
+  ifinfomsg head{};
+  head.ifi_index = static_cast<int>(if_nametoindex(ifname.c_str()));
+  head.ifi_flags = head.ifi_change = IFF_UP;
+  return answered(ask(Request(RTM_NEWLINK, NLM_F_ACK, head), {}), "cannot set a veth up");
+}
+
+bool has_carrier(const std::string &ifname) {
+  auto facts = read_link(ifname);
+  return facts && facts->running;
+}
+
+} // namespace
+
+Status make_veth(const std::string &one, const std::string &other) {
+  std::string peer(sizeof(ifinfomsg), '\0');
+  peer += text(IFLA_IFNAME, other);
+  const std::string info =
+      text(IFLA_INFO_KIND, "veth") + nested(IFLA_INFO_DATA, nested(VETH_INFO_PEER, peer));
+  Request request(RTM_NEWLINK, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, ifinfomsg{});
+  request.add(IFLA_IFNAME, one).add(IFLA_LINKINFO, info.data(), info.size());
+  if (auto done = answered(ask(request, {}), "cannot make a veth pair"); !done)
+    return done;
+  for (const std::string &ifname : {one, other})
+    if (auto done = set_up(ifname); !done)
+      return done;
+  const auto until = std::chrono::steady_clock::now() + kCarrierPatience;
+  while (!has_carrier(one) || !has_carrier(other)) {
+    if (std::chrono::steady_clock::now() > until)
+      return Error{"a veth pair that is up has no carrier"};
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  // The kernel reports carrier before it lets frames through, from a work queue that holds the lock
+  // which this takes.
+  return set_up(other);
+}
+
+} // namespace xr::host

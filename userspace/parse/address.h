@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// IP addresses and prefixes as the datapath has them: network order, IPv4 as v4-mapped IPv6.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "roce/rule.h"
+
+namespace xr::parse {
+
+using xr::Address;
+
+struct Prefix {
+  Address address{};
+  unsigned length = 128; // of 128 also for IPv4
+  bool ipv4 = false;
+
+  // All of its family.
+  bool whole() const;
+  // Of IPv6, with the v4-mapped addresses in it.
+  bool holds_mapped() const;
+  std::string text() const;
+  roce_prefix compiled() const;
+};
+
+Result<Address> address(const std::string &word);
+std::string address_text(const Address &address);
+
+// 192.0.2.1, 192.0.2.0/24, 2001:db8::/32; bits behind the prefix must be zero.
+Result<Prefix> prefix(const std::string &word);
+
+} // namespace xr::parse

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "port_capture/port_capture.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "capture/around.h"
+#include "datapath/tap.h"
+#include "port_capture/comment.h"
+#include "port_capture/order.h"
+
+namespace xr::port_capture {
+
+namespace {
+
+constexpr int kPollMs = 50;
+// A program that has looked at the clock has written its record long before.
+constexpr uint64_t kWindowNs = 20'000'000;
+// For a pipe's reader that stalls, once the time is up.
+constexpr uint64_t kGraceNs = 5'000'000'000;
+constexpr uint64_t kTellNs = 250'000'000, kLookNs = 1'000'000'000;
+// Of all CPUs together, and of one.
+constexpr uint64_t kAllRings = 256 << 20, kLargest = 16 << 20, kSmallest = 1 << 20;
+
+uint64_t ring_of_each(uint64_t asked) {
+  const auto page = static_cast<uint64_t>(getpagesize());
+  if (asked)
+    return std::bit_floor(std::max(asked, page));
+  const auto cpus = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  return std::bit_floor(std::clamp(kAllRings / cpus, kSmallest, kLargest));
+}
+
+// The clocks' difference, once: times in the file then do not jump when somebody sets one.
+uint64_t realtime_offset() {
+  const uint64_t before = monotonic_ns(), now = realtime_ns(), after = monotonic_ns();
+  return now - (before + (after - before) / 2);
+}
+
+bool is_event(const Frame &frame, uint32_t events) {
+  const roce_capture &c = frame.what;
+  return (events & kGap && c.trace.found & ROCE_FOUND_GAP) ||
+         (events & kCnp && c.kinds & ROCE_CAPTURE_CNP) ||
+         (events & kNak && c.kinds & ROCE_CAPTURE_NAK) || (events & kRule && c.trace.act);
+}
+
+Error no_gaps(const CaptureRequest &request) {
+  return request.attach.track
+             ? Error{"gaps need the port's streams, and it was attached with --no-track",
+                     fmt::format("xdp-roce detach {}, then attach without it", request.ifname)}
+             : Error{"--around gap needs streams, and with --no-track there are none",
+                     "without one of the two"};
+}
+
+} // namespace
+
+struct CaptureRun::State {
+  State(CaptureRequest asked, const std::atomic<bool> &stopped)
+      : request(std::move(asked)), stop(stopped),
+        around(request.nearby.value_or(Nearby{}).before, request.nearby.value_or(Nearby{}).after) {}
+
+  Status take_port();
+  Status make_files();
+  PcapngStatistics statistics() const;
+  void choose(Frame frame);
+  void write(const Frame &frame);
+  bool enough() const { return request.count && files->packets() >= request.count; }
+  // Told to stop, or longer than was asked for by so much.
+  bool over(uint64_t grace_ns = 0) const {
+    return stop || (started_ns && request.duration_ns &&
+                    monotonic_ns() - started_ns >= request.duration_ns + grace_ns);
+  }
+  Status step(uint64_t horizon_ns);
+  Status finish();
+
+  CaptureRequest request;
+  const std::atomic<bool> &stop;
+  std::optional<datapath::Tap> tap;
+  std::optional<CaptureFiles> files;
+  Order order;
+  Around<Frame> around;
+  roce_capture_counts counts{}; // as last read
+  bool tracked = false;
+  uint64_t offset_ns = 0, started_ns = 0, ended_ns = 0;
+  uint64_t chosen = 0, events = 0, not_around = 0;
+  Status wrote;
+};
+
+Status CaptureRun::State::take_port() {
+  const bool gaps = request.nearby && request.nearby->events & kGap;
+  if (gaps && !request.attach.track)
+    return no_gaps(request);
+  auto open = datapath::Tap::open(request.ifname, request.netns, request.attach,
+                                  ring_of_each(request.ring_bytes),
+                                  [this](unsigned cpu, const roce_capture &what,
+                                         const uint8_t *bytes) { order.add(cpu, what, bytes); });
+  if (!open)
+    return open.error();
+  tap.emplace(std::move(*open));
+  tracked = tap->port().track;
+  if (gaps && !tracked)
+    return no_gaps(request);
+  return {};
+}
+
+Status CaptureRun::State::make_files() {
+  request.files.interface.name = request.ifname;
+  request.files.interface.snap = request.filter.snap;
+  request.files.stop = [this] { return over(kGraceNs); };
+  auto made = CaptureFiles::create(request.files, [this] { return statistics(); });
+  if (!made)
+    return made.error();
+  files.emplace(std::move(*made));
+  return {};
+}
+
+PcapngStatistics CaptureRun::State::statistics() const {
+  roce_capture_counts now = counts;
+  if (auto read = tap->counts())
+    now = *read;
+  return {started_ns + offset_ns, monotonic_ns() + offset_ns,  now.seen, now.taken,
+          now.lost + now.unread,  files ? files->packets() : 0};
+}
+
+void CaptureRun::State::write(const Frame &frame) {
+  chosen++;
+  if (!wrote || enough())
+    return;
+  const roce_capture &c = frame.what;
+  const std::string text = comment(frame, tracked);
+  wrote = files->packet({c.time_ns + offset_ns, frame.bytes.data(), c.captured, c.length, text});
+}
+
+void CaptureRun::State::choose(Frame frame) {
+  if (!request.nearby) {
+    write(frame);
+    return;
+  }
+  const bool event = is_event(frame, request.nearby->events);
+  events += event;
+  around.add(
+      std::move(frame), event, [this](const Frame &kept) { write(kept); },
+      [this](const Frame &) { not_around++; });
+}
+
+Status CaptureRun::State::step(uint64_t horizon_ns) {
+  order.release(horizon_ns, [this](Frame frame) { choose(std::move(frame)); });
+  if (wrote)
+    wrote = files->flush();
+  return wrote;
+}
+
+Status CaptureRun::State::finish() {
+  auto stopped = tap->stop();
+  auto done = step(UINT64_MAX);
+  around.finish([this](const Frame &) { not_around++; });
+  if (auto now = tap->counts())
+    counts = *now;
+  ended_ns = monotonic_ns();
+  if (done)
+    done = files->finish();
+  // Who went away, or was told to stop, need not be told.
+  if (!done && (!files->nobody_reads() || (files->stalled() && !stop)))
+    return done;
+  return stopped;
+}
+
+Result<CaptureRun> CaptureRun::prepare(CaptureRequest request, const std::atomic<bool> &stop) {
+  auto state = std::make_unique<State>(std::move(request), stop);
+  if (auto done = state->take_port(); !done)
+    return done.error();
+  if (auto done = state->make_files(); !done)
+    return done.error();
+  return CaptureRun(std::move(state));
+}
+
+Status CaptureRun::run(const std::function<void()> &begun,
+                       const std::function<void(const CaptureSummary &)> &tell) {
+  State &s = *state_;
+  s.offset_ns = realtime_offset();
+  s.started_ns = monotonic_ns();
+  if (auto done = s.tap->start(s.request.filter); !done)
+    return done;
+  begun();
+  uint64_t told = s.started_ns, looked = s.started_ns;
+  Status status;
+  while (!s.over() && !s.enough() && !s.files->nobody_reads()) {
+    const uint64_t now = monotonic_ns();
+    if (status = s.tap->poll(kPollMs); !status)
+      break;
+    // All that came before this poll began is there.
+    if (!s.step(now - kWindowNs))
+      break;
+    if (now - told >= kTellNs) {
+      told = now;
+      tell(report());
+    }
+    if (now - looked < kLookNs)
+      continue;
+    looked = now;
+    if (auto alive = s.tap->alive(); alive && !*alive) {
+      status = Error{"it was detached, or the interface is gone"};
+      break;
+    }
+  }
+  auto done = s.finish();
+  return status ? done : status;
+}
+
+CaptureSummary CaptureRun::report() const {
+  const State &s = *state_;
+  CaptureSummary r;
+  roce_capture_counts counts = s.counts;
+  if (!s.ended_ns)
+    if (auto now = s.tap->counts())
+      counts = *now;
+  r.ifname = s.request.ifname;
+  r.xdp_mode = mode_name(s.tap->port().mode);
+  r.seconds = static_cast<double>((s.ended_ns ? s.ended_ns : monotonic_ns()) - s.started_ns) / 1e9;
+  r.seen = counts.seen;
+  r.taken = counts.taken;
+  r.lost = counts.lost;
+  r.outcomes_lost = counts.outcomes_lost;
+  r.unread = counts.unread;
+  r.written = s.files->packets();
+  r.bytes = s.files->bytes();
+  r.cut = s.files->cut();
+  r.around = s.request.nearby.has_value();
+  r.events = s.events;
+  r.not_around = s.not_around;
+  r.unwritten = s.chosen - r.written;
+  r.files.assign(s.files->paths().begin(), s.files->paths().end());
+  r.files_removed = s.files->removed();
+  r.late = s.order.late();
+  return r;
+}
+
+Status CaptureRun::close() { return state_->tap->close(); }
+
+const std::vector<std::string> &CaptureRun::notes() const { return state_->tap->notes(); }
+
+CaptureRun::CaptureRun(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CaptureRun::CaptureRun(CaptureRun &&) noexcept = default;
+CaptureRun::~CaptureRun() = default;
+
+} // namespace xr::port_capture

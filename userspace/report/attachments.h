@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "model/port_status.h"
+#include "report/document.h"
+
+namespace xr::report {
+
+// What attach and status tell, and detach.
+Document attachments_report(const std::vector<PortStatus> &ports);
+Document detached_report(const std::vector<DetachReport> &reports);
+
+} // namespace xr::report

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/runs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/layer1.h"
+#include "report/text.h"
+
+namespace xr::report {
+
+namespace {
+
+constexpr double kTolerance = 0.005; // of the asked rate
+
+double rounded(double value) { return std::round(value * 1000) / 1000; }
+
+// Packets a second with what they are in bits.
+struct Speed {
+  double packets = 0, l1 = 0, l2 = 0;
+};
+
+double mean_frame(const EngineCounts &engine) {
+  return engine.sent ? static_cast<double>(engine.sent_bytes) / static_cast<double>(engine.sent)
+                     : 0;
+}
+
+Speed speed_of(double packets, double frame) {
+  return {packets, packets * (frame + kLayer1Bytes) * 8, packets * frame * 8};
+}
+
+Speed speed_between(uint64_t packets, uint64_t bytes, double seconds) {
+  if (seconds <= 0 || !packets)
+    return {};
+  return speed_of(static_cast<double>(packets) / seconds,
+                  static_cast<double>(bytes) / static_cast<double>(packets));
+}
+
+Section speed_section(const char *key, const char *title, const std::optional<Speed> &speed) {
+  const auto field = [&](const char *name, const char *heading, double Speed::*member) {
+    return Field{{name, heading, Format::Scaled}, speed ? Value{rounded(*speed.*member)} : Value{}};
+  };
+  return {key, title,
+          Group{field("packets_per_second", "packets/s", &Speed::packets),
+                field("l1_bits_per_second", "bit/s L1", &Speed::l1),
+                field("l2_bits_per_second", "bit/s L2", &Speed::l2)}};
+}
+
+struct Timed {
+  const char *key;
+  const char *heading;
+  const Histogram &histogram;
+};
+
+// A row a kind of time, in microseconds for people and nanoseconds for programs.
+Section times_of(const std::vector<Timed> &all) {
+  std::vector<std::vector<Value>> rows;
+  const auto us = [](uint64_t ns) { return rounded(static_cast<double>(ns) / 1000); };
+  for (const auto &[key, heading, h] : all) {
+    if (!h.count())
+      continue;
+    rows.push_back({std::string(key), std::string(heading), h.count()});
+    for (const uint64_t ns :
+         {h.min(), h.quantile(0.5), h.quantile(0.99), h.quantile(0.999), h.max()})
+      rows.back().emplace_back(us(ns));
+    rows.back().emplace_back(rounded(h.mean() / 1000));
+  }
+  std::vector<Column> columns = {
+      {"what", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
+      {"name", "TIMES, us", Format::Text, Hide::Never, Tone::Plain, Where::Text},
+      {"count", "COUNT", Format::Count}};
+  for (const auto &[key, heading] :
+       {std::pair("min_us", "MIN"), std::pair("p50_us", "P50"), std::pair("p99_us", "P99"),
+        std::pair("p999_us", "P99.9"), std::pair("max_us", "MAX"), std::pair("mean_us", "MEAN")})
+    columns.push_back({key, heading, Format::Rate});
+  Section section{"times", "", make_table(std::move(columns), std::move(rows))};
+  section.hide = Hide::Zero;
+  return section;
+}
+
+// The figure of the fill ring is no loss: a driver that finds none there has others in its ring.
+Section port_of(const RunReport &r) {
+  const char *transfer = r.zero_copy_queues == 0          ? "copy"
+                         : r.zero_copy_queues == r.queues ? "zero-copy"
+                                                          : "zero-copy in part";
+  return {"port", "",
+          Group{{{"name", "port"}, r.ifname},
+                {{"xdp", "XDP", Format::Text, Hide::Zero},
+                 r.xdp_mode.empty() ? Value{} : Value{r.xdp_mode}},
+                {{"af_xdp", "AF_XDP"}, std::string(transfer)},
+                {{"queues", "queues", Format::Count}, uint64_t{r.queues}},
+                {{"fill_ring_empty", "", Format::Count, Hide::Never, Tone::Plain, Where::Json},
+                 r.engine.socket.fill_ring_empty}}};
+}
+
+Section overflow_of(const EngineCounts &engine, std::vector<Field> more) {
+  Group group = {
+      lost("rx_ring_full", "frames lost: we were too slow to take them",
+           engine.socket.rx_ring_full),
+      lost("rx_no_chunk", "frames lost: no free memory for them", engine.socket.rx_no_chunk),
+      lost("rx_dropped", "frames lost: too long, or not sound", engine.socket.rx_dropped),
+      lost("not_sent", "frames that never left", engine.not_sent),
+      lost("tx_invalid", "frames that the kernel refused", engine.socket.tx_invalid),
+      lost("tx_dropped", "frames that the driver dropped", engine.socket.tx_dropped),
+      lost("port_dropped", "frames that the port dropped, whoever sent them", engine.port_drops),
+      lost("port_missed", "frames that the NIC had no buffer for, whoever they were for",
+           engine.port_missed),
+      lost("too_long", "frames longer than the port's MTU, not sent", engine.too_long),
+      lost("link_down", "times the kernel said that the port is down", engine.socket.link_down),
+  };
+  group.insert(group.end(), more.begin(), more.end());
+  Section section{"overflow", "LOST HERE", std::move(group)};
+  section.hide = Hide::Zero;
+  section.tone = Tone::Alarm;
+  return section;
+}
+
+Section hidden_when_zero(const char *key, const char *title, Group group) {
+  return {key, title, std::move(group), Where::Both, Hide::Zero};
+}
+
+Group sent_group(const SendReport &r) {
+  const SendCounts &c = r.counts;
+  Group group = {count("packets", "packets", r.engine.sent, Hide::Never),
+                 count("bytes", "bytes", r.engine.sent_bytes, Hide::Never),
+                 count("messages", r.kind == "reliable" ? "messages completed" : "messages",
+                       c.messages, Hide::Never),
+                 count("message_bytes", "their payload", c.message_bytes, Hide::Never)};
+  if (r.expected)
+    group.push_back(
+        count("expected", r.kind == "reliable" ? "messages to be" : "packets to be", r.expected));
+  return group;
+}
+
+Group faults_group(const SendCounts &c) {
+  return {count("skipped", "skipped", c.skipped),
+          count("repeated", "repeated", c.repeated),
+          count("reordered", "reordered", c.reordered),
+          count("bad_icrc", "bad iCRC", c.bad_icrc),
+          count("bad_pad", "bad pad", c.bad_pad),
+          count("ghost_acks", "ghost ACKs", c.ghost_acks)};
+}
+
+Group answers_group(const SendCounts &c) {
+  return {count("acks", "ACKs", c.acks),
+          lost("naks", "NAKs PSN sequence error", c.naks),
+          lost("rnr_naks", "RNR NAKs", c.rnr_naks),
+          lost("invalid_naks", "NAKs invalid request", c.invalid_naks),
+          lost("access_naks", "NAKs remote access error", c.access_naks),
+          lost("operational_naks", "NAKs remote operational error", c.operational_naks),
+          count("read_responses", "READ responses", c.read_responses),
+          count("cnps", "CNPs", c.cnps),
+          count("duplicate_acks", "ACKs of nothing new", c.duplicate_acks),
+          count("stray", "for nobody here", c.stray),
+          count("bad_icrc_received", "bad iCRC", c.bad_icrc_received, Hide::Zero, Tone::Alarm)};
+}
+
+Group recovery_group(const SendCounts &c) {
+  return {
+      count("retransmitted", "packets sent again", c.retransmitted),
+      count("timeouts", "timeouts", c.timeouts),
+      count("failed_qps", "QPs that failed", c.failed_qps, Hide::Zero, Tone::Alarm),
+      count("failed_messages", "messages that failed", c.failed_messages, Hide::Zero, Tone::Alarm)};
+}
+
+Document begin(const char *command, const std::string &ifname, double seconds) {
+  Document document;
+  document.title = fmt::format("{} {}  {:.2f} s", command, ifname, seconds);
+  document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
+  document.sections.push_back(
+      {"source", "", Group{{{"kind", ""}, std::string("interface")}, {{"name", ""}, ifname}},
+       Where::Json});
+  document.sections.push_back({"seconds", "", Value{rounded(seconds)}, Where::Json});
+  return document;
+}
+
+std::string scaled(double value) { return format_value(Value{value}, Format::Scaled); }
+
+} // namespace
+
+std::string shortfall(const SendReport &report) {
+  const Speed got = speed_between(report.engine.sent, report.engine.sent_bytes, report.seconds);
+  // Flows that begin late or grow are slower than they ask for, and in time all the same.
+  const auto behind = static_cast<double>(report.counts.slipped_ns + report.engine.last_late_ns);
+  const bool in_time = behind < report.seconds * 1e9 * kTolerance && !report.engine.not_sent;
+  if (!(report.asked_pps > 0) || in_time || got.packets >= report.asked_pps * (1 - kTolerance))
+    return "";
+  return fmt::format("{}packets/s were asked for and {}packets/s achieved ({:.1f} %)",
+                     scaled(report.asked_pps), scaled(got.packets),
+                     got.packets / report.asked_pps * 100);
+}
+
+Document send_document(const SendReport &r) {
+  Document document = begin("send", r.ifname, r.seconds);
+  auto &s = document.sections;
+  const Speed got = speed_between(r.engine.sent, r.engine.sent_bytes, r.seconds);
+  s.push_back({"mode", "", Value{r.kind}, Where::Json});
+  s.push_back({"seed", "", r.seed ? Value{r.seed} : Value{}, Where::Json});
+  s.push_back({"finished", "", Value{r.finished}, Where::Json});
+  s.push_back(port_of(r));
+  s.push_back(speed_section(
+      "asked", "ASKED",
+      r.asked_pps > 0 ? std::optional(speed_of(r.asked_pps, mean_frame(r.engine))) : std::nullopt));
+  s.push_back(speed_section("achieved", "ACHIEVED", got));
+  s.back().note = shortfall(r);
+  if (!s.back().note.empty())
+    s.back().tone = Tone::Alarm;
+  s.push_back({"sent", "SENT", sent_group(r)});
+  s.push_back(hidden_when_zero("faults", "FAULTS", faults_group(r.counts)));
+  s.push_back(hidden_when_zero("answers", "ANSWERS", answers_group(r.counts)));
+  s.push_back(hidden_when_zero("recovery", "RECOVERY", recovery_group(r.counts)));
+  s.push_back(times_of({{"rtt", "RTT of ACKs", r.counts.rtt_ns},
+                        {"completion", "message completion", r.counts.completion_ns},
+                        {"late", "behind the schedule", r.engine.late_ns},
+                        {"jitter", "inter-packet jitter", r.engine.jitter_ns}}));
+  s.push_back(overflow_of(
+      r.engine, {lost("schedule_given_up_ms", "ms of schedule given up: it could not be kept",
+                      r.counts.slipped_ns / 1'000'000)}));
+  return document;
+}
+
+Document respond_document(const RespondReport &r) {
+  const RespondCounts &c = r.counts;
+  Document document = begin("respond", r.ifname, r.seconds);
+  auto &s = document.sections;
+  s.push_back(port_of(r));
+  s.push_back({"addresses", "", Value{Words(r.addresses)}, Where::Json});
+  s.push_back({"received", "RECEIVED",
+               Group{count("frames", "frames", r.engine.received, Hide::Never),
+                     count("bytes", "bytes", r.engine.received_bytes, Hide::Never),
+                     count("requests", "requests", c.requests, Hide::Never),
+                     count("in_order", "in order", c.in_order),
+                     count("out_of_order", "out of order", c.out_of_order, Hide::Zero, Tone::Alarm),
+                     count("duplicates", "duplicates", c.duplicates),
+                     count("messages", "messages", c.messages, Hide::Never),
+                     count("message_bytes", "their payload", c.message_bytes, Hide::Never),
+                     count("datagrams", "UD datagrams", c.datagrams),
+                     count("unreliable", "UC packets", c.unreliable),
+                     count("uc_dropped", "UC packets of broken messages", c.uc_dropped),
+                     count("ce", "marked CE", c.ce),
+                     count("responses", "ACKs, responses, CNPs", c.responses_seen),
+                     count("qps", "connections", c.qps)}});
+  s.push_back(
+      {"answered", "ANSWERED",
+       Group{count("packets", "packets", r.engine.sent, Hide::Never), count("acks", "ACKs", c.acks),
+             count("naks", "NAKs PSN sequence error", c.naks),
+             count("rnr_naks", "RNR NAKs", c.rnr_naks),
+             count("read_responses", "READ responses", c.read_responses),
+             count("atomic_acks", "ATOMIC ACKs", c.atomic_acks), count("cnps", "CNPs", c.cnps),
+             count("cnps_paced", "CNPs not sent: within the interval", c.cnps_paced),
+             count("arp", "ARP", c.arp), count("nd", "neighbour discovery", c.nd),
+             count("cm_messages", "RDMA CM messages", c.cm_messages),
+             count("cm_connections", "RDMA CM connections", c.cm_connections)}});
+  s.push_back(hidden_when_zero(
+      "refused", "REFUSED",
+      Group{lost("bad_icrc", "bad iCRC", c.bad_icrc), lost("malformed", "malformed", c.malformed),
+            lost("invalid", "invalid requests, answered by NAK", c.invalid),
+            lost("no_qp", "for QPNs that are not here", c.no_qp),
+            count("not_mine", "for other addresses", c.not_mine),
+            lost("cm_rejected", "RDMA CM requests rejected", c.cm_rejected)}));
+  s.push_back(overflow_of(
+      r.engine,
+      {lost("qps_full", "requests of QPs that found no room", c.qps_full),
+       lost("cnps_no_room", "CNPs not sent: too many streams at once", c.cnps_no_room),
+       lost("answers_dropped", "requests dropped: too many answers wait", c.answers_dropped)}));
+  return document;
+}
+
+std::string send_line(const SendReport &now, const SendReport *before) {
+  const Speed speed =
+      speed_between(now.engine.sent - (before ? before->engine.sent : 0),
+                    now.engine.sent_bytes - (before ? before->engine.sent_bytes : 0),
+                    now.seconds - (before ? before->seconds : 0));
+  std::string line =
+      fmt::format("{}packets/s, {}bit/s L1", scaled(speed.packets), scaled(speed.l1));
+  if (now.asked_pps > 0)
+    line += fmt::format(" of {}packets/s asked", scaled(now.asked_pps));
+  if (now.counts.rtt_ns.count())
+    line += fmt::format(", RTT {:.0f} us (p99 {:.0f})",
+                        static_cast<double>(now.counts.rtt_ns.quantile(0.5)) / 1000,
+                        static_cast<double>(now.counts.rtt_ns.quantile(0.99)) / 1000);
+  if (now.counts.retransmitted)
+    line += fmt::format(", {} sent again", now.counts.retransmitted);
+  if (now.counts.cnps)
+    line += fmt::format(", {} CNPs", now.counts.cnps);
+  return line;
+}
+
+std::string respond_line(const RespondReport &now, const RespondReport *before) {
+  const double seconds = now.seconds - (before ? before->seconds : 0);
+  const Speed in = speed_between(
+      now.engine.received - (before ? before->engine.received : 0),
+      now.engine.received_bytes - (before ? before->engine.received_bytes : 0), seconds);
+  const Speed out =
+      speed_between(now.engine.sent - (before ? before->engine.sent : 0),
+                    now.engine.sent_bytes - (before ? before->engine.sent_bytes : 0), seconds);
+  return fmt::format("in {}packets/s, {}bit/s L1; out {}packets/s; {} NAKs, {} CNPs",
+                     scaled(in.packets), scaled(in.l1), scaled(out.packets), now.counts.naks,
+                     now.counts.cnps);
+}
+
+} // namespace xr::report

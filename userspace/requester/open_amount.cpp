@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much a flow is going to send.
+#include <algorithm>
+
+#include "requester/open_flow.h"
+
+namespace xr::requester {
+
+namespace {
+
+uint32_t padded(const flow::Flow &flow, uint32_t payload) {
+  return flow.extra_pad && payload == flow.pmtu ? payload + flow.extra_pad : (payload + 3) & ~3U;
+}
+
+double segment_bytes(const flow::Flow &flow, uint64_t size, uint32_t index) {
+  const auto segment = packet::segment(flow.transport, flow.verb, size, flow.pmtu, index);
+  return packet::overhead(flow.path, segment.opcode) + padded(flow, segment.payload);
+}
+
+// Of the first `messages` of a list; 0 where sizes are drawn and differ in their packets.
+uint64_t packets_of_messages(const flow::Flow &flow, uint64_t messages) {
+  std::vector<uint64_t> packets;
+  uint64_t round = 0, rest = 0;
+  for (const flow::Sizes::Part &part : flow.size.parts)
+    round += packets.emplace_back(packet::packets_of(flow.verb, part.bytes, flow.pmtu));
+  const bool same =
+      std::all_of(packets.begin(), packets.end(), [&](uint64_t p) { return p == packets.front(); });
+  if (flow.size.kind != flow::Sizes::Kind::List)
+    return same ? messages * packets.front() : 0;
+  for (size_t i = 0; i < messages % packets.size(); i++)
+    rest += packets[i];
+  return messages / packets.size() * round + rest;
+}
+
+} // namespace
+
+double OpenFlow::bytes_of(uint64_t size, double &packets) const {
+  const uint32_t count = packet::packets_of(flow_.verb, size, flow_.pmtu);
+  packets = count;
+  double bytes = segment_bytes(flow_, size, count - 1);
+  if (count > 1)
+    bytes += segment_bytes(flow_, size, 0);
+  if (count > 2)
+    bytes += (packets - 2) * segment_bytes(flow_, size, 1);
+  return bytes;
+}
+
+// Of sizes that are drawn from a range: the mean of its ends and its middle.
+double OpenFlow::frame_bytes() const {
+  std::vector<flow::Sizes::Part> parts = flow_.size.parts;
+  if (flow_.size.kind == flow::Sizes::Kind::Uniform)
+    parts.push_back({(parts.front().bytes + parts.back().bytes) / 2, 1});
+  double bytes = 0, packets = 0;
+  for (const flow::Sizes::Part &part : parts) {
+    double some = 0;
+    bytes += part.weight * bytes_of(part.bytes, some);
+    packets += part.weight * some;
+  }
+  return bytes / packets;
+}
+
+double OpenFlow::asked_pps() const { return pacer_.asked_pps(frame_bytes()); }
+
+uint64_t OpenFlow::packets_to_come() const {
+  if (flow_.duration_ns)
+    return 0;
+  const congestion::Pacing &pacing = flow_.pacing;
+  const bool bursts = pacing.shape == congestion::Pacing::Shape::Burst && pacing.bursts;
+  const uint64_t by_bursts = bursts ? pacing.burst_packets * pacing.bursts : 0;
+  const uint64_t by_messages =
+      flow_.messages ? packets_of_messages(flow_, flow_.messages) * flow_.qps : 0;
+  if (!flow_.messages)
+    return by_bursts;
+  return by_bursts ? std::min(by_bursts, by_messages) : by_messages;
+}
+
+} // namespace xr::requester

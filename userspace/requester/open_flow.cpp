@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "requester/open_flow.h"
+
+#include <algorithm>
+
+#include "base/draw.h"
+#include "roce/psn.h"
+
+namespace xr::requester {
+
+namespace {
+
+constexpr size_t kPlans = 64; // of a flow whose messages differ; a power of two
+constexpr uint16_t kFirstPort = 0xc000, kPorts = 0x4000;
+
+bool is_reliable(uint8_t transport) { return transport == ROCE_RC || transport == ROCE_XRC; }
+
+} // namespace
+
+OpenFlow::OpenFlow(flow::Flow flow, double line_bits)
+    : flow_(std::move(flow)), frames_(flow_), pacer_(flow_.pacing, line_bits, flow_.seed),
+      faults_(flow_.faults, flow_.seed), reliable_(is_reliable(flow_.transport)),
+      vary_(flow_.port == flow::Port::Vary), faulty_(faults_.any()) {
+  const bool same = flow_.size.kind == flow::Sizes::Kind::List && flow_.size.parts.size() == 1;
+  plans_.resize(same ? 1 : kPlans);
+  qps_.resize(flow_.qps);
+  for (uint32_t i = 0; i < flow_.qps; i++) {
+    qps_[i].number = i;
+    qps_[i].psn = flow_.first_psn(i);
+    qps_[i].port = flow_.source_port(i);
+    begin_message(qps_[i]);
+  }
+}
+
+void OpenFlow::start(uint64_t now) {
+  pacer_.start(now);
+  if (flow_.duration_ns)
+    end_ = pacer_.due() + flow_.duration_ns;
+}
+
+uint64_t OpenFlow::due() const {
+  if (!over_)
+    return pacer_.due();
+  return waiting_.empty() ? packet::kNever : 0;
+}
+
+OpenFlow::Shape OpenFlow::shape(uint64_t size, uint32_t index) {
+  const auto segment = packet::segment(flow_.transport, flow_.verb, size, flow_.pmtu, index);
+  const packet::Template *frame = frames_.of(segment.opcode, segment.payload);
+  return {frame, static_cast<uint32_t>(frame->bytes().size())};
+}
+
+void OpenFlow::make_plan(Plan &plan, uint32_t size) {
+  plan.size = size;
+  plan.packets = packet::packets_of(flow_.verb, size, flow_.pmtu);
+  plan.last_psns = plan.packets == 1 ? packet::psns_of(flow_.verb, size, flow_.pmtu) : 1;
+  plan.dma_len = packet::dma_length(flow_.verb, size);
+  plan.last = shape(size, plan.packets - 1);
+  if (plan.packets > 1)
+    plan.first = shape(size, 0);
+  if (plan.packets > 2)
+    plan.middle = shape(size, 1);
+}
+
+const OpenFlow::Plan &OpenFlow::plan(uint32_t size) {
+  const size_t hash = (size * 0x9e3779b97f4a7c15ULL) >> 32;
+  Plan &plan = plans_[hash & (plans_.size() - 1)];
+  if (plan.size != size) [[unlikely]]
+    make_plan(plan, size);
+  return plan;
+}
+
+void OpenFlow::begin_message(Qp &qp) {
+  qp.index = 0;
+  if (plans_.size() == 1)
+    qp.size = static_cast<uint32_t>(flow_.size.parts[0].bytes);
+  else
+    qp.size = static_cast<uint32_t>(flow_.size.of(qp.message, flow_.size_seed(qp.number)));
+  qp.packets = plan(qp.size).packets;
+}
+
+void OpenFlow::end_message(Qp &qp, SendCounts &counts) {
+  counts.messages++;
+  counts.message_bytes += qp.size;
+  if (++qp.message != flow_.messages)
+    return begin_message(qp);
+  qp.packets = 0;
+  finished_ = true;
+}
+
+// QPs that have finished leave when a round is over, so that nobody's turn is passed over.
+void OpenFlow::next_turn() {
+  if (++at_ < qps_.size())
+    return;
+  at_ = 0;
+  if (!finished_)
+    return;
+  finished_ = false;
+  std::erase_if(qps_, [](const Qp &qp) { return qp.packets == 0; });
+}
+
+uint32_t OpenFlow::make(packet::Outgoing &out, From &from, SendCounts &counts) {
+  Qp &qp = qps_[at_];
+  const Plan &how = plan(qp.size);
+  const bool last = qp.index + 1 == how.packets;
+  const Shape &shape = last ? how.last : qp.index ? how.middle : how.first;
+  bool ask = last;
+  if (flow_.ack_every && ++qp.since_ack == flow_.ack_every) {
+    qp.since_ack = 0;
+    ask = true;
+  }
+  from.qp = qp.number;
+  out.shape = shape.frame;
+  out.damage = packet::Damage::None;
+  out.raw = {};
+  out.fields.dest_qp = flow_.dest_qp(qp.number);
+  out.fields.psn = qp.psn;
+  out.fields.src_port =
+      vary_ ? static_cast<uint16_t>(kFirstPort + (qp.port + varied_++) % kPorts) : qp.port;
+  out.fields.ack_req = ask && reliable_;
+  out.fields.solicited = false;
+  out.fields.src_qp = flow_.own_qp(qp.number);
+  out.fields.immediate = flow_.immediate + static_cast<uint32_t>(qp.message);
+  out.fields.aeth = 0;
+  out.fields.dma_len = how.dma_len;
+  out.fields.va = flow_.va;
+  const uint32_t bytes = shape.bytes;
+  qp.psn = roce_psn_add(qp.psn, last ? how.last_psns : 1);
+  qp.index++;
+  if (last)
+    end_message(qp, counts);
+  from.last = qp.packets == 0;
+  if (last || flow_.interleave)
+    next_turn();
+  return bytes;
+}
+
+// By its schedule, so that a machine that is late sends all the same; at top speed by the clock.
+bool OpenFlow::ends(uint64_t now) const {
+  return pacer_.due() >= end_ || (now >= end_ && pacer_.top()) || qps_.empty();
+}
+
+void OpenFlow::end() {
+  over_ = true;
+  while (!held_.empty())
+    release(held_.begin()->first);
+}
+
+// MIDDLE packets of the only QP differ by their PSN: how many can follow the one that `like` is.
+size_t OpenFlow::streak(const packet::Outgoing &like, std::span<packet::Outgoing> out,
+                        SendCounts &counts) {
+  if (qps_.size() != 1 || faulty_ || vary_ || over_ || !pacer_.at_once() || like.fields.ack_req)
+    return 0;
+  Qp &qp = qps_.front();
+  const Plan &how = plan(qp.size);
+  if (!qp.index || like.shape != how.middle.frame)
+    return 0;
+  size_t count = std::min<size_t>(out.size(), how.packets - 1 - qp.index);
+  if (flow_.ack_every)
+    count = std::min<size_t>(count, flow_.ack_every - 1 - qp.since_ack);
+  for (size_t i = 0; i < count; i++) {
+    out[i] = like;
+    out[i].fields.psn = roce_psn_add(qp.psn, static_cast<uint32_t>(i));
+  }
+  const auto made = static_cast<uint32_t>(count);
+  qp.psn = roce_psn_add(qp.psn, made);
+  qp.index += made;
+  qp.since_ack += flow_.ack_every ? made : 0;
+  counts.packets += made;
+  counts.bytes += uint64_t{made} * how.middle.bytes;
+  return count;
+}
+
+size_t OpenFlow::run(uint64_t now, std::span<packet::Outgoing> out, SendCounts &counts) {
+  size_t filled = 0;
+  for (unsigned idle = 0; filled < out.size() && due() <= now && idle < kMostIdle;)
+    if (step(now, out[filled], counts)) {
+      filled++;
+      filled += streak(out[filled - 1], out.subspan(filled), counts);
+    } else {
+      idle++;
+    }
+  return filled;
+}
+
+uint32_t OpenFlow::step(uint64_t now, packet::Outgoing &out, SendCounts &counts) {
+  if (now >= end_ && !over_ && pacer_.top())
+    end();
+  const uint64_t due = pacer_.top() ? 0 : pacer_.due();
+  uint32_t bytes = 0;
+  From from;
+  if (faulty_)
+    bytes = make_faulty(out, counts);
+  else if (!over_)
+    bytes = make(out, from, counts);
+  if (bytes) {
+    out.due = due;
+    counts.packets++;
+    counts.bytes += bytes;
+  }
+  if (over_)
+    return bytes;
+  if (bytes)
+    pacer_.sent(now, bytes);
+  if (ends(now)) [[unlikely]]
+    end();
+  return bytes;
+}
+
+} // namespace xr::requester

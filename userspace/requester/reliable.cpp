@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "requester/reliable.h"
+
+#include <algorithm>
+
+#include "packet/icrc.h"
+#include "requester/reliable_state.h"
+
+namespace xr::requester {
+namespace {
+
+// With more than an ACK.
+bool is_answered(packet::Verb verb) {
+  return packet::verb_properties(verb) &
+         (ROCE_OP_READ_REQUEST | ROCE_OP_ATOMIC | ROCE_READ_ANSWERED_OPS);
+}
+
+uint64_t timeout_ns(uint8_t code) { return code ? uint64_t{4096} << (code & 31) : 0; }
+
+congestion::Pacing paced(const congestion::Rate &rate) {
+  congestion::Pacing pacing;
+  pacing.rate = rate;
+  return pacing;
+}
+
+} // namespace
+
+ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
+                           const Reliability &reliability, SendCounts &counts)
+    : flow(given), frames(given), faults(given.faults, given.seed),
+      pacer(given.pacing, line_bits, given.seed), context{.flow = flow,
+                                                          .reliability = reliability,
+                                                          .counts = counts,
+                                                          .answered = is_answered(given.verb),
+                                                          .timeout_ns =
+                                                              timeout_ns(reliability.timeout_code)},
+      unbegun(given.qps) {}
+
+ReliableSource::State::State(std::vector<flow::Flow> given, const congestion::Rate &total,
+                             double line_bits, const Reliability &reliability)
+    : flows(std::move(given)), reliability_(reliability), index_(SIZE_MAX),
+      total_(paced(total), line_bits, 0) {
+  for (const flow::Flow &flow : flows) {
+    ReliableFlow &state = states_.emplace_back(flow, line_bits, reliability_, counts);
+    state.first_qp = static_cast<uint32_t>(qps_.size());
+    for (uint32_t i = 0; i < flow.qps; i++) {
+      const packet::PeerKey key{flow.path.dst, flow.own_qp(i)};
+      if (!index_.find(key))
+        index_.insert(key, static_cast<uint32_t>(qps_.size()));
+      qps_.emplace_back(i, flow);
+      flow_of_.push_back(static_cast<uint32_t>(states_.size() - 1));
+    }
+  }
+  live_flows_ = static_cast<uint32_t>(states_.size());
+}
+
+void ReliableSource::State::start(uint64_t now) {
+  started_ = true;
+  total_.start(now);
+  for (ReliableFlow &state : states_) {
+    state.pacer.start(now);
+    if (state.flow.duration_ns)
+      state.end_at = now + state.flow.pacing.start_ns + state.flow.duration_ns;
+    next_end_ = std::min(next_end_, state.end_at);
+    for (uint32_t i = 0; i < state.flow.qps; i++)
+      settle(state.first_qp + i);
+  }
+}
+
+void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
+                                    const roce_packet &packet) {
+  if (!roce_is_roce(class_) || packet.end > frame.size())
+    return;
+  if (!(packet.info & ROCE_OP_RESPONSE)) // requests are for whoever responds on this port
+    return;
+  const uint32_t *qp = index_.find({packet::source_of(packet), roce_key_qp(&packet.key)});
+  if (!qp || !started_) {
+    counts.stray++;
+    if (started_)
+      counts.stray_qps.add(roce_key_qp(&packet.key));
+    return;
+  }
+  if (reliability_.check_icrc &&
+      icrc_check(frame.data(), static_cast<uint32_t>(frame.size()), packet) != Icrc::Good) {
+    counts.bad_icrc_received++;
+    return;
+  }
+  const ReliableContext &context = states_[flow_of_[*qp]].context;
+  if (packet.info & ROCE_OP_CNP) {
+    counts.cnps++;
+    return;
+  }
+  if ((packet.opcode & ROCE_TRANSPORT_MASK) != context.flow.transport) {
+    counts.stray++;
+    return;
+  }
+  if (packet.info & ROCE_OP_ACK)
+    qps_[*qp].acknowledge(now, packet.syndrome, packet.psn, context);
+  else
+    qps_[*qp].response(now, packet, context);
+  settle(*qp);
+}
+
+// After anything that happened to a QP.
+void ReliableSource::State::settle(uint32_t index) {
+  ReliableQp &qp = qps_[index];
+  ReliableFlow &state = states_[flow_of_[index]];
+  if (qp.busy() != qp.counted_busy) {
+    qp.counted_busy = qp.busy();
+    const uint32_t change = qp.busy() ? 1 : UINT32_MAX;
+    busy_qps_ += change;
+    state.busy += change;
+  }
+  if (!qp.counted_over && (qp.failed() || qp.exhausted(state.flow))) {
+    qp.counted_over = true;
+    if (--state.unbegun == 0)
+      close(state);
+  }
+  if (const uint64_t timer = qp.timer(state.context); timer < qp.armed) {
+    qp.armed = timer;
+    timers_.push({timer, index});
+  }
+  if (!qp.ready && qp.may_send(state.context)) {
+    qp.ready = true;
+    state.ready.push(index);
+    list(state);
+  }
+}
+
+// No new messages from now.
+void ReliableSource::State::close(ReliableFlow &state) {
+  if (!state.context.open)
+    return;
+  state.context.open = false;
+  live_flows_--;
+}
+
+void ReliableSource::State::list(ReliableFlow &state) {
+  if (state.listed)
+    return;
+  state.listed = true;
+  waiting_.push({state.due(), flow_of_[state.first_qp]});
+}
+
+// An entry may be early: it is there from the time when the timer was set first.
+void ReliableSource::State::run_timers(uint64_t now) {
+  while (!timers_.empty() && timers_.top().time <= now) {
+    const Due due = timers_.top();
+    timers_.pop();
+    ReliableQp &qp = qps_[due.index];
+    if (qp.armed != due.time)
+      continue;
+    qp.armed = packet::kNever;
+    const ReliableContext &context = states_[flow_of_[due.index]].context;
+    if (qp.timer(context) <= now)
+      qp.expire(now, context);
+    settle(due.index);
+  }
+}
+
+void ReliableSource::State::run_ends(uint64_t now) {
+  if (now < next_end_)
+    return;
+  next_end_ = packet::kNever;
+  const uint64_t drain = reliability_.drain_ns;
+  for (ReliableFlow &state : states_) {
+    if (state.end_at == packet::kNever || state.drained)
+      continue;
+    if (now < state.end_at) {
+      next_end_ = std::min(next_end_, state.end_at);
+      continue;
+    }
+    close(state);
+    if (drain && now < state.end_at + drain) {
+      next_end_ = std::min(next_end_, state.end_at + drain);
+      continue;
+    }
+    state.drained = true;
+    for (uint32_t i = 0; drain && i < state.flow.qps; i++)
+      if (ReliableQp &qp = qps_[state.first_qp + i]; qp.busy()) {
+        qp.fail(state.context);
+        settle(state.first_qp + i);
+      }
+  }
+}
+
+uint64_t ReliableSource::State::wake_at() const {
+  if (!started_)
+    return 0;
+  if (done())
+    return packet::kNever;
+  uint64_t at = next_end_;
+  if (!timers_.empty())
+    at = std::min(at, timers_.top().time);
+  if (!active_.empty())
+    at = std::min(at, total_.due());
+  if (!waiting_.empty())
+    at = std::min(at, std::max(waiting_.top().time, total_.due()));
+  return at;
+}
+
+ReliableSource::ReliableSource(std::vector<flow::Flow> flows, const congestion::Rate &total,
+                               double line_bits, const Reliability &reliability)
+    : state_(std::make_unique<State>(std::move(flows), total, line_bits, reliability)) {}
+ReliableSource::~ReliableSource() = default;
+
+void ReliableSource::receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
+                             const roce_packet &packet) {
+  state_->receive(now, frame, class_, packet);
+}
+
+size_t ReliableSource::next(uint64_t now, std::span<packet::Outgoing> out) {
+  return state_->next(now, out);
+}
+
+uint64_t ReliableSource::wake_at() const { return state_->wake_at(); }
+bool ReliableSource::done() const { return state_->done(); }
+const SendCounts &ReliableSource::counts() const { return state_->counts; }
+double ReliableSource::asked_pps() const { return state_->asked_pps(); }
+
+uint64_t ReliableSource::over() const {
+  return state_->counts.messages + state_->counts.failed_messages;
+}
+
+uint64_t ReliableSource::expected() const {
+  uint64_t all = 0;
+  for (const flow::Flow &flow : state_->flows) {
+    if (!flow.messages || flow.duration_ns || flow.pacing.bursts)
+      return 0;
+    all += flow.messages * flow.qps;
+  }
+  return all;
+}
+
+} // namespace xr::requester

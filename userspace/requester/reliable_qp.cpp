@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "requester/reliable_qp.h"
+
+#include <algorithm>
+
+#include "base/draw.h"
+#include "roce/parse.h"
+#include "roce/rnr.h"
+
+namespace xr::requester {
+namespace {
+
+using packet::Verb;
+
+constexpr uint64_t kHalfSpace = 1 << 23;
+constexpr uint8_t kNoRnrLimit = 7;
+constexpr uint8_t kLastFatal = 4; // NAK codes 1 to 4 end a QP
+
+} // namespace
+
+bool ReliableQp::may_send(const ReliableContext &c) const {
+  if (failed_ || waiting_ || send_ - oldest_ >= c.reliability.window)
+    return false;
+  return send_ < end_ || may_begin(c);
+}
+
+bool ReliableQp::may_begin(const ReliableContext &c) const {
+  if (!c.open || exhausted(c.flow))
+    return false;
+  if (!c.answered)
+    return true;
+  if (messages_.size() >= kAnswered)
+    return false;
+  const uint64_t size = c.flow.size.of(begun_, c.flow.size_seed(index_));
+  return messages_.empty() ||
+         end_ + packet::psns_of(c.flow.verb, size, c.flow.pmtu) - oldest_ <= kHalfSpace;
+}
+
+void ReliableQp::begin(uint64_t now, const ReliableContext &c) {
+  Message message;
+  message.first = end_;
+  message.size = c.flow.size.of(begun_++, c.flow.size_seed(index_));
+  message.started = now;
+  message.psns = packet::psns_of(c.flow.verb, message.size, c.flow.pmtu);
+  end_ = message.end();
+  messages_.push(message);
+}
+
+RequestPacket ReliableQp::packet_at(uint64_t place, const ReliableContext &c) const {
+  const Message &message = messages_[cursor_];
+  const auto index = static_cast<uint32_t>(place - message.first);
+  const Verb verb = c.flow.verb;
+  RequestPacket out;
+  out.psn = psn_at(place);
+  out.va = c.flow.va;
+  out.message = begun_ - messages_.size() + cursor_;
+  if (verb == Verb::Read) { // or the rest of one (9.7.2.2.1)
+    const uint64_t skipped = uint64_t{index} * c.flow.pmtu;
+    out.segment = packet::segment(c.flow.transport, verb, message.size, c.flow.pmtu, 0);
+    out.va += skipped;
+    out.dma_len = static_cast<uint32_t>(message.size - skipped);
+  } else {
+    out.segment = packet::segment(c.flow.transport, verb, message.size, c.flow.pmtu, index);
+    out.dma_len = packet::dma_length(verb, message.size);
+  }
+  return out;
+}
+
+RequestPacket ReliableQp::send(uint64_t now, const ReliableContext &c) {
+  if (send_ == end_)
+    begin(now, c);
+  RequestPacket out = packet_at(send_, c);
+  const Message &message = messages_[cursor_];
+  const uint64_t next = c.flow.verb == Verb::Read ? message.end() : send_ + 1;
+  out.again = send_ < high_;
+  unasked_++;
+  out.ack_req = next == message.end() || next - oldest_ >= c.reliability.window ||
+                (c.flow.ack_every && unasked_ >= c.flow.ack_every);
+  if (out.ack_req) {
+    unasked_ = 0;
+    if (!out.again)
+      samples_.push({send_, now});
+    if (asked_ <= oldest_)
+      since_ = now;
+    asked_ = next;
+  }
+  if (next == message.end())
+    cursor_++;
+  send_ = next;
+  high_ = std::max(high_, send_);
+  return out;
+}
+
+// Finds the place of a PSN that was sent and is not acknowledged.
+bool ReliableQp::outstanding(uint32_t psn, uint64_t &place, const ReliableContext &c) const {
+  const int32_t ahead = roce_psn_diff(psn, psn_at(oldest_));
+  if (ahead < 0) {
+    c.counts.duplicate_acks++;
+    return false;
+  }
+  place = oldest_ + static_cast<uint64_t>(ahead);
+  if (place >= high_)
+    c.counts.stray++;
+  return place < high_;
+}
+
+void ReliableQp::acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn,
+                             const ReliableContext &c) {
+  const uint8_t type = ROCE_SYNDROME_TYPE(syndrome), value = ROCE_SYNDROME_VALUE(syndrome);
+  SendCounts &counts = c.counts;
+  if (type == ROCE_SYNDROME_RESERVED || (type == ROCE_NAK && value > kLastFatal)) {
+    counts.stray++;
+    return;
+  }
+  if (type == ROCE_NAK)
+    count_nak(counts, value);
+  else
+    (type == ROCE_ACK ? counts.acks : counts.rnr_naks)++;
+  uint64_t place = 0;
+  if (failed_ || !outstanding(psn, place, c))
+    return;
+  if (type == ROCE_ACK && c.answered)
+    return answer_missing(c);
+  if (type == ROCE_ACK)
+    return advance(now, place + 1, c);
+  // A NAK says that all before has arrived (9.7.5.1.3).
+  if (!c.answered && place > oldest_)
+    advance(now, place, c);
+  if (type == ROCE_RNR_NAK)
+    return not_ready(now, syndrome, place, c);
+  if (value == 0)
+    return refused(place, c);
+  fail(c);
+}
+
+void ReliableQp::response(uint64_t now, const roce_packet &packet, const ReliableContext &c) {
+  (packet.info & ROCE_OP_READ_RESPONSE ? c.counts.read_responses : c.counts.acks)++;
+  uint64_t place = 0;
+  if (failed_ || !outstanding(packet.psn, place, c))
+    return;
+  const Verb verb = c.flow.verb;
+  const bool atomic = packet::verb_properties(verb) & ROCE_OP_ATOMIC;
+  const Message &message = messages_.front();
+  const uint64_t into = (oldest_ - message.first) * c.flow.pmtu;
+  const uint64_t wanted =
+      verb == Verb::Read ? std::min<uint64_t>(message.size - into, c.flow.pmtu) : 0;
+  if (!c.answered || atomic != !(packet.info & ROCE_OP_READ_RESPONSE)) {
+    c.counts.stray++;
+    return;
+  }
+  if (place > oldest_)
+    return answer_missing(c);
+  if (packet.payload != wanted) { // cut by another PMTU: its PSNs mean something else
+    c.counts.stray++;
+    return;
+  }
+  advance(now, oldest_ + 1, c);
+}
+
+void ReliableQp::advance(uint64_t now, uint64_t to, const ReliableContext &c) {
+  oldest_ = to;
+  since_ = now;
+  rounds_ = rnr_rounds_ = 0;
+  asked_anew_ = false;
+  if (send_ < oldest_) { // what was to be sent again has arrived
+    send_ = oldest_;
+    while (cursor_ < messages_.size() && messages_[cursor_].end() <= send_)
+      cursor_++;
+  }
+  while (!samples_.empty() && samples_.front().place < oldest_) {
+    c.counts.rtt_ns.add(now - samples_.front().sent);
+    samples_.pop();
+  }
+  complete(now, c);
+}
+
+void ReliableQp::complete(uint64_t now, const ReliableContext &c) {
+  while (!messages_.empty() && messages_.front().end() <= oldest_) {
+    const Message &message = messages_.front();
+    c.counts.messages++;
+    c.counts.message_bytes += packet::moved_bytes(c.flow.verb, message.size);
+    c.counts.completion_ns.add(now - message.started);
+    messages_.pop();
+    cursor_--;
+  }
+}
+
+// What is sent again is no measure of time any more (Karn).
+void ReliableQp::go_back(uint64_t to) {
+  send_ = to;
+  asked_ = std::min(asked_, to);
+  unasked_ = 0;
+  while (!samples_.empty() && samples_.back().place >= to)
+    samples_.pop_back();
+  size_t low = 0, high = messages_.size();
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (messages_[middle].end() <= to)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  cursor_ = static_cast<uint32_t>(low);
+}
+
+// Whether the QP may try once more.
+bool ReliableQp::another_round(const ReliableContext &c) {
+  if (++rounds_ <= c.reliability.retries)
+    return true;
+  fail(c);
+  return false;
+}
+
+void ReliableQp::refused(uint64_t place, const ReliableContext &c) {
+  if (send_ <= place) // it is about to be sent again
+    return;
+  // Where answers are waited for, requests that got further are progress too.
+  const bool further = place > oldest_ && place > refused_;
+  refused_ = std::max(refused_, place);
+  if (further || another_round(c))
+    go_back(place);
+}
+
+void ReliableQp::not_ready(uint64_t now, uint8_t syndrome, uint64_t place,
+                           const ReliableContext &c) {
+  if (waiting_ && send_ <= place) // a copy of the NAK
+    return;
+  if (c.reliability.rnr_retries != kNoRnrLimit && ++rnr_rounds_ > c.reliability.rnr_retries)
+    return fail(c);
+  rnr_until_ = now + uint64_t{roce_rnr_us(syndrome)} * 1000;
+  waiting_ = true;
+  go_back(place);
+}
+
+// An answer to something newer: this one is lost (9.7.5.1.2). It is asked for once; when that is
+// of no use, the timer is left.
+void ReliableQp::answer_missing(const ReliableContext &c) {
+  if (asked_anew_ || send_ == oldest_ || !another_round(c))
+    return;
+  asked_anew_ = true;
+  go_back(oldest_);
+}
+
+uint64_t ReliableQp::timer(const ReliableContext &c) const {
+  if (failed_)
+    return packet::kNever;
+  if (waiting_)
+    return rnr_until_;
+  return asked_ > oldest_ && c.timeout_ns ? since_ + c.timeout_ns : packet::kNever;
+}
+
+void ReliableQp::expire(uint64_t now, const ReliableContext &c) {
+  if (waiting_) {
+    waiting_ = false;
+    since_ = now;
+    return;
+  }
+  c.counts.timeouts++;
+  if (!another_round(c))
+    return;
+  asked_anew_ = true;
+  go_back(oldest_);
+}
+
+void ReliableQp::fail(const ReliableContext &c) {
+  if (failed_)
+    return;
+  failed_ = true;
+  c.counts.failed_qps++;
+  c.counts.failed_messages += messages_.size();
+  messages_.clear();
+  samples_.clear();
+  send_ = end_;
+  cursor_ = 0;
+}
+
+} // namespace xr::requester

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/draw.h"
+#include "requester/reliable_state.h"
+
+namespace xr::requester {
+
+size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out) {
+  if (!started_)
+    start(now);
+  run_ends(now);
+  run_timers(now);
+  size_t count = 0;
+  while (count < out.size() && total_.due() <= now) {
+    while (!waiting_.empty() && waiting_.top().time <= now) {
+      active_.push(waiting_.top().index);
+      waiting_.pop();
+    }
+    if (active_.empty())
+      break;
+    const uint32_t index = active_.front();
+    active_.pop();
+    ReliableFlow &state = states_[index];
+    if (send_one(now, state, out[count])) {
+      handed_out(now, state, out[count]);
+      count++;
+    }
+    if (state.ready.empty() && state.extra.empty())
+      state.listed = false;
+    else if (state.due() <= now)
+      active_.push(index);
+    else
+      waiting_.push({state.due(), index});
+  }
+  counts.slipped_ns = slipped();
+  return count;
+}
+
+bool ReliableSource::State::send_one(uint64_t now, ReliableFlow &state, packet::Outgoing &out) {
+  if (!state.extra.empty()) {
+    out = state.extra.front();
+    state.extra.pop();
+    return true;
+  }
+  while (!state.ready.empty()) {
+    const uint32_t qp = state.ready.front();
+    if (!qps_[qp].may_send(state.context)) {
+      state.ready.pop();
+      qps_[qp].ready = false;
+      continue;
+    }
+    const bool sent = send_of(now, state, qp, out);
+    next_turn(state, qp);
+    settle(qp);
+    if (sent)
+      return true;
+  }
+  return false;
+}
+
+// Turns are by packet or by message.
+void ReliableSource::State::next_turn(ReliableFlow &state, uint32_t qp) {
+  const bool more = qps_[qp].may_send(state.context);
+  if (more && !state.flow.interleave && !qps_[qp].at_message_start())
+    return;
+  state.ready.pop();
+  qps_[qp].ready = more;
+  if (more)
+    state.ready.push(qp);
+}
+
+// false: a fault keeps the packet back.
+bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t index,
+                                    packet::Outgoing &out) {
+  ReliableQp &qp = qps_[index];
+  const flow::Flow &flow = state.flow;
+  const RequestPacket packet = qp.send(now, state.context);
+  out = {.shape = state.shape(packet.segment), .fields = {}};
+  out.fields.dest_qp = flow.dest_qp(qp.index());
+  out.fields.psn = packet.psn;
+  out.fields.src_port = flow.port == flow::Port::Vary
+                            ? static_cast<uint16_t>(0xc000 | (state.next_port++ & 0x3fff))
+                            : qp.source_port();
+  out.fields.ack_req = packet.ack_req;
+  out.fields.immediate = flow.immediate + static_cast<uint32_t>(packet.message);
+  out.fields.dma_len = packet.dma_len;
+  out.fields.va = packet.va;
+  if (packet.again) {
+    counts.retransmitted++;
+    release_held(state, index);
+    return true;
+  }
+  return !state.faults.any() || with_faults(state, index, out);
+}
+
+bool ReliableSource::State::with_faults(ReliableFlow &state, uint32_t qp, packet::Outgoing &out) {
+  const FaultSet fate = state.faults.of(++state.numbered);
+  release_held(state, qp);
+  if (fate.has(flow::Fault::Kind::Skip)) {
+    counts.skipped++;
+    return false;
+  }
+  if (fate.has(flow::Fault::Kind::Icrc)) {
+    counts.bad_icrc++;
+    out.damage = packet::Damage::Icrc;
+  } else if (fate.has(flow::Fault::Kind::Pad)) {
+    counts.bad_pad++;
+    out.damage = packet::Damage::Pad;
+  }
+  if (fate.has(flow::Fault::Kind::Repeat)) {
+    counts.repeated++;
+    state.extra.push(out);
+  }
+  if (fate.has(flow::Fault::Kind::GhostAck)) {
+    counts.ghost_acks++;
+    packet::Outgoing ghost{.shape = state.frames.ack(), .fields = out.fields};
+    ghost.fields.aeth = 0x1fU << 24;
+    state.extra.push(ghost);
+  }
+  if (!fate.has(flow::Fault::Kind::Reorder) || state.held_qp != UINT32_MAX)
+    return true;
+  counts.reordered++;
+  state.held = out;
+  state.held_qp = qp;
+  return false;
+}
+
+void ReliableSource::State::release_held(ReliableFlow &state, uint32_t qp) {
+  if (state.held_qp != qp)
+    return;
+  state.extra.push(state.held);
+  state.held_qp = UINT32_MAX;
+}
+
+void ReliableSource::State::handed_out(uint64_t now, ReliableFlow &state,
+                                       const packet::Outgoing &out) {
+  const auto bytes = static_cast<uint32_t>(out.shape->bytes().size());
+  counts.packets++;
+  counts.bytes += bytes;
+  if (!state.pacer.top())
+    total_.not_before(std::min(now, state.pacer.due()));
+  total_.sent(now, bytes);
+  if (state.pacer.due() == packet::kNever)
+    return;
+  state.pacer.sent(now, bytes);
+  if (state.pacer.due() == packet::kNever)
+    close(state);
+}
+
+uint64_t ReliableSource::State::slipped() const {
+  uint64_t all = 0;
+  for (const ReliableFlow &state : states_)
+    all += state.pacer.slipped_ns();
+  return all;
+}
+
+namespace {
+
+// Over the first messages of the first QP.
+double average_frame(const flow::Flow &flow) {
+  constexpr uint64_t kMessages = 16, kPackets = 1024;
+  const uint64_t seed = flow.size_seed(0);
+  double bytes = 0, packets = 0;
+  for (uint64_t number = 0; number < kMessages; number++) {
+    const uint64_t size = flow.size.of(number, seed);
+    const uint32_t all = packet::packets_of(flow.verb, size, flow.pmtu);
+    for (uint32_t i = 0; i < std::min<uint64_t>(all, kPackets); i++) {
+      const auto segment = packet::segment(flow.transport, flow.verb, size, flow.pmtu, i);
+      bytes += packet::overhead(flow.path, segment.opcode) + segment.payload;
+      packets++;
+    }
+  }
+  return bytes / packets;
+}
+
+} // namespace
+
+double ReliableSource::State::asked_pps() const {
+  double all = 0, bytes = 0;
+  bool top = states_.empty();
+  for (const ReliableFlow &state : states_) {
+    const double frame = average_frame(state.flow);
+    const double asked = state.pacer.asked_pps(frame);
+    top = top || asked == 0;
+    all += asked;
+    bytes += frame / static_cast<double>(states_.size());
+  }
+  const double total = total_.asked_pps(bytes);
+  if (top || (total > 0 && total < all))
+    return total;
+  return all;
+}
+
+} // namespace xr::requester

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reliable requester's own parts: reliable.cpp has what comes in and the timers,
+// reliable_send.cpp whose turn it is.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <queue>
+#include <vector>
+
+#include "congestion/pacer.h"
+#include "packet/peer_map.h"
+#include "requester/faults.h"
+#include "requester/frames.h"
+#include "requester/reliable.h"
+#include "requester/reliable_qp.h"
+
+namespace xr::requester {
+
+struct ReliableFlow {
+  ReliableFlow(const flow::Flow &given, double line_bits, const Reliability &reliability,
+               SendCounts &counts);
+
+  const flow::Flow &flow;
+  FlowFrames frames;
+  Faults faults;
+  congestion::Pacer pacer;
+  ReliableContext context;
+  Ring<uint32_t> ready; // QPs that may have something to send
+  bool listed = false;  // among the flows with such QPs
+  uint32_t first_qp = 0;
+  uint32_t unbegun = 0; // QPs that have messages to begin
+  uint32_t busy = 0;    // QPs with messages outstanding
+  uint64_t end_at = packet::kNever;
+  bool drained = false;   // given up
+  uint64_t numbered = 0;  // packets sent for the first time
+  uint16_t next_port = 0; // Port::Vary
+  // Beside the templates' map: of each operation the last one.
+  struct Shape {
+    uint32_t payload = UINT32_MAX;
+    const packet::Template *shape = nullptr;
+  };
+  std::array<Shape, 32> shapes;
+  Ring<packet::Outgoing> extra; // faults: to be sent before anything else
+  packet::Outgoing held;        // Reorder: behind the next packet of its QP
+  uint32_t held_qp = UINT32_MAX;
+
+  const packet::Template *shape(const packet::Segment &segment) {
+    Shape &last = shapes[segment.opcode & 31];
+    if (last.payload != segment.payload)
+      last = {segment.payload, frames.of(segment.opcode, segment.payload)};
+    return last.shape;
+  }
+  // What is left when the pacer has no more bursts is not paced.
+  uint64_t due() const { return pacer.due() == packet::kNever ? 0 : pacer.due(); }
+};
+
+struct ReliableSource::State {
+  State(std::vector<flow::Flow> given, const congestion::Rate &total, double line_bits,
+        const Reliability &reliability);
+
+  void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
+               const roce_packet &packet);
+  size_t next(uint64_t now, std::span<packet::Outgoing> out);
+  uint64_t wake_at() const;
+  bool done() const { return live_flows_ == 0 && busy_qps_ == 0; }
+  double asked_pps() const;
+
+  SendCounts counts;
+  std::vector<flow::Flow> flows;
+
+private:
+  struct Due {
+    uint64_t time;
+    uint32_t index;
+    bool operator>(const Due &other) const { return time > other.time; }
+  };
+  using Timers = std::priority_queue<Due, std::vector<Due>, std::greater<>>;
+
+  void start(uint64_t now);
+  void run_timers(uint64_t now);
+  void run_ends(uint64_t now);
+  void close(ReliableFlow &flow);
+  void settle(uint32_t qp);
+  void list(ReliableFlow &flow);
+
+  bool send_one(uint64_t now, ReliableFlow &flow, packet::Outgoing &out);
+  bool send_of(uint64_t now, ReliableFlow &flow, uint32_t qp, packet::Outgoing &out);
+  bool with_faults(ReliableFlow &flow, uint32_t qp, packet::Outgoing &out);
+  void release_held(ReliableFlow &flow, uint32_t qp);
+  void next_turn(ReliableFlow &flow, uint32_t qp);
+  void handed_out(uint64_t now, ReliableFlow &flow, const packet::Outgoing &out);
+  uint64_t slipped() const;
+
+  Reliability reliability_;
+  std::deque<ReliableFlow> states_;
+  std::vector<ReliableQp> qps_;
+  std::vector<uint32_t> flow_of_;
+  packet::PeerMap<uint32_t> index_; // (peer, own QPN): place in qps_
+  congestion::Pacer total_;
+  Timers timers_;
+  Timers waiting_;        // flows that are not due yet
+  Ring<uint32_t> active_; // flows that are
+  uint32_t live_flows_ = 0, busy_qps_ = 0;
+  uint64_t next_end_ = packet::kNever; // of a flow, or of its draining
+  bool started_ = false;
+};
+
+} // namespace xr::requester

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "model/run_reports.h"
+
+namespace xr::requester {
+
+inline void count_nak(SendCounts &counts, uint8_t code) {
+  switch (code) {
+  case 0:
+    counts.naks++;
+    break;
+  case 2:
+    counts.access_naks++;
+    break;
+  case 3:
+    counts.operational_naks++;
+    break;
+  default: // invalid request, invalid RD request
+    counts.invalid_naks++;
+  }
+}
+
+inline void add(SendCounts &all, const SendCounts &one) {
+  static constexpr uint64_t SendCounts::*kAll[] = {&SendCounts::packets,
+                                                   &SendCounts::bytes,
+                                                   &SendCounts::messages,
+                                                   &SendCounts::message_bytes,
+                                                   &SendCounts::skipped,
+                                                   &SendCounts::repeated,
+                                                   &SendCounts::reordered,
+                                                   &SendCounts::bad_icrc,
+                                                   &SendCounts::bad_pad,
+                                                   &SendCounts::ghost_acks,
+                                                   &SendCounts::retransmitted,
+                                                   &SendCounts::timeouts,
+                                                   &SendCounts::acks,
+                                                   &SendCounts::naks,
+                                                   &SendCounts::rnr_naks,
+                                                   &SendCounts::read_responses,
+                                                   &SendCounts::duplicate_acks,
+                                                   &SendCounts::stray,
+                                                   &SendCounts::failed_qps,
+                                                   &SendCounts::failed_messages,
+                                                   &SendCounts::bad_icrc_received,
+                                                   &SendCounts::invalid_naks,
+                                                   &SendCounts::access_naks,
+                                                   &SendCounts::operational_naks,
+                                                   &SendCounts::cnps,
+                                                   &SendCounts::slipped_ns};
+  for (const auto member : kAll)
+    all.*member += one.*member;
+  all.stray_qps.add(one.stray_qps);
+  all.rtt_ns.merge(one.rtt_ns);
+  all.completion_ns.merge(one.completion_ns);
+}
+
+} // namespace xr::requester

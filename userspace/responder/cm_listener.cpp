@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "responder/cm_listener.h"
+
+#include <algorithm>
+
+#include "responder/connection.h"
+
+namespace xr::responder {
+namespace {
+
+using packet::CmKind;
+using packet::CmMessage;
+
+// Reasons of a REJ (12.6.7.2).
+constexpr uint16_t kNoQp = 1, kInvalidTransport = 9;
+
+CmMessage reply(CmKind kind, const CmMessage &to, uint32_t own_id) {
+  CmMessage message;
+  message.kind = kind;
+  message.transaction = to.transaction;
+  message.local_id = own_id;
+  message.remote_id = to.local_id;
+  return message;
+}
+
+CmMessage rep(const CmMessage &request, const CmConnection &connection) {
+  CmMessage message = reply(CmKind::Rep, request, connection.own_id);
+  message.qpn = connection.own_qp;
+  message.psn = connection.psn;
+  // What one side asks for the other has to have (12.7.30, 12.7.31).
+  constexpr uint8_t kResults = Connection::kAtomics;
+  message.responder_resources = std::min(request.initiator_depth, kResults);
+  message.initiator_depth = std::min(request.responder_resources, kResults);
+  return message;
+}
+
+} // namespace
+
+CmListener::CmListener(const ResponderOptions &options)
+    : options_(options), connections_(options.qps), random_(options.seed),
+      next_qp_(options.first_qp), next_id_(static_cast<uint32_t>(random_())) {}
+
+CmReaction CmListener::receive(const packet::Address &peer, const CmMessage &message,
+                               RespondCounts &counts) {
+  counts.cm_messages++;
+  switch (message.kind) {
+  case CmKind::Req:
+    return request(peer, message, counts);
+  case CmKind::Dreq:
+    // Answered even when the connection is gone: the first DREP may be lost.
+    return {reply(CmKind::Drep, message, message.remote_id), {}, forget(peer, message.local_id)};
+  case CmKind::Rej:
+    return {{}, {}, forget(peer, message.local_id)};
+  default:
+    return {};
+  }
+}
+
+CmReaction CmListener::request(const packet::Address &peer, const CmMessage &message,
+                               RespondCounts &counts) {
+  if (const CmConnection *known = connections_.find({peer, message.local_id}))
+    return {rep(message, *known), {}, {}};
+  if (message.transport > 1)
+    return reject(message, kInvalidTransport, counts);
+  const std::optional<uint32_t> qp = connections_.full() ? std::nullopt : free_qp();
+  if (!qp)
+    return reject(message, kNoQp, counts);
+  counts.cm_connections++;
+  const CmConnection made = accept(peer, message, *qp);
+  return {rep(message, made), made, {}};
+}
+
+CmReaction CmListener::reject(const CmMessage &message, uint16_t reason, RespondCounts &counts) {
+  counts.cm_rejected++;
+  CmMessage rejection = reply(CmKind::Rej, message, 0);
+  rejection.reject_reason = reason;
+  return {rejection, {}, {}};
+}
+
+CmConnection CmListener::accept(const packet::Address &peer, const CmMessage &message,
+                                uint32_t qp) {
+  CmConnection made;
+  made.peer_id = message.local_id;
+  made.own_id = next_id_++;
+  made.peer_qp = message.qpn;
+  made.own_qp = qp;
+  made.psn = static_cast<uint32_t>(random_()) & ROCE_PSN_MASK;
+  const bool sound = message.pmtu_code >= 1 && message.pmtu_code <= 5;
+  made.pmtu = sound ? roce_pmtu_bytes(message.pmtu_code) : options_.pmtu;
+  made.transport = message.transport == 1 ? ROCE_UC : ROCE_RC;
+  made.peer = peer;
+  qps_.insert(qp);
+  connections_.insert({peer, message.local_id}, made);
+  return made;
+}
+
+std::optional<CmConnection> CmListener::forget(const packet::Address &peer, uint32_t peer_id) {
+  const CmConnection *known = connections_.find({peer, peer_id});
+  if (!known)
+    return {};
+  const CmConnection ended = *known;
+  qps_.erase(ended.own_qp);
+  connections_.erase({peer, peer_id});
+  return ended;
+}
+
+// The least recently used QPN: late packets of a connection that ended are not the next one's.
+std::optional<uint32_t> CmListener::free_qp() {
+  const uint64_t range = uint64_t{options_.last_qp} - options_.first_qp + 1;
+  for (uint64_t tries = 0; tries < range && tries <= qps_.size(); tries++) {
+    const uint32_t qp = next_qp_;
+    next_qp_ = qp >= options_.last_qp ? options_.first_qp : qp + 1;
+    if (!qps_.contains(qp))
+      return qp;
+  }
+  return {};
+}
+
+} // namespace xr::responder

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passive side of RDMA CM: takes every connection that it has room for (IBA vol. 1, 12.9).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <unordered_set>
+
+#include "packet/cm.h"
+#include "packet/peer_map.h"
+#include "responder/responder.h"
+
+namespace xr::responder {
+
+// A connection as the two REQ and REP make it.
+struct CmConnection {
+  uint32_t peer_id = 0, own_id = 0;
+  uint32_t peer_qp = 0, own_qp = 0;
+  uint32_t psn = 0; // the first one of the peer's requests
+  uint32_t pmtu = 1024;
+  uint8_t transport = ROCE_RC;
+  packet::Address peer{};
+};
+
+struct CmReaction {
+  std::optional<packet::CmMessage> answer;
+  std::optional<CmConnection> made, ended;
+};
+
+class CmListener {
+public:
+  explicit CmListener(const ResponderOptions &options);
+
+  CmReaction receive(const packet::Address &peer, const packet::CmMessage &message,
+                     RespondCounts &counts);
+
+private:
+  CmReaction request(const packet::Address &peer, const packet::CmMessage &message,
+                     RespondCounts &counts);
+  CmReaction reject(const packet::CmMessage &message, uint16_t reason, RespondCounts &counts);
+  CmConnection accept(const packet::Address &peer, const packet::CmMessage &message, uint32_t qp);
+  std::optional<CmConnection> forget(const packet::Address &peer, uint32_t peer_id);
+  std::optional<uint32_t> free_qp();
+
+  const ResponderOptions &options_;
+  packet::PeerMap<CmConnection> connections_; // by peer and its communication ID
+  std::unordered_set<uint32_t> qps_;
+  std::mt19937_64 random_;
+  uint32_t next_qp_, next_id_;
+};
+
+} // namespace xr::responder

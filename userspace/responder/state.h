@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The responder's own parts: responder.cpp has what comes in, responder_send.cpp what goes out.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "responder/cm_listener.h"
+#include "responder/connection.h"
+#include "responder/responder.h"
+
+namespace xr::responder {
+
+struct Responder::State {
+  explicit State(const ResponderOptions &given);
+
+  void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
+               const roce_packet &packet);
+  size_t next(std::span<packet::Outgoing> out);
+  bool idle() const { return queue_.empty(); }
+
+  ResponderOptions options;
+  RespondCounts counts;
+
+private:
+  struct Item {
+    enum class Kind : uint8_t { Connection, Cnp, Raw };
+    Kind kind = Kind::Raw;
+    uint32_t qp = 0; // Cnp: whom it tells
+    uint16_t port = 0;
+    union {
+      Connection *connection = nullptr;
+      PeerPath *path;
+    };
+  };
+
+  bool is_mine(const roce_packet &packet);
+  void neighbour(std::span<const uint8_t> frame);
+  void dispatch(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
+  void request(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
+  void mad(std::span<const uint8_t> frame, const roce_packet &packet);
+  void marked(uint64_t now, std::span<const uint8_t> frame, uint32_t sender,
+              const roce_packet &packet);
+
+  Connection *connection_of(const roce_packet &packet);
+  Connection *connect(const packet::PeerKey &key, uint32_t peer_qp, uint32_t pmtu);
+  void make(const CmConnection &made);
+  void end(const CmConnection &ended);
+  void release(Connection *connection);
+  uint32_t peer_of(uint32_t qpn) const;
+
+  void notice(const Item &item);
+  void notice(std::vector<uint8_t> raw);
+  bool send(packet::Outgoing &out);
+  void after(Connection *connection);
+  void send_answer(Connection &connection, packet::Outgoing &out);
+  void send_shape(PeerPath &path, uint8_t opcode, uint32_t payload, const packet::Fields &fields,
+                  packet::Outgoing &out);
+  void send_atomic(PeerPath &path, const AnswerPacket &answer, const packet::Fields &fields,
+                   packet::Outgoing &out);
+  void send_raw(std::vector<uint8_t> raw, packet::Outgoing &out);
+
+  std::vector<packet::Address> addresses_; // ascending
+  packet::Address last_mine_{};
+  PeerPaths paths_;
+  packet::PeerMap<Connection *> index_;
+  std::deque<Connection> connections_;
+  std::vector<Connection *> free_;
+  congestion::NotificationPoint cnp_;
+  CmListener cm_;
+  uint32_t mad_psn_ = 0;
+
+  Ring<Item> queue_;
+  unsigned turn_ = 0;                          // packets of the QP in front
+  size_t notices_ = 0;                         // items that are no connections
+  std::deque<std::vector<uint8_t>> raws_;      // of the items Raw, in their order
+  std::vector<std::vector<uint8_t>> sent_raw_; // of the last next()
+};
+
+} // namespace xr::responder
