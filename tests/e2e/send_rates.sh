@@ -39,6 +39,11 @@ send --flow "${v4[*]} ${at[*]} qp 1000 send size 64" --flow "${v4[*]} ${at[*]} q
 about "two flows of 5 kpps together" 2000 "$(sent_of .sent.packets)"
 counted=$((counted + $(sent_of .sent.packets)))
 
+# Each QP by a pacer of its own.
+paced send size 64 qp 0x100 qps 8 cc fixed 500pps for 1s
+about "8 QPs of 500 pps for 1 s" 4000 "$(sent_of .sent.packets)"
+assert_sent '.asked.packets_per_second == 4000'
+
 paced send size 64 burst 10 gap 50ms count 5
 assert_sent '.sent.packets == 50 and .seconds > 0.19'
 paced send size 64 messages 100 start 200ms rate 10kpps

@@ -13,41 +13,35 @@ namespace {
 
 constexpr double kSecond = 1e9;
 
-bool counts_layer1(Rate::Kind kind) {
-  return kind == Rate::Kind::BitsL1 || kind == Rate::Kind::Percent;
-}
+} // namespace
 
-// Bytes or packets a second; 0: top speed.
-double units_of(const Rate &rate, double line_bits) {
+RateUnits units_of(const Rate &rate, double line_bits) {
   switch (rate.kind) {
   case Rate::Kind::Packets:
-    return rate.value;
+    return {rate.value, 0, 1};
   case Rate::Kind::BitsL1:
+    return {rate.value / 8, 1, kLayer1Bytes};
   case Rate::Kind::BitsL2:
-    return rate.value / 8;
+    return {rate.value / 8, 1, 0};
   case Rate::Kind::Percent:
-    return line_bits * rate.value / 100 / 8;
+    return {line_bits * rate.value / 100 / 8, 1, kLayer1Bytes};
   case Rate::Kind::Top:
     break;
   }
-  return 0;
+  return {};
 }
-
-} // namespace
 
 Pacer::Pacer(const Pacing &pacing, double line_bits, uint64_t seed)
     : pacing_(pacing), seed_(seed_for(seed, Draws::Pacing)) {
-  const Rate &rate = pacing.rate;
-  const double units = units_of(rate, line_bits);
-  const bool packets = rate.kind == Rate::Kind::Packets;
-  top_ = !(units > 0);
+  const RateUnits units = units_of(pacing.rate, line_bits);
+  top_ = !(units.rate > 0);
   at_once_ = top_ && pacing.shape != Pacing::Shape::Burst;
   even_ = !top_ && pacing.shape == Pacing::Shape::Constant && !pacing.ramp_ns;
   if (top_)
     return;
-  per_byte_ = packets ? 0 : 1;
-  per_packet_ = packets ? 1 : counts_layer1(rate.kind) ? kLayer1Bytes : 0;
-  const double ticks = std::ldexp(kSecond / units, kFraction);
+  per_byte_ = units.per_byte;
+  per_packet_ = units.per_packet;
+  const double ticks = std::ldexp(kSecond / units.rate, kFraction);
   // up: never faster than asked for
   step_ = ticks < 0x1p63 ? static_cast<uint64_t>(std::ceil(ticks)) : 1ULL << 63;
 }

@@ -15,6 +15,15 @@ struct Rate {
   std::string text = {}; // as the user wrote it, with the unit; "" for Top
 };
 
+// A rate in the units that intervals are computed from: a frame of N bytes (without FCS) counts
+// N * per_byte + per_packet units; `rate` of them a second, 0 for Top.
+struct RateUnits {
+  double rate = 0;
+  uint32_t per_byte = 0, per_packet = 0;
+};
+// `line_bits` a second are what Percent refers to.
+RateUnits units_of(const Rate &rate, double line_bits);
+
 struct Pacing {
   enum class Shape : uint8_t { Constant, Poisson, Burst };
   Rate rate; // Burst: within a burst

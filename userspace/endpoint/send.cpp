@@ -112,6 +112,7 @@ Status check(Flow &flow, const SendRequest &request, const Port &port) {
   if (request.reliable && flow.transport != ROCE_RC && flow.transport != ROCE_XRC)
     return Error{"only RC and XRC are reliable", "transport rc, or without --reliable"};
   const bool percent = flow.pacing.rate.kind == congestion::Rate::Kind::Percent ||
+                       flow.control.rate.kind == congestion::Rate::Kind::Percent ||
                        request.rate.kind == congestion::Rate::Kind::Percent;
   if (percent && !port.line_bits)
     return no_speed();

@@ -68,6 +68,13 @@ Status check_qps(const Flow &flow) {
   return {};
 }
 
+Status check_control(const Flow &flow) {
+  if (flow.control.kind != congestion::Control::Kind::None && !flow.interleave)
+    return Error{"cc does not go with by message: each QP sends when its own rate lets it",
+                 "leave out one of the two"};
+  return {};
+}
+
 Status check_verb(const Flow &flow) {
   if (packet::transport_has(flow.transport, flow.verb))
     return {};
@@ -170,7 +177,8 @@ Status check_faults(const Flow &flow) {
 } // namespace
 
 Status check_flow(const Flow &flow, uint32_t mtu) {
-  for (const auto check : {check_addresses, check_qps, check_verb, check_sizes, check_faults})
+  for (const auto check :
+       {check_addresses, check_qps, check_verb, check_sizes, check_faults, check_control})
     if (Status s = check(flow); !s)
       return s;
   if (Status s = check_pacing(flow.pacing); !s)

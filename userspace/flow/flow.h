@@ -10,13 +10,10 @@
 
 #include "base/result.h"
 #include "congestion/pacing.h"
+#include "congestion/rate_control.h"
 #include "packet/frame.h"
 #include "packet/message.h"
 #include "parse/words.h"
-
-namespace xr::words {
-class Words;
-}
 
 namespace xr::flow {
 
@@ -75,6 +72,7 @@ struct Flow {
   uint32_t ack_every = 0;      // AckReq on every N-th packet; 0: on a message's last only
   Port port = Port::Hash;
   congestion::Pacing pacing;
+  congestion::Control control; // of each QP's rate; `pacing` is that of all QPs together
   std::vector<Fault> faults;
   uint32_t qkey = 0x11111111, rkey = 0x1234, immediate = 0, srq = 0;
   uint64_t va = 0x10000;

@@ -70,6 +70,18 @@ Status parse_rate_word(FlowDraft &draft, Words &words) {
   return {};
 }
 
+Status parse_cc(FlowDraft &draft, Words &words) {
+  if (!words.take_if("fixed"))
+    return missing("fixed", words.peek(), "cc fixed 100mbit");
+  auto rate = take_rate(words);
+  if (!rate)
+    return rate.error();
+  if (rate->kind == congestion::Rate::Kind::Top)
+    return Error{"cc fixed top: a fixed rate is a number", "cc fixed 100mbit"};
+  draft.flow.control = {congestion::Control::Kind::Fixed, std::move(rate).get()};
+  return {};
+}
+
 Status parse_top(FlowDraft &draft, Words &) {
   draft.flow.pacing.rate = congestion::Rate();
   return {};
@@ -198,6 +210,7 @@ Status parse_fault(FlowDraft &draft, Words &words) {
 constexpr FlowKeyword kWords[] = {
     {"rate", Slot::Rate, parse_rate_word,
      "rate 10gbit [l1|l2], rate 100kpps, rate 50% or rate top"},
+    {"cc", Slot::Cc, parse_cc, "cc fixed 100mbit [l1|l2]: each QP at that rate"},
     {"top", Slot::Rate, parse_top, "top, the same as rate top"},
     {"poisson", Slot::Shape, parse_poisson, "poisson"},
     {"burst", Slot::Shape, parse_burst, "burst 32 gap 1ms [count 10]"},

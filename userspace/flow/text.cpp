@@ -126,6 +126,12 @@ void say_pacing(const congestion::Pacing &pacing, Out &out) {
     say(out, "from {}", pacing.ramp_from);
 }
 
+void say_control(const congestion::Control &control, Out &out) {
+  if (control.kind == congestion::Control::Kind::Fixed)
+    say(out, "cc fixed {}{}", control.rate.text,
+        control.rate.kind == congestion::Rate::Kind::BitsL1 ? " l1" : "");
+}
+
 void say_keys(const Flow &flow, const Flow &plain, Out &out) {
   if (flow.qkey != plain.qkey)
     say(out, "qkey {:#x}", flow.qkey);
@@ -162,6 +168,7 @@ std::string Flow::text() const {
   say_messages(*this, plain, out);
   say_fields(*this, plain, out);
   say_pacing(pacing, out);
+  say_control(control, out);
   say_keys(*this, plain, out);
   for (const Fault &fault : faults)
     say_fault(fault, out);

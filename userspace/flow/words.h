@@ -43,6 +43,7 @@ enum class Slot : uint8_t {
   Ttl,
   FlowLabel,
   Rate,
+  Cc,
   Shape,
   Start,
   Ramp,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "packet/peer_map.h"
 #include "requester/open_flow.h"
 
 namespace xr::requester {
@@ -47,12 +48,22 @@ struct OpenSource::State {
   bool started = false;
   uint32_t turn = 0;
 
+  std::vector<OpenFlow *> controlled; // flows whose QPs have rate control
+
   void start(uint64_t now);
+  void cnp(uint64_t now, const roce_packet &packet);
   void took_turn(uint64_t now);
   bool due(uint64_t now) const {
     return heap.front().due <= now && (!total || total->due() <= now);
   }
 };
+
+// To the rate control of the QP that it names.
+void OpenSource::State::cnp(uint64_t now, const roce_packet &packet) {
+  for (OpenFlow *flow : controlled)
+    if (flow->flow().path.dst == packet::source_of(packet))
+      flow->cnp(now, roce_key_qp(&packet.key));
+}
 
 void OpenSource::State::start(uint64_t now) {
   started = true;
@@ -86,7 +97,10 @@ OpenSource::OpenSource(std::vector<flow::Flow> flows, const congestion::Rate &to
                        double line_bits)
     : state_(std::make_unique<State>()) {
   for (flow::Flow &flow : flows)
-    state_->flows.push_back(std::make_unique<OpenFlow>(std::move(flow), line_bits));
+    if (OpenFlow &added =
+            *state_->flows.emplace_back(std::make_unique<OpenFlow>(std::move(flow), line_bits));
+        added.controlled())
+      state_->controlled.push_back(&added);
   if (total.kind == congestion::Rate::Kind::Top)
     return;
   congestion::Pacing pacing;
@@ -96,13 +110,15 @@ OpenSource::OpenSource(std::vector<flow::Flow> flows, const congestion::Rate &to
 
 OpenSource::~OpenSource() = default;
 
-void OpenSource::receive(uint64_t, std::span<const uint8_t>, roce_class class_,
+void OpenSource::receive(uint64_t now, std::span<const uint8_t>, roce_class class_,
                          const roce_packet &packet) {
   if (!roce_is_roce(class_) || packet.cut)
     return;
   SendCounts &counts = state_->counts;
-  if (packet.info & ROCE_OP_CNP)
+  if (packet.info & ROCE_OP_CNP) {
     counts.cnps++;
+    state_->cnp(now, packet);
+  }
   if (!(packet.info & ROCE_OP_ACK))
     return;
   switch (ROCE_SYNDROME_TYPE(packet.syndrome)) {

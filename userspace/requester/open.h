@@ -17,7 +17,7 @@ public:
   OpenSource(std::vector<flow::Flow> flows, const congestion::Rate &total, double line_bits);
   ~OpenSource() override;
 
-  // Counts CNPs, ACKs and NAKs and does nothing about them.
+  // Counts CNPs, ACKs and NAKs; a CNP also goes to the rate control of its QP.
   void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                const roce_packet &packet) override;
   size_t next(uint64_t now, std::span<packet::Outgoing> out) override;

@@ -59,7 +59,13 @@ double OpenFlow::frame_bytes() const {
   return bytes / packets;
 }
 
-double OpenFlow::asked_pps() const { return pacer_.asked_pps(frame_bytes()); }
+double OpenFlow::asked_pps() const {
+  const double flow = pacer_.asked_pps(frame_bytes());
+  if (!qp_pacing_)
+    return flow;
+  const double qps = qp_pacing_->asked_pps(frame_bytes());
+  return flow > 0 ? std::min(flow, qps) : qps;
+}
 
 uint64_t OpenFlow::packets_to_come() const {
   if (flow_.duration_ns)

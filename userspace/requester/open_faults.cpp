@@ -4,11 +4,12 @@
 
 namespace xr::requester {
 
-uint32_t OpenFlow::make_faulty(packet::Outgoing &out, SendCounts &counts) {
+uint32_t OpenFlow::make_faulty(uint64_t now, packet::Outgoing &out, SendCounts &counts) {
   if (waiting_.empty() && !over_) {
     Waiting made;
     From from;
     made.bytes = make(made.packet, from, counts);
+    qp_sent(now, made.bytes, from);
     add_faults(made, from, counts);
   }
   if (waiting_.empty())

@@ -19,8 +19,11 @@ bool is_reliable(uint8_t transport) { return transport == ROCE_RC || transport =
 
 OpenFlow::OpenFlow(flow::Flow flow, double line_bits)
     : flow_(std::move(flow)), frames_(flow_), pacer_(flow_.pacing, line_bits, flow_.seed),
-      faults_(flow_.faults, flow_.seed), reliable_(is_reliable(flow_.transport)),
-      vary_(flow_.port == flow::Port::Vary), faulty_(faults_.any()) {
+      live_qps_(flow_.qps), faults_(flow_.faults, flow_.seed),
+      reliable_(is_reliable(flow_.transport)), vary_(flow_.port == flow::Port::Vary),
+      faulty_(faults_.any()) {
+  if (flow_.control.kind != congestion::Control::Kind::None)
+    qp_pacing_.emplace(flow_.qps, flow_.control, line_bits);
   const bool same = flow_.size.kind == flow::Sizes::Kind::List && flow_.size.parts.size() == 1;
   plans_.resize(same ? 1 : kPlans);
   qps_.resize(flow_.qps);
@@ -36,9 +39,16 @@ void OpenFlow::start(uint64_t now) {
   pacer_.start(now);
   if (flow_.duration_ns)
     end_ = pacer_.due() + flow_.duration_ns;
+  if (!qp_pacing_)
+    return;
+  qp_pacing_->start(pacer_.due(), static_cast<uint32_t>(frame_bytes()));
+  for (uint32_t i = 0; i < flow_.qps; i++)
+    qp_pacing_->wait(i);
 }
 
 uint64_t OpenFlow::due() const {
+  if (!over_ && qp_pacing_ && due_qps_.empty() && waiting_.empty())
+    return std::max(pacer_.due(), std::min(qp_pacing_->next_due(), end_));
   if (!over_)
     return pacer_.due();
   return waiting_.empty() ? packet::kNever : 0;
@@ -86,10 +96,13 @@ void OpenFlow::end_message(Qp &qp, SendCounts &counts) {
     return begin_message(qp);
   qp.packets = 0;
   finished_ = true;
+  live_qps_--;
 }
 
 // QPs that have finished leave when a round is over, so that nobody's turn is passed over.
 void OpenFlow::next_turn() {
+  if (qp_pacing_) // choose_qp() decides
+    return;
   if (++at_ < qps_.size())
     return;
   at_ = 0;
@@ -137,7 +150,7 @@ uint32_t OpenFlow::make(packet::Outgoing &out, From &from, SendCounts &counts) {
 
 // By its schedule, so that a machine that is late sends all the same; at top speed by the clock.
 bool OpenFlow::ends(uint64_t now) const {
-  return pacer_.due() >= end_ || (now >= end_ && pacer_.top()) || qps_.empty();
+  return pacer_.due() >= end_ || (now >= end_ && pacer_.top()) || !live_qps_;
 }
 
 void OpenFlow::end() {
@@ -149,7 +162,8 @@ void OpenFlow::end() {
 // MIDDLE packets of the only QP differ by their PSN: how many can follow the one that `like` is.
 size_t OpenFlow::streak(const packet::Outgoing &like, std::span<packet::Outgoing> out,
                         SendCounts &counts) {
-  if (qps_.size() != 1 || faulty_ || vary_ || over_ || !pacer_.at_once() || like.fields.ack_req)
+  if (qps_.size() != 1 || qp_pacing_ || faulty_ || vary_ || over_ || !pacer_.at_once() ||
+      like.fields.ack_req)
     return 0;
   Qp &qp = qps_.front();
   const Plan &how = plan(qp.size);
@@ -183,16 +197,51 @@ size_t OpenFlow::run(uint64_t now, std::span<packet::Outgoing> out, SendCounts &
   return filled;
 }
 
+// Makes at_ the QP that may send now by its own rate. false: none may, or the flow has ended.
+bool OpenFlow::choose_qp(uint64_t now) {
+  for (uint32_t qp = 0; qp_pacing_->take_due(now, qp);)
+    due_qps_.push(qp);
+  // By the schedule of the QP, so that a machine that is late sends all of it.
+  if (due_qps_.empty() ? now >= end_ : qp_pacing_->due(due_qps_.front()) >= end_)
+    end();
+  if (due_qps_.empty() || over_)
+    return false;
+  at_ = due_qps_.front();
+  return true;
+}
+
+void OpenFlow::qp_sent(uint64_t now, uint32_t bytes, From from) {
+  if (!qp_pacing_)
+    return;
+  const uint32_t index = due_qps_.front();
+  due_qps_.pop();
+  qp_pacing_->sent(index, now, bytes);
+  if (!from.last)
+    qp_pacing_->wait(index);
+}
+
+void OpenFlow::cnp(uint64_t now, uint32_t qp) {
+  if (const uint32_t index = (qp - flow_.own_qp(0)) & 0xffffff; qp_pacing_ && index < flow_.qps)
+    qp_pacing_->cnp(index, now);
+}
+
 uint32_t OpenFlow::step(uint64_t now, packet::Outgoing &out, SendCounts &counts) {
   if (now >= end_ && !over_ && pacer_.top())
     end();
-  const uint64_t due = pacer_.top() ? 0 : pacer_.due();
+  uint64_t due = pacer_.top() ? 0 : pacer_.due();
+  if (qp_pacing_ && waiting_.empty() && !over_) {
+    if (!choose_qp(now))
+      return 0;
+    due = std::max(due, qp_pacing_->due(due_qps_.front()));
+  }
   uint32_t bytes = 0;
   From from;
-  if (faulty_)
-    bytes = make_faulty(out, counts);
-  else if (!over_)
+  if (faulty_) {
+    bytes = make_faulty(now, out, counts);
+  } else if (!over_) {
     bytes = make(out, from, counts);
+    qp_sent(now, bytes, from);
+  }
   if (bytes) {
     out.due = due;
     counts.packets++;

@@ -4,9 +4,12 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
+#include "base/ring.h"
 #include "congestion/pacer.h"
+#include "congestion/qp_pacing.h"
 #include "packet/source.h"
 #include "requester/faults.h"
 #include "requester/frames.h"
@@ -26,13 +29,20 @@ public:
   void start(uint64_t now);
   // When step() has something to do; kNever: it has ended.
   uint64_t due() const;
-  bool top() const { return pacer_.top(); }
+  // As fast as it goes: neither the flow nor its QPs have a rate.
+  bool top() const { return pacer_.top() && !qp_pacing_; }
+  // A CNP for this destination QPN of it arrived.
+  void cnp(uint64_t now, uint32_t qp);
+  bool controlled() const { return qp_pacing_.has_value(); }
+  const flow::Flow &flow() const { return flow_; }
   // Packets that are due, as many as there is room for.
   size_t run(uint64_t now, std::span<packet::Outgoing> out, SendCounts &counts);
   // The next packet; its bytes, 0 when none came of it this time (left out, held back, ended).
   uint32_t step(uint64_t now, packet::Outgoing &out, SendCounts &counts);
 
-  uint64_t slipped_ns() const { return pacer_.slipped_ns(); }
+  uint64_t slipped_ns() const {
+    return pacer_.slipped_ns() + (qp_pacing_ ? qp_pacing_->slipped_ns() : 0);
+  }
   double asked_pps() const;
   uint64_t packets_to_come() const; // without faults; 0: no end, or not known
   double frame_bytes() const;       // on the average
@@ -66,23 +76,25 @@ private:
   };
   using Queue = std::deque<Waiting>;
 
-  const Plan &plan(uint32_t size);
-  void make_plan(Plan &plan, uint32_t size);
-  Shape shape(uint64_t size, uint32_t index);
-  void begin_message(Qp &qp);
-  void end_message(Qp &qp, SendCounts &counts);
-  void next_turn();
-
   // Whose packet was made: its place among qps_ may be another's already.
   struct From {
     uint32_t qp = 0;
     bool last = false; // there will be no more of it
   };
 
+  const Plan &plan(uint32_t size);
+  void make_plan(Plan &plan, uint32_t size);
+  Shape shape(uint64_t size, uint32_t index);
+  void begin_message(Qp &qp);
+  void end_message(Qp &qp, SendCounts &counts);
+  void next_turn();
+  bool choose_qp(uint64_t now);
+  void qp_sent(uint64_t now, uint32_t bytes, From from);
+
   size_t streak(const packet::Outgoing &like, std::span<packet::Outgoing> out, SendCounts &counts);
   // The next packet in sequence.
   uint32_t make(packet::Outgoing &out, From &from, SendCounts &counts);
-  uint32_t make_faulty(packet::Outgoing &out, SendCounts &counts);
+  uint32_t make_faulty(uint64_t now, packet::Outgoing &out, SendCounts &counts);
   void add_faults(const Waiting &made, From from, SendCounts &counts);
   void release(uint32_t qp);
   Waiting ghost_of(const packet::Outgoing &packet);
@@ -94,6 +106,9 @@ private:
   flow::Flow flow_;
   FlowFrames frames_;
   congestion::Pacer pacer_;
+  std::optional<congestion::QpPacing> qp_pacing_; // where QPs have rates of their own
+  Ring<uint32_t> due_qps_;                        // of those: QPs that may send now
+  uint32_t live_qps_;                             // with packets to send
   Faults faults_;
   std::vector<Qp> qps_;
   std::vector<Plan> plans_; // by a hash of the size

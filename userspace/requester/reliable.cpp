@@ -34,7 +34,10 @@ ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
                                                           .answered = is_answered(given.verb),
                                                           .timeout_ns =
                                                               timeout_ns(reliability.timeout_code)},
-      unbegun(given.qps) {}
+      unbegun(given.qps) {
+  if (given.control.kind != congestion::Control::Kind::None)
+    qp_pacing.emplace(given.qps, given.control, line_bits);
+}
 
 ReliableSource::State::State(std::vector<flow::Flow> given, const congestion::Rate &total,
                              double line_bits, const Reliability &reliability)
@@ -59,6 +62,8 @@ void ReliableSource::State::start(uint64_t now) {
   total_.start(now);
   for (ReliableFlow &state : states_) {
     state.pacer.start(now);
+    if (state.qp_pacing)
+      state.qp_pacing->start(state.pacer.due(), static_cast<uint32_t>(average_frame(state.flow)));
     if (state.flow.duration_ns)
       state.end_at = now + state.flow.pacing.start_ns + state.flow.duration_ns;
     next_end_ = std::min(next_end_, state.end_at);
@@ -88,6 +93,8 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
   const ReliableContext &context = states_[flow_of_[*qp]].context;
   if (packet.info & ROCE_OP_CNP) {
     counts.cnps++;
+    if (ReliableFlow &state = states_[flow_of_[*qp]]; state.qp_pacing)
+      state.qp_pacing->cnp(*qp - state.first_qp, now);
     return;
   }
   if ((packet.opcode & ROCE_TRANSPORT_MASK) != context.flow.transport) {
@@ -136,10 +143,12 @@ void ReliableSource::State::close(ReliableFlow &state) {
 }
 
 void ReliableSource::State::list(ReliableFlow &state) {
-  if (state.listed)
-    return;
+  const uint64_t due = state.due();
+  if (state.listed && (state.active || due >= state.listed_until))
+    return; // else a QP may send earlier than all that the flow waited for
   state.listed = true;
-  waiting_.push({state.due(), flow_of_[state.first_qp]});
+  state.listed_until = due;
+  waiting_.push({due, flow_of_[state.first_qp]});
 }
 
 // An entry may be early: it is there from the time when the timer was set first.

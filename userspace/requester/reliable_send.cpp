@@ -14,8 +14,13 @@ size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out
   size_t count = 0;
   while (count < out.size() && total_.due() <= now) {
     while (!waiting_.empty() && waiting_.top().time <= now) {
-      active_.push(waiting_.top().index);
+      const Due entry = waiting_.top();
       waiting_.pop();
+      ReliableFlow &flow = states_[entry.index];
+      if (flow.active || !flow.listed || flow.listed_until != entry.time)
+        continue; // it was listed anew for an earlier time
+      flow.active = true;
+      active_.push(entry.index);
     }
     if (active_.empty())
       break;
@@ -26,12 +31,13 @@ size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out
       handed_out(now, state, out[count]);
       count++;
     }
-    if (state.ready.empty() && state.extra.empty())
-      state.listed = false;
-    else if (state.due() <= now)
+    state.listed = state.has_ready();
+    state.listed_until = state.due();
+    state.active = state.listed && state.listed_until <= now;
+    if (state.active)
       active_.push(index);
-    else
-      waiting_.push({state.due(), index});
+    else if (state.listed)
+      waiting_.push({state.listed_until, index});
   }
   counts.slipped_ns = slipped();
   return count;
@@ -43,11 +49,18 @@ bool ReliableSource::State::send_one(uint64_t now, ReliableFlow &state, packet::
     state.extra.pop();
     return true;
   }
+  for (uint32_t qp = 0; state.qp_pacing && state.qp_pacing->take_due(now, qp);)
+    state.ready.push(state.first_qp + qp);
   while (!state.ready.empty()) {
     const uint32_t qp = state.ready.front();
     if (!qps_[qp].may_send(state.context)) {
       state.ready.pop();
       qps_[qp].ready = false;
+      continue;
+    }
+    if (state.qp_pacing && state.qp_pacing->due(qp - state.first_qp) > now) {
+      state.ready.pop();
+      state.qp_pacing->wait(qp - state.first_qp);
       continue;
     }
     const bool sent = send_of(now, state, qp, out);
@@ -86,6 +99,9 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
   out.fields.immediate = flow.immediate + static_cast<uint32_t>(packet.message);
   out.fields.dma_len = packet.dma_len;
   out.fields.va = packet.va;
+  if (state.qp_pacing)
+    state.qp_pacing->sent(index - state.first_qp, now,
+                          static_cast<uint32_t>(out.shape->bytes().size()));
   if (packet.again) {
     counts.retransmitted++;
     release_held(state, index);
@@ -151,13 +167,10 @@ void ReliableSource::State::handed_out(uint64_t now, ReliableFlow &state,
 uint64_t ReliableSource::State::slipped() const {
   uint64_t all = 0;
   for (const ReliableFlow &state : states_)
-    all += state.pacer.slipped_ns();
+    all += state.pacer.slipped_ns() + (state.qp_pacing ? state.qp_pacing->slipped_ns() : 0);
   return all;
 }
 
-namespace {
-
-// Over the first messages of the first QP.
 double average_frame(const flow::Flow &flow) {
   constexpr uint64_t kMessages = 16, kPackets = 1024;
   const uint64_t seed = flow.size_seed(0);
@@ -174,14 +187,16 @@ double average_frame(const flow::Flow &flow) {
   return bytes / packets;
 }
 
-} // namespace
-
 double ReliableSource::State::asked_pps() const {
   double all = 0, bytes = 0;
   bool top = states_.empty();
   for (const ReliableFlow &state : states_) {
     const double frame = average_frame(state.flow);
-    const double asked = state.pacer.asked_pps(frame);
+    double asked = state.pacer.asked_pps(frame);
+    if (state.qp_pacing) {
+      const double qps = state.qp_pacing->asked_pps(frame);
+      asked = asked > 0 ? std::min(asked, qps) : qps;
+    }
     top = top || asked == 0;
     all += asked;
     bytes += frame / static_cast<double>(states_.size());

@@ -3,12 +3,15 @@
 // reliable_send.cpp whose turn it is.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
+#include <optional>
 #include <queue>
 #include <vector>
 
 #include "congestion/pacer.h"
+#include "congestion/qp_pacing.h"
 #include "packet/peer_map.h"
 #include "requester/faults.h"
 #include "requester/frames.h"
@@ -25,9 +28,12 @@ struct ReliableFlow {
   FlowFrames frames;
   Faults faults;
   congestion::Pacer pacer;
+  std::optional<congestion::QpPacing> qp_pacing; // where QPs have rates of their own
   ReliableContext context;
   Ring<uint32_t> ready; // QPs that may have something to send
-  bool listed = false;  // among the flows with such QPs
+  bool listed = false;  // among the flows with such QPs: active_, or waiting_ until listed_until
+  bool active = false;
+  uint64_t listed_until = 0;
   uint32_t first_qp = 0;
   uint32_t unbegun = 0; // QPs that have messages to begin
   uint32_t busy = 0;    // QPs with messages outstanding
@@ -52,8 +58,19 @@ struct ReliableFlow {
     return last.shape;
   }
   // What is left when the pacer has no more bursts is not paced.
-  uint64_t due() const { return pacer.due() == packet::kNever ? 0 : pacer.due(); }
+  uint64_t due() const {
+    const uint64_t flow_due = pacer.due() == packet::kNever ? 0 : pacer.due();
+    if (!qp_pacing || !ready.empty() || !extra.empty())
+      return flow_due;
+    return std::max(flow_due, qp_pacing->next_due());
+  }
+  bool has_ready() const {
+    return !ready.empty() || !extra.empty() || (qp_pacing && qp_pacing->any_waits());
+  }
 };
+
+// Bytes of a frame on the average over the first messages of the first QP.
+double average_frame(const flow::Flow &flow);
 
 struct ReliableSource::State {
   State(std::vector<flow::Flow> given, const congestion::Rate &total, double line_bits,
