@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# A guest: guest_start, guest_wait, guest_run, guest_stop. Sourced; one guest a shell. Set beforehand, if need be:
+# A guest: guest_boot, guest_run, guest_stop. Sourced; one guest a shell. Set beforehand, if need be:
 #   guest_netns    the network namespace that QEMU runs in (where its taps are); the agent is reached from there
 #   guest_devices  an array of further QEMU arguments: NICs, and what they are connected to
 #   guest_memory   MiB; guest_cpus
+#   guest_append   further words of the kernel's command line
 #   XR_ACCEL       kvm or tcg; else KVM where it works
 
 kernels_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -44,17 +45,49 @@ guest_start() {
   guest_pid=$!
 }
 
-# guest_wait SECONDS: until the agent answers.
+# The kernel's own line of a panic, if there was one.
+guest_panic() { tr -d '\r' <"$guest_dir/serial.log" 2>/dev/null | grep -aom 1 'Kernel panic - not syncing.*'; }
+
+# guest_wait SECONDS: until the agent answers; 2: the guest panicked or ended before it did.
 guest_wait() {
   local until=$((SECONDS + $1))
-  until guest_run - <<<true >/dev/null 2>&1; do
-    if ! kill -0 "$guest_pid" 2>/dev/null || ((SECONDS >= until)); then
-      tail -n 20 "$guest_dir/qemu.log" "$guest_dir/serial.log" >&2
-      return 1
-    fi
+  # A connection to a guest that hangs stays open.
+  until guest_in_netns timeout 20 python3 -I "$kernels_here/client.py" "$guest_port" run - <<<true >/dev/null 2>&1; do
+    if guest_panic >/dev/null || ! kill -0 "$guest_pid" 2>/dev/null; then return 2; fi
+    ((SECONDS < until)) || return 1
     sleep 0.5
   done
   rm -f "$guest_dir/initrd"
+}
+
+# Why the guest did not come up: the panic's line, or the last one that it or QEMU wrote.
+guest_why() { guest_panic || tail -qn 1 "$guest_dir/serial.log" "$guest_dir/qemu.log" 2>/dev/null | tr -d '\r' | grep -a . || echo "no output"; }
+
+# guest_boot NAME DIR SECONDS CPIO...: starts a guest and waits for its agent. One that panics or ends before that is
+# started again, for 3 tries in all: under TCG a kernel rarely panics while it boots. $guest_note: how tries failed, or
+# empty; their logs are kept as serial-TRY.log and qemu-TRY.log.
+# shellcheck disable=SC2034 # $guest_note is for the script that sources this
+guest_boot() {
+  local name=$1 dir=$2 seconds=$3 try status why notes=''
+  shift 3
+  rm -f "$dir"/{serial,qemu}*.log
+  for try in 1 2 3; do
+    guest_note=${notes:+"booted at try $try: $notes"}
+    guest_start "$name" "$dir" "$@" || { guest_note="cannot be started: no room in $dir, or no archive"; return 1; }
+    status=0
+    guest_wait "$seconds" || status=$?
+    ((status)) || return 0
+    guest_stop
+    why=$(guest_why | paste -sd ' ' | cut -c -200)
+    ((status == 2)) || why="no answer in $seconds s: $why"
+    mv "$dir/serial.log" "$dir/serial-$try.log" 2>/dev/null # not there where QEMU refused
+    mv "$dir/qemu.log" "$dir/qemu-$try.log"
+    # The same again is not said again.
+    [[ "; $notes; " == *"; $why; "* ]] || notes+=${notes:+; }$why
+    ((status == 2)) || break
+  done
+  guest_note="did not boot at try $try: $notes"
+  return 1
 }
 
 # guest_run FILE|-: a bash script, in the guest; its output and exit status. 255: the guest is gone.

@@ -35,7 +35,7 @@ take_results() {
   local kind check took reason
   while IFS=$'\t' read -r _ kind check took reason; do
     result "$kind" "$1" "$2" "$3" "$check" "$took" "$reason"
-    [[ $kind == pass ]] || say "$1, libxdp $2: $check: $kind: $reason"
+    [[ $kind == pass && ! ${reason// /} ]] || say "$1, libxdp $2: $check: $kind: $reason"
   done < <(grep -a $'^RESULT\t' "$4")
 }
 
@@ -52,7 +52,8 @@ cd $root && timeout --kill-after=20 $seconds $command
 S
   take_results "$kernel" "$libxdp" "$scenario" "$log"
   if ! grep -aqx 'END' "$log"; then
-    result fail "$kernel" "$libxdp" "$scenario" "$scenario" 0 "ended early (status $status): $(tail -n 1 "$log" | cut -c -200)"
+    result fail "$kernel" "$libxdp" "$scenario" "$scenario" 0 \
+      "ended early (status $status): $({ guest_panic || tail -n 1 "$log"; } | cut -c -200)"
     say "$kernel, libxdp $libxdp: $scenario ended with $status: see $log"
   fi
   kill -0 "$guest_pid" 2>/dev/null
@@ -79,11 +80,12 @@ guest() {
   local archives=("$out/payload.cpio")
   [[ ! $all ]] || archives+=("$root/build/kernels/more.cpio")
   local begun=$SECONDS
-  if ! guest_start "$kernel" "$dir" "${archives[@]}" || ! guest_wait 300 2>"$dir/boot.log"; then
-    result fail "$name" - - boot 0 "did not boot: $(tail -n 1 "$dir/boot.log")"
+  if ! guest_boot "$kernel" "$dir" 300 "${archives[@]}"; then
+    result fail "$name" - - boot 0 "$guest_note"
     return
   fi
-  result pass "$name" - - boot $((SECONDS - begun)) ""
+  result pass "$name" - - boot $((SECONDS - begun)) "$guest_note"
+  [[ ! $guest_note ]] || say "$name: $guest_note"
   mapfile -t libxdps < <(guest_run - <<<'ls /opt/libxdp | sort -V')
   first=${libxdps[0]}
   in_guest "$name" "$first" port 900 "bash tests/kernels/scenarios/port.sh" &&

@@ -55,9 +55,9 @@ python3 -I "$here/scenarios/beside.py" serve 192.0.2.100 7000 &
 peer_pid=$!
 
 guest_memory=${guest_memory:-2048}
-if ! guest_start "$kernel" "$out" "$payload" || ! guest_wait 300 2>"$out/boot.log"; then
-  result fail "the guest did not boot: $(tail -n 1 "$out/boot.log")"
-fi
+begun=$SECONDS
+guest_boot "$kernel" "$out" 300 "$payload" || result fail "the guest $guest_note"
+printf 'RESULT\tpass\tboot\t%s\t%s\n' $((SECONDS - begun)) "$guest_note"
 libxdp=$(guest_run - <<<'ls /opt/libxdp | sort -V | head -n 1')
 timeout 1000 python3 -I "$here/client.py" "$guest_port" run - >"$out/scenario.log" 2>&1 <<S
 export LD_LIBRARY_PATH=/opt/libxdp/$libxdp/lib LIBXDP_OBJECT_PATH=/opt/libxdp/$libxdp/bpf ${XR_GUEST_ENVIRONMENT:-}
