@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# payload.sh FILE [BUILD]: a cpio (XR_KERNELS_ALL: with the tests of the label `bpf`) of what the guests test: the programs of BUILD (build/release), stripped, the
-# libraries they load here, and the scenarios, all at the paths they have here.
+# payload.sh FILE [BUILD]: a cpio of what the guests test: the programs of BUILD (build/release), stripped, the libraries
+# they load here, and the scenarios, all at the paths they have here. XR_KERNELS_ALL: with the tests of the label `bpf`,
+# and what `export` is tested with.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -20,6 +21,10 @@ done
 mkdir -p "$stage$root/tests/kernels"
 cp -a "$root"/tests/{e2e,data} "$stage$root/tests/"
 cp -a "$here/scenarios" "$stage$root/tests/kernels/"
+if [[ ${XR_KERNELS_ALL:-} ]]; then
+  mkdir -p "$stage$root/tools"
+  cp -a "$root/tools/grafana" "$stage$root/tools/"
+fi
 
 # Another XDP program beside ours.
 mkdir -p "$stage$root/build/release/tests/kernels"

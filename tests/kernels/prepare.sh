@@ -19,9 +19,10 @@ tools=(
   iproute2 ethtool bpftool xdp-tools jq python3 tcpdump libcap2-bin libbpf1 libxdp1
 )
 more=(tshark tmux curl python3-scapy ncurses-base wireshark-common) # the e2e scenarios of the full run
+alone=(prometheus) # of the full run too, without what they depend on: static programs
 other_suite=trixie
 # The newest C and C++ libraries: what was built on this machine or is in $other_suite runs on them.
-runtime=(libc6 libgcc-s1 libstdc++6)
+runtime=(libc6 libc-bin libgcc-s1 libstdc++6)
 other=(libxdp1 libbpf1 libelf1t64 zlib1g)
 
 # What is cached is made anew when this changes.
@@ -50,8 +51,9 @@ layer() {
 }
 lean() {
   rm -rf "$1"/usr/share/{doc,man,locale,info,zoneinfo,i18n,common-licenses,lintian,bug,icons,mime,fonts,perl} \
-    "$1"/usr/share/{perl5,keyrings,bash-completion,applications,pixmaps} "$1"/usr/lib/{systemd,udev,apt,locale} \
+    "$1"/usr/share/{perl5,keyrings,bash-completion,applications,pixmaps} "$1"/usr/lib/{systemd,udev,apt} \
     "$1"/usr/{include,lib/x86_64-linux-gnu/{gconv,perl-base,perl}} "$1"/var/lib/{apt,dpkg}
+  [[ ! -d $1/usr/lib/locale ]] || find "$1/usr/lib/locale" -mindepth 1 -maxdepth 1 ! -name C.utf8 -exec rm -r {} +
 }
 
 userland() {
@@ -83,6 +85,9 @@ userland() {
   pack "$root" "$cache/userland.cpio" || die "packing the userland"
   if [[ ${full:-} ]]; then
     layer more "${tools[@]}" "${more[@]}" || return 1
+    list=$(archive_files bookworm "${alone[@]}") || { why="the guest's packages cannot be had"; return 1; }
+    mapfile -t files <<<"$list"
+    archive_unpack "$cache/more" "${files[@]}" || die "unpacking ${alone[*]}"
     lean "$cache/more"
     pack "$cache/more" "$cache/more.cpio" || die "packing the userland"
   fi

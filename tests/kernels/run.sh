@@ -51,6 +51,7 @@ export XR_DATA=$root/tests/data XR_BUILD=$root/build/release
 cd $root && timeout --kill-after=20 $seconds $command
 S
   take_results "$kernel" "$libxdp" "$scenario" "$log"
+  grep -aq $'^RESULT\t' "$log" || result fail "$kernel" "$libxdp" "$scenario" "$scenario" 0 "no check was run: see $log"
   if ! grep -aqx 'END' "$log"; then
     result fail "$kernel" "$libxdp" "$scenario" "$scenario" 0 \
       "ended early (status $status): $({ guest_panic || tail -n 1 "$log"; } | cut -c -200)"

@@ -1,11 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The tests of the label `bpf`: each test a process of its own, as ctest runs them.
+# bpf.sh [PROGRAM...]: the tests of the label `bpf`, or of these programs: each test a process of its own, as ctest runs them.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 log=$(mktemp)
 failures=0
 for program in "$here"/../../../build/release/tests/bpf/*_test; do
+  name=$(basename "$program")
+  [[ " ${*:-$name} " == *" $name "* ]] || continue
+  tests=$("$program" --gtest_list_tests 2>"$log" | awk '/^[^ ]/ { suite = $1 } /^  / { print suite $1 }')
+  if [[ ! $tests ]]; then
+    failures=$((failures + 1))
+    printf 'RESULT\tfail\tbpf.%s\t0\tlists no test: %s\n' "$name" "$(tail -n 1 "$log")"
+    continue
+  fi
   while read -r test; do
     begun=$SECONDS status=0
     timeout --kill-after=10 600 "$program" --gtest_filter="$test" </dev/null >"$log" 2>&1 || status=$?
@@ -19,7 +27,7 @@ for program in "$here"/../../../build/release/tests/bpf/*_test; do
       result=skip reason=$(grep -aA 1 'Skipped$' "$log" | sed -n 2p)
     fi
     printf 'RESULT\t%s\tbpf.%s\t%s\t%s\n' "$result" "$test" $((SECONDS - begun)) "${reason:0:300}"
-  done < <("$program" --gtest_list_tests 2>/dev/null | awk '/^[^ ]/ { suite = $1 } /^  / { print suite $1 }')
+  done <<<"$tests"
 done
 echo END
 ((failures == 0))

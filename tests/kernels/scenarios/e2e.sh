@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A chosen part of the e2e scenarios, as tests/e2e/CMakeLists.txt calls them.
+# e2e.sh [NAME...]: a chosen part of the e2e scenarios, as tests/e2e/CMakeLists.txt calls them; or those of it that are named.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../e2e" || exit 1
 log=$(mktemp)
 failures=0
 # NAME SCRIPT [ARGUMENT...]
 while read -r name script words; do
+  [[ " ${*:-$name} " == *" $name "* ]] || continue
   begun=$SECONDS status=0 result=pass reason=''
   # shellcheck disable=SC2086 # several arguments
   timeout --kill-after=20 900 bash "$script" $words </dev/null >"$log" 2>&1 || status=$?
