@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An IP address as the datapath has it, wherever one is meant.
+// An IP address in the form that the datapath uses.
 #pragma once
 
 #include <array>

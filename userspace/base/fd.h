@@ -6,7 +6,7 @@
 
 namespace xr {
 
-// Owns a file descriptor; -1 is none.
+// Owns a file descriptor and closes it. -1: none.
 class Fd {
 public:
   Fd() = default;

@@ -7,8 +7,8 @@
 
 namespace xr {
 
-// Counts of 64-bit values in buckets whose width grows with the value, as HdrHistogram has them
-// (Debian packages it for Java and Go only): below 128 exact, above within 0.8 %.
+// Counts 64-bit values in buckets whose width grows with the value, like HdrHistogram (which Debian
+// packages for Java and Go only). Exact below 128; above, the error is at most 0.8 %.
 class Histogram {
 public:
   void add(uint64_t value, uint64_t times = 1) {
@@ -34,8 +34,8 @@ public:
   uint64_t min() const { return total_ ? min_ : 0; }
   double mean() const { return total_ ? sum_ / static_cast<double>(total_) : 0; }
 
-  // The value that `fraction` (0 to 1) of all do not exceed: the highest of its bucket, at most
-  // max(). 0 when there is none.
+  // The value that `fraction` (0 to 1) of all values do not exceed: the upper bound of its bucket,
+  // at most max(). 0 if the histogram is empty.
   uint64_t quantile(double fraction) const {
     const double wanted = fraction * static_cast<double>(total_);
     uint64_t seen = 0;
@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  static constexpr unsigned kBits = 7; // 128 buckets an octave
+  static constexpr unsigned kBits = 7; // 128 buckets per octave
   static constexpr unsigned kBuckets = (64 - kBits + 1) << kBits;
 
   static unsigned bucket(uint64_t value) {

@@ -5,7 +5,7 @@
 
 namespace xr {
 
-// Bytes on the wire that a frame has beside its own: FCS, preamble and inter-packet gap.
+// Bytes that a frame takes on the wire in addition to its own: FCS, preamble and inter-packet gap.
 inline constexpr uint32_t kLayer1Bytes = 24;
 
 } // namespace xr

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may fail, and why, in words: recoverable errors are values here and must be looked at.
+// Return values that carry either a result or an error. The caller must check them.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace xr {
 
-// A sentence without its final stop, and, where something helps, what to do about it.
+// `message` is a sentence without a full stop. `hint` says what the user can do, or is empty.
 struct Error {
   std::string message;
   std::string hint = {};
 };
 
-// "message: No such device (ENODEV)" for an errno value.
+// Appends the text of an errno value: "message: No such device (ENODEV)".
 Error errno_error(int error, std::string message, std::string hint = {});
 
-// A value or an Error. get() and error() must match ok().
+// A value or an Error. Call get() only if ok(), and error() only if not ok().
 template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}

@@ -7,7 +7,7 @@
 
 namespace xr {
 
-// A queue that costs nothing while it is empty: there is one for each of many QPs.
+// A FIFO queue that allocates nothing while it is empty, because there is one per QP.
 template <typename T> class Ring {
 public:
   size_t size() const { return count_; }
@@ -39,7 +39,7 @@ private:
     head_ = 0;
   }
 
-  std::vector<T> items_; // a power of two, or none
+  std::vector<T> items_; // the size is 0 or a power of two
   size_t head_ = 0, count_ = 0;
 };
 

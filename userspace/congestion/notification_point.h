@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The notification point of DCQCN: at most one CNP in each interval for a stream, a pair of hosts
-// or the port (IBA vol. 1, annex A17.9.3).
+// The notification point of DCQCN: sends at most one CNP per interval for each stream, each pair of
+// hosts, or the port (IBA vol. 1, annex A17.9.3).
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct CnpPacing {
 
 class NotificationPoint {
 public:
-  // Remembers at most `entries` streams or pairs.
+  // `entries`: the maximum number of streams or pairs that are remembered.
   NotificationPoint(const CnpPacing &pacing, size_t entries) : pacing_(pacing), last_(entries) {}
 
   enum class Verdict : uint8_t { Send, Paced, NoRoom };
-  // Whether a CNP goes out for this packet that is marked.
+  // Decides whether a CNP is sent for this CE-marked packet.
   Verdict ask(uint64_t now, const roce_packet &packet) {
     const packet::PeerKey key = key_of(packet);
     if (uint64_t *last = last_.find(key)) {
@@ -31,7 +31,8 @@ public:
       *last = now;
       return Verdict::Send;
     }
-    // Whoever waited long enough needs no entry. Looked for once an interval: it takes long.
+    // An entry whose interval has passed is not needed. Cleaned once per interval: it scans the
+    // map.
     if (last_.full() && now - cleaned_ >= pacing_.interval_ns) {
       cleaned_ = now;
       last_.erase_if([&](const packet::PeerKey &, uint64_t last) {
@@ -48,7 +49,7 @@ private:
     packet::PeerKey key{packet::source_of(packet), roce_key_qp(&packet.key)};
     if (pacing_.scope == CnpScope::Stream)
       return key;
-    // A pair, as one address that is as good as both: the map is asked once.
+    // A pair is hashed into one address, so that one map serves all scopes with one lookup.
     const packet::Address to = packet::destination_of(packet);
     for (unsigned i = 0; i < 4; i++)
       key.address[i] ^= to[i] * 0x9e3779b1U;

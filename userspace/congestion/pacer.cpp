@@ -42,7 +42,7 @@ Pacer::Pacer(const Pacing &pacing, double line_bits, uint64_t seed)
   per_byte_ = units.per_byte;
   per_packet_ = units.per_packet;
   const double ticks = std::ldexp(kSecond / units.rate, kFraction);
-  // up: never faster than asked for
+  // rounded up: never faster than requested
   step_ = ticks < 0x1p63 ? static_cast<uint64_t>(std::ceil(ticks)) : 1ULL << 63;
 }
 
@@ -75,8 +75,8 @@ void Pacer::sent_in_burst(uint64_t now, uint32_t frame_bytes) {
     due_ = (top_ ? std::max(now, due_) : due_) + pacing_.burst_gap_ns;
 }
 
-// What takes so long at the full rate takes x during the ramp, where the rate's part b grows by 2a
-// a tick: a x^2 + b x = ticks.
+// Converts ticks at the full rate into ticks during the ramp. The fraction of the rate is b now and
+// grows by 2a per tick, so the result x solves a x^2 + b x = ticks.
 double Pacer::stretched(double ticks) const {
   const double whole = std::ldexp(static_cast<double>(pacing_.ramp_ns), kFraction);
   const double at =
@@ -99,7 +99,7 @@ void Pacer::slip(uint64_t to) {
 double Pacer::asked_pps(double frame_bytes) const {
   const double ns =
       std::ldexp(static_cast<double>(step_) * (frame_bytes * per_byte_ + per_packet_), -24);
-  if (top_) // of bursts nobody knows how long they take
+  if (top_) // the duration of such a burst is unknown
     return 0;
   if (pacing_.shape != Pacing::Shape::Burst)
     return kSecond / ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the next packet of a flow is due, in virtual time. Exact in the long run: what is rounded
-// away from one interval is in the next.
+// Computes when the next packet of a flow is due, in virtual time. Rounding remainders are carried
+// over to the next interval, so the long-term rate is exact.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@ namespace xr::congestion {
 
 class Pacer {
 public:
-  // Who is late by more than this gives up the rest: slipped_ns() tells how much in all.
+  // A flow that is late by more than this gives up the excess; slipped_ns() is the sum.
   static constexpr uint64_t kPatienceNs = 50'000'000;
 
-  // `line_bits` a second are what Percent is of.
+  // `line_bits` is the line rate in bit/s, the base of Rate::Kind::Percent.
   Pacer(const Pacing &pacing, double line_bits, uint64_t seed);
 
-  // The first packet is due `start_ns` of the pacing after `now`.
+  // The first packet is due at `now` plus `start_ns` of the pacing.
   void start(uint64_t now);
-  uint64_t due() const { return due_; } // kNever: no more bursts
-  // What was not wanted earlier is not caught up with.
+  uint64_t due() const { return due_; } // packet::kNever: all bursts are sent
+  // The flow had nothing to send before `time`: it does not catch up.
   void not_before(uint64_t time) {
     if (due_ < time) {
       due_ = time;
       fraction_ = 0;
     }
   }
-  // A packet of so many bytes (without FCS) went out at `now`.
+  // A packet of `frame_bytes` (without FCS) was sent at `now`.
   void sent(uint64_t now, uint32_t frame_bytes) {
     if (at_once_)
       return;
@@ -40,15 +40,15 @@ public:
       slip(now - kPatienceNs);
   }
 
-  // As fast as it goes, at least within a burst.
+  // As fast as possible, at least within a burst.
   bool top() const { return top_; }
-  bool at_once() const { return at_once_; } // nor bursts
+  bool at_once() const { return at_once_; } // and without bursts
   uint64_t slipped_ns() const { return slipped_; }
-  // Packets a second that are asked for on the average, for frames of that size; 0: top speed.
+  // The requested average rate in packets per second, for frames of this size; 0: unlimited.
   double asked_pps(double frame_bytes) const;
 
 private:
-  // 2^-24 ns: a byte at 10 Tbit/s still has 13,000 of them.
+  // Ticks of 2^-24 ns: a byte at 10 Tbit/s is 13,000 of them.
   static constexpr unsigned kFraction = 24;
   using Ticks = unsigned __int128;
 
@@ -67,16 +67,17 @@ private:
 
   Pacing pacing_;
   uint64_t seed_;
-  bool top_ = false;                       // no rate
-  bool at_once_ = false;                   // nor bursts
-  bool even_ = false;                      // one interval like the other, but for the bytes
-  uint32_t per_byte_ = 0, per_packet_ = 0; // what an interval counts, `step_` ticks each
+  bool top_ = false;     // no rate
+  bool at_once_ = false; // and no bursts
+  bool even_ = false;    // all intervals are equal for frames of equal size
+  uint32_t per_byte_ = 0,
+           per_packet_ = 0; // bytes and packets counted by an interval, `step_` ticks each
   uint64_t step_ = 0;
   uint64_t begin_ = 0, due_ = 0, fraction_ = 0;
   uint64_t slipped_ = 0;
-  uint64_t sent_ = 0;   // Poisson: intervals drawn
-  uint64_t burst_ = 0;  // bursts that are over
-  uint64_t placed_ = 0; // packets of this one
+  uint64_t sent_ = 0;   // Poisson: intervals drawn so far
+  uint64_t burst_ = 0;  // bursts finished
+  uint64_t placed_ = 0; // packets of the current burst
 };
 
 } // namespace xr::congestion

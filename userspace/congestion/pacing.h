@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rate and the shape in time that a sender is asked for.
+// The requested rate of a sender and its distribution in time.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,18 @@
 
 namespace xr::congestion {
 
-// How fast. L2: a frame's own bytes, without FCS; L1: and 24 more, of FCS, preamble and gap.
+// L2 counts the bytes of a frame without FCS; L1 adds 24 bytes: FCS, preamble and gap.
 struct Rate {
-  enum class Kind : uint8_t { Top, Packets, BitsL1, BitsL2, Percent }; // Percent: of the line, L1
+  enum class Kind : uint8_t {
+    Top,
+    Packets,
+    BitsL1,
+    BitsL2,
+    Percent
+  }; // Percent: of the line rate, L1
   Kind kind = Kind::Top;
-  double value = 0;      // a second; of Percent 0 to 100
-  std::string text = {}; // as the user wrote it, with the unit; "" for Top
+  double value = 0;      // per second; Percent: 0 to 100
+  std::string text = {}; // as the user wrote it, with its unit; "" for Top
 };
 
 // A rate in the units that intervals are computed from: a frame of N bytes (without FCS) counts
@@ -26,13 +32,14 @@ RateUnits units_of(const Rate &rate, double line_bits);
 
 struct Pacing {
   enum class Shape : uint8_t { Constant, Poisson, Burst };
-  Rate rate; // Burst: within a burst
+  Rate rate; // Burst: the rate within a burst
   Shape shape = Shape::Constant;
-  uint64_t burst_packets = 0, burst_gap_ns = 0; // gap: from a burst's last packet to the next first
-  uint64_t bursts = 0;                          // 0: no end
-  uint64_t start_ns = 0;                        // after the others
-  uint64_t ramp_ns = 0;                         // the rate grows from `ramp_from` to all of it
-  double ramp_from = 0;                         // part of the rate, 0 to 1
+  uint64_t burst_packets = 0,
+           burst_gap_ns = 0; // gap: from the last packet of a burst to the first of the next
+  uint64_t bursts = 0;       // 0: unlimited
+  uint64_t start_ns = 0;     // offset from the start of the run
+  uint64_t ramp_ns = 0;      // the rate grows from `ramp_from` to the full rate
+  double ramp_from = 0;      // fraction of the rate, 0 to 1
 };
 
 } // namespace xr::congestion

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a check of the machine found: what doctor's report is made of.
+// The result of one check by `doctor`.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ enum class Verdict { Ok, Info, Unknown, Warn, Fail };
 
 struct Check {
   std::string group; // "kernel", "port", "roce"
-  std::string name;  // one of a few words, the same on every machine
+  std::string name;  // a fixed short name, the same on every machine
   Verdict verdict = Verdict::Ok;
-  std::string text;      // a sentence without its final stop
-  std::string hint = {}; // what to do about it: a command where one exists
+  std::string text;      // a sentence without a full stop
+  std::string hint = {}; // what the user can do: a command where one exists
 };
 using Checks = std::vector<Check>;
 

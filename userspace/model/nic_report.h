@@ -11,7 +11,7 @@ namespace xr {
 
 struct NicEquation {
   std::string equation;         // "CE marks to it = np_ecn_marked_roce_packets"
-  std::optional<uint64_t> wire; // nothing: the port cannot tell
+  std::optional<uint64_t> wire; // empty: the port does not count this
   uint64_t nic = 0;
   std::string verdict; // "equal", "explained", "uncertain", "mismatch", "unseen"
   std::string note;
@@ -20,9 +20,9 @@ struct NicEquation {
 struct NicReport {
   std::string device; // "mlx5_0/1"
   std::string driver;
-  double seconds = 0; // that both sides counted; 0: each since it began to count
+  double seconds = 0; // time over which both sides counted; 0: each since its own start
   std::vector<NicEquation> equations;
-  std::string note; // about all of them
+  std::string note; // about all equations
 };
 
 } // namespace xr

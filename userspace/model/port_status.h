@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is on the XDP hook of an interface, and the attachment of this tool there.
+// The programs on the XDP hook of an interface, and our attachment there.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,40 @@ const char *mode_name(Mode mode); // as on the command line
 
 struct HookProgram {
   uint32_t id = 0;
-  std::string name; // "" without the privilege to ask
+  std::string name; // "" without the privilege to read it
 };
 
 enum class AttachState {
   Attached,
-  NotAttached,   // nothing of ours
-  OffHook,       // pinned, but its program is not on the interface: taken off, or never came
-  InterfaceGone, // pinned, but the interface or its namespace went away
-  OtherAbi,      // attached by a version whose maps we cannot read
+  NotAttached, // no program of ours
+  OffHook, // pinned, but its program is not on the interface: detached by another tool, or never
+           // attached
+  InterfaceGone, // pinned, but the interface or its namespace is gone
+  OtherAbi,      // attached by a version with an incompatible map layout
   Unpinned,      // our program is on the interface, but its pins are not here
 };
-// In words, for people and for JSON.
+// The state as text, for people and for JSON.
 const char *state_name(AttachState state);
 
 struct PortStatus {
   std::string ifname;
   unsigned ifindex = 0;
-  std::string netns; // its name, "" for none
+  std::string netns; // name of the namespace, "" for none
   uint64_t netns_inode = 0;
   AttachState state = AttachState::NotAttached;
   bool running = false; // up, with carrier
 
-  // The hook, whatever is on it.
+  // The hook, whatever programs are on it.
   Mode mode = Mode::Auto;
-  uint32_t hook_id = 0;    // the program that the driver calls; 0: the hook is empty
-  bool dispatcher = false; // that is libxdp's dispatcher; else our program is alone there
+  uint32_t hook_id = 0; // the program that the driver calls; 0: the hook is empty
+  bool dispatcher =
+      false; // hook_id is libxdp's dispatcher; otherwise our program is alone on the hook
   std::vector<HookProgram> programs;
 
-  // Ours.
+  // Our attachment.
   uint32_t program_id = 0;
-  std::string alone;     // why no other program can join it; "": it can, or that is not known
-  uint32_t abi = 0;      // 0: it cannot be told
+  std::string alone;     // why no other program can join ours; "": others can join, or unknown
+  uint32_t abi = 0;      // 0: unknown
   uint64_t since_ns = 0; // CLOCK_REALTIME
   bool track = false;
   bool frags = false;
@@ -52,19 +54,19 @@ struct PortStatus {
   uint64_t cnp_window_ns = 0;
   uint32_t features = 0;         // enum roce_feature
   uint32_t uses = 0;             // enum roce_rule_uses
-  uint32_t side = 0;             // ROCE_KEY_SIDE: streams of this port have it in their keys
-  unsigned peer_ifindex = 0;     // a bridge's other port
-  std::string peer;              // its name, "" when it is gone
+  uint32_t side = 0;             // ROCE_KEY_SIDE: part of the key of this port's streams
+  unsigned peer_ifindex = 0;     // the other port of the bridge
+  std::string peer;              // its name, "" if it is gone
   uint32_t streams_capacity = 0; // 0 without tracking
   uint32_t streams_used = 0;
-  uint64_t map_bytes = 0; // of kernel memory
+  uint64_t map_bytes = 0; // kernel memory
 };
 
-// An attachment that was taken off.
+// One attachment that was removed.
 struct DetachReport {
   std::string ifname;
   std::string netns;
-  std::string other; // a bridge's other port, detached with it
+  std::string other; // the other port of the bridge, detached too
   std::vector<std::string> notes;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule of a port as reports show it.
+// A rule of a port with its counters, for reports.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 namespace xr {
 
 struct RuleRow {
-  uint32_t id = 0; // from 1, in the order of their coming
+  uint32_t id = 0; // from 1, in the order in which rules were added
   std::string text;
   std::string name;
   uint64_t matched = 0;
   uint64_t acted = 0;
 };
 
-// Acted upon, of a million matched; none without a match.
+// Packets acted on per million matched; nothing if none matched.
 inline std::optional<double> parts_per_million(const RuleRow &rule) {
   if (!rule.matched)
     return std::nullopt;

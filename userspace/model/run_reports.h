@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters and reports of `send` and `respond`, so far or at their end.
+// The counters and reports of `send` and `respond`, during a run or at its end.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace xr {
 
-// The first few QPNs that answers carried for which there is no QP here.
+// The first few unknown QPNs to which replies were sent.
 class StrayQps {
 public:
   static constexpr size_t kMost = 4;
@@ -37,97 +37,99 @@ private:
   bool more_ = false;
 };
 
-// What a requester did and saw. `packets` and `bytes` (frames without FCS) are all that was handed
-// out, faults and retransmissions included.
+// The counters of a requester. `packets` and `bytes` (frames without FCS) count all that was queued
+// for sending, including faults and retransmissions.
 struct SendCounts {
   uint64_t packets = 0, bytes = 0;
-  uint64_t messages = 0;      // open: handed out whole; reliable: completed
-  uint64_t message_bytes = 0; // of those
-  // faults on purpose
+  uint64_t messages = 0;      // open loop: queued completely; reliable: completed
+  uint64_t message_bytes = 0; // payload of those
+  // injected faults
   uint64_t skipped = 0, repeated = 0, reordered = 0, bad_icrc = 0, bad_pad = 0, ghost_acks = 0;
   // reliable
   uint64_t retransmitted = 0, timeouts = 0, acks = 0, naks = 0, rnr_naks = 0, read_responses = 0,
            duplicate_acks = 0, stray = 0, failed_qps = 0, failed_messages = 0,
            bad_icrc_received = 0;
-  // NAKs by their code (IBA vol. 1, 9.7.5.2.8); `naks` are PSN sequence errors, the others end a
-  // QP.
+  // NAKs by code (IBA vol. 1, 9.7.5.2.8). `naks` are PSN sequence errors; the others end the QP.
   uint64_t invalid_naks = 0, access_naks = 0, operational_naks = 0;
   uint64_t cnps = 0;
-  StrayQps stray_qps;      // of `stray`, those for which there is no QP
-  uint64_t slipped_ns = 0; // schedule given up, summed over flows
-  Histogram rtt_ns;        // from a packet with AckReq, sent once, to its ACK
-  Histogram completion_ns; // of messages, first packet to last acknowledgement
+  StrayQps stray_qps;      // part of `stray`: QPNs that do not exist here
+  uint64_t slipped_ns = 0; // schedule time given up, summed over flows
+  Histogram rtt_ns;        // from a packet with AckReq that was sent once, to its ACK
+  Histogram completion_ns; // of messages: from the first packet to the last acknowledgement
 };
 
 struct RespondCounts {
-  uint64_t frames = 0, bytes = 0; // that came in
-  uint64_t requests = 0;          // RoCE requests for its QPs
+  uint64_t frames = 0, bytes = 0; // received
+  uint64_t requests = 0;          // RoCE requests for local QPs
   uint64_t in_order = 0, duplicates = 0, out_of_order = 0;
-  uint64_t messages = 0, message_bytes = 0; // SENDs, WRITEs completed, and their payload
+  uint64_t messages = 0, message_bytes = 0; // SENDs and WRITEs completed, and their payload
   uint64_t datagrams = 0;                   // UD
-  uint64_t unreliable = 0;                  // UC packets; uc_dropped: of broken messages
+  uint64_t unreliable = 0; // UC packets; uc_dropped: packets of incomplete messages
   uint64_t uc_dropped = 0;
-  uint64_t ce = 0; // marked
+  uint64_t ce = 0; // received with ECN CE
   uint64_t bad_icrc = 0, malformed = 0;
-  uint64_t no_qp = 0;             // for a QPN out of the range, or GSI
-  uint64_t not_mine = 0;          // another address
-  uint64_t invalid = 0;           // opcodes out of sequence, too long, ... answered by NAK 0x61
-  uint64_t responses_seen = 0;    // ACKs, READ responses, CNPs sent to it
-  uint64_t qps = 0, qps_full = 0; // connections; requests of those that found no room
-  // what it sent
+  uint64_t no_qp = 0;    // for a QPN outside the range, or GSI
+  uint64_t not_mine = 0; // for another address
+  uint64_t invalid = 0;  // wrong opcode sequence, too long, ...: answered by NAK invalid request
+  uint64_t responses_seen = 0;    // ACKs, READ responses and CNPs received
+  uint64_t qps = 0, qps_full = 0; // connections; requests dropped because no connection was free
+  // sent
   uint64_t acks = 0, naks = 0, rnr_naks = 0, read_responses = 0, atomic_acks = 0;
-  uint64_t cnps = 0, cnps_paced = 0, cnps_no_room = 0; // the last: too many streams at once
-  uint64_t arp = 0, nd = 0;                            // answers
+  uint64_t cnps = 0, cnps_paced = 0,
+           cnps_no_room = 0; // cnps_no_room: too many streams at the same time
+  uint64_t arp = 0, nd = 0;  // replies
   uint64_t cm_connections = 0, cm_messages = 0, cm_rejected = 0;
-  uint64_t answers_dropped = 0; // no room to remember what is to be answered
+  uint64_t answers_dropped = 0; // requests dropped because the reply queue was full
 };
 
-// Frames, by what the kernel counts (XDP_STATISTICS), and what we did.
+// Counters of the AF_XDP sockets in frames: from the kernel (XDP_STATISTICS), and our own.
 struct SocketCounts {
-  uint64_t rx_dropped = 0;   // too long for a chunk, or otherwise not to be had
-  uint64_t rx_ring_full = 0; // we were too slow
-  uint64_t rx_no_chunk = 0;  // likewise: no free memory; in copy mode only
+  uint64_t rx_dropped = 0;   // too long for a chunk, or another error
+  uint64_t rx_ring_full = 0; // this process was too slow
+  uint64_t rx_no_chunk = 0;  // likewise: no free chunk in the fill ring; copy mode only
   uint64_t tx_invalid = 0;
-  uint64_t tx_dropped = 0; // by the driver, which could not take them
-  uint64_t link_down = 0;  // it said that the port is down
-  // Not frames: times that a buffer was asked for, and the fill ring was empty. In zero-copy a
-  // driver asks ahead of the frames, and what it lacks then costs none as long as its ring has
-  // some.
+  uint64_t tx_dropped = 0; // the driver could not accept them
+  uint64_t link_down = 0;  // the driver reported that the port is down
+  // Not frames: how often the driver found the fill ring empty. In zero-copy mode a driver refills
+  // its ring ahead of the frames, so an empty fill ring loses nothing while the driver's ring has
+  // buffers.
   uint64_t fill_ring_empty = 0;
 };
 
 struct EngineCounts {
-  uint64_t sent = 0, sent_bytes = 0; // handed to the kernel; frames without FCS
+  uint64_t sent = 0, sent_bytes = 0; // given to the kernel; frames without FCS
   uint64_t received = 0, received_bytes = 0;
-  uint64_t not_sent = 0; // handed over, but never sent: in the end only; not in `sent`
-  uint64_t too_long = 0; // frames that the socket has no room for
-  // By the port since the beginning, frames of any sender and receiver; of all engines.
+  uint64_t not_sent =
+      0; // given to the kernel but never transmitted: known only at the end; not in `sent`
+  uint64_t too_long = 0; // longer than the socket allows
+  // Counted by the port since the start, for frames of all processes and all engines.
   uint64_t port_drops = 0, port_missed = 0;
-  uint64_t begun_ns = 0, now_ns = 0; // monotonic
-  // Of packets with a schedule: how late they left, and by how much the time between two differs
-  // from what was asked.
+  uint64_t begun_ns = 0, now_ns = 0; // CLOCK_MONOTONIC
+  // For packets with a schedule: the delay of their departure, and the difference between the
+  // actual and the scheduled time since the packet before.
   Histogram late_ns, jitter_ns;
-  uint64_t last_late_ns = 0; // of the last one
+  uint64_t last_late_ns = 0; // of the last packet
   SocketCounts socket;
 };
 
-// So far, or in the end.
+// The report of a run, during it or at its end.
 struct RunReport {
   std::string ifname;
   uint32_t zero_copy_queues = 0;
-  std::string xdp_mode; // "" where nothing is received
+  std::string xdp_mode; // "" if the run receives nothing
   uint32_t queues = 1;
   double seconds = 0;
   EngineCounts engine;
 };
 
 struct SendReport : RunReport {
-  std::string kind;                // "open", "reliable", "replay"
-  uint64_t line_bits = 0;          // a second
-  uint64_t seed = 0;               // of what is drawn; given or not, it can be given again
-  double asked_pps = 0;            // 0: as fast as it goes
-  uint64_t expected = 0, done = 0; // packets, or messages when reliable; expected 0: no end
-  bool finished = false;           // it was not interrupted
+  std::string kind;       // "open", "reliable", "replay"
+  uint64_t line_bits = 0; // line rate in bit/s
+  uint64_t seed =
+      0; // of all random numbers; shown even if the user gave none, so that the run can be repeated
+  double asked_pps = 0;            // 0: as fast as possible
+  uint64_t expected = 0, done = 0; // packets, or messages if reliable; expected 0: unlimited
+  bool finished = false;           // false: interrupted
   SendCounts counts;
 };
 

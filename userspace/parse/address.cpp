@@ -82,7 +82,7 @@ Result<Prefix> prefix(const std::string &word) {
   if (slash != std::string::npos) {
     auto length = integer(word.substr(slash + 1), 0, dotted ? 32 : 128);
     if (!length)
-      return wrong(word, kWanted, fmt::format("the length behind / is 0 to {}", dotted ? 32 : 128));
+      return wrong(word, kWanted, fmt::format("the length after / is 0 to {}", dotted ? 32 : 128));
     result.length = static_cast<unsigned>(*length) + (dotted ? kMappedBits : 0);
   }
   result.ipv4 = is_mapped(result.address) && result.length >= kMappedBits;
@@ -91,7 +91,7 @@ Result<Prefix> prefix(const std::string &word) {
     result.address[i] &= bits[i];
   if (result.address != whole)
     return Error{
-        fmt::format("'{}' has bits set behind its prefix", word),
+        fmt::format("'{}' has bits set after its prefix", word),
         fmt::format("{} for the network, {} for the host", result.text(), address_text(whole))};
   return result;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IP addresses and prefixes as the datapath has them: network order, IPv4 as v4-mapped IPv6.
+// Parses IP addresses and prefixes. Network byte order; IPv4 is v4-mapped IPv6.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ using xr::Address;
 
 struct Prefix {
   Address address{};
-  unsigned length = 128; // of 128 also for IPv4
+  unsigned length = 128; // of 128 bits, also for IPv4
   bool ipv4 = false;
 
-  // All of its family.
+  // True if it matches every address of its family.
   bool whole() const;
-  // Of IPv6, with the v4-mapped addresses in it.
+  // True if it is an IPv6 prefix that also contains the v4-mapped addresses.
   bool holds_mapped() const;
   std::string text() const;
   roce_prefix compiled() const;
@@ -29,7 +29,7 @@ struct Prefix {
 Result<Address> address(const std::string &word);
 std::string address_text(const Address &address);
 
-// 192.0.2.1, 192.0.2.0/24, 2001:db8::/32; bits behind the prefix must be zero.
+// 192.0.2.1, 192.0.2.0/24, 2001:db8::/32. Bits after the prefix must be zero.
 Result<Prefix> prefix(const std::string &word);
 
 } // namespace xr::parse

@@ -14,9 +14,9 @@ namespace xr::parse {
 
 namespace {
 
-// A unit; canonical text has the first one that divides the value.
+// One unit. Canonical text uses the first printed unit that divides the value.
 struct Unit {
-  std::string_view name; // as printed; compared in lower case
+  std::string_view name; // canonical spelling; input is compared in lower case
   uint64_t factor;
   bool printed = false;
 };
@@ -73,8 +73,10 @@ constexpr Unit kRates[] = {
     {"kibit", 1 << 10},
 };
 
-constexpr uint64_t kLongest = 100ULL * 24 * 3'600'000'000'000; // ns; a double still counts them
-// bits per second; at the slowest the time of 64 KB, as roce_queue_add has it, is just below 2^64
+constexpr uint64_t kLongest =
+    100ULL * 24 * 3'600'000'000'000; // ns; a double still represents it exactly enough
+// Bits per second. At kSlowest, the transmission time of 64 KB (see roce_queue_add) is just below
+// 2^64.
 constexpr uint64_t kSlowest = 125'000, kFastest = 10'000'000'000'000;
 constexpr uint64_t kMostBytes = UINT32_MAX;
 

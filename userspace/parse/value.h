@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people write them, with and without units, and back.
+// Parses numbers with and without units, and formats them again.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace xr::parse {
 
-// A number with the unit it was written in.
+// A number and the unit it was written with.
 struct Number {
   double value = 0;
   std::string unit = {};
@@ -19,33 +19,33 @@ struct Number {
   std::string text() const;
 };
 
-// 0.01, 1e-6, 1%, 50ppm. `fraction` is what the datapath takes: p * 2^64, ~0 for certain.
+// 0.01, 1e-6, 1%, 50ppm. fraction() is the form that the datapath uses: p * 2^64, with ~0 for 1.
 struct Probability : Number {
   long double p() const;
   uint64_t fraction() const;
 };
 uint64_t fraction(long double p);
 Result<Probability> probability(const std::string &word);
-// Whether a word is meant as a number.
+// True if the word starts like a number.
 bool looks_like_number(const std::string &word);
 
-// Any finite number, and whole ones in decimal or hexadecimal.
+// A finite number; a whole number in decimal or hexadecimal. Error if it is outside [from, to].
 Result<double> real(const std::string &word, double from, double to);
 Result<uint64_t> integer(const std::string &word, uint64_t from, uint64_t to,
                          std::string_view wanted = "a whole number");
 
-// N or N-N, where `to` may be below `from` only if `wraps`.
+// N or N-N. `to` may be less than `from` only with Order::Wraps (PSNs).
 enum class Order { Ascending, Wraps };
 Result<roce_range> range(const std::string &word, uint32_t from, uint32_t to,
                          std::string_view wanted, Order order = Order::Ascending);
 std::string range_text(const roce_range &range);
 std::string hex_range_text(const roce_range &range);
 
-// 10us 5ms 2s 1m: nanoseconds. A unit is needed.
+// 10us, 5ms, 2s, 1m: nanoseconds. The unit is required.
 Result<uint64_t> duration(const std::string &word);
 std::string duration_text(uint64_t ns);
 
-// 5k, 200KB, 1M, 64KiB (k = 1000, Ki = 1024).
+// 5k, 200KB, 1M, 64KiB: bytes (k = 1000, Ki = 1024).
 Result<uint64_t> byte_count(const std::string &word, uint64_t from);
 std::string byte_text(uint64_t bytes);
 

@@ -70,7 +70,7 @@ Error missing(std::string_view keyword, const std::string &word, std::string hin
 
 namespace {
 
-// Levenshtein's: letters to add, leave out or change.
+// Levenshtein distance: the number of letters to insert, delete or replace.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});

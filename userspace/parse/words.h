@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words one after the other, and what to say of one that is wrong.
+// Reads a list of words one after the other, and makes the errors about a wrong word.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ public:
   explicit Words(const std::vector<std::string> &words);
 
   bool done() const { return at_ == words_.size(); }
-  // The next word; "" at the end.
+  // "" after the last word.
   const std::string &peek() const;
   std::string take();
   bool take_if(std::string_view word);
@@ -25,30 +25,30 @@ private:
   size_t at_ = 0;
 };
 
-// The words of a string: what stands between blanks.
+// Splits a string at blanks.
 std::vector<std::string> split(const std::string &text);
 
 std::string lower(std::string_view text);
 
-// The parts between commas; empty ones too.
+// Splits a list at commas. Parts may be empty.
 std::vector<std::string> parts(const std::string &list);
 
-// What users call things: up to 31 letters, digits, - _ .
+// A name that a user gives to something: up to 31 letters, digits, - _ .
 Result<std::string> name(const std::string &word);
 
-// "'x' is not WANTED", or that WANTED is missing where the words end.
+// "'x' is not WANTED"; "WANTED is missing" if `word` is empty.
 Error wrong(const std::string &word, std::string_view wanted, std::string hint = {});
 
-// That `keyword` is missing, and what stands there.
+// "KEYWORD is missing before 'x'"; "KEYWORD is missing" if `word` is empty.
 Error missing(std::string_view keyword, const std::string &word, std::string hint);
 
-// What `word` was probably meant to be; "" if none is near.
+// The name most similar to `word`; "" if none is similar.
 std::string nearest(const std::string &word, const std::vector<std::string_view> &names);
 
-// "did you mean ...?" or all there are.
+// "did you mean NAME?" if a name is similar, otherwise the list of all names.
 std::string hint_from(const std::string &word, const std::vector<std::string_view> &names);
 
-// The place of `word` among `names`, in any case.
+// The index of `word` in `names`, ignoring case.
 Result<size_t> choice(const std::string &word, const std::vector<std::string_view> &names,
                       std::string_view wanted);
 

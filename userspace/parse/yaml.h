@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of YAML that people write: where in them an error is, and how they are read.
+// Reads YAML files and adds the line number to errors.
 #pragma once
 
 #include <cerrno>
@@ -12,19 +12,19 @@
 
 namespace xr::parse {
 
-// An error with the line of `node` before it: "3: ...".
+// Prefixes an error with the line of `node`: "3: ...".
 Error at_line(const YAML::Node &node, const Error &error);
 
-// A scalar's text, "" for anything else.
+// The text of a scalar node, "" for any other node.
 inline std::string scalar(const YAML::Node &node) { return node.IsScalar() ? node.Scalar() : ""; }
 
-// All of a file; "-" is the standard input.
+// Reads a whole file. "-" is standard input.
 Result<std::string> read_file(const std::string &path);
-// What errors call it.
+// The name of `path` for error messages.
 std::string file_name(const std::string &path);
 
-// Loads `text` and hands the root to `read`, which gives a Result whose error begins with a line;
-// the errors then begin with `name`.
+// Parses `text` and calls `read` with the root node. `read` returns a Result whose error starts
+// with a line number; `name` is prefixed to it.
 template <typename Read>
 auto with_yaml(const std::string &text, const std::string &name, Read read)
     -> decltype(read(YAML::Node())) {
@@ -34,7 +34,7 @@ auto with_yaml(const std::string &text, const std::string &name, Read read)
       return Error{fmt::format("{}:{}", name, result.error().message), result.error().hint};
     return result;
   } catch (const YAML::Exception &e) {
-    return Error{fmt::format("{}:{}: {}", name, e.mark.line + 1, e.msg), "the file is to be YAML"};
+    return Error{fmt::format("{}:{}: {}", name, e.mark.line + 1, e.msg), "the file must be YAML"};
   }
 }
 
