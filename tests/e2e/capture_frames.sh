@@ -168,7 +168,7 @@ for limit in '' '--for 3s'; do
   end_capture
   if [[ $limit ]]; then # nobody asked for less than all
     assert_eq 1 "$ended" "exit status when the reader stalls at the end of $limit"
-    assert_sentence 'who reads standard output takes nothing' < <(sed '/^note/d; /^{/,/^}/d' "$scratch/capture.err")
+    assert_sentence 'the reader of standard output does not read any more' < <(sed '/^note/d; /^{/,/^}/d' "$scratch/capture.err")
   else
     ended_well
   fi

@@ -61,7 +61,7 @@ void check_snapshot(const Snapshot &s, const Sums &sums) {
 }
 
 // What the parser promises of a RoCE packet.
-void check_parse(const NativeDatapath &accountant, const NativeDatapath::Frame &frame) {
+void check_parse(const NativeDatapath &accountant, const NativeDatapath::FrameView &frame) {
   roce_packet p, again;
   const roce_class class_ = accountant.parse(frame, p);
   REQUIRE(class_ >= 0 && class_ < ROCE_CLASS_MAX);
@@ -100,7 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size -= captured;
     sums.frames++;
     sums.bytes += length;
-    const NativeDatapath::Frame frame{bytes.get(), captured, length, sums.frames << 24};
+    const NativeDatapath::FrameView frame{bytes.get(), captured, length, sums.frames << 24};
     check_parse(other, frame);
     mine.frame(frame);
     other.frame(frame);

@@ -104,13 +104,13 @@ TEST(Event, QpsNumberedAnew) {
                                        {5, Places{}}}) {
     Port port({fmt::format("qp {} psn all drop", number)});
     dropped(port, before);
-    port.accountant().number_qps_anew();
+    port.accountant().restart_qp_numbers();
     EXPECT_EQ(port.snapshot().qp_numbers, (std::vector<uint32_t>(4)));
     EXPECT_EQ(dropped(port, after), places) << number;
   }
   Port twice({"qp 1 psn all drop"});
   for (const uint32_t qp : {0x11U, 0x22U, 0x11U}) {
-    twice.accountant().number_qps_anew();
+    twice.accountant().restart_qp_numbers();
     EXPECT_EQ(dropped(twice, {send(qp, 0)}), Places{0}) << qp;
   }
   EXPECT_EQ(twice.snapshot().qp_numbers, (std::vector<uint32_t>{1, 0}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exactly the frames asked for, in order, whatever the windows do.
-#include "capture/around.h"
+// EventWindow keeps exactly the frames within a window, in order, also if windows overlap.
+#include "capture/event_window.h"
 
 #include <algorithm>
 #include <random>
@@ -14,42 +14,42 @@ namespace {
 
 using Places = std::vector<int>;
 
-// Frames are their places, from 0.
+// A frame is represented by its index.
 Places kept(int count, const std::set<int> &events, size_t before, size_t after) {
-  Around<int> around(before, after);
+  EventWindow<int> window(before, after);
   Places kept, dropped;
   const auto keep = [&](int frame) { kept.push_back(frame); };
   const auto drop = [&](int frame) { dropped.push_back(frame); };
   for (int i = 0; i < count; i++)
-    around.add(i, events.count(i) != 0, keep, drop);
-  around.finish(drop);
+    window.add(i, events.count(i) != 0, keep, drop);
+  window.finish(drop);
   EXPECT_EQ(kept.size() + dropped.size(), static_cast<size_t>(count));
   EXPECT_TRUE(std::is_sorted(dropped.begin(), dropped.end()));
   return kept;
 }
 
-TEST(Around, OneEvent) {
+TEST(EventWindow, OneEvent) {
   EXPECT_EQ(kept(10, {5}, 2, 1), (Places{3, 4, 5, 6}));
   EXPECT_EQ(kept(10, {5}, 0, 0), (Places{5}));
   EXPECT_EQ(kept(10, {}, 3, 3), (Places{}));
 }
 
-TEST(Around, AtTheEnds) {
+TEST(EventWindow, AtTheEnds) {
   EXPECT_EQ(kept(10, {0}, 3, 1), (Places{0, 1}));
   EXPECT_EQ(kept(10, {1}, 3, 0), (Places{0, 1}));
   EXPECT_EQ(kept(10, {9}, 1, 3), (Places{8, 9}));
   EXPECT_EQ(kept(1, {0}, 5, 5), (Places{0}));
 }
 
-TEST(Around, WindowsOverlapAndTouch) {
+TEST(EventWindow, WindowsOverlapAndTouch) {
   EXPECT_EQ(kept(12, {4, 6}, 2, 2), (Places{2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(kept(12, {3, 6}, 1, 1), (Places{2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(kept(12, {3, 4, 5}, 0, 1), (Places{3, 4, 5, 6}));
   EXPECT_EQ(kept(12, {2, 8}, 1, 2), (Places{1, 2, 3, 4, 7, 8, 9, 10}));
 }
 
-// The definition, written down: near an event.
-TEST(Around, AnyEvents) {
+// Compared with the definition: a frame is kept if an event is near.
+TEST(EventWindow, AnyEvents) {
   std::mt19937 random(1);
   for (int round = 0; round < 500; round++) {
     const int count = static_cast<int>(random() % 60);

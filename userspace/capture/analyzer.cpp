@@ -14,9 +14,10 @@ bool is_vlan(uint16_t ethertype) {
   return ethertype == ROCE_ETHERTYPE_VLAN || ethertype == ROCE_ETHERTYPE_QINQ;
 }
 
-// Behind a cooked header stands what stands behind an ethertype: VLAN tags too.
+// The payload of a cooked header starts like that of an Ethertype: VLAN tags may come first.
 NativeDatapath::Layer3 cooked(const CapturedFrame &frame, uint32_t protocol, uint32_t header) {
-  // Headers that a snap length cut are for the parser to find so: it wants one that needs bytes.
+  // A header cut by the snap length is left to the parser: an Ethertype that needs bytes makes it
+  // report that.
   NativeDatapath::Layer3 at{header, ROCE_ETHERTYPE_IPV4};
   if (frame.captured < header)
     return at;
@@ -60,8 +61,8 @@ Icrc Analyzer::check(const CapturedFrame &frame, const roce_packet &packet) {
 }
 
 void Analyzer::frame(const CapturedFrame &captured) {
-  const NativeDatapath::Frame frame{captured.data, captured.captured, captured.length,
-                                    captured.time_ns};
+  const NativeDatapath::FrameView frame{captured.data, captured.captured, captured.length,
+                                        captured.time_ns};
   roce_packet packet;
   const roce_class class_ = captured.link == Link::Ethernet
                                 ? accountant_.parse(frame, packet)
@@ -91,7 +92,7 @@ Result<Analysis> analyze(const std::string &path, const AnalyzeRun &run) {
   CapturedFrame frame;
   Next next;
   uint64_t progress_at = run.progress_step;
-  // The stop flag and the progress are looked at every so many frames, not for each.
+  // The stop flag and the progress are checked once per 256 frames.
   constexpr uint32_t kLookMask = 255;
   for (uint32_t n = 1; (next = reader.next(frame)) == Next::Frame; n++) {
     analyzer.frame(frame);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture through the datapath's accounting, and the iCRCs that the datapath does not check.
+// Runs a capture through the native datapath and checks the iCRCs, which the datapath does not.
 #pragma once
 
 #include <atomic>
@@ -22,14 +22,14 @@ public:
     uint16_t udp_port = ROCE_UDP_PORT;
     bool track = true;
     bool check_icrc = true;
-    bool drop_bad_icrc = false; // frames with a wrong one are counted, but move no stream
+    bool drop_bad_icrc = false; // frames with a wrong iCRC are counted, but do not update a stream
   };
 
   explicit Analyzer(const Options &options);
 
   void frame(const CapturedFrame &frame);
   void on_event(std::function<void(const roce_event &)> callback);
-  // Fills all but name and truncated.
+  // Fills all fields except name and truncated.
   void snapshot(Snapshot &into) const;
 
 private:
@@ -42,21 +42,20 @@ private:
 
 struct AnalyzeRun {
   Analyzer::Options options;
-  const std::atomic<bool> *stop = nullptr; // true: end with what there is so far
+  const std::atomic<bool> *stop = nullptr; // set to true to end early with the result so far
   std::function<void(const roce_event &)> on_event;
   std::function<void(const Reader::Progress &)> on_progress;
-  uint64_t progress_step = 64 << 20; // bytes of the file between two calls
+  uint64_t progress_step = 64 << 20; // bytes of the file between two calls of on_progress
 };
 
 struct Analysis {
   Snapshot snapshot;
   bool stopped = false;
-  // Why the end of the capture was not reached, other than a stop: truncated or damaged. The
-  // snapshot holds what came before.
+  // Set if the capture is truncated or damaged: `snapshot` then covers the part before that.
   std::optional<Error> trouble;
 };
 
-// `path` may be "-". An error: there is nothing to report on.
+// `path` may be "-" (standard input). Error: nothing could be analyzed.
 Result<Analysis> analyze(const std::string &path, const AnalyzeRun &run);
 
 } // namespace xr

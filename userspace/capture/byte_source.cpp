@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/source.h"
+#include "capture/byte_source.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,12 +14,13 @@ namespace xr {
 
 namespace {
 
-// How long a stop may go unnoticed while nothing arrives.
+// Interval at which `stop` is checked while no input arrives.
 constexpr int kPollMs = 100;
 
 constexpr size_t kPackedChunk = 128 << 10;
 
-// Of a mapped file: page tables stay small, and one that grows meanwhile is read to its new end.
+// Size of the mapped window: keeps page tables small, and lets a file that grows be read to its new
+// end.
 constexpr size_t kWindow = 16 << 20;
 
 bool is_gzip(const uint8_t *bytes) { return bytes[0] == 0x1f && bytes[1] == 0x8b; }
@@ -60,7 +61,7 @@ Result<std::unique_ptr<ByteSource>> ByteSource::open(const std::string &path,
     source->total_ = static_cast<uint64_t>(status.st_size);
     posix_fadvise(source->fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
   }
-  if (!source->look_for_gzip() && source->failure_)
+  if (!source->detect_gzip() && source->failure_)
     return std::move(source->failure_->error);
   if (S_ISREG(status.st_mode) && source->owned_ && !source->gzip_)
     source->mapping_ = Mapping::make();
@@ -72,7 +73,7 @@ std::unique_ptr<ByteSource> ByteSource::memory(std::vector<uint8_t> bytes, std::
   std::unique_ptr<ByteSource> source(new ByteSource(std::move(name), std::max<size_t>(chunk, 1)));
   source->total_ = bytes.size();
   source->memory_ = std::move(bytes);
-  source->look_for_gzip();
+  source->detect_gzip();
   return source;
 }
 
@@ -81,20 +82,20 @@ void ByteSource::fail(bool truncated, Error error) {
     failure_ = Failure{truncated, std::move(error)};
 }
 
-// False when there are not even two bytes, or they cannot be read.
-bool ByteSource::look_for_gzip() {
-  if (!need(2))
+// False if the input has fewer than two bytes or cannot be read.
+bool ByteSource::detect_gzip() {
+  if (!ensure(2))
     return false;
   return !is_gzip(at_) || start_gzip();
 }
 
-// What has been read so far is packed bytes.
+// The bytes read so far are compressed data.
 bool ByteSource::start_gzip() {
   gzip_ = std::make_unique<Gzip>();
   gzip_->packed.assign(at_, end_);
   gzip_->packed.resize(std::max(gzip_->packed.size(), std::min(chunk_, kPackedChunk)));
   gzip_->stream.next_in = gzip_->packed.data();
-  gzip_->stream.avail_in = static_cast<uInt>(have());
+  gzip_->stream.avail_in = static_cast<uInt>(available());
   at_ = end_ = buffer_.data();
   constexpr int kGzipOnly = 16;
   if (inflateInit2(&gzip_->stream, MAX_WBITS + kGzipOnly) != Z_OK) {
@@ -105,38 +106,38 @@ bool ByteSource::start_gzip() {
 }
 
 bool ByteSource::skip(uint64_t n) {
-  while (n > have()) {
-    n -= have();
+  while (n > available()) {
+    n -= available();
     at_ = end_;
-    if (!need(1))
+    if (!ensure(1))
       return false;
   }
-  take(n);
+  consume(n);
   return true;
 }
 
-bool ByteSource::lose() {
+bool ByteSource::fail_lost() {
   fail(true, {fmt::format("{}: it became shorter while it was read, or its disk failed", name_)});
   at_ = end_;
   return true;
 }
 
-// The window begins at at() from now on, and has as much behind it as the file still has.
-bool ByteSource::move(size_t n) {
-  const uint64_t offset = read_ - have();
+// Moves the window so that it begins at data() and extends to kWindow bytes or the end of the file.
+bool ByteSource::move_window(size_t n) {
+  const uint64_t offset = read_ - available();
   struct stat status {};
 
   if (fstat(fd_, &status) < 0 || static_cast<uint64_t>(status.st_size) < offset) {
-    lose();
+    fail_lost();
     return false;
   }
   total_ = static_cast<uint64_t>(status.st_size);
   const auto length =
       static_cast<size_t>(std::min<uint64_t>(total_ - offset, std::max(kWindow, n)));
-  if (length <= have())
+  if (length <= available())
     return false;
   at_ = mapping_->move(fd_, offset, length);
-  if (!at_) { // there are file systems that cannot
+  if (!at_) { // some file systems do not support mmap
     mapping_.reset();
     at_ = end_ = buffer_.data();
     read_ = offset;
@@ -144,21 +145,21 @@ bool ByteSource::move(size_t n) {
   }
   end_ = at_ + length;
   read_ = offset + length;
-  return have() >= n;
+  return available() >= n;
 }
 
-// What is left moves in front of a page boundary, so that the kernel's copy always starts on one.
+// The remaining bytes move before a page boundary, so that the kernel's copy is page aligned.
 bool ByteSource::fill(size_t n) {
   constexpr size_t kPage = 4096;
-  const size_t left = have();
+  const size_t left = available();
   const size_t front = (left + kPage - 1) / kPage * kPage;
   const size_t room = std::max(chunk_, n - left);
   const size_t whole = front + room + kPage;
 
-  if (lost() || failure_ || stopped())
+  if (is_lost() || failure_ || stopped())
     return false;
   if (mapping_)
-    return move(n);
+    return move_window(n);
   if (buffer_.size() < whole) {
     std::vector<uint8_t> larger(whole);
     std::copy(at_, end_, larger.begin());
@@ -170,8 +171,8 @@ bool ByteSource::fill(size_t n) {
   std::memmove(into - left, at_, left);
   at_ = into - left;
   end_ = into;
-  while (have() < n) {
-    const size_t got = more(into, room - static_cast<size_t>(end_ - (at_ + left)));
+  while (available() < n) {
+    const size_t got = read_some(into, room - static_cast<size_t>(end_ - (at_ + left)));
     if (!got)
       return false;
     into += got;
@@ -180,12 +181,12 @@ bool ByteSource::fill(size_t n) {
   return true;
 }
 
-size_t ByteSource::more(uint8_t *into, size_t room) {
-  return gzip_ ? unpack(into, room) : raw(into, room);
+size_t ByteSource::read_some(uint8_t *into, size_t room) {
+  return gzip_ ? decompress(into, room) : read_raw(into, room);
 }
 
-// Some bytes of the file; 0 at its end, when it fails, and when it is to stop.
-size_t ByteSource::raw(uint8_t *into, size_t room) {
+// Reads some bytes of the file. 0: end of file, error, or stopped.
+size_t ByteSource::read_raw(uint8_t *into, size_t room) {
   if (fd_ < 0) {
     const size_t n = std::min({room, chunk_, memory_.size() - memory_at_});
     std::copy_n(memory_.data() + memory_at_, n, into);
@@ -209,7 +210,7 @@ size_t ByteSource::raw(uint8_t *into, size_t room) {
       fail(false, errno_error(errno, name_));
       return 0;
     }
-    if (errno == EAGAIN) { // somebody made it non-blocking
+    if (errno == EAGAIN) { // the descriptor is non-blocking
       pollfd wait{fd_, POLLIN, 0};
       poll(&wait, 1, kPollMs);
     }
@@ -217,7 +218,7 @@ size_t ByteSource::raw(uint8_t *into, size_t room) {
   return 0;
 }
 
-size_t ByteSource::unpack(uint8_t *into, size_t room) {
+size_t ByteSource::decompress(uint8_t *into, size_t room) {
   z_stream &z = gzip_->stream;
 
   z.next_out = into;
@@ -226,14 +227,14 @@ size_t ByteSource::unpack(uint8_t *into, size_t room) {
   while (z.avail_out == asked && !gzip_->done) {
     if (!z.avail_in) {
       z.next_in = gzip_->packed.data();
-      z.avail_in = static_cast<uInt>(raw(gzip_->packed.data(), gzip_->packed.size()));
+      z.avail_in = static_cast<uInt>(read_raw(gzip_->packed.data(), gzip_->packed.size()));
       if (!z.avail_in) {
         if (!gzip_->between && !stopped())
           fail(true, {fmt::format("{}: its gzip data ends too early", name_)});
         break;
       }
     }
-    if (gzip_->between) { // another member, as of `cat a.gz b.gz`, or padding
+    if (gzip_->between) { // another member, as in `cat a.gz b.gz`, or padding
       if (*z.next_in != 0x1f) {
         gzip_->done = true;
         break;

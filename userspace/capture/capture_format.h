@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the capture formats have in common.
+// Base class and helpers of the readers of pcap and pcapng.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 #include <optional>
 #include <string>
 
+#include "capture/byte_source.h"
 #include "capture/reader.h"
-#include "capture/source.h"
 
 namespace xr {
 
-// libpcap's limit for these link types; a longer packet is a damaged file.
+// libpcap's limit for these link types; a larger value means a damaged file.
 constexpr uint32_t kMaxCaptured = 262144;
 
 class CaptureFormat {
@@ -27,7 +27,7 @@ public:
 protected:
   Next failed(Error error);
   Next damaged(const std::string &what);
-  // The source has no more: at a boundary between packets, or inside of `what`.
+  // The source has ended: at a packet boundary, or inside `what`.
   Next ended(const char *what);
   Next truncated(const char *what);
 
@@ -38,18 +38,18 @@ private:
   Error error_;
 };
 
-// Each takes over at the first byte of a file whose magic it knows.
+// Each expects `source` at the first byte of a file whose magic number has been recognised.
 Result<std::unique_ptr<CaptureFormat>> open_pcap(ByteSource &source);
 Result<std::unique_ptr<CaptureFormat>> open_pcapng(ByteSource &source);
-// Variants of pcap that only libpcap knows; says so when it knows none.
+// The pcap variants that only libpcap reads. Error if libpcap does not recognise the file either.
 Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source);
 
-// By LINKTYPE number (https://www.tcpdump.org/linktypes.html).
+// `linktype`: see https://www.tcpdump.org/linktypes.html.
 std::optional<Link> known_link(uint32_t linktype);
-// "link type 105 (IEEE802_11) ...": a sentence and a hint.
+// "NAME: link type 105 (IEEE802_11) ...", with a hint.
 Error unknown_link(const std::string &name, uint32_t linktype);
 
-// Integers of a file written on a machine of either byte order.
+// Reads integers of a file in the byte order of the machine that wrote it.
 class ByteOrder {
 public:
   explicit ByteOrder(bool swapped = false) : swapped_(swapped) {}
@@ -73,7 +73,7 @@ private:
   bool swapped_;
 };
 
-// Some writers give a length on the wire below the captured one: what is there was on the wire.
+// Some writers set the original length below the captured one: the captured bytes were on the wire.
 inline void set_lengths(CapturedFrame &frame, uint32_t captured, uint32_t length, uint32_t fcs) {
   length = std::max(captured, length);
   length -= std::min(length, fcs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of all that passes, what comes just before and after events.
+// Selects the frames shortly before and after events.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace xr {
 
-// Windows may overlap: each frame is kept once, and all in order.
-template <typename Frame> class Around {
+// Windows may overlap: each frame is kept once, and the order is preserved.
+template <typename Item> class EventWindow {
 public:
-  Around(size_t before, size_t after) : before_(before), after_(after) {}
+  EventWindow(size_t before, size_t after) : before_(before), after_(after) {}
 
-  // Calls `keep` with each frame that is known to be wanted by now, `drop` with each that no event
-  // can want any more.
+  // Calls `keep` for each frame now known to be in a window, and `drop` for each frame that can be
+  // in no window.
   template <typename Keep, typename Drop>
-  void add(Frame frame, bool event, const Keep &keep, const Drop &drop) {
+  void add(Item frame, bool event, const Keep &keep, const Drop &drop) {
     if (event) {
-      for (Frame &earlier : waiting_)
+      for (Item &earlier : waiting_)
         keep(std::move(earlier));
       waiting_.clear();
       left_ = after_;
@@ -36,16 +36,16 @@ public:
     }
   }
 
-  // No more is to come.
+  // End of input: drops the frames that still wait for an event.
   template <typename Drop> void finish(const Drop &drop) {
-    for (Frame &frame : waiting_)
+    for (Item &frame : waiting_)
       drop(std::move(frame));
     waiting_.clear();
   }
 
 private:
   size_t before_, after_, left_ = 0;
-  std::deque<Frame> waiting_; // before_ at most
+  std::deque<Item> waiting_; // at most before_
 };
 
 } // namespace xr

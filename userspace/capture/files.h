@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture as one file, or as a ring of them of which the last are kept.
+// Writes a capture to one file, or to a ring of files of which the newest are kept.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,30 @@ public:
   struct Options {
     std::string path; // "-" is standard output
     PcapngInterface interface = {};
-    // With one of these two the files are NAME_00001_20260101120000.pcapng and so on, as dumpcap's.
-    uint64_t file_bytes = 0; // none is longer, unless one packet is
-    uint64_t file_ns = 0;    // from its first packet to its last
-    uint32_t keep = 0;       // the oldest is removed before there are more; 0: all are kept
+    // If one of these two is set, files are named NAME_00001_20260101120000.pcapng and so on, as by
+    // dumpcap.
+    uint64_t file_bytes = 0; // maximum size of a file, unless one packet is larger
+    uint64_t file_ns = 0;    // maximum time from a file's first packet to its last
+    uint32_t keep = 0;       // maximum number of files, the oldest is removed; 0: all are kept
     PcapngWriter::Stop stop = {};
   };
-  // What each file says at its end.
+  // Called for the statistics block at the end of each file.
   using Statistics = std::function<PcapngStatistics()>;
 
   static Result<CaptureFiles> create(const Options &options, Statistics statistics);
 
-  // `time_ns` of the packet decides when the next file begins.
+  // The packet's time decides whether a new file begins.
   Status packet(const PcapngPacket &packet);
   Status flush() { return writer_->flush(); }
   Status finish() { return writer_->finish(statistics_()); }
 
   bool nobody_reads() const { return writer_->nobody_reads(); }
   bool stalled() const { return writer_->stalled(); }
-  // Written, or to be: after an error, what is in the files.
+  // Written and not yet flushed; after an error, only what is in the files.
   uint64_t packets() const { return packets_ + writer_->packets(); }
   uint64_t cut() const { return cut_ + writer_->cut(); }
   uint64_t bytes() const { return bytes_ + writer_->bytes(); }
-  const std::deque<std::string> &paths() const { return paths_; } // that are there, in order
+  const std::deque<std::string> &paths() const { return paths_; } // existing files, oldest first
   uint64_t removed() const { return removed_; }
 
 private:
@@ -54,8 +55,8 @@ private:
   Statistics statistics_;
   std::optional<PcapngWriter> writer_;
   std::deque<std::string> paths_;
-  uint64_t first_ns_ = 0;                      // of the file's first packet
-  uint64_t packets_ = 0, cut_ = 0, bytes_ = 0; // of files before this one
+  uint64_t first_ns_ = 0;                      // of the first packet of the current file
+  uint64_t packets_ = 0, cut_ = 0, bytes_ = 0; // of earlier files
   uint64_t removed_ = 0;
   uint32_t number_ = 0;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// pcap's variants, through libpcap: pcap before 2.4, Kuznetzov's and IXIA's. The only file that
-// sees pcap.h, whose struct bpf_insn is not that of <linux/bpf.h>.
+// The pcap variants that libpcap reads: pcap before 2.4, Kuznetzov's and IXIA's. Only this file
+// includes pcap.h, because its struct bpf_insn differs from that of <linux/bpf.h>.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
 #include <pcap/pcap.h>
 
-#include "capture/format.h"
+#include "capture/capture_format.h"
 
 namespace xr {
 
@@ -15,15 +15,15 @@ namespace {
 
 ssize_t read_source(void *cookie, char *into, size_t room) {
   auto &source = *static_cast<ByteSource *>(cookie);
-  if (!source.need(1)) {
-    if (!source.why_ended())
+  if (!source.ensure(1)) {
+    if (!source.failure())
       return 0;
     errno = EIO;
     return -1;
   }
-  const size_t n = std::min(room, source.have());
-  std::memcpy(into, source.at(), n);
-  source.take(n);
+  const size_t n = std::min(room, source.available());
+  std::memcpy(into, source.data(), n);
+  source.consume(n);
   return static_cast<ssize_t>(n);
 }
 
@@ -40,13 +40,14 @@ public:
       return ended("a packet");
     if (verdict != 1) {
       const std::string why = pcap_geterr(pcap_);
-      if (source_.stopped() || source_.why_ended())
+      if (source_.stopped() || source_.failure())
         return ended("a packet");
       return why.starts_with("truncated") ? truncated("a packet") : damaged(why);
     }
     set_lengths(frame, header->caplen, header->len, 0);
-    frame.time_ns = static_cast<uint64_t>(header->ts.tv_sec) * 1000000000 +
-                    static_cast<uint64_t>(header->ts.tv_usec); // nanoseconds, as asked for
+    frame.time_ns =
+        static_cast<uint64_t>(header->ts.tv_sec) * 1000000000 +
+        static_cast<uint64_t>(header->ts.tv_usec); // in nanoseconds, because the file was opened so
     frame.link = link_;
     packets_++;
     return Next::Frame;
@@ -57,21 +58,22 @@ private:
   Link link_;
 };
 
-struct Packer {
+struct Compressor {
   const char *name;
   const char *command;
   uint8_t magic[4];
 };
-constexpr Packer kPackers[] = {{"zstd", "zstd", {0x28, 0xb5, 0x2f, 0xfd}},
-                               {"xz", "xz", {0xfd, '7', 'z', 'X'}},
-                               {"lz4", "lz4", {0x04, 0x22, 0x4d, 0x18}}};
+constexpr Compressor kCompressors[] = {{"zstd", "zstd", {0x28, 0xb5, 0x2f, 0xfd}},
+                                       {"xz", "xz", {0xfd, '7', 'z', 'X'}},
+                                       {"lz4", "lz4", {0x04, 0x22, 0x4d, 0x18}}};
 
 Error no_capture(const ByteSource &source, const uint8_t *begin) {
-  for (const Packer &packer : kPackers)
-    if (!std::memcmp(begin, packer.magic, sizeof(packer.magic)))
-      return {fmt::format("{}: packed with {}, which is not read here", source.name(), packer.name),
-              fmt::format("{} -dc FILE | xdp-roce analyze -", packer.command)};
-  return {fmt::format("{}: not a capture: it begins with {:02x} {:02x} {:02x} {:02x}",
+  for (const Compressor &compressor : kCompressors)
+    if (!std::memcmp(begin, compressor.magic, sizeof(compressor.magic)))
+      return {fmt::format("{}: compressed with {}, which xdp-roce does not read", source.name(),
+                          compressor.name),
+              fmt::format("{} -dc FILE | xdp-roce analyze -", compressor.command)};
+  return {fmt::format("{}: not a capture file: it begins with {:02x} {:02x} {:02x} {:02x}",
                       source.name(), begin[0], begin[1], begin[2], begin[3]),
           "pcap and pcapng are read, plain or gzip"};
 }
@@ -83,7 +85,7 @@ Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source) {
   char why[PCAP_ERRBUF_SIZE] = {};
   uint8_t begin[4];
 
-  std::memcpy(begin, source.at(), sizeof(begin));
+  std::memcpy(begin, source.data(), sizeof(begin));
   functions.read = read_source;
   FILE *file = fopencookie(&source, "r", functions);
   if (!file)
@@ -95,7 +97,7 @@ Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source) {
       return no_capture(source, begin);
     return Error{fmt::format("{}: {}", source.name(), why)};
   }
-  // Raw IP has another number inside of libpcap than in files.
+  // libpcap's number for raw IP differs from the one in files.
   const int dlt = pcap_datalink(pcap);
   const uint32_t linktype = dlt == DLT_RAW ? 101 : static_cast<uint32_t>(dlt);
   const std::optional<Link> link = known_link(linktype);

@@ -18,24 +18,24 @@ uintptr_t page_size() {
 
 } // namespace
 
-// The process's SIGBUS handler while there is a Mapping. It runs in the thread that read, so a
+// The SIGBUS handler of the process while a Mapping exists. It runs in the thread that reads, so a
 // Mapping that it finds is not being destroyed.
-struct Guard {
+struct SigbusGuard {
   static constexpr size_t kMappings = 16;
 
   std::array<std::atomic<Mapping *>, kMappings> slots{};
   struct sigaction before {};
-  std::mutex mutex; // of `users`, and of who changes the handler
+  std::mutex mutex; // protects `users` and the installation of the handler
   size_t users = 0;
   uintptr_t page = page_size();
 
-  static Guard &get() {
-    static Guard guard;
+  static SigbusGuard &get() {
+    static SigbusGuard guard;
     return guard;
   }
 
   static void on_signal(int, siginfo_t *info, void *) {
-    Guard &guard = get();
+    SigbusGuard &guard = get();
     auto *const address = static_cast<uint8_t *>(info->si_addr);
     for (const std::atomic<Mapping *> &slot : guard.slots) {
       Mapping *mapping = slot.load();
@@ -48,7 +48,8 @@ struct Guard {
       mapping->lost_.store(true);
       return;
     }
-    sigaction(SIGBUS, &guard.before, nullptr); // not ours: it happens again, to whom it concerns
+    sigaction(SIGBUS, &guard.before,
+              nullptr); // not our memory: the previous handler gets the repeated signal
   }
 
   void enter() {
@@ -69,7 +70,7 @@ struct Guard {
 };
 
 std::unique_ptr<Mapping> Mapping::make() {
-  Guard &guard = Guard::get();
+  SigbusGuard &guard = SigbusGuard::get();
   for (std::atomic<Mapping *> &slot : guard.slots) {
     if (slot.load())
       continue;
@@ -86,7 +87,7 @@ Mapping::~Mapping() {
   Mapping *self = this;
   unmap();
   slot_.compare_exchange_strong(self, nullptr);
-  Guard::get().leave();
+  SigbusGuard::get().leave();
 }
 
 void Mapping::unmap() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A window on a file, moved forward with mmap. Memory of a file that became shorter, or whose disk
-// fails, raises SIGBUS when it is read: a handler puts a page of zeros there, and lost() tells.
+// A window of a file, mapped and moved forward. If the file was truncated or its disk fails,
+// reading raises SIGBUS: the handler then maps a page of zeros there, and lost() returns true.
 #pragma once
 
 #include <atomic>
@@ -12,18 +12,18 @@ namespace xr {
 
 class Mapping {
 public:
-  // Nothing when this process already has as many as the handler knows of: read() the file then.
+  // Null if the handler's table of mappings is full: use read() then.
   static std::unique_ptr<Mapping> make();
   ~Mapping();
   Mapping(const Mapping &) = delete;
   Mapping &operator=(const Mapping &) = delete;
 
-  // [offset, offset + length) of the file, in place of what was there. Null: errno tells why.
+  // Maps [offset, offset + length) instead of the previous window. Null: see errno.
   const uint8_t *move(int fd, uint64_t offset, size_t length);
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
 private:
-  friend struct Guard;
+  friend struct SigbusGuard;
   explicit Mapping(std::atomic<Mapping *> &slot) : slot_(slot) {}
   void unmap();
 

@@ -7,7 +7,7 @@
 #include "base/address.h"
 #include "roce/impair.h"
 
-// What include/roce asks of its environment: here, vectors.
+// The environment that include/roce expects, in vectors and maps of this process.
 struct roce_env {
   std::vector<roce_bucket> buckets;
   std::vector<roce_stream> streams;
@@ -34,7 +34,7 @@ struct roce_env {
   roce_passing passing{};
 };
 
-// A frame in one buffer.
+// The bytes of one frame.
 struct roce_frame {
   std::vector<uint8_t> *bytes;
 };
@@ -118,7 +118,8 @@ namespace {
 
 constexpr uint32_t kFirstStreams = 1024;
 
-// A table of n streams, n no less than before: the records stay, the index is made anew.
+// Resizes the stream table to n records, n not less than before. Records stay, the index is
+// rebuilt.
 void resize(roce_env &env, uint32_t n) {
   env.streams.resize(n);
   env.buckets.assign(ROCE_BUCKETS_FOR(n), {});
@@ -149,14 +150,15 @@ void NativeDatapath::on_event(std::function<void(const roce_event &)> callback) 
   memory_->env.callback = std::move(callback);
 }
 
-roce_class NativeDatapath::parse(const Frame &frame, roce_packet &packet) const {
+roce_class NativeDatapath::parse(const FrameView &frame, roce_packet &packet) const {
   packet = {};
   const int class_ = roce_parse(frame.data, frame.data + frame.captured,
                                 roce_swap16(memory_->options.udp_port), &packet);
   return static_cast<roce_class>(roce_check_length(class_, frame.length, &packet));
 }
 
-roce_class NativeDatapath::parse(const Frame &frame, const Layer3 &at, roce_packet &packet) const {
+roce_class NativeDatapath::parse(const FrameView &frame, const Layer3 &at,
+                                 roce_packet &packet) const {
   packet = {};
   const int class_ = roce_parse_l3(frame.data, frame.data + std::min(at.l3, frame.captured),
                                    frame.data + frame.captured, roce_swap16(at.ethertype),
@@ -164,8 +166,8 @@ roce_class NativeDatapath::parse(const Frame &frame, const Layer3 &at, roce_pack
   return static_cast<roce_class>(roce_check_length(class_, frame.length, &packet));
 }
 
-uint32_t NativeDatapath::account(const Frame &frame, roce_class class_, const roce_packet &packet,
-                                 bool track) {
+uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_,
+                                 const roce_packet &packet, bool track) {
   roce_env &env = memory_->env;
   env.now = frame.time_ns;
   if (env.features & ROCE_FEATURE_CAPTURE)
@@ -216,7 +218,7 @@ const roce_trace &NativeDatapath::trace() const { return memory_->env.scratch.tr
 Fate NativeDatapath::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
   roce_env &env = memory_->env;
   const auto length = static_cast<uint32_t>(bytes.size());
-  const Frame frame{bytes.data(), length, length, time_ns};
+  const FrameView frame{bytes.data(), length, length, time_ns};
   roce_passing &passing = env.passing;
   roce_packet packet;
   passing.class_ = parse(frame, packet);
@@ -234,14 +236,14 @@ Fate NativeDatapath::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
   return static_cast<Fate>(fate);
 }
 
-void NativeDatapath::number_qps_anew() {
+void NativeDatapath::restart_qp_numbers() {
   roce_env &env = memory_->env;
   env.hints[ROCE_HINTS_NUMBERS] = env.shared.qps[0];
 }
 
 const std::vector<uint8_t> &NativeDatapath::cnp() const { return memory_->cnp; }
 
-void NativeDatapath::frame(const Frame &frame) {
+void NativeDatapath::frame(const FrameView &frame) {
   roce_packet packet;
   const roce_class class_ = parse(frame, packet);
   account(frame, class_, packet);

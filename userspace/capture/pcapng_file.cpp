@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// pcapng 1.x (draft-ietf-opsawg-pcapng), by hand for the reason in pcap_file.cpp. Beyond libpcap,
-// interfaces of one file may differ in link type.
+// Reads pcapng 1.x (draft-ietf-opsawg-pcapng); not through libpcap for the reason in pcap_file.cpp.
+// Unlike libpcap, it accepts interfaces with different link types in one file.
 #include <algorithm>
 #include <vector>
 
-#include "capture/format.h"
+#include "capture/capture_format.h"
 
 namespace xr {
 
@@ -22,9 +22,9 @@ enum Option : uint16_t {
 };
 
 constexpr uint32_t kMaxBlock = 16 << 20; // as in libpcap
-constexpr uint32_t kFrame = 12;          // type, length, and the length once more at the end
+constexpr uint32_t kFrame = 12;          // type, length, and the length again at the end
 
-// A section may describe as many interfaces as it likes; nobody has so many.
+// The format sets no limit on interfaces; this one bounds memory.
 constexpr size_t kMaxInterfaces = 65536;
 
 struct Interface {
@@ -32,8 +32,8 @@ struct Interface {
   std::optional<Link> link;
   uint32_t snap = 0;                    // 0: none
   uint32_t fcs = 0;                     // bytes
-  uint64_t multiply = 1000, divide = 1; // units of time to nanoseconds
-  uint32_t shift = 0;                   // or units of 2^-shift seconds
+  uint64_t multiply = 1000, divide = 1; // converts units of time to nanoseconds
+  uint32_t shift = 0;                   // if not 0: units of 2^-shift seconds
   uint64_t offset_ns = 0;
 
   uint64_t time_ns(uint64_t units) const {
@@ -59,11 +59,11 @@ public:
 
   Next next(CapturedFrame &frame) override {
     for (;;) {
-      if (!source_.need(8))
+      if (!source_.ensure(8))
         return ended("a block's header");
-      const uint32_t type = ByteOrder().u32(source_.at()); // the same in both byte orders
+      const uint32_t type = ByteOrder().u32(source_.data()); // the same in both byte orders
       const Next verdict = type == kSection ? section() : block(frame);
-      if (verdict != Next::End) // here: no frame in it
+      if (verdict != Next::End) // End: a block without a frame
         return verdict;
       if (finished_)
         return Next::End;
@@ -71,11 +71,11 @@ public:
   }
 
 private:
-  // What follows may be of the other byte order, and describes its own interfaces.
+  // A new section may have another byte order, and describes its own interfaces.
   Next section() {
-    if (!source_.need(12))
+    if (!source_.ensure(12))
       return finish("a section's header");
-    const uint32_t magic = ByteOrder().u32(source_.at() + 8);
+    const uint32_t magic = ByteOrder().u32(source_.data() + 8);
     if (magic != kByteOrder && magic != __builtin_bswap32(kByteOrder))
       return damaged("a section header without its byte-order magic");
     order_ = ByteOrder(magic != kByteOrder);
@@ -93,22 +93,22 @@ private:
     return Next::End;
   }
 
-  // The block as a whole, at hand and taken; without `body` when that was impossible.
+  // Reads and consumes a whole block. `body` stays null on failure; the return value says why.
   Next whole(const uint8_t *&body, uint32_t &length) {
-    const uint32_t total = order_.u32(source_.at() + 4);
+    const uint32_t total = order_.u32(source_.data() + 4);
     if (total < kFrame || total % 4 || total > kMaxBlock)
-      return damaged(fmt::format("a block of {} bytes, behind packet {}", total, packets_));
-    if (!source_.need(total))
+      return damaged(fmt::format("a block of {} bytes, after packet {}", total, packets_));
+    if (!source_.ensure(total))
       return finish("a block");
-    const uint8_t *block = source_.at();
+    const uint8_t *block = source_.data();
     if (order_.u32(block + total - 4) != total)
-      return damaged(fmt::format("a block whose two lengths differ ({} and {}), behind packet {}",
+      return damaged(fmt::format("a block whose two lengths differ ({} and {}), after packet {}",
                                  total, order_.u32(block + total - 4), packets_));
-    if (source_.lost())
+    if (source_.is_lost())
       return finish("a block");
     body = block + 8;
     length = total - kFrame;
-    source_.take(total);
+    source_.consume(total);
     return Next::End;
   }
 
@@ -119,7 +119,7 @@ private:
   }
 
   Next block(CapturedFrame &frame) {
-    const uint32_t type = order_.u32(source_.at());
+    const uint32_t type = order_.u32(source_.data());
     const uint8_t *body = nullptr;
     uint32_t length = 0;
     const Next verdict = whole(body, length);
@@ -132,13 +132,13 @@ private:
       if (length < 20)
         return damaged("a packet block that is too short");
       return packet(frame, order_.u32(body), body, length);
-    case kOldPacket: // the same but for 16 bits of interface and 16 of drops
+    case kOldPacket: // like kPacket, but with 16 bits of interface and 16 of drops
       if (length < 20)
         return damaged("a packet block that is too short");
       return packet(frame, order_.u16(body), body, length);
     case kSimplePacket:
       return simple_packet(frame, body, length);
-    default: // names, statistics, secrets, what others invent
+    default: // name resolution, statistics, secrets, custom blocks
       return Next::End;
     }
   }
@@ -157,7 +157,7 @@ private:
       else if (code == kTimeOffset && size >= 8)
         it.offset_ns = order_.u64(value) * 1000000000;
       else if (code == kFcsLength && size >= 1)
-        it.fcs = *value < 16 ? *value : *value / 8; // the draft says bits, writers mean bytes
+        it.fcs = *value < 16 ? *value : *value / 8; // the draft says bits, but writers store bytes
     });
     if (!sane)
       return damaged("an interface whose unit of time is out of range");
@@ -181,7 +181,7 @@ private:
     return exponent <= 19;
   }
 
-  // Calls f for each option; stops at one that does not fit.
+  // Calls f for each option; stops at one that is longer than the block.
   template <typename F> void options(const uint8_t *at, const uint8_t *end, F f) const {
     while (end - at >= 4) {
       const uint16_t code = order_.u16(at), size = order_.u16(at + 2);
@@ -197,8 +197,9 @@ private:
 
   const Interface *of(uint32_t number, Next &verdict) {
     if (number >= interfaces_.size()) {
-      verdict = damaged(fmt::format("packet {} is of interface {}, and none such was described",
-                                    packets_ + 1, number));
+      verdict =
+          damaged(fmt::format("packet {} refers to interface {}, which the file does not describe",
+                              packets_ + 1, number));
       return nullptr;
     }
     if (!interfaces_[number].link) {
@@ -227,8 +228,8 @@ private:
                   fcs = order_.u32(value) >> 5 & 15;
               });
     const uint64_t units = static_cast<uint64_t>(order_.u32(body + 4)) << 32 | order_.u32(body + 8);
-    return give(frame, *it, body + kFixed, captured, order_.u32(body + 16), fcs,
-                it->time_ns(units));
+    return fill_frame(frame, *it, body + kFixed, captured, order_.u32(body + 16), fcs,
+                      it->time_ns(units));
   }
 
   Next simple_packet(CapturedFrame &frame, const uint8_t *body, uint32_t length) {
@@ -240,11 +241,11 @@ private:
       return verdict;
     const uint32_t on_wire = order_.u32(body), room = length - 4;
     const uint32_t captured = std::min({on_wire, room, it->snap ? it->snap : room, kMaxCaptured});
-    return give(frame, *it, body + 4, captured, on_wire, it->fcs, 0);
+    return fill_frame(frame, *it, body + 4, captured, on_wire, it->fcs, 0);
   }
 
-  Next give(CapturedFrame &frame, const Interface &it, const uint8_t *data, uint32_t captured,
-            uint32_t length, uint32_t fcs, uint64_t time_ns) {
+  Next fill_frame(CapturedFrame &frame, const Interface &it, const uint8_t *data, uint32_t captured,
+                  uint32_t length, uint32_t fcs, uint64_t time_ns) {
     frame.data = data;
     set_lengths(frame, captured, length, fcs);
     frame.time_ns = time_ns;
@@ -261,11 +262,11 @@ private:
 } // namespace
 
 Result<std::unique_ptr<CaptureFormat>> open_pcapng(ByteSource &source) {
-  if (!source.need(12))
-    return source.why_ended()
-               ? source.why_ended()->error
+  if (!source.ensure(12))
+    return source.failure()
+               ? source.failure()->error
                : Error{fmt::format("{}: it ends inside the file header", source.name())};
-  const uint32_t magic = ByteOrder().u32(source.at() + 8);
+  const uint32_t magic = ByteOrder().u32(source.data() + 8);
   if (magic != kByteOrder && magic != __builtin_bswap32(kByteOrder))
     return Error{
         fmt::format("{}: it begins like pcapng, but has no byte-order magic", source.name())};

@@ -16,7 +16,8 @@ namespace xr {
 namespace {
 
 constexpr size_t kBuffer = 1 << 18;
-// A pipe's reader that takes nothing: how often to look whether to end, and how long it has.
+// While the reader of a pipe takes nothing: the interval at which `stop` is checked, and the time
+// that the reader has after it.
 constexpr int kSliceMs = 50, kPatienceMs = 500;
 constexpr uint16_t kEthernet = 1;
 constexpr uint64_t kUnknownLength = ~0ULL; // of a section
@@ -55,8 +56,8 @@ enum Option : uint16_t {
 
 constexpr size_t padded(size_t size) { return (size + 3) & ~size_t{3}; }
 
-// A named pipe can be opened when somebody reads it: looked at again and again, until it is time to
-// end. Else as ever.
+// A named pipe can be opened only when it has a reader: tries until it can, or until `stop` returns
+// true. Other files are opened directly.
 Fd open_for_writing(const std::string &path, const PcapngWriter::Stop &stop) {
   struct stat file {};
   const bool pipe = stat(path.c_str(), &file) == 0 && S_ISFIFO(file.st_mode);
@@ -131,7 +132,7 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngI
   const bool out = path == "-";
   Fd fd(out ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0) : open_for_writing(path, stop).release());
   if (!fd && errno == ECANCELED)
-    return Error{fmt::format("nobody has opened {} to read it", path)};
+    return Error{fmt::format("no process has opened {} to read it", path)};
   if (!fd)
     return errno_error(errno, fmt::format("cannot write {}", out ? "standard output" : path));
   PcapngWriter self(std::move(fd), out ? "standard output" : path, std::move(stop));
@@ -151,12 +152,12 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngI
   self.put(interface.snap);
   self.put_option(kName, interface.name);
   self.put_option(kResolution, &kNanoseconds, sizeof(kNanoseconds));
-  if (!interface.filter.empty()) // a byte of 0: the filter is text
+  if (!interface.filter.empty()) // the leading 0 byte means that the filter is text
     self.put_option(kFilter, std::string(1, '\0') + interface.filter);
   self.put(uint32_t{kEnd});
   self.end(block);
   if (self.pipe_)
-    return self; // who reads it may not be there yet, or not any more
+    return self; // the reader of a pipe may not have started, or may have exited
   if (auto done = self.flush(); !done)
     return done.error();
   return self;
@@ -209,10 +210,10 @@ Status PcapngWriter::finish(const PcapngStatistics &s) {
   return flush();
 }
 
-// Of `bytes` of the buffer; packets of others have not been written.
+// Returns the size of the whole blocks within `bytes`, and uncounts the packets of the others.
 size_t PcapngWriter::keep_whole_blocks(size_t bytes) {
   size_t whole = 0;
-  uint32_t block[7] = {}; // of a packet: to both of its lengths
+  uint32_t block[7] = {}; // a packet block up to and including its two lengths
   for (size_t at = 0; at < buffer_.size(); at += block[1]) {
     std::memcpy(block, &buffer_[at], std::min(sizeof(block), buffer_.size() - at));
     if (at + block[1] <= bytes) {
@@ -225,13 +226,13 @@ size_t PcapngWriter::keep_whole_blocks(size_t bytes) {
   return whole;
 }
 
-// False: it is time to end, and who reads has taken nothing for a while.
+// False: `stop` returned true, and the reader has taken nothing for kPatienceMs.
 bool PcapngWriter::wait_for_room() const {
   for (int waited_ms = 0;; waited_ms += kSliceMs) {
     pollfd out{fd_.get(), POLLOUT, 0};
     const int ready = poll(&out, 1, kSliceMs);
     if (ready > 0 || (ready < 0 && errno != EINTR))
-      return true; // an error is the write's
+      return true; // write() will report the error
     if (waited_ms >= kPatienceMs && stop_ && stop_())
       return false;
   }
@@ -241,16 +242,18 @@ Status PcapngWriter::give_up(size_t done, int error) {
   struct stat file {};
   written_ += keep_whole_blocks(done);
   buffer_.clear();
-  // What cannot be cut off either is a reader's "truncated", and told all the same.
+  // If the rest cannot be cut off either, readers report a truncated file; the error is returned in
+  // any case.
   if (fstat(fd_.get(), &file) == 0 && S_ISREG(file.st_mode) &&
       ftruncate(fd_.get(), static_cast<off_t>(base_ + written_)) == 0)
     lseek(fd_.get(), static_cast<off_t>(base_ + written_), SEEK_SET);
   stalled_ = error == ECANCELED;
   nobody_reads_ = error == EPIPE || stalled_;
   if (stalled_)
-    return Error{fmt::format("who reads {} takes nothing any more", path_)};
+    return Error{fmt::format("the reader of {} does not read any more", path_)};
   return errno_error(error, fmt::format("cannot write {}", path_),
-                     error == ENOSPC ? "what was captured before is in it and can be read" : "");
+                     error == ENOSPC ? "the packets captured before are in the file and can be read"
+                                     : "");
 }
 
 Status PcapngWriter::flush() {
@@ -258,7 +261,7 @@ Status PcapngWriter::flush() {
   while (done < buffer_.size()) {
     if (pipe_ && !wait_for_room())
       return give_up(done, ECANCELED);
-    // A pipe that has room takes that much without waiting.
+    // A pipe that is writable accepts PIPE_BUF bytes without blocking.
     const size_t left = buffer_.size() - done,
                  size = pipe_ ? std::min<size_t>(left, PIPE_BUF) : left;
     const ssize_t n = write(fd_.get(), buffer_.data() + done, size);

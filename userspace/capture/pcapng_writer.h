@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// pcapng out: one section, one Ethernet interface, each packet with a comment, which libpcap cannot
-// write.
+// Writes pcapng: one section, one Ethernet interface, and a comment per packet, which libpcap
+// cannot write.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace xr {
 
 struct PcapngInterface {
   std::string name;
-  std::string filter; // in words; "": none
-  uint32_t snap = 0;  // bytes of a frame at most
+  std::string filter; // as text; "": none
+  uint32_t snap = 0;  // maximum bytes of a frame
 };
 
 struct PcapngPacket {
@@ -30,39 +30,39 @@ struct PcapngPacket {
 
 struct PcapngStatistics {
   uint64_t start_ns = 0, end_ns = 0; // since 1970
-  uint64_t received = 0;             // by the interface, wanted or not
-  uint64_t accepted = 0;             // by the filter
-  uint64_t dropped = 0;              // of those, for want of room
-  uint64_t delivered = 0;            // written, of all files together
+  uint64_t received = 0;             // by the interface, matching the filter or not
+  uint64_t accepted = 0;             // matched the filter
+  uint64_t dropped = 0;              // of those, lost because a buffer was full
+  uint64_t delivered = 0;            // written, in all files of the ring
 };
 
 class PcapngWriter {
 public:
-  // Is it time to end?
+  // Returns true when the run should end.
   using Stop = std::function<bool()>;
 
-  // A new file in the place of what was there; "-" is standard output, behind what it has. The
-  // reader of a pipe is waited for until `stop` says that it is time to end.
+  // Creates or replaces a file; "-" is standard output, which is appended to. Waits for the reader
+  // of a pipe until `stop` returns true.
   static Result<PcapngWriter> create(const std::string &path, const PcapngInterface &interface,
                                      Stop stop = {});
 
-  // A file that could not be written (no room, an I/O error) ends behind its last whole block: it
-  // can be read. What a pipe's reader has taken cannot be taken back.
+  // If a write fails (disk full, I/O error), the file is cut after its last whole block and stays
+  // readable. Bytes that a pipe's reader has taken remain.
   Status packet(const PcapngPacket &packet);
   Status flush();
-  // The statistics at the end.
+  // Writes the statistics block and flushes.
   Status finish(const PcapngStatistics &statistics);
 
-  // A pipe's reader has gone away, or was not waited for any longer.
+  // The reader of a pipe has exited, or did not read for too long.
   bool nobody_reads() const;
-  bool stalled() const { return stalled_; } // the latter
-  // Those in the file, and those that are still to be flushed.
+  bool stalled() const { return stalled_; } // it did not read for too long
+  // Includes what is not flushed yet.
   uint64_t bytes() const { return written_ + buffer_.size(); }
   uint64_t packets() const { return packets_; }
-  uint64_t cut() const { return cut_; } // of them, packets of which not all was captured
+  uint64_t cut() const { return cut_; } // packets that were not captured completely
 
-  static constexpr uint64_t kStatisticsSize = 100; // of what finish() writes
-  // Bytes that a packet takes in a file.
+  static constexpr uint64_t kStatisticsSize = 100; // bytes that finish() writes
+  // Bytes of a packet's block.
   static uint64_t size_of(const PcapngPacket &packet);
 
 private:
@@ -72,7 +72,7 @@ private:
   size_t keep_whole_blocks(size_t bytes);
 
   template <typename T> void put(T value);
-  void put_bytes(const void *data, size_t size); // and what fills the word
+  void put_bytes(const void *data, size_t size); // and padding to 32 bits
   void put_option(uint16_t code, const void *data, size_t size);
   void put_option(uint16_t code, std::string_view text);
   void put_count(uint16_t code, uint64_t value);
@@ -84,7 +84,7 @@ private:
   Stop stop_;
   bool pipe_ = false;           // or a socket
   std::vector<uint8_t> buffer_; // whole blocks
-  uint64_t base_ = 0;           // bytes in the file before ours
+  uint64_t base_ = 0;           // file size before the first block of ours
   uint64_t written_ = 0;
   uint64_t packets_ = 0, cut_ = 0;
   bool nobody_reads_ = false, stalled_ = false;

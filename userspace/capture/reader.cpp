@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/reader.h"
 
-#include "capture/format.h"
+#include "capture/capture_format.h"
 
 namespace xr {
 
@@ -11,17 +11,17 @@ Next CaptureFormat::failed(Error error) {
 }
 
 Next CaptureFormat::damaged(const std::string &what) {
-  if (source_.lost())
+  if (source_.is_lost())
     return ended("");
   return failed({fmt::format("{}: damaged: {}", source_.name(), what)});
 }
 
 Next CaptureFormat::ended(const char *what) {
-  if (const auto &failure = source_.why_ended()) {
+  if (const auto &failure = source_.failure()) {
     error_ = failure->error;
     return failure->truncated ? Next::Truncated : Next::Error;
   }
-  if (source_.stopped() || !source_.have())
+  if (source_.stopped() || !source_.available())
     return Next::End;
   return truncated(what);
 }
@@ -65,15 +65,15 @@ Result<Reader> Reader::from_memory(std::vector<uint8_t> bytes, size_t chunk) {
 }
 
 Result<Reader> Reader::begin(std::unique_ptr<ByteSource> source) {
-  if (!source->need(4)) {
-    if (source->why_ended())
-      return source->why_ended()->error;
+  if (!source->ensure(4)) {
+    if (source->failure())
+      return source->failure()->error;
     return Error{fmt::format("{}: {}", source->name(),
-                             source->stopped() ? "interrupted before the first packet"
-                             : source->have()  ? "too short to be a capture"
-                                               : "it is empty")};
+                             source->stopped()     ? "interrupted before the first packet"
+                             : source->available() ? "too short to be a capture"
+                                                   : "it is empty")};
   }
-  const uint32_t magic = ByteOrder().u32(source->at());
+  const uint32_t magic = ByteOrder().u32(source->data());
   Result<std::unique_ptr<CaptureFormat>> format =
       magic == 0x0a0d0d0a ? open_pcapng(*source)
       : magic == 0xa1b2c3d4 || magic == 0xd4c3b2a1 || magic == 0xa1b23c4d || magic == 0x4d3cb2a1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures in: pcap and pcapng, plain or gzip, a file or standard input; Ethernet, Linux cooked and
-// raw IP frames.
+// Reads captures: pcap and pcapng, plain or gzip, from a file or standard input, with Ethernet,
+// Linux cooked or raw IP frames.
 #pragma once
 
 #include <atomic>
@@ -13,18 +13,18 @@
 
 namespace xr {
 
-// What a frame of a capture begins with.
+// The first header of a frame.
 enum class Link : uint8_t { Ethernet, Sll, Sll2, Raw };
 
 struct CapturedFrame {
-  const uint8_t *data = nullptr; // until the next frame is asked for
-  uint32_t captured = 0;         // bytes at hand, FCS not included
-  uint32_t length = 0;           // on the wire, likewise; never less than captured
-  uint64_t time_ns = 0;          // since 1970; 0 where the format has no time
+  const uint8_t *data = nullptr; // valid until the next call of next()
+  uint32_t captured = 0;         // bytes available, without FCS
+  uint32_t length = 0;           // bytes on the wire, without FCS; never less than `captured`
+  uint64_t time_ns = 0;          // since 1970; 0 if the format has no time
   Link link = Link::Ethernet;
 };
 
-// Truncated: the capture ends in the middle of something, after all whole frames were given out.
+// Truncated: the capture ends inside a packet or block; all whole frames were returned before.
 enum class Next : uint8_t { Frame, End, Truncated, Error };
 
 class ByteSource;
@@ -32,21 +32,21 @@ class CaptureFormat;
 
 class Reader {
 public:
-  // "-" is standard input. Once *stop is true, next() says End.
+  // "-" is standard input. When *stop becomes true, next() returns End.
   static Result<Reader> open(const std::string &path, const std::atomic<bool> *stop = nullptr);
-  // A file's bytes. `chunk` is how many are looked at together: tests make it small.
+  // Reads a file's bytes in chunks; tests use small chunks.
   static Result<Reader> from_memory(std::vector<uint8_t> bytes, size_t chunk = 64 << 10);
   Reader(Reader &&) noexcept;
   ~Reader();
 
-  // Once it is not Frame, it stays what it is.
+  // Once the result is not Frame, it stays the same.
   Next next(CapturedFrame &frame);
-  // After Truncated and Error.
+  // Valid after Truncated and Error.
   const Error &error() const;
 
   struct Progress {
-    uint64_t bytes; // of the file, packed or not, read so far
-    uint64_t total; // 0: not known
+    uint64_t bytes; // bytes of the file read so far, compressed or not
+    uint64_t total; // 0: unknown
   };
   Progress progress() const;
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "capture/around.h"
+#include "capture/event_window.h"
 #include "datapath/tap.h"
 #include "port_capture/comment.h"
 #include "port_capture/order.h"
@@ -59,7 +59,7 @@ Error no_gaps(const CaptureRequest &request) {
 struct CaptureRun::State {
   State(CaptureRequest asked, const std::atomic<bool> &stopped)
       : request(std::move(asked)), stop(stopped),
-        around(request.nearby.value_or(Nearby{}).before, request.nearby.value_or(Nearby{}).after) {}
+        window(request.nearby.value_or(Nearby{}).before, request.nearby.value_or(Nearby{}).after) {}
 
   Status take_port();
   Status make_files();
@@ -80,7 +80,7 @@ struct CaptureRun::State {
   std::optional<datapath::Tap> tap;
   std::optional<CaptureFiles> files;
   Order order;
-  Around<Frame> around;
+  EventWindow<Frame> window;
   roce_capture_counts counts{}; // as last read
   bool tracked = false;
   uint64_t offset_ns = 0, started_ns = 0, ended_ns = 0;
@@ -140,7 +140,7 @@ void CaptureRun::State::choose(Frame frame) {
   }
   const bool event = is_event(frame, request.nearby->events);
   events += event;
-  around.add(
+  window.add(
       std::move(frame), event, [this](const Frame &kept) { write(kept); },
       [this](const Frame &) { not_around++; });
 }
@@ -155,7 +155,7 @@ Status CaptureRun::State::step(uint64_t horizon_ns) {
 Status CaptureRun::State::finish() {
   auto stopped = tap->stop();
   auto done = step(UINT64_MAX);
-  around.finish([this](const Frame &) { not_around++; });
+  window.finish([this](const Frame &) { not_around++; });
   if (auto now = tap->counts())
     counts = *now;
   ended_ns = monotonic_ns();
