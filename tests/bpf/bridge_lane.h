@@ -119,12 +119,12 @@ protected:
     ASSERT_EQ(ip("link set peer1 up"), 0); // see link_up
   }
 
-  // With what would lose frames mended.
+  // With all repairable troubles repaired.
   void build() {
     auto report = bridge("xr0", "xr1", netns_, small(), true);
     ASSERT_OK(report);
     for (const Trouble &trouble : report->troubles)
-      EXPECT_TRUE(trouble.mended) << trouble.ifname << ": " << trouble.text;
+      EXPECT_TRUE(trouble.fixed) << trouble.ifname << ": " << trouble.text;
   }
 
   void add(const std::string &words, const char *ifname = "xr0") {
@@ -140,7 +140,7 @@ protected:
   }
 
   Snapshot snapshot(const char *ifname = "xr0") {
-    auto port = Port::open(ifname, netns_);
+    auto port = AttachedPort::open(ifname, netns_);
     EXPECT_OK(port);
     if (!port.ok())
       return {};

@@ -30,7 +30,7 @@
 
 #include "datapath/attach.h"
 #include "datapath/maps.h"
-#include "datapath/port.h"
+#include "datapath/attached_port.h"
 #include "host/netns.h"
 #include "host/privilege.h"
 
@@ -168,7 +168,7 @@ protected:
   }
 
   // Until they all came, or a second passed: how many did.
-  uint64_t frames_counted(const Port &port, uint64_t awaited) {
+  uint64_t frames_counted(const AttachedPort &port, uint64_t awaited) {
     uint64_t counted = 0;
     for (int i = 0; i < 100; i++) {
       auto snapshot = port.snapshot();

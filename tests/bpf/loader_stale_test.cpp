@@ -52,7 +52,7 @@ TEST_F(Stale, InterfaceDeleted) {
   ASSERT_OK(all);
   ASSERT_EQ(all->size(), 1u);
   EXPECT_EQ(all->front().ifname, "xr0");
-  EXPECT_REFUSED(Port::open("xr0", netns_), "gone");
+  EXPECT_REFUSED(AttachedPort::open("xr0", netns_), "gone");
   EXPECT_REFUSED(attach("xr0", netns_, small()), "no such interface");
   auto gone = detach("xr0", netns_);
   ASSERT_OK(gone);
@@ -63,7 +63,7 @@ TEST_F(Stale, InterfaceDeleted) {
 
 TEST_F(Stale, InterfaceDeletedWhileRead) {
   ASSERT_OK(attach("xr0", netns_, small()));
-  auto port = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   send_frames(7);
   ASSERT_EQ(frames_counted(*port, 7), 7u);
@@ -100,9 +100,9 @@ TEST_F(Stale, IfindexReusedByAnotherInterface) {
   auto port = status_of("other0", netns_);
   ASSERT_OK(port);
   EXPECT_EQ(port->state, AttachState::OffHook);
-  EXPECT_REFUSED(Port::open("other0", netns_), "stale");
+  EXPECT_REFUSED(AttachedPort::open("other0", netns_), "stale");
   ASSERT_OK(attach("other0", netns_, small()));
-  EXPECT_OK(Port::open("other0", netns_));
+  EXPECT_OK(AttachedPort::open("other0", netns_));
   ASSERT_OK(detach("other0", netns_));
   expect_nothing_left(old);
 }
@@ -123,7 +123,7 @@ TEST_F(Stale, ProgramTakenOffBySomebody) {
     Ids mine = ids();
     inside([] { bpf_xdp_detach(static_cast<int>(if_nametoindex("xr0")), 0, nullptr); });
     EXPECT_EQ(state(), AttachState::OffHook);
-    EXPECT_REFUSED(Port::open("xr0", netns_), "not on the interface");
+    EXPECT_REFUSED(AttachedPort::open("xr0", netns_), "not on the interface");
     if (again) {
       ASSERT_OK(attach("xr0", netns_, small()));
       EXPECT_EQ(state(), AttachState::Attached);
@@ -156,7 +156,7 @@ TEST_F(Stale, ProgramWithoutPins) {
   ASSERT_OK(all);
   EXPECT_EQ(all->size(), 1u);
   {
-    auto port = Port::open("xr0", netns_); // its maps can still be found
+    auto port = AttachedPort::open("xr0", netns_); // its maps can still be found
     ASSERT_OK(port);
     EXPECT_EQ(frames_counted(*port, 4), 4u);
     EXPECT_EQ(port->status().streams_capacity, 1000u);
@@ -173,7 +173,7 @@ TEST_F(Stale, KilledBetweenHookAndPin) {
   std::filesystem::remove(pins() / Pins::kProgram);
   EXPECT_EQ(state(), AttachState::Attached);
   {
-    auto port = Port::open("xr0", netns_);
+    auto port = AttachedPort::open("xr0", netns_);
     ASSERT_OK(port);
     EXPECT_EQ(frames_counted(*port, 4), 4u);
   }
@@ -221,7 +221,7 @@ TEST_F(Stale, AnotherAbi) {
   ASSERT_OK(port);
   EXPECT_EQ(port->state, AttachState::OtherAbi);
   EXPECT_EQ(port->abi, static_cast<uint32_t>(ROCE_ABI + 7));
-  EXPECT_REFUSED(Port::open("xr0", netns_), "another version");
+  EXPECT_REFUSED(AttachedPort::open("xr0", netns_), "another version");
   EXPECT_REFUSED(attach("xr0", netns_, small()), "another version");
   map.reset();
   ASSERT_OK(detach("xr0", netns_));

@@ -76,7 +76,7 @@ TEST_F(Loader, AttachesNativeReadsZeroAndLeavesNothing) {
   EXPECT_LT(static_cast<uint64_t>(time(nullptr)) - port.since_ns / 1'000'000'000, 60u);
   EXPECT_TRUE(port.dispatcher || port.program_id == on_hook());
 
-  auto opened = Port::open("xr0", netns_);
+  auto opened = AttachedPort::open("xr0", netns_);
   ASSERT_OK(opened);
   auto snapshot = opened->snapshot();
   ASSERT_OK(snapshot);
@@ -92,7 +92,7 @@ TEST_F(Loader, AttachesNativeReadsZeroAndLeavesNothing) {
 
   Ids mine = ids();
   ASSERT_FALSE(mine.maps.empty());
-  *opened = Port();
+  *opened = AttachedPort();
   auto gone = detach("xr0", netns_);
   ASSERT_OK(gone);
   EXPECT_TRUE(gone->notes.empty());
@@ -106,11 +106,11 @@ TEST_F(Loader, AttachesInSkbMode) {
   ASSERT_OK(report);
   EXPECT_EQ(report->port.mode, Mode::Skb);
   send_frames(10);
-  auto port = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 10), 10u);
   Ids mine = ids();
-  *port = Port();
+  *port = AttachedPort();
   ASSERT_OK(detach("xr0", netns_));
   expect_nothing_left(mine);
 }
@@ -136,7 +136,7 @@ TEST_F(Loader, AutoFallsBackToSkbAndSaysSo) {
 
 TEST_F(Loader, KeepsCountingWhenTheLinkGoesDownAndUp) {
   ASSERT_OK(attach("xr0", netns_, small()));
-  auto port = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   send_frames(5);
   EXPECT_EQ(frames_counted(*port, 5), 5u);
@@ -165,7 +165,7 @@ TEST_F(Loader, GoesWithoutFragsWhenTheKernelMust) {
   ASSERT_OK(report);
   EXPECT_FALSE(report->port.frags);
   send_frames(3);
-  auto port = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 3), 3u);
 }
@@ -179,7 +179,7 @@ TEST_F(Loader, NoTrackCostsNoMemory) {
   EXPECT_FALSE(report->port.track);
   EXPECT_EQ(report->port.streams_capacity, 0u);
   EXPECT_LT(report->port.map_bytes, 256u << 10);
-  auto port = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   auto snapshot = port->snapshot();
   ASSERT_OK(snapshot);
@@ -197,7 +197,7 @@ TEST_F(Loader, AMillionStreams) {
   // bytes, rounded up to 8.
   const uint64_t keys = kernel_before(6, 4) ? 8 * 1'000'000u : 0;
   EXPECT_LE(report->port.map_bytes, 256'000'000u + (4u << 20) + keys);
-  auto port = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   EXPECT_OK(port->snapshot());
 }
@@ -206,7 +206,7 @@ TEST_F(Loader, AMillionStreams) {
 TEST_F(Loader, AloneSaysWhy) {
   for (const auto &[variable, value, reason] :
        {std::tuple("LIBXDP_SKIP_DISPATCHER", "1", "LIBXDP_SKIP_DISPATCHER=1 is set"),
-        {"LIBXDP_OBJECT_PATH", "/nonexistent", "does not find its dispatcher"}}) {
+        {"LIBXDP_OBJECT_PATH", "/nonexistent", "cannot find its dispatcher"}}) {
     SCOPED_TRACE(variable);
     setenv(variable, value, 1);
     auto report = attach("xr0", netns_, small());
@@ -218,12 +218,12 @@ TEST_F(Loader, AloneSaysWhy) {
     auto status = status_of("xr0", netns_);
     ASSERT_OK(status);
     EXPECT_EQ(status->alone, report->port.alone);
-    auto port = Port::open("xr0", netns_);
+    auto port = AttachedPort::open("xr0", netns_);
     ASSERT_OK(port);
     send_frames(3);
     EXPECT_EQ(frames_counted(*port, 3), 3u);
     Ids mine = ids();
-    *port = Port();
+    *port = AttachedPort();
     ASSERT_OK(detach("xr0", netns_));
     expect_nothing_left(mine);
   }
@@ -241,7 +241,7 @@ TEST_F(Loader, RefusesASecondAttach) {
   uint32_t before = on_hook();
   EXPECT_REFUSED(attach("xr0", netns_, small()), "already attached since 20");
   EXPECT_EQ(on_hook(), before);
-  EXPECT_OK(Port::open("xr0", netns_));
+  EXPECT_OK(AttachedPort::open("xr0", netns_));
 }
 
 TEST_F(Loader, RefusesWhatIsNotThere) {
@@ -251,7 +251,7 @@ TEST_F(Loader, RefusesWhatIsNotThere) {
   EXPECT_REFUSED(attach("xr0", "no-such-netns", small()), "no such network namespace");
   EXPECT_REFUSED(attach("xr0", "../netns/" + netns_, small()), "no such network namespace");
   EXPECT_REFUSED(detach("xr0", netns_), "not attached");
-  EXPECT_REFUSED(Port::open("xr0", netns_), "not attached");
+  EXPECT_REFUSED(AttachedPort::open("xr0", netns_), "not attached");
   auto status = status_of("xr0", netns_);
   ASSERT_OK(status);
   EXPECT_EQ(status->state, AttachState::NotAttached);
@@ -286,7 +286,7 @@ TEST_F(Loader, NamesTheMissingPrivilege) {
   }));
   EXPECT_TRUE(in_child([&] {
     drop_capabilities({CAP_BPF, CAP_SYS_ADMIN});
-    return Port::open("xr0", netns_).error().message == "no privilege: CAP_BPF missing";
+    return AttachedPort::open("xr0", netns_).error().message == "no privilege: CAP_BPF missing";
   }));
 }
 
@@ -317,7 +317,7 @@ TEST_F(Loader, ListsAndDetachesAll) {
 
 TEST_F(Loader, EventsHaveOneReader) {
   ASSERT_OK(attach("xr0", netns_, small()));
-  auto port = Port::open("xr0", netns_), other = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_), other = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   ASSERT_OK(other);
   {

@@ -79,7 +79,7 @@ protected:
   static std::string told(const Troubles &troubles) {
     std::string all;
     for (const Trouble &t : troubles)
-      all += fmt::format("{}: {} [{}]{}\n", t.ifname, t.text, t.hint, t.mended ? " mended" : "");
+      all += fmt::format("{}: {} [{}]{}\n", t.ifname, t.text, t.hint, t.fixed ? " fixed" : "");
     return all;
   }
 
@@ -100,17 +100,17 @@ protected:
     EXPECT_FALSE(troubles[0].hint.empty());
   }
 
-  // Told; told and mended with `fix`; gone after that.
-  void expect_mended(const std::string &words, bool skb_mode = false) {
+  // Reported; reported and repaired with `fix`; not reported after that.
+  void expect_fixed(const std::string &words, bool skb_mode = false) {
     auto before = look(false, skb_mode);
     expect_one(before, words);
     ASSERT_FALSE(HasFatalFailure());
-    EXPECT_TRUE(before[0].mendable);
-    EXPECT_FALSE(before[0].mended);
+    EXPECT_TRUE(before[0].fixable);
+    EXPECT_FALSE(before[0].fixed);
     auto meanwhile = look(true, skb_mode);
     expect_one(meanwhile, words);
     ASSERT_FALSE(HasFatalFailure());
-    EXPECT_TRUE(meanwhile[0].mended) << told(meanwhile);
+    EXPECT_TRUE(meanwhile[0].fixed) << told(meanwhile);
     auto after = look(false, skb_mode);
     EXPECT_TRUE(after.empty()) << told(after);
   }
@@ -227,7 +227,7 @@ TEST_F(Preflight, NoSuchPort) {
 
 TEST_F(Preflight, FarEndWithoutGro) {
   set(right_, "right0", "rx-gro", false);
-  expect_mended("right0 (netns " + right_ + "), the other end of box1, has neither GRO");
+  expect_fixed("right0 (netns " + right_ + "), the other end of box1, has neither GRO");
   EXPECT_TRUE(feature(right_, "right0", "rx-gro"));
   set(right_, "right0", "rx-gro", false);
   expect_hint_mends();
@@ -241,7 +241,7 @@ TEST_F(Preflight, FarEndInTheSameNamespace) {
   ASSERT_EQ(shell("ip -n " + box_ + " link set left0 up"), 0);
   in(box_, [] { EXPECT_EQ(host::read_link("box0")->peer_nsid, -1); });
   set(box_, "left0", "rx-gro", false);
-  expect_mended("left0, the other end of box0, has neither GRO");
+  expect_fixed("left0, the other end of box0, has neither GRO");
   EXPECT_TRUE(feature(box_, "left0", "rx-gro"));
 }
 
@@ -254,7 +254,7 @@ TEST_F(Preflight, FarEndWhereTheCommandRuns) {
     ASSERT_EQ(shell("ip link set left0 up"), 0);
     ASSERT_OK(host::set_feature("left0", "rx-gro", false));
     expect_one(look(), "left0 (this command's netns)");
-    EXPECT_EQ(told(look(true)).find("mending failed"), std::string::npos);
+    EXPECT_EQ(told(look(true)).find("the repair failed"), std::string::npos);
     EXPECT_TRUE(host::read_features("left0")->at("rx-gro"));
   }).join();
 }
@@ -275,7 +275,7 @@ TEST_F(Preflight, FarEndThatAnotherProcessHolds) {
   EXPECT_EQ(shell(fmt::format("ip -n {} link set left0 netns {}", left_, child)), 0);
   EXPECT_EQ(shell(fmt::format("nsenter -t {} -n ethtool -K left0 gro off", child)), 0);
   EXPECT_EQ(shell(fmt::format("nsenter -t {} -n ip link set left0 up", child)), 0);
-  expect_mended(fmt::format("left0 (netns of process {})", child));
+  expect_fixed(fmt::format("left0 (netns of process {})", child));
   for (int fd : {wake[0], wake[1], ready[0], ready[1]})
     close(fd);
   waitpid(child, nullptr, 0);
@@ -289,7 +289,7 @@ TEST_F(Preflight, FarEndThatCannotBeFound) {
   auto troubles = look(true);
   expect_one(troubles, "namespace of box0's other end cannot be found");
   ASSERT_FALSE(HasFatalFailure());
-  EXPECT_FALSE(troubles[0].mendable || troubles[0].mended);
+  EXPECT_FALSE(troubles[0].fixable || troubles[0].fixed);
   EXPECT_NE(troubles[0].hint.find("gro on"), std::string::npos);
 }
 
@@ -316,7 +316,7 @@ TEST_F(Preflight, FarEndWithNativeXdp) {
 TEST_F(Preflight, FarEndLeavesChecksumsUnfinished) {
   set(left_, "left0", "tx-checksum-ip-generic", true);
   EXPECT_EQ(told(look(false, true)).find("checksum"), std::string::npos); // the skb stays whole
-  expect_mended("tx-checksum-ip-generic on: what its own host sends");
+  expect_fixed("tx-checksum-ip-generic on: frames of its own host");
   EXPECT_FALSE(feature(left_, "left0", "tx-checksum-ip-generic"));
   set(left_, "left0", "tx-checksum-ip-generic", true);
   expect_hint_mends();
@@ -325,7 +325,7 @@ TEST_F(Preflight, FarEndLeavesChecksumsUnfinished) {
 TEST_F(Preflight, FarEndPutsTagsBeside) {
   set(left_, "left0", "tx-vlan-hw-insert", true);
   EXPECT_EQ(told(look(false, true)), "");
-  expect_mended("tx-vlan-hw-insert on");
+  expect_fixed("tx-vlan-hw-insert on");
   EXPECT_FALSE(feature(left_, "left0", "tx-vlan-hw-insert"));
 }
 
@@ -333,7 +333,7 @@ TEST_F(Preflight, FarEndSendsSuperFrames) {
   set(left_, "left0", "tx-checksum-ip-generic", true); // without it, no segmentation
   set(left_, "left0", "tx-tcp-segmentation", true);
   set(left_, "left0", "tx-udp-segmentation", true);
-  expect_mended("super-frames", true);
+  expect_fixed("super-frames", true);
   EXPECT_FALSE(feature(left_, "left0", "tx-tcp-segmentation"));
   EXPECT_FALSE(feature(left_, "left0", "tx-udp-segmentation"));
   set(left_, "left0", "tx-udp-segmentation", true);
@@ -357,7 +357,7 @@ TEST_F(Preflight, ADefaultPairIsMendedWhole) {
     auto found = look(true, skb_mode);
     EXPECT_FALSE(found.empty());
     for (const Trouble &trouble : found)
-      EXPECT_TRUE(trouble.mendable && trouble.mended) << told({trouble});
+      EXPECT_TRUE(trouble.fixable && trouble.fixed) << told({trouble});
     EXPECT_EQ(told(look(false, skb_mode)), "");
   }
 }
@@ -367,13 +367,13 @@ TEST_F(Preflight, PortsOfDifferentMtu) {
     in(netns, [&, name = name] { ASSERT_OK(host::set_mtu(name, 3000)); });
   in(left_, [] { ASSERT_OK(host::set_mtu("left0", 1500)); });
   expect_one(look(), "the MTU of box0 is 1500, that of box1 3000");
-  auto mended = look(true);
-  ASSERT_EQ(mended.size(), 2u) << told(mended);
-  EXPECT_TRUE(mended[0].mended);
+  auto fixed = look(true);
+  ASSERT_EQ(fixed.size(), 2u) << told(fixed);
+  EXPECT_TRUE(fixed[0].fixed);
   in(box_, [] { EXPECT_EQ(host::read_link("box0")->mtu, 3000u); });
   // The host at the end keeps its own, and is told of.
-  EXPECT_FALSE(mended[1].mendable);
-  EXPECT_NE(mended[1].text.find("left0"), std::string::npos) << told(mended);
+  EXPECT_FALSE(fixed[1].fixable);
+  EXPECT_NE(fixed[1].text.find("left0"), std::string::npos) << told(fixed);
   in(left_, [] { EXPECT_EQ(host::read_link("left0")->mtu, 1500u); });
   expect_hint_mends();
 }
@@ -383,7 +383,7 @@ TEST_F(Preflight, FarEndsOfLargerMtu) {
   in(right_, [] { ASSERT_OK(host::set_mtu("right0", 3000)); });
   EXPECT_EQ(look().size(), 2u);
   for (const Trouble &trouble : look(true))
-    EXPECT_TRUE(trouble.mended) << told({trouble});
+    EXPECT_TRUE(trouble.fixed) << told({trouble});
   EXPECT_EQ(told(look()), "");
   in(box_, [] { EXPECT_EQ(host::read_link("box1")->mtu, 3000u); });
 }
@@ -399,9 +399,9 @@ TEST_F(Preflight, MtuThatTheKernelRefuses) {
   });
   auto found = look(true);
   ASSERT_FALSE(found.empty());
-  EXPECT_TRUE(found[0].mendable);
-  EXPECT_FALSE(found[0].mended) << told(found);
-  EXPECT_NE(found[0].text.find("mending failed: cannot set the MTU of box0"), std::string::npos)
+  EXPECT_TRUE(found[0].fixable);
+  EXPECT_FALSE(found[0].fixed) << told(found);
+  EXPECT_NE(found[0].text.find("the repair failed: cannot set the MTU of box0"), std::string::npos)
       << told(found);
 }
 
@@ -427,7 +427,7 @@ TEST_F(Preflight, PortThatTheHostUses) {
   auto found = look(true);
   expect_one(found, "box0 has the address 192.0.2.7/24");
   ASSERT_FALSE(HasFatalFailure());
-  EXPECT_FALSE(found[0].mendable);
+  EXPECT_FALSE(found[0].fixable);
   expect_hint_mends();
   if (shell("ip -n " + box_ + " link add br0 type bridge") != 0)
     GTEST_SKIP() << "this kernel has no bridge";

@@ -51,7 +51,7 @@ protected:
   }
 
   Snapshot snapshot() {
-    auto port = Port::open("xr0", netns_);
+    auto port = AttachedPort::open("xr0", netns_);
     EXPECT_OK(port);
     if (!port.ok())
       return {};

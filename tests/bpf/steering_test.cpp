@@ -76,7 +76,7 @@ protected:
     return packet::build(path, headers, packet::counting_payload(payload)).get().bytes;
   }
 
-  static uint64_t sends_counted(const Port &port) {
+  static uint64_t sends_counted(const AttachedPort &port) {
     return port.snapshot()->opcodes[ROCE_RC_SEND_ONLY].packets[ROCE_ECN_ECT0];
   }
 
@@ -105,7 +105,7 @@ TEST_F(SteeringTest, FramesOfEverySizeArriveAndAreCounted) {
     send(*out, sent.back());
     EXPECT_EQ(receive(*in, sent.size()), sent);
     EXPECT_FALSE(in->zero_copy());
-    auto port = Port::open("xr0", netns_);
+    auto port = AttachedPort::open("xr0", netns_);
     ASSERT_OK(port);
     EXPECT_EQ(sends_counted(*port), sent.size());
     const SocketCounts counts = in->counts();
@@ -124,7 +124,7 @@ TEST_F(SteeringTest, OtherAddressesAndOtherProtocolsAreTheHosts) {
   send_frames(3);
   send(*out, frame(64));
   EXPECT_EQ(receive(*in, 2), Frames{frame(64)});
-  auto port = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 3), 3u);
   EXPECT_EQ(sends_counted(*port), 2u) << "whoever gets them";
@@ -187,7 +187,7 @@ TEST_F(SteeringTest, AnAttachedPortKeepsItsCountsAndItsRules) {
     EXPECT_EQ(receive(*in, 1).size(), 1u);
   }
   EXPECT_EQ(features(), 0u);
-  auto port = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 7), 7u);
   EXPECT_EQ(sends_counted(*port), 2u);
@@ -199,7 +199,7 @@ TEST_F(SteeringTest, WithoutASocketFramesAreTheHosts) {
   options.features = ROCE_FEATURE_SOCKETS;
   ASSERT_OK(attach("xr0", netns_, options));
   send_frames(2);
-  auto port = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 2), 2u);
   Steering steering = this->steering();
@@ -244,7 +244,7 @@ TEST_F(SteeringTest, AFrameThatIsLostIsCountedOnce) {
   ASSERT_OK(steering.add(0, in->fd()));
   for (uint64_t i = 0; i < kSent; i++)
     send(*out, frame(64));
-  auto port = Port::open("xr0", netns_);
+  auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   for (int i = 0; i < 200 && sends_counted(*port) < kSent; i++)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What happens to a bridge's ports and to its command: a link goes down and up again, a port is
-# deleted, the command is killed or ends, a peer could take no frames and is mended.
+# deleted, the command is killed or ends, a peer that cannot receive frames is repaired.
 . "$(dirname "$0")/bridge_lib.sh"
 need python3 ethtool bpftool
 lane3
@@ -80,9 +80,9 @@ observed
 assert_eq 0 "$(count_frames "$scratch/lost.pcap")" "frames without GRO"
 unbridge
 bridge --fix
-grep -q 'mended.*right0' "$scratch/last.err" || fail "nothing mended: $(cat "$scratch/last.err")"
+grep -q 'fixed.*right0' "$scratch/last.err" || fail "nothing was fixed: $(cat "$scratch/last.err")"
 watch_right
-arrives "mended"
+arrives "fixed"
 observed
 unbridge
 wait_for 5 nothing_since "$everything" ||

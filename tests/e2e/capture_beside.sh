@@ -64,9 +64,9 @@ capture_ends
 grep -q 'stays attached' "$scratch/capture.json.err" || fail "it is not said that it stays: $(cat "$scratch/capture.json.err")"
 is_attached || fail "the rules are gone"
 assert_eq 1 "$(xr --json impair rx0 list | jq '.rules | length')" "rules"
-refused 'attached already, with another --udp-port' xr capture rx0 -w "$scratch/x" --udp-port 9999
-refused 'attached already, with another --no-track' xr respond rx0 --address "$to" --no-track
-refused 'attached already, with another --mode' xr capture rx0 -w "$scratch/x" --mode skb
+refused 'already attached with another --udp-port' xr capture rx0 -w "$scratch/x" --udp-port 9999
+refused 'already attached with another --no-track' xr respond rx0 --address "$to" --no-track
+refused 'already attached with another --mode' xr capture rx0 -w "$scratch/x" --mode skb
 xr detach rx0 >/dev/null
 
 # What a deleted port left is cleaned.

@@ -20,7 +20,7 @@ xr --json status rx0 >"$scratch/status.json"
 assert_json "$scratch/status.json" '.attachments[0] | .dispatcher == (.alone_because == null)'
 if [[ $(jq '.attachments[0].dispatcher' "$scratch/status.json") == false ]]; then
   keep xr status rx0
-  grep -q 'rx0: alone on the XDP hook, no other program can join: ' "$scratch/last.err" ||
+  grep -q 'rx0: alone on the XDP hook; no other program can join: ' "$scratch/last.err" ||
     fail "status does not say why it is alone: $(cat "$scratch/last.err")"
 fi
 xr detach rx0

@@ -35,12 +35,12 @@ void describe(CLI::App &command, Args &args) {
 
 void tell(const std::vector<datapath::Trouble> &troubles) {
   for (const datapath::Trouble &one : troubles) {
-    if (one.mended)
-      note(one.ifname, "mended: " + one.text);
+    if (one.fixed)
+      note(one.ifname, "fixed: " + one.text);
     else
       warn(one.ifname, one.text);
-    if (!one.mended && !one.hint.empty())
-      fmt::print(stderr, "hint: {}{}\n", one.hint, one.mendable ? " (or: bridge --fix)" : "");
+    if (!one.fixed && !one.hint.empty())
+      fmt::print(stderr, "hint: {}{}\n", one.hint, one.fixable ? " (or: bridge --fix)" : "");
   }
 }
 

@@ -4,7 +4,7 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/reading.h"
-#include "datapath/port.h"
+#include "datapath/attached_port.h"
 
 namespace xr::cli {
 
@@ -33,7 +33,7 @@ uint64_t time_of(const roce_event &event) { return realtime_ns() - monotonic_ns(
 // Events that the port had to tell and did not, since the last call.
 class Losses {
 public:
-  explicit Losses(const datapath::Port &port) : port_(port) { look(); }
+  explicit Losses(const datapath::AttachedPort &port) : port_(port) { look(); }
 
   void tell(const std::string &ifname) {
     const uint64_t dropped = dropped_, limited = limited_;
@@ -54,11 +54,11 @@ private:
     }
   }
 
-  const datapath::Port &port_;
+  const datapath::AttachedPort &port_;
   uint64_t dropped_ = 0, limited_ = 0;
 };
 
-int follow(const Args &args, const datapath::Port &port, Output &output) {
+int follow(const Args &args, const datapath::AttachedPort &port, Output &output) {
   uint64_t told = 0;
   bool more = true;
   const auto enough = [&] { return args.count && told >= args.count; };
@@ -95,7 +95,7 @@ int follow(const Args &args, const datapath::Port &port, Output &output) {
 }
 
 int events(const Args &args, const Globals &globals) {
-  auto port = datapath::Port::open(args.ifname, globals.netns);
+  auto port = datapath::AttachedPort::open(args.ifname, globals.netns);
   if (!port)
     return fail("events " + args.ifname, port.error());
   if (!port->status().track)

@@ -7,24 +7,24 @@
 #include "base/clock.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
-#include "datapath/port.h"
+#include "datapath/attached_port.h"
 
 namespace xr::cli {
 
 namespace {
 
-using datapath::Port;
+using datapath::AttachedPort;
 
 std::string context(const Reading &reading) { return reading.command + " " + reading.ifname; }
 
-Result<Snapshot> take(const Reading &reading, const Port &port) {
+Result<Snapshot> take(const Reading &reading, const AttachedPort &port) {
   auto now = port.snapshot(reading.with_streams);
   if (reading.taken)
     reading.taken();
   return now;
 }
 
-int read_once(const Reading &reading, const Port &port, Output &output) {
+int read_once(const Reading &reading, const AttachedPort &port, Output &output) {
   auto now = take(reading, port);
   if (!now)
     return fail(context(reading), now.error());
@@ -32,7 +32,7 @@ int read_once(const Reading &reading, const Port &port, Output &output) {
   return output.finish();
 }
 
-int read_again_and_again(const Reading &reading, const Port &port, Output &output) {
+int read_again_and_again(const Reading &reading, const AttachedPort &port, Output &output) {
   const Interrupt interrupt;
   const auto interval = std::chrono::duration_cast<Interrupt::Clock::duration>(
       std::chrono::duration<double>(reading.repeat.interval));
@@ -61,7 +61,7 @@ int read_again_and_again(const Reading &reading, const Port &port, Output &outpu
 } // namespace
 
 int read_port(const Reading &reading, const Globals &globals) {
-  auto port = Port::open(reading.ifname, globals.netns);
+  auto port = AttachedPort::open(reading.ifname, globals.netns);
   if (!port)
     return fail(context(reading), port.error());
   Output output(globals.json);

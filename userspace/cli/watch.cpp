@@ -11,7 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "datapath/port.h"
+#include "datapath/attached_port.h"
 #include "datapath/rules.h"
 #include "terminal/terminal.h"
 #include "watch/model.h"
@@ -52,7 +52,7 @@ std::string context(const Args &args) {
 // A port, and what it told of events since it was last asked.
 class Watched {
 public:
-  Watched(datapath::Port port, std::string netns)
+  Watched(datapath::AttachedPort port, std::string netns)
       : port_(std::move(port)), status_(port_->status()), netns_(std::move(netns)) {}
   Watched(const Watched &) = delete; // events are told to this very object
   Watched &operator=(const Watched &) = delete;
@@ -107,7 +107,7 @@ public:
   }
 
 private:
-  std::optional<datapath::Port> port_;
+  std::optional<datapath::AttachedPort> port_;
   PortStatus status_;
   std::string netns_;
   std::optional<datapath::Events> events_;
@@ -130,7 +130,7 @@ int fail_port(const Watched &port, const Error &error) {
 
 int open_ports(const Args &args, const Globals &globals, Ports &ports, watch::Model &model) {
   for (const std::string &ifname : args.ifnames) {
-    auto port = datapath::Port::open(ifname, globals.netns);
+    auto port = datapath::AttachedPort::open(ifname, globals.netns);
     if (!port)
       return fail("watch " + ifname, port.error());
     ports.emplace_back(std::move(*port), globals.netns);

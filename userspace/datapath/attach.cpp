@@ -20,7 +20,7 @@ constexpr uint32_t kStreamsMax = 16'777'214;
 
 Status check_options(const AttachOptions &options) {
   if (options.streams < 1 || options.streams > kStreamsMax)
-    return Error{fmt::format("a table of {} streams is not possible: 1 to {} are", options.streams,
+    return Error{fmt::format("{} streams are not possible: the table has 1 to {}", options.streams,
                              kStreamsMax)};
   if (!options.udp_port)
     return Error{"UDP port 0 is not possible", "RoCEv2's is 4791"};
@@ -29,9 +29,9 @@ Status check_options(const AttachOptions &options) {
 
 namespace {
 
-// Maps are pinned as they are made, then the program goes on the hook, then it is pinned itself.
-// Killed anywhere between, either the hook is empty and the pins are stale, or the program counts
-// and its maps are pinned: nothing is lost, and detach cleans both.
+// Order: maps are created and pinned, the program is attached to the hook, the program is pinned.
+// If the process is killed in between, either the hook is empty and the pins are stale, or the
+// program counts and its maps are pinned. No count is lost, and detach cleans up both cases.
 Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
               const AttachOptions &options, std::vector<std::string> &notes) {
   Pins pins(bpffs, place.netns->inode(), place.ifindex);
@@ -66,7 +66,7 @@ Result<AttachReport> attach_held(const std::string &ifname, const std::string &n
   AttachReport report;
   if (auto sound = check_options(options); !sound)
     return sound.error();
-  // Before a bpffs is mounted for it: the interface may be a slip of the pen.
+  // Before need_bpffs() mounts a bpffs: a wrong interface name must change nothing.
   if (auto place = find_place(ifname, netns, find_bpffs()); !place)
     return place.error();
   auto bpffs = need_bpffs();

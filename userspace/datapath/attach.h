@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the counter on an interface and takes it off. Every call checks privilege first, waits for
-// the tool's lock, and may be killed at any moment: detach then cleans what is left.
+// Attaches the XDP program to an interface and detaches it. Every call first checks the privilege,
+// then waits for the exclusive lock (lock.h). It may be killed at any moment: detach cleans up.
 #pragma once
 
 #include <cstdint>
@@ -16,37 +16,37 @@ struct Place;
 
 struct AttachOptions {
   Mode mode = Mode::Auto;
-  unsigned priority = 50; // among the programs of libxdp's dispatcher: lower runs first
+  unsigned priority = 50; // order in libxdp's dispatcher: lower runs first
   uint16_t udp_port = 4791;
-  uint32_t streams = 65536;
+  uint32_t streams = 65536; // capacity of the stream table
   bool track = true;
-  uint32_t ring_bytes = 1 << 20;   // for events; rounded up to a power of two
-  bool frags = true;               // take frames in several buffers, if the kernel has them
-  bool rules = false;              // ready for rules from the start: see exchange.h
-  uint32_t features = 0;           // more of them: see ability.h
-  uint64_t cnp_window_ns = 50'000; // a CNP is put down to a CE mark or NAK so recent
+  uint32_t ring_bytes = 1 << 20;   // size of the event ring; rounded up to a power of two
+  bool frags = true;               // accept frames in several buffers, if the kernel supports it
+  bool rules = false;              // load the program with rules from the start: see exchange.h
+  uint32_t features = 0;           // further enum roce_feature bits: see feature_lease.h
+  uint64_t cnp_window_ns = 50'000; // a CNP's cause is a CE mark or NAK at most this long before
 };
 
-// What is possible at all.
+// Error if a value is out of range, whatever the port.
 Status check_options(const AttachOptions &options);
 
 struct AttachReport {
   PortStatus port;
-  std::vector<std::string> notes; // sentences that the user should see
+  std::vector<std::string> notes; // sentences for the user
 };
 
 Result<AttachReport> attach(const std::string &ifname, const std::string &netns,
                             const AttachOptions &options);
 
-// Also cleans up after an interface that is gone, a stale pin, another ABI, a killed attach.
+// Also cleans up pins of a deleted interface, of another ABI and of a killed attach.
 Result<DetachReport> detach(const std::string &ifname, const std::string &netns);
-// For the rest of this folder: the same with the privilege checked and the lock held.
+// For this folder only: the same; the caller has checked the privilege and holds the lock.
 Result<AttachReport> attach_held(const std::string &ifname, const std::string &netns,
                                  const AttachOptions &options);
 Result<DetachReport> detach_held(const Place &place);
 
-// What status(netns) lists: every attachment in every namespace (in one, if it is named), and
-// programs of ours without pins in this namespace.
+// Detaches what status(netns) lists: all attachments in all namespaces (only in `netns` if it is
+// not empty), and our programs without pins in the caller's namespace (or in `netns`).
 Result<std::vector<DetachReport>> detach_all(const std::string &netns = "");
 
 } // namespace xr::datapath

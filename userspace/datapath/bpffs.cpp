@@ -38,8 +38,8 @@ pid_t parent_of(pid_t pid) {
   return 0;
 }
 
-// The process whose mount namespace will outlast this one's: process 1 or, where that is out of
-// reach (containers), the outermost ancestor that is not.
+// The /proc directory of the process whose mount namespace outlives this one: process 1, or, if it
+// is not accessible (containers), the outermost accessible ancestor.
 std::string outer_process() {
   std::string outermost = "/proc/self";
   for (pid_t pid = getpid(); pid > 0; pid = pid == 1 ? 0 : parent_of(pid)) {
@@ -56,22 +56,22 @@ std::vector<std::string> places() {
   return {kUsual, kOurs, root + kUsual, root + kOurs};
 }
 
-// libxdp looks in /sys/fs/bpf only, unless told, and remembers what it found first.
+// libxdp searches only /sys/fs/bpf unless LIBXDP_BPFFS is set, and caches its first result.
 Bpffs chosen(const std::string &root) {
   if (root != kUsual)
     setenv(XDP_BPFFS_ENVVAR, root.c_str(), 0); // NOLINT(concurrency-mt-unsafe)
   return {root};
 }
 
-// In a child, because a mount namespace can only be entered by a process that shares its file
-// system state with no thread. System calls only: the parent may have threads.
+// In a child process: setns(CLONE_NEWNS) fails in a process with several threads. The child makes
+// only system calls, because the parent may have threads.
 [[noreturn]] void mount_in_child(const char *path, const char *outer_namespace) {
   int outer = open(outer_namespace, O_RDONLY | O_CLOEXEC);
   struct stat theirs {
   }, ours{};
   if (outer >= 0 && fstat(outer, &theirs) == 0 && stat("/proc/self/ns/mnt", &ours) == 0 &&
       theirs.st_ino != ours.st_ino)
-    (void)setns(outer, CLONE_NEWNS); // not allowed: then here, which is better than nowhere
+    (void)setns(outer, CLONE_NEWNS); // if not permitted, mount in this namespace
   (void)mkdir("/run/xdp-roce", 0755);
   if (mkdir(path, 0700) < 0 && errno != EEXIST)
     _exit(errno);

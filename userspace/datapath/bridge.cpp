@@ -21,7 +21,7 @@ namespace xr::datapath {
 
 namespace {
 
-// One end of the bridge while it is being built.
+// One port of the bridge while the bridge is being built.
 struct End {
   End(Prepared ready_, const Bpffs &bpffs)
       : ready(std::move(ready_)),
@@ -61,7 +61,7 @@ Status load(End &end, const End &other, roce_config config, bool second,
   return wire_bridge(end.pins, end.ifindex(), other.ifindex(), -1);
 }
 
-// Whether it was so before is remembered beside the pins, for detach.
+// Records in the pins that the bridge made the port promiscuous, so that detach undoes only that.
 Status go_promiscuous(const End &end) {
   const std::string &ifname = end.ready.place.ifname;
   auto facts = host::read_link(ifname);
@@ -83,7 +83,7 @@ Status take(const End &end, const AttachOptions &options) {
   if (bpf_obj_pin(end.object->program_fd(), end.pins.path(Pins::kProgram).c_str()) < 0)
     return errno_error(errno, fmt::format("cannot pin in {}", end.pins.directory()));
   return end.pins.record(Pins::kAlone,
-                         "each frame leaves a bridge's port by the other one, so that a "
+                         "each frame leaves a bridge's port by the other port, so that a "
                          "program after it would see none");
 }
 
@@ -112,7 +112,7 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
   auto lock = Lock::take(Lock::Kind::Exclusive);
   if (!lock)
     return lock.error();
-  for (const std::string &ifname : {a, b}) // before a bpffs is mounted for it
+  for (const std::string &ifname : {a, b}) // before need_bpffs() mounts a bpffs
     if (auto place = find_place(ifname, netns, find_bpffs()); !place)
       return Error{fmt::format("{}: {}", ifname, place.error().message), place.error().hint};
   auto bpffs = need_bpffs();
@@ -136,7 +136,7 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
     return done.error();
   first.undo.disarm();
   second.undo.disarm();
-  // With both programs in place: some offloads change when one comes.
+  // After both programs are attached: attaching changes some offloads.
   auto troubles = bridge_preflight(where, a, b, mode_of(options) == Mode::Skb, fix);
   if (!troubles)
     return troubles.error();

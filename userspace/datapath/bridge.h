@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ports as one wire: every frame that enters one leaves by the other, in the kernel, counted
-// and tracked as attach() does, impaired by the rules of the port it enters.
+// A bridge of two ports: every frame that enters one port leaves by the other, in the kernel. It is
+// counted and tracked as by attach(), and the rules of its ingress port apply to it.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace xr::datapath {
 
 struct BridgeReport {
   std::vector<PortStatus> ports;
-  std::vector<Trouble> troubles; // what would make it lose frames
+  std::vector<Trouble> troubles; // conditions in which the bridge loses frames
   std::vector<std::string> notes;
 };
 
-// Both ports in one namespace; both go promiscuous. With `fix`, what would lose frames is mended
-// first. Detaching one of them detaches the other. An error of one port begins with its name.
+// Both ports must be in one namespace; both become promiscuous. With `fix`, repairable troubles are
+// repaired. Detaching one port detaches the other. An error about one port begins with its name.
 Result<BridgeReport> bridge(const std::string &a, const std::string &b, const std::string &netns,
                             const AttachOptions &options, bool fix);
 

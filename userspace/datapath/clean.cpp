@@ -35,7 +35,7 @@ void remember(KernelIds &freed, int program_fd) {
 template <typename Next> bool any_alive(const std::vector<uint32_t> &ids, Next next) {
   return std::any_of(ids.begin(), ids.end(), [&](uint32_t id) {
     __u32 found = 0;
-    // The id after its predecessor is itself, if it lives; and no reference is taken by asking.
+    // If the object exists, it is the next one after id - 1. The query takes no reference.
     return id && next(id - 1, &found) == 0 && found == id;
   });
 }
@@ -50,7 +50,7 @@ Result<int> clean_hook(const host::Netns &netns, unsigned ifindex, const Pins *p
   Fd pinned = pins ? pins->open(Pins::kProgram) : Fd();
   uint32_t pinned_id = program_id(pinned.get());
 
-  // Again until none is left: behind a dispatcher there may be more than one.
+  // In a loop: a dispatcher may run several programs of ours.
   for (int taken = 0;; taken++) {
     auto hook = read_hook(ifindex);
     if (!hook)
@@ -58,13 +58,13 @@ Result<int> clean_hook(const host::Netns &netns, unsigned ifindex, const Pins *p
     const HookProgram *ours = hook->ours();
     bool ours_is_pinned = pinned_id && hook->has(pinned_id);
     if (!ours && !ours_is_pinned && pins && hook->hidden)
-      return Error{"whose program is on the XDP hook cannot be asked for: CAP_SYS_ADMIN is missing",
+      return Error{"cannot read which program is on the XDP hook: CAP_SYS_ADMIN is missing",
                    "run it as root"};
     if (!ours && !ours_is_pinned)
       return taken;
     Fd fd(ours_is_pinned ? dup(pinned.get()) : bpf_prog_get_fd_by_id(ours->id));
     if (!fd)
-      return errno_error(errno, "the program cannot be taken off", "run it as root");
+      return errno_error(errno, "cannot take the program off the XDP hook", "run it as root");
     remember(freed, fd.get());
     if (auto done = leave_hook(ifindex, *hook, fd.get()); !done)
       return done.error();
@@ -81,9 +81,9 @@ void clean_promiscuous(const host::Netns &netns, const Pins &pins) {
     (void)host::set_promiscuous(ifname, false);
 }
 
-// libxdp pins the programs of a dispatcher under dispatch-<ifindex>-<dispatcher's id> before it
-// attaches, and unpins after it detached. A directory that has a program with maps of ours, which
-// is on no hook any more, is what a kill between the two left.
+// libxdp pins a dispatcher's programs under dispatch-<ifindex>-<dispatcher's id> before it attaches
+// and removes these pins after it detached. If it is killed in between, the directory remains, with
+// a program that uses these pins' maps and is on no hook.
 void sweep_dispatchers(const Bpffs &bpffs, const Pins &pins) {
   const auto maps = Maps::of_pins(pins).ids();
   std::vector<fs::path> dead;
@@ -106,7 +106,7 @@ Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed) {
   auto maps = Maps::of_pins(pins).ids();
   freed.maps.insert(freed.maps.end(), maps.begin(), maps.end());
   freed.programs.push_back(program_id(pins.open(Pins::kProgram).get()));
-  // First, because the maps tell which are ours.
+  // Before the pins are removed: the maps identify our dispatchers.
   sweep_dispatchers(bpffs, pins);
   return pins.remove();
 }
@@ -114,11 +114,11 @@ Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed) {
 Freed wait_until_freed(const KernelIds &ids, std::chrono::milliseconds for_holders,
                        std::chrono::milliseconds for_kernel) {
   const auto begun = std::chrono::steady_clock::now();
-  auto look = begun + for_holders;
+  auto next_search = begun + for_holders;
   while (any_alive(ids.programs, bpf_prog_get_next_id) ||
          any_alive(ids.maps, bpf_map_get_next_id)) {
-    if (const auto now = std::chrono::steady_clock::now(); now >= look) {
-      look = now + std::chrono::milliseconds(500); // all of /proc is no small thing to read
+    if (const auto now = std::chrono::steady_clock::now(); now >= next_search) {
+      next_search = now + std::chrono::milliseconds(500); // reading all of /proc is slow
       auto holders = find_holders(ids);
       const bool own = holders.empty() && held_here(ids);
       if (own || !holders.empty() || now >= begun + for_kernel)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taking things away again, for detach and for an attach that failed. The lock is held.
+// Removes programs, pins and settings: for detach, and for an attach that failed. The caller holds
+// the exclusive lock.
 #pragma once
 
 #include <chrono>
@@ -13,28 +14,28 @@
 
 namespace xr::datapath {
 
-// Takes every program of ours off the interface's hook: the pinned one, or any of our name. Adds
-// the ids of those, and of their maps, to `freed`. Tells how many there were.
+// Takes every program of ours off the interface's hook: the pinned one and any with our name. Adds
+// their ids and their maps' ids to `freed`. Returns the number of programs.
 Result<int> clean_hook(const host::Netns &netns, unsigned ifindex, const Pins *pins,
                        KernelIds &freed);
 
-// Takes back that a bridge made the port promiscuous.
+// Makes the port non-promiscuous again if a bridge made it promiscuous.
 void clean_promiscuous(const host::Netns &netns, const Pins &pins);
 
-// Removes what libxdp has pinned of a dispatcher of this port that is on no hook any more: one with
-// a program that has maps of these pins.
+// Removes libxdp's pins of former dispatchers of this port: those with a program that uses maps of
+// these pins. The program must be on no hook.
 void sweep_dispatchers(const Bpffs &bpffs, const Pins &pins);
 
-// Removes the pins, and those that libxdp left for the same program when it was killed half-way.
-// The program is on no hook any more.
+// Removes the pins, and libxdp's pins of the same program if libxdp was killed before it removed
+// them. The program must be on no hook.
 Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed);
 
-// The kernel frees later than it is asked to: at once, or, behind a dispatcher of kernel 6.1, after
-// some seconds. So it is only waited for while no process holds any. What this process itself holds
-// is free when it ends.
+// Waits until the kernel has freed these programs and maps. The kernel frees them asynchronously:
+// within milliseconds, or within seconds after a dispatcher of kernel 6.1. The wait ends early when
+// a process holds one of them open; what this process holds is freed when it ends.
 struct Freed {
-  bool all = false;            // but for this process's own
-  std::vector<Holder> holders; // of what is not
+  bool all = false;            // all are freed, except those that this process holds
+  std::vector<Holder> holders; // other processes that hold some of them
 };
 Freed wait_until_freed(const KernelIds &ids,
                        std::chrono::milliseconds for_holders = std::chrono::seconds(2),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading arrays of records, and counters of which each CPU has its own.
+// Reads arrays of records, and per-CPU counters summed over CPUs.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace xr::datapath {
 
-// The first `count` records from `first` on; errno, or 0.
+// Reads `count` records of an array map from index `first` on. Returns 0 or an errno.
 int read_batch(int fd, uint32_t first, uint32_t count, void *values, uint64_t elem_flags);
 
-// Both are nothing but 64-bit counters.
+// T must consist of 64-bit counters only.
 template <typename T> void add_counters(T &sum, const T &one) {
   static_assert(sizeof(T) % sizeof(__u64) == 0 && std::is_trivially_copyable_v<T>);
   auto *to = reinterpret_cast<__u64 *>(&sum);
@@ -26,11 +26,11 @@ template <typename T> void add_counters(T &sum, const T &one) {
     to[i] += from[i];
 }
 
-// Of the first `count` records.
+// The sums over CPUs of the first `count` records of a per-CPU array.
 template <typename T> Result<std::vector<T>> sum_over_cpus(int fd, uint32_t count) {
   int cpus = libbpf_num_possible_cpus();
   if (cpus < 0)
-    return errno_error(-cpus, "cannot tell how many CPUs there are");
+    return errno_error(-cpus, "cannot read the number of CPUs");
   std::vector<T> sums(count), each(count * static_cast<size_t>(cpus));
   if (int error = read_batch(fd, 0, count, each.data(), 0))
     return errno_error(error, "cannot read the counters");

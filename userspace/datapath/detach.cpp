@@ -16,7 +16,8 @@ namespace xr::datapath {
 
 namespace {
 
-// The hook first, pins last: killed between, what is left is stale pins, which the next one cleans.
+// The hook first, the pins last: if the process is killed in between, only stale pins remain, which
+// the next detach removes.
 Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs> &bpffs,
                                   KernelIds &freed) {
   DetachReport report{place.ifname, place.netns ? place.netns->name() : "", "", {}};
@@ -32,35 +33,34 @@ Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs>
       clean_promiscuous(*place.netns, *place.pins);
   }
   if (!taken && !place.pins && place.stale.empty())
-    return Error{"not attached", "`xdp-roce status` tells what is attached where"};
+    return Error{"not attached", "`xdp-roce status` shows what is attached where"};
   if (place.pins) {
     if (!taken)
-      report.notes.push_back("its program was not on the interface any more");
+      report.notes.push_back("its program was not on the interface");
     if (auto done = clean_pins(*bpffs, *place.pins, freed); !done)
       return done.error();
   }
   for (const Pins &stale : place.stale) {
-    report.notes.push_back("cleaned up what an interface of that name, now gone, left behind");
+    report.notes.push_back("cleaned up after a deleted interface of that name");
     if (auto done = clean_pins(*bpffs, stale, freed); !done)
       return done.error();
   }
   return report;
 }
 
-// Once all is taken that is to be: the ports of a bridge share maps.
+// Called after all ports are detached: the ports of a bridge share maps.
 void await_freed(const KernelIds &freed, DetachReport &report) {
   const Freed result = wait_until_freed(freed);
   for (const Holder &holder : result.holders)
     report.notes.push_back(
-        fmt::format("process {} ({}) has its maps open: their memory is free when it ends",
+        fmt::format("process {} ({}) has its maps open: their memory is freed when it ends",
                     holder.pid, holder.name));
   if (!result.all && result.holders.empty())
-    report.notes.push_back(
-        "the kernel has not freed its maps yet; no process that can be seen here "
-        "has them open");
+    report.notes.push_back("the kernel has not freed its maps yet; no process that is visible here "
+                           "has them open");
 }
 
-// The other port of a bridge, as long as it is attached.
+// The other port of a bridge, if it is still attached.
 std::optional<Place> other_port(const Place &place, const Bpffs &bpffs) {
   const Pins *pins = place.best_pins();
   auto config = pins ? Maps::of_pins(*pins).config() : std::nullopt;
@@ -72,7 +72,7 @@ std::optional<Place> other_port(const Place &place, const Bpffs &bpffs) {
   return place_of(other);
 }
 
-// Interfaces of the namespace with a program of ours on the hook.
+// The interfaces of the namespace that have a program of ours on the hook.
 Result<std::vector<Place>> places_in(const std::string &netns_name) {
   auto netns = host::Netns::open(netns_name);
   if (!netns)
@@ -111,7 +111,7 @@ Result<DetachReport> detach(const std::string &ifname, const std::string &netns)
 
 Result<DetachReport> detach_held(const Place &place) {
   auto bpffs = find_bpffs();
-  // Half a bridge would lose every frame.
+  // A bridge with only one port attached would lose every frame: detach both.
   auto other = bpffs ? other_port(place, *bpffs) : std::nullopt;
   KernelIds freed;
   auto report = detach_place(place, bpffs, freed);
@@ -144,7 +144,7 @@ Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
     if (report.ok()) {
       reports.push_back(std::move(*report));
       freed.push_back(std::move(ids));
-    } else { // the others shall go all the same
+    } else { // go on with the others
       failed =
           Error{fmt::format("{}: {}", place.ifname, report.error().message), report.error().hint};
     }
@@ -156,7 +156,7 @@ Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
   if (auto unpinned = places_in(netns); unpinned.ok())
     for (const Place &place : *unpinned)
       take(place);
-  else if (reports.empty()) // else: a namespace that is gone, whose pins were all there was
+  else if (reports.empty()) // not an error for a deleted namespace whose pins were just removed
     failed = failed ? failed : unpinned.error();
   for (size_t i = 0; i < reports.size(); i++)
     await_freed(freed[i], reports[i]);

@@ -6,8 +6,8 @@
 
 #include <bpf/libbpf.h>
 
+#include "datapath/attached_port.h"
 #include "datapath/map_names.h"
-#include "datapath/port.h"
 
 namespace xr::datapath {
 
@@ -39,12 +39,12 @@ void Events::skip() {
   state_->skipping = false;
 }
 
-Result<Events> Port::events(Events::Callback callback) const {
+Result<Events> AttachedPort::events(Events::Callback callback) const {
   Events events;
   events.state_ = std::make_unique<Events::State>();
   events.state_->callback = std::move(callback);
   if (!directory_.empty()) {
-    // The directory of the pins is what all readers have in common.
+    // Locks the directory of the pins: all readers of this port have it in common.
     Fd lock(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (lock && flock(lock.get(), LOCK_EX | LOCK_NB) < 0)
       return Error{"another process is reading the events of this interface",

@@ -19,20 +19,21 @@ Status set_entry(const Pins &pins, const char *map, uint32_t key, unsigned ifind
   value.ifindex = ifindex;
   value.bpf_prog.fd = program;
   if (bpf_map_update_elem(fd.get(), &key, &value, 0) < 0)
-    return errno_error(errno, "cannot tell the kernel where the bridge's frames leave",
-                       "the driver of the other port may have no XDP redirect");
+    return errno_error(errno, "cannot set the bridge's egress port",
+                       "the driver of the other port may not support XDP redirect");
   return {};
 }
 
 } // namespace
 
 Status wire_bridge(const Pins &pins, unsigned ifindex, unsigned peer_ifindex, int cnp_fd) {
-  // The kernel clones for all entries but the last, which gets the frame itself.
+  // The kernel sends a clone to each entry except the last, which gets the frame itself.
   if (cnp_fd >= 0)
     if (auto done = set_entry(pins, map_names::with_cnp, 0, ifindex, cnp_fd); !done)
       return done;
   if (!peer_ifindex)
-    return {}; // the kernel has taken its entries; what would leave by it is counted
+    return {}; // the kernel removed the deleted port from the maps; its frames count as
+               // not_forwarded
   if (auto done = set_entry(pins, map_names::forward, 0, peer_ifindex, -1); !done)
     return done;
   for (uint32_t key : {0, 1})
@@ -41,35 +42,34 @@ Status wire_bridge(const Pins &pins, unsigned ifindex, unsigned peer_ifindex, in
   return cnp_fd < 0 ? Status() : set_entry(pins, map_names::with_cnp, 1, peer_ifindex, -1);
 }
 
-// libxdp has no way to replace one program of several in one step.
+// libxdp cannot replace one of several programs atomically.
 Status check_exchangeable(const PortStatus &port, const std::string &instead) {
   if (!port.dispatcher)
     return {};
   for (const HookProgram &program : port.programs)
     if (program.id != port.program_id)
-      return Error{
-          fmt::format("another XDP program, {} (id {}), is behind libxdp's dispatcher too, "
-                      "where no program can be exchanged",
-                      program.name.empty() ? "?" : program.name, program.id),
-          instead};
+      return Error{fmt::format("another XDP program, {} (id {}), shares libxdp's dispatcher, "
+                               "where no program can be exchanged",
+                               program.name.empty() ? "?" : program.name, program.id),
+                   instead};
   return {};
 }
 
 namespace {
 
-// The dispatcher is off the hook.
+// The dispatcher is no longer on the hook: removes its pins and records that the port is alone.
 Status forget_dispatcher(const Pins &pins) {
   if (const auto bpffs = find_bpffs())
     sweep_dispatchers(*bpffs, pins);
   return pins.record(Pins::kAlone,
                      "its program was exchanged, for rules, sockets or a capture, and "
-                     "is not behind libxdp's dispatcher any more; detach and attach "
+                     "no longer runs under libxdp's dispatcher; detach and attach "
                      "it, and others can join");
 }
 
 } // namespace
 
-Status exchange(const Place &place, const PortStatus &port, const Abilities &abilities) {
+Status exchange(const Place &place, const PortStatus &port, const ProgramFeatures &needed) {
   const Pins &pins = *place.pins;
   Fd former(bpf_prog_get_fd_by_id(port.hook_id));
   bool next_is_on_hook = former && program_id(pins.open(Pins::kProgram).get()) != port.program_id;
@@ -79,8 +79,8 @@ Status exchange(const Place &place, const PortStatus &port, const Abilities &abi
   if (!config)
     return Error{"the attachment's configuration cannot be read",
                  fmt::format("xdp-roce detach {}, then attach anew", port.ifname)};
-  config->features = abilities.features;
-  config->uses = abilities.uses;
+  config->features = needed.features;
+  config->uses = needed.uses;
   auto scope = place.netns->enter();
   if (!scope)
     return scope.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A port's program exchanged for one with other features, in one step and with all that was
-// counted. The lock is held.
+// Exchanges a port's program for one with other features, atomically and with the same maps, so
+// that all counts stay. The caller holds the exclusive lock.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,24 @@
 
 namespace xr::datapath {
 
-// What a program can do: enum roce_feature, and enum roce_rule_uses.
-struct Abilities {
+// What a program is loaded with: bits of enum roce_feature and of enum roce_rule_uses.
+struct ProgramFeatures {
   uint32_t features = 0;
   uint32_t uses = 0;
 };
 
-// Beside another program, behind libxdp's dispatcher, a program cannot be exchanged: the error
-// names that one, and `instead` is its hint.
+// Error if another program shares libxdp's dispatcher with ours: then ours cannot be exchanged. The
+// error names that program; `instead` is its hint.
 Status check_exchangeable(const PortStatus &port, const std::string &instead);
 
-// The port has passed check_exchangeable(). Killed anywhere between, one of the two programs is on
-// the hook and its maps are pinned. A program that is the only one behind libxdp's dispatcher is
-// exchanged together with it, and is alone on the hook from then on.
-Status exchange(const Place &place, const PortStatus &port, const Abilities &abilities);
+// The port must have passed check_exchangeable(). If the process is killed, one of the two programs
+// is on the hook and its maps are pinned. If ours is the only program of libxdp's dispatcher, the
+// new program replaces the dispatcher and is alone on the hook from then on.
+Status exchange(const Place &place, const PortStatus &port, const ProgramFeatures &needed);
 
-// Where a bridge's frames leave: fills the maps of its program for the other port (0: it is gone),
-// `cnp_fd` makes copies that go back into CNPs (-1: there is none). In the namespace of both.
+// Fills a bridge program's devmaps. `peer_ifindex`: the other port (0: it is deleted). `cnp_fd`:
+// the program that turns copies sent back into CNPs (-1: none). Call it in the namespace of both
+// ports.
 Status wire_bridge(const Pins &pins, unsigned ifindex, unsigned peer_ifindex, int cnp_fd);
 
 } // namespace xr::datapath

@@ -20,7 +20,7 @@ template <typename T> T read(std::span<const uint8_t> bytes, size_t offset) {
 
 void patch(std::span<uint8_t> code, int32_t helper) {
   constexpr uint8_t kCall = BPF_JMP | BPF_CALL;
-  constexpr uint8_t kWide = BPF_LD | BPF_IMM | BPF_DW; // of two slots; the second has no opcode
+  constexpr uint8_t kWide = BPF_LD | BPF_IMM | BPF_DW; // two slots; the second has no opcode
   constexpr bpf_insn kRefused = {BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, -EOPNOTSUPP};
   for (size_t at = 0; at + sizeof(bpf_insn) <= code.size(); at += sizeof(bpf_insn)) {
     const auto insn = read<bpf_insn>(code, at);

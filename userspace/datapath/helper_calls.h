@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of a BPF helper taken out of an object file before it is loaded.
+// Removes calls of a BPF helper from an object file before it is loaded.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@
 
 namespace xr::datapath {
 
-// A copy of `object` (ELF, 64-bit, this machine's byte order) in which each call of `helper` (enum
-// bpf_func_id) is an instruction that returns -EOPNOTSUPP. The kernel looks for helpers that change
-// packet data before it removes dead code, and refuses a program with one where libxdp's dispatcher
-// has none (6.13, and the stable 6.6 and 6.12): what a feature that is off would call must be gone.
+// Returns a copy of `object` (ELF, 64-bit, host byte order) in which each call of `helper` (enum
+// bpf_func_id) is replaced by an instruction that sets R0 to -EOPNOTSUPP. Reason: the kernel
+// searches for helpers that change packet data before it removes dead code, and refuses such a
+// program under a dispatcher without such helpers (6.13, and stable 6.6 and 6.12). So the calls of
+// a feature that is off must not be in the code at all.
 std::vector<uint8_t> without_calls(std::span<const uint8_t> object, int32_t helper);
 
 } // namespace xr::datapath

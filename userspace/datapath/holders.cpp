@@ -18,7 +18,7 @@ bool has(const std::vector<uint32_t> &ids, uint32_t id) {
   return id && std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-// A map's file says map_id, a program's and a link's prog_id (proc(5) has the form).
+// fdinfo has map_id for a map, prog_id for a program or a link (format: proc(5)).
 bool is_of(const fs::path &fdinfo, const KernelIds &ids) {
   std::ifstream file(fdinfo);
   std::string key;
@@ -34,7 +34,7 @@ bool is_of(const fs::path &fdinfo, const KernelIds &ids) {
 
 bool holds(const fs::path &process, const KernelIds &ids) {
   std::error_code error;
-  // Only what the kernel calls anon_inode:bpf-map, -prog or _link: most files are something else.
+  // Reads fdinfo only of anon_inode:bpf-map, bpf-prog and bpf_link: most files are something else.
   for (fs::directory_iterator file(process / "fd", error), end; !error && file != end;
        file.increment(error)) {
     std::error_code gone;

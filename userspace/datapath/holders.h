@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that have programs or maps open.
+// Finds processes that hold BPF programs or maps open.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ struct KernelIds {
 
 struct Holder {
   int pid = 0;
-  std::string name; // of its command
+  std::string name; // the command, from /proc/PID/comm
 };
 
-// Other processes, as far as they can be seen: those of this PID namespace whose files may be read.
+// Other processes that hold one of `ids` open: only those of this PID namespace whose /proc/PID/fd
+// this process may read.
 std::vector<Holder> find_holders(const KernelIds &ids);
-// Whether this process does. libxdp before 1.4 leaves programs open that it has looked at.
+// Whether this process does. libxdp before 1.4 does not close programs that it has inspected.
 bool held_here(const KernelIds &ids);
 
 } // namespace xr::datapath

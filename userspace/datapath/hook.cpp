@@ -24,9 +24,10 @@ struct CloseProgram {
   void operator()(xdp_program *p) const { xdp_program__close(p); }
 };
 
-// The programs behind a dispatcher, in the order in which it runs them, as libxdp has pinned them:
-// libxdp's own reader leaves each open, before 1.4, and a reader of hooks may run for days.
-std::vector<HookProgram> behind_dispatcher(unsigned ifindex, uint32_t dispatcher_id) {
+// The programs of a dispatcher in the order in which it runs them, read from libxdp's pins.
+// libxdp's own reader is not used: before 1.4 it leaks a descriptor per program, and a command that
+// reads hooks may run for days.
+std::vector<HookProgram> dispatcher_programs(unsigned ifindex, uint32_t dispatcher_id) {
   std::vector<HookProgram> programs;
   if (const auto bpffs = find_bpffs())
     for (const Fd &fd : pinned_programs(
@@ -49,7 +50,7 @@ const HookProgram *Hook::ours() const {
   return nullptr;
 }
 
-const HookProgram *Hook::stranger() const {
+const HookProgram *Hook::foreign() const {
   for (const HookProgram &program : programs)
     if (program.name != kProgramName)
       return &program;
@@ -61,7 +62,7 @@ Result<Hook> read_hook(unsigned ifindex) {
   Hook hook;
 
   if (int error = bpf_xdp_query(static_cast<int>(ifindex), 0, &query); error < 0)
-    return errno_error(-error, "cannot ask the kernel what is on the XDP hook");
+    return errno_error(-error, "cannot read what is on the XDP hook");
   if (query.drv_prog_id) {
     hook.mode = Mode::Native;
     hook.main_id = query.drv_prog_id;
@@ -75,11 +76,11 @@ Result<Hook> read_hook(unsigned ifindex) {
     return hook;
   }
   Fd fd(bpf_prog_get_fd_by_id(hook.main_id));
-  // Who may not ask for programs by their ids finds those of a dispatcher all the same.
+  // Without the privilege to open programs by id, the programs of a dispatcher are found by pins.
   hook.hidden = !fd && errno == EPERM;
   std::string name = fd ? program_name(fd.get()) : "";
   if (hook.hidden || name == kDispatcherName)
-    hook.programs = behind_dispatcher(ifindex, hook.main_id);
+    hook.programs = dispatcher_programs(ifindex, hook.main_id);
   hook.dispatcher = !hook.programs.empty();
   if (!hook.dispatcher)
     hook.programs.push_back({hook.main_id, std::move(name)});
@@ -129,7 +130,7 @@ Status leave_hook(unsigned ifindex, const Hook &hook, int fd) {
   if (!hook.dispatcher) {
     LIBBPF_OPTS(bpf_xdp_attach_opts, options);
     __u32 mode = hook.mode == Mode::Skb ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
-    // Only if it is still the one: somebody else may have come meanwhile.
+    // Detach only if ours is still attached: another tool may have replaced it.
     options.old_prog_fd = fd;
     error = bpf_xdp_detach(static_cast<int>(ifindex), mode, &options);
   } else {

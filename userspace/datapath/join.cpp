@@ -23,11 +23,11 @@ constexpr const char *kChangesFrames = "CNPs are shortened frames, which this ke
                                        "dispatcher make only from xdp-tools "
                                        "1.5.5 on";
 
-// Why libxdp's dispatcher does not run our program, and what would change that.
+// Why libxdp's dispatcher does not run our program, and what the user can change.
 std::string refusal(const LogCapture &log, int error) {
   if (skips_dispatcher())
     return fmt::format("{}=1 is set; unset it and attach anew, and others can join", kSkip);
-  // libxdp asks the kernel once, so that a later attach has no such line.
+  // libxdp checks this once per process: a later attach has no such line in its log.
   const std::string freplace = log.after("Compatibility check for dispatcher program failed: ");
   if (!freplace.empty() || !error || error == EOPNOTSUPP)
     return fmt::format(
@@ -40,7 +40,7 @@ std::string refusal(const LogCapture &log, int error) {
   if (!verifier.empty())
     return fmt::format("libxdp's dispatcher cannot run it: {}", verifier);
   if (!log.after("Couldn't open BPF file").empty())
-    return "libxdp does not find its dispatcher, xdp-dispatcher.o; install it (Debian: libxdp1) "
+    return "libxdp cannot find its dispatcher, xdp-dispatcher.o; install it (Debian: libxdp1) "
            "and "
            "attach anew, and others can join";
   return errno_error(error, "libxdp's dispatcher cannot run it").message;
@@ -52,9 +52,9 @@ public:
           const AttachOptions &options)
       : port_(port), pins_(pins), config_(config), options_(options) {}
 
-  // Through libxdp; then alone, if the hook is empty.
+  // Attaches through libxdp; if that fails and the hook is empty, without a dispatcher.
   Result<Joined> join(Mode mode);
-  // The last error was of this mode: another may do.
+  // The last error was caused by the mode: another mode may succeed.
   bool mode_refused() const { return mode_refused_; }
 
 private:
@@ -67,11 +67,11 @@ private:
   const Pins &pins_;
   roce_config config_;
   const AttachOptions &options_;
-  std::string refusal_; // the dispatcher's
+  std::string refusal_; // why the dispatcher does not run the program
   bool mode_refused_ = false;
 };
 
-// A try that failed may have left pins of its maps.
+// Removes the pins of an earlier attempt that failed, and opens the object with new ones.
 Result<Object> Joining::open() {
   if (auto done = pins_.remove(); !done)
     return done.error();
@@ -80,7 +80,7 @@ Result<Object> Joining::open() {
   return Object::open(config_, options_.ring_bytes, pins_);
 }
 
-// libxdp goes alone by itself where the kernel refuses freplace, and there only.
+// libxdp attaches without a dispatcher only where the kernel refuses freplace programs.
 Result<Joined> Joining::with_libxdp(Mode mode) {
   LogCapture log;
   auto object = open();
@@ -121,7 +121,7 @@ Result<Joined> Joining::join(Mode mode) {
     return joined;
   if (!shares())
     return alone(mode);
-  if (config_.features & ROCE_FEATURE_CNP) { // what keeps a program from sharing a hook
+  if (config_.features & ROCE_FEATURE_CNP) { // some kernels do not let such a program share a hook
     config_.features &= ~static_cast<uint32_t>(ROCE_FEATURE_CNP);
     joined = with_libxdp(mode);
   }
@@ -133,7 +133,7 @@ Result<Joined> Joining::join(Mode mode) {
 Result<Joined> join_hook(const PortStatus &port, const Pins &pins, const roce_config &config,
                          const AttachOptions &options, std::vector<std::string> &notes) {
   Joining joining(port, pins, config, options);
-  // A hook that is shared has its mode.
+  // A shared hook keeps its mode.
   const bool shares = !port.programs.empty();
   const Mode mode =
       options.mode == Mode::Skb || (options.mode == Mode::Auto && shares && port.mode == Mode::Skb)

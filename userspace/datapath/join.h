@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts a new program on an XDP hook: behind libxdp's dispatcher, beside others, where the kernel
-// lets it; else, on an empty hook, alone. The lock is held, the thread is in the port's namespace.
+// Attaches a new program to an XDP hook: with libxdp's dispatcher, so that several programs can
+// share the hook, if the kernel supports it; else alone on an empty hook. The caller holds the
+// exclusive lock and is in the port's namespace.
 #pragma once
 
 #include <string>
@@ -14,19 +15,19 @@
 namespace xr::datapath {
 
 struct Joined {
-  Object object;         // loaded, and on the hook; its maps are pinned
+  Object object;         // loaded and attached; its maps are pinned
   Mode mode;             // Native or Skb
-  uint32_t features = 0; // fewer than were asked for where a shared hook does not allow them
-  std::string alone;     // why no other program can join it, and what would change that; "": it can
+  uint32_t features = 0; // fewer than requested if the shared hook does not allow all
+  std::string alone;     // why no other program can share the hook, and the remedy; "": it can
 };
 
-// `port` is the interface as it is now: another program may be on it only behind a dispatcher.
-// Native, then, where options.mode is Auto, skb: a note says so.
+// `port` is the interface's current status: if other programs are on it, they must run under a
+// dispatcher. Mode::Auto tries native, then skb with a note in `notes`.
 Result<Joined> join_hook(const PortStatus &port, const Pins &pins, const roce_config &config,
                          const AttachOptions &options, std::vector<std::string> &notes);
 
-// Another program is on the hook, and ours cannot be beside it because of `why` ("": it has no
-// dispatcher).
+// The error that another program is on the hook and ours cannot share it. `why`: the reason ("":
+// the other program has no dispatcher).
 Error busy(const PortStatus &port, const std::string &why = "");
 
 } // namespace xr::datapath

@@ -32,7 +32,7 @@ Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex, Use use) {
   auto fd = open_file(path);
   if (!fd)
     return fd.error();
-  // Again once: somebody may have looked whether it is free.
+  // Tries twice: features_in_use() of another process takes this lock for a moment.
   if (flock(fd->get(), LOCK_EX | LOCK_NB) == 0)
     return Lock(std::move(*fd));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -41,7 +41,7 @@ Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex, Use use) {
   if (errno != EWOULDBLOCK)
     return errno_error(errno, fmt::format("cannot lock {}", path));
   return Error{capture ? "another xdp-roce captures there"
-                       : "another xdp-roce sends or responds there and takes what comes in",
+                       : "another xdp-roce sends or responds there and receives its frames",
                fmt::format("end it first; `fuser {}` names it", path)};
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Locks between processes of this program.
 #pragma once
 
 #include <chrono>
@@ -8,20 +9,20 @@
 
 namespace xr::datapath {
 
-// One lock for the whole tool: whoever changes attachments holds it alone, whoever looks at them
-// shares it. The kernel lets go of it when its process dies, however it dies.
+// One lock for all ports: a process that changes attachments holds it exclusively, a process that
+// reads them holds it shared. The kernel releases it when the process ends.
 class Lock {
 public:
   enum class Kind { Shared, Exclusive };
 
-  // Of this process; to be changed before there are threads. 20 s: far more than an attach with a
-  // large table takes.
+  // The default of take() in this process; change it before threads are started. 20 s: much longer
+  // than an attach with a large table takes.
   static std::chrono::milliseconds &patience();
 
-  // Waits so long for whoever has it, then gives up in a sentence.
+  // Waits at most `patience` for other processes; then an error.
   static Result<Lock> take(Kind kind, std::chrono::milliseconds patience = Lock::patience());
 
-  // Of which a port has one at a time: at once, or the error says that there is another.
+  // The lock of one port for one use. Does not wait: an error if another process holds it.
   enum class Use { Endpoint, Capture };
   static Result<Lock> take_port(uint64_t netns, unsigned ifindex, Use use = Use::Endpoint);
 

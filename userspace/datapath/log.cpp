@@ -14,7 +14,7 @@ namespace xr::datapath {
 
 namespace {
 
-// A verifier log may be 16 MB; its end has the reason.
+// Bytes kept. A verifier log may have 16 MB; the reason is at its end.
 constexpr size_t kKept = 16384;
 
 std::mutex sink_mutex;
@@ -48,7 +48,7 @@ int print_libxdp(enum libxdp_print_level level, const char *format, va_list argu
   return 0;
 }
 
-// What stands behind the last `label` in the text, up to the end of its line.
+// The text after the last `label`, up to the end of the line.
 std::string after_last(std::string_view text, std::string_view label) {
   size_t at = text.rfind(label);
   if (at == std::string_view::npos)
@@ -99,8 +99,8 @@ std::string LogCapture::verifier_message() const {
   text = text.substr(0, statistics);
   size_t begin = text.rfind('\n');
   text.remove_prefix(begin == std::string_view::npos ? 0 : begin + 1);
-  // Each global function is verified by itself; where the last of them passed, something else
-  // failed.
+  // Each global function is verified separately. If the last one passed, the load failed for
+  // another reason.
   return text.find("is safe for any args") == std::string_view::npos ? std::string(text) : "";
 }
 

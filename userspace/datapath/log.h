@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libbpf and libxdp print to stderr unless told otherwise. Here what they say is kept, so that an
-// error can quote the kernel's own reason, and goes on to whoever asked for it (-vv).
+// Captures the log of libbpf and libxdp, which print to stderr by default: errors quote the
+// kernel's reason from it, and -vv prints all of it.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,18 @@ namespace xr::datapath {
 
 enum class LogLevel { Warn, Info, Debug };
 
-// Gets every line of both libraries from now on; none by default. Process-wide.
+// `sink` receives every line of both libraries from now on. Default: none. Process-wide.
 void set_log_sink(std::function<void(LogLevel, std::string_view)> sink);
 
-// Takes the libraries' output over.
+// Redirects the libraries' output from stderr to LogCapture and the sink.
 void silence_libraries();
 
-// What every entry point of this folder begins with: the libraries silenced, the privilege checked.
+// Every public function of this folder calls this first: silences the libraries and checks the
+// privilege.
 Status begin_call(host::Privilege needed = host::Privilege::Use);
 
-// What the libraries said in this thread since it was made, except to one made later.
+// What the libraries logged in this thread during the lifetime of this object. Captures nest: the
+// innermost one receives the text.
 class LogCapture {
 public:
   LogCapture();
@@ -32,11 +34,11 @@ public:
   LogCapture &operator=(const LogCapture &) = delete;
 
   void add(std::string_view text);
-  // The reason that netlink gave with its refusal (extended ACK), or nothing.
+  // The reason from netlink's extended ACK, or "".
   std::string kernel_message() const;
-  // The rest of the last line with `label` in it, or nothing.
+  // The text after `label` in the last line that contains it, or "".
   std::string after(std::string_view label) const;
-  // The verifier's last word before its statistics, or nothing.
+  // The verifier's last line before its statistics, or "".
   std::string verifier_message() const;
 
 private:

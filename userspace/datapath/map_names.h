@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of the program's maps, which are those of their pins. object.cpp compares them with the
-// object: one that it does not have does not compile.
+// Names of the program's maps, also the names of their pins. object.cpp checks at compile time that
+// the BPF object has each of them.
 #pragma once
 
 // clang-format off
@@ -18,7 +18,7 @@ namespace xr::datapath::map_names {
 XR_MAP_NAMES(XR_NAME_)
 #undef XR_NAME_
 
-// The set of rules in use, which is an entry of `rules`.
+// The pin of the rule set in use, the inner map of `rules`.
 inline constexpr const char *ruleset = "ruleset";
 
 } // namespace xr::datapath::map_names

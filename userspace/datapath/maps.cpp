@@ -32,9 +32,9 @@ bpf_prog_info program_info(int fd) {
   return info;
 }
 
-// Where in .rodata the configuration stands, and how long it is, as the map's own type
-// information has it: another build may have it elsewhere. Without the privilege to read types
-// (CAP_SYS_ADMIN) it is where this build has it, if the size is this build's too.
+// Offset and size of the configuration in .rodata, from the map's BTF, because another build may
+// have another layout. Without the privilege to read BTF (CAP_SYS_ADMIN) this build's layout is
+// used, if .rodata has this build's size.
 struct Range {
   size_t offset = 0, size = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The open maps of one attachment, by name, wherever they were found.
+// The open maps of one attachment, by name.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace xr::datapath {
 class Maps {
 public:
   Maps() = default;
-  // Whichever of them can be opened.
-  static Maps of_pins(const Pins &pins, bool next = false); // with those about to take over
+  // All maps that can be opened. `next`: prefer the maps of an exchange in progress (Pins::kNext).
+  static Maps of_pins(const Pins &pins, bool next = false);
   static Maps of_program(int program_fd);
 
-  int fd(const std::string &name) const; // -1 if it is not there
+  int fd(const std::string &name) const; // -1 if there is no such map
   std::vector<uint32_t> ids() const;
   uint64_t memory() const; // bytes of kernel memory
 
-  // What the program was loaded with. Of another ABI only `abi` means something.
+  // The program's configuration. If its ABI differs, only `abi` is valid.
   std::optional<roce_config> config() const;
   uint32_t streams_used() const;
 
@@ -33,12 +33,12 @@ private:
   std::map<std::string, Fd> fds_;
 };
 
-// The pin's name of a map: "rodata" for libbpf's "xdp_roce.rodata" (bpffs allows no dots).
+// The name of a map's pin: "rodata" for libbpf's "xdp_roce.rodata" (bpffs allows no dots).
 std::string pin_name(const std::string &map_name);
 
-uint32_t map_id(int fd);                       // 0: none
-uint32_t program_id(int fd);                   // 0: none
-std::vector<uint32_t> program_map_ids(int fd); // of a program
-std::string program_name(int fd);              // as the kernel has it: 15 characters
+uint32_t map_id(int fd);                       // 0 on error
+uint32_t program_id(int fd);                   // 0 on error
+std::vector<uint32_t> program_map_ids(int fd); // ids of the maps that the program uses
+std::string program_name(int fd);              // the kernel's, at most 15 characters
 
 } // namespace xr::datapath

@@ -16,7 +16,7 @@
 #include <xdp/libxdp.h>
 
 #include "roce/config.h"
-// For the sizes alone: what it declares for its includer to define is not needed here.
+// For the sizes only: the functions that table.h declares for its includer are not needed here.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "roce/table.h"
@@ -37,13 +37,14 @@ using Skeleton = struct ::xdp_roce;
 using Rodata = std::remove_pointer_t<decltype(Skeleton::rodata)>;
 
 constexpr const char *kSection = "xdp.frags";
-// CLONE is a bridge's.
+// ROCE_FEATURE_CLONE is for bridges only.
 constexpr uint32_t kRuleFeatures = ROCE_FEATURES_OF_RULES & ~ROCE_FEATURE_CLONE;
 
 } // namespace
 
-// libbpf sets the flag that old kernels refuse for every program of this section. A handler of our
-// own for the section does not. The opened object points to it until it is loaded.
+// libbpf sets BPF_F_XDP_HAS_FRAGS for every program of section xdp.frags; kernels before 5.18
+// refuse this flag. This handler for the section does not set it. The object refers to it until
+// loaded.
 struct Object::WithoutFrags {
   int id = libbpf_register_prog_handler(kSection, BPF_PROG_TYPE_XDP, BPF_XDP, nullptr);
 };
@@ -71,7 +72,7 @@ std::vector<std::string> object_map_names() {
 size_t object_config_offset() { return offsetof(Rodata, config); }
 
 size_t object_rodata_size() {
-  // More than the skeleton's struct tells: constants without a name are in it too.
+  // Not sizeof(Rodata): .rodata also contains constants without a name.
   std::unique_ptr<Skeleton, decltype(&Skeleton::destroy)> object(Skeleton::open(),
                                                                  Skeleton::destroy);
   return object ? bpf_map__value_size(object->maps.rodata) : 0;
@@ -97,7 +98,8 @@ int Object::cnp_fd() const { return bpf_program__fd(object_->progs.cnp_egress); 
 Error load_error(int error, uint32_t streams, const LogCapture &log) {
   std::string release = host::kernel_release(), reason = log.verifier_message();
   if (host::kernel_too_old(release))
-    return Error{fmt::format("this kernel ({}) is too old", release), "5.15 or later is needed"};
+    return Error{fmt::format("this kernel ({}) is too old", release),
+                 "kernel 5.15 or later is needed"};
   if (error == ENOMEM || error == E2BIG)
     return Error{fmt::format("not enough kernel memory for {} streams (250 bytes each)", streams),
                  "--streams with a smaller number, or --no-track"};
@@ -119,7 +121,7 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   config.cnp_window_ns = options.cnp_window_ns;
   config.features = options.features | (options.rules ? kRuleFeatures : 0);
   config.uses = options.rules ? ~0u : 0;
-  // Against somebody who picks addresses that share a bucket; without it all still works.
+  // A secret seed: a sender cannot choose addresses that share a bucket.
   if (getrandom(&config.hash_seed, sizeof(config.hash_seed), GRND_NONBLOCK) < 0)
     config.hash_seed = config.attached_ns;
   return config;
@@ -131,7 +133,7 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
   object_->rodata->config = config;
   bpf_map__set_max_entries(maps.streams, config.streams);
   bpf_map__set_max_entries(maps.buckets, config.buckets);
-  // What only tracking or rules use is as small as the kernel lets it be.
+  // Maps of features that are off get the smallest possible size.
   uint32_t page = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
   bpf_map__set_max_entries(maps.events,
                            config.track ? std::bit_ceil(std::max(ring_bytes, page)) : page);
@@ -155,8 +157,8 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
 
 namespace {
 
-// A former map of that size will do, and a ring of events of any.
-bool fits(const bpf_map *map, int fd) {
+// A former map can be reused if type and sizes are equal; an event ring may have any size.
+bool reusable(const bpf_map *map, int fd) {
   bpf_map_info info{};
   __u32 size = sizeof(info);
   return fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
@@ -167,8 +169,9 @@ bool fits(const bpf_map *map, int fd) {
 } // namespace
 
 Status Object::place_maps(const Pins &pins, const std::string &suffix) {
-  // A devmap goes with programs like the first that used it only, behind a dispatcher or not. Those
-  // of a bridge never are, and others have nothing in theirs.
+  // The kernel allows a devmap only for programs of the same kind as its first user, and a program
+  // under a dispatcher is of another kind. A bridge's program never runs under one, so its devmaps
+  // can be reused; those of other programs are empty and are created anew.
   const bool bridged = object_->rodata->config.features & ROCE_FEATURE_FORWARD;
   bpf_map *map = nullptr;
   bpf_object__for_each_map(map, object_->obj) {
@@ -176,7 +179,7 @@ Status Object::place_maps(const Pins &pins, const std::string &suffix) {
     const bool anew =
         map == object_->maps.rodata || (bpf_map__type(map) == BPF_MAP_TYPE_DEVMAP && !bridged);
     Fd former = anew ? Fd() : pins.open(name);
-    int error = fits(map, former.get())
+    int error = reusable(map, former.get())
                     ? bpf_map__reuse_fd(map, former.get())
                     : bpf_map__set_pin_path(map, pins.path(name + suffix).c_str());
     if (error < 0)
@@ -190,7 +193,7 @@ Status Object::share(const Pins &other) {
   for (bpf_map *map : {maps.buckets, maps.streams, maps.shared, maps.hints, maps.asides}) {
     std::string name = bpf_map__name(map);
     Fd theirs = other.open(name);
-    if (!fits(map, theirs.get()))
+    if (!reusable(map, theirs.get()))
       return Error{fmt::format("the ports cannot share the map {}", name)};
     if (int error = bpf_map__reuse_fd(map, theirs.get()); error < 0)
       return errno_error(-error, fmt::format("the ports cannot share the map {}", name));
@@ -198,7 +201,8 @@ Status Object::share(const Pins &other) {
   return {};
 }
 
-// A CNP is shorter than the packet it is made of. Nothing else changes the length of a frame.
+// `resizes`: the program makes CNPs, which are shorter than the packet they are made from. No other
+// feature changes the length of a frame; so without it, the helper's calls are removed.
 std::unique_ptr<Skeleton, Object::Close> Object::open_skeleton(bool resizes) {
   std::unique_ptr<Skeleton, Close> object(
       static_cast<Skeleton *>(calloc(1, sizeof(Skeleton)))); // freed by Skeleton::destroy
@@ -209,7 +213,7 @@ std::unique_ptr<Skeleton, Object::Close> Object::open_skeleton(bool resizes) {
   if (!resizes) {
     patched = without_calls({static_cast<const uint8_t *>(skeleton.data), skeleton.data_sz},
                             BPF_FUNC_xdp_adjust_tail);
-    skeleton.data = patched.data(); // read only while it is opened
+    skeleton.data = patched.data(); // needed only until bpf_object__open_skeleton() returns
   }
   const int error = bpf_object__open_skeleton(&skeleton, nullptr);
   skeleton.data = nullptr;
@@ -244,11 +248,11 @@ Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes, cons
 Result<xdp_program *> Object::handle(unsigned priority) {
   xdp_program *handle = xdp_program__from_bpf_obj(object_->obj, kSection);
   if (auto failed = libxdp_get_error(handle))
-    return errno_error(static_cast<int>(-failed), "libxdp does not take the built-in BPF program");
+    return errno_error(static_cast<int>(-failed), "libxdp refuses the built-in BPF program");
   handle_.reset(handle);
   xdp_program__set_run_prio(handle, priority);
   xdp_program__set_chain_call_enabled(handle, XDP_PASS, true);
-  // libbpf knows it from the section's name only when it loads, too late for the dispatcher.
+  // libbpf derives this from the section's name at load time, too late for the dispatcher.
   xdp_program__set_xdp_frags_support(handle, object_->rodata->config.frags);
   return handle;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program before it is in the kernel: opened from the binary, told its configuration.
+// The BPF object that is built into this program: opened, configured, loaded into the kernel.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,17 @@ struct roce_config;
 
 namespace xr::datapath {
 
-// Where this build's .rodata has its struct roce_config, and how long all of it is.
+// In this build: offset of struct roce_config in .rodata, and size of .rodata, in bytes.
 size_t object_config_offset();
 size_t object_rodata_size();
 
-// Of all maps that an attachment may have, as the kernel lists them (there the first 15
-// characters).
+// Full names of all maps that an attachment may have. (The kernel shows the first 15 characters.)
 std::vector<std::string> object_map_names();
 
-// Frames in several buffers came with kernel 5.18.
+// Whether the kernel supports XDP on frames in several buffers (5.18 and later).
 bool kernel_has_frags();
 
-// Why the kernel did not load the program, whose log that is.
+// The error for a load that failed with errno `error`; `log` has the verifier's output.
 Error load_error(int error, uint32_t streams, const LogCapture &log);
 
 // The configuration of a new attachment.
@@ -38,24 +37,24 @@ roce_config make_config(const AttachOptions &options, bool frags);
 
 class Object {
 public:
-  // Told its configuration. Maps of `pins` that it can go on with are taken from there; the others
-  // are pinned there as they are made, which is before the program can see a packet, each as NAME
-  // and `suffix`. `ring_bytes` is for the ring of events.
+  // Opens and configures the object. Reuses the maps of `pins` that have the right type and size;
+  // new maps are pinned there as NAME + `suffix` when they are created, before the program can see
+  // a packet. `ring_bytes`: size of the event ring.
   static Result<Object> open(const roce_config &config, uint32_t ring_bytes, const Pins &pins,
                              const std::string &suffix = "");
-  // With no pins: gone with this object.
+  // The same without pins: the kernel frees all with this object.
   static Result<Object> open(const roce_config &config, uint32_t ring_bytes);
-  // Shares the streams, and what goes with them, of the port with these pins: a bridge's other one.
-  // They get pins of their own beside the rest, so that each port can be read alone.
+  // Uses the stream table of the bridge's other port, whose pins these are. The shared maps are
+  // also pinned in this port's directory, so that each port can be read alone.
   Status share(const Pins &other);
 
-  // For libxdp, which loads it when it attaches.
+  // The handle for libxdp, which loads the program when it attaches it.
   Result<xdp_program *> handle(unsigned priority);
   Status load();
 
-  // -1 until it is loaded.
+  // -1 until load().
   int program_fd() const;
-  int cnp_fd() const; // the program on copies that become CNPs, if the features want one
+  int cnp_fd() const; // cnp_egress; -1 without ROCE_FEATURE_CLONE
 
 private:
   struct WithoutFrags;
@@ -68,7 +67,7 @@ private:
   void configure(const roce_config &config, uint32_t ring_bytes);
   Status place_maps(const Pins &pins, const std::string &suffix);
 
-  // In this order: the handle stands on the object, and that on libbpf's handler for its section.
+  // Destroyed in reverse order: the handle uses the object, the object uses the section handler.
   std::unique_ptr<WithoutFrags, Close> handler_;
   std::unique_ptr<struct xdp_roce, Close> object_;
   std::unique_ptr<xdp_program, Close> handle_;

@@ -27,7 +27,7 @@ std::vector<Pins> Pins::list(const Bpffs &bpffs) {
     unsigned ifindex = 0;
     int end = 0;
     std::string name = entry.path().filename();
-    // NOLINTNEXTLINE(cert-err34-c): `end` tells whether all of it was understood
+    // NOLINTNEXTLINE(cert-err34-c): `end` shows whether the whole name was parsed
     if (sscanf(name.c_str(), "%" SCNu64 "-%u%n", &netns, &ifindex, &end) == 2 &&
         static_cast<size_t>(end) == name.size())
       found.emplace_back(bpffs, netns, ifindex);
@@ -58,7 +58,7 @@ Status Pins::record(const char *name, const std::string &text) const {
 
 Status Pins::remove() const {
   std::error_code error;
-  // The listing first: a directory must not change under its iterator.
+  // List first: a directory must not change during its iteration.
   std::vector<fs::path> entries;
   for (const auto &entry : fs::directory_iterator(directory_, error))
     entries.push_back(entry.path());
@@ -67,7 +67,7 @@ Status Pins::remove() const {
       return errno_error(errno, fmt::format("cannot remove {}", entry.string()));
   if (rmdir(directory_.c_str()) < 0 && errno != ENOENT)
     return errno_error(errno, fmt::format("cannot remove {}", directory_));
-  rmdir(parent_.c_str()); // succeeds when this was the last
+  rmdir(parent_.c_str()); // succeeds only after the last attachment's pins
   return {};
 }
 
@@ -82,8 +82,8 @@ std::vector<std::string> Pins::objects() const {
 
 Fd Pins::open(const std::string &name) const { return Fd(bpf_obj_get(path(name).c_str())); }
 
-// The program last when it takes over: as long as its pin is there, the others are known to be
-// next.
+// On takeover the program is renamed last: as long as its _next pin exists, a reader knows that the
+// exchange is not finished.
 Status Pins::settle_next(bool take_over) const {
   const std::string suffix = kNext, program = kProgram + suffix;
   std::vector<std::string> names = objects();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attachment's pins: <bpffs>/xdp-roce/<netns inode>-<ifindex>/ with a pin for each map, one for
-// the program, and symbolic links that hold text: the names of interface and namespace, which
-// nothing else has once those are gone, and what is recorded beside them.
+// One attachment's pins: the directory <bpffs>/xdp-roce/<netns inode>-<ifindex>/ with a pin for
+// each map and for the program, and symbolic links whose targets hold text: the names of interface
+// and namespace, which cannot be read elsewhere once these are deleted, and the records below.
 #pragma once
 
 #include <cstdint>
@@ -17,34 +17,34 @@ namespace xr::datapath {
 class Pins {
 public:
   static constexpr const char *kProgram = "program";
-  // There when a bridge made the port promiscuous.
+  // Record: a bridge made the port promiscuous.
   static constexpr const char *kPromiscuous = "promiscuous";
-  // There when the program is alone on the hook: why no other program can join it, in a sentence.
+  // Record: a sentence why no other program can share the hook.
   static constexpr const char *kAlone = "alone";
-  // Ends the names of what is about to take another's place: see exchange.h.
+  // Suffix of pins that replace those without it at the end of an exchange: see exchange.h.
   static constexpr const char *kNext = "_next";
 
   Pins(const Bpffs &bpffs, uint64_t netns, unsigned ifindex);
-  // All that are there, whether alive or stale.
+  // The pins of all attachments, living and stale.
   static std::vector<Pins> list(const Bpffs &bpffs);
 
   bool exist() const;
-  // The directory and the names, before anything is pinned in it.
+  // Creates the directory with the two names, before anything is pinned in it.
   Status create(const std::string &ifname, const std::string &netns_name) const;
-  // Takes everything away; what is not there is no error, so that it can be repeated.
+  // Removes all pins. A missing pin is no error, so the call can be repeated.
   Status remove() const;
 
   std::string path(const std::string &name) const { return directory_ + "/" + name; }
   std::vector<std::string> objects() const; // names of pinned maps and programs
   Fd open(const std::string &name) const;
-  // NAME_next takes NAME's place, for each there is; or goes.
+  // Ends an exchange: renames each NAME_next to NAME (`take_over`), or removes each NAME_next.
   Status settle_next(bool take_over) const;
 
   uint64_t netns() const { return netns_; }
   unsigned ifindex() const { return ifindex_; }
-  // A text beside the pins, as a symbolic link. Replaces what was there; "" removes it.
+  // Writes a record as a symbolic link; replaces an existing one, "" removes it.
   Status record(const char *name, const std::string &text) const;
-  std::string recorded(const char *name) const; // "" when it is not there
+  std::string recorded(const char *name) const; // "" if there is no such record
   std::string ifname() const { return recorded("interface"); }
   std::string netns_name() const { return recorded("netns"); }
   const std::string &directory() const { return directory_; }

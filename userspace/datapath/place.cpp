@@ -17,7 +17,7 @@ bool interface_is_gone(const host::Netns &netns, const Pins &pins) {
   return interface_name(netns, pins.ifindex()).empty();
 }
 
-// Another namespace may bear the name by now.
+// The pins' namespace is deleted; another namespace may have its name now.
 bool namespace_is_gone(const std::string &name, const Pins &pins) {
   return !name.empty() && pins.netns_name() == name && !host::Netns::find(pins.netns());
 }

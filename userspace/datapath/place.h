@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what a user names, an interface and perhaps a namespace, to what there is of it.
+// Finds the interface that a user names, its namespace and its pins.
 #pragma once
 
 #include <optional>
@@ -14,26 +14,26 @@ namespace xr::datapath {
 
 struct Place {
   std::string ifname;
-  std::optional<host::Netns> netns; // none: gone
-  unsigned ifindex = 0;             // 0: gone
-  std::optional<Pins> pins;         // of this very interface
-  std::vector<Pins> stale;          // of former interfaces of that name, now gone
+  std::optional<host::Netns> netns; // none: deleted
+  unsigned ifindex = 0;             // 0: deleted
+  std::optional<Pins> pins;         // of this interface
+  std::vector<Pins> stale;          // of deleted interfaces of that name
 
   const host::Netns *namespace_or_null() const { return netns ? &*netns : nullptr; }
-  // Those of the interface, or, if it is gone, what is left of it.
+  // The interface's pins; if it is deleted, its stale pins; else null.
   const Pins *best_pins() const {
     return pins ? &*pins : !ifindex && !stale.empty() ? &stale.front() : nullptr;
   }
 };
 
-// An interface or pins, or both; neither is an error.
+// Finds the interface, or stale pins with its name, or both. Error if there is neither.
 Result<Place> find_place(const std::string &ifname, const std::string &netns,
                          const std::optional<Bpffs> &bpffs);
 
-// Where those pins are, whatever the interface is called by now.
+// The interface of these pins, by number, because it may be renamed.
 Place place_of(const Pins &pins);
 
-// The interface's name now, "" when it is gone.
+// The interface's current name, "" if it is deleted.
 std::string interface_name(const host::Netns &netns, unsigned ifindex);
 
 } // namespace xr::datapath

@@ -26,27 +26,28 @@ namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 using Table = std::span<const char *const>;
 
-// What makes a veth's end hand on frames that are finished only in the skb: XDP sees the bytes.
+// Offloads with which a veth end sends frames that are complete only together with skb metadata;
+// XDP sees only the bytes.
 constexpr const char *kChecksum[] = {"tx-checksum-ip-generic", "tx-checksum-sctp"};
 constexpr const char *kTags[] = {"tx-vlan-hw-insert", "tx-vlan-stag-hw-insert"};
-// Of segmentation, those that let whole super-frames through by themselves. The others (ECN,
-// mangled IDs, lists, tunnels) only add to these, and tx-generic-segmentation is done above a
-// device that cannot do it, and so harms nobody.
+// The segmentation offloads that alone let super-frames through. The others (ECN, mangled IDs,
+// lists, tunnels) only extend these. tx-generic-segmentation is harmless: the stack segments before
+// the device.
 constexpr const char *kSuperFrames[] = {"tx-tcp-segmentation", "tx-tcp6-segmentation",
                                         "tx-udp-segmentation", "tx-sctp-segmentation"};
 constexpr const char *kMerging[] = {"rx-lro", "rx-gro-hw"};
 constexpr const char *kStripping[] = {"rx-vlan-hw-parse", "rx-vlan-stag-hw-parse"};
 
-// A namespace where the other end of a veth may be. Held open: a path through /proc leads elsewhere
-// once this thread has entered another.
+// A namespace in which the peer of a veth may be. It is kept open, because /proc/thread-self leads
+// elsewhere after this thread has entered another namespace.
 struct Candidate {
   Fd fd;
   uint64_t inode;
   std::string label;  // "netns left"
-  std::string prefix; // what a command there begins with
+  std::string prefix; // of a shell command that runs there: "ip netns exec left "
 };
 
-// An interface and where it is.
+// An interface and its namespace.
 struct End {
   std::shared_ptr<const host::Netns> netns;
   std::string prefix;
@@ -58,7 +59,7 @@ struct End {
     auto found = features.find(feature);
     return found != features.end() && found->second;
   }
-  Names those_on(Table names) const {
+  Names enabled(Table names) const {
     Names out;
     std::copy_if(names.begin(), names.end(), std::back_inserter(out),
                  [&](const char *n) { return on(n); });
@@ -68,7 +69,7 @@ struct End {
   std::string command(const std::string &what) const { return prefix + what; }
 };
 
-// The caller's own, then those with a name, then those that a process holds: each once.
+// The caller's namespace, then named ones, then those of processes; each once.
 std::vector<Candidate> candidates() {
   std::vector<Candidate> all;
   std::set<uint64_t> seen;
@@ -93,9 +94,9 @@ std::vector<Candidate> candidates() {
   return all;
 }
 
-// Which of them the port's namespace knows by that number.
-const Candidate *by_number(const std::vector<Candidate> &all, const host::Netns &netns,
-                           int number) {
+// The candidate that has this nsid in the port's namespace, or null.
+const Candidate *find_by_nsid(const std::vector<Candidate> &all, const host::Netns &netns,
+                              int number) {
   auto scope = netns.enter();
   if (!scope)
     return nullptr;
@@ -121,28 +122,28 @@ Status read_end(End &end, const std::function<Result<host::LinkFacts>()> &read) 
   return {};
 }
 
-// The other end of a veth, or nothing if it is in no namespace that can be found.
-std::optional<End> find_far(const End &port) {
-  End far;
-  far.prefix = port.prefix;
-  far.netns = port.netns;
+// The peer of a veth; nothing if its namespace cannot be found.
+std::optional<End> find_peer(const End &port) {
+  End peer;
+  peer.prefix = port.prefix;
+  peer.netns = port.netns;
   std::string label;
   if (port.facts.peer_nsid >= 0) {
     const auto all = candidates();
-    const Candidate *found = by_number(all, *port.netns, port.facts.peer_nsid);
+    const Candidate *found = find_by_nsid(all, *port.netns, port.facts.peer_nsid);
     auto netns = found ? host::Netns::find(found->inode) : std::nullopt;
     if (!netns)
       return {};
-    far.netns = std::make_shared<host::Netns>(std::move(*netns));
-    far.prefix = found->prefix;
+    peer.netns = std::make_shared<host::Netns>(std::move(*netns));
+    peer.prefix = found->prefix;
     label = fmt::format(" ({})", found->label);
   }
   if (!port.facts.peer_ifindex ||
-      !read_end(far, [&] { return host::read_link_at(port.facts.peer_ifindex); }) || !far.veth() ||
-      far.facts.peer_ifindex != port.facts.ifindex)
+      !read_end(peer, [&] { return host::read_link_at(port.facts.peer_ifindex); }) ||
+      !peer.veth() || peer.facts.peer_ifindex != port.facts.ifindex)
     return {};
-  far.name += label;
-  return far;
+  peer.name += label;
+  return peer;
 }
 
 Status set_features(const End &end, const Names &names, bool on) {
@@ -151,7 +152,7 @@ Status set_features(const End &end, const Names &names, bool on) {
     return std::move(scope).error();
   for (const std::string &name : names) {
     auto features = host::read_features(end.facts.ifname);
-    // One may have gone with another: segmentation goes with checksums.
+    // Skip one that already changed together with another: segmentation depends on checksums.
     if (features && features->count(name) && features->at(name) == on)
       continue;
     if (auto done = host::set_feature(end.facts.ifname, name, on); !done)
@@ -171,28 +172,28 @@ class Preflight {
 public:
   Preflight(bool skb_mode, bool fix) : skb_mode_(skb_mode), fix_(fix) {}
 
-  Status look(const host::Netns &netns, const std::string &a, const std::string &b);
-  Status look_alone(const host::Netns &netns, const std::string &ifname);
-  std::vector<Trouble> take() { return std::move(found_); }
+  Status check_bridge(const host::Netns &netns, const std::string &a, const std::string &b);
+  Status check_port(const host::Netns &netns, const std::string &ifname);
+  std::vector<Trouble> take_troubles() { return std::move(found_); }
 
 private:
-  // Tells; mends it too, if there is a way and that is wanted.
-  bool tell(const End &port, std::string text, std::string hint,
-            const std::function<Status()> &mend = {});
-  void tell_feature(const End &port, const End &where, Table names, const std::string &text);
+  // Adds a trouble; with `fix`, also calls `repair`. Returns whether it is repaired.
+  bool report(const End &port, std::string text, std::string hint,
+              const std::function<Status()> &repair = {});
+  void report_features(const End &port, const End &where, Table names, const std::string &text);
 
-  void link(const End &port, const std::optional<End> &far);
-  void host_use(const End &port);
-  void own_features(const End &port, const End &other);
-  void unknown_far(const End &port);
-  void far_features(const End &port, const End &far, const End &other);
-  void mtu_of_far(End &port, const End &far);
-  void mtu_of_ports(End &a, End &b);
+  void check_link(const End &port, const std::optional<End> &peer);
+  void check_host_use(const End &port);
+  void check_own_features(const End &port, const End &other);
+  void report_unknown_peer(const End &port);
+  void check_peer_features(const End &port, const End &peer, const End &other);
+  void check_peer_mtu(End &port, const End &peer);
+  void check_port_mtus(End &a, End &b);
   void raise_mtu(End &end, uint32_t mtu, const std::string &text);
 
-  // Whether what only the skb says of a frame (a tag, an unfinished checksum) is lost on the way.
-  // Native XDP has no skb. Generic XDP hands it to the other port's driver as it is: veth takes
-  // all, other drivers what they announce.
+  // Whether skb metadata of a frame (VLAN tag, unfinished checksum) is lost on the way to `other`.
+  // Native XDP has no skb. Generic XDP passes the skb to the other port's driver: veth accepts all
+  // metadata, other drivers only what they announce as a feature.
   bool loses(const End &other, std::initializer_list<const char *> announced) const {
     return !skb_mode_ ||
            (!other.veth() && std::none_of(announced.begin(), announced.end(),
@@ -203,128 +204,133 @@ private:
   std::vector<Trouble> found_;
 };
 
-bool Preflight::tell(const End &port, std::string text, std::string hint,
-                     const std::function<Status()> &mend) {
-  Trouble trouble{port.facts.ifname, std::move(text), std::move(hint), bool(mend), false};
-  if (mend && fix_) {
-    auto done = mend();
-    trouble.mended = done.ok();
+bool Preflight::report(const End &port, std::string text, std::string hint,
+                       const std::function<Status()> &repair) {
+  Trouble trouble{port.facts.ifname, std::move(text), std::move(hint), bool(repair), false};
+  if (repair && fix_) {
+    auto done = repair();
+    trouble.fixed = done.ok();
     if (!done)
-      trouble.text += fmt::format("; mending failed: {}", done.error().message);
+      trouble.text += fmt::format("; the repair failed: {}", done.error().message);
   }
   found_.push_back(std::move(trouble));
-  return found_.back().mended;
+  return found_.back().fixed;
 }
 
-void Preflight::tell_feature(const End &port, const End &where, Table names,
-                             const std::string &text) {
-  const Names on = where.those_on(names);
+void Preflight::report_features(const End &port, const End &where, Table names,
+                                const std::string &text) {
+  const Names on = where.enabled(names);
   if (!on.empty())
-    tell(port, fmt::format("{} has {} on: {}", where.name, fmt::join(on, ", "), text),
-         ethtool_command(where, on, false), [&] { return set_features(where, on, false); });
+    report(port, fmt::format("{} has {} on: {}", where.name, fmt::join(on, ", "), text),
+           ethtool_command(where, on, false), [&] { return set_features(where, on, false); });
 }
 
-void Preflight::link(const End &port, const std::optional<End> &far) {
+void Preflight::check_link(const End &port, const std::optional<End> &peer) {
   if (!port.facts.up)
-    tell(port, fmt::format("{} is down: nothing enters or leaves there", port.name),
-         port.command(fmt::format("ip link set {} up", port.facts.ifname)));
-  else if (!port.facts.running && far && !far->facts.up)
-    tell(port,
-         fmt::format("{} has no carrier, because its other end, {}, is down: nothing enters or "
-                     "leaves there",
-                     port.name, far->name),
-         far->command(fmt::format("ip link set {} up", far->facts.ifname)));
+    report(port, fmt::format("{} is down: nothing enters or leaves there", port.name),
+           port.command(fmt::format("ip link set {} up", port.facts.ifname)));
+  else if (!port.facts.running && peer && !peer->facts.up)
+    report(port,
+           fmt::format("{} has no carrier, because its other end, {}, is down: nothing enters or "
+                       "leaves there",
+                       port.name, peer->name),
+           peer->command(fmt::format("ip link set {} up", peer->facts.ifname)));
   else if (!port.facts.running)
-    tell(port, fmt::format("{} has no carrier: nothing enters or leaves there", port.name),
-         port.command(fmt::format("ethtool {}", port.facts.ifname)));
+    report(port, fmt::format("{} has no carrier: nothing enters or leaves there", port.name),
+           port.command(fmt::format("ethtool {}", port.facts.ifname)));
 }
 
-void Preflight::host_use(const End &port) {
+void Preflight::check_host_use(const End &port) {
   const host::LinkFacts &facts = port.facts;
   if (auto scope = port.netns->enter(); scope.ok())
     if (auto addresses = host::read_addresses(facts.ifindex); addresses.ok() && !addresses->empty())
-      tell(port,
-           fmt::format("{} has the address {}: this host gets no frame that enters there, all go "
-                       "on to the other port",
-                       port.name, fmt::join(*addresses, ", ")),
-           port.command(fmt::format("ip address flush dev {}", facts.ifname)));
+      report(port,
+             fmt::format("{} has the address {}: this host gets no frame that enters there; all "
+                         "leave by the other port",
+                         port.name, fmt::join(*addresses, ", ")),
+             port.command(fmt::format("ip address flush dev {}", facts.ifname)));
   if (!facts.master.empty())
-    tell(port,
-         fmt::format("{} is a port of {}{}: that gets no frame that enters there, all go on to the "
-                     "other port",
-                     port.name, facts.master,
-                     facts.master_kind.empty() ? "" : ", a " + facts.master_kind),
-         port.command(fmt::format("ip link set {} nomaster", facts.ifname)));
+    report(
+        port,
+        fmt::format("{} is a port of {}{}: that gets no frame that enters there; all leave by the "
+                    "other port",
+                    port.name, facts.master,
+                    facts.master_kind.empty() ? "" : ", a " + facts.master_kind),
+        port.command(fmt::format("ip link set {} nomaster", facts.ifname)));
 }
 
-// GRO is not among them: it comes after native XDP, and the kernel leaves it out where a generic
-// XDP program is. Nor are tags at a veth, which strips none.
-void Preflight::own_features(const End &port, const End &other) {
-  tell_feature(port, port, kMerging,
-               "frames come merged into larger ones, which are lost or go on as one");
+// GRO is not checked: it runs after native XDP, and the kernel turns it off for generic XDP. VLAN
+// stripping is not checked on a veth, which does not strip tags.
+void Preflight::check_own_features(const End &port, const End &other) {
+  report_features(port, port, kMerging,
+                  "frames arrive merged into larger ones, which are lost or forwarded as one");
   if (!port.veth() && loses(other, {"tx-vlan-hw-insert"}))
-    tell_feature(port, port, kStripping,
-                 "XDP does not see VLAN tags, and frames go on without theirs");
+    report_features(port, port, kStripping,
+                    "XDP does not see VLAN tags, and frames are forwarded without them");
 }
 
-void Preflight::unknown_far(const End &port) {
+void Preflight::report_unknown_peer(const End &port) {
   const bool native = !skb_mode_;
-  tell(port,
-       fmt::format("the namespace of {}'s other end cannot be found or entered, so {}", port.name,
-                   native ? "whether GRO or native XDP is on there cannot be told: with neither, "
-                            "every frame for it is lost"
-                          : "whether it sends frames larger than the MTU cannot be told"),
-       fmt::format("there, where OTHER is the other end: ethtool -K OTHER {}",
-                   native ? "gro on tx-checksum-ip-generic off tx-vlan-hw-insert off"
-                          : "tso off tx-udp-segmentation off"));
+  report(port,
+         fmt::format("the namespace of {}'s other end cannot be found or entered, so {}", port.name,
+                     native ? "whether GRO or native XDP is on there is unknown: with neither, "
+                              "every frame for it is lost"
+                            : "whether it sends frames larger than the MTU is unknown"),
+         fmt::format("there, where OTHER is the other end: ethtool -K OTHER {}",
+                     native ? "gro on tx-checksum-ip-generic off tx-vlan-hw-insert off"
+                            : "tso off tx-udp-segmentation off"));
 }
 
-void Preflight::far_features(const End &port, const End &far, const End &other) {
-  // Without NAPI at the receiving end veth_xdp_xmit() takes nothing. A generic program brings none.
-  if (!skb_mode_ && !far.on("rx-gro") && !far.facts.has_native_xdp)
-    tell(port,
-         fmt::format("{}, the other end of {}, has neither GRO nor a native XDP program on: every "
-                     "frame for it is lost",
-                     far.name, port.name),
-         ethtool_command(far, {"rx-gro"}, true),
-         [&] { return set_features(far, {"rx-gro"}, true); });
-  // Super-frames first: they go with the checksums, and would not be told then. A native program on
-  // the port makes the kernel put them off by itself.
+void Preflight::check_peer_features(const End &port, const End &peer, const End &other) {
+  // veth_xdp_xmit() drops all frames if the receiving end has no NAPI. GRO or native XDP enables
+  // NAPI; generic XDP does not.
+  if (!skb_mode_ && !peer.on("rx-gro") && !peer.facts.has_native_xdp)
+    report(
+        port,
+        fmt::format("{}, the other end of {}, has neither GRO nor a native XDP program on: every "
+                    "frame for it is lost",
+                    peer.name, port.name),
+        ethtool_command(peer, {"rx-gro"}, true),
+        [&] { return set_features(peer, {"rx-gro"}, true); });
+  // Super-frames before checksums: turning checksums off also turns segmentation off, which would
+  // then not be reported. With a native program the kernel turns segmentation off by itself.
   if (skb_mode_)
-    tell_feature(port, far, kSuperFrames,
-                 "it sends super-frames larger than the MTU, which are lost");
+    report_features(port, peer, kSuperFrames,
+                    "it sends super-frames larger than the MTU, which are lost");
   if (loses(other, {"tx-checksum-ip-generic", "tx-checksum-ipv4"}))
-    tell_feature(port, far, kChecksum,
-                 "what its own host sends comes with unfinished checksums, and the receiver drops "
-                 "it");
+    report_features(
+        port, peer, kChecksum,
+        "frames of its own host arrive with unfinished checksums, and the receiver drops "
+        "them");
   if (loses(other, {"tx-vlan-hw-insert"}))
-    tell_feature(port, far, kTags,
-                 "frames of its VLAN devices come with the tag beside them, and go on without it");
+    report_features(port, peer, kTags,
+                    "frames of its VLAN devices arrive with the tag in metadata, and are forwarded "
+                    "without it");
 }
 
 void Preflight::raise_mtu(End &end, uint32_t mtu, const std::string &text) {
   const std::string &ifname = end.facts.ifname;
-  bool raised = tell(end, text, end.command(fmt::format("ip link set {} mtu {}", ifname, mtu)),
-                     [&]() -> Status {
-                       auto scope = end.netns->enter();
-                       if (!scope)
-                         return std::move(scope).error();
-                       return host::set_mtu(ifname, mtu);
-                     });
+  bool raised = report(end, text, end.command(fmt::format("ip link set {} mtu {}", ifname, mtu)),
+                       [&]() -> Status {
+                         auto scope = end.netns->enter();
+                         if (!scope)
+                           return std::move(scope).error();
+                         return host::set_mtu(ifname, mtu);
+                       });
   if (raised)
     end.facts.mtu = mtu;
 }
 
-void Preflight::mtu_of_far(End &port, const End &far) {
-  const uint32_t here = port.facts.mtu, there = far.facts.mtu;
+void Preflight::check_peer_mtu(End &port, const End &peer) {
+  const uint32_t here = port.facts.mtu, there = peer.facts.mtu;
   if (there > here)
     raise_mtu(port, there,
               fmt::format("the MTU of {} is {}, that of its other end, {}, {}: larger frames are "
-                          "lost on entering",
-                          port.name, here, far.name, there));
+                          "lost when they enter",
+                          port.name, here, peer.name, there));
 }
 
-void Preflight::mtu_of_ports(End &a, End &b) {
+void Preflight::check_port_mtus(End &a, End &b) {
   End &smaller = a.facts.mtu < b.facts.mtu ? a : b, &larger = &smaller == &a ? b : a;
   if (smaller.facts.mtu != larger.facts.mtu)
     raise_mtu(smaller, larger.facts.mtu,
@@ -342,61 +348,63 @@ Result<End> open_port(const host::Netns &netns, const std::string &ifname) {
   return end;
 }
 
-Status Preflight::look(const host::Netns &netns, const std::string &a, const std::string &b) {
+Status Preflight::check_bridge(const host::Netns &netns, const std::string &a,
+                               const std::string &b) {
   struct Port {
     End end;
-    std::optional<End> far;
+    std::optional<End> peer;
   };
   std::vector<Port> ports;
   for (const std::string &name : {a, b}) {
     auto end = open_port(netns, name);
     if (!end)
       return std::move(end).error();
-    auto far = end->veth() ? find_far(*end) : std::nullopt;
-    ports.push_back({std::move(*end), std::move(far)});
+    auto peer = end->veth() ? find_peer(*end) : std::nullopt;
+    ports.push_back({std::move(*end), std::move(peer)});
   }
   for (Port &port : ports) {
     const End &other = (&port == &ports[0] ? ports[1] : ports[0]).end;
-    link(port.end, port.far);
-    host_use(port.end);
-    own_features(port.end, other);
-    if (port.far)
-      far_features(port.end, *port.far, other);
+    check_link(port.end, port.peer);
+    check_host_use(port.end);
+    check_own_features(port.end, other);
+    if (port.peer)
+      check_peer_features(port.end, *port.peer, other);
     else if (port.end.veth())
-      unknown_far(port.end);
+      report_unknown_peer(port.end);
   }
   for (Port &port : ports)
-    if (port.far)
-      mtu_of_far(port.end, *port.far);
-  mtu_of_ports(ports[0].end, ports[1].end);
-  // A host's own MTU is its own affair: told, not mended.
+    if (port.peer)
+      check_peer_mtu(port.end, *port.peer);
+  check_port_mtus(ports[0].end, ports[1].end);
+  // The MTU of a host is reported but not changed.
   for (const Port &port : ports)
-    if (port.far && port.far->facts.mtu < port.end.facts.mtu)
-      tell(port.end,
-           fmt::format("the MTU of {} is {}, that of its other end, {}, {}: larger frames for it "
-                       "are lost",
-                       port.end.name, port.end.facts.mtu, port.far->name, port.far->facts.mtu),
-           port.far->command(
-               fmt::format("ip link set {} mtu {}", port.far->facts.ifname, port.end.facts.mtu)));
+    if (port.peer && port.peer->facts.mtu < port.end.facts.mtu)
+      report(port.end,
+             fmt::format("the MTU of {} is {}, that of its other end, {}, {}: larger frames for it "
+                         "are lost",
+                         port.end.name, port.end.facts.mtu, port.peer->name, port.peer->facts.mtu),
+             port.peer->command(fmt::format("ip link set {} mtu {}", port.peer->facts.ifname,
+                                            port.end.facts.mtu)));
   return {};
 }
 
-Status Preflight::look_alone(const host::Netns &netns, const std::string &ifname) {
+Status Preflight::check_port(const host::Netns &netns, const std::string &ifname) {
   auto port = open_port(netns, ifname);
   if (!port)
     return std::move(port).error();
-  const auto far = port->veth() ? find_far(*port) : std::nullopt;
-  link(*port, far);
-  tell_feature(*port, *port, kMerging, "XDP sees fewer and larger frames than there were");
+  const auto peer = port->veth() ? find_peer(*port) : std::nullopt;
+  check_link(*port, peer);
+  report_features(*port, *port, kMerging, "XDP sees fewer and larger frames than there were");
   if (!port->veth())
-    tell_feature(*port, *port, kStripping, "XDP does not see VLAN tags: no rule matches them");
-  if (!far)
+    report_features(*port, *port, kStripping, "XDP does not see VLAN tags: no rule matches them");
+  if (!peer)
     return {};
   if (skb_mode_)
-    tell_feature(*port, *far, kSuperFrames, "XDP sees super-frames larger than the MTU");
-  tell_feature(*port, *far, kTags,
-               "frames of its VLAN devices come with the tag beside them, where XDP does not see "
-               "it");
+    report_features(*port, *peer, kSuperFrames, "XDP sees super-frames larger than the MTU");
+  report_features(
+      *port, *peer, kTags,
+      "frames of its VLAN devices arrive with the tag in metadata, where XDP does not see "
+      "it");
   return {};
 }
 
@@ -405,17 +413,17 @@ Status Preflight::look_alone(const host::Netns &netns, const std::string &ifname
 Result<std::vector<Trouble>> bridge_preflight(const host::Netns &netns, const std::string &a,
                                               const std::string &b, bool skb_mode, bool fix) {
   Preflight preflight(skb_mode, fix);
-  if (auto done = preflight.look(netns, a, b); !done)
+  if (auto done = preflight.check_bridge(netns, a, b); !done)
     return done.error();
-  return preflight.take();
+  return preflight.take_troubles();
 }
 
 Result<std::vector<Trouble>> port_preflight(const host::Netns &netns, const std::string &ifname,
                                             bool skb_mode) {
   Preflight preflight(skb_mode, false);
-  if (auto done = preflight.look_alone(netns, ifname); !done)
+  if (auto done = preflight.check_port(netns, ifname); !done)
     return done.error();
-  return preflight.take();
+  return preflight.take_troubles();
 }
 
 } // namespace xr::datapath

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What would make a bridge between two ports lose frames, told and mended before it does; and what
-// a port alone does not show its program.
+// Finds, and repairs, what makes a bridge between two ports lose frames; and finds what hides
+// frames from the program on a single port.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@
 namespace xr::datapath {
 
 struct Trouble {
-  std::string ifname; // the port of the bridge, also where the trouble is at its other end
-  std::string text;   // what it is and what it loses: a sentence without its final stop
-  std::string hint;   // the command that mends it
-  bool mendable = false;
-  bool mended = false;
+  std::string ifname;   // the port, also if the trouble is at the other end of its veth pair
+  std::string text;     // what is wrong and what is lost: a sentence without its final stop
+  std::string hint;     // the command that repairs it
+  bool fixable = false; // `fix` can repair it
+  bool fixed = false;
 };
 
-// Looks at both ports, and at the other end of each that is a veth, in whatever namespace. With
-// `fix`, mends what is mendable; what could not be mended says why. The namespace is the ports'.
+// Checks ports `a` and `b` of namespace `netns`; for a veth also its peer, in any namespace. With
+// `fix`, repairs what is fixable; if a repair fails, the text says why.
 Result<std::vector<Trouble>> bridge_preflight(const host::Netns &netns, const std::string &a,
                                               const std::string &b, bool skb_mode, bool fix);
 
-// What keeps frames, or parts of them, from a program that counts on that port.
+// What hides frames, or parts of them, from a program that counts on this port. Repairs nothing.
 Result<std::vector<Trouble>> port_preflight(const host::Netns &netns, const std::string &ifname,
                                             bool skb_mode);
 

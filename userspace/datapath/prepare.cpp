@@ -10,18 +10,18 @@ namespace xr::datapath {
 
 namespace {
 
-// Whether something of ours, or of somebody else's, is in the way.
+// Error if the port is attached, or another program is on the hook that cannot be shared.
 Status check_free(const PortStatus &port) {
   switch (port.state) {
   case AttachState::Attached:
     if (port.features & ROCE_FEATURE_PASSING)
       return Error{"a capture or an endpoint attached it for as long as it runs",
-                   fmt::format("end that first, or xdp-roce detach {}", port.ifname)};
+                   fmt::format("end it first, or xdp-roce detach {}", port.ifname)};
     return Error{fmt::format("already attached since {}", local_date_time(port.since_ns)),
                  fmt::format("xdp-roce detach {} first", port.ifname)};
   case AttachState::OtherAbi:
     return Error{fmt::format("already attached by another version of xdp-roce ({})", abis(port)),
-                 fmt::format("xdp-roce detach {} takes that one off too", port.ifname)};
+                 fmt::format("xdp-roce detach {} also takes that program off", port.ifname)};
   case AttachState::Unpinned:
     return Error{"already attached by an xdp-roce whose pins are not here",
                  fmt::format("xdp-roce detach {} first", port.ifname)};
@@ -33,7 +33,8 @@ Status check_free(const PortStatus &port) {
   return {};
 }
 
-// What former attachments left: gone interfaces of that name, or programs taken off by others.
+// Removes the pins of former attachments: of deleted interfaces of that name, and of this interface
+// if another tool took the program off.
 Status clean_stale(const Place &place, const Bpffs &bpffs, std::vector<std::string> &notes) {
   std::vector<Pins> stale = place.stale;
   if (place.pins)
@@ -42,7 +43,7 @@ Status clean_stale(const Place &place, const Bpffs &bpffs, std::vector<std::stri
     KernelIds freed;
     if (auto done = clean_pins(bpffs, pins, freed); !done)
       return done.error();
-    notes.push_back("replaced a stale attachment, whose counts are gone");
+    notes.push_back("replaced a stale attachment; its counts are lost");
   }
   return {};
 }
@@ -52,8 +53,8 @@ Status clean_stale(const Place &place, const Bpffs &bpffs, std::vector<std::stri
 bool take_frags(const AttachOptions &options, std::vector<std::string> &notes) {
   bool frags = options.frags && kernel_has_frags();
   if (options.frags && !frags)
-    notes.push_back("this kernel has no XDP for frames in several buffers (5.18 has): a driver may "
-                    "refuse a large MTU");
+    notes.push_back("this kernel does not support XDP on frames in several buffers (5.18 does): a "
+                    "driver may refuse a large MTU");
   return frags;
 }
 
@@ -73,7 +74,7 @@ Result<Prepared> prepare(const std::string &ifname, const std::string &netns, co
     return place.error();
   if (!place->ifindex)
     return Error{"no such interface",
-                 fmt::format("there was one; xdp-roce detach {} cleans up after it", ifname)};
+                 fmt::format("it was deleted; xdp-roce detach {} cleans up after it", ifname)};
   auto before = inspect(ifname, &*place->netns, place->ifindex, place->best_pins());
   if (!before)
     return before.error();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes before a program goes on a hook, and after it could not. The lock is held.
+// Steps before a program is attached to a hook, and the undo of a failed attach. The caller holds
+// the exclusive lock.
 #pragma once
 
 #include <string>
@@ -11,19 +12,21 @@
 
 namespace xr::datapath {
 
-// Whether frames in several buffers are to be taken; a note where that is wanted and cannot be.
+// Whether the program accepts frames in several buffers. Adds a note if options.frags is set and
+// the kernel does not support it.
 bool take_frags(const AttachOptions &options, std::vector<std::string> &notes);
 
 struct Prepared {
   Place place;
-  PortStatus port; // as it was
+  PortStatus port; // before the attach
 };
 
-// The interface is there and its hook is ours to take; what former attachments left is gone.
+// Checks that the interface exists and its hook is free or can be shared, and removes the pins of
+// former attachments.
 Result<Prepared> prepare(const std::string &ifname, const std::string &netns, const Bpffs &bpffs,
                          std::vector<std::string> &notes);
 
-// An attach that fails leaves the interface as it was.
+// Restores the interface when an attach fails: its destructor cleans up unless disarm() was called.
 class Undo {
 public:
   Undo(const host::Netns &netns, unsigned ifindex, const Bpffs &bpffs, const Pins &pins)

@@ -29,20 +29,20 @@ namespace xr::datapath {
 namespace {
 
 constexpr const char *kRuleset = map_names::ruleset; // pin of the set in use
-// Not a name that ends in Pins::kNext: the next exchange would take it away, in use or not.
+// Not with the suffix Pins::kNext: the next exchange would remove the pin, even if it is in use.
 constexpr const char *kRulesetNext = "next_ruleset";
 
-// A rule as it stands in the kernel, or is about to.
+// A rule in the kernel, or one to be written there.
 struct Entry {
   impair::Rule rule;
   uint32_t id = 0; // 0: new
   uint32_t slot = 0;
   uint64_t start_ns = 0;
-  bool anew = false; // nothing of what it remembers and has counted stays
+  bool anew = false; // gets a fresh slot: state and counts are reset
 };
 
-// What this port cannot do for a rule, in words.
-Status check(const impair::Rule &rule, const PortStatus &port) {
+// Error if this port cannot do what the rule needs.
+Status check_rule(const impair::Rule &rule, const PortStatus &port) {
   uint32_t act = rule.compiled.action.act;
   bool bridged = port.features & ROCE_FEATURE_FORWARD;
   bool streams = rule.compiled.checks & ROCE_CHECK_EVENT;
@@ -78,7 +78,7 @@ template <typename T> bool read(const Pins &pins, const char *map, uint32_t key,
   return bpf_map_lookup_elem(fd.get(), &key, &value) == 0;
 }
 
-// Each CPU has its own.
+// Per-CPU map: writes a zero for each CPU.
 Status clear_count(const Pins &pins, uint32_t slot) {
   std::vector<roce_rule_count> each(static_cast<size_t>(std::max(libbpf_num_possible_cpus(), 1)));
   Fd fd = pins.open(map_names::rule_counts);
@@ -87,23 +87,23 @@ Status clear_count(const Pins &pins, uint32_t slot) {
   return {};
 }
 
-class Store {
+class RuleStore {
 public:
-  // The port's, which is attached, with the lock held.
-  static Result<Store> open(const std::string &ifname, const std::string &netns);
+  // The rules of an attached port; error if it is not attached. The caller holds the lock.
+  static Result<RuleStore> open(const std::string &ifname, const std::string &netns);
 
   Result<std::vector<Entry>> entries() const;
-  Status put(std::vector<Entry> entries);
+  Status replace(std::vector<Entry> entries);
   Result<RuleList> list() const;
-  Status put_peers(const std::vector<impair::Peer> &peers, bool replace);
-  Status number_qps_anew() const;
+  Status write_peers(const std::vector<impair::Peer> &peers, bool replace);
+  Status restart_qp_numbers() const;
   std::vector<impair::Peer> peers() const;
   const PortStatus &port() const { return port_; }
 
 private:
   bool has_rules() const;
-  Status be_able(const std::vector<Entry> &entries, uint32_t uses);
-  Status place(std::vector<Entry> &entries) const;
+  Status enable_features(const std::vector<Entry> &entries, uint32_t uses);
+  Status assign_slots(std::vector<Entry> &entries) const;
   Status publish(const roce_ruleset &set) const;
   Status withdraw() const;
   const Pins &pins() const { return *place_.pins; }
@@ -112,8 +112,8 @@ private:
   PortStatus port_;
 };
 
-Result<Store> Store::open(const std::string &ifname, const std::string &netns) {
-  Store store;
+Result<RuleStore> RuleStore::open(const std::string &ifname, const std::string &netns) {
+  RuleStore store;
   auto place = find_place(ifname, netns, find_bpffs());
   if (!place)
     return place.error();
@@ -127,15 +127,16 @@ Result<Store> Store::open(const std::string &ifname, const std::string &netns) {
   return store;
 }
 
-// Only then are their maps there in full.
-bool Store::has_rules() const { return port_.features & ROCE_FEATURE_RULES; }
+// Without ROCE_FEATURE_RULES the maps of rules have one entry each.
+bool RuleStore::has_rules() const { return port_.features & ROCE_FEATURE_RULES; }
 
-Result<std::vector<Entry>> Store::entries() const {
+Result<std::vector<Entry>> RuleStore::entries() const {
   std::vector<Entry> entries;
   uint32_t in_use = 0;
   if (!has_rules() || !read(pins(), map_names::rules, 0, in_use))
     return entries;
-  // Killed between the exchange of sets and that of their pins: the kernel knows which it is.
+  // publish() may have been killed between the map update and the rename of the pin: the outer map
+  // has the id of the set in use.
   Fd set_fd = pins().open(kRuleset), next = pins().open(kRulesetNext);
   if (next && map_id(next.get()) == in_use)
     set_fd = std::move(next);
@@ -158,35 +159,36 @@ Result<std::vector<Entry>> Store::entries() const {
   return entries;
 }
 
-Status Store::be_able(const std::vector<Entry> &entries, uint32_t uses) {
+Status RuleStore::enable_features(const std::vector<Entry> &entries, uint32_t uses) {
   uint32_t needed = 0;
   bool bridged = port_.features & ROCE_FEATURE_FORWARD;
   for (const Entry &entry : entries)
     needed |= impair::needs(entry.rule, bridged);
   uint32_t has = port_.features & ROCE_FEATURES_OF_RULES, others = port_.features & ~has;
-  // Without rules the program is the one that counts; with some it only grows.
+  // No rules: the program without rule features. With rules: features are only added, never
+  // removed.
   if (needed ? (has & needed) == needed && (port_.uses & uses) == uses : !has)
     return {};
   if (port_.dispatcher && !needed)
-    return {}; // it was attached ready for rules
+    return {}; // keeps its features: a program under a dispatcher cannot be exchanged back
   if (auto possible = check_exchangeable(
           port_, fmt::format("xdp-roce detach {0}, then xdp-roce attach {1}{0}", port_.ifname,
                              has ? "while no other program is on " : "--rules "));
       !possible)
     return possible;
-  Abilities abilities{others, 0};
+  ProgramFeatures program{others, 0};
   if (needed)
-    abilities = {others | needed | has, uses | port_.uses};
-  if (auto done = exchange(place_, port_, abilities); !done)
+    program = {others | needed | has, uses | port_.uses};
+  if (auto done = exchange(place_, port_, program); !done)
     return done;
-  port_.features = abilities.features;
-  port_.uses = abilities.uses;
+  port_.features = program.features;
+  port_.uses = program.uses;
   return {};
 }
 
-// Gives new rules their ids, and those and the ones that begin anew their slots, and writes down
-// what goes into these: nobody looks there yet.
-Status Store::place(std::vector<Entry> &entries) const {
+// Gives new rules an id, gives new and reset rules a free slot, and writes the slot's contents. No
+// packet uses a free slot before publish().
+Status RuleStore::assign_slots(std::vector<Entry> &entries) const {
   std::set<uint32_t> taken;
   uint32_t id = 0;
   auto current = this->entries();
@@ -227,48 +229,48 @@ Status Store::place(std::vector<Entry> &entries) const {
   return {};
 }
 
-// The kernel returns once no program reads the former set any more.
-Status Store::publish(const roce_ruleset &set) const {
+// The map update returns only after no program reads the former set.
+Status RuleStore::publish(const roce_ruleset &set) const {
   uint32_t zero = 0;
   Fd inner(bpf_map_create(BPF_MAP_TYPE_ARRAY, kRuleset, sizeof(zero), sizeof(set), 1, nullptr));
   if (!inner || bpf_map_update_elem(inner.get(), &zero, &set, 0) < 0)
     return errno_error(errno, "cannot write the rules");
   std::string next = pins().path(kRulesetNext);
-  unlink(next.c_str()); // of one that was killed
+  unlink(next.c_str()); // left by a process that was killed
   if (bpf_obj_pin(inner.get(), next.c_str()) < 0)
     return errno_error(errno, fmt::format("cannot pin in {}", pins().directory()));
   int fd = inner.get();
   Fd outer = pins().open(map_names::rules);
   if (bpf_map_update_elem(outer.get(), &zero, &fd, 0) < 0)
-    return errno_error(errno, "cannot put the rules in place");
+    return errno_error(errno, "cannot activate the rules");
   if (rename(next.c_str(), pins().path(kRuleset).c_str()) < 0)
     return errno_error(errno, fmt::format("cannot pin in {}", pins().directory()));
   return {};
 }
 
-Status Store::withdraw() const {
+Status RuleStore::withdraw() const {
   uint32_t zero = 0;
   Fd outer = pins().open(map_names::rules);
   if (bpf_map_delete_elem(outer.get(), &zero) < 0 && errno != ENOENT)
-    return errno_error(errno, "cannot take the rules away");
+    return errno_error(errno, "cannot remove the rules");
   for (const char *pin : {kRuleset, kRulesetNext})
     unlink(pins().path(pin).c_str());
   return {};
 }
 
-Status Store::put(std::vector<Entry> entries) {
+Status RuleStore::replace(std::vector<Entry> entries) {
   if (entries.size() > ROCE_RULES)
     return Error{
-        fmt::format("{} rules are too many: a port has {} at most", entries.size(), ROCE_RULES)};
+        fmt::format("{} rules are too many: a port has at most {}", entries.size(), ROCE_RULES)};
   for (const Entry &entry : entries)
-    if (auto fine = check(entry.rule, port_); !fine)
+    if (auto fine = check_rule(entry.rule, port_); !fine)
       return fine;
   if (entries.empty()) {
     if (auto done = withdraw(); !done)
       return done;
-    if (!peers().empty()) // given for rules to come
+    if (!peers().empty()) // keep the maps: peers may be given before their rules
       return {};
-    return be_able(entries, 0);
+    return enable_features(entries, 0);
   }
   auto rules_of = [&] {
     std::vector<impair::Rule> rules;
@@ -277,30 +279,30 @@ Status Store::put(std::vector<Entry> entries) {
       rules.push_back(entry.rule);
     return rules;
   };
-  if (auto done = be_able(entries, impair::make_ruleset(rules_of())->used); !done)
+  if (auto done = enable_features(entries, impair::make_ruleset(rules_of())->used); !done)
     return done;
-  if (auto done = place(entries); !done)
+  if (auto done = assign_slots(entries); !done)
     return done;
   return publish(*impair::make_ruleset(rules_of()));
 }
 
-// Programs number QPs on and on, and no stream is touched here: those with numbers up to this one
-// get theirs anew when they are seen again.
-Status Store::number_qps_anew() const {
+// The program's QP counter only increases, and stream records are not changed here. So this stores
+// the current number: QPs with numbers up to it get a new number with their next packet.
+Status RuleStore::restart_qp_numbers() const {
   if (!port_.track)
     return {};
   roce_shared shared{};
   const bool second = port_.side != 0;
   if (!read(pins(), map_names::shared, 0, shared))
-    return errno_error(errno, "cannot read how many QPs were seen");
+    return errno_error(errno, "cannot read the number of QPs");
   if (auto done = write(pins(), map_names::hints, ROCE_HINTS_NUMBERS + second,
                         uint64_t{shared.qps[second]});
       !done)
-    return errno_error(errno, "cannot number the QPs anew");
+    return errno_error(errno, "cannot restart the QP numbers");
   return {};
 }
 
-std::vector<impair::Peer> Store::peers() const {
+std::vector<impair::Peer> RuleStore::peers() const {
   std::vector<impair::Peer> peers;
   Fd fd = pins().open(map_names::peers);
   roce_peer key{}, next{};
@@ -320,7 +322,7 @@ std::vector<impair::Peer> Store::peers() const {
   return peers;
 }
 
-Status Store::put_peers(const std::vector<impair::Peer> &peers, bool replace) {
+Status RuleStore::write_peers(const std::vector<impair::Peer> &peers, bool replace) {
   Fd fd = pins().open(map_names::peers);
   auto key_of = [](const impair::Peer &peer) {
     roce_peer key{};
@@ -337,17 +339,17 @@ Status Store::put_peers(const std::vector<impair::Peer> &peers, bool replace) {
     roce_peer key = key_of(peer);
     if (bpf_map_update_elem(fd.get(), &key, &peer.src_qp, 0) < 0)
       return errno_error(errno,
-                         fmt::format("cannot write the peer (a port has {} at most)", ROCE_PEERS));
+                         fmt::format("cannot write the peer (a port has at most {})", ROCE_PEERS));
   }
   return {};
 }
 
-Result<RuleList> Store::list() const {
+Result<RuleList> RuleStore::list() const {
   RuleList list;
   auto all = entries();
   if (!all)
     return all.error();
-  if (all->empty()) { // nor are there counts in full
+  if (all->empty()) { // the map of counts may have one entry only
     list.peers = peers();
     return list;
   }
@@ -364,10 +366,10 @@ Result<RuleList> Store::list() const {
   return list;
 }
 
-using Change = std::function<Status(Store &)>;
+using Change = std::function<Status(RuleStore &)>;
 
-// Every command: the privilege, the lock, the port, the change; then the rules as they are.
-Result<RuleList> with_store(const std::string &ifname, const std::string &netns,
+// The steps of every command: check the privilege, lock, open, change; then list the rules.
+Result<RuleList> with_rules(const std::string &ifname, const std::string &netns,
                             const Change &change,
                             std::chrono::milliseconds patience = Lock::patience()) {
   if (auto allowed = begin_call(change ? host::Privilege::Load : host::Privilege::Read); !allowed)
@@ -375,7 +377,7 @@ Result<RuleList> with_store(const std::string &ifname, const std::string &netns,
   auto lock = Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared, patience);
   if (!lock)
     return lock.error();
-  auto store = Store::open(ifname, netns);
+  auto store = RuleStore::open(ifname, netns);
   if (!store)
     return store.error();
   if (change)
@@ -384,7 +386,7 @@ Result<RuleList> with_store(const std::string &ifname, const std::string &netns,
   return store->list();
 }
 
-bool is_called(const Entry &entry, const std::string &which) {
+bool has_id_or_name(const Entry &entry, const std::string &which) {
   uint32_t id = 0;
   auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), id);
   if (error == std::errc() && end == which.data() + which.size())
@@ -395,16 +397,16 @@ bool is_called(const Entry &entry, const std::string &which) {
 } // namespace
 
 Result<RuleList> list_rules(const std::string &ifname, const std::string &netns) {
-  return with_store(ifname, netns, nullptr);
+  return with_rules(ifname, netns, nullptr);
 }
 
 Result<RuleList> list_rules_now(const std::string &ifname, const std::string &netns) {
-  return with_store(ifname, netns, nullptr, std::chrono::milliseconds(0));
+  return with_rules(ifname, netns, nullptr, std::chrono::milliseconds(0));
 }
 
 Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
                           const impair::Rule &rule) {
-  return with_store(ifname, netns, [&](Store &store) -> Status {
+  return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
     auto entries = store.entries();
     if (!entries)
       return entries.error();
@@ -413,66 +415,66 @@ Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
         return Error{fmt::format("there is a rule named {} already", rule.name),
                      fmt::format("xdp-roce impair {} del {} first", ifname, rule.name)};
     entries->push_back({rule, 0, 0, 0});
-    return store.put(std::move(*entries));
+    return store.replace(std::move(*entries));
   });
 }
 
 Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns,
                              const std::string &which) {
-  return with_store(ifname, netns, [&](Store &store) -> Status {
+  return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
     auto entries = store.entries();
     if (!entries)
       return entries.error();
     auto found = std::find_if(entries->begin(), entries->end(),
-                              [&](const Entry &entry) { return is_called(entry, which); });
+                              [&](const Entry &entry) { return has_id_or_name(entry, which); });
     if (found == entries->end())
       return Error{fmt::format("there is no rule {}", which),
                    fmt::format("xdp-roce impair {} list shows ids and names", ifname)};
     entries->erase(found);
-    return store.put(std::move(*entries));
+    return store.replace(std::move(*entries));
   });
 }
 
 Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns) {
-  return with_store(ifname, netns, [](Store &store) -> Status {
-    if (auto done = store.put_peers({}, true); !done)
+  return with_rules(ifname, netns, [](RuleStore &store) -> Status {
+    if (auto done = store.write_peers({}, true); !done)
       return done;
-    return store.put({});
+    return store.replace({});
   });
 }
 
-// The QPs first: what is seen from then on has its new number before a rule begins to count.
+// QP numbers first: a packet must have its new number before a reset rule counts it.
 Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns) {
-  return with_store(ifname, netns, [](Store &store) -> Status {
+  return with_rules(ifname, netns, [](RuleStore &store) -> Status {
     auto entries = store.entries();
     if (!entries)
       return entries.error();
-    if (auto done = store.number_qps_anew(); !done)
+    if (auto done = store.restart_qp_numbers(); !done)
       return done;
     for (Entry &entry : *entries)
       entry.anew = true;
-    return entries->empty() ? Status{} : store.put(std::move(*entries));
+    return entries->empty() ? Status{} : store.replace(std::move(*entries));
   });
 }
 
 Result<RuleList> apply_rules(const std::string &ifname, const std::string &netns,
                              const impair::File &file) {
-  return with_store(ifname, netns, [&](Store &store) -> Status {
+  return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
     std::vector<Entry> entries;
     for (const impair::Rule &rule : file.rules)
       entries.push_back({rule, 0, 0, 0});
-    if (auto done = store.put(std::move(entries)); !done)
+    if (auto done = store.replace(std::move(entries)); !done)
       return done;
-    return store.put_peers(file.peers, true);
+    return store.write_peers(file.peers, true);
   });
 }
 
 Result<RuleList> add_peer(const std::string &ifname, const std::string &netns,
                           const impair::Peer &peer) {
-  return with_store(ifname, netns, [&](Store &store) -> Status {
+  return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
     if (!(store.port().features & ROCE_FEATURE_RULES))
       return Error{"a peer is for `cnp`, and the port has no rules yet", "add the rule first"};
-    return store.put_peers({peer}, false);
+    return store.write_peers({peer}, false);
   });
 }
 

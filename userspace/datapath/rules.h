@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of a port, in the kernel. Every change is one step for the packets: each meets the
-// rules as they were before it or as they are behind it. What rules remember and have counted stays
-// with them.
+// The rules of a port, in the kernel. Every change is atomic: a packet meets either all rules
+// before the change or all rules after it. Unchanged rules keep their state and counts.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,13 @@
 namespace xr::datapath {
 
 struct RuleList {
-  std::vector<RuleRow> rules; // in the order in which packets meet them
+  std::vector<RuleRow> rules; // in the order in which they are matched
   std::vector<impair::Peer> peers;
 };
 
-// Adds and removals give the rules as they are then; errors leave all as it was.
+// Every function returns the rules after its change; on an error nothing is changed.
 Result<RuleList> list_rules(const std::string &ifname, const std::string &netns);
-// The same for who cannot wait: an error at once while somebody changes rules or attachments.
+// The same without waiting: an error while another process changes rules or attachments.
 Result<RuleList> list_rules_now(const std::string &ifname, const std::string &netns);
 Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
                           const impair::Rule &rule);
@@ -29,8 +28,8 @@ Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
 Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns,
                              const std::string &which);
 Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns);
-// Counts, what rules remember, schedules: as if they were added now, with their ids. The next QP
-// that the port sees is number 1 again.
+// Resets counts, states and schedules as if the rules were added now; ids stay. The next QP that
+// the port sees is number 1 again.
 Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns);
 Result<RuleList> apply_rules(const std::string &ifname, const std::string &netns,
                              const impair::File &file);

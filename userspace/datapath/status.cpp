@@ -41,9 +41,9 @@ void describe(PortStatus &port, const Maps &maps) {
   port.streams_used = config->track ? std::min<uint32_t>(maps.streams_used(), config->streams) : 0;
 }
 
-// Whose program of ours that is on the hook: the one of these pins? An attach that was killed
-// leaves no pin of the program, but the maps tell.
-bool belongs(uint32_t on_hook, uint32_t pinned, const Maps &maps) {
+// Whether the program on the hook belongs to these pins. An attach that was killed leaves no pin of
+// the program; then the maps that it uses decide.
+bool uses_maps_of_pins(uint32_t on_hook, uint32_t pinned, const Maps &maps) {
   if (pinned)
     return pinned == on_hook;
   Fd fd(bpf_prog_get_fd_by_id(on_hook));
@@ -51,7 +51,7 @@ bool belongs(uint32_t on_hook, uint32_t pinned, const Maps &maps) {
   return std::find_first_of(used.begin(), used.end(), ids.begin(), ids.end()) != used.end();
 }
 
-Status look_at_hook(PortStatus &port, const host::Netns &netns) {
+Status read_hook_of(PortStatus &port, const host::Netns &netns) {
   auto scope = netns.enter();
   if (!scope)
     return scope.error();
@@ -74,7 +74,7 @@ uint32_t ours_on_hook(const PortStatus &port, uint32_t pinned) {
   return 0;
 }
 
-// Programs of ours on interfaces of the namespace that `known` does not have.
+// Adds to `known` the interfaces of the namespace that have a program of ours without pins.
 Status add_unpinned(const host::Netns &netns, std::vector<PortStatus> &known) {
   auto scope = netns.enter();
   if (!scope)
@@ -99,7 +99,7 @@ Status add_unpinned(const host::Netns &netns, std::vector<PortStatus> &known) {
 } // namespace
 
 std::string alone_note(const PortStatus &port) {
-  return "alone on the XDP hook, no other program can join: " + port.alone;
+  return "alone on the XDP hook; no other program can join: " + port.alone;
 }
 
 std::string abis(const PortStatus &port) {
@@ -111,9 +111,9 @@ Error not_readable(const PortStatus &port) {
   std::string clean = fmt::format("xdp-roce detach {} cleans up", port.ifname);
   switch (port.state) {
   case AttachState::OffHook:
-    return Error{"the attachment is stale: its program is not on the interface any more", clean};
+    return Error{"the attachment is stale: its program is not on the interface", clean};
   case AttachState::InterfaceGone:
-    return Error{"the interface is gone, and what was attached with it", clean};
+    return Error{"the interface is gone, and its attachment with it", clean};
   case AttachState::OtherAbi:
     return Error{fmt::format("attached by another version of xdp-roce ({})", abis(port)),
                  "read it with that version, or detach it and attach anew"};
@@ -133,10 +133,10 @@ Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, u
   port.netns_inode = netns ? netns->inode() : pins ? pins->netns() : 0;
   uint32_t pinned = 0;
   bool gone = !netns || !ifindex;
-  if (auto done = gone ? Status() : look_at_hook(port, *netns); !done)
+  if (auto done = gone ? Status() : read_hook_of(port, *netns); !done)
     return done.error();
   if (pins) {
-    // An exchange of programs that was killed half-way: which of the two is on the hook?
+    // If an exchange was killed before its end, the _next program may be the one on the hook.
     uint32_t next = program_id(pins->open(std::string(Pins::kProgram) + Pins::kNext).get());
     bool is_next = next && ours_on_hook(port, next) == next;
     found.maps = Maps::of_pins(*pins, is_next);
@@ -154,12 +154,12 @@ Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, u
   port.program_id = ours_on_hook(port, pinned);
   if (!port.program_id) {
     port.state = pins ? AttachState::OffHook : AttachState::NotAttached;
-  } else if (pins && belongs(port.program_id, pinned, found.maps)) {
+  } else if (pins && uses_maps_of_pins(port.program_id, pinned, found.maps)) {
     port.state = port.abi == ROCE_ABI ? AttachState::Attached : AttachState::OtherAbi;
   } else {
     found.maps = Maps::of_program(Fd(bpf_prog_get_fd_by_id(port.program_id)).get());
     describe(port, found.maps);
-    // Without CAP_SYS_ADMIN the maps cannot be found; Unpinned is then all there is to tell.
+    // Without CAP_SYS_ADMIN the maps cannot be found, so another ABI also appears as Unpinned.
     port.state = port.abi && port.abi != ROCE_ABI ? AttachState::OtherAbi : AttachState::Unpinned;
   }
   return found;
@@ -190,7 +190,7 @@ Result<std::vector<PortStatus>> status(const std::string &netns_name) {
   return ports;
 }
 
-Result<bool> is_attached_still(const PortStatus &port) {
+Result<bool> is_still_attached(const PortStatus &port) {
   auto netns = host::Netns::find(port.netns_inode);
   if (!netns || interface_name(*netns, port.ifindex).empty())
     return false;
@@ -209,16 +209,16 @@ Result<bool> is_attached_still(const PortStatus &port) {
   const auto on_hook = [&](const std::string &pin) {
     return hook->has(program_id(pins.open(pin).get()));
   };
-  // Who may not ask for the names of programs knows those that are pinned. The next one first: it
-  // takes the other's name.
+  // Without the privilege to read names of programs, compare with the pinned ones. The _next pin
+  // first: settle_next() may rename it to the other's name between the two reads.
   const bool ours =
       hook->hidden ? on_hook(std::string(Pins::kProgram) + Pins::kNext) || on_hook(Pins::kProgram)
                    : hook->ours() != nullptr;
   if (!ours)
     return false;
-  // An exchange keeps the time since when it counts.
+  // An exchange keeps attached_ns, so an equal value means the same attachment.
   auto config = Maps::of_pins(pins).config();
-  return !config || config->attached_ns == port.since_ns; // none: in the middle of an exchange
+  return !config || config->attached_ns == port.since_ns; // no config: an exchange is in progress
 }
 
 Result<std::vector<std::string>> pinned_interfaces(const std::string &netns) {

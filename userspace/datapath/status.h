@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is attached where, and whether it still is.
+// The status of attachments.
 #pragma once
 
 #include <cstdint>
@@ -14,38 +14,38 @@
 
 namespace xr::datapath {
 
-// All attachments in all namespaces (in one, if it is named), alive or not, and programs of ours
-// without pins in this namespace.
+// All attachments in all namespaces (only in `netns` if it is not empty), living and stale, and our
+// programs without pins in the caller's namespace (or in `netns`).
 Result<std::vector<PortStatus>> status(const std::string &netns = "");
 
-// The interfaces of that namespace, and no other, on which something of ours is or was: names only.
+// Names of the interfaces of this namespace that have pins, living or stale.
 Result<std::vector<std::string>> pinned_interfaces(const std::string &netns);
 
-// One interface, attached or not.
+// The status of one interface, attached or not.
 Result<PortStatus> status_of(const std::string &ifname, const std::string &netns);
 
-// "alone on the XDP hook, ...": for a port whose `alone` is not "".
+// "alone on the XDP hook; ...": for a port whose `alone` is not "".
 std::string alone_note(const PortStatus &port);
-// "ABI 2, this is 1"
+// The port's ABI and ours: "ABI 2, this is 1".
 std::string abis(const PortStatus &port);
 
-// For the rest of this folder, with the lock held. No namespace or an ifindex of 0: gone.
+// For this folder only; the caller holds the lock. Null `netns` or ifindex 0: the interface is
+// deleted.
 struct Inspected {
   PortStatus port;
   Maps maps;
-  std::string directory; // of its pins, "" when this interface has none
+  std::string directory; // of its pins; "": no pins
 };
 Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, unsigned ifindex,
                           const Pins *pins);
 
-// Is the attachment that `port` tells of still there? Its program may have been exchanged for
-// another.
-Result<bool> is_attached_still(const PortStatus &port);
+// Whether the attachment described by `port` still exists. Its program may have been exchanged.
+Result<bool> is_still_attached(const PortStatus &port);
 
-// Why a port that is not attached, or not by us, cannot be read or changed.
+// The error for a port that cannot be read or changed because of its state.
 Error not_readable(const PortStatus &port);
 
-// The same by name, with the privilege checked and the lock taken: what every reader begins with.
+// inspect() by name; checks the privilege and takes the shared lock. Every reader starts with it.
 Result<Inspected> look_up(const std::string &ifname, const std::string &netns);
 
 } // namespace xr::datapath

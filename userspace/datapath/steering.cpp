@@ -15,18 +15,18 @@ namespace xr::datapath {
 
 namespace {
 
-constexpr Ability kSteer = {ROCE_FEATURE_SOCKETS, "the endpoint", Lock::Use::Endpoint};
+constexpr LeasedFeature kSteer = {ROCE_FEATURE_SOCKETS, "the endpoint", Lock::Use::Endpoint};
 
-Status clear(int map) {
+Status clear_endpoints(int map) {
   roce_endpoint key{};
   while (bpf_map_get_next_key(map, nullptr, &key) == 0)
     if (bpf_map_delete_elem(map, &key) < 0)
-      return errno_error(errno, "cannot take the addresses of a former endpoint away");
+      return errno_error(errno, "cannot remove the addresses of a former endpoint");
   return {};
 }
 
-Status tell(int map, const std::vector<Endpoint> &endpoints) {
-  if (auto done = clear(map); !done)
+Status write_endpoints(int map, const std::vector<Endpoint> &endpoints) {
+  if (auto done = clear_endpoints(map); !done)
     return done;
   for (const auto &[address, neighbours] : endpoints) {
     roce_endpoint key{{address[0], address[1], address[2], address[3]}};
@@ -35,7 +35,7 @@ Status tell(int map, const std::vector<Endpoint> &endpoints) {
       value |= ROCE_STEER_NEIGHBOURS;
     if (bpf_map_update_elem(map, &key, &value, 0) < 0)
       return errno_error(
-          errno, fmt::format("cannot tell the port its addresses ({} at most)", ROCE_ENDPOINTS));
+          errno, fmt::format("cannot write the endpoint's addresses (at most {})", ROCE_ENDPOINTS));
   }
   return {};
 }
@@ -45,14 +45,14 @@ Status tell(int map, const std::vector<Endpoint> &endpoints) {
 Result<Steering> Steering::open(const std::string &ifname, const std::string &netns,
                                 const AttachOptions &options,
                                 const std::vector<Endpoint> &endpoints) {
-  auto lease = Lease::take(ifname, netns, kSteer, options);
+  auto lease = FeatureLease::take(ifname, netns, kSteer, options);
   if (!lease)
     return lease.error();
   Steering self(std::move(*lease));
   auto found = look_up(ifname, netns);
   if (!found)
     return found.error();
-  if (auto done = tell(found->maps.fd(map_names::endpoints), endpoints); !done)
+  if (auto done = write_endpoints(found->maps.fd(map_names::endpoints), endpoints); !done)
     return done.error();
   self.mode_ = found->port.mode;
   self.sockets_ = Fd(fcntl(found->maps.fd(map_names::sockets), F_DUPFD_CLOEXEC, 0));
@@ -62,7 +62,7 @@ Result<Steering> Steering::open(const std::string &ifname, const std::string &ne
 Status Steering::add(uint32_t queue, int socket) {
   queues_.push_back(queue);
   if (bpf_map_update_elem(sockets_.get(), &queue, &socket, 0) < 0)
-    return errno_error(errno, fmt::format("cannot hand frames of queue {} to a socket", queue));
+    return errno_error(errno, fmt::format("cannot redirect frames of queue {} to a socket", queue));
   return {};
 }
 
@@ -87,7 +87,7 @@ Status Steering::close() {
   if (!lease_)
     return {};
   promiscuous_.reset();
-  // A socket that stands in the map keeps all of it.
+  // A socket in the map keeps a reference to the map: remove ours, so that the map can be freed.
   for (const uint32_t queue : queues_)
     bpf_map_delete_elem(sockets_.get(), &queue);
   sockets_.reset();
@@ -97,7 +97,7 @@ Status Steering::close() {
 Steering::~Steering() {
   try {
     (void)close();
-  } catch (...) { // no memory for its errors: nobody hears them here anyway
+  } catch (...) { // out of memory for the error; a destructor cannot report it anyway
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A port whose program hands the frames of some addresses to AF_XDP sockets, once it has counted
-// them. What other addresses get stays the host's.
+// A port whose program redirects the frames for some addresses to AF_XDP sockets after counting
+// them. Frames for other addresses go to the host.
 #pragma once
 
 #include <array>
@@ -11,19 +11,20 @@
 #include "base/address.h"
 #include "base/fd.h"
 #include "base/result.h"
-#include "datapath/ability.h"
+#include "datapath/feature_lease.h"
 
 namespace xr::datapath {
 
 struct Endpoint {
   Address address{};
-  bool neighbours = true; // ARP and neighbour discovery too, which the host does else
+  bool neighbours = true; // also redirect ARP and neighbour discovery; false: the host answers them
 };
 
 class Steering {
 public:
-  // A port has one at a time. One that has a program keeps it, exchanged for one that steers; else
-  // it is attached with `options`, and detached at the end. Nothing is handed over before add().
+  // One steering per port. An attached port gets its program exchanged for one that steers; any
+  // other port is attached with `options` and detached at the end. Nothing is redirected before
+  // add().
   static Result<Steering> open(const std::string &ifname, const std::string &netns,
                                const AttachOptions &options,
                                const std::vector<Endpoint> &endpoints);
@@ -31,25 +32,26 @@ public:
   Steering &operator=(Steering &&) = delete;
   ~Steering();
 
-  // Frames of that receive queue go to this socket. The kernel takes it out when it is closed.
+  // Redirects frames of receive queue `queue` to AF_XDP socket `socket`. The kernel removes the
+  // entry when the socket is closed.
   Status add(uint32_t queue, int socket);
-  // Frames to other MACs come in too, as long as this lives.
+  // The port also receives frames for other MACs during the lifetime of this object.
   Status go_promiscuous();
 
-  // As it was before; what could not be done is told.
+  // Restores the port; returns the first failure.
   Status close();
 
   Mode mode() const { return mode_; }
-  // One more may come with close().
+  // Sentences for the user; close() may add one.
   const std::vector<std::string> &notes() const { return lease_.notes(); }
 
 private:
-  explicit Steering(Lease lease) : lease_(std::move(lease)) {}
+  explicit Steering(FeatureLease lease) : lease_(std::move(lease)) {}
 
-  Lease lease_;
+  FeatureLease lease_;
   Mode mode_ = Mode::Auto;
   Fd promiscuous_;
-  Fd sockets_; // the map
+  Fd sockets_; // the XSK map
   std::vector<uint32_t> queues_;
 };
 

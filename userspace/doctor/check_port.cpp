@@ -158,7 +158,7 @@ public:
     if (!facts_.hook)
       return add("hook", Verdict::Unknown, facts_.hook.error().message, facts_.hook.error().hint);
     const datapath::Hook &hook = facts_.hook.get();
-    const auto *other = hook.stranger();
+    const auto *other = hook.foreign();
     const bool ours = hook.ours();
     if (hook.programs.empty())
       add("hook", Verdict::Ok, "no XDP program is on it");

@@ -17,10 +17,10 @@
 #include "afxdp/socket.h"
 #include "base/fd.h"
 #include "datapath/attach.h"
-#include "datapath/port.h"
+#include "datapath/attached_port.h"
 #include "datapath/rules.h"
 #include "datapath/steering.h"
-#include "datapath/tap.h"
+#include "datapath/capture_tap.h"
 #include "host/veth.h"
 #include "packet/frame.h"
 
@@ -81,7 +81,7 @@ Status send_frame() {
 }
 
 Result<uint64_t> frames_counted() {
-  auto port = datapath::Port::open(kPort, "");
+  auto port = datapath::AttachedPort::open(kPort, "");
   if (!port)
     return std::move(port).error();
   auto snapshot = port->snapshot();
@@ -153,7 +153,7 @@ Status drop_one() {
 Status capture_one() {
   unsigned frames = 0;
   auto tap =
-      datapath::Tap::open(kPort, "", small(), 64 << 10,
+      datapath::CaptureTap::open(kPort, "", small(), 64 << 10,
                           [&](unsigned, const roce_capture &, const uint8_t *) { frames++; });
   if (!tap)
     return std::move(tap).error();

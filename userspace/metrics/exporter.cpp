@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "datapath/lock.h"
-#include "datapath/port.h"
+#include "datapath/attached_port.h"
 #include "datapath/rules.h"
 #include "metrics/process.h"
 #include "roce/config.h"
@@ -24,7 +24,7 @@ Result<PortReading> read_port(const std::string &ifname, const std::string &netn
     reading.failures.push_back(lock.error());
     return reading;
   }
-  auto port = datapath::Port::open(ifname, netns);
+  auto port = datapath::AttachedPort::open(ifname, netns);
   if (!port)
     return port.error();
   reading.status = port->status();

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "capture/event_window.h"
-#include "datapath/tap.h"
+#include "datapath/capture_tap.h"
 #include "port_capture/comment.h"
 #include "port_capture/order.h"
 
@@ -77,7 +77,7 @@ struct CaptureRun::State {
 
   CaptureRequest request;
   const std::atomic<bool> &stop;
-  std::optional<datapath::Tap> tap;
+  std::optional<datapath::CaptureTap> tap;
   std::optional<CaptureFiles> files;
   Order order;
   EventWindow<Frame> window;
@@ -92,7 +92,7 @@ Status CaptureRun::State::take_port() {
   const bool gaps = request.nearby && request.nearby->events & kGap;
   if (gaps && !request.attach.track)
     return no_gaps(request);
-  auto open = datapath::Tap::open(request.ifname, request.netns, request.attach,
+  auto open = datapath::CaptureTap::open(request.ifname, request.netns, request.attach,
                                   ring_of_each(request.ring_bytes),
                                   [this](unsigned cpu, const roce_capture &what,
                                          const uint8_t *bytes) { order.add(cpu, what, bytes); });

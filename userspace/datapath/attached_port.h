@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading an attachment that lives. Once open it goes on being readable, whatever becomes of pins
-// and interface.
+// Reads the counters, streams and events of an attached port. An open port remains readable after
+// its pins or its interface are deleted.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ struct ring_buffer;
 
 namespace xr::datapath {
 
-// Takes events out of the port's ring, which holds what came since the last reader. One at a time:
-// a ring has one reading position.
+// Consumes the port's event ring, which holds the events since the last reader. One reader per
+// port: a ring has one read position.
 class Events {
 public:
   using Callback = std::function<void(const roce_event &)>;
 
-  // Waits up to that long for the first one, then hands over all there are; tells how many. A
-  // signal ends the wait with 0.
+  // Waits up to `timeout_ms` for an event, then calls the callback for all events in the ring.
+  // Returns their number; 0 after a signal or a timeout.
   Result<int> poll(int timeout_ms);
-  // Throws away what is in the ring.
+  // Discards the events in the ring.
   void skip();
 
 private:
-  friend class Port;
+  friend class AttachedPort;
   struct Close {
     void operator()(ring_buffer *ring) const;
   };
   static int deliver(void *self, void *data, size_t size);
 
-  // Behind a pointer, because libbpf keeps its address.
+  // On the heap, because libbpf keeps its address.
   struct State {
     Callback callback;
     Fd lock;
@@ -48,16 +48,17 @@ private:
   std::unique_ptr<ring_buffer, Close> ring_;
 };
 
-class Port {
+class AttachedPort {
 public:
-  // A sentence unless it is attached, by this ABI, and on the hook.
-  static Result<Port> open(const std::string &ifname, const std::string &netns);
+  // Error unless the port is attached with this ABI and the program is on the hook.
+  static Result<AttachedPort> open(const std::string &ifname, const std::string &netns);
 
-  const PortStatus &status() const { return status_; } // as of open
-  // Is its program still on the interface?
+  const PortStatus &status() const { return status_; } // at the time of open()
+  // Whether its program is still on the interface.
   Result<bool> alive() const;
 
-  // The counters summed over CPUs; streams, if wanted, as consistent each as the kernel can give.
+  // The counters summed over CPUs, and, if `with_streams`, the streams. Each stream record is
+  // consistent in itself if the kernel supports BPF_F_LOCK for batches.
   Result<Snapshot> snapshot(bool with_streams = true) const;
   Result<Events> events(Events::Callback callback) const;
 
@@ -69,7 +70,7 @@ private:
 
   PortStatus status_;
   Maps maps_;
-  std::string directory_; // of the pins, "" without
+  std::string directory_; // of the pins; "": no pins
 };
 
 } // namespace xr::datapath

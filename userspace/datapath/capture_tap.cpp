@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "datapath/tap.h"
+#include "datapath/capture_tap.h"
 
 #include <algorithm>
 #include <chrono>
@@ -20,9 +20,9 @@ namespace xr::datapath {
 
 namespace {
 
-constexpr Ability kCapture = {ROCE_FEATURE_CAPTURE, "capture", Lock::Use::Capture};
+constexpr LeasedFeature kCapture = {ROCE_FEATURE_CAPTURE, "capture", Lock::Use::Capture};
 
-// What the kernel writes before the bytes that the program gave it.
+// What the kernel writes before the program's bytes (PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW).
 struct Sample {
   perf_event_header header;
   uint32_t size;
@@ -31,11 +31,11 @@ struct Sample {
 Status put_filter(const Fd &map, const roce_capture_filter &filter) {
   const uint32_t zero = 0;
   if (bpf_map_update_elem(map.get(), &zero, &filter, 0) < 0)
-    return errno_error(errno, "cannot tell the port what to capture");
+    return errno_error(errno, "cannot write the capture filter");
   return {};
 }
 
-// Of a former capture that was killed.
+// A former capture that was killed may have left counts.
 Status clear_counts(const Fd &map) {
   const uint32_t zero = 0;
   const std::vector<roce_capture_counts> none(
@@ -47,14 +47,14 @@ Status clear_counts(const Fd &map) {
 
 } // namespace
 
-void Tap::Free::operator()(perf_buffer *rings) const { perf_buffer__free(rings); }
+void CaptureTap::Free::operator()(perf_buffer *rings) const { perf_buffer__free(rings); }
 
-int Tap::deliver(void *self, int cpu, void *event) {
+int CaptureTap::deliver(void *self, int cpu, void *event) {
   auto *to = static_cast<Delivery *>(self);
   const auto *sample = static_cast<const Sample *>(event);
   const auto *bytes = reinterpret_cast<const uint8_t *>(sample + 1);
   roce_capture what;
-  // PERF_RECORD_LOST has no count that the program has not, and comes late.
+  // PERF_RECORD_LOST is ignored: the program counts losses itself, and earlier.
   if (sample->header.type != PERF_RECORD_SAMPLE || sample->size < sizeof(what))
     return LIBBPF_PERF_EVENT_CONT;
   std::memcpy(&what, bytes, sizeof(what));
@@ -67,14 +67,14 @@ int Tap::deliver(void *self, int cpu, void *event) {
   return LIBBPF_PERF_EVENT_CONT;
 }
 
-Status Tap::open_rings(uint64_t ring_bytes) {
+Status CaptureTap::open_rings(uint64_t ring_bytes) {
   perf_event_attr attr{};
   attr.size = sizeof(attr);
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = PERF_COUNT_SW_BPF_OUTPUT;
   attr.sample_type = PERF_SAMPLE_RAW;
   attr.sample_period = 1;
-  // Wakes the reader when a ring is filled to a quarter; else it looks by itself.
+  // Wakes the reader when a quarter of a ring is full; poll() also reads the other rings.
   attr.watermark = 1;
   attr.wakeup_watermark = static_cast<uint32_t>(ring_bytes / 4);
   const auto deliver_event = [](void *self, int cpu, perf_event_header *event) {
@@ -86,18 +86,19 @@ Status Tap::open_rings(uint64_t ring_bytes) {
   if (rings_)
     return {};
   if (errno == EPERM || errno == EACCES)
-    return errno_error(errno, "the kernel does not give this process rings to capture into",
+    return errno_error(errno, "the kernel refuses perf rings for the capture",
                        "CAP_PERFMON is needed, and CAP_IPC_LOCK for more memory than ulimit -l");
-  return errno_error(errno, "cannot make the rings to capture into",
-                     "--buffer with a smaller size takes less memory");
+  return errno_error(errno, "cannot create the perf rings for the capture",
+                     "--buffer with a smaller size needs less memory");
 }
 
-Result<Tap> Tap::open(const std::string &ifname, const std::string &netns,
-                      const AttachOptions &options, uint64_t ring_bytes, Callback callback) {
-  auto lease = Lease::take(ifname, netns, kCapture, options);
+Result<CaptureTap> CaptureTap::open(const std::string &ifname, const std::string &netns,
+                                    const AttachOptions &options, uint64_t ring_bytes,
+                                    Callback callback) {
+  auto lease = FeatureLease::take(ifname, netns, kCapture, options);
   if (!lease)
     return lease.error();
-  Tap self(std::move(*lease));
+  CaptureTap self(std::move(*lease));
   auto found = look_up(ifname, netns);
   if (!found)
     return found.error();
@@ -118,23 +119,25 @@ Result<Tap> Tap::open(const std::string &ifname, const std::string &netns,
   return self;
 }
 
-Status Tap::start(const roce_capture_filter &filter) const { return put_filter(filter_, filter); }
+Status CaptureTap::start(const roce_capture_filter &filter) const {
+  return put_filter(filter_, filter);
+}
 
-Status Tap::poll(int timeout_ms) {
+Status CaptureTap::poll(int timeout_ms) {
   const int got = perf_buffer__poll(rings_.get(), timeout_ms);
   if (got < 0 && got != -EINTR)
     return errno_error(-got, "cannot read the captured frames");
-  // Rings that woke nobody yet.
+  // Also read the rings below their watermark.
   if (const int error = perf_buffer__consume(rings_.get()); error < 0)
     return errno_error(-error, "cannot read the captured frames");
   return {};
 }
 
-Status Tap::stop() {
+Status CaptureTap::stop() {
   if (auto done = put_filter(filter_, {}); !done)
     return done;
-  // A program that runs at this moment has read the filter: its frame is in the counts at once, and
-  // in the ring a moment later.
+  // A program that is running now may have read the old filter. It counts its frame first and
+  // writes it to the ring a moment later: wait until both agree.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   for (uint64_t expected = ~0ULL; std::chrono::steady_clock::now() < until;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -151,31 +154,31 @@ Status Tap::stop() {
   return {};
 }
 
-Result<roce_capture_counts> Tap::counts() const {
+Result<roce_capture_counts> CaptureTap::counts() const {
   auto sum = sum_over_cpus<roce_capture_counts>(counts_.get(), 1);
   if (!sum)
     return sum.error();
   return sum->front();
 }
 
-Result<bool> Tap::alive() const { return is_attached_still(port_); }
+Result<bool> CaptureTap::alive() const { return is_still_attached(port_); }
 
-Status Tap::close() {
+Status CaptureTap::close() {
   if (!lease_)
     return {};
   if (filter_)
     (void)put_filter(filter_, {});
-  // The kernel frees a map when nobody has it any more.
+  // The kernel frees a map after its last reference: close ours before the lease ends.
   rings_.reset();
   for (Fd *map : {&ring_, &filter_, &counts_})
     map->reset();
   return lease_.end();
 }
 
-Tap::~Tap() {
+CaptureTap::~CaptureTap() {
   try {
     (void)close();
-  } catch (...) { // no memory for its errors: nobody hears them here anyway
+  } catch (...) { // out of memory for the error; a destructor cannot report it anyway
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "datapath/port.h"
+#include "datapath/attached_port.h"
 
 #include <algorithm>
 #include <vector>
@@ -16,13 +16,14 @@ namespace xr::datapath {
 
 namespace {
 
-// Records a system call: enough to make the call cheap, small enough to let others run between.
+// Records per system call: enough to make the call cheap, few enough to let other threads run
+// between two calls.
 constexpr uint32_t kBatch = 4096;
 
 } // namespace
 
-Result<Port> Port::open(const std::string &ifname, const std::string &netns) {
-  Port port;
+Result<AttachedPort> AttachedPort::open(const std::string &ifname, const std::string &netns) {
+  AttachedPort port;
   auto found = look_up(ifname, netns);
   if (!found)
     return found.error();
@@ -42,9 +43,9 @@ Result<Port> Port::open(const std::string &ifname, const std::string &netns) {
   return port;
 }
 
-Result<bool> Port::alive() const { return is_attached_still(status_); }
+Result<bool> AttachedPort::alive() const { return is_still_attached(status_); }
 
-Status Port::read_counters(Snapshot &to) const {
+Status AttachedPort::read_counters(Snapshot &to) const {
   auto opcodes = sum_over_cpus<roce_opcode_count>(maps_.fd(map_names::opcodes), ROCE_OPCODE_COUNTS);
   if (!opcodes)
     return opcodes.error();
@@ -56,9 +57,10 @@ Status Port::read_counters(Snapshot &to) const {
   return {};
 }
 
-Status Port::read_streams(Snapshot &to) const {
+Status AttachedPort::read_streams(Snapshot &to) const {
   uint32_t used = std::min(maps_.streams_used(), status_.streams_capacity);
-  // With its lock held a record cannot be in the middle of a packet; older kernels do not offer it.
+  // The kernel copies each record with its lock held, so that it is consistent. Kernels without
+  // BPF_F_LOCK for batches return EINVAL.
   uint64_t flags = BPF_F_LOCK;
 
   to.streams.resize(used);
@@ -77,21 +79,21 @@ Status Port::read_streams(Snapshot &to) const {
   return {};
 }
 
-// By record id & (ROCE_ASIDES - 1).
-std::vector<roce_aside> Port::read_numbers() const {
+// The map `asides`, indexed by record id & (ROCE_ASIDES - 1); empty if it cannot be read.
+std::vector<roce_aside> AttachedPort::read_numbers() const {
   std::vector<roce_aside> asides(ROCE_ASIDES);
   if (read_batch(maps_.fd(map_names::asides), 0, ROCE_ASIDES, asides.data(), 0))
     asides.clear();
   return asides;
 }
 
-// Leaves out what entered a bridge's other port, what RDMA CM announced but has been silent so far,
-// and what is handed out at this very moment.
-void Port::keep_own(Snapshot &to, const std::vector<roce_aside> &asides) const {
+// Keeps the streams of this port: removes those of the bridge's other port, and records without
+// packets (announced by RDMA CM, or just allocated).
+void AttachedPort::keep_own(Snapshot &to, const std::vector<roce_aside> &asides) const {
   size_t kept = 0;
   const uint32_t word = ROCE_HINTS_NUMBERS + (status_.side != 0);
   uint64_t before = 0;
-  (void)bpf_map_lookup_elem(maps_.fd(map_names::hints), &word, &before); // none without tracking
+  (void)bpf_map_lookup_elem(maps_.fd(map_names::hints), &word, &before); // fails without tracking
   for (size_t id = 0; id < to.streams.size(); id++) {
     roce_stream stream = to.streams[id];
     if ((stream.key.qp_kind & ROCE_KEY_SIDE) != status_.side || !roce_stream_packets(&stream))
@@ -105,7 +107,7 @@ void Port::keep_own(Snapshot &to, const std::vector<roce_aside> &asides) const {
   to.streams.resize(kept);
 }
 
-Result<Snapshot> Port::snapshot(bool with_streams) const {
+Result<Snapshot> AttachedPort::snapshot(bool with_streams) const {
   Snapshot snapshot;
   snapshot.source = Snapshot::Source::Interface;
   snapshot.name = status_.ifname;
