@@ -19,7 +19,7 @@
 
 #include "base/fd.h"
 
-// Kernel 6.6; older headers have neither.
+// From kernel 6.6; missing in older headers.
 #ifndef XDP_USE_SG
 #define XDP_USE_SG (1 << 4)
 #endif
@@ -33,14 +33,13 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(3);
 constexpr uint32_t kBatch = 32; // frames that the kernel sends in one call in copy mode
-// Chunks beside those that rings hold: read and not given back yet, and parts of a frame on its way
-// between two rings.
-constexpr uint32_t kInHand = 128;
-constexpr uint32_t kInDriver = 512; // on their way through a driver: NAPI's budget, its own batches
-constexpr int kTries = 5;           // of a queue that is being restarted
+// Chunks in addition to those in the rings: read but not released, and chunks between two rings.
+constexpr uint32_t kInProcess = 128;
+constexpr uint32_t kInDriver = 512; // chunks in the driver: NAPI's budget and its own batches
+constexpr int kTries = 5;           // attempts while the driver restarts a queue
 
-// Memory is accounted to the cgroup since 5.11, but that of sockets still to this limit, for those
-// without CAP_IPC_LOCK. Not being allowed to raise it is no error yet.
+// Since 5.11 BPF memory is accounted to the cgroup, but the memory of AF_XDP sockets still counts
+// against this limit for processes without CAP_IPC_LOCK. A failure shows up later as ENOBUFS.
 void raise_memlock() {
   const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
   rlimit limit{};
@@ -62,8 +61,8 @@ uint32_t ring_size(uint32_t entries) { return std::bit_ceil(std::max(entries, 64
 } // namespace
 
 Socket::Socket(const SocketOptions &options)
-    : options_(options), geometry_(Geometry::of(options.longest)), slot_bytes_(geometry_.slot()),
-      chunk_bits_(static_cast<unsigned>(std::countr_zero(geometry_.chunk))) {}
+    : options_(options), layout_(ChunkLayout::of(options.longest)), slot_bytes_(layout_.slot()),
+      chunk_bits_(static_cast<unsigned>(std::countr_zero(layout_.chunk))) {}
 
 void Socket::close() {
   if (socket_)
@@ -77,8 +76,8 @@ void Socket::close() {
 int Socket::make_umem() {
   xsk_umem_config config{};
   config.fill_size = ring_size(chunks());
-  config.comp_size = ring_size(options_.slots * geometry_.pieces);
-  config.frame_size = geometry_.chunk;
+  config.comp_size = ring_size(options_.slots * layout_.pieces);
+  config.frame_size = layout_.chunk;
   const int error =
       -xsk_umem__create(&umem_, area_.bytes(), area_.size(), &fill_, &completion_, &config);
   if (error)
@@ -89,10 +88,10 @@ int Socket::make_umem() {
 int Socket::bind() {
   xsk_socket_config config{};
   config.rx_size = ring_size(options_.receive);
-  config.tx_size = ring_size(options_.slots * geometry_.pieces);
+  config.tx_size = ring_size(options_.slots * layout_.pieces);
   config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
   config.bind_flags = static_cast<uint16_t>(XDP_USE_NEED_WAKEUP | (options_.copy ? XDP_COPY : 0) |
-                                            (geometry_.several ? XDP_USE_SG : 0));
+                                            (layout_.several ? XDP_USE_SG : 0));
   const int error = -xsk_socket__create(&socket_, options_.ifname.c_str(), options_.queue, umem_,
                                         options_.receive ? &rx_ : nullptr, &tx_, &config);
   if (error)
@@ -102,18 +101,19 @@ int Socket::bind() {
 
 namespace {
 
-Error bind_error(int error, const SocketOptions &options, const Geometry &geometry) {
+Error bind_error(int error, const SocketOptions &options, const ChunkLayout &layout) {
   switch (error) {
   case EBUSY:
     return {fmt::format("queue {} is taken by another AF_XDP socket", options.queue),
             "end the program that has it; `ss --xdp` lists them"};
   case EINVAL:
-    if (geometry.several)
-      return {fmt::format("this kernel has no AF_XDP frames in several buffers, as {} bytes need",
+    if (layout.several)
+      return {fmt::format("frames of {} bytes need AF_XDP with several buffers, which this kernel "
+                          "does not have",
                           options.longest),
               "a smaller MTU of the port (up to 3,800), or kernel 6.6"};
     return {fmt::format("there is no queue {}", options.queue),
-            "`ethtool -l` tells how many there are"};
+            "`ethtool -l` shows how many there are"};
   case ENETDOWN:
     return {"the port is down", fmt::format("ip link set {} up", options.ifname)};
   default:
@@ -123,21 +123,21 @@ Error bind_error(int error, const SocketOptions &options, const Geometry &geomet
 
 } // namespace
 
-// When a bind fails libxdp has taken the rings of the memory apart: each try begins anew.
+// After a failed bind libxdp has destroyed the UMEM's rings: each attempt creates all anew.
 Status Socket::make() {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
     if (const int error = make_umem())
-      return errno_error(error, "the kernel does not take the memory for frames",
+      return errno_error(error, "the kernel refuses the memory for frames",
                          error == ENOBUFS ? "raise the limit of locked memory: ulimit -l unlimited"
                                           : "");
-    fill(); // before the driver takes it over, so that its ring is never empty
+    fill(); // before bind(), so that the driver never finds an empty fill ring
     const int error = bind();
     if (!error)
       return {};
     close();
     if (error != EBUSY || std::chrono::steady_clock::now() > until)
-      return bind_error(error, options_, geometry_);
+      return bind_error(error, options_, layout_);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
@@ -145,24 +145,24 @@ Status Socket::make() {
 void Socket::set_up() {
   free_.resize(options_.slots);
   while (free_count_ < options_.slots) {
-    free_[free_count_] = options_.slots - 1 - free_count_; // the lowest goes first
+    free_[free_count_] = options_.slots - 1 - free_count_; // take() returns the lowest first
     free_count_++;
   }
   pieces_out_.resize(options_.slots);
-  for (uint32_t i = 0; i < options_.slots * geometry_.pieces; i++)
-    slot_of_.push_back(i / geometry_.pieces);
+  for (uint32_t i = 0; i < options_.slots * layout_.pieces; i++)
+    slot_of_.push_back(i / layout_.pieces);
   used_.reserve(options_.receive);
 }
 
 void Socket::fill() {
   std::vector<uint64_t> all(chunks());
   for (uint32_t i = 0; i < chunks(); i++)
-    all[i] = uint64_t{options_.slots} * geometry_.slot() + uint64_t{i} * geometry_.chunk;
+    all[i] = uint64_t{options_.slots} * layout_.slot() + uint64_t{i} * layout_.chunk;
   give_back(all.data(), chunks());
 }
 
-// Some drivers (mlx5, ice, i40e) give zero-copy and then refuse to send as long as no XDP program
-// is on the port. The kernel asks the driver even when there is nothing to be sent.
+// Some drivers (mlx5, ice, i40e) accept zero-copy but refuse to send while no XDP program is on the
+// port. sendto() calls the driver even if there is nothing to send, so it is a test.
 bool Socket::can_send() {
   for (int i = 0; i < kTries; i++) {
     if (i)
@@ -170,21 +170,21 @@ bool Socket::can_send() {
     if (sendto(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) >= 0)
       return true;
     if (errno != EINVAL && errno != ENETDOWN && errno != ENXIO)
-      return true; // not for ever
+      return true; // a temporary error
   }
-  return errno == ENETDOWN && !has_carrier(options_.ifname); // ice: until there is one
+  return errno == ENETDOWN && !has_carrier(options_.ifname); // ice: without carrier
 }
 
 void Socket::give_back(const uint64_t *chunks, uint32_t count) {
   uint32_t at = 0;
   if (!count || xsk_ring_prod__reserve(&fill_, count, &at) != count)
-    return; // never: the ring has room for all there are
+    return; // cannot happen: the fill ring has room for all chunks
   for (uint32_t i = 0; i < count; i++)
     *xsk_ring_prod__fill_addr(&fill_, at + i) = chunks[i];
   xsk_ring_prod__submit(&fill_, count);
 }
 
-// A frame in several chunks, in one piece.
+// Copies a frame in several chunks into one buffer.
 const uint8_t *Socket::join(uint32_t at, uint32_t count, uint32_t length) {
   if (joined_used_ == joined_.size())
     joined_.emplace_back();
@@ -199,12 +199,12 @@ const uint8_t *Socket::join(uint32_t at, uint32_t count, uint32_t length) {
   return out.data();
 }
 
-// One batch more is with the driver; false: it takes no more at the moment.
+// Makes the kernel send one batch. False: it can send no more now, or there is an error in `gone`.
 bool Socket::wake_up(Status &gone) {
   const uint32_t before = unsent();
   if (sendto(xsk_socket__fd(socket_), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0) {
     switch (errno) {
-    case EBUSY: // in copy mode: the driver has dropped one, which is completed all the same
+    case EBUSY: // copy mode: the driver dropped a frame; the kernel completes it nevertheless
       counted_.tx_dropped += zero_copy_ ? 0 : 1;
       break;
     case EAGAIN:
@@ -217,7 +217,7 @@ bool Socket::wake_up(Status &gone) {
     default:
       gone = errno == ENXIO ? check() : Status{};
       if (gone)
-        gone = errno_error(errno, fmt::format("{} cannot send any more", options_.ifname));
+        gone = errno_error(errno, fmt::format("{} can no longer send", options_.ifname));
       return false;
     }
   }
@@ -226,20 +226,20 @@ bool Socket::wake_up(Status &gone) {
 }
 
 uint32_t Socket::chunks(const SocketOptions &options) {
-  const uint32_t own = options.receive ? ring_size(options.receive) + kInHand : 0;
+  const uint32_t own = options.receive ? ring_size(options.receive) + kInProcess : 0;
   const bool drivers = options.rx_ring && !options.copy;
   return own + (drivers ? options.rx_ring + kInDriver : 0);
 }
 
 uint64_t Socket::memory(const SocketOptions &options) {
-  const Geometry geometry = Geometry::of(options.longest);
-  return uint64_t{geometry.chunk} * (options.slots * geometry.pieces + chunks(options));
+  const ChunkLayout layout = ChunkLayout::of(options.longest);
+  return uint64_t{layout.chunk} * (options.slots * layout.pieces + chunks(options));
 }
 
 Result<std::unique_ptr<Socket>> Socket::open(const SocketOptions &options) {
   std::unique_ptr<Socket> self(new Socket(options));
   raise_memlock();
-  auto area = Area::map(memory(options));
+  auto area = UmemArea::map(memory(options));
   if (!area)
     return area.error();
   self->area_ = std::move(*area);
@@ -266,7 +266,7 @@ void Socket::put_pieces(uint32_t slot, uint32_t length) {
   uint64_t address = uint64_t{slot} * slot_bytes_;
   uint32_t at = 0, pieces = 0;
   for (uint32_t left = length; left; pieces++) {
-    const uint32_t here = std::min(left, geometry_.chunk);
+    const uint32_t here = std::min(left, layout_.chunk);
     if (!xsk_ring_prod__reserve(&tx_, 1, &at))
       break;
     left -= here;
@@ -292,7 +292,7 @@ size_t Socket::receive(std::span<Received> out) {
   if (xsk_ring_prod__needs_wakeup(&fill_)) {
     if (options_.receive)
       recvfrom(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
-    else if (zero_copy_) // without an RX ring there is no recvfrom(): poll() wakes the driver
+    else if (zero_copy_) // recvfrom() needs an RX ring; poll() also wakes the driver
       wait(0);
   }
   if (!options_.receive)
@@ -313,7 +313,7 @@ size_t Socket::receive(std::span<Received> out) {
   }
   for (uint32_t i = 0; i < from; i++)
     used_.push_back(xsk_ring_cons__rx_desc(&rx_, at + i)->addr);
-  if (count > from) // the rest of a frame is still to come
+  if (count > from) // the rest of the last frame has not arrived
     xsk_ring_cons__cancel(&rx_, count - from);
   if (from)
     xsk_ring_cons__release(&rx_, from);
@@ -322,7 +322,7 @@ size_t Socket::receive(std::span<Received> out) {
 
 void Socket::release() {
   for (uint64_t &chunk : used_)
-    chunk &= ~uint64_t{geometry_.chunk - 1};
+    chunk &= ~uint64_t{layout_.chunk - 1};
   give_back(used_.data(), static_cast<uint32_t>(used_.size()));
   used_.clear();
   joined_used_ = 0;
@@ -335,7 +335,7 @@ bool Socket::wait(uint64_t ns) {
   return ppoll(&one, 1, &time, nullptr) >= 0 || errno != EINTR;
 }
 
-// The driver completes frames in the order in which it takes them.
+// Drivers complete frames in order, so the unsent ones are the last descriptors of the TX ring.
 Socket::Unsent Socket::unsent_frames() {
   Unsent all;
   const auto *descriptors = static_cast<const xdp_desc *>(tx_.ring);
@@ -363,17 +363,17 @@ Status Socket::check() const {
 
 SocketCounts Socket::counts() const {
   SocketCounts counts = counted_;
-  xdp_statistics told{};
-  socklen_t size = sizeof(told);
-  if (getsockopt(fd(), SOL_XDP, XDP_STATISTICS, &told, &size) == 0) {
-    // When it copies, the kernel asks for a chunk for each frame and counts what finds none as
-    // dropped; in zero-copy that is the driver's, and the NIC's counters have what it costs.
-    counts.fill_ring_empty = told.rx_fill_ring_empty_descs;
+  xdp_statistics kernel{};
+  socklen_t size = sizeof(kernel);
+  if (getsockopt(fd(), SOL_XDP, XDP_STATISTICS, &kernel, &size) == 0) {
+    // In copy mode the kernel takes a chunk per frame, and a frame without a chunk also counts in
+    // rx_dropped. In zero-copy the driver takes chunks, and the NIC's counters have its losses.
+    counts.fill_ring_empty = kernel.rx_fill_ring_empty_descs;
     if (!zero_copy_)
-      counts.rx_no_chunk = std::min(told.rx_dropped, told.rx_fill_ring_empty_descs);
-    counts.rx_dropped = told.rx_dropped - counts.rx_no_chunk + told.rx_invalid_descs;
-    counts.rx_ring_full = told.rx_ring_full;
-    counts.tx_invalid = told.tx_invalid_descs;
+      counts.rx_no_chunk = std::min(kernel.rx_dropped, kernel.rx_fill_ring_empty_descs);
+    counts.rx_dropped = kernel.rx_dropped - counts.rx_no_chunk + kernel.rx_invalid_descs;
+    counts.rx_ring_full = kernel.rx_ring_full;
+    counts.tx_invalid = kernel.tx_invalid_descs;
   }
   return counts;
 }

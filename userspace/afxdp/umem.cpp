@@ -15,8 +15,8 @@ constexpr uint32_t kHalfPage = 2048, kPage = 4096;
 
 } // namespace
 
-Result<Area> Area::map(size_t bytes) {
-  Area area;
+Result<UmemArea> UmemArea::map(size_t bytes) {
+  UmemArea area;
   void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (memory == MAP_FAILED)
@@ -26,22 +26,22 @@ Result<Area> Area::map(size_t bytes) {
   return area;
 }
 
-Area::Area(Area &&other) noexcept
+UmemArea::UmemArea(UmemArea &&other) noexcept
     : bytes_(std::exchange(other.bytes_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
-Area &Area::operator=(Area &&other) noexcept {
+UmemArea &UmemArea::operator=(UmemArea &&other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(size_, other.size_);
   return *this;
 }
 
-Area::~Area() {
+UmemArea::~UmemArea() {
   if (bytes_)
     munmap(bytes_, size_);
 }
 
-Geometry Geometry::of(uint32_t longest) {
-  Geometry result;
+ChunkLayout ChunkLayout::of(uint32_t longest) {
+  ChunkLayout result;
   result.chunk = longest <= kHalfPage - kKernelHeadroom ? kHalfPage : kPage;
   result.pieces = (longest + result.chunk - 1) / result.chunk;
   result.several = longest > result.chunk - kKernelHeadroom;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The memory of an AF_XDP socket (UMEM), and how frames are divided into its chunks.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +9,15 @@
 
 namespace xr::afxdp {
 
-// Memory of whole pages that the kernel and we share frames in.
-class Area {
+// Memory of whole pages in which kernel and process share frames.
+class UmemArea {
 public:
-  static Result<Area> map(size_t bytes);
-  Area() = default;
-  Area(Area &&other) noexcept;
-  Area &operator=(Area &&other) noexcept;
-  ~Area();
+  // Maps `bytes`, with all pages present.
+  static Result<UmemArea> map(size_t bytes);
+  UmemArea() = default;
+  UmemArea(UmemArea &&other) noexcept;
+  UmemArea &operator=(UmemArea &&other) noexcept;
+  ~UmemArea();
 
   uint8_t *bytes() const { return bytes_; }
   size_t size() const { return size_; }
@@ -25,16 +27,17 @@ private:
   size_t size_ = 0;
 };
 
-// How frames lie in chunks. The kernel keeps 256 bytes before what it receives; chunks are half a
-// page or a whole one; a longer frame is in several chunks (kernel 6.6), which for frames that we
-// send lie one behind the other.
-struct Geometry {
-  uint32_t chunk = 2048; // bytes
-  uint32_t pieces = 1;   // chunks of the longest frame that is sent
-  bool several = false;  // frames may be in several chunks, sent or received
+// How frames are stored in chunks. A chunk has 2,048 or 4,096 bytes. In a received frame's chunk
+// the kernel reserves 256 bytes of headroom. A longer frame is in several chunks (kernel 6.6);
+// those of a frame to be sent are contiguous.
+struct ChunkLayout {
+  uint32_t chunk = 2048; // bytes of a chunk
+  uint32_t pieces = 1;   // chunks per sent frame of the maximum length
+  bool several = false;  // sent or received frames may be in several chunks
 
-  // Of frames of at most so many bytes, FCS not included.
-  static Geometry of(uint32_t longest);
+  // The layout for frames of at most `longest` bytes, FCS not included.
+  static ChunkLayout of(uint32_t longest);
+  // Bytes reserved for a frame to be sent.
   uint32_t slot() const { return chunk * pieces; }
 };
 

@@ -9,7 +9,7 @@ namespace xr::afxdp {
 
 namespace {
 
-constexpr uint32_t kUsualRing = 4096; // of a driver that has zero-copy and does not tell
+constexpr uint32_t kUsualRing = 4096; // for drivers with zero-copy that do not report a ring size
 
 std::string name(const ZeroCopyPort &port) {
   return port.driver.empty() ? "the driver" : port.driver;
@@ -29,7 +29,7 @@ std::optional<Error> known_to_copy(const ZeroCopyPort &port, const Result<host::
     return {};
   if (!xdp.get().zero_copy)
     return Error{name(port) + " has no zero-copy"};
-  if (xdp.get().zero_copy_frags == 1 && afxdp::Geometry::of(port.longest).several)
+  if (xdp.get().zero_copy_frags == 1 && afxdp::ChunkLayout::of(port.longest).several)
     return Error{fmt::format("{} has no zero-copy for frames in several buffers, as MTU {} needs",
                              name(port), port.mtu),
                  fmt::format("ip link set {} mtu 3500", port.ifname)};

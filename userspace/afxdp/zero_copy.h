@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AF_XDP without copying, on one port: what the driver says of it, and what a socket gets.
+// Whether AF_XDP sockets on a port work in zero-copy mode: what the driver announces, and a trial.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,30 @@
 
 namespace xr::afxdp {
 
-// Buffers that a zero-copy socket needs for the ring of a receive queue; 0: the driver is known to
-// have no zero-copy, or says nothing of a ring. In the namespace that the thread is in.
+// Buffers of the driver's RX ring per queue, for SocketOptions::rx_ring. 0: the driver has no
+// zero-copy, or reports neither zero-copy nor a ring. In the thread's network namespace.
 uint32_t zero_copy_ring(const std::string &ifname, const Result<host::XdpFeatures> &xdp);
 
 struct ZeroCopyPort {
   std::string ifname, driver;
   uint32_t mtu = 0;
-  uint32_t longest = 0; // bytes of the longest frame
+  uint32_t longest = 0; // bytes of the longest frame, FCS not included
 };
 
-// What the driver says of itself is enough to know that sockets copy there.
+// Why sockets copy on this port, if the driver's features already show it; else nothing.
 std::optional<Error> known_to_copy(const ZeroCopyPort &port, const Result<host::XdpFeatures> &xdp);
 
-// Why a socket that asked for either copies. `cannot_send`: the kernel gave zero-copy, and the
-// driver did not send.
+// Why a socket is in copy mode. `cannot_send`: the kernel accepted zero-copy but the driver refused
+// to send (Socket::zero_copy_cannot_send).
 Error why_copied(const ZeroCopyPort &port, const Result<host::XdpFeatures> &xdp, bool cannot_send);
 
 struct ZeroCopyTrial {
   bool zero_copy = false;
-  Error why; // it copies
+  Error why; // why not, if not zero_copy
 };
 
-// Binds a socket to queue 0 and closes it: in zero-copy the driver restarts the queue, twice. An
-// error: no socket could be had. In the namespace that the thread is in.
+// Binds a socket to queue 0 and closes it; with zero-copy the driver restarts the queue twice.
+// Error if no socket can be bound. In the thread's network namespace.
 Result<ZeroCopyTrial> try_zero_copy(const ZeroCopyPort &port, const Result<host::XdpFeatures> &xdp);
 
 } // namespace xr::afxdp
