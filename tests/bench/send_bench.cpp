@@ -240,7 +240,7 @@ void measure_icrc() {
 SendReport send_at(double pps, double seconds, const std::string &words) {
   endpoint::SendRequest request;
   request.ifname = "a0";
-  request.lanes.copy = true;
+  request.queues.copy = true;
   request.flows = {flow_of(words)};
   request.flows[0].pacing.rate = {congestion::Rate::Kind::Packets, pps, ""};
   request.flows[0].duration_ns = static_cast<uint64_t>(seconds * 1e9);
@@ -276,8 +276,8 @@ void measure_respond(const yardsticks *yard, double most) {
   endpoint::RespondRequest request;
   request.ifname = "a1";
   request.responder.addresses = {flow_of("").path.dst};
-  request.lanes.copy = true;
-  request.lanes.count = 1;
+  request.queues.copy = true;
+  request.queues.count = 1;
   auto run = endpoint::RespondRun::prepare(std::move(request));
   if (!run)
     fail(run.error().message);

@@ -8,13 +8,13 @@ lane 1500 2
 before=$(kernel_objects)
 flow=("${v4[@]}" "${at[@]}" qp 0x11 qps 2 send size 64 messages 5 rate 1kpps)
 # Kernels since 6.3 say what a driver has; of others a socket shows it.
-words='zero-copy is not to be had: veth has no zero-copy'
+words='zero-copy is not possible: veth has no zero-copy'
 
 refused "$words" xt send tx0 "${flow[@]}" --zero-copy
 refused "$words" xt send tx0 "${flow[@]}" --zero-copy --reliable
 refused "$words" xr respond rx0 --zero-copy --address "$to"
 xr attach rx0 --mode skb >/dev/null 2>&1
-refused "zero-copy is not to be had: the port's program is in skb mode" xr respond rx0 --zero-copy --address "$to"
+refused "zero-copy is not possible: the port's program is in skb mode" xr respond rx0 --zero-copy --address "$to"
 xr detach rx0 >/dev/null
 wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects) | paste -sd ,)"
 

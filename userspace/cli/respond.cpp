@@ -82,8 +82,8 @@ void describe(CLI::App &command, Args &args) {
   describe_cnp(command, args);
   command.add_flag("--any-icrc", args.any_icrc, "Take requests whose iCRC is wrong, too");
   add_duration(command, "--for", args.request.duration_ns, "End after that time");
-  add_lanes(command, args.request.lanes,
-            "On N queues, a thread each (default: all; RDMA CM wants --queues 1)");
+  add_queue_options(command, args.request.queues,
+                    "On N queues, a thread each (default: all; RDMA CM wants --queues 1)");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
   command.footer(

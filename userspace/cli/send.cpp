@@ -86,7 +86,7 @@ void describe(CLI::App &command, Args &args) {
   add_duration(command, "--stagger", args.stagger_ns,
                "Each flow starts so long after the one before");
   describe_reliability(command, args);
-  add_lanes(command, args.request.lanes, "Send from N queues, a thread each (default: 1)");
+  add_queue_options(command, args.request.queues, "Send from N queues, a thread each (default: 1)");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
   command.footer(
@@ -119,7 +119,7 @@ Status only_replay(const Args &args) {
                                                    {!args.rate.empty(), "--rate"},
                                                    {r.seed != 0, "--seed"},
                                                    {args.stagger_ns != 0, "--stagger"},
-                                                   {r.lanes.count != 1, "--queues"}};
+                                                   {r.queues.count != 1, "--queues"}};
   for (const auto &[given, name] : kOthers)
     if (given)
       return Error{fmt::format("a replayed capture has no {}", name),

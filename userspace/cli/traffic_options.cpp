@@ -5,14 +5,17 @@
 
 namespace xr::cli {
 
-void add_lanes(CLI::App &command, endpoint::Lanes &lanes, const char *queues) {
-  command.add_option("--queue", lanes.first, "The first queue (default: 0)")
+void add_queue_options(CLI::App &command, endpoint::QueueOptions &options,
+                       const char *description) {
+  command.add_option("--queue", options.first, "The first queue (default: 0)")
       ->type_name("N")
       ->check(whole_number(0, 63));
-  command.add_option("--queues", lanes.count, queues)->type_name("N")->check(whole_number(1, 64));
-  auto *copy =
-      command.add_flag("--copy", lanes.copy, "Do not use zero-copy, even where the driver has it");
-  command.add_flag("--zero-copy", lanes.zero_copy, "Fail where frames would be copied")
+  command.add_option("--queues", options.count, description)
+      ->type_name("N")
+      ->check(whole_number(1, 64));
+  auto *copy = command.add_flag("--copy", options.copy,
+                                "Do not use zero-copy, even where the driver has it");
+  command.add_flag("--zero-copy", options.zero_copy, "Fail where frames would be copied")
       ->excludes(copy);
 }
 

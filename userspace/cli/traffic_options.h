@@ -15,7 +15,7 @@
 
 namespace xr::cli {
 
-void add_lanes(CLI::App &command, endpoint::Lanes &lanes, const char *queues);
+void add_queue_options(CLI::App &command, endpoint::QueueOptions &options, const char *description);
 // "10s": nanoseconds.
 void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
                   const std::string &description);

@@ -18,13 +18,13 @@ using packet::Outgoing;
 
 namespace {
 
-constexpr size_t kBatch = 32;         // what the kernel sends in one call in copy mode
-constexpr size_t kFrames = 64;        // received in one round
-constexpr uint64_t kSpin = 60'000;    // ns: sleeping takes about as long as waking up
-constexpr uint64_t kNap = 20'000'000; // ns: to see an interrupt in time
-constexpr uint64_t kDrain = 500'000'000;
-constexpr uint64_t kCheck = 100'000'000; // whether the port is still there
-constexpr uint64_t kMostLingers = 10;
+constexpr size_t kBatch = 32;            // frames that the kernel sends per call in copy mode
+constexpr size_t kFrames = 64;           // frames received per round
+constexpr uint64_t kSpin = 60'000;       // ns: about the time to fall asleep and wake up
+constexpr uint64_t kNap = 20'000'000;    // ns: longest sleep, so that `stop` is noticed
+constexpr uint64_t kDrain = 500'000'000; // ns: longest wait for the last transmissions
+constexpr uint64_t kCheck = 100'000'000; // ns between checks that the port exists
+constexpr uint64_t kMostLingers = 10;    // longest wait for answers, in units of linger()
 
 } // namespace
 
@@ -39,7 +39,7 @@ void Engine::answer_for(std::vector<packet::Address> addresses, const packet::Ma
   mac_ = mac;
 }
 
-// Whoever asks asks again: without room there is no answer.
+// No free frame: drop the reply; the peer retries.
 void Engine::neighbour(std::span<const uint8_t> frame) {
   const auto question = packet::question_about(addresses_, frame);
   if (!question || !socket_->free_slots())
@@ -120,7 +120,8 @@ size_t Engine::send(uint64_t now) {
   return count;
 }
 
-// Spins when something is soon due, or just came in; sleeps until the kernel has something else.
+// Returns at once if a packet is due soon or one just arrived; else sleeps until a frame arrives or
+// shortly before the next packet is due.
 Status Engine::idle(uint64_t now) {
   if (!socket_->free_slots()) { // the link may be down
     socket_->wait(kSpin);
@@ -136,49 +137,50 @@ Status Engine::idle(uint64_t now) {
   return socket_->check();
 }
 
-void Engine::glance() {
-  if (wanted_)
-    answer_look();
+void Engine::answer_reader() {
+  if (read_requested_)
+    call_reader();
 }
 
-void Engine::answer_look() {
-  const std::lock_guard guard(looking_);
-  if (!wanted_) // it was answered when this began
+void Engine::call_reader() {
+  const std::lock_guard guard(reading_);
+  if (!read_requested_) // the other thread answered in the meantime
     return;
   if (!ended_)
     counts_.now_ns = monotonic_ns();
   counts_.socket = socket_->counts();
-  (*use_)(counts_);
-  wanted_ = false;
+  (*reader_)(counts_);
+  read_requested_ = false;
 }
 
-void Engine::look(const std::function<void(const EngineCounts &)> &use) {
-  use_ = &use;
-  wanted_ = true;
-  while (wanted_ && running_)
+void Engine::read_counts(const std::function<void(const EngineCounts &)> &use) {
+  reader_ = &use;
+  read_requested_ = true;
+  while (read_requested_ && running_)
     std::this_thread::sleep_for(std::chrono::microseconds(200));
-  if (wanted_)
-    answer_look();
+  if (read_requested_)
+    call_reader();
 }
 
-// What was handed over last is still on its way.
+// Waits until the last frames are sent.
 void Engine::drain() {
   const uint64_t until = monotonic_ns() + kDrain;
   while (socket_->on_the_way() && monotonic_ns() < until) {
     if (!socket_->flush())
       return;
-    glance();
+    answer_reader();
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 
-// Until it has been quiet for some time, but not for ever: others may speak too.
+// Receives until nothing arrives for linger_ns_; limited, because unrelated frames may keep
+// arriving.
 void Engine::await_answers(const std::atomic<bool> &stop) {
   uint64_t now = quiet_since_ = monotonic_ns();
   const uint64_t until = now + kMostLingers * linger_ns_;
   for (; !stop && now < until && now - quiet_since_ < linger_ns_; now = monotonic_ns()) {
     receive(now);
-    glance();
+    answer_reader();
     socket_->wait(kSpin);
   }
 }
@@ -194,20 +196,20 @@ void Engine::finish(const std::atomic<bool> &stop) {
 
 Status Engine::run(const std::atomic<bool> &stop) {
   Status status;
-  prctl(PR_SET_TIMERSLACK, 1); // else naps end up to 50 us late
+  prctl(PR_SET_TIMERSLACK, 1); // default: sleeps end up to 50 us late
   running_ = true;
   counts_.begun_ns = quiet_since_ = checked_ = monotonic_ns();
   while (status && !stop && !source_->done()) {
     const uint64_t now = monotonic_ns();
     receive(now);
     size_t sent = 0, some = 0;
-    do { // what came in is answered before more comes in
+    do { // answer all received frames before receiving more
       sent += some = send(now);
       status = socket_->flush();
     } while (status && some == kBatch && sent < kFrames);
     if (status && !sent)
       status = idle(now);
-    glance();
+    answer_reader();
   }
   counts_.now_ns = monotonic_ns();
   ended_ = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source's packets onto a port and what comes in to the source: one thread, one queue.
+// Sends a source's packets through an AF_XDP socket and passes received frames to the source: one
+// thread, one queue.
 #pragma once
 
 #include <atomic>
@@ -19,25 +20,25 @@ namespace xr::endpoint {
 
 class Engine {
 public:
-  // `udp_port` is RoCEv2's.
+  // `udp_port`: of RoCEv2, in host byte order.
   Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<packet::Source> source,
          uint16_t udp_port);
 
-  // Answers ARP and neighbour discovery for these addresses: for sources that do not by themselves.
+  // Answers ARP and neighbour discovery for these addresses, for a source that does not do so.
   void answer_for(std::vector<packet::Address> addresses, const packet::Mac &mac);
 
-  // When the source is done, takes in what still comes until nothing has come for so long.
+  // After the source is done, continues to receive until nothing arrives for `ns`.
   void linger(uint64_t ns) { linger_ns_ = ns; }
 
-  // Until the source is done or *stop. An error: the port is gone.
+  // Runs until the source is done or `stop` is set. Error: the port is gone.
   Status run(const std::atomic<bool> &stop);
 
   packet::Source &source() { return *source_; }
   const afxdp::Socket &socket() const { return *socket_; }
 
-  // Has `use` called between two rounds of the loop, or here and now when it does not run: what the
-  // source has counted may be read in it.
-  void look(const std::function<void(const EngineCounts &)> &use);
+  // Calls `use` in the engine's thread between two rounds of its loop, or, if the engine is not
+  // running, in this thread. The source's counts may be read in `use`.
+  void read_counts(const std::function<void(const EngineCounts &)> &use);
 
 private:
   void receive(uint64_t now);
@@ -46,16 +47,16 @@ private:
   void write(const packet::Outgoing &packet);
   void note_time(const packet::Outgoing &packet, uint64_t now);
   Status idle(uint64_t now);
-  void answer_look();
+  void call_reader();
   void finish(const std::atomic<bool> &stop);
   void drain();
   void await_answers(const std::atomic<bool> &stop);
-  void glance();
+  void answer_reader();
 
   std::unique_ptr<afxdp::Socket> socket_;
   std::unique_ptr<packet::Source> source_;
   uint16_t udp_port_be_;
-  std::vector<const packet::Template *> holds_; // by slot: whose bytes are in it
+  std::vector<const packet::Template *> holds_; // by slot: the template whose bytes it contains
   std::vector<packet::Outgoing> batch_;
   std::vector<afxdp::Received> frames_;
   std::vector<packet::Address> addresses_; // ascending
@@ -64,12 +65,12 @@ private:
   uint64_t last_sent_ = 0, last_due_ = 0;
   uint64_t quiet_since_ = 0;
   uint64_t linger_ns_ = 0;
-  uint64_t checked_ = 0; // when the port was last seen to be there
-  bool ended_ = false;   // its time does not go on
+  uint64_t checked_ = 0; // time of the last check that the port exists (ns)
+  bool ended_ = false;   // now_ns is final
   std::atomic<bool> running_{false};
-  std::atomic<bool> wanted_{false};
-  std::mutex looking_;
-  const std::function<void(const EngineCounts &)> *use_ = nullptr;
+  std::atomic<bool> read_requested_{false};
+  std::mutex reading_;
+  const std::function<void(const EngineCounts &)> *reader_ = nullptr;
 };
 
 } // namespace xr::endpoint

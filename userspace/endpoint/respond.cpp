@@ -18,18 +18,19 @@ struct RespondRun::State : Session {
 
 namespace {
 
-Status choose_addresses(RespondRequest &request, const Port &port) {
+Status choose_addresses(RespondRequest &request, const PortFacts &port) {
   auto &mine = request.responder.addresses;
   if (mine.empty())
     mine = port.addresses;
   if (mine.empty())
-    return Error{"it has no address to answer for", "--address IP; the port itself needs none"};
+    return Error{"the port has no address, and none is given", "--address IP; the port needs none"};
   request.responder.mac = request.mac.value_or(port.mac);
   return {};
 }
 
-// IPv6 asks by multicast, to which nobody else here has subscribed.
-bool wants_promiscuous(const RespondRequest &request, const Port &port) {
+// Frames for another MAC, and neighbour solicitations for IPv6 addresses that the host does not
+// have: their multicast groups are joined by nobody.
+bool needs_promiscuous(const RespondRequest &request, const PortFacts &port) {
   const auto &mine = request.responder.addresses;
   return request.responder.mac != port.mac ||
          !std::all_of(mine.begin(), mine.end(), packet::is_mapped);
@@ -46,30 +47,30 @@ std::string answers_for(const std::vector<packet::Address> &addresses) {
 
 Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   auto state = std::make_unique<State>();
-  const Port &port = state->port;
+  const PortFacts &port = state->port;
   if (auto done = state->open(request.ifname, request.netns); !done)
     return done.error();
   responder::ResponderOptions &responder = request.responder;
   if (auto done = choose_addresses(request, port); !done)
     return done.error();
-  if (!request.lanes.count)
-    request.lanes.count = port.queues;
+  if (!request.queues.count)
+    request.queues.count = port.queues;
   if (getrandom(&responder.seed, sizeof(responder.seed), 0) < 0)
-    return errno_error(errno, "no random number to be had");
+    return errno_error(errno, "cannot get a random number");
   if (auto done = state->listen(request.attach, responder.addresses, responder.mac,
-                                wants_promiscuous(request, port));
+                                needs_promiscuous(request, port));
       !done)
     return done.error();
-  auto sockets = state->sockets(request.lanes);
+  auto sockets = state->sockets(request.queues);
   if (!sockets)
     return sockets.error();
   for (auto &socket : *sockets) {
-    responder.seed++; // each draws for itself
-    state->crew.add(std::make_unique<Engine>(std::move(socket),
-                                             std::make_unique<responder::Responder>(responder),
-                                             request.attach.udp_port));
+    responder.seed++; // independent random numbers per queue
+    state->workers.add(std::make_unique<Engine>(std::move(socket),
+                                                std::make_unique<responder::Responder>(responder),
+                                                request.attach.udp_port));
   }
-  state->notes.push_back(answers_for(responder.addresses)); // from now on
+  state->notes.push_back(answers_for(responder.addresses));
   state->request = std::move(request);
   return RespondRun(std::move(state));
 }
@@ -85,8 +86,8 @@ Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds i
   const uint64_t duration = state_->request.duration_ns;
   const uint64_t end = duration ? monotonic_ns() + duration : UINT64_MAX;
   auto next = std::chrono::steady_clock::now() + interval;
-  // Looked at often, so that the end is not late by an interval.
-  return state_->crew.run(stop, std::chrono::milliseconds(20), [&] {
+  // The callback runs every 20 ms, so that the run does not end late by up to `interval`.
+  return state_->workers.run(stop, std::chrono::milliseconds(20), [&] {
     if (interval.count() && std::chrono::steady_clock::now() >= next) {
       next += interval;
       if (!tell(report()))
@@ -98,11 +99,11 @@ Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds i
 
 namespace {
 
-// They are counters and nothing else.
+// RespondCounts consists of 64-bit counters only.
 void add(RespondCounts &all, const RespondCounts &one) {
-  using Words = std::array<uint64_t, sizeof(RespondCounts) / sizeof(uint64_t)>;
-  auto sum = std::bit_cast<Words>(all);
-  const auto more = std::bit_cast<Words>(one);
+  using Counters = std::array<uint64_t, sizeof(RespondCounts) / sizeof(uint64_t)>;
+  auto sum = std::bit_cast<Counters>(all);
+  const auto more = std::bit_cast<Counters>(one);
   for (size_t i = 0; i < sum.size(); i++)
     sum[i] += more[i];
   all = std::bit_cast<RespondCounts>(sum);
@@ -114,7 +115,7 @@ RespondReport RespondRun::report() {
   RespondReport report;
   for (const packet::Address &one : state_->request.responder.addresses)
     report.addresses.push_back(parse::address_text(one));
-  state_->look(report, [&](packet::Source &source) {
+  state_->fill_report(report, [&](packet::Source &source) {
     add(report.counts, static_cast<responder::Responder &>(source).counts());
   });
   return report;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder on a port.
+// Runs responders on the queues of a port.
 #pragma once
 
 #include <atomic>
@@ -19,24 +19,29 @@ namespace xr::endpoint {
 
 struct RespondRequest {
   std::string ifname, netns;
-  responder::ResponderOptions responder;     // no addresses: those of the port
-  std::optional<packet::Mac> mac;            // none: the port's
-  Lanes lanes{.count = 0, .receive = 16384}; // count 0: all queues that the port has
-  uint64_t duration_ns = 0;                  // 0: until interrupted
+  responder::ResponderOptions responder;             // no addresses: the port's addresses
+  std::optional<packet::Mac> mac;                    // none: the port's MAC
+  QueueOptions queues{.count = 0, .receive = 16384}; // count 0: all queues that the port has
+  uint64_t duration_ns = 0;                          // 0: until interrupted
   datapath::AttachOptions attach;
 };
 
 class RespondRun {
 public:
+  // Attaches the port and opens the sockets; from then on frames are queued for run().
   static Result<RespondRun> prepare(RespondRequest request);
   RespondRun(RespondRun &&) noexcept;
   RespondRun &operator=(RespondRun &&) = delete;
   ~RespondRun();
 
+  // Sentences for the user; close() may add some.
   const std::vector<std::string> &notes() const;
+  // Answers until `stop` is set or the duration has passed. Calls `tell` every `interval` (0:
+  // never); it returns false to stop.
   Status run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
              const std::function<bool(const RespondReport &)> &tell);
   RespondReport report();
+  // Restores the port; returns the first failure.
   Status close();
 
 private:

@@ -9,7 +9,7 @@
 
 #include <sys/random.h>
 
-#include "endpoint/capture.h"
+#include "endpoint/replay_file.h"
 #include "parse/address.h"
 #include "requester/open.h"
 
@@ -27,12 +27,11 @@ struct SendRun::State : Session {
 namespace {
 
 Error no_speed() {
-  return {"the driver does not tell the speed of the line", "rate in gbit or mpps"};
+  return {"the driver does not report the line rate", "give a rate in gbit or mpps"};
 }
 
-constexpr uint64_t kDrainNs =
-    10'000'000'000;                       // for messages that have begun when their time is over
-constexpr uint64_t kLinger = 100'000'000; // for the answers to what was sent last
+constexpr uint64_t kDrainNs = 10'000'000'000; // to complete messages that began before the end
+constexpr uint64_t kLinger = 100'000'000;     // ns: to receive the answers to the last packets
 
 Error in_flow(const Flow &flow, size_t number, const Error &error) {
   const std::string which =
@@ -40,17 +39,17 @@ Error in_flow(const Flow &flow, size_t number, const Error &error) {
   return {fmt::format("{}: {}", which, error.message), error.hint};
 }
 
-// Asks for the MAC of each address once, however many flows go there.
+// Fills in the addresses of flows. Resolves the MAC of each destination once.
 class Resolver {
 public:
-  explicit Resolver(const Port &port) : port_(port) {}
+  explicit Resolver(const PortFacts &port) : port_(port) {}
 
   Status complete(Flow &flow) {
     flow.path.src_mac = flow.src_mac.value_or(port_.mac);
     if (!flow.src_given) {
       const auto source = port_.address(packet::is_mapped(flow.path.dst));
       if (!source)
-        return Error{"the port has no address of that family to send from", "src IP"};
+        return Error{"the port has no source address of that family", "src IP"};
       flow.path.src = *source;
       flow.src_given = true;
     }
@@ -71,11 +70,12 @@ public:
   }
 
 private:
-  const Port &port_;
+  const PortFacts &port_;
   std::map<packet::Address, std::optional<packet::Mac>> known_;
 };
 
-// Flows that have no seed of their own: two runs are to differ, and can be repeated all the same.
+// Seeds of flows without one: random, so that runs differ, but derived from the seed of the report,
+// so that a run can be repeated.
 Status draw_seeds(SendRequest &request) {
   while (!request.seed)
     if (getrandom(&request.seed, sizeof(request.seed), 0) < 0)
@@ -87,24 +87,24 @@ Status draw_seeds(SendRequest &request) {
   return {};
 }
 
-// Answers tell nothing but the address they come from and the QPN they go to.
+// An answer is identified only by its source address and destination QPN, so two flows must not
+// have both in common.
 Status check_qps(const std::vector<Flow> &flows) {
   std::map<std::pair<packet::Address, uint32_t>, size_t> owners;
   for (size_t i = 0; i < flows.size(); i++)
     for (uint32_t k = 0; k < flows[i].qps; k++) {
       const auto [owner, fresh] = owners.try_emplace({flows[i].path.dst, flows[i].own_qp(k)}, i);
       if (!fresh)
-        return in_flow(
-            flows[i], i,
-            {fmt::format("its QP {:#x} is flow {}'s towards {} already", flows[i].own_qp(k),
-                         owner->second + 1, parse::address_text(flows[i].path.dst)),
-             "qp N, or src-qp N where the peer's is to be the same"});
+        return in_flow(flows[i], i,
+                       {fmt::format("flow {} already uses QP {:#x} towards {}", owner->second + 1,
+                                    flows[i].own_qp(k), parse::address_text(flows[i].path.dst)),
+                        "another qp N, or another src-qp N for the same qp N"});
     }
   return {};
 }
 
-// With its addresses in it.
-Status check(Flow &flow, const SendRequest &request, const Port &port) {
+// Checks a flow whose addresses are filled in.
+Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
   if (auto fits = flow::fit_frame_size(flow); !fits)
     return fits;
   if (auto sound = flow::check_flow(flow, port.mtu); !sound)
@@ -119,14 +119,14 @@ Status check(Flow &flow, const SendRequest &request, const Port &port) {
   return {};
 }
 
-Status complete(SendRequest &request, const Port &port) {
+Status complete(SendRequest &request, const PortFacts &port) {
   Resolver resolver(port);
   if (auto done = draw_seeds(request); !done)
     return done;
   for (size_t i = 0; i < request.flows.size(); i++) {
     Flow &flow = request.flows[i];
     if (!flow.dst_given)
-      return in_flow(flow, i, {"whom to send to is missing", "dst IP"});
+      return in_flow(flow, i, {"the destination is missing", "dst IP"});
     if (auto done = resolver.complete(flow); !done)
       return in_flow(flow, i, done.error());
     flow.path.dst_port = request.attach.udp_port;
@@ -138,18 +138,19 @@ Status complete(SendRequest &request, const Port &port) {
 
 void scale(congestion::Rate &rate, double part) { rate.value *= part; }
 
-// Its packets are numbered, or come in bursts, all of its QPs together.
-bool is_one(const Flow &flow) {
+// Faults are placed by packet number of the whole flow, and bursts count the packets of all its
+// QPs: such a flow cannot be divided among queues.
+bool is_indivisible(const Flow &flow) {
   return !flow.faults.empty() || flow.pacing.shape == congestion::Pacing::Shape::Burst;
 }
 
-// Each queue has its part of the QPs, and of the rate: a flow of several QPs is divided, one with
-// fewer is on one queue.
+// Distributes flows over queues. Each part of a flow has some of its QPs and the same share of its
+// rate. A flow has at most one part per QP.
 std::vector<std::vector<Flow>> divide(const std::vector<Flow> &flows, uint32_t queues) {
-  std::vector<std::vector<Flow>> lanes(queues);
+  std::vector<std::vector<Flow>> by_queue(queues);
   uint32_t next = 0;
   for (const Flow &flow : flows) {
-    const uint32_t parts = is_one(flow) ? 1 : std::min(queues, flow.qps);
+    const uint32_t parts = is_indivisible(flow) ? 1 : std::min(queues, flow.qps);
     for (uint32_t part = 0, from = 0; part < parts; part++) {
       const auto to = static_cast<uint32_t>(uint64_t{flow.qps} * (part + 1) / parts);
       Flow one = flow;
@@ -158,12 +159,12 @@ std::vector<std::vector<Flow>> divide(const std::vector<Flow> &flows, uint32_t q
       one.qps = to - from;
       one.first_index = from;
       scale(one.pacing.rate, static_cast<double>(one.qps) / flow.qps);
-      lanes[next++ % queues].push_back(std::move(one));
+      by_queue[next++ % queues].push_back(std::move(one));
       from = to;
     }
   }
-  std::erase_if(lanes, [](const std::vector<Flow> &lane) { return lane.empty(); });
-  return lanes;
+  std::erase_if(by_queue, [](const std::vector<Flow> &part) { return part.empty(); });
+  return by_queue;
 }
 
 uint64_t qps_of(const std::vector<Flow> &flows) {
@@ -173,7 +174,7 @@ uint64_t qps_of(const std::vector<Flow> &flows) {
   return sum;
 }
 
-std::unique_ptr<requester::Requester> make_source(const SendRequest &request, const Port &port,
+std::unique_ptr<requester::Requester> make_source(const SendRequest &request, const PortFacts &port,
                                                   std::vector<Flow> flows, double part) {
   congestion::Rate total = request.rate;
   scale(total, part);
@@ -193,38 +194,39 @@ std::vector<packet::Address> sources_of(const std::vector<Flow> &flows) {
 
 bool listens(const SendRequest &request) { return request.reliable || request.listen; }
 
-// Answers to them would not come in by themselves.
-bool is_stranger(const std::vector<Flow> &flows, const Port &port) {
+// Answers to another MAC, or neighbour solicitations for an IPv6 source address, do not reach the
+// port by themselves.
+bool needs_promiscuous(const std::vector<Flow> &flows, const PortFacts &port) {
   return std::any_of(flows.begin(), flows.end(), [&](const Flow &flow) {
     return flow.path.src_mac != port.mac || !packet::is_mapped(flow.path.src);
   });
 }
 
-std::string left_out(const Capture &capture) {
-  return fmt::format("{} frames are left out: {} not whole, {} too long for the port",
+std::string left_out(const ReplayFile &capture) {
+  return fmt::format("{} frames are left out: {} truncated, {} too long for the port",
                      capture.cut + capture.too_long, capture.cut, capture.too_long);
 }
 
 } // namespace
 
 Status SendRun::State::prepare_replay() {
-  auto capture = load_capture(*request.replay, request.attach.udp_port,
-                              port.mtu + ROCE_ETH_LEN + ROCE_VLAN_LEN);
+  auto capture = load_replay_file(*request.replay, request.attach.udp_port,
+                                  port.mtu + ROCE_ETH_LEN + ROCE_VLAN_LEN);
   if (!capture)
     return capture.error();
   if (request.replay->rate.kind == congestion::Rate::Kind::Percent && !port.line_bits)
     return no_speed();
   if (capture->cut + capture->too_long)
     notes.push_back(left_out(*capture));
-  request.lanes.count = 1;
-  auto opened = sockets(request.lanes);
+  request.queues.count = 1;
+  auto opened = sockets(request.queues);
   if (!opened)
     return opened.error();
-  crew.add(std::make_unique<Engine>(std::move(opened->front()),
-                                    std::make_unique<requester::ReplaySource>(
-                                        std::move(capture->bytes), std::move(capture->frames),
-                                        *request.replay, static_cast<double>(port.line_bits)),
-                                    request.attach.udp_port));
+  workers.add(std::make_unique<Engine>(std::move(opened->front()),
+                                       std::make_unique<requester::ReplaySource>(
+                                           std::move(capture->bytes), std::move(capture->frames),
+                                           *request.replay, static_cast<double>(port.line_bits)),
+                                       request.attach.udp_port));
   return {};
 }
 
@@ -234,17 +236,17 @@ Status SendRun::State::prepare_flows() {
     return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
   if (auto done = complete(request, port); !done)
     return done;
-  // A peer that does not answer keeps nobody for ever.
+  // Limits the wait for a peer that does not answer.
   request.reliability.drain_ns = kDrainNs;
-  // Answers come to the addresses that the flows send from.
+  // Answers are sent to the source addresses of the flows.
   const auto sources = sources_of(all);
   const packet::Mac mac = all.front().path.src_mac;
   if (listens(request))
-    if (auto done = listen(request.attach, sources, mac, is_stranger(all, port)); !done)
+    if (auto done = listen(request.attach, sources, mac, needs_promiscuous(all, port)); !done)
       return done;
-  auto parts = divide(all, request.lanes.count);
-  request.lanes.count = static_cast<uint32_t>(parts.size());
-  auto opened = sockets(request.lanes);
+  auto parts = divide(all, request.queues.count);
+  request.queues.count = static_cast<uint32_t>(parts.size());
+  auto opened = sockets(request.queues);
   if (!opened)
     return opened.error();
   for (size_t i = 0; i < parts.size(); i++) {
@@ -256,7 +258,7 @@ Status SendRun::State::prepare_flows() {
       engine->answer_for(sources, mac);
     if (request.listen && !request.reliable)
       engine->linger(kLinger);
-    crew.add(std::move(engine));
+    workers.add(std::move(engine));
   }
   return {};
 }
@@ -280,12 +282,12 @@ const std::vector<std::string> &SendRun::notes() const { return state_->notes; }
 
 Status SendRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
                     const std::function<bool(const SendReport &)> &tell) {
-  return state_->crew.run(stop, interval, [&] { return tell(report()); });
+  return state_->workers.run(stop, interval, [&] { return tell(report()); });
 }
 
 namespace {
 
-// One of them without end, or without a limit, is enough for all of them to have none.
+// If one source is endless or unlimited (0), so is the sum.
 void add_source(SendReport &report, const requester::Requester &source, bool first) {
   const uint64_t expected = source.expected();
   const double asked = source.asked_pps();
@@ -306,7 +308,7 @@ SendReport SendRun::report() {
   report.line_bits = state_->port.line_bits;
   report.finished = true;
   bool first = true;
-  state_->look(report, [&](packet::Source &source) {
+  state_->fill_report(report, [&](packet::Source &source) {
     add_source(report, static_cast<requester::Requester &>(source), std::exchange(first, false));
   });
   return report;

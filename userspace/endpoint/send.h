@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester on a port: flows made whole, sockets opened, packets sent, and what came of it.
+// Runs requesters on the queues of a port: completes the flows, opens the sockets, sends, reports.
 #pragma once
 
 #include <atomic>
@@ -23,30 +23,33 @@ namespace xr::endpoint {
 struct SendRequest {
   std::string ifname, netns;
   std::vector<flow::Flow> flows;
-  congestion::Rate rate; // of all together
-  uint64_t seed = 0;     // of flows that have none; 0: draw one
-  bool reliable = false; // else open: stateless
-  bool listen = false;   // open: takes in and counts what comes back; reliable always does
+  congestion::Rate rate; // of all flows together
+  uint64_t seed = 0;     // for flows without a seed; 0: random
+  bool reliable = false; // RC with acknowledgement; else open-loop
+  bool listen = false;   // open-loop: receive and count answers; reliable always does
   requester::Reliability reliability;
   std::optional<requester::Replay> replay; // instead of flows
-  Lanes lanes;
-  datapath::AttachOptions attach; // where nothing is attached yet
+  QueueOptions queues;
+  datapath::AttachOptions attach; // if the port is not attached
 };
 
 class SendRun {
 public:
-  // Everything that may be wrong is told here. MACs that no flow gives are asked for on the wire.
+  // Checks the whole request, attaches the port and opens the sockets. Resolves MACs that are not
+  // given (ARP, ND).
   static Result<SendRun> prepare(SendRequest request);
   SendRun(SendRun &&) noexcept;
   SendRun &operator=(SendRun &&) = delete;
   ~SendRun();
 
+  // Sentences for the user; close() may add some.
   const std::vector<std::string> &notes() const;
-  // Calls `tell` every `interval` (0: never); it returns false to stop.
+  // Sends until the flows end or `stop` is set. Calls `tell` every `interval` (0: never); it
+  // returns false to stop.
   Status run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
              const std::function<bool(const SendReport &)> &tell);
   SendReport report();
-  // The port as it was before.
+  // Restores the port; returns the first failure.
   Status close();
 
 private:

@@ -10,8 +10,8 @@ namespace xr::endpoint {
 
 namespace {
 
-// The host answers for the neighbours of the addresses that it has, unless another MAC is to.
-std::vector<datapath::Endpoint> endpoints_of(const Port &port,
+// The host answers ARP and ND for its own addresses, unless they are to have another MAC.
+std::vector<datapath::Endpoint> endpoints_of(const PortFacts &port,
                                              const std::vector<packet::Address> &addresses,
                                              const packet::Mac &mac) {
   std::vector<datapath::Endpoint> all;
@@ -23,15 +23,15 @@ std::vector<datapath::Endpoint> endpoints_of(const Port &port,
   return all;
 }
 
-std::string other_queues(const Port &port, const Lanes &lanes) {
-  return fmt::format("what comes in on other queues than {}-{} goes to the host: the port has {} "
+std::string other_queues(const PortFacts &port, const QueueOptions &queues) {
+  return fmt::format("frames on other queues than {}-{} go to the host: the port has {} "
                      "(`ethtool -L {} combined {}`, or --queues {})",
-                     lanes.first, lanes.first + lanes.count - 1, port.queues, port.ifname,
-                     lanes.count, port.queues);
+                     queues.first, queues.first + queues.count - 1, port.queues, port.ifname,
+                     queues.count, port.queues);
 }
 
-// A driver without native XDP has no zero-copy either: attach said enough.
-bool was_said(const std::vector<std::string> &notes) {
+// Attach already noted that the driver has no native XDP; then it has no zero-copy either.
+bool skb_mode_noted(const std::vector<std::string> &notes) {
   return std::any_of(notes.begin(), notes.end(), [](const std::string &note) {
     return note.find("skb mode") != std::string::npos;
   });
@@ -40,11 +40,11 @@ bool was_said(const std::vector<std::string> &notes) {
 } // namespace
 
 Status Session::open(const std::string &ifname, const std::string &netns) {
-  auto opened = open_port(ifname, netns);
+  auto opened = read_port_facts(ifname, netns);
   if (!opened)
     return opened.error();
   port = std::move(*opened);
-  drops_before = port_drops(port);
+  drops_before = read_port_drops(port);
   return {};
 }
 
@@ -60,11 +60,11 @@ Status Session::listen(const datapath::AttachOptions &attach,
   return promiscuous ? steering->go_promiscuous() : Status{};
 }
 
-Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Lanes &lanes) {
-  if (lanes.first + lanes.count > port.queues)
-    return Error{fmt::format("there is no queue {}: the port has {}", lanes.first + lanes.count - 1,
-                             port.queues),
-                 fmt::format("`ethtool -l {}` tells; they are counted from 0", port.ifname)};
+Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const QueueOptions &queues) {
+  if (queues.first + queues.count > port.queues)
+    return Error{fmt::format("there is no queue {}: the port has {}",
+                             queues.first + queues.count - 1, port.queues),
+                 fmt::format("`ethtool -l {}` shows them; they are numbered from 0", port.ifname)};
   auto inside = host::enter_netns(port.netns);
   if (!inside)
     return inside.error();
@@ -73,15 +73,15 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Lanes
   afxdp::SocketOptions options;
   options.ifname = port.ifname;
   options.longest = port.longest();
-  options.copy = lanes.copy || skb_mode;
-  options.receive = steering ? lanes.receive : 0;
+  options.copy = queues.copy || skb_mode;
+  options.receive = steering ? queues.receive : 0;
   options.rx_ring = afxdp::zero_copy_ring(port.ifname, xdp);
   const afxdp::ZeroCopyPort facts{port.ifname, port.driver, port.mtu, port.longest()};
   std::optional<Error> copies =
       skb_mode ? Error{"the port's program is in skb mode"} : afxdp::known_to_copy(facts, xdp);
   std::vector<std::unique_ptr<afxdp::Socket>> all;
-  for (uint32_t i = 0; i < lanes.count && !(lanes.zero_copy && copies); i++) {
-    options.queue = lanes.first + i;
+  for (uint32_t i = 0; i < queues.count && !(queues.zero_copy && copies); i++) {
+    options.queue = queues.first + i;
     auto socket = afxdp::Socket::open(options);
     if (!socket)
       return socket.error();
@@ -92,26 +92,26 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Lanes
         return done.error();
     all.push_back(std::move(*socket));
   }
-  if (lanes.zero_copy && copies)
-    return Error{"zero-copy is not to be had: " + copies->message,
+  if (queues.zero_copy && copies)
+    return Error{"zero-copy is not possible: " + copies->message,
                  copies->hint.empty() ? "without --zero-copy frames are copied" : copies->hint};
-  if (copies && !lanes.copy && !was_said(notes))
+  if (copies && !queues.copy && !skb_mode_noted(notes))
     notes.push_back("frames are copied: " + copies->message);
-  if (steering && lanes.count < port.queues)
-    notes.push_back(other_queues(port, lanes));
+  if (steering && queues.count < port.queues)
+    notes.push_back(other_queues(port, queues));
   return all;
 }
 
-void Session::look(RunReport &report, const std::function<void(packet::Source &)> &use) {
+void Session::fill_report(RunReport &report, const std::function<void(packet::Source &)> &use) {
   report.ifname = port.ifname;
   if (steering)
     report.xdp_mode = mode_name(steering->mode());
-  report.queues = static_cast<uint32_t>(crew.engines().size());
+  report.queues = static_cast<uint32_t>(workers.engines().size());
   report.zero_copy_queues = static_cast<uint32_t>(
-      std::count_if(crew.engines().begin(), crew.engines().end(),
+      std::count_if(workers.engines().begin(), workers.engines().end(),
                     [](const auto &engine) { return engine->socket().zero_copy(); }));
-  report.engine = crew.look(use);
-  const PortDrops drops = port_drops(port);
+  report.engine = workers.read_counts(use);
+  const PortDrops drops = read_port_drops(port);
   const auto since = [](uint64_t now, uint64_t before) { return now > before ? now - before : 0; };
   report.engine.port_drops = since(drops.sent, drops_before.sent);
   report.engine.port_missed = since(drops.missed, drops_before.missed);
@@ -121,9 +121,9 @@ void Session::look(RunReport &report, const std::function<void(packet::Source &)
 Status Session::close() {
   if (!steering)
     return {};
-  const size_t told = steering->notes().size();
+  const size_t noted = steering->notes().size();
   auto done = steering->close();
-  notes.insert(notes.end(), steering->notes().begin() + static_cast<ptrdiff_t>(told),
+  notes.insert(notes.end(), steering->notes().begin() + static_cast<ptrdiff_t>(noted),
                steering->notes().end());
   return done;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every run on a port has: the port, what steers frames to it, its engines, and their report.
+// The common parts of SendRun and RespondRun: port, steering, sockets, worker threads, report.
 #pragma once
 
 #include <cstdint>
@@ -10,37 +10,37 @@
 
 #include "base/result.h"
 #include "datapath/steering.h"
-#include "endpoint/crew.h"
-#include "endpoint/port.h"
+#include "endpoint/port_facts.h"
+#include "endpoint/worker_threads.h"
 
 namespace xr::endpoint {
 
-// On which queues, and how.
-struct Lanes {
-  uint32_t first = 0, count = 1; // queues
-  bool copy = false;             // never zero-copy
-  bool zero_copy = false;        // an error where it is not to be had
-  uint32_t receive = 4096;       // frames that may wait to be read, of each
+// The queues that a run uses, and the mode of their sockets.
+struct QueueOptions {
+  uint32_t first = 0, count = 1; // queues first ... first + count - 1
+  bool copy = false;             // copy mode, even if the driver has zero-copy
+  bool zero_copy = false;        // error if a socket is not in zero-copy mode
+  uint32_t receive = 4096;       // frames of each RX ring
 };
 
 struct Session {
-  Port port;
-  std::optional<datapath::Steering> steering; // none: it only sends
-  Crew crew;
+  PortFacts port;
+  std::optional<datapath::Steering> steering; // none: the run only sends
+  WorkerThreads workers;
   std::vector<std::string> notes;
   PortDrops drops_before;
 
   Status open(const std::string &ifname, const std::string &netns);
-  // Frames to these addresses come in, for `mac`, from the moment the sockets are open.
+  // Steers frames for these addresses and `mac` to the sockets that are opened later.
   Status listen(const datapath::AttachOptions &attach,
                 const std::vector<packet::Address> &addresses, const packet::Mac &mac,
                 bool promiscuous);
-  // A socket on each of the lanes' queues; they also receive where it listens.
-  Result<std::vector<std::unique_ptr<afxdp::Socket>>> sockets(const Lanes &lanes);
+  // Opens a socket on each of these queues; it also receives after listen().
+  Result<std::vector<std::unique_ptr<afxdp::Socket>>> sockets(const QueueOptions &queues);
 
-  // `use` is called for each source.
-  void look(RunReport &report, const std::function<void(packet::Source &)> &use);
-  // The port as it was before.
+  // Fills in the common fields; calls `use` for each source.
+  void fill_report(RunReport &report, const std::function<void(packet::Source &)> &use);
+  // Restores the port; returns the first failure.
   Status close();
 };
 

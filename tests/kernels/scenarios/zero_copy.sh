@@ -157,7 +157,7 @@ jumbo_ends() {
 # A device that does not take it: said once, and --zero-copy insists.
 fallback() {
   local flow=(dst 192.0.2.2 src 192.0.2.9 dst-mac "$host_mac" qp 0x11 qps 2 send size 64 messages 20 rate 200pps)
-  refused 'zero-copy is not to be had: virtio_net refuses zero-copy on this device' x send nic2 --zero-copy "${flow[@]}"
+  refused 'zero-copy is not possible: virtio_net refuses zero-copy on this device' x send nic2 --zero-copy "${flow[@]}"
   keep x --json send nic2 --queues 2 "${flow[@]}" || fail "send: $(cat "$scratch/last.err")"
   assert_json "$scratch/last.out" '.port.af_xdp == "copy" and .sent.packets == 40'
   assert_eq 1 "$(grep -c 'frames are copied: virtio_net refuses' "$scratch/last.err")" "notes of it"

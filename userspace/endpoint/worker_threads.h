@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines that run at the same time, a thread each, on the queues of one port.
+// Runs the engines of one port's queues, each in a thread of its own.
 #pragma once
 
 #include <chrono>
@@ -11,18 +11,18 @@
 
 namespace xr::endpoint {
 
-class Crew {
+class WorkerThreads {
 public:
   void add(std::unique_ptr<Engine> engine) { engines_.push_back(std::move(engine)); }
   const std::vector<std::unique_ptr<Engine>> &engines() const { return engines_; }
 
-  // Until all are done, or `stop`, or one has an error, which stops the others. Every `interval`
-  // (0: never) `tell` is called, in this thread; it returns false to stop.
+  // Runs until all engines are done, `stop` is set, or an engine fails, which stops the others.
+  // Calls `tell` in this thread every `interval` (0: never); it returns false to stop.
   Status run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
              const std::function<bool()> &tell);
 
-  // What all have counted together; `use` is called for each source between two of its rounds.
-  EngineCounts look(const std::function<void(packet::Source &)> &use);
+  // The sum of all engines' counts. Calls `use` for each source while its engine is not using it.
+  EngineCounts read_counts(const std::function<void(packet::Source &)> &use);
 
 private:
   std::vector<std::unique_ptr<Engine>> engines_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "endpoint/crew.h"
+#include "endpoint/worker_threads.h"
 
 #include <algorithm>
 #include <thread>
@@ -8,7 +8,7 @@ namespace xr::endpoint {
 
 namespace {
 
-constexpr auto kGlance = std::chrono::milliseconds(5);
+constexpr auto kPollInterval = std::chrono::milliseconds(5);
 
 void merge(EngineCounts &all, const EngineCounts &one) {
   all.sent += one.sent;
@@ -33,8 +33,8 @@ void merge(EngineCounts &all, const EngineCounts &one) {
 
 } // namespace
 
-Status Crew::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
-                 const std::function<bool()> &tell) {
+Status WorkerThreads::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
+                          const std::function<bool()> &tell) {
   std::atomic<bool> enough{false};
   std::atomic<size_t> left{engines_.size()};
   std::vector<Status> results(engines_.size());
@@ -48,7 +48,7 @@ Status Crew::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interva
     });
   auto next = std::chrono::steady_clock::now() + interval;
   while (left) {
-    std::this_thread::sleep_for(kGlance);
+    std::this_thread::sleep_for(kPollInterval);
     if (stop)
       enough = true;
     if (interval.count() && left && std::chrono::steady_clock::now() >= next) {
@@ -64,10 +64,10 @@ Status Crew::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interva
   return failed == results.end() ? Status{} : *failed;
 }
 
-EngineCounts Crew::look(const std::function<void(packet::Source &)> &use) {
+EngineCounts WorkerThreads::read_counts(const std::function<void(packet::Source &)> &use) {
   EngineCounts all;
   for (const auto &engine : engines_)
-    engine->look([&](const EngineCounts &counts) {
+    engine->read_counts([&](const EngineCounts &counts) {
       merge(all, counts);
       use(engine->source());
     });

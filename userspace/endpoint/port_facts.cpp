@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "endpoint/port.h"
+#include "endpoint/port_facts.h"
 
 #include <algorithm>
 #include <array>
@@ -24,9 +24,9 @@ namespace xr::endpoint {
 namespace {
 
 constexpr int kQuestions = 3;
-constexpr uint64_t kPatience = 350'000'000; // for each
+constexpr uint64_t kPatience = 350'000'000; // ns per question
 
-Result<Fd> raw_socket(const Port &port) {
+Result<Fd> raw_socket(const PortFacts &port) {
   Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)));
   sockaddr_ll where{};
   where.sll_family = AF_PACKET;
@@ -54,7 +54,7 @@ std::optional<packet::Mac> await_answer(const Fd &fd, const packet::Address &add
   return {};
 }
 
-std::optional<packet::Mac> known(const Port &port, const packet::Address &address) {
+std::optional<packet::Mac> known(const PortFacts &port, const packet::Address &address) {
   const auto all = host::read_neighbours(port.ifindex);
   if (!all)
     return {};
@@ -66,14 +66,14 @@ std::optional<packet::Mac> known(const Port &port, const packet::Address &addres
 
 } // namespace
 
-std::optional<packet::Address> Port::address(bool ipv4) const {
+std::optional<packet::Address> PortFacts::address(bool ipv4) const {
   const auto found =
       std::find_if(addresses.begin(), addresses.end(),
                    [&](const packet::Address &a) { return packet::is_mapped(a) == ipv4; });
   return found == addresses.end() ? std::nullopt : std::optional(*found);
 }
 
-Result<Port> open_port(const std::string &ifname, const std::string &netns) {
+Result<PortFacts> read_port_facts(const std::string &ifname, const std::string &netns) {
   if (auto allowed = host::check_privilege(host::Privilege::Sockets); !allowed)
     return allowed.error();
   auto scope = host::enter_netns(netns);
@@ -85,15 +85,15 @@ Result<Port> open_port(const std::string &ifname, const std::string &netns) {
   if (!link->up)
     return Error{"the port is down", fmt::format("ip {}link set {} up",
                                                  netns.empty() ? "" : "-n " + netns + " ", ifname)};
-  Port port{ifname,
-            netns,
-            link->driver,
-            link->ifindex,
-            link->mac,
-            link->mtu,
-            host::read_speed(ifname),
-            host::read_queues(ifname).count,
-            {}};
+  PortFacts port{ifname,
+                 netns,
+                 link->driver,
+                 link->ifindex,
+                 link->mac,
+                 link->mtu,
+                 host::read_speed(ifname),
+                 host::read_queues(ifname).count,
+                 {}};
   const auto addresses = host::read_addresses(link->ifindex);
   if (!addresses)
     return addresses.error();
@@ -103,7 +103,7 @@ Result<Port> open_port(const std::string &ifname, const std::string &netns) {
   return port;
 }
 
-PortDrops port_drops(const Port &port) {
+PortDrops read_port_drops(const PortFacts &port) {
   const auto scope = host::enter_netns(port.netns);
   if (!scope)
     return {};
@@ -111,7 +111,7 @@ PortDrops port_drops(const Port &port) {
   return link ? PortDrops{link.get().tx_dropped, link.get().rx_missed} : PortDrops{};
 }
 
-Result<packet::Mac> resolve(const Port &port, const packet::Address &source,
+Result<packet::Mac> resolve(const PortFacts &port, const packet::Address &source,
                             const packet::Address &address, const std::vector<packet::Tag> &tags,
                             const packet::Mac &source_mac) {
   auto scope = host::enter_netns(port.netns);
@@ -125,13 +125,13 @@ Result<packet::Mac> resolve(const Port &port, const packet::Address &source,
   const auto question = packet::neighbour_question(source, source_mac, address, tags);
   for (int i = 0; i < kQuestions; i++) {
     if (::send(fd->get(), question.data(), question.size(), 0) < 0)
-      return errno_error(errno, "cannot ask for a MAC");
+      return errno_error(errno, "cannot send an ARP or neighbour request");
     if (const auto mac = await_answer(*fd, address))
       return *mac;
   }
   return Error{
-      fmt::format("nobody on {} answers for {}", port.ifname, parse::address_text(address)),
-      "give dst-mac; for what lies behind a router, the router's"};
+      fmt::format("no host on {} answers for {}", port.ifname, parse::address_text(address)),
+      "give dst-mac; for a host behind a router, the router's MAC"};
 }
 
 } // namespace xr::endpoint
