@@ -39,11 +39,11 @@ public:
       return add("frames", Verdict::Unknown, facts_.troubles.error().message,
                  facts_.troubles.error().hint);
     for (const auto &trouble : facts_.troubles.get())
-      add(trouble.mendable ? "frames" : "link", Verdict::Warn, trouble.text, trouble.hint);
+      add(trouble.fixable ? "frames" : "link", Verdict::Warn, trouble.text, trouble.hint);
     if (link.running)
       add("link", Verdict::Ok, "up, with carrier");
     if (std::none_of(facts_.troubles.get().begin(), facts_.troubles.get().end(),
-                     [](const auto &t) { return t.mendable; }))
+                     [](const auto &t) { return t.fixable; }))
       add("frames", Verdict::Ok, "XDP sees frames as they come: no LRO, no stripped VLAN tags");
   }
 
