@@ -123,7 +123,7 @@ Error bind_error(int error, const SocketOptions &options, const ChunkLayout &lay
 
 } // namespace
 
-// After a failed bind libxdp has destroyed the UMEM's rings: each attempt creates all anew.
+// After a failed bind libxdp has destroyed the UMEM's rings: each attempt creates everything again.
 Status Socket::make() {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   for (;;) {

@@ -39,7 +39,7 @@ Result<AttachedPort> AttachedPort::open(const std::string &ifname, const std::st
         map_names::shared, map_names::events, map_names::rodata})
     if (port.maps_.fd(name) < 0)
       return Error{fmt::format("the attachment's map {} cannot be opened", name),
-                   fmt::format("xdp-roce detach {}, then attach anew", ifname)};
+                   fmt::format("xdp-roce detach {}, then attach again", ifname)};
   return port;
 }
 

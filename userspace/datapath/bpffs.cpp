@@ -83,8 +83,8 @@ Bpffs chosen(const std::string &root) {
 } // namespace
 
 std::optional<Bpffs> find_bpffs() {
-  if (const char *told = getenv(XDP_BPFFS_ENVVAR)) // NOLINT(concurrency-mt-unsafe)
-    return is_bpffs(told) ? std::optional(Bpffs{told}) : std::nullopt;
+  if (const char *configured = getenv(XDP_BPFFS_ENVVAR)) // NOLINT(concurrency-mt-unsafe)
+    return is_bpffs(configured) ? std::optional(Bpffs{configured}) : std::nullopt;
   auto all = places();
   for (const std::string &place : all)
     if (is_bpffs(place) && access(Bpffs{place}.pins().c_str(), F_OK) == 0)
@@ -119,9 +119,9 @@ Status mount_ours() {
 Result<Bpffs> need_bpffs() {
   if (auto found = find_bpffs())
     return *found;
-  if (const char *told = getenv(XDP_BPFFS_ENVVAR)) // NOLINT(concurrency-mt-unsafe)
-    return Error{fmt::format("{}={} is not a mounted bpffs", XDP_BPFFS_ENVVAR, told),
-                 fmt::format("mount -t bpf bpf {}, or unset {}", told, XDP_BPFFS_ENVVAR)};
+  if (const char *configured = getenv(XDP_BPFFS_ENVVAR)) // NOLINT(concurrency-mt-unsafe)
+    return Error{fmt::format("{}={} is not a mounted bpffs", XDP_BPFFS_ENVVAR, configured),
+                 fmt::format("mount -t bpf bpf {}, or unset {}", configured, XDP_BPFFS_ENVVAR)};
   if (auto done = mount_ours(); !done)
     return done.error();
   if (auto found = find_bpffs())

@@ -78,7 +78,7 @@ Status exchange(const Place &place, const PortStatus &port, const ProgramFeature
   auto config = Maps::of_pins(pins).config();
   if (!config)
     return Error{"the attachment's configuration cannot be read",
-                 fmt::format("xdp-roce detach {}, then attach anew", port.ifname)};
+                 fmt::format("xdp-roce detach {}, then attach again", port.ifname)};
   config->features = needed.features;
   config->uses = needed.uses;
   auto scope = place.netns->enter();

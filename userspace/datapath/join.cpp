@@ -26,7 +26,7 @@ constexpr const char *kChangesFrames = "CNPs are shortened frames, which this ke
 // Why libxdp's dispatcher does not run our program, and what the user can change.
 std::string refusal(const LogCapture &log, int error) {
   if (skips_dispatcher())
-    return fmt::format("{}=1 is set; unset it and attach anew, and others can join", kSkip);
+    return fmt::format("{}=1 is set; unset it and attach again, and others can join", kSkip);
   // libxdp checks this once per process: a later attach has no such line in its log.
   const std::string freplace = log.after("Compatibility check for dispatcher program failed: ");
   if (!freplace.empty() || !error || error == EOPNOTSUPP)
@@ -42,7 +42,7 @@ std::string refusal(const LogCapture &log, int error) {
   if (!log.after("Couldn't open BPF file").empty())
     return "libxdp cannot find its dispatcher, xdp-dispatcher.o; install it (Debian: libxdp1) "
            "and "
-           "attach anew, and others can join";
+           "attach again, and others can join";
   return errno_error(error, "libxdp's dispatcher cannot run it").message;
 }
 
@@ -154,12 +154,12 @@ Result<Joined> join_hook(const PortStatus &port, const Pins &pins, const roce_co
 
 Error busy(const PortStatus &port, const std::string &why) {
   const char *off = port.mode == Mode::Skb ? "xdpgeneric" : "xdpdrv";
-  const std::string who = port.programs.empty() || port.programs.front().name.empty()
-                              ? "another XDP program"
-                              : fmt::format("another XDP program, {} (id {}),",
-                                            port.programs.front().name, port.programs.front().id);
+  const std::string other = port.programs.empty() || port.programs.front().name.empty()
+                                ? "another XDP program"
+                                : fmt::format("another XDP program, {} (id {}),",
+                                              port.programs.front().name, port.programs.front().id);
   return Error{
-      fmt::format("{} is on the interface already and {}", who,
+      fmt::format("{} is already on the interface and {}", other,
                   why.empty() ? "does not share it" : "cannot be joined: " + why),
       fmt::format("take it off with the tool that attached it, or: ip link set dev {} {} off",
                   port.ifname, off)};

@@ -171,14 +171,14 @@ bool reusable(const bpf_map *map, int fd) {
 Status Object::place_maps(const Pins &pins, const std::string &suffix) {
   // The kernel allows a devmap only for programs of the same kind as its first user, and a program
   // under a dispatcher is of another kind. A bridge's program never runs under one, so its devmaps
-  // can be reused; those of other programs are empty and are created anew.
+  // can be reused; those of other programs are empty and are created again.
   const bool bridged = object_->rodata->config.features & ROCE_FEATURE_FORWARD;
   bpf_map *map = nullptr;
   bpf_object__for_each_map(map, object_->obj) {
     std::string name = pin_name(bpf_map__name(map));
-    const bool anew =
+    const bool create =
         map == object_->maps.rodata || (bpf_map__type(map) == BPF_MAP_TYPE_DEVMAP && !bridged);
-    Fd former = anew ? Fd() : pins.open(name);
+    Fd former = create ? Fd() : pins.open(name);
     int error = reusable(map, former.get())
                     ? bpf_map__reuse_fd(map, former.get())
                     : bpf_map__set_pin_path(map, pins.path(name + suffix).c_str());

@@ -38,7 +38,7 @@ struct Entry {
   uint32_t id = 0; // 0: new
   uint32_t slot = 0;
   uint64_t start_ns = 0;
-  bool anew = false; // gets a fresh slot: state and counts are reset
+  bool reset = false; // gets a new slot, so that state and counts begin at 0
 };
 
 // Error if this port cannot do what the rule needs.
@@ -199,7 +199,7 @@ Status RuleStore::assign_slots(std::vector<Entry> &entries) const {
   for (const Entry &entry : entries)
     id = std::max(id, entry.id);
   for (Entry &entry : entries) {
-    if (!entry.id || entry.anew) {
+    if (!entry.id || entry.reset) {
       entry.id = entry.id ? entry.id : ++id;
       for (entry.slot = 0; taken.count(entry.slot);)
         entry.slot++;
@@ -452,7 +452,7 @@ Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns)
     if (auto done = store.restart_qp_numbers(); !done)
       return done;
     for (Entry &entry : *entries)
-      entry.anew = true;
+      entry.reset = true;
     return entries->empty() ? Status{} : store.replace(std::move(*entries));
   });
 }

@@ -116,7 +116,7 @@ Error not_readable(const PortStatus &port) {
     return Error{"the interface is gone, and its attachment with it", clean};
   case AttachState::OtherAbi:
     return Error{fmt::format("attached by another version of xdp-roce ({})", abis(port)),
-                 "read it with that version, or detach it and attach anew"};
+                 "read it with that version, or detach it and attach again"};
   default:
     return Error{"not attached", fmt::format("xdp-roce attach {} first", port.ifname)};
   }

@@ -29,7 +29,7 @@ Status choose_addresses(RespondRequest &request, const PortFacts &port) {
 }
 
 // Frames for another MAC, and neighbour solicitations for IPv6 addresses that the host does not
-// have: their multicast groups are joined by nobody.
+// have: the port has not joined their multicast groups.
 bool needs_promiscuous(const RespondRequest &request, const PortFacts &port) {
   const auto &mine = request.responder.addresses;
   return request.responder.mac != port.mac ||
@@ -82,7 +82,7 @@ RespondRun::~RespondRun() = default;
 const std::vector<std::string> &RespondRun::notes() const { return state_->notes; }
 
 Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
-                       const std::function<bool(const RespondReport &)> &tell) {
+                       const std::function<bool(const RespondReport &)> &on_report) {
   const uint64_t duration = state_->request.duration_ns;
   const uint64_t end = duration ? monotonic_ns() + duration : UINT64_MAX;
   auto next = std::chrono::steady_clock::now() + interval;
@@ -90,7 +90,7 @@ Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds i
   return state_->workers.run(stop, std::chrono::milliseconds(20), [&] {
     if (interval.count() && std::chrono::steady_clock::now() >= next) {
       next += interval;
-      if (!tell(report()))
+      if (!on_report(report()))
         return false;
     }
     return monotonic_ns() < end;

@@ -36,10 +36,10 @@ public:
 
   // Sentences for the user; close() may add some.
   const std::vector<std::string> &notes() const;
-  // Answers until `stop` is set or the duration has passed. Calls `tell` every `interval` (0:
+  // Answers until `stop` is set or the duration has passed. Calls `on_report` every `interval` (0:
   // never); it returns false to stop.
   Status run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
-             const std::function<bool(const RespondReport &)> &tell);
+             const std::function<bool(const RespondReport &)> &on_report);
   RespondReport report();
   // Restores the port; returns the first failure.
   Status close();

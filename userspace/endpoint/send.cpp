@@ -281,8 +281,8 @@ SendRun::~SendRun() = default;
 const std::vector<std::string> &SendRun::notes() const { return state_->notes; }
 
 Status SendRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
-                    const std::function<bool(const SendReport &)> &tell) {
-  return state_->workers.run(stop, interval, [&] { return tell(report()); });
+                    const std::function<bool(const SendReport &)> &on_report) {
+  return state_->workers.run(stop, interval, [&] { return on_report(report()); });
 }
 
 namespace {

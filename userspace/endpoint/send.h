@@ -44,10 +44,10 @@ public:
 
   // Sentences for the user; close() may add some.
   const std::vector<std::string> &notes() const;
-  // Sends until the flows end or `stop` is set. Calls `tell` every `interval` (0: never); it
+  // Sends until the flows end or `stop` is set. Calls `on_report` every `interval` (0: never); it
   // returns false to stop.
   Status run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
-             const std::function<bool(const SendReport &)> &tell);
+             const std::function<bool(const SendReport &)> &on_report);
   SendReport report();
   // Restores the port; returns the first failure.
   Status close();

@@ -34,7 +34,7 @@ void merge(EngineCounts &all, const EngineCounts &one) {
 } // namespace
 
 Status WorkerThreads::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
-                          const std::function<bool()> &tell) {
+                          const std::function<bool()> &on_report) {
   std::atomic<bool> enough{false};
   std::atomic<size_t> left{engines_.size()};
   std::vector<Status> results(engines_.size());
@@ -53,7 +53,7 @@ Status WorkerThreads::run(const std::atomic<bool> &stop, std::chrono::nanosecond
       enough = true;
     if (interval.count() && left && std::chrono::steady_clock::now() >= next) {
       next += interval;
-      if (!tell())
+      if (!on_report())
         enough = true;
     }
   }

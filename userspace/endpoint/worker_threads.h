@@ -17,9 +17,9 @@ public:
   const std::vector<std::unique_ptr<Engine>> &engines() const { return engines_; }
 
   // Runs until all engines are done, `stop` is set, or an engine fails, which stops the others.
-  // Calls `tell` in this thread every `interval` (0: never); it returns false to stop.
+  // Calls `on_report` in this thread every `interval` (0: never); it returns false to stop.
   Status run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
-             const std::function<bool()> &tell);
+             const std::function<bool()> &on_report);
 
   // The sum of all engines' counts. Calls `use` for each source while its engine is not using it.
   EngineCounts read_counts(const std::function<void(packet::Source &)> &use);
