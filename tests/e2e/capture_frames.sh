@@ -211,7 +211,7 @@ number=$(for one in "$scratch"/ring/x_*; do captured "$one"; done | tee "$scratc
 frames list "$scratch/source.pcap" | tail -n "$number" | cmp -s - "$scratch/got" || fail "not the last $number frames"
 assert_capture ".files_removed > 3 and (.files | length) == 3 and .frames.written == $(sent packets)"
 
-refused 'needs to know when a file is full' xr capture rx0 -w "$scratch/x" --files 3
+refused 'needs a limit for one file' xr capture rx0 -w "$scratch/x" --files 3
 refused 'class of frames' xr capture rx0 -w "$scratch/x" --class bogus
 refused 'cannot write' xr capture rx0 -w /nowhere/x
 refused 'needs the name of a file' xr capture rx0 -w ''

@@ -93,7 +93,7 @@ for command in "${commands[@]}"; do
     bridge) json "attachments" xr --json bridge left right; assert_json "$scratch/last.out" '
       [.attachments[] | [.interface, .bridged_with]] | sort == [["left", "right"], ["right", "left"]]' ;;
     export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
-    watch) refuses_json 'a screen has no JSON' --netns "$rx" watch rx0; continue ;;
+    watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
     analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture" ;;
     capture) kill -INT "$capturing"; wait "$capturing" || fail "capture"; json "schema" cat "$scratch/captured" ;;
     counters) json "schema source frames bytes opcodes ecn aeth overflow" xr --json counters rx0 --interval 0.1 --count 2 ;;

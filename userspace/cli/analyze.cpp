@@ -30,12 +30,12 @@ void describe(CLI::App &command, Args &args) {
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
   add_stream_options(command, args.streams);
-  command.footer("Needs no privilege. A capture that ends in the middle gives its report up to "
-                 "there and exit status 1.");
+  command.footer("Needs no privilege. For a truncated capture the report covers the frames before "
+                 "the end,\nand the exit status is 1.");
 }
 
 int analyze(const Args &args, const Globals &globals) {
-  const std::string context = "analyze"; // the errors tell the file
+  const std::string context = "analyze"; // errors name the file
   const Interrupt interrupt;
   AnalyzeRun run;
   run.options = args.options;
@@ -57,7 +57,7 @@ int analyze(const Args &args, const Globals &globals) {
   output.print(report::analyze_report(done->snapshot, args.streams));
   if (done->stopped)
     note(args.file == "-" ? "standard input" : args.file,
-         "interrupted; the report is of what was read so far");
+         "interrupted; the report covers what was read so far");
   return output.finish(done->trouble ? fail(context, *done->trouble) : 0);
 }
 

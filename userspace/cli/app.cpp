@@ -15,7 +15,7 @@ std::string command_names(CLI::App &app) {
   return names;
 }
 
-// What CLI11 says, in the form of the rest of our sentences.
+// CLI11's message in the form of our own messages.
 std::string sentence(const std::string &text) {
   const auto around = [&text](const std::string &middle) -> std::pair<std::string, std::string> {
     const size_t at = text.find(middle);
@@ -38,15 +38,15 @@ std::string sentence(const std::string &text) {
 
 void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   app.name("xdp-roce");
-  app.description("Counts what passes of RoCEv2: opcodes, PSN gaps, ECN, CNP, PFC; on a port by "
-                  "XDP, or in a capture; impairs it; and makes it.");
-  app.fallthrough(); // global options may stand behind the subcommand
+  app.description("Counts RoCEv2 traffic (opcodes, PSN gaps, ECN, CNP, PFC) on a port by XDP or in "
+                  "a capture file; impairs it; generates it.");
+  app.fallthrough(); // global options may follow the subcommand
   app.require_subcommand(1);
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.get_formatter()->label("Positionals", "Arguments");
   app.get_formatter()->label("REQUIRED", "");
   app.add_flag("--json", globals.json,
-               "JSON on standard output: a document, or with --interval and events one a line");
+               "JSON on standard output: one document; with --interval and events one per line");
   app.add_option("--netns", globals.netns, "Look interfaces up in this network namespace")
       ->type_name("NAME");
   app.add_flag("-v,--verbose", globals.verbose, "Say more on standard error; -vv: all");
@@ -68,10 +68,10 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_doctor(app, chosen);
   add_help(app, chosen);
   app.footer(
-      "What reads a port needs CAP_BPF, what changes one CAP_NET_ADMIN and CAP_PERFMON too, send "
-      "and respond CAP_NET_RAW, --netns CAP_SYS_ADMIN. "
-      "Exit status: 0 done, 1 it failed, "
-      "2 the command line was wrong.\nA command's own options: xdp-roce COMMAND --help");
+      "Commands that read a port need CAP_BPF; commands that change one also CAP_NET_ADMIN and "
+      "CAP_PERFMON;\nsend and respond also CAP_NET_RAW; --netns CAP_SYS_ADMIN.\n"
+      "Exit status: 0 success, 1 failure, 2 wrong command line.\n"
+      "Options of a command: xdp-roce COMMAND --help");
 }
 
 int usage_error(CLI::App &app, const CLI::ParseError &error) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as a table: all subcommands, and what is common to them.
+// The table of all subcommands and global options, and what is made from it.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace xr::cli {
 
-// Sets `app` up; parsing then fills `globals` and `chosen`.
+// Adds all subcommands and options to `app`; parsing then fills `globals` and `chosen`.
 void describe_app(CLI::App &app, Globals &globals, Run &chosen);
 
-// A command line that CLI11 refused, in our words. Returns exit status 2.
+// Prints an error for a command line that CLI11 refused. Returns exit status 2.
 int usage_error(CLI::App &app, const CLI::ParseError &error);
 
-// `help`, which also writes manual and completion.
+// Adds `help`, which also writes the manual pages and the completion.
 void add_help(CLI::App &app, Run &chosen);
 
 // --version.
 int print_version(bool json);
 
-// From the same table: roff, of all and of one command, and a script for bash. (Not const: CLI11's
-// getters are not all.)
+// Made from the table: the manual page of the program and of a command (roff), and the bash
+// completion. (Not const, because some of CLI11's getters are not.)
 std::string man_page(CLI::App &app);
 std::string man_page(CLI::App &app, CLI::App &command);
 std::string bash_completion(CLI::App &app);

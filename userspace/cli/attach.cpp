@@ -17,18 +17,20 @@ struct Args {
 };
 
 void describe(CLI::App &command, Args &args) {
-  command.add_option("IF", args.interfaces, "Interfaces to count on")->required()->type_name("");
+  command.add_option("IF", args.interfaces, "Interfaces to attach to")->required()->type_name("");
   command
       .add_option("--priority", args.options.priority,
                   "Place among the programs of libxdp's dispatcher, lower first (default: 50)")
       ->type_name("N")
       ->check(whole_number(0, 1'000'000));
   add_attach_options(command, args.options);
-  command.add_flag("--rules", args.options.rules,
-                   "Ready for rules from the start; needed beside another XDP program only");
-  command.footer("Place: a bridge's ports, a tap, or the netdev below an rxe device. An RNIC's own "
-                 "port does not\nshow the traffic of its queue pairs. The counter stays when the "
-                 "command ends, until detach.");
+  command.add_flag(
+      "--rules", args.options.rules,
+      "Load the program with rules; needed only if another XDP program shares the hook");
+  command.footer(
+      "Where: the ports of a bridge, a tap, or the netdev below an rxe device. XDP on an "
+      "RNIC's own port\ndoes not see the packets of its queue pairs. The program stays "
+      "attached after the command ends, until detach.");
 }
 
 int attach(const Args &args, const Globals &globals) {

@@ -28,7 +28,7 @@ void add_attach_options(CLI::App &command, datapath::AttachOptions &options) {
   add_udp_port(command, options.udp_port);
   command
       .add_option("--streams", options.streams,
-                  "Room for N streams, 256 bytes each at most (default: 65536)")
+                  "Capacity of the stream table, at most 256 bytes each (default: 65536)")
       ->type_name("N")
       ->check(whole_number(1, ROCE_STREAMS_MAX));
   command.add_flag_callback(
@@ -38,7 +38,7 @@ void add_attach_options(CLI::App &command, datapath::AttachOptions &options) {
       .add_option_function<uint64_t>(
           "--cnp-window",
           [&options](const uint64_t &microseconds) { options.cnp_window_ns = microseconds * 1000; },
-          "A CNP is put down to a CE mark or NAK at most so many microseconds before (default: 50)")
+          "A CNP's cause is a CE mark or NAK at most US microseconds before it (default: 50)")
       ->type_name("US")
       ->check(whole_number(1, 1'000'000'000));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `attach` and `bridge` can be told alike.
+// Options of every command that attaches the program.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -23,13 +23,13 @@ struct Args {
 void describe(CLI::App &command, Args &args) {
   command.add_option("IF1", args.first, "One port")->required()->type_name("");
   command.add_option("IF2", args.second, "The other")->required()->type_name("");
-  command.add_flag("--fix", args.fix, "Mend what would make the bridge lose frames");
-  command.add_flag("--foreground", args.foreground, "Stay, and take the bridge away at the end");
+  command.add_flag("--fix", args.fix, "Repair settings that make the bridge lose frames");
+  command.add_flag("--foreground", args.foreground, "Keep running; detach the bridge at the end");
   add_attach_options(command, args.options);
   command.footer(
-      "Every frame that enters one port leaves by the other, in the kernel: RoCE or not, "
-      "counted and\ntracked as by attach, impaired by the rules of the port it enters "
-      "(xdp-roce impair).\nThe bridge stays when the command ends, until detach; "
+      "Every frame that enters one port leaves by the other, in the kernel: RoCE or not. It is "
+      "counted and\ntracked as by attach, and the rules of the port that it enters apply to it "
+      "(xdp-roce impair).\nThe bridge stays after the command ends, until detach; "
       "detaching one port detaches both.");
 }
 
@@ -44,7 +44,7 @@ void tell(const std::vector<datapath::Trouble> &troubles) {
   }
 }
 
-// One of a single port names it, and needs not name both.
+// An error about one port begins with its name: then the context does not name both ports.
 int fail(const Args &args, const Error &error) {
   for (const std::string &ifname : {args.first, args.second})
     if (error.message.starts_with(ifname + ": "))

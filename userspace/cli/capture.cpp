@@ -43,7 +43,7 @@ const std::map<std::string, uint32_t> &events() {
   return kEvents;
 }
 
-// Of a list of those words.
+// The type name of an option that takes a list of these words.
 std::string list_of(const std::map<std::string, uint32_t> &names) {
   std::vector<std::string> words;
   words.reserve(names.size());
@@ -59,11 +59,12 @@ void describe_files(CLI::App &command, Args &args) {
       ->type_name("FILE");
   command
       .add_option("--file-size", args.file_size,
-                  "A ring of files, FILE_00001_TIME and so on, none longer than that (10M, 1GiB)")
+                  "Write a ring of files, FILE_00001_TIME ..., of at most SIZE each (10M, 1GiB)")
       ->type_name("SIZE");
   add_duration(command, "--file-duration", files.file_ns,
-               "A ring of files, each with the frames of so long (60s, 10m)");
-  command.add_option("--files", files.keep, "Keep the last N of them (default: all)")
+               "Write a ring of files, each with the frames of that time (60s, 10m)");
+  command
+      .add_option("--files", files.keep, "Keep only the last N files of the ring (default: all)")
       ->type_name("N")
       ->check(whole_number(1, 1'000'000));
 }
@@ -71,20 +72,21 @@ void describe_files(CLI::App &command, Args &args) {
 void describe(CLI::App &command, Args &args) {
   auto &request = args.request;
   request.filter.snap = ROCE_CAPTURE_SNAP;
-  add_interface(command, request.ifname, "The port; it is attached meanwhile if it is not");
+  add_interface(command, request.ifname, "The port; attached for the duration if it is not");
   describe_files(command, args);
-  command.add_option("--snap", request.filter.snap, "The first N bytes of a frame (default: all)")
+  command
+      .add_option("--snap", request.filter.snap, "Only the first N bytes of a frame (default: all)")
       ->type_name("N")
       ->check(whole_number(14, ROCE_CAPTURE_SNAP));
-  command.add_option("--class", args.classes, "Only these, with commas between (default: all)")
+  command.add_option("--class", args.classes, "Only frames of these classes (default: all)")
       ->type_name(list_of(classes()));
-  command.add_option("--src", args.src, "Only RoCE from there")->type_name("PREFIX");
-  command.add_option("--dst", args.dst, "Only RoCE to there")->type_name("PREFIX");
+  command.add_option("--src", args.src, "Only RoCE from these addresses")->type_name("PREFIX");
+  command.add_option("--dst", args.dst, "Only RoCE to these addresses")->type_name("PREFIX");
   command.add_option("--dest-qp", args.qp, "Only RoCE to these QPNs")->type_name("N[-M]");
   command
       .add_option_function<std::string>(
           "--around", [&args](const std::string &list) { args.events = list; },
-          "Only frames near these, with commas between")
+          "Only frames near these events")
       ->type_name(list_of(events()));
   command
       .add_option("--before", args.nearby.before, "With --around: N frames before (default: 10)")
@@ -98,18 +100,17 @@ void describe(CLI::App &command, Args &args) {
   command.add_option("-c,--count", request.count, "End after N frames")
       ->type_name("N")
       ->check(whole_number(1, UINT64_MAX));
-  add_duration(command, "--for", request.duration_ns, "End after that time");
+  add_duration(command, "--for", request.duration_ns, "End after DURATION");
   command
       .add_option("--buffer", args.buffer,
-                  "Of each CPU, for what is not written yet (default: 16MiB at most)")
+                  "Buffer of each CPU for frames not written yet (default: at most 16MiB)")
       ->type_name("SIZE");
   add_attach_options(command, request.attach);
   command.footer(
-      "Frames as they came in, before rules change them; they go where they went before. Each has "
-      "a "
-      "comment: what\nthe tracker found, what a rule did, where the frame went, as the kernel told "
-      "it (Wireshark: frame.comment).\nWhat could not be kept is counted, in the report and in the "
-      "file's statistics. One capture of a port at a time.");
+      "Writes frames as they arrived, before rules change them; the traffic is not affected. Each "
+      "frame has a\ncomment: what the tracker found, what a rule did, where the frame went "
+      "(Wireshark: frame.comment).\nLost frames are counted, in the report and in the file's "
+      "statistics. A port has one capture at a time.");
 }
 
 // "gap,nak" as bits.
@@ -161,7 +162,7 @@ Status read_size(const std::string &text, uint64_t from, uint64_t &bytes) {
   return {};
 }
 
-// For who opens the file: "class ack,nak src 192.0.2.0/24".
+// The filter as text for the file's interface block: "class ack,nak src 192.0.2.0/24".
 std::string filter_words(const Args &args) {
   std::string text = parse::lower(args.classes) == "all" ? "" : "class " + args.classes;
   for (const auto &[name, value] :
@@ -191,8 +192,8 @@ Status collect(Args &args) {
   if (auto done = read_stream(args, request.filter); !done)
     return done;
   if (request.filter.stream && request.filter.kinds == ROCE_CAPTURE_OTHER)
-    return Error{"--src, --dst and --dest-qp choose among RoCE, and --class other is none",
-                 "without one of the two"};
+    return Error{"--src, --dst and --dest-qp select RoCE frames, --class other selects none",
+                 "omit one of the two"};
   files.interface.filter = filter_words(args);
   if (auto done = read_size(args.file_size, 1000, files.file_bytes); !done)
     return done;
@@ -200,12 +201,11 @@ Status collect(Args &args) {
     return done;
   const bool ring = files.file_bytes || files.file_ns;
   if (files.keep && !ring)
-    return Error{"--files needs to know when a file is full",
-                 "--file-size, --file-duration or both"};
+    return Error{"--files needs a limit for one file", "--file-size, --file-duration or both"};
   if (args.file != "-")
     return {};
   if (ring)
-    return Error{"standard output is one file", "-w FILE for a ring of them"};
+    return Error{"standard output is one file", "-w FILE for a ring of files"};
   if (isatty(STDOUT_FILENO))
     return Error{"standard output is a terminal", "xdp-roce capture IF -w - | wireshark -k -i -"};
   return {};
@@ -221,11 +221,11 @@ int capture(Args args, const Globals &globals) {
     return fail("capture", done.error());
   args.request.netns = globals.netns;
   const bool to_stdout = args.file == "-";
-  const Interrupt interrupt; // what is attached now is to be detached
+  const Interrupt interrupt; // before prepare(): an interrupt must still detach the port
   auto run = port_capture::CaptureRun::prepare(std::move(args.request), interrupt.flag());
   if (!run)
     return fail(context, run.error());
-  const size_t told = tell_notes(context, run->notes());
+  const size_t printed = tell_notes(context, run->notes());
   Status status;
   {
     Progress progress(context);
@@ -233,8 +233,8 @@ int capture(Args args, const Globals &globals) {
                       [&](const CaptureSummary &now) { progress.update(0, 0, line(now)); });
   }
   const Status closed = run->close();
-  tell_notes(context, run->notes(), told);
-  // Standard output is the frames'.
+  tell_notes(context, run->notes(), printed);
+  // With -w - standard output contains the frames.
   Output output(globals.json, to_stdout ? STDERR_FILENO : STDOUT_FILENO);
   output.print(report::capture_report(run->report()));
   if (!status)
@@ -245,7 +245,7 @@ int capture(Args args, const Globals &globals) {
 } // namespace
 
 void add_capture(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "capture", "Frames into pcapng files, each with what became of it",
+  add_command<Args>(app, chosen, "capture", "Frames into pcapng files, each with its outcome",
                     describe, capture);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The subcommands. Each puts itself into the table that help, man page and completion are made of;
-// the one that the command line names is left in `chosen`.
+// The subcommands. Each add_NAME() adds a command to the table from which help, manual and
+// completion are made. Parsing stores the selected command in `chosen`.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@ namespace xr::cli {
 
 struct Globals {
   bool json = false;
-  std::string netns; // "": the caller's
+  std::string netns; // "": the caller's namespace
   int verbose = 0;
 };
 
-using Run = std::function<int(const Globals &)>; // the exit status
+using Run = std::function<int(const Globals &)>; // returns the exit status
 
 void add_attach(CLI::App &app, Run &chosen);
 void add_detach(CLI::App &app, Run &chosen);
@@ -34,7 +34,7 @@ void add_export(CLI::App &app, Run &chosen);
 void add_analyze(CLI::App &app, Run &chosen);
 void add_doctor(CLI::App &app, Run &chosen);
 
-// Adds a subcommand whose arguments are an Args that `run` gets with the globals.
+// Adds a subcommand. `describe` binds its options to an Args; `run` receives it with the globals.
 template <typename Args, typename Describe, typename Function>
 void add_command(CLI::App &app, Run &chosen, const char *name, const char *description,
                  Describe describe, Function run) {

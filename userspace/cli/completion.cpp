@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completion for bash, out of the table that --help is made of.
+// The bash completion, made from the table of commands.
 #include <algorithm>
 #include <set>
 
@@ -13,13 +13,13 @@ namespace xr::cli {
 
 namespace {
 
-// What may stand for it: words, or one of the lists that the script makes on the spot.
+// The words that complete an option's value: a fixed list, or a shell expression.
 std::string values_of(const CLI::Option &option) {
   const std::string type = option.get_type_name(), name = option.get_name();
-  const std::string told = type + option.get_description();
-  const size_t open = told.find('{'), close = told.find('}');
+  const std::string help = type + option.get_description();
+  const size_t open = help.find('{'), close = help.find('}');
   if (open != std::string::npos && close != std::string::npos) { // a choice: {a,b}
-    std::string words = told.substr(open + 1, close - open - 1);
+    std::string words = help.substr(open + 1, close - open - 1);
     std::replace(words.begin(), words.end(), ',', ' ');
     std::erase(words, '\n');
     return words;
@@ -37,7 +37,7 @@ bool is_file(const CLI::Option &option) {
   return option.get_type_name().starts_with("FILE") || option.get_name() == "FILE";
 }
 
-// "add RULE | list | del ID": add list del
+// The first word of each form: "add list del" of "add RULE | list | del ID".
 std::string first_words(const std::string &description) {
   std::string words;
   for (size_t at = 0; at != std::string::npos; at = description.find(" | ", at)) {
@@ -47,7 +47,7 @@ std::string first_words(const std::string &description) {
   return words;
 }
 
-// Arms of the script's case over "COMMAND OPTION"; "*" is every command.
+// Arms of the script's case statement over "COMMAND OPTION"; command "*" matches every command.
 std::string option_arms(CLI::App &app, const std::string &command) {
   std::string arms;
   for (const CLI::Option *option : flags_of(app)) {
@@ -72,7 +72,7 @@ std::string option_names(CLI::App &app) {
 }
 
 std::string command_arm(CLI::App &command) {
-  std::set<std::string> words; // both ports of a bridge have the same
+  std::set<std::string> words; // a set: both ports of a bridge have the same words
   bool files = false;
   for (const CLI::Option *option : positionals_of(command)) {
     words.insert(values_of(*option));
@@ -105,7 +105,7 @@ _xdp_roce() {{
   [[ $word != -* ]] || words=$dashes
   COMPREPLY=()
   [[ -z $files || $word == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
-  # not compgen -W: it would expand the names of interfaces, which others may choose
+  # not compgen -W: it would expand interface names, which other users may choose
   local all one
   read -rd '' -a all <<<"$words"
   for one in "${{all[@]}}"; do

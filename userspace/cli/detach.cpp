@@ -17,10 +17,10 @@ struct Args {
 
 void describe(CLI::App &command, Args &args) {
   CLI::Option *some =
-      command.add_option("IF", args.interfaces, "Interfaces to leave")->type_name("");
+      command.add_option("IF", args.interfaces, "Interfaces to detach from")->type_name("");
   command.add_flag("--all", args.all, "Every interface of every network namespace")->excludes(some);
-  command.footer("Takes the program off and removes its pins and maps; the counts are gone. Also "
-                 "cleans up what\na deleted interface or a killed attach left behind.");
+  command.footer("Takes the program off and removes its pins and maps; the counts are lost. Also "
+                 "cleans up\nafter a deleted interface or a killed attach.");
   command.parse_complete_callback([&args] {
     if (args.interfaces.empty() && !args.all)
       throw CLI::RequiredError("IF or --all");
@@ -58,8 +58,7 @@ int detach(const Args &args, const Globals &globals) {
 } // namespace
 
 void add_detach(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "detach", "Take the counter off interfaces again", describe,
-                    detach);
+  add_command<Args>(app, chosen, "detach", "Take the program off interfaces", describe, detach);
 }
 
 } // namespace xr::cli

@@ -22,25 +22,22 @@ void describe(CLI::App &command, Args &args) {
   doctor::Question &question = args.question;
   command
       .add_option("IF", question.ifname,
-                  "An interface, attached or not (default: the kernel alone, and RDMA devices)")
+                  "An interface, attached or not (default: only the kernel and RDMA devices)")
       ->type_name("");
   command
       .add_option("--peer-mode", question.peer_mode,
-                  "What RDMA-CM begins with at a peer: tell whether that fits")
+                  "The RoCE mode of the peer's RDMA-CM: check whether it matches")
       ->type_name("MODE")
       ->check(one_of({"v1", "v2"}));
-  command.add_flag(
-      "--try", question.try_port,
-      "Try zero-copy on the port itself: the driver restarts a queue, and frames of the "
-      "port's traffic may be lost");
-  command
-      .add_option("--set-roce-mode", args.set_mode,
-                  "What RDMA-CM is to begin with: set it, no more")
+  command.add_flag("--try", question.try_port,
+                   "Try zero-copy on the port: the driver restarts a queue, so that frames of the "
+                   "port's traffic may be lost");
+  command.add_option("--set-roce-mode", args.set_mode, "Only set the default RoCE mode of RDMA-CM")
       ->type_name("MODE")
       ->check(one_of({"v1", "v2"}));
-  command.add_option("--rdma-dev", args.device, "With --set-roce-mode: of this RDMA device")
+  command.add_option("--rdma-dev", args.device, "With --set-roce-mode: the RDMA device")
       ->type_name("DEV");
-  command.add_option("--rdma-port", args.port, "With --set-roce-mode: of this port of it")
+  command.add_option("--rdma-port", args.port, "With --set-roce-mode: the port of the device")
       ->type_name("N")
       ->check(whole_number(1, 255));
   command.get_option("--set-roce-mode")->needs("--rdma-dev")->needs("--rdma-port");
@@ -49,11 +46,11 @@ void describe(CLI::App &command, Args &args) {
   command.get_option("--rdma-port")->needs("--set-roce-mode");
   command.get_option("--peer-mode")->needs("IF");
   command.get_option("--try")->needs("IF");
-  command.add_option("--root", question.root, "A tree in the place of /proc, /sys and /boot")
+  command.add_option("--root", question.root, "A directory tree instead of /proc, /sys and /boot")
       ->type_name("DIR")
       ->group("");
-  command.footer("Exit status 1 when a check failed. Without privilege, what cannot be told says "
-                 "so.");
+  command.footer("Exit status 1 if a check failed. A check that lacks a privilege reports "
+                 "unknown.");
 }
 
 int set_mode(const Args &args) {
@@ -61,7 +58,7 @@ int set_mode(const Args &args) {
   const host::Files files(args.question.root);
   if (auto done = host::set_roce_mode(files, args.device, args.port, args.set_mode); !done)
     return fail("doctor " + name, done.error());
-  note("doctor " + name, "RDMA-CM begins with RoCE " + args.set_mode + " from now on");
+  note("doctor " + name, "RDMA-CM uses RoCE " + args.set_mode + " by default from now on");
   return 0;
 }
 

@@ -22,32 +22,34 @@ void describe(CLI::App &command, Args &args) {
   add_interface(command, args.ifname);
   add_count(command, args.count, "End after N events (default: when interrupted)");
   command.add_flag("--backlog", args.backlog,
-                   "First those that came since the last reader, as far as the ring held them");
-  command.footer("gap, rewind, NAK, RNR NAK, CNP, CE run, new stream: a line each, at most 20 a "
-                 "second of one stream.\nOne reader of a port at a time.");
+                   "Begin with the events since the last reader, as far as the ring has them");
+  command.footer(
+      "gap, rewind, NAK, RNR NAK, CNP, CE run, new stream: one line each, at most 20 per "
+      "second and stream.\nA port has one reader at a time.");
 }
 
-// What the kernel stamps with CLOCK_MONOTONIC, as time of day.
+// The time of day (ns) of an event, which the kernel stamps with CLOCK_MONOTONIC.
 uint64_t time_of(const roce_event &event) { return realtime_ns() - monotonic_ns() + event.time_ns; }
 
-// Events that the port had to tell and did not, since the last call.
+// Reports the events that were dropped or rate-limited since the last report.
 class Losses {
 public:
-  explicit Losses(const datapath::AttachedPort &port) : port_(port) { look(); }
+  explicit Losses(const datapath::AttachedPort &port) : port_(port) { read(); }
 
   void tell(const std::string &ifname) {
     const uint64_t dropped = dropped_, limited = limited_;
-    look();
+    read();
     if (dropped_ > dropped)
       warn("events " + ifname,
-           fmt::format("{} events lost: they came faster than they were read", dropped_ - dropped));
+           fmt::format("{} events lost: they arrived faster than they were read",
+                       dropped_ - dropped));
     if (limited_ > limited)
-      note(ifname, fmt::format("{} events kept back: more than {} a second of one stream",
+      note(ifname, fmt::format("{} events suppressed: more than {} per second of one stream",
                                limited_ - limited, ROCE_EVENTS_PER_WINDOW));
   }
 
 private:
-  void look() {
+  void read() {
     if (auto now = port_.snapshot(false)) {
       dropped_ = now->totals.events_dropped;
       limited_ = now->totals.events_limited;
@@ -59,13 +61,13 @@ private:
 };
 
 int follow(const Args &args, const datapath::AttachedPort &port, Output &output) {
-  uint64_t told = 0;
+  uint64_t printed = 0;
   bool more = true;
-  const auto enough = [&] { return args.count && told >= args.count; };
+  const auto enough = [&] { return args.count && printed >= args.count; };
   auto events = port.events([&](const roce_event &event) {
     if (!more || enough())
       return;
-    told++;
+    printed++;
     more = output.print(report::event_report(event, time_of(event)), report::JsonStyle::Line);
   });
   const std::string context = "events " + args.ifname;
@@ -84,7 +86,7 @@ int follow(const Args &args, const datapath::AttachedPort &port, Output &output)
       break;
     if (*got > 0)
       continue;
-    // A quiet moment.
+    // No events at the moment.
     losses.tell(args.ifname);
     if (auto alive = port.alive(); alive && !*alive)
       return fail(context, {"it was detached, or the interface is gone"});

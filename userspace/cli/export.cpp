@@ -16,7 +16,7 @@ namespace xr::cli {
 
 namespace {
 
-// A scrape has ten seconds as a rule.
+// Limit for the lock: a scrape times out after ten seconds by default.
 constexpr auto kPatience = std::chrono::seconds(2);
 
 struct Args {
@@ -38,30 +38,30 @@ CLI::Validator address_and_port() {
 void describe(CLI::App &command, Args &args) {
   command
       .add_option("IF", args.interfaces,
-                  "Interfaces; those that are not attached have their metrics once they are "
-                  "(default: all that are attached)")
+                  "Interfaces; one that is not attached gets its metrics when it is attached "
+                  "(default: all attached ones)")
       ->type_name("");
   command
       .add_option("--top-streams", args.streams.top,
-                  "Metrics of their own for N streams of each port at most (default: 10)")
+                  "Per-stream metrics for at most N streams of each port (default: 10)")
       ->type_name("N")
       ->check(whole_number(0, 10'000));
   add_sort(command, args.streams.sort,
-           "Which streams those are: the largest by this column's JSON "
+           "Which streams: the largest by this column's JSON "
            "key, then by packets (default: gaps)");
   command
       .add_option("--listen", args.listen,
-                  "Where to answer GET /metrics (default: 127.0.0.1:9479); there is no password")
+                  "Address for GET /metrics (default: 127.0.0.1:9479); no authentication")
       ->type_name("ADDR:PORT")
       ->check(address_and_port());
   command.add_flag("--once", args.once,
                    "Print the metrics and end: for promtool and for node_exporter's text files");
-  command.footer("Ports are read when they are asked for. One that is detached, or gone, has "
-                 "xdp_roce_port_attached 0 until it is there\nagain. Streams with metrics of their "
-                 "own change: "
-                 "one that others overtake has none any more. Sums over all "
-                 "streams\n(xdp_roce_gaps_total) have "
-                 "every stream, also those that were forgotten since the exporter began.");
+  command.footer(
+      "Each scrape reads the ports. A port that is detached or deleted has "
+      "xdp_roce_port_attached 0 until it is\nattached again. The streams with per-stream "
+      "metrics change: a stream that is no longer among the largest\nhas none. Sums over "
+      "all streams (xdp_roce_gaps_total) include every stream, also those removed from "
+      "the\ntable since the exporter began.");
 }
 
 void tell(const std::string &ifname, const Error *error) {
@@ -69,13 +69,13 @@ void tell(const std::string &ifname, const Error *error) {
   if (error)
     warn(context, error->message);
   else
-    note(context, "there again");
+    note(context, "attached again");
 }
 
 int print_once(const metrics::Exporter &exporter) {
   std::string text = metrics::exposition(exporter.Collect());
   if (text.empty())
-    return 1;      // and told
+    return 1;      // tell() has printed why
   text.pop_back(); // print_line ends the last line
   Output output(false);
   output.print_line(text);
@@ -84,7 +84,7 @@ int print_once(const metrics::Exporter &exporter) {
 
 int serve(const std::string &listen, const std::shared_ptr<metrics::Exporter> &exporter) {
   const Interrupt interrupt;
-  (void)exporter->Collect(); // tells now what is not attached
+  (void)exporter->Collect(); // reports now which ports are not attached
   auto where = metrics::parse_listen(listen);
   if (!where)
     return fail("export", where.error());
@@ -92,7 +92,7 @@ int serve(const std::string &listen, const std::shared_ptr<metrics::Exporter> &e
   if (!server)
     return fail("export", server.error());
   note("export", "http://" + server->listen().text() + "/metrics");
-  // In slices: a signal may come to a thread that serves.
+  // In short sleeps: a signal may be delivered to a server thread and not interrupt this one.
   while (interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::milliseconds(200)))
     ;
   return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `help [COMMAND]`, and for packagers what is written from the same table.
+// `help [COMMAND]`; for packages it also writes the manual pages and the completion.
 #include <algorithm>
 #include <fstream>
 
@@ -45,7 +45,7 @@ CLI::App *find_command(CLI::App &app, const std::string &name) {
   return found == all.end() ? nullptr : *found;
 }
 
-// app.help() would be that of `help`, the command that was given.
+// Not app.help(): that prints the help of the parsed command, which is `help`.
 std::string everything(const CLI::App &app) {
   return app.get_formatter()->make_help(&app, app.get_name(), CLI::AppFormatMode::Normal);
 }
@@ -69,11 +69,12 @@ int help(CLI::App &app, const HelpArgs &args) {
 
 void add_help(CLI::App &app, Run &chosen) {
   CLI::App *command = app.add_subcommand("help", "This help, or that of a command");
-  command->group(""); // everybody knows it
+  command->group(""); // not listed
   const auto args = std::make_shared<HelpArgs>();
-  command->add_option("COMMAND", args->command, "Of that command")->type_name("");
-  command->add_flag("--man", args->man, "The manual page, in roff");
-  command->add_option("--write", args->directory, "All manual pages and the completion, to DIR")
+  command->add_option("COMMAND", args->command, "Help of this command")->type_name("");
+  command->add_flag("--man", args->man, "Print the manual page, in roff");
+  command
+      ->add_option("--write", args->directory, "Write all manual pages and the completion to DIR")
       ->type_name("DIR");
   command->callback([args, &app, &chosen] {
     chosen = [args, &app](const Globals &) { return help(app, *args); };

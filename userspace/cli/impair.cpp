@@ -17,7 +17,7 @@ struct Args {
   std::string seed;
 };
 
-// In lines of a terminal's width.
+// Breaks text into lines of at most kWidth characters.
 std::string wrapped(const std::string &text) {
   constexpr size_t kWidth = 100;
   std::string out;
@@ -34,7 +34,8 @@ std::string wrapped(const std::string &text) {
 constexpr const char *kForms =
     "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N] ACTION... [seed N] [name NAME]\n"
     "  impair IF list | del ID|NAME | clear | zero | apply FILE.yaml | peer IP QPN '->' QPN\n"
-    "The first rule that matches a frame has it, whether it selects it or not. A port has 64.\n";
+    "Only the first rule that matches a frame applies to it, even if it does not select it.\n"
+    "A port has at most 64 rules.\n";
 
 constexpr const char *kSelect =
     "SELECT: always, every N, positions A,B,C, probability P, burst L|A-B every N|probability P,\n"
@@ -43,14 +44,14 @@ constexpr const char *kSelect =
     "PERIOD.\n";
 
 constexpr const char *kZero =
-    "clear takes all rules away. zero leaves them and has them begin anew: counts, limits, "
-    "schedules, chance. The next QP seen is number 1 again; one seen before gets its new number "
-    "with its next packet, and P and K go on. Counters and streams stay as they are.";
+    "clear removes all rules. zero keeps them and resets counts, limits, schedules and random "
+    "choices. The next QP seen is number 1 again; a QP seen before gets its new number with its "
+    "next packet, and its P and K continue. Counters and streams do not change.";
 
-// Opcode classes and actions are those of their tables.
+// Opcode classes and actions come from their tables.
 std::string footer() {
   const std::string match = fmt::format(
-      "MATCH, each also behind `not`: src PREFIX, dst PREFIX, dest-qp LIST, transport LIST, opcode "
+      "MATCH, each also after `not`: src PREFIX, dst PREFIX, dest-qp LIST, transport LIST, opcode "
       "LIST (names, 0x04, {}), psn A-B, ecn LIST, dscp LIST, vlan ID|any|none, size A-B, roce, "
       "non-roce, ipv4, ipv6. An exact packet: qp N psn P|all [iter K] is the P-th packet of the "
       "N-th QP that the port saw (or of QP 0x..), in its K-th transmission.",
@@ -68,7 +69,7 @@ void describe(CLI::App &command, Args &args) {
                   "add RULE | list | del ID | clear | zero | apply FILE | peer")
       ->required()
       ->type_name("");
-  command.add_option("--seed", args.seed, "Decides every random choice (the same as `seed N`)")
+  command.add_option("--seed", args.seed, "Seed of all random choices (the same as `seed N`)")
       ->type_name("N");
   command.footer(footer());
 }
@@ -141,7 +142,7 @@ int impair(const Args &args, const Globals &globals) {
     return fail(fmt::format("impair {} {}", args.ifname, args.words.front()), list.error());
   const std::string &verb = args.words.front();
   Output output(globals.json);
-  // As `ip` and `tc`, changes are silent; scripts that want to know ask for JSON.
+  // As with `ip` and `tc`, changes print nothing; with --json they print the rules.
   if (globals.json || verb == "list" || verb == "show") {
     std::vector<std::string> peers;
     for (const impair::Peer &peer : list->peers)

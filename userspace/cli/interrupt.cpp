@@ -17,7 +17,8 @@ static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler")
 
 void on_signal(int) { asked_to_end = true; }
 
-// All that end a process and tell of no fault in it, but for SIGPIPE, which the tool ignores.
+// All signals that end a process and are not caused by a fault of it, except SIGPIPE, which main()
+// ignores.
 std::vector<int> screen_signals() {
   std::vector<int> all = {SIGINT,    SIGTERM, SIGHUP, SIGQUIT,   SIGUSR1, SIGUSR2, SIGALRM,
                           SIGVTALRM, SIGPROF, SIGIO,  SIGSTKFLT, SIGPWR,  SIGXCPU, SIGXFSZ};
@@ -26,18 +27,18 @@ std::vector<int> screen_signals() {
   return all;
 }
 
-const std::vector<int> &signals(Interrupt::For whom) {
+const std::vector<int> &signals(Interrupt::For kind) {
   static const std::vector<int> kCommand = {SIGINT, SIGTERM, SIGHUP};
   static const std::vector<int> kScreen = screen_signals();
-  return whom == Interrupt::For::Screen ? kScreen : kCommand;
+  return kind == Interrupt::For::Screen ? kScreen : kCommand;
 }
 
-void handle(Interrupt::For whom, void (*handler)(int)) {
+void handle(Interrupt::For kind, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  // No SA_RESTART: a wait ends. SA_RESETHAND: who asks twice is not kept waiting.
-  action.sa_flags = whom == Interrupt::For::Screen ? 0 : static_cast<int>(SA_RESETHAND);
-  for (const int number : signals(whom)) {
+  // No SA_RESTART: a signal ends a wait. SA_RESETHAND: a second signal kills the process.
+  action.sa_flags = kind == Interrupt::For::Screen ? 0 : static_cast<int>(SA_RESETHAND);
+  for (const int number : signals(kind)) {
     struct sigaction before {};
     const bool ignored = number != SIGINT && number != SIGTERM &&
                          sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
@@ -53,12 +54,12 @@ timespec timespec_of(std::chrono::nanoseconds left) {
 
 } // namespace
 
-Interrupt::Interrupt(For whom) : whom_(whom) {
+Interrupt::Interrupt(For kind) : kind_(kind) {
   asked_to_end = false;
-  handle(whom_, on_signal);
+  handle(kind_, on_signal);
 }
 
-Interrupt::~Interrupt() { handle(whom_, SIG_DFL); }
+Interrupt::~Interrupt() { handle(kind_, SIG_DFL); }
 
 const std::atomic<bool> &Interrupt::flag() const { return asked_to_end; }
 
@@ -70,17 +71,18 @@ bool Interrupt::sleep_until(Clock::time_point when) const {
 }
 
 bool Interrupt::sleep_until(Clock::time_point when, int fd) const {
-  // Blocked from the look at the flag to the wait, which lets them in: none comes between unseen.
+  // Signals are blocked from the test of the flag to ppoll(), which unblocks them: a signal in
+  // between is not missed.
   sigset_t ours, before;
   sigemptyset(&ours);
-  for (const int number : signals(whom_))
+  for (const int number : signals(kind_))
     sigaddset(&ours, number);
   pthread_sigmask(SIG_BLOCK, &ours, &before);
   const auto left = when - Clock::now();
   if (!asked_to_end && left > Clock::duration::zero()) {
     const timespec wait = timespec_of(left);
     sigset_t during = before;
-    for (const int number : signals(whom_))
+    for (const int number : signals(kind_))
       sigdelset(&during, number);
     pollfd in{fd, POLLIN, 0};
     ppoll(&in, 1, &wait, &during); // of a negative fd there is nothing to read

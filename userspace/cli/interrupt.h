@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT, SIGTERM and SIGHUP (unless ignored: nohup) ask a running command to end; it does so at
-// its own pace. A second one kills, but for a command that has a terminal to restore.
+// Requests by signal to end a command. SIGINT, SIGTERM and SIGHUP (unless ignored: nohup) set a
+// flag, and the command ends in order. A second signal kills it, except `watch`, which must restore
+// the terminal.
 #pragma once
 
 #include <atomic>
@@ -14,26 +15,26 @@ public:
 
   enum class For {
     Command,
-    // All that would end it without a fault of its own, unless ignored (nohup); a second one
-    // changes nothing. Faults are terminal::Terminal's.
+    // All signals that end a process without a fault of it, unless ignored (nohup); a second one
+    // has no effect. terminal::Terminal handles faults.
     Screen,
   };
 
-  // From now on they are caught. One at a time.
-  explicit Interrupt(For whom = For::Command);
+  // Catches the signals during the lifetime of this object. One object at a time.
+  explicit Interrupt(For kind = For::Command);
   ~Interrupt();
   Interrupt(const Interrupt &) = delete;
   Interrupt &operator=(const Interrupt &) = delete;
 
   bool asked() const { return flag().load(); }
   const std::atomic<bool> &flag() const;
-  // Sleeps; false when it was asked to end meanwhile.
+  // Sleeps until `when`; false if a signal requested the end.
   bool sleep_until(Clock::time_point when) const;
-  // The same, and awake too when there is something to read, or after any signal.
+  // The same, but also returns when `fd` is readable and after any signal.
   bool sleep_until(Clock::time_point when, int fd) const;
 
 private:
-  For whom_;
+  For kind_;
 };
 
 } // namespace xr::cli

@@ -16,13 +16,13 @@ namespace xr::cli {
 
 namespace {
 
-// -v: what was done; -vv: all that libbpf, libxdp and the verifier say.
+// -v: messages of level info; -vv: all messages of libbpf, libxdp and the verifier.
 void set_up_log(int verbose) {
   spdlog::set_default_logger(spdlog::stderr_color_mt("xdp-roce"));
   spdlog::set_pattern("%H:%M:%S.%e %l: %v");
   spdlog::set_level(verbose > 1   ? spdlog::level::debug
                     : verbose > 0 ? spdlog::level::info
-                                  : spdlog::level::off); // errors quote what matters of it
+                                  : spdlog::level::off); // errors quote the relevant part
   datapath::set_log_sink([](datapath::LogLevel level, std::string_view text) {
     while (text.ends_with('\n'))
       text.remove_suffix(1);
@@ -33,7 +33,8 @@ void set_up_log(int verbose) {
   });
 }
 
-// In the order that CLI11 wants. It would take the arrow of `peer IP QPN -> QPN` for an option.
+// Reversed, as CLI11 expects, and without the arrow of `peer IP QPN -> QPN`, which CLI11 would
+// parse as an option.
 std::vector<std::string> arguments(int argc, char **argv) {
   std::vector<std::string> all(argv + 1, argv + argc);
   std::erase(all, "->");
@@ -64,7 +65,7 @@ int run(int argc, char **argv) {
 } // namespace xr::cli
 
 int main(int argc, char **argv) {
-  signal(SIGPIPE, SIG_IGN); // a closed pipe is an EPIPE for who writes, and no error
+  signal(SIGPIPE, SIG_IGN); // a closed pipe gives EPIPE, which Output treats as the end
   try {
     return xr::cli::run(argc, argv);
   } catch (const std::exception &error) {

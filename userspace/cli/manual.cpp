@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manual pages, out of the table that --help is made of.
+// The manual pages, made from the table of commands.
 #include <fmt/format.h>
 
 #include "cli/app.h"
@@ -12,8 +12,8 @@ namespace xr::cli {
 
 namespace {
 
-// roff takes lines that start with a dot or a quote, and backslashes and dashes, for its own. Long
-// lists may break behind their commas.
+// Escapes what roff would interpret: dots and quotes at the start of a line, backslashes, dashes.
+// Allows line breaks in long lists after commas.
 std::string roff(const std::string &text) {
   std::string out;
   for (size_t i = 0; i < text.size(); i++) {
@@ -28,7 +28,7 @@ std::string roff(const std::string &text) {
   return out;
 }
 
-// Lines stay lines.
+// Escapes text and keeps its line breaks.
 std::string lines(const std::string &text) {
   std::string out;
   for (size_t from = 0; from < text.size();) {
@@ -72,7 +72,7 @@ std::string option_list(const std::vector<CLI::Option *> &options) {
   return out;
 }
 
-// Of the command that has a screen.
+// The keys of `watch`; "" for other commands.
 std::string keys_of(const CLI::App &command) {
   std::string out;
   if (command.get_name() == "watch")
@@ -130,7 +130,7 @@ std::string man_page(CLI::App &app, CLI::App &command) {
          section("OPTIONS", option_list(flags_of(command))) + section("KEYS", keys_of(command)) +
          section("GLOBAL OPTIONS", option_list(flags_of(app))) +
          section("NOTES", lines(command.get_footer())) +
-         section("EXIT STATUS", "0 done, 1 it failed, 2 the command line was wrong.\n") +
+         section("EXIT STATUS", "0 success, 1 failure, 2 wrong command line.\n") +
          section("SEE ALSO", ".BR xdp\\-roce (8)\n");
 }
 

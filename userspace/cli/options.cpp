@@ -16,7 +16,7 @@ constexpr double kShortest = 0.01, kLongest = 86400;
 
 constexpr size_t kLine = 80;
 
-// A long list, with line breaks behind commas.
+// A long list, with line breaks after commas.
 std::string wrapped(const std::string &list) {
   std::string out;
   size_t column = 0;

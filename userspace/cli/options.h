@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that several subcommands have.
+// Options that several subcommands have in common.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ void add_sort(CLI::App &command, std::string &sort, const std::string &descripti
 void add_stream_options(CLI::App &command, report::StreamOptions &options);
 void add_udp_port(CLI::App &command, uint16_t &port);
 
-// Refuses all but whole numbers of that range, in a sentence.
+// Accepts only whole numbers from `from` to `to`.
 CLI::Validator whole_number(uint64_t from, uint64_t to);
-// Words that an option takes, as help tells them and completion finds them: "{a,b}".
+// The words that an option accepts, in the form "{a,b}" of the help, which the completion parses.
 std::string choices(const std::vector<std::string> &words);
-// Refuses all other words, and puts them behind the value's name.
+// Accepts only these words; the help shows them after the value's name.
 CLI::Validator one_of(const std::vector<std::string> &words);
 
 } // namespace xr::cli

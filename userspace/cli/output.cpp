@@ -88,7 +88,7 @@ bool colour_wanted() {
   return !value || !*value;
 }
 
-// A screen is not larger.
+// Larger values of COLUMNS and LINES are ignored.
 constexpr size_t kMostInVariable = 10'000;
 
 size_t number_in(const char *variable, size_t otherwise) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports to stdout, all else to stderr.
+// Prints reports to standard output, and errors, warnings and notes to standard error.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ class Output {
 public:
   explicit Output(bool json, int fd = 1);
 
-  // False: nobody reads any more, or nothing can be written; see finish().
+  // False: the reader closed the pipe, or the write failed; see finish().
   bool print(const report::Document &document, report::JsonStyle style = report::JsonStyle::Pretty);
-  // One of several reports: in JSON a line each, in text with an empty line between.
+  // Prints one of several reports: JSON as one line, text with an empty line in between.
   bool print_next(const report::Document &document);
-  // A line of text, whatever the form of reports is.
+  // Prints a line of text, also in JSON mode.
   bool print_line(const std::string &text);
 
-  // Has the reader of a pipe gone away? Tells without writing.
+  // Whether the reader closed the pipe; checked without writing.
   bool reader_gone() const;
   // The exit status: `status`, unless the output could not be written. A closed pipe is no error.
   int finish(int status = 0) const;
@@ -41,19 +41,20 @@ private:
   int error_ = 0; // errno of a failed write
 };
 
-// NO_COLOR is not set.
+// False if NO_COLOR is set and not empty.
 bool colour_wanted();
-// A positive number in the environment, as COLUMNS and LINES are; else `otherwise`.
+// A positive number from environment variable `variable` (COLUMNS, LINES), else `otherwise`.
 size_t number_in(const char *variable, size_t otherwise);
 
-// `xdp-roce: CONTEXT: message` and the hint. Returns exit status 1.
+// Prints `xdp-roce: CONTEXT: message` and the hint. Returns exit status 1.
 int fail(const std::string &context, const Error &error);
-// The same of a command line that is wrong. Returns exit status 2.
+// The same for a wrong command line. Returns exit status 2.
 int refuse(const std::string &context, const Error &error);
-// The same without ending anything.
+// Prints `xdp-roce: CONTEXT: message`; the command goes on.
 void warn(const std::string &context, const std::string &message);
+// Prints `note: CONTEXT: message`.
 void note(const std::string &context, const std::string &message);
-// Those from that place on. Returns where the next ones begin.
+// Prints the notes from index `from` on. Returns the number of notes.
 size_t tell_notes(const std::string &context, const std::vector<std::string> &notes,
                   size_t from = 0);
 

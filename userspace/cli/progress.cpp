@@ -11,7 +11,7 @@ namespace xr::cli {
 
 namespace {
 
-constexpr auto kPatience = std::chrono::milliseconds(500); // what is done by then needs no line
+constexpr auto kPatience = std::chrono::milliseconds(500); // shorter work shows no line
 constexpr auto kRefresh = std::chrono::milliseconds(100);
 constexpr size_t kBar = 30;
 

@@ -7,7 +7,7 @@
 
 namespace xr::cli {
 
-// A line on stderr that tells how far a long work is, if stderr is a terminal. Gone when it ends.
+// A progress line on stderr, if stderr is a terminal. The destructor erases it.
 class Progress {
 public:
   explicit Progress(std::string what);
@@ -15,9 +15,9 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  // `total` 0: nobody knows how much there is to do. `text` goes behind the bar.
+  // `total` 0: unknown, no bar is shown. `text` follows the bar.
   void update(uint64_t done, uint64_t total, const std::string &text);
-  double seconds() const; // since it began
+  double seconds() const; // since the constructor
 
 private:
   using Clock = std::chrono::steady_clock;

@@ -41,7 +41,7 @@ int read_again_and_again(const Reading &reading, const AttachedPort &port, Outpu
     return fail(context(reading), before.error());
   auto due = Interrupt::Clock::now();
   for (uint64_t done = 0; !reading.repeat.count || done < reading.repeat.count; done++) {
-    // Never in a burst after a stop (SIGSTOP, a full pipe).
+    // No burst of reports after a pause (SIGSTOP, a full pipe).
     due = std::max(due + interval, Interrupt::Clock::now());
     const bool last = !interrupt.sleep_until(due);
     auto alive = port.alive();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counters and streams have in common: one report of an attached port, or one every interval.
+// Common to `counters` and `streams`: prints one report of an attached port, or one every interval.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct Reading {
   Repeat repeat;
   bool with_streams = false;
   std::function<report::Document(const report::Moment &)> report;
-  std::function<void()> taken = {}; // called right after each snapshot, the first too
+  std::function<void()> taken = {}; // called immediately after each snapshot
 };
 
 int read_port(const Reading &reading, const Globals &globals);

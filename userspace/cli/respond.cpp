@@ -33,16 +33,16 @@ const std::map<std::string, congestion::CnpScope> &scopes() {
 
 void describe_cnp(CLI::App &command, Args &args) {
   ResponderOptions &r = args.request.responder;
-  command.add_flag("--no-cnp", args.no_cnp, "Do not answer CE marks");
+  command.add_flag("--no-cnp", args.no_cnp, "Do not answer CE marks with CNPs");
   add_duration(command, "--cnp-interval", r.cnp_pacing.interval_ns,
-               "Between two CNPs (default: 50us)");
+               "Minimum time between two CNPs (default: 50us)");
   command
       .add_option_function<std::string>(
           "--cnp-scope", [&r](const std::string &name) { r.cnp_pacing.scope = scopes().at(name); },
-          "What they are paced by; a pair is of addresses (default: stream)")
+          "Pace CNPs per stream, per pair of addresses or per port (default: stream)")
       ->type_name("SCOPE")
       ->check(one_of({"stream", "pair", "port"}));
-  command.add_option("--cnp-dscp", r.cnp_dscp, "Their DSCP (default: 48)")
+  command.add_option("--cnp-dscp", r.cnp_dscp, "DSCP of CNPs (default: 48)")
       ->type_name("N")
       ->check(whole_number(0, 63));
 }
@@ -52,24 +52,26 @@ void describe(CLI::App &command, Args &args) {
   add_interface(command, args.request.ifname, "The port to answer on");
   command
       .add_option("--address", args.addresses,
-                  "Its address, may be repeated; the port needs none (default: the port's)")
+                  "Address to answer for, may be repeated; the port does not need it "
+                  "(default: the port's addresses)")
       ->type_name("IP")
       ->allow_extra_args(false);
-  command.add_option("--mac", args.mac, "Its MAC (default: the port's)")->type_name("MAC");
+  command.add_option("--mac", args.mac, "MAC to answer with (default: the port's)")
+      ->type_name("MAC");
   command.add_option("--qp", args.qp, "QPNs that exist (default: 2-0xffffff)")->type_name("N[-M]");
   command
       .add_option("--peer-qp", args.peer_qp,
-                  "The peer's QPN, which no request tells: same, N, +N or -N of the own one "
-                  "(default: same)")
+                  "The peer's QPN, which requests do not contain: same as the QPN here, N, or the "
+                  "QPN here +N or -N (default: same)")
       ->type_name("QPN");
   command
       .add_option("--pmtu", r.pmtu,
-                  "Of READ responses, until the peer shows its own (default: 1024)")
+                  "PMTU of READ responses, until the peer's is known (default: 1024)")
       ->type_name("N")
       ->check(one_of({"256", "512", "1024", "2048", "4096"}));
   command
       .add_option("--ack-every", r.ack_every,
-                  "An ACK after every N packets, asked for or not (default: when asked)")
+                  "An ACK after every N packets, also without AckReq (default: only with AckReq)")
       ->type_name("N")
       ->check(whole_number(1, 1 << 20));
   command
@@ -80,10 +82,10 @@ void describe(CLI::App &command, Args &args) {
       ->type_name("N")
       ->check(whole_number(0, 31));
   describe_cnp(command, args);
-  command.add_flag("--any-icrc", args.any_icrc, "Take requests whose iCRC is wrong, too");
-  add_duration(command, "--for", args.request.duration_ns, "End after that time");
+  command.add_flag("--any-icrc", args.any_icrc, "Also accept requests with a wrong iCRC");
+  add_duration(command, "--for", args.request.duration_ns, "End after DURATION");
   add_queue_options(command, args.request.queues,
-                    "On N queues, a thread each (default: all; RDMA CM wants --queues 1)");
+                    "On N queues, a thread each (default: all; RDMA CM needs --queues 1)");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
   command.footer(
@@ -91,7 +93,7 @@ void describe(CLI::App &command, Args &args) {
       "with\n"
       "CNPs, ARP and neighbour discovery, and RDMA CM. Frames are counted by the port's program "
       "first:\n"
-      "xdp-roce counters, streams and events work as ever. All other frames are the host's.");
+      "xdp-roce counters, streams and events work as usual. All other frames go to the host.");
 }
 
 Status read_qps(const std::string &text, ResponderOptions &r) {
@@ -145,7 +147,7 @@ int respond(Args args, const Globals &globals) {
   if (auto done = collect(args); !done)
     return fail("respond", done.error());
   args.request.netns = globals.netns;
-  const Interrupt interrupt; // what is attached now is to be detached
+  const Interrupt interrupt; // before prepare(): an interrupt must still detach the port
   auto run = endpoint::RespondRun::prepare(std::move(args.request));
   if (!run)
     return fail(context, run.error());

@@ -34,15 +34,15 @@ std::string verbs() {
 void describe_reliability(CLI::App &command, Args &args) {
   requester::Reliability &r = args.request.reliability;
   auto *open =
-      command.add_flag("--open", args.open, "Stateless, waits for nobody (this is the default)");
+      command.add_flag("--open", args.open, "Open-loop: does not wait for answers (the default)");
   command
       .add_flag("--reliable", args.request.reliable,
-                "RC with go-back-N: ACKs, NAKs and timeouts are heeded, every message is completed")
+                "RC with go-back-N: reacts to ACKs, NAKs and timeouts, completes every message")
       ->excludes(open);
   command.add_flag("--listen", args.request.listen,
-                   "Open, but count the ACKs, NAKs and CNPs that come back");
+                   "Open-loop, but count the ACKs, NAKs and CNPs that arrive");
   auto *reliable = command.get_option("--reliable");
-  command.add_option("--window", r.window, "Packets of a QP not acknowledged yet (default: 256)")
+  command.add_option("--window", r.window, "Unacknowledged packets per QP (default: 256)")
       ->type_name("N")
       ->check(whole_number(1, 1 << 20))
       ->needs(reliable);
@@ -58,7 +58,8 @@ void describe_reliability(CLI::App &command, Args &args) {
       ->check(whole_number(0, 255))
       ->needs(reliable);
   command
-      .add_option("--rnr-retries", r.rnr_retries, "The same for RNR NAKs; 7: no end (default: 7)")
+      .add_option("--rnr-retries", r.rnr_retries,
+                  "The same for RNR NAKs; 7: unlimited (default: 7)")
       ->type_name("N")
       ->check(whole_number(0, 7))
       ->needs(reliable);
@@ -75,16 +76,15 @@ void describe(CLI::App &command, Args &args) {
       ->type_name("NAME:" + choices(flow::preset_names()));
   command
       .add_option("--rate", args.rate,
-                  "Of all flows together: 10gbit, \"10gbit l1\", 1mpps, 50%, top")
+                  "Rate of all flows together: 10gbit, \"10gbit l1\", 1mpps, 50%, top")
       ->type_name("RATE");
-  command
-      .add_option("--seed", args.request.seed,
-                  "Decides all that is drawn (default: another each time)")
+  command.add_option("--seed", args.request.seed, "Seed of all random choices (default: random)")
       ->type_name("N")
       ->check(whole_number(1, UINT64_MAX));
-  add_duration(command, "--for", args.duration_ns, "Of flows that do not say it themselves");
+  add_duration(command, "--for", args.duration_ns,
+               "Duration of flows without a `for` of their own");
   add_duration(command, "--stagger", args.stagger_ns,
-               "Each flow starts so long after the one before");
+               "Each flow starts this long after the one before");
   describe_reliability(command, args);
   add_queue_options(command, args.request.queues, "Send from N queues, a thread each (default: 1)");
   add_attach_options(command, args.request.attach);
@@ -104,11 +104,12 @@ void describe(CLI::App &command, Args &args) {
       "or: replay FILE.pcap [speed X | rate RATE] [loop N] [for DURATION] [map OLD=NEW]... "
       "[src-mac MAC] "
       "[dst-mac MAC]\n"
-      "As: xdp-roce send eth1 dst 192.0.2.2 qp 0x11 write size 1M messages 100 rate 5gbit\n"
-      "MACs that are not given come from the neighbour table, or are asked for.");
+      "Example: xdp-roce send eth1 dst 192.0.2.2 qp 0x11 write size 1M messages 100 rate 5gbit\n"
+      "MACs that are not given come from the neighbour table, or from ARP and neighbour "
+      "discovery.");
 }
 
-// What stands beside `replay` and means nothing there.
+// Error for options that have no meaning with `replay`.
 Status only_replay(const Args &args) {
   const endpoint::SendRequest &r = args.request;
   const std::pair<bool, const char *> kOthers[] = {{r.reliable, "--reliable"},
@@ -184,7 +185,7 @@ Status add_total(Args &args) {
   return {};
 }
 
-// All that the command line says about flows.
+// Collects the flows and the total rate from the command line and the file.
 Status collect(Args &args) {
   for (const auto step : {add_words, add_file, add_total})
     if (auto done = step(args); !done)
@@ -199,8 +200,8 @@ Status collect(Args &args) {
   return {};
 }
 
-// All that comes back is for QPs that nobody here has: the other end takes our QPNs for others.
-// Clear once a QP has waited in vain. Empty: it is not so.
+// If all answers were for QPs that no flow has, a sentence that says so: the responder assumes
+// other QPNs for our QPs. Only after a timeout of a QP; else "".
 std::string wrong_qps(const SendCounts &c) {
   if (c.stray_qps.qps().empty() || !c.timeouts ||
       c.acks + c.naks + c.rnr_naks + c.read_responses + c.invalid_naks + c.access_naks +
@@ -216,7 +217,7 @@ constexpr const char *kWrongQps =
     "`respond --peer-qp` says which QPN it answers (same, N, +N or -N of "
     "its own); or src-qp N here";
 
-// While it runs, once.
+// Prints the warning once per run.
 void warn_of_qps(const std::string &context, const SendCounts &counts, bool &warned) {
   const std::string wrong = warned ? "" : wrong_qps(counts);
   if (wrong.empty())
@@ -251,7 +252,7 @@ int send(Args args, const Globals &globals) {
     return fail("send", done.error());
   args.request.ifname = args.ifname;
   args.request.netns = globals.netns;
-  const Interrupt interrupt; // what is attached now is to be detached
+  const Interrupt interrupt; // before prepare(): an interrupt must still detach the port
   auto run = endpoint::SendRun::prepare(std::move(args.request));
   if (!run)
     return fail(context, run.error());

@@ -16,7 +16,7 @@ struct Args {
 void describe(CLI::App &command, Args &args) {
   command
       .add_option("IF", args.interfaces,
-                  "Interfaces to look at (default: whatever is attached in any network namespace, "
+                  "Interfaces to show (default: all attached ones in any network namespace, "
                   "or in --netns)")
       ->type_name("");
 }

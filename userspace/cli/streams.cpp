@@ -25,10 +25,10 @@ void describe(CLI::App &command, Args &args) {
   command
       .add_option(
           "--nic", args.nic,
-          "Set the counts beside the hw_counters of this RDMA device (mlx5, irdma, bnxt_re, "
-          "rxe); with --interval what both counted meanwhile")
+          "Compare the counts with the hw_counters of this RDMA device (mlx5, irdma, bnxt_re, "
+          "rxe); with --interval, what both counted in the interval")
       ->type_name("DEV[/PORT]");
-  command.add_option("--root", args.root, "With --nic: a tree in the place of /sys")
+  command.add_option("--root", args.root, "With --nic: a directory tree instead of /sys")
       ->type_name("DIR")
       ->group("");
   command.footer(
@@ -38,10 +38,10 @@ void describe(CLI::App &command, Args &args) {
       "PSN had been seen. rewinds: go-back-N rounds.\nreordered: filled PSNs that came "
       "alone. resyncs: QPN reused. jumps, jumped: packets ahead of the previous\none, "
       "and the PSNs between, retransmissions included. PSNs are decimal, QPNs "
-      "hexadecimal.\n--nic: an equation a row; equal, explained (the note says how), "
-      "uncertain (the NIC has more), mismatch, or unseen\nby a port. Which way packets "
-      "went is told by the NIC's RoCE v2 GIDs. Without --interval each side has counted\n"
-      "since it began, which is not the same moment.");
+      "hexadecimal.\n--nic: one equation per row: equal, explained (see the note), "
+      "uncertain (the NIC has more), mismatch, or unseen\nby a port. The NIC's RoCE v2 GIDs "
+      "give the direction of packets. Without --interval the two sides may have begun\n"
+      "to count at different times.");
 }
 
 int streams(const Args &args, const Globals &globals) {
@@ -66,7 +66,8 @@ int streams(const Args &args, const Globals &globals) {
 } // namespace
 
 void add_streams(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "streams", "PSN accounting, a row a stream", describe, streams);
+  add_command<Args>(app, chosen, "streams", "PSN accounting, one row per stream", describe,
+                    streams);
 }
 
 } // namespace xr::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the table of commands: what manual and completion are made of.
+// Reads the table of commands, for the manual and the completion.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ inline std::vector<CLI::App *> visible_commands(CLI::App &app) {
   return app.get_subcommands([](const CLI::App *one) { return !one->get_group().empty(); });
 }
 
-// Neither has what is hidden from the help.
+// flags_of() and positionals_of() leave out options that are hidden from the help.
 inline std::vector<CLI::Option *> flags_of(CLI::App &app) {
   return app.get_options(
       [](const CLI::Option *one) { return one->nonpositional() && !one->get_group().empty(); });
@@ -24,7 +24,7 @@ inline std::vector<CLI::Option *> positionals_of(CLI::App &app) {
       [](const CLI::Option *one) { return one->get_positional() && !one->get_group().empty(); });
 }
 
-// False of a flag.
+// False for a flag.
 inline bool takes_value(const CLI::Option &option) { return option.get_items_expected_max() > 0; }
 
 } // namespace xr::cli

@@ -34,7 +34,7 @@ void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
           [](std::string &text) {
             auto value = parse::duration(text);
             if (value && !value.get())
-              return fmt::format("'{}' is no time at all", text);
+              return fmt::format("'{}' is not a duration above 0", text);
             return value ? std::string()
                          : fmt::format("{} ({})", value.error().message, value.error().hint);
           },

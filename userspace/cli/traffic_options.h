@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `send` and `respond` have in common: options, and how a run is watched.
+// Common to `send` and `respond`: options, and the reports of a run.
 #pragma once
 
 #include <string>
@@ -16,17 +16,18 @@
 namespace xr::cli {
 
 void add_queue_options(CLI::App &command, endpoint::QueueOptions &options, const char *description);
-// "10s": nanoseconds.
+// Adds an option with a duration ("10s"), stored in nanoseconds.
 void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
                   const std::string &description);
 
-// Runs it: with an interval a report every time, else a line on the terminal; at the end the final
-// report, after an interrupt too. `Report` is what report() gives.
+// Runs `run`. Prints a report every `interval` seconds (0: a progress line on a terminal), and the
+// final report at the end, also after an interrupt. `document`, `line` and `amount` convert what
+// Run::report() returns.
 template <typename Run, typename Document, typename Line, typename Amount>
 int watch_run(Run &run, const Interrupt &interrupt, const std::string &context, bool json,
               double interval, Document document, Line line, Amount amount) {
   Output output(json);
-  const size_t told = tell_notes(context, run.notes());
+  const size_t printed = tell_notes(context, run.notes());
   auto before = run.report();
   bool first = true;
   const bool every = interval > 0;
@@ -49,7 +50,7 @@ int watch_run(Run &run, const Interrupt &interrupt, const std::string &context, 
   }
   const auto final = run.report();
   const Status closed = run.close();
-  tell_notes(context, run.notes(), told);
+  tell_notes(context, run.notes(), printed);
   if (every)
     output.print_next(document(final));
   else

@@ -15,7 +15,7 @@ int print_version(bool json) {
   const auto field = [](const char *key, const char *heading, Value value) {
     return report::Field{{key, heading}, std::move(value)};
   };
-  // libbpf's own, as loaded, starts with a v; libxdp tells its version at build time only.
+  // libbpf: the version of the loaded library, with a "v". libxdp: only known at build time.
   const std::string libbpf = libbpf_version_string();
   report::Document document;
   document.title = "xdp-roce " XR_VERSION;

@@ -20,7 +20,7 @@ namespace xr::cli {
 
 namespace {
 
-constexpr auto kNap = std::chrono::milliseconds(100); // keys, events, a new size: noticed so soon
+constexpr auto kNap = std::chrono::milliseconds(100); // longest delay for keys, events, a new size
 
 struct Args {
   std::vector<std::string> ifnames;
@@ -34,34 +34,34 @@ void describe(CLI::App &command, Args &args) {
   command.add_option("IF", args.ifnames, "Interfaces that are attached")->required()->type_name("");
   add_interval(command, args.interval, "Read every S seconds (default: 0.5)");
   command.add_flag("--once", args.once,
-                   "Print one frame as text, with the rates of one interval: COLUMNS wide (80), "
-                   "LINES high (24)");
+                   "Print the screen once as text, with the rates of one interval; its size is "
+                   "COLUMNS (80) by LINES (24)");
   add_sort(command, args.sort, "Streams by this key, largest first (default: missing)",
            watch::sort_keys());
   command.add_option("--filter", args.filter, "Only streams that have all these words")
       ->type_name("WORDS");
-  command.footer("Keys: ? lists them, q quits. Events are the screen's while it is there: a port "
-                 "has one reader of them.\nThe terminal is left as it was however this ends, but "
-                 "for kill -9; reset(1) helps then.");
+  command.footer("Keys: ? lists them, q quits. While watch runs, it is the port's only reader of "
+                 "events.\nThe terminal is restored at the end, except after kill -9: then use "
+                 "reset(1).");
 }
 
 std::string context(const Args &args) {
   return "watch " + fmt::format("{}", fmt::join(args.ifnames, " "));
 }
 
-// A port, and what it told of events since it was last asked.
+// A port with the events since its last read().
 class Watched {
 public:
   Watched(datapath::AttachedPort port, std::string netns)
       : port_(std::move(port)), status_(port_->status()), netns_(std::move(netns)) {}
-  Watched(const Watched &) = delete; // events are told to this very object
+  Watched(const Watched &) = delete; // the event callback refers to this object
   Watched &operator=(const Watched &) = delete;
 
-  // Why there will be no events, "" if there will.
+  // Starts to read events; returns why there are none, or "".
   std::string listen() {
     if (!status_.track)
       return "attached with --no-track";
-    auto events = port_->events([this](const roce_event &event) { told_.push_back(event); });
+    auto events = port_->events([this](const roce_event &event) { new_events_.push_back(event); });
     if (!events)
       return events.error().message;
     events_.emplace(std::move(*events));
@@ -70,7 +70,7 @@ public:
 
   const PortStatus &status() const { return status_; }
 
-  // Reads no more of it, and keeps nothing of it.
+  // Closes the port.
   void leave() {
     events_.reset();
     port_.reset();
@@ -96,13 +96,13 @@ public:
       return snapshot.error();
     reading.snapshot = std::move(*snapshot);
     reading.realtime_ns = realtime_ns() - monotonic_ns() + reading.snapshot.time_ns;
-    // While somebody changes them, as they were.
+    // If another process is changing the rules, show the previous ones.
     if (auto rules = datapath::list_rules_now(status().ifname, netns_))
       rules_ = std::move(rules->rules);
     reading.rules = rules_;
     if (auto done = poll(); !done)
       return done.error();
-    reading.events.swap(told_);
+    reading.events.swap(new_events_);
     return reading;
   }
 
@@ -111,7 +111,7 @@ private:
   PortStatus status_;
   std::string netns_;
   std::optional<datapath::Events> events_;
-  std::vector<roce_event> told_;
+  std::vector<roce_event> new_events_;
   std::vector<RuleRow> rules_;
 };
 
@@ -134,7 +134,7 @@ int open_ports(const Args &args, const Globals &globals, Ports &ports, watch::Mo
     if (!port)
       return fail("watch " + ifname, port.error());
     ports.emplace_back(std::move(*port), globals.netns);
-    // One frame shows no events: they stay for who reads them next.
+    // --once shows no events: leave them for the next reader.
     model.add_port(ifname, about(ports.back().status()), args.once ? "" : ports.back().listen());
   }
   model.sort_by(args.sort);
@@ -142,7 +142,7 @@ int open_ports(const Args &args, const Globals &globals, Ports &ports, watch::Mo
   return 0;
 }
 
-// Hands what a port has to the model.
+// Reads a port and updates the model.
 Status read_port(Ports &ports, watch::Model &model, size_t at) {
   auto reading = ports[at].read();
   if (!reading)
@@ -151,7 +151,7 @@ Status read_port(Ports &ports, watch::Model &model, size_t at) {
   return {};
 }
 
-// What failed at a port goes on without it, as long as another is there.
+// If reading a port failed, closes it; returns the error only if it was the last open port.
 Status go_on(Ports &ports, watch::Model &model, size_t at, const Status &done) {
   if (done)
     return done;
@@ -188,8 +188,8 @@ int print_once(const Args &args, Ports &ports, watch::Model &model) {
   return output.finish();
 }
 
-// Until a key or a signal ends it, or the last port goes. The terminal is restored when this
-// returns.
+// Runs the screen until a key or a signal ends it or the last port is gone. Restores the terminal
+// before it returns.
 Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
               const Interrupt &interrupt) {
   auto terminal = terminal::Terminal::open(colour_wanted());
@@ -205,7 +205,7 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
         if (!ports[at].gone())
           if (auto done = go_on(ports, model, at, read_port(ports, model, at)); !done)
             return done;
-      due = std::max(due + interval, now); // never in a burst after a stop
+      due = std::max(due + interval, now); // no burst of readings after a pause
       changed = true;
     }
     if (changed || terminal->size() != drawn)
@@ -225,9 +225,9 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
 
 int watch(const Args &args, const Globals &globals) {
   if (globals.json)
-    return refuse(context(args),
-                  {"a screen has no JSON", fmt::format("xdp-roce --json counters {} --interval {}",
-                                                       args.ifnames.front(), args.interval)});
+    return refuse(context(args), {"watch has no JSON output",
+                                  fmt::format("xdp-roce --json counters {} --interval {}",
+                                              args.ifnames.front(), args.interval)});
   watch::Options options;
   options.unicode = terminal::utf8_locale();
   options.interactive = !args.once;
