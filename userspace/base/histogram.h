@@ -37,11 +37,11 @@ public:
   // The value that `fraction` (0 to 1) of all values do not exceed: the upper bound of its bucket,
   // at most max(). 0 if the histogram is empty.
   uint64_t quantile(double fraction) const {
-    const double wanted = fraction * static_cast<double>(total_);
+    const double threshold = fraction * static_cast<double>(total_);
     uint64_t seen = 0;
     for (unsigned i = 0; i < kBuckets; i++) {
       seen += counts_[i];
-      if (seen && static_cast<double>(seen) >= wanted)
+      if (seen && static_cast<double>(seen) >= threshold)
         return highest(i) < max_ ? highest(i) : max_;
     }
     return max_;

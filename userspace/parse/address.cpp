@@ -69,20 +69,21 @@ roce_prefix Prefix::compiled() const {
 }
 
 Result<Prefix> prefix(const std::string &word) {
-  constexpr std::string_view kWanted = "an IP address or prefix";
+  constexpr std::string_view kExpected = "an IP address or prefix";
   const std::string kHint = "like 192.0.2.1, 192.0.2.0/24 or 2001:db8::/32";
   const size_t slash = word.find('/');
   const std::string front = word.substr(0, slash);
   const auto base = address(front);
   if (!base)
-    return wrong(word, kWanted, kHint);
+    return wrong(word, kExpected, kHint);
   Prefix result;
   result.address = base.get();
   const bool dotted = front.find(':') == std::string::npos;
   if (slash != std::string::npos) {
     auto length = integer(word.substr(slash + 1), 0, dotted ? 32 : 128);
     if (!length)
-      return wrong(word, kWanted, fmt::format("the length after / is 0 to {}", dotted ? 32 : 128));
+      return wrong(word, kExpected,
+                   fmt::format("the length after / is 0 to {}", dotted ? 32 : 128));
     result.length = static_cast<unsigned>(*length) + (dotted ? kMappedBits : 0);
   }
   result.ipv4 = is_mapped(result.address) && result.length >= kMappedBits;

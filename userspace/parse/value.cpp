@@ -73,8 +73,8 @@ constexpr Unit kRates[] = {
     {"kibit", 1 << 10},
 };
 
-constexpr uint64_t kLongest =
-    100ULL * 24 * 3'600'000'000'000; // ns; a double still represents it exactly enough
+// In ns; less than 2^53, so that a double represents it exactly.
+constexpr uint64_t kLongest = 100ULL * 24 * 3'600'000'000'000;
 // Bits per second. At kSlowest, the transmission time of 64 KB (see roce_queue_add) is just below
 // 2^64.
 constexpr uint64_t kSlowest = 125'000, kFastest = 10'000'000'000'000;
@@ -134,14 +134,14 @@ uint64_t fraction(long double p) {
 }
 
 Result<Probability> probability(const std::string &word) {
-  constexpr std::string_view kWanted = "a probability";
+  constexpr std::string_view kExpected = "a probability";
   constexpr std::string_view kHint = "from 0 to 1, like 0.01, 1e-6, 1% or 50ppm";
   const auto n = number(word);
   if (!n || (!n->unit.empty() && n->unit != "%" && n->unit != "ppm"))
-    return wrong(word, kWanted, std::string(kHint));
+    return wrong(word, kExpected, std::string(kHint));
   const Probability result{*n};
   if (std::signbit(n->value) || result.p() > 1)
-    return wrong(word, kWanted, std::string(kHint));
+    return wrong(word, kExpected, std::string(kHint));
   return result;
 }
 
@@ -153,7 +153,7 @@ Result<double> real(const std::string &word, double from, double to) {
 }
 
 Result<uint64_t> integer(const std::string &word, uint64_t from, uint64_t to,
-                         std::string_view wanted) {
+                         std::string_view expected) {
   const bool hex = word.starts_with("0x") || word.starts_with("0X");
   const char *begin = word.data() + (hex ? 2 : 0), *end = word.data() + word.size();
   uint64_t value = 0;
@@ -161,19 +161,19 @@ Result<uint64_t> integer(const std::string &word, uint64_t from, uint64_t to,
   if (error == std::errc() && stop == end && value >= from && value <= to)
     return value;
   if (to == UINT64_MAX)
-    return wrong(word, fmt::format("{} from {} on", wanted, from));
-  return wrong(word, fmt::format("{} from {} to {}", wanted, from, to));
+    return wrong(word, fmt::format("{} from {} on", expected, from));
+  return wrong(word, fmt::format("{} from {} to {}", expected, from, to));
 }
 
 Result<roce_range> range(const std::string &word, uint32_t from, uint32_t to,
-                         std::string_view wanted, Order order) {
+                         std::string_view expected, Order order) {
   const size_t dash = word.find('-');
-  const auto first = integer(word.substr(0, dash), from, to, wanted);
+  const auto first = integer(word.substr(0, dash), from, to, expected);
   const auto last =
-      dash == std::string::npos ? first : integer(word.substr(dash + 1), from, to, wanted);
+      dash == std::string::npos ? first : integer(word.substr(dash + 1), from, to, expected);
   if (!first || !last)
     return wrong(word,
-                 fmt::format("{} from {} to {}, or two with a - between them", wanted, from, to));
+                 fmt::format("{} from {} to {}, or two with a - between them", expected, from, to));
   const roce_range result{static_cast<uint32_t>(first.get()), static_cast<uint32_t>(last.get())};
   if (order == Order::Ascending && result.from > result.to)
     return Error{fmt::format("'{}' goes backwards", word),

@@ -32,12 +32,12 @@ bool looks_like_number(const std::string &word);
 // A finite number; a whole number in decimal or hexadecimal. Error if it is outside [from, to].
 Result<double> real(const std::string &word, double from, double to);
 Result<uint64_t> integer(const std::string &word, uint64_t from, uint64_t to,
-                         std::string_view wanted = "a whole number");
+                         std::string_view expected = "a whole number");
 
 // N or N-N. `to` may be less than `from` only with Order::Wraps (PSNs).
 enum class Order { Ascending, Wraps };
 Result<roce_range> range(const std::string &word, uint32_t from, uint32_t to,
-                         std::string_view wanted, Order order = Order::Ascending);
+                         std::string_view expected, Order order = Order::Ascending);
 std::string range_text(const roce_range &range);
 std::string hex_range_text(const roce_range &range);
 

@@ -56,10 +56,10 @@ std::vector<std::string> parts(const std::string &list) {
   return result;
 }
 
-Error wrong(const std::string &word, std::string_view wanted, std::string hint) {
+Error wrong(const std::string &word, std::string_view expected, std::string hint) {
   if (word.empty())
-    return {fmt::format("{} is missing", wanted), std::move(hint)};
-  return {fmt::format("'{}' is not {}", word, wanted), std::move(hint)};
+    return {fmt::format("{} is missing", expected), std::move(hint)};
+  return {fmt::format("'{}' is not {}", word, expected), std::move(hint)};
 }
 
 Error missing(std::string_view keyword, const std::string &word, std::string hint) {
@@ -103,11 +103,11 @@ std::string nearest(const std::string &word, const std::vector<std::string_view>
   constexpr size_t kLongest = 64;
   if (word.size() > kLongest)
     return "";
-  const std::string wanted = lower(word);
+  const std::string lowered = lower(word);
   std::string_view best;
   size_t least = 1 + std::max<size_t>(1, word.size() / 3);
   for (const std::string_view name : names)
-    if (const size_t d = distance(wanted, lower(name)); d < least) {
+    if (const size_t d = distance(lowered, lower(name)); d < least) {
       least = d;
       best = name;
     }
@@ -121,11 +121,11 @@ std::string hint_from(const std::string &word, const std::vector<std::string_vie
 }
 
 Result<size_t> choice(const std::string &word, const std::vector<std::string_view> &names,
-                      std::string_view wanted) {
+                      std::string_view expected) {
   const std::string name = lower(word);
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end())
-    return wrong(word, wanted, hint_from(word, names));
+    return wrong(word, expected, hint_from(word, names));
   return static_cast<size_t>(found - names.begin());
 }
 

@@ -36,8 +36,8 @@ std::vector<std::string> parts(const std::string &list);
 // A name that a user gives to something: up to 31 letters, digits, - _ .
 Result<std::string> name(const std::string &word);
 
-// "'x' is not WANTED"; "WANTED is missing" if `word` is empty.
-Error wrong(const std::string &word, std::string_view wanted, std::string hint = {});
+// "'x' is not EXPECTED"; "EXPECTED is missing" if `word` is empty.
+Error wrong(const std::string &word, std::string_view expected, std::string hint = {});
 
 // "KEYWORD is missing before 'x'"; "KEYWORD is missing" if `word` is empty.
 Error missing(std::string_view keyword, const std::string &word, std::string hint);
@@ -50,6 +50,6 @@ std::string hint_from(const std::string &word, const std::vector<std::string_vie
 
 // The index of `word` in `names`, ignoring case.
 Result<size_t> choice(const std::string &word, const std::vector<std::string_view> &names,
-                      std::string_view wanted);
+                      std::string_view expected);
 
 } // namespace xr::parse
