@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The live view on a terminal of tmux's: what stands there is what counters and streams tell, keys
-# do what they say, and the terminal is as it was however the view ends.
+# The live view in a tmux terminal: it shows the values of counters and streams, keys have their
+# documented effect, and the terminal is restored however the view ends.
 . "$(dirname "$0")/lib.sh"
 need jq tmux
 lane
@@ -253,7 +253,7 @@ COLUMNS=120 LINES=40 xr watch rx0 --once --interval 0.1 >"$scratch/once"
 (($(wc -L <"$scratch/once") > 100)) || fail "--once in 120 columns: $(cat "$scratch/once")"
 LC_ALL=C xr watch rx0 --once --interval 0.1 >"$scratch/once"
 ! grep -qP '[^\x00-\x7f]' "$scratch/once" || fail "more than ASCII: $(cat "$scratch/once")"
-refused '--once|no terminal' xr watch rx0 </dev/null
+refused '--once|not a terminal' xr watch rx0 </dev/null
 keep xr --json watch rx0 && fail "--json"
 assert_sentence 'no JSON' <"$scratch/last.err"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks on made facts and trees: each of their ways out.
+// Every outcome of each check, on simulated facts and file trees.
 #include "tree.h"
 
 #include <algorithm>
@@ -665,7 +665,7 @@ TEST(DoctorReport, TextAndJsonSayTheSame) {
   const auto document = report::doctor_report("eth7", checks);
   const std::string text = report::to_text(document);
   const auto json = nlohmann::json::parse(report::to_json(document));
-  EXPECT_NE(text.find("eth7: 1 ok, 0 warned of, 1 failed"), std::string::npos) << text;
+  EXPECT_NE(text.find("eth7: 1 ok, 0 warn, 1 fail"), std::string::npos) << text;
   EXPECT_NE(text.find("-> ip link"), std::string::npos) << text;
   ASSERT_EQ(json["checks"].size(), 2u);
   EXPECT_EQ(json["checks"][1]["status"], "fail");

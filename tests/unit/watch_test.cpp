@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live view from made readings and keys: what stands on the screen.
+// The live view: readings and keys in, contents of the screen out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include "watch/meters.h"
 #include "watch/model.h"
 #include "watch/stream_table.h"
-#include "watch/text.h"
+#include "watch/text_width.h"
 
 namespace {
 
@@ -51,7 +51,7 @@ void type(Model &model, const std::string &text) {
     model.press({Key::Text, std::string(1, c)});
 }
 
-std::string text_of(Model &model, const Size &size = kUsual) { return to_text(model.frame(size)); }
+std::string text_of(Model &model, const Size &size = kUsual) { return to_text(model.screen(size)); }
 
 bool has(const std::string &text, const std::string &what) {
   return text.find(what) != std::string::npos;
@@ -67,11 +67,11 @@ std::string line_with(const std::string &text, const std::string &what) {
 }
 
 // Text of all that looks so.
-std::string looking(Model &model, Look look, const Size &size = kUsual) {
+std::string looking(Model &model, Style style, const Size &size = kUsual) {
   std::string out;
-  for (const Line &line : model.frame(size).lines)
+  for (const Line &line : model.screen(size).lines)
     for (const Span &span : line.spans())
-      if (span.look == look)
+      if (span.style == style)
         out += span.text + "\n";
   return out;
 }
@@ -102,7 +102,7 @@ Model model_of(const Snapshot &snapshot) {
 }
 
 std::string selected(Model &model) {
-  const std::string text = looking(model, Look::Selected);
+  const std::string text = looking(model, Style::Selected);
   const size_t at = text.find("0x");
   return at == std::string::npos ? "" : text.substr(at, 8);
 }
@@ -152,7 +152,7 @@ TEST(Watch, FitsTheScreen) {
       Model model = busy_model();
       page[0] == '\r' ? model.press({Key::Enter}) : type(model, page);
       for (int shifts = 0; shifts < 3; shifts++, model.press({Key::Right})) {
-        const Frame frame = model.frame(size);
+        const Screen frame = model.screen(size);
         EXPECT_LE(frame.lines.size(), size.rows) << page;
         for (const Line &line : frame.lines)
           EXPECT_LE(columns_of(line.text()), size.columns) << page << ": " << line.text();
@@ -198,8 +198,8 @@ TEST(Watch, SortMenu) {
   Model model = model_of(many(100));
   type(model, "s");
   EXPECT_TRUE(has(text_of(model), "SORT BY"));
-  EXPECT_TRUE(has(looking(model, Look::Selected), "missing"));
-  for (int i = 0; i < 50 && !has(looking(model, Look::Selected), "rewinds"); i++)
+  EXPECT_TRUE(has(looking(model, Style::Selected), "missing"));
+  for (int i = 0; i < 50 && !has(looking(model, Style::Selected), "rewinds"); i++)
     model.press({Key::Down});
   model.press({Key::Enter});
   EXPECT_EQ(selected(model), "0x000163");
@@ -319,8 +319,8 @@ TEST(Watch, WithoutEventsItSaysWhy) {
 
 TEST(Watch, OverflowIsRedAndOnlyThereIfThereIsSome) {
   Model model = busy_model();
-  EXPECT_TRUE(has(looking(model, Look::Alarm, kLarge), "OVERFLOW  streams 4,203  events 123,456"))
-      << looking(model, Look::Alarm, kLarge);
+  EXPECT_TRUE(has(looking(model, Style::Alarm, kLarge), "OVERFLOW  streams 4,203  events 123,456"))
+      << looking(model, Style::Alarm, kLarge);
   Snapshot quiet = busy_port();
   quiet.totals.streams_full = quiet.totals.streams_contended = quiet.totals.streams_forgotten = 0;
   quiet.totals.events_dropped = quiet.totals.events_limited = 0;
@@ -479,7 +479,7 @@ TEST(Watch, HeldReadingsAreBounded) {
     reading.realtime_ns = second;
     reading.events.assign(1000, one_event_of_each()[ROCE_EVENT_GAP]);
     reading.events.back().time_ns = second;
-    hold(held, std::move(reading));
+    merge_readings(held, std::move(reading));
     EXPECT_EQ(held->events.size() + held->events_forgotten, 1000 * second);
     EXPECT_LE(held->events.size(), PortView::kEvents);
     EXPECT_EQ(held->events.back().time_ns, second);
@@ -517,7 +517,7 @@ TEST(Watch, OneOfSeveralPortsGoes) {
     model.update(1, reading_of(port));
   }
   EXPECT_TRUE(has(text_of(model), "1:eth1 1,000")) << text_of(model);
-  model.lose(0, "it was detached");
+  model.mark_gone(0, "it was detached");
   const std::string text = text_of(model);
   EXPECT_TRUE(has(text, "1:eth1 gone  2:eth2 1,000")) << text;
   EXPECT_TRUE(has(text, "watch  eth1") && has(text, "GONE")) << text;
@@ -529,7 +529,7 @@ TEST(Watch, OneOfSeveralPortsGoes) {
   Snapshot last = busy_port();
   last.time_ns += 3'000'000'000;
   model.update(1, reading_of(last));
-  model.lose(1, "it was detached");
+  model.mark_gone(1, "it was detached");
   type(model, "p");
   EXPECT_TRUE(has(text_of(model), "RoCE ")) << text_of(model);
   EXPECT_FALSE(has(text_of(model), "1,000/s")) << text_of(model);
@@ -552,7 +552,7 @@ TEST(Watch, KeysBeforeTheFirstReadingDoNoHarm) {
         Key::F6, Key::Enter, Key::F4, Key::Enter, Key::F1, Key::Escape})
     model.press({key});
   type(model, "zprWI<>rehs");
-  EXPECT_TRUE(has(text_of(model), "being read"));
+  EXPECT_TRUE(has(text_of(model), "reading the port"));
   type(model, "q");
   EXPECT_TRUE(model.quit());
 }

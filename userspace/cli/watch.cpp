@@ -156,7 +156,7 @@ Status go_on(Ports &ports, watch::Model &model, size_t at, const Status &done) {
   if (done)
     return done;
   ports[at].leave();
-  model.lose(at, done.error().message);
+  model.mark_gone(at, done.error().message);
   return std::all_of(ports.begin(), ports.end(), [](const Watched &port) { return port.gone(); })
              ? done
              : Status();
@@ -180,7 +180,7 @@ int print_once(const Args &args, Ports &ports, watch::Model &model) {
   const watch::Size size{number_in("COLUMNS", 80), number_in("LINES", 24)};
   for (size_t i = 0; i < ports.size(); i++) {
     model.show_port(i);
-    std::string text = to_text(model.frame(size));
+    std::string text = to_text(model.screen(size));
     text.pop_back(); // its last newline
     if (!output.print_line((i ? "\n" : "") + text))
       break;
@@ -209,7 +209,7 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
       changed = true;
     }
     if (changed || terminal->size() != drawn)
-      terminal->draw(model.frame(drawn = terminal->size()));
+      terminal->draw(model.screen(drawn = terminal->size()));
     changed = false;
     const auto nap = std::min(due, Interrupt::Clock::now() + kNap);
     if (!interrupt.sleep_until(nap, STDIN_FILENO))

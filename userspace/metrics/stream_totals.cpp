@@ -14,25 +14,26 @@ uint64_t value_of(const report::StreamColumn &column, const roce_stream *stream)
 } // namespace
 
 const std::vector<StreamMetric> &stream_metrics() {
-  // A reordered PSN is taken back when it turns out to be the begin of a rewind.
+  // reordered_psns is a gauge: it decreases when a reordered PSN turns out to be the start of a
+  // rewind.
   static const std::vector<StreamMetric> kMetrics = {
       {"packets", "packets_total", true, false, "Packets"},
       {"bytes", "bytes_total", true, false, "Bytes of frames, without FCS"},
       {"messages", "messages_total", true, true, "Packets that end a message"},
       {"gaps", "gaps_total", true, true, "Packets ahead of the expected PSN"},
-      {"skipped", "skipped_psns_total", true, true, "PSNs that gaps jumped over"},
-      {"filled", "filled_psns_total", true, true, "Skipped PSNs that came later"},
-      {"missing", "missing_psns", false, true, "Skipped PSNs that have not come so far"},
-      {"duplicates", "duplicate_packets_total", true, true,
-       "Packets whose PSN had been seen before"},
-      {"rewinds", "rewinds_total", true, true, "Times a stream went back and on from there"},
-      {"reordered", "reordered_psns", false, true, "Filled PSNs that came alone, with no rewind"},
+      {"skipped", "skipped_psns_total", true, true, "PSNs skipped by gaps"},
+      {"filled", "filled_psns_total", true, true, "Skipped PSNs that arrived later"},
+      {"missing", "missing_psns", false, true, "Skipped PSNs that have not arrived yet"},
+      {"duplicates", "duplicate_packets_total", true, true, "Packets whose PSN was seen before"},
+      {"rewinds", "rewinds_total", true, true,
+       "Times a stream went back to an earlier PSN and continued from there"},
+      {"reordered", "reordered_psns", false, true, "Filled PSNs that arrived without a rewind"},
       {"resyncs", "resyncs_total", true, true,
-       "Leaps too far to be a gap: a QPN used again, or packets that passed elsewhere"},
+       "PSN differences too large for a gap: the QPN was reused, or packets took another path"},
       {"jumps", "jumps_total", true, true, "Packets ahead of the end of the previous one"},
       {"jumped", "jumped_psns_total", true, true,
        "PSNs between the previous packet and one ahead of it, retransmissions included"},
-      {"ce", "ce_packets_total", true, true, "Packets that were marked CE"},
+      {"ce", "ce_packets_total", true, true, "Packets marked CE"},
       {"cnps", "cnps_total", true, false, "CNPs"},
       {"holes_forgotten", "holes_forgotten_total", true, true,
        "Holes forgotten because a stream had too many"},
@@ -52,7 +53,7 @@ const std::vector<uint64_t> &StreamTotals::update(const Snapshot &now, uint64_t 
     if (!metrics[i].counter)
       sums_[i] = 0;
   }
-  const report::Earlier earlier(before_);
+  const report::StreamIndex earlier(before_);
   for (uint32_t place = 0; place < now.streams.size(); place++) {
     const roce_stream &stream = now.streams[place];
     const roce_stream *before = earlier.find(stream, place);
@@ -61,7 +62,7 @@ const std::vector<uint64_t> &StreamTotals::update(const Snapshot &now, uint64_t 
         continue;
       const uint64_t is = value_of(*columns[i], &stream);
       const uint64_t was = metrics[i].counter ? value_of(*columns[i], before) : 0;
-      sums_[i] += is >= was ? is - was : is; // less: forgotten, and there again
+      sums_[i] += is >= was ? is - was : is; // less: the stream was forgotten and is new
     }
   }
   before_.streams = now.streams;

@@ -11,35 +11,35 @@ namespace xr::report {
 
 namespace {
 
-// The port that its frames leave by; where that is gone they are dropped.
+// The other port of a bridge, to which frames are forwarded.
 Value peer(const PortStatus &port) {
   if (!port.peer_ifindex)
     return Value{};
   return port.peer.empty() ? Value{std::string("(gone)")} : Value{port.peer};
 }
 
-// What the program can do beside counting.
-Words features(const PortStatus &port) {
+// The enabled features of the program besides counting.
+StringList features(const PortStatus &port) {
   static constexpr std::pair<uint32_t, const char *> kNames[] = {
       {ROCE_FEATURE_FORWARD, "forward"}, {ROCE_FEATURE_RULES, "rules"},
       {ROCE_FEATURE_EVENTS, "events"},   {ROCE_FEATURE_EDIT, "edit"},
       {ROCE_FEATURE_CNP, "cnp"},         {ROCE_FEATURE_CLONE, "clone"},
       {ROCE_FEATURE_SOCKETS, "sockets"}, {ROCE_FEATURE_CAPTURE, "capture"},
       {ROCE_FEATURE_PASSING, "passing"}};
-  Words names;
+  StringList names;
   for (const auto &[bit, name] : kNames)
     if (port.features & bit)
       names.emplace_back(name);
   return names;
 }
 
-// Unknown where nothing of ours runs.
+// Unknown if our program does not run there.
 Value ours(const PortStatus &port, Value value) {
   return port.program_id ? std::move(value) : Value{};
 }
 
-Words programs(const PortStatus &port) {
-  Words names;
+StringList programs(const PortStatus &port) {
+  StringList names;
   for (const HookProgram &program : port.programs)
     names.push_back(program.name.empty() ? "?" : program.name);
   return names;

@@ -8,7 +8,7 @@
 
 namespace xr::report {
 
-// What attach and status tell, and detach.
+// The reports of `attach`, `status` and `detach`.
 Document attachments_report(const std::vector<PortStatus> &ports);
 Document detached_report(const std::vector<DetachReport> &reports);
 

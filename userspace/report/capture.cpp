@@ -30,23 +30,21 @@ Document capture_report(const CaptureSummary &c) {
   s.push_back({"xdp", "", Value{c.xdp_mode}, Where::Json});
   s.push_back({"frames", "FRAMES",
                Group{count("seen", "seen", c.seen, Hide::Never),
-                     count("taken", "wanted", c.taken, Hide::Never),
+                     count("taken", "matching the filter", c.taken, Hide::Never),
                      count("written", "written", c.written, Hide::Never),
                      count("cut", "of them cut by --snap", c.cut),
                      count("events", "events", c.events, c.around ? Hide::Never : Hide::Zero),
-                     count("not_around", "near no event", c.not_around),
-                     count("unwritten", "not written any more", c.unwritten),
+                     count("not_around", "not near an event", c.not_around),
+                     count("unwritten", "not written (limit or error)", c.unwritten),
                      count("bytes", "bytes of files", c.bytes, Hide::Never)}});
   s.push_back(files_of(c));
   s.push_back(
       {"files_removed", "older files removed", Value{c.files_removed}, Where::Both, Hide::Zero});
-  Section overflow{
-      "overflow", "LOST HERE",
-      Group{
-          lost("frames", "frames lost: they came faster than they were written", c.lost),
-          lost("outcomes", "frames of which it is not known what became of them", c.outcomes_lost),
-          lost("unread", "frames lost: no ring on their CPU", c.unread),
-          lost("late", "frames behind a later one", c.late)}};
+  Section overflow{"overflow", "LOST HERE",
+                   Group{lost("frames", "frames lost: the ring was full", c.lost),
+                         lost("outcomes", "frames with an unknown outcome", c.outcomes_lost),
+                         lost("unread", "frames lost: no ring on their CPU", c.unread),
+                         lost("late", "frames not in order of time", c.late)}};
   overflow.hide = Hide::Zero;
   overflow.tone = Tone::Alarm;
   if (c.lost)

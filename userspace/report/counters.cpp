@@ -72,7 +72,7 @@ Section icrc_of(const Snapshot &s) {
           Where::Both, Hide::Zero};
 }
 
-// CNPs that passed, by what came just before them.
+// CNPs received, by the event that preceded them.
 Section cnp_causes_of(const Snapshot &s) {
   const roce_totals &t = s.totals;
   return {"cnp_causes", "CNP AFTER",
@@ -83,7 +83,7 @@ Section cnp_causes_of(const Snapshot &s) {
           Where::Both, Hide::Zero};
 }
 
-// What rules did to what passed, and what they could not do.
+// Packets changed or dropped by rules, and actions that failed.
 Section impaired_of(const Snapshot &s) {
   const roce_totals &t = s.totals;
   return {
@@ -101,7 +101,7 @@ Section impaired_of(const Snapshot &s) {
       Where::Both, Hide::Zero};
 }
 
-// Per second: of the port, and of what stands for congestion and loss.
+// Rates of the port, and of the signs of congestion and loss.
 Section rates_of(const Moment &moment, const Sums &now, const Sums &before) {
   const double seconds = seconds_of(moment);
   const auto packets = [](const char *key, const char *heading, double rate, Hide hide) {
@@ -160,7 +160,7 @@ Section opcodes_of(const Moment &moment, const Sums &now, const Sums *before) {
   return {"opcodes", "", make_table(std::move(columns), std::move(rows))};
 }
 
-// In the order of their prefixes; what has no packets is left out.
+// In the order of opcode prefixes; transports without packets are omitted.
 struct Transport {
   std::string name;
   Tally now, before;
@@ -195,7 +195,7 @@ Section transports_of(const Moment &moment, const Sums &now, const Sums *before)
     if (before)
       add_rate_cells(rows.back(), one.now, one.before, seconds_of(moment));
   }
-  // One alone tells people nothing that its opcodes do not.
+  // A single transport adds nothing to the list of opcodes.
   const Where where = rows.size() > 1 ? Where::Both : Where::Json;
   return {"transports", "", make_table(std::move(columns), std::move(rows)), where};
 }

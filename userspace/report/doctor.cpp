@@ -23,11 +23,11 @@ std::string title(const std::string &subject, const Checks &checks) {
     return std::count_if(checks.begin(), checks.end(),
                          [&](const Check &check) { return check.verdict == verdict; });
   };
-  return fmt::format("{}: {} ok, {} warned of, {} failed", subject, count(Verdict::Ok),
+  return fmt::format("{}: {} ok, {} warn, {} fail", subject, count(Verdict::Ok),
                      count(Verdict::Warn), count(Verdict::Fail));
 }
 
-// What to do stands below what was found: beside it lines would have no end.
+// The hint is on a line below the finding, to keep lines short.
 Section group_of(const std::string &group, const Checks &checks) {
   Rows rows;
   for (const Check &check : checks) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report says, described once: sections that are a value, a group of fields or a table. The
-// writers (text.h, json.h) and nothing else decide how it looks, so that they cannot drift apart.
+// The content of a report, described once as sections: a value, a group of fields, or a table. Only
+// the writers (text.h, json.h) decide on the layout, so that text and JSON always agree.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +14,36 @@
 
 namespace xr::report {
 
-// A number that means nothing where it stands: JSON keeps it for the key's type, text has a dash.
-struct Moot {
+// A number that has no meaning for this row. JSON keeps it, so that the key's type stays the same;
+// text shows a dash.
+struct NotApplicable {
   uint64_t number = 0;
 };
 
-// The first is "not known": null in JSON, a dash in text.
-using Words = std::vector<std::string>; // an array; in text with commas
-using Value = std::variant<std::monostate, bool, uint64_t, double, std::string, Moot, Words>;
+// std::monostate is an unknown value: null in JSON, a dash in text.
+using StringList = std::vector<std::string>; // an array in JSON, comma-separated in text
+using Value =
+    std::variant<std::monostate, bool, uint64_t, double, std::string, NotApplicable, StringList>;
 
-// How people read it; JSON has bare numbers and strings whatever the format.
+// Layout in text. JSON has plain numbers and strings for all formats.
 enum class Format {
-  Text,   // as it is, to the left
-  Number, // as it is, to the right: PSNs, ids
+  Text,   // as it is, left aligned
+  Number, // as it is, right aligned: PSNs, ids
   Count,  // 1,234,567
   Qpn,    // 0x00001a
   Opcode, // 0x04
-  Rate,   // a double by the rules of Count, with a decimal when small
+  Rate,   // a double, formatted like Count; one decimal if it is small
   Scaled, // 6.72 G
 };
 
 enum class Where { Both, Text, Json };
-enum class Hide { Never, Zero };  // from text, when there is nothing but 0, false, "" and unknown
-enum class Tone { Plain, Alarm }; // Alarm: stands out in text when it is not zero
+enum class Hide { Never, Zero };  // whether text omits it when it is 0, false, "" or unknown
+enum class Tone { Plain, Alarm }; // Alarm: highlighted in text when it is not zero
 
-// One kind of number: a table's column or a group's field.
+// A column of a table or a field of a group.
 struct Column {
-  std::string key;     // in JSON
-  std::string heading; // in text; a table's may have line breaks
+  std::string key;     // key in JSON
+  std::string heading; // in text; may have line breaks in a table
   Format format = Format::Text;
   Hide hide = Hide::Never;
   Tone tone = Tone::Plain;
@@ -54,15 +56,15 @@ struct Field {
 };
 using Group = std::vector<Field>;
 
-// Cells are made when they are written: a million streams as values would be a gigabyte. What
-// `cell` refers to must outlive the table.
+// Cells are computed when they are written: a million streams as values would take a gigabyte.
+// Objects that `cell` refers to must outlive the table.
 struct Table {
   std::vector<Column> columns;
   size_t rows = 0;
   std::function<Value(size_t row, size_t column)> cell;
 };
 
-// A group one of whose fields is a table. For JSON: people read the two as sections.
+// A group with a table as its last field, for JSON. In text the two are separate sections.
 struct Nested {
   Group group;
   std::string key; // the table's
@@ -74,9 +76,9 @@ struct Section {
   std::string title;
   std::variant<Value, Group, Table, Nested> body;
   Where where = Where::Both;
-  Hide hide = Hide::Never; // the whole section
+  Hide hide = Hide::Never; // applies to the whole section
   Tone tone = Tone::Plain;
-  std::string note = {}; // text only: a line below; instead of a table that has no rows
+  std::string note = {}; // text only: a line below the section, or in place of a table without rows
 };
 
 struct Document {
@@ -84,18 +86,18 @@ struct Document {
   std::vector<Section> sections;
 };
 
-// A number of things: of no interest to people while it is 0, unless `hide` says else.
+// A counter, hidden in text while it is 0 unless `hide` is Hide::Never.
 Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hide::Zero,
             Tone tone = Tone::Plain);
-// One that should be 0.
+// A counter that should be 0: highlighted when it is not.
 Field lost(const char *key, const char *heading, uint64_t value);
 
-// Gets the output piece by piece, in order. False: nobody reads any more, stop.
+// Receives the output in pieces. Returns false to stop: the reader has closed the output.
 using Sink = std::function<bool(std::string_view)>;
 
 bool is_zero(const Value &value);
 
-// A table that carries its rows.
+// A table that owns its rows.
 Table make_table(std::vector<Column> columns, std::vector<std::vector<Value>> rows);
 
 } // namespace xr::report

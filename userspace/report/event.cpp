@@ -23,7 +23,7 @@ std::string event_text(const roce_event &e) {
   case ROCE_EVENT_GAP:
     return psns(e.expected, e.skipped);
   case ROCE_EVENT_REWIND:
-    return fmt::format("back at PSN {}, {} was next", e.psn, e.expected);
+    return fmt::format("back at PSN {}, {} was expected", e.psn, e.expected);
   case ROCE_EVENT_NAK:
     return fmt::format("{} at PSN {}", nak_words(e.syndrome), e.psn);
   case ROCE_EVENT_RNR_NAK:

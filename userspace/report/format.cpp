@@ -58,7 +58,7 @@ std::string format_value(const Value &value, Format format) {
   return std::visit(
       [format](const auto &v) -> std::string {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, Moot>)
+        if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, NotApplicable>)
           return "-";
         else if constexpr (std::is_same_v<T, bool>)
           return v ? "yes" : "no";
@@ -68,7 +68,7 @@ std::string format_value(const Value &value, Format format) {
           return format == Format::Scaled ? scaled(v)
                  : format == Format::Rate ? rate(v)
                                           : fmt::format("{:.3f}", v);
-        else if constexpr (std::is_same_v<T, Words>)
+        else if constexpr (std::is_same_v<T, StringList>)
           return fmt::format("{}", fmt::join(v, ", "));
         else
           return v;

@@ -17,7 +17,7 @@ ordered_json json_of(const Value &value) {
         using T = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<T, std::monostate>)
           return nullptr;
-        else if constexpr (std::is_same_v<T, Moot>)
+        else if constexpr (std::is_same_v<T, NotApplicable>)
           return v.number;
         else
           return v;
@@ -25,7 +25,7 @@ ordered_json json_of(const Value &value) {
       value);
 }
 
-// File names need not be UTF-8; JSON has to be.
+// File names need not be UTF-8, but JSON must be.
 std::string dump(const ordered_json &json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
@@ -46,7 +46,7 @@ std::string dump_group(const Group &group) {
   return dump(object);
 }
 
-// A table goes out row by row: as one value a million streams would not fit into memory.
+// Writes a table row by row: a million streams as one value would not fit into memory.
 bool write_table(const Table &table, bool pretty, const Sink &sink) {
   constexpr size_t kChunk = 1 << 16;
   std::string out = "[";
@@ -71,7 +71,7 @@ bool write_body(const Section &section, bool pretty, const Sink &sink) {
     return sink(dump_group(*group));
   if (const Nested *nested = std::get_if<Nested>(&section.body)) {
     std::string head = dump_group(nested->group);
-    head.back() = ','; // in the place of its brace
+    head.back() = ','; // replaces the closing brace
     return sink(head + dump(nested->key) + ":") && write_table(nested->table, pretty, sink) &&
            sink("}");
   }

@@ -6,11 +6,11 @@
 namespace xr::report {
 
 enum class JsonStyle {
-  Pretty, // a section, or a table's row, a line
+  Pretty, // each section and each table row on its own line
   Line,   // one line, for streams of documents
 };
 
-// Ends with a newline. False when the sink wanted no more.
+// The output ends with a newline. False if the sink stopped it.
 bool write_json(const Document &document, JsonStyle style, const Sink &sink);
 std::string to_json(const Document &document, JsonStyle style = JsonStyle::Pretty);
 

@@ -57,9 +57,9 @@ void add_nic(Document &document, const NicReport &nic) {
   const std::string title =
       fmt::format("WIRE AND {} ({}), {}", nic.device, nic.driver.empty() ? "?" : nic.driver,
                   nic.seconds > 0 ? fmt::format("over {:.2f} s", nic.seconds)
-                                  : std::string("each since it began to count"));
+                                  : std::string("each since its own start"));
   Section text{"nic_text", title, nested.table, Where::Text};
-  text.note = "none of its counters is known here";
+  text.note = "xdp-roce knows none of its counters";
   document.sections.push_back({"nic", "", std::move(nested), Where::Json});
   document.sections.push_back(std::move(text));
   if (!nic.note.empty())

@@ -6,7 +6,7 @@
 
 namespace xr::report {
 
-// `nic` may go away.
+// Copies from `nic`, which need not outlive the document.
 void add_nic(Document &document, const NicReport &nic);
 
 } // namespace xr::report

@@ -60,21 +60,21 @@ Document begin(const Moment &moment) {
 
 Group overflow_of(const Snapshot &snapshot) {
   const roce_totals &t = snapshot.totals;
-  // What a capture's rate limit keeps back nobody was going to see.
+  // A capture has no reader of events, so its rate limit loses nothing.
   const bool interface = snapshot.source == Snapshot::Source::Interface;
   const auto lost = [](const char *key, const char *heading) {
     return Column{key, heading, Format::Count, Hide::Zero, Tone::Alarm};
   };
   return {
-      {lost("streams", "packets that found no room in the stream table"),
+      {lost("streams", "packets not tracked: the stream table was full"),
        uint64_t{t.streams_full + t.streams_contended}},
-      {lost("events", "events lost: nobody read them in time"), uint64_t{t.events_dropped}},
-      {lost("events_limited", "events kept back: over 20 a second of one stream"),
+      {lost("events", "events lost: not read in time"), uint64_t{t.events_dropped}},
+      {lost("events_limited", "events suppressed: over 20 per second of one stream"),
        uint64_t{interface ? t.events_limited : 0}},
       {lost("no_socket",
-            "frames for send or respond on a queue that it does not have: left to the host"),
+            "frames for send or respond on a queue without a socket: passed to the host"),
        uint64_t{t.no_socket}},
-      {lost("streams_forgotten", "idle streams forgotten to make room for new ones"),
+      {lost("streams_forgotten", "idle streams replaced by new ones"),
        uint64_t{t.streams_forgotten}},
   };
 }

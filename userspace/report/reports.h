@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raw state in, documents out. A document refers to the snapshots it was made from: they must
-// outlive it.
+// Makes reports from snapshots. A document refers to its snapshots, which must outlive it.
 #pragma once
 
 #include <string>
@@ -12,26 +11,27 @@
 
 namespace xr::report {
 
-// With `before`, rates over the time between the two are added.
+// A snapshot to report on. With `before`, the report also has rates over the time between the two.
 struct Moment {
   const Snapshot &now;
   const Snapshot *before = nullptr;
-  uint64_t realtime_ns = 0; // since 1970; 0: not told
+  uint64_t realtime_ns = 0; // since 1970; 0: unknown
 };
 
 struct StreamOptions {
-  std::string sort = "missing"; // one of stream_sort_keys(), largest first, then by packets
-  size_t top = 0;               // rows at most; 0: all
+  // A key of stream_sort_keys(); descending, ties by number of packets.
+  std::string sort = "missing";
+  size_t top = 0; // maximum number of rows; 0: all
 };
 
 Document counters_report(const Moment &moment);
 Document streams_report(const Moment &moment, const StreamOptions &options = {});
-// Both in one.
+// Counters and streams in one document.
 Document analyze_report(const Snapshot &snapshot, const StreamOptions &options = {});
 
 std::vector<std::string> stream_sort_keys();
 
-// One event, for write_json's Line style and for text, where it is one line too.
+// One event: one line of text, or one line of JSON with JsonStyle::Line.
 Document event_report(const roce_event &event, uint64_t realtime_ns);
 
 } // namespace xr::report

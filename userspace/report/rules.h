@@ -9,7 +9,7 @@
 
 namespace xr::report {
 
-// The rules of a port and its peers, which are in words already, as `impair list` shows them.
+// The rules and peers of a port as `impair list` shows them. `peers` are already text.
 Document rules_report(const std::string &ifname, const std::vector<RuleRow> &rules,
                       const std::vector<std::string> &peers);
 

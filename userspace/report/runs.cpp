@@ -13,11 +13,11 @@ namespace xr::report {
 
 namespace {
 
-constexpr double kTolerance = 0.005; // of the asked rate
+constexpr double kTolerance = 0.005; // fraction of the requested rate
 
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
-// Packets a second with what they are in bits.
+// A packet rate and the bit rates that correspond to it.
 struct Speed {
   double packets = 0, l1 = 0, l2 = 0;
 };
@@ -54,7 +54,7 @@ struct Timed {
   const Histogram &histogram;
 };
 
-// A row a kind of time, in microseconds for people and nanoseconds for programs.
+// One row per kind of time, in microseconds.
 Section times_of(const std::vector<Timed> &all) {
   std::vector<std::vector<Value>> rows;
   const auto us = [](uint64_t ns) { return rounded(static_cast<double>(ns) / 1000); };
@@ -80,7 +80,7 @@ Section times_of(const std::vector<Timed> &all) {
   return section;
 }
 
-// The figure of the fill ring is no loss: a driver that finds none there has others in its ring.
+// fill_ring_empty is not a loss: the driver still has buffers in its own ring.
 Section port_of(const RunReport &r) {
   const char *transfer = r.zero_copy_queues == 0          ? "copy"
                          : r.zero_copy_queues == r.queues ? "zero-copy"
@@ -97,18 +97,17 @@ Section port_of(const RunReport &r) {
 
 Section overflow_of(const EngineCounts &engine, std::vector<Field> more) {
   Group group = {
-      lost("rx_ring_full", "frames lost: we were too slow to take them",
-           engine.socket.rx_ring_full),
+      lost("rx_ring_full", "frames lost: the RX ring was full", engine.socket.rx_ring_full),
       lost("rx_no_chunk", "frames lost: no free memory for them", engine.socket.rx_no_chunk),
-      lost("rx_dropped", "frames lost: too long, or not sound", engine.socket.rx_dropped),
-      lost("not_sent", "frames that never left", engine.not_sent),
+      lost("rx_dropped", "frames lost: too long or invalid", engine.socket.rx_dropped),
+      lost("not_sent", "frames that were not transmitted", engine.not_sent),
       lost("tx_invalid", "frames that the kernel refused", engine.socket.tx_invalid),
       lost("tx_dropped", "frames that the driver dropped", engine.socket.tx_dropped),
-      lost("port_dropped", "frames that the port dropped, whoever sent them", engine.port_drops),
-      lost("port_missed", "frames that the NIC had no buffer for, whoever they were for",
+      lost("port_dropped", "frames that the port dropped, of all senders", engine.port_drops),
+      lost("port_missed", "frames for which the NIC had no buffer, of all receivers",
            engine.port_missed),
       lost("too_long", "frames longer than the port's MTU, not sent", engine.too_long),
-      lost("link_down", "times the kernel said that the port is down", engine.socket.link_down),
+      lost("link_down", "times the kernel reported that the port is down", engine.socket.link_down),
   };
   group.insert(group.end(), more.begin(), more.end());
   Section section{"overflow", "LOST HERE", std::move(group)};
@@ -129,8 +128,8 @@ Group sent_group(const SendReport &r) {
                        c.messages, Hide::Never),
                  count("message_bytes", "their payload", c.message_bytes, Hide::Never)};
   if (r.expected)
-    group.push_back(
-        count("expected", r.kind == "reliable" ? "messages to be" : "packets to be", r.expected));
+    group.push_back(count(
+        "expected", r.kind == "reliable" ? "messages expected" : "packets expected", r.expected));
   return group;
 }
 
@@ -153,7 +152,7 @@ Group answers_group(const SendCounts &c) {
           count("read_responses", "READ responses", c.read_responses),
           count("cnps", "CNPs", c.cnps),
           count("duplicate_acks", "ACKs of nothing new", c.duplicate_acks),
-          count("stray", "for nobody here", c.stray),
+          count("stray", "for unknown QPs", c.stray),
           count("bad_icrc_received", "bad iCRC", c.bad_icrc_received, Hide::Zero, Tone::Alarm)};
 }
 
@@ -182,7 +181,7 @@ std::string scaled(double value) { return format_value(Value{value}, Format::Sca
 
 std::string shortfall(const SendReport &report) {
   const Speed got = speed_between(report.engine.sent, report.engine.sent_bytes, report.seconds);
-  // Flows that begin late or grow are slower than they ask for, and in time all the same.
+  // Flows that start late or ramp up are slower than requested, but still on schedule.
   const auto behind = static_cast<double>(report.counts.slipped_ns + report.engine.last_late_ns);
   const bool in_time = behind < report.seconds * 1e9 * kTolerance && !report.engine.not_sent;
   if (!(report.asked_pps > 0) || in_time || got.packets >= report.asked_pps * (1 - kTolerance))
@@ -213,10 +212,10 @@ Document send_document(const SendReport &r) {
   s.push_back(hidden_when_zero("recovery", "RECOVERY", recovery_group(r.counts)));
   s.push_back(times_of({{"rtt", "RTT of ACKs", r.counts.rtt_ns},
                         {"completion", "message completion", r.counts.completion_ns},
-                        {"late", "behind the schedule", r.engine.late_ns},
+                        {"late", "delay after schedule", r.engine.late_ns},
                         {"jitter", "inter-packet jitter", r.engine.jitter_ns}}));
   s.push_back(overflow_of(
-      r.engine, {lost("schedule_given_up_ms", "ms of schedule given up: it could not be kept",
+      r.engine, {lost("schedule_given_up_ms", "ms of schedule given up: sending was too slow",
                       r.counts.slipped_ns / 1'000'000)}));
   return document;
 }
@@ -226,7 +225,7 @@ Document respond_document(const RespondReport &r) {
   Document document = begin("respond", r.ifname, r.seconds);
   auto &s = document.sections;
   s.push_back(port_of(r));
-  s.push_back({"addresses", "", Value{Words(r.addresses)}, Where::Json});
+  s.push_back({"addresses", "", Value{StringList(r.addresses)}, Where::Json});
   s.push_back({"received", "RECEIVED",
                Group{count("frames", "frames", r.engine.received, Hide::Never),
                      count("bytes", "bytes", r.engine.received_bytes, Hide::Never),
@@ -257,14 +256,14 @@ Document respond_document(const RespondReport &r) {
       "refused", "REFUSED",
       Group{lost("bad_icrc", "bad iCRC", c.bad_icrc), lost("malformed", "malformed", c.malformed),
             lost("invalid", "invalid requests, answered by NAK", c.invalid),
-            lost("no_qp", "for QPNs that are not here", c.no_qp),
+            lost("no_qp", "for unknown QPNs", c.no_qp),
             count("not_mine", "for other addresses", c.not_mine),
             lost("cm_rejected", "RDMA CM requests rejected", c.cm_rejected)}));
   s.push_back(overflow_of(
       r.engine,
-      {lost("qps_full", "requests of QPs that found no room", c.qps_full),
+      {lost("qps_full", "requests dropped: no free connection", c.qps_full),
        lost("cnps_no_room", "CNPs not sent: too many streams at once", c.cnps_no_room),
-       lost("answers_dropped", "requests dropped: too many answers wait", c.answers_dropped)}));
+       lost("answers_dropped", "requests dropped: the reply queue was full", c.answers_dropped)}));
   return document;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `send` and `respond` have to say.
+// The reports of `send` and `respond`.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace xr::report {
 Document send_document(const SendReport &report);
 Document respond_document(const RespondReport &report);
 
-// One line for a terminal that is watched; since the report before, if there is one.
+// One line of progress for a terminal. With `before`, rates since that report.
 std::string send_line(const SendReport &now, const SendReport *before);
 std::string respond_line(const RespondReport &now, const RespondReport *before);
 
-// That the asked rate was not reached, in words; "" when it was.
+// Says that the requested rate was not reached; "" if it was.
 std::string shortfall(const SendReport &report);
 
 } // namespace xr::report

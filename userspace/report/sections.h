@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reports are put together from.
+// The sections of which counters_report() and the other reports are made.
 #pragma once
 
 #include "report/reports.h"
 
 namespace xr::report {
 
-// Title, "schema", "source" and "time".
+// A document with title, "schema", "source" and "time".
 Document begin(const Moment &moment);
 
 void add_counters(Document &document, const Moment &moment);
 void add_streams(Document &document, const Moment &moment, const StreamOptions &options);
-// What was lost, and where.
+// Counters of losses: full tables, full queues, limits.
 Group overflow_of(const Snapshot &snapshot);
 void add_overflow(Document &document, const Snapshot &snapshot);
 
-// Between the two snapshots; 0 without `before`.
+// Seconds between the two snapshots; 0 without `before`.
 double seconds_of(const Moment &moment);
-// Per second, rounded to a thousandth; 0 where the counter started anew.
+// Per second, rounded to a thousandth; 0 if the counter was reset.
 double rate_of(uint64_t now, uint64_t before, double seconds);
 
 } // namespace xr::report

@@ -12,9 +12,9 @@ template <int counter> Value counted(const roce_stream &s) {
   return roce_stream_counter(&s, counter);
 }
 
-// Datagrams, and streams of nothing but ACKs or CNPs, have no PSNs of their own.
+// Datagrams, and streams of only ACKs or CNPs, have no PSN sequence of their own.
 Value psn(const roce_stream &s, uint64_t number) {
-  return s.flags & ROCE_STREAM_STARTED ? Value{number} : Value{Moot{number}};
+  return s.flags & ROCE_STREAM_STARTED ? Value{number} : Value{NotApplicable{number}};
 }
 
 Value transport(const roce_stream &s) {
@@ -27,7 +27,7 @@ Value pmtu(const roce_stream &s) {
   return code ? Value{uint64_t{roce_pmtu_bytes(code)}} : Value{};
 }
 
-// A counter of what should not happen.
+// A counter of errors; event() is a counter of neutral events.
 StreamColumn trouble(const char *key, const char *heading, Value (*value)(const roce_stream &)) {
   return {{key, heading, Format::Count, Hide::Zero, Tone::Alarm}, value};
 }
@@ -44,7 +44,7 @@ const std::vector<StreamColumn> &stream_columns() {
       {{"dst", "DESTINATION"}, [](S s) -> Value { return address(s.key.dst); }},
       {{"dest_qp", "DEST QP", Format::Qpn},
        [](S s) -> Value { return uint64_t{roce_key_qp(&s.key)}; }},
-      {{"qp_number", "QP\nNUMBER", Format::Number, Hide::Zero}, nullptr}, // not in the record
+      {{"qp_number", "QP\nNUMBER", Format::Number, Hide::Zero}, nullptr}, // null: not in the record
       {{"src_qp", "SRC QP", Format::Qpn, Hide::Zero},
        [](S s) -> Value {
          return s.flags & ROCE_STREAM_SRC_QP ? Value{uint64_t{s.src_qp}} : Value{};
@@ -98,7 +98,7 @@ std::string_view key_bytes(const roce_key &key) {
   return {reinterpret_cast<const char *>(&key), sizeof(key)};
 }
 
-const roce_stream *Earlier::find(const roce_stream &stream, uint32_t place) const {
+const roce_stream *StreamIndex::find(const roce_stream &stream, uint32_t place) const {
   const std::string_view key = key_bytes(stream.key);
   if (place < streams_.size() && key_bytes(streams_[place].key) == key)
     return &streams_[place];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What there is to tell of a stream: the columns of every table that has a row a stream.
+// The columns of every table of streams, one row per stream.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ namespace xr::report {
 
 struct StreamColumn {
   Column column;
-  Value (*value)(const roce_stream &); // null: not in the record (the QP's number)
+  Value (*value)(const roce_stream &); // null: not in the record (the number of the QP)
 };
 
 const std::vector<StreamColumn> &stream_columns();
-// By the column's key; null: there is none.
+// Null: no column has this key.
 const StreamColumn *stream_column(std::string_view key);
 
 uint64_t missing_psns(const roce_stream &stream);
 
-// For sorting: 0 where there is no number.
+// For sorting: 0 for a value that is not a number.
 uint64_t number_of(const Value &value);
 
 std::string_view key_bytes(const roce_key &key);
@@ -31,16 +31,17 @@ inline bool same_stream(const roce_key &a, const roce_key &b) {
   return key_bytes(a) == key_bytes(b);
 }
 
-// The streams of a snapshot by their keys; it must outlive this.
-class Earlier {
+// Finds streams of an earlier snapshot by their keys. The snapshot must outlive it.
+class StreamIndex {
 public:
-  explicit Earlier(const Snapshot &before) : streams_(before.streams) {}
-  // `place`: where it stands now, and most likely stood then.
+  explicit StreamIndex(const Snapshot &before) : streams_(before.streams) {}
+  // `place`: the stream's index in the current snapshot, which is usually the same in the earlier
+  // one.
   const roce_stream *find(const roce_stream &stream, uint32_t place) const;
 
 private:
   const std::vector<roce_stream> &streams_;
-  mutable std::unordered_map<std::string_view, uint32_t> by_key_; // made when it is needed
+  mutable std::unordered_map<std::string_view, uint32_t> by_key_; // built at the first miss
 };
 
 } // namespace xr::report

@@ -11,10 +11,10 @@ namespace xr::report {
 
 namespace {
 
-// Places of the streams to be shown, in order; equal ones as they appeared.
+// Indexes of the streams to show, sorted; ties in order of appearance.
 std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const StreamOptions &options) {
   const StreamColumn *sort = stream_column(options.sort);
-  // Keys first: comparisons are many times the streams.
+  // Sort keys are computed once per stream, not once per comparison.
   struct Keyed {
     uint64_t first, second;
     uint32_t place;
@@ -37,11 +37,11 @@ std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const Strea
   return places;
 }
 
-// What the cells are computed from: lives as long as the table.
+// Data for computing the cells; owned by the table's callback.
 struct Rows {
   const Snapshot &now;
   std::vector<uint32_t> places;
-  std::unique_ptr<const Earlier> earlier;
+  std::unique_ptr<const StreamIndex> earlier;
   double seconds = 0;
 
   Value qp_number(uint32_t place) const {
@@ -81,7 +81,7 @@ void add_streams(Document &document, const Moment &moment, const StreamOptions &
   for (const StreamColumn &column : stream_columns())
     table.columns.push_back(column.column);
   if (moment.before) {
-    rows->earlier = std::make_unique<const Earlier>(*moment.before);
+    rows->earlier = std::make_unique<const StreamIndex>(*moment.before);
     table.columns.push_back({"packets_per_s", "PACKETS/s", Format::Rate});
     table.columns.push_back({"bits_per_s", "BIT/s", Format::Scaled});
   }

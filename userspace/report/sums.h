@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that is summed up from a snapshot's opcodes.
+// Sums over all opcodes of a snapshot.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace xr::report {
 
-// An opcode's or a transport's packets and bytes, RoCEv2 and RoCEv1 together.
+// Packets and bytes of an opcode or a transport, RoCEv2 and RoCEv1 together.
 struct Tally {
   uint64_t packets = 0;
   uint64_t bytes = 0;

@@ -9,7 +9,7 @@ namespace xr::report {
 namespace {
 
 constexpr size_t kGap = 2;      // between a table's columns
-constexpr size_t kBlockGap = 4; // between groups side by side
+constexpr size_t kBlockGap = 4; // between groups placed side by side
 
 enum class Paint { None, Title, Alarm, Heading };
 
@@ -22,13 +22,13 @@ std::string painted(const std::string &text, Paint paint, const TextStyle &style
   return code + text + "\033[0m";
 }
 
-// Columns on a terminal, as far as UTF-8 goes: our own texts have no wide characters.
+// Width on a terminal. Our texts are UTF-8 without wide characters.
 size_t columns_of(const std::string &text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// The file name of a capture is somebody else's text: it must not steer the terminal.
+// Replaces control characters: a file name must not control the terminal.
 std::string printable(std::string text) {
   for (char &c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
@@ -58,7 +58,7 @@ Paint paint_of(const Column &column, const Value &value) {
   return column.tone == Tone::Alarm && !is_zero(value) ? Paint::Alarm : Paint::None;
 }
 
-// Groups: a block of lines of one width each.
+// Groups: each is a block of lines of equal width.
 
 struct Block {
   std::vector<std::string> lines;
@@ -161,7 +161,8 @@ std::string heading_text(const Table &table, const Shape &shape, const TextStyle
   for (size_t i = 0; i < shape.heading_height; i++) {
     std::string line;
     for (const Shape::Visible &column : shape.columns) {
-      const size_t skip = shape.heading_height - column.heading.size(); // down to the rows
+      // Aligns headings at the bottom.
+      const size_t skip = shape.heading_height - column.heading.size();
       line += padded(i < skip ? "" : column.heading[i - skip], column.width,
                      table.columns[column.index].format != Format::Text, Paint::None, style) +
               std::string(kGap, ' ');
@@ -205,7 +206,7 @@ bool all_zero(const Section &section) {
   return !value || is_zero(*value);
 }
 
-// Writes sections in order, groups gathered into bands and an empty line between any two parts.
+// Writes sections in order: consecutive groups side by side, an empty line between parts.
 class Writer {
 public:
   Writer(const TextStyle &style, const Sink &sink) : style_(style), sink_(sink) {}
@@ -219,7 +220,7 @@ public:
     const Table *table = std::get_if<Table>(&section.body);
     if (table && !table->rows && section.note.empty())
       return true;
-    if (!band() || !part())
+    if (!flush_groups() || !separate())
       return false;
     if (table)
       return write_table(section, *table, style_, sink_);
@@ -227,17 +228,18 @@ public:
     return sink_((section.title.empty() ? "" : section.title + ": ") + value + "\n");
   }
 
-  // The groups gathered so far.
-  bool band() {
-    if (band_.empty())
+  // Writes the groups collected so far.
+  bool flush_groups() {
+    if (groups_.empty())
       return true;
-    const std::string text = side_by_side(band_);
-    band_.clear();
-    band_width_ = 0;
-    return part() && sink_(text);
+    const std::string text = side_by_side(groups_);
+    groups_.clear();
+    groups_width_ = 0;
+    return separate() && sink_(text);
   }
 
-  bool part() {
+  // An empty line, except before the first part.
+  bool separate() {
     const bool first = std::exchange(first_, false);
     return first || sink_("\n");
   }
@@ -248,19 +250,19 @@ private:
     if (block.lines.empty())
       return true;
     const bool alone = section.tone == Tone::Alarm || !section.note.empty();
-    if ((alone || band_width_ + block.width > style_.width) && !band())
+    if ((alone || groups_width_ + block.width > style_.width) && !flush_groups())
       return false;
-    band_width_ += block.width + kBlockGap;
-    band_.push_back(std::move(block));
+    groups_width_ += block.width + kBlockGap;
+    groups_.push_back(std::move(block));
     if (!alone)
       return true;
-    return band() && (section.note.empty() || sink_(section.note + "\n"));
+    return flush_groups() && (section.note.empty() || sink_(section.note + "\n"));
   }
 
   const TextStyle &style_;
   const Sink &sink_;
-  std::vector<Block> band_;
-  size_t band_width_ = 0;
+  std::vector<Block> groups_;
+  size_t groups_width_ = 0;
   bool first_ = true;
 };
 
@@ -269,12 +271,12 @@ private:
 bool write_text(const Document &document, const TextStyle &style, const Sink &sink) {
   Writer writer(style, sink);
   if (!document.title.empty() &&
-      !(writer.part() && sink(painted(printable(document.title), Paint::Title, style) + "\n")))
+      !(writer.separate() && sink(painted(printable(document.title), Paint::Title, style) + "\n")))
     return false;
   for (const Section &section : document.sections)
     if (!writer.section(section))
       return false;
-  return writer.band();
+  return writer.flush_groups();
 }
 
 std::string to_text(const Document &document, const TextStyle &style) {

@@ -7,14 +7,14 @@ namespace xr::report {
 
 struct TextStyle {
   bool colour = false;
-  size_t width = 100; // small groups stand side by side within it; tables take what they need
+  size_t width = 100; // small groups are placed side by side within it; tables may be wider
 };
 
-// False when the sink wanted no more.
+// False if the sink stopped it.
 bool write_text(const Document &document, const TextStyle &style, const Sink &sink);
 std::string to_text(const Document &document, const TextStyle &style = {});
 
-// A value alone.
+// Formats a single value.
 std::string format_value(const Value &value, Format format);
 
 } // namespace xr::report

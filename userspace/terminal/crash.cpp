@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
-// What the handler needs, made before there can be a need of it.
-std::string restoring; // what endwin() would write
+// Data for the signal handler, prepared in advance.
+std::string restoring; // the escape sequences that endwin() would write
 termios mode;
 std::array<struct sigaction, kFaults.size()> before;
 
@@ -26,7 +26,7 @@ int append(int character) {
   return character;
 }
 
-// Plain look, keys and cursor as usual, the screen that was there.
+// Default attributes, cursor and keypad mode; the previous screen.
 void prepare_to_restore() {
   restoring.clear();
   for (const char *name : {"sgr0", "op", "rmkx", "cnorm", "rmcup"})
@@ -39,7 +39,7 @@ void put_back_handlers() {
     sigaction(kFaults[i], &before[i], nullptr);
 }
 
-// Not while somebody else has the terminal: ncurses gave it back when the process was stopped.
+// False while the process is in the background: ncurses has restored the terminal then.
 bool is_ours() {
   const pid_t holder = tcgetpgrp(STDOUT_FILENO);
   return holder < 0 || holder == getpgrp();
@@ -57,8 +57,8 @@ void restore() {
   tcsetattr(STDOUT_FILENO, TCSANOW, &mode);
 }
 
-// Nothing but what is safe in a handler. All signals are blocked meanwhile: what is raised comes
-// when this returns, unless the faulty instruction is there first.
+// Uses only async-signal-safe functions. All signals are blocked here, so the raised signal is
+// delivered after this returns, unless the faulting instruction runs first.
 void on_fault(int number) {
   if (is_ours())
     restore();

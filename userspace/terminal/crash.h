@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that dies of a fault (SIGSEGV, SIGABRT and the like) leaves its terminal as it was:
-// while this lives such a signal first gives it back, and then does what it would have done.
+// Restores the terminal when the process dies of a fault (SIGSEGV, SIGABRT, ...): its handlers
+// restore the terminal, then raise the signal again with the previous handler.
 #pragma once
 
 namespace xr::terminal {
 
 class CrashGuard {
 public:
-  // Before ncurses changes the terminal, which check() has found usable. One at a time.
+  // Construct after check() and before ncurses changes the terminal. Only one may exist.
   CrashGuard();
   ~CrashGuard();
   CrashGuard(const CrashGuard &) = delete;

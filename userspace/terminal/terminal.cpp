@@ -9,7 +9,7 @@
 #include <cwchar>
 #include <utility>
 
-#define NCURSES_NOMACROS // they would be `move` and `erase` everywhere
+#define NCURSES_NOMACROS // otherwise `move` and `erase` would be macros
 #include <curses.h>
 #include <langinfo.h>
 #include <poll.h>
@@ -20,28 +20,28 @@ namespace xr::terminal {
 namespace {
 
 using watch::Key;
-using watch::Look;
+using watch::Style;
 
-constexpr int kEscapeDelayMs = 25; // an Escape that no sequence follows is the key
+constexpr int kEscapeDelayMs = 25; // an Escape without a sequence after this time is the Escape key
 
 enum Pair : short { kAlarm = 1, kHeading, kBar, kSelected };
 
-attr_t attributes(Look look, bool colour) {
+attr_t attributes(Style style, bool colour) {
   const auto pair = [colour](Pair number, attr_t without) {
     return colour ? static_cast<attr_t>(COLOR_PAIR(number)) : without;
   };
-  switch (look) {
-  case Look::Bold:
+  switch (style) {
+  case Style::Bold:
     return A_BOLD;
-  case Look::Dim:
+  case Style::Dim:
     return A_DIM;
-  case Look::Alarm:
+  case Style::Alarm:
     return A_BOLD | pair(kAlarm, 0);
-  case Look::Heading:
+  case Style::Heading:
     return pair(kHeading, A_REVERSE);
-  case Look::Bar:
+  case Style::Bar:
     return pair(kBar, A_REVERSE);
-  case Look::Selected:
+  case Style::Selected:
     return pair(kSelected, A_REVERSE | A_BOLD);
   default:
     return A_NORMAL;
@@ -96,18 +96,18 @@ std::optional<Key> function_key(wint_t code) {
   }
 }
 
-std::optional<watch::Press> press_of(wint_t character) {
+std::optional<watch::KeyPress> press_of(wint_t character) {
   switch (character) {
   case '\r':
   case '\n':
-    return watch::Press{Key::Enter};
+    return watch::KeyPress{Key::Enter};
   case '\t':
-    return watch::Press{Key::Tab};
+    return watch::KeyPress{Key::Tab};
   case 27:
-    return watch::Press{Key::Escape};
+    return watch::KeyPress{Key::Escape};
   case 8:
   case 127:
-    return watch::Press{Key::Backspace};
+    return watch::KeyPress{Key::Backspace};
   default:
     break;
   }
@@ -116,7 +116,7 @@ std::optional<watch::Press> press_of(wint_t character) {
   const size_t length = wcrtomb(text, static_cast<wchar_t>(character), &state);
   if (character < 0x20 || length == static_cast<size_t>(-1))
     return std::nullopt;
-  return watch::Press{Key::Text, {text, length}};
+  return watch::KeyPress{Key::Text, {text, length}};
 }
 
 } // namespace
@@ -132,7 +132,7 @@ Result<Terminal> Terminal::open(bool colour) {
   auto guard = std::make_unique<CrashGuard>();
   SCREEN *screen = newterm(nullptr, stdout, stdin);
   if (!screen)
-    return Error{"the terminal cannot be set up as a screen", "--once prints one frame as text"};
+    return Error{"ncurses cannot set up the terminal", "--once prints one screen as text"};
   Terminal terminal(std::move(guard), screen);
   terminal.colour_ = colour && has_colors();
   if (terminal.colour_)
@@ -151,13 +151,13 @@ watch::Size Terminal::size() const {
   return {static_cast<size_t>(COLS), static_cast<size_t>(LINES)};
 }
 
-void Terminal::draw(const watch::Frame &frame) {
+void Terminal::draw(const watch::Screen &screen) {
   erase();
   int row = 0;
-  for (const watch::Line &line : frame.lines) {
+  for (const watch::Line &line : screen.lines) {
     move(row++, 0);
     for (const watch::Span &span : line.spans()) {
-      attrset(static_cast<int>(attributes(span.look, colour_)));
+      attrset(static_cast<int>(attributes(span.style, colour_)));
       addnstr(span.text.data(), static_cast<int>(span.text.size()));
     }
   }
@@ -165,7 +165,7 @@ void Terminal::draw(const watch::Frame &frame) {
   refresh();
 }
 
-std::optional<watch::Press> Terminal::key() {
+std::optional<watch::KeyPress> Terminal::key() {
   for (wint_t code = 0;;) {
     errno = 0;
     const int got = get_wch(&code);
@@ -176,7 +176,7 @@ std::optional<watch::Press> Terminal::key() {
     }
     if (got == KEY_CODE_YES) {
       if (const auto key = function_key(code))
-        return watch::Press{*key};
+        return watch::KeyPress{*key};
     } else if (auto press = press_of(code)) {
       return press;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The terminal that the process stands on, while this lives a screen: frames drawn, keys read. When
-// it is gone the terminal is as it was, and also when the process dies of a fault. SIGTSTP gives it
-// back until SIGCONT; who sends SIGKILL has to reset(1) it.
+// The terminal of the process as a full screen: draws screens, reads keys. The destructor restores
+// the terminal, and so does a fault of the process. SIGTSTP restores it until SIGCONT; after
+// SIGKILL, run reset(1).
 #pragma once
 
 #include <memory>
@@ -9,23 +9,23 @@
 
 #include "base/result.h"
 #include "terminal/crash.h"
-#include "watch/frame.h"
 #include "watch/model.h"
+#include "watch/screen.h"
 
 namespace xr::terminal {
 
 class Terminal {
 public:
-  // Standard input and output must be a terminal that can place its cursor.
+  // Error unless standard input and output are a terminal with cursor addressing.
   static Status check();
-  // One at a time.
+  // Only one may exist.
   static Result<Terminal> open(bool colour);
 
   watch::Size size() const;
-  void draw(const watch::Frame &frame);
-  // One that was pressed; none now. After a resize size() is the new one.
-  std::optional<watch::Press> key();
-  bool gone() const { return gone_; } // nobody is there any more
+  void draw(const watch::Screen &screen);
+  // The next key press; empty if there is none. After a resize, size() returns the new size.
+  std::optional<watch::KeyPress> key();
+  bool gone() const { return gone_; } // the terminal was closed
 
 private:
   struct Restore {
@@ -34,13 +34,13 @@ private:
   Terminal(std::unique_ptr<CrashGuard> guard, void *screen)
       : guard_(std::move(guard)), screen_(screen) {}
 
-  std::unique_ptr<CrashGuard> guard_; // goes last
+  std::unique_ptr<CrashGuard> guard_; // destroyed last
   std::unique_ptr<void, Restore> screen_;
   bool colour_ = false;
   bool gone_ = false;
 };
 
-// Is the locale's encoding UTF-8? Sets the process's LC_CTYPE from the environment.
+// True if the locale's encoding is UTF-8. Sets LC_CTYPE of the process from the environment.
 bool utf8_locale();
 
 } // namespace xr::terminal

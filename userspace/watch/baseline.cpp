@@ -12,7 +12,7 @@ namespace {
 
 uint64_t difference(uint64_t now, uint64_t base) { return now > base ? now - base : 0; }
 
-// Both are nothing but 64-bit counters.
+// T must consist of 64-bit counters only.
 template <typename T> void subtract(T &from, const T &base) {
   static_assert(sizeof(T) % sizeof(__u64) == 0 && std::is_trivially_copyable_v<T>);
   auto *to = reinterpret_cast<__u64 *>(&from);
@@ -28,9 +28,9 @@ void set_counter(roce_stream &s, int counter, uint64_t value) {
 
 void subtract(roce_stream &s, const roce_stream &base) {
   const uint64_t packets = roce_stream_packets(&s), bytes = roce_stream_bytes(&s);
-  if (packets < roce_stream_packets(&base)) // another life of the record
+  if (packets < roce_stream_packets(&base)) // the record was reused for a new stream
     return;
-  // None left unfolded: what the words of the record hold stays as it is.
+  // `word` has packets and bytes that are not yet folded into these two. It stays unchanged.
   s.packets = packets - roce_stream_packets(&base) - (packets - s.packets);
   s.bytes = difference(bytes, roce_stream_bytes(&base)) - (bytes - s.bytes);
   s.messages = difference(s.messages, base.messages);
@@ -43,18 +43,19 @@ void subtract(roce_stream &s, const roce_stream &base) {
 
 } // namespace
 
-Snapshot since(const Snapshot &now, const Snapshot &base) {
+Snapshot difference_since(const Snapshot &now, const Snapshot &base) {
   Snapshot out = now;
   subtract(out.opcodes, base.opcodes);
   subtract(out.totals, base.totals);
-  const report::Earlier earlier(base);
+  const report::StreamIndex earlier(base);
   for (uint32_t i = 0; i < out.streams.size(); i++)
     if (const roce_stream *then = earlier.find(out.streams[i], i))
       subtract(out.streams[i], *then);
   return out;
 }
 
-std::vector<RuleRow> since(const std::vector<RuleRow> &now, const std::vector<RuleRow> &base) {
+std::vector<RuleRow> difference_since(const std::vector<RuleRow> &now,
+                                      const std::vector<RuleRow> &base) {
   std::vector<RuleRow> out = now;
   for (RuleRow &rule : out) {
     const auto then = std::find_if(base.begin(), base.end(), [&rule](const RuleRow &one) {

@@ -8,10 +8,11 @@
 
 namespace xr::watch {
 
-// What was counted since `base`. Streams stay where they are, those without a packet since too;
-// what began anew meanwhile counts from its beginning. A hole that is older than `base` and was
-// filled since is no filled PSN: missing would be less than none.
-Snapshot since(const Snapshot &now, const Snapshot &base);
-std::vector<RuleRow> since(const std::vector<RuleRow> &now, const std::vector<RuleRow> &base);
+// The counters since `base`. Streams keep their index, also those without a packet since then;
+// counters that were reset in between count from the reset. `filled` is limited to `skipped`: a
+// hole older than `base` may have been filled since, and `missing` must not be negative.
+Snapshot difference_since(const Snapshot &now, const Snapshot &base);
+std::vector<RuleRow> difference_since(const std::vector<RuleRow> &now,
+                                      const std::vector<RuleRow> &base);
 
 } // namespace xr::watch

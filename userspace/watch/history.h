@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last values of a rate, and how they look in one line.
+// The recent values of a rate, and their sparkline.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ namespace xr::watch {
 
 class History {
 public:
-  static constexpr size_t kKept = 240; // as many as a wide screen has room for
+  static constexpr size_t kKept = 240; // enough for a wide screen
 
   void add(double value);
   void clear();
   size_t size() const { return count_; }
-  // `back` 0 is the newest.
+  // back == 0: the newest value.
   double at(size_t back) const;
 
 private:
@@ -23,8 +23,8 @@ private:
   size_t next_ = 0, count_ = 0;
 };
 
-// The newest at the right end, the largest of those shown full height, nothing a space. Always
-// `columns` wide. Blocks (U+2581..2588), or ASCII.
+// One character per value, newest at the right; the largest value has full height, 0 is a space.
+// Always `columns` wide. Block elements (U+2581..2588), or ASCII.
 std::string sparkline(const History &history, size_t columns, bool unicode);
 
 } // namespace xr::watch

@@ -13,47 +13,49 @@ namespace xr::watch {
 namespace {
 
 constexpr size_t kLeastColumns = 30, kLeastRows = 5;
-constexpr size_t kLeastStreams = 3; // rows; meters give way to them
-constexpr size_t kTall = 24;        // rows; below, lines of nothing but 0 are left out
+constexpr size_t kLeastStreams = 3; // rows; meters are left out before these
+constexpr size_t kTall = 24;        // rows; on a smaller screen, lines of zeros are left out
 
-void put(Frame &frame, std::vector<Line> lines, size_t most) {
+void put(Screen &screen, std::vector<Line> lines, size_t most) {
   for (size_t i = 0; i < std::min(lines.size(), most); i++)
-    frame.lines.push_back(std::move(lines[i]));
+    screen.lines.push_back(std::move(lines[i]));
 }
 
-Frame too_small(const Size &size) {
-  Frame frame;
+Screen too_small(const Size &size) {
+  Screen screen;
   if (size.rows)
-    frame.lines.push_back(Line(size.columns).add("too small: 30x5 at least; q quits"));
-  return frame;
+    screen.lines.push_back(Line(size.columns).add("too small: needs 30x5; q quits"));
+  return screen;
 }
 
-Frame waiting(const State &state, const Size &size) {
-  Frame frame;
-  frame.lines.push_back(title_line(state, nullptr, size.columns));
-  frame.lines.push_back(Line(size.columns).add("the port is being read ..."));
-  return frame;
+Screen waiting(const State &state, const Size &size) {
+  Screen screen;
+  screen.lines.push_back(title_line(state, nullptr, size.columns));
+  screen.lines.push_back(Line(size.columns).add("reading the port ..."));
+  return screen;
 }
 
-// Lines that the page's parts take, the title's among them; what is left is the streams'.
-void streams_page(State &state, const Size &size, Frame &frame, size_t below) {
-  const auto left = [&] { return size.rows - std::min(size.rows, frame.lines.size() + below); };
-  frame.lines.push_back(title_line(state, nullptr, size.columns)); // told again below
+// The streams page. `below`: rows reserved at the bottom. Streams get the rows that the other parts
+// leave.
+void streams_page(State &state, const Size &size, Screen &screen, size_t below) {
+  const auto left = [&] { return size.rows - std::min(size.rows, screen.lines.size() + below); };
+  // Replaced below, when the window is known.
+  screen.lines.push_back(title_line(state, nullptr, size.columns));
   if (state.ports.size() > 1)
-    frame.lines.push_back(ports_line(state, size.columns));
-  frame.lines.push_back(summary_line(state, size.columns));
+    screen.lines.push_back(ports_line(state, size.columns));
+  screen.lines.push_back(summary_line(state, size.columns));
   if (const auto overflow = overflow_line(state, size.columns))
-    frame.lines.push_back(*overflow);
+    screen.lines.push_back(*overflow);
   const size_t reserved = 1 + kLeastStreams;
-  put(frame, meter_lines(state, size.columns, size.rows < kTall),
+  put(screen, meter_lines(state, size.columns, size.rows < kTall),
       left() > reserved ? left() - reserved : 0);
   const size_t rules = left() > reserved ? std::max<size_t>((left() - reserved) / 2, 2) : 0;
-  put(frame, rule_lines(state, size.columns, rules), left() > reserved ? left() - reserved : 0);
+  put(screen, rule_lines(state, size.columns, rules), left() > reserved ? left() - reserved : 0);
   const size_t rows = left() > 1 ? left() - 1 : 0;
   state.rows = std::max<size_t>(rows, 1);
   const StreamList::Window window = state.list().window(state.view(), rows);
-  frame.lines[0] = title_line(state, &window, size.columns);
-  put(frame, stream_lines(state, window, size.columns), left());
+  screen.lines[0] = title_line(state, &window, size.columns);
+  put(screen, stream_lines(state, window, size.columns), left());
 }
 
 Listing listing_of(const State &state, size_t width) {
@@ -71,11 +73,11 @@ Listing listing_of(const State &state, size_t width) {
   }
 }
 
-void list_page(State &state, const Size &size, Frame &frame, size_t below) {
-  frame.lines.push_back(title_line(state, nullptr, size.columns));
-  const size_t rows = size.rows - std::min(size.rows, frame.lines.size() + 1 + below);
+void list_page(State &state, const Size &size, Screen &screen, size_t below) {
+  screen.lines.push_back(title_line(state, nullptr, size.columns));
+  const size_t rows = size.rows - std::min(size.rows, screen.lines.size() + 1 + below);
   state.rows = std::max<size_t>(rows, 1);
-  if (state.page == Page::SortMenu) { // the chosen line is to be seen
+  if (state.page == Page::SortMenu) { // keeps the selected line visible
     state.menu = std::min(state.menu, sort_keys().size() - 1);
     state.scroll =
         std::clamp(state.scroll, state.menu >= rows ? state.menu - rows + 1 : 0, state.menu);
@@ -88,30 +90,30 @@ void list_page(State &state, const Size &size, Frame &frame, size_t below) {
   size_t longest = size.columns;
   for (const Line &line : lines) {
     longest = std::max(longest, line.extent());
-    frame.lines.push_back(line.part(state.shift, size.columns));
+    screen.lines.push_back(line.visible_part(state.left_column, size.columns));
   }
-  state.beyond = longest - size.columns;
+  state.overhang = longest - size.columns;
 }
 
 } // namespace
 
-Frame lay_out(State &state, const Size &size) {
+Screen render(State &state, const Size &size) {
   if (size.columns < kLeastColumns || size.rows < kLeastRows)
     return too_small(size);
   if (!state.view().ready())
     return waiting(state, size);
-  Frame frame;
+  Screen screen;
   const size_t below = state.options.interactive ? 1 : 0; // the line of keys
   if (state.page == Page::Streams)
-    streams_page(state, size, frame, below);
+    streams_page(state, size, screen, below);
   else
-    list_page(state, size, frame, below);
+    list_page(state, size, screen, below);
   if (below) {
-    while (frame.lines.size() + below < size.rows)
-      frame.lines.emplace_back(size.columns);
-    frame.lines.push_back(key_line(state, size.columns));
+    while (screen.lines.size() + below < size.rows)
+      screen.lines.emplace_back(size.columns);
+    screen.lines.push_back(key_line(state, size.columns));
   }
-  return frame;
+  return screen;
 }
 
 } // namespace xr::watch

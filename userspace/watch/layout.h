@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state as a frame: what stands where, and what gives way on a small screen.
+// Lays out the state as a screen, and decides what is left out when it is small.
 #pragma once
 
 #include "watch/model.h"
 
 namespace xr::watch {
 
-// Clamps what scrolls to what there is.
-Frame lay_out(State &state, const Size &size);
+// Also limits the scroll positions in `state` to the content.
+Screen render(State &state, const Size &size);
 
 } // namespace xr::watch

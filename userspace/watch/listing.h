@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may be longer and wider than the screen: only the lines that are seen are made, and each in
-// full.
+// A page that may be larger than the screen: only visible lines are made, each in full width.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 
-#include "watch/frame.h"
+#include "watch/screen.h"
 
 namespace xr::watch {
 
-constexpr size_t kFullWidth = 4096; // columns of a line of which the screen shows a part
+constexpr size_t kFullWidth = 4096; // columns of a line before it is scrolled and cut
 
 struct Listing {
   Line head;

@@ -12,7 +12,8 @@ namespace {
 
 using report::Tally;
 
-// Properties of an opcode, and its meter: the first that fits, so that an ATOMIC WRITE is no data.
+// The first row whose properties match gives the meter of an opcode. ATOMIC WRITE is Atomic, so
+// that row precedes Data.
 constexpr struct {
   uint64_t properties;
   Meter meter;
@@ -29,7 +30,7 @@ Meter kind_of(unsigned opcode) {
   for (const auto &kind : kKinds)
     if (roce_opcode_properties[opcode] & kind.properties)
       return kind.meter;
-  return Meter::OtherRoce; // FLUSH, RESYNC, reserved, manufacturers'
+  return Meter::OtherRoce; // FLUSH, RESYNC, reserved, manufacturer
 }
 
 Tally to_gsi(const Snapshot &s) {
@@ -41,7 +42,7 @@ Tally to_gsi(const Snapshot &s) {
   return sum;
 }
 
-// What was counted in one kind and is of another.
+// Moves an amount that was counted in one kind to the kind to which it belongs.
 void move(Tally &from, Tally &to, Tally what) {
   what = {std::min(what.packets, from.packets), std::min(what.bytes, from.bytes)};
   from = {from.packets - what.packets, from.bytes - what.bytes};
@@ -59,7 +60,7 @@ const char *meter_name(Meter meter) {
   return kNames[static_cast<size_t>(meter)];
 }
 
-bool is_trouble(Meter meter) {
+bool is_alarm(Meter meter) {
   return meter == Meter::Nak || meter == Meter::RnrNak || meter == Meter::Ce ||
          meter == Meter::Cnp || meter == Meter::Malformed;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a port's frames are, in the few kinds whose rates people watch.
+// Frames of a port by kind, in the few kinds whose rates `watch` shows.
 #pragma once
 
 #include <array>
@@ -11,28 +11,28 @@
 namespace xr::watch {
 
 enum class Meter {
-  // each RoCE packet is in exactly one of these
-  Data, // SEND and WRITE, datagrams too
+  // each RoCE packet counts in exactly one of these
+  Data, // SEND, WRITE and datagrams
   ReadRequest,
   ReadResponse,
-  Ack, // with the bytes of NAKs and RNR NAKs
+  Ack, // includes the bytes of NAKs and RNR NAKs
   Nak,
   RnrNak,
-  Atomic, // ATOMIC WRITE too, and their acknowledgement
+  Atomic, // includes ATOMIC WRITE and atomic acknowledgements
   Cnp,
-  Gsi, // to QP 1: RDMA CM. Known from the streams only; without them it is Data.
+  Gsi, // to QP 1 (RDMA CM); known only if streams are tracked, otherwise counted as Data
   OtherRoce,
   // RoCEv2 packets by ECN codepoint
   NotEct,
   Ect0,
   Ect1,
   Ce,
-  // CNPs by what came before them
+  // CNPs by the event that preceded them
   CnpAfterCe,
   CnpAfterNak,
   CnpAfterNeither,
   CnpUnexplained,
-  // frames of other kinds
+  // other frames
   Pfc,
   Malformed,
   // sums
@@ -43,9 +43,9 @@ enum class Meter {
 inline constexpr size_t kMeters = static_cast<size_t>(Meter::End);
 
 const char *meter_name(Meter meter);
-// Not what one wants to see.
-bool is_trouble(Meter meter);
-// Of ECN codepoints and causes only packets are counted, and of NAKs.
+// A sign of congestion, loss or errors: highlighted.
+bool is_alarm(Meter meter);
+// False for ECN codepoints, CNP causes and NAKs: only their packets are counted.
 bool has_bytes(Meter meter);
 
 template <typename T> struct Meters : std::array<T, kMeters> {
@@ -53,7 +53,7 @@ template <typename T> struct Meters : std::array<T, kMeters> {
   const T &of(Meter meter) const { return (*this)[static_cast<size_t>(meter)]; }
 };
 
-// All that the snapshot counted.
+// The totals of a snapshot.
 Meters<report::Tally> meter_totals(const Snapshot &snapshot);
 
 } // namespace xr::watch

@@ -7,13 +7,13 @@
 #include "watch/layout.h"
 #include "watch/stream_page.h"
 #include "watch/stream_table.h"
-#include "watch/text.h"
+#include "watch/text_width.h"
 
 namespace xr::watch {
 
 namespace {
 
-// Capital letters, as in htop.
+// Capital letters select a sort key, as in htop.
 const char *sort_of(char letter) {
   switch (letter) {
   case 'M':
@@ -45,7 +45,7 @@ void Model::add_port(const std::string &name, const std::string &about,
 
 void Model::update(size_t port, Reading reading) {
   if (state_.paused) {
-    hold(held_[port], std::move(reading));
+    merge_readings(held_[port], std::move(reading));
     return;
   }
   state_.ports[port].update(std::move(reading));
@@ -54,8 +54,8 @@ void Model::update(size_t port, Reading reading) {
       state_.detail_rate.add(state_.view().rates(*place).packets);
 }
 
-void Model::lose(size_t port, const std::string &why) {
-  state_.ports[port].lose(drawable(why, state_.options.unicode));
+void Model::mark_gone(size_t port, const std::string &why) {
+  state_.ports[port].mark_gone(drawable(why, state_.options.unicode));
 }
 
 void Model::pause() {
@@ -75,7 +75,7 @@ void Model::show_port(size_t port) {
   if (port >= state_.ports.size() || port == state_.port)
     return;
   state_.port = port;
-  state_.scroll = state_.shift = 0;
+  state_.scroll = state_.left_column = 0;
   if (state_.page == Page::Detail)
     open(Page::Streams);
 }
@@ -100,11 +100,11 @@ void Model::next_sort(long step) {
 
 void Model::open(Page page) {
   state_.page = page;
-  state_.scroll = state_.shift = 0;
+  state_.scroll = state_.left_column = 0;
 }
 
-// The filter's line takes all characters. False: the key is for somebody else.
-bool Model::typed(const Press &press) {
+// Edits the filter. False: the key does not belong to the filter.
+bool Model::edit_filter(const KeyPress &press) {
   std::string words = state_.list().filter();
   switch (press.key) {
   case Key::Text:
@@ -130,7 +130,7 @@ bool Model::typed(const Press &press) {
   return true;
 }
 
-bool Model::moved(Key key) {
+bool Model::scroll_by_key(Key key) {
   constexpr long kAll = 1'000'000'000;
   const long page = static_cast<long>(state_.rows);
   const long step = key == Key::Up         ? -1
@@ -147,17 +147,19 @@ bool Model::moved(Key key) {
     return true;
   }
   size_t &what = state_.page == Page::SortMenu ? state_.menu : state_.scroll;
-  what = static_cast<size_t>(std::max(static_cast<long>(what) + step, 0L)); // frames clamp it
+  // Limited to the content when the screen is made.
+  what = static_cast<size_t>(std::max(static_cast<long>(what) + step, 0L));
   return true;
 }
 
-// Sideways, to where the longest line that was seen ends.
-bool Model::shifted(Key key) {
+// Scrolls left and right, at most to the end of the longest visible line.
+bool Model::scroll_sideways(Key key) {
   constexpr size_t kStep = 8;
   if (key == Key::Left)
-    state_.shift -= std::min(state_.shift, kStep);
+    state_.left_column -= std::min(state_.left_column, kStep);
   else if (key == Key::Right && state_.page != Page::Streams)
-    state_.shift = std::max(state_.shift, std::min(state_.shift + kStep, state_.beyond));
+    state_.left_column =
+        std::max(state_.left_column, std::min(state_.left_column + kStep, state_.overhang));
   return key == Key::Left || key == Key::Right;
 }
 
@@ -167,7 +169,8 @@ void Model::enter() {
     sort_by(keys[std::min(state_.menu, keys.size() - 1)]);
     open(Page::Streams);
   } else if (state_.page == Page::Streams && state_.view().ready()) {
-    state_.list().window(state_.view(), state_.rows); // keys may have come since the last frame
+    // Keys may have been pressed since the last screen.
+    state_.list().window(state_.view(), state_.rows);
     const auto place = state_.list().selected(state_.view());
     if (!place)
       return;
@@ -188,7 +191,7 @@ void Model::escape() {
     quit_ = true;
 }
 
-void Model::chose(const std::string &text) {
+void Model::on_character(const std::string &text) {
   const char letter = text.size() == 1 ? text[0] : '\0';
   if (const char *key = sort_of(letter)) {
     sort_by(key);
@@ -244,13 +247,14 @@ void Model::chose(const std::string &text) {
   }
 }
 
-void Model::press(const Press &press) {
-  if ((state_.editing && typed(press)) || moved(press.key) || shifted(press.key))
+void Model::press(const KeyPress &press) {
+  if ((state_.editing && edit_filter(press)) || scroll_by_key(press.key) ||
+      scroll_sideways(press.key))
     return;
   const size_t ports = state_.ports.size();
   switch (press.key) {
   case Key::Text:
-    chose(press.text);
+    on_character(press.text);
     break;
   case Key::Enter:
     enter();
@@ -265,14 +269,14 @@ void Model::press(const Press &press) {
     show_port((state_.port + ports - 1) % ports);
     break;
   case Key::F1:
-    chose("h");
+    on_character("h");
     break;
   case Key::F3:
   case Key::F4:
-    chose("/");
+    on_character("/");
     break;
   case Key::F6:
-    chose("s");
+    on_character("s");
     break;
   case Key::F10:
     quit_ = true;
@@ -282,6 +286,6 @@ void Model::press(const Press &press) {
   }
 }
 
-Frame Model::frame(const Size &size) { return lay_out(state_, size); }
+Screen Model::screen(const Size &size) { return render(state_, size); }
 
 } // namespace xr::watch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live view: readings and keys in, frames out. It reads no clock and no port, and draws
-// nothing.
+// The live view without its terminal: takes readings and keys, returns screens. It reads no clock
+// and no port.
 #pragma once
 
 #include <deque>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "watch/frame.h"
 #include "watch/port_view.h"
+#include "watch/screen.h"
 #include "watch/stream_list.h"
 
 namespace xr::watch {
@@ -36,35 +36,35 @@ enum class Key {
   F10,
 };
 
-struct Press {
+struct KeyPress {
   Key key = Key::Text;
-  std::string text = {}; // of Text: UTF-8
+  std::string text = {}; // for Key::Text: one UTF-8 character
 };
 
 struct Options {
-  bool unicode = true;     // sparklines and names; else ASCII
-  bool interactive = true; // false: a frame that nobody can press a key at
-  double interval = 0.5;   // seconds between readings; for the title
+  bool unicode = true;     // false: ASCII only
+  bool interactive = true; // false: for --once, without a line of keys
+  double interval = 0.5;   // seconds between readings; shown in the title
 };
 
 enum class Page { Streams, Detail, SortMenu, Rules, Events, Help };
 
-// What pages are made from.
+// The state from which pages are made.
 struct State {
   Options options;
   std::deque<PortView> ports;
-  std::vector<StreamList> lists; // one a port
+  std::vector<StreamList> lists; // one per port
   size_t port = 0;
   Page page = Page::Streams;
-  size_t scroll = 0;    // lines above the first that is seen; pages clamp it
-  size_t rows = 1;      // that the last frame had for what scrolls
-  size_t shift = 0;     // columns left of the first that is seen of a list page
-  size_t beyond = 0;    // columns by which the last frame's list was wider than the screen
-  bool editing = false; // the filter is being typed
+  size_t scroll = 0;      // lines scrolled down; limited to the content when the screen is made
+  size_t rows = 1;        // rows of the scrolled part of the last screen
+  size_t left_column = 0; // columns scrolled right, on list pages
+  size_t overhang = 0;    // columns by which the last list was wider than the screen
+  bool editing = false;   // the user is typing the filter
   bool paused = false;
-  size_t menu = 0;                // chosen line of the sort menu
-  std::optional<roce_key> detail; // the stream that Page::Detail is about
-  History detail_rate;            // its packets a second
+  size_t menu = 0;                // selected line of the sort menu
+  std::optional<roce_key> detail; // the stream shown by Page::Detail
+  History detail_rate;            // its packets per second
 
   const PortView &view() const { return ports[port]; }
   const StreamList &list() const { return lists[port]; }
@@ -75,26 +75,26 @@ class Model {
 public:
   explicit Model(const Options &options) { state_.options = options; }
 
-  // Before the first reading. `no_events`: why none are to be had, "" if they are.
+  // Call before the first reading. `no_events`: why there are no events, "" if there are.
   void add_port(const std::string &name, const std::string &about = "",
                 const std::string &no_events = "");
   void update(size_t port, Reading reading);
-  // The port is gone; the others go on.
-  void lose(size_t port, const std::string &why);
-  void press(const Press &press);
+  // The port cannot be read any more; the other ports continue.
+  void mark_gone(size_t port, const std::string &why);
+  void press(const KeyPress &press);
   void show_port(size_t port);
   void sort_by(const std::string &key);
   void set_filter(const std::string &words);
   bool quit() const { return quit_; }
 
-  // Resolves movements, so it is not const.
-  Frame frame(const Size &size);
+  // Also applies key presses to the scroll positions, so it is not const.
+  Screen screen(const Size &size);
 
 private:
-  bool typed(const Press &press);
-  bool moved(Key key);
-  bool shifted(Key key);
-  void chose(const std::string &text);
+  bool edit_filter(const KeyPress &press);
+  bool scroll_by_key(Key key);
+  bool scroll_sideways(Key key);
+  void on_character(const std::string &text);
   void enter();
   void escape();
   void open(Page page);
@@ -103,7 +103,8 @@ private:
   void pause();
 
   State state_;
-  std::vector<std::optional<Reading>> held_; // what came of each port while it was paused
+  // Readings of each port that arrived while paused, merged.
+  std::vector<std::optional<Reading>> held_;
   bool quit_ = false;
 };
 

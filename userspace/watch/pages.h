@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages that are lists: all rules, the port's events, the sort menu, help.
+// The pages that are lists: rules, events, sort menu, help.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace xr::watch {
 
-// Keys, separated by spaces, and what they do.
+// Keys, separated by spaces, and their effect.
 struct KeyHelp {
   const char *keys;
   const char *what;
@@ -18,7 +18,7 @@ std::span<const KeyHelp> key_help();
 
 Listing rules_page(const State &state);
 Listing events_page(const State &state);
-Listing sort_menu(const State &state); // state.menu is within it
+Listing sort_menu(const State &state); // state.menu must be less than the number of entries
 Listing help_page();
 
 } // namespace xr::watch

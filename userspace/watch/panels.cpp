@@ -8,7 +8,7 @@
 #include "report/names.h"
 #include "report/sections.h"
 #include "report/text.h"
-#include "watch/text.h"
+#include "watch/text_width.h"
 
 namespace xr::watch {
 
@@ -17,7 +17,7 @@ namespace {
 using report::Format;
 using report::format_value;
 
-constexpr size_t kTwoColumns = 76; // from that width on the meters stand in two
+constexpr size_t kTwoColumns = 76; // minimum width for two columns of meters
 constexpr size_t kGap = 2;
 
 std::string per_second(double rate) { return format_value(rate, Format::Rate); }
@@ -28,7 +28,7 @@ std::string bits(double number) {
 }
 std::string counted(uint64_t number) { return format_value(number, Format::Count); }
 
-// Exact as long as there is room for it.
+// Exact if it fits, otherwise with an SI prefix.
 std::string counted_in(uint64_t number, size_t columns) {
   const std::string exact = counted(number);
   return to_right(exact.size() < columns ? exact : scaled(static_cast<double>(number)), columns);
@@ -59,31 +59,31 @@ const std::vector<Meter> &right_meters() {
   return kMeters;
 }
 
-// Name, packets a second, what `second` is of it, history in what is left.
+// Columns of a meter: name, packets per second, total or bit/s; the sparkline takes the rest.
 constexpr size_t kName = 13, kRate = 11, kTotal = 15, kBits = 7;
 
 Line meter_heading(const char *name, bool total, size_t width) {
   Line line(width);
   line.add(to_left(name, kName) + to_right("packets/s", kRate) +
                to_right(total ? "packets" : "bit/s", total ? kTotal : kBits),
-           Look::Heading);
-  return line.fill(Look::Heading);
+           Style::Heading);
+  return line.fill(Style::Heading);
 }
 
 Line meter_line(const State &state, Meter meter, bool total, size_t width) {
   const PortView::Gauge &gauge = state.view().gauges().of(meter);
-  const Look look = !gauge.total                          ? Look::Dim
-                    : is_trouble(meter) && gauge.rate > 0 ? Look::Alarm
-                                                          : Look::Plain;
+  const Style style = !gauge.total                        ? Style::Dim
+                      : is_alarm(meter) && gauge.rate > 0 ? Style::Alarm
+                                                          : Style::Plain;
   Line line(width);
-  line.add(to_left(meter_name(meter), kName) + to_right(per_second(gauge.rate), kRate), look);
+  line.add(to_left(meter_name(meter), kName) + to_right(per_second(gauge.rate), kRate), style);
   if (total)
-    line.add(counted_in(gauge.total, kTotal), look);
+    line.add(counted_in(gauge.total, kTotal), style);
   else
-    line.add(to_right(has_bytes(meter) ? scaled(gauge.bits) : "", kBits), look);
+    line.add(to_right(has_bytes(meter) ? scaled(gauge.bits) : "", kBits), style);
   if (width > line.used() + 1)
     line.add(" " + sparkline(gauge.history, width - line.used() - 1, state.options.unicode),
-             is_trouble(meter) ? look : Look::Plain);
+             is_alarm(meter) ? style : Style::Plain);
   return line;
 }
 
@@ -101,29 +101,29 @@ std::vector<Line> meter_column(const State &state, const std::vector<Meter> &met
 Line title_line(const State &state, const StreamList::Window *window, size_t width) {
   const PortView &port = state.view();
   Line line(width);
-  line.add(" xdp-roce watch  " + port.name(), Look::Bar);
+  line.add(" xdp-roce watch  " + port.name(), Style::Bar);
   if (!port.about().empty())
-    line.add("  " + port.about(), Look::Bar);
+    line.add("  " + port.about(), Style::Bar);
   if (window && port.ready()) {
     const size_t all = port.counted().streams.size();
     line.add(window->matching == all
                  ? fmt::format("  {} streams", counted(all))
                  : fmt::format("  {} of {} streams", counted(window->matching), counted(all)),
-             Look::Bar);
+             Style::Bar);
   }
   if (const auto since = port.zeroed_at())
-    line.add("  since " + time_of_day(*since), Look::Bar);
+    line.add("  since " + time_of_day(*since), Style::Bar);
   if (!port.lost().empty())
-    line.add("  GONE", Look::Alarm);
+    line.add("  GONE", Style::Alarm);
   if (state.paused)
-    line.add("  PAUSED", Look::Bar);
+    line.add("  PAUSED", Style::Bar);
   if (!port.no_events().empty())
-    line.add("  no events (e: why)", Look::Bar);
+    line.add("  no events (e: why)", Style::Bar);
   const std::string time = port.ready() ? time_of_day(port.realtime_ns()) : "";
   const std::string every = fmt::format("every {} s  ", state.options.interval);
-  line.right((line.used() + every.size() + time.size() + 2 < width ? every : "") + time + " ",
-             Look::Bar);
-  return line.fill(Look::Bar);
+  line.add_right((line.used() + every.size() + time.size() + 2 < width ? every : "") + time + " ",
+                 Style::Bar);
+  return line.fill(Style::Bar);
 }
 
 Line ports_line(const State &state, size_t width) {
@@ -139,7 +139,7 @@ Line ports_line(const State &state, size_t width) {
     for (const Meter meter : {Meter::Ce, Meter::Nak, Meter::Cnp})
       if (gauges.of(meter).rate > 0)
         text += fmt::format(" {} {}/s", meter_name(meter), per_second(gauges.of(meter).rate));
-    line.add(text + " ", i == state.port ? Look::Selected : lost ? Look::Alarm : Look::Plain);
+    line.add(text + " ", i == state.port ? Style::Selected : lost ? Style::Alarm : Style::Plain);
   }
   return line;
 }
@@ -149,9 +149,9 @@ Line summary_line(const State &state, size_t width) {
   const PortView::Gauge &roce = gauges.of(Meter::Roce), &frames = gauges.of(Meter::Frames);
   Line line(width);
   if (!state.view().lost().empty())
-    line.add(state.view().lost() + "; last read: ", Look::Alarm);
-  line.add(fmt::format("RoCE {} packets", counted(roce.total)), Look::Bold);
-  line.add(fmt::format("  {}/s  {}", per_second(roce.rate), bits(roce.bits)), Look::Bold);
+    line.add(state.view().lost() + "; last read: ", Style::Alarm);
+  line.add(fmt::format("RoCE {} packets", counted(roce.total)), Style::Bold);
+  line.add(fmt::format("  {}/s  {}", per_second(roce.rate), bits(roce.bits)), Style::Bold);
   line.add(fmt::format("  all frames {}  {}/s  {}", counted(frames.total), per_second(frames.rate),
                        bits(frames.bits)));
   return line;
@@ -173,7 +173,7 @@ std::vector<Line> meter_lines(const State &state, size_t width, bool short_of_ro
     Line line(width);
     if (i < left.size())
       line.append(left[i]);
-    line.to(half + kGap);
+    line.pad_to(half + kGap);
     if (i < right.size())
       line.append(right[i]);
     lines.push_back(line);
@@ -190,7 +190,7 @@ std::optional<Line> overflow_line(const State &state, size_t width) {
     std::replace(name.begin(), name.end(), '_', ' ');
     line.add(fmt::format("{}{} {}", line.used() ? "  " : "OVERFLOW  ", name,
                          format_value(field.value, Format::Count)),
-             Look::Alarm);
+             Style::Alarm);
   }
   return line.used() ? std::optional(line) : std::nullopt;
 }
@@ -199,18 +199,18 @@ Line rule_heading(const State &state, size_t width, size_t more) {
   Line line(width);
   line.add(to_right("RULE", 4) + to_right("MATCHED", 14) + to_right("ACTED", 13) +
                to_right("PPM", 10) + "  WHAT",
-           Look::Heading);
+           Style::Heading);
   if (more)
-    line.right(fmt::format("{} more{} ", more, state.options.interactive ? ": r" : ""),
-               Look::Heading);
-  return line.fill(Look::Heading);
+    line.add_right(fmt::format("{} more{} ", more, state.options.interactive ? ": r" : ""),
+                   Style::Heading);
+  return line.fill(Style::Heading);
 }
 
 Line rule_line(const State &state, const RuleRow &rule, size_t width) {
   const auto ppm = parts_per_million(rule);
   Line line(width);
   line.add(to_right(std::to_string(rule.id), 4) + counted_in(rule.matched, 14));
-  line.add(counted_in(rule.acted, 13), rule.acted ? Look::Bold : Look::Plain);
+  line.add(counted_in(rule.acted, 13), rule.acted ? Style::Bold : Style::Plain);
   line.add(to_right(ppm ? per_second(*ppm) : "-", 10) + "  " +
            drawable(rule.text, state.options.unicode));
   return line;
@@ -230,16 +230,17 @@ std::vector<Line> rule_lines(const State &state, size_t width, size_t rows) {
 Line key_line(const State &state, size_t width) {
   Line line(width);
   if (state.editing || !state.list().filter().empty()) {
-    line.add(state.editing ? " Filter: " : " Filter (/): ", Look::Bar);
-    line.add(drawable(state.list().filter(), state.options.unicode), Look::Bar);
-    line.add(state.editing ? "_  Enter keep  Esc clear" : "  Esc clear  ? help  q quit", Look::Bar);
-    return line.fill(Look::Bar);
+    line.add(state.editing ? " Filter: " : " Filter (/): ", Style::Bar);
+    line.add(drawable(state.list().filter(), state.options.unicode), Style::Bar);
+    line.add(state.editing ? "_  Enter keep  Esc clear" : "  Esc clear  ? help  q quit",
+             Style::Bar);
+    return line.fill(Style::Bar);
   }
   line.add(state.page == Page::Streams
                ? " q quit  ? help  / filter  s sort  Enter detail  r rules  e events  z zero"
                : " q quit  ? help  Esc back  arrows scroll",
-           Look::Bar);
-  return line.fill(Look::Bar);
+           Style::Bar);
+  return line.fill(Style::Bar);
 }
 
 } // namespace xr::watch

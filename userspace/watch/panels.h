@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the first page above its streams, each some lines of the screen's width.
+// The parts of the streams page above the table of streams; lines have the width of the screen.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,20 @@
 
 namespace xr::watch {
 
-// Port, what it is, streams that are seen, time.
+// Port, its description, number of streams, time.
 Line title_line(const State &state, const StreamList::Window *window, size_t width);
-// Several ports: one beside the other, the one that is watched selected.
+// For several ports: all of them side by side, the current one selected.
 Line ports_line(const State &state, size_t width);
 Line summary_line(const State &state, size_t width);
-// Rates by class beside ECN and CNPs; only lines of something that was seen if `short_of_rows`.
+// Rates by kind, and beside them ECN and CNPs. If `short_of_rows`, only kinds that were seen.
 std::vector<Line> meter_lines(const State &state, size_t width, bool short_of_rows);
-// Red, and there only if something was lost.
+// Counters of losses, if any is not zero.
 std::optional<Line> overflow_line(const State &state, size_t width);
-// A heading and the first rules; none without rules or with fewer than two rows.
+// A heading and the first rules; empty without rules, or if rows < 2.
 std::vector<Line> rule_lines(const State &state, size_t width, size_t rows);
 Line rule_heading(const State &state, size_t width, size_t more = 0);
 Line rule_line(const State &state, const RuleRow &rule, size_t width);
-// What the keys do, or the filter as it is typed.
+// The keys, or the filter while it is edited or set.
 Line key_line(const State &state, size_t width);
 
 } // namespace xr::watch

@@ -8,7 +8,7 @@
 
 namespace xr::watch {
 
-void hold(std::optional<Reading> &held, Reading reading) {
+void merge_readings(std::optional<Reading> &held, Reading reading) {
   std::vector<roce_event> events;
   if (held) {
     events = std::move(held->events);
@@ -42,7 +42,7 @@ void PortView::update(Reading reading) {
     events_.pop_front();
   count_from_baseline();
   measure();
-  if (!lost_.empty()) // what was held back while the picture stood still
+  if (!lost_.empty()) // a reading that was kept while paused: the port is still gone
     stop();
 }
 
@@ -51,8 +51,8 @@ void PortView::count_from_baseline() {
   rules_ = all_rules_;
   if (!base_)
     return;
-  shown_ = since(*now_, *base_);
-  rules_ = since(all_rules_, base_rules_);
+  shown_ = difference_since(*now_, *base_);
+  rules_ = difference_since(all_rules_, base_rules_);
 }
 
 void PortView::measure() {
@@ -71,7 +71,7 @@ void PortView::measure() {
   }
 }
 
-void PortView::lose(std::string why) {
+void PortView::mark_gone(std::string why) {
   lost_ = std::move(why);
   stop();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One port as it is watched: what it counts, how fast, since when, and what happened lately.
+// The state of one watched port: counters, rates, rules, recent events.
 #pragma once
 
 #include <cstdint>
@@ -17,57 +17,57 @@
 
 namespace xr::watch {
 
-// What was read of a port at one moment.
+// What was read from a port at one time.
 struct Reading {
   Snapshot snapshot;
-  uint64_t realtime_ns = 0; // since 1970, when the snapshot was
+  uint64_t realtime_ns = 0; // time of the snapshot, since 1970
   std::vector<RuleRow> rules;
-  std::vector<roce_event> events; // since the reading before
-  uint64_t events_forgotten = 0;  // older ones of that time: only counted
+  std::vector<roce_event> events; // since the previous reading
+  uint64_t events_forgotten = 0;  // older events since then, which are only counted
 };
 
 class PortView {
 public:
-  static constexpr size_t kEvents = 4096; // kept; older ones are counted
+  static constexpr size_t kEvents = 4096; // number of events kept; older ones are only counted
 
   struct Gauge {
     uint64_t total = 0;
-    double rate = 0; // a second
-    double bits = 0; // likewise
-    History history; // of the rate
+    double rate = 0; // per second
+    double bits = 0; // per second
+    History history; // of `rate`
   };
 
   explicit PortView(std::string name, std::string about = "", std::string no_events = "");
-  PortView(const PortView &) = delete; // it refers to itself
+  PortView(const PortView &) = delete; // earlier_ refers to before_
   PortView &operator=(const PortView &) = delete;
 
   void update(Reading reading);
-  // It cannot be read any more: what was last read stays, and nothing moves.
-  void lose(std::string why);
-  // Counts from now on; or again all.
+  // The port cannot be read any more: the last counters stay, rates become 0.
+  void mark_gone(std::string why);
+  // Counts from now on; unzero() shows all again.
   void zero();
   void unzero();
 
   const std::string &name() const { return name_; }
   const std::string &about() const { return about_; }
-  const std::string &no_events() const { return no_events_; } // why there are none, ""
-  const std::string &lost() const { return lost_; }           // why, ""
+  const std::string &no_events() const { return no_events_; } // why there are none, or ""
+  const std::string &lost() const { return lost_; }           // why the port is gone, or ""
   bool ready() const { return now_.has_value(); }
   std::optional<uint64_t> zeroed_at() const { return zeroed_at_; }
   uint64_t realtime_ns() const { return realtime_ns_; }
-  // Of an event, as time of day.
+  // Time of an event, since 1970.
   uint64_t realtime_of(const roce_event &event) const;
 
-  // Of a port that is ready.
+  // Only if ready().
   const Snapshot &counted() const { return shown_ ? *shown_ : *now_; }
   const std::vector<RuleRow> &rules() const { return rules_; }
   const Meters<Gauge> &gauges() const { return gauges_; }
-  double seconds() const { return seconds_; } // that rates are of; 0: none yet
+  double seconds() const { return seconds_; } // interval of the rates; 0: no rates yet
   struct StreamRates {
-    double packets = 0, bits = 0; // a second
+    double packets = 0, bits = 0; // per second
   };
-  StreamRates rates(uint32_t place) const; // of a stream of counted()
-  // Its place among them, most likely `place`.
+  StreamRates rates(uint32_t place) const; // `place`: index in counted().streams
+  // The index of the stream with this key. `place`: where to look first.
   std::optional<uint32_t> find(const roce_key &key, uint32_t place = 0) const;
 
   const std::deque<roce_event> &events() const { return events_; } // oldest first
@@ -81,7 +81,7 @@ private:
   std::string name_, about_, no_events_, lost_;
   std::optional<Snapshot> now_, before_, base_, shown_;
   std::vector<RuleRow> all_rules_, base_rules_, rules_;
-  std::optional<report::Earlier> earlier_; // of before_
+  std::optional<report::StreamIndex> earlier_; // of before_
   std::optional<uint64_t> zeroed_at_;
   uint64_t realtime_ns_ = 0;
   double seconds_ = 0;
@@ -90,7 +90,8 @@ private:
   uint64_t events_forgotten_ = 0;
 };
 
-// The last reading, with the events of those before it: as many as a port keeps.
-void hold(std::optional<Reading> &held, Reading reading);
+// Replaces the kept reading by a newer one, and appends its events, up to the number that a port
+// keeps.
+void merge_readings(std::optional<Reading> &held, Reading reading);
 
 } // namespace xr::watch

@@ -40,28 +40,28 @@ void StreamList::set_filter(const std::string &words) {
     return;
   filter_ = words;
   words_ = parse::split(parse::lower(words));
-  seen_.clear();
+  cached_matches_.clear();
 }
 
 void StreamList::to_top() {
-  key_.reset();
+  followed_key_.reset();
   move_ = 0;
 }
 
 bool StreamList::matches(const roce_stream &stream, uint32_t place) {
   if (words_.empty())
     return true;
-  if (place >= seen_.size())
-    seen_.resize(place + 1, {});
-  Seen &seen = seen_[place];
-  if (!report::same_stream(seen.key, stream.key)) {
+  if (place >= cached_matches_.size())
+    cached_matches_.resize(place + 1, {});
+  CachedMatch &cached = cached_matches_[place];
+  if (!report::same_stream(cached.key, stream.key)) {
     const std::string text = words_of(stream);
-    seen.key = stream.key;
-    seen.matches = std::all_of(words_.begin(), words_.end(), [&text](const std::string &word) {
+    cached.key = stream.key;
+    cached.matches = std::all_of(words_.begin(), words_.end(), [&text](const std::string &word) {
       return text.find(word) != std::string::npos;
     });
   }
-  return seen.matches;
+  return cached.matches;
 }
 
 std::vector<StreamList::Keyed> StreamList::keyed(const PortView &port) {
@@ -83,7 +83,7 @@ std::vector<StreamList::Keyed> StreamList::keyed(const PortView &port) {
   return all;
 }
 
-// Equal ones by packets, and then as they appeared.
+// Ties are broken by packets, then by order of appearance.
 bool StreamList::before(const Keyed &a, const Keyed &b) const {
   if (a.first != b.first)
     return inverted_ ? a.first < b.first : a.first > b.first;
@@ -93,14 +93,14 @@ bool StreamList::before(const Keyed &a, const Keyed &b) const {
 size_t StreamList::rank_of_selected(const PortView &port, const std::vector<Keyed> &all) const {
   const auto &streams = port.counted().streams;
   const auto is_it = [&](const Keyed &one) {
-    return report::same_stream(streams[one.place].key, *key_);
+    return report::same_stream(streams[one.place].key, *followed_key_);
   };
-  // Places are ascending here: where it stood is where to look first.
+  // `all` is sorted by index here, so the last known index is looked up first.
   auto it = std::lower_bound(all.begin(), all.end(), place_,
                              [](const Keyed &one, uint32_t place) { return one.place < place; });
   if (it == all.end() || !is_it(*it))
     it = std::find_if(all.begin(), all.end(), is_it);
-  if (it == all.end()) // forgotten, or filtered out: its neighbour
+  if (it == all.end()) // gone or filtered out: the stream at its rank is selected instead
     return rank_;
   place_ = it->place;
   return static_cast<size_t>(
@@ -113,13 +113,13 @@ StreamList::Window StreamList::window(const PortView &port, size_t rows) {
   window.matching = all.size();
   const long move = std::exchange(move_, 0);
   if (all.empty() || !rows) {
-    under_.reset();
+    selected_key_.reset();
     return window;
   }
   const long last = static_cast<long>(all.size()) - 1;
-  const long rank = static_cast<long>(key_ ? rank_of_selected(port, all) : 0) + move;
+  const long rank = static_cast<long>(followed_key_ ? rank_of_selected(port, all) : 0) + move;
   rank_ = static_cast<size_t>(std::clamp(rank, 0L, last));
-  // As little scrolling as shows it.
+  // Scrolls as little as needed to show the selection.
   first_ = std::min(first_, all.size() > rows ? all.size() - rows : 0);
   first_ = std::clamp(first_, rank_ >= rows ? rank_ - rows + 1 : 0, rank_);
   const size_t end = std::min(first_ + rows, all.size());
@@ -133,14 +133,14 @@ StreamList::Window StreamList::window(const PortView &port, size_t rows) {
   window.first = first_;
   window.selected = rank_ - first_;
   place_ = all[rank_].place;
-  under_ = port.counted().streams[place_].key;
+  selected_key_ = port.counted().streams[place_].key;
   if (move != 0)
-    key_ = rank_ ? under_ : std::nullopt;
+    followed_key_ = rank_ ? selected_key_ : std::nullopt;
   return window;
 }
 
 std::optional<uint32_t> StreamList::selected(const PortView &port) const {
-  return under_ ? port.find(*under_, place_) : std::nullopt;
+  return selected_key_ ? port.find(*selected_key_, place_) : std::nullopt;
 }
 
 } // namespace xr::watch

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which streams are on the screen: order, filter, and the one that is selected, which stays so
-// wherever the order takes it. Cheap with many streams: only what is seen is put in order.
+// Order, filter and selection of the streams on the screen. The selected stream stays selected when
+// its position changes. Only the visible streams are sorted, which is cheap with many streams.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace xr::watch {
 
-// What streams can be sorted by: rates, and each column that is a number.
+// Keys by which streams can be sorted: rates, and each numeric column.
 std::vector<std::string> sort_keys();
 inline constexpr const char *kPacketRate = "packets_per_s";
 inline constexpr const char *kBitRate = "bits_per_s";
@@ -20,26 +20,27 @@ inline constexpr const char *kBitRate = "bits_per_s";
 class StreamList {
 public:
   struct Window {
-    std::vector<uint32_t> places;   // of the streams to be seen, in order
+    std::vector<uint32_t> places;   // indexes of the visible streams, in order
     size_t first = 0;               // rank of the first of them, from 0
-    size_t matching = 0;            // streams that the filter lets through
-    std::optional<size_t> selected; // row of the window
+    size_t matching = 0;            // number of streams that match the filter
+    std::optional<size_t> selected; // row in the window
   };
 
   const std::string &sort() const { return sort_; }
-  bool inverted() const { return inverted_; } // smallest first
+  bool inverted() const { return inverted_; } // ascending
   const std::string &filter() const { return filter_; }
   void sort_by(const std::string &key);
   void invert() { inverted_ = !inverted_; }
-  // Every word must be somewhere in: src -> dst 0xqp qp kind transport. Case does not matter.
+  // All words must occur in "src -> dst 0xqp qp kind transport", ignoring case.
   void set_filter(const std::string &words);
 
-  // Up and down; takes effect with the next window. At the top no stream is followed.
+  // Moves the selection at the next window(). At the top, no stream is followed: the selection
+  // stays at the top.
   void move(long rows) { move_ += rows; }
   void to_top();
 
   Window window(const PortView &port, size_t rows);
-  // The selected stream's place among port.counted().streams; as of the last window.
+  // Index of the selected stream in port.counted().streams, as of the last window().
   std::optional<uint32_t> selected(const PortView &port) const;
 
 private:
@@ -48,7 +49,7 @@ private:
     uint64_t second;
     uint32_t place;
   };
-  struct Seen {
+  struct CachedMatch {
     roce_key key;
     bool matches;
   };
@@ -61,13 +62,13 @@ private:
   std::string sort_ = "missing";
   bool inverted_ = false;
   std::string filter_;
-  std::vector<std::string> words_; // of the filter, in lower case
-  std::vector<Seen> seen_;         // by place: what the filter said
-  std::optional<roce_key> key_;    // of the stream that is followed; none: the first
-  mutable uint32_t place_ = 0;     // where it stood last
+  std::vector<std::string> words_;          // of the filter, in lower case
+  std::vector<CachedMatch> cached_matches_; // by index: result of the filter
+  std::optional<roce_key> followed_key_;    // the followed stream; empty: the first row is selected
+  mutable uint32_t place_ = 0;              // its last known index
   size_t rank_ = 0, first_ = 0;
   long move_ = 0;
-  std::optional<roce_key> under_; // the selected one, followed or not
+  std::optional<roce_key> selected_key_; // key of the selected stream, followed or not
 };
 
 } // namespace xr::watch

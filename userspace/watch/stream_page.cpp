@@ -9,13 +9,13 @@
 #include "report/names.h"
 #include "report/text.h"
 #include "watch/stream_table.h"
-#include "watch/text.h"
+#include "watch/text_width.h"
 
 namespace xr::watch {
 
 namespace {
 
-constexpr size_t kField = 38; // a counter and its name at least
+constexpr size_t kField = 38; // minimum columns for a counter and its name
 constexpr size_t kGap = 2;
 
 std::string name_of(const roce_key &key) {
@@ -25,7 +25,7 @@ std::string name_of(const roce_key &key) {
 
 struct Entry {
   std::string name, value;
-  Look look = Look::Plain;
+  Style style = Style::Plain;
 };
 
 Entry entry_of(const report::StreamColumn &column, const PortView &port, uint32_t place) {
@@ -36,9 +36,9 @@ Entry entry_of(const report::StreamColumn &column, const PortView &port, uint32_
                                   : report::Value{};
   const bool alarm = column.column.tone == report::Tone::Alarm && !report::is_zero(value);
   return {heading_of(column.column), report::format_value(value, column.column.format),
-          alarm                    ? Look::Alarm
-          : report::is_zero(value) ? Look::Dim
-                                   : Look::Plain};
+          alarm                    ? Style::Alarm
+          : report::is_zero(value) ? Style::Dim
+                                   : Style::Plain};
 }
 
 std::vector<Entry> entries_of(const PortView &port, uint32_t place) {
@@ -52,7 +52,7 @@ std::vector<Entry> entries_of(const PortView &port, uint32_t place) {
   return entries;
 }
 
-// In columns, each read downwards.
+// In several columns, each filled from top to bottom.
 std::vector<Line> in_columns(const std::vector<Entry> &entries, size_t width) {
   const size_t columns = std::max<size_t>(width / kField, 1);
   const size_t each = width / columns;
@@ -63,8 +63,8 @@ std::vector<Line> in_columns(const std::vector<Entry> &entries, size_t width) {
     for (size_t i = row; i < entries.size(); i += rows) {
       const Entry &entry = entries[i];
       const size_t start = i / rows * each;
-      line.add(std::string(start - line.used(), ' ') + to_left(entry.name, 16), Look::Dim);
-      line.add(to_right(entry.value, each - std::min(each, 16 + kGap)), entry.look);
+      line.add(std::string(start - line.used(), ' ') + to_left(entry.name, 16), Style::Dim);
+      line.add(to_right(entry.value, each - std::min(each, 16 + kGap)), entry.style);
       line.add(std::string(kGap, ' '));
     }
     lines.push_back(line);
@@ -73,7 +73,7 @@ std::vector<Line> in_columns(const std::vector<Entry> &entries, size_t width) {
 }
 
 Line section(const std::string &title) {
-  return Line(kFullWidth).add(title, Look::Heading).fill(Look::Heading);
+  return Line(kFullWidth).add(title, Style::Heading).fill(Style::Heading);
 }
 
 // Newest first.
@@ -97,7 +97,7 @@ std::string about_events(const PortView &port, bool none_shown) {
   return none_shown ? "none so far" : "";
 }
 
-// The addresses come last: they are what a narrow screen can do without.
+// The addresses are last, because a narrow screen cuts them off first.
 std::string event_line(const PortView &port, const roce_event &event, bool with_stream) {
   const roce_key &key = event.key;
   std::string line = fmt::format("{}  {:<10}  ", report::local_time(port.realtime_of(event)),
@@ -116,22 +116,22 @@ Listing stream_page(const State &state, size_t width) {
   const PortView &port = state.view();
   const auto place = port.find(*state.detail);
   Line head(kFullWidth);
-  head.add(name_of(*state.detail), Look::Bold);
+  head.add(name_of(*state.detail), Style::Bold);
   std::vector<Line> fixed;
   if (place) {
     fixed = in_columns(entries_of(port, *place), width);
     const std::string label = "packets/s  ";
     fixed.push_back(Line(width)
-                        .add(label, Look::Dim)
+                        .add(label, Style::Dim)
                         .add(sparkline(state.detail_rate, width - std::min(width, label.size()),
                                        state.options.unicode)));
   } else {
-    fixed.push_back(Line(width).add("forgotten: it made way for a new stream", Look::Alarm));
+    fixed.push_back(Line(width).add("forgotten: it made way for a new stream", Style::Alarm));
   }
   auto events = std::make_shared<std::vector<const roce_event *>>(events_of(port, *state.detail));
   fixed.push_back(section(fmt::format("EVENTS  {}, newest first", events->size())));
   if (const std::string about = about_events(port, events->empty()); !about.empty())
-    fixed.push_back(Line(kFullWidth).add(about, Look::Dim));
+    fixed.push_back(Line(kFullWidth).add(about, Style::Dim));
   const size_t rows = fixed.size() + events->size();
   return {head, rows, [fixed = std::move(fixed), events, &port](size_t row) {
             if (row < fixed.size())

@@ -5,7 +5,7 @@
 #include <initializer_list>
 
 #include "report/text.h"
-#include "watch/text.h"
+#include "watch/text_width.h"
 
 namespace xr::watch {
 
@@ -14,14 +14,14 @@ namespace {
 using report::Format;
 
 constexpr size_t kGap = 1;
-constexpr size_t kAddress = 15; // columns of an address before others go without room
+constexpr size_t kAddress = 15; // an address is shortened to this before a column is left out
 
-// Columns that only the page of one stream has.
+// Columns that are only on the page of one stream.
 constexpr std::string_view kPageOnly[] = {"qp_number", "first_psn", "next_psn", "pmtu"};
 
-// The order that is wished for, and behind it every other column that streams have.
-std::vector<std::string> with_all_others(std::initializer_list<const char *> wished) {
-  std::vector<std::string> keys(wished.begin(), wished.end());
+// The given columns in this order, followed by all others.
+std::vector<std::string> with_all_others(std::initializer_list<const char *> first) {
+  std::vector<std::string> keys(first.begin(), first.end());
   for (const report::StreamColumn &one : report::stream_columns()) {
     const std::string &key = one.column.key;
     if (std::find(keys.begin(), keys.end(), key) == keys.end() &&
@@ -31,8 +31,8 @@ std::vector<std::string> with_all_others(std::initializer_list<const char *> wis
   return keys;
 }
 
-// From left to right.
-const std::vector<std::string> &display() {
+// Columns from left to right.
+const std::vector<std::string> &display_order() {
   static const std::vector<std::string> kKeys =
       with_all_others({"src",       "dst",     "dest_qp",    "kind",      "transport", "src_qp",
                        kPacketRate, kBitRate,  "missing",    "rewinds",   "ce",        "cnps",
@@ -41,8 +41,8 @@ const std::vector<std::string> &display() {
   return kKeys;
 }
 
-// Behind the identity and what is sorted by, as long as there is room.
-const std::vector<std::string> &wanted() {
+// Columns by priority, after the identity and the sort key.
+const std::vector<std::string> &priority_order() {
   static const std::vector<std::string> kKeys = with_all_others(
       {kPacketRate, "missing", "kind",    "rewinds",  "ce",    kBitRate,     "cnps",
        "gaps",      "packets", "jumped",  "messages", "bytes", "duplicates", "reordered",
@@ -50,7 +50,7 @@ const std::vector<std::string> &wanted() {
   return kKeys;
 }
 
-constexpr size_t kNumber = 6; // columns at least: tables that jump are hard to read
+constexpr size_t kNumber = 6; // minimum columns of a number: keeps the table steady
 
 struct TableColumn {
   report::Column column;
@@ -92,7 +92,7 @@ std::string heading(const State &state, const TableColumn &column) {
   return text;
 }
 
-// Wide enough for its heading and what is to be seen.
+// Wide enough for its heading and its visible values.
 void measure(const State &state, const StreamList::Window &window, TableColumn &column) {
   column.width = std::max(column.column.format == Format::Text ? 0 : kNumber,
                           columns_of(heading(state, column)));
@@ -105,10 +105,11 @@ size_t needs(const TableColumn &column) {
 }
 
 ptrdiff_t display_place(const TableColumn &column) {
-  return std::find(display().begin(), display().end(), column.column.key) - display().begin();
+  return std::find(display_order().begin(), display_order().end(), column.column.key) -
+         display_order().begin();
 }
 
-// The identity, the column that is sorted by, and then what there is room for.
+// Chooses the identity, the sort key, and as many other columns as fit.
 std::vector<TableColumn> choose(const State &state, const StreamList::Window &window,
                                 size_t width) {
   std::vector<TableColumn> columns;
@@ -127,7 +128,7 @@ std::vector<TableColumn> choose(const State &state, const StreamList::Window &wi
     take(key);
   if (!taken(state.list().sort()))
     take(state.list().sort());
-  for (const std::string &key : wanted()) {
+  for (const std::string &key : priority_order()) {
     if (taken(key))
       continue;
     take(key);
@@ -140,7 +141,7 @@ std::vector<TableColumn> choose(const State &state, const StreamList::Window &wi
   std::stable_sort(columns.begin(), columns.end(), [](const TableColumn &a, const TableColumn &b) {
     return display_place(a) < display_place(b);
   });
-  // What is left is the addresses'.
+  // The remaining width is for the addresses.
   for (TableColumn &column : columns) {
     if (!is_address(column))
       continue;
@@ -165,13 +166,13 @@ Line stream_line(const State &state, const std::vector<TableColumn> &columns, ui
   for (const TableColumn &column : columns) {
     const report::Value value = value_of(state.view(), column, place);
     const bool alarm = column.column.tone == report::Tone::Alarm && !report::is_zero(value);
-    line.add(line.used() ? " " : "", selected ? Look::Selected : Look::Plain);
+    line.add(line.used() ? " " : "", selected ? Style::Selected : Style::Plain);
     line.add(aligned(column, report::format_value(value, column.column.format)),
-             selected ? Look::Selected
-             : alarm  ? Look::Alarm
-                      : Look::Plain);
+             selected ? Style::Selected
+             : alarm  ? Style::Alarm
+                      : Style::Plain);
   }
-  return selected ? line.fill(Look::Selected) : line;
+  return selected ? line.fill(Style::Selected) : line;
 }
 
 std::string nothing_there(const State &state) {
@@ -189,15 +190,15 @@ std::vector<Line> stream_lines(const State &state, const StreamList::Window &win
   Line head(width);
   for (const TableColumn &column : columns) {
     const bool sorted = column.column.key == state.list().sort();
-    head.add(head.used() ? " " : "", Look::Heading);
-    head.add(aligned(column, heading(state, column)), sorted ? Look::Selected : Look::Heading);
+    head.add(head.used() ? " " : "", Style::Heading);
+    head.add(aligned(column, heading(state, column)), sorted ? Style::Selected : Style::Heading);
   }
-  std::vector<Line> lines = {head.fill(Look::Heading)};
+  std::vector<Line> lines = {head.fill(Style::Heading)};
   for (size_t row = 0; row < window.places.size(); row++)
     lines.push_back(stream_line(state, columns, window.places[row],
                                 state.options.interactive && window.selected == row, width));
   if (window.places.empty())
-    lines.push_back(Line(width).add(nothing_there(state), Look::Dim));
+    lines.push_back(Line(width).add(nothing_there(state), Style::Dim));
   return lines;
 }
 
@@ -215,7 +216,7 @@ std::string heading_of(const report::Column &column) {
 
 std::vector<std::string> number_columns() {
   std::vector<std::string> keys;
-  for (const std::string &key : display())
+  for (const std::string &key : display_order())
     if (const Format format = column_of(key).column.format;
         format != Format::Text && format != Format::Qpn)
       keys.push_back(key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams, a row each: as many of their columns as the width has room for.
+// The table of streams: one row each, with as many columns as the width allows.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace xr::watch {
 
-// A heading and the window's streams.
+// The heading and the streams of the window.
 std::vector<Line> stream_lines(const State &state, const StreamList::Window &window, size_t width);
 
-// Keys of the columns that < and > go through, from left to right.
+// Keys of the columns for < and >, from left to right.
 std::vector<std::string> number_columns();
 
-// A column's heading in one line.
+// The heading of a column as one line.
 std::string heading_of(const report::Column &column);
 
 } // namespace xr::watch

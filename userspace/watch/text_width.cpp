@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watch/text.h"
+#include "watch/text_width.h"
 
 #include <algorithm>
 #include <clocale>
@@ -10,7 +10,7 @@ namespace xr::watch {
 
 namespace {
 
-// wcwidth(3) and mbrtowc(3) follow the thread's locale: UTF-8 here, whatever the user's is.
+// Sets the thread's locale to UTF-8 for wcwidth(3) and mbrtowc(3), whatever locale the user has.
 class Utf8 {
 public:
   Utf8() : before_(uselocale(locale())) {}
@@ -28,7 +28,7 @@ private:
 
 struct Character {
   std::string_view bytes;
-  int columns; // -1: not to be shown
+  int columns; // -1: not printable
 };
 
 std::vector<Character> characters(std::string_view text) {
@@ -50,7 +50,7 @@ bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-// From the front, as many whole characters as fit.
+// As many whole characters from the start as fit.
 std::string head(const std::vector<Character> &all, size_t columns) {
   std::string out;
   size_t used = 0;
@@ -105,7 +105,7 @@ std::string from_column(const std::string &text, size_t columns) {
   size_t used = 0;
   auto it = all.begin();
   for (; it != all.end() && (used < columns || it->columns == 0);
-       ++it) // combining ones go with theirs
+       ++it) // combining characters belong to the one before
     used += it->columns > 0 ? static_cast<size_t>(it->columns) : 0;
   std::string out(used > columns ? used - columns : 0, ' ');
   for (; it != all.end(); ++it)
