@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a capture cannot keep is counted, exactly; a full disk is an error and leaves a whole file; killed,
-# it leaves nothing that hinders; and the host gets its frames all the while.
+# Frames that a capture loses are counted exactly; a full disk is an error and leaves a readable
+# file; a killed capture leaves nothing that blocks the next; and the host receives its frames in
+# all cases.
 . "$(dirname "$0")/capture_lib.sh"
 need jq python3 tshark editcap capinfos unshare
 lane
@@ -64,7 +65,7 @@ end_capture INT
 ended_well
 assert_capture '.frames.written == 1000 and .frames.seen == 1000 and .overflow.frames == 0'
 assert_eq 100 "$(count_comments "$scratch/again.pcapng" 'rule 1: dropped; gone')" "frames dropped"
-assert_eq 900 "$(count_comments "$scratch/again.pcapng" 'rule 1 let it go; to the host')" "frames let go"
+assert_eq 900 "$(count_comments "$scratch/again.pcapng" 'rule 1: no action; to the host')" "frames let go"
 xr impair rx0 clear >/dev/null
 assert_eq '[]' "$(status_of)" "features in the end"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: what is understood, what is refused and in which words, and what is made from
-// its table.
+// The command line: accepted and rejected arguments with their error messages, and the help, manual
+// and completion made from its table.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ TEST(Cli, RefusesInASentence) {
            {"streams eth0 --sort foo", "'foo' is none of dest_qp, "},
            {"streams eth0 --top 0", "'0' is not a whole number from 1"},
            {"events eth0 --count 0", "'0' is not a whole number from 1 on"},
-           {"export eth0 --listen 9479", "'9479' is no address and port"},
+           {"export eth0 --listen 9479", "'9479' is not an address and port"},
            {"export eth0 --top-streams -1", "not a whole number"},
            {"analyze", "analyze: FILE is required"}}) {
     const Parsed parsed = parse(one.line);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics made from snapshots: names and types by Prometheus's conventions, as many series as were
-// asked for, and the same numbers as the reports have.
+// Metrics made from snapshots: names and types follow the conventions of Prometheus, the number of
+// series is limited, and the values equal those of the reports.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -16,8 +16,7 @@ namespace xr::metrics {
 
 Result<PortReading> read_port(const std::string &ifname, const std::string &netns) {
   PortReading reading;
-  // Until the end, so that whatever fails below does not fail for somebody who attaches or detaches
-  // and does not finish.
+  // Held until the end, so that a concurrent attach or detach causes no read errors.
   const auto lock = datapath::Lock::take(datapath::Lock::Kind::Shared);
   if (!lock) {
     reading.known = false;
@@ -33,7 +32,7 @@ Result<PortReading> read_port(const std::string &ifname, const std::string &netn
     reading.snapshot = std::move(*snapshot);
   else
     reading.failures.push_back(snapshot.error());
-  // Rules are found by their pins only.
+  // Rules can only be read through their pins.
   if (reading.status.state != AttachState::Attached ||
       !(reading.status.features & ROCE_FEATURE_RULES))
     return reading;
@@ -45,23 +44,23 @@ Result<PortReading> read_port(const std::string &ifname, const std::string &netn
   return reading;
 }
 
-Exporter::Exporter(Settings settings, Read read, Tell tell, Find find)
-    : settings_(std::move(settings)), read_(std::move(read)), tell_(std::move(tell)),
+Exporter::Exporter(Settings settings, Read read, Notify notify, Find find)
+    : settings_(std::move(settings)), read_(std::move(read)), notify_(std::move(notify)),
       find_(std::move(find)) {
   std::set<std::string> seen;
   std::erase_if(settings_.ports,
                 [&seen](const std::string &ifname) { return !seen.insert(ifname).second; });
 }
 
-void Exporter::tell(Memory &memory, const std::string &ifname, const Error *error) const {
+void Exporter::notify(PortMemory &memory, const std::string &ifname, const Error *error) const {
   const std::string reason = error ? error->message : "";
-  if (reason != memory.told)
-    tell_(ifname, error);
-  memory.told = reason;
+  if (reason != memory.reported)
+    notify_(ifname, error);
+  memory.reported = reason;
 }
 
 void Exporter::collect_port(Families &to, const std::string &ifname) const {
-  Memory &memory = memories_[ifname];
+  PortMemory &memory = memories_[ifname];
   PortState port;
   port.name = ifname;
   const uint64_t start_ns = monotonic_ns();
@@ -72,26 +71,26 @@ void Exporter::collect_port(Families &to, const std::string &ifname) const {
     port.reading = &got;
     memory.errors += got.failures.size();
     if (got.known)
-      memory.passing = got.status.features & ROCE_FEATURE_PASSING;
-    tell(memory, ifname, got.failures.empty() ? nullptr : &got.failures.front());
+      memory.transient = got.status.features & ROCE_FEATURE_PASSING;
+    notify(memory, ifname, got.failures.empty() ? nullptr : &got.failures.front());
     if (got.snapshot && got.snapshot->tracked)
       port.totals = &memory.totals.update(*got.snapshot, got.status.since_ns);
   } else {
-    tell(memory, ifname, &reading.error());
+    notify(memory, ifname, &reading.error());
     memory.totals = {};
   }
   port.errors = memory.errors;
   add_port(to, port, settings_.streams);
 }
 
-// One that was found once is told of as long as this lives: it may be detached by mistake. But one
-// that was attached for as long as something ran goes with that.
+// A port that was found once is exported as long as this object exists, because it may have been
+// detached by mistake. A port that was attached only while another command ran is removed with it.
 std::vector<std::string> Exporter::ports() const {
   if (!settings_.ports.empty() || !find_)
     return settings_.ports;
   const std::vector<std::string> found = find_();
   std::erase_if(memories_, [&found](const auto &one) {
-    return one.second.passing && std::find(found.begin(), found.end(), one.first) == found.end();
+    return one.second.transient && std::find(found.begin(), found.end(), one.first) == found.end();
   });
   for (const std::string &ifname : found)
     memories_.try_emplace(ifname);
@@ -101,14 +100,16 @@ std::vector<std::string> Exporter::ports() const {
   return all;
 }
 
-// In a thread of its own: those of civetweb have 100 KiB of stack, and a snapshot is a fifth of it.
+// Collects in a separate thread: civetweb's threads have a stack of 100 KiB, and a snapshot takes a
+// fifth of it.
 std::vector<prometheus::MetricFamily> Exporter::Collect() const {
   const std::lock_guard lock(mutex_);
   try {
     return std::async(std::launch::async, [this] { return collect(); }).get();
-  } catch (const std::exception &error) { // no memory, no threads; civetweb is C and takes none
+  } catch (const std::exception &error) {
+    // No memory or threads; exceptions must not reach civetweb, which is C.
     const Error failure{error.what()};
-    tell_("", &failure);
+    notify_("", &failure);
     return {};
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Prometheus gets: every scrape reads the ports, and what is gone comes back by itself.
+// Collects the metrics of all ports at every scrape. A port that was detached reappears when it is
+// attached again.
 #pragma once
 
 #include <functional>
@@ -11,54 +12,55 @@
 #include <prometheus/collectable.h>
 
 #include "base/result.h"
-#include "metrics/port.h"
+#include "metrics/port_metrics.h"
 #include "metrics/stream_totals.h"
 
 namespace xr::metrics {
 
-// From the kernel. An error: it is not attached.
+// Reads a port from the kernel. Error: the port is not attached.
 Result<PortReading> read_port(const std::string &ifname, const std::string &netns);
 
 class Exporter : public prometheus::Collectable {
 public:
   struct Settings {
-    std::vector<std::string> ports; // none: those that `find` finds, and has found
-    report::StreamOptions streams;  // `top` of them have metrics of their own; 0: none
+    std::vector<std::string> ports; // empty: the ports that `find` returns, now or earlier
+    report::StreamOptions streams;  // top: number of streams with metrics of their own; 0: none
     std::string version;
-    // Not for node_exporter's text files, beside which that has its own under the same names.
+    // false for node_exporter's textfile collector: node_exporter exports its own process metrics
+    // under the same names
     bool process = true;
   };
   using Find = std::function<std::vector<std::string>()>;
   using Read = std::function<Result<PortReading>(const std::string &ifname)>;
-  // Told when a port goes (with the reason) and when it is there again (with none), and what of it
-  // cannot be read: once, until that changes. No name: a scrape that came to nothing.
-  using Tell = std::function<void(const std::string &ifname, const Error *error)>;
+  // Called once when a port can no longer be read (with the error), when a part of it cannot be
+  // read, and when it can be read again (with null). An empty name: the whole scrape failed.
+  using Notify = std::function<void(const std::string &ifname, const Error *error)>;
 
-  // A port that is named twice is exported once.
-  Exporter(Settings settings, Read read, Tell tell, Find find = {});
+  // Duplicate names in settings.ports are removed.
+  Exporter(Settings settings, Read read, Notify notify, Find find = {});
 
-  // From several threads, one after the other.
+  // Thread safe: concurrent scrapes are serialised.
   std::vector<prometheus::MetricFamily> Collect() const override;
 
 private:
-  struct Memory {
+  struct PortMemory {
     StreamTotals totals;
     uint64_t errors = 0;
-    std::string told;     // the last reason
-    bool passing = false; // attached for as long as something runs
+    std::string reported;   // the last error reported
+    bool transient = false; // attached only while another command runs (ROCE_FEATURE_PASSING)
   };
 
   std::vector<prometheus::MetricFamily> collect() const;
   std::vector<std::string> ports() const;
   void collect_port(Families &to, const std::string &ifname) const;
-  void tell(Memory &memory, const std::string &ifname, const Error *error) const;
+  void notify(PortMemory &memory, const std::string &ifname, const Error *error) const;
 
   Settings settings_;
   Read read_;
-  Tell tell_;
+  Notify notify_;
   Find find_;
   mutable std::mutex mutex_;
-  mutable std::map<std::string, Memory> memories_;
+  mutable std::map<std::string, PortMemory> memories_;
 };
 
 } // namespace xr::metrics

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metric families in the making: values come in any order, one family gathers those of its name.
+// Builds metric families: values may be added in any order, and are grouped by name.
 #pragma once
 
 #include <map>
@@ -14,11 +14,11 @@ using Labels = std::vector<prometheus::ClientMetric::Label>;
 
 class Families {
 public:
-  // Base units; names as Prometheus wants them, counters' with _total at the end.
+  // Use base units and Prometheus naming: counters end in _total.
   void counter(const std::string &name, const std::string &help, Labels labels, double value);
   void gauge(const std::string &name, const std::string &help, Labels labels, double value);
 
-  // In the order in which their names came first.
+  // Families in the order in which their names were first added.
   std::vector<prometheus::MetricFamily> take() { return std::move(families_); }
 
 private:
@@ -29,7 +29,7 @@ private:
   std::map<std::string, size_t> by_name_;
 };
 
-// The text that Prometheus reads.
+// The Prometheus text format.
 std::string exposition(const std::vector<prometheus::MetricFamily> &families);
 
 } // namespace xr::metrics

@@ -13,13 +13,13 @@ namespace xr::metrics {
 
 namespace {
 
-// Fields of proc(5)'s stat, counted from the state, which is its third.
+// Fields of /proc/PID/stat (proc(5)), counted from the third, the state.
 enum StatField { kUserTicks = 11, kSystemTicks = 12, kStartTicks = 19, kVirtual = 20, kPages = 21 };
 
 std::vector<double> stat_fields(const std::string &path) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  const size_t name_end = text.rfind(')'); // the name may have anything in it
+  const size_t name_end = text.rfind(')'); // the name may contain any character
   if (name_end == std::string::npos)
     return {};
   std::istringstream rest(text.substr(name_end + 1));
@@ -31,7 +31,7 @@ std::vector<double> stat_fields(const std::string &path) {
   return fields;
 }
 
-// The first number behind the words that a line begins with.
+// The first number after `words` at the beginning of a line.
 std::optional<double> line_number(const std::string &path, const std::string &words) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)

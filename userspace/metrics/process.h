@@ -7,8 +7,8 @@
 
 namespace xr::metrics {
 
-// Of this process, under the names that all clients of Prometheus have for it. What cannot be read
-// is left out. `proc` is where procfs is mounted.
+// Metrics of this process, with the names that all Prometheus clients use. Values that cannot be
+// read are omitted. `proc` is the mount point of procfs.
 void add_process(Families &families, const std::string &proc = "/proc");
 
 } // namespace xr::metrics

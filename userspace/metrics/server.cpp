@@ -18,17 +18,17 @@ namespace xr::metrics {
 
 namespace {
 
-bool has_ipv6() { return mg_check_feature(MG_FEATURES_IPV6) != 0; } // Debian 12's has none
+bool has_ipv6() { return mg_check_feature(MG_FEATURES_IPV6) != 0; } // Debian 12's has no IPv6
 
 std::string form() {
   return std::string("ADDRESS:PORT, like 127.0.0.1:9479") + (has_ipv6() ? " or [::1]:9479" : "");
 }
 
-// civetweb says only that it could not; this says why.
+// Tries to listen in order to report the reason of a failure, which civetweb does not.
 Status try_to_listen(const Listen &listen) {
   if (listen.ipv6 && !has_ipv6())
     return Error{
-        fmt::format("cannot listen on {}: the civetweb library here has no IPv6", listen.text()),
+        fmt::format("cannot listen on {}: this civetweb library has no IPv6", listen.text()),
         fmt::format("--listen {}:{}", listen.address == "::1" ? "127.0.0.1" : "0.0.0.0",
                     listen.port)};
   addrinfo hints{}, *found = nullptr;
@@ -44,14 +44,15 @@ Status try_to_listen(const Listen &listen) {
       bind(fd.get(), found->ai_addr, found->ai_addrlen) == 0 && ::listen(fd.get(), 1) == 0)
     return {};
   const int error = errno;
-  return errno_error(error, fmt::format("cannot listen on {}", listen.text()),
-                     error == EADDRINUSE ? "`ss -ltnp` names who does; or --listen ADDRESS:PORT"
-                     : error == EADDRNOTAVAIL ? "an address of this host: `ip address` lists them"
-                     : error == EACCES        ? "ports below 1024 want CAP_NET_BIND_SERVICE"
-                                              : "");
+  return errno_error(
+      error, fmt::format("cannot listen on {}", listen.text()),
+      error == EADDRINUSE      ? "`ss -ltnp` shows which process uses it; or --listen ADDRESS:PORT"
+      : error == EADDRNOTAVAIL ? "use an address of this host: `ip address` lists them"
+      : error == EACCES        ? "ports below 1024 need CAP_NET_BIND_SERVICE"
+                               : "");
 }
 
-// What is not for the exposer. 0: it is.
+// Handles requests other than GET /metrics. Returns 0 to pass a request on to the exposer.
 int begin_request(mg_connection *connection) {
   const mg_request_info *request = mg_get_request_info(connection);
   const std::string_view method = request->request_method,
@@ -69,7 +70,7 @@ int begin_request(mg_connection *connection) {
   return 200;
 }
 
-// A scraper that went away in the middle is nothing to write about.
+// Suppresses log messages, for example about a scraper that disconnected early.
 int log_message(const mg_connection *, const char *) { return 1; }
 
 } // namespace
@@ -81,7 +82,7 @@ std::string Listen::text() const {
 Result<Listen> parse_listen(const std::string &word) {
   const size_t colon = word.rfind(':');
   if (colon == std::string::npos)
-    return Error{fmt::format("'{}' is no address and port", word), form()};
+    return Error{fmt::format("'{}' is not an address and port", word), form()};
   Listen listen;
   listen.address = word.substr(0, colon);
   listen.ipv6 = listen.address.starts_with('[') && listen.address.ends_with(']');
@@ -100,7 +101,7 @@ Result<Listen> parse_listen(const std::string &word) {
 Result<Server> Server::start(const Listen &listen, std::shared_ptr<prometheus::Collectable> from) {
   if (auto can = try_to_listen(listen); !can)
     return can.error();
-  // Clients that say nothing keep a thread for some seconds; others are served meanwhile.
+  // A client that sends nothing blocks a thread for 2 s; the other threads serve other clients.
   const std::vector<std::string> options = {"listening_ports",    listen.text(), "num_threads", "8",
                                             "request_timeout_ms", "2000"};
   CivetCallbacks callbacks;

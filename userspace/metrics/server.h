@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics over HTTP.
+// Serves the metrics over HTTP.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class Exposer;
 
 namespace xr::metrics {
 
-// ADDRESS:PORT, IPv6 in brackets. Port 0: whichever is free.
+// ADDRESS:PORT, IPv6 in brackets. Port 0: any free port.
 struct Listen {
   std::string address;
   bool ipv6 = false;
@@ -26,7 +26,7 @@ struct Listen {
 };
 Result<Listen> parse_listen(const std::string &word);
 
-// Answers GET /metrics, and / with the way there, until it is destroyed.
+// Serves GET /metrics, and a page with a link to it at /, until it is destroyed.
 class Server {
 public:
   static Result<Server> start(const Listen &listen, std::shared_ptr<prometheus::Collectable> from);
@@ -34,7 +34,7 @@ public:
   Server &operator=(Server &&) noexcept;
   ~Server();
 
-  const Listen &listen() const { return listen_; } // with the port that it has
+  const Listen &listen() const { return listen_; } // with the actual port
 
 private:
   Server() = default;

@@ -16,11 +16,11 @@ struct Word {
 };
 
 constexpr Word kPlain[] = {
-    {ROCE_FOUND_ANNOUNCED, "RDMA CM begins a connection"},
+    {ROCE_FOUND_ANNOUNCED, "RDMA CM starts a connection"},
     {ROCE_FOUND_NEW, "first of its stream"},
-    {ROCE_FOUND_MADE_WAY, "an idle stream made way for it"},
+    {ROCE_FOUND_MADE_WAY, "its stream replaced an idle one"},
     {ROCE_FOUND_FULL, "not tracked: the stream table is full"},
-    {ROCE_FOUND_CONTENDED, "not tracked: too many CPUs at its stream"},
+    {ROCE_FOUND_CONTENDED, "not tracked: too many CPUs update its stream"},
     {ROCE_FOUND_CNP_AFTER_CE, "CNP after a CE mark"},
     {ROCE_FOUND_CNP_AFTER_NAK, "CNP after a NAK"},
     {ROCE_FOUND_CNP_AFTER_NEITHER, "CNP after neither CE mark nor NAK"},
@@ -46,7 +46,7 @@ const char *other_class(int class_) {
   }
 }
 
-// What needs numbers.
+// Tracking results that contain numbers.
 void add_psns(std::string &text, const roce_capture &c) {
   const uint32_t found = c.trace.found;
   if (found & ROCE_FOUND_GAP)
@@ -54,11 +54,11 @@ void add_psns(std::string &text, const roce_capture &c) {
   if (found & ROCE_FOUND_FILLED)
     add(text, fmt::format("late: {} missing {}", c.filled, c.filled == 1 ? "PSN" : "PSNs"));
   if (found & ROCE_FOUND_DUPLICATE)
-    add(text, fmt::format("duplicate: PSN {}, {} was next", c.psn, c.expected));
+    add(text, fmt::format("duplicate: PSN {}, {} was expected", c.psn, c.expected));
   if (found & ROCE_FOUND_REWIND)
-    add(text, fmt::format("rewind: the stream goes on from before PSN {}", c.expected));
+    add(text, fmt::format("rewind: the stream continues before PSN {}", c.expected));
   if (found & ROCE_FOUND_RESYNC)
-    add(text, fmt::format("another life of the QPN: PSN {} was next", c.expected));
+    add(text, fmt::format("the QPN was reused: PSN {} was expected", c.expected));
   if ((found & (ROCE_FOUND_JUMP | ROCE_FOUND_GAP)) == ROCE_FOUND_JUMP)
     add(text,
         fmt::format("jumps over {}", report::psns((c.psn - c.jumped) & ROCE_PSN_MASK, c.jumped)));
@@ -77,7 +77,7 @@ std::string tracked_as(const roce_capture &c) {
   if (!text.empty())
     return text;
   if (!roce_opcode_info[c.opcode])
-    return "an opcode of no stream";
+    return "an opcode without a stream";
   if (c.kinds & ROCE_CAPTURE_ACK)
     return "ACK";
   return roce_key_kind(&c.key) == ROCE_KIND_DATAGRAM ? "datagram" : "in order";
@@ -85,14 +85,14 @@ std::string tracked_as(const roce_capture &c) {
 
 std::string rule_did(const roce_trace &trace) {
   if (!trace.act)
-    return fmt::format("rule {} let it go", trace.rule);
+    return fmt::format("rule {}: no action", trace.rule);
   std::string did;
   const auto say = [&](uint32_t acts) {
     for (const impair::Action &action : impair::actions())
       if (trace.act & action.bit & acts && action.did)
         add(did, action.did, ", ");
   };
-  // last what ended it, and why
+  // the action that ended it comes last
   say(~static_cast<uint32_t>(ROCE_ACT_DROP | ROCE_ACT_POLICE));
   say(ROCE_ACT_DROP);
   say(ROCE_ACT_POLICE);
@@ -114,7 +114,7 @@ const char *fate_words(uint32_t fate) {
   case ROCE_CAPTURE_BACK_AS_CNP:
     return "sent back as a CNP";
   case ROCE_CAPTURE_NOT_FORWARDED:
-    return "gone: the other port is not there";
+    return "gone: the other port does not exist";
   default:
     return "to a socket";
   }
@@ -122,19 +122,19 @@ const char *fate_words(uint32_t fate) {
 
 } // namespace
 
-std::string comment(const Frame &frame, bool tracked) {
-  const roce_capture &c = frame.what;
+std::string comment(const TracedFrame &frame, bool tracked) {
+  const roce_capture &c = frame.record;
   std::string text;
   if (c.kinds & ROCE_CAPTURE_OTHER)
     add(text, other_class(c.class_));
   if (!frame.known()) {
-    add(text, "what became of it was lost on the way");
+    add(text, "its outcome was lost");
     return text;
   }
   if (tracked && !(c.kinds & ROCE_CAPTURE_OTHER))
     add(text, tracked_as(c));
   if (c.kinds & ROCE_CAPTURE_CE)
-    add(text, "came marked CE");
+    add(text, "received with CE");
   if (c.trace.rule)
     add(text, rule_did(c.trace));
   add(text, fate_words(c.fate));

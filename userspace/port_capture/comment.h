@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "port_capture/order.h"
+#include "port_capture/frame_merger.h"
 
 namespace xr::port_capture {
 
-// What the tracker found, what a rule did, where the frame went: in words, as the kernel told it.
-std::string comment(const Frame &frame, bool tracked);
+// The comment of a frame in a capture: tracking result, rule, and outcome.
+std::string comment(const TracedFrame &frame, bool tracked);
 
 } // namespace xr::port_capture

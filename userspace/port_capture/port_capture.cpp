@@ -10,19 +10,19 @@
 #include "capture/event_window.h"
 #include "datapath/capture_tap.h"
 #include "port_capture/comment.h"
-#include "port_capture/order.h"
+#include "port_capture/frame_merger.h"
 
 namespace xr::port_capture {
 
 namespace {
 
 constexpr int kPollMs = 50;
-// A program that has looked at the clock has written its record long before.
+// The time within which a program writes its record after it has read the clock; generous.
 constexpr uint64_t kWindowNs = 20'000'000;
-// For a pipe's reader that stalls, once the time is up.
+// Time that a stalled reader of a pipe has after the end of the run.
 constexpr uint64_t kGraceNs = 5'000'000'000;
-constexpr uint64_t kTellNs = 250'000'000, kLookNs = 1'000'000'000;
-// Of all CPUs together, and of one.
+constexpr uint64_t kProgressNs = 250'000'000, kLookNs = 1'000'000'000;
+// Limits of the ring size: of all CPUs together, and of one.
 constexpr uint64_t kAllRings = 256 << 20, kLargest = 16 << 20, kSmallest = 1 << 20;
 
 uint64_t ring_of_each(uint64_t asked) {
@@ -33,14 +33,15 @@ uint64_t ring_of_each(uint64_t asked) {
   return std::bit_floor(std::clamp(kAllRings / cpus, kSmallest, kLargest));
 }
 
-// The clocks' difference, once: times in the file then do not jump when somebody sets one.
+// Offset from CLOCK_MONOTONIC to CLOCK_REALTIME, taken once: times in the file do not jump when the
+// clock is set.
 uint64_t realtime_offset() {
   const uint64_t before = monotonic_ns(), now = realtime_ns(), after = monotonic_ns();
   return now - (before + (after - before) / 2);
 }
 
-bool is_event(const Frame &frame, uint32_t events) {
-  const roce_capture &c = frame.what;
+bool is_event(const TracedFrame &frame, uint32_t events) {
+  const roce_capture &c = frame.record;
   return (events & kGap && c.trace.found & ROCE_FOUND_GAP) ||
          (events & kCnp && c.kinds & ROCE_CAPTURE_CNP) ||
          (events & kNak && c.kinds & ROCE_CAPTURE_NAK) || (events & kRule && c.trace.act);
@@ -49,9 +50,10 @@ bool is_event(const Frame &frame, uint32_t events) {
 Error no_gaps(const CaptureRequest &request) {
   return request.attach.track
              ? Error{"gaps need the port's streams, and it was attached with --no-track",
-                     fmt::format("xdp-roce detach {}, then attach without it", request.ifname)}
-             : Error{"--around gap needs streams, and with --no-track there are none",
-                     "without one of the two"};
+                     fmt::format("xdp-roce detach {}, then attach without --no-track",
+                                 request.ifname)}
+             : Error{"--around gap needs streams, but --no-track disables them",
+                     "leave out one of the two"};
 }
 
 } // namespace
@@ -61,14 +63,14 @@ struct CaptureRun::State {
       : request(std::move(asked)), stop(stopped),
         window(request.nearby.value_or(Nearby{}).before, request.nearby.value_or(Nearby{}).after) {}
 
-  Status take_port();
+  Status open_port();
   Status make_files();
   PcapngStatistics statistics() const;
-  void choose(Frame frame);
-  void write(const Frame &frame);
-  bool enough() const { return request.count && files->packets() >= request.count; }
-  // Told to stop, or longer than was asked for by so much.
-  bool over(uint64_t grace_ns = 0) const {
+  void select(TracedFrame frame);
+  void write(const TracedFrame &frame);
+  bool limit_reached() const { return request.count && files->packets() >= request.count; }
+  // The run was stopped, or its time limit and `grace_ns` have passed.
+  bool is_over(uint64_t grace_ns = 0) const {
     return stop || (started_ns && request.duration_ns &&
                     monotonic_ns() - started_ns >= request.duration_ns + grace_ns);
   }
@@ -79,23 +81,23 @@ struct CaptureRun::State {
   const std::atomic<bool> &stop;
   std::optional<datapath::CaptureTap> tap;
   std::optional<CaptureFiles> files;
-  Order order;
-  EventWindow<Frame> window;
+  FrameMerger merger;
+  EventWindow<TracedFrame> window;
   roce_capture_counts counts{}; // as last read
   bool tracked = false;
   uint64_t offset_ns = 0, started_ns = 0, ended_ns = 0;
-  uint64_t chosen = 0, events = 0, not_around = 0;
+  uint64_t selected = 0, events = 0, not_around = 0;
   Status wrote;
 };
 
-Status CaptureRun::State::take_port() {
+Status CaptureRun::State::open_port() {
   const bool gaps = request.nearby && request.nearby->events & kGap;
   if (gaps && !request.attach.track)
     return no_gaps(request);
   auto open = datapath::CaptureTap::open(request.ifname, request.netns, request.attach,
                                   ring_of_each(request.ring_bytes),
-                                  [this](unsigned cpu, const roce_capture &what,
-                                         const uint8_t *bytes) { order.add(cpu, what, bytes); });
+                                  [this](unsigned cpu, const roce_capture &record,
+                                         const uint8_t *bytes) { merger.add(cpu, record, bytes); });
   if (!open)
     return open.error();
   tap.emplace(std::move(*open));
@@ -108,7 +110,7 @@ Status CaptureRun::State::take_port() {
 Status CaptureRun::State::make_files() {
   request.files.interface.name = request.ifname;
   request.files.interface.snap = request.filter.snap;
-  request.files.stop = [this] { return over(kGraceNs); };
+  request.files.stop = [this] { return is_over(kGraceNs); };
   auto made = CaptureFiles::create(request.files, [this] { return statistics(); });
   if (!made)
     return made.error();
@@ -124,16 +126,16 @@ PcapngStatistics CaptureRun::State::statistics() const {
           now.lost + now.unread,  files ? files->packets() : 0};
 }
 
-void CaptureRun::State::write(const Frame &frame) {
-  chosen++;
-  if (!wrote || enough())
+void CaptureRun::State::write(const TracedFrame &frame) {
+  selected++;
+  if (!wrote || limit_reached())
     return;
-  const roce_capture &c = frame.what;
+  const roce_capture &c = frame.record;
   const std::string text = comment(frame, tracked);
   wrote = files->packet({c.time_ns + offset_ns, frame.bytes.data(), c.captured, c.length, text});
 }
 
-void CaptureRun::State::choose(Frame frame) {
+void CaptureRun::State::select(TracedFrame frame) {
   if (!request.nearby) {
     write(frame);
     return;
@@ -141,12 +143,12 @@ void CaptureRun::State::choose(Frame frame) {
   const bool event = is_event(frame, request.nearby->events);
   events += event;
   window.add(
-      std::move(frame), event, [this](const Frame &kept) { write(kept); },
-      [this](const Frame &) { not_around++; });
+      std::move(frame), event, [this](const TracedFrame &kept) { write(kept); },
+      [this](const TracedFrame &) { not_around++; });
 }
 
 Status CaptureRun::State::step(uint64_t horizon_ns) {
-  order.release(horizon_ns, [this](Frame frame) { choose(std::move(frame)); });
+  merger.release(horizon_ns, [this](TracedFrame frame) { select(std::move(frame)); });
   if (wrote)
     wrote = files->flush();
   return wrote;
@@ -155,13 +157,13 @@ Status CaptureRun::State::step(uint64_t horizon_ns) {
 Status CaptureRun::State::finish() {
   auto stopped = tap->stop();
   auto done = step(UINT64_MAX);
-  window.finish([this](const Frame &) { not_around++; });
+  window.finish([this](const TracedFrame &) { not_around++; });
   if (auto now = tap->counts())
     counts = *now;
   ended_ns = monotonic_ns();
   if (done)
     done = files->finish();
-  // Who went away, or was told to stop, need not be told.
+  // An error caused by a reader that has exited, or by a requested stop, is not reported.
   if (!done && (!files->nobody_reads() || (files->stalled() && !stop)))
     return done;
   return stopped;
@@ -169,7 +171,7 @@ Status CaptureRun::State::finish() {
 
 Result<CaptureRun> CaptureRun::prepare(CaptureRequest request, const std::atomic<bool> &stop) {
   auto state = std::make_unique<State>(std::move(request), stop);
-  if (auto done = state->take_port(); !done)
+  if (auto done = state->open_port(); !done)
     return done.error();
   if (auto done = state->make_files(); !done)
     return done.error();
@@ -177,29 +179,29 @@ Result<CaptureRun> CaptureRun::prepare(CaptureRequest request, const std::atomic
 }
 
 Status CaptureRun::run(const std::function<void()> &begun,
-                       const std::function<void(const CaptureSummary &)> &tell) {
+                       const std::function<void(const CaptureSummary &)> &progress) {
   State &s = *state_;
   s.offset_ns = realtime_offset();
   s.started_ns = monotonic_ns();
   if (auto done = s.tap->start(s.request.filter); !done)
     return done;
   begun();
-  uint64_t told = s.started_ns, looked = s.started_ns;
+  uint64_t last_progress = s.started_ns, last_look = s.started_ns;
   Status status;
-  while (!s.over() && !s.enough() && !s.files->nobody_reads()) {
+  while (!s.is_over() && !s.limit_reached() && !s.files->nobody_reads()) {
     const uint64_t now = monotonic_ns();
     if (status = s.tap->poll(kPollMs); !status)
       break;
-    // All that came before this poll began is there.
+    // All frames from before this poll are now in `merger`.
     if (!s.step(now - kWindowNs))
       break;
-    if (now - told >= kTellNs) {
-      told = now;
-      tell(report());
+    if (now - last_progress >= kProgressNs) {
+      last_progress = now;
+      progress(report());
     }
-    if (now - looked < kLookNs)
+    if (now - last_look < kLookNs)
       continue;
-    looked = now;
+    last_look = now;
     if (auto alive = s.tap->alive(); alive && !*alive) {
       status = Error{"it was detached, or the interface is gone"};
       break;
@@ -230,10 +232,10 @@ CaptureSummary CaptureRun::report() const {
   r.around = s.request.nearby.has_value();
   r.events = s.events;
   r.not_around = s.not_around;
-  r.unwritten = s.chosen - r.written;
+  r.unwritten = s.selected - r.written;
   r.files.assign(s.files->paths().begin(), s.files->paths().end());
   r.files_removed = s.files->removed();
-  r.late = s.order.late();
+  r.late = s.merger.late();
   return r;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of a port into files: taken, put in order, chosen, written, and what came of it.
+// Captures frames of a port into files: reads the rings, orders, filters and writes frames, and
+// counts.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,7 @@ namespace xr::port_capture {
 
 enum Event : uint32_t { kGap = 1, kCnp = 2, kNak = 4, kRule = 8 };
 
-// Frames near these, and no others.
+// With --around: only frames near these events.
 struct Nearby {
   uint32_t events = 0; // enum Event
   size_t before = 10, after = 10;
@@ -27,30 +28,30 @@ struct Nearby {
 
 struct CaptureRequest {
   std::string ifname, netns;
-  datapath::AttachOptions attach; // where nothing is attached yet
+  datapath::AttachOptions attach; // used if the port is not attached yet
   roce_capture_filter filter{};
-  uint64_t ring_bytes = 0; // of each CPU; 0: as many as are usual
+  uint64_t ring_bytes = 0; // per CPU; 0: a default
   CaptureFiles::Options files;
   std::optional<Nearby> nearby;
-  uint64_t count = 0;       // frames written; 0: no end
-  uint64_t duration_ns = 0; // likewise
+  uint64_t count = 0;       // number of frames to write; 0: unlimited
+  uint64_t duration_ns = 0; // 0: unlimited
 };
 
 class CaptureRun {
 public:
-  // `stop` must outlive it: set, it ends the wait for a pipe's reader, and the run.
+  // `stop` must outlive the run. Setting it ends the run, and the wait for the reader of a pipe.
   static Result<CaptureRun> prepare(CaptureRequest request, const std::atomic<bool> &stop);
   CaptureRun(CaptureRun &&) noexcept;
   CaptureRun &operator=(CaptureRun &&) = delete;
   ~CaptureRun();
 
   const std::vector<std::string> &notes() const;
-  // Until it is told to stop, or has what it was asked for. Calls `begun` when from now on no frame
-  // is missed, and `tell` now and then.
+  // Runs until `stop`, the frame limit or the time limit. Calls `begun` when capturing has started,
+  // so that no later frame is missed, and `progress` periodically.
   Status run(const std::function<void()> &begun,
-             const std::function<void(const CaptureSummary &)> &tell);
+             const std::function<void(const CaptureSummary &)> &progress);
   CaptureSummary report() const;
-  // The port as it was before.
+  // Restores the port.
   Status close();
 
 private:

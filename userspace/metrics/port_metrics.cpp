@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "metrics/port.h"
+#include "metrics/port_metrics.h"
 
 #include <algorithm>
 #include <string_view>
@@ -16,41 +16,42 @@ using report::Section;
 using report::Table;
 using report::Value;
 
-// Where a section's numbers go: a family by the field's key, or one that has a label for it.
+// How the fields of a section are exported: one family per field, or one family with a label for
+// the field.
 struct FieldMetric {
   std::string_view section;
-  std::string_view key; // "": every other
-  const char *name;     // null: it says what another does
-  const char *label;    // its value is the key; null: none
+  std::string_view key; // "": all other fields
+  const char *name;     // null: not exported, because another metric has the same information
+  const char *label;    // the label whose value is the key; null: no label
   const char *help;
 };
 
 constexpr FieldMetric kFields[] = {
     {"frames", "total", nullptr, nullptr, nullptr},
     {"frames", "cnp", nullptr, nullptr, nullptr},
-    {"frames", "", "xdp_roce_frames_total", "class", "Frames that came in; each has one class."},
+    {"frames", "", "xdp_roce_frames_total", "class", "Frames received; each has one class."},
     {"bytes", "total", "xdp_roce_frame_bytes_total", nullptr,
-     "Bytes of all frames that came in, without FCS."},
+     "Bytes of all frames received, without FCS."},
     {"bytes", "", nullptr, nullptr, nullptr},
     {"ecn", "", "xdp_roce_ecn_packets_total", "codepoint", "RoCEv2 packets by ECN codepoint."},
     {"aeth", "", "xdp_roce_aeth_packets_total", "syndrome",
      "ACKNOWLEDGE and ATOMIC ACKNOWLEDGE packets by AETH syndrome."},
     {"cnp_causes", "", "xdp_roce_cnps_total", "cause",
-     "CNPs that came in, by what the stream that they slow down had met just before."},
+     "CNPs received, by the last event of the stream that they slow down."},
     {"impaired", "cnps_sent", "xdp_roce_cnps_sent_total", nullptr, "CNPs that rules sent."},
     {"impaired", "cnps_paced", "xdp_roce_cnps_paced_total", nullptr,
-     "CNPs that rules kept back: within the interval since the one before."},
+     "CNPs that rules suppressed: within the interval after the previous one."},
     {"impaired", "cnp_unknown_peer", "xdp_roce_cnps_unknown_peer_total", nullptr,
-     "CNPs that rules could not send: the sender's QPN was not known."},
+     "CNPs that rules could not send: the sender's QPN was unknown."},
     {"impaired", "not_cloned", "xdp_roce_not_cloned_packets_total", nullptr,
      "Copies that rules could not make: the frame is too long for one buffer."},
     {"impaired", "not_forwarded", "xdp_roce_not_forwarded_packets_total", nullptr,
      "Frames dropped because the bridge's other port is gone."},
-    {"impaired", "", "xdp_roce_impaired_packets_total", "action", "Packets that rules acted upon."},
+    {"impaired", "", "xdp_roce_impaired_packets_total", "action", "Packets that rules acted on."},
     {"overflow", "", "xdp_roce_overflow_total", "what",
-     "What was lost or not looked at because a table or a queue was full, or for its limit: "
-     "packets "
-     "without a stream, events, frames without a socket, idle streams."},
+     "Losses because a table or a queue was full, or a limit was reached: packets without a "
+     "stream, "
+     "events, frames without a socket, idle streams."},
 };
 
 const FieldMetric *field_metric(const std::string &section, const std::string &key) {
@@ -62,7 +63,7 @@ const FieldMetric *field_metric(const std::string &section, const std::string &k
 
 double number(const Value &value) { return static_cast<double>(report::number_of(value)); }
 
-// Labels' values are words, and numbers as JSON has them.
+// Label values are strings, or numbers as in JSON.
 std::string word(const Value &value) {
   const std::string *text = std::get_if<std::string>(&value);
   const uint64_t *n = std::get_if<uint64_t>(&value);
@@ -95,8 +96,8 @@ void add_opcodes(Families &to, const std::string &port, const Table &table) {
                bytes = column_of(table, "bytes");
   for (size_t row = 0; row < table.rows; row++) {
     const Labels labels = {{"port", port}, {"opcode", word(table.cell(row, name))}};
-    to.counter("xdp_roce_packets_total", "RoCE packets by opcode, once it was seen.", labels,
-               number(table.cell(row, packets)));
+    to.counter("xdp_roce_packets_total", "RoCE packets by opcode; only opcodes that were seen.",
+               labels, number(table.cell(row, packets)));
     to.counter("xdp_roce_bytes_total", "Bytes of RoCE frames by opcode, without FCS.", labels,
                number(table.cell(row, bytes)));
   }
@@ -112,7 +113,7 @@ void add_counters(Families &to, const PortState &port, const Snapshot &snapshot)
 }
 
 void add_stream_rows(Families &to, const std::string &port, const Table &table) {
-  std::vector<size_t> places; // of the metrics' columns
+  std::vector<size_t> places; // indexes of the metrics' columns
   for (const StreamMetric &metric : stream_metrics())
     places.push_back(column_of(table, metric.key));
   for (size_t row = 0; row < table.rows; row++) {
@@ -132,7 +133,7 @@ void add_stream_rows(Families &to, const std::string &port, const Table &table) 
 void add_streams(Families &to, const PortState &port, const Snapshot &snapshot,
                  const report::StreamOptions &options) {
   size_t shown = 0;
-  if (options.top) { // 0 is all to a report
+  if (options.top) { // 0 would mean all streams in a report
     const Document document = report::streams_report({snapshot}, options);
     for (const Section &section : document.sections)
       if (section.key == "streams") {
@@ -141,15 +142,15 @@ void add_streams(Families &to, const PortState &port, const Snapshot &snapshot,
       }
   }
   const Labels labels = {{"port", port.name}};
-  to.gauge("xdp_roce_streams", "Streams that are known.", labels,
+  to.gauge("xdp_roce_streams", "Streams in the table.", labels,
            static_cast<double>(snapshot.streams.size()));
   to.gauge("xdp_roce_streams_used",
-           "Places of the stream table that are taken: the two ports of a bridge share one.",
-           labels, static_cast<double>(port.reading->status.streams_used));
-  to.gauge("xdp_roce_streams_capacity", "Streams that the table has room for.", labels,
+           "Used entries of the stream table, which the two ports of a bridge share.", labels,
+           static_cast<double>(port.reading->status.streams_used));
+  to.gauge("xdp_roce_streams_capacity", "Capacity of the stream table.", labels,
            static_cast<double>(snapshot.stream_capacity));
-  to.gauge("xdp_roce_streams_not_exported", "Streams that have no metrics of their own here.",
-           labels, static_cast<double>(snapshot.streams.size() - shown));
+  to.gauge("xdp_roce_streams_not_exported", "Streams without metrics of their own.", labels,
+           static_cast<double>(snapshot.streams.size() - shown));
   for (size_t i = 0; port.totals && i < stream_metrics().size(); i++) {
     const StreamMetric &metric = stream_metrics()[i];
     if (!metric.summed)
@@ -159,10 +160,10 @@ void add_streams(Families &to, const PortState &port, const Snapshot &snapshot,
     if (metric.counter)
       to.counter(name,
                  std::string(metric.help) +
-                     ", of all streams; forgotten ones stay in it until the exporter starts anew.",
+                     ", of all streams; includes forgotten streams until the exporter restarts.",
                  labels, value);
     else
-      to.gauge(name, std::string(metric.help) + ", of all streams that are known.", labels, value);
+      to.gauge(name, std::string(metric.help) + ", of all streams in the table.", labels, value);
   }
 }
 
@@ -171,15 +172,14 @@ void add_rules(Families &to, const std::string &port, const std::vector<RuleRow>
     const Labels labels = {{"port", port}, {"id", std::to_string(rule.id)}, {"rule", rule.text}};
     to.counter("xdp_roce_rule_matched_packets_total", "Packets that the rule matched.", labels,
                static_cast<double>(rule.matched));
-    to.counter("xdp_roce_rule_acted_packets_total",
-               "Packets that the rule selected and acted upon.", labels,
-               static_cast<double>(rule.acted));
+    to.counter("xdp_roce_rule_acted_packets_total", "Packets that the rule selected and acted on.",
+               labels, static_cast<double>(rule.acted));
   }
 }
 
 void add_status(Families &to, const std::string &port, const PortStatus &status) {
   const Labels labels = {{"port", port}};
-  to.gauge("xdp_roce_port_info", "What is attached to the port.",
+  to.gauge("xdp_roce_port_info", "The attachment on the port.",
            {{"port", port},
             {"netns", status.netns},
             {"mode", mode_name(status.mode)},
@@ -191,7 +191,7 @@ void add_status(Families &to, const std::string &port, const PortStatus &status)
            1);
   to.gauge("xdp_roce_port_carrier", "Whether the port is up and has a carrier.", labels,
            status.running ? 1 : 0);
-  to.gauge("xdp_roce_attached_timestamp_seconds", "When it was attached, since 1970.", labels,
+  to.gauge("xdp_roce_attached_timestamp_seconds", "Time of the attachment, since 1970.", labels,
            static_cast<double>(status.since_ns) / 1e9);
   to.gauge("xdp_roce_map_memory_bytes", "Kernel memory of the port's maps.", labels,
            static_cast<double>(status.map_bytes));
@@ -203,14 +203,15 @@ void add_port(Families &families, const PortState &port, const report::StreamOpt
   const Labels labels = {{"port", port.name}};
   const bool known = !port.reading || port.reading->known;
   if (known)
-    families.gauge("xdp_roce_port_attached",
-                   "Whether xdp-roce counts on the port; if not, the port has no other metrics.",
-                   labels, port.reading ? 1 : 0);
+    families.gauge(
+        "xdp_roce_port_attached",
+        "Whether xdp-roce is attached to the port; if not, the port has no other metrics.", labels,
+        port.reading ? 1 : 0);
   families.counter("xdp_roce_scrape_errors_total",
-                   "Readings of the port that failed, other than for not being attached.", labels,
+                   "Failed readings of the port, except because it was not attached.", labels,
                    static_cast<double>(port.errors));
-  families.gauge("xdp_roce_scrape_duration_seconds", "How long the reading of the port took.",
-                 labels, port.seconds);
+  families.gauge("xdp_roce_scrape_duration_seconds", "Duration of reading the port.", labels,
+                 port.seconds);
   if (!port.reading || !known)
     return;
   add_status(families, port.name, port.reading->status);

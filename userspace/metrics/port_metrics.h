@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics of a port, made from the same reports as text and JSON.
+// The metrics of a port, made from the same reports as text and JSON.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace xr::metrics {
 
-// A port as it was read.
+// The result of reading a port.
 struct PortReading {
-  bool known = true; // false: it cannot be told whether it is attached
+  bool known = true; // false: unknown whether it is attached
   PortStatus status;
   std::optional<Snapshot> snapshot;
   std::vector<RuleRow> rules;
-  std::vector<Error> failures; // of what there is no reading
+  std::vector<Error> failures; // errors of the parts that could not be read
 };
 
 struct PortState {
   std::string name;
   const PortReading *reading = nullptr;          // null: not attached
-  const std::vector<uint64_t> *totals = nullptr; // over all streams, see StreamTotals
-  uint64_t errors = 0;                           // so far
-  double seconds = 0;                            // that the reading took
+  const std::vector<uint64_t> *totals = nullptr; // sums over all streams, see StreamTotals
+  uint64_t errors = 0;                           // read errors since the start
+  double seconds = 0;                            // duration of the reading
 };
 
 void add_port(Families &families, const PortState &port, const report::StreamOptions &options);
