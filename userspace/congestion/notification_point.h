@@ -23,7 +23,7 @@ public:
 
   enum class Verdict : uint8_t { Send, Paced, NoRoom };
   // Decides whether a CNP is sent for this CE-marked packet.
-  Verdict ask(uint64_t now, const roce_packet &packet) {
+  Verdict decide(uint64_t now, const roce_packet &packet) {
     const packet::PeerKey key = key_of(packet);
     if (uint64_t *last = last_.find(key)) {
       if (now - *last < pacing_.interval_ns)

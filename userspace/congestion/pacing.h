@@ -34,12 +34,12 @@ struct Pacing {
   enum class Shape : uint8_t { Constant, Poisson, Burst };
   Rate rate; // Burst: the rate within a burst
   Shape shape = Shape::Constant;
-  uint64_t burst_packets = 0,
-           burst_gap_ns = 0; // gap: from the last packet of a burst to the first of the next
-  uint64_t bursts = 0;       // 0: unlimited
-  uint64_t start_ns = 0;     // offset from the start of the run
-  uint64_t ramp_ns = 0;      // the rate grows from `ramp_from` to the full rate
-  double ramp_from = 0;      // fraction of the rate, 0 to 1
+  // Gap: from the last packet of a burst to the first of the next.
+  uint64_t burst_packets = 0, burst_gap_ns = 0;
+  uint64_t bursts = 0;   // 0: unlimited
+  uint64_t start_ns = 0; // offset from the start of the run
+  uint64_t ramp_ns = 0;  // the rate grows from `ramp_from` to the full rate
+  double ramp_from = 0;  // fraction of the rate, 0 to 1
 };
 
 } // namespace xr::congestion

@@ -11,7 +11,7 @@ namespace {
 using packet::CmKind;
 using packet::CmMessage;
 
-// Reasons of a REJ (12.6.7.2).
+// Reject reasons (IBA vol. 1, 12.6.7.2).
 constexpr uint16_t kNoQp = 1, kInvalidTransport = 9;
 
 CmMessage reply(CmKind kind, const CmMessage &to, uint32_t own_id) {
@@ -27,8 +27,8 @@ CmMessage rep(const CmMessage &request, const CmConnection &connection) {
   CmMessage message = reply(CmKind::Rep, request, connection.own_id);
   message.qpn = connection.own_qp;
   message.psn = connection.psn;
-  // What one side asks for the other has to have (12.7.30, 12.7.31).
-  constexpr uint8_t kResults = Connection::kAtomics;
+  // The resources that one side requests are what the other must provide (12.7.30, 12.7.31).
+  constexpr uint8_t kResults = Connection::kMaxAtomicResults;
   message.responder_resources = std::min(request.initiator_depth, kResults);
   message.initiator_depth = std::min(request.responder_resources, kResults);
   return message;
@@ -47,7 +47,7 @@ CmReaction CmListener::receive(const packet::Address &peer, const CmMessage &mes
   case CmKind::Req:
     return request(peer, message, counts);
   case CmKind::Dreq:
-    // Answered even when the connection is gone: the first DREP may be lost.
+    // Answered also if the connection does not exist any more: the first DREP may have been lost.
     return {reply(CmKind::Drep, message, message.remote_id), {}, forget(peer, message.local_id)};
   case CmKind::Rej:
     return {{}, {}, forget(peer, message.local_id)};
@@ -104,7 +104,8 @@ std::optional<CmConnection> CmListener::forget(const packet::Address &peer, uint
   return ended;
 }
 
-// The least recently used QPN: late packets of a connection that ended are not the next one's.
+// Returns the least recently used QPN, so that late packets of an old connection do not reach a new
+// one.
 std::optional<uint32_t> CmListener::free_qp() {
   const uint64_t range = uint64_t{options_.last_qp} - options_.first_qp + 1;
   for (uint64_t tries = 0; tries < range && tries <= qps_.size(); tries++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passive side of RDMA CM: takes every connection that it has room for (IBA vol. 1, 12.9).
+// The passive side of RDMA CM: accepts every connection while there is room (IBA vol. 1, 12.9).
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace xr::responder {
 
-// A connection as the two REQ and REP make it.
+// A connection negotiated by REQ and REP.
 struct CmConnection {
   uint32_t peer_id = 0, own_id = 0;
   uint32_t peer_qp = 0, own_qp = 0;
-  uint32_t psn = 0; // the first one of the peer's requests
+  uint32_t psn = 0; // the first PSN of the peer's requests
   uint32_t pmtu = 1024;
   uint8_t transport = ROCE_RC;
   packet::Address peer{};
@@ -44,7 +44,7 @@ private:
   std::optional<uint32_t> free_qp();
 
   const ResponderOptions &options_;
-  packet::PeerMap<CmConnection> connections_; // by peer and its communication ID
+  packet::PeerMap<CmConnection> connections_; // by the peer's address and communication ID
   std::unordered_set<uint32_t> qps_;
   std::mt19937_64 random_;
   uint32_t next_qp_, next_id_;

@@ -12,7 +12,8 @@ constexpr uint8_t kSequence = 0x60, kInvalid = 0x61; // IBA vol. 1, 9.7.5.2.1
 constexpr uint8_t kRnr = 0x20;
 constexpr uint32_t kLongestMessage = 1U << 31; // 9.7.2
 constexpr int32_t kHalfSpace = 1 << 23;
-// A sender that was started anew draws another PSN: nobody has so many outstanding.
+// A larger PSN distance means that the sender restarted with a new PSN: no requester has so many
+// PSNs outstanding.
 constexpr int32_t kFar = 65536;
 
 uint64_t properties(const roce_packet &packet) { return roce_opcode_properties[packet.opcode]; }
@@ -34,18 +35,18 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
   const Context c{bth, packet, options, counts, psns_of(packet, pmtu_)};
   if (transport_ == ROCE_UC)
     return unreliable(c);
-  int32_t distance = known_ ? roce_psn_diff(packet.psn, expected_) : 0;
-  if (!known_ || is_new_life(c, distance)) {
-    // What comes in the midst of a message is no place to begin: its start may be late only.
+  int32_t distance = has_expected_ ? roce_psn_diff(packet.psn, expected_) : 0;
+  if (!has_expected_ || is_qpn_reused(c, distance)) {
+    // Do not start in the middle of a message: its first packet may only be late.
     if (!starts(packet.info)) {
       counts.out_of_order++;
       return;
     }
-    adopt(packet.psn);
+    start_at(packet.psn);
     counts.qps++;
     distance = 0;
   }
-  if (answers_.size() >= kAnswers) {
+  if (responses_.size() >= kMaxResponses) {
     counts.answers_dropped++;
     return;
   }
@@ -57,34 +58,34 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
     in_order(c);
 }
 
-bool Connection::is_new_life(const Context &c, int32_t distance) const {
+bool Connection::is_qpn_reused(const Context &c, int32_t distance) const {
   if (std::abs(distance) <= kFar || !starts(c.packet.info))
     return false;
-  // The rest of a long READ is asked for from far behind.
+  // A request for the rest of a long READ may be far behind expected_.
   const uint32_t into = (c.packet.psn - read_first_) & ROCE_PSN_MASK;
   return !((c.packet.info & ROCE_OP_READ_REQUEST) && into < read_psns_);
 }
 
-void Connection::adopt(uint32_t psn) {
+void Connection::start_at(uint32_t psn) {
   expect(psn);
-  adopted_ = true;
-  begun_at_ = psn;
+  started_here_ = true;
+  start_psn_ = psn;
   inside_ = Inside::Nothing;
   nak_ = invalid_ = rnr_done_ = false;
   msn_ = since_ack_ = read_psns_ = 0;
-  begun_ = message_bytes_ = 0;
-  answers_.clear();
+  messages_begun_ = message_bytes_ = 0;
+  responses_.clear();
   atomics_.clear();
 }
 
-// A gap is reported once (9.7.4.1.2, 9.7.5.2.2).
+// A NAK is sent once per gap (9.7.4.1.2, 9.7.5.2.2).
 void Connection::ahead(const Context &c) {
   c.counts.out_of_order++;
   if (nak_)
     return;
   nak_ = true;
   invalid_ = false;
-  answers_.push({.kind = Kind::Nak, .psn = expected_, .aeth = uint32_t{kSequence} << 24 | msn_});
+  responses_.push({.kind = Kind::Nak, .psn = expected_, .aeth = uint32_t{kSequence} << 24 | msn_});
 }
 
 void Connection::duplicate(const Context &c) {
@@ -94,7 +95,7 @@ void Connection::duplicate(const Context &c) {
   else if (c.packet.info & ROCE_OP_ATOMIC)
     replay_atomic(c);
   else if (properties(c.packet) & ROCE_READ_ANSWERED_OPS)
-    answers_.push({.kind = Kind::Empty, .psn = c.packet.psn, .aeth = positive()});
+    responses_.push({.kind = Kind::Empty, .psn = c.packet.psn, .aeth = positive()});
   else if (c.packet.ack_req && c.packet.info)
     acknowledge(c, roce_psn_add(expected_, ROCE_PSN_MASK));
 }
@@ -103,28 +104,28 @@ void Connection::replay_read(const Context &c) {
   const uint32_t end = roce_psn_add(c.packet.psn, c.psns);
   if (c.packet.dma_len > kLongestMessage || roce_psn_diff(end, expected_) > 0)
     return;
-  // What is about to be sent anyway is not sent twice.
-  for (size_t i = 0; i < answers_.size(); i++) {
-    const Answer &answer = answers_[i];
-    if (answer.kind == Kind::Read && roce_psn_diff(c.packet.psn, answer.psn) >= 0 &&
-        !answer.begun && roce_psn_add(answer.psn, answer.packets) == end)
+  // Do not queue a READ response again that is still queued.
+  for (size_t i = 0; i < responses_.size(); i++) {
+    const Response &response = responses_[i];
+    if (response.kind == Kind::Read && roce_psn_diff(c.packet.psn, response.psn) >= 0 &&
+        !response.begun && roce_psn_add(response.psn, response.packets) == end)
       return;
   }
-  owe_read(c.packet.psn, c.packet.dma_len, c.psns);
+  queue_read(c.packet.psn, c.packet.dma_len, c.psns);
 }
 
 void Connection::replay_atomic(const Context &c) {
   for (size_t i = atomics_.size(); i-- > 0;)
     if (atomics_[i].psn == c.packet.psn) {
-      answers_.push({.kind = Kind::Atomic,
-                     .psn = c.packet.psn,
-                     .aeth = positive(),
-                     .value = atomics_[i].original});
+      responses_.push({.kind = Kind::Atomic,
+                       .psn = c.packet.psn,
+                       .aeth = positive(),
+                       .value = atomics_[i].original});
       return;
     }
-  // From before the first that arrived here: it has never been executed.
-  if (adopted_ && roce_psn_diff(c.packet.psn, begun_at_) < 0)
-    answers_.push(
+  // A PSN before the first that arrived here was never executed.
+  if (started_here_ && roce_psn_diff(c.packet.psn, start_psn_) < 0)
+    responses_.push(
         {.kind = Kind::Atomic, .psn = c.packet.psn, .aeth = positive(), .value = atomic(c)});
 }
 
@@ -134,17 +135,17 @@ void Connection::in_order(const Context &c) {
       refuse(c, kInvalid);
     return;
   }
-  if (is_refused(c))
+  if (refuse_rnr(c))
     return;
   if (nak_)
-    settle_nak();
+    withdraw_nak();
   c.counts.in_order++;
   expected_ = roce_psn_add(c.packet.psn, c.psns);
   framing(c);
   execute(c);
 }
 
-// 9.7.4.1.5, and what a length may be.
+// Checks the opcode sequence (9.7.4.1.5) and the lengths.
 bool Connection::is_legal(const Context &c) const {
   const roce_packet &packet = c.packet;
   if (!(packet.info & ROCE_OP_REQUEST))
@@ -159,10 +160,10 @@ bool Connection::is_legal(const Context &c) const {
   return inside_ == (properties(packet) & ROCE_OP_SEND ? Inside::Send : Inside::Write);
 }
 
-// Receiver not ready, on purpose.
-bool Connection::is_refused(const Context &c) {
+// Sends an RNR NAK on purpose, see ResponderOptions::rnr_every.
+bool Connection::refuse_rnr(const Context &c) {
   const uint64_t every = c.options.rnr_every;
-  if (!every || !starts(c.packet.info) || rnr_done_ || (begun_ + 1) % every)
+  if (!every || !starts(c.packet.info) || rnr_done_ || (messages_begun_ + 1) % every)
     return false;
   rnr_done_ = true;
   refuse(c, static_cast<uint8_t>(kRnr | (c.options.rnr_timer & 31)));
@@ -171,26 +172,26 @@ bool Connection::is_refused(const Context &c) {
 
 void Connection::refuse(const Context &c, uint8_t syndrome) {
   if (nak_)
-    settle_nak();
+    withdraw_nak();
   nak_ = true;
   invalid_ = syndrome == kInvalid;
   if (invalid_)
     c.counts.invalid++;
-  answers_.push({.kind = Kind::Nak, .psn = expected_, .aeth = uint32_t{syndrome} << 24 | msn_});
+  responses_.push({.kind = Kind::Nak, .psn = expected_, .aeth = uint32_t{syndrome} << 24 | msn_});
 }
 
-// The PSN asked for came: if the NAK has not left yet, nobody is to see it.
-void Connection::settle_nak() {
+// The expected PSN arrived: removes the NAK if it has not been sent yet.
+void Connection::withdraw_nak() {
   nak_ = invalid_ = false;
-  if (!answers_.empty() && answers_.back().kind == Kind::Nak)
-    answers_.pop_back();
+  if (!responses_.empty() && responses_.back().kind == Kind::Nak)
+    responses_.pop_back();
 }
 
-// FIRST, MIDDLE, LAST: what the next packet may be, and the PMTU.
+// Tracks FIRST, MIDDLE and LAST: what packet may follow, and the PMTU.
 void Connection::framing(const Context &c) {
   const uint32_t info = c.packet.info;
   if (starts(info)) {
-    begun_++;
+    messages_begun_++;
     rnr_done_ = false;
     message_bytes_ = 0;
   }
@@ -215,63 +216,64 @@ void Connection::execute(const Context &c) {
   if (c.packet.info & ROCE_OP_READ_REQUEST) {
     read_first_ = c.packet.psn;
     read_psns_ = c.psns;
-    owe_read(c.packet.psn, c.packet.dma_len, c.psns);
+    queue_read(c.packet.psn, c.packet.dma_len, c.psns);
   } else if (c.packet.info & ROCE_OP_ATOMIC) {
-    answers_.push(
+    responses_.push(
         {.kind = Kind::Atomic, .psn = c.packet.psn, .aeth = positive(), .value = atomic(c)});
     since_ack_ = 0;
   } else if (properties(c.packet) & ROCE_READ_ANSWERED_OPS) {
-    answers_.push({.kind = Kind::Empty, .psn = c.packet.psn, .aeth = positive()});
+    responses_.push({.kind = Kind::Empty, .psn = c.packet.psn, .aeth = positive()});
     since_ack_ = 0;
   } else if (c.packet.ack_req || (c.options.ack_every && since_ack_ >= c.options.ack_every)) {
     acknowledge(c, c.packet.psn);
   }
 }
 
-// The newest says all that an older one says, which is still waiting (9.7.5.1.2): before answers
-// are left out for want of room, at the latest.
+// An ACK includes all earlier ones, so it may replace the queued one (9.7.5.1.2). ACKs are also
+// merged before the response queue gets full.
 void Connection::acknowledge(const Context &c, uint32_t psn) {
   since_ack_ = 0;
-  const bool merge = c.options.merge_acks || answers_.size() >= kAnswers / 2;
-  if (merge && !answers_.empty() && answers_.back().kind == Kind::Ack) {
-    answers_.back().psn = psn;
-    answers_.back().aeth = positive();
+  const bool merge = c.options.merge_acks || responses_.size() >= kMaxResponses / 2;
+  if (merge && !responses_.empty() && responses_.back().kind == Kind::Ack) {
+    responses_.back().psn = psn;
+    responses_.back().aeth = positive();
     return;
   }
-  answers_.push({.kind = Kind::Ack, .psn = psn, .aeth = positive()});
+  responses_.push({.kind = Kind::Ack, .psn = psn, .aeth = positive()});
 }
 
-void Connection::owe_read(uint32_t psn, uint32_t length, uint32_t packets) {
+void Connection::queue_read(uint32_t psn, uint32_t length, uint32_t packets) {
   since_ack_ = 0;
-  answers_.push({.kind = Kind::Read,
-                 .psn = psn,
-                 .aeth = positive(),
-                 .pmtu = pmtu_,
-                 .packets = packets,
-                 .value = length});
+  responses_.push({.kind = Kind::Read,
+                   .psn = psn,
+                   .aeth = positive(),
+                   .pmtu = pmtu_,
+                   .packets = packets,
+                   .value = length});
 }
 
-// All addresses are one word of the QP's.
+// Every address is the same word of the QP.
 uint64_t Connection::atomic(const Context &c) {
   const uint8_t *operands = c.bth + ROCE_BTH_LEN + (transport_ == ROCE_XRC ? 4 : 0) + 12;
-  const uint64_t original = word_, operand = roce_be64(operands), compare = roce_be64(operands + 8);
+  const uint64_t original = memory_word_, operand = roce_be64(operands),
+                 compare = roce_be64(operands + 8);
   if ((c.packet.opcode & ~ROCE_TRANSPORT_MASK) == ROCE_RC_FETCH_ADD)
-    word_ += operand;
-  else if (word_ == compare)
-    word_ = operand;
-  if (atomics_.size() == kAtomics)
+    memory_word_ += operand;
+  else if (memory_word_ == compare)
+    memory_word_ = operand;
+  if (atomics_.size() == kMaxAtomicResults)
     atomics_.pop();
   atomics_.push({c.packet.psn, original});
   return original;
 }
 
-// UC: a gap ends the message in work, the next FIRST or ONLY begins anew (9.8.2.2).
+// UC: a gap ends the current message; the next FIRST or ONLY starts a new one (9.8.2.2).
 void Connection::unreliable(const Context &c) {
   const roce_packet &packet = c.packet;
-  const bool next = known_ && packet.psn == expected_;
-  if (!known_)
+  const bool next = has_expected_ && packet.psn == expected_;
+  if (!has_expected_)
     c.counts.qps++;
-  if (known_ && !next)
+  if (has_expected_ && !next)
     c.counts.out_of_order++;
   else
     c.counts.in_order++;
@@ -287,28 +289,28 @@ void Connection::unreliable(const Context &c) {
   framing(c);
 }
 
-uint8_t Connection::read_opcode(const Answer &answer) const {
-  const bool last = answer.packets == 1;
-  if (!answer.begun)
+uint8_t Connection::read_opcode(const Response &response) const {
+  const bool last = response.packets == 1;
+  if (!response.begun)
     return last ? ROCE_RC_RDMA_READ_RESPONSE_ONLY : ROCE_RC_RDMA_READ_RESPONSE_FIRST;
   return last ? ROCE_RC_RDMA_READ_RESPONSE_LAST : ROCE_RC_RDMA_READ_RESPONSE_MIDDLE;
 }
 
-AnswerPacket Connection::take(RespondCounts &counts) {
-  Answer &answer = answers_.front();
-  AnswerPacket out{.psn = answer.psn, .aeth = answer.aeth};
+ResponsePacket Connection::next_packet(RespondCounts &counts) {
+  Response &response = responses_.front();
+  ResponsePacket out{.psn = response.psn, .aeth = response.aeth};
   uint8_t op = ROCE_RC_ACKNOWLEDGE;
-  switch (answer.kind) {
+  switch (response.kind) {
   case Kind::Ack:
     counts.acks++;
     break;
   case Kind::Nak:
-    (ROCE_SYNDROME_TYPE(answer.aeth >> 24) == ROCE_NAK ? counts.naks : counts.rnr_naks)++;
+    (ROCE_SYNDROME_TYPE(response.aeth >> 24) == ROCE_NAK ? counts.naks : counts.rnr_naks)++;
     break;
   case Kind::Atomic:
     counts.atomic_acks++;
     op = ROCE_RC_ATOMIC_ACKNOWLEDGE;
-    out.original = answer.value;
+    out.original = response.value;
     break;
   case Kind::Empty:
     counts.read_responses++;
@@ -316,17 +318,17 @@ AnswerPacket Connection::take(RespondCounts &counts) {
     break;
   case Kind::Read:
     counts.read_responses++;
-    op = read_opcode(answer);
-    out.payload = static_cast<uint32_t>(std::min<uint64_t>(answer.pmtu, answer.value));
-    answer.value -= out.payload;
-    answer.psn = roce_psn_add(answer.psn, 1);
-    answer.begun = true;
-    answer.packets--;
+    op = read_opcode(response);
+    out.payload = static_cast<uint32_t>(std::min<uint64_t>(response.pmtu, response.value));
+    response.value -= out.payload;
+    response.psn = roce_psn_add(response.psn, 1);
+    response.begun = true;
+    response.packets--;
     break;
   }
   out.opcode = op | transport_;
-  if (answer.kind != Kind::Read || !answer.packets)
-    answers_.pop();
+  if (response.kind != Kind::Read || !response.packets)
+    responses_.pop();
   return out;
 }
 

@@ -13,7 +13,7 @@ struct Bytes {
   uint32_t offset, length;
 };
 
-// Where the addresses of a network header stand.
+// Offset and length of the addresses in a network header.
 Bytes addresses_in(const uint8_t *l3) { return l3[0] >> 4 == 4 ? Bytes{12, 8} : Bytes{8, 32}; }
 
 packet::Network network_of(std::span<const uint8_t> frame, const roce_packet &packet) {
@@ -44,7 +44,7 @@ packet::Path path_back(std::span<const uint8_t> frame, const roce_packet &packet
   return path;
 }
 
-uint16_t answer_port(uint32_t qpn) {
+uint16_t response_port(uint32_t qpn) {
   return static_cast<uint16_t>(0xc000 | ((qpn * 0x9e3779b1U) >> 18));
 }
 
@@ -76,7 +76,7 @@ packet::Path PeerPath::path_for(uint8_t opcode) const {
   return path;
 }
 
-const packet::Template *PeerPath::shape(uint8_t opcode, uint32_t payload) {
+const packet::Template *PeerPath::template_for(uint8_t opcode, uint32_t payload) {
   if (opcode != ROCE_RC_ACKNOWLEDGE && opcode != ROCE_XRC_ACKNOWLEDGE)
     return make(opcode, payload);
   const packet::Template *&ack = acks_[opcode == ROCE_XRC_ACKNOWLEDGE];
@@ -87,7 +87,7 @@ const packet::Template *PeerPath::shape(uint8_t opcode, uint32_t payload) {
 
 const packet::Template *PeerPath::make(uint8_t opcode, uint32_t payload) {
   const uint32_t key = static_cast<uint32_t>(opcode) << 16 | payload;
-  if (const auto found = shapes_.find(key); found != shapes_.end())
+  if (const auto found = templates_.find(key); found != templates_.end())
     return found->second.get();
   const size_t cost = sizeof(packet::Template) + payload + 256;
   if (cost > budget_)
@@ -97,7 +97,7 @@ const packet::Template *PeerPath::make(uint8_t opcode, uint32_t payload) {
   if (!made.ok())
     return nullptr;
   budget_ -= cost;
-  return (shapes_[key] = std::make_unique<packet::Template>(std::move(made.get()))).get();
+  return (templates_[key] = std::make_unique<packet::Template>(std::move(made.get()))).get();
 }
 
 std::vector<uint8_t> PeerPath::build(uint8_t opcode, uint32_t payload, const packet::Fields &fields,
@@ -114,7 +114,7 @@ std::vector<uint8_t> PeerPath::build(uint8_t opcode, uint32_t payload, const pac
   return made.ok() ? std::move(made.get().bytes) : std::vector<uint8_t>{};
 }
 
-PeerPath *PeerPaths::of(std::span<const uint8_t> frame, const roce_packet &packet) {
+PeerPath *PeerPaths::find_or_add(std::span<const uint8_t> frame, const roce_packet &packet) {
   const std::string identity = PeerPath::identity(frame, packet);
   if (const auto found = paths_.find(identity); found != paths_.end())
     return found->second.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way back to whom a frame came from, and the frames that answers are made of.
+// The path back to a peer, and the frame templates for responses on it.
 #pragma once
 
 #include <array>
@@ -14,25 +14,25 @@
 
 namespace xr::responder {
 
-// MACs and addresses swapped, tags and network kind the same.
+// The path of a frame reversed: MACs and addresses swapped, same VLAN tags and network protocol.
 packet::Path path_back(std::span<const uint8_t> frame, const roce_packet &packet, uint8_t tos);
 
-// 0xc000 to 0xffff, by QPN.
-uint16_t answer_port(uint32_t qpn);
+// The UDP source port of responses of a QPN: 0xc000 to 0xffff.
+uint16_t response_port(uint32_t qpn);
 
 class PeerPath {
 public:
-  // `budget` is what all templates together may still take, in bytes.
+  // `budget`: bytes that all templates of all paths may still use.
   PeerPath(std::span<const uint8_t> frame, const roce_packet &packet, uint8_t tos, uint8_t cnp_tos,
            size_t &budget);
 
-  // Whether a frame came the same way.
+  // True if the frame came over the same path.
   bool matches(std::span<const uint8_t> frame, const roce_packet &packet) const;
   static std::string identity(std::span<const uint8_t> frame, const roce_packet &packet);
 
-  // nullptr: the budget is used up; build() makes the same.
-  const packet::Template *shape(uint8_t opcode, uint32_t payload);
-  // A whole frame of it.
+  // nullptr: the budget is used up; use build() instead.
+  const packet::Template *template_for(uint8_t opcode, uint32_t payload);
+  // Builds a complete frame without a template.
   std::vector<uint8_t> build(uint8_t opcode, uint32_t payload, const packet::Fields &fields,
                              uint64_t original) const;
 
@@ -44,17 +44,17 @@ private:
   packet::Path path_;
   uint8_t cnp_tos_;
   size_t &budget_;
-  std::array<const packet::Template *, 2> acks_{}; // RC, XRC: what is wanted most
-  std::unordered_map<uint32_t, std::unique_ptr<packet::Template>> shapes_;
+  std::array<const packet::Template *, 2> acks_{}; // RC and XRC ACKNOWLEDGE, the most frequent ones
+  std::unordered_map<uint32_t, std::unique_ptr<packet::Template>> templates_;
 };
 
-// All of them, at most `room`.
+// All paths, at most `room`.
 class PeerPaths {
 public:
   PeerPaths(size_t room, uint8_t tos, uint8_t cnp_tos)
       : room_(room), tos_(tos), cnp_tos_(cnp_tos) {}
-  // nullptr: no room.
-  PeerPath *of(std::span<const uint8_t> frame, const roce_packet &packet);
+  // The path of a frame, added if it is new. nullptr: the table is full.
+  PeerPath *find_or_add(std::span<const uint8_t> frame, const roce_packet &packet);
 
 private:
   static constexpr size_t kTemplateBytes = 256 << 20;

@@ -6,7 +6,7 @@
 #include "packet/cm.h"
 #include "packet/icrc.h"
 #include "packet/neighbour.h"
-#include "responder/state.h"
+#include "responder/responder_state.h"
 
 namespace xr::responder {
 namespace {
@@ -35,7 +35,7 @@ void Responder::State::receive(uint64_t now, std::span<const uint8_t> frame, roc
   counts.frames++;
   counts.bytes += frame.size();
   if (class_ == ROCE_CLASS_OTHER)
-    return neighbour(frame);
+    return answer_neighbour(frame);
   if (class_ == ROCE_CLASS_MALFORMED || (roce_is_roce(class_) && packet.end > frame.size())) {
     counts.malformed++;
     return;
@@ -66,12 +66,12 @@ bool Responder::State::is_mine(const roce_packet &packet) {
   return true;
 }
 
-void Responder::State::neighbour(std::span<const uint8_t> frame) {
+void Responder::State::answer_neighbour(std::span<const uint8_t> frame) {
   const auto question = packet::question_about(addresses_, frame);
   if (!question)
     return;
   (packet::is_mapped(question->target) ? counts.arp : counts.nd)++;
-  notice(packet::neighbour_answer(*question, options.mac));
+  enqueue(packet::neighbour_answer(*question, options.mac));
 }
 
 void Responder::State::dispatch(uint64_t now, std::span<const uint8_t> frame,
@@ -80,7 +80,7 @@ void Responder::State::dispatch(uint64_t now, std::span<const uint8_t> frame,
   if (packet.info & ROCE_OP_RESPONSE)
     counts.responses_seen++;
   else if (qpn == ROCE_QPN_GSI)
-    mad(frame, packet);
+    receive_mad(frame, packet);
   else if (qpn < options.first_qp || qpn > options.last_qp)
     counts.no_qp++;
   else
@@ -90,34 +90,34 @@ void Responder::State::dispatch(uint64_t now, std::span<const uint8_t> frame,
 void Responder::State::request(uint64_t now, std::span<const uint8_t> frame,
                                const roce_packet &packet) {
   counts.requests++;
-  const bool ce = packet.ecn == ROCE_ECN_CE; // RoCEv1 has no ECN
+  const bool ce = packet.ecn == ROCE_ECN_CE; // ecn is 0 for RoCEv1, which has no ECN
   if (is_connected(transport_of(packet))) {
     Connection *connection = connection_of(packet);
     if (!connection)
       return;
     if (!connection->path || !connection->path->matches(frame, packet))
-      connection->path = paths_.of(frame, packet);
+      connection->path = paths_.find_or_add(frame, packet);
     if (!connection->path) {
       counts.qps_full++;
       return;
     }
     if (ce)
-      marked(now, frame, connection->peer_qp(), packet);
+      receive_ce(now, frame, connection->peer_qp(), packet);
     connection->receive(frame.data() + packet.bth, packet, options, counts);
-    if (connection->owes() && !connection->queued) {
+    if (connection->has_responses() && !connection->queued) {
       connection->queued = true;
-      queue_.push({.kind = Item::Kind::Connection, .connection = connection});
+      queue_.push({.kind = QueueEntry::Kind::Connection, .connection = connection});
     }
   } else if (transport_of(packet) == ROCE_UD && packet.info) {
     counts.datagrams++;
     if (ce)
-      marked(now, frame, packet.src_qp, packet);
+      receive_ce(now, frame, packet.src_qp, packet);
   } else {
     counts.invalid++;
   }
 }
 
-// nullptr: it is counted why not.
+// nullptr: the reason was counted.
 Connection *Responder::State::connection_of(const roce_packet &packet) {
   const uint32_t qpn = roce_key_qp(&packet.key);
   const packet::PeerKey key = connection_key(packet::source_of(packet), qpn, transport_of(packet));
@@ -152,7 +152,7 @@ Connection *Responder::State::connect(const packet::PeerKey &key, uint32_t peer_
   return connection;
 }
 
-// While it stands in the queue its place is not anybody else's.
+// A queued connection is reused only after it has left the queue.
 void Responder::State::release(Connection *connection) {
   if (connection->alive)
     index_.erase(connection->key);
@@ -161,21 +161,21 @@ void Responder::State::release(Connection *connection) {
     free_.push_back(connection);
 }
 
-void Responder::State::make(const CmConnection &made) {
+void Responder::State::open_connection(const CmConnection &made) {
   const packet::PeerKey key = connection_key(made.peer, made.own_qp, made.transport);
-  end(made);
+  close_connection(made);
   Connection *connection = connect(key, made.peer_qp, made.pmtu);
   (connection ? counts.qps : counts.qps_full)++;
   if (connection)
     connection->expect(made.psn);
 }
 
-void Responder::State::end(const CmConnection &ended) {
+void Responder::State::close_connection(const CmConnection &ended) {
   if (Connection **known = index_.find(connection_key(ended.peer, ended.own_qp, ended.transport)))
     release(*known);
 }
 
-void Responder::State::mad(std::span<const uint8_t> frame, const roce_packet &packet) {
+void Responder::State::receive_mad(std::span<const uint8_t> frame, const roce_packet &packet) {
   std::optional<packet::CmMessage> message;
   if (packet.opcode == ROCE_OPCODE_UD_SEND_ONLY)
     message = packet::parse_cm_mad(
@@ -186,39 +186,40 @@ void Responder::State::mad(std::span<const uint8_t> frame, const roce_packet &pa
   }
   const CmReaction reaction = cm_.receive(packet::source_of(packet), *message, counts);
   if (reaction.ended)
-    end(*reaction.ended);
+    close_connection(*reaction.ended);
   if (reaction.made)
-    make(*reaction.made);
+    open_connection(*reaction.made);
   if (!reaction.answer)
     return;
   packet::Path path = path_back(frame, packet, options.ack_tos);
-  path.src_port = answer_port(ROCE_QPN_GSI);
+  path.src_port = response_port(ROCE_QPN_GSI);
   auto answer = packet::cm_frame(path, *reaction.answer, mad_psn_++ & ROCE_PSN_MASK);
   if (answer.ok())
-    notice(std::move(answer.get().bytes));
+    enqueue(std::move(answer.get().bytes));
 }
 
-void Responder::State::marked(uint64_t now, std::span<const uint8_t> frame, uint32_t sender,
-                              const roce_packet &packet) {
+void Responder::State::receive_ce(uint64_t now, std::span<const uint8_t> frame, uint32_t sender,
+                                  const roce_packet &packet) {
   counts.ce++;
   if (!options.cnp)
     return;
-  const auto verdict = cnp_.ask(now, packet);
+  const auto verdict = cnp_.decide(now, packet);
   if (verdict == congestion::NotificationPoint::Verdict::Paced) {
     counts.cnps_paced++;
     return;
   }
-  PeerPath *path =
-      verdict == congestion::NotificationPoint::Verdict::Send ? paths_.of(frame, packet) : nullptr;
+  PeerPath *path = verdict == congestion::NotificationPoint::Verdict::Send
+                       ? paths_.find_or_add(frame, packet)
+                       : nullptr;
   if (!path) {
     counts.cnps_no_room++;
     return;
   }
   counts.cnps++;
-  notice({.kind = Item::Kind::Cnp,
-          .qp = sender,
-          .port = answer_port(roce_key_qp(&packet.key)),
-          .path = path});
+  enqueue({.kind = QueueEntry::Kind::Cnp,
+           .qp = sender,
+           .port = response_port(roce_key_qp(&packet.key)),
+           .path = path});
 }
 
 Responder::Responder(const ResponderOptions &options) : state_(std::make_unique<State>(options)) {}

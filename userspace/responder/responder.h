@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder: acknowledges requests, asks for what is missing, answers READs with made-up data
-// and atomics, and is the notification point of DCQCN (IBA vol. 1, 9.7; annex A17.9.3). Also
-// answers ARP, neighbour discovery and RDMA CM for its addresses.
+// The responder: acknowledges requests, sends NAKs, answers READs with generated data, executes
+// atomics, and is the notification point of DCQCN (IBA vol. 1, 9.7; annex A17.9.3). Also answers
+// ARP, neighbour discovery and RDMA CM for its addresses.
 #pragma once
 
 #include <memory>
@@ -15,24 +15,24 @@
 namespace xr::responder {
 
 struct ResponderOptions {
-  std::vector<packet::Address> addresses;    // its own; empty: whatever a RoCE packet is sent to
-  packet::Mac mac{};                         // its own
+  std::vector<packet::Address> addresses; // local addresses; empty: accepts packets to any address
+  packet::Mac mac{};                      // local MAC
   uint32_t first_qp = 2, last_qp = 0xffffff; // QPNs that exist
-  // Whom an RC or XRC QP answers, which no request tells: the peer's QPN is the own one plus
-  // `peer_offset` (mod 2^24), or `peer_qp` for all. RDMA CM, where it is used, tells better.
+  // The destination QPN of RC and XRC responses, which requests do not contain: the local QPN plus
+  // `peer_offset` (mod 2^24), or `peer_qp` if it is not negative. RDMA CM overrides both.
   int32_t peer_offset = 0;
   int64_t peer_qp = -1;
-  uint32_t pmtu = 1024;    // of READ responses, until a FIRST, a MIDDLE or RDMA CM tells
-  uint32_t ack_every = 0;  // an ACK after every N packets; 0: only where AckReq asks for it
-  bool merge_acks = false; // of several that wait to leave only the newest does
-  uint64_t rnr_every = 0;  // every N-th message is refused once with an RNR NAK; 0: none
-  uint8_t rnr_timer = 12;  // its timer code: 0.64 ms
-  bool cnp = true;         // answer CE marks
+  uint32_t pmtu = 1024;    // of READ responses, until a FIRST or MIDDLE packet or RDMA CM gives it
+  uint32_t ack_every = 0;  // an ACK after every N packets; 0: only for AckReq
+  bool merge_acks = false; // send only the newest of several queued ACKs
+  uint64_t rnr_every = 0;  // an RNR NAK for every N-th message, once; 0: none
+  uint8_t rnr_timer = 12;  // RNR timer code (IBA vol. 1, 9.7.5.2.8): 12 is 0.64 ms
+  bool cnp = true;         // send CNPs for CE-marked packets
   congestion::CnpPacing cnp_pacing;
   uint8_t cnp_dscp = 48;
-  uint8_t ack_tos = ROCE_ECN_ECT0; // of all other answers
-  bool check_icrc = true;          // frames with a wrong one are counted and dropped, as RNICs do
-  uint32_t qps = 65536;            // room for connections (source, destination QPN)
+  uint8_t ack_tos = ROCE_ECN_ECT0; // of all responses except CNPs
+  bool check_icrc = true;          // count and drop frames with a wrong iCRC, as RNICs do
+  uint32_t qps = 65536; // maximum number of connections (source address, destination QPN)
   uint64_t seed = 0;
 };
 

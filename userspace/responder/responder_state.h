@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder's own parts: responder.cpp has what comes in, responder_send.cpp what goes out.
+// The implementation of Responder: responder.cpp receives, responder_send.cpp sends.
 #pragma once
 
 #include <deque>
@@ -23,10 +23,10 @@ struct Responder::State {
   RespondCounts counts;
 
 private:
-  struct Item {
+  struct QueueEntry {
     enum class Kind : uint8_t { Connection, Cnp, Raw };
     Kind kind = Kind::Raw;
-    uint32_t qp = 0; // Cnp: whom it tells
+    uint32_t qp = 0; // Cnp: its destination QPN
     uint16_t port = 0;
     union {
       Connection *connection = nullptr;
@@ -35,32 +35,32 @@ private:
   };
 
   bool is_mine(const roce_packet &packet);
-  void neighbour(std::span<const uint8_t> frame);
+  void answer_neighbour(std::span<const uint8_t> frame);
   void dispatch(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
   void request(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
-  void mad(std::span<const uint8_t> frame, const roce_packet &packet);
-  void marked(uint64_t now, std::span<const uint8_t> frame, uint32_t sender,
-              const roce_packet &packet);
+  void receive_mad(std::span<const uint8_t> frame, const roce_packet &packet);
+  void receive_ce(uint64_t now, std::span<const uint8_t> frame, uint32_t sender,
+                  const roce_packet &packet);
 
   Connection *connection_of(const roce_packet &packet);
   Connection *connect(const packet::PeerKey &key, uint32_t peer_qp, uint32_t pmtu);
-  void make(const CmConnection &made);
-  void end(const CmConnection &ended);
+  void open_connection(const CmConnection &made);
+  void close_connection(const CmConnection &ended);
   void release(Connection *connection);
   uint32_t peer_of(uint32_t qpn) const;
 
-  void notice(const Item &item);
-  void notice(std::vector<uint8_t> raw);
+  void enqueue(const QueueEntry &entry);
+  void enqueue(std::vector<uint8_t> raw);
   bool send(packet::Outgoing &out);
-  void after(Connection *connection);
-  void send_answer(Connection &connection, packet::Outgoing &out);
-  void send_shape(PeerPath &path, uint8_t opcode, uint32_t payload, const packet::Fields &fields,
-                  packet::Outgoing &out);
-  void send_atomic(PeerPath &path, const AnswerPacket &answer, const packet::Fields &fields,
+  void end_turn(Connection *connection);
+  void send_response(Connection &connection, packet::Outgoing &out);
+  void send_template(PeerPath &path, uint8_t opcode, uint32_t payload, const packet::Fields &fields,
+                     packet::Outgoing &out);
+  void send_atomic(PeerPath &path, const ResponsePacket &response, const packet::Fields &fields,
                    packet::Outgoing &out);
   void send_raw(std::vector<uint8_t> raw, packet::Outgoing &out);
 
-  std::vector<packet::Address> addresses_; // ascending
+  std::vector<packet::Address> addresses_; // sorted
   packet::Address last_mine_{};
   PeerPaths paths_;
   packet::PeerMap<Connection *> index_;
@@ -70,11 +70,11 @@ private:
   CmListener cm_;
   uint32_t mad_psn_ = 0;
 
-  Ring<Item> queue_;
-  unsigned turn_ = 0;                          // packets of the QP in front
-  size_t notices_ = 0;                         // items that are no connections
-  std::deque<std::vector<uint8_t>> raws_;      // of the items Raw, in their order
-  std::vector<std::vector<uint8_t>> sent_raw_; // of the last next()
+  Ring<QueueEntry> queue_;
+  unsigned turn_ = 0;                          // packets sent for the QP at the front
+  size_t queued_frames_ = 0;                   // entries of the queue that are not connections
+  std::deque<std::vector<uint8_t>> raws_;      // the frames of Raw entries, in order
+  std::vector<std::vector<uint8_t>> sent_raw_; // keeps the raw frames of the last next() valid
 };
 
 } // namespace xr::responder

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "responder/responder_state.h"
+
+namespace xr::responder {
+namespace {
+
+// Maximum number of queued CNPs and raw frames; more are dropped and counted.
+constexpr size_t kMaxQueuedFrames = 65536;
+// Packets of one QP before the next QP's turn.
+constexpr unsigned kTurn = 16;
+
+} // namespace
+
+void Responder::State::enqueue(const QueueEntry &entry) {
+  if (queued_frames_ >= kMaxQueuedFrames) {
+    counts.answers_dropped++;
+    return;
+  }
+  queued_frames_++;
+  queue_.push(entry);
+}
+
+void Responder::State::enqueue(std::vector<uint8_t> raw) {
+  if (queued_frames_ < kMaxQueuedFrames)
+    raws_.push_back(std::move(raw));
+  enqueue(QueueEntry{});
+}
+
+size_t Responder::State::next(std::span<packet::Outgoing> out) {
+  sent_raw_.clear();
+  size_t count = 0;
+  while (count < out.size() && !queue_.empty())
+    if (send(out[count]))
+      count++;
+  return count;
+}
+
+// Sends the next packet of the entry at the front. False: there was none.
+bool Responder::State::send(packet::Outgoing &out) {
+  const QueueEntry entry = queue_.front();
+  if (entry.kind == QueueEntry::Kind::Connection) {
+    const bool sent = entry.connection->alive && entry.connection->has_responses();
+    if (sent)
+      send_response(*entry.connection, out);
+    end_turn(entry.connection);
+    return sent;
+  }
+  queue_.pop();
+  queued_frames_--;
+  if (entry.kind == QueueEntry::Kind::Cnp) {
+    const packet::Fields fields{.dest_qp = entry.qp, .src_port = entry.port};
+    send_template(*entry.path, ROCE_OPCODE_CNP, 0, fields, out);
+  } else {
+    send_raw(std::move(raws_.front()), out);
+    raws_.pop_front();
+  }
+  return true;
+}
+
+// Moves the connection at the front to the end of the queue, or removes it, if its turn is over.
+void Responder::State::end_turn(Connection *connection) {
+  const bool more = connection->alive && connection->has_responses();
+  if (more && ++turn_ < kTurn)
+    return;
+  turn_ = 0;
+  queue_.pop();
+  if (more) {
+    queue_.push({.kind = QueueEntry::Kind::Connection, .connection = connection});
+    return;
+  }
+  connection->queued = false;
+  if (!connection->alive)
+    free_.push_back(connection);
+}
+
+void Responder::State::send_response(Connection &connection, packet::Outgoing &out) {
+  const ResponsePacket response = connection.next_packet(counts);
+  const packet::Fields fields{.dest_qp = connection.peer_qp(),
+                              .psn = response.psn,
+                              .src_port = connection.port(),
+                              .aeth = response.aeth};
+  if (response.original)
+    send_atomic(*connection.path, response, fields, out);
+  else
+    send_template(*connection.path, response.opcode, response.payload, fields, out);
+}
+
+void Responder::State::send_template(PeerPath &path, uint8_t opcode, uint32_t payload,
+                                     const packet::Fields &fields, packet::Outgoing &out) {
+  if (const packet::Template *shape = path.template_for(opcode, payload))
+    out = {.shape = shape, .fields = fields};
+  else
+    send_raw(path.build(opcode, payload, fields, 0), out);
+}
+
+// Not a template: templates have no field for the original value.
+void Responder::State::send_atomic(PeerPath &path, const ResponsePacket &response,
+                                   const packet::Fields &fields, packet::Outgoing &out) {
+  send_raw(path.build(response.opcode, 0, fields, response.original), out);
+}
+
+void Responder::State::send_raw(std::vector<uint8_t> raw, packet::Outgoing &out) {
+  sent_raw_.push_back(std::move(raw));
+  // Moving the vector's elements does not move their bytes.
+  out = {.fields = {}, .raw = sent_raw_.back()};
+}
+
+} // namespace xr::responder
