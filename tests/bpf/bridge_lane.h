@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fixture for tests of bridges: beside xr0 and peer0 a second pair, xr1 and peer1, all with MTU
-// 9000; and taps on the outer ends, which send frames and see those that come.
+// A fixture for tests of bridges: in addition to xr0 and peer0 a second pair, xr1 and peer1, all
+// with MTU 9000; and packet sockets on the outer ends, which send and receive frames.
 #pragma once
 
 #include <atomic>

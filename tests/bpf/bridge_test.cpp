@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ports as one wire: what goes in comes out, and what rules do on the way.
+// A bridge of two ports: frames are forwarded unchanged, except by rules.
 #include "bpf/bridge_lane.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program tells of each packet that it copies: the frame as it came, what the tracker
-// found, what a rule did and where it went. The native compilation finds the same.
+// The records that the program writes for captured packets: frame, tracking result, rule and
+// outcome. The native compilation gives the same.
 #include <set>
 
 #include "bpf/impair_twins.h"

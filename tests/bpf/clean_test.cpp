@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps that are to be freed: whether they are, and whose fault it is if not.
+// Freeing of maps: waiting until maps are freed, and naming the process that holds them.
 #include "datapath/clean.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each set of features that a command attaches with: the kernel takes the program, and frames of
-// each kind meet in it what they meet in the native compilation. Run for what is built in, and for
-// the object of each clang that is installed (XR_BPF_OBJECT).
+// Each set of features that a command attaches with: the kernel accepts the program, and frames of
+// each kind have the same result as in the native compilation. Run for the built-in object, and for
+// the object of each installed clang (XR_BPF_OBJECT).
 #include "bpf/impair_twins.h"
 #include "roce/capture.h"
 #include "roce/steer.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each action and each kind of condition: frames in, then verdict and bytes, in the kernel and in
-// the native compilation, over IPv4, IPv6 and RoCEv1, with up to two VLAN tags, with and without
-// UDP checksum.
+// Each action and each kind of condition: verdict and bytes, in the kernel and in the native
+// compilation, over IPv4, IPv6 and RoCEv1, with up to two VLAN tags, with and without UDP checksum.
 #include <algorithm>
 #include <functional>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random sets of rules and random frames: the program in the kernel and the native compilation must
-// agree on every fate, every byte and everything that is counted. XR_SEED repeats a run.
+// Random rule sets and random frames: the program in the kernel and the native compilation must
+// agree on every outcome, every byte and every counter. XR_SEED repeats a run.
 #include <algorithm>
 #include <cstdlib>
 #include <random>

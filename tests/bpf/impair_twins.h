@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames against rules in two places at once: the XDP program by BPF_PROG_TEST_RUN, and the native
-// compilation. Whatever a test expects in particular, the two must agree on it all.
+// Applies rules to frames twice: in the XDP program by BPF_PROG_TEST_RUN, and in the native
+// compilation. In addition to a test's expectation, the two must agree.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fixture for tests that attach: a network namespace with a veth pair, xr0 and peer0, and a bpffs
-// of its own, all named after the test's process and removed with it. Nothing of the host is
-// touched.
+// A fixture for tests that attach: a network namespace with a veth pair, xr0 and peer0, and its own
+// bpffs. Their names contain the test's process ID, and they are removed with it. The host is not
+// changed.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong between attach and detach: interfaces that leave, others' hands, kill -9.
+// Disturbances between attach and detach: deleted interfaces, changes by other tools, kill -9.
 #include "lane.h"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attaching, reading and detaching as it should go, and what is refused.
+// Attaching, reading and detaching without disturbance, and requests that are rejected.
 #include "lane.h"
 
 #include <algorithm>

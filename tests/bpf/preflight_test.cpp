@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel tells of interfaces, and what a bridge would lose frames by: veth pairs in every
-// such state. Namespaces left, box and right: left0 <-> box0, box1 <-> right0.
+// Properties of interfaces read from the kernel, and the states in which a bridge would lose
+// frames, on veth pairs in each of these states. Namespaces left, box and right: left0 <-> box0,
+// box1 <-> right0.
 #include "lane.h"
 
 #include <thread>

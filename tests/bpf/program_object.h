@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program under test: what is built in, or the object file that XR_BPF_OBJECT names, which
-// another clang made of the same source.
+// The program under test: the built-in object, or the object file in XR_BPF_OBJECT, which another
+// clang compiled from the same source.
 #pragma once
 
 #include <cstdlib>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The XDP program through BPF_PROG_TEST_RUN: packets in, then verdict, counters, streams and
-// events. Whatever a row expects in particular, the program and the native compilation must agree
-// on it all.
+// The XDP program through BPF_PROG_TEST_RUN: verdict, counters, streams and events. In addition to
+// a row's expectation, the program and the native compilation must agree on all of them.
 #include <array>
 #include <cerrno>
 #include <cstring>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A port's rules from command to kernel: kept, changed in one step, and gone without a trace.
+// Rules of a port, from command to kernel: they are stored, replaced in one step, and removed
+// completely.
 #include "bpf/lane.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames through AF_XDP sockets: out of one port and into the other, of every size, counted on the
-// way; and the program that hands them over, put on and taken off.
+// Frames through AF_XDP sockets: sent from one port and received on the other, of every size, and
+// counted by both programs; attaching and detaching the program that redirects them.
 #include "datapath/steering.h"
 
 #include "afxdp/socket.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole frames for tests, with all their checksums right, and what is right in others: computed
-// here anew, but for the iCRC, which is userspace/packet's.
+// Complete frames with correct checksums for tests, and checks of checksums. Computed here a second
+// time, except the iCRC, which is userspace/packet's.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The BPF and the native compilation tell the same of every capture in tests/data.
+# The BPF and the native compilation give the same report for every capture in tests/data.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane 9000

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Captures that are cut, wrong, empty, gzipped or piped: a report where there is one, a sentence
-# where there is none, and never a crash or a hang.
+# Captures that are cut, wrong, empty, compressed or piped: a report if possible, otherwise an error
+# message, and never a crash or a hang.
 . "$(dirname "$0")/lib.sh"
 need jq
 gzip -dc <"$(capture rc_write_4096_v4)" >"$scratch/good.pcap" 2>/dev/null ||

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Another XDP program is on the port: refused in a sentence where it stands alone, beside it where
-# the kernel has libxdp's dispatcher.
+# Another XDP program is on the port: attach is rejected with a message if that program does not
+# share the port, and succeeds if the kernel has libxdp's dispatcher.
 . "$(dirname "$0")/lib.sh"
 need jq clang xdp-loader
 lane

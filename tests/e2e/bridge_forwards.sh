@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every frame leaves by the other port as it came in, and is counted as by attach: both directions,
-# RoCE or not, MTU 1500 and 4200, native and skb mode.
+# A bridge forwards every frame unchanged and counts it like attach: both directions, RoCE and
+# others, MTU 1500 and 4200, native and skb mode.
 . "$(dirname "$0")/bridge_lib.sh"
 need python3
 lane3 1500

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The harness of the bridge's scenarios: a scenario sources this instead of lib.sh, calls `lane3`,
-# and has three network namespaces: $left with left0, $right with right0, and $box between them with
-# their other ends, box0 and box1. Nothing else is on the wires. `xr` looks at $box.
+# The harness of the bridge scenarios: a scenario sources this instead of lib.sh, calls `lane3`, and
+# has three network namespaces: $left with left0, $right with right0, and $box between them with
+# their other ends, box0 and box1. There is no other traffic. `xr` runs in $box.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 left=xr-${scenario:0:20}-$$-l

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What happens to a bridge's ports and to its command: a link goes down and up again, a port is
-# deleted, the command is killed or ends, a peer that cannot receive frames is repaired.
+# Disturbances of a bridge: a link goes down and up, a port is deleted, the command is killed or
+# ends, and a peer that cannot receive frames is reported and fixed.
 . "$(dirname "$0")/bridge_lib.sh"
 need python3 ethtool bpftool
 lane3

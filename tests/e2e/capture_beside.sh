@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A capture and a responder on one port that nobody had attached: in whatever order they come and go,
-# each sees its frames, and the port is detached with the last of them, unless it got rules meanwhile.
+# A capture and a responder share a port that was not attached before: in any order of start and
+# end, each sees its frames, and the port is detached with the last of them, unless rules were
+# added.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq tshark
 lane

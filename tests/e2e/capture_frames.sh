@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every frame is in the file as it came, whatever its size, with a comment that agrees with the port's
-# streams; a filter, a snap length and a count choose; and of a loss the frames around each gap.
+# The file has every frame unchanged, of any size, with a comment that agrees with the port's
+# streams; the filter, snap length and count limit apply; with --around, it has the frames around
+# each gap.
 . "$(dirname "$0")/capture_lib.sh"
 need jq python3 tshark editcap capinfos
 lane 9000

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the scenarios of capture have in common: one in the background, and the files that it writes.
-# lane() gives $tx and $rx; lane3() of the bridge's harness has the bridge between left0 and right0.
+# Functions for the capture scenarios: a capture in the background, and reading its files. lane()
+# gives $tx and $rx; lane3() of the bridge harness gives the bridge between left0 and right0.
 . "$(dirname "${BASH_SOURCE[0]}")/bridge_lib.sh"
 
 # begin_capture PORT OPTIONS...: until end_capture; its report is in $scratch/capture.json.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# capture_on_the_wire.sh CAPTURE [MTU [VLAN]]: attach, replay, read, detach; the port's report is the
-# capture's, and detach leaves nothing behind.
+# capture_on_the_wire.sh CAPTURE [MTU [VLAN]]: attach, replay, read, detach. The port's report
+# equals that of the capture, and detach leaves nothing.
 . "$(dirname "$0")/lib.sh"
 need jq bpftool
 lane "${2:-1500}"

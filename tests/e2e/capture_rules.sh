@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# On a bridge with rules: the file has each frame as it came in, and what a rule did with it, as often
-# as the rule says itself. Rules may change meanwhile, and the bridge goes on.
+# On a bridge with rules, the file has each frame as received, with the rule and its action, as
+# often as the rule's counters show. Rules may change meanwhile, and the bridge continues.
 . "$(dirname "$0")/capture_lib.sh"
 need jq python3 tshark editcap
 lane3

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A reader that goes away ends the program quietly.
+# The program ends without a message when the reader of its output exits.
 . "$(dirname "$0")/lib.sh"
 need jq
 file=$(capture rc_write_q4_v4)

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every command of the table: its help, what it says of a wrong option and of an interface that is not
-# there, and its JSON.
+# Every command: its help, its errors about a wrong option and a missing interface, and its JSON.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane

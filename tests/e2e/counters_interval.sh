@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# counters --interval: a document a line, rates that add up, and an orderly end on SIGTERM.
+# counters --interval: one document per line, rates that agree with the counters, and a clean end on
+# SIGTERM.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The interface is deleted under us: each command says so in a sentence, detach cleans up, and the
-# next interface of that name starts anew.
+# The interface is deleted while attached: each command reports it, detach cleans up, and a new
+# interface of that name starts from zero.
 . "$(dirname "$0")/lib.sh"
 need jq bpftool
 lane

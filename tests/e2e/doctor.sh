@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# doctor: what it tells of this machine and of a veth is what the kernel's own tools tell; a made
-# tree for what is not here; without privilege; exit status.
+# doctor agrees with the kernel's own tools about this machine and a veth; a simulated file tree
+# covers other machines; without privilege; exit status.
 . "$(dirname "$0")/lib.sh"
 need jq setpriv prlimit nsenter ethtool bpftool
 lane

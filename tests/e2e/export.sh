@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The exporter, and a real Prometheus server that scrapes it, on the loopback of $rx: nothing listens
-# on the machine's own. Queries give what `counters` and `streams` say; every query of the dashboard
-# and of the alert rules is one that Prometheus takes, about metrics that there are.
+# The exporter and a real Prometheus server that scrapes it, on the loopback of $rx: nothing listens
+# in the machine's own namespace. Queries give the values of `counters` and `streams`; Prometheus
+# accepts every query of the dashboard and of the alert rules, and their metrics exist.
 . "$(dirname "$0")/lib.sh"
 need jq curl prometheus promtool nsenter setpriv
 grafana=$here/../../tools/grafana

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# impair_actions.sh CAPTURE [VLAN]: what each action does, seen by an independent observer behind the
-# bridge; the rule's counters, and those of the port, are what it lost or saw.
+# impair_actions.sh CAPTURE [VLAN]: an independent observer after the bridge checks the effect of
+# each action; the counters of the rule and of the port agree with it.
 . "$(dirname "$0")/bridge_lib.sh"
 need python3 tshark
 lane3

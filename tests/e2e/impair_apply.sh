@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Rules as a set: apply replaces them at once under traffic, list gives what add takes back, what is
-# wrong is refused whole and named, and changes keep what was counted.
+# Rule sets: apply replaces them at once under traffic, add accepts the output of list, a file with
+# an error is rejected completely, and unchanged rules keep their counters.
 . "$(dirname "$0")/bridge_lib.sh"
 need python3
 lane3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# CNPs for the sender of what passes: its QPN is learnt from the answers or told; the original goes on
-# as it was, and what comes back is a CNP to the last bit.
+# CNPs to the sender of a packet: its QPN is learnt from responses or given; the original packet is
+# forwarded unchanged, and every bit of the CNP is correct.
 . "$(dirname "$0")/bridge_lib.sh"
 need python3 tshark
 /usr/bin/python3 -c 'import scapy.contrib.roce' 2>/dev/null || skip "needs scapy"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Exact events: of the n-th QP, or of a QPN, the packet of that place in the stream and in that
-# transmission is lost, and no other. The first rule that matches has the packet.
+# Exact rules: only the given packet, of the n-th QP or of a QPN, in the given transmission, is
+# lost. The first matching rule applies.
 . "$(dirname "$0")/bridge_lib.sh"
 need python3
 lane3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a bridge marks, a responder answers with CNPs: those that pass the bridge on their way back count
-# as sent for a mark, not for nothing that was seen.
+# A bridge marks packets and a responder answers with CNPs: those CNPs are counted as caused by a CE
+# mark when they pass the bridge.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq
 lane3

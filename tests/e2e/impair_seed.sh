@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The same frames in the same order with the same seed meet the same fate, again and in skb mode; with
-# another seed another one.
+# The same frames in the same order with the same seed have the same outcome, also in skb mode;
+# another seed gives another outcome.
 . "$(dirname "$0")/bridge_lib.sh"
 need python3
 lane3

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# kill -9 of attach at any moment leaves nothing that detach cannot clean, and a killed reader loses
-# no counter.
+# After kill -9 of attach at any time, detach cleans up; a killed reader loses no counter.
 . "$(dirname "$0")/lib.sh"
 need jq bpftool
 lane

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The harness of the end-to-end scenarios: a scenario sources this, calls `lane`, and has two
-# network namespaces $tx and $rx with a wire between tx0 and rx0 and nothing else on it.
-# Whatever was made is removed when the scenario ends, however it ends.
+# network namespaces $tx and $rx with a wire between tx0 and rx0 and no other traffic. Everything is
+# removed when the scenario ends for any reason.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

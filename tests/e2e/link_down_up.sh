@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A port that goes down and comes up again goes on counting where it was.
+# A port that goes down and up again keeps its counters and continues to count.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane

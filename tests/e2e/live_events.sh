@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Events come as they happen, as many as the streams count, and end cleanly on SIGINT.
+# Events are shown as they happen, as many as the streams count; SIGINT ends the command cleanly.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane

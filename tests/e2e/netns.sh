@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# --netns from outside, and under `ip netns exec`, which hides bpffs: each works, and both see the
-# attachments that the other made, of the same interface name in two namespaces.
+# --netns from outside, and `ip netns exec`, which hides bpffs: both work, and each sees the
+# attachments made by the other, with the same interface name in two namespaces.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane

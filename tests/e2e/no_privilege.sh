@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Without privilege: the missing capability is named first; analyze, --help and --version need none.
+# Without privilege: the error names the missing capability; analyze, --help and --version need
+# none.
 . "$(dirname "$0")/lib.sh"
 need jq setpriv
 need_root

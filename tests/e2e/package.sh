@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian package: made, checked by lintian, its manual and completion read; on a copy of this
-# system installed, used, and purged with nothing left. Its units' capabilities are enough.
+# The Debian package: it is built and checked by lintian, and its manual and completion work; on a
+# copy of this system it is installed, used and purged completely. The capabilities of its units are
+# sufficient.
 . "$(dirname "$0")/lib.sh"
 need cpack dpkg-deb lintian man unshare setpriv systemd-analyze
 need_root

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The part of package.sh that runs in a copy of this system, with a network, processes and mounts of
-# its own: the package /package.deb is installed, used and purged.
+# The part of package.sh that runs in a copy of this system, with its own network, processes and
+# mounts: installs, uses and purges the package /package.deb.
 set -euo pipefail
 fail() {
   printf 'FAIL: %s\n' "$*" >&2

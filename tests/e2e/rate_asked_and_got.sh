@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Asked and got, as the far end counts it: a policer's rate within 1 %, a probability within 3 sigma
-# over a million packets.
+# Requested and actual rates, counted by the receiver: a policer within 1 %, a probability within 3
+# sigma over a million packets.
 . "$(dirname "$0")/bridge_lib.sh"
 need python3
 lane3

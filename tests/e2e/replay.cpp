@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts RoCE frames on an interface of this network namespace, each exactly once, and says how many
-// there were: a capture, or streams of RC SEND MIDDLE that several CPUs feed at the same time.
+// Sends RoCE frames on an interface of this network namespace, each exactly once, and prints their
+// number: a capture, or streams of RC SEND MIDDLE fed by several CPUs at the same time.
 //
 // Exactly once: veth answers ENOBUFS for a frame that it dropped, and no other loss is possible
 // between two ends of a veth pair; such a frame is sent again. The queueing discipline is left out,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A reliable sender and the responder: every verb, transport and network, each message completed, and
-# both sides and both counters agree; whoever asks for an address is told.
+# A reliable requester and the responder: every verb, transport and network; each message completes,
+# and the counters of both sides agree. ARP and neighbour discovery are answered.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq python3
 lane 4200

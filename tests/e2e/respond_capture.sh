@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the responder puts on the wire, seen by a capture at the sender's side: NAKs, RNR NAKs, ACKs that
-# stand for several packets, CNPs field by field and paced.
+# Responses on the wire, captured at the requester: NAKs, RNR NAKs, ACKs that acknowledge several
+# packets, the fields and the pacing of CNPs.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq tcpdump tshark python3
 lane

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Events that nobody reads, more than the ring holds: their loss is counted, the streams stay exact.
+# More unread events than the ring holds: their loss is counted, and the streams stay exact.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane

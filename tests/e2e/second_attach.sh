@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A second attach is refused and disturbs nothing; two at once leave one; detach of nothing and an
-# unknown interface are sentences.
+# A second attach is rejected and changes nothing; of two at the same time one succeeds; detach of
+# nothing and an unknown interface give error messages.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane

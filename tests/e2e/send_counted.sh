@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the generator says it sent is what the counter counts and what a capture holds: every PMTU,
-# network, transport and verb; then 10,000 QPs.
+# The requester's counters agree with the port's counters and with a capture: every PMTU, network,
+# transport and verb; then 10,000 QPs.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq tcpdump tshark
 lane 4200

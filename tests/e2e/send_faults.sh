@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Faults on purpose: each at the packets that were named, and there only; the counter and `analyze`
-# see them as what they are, as often as the sender says.
+# Injected faults affect only the given packets; the port's counters and `analyze` classify them
+# correctly, as often as the sender reports.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq tcpdump tshark
 lane

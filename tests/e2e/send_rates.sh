@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Rates in the long run, loosely: the machine is shared. Bursts by count. What was asked for and not
-# achieved is said.
+# Average rates, with wide limits because the machine is shared; bursts by count; a message if the
+# requested rate is not reached.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq
 lane

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A reliable sender, a bridge that drops and doubles 1 % in both directions, a responder: every message
-# is completed, and the bridge counted what was lost.
+# A reliable requester and a responder across a bridge that drops and duplicates 1 % in both
+# directions: every message completes, and the bridge counts the losses.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq
 lane3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A capture replayed arrives as it was: the same report, byte for byte; with other addresses it is in
-# the same order, and its sums are right.
+# A replayed capture arrives unchanged: its report is identical; with other addresses, the order is
+# the same and checksums are correct.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq tcpdump tshark python3
 lane

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A responder that answers QPNs which the sender does not have: the sender says which came, and what
-# sets them right, while it still waits and when it has failed.
+# A responder replies to QPNs that the requester does not have: the requester names them and the
+# option that fixes it, while it waits and after it failed.
 . "$(dirname "$0")/traffic_lib.sh"
 lane
 respond --address "$to" --peer-qp +0x10

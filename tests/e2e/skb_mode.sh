@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Generic (skb) mode counts the same, says what it is, and serves auto where native is not to be had.
+# Generic (skb) mode gives the same counters, is shown in status, and is the fallback of auto if
+# native mode is not available.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane 9000

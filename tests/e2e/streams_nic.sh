@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# streams --nic: a real capture on the wire beside what the driver counted meanwhile, from a made
-# tree: the counters of both ends of that run (tests/data/captures.txt).
+# streams --nic: a real capture on the wire compared with the driver's counters of that run
+# (tests/data/captures.txt), from a simulated file tree, for both ends.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# More streams than the table has room for: what found no room is counted, nothing else is wrong.
+# More streams than the table can hold: their packets are counted as untracked, and all else is
+# correct.
 . "$(dirname "$0")/lib.sh"
 need jq
 lane

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tools/ as a user: through sudo where there is one, else they say what to do; and what root made in
-# build/ goes to the tree's owner.
+# tools/ as a user: they use sudo if it exists, otherwise they print what to do; files that root
+# created in build/ get the owner of the tree.
 . "$(dirname "$0")/lib.sh"
 need_root
 need setpriv

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Ends that nobody wishes for: sender and responder killed, interrupted, refused, without privilege,
-# their port down and gone. What they leave can be cleaned, and a new run works at once.
+# Abnormal ends of requester and responder: killed, interrupted, rejected, without privilege, port
+# down or deleted. Their remains can be cleaned, and a new run works immediately.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq bpftool setpriv
 lane

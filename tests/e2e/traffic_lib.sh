@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The harness of the scenarios of send and respond: lane() gives $tx with tx0, where `send` runs, and
-# $rx with rx0; lane3() of the bridge's harness gives left0 and right0, with the bridge between them.
+# The harness of the scenarios of send and respond: lane() gives $tx with tx0, where `send` runs,
+# and $rx with rx0; lane3() of the bridge harness gives left0 and right0 with the bridge between
+# them.
 . "$(dirname "${BASH_SOURCE[0]}")/bridge_lib.sh"
 
 from=192.0.2.1 to=192.0.2.2 # no interface has them

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Two CPUs feed the same streams at the same time: no count is lost and no tracker is corrupted.
+# Two CPUs update the same streams at the same time: no count is lost and no tracker is corrupted.
 . "$(dirname "$0")/lib.sh"
 need jq
 (($(nproc) > 1)) || skip "needs two CPUs"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A driver without zero-copy (veth): --zero-copy is refused in words and nothing stays, else frames are copied, which is
-# said once; doctor needs no trial to know it. With zero-copy: tests/kernels/zero_copy.sh, in a guest.
+# A driver without zero-copy (veth): --zero-copy is rejected with a message and leaves nothing;
+# without it, frames are copied and a note says so once; doctor detects it without a trial. With
+# zero-copy: tests/kernels/zero_copy.sh, in a guest.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq
 lane 1500 2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of a port, events and their rate limit, and what a stream says of itself.
+// Port counters, events and their rate limit, and the information in a stream's record.
 #include <gtest/gtest.h>
 
 #include "steps.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What actions do to frames: which bytes, and that every checksum is right behind them.
+// Rule actions: the bytes that each changes, and that all checksums are correct afterwards.
 #include <algorithm>
 #include <set>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real captures through the analyser, against what the driver and tshark counted of them.
+// Analyzes real captures and compares with the counters of the driver and of tshark.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Capture files made by hand, right or wrong, and what tests do with files.
+// Writes valid and invalid capture files byte by byte; helpers for files in tests.
 #pragma once
 
 #include <cstdint>

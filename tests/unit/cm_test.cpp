@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RDMA CM announces (include/roce/README.md 6): the first PSN of a stream, so that a loss of
-// its first packets is seen, and its PMTU. Over the analyser's own accounting, with a real rping
-// session.
+// RDMA CM announces the first PSN of a stream and its PMTU (include/roce/README.md 6), so that a
+// loss of the first packets is detected. Runs on the analyzer, also with a real rping session.
 #include <algorithm>
 #include <cstring>
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CNPs that rules send, field by field as include/roce/README.md 3 has them; their pacing; and what
-// those that pass are put down to.
+// CNPs sent by rules: every field (include/roce/README.md 3) and their pacing; and the cause that
+// is counted for CNPs that pass.
 #include "impair_port.h"
 
 #include "roce/cm.h"

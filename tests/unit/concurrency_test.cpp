@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several threads, as several CPUs, on one table: what each packet adds must be there at the end.
-// Made to be run under ThreadSanitizer as well.
+// Several threads, standing for CPUs, update one stream table: no update may be lost. Also run
+// under ThreadSanitizer.
 #include <atomic>
 #include <random>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reliable requester and the responder with each other, in virtual time, over a network that
-// loses, doubles, reorders and damages: every message is completed, and once.
+// The reliable requester and the responder in virtual time, over a network that drops, duplicates,
+// reorders and corrupts packets: every message completes exactly once.
 #include <gtest/gtest.h>
 
 #include <algorithm>

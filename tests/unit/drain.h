@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture read to its end, and small captures to read.
+// Reads a capture to its end; makes small captures.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact events: the P-th packet of the N-th QP, sent for the K-th time.
+// Exact rules: they match the P-th packet of the N-th QP in its K-th transmission.
 #include <set>
 
 #include "impair_port.h"

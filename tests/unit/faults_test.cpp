@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults on purpose: each where it is to be, and nothing else anywhere.
+// Injected faults affect exactly the packets they name.
 #include "requester/faults.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flows from words: every word there and back, what each becomes, presets, what is said of wrong
-// words, and which flows do not go with a port.
+// Parsing of flows: every word and its canonical text, the resulting flow, presets, errors about
+// wrong words, and flows that do not fit a port.
 #include <algorithm>
 #include <cmath>
 #include <random>

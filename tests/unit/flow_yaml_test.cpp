@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of flows: the same words in another dress.
+// YAML files of flows give the same flows as words.
 #include <cstdio>
 #include <fstream>
 

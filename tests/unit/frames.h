@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames for tests. A default-built frame is a whole and consistent RoCEv2/IPv4 packet; a test says
-// only what differs. Fields that accounting must not depend on (checksums, iCRC, P_Key, addresses
-// of memory) hold fixed non-zero bytes, so that reading the wrong offset shows.
+// Frames for tests. A default-built frame is a complete and consistent RoCEv2/IPv4 packet; a test
+// sets only what differs. Fields that must not affect accounting (checksums, iCRC, P_Key, memory
+// addresses) have fixed non-zero bytes, so that reading a wrong offset fails.
 #pragma once
 
 #include <cstdint>

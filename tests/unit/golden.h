@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts against golden files; XR_UPDATE_GOLDENS=1 writes them anew.
+// Compares text with golden files. XR_UPDATE_GOLDENS=1 rewrites them.
 #pragma once
 
 #include <gtest/gtest.h>

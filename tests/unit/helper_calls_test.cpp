@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of a helper taken out of the built-in object, and of objects made for it.
+// Removal of calls of a helper, in the built-in object and in objects made for the test.
 #include "datapath/helper_calls.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantiles against what sorting says.
+// Quantiles compared with those of sorted values.
 #include "base/histogram.h"
 
 #include <algorithm>

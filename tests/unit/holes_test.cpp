@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stream remembers of skipped PSNs, in sixteen places; and counts too large for 24 or 32
-// bits.
+// The sixteen records of skipped PSNs per stream; and counters that exceed 24 or 32 bits.
 #include <algorithm>
 
 #include <gtest/gtest.h>

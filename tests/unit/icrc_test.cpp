@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The iCRC (include/roce/README.md 2) over the real frames of tests/data/vectors.txt, and over what
-// those do not have: IPv4 options, IPv6 extension headers, every length.
+// The iCRC (include/roce/README.md 2) of the real frames in tests/data/vectors.txt, and of frames
+// with IPv4 options, IPv6 extension headers and all lengths.
 #include <algorithm>
 #include <fstream>
 #include <set>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules from words: every word there and back, what each becomes, and what is said of wrong ones.
+// Parsing of rules: every word and its canonical text, the compiled rule, and errors about wrong
+// words.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A port with rules, natively: frames go in, and come out changed or not at all.
+// A port with rules on the native datapath: frames go in, and come out changed or are dropped.
 #pragma once
 
 #include <algorithm>

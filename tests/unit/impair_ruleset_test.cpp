@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of rules against the grammar itself: random rules, each condition beside the words for it,
-// and random packets.
+// Random rule sets and random packets: the compiled rules compared with an evaluation of the
+// conditions as written.
 #include <algorithm>
 #include <arpa/inet.h>
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of rules: the same words in another dress.
+// YAML files of rules give the same rules as words.
 #include <cstdio>
 #include <fstream>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real captures: the QPNs of their senders as they are learnt, against what a look at the whole
-// capture tells of who answers whom.
+// Source QPNs learnt from real captures, compared with the pairs of QPs found in the whole capture.
 #include <algorithm>
 #include <array>
 #include <filesystem>

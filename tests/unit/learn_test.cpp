@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The QPN of a stream's sender, which its packets do not have: learnt from RDMA CM and from what
-// answers them. It may stay unknown; it must never be a wrong one.
+// The QPN of a stream's sender, which packets do not contain, is learnt from RDMA CM and from
+// responses. It may stay unknown, but must never be wrong.
 #include <cstring>
 #include <map>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A made wire beside a made NIC.
+// A simulated wire and a simulated NIC.
 #pragma once
 
 #include <arpa/inet.h>

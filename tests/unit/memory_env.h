@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment that include/roce/account.h asks for, over plain memory that several threads may
-// share, with each thread's own totals as each CPU has them in the kernel. Included by one file of
-// a test program, since the functions behind it are static.
+// The environment of include/roce/account.h in memory that several threads share, with totals per
+// thread, as the kernel has them per CPU. Include it in one file of a test program only, because
+// its functions are static.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every counter that an equation names, as the kernel's drivers spell it and count it.
+// Every counter in an equation exists in the kernel's drivers, with this name and meaning.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A wire's counts against a NIC's: made numbers, and those of a real Soft-RoCE run.
+// Counters of a port compared with those of a NIC: simulated, and of a real Soft-RoCE run.
 #include "tree.h"
 
 #include <nlohmann/json.hpp>

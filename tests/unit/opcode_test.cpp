@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The opcode table against include/roce/README.md 1.4 and 1.3, written out here by hand once more.
+// The opcode table compared with a second, hand-written copy of include/roce/README.md 1.4 and 1.3.
 #include <map>
 #include <ostream>
 #include <string>

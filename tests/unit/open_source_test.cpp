@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stateless requester hands out, stamped and parsed again: whole messages in order for
-// every QP, by the clock that is asked for.
+// Packets of the open-loop requester, stamped and parsed again: complete messages in order for
+// every QP, at the requested times.
 #include "requester/open.h"
 
 #include <algorithm>

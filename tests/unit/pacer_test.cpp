@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schedule in virtual time: packets leave when they are due, unless a test says otherwise.
+// The pacer in virtual time. Packets leave when they are due, unless a test delays them.
 #include "congestion/pacer.h"
 
 #include <algorithm>

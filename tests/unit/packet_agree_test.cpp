@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of ours as others read them: scapy and tshark, over a capture file with every opcode of
-// every network. XR_SEED=n makes another file.
+// scapy and tshark read our frames correctly: a capture file with every opcode over every network.
+// XR_SEED=n makes another file.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame compared with what it was made from, at the offsets of include/roce/README.md 1 and as
-// include/roce/parse.h reads it.
+// Compares a frame with the fields it was built from, at the offsets of include/roce/README.md 1
+// and as parsed by include/roce/parse.h.
 #pragma once
 
 #include <algorithm>

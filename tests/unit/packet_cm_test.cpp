@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CM datagrams: what is written is read again, by include/roce/cm.h too; and those of a real rping
-// session (tests/data/rping_v4.pcap) are read, and made again to the last byte.
+// CM datagrams: written ones are parsed again, also by include/roce/cm.h; those of a real rping
+// session (tests/data/rping_v4.pcap) are parsed and rebuilt identically.
 #include <algorithm>
 #include <cstring>
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames over the whole space of options, read again by include/roce/parse.h, and, what that does
-// not look at, at the offsets of include/roce/README.md 1. XR_SEED=n runs one seed.
+// Frames with all options, parsed again by include/roce/parse.h; other fields are checked at the
+// offsets of include/roce/README.md 1. XR_SEED=n runs one seed.
 #include <gtest/gtest.h>
 
 #include "packet_checks.h"

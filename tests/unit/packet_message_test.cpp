@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages cut into packets (include/roce/README.md 1.4 to 1.6): the table of verbs and transports,
-// the edges of every PMTU, and frames of what comes out.
+// the limits of every PMTU, and the resulting frames.
 #include <numeric>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ARP and neighbour discovery: bytes as in RFC 826 and RFC 4861, there and back, and what is
-// refused.
+// ARP and neighbour discovery: bytes as in RFC 826 and RFC 4861, built and parsed, and rejected
+// frames.
 #include <gtest/gtest.h>
 
 #include "frames.h"

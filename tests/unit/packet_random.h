@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any path, headers and payload that make a frame, at random, for the tests of userspace/packet.
+// Random valid paths, headers and payloads, for the tests of userspace/packet.
 #pragma once
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is stamped is what build() makes of the same fields, byte for byte, whatever stood in the
-// frame before. XR_SEED=n runs one seed.
+// A stamped template equals build() with the same fields, whatever the frame contained before.
+// XR_SEED=n runs one seed.
 #include <gtest/gtest.h>
 
 #include "packet/icrc.h"

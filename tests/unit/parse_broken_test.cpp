@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames that are not whole: wrong lengths on the wire, and bytes that a snap length took away.
+// Incomplete frames: wrong lengths on the wire, and bytes cut by a snap length.
 #include <gtest/gtest.h>
 
 #include "frames.h"

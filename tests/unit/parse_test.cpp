@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a whole frame is, and what is read from it (include/roce/README.md 1.1 to 1.3, 2 and "Frame
-// classes" of 7).
+// Classes of complete frames, and the parsed fields (include/roce/README.md 1.1 to 1.3, 2 and
+// "Frame classes" of 7).
 #include <fstream>
 #include <functional>
 #include <map>

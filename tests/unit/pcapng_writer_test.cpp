@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures as we write them: read back by our own reader, block by block, and as a ring of files.
+// Written captures, read back by our reader and block by block, also as a ring of files.
 #include <algorithm>
 #include <csignal>
 #include <cstring>

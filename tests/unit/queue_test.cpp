@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RED's queue and policers, by virtual time.
+// RED and policers in virtual time.
 #include <algorithm>
 
 #include "impair_port.h"

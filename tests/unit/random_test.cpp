@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random streams through include/roce and through the reference, compared after every packet.
-// XR_SEED=n runs one seed, XR_SEEDS=n that many.
+// Random streams through include/roce and through the reference tracker, compared after every
+// packet. XR_SEED=n runs one seed, XR_SEEDS=n that many.
 #include <cstdlib>
 
 #include <gtest/gtest.h>

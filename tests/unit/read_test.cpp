@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many PSNs a READ takes (include/roce/README.md 1.6, 1.7 and "What a packet covers" of 7):
-// known, learnt from this direction or the other, not known at all.
+// The number of PSNs of a READ (include/roce/README.md 1.6, 1.7 and "What a packet covers" of 7),
+// with a PMTU that is known, learnt from either direction, or unknown.
 #include <gtest/gtest.h>
 
 #include "steps.h"

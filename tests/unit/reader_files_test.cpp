@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures from files that grow and shrink, from pipes, and beside libpcap.
+// Captures from files that grow or shrink and from pipes; results compared with libpcap.
 #include <algorithm>
 #include <chrono>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures that are right, that are cut at each byte, and that are wrong in each field: all whole
-// frames come out, then the right verdict, and nothing crashes or hangs.
+// Captures that are valid, cut at each byte, or wrong in each field: all whole frames are returned,
+// then the correct result, without crash or hang.
 #include <random>
 
 #include <gtest/gtest.h>

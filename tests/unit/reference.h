@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second stream tracker, written from the definitions of include/roce/README.md 7 and from
-// nothing else: PSNs unwrapped to 64 bits, every missing PSN a member of a set, no fast path. What
-// it counts is what must be counted.
+// A second stream tracker, written only from the definitions in include/roce/README.md 7: PSNs are
+// unwrapped to 64 bits, missing PSNs are kept in a set, and there is no fast path. Its counters are
+// the expected values.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reliable requester against answers by script: which packets it sends, and when.
+// The reliable requester against scripted responses: the packets it sends, and their times.
 #include "requester/reliable.h"
 
 #include <gtest/gtest.h>

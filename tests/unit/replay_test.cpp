@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replayed captures: when each frame leaves, in virtual time, and what is rewritten in it.
+// Replayed captures in virtual time: the time of each frame, and the rewritten fields.
 #include <gtest/gtest.h>
 
 #include "packet/frame.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports against golden files, and what holds for all.
+// Reports compared with golden files, and properties of all reports.
 #include <gtest/gtest.h>
 
 #include <algorithm>

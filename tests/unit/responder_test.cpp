@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder, request by request: what it answers, to the bit.
+// The responder, request by request: every bit of its responses.
 #include "responder/responder.h"
 
 #include <gtest/gtest.h>

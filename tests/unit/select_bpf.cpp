@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What BPF gets instead of the host's instruction, compiled for the host.
+// The replacement of a host instruction in BPF code, compiled for the host.
 #include <cstdint>
 
 #define __bpf__ // NOLINT: what clang defines for that target

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every selector against its statistics: from the words of a rule to which of a million packets it
-// selects.
+// Statistics of every selector: from the words of a rule to the packets selected of a million.
 #include <algorithm>
 #include <array>
 #include <bit>

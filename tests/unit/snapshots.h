@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made states to report on: between them they have something of everything.
+// Snapshots for reports. Together they have a value in every field.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far from what was to be expected an experiment is, in standard deviations.
+// The deviation of an experiment from its expectation, in standard deviations.
 #pragma once
 
 #include <algorithm>

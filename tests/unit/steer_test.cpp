@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a frame is for: RoCE, ARP, neighbour discovery; everything else is the host's.
+// Steering of frames: RoCE, ARP and neighbour discovery for an endpoint; all others go to the host.
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams as short tables: each step a packet of one connection, PSNs relative to a base.
+// Streams as short tables: each step is a packet of one connection, with PSNs relative to a base.
 #pragma once
 
 #include <vector>

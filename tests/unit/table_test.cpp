@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream table: every key once, no key mistaken for another, nothing lost without being
-// counted.
+// The stream table: each key has one record, keys are not confused, and every loss is counted.
 #include <algorithm>
 #include <random>
 #include <set>

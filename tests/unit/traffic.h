@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random traffic of one connection as a bad network shows it: losses, duplicates, late packets,
-// go-back-N rounds, READs asked again from their middle, QPNs that begin another life.
+// Random traffic of one connection over a bad network: losses, duplicates, late packets, go-back-N
+// rounds, READs repeated from the middle, reused QPNs.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A made tree in the place of /proc, /sys and /boot.
+// A temporary directory tree in place of /proc, /sys and /boot.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are wrong: the error has the line, names what is wrong there, and hints.
+// Errors of wrong YAML files: each has the line number, names the mistake, and has a hint.
 #pragma once
 
 #include <string>
