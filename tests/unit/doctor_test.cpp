@@ -16,6 +16,7 @@
 #include "doctor/kernel.h"
 #include "doctor/port.h"
 #include "host/congestion_settings.h"
+#include "host/netlink.h"
 #include "host/roce_mode.h"
 #include "report/doctor.h"
 #include "report/json.h"
@@ -421,6 +422,70 @@ TEST(DoctorNetlink, Pfc) {
   EXPECT_FALSE(parse_pfc(bytes(dcbmsg{})).ok());
   for (size_t cut = 0; cut < body.size(); cut++)
     (void)parse_pfc(body.substr(0, cut));
+}
+
+// An attribute whose length is not the kernel's: shorter is the rest 0, longer is cut.
+TEST(DoctorNetlink, AttributesOfOtherLengths) {
+  const std::string run =
+      attribute(1, std::string(1, 7)) + attribute(2, bytes(uint64_t{9} << 32 | 5));
+  std::vector<std::pair<int, uint32_t>> seen;
+  each_attribute(run, [&](const Attribute &a) { seen.emplace_back(a.type, a.as<uint32_t>()); });
+  EXPECT_EQ(seen, (std::vector<std::pair<int, uint32_t>>{{1, 7}, {2, 5}}));
+}
+
+// The layout of netlink(7), made here by hand once more.
+TEST(DoctorNetlink, RequestsNest) {
+  Request request(RTM_NEWLINK, NLM_F_ACK, ifinfomsg{});
+  request.add(IFLA_IFNAME, "a").nest(IFLA_LINKINFO, [](Request &r) {
+    r.add(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, [](Request &d) { d.add(1, uint32_t{8}); });
+  });
+  const std::string data =
+      attribute(IFLA_INFO_DATA | NLA_F_NESTED, attribute(1, bytes(uint32_t{8})));
+  const std::string body = bytes(ifinfomsg{}) + attribute(IFLA_IFNAME, std::string("a\0", 2)) +
+                           attribute(IFLA_LINKINFO | NLA_F_NESTED,
+                                     attribute(IFLA_INFO_KIND, std::string("veth\0", 5)) + data);
+  const nlmsghdr *head = request.message();
+  ASSERT_EQ(head->nlmsg_len, sizeof(nlmsghdr) + body.size());
+  EXPECT_EQ(head->nlmsg_type, RTM_NEWLINK);
+  EXPECT_EQ(head->nlmsg_flags, NLM_F_REQUEST | NLM_F_ACK);
+  EXPECT_EQ(std::string(reinterpret_cast<const char *>(head + 1), body.size()), body);
+  EXPECT_TRUE(request.fits());
+}
+
+TEST(DoctorNetlink, ARequestThatIsTooLongIsNotSent) {
+  Request request(RTM_GETLINK, NLM_F_ACK, ifinfomsg{});
+  request.add(IFLA_IFNAME, std::string(960, 'x')).nest(IFLA_LINKINFO, [](Request &r) {
+    r.header(std::array<char, 64>{}).add(IFLA_INFO_KIND, std::string(64, 'y'));
+  });
+  EXPECT_FALSE(request.fits());
+  EXPECT_LE(request.message()->nlmsg_len, 1024u);
+  EXPECT_EQ(ask(request, {}).error, EMSGSIZE);
+}
+
+// Loopback is in every namespace, and reading needs no privilege.
+TEST(DoctorNetlink, AsksTheKernel) {
+  std::string name;
+  ifinfomsg head{};
+  head.ifi_index = 1;
+  const auto use = [&](uint16_t type, std::string_view body) {
+    EXPECT_EQ(type, RTM_NEWLINK);
+    each_attribute(body.substr(sizeof(ifinfomsg)), [&](const Attribute &a) {
+      if (a.type == IFLA_IFNAME)
+        name = a.text();
+    });
+  };
+  EXPECT_EQ(ask(Request(RTM_GETLINK, NLM_F_ACK, head), use).error, 0);
+  EXPECT_EQ(name, "lo");
+  int links = 0;
+  EXPECT_EQ(ask(Request(RTM_GETLINK, NLM_F_DUMP, ifinfomsg{}),
+                [&](uint16_t, std::string_view) { links++; })
+                .error,
+            0);
+  EXPECT_GT(links, 0);
+  // The kernel's reason comes with its refusal.
+  const Answer refused = ask(Request(RTM_GETNEIGH, NLM_F_ACK, ndmsg{}), {});
+  EXPECT_EQ(refused.error, EINVAL);
+  EXPECT_FALSE(refused.words.empty());
 }
 
 class DoctorRdma : public Tree {

@@ -12,9 +12,6 @@
 
 namespace xr::host {
 
-using host::Attribute;
-using host::each_attribute;
-
 Result<Pfc> parse_pfc(std::string_view body) {
   std::optional<ieee_pfc> found;
   if (body.size() >= sizeof(dcbmsg))
@@ -36,7 +33,7 @@ Result<Pfc> parse_pfc(std::string_view body) {
 
 Result<Pfc> read_pfc(const std::string &ifname) {
   Result<Pfc> pfc = Error{"the kernel did not answer"};
-  host::Request request(RTM_GETDCB, NLM_F_ACK, dcbmsg{AF_UNSPEC, DCB_CMD_IEEE_GET, 0});
+  Request request(RTM_GETDCB, NLM_F_ACK, dcbmsg{AF_UNSPEC, DCB_CMD_IEEE_GET, 0});
   request.add(DCB_ATTR_IFNAME, ifname);
   const auto answer = ask(request, [&](uint16_t, std::string_view body) { pfc = parse_pfc(body); });
   if (answer.error)

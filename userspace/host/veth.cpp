@@ -17,17 +17,6 @@ namespace {
 
 constexpr auto kCarrierPatience = std::chrono::seconds(5);
 
-// An attribute that has attributes.
-std::string nested(uint16_t type, const std::string &inside) {
-  const rtattr head{static_cast<uint16_t>(sizeof(head) + inside.size()), type};
-  std::string out(reinterpret_cast<const char *>(&head), sizeof(head));
-  out += inside;
-  out.resize(RTA_ALIGN(out.size()));
-  return out;
-}
-
-std::string text(uint16_t type, const std::string &value) { return nested(type, value + '\0'); }
-
 Status answered(const Answer &answer, const char *what) {
   if (!answer.error)
     return {};
@@ -49,12 +38,11 @@ bool has_carrier(const std::string &ifname) {
 } // namespace
 
 Status make_veth(const std::string &one, const std::string &other) {
-  std::string peer(sizeof(ifinfomsg), '\0');
-  peer += text(IFLA_IFNAME, other);
-  const std::string info =
-      text(IFLA_INFO_KIND, "veth") + nested(IFLA_INFO_DATA, nested(VETH_INFO_PEER, peer));
+  const auto peer = [&](Request &r) { r.header(ifinfomsg{}).add(IFLA_IFNAME, other); };
+  const auto data = [&](Request &r) { r.nest(VETH_INFO_PEER, peer); };
+  const auto info = [&](Request &r) { r.add(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, data); };
   Request request(RTM_NEWLINK, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, ifinfomsg{});
-  request.add(IFLA_IFNAME, one).add(IFLA_LINKINFO, info.data(), info.size());
+  request.add(IFLA_IFNAME, one).nest(IFLA_LINKINFO, info);
   if (auto done = answered(ask(request, {}), "cannot make a veth pair"); !done)
     return done;
   for (const std::string &ifname : {one, other})
