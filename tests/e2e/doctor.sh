@@ -136,6 +136,27 @@ keep "$XDP_ROCE" doctor --root "$tree" --set-roce-mode v1 --rdma-dev mlx5_0 --rd
 assert_eq 'IB/RoCE v1' "$(cat "$cm/default_roce_mode")" "what the kernel takes"
 doctor rx0 --root "$tree" --peer-mode v1
 assert_eq ok "$(status_of peer_mode)" "v1 and v1"
+keep "$XDP_ROCE" doctor --root "$tree" --set-roce-mode v2 --set-roce-tos 106 --rdma-dev mlx5_0 --rdma-port 1 ||
+  fail "set-roce-tos"
+assert_eq "RoCE v2, 106" "$(cat "$cm/default_roce_mode"), $(cat "$cm/default_roce_tos")" "mode and type of service at once"
+keep "$XDP_ROCE" doctor --root "$tree" --set-roce-tos 0 --rdma-dev mlx5_0 --rdma-port 1 || fail "set-roce-tos alone"
+assert_eq "RoCE v2, 0" "$(cat "$cm/default_roce_mode"), $(cat "$cm/default_roce_tos")" "the type of service alone"
+# Its state; an InfiniBand port, whose GIDs are "IB/RoCE v1"; a port without a device.
+echo '1: DOWN' >"$port/state"
+echo '3: Disabled' >"$port/phys_state"
+echo '100 Gb/sec (4X EDR)' >"$port/rate"
+echo 16.35.2000 >"$tree/sys/class/infiniband/mlx5_0/fw_ver"
+doctor rx0 --root "$tree"
+assert_eq warn "$(status_of rdma_port)" "a port that is down"
+text_of rdma_port | grep -q 'DOWN, Disabled, 100 Gb/sec (4X EDR), firmware 16.35.2000' || fail "rdma_port: $(text_of rdma_port)"
+echo 'IB/RoCE v1' >"$port/gid_attrs/types/0"
+echo InfiniBand >"$port/link_layer"
+doctor rx0 --root "$tree"
+text_of place | grep -q 'InfiniBand port: no RoCE' || fail "place: $(text_of place)"
+assert_eq "" "$(text_of gids)" "GIDs of InfiniBand"
+echo other0 >"$port/gid_attrs/ndevs/0"
+doctor rx0 --root "$tree"
+assert_eq 'rdma link add rxe_rx0 type rxe netdev rx0' "$(hint_of place)" "a port without an RDMA device"
 refused 'no such RDMA device' "$XDP_ROCE" doctor --root "$tree" --set-roce-mode v1 --rdma-dev mlx5_9 --rdma-port 1
 rm -r "$tree/sys/kernel"
 refused 'configfs is not mounted' "$XDP_ROCE" doctor --root "$tree" --set-roce-mode v1 --rdma-dev mlx5_0 --rdma-port 1

@@ -504,7 +504,8 @@ protected:
 TEST_F(DoctorRdma, None) {
   put_rdma("mlx5_0", "mlx5_core", "eth0"); // on another port
   const Checks checks = look("", Error{"the driver does not tell"});
-  expect(checks, "place", Verdict::Ok, "no RDMA device on eth7");
+  expect(checks, "place", Verdict::Ok, "no RDMA device on eth7",
+         "rdma link add rxe_eth7 type rxe netdev eth7");
   expect(checks, "pfc", Verdict::Unknown, "does not tell");
   EXPECT_EQ(checks.size(), 2u);
   Checks list;
@@ -594,7 +595,7 @@ TEST_F(DoctorRdma, Iwarp) {
   Checks checks = look("v1");
   expect(checks, "place", Verdict::Info, "siw0/1 (siw) on eth7 speaks iWARP");
   expect(checks, "peer_mode", Verdict::Unknown, "no RoCE device on eth7");
-  EXPECT_EQ(checks.size(), 3u); // and PFC
+  EXPECT_EQ(checks.size(), 4u); // its state, and PFC
   checks.clear();
   list_rdma(files(), checks);
   expect(checks, "rdma_device", Verdict::Info, "siw0/1: siw, on eth7, iWARP");
@@ -608,6 +609,58 @@ TEST_F(DoctorRdma, Iwarp) {
   put_iwarp("rocep59s0");
   expect(look(), "place", Verdict::Info, "rocep59s0/1 (irdma) on eth7 speaks iWARP");
   EXPECT_TRUE(find(look(), "gids").text.empty());
+}
+
+TEST_F(DoctorRdma, StateOfThePort) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  put_link_layer("mlx5_0", "Ethernet");
+  expect(look(), "rdma_port", Verdict::Unknown, "mlx5_0/1 does not tell");
+  put_state("mlx5_0", "4: ACTIVE", "5: LinkUp");
+  const std::string all = "mlx5_0/1: ACTIVE, LinkUp, 100 Gb/sec (4X EDR), firmware 16.35.2000";
+  expect(look(), "rdma_port", Verdict::Ok, all);
+  EXPECT_EQ(find(look(), "rdma_port").text, all);
+  Checks list;
+  list_rdma(files(), list);
+  expect(list, "rdma_device", Verdict::Info,
+         "on eth7, RoCE v1, RoCE v2; ACTIVE, LinkUp, 100 Gb/sec (4X EDR), firmware 16.35.2000");
+  put_state("mlx5_0", "5: ACTIVE_DEFER", "5: LinkUp");
+  expect(look(), "rdma_port", Verdict::Ok, "ACTIVE_DEFER");
+  put_state("mlx5_0", "1: DOWN", "3: Disabled");
+  expect(look(), "rdma_port", Verdict::Warn, "DOWN, Disabled, 100 Gb/sec", "ip link set eth7 up");
+  // A subnet manager is InfiniBand's.
+  put_state("mlx5_0", "2: INIT", "5: LinkUp");
+  expect(look(), "rdma_port", Verdict::Warn, "INIT, LinkUp", "ip link set eth7 up");
+}
+
+// The kernel calls its GIDs "IB/RoCE v1" too.
+TEST_F(DoctorRdma, InfiniBand) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  put_link_layer("mlx5_0", "InfiniBand");
+  put_state("mlx5_0", "2: INIT", "5: LinkUp");
+  put_cm("mlx5_0", "IB/RoCE v1", 0);
+  Checks checks = look("v1");
+  expect(checks, "place", Verdict::Info, "mlx5_0/1 (mlx5) on eth7 is an InfiniBand port: no RoCE");
+  expect(checks, "rdma_port", Verdict::Warn, "INIT, LinkUp", "opensm");
+  expect(checks, "peer_mode", Verdict::Unknown, "no RoCE device on eth7");
+  for (const char *name : {"gids", "roce_mode", "ecn", "hw_counters"})
+    EXPECT_TRUE(find(checks, name).text.empty()) << name;
+  put_state("mlx5_0", "1: DOWN", "2: Polling");
+  expect(look(), "rdma_port", Verdict::Warn, "DOWN, Polling", "ip link set eth7 up");
+  checks.clear();
+  list_rdma(files(), checks);
+  expect(checks, "rdma_device", Verdict::Info, "mlx5_0/1: mlx5, on eth7, InfiniBand; DOWN");
+  EXPECT_EQ(find(checks, "rdma_device").text.find("RoCE"), std::string::npos);
+}
+
+TEST_F(DoctorRdma, BothNamesOfRoceV1) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  for (const char *name : {"IB/RoCE v1", "RoCE v1"}) {
+    put("/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/0", name);
+    put_cm("mlx5_0", name, 0);
+    expect(look(), "gids", Verdict::Ok, "GIDs of RoCE v1 and RoCE v2");
+    expect(look(), "roce_mode", Verdict::Ok, "RDMA-CM begins with RoCE v1");
+    expect(look("v1"), "peer_mode", Verdict::Ok, "RoCE v1 here fits a peer of RoCE v1");
+  }
 }
 
 TEST_F(DoctorRdma, NoGidAndNoCounters) {
@@ -699,6 +752,43 @@ TEST_F(DoctorSetMode, WritesWhatTheKernelTakes) {
   EXPECT_EQ(files().line(entry), "IB/RoCE v1");
   ASSERT_TRUE(set("mlx5_0", "1", "v2").ok());
   EXPECT_EQ(files().line(entry), "RoCE v2");
+}
+
+// As the kernel writes its GIDs' type.
+TEST_F(DoctorSetMode, WritesTheKernelsOwnName) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  put("/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/0", "RoCE v1");
+  put_cm("mlx5_0", "RoCE v2", 0);
+  ASSERT_TRUE(set("mlx5_0", "1", "v1").ok());
+  EXPECT_EQ(files().line("/sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_mode"), "RoCE v1");
+}
+
+TEST_F(DoctorSetMode, TypeOfService) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  put_cm("mlx5_0", "RoCE v2", 0);
+  const std::string entry = "/sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos";
+  const auto set_tos = [&](uint8_t tos) { return set_roce_tos(files(), "mlx5_0", "1", tos); };
+  for (const uint8_t tos : {106, 255, 0}) {
+    ASSERT_TRUE(set_tos(tos).ok());
+    EXPECT_EQ(files().line(entry), std::to_string(tos));
+  }
+  EXPECT_EQ(files().line("/sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_mode"), "RoCE v2");
+  std::filesystem::remove(root_ + entry);
+  expect_error(set_tos(1), "there is no /sys/kernel/config/rdma_cm/mlx5_0");
+  std::filesystem::create_symlink("/dev/null", root_ + entry); // keeps nothing
+  expect_error(set_tos(1), "1 was written and '' is read back");
+  expect_error(set_roce_tos(files(), "mlx5_9", "1", 0), "no such RDMA device");
+}
+
+TEST_F(DoctorSetMode, OfRoceOnly) {
+  put_rdma("mlx5_0", "mlx5_core", "eth7");
+  put_cm("mlx5_0", "IB/RoCE v1", 0);
+  put_link_layer("mlx5_0", "InfiniBand");
+  expect_error(set("mlx5_0", "1", "v2"), "mlx5_0/1 speaks InfiniBand, not RoCE");
+  expect_error(set_roce_tos(files(), "mlx5_0", "1", 0), "mlx5_0/1 speaks InfiniBand");
+  put_link_layer("mlx5_0", "Ethernet");
+  put_iwarp("mlx5_0");
+  expect_error(set("mlx5_0", "1", "v2"), "mlx5_0/1 speaks iWARP");
 }
 
 TEST_F(DoctorSetMode, SaysWhyNot) {

@@ -56,6 +56,18 @@ protected:
     put(port + "/gids/0", "fe80:0000:0000:0000:0000:00ff:fe00:0001");
     put(port + "/gids/1", "::ffff:" + address);
   }
+  // As the kernel writes them: "4: ACTIVE", "5: LinkUp".
+  void put_state(const std::string &device, const std::string &state,
+                 const std::string &physical) const {
+    const std::string base = "/sys/class/infiniband/" + device, port = base + "/ports/1";
+    put(port + "/state", state);
+    put(port + "/phys_state", physical);
+    put(port + "/rate", "100 Gb/sec (4X EDR)");
+    put(base + "/fw_ver", "16.35.2000");
+  }
+  void put_link_layer(const std::string &device, const std::string &layer) const {
+    put("/sys/class/infiniband/" + device + "/ports/1/link_layer", layer);
+  }
   void put_iwarp(const std::string &device) const {
     put("/sys/class/infiniband/" + device + "/node_type", "4: RNIC");
   }

@@ -2,6 +2,7 @@
 #include "doctor/doctor.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -16,6 +17,7 @@ namespace {
 struct Args {
   doctor::Question question;
   std::string set_mode, device, port;
+  std::optional<uint16_t> set_tos;
 };
 
 void describe(CLI::App &command, Args &args) {
@@ -35,15 +37,29 @@ void describe(CLI::App &command, Args &args) {
   command.add_option("--set-roce-mode", args.set_mode, "Only set the default RoCE mode of RDMA-CM")
       ->type_name("MODE")
       ->check(one_of({"v1", "v2"}));
-  command.add_option("--rdma-dev", args.device, "With --set-roce-mode: the RDMA device")
+  command
+      .add_option("--set-roce-tos", args.set_tos,
+                  "Only set the default type of service of RDMA-CM (DSCP * 4 + ECN)")
+      ->type_name("TOS")
+      ->check(whole_number(0, 255));
+  command
+      .add_option("--rdma-dev", args.device,
+                  "With --set-roce-mode or --set-roce-tos: the RDMA device")
       ->type_name("DEV");
-  command.add_option("--rdma-port", args.port, "With --set-roce-mode: the port of the device")
+  command
+      .add_option("--rdma-port", args.port,
+                  "With --set-roce-mode or --set-roce-tos: the port of the device")
       ->type_name("N")
       ->check(whole_number(1, 255));
-  command.get_option("--set-roce-mode")->needs("--rdma-dev")->needs("--rdma-port");
-  command.get_option("--set-roce-mode")->excludes("IF")->excludes("--peer-mode");
-  command.get_option("--rdma-dev")->needs("--set-roce-mode");
-  command.get_option("--rdma-port")->needs("--set-roce-mode");
+  for (const char *name : {"--set-roce-mode", "--set-roce-tos"}) {
+    command.get_option(name)->needs("--rdma-dev")->needs("--rdma-port");
+    command.get_option(name)->excludes("IF")->excludes("--peer-mode");
+  }
+  command.parse_complete_callback([&args] {
+    if ((!args.device.empty() || !args.port.empty()) && args.set_mode.empty() && !args.set_tos)
+      throw CLI::RequiredError(
+          "with --rdma-dev and --rdma-port: --set-roce-mode or --set-roce-tos");
+  });
   command.get_option("--peer-mode")->needs("IF");
   command.get_option("--try")->needs("IF");
   command.add_option("--root", question.root, "A directory tree instead of /proc, /sys and /boot")
@@ -53,18 +69,27 @@ void describe(CLI::App &command, Args &args) {
                  "unknown.");
 }
 
-int set_mode(const Args &args) {
-  const std::string name = args.device + "/" + args.port;
+int set_defaults(const Args &args) {
+  const std::string context = "doctor " + args.device + "/" + args.port;
   const host::Files files(args.question.root);
-  if (auto done = host::set_roce_mode(files, args.device, args.port, args.set_mode); !done)
-    return fail("doctor " + name, done.error());
-  note("doctor " + name, "RDMA-CM uses RoCE " + args.set_mode + " by default from now on");
+  if (!args.set_mode.empty()) {
+    if (auto done = host::set_roce_mode(files, args.device, args.port, args.set_mode); !done)
+      return fail(context, done.error());
+    note(context, "RDMA-CM uses RoCE " + args.set_mode + " by default from now on");
+  }
+  if (args.set_tos) {
+    const auto tos = static_cast<uint8_t>(*args.set_tos);
+    if (auto done = host::set_roce_tos(files, args.device, args.port, tos); !done)
+      return fail(context, done.error());
+    note(context,
+         fmt::format("RDMA-CM uses TOS {} (DSCP {}) by default from now on", tos, tos >> 2));
+  }
   return 0;
 }
 
 int doctor(const Args &args, const Globals &globals) {
-  if (!args.set_mode.empty())
-    return set_mode(args);
+  if (!args.set_mode.empty() || args.set_tos)
+    return set_defaults(args);
   doctor::Question question = args.question;
   question.netns = globals.netns;
   const std::string &ifname = question.ifname;

@@ -51,6 +51,17 @@ void peer_untold(const std::string &peer, const std::string &why, Checks &checks
                       fmt::format("whether a peer of RoCE {} fits cannot be told: {}", peer, why)});
 }
 
+// State, physical state, rate and firmware, as far as the kernel has them.
+std::string state_text(const host::RdmaPort &port) {
+  std::vector<std::string> words;
+  for (const std::string &word : {port.state, port.physical_state, port.rate})
+    if (!word.empty())
+      words.push_back(word);
+  if (!port.firmware.empty())
+    words.push_back("firmware " + port.firmware);
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 class Rdma {
 public:
   Rdma(const host::Files &files, const host::RdmaPort &port, const host::LinkFacts &link,
@@ -65,6 +76,10 @@ public:
       return add("place", Verdict::Info,
                  fmt::format("{} ({}) on {} speaks iWARP, which is RDMA over TCP: no RoCE",
                              port_.name(), driver(), where_));
+    if (port_.infiniband)
+      return add("place", Verdict::Info,
+                 fmt::format("{} ({}) on {} is an InfiniBand port: no RoCE", port_.name(), driver(),
+                             where_));
     if (port_.software())
       return add("place", Verdict::Ok,
                  fmt::format("{} ({}) runs over {}: XDP sees the packets that enter for it; those "
@@ -75,6 +90,18 @@ public:
                     "none of them",
                     port_.name(), driver(), where_),
         kPlaces);
+  }
+
+  void state() {
+    const std::string text = state_text(port_);
+    if (text.empty())
+      return add("rdma_port", Verdict::Unknown, port_.name() + " does not tell its state");
+    if (port_.state.empty() || port_.state.starts_with("ACTIVE")) // ACTIVE_DEFER sends too
+      return add("rdma_port", Verdict::Ok, fmt::format("{}: {}", port_.name(), text));
+    add("rdma_port", Verdict::Warn, fmt::format("{}: {}: nothing passes", port_.name(), text),
+        port_.infiniband && port_.physical_state == "LinkUp"
+            ? "a subnet manager makes it ACTIVE: opensm, here or in the fabric"
+            : fmt::format("ip link set {} up; ethtool {}", ifname_, ifname_));
   }
 
   void gids() {
@@ -218,14 +245,15 @@ void check_pfc(const PortFacts &port, bool hardware, Checks &checks) {
 void check_rdma(const host::Files &files, const PortFacts &on, const std::string &peer_mode,
                 Checks &checks) {
   const host::LinkFacts &link = on.link;
-  bool iwarp = false, roce = false, hardware = false;
+  bool rdma_there = false, roce = false, hardware = false;
   for (const host::RdmaPort &port : host::read_rdma(files)) {
     if (!port.on(link.ifname) && (link.master.empty() || !port.on(link.master)))
       continue;
     Rdma rdma(files, port, link, checks);
     rdma.place();
-    iwarp = iwarp || port.iwarp;
-    if (port.iwarp)
+    rdma.state();
+    rdma_there = true;
+    if (!port.roce())
       continue;
     roce = true;
     hardware = hardware || !port.software();
@@ -234,9 +262,13 @@ void check_rdma(const host::Files &files, const PortFacts &on, const std::string
     rdma.congestion();
     rdma.counters();
   }
-  const std::string none = fmt::format("no {} device on {}", iwarp ? "RoCE" : "RDMA", link.ifname);
-  if (!iwarp && !roce)
-    checks.push_back({"roce", "place", Verdict::Ok, none + ": no packet bypasses XDP"});
+  const std::string none =
+      fmt::format("no {} device on {}", rdma_there ? "RoCE" : "RDMA", link.ifname);
+  if (!rdma_there)
+    checks.push_back({"roce", "place", Verdict::Ok, none + ": no packet bypasses XDP",
+                      link.ifname == "lo" ? ""
+                                          : fmt::format("rdma link add rxe_{} type rxe netdev {}",
+                                                        link.ifname, link.ifname)});
   if (!roce)
     peer_untold(peer_mode, none, checks);
   check_pfc(on, hardware, checks);
@@ -245,17 +277,19 @@ void check_rdma(const host::Files &files, const PortFacts &on, const std::string
 void list_rdma(const host::Files &files, Checks &checks) {
   const auto ports = host::read_rdma(files);
   for (const host::RdmaPort &port : ports) {
-    const std::string speaks = port.iwarp ? "iWARP"
+    const std::string state = state_text(port);
+    const std::string speaks = port.iwarp        ? "iWARP"
+                               : port.infiniband ? "InfiniBand"
                                : port.gid_types.empty()
                                    ? "no GID"
                                    : fmt::format("{}", fmt::join(port.gid_types, ", "));
     checks.push_back(
         {"roce", "rdma_device", Verdict::Info,
-         fmt::format("{}: {}, on {}, {}", port.name(),
+         fmt::format("{}: {}, on {}, {}{}{}", port.name(),
                      port.driver.empty() ? "driver unknown" : port.driver,
                      port.interfaces.empty() ? "no interface"
                                              : fmt::format("{}", fmt::join(port.interfaces, ", ")),
-                     speaks),
+                     speaks, state.empty() ? "" : "; ", state),
          port.interfaces.empty() ? "" : "xdp-roce doctor " + port.interfaces.front()});
   }
   if (ports.empty())

@@ -37,6 +37,22 @@ std::string driver_of(const Files &files, const std::string &device) {
   return device.starts_with("siw") ? "siw" : "";
 }
 
+// "4: ACTIVE" without its number.
+std::string state_word(const Files &files, const std::string &path) {
+  const std::string line = files.line(path).value_or("");
+  const size_t colon = line.find(": ");
+  return colon == std::string::npos ? line : line.substr(colon + 2);
+}
+
+void read_state(const Files &files, RdmaPort &port) {
+  const std::string directory = port.directory();
+  port.infiniband = files.line(directory + "/link_layer") == "InfiniBand";
+  port.state = state_word(files, directory + "/state");
+  port.physical_state = state_word(files, directory + "/phys_state");
+  port.rate = files.line(directory + "/rate").value_or("");
+  port.firmware = files.line(kClass + port.device + "/fw_ver").value_or("");
+}
+
 void read_gids(const Files &files, RdmaPort &port) {
   const std::string types = port.directory() + "/gid_attrs/types/";
   const std::string gids = port.directory() + "/gids/";
@@ -44,8 +60,10 @@ void read_gids(const Files &files, RdmaPort &port) {
     const auto type = files.line(types + index); // fails for empty places
     if (!type)
       continue;
-    const bool v2 = *type == "RoCE v2";
-    add_once(port.gid_types, v2 ? "RoCE v2" : *type == "IB/RoCE v1" ? "RoCE v1" : *type);
+    const bool v2 = *type == "RoCE v2", v1 = is_roce_v1(*type);
+    add_once(port.gid_types, v1 ? "RoCE v1" : *type);
+    if (v1)
+      port.v1_name = *type;
     Address address{};
     const auto gid = files.line(gids + index);
     if (v2 && gid && inet_pton(AF_INET6, gid->c_str(), address.data()) == 1)
@@ -64,6 +82,7 @@ RdmaPort read_port(const Files &files, const std::string &device, const std::str
     port.pci = *parent;
   // include/rdma/ib_verbs.h, RDMA_NODE_RNIC: "4: RNIC". RoCE's devices are channel adapters.
   port.iwarp = files.line(kClass + device + "/node_type").value_or("").starts_with("4:");
+  read_state(files, port);
   const std::string interfaces = port.directory() + "/gid_attrs/ndevs/";
   for (const std::string &index : files.list(interfaces))
     add_once(port.interfaces, files.line(interfaces + index).value_or(""));
@@ -74,11 +93,14 @@ RdmaPort read_port(const Files &files, const std::string &device, const std::str
   if (files.list(kClass + device + "/ports").size() == 1)
     for (const std::string &ifname : files.list(kClass + device + "/device/net"))
       add_once(port.interfaces, ifname);
-  read_gids(files, port);
+  if (port.roce()) // those of InfiniBand are called "IB/RoCE v1" too
+    read_gids(files, port);
   return port;
 }
 
 } // namespace
+
+bool is_roce_v1(const std::string &name) { return name == "IB/RoCE v1" || name == "RoCE v1"; }
 
 bool RdmaPort::on(const std::string &ifname) const {
   return std::find(interfaces.begin(), interfaces.end(), ifname) != interfaces.end();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/roce_mode.h"
 
+#include <vector>
+
 namespace xr::host {
 
 namespace {
@@ -8,8 +10,8 @@ namespace {
 constexpr const char *kConfigfs = "/sys/kernel/config";
 constexpr const char *kCm = "/sys/kernel/config/rdma_cm";
 
-// As the kernel has them.
-constexpr const char *kV1 = "IB/RoCE v1", *kV2 = "RoCE v2";
+// As kernels write them; the first is that of Documentation/ABI/testing/configfs-rdma_cm.
+constexpr const char *kV1[] = {"IB/RoCE v1", "RoCE v1"}, *kV2 = "RoCE v2";
 
 std::string directory_of(const std::string &device, const std::string &port) {
   return fmt::format("{}/{}/ports/{}", kCm, device, port);
@@ -22,6 +24,27 @@ Status check_configfs(const Files &files) {
     return Error{"configfs is not mounted, so what RDMA-CM begins with is out of reach",
                  fmt::format("modprobe configfs; mount -t configfs none {}", kConfigfs)};
   return Error{"rdma_cm is not loaded, so nothing uses RDMA-CM yet", "modprobe rdma_cm"};
+}
+
+// "v1" or "v2"; the kernel's own words for another.
+std::string mode_of(const std::string &words) {
+  return is_roce_v1(words) ? "v1" : words == kV2 ? "v2" : words;
+}
+
+// The path of an entry that can be written, after its device's directory is made.
+Result<std::string> open_entry(const Files &files, const RdmaPort &port, const char *name) {
+  if (!port.roce())
+    return Error{fmt::format("{} speaks {}, not RoCE", port.name(),
+                             port.infiniband ? "InfiniBand" : "iWARP"),
+                 "`doctor` lists the RDMA devices and what each speaks"};
+  if (auto there = check_configfs(files); !there)
+    return there.error();
+  std::string entry = fmt::format("{}/{}", directory_of(port.device, port.number), name);
+  if (auto made = files.make_directory(fmt::format("{}/{}", kCm, port.device)); !made)
+    return Error{made.error().message, "run it as root; has the device RoCE ports?"};
+  if (!files.exist(entry))
+    return Error{fmt::format("there is no {}", entry), "is that port one of RoCE?"};
+  return entry;
 }
 
 } // namespace
@@ -40,28 +63,53 @@ Result<CmDefaults> read_cm_defaults(const Files &files, const RdmaPort &port) {
         fmt::format("what RDMA-CM begins with is not shown before {}/{} is made", kCm, port.device),
         fmt::format("mkdir {}/{}; cat {}/default_roce_mode", kCm, port.device, directory)};
   CmDefaults defaults;
-  defaults.mode = *mode == kV1 ? "v1" : *mode == kV2 ? "v2" : *mode;
+  defaults.mode = mode_of(*mode);
   defaults.tos = files.number(directory + "/default_roce_tos");
   return defaults;
 }
 
 Status set_roce_mode(const Files &files, const std::string &device, const std::string &port,
                      const std::string &mode) {
-  if (auto found = find_rdma(files, device + "/" + port); !found)
-    return std::move(found).error();
-  if (auto there = check_configfs(files); !there)
-    return there;
-  const std::string entry = directory_of(device, port) + "/default_roce_mode";
-  const std::string wanted = mode == "v1" ? kV1 : kV2;
-  if (auto made = files.make_directory(fmt::format("{}/{}", kCm, device)); !made)
-    return Error{made.error().message, "run it as root; has the device RoCE ports?"};
-  if (!files.exist(entry))
-    return Error{fmt::format("there is no {}", entry), "is that port one of RoCE?"};
-  if (auto done = files.write(entry, wanted); !done)
-    return Error{done.error().message, "run it as root; `doctor IF` tells the GID types there are"};
-  if (const auto now = files.line(entry); now != wanted)
-    return Error{fmt::format("{} was written and '{}' is read back", wanted, now.value_or("")),
-                 "`doctor IF` tells the GID types that the device has"};
+  const auto found = find_rdma(files, device + "/" + port);
+  if (!found)
+    return found.error();
+  const auto entry = open_entry(files, found.get(), "default_roce_mode");
+  if (!entry)
+    return entry.error();
+  std::vector<std::string> names = {kV2};
+  if (mode == "v1") // what the kernel calls its GIDs first
+    names = {found.get().v1_name, found.get().v1_name == kV1[0] ? kV1[1] : kV1[0]};
+  Status refused;
+  for (const std::string &name : names) {
+    const auto done = files.write(entry.get(), name);
+    const auto now = files.line(entry.get());
+    if (done && now && mode_of(*now) == mode)
+      return {};
+    if (!refused)
+      continue; // the first name's reason is the one to report
+    if (!done)
+      refused =
+          Error{done.error().message, "run it as root; `doctor IF` tells the GID types there are"};
+    else
+      refused = Error{fmt::format("{} was written and '{}' is read back", name, now.value_or("")),
+                      "`doctor IF` tells the GID types that the device has"};
+  }
+  return refused;
+}
+
+Status set_roce_tos(const Files &files, const std::string &device, const std::string &port,
+                    uint8_t tos) {
+  const auto found = find_rdma(files, device + "/" + port);
+  if (!found)
+    return found.error();
+  const auto entry = open_entry(files, found.get(), "default_roce_tos");
+  if (!entry)
+    return entry.error();
+  if (auto done = files.write(entry.get(), std::to_string(tos)); !done)
+    return Error{done.error().message, "run it as root"};
+  if (const auto now = files.line(entry.get()); now != std::to_string(tos))
+    return Error{fmt::format("{} was written and '{}' is read back", tos, now.value_or("")),
+                 fmt::format("cat {}", entry.get())};
   return {};
 }
 

@@ -25,6 +25,10 @@ Result<CmDefaults> read_cm_defaults(const Files &files, const RdmaPort &port);
 Status set_roce_mode(const Files &files, const std::string &device, const std::string &port,
                      const std::string &mode);
 
+// The same for the type of service.
+Status set_roce_tos(const Files &files, const std::string &device, const std::string &port,
+                    uint8_t tos);
+
 // Whether a client of one mode reaches a server of the other: all but v2 to v1.
 bool modes_fit(const std::string &client, const std::string &server);
 
