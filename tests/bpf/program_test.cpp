@@ -363,9 +363,15 @@ const std::vector<Row> &rows() {
 }
 
 // Whatever is compiled in, the verifier takes it: stack and paths are near its limits.
-TEST(ProgramLoads, WithAnyFeatures) {
+class ProgramLoads : public testing::TestWithParam<uint32_t> {};
+
+// In parts, for several processors.
+constexpr uint32_t kParts = 8;
+
+TEST_P(ProgramLoads, WithAnyFeatures) {
   constexpr uint32_t kAll = 2 * ROCE_FEATURE_CAPTURE;
   constexpr uint32_t kMost = ROCE_FEATURES_OF_RULES & ~static_cast<uint32_t>(ROCE_FEATURE_CLONE);
+  uint32_t sets = 0;
   for (uint32_t features = 0; features < kAll; features++)
     for (const bool track : {true, false})
       for (const uint32_t uses : {0u, ~0u}) {
@@ -377,11 +383,16 @@ TEST(ProgramLoads, WithAnyFeatures) {
           continue; // a bridge has no sockets; of the rest, none and all are enough
         if (features & ROCE_FEATURE_CAPTURE && rules && (rules & kMost) != kMost)
           continue; // likewise
+        if (sets++ % kParts != GetParam())
+          continue;
         const bool frags = (features ^ uses ^ track) & 1;
         Program program({.track = track, .frags = frags, .features = features, .uses = uses});
         LOAD_OR_SKIP(program);
       }
+  EXPECT_GT(sets, kParts);
 }
+
+INSTANTIATE_TEST_SUITE_P(Parts, ProgramLoads, testing::Range(0u, kParts));
 
 class ProgramTest : public testing::TestWithParam<size_t> {};
 
