@@ -33,7 +33,6 @@ public:
   // Runs until the source is done or `stop` is set. Error: the port is gone.
   Status run(const std::atomic<bool> &stop);
 
-  packet::Source &source() { return *source_; }
   const afxdp::Socket &socket() const { return *socket_; }
 
   // Calls `use` in the engine's thread between two rounds of its loop, or, if the engine is not

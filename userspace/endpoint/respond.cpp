@@ -14,6 +14,7 @@ namespace xr::endpoint {
 
 struct RespondRun::State : Session {
   RespondRequest request;
+  std::vector<const responder::Responder *> responders; // of the workers' engines, in their order
 };
 
 namespace {
@@ -66,9 +67,10 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
     return sockets.error();
   for (auto &socket : *sockets) {
     responder.seed++; // independent random numbers per queue
-    state->workers.add(std::make_unique<Engine>(std::move(socket),
-                                                std::make_unique<responder::Responder>(responder),
-                                                request.attach.udp_port));
+    auto source = std::make_unique<responder::Responder>(responder);
+    state->responders.push_back(source.get());
+    state->workers.add(
+        std::make_unique<Engine>(std::move(socket), std::move(source), request.attach.udp_port));
   }
   state->notes.push_back(answers_for(responder.addresses));
   state->request = std::move(request);
@@ -115,9 +117,8 @@ RespondReport RespondRun::report() {
   RespondReport report;
   for (const packet::Address &one : state_->request.responder.addresses)
     report.addresses.push_back(parse::address_text(one));
-  state_->fill_report(report, [&](packet::Source &source) {
-    add(report.counts, static_cast<responder::Responder &>(source).counts());
-  });
+  state_->fill_report(report,
+                      [&](size_t i) { add(report.counts, state_->responders[i]->counts()); });
   return report;
 }
 

@@ -20,6 +20,10 @@ using flow::Flow;
 struct SendRun::State : Session {
   SendRequest request;
 
+  std::vector<const requester::Requester *> requesters; // of the workers' engines, in their order
+
+  std::unique_ptr<Engine> make_engine(std::unique_ptr<afxdp::Socket> socket,
+                                      std::unique_ptr<requester::Requester> source);
   Status prepare_replay();
   Status prepare_flows();
 };
@@ -209,6 +213,12 @@ std::string left_out(const ReplayFile &capture) {
 
 } // namespace
 
+std::unique_ptr<Engine> SendRun::State::make_engine(std::unique_ptr<afxdp::Socket> socket,
+                                                    std::unique_ptr<requester::Requester> source) {
+  requesters.push_back(source.get());
+  return std::make_unique<Engine>(std::move(socket), std::move(source), request.attach.udp_port);
+}
+
 Status SendRun::State::prepare_replay() {
   auto capture = load_replay_file(*request.replay, request.attach.udp_port,
                                   port.mtu + ROCE_ETH_LEN + ROCE_VLAN_LEN);
@@ -222,11 +232,10 @@ Status SendRun::State::prepare_replay() {
   auto opened = sockets(request.queues);
   if (!opened)
     return opened.error();
-  workers.add(std::make_unique<Engine>(std::move(opened->front()),
-                                       std::make_unique<requester::ReplaySource>(
-                                           std::move(capture->bytes), std::move(capture->frames),
-                                           *request.replay, static_cast<double>(port.line_bits)),
-                                       request.attach.udp_port));
+  workers.add(make_engine(std::move(opened->front()),
+                          std::make_unique<requester::ReplaySource>(
+                              std::move(capture->bytes), std::move(capture->frames),
+                              *request.replay, static_cast<double>(port.line_bits))));
   return {};
 }
 
@@ -251,9 +260,8 @@ Status SendRun::State::prepare_flows() {
     return opened.error();
   for (size_t i = 0; i < parts.size(); i++) {
     const double part = static_cast<double>(qps_of(parts[i])) / static_cast<double>(qps_of(all));
-    auto engine = std::make_unique<Engine>(std::move((*opened)[i]),
-                                           make_source(request, port, std::move(parts[i]), part),
-                                           request.attach.udp_port);
+    auto engine =
+        make_engine(std::move((*opened)[i]), make_source(request, port, std::move(parts[i]), part));
     if (steering)
       engine->answer_for(sources, mac);
     if (request.listen && !request.reliable)
@@ -308,8 +316,8 @@ SendReport SendRun::report() {
   report.line_bits = state_->port.line_bits;
   report.finished = true;
   bool first = true;
-  state_->fill_report(report, [&](packet::Source &source) {
-    add_source(report, static_cast<requester::Requester &>(source), std::exchange(first, false));
+  state_->fill_report(report, [&](size_t i) {
+    add_source(report, *state_->requesters[i], std::exchange(first, false));
   });
   return report;
 }

@@ -38,8 +38,8 @@ struct Session {
   // Opens a socket on each of these queues; it also receives after listen().
   Result<std::vector<std::unique_ptr<afxdp::Socket>>> sockets(const QueueOptions &queues);
 
-  // Fills in the common fields; calls `use` for each source.
-  void fill_report(RunReport &report, const std::function<void(packet::Source &)> &use);
+  // Fills in the common fields; `use` as in WorkerThreads::read_counts().
+  void fill_report(RunReport &report, const std::function<void(size_t)> &use);
   // Restores the port; returns the first failure.
   Status close();
 };

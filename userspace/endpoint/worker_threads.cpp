@@ -64,12 +64,12 @@ Status WorkerThreads::run(const std::atomic<bool> &stop, std::chrono::nanosecond
   return failed == results.end() ? Status{} : *failed;
 }
 
-EngineCounts WorkerThreads::read_counts(const std::function<void(packet::Source &)> &use) {
+EngineCounts WorkerThreads::read_counts(const std::function<void(size_t)> &use) {
   EngineCounts all;
-  for (const auto &engine : engines_)
-    engine->read_counts([&](const EngineCounts &counts) {
+  for (size_t i = 0; i < engines_.size(); i++)
+    engines_[i]->read_counts([&](const EngineCounts &counts) {
       merge(all, counts);
-      use(engine->source());
+      use(i);
     });
   return all;
 }

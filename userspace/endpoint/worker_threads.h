@@ -21,8 +21,9 @@ public:
   Status run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
              const std::function<bool()> &on_report);
 
-  // The sum of all engines' counts. Calls `use` for each source while its engine is not using it.
-  EngineCounts read_counts(const std::function<void(packet::Source &)> &use);
+  // The sum of all engines' counts. Calls `use` with the number of each engine, from 0 in the order
+  // of add(), while the engine does not use its source.
+  EngineCounts read_counts(const std::function<void(size_t)> &use);
 
 private:
   std::vector<std::unique_ptr<Engine>> engines_;
