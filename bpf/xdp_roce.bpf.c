@@ -193,6 +193,13 @@ __attribute__((noinline)) int meet_noted(struct xdp_md *ctx, __u64 what, __u64 q
     if (s)
       roce_number_anew(0, &s->key, id);
   }
+  if (config.uses & ROCE_USES_BTH) {
+    __u32 l3 = (what >> 24) & 255;
+
+    roce_read_bth(ctx,
+                  l3 + (roce_frame_is_ipv4(ctx, l3) ? ROCE_IPV4_LEN : ROCE_IPV6_LEN) + ROCE_UDP_LEN,
+                  &facts);
+  }
   left = roce_match_tables(set, config.uses, &facts);
   if (!left)
     return ROCE_GO_ON;

@@ -8,7 +8,7 @@
 /* Raised whenever key, value or meaning of a map changes that userspace reads. It stands in every
  * attachment's .rodata.
  */
-#define ROCE_ABI 4
+#define ROCE_ABI 5
 
 struct roce_config {
   __u32 abi;

@@ -36,6 +36,8 @@ static __u8 *roce_frame_end(struct roce_frame *frame);
 static __u8 *roce_frame_l3(struct roce_frame *frame, __u32 l3);
 static int roce_frame_resize(struct roce_frame *frame, __s32 delta);
 
+#define ROCE_BTH_FARTHEST 0x3fff /* the verifier follows an offset of so many bits */
+
 /* A packet on its way through the rules. `packet` is whole but for the key of an IPv4 one. */
 struct roce_passing {
   struct roce_packet packet;
@@ -294,6 +296,20 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   return fate;
 }
 
+/* Adds what rules look at in the BTH at `offset` of the frame; nothing when it is not at hand. */
+static ROCE_INLINE int roce_read_bth(struct roce_frame *frame, __u32 offset,
+                                     struct roce_facts *facts) {
+  __u64 at = offset;
+  const __u8 *bth;
+
+  ROCE_BOUND(at, ROCE_BTH_FARTHEST);
+  bth = roce_frame_data(frame) + at;
+  if (offset > ROCE_BTH_FARTHEST || bth + ROCE_BTH_LEN > roce_frame_end(frame))
+    return 0;
+  roce_facts_read(bth, facts);
+  return 1;
+}
+
 /* The frame in hand against the port's rules. Gives its fate. */
 ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env) {
   struct roce_passing *passing = roce_passing_of(env);
@@ -312,6 +328,11 @@ ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env)
   if (s)
     roce_number_anew(env, &passing->packet.key, passing->stream);
   facts = roce_facts_of(&passing->packet, passing->length, roce_is_roce(passing->class_), s);
+  if (roce_uses(env) & ROCE_USES_BTH && passing->packet.bth &&
+      roce_read_bth(frame, passing->packet.bth, &facts)) {
+    passing->packet.pkey = (__u16)facts.pkey;
+    roce_facts_version(&passing->packet, passing->class_, passing->length, &facts);
+  }
   left = roce_match_tables(set, roce_uses(env), &facts);
   if (!left)
     return ROCE_GO_ON;

@@ -67,7 +67,26 @@ struct roce_facts {
   __u32 src; /* the address's last word, as on the wire */
   __u32 dst;
   __u32 place; /* roce_place; 0 without a stream */
+  __u32 bth;   /* BTH bytes 1, 4 and 8: << 16, << 8, << 0; only where a rule looks at them */
+  __u32 pkey;  /* likewise */
 };
+
+/* The bytes of the BTH, which is at hand, that only rules look at. */
+static ROCE_INLINE void roce_facts_read(const __u8 *bth, struct roce_facts *facts) {
+  facts->bth = (__u32)bth[1] << 16 | (__u32)bth[4] << 8 | bth[8];
+  facts->pkey = roce_be16(bth + 2);
+}
+
+/*
+ * What a frame with a whole BTH of a version other than 0 is: parsing gives it up as malformed, but
+ * a rule may name the version.
+ */
+static ROCE_INLINE void roce_facts_version(const struct roce_packet *p, int class_, __u32 length,
+                                           struct roce_facts *facts) {
+  if (class_ == ROCE_CLASS_MALFORMED && p->end <= length &&
+      p->end >= p->bth + ROCE_BTH_LEN + ROCE_ICRC_LEN && (facts->bth >> 16) & 15)
+    facts->what = ROCE_WHAT_VERSION;
+}
 
 static ROCE_INLINE struct roce_facts roce_facts_of(const struct roce_packet *p, __u32 length,
                                                    int roce, const struct roce_stream *s) {
@@ -104,7 +123,9 @@ static ROCE_INLINE __u64 roce_match_tables(const struct roce_ruleset *set, __u32
   }
   if (used & ROCE_USES_VLAN)
     left &= set->vlan[(f->vlan >> 12) & 1][f->vlan & 255];
-  if (f->what == ROCE_WHAT_OTHER)
+  if (used & ROCE_USES_BTH_FLAGS && f->what != ROCE_WHAT_OTHER)
+    left &= set->bth_flags[(f->bth >> 16) & 255];
+  if (f->what >= ROCE_WHAT_OTHER)
     return left;
   if (used & ROCE_USES_TOS)
     left &= set->tos[f->tos & 255];
@@ -129,6 +150,12 @@ static ROCE_INLINE __u64 roce_match_tables(const struct roce_ruleset *set, __u32
     left &= set->psn[0][(f->psn >> 16) & 255] & set->psn[1][(f->psn >> 8) & 255];
   if (used & ROCE_USES_PACKET && f->place)
     left &= set->packet[f->place & 255];
+  if (used & ROCE_USES_BTH_MARKS)
+    left &= set->bth_marks[(f->bth >> 8) & 255];
+  if (used & ROCE_USES_BTH_ACK)
+    left &= set->bth_ack[f->bth & 255];
+  if (used & ROCE_USES_PKEY)
+    left &= set->pkey[0][(f->pkey >> 8) & 255] & set->pkey[1][f->pkey & 255];
   return left;
 }
 
@@ -180,6 +207,7 @@ static ROCE_INLINE int roce_rule_holds(const struct roce_rule *rule, const struc
   if (ROCE_UNMET_(rule, SRC, roce_in_prefix(p->key.src, &rule->src)) ||
       ROCE_UNMET_(rule, DST, roce_in_prefix(p->key.dst, &rule->dst)) ||
       ROCE_UNMET_(rule, QP, roce_in_qps(roce_key_qp(&p->key), rule)) ||
+      ROCE_UNMET_(rule, PKEY, roce_in_range(p->pkey, &rule->pkey)) ||
       ROCE_UNMET_(rule, PSN,
                   ((p->psn - rule->psn.from) & ROCE_PSN_MASK) <=
                       ((rule->psn.to - rule->psn.from) & ROCE_PSN_MASK)))

@@ -66,8 +66,8 @@ struct roce_packet {
   __u8 tos;      /* IPv4 TOS, IPv6 or GRH traffic class */
   __u16 vlan;    /* ROCE_VLAN_TAGGED | VID of the outer tag; 0: none */
   __u8 ack_req;
-  __u8 ipv4; /* what is at l3, for rules that act; the key's bit is set for v4-mapped IPv6 too */
-  __u8 reserved[2];
+  __u8 ipv4;  /* what is at l3, for rules that act; the key's bit is set for v4-mapped IPv6 too */
+  __u16 pkey; /* read for rules that look at it, not by parsing */
 };
 
 #define ROCE_VLAN_TAGGED 0x1000

@@ -24,7 +24,8 @@
 #define ROCE_WHAT_AETH 256 /* + transport (opcode >> 5) * 8 + 4 if ATOMIC ACK + syndrome type */
 #define ROCE_WHAT_CM 320
 #define ROCE_WHAT_OTHER 321
-#define ROCE_WHATS 322
+#define ROCE_WHAT_VERSION 322 /* no RoCE either: a BTH whose TVer is not 0 */
+#define ROCE_WHATS 323
 #define ROCE_WHAT_MASK 511 /* bounds an index: the verifier sees that it is inside a ruleset */
 ROCE_STATIC_ASSERT(ROCE_WHATS <= ROCE_WHAT_MASK + 1, "the mask changes no valid index");
 
@@ -42,6 +43,7 @@ enum roce_rule_check {
   ROCE_CHECK_SIZE = 1 << 4,
   ROCE_CHECK_VLAN = 1 << 5,
   ROCE_CHECK_EVENT = 1 << 6,
+  ROCE_CHECK_PKEY = 1 << 7,
   /* the same conditions, turned round by `not` */
   ROCE_CHECK_NOT_SRC = 1 << 8,
   ROCE_CHECK_NOT_DST = 1 << 9,
@@ -49,6 +51,7 @@ enum roce_rule_check {
   ROCE_CHECK_NOT_PSN = 1 << 11,
   ROCE_CHECK_NOT_SIZE = 1 << 12,
   ROCE_CHECK_NOT_VLAN = 1 << 13,
+  ROCE_CHECK_NOT_PKEY = 1 << 14,
 };
 
 struct roce_prefix {
@@ -178,6 +181,7 @@ struct roce_rule {
   struct roce_range psn;  /* modulo 2^24: from may be above to */
   struct roce_range size; /* bytes without FCS */
   struct roce_range vlan; /* VIDs; an untagged frame is in none */
+  struct roce_range pkey;
   struct roce_event_match event;
   struct roce_selector select;
   struct roce_action action;
@@ -193,7 +197,14 @@ enum roce_rule_uses {
   ROCE_USES_SIZE = 1 << 5,
   ROCE_USES_VLAN = 1 << 6,
   ROCE_USES_PACKET = 1 << 7,
+  ROCE_USES_BTH_FLAGS = 1 << 8,
+  ROCE_USES_BTH_MARKS = 1 << 9,
+  ROCE_USES_BTH_ACK = 1 << 10,
+  ROCE_USES_PKEY = 1 << 11,
 };
+/* Those that need bytes of the BTH that nothing else reads. */
+#define ROCE_USES_BTH                                                                              \
+  (ROCE_USES_BTH_FLAGS | ROCE_USES_BTH_MARKS | ROCE_USES_BTH_ACK | ROCE_USES_PKEY)
 
 #define ROCE_SIZE_SHIFT 6
 
@@ -210,11 +221,15 @@ struct roce_ruleset {
   __u64 family[2];   /* [1]: IPv4 */
   __u64 src[4][256]; /* the last four bytes of the address */
   __u64 dst[4][256];
-  __u64 qp[3][256];   /* from the most significant byte on */
-  __u64 psn[2][256];  /* likewise, its two first bytes */
-  __u64 size[256];    /* length >> ROCE_SIZE_SHIFT; the last: and longer */
-  __u64 vlan[2][256]; /* low byte of the VID; [1]: tagged */
-  __u64 packet[256];  /* low byte of the place in the stream, for events */
+  __u64 qp[3][256];     /* from the most significant byte on */
+  __u64 psn[2][256];    /* likewise, its two first bytes */
+  __u64 size[256];      /* length >> ROCE_SIZE_SHIFT; the last: and longer */
+  __u64 vlan[2][256];   /* low byte of the VID; [1]: tagged */
+  __u64 packet[256];    /* low byte of the place in the stream, for events */
+  __u64 bth_flags[256]; /* BTH byte 1: SE, MigReq, PadCnt, TVer */
+  __u64 bth_marks[256]; /* byte 4: FECN, BECN, reserved */
+  __u64 bth_ack[256];   /* byte 8: AckReq, reserved */
+  __u64 pkey[2][256];   /* from the more significant byte on */
   struct roce_rule rule[ROCE_RULES];
 };
 

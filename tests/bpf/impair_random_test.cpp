@@ -33,7 +33,7 @@ constexpr uint8_t kOpcodes[] = {
     ROCE_OPCODE_CNP};
 
 std::string match(Source &s) {
-  switch (s.number(0, 11)) {
+  switch (s.number(0, 15)) {
   case 0:
     return fmt::format("src 192.0.2.{}/{}", s.number(0, 1) * 2, 31);
   case 1:
@@ -58,6 +58,15 @@ std::string match(Source &s) {
     return fmt::format("size {}-{}", s.number(60, 200), s.number(200, 5000));
   case 10:
     return s.one_of<std::string>({"roce", "non-roce"});
+  case 11:
+    return s.one_of<std::string>(
+        {"se 1", "migreq 0", "padcnt 1-3", "padcnt 0,2", "tver 0", "tver 1-15", "tver 0-1"});
+  case 12:
+    return s.one_of<std::string>({"fecn 1", "becn 0", "resv6 16", "resv6 0-15"});
+  case 13:
+    return s.one_of<std::string>({"ack-req 1", "ack-req 0", "resv7 0", "resv7 1-127"});
+  case 14:
+    return s.one_of<std::string>({"pkey 0xffff", "pkey 0x7fff-0x8001", "pkey 1"});
   default:
     return s.one_of<std::string>({"ipv4", "ipv6"});
   }
@@ -186,6 +195,11 @@ Bytes frame(Source &s, Psns &psns) {
   psn++;
   b.ecn(static_cast<uint8_t>(s.number(0, 3))).dma_len(s.number(0, 5000));
   b.syndrome(s.one_of<uint8_t>({0x1f, 0x60, 0x61, 0x2c})).src_qp(s.number(1, 6));
+  b.flags(s.one_of<uint8_t>({0, 0x40, 0x80, 0xc0}));
+  b.marks(s.one_of<uint8_t>({0, 0x10, 0x40, 0x80, 0xc5}));
+  b.ack(s.one_of<uint8_t>({0, 0x80, 1, 0xff}));
+  b.pkey(s.one_of<uint16_t>({0xffff, 0x7fff, 0x8000, 1}));
+  b.pad(s.one_of<uint8_t>({0, 0, 1, 2, 3}));
   if (s.chance(3))
     b.vlan(0x8100);
   if (s.chance(8))

@@ -81,11 +81,11 @@ Bytes FrameBuilder::extension_headers() const {
 Bytes FrameBuilder::transport() const {
   Bytes out;
   put8(out, opcode_);
-  put8(out, 0x40u | pad_ << 4 | tver_); // MigReq
-  put16(out, 0xffff);
-  put8(out, 0x10); // resv6a, as a Huawei NIC sends it
+  put8(out, flags_ | pad_ << 4 | tver_);
+  put16(out, pkey_);
+  put8(out, marks_);
   put24(out, qp_);
-  put8(out, 0x80); // AckReq
+  put8(out, ack_);
   put24(out, psn_);
   append(out, extension_headers());
   append(out, payload_);

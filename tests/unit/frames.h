@@ -54,6 +54,11 @@ public:
   FrameBuilder &qp(uint32_t qpn) { return qp_ = qpn, *this; }
   FrameBuilder &psn(uint32_t psn) { return psn_ = psn, *this; }
   FrameBuilder &tver(uint8_t tver) { return tver_ = tver, *this; }
+  // BTH bytes 1 (SE and MigReq), 4 and 8, and the P_Key.
+  FrameBuilder &flags(uint8_t bits) { return flags_ = bits, *this; }
+  FrameBuilder &marks(uint8_t byte) { return marks_ = byte, *this; }
+  FrameBuilder &ack(uint8_t byte) { return ack_ = byte, *this; }
+  FrameBuilder &pkey(uint16_t pkey) { return pkey_ = pkey, *this; }
   FrameBuilder &pad(uint8_t pad) { return pad_ = pad, *this; }
   FrameBuilder &payload(uint32_t bytes) { return payload_ = Bytes(bytes, 0x70), *this; }
   FrameBuilder &payload(Bytes bytes) { return payload_ = std::move(bytes), *this; }
@@ -99,6 +104,10 @@ private:
   uint16_t port_ = ROCE_UDP_PORT;
   uint32_t qp_ = 0x11, psn_ = 0;
   uint8_t tver_ = 0, pad_ = 0;
+  uint8_t flags_ = 0x40; // MigReq
+  uint8_t marks_ = 0x10; // resv6a, as a Huawei NIC sends it
+  uint8_t ack_ = 0x80;   // AckReq
+  uint16_t pkey_ = 0xffff;
   Bytes payload_;
   uint32_t dma_len_ = 0;
   uint8_t syndrome_ = 0x1f;

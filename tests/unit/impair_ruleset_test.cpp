@@ -20,8 +20,11 @@ struct Packet {
   unsigned opcode = 0, syndrome = 0, tos = 0, vid = 0;
   std::array<uint32_t, 4> src{}, dst{}; // host order, word by word
   uint32_t qp = 0, psn = 0, size = 0, first_psn = 0, qp_number = 0, iteration = 1;
-  bool streamed = true; // the table of streams had room
+  uint32_t flags = 0, marks = 0, ack = 0, pkey = 0; // BTH bytes 1, 4, 8; bytes 2 and 3
+  bool streamed = true;                             // the table of streams had room
 
+  // No RoCE, but a BTH of another version.
+  bool versioned() const { return flags & 15; }
   uint32_t place() const { return ((psn - first_psn) & 0xffffff) + 1; }
   bool operator==(const Packet &) const = default;
 };
@@ -33,6 +36,11 @@ struct Condition {
   std::string words;
   Test test;
   bool needs_roce = true;
+  bool needs_bth = false;
+
+  bool holds(const Packet &p) const {
+    return (p.roce || !needs_roce) && (p.roce || p.versioned() || !needs_bth) && test(p);
+  }
 };
 
 struct Source {
@@ -284,7 +292,49 @@ Condition event(Source &s) {
 
 Condition turned(const Condition &c) {
   return {fmt::format("not {}", c.words), [test = c.test](auto &p) { return !test(p); },
-          c.needs_roce};
+          c.needs_roce, c.needs_bth};
+}
+
+// A field of one of these bytes, by its place in IBA vol. 1, 9.2.
+struct Field {
+  const char *name;
+  uint32_t Packet::*byte;
+  uint32_t shift, most;
+};
+
+Condition field(Source &s, const std::vector<Field> &fields) {
+  const Field f = fields[s.number(0, static_cast<uint32_t>(fields.size()) - 1)];
+  const Ranges r = draw_ranges(s, s.number(1, 2), [&] { return s.number(0, f.most); });
+  const bool version = f.name == std::string("tver");
+  return {fmt::format("{} {}", f.name, range_words(s, r)),
+          [f, r](const Packet &p) { return in_one(r, p.*f.byte >> f.shift & f.most); }, !version,
+          version};
+}
+
+Condition flags(Source &s) {
+  return field(s, {{"se", &Packet::flags, 7, 1},
+                   {"migreq", &Packet::flags, 6, 1},
+                   {"padcnt", &Packet::flags, 4, 3},
+                   {"tver", &Packet::flags, 0, 15}});
+}
+
+Condition marks(Source &s) {
+  return field(s, {{"fecn", &Packet::marks, 7, 1},
+                   {"becn", &Packet::marks, 6, 1},
+                   {"resv6", &Packet::marks, 0, 63}});
+}
+
+Condition ack_byte(Source &s) {
+  return field(s, {{"ack-req", &Packet::ack, 7, 1}, {"resv7", &Packet::ack, 0, 127}});
+}
+
+uint32_t pkey_of(Source &s) {
+  return s.one_of<uint32_t>({0xffff, 0x7fff, 0x8001, 0x8101, 0, s.number(0, 0xffff)});
+}
+
+Condition pkey(Source &s) {
+  const Ranges r = draw_ranges(s, 1, [&s] { return pkey_of(s); });
+  return {fmt::format("pkey {}", range_words(s, r)), [r](auto &p) { return in_one(r, p.pkey); }};
 }
 
 using Draw = std::function<Condition(Source &)>;
@@ -304,6 +354,10 @@ const std::vector<Draw> &kinds() {
       [](Source &) {
         return Condition{"roce", [](auto &p) { return p.roce; }, false};
       },
+      flags,
+      marks,
+      ack_byte,
+      pkey,
       [](Source &) {
         return Condition{"ipv4", [](auto &p) { return p.ipv4; }};
       },
@@ -320,7 +374,7 @@ struct Drawn {
 
   bool matches(const Packet &p) const {
     return std::all_of(conditions.begin(), conditions.end(),
-                       [&p](const Condition &c) { return (p.roce || !c.needs_roce) && c.test(p); });
+                       [&p](const Condition &c) { return c.holds(p); });
   }
 };
 
@@ -354,8 +408,12 @@ Packet draw_packet(Source &s) {
   p.tagged = s.chance(2);
   p.vid = p.tagged ? vid(s) : 0;
   p.size = size(s);
+  p.flags = p.roce ? s.number(0, 15) << 4 : s.chance(2) ? s.number(0, 255) : 0;
   if (!p.roce)
     return p;
+  p.marks = s.number(0, 255);
+  p.ack = s.number(0, 255);
+  p.pkey = pkey_of(s);
   p.ipv4 = s.chance(2);
   p.src = address(s, p.ipv4);
   p.dst = address(s, p.ipv4);
@@ -387,6 +445,7 @@ struct Seen {
     packet.info = roce_opcode_info[p.opcode];
     packet.syndrome = static_cast<__u8>(p.syndrome);
     packet.tos = static_cast<__u8>(p.tos);
+    packet.pkey = static_cast<__u16>(p.pkey);
     packet.ecn = p.tos & 3;
     packet.psn = p.psn;
     packet.payload = p.cm ? ROCE_MAD_LEN : ROCE_MAD_LEN - 1;
@@ -421,7 +480,20 @@ struct Tally {
 void compare(const std::vector<Drawn> &drawn, const roce_ruleset &set, const Packet &p,
              Tally &tally) {
   const Seen seen(p);
-  const roce_facts facts = roce_facts_of(&seen.packet, p.size, p.roce, seen.of);
+  roce_facts facts = roce_facts_of(&seen.packet, p.size, p.roce, seen.of);
+  const __u8 bth[ROCE_BTH_LEN] = {static_cast<__u8>(p.opcode),
+                                  static_cast<__u8>(p.flags),
+                                  static_cast<__u8>(p.pkey >> 8),
+                                  static_cast<__u8>(p.pkey),
+                                  static_cast<__u8>(p.marks),
+                                  0,
+                                  0,
+                                  0,
+                                  static_cast<__u8>(p.ack)};
+  roce_facts_read(bth, &facts);
+  roce_packet whole = seen.packet;
+  whole.end = ROCE_BTH_LEN + ROCE_ICRC_LEN;
+  roce_facts_version(&whole, p.roce ? ROCE_CLASS_V2 : ROCE_CLASS_MALFORMED, p.size, &facts);
   const uint64_t left = roce_match_tables(&set, set.used, &facts);
   // A program may look at more tables than this set wants.
   ASSERT_EQ(left, roce_match_tables(&set, ~0U, &facts));
@@ -432,8 +504,8 @@ void compare(const std::vector<Drawn> &drawn, const roce_ruleset &set, const Pac
     ASSERT_EQ(found, drawn[i].matches(p))
         << drawn[i].rule.text() << "\n  opcode " << p.opcode << " roce " << p.roce << " cm " << p.cm
         << " ipv4 " << p.ipv4 << " tos " << p.tos << " qp " << p.qp << " psn " << p.psn << " size "
-        << p.size << " tagged " << p.tagged << " vid " << p.vid << " place " << p.place()
-        << " candidate " << candidate;
+        << p.size << " flags " << p.flags << " pkey " << p.pkey << " tagged " << p.tagged << " vid "
+        << p.vid << " place " << p.place() << " candidate " << candidate;
     tally.matched += found;
     tally.narrowed += !candidate;
     tally.refused += candidate && !found;
@@ -505,6 +577,17 @@ TEST(ImpairRuleset, UsesAndChecksNoMoreThanNeeded) {
       {"not vlan 5 drop", 0, ROCE_CHECK_NOT_VLAN},
       {"size 64-127 drop", ROCE_USES_SIZE, ROCE_CHECK_SIZE},
       {"not size 64-127 drop", 0, ROCE_CHECK_NOT_SIZE},
+      {"se 1 drop", ROCE_USES_BTH_FLAGS, 0},
+      {"not padcnt 0 migreq 1 drop", ROCE_USES_BTH_FLAGS, 0},
+      {"tver 1 drop", ROCE_USES_BTH_FLAGS, 0},
+      {"tver 0-15 drop", ROCE_USES_BTH_FLAGS, 0},
+      {"non-roce drop", 0, 0},
+      {"fecn 1 drop", ROCE_USES_BTH_MARKS, 0},
+      {"ack-req 1 resv7 0 drop", ROCE_USES_BTH_ACK, 0},
+      {"pkey 0xffff drop", ROCE_USES_PKEY, 0},
+      {"pkey 1-2 drop", ROCE_USES_PKEY, ROCE_CHECK_PKEY},
+      {"not pkey 1 drop", ROCE_USES_PKEY, ROCE_CHECK_NOT_PKEY},
+      {"resv6 0-63 drop", 0, 0},
   };
   for (const Uses &uses : kUses) {
     const roce_ruleset set = set_of(uses.words);

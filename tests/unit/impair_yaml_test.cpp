@@ -72,6 +72,9 @@ TEST(ImpairYaml, MapsAreWords) {
       {"{match: {dest-qp: [1, 5-9], dscp: [1, 2], ecn: [ect0, ce], transport: [rc]}, action: ce}",
        "dest-qp 0x1,0x5-0x9 transport rc ecn ect0,ce dscp 1,2 ce"},
       {"{match: {qp: 1, psn: 5, iter: 2}, action: drop}", "qp 1 psn 5 iter 2 drop"},
+      {"{match: {se: 1, padcnt: [1, 3], resv6: [1], not: {tver: [1, 2]}, pkey: 0xffff}, action: "
+       "ce}",
+       "se 1 padcnt 1,3 not tver 1,2 pkey 0xffff resv6 1 ce"},
       {"{match: {qp: 1 psn 5-9}, action: drop}", "qp 1 psn 5-9 drop"},
       {"{match: {size: 64-}, select: {every: 3}, action: drop}", "size 64- every 3 drop"},
       {"{select: {positions: [1, 5, 9]}, action: drop}", "positions 1,5,9 drop"},

@@ -53,7 +53,9 @@ std::string footer() {
   const std::string match = fmt::format(
       "MATCH, each also after `not`: src PREFIX, dst PREFIX, dest-qp LIST, transport LIST, opcode "
       "LIST (names, 0x04, {}), psn A-B, ecn LIST, dscp LIST, vlan ID|any|none, size A-B, roce, "
-      "non-roce, ipv4, ipv6. An exact packet: qp N psn P|all [iter K] is the P-th packet of the "
+      "non-roce, ipv4, ipv6; of the BTH se, migreq, fecn, becn, ack-req 0|1, padcnt LIST, tver "
+      "LIST, pkey A-B, resv6 LIST, resv7 LIST. An exact packet: qp N psn P|all [iter K] is the "
+      "P-th packet of the "
       "N-th QP that the port saw (or of QP 0x..), in its K-th transmission.",
       fmt::join(impair::opcode_classes(), ", "));
   return kForms + wrapped(match) + "\n" + kSelect +

@@ -29,6 +29,16 @@ enum class Slot : uint8_t {
   Size,
   Roce,
   Family,
+  Se,
+  MigReq,
+  PadCnt,
+  TVer,
+  Pkey,
+  Fecn,
+  Becn,
+  Resv6,
+  AckReq,
+  Resv7,
   Event,
   Select,
   Schedule,
@@ -62,7 +72,7 @@ struct Draft {
   Tables &tables() { return rule.tables; }
   Bytes &bytes(int table) { return rule.tables.bytes[static_cast<size_t>(table)]; }
   // For conditions on what only RoCE frames have.
-  void only_roce() { rule.tables.what.reset(ROCE_WHAT_OTHER); }
+  void only_roce() { rule.tables.what &= ~not_roce(); }
   // Exact in a table.
   void narrow(int table, const Bytes &to) { bytes(table) &= negated ? ~to : to; }
   // To be checked: `table` only narrows down what is not negated.

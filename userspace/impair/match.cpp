@@ -215,8 +215,7 @@ Status parse_size(Draft &draft, Words &words) {
 }
 
 Status only_frames(Draft &draft, bool roce) {
-  const What other = What().set(ROCE_WHAT_OTHER);
-  draft.tables().what &= roce ? ~other : other;
+  draft.tables().what &= roce ? ~not_roce() : not_roce();
   draft.say(Slot::Roce, roce ? "roce" : "non-roce");
   return {};
 }
@@ -234,6 +233,83 @@ Status only_family(Draft &draft, bool ipv4) {
 Status parse_ipv4(Draft &draft, Words &) { return only_family(draft, !draft.negated); }
 Status parse_ipv6(Draft &draft, Words &) { return only_family(draft, draft.negated); }
 
+// A field inside a byte of the BTH: exact in that byte's table.
+struct Field {
+  const char *name;
+  Slot slot;
+  int table;
+  unsigned shift, bits;
+};
+constexpr Field kFields[] = {
+    {"se", Slot::Se, kBthFlags, 7, 1},         {"migreq", Slot::MigReq, kBthFlags, 6, 1},
+    {"padcnt", Slot::PadCnt, kBthFlags, 4, 2}, {"tver", Slot::TVer, kBthFlags, 0, 4},
+    {"fecn", Slot::Fecn, kBthMarks, 7, 1},     {"becn", Slot::Becn, kBthMarks, 6, 1},
+    {"resv6", Slot::Resv6, kBthMarks, 0, 6},   {"ack-req", Slot::AckReq, kBthAck, 7, 1},
+    {"resv7", Slot::Resv7, kBthAck, 0, 7},
+};
+
+// Which values of the byte have one of these in the field.
+Result<Bytes> field_bytes(const Field &field, Words &words, std::vector<std::string> &texts) {
+  const uint32_t most = (1U << field.bits) - 1;
+  Bytes bytes;
+  for (const std::string &part : parts(words.take())) {
+    auto values = range(part, 0, most, "a value of this field");
+    if (!values)
+      return values.error();
+    for (unsigned byte = 0; byte < 256; byte++) {
+      const uint32_t value = byte >> field.shift & most;
+      if (value >= values->from && value <= values->to)
+        bytes.set(byte);
+    }
+    texts.push_back(range_text(values.get()));
+  }
+  return bytes;
+}
+
+// A packet of another version than 0 is no RoCE to anyone else.
+void keep_versions(Draft &draft) {
+  bool zero = false, others = false;
+  for (unsigned byte = 0; byte < 256; byte++)
+    if (draft.bytes(kBthFlags)[byte])
+      (byte & 15 ? others : zero) = true;
+  What &what = draft.tables().what;
+  what.reset(ROCE_WHAT_OTHER);
+  if (!others)
+    what.reset(ROCE_WHAT_VERSION);
+  if (!zero)
+    what &= What().set(ROCE_WHAT_VERSION);
+}
+
+template <size_t index> Status parse_field(Draft &draft, Words &words) {
+  constexpr const Field &kField = kFields[index];
+  std::vector<std::string> texts;
+  const auto bytes = field_bytes(kField, words, texts);
+  if (!bytes)
+    return bytes.error();
+  draft.narrow(kField.table, bytes.get());
+  if (kField.slot == Slot::TVer)
+    keep_versions(draft);
+  else
+    draft.only_roce();
+  draft.say_match(kField.slot, fmt::format("{} {}", kField.name, fmt::join(texts, ",")));
+  return {};
+}
+
+Status parse_pkey(Draft &draft, Words &words) {
+  constexpr uint32_t kMostPkey = 0xffff;
+  const auto pkey = range(words.take(), 0, kMostPkey, "a P_Key");
+  if (!pkey)
+    return pkey.error();
+  const roce_range &r = draft.rule.compiled.pkey = pkey.get();
+  draft.only_roce();
+  for (int i = 0; i < 2; i++)
+    draft.narrow_checked(kPkey + i, cover(r.from, r.to, 8 - 8 * static_cast<unsigned>(i)));
+  if (draft.negated || r.from != r.to)
+    draft.check(ROCE_CHECK_PKEY, ROCE_CHECK_NOT_PKEY);
+  draft.say_match(Slot::Pkey, fmt::format("pkey {}", hex_range_text(r)));
+  return {};
+}
+
 constexpr Keyword kMatch[] = {
     {"src", Slot::Src, parse_src, "src PREFIX: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32"},
     {"dst", Slot::Dst, parse_dst, "dst PREFIX: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32"},
@@ -249,6 +325,16 @@ constexpr Keyword kMatch[] = {
     {"non-roce", Slot::Roce, parse_non_roce, "non-roce"},
     {"ipv4", Slot::Family, parse_ipv4, "ipv4"},
     {"ipv6", Slot::Family, parse_ipv6, "ipv6"},
+    {"se", Slot::Se, parse_field<0>, "se 1"},
+    {"migreq", Slot::MigReq, parse_field<1>, "migreq 0"},
+    {"padcnt", Slot::PadCnt, parse_field<2>, "padcnt 1-3"},
+    {"tver", Slot::TVer, parse_field<3>, "tver 1-15"},
+    {"fecn", Slot::Fecn, parse_field<4>, "fecn 1"},
+    {"becn", Slot::Becn, parse_field<5>, "becn 1"},
+    {"resv6", Slot::Resv6, parse_field<6>, "resv6 0x10"},
+    {"ack-req", Slot::AckReq, parse_field<7>, "ack-req 1"},
+    {"resv7", Slot::Resv7, parse_field<8>, "resv7 1-127"},
+    {"pkey", Slot::Pkey, parse_pkey, "pkey 0xffff or pkey 0x8000-0x8fff"},
 };
 
 } // namespace

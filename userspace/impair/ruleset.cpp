@@ -30,6 +30,10 @@ std::array<Place, kTables> places(roce_ruleset &set) {
   result[kSize] = {set.size, ROCE_USES_SIZE};
   put(kVlan, set.vlan, ROCE_USES_VLAN);
   result[kPacket] = {set.packet, ROCE_USES_PACKET};
+  result[kBthFlags] = {set.bth_flags, ROCE_USES_BTH_FLAGS};
+  result[kBthMarks] = {set.bth_marks, ROCE_USES_BTH_MARKS};
+  result[kBthAck] = {set.bth_ack, ROCE_USES_BTH_ACK};
+  put(kPkey, set.pkey, ROCE_USES_PKEY);
   return result;
 }
 
@@ -51,6 +55,12 @@ void add_rule(roce_ruleset &set, const std::array<Place, kTables> &places, const
   // the family is looked at beside an address
   if (!rule.tables.family.all() && !(set.used & (ROCE_USES_SRC | ROCE_USES_DST)))
     set.used |= ROCE_USES_SRC;
+  // a check needs the P_Key though the tables rule nothing out
+  if (rule.compiled.checks & (ROCE_CHECK_PKEY | ROCE_CHECK_NOT_PKEY))
+    set.used |= ROCE_USES_PKEY;
+  // what is told from other frames by the BTH's version only
+  if (rule.tables.what[ROCE_WHAT_VERSION] != rule.tables.what[ROCE_WHAT_OTHER])
+    set.used |= ROCE_USES_BTH_FLAGS;
   set.rule[set.count++] = rule.compiled;
 }
 

@@ -14,6 +14,9 @@ namespace xr::impair {
 using What = std::bitset<ROCE_WHATS>;
 using Bytes = std::bitset<256>;
 
+// What frames that are no RoCE are.
+inline What not_roce() { return What().set(ROCE_WHAT_OTHER).set(ROCE_WHAT_VERSION); }
+
 // The tables that bytes index; those of several bytes or cases begin at the name.
 enum Table {
   kTos,
@@ -24,7 +27,11 @@ enum Table {
   kSize = kPsn + 2,
   kVlan,
   kPacket = kVlan + 2,
-  kTables
+  kBthFlags,
+  kBthMarks,
+  kBthAck,
+  kPkey,
+  kTables = kPkey + 2
 };
 
 struct Tables {

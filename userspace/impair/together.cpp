@@ -59,7 +59,7 @@ Status join_actions(Draft &draft) {
   if (Status s = check_together(act); !s)
     return s;
   const uint32_t idle = act & acts_that([](const Action &one) { return one.only_roce; });
-  if (draft.tables().what == What().set(ROCE_WHAT_OTHER) && idle)
+  if ((draft.tables().what & ~not_roce()).none() && idle)
     return Error{fmt::format("{} does nothing to frames that are no RoCE", action_name(idle)),
                  "non-roce goes with " + for_all_frames()};
   if (act & ROCE_ACT_POLICE)

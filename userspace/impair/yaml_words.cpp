@@ -24,7 +24,8 @@ using List = std::vector<std::string>;
 // Their lists are one word with commas; those of other words are several words.
 bool takes_list(const std::string &word) {
   constexpr std::string_view kLists[] = {"dest-qp", "transport", "opcode", "ecn",
-                                         "dscp",    "positions", "table"};
+                                         "dscp",    "padcnt",    "tver",   "resv6",
+                                         "resv7",   "positions", "table"};
   return std::find(std::begin(kLists), std::end(kLists), word) != std::end(kLists);
 }
 
