@@ -54,8 +54,14 @@ std::string all_of(const Flow &f) {
   s += fmt::format("| {} {} {} {} {} {} {} {} {} {}", unsigned(p.rate.kind), p.rate.value,
                    p.rate.text, unsigned(p.shape), p.burst_packets, p.burst_gap_ns, p.bursts,
                    p.start_ns, p.ramp_ns, p.ramp_from);
-  s += fmt::format("| {:x} {:x} {:x} {:x} {:x} {}", f.qkey, f.rkey, f.immediate, f.srq, f.va,
-                   f.seed);
+  s += fmt::format("| {:x} {:x} {:x} {:x} {:x} {:x} {:x} {}", f.qkey, f.rkey, f.immediate, f.srq,
+                   f.va, f.ee_context, f.syndrome, f.seed);
+  s += fmt::format("| {} {} {} {} {} {} {} {} {} {:x}", f.bth.solicited, f.bth.mig_req, f.bth.fecn,
+                   f.bth.becn ? int{*f.bth.becn} : -1, f.bth.ack_req ? int{*f.bth.ack_req} : -1,
+                   f.bth.pad ? int{*f.bth.pad} : -1, f.bth.tver, f.bth.resv6, f.bth.resv7,
+                   f.bth.pkey);
+  s += fmt::format("| {} {} {:x}", f.frames, f.repeat ? int64_t(*f.repeat) : -1,
+                   fmt::join(f.opcodes, ","));
   for (const Fault &fault : f.faults) {
     s += fmt::format("| {} {} {} {}", unsigned(fault.kind), unsigned(fault.when), fault.every,
                      fault.probability);
@@ -90,6 +96,34 @@ constexpr Pair kTexts[] = {
     {"transport ud size 64KiB", nullptr},
     {"transport xrc", nullptr},
     {"transport rc", ""},
+    {"transport rd", nullptr},
+    {"opcode rc_send_only,cnp,0x18,17", "opcode RC_SEND_ONLY,CNP,0x18,RC_ACKNOWLEDGE size 1KiB"},
+    {"opcode UD_SEND_ONLY size 64", nullptr},
+    {"opcode 0xff size 64", nullptr},
+    {"frames 100", "size 100KiB frames 100 repeat 1"},
+    {"frames 100 repeat 5 transport ud", "transport ud size 1KiB frames 100 repeat 5"},
+    {"frames 1000 repeat 0", "size 1024k frames 1000 repeat 0"},
+    {"frames 6 repeat 2 size 1k,2k", "size 1k,2k frames 6 repeat 2"},
+    {"frames 7 read", "verb read size 64KiB frames 7 repeat 1"},
+    {"frames 7 messages 9", "size 7KiB frames 7 messages 9"},
+    {"frames 9 opcode 4,17", "opcode RC_SEND_ONLY,RC_ACKNOWLEDGE size 1KiB frames 9 repeat 1"},
+    {"se", "se 1"},
+    {"se 0", ""},
+    {"migreq 1", nullptr},
+    {"padcnt 0", nullptr},
+    {"padcnt 3", nullptr},
+    {"tver 15", nullptr},
+    {"pkey 0x7fff", nullptr},
+    {"fecn 1", nullptr},
+    {"becn", "becn 1"},
+    {"becn 0", nullptr},
+    {"resv6 63", "resv6 0x3f"},
+    {"ack-req 1", nullptr},
+    {"ack-req 0", nullptr},
+    {"resv7 127", "resv7 0x7f"},
+    {"ee-context 0xffffff", nullptr},
+    {"syndrome 0x60", nullptr},
+    {"padcnt 1 frame-size 1519", "frame-size 1519 padcnt 1"},
     {"verb send", ""},
     {"send", ""},
     {"write", "verb write"},
@@ -263,7 +297,28 @@ constexpr Wrong kWrong[] = {
     {"vlan 5,", "VLAN"},
     {"vlan 1,2,3", "'1,2,3'"},
     {"transport tcp", "'tcp'"},
-    {"transport rd", "'rd'"},
+    {"transport rds", "'rds'"},
+    {"opcode SEND_ONLY", "'SEND_ONLY'"},
+    {"opcode 256", "'256'"},
+    {"opcode 4 write", "opcode"},
+    {"write opcode 4", "write"},
+    {"opcode 4 transport rc", "opcode"},
+    {"transport rc opcode 4", "transport"},
+    {"frames 0", "'0'"},
+    {"repeat 5", "frames"},
+    {"frames 5 repeat 1 messages 2", "repeat"},
+    {"frames 5 size 2k", "multiple of the 2 packets"},
+    {"frames 5 size 1k,2k", "multiple of the 3 packets"},
+    {"frames 6 size 1-2k", "different numbers"},
+    {"padcnt 4", "'4'"},
+    {"tver 16", "'16'"},
+    {"pkey 0x10000", "'0x10000'"},
+    {"resv6 64", "'64'"},
+    {"resv7 128", "'128'"},
+    {"se 2", "'2'"},
+    {"ack-req 1 ack-every 2", "ack-req"},
+    {"ee-context 0x1000000", "'0x1000000'"},
+    {"syndrome 256", "'256'"},
     {"verb wriet", "'wriet'"},
     {"qp 0x1000000", "'0x1000000'"},
     {"qp 9-5", "'9-5'"},
@@ -411,8 +466,9 @@ TEST(FlowPreset, FramesAndMessages) {
         ends + " src-mac aa:aa:0a:0a:0a:0a dst-mac aa:aa:0a:0a:0a:14 " +
         (ud ? "transport ud qp 0xb src-qp 0xa size 44" : "qp 0x5 src-qp 0x5 size 44")))
         << f.text();
-    EXPECT_TRUE(
-        f.text().ends_with(ud ? "psn 0 rate 100% qkey 0x4d2" : "frame-size 4500 psn 0 rate 100%"))
+    EXPECT_TRUE(f.text().ends_with(
+        std::string("frame-size 4500 frames 1000 repeat 0 psn 0 rate 100%") +
+        (ud ? " qkey 0x4d2" : "")))
         << f.text();
     EXPECT_TRUE(check_flow(f, 4500).ok());
     EXPECT_FALSE(check_flow(f, 1500).ok());
@@ -432,25 +488,96 @@ TEST(FlowPreset, EverythingCanBeSaidOtherwise) {
   EXPECT_EQ(pmtu.size.of(0, 0), 1024U);
   EXPECT_EQ(pmtu.extra_pad, 0U);
   EXPECT_EQ(flow("preset ipv4_rocev2_rc_send size 64").size.of(0, 0), 64U);
+  EXPECT_EQ(flow("preset ipv4_rocev2_rc_send messages 2").messages, 2U);
+  EXPECT_EQ(flow("preset ipv4_rocev2_ud_send repeat 2").messages, 2000U);
+  EXPECT_EQ(flow("preset ipv4_rocev2_ud_send frames 20").messages, 0U);
+  const Flow twenty = flow("preset ipv4_rocev2_rc_send frames 20 repeat 3");
+  EXPECT_EQ(packet::packets_of(twenty.verb, twenty.size.of(0, 0), twenty.pmtu), 20U);
+  EXPECT_EQ(twenty.messages, 3U);
   // the frames stay as large with a tag and over IPv6
   const Flow tagged = flow("preset ipv4_rocev2_rc_send vlan 5 src ::1 dst ::2");
   requester::FlowFrames frames(tagged);
   EXPECT_EQ(frames.of(ROCE_RC_SEND_MIDDLE, tagged.pmtu)->bytes().size(), 4496U);
 }
 
+TEST(FlowFrames, SequencesBecomeMessages) {
+  struct Case {
+    const char *words;
+    uint64_t messages, packets;
+  };
+  for (const Case &one : {Case{"frames 100", 1, 100},
+                          {"frames 1", 1, 1},
+                          {"frames 100 repeat 5 write", 5, 100},
+                          {"frames 100 repeat 0", 0, 100},
+                          {"frames 100 repeat 5 transport ud", 500, 1},
+                          {"frames 100 repeat 5 size 10k", 50, 10},
+                          {"frames 9 repeat 2 size 1k,1025,100", 0, 1},
+                          {"frames 8 repeat 2 size 1k,1025,100", 12, 1},
+                          {"frames 8 repeat 2 size 1025-2048", 8, 2},
+                          {"frames 8 repeat 2 cmp-swap", 16, 1},
+                          {"frames 3 repeat 2 opcode 4,17", 6, 1},
+                          {"frames 100 messages 7", 7, 100}}) {
+    auto made = parse_flow(parse::split(one.words));
+    if (!one.messages && std::string(one.words).find("repeat 0") == std::string::npos) {
+      EXPECT_FALSE(made.ok()) << one.words;
+      continue;
+    }
+    ASSERT_TRUE(made.ok()) << one.words << ": " << made.error().message;
+    EXPECT_EQ(made->messages, one.messages) << one.words;
+    EXPECT_EQ(made->packets_of(made->size.of(0, 0)), one.packets) << one.words;
+  }
+}
+
+TEST(FlowHeaders, EveryBitIsInThem) {
+  const packet::Headers h =
+      flow(
+          "se migreq tver 9 pkey 0x1234 fecn becn resv6 0x2a resv7 0x55 ee-context 7 syndrome 0x62")
+          .headers(ROCE_RD_ACKNOWLEDGE);
+  EXPECT_TRUE(h.solicited && h.mig_req && h.fecn && h.becn);
+  EXPECT_EQ(h.tver, 9);
+  EXPECT_EQ(h.pkey, 0x1234);
+  EXPECT_EQ(h.resv6, 0x2a);
+  EXPECT_EQ(h.resv7, 0x55);
+  EXPECT_EQ(h.ee_context, 7U);
+  EXPECT_EQ(h.syndrome, 0x62);
+  const Flow plain;
+  EXPECT_TRUE(plain.headers(ROCE_OPCODE_CNP).becn);
+  EXPECT_FALSE(plain.headers(ROCE_RC_SEND_ONLY).becn);
+  EXPECT_FALSE(flow("becn 0").headers(ROCE_OPCODE_CNP).becn);
+  EXPECT_EQ(plain.pad_of(1021), 3U);
+  EXPECT_EQ(flow("padcnt 1").pad_of(1021), 1U);
+}
+
 constexpr const char *kGood = "src 192.0.2.1 dst 192.0.2.2 ";
 
 TEST(FlowCheck, GoodFlows) {
-  for (const char *words :
-       {"", "read", "transport xrc fetch-add", "transport ud", "transport uc write-imm",
-        "pmtu 1024", "size 2000000000 read", "fault ghost-ack every 5", "rate 1gbit ramp 1s",
-        "rate 1kpps poisson", "burst 3 gap 1ms", "vlan 7,5 pmtu 1024", "qp 0xffffff", "size 0",
-        "rate 1gbit ramp 1s poisson", "transport ud size 64-1024"}) {
+  for (const char *words : {"",
+                            "read",
+                            "transport xrc fetch-add",
+                            "transport ud",
+                            "transport uc write-imm",
+                            "pmtu 1024",
+                            "size 2000000000 read",
+                            "fault ghost-ack every 5",
+                            "rate 1gbit ramp 1s",
+                            "rate 1kpps poisson",
+                            "burst 3 gap 1ms",
+                            "vlan 7,5 pmtu 1024",
+                            "qp 0xffffff",
+                            "size 0",
+                            "rate 1gbit ramp 1s poisson",
+                            "transport ud size 64-1024",
+                            "transport rd fetch-add",
+                            "transport rd fault ghost-ack every 5",
+                            "opcode CNP,RC_ACKNOWLEDGE,0xff",
+                            "tver 1",
+                            "opcode UC_SEND_ONLY,UD_SEND_ONLY size 1-1024"}) {
     const Status status = check_flow(flow(std::string(kGood) + words), 1500);
     EXPECT_TRUE(status.ok()) << words << ": " << status.error().message;
   }
   EXPECT_TRUE(check_flow(flow("src 192.0.2.1 dst 239.0.0.1 transport ud qp 0xffffff"), 1500).ok());
   EXPECT_TRUE(check_flow(flow("src ::1 dst 192.0.2.1 v1"), 1500).ok());
+  EXPECT_TRUE(check_flow(flow("src ::1 dst ff0e::1 opcode UD_SEND_ONLY,100"), 1500).ok());
 }
 
 constexpr Wrong kContradictions[] = {
@@ -476,6 +603,10 @@ constexpr Wrong kContradictions[] = {
     {"src ::1 dst ::2 poisson", "rate"},
     {"src ::1 dst ::2 ramp 1s", "rate"},
     {"src ::1 dst ::2 transport uc fault ghost-ack every 5", "ghost-ack"},
+    {"src ::1 dst ::2 transport rd send-inv", "rd has no send-inv"},
+    {"src ::1 dst ::2 opcode 4 size 1025", "1025"},
+    {"src ::1 dst ::2 opcode 4,CNP v1", "CNP"},
+    {"src ::1 dst ff02::1 opcode UD_SEND_ONLY,RC_SEND_ONLY", "multicast"},
 };
 
 TEST(FlowCheck, Contradictions) {
@@ -488,19 +619,38 @@ TEST(FlowCheck, Contradictions) {
   }
 }
 
+TEST(FlowCheck, WhatCannotBeReliable) {
+  for (const char *words : {"", "transport xrc", "ack-req 1", "padcnt 3 fecn resv6 9 pkey 5"})
+    EXPECT_TRUE(check_reliable(flow(words)).ok()) << words;
+  for (const auto &[words, named] : {std::pair{"transport rd", "RC and XRC"},
+                                     {"transport ud", "RC and XRC"},
+                                     {"opcode RC_SEND_ONLY", "opcode"},
+                                     {"tver 1", "tver"},
+                                     {"ack-req 0", "ack-req"}}) {
+    const Status status = check_reliable(flow(words));
+    ASSERT_FALSE(status.ok()) << words;
+    EXPECT_NE(status.error().message.find(named), std::string::npos) << status.error().message;
+  }
+}
+
 TEST(FlowCheck, MtuToTheByte) {
   // IPv4, UDP, BTH, iCRC: 44 bytes; RETH 16 more, which FIRST has and MIDDLE has not
-  for (const auto &[words, needed] : {std::pair{"pmtu 4096", 4140U},
-                                      {"pmtu 4096 write", 4156U},
-                                      {"pmtu 4096 write-imm size 4096", 4160U},
-                                      {"pmtu 4096 vlan 5,7", 4140U},
-                                      {"pmtu 4096 size 64", 108U},
-                                      {"pmtu 4096 size 61", 108U},
-                                      {"read", 60U},
-                                      {"transport ud pmtu 4096", 4148U},
-                                      {"write-imm pmtu 4096 size 1-9999", 4160U},
-                                      {"frame-size 1518", 1500U},
-                                      {"transport xrc pmtu 256", 304U}}) {
+  for (const auto &[words, needed] :
+       {std::pair{"pmtu 4096", 4140U},
+        {"pmtu 4096 write", 4156U},
+        {"pmtu 4096 write-imm size 4096", 4160U},
+        {"pmtu 4096 vlan 5,7", 4140U},
+        {"pmtu 4096 size 64", 108U},
+        {"pmtu 4096 size 61", 108U},
+        {"read", 60U},
+        {"transport ud pmtu 4096", 4148U},
+        {"write-imm pmtu 4096 size 1-9999", 4160U},
+        {"frame-size 1518", 1500U},
+        {"transport xrc pmtu 256", 304U},
+        {"transport rd pmtu 256", 312U},
+        {"pmtu 256 padcnt 3", 303U},
+        {"size 64 opcode CNP,RC_COMPARE_SWAP", 72U},
+        {"size 64 opcode RC_SEND_ONLY,0x18,RC_RDMA_WRITE_ONLY", 124U}}) {
     const Flow f = flow(std::string(kGood) + words);
     EXPECT_TRUE(check_flow(f, needed).ok()) << words;
     EXPECT_FALSE(check_flow(f, needed - 1).ok()) << words;

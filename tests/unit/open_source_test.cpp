@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "packet/icrc.h"
 #include "parse/words.h"
 #include "roce/psn.h"
 
@@ -53,6 +54,11 @@ Seen see(const packet::Outgoing &out, uint64_t at) {
   EXPECT_EQ(seen.packet.end, seen.frame.size());
   seen.src_port = roce_be16(begin + seen.packet.bth - ROCE_UDP_LEN);
   return seen;
+}
+
+bool has_icrc(const Seen &seen) {
+  return icrc_check(seen.frame.data(), static_cast<uint32_t>(seen.frame.size()), seen.packet) ==
+         Icrc::Good;
 }
 
 // Runs in virtual time, jumping to when something is due.
@@ -380,6 +386,99 @@ TEST(OpenSource, PacketsToCome) {
   EXPECT_EQ(to_come("burst 5 gap 1ms count 7 messages 2 size 1"), 2U);
   EXPECT_EQ(to_come(""), 0U);
   EXPECT_EQ(to_come("messages 5 for 1s"), 0U);
+  EXPECT_EQ(to_come("frames 100"), 100U);
+  EXPECT_EQ(to_come("frames 100 repeat 3 qps 2"), 600U);
+  EXPECT_EQ(to_come("frames 100 repeat 0"), 0U);
+  EXPECT_EQ(to_come("transport ud frames 100 repeat 3"), 300U);
+  EXPECT_EQ(to_come("opcode RC_SEND_ONLY,CNP frames 100 repeat 3"), 300U);
+}
+
+// The opcodes in turn, each with the headers and payload that it has; CNPs take no PSN.
+TEST(OpenSource, OpcodesInTurn) {
+  const std::vector<Seen> all = run(
+      {flow("opcode RC_RDMA_READ_RESPONSE_FIRST,CNP,RD_FETCH_ADD,0x18,RC_SEND_ONLY psn 0xfffffe "
+            "size 100 messages 10 qp 9 qps 2 syndrome 0x62 src-qp 5 ee-context 7 se")});
+  ASSERT_EQ(all.size(), 20U);
+  constexpr uint8_t kOpcodes[] = {ROCE_RC_RDMA_READ_RESPONSE_FIRST, ROCE_OPCODE_CNP,
+                                  ROCE_RD_FETCH_ADD, 0x18, ROCE_RC_SEND_ONLY};
+  constexpr uint32_t kPayloads[] = {100, 16, 0, 100, 100};
+  constexpr bool kAsks[] = {false, false, true, false, true};
+  std::map<uint32_t, uint32_t> psn = {{9, 0xfffffe}, {10, 0xfffffe}};
+  for (size_t i = 0; i < all.size(); i++) {
+    const Seen &seen = all[i];
+    const size_t at = i / 2 % 5;
+    const uint8_t *bth = seen.frame.data() + seen.packet.bth;
+    uint32_t &next = psn.at(seen.packet.key.qp_kind & 0xffffff);
+    EXPECT_EQ(seen.packet.key.qp_kind & 0xffffff, 9 + i % 2);
+    EXPECT_EQ(seen.packet.opcode, kOpcodes[at]);
+    EXPECT_EQ(seen.packet.payload, kPayloads[at]);
+    EXPECT_EQ(seen.packet.ack_req != 0, kAsks[at]);
+    EXPECT_EQ(seen.packet.psn, at == 1 ? 0 : next);
+    EXPECT_EQ(bth[1] >> 7, 1);
+    EXPECT_EQ(bth[4], at == 1 ? 0x40 : 0);
+    EXPECT_TRUE(has_icrc(seen));
+    if (at == 0) {
+      EXPECT_EQ(roce_be32(bth + ROCE_BTH_LEN), 0x62000000U + i / 2);
+    }
+    if (at == 2) {
+      EXPECT_EQ(roce_be32(bth + ROCE_BTH_LEN), 7U);
+      EXPECT_EQ(seen.packet.payload + seen.packet.end - seen.packet.bth,
+                ROCE_BTH_LEN + 4U + 8 + 28 + ROCE_ICRC_LEN);
+    }
+    if (at != 1)
+      next = (next + 1) & 0xffffff;
+  }
+}
+
+// Each bit is in every packet, also where stamp() writes beside it, and the iCRC is right.
+TEST(OpenSource, BitsOfTheBth) {
+  struct Case {
+    const char *words;
+    uint8_t byte1, byte4, byte8;
+    uint16_t pkey;
+  };
+  for (const Case &one :
+       {Case{"", 0, 0, 0, 0xffff},
+        {"se", 0x80, 0, 0, 0xffff},
+        {"migreq", 0x40, 0, 0, 0xffff},
+        {"padcnt 2", 0x20, 0, 0, 0xffff},
+        {"fecn", 0, 0x80, 0, 0xffff},
+        {"becn", 0, 0x40, 0, 0xffff},
+        {"resv6 0x2a", 0, 0x2a, 0, 0xffff},
+        {"resv7 0x55", 0, 0, 0x55, 0xffff},
+        {"ack-req 1", 0, 0, 0x80, 0xffff},
+        {"pkey 0x8001", 0, 0, 0, 0x8001},
+        {"se migreq padcnt 3 fecn becn resv6 63 resv7 127 ack-req 1 pkey 0", 0xf0, 0xff, 0xff, 0}})
+    for (const char *what : {" size 3072 messages 2", " transport ud messages 3",
+                             " transport rd write size 3072", " opcode RC_ACKNOWLEDGE,CNP"}) {
+      const std::string words = one.words + std::string(what) + " psn 0xffffff";
+      const std::vector<Seen> all = run({flow(words)}, 6);
+      ASSERT_GE(all.size(), 3U) << words;
+      for (const Seen &seen : all) {
+        const uint8_t *bth = seen.frame.data() + seen.packet.bth;
+        const bool cnp = seen.packet.opcode == ROCE_OPCODE_CNP;
+        EXPECT_EQ(bth[1], one.byte1) << words;
+        EXPECT_EQ(bth[4], one.byte4 | (cnp ? 0x40 : 0)) << words;
+        EXPECT_EQ(bth[8] & (one.byte8 & 0x80 ? 0xff : 0x7f), one.byte8) << words;
+        EXPECT_EQ(roce_be16(bth + 2), one.pkey) << words;
+        EXPECT_TRUE(has_icrc(seen)) << words;
+      }
+    }
+}
+
+// Another version of the transport headers: whole frames that no receiver takes.
+TEST(OpenSource, AnotherVersion) {
+  OpenSource source({flow("tver 5 size 100")}, {}, kLine);
+  std::vector<packet::Outgoing> out(1);
+  ASSERT_EQ(source.next(kBegin, out), 1U);
+  const auto bytes = out[0].shape->bytes();
+  std::vector<uint8_t> frame(bytes.begin(), bytes.end());
+  out[0].shape->stamp(frame.data(), out[0].fields);
+  roce_packet packet{};
+  EXPECT_EQ(roce_parse(frame.data(), frame.data() + frame.size(), htons(ROCE_UDP_PORT), &packet),
+            ROCE_CLASS_MALFORMED);
+  EXPECT_EQ(frame[packet.bth + 1], 5);
+  EXPECT_EQ(icrc_check(frame.data(), static_cast<uint32_t>(frame.size()), packet), Icrc::Good);
 }
 
 TEST(OpenSource, SeesAnswers) {

@@ -119,11 +119,11 @@ inline void check_bth(const Made &m) {
   const Headers &h = m.headers;
   const uint8_t *bth = m.at(m.frame.layout.bth);
   EXPECT_EQ(bth[0], h.opcode);
-  EXPECT_EQ(bth[1], h.solicited << 7 | h.mig_req << 6 | m.pad_bytes() << 4);
+  EXPECT_EQ(bth[1], h.solicited << 7 | h.mig_req << 6 | m.pad_bytes() << 4 | h.tver);
   EXPECT_EQ(number(bth + 2, 2), h.pkey);
-  EXPECT_EQ(bth[4], h.fecn << 7 | h.becn << 6);
+  EXPECT_EQ(bth[4], h.fecn << 7 | h.becn << 6 | h.resv6);
   EXPECT_EQ(number(bth + 5, 3), h.dest_qp);
-  EXPECT_EQ(bth[8], h.ack_req << 7);
+  EXPECT_EQ(bth[8], h.ack_req << 7 | h.resv7);
   EXPECT_EQ(number(bth + 9, 3), h.psn);
 }
 

@@ -3,6 +3,8 @@
 // offsets of include/roce/README.md 1. XR_SEED=n runs one seed.
 #include <gtest/gtest.h>
 
+#include <arpa/inet.h>
+
 #include "packet_checks.h"
 #include "roce/cnp.h"
 
@@ -40,6 +42,45 @@ TEST(PacketFrame, EveryOptionIsReadAgain) {
             return;
         }
   }
+}
+
+// A reserved or manufacturer's opcode has no header of ours, and any payload.
+TEST(PacketFrame, EveryOpcodeWithoutARow) {
+  Random rng(3);
+  int made = 0;
+  for (unsigned opcode = 0; opcode < 256; opcode++) {
+    if (roce_opcode_info[opcode])
+      continue;
+    Made m;
+    m.path = random_path(rng, kNetworks[opcode % 3], opcode % 3);
+    m.headers = random_headers(rng, static_cast<uint8_t>(opcode));
+    m.payload = packet::counting_payload(opcode);
+    auto built = packet::build(m.path, m.headers, m.payload);
+    ASSERT_TRUE(built.ok()) << built.error().message;
+    m.frame = std::move(built.get());
+    EXPECT_EQ(m.frame.layout.payload, m.frame.layout.bth + ROCE_BTH_LEN);
+    check_bth(m);
+    check_network(m);
+    made++;
+  }
+  EXPECT_GT(made, 100);
+}
+
+// RFC 1112 6.4 and RFC 2464 7, with their examples' shape.
+TEST(PacketFrame, GroupsHaveTheirMac) {
+  const auto v4 = [](uint32_t a) { return packet::Address{0, 0, ROCE_MAPPED_PREFIX, htonl(a)}; };
+  const auto v6 = [](uint32_t a, uint32_t d) { return packet::Address{htonl(a), 0, 0, htonl(d)}; };
+  EXPECT_TRUE(packet::is_multicast(v4(0xe0000001)) && packet::is_multicast(v4(0xefffffff)));
+  EXPECT_FALSE(packet::is_multicast(v4(0xdfffffff)) || packet::is_multicast(v4(0xf0000000)));
+  EXPECT_TRUE(packet::is_multicast(v6(0xff0e0000, 1)));
+  EXPECT_FALSE(packet::is_multicast(v6(0xfe800000, 1)));
+  const auto text = [](Network network, const packet::Address &group) {
+    return packet::mac_text(packet::multicast_mac(network, group));
+  };
+  EXPECT_EQ(text(Network::Ipv4, v4(0xe0000001)), "01:00:5e:00:00:01");
+  EXPECT_EQ(text(Network::Ipv4, v4(0xefffaabb)), "01:00:5e:7f:aa:bb");
+  EXPECT_EQ(text(Network::Ipv6, v6(0xff020000, 0x12345678)), "33:33:12:34:56:78");
+  EXPECT_EQ(text(Network::V1, v6(0xff120000, 0xabcdef01)), "33:33:ab:cd:ef:01");
 }
 
 TEST(PacketFrame, EveryPayloadLength) {
@@ -105,8 +146,9 @@ struct Wrong {
 };
 
 constexpr Wrong kWrong[] = {
-    {"opcode", [](Path &, Headers &h, Bytes &, int &) { h.opcode = 0x1e; }, "0x1e is unknown"},
-    {"UC READ", [](Path &, Headers &h, Bytes &, int &) { h.opcode = 0x2c; }, "0x2c is unknown"},
+    {"TVer", [](Path &, Headers &h, Bytes &, int &) { h.tver = 16; }, "TVer 0x10"},
+    {"resv6", [](Path &, Headers &h, Bytes &, int &) { h.resv6 = 64; }, "resv6 0x40"},
+    {"resv7", [](Path &, Headers &h, Bytes &, int &) { h.resv7 = 128; }, "resv7 0x80"},
     {"DestQP", [](Path &, Headers &h, Bytes &, int &) { h.dest_qp = 1 << 24; },
      "DestQP 0x1000000 does not fit its 24 bits"},
     {"PSN", [](Path &, Headers &h, Bytes &, int &) { h.psn = 1 << 24; }, "PSN 0x1000000"},

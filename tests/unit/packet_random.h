@@ -76,6 +76,8 @@ inline packet::Headers random_headers(Random &rng, uint8_t opcode) {
   for (bool *flag : {&h.solicited, &h.mig_req, &h.fecn, &h.becn, &h.ack_req})
     *flag = bits(1);
   h.pkey = static_cast<uint16_t>(rng());
+  h.resv6 = static_cast<uint8_t>(bits(6)); // TVer stays 0: the parser gives up what has another
+  h.resv7 = static_cast<uint8_t>(bits(7));
   for (uint32_t *number : {&h.dest_qp, &h.psn, &h.msn, &h.src_qp, &h.srq, &h.ee_context})
     *number = bits(24);
   for (uint32_t *word : {&h.rkey, &h.dma_len, &h.immediate, &h.invalidate, &h.qkey})

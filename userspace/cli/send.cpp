@@ -91,11 +91,16 @@ void describe(CLI::App &command, Args &args) {
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
   command.footer(
       "FLOW: src IP, dst IP, src-mac MAC, dst-mac MAC, vlan ID[/PRIO], v1, transport "
-      "rc|uc|ud|xrc,\n  " +
+      "rc|uc|rd|ud|xrc,\n  " +
       verbs() +
       ",\n"
+      "  or instead of both opcode RC_SEND_ONLY,CNP,0x18 (in turn; not with --reliable),\n"
       "  qp N[-M], qps N, src-qp N, by packet|message, size 64k|1k,4k|1k-64k|1k:80,64k:20,\n"
-      "  pmtu N | frame-size N, messages N, for DURATION, psn N, ack-every N, port hash|vary|N,\n"
+      "  pmtu N | frame-size N, messages N | frames N [repeat N] (0: no end), for DURATION, psn "
+      "N,\n"
+      "  ack-every N | ack-req 0|1, port hash|vary|N, in every packet: se|migreq|fecn|becn 0|1,\n"
+      "  padcnt 0-3, tver N, pkey N, resv6 N, resv7 N, qkey|srq|ee-context|rkey|va|syndrome|imm "
+      "N,\n"
       "  dscp N, ecn not-ect|ect0|ect1|ce, ttl N, rate 10gbit [l1|l2] | 1mpps | 50% | top, "
       "poisson,\n"
       "  burst N gap DURATION [count N], start DURATION, ramp DURATION [from P%],\n"
@@ -106,7 +111,7 @@ void describe(CLI::App &command, Args &args) {
       "[dst-mac MAC]\n"
       "Example: xdp-roce send eth1 dst 192.0.2.2 qp 0x11 write size 1M messages 100 rate 5gbit\n"
       "MACs that are not given come from the neighbour table, or from ARP and neighbour "
-      "discovery.");
+      "discovery; a group's follow from its address.");
 }
 
 // Error for options that have no meaning with `replay`.

@@ -61,6 +61,10 @@ public:
       flow.path.dst_mac = *flow.dst_mac;
       return {};
     }
+    if (packet::is_multicast(flow.path.dst)) {
+      flow.path.dst_mac = packet::multicast_mac(flow.path.network, flow.path.dst);
+      return {};
+    }
     auto &known = known_[flow.path.dst];
     if (!known) {
       const auto mac =
@@ -113,8 +117,9 @@ Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
     return fits;
   if (auto sound = flow::check_flow(flow, port.mtu); !sound)
     return sound;
-  if (request.reliable && flow.transport != ROCE_RC && flow.transport != ROCE_XRC)
-    return Error{"only RC and XRC are reliable", "transport rc, or without --reliable"};
+  if (request.reliable)
+    if (auto sound = flow::check_reliable(flow); !sound)
+      return sound;
   const bool percent = flow.pacing.rate.kind == congestion::Rate::Kind::Percent ||
                        flow.control.rate.kind == congestion::Rate::Kind::Percent ||
                        request.rate.kind == congestion::Rate::Kind::Percent;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the parts of a flow go together, and with the port.
 #include <algorithm>
-#include <arpa/inet.h>
 
 #include <fmt/format.h>
 
@@ -22,14 +21,13 @@ using packet::Network;
 
 bool is_zero(const Address &a) { return a == Address{}; }
 
-bool is_multicast(const Address &a) {
-  if (packet::is_mapped(a))
-    return (ntohl(a[3]) >> 28) == 0xe; // 224.0.0.0/4
-  return (ntohl(a[0]) >> 24) == 0xff;  // ff00::/8
+bool has_acks(uint8_t transport) {
+  return transport == ROCE_RC || transport == ROCE_RD || transport == ROCE_XRC;
 }
 
-bool is_reliable(const Flow &flow) {
-  return flow.transport == ROCE_RC || flow.transport == ROCE_XRC;
+bool is_only_ud(const Flow &flow) {
+  const auto is_ud = [](uint8_t opcode) { return (opcode & ROCE_TRANSPORT_MASK) == ROCE_UD; };
+  return flow.transport == ROCE_UD && std::all_of(flow.opcodes.begin(), flow.opcodes.end(), is_ud);
 }
 
 Status check_addresses(const Flow &flow) {
@@ -45,10 +43,10 @@ Status check_addresses(const Flow &flow) {
                  "both are IPv4 or both are IPv6"};
   if (path.network != Network::V1 && ipv4 != (path.network == Network::Ipv4))
     return Error{"the addresses are not of the flow's network", "both are IPv4 or both are IPv6"};
-  if (is_multicast(path.src))
+  if (packet::is_multicast(path.src))
     return Error{fmt::format("src {} is a multicast address", parse::address_text(path.src)),
                  "a group cannot send"};
-  if (is_multicast(path.dst) && flow.transport != ROCE_UD)
+  if (packet::is_multicast(path.dst) && !is_only_ud(flow))
     return Error{fmt::format("dst {} is a multicast address", parse::address_text(path.dst)),
                  "only transport ud can send to a group"};
   return {};
@@ -75,7 +73,16 @@ Status check_control(const Flow &flow) {
   return {};
 }
 
+Status check_opcodes(const Flow &flow) {
+  const auto cnp = std::find(flow.opcodes.begin(), flow.opcodes.end(), ROCE_OPCODE_CNP);
+  if (cnp != flow.opcodes.end() && flow.path.network == Network::V1)
+    return Error{"opcode: RoCEv1 has no CNP", "without v1"};
+  return {};
+}
+
 Status check_verb(const Flow &flow) {
+  if (!flow.opcodes.empty())
+    return check_opcodes(flow);
   if (packet::transport_has(flow.transport, flow.verb))
     return {};
   std::string others;
@@ -96,6 +103,9 @@ Status check_sizes(const Flow &flow) {
   if (largest > kLongestMessage)
     return Error{fmt::format("size: a message of {} bytes is too long", largest),
                  "at most 2 GiB (2147483648)"};
+  if (!flow.opcodes.empty() && largest > flow.pmtu)
+    return Error{fmt::format("size: {} bytes do not fit a packet of {}", largest, flow.pmtu),
+                 fmt::format("with opcode each message is one packet: size {}", flow.pmtu)};
   if (packet::psns_of(flow.verb, largest, flow.pmtu) > kMostPsns)
     return Error{
         fmt::format("size: {} bytes in packets of {} take more PSNs than may be outstanding",
@@ -112,16 +122,19 @@ struct Largest {
   uint32_t bytes = 0, payload = 0;
 };
 
+void look_at(const Flow &flow, const packet::Segment &segment, Largest &largest) {
+  const uint32_t bytes =
+      packet::overhead(flow.path, segment.opcode) + segment.payload + flow.pad_of(segment.payload);
+  if (bytes > largest.bytes)
+    largest = {bytes, segment.payload};
+}
+
 void look_at(const Flow &flow, uint64_t size, Largest &largest) {
-  const uint32_t packets = packet::packets_of(flow.verb, size, flow.pmtu);
-  for (const uint32_t index : {0U, std::min(packets - 1, 1U), packets - 1}) {
-    const auto segment = packet::segment(flow.transport, flow.verb, size, flow.pmtu, index);
-    const bool full = segment.payload == flow.pmtu;
-    const uint32_t pad = full && flow.extra_pad ? flow.extra_pad : -segment.payload & 3;
-    const uint32_t bytes = packet::overhead(flow.path, segment.opcode) + segment.payload + pad;
-    if (bytes > largest.bytes)
-      largest = {bytes, segment.payload};
-  }
+  const uint32_t packets = flow.packets_of(size);
+  for (const uint32_t index : {0U, std::min(packets - 1, 1U), packets - 1})
+    look_at(flow, flow.segment(size, index), largest);
+  for (size_t number = 1; number < flow.opcodes.size(); number++)
+    look_at(flow, flow.segment(size, 0, number), largest);
 }
 
 Largest largest_frame(const Flow &flow) {
@@ -167,10 +180,10 @@ Status check_pacing(const congestion::Pacing &pacing) {
 
 Status check_faults(const Flow &flow) {
   for (const Fault &fault : flow.faults)
-    if (fault.kind == Fault::Kind::GhostAck && !is_reliable(flow))
+    if (fault.kind == Fault::Kind::GhostAck && !has_acks(flow.transport))
       return Error{fmt::format("fault ghost-ack: transport {} has no ACKs",
                                packet::transport_name(flow.transport)),
-                   "transport rc or xrc"};
+                   "transport rc, rd or xrc"};
   return {};
 }
 
@@ -184,6 +197,18 @@ Status check_flow(const Flow &flow, uint32_t mtu) {
   if (Status s = check_pacing(flow.pacing); !s)
     return s;
   return check_mtu(flow, mtu);
+}
+
+Status check_reliable(const Flow &flow) {
+  if (!flow.opcodes.empty())
+    return Error{"opcode: only a verb has answers to wait for", "without --reliable"};
+  if (flow.transport != ROCE_RC && flow.transport != ROCE_XRC)
+    return Error{"only RC and XRC are reliable", "transport rc, or without --reliable"};
+  if (flow.bth.tver)
+    return Error{"tver: packets of another version are never answered", "without --reliable"};
+  if (flow.bth.ack_req == false)
+    return Error{"ack-req 0: without AckReq there may be no answer", "without --reliable"};
+  return {};
 }
 
 } // namespace xr::flow

@@ -74,7 +74,34 @@ packet::Headers Flow::headers(uint8_t opcode) const {
   headers.qkey = qkey;
   headers.src_qp = own_qp(0);
   headers.srq = srq;
+  headers.ee_context = ee_context;
+  headers.syndrome = syndrome;
+  headers.solicited = bth.solicited;
+  headers.mig_req = bth.mig_req;
+  headers.fecn = bth.fecn;
+  headers.becn = bth.becn.value_or(opcode == ROCE_OPCODE_CNP); // IBA annex A17.9.3
+  headers.tver = bth.tver;
+  headers.resv6 = bth.resv6;
+  headers.resv7 = bth.resv7;
+  headers.pkey = bth.pkey;
   return headers;
+}
+
+uint32_t Flow::packets_of(uint64_t bytes) const {
+  return opcodes.empty() ? packet::packets_of(verb, bytes, pmtu) : 1;
+}
+
+packet::Segment Flow::segment(uint64_t bytes, uint32_t index, uint64_t number) const {
+  if (opcodes.empty())
+    return packet::segment(transport, verb, bytes, pmtu, index);
+  const uint8_t opcode = opcodes[number % opcodes.size()];
+  return {opcode, packet::payload_of(opcode, bytes)};
+}
+
+uint32_t Flow::pad_of(uint32_t payload) const {
+  if (bth.pad)
+    return *bth.pad;
+  return extra_pad && payload == pmtu ? extra_pad : -payload & 3;
 }
 
 } // namespace xr::flow

@@ -50,6 +50,17 @@ struct Fault {
   double probability = 0;
 };
 
+// What a flow sets in the BTH of every packet.
+struct BthBits {
+  bool solicited = false, mig_req = false, fecn = false;
+  std::optional<bool> becn;    // none: 1 in CNPs only
+  std::optional<bool> ack_req; // none: as ack_every says
+  std::optional<uint8_t> pad;  // PadCnt, and as many bytes; none: what the payload wants
+  uint8_t tver = 0;
+  uint8_t resv6 = 0, resv7 = 0; // reserved: beside FECN and BECN, beside AckReq
+  uint16_t pkey = 0xffff;
+};
+
 enum class Port : uint8_t { Hash, Fixed, Vary }; // of UDP's source: by QP, one, another each packet
 
 struct Flow {
@@ -59,23 +70,31 @@ struct Flow {
   std::optional<packet::Mac> src_mac, dst_mac; // none: the port's; by ARP or ND
   uint8_t transport = ROCE_RC;
   packet::Verb verb = packet::Verb::Send;
+  // Instead of transport and verb: packets with these opcodes in turn, each a message. `transport`
+  // is that of the first one.
+  std::vector<uint8_t> opcodes;
   uint32_t qp = 0x11, qps = 1;    // destination QPNs: qp, qp + 1, ...
   std::optional<uint32_t> src_qp; // the own ones likewise; none: the same as the destination's
   bool interleave = true;         // QPs take turns by packet; else by message
   Sizes size;
-  uint32_t pmtu = 1024;        // payload of a full packet
-  uint32_t extra_pad = 0;      // pad bytes of full packets that PMTU does not ask for
-  uint32_t frame_size = 0;     // with FCS; decides both, see fit_frame_size(); 0: not asked for
-  uint64_t messages = 0;       // of each QP; 0: no end
-  uint64_t duration_ns = 0;    // 0: no end
-  std::optional<uint32_t> psn; // first one; none: drawn, each QP another
-  uint32_t ack_every = 0;      // AckReq on every N-th packet; 0: on a message's last only
+  uint32_t pmtu = 1024;           // payload of a full packet
+  uint32_t extra_pad = 0;         // pad bytes of full packets that PMTU does not ask for
+  uint32_t frame_size = 0;        // with FCS; decides both, see fit_frame_size(); 0: not asked for
+  uint64_t messages = 0;          // of each QP; 0: no end
+  uint64_t frames = 0;            // in a sequence of each QP; 0: there are no sequences
+  std::optional<uint64_t> repeat; // sequences, from which `messages` follows; 0: no end
+  uint64_t duration_ns = 0;       // 0: no end
+  std::optional<uint32_t> psn;    // first one; none: drawn, each QP another
+  uint32_t ack_every = 0;         // AckReq on every N-th packet; 0: on a message's last only
   Port port = Port::Hash;
   congestion::Pacing pacing;
   congestion::Control control; // of each QP's rate; `pacing` is that of all QPs together
   std::vector<Fault> faults;
   uint32_t qkey = 0x11111111, rkey = 0x1234, immediate = 0, srq = 0;
   uint64_t va = 0x10000;
+  uint32_t ee_context = 0; // RDETH
+  uint8_t syndrome = 0x1f; // AETH: an ACK without credits
+  BthBits bth;
   uint64_t seed = 0;        // decides all that is drawn
   uint32_t first_index = 0; // of a part of a flow: what is drawn is as in the whole one
 
@@ -86,6 +105,11 @@ struct Flow {
   uint32_t first_psn(uint32_t index) const;      // psn, or drawn from the seed
   uint16_t source_port(uint32_t index) const;    // 0xc000 to 0xffff of Hash
   packet::Headers headers(uint8_t opcode) const; // what is the same in all packets of that opcode
+  // Of a message of `size` bytes: its packets, and the one at `index`. With `opcodes` message
+  // `number` decides.
+  uint32_t packets_of(uint64_t size) const;
+  packet::Segment segment(uint64_t size, uint32_t index, uint64_t number = 0) const;
+  uint32_t pad_of(uint32_t payload) const; // bytes
 
   // Canonical words; parse_flow() of them gives the same flow.
   std::string text() const;
@@ -119,5 +143,7 @@ Result<FlowFile> parse_flows_yaml(const std::string &text, const std::string &na
 
 // Whether flow and port agree: what is missing, contradicts itself, or is too large for `mtu`.
 Status check_flow(const Flow &flow, uint32_t mtu);
+// Whether a requester that waits for answers can send it.
+Status check_reliable(const Flow &flow);
 
 } // namespace xr::flow

@@ -147,7 +147,42 @@ Status parse_messages(FlowDraft &draft, Words &words) {
   if (!messages)
     return messages.error();
   draft.flow.messages = messages.get();
+  draft.flow.repeat.reset();
   return {};
+}
+
+Status parse_frames(FlowDraft &draft, Words &words) {
+  const auto frames = integer(words.take(), 1, UINT32_MAX, "a number of frames");
+  if (!frames)
+    return frames.error();
+  draft.flow.frames = frames.get();
+  return {};
+}
+
+Status parse_repeat(FlowDraft &draft, Words &words) {
+  const auto repeat = integer(words.take(), 0, UINT32_MAX, "a number of sequences");
+  if (!repeat)
+    return repeat.error();
+  draft.flow.repeat = repeat.get();
+  draft.flow.messages = 0;
+  return {};
+}
+
+Status parse_opcode(FlowDraft &draft, Words &words) {
+  constexpr size_t kMost = 256;
+  std::vector<uint8_t> opcodes;
+  for (const std::string &part : parts(words.take())) {
+    const auto opcode = opcode_named(part);
+    if (!opcode)
+      return opcode.error();
+    opcodes.push_back(opcode.get());
+  }
+  if (opcodes.size() > kMost)
+    return Error{fmt::format("these are {} opcodes", opcodes.size()),
+                 fmt::format("at most {}", kMost)};
+  draft.flow.transport = opcodes.front() & ROCE_TRANSPORT_MASK;
+  draft.flow.opcodes = std::move(opcodes);
+  return draft.claim(Slot::Transport, "opcode");
 }
 
 Status parse_psn(FlowDraft &draft, Words &words) {
@@ -177,6 +212,9 @@ constexpr FlowKeyword kWords[] = {
     {"pmtu", Slot::Pmtu, parse_pmtu, "pmtu 1024"},
     {"frame-size", Slot::Pmtu, parse_frame_size, "frame-size 1518"},
     {"messages", Slot::Messages, parse_messages, "messages 1000"},
+    {"frames", Slot::Frames, parse_frames, "frames 1000"},
+    {"repeat", Slot::Messages, parse_repeat, "repeat 5, or repeat 0: no end"},
+    {"opcode", Slot::Verb, parse_opcode, "opcode RC_SEND_ONLY,RC_ACKNOWLEDGE,CNP,0x18"},
     {"psn", Slot::Psn, parse_psn, "psn 0"},
     {"ack-every", Slot::AckEvery, parse_ack_every, "ack-every 16"},
 };

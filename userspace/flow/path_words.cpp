@@ -17,12 +17,11 @@ namespace {
 
 constexpr uint32_t kMostVid = 4094, kMostPriority = 7; // 4095 is reserved (IEEE 802.1Q, 9.6)
 
-template <typename T, T Flow::*member, uint64_t from, uint64_t to>
-Status parse_number(FlowDraft &draft, Words &words) {
-  const auto number = integer(words.take(), from, to);
-  if (!number)
-    return number.error();
-  draft.flow.*member = static_cast<T>(number.get());
+Status parse_seed(FlowDraft &draft, Words &words) {
+  const auto seed = integer(words.take(), 0, UINT64_MAX);
+  if (!seed)
+    return seed.error();
+  draft.flow.seed = seed.get();
   return {};
 }
 
@@ -159,12 +158,7 @@ constexpr FlowKeyword kWords[] = {
     {"ecn", Slot::Ecn, parse_ecn, "ecn ect0"},
     {"ttl", Slot::Ttl, parse_ttl, "ttl 64"},
     {"flow-label", Slot::FlowLabel, parse_flow_label, "flow-label 0x12345"},
-    {"qkey", Slot::Qkey, parse_number<uint32_t, &Flow::qkey, 0, UINT32_MAX>, "qkey 0x11111111"},
-    {"rkey", Slot::Rkey, parse_number<uint32_t, &Flow::rkey, 0, UINT32_MAX>, "rkey 0x1234"},
-    {"va", Slot::Va, parse_number<uint64_t, &Flow::va, 0, UINT64_MAX>, "va 0x10000"},
-    {"imm", Slot::Imm, parse_number<uint32_t, &Flow::immediate, 0, UINT32_MAX>, "imm 1"},
-    {"srq", Slot::Srq, parse_number<uint32_t, &Flow::srq, 0, 0xffffff>, "srq 5"},
-    {"seed", Slot::Seed, parse_number<uint64_t, &Flow::seed, 0, UINT64_MAX>, "seed 7"},
+    {"seed", Slot::Seed, parse_seed, "seed 7"},
 };
 
 } // namespace

@@ -60,10 +60,19 @@ void say_path(const Flow &flow, Out &out) {
     say(out, "v1");
 }
 
+void say_opcodes(const std::vector<uint8_t> &opcodes, Out &out) {
+  std::vector<std::string> names;
+  for (const uint8_t opcode : opcodes)
+    names.push_back(opcode_name(opcode));
+  say(out, "opcode {}", fmt::join(names, ","));
+}
+
 void say_messages(const Flow &flow, const Flow &plain, Out &out) {
-  if (flow.transport != plain.transport)
+  if (!flow.opcodes.empty())
+    say_opcodes(flow.opcodes, out);
+  else if (flow.transport != plain.transport)
     say(out, "transport {}", name_of(kTransports, flow.transport));
-  if (flow.verb != plain.verb)
+  if (flow.opcodes.empty() && flow.verb != plain.verb)
     say(out, "verb {}", packet::verb_name(flow.verb));
   if (flow.qp != plain.qp)
     say(out, "qp {:#x}", flow.qp);
@@ -73,15 +82,20 @@ void say_messages(const Flow &flow, const Flow &plain, Out &out) {
     say(out, "src-qp {:#x}", *flow.src_qp);
   if (!flow.interleave)
     say(out, "by message");
-  // a datagram's size follows PMTU if nothing is said
-  if (const std::string sizes = sizes_text(flow.size);
-      sizes != sizes_text(plain.size) || flow.transport == ROCE_UD)
+  // it follows from PMTU or `frames` if nothing is said
+  if (const std::string sizes = sizes_text(flow.size); sizes != sizes_text(plain.size) ||
+                                                       flow.transport == ROCE_UD || flow.frames ||
+                                                       !flow.opcodes.empty())
     say(out, "size {}", sizes);
   if (flow.frame_size)
     say(out, "frame-size {}", flow.frame_size);
   else if (flow.pmtu != plain.pmtu)
     say(out, "pmtu {}", flow.pmtu);
-  if (flow.messages)
+  if (flow.frames)
+    say(out, "frames {}", flow.frames);
+  if (flow.repeat)
+    say(out, "repeat {}", *flow.repeat);
+  else if (flow.messages)
     say(out, "messages {}", flow.messages);
   if (flow.duration_ns)
     say(out, "for {}", parse::duration_text(flow.duration_ns));
@@ -105,6 +119,30 @@ void say_fields(const Flow &flow, const Flow &plain, Out &out) {
     say(out, "ttl {}", path.ttl);
   if (path.flow_label)
     say(out, "flow-label {:#x}", path.flow_label);
+}
+
+void say_bit(std::string_view word, std::optional<bool> bit, Out &out) {
+  if (bit)
+    say(out, "{} {}", word, *bit ? 1 : 0);
+}
+
+void say_bth(const BthBits &bth, Out &out) {
+  const auto set = [](bool bit) { return bit ? std::optional(true) : std::nullopt; };
+  say_bit("se", set(bth.solicited), out);
+  say_bit("migreq", set(bth.mig_req), out);
+  if (bth.pad)
+    say(out, "padcnt {}", *bth.pad);
+  if (bth.tver)
+    say(out, "tver {}", bth.tver);
+  if (bth.pkey != BthBits().pkey)
+    say(out, "pkey {:#x}", bth.pkey);
+  say_bit("fecn", set(bth.fecn), out);
+  say_bit("becn", bth.becn, out);
+  if (bth.resv6)
+    say(out, "resv6 {:#x}", bth.resv6);
+  say_bit("ack-req", bth.ack_req, out);
+  if (bth.resv7)
+    say(out, "resv7 {:#x}", bth.resv7);
 }
 
 void say_pacing(const congestion::Pacing &pacing, Out &out) {
@@ -143,6 +181,10 @@ void say_keys(const Flow &flow, const Flow &plain, Out &out) {
     say(out, "imm {:#x}", flow.immediate);
   if (flow.srq)
     say(out, "srq {:#x}", flow.srq);
+  if (flow.ee_context)
+    say(out, "ee-context {:#x}", flow.ee_context);
+  if (flow.syndrome != plain.syndrome)
+    say(out, "syndrome {:#x}", flow.syndrome);
   if (flow.seed)
     say(out, "seed {}", flow.seed);
 }
@@ -167,6 +209,7 @@ std::string Flow::text() const {
   say_path(*this, out);
   say_messages(*this, plain, out);
   say_fields(*this, plain, out);
+  say_bth(bth, out);
   say_pacing(pacing, out);
   say_control(control, out);
   say_keys(*this, plain, out);

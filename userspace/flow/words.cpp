@@ -85,6 +85,56 @@ bool is_default(const Sizes &sizes) {
          sizes.parts[0].bytes == Sizes::Part().bytes;
 }
 
+bool is_one_packet(const Flow &flow) { return flow.transport == ROCE_UD || !flow.opcodes.empty(); }
+
+// Where no word says it: a sequence is a message, but where messages are packets.
+void default_size(Flow &flow) {
+  const bool is_cut = packet::verb_properties(flow.verb) & (ROCE_OP_SEND | ROCE_OP_WRITE);
+  if (is_one_packet(flow) && (flow.frames || is_default(flow.size)))
+    flow.size = {Sizes::Kind::List, {{flow.pmtu, 1}}};
+  else if (flow.frames && is_cut)
+    flow.size = {Sizes::Kind::List, {{flow.frames * flow.pmtu, 1}}};
+}
+
+// Frames after which the sizes begin anew, and how many messages these are; 0: they differ by
+// chance.
+std::pair<uint64_t, uint64_t> round_of(const Flow &flow) {
+  uint64_t frames = 0;
+  const uint64_t first = flow.packets_of(flow.size.parts.front().bytes);
+  bool same = true;
+  for (const Sizes::Part &part : flow.size.parts) {
+    const uint64_t packets = flow.packets_of(part.bytes);
+    same = same && packets == first;
+    frames += packets;
+  }
+  if (same)
+    return {first, 1};
+  return {flow.size.kind == Sizes::Kind::List ? frames : 0, flow.size.parts.size()};
+}
+
+// `messages`, where the words are of frames.
+Status fit_sequences(Flow &flow) {
+  if (!flow.frames) {
+    if (flow.repeat)
+      return Error{"repeat: there is no number of frames to repeat", "frames 1000 repeat 5"};
+    return {};
+  }
+  if (!flow.messages && !flow.repeat)
+    flow.repeat = 1;
+  if (!flow.repeat || !*flow.repeat)
+    return {};
+  const auto [frames, messages] = round_of(flow);
+  if (!frames)
+    return Error{"frames: messages drawn from these sizes have different numbers of packets",
+                 "one size, or messages N"};
+  if (flow.frames % frames)
+    return Error{fmt::format("frames: {} is not a multiple of the {} packets of {}", flow.frames,
+                             frames, messages == 1 ? "a message" : "the messages in turn"),
+                 "another size, or no size: then a sequence is one message"};
+  flow.messages = flow.frames / frames * messages * *flow.repeat;
+  return {};
+}
+
 // What follows from several words.
 Result<Flow> finish(FlowDraft &draft) {
   Flow &flow = draft.flow;
@@ -94,12 +144,10 @@ Result<Flow> finish(FlowDraft &draft) {
   }
   if (Status s = fit_frame_size(flow); !s)
     return s.error();
-  if (draft.has(Slot::Size))
-    return std::move(flow);
-  if (draft.frames_a_message)
-    flow.size.parts[0].bytes = draft.frames_a_message * flow.pmtu;
-  if (flow.transport == ROCE_UD && (draft.frames_a_message || is_default(flow.size)))
-    flow.size.parts[0].bytes = flow.pmtu; // one packet is all a datagram has
+  if (!draft.has(Slot::Size))
+    default_size(flow);
+  if (Status s = fit_sequences(flow); !s)
+    return s.error();
   return std::move(flow);
 }
 
@@ -113,7 +161,7 @@ Result<Flow> parse_all(FlowDraft draft, Words &words) {
 } // namespace
 
 const FlowKeyword *find_flow_word(const std::string &word) {
-  for (const auto keywords : {path_words(), message_words(), pace_words()})
+  for (const auto keywords : {path_words(), message_words(), header_words(), pace_words()})
     for (const FlowKeyword &keyword : keywords)
       if (keyword.name == word)
         return &keyword;
@@ -123,7 +171,7 @@ const FlowKeyword *find_flow_word(const std::string &word) {
 std::vector<std::string_view> flow_words() {
   std::vector<std::string_view> names = verb_names();
   names.emplace_back("preset");
-  for (const auto keywords : {path_words(), message_words(), pace_words()})
+  for (const auto keywords : {path_words(), message_words(), header_words(), pace_words()})
     for (const FlowKeyword &keyword : keywords)
       names.emplace_back(keyword.name);
   return names;
@@ -144,14 +192,15 @@ Status fit_frame_size(Flow &flow) {
   constexpr uint32_t kFcs = 4, kWord = 4;
   if (!flow.frame_size)
     return {};
-  const uint8_t opcode = flow.transport == ROCE_UD
+  const uint8_t opcode = !flow.opcodes.empty() ? flow.opcodes.front()
+                         : flow.transport == ROCE_UD
                              ? static_cast<uint8_t>(ROCE_UD_SEND_ONLY)
                              : static_cast<uint8_t>(flow.transport | unsigned{ROCE_RC_SEND_MIDDLE});
   const uint32_t others = packet::overhead(flow.path, opcode) + kFcs;
   if (flow.frame_size < others + kWord)
     return Error{fmt::format("frame-size: {} bytes have no room for payload", flow.frame_size),
                  fmt::format("the smallest here is {}", others + kWord)};
-  flow.extra_pad = (flow.frame_size - others) % kWord;
+  flow.extra_pad = flow.bth.pad.value_or((flow.frame_size - others) % kWord);
   flow.pmtu = flow.frame_size - others - flow.extra_pad;
   return {};
 }

@@ -33,7 +33,8 @@ enum class Slot : uint8_t {
   By,
   Size,
   Pmtu,
-  Messages,
+  Frames,
+  Messages, // or repeat
   For,
   Psn,
   AckEvery,
@@ -52,6 +53,17 @@ enum class Slot : uint8_t {
   Va,
   Imm,
   Srq,
+  EeContext,
+  Syndrome,
+  Se,
+  MigReq,
+  PadCnt,
+  TVer,
+  Pkey,
+  Fecn,
+  Becn,
+  Resv6,
+  Resv7,
   Seed,
   Many, // the word may stand as often as one likes
 };
@@ -59,7 +71,6 @@ enum class Slot : uint8_t {
 struct FlowDraft {
   Flow flow;
   std::map<Slot, std::string> taken; // by that word
-  uint64_t frames_a_message = 0;     // of a preset, where nothing else is said; 0: by size
 
   Status claim(Slot slot, const std::string &word);
   bool has(Slot slot) const { return taken.count(slot) != 0; }
@@ -76,6 +87,7 @@ struct FlowKeyword {
 
 std::span<const FlowKeyword> path_words();    // who, through which headers
 std::span<const FlowKeyword> message_words(); // what
+std::span<const FlowKeyword> header_words();  // what is in the BTH and behind it
 std::span<const FlowKeyword> pace_words();    // when, how often, and what is wrong with it
 const FlowKeyword *find_flow_word(const std::string &word);
 std::vector<std::string_view> flow_words(); // the names of all, and of verbs
@@ -91,9 +103,12 @@ struct Named {
   uint8_t value;
 };
 inline constexpr Named kTransports[] = {
-    {"rc", ROCE_RC}, {"uc", ROCE_UC}, {"ud", ROCE_UD}, {"xrc", ROCE_XRC}};
+    {"rc", ROCE_RC}, {"uc", ROCE_UC}, {"rd", ROCE_RD}, {"ud", ROCE_UD}, {"xrc", ROCE_XRC}};
 inline constexpr Named kCodepoints[] = {
     {"not-ect", 0}, {"ect0", ROCE_ECN_ECT0}, {"ect1", ROCE_ECN_ECT1}, {"ce", ROCE_ECN_CE}};
+// RC_SEND_ONLY, CNP; 0x18 where the table has no row.
+Result<uint8_t> opcode_named(const std::string &word);
+std::string opcode_name(uint8_t opcode);
 Result<uint8_t> named(const std::string &word, std::span<const Named> names,
                       std::string_view wanted);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "packet/frame.h"
 
+#include <arpa/inet.h>
 #include <optional>
 #include <string_view>
 
@@ -44,7 +45,11 @@ bool is_atomic_write(uint8_t opcode) {
 
 // READ REQUEST, ACKNOWLEDGE, atomics and their answer, RESYNC, FLUSH: what is asked for and what is
 // answered stands in headers.
-bool has_no_payload(uint8_t opcode) { return !(roce_opcode_properties[opcode] & ROCE_DATA_OPS); }
+// A reserved opcode may carry anything.
+bool has_no_payload(uint8_t opcode) {
+  const uint64_t properties = roce_opcode_properties[opcode];
+  return (properties & ROCE_OP_KNOWN) && !(properties & ROCE_DATA_OPS);
+}
 
 // A field, and whether its value is too wide for it.
 struct Width {
@@ -68,6 +73,9 @@ std::optional<Error> check_headers(const Headers &h) {
   return too_wide({
       {"DestQP", h.dest_qp, 24},
       {"PSN", h.psn, 24},
+      {"TVer", h.tver, 4},
+      {"resv6", h.resv6, 6},
+      {"resv7", h.resv7, 7},
       {"EE-context", h.ee_context, 24, (info & ROCE_HAS_RDETH) != 0},
       {"SrcQP", h.src_qp, 24, (info & ROCE_HAS_DETH) != 0},
       {"XRC SRQ", h.srq, 24, (info & ROCE_HAS_XRCETH) != 0},
@@ -107,8 +115,6 @@ std::optional<Error> check_payload(uint8_t opcode, size_t payload, int pad) {
 }
 
 std::optional<Error> check(const Path &path, const Headers &headers, size_t payload, int pad) {
-  if (!(roce_opcode_info[headers.opcode] & ROCE_OP_KNOWN))
-    return Error{fmt::format("opcode {:#04x} is unknown", unsigned{headers.opcode})};
   if (headers.opcode == ROCE_OPCODE_CNP && path.network == Network::V1)
     return Error{"RoCEv1 has no CNP", "choose IPv4 or IPv6"};
   if (auto error = check_path(path))
@@ -180,11 +186,11 @@ void write_network(Writer &out, const Path &path, const Layout &layout) {
 
 void write_bth(Writer &out, const Headers &h, uint32_t pad) {
   out.put8(h.opcode);
-  out.put8((h.solicited ? 0x80u : 0) | (h.mig_req ? 0x40u : 0) | pad << 4); // TVer 0
+  out.put8((h.solicited ? 0x80u : 0) | (h.mig_req ? 0x40u : 0) | pad << 4 | h.tver);
   out.put16(h.pkey);
-  out.put8((h.fecn ? ROCE_FECN : 0u) | (h.becn ? ROCE_BECN : 0u));
+  out.put8((h.fecn ? ROCE_FECN : 0u) | (h.becn ? ROCE_BECN : 0u) | h.resv6);
   out.put24(h.dest_qp);
-  out.put32((h.ack_req ? 0x80000000u : 0) | h.psn);
+  out.put32((h.ack_req ? 0x80000000u : 0) | uint32_t{h.resv7} << 24 | h.psn);
 }
 
 // RETH and AtomicETH begin alike.
@@ -278,6 +284,20 @@ Result<Frame> build(const Path &path, const Headers &headers, std::span<const ui
   if (path.udp_checksum && path.network != Network::V1)
     write_udp_checksum(out.at(0), path, layout);
   return Frame{out.take(), layout};
+}
+
+bool is_multicast(const Address &address) {
+  if (is_mapped(address))
+    return (ntohl(address[3]) >> 28) == 0xe;
+  return (ntohl(address[0]) >> 24) == 0xff;
+}
+
+Mac multicast_mac(Network network, const Address &group) {
+  const uint32_t last = ntohl(group[3]);
+  const auto byte = [last](unsigned shift) { return static_cast<uint8_t>(last >> shift); };
+  if (network == Network::Ipv4)
+    return {0x01, 0x00, 0x5e, static_cast<uint8_t>(byte(16) & 0x7f), byte(8), byte(0)};
+  return {0x33, 0x33, byte(24), byte(16), byte(8), byte(0)};
 }
 
 Result<Mac> parse_mac(const std::string &text) {

@@ -45,6 +45,8 @@ struct Path {
 struct Headers {
   uint8_t opcode = ROCE_RC_SEND_ONLY;
   bool solicited = false, mig_req = false, fecn = false, becn = false, ack_req = false;
+  uint8_t tver = 0;             // receivers drop a packet whose version is not 0
+  uint8_t resv6 = 0, resv7 = 0; // reserved bits beside FECN and BECN, and beside AckReq
   uint16_t pkey = 0xffff;
   uint32_t dest_qp = 0, psn = 0;
 
@@ -79,11 +81,17 @@ struct Frame {
 uint32_t overhead(const Path &path, uint8_t opcode);
 
 // With the right iCRC and checksums. An error says which value does not fit its field, or that the
-// opcode is unknown, or carries no such payload (`payload` of a CNP must be empty: its 16 bytes of
-// 0 are made here). `pad` beyond what payload wants (a number below 4 in all) is for testers:
-// PadCnt says so and the frame has them.
+// opcode carries no such payload (`payload` of a CNP must be empty: its 16 bytes of 0 are made
+// here). A reserved opcode has no extension headers. `pad` beyond what payload wants (a number
+// below 4 in all) is for testers: PadCnt says so and the frame has them.
 Result<Frame> build(const Path &path, const Headers &headers, std::span<const uint8_t> payload,
                     int pad = -1);
+
+// A multicast group: 224.0.0.0/4 or ff00::/8.
+bool is_multicast(const Address &address);
+// The MAC address that a group's packets go to: 01:00:5e and its last 23 bits (RFC 1112), 33:33 and
+// its last 32 (RFC 2464; of RoCEv1 too, whose groups are GIDs).
+Mac multicast_mac(Network network, const Address &group);
 
 // "02:00:00:00:00:01"
 Result<Mac> parse_mac(const std::string &text);

@@ -102,6 +102,14 @@ Segment segment(uint8_t transport, Verb verb, uint64_t size, uint32_t pmtu, uint
   return piece(row(verb), transport, size, pmtu, index);
 }
 
+uint32_t payload_of(uint8_t opcode, uint64_t size) {
+  const uint64_t properties = roce_opcode_properties[opcode];
+  if (properties & ROCE_OP_ATOMIC_WRITE)
+    return kWord;
+  const bool any = !(properties & ROCE_OP_KNOWN) || (properties & ROCE_DATA_OPS);
+  return any ? static_cast<uint32_t>(size) : 0;
+}
+
 Segment read_response(uint8_t transport, uint64_t size, uint32_t pmtu, uint32_t index) {
   return piece(kReadResponse, transport, size, pmtu, index);
 }

@@ -67,6 +67,9 @@ struct Segment {
 };
 // Packet `index` of packets_of().
 Segment segment(uint8_t transport, Verb verb, uint64_t size, uint32_t pmtu, uint32_t index);
+// Payload of a packet with this opcode where `size` bytes are asked for: it may have none, or a
+// fixed length.
+uint32_t payload_of(uint8_t opcode, uint64_t size);
 // Packet `index` of the psns_of() that answer a READ of `size` bytes.
 Segment read_response(uint8_t transport, uint64_t size, uint32_t pmtu, uint32_t index);
 

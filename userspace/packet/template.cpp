@@ -133,6 +133,7 @@ void Template::find_places() {
   flags_ = bth1_.base & 0x7f;
   dest_qp_ = at(bth + 5, 3);
   psn_ = at(bth + 8, 4);
+  psn_flags_ = psn_.base & 0x7f000000;
   src_qp_ = place(ROCE_HAS_DETH, ROCE_DETH_SRCQP + 1, 3);
   immediate_ = place(ROCE_HAS_IMMDT, 0, 4);
   aeth_ = place(ROCE_HAS_AETH, 0, 4);
@@ -184,7 +185,8 @@ void Template::stamp(uint8_t *frame, const Fields &fields) const {
     delta ^= write<2>(frame, src_port_, fields.src_port);
   delta ^= write<1>(frame, bth1_, flags_ | (fields.solicited ? 0x80u : 0));
   delta ^= write<3>(frame, dest_qp_, fields.dest_qp);
-  delta ^= write<4>(frame, psn_, (fields.psn & 0xffffff) | (fields.ack_req ? 0x80000000u : 0));
+  delta ^= write<4>(frame, psn_,
+                    psn_flags_ | (fields.psn & 0xffffff) | (fields.ack_req ? 0x80000000u : 0));
   if (extends_)
     delta ^= write_extensions(frame, fields);
   store_icrc(frame + frame_.layout.end - ROCE_ICRC_LEN, icrc_ ^ after_payload(delta));

@@ -67,8 +67,9 @@ private:
 
   Frame frame_;
   std::shared_ptr<const Advance> advance_;
-  uint32_t icrc_ = 0; // of frame_
-  uint8_t flags_ = 0; // BTH byte 1 without SE
+  uint32_t icrc_ = 0;      // of frame_
+  uint8_t flags_ = 0;      // BTH byte 1 without SE
+  uint32_t psn_flags_ = 0; // BTH bytes 8 to 11 without AckReq and PSN
   bool extends_ = false;
   Place src_port_, bth1_, dest_qp_, psn_;
   Place src_qp_, immediate_, aeth_, dma_len_, va_;

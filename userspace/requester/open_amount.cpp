@@ -8,13 +8,18 @@ namespace xr::requester {
 
 namespace {
 
-uint32_t padded(const flow::Flow &flow, uint32_t payload) {
-  return flow.extra_pad && payload == flow.pmtu ? payload + flow.extra_pad : (payload + 3) & ~3U;
+double segment_bytes(const flow::Flow &flow, uint64_t size, uint32_t index, uint64_t number = 0) {
+  const auto segment = flow.segment(size, index, number);
+  return packet::overhead(flow.path, segment.opcode) + segment.payload +
+         flow.pad_of(segment.payload);
 }
 
-double segment_bytes(const flow::Flow &flow, uint64_t size, uint32_t index) {
-  const auto segment = packet::segment(flow.transport, flow.verb, size, flow.pmtu, index);
-  return packet::overhead(flow.path, segment.opcode) + padded(flow, segment.payload);
+// Of packets whose opcodes take turns.
+double listed_bytes(const flow::Flow &flow, uint64_t size) {
+  double bytes = 0;
+  for (size_t number = 0; number < flow.opcodes.size(); number++)
+    bytes += segment_bytes(flow, size, 0, number);
+  return bytes / static_cast<double>(flow.opcodes.size());
 }
 
 // Of the first `messages` of a list; 0 where sizes are drawn and differ in their packets.
@@ -22,7 +27,7 @@ uint64_t packets_of_messages(const flow::Flow &flow, uint64_t messages) {
   std::vector<uint64_t> packets;
   uint64_t round = 0, rest = 0;
   for (const flow::Sizes::Part &part : flow.size.parts)
-    round += packets.emplace_back(packet::packets_of(flow.verb, part.bytes, flow.pmtu));
+    round += packets.emplace_back(flow.packets_of(part.bytes));
   const bool same =
       std::all_of(packets.begin(), packets.end(), [&](uint64_t p) { return p == packets.front(); });
   if (flow.size.kind != flow::Sizes::Kind::List)
@@ -35,8 +40,10 @@ uint64_t packets_of_messages(const flow::Flow &flow, uint64_t messages) {
 } // namespace
 
 double OpenFlow::bytes_of(uint64_t size, double &packets) const {
-  const uint32_t count = packet::packets_of(flow_.verb, size, flow_.pmtu);
+  const uint32_t count = flow_.packets_of(size);
   packets = count;
+  if (!flow_.opcodes.empty())
+    return listed_bytes(flow_, size);
   double bytes = segment_bytes(flow_, size, count - 1);
   if (count > 1)
     bytes += segment_bytes(flow_, size, 0);

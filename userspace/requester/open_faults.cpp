@@ -28,6 +28,7 @@ OpenFlow::Waiting OpenFlow::ghost_of(const packet::Outgoing &packet) {
   ghost.packet.fields.dest_qp = packet.fields.dest_qp;
   ghost.packet.fields.psn = packet.fields.psn;
   ghost.packet.fields.src_port = packet.fields.src_port;
+  ghost.packet.fields.solicited = packet.fields.solicited;
   ghost.packet.fields.aeth =
       kNoCredits << 24 | ((packet.fields.immediate - flow_.immediate) & ROCE_PSN_MASK);
   ghost.bytes = static_cast<uint32_t>(ghost.packet.shape->bytes().size());

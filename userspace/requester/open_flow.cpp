@@ -13,7 +13,10 @@ namespace {
 constexpr size_t kPlans = 64; // of a flow whose messages differ; a power of two
 constexpr uint16_t kFirstPort = 0xc000, kPorts = 0x4000;
 
-bool is_reliable(uint8_t transport) { return transport == ROCE_RC || transport == ROCE_XRC; }
+// Those that have AckReq.
+bool is_reliable(uint8_t transport) {
+  return transport == ROCE_RC || transport == ROCE_RD || transport == ROCE_XRC;
+}
 
 } // namespace
 
@@ -86,7 +89,7 @@ void OpenFlow::begin_message(Qp &qp) {
     qp.size = static_cast<uint32_t>(flow_.size.parts[0].bytes);
   else
     qp.size = static_cast<uint32_t>(flow_.size.of(qp.message, flow_.size_seed(qp.number)));
-  qp.packets = plan(qp.size).packets;
+  qp.packets = listed() ? 1 : plan(qp.size).packets;
 }
 
 void OpenFlow::end_message(Qp &qp, SendCounts &counts) {
@@ -112,31 +115,42 @@ void OpenFlow::next_turn() {
   std::erase_if(qps_, [](const Qp &qp) { return qp.packets == 0; });
 }
 
-uint32_t OpenFlow::make(packet::Outgoing &out, From &from, SendCounts &counts) {
-  Qp &qp = qps_[at_];
-  const Plan &how = plan(qp.size);
-  const bool last = qp.index + 1 == how.packets;
-  const Shape &shape = last ? how.last : qp.index ? how.middle : how.first;
-  bool ask = last;
-  if (flow_.ack_every && ++qp.since_ack == flow_.ack_every) {
-    qp.since_ack = 0;
-    ask = true;
-  }
-  from.qp = qp.number;
-  out.shape = shape.frame;
+// What follows from the flow and the QP alone.
+void OpenFlow::fill(packet::Outgoing &out, const Qp &qp) {
   out.damage = packet::Damage::None;
   out.raw = {};
   out.fields.dest_qp = flow_.dest_qp(qp.number);
   out.fields.psn = qp.psn;
   out.fields.src_port =
       vary_ ? static_cast<uint16_t>(kFirstPort + (qp.port + varied_++) % kPorts) : qp.port;
-  out.fields.ack_req = ask && reliable_;
-  out.fields.solicited = false;
+  out.fields.solicited = flow_.bth.solicited;
   out.fields.src_qp = flow_.own_qp(qp.number);
   out.fields.immediate = flow_.immediate + static_cast<uint32_t>(qp.message);
   out.fields.aeth = 0;
-  out.fields.dma_len = how.dma_len;
   out.fields.va = flow_.va;
+}
+
+bool OpenFlow::asks(Qp &qp, bool last) const {
+  bool ask = last;
+  if (flow_.ack_every && ++qp.since_ack == flow_.ack_every) {
+    qp.since_ack = 0;
+    ask = true;
+  }
+  return ask;
+}
+
+uint32_t OpenFlow::make(packet::Outgoing &out, From &from, SendCounts &counts) {
+  Qp &qp = qps_[at_];
+  if (listed()) [[unlikely]]
+    return make_listed(out, from, counts);
+  const Plan &how = plan(qp.size);
+  const bool last = qp.index + 1 == how.packets;
+  const Shape &shape = last ? how.last : qp.index ? how.middle : how.first;
+  from.qp = qp.number;
+  fill(out, qp);
+  out.shape = shape.frame;
+  out.fields.ack_req = flow_.bth.ack_req.value_or(asks(qp, last) && reliable_);
+  out.fields.dma_len = how.dma_len;
   const uint32_t bytes = shape.bytes;
   qp.psn = roce_psn_add(qp.psn, last ? how.last_psns : 1);
   qp.index++;

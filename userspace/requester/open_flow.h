@@ -94,6 +94,11 @@ private:
   size_t streak(const packet::Outgoing &like, std::span<packet::Outgoing> out, SendCounts &counts);
   // The next packet in sequence.
   uint32_t make(packet::Outgoing &out, From &from, SendCounts &counts);
+  void fill(packet::Outgoing &out, const Qp &qp);
+  bool asks(Qp &qp, bool last) const;
+  // Of a flow that says the opcodes.
+  bool listed() const { return !flow_.opcodes.empty(); }
+  uint32_t make_listed(packet::Outgoing &out, From &from, SendCounts &counts);
   uint32_t make_faulty(uint64_t now, packet::Outgoing &out, SendCounts &counts);
   void add_faults(const Waiting &made, From from, SendCounts &counts);
   void release(uint32_t qp);

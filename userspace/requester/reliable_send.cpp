@@ -95,7 +95,8 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
   out.fields.src_port = flow.port == flow::Port::Vary
                             ? static_cast<uint16_t>(0xc000 | (state.next_port++ & 0x3fff))
                             : qp.source_port();
-  out.fields.ack_req = packet.ack_req;
+  out.fields.ack_req = flow.bth.ack_req.value_or(packet.ack_req);
+  out.fields.solicited = flow.bth.solicited;
   out.fields.immediate = flow.immediate + static_cast<uint32_t>(packet.message);
   out.fields.dma_len = packet.dma_len;
   out.fields.va = packet.va;
@@ -179,8 +180,9 @@ double average_frame(const flow::Flow &flow) {
     const uint64_t size = flow.size.of(number, seed);
     const uint32_t all = packet::packets_of(flow.verb, size, flow.pmtu);
     for (uint32_t i = 0; i < std::min<uint64_t>(all, kPackets); i++) {
-      const auto segment = packet::segment(flow.transport, flow.verb, size, flow.pmtu, i);
-      bytes += packet::overhead(flow.path, segment.opcode) + segment.payload;
+      const auto segment = flow.segment(size, i);
+      bytes += packet::overhead(flow.path, segment.opcode) + segment.payload +
+               flow.pad_of(segment.payload);
       packets++;
     }
   }
