@@ -467,7 +467,7 @@ TEST(FlowPreset, FramesAndMessages) {
         (ud ? "transport ud qp 0xb src-qp 0xa size 44" : "qp 0x5 src-qp 0x5 size 44")))
         << f.text();
     EXPECT_TRUE(f.text().ends_with(
-        std::string("frame-size 4500 frames 1000 repeat 0 psn 0 rate 100%") +
+        std::string("frame-size 4500 frames 1000 repeat 0 psn 0 port 4791 rate 40%") +
         (ud ? " qkey 0x4d2" : "")))
         << f.text();
     EXPECT_TRUE(check_flow(f, 4500).ok());

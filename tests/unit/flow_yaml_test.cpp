@@ -57,7 +57,7 @@ TEST(FlowYaml, MapsAreWords) {
       {"{v1: , poisson: }", "v1 poisson"},
       {"{rate: 10gbit, qp: 1-5, preset: ipv4_rocev2_rc_send, size: 64}",
        "src 10.10.10.10 dst 10.10.10.20 src-mac aa:aa:0a:0a:0a:0a dst-mac aa:aa:0a:0a:0a:14 qp 0x1 "
-       "qps 5 src-qp 0x5 size 64 frame-size 4500 frames 1000 repeat 0 psn 0 rate 10gbit"},
+       "qps 5 src-qp 0x5 size 64 frame-size 4500 frames 1000 repeat 0 psn 0 port 4791 rate 10gbit"},
       {"{frames: 100, repeat: 5, send: }", "size 100KiB frames 100 repeat 5"},
       {"{opcode: [RC_ACKNOWLEDGE, cnp, 0x18], size: 64}", "opcode RC_ACKNOWLEDGE,CNP,0x18 size 64"},
       {"{se: true, migreq: 1, fecn: , padcnt: 2, tver: 1, pkey: 0x8001, resv6: 1, resv7: 2}",

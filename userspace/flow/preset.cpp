@@ -24,8 +24,8 @@ constexpr Preset kPresets[] = {
     {"ipv6_rocev2_ud_send", kIpv6, kUd},
 };
 constexpr const char *kAll =
-    "src-mac aa:aa:0a:0a:0a:0a dst-mac aa:aa:0a:0a:0a:14 verb send psn 0 frame-size 4500 "
-    "frames 1000 repeat 0 rate 100%";
+    "src-mac aa:aa:0a:0a:0a:0a dst-mac aa:aa:0a:0a:0a:14 port 4791 verb send psn 0 frame-size 4500 "
+    "frames 1000 repeat 0 rate 40%";
 
 } // namespace
 
