@@ -156,9 +156,9 @@ end_background() {
   unset 'background[-1]'
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds.
+# wait_for SECONDS COMMAND...: until the command succeeds. XR_PATIENCE: so many times as long, on a slow machine.
 wait_for() {
-  local until=$((SECONDS + $1))
+  local until=$((SECONDS + ${XR_PATIENCE:-1} * $1))
   shift
   until "$@"; do
     ((SECONDS < until)) || return 1

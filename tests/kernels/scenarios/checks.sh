@@ -5,14 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../../e2e/traffic_lib.sh"
 
 # An emulated processor is slow; nothing here measures time.
-wait_for() {
-  local until=$((SECONDS + 6 * $1))
-  shift
-  until "$@"; do
-    ((SECONDS < until)) || return 1
-    sleep 0.1
-  done
-}
+export XR_PATIENCE=6
 # tcpdump that reads a file.
 packets() { tcpdump -Z root -n -r "$@" 2>"$scratch/last.tcpdump"; }
 

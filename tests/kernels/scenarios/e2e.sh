@@ -5,6 +5,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../e2e" || exit 1
 log=$(mktemp)
 failures=0
+export XR_PATIENCE=6 # an emulated processor is slow
 # NAME SCRIPT [ARGUMENT...]
 while read -r name script words; do
   [[ " ${*:-$name} " == *" $name "* ]] || continue
