@@ -123,7 +123,7 @@ TEST(Analyzer, OpcodesSyndromesAndIcrcsOfEveryCapture) {
   }
 }
 
-TEST(Analyzer, NoGapWhereNothingWasLost) {
+TEST(Analyzer, NoGapWithoutLoss) {
   size_t clean = 0;
   for (const Fact &fact : facts()) {
     if (impaired(fact.name))
@@ -139,7 +139,7 @@ TEST(Analyzer, NoGapWhereNothingWasLost) {
 
 // The driver's counters: NAKs and timeouts of the requester are its rewinds; the wire's drops,
 // jumps.
-TEST(Analyzer, WhatTheDriverCounted) {
+TEST(Analyzer, EqualsTheDriversCounters) {
   const Snapshot loss = run(path_of("loss_rc_send_v4")).snapshot;
   EXPECT_EQ(sum_of(loss, ROCE_REWINDS), 30u);
   EXPECT_GT(sum_of(loss, ROCE_GAPS), 0u);
@@ -272,7 +272,7 @@ Snapshot rewritten(const std::string &name, uint32_t linktype, const FileBytes &
   return got.snapshot;
 }
 
-TEST(Analyzer, LinkTypesTellTheSame) {
+TEST(Analyzer, LinkTypesGiveTheSame) {
   for (const char *name : {"loss2_rc_atomic_v4", "rc_send_4096_v6", "rping_v4"}) {
     SCOPED_TRACE(name);
     const Snapshot ethernet = rewritten(name, 1, {}, ~0u);
@@ -301,7 +301,7 @@ TEST(Analyzer, LinkTypesTellTheSame) {
   EXPECT_EQ(total(v6), 250u);
 }
 
-TEST(Analyzer, ASnapLengthCutsOnlyTheIcrcs) {
+TEST(Analyzer, SnapLengthAffectsOnlyTheIcrcs) {
   for (const char *name : {"loss_rc_send_v4", "rc_send_4096_v6", "loss_rc_read_v4"}) {
     SCOPED_TRACE(name);
     const Snapshot whole = rewritten(name, 1, {}, ~0u);
@@ -337,7 +337,7 @@ TEST(Analyzer, AnotherUdpPort) {
 
 // ---- how it runs
 
-TEST(Analyzer, TruncatedGivesTheReportUpToThere) {
+TEST(Analyzer, TruncatedFileIsReportedUpToItsEnd) {
   const FileBytes whole = read_whole(path_of("rping_v4"));
   const TemporaryFile cut({whole.begin(), whole.end() - 1});
   const Analysis got = run(cut.path());

@@ -36,7 +36,7 @@ void expect_quantiles(std::vector<uint64_t> values) {
   EXPECT_EQ(histogram->count(), values.size());
 }
 
-TEST(Histogram, QuantilesAreThoseOfTheSortedValues) {
+TEST(Histogram, QuantilesEqualThoseOfSortedValues) {
   std::mt19937_64 random(7);
   for (const unsigned bits : {3U, 7U, 8U, 9U, 14U, 32U, 63U, 64U}) {
     std::vector<uint64_t> values(5000);
@@ -59,13 +59,13 @@ TEST(Histogram, SmallValuesAreExact) {
     EXPECT_EQ(histogram->quantile(static_cast<double>(i + 1) / 256), i);
 }
 
-TEST(Histogram, BordersOfBuckets) {
+TEST(Histogram, LimitsOfBuckets) {
   for (unsigned bits = 0; bits < 64; bits++)
     for (const uint64_t value : {(1ULL << bits) - 1, 1ULL << bits, (1ULL << bits) + 1})
       expect_quantiles({value, UINT64_MAX});
 }
 
-TEST(Histogram, NothingAndOne) {
+TEST(Histogram, EmptyAndOneValue) {
   const auto histogram = std::make_unique<Histogram>();
   EXPECT_EQ(histogram->quantile(0.5), 0U);
   EXPECT_EQ(histogram->min(), 0U);
@@ -76,7 +76,7 @@ TEST(Histogram, NothingAndOne) {
   EXPECT_EQ(histogram->mean(), 12345);
 }
 
-TEST(Histogram, MergedIsAsAddedToOne) {
+TEST(Histogram, MergeEqualsAddingToOne) {
   std::mt19937_64 random(8);
   const auto one = std::make_unique<Histogram>(), two = std::make_unique<Histogram>(),
              all = std::make_unique<Histogram>();

@@ -71,7 +71,7 @@ double value(const std::vector<MetricFamily> &all, const std::string &name,
   return std::nan("");
 }
 
-TEST(Metrics, NamesAndTypesByTheConventions) {
+TEST(Metrics, NamesAndTypesFollowTheConventions) {
   const std::regex name("[a-z][a-z0-9_]*"), own("(xdp_roce|process)_.*");
   std::set<std::string> names;
   for (const MetricFamily &family : families_of(reading_of(busy_port()))) {
@@ -89,7 +89,7 @@ TEST(Metrics, NamesAndTypesByTheConventions) {
   }
 }
 
-TEST(Metrics, AreTheNumbersOfTheReport) {
+TEST(Metrics, EqualTheReport) {
   Snapshot port = busy_port();
   port.opcodes[ROCE_RC_SEND_FIRST] = {{1, 2, 400, 4}, 443'630};
   for (unsigned i = 0; i < ROCE_AETH_COUNTS; i++)
@@ -118,7 +118,7 @@ TEST(Metrics, AreTheNumbersOfTheReport) {
 }
 
 // So that a section or a column that a report gets some day is not forgotten here.
-TEST(Metrics, LeaveNothingOfTheReportsOut) {
+TEST(Metrics, IncludeEveryFieldOfTheReports) {
   const Snapshot port = busy_port();
   const std::set<std::string> known = {"schema",     "source",   "frames",  "bytes", "opcodes",
                                        "transports", // sums of opcodes
@@ -146,7 +146,7 @@ Snapshot many_streams(uint32_t count) {
   return port;
 }
 
-TEST(Metrics, StreamsAreAsManyAsAskedForAndTheWorst) {
+TEST(Metrics, ExportsTheRequestedNumberOfWorstStreams) {
   const PortReading reading = reading_of(many_streams(1000));
   for (const size_t top : {0U, 1U, 3U, 1000U, 5000U}) {
     const auto all = families_of(reading, top);
@@ -177,7 +177,7 @@ size_t place_of(const std::string &key) {
   return place;
 }
 
-TEST(StreamTotals, DoNotFallWhenStreamsAreForgotten) {
+TEST(StreamTotals, DoNotDecreaseWhenStreamsAreForgotten) {
   const size_t gaps = place_of("gaps"), missing = place_of("missing");
   Snapshot port = many_streams(10); // gaps 0 to 9, each with one PSN missing
   StreamTotals totals;
@@ -204,7 +204,7 @@ TEST(Metrics, LabelsAreEscaped) {
 }
 
 // Somebody else holds the lock: that is no reason to call a port detached.
-TEST(Exporter, WhatIsNotKnownIsNotSaid) {
+TEST(Exporter, OmitsUnknownValues) {
   const Exporter exporter(
       {{"eth1"}, {"gaps", 10}, "0", false},
       [](const std::string &) -> Result<PortReading> {
@@ -222,7 +222,7 @@ TEST(Exporter, WhatIsNotKnownIsNotSaid) {
 }
 
 // No exception gets into the server, which is C.
-TEST(Exporter, AScrapeThatFailsIsTold) {
+TEST(Exporter, ReportsAFailedScrape) {
   std::string told;
   const Exporter exporter(
       {{"eth1"}, {"gaps", 10}, "0", false},
@@ -254,7 +254,7 @@ TEST(Exporter, FindsPortsByItself) {
 }
 
 // What a capture had attached is no port to look for when the capture has ended.
-TEST(Exporter, ForgetsPassingPorts) {
+TEST(Exporter, ForgetsTransientPorts) {
   std::vector<std::string> there = {"eth1", "eth2"};
   const Exporter exporter(
       {{}, {"gaps", 10}, "0", false},
@@ -274,7 +274,7 @@ TEST(Exporter, ForgetsPassingPorts) {
 }
 
 // A port that comes and goes, and what the exporter says of it.
-TEST(Exporter, APortThatGoesComesBack) {
+TEST(Exporter, PortIsExportedAgainAfterReattach) {
   bool attached = true, readable = true;
   std::vector<std::string> told;
   const Exporter exporter(
@@ -351,7 +351,7 @@ TEST(Process, ReadsProcfs) {
   EXPECT_TRUE(nothing.take().empty());
 }
 
-TEST(Server, UnderstandsAddresses) {
+TEST(Server, ParsesAddresses) {
   for (const char *word : {"127.0.0.1:9479", "0.0.0.0:0", "[::1]:9479", "[2001:db8::1]:65535"}) {
     const auto listen = parse_listen(word);
     ASSERT_TRUE(listen.ok()) << word;
@@ -373,7 +373,7 @@ std::shared_ptr<Exporter> of_nothing() {
       [](const std::string &, const Error *) {});
 }
 
-TEST(Server, OffersIpv6WhereItsLibraryHasIt) {
+TEST(Server, SupportsIpv6IfTheLibraryDoes) {
   const bool offers = parse_listen("nowhere").error().hint.find("[::1]") != std::string::npos;
   const auto server = Server::start(parse_listen("[::1]:0").get(), of_nothing());
   const bool refuses =
@@ -381,7 +381,7 @@ TEST(Server, OffersIpv6WhereItsLibraryHasIt) {
   EXPECT_NE(offers, refuses);
 }
 
-TEST(Server, SaysThatAnAddressIsTaken) {
+TEST(Server, ReportsAnAddressInUse) {
   const auto exporter = of_nothing();
   auto first = Server::start(parse_listen("127.0.0.1:0").get(), exporter);
   ASSERT_TRUE(first.ok()) << first.error().message;

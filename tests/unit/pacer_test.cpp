@@ -92,7 +92,7 @@ TEST(Pacer, BitRatesOfMixedSizes) {
   }
 }
 
-TEST(Pacer, TopSpeedIsAlwaysDueAndNeverLate) {
+TEST(Pacer, UnlimitedIsAlwaysDueAndNeverLate) {
   Pacer pacer = started(Pacing());
   for (uint64_t now = kBegin; now < kBegin + 100 * Pacer::kPatienceNs; now += 12'345'678) {
     EXPECT_LE(pacer.due(), now);
@@ -131,7 +131,7 @@ TEST(Pacer, BurstsHaveTheirShape) {
   EXPECT_EQ(times(single, 3), (std::vector<uint64_t>{0, 9'000, 18'000}));
 }
 
-TEST(Pacer, BurstsOfTopSpeedWaitFromTheirLastPacket) {
+TEST(Pacer, UnlimitedBurstsWaitFromTheirLastPacket) {
   Pacer pacer = started(bursts("top", 2, 1000));
   pacer.sent(kBegin + 10, 1000);
   pacer.sent(kBegin + 30, 1000);
@@ -218,7 +218,7 @@ TEST(Pacer, RampsEndBetweenTwoPackets) {
   EXPECT_NEAR(static_cast<double>(due[3]), (1 + 1.5 / 3) * kSecond, 2);
 }
 
-TEST(Pacer, BeginsAnew) {
+TEST(Pacer, RestartsIdentically) {
   for (const Pacing &pacing : {bursts("1mpps", 3, 50'000, 2), paced("3mpps")}) {
     Pacer pacer = started(pacing);
     const auto first = times(pacer, 5);
@@ -236,7 +236,7 @@ TEST(Pacer, RampOfPoissonHasItsMean) {
   EXPECT_NEAR(static_cast<double>(due.back()), kSecond, kSecond * 4 / std::sqrt(500'000));
 }
 
-TEST(Pacer, WhoIsLateCatchesUpSoFar) {
+TEST(Pacer, LatenessIsCaughtUpToALimit) {
   Pacer pacer = started(paced("1mpps"));
   pacer.sent(kBegin, 1000);
   // late within patience: nothing is lost
@@ -254,7 +254,7 @@ TEST(Pacer, WhoIsLateCatchesUpSoFar) {
   EXPECT_EQ(caught_up, 50'001U);
 }
 
-TEST(Pacer, ClocksThatBeginAtZero) {
+TEST(Pacer, ClocksThatStartAtZero) {
   Pacer pacer(paced("1mpps"), kLine, 0);
   pacer.start(0);
   pacer.sent(0, 1000);

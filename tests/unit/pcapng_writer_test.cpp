@@ -92,7 +92,7 @@ uint64_t number(const std::string &value) {
   return n;
 }
 
-TEST(PcapngWriter, IsReadBackByTheReader) {
+TEST(PcapngWriter, ReaderReadsIt) {
   const Directory directory;
   const std::string path = directory.file("x.pcapng");
   {
@@ -144,7 +144,7 @@ TEST(PcapngWriter, BlocksAndTheirOptions) {
     EXPECT_EQ(number(option(all[3].body, 12, codes[i])), counts[i]);
 }
 
-TEST(PcapngWriter, SaysWhatItCannotWrite) {
+TEST(PcapngWriter, ReportsWriteErrors) {
   auto nowhere = xr::PcapngWriter::create("/nowhere/x", {});
   ASSERT_FALSE(nowhere.ok());
   EXPECT_NE(nowhere.error().message.find("cannot write /nowhere/x"), std::string::npos);
@@ -181,7 +181,7 @@ Status write_on(xr::PcapngWriter &writer, size_t packets) {
 }
 
 // What stood in a file before `>>` is not ours to cut.
-TEST(PcapngWriter, KeepsWhatAFileHadBefore) {
+TEST(PcapngWriter, WriteErrorKeepsTheFormerContents) {
   const Directory directory;
   const std::string path = directory.file("x.pcapng");
   const std::string old(200'000, 'o');
@@ -204,7 +204,7 @@ TEST(PcapngWriter, KeepsWhatAFileHadBefore) {
   EXPECT_EQ(writer->packets(), got.frames.size());
 }
 
-TEST(PcapngWriter, CountsWhatIsInTheFile) {
+TEST(PcapngWriter, CountersMatchTheFile) {
   const Directory directory;
   const std::string path = directory.file("x.pcapng");
   auto writer = xr::PcapngWriter::create(path, {"eth0", "", 0});
@@ -235,7 +235,7 @@ struct Pipe {
   Fd read_end, write_end;
 };
 
-TEST(PcapngWriter, GivesUpAReaderThatStalls) {
+TEST(PcapngWriter, AbandonsAStalledReader) {
   const Pipe pipe;
   bool asked = false;
   auto writer = xr::PcapngWriter::create(pipe.path(), {"eth0", "", 0}, [&] {
@@ -256,7 +256,7 @@ TEST(PcapngWriter, GivesUpAReaderThatStalls) {
   EXPECT_EQ(writer->packets(), got.frames.size());
 }
 
-TEST(PcapngWriter, NoticesThatTheReaderHasGone) {
+TEST(PcapngWriter, DetectsThatTheReaderExited) {
   Pipe pipe;
   auto writer = xr::PcapngWriter::create(pipe.path(), {"eth0", "", 0});
   ASSERT_TRUE(writer.ok());
@@ -268,7 +268,7 @@ TEST(PcapngWriter, NoticesThatTheReaderHasGone) {
   EXPECT_TRUE(writer->nobody_reads());
 }
 
-TEST(RingPath, NamesAreDumpcaps) {
+TEST(RingPath, NamesAreLikeDumpcaps) {
   setenv("TZ", "UTC", 1);
   EXPECT_EQ(ring_path("/a/x.pcapng", 2, kTime), "/a/x_00002_20231114221320.pcapng");
   EXPECT_EQ(ring_path("x", 123456, kTime), "x_123456_20231114221320");
@@ -312,7 +312,7 @@ TEST(CaptureFiles, ByTime) {
   EXPECT_EQ(written({.path = {}, .file_ns = 1}, 3), (std::vector<uint64_t>{1, 1, 1}));
 }
 
-TEST(CaptureFiles, BySizeAndTheLastAreKept) {
+TEST(CaptureFiles, BySizeKeepingTheNewest) {
   const uint64_t one = xr::PcapngWriter::size_of(packet(data(100), 0));
   const auto got = written({.path = {}, .file_bytes = 1000}, 20);
   ASSERT_GT(got.size(), 2u);

@@ -27,7 +27,7 @@ std::vector<TracedFrame> released(FrameMerger &merger, uint64_t horizon = UINT64
 
 constexpr uint8_t kBoth = ROCE_CAPTURE_FRAME | ROCE_CAPTURE_OUTCOME;
 
-TEST(FrameMerger, ByTimeOverCpusUpToTheHorizon) {
+TEST(FrameMerger, OrdersByTimeUpToTheHorizon) {
   FrameMerger merger;
   const uint8_t bytes[4] = {1, 2, 3, 4};
   for (uint64_t i = 0; i < 4; i++) {
@@ -46,7 +46,7 @@ TEST(FrameMerger, ByTimeOverCpusUpToTheHorizon) {
   EXPECT_EQ(merger.late(), 1u);
 }
 
-TEST(FrameMerger, OutcomesFindTheirFrames) {
+TEST(FrameMerger, JoinsOutcomesWithFrames) {
   FrameMerger merger;
   const uint8_t bytes[2] = {7, 8};
   const auto outcome = [](uint64_t time, uint64_t number, uint32_t rule) {

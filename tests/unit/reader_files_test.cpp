@@ -23,7 +23,7 @@ TEST(ReaderFiles, FileErrorsNameTheFile) {
   }
 }
 
-TEST(ReaderFiles, FilesAreReadAsMemoryIs) {
+TEST(ReaderFiles, FilesAndMemoryGiveTheSame) {
   PcapWriter many;
   for (uint32_t i = 0; i < 40000; i++) // beyond one mapped window
     many.packet(data(1000 + i % 100, static_cast<uint8_t>(i)), i);
@@ -164,7 +164,7 @@ TEST(ReaderFiles, StandardInput) {
     }
 }
 
-TEST(ReaderFiles, StandardInputGivesFramesAsTheyCome) {
+TEST(ReaderFiles, StandardInputReturnsFramesAsTheyArrive) {
   PipedInput input;
   input.write(three_packets(), 10000);
   Result<Reader> reader = Reader::open("-");
@@ -176,7 +176,7 @@ TEST(ReaderFiles, StandardInputGivesFramesAsTheyCome) {
   EXPECT_EQ(reader->next(frame), Next::End);
 }
 
-TEST(ReaderFiles, AStopEndsTheWaitForInput) {
+TEST(ReaderFiles, StopEndsTheWaitForInput) {
   using Clock = std::chrono::steady_clock;
   std::atomic<bool> stop = false;
   PipedInput input;

@@ -93,7 +93,7 @@ TEST(Reader, PcapngInterfacesAndSections) {
   EXPECT_NE(none.error.find("interface 0"), std::string::npos) << none.error;
 }
 
-TEST(Reader, PcapngStepsOverOtherBlocks) {
+TEST(Reader, PcapngSkipsOtherBlocks) {
   PcapngWriter file;
   file.interface().packet(data(60));
   for (uint32_t type : {4u, 5u, 10u, 0xbadu, 0x40000badu, 0x80000000u})
@@ -103,7 +103,7 @@ TEST(Reader, PcapngStepsOverOtherBlocks) {
   EXPECT_EQ(read(file, 100).frames.size(), 2u);
 }
 
-TEST(Reader, SimplePacketsAreAsLongAsTheSnapLength) {
+TEST(Reader, SimplePacketsAreCutAtTheSnapLength) {
   const auto got = read(PcapngWriter().interface(1, 50).simple_packet(data(50), 1000));
   ASSERT_EQ(got.frames.size(), 1u);
   EXPECT_EQ(got.frames[0], (Got{data(50), 1000, 0, Link::Ethernet}));
@@ -164,7 +164,7 @@ TEST(Reader, LengthOnTheWireIsNeverBelowTheCaptured) {
   EXPECT_EQ(read(PcapngWriter().interface().packet(data(60), 0, 0, 0)).frames.at(0).length, 60u);
 }
 
-TEST(Reader, SnapLengthOfTheHeaderIsNotBelieved) {
+TEST(Reader, SnapLengthOfTheHeaderIsIgnored) {
   for (uint32_t snap : {0u, 1u, 0x7fffffffu, 0xffffffffu})
     EXPECT_EQ(read(PcapWriter(false, 1, 0xa1b2c3d4, snap).packet(data(60))).frames.size(), 1u)
         << snap;
@@ -270,7 +270,7 @@ TEST(Reader, PcapngCutAtEachByte) {
 
 // ---- what is wrong
 
-TEST(Reader, NoCapture) {
+TEST(Reader, NotACapture) {
   const std::pair<FileBytes, const char *> files[] = {
       {{}, "empty"},
       {{0xd4}, "too short"},
@@ -292,7 +292,7 @@ TEST(Reader, NoCapture) {
     }
 }
 
-TEST(Reader, AbsurdPcapRecords) {
+TEST(Reader, InvalidPcapRecords) {
   for (uint32_t captured : {262145u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
     PcapWriter file;
     file.packet(data(60)).u32(0).u32(0).u32(captured).u32(captured).raw(data(100));
@@ -307,7 +307,7 @@ TEST(Reader, AbsurdPcapRecords) {
   EXPECT_EQ(got.frames.size(), 2u) << got.error;
 }
 
-TEST(Reader, AbsurdPcapngBlocks) {
+TEST(Reader, InvalidPcapngBlocks) {
   const auto tail = [](uint32_t type, uint32_t total, const FileBytes &body, uint32_t again) {
     PcapngWriter file;
     file.interface().packet(data(60));
@@ -337,7 +337,7 @@ TEST(Reader, AbsurdPcapngBlocks) {
   EXPECT_EQ(read(PcapngWriter().simple_packet(data(1), 1)).last, Next::Error);
 }
 
-TEST(Reader, OptionsThatDoNotFitEndTheOptions) {
+TEST(Reader, OversizedOptionEndsTheOptions) {
   for (uint16_t size : {5, 0xfffc, 0xffff}) {
     Writer body;
     body.u16(1).u16(0).u32(0).u16(9).u16(size).u32(6);

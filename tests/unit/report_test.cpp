@@ -82,7 +82,7 @@ TEST(ReportGolden, Events) {
 }
 
 // The contract's keys, in shared/cli.md.
-TEST(Report, KeysOfTheContract) {
+TEST(Report, JsonKeysAreStable) {
   const json report = json::parse(to_json(analyze_report(busy_capture())));
   const auto expect_keys = [](const json &object, const std::vector<std::string> &keys) {
     for (const std::string &key : keys)
@@ -108,7 +108,7 @@ TEST(Report, KeysOfTheContract) {
   expect_keys(report["overflow"], {"streams", "events"});
 }
 
-TEST(Report, ClassesAddUpToTheTotal) {
+TEST(Report, SumOfClassesIsTheTotal) {
   const json frames = json::parse(to_json(counters_report({busy_capture()})))["frames"];
   EXPECT_EQ(frames["total"], frames["rocev2"].get<uint64_t>() + frames["rocev1"].get<uint64_t>() +
                                  frames["pfc"].get<uint64_t>() + frames["other"].get<uint64_t>() +
@@ -176,7 +176,7 @@ TEST(Report, LineStyleIsOneLine) {
   EXPECT_EQ(json::parse(line), json::parse(to_json(analyze_report(busy_capture()))));
 }
 
-TEST(Report, WritersStopWhenNobodyReads) {
+TEST(Report, WritersStopWhenTheSinkIsClosed) {
   const Snapshot snapshot = busy_port();
   const Document document = streams_report({snapshot});
   for (int pieces = 0; pieces < 20; pieces++) {
@@ -194,7 +194,7 @@ TEST(Report, WritersStopWhenNobodyReads) {
 }
 
 // A file's name is the only text that comes from outside.
-TEST(Report, NamesCannotSteerTheTerminalOrBreakJson) {
+TEST(Report, NamesCannotControlTheTerminalOrBreakJson) {
   Snapshot snapshot = empty_snapshot();
   snapshot.name = "a\033[31m\"\xff\n.pcap";
   EXPECT_EQ(to_text(analyze_report(snapshot)).find('\033'), std::string::npos);

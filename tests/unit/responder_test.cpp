@@ -176,7 +176,7 @@ TEST_F(ResponderTest, AcknowledgesInOrder) {
   EXPECT_EQ(counts().qps, 1U);
 }
 
-TEST_F(ResponderTest, AcknowledgesEachThatAsks) {
+TEST_F(ResponderTest, AcknowledgesEachAckReq) {
   for (uint32_t psn = 0; psn < 10; psn++)
     feed(request(ROCE_RC_SEND_ONLY, psn), 8);
   std::vector<uint32_t> acked;
@@ -186,14 +186,14 @@ TEST_F(ResponderTest, AcknowledgesEachThatAsks) {
 }
 
 // No request is left out because too many ACKs wait.
-TEST_F(ResponderTest, MergesAcksWhenManyWait) {
+TEST_F(ResponderTest, MergesAcksWhenTheQueueFills) {
   for (uint32_t psn = 0; psn < 1000; psn++)
     feed(request(ROCE_RC_SEND_ONLY, psn), 8);
   EXPECT_EQ(counts().answers_dropped, 0U);
   EXPECT_EQ(drain().back().packet.psn, 999U);
 }
 
-TEST_F(ResponderTest, MergesAcksThatWait) {
+TEST_F(ResponderTest, MergesQueuedAcks) {
   options_.merge_acks = true;
   for (uint32_t psn = 0; psn < 10; psn++)
     feed(request(ROCE_RC_SEND_ONLY, psn), 8);
@@ -228,7 +228,7 @@ TEST_F(ResponderTest, ReportsAGapOnce) {
   EXPECT_EQ(counts().naks, 2U);
 }
 
-TEST_F(ResponderTest, ForgetsANakThatIsNotNeeded) {
+TEST_F(ResponderTest, RemovesAQueuedNakThatIsObsolete) {
   feed(request(ROCE_RC_SEND_ONLY, 5));
   drain();
   feed(request(ROCE_RC_SEND_ONLY, 7));
@@ -236,7 +236,7 @@ TEST_F(ResponderTest, ForgetsANakThatIsNotNeeded) {
   expect_ack(6, 2);
 }
 
-TEST_F(ResponderTest, AcknowledgesDuplicatesWithTheNewest) {
+TEST_F(ResponderTest, AcknowledgesDuplicatesWithTheNewestPsn) {
   for (uint32_t psn = 5; psn < 9; psn++)
     feed(request(ROCE_RC_SEND_ONLY, psn));
   drain();
@@ -305,13 +305,13 @@ TEST_F(ResponderTest, ReplaysReadsFromTheMiddle) {
   EXPECT_TRUE(drain().empty());
 }
 
-TEST_F(ResponderTest, AnswersAReadOnceThatWaits) {
+TEST_F(ResponderTest, AnswersAQueuedReadOnce) {
   feed(read(10, 8192));
   feed(read(10, 8192));
   EXPECT_EQ(drain().size(), 8U);
 }
 
-TEST_F(ResponderTest, HoldsLongReads) {
+TEST_F(ResponderTest, HandlesTheLongestRead) {
   feed(read(0, 1U << 31));
   std::vector<packet::Outgoing> out(1000);
   EXPECT_EQ(responder().next(0, out), 1000U);
@@ -372,7 +372,7 @@ TEST_F(ResponderTest, AnswersFlushAndAtomicWrite) {
   EXPECT_EQ(all[1].msn(), 2U);
 }
 
-TEST_F(ResponderTest, RefusesWhatIsOutOfSequence) {
+TEST_F(ResponderTest, RefusesOpcodesOutOfSequence) {
   struct Case {
     uint8_t first, second;
   };
@@ -436,7 +436,7 @@ TEST_F(ResponderTest, RefusesEveryNthMessageOnce) {
   EXPECT_EQ(counts().naks, 0U);
 }
 
-TEST_F(ResponderTest, BeginsAnewFarAway) {
+TEST_F(ResponderTest, AcceptsAReusedQpnFarAway) {
   feed(request(ROCE_RC_SEND_ONLY, 1));
   drain();
   feed(request(ROCE_RC_SEND_ONLY, 0x400000), 10);
@@ -460,7 +460,7 @@ TEST_F(ResponderTest, WaitsForTheStartOfAMessage) {
 }
 
 // What was lost before anything arrived is asked for again: of an atomic nobody has kept a result.
-TEST_F(ResponderTest, ExecutesAtomicsFromBeforeItsBeginning) {
+TEST_F(ResponderTest, ExecutesAtomicsBeforeTheFirstPsn) {
   Headers headers = request(ROCE_RC_FETCH_ADD, 5);
   headers.swap_add = 1;
   feed(headers);
@@ -493,7 +493,7 @@ TEST_F(ResponderTest, AnswersXrc) {
   EXPECT_EQ(drain().at(1).packet.opcode, ROCE_XRC_RDMA_READ_RESPONSE_LAST);
 }
 
-TEST_F(ResponderTest, CountsUnreliable) {
+TEST_F(ResponderTest, CountsUc) {
   feed(request(ROCE_UC_SEND_FIRST, 1), 1024);
   feed(request(ROCE_UC_SEND_LAST, 2), 1);
   feed(request(ROCE_UC_SEND_FIRST, 3), 1024);
@@ -518,7 +518,7 @@ TEST_F(ResponderTest, FindsThePeersQp) {
   EXPECT_EQ(only().qp(), 0x123U);
 }
 
-TEST_F(ResponderTest, DropsWhatIsDamaged) {
+TEST_F(ResponderTest, DropsDamagedFrames) {
   auto frame = packet::build(path_, request(ROCE_RC_SEND_ONLY, 1), packet::counting_payload(8));
   Bytes bytes = frame->bytes;
   bytes.back() ^= 1;
@@ -536,7 +536,7 @@ TEST_F(ResponderTest, DropsWhatIsDamaged) {
   expect_ack(1, 1);
 }
 
-TEST_F(ResponderTest, LooksAtAddressesAndQps) {
+TEST_F(ResponderTest, ChecksAddressesAndQps) {
   options_.addresses = {ipv4(3), ipv4(2)};
   options_.first_qp = 0x10;
   options_.last_qp = 0x11;
@@ -559,7 +559,7 @@ TEST_F(ResponderTest, LooksAtAddressesAndQps) {
   EXPECT_TRUE(drain().empty());
 }
 
-TEST_F(ResponderTest, AnswersByAnyPath) {
+TEST_F(ResponderTest, AnswersOverAnyPath) {
   path_ = path_to(2, packet::Network::Ipv6);
   path_.tags = {{ROCE_ETHERTYPE_QINQ, 0x2064}, {ROCE_ETHERTYPE_VLAN, 0x6065}};
   feed(request(ROCE_RC_SEND_ONLY, 1));
@@ -579,7 +579,7 @@ TEST_F(ResponderTest, AnswersByAnyPath) {
   EXPECT_EQ(ack.packet.psn, 3U);
 }
 
-TEST_F(ResponderTest, NotifiesOfCongestion) {
+TEST_F(ResponderTest, SendsCnps) {
   options_.peer_offset = 0x100;
   options_.cnp_pacing.interval_ns = 1000;
   mark();
@@ -680,7 +680,7 @@ protected:
   }
 };
 
-TEST_F(CmTest, MakesAndEndsConnections) {
+TEST_F(CmTest, OpensAndClosesConnections) {
   options_.seed = 5;
   const CmMessage rep = ask(request_message(1));
   EXPECT_EQ(rep.kind, CmKind::Rep);
@@ -729,7 +729,7 @@ TEST_F(CmTest, MakesAndEndsConnections) {
   EXPECT_EQ(counts().qps, 3U);
 }
 
-TEST_F(CmTest, DropsAnswersOfWhatHasEnded) {
+TEST_F(CmTest, DropsResponsesOfClosedConnections) {
   const CmMessage rep = ask(request_message(1));
   Headers headers = read(rep.psn, 1 << 20);
   headers.dest_qp = rep.qpn;
@@ -757,7 +757,7 @@ TEST_F(CmTest, DropsAnswersOfWhatHasEnded) {
   }
 }
 
-TEST_F(CmTest, RejectsWithoutRoom) {
+TEST_F(CmTest, RejectsWhenFull) {
   options_.qps = 2;
   EXPECT_EQ(ask(request_message(1)).kind, CmKind::Rep);
   CmMessage message = request_message(9);
@@ -772,7 +772,7 @@ TEST_F(CmTest, RejectsWithoutRoom) {
   EXPECT_EQ(counts().no_qp, 1U);
 }
 
-TEST_F(ResponderTest, BoundsItsTables) {
+TEST_F(ResponderTest, LimitsItsTables) {
   options_.qps = 3;
   options_.cnp_pacing.interval_ns = 1000;
   mark();
@@ -792,7 +792,7 @@ TEST_F(ResponderTest, BoundsItsTables) {
   EXPECT_EQ(counts().cnps, 6U);
 }
 
-TEST_F(ResponderTest, BoundsWhatItOwes) {
+TEST_F(ResponderTest, LimitsTheResponseQueue) {
   for (uint32_t psn = 0; psn < 200; psn++)
     feed(read(psn, 1));
   EXPECT_EQ(counts().answers_dropped, 200 - 128U);
@@ -802,7 +802,7 @@ TEST_F(ResponderTest, BoundsWhatItOwes) {
 }
 
 // Against std::map and std::deque, with few keys, so that they meet.
-TEST(PeerTables, KeepWhatTheyAreTold) {
+TEST(PeerTables, KeepEntries) {
   constexpr size_t kRoom = 200;
   std::mt19937 random(1);
   std::map<uint32_t, uint32_t> wanted;
@@ -838,7 +838,7 @@ TEST(PeerTables, KeepWhatTheyAreTold) {
 }
 
 // Whatever comes in, what goes out is sound, and there is an end of it.
-TEST_F(ResponderTest, SurvivesNoise) {
+TEST_F(ResponderTest, SurvivesRandomFrames) {
   options_.qps = 8;
   options_.rnr_every = 5;
   options_.check_icrc = false;

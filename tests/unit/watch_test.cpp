@@ -107,7 +107,7 @@ std::string selected(Model &model) {
   return at == std::string::npos ? "" : text.substr(at, 8);
 }
 
-TEST(WatchGolden, OneFrame) {
+TEST(WatchGolden, OneScreen) {
   Model model = busy_model();
   expect_golden("watch_80x24.txt", text_of(model));
 }
@@ -134,7 +134,7 @@ TEST(Watch, Rates) {
   EXPECT_TRUE(has(line_with(text, "SEND, WRITE"), "27.2 G")) << text; // 812,400 * 4,186 * 8
 }
 
-TEST(Watch, ACounterThatBeganAnewHasNoRate) {
+TEST(Watch, AResetCounterHasNoRate) {
   Model model = model_of(busy_port());
   Snapshot later = busy_port();
   later.time_ns += 1'000'000'000;
@@ -160,7 +160,7 @@ TEST(Watch, FitsTheScreen) {
     }
 }
 
-TEST(Watch, ASmallScreenGetsASentence) {
+TEST(Watch, ASmallScreenShowsAMessage) {
   Model model = busy_model();
   EXPECT_TRUE(has(text_of(model, {40, 4}), "too small"));
   EXPECT_FALSE(has(text_of(model, {60, 15}), "too small"));
@@ -205,7 +205,7 @@ TEST(Watch, SortMenu) {
   EXPECT_EQ(selected(model), "0x000163");
 }
 
-TEST(Watch, FilterLeavesThoseThatHaveItsWords) {
+TEST(Watch, FilterKeepsStreamsWithAllWords) {
   Model model = model_of(many(100));
   type(model, "/0x00012");
   EXPECT_TRUE(has(text_of(model), "16 of 100 streams")) << text_of(model);
@@ -225,7 +225,7 @@ TEST(Watch, FilterLeavesThoseThatHaveItsWords) {
 }
 
 // `q` is a letter there.
-TEST(Watch, AFilterTakesAllLetters) {
+TEST(Watch, FilterAcceptsAllCharacters) {
   Model model = model_of(many(3));
   type(model, "/q");
   EXPECT_FALSE(model.quit());
@@ -299,7 +299,7 @@ TEST(Watch, EventsOfThePort) {
   EXPECT_TRUE(has(text, "RNR NAK     QP 0x000012 response  timer 0.64 ms at PSN 2")) << text;
 }
 
-TEST(Watch, EventsAreBoundedAndSaySo) {
+TEST(Watch, EventListIsLimitedAndSaysSo) {
   Model model = busy_model();
   Reading reading = reading_of(a_second_later(busy_port()));
   reading.events.assign(PortView::kEvents, one_event_of_each()[0]);
@@ -308,7 +308,7 @@ TEST(Watch, EventsAreBoundedAndSaySo) {
   EXPECT_TRUE(has(text_of(model, kLarge), "9 older ones are not")) << text_of(model, kLarge);
 }
 
-TEST(Watch, WithoutEventsItSaysWhy) {
+TEST(Watch, ShowsWhyThereAreNoEvents) {
   Model model(Options{});
   model.add_port("eth1", "native", "another process is reading the events");
   model.update(0, reading_of(busy_port()));
@@ -317,7 +317,7 @@ TEST(Watch, WithoutEventsItSaysWhy) {
   EXPECT_TRUE(has(text_of(model), "another process is reading"));
 }
 
-TEST(Watch, OverflowIsRedAndOnlyThereIfThereIsSome) {
+TEST(Watch, OverflowIsHighlightedAndHiddenWhenZero) {
   Model model = busy_model();
   EXPECT_TRUE(has(looking(model, Style::Alarm, kLarge), "OVERFLOW  streams 4,203  events 123,456"))
       << looking(model, Style::Alarm, kLarge);
@@ -328,7 +328,7 @@ TEST(Watch, OverflowIsRedAndOnlyThereIfThereIsSome) {
   EXPECT_FALSE(has(text_of(other), "OVERFLOW"));
 }
 
-TEST(Watch, RulesWithTheirCounts) {
+TEST(Watch, RulesWithTheirCounters) {
   Model model = busy_model();
   const std::string line = line_with(text_of(model, kLarge), "every 5");
   EXPECT_TRUE(has(line, "2,000") && has(line, "400") && has(line, "200,000")) << line;
@@ -337,7 +337,7 @@ TEST(Watch, RulesWithTheirCounts) {
 }
 
 // Left and Right show the rest of what is wider than the screen, heading and all.
-TEST(Watch, RulesShiftSideways) {
+TEST(Watch, RulesScrollSideways) {
   Model model(Options{});
   model.add_port("eth1", "native");
   Reading reading = reading_of(busy_port());
@@ -380,7 +380,7 @@ TEST(Watch, RulesShiftSideways) {
   EXPECT_EQ(unshifted, text_of(model, size)) << "each page begins at its left";
 }
 
-TEST(Watch, EventsShiftSideways) {
+TEST(Watch, EventsScrollSideways) {
   Model model = busy_model();
   type(model, "e");
   EXPECT_FALSE(has(text_of(model), "2001:db8::2 -> 2001:db8::1\n"));
@@ -391,7 +391,7 @@ TEST(Watch, EventsShiftSideways) {
   EXPECT_TRUE(has(text_of(model), "2001:db8::2 -> 2001:db8::1\n")) << text_of(model);
 }
 
-TEST(Watch, DetailShiftsSideways) {
+TEST(Watch, DetailScrollsSideways) {
   Snapshot snapshot = many(1);
   inet_pton(AF_INET6, "2001:db8:1111:2222:3333:4444:5555:6666", snapshot.streams[0].key.src);
   inet_pton(AF_INET6, "2001:db8:1111:2222:3333:4444:5555:7777", snapshot.streams[0].key.dst);
@@ -433,7 +433,7 @@ TEST(Watch, ZeroWithAHoleFilledSince) {
   EXPECT_FALSE(has(text_of(model, kLarge), "18,446,744"));
 }
 
-TEST(Watch, PauseHoldsThePictureAndLosesNoEvent) {
+TEST(Watch, PauseKeepsTheScreenAndLosesNoEvent) {
   Model model = busy_model();
   type(model, "e");
   const std::string before = text_of(model, kLarge);
@@ -450,7 +450,7 @@ TEST(Watch, PauseHoldsThePictureAndLosesNoEvent) {
 }
 
 // As many as are kept of a port, the newest; older ones are counted, however many come at once.
-TEST(Watch, PauseHoldsNoMoreEventsThanAreKept) {
+TEST(Watch, PauseLimitsKeptEvents) {
   Model model = busy_model(); // 9 events
   type(model, "ep");
   const auto come = [&model](size_t count, size_t which) {
@@ -472,7 +472,7 @@ TEST(Watch, PauseHoldsNoMoreEventsThanAreKept) {
   EXPECT_TRUE(has(text, "RNR NAK     QP")) << "the last that came is the newest: " << text;
 }
 
-TEST(Watch, HeldReadingsAreBounded) {
+TEST(Watch, MergedReadingsAreLimited) {
   std::optional<Reading> held;
   for (uint64_t second = 1; second <= 10; second++) {
     Reading reading = reading_of(busy_port());
@@ -505,7 +505,7 @@ TEST(Watch, SeveralPorts) {
   EXPECT_TRUE(has(text_of(model), "watch  eth1"));
 }
 
-TEST(Watch, OneOfSeveralPortsGoes) {
+TEST(Watch, OneOfSeveralPortsIsDetached) {
   Model model(Options{});
   model.add_port("eth1");
   model.add_port("eth2");
@@ -544,7 +544,7 @@ TEST(Watch, HelpListsTheKeys) {
   EXPECT_TRUE(model.quit());
 }
 
-TEST(Watch, KeysBeforeTheFirstReadingDoNoHarm) {
+TEST(Watch, KeysBeforeTheFirstReading) {
   Model model(Options{});
   model.add_port("eth1");
   for (const Key key :
@@ -605,7 +605,7 @@ TEST(WatchText, WidthOfWideCharacters) {
   EXPECT_EQ(cut("ab   ", 4), "ab  ") << "nothing but spaces is lost";
 }
 
-TEST(WatchText, NamesCannotSteerTheTerminal) {
+TEST(WatchText, NamesCannotControlTheTerminal) {
   EXPECT_EQ(drawable("a\033[31m\xff\n", true), "a?[31m??");
   EXPECT_EQ(drawable("漢x", false), "?x");
   EXPECT_EQ(drawable("漢x", true), "漢x");
