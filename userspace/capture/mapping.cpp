@@ -48,8 +48,8 @@ struct SigbusGuard {
       mapping->lost_.store(true);
       return;
     }
-    sigaction(SIGBUS, &guard.before,
-              nullptr); // not our memory: the previous handler gets the repeated signal
+    // Not our memory: the previous handler gets the repeated signal.
+    sigaction(SIGBUS, &guard.before, nullptr);
   }
 
   void enter() {

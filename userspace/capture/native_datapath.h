@@ -70,8 +70,8 @@ public:
   // Both steps.
   void frame(const FrameView &frame);
 
-  // Replaces the rules and resets their state. `points`: the match points of each slot. Needs
-  // ROCE_FEATURE_RULES.
+  // Replaces the rules and resets their state. `points`: the list of distances of each slot, see
+  // roce/select.h. Needs ROCE_FEATURE_RULES.
   void rules(std::unique_ptr<roce_ruleset> set, std::map<uint32_t, std::vector<uint32_t>> points);
   void peer(const roce_peer &peer, uint32_t src_qp);
   const roce_rule_state &rule_state(uint32_t slot) const;

@@ -70,8 +70,8 @@ private:
   bool top_ = false;     // no rate
   bool at_once_ = false; // and no bursts
   bool even_ = false;    // all intervals are equal for frames of equal size
-  uint32_t per_byte_ = 0,
-           per_packet_ = 0; // bytes and packets counted by an interval, `step_` ticks each
+  // Bytes and packets counted by an interval, `step_` ticks each.
+  uint32_t per_byte_ = 0, per_packet_ = 0;
   uint64_t step_ = 0;
   uint64_t begin_ = 0, due_ = 0, fraction_ = 0;
   uint64_t slipped_ = 0;

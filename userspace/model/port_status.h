@@ -39,8 +39,8 @@ struct PortStatus {
   // The hook, whatever programs are on it.
   Mode mode = Mode::Auto;
   uint32_t hook_id = 0; // the program that the driver calls; 0: the hook is empty
-  bool dispatcher =
-      false; // hook_id is libxdp's dispatcher; otherwise our program is alone on the hook
+  // True if hook_id is libxdp's dispatcher; otherwise our program is alone on the hook.
+  bool dispatcher = false;
   std::vector<HookProgram> programs;
 
   // Our attachment.

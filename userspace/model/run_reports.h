@@ -75,9 +75,9 @@ struct RespondCounts {
   uint64_t qps = 0, qps_full = 0; // connections; requests dropped because no connection was free
   // sent
   uint64_t acks = 0, naks = 0, rnr_naks = 0, read_responses = 0, atomic_acks = 0;
-  uint64_t cnps = 0, cnps_paced = 0,
-           cnps_no_room = 0; // cnps_no_room: too many streams at the same time
-  uint64_t arp = 0, nd = 0;  // replies
+  // cnps_no_room: too many streams at the same time.
+  uint64_t cnps = 0, cnps_paced = 0, cnps_no_room = 0;
+  uint64_t arp = 0, nd = 0; // replies
   uint64_t cm_connections = 0, cm_messages = 0, cm_rejected = 0;
   uint64_t answers_dropped = 0; // requests dropped because the reply queue was full
 };
@@ -99,8 +99,8 @@ struct SocketCounts {
 struct EngineCounts {
   uint64_t sent = 0, sent_bytes = 0; // given to the kernel; frames without FCS
   uint64_t received = 0, received_bytes = 0;
-  uint64_t not_sent =
-      0; // given to the kernel but never transmitted: known only at the end; not in `sent`
+  // Given to the kernel but never transmitted: known only at the end; not in `sent`.
+  uint64_t not_sent = 0;
   uint64_t too_long = 0; // longer than the socket allows
   // Counted by the port since the start, for frames of all processes and all engines.
   uint64_t port_drops = 0, port_missed = 0;
@@ -125,8 +125,8 @@ struct RunReport {
 struct SendReport : RunReport {
   std::string kind;       // "open", "reliable", "replay"
   uint64_t line_bits = 0; // line rate in bit/s
-  uint64_t seed =
-      0; // of all random numbers; shown even if the user gave none, so that the run can be repeated
+  // Seed of all random numbers; shown even if the user gave none, so that the run can be repeated.
+  uint64_t seed = 0;
   double asked_pps = 0;            // 0: as fast as possible
   uint64_t expected = 0, done = 0; // packets, or messages if reliable; expected 0: unlimited
   bool finished = false;           // false: interrupted
