@@ -317,7 +317,7 @@ TEST(OpenSource, TopSpeedIsSharedAndLeavesTheOthersTheirs) {
 }
 
 TEST(OpenSource, TotalRate) {
-  parse::Words words({"10gbit"});
+  parse::WordReader words({"10gbit"});
   const congestion::Rate total = flow::take_rate(words).get();
   OpenSource source({flow("qp 1 size 1000"), flow("qp 2 size 1000 rate 100kpps")}, total, kLine);
   const auto all = run(source, 200'000);

@@ -23,7 +23,7 @@ constexpr double kSecond = 1e9;
 
 Pacing paced(const std::string &word, bool l1 = false) {
   Pacing pacing;
-  parse::Words words({word, l1 ? "l1" : ""});
+  parse::WordReader words({word, l1 ? "l1" : ""});
   const auto rate = flow::take_rate(words);
   if (!rate)
     ADD_FAILURE() << word << ": " << rate.error().message;

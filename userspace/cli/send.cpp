@@ -179,7 +179,7 @@ Status add_file(Args &args) {
 Status add_total(Args &args) {
   if (args.rate.empty())
     return {};
-  parse::Words words({args.rate});
+  parse::WordReader words({args.rate});
   auto rate = flow::take_rate(words);
   if (!rate)
     return rate.error();

@@ -136,7 +136,7 @@ struct FlowFile {
   std::optional<uint64_t> seed;
 };
 // `R [l1|l2]`; words behind it are left.
-Result<congestion::Rate> take_rate(parse::Words &words);
+Result<congestion::Rate> take_rate(parse::WordReader &words);
 // YAML; "-" is the standard input.
 Result<FlowFile> load_flows(const std::string &path);
 Result<FlowFile> parse_flows_yaml(const std::string &text, const std::string &name);

@@ -11,7 +11,7 @@ using namespace parse;
 namespace {
 
 template <typename T, T Flow::*member, uint64_t most>
-Status parse_number(FlowDraft &draft, Words &words) {
+Status parse_number(FlowDraft &draft, WordReader &words) {
   const auto number = integer(words.take(), 0, most);
   if (!number)
     return number.error();
@@ -20,7 +20,7 @@ Status parse_number(FlowDraft &draft, Words &words) {
 }
 
 // `auto`: a number, or one that need not be there.
-template <auto member, uint64_t most> Status parse_bits(FlowDraft &draft, Words &words) {
+template <auto member, uint64_t most> Status parse_bits(FlowDraft &draft, WordReader &words) {
   const auto number = integer(words.take(), 0, most);
   if (!number)
     return number.error();
@@ -29,7 +29,7 @@ template <auto member, uint64_t most> Status parse_bits(FlowDraft &draft, Words 
 }
 
 // Alone the word sets the bit.
-template <auto member> Status parse_bit(FlowDraft &draft, Words &words) {
+template <auto member> Status parse_bit(FlowDraft &draft, WordReader &words) {
   draft.flow.bth.*member = !words.take_if("0");
   if (draft.flow.bth.*member)
     words.take_if("1");

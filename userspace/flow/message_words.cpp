@@ -17,7 +17,7 @@ constexpr uint32_t kMostQps = 1 << 20;
 constexpr uint32_t kShortestFrame = 64, kLongestFrame = 9618;
 constexpr uint64_t kMostWeight = 1'000'000'000;
 
-Status parse_transport(FlowDraft &draft, Words &words) {
+Status parse_transport(FlowDraft &draft, WordReader &words) {
   const auto transport = named(words.take(), kTransports, "a transport");
   if (!transport)
     return transport.error();
@@ -25,7 +25,7 @@ Status parse_transport(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_verb(FlowDraft &draft, Words &words) {
+Status parse_verb(FlowDraft &draft, WordReader &words) {
   const auto verb = choice(words.take(), verb_names(), "a verb");
   if (!verb)
     return verb.error();
@@ -33,7 +33,7 @@ Status parse_verb(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_qp(FlowDraft &draft, Words &words) {
+Status parse_qp(FlowDraft &draft, WordReader &words) {
   const std::string word = words.take();
   auto qps = range(word, 0, kMost24, "a QPN");
   if (!qps)
@@ -47,7 +47,7 @@ Status parse_qp(FlowDraft &draft, Words &words) {
   return draft.claim(Slot::Qps, "qp N-M");
 }
 
-Status parse_qps(FlowDraft &draft, Words &words) {
+Status parse_qps(FlowDraft &draft, WordReader &words) {
   const auto qps = integer(words.take(), 1, kMostQps);
   if (!qps)
     return qps.error();
@@ -55,7 +55,7 @@ Status parse_qps(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_src_qp(FlowDraft &draft, Words &words) {
+Status parse_src_qp(FlowDraft &draft, WordReader &words) {
   const auto qp = integer(words.take(), 0, kMost24, "a QPN");
   if (!qp)
     return qp.error();
@@ -63,7 +63,7 @@ Status parse_src_qp(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_by(FlowDraft &draft, Words &words) {
+Status parse_by(FlowDraft &draft, WordReader &words) {
   const auto at = choice(words.take(), {"packet", "message"}, "packet or message");
   if (!at)
     return at.error();
@@ -117,7 +117,7 @@ Result<Sizes> parse_sizes(const std::string &word) {
   return sizes;
 }
 
-Status parse_size(FlowDraft &draft, Words &words) {
+Status parse_size(FlowDraft &draft, WordReader &words) {
   auto sizes = parse_sizes(words.take());
   if (!sizes)
     return sizes.error();
@@ -125,7 +125,7 @@ Status parse_size(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_pmtu(FlowDraft &draft, Words &words) {
+Status parse_pmtu(FlowDraft &draft, WordReader &words) {
   const auto at = choice(words.take(), {"256", "512", "1024", "2048", "4096"}, "a PMTU");
   if (!at)
     return at.error();
@@ -134,7 +134,7 @@ Status parse_pmtu(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_frame_size(FlowDraft &draft, Words &words) {
+Status parse_frame_size(FlowDraft &draft, WordReader &words) {
   const auto size = integer(words.take(), kShortestFrame, kLongestFrame, "a frame's length");
   if (!size)
     return size.error();
@@ -142,7 +142,7 @@ Status parse_frame_size(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_messages(FlowDraft &draft, Words &words) {
+Status parse_messages(FlowDraft &draft, WordReader &words) {
   const auto messages = integer(words.take(), 1, UINT64_MAX);
   if (!messages)
     return messages.error();
@@ -151,7 +151,7 @@ Status parse_messages(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_frames(FlowDraft &draft, Words &words) {
+Status parse_frames(FlowDraft &draft, WordReader &words) {
   const auto frames = integer(words.take(), 1, UINT32_MAX, "a number of frames");
   if (!frames)
     return frames.error();
@@ -159,7 +159,7 @@ Status parse_frames(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_repeat(FlowDraft &draft, Words &words) {
+Status parse_repeat(FlowDraft &draft, WordReader &words) {
   const auto repeat = integer(words.take(), 0, UINT32_MAX, "a number of sequences");
   if (!repeat)
     return repeat.error();
@@ -168,7 +168,7 @@ Status parse_repeat(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_opcode(FlowDraft &draft, Words &words) {
+Status parse_opcode(FlowDraft &draft, WordReader &words) {
   constexpr size_t kMost = 256;
   std::vector<uint8_t> opcodes;
   for (const std::string &part : parts(words.take())) {
@@ -185,7 +185,7 @@ Status parse_opcode(FlowDraft &draft, Words &words) {
   return draft.claim(Slot::Transport, "opcode");
 }
 
-Status parse_psn(FlowDraft &draft, Words &words) {
+Status parse_psn(FlowDraft &draft, WordReader &words) {
   const auto psn = integer(words.take(), 0, kMost24, "a PSN");
   if (!psn)
     return psn.error();
@@ -193,7 +193,7 @@ Status parse_psn(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_ack_every(FlowDraft &draft, Words &words) {
+Status parse_ack_every(FlowDraft &draft, WordReader &words) {
   const auto every = integer(words.take(), 1, UINT32_MAX);
   if (!every)
     return every.error();

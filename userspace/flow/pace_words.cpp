@@ -62,7 +62,7 @@ Result<congestion::Rate> rate_of(const std::string &word, bool l1) {
                           static_cast<double>(bits.get()), word};
 }
 
-Status parse_rate_word(FlowDraft &draft, Words &words) {
+Status parse_rate_word(FlowDraft &draft, WordReader &words) {
   auto rate = take_rate(words);
   if (!rate)
     return rate.error();
@@ -70,7 +70,7 @@ Status parse_rate_word(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_cc(FlowDraft &draft, Words &words) {
+Status parse_cc(FlowDraft &draft, WordReader &words) {
   if (!words.take_if("fixed"))
     return missing("fixed", words.peek(), "cc fixed 100mbit");
   auto rate = take_rate(words);
@@ -82,17 +82,17 @@ Status parse_cc(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_top(FlowDraft &draft, Words &) {
+Status parse_top(FlowDraft &draft, WordReader &) {
   draft.flow.pacing.rate = congestion::Rate();
   return {};
 }
 
-Status parse_poisson(FlowDraft &draft, Words &) {
+Status parse_poisson(FlowDraft &draft, WordReader &) {
   draft.flow.pacing.shape = congestion::Pacing::Shape::Poisson;
   return {};
 }
 
-Status parse_burst(FlowDraft &draft, Words &words) {
+Status parse_burst(FlowDraft &draft, WordReader &words) {
   congestion::Pacing &pacing = draft.flow.pacing;
   const auto packets = integer(words.take(), 1, kMostBurst, "a number of packets");
   if (!packets)
@@ -122,7 +122,7 @@ Result<uint64_t> some_time(const std::string &word) {
   return ns;
 }
 
-Status parse_for(FlowDraft &draft, Words &words) {
+Status parse_for(FlowDraft &draft, WordReader &words) {
   const auto ns = some_time(words.take());
   if (!ns)
     return ns.error();
@@ -130,7 +130,7 @@ Status parse_for(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_start(FlowDraft &draft, Words &words) {
+Status parse_start(FlowDraft &draft, WordReader &words) {
   const auto ns = duration(words.take());
   if (!ns)
     return ns.error();
@@ -138,7 +138,7 @@ Status parse_start(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_ramp(FlowDraft &draft, Words &words) {
+Status parse_ramp(FlowDraft &draft, WordReader &words) {
   congestion::Pacing &pacing = draft.flow.pacing;
   const auto ns = some_time(words.take());
   if (!ns)
@@ -155,7 +155,7 @@ Status parse_ramp(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_positions(Fault &fault, Words &words) {
+Status parse_positions(Fault &fault, WordReader &words) {
   fault.when = Fault::When::Positions;
   for (const std::string &part : parts(words.take())) {
     const auto position = integer(part, 1, UINT64_MAX, "a packet's place");
@@ -169,7 +169,7 @@ Status parse_positions(Fault &fault, Words &words) {
   return {};
 }
 
-Status parse_every(Fault &fault, Words &words) {
+Status parse_every(Fault &fault, WordReader &words) {
   const auto every = integer(words.take(), 1, UINT64_MAX);
   if (!every)
     return every.error();
@@ -178,7 +178,7 @@ Status parse_every(Fault &fault, Words &words) {
   return {};
 }
 
-Status parse_probability(Fault &fault, Words &words) {
+Status parse_probability(Fault &fault, WordReader &words) {
   auto p = probability(words.take());
   if (!p)
     return p.error();
@@ -187,7 +187,7 @@ Status parse_probability(Fault &fault, Words &words) {
   return {};
 }
 
-Status parse_fault(FlowDraft &draft, Words &words) {
+Status parse_fault(FlowDraft &draft, WordReader &words) {
   const auto kind = choice(words.take(), fault_names(), "a kind of fault");
   if (!kind)
     return kind.error();
@@ -199,8 +199,8 @@ Status parse_fault(FlowDraft &draft, Words &words) {
   const auto when = choice(words.take(), {"at", "every", "probability"}, "when it happens");
   if (!when)
     return when.error();
-  constexpr Status (*kParse[])(Fault &, Words &) = {parse_positions, parse_every,
-                                                    parse_probability};
+  constexpr Status (*kParse[])(Fault &, WordReader &) = {parse_positions, parse_every,
+                                                         parse_probability};
   if (Status s = kParse[when.get()](fault, words); !s)
     return s;
   draft.flow.faults.push_back(std::move(fault));
@@ -231,7 +231,7 @@ const std::vector<std::string_view> &fault_names() {
 
 std::span<const FlowKeyword> pace_words() { return kWords; }
 
-Result<congestion::Rate> take_rate(Words &words) {
+Result<congestion::Rate> take_rate(WordReader &words) {
   const std::string word = words.take();
   const bool l1 = words.take_if("l1"), l2 = !l1 && words.take_if("l2");
   auto rate = rate_of(word, l1);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kMostVid = 4094, kMostPriority = 7; // 4095 is reserved (IEEE 802.1Q, 9.6)
 
-Status parse_seed(FlowDraft &draft, Words &words) {
+Status parse_seed(FlowDraft &draft, WordReader &words) {
   const auto seed = integer(words.take(), 0, UINT64_MAX);
   if (!seed)
     return seed.error();
@@ -25,7 +25,7 @@ Status parse_seed(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_name(FlowDraft &draft, Words &words) {
+Status parse_name(FlowDraft &draft, WordReader &words) {
   const auto given = name(words.take());
   if (!given)
     return given.error();
@@ -33,7 +33,7 @@ Status parse_name(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_end(Words &words, packet::Address &end, bool &given) {
+Status parse_end(WordReader &words, packet::Address &end, bool &given) {
   const auto parsed = address(words.take());
   if (!parsed)
     return parsed.error();
@@ -41,11 +41,15 @@ Status parse_end(Words &words, packet::Address &end, bool &given) {
   given = true;
   return {};
 }
-Status parse_src(FlowDraft &d, Words &w) { return parse_end(w, d.flow.path.src, d.flow.src_given); }
-Status parse_dst(FlowDraft &d, Words &w) { return parse_end(w, d.flow.path.dst, d.flow.dst_given); }
+Status parse_src(FlowDraft &d, WordReader &w) {
+  return parse_end(w, d.flow.path.src, d.flow.src_given);
+}
+Status parse_dst(FlowDraft &d, WordReader &w) {
+  return parse_end(w, d.flow.path.dst, d.flow.dst_given);
+}
 
 template <std::optional<packet::Mac> Flow::*member>
-Status parse_mac(FlowDraft &draft, Words &words) {
+Status parse_mac(FlowDraft &draft, WordReader &words) {
   const std::string word = words.take();
   const auto mac = packet::parse_mac(word);
   if (!mac)
@@ -68,7 +72,7 @@ Result<packet::Tag> parse_tag(const std::string &word) {
   return tag;
 }
 
-Status parse_vlan(FlowDraft &draft, Words &words) {
+Status parse_vlan(FlowDraft &draft, WordReader &words) {
   std::vector<packet::Tag> &tags = draft.flow.path.tags;
   tags.clear();
   if (words.take_if("none"))
@@ -88,12 +92,12 @@ Status parse_vlan(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_v1(FlowDraft &draft, Words &) {
+Status parse_v1(FlowDraft &draft, WordReader &) {
   draft.flow.path.network = packet::Network::V1;
   return {};
 }
 
-Status parse_port(FlowDraft &draft, Words &words) {
+Status parse_port(FlowDraft &draft, WordReader &words) {
   Flow &flow = draft.flow;
   const std::string word = words.take();
   if (looks_like_number(word)) {
@@ -111,7 +115,7 @@ Status parse_port(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_dscp(FlowDraft &draft, Words &words) {
+Status parse_dscp(FlowDraft &draft, WordReader &words) {
   const auto dscp = integer(words.take(), 0, 63);
   if (!dscp)
     return dscp.error();
@@ -120,7 +124,7 @@ Status parse_dscp(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_ecn(FlowDraft &draft, Words &words) {
+Status parse_ecn(FlowDraft &draft, WordReader &words) {
   const auto codepoint = named(words.take(), kCodepoints, "an ECN codepoint");
   if (!codepoint)
     return codepoint.error();
@@ -129,7 +133,7 @@ Status parse_ecn(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_ttl(FlowDraft &draft, Words &words) {
+Status parse_ttl(FlowDraft &draft, WordReader &words) {
   const auto ttl = integer(words.take(), 1, 255);
   if (!ttl)
     return ttl.error();
@@ -137,7 +141,7 @@ Status parse_ttl(FlowDraft &draft, Words &words) {
   return {};
 }
 
-Status parse_flow_label(FlowDraft &draft, Words &words) {
+Status parse_flow_label(FlowDraft &draft, WordReader &words) {
   const auto label = integer(words.take(), 0, 0xfffff);
   if (!label)
     return label.error();

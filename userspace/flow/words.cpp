@@ -63,7 +63,7 @@ Status parse_verb_alone(FlowDraft &draft, const std::string &word, size_t verb) 
   return {};
 }
 
-Status parse_one(FlowDraft &draft, Words &words) {
+Status parse_one(FlowDraft &draft, WordReader &words) {
   const std::string word = words.take();
   const auto &verbs = verb_names();
   if (const auto verb = std::find(verbs.begin(), verbs.end(), word); verb != verbs.end())
@@ -151,7 +151,7 @@ Result<Flow> finish(FlowDraft &draft) {
   return std::move(flow);
 }
 
-Result<Flow> parse_all(FlowDraft draft, Words &words) {
+Result<Flow> parse_all(FlowDraft draft, WordReader &words) {
   while (!words.done())
     if (Status s = parse_one(draft, words); !s)
       return s.error();
@@ -206,7 +206,7 @@ Status fit_frame_size(Flow &flow) {
 }
 
 Result<Flow> parse_flow(const std::vector<std::string> &list, const Flow &base) {
-  Words words(list);
+  WordReader words(list);
   FlowDraft draft;
   draft.flow = base;
   if (words.take_if("preset")) {

@@ -14,7 +14,7 @@
 
 namespace xr::flow {
 
-using parse::Words;
+using parse::WordReader;
 
 // What a word decides; one word only may decide it.
 enum class Slot : uint8_t {
@@ -81,7 +81,7 @@ struct FlowDraft {
 struct FlowKeyword {
   const char *name;
   Slot slot;
-  Status (*parse)(FlowDraft &, Words &);
+  Status (*parse)(FlowDraft &, WordReader &);
   const char *usage;
 };
 

@@ -103,7 +103,7 @@ Result<List> flow_list(const YAML::Node &node) {
 }
 
 bool names_seed(const List &list) {
-  Words words(list);
+  WordReader words(list);
   for (std::string before; !words.done(); before = words.take())
     if (words.peek() == "seed" && before != "name")
       return true;

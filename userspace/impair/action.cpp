@@ -35,13 +35,13 @@ constexpr Field kFields[] = {
     {"src-qp", kDeth, 40, 24}, {"imm", kImmDt, 0, 32},
 };
 
-Status parse_drop(Draft &draft, Words &) {
+Status parse_drop(Draft &draft, WordReader &) {
   draft.rule.compiled.action.act |= ROCE_ACT_DROP;
   draft.say(slot_of(ROCE_ACT_DROP), "drop");
   return {};
 }
 
-Status parse_ce(Draft &draft, Words &words) {
+Status parse_ce(Draft &draft, WordReader &words) {
   const bool force = words.take_if("force");
   draft.rule.compiled.action.act |= ROCE_ACT_CE;
   if (force)
@@ -50,7 +50,7 @@ Status parse_ce(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_field(Draft &draft, Words &words, std::string &text) {
+Status parse_field(Draft &draft, WordReader &words, std::string &text) {
   roce_action &action = draft.rule.compiled.action;
   std::vector<std::string_view> names;
   for (const Field &field : kFields)
@@ -67,7 +67,7 @@ Status parse_field(Draft &draft, Words &words, std::string &text) {
 }
 
 // The action that a word and the next one name.
-Result<const Action *> take_object(std::string_view word, Words &words, const char *what) {
+Result<const Action *> take_object(std::string_view word, WordReader &words, const char *what) {
   const std::vector<const Action *> objects = actions_of(word);
   std::vector<std::string_view> names;
   names.reserve(objects.size());
@@ -79,7 +79,7 @@ Result<const Action *> take_object(std::string_view word, Words &words, const ch
   return objects[at.get()];
 }
 
-Status parse_corrupt(Draft &draft, Words &words) {
+Status parse_corrupt(Draft &draft, WordReader &words) {
   const auto chosen = take_object("corrupt", words, "what can be corrupted");
   if (!chosen)
     return chosen.error();
@@ -125,7 +125,7 @@ const Setting &setting_of(uint32_t bit) {
   return kSettings.at(bit);
 }
 
-Status parse_set(Draft &draft, Words &words) {
+Status parse_set(Draft &draft, WordReader &words) {
   const auto chosen = take_object("set", words, "what can be set");
   if (!chosen)
     return chosen.error();
@@ -154,13 +154,13 @@ struct CnpOptions {
   bool interval = false, scope = false, dscp = false;
 };
 
-bool take_once(Words &words, std::string_view word, bool &taken) {
+bool take_once(WordReader &words, std::string_view word, bool &taken) {
   if (taken || !words.take_if(word))
     return false;
   return taken = true;
 }
 
-Status parse_cnp_options(Words &words, roce_action &action) {
+Status parse_cnp_options(WordReader &words, roce_action &action) {
   CnpOptions taken;
   for (;;) {
     if (take_once(words, "interval", taken.interval)) {
@@ -185,7 +185,7 @@ Status parse_cnp_options(Words &words, roce_action &action) {
   }
 }
 
-Status parse_cnp(Draft &draft, Words &words) {
+Status parse_cnp(Draft &draft, WordReader &words) {
   roce_action &action = draft.rule.compiled.action;
   action.cnp_interval_ns = kCnpInterval;
   action.cnp_dscp = kCnpDscp;
@@ -204,7 +204,7 @@ Status parse_cnp(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_duplicate(Draft &draft, Words &) {
+Status parse_duplicate(Draft &draft, WordReader &) {
   draft.rule.compiled.action.act |= ROCE_ACT_DUPLICATE;
   draft.say(slot_of(ROCE_ACT_DUPLICATE), "duplicate");
   return {};

@@ -69,7 +69,7 @@ std::vector<uint32_t> quantiles(const Draw &draw) {
   return points;
 }
 
-Status parse_table(Draft &draft, Words &words) {
+Status parse_table(Draft &draft, WordReader &words) {
   std::vector<uint32_t> &points = draft.rule.points;
   for (const std::string &part : parts(words.take())) {
     const auto point = integer(part, 1, UINT32_MAX, "a distance");
@@ -84,7 +84,7 @@ Status parse_table(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_distribution(Draft &draft, Words &words, const Distribution &d) {
+Status parse_distribution(Draft &draft, WordReader &words, const Distribution &d) {
   std::array<double, 2> parameter{};
   std::string text = fmt::format("distance {}", d.name);
   for (size_t i = 0; i < d.parameters; i++) {
@@ -107,7 +107,7 @@ Status parse_distribution(Draft &draft, Words &words, const Distribution &d) {
 
 } // namespace
 
-Status parse_distance(Draft &draft, Words &words) {
+Status parse_distance(Draft &draft, WordReader &words) {
   std::vector<std::string_view> names;
   for (const Distribution &d : kDistributions)
     names.push_back(d.name);

@@ -13,7 +13,7 @@
 
 namespace xr::impair {
 
-using parse::Words;
+using parse::WordReader;
 
 // In the order of the canonical text.
 enum class Slot : uint8_t {
@@ -89,7 +89,7 @@ struct Draft {
 
 // A word's function takes what belongs behind the word, and says what is wrong of it; parse() puts
 // the keyword before that.
-using Parse = Status (*)(Draft &, Words &);
+using Parse = Status (*)(Draft &, WordReader &);
 
 struct Keyword {
   const char *name;

@@ -52,7 +52,7 @@ Status parse_packet(Draft &draft, const std::string &word, std::string &text) {
 
 } // namespace
 
-Status parse_event(Draft &draft, Words &words) {
+Status parse_event(Draft &draft, WordReader &words) {
   roce_rule &rule = draft.rule.compiled;
   std::string text;
   if (draft.has(Slot::DestQp))

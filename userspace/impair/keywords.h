@@ -13,12 +13,12 @@ std::span<const Keyword> select_words(); // selectors, schedules, limit
 std::span<const Keyword> action_words();
 
 // qp N psn P|P-P|all [iter K]
-Status parse_event(Draft &draft, Words &words);
+Status parse_event(Draft &draft, WordReader &words);
 // red, police
-Status parse_red(Draft &draft, Words &words);
-Status parse_police(Draft &draft, Words &words);
+Status parse_red(Draft &draft, WordReader &words);
+Status parse_police(Draft &draft, WordReader &words);
 // distance uniform|gaussian|poisson|gamma|table ...
-Status parse_distance(Draft &draft, Words &words);
+Status parse_distance(Draft &draft, WordReader &words);
 
 // Whether the actions can go together; fills in what follows from others.
 Status join_actions(Draft &draft);

@@ -43,7 +43,7 @@ void narrow_to(Draft &draft, const Prefix &prefix, const End &end) {
   }
 }
 
-Status parse_end(Draft &draft, Words &words, Slot slot, const End &end) {
+Status parse_end(Draft &draft, WordReader &words, Slot slot, const End &end) {
   const auto parsed = prefix(words.take());
   if (!parsed)
     return parsed.error();
@@ -64,10 +64,10 @@ Status parse_end(Draft &draft, Words &words, Slot slot, const End &end) {
   return {};
 }
 
-Status parse_src(Draft &d, Words &w) { return parse_end(d, w, Slot::Src, kSrcEnd); }
-Status parse_dst(Draft &d, Words &w) { return parse_end(d, w, Slot::Dst, kDstEnd); }
+Status parse_src(Draft &d, WordReader &w) { return parse_end(d, w, Slot::Src, kSrcEnd); }
+Status parse_dst(Draft &d, WordReader &w) { return parse_end(d, w, Slot::Dst, kDstEnd); }
 
-Status parse_dest_qp(Draft &draft, Words &words) {
+Status parse_dest_qp(Draft &draft, WordReader &words) {
   roce_rule &rule = draft.rule.compiled;
   if (draft.has(Slot::Event))
     return Error{"there is qp already", "qp 0x... psn ... has both conditions"};
@@ -95,7 +95,7 @@ Status parse_dest_qp(Draft &draft, Words &words) {
 }
 
 // transport and opcode: exact in the table.
-Status parse_packets(Draft &draft, Words &words, Slot slot, const char *keyword,
+Status parse_packets(Draft &draft, WordReader &words, Slot slot, const char *keyword,
                      Result<Packets> (*packets)(const std::string &)) {
   What what;
   std::vector<std::string> texts;
@@ -112,15 +112,15 @@ Status parse_packets(Draft &draft, Words &words, Slot slot, const char *keyword,
   return {};
 }
 
-Status parse_transport(Draft &draft, Words &words) {
+Status parse_transport(Draft &draft, WordReader &words) {
   return parse_packets(draft, words, Slot::Transport, "transport", transport_packets);
 }
 
-Status parse_opcode(Draft &draft, Words &words) {
+Status parse_opcode(Draft &draft, WordReader &words) {
   return parse_packets(draft, words, Slot::Opcode, "opcode", opcode_packets);
 }
 
-Status parse_psn(Draft &draft, Words &words) {
+Status parse_psn(Draft &draft, WordReader &words) {
   const auto psn = range(words.take(), 0, kMost24, "a PSN", Order::Wraps);
   if (!psn)
     return psn.error();
@@ -134,7 +134,7 @@ Status parse_psn(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_ecn(Draft &draft, Words &words) {
+Status parse_ecn(Draft &draft, WordReader &words) {
   constexpr std::array<unsigned, 5> kPoints = {1U << 0, 1U << 2, 1U << 1, 1U << 1 | 1U << 2,
                                                1U << 3}; // a bit a codepoint
   const std::vector<std::string_view> names = {"not-ect", "ect0", "ect1", "ect", "ce"};
@@ -156,7 +156,7 @@ Status parse_ecn(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_dscp(Draft &draft, Words &words) {
+Status parse_dscp(Draft &draft, WordReader &words) {
   constexpr uint32_t kMostDscp = 63;
   Bytes tos;
   std::vector<std::string> texts;
@@ -179,7 +179,7 @@ void only_tagged(Draft &draft, bool tagged) {
   draft.say(Slot::Vlan, tagged ? "vlan any" : "vlan none");
 }
 
-Status parse_vlan(Draft &draft, Words &words) {
+Status parse_vlan(Draft &draft, WordReader &words) {
   const std::string word = words.take(), name = lower(word);
   if (name == "any" || name == "none") {
     only_tagged(draft, (name == "any") != draft.negated);
@@ -196,7 +196,7 @@ Status parse_vlan(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_size(Draft &draft, Words &words) {
+Status parse_size(Draft &draft, WordReader &words) {
   const std::string word = words.take();
   roce_range &size = draft.rule.compiled.size;
   const bool open = word.ends_with('-') && word.size() > 1;
@@ -220,8 +220,8 @@ Status only_frames(Draft &draft, bool roce) {
   return {};
 }
 
-Status parse_roce(Draft &draft, Words &) { return only_frames(draft, !draft.negated); }
-Status parse_non_roce(Draft &draft, Words &) { return only_frames(draft, draft.negated); }
+Status parse_roce(Draft &draft, WordReader &) { return only_frames(draft, !draft.negated); }
+Status parse_non_roce(Draft &draft, WordReader &) { return only_frames(draft, draft.negated); }
 
 Status only_family(Draft &draft, bool ipv4) {
   draft.only_roce();
@@ -230,8 +230,8 @@ Status only_family(Draft &draft, bool ipv4) {
   return {};
 }
 
-Status parse_ipv4(Draft &draft, Words &) { return only_family(draft, !draft.negated); }
-Status parse_ipv6(Draft &draft, Words &) { return only_family(draft, draft.negated); }
+Status parse_ipv4(Draft &draft, WordReader &) { return only_family(draft, !draft.negated); }
+Status parse_ipv6(Draft &draft, WordReader &) { return only_family(draft, draft.negated); }
 
 // A field inside a byte of the BTH: exact in that byte's table.
 struct Field {
@@ -249,7 +249,7 @@ constexpr Field kFields[] = {
 };
 
 // Which values of the byte have one of these in the field.
-Result<Bytes> field_bytes(const Field &field, Words &words, std::vector<std::string> &texts) {
+Result<Bytes> field_bytes(const Field &field, WordReader &words, std::vector<std::string> &texts) {
   const uint32_t most = (1U << field.bits) - 1;
   Bytes bytes;
   for (const std::string &part : parts(words.take())) {
@@ -280,7 +280,7 @@ void keep_versions(Draft &draft) {
     what &= What().set(ROCE_WHAT_VERSION);
 }
 
-template <size_t index> Status parse_field(Draft &draft, Words &words) {
+template <size_t index> Status parse_field(Draft &draft, WordReader &words) {
   constexpr const Field &kField = kFields[index];
   std::vector<std::string> texts;
   const auto bytes = field_bytes(kField, words, texts);
@@ -295,7 +295,7 @@ template <size_t index> Status parse_field(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_pkey(Draft &draft, Words &words) {
+Status parse_pkey(Draft &draft, WordReader &words) {
   constexpr uint32_t kMostPkey = 0xffff;
   const auto pkey = range(words.take(), 0, kMostPkey, "a P_Key");
   if (!pkey)

@@ -23,7 +23,7 @@ Error with_usage(const Error &error) {
 } // namespace
 
 Result<Peer> parse_peer(const std::vector<std::string> &list) {
-  Words words(list);
+  WordReader words(list);
   const auto ip = address(words.take());
   if (!ip)
     return with_usage(ip.error());

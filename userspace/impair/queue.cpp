@@ -34,7 +34,7 @@ struct Red {
   bool force = false;
 };
 
-Status parse_thresholds(Words &words, Red &red) {
+Status parse_thresholds(WordReader &words, Red &red) {
   const std::string low_word = words.take(), high_word = words.take();
   const auto low = byte_count(low_word, 0);
   if (!low)
@@ -56,7 +56,7 @@ Status parse_thresholds(Words &words, Red &red) {
 }
 
 // Those of l1 and l2 that stand here; false if none does.
-bool take_layer(Words &words, roce_queue &queue) {
+bool take_layer(WordReader &words, roce_queue &queue) {
   if (words.take_if("l1"))
     queue.overhead = kL1;
   else if (words.take_if("l2"))
@@ -66,7 +66,7 @@ bool take_layer(Words &words, roce_queue &queue) {
   return true;
 }
 
-Status parse_red_options(Words &words, Red &red, roce_queue &queue) {
+Status parse_red_options(WordReader &words, Red &red, roce_queue &queue) {
   for (;;) {
     if (words.take_if("force")) {
       red.force = true;
@@ -91,7 +91,7 @@ void fill(const Red &red, roce_queue &queue) {
   queue.slope = red.probability.fraction() / std::max<uint64_t>(queue.high - queue.low, 1);
 }
 
-Result<uint64_t> parse_rate(Words &words) {
+Result<uint64_t> parse_rate(WordReader &words) {
   if (!words.take_if("rate"))
     return missing("rate", words.peek(), "like red 5k 200k 1% rate 10gbit");
   return rate(words.take());
@@ -99,7 +99,7 @@ Result<uint64_t> parse_rate(Words &words) {
 
 } // namespace
 
-Status parse_red(Draft &draft, Words &words) {
+Status parse_red(Draft &draft, WordReader &words) {
   roce_action &action = draft.rule.compiled.action;
   Red red;
   if (Status s = parse_thresholds(words, red); !s)
@@ -125,7 +125,7 @@ Status parse_red(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_police(Draft &draft, Words &words) {
+Status parse_police(Draft &draft, WordReader &words) {
   roce_action &action = draft.rule.compiled.action;
   const auto bits = rate(words.take());
   if (!bits)

@@ -17,7 +17,7 @@ using namespace parse;
 
 namespace {
 
-Status parse_seed(Draft &draft, Words &words) {
+Status parse_seed(Draft &draft, WordReader &words) {
   const auto seed = integer(words.take(), 0, UINT64_MAX);
   if (!seed)
     return seed.error();
@@ -26,7 +26,7 @@ Status parse_seed(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_name(Draft &draft, Words &words) {
+Status parse_name(Draft &draft, WordReader &words) {
   const auto given = name(words.take());
   if (!given)
     return given.error();
@@ -92,7 +92,7 @@ Error at(const Keyword &keyword, const Error &error) {
           error.hint.empty() ? keyword.usage : error.hint};
 }
 
-Status parse_one(Draft &draft, Words &words) {
+Status parse_one(Draft &draft, WordReader &words) {
   draft.negated = words.take_if("not");
   const std::string word = words.take();
   if (draft.negated && !find(match_words(), word))
@@ -157,7 +157,7 @@ std::string Rule::text() const {
 }
 
 Result<Rule> parse(const std::vector<std::string> &list) {
-  Words words(list);
+  WordReader words(list);
   Draft draft;
   while (!words.done())
     if (Status s = parse_one(draft, words); !s)

@@ -14,12 +14,12 @@ using namespace parse;
 
 namespace {
 
-Status parse_always(Draft &draft, Words &) {
+Status parse_always(Draft &draft, WordReader &) {
   draft.rule.compiled.select.kind = ROCE_SELECT_ALWAYS;
   return {};
 }
 
-Status parse_every(Draft &draft, Words &words) {
+Status parse_every(Draft &draft, WordReader &words) {
   const auto n = integer(words.take(), 1, UINT32_MAX);
   if (!n)
     return n.error();
@@ -30,7 +30,7 @@ Status parse_every(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_positions(Draft &draft, Words &words) {
+Status parse_positions(Draft &draft, WordReader &words) {
   std::vector<uint32_t> places;
   uint32_t last = 0;
   for (const std::string &part : parts(words.take())) {
@@ -54,7 +54,7 @@ Status parse_positions(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_probability(Draft &draft, Words &words) {
+Status parse_probability(Draft &draft, WordReader &words) {
   const auto p = probability(words.take());
   if (!p)
     return p.error();
@@ -66,7 +66,7 @@ Status parse_probability(Draft &draft, Words &words) {
 }
 
 // What begins a run: a place, or chance. Returns its words.
-Result<std::string> parse_burst_begin(Draft &draft, Words &words) {
+Result<std::string> parse_burst_begin(Draft &draft, WordReader &words) {
   roce_selector &select = draft.rule.compiled.select;
   if (words.take_if("every")) {
     const std::string word = words.take();
@@ -91,7 +91,7 @@ Result<std::string> parse_burst_begin(Draft &draft, Words &words) {
   return fmt::format("probability {}", p.get().text());
 }
 
-Status parse_burst(Draft &draft, Words &words) {
+Status parse_burst(Draft &draft, WordReader &words) {
   roce_selector &select = draft.rule.compiled.select;
   const auto length = range(words.take(), 1, UINT32_MAX, "a number of packets");
   if (!length)
@@ -108,7 +108,7 @@ Status parse_burst(Draft &draft, Words &words) {
 }
 
 // As netem: gemodel p [r [1-h [1-k]]].
-Status parse_gilbert(Draft &draft, Words &words) {
+Status parse_gilbert(Draft &draft, WordReader &words) {
   roce_selector &select = draft.rule.compiled.select;
   std::array<__u64 *, 4> fields = {&select.probability, &select.bad_to_good, &select.loss_bad,
                                    &select.loss_good};
@@ -132,7 +132,7 @@ Status parse_gilbert(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_ber(Draft &draft, Words &words) {
+Status parse_ber(Draft &draft, WordReader &words) {
   constexpr double kMostPower = 400;
   constexpr long double kHalf = 0.5L;
   const std::string factor_word = words.take(), power_word = words.take();
@@ -158,12 +158,12 @@ Status parse_ber(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_continuous(Draft &draft, Words &) {
+Status parse_continuous(Draft &draft, WordReader &) {
   draft.rule.compiled.select.schedule = ROCE_CONTINUOUS;
   return {};
 }
 
-Result<uint64_t> some_time(Words &words) {
+Result<uint64_t> some_time(WordReader &words) {
   const std::string word = words.take();
   auto ns = duration(word);
   if (ns.ok() && !ns.get())
@@ -171,7 +171,7 @@ Result<uint64_t> some_time(Words &words) {
   return ns;
 }
 
-Status parse_for(Draft &draft, Words &words) {
+Status parse_for(Draft &draft, WordReader &words) {
   const auto ns = some_time(words);
   if (!ns)
     return ns.error();
@@ -181,7 +181,7 @@ Status parse_for(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_repeat(Draft &draft, Words &words) {
+Status parse_repeat(Draft &draft, WordReader &words) {
   const auto on = some_time(words);
   if (!on)
     return on.error();
@@ -201,7 +201,7 @@ Status parse_repeat(Draft &draft, Words &words) {
   return {};
 }
 
-Status parse_limit(Draft &draft, Words &words) {
+Status parse_limit(Draft &draft, WordReader &words) {
   const auto n = integer(words.take(), 1, UINT64_MAX);
   if (!n)
     return n.error();

@@ -19,20 +19,20 @@ std::vector<std::string> split(const std::string &text) {
   return words;
 }
 
-Words::Words(const std::vector<std::string> &words) {
+WordReader::WordReader(const std::vector<std::string> &words) {
   for (const std::string &word : words)
     for (std::string &part : split(word))
       words_.push_back(std::move(part));
 }
 
-const std::string &Words::peek() const {
+const std::string &WordReader::peek() const {
   static const std::string kNone;
   return done() ? kNone : words_[at_];
 }
 
-std::string Words::take() { return done() ? "" : words_[at_++]; }
+std::string WordReader::take() { return done() ? "" : words_[at_++]; }
 
-bool Words::take_if(std::string_view word) {
+bool WordReader::take_if(std::string_view word) {
   if (peek() != word)
     return false;
   at_++;

@@ -10,9 +10,9 @@
 
 namespace xr::parse {
 
-class Words {
+class WordReader {
 public:
-  explicit Words(const std::vector<std::string> &words);
+  explicit WordReader(const std::vector<std::string> &words);
 
   bool done() const { return at_ == words_.size(); }
   // "" after the last word.

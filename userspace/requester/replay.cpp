@@ -20,7 +20,7 @@ using parse::wrong;
 
 namespace {
 
-Status parse_map(Replay &replay, parse::Words &words) {
+Status parse_map(Replay &replay, parse::WordReader &words) {
   const std::string word = words.take();
   const size_t sign = word.find('=');
   if (sign == std::string::npos)
@@ -37,7 +37,7 @@ Status parse_map(Replay &replay, parse::Words &words) {
   return {};
 }
 
-Status parse_mac_of(std::optional<packet::Mac> &mac, parse::Words &words) {
+Status parse_mac_of(std::optional<packet::Mac> &mac, parse::WordReader &words) {
   auto value = packet::parse_mac(words.take());
   if (!value)
     return value.error();
@@ -45,7 +45,7 @@ Status parse_mac_of(std::optional<packet::Mac> &mac, parse::Words &words) {
   return {};
 }
 
-Status parse_rate_of(Replay &replay, parse::Words &words) {
+Status parse_rate_of(Replay &replay, parse::WordReader &words) {
   auto rate = flow::take_rate(words);
   if (!rate)
     return rate.error();
@@ -54,7 +54,7 @@ Status parse_rate_of(Replay &replay, parse::Words &words) {
   return {};
 }
 
-Status parse_speed(Replay &replay, parse::Words &words) {
+Status parse_speed(Replay &replay, parse::WordReader &words) {
   auto speed = parse::real(words.take(), 1e-6, 1e6);
   if (!speed)
     return speed.error();
@@ -62,7 +62,7 @@ Status parse_speed(Replay &replay, parse::Words &words) {
   return {};
 }
 
-Status parse_loop(Replay &replay, parse::Words &words) {
+Status parse_loop(Replay &replay, parse::WordReader &words) {
   auto loops = parse::integer(words.take(), 0, UINT32_MAX);
   if (!loops)
     return Error{loops.error().message, "loop 0 has no end"};
@@ -70,7 +70,7 @@ Status parse_loop(Replay &replay, parse::Words &words) {
   return {};
 }
 
-Status parse_duration(Replay &replay, parse::Words &words) {
+Status parse_duration(Replay &replay, parse::WordReader &words) {
   auto duration = parse::duration(words.take());
   if (!duration)
     return duration.error();
@@ -78,7 +78,7 @@ Status parse_duration(Replay &replay, parse::Words &words) {
   return {};
 }
 
-Status parse_word(Replay &replay, const std::string &word, parse::Words &words) {
+Status parse_word(Replay &replay, const std::string &word, parse::WordReader &words) {
   if (word == "speed")
     return parse_speed(replay, words);
   if (word == "rate")
@@ -134,7 +134,7 @@ bool rewrite_address(uint8_t *l3, uint32_t offset, bool ipv4, uint8_t *udp, cons
 
 Result<Replay> parse_replay(const std::vector<std::string> &all) {
   Replay replay;
-  parse::Words words(all);
+  parse::WordReader words(all);
   words.take_if("replay");
   replay.file = words.take();
   if (replay.file.empty())
