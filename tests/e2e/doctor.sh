@@ -157,6 +157,7 @@ assert_eq "" "$(text_of gids)" "GIDs of InfiniBand"
 echo other0 >"$port/gid_attrs/ndevs/0"
 doctor rx0 --root "$tree"
 assert_eq 'rdma link add rxe_rx0 type rxe netdev rx0' "$(hint_of place)" "a port without an RDMA device"
+rm "$port/link_layer"
 refused 'no such RDMA device' "$XDP_ROCE" doctor --root "$tree" --set-roce-mode v1 --rdma-dev mlx5_9 --rdma-port 1
 rm -r "$tree/sys/kernel"
 refused 'configfs is not mounted' "$XDP_ROCE" doctor --root "$tree" --set-roce-mode v1 --rdma-dev mlx5_0 --rdma-port 1
