@@ -66,14 +66,13 @@ struct roce_range {
 };
 
 #define ROCE_RULE_RANGES 8
-#define ROCE_ANY_ITERATION 0
 #define ROCE_QP_BY_NUMBER 0 /* roce_event_match.qp_number: DestQP is a condition of its own */
 
 /* An exact event: a packet of a stream, by its place in it. */
 struct roce_event_match {
   __u32 qp_number;          /* the n-th QP that the port saw, from 1 */
   struct roce_range packet; /* PSN - the stream's first PSN + 1 */
-  __u32 iteration;          /* 1 + the stream's rewinds so far */
+  __u32 iteration;          /* 1 + the stream's rewinds so far; 0: any */
 };
 
 enum roce_select {

@@ -133,9 +133,8 @@ ROCE_OUTLINE __u32 roce_table_find(struct roce_env *env, const struct roce_key *
   return ROCE_NO_STREAM;
 }
 
-/* No record: empty, or a tombstone, behind which a search goes on. */
+/* A slot that had a record: a search goes on after it, and a record may be put there. */
 #define ROCE_TOMBSTONE 0xff000000u
-#define ROCE_SLOT_FREE(slot) (!((slot)&ROCE_SLOT_ID))
 
 /*
  * Writes `to` over the first slot that the hash's stream may stand in and that holds record id + 1
