@@ -335,6 +335,25 @@ TEST(DoctorPort, LargeMtuWithoutFrags) {
   expect(check(port), "mtu", Verdict::Warn, "no RoCE packet");
 }
 
+// A packet's headers around the payload: IPv6, UDP, BTH, RETH, immediate and iCRC, 84 bytes.
+TEST(DoctorPort, MtuAtItsBoundaries) {
+  PortFacts port = sound_port();
+  const auto said = [&](uint32_t mtu) {
+    port.link.mtu = mtu;
+    return find(check(port), "mtu");
+  };
+  for (const uint32_t pmtu : {256u, 512u, 1024u, 2048u, 4096u}) {
+    EXPECT_NE(said(pmtu + 84).text.find(fmt::format("PMTU {} fit", pmtu)), std::string::npos);
+    EXPECT_EQ(said(pmtu + 83).text.find(fmt::format("PMTU {} fit", pmtu)), std::string::npos);
+  }
+  EXPECT_EQ(said(256 + 84).verdict, Verdict::Ok);
+  EXPECT_EQ(said(256 + 83).verdict, Verdict::Warn);
+  // 3498 is the most that one buffer has room for.
+  port.xdp = XdpFeatures{.native = true};
+  EXPECT_EQ(said(3498).verdict, Verdict::Ok);
+  EXPECT_EQ(said(3499).verdict, Verdict::Warn);
+}
+
 TEST(DoctorPort, TroublesAndTheirCommands) {
   PortFacts port = sound_port();
   port.link.running = false;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/draw.h"
 #include "flow/flow.h"
 #include "packet/template.h"
 #include "parse/words.h"
@@ -683,6 +684,21 @@ TEST(FlowDraws, SizesFollowFromSeedAndNumber) {
   for (const int count : seen)
     EXPECT_NEAR(count, kDraws / 4.0, 4 * std::sqrt(kDraws * 3.0 / 16));
   EXPECT_EQ(uniform.of(123, 7), uniform.of(123, 7));
+}
+
+// A part has the draws from the sum of the weights before it, to below that and its own.
+TEST(FlowDraws, WeightsAtTheirBoundary) {
+  constexpr double kStep = 0x1p-53; // of draws; weights of whole steps, 1 in sum, are exact
+  Sizes mix;
+  mix.kind = Sizes::Kind::Mix;
+  for (uint64_t number = 0; number < 20; number++) {
+    const double drawn = draw_real(7, number);
+    mix.parts = {{.bytes = 10, .weight = drawn}, {.bytes = 20, .weight = 1 - drawn}};
+    EXPECT_EQ(mix.of(number, 7), 20U) << drawn;
+    mix.parts = {{.bytes = 10, .weight = drawn + kStep},
+                 {.bytes = 20, .weight = 1 - drawn - kStep}};
+    EXPECT_EQ(mix.of(number, 7), 10U) << drawn;
+  }
 }
 
 TEST(FlowDraws, PortsAndPsns) {

@@ -132,6 +132,32 @@ TEST(ImpairYaml, WrongFilesAreNamed) {
     expect_refused(wrong, parse_yaml(wrong.text, "test.yaml"));
 }
 
+// Five lists or maps in each other are read, six are not.
+TEST(ImpairYaml, DepthAtItsBoundary) {
+  const auto lists = [](size_t depth) {
+    return "rules:\n  - {match: " + std::string(depth, '[') + "opcode data" +
+           std::string(depth, ']') + ", action: drop}\n";
+  };
+  const auto maps = [](size_t depth) {
+    std::string inner = "data";
+    for (size_t i = 1; i < depth; i++)
+      inner = "{opcode: " + inner + "}";
+    return "rules:\n  - {match: {opcode: " + inner + "}, action: drop}\n";
+  };
+  const auto too_deep = [](const std::string &text) {
+    const auto result = parse_yaml(text, "test.yaml");
+    return !result.ok() && result.error().message.find("too deep") != std::string::npos;
+  };
+  EXPECT_EQ(texts(lists(5)), texts("rules:\n  - opcode data drop\n"));
+  EXPECT_TRUE(too_deep(lists(6)));
+  EXPECT_FALSE(too_deep(maps(5))); // another error: the words mean nothing
+  EXPECT_TRUE(too_deep(maps(6)));
+  // In `not` it is counted from there.
+  EXPECT_EQ(texts("rules:\n  - {match: {not: {src: [[[[192.0.2.1]]]]}}, action: drop}\n"),
+            texts("rules:\n  - not src 192.0.2.1 drop\n"));
+  EXPECT_TRUE(too_deep("rules:\n  - {match: {not: {src: [[[[[192.0.2.1]]]]]}}, action: drop}\n"));
+}
+
 TEST(ImpairYaml, AsManyRulesAsAPortHas) {
   std::string text = "rules:\n";
   for (int i = 0; i < ROCE_RULES; i++)

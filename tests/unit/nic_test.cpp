@@ -306,4 +306,29 @@ TEST(NicReport, JsonAndText) {
   EXPECT_NE(text.find("-2"), std::string::npos) << text;
 }
 
+// Of 5 on the wire: one more, as many, one fewer.
+TEST(NicReport, DifferencesAndTheirSigns) {
+  report::Document document;
+  report::add_nic(document, {"mlx5_0/1",
+                             "mlx5",
+                             0,
+                             {{"more", 5, 6, "mismatch", ""},
+                              {"same", 5, 5, "equal", ""},
+                              {"less", 5, 4, "mismatch", ""}},
+                             ""});
+  const std::string bare = report::to_json(document), text = report::to_text(document);
+  const auto rows = nlohmann::json::parse(bare)["nic"]["equations"];
+  EXPECT_EQ(rows[0]["difference"], 1);
+  EXPECT_EQ(rows[1]["difference"], 0);
+  EXPECT_EQ(rows[2]["difference"], -1);
+  EXPECT_EQ(bare.find("-0"), std::string::npos) << bare;
+  const auto line = [&](const std::string &name) {
+    const size_t at = text.find(name);
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  EXPECT_NE(line("more").find(" +1 "), std::string::npos) << text;
+  EXPECT_NE(line("same").find(" 0 "), std::string::npos) << text;
+  EXPECT_NE(line("less").find(" -1 "), std::string::npos) << text;
+}
+
 } // namespace

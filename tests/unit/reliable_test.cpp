@@ -239,6 +239,18 @@ TEST_F(ReliableTest, RetriesAfterTimeouts) {
   EXPECT_EQ(counts().messages, 1U);
 }
 
+// The source is done when the last of its QPs has its answer, not before.
+TEST_F(ReliableTest, IsDoneWhenEveryQpIs) {
+  flow_.qps = 3;
+  EXPECT_EQ(sent().size(), 3U);
+  for (uint32_t qp = 0; qp < 3; qp++) {
+    EXPECT_FALSE(source().done()) << qp << " of 3 QPs are answered";
+    feed({.opcode = ROCE_RC_ACKNOWLEDGE, .dest_qp = kQp + qp, .psn = 100, .syndrome = 0x1f});
+  }
+  EXPECT_EQ(counts().messages, 3U);
+  EXPECT_TRUE(source().done());
+}
+
 TEST_F(ReliableTest, ForgetsRetriesWithProgress) {
   reliability_.retries = 1;
   flow_.messages = 3;

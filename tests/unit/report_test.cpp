@@ -10,6 +10,7 @@
 #include "golden.h"
 #include "report/json.h"
 #include "report/reports.h"
+#include "report/sections.h"
 #include "report/text.h"
 #include "snapshots.h"
 
@@ -106,6 +107,43 @@ TEST(Report, JsonKeysAreStable) {
                "filled",  "missing", "duplicates", "rewinds",  "reordered", "resyncs",
                "jumps",   "jumped",  "ce",         "cnps",     "messages",  "holes_forgotten"});
   expect_keys(report["overflow"], {"streams", "events"});
+}
+
+// What stands out in colour, of all that a capture and a port have: what is wrong, or congestion.
+TEST(Report, TonesOfTheCounters) {
+  using Keys = std::vector<std::string>;
+  const auto alarms = [](const Document &document) {
+    Keys keys;
+    for (const Section &section : document.sections)
+      if (const auto *group = std::get_if<Group>(&section.body))
+        for (const Field &field : *group)
+          if (field.column.tone == Tone::Alarm)
+            keys.push_back(section.key + "." + field.column.key);
+    std::sort(keys.begin(), keys.end());
+    return keys;
+  };
+  const Keys both = {"aeth.nak_invalid_rd_request",
+                     "aeth.nak_invalid_request",
+                     "aeth.nak_psn_sequence_error",
+                     "aeth.nak_remote_access_error",
+                     "aeth.nak_remote_operational_error",
+                     "aeth.reserved",
+                     "aeth.rnr_nak",
+                     "ecn.ce",
+                     "frames.malformed",
+                     "icrc.bad"};
+  Keys capture = both, port = both;
+  capture.emplace_back("frames.cut");
+  for (const char *key : {"cnp_unknown_peer", "not_cloned", "not_forwarded"})
+    port.push_back(std::string("impaired.") + key);
+  std::sort(capture.begin(), capture.end());
+  std::sort(port.begin(), port.end());
+  Document of_capture, of_port;
+  const Snapshot captured = busy_capture(), counted = busy_port();
+  add_counters(of_capture, {captured});
+  add_counters(of_port, {counted});
+  EXPECT_EQ(alarms(of_capture), capture);
+  EXPECT_EQ(alarms(of_port), port);
 }
 
 TEST(Report, SumOfClassesIsTheTotal) {

@@ -114,9 +114,13 @@ void ReliableSource::State::settle(uint32_t index) {
   ReliableFlow &state = states_[flow_of_[index]];
   if (qp.busy() != qp.counted_busy) {
     qp.counted_busy = qp.busy();
-    const uint32_t change = qp.busy() ? 1 : UINT32_MAX;
-    busy_qps_ += change;
-    state.busy += change;
+    if (qp.counted_busy) {
+      busy_qps_++;
+      state.busy++;
+    } else {
+      busy_qps_--;
+      state.busy--;
+    }
   }
   if (!qp.counted_over && (qp.failed() || qp.exhausted(state.flow))) {
     qp.counted_over = true;
