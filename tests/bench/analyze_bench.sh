@@ -10,7 +10,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${1:-$root/build/release}
 build=${build%/userspace/cli/xdp-roce}
 packets=${2:-2000000}
-part=$((packets / 10))
+part=$((packets / 20))
 cpu=$(($(nproc) - 1))
 bench=$build/tests/bench/analyze_bench
 cli=$build/userspace/cli/xdp-roce
@@ -18,15 +18,17 @@ scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/analyze-bench.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 [[ -x $bench ]] || { echo "analyze_bench.sh: no $bench: build it first" >&2; exit 2; }
 
-# Processor seconds of a command, the best of three, and wall seconds of that round.
-best() {
-  local times='' TIMEFORMAT='%U %S %R'
-  for _ in 1 2 3; do
-    times+=$({ time taskset -c "$cpu" "$@" >/dev/null 2>&1; } 2>&1)$'\n'
-  done
-  awk 'NF == 3 && (best == "" || $1 + $2 < best) { best = $1 + $2; wall = $3 } END { print best, wall }' <<<"$times"
+# Processor seconds of a command.
+seconds() {
+  local TIMEFORMAT='%U %S'
+  { time taskset -c "$cpu" "$@" >/dev/null 2>&1; } 2>&1 | awk '{ s = $1 + $2; print (s > 0 ? s : 0.001) }'
 }
-rate() { awk -v n="$1" -v s="$2" 'BEGIN { printf "%.0f", n / (s > 0 ? s : 0.001) }'; }
+# Of numbers, one a line: the median, and the quartiles as "LOW to HIGH".
+spread() {
+  sort -n | awk '{ v[NR] = $1 }
+    function at(part) { return v[1 + int(part * (NR - 1) + 0.5)] }
+    END { printf "%.0f  %.0f to %.0f\n", at(0.5), at(0.25), at(0.75) }'
+}
 
 "$bench" make "$scratch/all.pcap" "$packets"
 "$bench" make "$scratch/part.pcap" "$part"
@@ -34,23 +36,25 @@ cat "$scratch"/*.pcap >/dev/null # into the page cache
 echo "$packets packets of 1082 bytes, processor $cpu, load $(cut -d' ' -f1 /proc/loadavg)"
 taskset -c "$cpu" "$bench" run "$scratch/all.pcap"
 
-if [[ -x $cli ]]; then
-  read -r seconds wall < <(best "$cli" --json analyze "$scratch/all.pcap")
-  name='xdp-roce analyze'
-else
-  read -r seconds wall < <(best "$bench" run "$scratch/all.pcap")
-  seconds=$(awk -v s="$seconds" 'BEGIN { print s / 10 }') # five rounds with iCRCs, five without
-  name='analyze (library)'
-fi
-ours=$(rate "$packets" "$seconds")
-echo "$name: $ours packets/s of processor time ($seconds s, $wall s on the clock), start to end"
-
-if ! command -v tshark >/dev/null; then
-  echo "tshark: not installed"
+ours() {
+  if [[ -x $cli ]]; then seconds "$cli" --json analyze "$scratch/all.pcap"; else
+    seconds "$bench" run "$scratch/all.pcap" | awk '{ print $1 / 10 }' # five rounds with iCRCs, five without
+  fi
+}
+fields=(-e infiniband.bth.opcode -e infiniband.bth.destqp -e infiniband.bth.psn)
+rounds=9
+# In turn, every second round the other one first.
+for ((round = 0; round < rounds; round++)); do
+  ((round % 2)) || ours >>"$scratch/ours"
+  ! command -v tshark >/dev/null || seconds tshark -r "$scratch/part.pcap" -T fields "${fields[@]}" >>"$scratch/theirs"
+  ((round % 2 == 0)) || ours >>"$scratch/ours"
+done
+echo "packets/s of processor time, start to end (median of $rounds, and quartiles)"
+echo "  xdp-roce analyze, $packets packets: $(awk -v n="$packets" '{ print n / $1 }' "$scratch/ours" | spread)"
+if [[ ! -e $scratch/theirs ]]; then
+  echo "  tshark: not installed"
   exit 0
 fi
-fields=(-e infiniband.bth.opcode -e infiniband.bth.destqp -e infiniband.bth.psn)
-read -r seconds wall < <(best tshark -r "$scratch/part.pcap" -T fields "${fields[@]}")
-theirs=$(rate "$part" "$seconds")
-echo "tshark -T fields: $theirs packets/s of processor time ($seconds s, $wall s on the clock), $part packets"
-echo "ratio: $((ours / theirs))"
+echo "  tshark -T fields, $part packets: $(awk -v n="$part" '{ print n / $1 }' "$scratch/theirs" | spread)"
+echo "  ratio, of the pieces of a round: $(paste "$scratch/ours" "$scratch/theirs" |
+  awk -v n="$packets" -v m="$part" '{ print n / $1 / (m / $2) }' | spread)"

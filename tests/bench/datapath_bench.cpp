@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a packet costs in the XDP program, beside yardsticks measured in the same run. A figure is
-// the slope between two repeat counts of BPF_PROG_TEST_RUN, pinned to a CPU, so that what a call
-// costs beside its packets drops out; of the feeder's runs, the feeder's own cost is taken off.
+// What a packet costs in the XDP program, beside yardsticks. Everything is measured once a round,
+// in pieces of a million packets, and what is compared is of the same round. A piece is the slope
+// between two repeat counts of BPF_PROG_TEST_RUN, pinned to a CPU, so that what a call costs beside
+// its packets drops out; of the feeder's pieces, the feeder's own cost is taken off.
+// Not made with Google Benchmark: it repeats one measurement before it begins the next, or mixes
+// them at random, and pairs none.
 #include <algorithm>
 #include <arpa/inet.h>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -16,7 +19,6 @@
 #include <string>
 #include <vector>
 
-#include <benchmark/benchmark.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
@@ -24,6 +26,7 @@
 #include "parse/words.h"
 #include "roce/config.h"
 #include "roce/stream.h"
+#include "spread.h"
 #include "xdp_roce.skel.h"
 #include "yardsticks.skel.h"
 
@@ -75,19 +78,24 @@ std::vector<uint8_t> ipv6_frame(uint32_t payload) {
   return f;
 }
 
-// Seconds of one BPF_PROG_TEST_RUN call of n packets.
+// Nanoseconds of one BPF_PROG_TEST_RUN call of n packets: of the processor, as the call also waits
+// for an RCU grace period, milliseconds that have nothing to do with packets.
 double call(int fd, std::vector<uint8_t> &frame, uint32_t n) {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+  };
   LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame.data(),
               .data_size_in = static_cast<__u32>(frame.size()), .repeat = static_cast<int>(n));
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   if (bpf_prog_test_run_opts(fd, &opts))
     fail("BPF_PROG_TEST_RUN");
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return now() - start;
 }
 
-// A call ends on a tick of the kernel's clock (4 ms at 250 Hz): 16 million packets make that 0.25
-// ns.
-constexpr uint32_t kShort = 200000, kLong = 16200000;
+constexpr uint32_t kShort = 100'000, kLong = 1'100'000;
+constexpr size_t kRounds = 41;
 
 double slope(int fd, std::vector<uint8_t> &frame) {
   const double s = call(fd, frame, kShort);
@@ -200,32 +208,12 @@ uint64_t memlock(const bpf_map *map) {
   return 0;
 }
 
-std::map<std::string, std::vector<double>> results; // ns per packet, each repetition
-
-void measure(benchmark::State &state, const std::string &name,
-             const std::function<double()> &seconds_per_packet) {
-  for (auto _ : state) {
-    const double s = seconds_per_packet();
-    state.SetIterationTime(s * kLong);
-    results[name].push_back(s * 1e9);
-  }
-  state.SetItemsProcessed(state.iterations() * kLong);
-}
-
-double median(const std::string &name) {
-  std::vector<double> v = results.at(name);
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
-
-void ratio(const char *what, double a, double b, double limit) {
-  std::printf("  %-52s %6.2f  (must be <= %.2f)%s\n", what, a / b, limit,
-              a / b <= limit ? "" : "  MISSED");
-}
+using Pieces = std::vector<double>; // ns a packet, one a round
+std::map<std::string, Pieces> results;
 
 } // namespace
 
-int main(int argc, char **argv) {
+int main() {
   cpu_set_t cpu;
   CPU_ZERO(&cpu);
   CPU_SET(1 % sysconf(_SC_NPROCESSORS_ONLN), &cpu);
@@ -268,79 +256,75 @@ int main(int argc, char **argv) {
       {"fed_hash_100k", fed(many, many.fd(many.skel->progs.hash), v4)},
       {"fed_track_100k", fed(many, crowd.fd(), v4)},
   };
-  for (const Row &row : rows)
-    benchmark::RegisterBenchmark(
-        row.name, [&row](benchmark::State &state) { measure(state, row.name, row.run); })
-        ->UseManualTime()
-        ->Iterations(1)
-        ->Repetitions(5)
-        ->ReportAggregatesOnly(true)
-        ->Unit(benchmark::kMillisecond);
   // all streams are there before anything is measured
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 8; i++)
     call(many.feeding(crowd.fd()), v4, kLong);
+  // To and fro: what grows slower by the minute does so for the first rows as for the last.
+  for (size_t round = 0; round < kRounds; round++)
+    for (size_t i = 0; i < rows.size(); i++) {
+      const Row &row = rows[round % 2 ? rows.size() - 1 - i : i];
+      results[row.name].push_back(row.run());
+    }
 
-  benchmark::Initialize(&argc, argv);
-  benchmark::RunSpecifiedBenchmarks();
-  if (results.size() != rows.size())
-    return 0; // a filter chose some: there is nothing to compare
-
-  const double empty = median("empty");
-  auto net = [&](const char *name, const char *feeder) {
-    return std::max(0.0, median(name) - median(feeder)) + empty;
+  const Pieces &empty = results["empty"], &bare = results["bare"], &hash = results["hash"],
+               &no_tracking = results["no_track"];
+  const auto minus = [](const Pieces &a, const Pieces &b) {
+    return xr::bench::each(a, b, std::minus<>());
   };
-  const double track4 = net("fed_track_ipv4", "fed_empty");
-  const double trackv6 = net("fed_track_ipv6", "fed_empty_ipv6");
-  const double with_chance = net("fed_chance", "fed_empty"),
-               with_none = net("fed_none", "fed_empty");
-  const double with_red = net("fed_red_idle", "fed_empty"),
+  const auto net = [&](const char *name, const char *feeder) {
+    return xr::bench::each(minus(results[name], results[feeder]), empty, std::plus<>());
+  };
+  const Pieces track4 = net("fed_track_ipv4", "fed_empty"),
+               trackv6 = net("fed_track_ipv6", "fed_empty_ipv6"),
+               with_chance = net("fed_chance", "fed_empty"),
+               with_none = net("fed_none", "fed_empty"),
+               with_red = net("fed_red_idle", "fed_empty"),
                marking = net("fed_red_full", "fed_empty_ect"),
-               marking_all = net("fed_ce_full", "fed_empty_ect");
-  const double hash100k = net("fed_hash_100k", "fed_empty_100k");
-  const double track100k = net("fed_track_100k", "fed_empty_100k");
-  std::printf("\nns per packet, 1 KB RC SEND MIDDLE in order (median of 5; the feeder's cost taken "
-              "off)\n");
-  const std::pair<const char *, double> table[] = {
-      {"empty: XDP_DROP", empty},
-      {"bare: parse, per-CPU counter", median("bare")},
-      {"hash: bare, hash lookup, increment", median("hash")},
-      {"count, --no-track", median("no_track")},
-      {"count and track, IPv4, one stream", track4},
-      {"count and track, IPv6, one stream", trackv6},
-      {"  and one rule: probability 1 % drop", with_chance},
-      {"  and 32 rules that do not match", with_none},
-      {"  and RED that does not mark", with_red},
-      {"  and RED that marks every packet", marking},
-      {"  and CE for every packet", marking_all},
-      {"hash at 100,000 random flows", hash100k},
-      {"count and track at 100,000 random streams", track100k},
+               marking_all = net("fed_ce_full", "fed_empty_ect"),
+               hash100k = net("fed_hash_100k", "fed_empty_100k"),
+               track100k = net("fed_track_100k", "fed_empty_100k");
+  const auto print = [](const char *what, const Pieces &pieces,
+                        const xr::bench::Target &target = {}) {
+    xr::bench::print(what, xr::bench::spread(pieces), target);
   };
-  for (const auto &[name, ns] : table)
-    std::printf("  %-52s %6.1f\n", name, ns);
-  std::printf("ratios\n");
-  ratio("--no-track / bare", median("no_track"), median("bare"), 1.6);
-  ratio("tracking IPv4 / hash", track4, median("hash"), 2.0);
-  ratio("tracking IPv6 / tracking IPv4", trackv6, track4, 1.3);
-  ratio("tracking / hash, both at 100,000", track100k, hash100k, 1.6);
-  const auto over = [&](const char *what, double ns, double limit) {
-    std::printf("  %-52s %6.1f  (must be <= %.1f)%s\n", what, ns - track4, limit,
-                ns - track4 <= limit ? "" : "  MISSED");
-  };
-  std::printf("ns over counting and tracking\n");
-  over("one probabilistic drop rule", with_chance, 12);
-  over("32 rules that do not match", with_none, 40);
-  over("RED that does not mark", with_red, 40);
-  over("RED that marks every packet", marking, 40);
+  using xr::bench::at_most;
+  using xr::bench::ratios;
+  std::printf("ns per packet, 1 KB RC SEND MIDDLE in order (median of %zu, and quartiles; the "
+              "feeder's cost taken off)\n",
+              kRounds);
+  print("empty: XDP_DROP", empty);
+  print("bare: parse, per-CPU counter", bare);
+  print("hash: bare, hash lookup, increment", hash);
+  print("count, --no-track", no_tracking);
+  print("count and track, IPv4, one stream", track4);
+  print("count and track, IPv6, one stream", trackv6);
+  print("  and one rule: probability 1 % drop", with_chance);
+  print("  and 32 rules that do not match", with_none);
+  print("  and RED that does not mark", with_red);
+  print("  and RED that marks every packet", marking);
+  print("  and CE for every packet", marking_all);
+  print("hash at 100,000 random flows", hash100k);
+  print("count and track at 100,000 random streams", track100k);
+  std::printf("ratios, of the pieces of a round\n");
+  print("--no-track / bare", ratios(no_tracking, bare), at_most(1.6));
+  print("tracking IPv4 / hash", ratios(track4, hash), at_most(2.0));
+  print("tracking IPv6 / tracking IPv4", ratios(trackv6, track4), at_most(1.3));
+  print("tracking / hash, both at 100,000", ratios(track100k, hash100k), at_most(1.6));
+  std::printf("ns over counting and tracking, of the pieces of a round\n");
+  print("one probabilistic drop rule", minus(with_chance, track4), at_most(12));
+  print("32 rules that do not match", minus(with_none, track4), at_most(40));
+  print("RED that does not mark", minus(with_red, track4), at_most(40));
+  print("RED that marks every packet", minus(marking, track4), at_most(40));
   const Counting million(true, 1000000);
   const double table_bytes = static_cast<double>(memlock(million.skel->maps.streams) +
                                                  memlock(million.skel->maps.buckets));
   std::printf("kernel memory, --streams 1000000 (map memlock)\n");
-  std::printf("  %-52s %6.1f  (must be <= 256)\n", "bytes a stream, with its part of the index",
-              table_bytes / 1e6);
+  std::printf("  %-44s %7.1f  (must be <= 256)%s\n", "bytes a stream, with its part of the index",
+              table_bytes / 1e6, table_bytes / 1e6 <= 256 ? "" : "  MISSED");
   uint64_t fixed = 0;
   const bpf_map *map = nullptr;
   bpf_object__for_each_map(map, million.skel->obj) fixed += memlock(map);
-  std::printf("  %-52s %6.1f\n", "KiB beside the table: counters, event ring",
+  std::printf("  %-44s %7.1f\n", "KiB beside the table: counters, event ring",
               (static_cast<double>(fixed) - table_bytes) / 1024);
   return 0;
 }
