@@ -76,7 +76,7 @@ void describe(CLI::App &command, Args &args) {
   command.footer(footer());
 }
 
-using Words = std::vector<std::string>;
+using WordList = std::vector<std::string>;
 using Done = Result<datapath::RuleList>;
 
 Error usage(const std::string &message) {
@@ -84,7 +84,7 @@ Error usage(const std::string &message) {
                    "xdp-roce impair --help"};
 }
 
-Done add(const Args &args, const Globals &globals, Words words) {
+Done add(const Args &args, const Globals &globals, WordList words) {
   if (!args.seed.empty()) {
     words.push_back("seed");
     words.push_back(args.seed);
@@ -95,7 +95,7 @@ Done add(const Args &args, const Globals &globals, Words words) {
   return datapath::add_rule(args.ifname, globals.netns, *rule);
 }
 
-Done apply(const Args &args, const Globals &globals, const Words &words) {
+Done apply(const Args &args, const Globals &globals, const WordList &words) {
   if (words.size() != 1)
     return usage("apply needs a file");
   auto file = impair::load(words.front());
@@ -104,13 +104,13 @@ Done apply(const Args &args, const Globals &globals, const Words &words) {
   return datapath::apply_rules(args.ifname, globals.netns, *file);
 }
 
-Done remove(const Args &args, const Globals &globals, const Words &words) {
+Done remove(const Args &args, const Globals &globals, const WordList &words) {
   if (words.size() != 1)
     return usage("del needs a rule's id or name");
   return datapath::delete_rule(args.ifname, globals.netns, words.front());
 }
 
-Done peer(const Args &args, const Globals &globals, const Words &words) {
+Done peer(const Args &args, const Globals &globals, const WordList &words) {
   auto one = impair::parse_peer(words);
   if (!one)
     return one.error();
@@ -119,7 +119,7 @@ Done peer(const Args &args, const Globals &globals, const Words &words) {
 
 Done change(const Args &args, const Globals &globals) {
   const std::string &verb = args.words.front();
-  const Words rest(args.words.begin() + 1, args.words.end());
+  const WordList rest(args.words.begin() + 1, args.words.end());
   if (verb == "add")
     return add(args, globals, rest);
   if (verb == "del" || verb == "delete")
