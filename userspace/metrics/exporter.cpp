@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/clock.h"
-#include "datapath/lock.h"
 #include "datapath/attached_port.h"
+#include "datapath/lock.h"
 #include "datapath/rules.h"
 #include "metrics/process.h"
 #include "roce/config.h"

@@ -94,10 +94,11 @@ Status CaptureRun::State::open_port() {
   const bool gaps = request.nearby && request.nearby->events & kGap;
   if (gaps && !request.attach.track)
     return no_gaps(request);
-  auto open = datapath::CaptureTap::open(request.ifname, request.netns, request.attach,
-                                  ring_of_each(request.ring_bytes),
-                                  [this](unsigned cpu, const roce_capture &record,
-                                         const uint8_t *bytes) { merger.add(cpu, record, bytes); });
+  auto open = datapath::CaptureTap::open(
+      request.ifname, request.netns, request.attach, ring_of_each(request.ring_bytes),
+      [this](unsigned cpu, const roce_capture &record, const uint8_t *bytes) {
+        merger.add(cpu, record, bytes);
+      });
   if (!open)
     return open.error();
   tap.emplace(std::move(*open));
