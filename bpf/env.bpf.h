@@ -7,6 +7,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#define roce_frame xdp_md /* what a program is called with */
 #include "roce/account.h"
 #include "roce/config.h"
 #include "roce/steer.h"

@@ -5,7 +5,6 @@
 
 #include "env.bpf.h"
 
-#define roce_frame xdp_md /* what a program is called with */
 #include "roce/impair.h"
 
 struct ruleset {

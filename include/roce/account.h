@@ -1,46 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * What a parsed packet does to counters, streams and events: the one path that the XDP program and
- * the capture analyser both take. Beside what table.h asks for, the includer defines:
- *   struct roce_opcode_count *roce_opcode_count_at(struct roce_env *, __u32 index)
- *   struct roce_totals *roce_totals_of(struct roce_env *)
- *   __u64 roce_time(struct roce_env *)          nanoseconds; coarse will do
- *   struct roce_scratch *roce_scratch_of(struct roce_env *)     in any state
- *   int roce_emit(struct roce_env *, const struct roce_event *)    0, or not 0 when it was lost
- *   __u64 roce_clock(struct roce_env *)         nanoseconds, exact
- *   __u64 roce_cnp_window(struct roce_env *)    nanoseconds
- *   __u32 roce_sides(struct roce_env *)         ROCE_KEY_SIDE when answers enter another port
- *   struct roce_aside *roce_aside_at(struct roce_env *, __u32 index)    ROCE_ASIDES
+ * the capture analyser both take.
  */
 #ifndef ROCE_ACCOUNT_H
 #define ROCE_ACCOUNT_H
 
 #include "cm.h"
 #include "counters.h"
-#include "event.h"
-#include "table.h"
-
-static struct roce_opcode_count *roce_opcode_count_at(struct roce_env *env, __u32 index);
-static struct roce_totals *roce_totals_of(struct roce_env *env);
-static __u64 roce_time(struct roce_env *env);
-static int roce_emit(struct roce_env *env, const struct roce_event *event);
-static __u64 roce_clock(struct roce_env *env);
-static __u64 roce_cnp_window(struct roce_env *env);
-static __u32 roce_sides(struct roce_env *env);
-static struct roce_aside *roce_aside_at(struct roce_env *env, __u32 index);
-/* Working memory of one CPU: BPF's stack is 512 bytes for all calls together. */
-struct roce_scratch {
-  struct roce_packet packet;
-  struct roce_packet forgotten; /* names the stream that makes way */
-  struct roce_packet announced; /* names the stream that RDMA CM speaks of */
-  struct roce_outcome outcome;
-  struct roce_event event;
-  struct roce_inserted inserted;
-  struct roce_key answered; /* the stream that an answer or a CNP speaks of */
-  struct roce_trace trace;
-};
-
-static struct roce_scratch *roce_scratch_of(struct roce_env *env);
+#include "learn.h"
 
 /* A frame of `length` bytes that is no RoCE, or none that can be read. */
 static ROCE_INLINE void roce_count_other(struct roce_env *env, int class_,
@@ -101,89 +69,6 @@ ROCE_OUTLINE int roce_tell(struct roce_env *env, const struct roce_packet *p,
   }
   return 0;
 }
-
-static ROCE_INLINE __u64 roce_read_hash(struct roce_env *env, const __u32 *src, const __u32 *dst,
-                                        __u32 psn, int ipv4) {
-  return roce_mix(roce_hash_pair(src, dst, ipv4, roce_hash_seed(env)) +
-                  psn * 0xd6e8feb86659fd93ull);
-}
-
-/* Remembers a READ of unknown length, so that its first response can tell the PMTU. */
-static ROCE_INLINE void roce_register_read(struct roce_env *env, const struct roce_packet *p,
-                                           __u32 id) {
-  __u64 hash =
-      roce_read_hash(env, p->key.src, p->key.dst, p->psn, (p->key.qp_kind & ROCE_KEY_IPV4) != 0);
-  __u64 *hint = roce_hint_at(env, (__u32)hash & (ROCE_HINTS_CM - 1));
-  __u64 check = hash & 0xffffffff00000000ull, old;
-
-  if (!hint)
-    return;
-  old = ROCE_LOAD(hint);
-  if ((old & 0xffffffff00000000ull) == check && (__u32)old != id + 1)
-    id = ~0u; /* two connections read with this PSN: it tells nothing of either */
-  ROCE_STORE(hint, check | (__u32)(id + 1));
-}
-
-/* The other direction, between the same addresses: the hint's record may have changed hands. */
-static ROCE_INLINE int roce_answers(const struct roce_key *response,
-                                    const struct roce_key *request) {
-  __u32 differ = 0;
-
-  for (int i = 0; i < 4; i++)
-    differ |= (response->src[i] ^ request->dst[i]) | (response->dst[i] ^ request->src[i]);
-  return !differ && roce_key_kind(request) == ROCE_KIND_REQUEST;
-}
-
-/* A READ RESPONSE FIRST: its connection's request stream learns the PMTU. 1 once that is done. */
-static ROCE_INLINE int roce_link_read(struct roce_env *env, const struct roce_packet *p,
-                                      __u32 pmtu_code) {
-  __u64 hash =
-      roce_read_hash(env, p->key.dst, p->key.src, p->psn, (p->key.qp_kind & ROCE_KEY_IPV4) != 0);
-  __u64 *hint = roce_hint_at(env, (__u32)hash & (ROCE_HINTS_CM - 1));
-  struct roce_stream *s;
-  __u64 value;
-  int same;
-
-  if (!hint)
-    return 0;
-  value = ROCE_LOAD(hint);
-  if ((value ^ hash) >> 32 || !(__u32)value)
-    return 0;
-  s = roce_stream_at(env, (__u32)value - 1);
-  if (!s)
-    return 0;
-  roce_lock(s);
-  same = roce_answers(&p->key, &s->key);
-  if (same)
-    roce_stream_learn_pmtu(s, pmtu_code);
-  roce_unlock(s);
-  return same;
-}
-
-static ROCE_INLINE void roce_set_linked(struct roce_stream *s) {
-  __sync_fetch_and_or(&s->word, ROCE_WORD_LINKED);
-}
-
-/* The stream of requests to QPN `qpn` of the host that `from` comes from. */
-static ROCE_INLINE void roce_reverse_request_key(struct roce_env *env, const struct roce_key *from,
-                                                 __u32 qpn, struct roce_key *key) {
-  for (int i = 0; i < 4; i++) {
-    key->src[i] = from->dst[i];
-    key->dst[i] = from->src[i];
-  }
-  key->qp_kind = qpn | ROCE_KIND_REQUEST << ROCE_KIND_SHIFT |
-                 (from->qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE));
-  key->qp_kind ^= roce_sides(env);
-}
-
-/* The same QP's stream of requests, or of responses. */
-static ROCE_INLINE void roce_sibling_key(const struct roce_key *of, struct roce_key *key) {
-  *key = *of;
-  key->qp_kind ^= ROCE_KIND_RESPONSE << ROCE_KIND_SHIFT;
-}
-
-/* Windows of 2^30 ns: for the rate limit of events and the age of idle streams. */
-static ROCE_INLINE __u8 roce_window(struct roce_env *env) { return (__u8)(roce_time(env) >> 30); }
 
 /* A stream's first event, or its last. */
 static ROCE_INLINE void roce_tell_stream(struct roce_env *env, const struct roce_packet *p,
@@ -281,8 +166,6 @@ ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
   return verdict == ROCE_INSERT_NEW || verdict == ROCE_INSERT_OLD ? in->id : ROCE_NO_STREAM;
 }
 
-#include "learn.h"
-
 /* What the packet does to stream `id`, with the stream's lock held. */
 ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __u32 length,
                                  __u32 id) {
@@ -316,23 +199,6 @@ ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __
     roce_set_linked(s);
   if (o->events | o->limited)
     roce_tell(env, p, o);
-  return 0;
-}
-
-/* What a packet that was no plain one tells of the other direction. */
-ROCE_OUTLINE int roce_learn(struct roce_env *env, const struct roce_packet *p, __u32 id) {
-  struct roce_scratch *scratch = roce_scratch_of(env);
-
-  if (!p || !scratch || scratch->outcome.forgotten)
-    return 0;
-  if (p->ecn == ROCE_ECN_CE)
-    roce_remember_ce(env, id, roce_clock(env));
-  if (scratch->outcome.nak)
-    roce_remember_nak(env, id);
-  if (scratch->outcome.asks)
-    return roce_ask(env, p, id);
-  if (p->info & ROCE_OP_CNP)
-    return roce_explain_cnp(env, p, id);
   return 0;
 }
 

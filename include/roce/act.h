@@ -3,11 +3,6 @@
  * What a rule does to a packet: first a verdict, which touches no byte, then the edits. The
  * IPv4 checksum is always mended, and a UDP checksum in use too; the iCRC stays right unless
  * corrupting is the point: what marking and FECN/BECN change is not in it.
- *
- * The includer defines, beside what select.h asks for:
- *   struct roce_frame                     the packet in hand
- *   int roce_frame_load(struct roce_frame *, __u32 offset, __u8 *byte)     0, or not there
- *   int roce_frame_store(struct roce_frame *, __u32 offset, __u8 byte)
  */
 #ifndef ROCE_ACT_H
 #define ROCE_ACT_H
@@ -15,10 +10,6 @@
 #include "checksum.h"
 #include "parse.h"
 #include "select.h"
-
-struct roce_frame;
-static int roce_frame_load(struct roce_frame *frame, __u32 offset, __u8 *byte);
-static int roce_frame_store(struct roce_frame *frame, __u32 offset, __u8 byte);
 
 /* 1 when an IPv4 header is at `l3`. */
 static ROCE_INLINE __u8 roce_frame_is_ipv4(struct roce_frame *frame, __u32 l3) {

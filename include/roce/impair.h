@@ -1,19 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/*
- * A packet against its port's rules: match, select, plan. The includer defines, beside what
- * account.h, select.h and act.h ask for:
- *   const struct roce_ruleset *roce_rules_of(struct roce_env *)    NULL: none
- *   struct roce_rule_state *roce_rule_state_at(struct roce_env *, __u32 slot)
- *   __u64 *roce_pace_at(struct roce_env *, __u32 index)            ROCE_PACES words
- *   __u32 roce_peer_qp(struct roce_env *, const struct roce_peer *)    or ROCE_QPN_UNKNOWN
- *   struct roce_passing *roce_passing_of(struct roce_env *)        of this CPU, in any state
- *   __u32 roce_features(struct roce_env *)                         enum roce_feature
- *   __u32 roce_uses(struct roce_env *)                             enum roce_rule_uses
- *   __u16 roce_port_be(struct roce_env *)                          UDP port, as on the wire
- *   __u8 *roce_frame_data(struct roce_frame *), roce_frame_end(...)    its first buffer
- *   __u8 *roce_frame_l3(struct roce_frame *, __u32 l3)             data + l3, which is below 32
- *   int roce_frame_resize(struct roce_frame *, __s32 delta)        at its end; 0 when done
- */
+/* A packet against its port's rules: match, select, plan, act. */
 #ifndef ROCE_IMPAIR_H
 #define ROCE_IMPAIR_H
 
@@ -21,20 +7,6 @@
 #include "act.h"
 #include "cnp.h"
 #include "match.h"
-
-static const struct roce_ruleset *roce_rules_of(struct roce_env *env);
-static struct roce_rule_state *roce_rule_state_at(struct roce_env *env, __u32 slot);
-static __u64 *roce_pace_at(struct roce_env *env, __u32 index);
-static __u32 roce_peer_qp(struct roce_env *env, const struct roce_peer *peer);
-struct roce_passing;
-static struct roce_passing *roce_passing_of(struct roce_env *env);
-static __u32 roce_features(struct roce_env *env);
-static __u32 roce_uses(struct roce_env *env);
-static __u16 roce_port_be(struct roce_env *env);
-static __u8 *roce_frame_data(struct roce_frame *frame);
-static __u8 *roce_frame_end(struct roce_frame *frame);
-static __u8 *roce_frame_l3(struct roce_frame *frame, __u32 l3);
-static int roce_frame_resize(struct roce_frame *frame, __s32 delta);
 
 #define ROCE_BTH_FARTHEST 0x3fff /* the verifier follows an offset of so many bits */
 

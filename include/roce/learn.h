@@ -1,12 +1,93 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * What the two directions of a connection tell of each other: which QPN a request's sender has
- * (its own is not in the packet), and what a CNP was sent for. A part of account.h.
+ * (its own is not in the packet), which PMTU its READs have, and what a CNP was sent for.
  */
 #ifndef ROCE_LEARN_H
 #define ROCE_LEARN_H
 
-#include "account.h"
+#include "counters.h"
+#include "scratch.h"
+
+/* The stream of requests to QPN `qpn` of the host that `from` comes from. */
+static ROCE_INLINE void roce_reverse_request_key(struct roce_env *env, const struct roce_key *from,
+                                                 __u32 qpn, struct roce_key *key) {
+  for (int i = 0; i < 4; i++) {
+    key->src[i] = from->dst[i];
+    key->dst[i] = from->src[i];
+  }
+  key->qp_kind = qpn | ROCE_KIND_REQUEST << ROCE_KIND_SHIFT |
+                 (from->qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE));
+  key->qp_kind ^= roce_sides(env);
+}
+
+/* The same QP's stream of requests, or of responses. */
+static ROCE_INLINE void roce_sibling_key(const struct roce_key *of, struct roce_key *key) {
+  *key = *of;
+  key->qp_kind ^= ROCE_KIND_RESPONSE << ROCE_KIND_SHIFT;
+}
+
+static ROCE_INLINE __u64 roce_read_hash(struct roce_env *env, const __u32 *src, const __u32 *dst,
+                                        __u32 psn, int ipv4) {
+  return roce_mix(roce_hash_pair(src, dst, ipv4, roce_hash_seed(env)) +
+                  psn * 0xd6e8feb86659fd93ull);
+}
+
+/* Remembers a READ of unknown length, so that its first response can tell the PMTU. */
+static ROCE_INLINE void roce_register_read(struct roce_env *env, const struct roce_packet *p,
+                                           __u32 id) {
+  __u64 hash =
+      roce_read_hash(env, p->key.src, p->key.dst, p->psn, (p->key.qp_kind & ROCE_KEY_IPV4) != 0);
+  __u64 *hint = roce_hint_at(env, (__u32)hash & (ROCE_HINTS_CM - 1));
+  __u64 check = hash & 0xffffffff00000000ull, old;
+
+  if (!hint)
+    return;
+  old = ROCE_LOAD(hint);
+  if ((old & 0xffffffff00000000ull) == check && (__u32)old != id + 1)
+    id = ~0u; /* two connections read with this PSN: it tells nothing of either */
+  ROCE_STORE(hint, check | (__u32)(id + 1));
+}
+
+/* The other direction, between the same addresses: the hint's record may have changed hands. */
+static ROCE_INLINE int roce_answers(const struct roce_key *response,
+                                    const struct roce_key *request) {
+  __u32 differ = 0;
+
+  for (int i = 0; i < 4; i++)
+    differ |= (response->src[i] ^ request->dst[i]) | (response->dst[i] ^ request->src[i]);
+  return !differ && roce_key_kind(request) == ROCE_KIND_REQUEST;
+}
+
+/* A READ RESPONSE FIRST: its connection's request stream learns the PMTU. 1 once that is done. */
+static ROCE_INLINE int roce_link_read(struct roce_env *env, const struct roce_packet *p,
+                                      __u32 pmtu_code) {
+  __u64 hash =
+      roce_read_hash(env, p->key.dst, p->key.src, p->psn, (p->key.qp_kind & ROCE_KEY_IPV4) != 0);
+  __u64 *hint = roce_hint_at(env, (__u32)hash & (ROCE_HINTS_CM - 1));
+  struct roce_stream *s;
+  __u64 value;
+  int same;
+
+  if (!hint)
+    return 0;
+  value = ROCE_LOAD(hint);
+  if ((value ^ hash) >> 32 || !(__u32)value)
+    return 0;
+  s = roce_stream_at(env, (__u32)value - 1);
+  if (!s)
+    return 0;
+  roce_lock(s);
+  same = roce_answers(&p->key, &s->key);
+  if (same)
+    roce_stream_learn_pmtu(s, pmtu_code);
+  roce_unlock(s);
+  return same;
+}
+
+static ROCE_INLINE void roce_set_linked(struct roce_stream *s) {
+  __sync_fetch_and_or(&s->word, ROCE_WORD_LINKED);
+}
 
 /* PSNs behind the expected one in which an answer is taken for that of a request. */
 #define ROCE_ANSWER_WINDOW 4096
@@ -280,6 +361,23 @@ ROCE_OUTLINE int roce_explain_cnp(struct roce_env *env, const struct roce_packet
     t->cnps_unexplained++;
     scratch->trace.found |= ROCE_FOUND_CNP_UNEXPLAINED;
   }
+  return 0;
+}
+
+/* What a packet that was no plain one tells of the other direction. */
+ROCE_OUTLINE int roce_learn(struct roce_env *env, const struct roce_packet *p, __u32 id) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+
+  if (!p || !scratch || scratch->outcome.forgotten)
+    return 0;
+  if (p->ecn == ROCE_ECN_CE)
+    roce_remember_ce(env, id, roce_clock(env));
+  if (scratch->outcome.nak)
+    roce_remember_nak(env, id);
+  if (scratch->outcome.asks)
+    return roce_ask(env, p, id);
+  if (p->info & ROCE_OP_CNP)
+    return roce_explain_cnp(env, p, id);
   return 0;
 }
 

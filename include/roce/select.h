@@ -3,21 +3,12 @@
  * Which of the packets that a rule matches it acts on. A packet's place among them, from 1, and the
  * rule's seed decide every random choice: the same packets in the same order meet the same fate, in
  * the kernel and here. Several CPUs share a rule's state; each word is changed in one step.
- *
- * The includer defines, beside what account.h asks for:
- *   struct roce_rule_count *roce_rule_count_at(struct roce_env *, __u32 slot)
- *   __u32 roce_rule_point(struct roce_env *, __u32 slot, __u32 index)     a distance; 0: none
- *   __u64 roce_clock(struct roce_env *)        nanoseconds, exact: CLOCK_MONOTONIC in the kernel
  */
 #ifndef ROCE_SELECT_H
 #define ROCE_SELECT_H
 
+#include "env.h"
 #include "rule.h"
-
-struct roce_env;
-static struct roce_rule_count *roce_rule_count_at(struct roce_env *env, __u32 slot);
-static __u32 roce_rule_point(struct roce_env *env, __u32 slot, __u32 index);
-static __u64 roce_clock(struct roce_env *env);
 
 /* Draws that one packet may need, each its own random number. */
 enum roce_draw { ROCE_DRAW_SELECT, ROCE_DRAW_SECOND, ROCE_DRAW_MARK, ROCE_DRAW_EDIT };

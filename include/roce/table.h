@@ -9,32 +9,13 @@
  * the next ROCE_PROBES - 1. Streams of one home bucket are added one at a time (`version` is odd
  * meanwhile), so a key can never stand twice. Records are handed out in order; when all are, one
  * whose stream has long been idle is taken back (roce_table_reclaim).
- *
- * The includer defines how to reach the memory:
- *   struct roce_env                                             whatever it needs
- *   struct roce_bucket *roce_bucket_at(struct roce_env *, __u32 index)
- *   struct roce_stream *roce_stream_at(struct roce_env *, __u32 id)    NULL beyond the table
- *   struct roce_shared *roce_shared_of(struct roce_env *)       how many records are handed out
- *   __u64 *roce_hint_at(struct roce_env *, __u32 index)         ROCE_HINTS words
- *   __u32 roce_bucket_count(env), roce_stream_capacity(env); __u64 roce_hash_seed(env)
- *   void roce_lock(struct roce_stream *), roce_unlock(struct roce_stream *)
  */
 #ifndef ROCE_TABLE_H
 #define ROCE_TABLE_H
 
 #include "config.h"
+#include "env.h"
 #include "track.h"
-
-struct roce_env;
-static struct roce_bucket *roce_bucket_at(struct roce_env *env, __u32 index);
-static struct roce_stream *roce_stream_at(struct roce_env *env, __u32 id);
-static struct roce_shared *roce_shared_of(struct roce_env *env);
-static __u64 *roce_hint_at(struct roce_env *env, __u32 index);
-static __u32 roce_bucket_count(struct roce_env *env);
-static __u32 roce_stream_capacity(struct roce_env *env);
-static __u64 roce_hash_seed(struct roce_env *env);
-static void roce_lock(struct roce_stream *s);
-static void roce_unlock(struct roce_stream *s);
 
 static ROCE_INLINE __u64 roce_mix(__u64 h) {
   h ^= h >> 32;

@@ -7,7 +7,7 @@
 #include "base/address.h"
 #include "roce/impair.h"
 
-// The environment that include/roce expects, in vectors and maps of this process.
+// The native host (include/roce/env.h): vectors.
 struct roce_env {
   std::vector<roce_bucket> buckets;
   std::vector<roce_stream> streams;

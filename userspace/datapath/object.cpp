@@ -16,11 +16,7 @@
 #include <xdp/libxdp.h>
 
 #include "roce/config.h"
-// For the sizes only: the functions that table.h declares for its includer are not needed here.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function"
-#include "roce/table.h"
-#pragma GCC diagnostic pop
+#include "roce/table.h" // for the sizes
 #include <xdp_roce.skel.h>
 
 #include "base/clock.h"
