@@ -86,7 +86,7 @@ __attribute__((noinline)) int capture_begin(struct xdp_md *ctx) {
     return 0;
   __builtin_memset(&scratch->trace, 0, sizeof(scratch->trace));
   record->time_ns = bpf_ktime_get_ns();
-  record->length = whole_length(ctx, linear);
+  record->length = roce_frame_length(ctx, linear);
   record->parts = 0;
   if (!filter->kinds)
     return 0;

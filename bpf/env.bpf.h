@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps, and how include/roce reaches them. Sizes that depend on --streams are set at load. */
+/*
+ * The kernel's host (include/roce/env.h): configuration, maps, clock. Sizes that depend on
+ * --streams are set at load.
+ */
 #ifndef XDP_ROCE_ENV_BPF_H
 #define XDP_ROCE_ENV_BPF_H
 
@@ -8,8 +11,7 @@
 #include <bpf/bpf_helpers.h>
 
 #define roce_frame xdp_md /* what a program is called with */
-#include "roce/account.h"
-#include "roce/config.h"
+#include "roce/port.h"
 #include "roce/steer.h"
 
 const volatile struct roce_config config = {
@@ -136,6 +138,10 @@ static ROCE_INLINE __u64 roce_time(struct roce_env *env) { return bpf_ktime_get_
 static ROCE_INLINE __u64 roce_clock(struct roce_env *env) { return bpf_ktime_get_ns(); }
 static ROCE_INLINE __u64 roce_cnp_window(struct roce_env *env) { return config.cnp_window_ns; }
 static ROCE_INLINE __u32 roce_sides(struct roce_env *env) { return config.sides; }
+static ROCE_INLINE __u32 roce_side(struct roce_env *env) { return config.side; }
+static ROCE_INLINE __u32 roce_tracks(struct roce_env *env) { return config.track; }
+static ROCE_INLINE __u32 roce_features(struct roce_env *env) { return config.features; }
+static ROCE_INLINE __u16 roce_port_be(struct roce_env *env) { return config.udp_port_be; }
 static ROCE_INLINE struct roce_aside *roce_aside_at(struct roce_env *env, __u32 index) {
   return bpf_map_lookup_elem(&asides, &index);
 }
@@ -144,11 +150,6 @@ static ROCE_INLINE struct roce_scratch *roce_scratch_of(struct roce_env *env) {
   __u32 zero = 0;
 
   return bpf_map_lookup_elem(&scratch, &zero);
-}
-
-/* Frames in several buffers: the helper that knows their whole length came with them (5.18). */
-static ROCE_INLINE __u32 whole_length(struct xdp_md *ctx, __u32 linear) {
-  return config.frags ? (__u32)bpf_xdp_get_buff_len(ctx) : linear;
 }
 
 static ROCE_INLINE void roce_lock(struct roce_stream *s) { bpf_spin_lock(&s->lock); }

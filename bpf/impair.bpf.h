@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The rules' maps, and what becomes of a frame that has met its rule. */
+/* The kernel's host, continued: the maps of rules and bridges, and the frame in hand. */
 #ifndef XDP_ROCE_IMPAIR_BPF_H
 #define XDP_ROCE_IMPAIR_BPF_H
 
 #include "env.bpf.h"
-
-#include "roce/impair.h"
 
 struct ruleset {
   __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -134,9 +132,7 @@ static ROCE_INLINE struct roce_passing *roce_passing_of(struct roce_env *env) {
   return bpf_map_lookup_elem(&passings, &zero);
 }
 
-static ROCE_INLINE __u32 roce_features(struct roce_env *env) { return config.features; }
 static ROCE_INLINE __u32 roce_uses(struct roce_env *env) { return config.uses; }
-static ROCE_INLINE __u16 roce_port_be(struct roce_env *env) { return config.udp_port_be; }
 
 /* Bytes beyond the first buffer are reached by a helper (5.18). */
 #define FRAME_OFFSET_MAX 0x3fff /* 2^n - 1 */
@@ -146,6 +142,10 @@ static ROCE_INLINE __u8 *roce_frame_end(struct xdp_md *ctx) { return (__u8 *)(lo
 static ROCE_INLINE __u8 *roce_frame_l3(struct xdp_md *ctx, __u32 l3) {
   ROCE_BOUND(l3, 31); /* after two tags it is 22 */
   return roce_frame_data(ctx) + l3;
+}
+/* Frames in several buffers: the helper that knows their whole length came with them (5.18). */
+static ROCE_INLINE __u32 roce_frame_length(struct xdp_md *ctx, __u32 linear) {
+  return config.frags ? (__u32)bpf_xdp_get_buff_len(ctx) : linear;
 }
 static ROCE_INLINE __u8 *byte_at(struct xdp_md *ctx, __u32 offset) {
   ROCE_BOUND(offset, FRAME_OFFSET_MAX);

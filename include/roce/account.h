@@ -344,4 +344,34 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
   return 0;
 }
 
+/* An RDMA CM message, or what looks like one, in a frame whose bytes [data, end) are at hand. */
+static ROCE_INLINE void roce_learn_mad(struct roce_env *env, struct roce_packet *p,
+                                       const __u8 *data, const __u8 *end) {
+  struct roce_cm cm = {};
+  __u32 bth = p->bth;
+
+  if (bth > 255) /* behind long extension headers; BPF's verifier needs a bound */
+    return;
+  ROCE_BOUND(bth, 255);
+  roce_parse_cm(data + bth, end, &cm);
+  if (cm.attribute)
+    roce_learn_cm(env, p, &cm);
+}
+
+/*
+ * Counts a parsed frame of `length` bytes, of which [data, end) are at hand; with `track` it learns
+ * from RDMA CM too. 1 when the packet's stream is to be followed.
+ */
+static ROCE_INLINE int roce_account(struct roce_env *env, int class_, struct roce_packet *p,
+                                    const __u8 *data, const __u8 *end, __u32 length, int track) {
+  if (!roce_is_roce(class_)) {
+    roce_count_other(env, class_, p, length, (__u32)(end - data) < length);
+    return 0;
+  }
+  roce_count(env, class_, p, length);
+  if (track && roce_is_gsi(p))
+    roce_learn_mad(env, p, data, end);
+  return track;
+}
+
 #endif

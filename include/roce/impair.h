@@ -23,7 +23,21 @@ struct roce_passing {
   struct roce_cnp cnp;
 };
 
-/* For who captures the packet in hand: it met that rule, which did `act`, or nothing. */
+/*
+ * What the walk through the rules needs of a packet before a rule selects it. Most packets meet no
+ * rule, or one that lets them go: they are never copied to a `struct roce_passing`.
+ */
+struct roce_noted {
+  struct roce_facts facts;
+  __u32 l3; /* offsets of the IP header and the BTH, and behind the iCRC; 0: there is none */
+  __u32 bth;
+  __u32 end;
+  __u32 stream; /* record id, or ROCE_NO_STREAM */
+  __s32 class_; /* enum roce_class */
+  __u32 loaded; /* 1: all of it is in this CPU's roce_passing */
+};
+
+/* Records, for capture, the rule that the packet matched and the action taken (0: none). */
 static ROCE_INLINE void roce_trace_rule(struct roce_env *env, const struct roce_rule *rule,
                                         __u32 act) {
   struct roce_scratch *scratch;
@@ -58,22 +72,6 @@ ROCE_OUTLINE int roce_check_rule(struct roce_env *env, const struct roce_rule *r
   s = rule->checks & ROCE_CHECK_EVENT ? roce_stream_at(env, passing->stream) : ROCE_NULL;
   return roce_rule_holds(rule, p, passing->length, roce_is_roce(passing->class_), s,
                          s ? roce_number_of(env, &p->key, passing->stream) : 0);
-}
-
-/* The packet's rule among those left by the tables; NULL: none. The key is whole. */
-static ROCE_INLINE const struct roce_rule *roce_find_rule(struct roce_env *env,
-                                                          const struct roce_ruleset *set,
-                                                          __u64 left,
-                                                          struct roce_passing *passing) {
-  ROCE_ROLLED
-  for (int i = 0; i < ROCE_RULES && left; i++) {
-    const struct roce_rule *rule = roce_first_rule(set, left);
-
-    if (!rule->checks || roce_check_rule(env, rule, passing))
-      return rule;
-    left &= left - 1;
-  }
-  return ROCE_NULL;
 }
 
 /* QPN of the packet's sender, for a CNP. */
@@ -282,42 +280,153 @@ static ROCE_INLINE int roce_read_bth(struct roce_frame *frame, __u32 offset,
   return 1;
 }
 
-/* The frame in hand against the port's rules. Gives its fate. */
-ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env) {
+/* Parses the frame in hand once more, for the few packets that rules need all of. */
+ROCE_OUTLINE int roce_load_passing(struct roce_frame *frame, struct roce_env *env, __u32 length,
+                                   __u32 stream) {
+  const __u8 *data = roce_frame_data(frame), *end = roce_frame_end(frame);
   struct roce_passing *passing = roce_passing_of(env);
+  struct roce_packet *p;
+
+  if (!passing)
+    return 0;
+  p = &passing->packet;
+  __builtin_memset(p, 0, sizeof(*p));
+  passing->class_ = roce_parse(data, end, roce_port_be(env), p);
+  p->key.qp_kind |= roce_side(env);
+  passing->length = length;
+  passing->linear = (__u32)(end - data);
+  passing->stream = stream;
+  return 1;
+}
+
+static ROCE_INLINE struct roce_passing *roce_loaded(struct roce_frame *frame, struct roce_env *env,
+                                                    struct roce_noted *noted) {
+  if (!noted->loaded)
+    roce_load_passing(frame, env, noted->facts.length, noted->stream);
+  noted->loaded = 1;
+  return roce_passing_of(env);
+}
+
+/* The packet's rule among those left by the tables, the first of which they leave open. */
+static ROCE_INLINE const struct roce_rule *roce_find_rule(struct roce_frame *frame,
+                                                          struct roce_env *env,
+                                                          const struct roce_ruleset *set,
+                                                          __u64 left, struct roce_noted *noted) {
+  struct roce_passing *passing = roce_loaded(frame, env, noted);
+
+  if (!passing)
+    return ROCE_NULL;
+  passing->packet.pkey = (__u16)noted->facts.pkey;
+  ROCE_ROLLED
+  for (int i = 0; i < ROCE_RULES && left; i++) {
+    const struct roce_rule *rule = roce_first_rule(set, left);
+
+    if (!rule->checks || roce_check_rule(env, rule, passing))
+      return rule;
+    left &= left - 1;
+  }
+  return ROCE_NULL;
+}
+
+/* A rule that marks and does nothing else needs no plan. 1 when that was all. */
+static ROCE_INLINE int roce_mark_only(struct roce_frame *frame, struct roce_env *env,
+                                      const struct roce_rule *rule, struct roce_rule_count *count,
+                                      const struct roce_noted *noted, __u64 now) {
+  __u32 act = rule->action.act, tos = noted->facts.tos;
+  struct roce_totals *t;
+
+  if (act & ~(__u32)(ROCE_ACT_CE | ROCE_ACT_RED | ROCE_ACT_FORCE) || rule->select.limit)
+    return 0;
+  t = roce_totals_of(env);
+  if (!t || !roce_can_mark(tos & 3, noted->class_, act))
+    return 1;
+  count->acted++;
+  t->marked++;
+  roce_trace_rule(env, rule, ROCE_ACT_CE);
+  roce_remember_ce(env, noted->stream, now);
+  roce_set_tos(roce_frame_l3(frame, noted->l3), roce_frame_end(frame),
+               (noted->facts.qp_kind & ROCE_KEY_IPV4) != 0, (__u8)(tos | ROCE_ECN_CE));
+  return 1;
+}
+
+/* The frame in hand against the port's rules. Gives its fate. */
+ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env,
+                                 struct roce_noted *noted) {
   const struct roce_ruleset *set = roce_rules_of(env);
-  const struct roce_stream *s = ROCE_NULL;
-  const struct roce_rule *rule;
   struct roce_rule_state *state;
   struct roce_rule_count *count;
-  struct roce_facts facts;
-  __u64 left;
+  struct roce_passing *passing;
+  const struct roce_rule *rule;
+  __u64 left, place, now;
 
-  if (!passing || !set)
+  if (!set || !noted)
     return ROCE_GO_ON;
-  if (roce_features(env) & ROCE_FEATURE_EVENTS)
-    s = roce_stream_at(env, passing->stream);
-  if (s)
-    roce_number_anew(env, &passing->packet.key, passing->stream);
-  facts = roce_facts_of(&passing->packet, passing->length, roce_is_roce(passing->class_), s);
-  if (roce_uses(env) & ROCE_USES_BTH && passing->packet.bth &&
-      roce_read_bth(frame, passing->packet.bth, &facts)) {
-    passing->packet.pkey = (__u16)facts.pkey;
-    roce_facts_version(&passing->packet, passing->class_, passing->length, &facts);
+  if (roce_features(env) & ROCE_FEATURE_EVENTS) {
+    const struct roce_stream *s = roce_stream_at(env, noted->stream);
+
+    noted->facts.place = s ? roce_place(noted->facts.psn, s) : 0;
+    if (s)
+      roce_number_anew(env, &s->key, noted->stream);
   }
-  left = roce_match_tables(set, roce_uses(env), &facts);
+  if (roce_uses(env) & ROCE_USES_BTH && noted->bth &&
+      roce_read_bth(frame, noted->bth, &noted->facts))
+    roce_facts_version(noted->bth, noted->end, noted->class_, &noted->facts);
+  left = roce_match_tables(set, roce_uses(env), &noted->facts);
   if (!left)
     return ROCE_GO_ON;
-  rule = roce_find_rule(env, set, left, passing);
-  if (!rule)
-    return ROCE_GO_ON;
+  rule = roce_first_rule(set, left);
+  if (rule->checks) {
+    rule = roce_find_rule(frame, env, set, left, noted);
+    if (!rule)
+      return ROCE_GO_ON;
+  }
   roce_trace_rule(env, rule, 0);
   state = roce_rule_state_at(env, rule->slot);
   count = roce_rule_count_at(env, rule->slot);
-  if (!state || !count || !roce_select(env, rule, state, count, passing->length, &passing->place) ||
-      !roce_gate(env, rule, state, passing->length, passing->place, &passing->now))
+  if (!state || !count || !roce_select(env, rule, state, count, noted->facts.length, &place) ||
+      !roce_gate(env, rule, state, noted->facts.length, place, &now))
     return ROCE_GO_ON;
+  if (roce_features(env) & ROCE_FEATURE_EDIT && roce_mark_only(frame, env, rule, count, noted, now))
+    return ROCE_GO_ON;
+  passing = roce_loaded(frame, env, noted);
+  if (!passing)
+    return ROCE_GO_ON;
+  passing->place = place;
+  passing->now = now;
   return roce_act(frame, env, rule);
+}
+
+/*
+ * The copy of a frame that goes back to where it came from (ROCE_GO_ON_WITH_CNP) becomes the CNP
+ * that roce_plan_cnp left with its stream. 1 when done, and counted.
+ */
+static ROCE_INLINE int roce_answer_copy(struct roce_frame *frame, struct roce_env *env) {
+  const __u8 *data = roce_frame_data(frame), *end = roce_frame_end(frame);
+  struct roce_passing *passing = roce_passing_of(env);
+  struct roce_totals *t = roce_totals_of(env);
+  const struct roce_aside *aside;
+  struct roce_packet *p;
+  __u32 id;
+  __u64 cnp;
+
+  if (!passing || !t)
+    return 0;
+  p = &passing->packet;
+  __builtin_memset(p, 0, sizeof(*p));
+  if (roce_parse(data, end, roce_port_be(env), p) != ROCE_CLASS_V2)
+    return 0;
+  p->key.qp_kind |= roce_side(env);
+  roce_key_fill(&p->key);
+  id = roce_table_find(env, &p->key, roce_key_hash(&p->key, roce_hash_seed(env)));
+  aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
+  cnp = aside ? ROCE_LOAD(&aside->cnp) : 0;
+  if (id == ROCE_NO_STREAM || cnp >> 40 != id + 1 ||
+      !roce_become_cnp(frame, env, (__u32)(end - data), cnp & 0xffffff, (cnp >> 24) & 0xfc)) {
+    t->not_cloned++;
+    return 0;
+  }
+  t->cnps_sent++;
+  return 1;
 }
 
 #endif

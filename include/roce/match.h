@@ -81,10 +81,10 @@ static ROCE_INLINE void roce_facts_read(const __u8 *bth, struct roce_facts *fact
  * What a frame with a whole BTH of a version other than 0 is: parsing gives it up as malformed, but
  * a rule may name the version.
  */
-static ROCE_INLINE void roce_facts_version(const struct roce_packet *p, int class_, __u32 length,
+static ROCE_INLINE void roce_facts_version(__u32 bth, __u32 end, int class_,
                                            struct roce_facts *facts) {
-  if (class_ == ROCE_CLASS_MALFORMED && p->end <= length &&
-      p->end >= p->bth + ROCE_BTH_LEN + ROCE_ICRC_LEN && (facts->bth >> 16) & 15)
+  if (class_ == ROCE_CLASS_MALFORMED && end <= facts->length &&
+      end >= bth + ROCE_BTH_LEN + ROCE_ICRC_LEN && (facts->bth >> 16) & 15)
     facts->what = ROCE_WHAT_VERSION;
 }
 

@@ -30,6 +30,16 @@
 #endif
 
 /*
+ * After `static`: a stack frame of its own in BPF, so that what it needs is not on top of its
+ * caller's 512 bytes. Unlike an outlined function it is verified with what its caller knows.
+ */
+#ifdef __bpf__
+#define ROCE_SEPARATE __attribute__((noinline, unused))
+#else
+#define ROCE_SEPARATE inline __attribute__((unused))
+#endif
+
+/*
  * Between two stages of a longer computation: what has to cross is in memory. BPF's verifier
  * follows every combination of values in registers; behind this point it knows none of them any
  * more, so that the ways through the stages add up instead of multiplying.

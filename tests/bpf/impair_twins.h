@@ -115,7 +115,7 @@ public:
       clear(map);
     for (const auto &[key, src_qp] : peers_)
       native_->peer(key, src_qp);
-    cnps_beside_ = 0;
+    cnps_beside_ = not_cloned_beside_ = 0;
     rules(set);
   }
 
@@ -175,7 +175,7 @@ public:
     passed.fate = native_->impair(passed.bytes, now);
     if (passed.fate == Fate::GoOnWithCnp) {
       passed.cnp = native_->cnp();
-      cnps_beside_++;
+      ++(passed.cnp.empty() ? not_cloned_beside_ : cnps_beside_);
     }
     const uint32_t verdict = in_kernel(kernel);
     EXPECT_EQ(verdict_of(passed.fate), verdict);
@@ -215,6 +215,7 @@ public:
     native_->snapshot(native);
     roce_totals kernel = totals();
     kernel.cnps_sent += cnps_beside_; // by the program on the devmap, which no test run calls
+    kernel.not_cloned += not_cloned_beside_;
     for (roce_totals *t : {&kernel, &native.totals})
       t->events_limited = t->events_dropped = 0;
     const auto *a = reinterpret_cast<const __u64 *>(&native.totals);
@@ -324,7 +325,7 @@ private:
   int error_ = 0;
   uint32_t features_, rule_count_ = 0;
   bool track_;
-  uint64_t cnps_beside_ = 0;
+  uint64_t cnps_beside_ = 0, not_cloned_beside_ = 0;
   std::vector<std::pair<roce_peer, uint32_t>> peers_;
   std::unique_ptr<NativeDatapath> native_;
 };

@@ -493,7 +493,7 @@ void compare(const std::vector<Drawn> &drawn, const roce_ruleset &set, const Pac
   roce_facts_read(bth, &facts);
   roce_packet whole = seen.packet;
   whole.end = ROCE_BTH_LEN + ROCE_ICRC_LEN;
-  roce_facts_version(&whole, p.roce ? ROCE_CLASS_V2 : ROCE_CLASS_MALFORMED, p.size, &facts);
+  roce_facts_version(whole.bth, whole.end, p.roce ? ROCE_CLASS_V2 : ROCE_CLASS_MALFORMED, &facts);
   const uint64_t left = roce_match_tables(&set, set.used, &facts);
   // A program may look at more tables than this set wants.
   ASSERT_EQ(left, roce_match_tables(&set, ~0U, &facts));

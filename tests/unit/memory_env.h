@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of include/roce/account.h in memory that several threads share, with totals per
-// thread, as the kernel has them per CPU. Include it in one file of a test program only, because
-// its functions are static.
+// A host of include/roce/account.h (include/roce/env.h) in memory that several threads share, with
+// totals per thread, as the kernel has them per CPU. Include it in one file of a test program only,
+// because its functions are static.
 #pragma once
 
 #include <array>
@@ -85,19 +85,9 @@ namespace xr::test {
 inline void feed(roce_env &env, const Frame &frame) {
   const Parsed got = parse(frame);
   roce_packet p = got.packet;
-  if (got.class_ != ROCE_CLASS_V2 && got.class_ != ROCE_CLASS_V1) {
-    roce_count_other(&env, got.class_, &p, frame.length, frame.bytes.size() < frame.length);
-    return;
-  }
-  roce_count(&env, got.class_, &p, frame.length);
-  if (roce_is_gsi(&p)) {
-    roce_cm cm{};
-    roce_parse_cm(frame.bytes.data() + p.bth, frame.bytes.data() + frame.bytes.size(), &cm);
-    roce_packet copy = p;
-    if (cm.attribute)
-      roce_learn_cm(&env, &copy, &cm);
-  }
-  roce_track(&env, &p, frame.length);
+  const uint8_t *data = frame.bytes.data();
+  if (roce_account(&env, got.class_, &p, data, data + frame.bytes.size(), frame.length, 1))
+    roce_track(&env, &p, frame.length);
 }
 
 // The stream with this key, if the table has it.

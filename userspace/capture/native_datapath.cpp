@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/address.h"
-#include "roce/impair.h"
+#include "roce/port.h"
 
 // The native host (include/roce/env.h): vectors.
 struct roce_env {
@@ -21,10 +21,12 @@ struct roce_env {
   __u64 now = 0;
   std::function<void(const roce_event &)> callback;
 
-  // rules
+  bool track = true;
   __u64 cnp_window_ns = 0;
   __u32 features = 0;
   __u16 port_be = 0;
+
+  // rules
   std::unique_ptr<roce_ruleset> rules;
   std::map<__u32, std::vector<__u32>> points;
   std::array<roce_rule_state, ROCE_RULE_SLOTS> states{};
@@ -34,9 +36,11 @@ struct roce_env {
   roce_passing passing{};
 };
 
-// The bytes of one frame.
+// `captured` bytes of `length` are available. Without `bytes` they are read only.
 struct roce_frame {
-  std::vector<uint8_t> *bytes;
+  __u8 *data;
+  __u32 captured, length;
+  std::vector<uint8_t> *bytes = nullptr;
 };
 
 static roce_bucket *roce_bucket_at(roce_env *env, __u32 index) { return &env->buckets[index]; }
@@ -65,6 +69,8 @@ static roce_scratch *roce_scratch_of(roce_env *env) { return &env->scratch; }
 static __u64 roce_clock(roce_env *env) { return env->now; }
 static __u64 roce_cnp_window(roce_env *env) { return env->cnp_window_ns; }
 static __u32 roce_sides(roce_env *) { return 0; }
+static __u32 roce_side(roce_env *) { return 0; }
+static __u32 roce_tracks(roce_env *env) { return env->track; }
 static roce_aside *roce_aside_at(roce_env *env, __u32 index) { return &env->asides[index]; }
 
 static const roce_ruleset *roce_rules_of(roce_env *env) { return env->rules.get(); }
@@ -88,25 +94,28 @@ static roce_passing *roce_passing_of(roce_env *env) { return &env->passing; }
 static __u32 roce_features(roce_env *env) { return env->features; }
 static __u32 roce_uses(roce_env *env) { return env->rules ? env->rules->used : 0; }
 static __u16 roce_port_be(roce_env *env) { return env->port_be; }
-static __u8 *roce_frame_data(roce_frame *frame) { return frame->bytes->data(); }
-static __u8 *roce_frame_end(roce_frame *frame) {
-  return frame->bytes->data() + frame->bytes->size();
-}
-static __u8 *roce_frame_l3(roce_frame *frame, __u32 l3) { return frame->bytes->data() + l3; }
+static __u8 *roce_frame_data(roce_frame *frame) { return frame->data; }
+static __u8 *roce_frame_end(roce_frame *frame) { return frame->data + frame->captured; }
+static __u8 *roce_frame_l3(roce_frame *frame, __u32 l3) { return frame->data + l3; }
+static __u32 roce_frame_length(roce_frame *frame, __u32) { return frame->length; }
 static int roce_frame_resize(roce_frame *frame, __s32 delta) {
+  if (!frame->bytes)
+    return -1;
   frame->bytes->resize(frame->bytes->size() + static_cast<size_t>(delta));
+  frame->data = frame->bytes->data();
+  frame->captured = frame->length = static_cast<__u32>(frame->bytes->size());
   return 0;
 }
 static int roce_frame_load(roce_frame *frame, __u32 offset, __u8 *byte) {
-  if (offset >= frame->bytes->size())
+  if (offset >= frame->captured)
     return -1;
-  *byte = (*frame->bytes)[offset];
+  *byte = frame->data[offset];
   return 0;
 }
 static int roce_frame_store(roce_frame *frame, __u32 offset, __u8 byte) {
-  if (offset >= frame->bytes->size())
+  if (offset >= frame->captured)
     return -1;
-  (*frame->bytes)[offset] = byte;
+  frame->data[offset] = byte;
   return 0;
 }
 static void roce_lock(roce_stream *) {}
@@ -127,17 +136,32 @@ void resize(roce_env &env, uint32_t n) {
     roce_table_publish(&env, roce_key_hash(&env.streams[id].key, env.seed), id);
 }
 
+roce_frame in_hand(std::vector<uint8_t> &bytes) {
+  const auto length = static_cast<__u32>(bytes.size());
+  return {bytes.data(), length, length, &bytes};
+}
+
 } // namespace
 
 struct NativeDatapath::Memory {
   roce_env env;
   Options options;
   std::vector<uint8_t> cnp;
+
+  // Before a frame: its time, no trace of the one before, and room for the streams it may add.
+  void begin(uint64_t time_ns) {
+    env.now = time_ns;
+    if (env.features & ROCE_FEATURE_CAPTURE)
+      env.scratch.trace = {};
+    if (!options.streams && env.track && env.shared.streams_used + 2 > env.streams.size())
+      resize(env, static_cast<uint32_t>(env.streams.size()) * 2);
+  }
 };
 
 NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_unique<Memory>()) {
   memory_->options = options;
   memory_->env.seed = options.hash_seed;
+  memory_->env.track = options.track;
   memory_->env.cnp_window_ns = options.cnp_window_ns;
   memory_->env.features = options.features;
   memory_->env.port_be = roce_swap16(options.udp_port);
@@ -166,28 +190,13 @@ roce_class NativeDatapath::parse(const FrameView &frame, const Layer3 &at,
   return static_cast<roce_class>(roce_check_length(class_, frame.length, &packet));
 }
 
-uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_,
-                                 const roce_packet &packet, bool track) {
+uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce_packet &packet,
+                                 bool track) {
   roce_env &env = memory_->env;
-  env.now = frame.time_ns;
-  if (env.features & ROCE_FEATURE_CAPTURE)
-    env.scratch.trace = {};
-  if (!roce_is_roce(class_)) {
-    roce_count_other(&env, class_, &packet, frame.length, frame.captured < frame.length);
+  memory_->begin(frame.time_ns);
+  if (!roce_account(&env, class_, &packet, frame.data, frame.data + frame.captured, frame.length,
+                    track && env.track))
     return ROCE_NO_STREAM;
-  }
-  roce_count(&env, class_, &packet, frame.length);
-  if (!track || !memory_->options.track)
-    return ROCE_NO_STREAM;
-  if (!memory_->options.streams && env.shared.streams_used + 2 > env.streams.size())
-    resize(env, static_cast<uint32_t>(env.streams.size()) * 2);
-  if (roce_is_gsi(&packet)) {
-    roce_cm cm{};
-    roce_parse_cm(frame.data + packet.bth, frame.data + frame.captured, &cm);
-    roce_packet copy = packet;
-    if (cm.attribute)
-      roce_learn_cm(&env, &copy, &cm);
-  }
   return roce_track(&env, &packet, frame.length);
 }
 
@@ -217,23 +226,16 @@ const roce_trace &NativeDatapath::trace() const { return memory_->env.scratch.tr
 
 Fate NativeDatapath::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
   roce_env &env = memory_->env;
-  const auto length = static_cast<uint32_t>(bytes.size());
-  const FrameView frame{bytes.data(), length, length, time_ns};
-  roce_passing &passing = env.passing;
-  roce_packet packet;
-  passing.class_ = parse(frame, packet);
-  passing.stream = account(frame, static_cast<roce_class>(passing.class_), packet);
-  passing.packet = packet;
-  passing.length = passing.linear = length;
-  roce_frame in_hand{&bytes};
-  const int fate = roce_meet_rules(&in_hand, &env);
-  if (fate == ROCE_GO_ON_WITH_CNP) {
+  memory_->begin(time_ns);
+  roce_frame frame = in_hand(bytes);
+  const auto fate = static_cast<Fate>(roce_enter(&frame, &env));
+  if (fate == Fate::GoOnWithCnp) {
     memory_->cnp = bytes;
-    in_hand.bytes = &memory_->cnp;
-    if (roce_become_cnp(&in_hand, &env, length, passing.verdict.cnp_qp, passing.verdict.cnp_tos))
-      env.totals.cnps_sent++;
+    roce_frame copy = in_hand(memory_->cnp);
+    if (!roce_answer_copy(&copy, &env))
+      memory_->cnp.clear();
   }
-  return static_cast<Fate>(fate);
+  return fate;
 }
 
 void NativeDatapath::restart_qp_numbers() {
@@ -244,9 +246,9 @@ void NativeDatapath::restart_qp_numbers() {
 const std::vector<uint8_t> &NativeDatapath::cnp() const { return memory_->cnp; }
 
 void NativeDatapath::frame(const FrameView &frame) {
-  roce_packet packet;
-  const roce_class class_ = parse(frame, packet);
-  account(frame, class_, packet);
+  memory_->begin(frame.time_ns);
+  roce_frame read_only{const_cast<__u8 *>(frame.data), frame.captured, frame.length};
+  roce_count_entered(&read_only, &memory_->env);
 }
 
 void NativeDatapath::snapshot(Snapshot &into) const {

@@ -64,10 +64,10 @@ public:
 
   // Step two: counts the frame and, if `track`, updates its stream. Returns the stream's record
   // number or ROCE_NO_STREAM.
-  uint32_t account(const FrameView &frame, roce_class class_, const roce_packet &packet,
+  uint32_t account(const FrameView &frame, roce_class class_, roce_packet &packet,
                    bool track = true);
 
-  // Both steps.
+  // Both steps, as the XDP program does them without rules.
   void frame(const FrameView &frame);
 
   // Replaces the rules and resets their state. `points`: the list of distances of each slot, see
@@ -82,7 +82,7 @@ public:
   Fate impair(std::vector<uint8_t> &bytes, uint64_t time_ns);
   // Like `impair IF zero`: the next new QP gets number 1.
   void restart_qp_numbers();
-  // After Fate::GoOnWithCnp: the CNP to send back.
+  // After Fate::GoOnWithCnp: the CNP to send back. Empty: none could be made.
   const std::vector<uint8_t> &cnp() const;
 
   // The class and outcome of the last frame, for capture. Needs ROCE_FEATURE_CAPTURE.

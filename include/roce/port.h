@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * The way of a frame through a port: parse, count, track, meet the rules. The XDP program and its
+ * native twin call roce_enter for each frame; what is left to them is the verdict.
+ *
+ * Most of the traffic is plain (roce_parse_plain) and keeps its packet in registers; any other
+ * frame goes through roce_count_frame.
+ */
+#ifndef ROCE_PORT_H
+#define ROCE_PORT_H
+
+#include "impair.h"
+
+static ROCE_INLINE void roce_note(struct roce_noted *noted, const struct roce_packet *p, int class_,
+                                  __u32 length) {
+  noted->facts = roce_facts_of(p, length, roce_is_roce(class_), ROCE_NULL);
+  noted->l3 = p->l3;
+  noted->bth = p->bth;
+  noted->end = p->end;
+  noted->class_ = class_;
+}
+
+/* Any frame at all. With `noted` it is noted and loaded for rules; 1 when done. */
+ROCE_OUTLINE int roce_count_frame(struct roce_frame *frame, struct roce_env *env,
+                                  struct roce_noted *noted) {
+  const __u8 *data = roce_frame_data(frame), *end = roce_frame_end(frame);
+  __u32 linear = (__u32)(end - data), length = roce_frame_length(frame, linear);
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  __u32 id = ROCE_NO_STREAM;
+  struct roce_packet *p;
+  int class_;
+
+  if (!scratch)
+    return 0;
+  p = &scratch->packet;
+  __builtin_memset(p, 0, sizeof(*p));
+  class_ = roce_parse(data, end, roce_port_be(env), p);
+  class_ = roce_check_length(class_, length, p);
+  p->key.qp_kind |= roce_side(env);
+  if (roce_account(env, class_, p, data, end, length, roce_tracks(env) != 0))
+    id = roce_track_any(env, p, length);
+  if (roce_features(env) & ROCE_FEATURE_RULES && noted) {
+    struct roce_passing *passing = roce_passing_of(env);
+
+    if (!passing)
+      return 0;
+    passing->packet = *p;
+    passing->class_ = class_;
+    passing->length = length;
+    passing->linear = linear;
+    passing->stream = id;
+    roce_note(noted, p, class_, length);
+    noted->stream = id;
+    noted->loaded = 1;
+  }
+  return 1;
+}
+
+/* 1 when the frame is plain; 0: roce_count_frame has to see it. */
+static ROCE_INLINE int roce_read_plain(struct roce_frame *frame, struct roce_env *env, int track,
+                                       struct roce_packet *p, __u32 *length) {
+  const __u8 *data = roce_frame_data(frame), *end = roce_frame_end(frame);
+  __u32 linear = (__u32)(end - data);
+
+  *length = linear;
+  if (roce_parse_plain(data, end, roce_port_be(env), p) != ROCE_CLASS_V2)
+    return 0;
+  if (ROCE_UNLIKELY(p->end > linear)) {
+    *length = roce_frame_length(frame, linear);
+    if (p->end > *length)
+      return 0;
+  }
+  if (track && ROCE_UNLIKELY(roce_is_gsi(p)))
+    return 0;
+  p->key.qp_kind |= roce_side(env);
+  return 1;
+}
+
+/*
+ * Inlined for each value of `track`: without it, most of what the parser finds is never read, and
+ * so not even looked for.
+ */
+static ROCE_INLINE int roce_count_plain(struct roce_frame *frame, struct roce_env *env, int track) {
+  struct roce_packet p = {};
+  __u32 length;
+
+  if (!roce_read_plain(frame, env, track, &p, &length))
+    return 0;
+  roce_count(env, ROCE_CLASS_V2, &p, length);
+  if (track)
+    roce_track(env, &p, length);
+  return 1;
+}
+
+static ROCE_SEPARATE int roce_track_plain(struct roce_frame *frame, struct roce_env *env) {
+  return roce_count_plain(frame, env, 1);
+}
+
+/* With rules: parse, count, track, and note what the rules need. 0: roce_count_frame. */
+static ROCE_SEPARATE int roce_note_plain(struct roce_frame *frame, struct roce_env *env,
+                                         struct roce_noted *noted) {
+  struct roce_packet p = {};
+  __u32 length;
+
+  if (!roce_read_plain(frame, env, 1, &p, &length))
+    return 0;
+  roce_note(noted, &p, ROCE_CLASS_V2, length);
+  noted->loaded = 0;
+  roce_count(env, ROCE_CLASS_V2, &p, length);
+  noted->stream = roce_tracks(env) ? roce_track(env, &p, length) : ROCE_NO_STREAM;
+  return 1;
+}
+
+/* A frame where nothing but counting is to be done. */
+static ROCE_INLINE void roce_count_entered(struct roce_frame *frame, struct roce_env *env) {
+  if (!(roce_tracks(env) ? roce_track_plain(frame, env) : roce_count_plain(frame, env, 0)))
+    roce_count_frame(frame, env, ROCE_NULL);
+}
+
+/* A frame that enters the port. Gives its fate. */
+static ROCE_INLINE int roce_enter(struct roce_frame *frame, struct roce_env *env) {
+  struct roce_noted noted;
+
+  if (!(roce_features(env) & ROCE_FEATURE_RULES)) {
+    roce_count_entered(frame, env);
+    return ROCE_GO_ON;
+  }
+  if (!roce_note_plain(frame, env, &noted)) {
+    __builtin_memset(&noted, 0, sizeof(noted));
+    if (!roce_count_frame(frame, env, &noted))
+      return ROCE_GO_ON;
+  }
+  return roce_meet_rules(frame, env, &noted);
+}
+
+#endif

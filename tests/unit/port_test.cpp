@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ways that a frame may take through a port (include/roce/port.h) lead to one result: plain
+// frames and those that are read whole, rules with a shortcut and rules without.
+#include "impair_port.h"
+#include "roce/cm.h"
+
+namespace xr::test {
+namespace {
+
+using B = FrameBuilder;
+
+// Each opcode over each network, with up to two tags; losses, repeats, marks and NAKs; RDMA CM;
+// frames that are no RoCE, malformed or cut short.
+std::vector<Frame> frames() {
+  std::vector<B> all;
+  for (int opcode = 0; opcode < 256; opcode++)
+    all.push_back(B(static_cast<uint8_t>(opcode)).qp(0x20).psn(static_cast<uint32_t>(opcode)));
+  for (uint32_t psn : {1, 2, 5, 6, 3, 4, 5, 0x7fffff, 0x800000})
+    all.push_back(B(ROCE_RC_SEND_MIDDLE).psn(psn).payload(1024).ecn(psn % 4));
+  for (uint8_t syndrome : {0x1f, 0x60, 0x63, 0x2c, 0xff})
+    all.push_back(B(ROCE_RC_ACKNOWLEDGE).from(2).to(1).syndrome(syndrome));
+  all.push_back(B(ROCE_OPCODE_CNP).from(2).to(1).payload(16));
+  all.push_back(B(ROCE_UD_SEND_ONLY).qp(ROCE_QPN_GSI).payload(ROCE_MAD_LEN));
+  all.push_back(B(4).port(4789));
+  all.push_back(B(4).ethertype(0x0806));
+  all.push_back(B(4).ip_fragment(0x2000));
+  all.push_back(B(4).udp_length(20));
+  all.push_back(B(4).claim(8));
+  all.push_back(B(4).tver(1));
+  all.push_back(B(4).payload(64).trailer(3));
+  for (uint32_t snap : {10, 30, 50, 60, 70})
+    all.push_back(B(6).payload(256).snap(snap));
+  std::vector<Frame> wrapped;
+  for (int net = 0; net < 4; net++)
+    for (int tags = 0; tags < 3; tags++)
+      for (B frame : all) {
+        if (net == 1)
+          frame.ipv6();
+        if (net == 2)
+          frame.v1();
+        if (net == 3)
+          frame.ip_options(2);
+        if (tags == 2)
+          frame.vlan(ROCE_ETHERTYPE_QINQ);
+        if (tags)
+          frame.vlan(ROCE_ETHERTYPE_VLAN);
+        wrapped.push_back(frame.build());
+      }
+  return wrapped;
+}
+
+// How the fast path and the slow one left a record differs; what it says does not.
+void expect_same_streams(const Snapshot &a, const Snapshot &b) {
+  ASSERT_EQ(a.streams.size(), b.streams.size());
+  for (size_t i = 0; i < a.streams.size(); i++) {
+    SCOPED_TRACE(fmt::format("stream {}", i));
+    const roce_stream &x = a.streams[i], &y = b.streams[i];
+    EXPECT_EQ(0, std::memcmp(&x.key, &y.key, sizeof(x.key)));
+    EXPECT_EQ(roce_stream_packets(&x), roce_stream_packets(&y));
+    EXPECT_EQ(roce_stream_bytes(&x), roce_stream_bytes(&y));
+    EXPECT_EQ(x.word & ROCE_WORD_PSN, y.word & ROCE_WORD_PSN);
+    EXPECT_EQ(x.src_qp, y.src_qp);
+    EXPECT_EQ(x.messages, y.messages);
+    for (int c = 0; c < ROCE_STREAM_COUNTERS; c++)
+      EXPECT_EQ(roce_stream_counter(&x, c), roce_stream_counter(&y, c)) << "counter " << c;
+  }
+}
+
+void expect_same(const Snapshot &a, const Snapshot &b) {
+  EXPECT_EQ(0, std::memcmp(a.opcodes.data(), b.opcodes.data(), sizeof(a.opcodes)));
+  EXPECT_EQ(0, std::memcmp(&a.totals, &b.totals, sizeof(a.totals)));
+  expect_same_streams(a, b);
+}
+
+// The program's way, where plain frames are read in part, and the analyser's, where all are read
+// whole before they are counted.
+TEST(Port, CountsPlainFramesAsThoseThatAreReadWhole) {
+  for (const bool track : {true, false}) {
+    NativeDatapath program({.track = track}), analyser({.track = track});
+    for (const Frame &f : frames()) {
+      const NativeDatapath::FrameView frame{f.bytes.data(), static_cast<uint32_t>(f.bytes.size()),
+                                            f.length, 0};
+      program.frame(frame);
+      roce_packet packet;
+      const roce_class class_ = analyser.parse(frame, packet);
+      analyser.account(frame, class_, packet);
+    }
+    Snapshot a, b;
+    program.snapshot(a);
+    analyser.snapshot(b);
+    EXPECT_EQ(track, !a.streams.empty());
+    expect_same(a, b);
+  }
+}
+
+// Two ports meet the same frames with rules that come to the same.
+void expect_same_port(const std::vector<std::string> &one, const std::vector<std::string> &other) {
+  Port a(one), b(other);
+  uint64_t changed = 0, now = 0;
+  for (const Frame &f : frames()) {
+    if (f.bytes.size() < f.length) // on a wire, frames are whole
+      continue;
+    Bytes x = f.bytes, y = f.bytes;
+    now += 50'000;
+    ASSERT_EQ(a.impair(x, now), b.impair(y, now));
+    ASSERT_EQ(x, y);
+    changed += x != f.bytes;
+  }
+  EXPECT_GT(changed, 0U);
+  EXPECT_EQ(changed, a.totals().marked);
+  EXPECT_EQ(a.matched(), b.matched());
+  EXPECT_EQ(a.acted(), b.acted());
+  expect_same(a.snapshot(), b.snapshot());
+}
+
+// A limit, never reached, makes a marking rule take the way of all others: a plan, then the edits.
+TEST(Port, MarksWithoutAPlanAsWithOne) {
+  for (const char *words :
+       {"ce", "ce force", "dest-qp 0x11 ce", "vlan any probability 50% ce seed 4",
+        "red 1k 2k 50% rate 100mbit force seed 3"}) {
+    SCOPED_TRACE(words);
+    expect_same_port({words}, {fmt::format("{} limit 1000000000", words)});
+  }
+}
+
+// Tables decide `opcode`; they leave open a range of sizes, which all packets here are in.
+TEST(Port, MarksWhereTablesLeaveARuleOpen) {
+  for (const char *words : {"opcode data", "pkey 0x7fff-0xffff", "se 0 not fecn 1"})
+    expect_same_port({fmt::format("{} ce", words)}, {fmt::format("{} size 1-5000 ce", words)});
+}
+
+} // namespace
+} // namespace xr::test
