@@ -81,6 +81,17 @@ ours_leaves() {
   passes 100
 }
 
-for name in filter_first ours_first filter_joins filter_leaves filter_comes_again ours_leaves; do check "shared_$name" "$name"; done
+# Rules need another program than the one that counts: beside the filter it is not exchanged, and both stay.
+ours_stays() {
+  filter_loaded
+  attach
+  refused 'no program can be exchanged' xr impair rx0 add roce drop
+  assert_eq "xdpfilt xdp_roc" "$(listed)" "programs on the hook, in their order"
+  passes 100
+}
+
+checks=(filter_first ours_first filter_joins filter_leaves filter_comes_again ours_leaves ours_stays)
+[[ ! ${1:-} ]] || checks=("$@")
+for name in "${checks[@]}"; do check "shared_$name" "$name"; done
 echo END
 ((failures == 0))
