@@ -110,19 +110,19 @@ TEST(DoctorKernel, MemlockBefore511) {
   expect(check(kernel), "memlock", Verdict::Ok, "large enough");
 }
 
-// 5,120 chunks of 2 KiB, 1,024 of them for what is sent.
+// 17,536 chunks of 2 KiB, 1,024 of them for what is sent.
 TEST(DoctorKernel, MemlockOfSockets) {
   KernelFacts kernel = sound_kernel();
   kernel.release = "6.18.0";
   expect(check(kernel), "memlock", Verdict::Ok, "does not bind");
   kernel.memlock_binds = true;
   expect(check(kernel), "memlock", Verdict::Warn,
-         "64 KiB of locked memory are too few for AF_XDP: at an MTU of 1500 respond needs 10496 "
+         "64 KiB of locked memory are too few for AF_XDP: at an MTU of 1500 respond needs 35072 "
          "KiB a queue, send without --reliable 2048",
          "ulimit -l unlimited");
-  kernel.memlock = (10496 << 10) - 1;
+  kernel.memlock = (35072 << 10) - 1;
   EXPECT_EQ(find(check(kernel), "memlock").verdict, Verdict::Warn);
-  kernel.memlock = 10496 << 10;
+  kernel.memlock = 35072 << 10;
   expect(check(kernel), "memlock", Verdict::Ok, "large enough");
 }
 

@@ -23,6 +23,10 @@
 
 namespace xr::afxdp {
 
+// Frames of the RX ring of `respond`: more than others', since it answers bursts of several
+// senders.
+constexpr uint32_t kResponderReceive = 16384;
+
 struct SocketOptions {
   std::string ifname;
   uint32_t queue = 0;

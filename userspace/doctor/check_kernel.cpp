@@ -122,6 +122,7 @@ public:
                  "ulimit -l unlimited");
     afxdp::SocketOptions sends, receives;
     sends.receive = 0;
+    receives.receive = afxdp::kResponderReceive;
     const uint64_t needed = afxdp::Socket::memory(receives);
     if (facts_.memlock >= needed)
       return add("memlock", Verdict::Ok, "large enough");

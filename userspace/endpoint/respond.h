@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "afxdp/socket.h"
 #include "base/result.h"
 #include "datapath/attach.h"
 #include "endpoint/session.h"
@@ -19,10 +20,11 @@ namespace xr::endpoint {
 
 struct RespondRequest {
   std::string ifname, netns;
-  responder::ResponderOptions responder;             // no addresses: the port's addresses
-  std::optional<packet::Mac> mac;                    // none: the port's MAC
-  QueueOptions queues{.count = 0, .receive = 16384}; // count 0: all queues that the port has
-  uint64_t duration_ns = 0;                          // 0: until interrupted
+  responder::ResponderOptions responder; // no addresses: the port's addresses
+  std::optional<packet::Mac> mac;        // none: the port's MAC
+  // count 0: all queues that the port has
+  QueueOptions queues{.count = 0, .receive = afxdp::kResponderReceive};
+  uint64_t duration_ns = 0; // 0: until interrupted
   datapath::AttachOptions attach;
 };
 
