@@ -97,7 +97,7 @@ guest() {
   [[ $all ]] || return 0
   in_guest "$name" "$first" shared 900 "bash tests/kernels/scenarios/shared.sh" || return
   in_guest "$name" "${libxdps[-1]}" shared 900 "bash tests/kernels/scenarios/shared.sh" || return
-  in_guest "$name" "$first" bpf 3000 "bash tests/kernels/scenarios/bpf.sh" || return
+  in_guest "$name" "$first" bpf 6000 "bash tests/kernels/scenarios/bpf.sh" || return
   in_guest "$name" "$first" e2e 6000 "bash tests/kernels/scenarios/e2e.sh"
 }
 
