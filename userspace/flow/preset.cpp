@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four flows of the scripts that come with Freya, a traffic generator in FPGAs. README.md says
+// The four flows of the scripts that come with Freya, a traffic generator in FPGAs. docs/reference.md says
 // where these differ from those on purpose.
 #include <fmt/format.h>
 
