@@ -29,8 +29,8 @@
 #include <gtest/gtest.h>
 
 #include "datapath/attach.h"
-#include "datapath/maps.h"
 #include "datapath/attached_port.h"
+#include "datapath/maps.h"
 #include "host/netns.h"
 #include "host/privilege.h"
 

@@ -11,7 +11,7 @@ namespace xr::cli {
 int print_version(bool json) {
   using report::Value;
   const report::StringList features = {"native and skb XDP", "frames in several buffers",
-                                  "libxdp's dispatcher", "pcap, pcapng and gzip"};
+                                       "libxdp's dispatcher", "pcap, pcapng and gzip"};
   const auto field = [](const char *key, const char *heading, Value value) {
     return report::Field{{key, heading}, std::move(value)};
   };

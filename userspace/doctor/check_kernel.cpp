@@ -19,8 +19,8 @@ struct Option {
 constexpr Option kOptions[] = {
     {"BPF_SYSCALL", Verdict::Fail, "nothing works without it"},
     {"NET", Verdict::Fail, "nothing works without it"},
-    // The map of sockets and the ring of captures are always there; without PERF_EVENTS the ring
-    // can be made all the same.
+    // The program always has the socket map and the capture ring. The ring can be created without
+    // PERF_EVENTS.
     {"XDP_SOCKETS", Verdict::Fail, "nothing can be attached without its map"},
     {"PERF_EVENTS", Verdict::Warn, "capture needs it"},
     {"BPF_EVENTS", Verdict::Warn, "capture needs it"},
@@ -28,11 +28,11 @@ constexpr Option kOptions[] = {
     {"DCB", Verdict::Info, "the state of PFC cannot be told"},
 };
 
-// What doctor does with the real program on a veth pair of its own.
+// The trials of doctor with the real program on a veth pair.
 struct Tried {
   const char *name;
-  const char *done;    // a sentence
-  const char *failure; // begins one
+  const char *done;    // on success: a sentence
+  const char *failure; // on failure: the start of a sentence
   Verdict failed;
 };
 
@@ -91,7 +91,7 @@ public:
   }
 
   void jit() {
-    if (!facts_.jit) // not shown where there is none, nor outside the first network namespace
+    if (!facts_.jit) // absent without a JIT and outside the initial network namespace
       add("jit", facts_.options.count("BPF_JIT_ALWAYS_ON") ? Verdict::Ok : Verdict::Unknown,
           facts_.options.count("BPF_JIT_ALWAYS_ON") ? "always on"
                                                     : "whether programs are compiled cannot be "
@@ -110,7 +110,8 @@ public:
       tell_missing("privileges", facts_.missing_for_sockets, "for send and respond");
   }
 
-  // Maps are the cgroup's since 5.11; the memory of AF_XDP sockets still counts.
+  // Since 5.11 the memory of maps is charged to the cgroup; AF_XDP sockets still count against
+  // memlock.
   void memlock() {
     constexpr uint64_t kEnoughForMaps = 256 << 20;
     if (!facts_.memlock_binds)
@@ -133,7 +134,7 @@ public:
         "ulimit -l unlimited, as root, or CAP_IPC_LOCK");
   }
 
-  // Each of kTrials by what it came to.
+  // The results of kTrials.
   void trials() {
     for (const Tried &one : kTrials) {
       const auto found = std::find_if(facts_.trials.begin(), facts_.trials.end(),

@@ -7,7 +7,7 @@ namespace xr::doctor {
 
 namespace {
 
-// What a page has room for beside XDP's headroom and the kernel's own; drivers differ by a few
+// The MTU that fits in one page with the headroom of XDP and the kernel; drivers differ by a few
 // bytes.
 constexpr uint32_t kLinearMtu = 3498;
 // Headers around the payload of the largest packets: IPv6, UDP, BTH, RETH and immediate, iCRC.
@@ -32,7 +32,7 @@ public:
                     link.master.empty() ? "" : ", a port of " + link.master));
   }
 
-  // What the preflight of a bridge knows, as far as it concerns a port alone.
+  // The preflight findings of a bridge that concern a single port.
   void troubles() {
     const auto &link = facts_.link;
     if (!facts_.troubles)
@@ -83,7 +83,7 @@ public:
       add("redirect", Verdict::Info, "the driver redirects no frames: a bridge needs --mode skb");
   }
 
-  // The driver's word for it is not enough: it may refuse a device, a queue or a size of buffers.
+  // The feature flag of the driver is not enough: it may reject a device, a queue or a buffer size.
   void zero_copy() {
     if (facts_.zero_copy && !*facts_.zero_copy)
       return add("zero_copy", Verdict::Unknown,
@@ -185,7 +185,7 @@ private:
     const auto found = facts_.features.get().find(feature);
     return found != facts_.features.get().end() && found->second;
   }
-  // In its namespace; {} is the interface.
+  // A command in the namespace of the port; {} is the interface.
   std::string command(const std::string &what) const {
     return facts_.command(fmt::format(fmt::runtime(what), facts_.link.ifname));
   }

@@ -16,7 +16,7 @@ constexpr const char *kPlaces =
     "host's interface: attach; a capture: analyze. At an endpoint the traffic is the tool's own: "
     "send, respond";
 
-// Counters that tell of loss, congestion or a wrong configuration, whatever driver has them.
+// Counters of all drivers that indicate loss, congestion or a wrong configuration.
 constexpr const char *kTelling[] = {
     // mlx5
     "packet_seq_err", "out_of_sequence", "out_of_buffer", "local_ack_timeout_err",
@@ -44,14 +44,14 @@ std::string bits(uint8_t mask) {
   return fmt::format("{}", fmt::join(priorities, ", "));
 }
 
-// Nothing where it was not asked.
+// Adds nothing if the user gave no peer mode.
 void peer_untold(const std::string &peer, const std::string &why, Checks &checks) {
   if (!peer.empty())
     checks.push_back({"roce", "peer_mode", Verdict::Unknown,
                       fmt::format("whether a peer of RoCE {} fits cannot be told: {}", peer, why)});
 }
 
-// State, physical state, rate and firmware, as far as the kernel has them.
+// State, physical state, rate and firmware, as far as known.
 std::string state_text(const host::RdmaPort &port) {
   std::vector<std::string> words;
   for (const std::string &word : {port.state, port.physical_state, port.rate})
@@ -116,7 +116,8 @@ public:
                     v2 ? "" : ": no RoCEv2, which is most of what is counted here"));
   }
 
-  // RDMA-CM alone; what exchanges QPNs by other means picks a GID, and with it the mode.
+  // Applies to RDMA-CM only: applications that exchange QPNs in other ways choose a GID, which sets
+  // the mode.
   void mode(const std::string &peer) {
     const auto defaults = host::read_cm_defaults(files_, port_);
     if (!defaults) {
@@ -213,7 +214,7 @@ private:
   const host::Files &files_;
   const host::RdmaPort &port_;
   std::string ifname_;
-  std::string where_; // it stands, in words
+  std::string where_; // location of the device, for reports
   Checks &checks_;
 };
 

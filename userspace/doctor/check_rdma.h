@@ -9,15 +9,14 @@
 
 namespace xr::doctor {
 
-// Of the RDMA devices on an interface, or on the bond that it is a port of, and of what passes them
-// by.
+// Checks the RDMA devices on an interface or on its bond, and whether their packets bypass XDP.
 void check_rdma(const host::Files &files, const PortFacts &port, const std::string &peer_mode,
                 Checks &checks);
 
-// What RDMA devices there are.
+// Lists the RDMA devices of the machine.
 void list_rdma(const host::Files &files, Checks &checks);
 
-// For an interface in a namespace whose /sys is not this one.
+// For an interface in a namespace whose /sys is not readable here.
 void rdma_elsewhere(const PortFacts &port, const std::string &peer_mode, Checks &checks);
 
 } // namespace xr::doctor

@@ -10,7 +10,8 @@ namespace xr::doctor {
 
 namespace {
 
-// A tree is whose one wants; of the machine's /sys only the caller's own namespace can be read.
+// Whether the sysfs files belong to the namespace. A given root always does; the machine's /sys
+// shows only the caller's namespace.
 bool sys_is_of(const Question &question) {
   if (!question.root.empty() || question.netns.empty())
     return true;

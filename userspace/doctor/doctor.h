@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All checks, in the order in which they are told.
+// Runs all checks in the order of the report.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 namespace xr::doctor {
 
 struct Question {
-  std::string ifname;    // "": the kernel, and what RDMA devices there are
-  std::string netns;     // of the interface; "": the caller's
+  std::string ifname;    // "": checks the kernel and lists the RDMA devices
+  std::string netns;     // namespace of the interface; "": the caller's
   std::string peer_mode; // "v1", "v2" or ""
-  bool try_port = false; // tries on the port what may disturb its traffic: zero-copy
-  std::string root;      // a tree that stands for /proc, /sys and /boot; "": the machine
+  bool try_port = false; // tries zero-copy on the port, which may disturb its traffic
+  std::string root;      // a copy of /proc, /sys and /boot; "": this machine
 };
 
 Result<Checks> examine(const Question &question);

@@ -53,7 +53,7 @@ KernelFacts read_kernel(const host::Files &files) {
   if (auto bpffs = datapath::find_bpffs())
     kernel.bpffs = bpffs->root;
   if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0)
-    kernel.memlock = limit.rlim_max; // what needs it raises the soft one
+    kernel.memlock = limit.rlim_max; // programs that need more raise the soft limit
   kernel.memlock_binds = host::memlock_binds();
   if (auto missing = host::missing_capabilities(host::Privilege::Load))
     kernel.missing_to_load = *missing;

@@ -82,7 +82,7 @@ private:
     return "NAKs pass in more than one direction, and are not counted by it";
   }
 
-  // What one of them is bound to see differently.
+  // Known reasons why NIC and wire count differently.
   std::string nature(const NicEquation &e, Wire quantity) const {
     const auto between = [&](Wire gaps, Wire jumps) {
       return quantity == gaps && wire_[jumps] && e.nic > *e.wire && e.nic <= *wire_[jumps];
@@ -104,9 +104,9 @@ private:
     return "";
   }
 
-  // How many duplicates may have come behind a jump. How long each round of retransmissions was is
-  // not known: those that followed a jump may be twice as long as the rest, but no longer than what
-  // is ever in flight. Without a rewind each is one packet.
+  // The number of duplicates that may follow jumps. The length of a retransmission round is
+  // unknown: after a jump it may be twice the average, but not more than the packets in flight.
+  // Without rewinds, each jump has one packet.
   double behind_jumps(uint64_t duplicates) const {
     constexpr double kFlight = 1 << 16; // packets
     const auto jumps = static_cast<double>(wire_[Wire::RequestJumps].value_or(0));
@@ -116,8 +116,8 @@ private:
     return jumps * std::min(2 * static_cast<double>(duplicates) / rewinds, kFlight);
   }
 
-  // Neither is read in an instant, nor both at once: at both ends of the interval some may have
-  // been on their way. Less than one is none.
+  // The readings take time and are not simultaneous, so packets may be in flight at both ends of
+  // the interval. A difference below one packet is zero.
   bool within_reading(const NicEquation &e) const {
     if (!of_.wire_before)
       return false;
@@ -139,7 +139,7 @@ bool is_nak(Wire wire) {
          wire == Wire::InvalidNaks;
 }
 
-// Those of the port are this direction's where no other has responses.
+// NAKs are counted per port. They belong to this direction if the other one has no responses.
 std::optional<uint64_t> naks(const WireCounts &wire, Wire which) {
   if (wire[which] == 0 || (!wire.responses && wire.other_responses))
     return 0;
@@ -164,7 +164,7 @@ NicReport compare(const host::RdmaPort &port, const Comparison &of) {
   for (const Equation &equation : equations_of(port.driver)) {
     const bool here = equation.side == Side::ToNic;
     const WireCounts &wire = here ? to : from;
-    // Where nothing came from it, all that there is was for it.
+    // Without packets from the NIC, all packets were sent to it.
     if (!wire.packets && (!here || from.packets))
       continue;
     const Sum nic = sum_of(equation.counters, equation.bits, of);

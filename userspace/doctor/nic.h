@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An RDMA NIC's counters, read again and again, beside a port's.
+// Periodic readings of the counters of an RDMA NIC, for comparison with a port.
 #pragma once
 
 #include <string>
@@ -12,27 +12,27 @@
 
 namespace xr::doctor {
 
-// One reading.
+// One reading of all counters.
 struct NicReading {
   host::HwCounters counters;
   uint64_t time_ns = 0; // CLOCK_MONOTONIC
 };
 
-// What both sides counted between two moments, or, without `before`, ever since each began.
+// The readings to compare: counts between `before` and `now`, or all counts if wire_before is null.
 struct Comparison {
   const Snapshot &wire_now;
   const Snapshot *wire_before;
   const NicReading &nic_now, &nic_before;
-  uint64_t lifespan_ns = 0; // the kernel may tell counters that are so old
+  uint64_t lifespan_ns = 0; // maximum age of counters that the kernel caches
 };
 NicReport compare(const host::RdmaPort &port, const Comparison &of);
 
 class Nic {
 public:
-  // "DEV" or "DEV/PORT".
+  // `name` is "DEV" or "DEV/PORT".
   static Result<Nic> open(const host::Files &files, const std::string &name);
 
-  // Right after each snapshot of the port.
+  // Call directly after each snapshot of the port.
   void read();
   NicReport compare(const Snapshot &now, const Snapshot *before) const;
 

@@ -14,8 +14,8 @@ using Equations = std::vector<Equation>;
 
 constexpr auto kTo = Side::ToNic, kFrom = Side::FromNic;
 
-// By the kernel's drivers/infiniband: hw/mlx5/counters.c (queue counters have 32 bits, those of
-// congestion 64), hw/irdma/verbs.c, hw/bnxt_re/hw_counters.c, sw/rxe/rxe_hw_counters.c.
+// Sources, in the kernel's drivers/infiniband: hw/mlx5/counters.c (queue counters have 32 bits,
+// congestion counters 64), hw/irdma/verbs.c, hw/bnxt_re/hw_counters.c, sw/rxe/rxe_hw_counters.c.
 const Equations &mlx5() {
   static const Equations kAll = {
       {kTo, Wire::PsnNaks, "PSN NAKs to it", {"packet_seq_err"}, 32},
@@ -140,7 +140,7 @@ WireCounts count_wire(const Snapshot &snapshot, Side side, const std::vector<Add
   counts[Wire::AccessNaks] = aeth[ROCE_AETH_NAK_REMOTE_ACCESS_ERROR];
   counts[Wire::InvalidNaks] = aeth[ROCE_AETH_NAK_INVALID_REQUEST];
   if (!snapshot.tracked) {
-    counts.packets = 1; // which way cannot be told
+    counts.packets = 1; // the direction is unknown
     return counts;
   }
   for (const Wire wire :

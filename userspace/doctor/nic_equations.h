@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of a driver's hw_counters speaks of what a wire shows.
+// Maps the hw_counters of each driver to the events seen on the wire.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace xr::doctor {
 
-// What entered the port, as far as it concerns a NIC.
+// Events at the port that a NIC counts too.
 enum class Wire {
   PsnNaks,
   RnrNaks,
@@ -21,7 +21,8 @@ enum class Wire {
   InvalidNaks,
   Packets,
   RequestGaps,
-  RequestJumps, // no equation's: how far gaps may be from a NIC's, which sees retransmissions too
+  RequestJumps, // used in no equation: bounds the difference of gaps, as a NIC also counts
+                // retransmissions
   ResponseGaps,
   ResponseJumps,
   Duplicates, // of requests
@@ -32,26 +33,26 @@ enum class Wire {
   Count,
 };
 
-// Whether it entered on the way to the NIC, or came from it.
+// Direction: towards the NIC or from it.
 enum class Side { ToNic, FromNic };
 
 struct Equation {
   Side side;
   Wire wire;
   const char *words;
-  std::vector<const char *> counters; // their sum
-  unsigned bits;                      // of each
+  std::vector<const char *> counters; // added together
+  unsigned bits;                      // width of each counter
 };
 
-// Of a driver; none for one that is not known.
+// The equations of a driver; empty for an unknown one.
 std::span<const Equation> equations_of(std::string_view driver);
 
-// The wire's side of the equations, in one direction. NAKs are the port's, whichever way they went;
-// they went where responses go.
+// Counts of the wire in one direction. NAKs are counted per port, without a direction; they are
+// assigned to the direction of the responses.
 struct WireCounts {
   std::array<std::optional<uint64_t>, static_cast<size_t>(Wire::Count)> of{};
-  uint64_t packets = 0;   // 0: nothing went that way
-  uint64_t responses = 0; // among them
+  uint64_t packets = 0;   // 0: none in this direction
+  uint64_t responses = 0; // responses among `packets`
   uint64_t other_responses = 0;
 
   std::optional<uint64_t> &operator[](Wire wire) { return of[static_cast<size_t>(wire)]; }
@@ -60,10 +61,10 @@ struct WireCounts {
   }
 };
 
-// Without addresses of the NIC everything is on its way to it.
+// `nic`: addresses of the NIC. If it is empty, all packets count as sent to the NIC.
 WireCounts count_wire(const Snapshot &snapshot, Side side, const std::vector<Address> &nic);
 
-// Since `before`.
+// Counts since `before`.
 WireCounts difference(const WireCounts &now, const WireCounts &before);
 
 } // namespace xr::doctor

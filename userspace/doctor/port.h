@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One interface as XDP finds it.
+// One interface, as far as it matters to XDP.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace xr::doctor {
 
 struct PortFacts {
   host::LinkFacts link;
-  std::string netns; // its name, "" for the caller's
+  std::string netns; // name; "": the caller's
   host::Queues queues;
   uint32_t cpus = 1;
   Result<host::XdpFeatures> xdp = Error{};
-  std::optional<Result<afxdp::ZeroCopyTrial>> zero_copy; // none: not tried
+  std::optional<Result<afxdp::ZeroCopyTrial>> zero_copy; // unset: not tried
   Result<host::Features> features = Error{};
   Result<datapath::Hook> hook = Error{};
   Result<host::Pfc> pfc = Error{};
@@ -32,14 +32,14 @@ struct PortFacts {
 
   afxdp::ZeroCopyPort zero_copy_port() const;
 
-  // A shell's command, as it must be given to reach its namespace.
+  // `line` as a shell command that runs in the namespace of the port.
   std::string command(const std::string &line) const {
     return netns.empty() ? line : "ip netns exec " + netns + " " + line;
   }
 };
 
-// An error only where there is no such interface, or namespace. `try_port`: tries zero-copy, which
-// may cost frames of the port's traffic.
+// Error: no such interface or namespace. `try_port`: tries zero-copy, which may lose frames of the
+// port.
 Result<PortFacts> read_port(const std::string &ifname, const std::string &netns,
                             bool try_port = false);
 void check_port(const PortFacts &port, Checks &checks);

@@ -18,9 +18,9 @@
 #include "base/fd.h"
 #include "datapath/attach.h"
 #include "datapath/attached_port.h"
+#include "datapath/capture_tap.h"
 #include "datapath/rules.h"
 #include "datapath/steering.h"
-#include "datapath/capture_tap.h"
 #include "host/veth.h"
 #include "packet/frame.h"
 
@@ -43,7 +43,7 @@ datapath::AttachOptions small() {
   return options;
 }
 
-// Once more until it is so, or an error after kPatience.
+// Repeats is_so() until it is true; an error after kPatience.
 template <typename F> Status await(const char *what, F is_so) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
@@ -58,7 +58,7 @@ template <typename F> Status await(const char *what, F is_so) {
   }
 }
 
-// One RC SEND Only into the port.
+// Sends one RC SEND ONLY into the port.
 Status send_frame() {
   packet::Path path;
   path.dst_mac = {2, 0, 0, 0, 0, 2};
@@ -87,7 +87,7 @@ Result<uint64_t> frames_counted() {
   auto snapshot = port->snapshot();
   if (!snapshot)
     return std::move(snapshot).error();
-  return snapshot->opcodes[ROCE_RC_SEND_ONLY].packets[ROCE_ECN_ECT0]; // as packet::Path has it
+  return snapshot->opcodes[ROCE_RC_SEND_ONLY].packets[ROCE_ECN_ECT0]; // default of packet::Path
 }
 
 Status count_one() {
@@ -117,7 +117,7 @@ Status attach_alone() {
   return counted ? off() : counted;
 }
 
-// The port stays attached, whether the dispatcher is there or not.
+// The port remains attached with or without the dispatcher.
 Status attach_shared(bool &attached) {
   auto done = datapath::attach(kPort, "", small());
   attached = done.ok();
@@ -128,8 +128,8 @@ Status attach_shared(bool &attached) {
   return done->port.dispatcher ? Status() : Error{done->port.alone};
 }
 
-// With rules that need every feature but a bridge's, of which the first has the frame. The program
-// is exchanged for it.
+// Uses rules that need every feature except a bridge; the first rule matches the frame. This
+// replaces the program.
 Status drop_one() {
   impair::File file;
   for (const std::vector<std::string> &words : {std::vector<std::string>{"roce", "drop"},
@@ -152,9 +152,9 @@ Status drop_one() {
 
 Status capture_one() {
   unsigned frames = 0;
-  auto tap =
-      datapath::CaptureTap::open(kPort, "", small(), 64 << 10,
-                          [&](unsigned, const roce_capture &, const uint8_t *) { frames++; });
+  auto tap = datapath::CaptureTap::open(
+      kPort, "", small(), 64 << 10,
+      [&](unsigned, const roce_capture &, const uint8_t *) { frames++; });
   if (!tap)
     return std::move(tap).error();
   roce_capture_filter filter{};
@@ -194,19 +194,19 @@ Status receive_one() {
   return came ? steering->close() : came;
 }
 
-// Two namespaces of this process's own, and what is needed in them.
+// Creates the network and mount namespaces of this process and prepares them.
 Status set_up() {
   if (unshare(CLONE_NEWNET | CLONE_NEWNS) < 0)
     return errno_error(errno, "cannot make namespaces for it", "run it as root");
   if (mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0 ||
-      mount("tmpfs", "/run", "tmpfs", 0, nullptr) < 0 || // the tool's lock is there
+      mount("tmpfs", "/run", "tmpfs", 0, nullptr) < 0 || // the lock of the tool is in /run
       mount("bpf", kBpffs, "bpf", 0, "mode=0700") < 0)
     return errno_error(errno, fmt::format("cannot mount a bpffs at {}", kBpffs));
   setenv("LIBXDP_BPFFS", kBpffs, 1); // NOLINT(concurrency-mt-unsafe)
   return host::make_veth(kPort, kPeer);
 }
 
-// Over a pipe: each text ends with a zero byte.
+// Writes to a pipe; each text ends with a zero byte.
 void write_text(int fd, const std::string &text) {
   const char *bytes = text.c_str();
   for (size_t left = text.size() + 1; left;) {
@@ -242,7 +242,7 @@ void try_all(int fd) {
   write_outcome(fd, "rules", drop_one());
   if (!off())
     return;
-  write_outcome(fd, "capture", capture_one()); // attach by themselves
+  write_outcome(fd, "capture", capture_one()); // these two attach by themselves
   write_outcome(fd, "sockets", receive_one());
 }
 

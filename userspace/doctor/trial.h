@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program can do on this kernel, tried with the real one and real frames on a veth pair of
-// its own.
+// Tries the real program on this kernel with real frames on a temporary veth pair.
 #pragma once
 
 #include <string>
@@ -11,14 +10,14 @@
 namespace xr::doctor {
 
 struct Trial {
-  std::string name; // of the check: "load", "dispatcher", "rules", "capture", "sockets"
+  std::string name; // name of the check: "load", "dispatcher", "rules", "capture", "sockets"
   Status outcome;
 };
 
-// In a child process with a network namespace, a mount namespace and a bpffs of its own: nothing of
-// it is seen outside, and nothing is left when it ends, however it ends. Needs CAP_SYS_ADMIN beside
-// Privilege::Load and CAP_NET_RAW. An error: nothing could be tried. A trial that others need ends
-// the list where it fails.
+// Runs in a child process with its own network namespace, mount namespace and bpffs: it has no
+// effect outside and leaves nothing even if it crashes. Needs CAP_SYS_ADMIN, Privilege::Load and
+// CAP_NET_RAW. Error: no trial was possible. The list ends at a failed trial that later ones depend
+// on.
 Result<std::vector<Trial>> try_datapath();
 
 } // namespace xr::doctor

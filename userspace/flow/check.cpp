@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the parts of a flow go together, and with the port.
+// Checks the parts of a flow against each other and against the port.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -117,7 +117,7 @@ Status check_sizes(const Flow &flow) {
   return {};
 }
 
-// With headers, from Ethernet's to the iCRC, and the payload that it has at this PMTU.
+// A packet: `bytes` from the Ethernet header to the iCRC, and its payload at this PMTU.
 struct Largest {
   uint32_t bytes = 0, payload = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from a flow's description.
+// Values derived from the description of a flow.
 #include "flow/flow.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that set fields of the BTH and of the headers after it, in every packet.
+// Words that set fields of the BTH and of the headers after it, in every packet.
 #include "flow/words.h"
 
 #include "parse/value.h"
@@ -19,7 +19,7 @@ Status parse_number(FlowDraft &draft, WordReader &words) {
   return {};
 }
 
-// `auto`: a number, or one that need not be there.
+// `member`: an integer or an optional one.
 template <auto member, uint64_t most> Status parse_bits(FlowDraft &draft, WordReader &words) {
   const auto number = integer(words.take(), 0, most);
   if (!number)
@@ -28,7 +28,7 @@ template <auto member, uint64_t most> Status parse_bits(FlowDraft &draft, WordRe
   return {};
 }
 
-// Alone the word sets the bit.
+// The word alone sets the bit; followed by 0, it clears the bit.
 template <auto member> Status parse_bit(FlowDraft &draft, WordReader &words) {
   draft.flow.bth.*member = !words.take_if("0");
   if (draft.flow.bth.*member)

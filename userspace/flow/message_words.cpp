@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that say what a flow sends: transport, verb, QPs, messages and how they are cut.
+// Words for the contents of a flow: transport, verb, QPs, messages and segmentation.
 #include "flow/words.h"
 
 #include <fmt/format.h>
@@ -83,7 +83,7 @@ Result<Sizes> parse_uniform(const std::string &word, size_t dash) {
   return Sizes{Sizes::Kind::Uniform, {{from.get(), 1}, {to.get(), 1}}};
 }
 
-// BYTES, or BYTES:WEIGHT in a mix.
+// Parses BYTES, or BYTES:WEIGHT in a mix.
 Result<Sizes::Part> parse_part(const std::string &word, bool mix) {
   const size_t colon = word.find(':');
   const auto bytes = byte_count(word.substr(0, colon), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opcodes by name, as in reports.
+// Opcode names, the same as in reports.
 #include <fmt/format.h>
 
 #include "flow/words.h"

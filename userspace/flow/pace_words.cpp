@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that say when packets leave, and which of them are wrong on purpose.
+// Words for the timing of packets and for deliberate faults.
 #include "flow/words.h"
 
 #include <charconv>
@@ -20,7 +20,7 @@ constexpr double kSlowest = 0.001, kFastest = 1e9; // packets a second
 constexpr uint64_t kMostBurst = 1'000'000'000'000;
 constexpr size_t kMostFaults = 64;
 
-// A number and the unit behind it, in lower case.
+// A number and its unit in lower case.
 std::optional<Number> with_unit(const std::string &word) {
   Number number;
   if (!looks_like_number(word))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that say between whom a flow is, and what stands in the headers below the BTH.
+// Words for the endpoints of a flow and for the headers before the BTH.
 #include "flow/words.h"
 
 #include <algorithm>

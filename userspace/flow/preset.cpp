@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four flows of the scripts that come with Freya, a traffic generator in FPGAs. docs/reference.md says
-// where these differ from those on purpose.
+// The four flows of the scripts of Freya, an FPGA traffic generator. docs/reference.md lists the
+// intended differences.
 #include <fmt/format.h>
 
 #include "flow/words.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flow's canonical words: what is not as it would be without a word, in the order of Slot.
+// The canonical words of a flow: all values that differ from the defaults, in the order of Slot.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -82,7 +82,7 @@ void say_messages(const Flow &flow, const Flow &plain, Out &out) {
     say(out, "src-qp {:#x}", *flow.src_qp);
   if (!flow.interleave)
     say(out, "by message");
-  // it follows from PMTU or `frames` if nothing is said
+  // without a word, the size follows from PMTU or `frames`
   if (const std::string sizes = sizes_text(flow.size); sizes != sizes_text(plain.size) ||
                                                        flow.transport == ROCE_UD || flow.frames ||
                                                        !flow.opcodes.empty())

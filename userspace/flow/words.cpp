@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From words to a flow: finds each word's function, and puts together what they made.
+// Parses a flow: calls the function of each word, then derives values that depend on several words.
 #include "flow/words.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Status FlowDraft::claim(Slot slot, const std::string &word) {
 
 namespace {
 
-// Words that stand behind others only.
+// Words that are valid only after another word.
 struct Follower {
   std::string_view word, leader;
 };
@@ -49,13 +49,13 @@ Error unknown(const std::string &word) {
                        : fmt::format("did you mean {}?", near)};
 }
 
-// What a word's function says, behind the word.
+// Adds the keyword to an error of its function.
 Error at(const FlowKeyword &keyword, const Error &error) {
   return {fmt::format("{}: {}", keyword.name, error.message),
           error.hint.empty() ? keyword.usage : error.hint};
 }
 
-// A verb's name is a word of its own.
+// The name of a verb is a keyword by itself.
 Status parse_verb_alone(FlowDraft &draft, const std::string &word, size_t verb) {
   if (Status s = draft.claim(Slot::Verb, word); !s)
     return Error{fmt::format("{}: {}", word, s.error().message), s.error().hint};
@@ -87,7 +87,7 @@ bool is_default(const Sizes &sizes) {
 
 bool is_one_packet(const Flow &flow) { return flow.transport == ROCE_UD || !flow.opcodes.empty(); }
 
-// Where no word says it: a sequence is a message, but where messages are packets.
+// Default size: one message per sequence, or one packet per message if messages are single packets.
 void default_size(Flow &flow) {
   const bool is_cut = packet::verb_properties(flow.verb) & (ROCE_OP_SEND | ROCE_OP_WRITE);
   if (is_one_packet(flow) && (flow.frames || is_default(flow.size)))
@@ -96,8 +96,8 @@ void default_size(Flow &flow) {
     flow.size = {Sizes::Kind::List, {{flow.frames * flow.pmtu, 1}}};
 }
 
-// Frames after which the sizes begin anew, and how many messages these are; 0: they differ by
-// chance.
+// The number of frames and of messages after which the list of sizes repeats; 0: random sizes that
+// differ in packets.
 std::pair<uint64_t, uint64_t> round_of(const Flow &flow) {
   uint64_t frames = 0;
   const uint64_t first = flow.packets_of(flow.size.parts.front().bytes);
@@ -112,7 +112,7 @@ std::pair<uint64_t, uint64_t> round_of(const Flow &flow) {
   return {flow.size.kind == Sizes::Kind::List ? frames : 0, flow.size.parts.size()};
 }
 
-// `messages`, where the words are of frames.
+// Derives `messages` from `frames` and `repeat`.
 Status fit_sequences(Flow &flow) {
   if (!flow.frames) {
     if (flow.repeat)
@@ -135,7 +135,7 @@ Status fit_sequences(Flow &flow) {
   return {};
 }
 
-// What follows from several words.
+// Derives values that depend on several words.
 Result<Flow> finish(FlowDraft &draft) {
   Flow &flow = draft.flow;
   if (flow.path.network != packet::Network::V1 && (flow.src_given || flow.dst_given)) {

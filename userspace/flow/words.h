@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flow in the making, and its words in the files that have their functions.
+// The draft of a flow, and the tables of words that fill it in.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace xr::flow {
 
 using parse::WordReader;
 
-// What a word decides; one word only may decide it.
+// The property that a word sets. Two words must not set the same one, except Many.
 enum class Slot : uint8_t {
   Name,
   Src,
@@ -34,7 +34,7 @@ enum class Slot : uint8_t {
   Size,
   Pmtu,
   Frames,
-  Messages, // or repeat
+  Messages, // also set by `repeat`
   For,
   Psn,
   AckEvery,
@@ -65,19 +65,19 @@ enum class Slot : uint8_t {
   Resv6,
   Resv7,
   Seed,
-  Many, // the word may stand as often as one likes
+  Many, // the word may be repeated
 };
 
 struct FlowDraft {
   Flow flow;
-  std::map<Slot, std::string> taken; // by that word
+  std::map<Slot, std::string> taken; // slot to the word that set it
 
   Status claim(Slot slot, const std::string &word);
   bool has(Slot slot) const { return taken.count(slot) != 0; }
 };
 
-// A word's function takes what belongs behind the word, and says what is wrong of it; the caller
-// puts the keyword before that.
+// `parse` takes the arguments after the word. Its error has no keyword; the caller puts it in
+// front.
 struct FlowKeyword {
   const char *name;
   Slot slot;
@@ -85,17 +85,17 @@ struct FlowKeyword {
   const char *usage;
 };
 
-std::span<const FlowKeyword> path_words();    // who, through which headers
-std::span<const FlowKeyword> message_words(); // what
-std::span<const FlowKeyword> header_words();  // what is in the BTH and behind it
-std::span<const FlowKeyword> pace_words();    // when, how often, and what is wrong with it
+std::span<const FlowKeyword> path_words();    // addresses and headers before the BTH
+std::span<const FlowKeyword> message_words(); // transport, verb, QPs, messages
+std::span<const FlowKeyword> header_words();  // fields of the BTH and of the headers after it
+std::span<const FlowKeyword> pace_words();    // timing, repetition, faults
 const FlowKeyword *find_flow_word(const std::string &word);
-std::vector<std::string_view> flow_words(); // the names of all, and of verbs
+std::vector<std::string_view> flow_words(); // all keywords and verbs
 
-// A preset as parse_flow() begins with it.
+// The draft from which parse_flow() starts for `preset NAME`.
 Result<FlowDraft> preset_draft(const std::string &name);
 
-// Names in the order of the numbers that they stand for.
+// Names by enum value.
 const std::vector<std::string_view> &verb_names();
 const std::vector<std::string_view> &fault_names();
 struct Named {
@@ -106,7 +106,7 @@ inline constexpr Named kTransports[] = {
     {"rc", ROCE_RC}, {"uc", ROCE_UC}, {"rd", ROCE_RD}, {"ud", ROCE_UD}, {"xrc", ROCE_XRC}};
 inline constexpr Named kCodepoints[] = {
     {"not-ect", 0}, {"ect0", ROCE_ECN_ECT0}, {"ect1", ROCE_ECN_ECT1}, {"ce", ROCE_ECN_CE}};
-// RC_SEND_ONLY, CNP; 0x18 where the table has no row.
+// An opcode's name, like RC_SEND_ONLY or CNP; a number, like 0x18, for opcodes without a name.
 Result<uint8_t> opcode_named(const std::string &word);
 std::string opcode_name(uint8_t opcode);
 Result<uint8_t> named(const std::string &word, std::span<const Named> names,

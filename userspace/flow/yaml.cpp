@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of flows.
+// Reads a file of flows.
 #include <algorithm>
 #include <map>
 
@@ -16,11 +16,11 @@ using namespace parse;
 namespace {
 
 constexpr size_t kMostFlows = 100'000;
-constexpr size_t kMostLetters = 1 << 20; // of a flow, however often aliases stand in it
+constexpr size_t kMostLetters = 1 << 20; // of a flow; YAML aliases can multiply it
 
 using List = std::vector<std::string>;
 
-// Items are joined to one word.
+// Joins the items to one word.
 Result<std::string> joined(const YAML::Node &list) {
   std::string text;
   for (const YAML::Node &item : list) {
@@ -33,7 +33,7 @@ Result<std::string> joined(const YAML::Node &list) {
   return text;
 }
 
-// Each fault is a word `fault` and what is behind it.
+// Writes each fault as the word `fault` and its arguments.
 Status push_faults(const YAML::Node &node, List &out) {
   if (node.IsScalar()) {
     out.insert(out.end(), {"fault", node.Scalar()});
@@ -51,7 +51,7 @@ Status push_faults(const YAML::Node &node, List &out) {
   return {};
 }
 
-// `true` and nothing only say that the word stands there.
+// With `true` or no value, the key alone is a word.
 Status push_value(const YAML::Node &key, const YAML::Node &value, List &out) {
   const std::string &word = key.Scalar();
   if (word == "faults" || word == "fault")
@@ -92,7 +92,7 @@ Result<List> flow_list(const YAML::Node &node) {
   for (const auto &pair : node) {
     if (Status s = check_key(pair.first); !s)
       return s.error();
-    // a map has no order, and the preset is what the others change
+    // a map has no order, but the preset must come before the words that change it
     if (Status s =
             push_value(pair.first, pair.second, pair.first.Scalar() == "preset" ? preset : out);
         !s)
@@ -147,7 +147,7 @@ Status read_seed(const YAML::Node &node, FlowFile &file) {
   return {};
 }
 
-// Through a flow's own words, of which there are to be no others.
+// Parses the rate as words of a flow and accepts no others.
 Status read_rate(const YAML::Node &node, FlowFile &file) {
   const List words = split(scalar(node));
   if (words.empty() || words.size() > 2)
@@ -172,7 +172,7 @@ struct Section {
   Status (*read)(const YAML::Node &, FlowFile &);
 };
 
-// In the order in which they are read, whatever theirs in the file: flows need the seed.
+// Read in this order, not in the order of the file: flows need the seed.
 constexpr Section kSections[] = {
     {"seed", read_seed}, {"rate", read_rate}, {"stagger", read_stagger}, {"flows", read_flows}};
 

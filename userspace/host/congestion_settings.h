@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a NIC does about congestion: who answers CE marks with CNPs (NP), who heeds CNPs (RP), and
-// how CNPs look. mlx5 tells: the OFED driver in /sys/class/net/IF/ecn, the kernel's own in debugfs.
+// Congestion settings of a NIC: whether it answers CE marks with CNPs (NP) and reduces its rate on
+// CNPs (RP), and the fields of its CNPs. Only mlx5 exposes them: the OFED driver in
+// /sys/class/net/IF/ecn, the kernel's driver in debugfs.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,13 @@
 namespace xr::host {
 
 struct Congestion {
-  std::string from;              // the directory
-  std::optional<uint8_t> np, rp; // a bit a priority where it is on
+  std::string from;              // directory of the settings
+  std::optional<uint8_t> np, rp; // one bit per enabled priority
   std::optional<uint64_t> cnp_dscp, cnp_priority;
-  std::optional<uint64_t> cnp_interval_us; // at least, between two
+  std::optional<uint64_t> cnp_interval_us; // minimum interval
 };
 
-// Nothing where the driver does not tell.
+// nullopt if the driver does not expose them.
 std::optional<Congestion> read_congestion(const Files &files, const RdmaPort &port,
                                           const std::string &ifname);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Priority flow control as the driver has it, by the kernel's dcbnl (RTM_GETDCB).
+// Priority flow control settings of the driver, from dcbnl (RTM_GETDCB).
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@
 namespace xr::host {
 
 struct Pfc {
-  uint8_t enabled = 0;                   // a bit a priority
+  uint8_t enabled = 0;                   // one bit per priority
   std::array<uint64_t, 8> requests{};    // PFC frames sent
-  std::array<uint64_t, 8> indications{}; // and received
+  std::array<uint64_t, 8> indications{}; // PFC frames received
 };
 
-// The body of an answer, struct dcbmsg included.
+// `body` is the body of a reply, including struct dcbmsg.
 Result<Pfc> parse_pfc(std::string_view body);
 
-// In the namespace that the thread is in.
+// Reads from the network namespace of the thread.
 Result<Pfc> read_pfc(const std::string &ifname);
 
 } // namespace xr::host

@@ -93,7 +93,7 @@ Status Files::write(const std::string &path, const std::string &text) const {
   const Fd fd(open(at(path).c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (!fd)
     return errno_error(errno, fmt::format("cannot open {}", at(path)));
-  // In one piece: the kernel takes each write as a value.
+  // A single write: the kernel takes each write as a complete value.
   if (::write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     return errno_error(errno, fmt::format("cannot write '{}' to {}", text, at(path)));
   return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of /proc, /sys and /boot, or of a tree that stands for them. Nothing is what cannot be
-// read, for whatever reason: of such files most have some that no driver answers for.
+// Files of /proc, /sys and /boot, or of a copy of them for tests. A file that cannot be read is
+// nullopt without an error: many of these files exist only for some drivers.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ public:
 
   bool of_this_machine() const { return root_.empty(); }
   bool exist(const std::string &path) const;
-  // The first line.
+  // First line.
   std::optional<std::string> line(const std::string &path) const;
   std::optional<uint64_t> number(const std::string &path) const;
-  // All of it, also of a gzipped file.
+  // Whole file; gzipped files are unpacked.
   std::optional<std::string> text(const std::string &path) const;
-  // The names in a directory, in order; numbers by their value.
+  // Names in a directory, sorted; numbers by value.
   std::vector<std::string> list(const std::string &path) const;
-  // The last part of what a symbolic link points to.
+  // Last component of the target of a symbolic link.
   std::optional<std::string> link(const std::string &path) const;
 
   Status write(const std::string &path, const std::string &text) const;

@@ -28,7 +28,7 @@ namespace {
 
 constexpr unsigned kLowerUp = 1 << 16; // IFF_LOWER_UP, which <net/if.h> lacks
 
-// Of one that was there.
+// For an interface that existed before.
 Error gone(const std::string &name) { return Error{name + ": no such interface"}; }
 
 Error link_error(const Answer &answer, const std::string &ifname, std::string message) {
@@ -120,7 +120,7 @@ RawLink parse_link(std::string_view body) {
   return raw;
 }
 
-// ETHTOOL commands by ioctl; 0 or more, or a negative errno value.
+// An ETHTOOL command by ioctl; returns 0 or more, or a negative errno value.
 int ethtool(const std::string &ifname, void *command) {
   Fd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq request{};
@@ -132,7 +132,7 @@ int ethtool(const std::string &ifname, void *command) {
   return result < 0 ? -errno : result;
 }
 
-// Room for an ethtool command with a tail of its own length, as its structs want it.
+// An ethtool command struct with a tail of variable length, aligned for the struct.
 class Command {
 public:
   explicit Command(size_t size) : words_((size + 7) / 8) {}
@@ -172,7 +172,7 @@ Result<LinkFacts> ask_link(unsigned ifindex, const std::string &ifname, const Er
   return raw.facts;
 }
 
-// Names in the order of their bits.
+// Feature names in the order of their bits.
 Result<std::vector<std::string>> feature_names(const std::string &ifname) {
   Command info(sizeof(ethtool_sset_info) + sizeof(uint32_t));
   auto *wanted = info.as<ethtool_sset_info>();
@@ -196,7 +196,7 @@ Result<std::vector<std::string>> feature_names(const std::string &ifname) {
   return names;
 }
 
-// The active bits, as many as there are names.
+// The `count` feature bits: active or not.
 Result<std::vector<bool>> active_features(const std::string &ifname, size_t count) {
   const size_t blocks = (count + 31) / 32;
   Command room(sizeof(ethtool_gfeatures) + blocks * sizeof(ethtool_get_features_block));
@@ -219,7 +219,7 @@ Status change_link(const std::string &ifname, Request &request, std::string mess
   return {};
 }
 
-// In the notation of ip(8), or "" for what IPv6 made by itself.
+// In the notation of ip(8); "" for automatic IPv6 addresses.
 std::string address_text(std::string_view body, unsigned ifindex) {
   ifaddrmsg head{};
   std::string_view address;
@@ -230,7 +230,7 @@ std::string address_text(std::string_view body, unsigned ifindex) {
   if (head.ifa_index != ifindex || (head.ifa_family == AF_INET6 && head.ifa_scope == RT_SCOPE_LINK))
     return "";
   each_attribute(body.substr(NLMSG_ALIGN(sizeof(head))), [&](const Attribute &a) {
-    // On a point-to-point interface IFA_ADDRESS is the other end's.
+    // On a point-to-point interface, IFA_ADDRESS is the address of the peer.
     if (a.type == IFA_LOCAL || (a.type == IFA_ADDRESS && address.empty()))
       address = a.data;
   });
@@ -240,7 +240,7 @@ std::string address_text(std::string_view body, unsigned ifindex) {
   return fmt::format("{}/{}", text.data(), head.ifa_prefixlen);
 }
 
-// One whose MAC is known, and still believed.
+// A neighbour with a known and valid MAC.
 std::optional<Neighbour> parse_neighbour(std::string_view body, unsigned ifindex) {
   constexpr unsigned kKnown = NUD_PERMANENT | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
   ndmsg head{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel tells of an interface (rtnetlink, ethtool) and what can be set there. All of it
-// in the namespace that the thread is in.
+// Properties and settings of an interface (rtnetlink, ethtool), in the network namespace of the
+// thread.
 #pragma once
 
 #include <array>
@@ -26,49 +26,48 @@ struct LinkFacts {
   std::string kind;          // "veth", "bridge", ...; "" for hardware
   unsigned peer_ifindex = 0; // of a veth; 0: none
   int peer_nsid = -1;        // -1: same namespace, or unknown
-  std::string master;        // the bridge or bond that it is a port of
+  std::string master;        // the bridge or bond it belongs to
   std::string master_kind;
   uint64_t rx_dropped = 0, tx_dropped = 0, tx_errors = 0; // rtnl_link_stats64
-  uint64_t rx_missed = 0; // rx_missed_errors: the NIC had no buffer for them
+  uint64_t rx_missed = 0;                                 // rx_missed_errors: no buffer in the NIC
   bool has_xdp = false;
   bool has_native_xdp = false;
 };
 
-// `netns` is the name of the thread's namespace, for who asks about one that is not there.
+// `netns` is the name of the thread's namespace, for the error message.
 Result<LinkFacts> read_link(const std::string &ifname, const std::string &netns = "");
 Result<LinkFacts> read_link_at(unsigned ifindex);
-// "192.0.2.1/24"; without the link-local addresses that IPv6 gives by itself.
+// Like "192.0.2.1/24", without automatic IPv6 link-local addresses.
 Result<std::vector<std::string>> read_addresses(unsigned ifindex);
 
 struct Neighbour {
   Address address{};
   std::array<uint8_t, 6> mac{};
 };
-// What the kernel knows by ARP and neighbour discovery.
+// The neighbour table of the kernel (ARP and ND).
 Result<std::vector<Neighbour>> read_neighbours(unsigned ifindex);
 
-// Bits a second; 0 where nobody tells.
+// Bits per second; 0: unknown.
 uint64_t read_speed(const std::string &ifname);
 // Receive queues.
 struct Queues {
-  uint32_t count = 1;         // 1 where nobody tells
-  uint32_t most_combined = 0; // that `ethtool -L IF combined` could set; 0 where nobody tells
+  uint32_t count = 1;         // 1 if unknown
+  uint32_t most_combined = 0; // limit of `ethtool -L IF combined`; 0: unknown
 };
 Queues read_queues(const std::string &ifname);
-// Buffers in each receive queue's ring; 0 where nobody tells.
+// Buffers in the ring of each receive queue; 0: unknown.
 uint32_t read_rx_ring(const std::string &ifname);
 
-// Active ethtool features by the kernel's names: "rx-gro", "tx-tcp-segmentation", ...
+// Active ethtool features by kernel name: "rx-gro", "tx-tcp-segmentation", ...
 using Features = std::map<std::string, bool>;
 Result<Features> read_features(const std::string &ifname);
-// An error also when the kernel takes the order and the feature stays as it was.
+// Also an error if the kernel accepts the request but the feature does not change.
 Status set_feature(const std::string &ifname, const std::string &feature, bool on);
 
 Status set_promiscuous(const std::string &ifname, bool on);
 Status set_mtu(const std::string &ifname, uint32_t mtu);
 
-// By which number this namespace knows another, that of `netns_fd`; -1 for itself and for one that
-// has no number here.
+// The ID of namespace `netns_fd` in this namespace; -1: the same namespace, or no ID.
 Result<int> nsid_of(int netns_fd);
 
 } // namespace xr::host

@@ -24,7 +24,7 @@ enum : uint64_t {
   kNdoXmitSg = 64,
 };
 
-// Its number, which the kernel gives out as families come.
+// The number of the family, assigned by the kernel at registration.
 std::optional<uint16_t> family_number() {
   std::optional<uint16_t> number;
   Request request(GENL_ID_CTRL, NLM_F_ACK, genlmsghdr{CTRL_CMD_GETFAMILY, 1, 0});

@@ -12,7 +12,7 @@ namespace xr::host {
 
 namespace {
 
-constexpr uint32_t kSequence = 1; // one request a socket
+constexpr uint32_t kSequence = 1; // one request per socket
 constexpr size_t kRoom = 256 << 10;
 constexpr int kTries = 5;
 
@@ -33,7 +33,7 @@ int keep_message(const nlmsghdr *head, void *data) {
   return MNL_CB_OK;
 }
 
-// NLMSG_ERROR, which is the acknowledgement too, with error 0. libmnl's own reads the number only.
+// NLMSG_ERROR; with error 0 it is the acknowledgement. libmnl's own handler reads only the number.
 int read_acknowledgement(const nlmsghdr *head, void *data) {
   Answer &answer = static_cast<Reading *>(data)->answer;
   const std::string_view body(static_cast<const char *>(mnl_nlmsg_get_payload(head)),
@@ -46,7 +46,7 @@ int read_acknowledgement(const nlmsghdr *head, void *data) {
   memcpy(&code, body.data(), sizeof(code));
   answer.error = -code.error;
   if (head->nlmsg_flags & NLM_F_ACK_TLVS) {
-    // The request follows, only its header if it was capped, and the words after it.
+    // The request follows, only its header if NLM_F_CAPPED is set; then the message text.
     size_t skip = sizeof(code);
     if (!(head->nlmsg_flags & NLM_F_CAPPED))
       skip += MNL_ALIGN(code.msg.nlmsg_len) - sizeof(nlmsghdr);
@@ -58,9 +58,9 @@ int read_acknowledgement(const nlmsghdr *head, void *data) {
   return MNL_CB_STOP;
 }
 
-// A libmnl status: MNL_CB_OK when more is to come.
+// Returns a libmnl status; MNL_CB_OK: more datagrams follow.
 int read_datagram(const Socket &socket, std::vector<char> &room, Reading &reading) {
-  // By type. What comes after it, NLMSG_DONE, is libmnl's own.
+  // Indexed by message type. libmnl itself handles NLMSG_DONE.
   std::array<mnl_cb_t, NLMSG_ERROR + 1> control{};
   control[NLMSG_ERROR] = read_acknowledgement;
   ssize_t size = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to the kernel over netlink(7), by libmnl, in the network namespace of the thread.
+// Netlink(7) requests with libmnl, in the network namespace of the thread.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ struct Attribute {
   int type;
   std::string_view data;
 
-  // libmnl's getters do not look at the length, and an older kernel's struct may be shorter: what
-  // it lacks is 0.
+  // libmnl's getters do not check the length. Structs of older kernels may be shorter: the missing
+  // part is 0.
   template <typename T> T as() const {
     T value{};
     memcpy(&value, data.data(), std::min(sizeof(value), data.size()));
@@ -29,7 +29,7 @@ struct Attribute {
   std::string text() const { return std::string(data.substr(0, data.find('\0'))); }
 };
 
-// `run`: what follows a family's header, or the data of a nested attribute.
+// `run`: the attributes after a family header, or in a nested attribute.
 template <typename F> void each_attribute(std::string_view run, F use) {
   const auto hand_on = [](const nlattr *attr, void *data) {
     const auto *text = static_cast<const char *>(mnl_attr_get_payload(attr));
@@ -40,7 +40,7 @@ template <typename F> void each_attribute(std::string_view run, F use) {
   mnl_attr_parse_payload(run.data(), run.size(), hand_on, &use);
 }
 
-// A request: its family's header, then attributes.
+// A request: a family header, then attributes.
 class Request {
 public:
   template <typename Body> Request(uint16_t type, uint16_t flags, const Body &body) {
@@ -50,7 +50,7 @@ public:
     header(body);
   }
 
-  // A family's header; inside an attribute too, where one begins with it (VETH_INFO_PEER).
+  // A family header; also at the start of an attribute such as VETH_INFO_PEER.
   template <typename Body> Request &header(const Body &body) {
     if (message()->nlmsg_len + MNL_ALIGN(sizeof(body)) > room_.size())
       fits_ = false;
@@ -66,7 +66,7 @@ public:
     fits_ = mnl_attr_put_strz_check(message(), room_.size(), type, text.c_str()) && fits_;
     return *this;
   }
-  // An attribute of attributes, which `fill` adds.
+  // A nested attribute; `fill` adds its contents.
   template <typename F> Request &nest(uint16_t type, F fill) {
     nlattr *start = mnl_attr_nest_start_check(message(), room_.size(), type);
     if (!start) {
@@ -79,7 +79,7 @@ public:
   }
 
   nlmsghdr *message() { return reinterpret_cast<nlmsghdr *>(room_.data()); }
-  // False when a text was too long for the room.
+  // False: an attribute did not fit.
   bool fits() const { return fits_; }
 
 private:
@@ -87,14 +87,14 @@ private:
   bool fits_ = true;
 };
 
-// The kernel's answer to a request: an errno value, and its extended acknowledgement's message.
+// Result of a request: an errno value (0: success) and the message of the extended acknowledgement.
 struct Answer {
   int error = 0;
   std::string words;
 };
 
-// Asks on a socket of its own until the answer is complete, then hands on type and body of each
-// message. The protocol is rtnetlink(7)'s, or NETLINK_GENERIC.
+// Sends a request on a new socket and reads the complete reply; calls `use` with type and body of
+// each message. `protocol`: NETLINK_ROUTE or NETLINK_GENERIC.
 Answer ask(Request request, const std::function<void(uint16_t, std::string_view)> &use,
            int protocol = NETLINK_ROUTE);
 

@@ -27,7 +27,7 @@ uint64_t inode_of(const fs::path &path) {
 } // namespace
 
 NetnsScope::~NetnsScope() {
-  // Going on in a namespace that nobody expects would attach to someone else's interface.
+  // In an unexpected namespace, later calls would attach to wrong interfaces.
   if (home_ && setns(home_.get(), CLONE_NEWNET) < 0)
     std::terminate();
 }
@@ -36,7 +36,7 @@ std::optional<Netns> Netns::at(const std::string &path, const std::string &name)
   Netns netns;
   struct statfs kind {};
   netns.fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  // The file of a namespace that was deleted half-way is an empty ordinary file.
+  // The file of a half-deleted namespace is an empty regular file.
   if (!netns.fd_ || fstatfs(netns.fd_.get(), &kind) < 0 || kind.f_type != NSFS_MAGIC)
     return {};
   struct stat st {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network namespaces. Interfaces, hooks and netlink are looked at inside one; files and bpffs stay
-// the caller's, because only the network namespace of one thread changes, and only for a while.
+// Network namespaces. Only the network namespace of one thread changes, and only temporarily:
+// interfaces, hooks and netlink are those of the namespace; files and bpffs remain the caller's.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace xr::host {
 
-// While it lives, the thread is in the namespace. Must end in the thread that made it.
+// The thread is in the namespace during the lifetime of this object. Destroy it in the thread that
+// created it.
 class NetnsScope {
 public:
   NetnsScope() = default;
@@ -22,14 +23,14 @@ public:
   ~NetnsScope();
 
 private:
-  Fd home_; // none: it was the thread's own namespace already
+  Fd home_; // none: the thread did not change its namespace
 };
 
 class Netns {
 public:
-  // By the name that ip-netns(8) gave it; the thread's own for "".
+  // Opens a namespace by its ip-netns(8) name; "": the thread's own.
   static Result<Netns> open(const std::string &name);
-  // The living namespace of that number, wherever it is held: by a name or by a process.
+  // Finds the namespace with this inode number, referenced by a name or by a process.
   static std::optional<Netns> find(uint64_t inode);
 
   Result<NetnsScope> enter() const;
@@ -41,13 +42,13 @@ private:
 
   Fd fd_;
   uint64_t inode_ = 0;
-  std::string name_; // "" when it has none or none was asked for
+  std::string name_; // "": no name, or opened without one
 };
 
-// Of an interface that was looked up in the namespace of that name; "": the thread's own.
+// Error for an interface missing in the namespace `netns`; "": the thread's own.
 Error no_such_interface(const std::string &netns);
 
-// Opens that one and enters it.
+// Opens a namespace by name and enters it.
 Result<NetnsScope> enter_netns(const std::string &name);
 
 } // namespace xr::host

@@ -13,7 +13,7 @@ namespace xr::host {
 
 namespace {
 
-// What this thread has.
+// The effective capabilities of this thread.
 class Capabilities {
 public:
   bool read() {
@@ -34,7 +34,7 @@ Result<std::vector<std::string>> missing_capabilities(Privilege needed) {
   Capabilities has;
   if (!has.read())
     return errno_error(errno, "cannot read this process's capabilities");
-  // The kernel takes CAP_SYS_ADMIN for CAP_BPF and CAP_PERFMON, but not for CAP_NET_ADMIN.
+  // The kernel accepts CAP_SYS_ADMIN in place of CAP_BPF and CAP_PERFMON, but not of CAP_NET_ADMIN.
   bool all = has(CAP_SYS_ADMIN);
   std::vector<std::string> missing;
   if (!has(CAP_NET_ADMIN) && needed != Privilege::Read)

@@ -8,17 +8,18 @@
 
 namespace xr::host {
 
-// Success if this thread has what the datapath needs; otherwise the error names what is missing.
-// Loading takes more than the rest: the verifier lets nobody subtract packet pointers without
-// CAP_PERFMON. AF_XDP sockets want CAP_NET_RAW, and nothing of BPF's. Reading changes no interface.
+// Checks the capabilities of this thread; the error names the missing ones. Load: the verifier
+// allows packet pointer subtraction only with CAP_PERFMON. Sockets: AF_XDP needs CAP_NET_RAW and no
+// BPF capability. Read: changes no interface.
 enum class Privilege { Read, Use, Load, Sockets };
 Status check_privilege(Privilege needed = Privilege::Use);
-// The capabilities that this thread lacks for it, by their names.
+// Names of the missing capabilities.
 Result<std::vector<std::string>> missing_capabilities(Privilege needed);
-// Whether RLIMIT_MEMLOCK binds this thread: CAP_IPC_LOCK passes it by, CAP_SYS_RESOURCE raises it.
+// Whether RLIMIT_MEMLOCK limits this thread. CAP_IPC_LOCK bypasses it; CAP_SYS_RESOURCE can raise
+// it.
 bool memlock_binds();
 
-// True for a release as uname gives it ("5.10.0-8-amd64") of a kernel that cannot run the program.
+// `release` is as in uname ("5.10.0-8-amd64"). True: this kernel cannot run the program.
 bool kernel_too_old(const std::string &release);
 std::string kernel_release();
 

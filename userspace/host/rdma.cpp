@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char *kClass = "/sys/class/infiniband/";
 
-// RDMA drivers go by another name than that of the PCI device they share with the network's.
+// The PCI device has the name of the network driver; this maps it to the RDMA driver.
 constexpr std::pair<const char *, const char *> kDrivers[] = {
     {"mlx5_core", "mlx5"}, {"mlx4_core", "mlx4"},  {"ice", "irdma"},     {"i40e", "irdma"},
     {"idpf", "irdma"},     {"bnxt_en", "bnxt_re"}, {"qede", "qedr"},     {"hns3", "hns_roce"},
@@ -31,13 +31,13 @@ std::string driver_of(const Files &files, const std::string &device) {
         return rdma;
     return *driver;
   }
-  // rxe and siw stand on an interface; only rxe tells which.
+  // rxe and siw run on an interface; only rxe has a `parent` file.
   if (files.exist(directory + "/parent"))
     return "rxe";
   return device.starts_with("siw") ? "siw" : "";
 }
 
-// "4: ACTIVE" without its number.
+// The word in "4: ACTIVE".
 std::string state_word(const Files &files, const std::string &path) {
   const std::string line = files.line(path).value_or("");
   const size_t colon = line.find(": ");
@@ -57,7 +57,7 @@ void read_gids(const Files &files, RdmaPort &port) {
   const std::string types = port.directory() + "/gid_attrs/types/";
   const std::string gids = port.directory() + "/gids/";
   for (const std::string &index : files.list(types)) {
-    const auto type = files.line(types + index); // fails for empty places
+    const auto type = files.line(types + index); // fails for empty entries
     if (!type)
       continue;
     const bool v2 = *type == "RoCE v2", v1 = is_roce_v1(*type);
@@ -80,20 +80,20 @@ RdmaPort read_port(const Files &files, const std::string &device, const std::str
   const auto parent = files.link(kClass + device + "/device");
   if (parent && parent->find(':') != std::string::npos)
     port.pci = *parent;
-  // include/rdma/ib_verbs.h, RDMA_NODE_RNIC: "4: RNIC". RoCE's devices are channel adapters.
+  // include/rdma/ib_verbs.h: node type 4 is RDMA_NODE_RNIC; RoCE devices are channel adapters.
   port.iwarp = files.line(kClass + device + "/node_type").value_or("").starts_with("4:");
   read_state(files, port);
   const std::string interfaces = port.directory() + "/gid_attrs/ndevs/";
   for (const std::string &index : files.list(interfaces))
     add_once(port.interfaces, files.line(interfaces + index).value_or(""));
-  // Where there is no GID (yet).
+  // There may be no GID yet.
   if (port.interfaces.empty())
     add_once(port.interfaces, files.line(kClass + device + "/parent").value_or(""));
-  // GIDs may be a bond's alone, and the packets those of its members.
+  // GIDs may belong to a bond only, while its members carry the packets.
   if (files.list(kClass + device + "/ports").size() == 1)
     for (const std::string &ifname : files.list(kClass + device + "/device/net"))
       add_once(port.interfaces, ifname);
-  if (port.roce()) // those of InfiniBand are called "IB/RoCE v1" too
+  if (port.roce()) // InfiniBand GIDs are also called "IB/RoCE v1"
     read_gids(files, port);
   return port;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMA devices, by /sys/class/infiniband: what they are, which interfaces they stand on, what they
-// count. In the network namespace that /sys was mounted in.
+// RDMA devices from /sys/class/infiniband: type, interfaces and counters. They are those of the
+// network namespace in which /sys was mounted.
 #pragma once
 
 #include <array>
@@ -18,37 +18,37 @@ namespace xr::host {
 struct RdmaPort {
   std::string device;         // "mlx5_0"
   std::string number;         // "1"
-  std::string driver;         // "mlx5", "irdma", "bnxt_re", "rxe", ...; "" when it cannot be told
-  std::string pci;            // "0000:3b:00.0"; "" for a device without one
-  bool iwarp = false;         // RDMA over TCP: no RoCE at all
-  bool infiniband = false;    // its link layer; no RoCE either
-  std::string state;          // "ACTIVE", "DOWN", "INIT", ...; "" when it cannot be read
+  std::string driver;         // "mlx5", "irdma", "bnxt_re", "rxe", ...; "": unknown
+  std::string pci;            // "0000:3b:00.0"; "": not a PCI device
+  bool iwarp = false;         // RDMA over TCP, not RoCE
+  bool infiniband = false;    // InfiniBand link layer, not RoCE
+  std::string state;          // "ACTIVE", "DOWN", "INIT", ...; "": unreadable
   std::string physical_state; // "LinkUp", "Disabled", "Polling", ...
   std::string rate;           // "100 Gb/sec (4X EDR)"
   std::string firmware;       // of the device
   std::vector<std::string> interfaces;
-  std::vector<std::string> gid_types; // of "RoCE v1" and "RoCE v2" those that it has
-  std::string v1_name = "IB/RoCE v1"; // as this kernel writes it; some write "RoCE v1"
-  std::vector<Address> addresses;     // of its v2 GIDs
+  std::vector<std::string> gid_types; // "RoCE v1", "RoCE v2" or both
+  std::string v1_name = "IB/RoCE v1"; // name in this kernel; others use "RoCE v1"
+  std::vector<Address> addresses;     // of the v2 GIDs, network order
 
   std::string name() const { return device + "/" + number; }
   std::string directory() const { return "/sys/class/infiniband/" + device + "/ports/" + number; }
-  // Above an ordinary interface, whose XDP sees all that it receives.
+  // A software device on an ordinary interface, whose XDP program sees all received packets.
   bool software() const { return driver == "rxe"; }
   bool roce() const { return !iwarp && !infiniband; }
   bool on(const std::string &ifname) const;
 };
 
-// Of a GID type or a default_roce_mode: kernels differ.
+// `name` is a GID type or default_roce_mode; its spelling depends on the kernel.
 bool is_roce_v1(const std::string &name);
 
-// Every port of every device.
+// All ports of all devices.
 std::vector<RdmaPort> read_rdma(const Files &files);
 
-// "DEV" or "DEV/PORT"; the first port where none is named.
+// `name` is "DEV" or "DEV/PORT"; default: the first port.
 Result<RdmaPort> find_rdma(const Files &files, const std::string &name);
 
-// Of hw_counters, those that are numbers.
+// The numeric files in hw_counters.
 using HwCounters = std::map<std::string, uint64_t>;
 HwCounters read_hw_counters(const Files &files, const RdmaPort &port);
 

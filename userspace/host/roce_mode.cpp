@@ -10,7 +10,7 @@ namespace {
 constexpr const char *kConfigfs = "/sys/kernel/config";
 constexpr const char *kCm = "/sys/kernel/config/rdma_cm";
 
-// As kernels write them; the first is that of Documentation/ABI/testing/configfs-rdma_cm.
+// The kernel's names; the first is in Documentation/ABI/testing/configfs-rdma_cm.
 constexpr const char *kV1[] = {"IB/RoCE v1", "RoCE v1"}, *kV2 = "RoCE v2";
 
 std::string directory_of(const std::string &device, const std::string &port) {
@@ -26,12 +26,12 @@ Status check_configfs(const Files &files) {
   return Error{"rdma_cm is not loaded, so nothing uses RDMA-CM yet", "modprobe rdma_cm"};
 }
 
-// "v1" or "v2"; the kernel's own words for another.
+// "v1", "v2", or the kernel's text for any other mode.
 std::string mode_of(const std::string &words) {
   return is_roce_v1(words) ? "v1" : words == kV2 ? "v2" : words;
 }
 
-// The path of an entry that can be written, after its device's directory is made.
+// The path of a writable entry; creates the directory of the device.
 Result<std::string> open_entry(const Files &files, const RdmaPort &port, const char *name) {
   if (!port.roce())
     return Error{fmt::format("{} speaks {}, not RoCE", port.name(),
@@ -77,7 +77,7 @@ Status set_roce_mode(const Files &files, const std::string &device, const std::s
   if (!entry)
     return entry.error();
   std::vector<std::string> names = {kV2};
-  if (mode == "v1") // what the kernel calls its GIDs first
+  if (mode == "v1") // the name in the kernel's GID types first
     names = {found.get().v1_name, found.get().v1_name == kV1[0] ? kV1[1] : kV1[0]};
   Status refused;
   for (const std::string &name : names) {
@@ -86,7 +86,7 @@ Status set_roce_mode(const Files &files, const std::string &device, const std::s
     if (done && now && mode_of(*now) == mode)
       return {};
     if (!refused)
-      continue; // the first name's reason is the one to report
+      continue; // report the error of the first name
     if (!done)
       refused =
           Error{done.error().message, "run it as root; `doctor IF` tells the GID types there are"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What RDMA-CM connections of a device begin with: RoCE v1 or v2, and the type of service. In
+// Defaults of the RDMA-CM connections of a device: RoCE v1 or v2, and the type of service, in
 // configfs (Documentation/ABI/testing/configfs-rdma_cm).
 #pragma once
 
@@ -14,22 +14,23 @@
 namespace xr::host {
 
 struct CmDefaults {
-  std::string mode; // "v1", "v2", or the kernel's own words for another
+  std::string mode; // "v1", "v2", or the kernel's text for any other mode
   std::optional<uint64_t> tos;
 };
 
-// An error says why it cannot be told. Reading needs the device's directory there; it makes none.
+// Error: they cannot be read. Does not create the device's directory in configfs.
 Result<CmDefaults> read_cm_defaults(const Files &files, const RdmaPort &port);
 
-// "v1" or "v2". Makes the device's directory if need be, and reads back what was written.
+// `mode` is "v1" or "v2". Creates the device's directory in configfs if missing, and verifies the
+// value by reading it.
 Status set_roce_mode(const Files &files, const std::string &device, const std::string &port,
                      const std::string &mode);
 
-// The same for the type of service.
+// Sets the type of service in the same way.
 Status set_roce_tos(const Files &files, const std::string &device, const std::string &port,
                     uint8_t tos);
 
-// Whether a client of one mode reaches a server of the other: all but v2 to v1.
+// Whether a client in one mode can connect to a server in the other: all pairs except v2 to v1.
 bool modes_fit(const std::string &client, const std::string &server);
 
 } // namespace xr::host

@@ -54,8 +54,8 @@ Status make_veth(const std::string &one, const std::string &other) {
       return Error{"a veth pair that is up has no carrier"};
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  // The kernel reports carrier before it lets frames through, from a work queue that holds the lock
-  // which this takes.
+  // The kernel reports carrier before it lets frames through. A work item does that under the lock
+  // that this request takes, so this waits for it.
   return set_up(other);
 }
 

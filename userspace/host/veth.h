@@ -7,8 +7,8 @@
 
 namespace xr::host {
 
-// Makes a pair of veth interfaces in the thread's network namespace and sets both up. Returns when
-// both have carrier.
+// Creates a veth pair in the thread's network namespace and sets both ends up. Returns after both
+// have carrier.
 Status make_veth(const std::string &one, const std::string &other);
 
 } // namespace xr::host

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that say what is done to a packet.
+// Words for the actions on a packet.
 #include <deque>
 #include <map>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kMostDscp = 63;
 
-// A header's field: `header` is its bit's number among the opcode's properties.
+// A field of a header. `header`: bit number of the header in the opcode properties.
 struct Field {
   std::string_view name;
   uint32_t header;
@@ -66,7 +66,7 @@ Status parse_field(Draft &draft, WordReader &words, std::string &text) {
   return {};
 }
 
-// The action that a word and the next one name.
+// Finds the action named by a word and its object, the next word.
 Result<const Action *> take_object(std::string_view word, WordReader &words, const char *what) {
   const std::vector<const Action *> objects = actions_of(word);
   std::vector<std::string_view> names;
@@ -89,7 +89,7 @@ Status parse_corrupt(Draft &draft, WordReader &words) {
     if (Status s = parse_field(draft, words, text); !s)
       return s;
   draft.rule.compiled.action.act |= act;
-  draft.rule.chance |= act != ROCE_ACT_CORRUPT_ICRC; // which bit
+  draft.rule.chance |= act != ROCE_ACT_CORRUPT_ICRC; // selects the bit to change at random
   draft.say(slot_of(act), text);
   return {};
 }
@@ -105,7 +105,7 @@ Result<uint64_t> ecn_value(const std::string &word) {
 struct Setting {
   __u8 roce_action::*field;
   Result<uint64_t> (*value)(const std::string &);
-  const char *const *names; // of the values; null: numbers
+  const char *const *names; // names of the values; null: numbers
 };
 
 Result<uint64_t> dscp_value(const std::string &word) {
@@ -149,7 +149,7 @@ constexpr uint64_t kCnpInterval = 50'000; // ns
 constexpr __u8 kCnpDscp = 48;
 constexpr std::string_view kScopes[] = {"stream", "pair", "port"};
 
-// An option of cnp, once each; `dscp` behind the one of cnp is a match again.
+// Options of cnp found so far. Each is allowed once: a second `dscp` is a match.
 struct CnpOptions {
   bool interval = false, scope = false, dscp = false;
 };
@@ -220,9 +220,9 @@ Parse parser_of(std::string_view word) {
   return kParsers.at(word);
 }
 
-// The words of the table of actions, each with its parser.
+// Keywords from the table of actions, with their parsers.
 struct ActionWords {
-  std::deque<std::string> usages; // Keyword has pointers to them
+  std::deque<std::string> usages; // Keyword has pointers to them; a deque keeps them valid
   std::vector<Keyword> keywords;
 
   ActionWords() {

@@ -126,7 +126,7 @@ constexpr Action kActions[] = {
      .remedy = "xdp-roce bridge {} IF2"},
 };
 
-// FORCE is no action, but a way to do others.
+// FORCE has no row: it modifies other actions.
 constexpr bool has_all_bits() {
   uint32_t bits = ROCE_ACT_FORCE;
   for (const Action &action : kActions) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of actions: words, what each needs of the datapath, what it excludes, what it is
-// called when it is done. Parsers of their words are in action.cpp, what they do in roce/act.h.
+// The table of actions: words, required datapath features, exclusions, names in reports. action.cpp
+// parses the words; roce/act.h performs the actions.
 #pragma once
 
 #include <array>
@@ -20,46 +20,46 @@ struct Exclusion {
   const char *why = "";
 };
 
-// In the order in which a row is read; a few bytes of padding are no matter.
+// The members are in the order of a table row, not of alignment.
 struct Action { // NOLINT(clang-analyzer-optin.performance.Padding)
   uint32_t bit; // enum roce_action_bits
   std::string_view word;
-  std::string_view object = {}; // the word after it: set dscp
-  uint32_t among = 0;           // bits of the word's objects of which a rule has one; 0: any number
-  const char *syntax = "";      // of the word; of several objects the first has it
+  std::string_view object = {}; // second word, like dscp in `set dscp`
+  uint32_t among = 0;           // bits of the objects a rule may have only one of; 0: no limit
+  const char *syntax = "";      // arguments of the word; set in the row of its first object
   const char *example = "";
-  const char *did = nullptr; // to a packet; null: what goes with it says so
-  // counts packets that it was done to; null: what goes with it is counted
+  const char *did = nullptr; // past form for reports; null: reported by the accompanying action
+  // counter of the affected packets; null: counted by the accompanying action
   __u64 roce_totals::*counter = nullptr;
-  uint32_t feature = 0;         // that the program must have: enum roce_feature
-  bool only_roce = true;        // does nothing to frames that are no RoCE
-  bool streams = false;         // needs the port's streams
-  bool copies = false;          // unless the packet is dropped, a copy is made: in a bridge only
-  const char *alone = "";       // why not without a bridge
-  const char *remedy = "";      // and what can be done instead; {}: the interface
-  const char *in_skb = nullptr; // why not in skb mode; null: it can
+  uint32_t feature = 0;         // required of the program: enum roce_feature
+  bool only_roce = true;        // has no effect on other frames
+  bool streams = false;         // needs stream tracking on the port
+  bool copies = false;          // copies packets that are not dropped; needs a bridge
+  const char *alone = "";       // reason for needing a bridge
+  const char *remedy = "";      // alternative; {}: the interface
+  const char *in_skb = nullptr; // reason it cannot work in skb mode; null: it can
   const char *skb_remedy = "";
   std::array<Exclusion, 3> excludes = {};
 
-  // As errors call it: "set dscp", but "corrupt".
+  // Name in error messages: "set dscp", "corrupt".
   std::string name() const;
 };
 
-// In the order of a rule's canonical words.
+// In the order of canonical rule text.
 std::span<const Action> actions();
 
-// The objects of a word, in order.
+// The rows of a word, one for each object, in table order.
 std::vector<const Action *> actions_of(std::string_view word);
-// Of the first of these bits.
+// Name of the first action set in `acts`.
 std::string action_name(uint32_t acts);
-// All bits of actions for which this holds.
+// The bits of all actions for which `holds` returns true.
 template <typename Holds> uint32_t acts_that(Holds holds) {
   uint32_t acts = 0;
   for (const Action &action : actions())
     acts |= holds(action) ? action.bit : 0;
   return acts;
 }
-// Each word once: "drop, ce, ..."; or with what stands behind it: "drop, ce [force], ...".
+// All words: "drop, ce, ..."; with their arguments: "drop, ce [force], ...".
 std::string action_list(bool with_syntax);
 
 } // namespace xr::impair

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distances drawn at random: a distribution becomes 1024 of its quantiles, of which the datapath
-// takes any.
+// Random distances. A distribution is converted to 1024 quantiles, from which the datapath picks at
+// random.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -21,15 +21,15 @@ namespace {
 using Engine = std::mt19937_64;
 using Draw = std::function<double(Engine &)>;
 
-constexpr size_t kSamples = 64; // a quantile
+constexpr size_t kSamples = 64; // samples per quantile
 constexpr double kMost = 1e9;   // packets
 constexpr double kLeast = 1e-3;
-constexpr uint64_t kSeed = 0x726f6365; // a distribution's points are always the same
+constexpr uint64_t kSeed = 0x726f6365; // fixed: a distribution always has the same points
 
 struct Distribution {
   std::string_view name;
   size_t parameters;
-  double least; // of the parameters
+  double least; // minimum of the parameters
   Draw (*draw)(double a, double b);
   const char *usage;
 };
@@ -57,7 +57,7 @@ constexpr Distribution kDistributions[] = {
 };
 
 std::vector<uint32_t> quantiles(const Draw &draw) {
-  Engine engine(kSeed); // NOLINT(cert-msc32-c,cert-msc51-cpp): on purpose
+  Engine engine(kSeed); // NOLINT(cert-msc32-c,cert-msc51-cpp): reproducible
   std::vector<uint32_t> samples(ROCE_RULE_POINTS * kSamples);
   for (uint32_t &sample : samples)
     sample = static_cast<uint32_t>(

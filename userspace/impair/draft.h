@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule in the making: each kind of word has a slot, which one of them may fill, and in which
-// stands its canonical text.
+// The draft of a rule. Each property is a slot, which one word sets and which keeps the canonical
+// text of that word.
 #pragma once
 
 #include <array>
@@ -43,39 +43,40 @@ enum class Slot : uint8_t {
   Select,
   Schedule,
   Limit,
-  Action,             // of the first row of the table of actions; see slot_of
-  Seed = Action + 32, // as many as roce_action.act has bits
+  Action,             // first row of the table of actions; see slot_of
+  Seed = Action + 32, // 32: the bits of roce_action.act
   Name,
   Count
 };
 constexpr size_t kSlots = static_cast<size_t>(Slot::Count);
 
-// Of an action, by its bit. Actions of which a rule has only one share a slot.
+// The slot of an action bit. Mutually exclusive objects of a word share a slot.
 Slot slot_of(uint32_t act);
 
 struct Draft {
   Rule rule;
-  bool negated = false; // `not` stands before the word
-  uint32_t excess = 0;  // what `police` was told to do: ROCE_ACT_DROP or ROCE_ACT_CE
-  std::array<std::string, kSlots> keyword; // that has taken the slot
+  bool negated = false;                    // the word follows `not`
+  uint32_t excess = 0;                     // action of `police`: ROCE_ACT_DROP, ROCE_ACT_CE or 0
+  std::array<std::string, kSlots> keyword; // the word that set the slot
   std::array<std::string, kSlots> text;
 
-  // Takes a slot, or says what has it.
+  // Marks the slot as set by `word`. The error names the word that set it before.
   Status claim(Slot slot, const std::string &word);
   bool has(Slot slot) const { return !keyword[static_cast<size_t>(slot)].empty(); }
   void say(Slot slot, std::string words) { text[static_cast<size_t>(slot)] = std::move(words); }
-  // Likewise, behind `not` if that is there.
+  // Text of a match, with `not` in front of a negated one.
   void say_match(Slot slot, const std::string &words) {
     say(slot, (negated ? "not " : "") + words);
   }
 
   Tables &tables() { return rule.tables; }
   Bytes &bytes(int table) { return rule.tables.bytes[static_cast<size_t>(table)]; }
-  // For conditions on what only RoCE frames have.
+  // For matches on fields that only RoCE frames have.
   void only_roce() { rule.tables.what &= ~not_roce(); }
-  // Exact in a table.
+  // For conditions that the table decides alone.
   void narrow(int table, const Bytes &to) { bytes(table) &= negated ? ~to : to; }
-  // To be checked: `table` only narrows down what is not negated.
+  // For conditions that the datapath checks again: the table is a first filter, unusable for a
+  // negated condition.
   void narrow_checked(int table, const Bytes &to) {
     if (!negated)
       bytes(table) &= to;
@@ -83,17 +84,16 @@ struct Draft {
   void check(roce_rule_check plain, roce_rule_check negation) {
     rule.compiled.checks |= static_cast<uint32_t>(negated ? negation : plain);
   }
-  // The canonical words of all slots.
+  // Canonical words of all slots.
   std::string words() const;
 };
 
-// A word's function takes what belongs behind the word, and says what is wrong of it; parse() puts
-// the keyword before that.
+// Takes the arguments after a word. The error has no keyword; parse() puts it in front.
 using Parse = Status (*)(Draft &, WordReader &);
 
 struct Keyword {
   const char *name;
-  Slot slot; // Count: the function takes its own
+  Slot slot; // Count: the function claims its own slot
   Parse parse;
   const char *usage;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An exact event: the P-th packet of a stream, sent for the K-th time.
+// An exact event: the P-th packet of a stream, in its K-th transmission.
 #include <fmt/format.h>
 
 #include "impair/keywords.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kMostQps = 1024, kMostQpn = 0xffffff, kMostPacket = 0xffffff;
 constexpr roce_range kAll = {0, UINT32_MAX};
 
-// N in decimal is the N-th QP that the port saw, in hexadecimal a QPN.
+// A decimal N is the N-th QP seen on the port; a hexadecimal N is a QPN.
 Status parse_qp(Draft &draft, const std::string &word, std::string &text) {
   roce_rule &rule = draft.rule.compiled;
   const bool by_number = !lower(word).starts_with("0x");

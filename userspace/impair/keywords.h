@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a rule, in the files that have their functions.
+// The tables of rule keywords.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace xr::impair {
 
-std::span<const Keyword> match_words();  // `not` may stand before all of them
+std::span<const Keyword> match_words();  // each may follow `not`
 std::span<const Keyword> select_words(); // selectors, schedules, limit
 std::span<const Keyword> action_words();
 
@@ -20,7 +20,7 @@ Status parse_police(Draft &draft, WordReader &words);
 // distance uniform|gaussian|poisson|gamma|table ...
 Status parse_distance(Draft &draft, WordReader &words);
 
-// Whether the actions can go together; fills in what follows from others.
+// Checks the combination of actions and adds those that others imply.
 Status join_actions(Draft &draft);
 
 } // namespace xr::impair

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that say which packets a rule matches.
+// Words for the packets that a rule matches.
 #include <arpa/inet.h>
 
 #include <fmt/format.h>
@@ -20,9 +20,9 @@ namespace {
 
 constexpr uint32_t kMost24 = 0xffffff;
 constexpr uint32_t kMostVlan = 4095;
-constexpr uint32_t kLongestFrame = UINT32_MAX - 1; // UINT32_MAX: no end
+constexpr uint32_t kLongestFrame = UINT32_MAX - 1; // UINT32_MAX: unlimited
 
-// src and dst, which differ by their tables only.
+// src or dst: they differ in their tables only.
 struct End {
   int table;
   roce_prefix roce_rule::*prefix;
@@ -31,7 +31,7 @@ struct End {
 constexpr End kSrcEnd = {kSrc, &roce_rule::src, ROCE_CHECK_SRC, ROCE_CHECK_NOT_SRC};
 constexpr End kDstEnd = {kDst, &roce_rule::dst, ROCE_CHECK_DST, ROCE_CHECK_NOT_DST};
 
-// IPv4 prefixes are exact in the tables: only the bytes that the prefix ends in has several values.
+// The tables decide IPv4 prefixes alone: only the byte in which the prefix ends has several values.
 void narrow_to(Draft &draft, const Prefix &prefix, const End &end) {
   const roce_prefix &p = draft.rule.compiled.*end.prefix;
   draft.tables().family &= prefix.ipv4 ? 2 : 1;
@@ -94,7 +94,7 @@ Status parse_dest_qp(Draft &draft, WordReader &words) {
   return {};
 }
 
-// transport and opcode: exact in the table.
+// transport and opcode: the table decides alone.
 Status parse_packets(Draft &draft, WordReader &words, Slot slot, const char *keyword,
                      Result<Packets> (*packets)(const std::string &)) {
   What what;
@@ -136,7 +136,7 @@ Status parse_psn(Draft &draft, WordReader &words) {
 
 Status parse_ecn(Draft &draft, WordReader &words) {
   constexpr std::array<unsigned, 5> kPoints = {1U << 0, 1U << 2, 1U << 1, 1U << 1 | 1U << 2,
-                                               1U << 3}; // a bit a codepoint
+                                               1U << 3}; // one bit per codepoint
   const std::vector<std::string_view> names = {"not-ect", "ect0", "ect1", "ect", "ce"};
   unsigned points = 0;
   std::vector<std::string_view> texts;
@@ -173,7 +173,7 @@ Status parse_dscp(Draft &draft, WordReader &words) {
   return {};
 }
 
-// Frames with a tag or without: exact in the tables.
+// Frames with or without a tag: the tables decide alone.
 void only_tagged(Draft &draft, bool tagged) {
   draft.bytes(tagged ? kVlan : kVlan + 1).reset();
   draft.say(Slot::Vlan, tagged ? "vlan any" : "vlan none");
@@ -233,7 +233,7 @@ Status only_family(Draft &draft, bool ipv4) {
 Status parse_ipv4(Draft &draft, WordReader &) { return only_family(draft, !draft.negated); }
 Status parse_ipv6(Draft &draft, WordReader &) { return only_family(draft, draft.negated); }
 
-// A field inside a byte of the BTH: exact in that byte's table.
+// A field within a byte of the BTH: the table of that byte decides alone.
 struct Field {
   const char *name;
   Slot slot;
@@ -248,7 +248,7 @@ constexpr Field kFields[] = {
     {"resv7", Slot::Resv7, kBthAck, 0, 7},
 };
 
-// Which values of the byte have one of these in the field.
+// The values of the byte whose field has one of the listed values.
 Result<Bytes> field_bytes(const Field &field, WordReader &words, std::vector<std::string> &texts) {
   const uint32_t most = (1U << field.bits) - 1;
   Bytes bytes;
@@ -266,7 +266,7 @@ Result<Bytes> field_bytes(const Field &field, WordReader &words, std::vector<std
   return bytes;
 }
 
-// A packet of another version than 0 is no RoCE to anyone else.
+// A packet with TVer other than 0 is classified as ROCE_WHAT_VERSION, not as RoCE.
 void keep_versions(Draft &draft) {
   bool zero = false, others = false;
   for (unsigned byte = 0; byte < 256; byte++)

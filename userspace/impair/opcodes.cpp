@@ -41,10 +41,10 @@ constexpr Transport kTransports[] = {
     {"xrc", 0xa0, 0xbf}, {"cnp", 0x80, 0x9f}, {"manufacturer", 0xc0, 0xff},
 };
 
-// Opcodes with one of the properties; of acknowledges only those with a type of syndrome.
+// A class: opcodes with one of the properties; ACKNOWLEDGE only with one type of syndrome.
 struct Class {
   std::string_view name;
-  uint64_t properties; // of the opcode table
+  uint64_t properties; // in the opcode table
   unsigned syndrome;
 };
 
@@ -64,10 +64,10 @@ What class_packets(const Class &c) {
   for (unsigned opcode = 0; opcode < 256; opcode++)
     if (roce_opcode_properties[opcode] & c.properties)
       what |= c.syndrome == kAnySyndrome ? what_of(opcode) : aeth(opcode, c.syndrome);
-  return what.reset(ROCE_WHAT_CM); // they are SENDs, but nobody's data
+  return what.reset(ROCE_WHAT_CM); // CM datagrams are SENDs, but not user data
 }
 
-// RC_SEND_ONLY; 0x18 where the table has no row.
+// The name, like RC_SEND_ONLY; the number, like 0x18, for opcodes without a name.
 std::string opcode_text(unsigned opcode) {
   for (const Opcode &row : kOpcodes)
     if (row.opcode == opcode)
@@ -75,7 +75,7 @@ std::string opcode_text(unsigned opcode) {
   return opcode == ROCE_OPCODE_CNP ? "cnp" : fmt::format("{:#04x}", opcode);
 }
 
-// One operation of every transport that has it.
+// The packets of an operation in all transports that support it.
 What operation_packets(const std::string &name) {
   What what;
   for (const Opcode &row : kOpcodes)
@@ -93,7 +93,7 @@ std::vector<std::string_view> opcode_names() {
   return names;
 }
 
-// 0x04, and what reports call opcodes that have no name: RESERVED_0x18, MANUFACTURER_0xc1.
+// Parses 0x04, and the report names of opcodes without a name: RESERVED_0x18, MANUFACTURER_0xc1.
 Result<Packets> numbered(const std::string &word) {
   std::string digits = lower(word);
   for (const std::string_view prefix : {"reserved_", "manufacturer_"})

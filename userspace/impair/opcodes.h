@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packets are, by the words for it.
+// Sets of packet types by name.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct Packets {
   What what;
 };
 
-// data, ack, nak, ...: what opcode_packets takes beside names and numbers.
+// Class names (data, ack, nak, ...) that opcode_packets() accepts in addition to names and numbers.
 std::vector<std::string_view> opcode_classes();
 
-// All that can stand for an opcode in roce_ruleset.what.
+// All entries of roce_ruleset.what that packets with this opcode can have.
 What what_of(unsigned opcode);
 
 // rc, uc, rd, ud, xrc, cnp, manufacturer.

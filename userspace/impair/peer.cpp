@@ -31,7 +31,7 @@ Result<Peer> parse_peer(const std::vector<std::string> &list) {
   if (!qp)
     return with_usage(qp.error());
   words.take_if("->");
-  if (words.take_if("-")) // and a file has been made
+  if (words.take_if("-")) // the shell has created a file QPN
     return Error{"the shell took '> QPN' for a file to write to", "quote '->' or leave it out"};
   const auto src_qp = integer(words.take(), 0, kMostQpn, "a QPN");
   if (!src_qp)
@@ -41,7 +41,7 @@ Result<Peer> parse_peer(const std::vector<std::string> &list) {
   return Peer{ip.get(), static_cast<uint32_t>(qp.get()), static_cast<uint32_t>(src_qp.get())};
 }
 
-// Without the arrow, which a shell would take for its own.
+// Without the arrow, which a shell would parse as a redirection.
 std::string peer_text(const Peer &peer) {
   return fmt::format("{} {:#x} {:#x}", address_text(peer.address), peer.qp, peer.src_qp);
 }

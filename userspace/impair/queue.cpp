@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// red and police: bytes become the time they take at a rate.
+// red and police: convert bytes to their transmission time at a rate.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ using namespace parse;
 
 namespace {
 
-constexpr uint32_t kL1 = 24; // preamble, FCS, gap
+constexpr uint32_t kL1 = 24; // bytes of preamble, FCS and inter-frame gap
 constexpr uint64_t kLeastBurst = 64;
 constexpr uint64_t kMaxOfKmax = 8;
 
@@ -23,7 +23,8 @@ uint64_t byte_cost(uint64_t bits_per_second) {
   return static_cast<uint64_t>(std::round(std::ldexp(ns, ROCE_QUEUE_SHIFT + ROCE_COST_SHIFT)));
 }
 
-// Neither this nor the datapath's sums come near 2^64 at the rates that rate() knows.
+// No overflow: at the rates that rate() accepts, the result and the sums in the datapath stay far
+// below 2^64.
 uint64_t time_of(uint64_t bytes, uint64_t cost) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(bytes) * cost >> ROCE_COST_SHIFT);
 }
@@ -55,7 +56,7 @@ Status parse_thresholds(WordReader &words, Red &red) {
   return {};
 }
 
-// Those of l1 and l2 that stand here; false if none does.
+// Takes `l1` or `l2`; false: neither is present.
 bool take_layer(WordReader &words, roce_queue &queue) {
   if (words.take_if("l1"))
     queue.overhead = kL1;
@@ -87,7 +88,7 @@ void fill(const Red &red, roce_queue &queue) {
   queue.low = time_of(red.low, queue.byte_cost);
   queue.high = time_of(red.high, queue.byte_cost);
   queue.most = time_of(red.most, queue.byte_cost);
-  // rounded down: at KMAX it makes PMAX and no more
+  // rounded down: the probability at KMAX must not exceed PMAX
   queue.slope = red.probability.fraction() / std::max<uint64_t>(queue.high - queue.low, 1);
 }
 

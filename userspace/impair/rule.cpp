@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From words to a rule: finds each word's function, and puts together what they made.
+// Parses a rule: calls the function of each word, then combines the results.
 #include "impair/rule.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ const Keyword *find(const std::string &word) {
   return nullptr;
 }
 
-// Words that stand behind others only.
+// Words that are valid only after another word.
 struct Follower {
   std::string_view word, leader;
 };
@@ -86,7 +86,7 @@ Error unknown(const std::string &word) {
                        : fmt::format("did you mean {}?", near)};
 }
 
-// What a word's function says, behind the word.
+// Adds the keyword to an error of its function.
 Error at(const Keyword &keyword, const Error &error) {
   return {fmt::format("{}: {}", keyword.name, error.message),
           error.hint.empty() ? keyword.usage : error.hint};

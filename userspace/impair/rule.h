@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Impairment rules from words, and sets of rules as the datapath reads them. The words are those of
-// `xdp-roce impair IF add ...`.
+// Impairment rules from words, and rule sets for the datapath. The words are those of `xdp-roce
+// impair IF add ...`.
 #pragma once
 
 #include <array>
@@ -16,49 +16,48 @@
 
 namespace xr::impair {
 
-// A rule: what the datapath needs of it, and the words it was made from.
+// A rule for the datapath, with its canonical words.
 struct Rule {
-  roce_rule compiled{};         // all but slot, id, select.start_ns
-  std::vector<uint32_t> points; // POSITIONS: from one to the next; DISTANCE: those to draw from
-  std::string name;             // "" for none
+  roce_rule compiled{};         // without slot, id and select.start_ns
+  std::vector<uint32_t> points; // POSITIONS: differences; DISTANCE: values to choose from
+  std::string name;             // "": none
 
-  Tables tables;       // what it adds to the tables of a set
+  Tables tables;       // the rule's part of the tables of a set
   std::string words;   // canonical, without seed and name
-  bool chance = false; // it uses its seed
-  bool seeded = false; // the seed was given, not drawn
+  bool chance = false; // uses the seed
+  bool seeded = false; // the user gave the seed
 
-  // Canonical words, for people and for parse(); fewer than ROCE_RULE_TEXT bytes.
+  // Canonical words, accepted by parse(); shorter than ROCE_RULE_TEXT bytes.
   std::string text() const;
 };
 
-// Refuses what it does not understand as a whole. Words may also be strings of several words.
+// Parses a whole rule; unknown words are errors. An element may contain several words.
 Result<Rule> parse(const std::vector<std::string> &words);
 
-// What the program must be able to do for the rule, on a bridge's port or another: enum
-// roce_feature.
+// Program features the rule requires, on a port with or without a bridge: enum roce_feature.
 uint32_t needs(const Rule &rule, bool bridged);
 
-// At most ROCE_RULES rules. What is in `compiled` is copied as it is.
+// `rules`: at most ROCE_RULES. Copies `compiled` unchanged.
 std::unique_ptr<roce_ruleset> make_ruleset(const std::vector<Rule> &rules);
 
-// What nobody on the wire tells the sender of CNPs: whose packets of QP `qp` at `address` come from
-// the peer's QP `src_qp`.
+// Maps a destination QP to its source QP, which no RC packet carries: packets to QP `qp` at
+// `address` come from QP `src_qp` of the peer. CNPs are sent to that QP.
 struct Peer {
   Address address;
   uint32_t qp, src_qp;
 };
 
-// `IP QPN -> QPN`, the arrow may be left out.
+// Parses `IP QPN -> QPN`; the arrow is optional.
 Result<Peer> parse_peer(const std::vector<std::string> &words);
 std::string peer_text(const Peer &peer);
 
-// What `apply` reads: YAML.
+// A YAML file of `apply`.
 struct File {
   std::vector<Rule> rules;
   std::vector<Peer> peers;
 };
 
-// "-" is the standard input. `name` is what errors call the text.
+// "-" is the standard input. `name` is the name of the text in errors.
 Result<File> load(const std::string &path);
 Result<File> parse_yaml(const std::string &text, const std::string &name);
 

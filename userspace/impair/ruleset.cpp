@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a set of rules: each rule's, turned so that its bits are a column.
+// The tables of a set of rules: each rule is one bit column.
 #include <cassert>
 
 #include "impair/action_table.h"
@@ -15,7 +15,7 @@ struct Place {
   uint32_t use;
 };
 
-// Where the tables of enum Table are in a set.
+// The tables of enum Table in a rule set.
 std::array<Place, kTables> places(roce_ruleset &set) {
   std::array<Place, kTables> result{};
   const auto put = [&result](size_t at, auto &tables, uint32_t use) {
@@ -52,13 +52,13 @@ void add_rule(roce_ruleset &set, const std::array<Place, kTables> &places, const
     if (!rule.tables.bytes[t].all())
       set.used |= places[t].use;
   }
-  // the family is looked at beside an address
+  // the datapath checks the family together with an address
   if (!rule.tables.family.all() && !(set.used & (ROCE_USES_SRC | ROCE_USES_DST)))
     set.used |= ROCE_USES_SRC;
-  // a check needs the P_Key though the tables rule nothing out
+  // the check reads the P_Key even if its tables accept every value
   if (rule.compiled.checks & (ROCE_CHECK_PKEY | ROCE_CHECK_NOT_PKEY))
     set.used |= ROCE_USES_PKEY;
-  // what is told from other frames by the BTH's version only
+  // only the version in the BTH separates these frames from other ones
   if (rule.tables.what[ROCE_WHAT_VERSION] != rule.tables.what[ROCE_WHAT_OTHER])
     set.used |= ROCE_USES_BTH_FLAGS;
   set.rule[set.count++] = rule.compiled;

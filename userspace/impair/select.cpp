@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that say which of the matched packets a rule acts on, and when.
+// Words for which of the matched packets a rule acts on, and when.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ Status parse_probability(Draft &draft, WordReader &words) {
   return {};
 }
 
-// What begins a run: a place, or chance. Returns its words.
+// Parses the start condition of a burst: a position or a probability. Returns its words.
 Result<std::string> parse_burst_begin(Draft &draft, WordReader &words) {
   roce_selector &select = draft.rule.compiled.select;
   if (words.take_if("every")) {
@@ -107,7 +107,7 @@ Status parse_burst(Draft &draft, WordReader &words) {
   return {};
 }
 
-// As netem: gemodel p [r [1-h [1-k]]].
+// Same parameters as netem: gemodel p [r [1-h [1-k]]].
 Status parse_gilbert(Draft &draft, WordReader &words) {
   roce_selector &select = draft.rule.compiled.select;
   std::array<__u64 *, 4> fields = {&select.probability, &select.bad_to_good, &select.loss_bad,

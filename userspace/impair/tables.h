@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of a packet's bytes that a rule does not rule out, table by table of struct
-// roce_ruleset.
+// The byte values that a rule accepts, for each table of struct roce_ruleset.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +13,10 @@ namespace xr::impair {
 using What = std::bitset<ROCE_WHATS>;
 using Bytes = std::bitset<256>;
 
-// What frames that are no RoCE are.
+// The entries of frames that are not RoCE.
 inline What not_roce() { return What().set(ROCE_WHAT_OTHER).set(ROCE_WHAT_VERSION); }
 
-// The tables that bytes index; those of several bytes or cases begin at the name.
+// Tables indexed by a byte. A name is the first table of a field with several bytes or cases.
 enum Table {
   kTos,
   kSrc,
@@ -47,7 +46,7 @@ struct Tables {
 
   bool operator==(const Tables &) const = default;
 
-  // No frame is left.
+  // No frame matches.
   bool empty() const {
     const auto none = [this](int t) { return bytes[static_cast<size_t>(t)].none(); };
     if (what.none() || family.none() || (none(kVlan) && none(kVlan + 1)))
@@ -59,7 +58,7 @@ struct Tables {
   }
 };
 
-// The values that byte `x >> shift & 255` has for x from `from` to `to`.
+// The values of `x >> shift & 255` for x from `from` to `to`.
 inline Bytes cover(uint64_t from, uint64_t to, unsigned shift) {
   const uint64_t first = from >> shift, last = std::min(to >> shift, first + 255);
   Bytes bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which actions can go together.
+// Checks and completes combinations of actions.
 #include <fmt/format.h>
 
 #include "impair/action_table.h"
@@ -9,7 +9,7 @@ namespace xr::impair {
 
 namespace {
 
-// What `police` is to do where its words do not say so.
+// Sets the default action of `police`: drop.
 void join_police(Draft &draft) {
   uint32_t &act = draft.rule.compiled.action.act;
   act |= draft.excess;
@@ -17,7 +17,7 @@ void join_police(Draft &draft) {
     act |= ROCE_ACT_DROP;
 }
 
-// `drop` and `ce` are said by police itself where it can.
+// Writes `drop` and `ce` as part of police where its syntax allows it.
 void say_police(Draft &draft) {
   std::string &text = draft.text[static_cast<size_t>(slot_of(ROCE_ACT_POLICE))];
   const uint32_t act = draft.rule.compiled.action.act;
@@ -28,7 +28,7 @@ void say_police(Draft &draft) {
   }
 }
 
-// Actions that need no RoCE packet.
+// The actions that also apply to frames that are not RoCE.
 std::string for_all_frames() {
   std::string list;
   for (const Action &action : actions())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of rules and peers.
+// Reads a file of rules and peers.
 #include <optional>
 #include <set>
 
@@ -56,7 +56,7 @@ Status read_rules(const YAML::Node &list, Reading &reading) {
   return {};
 }
 
-// {ip: 192.0.2.1, qp: 0x11, src_qp: 0x12} as words.
+// Converts {ip: 192.0.2.1, qp: 0x11, src_qp: 0x12} to words.
 Result<std::vector<std::string>> peer_words(const YAML::Node &node) {
   constexpr const char *kUsage = "like {ip: 192.0.2.1, qp: 0x11, src_qp: 0x12}";
   const std::vector<std::string_view> keys = {"ip", "qp", "src_qp"};
@@ -112,7 +112,7 @@ struct Section {
   Status (*read)(const YAML::Node &, Reading &);
 };
 
-// In the order in which they are read, whatever theirs in the file: rules need the seed.
+// Read in this order, not in the order of the file: rules need the seed.
 constexpr Section kSections[] = {{"seed", read_seed}, {"peers", read_peers}, {"rules", read_rules}};
 
 Status read(const YAML::Node &root, Reading &reading) {

@@ -16,12 +16,12 @@ using namespace parse;
 namespace {
 
 constexpr int kDeepest = 5;              // an alias may contain itself
-constexpr size_t kMostWords = 4096;      // of a rule, however often aliases stand in it
+constexpr size_t kMostWords = 4096;      // of a rule; YAML aliases can multiply it
 constexpr size_t kMostLetters = 1 << 20; // of a list
 
 using List = std::vector<std::string>;
 
-// Their lists are one word with commas; those of other words are several words.
+// Whether a list for `word` is one word with commas. For other words it is several words.
 bool takes_list(const std::string &word) {
   constexpr std::string_view kLists[] = {"dest-qp", "transport", "opcode", "ecn",
                                          "dscp",    "padcnt",    "tver",   "resv6",
@@ -49,10 +49,11 @@ Status push_list(const YAML::Node &list, List &out) {
   return push(list, joined, out);
 }
 
-// Any value: a scalar's words, a list's items, a map's keys with what is behind them.
+// Writes any value: the words of a scalar, the items of a list, the keys of a map with their
+// values.
 Status push_value(const YAML::Node &node, int depth, List &out);
 
-// `true` and nothing only say that the word stands there; `false` turns a match word round.
+// With `true` or no value, the key alone is a word; `false` negates a match word.
 Status push_pair(const YAML::Node &key, const YAML::Node &value, int depth, List &out) {
   if (!key.IsScalar())
     return at_line(key, {"a key is not a word", "like {opcode: data}"});
@@ -69,7 +70,7 @@ Status push_pair(const YAML::Node &key, const YAML::Node &value, int depth, List
   return push_value(value, depth + 1, out);
 }
 
-// In `not` each key has a `not` of its own.
+// Writes `not` before each key of a `not` map.
 Status push_negated(const YAML::Node &node, List &out) {
   if (!node.IsMap())
     return push(node, node.IsScalar() ? "not " + node.Scalar() : "not", out);

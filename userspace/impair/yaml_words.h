@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The map form of a rule, turned into the words that mean the same.
+// Converts the map form of a rule to the equivalent words.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace xr::impair {
 
-// {match: ..., select: ..., action: ..., limit: 5, name: x}, or a string of words.
+// `rule` is {match: ..., select: ..., action: ..., limit: 5, name: x}, or a string of words.
 Result<std::vector<std::string>> rule_words(const YAML::Node &rule);
 
 } // namespace xr::impair

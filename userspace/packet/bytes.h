@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Big-endian fields behind each other, and the Internet checksum (RFC 1071) over them.
+// Writes big-endian fields in sequence; the Internet checksum (RFC 1071).
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ inline void store16(uint8_t *to, uint16_t value) {
   to[1] = static_cast<uint8_t>(value);
 }
 
-// The sum so far, of an even number of bytes before `bytes`.
+// Adds `bytes` to `sum`, the sum of an even number of bytes.
 inline uint64_t checksum_add(uint64_t sum, std::span<const uint8_t> bytes) {
   size_t i = 0;
   for (; i + 1 < bytes.size(); i += 2)
@@ -77,8 +77,8 @@ inline uint16_t checksum_fold(uint64_t sum) {
   return static_cast<uint16_t>(~sum);
 }
 
-// Of a UDP or ICMPv6 message whose addresses are `addresses` as they stand in the IP header: the
-// pseudo-header's other fields are the same over IPv4 (RFC 768) and IPv6 (RFC 8200, 8.1).
+// Checksum of a UDP or ICMPv6 message. `addresses`: source and destination as in the IP header. The
+// other fields of the pseudo-header have the same sum over IPv4 (RFC 768) and IPv6 (RFC 8200, 8.1).
 inline uint16_t transport_checksum(std::span<const uint8_t> addresses, uint8_t protocol,
                                    std::span<const uint8_t> message) {
   const uint64_t sum = checksum_add(protocol + message.size(), addresses);

@@ -13,19 +13,17 @@ constexpr uint32_t kMadHeader = 24;
 constexpr uint8_t kBaseVersion = 1, kClassVersion = 2, kMethodSend = 3;
 constexpr uint32_t kQp1Key = 0x80010000;
 
-/*
- * What a peer looks at and callers do not choose, as a Linux host sends it. Times are 4.096 us <<
- * code; counts of 7 are "as often as it takes".
- */
+// Values that peers check and callers do not set, as Linux hosts send them. Times are 4.096 us *
+// 2^code; a count of 7 means unlimited.
 constexpr uint32_t kCmTimeout = 20, kCmRetries = 15; // 4 s
 constexpr uint32_t kRetries = 7, kRnrRetries = 7;
 constexpr uint32_t kAckTimeout = 19, kAckDelay = 15; // 2 s; 134 ms
-constexpr uint16_t kPermissiveLid = 0xffff;          // RoCE has none
+constexpr uint16_t kPermissiveLid = 0xffff;          // RoCE has no LIDs
 constexpr uint8_t kHopLimit = 64;
 
-// Where the parts are that kinds have in common, in the CM data; room 0: unknown kind.
+// Offsets in the CM data of the fields that message kinds share; room == 0: unknown kind.
 struct Shape {
-  uint32_t qpn = 0, psn = 0, resources = 0, depth = 0; // 0: it has none
+  uint32_t qpn = 0, psn = 0, resources = 0, depth = 0; // 0: no such field
   uint32_t private_data = 0, room = 0;
 };
 
@@ -60,14 +58,15 @@ void write_mad_header(Writer &out, const CmMessage &message) {
   out.put32(0); // attribute modifier
 }
 
-// A peer takes two connections with one GUID and QPN for one: it has to differ between hosts.
+// The GUID must differ between hosts: a peer treats two connections with the same GUID and QPN as
+// one.
 void write_guid(Writer &out, const Address &gid) {
   Writer whole(sizeof(gid));
   whole.ipv6_address(gid);
   out.append({whole.at(8), 8});
 }
 
-// One of the paths: the other one, all zeros, says that there is none.
+// The primary path. The alternate path is all zeros: none.
 void write_primary_path(Writer &out, const CmMessage &message) {
   out.put16(kPermissiveLid);
   out.put16(kPermissiveLid);
@@ -76,7 +75,7 @@ void write_primary_path(Writer &out, const CmMessage &message) {
   out.put32(0); // flow label, rate
   out.put8(0);  // traffic class
   out.put8(kHopLimit);
-  out.put8(0); // SL; not within a subnet alone
+  out.put8(0); // SL; the subnet-local bit is 0
   out.put8(kAckTimeout << 3);
 }
 
@@ -101,17 +100,17 @@ void write_req(Writer &out, const CmMessage &m) {
   write_primary_path(out, m);
 }
 
-// IBA vol. 1, 12.6.6 to 12.6.11: all of them begin with the two IDs.
+// IBA vol. 1, 12.6.6 to 12.6.11. All of these messages begin with the two IDs.
 void write_other(Writer &out, const CmMessage &m) {
   out.put32(m.local_id);
   out.put32(m.remote_id);
   switch (m.kind) {
   case CmKind::Mra:
-    out.put8(0); // of a REQ
+    out.put8(0); // MRA of a REQ
     out.put8(kCmTimeout << 3);
     break;
   case CmKind::Rej:
-    out.put16(0); // a REQ; no additional information
+    out.put16(0); // rejects a REQ; no additional information
     out.put16(m.reject_reason);
     break;
   case CmKind::Rep:
@@ -169,7 +168,7 @@ void parse_data(const uint8_t *data, const Shape &shape, CmMessage &message) {
 
 } // namespace
 
-// Annex A11. An IPv4 address has the last four bytes, and zeros before it.
+// Annex A11. An IPv4 address is in the last four bytes, after zeros.
 std::vector<uint8_t> cma_header(const Address &src, const Address &dst, uint16_t src_port) {
   const bool ipv4 = is_mapped(src);
   Writer out(36);
@@ -204,7 +203,7 @@ std::array<uint8_t, ROCE_MAD_LEN> cm_mad(const CmMessage &message) {
   return mad;
 }
 
-// GIDs that the message does not name are the path's.
+// Sets missing GIDs in the message to the addresses of the path.
 Result<Frame> cm_frame(const Path &path, const CmMessage &message, uint32_t psn) {
   Headers headers;
   headers.opcode = ROCE_UD_SEND_ONLY;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RDMA CM datagrams on QP1 (IBA vol. 1, 12.6 and 13.4; the IP CM service is annex A11): what a
-// connection is made and ended with. Numbers in host order, GIDs in network order.
+// RDMA CM datagrams on QP1, which open and close connections (IBA vol. 1, 12.6 and 13.4; IP CM
+// service: annex A11). Numbers in host order, GIDs in network order.
 #pragma once
 
 #include <array>
@@ -29,29 +29,29 @@ struct CmMessage {
   uint32_t local_id = 0;
   uint32_t remote_id = 0;  // not in REQ
   uint64_t service_id = 0; // REQ
-  uint32_t qpn = 0;        // REQ, REP: the sender's; DREQ: the receiver's
-  uint32_t psn = 0;        // REQ, REP: the first that the peer is to use towards `qpn`
+  uint32_t qpn = 0;        // REQ, REP: the sender's QPN; DREQ: the receiver's
+  uint32_t psn = 0;        // REQ, REP: first PSN of packets to `qpn`
   uint8_t transport = 0;   // REQ: 0 RC, 1 UC
   uint8_t pmtu_code = 3;   // REQ: 1 to 5
   uint8_t responder_resources = 16, initiator_depth = 16; // REQ, REP
   uint16_t pkey = 0xffff;                                 // REQ
   Address local_gid{}, remote_gid{};                      // REQ
   uint16_t reject_reason = 0;                             // REJ
-  std::vector<uint8_t> private_data{};                    // cut to what the message has room for
+  std::vector<uint8_t> private_data{};                    // truncated to the room of the message
 };
 
-// Service ID of a TCP port in RDMA CM's IP port space.
+// Service ID of a TCP port in the IP port space of RDMA CM (annex A11).
 constexpr uint64_t cm_service(uint16_t port) { return 0x0000000001060000ULL | port; }
 
-// The 36 bytes that begin a REQ's private data for the IP port spaces.
+// The 36 bytes at the start of the private data of a REQ for the IP port spaces (annex A11).
 std::vector<uint8_t> cma_header(const Address &src, const Address &dst, uint16_t src_port);
 
 // The MAD of 256 bytes: payload of a UD SEND ONLY from QP1 to QP1 with Q_Key 0x80010000.
 std::array<uint8_t, ROCE_MAD_LEN> cm_mad(const CmMessage &message);
-// A whole frame of it; `psn` is QP1's own.
+// A complete frame with the MAD; `psn` is the PSN of QP1.
 Result<Frame> cm_frame(const Path &path, const CmMessage &message, uint32_t psn);
 
-// Of the payload of a UD SEND ONLY to QP1; nothing when it is no CM message of a kind above.
+// Parses the payload of a UD SEND ONLY to QP1; nullopt if it is not a CM message of a CmKind.
 std::optional<CmMessage> parse_cm_mad(std::span<const uint8_t> mad);
 
 } // namespace xr::packet

@@ -13,7 +13,7 @@ namespace xr::packet {
 
 namespace {
 
-constexpr uint32_t kLargest = 0xffff; // of the length fields of IPv4, UDP, IPv6 and GRH
+constexpr uint32_t kLargest = 0xffff; // maximum of the length fields of IPv4, UDP, IPv6 and GRH
 
 uint32_t network_length(Network network) {
   switch (network) {
@@ -43,15 +43,14 @@ bool is_atomic_write(uint8_t opcode) {
   return roce_opcode_properties[opcode] & ROCE_OP_ATOMIC_WRITE;
 }
 
-// READ REQUEST, ACKNOWLEDGE, atomics and their answer, RESYNC, FLUSH: what is asked for and what is
-// answered stands in headers.
-// A reserved opcode may carry anything.
+// READ REQUEST, ACKNOWLEDGE, atomics and their ACK, RESYNC and FLUSH have headers only. A reserved
+// opcode may have any payload.
 bool has_no_payload(uint8_t opcode) {
   const uint64_t properties = roce_opcode_properties[opcode];
   return (properties & ROCE_OP_KNOWN) && !(properties & ROCE_DATA_OPS);
 }
 
-// A field, and whether its value is too wide for it.
+// A field with its value and width.
 struct Width {
   std::string_view name;
   uint32_t value;
@@ -124,7 +123,7 @@ std::optional<Error> check(const Path &path, const Headers &headers, size_t payl
   return check_payload(headers.opcode, payload, pad);
 }
 
-// What the length field of the IP header or GRH counts.
+// The layout, checked against the limit of the length field of the IP header or GRH.
 Result<Layout> lay_out(const Path &path, const Headers &headers, size_t payload, int pad) {
   Layout layout;
   const uint64_t length = headers.opcode == ROCE_OPCODE_CNP ? ROCE_CNP_PAYLOAD : payload;
@@ -158,7 +157,7 @@ void write_ipv4(Writer &out, const Path &path, const Layout &layout) {
   store16(ip + 10, roce_ipv4_checksum(ip));
 }
 
-// GRH and IPv6 header are the same but for what follows.
+// The GRH and the IPv6 header differ in the next header only.
 void write_ipv6(Writer &out, const Path &path, const Layout &layout) {
   out.put32(6u << 28 | static_cast<uint32_t>(path.tos) << 20 | path.flow_label);
   out.put16(layout.end - layout.l3 - ROCE_IPV6_LEN);
@@ -193,13 +192,13 @@ void write_bth(Writer &out, const Headers &h, uint32_t pad) {
   out.put32((h.ack_req ? 0x80000000u : 0) | uint32_t{h.resv7} << 24 | h.psn);
 }
 
-// RETH and AtomicETH begin alike.
+// RETH and AtomicETH have these fields in common.
 void write_memory(Writer &out, const Headers &h) {
   out.put64(h.va);
   out.put32(h.rkey);
 }
 
-// In the order of their bits in the opcode table, which is that of the wire.
+// In the order of their bits in the opcode table, which is the order on the wire.
 void write_extensions(Writer &out, const Headers &h) {
   const uint32_t info = roce_opcode_info[h.opcode];
   if (info & ROCE_HAS_RDETH)
@@ -239,7 +238,8 @@ void write_icrc(uint8_t *frame, const Layout &layout) {
   icrc_write(frame, packet);
 }
 
-// Over the iCRC too, which does not depend on it. 0 would say that there is none (RFC 768).
+// The checksum covers the iCRC, which does not depend on it. A result of 0 is sent as 0xffff: 0
+// means no checksum (RFC 768).
 void write_udp_checksum(uint8_t *frame, const Path &path, const Layout &layout) {
   uint8_t *udp = frame + layout.bth - ROCE_UDP_LEN;
   const size_t addresses = path.network == Network::Ipv4 ? 8 : 32;
@@ -279,7 +279,7 @@ Result<Frame> build(const Path &path, const Headers &headers, std::span<const ui
   write_bth(out, headers, layout.pad);
   write_extensions(out, headers);
   out.append(payload);
-  out.zeros(layout.end - out.size()); // the CNP's reserved bytes, the pad, the iCRC to come
+  out.zeros(layout.end - out.size()); // reserved bytes of a CNP, pad, room for the iCRC
   write_icrc(out.at(0), layout);
   if (path.udp_checksum && path.network != Network::V1)
     write_udp_checksum(out.at(0), path, layout);

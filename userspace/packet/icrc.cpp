@@ -9,16 +9,13 @@ namespace xr {
 
 namespace {
 
-// CRC-32 of the eight bytes of ones that stand for the LRH.
+// CRC-32 of the eight bytes of ones in place of the LRH (IBA annex A17.3).
 constexpr uint32_t kAfterDummyLrh = 0x2144df1c;
 
-/*
- * Fields that routers may change count as ones. Instead of a copy of the headers with ones in them,
- * a seed: CRC is linear, so what a byte at some offset contributes can be had by another seed just
- * as well, and one pass over the packet as it is gives the value. kSeed[offset][d] is the change of
- * seed that does what xor d would do to the byte at `offset`: d itself at offset 0, and for each
- * byte farther one step of the CRC backwards.
- */
+// Fields that routers may change count as ones. CRC is linear, so a changed seed replaces a copy of
+// the headers with ones in them, and one pass over the unmodified packet gives the value.
+// kSeed[offset][d] is the change of the seed with the same effect as xor d on the byte at `offset`:
+// d itself at offset 0, and one CRC step backwards for each further byte.
 constexpr uint32_t kOffsets = ROCE_IPV6_LEN + ROCE_UDP_LEN + 5; // up to byte 4 of the BTH
 using SeedTable = std::array<std::array<uint32_t, 256>, kOffsets>;
 
@@ -52,14 +49,15 @@ uint32_t ones_in_network(const uint8_t *l3) {
          ones(7, l3[7]); // traffic class, flow label, hop limit
 }
 
-// UDP checksum; FECN, BECN and what is reserved beside them. The BTH is `offset` behind the seed.
+// UDP checksum; FECN, BECN and the reserved bits after them. The BTH is `offset` bytes after the
+// start of the CRC.
 uint32_t ones_in_transport(const uint8_t *bth, uint32_t offset, bool udp) {
   const uint32_t seed = ones(offset + 4, bth[4]);
   return udp ? seed ^ ones(offset - 2, bth[-2]) ^ ones(offset - 1, bth[-1]) : seed;
 }
 
-// ISA-L 2.30 comes back with the upper halves of vector registers in use, and on recent processors
-// every SSE instruction behind it then waits for them: a packet would cost 250 ns more.
+// ISA-L 2.30 returns with the upper halves of the vector registers in use. On recent processors
+// every later SSE instruction then waits for them: 250 ns more per packet.
 void leave_vector_code() {
 #ifdef __x86_64__
   if (__builtin_cpu_supports("avx"))
@@ -85,7 +83,7 @@ uint32_t icrc_value(const uint8_t *frame, uint32_t l3, uint32_t bth, uint32_t en
 
   if (bth - l3 <= ROCE_IPV6_LEN + ROCE_UDP_LEN)
     return crc(seed ^ ones_in_transport(transport, bth - l3, udp), network, covered);
-  // Behind many options or extension headers, which count as they are, once more from UDP on.
+  // After many options or extension headers, which count unchanged, a second pass starts at UDP.
   const uint32_t before = bth - ROCE_UDP_LEN - l3;
   const uint32_t value = crc(seed, network, before);
   return crc(value ^ ones_in_transport(transport, ROCE_UDP_LEN, true), network + before,

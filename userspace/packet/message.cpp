@@ -8,7 +8,8 @@ namespace xr::packet {
 
 namespace {
 
-// Operations (opcode without transport) of a verb's packets. Those of a single form have no FIRST.
+// Operations (opcode without transport) of a verb's packets. FIRST, MIDDLE and LAST are kNone for
+// verbs without segmentation.
 struct Row {
   std::string_view name;
   uint8_t only, first, middle, last;
@@ -32,7 +33,7 @@ const Row &row(Verb verb) { return kRows[static_cast<size_t>(verb)]; }
 
 bool carries_data(Verb verb) { return row(verb).first != kNone; }
 
-// Nothing takes one packet too.
+// 0 bytes also need one packet.
 uint32_t pieces(uint64_t size, uint32_t pmtu) {
   return static_cast<uint32_t>(std::max<uint64_t>(1, size / pmtu + (size % pmtu != 0)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages cut into packets by PMTU, and how many PSNs they take (IBA vol. 1, 9.7.2 and 9.8).
+// Segmentation of messages by PMTU, and the number of PSNs they use (IBA vol. 1, 9.7.2 and 9.8).
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,8 @@
 
 namespace xr::packet {
 
-// What can be sent: a Verb, the word for it, and the operations (ROCE_RC_...) of its packets: of
-// the only one, and if it is cut by PMTU the first, those between and the last. How it is answered
-// and what it moves follows from the opcode table.
+// The verbs, their words and the operations (ROCE_RC_...) of their packets: ONLY and, for segmented
+// messages, FIRST, MIDDLE and LAST. The opcode table defines their answers and payload.
 #define XR_VERBS(CUT, WHOLE)                                                                       \
   CUT(Send, "send", SEND_ONLY, SEND_FIRST, SEND_MIDDLE, SEND_LAST)                                 \
   CUT(SendImmediate, "send-imm", SEND_ONLY_WITH_IMMEDIATE, SEND_FIRST, SEND_MIDDLE,                \
@@ -43,22 +42,23 @@ inline constexpr unsigned kVerbs = XR_VERBS(XR_CUT_, XR_WHOLE_);
 #undef XR_WHOLE_
 
 std::string_view verb_name(Verb verb);
-// Of the verb's requests, as in roce_opcode_properties; transports differ in headers only.
+// Properties of the verb's requests, as in roce_opcode_properties. Transports differ in headers
+// only.
 uint64_t verb_properties(Verb verb);
-// "rc", "uc", "ud", "xrc" of a roce_transport prefix.
+// "rc", "uc", "ud", "xrc" for a roce_transport prefix.
 std::string_view transport_name(uint8_t transport);
 
-// Whether the transport (ROCE_RC, ROCE_UC, ROCE_UD, ROCE_XRC) has the verb at all.
+// Whether the transport (ROCE_RC, ROCE_UC, ROCE_UD, ROCE_XRC) supports the verb.
 bool transport_has(uint8_t transport, Verb verb);
 
-// Of one request message of `size` bytes (READ: bytes asked for; atomics, FLUSH: any). UD messages
-// are one packet.
+// Packets and PSNs of a request message of `size` bytes (READ: bytes requested; atomics, FLUSH:
+// ignored). A UD message is one packet.
 uint32_t packets_of(Verb verb, uint64_t size, uint32_t pmtu);
 uint32_t psns_of(Verb verb, uint64_t size, uint32_t pmtu);
 
-// Of a message of `size` bytes, those that are moved: atomics move one word, FLUSH none.
+// Bytes that a message of `size` bytes transfers: 8 for atomics, 0 for FLUSH.
 uint64_t moved_bytes(Verb verb, uint64_t size);
-// What its RETH says.
+// DMA length in the RETH.
 uint32_t dma_length(Verb verb, uint64_t size);
 
 struct Segment {
@@ -67,10 +67,10 @@ struct Segment {
 };
 // Packet `index` of packets_of().
 Segment segment(uint8_t transport, Verb verb, uint64_t size, uint32_t pmtu, uint32_t index);
-// Payload of a packet with this opcode where `size` bytes are asked for: it may have none, or a
-// fixed length.
+// Payload bytes of a packet with this opcode when `size` bytes are requested: some opcodes have no
+// payload or a fixed length.
 uint32_t payload_of(uint8_t opcode, uint64_t size);
-// Packet `index` of the psns_of() that answer a READ of `size` bytes.
+// Packet `index` of the psns_of() READ responses to a READ of `size` bytes.
 Segment read_response(uint8_t transport, uint64_t size, uint32_t pmtu, uint32_t index);
 
 } // namespace xr::packet

@@ -55,7 +55,7 @@ Address ipv6_at(const uint8_t *from) {
   return address;
 }
 
-// 0.0.0.0 is the unspecified address here as :: is.
+// 0.0.0.0 becomes ::, the unspecified address.
 Address ipv4_at(const uint8_t *from) {
   const uint32_t word = roce_load32(from);
   return word ? Address{0, 0, ROCE_MAPPED_PREFIX, word} : Address{};
@@ -75,8 +75,8 @@ std::optional<NeighbourMessage> parse_arp(std::span<const uint8_t> arp, Neighbou
   return message;
 }
 
-// Takes the link-layer address of an option of this type; false: a malformed option, which makes
-// the whole message void (RFC 4861, 7.1).
+// Reads the link-layer address from an option of this type. false: a malformed option, which
+// invalidates the message (RFC 4861, 7.1).
 bool read_options(std::span<const uint8_t> options, uint8_t type, NeighbourMessage &message,
                   bool &found) {
   while (!options.empty()) {
@@ -153,7 +153,7 @@ struct Discovery {
   uint8_t type;
   uint32_t flags;
   Address target;
-  uint8_t option; // with the sender's MAC; 0: none
+  uint8_t option; // type of the option with the sender's MAC; 0: none
 };
 
 std::vector<uint8_t> icmp6(const Ends &ends, const std::vector<Tag> &tags, const Discovery &what) {
@@ -211,7 +211,7 @@ std::vector<uint8_t> neighbour_answer(const NeighbourMessage &question, const Ma
   if (question.sender != Address{})
     return icmp6(ends, question.tags,
                  {kAdvertisement, kSolicited | kOverride, question.target, kTargetOption});
-  // To a probe that has no address yet (RFC 4861, 7.2.4).
+  // the answer to a probe without a source address goes to all nodes (RFC 4861, 7.2.4)
   return icmp6({mac, kAllNodesMac, question.target, all_nodes()}, question.tags,
                {kAdvertisement, kOverride, question.target, kTargetOption});
 }

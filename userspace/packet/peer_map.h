@@ -10,7 +10,7 @@
 
 namespace xr::packet {
 
-// An address and a number there: QPN, communication ID, ...
+// An address and a number at that address: QPN, communication ID, ...
 struct PeerKey {
   packet::Address address{};
   uint32_t number = 0;
@@ -29,7 +29,7 @@ inline packet::Address destination_of(const roce_packet &packet) {
   return peer_address(packet.key.dst, packet.key.qp_kind);
 }
 
-// A hash map of at most `room` entries: open addressing, for one lookup a packet.
+// A hash map of at most `room` entries with open addressing, fast enough for one lookup per packet.
 template <typename Value> class PeerMap {
 public:
   explicit PeerMap(size_t room) : room_(room), slots_(16) {}
@@ -45,7 +45,7 @@ public:
         return &slots_[i].value;
     }
   }
-  // Of a key that is not there. nullptr: no room. Pointers to values end with it.
+  // `key` must not be in the map. nullptr: no room. Invalidates pointers to values.
   Value *insert(const PeerKey &key, const Value &value) {
     if (full())
       return nullptr;
@@ -104,7 +104,7 @@ private:
       if (slot.used)
         place(slot);
   }
-  // Entries behind the hole move up, unless they stand at home or before the hole from there.
+  // Moves later entries into the hole, unless their home slot is after it.
   void close(size_t hole) {
     for (size_t i = after(hole); slots_[i].used; i = after(i)) {
       const size_t from_home = (i - home(slots_[i].key)) & (slots_.size() - 1);
@@ -118,7 +118,7 @@ private:
   }
 
   size_t room_, size_ = 0;
-  std::vector<Slot> slots_; // a power of two, at most half of them used
+  std::vector<Slot> slots_; // size is a power of two, at most half of it used
 };
 
 } // namespace xr::packet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who makes packets: a requester or a responder, as whoever owns a socket and a clock sees it. Time
-// comes in as a parameter, nanoseconds of any clock that does not go back.
+// Interface of packet sources (requesters and responders) to the loop with the socket and the
+// clock. Times are in nanoseconds of any monotonic clock.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@ namespace xr::packet {
 
 constexpr uint64_t kNever = UINT64_MAX;
 
-// What is wrong with a packet, on purpose.
+// Deliberate damage to a packet.
 enum class Damage : uint8_t { None, Icrc, Pad };
 
-// A packet that is to leave now.
+// A packet to send now.
 struct Outgoing {
-  // Its bytes, but for `fields`; lives as long as the source. nullptr: `raw` is all of it.
+  // The bytes without `fields`; valid as long as the source. nullptr: `raw` is the whole frame.
   const packet::Template *shape = nullptr;
   packet::Fields fields;
   Damage damage = Damage::None;
-  std::span<const uint8_t> raw = {}; // until the next call of next()
-  uint64_t due = 0;                  // when its schedule had it leave; 0: there is none
+  std::span<const uint8_t> raw = {}; // valid until the next call of next()
+  uint64_t due = 0;                  // scheduled time; 0: none
 };
 
 class Source {
@@ -34,18 +34,18 @@ public:
   Source &operator=(const Source &) = delete;
   virtual ~Source() = default;
 
-  // A frame came in: whole, and parsed (roce_parse and roce_check_length) as `class_` and `packet`.
+  // Handles a complete received frame, parsed by roce_parse and roce_check_length into `class_` and
+  // `packet`.
   virtual void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                        const roce_packet &packet) = 0;
 
-  // Fills in packets that are to leave now, as many as there is room for; how many there are.
+  // Writes packets to send now to `out`, as many as fit; returns their number.
   virtual size_t next(uint64_t now, std::span<Outgoing> out) = 0;
 
-  // When next() has something to do again if nothing comes in; kNever: not by itself. `now` or
-  // before: at once.
+  // Time of the next call of next() if no frame arrives; kNever: none. `now` or earlier: at once.
   virtual uint64_t wake_at() const = 0;
 
-  // Nothing more will come, and nothing is waited for.
+  // Nothing remains to send or to receive.
   virtual bool done() const = 0;
 };
 

@@ -15,11 +15,11 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "fields are swapped, the iCRC is not");
 
-// UDP source port, BTH, and the most that extension headers take (RDETH, DETH and AtomicETH).
+// Maximum bytes from the UDP source port to the payload: UDP, BTH, and RDETH, DETH and AtomicETH.
 constexpr uint32_t kFarthest = ROCE_UDP_LEN + ROCE_BTH_LEN + 40;
 using ByteTable = std::array<uint32_t, 256>;
 
-// [n][x]: what a change x of the byte n + 1 before the payload makes of the CRC there.
+// [n][x]: the effect on the CRC before the payload of a change x in the byte n + 1 before it.
 constexpr std::array<ByteTable, kFarthest> make_changes() {
   std::array<ByteTable, kFarthest> changes{};
   for (uint32_t x = 0; x < 256; x++) {
@@ -69,7 +69,7 @@ uint32_t load_icrc(const uint8_t *at) {
 
 void store_icrc(uint8_t *at, uint32_t value) { memcpy(at, &value, sizeof(value)); }
 
-// By the bits of the opcode table, RDETH to IETH: their order on the wire too.
+// Indexed by the bits of the opcode table, RDETH to IETH, which are in the order on the wire.
 constexpr uint8_t kHeaderLength[] = {4, 8, 4, 4, 16, 28, 4, 8, 4, 4};
 
 } // namespace
@@ -111,7 +111,7 @@ Result<Template> Template::make(const Path &path, const Headers &headers,
 
 uint8_t Template::opcode() const { return frame_.bytes[frame_.layout.bth]; }
 
-// `within` the extension header that has this bit.
+// A field at offset `within` in the extension header with this bit.
 Template::Place Template::place(uint32_t header, uint32_t within, uint32_t bytes) const {
   const uint32_t info = roce_opcode_info[opcode()];
   if (!(info & header))
@@ -142,7 +142,7 @@ void Template::find_places() {
   extends_ = src_qp_.offset || immediate_.offset || aeth_.offset || va_.offset;
 }
 
-// Gives the change of the CRC before the payload.
+// Returns the change of the CRC before the payload.
 template <unsigned Bytes>
 inline uint32_t Template::write(uint8_t *frame, const Place &place, uint64_t value) const {
   store<Bytes>(frame + place.offset, value);
@@ -151,7 +151,7 @@ inline uint32_t Template::write(uint8_t *frame, const Place &place, uint64_t val
     return 0;
   const ByteTable *table = &kChange[frame_.layout.payload - place.offset - Bytes];
   uint32_t delta = 0;
-  // from the last byte on; GCC 12 unrolls nothing with -O2 alone, which costs a third more time
+  // from the last byte; GCC 12 does not unroll with -O2 alone, which is a third slower
 #pragma GCC unroll 8
   for (unsigned i = 0; i < Bytes; i++)
     delta ^= table[i][change >> 8 * i & 0xff];
@@ -197,13 +197,13 @@ void Template::set_byte(uint8_t *frame, uint32_t offset, uint8_t value) const {
   assert(offset >= layout.bth && offset < layout.payload);
   const uint8_t change = frame[offset] ^ value;
   frame[offset] = value;
-  if (offset == layout.bth + 4) // FECN, BECN and what is reserved beside them count as ones
+  if (offset == layout.bth + 4) // FECN, BECN and reserved bits count as ones
     return;
   uint8_t *icrc = frame + layout.end - ROCE_ICRC_LEN;
   store_icrc(icrc, load_icrc(icrc) ^ after_payload(kChange[layout.payload - offset - 1][change]));
 }
 
-// From the right one, or the second spoiling would mend the first.
+// Starts from the correct iCRC: a second call must not restore it.
 void Template::spoil_icrc(uint8_t *frame) const {
   const Layout &layout = frame_.layout;
   store_icrc(frame + layout.end - ROCE_ICRC_LEN,

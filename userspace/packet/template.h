@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame of which the next one differs in a few fields only. CRC is linear, so the iCRC follows
-// from what changed by a few table lookups, without a pass over headers and payload (spec: iCRC of
-// IBA annex A17.3; addresses, lengths and payload stay).
+// A frame with a few variable fields. CRC is linear, so a few table lookups update the iCRC for the
+// changed fields, without a pass over headers and payload (iCRC: IBA annex A17.3). Addresses,
+// lengths and payload do not change.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@
 
 namespace xr::packet {
 
-// What may differ. The last four are written where the opcode has such a header.
+// The variable fields. The last five are written only if the opcode has the header.
 struct Fields {
   uint32_t dest_qp = 0;
   uint32_t psn = 0;
-  uint16_t src_port = 0; // RoCEv1 has none
+  uint16_t src_port = 0; // RoCEv2 only
   bool ack_req = false;
   bool solicited = false;
   uint32_t src_qp = 0;    // DETH
@@ -29,7 +29,7 @@ struct Fields {
 
 class Template {
 public:
-  // Of a frame without UDP checksum. Errors are build()'s.
+  // A template without UDP checksum. Errors are those of build().
   static Result<Template> make(const Path &path, const Headers &headers,
                                std::span<const uint8_t> payload, int pad = -1);
 
@@ -37,25 +37,25 @@ public:
   const Layout &layout() const { return frame_.layout; }
   uint8_t opcode() const;
 
-  // `frame` holds bytes() or what was stamped on them before. The iCRC is right again, whatever
-  // set_byte() and spoil_icrc() did to it before, when all bytes that set_byte changed are back.
+  // `frame` holds bytes(), possibly stamped before. The iCRC is correct afterwards, also after
+  // spoil_icrc(). Bytes changed by set_byte() must be restored first.
   void stamp(uint8_t *frame, const Fields &fields) const;
 
-  // Another value for a byte between BTH and the first byte of the payload, after stamp(); the iCRC
-  // stays right. To undo it, copy bytes() again.
+  // Changes a byte between the BTH and the first payload byte, after stamp(); the iCRC stays
+  // correct. Copy bytes() again to undo it.
   void set_byte(uint8_t *frame, uint32_t offset, uint8_t value) const;
-  // The iCRC of this frame is wrong from now until the next stamp().
+  // Makes the iCRC wrong until the next stamp().
   void spoil_icrc(uint8_t *frame) const;
 
 private:
-  // What so many bytes of payload and pad behind the headers make of a change of the CRC before
-  // them, by byte of the change. Shared by all templates of the same length.
+  // The effect on the iCRC of a change of the CRC before payload and pad, by byte of that change.
+  // Shared by all templates of the same length.
   using Advance = std::array<std::array<uint32_t, 256>, 4>;
   static std::shared_ptr<const Advance> advance_over(uint32_t bytes);
 
-  // A field of the extension headers that may vary, all in one row.
+  // A variable field.
   struct Place {
-    uint32_t offset = 0; // 0: there is none
+    uint32_t offset = 0; // 0: none
     uint64_t base = 0;   // the template's value
   };
   Place place(uint32_t header, uint32_t within, uint32_t bytes) const;

@@ -9,7 +9,7 @@ namespace xr::requester {
 
 namespace {
 
-// `seed` is the fault's own: two of the same flow meet different packets.
+// `seed` differs between the faults of a flow, so that they select different packets.
 bool meets(const flow::Fault &fault, uint64_t number, uint64_t seed) {
   switch (fault.when) {
   case flow::Fault::When::Every:

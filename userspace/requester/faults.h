@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which faults a flow's packets have.
+// Selects the faults of each packet of a flow.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace xr::requester {
 
-// Kinds of faults, a bit each.
+// A set of fault kinds, one bit each.
 class FaultSet {
 public:
   bool has(flow::Fault::Kind kind) const { return bits_ >> static_cast<unsigned>(kind) & 1; }
@@ -25,7 +25,7 @@ public:
   Faults(std::vector<flow::Fault> faults, uint64_t seed)
       : faults_(std::move(faults)), seed_(seed) {}
   bool any() const { return !faults_.empty(); }
-  // Of the flow's packet `number`, from 1. Nothing is remembered: the same number, the same fate.
+  // The faults of packet `number` of the flow, from 1. The result depends only on the number.
   FaultSet of(uint64_t number) const;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames of a flow as templates, made when they are first wanted and kept as long as it lives.
+// The frame templates of a flow, made at first use and kept for its lifetime.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace xr::requester {
 
 class FlowFrames {
 public:
-  // The flow's path is whole: addresses and MACs are in it.
+  // The path of `flow` must have all addresses and MACs. Keeps a reference to `flow`.
   explicit FlowFrames(const flow::Flow &flow) : flow_(flow) {}
 
-  // For the flow's verbs any payload is right; others (ACKs, ghost ones too) have none. nullptr
-  // never: flows that cannot be built are refused by check_flow before.
+  // `payload` is 0 for opcodes without payload, like ACKs. Never nullptr: check_flow rejects flows
+  // that cannot be built.
   const packet::Template *of(uint8_t opcode, uint32_t payload);
 
-  // An ACK in the flow's direction, as a ghost is.
+  // An ACK in the direction of the flow, for GhostAck.
   const packet::Template *ack();
 
 private:

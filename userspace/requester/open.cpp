@@ -11,7 +11,7 @@ namespace xr::requester {
 
 namespace {
 
-// Whose packet is next: the earliest due; of several the one whose last turn is longest ago.
+// The order of flows: earliest due time, then least recently served.
 struct Turn {
   uint64_t due;
   uint32_t turn;
@@ -22,7 +22,7 @@ struct Turn {
   }
 };
 
-// Of a binary heap, after its root has changed.
+// Restores a binary heap after a change of its root.
 void sift(std::vector<Turn> &heap) {
   const Turn moved = heap.front();
   const size_t size = heap.size();
@@ -48,7 +48,7 @@ struct OpenSource::State {
   bool started = false;
   uint32_t turn = 0;
 
-  std::vector<OpenFlow *> controlled; // flows whose QPs have rate control
+  std::vector<OpenFlow *> controlled; // flows with rate control
 
   void start(uint64_t now);
   void cnp(uint64_t now, const roce_packet &packet);
@@ -58,7 +58,7 @@ struct OpenSource::State {
   }
 };
 
-// To the rate control of the QP that it names.
+// Passes a CNP to the rate control of its QP.
 void OpenSource::State::cnp(uint64_t now, const roce_packet &packet) {
   for (OpenFlow *flow : controlled)
     if (flow->flow().path.dst == packet::source_of(packet))
@@ -78,7 +78,7 @@ void OpenSource::State::start(uint64_t now) {
                  [](const Turn &a, const Turn &b) { return b.before(a); });
 }
 
-// What goes as fast as it can is due when it was served last: behind all that are late.
+// An unpaced flow is due at the time of its last turn, after all late flows.
 void OpenSource::State::took_turn(uint64_t now) {
   Turn &root = heap.front();
   const OpenFlow &flow = *flows[root.flow];
@@ -140,7 +140,7 @@ size_t OpenSource::next(uint64_t now, std::span<packet::Outgoing> out) {
   State &state = *state_;
   if (!state.started)
     state.start(now);
-  if (state.heap.size() == 1 && !state.total) { // nobody's turn to heed
+  if (state.heap.size() == 1 && !state.total) { // a single flow needs no scheduling
     const size_t filled = state.flows[state.heap.front().flow]->run(now, out, state.counts);
     state.took_turn(now);
     return filled;
@@ -157,7 +157,7 @@ size_t OpenSource::next(uint64_t now, std::span<packet::Outgoing> out) {
     else if (++idle == OpenFlow::kMostIdle)
       break;
     if (bytes && state.total) {
-      // Late it is only behind what the flows ask for.
+      // The total rate must not become late while no flow is due.
       state.total->not_before(flow.top() ? 0 : due);
       state.total->sent(now, bytes);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stateless requester: sends what its flows say and waits for nobody.
+// The stateless requester: sends its flows without waiting for answers.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@ namespace xr::requester {
 
 class OpenSource : public Requester {
 public:
-  // Flows are whole (addresses, MACs), and check_flow has passed them. `total` is the rate of all
-  // together; `line_bits` a second are what Percent is of.
+  // `flows` must have all addresses and MACs and pass check_flow. `total` is the rate of all flows
+  // together; `line_bits` (bits per second) is the base of Percent.
   OpenSource(std::vector<flow::Flow> flows, const congestion::Rate &total, double line_bits);
   ~OpenSource() override;
 
-  // Counts CNPs, ACKs and NAKs; a CNP also goes to the rate control of its QP.
+  // Counts CNPs, ACKs and NAKs; passes a CNP to the rate control of its QP.
   void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                const roce_packet &packet) override;
   size_t next(uint64_t now, std::span<packet::Outgoing> out) override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much a flow is going to send.
+// The amount of packets that a flow sends.
 #include <algorithm>
 
 #include "requester/open_flow.h"
@@ -14,7 +14,7 @@ double segment_bytes(const flow::Flow &flow, uint64_t size, uint32_t index, uint
          flow.pad_of(segment.payload);
 }
 
-// Of packets whose opcodes take turns.
+// Average packet length in bytes of a flow with listed opcodes.
 double listed_bytes(const flow::Flow &flow, uint64_t size) {
   double bytes = 0;
   for (size_t number = 0; number < flow.opcodes.size(); number++)
@@ -22,7 +22,7 @@ double listed_bytes(const flow::Flow &flow, uint64_t size) {
   return bytes / static_cast<double>(flow.opcodes.size());
 }
 
-// Of the first `messages` of a list; 0 where sizes are drawn and differ in their packets.
+// Packets of the first `messages` of a list; 0: random sizes that differ in packets.
 uint64_t packets_of_messages(const flow::Flow &flow, uint64_t messages) {
   std::vector<uint64_t> packets;
   uint64_t round = 0, rest = 0;
@@ -52,7 +52,7 @@ double OpenFlow::bytes_of(uint64_t size, double &packets) const {
   return bytes;
 }
 
-// Of sizes that are drawn from a range: the mean of its ends and its middle.
+// For random sizes in a range: the mean of both ends and the middle.
 double OpenFlow::frame_bytes() const {
   std::vector<flow::Sizes::Part> parts = flow_.size.parts;
   if (flow_.size.kind == flow::Sizes::Kind::Uniform)

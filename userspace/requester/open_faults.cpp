@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a flow's packets: some are left out, doubled, held back, damaged.
+// Faults in the packets of a flow: skipped, repeated, delayed or damaged packets.
 #include "requester/open_flow.h"
 
 namespace xr::requester {
@@ -20,7 +20,7 @@ uint32_t OpenFlow::make_faulty(uint64_t now, packet::Outgoing &out, SendCounts &
   return bytes;
 }
 
-// An ACK without credits, of the messages before (IBA vol. 1, 9.7.5.2.1).
+// An ACK without credits; its MSN counts the messages before this one (IBA vol. 1, 9.7.5.2.1).
 OpenFlow::Waiting OpenFlow::ghost_of(const packet::Outgoing &packet) {
   constexpr uint32_t kNoCredits = 0x1f;
   Waiting ghost;

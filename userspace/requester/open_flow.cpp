@@ -10,10 +10,10 @@ namespace xr::requester {
 
 namespace {
 
-constexpr size_t kPlans = 64; // of a flow whose messages differ; a power of two
+constexpr size_t kPlans = 64; // for flows with messages of different sizes; a power of two
 constexpr uint16_t kFirstPort = 0xc000, kPorts = 0x4000;
 
-// Those that have AckReq.
+// Transports that use AckReq.
 bool is_reliable(uint8_t transport) {
   return transport == ROCE_RC || transport == ROCE_RD || transport == ROCE_XRC;
 }
@@ -102,7 +102,7 @@ void OpenFlow::end_message(Qp &qp, SendCounts &counts) {
   live_qps_--;
 }
 
-// QPs that have finished leave when a round is over, so that nobody's turn is passed over.
+// Finished QPs are removed at the end of a round, so that no QP loses its turn.
 void OpenFlow::next_turn() {
   if (qp_pacing_) // choose_qp() decides
     return;
@@ -115,7 +115,7 @@ void OpenFlow::next_turn() {
   std::erase_if(qps_, [](const Qp &qp) { return qp.packets == 0; });
 }
 
-// What follows from the flow and the QP alone.
+// Sets the fields that depend on the flow and the QP only.
 void OpenFlow::fill(packet::Outgoing &out, const Qp &qp) {
   out.damage = packet::Damage::None;
   out.raw = {};
@@ -162,7 +162,8 @@ uint32_t OpenFlow::make(packet::Outgoing &out, From &from, SendCounts &counts) {
   return bytes;
 }
 
-// By its schedule, so that a machine that is late sends all the same; at top speed by the clock.
+// The end is a time of the schedule, so that a late machine still sends everything; an unpaced flow
+// ends by the clock.
 bool OpenFlow::ends(uint64_t now) const {
   return pacer_.due() >= end_ || (now >= end_ && pacer_.top()) || !live_qps_;
 }
@@ -173,7 +174,8 @@ void OpenFlow::end() {
     release(held_.begin()->first);
 }
 
-// MIDDLE packets of the only QP differ by their PSN: how many can follow the one that `like` is.
+// Consecutive MIDDLE packets of a single QP differ in their PSN only. Makes as many as can follow
+// `like`.
 size_t OpenFlow::streak(const packet::Outgoing &like, std::span<packet::Outgoing> out,
                         SendCounts &counts) {
   if (qps_.size() != 1 || qp_pacing_ || faulty_ || vary_ || over_ || !pacer_.at_once() ||
@@ -211,11 +213,11 @@ size_t OpenFlow::run(uint64_t now, std::span<packet::Outgoing> out, SendCounts &
   return filled;
 }
 
-// Makes at_ the QP that may send now by its own rate. false: none may, or the flow has ended.
+// Sets at_ to a QP that may send now at its own rate. false: none may, or the flow has ended.
 bool OpenFlow::choose_qp(uint64_t now) {
   for (uint32_t qp = 0; qp_pacing_->take_due(now, qp);)
     due_qps_.push(qp);
-  // By the schedule of the QP, so that a machine that is late sends all of it.
+  // The end is a time of the QP's schedule, so that a late machine still sends everything.
   if (due_qps_.empty() ? now >= end_ : qp_pacing_->due(due_qps_.front()) >= end_)
     end();
   if (due_qps_.empty() || over_)

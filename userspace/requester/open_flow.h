@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One flow of the stateless requester: its QPs in turn, a packet each time it is asked.
+// One flow of the stateless requester: its QPs take turns, and each step makes one packet.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@ namespace xr::requester {
 
 class OpenFlow {
 public:
-  // Steps without a packet, where faults leave out everything: then it is asked again later.
+  // Limit of steps without a packet in one call, for faults that skip every packet.
   static constexpr unsigned kMostIdle = 4096;
 
   OpenFlow(flow::Flow flow, double line_bits);
@@ -27,34 +27,34 @@ public:
   OpenFlow &operator=(const OpenFlow &) = delete;
 
   void start(uint64_t now);
-  // When step() has something to do; kNever: it has ended.
+  // Time of the next step(); kNever: the flow has ended.
   uint64_t due() const;
-  // As fast as it goes: neither the flow nor its QPs have a rate.
+  // Unpaced: neither the flow nor its QPs have a rate.
   bool top() const { return pacer_.top() && !qp_pacing_; }
-  // A CNP for this destination QPN of it arrived.
+  // Handles a CNP about the flow's destination QPN `qp`.
   void cnp(uint64_t now, uint32_t qp);
   bool controlled() const { return qp_pacing_.has_value(); }
   const flow::Flow &flow() const { return flow_; }
-  // Packets that are due, as many as there is room for.
+  // Writes the due packets to `out`, as many as fit; returns their number.
   size_t run(uint64_t now, std::span<packet::Outgoing> out, SendCounts &counts);
-  // The next packet; its bytes, 0 when none came of it this time (left out, held back, ended).
+  // Makes the next packet and returns its length in bytes; 0: skipped, held back or ended.
   uint32_t step(uint64_t now, packet::Outgoing &out, SendCounts &counts);
 
   uint64_t slipped_ns() const {
     return pacer_.slipped_ns() + (qp_pacing_ ? qp_pacing_->slipped_ns() : 0);
   }
   double asked_pps() const;
-  uint64_t packets_to_come() const; // without faults; 0: no end, or not known
-  double frame_bytes() const;       // on the average
+  uint64_t packets_to_come() const; // without faults; 0: unlimited or unknown
+  double frame_bytes() const;       // average
 
 private:
-  // Compact: there may be 100,000.
+  // Compact: a flow may have 100,000 QPs.
   struct Qp {
     uint64_t message = 0;
     uint32_t number = 0;
     uint32_t psn = 0;
     uint32_t size = 0;
-    uint32_t index = 0, packets = 0; // of the message; 0 packets: there are no more
+    uint32_t index = 0, packets = 0; // in the message; packets == 0: nothing left to send
     uint32_t since_ack = 0;
     uint16_t port = 0;
   };
@@ -62,13 +62,13 @@ private:
     const packet::Template *frame = nullptr;
     uint32_t bytes = 0;
   };
-  // How messages of one size are cut.
+  // Segmentation of messages of one size.
   struct Plan {
     uint64_t size = UINT64_MAX;
     uint32_t packets = 0;
-    uint32_t last_psns = 1; // that the last packet takes
+    uint32_t last_psns = 1; // PSNs of the last packet
     uint32_t dma_len = 0;
-    Shape first, middle, last; // last: the only one too
+    Shape first, middle, last; // last: also ONLY
   };
   struct Waiting {
     packet::Outgoing packet;
@@ -76,10 +76,10 @@ private:
   };
   using Queue = std::deque<Waiting>;
 
-  // Whose packet was made: its place among qps_ may be another's already.
+  // The QP of the packet just made. qps_[at_] may already be the next QP.
   struct From {
     uint32_t qp = 0;
-    bool last = false; // there will be no more of it
+    bool last = false; // the QP's last packet
   };
 
   const Plan &plan(uint32_t size);
@@ -92,11 +92,11 @@ private:
   void qp_sent(uint64_t now, uint32_t bytes, From from);
 
   size_t streak(const packet::Outgoing &like, std::span<packet::Outgoing> out, SendCounts &counts);
-  // The next packet in sequence.
+  // Makes the next packet in sequence, before faults.
   uint32_t make(packet::Outgoing &out, From &from, SendCounts &counts);
   void fill(packet::Outgoing &out, const Qp &qp);
   bool asks(Qp &qp, bool last) const;
-  // Of a flow that says the opcodes.
+  // The flow lists its opcodes.
   bool listed() const { return !flow_.opcodes.empty(); }
   uint32_t make_listed(packet::Outgoing &out, From &from, SendCounts &counts);
   uint32_t make_faulty(uint64_t now, packet::Outgoing &out, SendCounts &counts);
@@ -104,28 +104,28 @@ private:
   void release(uint32_t qp);
   Waiting ghost_of(const packet::Outgoing &packet);
   bool ends(uint64_t now) const;
-  void end(); // what is held back goes out
+  void end(); // sends the held packets
 
   double bytes_of(uint64_t size, double &packets) const;
 
   flow::Flow flow_;
   FlowFrames frames_;
   congestion::Pacer pacer_;
-  std::optional<congestion::QpPacing> qp_pacing_; // where QPs have rates of their own
-  Ring<uint32_t> due_qps_;                        // of those: QPs that may send now
-  uint32_t live_qps_;                             // with packets to send
+  std::optional<congestion::QpPacing> qp_pacing_; // set if each QP has its own rate
+  Ring<uint32_t> due_qps_;                        // with qp_pacing_: QPs that may send now
+  uint32_t live_qps_;                             // QPs with packets to send
   Faults faults_;
   std::vector<Qp> qps_;
-  std::vector<Plan> plans_; // by a hash of the size
+  std::vector<Plan> plans_; // indexed by a hash of the size
   bool reliable_, vary_, faulty_;
-  bool finished_ = false; // QPs without packets are among qps_
-  bool over_ = false;     // only what waits is still to come
-  size_t at_ = 0;         // whose turn it is
+  bool finished_ = false; // qps_ contains QPs without packets
+  bool over_ = false;     // only waiting_ remains to be sent
+  size_t at_ = 0;         // index of the current QP
   uint32_t varied_ = 0;
   uint64_t end_ = packet::kNever;
-  uint64_t sequence_ = 0;          // packets, for faults
-  Queue waiting_;                  // goes out before anything else
-  std::map<uint32_t, Queue> held_; // by QP, until its next packet has gone out
+  uint64_t sequence_ = 0;          // packet number, for faults
+  Queue waiting_;                  // sent before new packets
+  std::map<uint32_t, Queue> held_; // by QP, until its next packet is sent
 };
 
 } // namespace xr::requester

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets whose opcodes a flow lists: requests, responses, CNPs, reserved ones, in turn.
+// Packets of a flow with listed opcodes: requests, responses, CNPs or reserved opcodes, in turn.
 #include "requester/open_flow.h"
 #include "roce/psn.h"
 
@@ -18,7 +18,7 @@ bool may_ask(uint8_t opcode) {
 
 } // namespace
 
-// Each is a message and takes one PSN, but CNPs: theirs is 0 (IBA annex A17.9.3).
+// Each packet is a message and uses one PSN, except CNPs: their PSN is 0 (IBA annex A17.9.3).
 uint32_t OpenFlow::make_listed(packet::Outgoing &out, From &from, SendCounts &counts) {
   Qp &qp = qps_[at_];
   const auto segment = flow_.segment(qp.size, 0, qp.message);

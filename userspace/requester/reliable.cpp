@@ -9,7 +9,7 @@
 namespace xr::requester {
 namespace {
 
-// With more than an ACK.
+// Whether the answer is more than an ACK.
 bool is_answered(packet::Verb verb) {
   return packet::verb_properties(verb) &
          (ROCE_OP_READ_REQUEST | ROCE_OP_ATOMIC | ROCE_READ_ANSWERED_OPS);
@@ -76,7 +76,7 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
                                     const roce_packet &packet) {
   if (!roce_is_roce(class_) || packet.end > frame.size())
     return;
-  if (!(packet.info & ROCE_OP_RESPONSE)) // requests are for whoever responds on this port
+  if (!(packet.info & ROCE_OP_RESPONSE)) // requests are for the responder on this port
     return;
   const uint32_t *qp = index_.find({packet::source_of(packet), roce_key_qp(&packet.key)});
   if (!qp || !started_) {
@@ -108,7 +108,7 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
   settle(*qp);
 }
 
-// After anything that happened to a QP.
+// Updates counts, timer and ready queue after an event of a QP.
 void ReliableSource::State::settle(uint32_t index) {
   ReliableQp &qp = qps_[index];
   ReliableFlow &state = states_[flow_of_[index]];
@@ -138,7 +138,7 @@ void ReliableSource::State::settle(uint32_t index) {
   }
 }
 
-// No new messages from now.
+// Ends the flow: no new messages.
 void ReliableSource::State::close(ReliableFlow &state) {
   if (!state.context.open)
     return;
@@ -149,13 +149,13 @@ void ReliableSource::State::close(ReliableFlow &state) {
 void ReliableSource::State::list(ReliableFlow &state) {
   const uint64_t due = state.due();
   if (state.listed && (state.active || due >= state.listed_until))
-    return; // else a QP may send earlier than all that the flow waited for
+    return; // else a QP is due before the flow's listed time
   state.listed = true;
   state.listed_until = due;
   waiting_.push({due, flow_of_[state.first_qp]});
 }
 
-// An entry may be early: it is there from the time when the timer was set first.
+// An entry may be too early: it keeps the time of the first arming.
 void ReliableSource::State::run_timers(uint64_t now) {
   while (!timers_.empty() && timers_.top().time <= now) {
     const Due due = timers_.top();

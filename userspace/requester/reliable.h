@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester of reliable connections (RC, XRC): every message is completed or its QP has failed.
-// Go-back-N on NAKs and timeouts, RNR NAKs waited for, READ responses lost asked for anew from the
-// middle (IBA vol. 1, 9.7.5).
+// The requester of reliable connections (RC, XRC): each message completes, or its QP fails.
+// Go-back-N after NAKs and timeouts, waits after RNR NAKs, requests lost READ responses again from
+// the first missing one (IBA vol. 1, 9.7.5).
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@
 namespace xr::requester {
 
 struct Reliability {
-  uint32_t window = 256;     // packets unacknowledged, of a QP
+  uint32_t window = 256;     // unacknowledged packets per QP
   uint8_t timeout_code = 14; // retransmission timer 4.096 us * 2^code; 0: none
-  uint8_t retries = 7;       // rounds without progress before a QP fails
-  uint8_t rnr_retries = 7;   // 7: no end
-  bool check_icrc = true;    // of what comes in; what is wrong is not looked at
-  uint64_t drain_ns = 0;     // after duration_ns: outstanding messages may take so long; 0: no end
+  uint8_t retries = 7;       // retries without progress before a QP fails
+  uint8_t rnr_retries = 7;   // 7: unlimited
+  bool check_icrc = true;    // drops received packets with a wrong iCRC
+  uint64_t drain_ns = 0;     // limit for outstanding messages after duration_ns; 0: unlimited
 };
 
 class ReliableSource : public Requester {
 public:
-  // As OpenSource; all flows are RC or XRC. Messages end a flow by number or by its duration: then
-  // no new ones begin, and those that have begun are completed.
+  // As OpenSource; all flows are RC or XRC. At the end of its duration a flow begins no new
+  // messages and completes the outstanding ones.
   ReliableSource(std::vector<flow::Flow> flows, const congestion::Rate &total, double line_bits,
                  const Reliability &reliability);
   ~ReliableSource() override;
@@ -37,7 +37,7 @@ public:
 
   const SendCounts &counts() const override;
   double asked_pps() const override;
-  // Messages, completed or failed.
+  // Count messages; over() counts completed and failed ones.
   uint64_t expected() const override;
   uint64_t over() const override;
 

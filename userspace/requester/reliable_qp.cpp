@@ -54,7 +54,7 @@ RequestPacket ReliableQp::packet_at(uint64_t place, const ReliableContext &c) co
   out.psn = psn_at(place);
   out.va = c.flow.va;
   out.message = begun_ - messages_.size() + cursor_;
-  if (verb == Verb::Read) { // or the rest of one (9.7.2.2.1)
+  if (verb == Verb::Read) { // a retry may request the rest of a READ (IBA vol. 1, 9.7.2.2.1)
     const uint64_t skipped = uint64_t{index} * c.flow.pmtu;
     out.segment = packet::segment(c.flow.transport, verb, message.size, c.flow.pmtu, 0);
     out.va += skipped;
@@ -123,7 +123,7 @@ void ReliableQp::acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn,
     return answer_missing(c);
   if (type == ROCE_ACK)
     return advance(now, place + 1, c);
-  // A NAK says that all before has arrived (9.7.5.1.3).
+  // A NAK acknowledges all packets before its PSN (IBA vol. 1, 9.7.5.1.3).
   if (!c.answered && place > oldest_)
     advance(now, place, c);
   if (type == ROCE_RNR_NAK)
@@ -150,7 +150,7 @@ void ReliableQp::response(uint64_t now, const roce_packet &packet, const Reliabl
   }
   if (place > oldest_)
     return answer_missing(c);
-  if (packet.payload != wanted) { // cut by another PMTU: its PSNs mean something else
+  if (packet.payload != wanted) { // segmented with another PMTU: its PSNs differ from ours
     c.counts.stray++;
     return;
   }
@@ -162,7 +162,7 @@ void ReliableQp::advance(uint64_t now, uint64_t to, const ReliableContext &c) {
   since_ = now;
   rounds_ = rnr_rounds_ = 0;
   asked_anew_ = false;
-  if (send_ < oldest_) { // what was to be sent again has arrived
+  if (send_ < oldest_) { // the packets to retransmit have arrived
     send_ = oldest_;
     while (cursor_ < messages_.size() && messages_[cursor_].end() <= send_)
       cursor_++;
@@ -185,7 +185,7 @@ void ReliableQp::complete(uint64_t now, const ReliableContext &c) {
   }
 }
 
-// What is sent again is no measure of time any more (Karn).
+// Retransmitted packets give no RTT sample (Karn's algorithm).
 void ReliableQp::go_back(uint64_t to) {
   send_ = to;
   asked_ = std::min(asked_, to);
@@ -203,7 +203,7 @@ void ReliableQp::go_back(uint64_t to) {
   cursor_ = static_cast<uint32_t>(low);
 }
 
-// Whether the QP may try once more.
+// Counts a retry; false: the QP has failed.
 bool ReliableQp::another_round(const ReliableContext &c) {
   if (++rounds_ <= c.reliability.retries)
     return true;
@@ -212,9 +212,9 @@ bool ReliableQp::another_round(const ReliableContext &c) {
 }
 
 void ReliableQp::refused(uint64_t place, const ReliableContext &c) {
-  if (send_ <= place) // it is about to be sent again
+  if (send_ <= place) // the packet will be retransmitted anyway
     return;
-  // Where answers are waited for, requests that got further are progress too.
+  // While responses are outstanding, a NAK for a later request is progress too.
   const bool further = place > oldest_ && place > refused_;
   refused_ = std::max(refused_, place);
   if (further || another_round(c))
@@ -232,8 +232,8 @@ void ReliableQp::not_ready(uint64_t now, uint8_t syndrome, uint64_t place,
   go_back(place);
 }
 
-// An answer to something newer: this one is lost (9.7.5.1.2). It is asked for once; when that is
-// of no use, the timer is left.
+// A later request was answered, so this answer is lost (IBA vol. 1, 9.7.5.1.2). It is requested
+// again once; after that only the timer retries.
 void ReliableQp::answer_missing(const ReliableContext &c) {
   if (asked_anew_ || send_ == oldest_ || !another_round(c))
     return;

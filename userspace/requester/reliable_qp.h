@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One QP of a reliable requester: what is outstanding, and what to send next. Places count PSNs
-// from the first one on and do not wrap.
+// One QP of the reliable requester: its outstanding messages and its next packet. A place is the
+// number of PSNs since the first one; it does not wrap.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,29 @@
 
 namespace xr::requester {
 
-// What the QPs of a flow share.
+// State shared by the QPs of a flow.
 struct ReliableContext {
   const flow::Flow &flow;
   const Reliability &reliability;
   SendCounts &counts;
-  bool answered = false; // by READ responses or atomic ACKs only: an ACK does not do
+  bool answered = false; // requests complete with a response, not with an ACK (READ, atomics)
   bool open = true;      // new messages may begin
   uint64_t timeout_ns = 0;
 };
 
-// A request packet but for its frame.
+// A request packet before its frame is made.
 struct RequestPacket {
   packet::Segment segment;
   uint32_t psn = 0, dma_len = 0;
   uint64_t va = 0;
-  uint64_t message = 0; // of its QP, from 0
+  uint64_t message = 0; // number in the QP, from 0
   bool ack_req = false;
-  bool again = false; // was sent before
+  bool again = false; // retransmitted
 };
 
 class ReliableQp {
 public:
-  // READs and atomics outstanding: what responders keep the results of.
+  // Limit of outstanding READs and atomics: responders keep this many results.
   static constexpr size_t kAnswered = 16;
 
   explicit ReliableQp(uint32_t index, const flow::Flow &flow)
@@ -43,9 +43,9 @@ public:
   RequestPacket send(uint64_t now, const ReliableContext &context);
 
   void acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn, const ReliableContext &context);
-  // A READ response, or an atomic's.
+  // Handles a READ response or atomic ACK.
   void response(uint64_t now, const roce_packet &packet, const ReliableContext &context);
-  // When timer() has passed.
+  // Handles the expiry of timer().
   void expire(uint64_t now, const ReliableContext &context);
   uint64_t timer(const ReliableContext &context) const;
   void fail(const ReliableContext &context);
@@ -57,8 +57,8 @@ public:
   uint32_t index() const { return index_; }
   uint16_t source_port() const { return source_port_; }
 
-  uint64_t armed = UINT64_MAX; // the time of its entry among the timers
-  bool ready = false;          // stands in its flow's queue
+  uint64_t armed = UINT64_MAX; // time of its entry in the timer queue
+  bool ready = false;          // is in the ready queue of its flow
   bool counted_busy = false, counted_over = false;
 
 private:
@@ -86,24 +86,24 @@ private:
   void not_ready(uint64_t now, uint8_t syndrome, uint64_t place, const ReliableContext &context);
   void answer_missing(const ReliableContext &context);
 
-  uint64_t oldest_ = 0;  // not acknowledged
-  uint64_t send_ = 0;    // to be sent next
-  uint64_t high_ = 0;    // never sent
-  uint64_t end_ = 0;     // of the messages that have begun
-  uint64_t asked_ = 0;   // behind the last packet with AckReq
-  uint64_t refused_ = 0; // the newest that a NAK asked for
-  uint64_t begun_ = 0;   // messages
-  uint64_t since_ = 0;   // when the timer was started
+  uint64_t oldest_ = 0;  // first place not acknowledged
+  uint64_t send_ = 0;    // next place to send
+  uint64_t high_ = 0;    // first place never sent
+  uint64_t end_ = 0;     // end of the messages begun
+  uint64_t asked_ = 0;   // place after the last packet with AckReq
+  uint64_t refused_ = 0; // highest place that a NAK requested
+  uint64_t begun_ = 0;   // messages begun
+  uint64_t since_ = 0;   // start of the timer
   uint64_t rnr_until_ = 0;
   Ring<Message> messages_; // outstanding
   Ring<Sample> samples_;
-  uint32_t cursor_ = 0; // the message of send_
+  uint32_t cursor_ = 0; // index of the message at send_
   uint32_t first_psn_, index_;
   uint16_t source_port_;
   uint32_t unasked_ = 0; // packets since the last AckReq
   uint32_t rounds_ = 0, rnr_rounds_ = 0;
-  bool waiting_ = false;    // for the end of RNR
-  bool asked_anew_ = false; // for an answer that is missing
+  bool waiting_ = false;    // until rnr_until_
+  bool asked_anew_ = false; // a missing answer was requested again
   bool failed_ = false;
 };
 

@@ -18,7 +18,7 @@ size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out
       waiting_.pop();
       ReliableFlow &flow = states_[entry.index];
       if (flow.active || !flow.listed || flow.listed_until != entry.time)
-        continue; // it was listed anew for an earlier time
+        continue; // it was listed again for an earlier time
       flow.active = true;
       active_.push(entry.index);
     }
@@ -72,7 +72,7 @@ bool ReliableSource::State::send_one(uint64_t now, ReliableFlow &state, packet::
   return false;
 }
 
-// Turns are by packet or by message.
+// QPs take turns by packet or by message.
 void ReliableSource::State::next_turn(ReliableFlow &state, uint32_t qp) {
   const bool more = qps_[qp].may_send(state.context);
   if (more && !state.flow.interleave && !qps_[qp].at_message_start())
@@ -83,7 +83,7 @@ void ReliableSource::State::next_turn(ReliableFlow &state, uint32_t qp) {
     state.ready.push(qp);
 }
 
-// false: a fault keeps the packet back.
+// false: a fault holds the packet back.
 bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t index,
                                     packet::Outgoing &out) {
   ReliableQp &qp = qps_[index];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reliable requester's own parts: reliable.cpp has what comes in and the timers,
-// reliable_send.cpp whose turn it is.
+// Internal state of the reliable requester. reliable.cpp handles received packets and timers;
+// reliable_send.cpp schedules the flows and QPs.
 #pragma once
 
 #include <algorithm>
@@ -28,27 +28,27 @@ struct ReliableFlow {
   FlowFrames frames;
   Faults faults;
   congestion::Pacer pacer;
-  std::optional<congestion::QpPacing> qp_pacing; // where QPs have rates of their own
+  std::optional<congestion::QpPacing> qp_pacing; // set if each QP has its own rate
   ReliableContext context;
-  Ring<uint32_t> ready; // QPs that may have something to send
-  bool listed = false;  // among the flows with such QPs: active_, or waiting_ until listed_until
+  Ring<uint32_t> ready; // QPs that may have packets to send
+  bool listed = false;  // is in active_, or in waiting_ until listed_until
   bool active = false;
   uint64_t listed_until = 0;
   uint32_t first_qp = 0;
-  uint32_t unbegun = 0; // QPs that have messages to begin
+  uint32_t unbegun = 0; // QPs with messages not begun
   uint32_t busy = 0;    // QPs with messages outstanding
   uint64_t end_at = packet::kNever;
-  bool drained = false;   // given up
+  bool drained = false;   // drain_ns has expired
   uint64_t numbered = 0;  // packets sent for the first time
   uint16_t next_port = 0; // Port::Vary
-  // Beside the templates' map: of each operation the last one.
+  // A cache of the last template of each operation, to save the lookup in the map of templates.
   struct Shape {
     uint32_t payload = UINT32_MAX;
     const packet::Template *shape = nullptr;
   };
   std::array<Shape, 32> shapes;
-  Ring<packet::Outgoing> extra; // faults: to be sent before anything else
-  packet::Outgoing held;        // Reorder: behind the next packet of its QP
+  Ring<packet::Outgoing> extra; // made by faults; sent before new packets
+  packet::Outgoing held;        // Reorder: sent after the next packet of its QP
   uint32_t held_qp = UINT32_MAX;
 
   const packet::Template *shape(const packet::Segment &segment) {
@@ -57,7 +57,7 @@ struct ReliableFlow {
       last = {segment.payload, frames.of(segment.opcode, segment.payload)};
     return last.shape;
   }
-  // What is left when the pacer has no more bursts is not paced.
+  // Packets that remain after the pacer's last burst are not paced.
   uint64_t due() const {
     const uint64_t flow_due = pacer.due() == packet::kNever ? 0 : pacer.due();
     if (!qp_pacing || !ready.empty() || !extra.empty())
@@ -69,7 +69,7 @@ struct ReliableFlow {
   }
 };
 
-// Bytes of a frame on the average over the first messages of the first QP.
+// Average frame length in bytes over the first messages of the first QP.
 double average_frame(const flow::Flow &flow);
 
 struct ReliableSource::State {
@@ -113,13 +113,13 @@ private:
   std::deque<ReliableFlow> states_;
   std::vector<ReliableQp> qps_;
   std::vector<uint32_t> flow_of_;
-  packet::PeerMap<uint32_t> index_; // (peer, own QPN): place in qps_
+  packet::PeerMap<uint32_t> index_; // (peer, own QPN) to the index in qps_
   congestion::Pacer total_;
   Timers timers_;
-  Timers waiting_;        // flows that are not due yet
-  Ring<uint32_t> active_; // flows that are
+  Timers waiting_;        // flows not due yet
+  Ring<uint32_t> active_; // flows that are due
   uint32_t live_flows_ = 0, busy_qps_ = 0;
-  uint64_t next_end_ = packet::kNever; // of a flow, or of its draining
+  uint64_t next_end_ = packet::kNever; // earliest end of a flow or of its drain time
   bool started_ = false;
 };
 

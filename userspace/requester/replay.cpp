@@ -114,7 +114,7 @@ packet::Address address_at(const uint8_t *wire, bool ipv4) {
   return address;
 }
 
-// One address of a frame; `udp` its UDP header, if it has one.
+// Rewrites one address of a frame. `udp`: its UDP header or nullptr.
 bool rewrite_address(uint8_t *l3, uint32_t offset, bool ipv4, uint8_t *udp, const Replay &how) {
   const auto found = how.addresses.find(address_at(l3 + offset, ipv4));
   if (found == how.addresses.end())
@@ -151,7 +151,8 @@ Result<Replay> parse_replay(const std::vector<std::string> &all) {
 
 namespace {
 
-// The iCRC anew, which a UDP checksum in use covers: from an even offset on, as it counts.
+// Writes the iCRC and updates a UDP checksum, which covers it. The checksum sums 16-bit words, so
+// it needs an even offset.
 void mend_icrc(uint8_t *frame, const roce_packet &packet, uint8_t *udp) {
   uint8_t *icrc = frame + packet.end - ROCE_ICRC_LEN;
   uint8_t *even = udp ? icrc - (icrc - udp) % 2 : icrc;
@@ -209,7 +210,7 @@ ReplaySource::ReplaySource(std::vector<uint8_t> bytes, std::vector<Frame> frames
   for (Frame &frame : frames_) {
     frame.time_ns = last = std::max(last, frame.time_ns > first ? frame.time_ns - first : 0);
   }
-  // Between the last of a loop and the first of the next: as between two on the average.
+  // The gap between two loops is the average gap between two frames.
   length_ns_ = frames_.size() > 1 ? last + last / (frames_.size() - 1) : last;
 }
 

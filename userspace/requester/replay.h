@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of a capture once more: with their own timing, faster or slower, at a rate, or as fast as
-// it goes; with other addresses, and the iCRC mended.
+// Replays the frames of a capture: with their own timing, scaled, at a rate or unpaced; optionally
+// with other addresses and a corrected iCRC.
 #pragma once
 
 #include <map>
@@ -15,27 +15,27 @@
 
 namespace xr::requester {
 
-// As words: `replay FILE [speed X | rate R [l1|l2]] [loop N] [for DURATION] [map IP=IP]...
-// [src-mac M] [dst-mac M]`.
+// Words: `replay FILE [speed X | rate R [l1|l2]] [loop N] [for DURATION] [map IP=IP]... [src-mac M]
+// [dst-mac M]`.
 struct Replay {
   std::string file;
-  uint64_t duration_ns = 0;                             // 0: until its loops are over
-  double speed = 1;                                     // of its own timing; 0: see rate
-  congestion::Rate rate;                                // Top: as fast as it goes
-  uint64_t loops = 1;                                   // 0: no end
+  uint64_t duration_ns = 0; // 0: until all loops are done
+  double speed = 1;         // factor on the timing of the capture; 0: see rate
+  congestion::Rate rate;    // Top: unpaced
+  uint64_t loops = 1;       // 0: unlimited
   std::map<packet::Address, packet::Address> addresses; // IP addresses, old to new
   std::optional<packet::Mac> src_mac, dst_mac;
 };
 Result<Replay> parse_replay(const std::vector<std::string> &words);
 
-// Rewrites a RoCE frame; other frames get their MACs only. Checksums and the iCRC fit afterwards;
-// an iCRC that was wrong stays wrong. True when an address was changed.
+// Rewrites a RoCE frame; for other frames, only the MACs. Corrects checksums and iCRC; a wrong iCRC
+// stays wrong. True: an address was changed.
 bool rewrite(std::span<uint8_t> frame, const Replay &how, uint16_t udp_port);
 
 class ReplaySource : public Requester {
 public:
   struct Frame {
-    uint64_t time_ns = 0; // of any epoch
+    uint64_t time_ns = 0; // any epoch
     size_t offset = 0;    // in `bytes`
     uint32_t length = 0;
   };
@@ -56,7 +56,7 @@ private:
   void advance(uint64_t now, uint32_t length);
 
   std::vector<uint8_t> bytes_;
-  std::vector<Frame> frames_; // times from 0 on
+  std::vector<Frame> frames_; // times start at 0
   double speed_;
   uint64_t loops_;
   uint64_t duration_ns_;
@@ -65,8 +65,8 @@ private:
   uint64_t loop_ = 0;
   uint64_t end_ = packet::kNever;
   bool over_ = false;
-  uint64_t start_ = 0;     // of this loop; 0: not begun
-  uint64_t length_ns_ = 0; // of a loop
+  uint64_t start_ = 0;     // start of this loop; 0: not begun
+  uint64_t length_ns_ = 0; // duration of a loop
   SendCounts counts_;
 };
 

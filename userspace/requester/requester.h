@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source that has something of its own to send, and tells how far it is.
+// A packet source that sends requests and reports its progress.
 #pragma once
 
 #include "packet/source.h"
@@ -10,10 +10,10 @@ namespace xr::requester {
 class Requester : public packet::Source {
 public:
   virtual const SendCounts &counts() const = 0;
-  // Packets a second asked for on the average; 0: as fast as it goes.
+  // Average requested rate in packets per second; 0: unpaced.
   virtual double asked_pps() const = 0;
-  // All packets there will be, or messages where each is followed to its end; 0: no end, or not
-  // known. And how many of them are over.
+  // Total packets, or messages for a requester that tracks their completion; 0: unlimited or
+  // unknown. over(): how many of them are done.
   virtual uint64_t expected() const = 0;
   virtual uint64_t over() const { return counts().packets; }
 };
