@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Copies of frames, and what became of them, for a reader in userspace (include/roce/capture.h). */
+/* Sends copies of frames and their outcomes to a userspace reader (include/roce/capture.h). */
 #ifndef XDP_ROCE_CAPTURE_BPF_H
 #define XDP_ROCE_CAPTURE_BPF_H
 
@@ -9,7 +9,7 @@
 
 #include "roce/capture.h"
 
-/* A ring of each CPU, there while somebody reads. Its helper copies frames in several buffers. */
+/* One ring per CPU, present while a reader is attached. Its helper copies multi-buffer frames. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
   __uint(key_size, sizeof(__u32));
@@ -30,7 +30,7 @@ struct {
   __uint(max_entries, 1);
 } capture_counts SEC(".maps");
 
-/* The record of the frame in hand; `parts` is 0 when it is not wanted, or its copy was lost. */
+/* The record of the current frame; `parts` is 0 if it is not captured or its copy was lost. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __type(key, __u32);
@@ -54,8 +54,7 @@ static ROCE_INLINE const struct roce_capture_filter *filter_of(void) {
   return bpf_map_lookup_elem(&capture_filter, &zero);
 }
 
-/* With rules the frame is copied before they act on it, and its outcome told in a record of its
- * own. */
+/* With rules, the frame is copied before they act on it, and its outcome is in a second record. */
 static ROCE_INLINE int copied_first(void) { return (config.features & ROCE_FEATURE_RULES) != 0; }
 
 static ROCE_INLINE long tell(struct xdp_md *ctx, struct roce_capture *record, __u32 bytes) {
@@ -70,7 +69,7 @@ static ROCE_INLINE void count_lost(struct roce_capture_counts *counts, long erro
     counts->lost++;
 }
 
-/* Before anything else: is the frame wanted, and what is it? */
+/* Runs first: decides whether the frame is captured, and starts its record. */
 __attribute__((noinline)) int capture_begin(struct xdp_md *ctx) {
   const __u8 *data = (const __u8 *)(long)ctx->data;
   const __u8 *end = (const __u8 *)(long)ctx->data_end;
@@ -120,12 +119,14 @@ __attribute__((noinline)) int capture_begin(struct xdp_md *ctx) {
   return 0;
 }
 
-/* Where only the CNP is left to leave, it is redirected all the same. */
+/*
+ * 1 when the frame left the port. XDP_REDIRECT alone does not show it: the CNP is redirected too.
+ */
 static ROCE_INLINE int went(int fate, int verdict) {
   return verdict == XDP_REDIRECT && (fate != ROCE_GO_ON_WITH_CNP || roce_other_port_is_there());
 }
 
-/* After everything else: what became of it? */
+/* Runs last: completes the record with the frame's outcome. */
 __attribute__((noinline)) int capture_end(struct xdp_md *ctx, int fate, int verdict) {
   const struct roce_scratch *scratch = roce_scratch_of(0);
   struct roce_capture *record = record_of();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's host (include/roce/env.h): configuration, maps, clock. Sizes that depend on
- * --streams are set at load.
+ * The kernel's environment (include/roce/env.h): configuration, maps, clock. Map sizes that depend
+ * on --streams are set at load.
  */
 #ifndef XDP_ROCE_ENV_BPF_H
 #define XDP_ROCE_ENV_BPF_H
@@ -10,7 +10,7 @@
 
 #include <bpf/bpf_helpers.h>
 
-#define roce_frame xdp_md /* what a program is called with */
+#define roce_frame xdp_md /* the program's context */
 #include "roce/port.h"
 #include "roce/steer.h"
 
@@ -99,7 +99,7 @@ struct {
   __uint(max_entries, ROCE_ENDPOINTS);
 } endpoints SEC(".maps");
 
-/* The maps are globals: there is nothing to carry along. */
+/* Empty: the maps are globals. */
 struct roce_env {
   int none;
 };

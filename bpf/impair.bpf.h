@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel's host, continued: the maps of rules and bridges, and the frame in hand. */
+/* The kernel's environment, continued: the maps of rules and bridges, and the current frame. */
 #ifndef XDP_ROCE_IMPAIR_BPF_H
 #define XDP_ROCE_IMPAIR_BPF_H
 
@@ -12,7 +12,7 @@ struct ruleset {
   __uint(max_entries, 1);
 };
 
-/* One entry, replaced as a whole: the kernel then waits until nobody reads the former one. */
+/* One entry, replaced as a whole: the kernel then waits until no program reads the former one. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
   __uint(key_size, sizeof(__u32));
@@ -41,7 +41,7 @@ struct {
   __uint(max_entries, ROCE_RULE_SLOTS *ROCE_RULE_POINTS);
 } rule_points SEC(".maps");
 
-/* What the rules in the slots are in words. No program reads it. */
+/* The text of the rules in the slots. No program reads it. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __type(key, __u32);
@@ -71,7 +71,10 @@ struct {
   __uint(max_entries, 1);
 } passings SEC(".maps");
 
-/* Where frames leave: the other port; there twice; there, and as a CNP where they came from. */
+/*
+ * Ports where frames leave: the other port; the other port twice; the other port and, as a CNP, the
+ * ingress port.
+ */
 struct {
   __uint(type, BPF_MAP_TYPE_DEVMAP);
   __type(key, __u32);
@@ -93,7 +96,7 @@ struct {
   __uint(max_entries, 2);
 } with_cnp SEC(".maps");
 
-/* A redirect to all of a map is a redirect even when nobody is left in it. */
+/* A redirect with BPF_F_BROADCAST returns XDP_REDIRECT even if the map is empty. */
 static ROCE_INLINE int roce_other_port_is_there(void) {
   const __u32 zero = 0;
 
@@ -134,7 +137,7 @@ static ROCE_INLINE struct roce_passing *roce_passing_of(struct roce_env *env) {
 
 static ROCE_INLINE __u32 roce_uses(struct roce_env *env) { return config.uses; }
 
-/* Bytes beyond the first buffer are reached by a helper (5.18). */
+/* Bytes after the first buffer are accessed with a helper (kernel 5.18). */
 #define FRAME_OFFSET_MAX 0x3fff /* 2^n - 1 */
 
 static ROCE_INLINE __u8 *roce_frame_data(struct xdp_md *ctx) { return (__u8 *)(long)ctx->data; }
@@ -143,7 +146,7 @@ static ROCE_INLINE __u8 *roce_frame_l3(struct xdp_md *ctx, __u32 l3) {
   ROCE_BOUND(l3, 31); /* after two tags it is 22 */
   return roce_frame_data(ctx) + l3;
 }
-/* Frames in several buffers: the helper that knows their whole length came with them (5.18). */
+/* Kernels before 5.18 have neither multi-buffer frames nor the helper for their length. */
 static ROCE_INLINE __u32 roce_frame_length(struct xdp_md *ctx, __u32 linear) {
   return config.frags ? (__u32)bpf_xdp_get_buff_len(ctx) : linear;
 }

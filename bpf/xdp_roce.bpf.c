@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The programs: a frame enters the port (include/roce/port.h), and its fate becomes a verdict. */
+/* The XDP programs: include/roce/port.h gives each frame's fate, which becomes the XDP verdict. */
 #include "capture.bpf.h"
 
 static ROCE_INLINE void count_not_forwarded(void) {
@@ -9,7 +9,7 @@ static ROCE_INLINE void count_not_forwarded(void) {
     t->not_forwarded++;
 }
 
-/* Counted when the rule chose it, and nobody gets it. */
+/* The rule counted the duplicate, but the other port is gone. */
 static ROCE_INLINE void take_back_duplicate(void) {
   struct roce_totals *t = roce_totals_of(0);
 
@@ -17,7 +17,6 @@ static ROCE_INLINE void take_back_duplicate(void) {
     t->duplicated--;
 }
 
-/* Out by a bridge's other port. */
 static ROCE_INLINE int forward_frame(void) {
   int verdict = (int)bpf_redirect_map(&forward, 0, XDP_DROP);
 
@@ -27,8 +26,8 @@ static ROCE_INLINE int forward_frame(void) {
 }
 
 /*
- * To the endpoint in userspace that has the frame's address. Where none reads, or none has it, the
- * frame is the host's.
+ * Redirects to the userspace endpoint that has the frame's address. Without such an endpoint, or
+ * without its socket on this queue, the frame goes to the host.
  */
 static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
   const __u8 *data = (const __u8 *)(long)ctx->data;
@@ -50,7 +49,7 @@ static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
   return verdict;
 }
 
-/* Frames that nothing holds back. */
+/* The verdict for frames that no rule drops, copies or returns. */
 static ROCE_INLINE int let_go(struct xdp_md *ctx) {
   if (config.features & ROCE_FEATURE_FORWARD)
     return forward_frame();
@@ -60,7 +59,7 @@ static ROCE_INLINE int let_go(struct xdp_md *ctx) {
 static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
   if (fate == ROCE_GONE)
     return XDP_DROP;
-  /* a bridge's ports are known to take redirects; veth's XDP_TX wants more of its other end */
+  /* a bridge's ports accept redirects; XDP_TX on veth also depends on its peer */
   if (fate == ROCE_BACK_AS_CNP)
     return config.features & ROCE_FEATURE_FORWARD ? (int)bpf_redirect(ctx->ingress_ifindex, 0)
                                                   : XDP_TX;
@@ -70,7 +69,7 @@ static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
     take_back_duplicate();
   }
   if (config.features & ROCE_FEATURE_CLONE && fate == ROCE_GO_ON_WITH_CNP) {
-    if (!roce_other_port_is_there()) /* the CNP goes back all the same */
+    if (!roce_other_port_is_there()) /* the CNP is still returned */
       count_not_forwarded();
     return (int)bpf_redirect_map(&with_cnp, 0, BPF_F_BROADCAST);
   }
@@ -90,7 +89,7 @@ int xdp_roce(struct xdp_md *ctx) {
   return verdict;
 }
 
-/* On a copy that goes back to where the frame came from. */
+/* Runs on the copy that is returned to the frame's ingress port. */
 SEC("xdp.frags/devmap")
 int cnp_egress(struct xdp_md *ctx) { return roce_answer_copy(ctx, 0) ? XDP_PASS : XDP_DROP; }
 

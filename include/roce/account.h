@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * What a parsed packet does to counters, streams and events: the one path that the XDP program and
- * the capture analyser both take.
+ * Accounts for a parsed packet in counters, streams and events. The XDP program and the capture
+ * analyser both use this code.
  */
 #ifndef ROCE_ACCOUNT_H
 #define ROCE_ACCOUNT_H
@@ -10,7 +10,7 @@
 #include "counters.h"
 #include "learn.h"
 
-/* A frame of `length` bytes that is no RoCE, or none that can be read. */
+/* Counts a frame of `length` bytes that is not RoCE or cannot be parsed. */
 static ROCE_INLINE void roce_count_other(struct roce_env *env, int class_,
                                          const struct roce_packet *p, __u32 length, int snapped) {
   struct roce_totals *t = roce_totals_of(env);
@@ -23,7 +23,7 @@ static ROCE_INLINE void roce_count_other(struct roce_env *env, int class_,
     t->cut++;
 }
 
-/* A RoCE packet, RoCEv2 or RoCEv1, in a frame of `length` bytes. */
+/* Counts a RoCEv2 or RoCEv1 packet in a frame of `length` bytes. */
 static ROCE_INLINE void roce_count(struct roce_env *env, int class_, const struct roce_packet *p,
                                    __u32 length) {
   __u32 v1 = class_ == ROCE_CLASS_V1;
@@ -70,7 +70,7 @@ ROCE_OUTLINE int roce_tell(struct roce_env *env, const struct roce_packet *p,
   return 0;
 }
 
-/* A stream's first event, or its last. */
+/* Emits the first or the last event of a stream: STREAM_NEW or STREAM_FORGOTTEN. */
 static ROCE_INLINE void roce_tell_stream(struct roce_env *env, const struct roce_packet *p,
                                          struct roce_outcome *o, int type) {
   __builtin_memset(o, 0, sizeof(*o));
@@ -79,14 +79,14 @@ static ROCE_INLINE void roce_tell_stream(struct roce_env *env, const struct roce
   roce_tell(env, p, o);
 }
 
-/* QPs are numbered on and on; userspace sets the number that the first of them comes after. */
+/* QP numbers only increase. Userspace restarts the numbering: it stores the last number given. */
 static ROCE_INLINE __u64 roce_numbers_before(struct roce_env *env, const struct roce_key *key) {
   const __u64 *word = roce_hint_at(env, ROCE_HINTS_NUMBERS + ((key->qp_kind & ROCE_KEY_SIDE) != 0));
 
   return word ? ROCE_LOAD(word) : 0;
 }
 
-/* A QP gets its number with its first stream; the second one shares it. */
+/* A QP gets its number with its first stream; its other stream (request or response) shares it. */
 ROCE_OUTLINE int roce_number_qp(struct roce_env *env, const struct roce_key *key, __u32 id) {
   struct roce_shared *shared = roce_shared_of(env);
   struct roce_scratch *scratch = roce_scratch_of(env);
@@ -96,7 +96,7 @@ ROCE_OUTLINE int roce_number_qp(struct roce_env *env, const struct roce_key *key
 
   if (!key || !shared || !scratch || !own || roce_key_kind(key) > ROCE_KIND_RESPONSE)
     return 0;
-  if (own->number && own->number >> 40 != id + 1) /* its own may be of the record's stream before */
+  if (own->number && own->number >> 40 != id + 1) /* the entry belongs to another record */
     return 0;
   roce_sibling_key(key, &scratch->answered);
   sibling = roce_table_find(env, &scratch->answered,
@@ -110,7 +110,7 @@ ROCE_OUTLINE int roce_number_qp(struct roce_env *env, const struct roce_key *key
   return 0;
 }
 
-/* Where QPs are numbered anew, one that is there already gets its new number with a packet. */
+/* After a restart of the numbering, an existing QP gets its new number with its next packet. */
 static ROCE_INLINE void roce_number_anew(struct roce_env *env, const struct roce_key *key,
                                          __u32 id) {
   const struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
@@ -121,8 +121,8 @@ static ROCE_INLINE void roce_number_anew(struct roce_env *env, const struct roce
 }
 
 /*
- * Finds or adds the packet's stream, whose key it makes whole; ROCE_NO_STREAM, and counted, when it
- * finds no room.
+ * Completes the packet's key, and finds or adds its stream. Returns the record id, or
+ * ROCE_NO_STREAM (counted) when the table is full or too many CPUs add streams at once.
  */
 ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
   struct roce_totals *t = roce_totals_of(env);
@@ -166,7 +166,7 @@ ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
   return verdict == ROCE_INSERT_NEW || verdict == ROCE_INSERT_OLD ? in->id : ROCE_NO_STREAM;
 }
 
-/* What the packet does to stream `id`, with the stream's lock held. */
+/* Updates stream `id` with the packet, under the stream's lock. */
 ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __u32 length,
                                  __u32 id) {
   struct roce_scratch *scratch = roce_scratch_of(env);
@@ -184,7 +184,7 @@ ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __
   else
     o->forgotten = 1;
   roce_unlock(s);
-  if (o->forgotten) { /* idle for long, and its packet came as its record was given away */
+  if (o->forgotten) { /* the stream was idle for long, and its record was reused meanwhile */
     struct roce_totals *t = roce_totals_of(env);
 
     if (t)
@@ -203,8 +203,8 @@ ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __
 }
 
 /*
- * Everything that is not for the fast path. Reserved and manufacturer opcodes belong to no stream.
- * Like roce_track it gives the stream's record id, or ROCE_NO_STREAM.
+ * Tracks a packet that the fast path does not handle. Reserved and manufacturer opcodes belong to
+ * no stream. Returns the stream's record id, or ROCE_NO_STREAM.
  */
 static ROCE_INLINE __u32 roce_track_any(struct roce_env *env, struct roce_packet *p, __u32 length) {
   __u32 id;
@@ -221,8 +221,8 @@ static ROCE_INLINE __u32 roce_track_any(struct roce_env *env, struct roce_packet
 }
 
 /*
- * Accounts for the packet in its stream. `p` is copied for the slow path, so that the fast one can
- * keep it in registers.
+ * Accounts for the packet in its stream; returns the stream's record id, or ROCE_NO_STREAM. The
+ * slow path uses a copy of `p`, so that the fast path can keep `p` in registers.
  */
 static ROCE_INLINE __u32 roce_track(struct roce_env *env, const struct roce_packet *p,
                                     __u32 length) {
@@ -249,7 +249,7 @@ static ROCE_INLINE __u32 roce_track(struct roce_env *env, const struct roce_pack
   return roce_track_any(env, &scratch->packet, length);
 }
 
-/* The hint of a CM message by its connection: the sender's address, the peer's, the sender's ID. */
+/* Hash of a CM message: its sender's address, the peer's address, the sender's communication ID. */
 static ROCE_INLINE __u64 roce_cm_hash(struct roce_env *env, const __u32 *src, const __u32 *dst,
                                       int ipv4, __u32 comm_id) {
   return roce_mix(roce_hash_pair(src, dst, ipv4, ~roce_hash_seed(env)) +
@@ -257,8 +257,8 @@ static ROCE_INLINE __u64 roce_cm_hash(struct roce_env *env, const __u32 *src, co
 }
 
 /*
- * RDMA CM begins a new life of a QP: `key` is the stream of requests to it. Its sender's QPN is
- * `src_qp`, or not known yet; what its answers told before is of a former life.
+ * RDMA CM starts a new use of a QP; `key` is the stream of requests to it. `src_qp` is the QPN of
+ * the requests' sender, or ROCE_QPN_UNKNOWN; a QPN learnt from earlier answers is discarded.
  */
 ROCE_OUTLINE int roce_begin_qp(struct roce_env *env, struct roce_key *key, __u32 src_qp) {
   struct roce_stream *s;
@@ -283,7 +283,7 @@ ROCE_OUTLINE int roce_begin_qp(struct roce_env *env, struct roce_key *key, __u32
   return 0;
 }
 
-/* The hint of the REQ that a REP answers; 0: not seen. */
+/* The hint of the REQ that a REP answers; 0: the REQ was not seen. */
 static ROCE_INLINE __u64 roce_cm_request(struct roce_env *env, const struct roce_packet *p,
                                          const struct roce_cm *cm, int ipv4) {
   __u64 hash = roce_cm_hash(env, p->key.dst, p->key.src, ipv4, cm->remote_id);
@@ -294,9 +294,9 @@ static ROCE_INLINE __u64 roce_cm_request(struct roce_env *env, const struct roce
 }
 
 /*
- * Learns from an RDMA CM REQ or REP: arms the stream of requests that will flow to its sender. The
- * hint of a message is check << 32 | QPN << 8 | 0x80 | PMTU code; a repeated MAD finds its own
- * there. A REP and its REQ have both QPNs of the connection.
+ * Learns from an RDMA CM REQ or REP: initialises the stream of requests to the message's sender. A
+ * message's hint is check << 32 | QPN << 8 | 0x80 | PMTU code; an equal hint means that the MAD is
+ * a repetition. A REP and its REQ together have both QPNs of the connection.
  */
 ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
                                const struct roce_cm *cm) {
@@ -311,7 +311,7 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
     return 0;
   ipv4 = (p->key.qp_kind & ROCE_KEY_IPV4) != 0;
   roce_key_fill(&p->key);
-  request = roce_cm_request(env, p, cm, ipv4); /* the PMTU is in it */
+  request = roce_cm_request(env, p, cm, ipv4); /* the PMTU is in the REQ only */
   code = request ? (__u32)request & 7 : cm->pmtu_code;
   hash = roce_cm_hash(env, p->key.src, p->key.dst, ipv4, cm->local_id);
   hint = roce_hint_at(env, ROCE_HINTS_CM + ((__u32)hash & (ROCE_HINTS_CM - 1)));
@@ -335,7 +335,7 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
   scratch->trace.found = (scratch->trace.found & ~(__u32)ROCE_FOUND_NEW) | ROCE_FOUND_ANNOUNCED;
   roce_begin_qp(env, &announced->key,
                 request ? (__u32)(request >> 8) & 0xffffff : ROCE_QPN_UNKNOWN);
-  if (request) { /* the stream that the REQ announced: from here to the REQ's sender */
+  if (request) { /* the stream announced by the REQ: from the REP's sender to the REQ's */
     announced->key = p->key;
     announced->key.qp_kind =
         ((__u32)(request >> 8) & 0xffffff) | (p->key.qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE));
@@ -344,13 +344,16 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
   return 0;
 }
 
-/* An RDMA CM message, or what looks like one, in a frame whose bytes [data, end) are at hand. */
+/*
+ * Learns from a UD SEND to QP1 if it is an RDMA CM message. The frame's bytes [data, end) are
+ * available.
+ */
 static ROCE_INLINE void roce_learn_mad(struct roce_env *env, struct roce_packet *p,
                                        const __u8 *data, const __u8 *end) {
   struct roce_cm cm = {};
   __u32 bth = p->bth;
 
-  if (bth > 255) /* behind long extension headers; BPF's verifier needs a bound */
+  if (bth > 255) /* after long IPv6 extension headers; the BPF verifier needs a bound */
     return;
   ROCE_BOUND(bth, 255);
   roce_parse_cm(data + bth, end, &cm);
@@ -359,8 +362,8 @@ static ROCE_INLINE void roce_learn_mad(struct roce_env *env, struct roce_packet 
 }
 
 /*
- * Counts a parsed frame of `length` bytes, of which [data, end) are at hand; with `track` it learns
- * from RDMA CM too. 1 when the packet's stream is to be followed.
+ * Counts a parsed frame of `length` bytes, of which [data, end) are available; with `track`, also
+ * learns from RDMA CM. 1 when the caller has to track the packet's stream.
  */
 static ROCE_INLINE int roce_account(struct roce_env *env, int class_, struct roce_packet *p,
                                     const __u8 *data, const __u8 *end, __u32 length, int track) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * What a rule does to a packet: first a verdict, which touches no byte, then the edits. The
- * IPv4 checksum is always mended, and a UDP checksum in use too; the iCRC stays right unless
- * corrupting is the point: what marking and FECN/BECN change is not in it.
+ * Actions of rules. First a verdict is computed without a change to the frame, then the frame is
+ * edited. The IPv4 checksum, and a UDP checksum in use, are always updated. The iCRC stays valid
+ * unless a rule corrupts the packet: it does not cover the fields that marking and FECN/BECN
+ * change.
  */
 #ifndef ROCE_ACT_H
 #define ROCE_ACT_H
@@ -11,28 +12,28 @@
 #include "parse.h"
 #include "select.h"
 
-/* 1 when an IPv4 header is at `l3`. */
+/* 1 when the header at offset `l3` is an IPv4 header. */
 static ROCE_INLINE __u8 roce_frame_is_ipv4(struct roce_frame *frame, __u32 l3) {
   __u8 first = 0;
 
   return !roce_frame_load(frame, l3, &first) && first >> 4 == 4;
 }
 
-/* A byte to be changed: `mask` is xored to it. */
+/* A byte to change, by XOR with `mask`. */
 struct roce_edit {
-  __u32 offset; /* of the frame */
+  __u32 offset; /* from the start of the frame */
   __u32 mask;
 };
 
 #define ROCE_EDITS 2
 
-/* What is to become of a packet. */
+/* The decision on a packet. */
 struct roce_verdict {
-  __u32 act;      /* enum roce_action_bits: those that apply to this packet */
-  __u32 excess;   /* a policer's drop */
-  __u32 bth4_set; /* FECN, BECN: bits to set and to clear */
+  __u32 act;      /* enum roce_action_bits that apply to this packet */
+  __u32 excess;   /* 1: dropped by a policer */
+  __u32 bth4_set; /* FECN and BECN in BTH byte 4: bits to set, bits to clear */
   __u32 bth4_clear;
-  __u8 tos; /* CE, RED, SET_DSCP, SET_ECN */
+  __u8 tos; /* new value, for CE, RED, SET_DSCP, SET_ECN */
   __u8 cnp_tos;
   __u8 reserved[2];
   __u32 cnp_qp;
@@ -40,9 +41,9 @@ struct roce_verdict {
 };
 
 /*
- * Adds a frame to a queue that drains at the rule's rate, and gives what the queue held before, as
- * time. Nothing is added beyond `most`; with `refuse`, a frame that would go beyond is not added at
- * all, and gives ~0.
+ * Adds a frame to a queue that drains at the rule's rate. Returns the queue's length before the
+ * frame, as time (ns * 256). The queue never exceeds `most`; with `refuse`, a frame that would
+ * exceed it is not added, and ~0 is returned.
  */
 static ROCE_INLINE __u64 roce_queue_add(const struct roce_queue *queue,
                                         struct roce_rule_state *state, __u32 length, __u64 now_ns,
@@ -54,7 +55,7 @@ static ROCE_INLINE __u64 roce_queue_add(const struct roce_queue *queue,
   for (int i = 0; i < 8; i++) {
     __u64 seen = ROCE_LOAD(&state->backlog), sum;
 
-    held = seen ? seen - now : 0; /* modulo 2^64, which is two years: what is far ahead is past */
+    held = seen ? seen - now : 0; /* modulo 2^64 (two years): a very large value is in the past */
     if (held > most + ROCE_QUEUE_SKEW)
       held = 0;
     sum = held + cost;
@@ -69,7 +70,7 @@ static ROCE_INLINE __u64 roce_queue_add(const struct roce_queue *queue,
   return held;
 }
 
-/* DCQCN's congestion point: nothing up to KMIN, PMAX at KMAX, all above (Zhu et al. 2015, 3.1). */
+/* DCQCN's congestion point: no marks up to KMIN, PMAX at KMAX, all above (Zhu et al. 2015, 3.1). */
 static ROCE_INLINE int roce_red_marks(const struct roce_queue *queue, __u64 held, __u64 random) {
   if (held <= queue->low)
     return 0;
@@ -86,10 +87,10 @@ static ROCE_INLINE int roce_can_mark(__u32 ecn, int class_, __u32 act) {
          (act & ROCE_ACT_FORCE && ecn != ROCE_ECN_CE);
 }
 
-/* Bytes of the extension headers, RDETH to IETH: in the order of their bits and on the wire. */
+/* Lengths of the extension headers, RDETH to IETH: the order of their bits and of the wire. */
 static const __u8 roce_header_length[10] = {4, 8, 4, 4, 16, 28, 4, 8, 4, 4};
 
-/* Offset of an extension header in the frame; 0 when the packet has none such. */
+/* Offset of an extension header in the frame; 0: the packet does not have it. */
 static ROCE_INLINE __u32 roce_header_at(const struct roce_packet *p, __u32 header) {
   __u32 at = p->bth + ROCE_BTH_LEN;
 
@@ -108,7 +109,7 @@ static ROCE_INLINE void roce_edit_bit(struct roce_edit *edit, __u32 start, __u64
   edit->mask = 0x80u >> (bit & 7);
 }
 
-/* Bytes to damage; 0 when the packet has nothing to damage so. */
+/* Chooses the bytes to corrupt; 0: the packet has none for this kind of corruption. */
 static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
                                             const struct roce_packet *p, int class_, __u32 length,
                                             __u64 random, struct roce_edit *edit) {
@@ -118,11 +119,11 @@ static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
   if (act & ROCE_ACT_CORRUPT_ICRC) {
     if (!roce)
       return 0;
-    if (p->ipv4) { /* its identification */
+    if (p->ipv4) { /* the IPv4 identification, which the iCRC covers */
       edit[0].offset = p->l3 + 4;
       edit[1].offset = p->l3 + 5;
       edit[0].mask = edit[1].mask = 0xff;
-    } else { /* reserved bits beside AckReq, which the iCRC covers */
+    } else { /* the reserved bits next to AckReq, which the iCRC covers */
       edit[0].offset = p->bth + 8;
       edit[0].mask = 0x7f;
     }
@@ -137,7 +138,7 @@ static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
   } else if (roce) {
     start = p->bth;
     bits = (p->end - p->bth) * 8;
-  } else { /* behind the Ethernet header and what may be an IP header */
+  } else { /* after the Ethernet header and a possible IP header */
     start = ROCE_ETH_LEN + ROCE_IPV6_LEN;
     bits = length > start ? (length - start) * 8 : 0;
   }
@@ -150,8 +151,8 @@ static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
 }
 
 /*
- * RED and policers choose among the selected packets; 0: not this one. Others take all. `now` is
- * the clock they read; 0: they did not.
+ * 1 when the action applies to this packet: RED and policers choose among the selected packets,
+ * other actions take all. `now` is the clock in ns; 0: it was not read.
  */
 static ROCE_INLINE int roce_gate(struct roce_env *env, const struct roce_rule *rule,
                                  struct roce_rule_state *state, __u32 length, __u64 n, __u64 *now) {
@@ -190,8 +191,8 @@ static ROCE_INLINE void roce_plan_header(const struct roce_action *action, __u32
 }
 
 /*
- * What a rule that selected the packet does to it: v->act is 0 when that is nothing. CNP in v->act
- * is a wish, whose sender is not yet looked for.
+ * Computes the verdict of a rule on a packet that it selected; v->act is 0 for no action. CNP in
+ * v->act is only a request: the sender's QPN is not looked up yet.
  */
 static ROCE_INLINE void roce_plan(const struct roce_rule *rule, struct roce_rule_state *state,
                                   const struct roce_packet *p, int class_, __u32 length, __u64 n,
@@ -221,7 +222,10 @@ static ROCE_INLINE void roce_plan(const struct roce_rule *rule, struct roce_rule
   roce_plan_header(&rule->action, act, p, v);
 }
 
-/* The checksum at `at`, of what starts at `start`, after the byte at `offset` has changed. */
+/*
+ * Updates the checksum at offset `at`, which covers the bytes from `start` on, after the byte at
+ * `offset` has changed.
+ */
 static ROCE_INLINE void roce_mend(struct roce_frame *frame, __u32 at, __u32 start, __u32 offset,
                                   __u8 old, __u8 now, int udp) {
   __u8 high = 0, low = 0;
@@ -231,7 +235,7 @@ static ROCE_INLINE void roce_mend(struct roce_frame *frame, __u32 at, __u32 star
   if (roce_frame_load(frame, at, &high) || roce_frame_load(frame, at + 1, &low))
     return;
   sum = (__u16)(high << 8 | low);
-  if (udp && !sum) /* none in use */
+  if (udp && !sum) /* not in use */
     return;
   sum = roce_checksum_after(sum, (__u16)(old << shift), (__u16)(now << shift));
   if (udp && !sum)
@@ -240,7 +244,7 @@ static ROCE_INLINE void roce_mend(struct roce_frame *frame, __u32 at, __u32 star
   roce_frame_store(frame, at + 1, (__u8)sum);
 }
 
-/* Changes one byte of a frame and mends the checksums over it. */
+/* Changes one byte of a frame and updates the checksums that cover it. */
 static ROCE_INLINE void roce_edit_byte(struct roce_frame *frame, const struct roce_packet *p,
                                        int class_, __u32 offset, __u32 set, __u32 clear,
                                        __u32 flip) {
@@ -261,7 +265,7 @@ static ROCE_INLINE void roce_edit_byte(struct roce_frame *frame, const struct ro
     roce_mend(frame, p->l3 + 10, p->l3, offset, old, now, 0);
 }
 
-/* Carries out what the verdict says of the frame's bytes. */
+/* Applies the verdict's corruption and its FECN and BECN bits. */
 static ROCE_INLINE void roce_edit_frame(struct roce_frame *frame, const struct roce_packet *p,
                                         int class_, const struct roce_verdict *v) {
   ROCE_ROLLED
@@ -272,13 +276,13 @@ static ROCE_INLINE void roce_edit_frame(struct roce_frame *frame, const struct r
     roce_edit_byte(frame, p, class_, p->bth + 4, v->bth4_set, v->bth4_clear, 0);
 }
 
-/* Writes TOS or traffic class; `ip` is at hand as far as `end`. */
+/* Writes the TOS or traffic class; the bytes [ip, end) are available. */
 static ROCE_INLINE void roce_set_tos(__u8 *ip, const __u8 *end, int ipv4, __u8 tos) {
   __u16 sum;
 
   if (ip + ROCE_IPV4_LEN > end)
     return;
-  if (!ipv4 || ip[0] >> 4 != 4) { /* IPv6, perhaps with v4-mapped addresses */
+  if (!ipv4 || ip[0] >> 4 != 4) { /* IPv6; `ipv4` is also set for v4-mapped addresses */
     ip[0] = (__u8)((ip[0] & 0xf0) | tos >> 4);
     ip[1] = (__u8)((ip[1] & 0x0f) | tos << 4);
     return;

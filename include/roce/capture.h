@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Packets for who writes them down: the frame as it entered the port, and what became of it. The
- * kernel tells both, in one record where nothing can change the frame between, else in two that
- * have CPU and number in common.
+ * Records of captured packets: the frame as it entered the port, and its outcome. The kernel sends
+ * both in one record if nothing can change the frame in between, otherwise in two records with the
+ * same CPU and number.
  */
 #ifndef ROCE_CAPTURE_H
 #define ROCE_CAPTURE_H
@@ -10,40 +10,40 @@
 #include "config.h"
 #include "match.h"
 
-/* What a frame is, for who wants only some. A packet marked CE is that beside what it is else. */
+/* The kind of a frame, for capture filters. A packet marked CE has CE in addition to its kind. */
 enum roce_capture_kind {
-  ROCE_CAPTURE_DATA = 1 << 0, /* RoCE that is none of the next three */
+  ROCE_CAPTURE_DATA = 1 << 0, /* RoCE that is not an ACK, NAK or CNP */
   ROCE_CAPTURE_ACK = 1 << 1,
-  ROCE_CAPTURE_NAK = 1 << 2, /* RNR NAKs too */
+  ROCE_CAPTURE_NAK = 1 << 2, /* includes RNR NAKs */
   ROCE_CAPTURE_CNP = 1 << 3,
   ROCE_CAPTURE_CE = 1 << 4,
-  ROCE_CAPTURE_OTHER = 1 << 5, /* no RoCE, or none that can be read */
+  ROCE_CAPTURE_OTHER = 1 << 5, /* not RoCE, or cannot be parsed */
 };
 #define ROCE_CAPTURE_ROCE                                                                          \
   (ROCE_CAPTURE_DATA | ROCE_CAPTURE_ACK | ROCE_CAPTURE_NAK | ROCE_CAPTURE_CNP | ROCE_CAPTURE_CE)
 #define ROCE_CAPTURE_ALL (ROCE_CAPTURE_ROCE | ROCE_CAPTURE_OTHER)
 
-/* Bytes of a frame at most: with what stands before them, a record of the kernel has 16 bits. */
+/* Most bytes of a frame: the length of a perf record, with its headers, has 16 bits. */
 #define ROCE_CAPTURE_SNAP 65024
 
-/* `capture_filter` map: what to take. */
+/* `capture_filter` map: the frames to capture. */
 struct roce_capture_filter {
-  __u32 kinds;  /* enum roce_capture_kind; 0: nothing */
+  __u32 kinds;  /* enum roce_capture_kind; 0: none */
   __u32 snap;   /* bytes of a frame, 1 to ROCE_CAPTURE_SNAP */
-  __u32 stream; /* 1: only RoCE that the rest of this holds of */
+  __u32 stream; /* 1: only RoCE packets that match src, dst and dest_qp */
   struct roce_prefix src, dst;
   struct roce_range dest_qp;
   __u32 reserved;
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_capture_filter) == 88, "roce_capture_filter is 88 bytes");
 
-/* `capture_counts` map, of each CPU its own. */
+/* `capture_counts` map, per CPU. */
 struct roce_capture_counts {
-  __u64 seen;          /* frames, wanted or not */
-  __u64 taken;         /* frames wanted */
-  __u64 lost;          /* of those, frames that found the reader's ring full */
-  __u64 outcomes_lost; /* frames whose outcome found it full */
-  __u64 unread;        /* frames wanted when nobody read */
+  __u64 seen;          /* all frames */
+  __u64 taken;         /* frames that match the filter */
+  __u64 lost;          /* matching frames lost because the ring was full */
+  __u64 outcomes_lost; /* outcomes lost because the ring was full */
+  __u64 unread;        /* matching frames while no reader was attached */
 };
 
 enum roce_capture_fate {
@@ -51,34 +51,34 @@ enum roce_capture_fate {
   ROCE_CAPTURE_DROPPED,
   ROCE_CAPTURE_FORWARDED,
   ROCE_CAPTURE_FORWARDED_TWICE,
-  ROCE_CAPTURE_FORWARDED_WITH_CNP, /* and a copy went back as CNP */
+  ROCE_CAPTURE_FORWARDED_WITH_CNP, /* and a copy was returned as CNP */
   ROCE_CAPTURE_BACK_AS_CNP,
-  ROCE_CAPTURE_NOT_FORWARDED, /* the other port is gone: dropped */
+  ROCE_CAPTURE_NOT_FORWARDED, /* dropped: the other port is gone */
   ROCE_CAPTURE_TO_SOCKET,
 };
 
-/* roce_capture.parts: what this record tells. */
+/* roce_capture.parts: the contents of a record. */
 #define ROCE_CAPTURE_FRAME 1
 #define ROCE_CAPTURE_OUTCOME 2
 
-/* A record. With FRAME, `captured` bytes of the frame follow. */
+/* A record. With ROCE_CAPTURE_FRAME, `captured` bytes of the frame follow. */
 struct roce_capture {
-  __u64 time_ns; /* CLOCK_MONOTONIC, when the frame came */
-  __u64 number;  /* among those taken on its CPU, from 1 */
+  __u64 time_ns; /* CLOCK_MONOTONIC, when the frame arrived */
+  __u64 number;  /* among the frames captured on its CPU, from 1 */
   __u32 length;  /* of the frame, without FCS */
   __u32 captured;
   __u32 kinds; /* enum roce_capture_kind */
   __u32 psn;
-  struct roce_key key; /* whole; of RoCE only */
+  struct roce_key key; /* complete; RoCE only */
   __u8 parts;
   __u8 class_; /* enum roce_class */
   __u8 opcode;
   __u8 syndrome; /* of an AETH */
   /* outcome */
   struct roce_trace trace;
-  __u32 expected; /* with ROCE_FOUND_SLOW: before the packet */
-  __u32 skipped;  /* of a gap */
-  __u32 filled;   /* PSNs that had been skipped */
+  __u32 expected; /* with ROCE_FOUND_SLOW: expected PSN before the packet */
+  __u32 skipped;  /* PSNs skipped by a gap */
+  __u32 filled;   /* PSNs received that had been skipped */
   __u32 jumped;
   __u32 fate; /* enum roce_capture_fate */
   __u32 reserved;
@@ -100,7 +100,7 @@ static ROCE_INLINE __u32 roce_capture_kinds(int class_, const struct roce_packet
   return p->ecn == ROCE_ECN_CE ? kinds | ROCE_CAPTURE_CE : kinds;
 }
 
-/* The packet's key is whole. */
+/* 1 when the filter selects the packet, whose key must be complete. */
 static ROCE_INLINE int roce_capture_wants(const struct roce_capture_filter *filter, __u32 kinds,
                                           const struct roce_packet *p) {
   if (!(filter->kinds & kinds))
@@ -112,7 +112,7 @@ static ROCE_INLINE int roce_capture_wants(const struct roce_capture_filter *filt
          roce_in_range(roce_key_qp(&p->key), &filter->dest_qp);
 }
 
-/* `went`: the frame left by another port or into a socket. */
+/* `went`: 1 when the frame left through another port or into a socket. */
 static ROCE_INLINE __u32 roce_capture_fate(__u32 features, int fate, int went) {
   switch (fate) {
   case ROCE_GONE:

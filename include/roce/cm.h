@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * RDMA CM REQ and REP (IBA vol. 1, 12.6.5 and 12.6.8): the starting PSN in a message is the first
- * one that its receiver will use towards the QPN in that message.
+ * PSN that the receiver of the message will use in its requests to the QPN in the message.
  */
 #ifndef ROCE_CM_H
 #define ROCE_CM_H
@@ -9,22 +9,22 @@
 #include "parse.h"
 
 struct roce_cm {
-  __u16 attribute; /* ROCE_CM_ATTR_REQ, ROCE_CM_ATTR_REP, or 0: nothing to learn here */
+  __u16 attribute; /* ROCE_CM_ATTR_REQ, ROCE_CM_ATTR_REP, or 0: neither */
   __u8 pmtu_code;  /* REQ: 1..5, else 0 */
   __u8 reserved;
   __u32 qpn; /* of the message's sender */
   __u32 psn;
-  __u32 local_id;  /* comm IDs as they stand on the wire */
-  __u32 remote_id; /* REP */
+  __u32 local_id;  /* communication IDs in network order */
+  __u32 remote_id; /* REP only */
 };
 
-/* 1 when the packet may be an RDMA CM message (the caller then reads it with roce_parse_cm). */
+/* 1 when the packet may be an RDMA CM message: the caller then uses roce_parse_cm. */
 static ROCE_INLINE int roce_is_gsi(const struct roce_packet *p) {
   return p->opcode == ROCE_OPCODE_UD_SEND_ONLY && roce_key_qp(&p->key) == ROCE_QPN_GSI &&
          p->payload == ROCE_MAD_LEN;
 }
 
-/* A UD SEND ONLY to QP1 whose bytes from `bth` to `end` are at hand. */
+/* Parses a UD SEND ONLY to QP1, whose bytes [bth, end) are available. */
 static ROCE_INLINE void roce_parse_cm(const __u8 *bth, const __u8 *end, struct roce_cm *cm) {
   __u16 attribute;
 

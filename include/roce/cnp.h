@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Congestion notification packets (IBA annex A17.9.3): made from a packet of the stream whose
- * sender is to slow down. RoCEv2 only; RoCEv1 has no ECN and no CNP.
+ * Builds congestion notification packets (IBA annex A17.9.3) from a packet of the stream whose
+ * sender has to slow down. RoCEv2 only: RoCEv1 has no ECN and no CNP.
  */
 #ifndef ROCE_CNP_H
 #define ROCE_CNP_H
@@ -10,7 +10,7 @@
 #include "parse.h"
 
 #define ROCE_CNP_PAYLOAD 16
-/* UDP to iCRC. */
+/* Length from the UDP header to the iCRC. */
 #define ROCE_CNP_UDP (ROCE_UDP_LEN + ROCE_BTH_LEN + ROCE_CNP_PAYLOAD + ROCE_ICRC_LEN)
 #define ROCE_CNP_LEN4 (ROCE_IPV4_LEN + ROCE_CNP_UDP)
 #define ROCE_CNP_LEN6 (ROCE_IPV6_LEN + ROCE_CNP_UDP)
@@ -18,12 +18,12 @@
 #define ROCE_BECN 0x40
 #define ROCE_FECN 0x80
 
-/* CRC-32 of IEEE 802.3, reflected: four bits a step. */
+/* CRC-32 of IEEE 802.3, reflected; four bits per step. */
 static const __u32 roce_crc_nibble[16] = {
     0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
     0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
 
-/* The register behind the eight bytes of ones that an iCRC starts with. */
+/* The CRC register after the eight bytes of 0xff that an iCRC starts with. */
 #define ROCE_ICRC_START 0xdebb20e3u
 
 static ROCE_INLINE __u32 roce_crc_byte(__u32 crc, __u8 byte) {
@@ -37,7 +37,7 @@ static ROCE_INLINE void roce_store16(__u8 *p, __u16 v) {
   p[1] = (__u8)v;
 }
 
-/* A CNP from the network layer on. */
+/* A CNP, from the IP header to the iCRC. */
 struct roce_cnp {
   __u32 length;
   __u8 bytes[ROCE_CNP_LEN6];
@@ -47,7 +47,7 @@ static ROCE_INLINE void roce_store_address(__u8 *to, __u32 wire) {
   __builtin_memcpy(to, &wire, sizeof(wire));
 }
 
-/* The fields of an iCRC's masked image become what they are on the wire. */
+/* Replaces the fields that are masked for the iCRC with their values on the wire. */
 static ROCE_INLINE void roce_cnp_unmask(struct roce_cnp *cnp, __u32 ipv4, __u8 tos) {
   __u8 *ip = cnp->bytes, *udp = ip + (ipv4 ? ROCE_IPV4_LEN : ROCE_IPV6_LEN);
 
@@ -62,13 +62,13 @@ static ROCE_INLINE void roce_cnp_unmask(struct roce_cnp *cnp, __u32 ipv4, __u8 t
     ip[2] = ip[3] = 0;
     ip[7] = ROCE_CNP_TTL;
   }
-  udp[6] = udp[7] = 0; /* no checksum, as RoCEv2 has it over IPv6 too */
+  udp[6] = udp[7] = 0; /* RoCEv2 needs no UDP checksum, over IPv6 either */
   udp[ROCE_UDP_LEN + 4] = ROCE_BECN;
 }
 
 /*
- * The CNP that answers packet `p`, whose key is whole: back to its source, for the QP `qpn` there.
- * `source_port` and `port_be` as on the wire, `tos` with the DSCP.
+ * Builds the CNP that answers packet `p`, whose key is complete: to the source address of `p` and
+ * QP `qpn` there. The ports are in network order; `tos` includes the DSCP.
  */
 static ROCE_INLINE void roce_cnp_build(struct roce_cnp *cnp, const struct roce_packet *p, __u32 qpn,
                                        __u16 source_port_be, __u16 port_be, __u8 tos) {
@@ -109,7 +109,7 @@ static ROCE_INLINE void roce_cnp_build(struct roce_cnp *cnp, const struct roce_p
   udp[6] = udp[7] = 0xff;
   udp[8] = ROCE_OPCODE_CNP;
   udp[10] = udp[11] = 0xff; /* the default P_Key */
-  udp[12] = 0xff;           /* FECN, BECN and reserved bits are not in the iCRC */
+  udp[12] = 0xff;           /* the iCRC does not cover FECN, BECN and reserved bits */
   udp[13] = (__u8)(qpn >> 16);
   roce_store16(udp + 14, (__u16)qpn);
   end = cnp->length - ROCE_ICRC_LEN;
@@ -125,8 +125,8 @@ static ROCE_INLINE void roce_cnp_build(struct roce_cnp *cnp, const struct roce_p
 }
 
 /*
- * Puts the CNP over the frame it answers: its length is already the CNP's. 1 when done; `l3` is
- * where the network layer starts.
+ * Overwrites a frame, already resized to the CNP's length, with the CNP that answers it. `l3` is
+ * the start of the network layer. 1 when done; 0: the frame is too short.
  */
 static ROCE_INLINE int roce_cnp_write(__u8 *data, const __u8 *end, __u8 *l3,
                                       const struct roce_cnp *cnp) {

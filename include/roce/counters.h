@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* Counters that belong to a port, not to a stream. In the kernel each CPU has its own copy. */
+/* Counters of a port, not of a stream. In the kernel each CPU has its own copy. */
 #ifndef ROCE_COUNTERS_H
 #define ROCE_COUNTERS_H
 
 #include "parse.h"
 
-/* Packets of one opcode by ECN codepoint (RoCEv1 has no ECN: all in [0]), and their frames' bytes.
+/*
+ * Packets of one opcode by ECN codepoint, and the bytes of their frames. RoCEv1 has no ECN: all its
+ * packets are in [0].
  */
 struct roce_opcode_count {
   __u64 packets[4];
@@ -31,22 +33,22 @@ enum roce_aeth_count {
 ROCE_STATIC_ASSERT(!(ROCE_AETH_COUNTS & (ROCE_AETH_COUNTS - 1)), "a mask bounds it");
 
 struct roce_totals {
-  __u64 frames[ROCE_CLASS_MAX]; /* V2 and V1 are summed from the opcodes and stay 0 here */
+  __u64 frames[ROCE_CLASS_MAX]; /* V2 and V1 stay 0: they are summed from the opcodes */
   __u64 bytes;                  /* of the frames counted here */
   __u64 aeth[ROCE_AETH_COUNTS];
-  __u64 cut; /* among the frames of class OTHER: headers beyond the bytes at hand */
-  /* what was lost, and where */
-  __u64 streams_full;      /* packets whose stream found no room */
-  __u64 streams_contended; /* packets whose stream was being added by too many CPUs at once */
-  __u64 streams_forgotten; /* idle streams that made way for new ones */
+  __u64 cut; /* frames of class OTHER whose headers exceed the available bytes */
+  /* losses */
+  __u64 streams_full;      /* packets whose stream had no room in the table */
+  __u64 streams_contended; /* packets not tracked because several CPUs changed the table at once */
+  __u64 streams_forgotten; /* idle streams replaced by new ones */
   __u64 events_dropped;    /* the ring was full */
-  __u64 events_limited;    /* kept back by a stream's rate limit */
-  /* CNPs that passed, by what came just before */
+  __u64 events_limited;    /* suppressed by a stream's rate limit */
+  /* CNPs seen, by their likely cause */
   __u64 cnps_after_ce;
   __u64 cnps_after_nak;
   __u64 cnps_after_neither;
-  __u64 cnps_unexplained; /* the stream that they slow down is not known */
-  /* what rules did */
+  __u64 cnps_unexplained; /* the stream that they slow down is unknown */
+  /* actions of rules */
   __u64 dropped_programmed;
   __u64 dropped_policed;
   __u64 marked;
@@ -54,11 +56,11 @@ struct roce_totals {
   __u64 rewritten; /* DSCP, ECN, FECN, BECN set */
   __u64 duplicated;
   __u64 cnps_sent;
-  __u64 cnps_paced;        /* too soon after the one before */
-  __u64 cnps_unknown_peer; /* the sender's QPN was not known */
-  __u64 not_cloned;        /* the kernel cannot clone frames in several buffers */
-  __u64 not_forwarded;     /* the other port is gone: dropped */
-  __u64 no_socket;         /* for an endpoint that has no socket on their queue: left to the host */
+  __u64 cnps_paced;        /* not sent: too soon after the previous one */
+  __u64 cnps_unknown_peer; /* not sent: the sender's QPN is unknown */
+  __u64 not_cloned;        /* copies not made: see roce_copy */
+  __u64 not_forwarded;     /* dropped: the other port is gone */
+  __u64 no_socket;         /* left to the host: the endpoint has no socket on the queue */
 };
 
 static ROCE_INLINE __u32 roce_aeth_index(__u8 syndrome) {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The PSNs that a stream skipped and has not seen yet, as at most ROCE_HOLES intervals. The
- * stream's lock is held.
+ * The PSNs that a stream skipped and has not received yet, as at most ROCE_HOLES intervals. The
+ * caller holds the stream's lock.
  */
 #ifndef ROCE_HOLES_H
 #define ROCE_HOLES_H
 
 #include "stream.h"
 
-/* A packet this far from where its stream stands is another life of the QPN, not a loss. */
+/* A packet this far from the expected PSN starts a new use of the QPN; it is not a loss. */
 #define ROCE_RESYNC_DISTANCE 65536
 
 /*
- * Holes stand in no order: a hole of length 0 is a free place, and the oldest is the one farthest
- * behind, since holes only ever open at the front. (Loops that carry no order from round to round
- * are also what the kernel's verifier can follow.)
+ * Holes are not sorted. A hole of length 0 is a free entry. The oldest hole is the farthest from
+ * the expected PSN, because new holes are only opened at the expected PSN. (Loops that keep no
+ * order between iterations are also easier for the kernel's verifier.)
  */
 
 /*
- * The oldest hole, seen from `expected`, makes way; what is missing there stays missing. The search
- * starts behind the place used last: a number the verifier does not know, or it would follow each
- * of the sixteen places on its own.
+ * If no entry is free, the new hole replaces the oldest one, seen from `expected`; the PSNs of the
+ * old hole stay missing. The search starts after the entry used last: an index that the verifier
+ * does not know, otherwise it would verify each of the sixteen entries separately.
  */
 static ROCE_INLINE void roce_holes_open(struct roce_stream *s, struct roce_interval hole,
                                         __u32 expected) {
@@ -43,10 +43,10 @@ static ROCE_INLINE void roce_holes_open(struct roce_stream *s, struct roce_inter
 }
 
 /*
- * Takes [psn, psn + n) out of the holes and counts what it fills. A packet inside a hole leaves
- * two: the second is handed back in `rest` (else of length 0), to be opened. Returns the PSNs
- * filled, read back from the counter: to the verifier an unknown number, and not one more thing to
- * follow.
+ * Removes [psn, psn + n) from the holes and counts the PSNs filled. A packet inside a hole splits
+ * it in two: the second part is returned in `rest` (otherwise of length 0), for the caller to open.
+ * Returns the number of PSNs filled, read back from the counter: the verifier does not know that
+ * value, so it has no further states to follow.
  */
 static ROCE_INLINE __u32 roce_holes_fill(struct roce_stream *s, __u32 psn, __u32 n,
                                          struct roce_interval *rest) {
@@ -57,7 +57,7 @@ static ROCE_INLINE __u32 roce_holes_fill(struct roce_stream *s, __u32 psn, __u32
     __u32 length = roce_hole_length(s, i), start = roce_hole_start(s, i);
     __s32 from = roce_psn_diff(start, psn), to = from + (__s32)length, hi;
 
-    if (from >= (__s32)n || to <= 0) /* elsewhere; a free place inside fills nothing below */
+    if (from >= (__s32)n || to <= 0) /* no overlap; a free entry that passes fills nothing below */
       continue;
     hi = to < (__s32)n ? to : (__s32)n;
     if (from >= 0) {
@@ -74,8 +74,8 @@ static ROCE_INLINE __u32 roce_holes_fill(struct roce_stream *s, __u32 psn, __u32
 }
 
 /*
- * A hole is out of reach of late packets once its stream has moved on by ROCE_RESYNC_DISTANCE; left
- * there, it would catch packets of the next round of the 24-bit PSN. Called twice a round.
+ * Late packets cannot reach a hole any more after the stream has advanced by ROCE_RESYNC_DISTANCE;
+ * if kept, it would match packets of the next cycle of the 24-bit PSN. Called twice per cycle.
  */
 static ROCE_INLINE void roce_holes_age(struct roce_stream *s, __u32 expected) {
   for (__u32 i = 0; i < ROCE_HOLES; i++)

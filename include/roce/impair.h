@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* A packet against its port's rules: match, select, plan, act. */
+/* Applies a port's rules to a packet: match, select, plan, act. */
 #ifndef ROCE_IMPAIR_H
 #define ROCE_IMPAIR_H
 
@@ -8,33 +8,35 @@
 #include "cnp.h"
 #include "match.h"
 
-#define ROCE_BTH_FARTHEST 0x3fff /* the verifier follows an offset of so many bits */
+#define ROCE_BTH_FARTHEST 0x3fff /* largest offset; the verifier needs a bound of 2^n - 1 */
 
-/* A packet on its way through the rules. `packet` is whole but for the key of an IPv4 one. */
+/*
+ * A packet that rules are applied to. `packet` is complete, except for the key of an IPv4 packet.
+ */
 struct roce_passing {
   struct roce_packet packet;
   __u32 length; /* of the frame, without FCS */
   __s32 class_; /* enum roce_class */
   __u32 stream; /* record id, or ROCE_NO_STREAM */
   __u32 linear; /* bytes of the frame in its first buffer */
-  __u64 place;  /* among those that its rule matched; 0: nobody needed to know */
-  __u64 now;    /* when its rule chose it; 0: the clock was not read */
+  __u64 place;  /* its place among the packets that the rule matched; 0: not needed */
+  __u64 now;    /* when its rule selected it; 0: the clock was not read */
   struct roce_verdict verdict;
   struct roce_cnp cnp;
 };
 
 /*
- * What the walk through the rules needs of a packet before a rule selects it. Most packets meet no
- * rule, or one that lets them go: they are never copied to a `struct roce_passing`.
+ * The packet data that rules need before one of them selects the packet. Most packets match no rule
+ * or are not selected: they are never copied to a struct roce_passing.
  */
 struct roce_noted {
   struct roce_facts facts;
-  __u32 l3; /* offsets of the IP header and the BTH, and behind the iCRC; 0: there is none */
+  __u32 l3; /* offsets of the IP header, the BTH and the first byte after the iCRC; 0: none */
   __u32 bth;
   __u32 end;
   __u32 stream; /* record id, or ROCE_NO_STREAM */
   __s32 class_; /* enum roce_class */
-  __u32 loaded; /* 1: all of it is in this CPU's roce_passing */
+  __u32 loaded; /* 1: the packet is in this CPU's roce_passing */
 };
 
 /* Records, for capture, the rule that the packet matched and the action taken (0: none). */
@@ -51,7 +53,7 @@ static ROCE_INLINE void roce_trace_rule(struct roce_env *env, const struct roce_
   scratch->trace.act = act ? act | (rule->action.act & (ROCE_ACT_RED | ROCE_ACT_POLICE)) : 0;
 }
 
-/* The stream's QP in the order in which the port saw them, from 1; 0: it has no number. */
+/* The number of the stream's QP, in the order seen by the port, from 1; 0: none. */
 static ROCE_INLINE __u32 roce_number_of(struct roce_env *env, const struct roce_key *key,
                                         __u32 id) {
   const struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
@@ -59,7 +61,7 @@ static ROCE_INLINE __u32 roce_number_of(struct roce_env *env, const struct roce_
   return aside ? roce_number_in(aside, id, roce_numbers_before(env, key)) : 0;
 }
 
-/* What the tables leave open of one rule. */
+/* 1 when a rule's conditions that the tables do not decide are met. */
 ROCE_OUTLINE int roce_check_rule(struct roce_env *env, const struct roce_rule *rule,
                                  struct roce_passing *passing) {
   const struct roce_packet *p;
@@ -74,15 +76,15 @@ ROCE_OUTLINE int roce_check_rule(struct roce_env *env, const struct roce_rule *r
                          s ? roce_number_of(env, &p->key, passing->stream) : 0);
 }
 
-/* QPN of the packet's sender, for a CNP. */
+/* QPN of the packet's sender, for a CNP, or ROCE_QPN_UNKNOWN. */
 static ROCE_INLINE __u32 roce_sender_qp(struct roce_env *env, const struct roce_packet *p,
                                         __u32 id) {
   const struct roce_stream *s = roce_stream_at(env, id);
   struct roce_peer peer = {};
 
-  if (roce_key_qp(&p->key) == ROCE_QPN_MULTICAST) /* a group's address cannot be the CNP's source */
+  if (roce_key_qp(&p->key) == ROCE_QPN_MULTICAST) /* a CNP cannot have a multicast source address */
     return ROCE_QPN_UNKNOWN;
-  if (p->info & ROCE_HAS_DETH) /* 0: not read, that of an RD READ REQUEST */
+  if (p->info & ROCE_HAS_DETH) /* 0: not parsed (RD READ REQUEST) */
     return p->cut || !p->src_qp ? ROCE_QPN_UNKNOWN : p->src_qp;
   for (int i = 0; i < 4; i++)
     peer.src[i] = p->key.src[i];
@@ -92,7 +94,7 @@ static ROCE_INLINE __u32 roce_sender_qp(struct roce_env *env, const struct roce_
   return roce_peer_qp(env, &peer);
 }
 
-/* 1, once in an interval, for the stream, its pair of addresses or the port. */
+/* 1 once per interval for the stream, its address pair or the port (cnp_scope). */
 static ROCE_INLINE int roce_pace(struct roce_env *env, const struct roce_action *action,
                                  const struct roce_packet *p) {
   __u64 now = roce_moment_now(env), seen, hash = 0, check;
@@ -106,7 +108,7 @@ static ROCE_INLINE int roce_pace(struct roce_env *env, const struct roce_action 
   word = roce_pace_at(env, (__u32)hash & (ROCE_PACES - 1));
   if (!word)
     return 0;
-  check = (hash >> 40 | 1) << 40; /* never that of a word that was not used yet */
+  check = (hash >> 40 | 1) << 40; /* not 0, which is the check of an unused word */
   seen = ROCE_LOAD(word);
   if (!((seen ^ check) >> 40) &&
       ((now - seen) & ROCE_PACE_TIME) < action->cnp_interval_ns >> ROCE_PACE_SHIFT)
@@ -114,7 +116,10 @@ static ROCE_INLINE int roce_pace(struct roce_env *env, const struct roce_action 
   return ROCE_CAS(word, seen, check | now);
 }
 
-/* A CNP is wished for: takes the wish back, and counts why, or says for whom it is. */
+/*
+ * Decides whether a CNP is sent. If not, clears the request and counts the reason; otherwise fills
+ * in its destination.
+ */
 ROCE_OUTLINE int roce_plan_cnp(struct roce_env *env, const struct roce_action *action,
                                struct roce_passing *passing) {
   struct roce_totals *t = roce_totals_of(env);
@@ -146,7 +151,7 @@ ROCE_OUTLINE int roce_plan_cnp(struct roce_env *env, const struct roce_action *a
   return 0;
 }
 
-/* Counts what the verdict does, but for what is only known when it is done. */
+/* Counts the verdict's actions, except those whose success is known only later. */
 static ROCE_INLINE void roce_count_verdict(struct roce_totals *t, const struct roce_verdict *v) {
   if (v->act & ROCE_ACT_DROP) {
     if (v->excess)
@@ -162,7 +167,7 @@ static ROCE_INLINE void roce_count_verdict(struct roce_totals *t, const struct r
     t->rewritten++;
 }
 
-/* Turns the frame in hand into the CNP that answers it. 1 when done. */
+/* Turns the current frame into the CNP that answers it, to QP `qp`. 1 when done. */
 ROCE_OUTLINE int roce_become_cnp(struct roce_frame *frame, struct roce_env *env, __u32 length,
                                  __u32 qp, __u32 tos) {
   struct roce_passing *passing = roce_passing_of(env);
@@ -184,7 +189,7 @@ ROCE_OUTLINE int roce_become_cnp(struct roce_frame *frame, struct roce_env *env,
                         roce_frame_l3(frame, passing->packet.l3), &passing->cnp);
 }
 
-/* Copies are only to be had in a bridge, and of frames that the kernel can clone. */
+/* Copies require a bridge and a frame that the kernel can clone. */
 static ROCE_INLINE int roce_copy(struct roce_env *env, const struct roce_passing *passing,
                                  struct roce_verdict *v, struct roce_totals *t) {
   if (!(v->act & (ROCE_ACT_CNP | ROCE_ACT_DUPLICATE)))
@@ -211,7 +216,7 @@ static ROCE_INLINE void roce_rewrite(struct roce_frame *frame, const struct roce
     roce_edit_frame(frame, p, passing->class_, v);
 }
 
-/* Does what the rule that selected the frame in hand wants. Gives its fate. */
+/* Applies the rule that selected the current frame. Returns enum roce_fate. */
 ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
                           const struct roce_rule *rule) {
   struct roce_passing *passing = roce_passing_of(env);
@@ -245,7 +250,7 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
       t->cnps_sent++;
       fate = ROCE_BACK_AS_CNP;
     }
-    if (fate == ROCE_GONE) /* no CNP could be made of it */
+    if (fate == ROCE_GONE) /* no CNP could be built */
       v->act &= ~(__u32)ROCE_ACT_CNP;
     roce_trace_rule(env, rule, v->act);
     return fate;
@@ -258,7 +263,7 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   }
   fate = roce_copy(env, passing, v, t);
   roce_trace_rule(env, rule, v->act);
-  if (!v->act) { /* it came to nothing */
+  if (!v->act) { /* no action was possible */
     count->acted--;
     if (rule->select.limit)
       ROCE_ADD(&state->limited, (__u64)-1);
@@ -266,7 +271,7 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   return fate;
 }
 
-/* Adds what rules look at in the BTH at `offset` of the frame; nothing when it is not at hand. */
+/* Reads the BTH fields that only rules use, at `offset` of the frame. 0: not available. */
 static ROCE_INLINE int roce_read_bth(struct roce_frame *frame, __u32 offset,
                                      struct roce_facts *facts) {
   __u64 at = offset;
@@ -280,7 +285,7 @@ static ROCE_INLINE int roce_read_bth(struct roce_frame *frame, __u32 offset,
   return 1;
 }
 
-/* Parses the frame in hand once more, for the few packets that rules need all of. */
+/* Parses the current frame again into roce_passing: rules need all of it for few packets. */
 ROCE_OUTLINE int roce_load_passing(struct roce_frame *frame, struct roce_env *env, __u32 length,
                                    __u32 stream) {
   const __u8 *data = roce_frame_data(frame), *end = roce_frame_end(frame);
@@ -307,7 +312,9 @@ static ROCE_INLINE struct roce_passing *roce_loaded(struct roce_frame *frame, st
   return roce_passing_of(env);
 }
 
-/* The packet's rule among those left by the tables, the first of which they leave open. */
+/*
+ * The first rule in `left` whose conditions are met, or NULL. The tables do not decide its first.
+ */
 static ROCE_INLINE const struct roce_rule *roce_find_rule(struct roce_frame *frame,
                                                           struct roce_env *env,
                                                           const struct roce_ruleset *set,
@@ -328,7 +335,7 @@ static ROCE_INLINE const struct roce_rule *roce_find_rule(struct roce_frame *fra
   return ROCE_NULL;
 }
 
-/* A rule that marks and does nothing else needs no plan. 1 when that was all. */
+/* A rule that only marks CE needs no plan. 1 when the rule is such a rule and was applied. */
 static ROCE_INLINE int roce_mark_only(struct roce_frame *frame, struct roce_env *env,
                                       const struct roce_rule *rule, struct roce_rule_count *count,
                                       const struct roce_noted *noted, __u64 now) {
@@ -349,7 +356,7 @@ static ROCE_INLINE int roce_mark_only(struct roce_frame *frame, struct roce_env 
   return 1;
 }
 
-/* The frame in hand against the port's rules. Gives its fate. */
+/* Applies the port's rules to the current frame. Returns enum roce_fate. */
 ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env,
                                  struct roce_noted *noted) {
   const struct roce_ruleset *set = roce_rules_of(env);
@@ -397,8 +404,8 @@ ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env,
 }
 
 /*
- * The copy of a frame that goes back to where it came from (ROCE_GO_ON_WITH_CNP) becomes the CNP
- * that roce_plan_cnp left with its stream. 1 when done, and counted.
+ * Turns the copy that is returned to the frame's ingress port (ROCE_GO_ON_WITH_CNP) into the CNP
+ * that roce_plan_cnp stored for its stream. 1 when done; counts success and failure.
  */
 static ROCE_INLINE int roce_answer_copy(struct roce_frame *frame, struct roce_env *env) {
   const __u8 *data = roce_frame_data(frame), *end = roce_frame_end(frame);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * What the two directions of a connection tell of each other: which QPN a request's sender has
- * (its own is not in the packet), which PMTU its READs have, and what a CNP was sent for.
+ * What one direction of a connection shows about the other: the QPN of a request's sender (it is
+ * not in the packet), the PMTU of its READs, and the cause of a CNP.
  */
 #ifndef ROCE_LEARN_H
 #define ROCE_LEARN_H
@@ -9,7 +9,7 @@
 #include "counters.h"
 #include "scratch.h"
 
-/* The stream of requests to QPN `qpn` of the host that `from` comes from. */
+/* The key of the stream of requests to QPN `qpn` on the host that sent `from`. */
 static ROCE_INLINE void roce_reverse_request_key(struct roce_env *env, const struct roce_key *from,
                                                  __u32 qpn, struct roce_key *key) {
   for (int i = 0; i < 4; i++) {
@@ -21,7 +21,7 @@ static ROCE_INLINE void roce_reverse_request_key(struct roce_env *env, const str
   key->qp_kind ^= roce_sides(env);
 }
 
-/* The same QP's stream of requests, or of responses. */
+/* The key of the same QP's other stream: of its responses, or of its requests. */
 static ROCE_INLINE void roce_sibling_key(const struct roce_key *of, struct roce_key *key) {
   *key = *of;
   key->qp_kind ^= ROCE_KIND_RESPONSE << ROCE_KIND_SHIFT;
@@ -33,7 +33,7 @@ static ROCE_INLINE __u64 roce_read_hash(struct roce_env *env, const __u32 *src, 
                   psn * 0xd6e8feb86659fd93ull);
 }
 
-/* Remembers a READ of unknown length, so that its first response can tell the PMTU. */
+/* Stores a READ of unknown length, so that its first response can give the PMTU. */
 static ROCE_INLINE void roce_register_read(struct roce_env *env, const struct roce_packet *p,
                                            __u32 id) {
   __u64 hash =
@@ -45,11 +45,11 @@ static ROCE_INLINE void roce_register_read(struct roce_env *env, const struct ro
     return;
   old = ROCE_LOAD(hint);
   if ((old & 0xffffffff00000000ull) == check && (__u32)old != id + 1)
-    id = ~0u; /* two connections read with this PSN: it tells nothing of either */
+    id = ~0u; /* ambiguous: two connections have a READ with this PSN */
   ROCE_STORE(hint, check | (__u32)(id + 1));
 }
 
-/* The other direction, between the same addresses: the hint's record may have changed hands. */
+/* 1 when the addresses are reversed: the hint's record may belong to another stream by now. */
 static ROCE_INLINE int roce_answers(const struct roce_key *response,
                                     const struct roce_key *request) {
   __u32 differ = 0;
@@ -59,7 +59,7 @@ static ROCE_INLINE int roce_answers(const struct roce_key *response,
   return !differ && roce_key_kind(request) == ROCE_KIND_REQUEST;
 }
 
-/* A READ RESPONSE FIRST: its connection's request stream learns the PMTU. 1 once that is done. */
+/* Gives the PMTU of a READ RESPONSE FIRST to the connection's request stream. 1 when done. */
 static ROCE_INLINE int roce_link_read(struct roce_env *env, const struct roce_packet *p,
                                       __u32 pmtu_code) {
   __u64 hash =
@@ -89,7 +89,7 @@ static ROCE_INLINE void roce_set_linked(struct roce_stream *s) {
   __sync_fetch_and_or(&s->word, ROCE_WORD_LINKED);
 }
 
-/* PSNs behind the expected one in which an answer is taken for that of a request. */
+/* An answer belongs to a request at most this many PSNs behind the expected PSN. */
 #define ROCE_ANSWER_WINDOW 4096
 
 #define ROCE_HINT_CHECK 0xffffffff00000000ull
@@ -99,7 +99,7 @@ static ROCE_INLINE __u64 *roce_asked_at(struct roce_env *env, __u64 hash) {
   return roce_hint_at(env, ROCE_HINTS_ASKED + ((__u32)hash & (ROCE_HINTS_CM - 1)));
 }
 
-/* A request that wants an answer: remembered by its PSN. */
+/* Stores a request that expects an answer, by its PSN. */
 static ROCE_INLINE void roce_remember_asked(struct roce_env *env, const struct roce_packet *p,
                                             __u32 id) {
   __u64 hash =
@@ -111,14 +111,15 @@ static ROCE_INLINE void roce_remember_asked(struct roce_env *env, const struct r
     return;
   old = ROCE_LOAD(hint);
   if (!((old ^ hash) & ROCE_HINT_CHECK) && (__u32)old && (__u32)old != value)
-    value = ROCE_HINT_AMBIGUOUS; /* two connections wait for an answer with this PSN */
+    value = ROCE_HINT_AMBIGUOUS; /* two connections expect an answer with this PSN */
   ROCE_STORE(hint, (hash & ROCE_HINT_CHECK) | value);
 }
 
 /*
- * A stream that gives up asking is answered all the same, and nothing tells those answers from ones
- * to another stream with the same PSNs. So the 64 Ki PSNs that follow are not heard for a while: of
- * each 64 Ki of two hosts a hint has the last PSN that is heard, and when (<< 24) that was.
+ * A stream that stops the search for its sender's QPN still receives answers, and they look like
+ * answers to another stream with the same PSNs. So answers in the following 64 Ki PSNs are ignored
+ * for a while. For each block of 64 Ki PSNs between two hosts, a hint has the last PSN that is
+ * used, and the window (<< 24) in which it was stored.
  */
 #define ROCE_UNHEARD_SHIFT 16
 
@@ -128,7 +129,7 @@ static ROCE_INLINE __u64 roce_unheard_hash(struct roce_env *env, const __u32 *sr
                         (key->qp_kind & ROCE_KEY_IPV4) != 0);
 }
 
-/* Of those of `psn`, what is behind `last` is not heard. */
+/* In the block of `psn`, ignores answers to PSNs after `last`. */
 static ROCE_INLINE void roce_stop_hearing(struct roce_env *env, const struct roce_packet *p,
                                           __u32 psn, __u32 last) {
   __u64 hash = roce_unheard_hash(env, p->key.src, p->key.dst, &p->key, psn);
@@ -152,7 +153,7 @@ static ROCE_INLINE int roce_is_unheard(struct roce_env *env, const struct roce_p
          roce_psn_diff(p->psn, value & ROCE_PSN_MASK) > 0;
 }
 
-/* The one stream whose request has this answer's PSN, or ROCE_NO_STREAM. It answers once. */
+/* Takes the stream whose request has this answer's PSN, or ROCE_NO_STREAM. A hint is used once. */
 static ROCE_INLINE __u32 roce_take_asked(struct roce_env *env, const struct roce_packet *p) {
   __u64 hash =
       roce_read_hash(env, p->key.dst, p->key.src, p->psn, (p->key.qp_kind & ROCE_KEY_IPV4) != 0);
@@ -166,13 +167,13 @@ static ROCE_INLINE __u32 roce_take_asked(struct roce_env *env, const struct roce
   return ROCE_CAS(hint, value, 0) ? (__u32)value - 1 : ROCE_NO_STREAM;
 }
 
-/* With the lock of `s` held: one more answer from QP `qp`. 1 once enough have agreed. */
+/* Counts an answer from QP `qp`; the caller holds the lock of `s`. 1 when enough answers agree. */
 static ROCE_INLINE int roce_vote(struct roce_stream *s, __u32 qp) {
   __u32 votes = (s->flags & ROCE_STREAM_VOTES) / ROCE_STREAM_VOTE;
 
   if (s->flags & ROCE_STREAM_SRC_QP)
     return s->src_qp == qp;
-  if (!votes || s->src_qp == qp) /* it gets on: as many requests more may be asked with */
+  if (!votes || s->src_qp == qp) /* progress: restarts the count of attempts */
     s->run_asked = roce_run(s);
   else
     votes = 0;
@@ -186,8 +187,8 @@ static ROCE_INLINE int roce_vote(struct roce_stream *s, __u32 qp) {
 }
 
 /*
- * The request stream `id` was answered by a packet for QP `qp`: 1 when that is its sender's QPN,
- * `own` is then the QPN that it goes to.
+ * Packet `p` answers the request stream `id`. 1 when the DestQP of `p` is known to be the QPN of
+ * that stream's sender; `own` is then the DestQP of the stream.
  */
 static ROCE_INLINE int roce_answered(struct roce_env *env, __u32 id, const struct roce_packet *p,
                                      __u32 *own) {
@@ -209,7 +210,7 @@ static ROCE_INLINE int roce_answered(struct roce_env *env, __u32 id, const struc
   return known;
 }
 
-/* The same QP's request stream has told already whose it is (RDMA CM did). */
+/* 1 when the same QP's request stream has its source QPN already (from RDMA CM). */
 static ROCE_INLINE int roce_sibling_src_qp(struct roce_env *env, const struct roce_key *key,
                                            struct roce_scratch *scratch, __u32 *qp) {
   const struct roce_stream *s;
@@ -223,7 +224,7 @@ static ROCE_INLINE int roce_sibling_src_qp(struct roce_env *env, const struct ro
   return 1;
 }
 
-/* A request that wants an answer, or the answer to one: stream `id` may learn its sender's QPN. */
+/* A request that expects an answer, or an answer: stream `id` may learn its sender's QPN. */
 ROCE_OUTLINE int roce_ask(struct roce_env *env, const struct roce_packet *p, __u32 id) {
   struct roce_scratch *scratch = roce_scratch_of(env);
   struct roce_stream *s = roce_stream_at(env, id);
@@ -253,18 +254,17 @@ ROCE_OUTLINE int roce_ask(struct roce_env *env, const struct roce_packet *p, __u
   return 0;
 }
 
-/* Words of check << 40 | time: whose they are is in the check. */
+/* A time for words of check << 40 | time, in which the check identifies the owner. */
 static ROCE_INLINE __u64 roce_moment(__u64 ns) { return (ns >> ROCE_PACE_SHIFT) & ROCE_PACE_TIME; }
 
 static ROCE_INLINE __u64 roce_moment_now(struct roce_env *env) {
   return roce_moment(roce_clock(env));
 }
 
-/* A mark without its time, made while nobody answered marks: the clock costs more than the mark. */
+/* A CE mark without a time, while no CNPs are seen: the clock costs more than the mark. */
 static ROCE_INLINE __u64 roce_timeless(__u32 id) { return (__u64)(id + 1) << 40; }
 
-/* A packet of stream `id` is CE: it came in so, or a rule marks it. `now`: 0, the clock not read.
- */
+/* Stores that a packet of stream `id` is CE, on arrival or by a rule. `now` in ns; 0: not read. */
 static ROCE_INLINE void roce_remember_ce(struct roce_env *env, __u32 id, __u64 now) {
   struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
   const struct roce_shared *shared = roce_shared_of(env);
@@ -283,7 +283,8 @@ static ROCE_INLINE void roce_remember_nak(struct roce_env *env, __u32 id) {
     ROCE_STORE(&aside->nak, (__u64)(id + 1) << 40 | roce_moment_now(env));
 }
 
-/* Within the window before `now`, or after it: another CPU may have noted it since `now` was read.
+/*
+ * 1 within the window before or after `now`: another CPU may have stored it after `now` was read.
  */
 static ROCE_INLINE int roce_is_recent(struct roce_env *env, __u64 word, __u32 id, __u64 now) {
   __u64 window = roce_cnp_window(env) >> ROCE_PACE_SHIFT;
@@ -292,8 +293,8 @@ static ROCE_INLINE int roce_is_recent(struct roce_env *env, __u64 word, __u32 id
 }
 
 /*
- * The key, in `scratch`, of the stream of requests that the CNPs and the answers of stream `id` are
- * about. 0: not known.
+ * Writes to scratch->answered the key of the stream of requests that the CNPs and answers of stream
+ * `id` refer to. 0: not known.
  */
 static ROCE_INLINE int roce_stream_answered(struct roce_env *env, const struct roce_packet *p,
                                             __u32 id, struct roce_scratch *scratch) {
@@ -311,8 +312,8 @@ static ROCE_INLINE int roce_stream_answered(struct roce_env *env, const struct r
 }
 
 /*
- * What was marked CE before a CNP of stream `id`: 1, something of the streams that it slows down,
- * requests and READ responses; 0, nothing; -1, there are no such streams.
+ * CE marks before a CNP of stream `id`, on the streams that it slows down (requests and READ
+ * responses): 1, there are; 0, there are none; -1, no such stream is known.
  */
 static ROCE_INLINE int roce_marked_before(struct roce_env *env, const struct roce_packet *p,
                                           __u32 id, struct roce_scratch *scratch, __u64 now) {
@@ -334,7 +335,7 @@ static ROCE_INLINE int roce_marked_before(struct roce_env *env, const struct roc
   return marked;
 }
 
-/* What a CNP of stream `id` was likely sent for: counted. */
+/* Counts a CNP of stream `id` by its likely cause. */
 ROCE_OUTLINE int roce_explain_cnp(struct roce_env *env, const struct roce_packet *p, __u32 id) {
   struct roce_scratch *scratch = roce_scratch_of(env);
   struct roce_totals *t = roce_totals_of(env);
@@ -364,7 +365,7 @@ ROCE_OUTLINE int roce_explain_cnp(struct roce_env *env, const struct roce_packet
   return 0;
 }
 
-/* What a packet that was no plain one tells of the other direction. */
+/* Learns about the other direction from a packet that took the slow path. */
 ROCE_OUTLINE int roce_learn(struct roce_env *env, const struct roce_packet *p, __u32 id) {
   struct roce_scratch *scratch = roce_scratch_of(env);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/* Which of a port's rules a packet meets: tables first, then what they cannot tell (rule.h). */
+/*
+ * Finds the rules that match a packet: first with tables, then by the conditions that the tables do
+ * not decide (rule.h).
+ */
 #ifndef ROCE_MATCH_H
 #define ROCE_MATCH_H
 
@@ -7,7 +10,9 @@
 #include "rule.h"
 #include "stream.h"
 
-/* The lowest bit of a word that is not 0. BPF has no instruction for it: de Bruijn's sequence. */
+/*
+ * Index of the lowest set bit of a word, not 0. BPF has no instruction for it: de Bruijn sequence.
+ */
 #ifdef __bpf__
 static const __u8 roce_bit_number[64] = {
     0,  1,  48, 2,  57, 49, 28, 3,  61, 58, 50, 42, 38, 29, 17, 4,  62, 55, 59, 36, 53, 51,
@@ -19,7 +24,7 @@ static ROCE_INLINE __u32 roce_lowest(__u64 word) {
   if (word & 1)
     return 0;
   product = (word & -word) * 0x03f79d71b4cb0a89ull;
-  /* clang 17 and 18 see what this computes, but cannot make it of BPF's instructions, and crash */
+  /* clang 17 and 18 recognise a bit scan here, cannot emit it for BPF, and crash */
   ROCE_OPAQUE(product);
   return roce_bit_number[product >> 58];
 }
@@ -36,7 +41,7 @@ static ROCE_INLINE const struct roce_rule *roce_first_rule(const struct roce_rul
   return &set->rule[index];
 }
 
-/* What the packet is, as roce_ruleset.what counts. */
+/* The packet's index in roce_ruleset.what. */
 static ROCE_INLINE __u32 roce_what(const struct roce_packet *p, int roce) {
   if (!roce)
     return ROCE_WHAT_OTHER;
@@ -50,12 +55,14 @@ static ROCE_INLINE __u32 roce_place(__u32 psn, const struct roce_stream *s) {
   return ((psn - s->first_psn) & ROCE_PSN_MASK) + 1;
 }
 
-/* How often the stream has begun anew, from 1: a run backward counts from its first packet on. */
+/* The stream's iteration, from 1. A rewind counts from the first packet of its backward run. */
 static ROCE_INLINE __u64 roce_iteration(const struct roce_stream *s) {
   return 1 + roce_stream_counter(s, ROCE_REWINDS) + (roce_run(s) == 1);
 }
 
-/* All that the tables look at. Of frames that are no RoCE only `length` and `vlan` mean something.
+/*
+ * The packet fields that the tables use. For frames that are not RoCE, of the fields read from the
+ * packet only `vlan` is valid, and `bth` with ROCE_WHAT_VERSION.
  */
 struct roce_facts {
   __u32 what; /* roce_what */
@@ -64,22 +71,22 @@ struct roce_facts {
   __u32 tos;
   __u32 qp_kind;
   __u32 psn;
-  __u32 src; /* the address's last word, as on the wire */
+  __u32 src; /* last word of the address, in network order */
   __u32 dst;
-  __u32 place; /* roce_place; 0 without a stream */
-  __u32 bth;   /* BTH bytes 1, 4 and 8: << 16, << 8, << 0; only where a rule looks at them */
+  __u32 place; /* roce_place; 0: no stream */
+  __u32 bth;   /* BTH bytes 1, 4 and 8: << 16, << 8, << 0; read only if a rule needs them */
   __u32 pkey;  /* likewise */
 };
 
-/* The bytes of the BTH, which is at hand, that only rules look at. */
+/* Reads the BTH fields that only rules use. The whole BTH is available. */
 static ROCE_INLINE void roce_facts_read(const __u8 *bth, struct roce_facts *facts) {
   facts->bth = (__u32)bth[1] << 16 | (__u32)bth[4] << 8 | bth[8];
   facts->pkey = roce_be16(bth + 2);
 }
 
 /*
- * What a frame with a whole BTH of a version other than 0 is: parsing gives it up as malformed, but
- * a rule may name the version.
+ * Sets `what` for a frame with a complete BTH whose version is not 0: the parser classifies it as
+ * malformed, but a rule may match the version.
  */
 static ROCE_INLINE void roce_facts_version(__u32 bth, __u32 end, int class_,
                                            struct roce_facts *facts) {
@@ -105,8 +112,8 @@ static ROCE_INLINE struct roce_facts roce_facts_of(const struct roce_packet *p, 
 }
 
 /*
- * The rules that the packet may meet: bit i is rule i. `used` are the tables that some rule wants:
- * in the kernel it is fixed, and the others are not even in the program.
+ * The rules that may match the packet: bit i is rule i. `used` has the tables that at least one
+ * rule needs; in the kernel it is constant, and the code of the other tables is removed.
  */
 static ROCE_INLINE __u64 roce_match_tables(const struct roce_ruleset *set, __u32 used,
                                            const struct roce_facts *f) {
@@ -178,24 +185,26 @@ static ROCE_INLINE int roce_in_qps(__u32 qp, const struct roce_rule *rule) {
   return 0;
 }
 
-/* `number` is the stream's QP as the port counts them, from 1; 0 when it has none. */
+/* 1 when the packet is the event. `number` is the number of its QP on the port, from 1; 0: none. */
 static ROCE_INLINE int roce_is_event(const struct roce_event_match *event,
                                      const struct roce_packet *p, const struct roce_stream *s,
                                      __u32 number) {
   if (!s || p->info & (ROCE_OP_ACK | ROCE_OP_CNP | ROCE_OP_DATAGRAM))
-    return 0; /* what has no place in a stream */
+    return 0; /* these have no place in a stream */
   if (event->qp_number && event->qp_number != number)
     return 0;
   return roce_in_range(roce_place(p->psn, s), &event->packet) &&
          (!event->iteration || event->iteration == roce_iteration(s));
 }
 
-/* A condition that the tables leave open, and the same turned round: not met. */
+/* 1 when a condition that the tables do not decide fails; with NOT, when it holds. */
 #define ROCE_UNMET_(rule, check, holds)                                                            \
   (((rule)->checks & (ROCE_CHECK_##check | ROCE_CHECK_NOT_##check)) &&                             \
    !(holds) != !!((rule)->checks & ROCE_CHECK_NOT_##check))
 
-/* 1 when the packet meets what the tables leave open of the rule. The key is whole. */
+/*
+ * 1 when the packet meets the rule's conditions that the tables do not decide. Its key is complete.
+ */
 static ROCE_INLINE int roce_rule_holds(const struct roce_rule *rule, const struct roce_packet *p,
                                        __u32 length, int roce, const struct roce_stream *s,
                                        __u32 number) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The one table of BTH opcodes (IBA vol. 1, 9.2 and annex A17; FLUSH and ATOMIC WRITE: IBA 1.5).
- * Names, extension headers, stream kind, use of PSNs and classes all come from here.
+ * The only table of BTH opcodes (IBA vol. 1, 9.2 and annex A17; FLUSH and ATOMIC WRITE: IBA 1.5).
+ * Names, extension headers, stream kinds, use of PSNs and classes are derived from it.
  */
 #ifndef ROCE_OPCODE_H
 #define ROCE_OPCODE_H
@@ -22,7 +22,7 @@ enum roce_transport {
 #define ROCE_OPCODE_CNP 0x81
 #define ROCE_OPCODE_UD_SEND_ONLY 0x64
 
-/* What an opcode is, in one word; the low byte is the length of all its extension headers. */
+/* Properties of an opcode in one word; the low byte is the length of all its extension headers. */
 #define ROCE_EXT_LEN(info) ((info)&0xffu)
 enum roce_opcode_bits {
   ROCE_HAS_RDETH = 1u << 8,
@@ -35,15 +35,15 @@ enum roce_opcode_bits {
   ROCE_HAS_ATOMICACKETH = 1u << 15,
   ROCE_HAS_IMMDT = 1u << 16,
   ROCE_HAS_IETH = 1u << 17,
-  /* place in a message */
+  /* position in a message */
   ROCE_OP_FIRST = 1u << 18,
   ROCE_OP_MIDDLE = 1u << 19,
   ROCE_OP_LAST = 1u << 20,
   ROCE_OP_ONLY = 1u << 21,
-  /* what it does */
+  /* operation */
   ROCE_OP_KNOWN = 1u << 22,
   ROCE_OP_REQUEST = 1u << 23,  /* numbered in the sender's PSN space */
-  ROCE_OP_RESPONSE = 1u << 24, /* repeats numbers of the receiver's PSN space */
+  ROCE_OP_RESPONSE = 1u << 24, /* repeats PSNs of the receiver's PSN space */
   ROCE_OP_DATAGRAM = 1u << 25, /* UD and RD: no PSN accounting */
   ROCE_OP_READ_REQUEST = 1u << 26,
   ROCE_OP_READ_RESPONSE = 1u << 27,
@@ -54,8 +54,8 @@ enum roce_opcode_bits {
 };
 
 /*
- * More of what an opcode does, above the 32 bits that packets are parsed with: only C++ has a table
- * of them, roce_opcode_properties.
+ * Further properties, above the 32 bits used for parsing. Only C++ has a table of them,
+ * roce_opcode_properties.
  */
 #define ROCE_OP_SEND (1ull << 32)
 #define ROCE_OP_WRITE (1ull << 33) /* RDMA WRITE */
@@ -63,8 +63,8 @@ enum roce_opcode_bits {
 #define ROCE_OP_FLUSH (1ull << 35)
 
 /*
- * Classes, as rules choose packets and meters count them. ATOMIC WRITE is in two: an atomic
- * operation whose operand is a payload.
+ * Classes, by which rules match packets and meters count them. ATOMIC WRITE is in two classes: it
+ * is an atomic operation with a payload.
  */
 #define ROCE_DATA_OPS                                                                              \
   (ROCE_OP_SEND | ROCE_OP_WRITE | ROCE_OP_READ_RESPONSE |                                          \
@@ -72,7 +72,7 @@ enum roce_opcode_bits {
 #define ROCE_READ_OPS (ROCE_OP_READ_REQUEST | ROCE_OP_READ_RESPONSE)
 #define ROCE_ATOMIC_OPS (ROCE_OP_ATOMIC | ROCE_OP_ATOMIC_WRITE)
 #define ROCE_ACK_OPS (ROCE_OP_ACK | ROCE_HAS_ATOMICACKETH) /* their AETH: ACK, NAK or RNR NAK */
-/* Requests that an RDMA READ RESPONSE ONLY without payload answers (IBA 1.5). */
+/* Requests answered by an RDMA READ RESPONSE ONLY without payload (IBA 1.5). */
 #define ROCE_READ_ANSWERED_OPS (ROCE_OP_FLUSH | ROCE_OP_ATOMIC_WRITE)
 
 #define ROCE_EXT_RDETH (ROCE_HAS_RDETH + 4u)
@@ -95,9 +95,10 @@ enum roce_opcode_bits {
                         */
 
 /*
- * Rows: X(transport, prefix, operation, NAME, extension headers, properties). Each transport's rows
- * are made from the operations it has; `req` and `resp` are what it adds to every request and
- * response (RD: RDETH and DETH, XRC: XRCETH on requests only).
+ * Rows: X(transport, prefix, operation, NAME, extension headers, properties). The rows of a
+ * transport are generated from the operations that it has; `req` and `resp` are the extension
+ * headers that it adds to every request and response (RD: RDETH and DETH, XRC: XRCETH on requests
+ * only).
  */
 #define ROCE_OPS_SEND_WRITE(X, t, p, req)                                                          \
   X(t, p, 0x00, SEND_FIRST, req, ROCE_FIRST_ | ROCE_OP_SEND)                                       \
@@ -157,8 +158,10 @@ enum roce_opcode_bits {
   ROCE_OPS_READ_ATOMIC(X, XRC, 0xa0, ROCE_EXT_XRCETH, 0u)                                          \
   ROCE_OPS_INVALIDATE(X, XRC, 0xa0, ROCE_EXT_XRCETH)
 
-/* The stream kind follows from transport and operation: UD and RD are datagrams; 0x0d to 0x12 of
- * RC and XRC answer, the rest asks. */
+/*
+ * The stream kind follows from transport and operation: UD and RD are datagrams; in RC and XRC,
+ * 0x0d to 0x12 are responses and all others are requests.
+ */
 #define ROCE_KIND_OF_(p, op)                                                                       \
   ((p) == 0x40 || (p) == 0x60       ? ROCE_OP_DATAGRAM                                             \
    : ((op) >= 0x0d && (op) <= 0x12) ? ROCE_OP_RESPONSE                                             \
@@ -173,7 +176,7 @@ enum roce_opcode_bits {
 enum roce_opcode { ROCE_OPCODES(ROCE_ENUM_) };
 #undef ROCE_ENUM_
 
-/* The table itself, indexed by opcode; 0 where none is assigned. */
+/* The table, indexed by opcode; 0: not assigned. */
 #ifdef __cplusplus
 template <typename T> struct roce_opcode_table {
   T info[256];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * From a frame to what accounting needs of it. Every frame has exactly one class. Lengths come from
- * the UDP length or the GRH's PayLen, never from the frame, which may be padded or cut.
+ * Parses a frame into the fields that accounting needs. Every frame has exactly one class. Lengths
+ * come from the UDP length or the GRH's PayLen, never from the frame, which may be padded or cut.
  */
 #ifndef ROCE_PARSE_H
 #define ROCE_PARSE_H
@@ -17,7 +17,7 @@ enum roce_class {
   ROCE_CLASS_V1,
   ROCE_CLASS_PFC,       /* PFC and PAUSE */
   ROCE_CLASS_FRAGMENT,  /* an IP fragment of UDP, first or not */
-  ROCE_CLASS_MALFORMED, /* to the port (or 0x8915), but no whole and consistent BTH */
+  ROCE_CLASS_MALFORMED, /* RoCE's UDP port or EtherType, but no complete and consistent BTH */
   ROCE_CLASS_MAX,
 };
 
@@ -25,7 +25,7 @@ static ROCE_INLINE int roce_is_roce(int class_) {
   return class_ == ROCE_CLASS_V2 || class_ == ROCE_CLASS_V1;
 }
 
-/* Stream kinds, and the family bit, as they stand above the 24 bits of DestQP in a key. */
+/* Stream kinds and flags, above the 24 bits of DestQP in a key. */
 #define ROCE_KIND_SHIFT 24
 enum roce_kind { ROCE_KIND_REQUEST = 0, ROCE_KIND_RESPONSE = 1, ROCE_KIND_DATAGRAM = 2 };
 #define ROCE_KEY_IPV4 (1u << 26)
@@ -47,33 +47,33 @@ static ROCE_INLINE __u32 roce_key_kind(const struct roce_key *k) {
 
 #define ROCE_MAPPED_PREFIX roce_swap32(0x0000ffffu)
 
-/* Host order except for the key's addresses. Valid as far as the class and `cut` say. */
+/* Host order, except for the key's addresses. The class and `cut` decide which fields are valid. */
 struct roce_packet {
   struct roce_key key; /* for IPv4 only the last word of each address is set: see roce_key_fill */
   __u32 info;          /* roce_opcode_info[opcode] */
   __u32 psn;
   __u32 payload; /* bytes between the extension headers and the pad */
-  __u32 end;     /* offset of the first byte behind the iCRC */
+  __u32 end;     /* offset of the first byte after the iCRC */
   __u32 bth;     /* offset of the BTH */
   __u32 l3;      /* offset of the IP header or GRH */
-  __u32 dma_len; /* READ REQUEST: bytes asked for */
+  __u32 dma_len; /* READ REQUEST: bytes requested */
   __u32 src_qp;  /* UD: DETH SrcQP */
   __u8 opcode;
   __u8 ecn;
   __u8 syndrome; /* of an AETH */
   __u8 pad;      /* bytes */
-  __u8 cut;      /* the bytes at hand end before this frame's BTH or extension headers do */
+  __u8 cut;      /* the available bytes end before the headers do */
   __u8 tos;      /* IPv4 TOS, IPv6 or GRH traffic class */
   __u16 vlan;    /* ROCE_VLAN_TAGGED | VID of the outer tag; 0: none */
   __u8 ack_req;
-  __u8 ipv4;  /* what is at l3, for rules that act; the key's bit is set for v4-mapped IPv6 too */
-  __u16 pkey; /* read for rules that look at it, not by parsing */
+  __u8 ipv4;  /* IPv4 header at l3, set for rules; the key's bit is set for v4-mapped IPv6 too */
+  __u16 pkey; /* set only for rules that match it, not by roce_parse */
 };
 
 #define ROCE_VLAN_TAGGED 0x1000
 #define ROCE_VLAN_VID 0x0fff
 
-/* Writes out the constant words of an IPv4 key, which the hot path leaves unset. */
+/* Sets the constant words of an IPv4 key, which the hot path leaves unset. */
 static ROCE_INLINE void roce_key_fill(struct roce_key *k) {
   if (!(k->qp_kind & ROCE_KEY_IPV4))
     return;
@@ -87,7 +87,7 @@ static ROCE_INLINE __u32 roce_kind_of(__u32 info) {
                                   : ROCE_KIND_DATAGRAM;
 }
 
-/* Extension header fields that accounting reads; sets `cut` when they are not at hand. */
+/* Reads the extension header fields that accounting needs; sets `cut` if they are not available. */
 static ROCE_INLINE void roce_parse_ext(const __u8 *ext, const __u8 *end, struct roce_packet *p) {
   if (p->info & (ROCE_HAS_RDETH | ROCE_HAS_XRCETH))
     ext += 4;
@@ -111,7 +111,9 @@ static ROCE_INLINE void roce_parse_ext(const __u8 *ext, const __u8 *end, struct 
   }
 }
 
-/* `bth` is at hand as far as `end`; `length` is BTH to iCRC as the layer below says. */
+/*
+ * Parses [bth, end); `length` is from BTH to iCRC according to the layer below. Returns its class.
+ */
 static ROCE_INLINE int roce_parse_bth(const __u8 *bth, const __u8 *end, __u32 length,
                                       struct roce_packet *p, int class_if_good) {
   __u32 needed;
@@ -138,7 +140,7 @@ static ROCE_INLINE int roce_parse_bth(const __u8 *bth, const __u8 *end, __u32 le
   return class_if_good;
 }
 
-/* v4-mapped addresses on both sides (as the GIDs of RoCEv1 over IPv4 hosts) are an IPv4 key. */
+/* v4-mapped addresses on both sides (GIDs of RoCEv1 between IPv4 hosts) give an IPv4 key. */
 static ROCE_INLINE void roce_parse_addresses6(const __u8 *src, struct roce_packet *p) {
   for (__u64 i = 0; i < 4; i++) {
     p->key.src[i] = roce_load32(src + 4 * i);
@@ -189,7 +191,7 @@ static ROCE_INLINE int roce_parse_ipv4(const __u8 *data, const __u8 *ip, const _
   return roce_parse_udp(data, ip + header, end, port_be, p);
 }
 
-/* Walks hop-by-hop, routing and destination options. An atomic fragment (RFC 6946) is whole. */
+/* Skips hop-by-hop, routing and destination options. An atomic fragment (RFC 6946) is complete. */
 static ROCE_INLINE int roce_parse_ipv6(const __u8 *data, const __u8 *ip, const __u8 *end,
                                        __u16 port_be, int extensions, struct roce_packet *p) {
   const __u8 *cur = ip + ROCE_IPV6_LEN;
@@ -231,7 +233,7 @@ static ROCE_INLINE int roce_parse_ipv6(const __u8 *data, const __u8 *ip, const _
 static ROCE_INLINE int roce_parse_grh(const __u8 *data, const __u8 *grh, const __u8 *end,
                                       struct roce_packet *p) {
   p->bth = (__u32)(grh + ROCE_GRH_LEN - data);
-  p->end = p->bth + ROCE_BTH_LEN + ROCE_ICRC_LEN; /* the least there must be */
+  p->end = p->bth + ROCE_BTH_LEN + ROCE_ICRC_LEN; /* the minimum */
   if (grh + ROCE_GRH_LEN > end) {
     p->cut = 1;
     return ROCE_CLASS_OTHER;
@@ -243,7 +245,7 @@ static ROCE_INLINE int roce_parse_grh(const __u8 *data, const __u8 *grh, const _
   return roce_parse_bth(grh + ROCE_GRH_LEN, end, roce_be16(grh + 4), p, ROCE_CLASS_V1);
 }
 
-/* From the network layer on: `ethertype` in network order, `l3` where its header starts. */
+/* Parses from the network layer on: `l3` is the start of its header, `ethertype_be` its type. */
 static ROCE_INLINE int roce_parse_l3(const __u8 *data, const __u8 *l3, const __u8 *end,
                                      __u16 ethertype_be, __u16 port_be, struct roce_packet *p) {
   p->l3 = (__u32)(l3 - data);
@@ -270,9 +272,9 @@ static ROCE_INLINE int roce_is_vlan(__u16 ethertype_be) {
 }
 
 /*
- * Parses an Ethernet frame whose bytes [data, end) are at hand; `port_be` in network order. Returns
- * an enum roce_class, final but for the frame's length: see roce_check_length. `p` must be zeroed
- * in its scalar fields.
+ * Parses an Ethernet frame, of which the bytes [data, end) are available; `port_be` in network
+ * order. Returns enum roce_class, final except for the check of the frame's length: see
+ * roce_check_length. The scalar fields of `p` must be 0.
  */
 static ROCE_INLINE int roce_parse(const __u8 *data, const __u8 *end, __u16 port_be,
                                   struct roce_packet *p) {
@@ -298,9 +300,8 @@ static ROCE_INLINE int roce_parse(const __u8 *data, const __u8 *end, __u16 port_
 }
 
 /*
- * The plain case of roce_parse, for a hot path whose verifier is to have few ways to follow: at
- * most one VLAN tag, IPv4 without options, IPv6 without extension headers. ROCE_CLASS_MAX: ask
- * roce_parse.
+ * The common case of roce_parse, with few paths for the verifier: at most one VLAN tag, IPv4
+ * without options, IPv6 without extension headers. ROCE_CLASS_MAX: the caller uses roce_parse.
  */
 static ROCE_INLINE int roce_parse_plain(const __u8 *data, const __u8 *end, __u16 port_be,
                                         struct roce_packet *p) {
@@ -330,9 +331,8 @@ static ROCE_INLINE int roce_parse_plain(const __u8 *data, const __u8 *end, __u16
 }
 
 /*
- * The class once the frame's length on the wire (without FCS) is known: what claims to be longer
- * than its frame is malformed, and what is neither at hand nor promised by the wire was never
- * whole.
+ * The class when the frame's length on the wire (without FCS) is known. A packet that claims to be
+ * longer than its frame is malformed; it was not cut by a snap length, so `cut` is cleared.
  */
 static ROCE_INLINE int roce_check_length(int class_, __u32 frame_length, struct roce_packet *p) {
   if (p->end > frame_length) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The way of a frame through a port: parse, count, track, meet the rules. The XDP program and its
- * native twin call roce_enter for each frame; what is left to them is the verdict.
+ * Processes a frame that enters a port: parse, count, track, apply the rules. The XDP program and
+ * its native equivalent call roce_enter for each frame and turn its fate into a verdict.
  *
- * Most of the traffic is plain (roce_parse_plain) and keeps its packet in registers; any other
- * frame goes through roce_count_frame.
+ * Most traffic is plain (roce_parse_plain) and keeps its packet in registers; any other frame goes
+ * through roce_count_frame.
  */
 #ifndef ROCE_PORT_H
 #define ROCE_PORT_H
@@ -20,7 +20,7 @@ static ROCE_INLINE void roce_note(struct roce_noted *noted, const struct roce_pa
   noted->class_ = class_;
 }
 
-/* Any frame at all. With `noted` it is noted and loaded for rules; 1 when done. */
+/* Counts and tracks any frame. With `noted`, also loads it for rules. 1 when done. */
 ROCE_OUTLINE int roce_count_frame(struct roce_frame *frame, struct roce_env *env,
                                   struct roce_noted *noted) {
   const __u8 *data = roce_frame_data(frame), *end = roce_frame_end(frame);
@@ -56,7 +56,7 @@ ROCE_OUTLINE int roce_count_frame(struct roce_frame *frame, struct roce_env *env
   return 1;
 }
 
-/* 1 when the frame is plain; 0: roce_count_frame has to see it. */
+/* 1 when the frame is plain; 0: the caller uses roce_count_frame. */
 static ROCE_INLINE int roce_read_plain(struct roce_frame *frame, struct roce_env *env, int track,
                                        struct roce_packet *p, __u32 *length) {
   const __u8 *data = roce_frame_data(frame), *end = roce_frame_end(frame);
@@ -77,8 +77,8 @@ static ROCE_INLINE int roce_read_plain(struct roce_frame *frame, struct roce_env
 }
 
 /*
- * Inlined for each value of `track`: without it, most of what the parser finds is never read, and
- * so not even looked for.
+ * Inlined for each value of `track`: without it, most packet fields are not used, and the compiler
+ * removes the code that parses them.
  */
 static ROCE_INLINE int roce_count_plain(struct roce_frame *frame, struct roce_env *env, int track) {
   struct roce_packet p = {};
@@ -96,7 +96,7 @@ static ROCE_SEPARATE int roce_track_plain(struct roce_frame *frame, struct roce_
   return roce_count_plain(frame, env, 1);
 }
 
-/* With rules: parse, count, track, and note what the rules need. 0: roce_count_frame. */
+/* With rules: also notes the data that rules need. 0: the caller uses roce_count_frame. */
 static ROCE_SEPARATE int roce_note_plain(struct roce_frame *frame, struct roce_env *env,
                                          struct roce_noted *noted) {
   struct roce_packet p = {};
@@ -111,13 +111,13 @@ static ROCE_SEPARATE int roce_note_plain(struct roce_frame *frame, struct roce_e
   return 1;
 }
 
-/* A frame where nothing but counting is to be done. */
+/* Counts and tracks a frame on a port without rules. */
 static ROCE_INLINE void roce_count_entered(struct roce_frame *frame, struct roce_env *env) {
   if (!(roce_tracks(env) ? roce_track_plain(frame, env) : roce_count_plain(frame, env, 0)))
     roce_count_frame(frame, env, ROCE_NULL);
 }
 
-/* A frame that enters the port. Gives its fate. */
+/* Processes a frame that enters the port. Returns enum roce_fate. */
 static ROCE_INLINE int roce_enter(struct roce_frame *frame, struct roce_env *env) {
   struct roce_noted noted;
 

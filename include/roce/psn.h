@@ -7,13 +7,13 @@
 
 #define ROCE_PSN_MASK 0xffffffu
 
-/* psn + n, wrapped. */
+/* psn + n modulo 2^24. */
 static ROCE_INLINE __u32 roce_psn_add(__u32 psn, __u32 n) { return (psn + n) & ROCE_PSN_MASK; }
 
 /* Signed distance from b to a, in [-2^23, 2^23 - 1]: positive when a is ahead of b. */
 static ROCE_INLINE __s32 roce_psn_diff(__u32 a, __u32 b) { return (__s32)((a - b) << 8) >> 8; }
 
-/* Path MTU codes as RDMA CM writes them: 1..5 are 256..4096 bytes, 0 is unknown. */
+/* Path MTU codes of RDMA CM: 1..5 are 256..4096 bytes, 0 is unknown. */
 static ROCE_INLINE __u32 roce_pmtu_bytes(__u32 code) { return 128u << code; }
 
 static ROCE_INLINE __u32 roce_pmtu_code(__u32 bytes) {
@@ -25,7 +25,7 @@ static ROCE_INLINE __u32 roce_pmtu_code(__u32 bytes) {
                          : 0;
 }
 
-/* PSNs that a READ REQUEST of `length` bytes takes: max(1, ceil(length / PMTU)); code is 1..5. */
+/* PSNs used by a READ REQUEST of `length` bytes: max(1, ceil(length / PMTU)); code is 1..5. */
 static ROCE_INLINE __u32 roce_read_psns(__u32 length, __u32 code) {
   __u32 n = (__u32)(((__u64)length + roce_pmtu_bytes(code) - 1) >> (7 + code));
   return n ? n & ROCE_PSN_MASK : 1;

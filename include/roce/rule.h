@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * Impairment rules as the datapath reads them. A rule matches packets, selects some of them and
- * acts on those; the first of a port's rules that matches a packet has it, whether it selects it or
- * not. match.h, select.h and act.h have the logic; userspace/impair makes these from words.
+ * acts on those. Only the first of a port's rules that matches a packet applies to it, even if it
+ * does not select the packet. The logic is in match.h, select.h and act.h; userspace/impair builds
+ * these structures from text.
  */
 #ifndef ROCE_RULE_H
 #define ROCE_RULE_H
 
 #include "types.h"
 
-#define ROCE_RULES 64 /* of a port; a set of rules is a word of bits */
+#define ROCE_RULES 64 /* per port; a set of rules is a 64-bit mask */
 #define ROCE_RULE_SLOTS                                                                            \
-  128 /* states: a new set's stand beside the old one's until it is in place */
-#define ROCE_RULE_POINTS 1024 /* distances of one rule */
+  128 /* rule states: while a set is replaced, the old and the new one both have theirs */
+#define ROCE_RULE_POINTS 1024 /* most distances of one rule */
 #define ROCE_RULE_TEXT                                                                             \
-  8192 /* bytes of a rule's words, with the final 0: a table of points fits                        \
-        */
+  8192 /* bytes of a rule's text, with the final 0; enough for a table of points */
 
 /*
- * What a packet is, for `opcode` and `non-roce`: its opcode; for ACKNOWLEDGE and ATOMIC ACKNOWLEDGE
- * what their syndrome says; RDMA CM messages; everything that is no RoCE.
+ * The kind of a packet, for `opcode` and `non-roce`: its opcode; for ACKNOWLEDGE and ATOMIC
+ * ACKNOWLEDGE, the type of the syndrome; RDMA CM messages; frames that are not RoCE.
  */
 #define ROCE_WHAT_AETH 256 /* + transport (opcode >> 5) * 8 + 4 if ATOMIC ACK + syndrome type */
 #define ROCE_WHAT_CM 320
 #define ROCE_WHAT_OTHER 321
-#define ROCE_WHAT_VERSION 322 /* no RoCE either: a BTH whose TVer is not 0 */
+#define ROCE_WHAT_VERSION 322 /* not RoCE either: a BTH whose TVer is not 0 */
 #define ROCE_WHATS 323
-#define ROCE_WHAT_MASK 511 /* bounds an index: the verifier sees that it is inside a ruleset */
+#define ROCE_WHAT_MASK 511 /* index mask: shows the verifier that an access is in bounds */
 ROCE_STATIC_ASSERT(ROCE_WHATS <= ROCE_WHAT_MASK + 1, "the mask changes no valid index");
 
 static ROCE_INLINE __u32 roce_what_aeth(__u32 opcode, __u32 syndrome) {
@@ -34,7 +34,7 @@ static ROCE_INLINE __u32 roce_what_aeth(__u32 opcode, __u32 syndrome) {
          ((syndrome >> 5) & 3);
 }
 
-/* roce_rule.checks: conditions that the tables of a set only narrow down. */
+/* roce_rule.checks: conditions that the tables of a set do not fully decide. */
 enum roce_rule_check {
   ROCE_CHECK_SRC = 1 << 0,
   ROCE_CHECK_DST = 1 << 1,
@@ -44,7 +44,7 @@ enum roce_rule_check {
   ROCE_CHECK_VLAN = 1 << 5,
   ROCE_CHECK_EVENT = 1 << 6,
   ROCE_CHECK_PKEY = 1 << 7,
-  /* the same conditions, turned round by `not` */
+  /* the same conditions, negated by `not` */
   ROCE_CHECK_NOT_SRC = 1 << 8,
   ROCE_CHECK_NOT_DST = 1 << 9,
   ROCE_CHECK_NOT_QP = 1 << 10,
@@ -55,20 +55,20 @@ enum roce_rule_check {
 };
 
 struct roce_prefix {
-  __u32 address[4]; /* network order, IPv4 as v4-mapped IPv6; zero where the mask is */
+  __u32 address[4]; /* network order, IPv4 as v4-mapped IPv6; 0 where the mask is 0 */
   __u32 mask[4];
 };
 
-/* Host order, both ends included. */
+/* Host order; includes both ends. */
 struct roce_range {
   __u32 from;
   __u32 to;
 };
 
 #define ROCE_RULE_RANGES 8
-#define ROCE_QP_BY_NUMBER 0 /* roce_event_match.qp_number: DestQP is a condition of its own */
+#define ROCE_QP_BY_NUMBER 0 /* roce_event_match.qp_number: any; DestQP is a separate condition */
 
-/* An exact event: a packet of a stream, by its place in it. */
+/* An event: a packet identified by its place in its stream. */
 struct roce_event_match {
   __u32 qp_number;          /* the n-th QP that the port saw, from 1 */
   struct roce_range packet; /* PSN - the stream's first PSN + 1 */
@@ -79,31 +79,31 @@ enum roce_select {
   ROCE_SELECT_ALWAYS,
   ROCE_SELECT_PROBABILITY,
   ROCE_SELECT_EVERY,     /* the n-th, 2n-th, ... matched packet */
-  ROCE_SELECT_POSITIONS, /* those at given places, from 1: points are distances, taken in turn */
+  ROCE_SELECT_POSITIONS, /* given places, from 1; points are the distances between them, in order */
   ROCE_SELECT_DISTANCE,  /* points are distances, drawn at random */
-  ROCE_SELECT_BURST,     /* runs of packets that begin by chance or every so many */
+  ROCE_SELECT_BURST,     /* runs of packets that begin at random or every n packets */
   ROCE_SELECT_GILBERT,   /* Gilbert-Elliott, as netem's gemodel */
   ROCE_SELECT_BER,       /* by bit error rate and length */
 };
 
 #define ROCE_BER_SHIFT 44
 
-/* Probabilities are 64-bit fractions: p * 2^64, and ~0 is certain. */
+/* Probabilities are 64-bit fractions: p * 2^64; ~0 is 1. */
 struct roce_selector {
   __u8 kind;                  /* enum roce_select */
   __u8 schedule;              /* enum roce_schedule */
-  __u16 points;               /* POSITIONS, DISTANCE: how many, up to ROCE_RULE_POINTS */
-  __u32 every;                /* EVERY, BURST: 0 is by chance */
-  __u32 burst_from, burst_to; /* BURST: packets, both included */
-  __u64 probability;          /* PROBABILITY; BURST: of a beginning; GILBERT: p, good to bad */
+  __u16 points;               /* POSITIONS, DISTANCE: number of points, up to ROCE_RULE_POINTS */
+  __u32 every;                /* EVERY, BURST: n; BURST: 0 is at random */
+  __u32 burst_from, burst_to; /* BURST: length in packets, inclusive */
+  __u64 probability;          /* PROBABILITY; BURST: of a start; GILBERT: p, good to bad */
   __u64 bad_to_good;          /* GILBERT: r */
   __u64 loss_bad;             /* GILBERT: 1-h */
   __u64 loss_good;            /* GILBERT: 1-k */
-  __u64 ber_log2;    /* BER: -8 * log2(1 - BER) << ROCE_BER_SHIFT: the exponent of a byte */
-  __u64 limit;       /* acts so many times; 0 is no limit */
-  __u64 start_ns;    /* of the schedule, CLOCK_MONOTONIC */
-  __u64 duration_ns; /* ONCE, REPEAT */
-  __u64 period_ns;   /* REPEAT */
+  __u64 ber_log2;             /* BER: -8 * log2(1 - BER) << ROCE_BER_SHIFT: the exponent per byte */
+  __u64 limit;                /* most actions; 0: no limit */
+  __u64 start_ns;             /* of the schedule, CLOCK_MONOTONIC */
+  __u64 duration_ns;          /* ONCE, REPEAT */
+  __u64 period_ns;            /* REPEAT */
   __u64 seed;
 };
 
@@ -112,8 +112,8 @@ enum roce_schedule { ROCE_CONTINUOUS, ROCE_ONCE, ROCE_REPEAT };
 enum roce_action_bits {
   ROCE_ACT_DROP = 1 << 0,
   ROCE_ACT_CE = 1 << 1,
-  ROCE_ACT_RED = 1 << 2,    /* decides which go on to CE */
-  ROCE_ACT_POLICE = 1 << 3, /* decides which are in excess */
+  ROCE_ACT_RED = 1 << 2,    /* chooses the packets that get CE */
+  ROCE_ACT_POLICE = 1 << 3, /* chooses the packets in excess */
   ROCE_ACT_CORRUPT_ICRC = 1 << 4,
   ROCE_ACT_CORRUPT_PAYLOAD = 1 << 5,
   ROCE_ACT_CORRUPT_HEADER = 1 << 6,
@@ -124,7 +124,7 @@ enum roce_action_bits {
   ROCE_ACT_SET_BECN = 1 << 11,
   ROCE_ACT_CNP = 1 << 12,
   ROCE_ACT_DUPLICATE = 1 << 13,
-  ROCE_ACT_FORCE = 1 << 14, /* CE, RED: mark what is not ECN-capable too */
+  ROCE_ACT_FORCE = 1 << 14, /* CE, RED: also mark packets that are not ECN-capable */
 };
 #define ROCE_ACTS_CORRUPT                                                                          \
   (ROCE_ACT_CORRUPT_ICRC | ROCE_ACT_CORRUPT_PAYLOAD | ROCE_ACT_CORRUPT_HEADER |                    \
@@ -132,25 +132,27 @@ enum roce_action_bits {
 #define ROCE_ACTS_REWRITE                                                                          \
   (ROCE_ACT_SET_DSCP | ROCE_ACT_SET_ECN | ROCE_ACT_SET_FECN | ROCE_ACT_SET_BECN)
 
-/* What becomes of a frame: it goes on, it is dropped, it goes on twice, it goes on and a copy goes
- * back as CNP, it goes back as CNP itself. */
+/*
+ * What happens to a frame: it continues; it is dropped; it continues twice; it continues and a copy
+ * is returned as CNP; it is returned as CNP itself.
+ */
 enum roce_fate { ROCE_GO_ON, ROCE_GONE, ROCE_TWICE, ROCE_GO_ON_WITH_CNP, ROCE_BACK_AS_CNP };
 
 enum roce_cnp_scope { ROCE_CNP_STREAM, ROCE_CNP_PAIR, ROCE_CNP_PORT };
 
-/* Time that bytes take, for RED and policers: nanoseconds * 256. */
+/* Queue lengths of RED and policers are transmission times, in ns * 256. */
 #define ROCE_QUEUE_SHIFT 8
-#define ROCE_QUEUE_SKEW (1ull << 38) /* clocks of two CPUs are no farther apart: 1 s */
-#define ROCE_COST_SHIFT 24           /* byte_cost is that much finer still */
+#define ROCE_QUEUE_SKEW (1ull << 38) /* largest difference between the clocks of two CPUs: 1 s */
+#define ROCE_COST_SHIFT 24           /* number of additional fraction bits of byte_cost */
 
 struct roce_queue {
-  __u64 byte_cost; /* time a byte takes at the rate, * 2^ROCE_COST_SHIFT */
-  __u32 overhead;  /* bytes that each frame takes beside its own (L1: 24) */
+  __u64 byte_cost; /* transmission time of a byte at the rate, * 2^ROCE_COST_SHIFT */
+  __u32 overhead;  /* bytes per frame in addition to its length (L1: 24) */
   __u32 reserved;
   __u64 low;   /* RED: KMIN as time; policer: the burst as time */
   __u64 high;  /* RED: KMAX as time */
-  __u64 most;  /* RED: what the queue holds at most, as time */
-  __u64 slope; /* RED: PMAX * 2^64 / (high - low), a 64-bit fraction for each unit of time */
+  __u64 most;  /* RED: the queue's capacity, as time */
+  __u64 slope; /* RED: PMAX * 2^64 / (high - low): 64-bit fraction per unit of time */
 };
 
 struct roce_action {
@@ -161,8 +163,8 @@ struct roce_action {
   __u8 cnp_dscp;
   __u8 cnp_scope; /* enum roce_cnp_scope */
   __u8 reserved[2];
-  /* CORRUPT_HEADER: one of `bits` bits is flipped, `first_bit` bits behind the header's start */
-  __u16 header; /* ROCE_OPCODE_INFO bit's number of the header (12: RETH, ...), 0: BTH */
+  /* CORRUPT_HEADER: flips one of `bits` bits, from bit `first_bit` of the header on */
+  __u16 header; /* the header's bit number in enum roce_opcode_bits (12: RETH, ...); 0: BTH */
   __u16 first_bit;
   __u16 bits;
   __u16 reserved2;
@@ -172,21 +174,21 @@ struct roce_action {
 
 struct roce_rule {
   __u32 checks; /* enum roce_rule_check */
-  __u32 slot;   /* of its state and points */
-  __u32 id;     /* for people */
-  __u32 qps;    /* ranges of QPs in use */
+  __u32 slot;   /* index of its state and points */
+  __u32 id;     /* as shown to users */
+  __u32 qps;    /* number of ranges in `qp` */
   struct roce_prefix src, dst;
   struct roce_range qp[ROCE_RULE_RANGES];
-  struct roce_range psn;  /* modulo 2^24: from may be above to */
+  struct roce_range psn;  /* modulo 2^24: from may exceed to */
   struct roce_range size; /* bytes without FCS */
-  struct roce_range vlan; /* VIDs; an untagged frame is in none */
+  struct roce_range vlan; /* VIDs; an untagged frame matches none */
   struct roce_range pkey;
   struct roce_event_match event;
   struct roce_selector select;
   struct roce_action action;
 };
 
-/* roce_ruleset.used: tables that rule something out. The others need not be looked at. */
+/* roce_ruleset.used: tables that exclude at least one rule. The others need no lookup. */
 enum roce_rule_uses {
   ROCE_USES_TOS = 1 << 0,
   ROCE_USES_SRC = 1 << 1,
@@ -201,16 +203,16 @@ enum roce_rule_uses {
   ROCE_USES_BTH_ACK = 1 << 10,
   ROCE_USES_PKEY = 1 << 11,
 };
-/* Those that need bytes of the BTH that nothing else reads. */
+/* Tables that need BTH bytes that nothing else reads. */
 #define ROCE_USES_BTH                                                                              \
   (ROCE_USES_BTH_FLAGS | ROCE_USES_BTH_MARKS | ROCE_USES_BTH_ACK | ROCE_USES_PKEY)
 
 #define ROCE_SIZE_SHIFT 6
 
 /*
- * A port's rules, replaced as a whole. Each table has, for each value that a byte of the packet may
- * have, the rules (bit i is rule[i]) that this value does not rule out; the AND over all tables is
- * what is left to check (Lakshman and Stiliadis, SIGCOMM 1998).
+ * A port's rules, replaced as a whole. For each value of a packet byte, a table has the rules (bit
+ * i is rule[i]) that this value does not exclude. The AND over all tables gives the rules left to
+ * check (Lakshman and Stiliadis, SIGCOMM 1998).
  */
 struct roce_ruleset {
   __u32 used; /* enum roce_rule_uses */
@@ -220,19 +222,19 @@ struct roce_ruleset {
   __u64 family[2];   /* [1]: IPv4 */
   __u64 src[4][256]; /* the last four bytes of the address */
   __u64 dst[4][256];
-  __u64 qp[3][256];     /* from the most significant byte on */
-  __u64 psn[2][256];    /* likewise, its two first bytes */
-  __u64 size[256];      /* length >> ROCE_SIZE_SHIFT; the last: and longer */
+  __u64 qp[3][256];     /* most significant byte first */
+  __u64 psn[2][256];    /* the two most significant bytes */
+  __u64 size[256];      /* length >> ROCE_SIZE_SHIFT; the last entry is for all longer frames */
   __u64 vlan[2][256];   /* low byte of the VID; [1]: tagged */
   __u64 packet[256];    /* low byte of the place in the stream, for events */
   __u64 bth_flags[256]; /* BTH byte 1: SE, MigReq, PadCnt, TVer */
   __u64 bth_marks[256]; /* byte 4: FECN, BECN, reserved */
   __u64 bth_ack[256];   /* byte 8: AckReq, reserved */
-  __u64 pkey[2][256];   /* from the more significant byte on */
+  __u64 pkey[2][256];   /* most significant byte first */
   struct roce_rule rule[ROCE_RULES];
 };
 
-/* A slot's rule for people, and what of it must outlive the process that made it. */
+/* A slot's rule as text, and the data that must outlive the process that created it. */
 struct roce_rule_note {
   __u64 start_ns; /* of its schedule */
   __u32 id;
@@ -240,20 +242,20 @@ struct roce_rule_note {
   char text[ROCE_RULE_TEXT];
 };
 
-/* What a rule counts; in the kernel each CPU has its own. */
+/* A rule's counters; in the kernel each CPU has its own. */
 struct roce_rule_count {
   __u64 matched;
   __u64 acted;
 };
 
-/* What a rule remembers. All CPUs share it; every word is written atomically. */
+/* A rule's state, shared by all CPUs; every word is written atomically. */
 struct roce_rule_state {
-  __u64 place;   /* packets that had one: the n-th matched, where the selector wants to know */
-  __u64 limited; /* acts so far, where there is a limit */
-  __u64 next;    /* selectors that keep a place: where they act next, or stop */
-  __u64 word;    /* GILBERT: 1 is the bad state; POSITIONS: points taken */
-  __u64 backlog; /* queue: when it will be empty, nanoseconds * 256 */
-  __u64 draws;   /* places given out for chance alone */
+  __u64 place;   /* places given: the n-th matched packet, if the selector needs it */
+  __u64 limited; /* actions so far, if there is a limit */
+  __u64 next;    /* selectors that store a place: of the next action, or of the last */
+  __u64 word;    /* GILBERT: 1 is the bad state; POSITIONS: points used */
+  __u64 backlog; /* queue: time when it will be empty, ns * 256 */
+  __u64 draws;   /* places given only for random numbers */
   __u64 reserved[2];
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_rule_state) == 64, "a rule's state is a cache line");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Which of the packets that a rule matches it acts on. A packet's place among them, from 1, and the
- * rule's seed decide every random choice: the same packets in the same order meet the same fate, in
- * the kernel and here. Several CPUs share a rule's state; each word is changed in one step.
+ * Selects packets among those that a rule matches. Every random choice depends only on the packet's
+ * place among them, from 1, and on the rule's seed: the same packets in the same order have the
+ * same result, in the kernel and in userspace. Several CPUs share a rule's state; each word is
+ * updated atomically.
  */
 #ifndef ROCE_SELECT_H
 #define ROCE_SELECT_H
@@ -10,7 +11,7 @@
 #include "env.h"
 #include "rule.h"
 
-/* Draws that one packet may need, each its own random number. */
+/* The random numbers that one packet may need. */
 enum roce_draw { ROCE_DRAW_SELECT, ROCE_DRAW_SECOND, ROCE_DRAW_MARK, ROCE_DRAW_EDIT };
 
 /* 64 random bits for the n-th packet: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). */
@@ -22,12 +23,12 @@ static ROCE_INLINE __u64 roce_random(__u64 seed, __u64 n, __u32 draw) {
   return z ^ z >> 31;
 }
 
-/* Of a probability as 64-bit fraction; ~0 is certain. */
+/* 1 with `probability`, a 64-bit fraction; ~0 is certain. */
 static ROCE_INLINE int roce_chance(__u64 random, __u64 probability) {
   return random < probability || probability == ~0ull;
 }
 
-/* A whole number in [from, to], each as likely. */
+/* An integer in [from, to], uniformly distributed. */
 static ROCE_INLINE __u32 roce_uniform(__u64 random, __u32 from, __u32 to) {
   return from + (__u32)((random >> 32) * ((__u64)(to - from) + 1) >> 32);
 }
@@ -35,8 +36,8 @@ static ROCE_INLINE __u32 roce_uniform(__u64 random, __u32 from, __u32 to) {
 #define ROCE_LN2_Q32 2977044472ull /* ln 2 * 2^32 */
 
 /*
- * 1 - 2^-x as 64-bit fraction, x * 2^ROCE_BER_SHIFT given. Small x by t - t^2/2, to 64 bits; else
- * by Taylor's series of exp(-t) to the ninth term, to 32 bits.
+ * 1 - 2^-x as a 64-bit fraction; the argument is x * 2^ROCE_BER_SHIFT. For small x t - t^2/2, with
+ * 64 bits; otherwise the Taylor series of exp(-t) up to t^10, with 32 bits.
  */
 static ROCE_INLINE __u64 roce_one_minus_exp2(__u64 x) {
   __u64 whole = x >> ROCE_BER_SHIFT, t, term = 1ull << 32, sum = 1ull << 32;
@@ -56,7 +57,7 @@ static ROCE_INLINE __u64 roce_one_minus_exp2(__u64 x) {
   return sum >> 32 ? 0 : ((1ull << 32) - sum) << 32;
 }
 
-/* The place of the packet that was acted on has passed: the next one is `distance` further. */
+/* Moves the next place from `next` on by `distance`. 1 on the CPU that did it: it acts. */
 static ROCE_INLINE int roce_select_next(struct roce_rule_state *state, __u64 next, __u64 n,
                                         __u64 distance) {
   return n >= next && ROCE_CAS(&state->next, next, next + distance);
@@ -120,7 +121,7 @@ static ROCE_INLINE int roce_select_burst(const struct roce_rule *rule,
   return begins;
 }
 
-/* As netem's gemodel: the state changes, and the state it was in decides. */
+/* As netem's gemodel: the state before the transition decides. */
 static ROCE_INLINE int roce_select_gilbert(const struct roce_rule *rule,
                                            struct roce_rule_state *state, __u64 n) {
   const struct roce_selector *select = &rule->select;
@@ -144,7 +145,7 @@ static ROCE_INLINE int roce_in_schedule(struct roce_env *env, const struct roce_
   return since < select->duration_ns;
 }
 
-/* The selectors that a hot path need not have inlined. `n` is the packet's place, from 1. */
+/* The selectors that the hot path does not need inlined. `n` is the packet's place, from 1. */
 ROCE_OUTLINE int roce_select_other(struct roce_env *env, const struct roce_rule *rule,
                                    struct roce_rule_state *state, __u64 n, __u32 length) {
   const struct roce_selector *select;
@@ -178,8 +179,8 @@ ROCE_OUTLINE int roce_select_other(struct roce_env *env, const struct roce_rule 
 }
 
 /*
- * Counts the packet as matched; 1 when the rule selects it. `n` is its place, or 0 when nobody
- * needed to know: an atomic operation is a fifth of what a packet costs.
+ * Counts the packet as matched; 1 when the rule selects it. `n` is its place, or 0 if it is not
+ * needed: an atomic operation costs a fifth of the processing of a packet.
  */
 static ROCE_INLINE int roce_select(struct roce_env *env, const struct roce_rule *rule,
                                    struct roce_rule_state *state, struct roce_rule_count *count,
@@ -191,7 +192,7 @@ static ROCE_INLINE int roce_select(struct roce_env *env, const struct roce_rule 
   if (select->kind == ROCE_SELECT_ALWAYS && select->schedule == ROCE_CONTINUOUS)
     return 1;
   if (select->kind == ROCE_SELECT_PROBABILITY && select->schedule == ROCE_CONTINUOUS) {
-    /* two CPUs at once may get the same place: their packets' chances stay the same */
+    /* two CPUs may get the same place at once: the probabilities stay the same */
     *n = ROCE_LOAD(&state->place) + 1;
     ROCE_STORE(&state->place, *n);
     return roce_chance(roce_random(select->seed, *n, ROCE_DRAW_SELECT), select->probability);
@@ -200,7 +201,7 @@ static ROCE_INLINE int roce_select(struct roce_env *env, const struct roce_rule 
   return roce_select_other(env, rule, state, *n, length);
 }
 
-/* The random number of a selected packet, whose place is made up for if it has none. */
+/* A random number for a selected packet; a packet without a place gets one from `draws`. */
 static ROCE_INLINE __u64 roce_random_of(const struct roce_rule *rule, struct roce_rule_state *state,
                                         __u64 n, __u32 draw) {
   if (!n)
@@ -208,7 +209,7 @@ static ROCE_INLINE __u64 roce_random_of(const struct roce_rule *rule, struct roc
   return roce_random(rule->select.seed, n, draw);
 }
 
-/* 0 when the rule has acted often enough; else that is one more. */
+/* 0 when the rule has reached its limit; otherwise counts one more action. */
 static ROCE_INLINE int roce_within_limit(const struct roce_rule *rule,
                                          struct roce_rule_state *state) {
   if (!rule->select.limit)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Whom a frame is for, as an endpoint in userspace sees it: RoCE packets, and questions and answers
- * about neighbours (ARP, RFC 826; neighbour discovery, RFC 4861). All other frames are the host's.
+ * Decides which frames go to a userspace endpoint: RoCE packets and neighbour messages (ARP, RFC
+ * 826; neighbour discovery, RFC 4861). All other frames go to the host.
  */
 #ifndef ROCE_STEER_H
 #define ROCE_STEER_H
@@ -17,7 +17,9 @@
 #define ROCE_ND_LEN 24 /* up to the end of the target's address */
 #define ROCE_ND_TARGET 8
 
-/* What of an address an endpoint takes: bits. Neighbours only where the host has not the address.
+/*
+ * Frames that an endpoint takes for an address, as bits. It takes neighbour messages only if the
+ * host does not have the address.
  */
 enum roce_steered { ROCE_STEER_ROCE = 1, ROCE_STEER_NEIGHBOURS = 2 };
 
@@ -37,7 +39,7 @@ static ROCE_INLINE void roce_endpoint6(const __u8 *wire, struct roce_endpoint *t
     to->address[i] = roce_load32(wire + 4 * i);
 }
 
-/* A solicitation is for its target; an advertisement for whom its packet is sent to. */
+/* A solicitation is for its target; an advertisement is for its destination address. */
 static ROCE_INLINE int roce_steer_ipv6(const __u8 *ip, const __u8 *end, __u16 port_be,
                                        struct roce_endpoint *to) {
   const __u8 *next = ip + ROCE_IPV6_LEN;
@@ -72,8 +74,10 @@ static ROCE_INLINE int roce_steer_ipv4(const __u8 *ip, const __u8 *end, __u16 po
   return ROCE_STEER_ROCE;
 }
 
-/* 0, or enum roce_steered: `to` is whom the frame at [data, end) is for; `port_be` in network
- * order. */
+/*
+ * Returns enum roce_steered, or 0 for the host. `to` is the address that the frame in [data, end)
+ * is for; `port_be` is in network order.
+ */
 static ROCE_INLINE int roce_steer(const __u8 *data, const __u8 *end, __u16 port_be,
                                   struct roce_endpoint *to) {
   const __u8 *l3 = data + ROCE_ETH_LEN;

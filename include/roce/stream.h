@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * One stream's state: a stream is the packets of one PSN space seen from one side (source IP,
- * destination IP, DestQP, request or response). track.h has the rules by which a packet changes it.
+ * The state of a stream: the packets of one PSN space in one direction (source IP, destination IP,
+ * DestQP, request or response). track.h has the rules by which a packet changes it.
  */
 #ifndef ROCE_STREAM_H
 #define ROCE_STREAM_H
@@ -10,23 +10,23 @@
 
 #include "parse.h"
 
-/* Intervals of skipped PSNs that a stream remembers. */
+/* Most intervals of skipped PSNs that a stream stores. */
 #define ROCE_HOLES 16
 
-/* A PSN with all these bits is the last of its half of the round: behind it, holes are aged. */
+/* A PSN with all these bits set ends a half of the PSN cycle: after it, holes are aged. */
 #define ROCE_PSN_HALF 0x7fffffu
 
 /* Bits of roce_stream.word: expected PSN, flags, and the bytes of packets not yet folded. */
 #define ROCE_WORD_PSN 0xffffffull
 #define ROCE_WORD_FAST (1ull << 24)      /* the next packet may take the fast path */
 #define ROCE_WORD_READ_OPEN (1ull << 25) /* the last READ RESPONSE was a FIRST or MIDDLE */
-#define ROCE_WORD_ASKS (1ull << 25)      /* requests: their answers are to tell the sender's QPN */
-#define ROCE_WORD_PMTU_SHIFT 26          /* PMTU code, 0 is unknown */
+#define ROCE_WORD_ASKS (1ull << 25) /* requests: answers are needed to learn the sender's QPN */
+#define ROCE_WORD_PMTU_SHIFT 26     /* PMTU code, 0 is unknown */
 #define ROCE_WORD_PMTU (7ull << ROCE_WORD_PMTU_SHIFT)
-#define ROCE_WORD_PMTU_FIXED (1ull << 29) /* told by RDMA CM: payload sizes do not change it */
-#define ROCE_WORD_LINKED (1ull << 29)     /* responses: the request stream has learnt our PMTU */
+#define ROCE_WORD_PMTU_FIXED (1ull << 29) /* set by RDMA CM: payload sizes do not change it */
+#define ROCE_WORD_LINKED (1ull << 29)     /* responses: the request stream has this PMTU */
 #define ROCE_WORD_PLAIN (1ull << 30)      /* transport known, no CE run: ACKs only need counting */
-#define ROCE_WORD_IDLE (1ull << 31)       /* no packet since the search for idle streams came by */
+#define ROCE_WORD_IDLE (1ull << 31)       /* no packet since the last check for idle streams */
 #define ROCE_WORD_BYTES_SHIFT 32
 
 #define ROCE_WORD_FLAGS (ROCE_WORD_READ_OPEN | ROCE_WORD_PMTU | ROCE_WORD_PMTU_FIXED)
@@ -35,19 +35,19 @@
 #define ROCE_READ_LEN_CUT 0xffffffffu
 
 /* roce_stream.flags */
-#define ROCE_STREAM_STARTED 1u /* expected, last and base mean something */
+#define ROCE_STREAM_STARTED 1u /* expected, last and base are valid */
 #define ROCE_STREAM_CE_RUN 2u  /* the previous packet was marked CE */
 #define ROCE_STREAM_SRC_QP 4u  /* src_qp is known */
-#define ROCE_STREAM_VOTE 8u    /* answers that agreed on src_qp so far, two bits */
+#define ROCE_STREAM_VOTE 8u    /* number of answers that agree on src_qp, two bits */
 #define ROCE_STREAM_VOTES (3u * ROCE_STREAM_VOTE)
 #define ROCE_STREAM_TRANSPORT_SHIFT 5 /* (opcode >> 5) + 1; 0: only CNPs seen */
 
-/* Requests to be answered, or answers, behind which the search for the sender's QPN is given up. */
+/* Requests or answers used in the search for the sender's QPN before it is given up. */
 #define ROCE_ASKED_MAX 63
-/* Answers in a row that must agree on it. */
+/* Consecutive answers that must agree on the QPN. */
 #define ROCE_VOTES_NEEDED 3
 
-/* Counters of what does not happen to every packet: 48 bits each, see roce_stream_counter. */
+/* Counters of rare events: 48 bits each, see roce_stream_counter. */
 enum roce_stream_counters {
   ROCE_GAPS,
   ROCE_SKIPPED,
@@ -68,26 +68,26 @@ struct roce_stream {
   struct roce_key key;
   struct bpf_spin_lock lock;
   __u64 word;
-  __u64 packets; /* without the fast ones since the last fold: (word's expected - base) */
+  __u64 packets; /* without those of the fast path since the last fold: (word's expected - base) */
   __u64 bytes;   /* likewise: frames without FCS */
   __u64 messages;
 
   __u32 first_psn : 24;
-  __u32 run_asked : 8;    /* see roce_run and roce_asked; kernels refuse bit fields off a byte */
-  __u32 last : 24;        /* end of the previous packet */
-  __u32 hole_cursor : 8;  /* where the search for a free place starts */
+  __u32 run_asked : 8;    /* roce_run, roce_asked; kernels reject bit fields off a byte boundary */
+  __u32 last : 24;        /* PSN after the previous packet */
+  __u32 hole_cursor : 8;  /* where the search for a free entry starts */
   __u32 base : 24;        /* expected PSN at the last fold */
-  __u32 event_window : 8; /* of its last event, or when it was found idle */
-  __u32 run_filled : 24;  /* PSNs that the run's first packet filled */
+  __u32 event_window : 8; /* window of the last event, or when it was found idle */
+  __u32 run_filled : 24;  /* PSNs filled by the run's first packet */
   __u32 event_count : 8;
   __u32 src_qp : 24;
   __u32 flags : 8;
-  __u32 read_len; /* the previous packet was a READ of this many bytes and the PMTU is unknown */
+  __u32 read_len; /* bytes, if the previous packet was a READ and the PMTU is unknown */
 
   __u32 counter_low[ROCE_STREAM_COUNTERS];
   __u16 counter_high[ROCE_STREAM_COUNTERS];
 
-  /* A hole is [start, start + length): start and the length's low byte, then its high byte. */
+  /* A hole is [start, start + length). hole_start has start and the length's low byte. */
   __u32 hole_start[ROCE_HOLES];
   __u8 hole_length_high[ROCE_HOLES];
 };
@@ -124,7 +124,7 @@ static ROCE_INLINE void roce_hole_set(struct roce_stream *s, __u32 i, __u32 star
   s->hole_length_high[i] = (__u8)(length >> 8);
 }
 
-/* Packets and bytes as of now, the unfolded ones included. */
+/* Current packets and bytes, including those not yet folded. */
 static ROCE_INLINE __u64 roce_stream_packets(const struct roce_stream *s) {
   return s->packets + ((s->word - s->base) & ROCE_WORD_PSN);
 }
@@ -138,15 +138,14 @@ static ROCE_INLINE void roce_set_run(struct roce_stream *s, __u32 run) {
   s->run_asked = (s->run_asked & ~3u) | run;
 }
 
-/* Packets that might have told src_qp, up to ROCE_ASKED_MAX. */
+/* Packets that could have given src_qp, up to ROCE_ASKED_MAX. */
 static ROCE_INLINE __u32 roce_asked(const struct roce_stream *s) { return s->run_asked >> 2; }
 
-/* Whether it is still to be found out which QP of the sender this stream belongs to. */
+/* 1 while the search for the QPN of this stream's sender goes on. */
 static ROCE_INLINE int roce_stream_asks(const struct roce_stream *s) {
   return !(s->flags & ROCE_STREAM_SRC_QP) && roce_asked(s) < ROCE_ASKED_MAX;
 }
 
-/* Its src_qp is `qp` from now on. */
 static ROCE_INLINE void roce_stream_set_src_qp(struct roce_stream *s, __u32 qp) {
   s->src_qp = qp;
   s->flags = (s->flags & ~ROCE_STREAM_VOTES) | ROCE_STREAM_SRC_QP;
@@ -157,10 +156,10 @@ static ROCE_INLINE void roce_stream_forget_src_qp(struct roce_stream *s) {
   s->run_asked = roce_run(s);
 }
 
-/* Events that one stream may report in a window (2^30 ns); the rest are counted as limited. */
+/* Events that a stream may report per window (2^30 ns); the rest are counted as limited. */
 #define ROCE_EVENTS_PER_WINDOW 20
 
-/* What a packet did to its stream, for events and for what has to happen outside the lock. */
+/* Events that a packet causes in its stream. */
 enum roce_event_type {
   ROCE_EVENT_GAP,
   ROCE_EVENT_REWIND,
@@ -178,10 +177,12 @@ struct roce_interval {
   __u32 length;
 };
 
-/* What a packet was found to be: all of it, for who captures packets. Events are limited in number.
- * Without ROCE_FOUND_SLOW it was in order, or a plain ACK, with nothing else to it. */
+/*
+ * All findings about a packet, for capture; unlike events, they are not limited in number. Without
+ * ROCE_FOUND_SLOW the packet was in order, or a plain ACK, with no other finding.
+ */
 enum roce_found {
-  ROCE_FOUND_SLOW = 1 << 0, /* it took the slow path: outcome is of this very packet */
+  ROCE_FOUND_SLOW = 1 << 0, /* slow path: the outcome is of this packet */
   ROCE_FOUND_GAP = 1 << 1,
   ROCE_FOUND_FILLED = 1 << 2,
   ROCE_FOUND_DUPLICATE = 1 << 3,
@@ -197,46 +198,46 @@ enum roce_found {
   ROCE_FOUND_CNP_AFTER_NEITHER = 1 << 13,
   ROCE_FOUND_CNP_UNEXPLAINED = 1 << 14,
   ROCE_FOUND_NEW = 1 << 15,  /* the first packet of its stream */
-  ROCE_FOUND_FULL = 1 << 16, /* its stream found no room */
+  ROCE_FOUND_FULL = 1 << 16, /* no room for its stream in the table */
   ROCE_FOUND_CONTENDED = 1 << 17,
-  ROCE_FOUND_MADE_WAY = 1 << 18,  /* an idle stream was forgotten for this one */
-  ROCE_FOUND_ANNOUNCED = 1 << 19, /* RDMA CM: it began a QP's life */
+  ROCE_FOUND_MADE_WAY = 1 << 18,  /* an idle stream was removed for this one */
+  ROCE_FOUND_ANNOUNCED = 1 << 19, /* RDMA CM: starts a new use of a QP */
 };
 
 /*
- * What a packet did: `events`, `limited` and the requests for more are for the caller, the rest is
- * what one stage tells the next. In the kernel it lives in a map: see ROCE_STAGE.
+ * What a packet did. `events`, `limited`, `register_read` and `link_pmtu` are for the caller, the
+ * rest passes data between the stages. In the kernel it is in a map: see ROCE_STAGE.
  */
 struct roce_outcome {
-  __u32 events;       /* bit per enum roce_event_type, after the rate limit */
-  __u32 limited;      /* events that the rate limit kept back */
-  __u32 expected;     /* before the packet */
-  __u32 skipped;      /* of ROCE_EVENT_GAP */
-  __u8 register_read; /* a READ whose length in PSNs is unknown: see account.h */
-  __u8 link_pmtu;     /* PMTU code that the request stream may want to know */
+  __u32 events;       /* one bit per enum roce_event_type, after the rate limit */
+  __u32 limited;      /* events suppressed by the rate limit */
+  __u32 expected;     /* expected PSN before the packet */
+  __u32 skipped;      /* PSNs skipped by ROCE_EVENT_GAP */
+  __u8 register_read; /* a READ whose length in PSNs is unknown: see roce_register_read */
+  __u8 link_pmtu;     /* PMTU code for the request stream; 0: none */
 
-  __u8 legal;     /* a jump that is no gap */
-  __u8 resync;    /* another life of the QPN */
-  __u8 duplicate; /* nothing in it was missing */
+  __u8 legal;     /* a jump that is not a gap */
+  __u8 resync;    /* a new use of the QPN */
+  __u8 duplicate; /* none of its PSNs was missing */
   __u8 pmtu_code;
-  __u8 forgotten; /* the record is no more this stream's */
-  __u8 asks;      /* a request whose answer may tell the sender's QPN; an answer that may */
-  __u8 nak;       /* it is one, whether or not there is an event of it */
-  __u32 flags;    /* of the word */
-  __u32 last;     /* end of the previous packet */
-  __u32 psns;     /* that the packet covers */
-  __u32 end;      /* expected PSN behind the packet */
-  struct roce_interval hole; /* to be opened */
+  __u8 forgotten; /* the record no longer belongs to this stream */
+  __u8 asks;      /* a request whose answer may give the sender's QPN, or such an answer */
+  __u8 nak;       /* a NAK, even if its event was suppressed */
+  __u32 flags;    /* of roce_stream.word */
+  __u32 last;     /* PSN after the previous packet */
+  __u32 psns;     /* number of PSNs that the packet covers */
+  __u32 end;      /* expected PSN after the packet */
+  struct roce_interval hole; /* the hole to open */
   __u32 found;               /* enum roce_found */
-  __u32 filled;              /* PSNs that had been skipped */
+  __u32 filled;              /* PSNs received that had been skipped */
   __u32 jumped;              /* PSNs between the previous packet and this one */
 };
 
-/* Of the packet in hand, for who captures it; cleared only when somebody does. */
+/* Data on the current packet, for capture; cleared only when capture is enabled. */
 struct roce_trace {
   __u32 found; /* enum roce_found */
-  __u32 rule;  /* id of the one that it met; 0: none */
-  __u32 act;   /* enum roce_action_bits: what that did; 0: it let the packet go */
+  __u32 rule;  /* id of the rule that it matched; 0: none */
+  __u32 act;   /* enum roce_action_bits: the action taken; 0: none */
   __u32 reserved;
 };
 

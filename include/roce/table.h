@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The stream table: a hash index in front of an array of streams. A kernel hash map would cost a
- * 48-byte header and a key of its own for each stream, a bucket beside it, and a helper call for
- * each packet; this is an array that both compilers know, and a stream costs 248 bytes plus 6.4 of
- * index, for IPv4 and IPv6 alike.
+ * The stream table: a hash index and an array of streams. A kernel hash map would need a 48-byte
+ * header and a separate key for each stream, a bucket, and a helper call for each packet. This is
+ * an array that both compilers can access; a stream costs 248 bytes plus 6.4 of index, for IPv4 and
+ * IPv6 alike.
  *
- * Buckets are one cache line. A stream stands in its home bucket or, when that is full, in one of
- * the next ROCE_PROBES - 1. Streams of one home bucket are added one at a time (`version` is odd
- * meanwhile), so a key can never stand twice. Records are handed out in order; when all are, one
- * whose stream has long been idle is taken back (roce_table_reclaim).
+ * A bucket is one cache line. A stream is in its home bucket or, if that is full, in one of the
+ * next ROCE_PROBES - 1. Streams with the same home bucket are added one at a time (`version` is odd
+ * meanwhile), so a key is never in the table twice. Records are allocated in order; when all are in
+ * use, the record of a stream that was idle for long is reused (roce_table_reclaim).
  */
 #ifndef ROCE_TABLE_H
 #define ROCE_TABLE_H
@@ -23,7 +23,7 @@ static ROCE_INLINE __u64 roce_mix(__u64 h) {
   return h ^ h >> 32;
 }
 
-/* Products that do not wait for each other; the caller mixes. */
+/* Independent products, so that the CPU computes them in parallel; the caller applies roce_mix. */
 static ROCE_INLINE __u64 roce_hash_pair(const __u32 *src, const __u32 *dst, int ipv4, __u64 seed) {
   __u64 h = (((__u64)src[3] << 32 | dst[3]) ^ seed) * 0xff51afd7ed558ccdull;
 
@@ -48,11 +48,11 @@ static ROCE_INLINE int roce_key_equal(const struct roce_key *a, const struct roc
            (a->dst[0] ^ b->dst[0]) | (a->dst[1] ^ b->dst[1]) | (a->dst[2] ^ b->dst[2]));
 }
 
-/* Where a search ended. `stream` and `id` mean something only when it was found. */
+/* The result of a search. `id` is valid only if `stream` is not NULL. */
 struct roce_place {
   struct roce_stream *stream;
   __u32 id;
-  int go_on; /* not in this bucket, which is full: perhaps in the next */
+  int go_on; /* not in this bucket, which is full: continue with the next */
 };
 
 static ROCE_INLINE void roce_bucket_find(struct roce_env *env, const struct roce_bucket *bucket,
@@ -91,7 +91,7 @@ static ROCE_INLINE __u32 roce_next_bucket(struct roce_env *env, __u32 index) {
 
 #define ROCE_NO_STREAM 0xffffffffu
 
-/* Looks wherever the key may stand; its record's id, or ROCE_NO_STREAM. */
+/* Searches all buckets that may have the key. Returns its record's id, or ROCE_NO_STREAM. */
 ROCE_OUTLINE __u32 roce_table_find(struct roce_env *env, const struct roce_key *key, __u64 hash) {
   struct roce_place place = {};
   __u32 index = roce_home(env, hash);
@@ -114,12 +114,12 @@ ROCE_OUTLINE __u32 roce_table_find(struct roce_env *env, const struct roce_key *
   return ROCE_NO_STREAM;
 }
 
-/* A slot that had a record: a search goes on after it, and a record may be put there. */
+/* A slot whose record was removed: a search continues after it, and it can be reused. */
 #define ROCE_TOMBSTONE 0xff000000u
 
 /*
- * Writes `to` over the first slot that the hash's stream may stand in and that holds record id + 1
- * `from`; 0 is a free slot. 1 when there was one.
+ * In the buckets of `hash`, replaces the first slot that has record id + 1 == `from` (0: a free
+ * slot) with `to`. 1 when there was one.
  */
 ROCE_OUTLINE int roce_table_replace(struct roce_env *env, __u64 hash, __u32 from, __u32 to) {
   __u32 index = roce_home(env, hash);
@@ -142,17 +142,17 @@ ROCE_OUTLINE int roce_table_replace(struct roce_env *env, __u64 hash, __u32 from
   return 0;
 }
 
-/* Lets others find the record; 0 when no slot was free. */
+/* Adds the record to the index; 0: no slot is free. */
 static ROCE_INLINE int roce_table_publish(struct roce_env *env, __u64 hash, __u32 id) {
   return roce_table_replace(env, hash, 0, roce_tag(hash) << 24 | (id + 1));
 }
 
-/* Records that are looked at for one that is idle, each time one is wanted. */
+/* Records that are checked for an idle stream each time a record is needed. */
 #define ROCE_RECLAIM_TRIES 8
 
 /*
- * The table is full: an idle stream makes way. Returns its record's id, or ROCE_NO_STREAM when none
- * of those looked at was idle; `forgotten` is its key.
+ * The table is full: removes an idle stream. Returns its record's id, or ROCE_NO_STREAM if none of
+ * the records checked was idle; `forgotten` is the stream's key.
  */
 ROCE_OUTLINE __u32 roce_table_reclaim(struct roce_env *env, __u8 window,
                                       struct roce_key *forgotten) {
@@ -181,7 +181,9 @@ ROCE_OUTLINE __u32 roce_table_reclaim(struct roce_env *env, __u8 window,
   return ROCE_NO_STREAM;
 }
 
-/* A record nobody has: a new one, or one of an idle stream, whose key is then in `forgotten`. */
+/*
+ * Allocates a record: an unused one, or that of an idle stream, whose key is then in `forgotten`.
+ */
 static ROCE_INLINE __u32 roce_table_take(struct roce_env *env, __u8 window,
                                          struct roce_key *forgotten) {
   struct roce_shared *shared = roce_shared_of(env);
@@ -209,28 +211,29 @@ static ROCE_INLINE void roce_table_spare(struct roce_env *env, struct roce_strea
 }
 
 /*
- * Tries for the claim on a home bucket before a packet is given up as contended. Each looks for the
- * key, which is what another CPU is most likely adding: some 50 ns, so that the holder has 50 us,
- * many times what it needs.
+ * Attempts to claim a home bucket before a packet is counted as contended. Each attempt searches
+ * for the key, because another CPU is probably adding it. That takes some 50 ns, so the other CPU
+ * has 50 us, many times the time that it needs.
  */
 #define ROCE_CLAIM_TRIES 1024
 
 enum roce_insert {
   ROCE_INSERT_NEW,
-  ROCE_INSERT_OLD, /* another CPU was faster */
+  ROCE_INSERT_OLD, /* another CPU added the key */
   ROCE_INSERT_FULL,
   ROCE_INSERT_CONTENDED,
 };
 
 struct roce_inserted {
-  __u32 id;                  /* out: of the key's record, or ROCE_NO_STREAM */
-  __u32 window;              /* in: the time, for the age of idle streams */
-  struct roce_key forgotten; /* out: of the stream that made way, if one had to */
+  __u32 id;                  /* out: id of the key's record, or ROCE_NO_STREAM */
+  __u32 window;              /* in: roce_window, for the age of idle streams */
+  struct roce_key forgotten; /* out: key of the idle stream that was removed, if any */
 };
 
 /*
- * Adds a key that was not found. The key is whole (roce_key_fill). If that cost an idle stream its
- * place, `forgotten` is its key, else its qp_kind is left alone.
+ * Adds a key that was not found; it must be complete (roce_key_fill). Returns enum roce_insert.
+ * With ROCE_INSERT_NEW, `forgotten` is the key of the idle stream that was removed for it; if none
+ * was, its qp_kind is unchanged.
  */
 ROCE_OUTLINE int roce_table_insert(struct roce_env *env, const struct roce_key *key, __u64 hash,
                                    struct roce_inserted *out) {
@@ -240,7 +243,7 @@ ROCE_OUTLINE int roce_table_insert(struct roce_env *env, const struct roce_key *
     return ROCE_INSERT_FULL;
   ROCE_ROLLED
   for (int i = 0; i < ROCE_CLAIM_TRIES; i++) {
-    __u32 version = __sync_fetch_and_add(&home->version, 0); /* read before the search begins */
+    __u32 version = __sync_fetch_and_add(&home->version, 0); /* read before the search */
     struct roce_stream *s;
 
     out->id = roce_table_find(env, key, hash);
@@ -248,12 +251,12 @@ ROCE_OUTLINE int roce_table_insert(struct roce_env *env, const struct roce_key *
       return ROCE_INSERT_OLD;
     if (version & 1 || !ROCE_CAS(&home->version, version, version + 1))
       continue;
-    /* nobody can have added the key since `version` was read: it would have moved on */
+    /* no CPU added the key since `version` was read: `version` would have changed */
     out->id = roce_table_take(env, (__u8)out->window, &out->forgotten);
     s = roce_stream_at(env, out->id);
     if (s) {
       s->key = *key;
-      if (!roce_table_publish(env, hash, out->id)) { /* eight buckets are full */
+      if (!roce_table_publish(env, hash, out->id)) { /* all its buckets are full */
         roce_table_spare(env, s, out->id);
         out->id = ROCE_NO_STREAM;
       }

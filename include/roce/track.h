@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * The rules by which a packet changes its stream.
+ * How a packet changes its stream.
  *
- * In order, with nothing unusual about it, a packet costs one compare-and-swap: everything that
- * such a packet changes is in `word`. All else is done by roce_stream_slow with the stream's lock
- * held, which first takes ROCE_WORD_FAST away, so that no compare-and-swap can succeed meanwhile.
+ * A packet in order with nothing unusual costs one compare-and-swap: everything that it changes is
+ * in `word`. All other packets go to roce_stream_slow, under the stream's lock. It first clears
+ * ROCE_WORD_FAST, so that no compare-and-swap of the fast path can succeed meanwhile.
  */
 #ifndef ROCE_TRACK_H
 #define ROCE_TRACK_H
 
 #include "holes.h"
 
-/* In windows of 2^30 ns: a stream without a packet for so long makes way when the table is full. */
+/* Windows of 2^30 ns without a packet after which a stream can be removed from a full table. */
 #define ROCE_IDLE_WINDOWS 30
 
-/* Packets that need no lock: in order, one PSN, no mark, no PMTU to learn. 1 when done. */
+/* Handles a packet without the lock: in order, one PSN, no mark, no PMTU to learn. 1 when done. */
 static ROCE_INLINE int roce_stream_fast(struct roce_stream *s, const struct roce_packet *p,
                                         __u32 length) {
   __u64 seen = ROCE_LOAD(&s->word), word = seen, next;
@@ -24,7 +24,7 @@ static ROCE_INLINE int roce_stream_fast(struct roce_stream *s, const struct roce
     return 0;
   word &= ~ROCE_WORD_IDLE;
   next = word + 1 + ((__u64)length << ROCE_WORD_BYTES_SHIFT);
-  if (ROCE_UNLIKELY(next < word)) /* the bytes want folding */
+  if (ROCE_UNLIKELY(next < word)) /* overflow: the bytes must be folded */
     return 0;
   if (p->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE)) {
     __u32 code = (word & ROCE_WORD_PMTU) >> ROCE_WORD_PMTU_SHIFT;
@@ -51,7 +51,7 @@ static ROCE_INLINE int roce_stream_fast(struct roce_stream *s, const struct roce
   return 1;
 }
 
-/* A plain ACK in a stream that has had one: counted, nothing else. 1 when done. */
+/* Counts a plain ACK if nothing else in its stream changes (ROCE_WORD_PLAIN). 1 when done. */
 static ROCE_INLINE int roce_stream_fast_ack(struct roce_stream *s, const struct roce_packet *p,
                                             __u32 length) {
   if ((p->info & (ROCE_OP_ACK | ROCE_OP_DATAGRAM)) != ROCE_OP_ACK ||
@@ -63,7 +63,7 @@ static ROCE_INLINE int roce_stream_fast_ack(struct roce_stream *s, const struct 
   return 1;
 }
 
-/* An event happened: let it pass, or not. */
+/* Applies the rate limit to the packet's events. */
 static ROCE_INLINE void roce_stream_limit(struct roce_stream *s, __u8 window,
                                           struct roce_outcome *o) {
   if (!o->events)
@@ -80,7 +80,7 @@ static ROCE_INLINE void roce_stream_limit(struct roce_stream *s, __u8 window,
   }
 }
 
-/* Packets that are counted and move no tracker: ACK, NAK, CNP. */
+/* Packets that are counted and do not change the PSN state: ACK, NAK, CNP. */
 static ROCE_INLINE void roce_stream_answer(struct roce_stream *s, const struct roce_packet *p,
                                            struct roce_outcome *o) {
   if (p->info & ROCE_OP_CNP) {
@@ -97,7 +97,7 @@ static ROCE_INLINE void roce_stream_answer(struct roce_stream *s, const struct r
   }
 }
 
-/* PSNs that the packet covers; 0: a READ of more than 256 bytes, and the PMTU is unknown. */
+/* PSNs that the packet covers; 0: a READ longer than 256 bytes or cut, with an unknown PMTU. */
 static ROCE_INLINE __u32 roce_stream_psns(const struct roce_packet *p, __u32 pmtu_code) {
   if (!(p->info & ROCE_OP_READ_REQUEST))
     return 1;
@@ -109,8 +109,9 @@ static ROCE_INLINE __u32 roce_stream_psns(const struct roce_packet *p, __u32 pmt
 }
 
 /*
- * The packet behind a READ whose length in PSNs was unknown: with the PMTU known by now, go on from
- * where the READ ended; else its distance from the READ may tell the PMTU, and its jump is legal.
+ * The packet after a READ whose length in PSNs was unknown. If the PMTU is known by now, the stream
+ * continues where the READ ended. Otherwise the distance from the READ may give the PMTU, and the
+ * jump is legal.
  */
 static ROCE_INLINE void roce_stream_after_read(struct roce_stream *s, const struct roce_packet *p,
                                                struct roce_outcome *o) {
@@ -135,7 +136,9 @@ static ROCE_INLINE void roce_stream_after_read(struct roce_stream *s, const stru
       o->pmtu_code = (__u8)code;
 }
 
-/* Stage one: where the stream stands, what the packet covers, and whether it may jump. */
+/*
+ * Stage one: the stream's position, the PSNs that the packet covers, and whether a jump is legal.
+ */
 static ROCE_INLINE void roce_stream_stand(struct roce_stream *s, const struct roce_packet *p,
                                           struct roce_outcome *o) {
   __u32 seen = roce_pmtu_code(p->payload);
@@ -163,7 +166,7 @@ static ROCE_INLINE void roce_stream_stand(struct roce_stream *s, const struct ro
     o->legal = 1;
 }
 
-/* At or ahead of expected. */
+/* The packet is at or ahead of the expected PSN. */
 static ROCE_INLINE void roce_stream_ahead(struct roce_stream *s, __u32 d, struct roce_outcome *o) {
   if (d && !o->legal) {
     roce_stream_count(s, ROCE_GAPS, 1);
@@ -178,7 +181,7 @@ static ROCE_INLINE void roce_stream_ahead(struct roce_stream *s, __u32 d, struct
     roce_holes_age(s, o->end);
 }
 
-/* Behind expected: late, repeated, or the stream goes back and goes on from there. */
+/* The packet is behind the expected PSN: late, repeated, or part of a rewind. */
 static ROCE_INLINE void roce_stream_behind(struct roce_stream *s, __u32 psn,
                                            struct roce_outcome *o) {
   __u32 filled = roce_holes_fill(s, psn, o->psns, &o->hole);
@@ -206,7 +209,7 @@ static ROCE_INLINE void roce_stream_behind(struct roce_stream *s, __u32 psn,
     o->end = o->expected;
 }
 
-/* Stage two: the packet against expected. */
+/* Stage two: compares the packet with the expected PSN. */
 static ROCE_INLINE void roce_stream_judge(struct roce_stream *s, const struct roce_packet *p,
                                           struct roce_outcome *o) {
   __s32 d = roce_psn_diff(p->psn, o->expected);
@@ -226,7 +229,7 @@ static ROCE_INLINE void roce_stream_judge(struct roce_stream *s, const struct ro
   }
 }
 
-/* Stage three: the packet against the one before, and what is left to write down. */
+/* Stage three: compares the packet with the previous one, and stores the new state. */
 static ROCE_INLINE void roce_stream_close(struct roce_stream *s, const struct roce_packet *p,
                                           struct roce_outcome *o) {
   __s32 e = roce_psn_diff(p->psn, o->last);
@@ -255,7 +258,7 @@ static ROCE_INLINE void roce_stream_close(struct roce_stream *s, const struct ro
   }
 }
 
-/* A packet of the stream's own PSN space. */
+/* Tracks a packet whose PSN is in the stream's PSN space. */
 static ROCE_INLINE void roce_stream_track(struct roce_stream *s, const struct roce_packet *p,
                                           struct roce_outcome *o) {
   roce_stream_stand(s, p, o);
@@ -266,8 +269,8 @@ static ROCE_INLINE void roce_stream_track(struct roce_stream *s, const struct ro
 }
 
 /*
- * Takes the word over from the fast path, returns its expected PSN and flags, and leaves its counts
- * in the totals. The lock is held; until roce_stream_publish nobody else changes the word.
+ * Takes the word from the fast path, returns its expected PSN and flags, and adds its counts to the
+ * totals. The caller holds the lock; no other CPU changes the word until roce_stream_publish.
  */
 static ROCE_INLINE __u64 roce_stream_take(struct roce_stream *s) {
   __u64 word = __sync_fetch_and_and(&s->word, ~ROCE_WORD_FAST);
@@ -280,9 +283,10 @@ static ROCE_INLINE __u64 roce_stream_take(struct roce_stream *s) {
 }
 
 /*
- * Publishes a new word (expected PSN and flags). FAST only when nothing is left to remember.
- * Neither FAST nor PLAIN before a packet has told the transport: of a stream that RDMA CM announced
- * or that a CNP began, the first one has yet to. Nor while answers are to tell a sender's QPN.
+ * Publishes a new word (expected PSN and flags). FAST is set only if no other state is pending.
+ * Neither FAST nor PLAIN is set before a packet has shown the transport: a stream that RDMA CM
+ * announced or a CNP created does not know it. Neither is set while answers are needed to learn the
+ * sender's QPN.
  */
 static ROCE_INLINE void roce_stream_publish(struct roce_stream *s, __u64 word) {
   int asks = roce_stream_asks(s);
@@ -312,7 +316,7 @@ static ROCE_INLINE void roce_stream_describe(struct roce_stream *s, const struct
     roce_stream_set_src_qp(s, p->src_qp);
 }
 
-/* Answers that repeat the PSN of a request: ACKs, first packets of READ responses, atomic ACKs. */
+/* 1 for answers that repeat a request's PSN: ACKs, first packets of READ responses, atomic ACKs. */
 static ROCE_INLINE int roce_answers_a_request(const struct roce_packet *p) {
   if (p->info & ROCE_OP_ACK)
     return !p->cut && ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_ACK;
@@ -320,7 +324,7 @@ static ROCE_INLINE int roce_answers_a_request(const struct roce_packet *p) {
          p->info & ROCE_OP_ATOMIC;
 }
 
-/* Whether this packet may help to find the sender's QPN, which is sought only so often. */
+/* 1 when this packet may give the sender's QPN; ROCE_ASKED_MAX limits the number of attempts. */
 static ROCE_INLINE int roce_stream_ask(struct roce_stream *s, const struct roce_packet *p) {
   int helps = p->info & ROCE_OP_RESPONSE  ? roce_answers_a_request(p)
               : p->info & ROCE_OP_REQUEST ? p->ack_req
@@ -332,7 +336,7 @@ static ROCE_INLINE int roce_stream_ask(struct roce_stream *s, const struct roce_
   return 1;
 }
 
-/* Ages `s`: 1 when it was idle long enough to be given up, and now has neither key nor counts. */
+/* Ages `s`: 1 when it was idle for long and was removed; its key and counters are then cleared. */
 static ROCE_INLINE int roce_stream_retire(struct roce_stream *s, __u8 window) {
   __u64 word = ROCE_LOAD(&s->word);
 
@@ -352,7 +356,7 @@ static ROCE_INLINE int roce_stream_retire(struct roce_stream *s, __u8 window) {
   return 1;
 }
 
-/* Everything that the fast path is not for. The caller holds s->lock and has zeroed `o`. */
+/* Handles every packet that the fast path does not. The caller holds s->lock and has zeroed `o`. */
 static ROCE_INLINE void roce_stream_slow(struct roce_stream *s, const struct roce_packet *p,
                                          __u32 length, __u8 window, struct roce_outcome *o) {
   __u64 word = roce_stream_take(s);
@@ -386,8 +390,8 @@ static ROCE_INLINE void roce_stream_slow(struct roce_stream *s, const struct roc
 }
 
 /*
- * RDMA CM announced the first PSN (and, if pmtu_code is not 0, the PMTU) of this request stream:
- * the QPN begins a life, perhaps not its first. The caller holds s->lock.
+ * RDMA CM announced the first PSN (and, if pmtu_code is not 0, the PMTU) of this request stream: a
+ * new use of the QPN starts. The caller holds s->lock.
  */
 static ROCE_INLINE void roce_stream_announce(struct roce_stream *s, __u32 psn, __u32 pmtu_code) {
   __u64 word = roce_stream_take(s);
@@ -406,7 +410,7 @@ static ROCE_INLINE void roce_stream_announce(struct roce_stream *s, __u32 psn, _
   roce_stream_publish(s, word);
 }
 
-/* The reverse direction told the PMTU of this request stream. The caller holds s->lock. */
+/* Sets this request stream's PMTU, learnt from the other direction. The caller holds s->lock. */
 static ROCE_INLINE void roce_stream_learn_pmtu(struct roce_stream *s, __u32 pmtu_code) {
   __u64 word = roce_stream_take(s);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * What every header of this folder stands on. They are plain C that clang compiles for BPF and the
- * host's compiler for everything in userspace: no map, no helper, no libc, no clock.
+ * The base of all headers in this directory. They are plain C, compiled by clang for BPF and by the
+ * host's compiler for userspace: no map, no helper, no libc, no clock.
  */
 #ifndef ROCE_TYPES_H
 #define ROCE_TYPES_H
@@ -17,10 +17,10 @@
 #endif
 
 /*
- * Most is inlined, on purpose: no function may be called while a spin lock is held. What is
- * outlined is a global function for BPF, so that the verifier looks at it once and not once a
- * caller's path; its pointers may be NULL there. Weak, or clang would leave out arguments that it
- * sees unused.
+ * Most functions are inlined, on purpose: no function may be called while a spin lock is held. An
+ * outlined function is global in BPF, so that the verifier checks it once, not once for each path
+ * of its callers; its pointers may be NULL there. It is weak, because clang would otherwise remove
+ * arguments that it sees are unused.
  */
 #define ROCE_INLINE inline __attribute__((always_inline, unused))
 #ifdef __bpf__
@@ -30,8 +30,8 @@
 #endif
 
 /*
- * After `static`: a stack frame of its own in BPF, so that what it needs is not on top of its
- * caller's 512 bytes. Unlike an outlined function it is verified with what its caller knows.
+ * After `static`: not inlined in BPF; keeps its stack frame out of its caller's 512 bytes. Unlike
+ * an outlined function, it is verified with the values that are known to its caller.
  */
 #ifdef __bpf__
 #define ROCE_SEPARATE __attribute__((noinline, unused))
@@ -40,9 +40,9 @@
 #endif
 
 /*
- * Between two stages of a longer computation: what has to cross is in memory. BPF's verifier
- * follows every combination of values in registers; behind this point it knows none of them any
- * more, so that the ways through the stages add up instead of multiplying.
+ * Separates two stages of a long computation: values pass through memory only. The BPF verifier
+ * follows every combination of values in registers; after this point it knows none of them, so the
+ * numbers of paths through the stages add up instead of multiplying.
  */
 #ifdef __bpf__
 #define ROCE_STAGE() asm volatile("" ::: "memory")
@@ -51,12 +51,12 @@
 #endif
 
 /*
- * `v &= mask` where the verifier needs it: before `v`, a variable, is an index or an offset. The
- * mask is a constant, 2^n - 1. The verifier accepts such an access only when it has seen the bound
- * itself, on the register that is added to the pointer. Written in C, the mask is the optimiser's:
- * it removes one that it can prove (clang 19 knows the largest entry of a constant table, where
- * the verifier sees a byte), or masks a copy in another register. This one instruction stays, and
- * what follows uses its result.
+ * `v &= mask` for the verifier: before `v`, a variable, is used as an index or offset. The mask is
+ * a constant, 2^n - 1. The verifier accepts such an access only if it sees the bound on the
+ * register that is added to the pointer. The optimiser can remove a mask that is written in C, if
+ * it can prove the bound (clang 19 knows the largest entry of a constant table, where the verifier
+ * sees a byte), or mask a copy in another register. It keeps this instruction, and the code after
+ * it uses the result.
  */
 #ifdef __bpf__
 #define ROCE_BOUND(v, mask) asm volatile("%0 &= %1" : "+r"(v) : "i"(mask))
@@ -64,10 +64,10 @@
 #define ROCE_BOUND(v, mask) ((void)((v) &= (mask)))
 #endif
 
-/* From here on the optimiser knows nothing of the variable's value. No instruction. */
+/* Hides the variable's value from the optimiser; emits no instruction. */
 #define ROCE_OPAQUE(v) asm volatile("" : "+r"(v))
 
-/* Unrolling buys nothing where an early exit is the rule, and costs registers and stack. */
+/* Unrolling does not help a loop that usually exits early, and costs registers and stack. */
 #ifdef __clang__
 #define ROCE_ROLLED _Pragma("clang loop unroll(disable)")
 #else
@@ -78,9 +78,9 @@
 #define ROCE_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /*
- * Loads from a packet and a store into one, in wire order (no byte swap). BPF may load unaligned,
- * and clang would split a packed access into bytes; the host goes through memcpy, which is one load
- * there.
+ * Loads from a packet and a store to it, in network order (no byte swap). BPF allows unaligned
+ * access, and clang would split a packed access into bytes. On the host, memcpy compiles to one
+ * load.
  */
 #ifdef __bpf__
 static ROCE_INLINE __u16 roce_load16(const __u8 *p) { return *(const __u16 *)p; }
@@ -100,7 +100,7 @@ static ROCE_INLINE __u32 roce_load32(const __u8 *p) {
 }
 #endif
 
-/* Big-endian fields as host numbers. */
+/* Conversion between network order and host order. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define roce_swap16(v) __builtin_bswap16(v)
 #define roce_swap32(v) __builtin_bswap32(v)
@@ -116,7 +116,7 @@ static ROCE_INLINE __u64 roce_be64(const __u8 *p) {
   return (__u64)roce_be32(p) << 32 | roce_be32(p + 4);
 }
 
-/* The low three bytes of a big-endian word: QPN, PSN and MSN stand so behind a byte of flags. */
+/* The low three bytes of a big-endian word: QPN, PSN and MSN follow a byte of flags. */
 static ROCE_INLINE __u32 roce_be24(const __u8 *word) { return roce_be32(word) & 0xffffff; }
 
 /*

@@ -34,7 +34,7 @@
 #define ROCE_IPPROTO_ROUTING 43
 #define ROCE_IPPROTO_FRAGMENT 44
 #define ROCE_IPPROTO_DSTOPTS 60
-/* IPv6 extension headers that are walked before a packet is given up as not RoCE. */
+/* IPv6 extension headers that are parsed before a packet is classified as not RoCE. */
 #define ROCE_IPV6_EXT_MAX 6
 
 #define ROCE_BTH_LEN 12
@@ -47,7 +47,7 @@
 
 #define ROCE_QPN_GSI 1
 #define ROCE_QPN_MULTICAST 0xffffffu
-#define ROCE_QPN_UNKNOWN 0xffffffffu /* no QPN: they have 24 bits */
+#define ROCE_QPN_UNKNOWN 0xffffffffu /* not a QPN: a QPN has 24 bits */
 #define ROCE_ECN_ECT1 1
 #define ROCE_ECN_ECT0 2
 #define ROCE_ECN_CE 3
