@@ -218,6 +218,6 @@ refused 'cannot write' xr capture rx0 -w /nowhere/x
 refused 'needs the name of a file' xr capture rx0 -w ''
 refused 'a class of frames is missing' xr capture rx0 -w "$scratch/x" --class ''
 refused 'an event is missing' xr capture rx0 -w "$scratch/x" --around ''
-refused 'with --no-track there are none' xr capture rx0 -w "$scratch/x" --no-track --around gap
-refused 'class other is none' xr capture rx0 -w "$scratch/x" --class other --src 192.0.2.0/24
+refused 'needs streams, but --no-track' xr capture rx0 -w "$scratch/x" --no-track --around gap
+refused 'class other selects none' xr capture rx0 -w "$scratch/x" --class other --src 192.0.2.0/24
 wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"

@@ -16,25 +16,28 @@ quiet() {
   done
 }
 
-# policed RATE FRAMES_PER_SECOND RULE...: twice the rate or more is offered for three seconds; what
-# passes between two looks, a time apart, is what the rate has in that time.
+# policed RATE FRAMES_PER_SECOND RULE...: twice the rate or more is offered; what passes between two looks, a time
+# apart, is what the rate has in that time. Never more; less only where the machine kept the sender from sending for
+# longer than the burst lasts, so there are three tries.
 policed() {
-  local rate=$1 begun ended bytes sender
+  local rate=$1 begun ended bytes after sender got
   keep xr impair box0 add "${@:3}" || fail "add ${*:3}: $(cat "$scratch/last.err")"
-  in_background ip netns exec "$left" "$XR_REPLAY" --ifname left0 --stream --packets $(($2 * 4)) \
+  in_background ip netns exec "$left" "$XR_REPLAY" --ifname left0 --stream --packets $(($2 * 11)) \
     --rate "$2" --turn 16 --payload 1024 >"$scratch/sent"
   sender=${background[-1]}
   sleep 0.4 # the burst is gone
-  read -r begun bytes < <(look)
-  sleep 2.6
-  kill -0 "$sender" || fail "the sender was done too early"
-  local after
-  read -r ended after < <(look)
+  for _ in 1 2 3; do
+    read -r begun bytes < <(look)
+    sleep 2.6
+    kill -0 "$sender" || fail "the sender was done too early"
+    read -r ended after < <(look)
+    got=$(((after - bytes) * 8 * 1000000 / ((ended - begun) / 1000)))
+    echo "${*:3}: $got bit/s passed"
+    ((got <= rate * 99 / 100)) || break
+  done
   kill "$sender"
   wait "$sender" || true
   unset 'background[-1]'
-  got=$(((after - bytes) * 8 * 1000000 / ((ended - begun) / 1000)))
-  echo "${*:3}: $got bit/s passed"
   ((got > rate * 99 / 100 && got < rate * 101 / 100)) || fail "${*:3}: $got bit/s passed, not $rate"
   [[ $(xr --json impair box0 list | jq ".rules[0].ppm > 100000") == true ]] || fail "too little was offered"
   keep xr impair box0 clear

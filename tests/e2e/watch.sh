@@ -172,7 +172,7 @@ keys e r
 await_screen '^RULE +MATCHED'
 xr impair rx0 del 2 >/dev/null
 keys '?'
-await_screen 'select a stream; it is followed'
+await_screen 'select a stream; it stays selected'
 keys Escape
 await_screen "  $streams streams"
 
