@@ -66,7 +66,7 @@ void drain(packet::Source &source, uint64_t now) {
   }
 }
 
-flow::Flow flow() {
+flow::Flow fuzzed_flow() {
   flow::Flow flow;
   flow.path.src = {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0x0a4d0001)}; // 10.77.0.1
   flow.path.dst = {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0x0a4d0002)};
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   options.qps = 16;
   options.rnr_every = 7;
   responder::Responder responder(options);
-  requester::ReliableSource requester({flow()}, {}, 1e10, {});
+  requester::ReliableSource requester({fuzzed_flow()}, {}, 1e10, {});
   uint64_t now = 1'000'000;
   drain(requester, now);
   while (size >= 4) {
