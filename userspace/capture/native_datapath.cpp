@@ -248,7 +248,11 @@ const std::vector<uint8_t> &NativeDatapath::cnp() const { return memory_->cnp; }
 void NativeDatapath::frame(const FrameView &frame) {
   memory_->begin(frame.time_ns);
   roce_frame read_only{const_cast<__u8 *>(frame.data), frame.captured, frame.length};
-  roce_count_entered(&read_only, &memory_->env);
+  // The short way takes the bytes at hand for the whole frame.
+  if (frame.captured == frame.length)
+    roce_count_entered(&read_only, &memory_->env);
+  else
+    roce_count_frame(&read_only, &memory_->env, nullptr);
 }
 
 void NativeDatapath::snapshot(Snapshot &into) const {
