@@ -161,8 +161,14 @@ static ROCE_INLINE __u64 roce_match_tables(const struct roce_ruleset *set, __u32
     left &= set->bth_marks[(f->bth >> 8) & 255];
   if (used & ROCE_USES_BTH_ACK)
     left &= set->bth_ack[f->bth & 255];
-  if (used & ROCE_USES_PKEY)
-    left &= set->pkey[0][(f->pkey >> 8) & 255] & set->pkey[1][f->pkey & 255];
+  if (used & ROCE_USES_PKEY) {
+    __u64 high = f->pkey >> 8, low = f->pkey;
+
+    /* A mask of the high byte of 16 bits is needless to clang, but not to a verifier. */
+    ROCE_BOUND(high, 255);
+    ROCE_BOUND(low, 255);
+    left &= set->pkey[0][high] & set->pkey[1][low];
+  }
   return left;
 }
 
