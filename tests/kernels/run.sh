@@ -61,7 +61,7 @@ S
 }
 
 # What depends on libxdp; the rest is run with one of them.
-shared="attach_empty behind_dispatcher share_after share_before share_with_rules rule_on_port capture_attached doctor_words"
+shared="attach_empty attach_rules behind_dispatcher share_after share_before share_with_rules rule_on_port capture_attached doctor_words"
 
 # guest KERNEL: its scenarios, in a subshell of its own.
 guest() {
