@@ -165,7 +165,7 @@ uint32_t OpenFlow::make(packet::Outgoing &out, From &from, SendCounts &counts) {
 // The end is a time of the schedule, so that a late machine still sends everything; an unpaced flow
 // ends by the clock.
 bool OpenFlow::ends(uint64_t now) const {
-  return pacer_.due() >= end_ || (now >= end_ && pacer_.top()) || !live_qps_;
+  return pacer_.due() >= end_ || (now >= end_ && top()) || !live_qps_;
 }
 
 void OpenFlow::end() {
@@ -242,7 +242,7 @@ void OpenFlow::cnp(uint64_t now, uint32_t qp) {
 }
 
 uint32_t OpenFlow::step(uint64_t now, packet::Outgoing &out, SendCounts &counts) {
-  if (now >= end_ && !over_ && pacer_.top())
+  if (now >= end_ && !over_ && top())
     end();
   uint64_t due = pacer_.top() ? 0 : pacer_.due();
   if (qp_pacing_ && waiting_.empty() && !over_) {
