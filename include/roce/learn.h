@@ -89,7 +89,7 @@ static ROCE_INLINE void roce_set_linked(struct roce_stream *s) {
   __sync_fetch_and_or(&s->word, ROCE_WORD_LINKED);
 }
 
-/* An answer belongs to a request at most this many PSNs behind the expected PSN. */
+/* A response answers a request whose PSN is at most this much lower than the expected one. */
 #define ROCE_ANSWER_WINDOW 4096
 
 #define ROCE_HINT_CHECK 0xffffffff00000000ull

@@ -181,7 +181,7 @@ static ROCE_INLINE void roce_stream_ahead(struct roce_stream *s, __u32 d, struct
     roce_holes_age(s, o->end);
 }
 
-/* The packet is behind the expected PSN: late, repeated, or part of a rewind. */
+/* The PSN is lower than the expected one: the packet is late, repeated, or part of a rewind. */
 static ROCE_INLINE void roce_stream_behind(struct roce_stream *s, __u32 psn,
                                            struct roce_outcome *o) {
   __u32 filled = roce_holes_fill(s, psn, o->psns, &o->hole);

@@ -11,7 +11,7 @@ FEATURES = {
     "the same without libxdp's dispatcher": ["attach_alone"],
     "skb mode": ["attach_skb"],
     "with all that any rule needs": ["attach_rules"],
-    "behind libxdp's dispatcher": ["behind_dispatcher"],
+    "called by libxdp's dispatcher": ["behind_dispatcher"],
     "shares the hook: joins another program": ["share_after"],
     "another program joins it": ["share_before"],
     "rules beside another program": ["share_with_rules"],

@@ -109,7 +109,7 @@ TEST(Report, JsonKeysAreStable) {
   expect_keys(report["overflow"], {"streams", "events"});
 }
 
-// What stands out in colour, of all that a capture and a port have: what is wrong, or congestion.
+// The fields shown in colour: errors and signs of congestion, no others.
 TEST(Report, TonesOfTheCounters) {
   using Keys = std::vector<std::string>;
   const auto alarms = [](const Document &document) {

@@ -61,7 +61,7 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
 bool Connection::is_qpn_reused(const Context &c, int32_t distance) const {
   if (std::abs(distance) <= kFar || !starts(c.packet.info))
     return false;
-  // A request for the rest of a long READ may be far behind expected_.
+  // A request for the rest of a long READ may have a PSN far below expected_.
   const uint32_t into = (c.packet.psn - read_first_) & ROCE_PSN_MASK;
   return !((c.packet.info & ROCE_OP_READ_REQUEST) && into < read_psns_);
 }
