@@ -39,21 +39,9 @@ const Set sets[] = {
 // Every opcode, over each network and with up to two tags; gaps, rewinds and duplicates; what is
 // answered by CNPs; what is no RoCE, and what is malformed.
 std::vector<Bytes> frames() {
-  std::vector<B> all;
-  for (int opcode = 0; opcode < 256; opcode++)
-    all.push_back(B(static_cast<uint8_t>(opcode)).qp(0x20).psn(static_cast<uint32_t>(opcode)));
-  for (uint32_t psn : {1, 2, 5, 6, 3, 4, 5, 0x7fffff, 0x800000})
-    all.push_back(B(ROCE_RC_SEND_MIDDLE).psn(psn).payload(1024).ecn(psn % 4));
-  for (uint8_t syndrome : {0x1f, 0x60, 0x63, 0x2c, 0xff})
-    all.push_back(B(ROCE_RC_ACKNOWLEDGE).from(2).to(1).syndrome(syndrome));
-  all.push_back(B(ROCE_OPCODE_CNP).from(2).to(1).payload(16));
+  std::vector<B> all = frame_kinds();
   all.push_back(B(ROCE_UD_SEND_ONLY).qp(1).payload(256));
   all.push_back(B(ROCE_RC_SEND_ONLY).payload(4096));
-  all.push_back(B(4).port(4789));
-  all.push_back(B(4).ethertype(0x0806));
-  all.push_back(B(4).ip_fragment(0x2000));
-  all.push_back(B(4).udp_length(20));
-  all.push_back(B(4).tver(1));
   std::vector<Bytes> wrapped;
   for (int net = 0; net < 3; net++)
     for (int tags = 0; tags < 3; tags++)
@@ -62,10 +50,7 @@ std::vector<Bytes> frames() {
           frame.ipv6();
         if (net == 2)
           frame.v1();
-        if (tags == 2)
-          frame.vlan(0x88a8);
-        if (tags)
-          frame.vlan(0x8100);
+        frame.tags(tags);
         wrapped.push_back(finished(frame.build(), net == 1));
       }
   wrapped.push_back(finished(B(4).ip_options(10).build(), false));

@@ -200,4 +200,28 @@ Parsed parse(const Frame &frame, uint16_t port) {
   return result;
 }
 
+FrameBuilder &FrameBuilder::tags(int count) {
+  if (count == 2)
+    vlan(ROCE_ETHERTYPE_QINQ);
+  return count ? vlan(ROCE_ETHERTYPE_VLAN) : *this;
+}
+
+std::vector<FrameBuilder> frame_kinds() {
+  using B = FrameBuilder;
+  std::vector<B> all;
+  for (int opcode = 0; opcode < 256; opcode++)
+    all.push_back(B(static_cast<uint8_t>(opcode)).qp(0x20).psn(static_cast<uint32_t>(opcode)));
+  for (uint32_t psn : {1, 2, 5, 6, 3, 4, 5, 0x7fffff, 0x800000})
+    all.push_back(B(ROCE_RC_SEND_MIDDLE).psn(psn).payload(1024).ecn(psn % 4));
+  for (uint8_t syndrome : {0x1f, 0x60, 0x63, 0x2c, 0xff})
+    all.push_back(B(ROCE_RC_ACKNOWLEDGE).from(2).to(1).syndrome(syndrome));
+  all.push_back(B(ROCE_OPCODE_CNP).from(2).to(1).payload(16));
+  all.push_back(B(4).port(4789));
+  all.push_back(B(4).ethertype(0x0806));
+  all.push_back(B(4).ip_fragment(0x2000));
+  all.push_back(B(4).udp_length(20));
+  all.push_back(B(4).tver(1));
+  return all;
+}
+
 } // namespace xr::test

@@ -38,6 +38,8 @@ public:
   FrameBuilder &v1() { return net_ = Net::V1, *this; }
   FrameBuilder &mapped() { return mapped_ = true, *this; } // ::ffff:192.0.2.x for IPv6 or GRH
   FrameBuilder &vlan(uint16_t tpid) { return vlans_.push_back(tpid), *this; }
+  // 2: an outer tag of 802.1ad, then one of 802.1Q.
+  FrameBuilder &tags(int count);
   FrameBuilder &ethertype(uint16_t type) { return ethertype_ = type, *this; }
 
   FrameBuilder &ecn(uint8_t codepoint) { return ecn_ = codepoint, *this; }
@@ -123,5 +125,9 @@ struct Parsed {
 };
 
 Parsed parse(const Frame &frame, uint16_t port = ROCE_UDP_PORT);
+
+// Every opcode; gaps, rewinds and repeats; ACKs, NAKs and a CNP; frames that are no RoCE, fragments
+// and malformed ones.
+std::vector<FrameBuilder> frame_kinds();
 
 } // namespace xr::test

@@ -94,7 +94,7 @@ TEST(Pacer, BitRatesOfMixedSizes) {
 
 TEST(Pacer, UnlimitedIsAlwaysDueAndNeverLate) {
   Pacer pacer = started(Pacing());
-  for (uint64_t now = kBegin; now < kBegin + 100 * Pacer::kPatienceNs; now += 12'345'678) {
+  for (uint64_t now = kBegin; now < kBegin + 100 * kPatienceNs; now += 12'345'678) {
     EXPECT_LE(pacer.due(), now);
     pacer.sent(now, 1000);
   }
@@ -240,14 +240,14 @@ TEST(Pacer, LatenessIsCaughtUpToALimit) {
   Pacer pacer = started(paced("1mpps"));
   pacer.sent(kBegin, 1000);
   // late within patience: nothing is lost
-  pacer.sent(kBegin + Pacer::kPatienceNs, 1000);
+  pacer.sent(kBegin + kPatienceNs, 1000);
   EXPECT_EQ(pacer.due(), kBegin + 2000);
   EXPECT_EQ(pacer.slipped_ns(), 0U);
   // a second late: all but the patience is
   const uint64_t late = kBegin + 1'000'000'000;
   pacer.sent(late, 1000);
-  EXPECT_EQ(pacer.due(), late - Pacer::kPatienceNs);
-  EXPECT_EQ(pacer.slipped_ns(), late - Pacer::kPatienceNs - (kBegin + 3000));
+  EXPECT_EQ(pacer.due(), late - kPatienceNs);
+  EXPECT_EQ(pacer.slipped_ns(), late - kPatienceNs - (kBegin + 3000));
   size_t caught_up = 0;
   for (; pacer.due() <= late; caught_up++)
     pacer.sent(late, 1000);

@@ -54,10 +54,10 @@ TEST(QpPacing, UnitsAreThoseOfTheRate) {
 TEST(QpPacing, WhatIsTooLateIsGivenUp) {
   QpPacing pacing(1, fixed(Rate::Kind::Packets, 1000), kLine);
   pacing.start(kBegin, 1000);
-  const uint64_t late = kBegin + 10 * QpPacing::kPatienceNs;
+  const uint64_t late = kBegin + 10 * kPatienceNs;
   pacing.sent(0, late, 1000);
-  EXPECT_EQ(pacing.due(0), late - QpPacing::kPatienceNs);
-  EXPECT_EQ(pacing.slipped_ns(), 9 * QpPacing::kPatienceNs - 1'000'000);
+  EXPECT_EQ(pacing.due(0), late - kPatienceNs);
+  EXPECT_EQ(pacing.slipped_ns(), 9 * kPatienceNs - 1'000'000);
 }
 
 flow::Flow flow_of(const std::string &words) {
@@ -108,6 +108,19 @@ TEST(QpPacing, OpenFlowsSendByTheRatesOfTheirQps) {
                   2);
   }
   EXPECT_DOUBLE_EQ(source.asked_pps(), 80'000);
+}
+
+// A flow ends by the schedules of its QPs: a machine that is late sends all of it.
+TEST(QpPacing, ALateMachineSendsAllOfTheFlow) {
+  requester::OpenSource source({flow_of("qps 2 size 1000 cc fixed 10kpps for 10ms")}, {}, kLine);
+  std::vector<packet::Outgoing> out(64);
+  size_t sum = source.next(kBegin, out);
+  while (!source.done()) {
+    const size_t count = source.next(kBegin + 30'000'000, out);
+    ASSERT_TRUE(count || source.done());
+    sum += count;
+  }
+  EXPECT_EQ(sum, 200U);
 }
 
 TEST(QpPacing, TheFlowsOwnRateLimitsItsQps) {

@@ -12,9 +12,6 @@ namespace xr::congestion {
 
 class Pacer {
 public:
-  // A flow that is late by more than this gives up the excess; slipped_ns() is the sum.
-  static constexpr uint64_t kPatienceNs = 50'000'000;
-
   // `line_bits` is the line rate in bit/s, the base of Rate::Kind::Percent.
   Pacer(const Pacing &pacing, double line_bits, uint64_t seed);
 

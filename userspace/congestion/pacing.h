@@ -30,6 +30,9 @@ struct RateUnits {
 // `line_bits` a second are what Percent refers to.
 RateUnits units_of(const Rate &rate, double line_bits);
 
+// A schedule that is late by more than this loses the rest.
+inline constexpr uint64_t kPatienceNs = 50'000'000;
+
 struct Pacing {
   enum class Shape : uint8_t { Constant, Poisson, Burst };
   Rate rate; // Burst: the rate within a burst

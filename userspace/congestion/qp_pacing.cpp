@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "congestion/qp_pacing.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/layer1.h"
@@ -48,11 +49,11 @@ void QpPacing::sent(uint32_t number, uint64_t now, uint32_t frame_bytes) {
   }
 }
 
-double QpPacing::asked_pps(double frame_bytes) const {
+double QpPacing::asked_pps(double frame_bytes, double flow_pps) const {
   double sum = 0;
   for (const Qp &qp : qps_)
     sum += qp.control->rate() / units(frame_bytes);
-  return sum;
+  return flow_pps > 0 ? std::min(flow_pps, sum) : sum;
 }
 
 } // namespace xr::congestion

@@ -14,9 +14,6 @@ namespace xr::congestion {
 
 class QpPacing {
 public:
-  // A QP that is late by more than this loses the rest: slipped_ns() is the sum.
-  static constexpr uint64_t kPatienceNs = 50'000'000;
-
   // `line_bits` a second are what Percent refers to. Control::Kind::None is not for this class.
   QpPacing(uint32_t qps, const Control &control, double line_bits);
 
@@ -38,9 +35,10 @@ public:
   // Not after the time when the next of them is due; kNever: none waits.
   uint64_t next_due() const { return wheel_.next(); }
 
+  // Lost by QPs that were late by more than kPatienceNs.
   uint64_t slipped_ns() const { return slipped_; }
-  // Packets a second of all QPs, for frames of that size.
-  double asked_pps(double frame_bytes) const;
+  // Packets a second of all QPs, for frames of that size, and at most `flow_pps` (0: no limit).
+  double asked_pps(double frame_bytes, double flow_pps = 0) const;
 
 private:
   struct Qp {

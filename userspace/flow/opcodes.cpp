@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "flow/words.h"
+#include "parse/opcode_names.h"
 #include "parse/value.h"
 
 namespace xr::flow {
@@ -11,27 +12,20 @@ using namespace parse;
 
 namespace {
 
-struct Row {
-  std::string_view name;
-  uint8_t opcode;
-};
-
-constexpr Row kRows[] = {
-#define XR_ROW_(t, p, op, name, ext, props) {#t "_" #name, (p) + (op)},
-    ROCE_OPCODES(XR_ROW_)
-#undef XR_ROW_
-        {"CNP", ROCE_OPCODE_CNP},
-};
+constexpr std::string_view kCnp = "CNP";
 
 } // namespace
 
 Result<uint8_t> opcode_named(const std::string &word) {
   std::vector<std::string_view> names;
-  for (const Row &row : kRows) {
-    if (lower(row.name) == lower(word))
+  for (const OpcodeName &row : kOpcodeNames) {
+    if (lower(row.full) == lower(word))
       return row.opcode;
-    names.push_back(row.name);
+    names.push_back(row.full);
   }
+  if (lower(kCnp) == lower(word))
+    return ROCE_OPCODE_CNP;
+  names.push_back(kCnp);
   const auto number = integer(word, 0, 255);
   if (number)
     return static_cast<uint8_t>(number.get());
@@ -42,9 +36,11 @@ Result<uint8_t> opcode_named(const std::string &word) {
 }
 
 std::string opcode_name(uint8_t opcode) {
-  for (const Row &row : kRows)
+  for (const OpcodeName &row : kOpcodeNames)
     if (row.opcode == opcode)
-      return std::string(row.name);
+      return std::string(row.full);
+  if (opcode == ROCE_OPCODE_CNP)
+    return std::string(kCnp);
   return fmt::format("{:#04x}", opcode);
 }
 

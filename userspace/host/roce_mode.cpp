@@ -31,8 +31,18 @@ std::string mode_of(const std::string &words) {
   return is_roce_v1(words) ? "v1" : words == kV2 ? "v2" : words;
 }
 
-// The path of a writable entry; creates the directory of the device.
-Result<std::string> open_entry(const Files &files, const RdmaPort &port, const char *name) {
+struct Entry {
+  RdmaPort port;
+  std::string path;
+};
+
+// A writable entry of the port; creates the directory of the device.
+Result<Entry> open_entry(const Files &files, const std::string &device, const std::string &number,
+                         const char *name) {
+  auto found = find_rdma(files, device + "/" + number);
+  if (!found)
+    return found.error();
+  const RdmaPort &port = found.get();
   if (!port.roce())
     return Error{fmt::format("{} speaks {}, not RoCE", port.name(),
                              port.infiniband ? "InfiniBand" : "iWARP"),
@@ -44,7 +54,7 @@ Result<std::string> open_entry(const Files &files, const RdmaPort &port, const c
     return Error{made.error().message, "run it as root; has the device RoCE ports?"};
   if (!files.exist(entry))
     return Error{fmt::format("there is no {}", entry), "is that port one of RoCE?"};
-  return entry;
+  return Entry{std::move(found).get(), std::move(entry)};
 }
 
 } // namespace
@@ -70,46 +80,40 @@ Result<CmDefaults> read_cm_defaults(const Files &files, const RdmaPort &port) {
 
 Status set_roce_mode(const Files &files, const std::string &device, const std::string &port,
                      const std::string &mode) {
-  const auto found = find_rdma(files, device + "/" + port);
-  if (!found)
-    return found.error();
-  const auto entry = open_entry(files, found.get(), "default_roce_mode");
+  auto entry = open_entry(files, device, port, "default_roce_mode");
   if (!entry)
     return entry.error();
   std::vector<std::string> names = {kV2};
   if (mode == "v1") // the name in the kernel's GID types first
-    names = {found.get().v1_name, found.get().v1_name == kV1[0] ? kV1[1] : kV1[0]};
+    names = {entry->port.v1_name, entry->port.v1_name == kV1[0] ? kV1[1] : kV1[0]};
   Status refused;
   for (const std::string &name : names) {
-    const auto done = files.write(entry.get(), name);
-    const auto now = files.line(entry.get());
+    const auto done = files.write(entry->path, name);
+    const auto now = files.line(entry->path);
     if (done && now && mode_of(*now) == mode)
       return {};
     if (!refused)
       continue; // report the error of the first name
     if (!done)
-      refused =
-          Error{done.error().message, "run it as root; `doctor IF` tells the GID types there are"};
+      refused = Error{done.error().message,
+                      "run it as root; `doctor IF` shows the GID types of the device"};
     else
       refused = Error{fmt::format("{} was written and '{}' is read back", name, now.value_or("")),
-                      "`doctor IF` tells the GID types that the device has"};
+                      "`doctor IF` shows the GID types of the device"};
   }
   return refused;
 }
 
 Status set_roce_tos(const Files &files, const std::string &device, const std::string &port,
                     uint8_t tos) {
-  const auto found = find_rdma(files, device + "/" + port);
-  if (!found)
-    return found.error();
-  const auto entry = open_entry(files, found.get(), "default_roce_tos");
+  auto entry = open_entry(files, device, port, "default_roce_tos");
   if (!entry)
     return entry.error();
-  if (auto done = files.write(entry.get(), std::to_string(tos)); !done)
+  if (auto done = files.write(entry->path, std::to_string(tos)); !done)
     return Error{done.error().message, "run it as root"};
-  if (const auto now = files.line(entry.get()); now != std::to_string(tos))
+  if (const auto now = files.line(entry->path); now != std::to_string(tos))
     return Error{fmt::format("{} was written and '{}' is read back", tos, now.value_or("")),
-                 fmt::format("cat {}", entry.get())};
+                 fmt::format("cat {}", entry->path)};
   return {};
 }
 

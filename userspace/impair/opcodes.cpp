@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "parse/opcode_names.h"
 #include "parse/value.h"
 #include "parse/words.h"
 #include "roce/opcode.h"
@@ -18,18 +19,6 @@ using namespace parse;
 namespace {
 
 constexpr unsigned kAnySyndrome = 4;
-
-struct Opcode {
-  std::string_view full;      // RC_SEND_ONLY
-  std::string_view operation; // SEND_ONLY
-  unsigned opcode;
-};
-
-constexpr Opcode kOpcodes[] = {
-#define XR_ROW_(t, p, op, name, ext, props) {#t "_" #name, #name, (p) + (op)},
-    ROCE_OPCODES(XR_ROW_)
-#undef XR_ROW_
-};
 
 struct Transport {
   std::string_view name;
@@ -69,7 +58,7 @@ What class_packets(const Class &c) {
 
 // The name, like RC_SEND_ONLY; the number, like 0x18, for opcodes without a name.
 std::string opcode_text(unsigned opcode) {
-  for (const Opcode &row : kOpcodes)
+  for (const OpcodeName &row : kOpcodeNames)
     if (row.opcode == opcode)
       return std::string(row.full);
   return opcode == ROCE_OPCODE_CNP ? "cnp" : fmt::format("{:#04x}", opcode);
@@ -78,7 +67,7 @@ std::string opcode_text(unsigned opcode) {
 // The packets of an operation in all transports that support it.
 What operation_packets(const std::string &name) {
   What what;
-  for (const Opcode &row : kOpcodes)
+  for (const OpcodeName &row : kOpcodeNames)
     if (lower(row.operation) == name)
       what |= what_of(row.opcode);
   return what;
@@ -86,7 +75,7 @@ What operation_packets(const std::string &name) {
 
 std::vector<std::string_view> opcode_names() {
   std::vector<std::string_view> names = opcode_classes();
-  for (const Opcode &row : kOpcodes) {
+  for (const OpcodeName &row : kOpcodeNames) {
     names.push_back(row.operation);
     names.push_back(row.full);
   }
@@ -153,7 +142,7 @@ Result<Packets> opcode_packets(const std::string &word) {
   for (const Class &c : kClasses)
     if (c.name == name)
       return Packets{name, class_packets(c)};
-  for (const Opcode &row : kOpcodes) {
+  for (const OpcodeName &row : kOpcodeNames) {
     if (lower(row.full) == name)
       return Packets{std::string(row.full), what_of(row.opcode)};
     if (lower(row.operation) == name)

@@ -67,11 +67,8 @@ double OpenFlow::frame_bytes() const {
 }
 
 double OpenFlow::asked_pps() const {
-  const double flow = pacer_.asked_pps(frame_bytes());
-  if (!qp_pacing_)
-    return flow;
-  const double qps = qp_pacing_->asked_pps(frame_bytes());
-  return flow > 0 ? std::min(flow, qps) : qps;
+  const double frame = frame_bytes(), flow = pacer_.asked_pps(frame);
+  return qp_pacing_ ? qp_pacing_->asked_pps(frame, flow) : flow;
 }
 
 uint64_t OpenFlow::packets_to_come() const {

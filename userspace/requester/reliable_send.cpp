@@ -195,10 +195,8 @@ double ReliableSource::State::asked_pps() const {
   for (const ReliableFlow &state : states_) {
     const double frame = average_frame(state.flow);
     double asked = state.pacer.asked_pps(frame);
-    if (state.qp_pacing) {
-      const double qps = state.qp_pacing->asked_pps(frame);
-      asked = asked > 0 ? std::min(asked, qps) : qps;
-    }
+    if (state.qp_pacing)
+      asked = state.qp_pacing->asked_pps(frame, asked);
     top = top || asked == 0;
     all += asked;
     bytes += frame / static_cast<double>(states_.size());
