@@ -96,6 +96,30 @@ struct {
   __uint(max_entries, 2);
 } with_cnp SEC(".maps");
 
+/* What is handed over to the wire process, and the words of the port's link for that process. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_hold);
+  __uint(max_entries, 1);
+} hold SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_link_note);
+  __uint(max_entries, 1);
+} link SEC(".maps");
+
+/* The wire process's own counts; no program reads them. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __type(key, __u32);
+  __type(value, struct roce_wire_memory);
+  __uint(max_entries, 1);
+} wire SEC(".maps");
+
 /* A redirect with BPF_F_BROADCAST returns XDP_REDIRECT even if the map is empty. */
 static ROCE_INLINE int roce_other_port_is_there(void) {
   const __u32 zero = 0;

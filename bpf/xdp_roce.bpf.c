@@ -49,6 +49,56 @@ static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
   return verdict;
 }
 
+/*
+ * Hands the frame over to the wire process, with struct roce_held in front of it. XDP_PASS: there
+ * is no process, and the frame is forwarded at once.
+ */
+static __attribute__((noinline)) int to_wire(struct xdp_md *ctx, int fate) {
+  struct roce_passing *passing = roce_passing_of(0);
+  struct roce_totals *t = roce_totals_of(0);
+  __u32 queue = ctx->rx_queue_index;
+  struct roce_held *held;
+
+  if (!passing || !t)
+    return XDP_PASS;
+  if (!bpf_map_lookup_elem(&sockets, &queue)) {
+    t->not_held++;
+    return XDP_PASS;
+  }
+  if (!(fate & ROCE_HELD)) /* only the other port's link holds it */
+    passing->held.rules = passing->held.selected = 0;
+  passing->held.copies = 0;
+  if ((fate & ROCE_FATE_MASK) == ROCE_TWICE)
+    passing->held.copies = ROCE_HELD_TWICE;
+  if ((fate & ROCE_FATE_MASK) == ROCE_GO_ON_WITH_CNP)
+    passing->held.copies = ROCE_HELD_CNP | (passing->cnp_qp & ROCE_HELD_CNP_QP) |
+                           (passing->cnp_tos & 0xfc) << (ROCE_HELD_CNP_DSCP_SHIFT - 2);
+  if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*held)) == 0) {
+    held = (struct roce_held *)(long)ctx->data_meta;
+    if ((void *)(held + 1) <= (void *)(long)ctx->data) {
+      *held = passing->held;
+      held->magic = ROCE_HELD_MAGIC;
+      held->arrived_ns = bpf_ktime_get_ns();
+    }
+  } else if (fate & ROCE_HELD) {
+    t->held_without_rules++;
+  }
+  t->held++;
+  return (int)bpf_redirect_map(&sockets, queue, XDP_DROP);
+}
+
+static ROCE_INLINE int is_held(int fate) {
+  const __u32 zero = 0;
+  const struct roce_hold *to_hold;
+
+  if (fate & ROCE_HELD)
+    return 1;
+  if (fate == ROCE_GONE || fate == ROCE_BACK_AS_CNP)
+    return 0;
+  to_hold = bpf_map_lookup_elem(&hold, &zero);
+  return to_hold && to_hold->link;
+}
+
 /* The verdict for frames that no rule drops, copies or returns. */
 static ROCE_INLINE int let_go(struct xdp_md *ctx) {
   if (config.features & ROCE_FEATURE_FORWARD)
@@ -57,6 +107,11 @@ static ROCE_INLINE int let_go(struct xdp_md *ctx) {
 }
 
 static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
+  if (config.features & ROCE_FEATURE_HOLD) {
+    if (is_held(fate) && to_wire(ctx, fate) == XDP_REDIRECT)
+      return XDP_REDIRECT;
+    fate &= ROCE_FATE_MASK;
+  }
   if (fate == ROCE_GONE)
     return XDP_DROP;
   /* a bridge's ports accept redirects; XDP_TX on veth also depends on its peer */
@@ -85,7 +140,7 @@ int xdp_roce(struct xdp_md *ctx) {
   fate = roce_enter(ctx, 0);
   verdict = verdict_of(ctx, fate);
   if (config.features & ROCE_FEATURE_CAPTURE)
-    capture_end(ctx, fate, verdict);
+    capture_end(ctx, fate & ROCE_FATE_MASK, verdict);
   return verdict;
 }
 

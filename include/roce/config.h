@@ -9,7 +9,7 @@
  * Incremented when the key, value or meaning of a map that userspace reads changes. Every
  * attachment has it in its .rodata.
  */
-#define ROCE_ABI 5
+#define ROCE_ABI 6
 
 struct roce_config {
   __u32 abi;
@@ -41,12 +41,17 @@ enum roce_feature {
   ROCE_FEATURE_SOCKETS = 1 << 6, /* frames for a userspace endpoint go to its AF_XDP sockets */
   ROCE_FEATURE_CAPTURE = 1 << 7, /* copies of frames and their outcomes go to a reader */
   ROCE_FEATURE_PASSING =
-      1 << 8, /* attached by endpoints and captures, detached with the last one */
+      1 << 8,                  /* attached by endpoints and captures, detached with the last one */
+  ROCE_FEATURE_HOLD = 1 << 9,  /* frames that rules or a link hold go to the wire process */
+  ROCE_FEATURE_NEXT = 1 << 10, /* rules that end with `next` */
 };
-/* Features that depend on the rules in force. */
+/*
+ * Features that depend on the rules in force alone. ROCE_FEATURE_HOLD stays until the port is
+ * detached.
+ */
 #define ROCE_FEATURES_OF_RULES                                                                     \
   ((__u32)(ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS | ROCE_FEATURE_EDIT | ROCE_FEATURE_CNP |       \
-           ROCE_FEATURE_CLONE))
+           ROCE_FEATURE_CLONE | ROCE_FEATURE_NEXT))
 
 /* `sockets` map: indexed by receive queue. `endpoints` map: keyed by address. */
 #define ROCE_SOCKETS 64

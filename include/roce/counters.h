@@ -56,11 +56,14 @@ struct roce_totals {
   __u64 rewritten; /* DSCP, ECN, FECN, BECN set */
   __u64 duplicated;
   __u64 cnps_sent;
-  __u64 cnps_paced;        /* not sent: too soon after the previous one */
-  __u64 cnps_unknown_peer; /* not sent: the sender's QPN is unknown */
-  __u64 not_cloned;        /* copies not made: see roce_copy */
-  __u64 not_forwarded;     /* dropped: the other port is gone */
-  __u64 no_socket;         /* left to the host: the endpoint has no socket on the queue */
+  __u64 cnps_paced;         /* not sent: too soon after the previous one */
+  __u64 cnps_unknown_peer;  /* not sent: the sender's QPN is unknown */
+  __u64 not_cloned;         /* copies not made: see roce_copy */
+  __u64 not_forwarded;      /* dropped: the other port is gone */
+  __u64 held;               /* handed over to the wire process */
+  __u64 not_held;           /* to be held, but forwarded at once: no process took them */
+  __u64 held_without_rules; /* handed over without their rules: the driver has no room for them */
+  __u64 no_socket;          /* left to the host: the endpoint has no socket on the queue */
 };
 
 static ROCE_INLINE __u32 roce_aeth_index(__u8 syndrome) {

@@ -6,6 +6,7 @@
 #include "account.h"
 #include "act.h"
 #include "cnp.h"
+#include "hold.h"
 #include "match.h"
 
 #define ROCE_BTH_FARTHEST 0x3fff /* largest offset; the verifier needs a bound of 2^n - 1 */
@@ -21,6 +22,12 @@ struct roce_passing {
   __u32 linear; /* bytes of the frame in its first buffer */
   __u64 place;  /* its place among the packets that the rule matched; 0: not needed */
   __u64 now;    /* when its rule selected it; 0: the clock was not read */
+  __u32 copied; /* what earlier rules made: 0, ROCE_TWICE or ROCE_GO_ON_WITH_CNP */
+  __u32 cnp_qp; /* of the CNP that a rule asked for */
+  __u32 cnp_tos;
+  __u32 reserved;
+  __u64 left;            /* with ROCE_FEATURE_NEXT: rules that may still apply */
+  struct roce_held held; /* with ROCE_FEATURE_HOLD: rules and selected are valid */
   struct roce_verdict verdict;
   struct roce_cnp cnp;
 };
@@ -142,8 +149,9 @@ ROCE_OUTLINE int roce_plan_cnp(struct roce_env *env, const struct roce_action *a
     return 0;
   }
   v->act |= ROCE_ACT_CNP;
-  v->cnp_qp = qp;
+  passing->cnp_qp = v->cnp_qp = qp;
   v->cnp_tos = (__u8)(action->cnp_dscp << 2);
+  passing->cnp_tos = v->cnp_tos;
   aside = roce_aside_at(env, passing->stream & (ROCE_ASIDES - 1));
   if (aside)
     ROCE_STORE(&aside->cnp,
@@ -189,13 +197,14 @@ ROCE_OUTLINE int roce_become_cnp(struct roce_frame *frame, struct roce_env *env,
                         roce_frame_l3(frame, passing->packet.l3), &passing->cnp);
 }
 
-/* Copies require a bridge and a frame that the kernel can clone. */
+/* Copies require a bridge and a frame that the kernel can clone, which makes one copy of it. */
 static ROCE_INLINE int roce_copy(struct roce_env *env, const struct roce_passing *passing,
                                  struct roce_verdict *v, struct roce_totals *t) {
   if (!(v->act & (ROCE_ACT_CNP | ROCE_ACT_DUPLICATE)))
     return ROCE_GO_ON;
   if (!(roce_features(env) & ROCE_FEATURE_CLONE) || passing->length > passing->linear ||
-      passing->length > ROCE_CLONE_MAX) {
+      passing->length > ROCE_CLONE_MAX ||
+      (roce_features(env) & ROCE_FEATURE_NEXT && passing->copied)) {
     t->not_cloned++;
     v->act &= ~(__u32)(ROCE_ACT_CNP | ROCE_ACT_DUPLICATE);
     return ROCE_GO_ON;
@@ -214,6 +223,22 @@ static ROCE_INLINE void roce_rewrite(struct roce_frame *frame, const struct roce
     roce_set_tos(roce_frame_l3(frame, p->l3), roce_frame_end(frame), p->ipv4, v->tos);
   if (v->act & ROCE_ACTS_CORRUPT || v->bth4_set | v->bth4_clear)
     roce_edit_frame(frame, p, passing->class_, v);
+}
+
+/*
+ * The packet is dropped after an earlier rule asked for a copy: a duplicate is not made, and the
+ * CNP is made of the packet itself.
+ */
+static ROCE_INLINE void roce_drop_copy(struct roce_passing *passing, struct roce_verdict *v,
+                                       struct roce_totals *t) {
+  if (passing->copied == ROCE_TWICE)
+    t->duplicated--;
+  else if (!(v->act & ROCE_ACT_CNP)) {
+    v->act |= ROCE_ACT_CNP;
+    v->cnp_qp = passing->cnp_qp;
+    v->cnp_tos = (__u8)passing->cnp_tos;
+  }
+  passing->copied = 0;
 }
 
 /* Applies the rule that selected the current frame. Returns enum roce_fate. */
@@ -245,6 +270,8 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   count->acted++;
   if (v->act & ROCE_ACT_DROP) {
     fate = ROCE_GONE;
+    if (roce_features(env) & ROCE_FEATURE_NEXT && passing->copied)
+      roce_drop_copy(passing, v, t);
     if (roce_features(env) & ROCE_FEATURE_CNP && v->act & ROCE_ACT_CNP &&
         roce_become_cnp(frame, env, passing->length, v->cnp_qp, v->cnp_tos)) {
       t->cnps_sent++;
@@ -262,6 +289,12 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
       roce_remember_ce(env, passing->stream, passing->now);
   }
   fate = roce_copy(env, passing, v, t);
+  if (roce_features(env) & ROCE_FEATURE_NEXT) { /* for later rules */
+    passing->packet.tos = v->tos;
+    passing->packet.ecn = v->tos & 3;
+    if (fate != ROCE_GO_ON)
+      passing->copied = (__u32)fate;
+  }
   roce_trace_rule(env, rule, v->act);
   if (!v->act) { /* no action was possible */
     count->acted--;
@@ -301,6 +334,7 @@ ROCE_OUTLINE int roce_load_passing(struct roce_frame *frame, struct roce_env *en
   passing->length = length;
   passing->linear = (__u32)(end - data);
   passing->stream = stream;
+  passing->copied = 0;
   return 1;
 }
 
@@ -312,25 +346,23 @@ static ROCE_INLINE struct roce_passing *roce_loaded(struct roce_frame *frame, st
   return roce_passing_of(env);
 }
 
-/*
- * The first rule in `left` whose conditions are met, or NULL. The tables do not decide its first.
- */
+/* The first rule in `left` whose conditions are met, or NULL; `left` then begins with it. */
 static ROCE_INLINE const struct roce_rule *roce_find_rule(struct roce_frame *frame,
                                                           struct roce_env *env,
                                                           const struct roce_ruleset *set,
-                                                          __u64 left, struct roce_noted *noted) {
+                                                          __u64 *left, struct roce_noted *noted) {
   struct roce_passing *passing = roce_loaded(frame, env, noted);
 
   if (!passing)
     return ROCE_NULL;
   passing->packet.pkey = (__u16)noted->facts.pkey;
   ROCE_ROLLED
-  for (int i = 0; i < ROCE_RULES && left; i++) {
-    const struct roce_rule *rule = roce_first_rule(set, left);
+  for (int i = 0; i < ROCE_RULES && *left; i++) {
+    const struct roce_rule *rule = roce_first_rule(set, *left);
 
     if (!rule->checks || roce_check_rule(env, rule, passing))
       return rule;
-    left &= left - 1;
+    *left &= *left - 1;
   }
   return ROCE_NULL;
 }
@@ -338,12 +370,14 @@ static ROCE_INLINE const struct roce_rule *roce_find_rule(struct roce_frame *fra
 /* A rule that only marks CE needs no plan. 1 when the rule is such a rule and was applied. */
 static ROCE_INLINE int roce_mark_only(struct roce_frame *frame, struct roce_env *env,
                                       const struct roce_rule *rule, struct roce_rule_count *count,
-                                      const struct roce_noted *noted, __u64 now) {
+                                      struct roce_noted *noted, __u64 now) {
   __u32 act = rule->action.act, tos = noted->facts.tos;
   struct roce_totals *t;
 
   if (act & ~(__u32)(ROCE_ACT_CE | ROCE_ACT_RED | ROCE_ACT_FORCE) || rule->select.limit)
     return 0;
+  if (roce_features(env) & ROCE_FEATURE_NEXT && noted->loaded)
+    return 0; /* an earlier rule may have changed the TOS */
   t = roce_totals_of(env);
   if (!t || !roce_can_mark(tos & 3, noted->class_, act))
     return 1;
@@ -353,18 +387,111 @@ static ROCE_INLINE int roce_mark_only(struct roce_frame *frame, struct roce_env 
   roce_remember_ce(env, noted->stream, now);
   roce_set_tos(roce_frame_l3(frame, noted->l3), roce_frame_end(frame),
                (noted->facts.qp_kind & ROCE_KEY_IPV4) != 0, (__u8)(tos | ROCE_ECN_CE));
+  if (roce_features(env) & ROCE_FEATURE_NEXT)
+    noted->facts.tos = tos | ROCE_ECN_CE;
   return 1;
+}
+
+/* A rule holds the frame, or counts it only. */
+static ROCE_INLINE void roce_hold_by(struct roce_env *env, __u64 rule, __u64 selected) {
+  struct roce_passing *passing = roce_passing_of(env);
+
+  if (!passing)
+    return;
+  passing->held.rules |= rule;
+  passing->held.selected |= selected;
+}
+
+/* Applies a rule whose conditions the frame meets. `bit`: the rule's. Returns enum roce_fate. */
+static ROCE_INLINE int roce_meet_rule(struct roce_frame *frame, struct roce_env *env,
+                                      const struct roce_rule *rule, struct roce_noted *noted,
+                                      __u64 bit) {
+  struct roce_rule_state *state;
+  struct roce_rule_count *count;
+  struct roce_passing *passing;
+  __u64 place, now;
+  int fate;
+
+  roce_trace_rule(env, rule, 0);
+  state = roce_rule_state_at(env, rule->slot);
+  count = roce_rule_count_at(env, rule->slot);
+  if (!state || !count)
+    return ROCE_GO_ON;
+  if (!roce_select(env, rule, state, count, noted->facts.length, &place) ||
+      !roce_gate(env, rule, state, noted->facts.length, place, &now)) {
+    if (roce_features(env) & ROCE_FEATURE_HOLD && rule->action.act & ROCE_ACT_REORDER)
+      roce_hold_by(env, bit, 0); /* the held packets wait for it */
+    return ROCE_GO_ON;
+  }
+  if (roce_features(env) & ROCE_FEATURE_EDIT && roce_mark_only(frame, env, rule, count, noted, now))
+    return ROCE_GO_ON;
+  passing = roce_loaded(frame, env, noted);
+  if (!passing)
+    return ROCE_GO_ON;
+  passing->place = place;
+  passing->now = now;
+  fate = roce_act(frame, env, rule);
+  if (roce_features(env) & ROCE_FEATURE_HOLD && passing->verdict.act & ROCE_ACTS_HOLD)
+    roce_hold_by(env, bit, bit);
+  return fate;
+}
+
+/*
+ * Applies the first of the rules that are left, of which those after it are left if it ends with
+ * `next`. Returns enum roce_fate.
+ */
+ROCE_OUTLINE int roce_meet_next(struct roce_frame *frame, struct roce_env *env,
+                                const struct roce_ruleset *set, struct roce_noted *noted) {
+  struct roce_passing *passing = roce_passing_of(env);
+  const struct roce_rule *rule;
+  __u64 left;
+
+  if (!set || !noted || !passing)
+    return ROCE_GO_ON;
+  left = passing->left;
+  rule = roce_find_rule(frame, env, set, &left, noted);
+  passing->left = rule && rule->action.next ? left & (left - 1) : 0;
+  return rule ? roce_meet_rule(frame, env, rule, noted, left & -left) : ROCE_GO_ON;
+}
+
+/* Applies the rules in `left`, after the first rule's fate. Returns enum roce_fate. */
+static ROCE_INLINE int roce_meet_later(struct roce_frame *frame, struct roce_env *env,
+                                       const struct roce_ruleset *set, struct roce_noted *noted,
+                                       __u64 left, int fate) {
+  struct roce_passing *passing = roce_passing_of(env);
+  int one;
+
+  if (!passing)
+    return fate;
+  passing->left = left;
+  ROCE_ROLLED
+  for (int i = 0; i < ROCE_RULES && passing->left; i++) {
+    if (fate == ROCE_GONE || fate == ROCE_BACK_AS_CNP)
+      return fate;
+    one = roce_meet_next(frame, env, set, noted);
+    if (one != ROCE_GO_ON)
+      fate = one;
+  }
+  return fate;
+}
+
+/* With ROCE_FEATURE_HOLD: adds ROCE_HELD for a frame that rules hold. */
+static ROCE_INLINE int roce_hold(struct roce_env *env, const struct roce_ruleset *set, int fate) {
+  struct roce_passing *passing = roce_passing_of(env);
+
+  if (!passing || !passing->held.rules || fate == ROCE_GONE || fate == ROCE_BACK_AS_CNP)
+    return fate;
+  passing->held.generation = (__u16)set->generation;
+  return fate | ROCE_HELD;
 }
 
 /* Applies the port's rules to the current frame. Returns enum roce_fate. */
 ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env,
                                  struct roce_noted *noted) {
   const struct roce_ruleset *set = roce_rules_of(env);
-  struct roce_rule_state *state;
-  struct roce_rule_count *count;
-  struct roce_passing *passing;
   const struct roce_rule *rule;
-  __u64 left, place, now;
+  __u64 left;
+  int fate;
 
   if (!set || !noted)
     return ROCE_GO_ON;
@@ -383,24 +510,20 @@ ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env,
     return ROCE_GO_ON;
   rule = roce_first_rule(set, left);
   if (rule->checks) {
-    rule = roce_find_rule(frame, env, set, left, noted);
+    rule = roce_find_rule(frame, env, set, &left, noted);
     if (!rule)
       return ROCE_GO_ON;
   }
-  roce_trace_rule(env, rule, 0);
-  state = roce_rule_state_at(env, rule->slot);
-  count = roce_rule_count_at(env, rule->slot);
-  if (!state || !count || !roce_select(env, rule, state, count, noted->facts.length, &place) ||
-      !roce_gate(env, rule, state, noted->facts.length, place, &now))
-    return ROCE_GO_ON;
-  if (roce_features(env) & ROCE_FEATURE_EDIT && roce_mark_only(frame, env, rule, count, noted, now))
-    return ROCE_GO_ON;
-  passing = roce_loaded(frame, env, noted);
-  if (!passing)
-    return ROCE_GO_ON;
-  passing->place = place;
-  passing->now = now;
-  return roce_act(frame, env, rule);
+  if (roce_features(env) & ROCE_FEATURE_HOLD) {
+    struct roce_passing *passing = roce_passing_of(env);
+
+    if (passing)
+      passing->held.rules = passing->held.selected = 0;
+  }
+  fate = roce_meet_rule(frame, env, rule, noted, left & -left);
+  if (roce_features(env) & ROCE_FEATURE_NEXT && rule->action.next)
+    fate = roce_meet_later(frame, env, set, noted, left & (left - 1), fate);
+  return roce_features(env) & ROCE_FEATURE_HOLD ? roce_hold(env, set, fate) : fate;
 }
 
 /*

@@ -49,6 +49,7 @@ ROCE_OUTLINE int roce_count_frame(struct roce_frame *frame, struct roce_env *env
     passing->length = length;
     passing->linear = linear;
     passing->stream = id;
+    passing->copied = 0;
     roce_note(noted, p, class_, length);
     noted->stream = id;
     noted->loaded = 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * Impairment rules as the datapath reads them. A rule matches packets, selects some of them and
- * acts on those. Only the first of a port's rules that matches a packet applies to it, even if it
- * does not select the packet. The logic is in match.h, select.h and act.h; userspace/impair builds
- * these structures from text.
+ * acts on those. The first of a port's rules that matches a packet applies to it, even if it does
+ * not select the packet; the next one that matches applies too if the rule ends with `next`. The
+ * logic is in match.h, select.h and act.h; userspace/impair builds these structures from text.
  */
 #ifndef ROCE_RULE_H
 #define ROCE_RULE_H
@@ -125,18 +125,27 @@ enum roce_action_bits {
   ROCE_ACT_CNP = 1 << 12,
   ROCE_ACT_DUPLICATE = 1 << 13,
   ROCE_ACT_FORCE = 1 << 14, /* CE, RED: also mark packets that are not ECN-capable */
+  /* actions of the wire process: hold.h */
+  ROCE_ACT_DELAY = 1 << 15,
+  ROCE_ACT_ACCUMULATE = 1 << 16,
+  ROCE_ACT_REORDER = 1 << 17,
+  ROCE_ACT_SHAPE = 1 << 18,
 };
 #define ROCE_ACTS_CORRUPT                                                                          \
   (ROCE_ACT_CORRUPT_ICRC | ROCE_ACT_CORRUPT_PAYLOAD | ROCE_ACT_CORRUPT_HEADER |                    \
    ROCE_ACT_CORRUPT_BIT)
 #define ROCE_ACTS_REWRITE                                                                          \
   (ROCE_ACT_SET_DSCP | ROCE_ACT_SET_ECN | ROCE_ACT_SET_FECN | ROCE_ACT_SET_BECN)
+#define ROCE_ACTS_HOLD (ROCE_ACT_DELAY | ROCE_ACT_ACCUMULATE | ROCE_ACT_REORDER | ROCE_ACT_SHAPE)
 
 /*
  * What happens to a frame: it continues; it is dropped; it continues twice; it continues and a copy
- * is returned as CNP; it is returned as CNP itself.
+ * is returned as CNP; it is returned as CNP itself. A frame that continues, in any of these ways,
+ * may be held as well: ROCE_HELD is added, and roce_passing.held is filled in.
  */
 enum roce_fate { ROCE_GO_ON, ROCE_GONE, ROCE_TWICE, ROCE_GO_ON_WITH_CNP, ROCE_BACK_AS_CNP };
+#define ROCE_FATE_MASK 7
+#define ROCE_HELD 8
 
 enum roce_cnp_scope { ROCE_CNP_STREAM, ROCE_CNP_PAIR, ROCE_CNP_PORT };
 
@@ -162,7 +171,8 @@ struct roce_action {
   __u8 fecn, becn; /* SET_FECN, SET_BECN: the bit's value */
   __u8 cnp_dscp;
   __u8 cnp_scope; /* enum roce_cnp_scope */
-  __u8 reserved[2];
+  __u8 next;      /* 1: later rules apply to the packet too, whether this one selected it or not */
+  __u8 reserved;
   /* CORRUPT_HEADER: flips one of `bits` bits, from bit `first_bit` of the header on */
   __u16 header; /* the header's bit number in enum roce_opcode_bits (12: RETH, ...); 0: BTH */
   __u16 first_bit;
@@ -217,6 +227,8 @@ enum roce_rule_uses {
 struct roce_ruleset {
   __u32 used; /* enum roce_rule_uses */
   __u32 count;
+  __u32 generation; /* rises when the set is replaced; roce_held.generation has its low bits */
+  __u32 reserved;
   __u64 what[ROCE_WHATS];
   __u64 tos[256];
   __u64 family[2];   /* [1]: IPv4 */

@@ -34,6 +34,9 @@ const Set sets[] = {
     {"bridge_with_clones", ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES},
     {"port_with_all", kRules | ROCE_FEATURE_SOCKETS | ROCE_FEATURE_CAPTURE},
     {"bridge_with_all", ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES | ROCE_FEATURE_CAPTURE},
+    {"wire", ROCE_FEATURE_FORWARD | ROCE_FEATURE_HOLD},
+    {"wire_with_all",
+     ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES | ROCE_FEATURE_CAPTURE | ROCE_FEATURE_HOLD},
 };
 
 // Every opcode, over each network and with up to two tags; gaps, rewinds and duplicates; what is
@@ -67,6 +70,7 @@ struct Words {
 // tables no rule has a condition.
 const std::vector<Words> &words() {
   constexpr uint32_t kEdit = ROCE_FEATURE_RULES | ROCE_FEATURE_EDIT;
+  constexpr uint32_t kNext = kEdit | ROCE_FEATURE_NEXT;
   static const std::vector<Words> all = {
       {{"drop"}},
       {{"every 3 drop"}},
@@ -84,6 +88,14 @@ const std::vector<Words> &words() {
        kEdit},
       {{"qp 0x11 psn 2 drop", "qp 0x11 psn 5 iter 2 drop", "qp 0x11 psn 4 ce"},
        kEdit | ROCE_FEATURE_EVENTS},
+      {{"every 2 ce next"}, kNext},
+      {{"every 5 drop next", "probability 40% ce seed 1 next", "every 2 set dscp 5 next",
+        "dst 192.0.2.2 set becn 1 next", "opcode ack drop", "corrupt payload seed 2 next",
+        "set ecn ect1 next", "not psn 30-80 corrupt icrc"},
+       kNext},
+      {{"duplicate next", "cnp interval 1h next", "every 3 drop next", "ce"},
+       kNext | ROCE_FEATURE_CNP | ROCE_FEATURE_CLONE},
+      {{"cnp interval 1h next", "every 2 drop"}, kNext | ROCE_FEATURE_CNP | ROCE_FEATURE_CLONE},
   };
   return all;
 }

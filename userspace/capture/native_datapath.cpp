@@ -147,6 +147,7 @@ struct NativeDatapath::Memory {
   roce_env env;
   Options options;
   std::vector<uint8_t> cnp;
+  bool held = false;
 
   // Before a frame: its time, no trace of the one before, and room for the streams it may add.
   void begin(uint64_t time_ns) {
@@ -228,7 +229,9 @@ Fate NativeDatapath::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
   roce_env &env = memory_->env;
   memory_->begin(time_ns);
   roce_frame frame = in_hand(bytes);
-  const auto fate = static_cast<Fate>(roce_enter(&frame, &env));
+  const int outcome = roce_enter(&frame, &env);
+  memory_->held = outcome & ROCE_HELD;
+  const auto fate = static_cast<Fate>(outcome & ROCE_FATE_MASK);
   if (fate == Fate::GoOnWithCnp) {
     memory_->cnp = bytes;
     roce_frame copy = in_hand(memory_->cnp);
@@ -236,6 +239,10 @@ Fate NativeDatapath::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
       memory_->cnp.clear();
   }
   return fate;
+}
+
+const roce_held *NativeDatapath::held() const {
+  return memory_->held ? &memory_->env.passing.held : nullptr;
 }
 
 void NativeDatapath::restart_qp_numbers() {

@@ -13,13 +13,14 @@
 #include "model/snapshot.h"
 #include "roce/config.h"
 #include "roce/event.h"
+#include "roce/hold.h"
 #include "roce/parse.h"
 #include "roce/rule.h"
 #include "roce/stream.h"
 
 namespace xr {
 
-// The outcome of a frame: enum roce_fate.
+// The outcome of a frame: enum roce_fate, without ROCE_HELD.
 enum class Fate {
   GoOn = ROCE_GO_ON,
   Gone = ROCE_GONE,
@@ -80,6 +81,9 @@ public:
   // Counts a whole frame and applies the rules, as the XDP program does. `bytes` are modified, and
   // resized if the frame becomes a CNP.
   Fate impair(std::vector<uint8_t> &bytes, uint64_t time_ns);
+  // The rules that hold the last frame, and those that selected it (rules, selected); null: none.
+  // Needs ROCE_FEATURE_HOLD.
+  const roce_held *held() const;
   // Like `impair IF zero`: the next new QP gets number 1.
   void restart_qp_numbers();
   // After Fate::GoOnWithCnp: the CNP to send back. Empty: none could be made.

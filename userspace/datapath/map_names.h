@@ -9,7 +9,7 @@
   X(sockets) X(endpoints)                                                                          \
   X(capture_ring) X(capture_filter) X(capture_counts)                                              \
   X(rules) X(rule_states) X(rule_counts) X(rule_points) X(rule_notes) X(peers)                     \
-  X(forward) X(twice) X(with_cnp)
+  X(forward) X(twice) X(with_cnp) X(hold) X(link) X(wire)
 // clang-format on
 
 namespace xr::datapath::map_names {

@@ -141,8 +141,11 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
                          maps.paces, maps.peers})
       bpf_map__set_max_entries(map, 1);
   if (!(config.features & ROCE_FEATURE_SOCKETS))
-    for (bpf_map *map : {maps.sockets, maps.endpoints})
-      bpf_map__set_max_entries(map, 1);
+    bpf_map__set_max_entries(maps.endpoints, 1);
+  if (!(config.features & (ROCE_FEATURE_SOCKETS | ROCE_FEATURE_HOLD)))
+    bpf_map__set_max_entries(maps.sockets, 1);
+  if (!(config.features & ROCE_FEATURE_HOLD))
+    bpf_map__set_value_size(maps.wire, page);
   bpf_map__set_max_entries(maps.capture_ring,
                            config.features & ROCE_FEATURE_CAPTURE
                                ? static_cast<uint32_t>(libbpf_num_possible_cpus())
@@ -197,18 +200,21 @@ Status Object::share(const Pins &other) {
   return {};
 }
 
-// `resizes`: the program makes CNPs, which are shorter than the packet they are made from. No other
-// feature changes the length of a frame; so without it, the helper's calls are removed.
-std::unique_ptr<Skeleton, Object::Close> Object::open_skeleton(bool resizes) {
+// Only CNPs, which are shorter than the packet they are made from, change the length of a frame,
+// and only held frames get metadata. Without these features, the calls of the helpers are removed.
+std::unique_ptr<Skeleton, Object::Close> Object::open_skeleton(uint32_t features) {
   std::unique_ptr<Skeleton, Close> object(
       static_cast<Skeleton *>(calloc(1, sizeof(Skeleton)))); // freed by Skeleton::destroy
   if (!object || xdp_roce__create_skeleton(object.get()) < 0)
     return nullptr;
   bpf_object_skeleton &skeleton = *object->skeleton;
   std::vector<uint8_t> patched;
-  if (!resizes) {
-    patched = without_calls({static_cast<const uint8_t *>(skeleton.data), skeleton.data_sz},
-                            BPF_FUNC_xdp_adjust_tail);
+  for (const auto &[feature, helper] : {std::pair(ROCE_FEATURE_CNP, BPF_FUNC_xdp_adjust_tail),
+                                        {ROCE_FEATURE_HOLD, BPF_FUNC_xdp_adjust_meta}}) {
+    if (features & feature)
+      continue;
+    patched =
+        without_calls({static_cast<const uint8_t *>(skeleton.data), skeleton.data_sz}, helper);
     skeleton.data = patched.data(); // needed only until bpf_object__open_skeleton() returns
   }
   const int error = bpf_object__open_skeleton(&skeleton, nullptr);
@@ -224,7 +230,7 @@ Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes) {
 
   if (!config.frags)
     self.handler_.reset(new WithoutFrags);
-  self.object_ = open_skeleton(config.features & ROCE_FEATURE_CNP);
+  self.object_ = open_skeleton(config.features);
   if (!self.object_)
     return errno_error(errno, "cannot open the BPF program that is built in");
   self.configure(config, ring_bytes);

@@ -63,7 +63,7 @@ private:
     void operator()(xdp_program *program) const;
     void operator()(WithoutFrags *handler) const;
   };
-  static std::unique_ptr<struct xdp_roce, Close> open_skeleton(bool resizes);
+  static std::unique_ptr<struct xdp_roce, Close> open_skeleton(uint32_t features);
   void configure(const roce_config &config, uint32_t ring_bytes);
   Status place_maps(const Pins &pins, const std::string &suffix);
 

@@ -104,7 +104,8 @@ private:
   bool has_rules() const;
   Status enable_features(const std::vector<Entry> &entries, uint32_t uses);
   Status assign_slots(std::vector<Entry> &entries) const;
-  Status publish(const roce_ruleset &set) const;
+  Fd current_set() const;
+  Status publish(roce_ruleset &set) const;
   Status withdraw() const;
   const Pins &pins() const { return *place_.pins; }
 
@@ -130,16 +131,24 @@ Result<RuleStore> RuleStore::open(const std::string &ifname, const std::string &
 // Without ROCE_FEATURE_RULES the maps of rules have one entry each.
 bool RuleStore::has_rules() const { return port_.features & ROCE_FEATURE_RULES; }
 
-Result<std::vector<Entry>> RuleStore::entries() const {
-  std::vector<Entry> entries;
+// The map with the set in use; none: there are no rules.
+Fd RuleStore::current_set() const {
   uint32_t in_use = 0;
   if (!has_rules() || !read(pins(), map_names::rules, 0, in_use))
-    return entries;
+    return {};
   // publish() may have been killed between the map update and the rename of the pin: the outer map
   // has the id of the set in use.
-  Fd set_fd = pins().open(kRuleset), next = pins().open(kRulesetNext);
+  Fd set = pins().open(kRuleset), next = pins().open(kRulesetNext);
   if (next && map_id(next.get()) == in_use)
-    set_fd = std::move(next);
+    set = std::move(next);
+  return set;
+}
+
+Result<std::vector<Entry>> RuleStore::entries() const {
+  std::vector<Entry> entries;
+  const Fd set_fd = current_set();
+  if (!set_fd)
+    return entries;
   auto set = std::make_unique<roce_ruleset>();
   uint32_t zero = 0;
   if (bpf_map_lookup_elem(set_fd.get(), &zero, set.get()) < 0)
@@ -167,7 +176,7 @@ Status RuleStore::enable_features(const std::vector<Entry> &entries, uint32_t us
   uint32_t has = port_.features & ROCE_FEATURES_OF_RULES, others = port_.features & ~has;
   // No rules: the program without rule features. With rules: features are only added, never
   // removed.
-  if (needed ? (has & needed) == needed && (port_.uses & uses) == uses : !has)
+  if (needed ? (port_.features & needed) == needed && (port_.uses & uses) == uses : !has)
     return {};
   if (port_.dispatcher && !needed)
     return {}; // keeps its features: a program under a dispatcher cannot be exchanged back
@@ -230,8 +239,11 @@ Status RuleStore::assign_slots(std::vector<Entry> &entries) const {
 }
 
 // The map update returns only after no program reads the former set.
-Status RuleStore::publish(const roce_ruleset &set) const {
+Status RuleStore::publish(roce_ruleset &set) const {
   uint32_t zero = 0;
+  auto former = std::make_unique<roce_ruleset>();
+  if (const Fd fd = current_set(); fd && bpf_map_lookup_elem(fd.get(), &zero, former.get()) == 0)
+    set.generation = former->generation + 1;
   Fd inner(bpf_map_create(BPF_MAP_TYPE_ARRAY, kRuleset, sizeof(zero), sizeof(set), 1, nullptr));
   if (!inner || bpf_map_update_elem(inner.get(), &zero, &set, 0) < 0)
     return errno_error(errno, "cannot write the rules");

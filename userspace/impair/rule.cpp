@@ -34,10 +34,18 @@ Status parse_name(Draft &draft, WordReader &words) {
   return {};
 }
 
+Status parse_next(Draft &draft, WordReader &words) {
+  if (!words.done())
+    return Error{"it ends a rule", "move it to the end"};
+  draft.rule.compiled.action.next = 1;
+  return {};
+}
+
 constexpr Keyword kOthers[] = {
     {"qp", Slot::Event, parse_event, "qp N psn P|P-P|all [iter K], like qp 1 psn 5"},
     {"seed", Slot::Seed, parse_seed, "seed 7"},
     {"name", Slot::Name, parse_name, "name loss"},
+    {"next", Slot::Next, parse_next, "next, the last word: later rules apply too"},
 };
 
 const Keyword *find(std::span<const Keyword> keywords, const std::string &word) {
@@ -153,6 +161,8 @@ std::string Rule::text() const {
     all += fmt::format(" seed {}", compiled.select.seed);
   if (!name.empty())
     all += " name " + name;
+  if (compiled.action.next)
+    all += " next";
   return all;
 }
 

@@ -71,6 +71,8 @@ uint32_t needs(const Rule &rule, bool bridged) {
   uint32_t features = ROCE_FEATURE_RULES;
   if (rule.compiled.checks & ROCE_CHECK_EVENT)
     features |= ROCE_FEATURE_EVENTS;
+  if (rule.compiled.action.next)
+    features |= ROCE_FEATURE_NEXT;
   for (const Action &action : actions()) {
     if (!(act & action.bit))
       continue;
