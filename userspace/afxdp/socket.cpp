@@ -13,41 +13,21 @@
 #include <net/if.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <xdp/xsk.h>
 
+#include "afxdp/bind.h"
 #include "base/fd.h"
-
-// From kernel 6.6; missing in older headers.
-#ifndef XDP_USE_SG
-#define XDP_USE_SG (1 << 4)
-#endif
-#ifndef XDP_PKT_CONTD
-#define XDP_PKT_CONTD (1 << 0)
-#endif
 
 namespace xr::afxdp {
 
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(3);
 constexpr uint32_t kBatch = 32; // frames that the kernel sends in one call in copy mode
 // Chunks in addition to those in the rings: read but not released, and chunks between two rings.
 constexpr uint32_t kInProcess = 128;
 constexpr uint32_t kInDriver = 512; // chunks in the driver: NAPI's budget and its own batches
 constexpr int kTries = 5;           // attempts while the driver restarts a queue
-
-// Since 5.11 BPF memory is accounted to the cgroup, but the memory of AF_XDP sockets still counts
-// against this limit for processes without CAP_IPC_LOCK. A failure shows up later as ENOBUFS.
-void raise_memlock() {
-  const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
-  rlimit limit{};
-  if (setrlimit(RLIMIT_MEMLOCK, &all) == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
-    return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_MEMLOCK, &limit);
-}
 
 bool has_carrier(const std::string &ifname) {
   const Fd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -55,8 +35,6 @@ bool has_carrier(const std::string &ifname) {
   ifname.copy(request.ifr_name, IFNAMSIZ - 1);
   return fd && ioctl(fd.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_RUNNING);
 }
-
-uint32_t ring_size(uint32_t entries) { return std::bit_ceil(std::max(entries, 64U)); }
 
 } // namespace
 
@@ -99,30 +77,6 @@ int Socket::bind() {
   return error;
 }
 
-namespace {
-
-Error bind_error(int error, const SocketOptions &options, const ChunkLayout &layout) {
-  switch (error) {
-  case EBUSY:
-    return {fmt::format("queue {} is taken by another AF_XDP socket", options.queue),
-            "end the program that has it; `ss --xdp` lists them"};
-  case EINVAL:
-    if (layout.several)
-      return {fmt::format("frames of {} bytes need AF_XDP with several buffers, which this kernel "
-                          "does not have",
-                          options.longest),
-              "a smaller MTU of the port (up to 3,800), or kernel 6.6"};
-    return {fmt::format("there is no queue {}", options.queue),
-            "`ethtool -l` shows how many there are"};
-  case ENETDOWN:
-    return {"the port is down", fmt::format("ip link set {} up", options.ifname)};
-  default:
-    return errno_error(error, "cannot bind an AF_XDP socket");
-  }
-}
-
-} // namespace
-
 // After a failed bind libxdp has destroyed the UMEM's rings: each attempt creates everything again.
 Status Socket::make() {
   const auto until = std::chrono::steady_clock::now() + kPatience;
@@ -137,7 +91,7 @@ Status Socket::make() {
       return {};
     close();
     if (error != EBUSY || std::chrono::steady_clock::now() > until)
-      return bind_error(error, options_, layout_);
+      return bind_error(error, options_.ifname, options_.queue, options_.longest, layout_.several);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }

@@ -14,6 +14,16 @@ namespace {
 constexpr const char *kDirectory = "/run/xdp-roce";
 constexpr const char *kFile = "/run/xdp-roce/lock";
 
+struct LockFile {
+  const char *name, *held;
+};
+// By Lock::Use.
+constexpr LockFile kPortFiles[] = {
+    {"endpoint", "another xdp-roce sends or responds there and receives its frames"},
+    {"capture", "another xdp-roce captures there"},
+    {"wire", "another xdp-roce wire holds its frames"},
+};
+
 Result<Fd> open_file(const std::string &path) {
   if (mkdir(kDirectory, 0755) < 0 && errno != EEXIST)
     return errno_error(errno, fmt::format("cannot make {}", kDirectory));
@@ -26,9 +36,8 @@ Result<Fd> open_file(const std::string &path) {
 } // namespace
 
 Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex, Use use) {
-  const bool capture = use == Use::Capture;
-  const std::string path =
-      fmt::format("{}/{}-{}-{}", kDirectory, capture ? "capture" : "endpoint", netns, ifindex);
+  const LockFile &file = kPortFiles[static_cast<size_t>(use)];
+  const std::string path = fmt::format("{}/{}-{}-{}", kDirectory, file.name, netns, ifindex);
   auto fd = open_file(path);
   if (!fd)
     return fd.error();
@@ -40,9 +49,7 @@ Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex, Use use) {
     return Lock(std::move(*fd));
   if (errno != EWOULDBLOCK)
     return errno_error(errno, fmt::format("cannot lock {}", path));
-  return Error{capture ? "another xdp-roce captures there"
-                       : "another xdp-roce sends or responds there and receives its frames",
-               fmt::format("end it first; `fuser {}` names it", path)};
+  return Error{file.held, fmt::format("end it first; `fuser {}` names it", path)};
 }
 
 std::chrono::milliseconds &Lock::patience() {

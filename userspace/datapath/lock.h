@@ -23,7 +23,7 @@ public:
   static Result<Lock> take(Kind kind, std::chrono::milliseconds patience = Lock::patience());
 
   // The lock of one port for one use. Does not wait: an error if another process holds it.
-  enum class Use { Endpoint, Capture };
+  enum class Use { Endpoint, Capture, Wire };
   static Result<Lock> take_port(uint64_t netns, unsigned ifindex, Use use = Use::Endpoint);
 
 private:

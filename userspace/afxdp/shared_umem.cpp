@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "afxdp/shared_umem.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include <sys/socket.h>
+
+#include "afxdp/bind.h"
+
+namespace xr::afxdp {
+
+SharedUmem::SharedUmem(uint32_t longest, uint32_t chunks)
+    : longest_(longest), layout_(ChunkLayout::of(longest)),
+      bits_(static_cast<unsigned>(std::countr_zero(layout_.chunk))), pieces_(chunks) {}
+
+Result<std::unique_ptr<SharedUmem>> SharedUmem::make(uint32_t longest, uint32_t chunks) {
+  std::unique_ptr<SharedUmem> self(new SharedUmem(longest, chunks));
+  raise_memlock();
+  auto area = UmemArea::map(uint64_t{chunks} << self->bits_);
+  if (!area)
+    return area.error();
+  self->area_ = std::move(*area);
+  xsk_umem_config config{};
+  config.fill_size = ring_size(4096);
+  config.comp_size = ring_size(4096);
+  config.frame_size = self->layout_.chunk;
+  const int error = -xsk_umem__create(&self->umem_, self->area_.bytes(), self->area_.size(),
+                                      &self->first_fill_, &self->first_completion_, &config);
+  if (!error)
+    return self;
+  self->umem_ = nullptr;
+  return errno_error(error, "the kernel refuses the memory for frames",
+                     error == ENOBUFS ? "raise the limit of locked memory: ulimit -l unlimited"
+                                      : "");
+}
+
+SharedUmem::~SharedUmem() {
+  if (umem_)
+    xsk_umem__delete(umem_);
+}
+
+uint32_t SharedUmem::length(uint32_t frame) const {
+  uint32_t sum = 0;
+  for (uint32_t at = frame; at != kNone; at = pieces_[at].next)
+    sum += pieces_[at].length;
+  return sum;
+}
+
+uint32_t SharedUmem::count(uint32_t frame) const {
+  uint32_t sum = 0;
+  for (uint32_t at = frame; at != kNone; at = pieces_[at].next)
+    sum++;
+  return sum;
+}
+
+ChunkPool::ChunkPool(SharedUmem &umem, uint32_t first, uint32_t count)
+    : umem_(umem), chunks_(count) {
+  free_.reserve(count);
+  for (uint32_t i = count; i-- > 0;) // give() returns the lowest first
+    free_.push_back(first + i);
+}
+
+void ChunkPool::give(uint32_t frame) {
+  for (uint32_t at = frame; at != SharedUmem::kNone; at = umem_.pieces_[at].next)
+    free_.push_back(at);
+}
+
+uint32_t ChunkPool::copy(uint32_t frame) {
+  if (free_.size() < umem_.count(frame))
+    return SharedUmem::kNone;
+  uint32_t first = SharedUmem::kNone, *link = &first;
+  for (uint32_t at = frame; at != SharedUmem::kNone; at = umem_.pieces_[at].next) {
+    const uint32_t chunk = free_.back();
+    free_.pop_back();
+    umem_.pieces_[chunk] = umem_.pieces_[at];
+    memcpy(umem_.area_.bytes() + umem_.address(chunk), umem_.area_.bytes() + umem_.address(at),
+           umem_.pieces_[at].length);
+    *link = chunk;
+    link = &umem_.pieces_[chunk].next;
+  }
+  *link = SharedUmem::kNone;
+  return first;
+}
+
+uint32_t ChunkPool::make(std::span<const uint8_t> bytes) {
+  if (free_.empty() || bytes.size() > umem_.layout_.chunk)
+    return SharedUmem::kNone;
+  const uint32_t chunk = free_.back();
+  free_.pop_back();
+  umem_.pieces_[chunk] = {0, static_cast<uint32_t>(bytes.size()), SharedUmem::kNone};
+  memcpy(umem_.area_.bytes() + umem_.address(chunk), bytes.data(), bytes.size());
+  return chunk;
+}
+
+// The first socket of a UMEM uses the rings that libxdp made with it.
+int ForwardSocket::bind() {
+  const bool first = !umem_.first_used_;
+  fill_ = first ? &umem_.first_fill_ : &own_fill_;
+  completion_ = first ? &umem_.first_completion_ : &own_completion_;
+  xsk_socket_config config{};
+  config.rx_size = ring_size(options_.receive * umem_.layout_.pieces);
+  config.tx_size = ring_size(options_.send * umem_.layout_.pieces);
+  config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
+  config.bind_flags = static_cast<uint16_t>(XDP_USE_NEED_WAKEUP | (options_.copy ? XDP_COPY : 0) |
+                                            (umem_.layout_.several ? XDP_USE_SG : 0));
+  const int error =
+      -xsk_socket__create_shared(&socket_, options_.ifname.c_str(), options_.queue, umem_.umem_,
+                                 &rx_, &tx_, fill_, completion_, &config);
+  if (error)
+    socket_ = nullptr;
+  else
+    umem_.first_used_ = true;
+  return error;
+}
+
+Result<std::unique_ptr<ForwardSocket>> ForwardSocket::open(SharedUmem &umem,
+                                                           const ForwardOptions &options) {
+  std::unique_ptr<ForwardSocket> self(new ForwardSocket(umem, options));
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    const int error = self->bind();
+    if (!error)
+      break;
+    if (error != EBUSY || std::chrono::steady_clock::now() > until)
+      return bind_error(error, options.ifname, options.queue, umem.longest_, umem.layout_.several);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  xdp_options given{};
+  socklen_t size = sizeof(given);
+  self->zero_copy_ = getsockopt(self->fd(), SOL_XDP, XDP_OPTIONS, &given, &size) == 0 &&
+                     (given.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+  return self;
+}
+
+ForwardSocket::~ForwardSocket() {
+  if (socket_)
+    xsk_socket__delete(socket_);
+}
+
+void ForwardSocket::fill(ChunkPool &pool) {
+  const uint32_t room = xsk_prod_nb_free(fill_, static_cast<uint32_t>(pool.free_.size()));
+  const uint32_t count = std::min(room, static_cast<uint32_t>(pool.free_.size()));
+  uint32_t at = 0;
+  if (!count || xsk_ring_prod__reserve(fill_, count, &at) != count)
+    return;
+  for (uint32_t i = 0; i < count; i++) {
+    *xsk_ring_prod__fill_addr(fill_, at + i) = uint64_t{pool.free_.back()} << umem_.bits_;
+    pool.free_.pop_back();
+  }
+  xsk_ring_prod__submit(fill_, count);
+}
+
+size_t ForwardSocket::receive(std::span<uint32_t> frames) {
+  if (xsk_ring_prod__needs_wakeup(fill_))
+    recvfrom(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
+  uint32_t at = 0, from = 0, last = SharedUmem::kNone;
+  const uint32_t count = xsk_ring_cons__peek(&rx_, static_cast<uint32_t>(frames.size()), &at);
+  const uint64_t mask = umem_.layout_.chunk - 1;
+  size_t whole = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const xdp_desc *piece = xsk_ring_cons__rx_desc(&rx_, at + i);
+    const auto chunk = static_cast<uint32_t>(piece->addr >> umem_.bits_);
+    umem_.pieces_[chunk] = {static_cast<uint32_t>(piece->addr & mask), piece->len,
+                            SharedUmem::kNone};
+    if (i == from)
+      frames[whole] = chunk;
+    else
+      umem_.pieces_[last].next = chunk;
+    last = chunk;
+    if (piece->options & XDP_PKT_CONTD)
+      continue;
+    whole++;
+    from = i + 1;
+  }
+  if (count > from) // the rest of the last frame has not arrived
+    xsk_ring_cons__cancel(&rx_, count - from);
+  if (from)
+    xsk_ring_cons__release(&rx_, from);
+  return whole;
+}
+
+uint32_t ForwardSocket::room() const {
+  const uint32_t waiting = *tx_.producer + put_ - __atomic_load_n(tx_.consumer, __ATOMIC_ACQUIRE);
+  // Completions need room too: the completion ring has 4,096 entries.
+  const uint32_t chunks =
+      std::min(tx_.size - std::min(waiting, tx_.size),
+               completion_->size - std::min(in_transmission(), completion_->size));
+  return chunks / umem_.layout_.pieces;
+}
+
+void ForwardSocket::put(uint32_t frame) {
+  uint32_t at = 0;
+  for (uint32_t chunk = frame; chunk != SharedUmem::kNone; chunk = umem_.pieces_[chunk].next) {
+    if (!xsk_ring_prod__reserve(&tx_, 1, &at))
+      return;
+    const SharedUmem::Piece &piece = umem_.pieces_[chunk];
+    *xsk_ring_prod__tx_desc(&tx_, at) = {umem_.address(chunk), piece.length,
+                                         piece.next != SharedUmem::kNone ? XDP_PKT_CONTD : 0U};
+    put_++;
+    put_total_++;
+  }
+}
+
+// Makes the kernel send one batch. False: it can send no more now, or there is an error in `gone`.
+bool ForwardSocket::wake_up(Status &gone) {
+  const uint32_t before = unsent();
+  if (sendto(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0) {
+    switch (errno) {
+    case EBUSY: // copy mode: the driver dropped a frame; the kernel completes it nevertheless
+      tx_dropped_ += zero_copy_ ? 0 : 1;
+      break;
+    case EAGAIN:
+    case ENOBUFS:
+    case EINTR:
+      break;
+    case ENETDOWN:
+      link_down_++;
+      return false;
+    default:
+      gone = errno_error(errno, fmt::format("{} can no longer send", options_.ifname));
+      return false;
+    }
+  }
+  const uint32_t left = unsent();
+  return left && left != before;
+}
+
+Status ForwardSocket::flush() {
+  Status gone;
+  if (put_)
+    xsk_ring_prod__submit(&tx_, std::exchange(put_, 0));
+  if (!unsent() || !xsk_ring_prod__needs_wakeup(&tx_))
+    return {};
+  while (wake_up(gone))
+    ;
+  return gone;
+}
+
+void ForwardSocket::complete(ChunkPool &pool) {
+  uint32_t at = 0;
+  const uint32_t count = xsk_ring_cons__peek(completion_, completion_->size, &at);
+  if (!count)
+    return;
+  for (uint32_t i = 0; i < count; i++)
+    pool.free_.push_back(
+        static_cast<uint32_t>(*xsk_ring_cons__comp_addr(completion_, at + i) >> umem_.bits_));
+  xsk_ring_cons__release(completion_, count);
+  completed_ += count;
+}
+
+ForwardSocket::Counts ForwardSocket::counts() const {
+  Counts counts{.tx_dropped = tx_dropped_, .link_down = link_down_};
+  xdp_statistics kernel{};
+  socklen_t size = sizeof(kernel);
+  if (getsockopt(fd(), SOL_XDP, XDP_STATISTICS, &kernel, &size) == 0) {
+    // In copy mode a frame without a chunk counts in both.
+    if (!zero_copy_)
+      counts.no_chunk = std::min(kernel.rx_dropped, kernel.rx_fill_ring_empty_descs);
+    counts.ring_full = kernel.rx_ring_full;
+    counts.other =
+        kernel.rx_dropped - counts.no_chunk + kernel.rx_invalid_descs + kernel.tx_invalid_descs;
+  }
+  return counts;
+}
+
+} // namespace xr::afxdp

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames in memory that the sockets of several ports share, so that a frame moves from the RX ring
+// of one port to the TX ring of another without a copy.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <xdp/xsk.h>
+
+#include "afxdp/umem.h"
+#include "base/result.h"
+
+namespace xr::afxdp {
+
+// Memory in chunks. A frame is one chunk, or a chain of them; its number is that of its first.
+class SharedUmem {
+public:
+  static constexpr uint32_t kNone = ~0u;
+
+  // `chunks` of the layout for frames of at most `longest` bytes, FCS not included.
+  static Result<std::unique_ptr<SharedUmem>> make(uint32_t longest, uint32_t chunks);
+  SharedUmem(const SharedUmem &) = delete;
+  SharedUmem &operator=(const SharedUmem &) = delete;
+  ~SharedUmem();
+
+  const ChunkLayout &layout() const { return layout_; }
+  uint32_t longest() const { return longest_; }
+  uint32_t chunks() const { return static_cast<uint32_t>(pieces_.size()); }
+
+  // The frame's bytes in its first chunk; headers are always there.
+  std::span<uint8_t> first(uint32_t frame) {
+    return {area_.bytes() + address(frame), pieces_[frame].length};
+  }
+  // All bytes of a frame: the sum of its chunks.
+  uint32_t length(uint32_t frame) const;
+  // Chunks of a frame.
+  uint32_t count(uint32_t frame) const;
+
+private:
+  friend class ForwardSocket;
+  friend class ChunkPool;
+  struct Piece {
+    uint32_t offset = 0, length = 0; // of the bytes in the chunk
+    uint32_t next = kNone;
+  };
+
+  SharedUmem(uint32_t longest, uint32_t chunks);
+  uint64_t address(uint32_t chunk) const {
+    return (uint64_t{chunk} << bits_) + pieces_[chunk].offset;
+  }
+
+  uint32_t longest_;
+  ChunkLayout layout_;
+  unsigned bits_; // log2 of the chunk size
+  UmemArea area_;
+  xsk_umem *umem_ = nullptr;
+  // libxdp makes the UMEM with the rings of the first socket and keeps their addresses.
+  xsk_ring_prod first_fill_{};
+  xsk_ring_cons first_completion_{};
+  bool first_used_ = false;
+  std::vector<Piece> pieces_; // by chunk
+};
+
+// Free chunks of one thread.
+class ChunkPool {
+public:
+  ChunkPool(SharedUmem &umem, uint32_t first, uint32_t count);
+
+  size_t free() const { return free_.size(); }
+  size_t chunks() const { return chunks_; }
+  // Frees all chunks of a frame.
+  void give(uint32_t frame);
+  // A copy of a frame; kNone: not enough chunks.
+  uint32_t copy(uint32_t frame);
+  // A frame of these bytes, which fit into one chunk; kNone: no chunk is free.
+  uint32_t make(std::span<const uint8_t> bytes);
+
+private:
+  friend class ForwardSocket;
+  SharedUmem &umem_;
+  std::vector<uint32_t> free_; // a stack
+  size_t chunks_;
+};
+
+struct ForwardOptions {
+  std::string ifname;
+  uint32_t queue = 0;
+  uint32_t receive = 4096; // frames of the RX ring
+  uint32_t send = 4096;    // frames of the TX ring
+  bool copy = false;       // copy mode; counts for the first socket of a UMEM, others follow it
+};
+
+// A socket on one queue of a port. Receiving and filling belong to one thread, sending and
+// completing to one thread; the two may differ.
+class ForwardSocket {
+public:
+  // Opens a socket in the thread's network namespace. Errors as of Socket::open().
+  static Result<std::unique_ptr<ForwardSocket>> open(SharedUmem &umem,
+                                                     const ForwardOptions &options);
+  ForwardSocket(const ForwardSocket &) = delete;
+  ForwardSocket &operator=(const ForwardSocket &) = delete;
+  ~ForwardSocket();
+
+  int fd() const { return xsk_socket__fd(socket_); }
+  bool zero_copy() const { return zero_copy_; }
+
+  // Gives free chunks of the pool to the fill ring.
+  void fill(ChunkPool &pool);
+  // The numbers of received frames, which now belong to the caller.
+  size_t receive(std::span<uint32_t> frames);
+
+  // Frames that put() can take; each may need all pieces of the longest frame.
+  uint32_t room() const;
+  void put(uint32_t frame);
+  // Passes what was put to the kernel. Error: the port is gone.
+  Status flush();
+  // Chunks that were sent return to the pool.
+  void complete(ChunkPool &pool);
+  uint32_t in_transmission() const { return put_total_ - completed_; } // chunks
+
+  // Losses by the kernel, of frames that the program redirected here.
+  struct Counts {
+    uint64_t no_chunk = 0;   // no free chunk in the fill ring
+    uint64_t ring_full = 0;  // the process read too slowly
+    uint64_t other = 0;      // frames and descriptors that the kernel refused
+    uint64_t tx_dropped = 0; // by the driver
+    uint64_t link_down = 0;  // attempts to send while the port was down
+  };
+  Counts counts() const;
+
+private:
+  ForwardSocket(SharedUmem &umem, const ForwardOptions &options) : umem_(umem), options_(options) {}
+  int bind();
+  bool wake_up(Status &gone);
+  uint32_t unsent() const {
+    return *tx_.producer - __atomic_load_n(tx_.consumer, __ATOMIC_ACQUIRE);
+  }
+
+  SharedUmem &umem_;
+  ForwardOptions options_;
+  xsk_socket *socket_ = nullptr;
+  xsk_ring_prod own_fill_{}, tx_{};
+  xsk_ring_cons own_completion_{}, rx_{};
+  xsk_ring_prod *fill_ = &own_fill_;
+  xsk_ring_cons *completion_ = &own_completion_;
+  bool zero_copy_ = false;
+  uint32_t put_ = 0; // chunks not submitted yet
+  uint32_t put_total_ = 0, completed_ = 0;
+  uint64_t tx_dropped_ = 0, link_down_ = 0;
+};
+
+} // namespace xr::afxdp

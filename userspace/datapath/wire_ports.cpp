@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datapath/wire_ports.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+
+#include "base/clock.h"
+#include "datapath/bridge.h"
+#include "datapath/exchange.h"
+#include "datapath/log.h"
+#include "datapath/map_names.h"
+#include "host/privilege.h"
+#include "parse/words.h"
+
+namespace xr::datapath {
+
+namespace {
+
+constexpr uint32_t kZero = 0;
+
+Error no_bridge(const std::string &ifname) {
+  return {fmt::format("{} is no port of a bridge", ifname),
+          fmt::format("xdp-roce wire {} IF2; or xdp-roce bridge {} IF2", ifname, ifname)};
+}
+
+// The port, if it is one of a bridge that is attached. The caller holds the lock.
+struct Found {
+  Place place;
+  PortStatus port;
+};
+Result<Found> find_bridge_port(const std::string &ifname, const std::string &netns) {
+  auto place = find_place(ifname, netns, find_bpffs());
+  if (!place)
+    return place.error();
+  auto seen = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
+  if (!seen)
+    return seen.error();
+  if (seen->port.state != AttachState::Attached || !(seen->port.features & ROCE_FEATURE_FORWARD) ||
+      !place->pins)
+    return no_bridge(ifname);
+  return Found{std::move(*place), std::move(seen->port)};
+}
+
+// The program of the port hands frames over. Its `sockets` map then has an entry for each queue.
+Status enable_hold(Found &found) {
+  if (found.port.features & ROCE_FEATURE_HOLD)
+    return {};
+  const uint32_t features = found.port.features | ROCE_FEATURE_HOLD;
+  if (auto done = exchange(found.place, found.port, {features, found.port.uses}); !done)
+    return done;
+  found.port.features = features;
+  return {};
+}
+
+} // namespace
+
+WireMemory::WireMemory(WireMemory &&other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+
+WireMemory &WireMemory::operator=(WireMemory &&other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+WireMemory::~WireMemory() {
+  if (!bytes_.empty())
+    munmap(bytes_.data(), bytes_.size());
+}
+
+Result<WireMemory> WireMemory::map(int fd, bool writable) {
+  void *at = mmap(nullptr, ROCE_WIRE_MEMORY, writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                  MAP_SHARED, fd, 0);
+  if (at == MAP_FAILED)
+    return errno_error(errno, "cannot map the wire's counters");
+  WireMemory memory;
+  memory.bytes_ = {static_cast<uint8_t *>(at), ROCE_WIRE_MEMORY};
+  return memory;
+}
+
+Status WirePorts::join(const std::string &netns) {
+  auto whole = Lock::take(Lock::Kind::Exclusive);
+  if (!whole)
+    return whole.error();
+  for (unsigned i = 0; i < kPorts; i++) {
+    Port &port = ports_[i];
+    auto found = find_bridge_port(port.status.ifname, netns);
+    if (!found)
+      return found.error();
+    auto lock = Lock::take_port(found->port.netns_inode, found->port.ifindex, Lock::Use::Wire);
+    if (!lock)
+      return Error{fmt::format("{}: {}", found->port.ifname, lock.error().message),
+                   lock.error().hint};
+    locks_[i] = std::move(*lock);
+    if (auto done = enable_hold(*found); !done)
+      return done;
+    const Pins &pins = *found->place.pins;
+    port.sockets = pins.open(map_names::sockets);
+    port.rules = pins.open(map_names::rules);
+    port.link = pins.open(map_names::link);
+    Fd counts = pins.open(map_names::wire);
+    auto memory = WireMemory::map(counts.get(), true);
+    if (!memory)
+      return memory.error();
+    port.memory = std::move(*memory);
+    auto after = inspect(port.status.ifname, found->place.namespace_or_null(), found->place.ifindex,
+                         found->place.best_pins());
+    if (!after)
+      return after.error();
+    port.status = std::move(after->port);
+  }
+  open_ = true;
+  return {};
+}
+
+Result<WirePorts> WirePorts::open(const std::string &a, const std::string &b,
+                                  const std::string &netns, const AttachOptions &options,
+                                  bool fix) {
+  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
+    return allowed.error();
+  if (a == b)
+    return Error{"a wire needs two ports"};
+  WirePorts self;
+  self.netns_ = netns;
+  auto first = status_of(a, netns);
+  if (!first)
+    return Error{fmt::format("{}: {}", a, first.error().message), first.error().hint};
+  const bool bridged = first->state == AttachState::Attached && first->peer == b;
+  if (!bridged) {
+    AttachOptions with = options;
+    with.features |= ROCE_FEATURE_HOLD;
+    auto made = bridge(a, b, netns, with, fix);
+    if (!made)
+      return made.error();
+    self.made_bridge_ = true;
+    self.troubles_ = std::move(made->troubles);
+    self.notes_ = std::move(made->notes);
+  } else {
+    self.notes_.emplace_back("joins the bridge that is there, and leaves it there at the end");
+  }
+  self.ports_[0].status.ifname = a;
+  self.ports_[1].status.ifname = b;
+  if (auto done = self.join(netns); !done) {
+    if (self.made_bridge_)
+      (void)detach(a, netns);
+    return done.error();
+  }
+  self.mode_ = self.ports_[0].status.mode;
+  return self;
+}
+
+Status WirePorts::add(unsigned port, uint32_t queue, int socket) {
+  if (bpf_map_update_elem(ports_[port].sockets.get(), &queue, &socket, 0) < 0)
+    return errno_error(errno, fmt::format("cannot redirect frames of queue {} of {} to a socket",
+                                          queue, ports_[port].status.ifname));
+  ports_[port].queues.push_back(queue);
+  return {};
+}
+
+bool WirePorts::alive() const {
+  return std::all_of(ports_.begin(), ports_.end(), [](const Port &port) {
+    // A change of rules exchanges the program: what counts is that one of ours is on the hook.
+    auto now = status_of(port.status.ifname, port.status.netns);
+    return now && now->state == AttachState::Attached && now->since_ns == port.status.since_ns;
+  });
+}
+
+namespace {
+
+void read_rules(const Fd &set_fd, int notes, RulesInForce &to) {
+  auto set = std::make_unique<roce_ruleset>();
+  auto note = std::make_unique<roce_rule_note>();
+  if (bpf_map_lookup_elem(set_fd.get(), &kZero, set.get()) < 0)
+    return;
+  to.generation = static_cast<uint16_t>(set->generation);
+  for (uint32_t i = 0; i < std::min<uint32_t>(set->count, ROCE_RULES); i++) {
+    RuleInForce one{set->rule[i].id, set->rule[i].slot, {}};
+    if (bpf_map_lookup_elem(notes, &one.slot, note.get()) == 0 && note->id == one.id) {
+      note->text[sizeof(note->text) - 1] = 0;
+      if (auto rule = impair::parse(parse::split(note->text)))
+        one.rule = std::move(*rule);
+    }
+    to.rules.push_back(std::move(one));
+  }
+}
+
+} // namespace
+
+std::optional<RulesInForce> WirePorts::new_rules(unsigned port) {
+  Port &one = ports_[port];
+  uint32_t id = 0; // of the inner map; 0: no rules
+  if (bpf_map_lookup_elem(one.rules.get(), &kZero, &id) < 0)
+    id = 0;
+  if (one.rules_seen == id)
+    return {};
+  RulesInForce rules;
+  if (id) {
+    Fd set(bpf_map_get_fd_by_id(id));
+    if (!set)
+      return {}; // replaced in the meantime: the next call sees it
+    // This map is made anew, larger, when the first rule is added.
+    auto found = look_up(one.status.ifname, one.status.netns);
+    if (!found)
+      return {};
+    read_rules(set, found->maps.fd(map_names::rule_notes), rules);
+  }
+  one.rules_seen = id;
+  return rules;
+}
+
+namespace {
+
+LinkWords words_in(int map) {
+  auto note = std::make_unique<roce_link_note>();
+  if (map < 0 || bpf_map_lookup_elem(map, &kZero, note.get()) < 0)
+    return {};
+  note->text[sizeof(note->text) - 1] = 0;
+  return {note->text, note->changes, note->since_ns};
+}
+
+} // namespace
+
+LinkWords WirePorts::link(unsigned port) const { return words_in(ports_[port].link.get()); }
+
+Status WirePorts::close() {
+  if (!std::exchange(open_, false))
+    return {};
+  for (Port &port : ports_) {
+    for (const uint32_t queue : port.queues)
+      bpf_map_delete_elem(port.sockets.get(), &queue);
+    port.sockets.reset();
+    port.rules.reset();
+    port.link.reset();
+    port.memory = {};
+  }
+  for (auto &lock : locks_)
+    lock.reset();
+  if (!made_bridge_ || !alive())
+    return {};
+  auto done = detach(ports_[0].status.ifname, netns_);
+  return done ? Status() : Status(done.error());
+}
+
+WirePorts::~WirePorts() {
+  try {
+    (void)close();
+  } catch (...) { // out of memory for the error; a destructor cannot report it anyway
+  }
+}
+
+Result<LinkWords> read_link_words(const std::string &ifname, const std::string &netns) {
+  if (auto allowed = begin_call(host::Privilege::Read); !allowed)
+    return allowed.error();
+  auto found = look_up(ifname, netns);
+  if (!found)
+    return found.error();
+  if (found->port.state != AttachState::Attached || !(found->port.features & ROCE_FEATURE_FORWARD))
+    return no_bridge(ifname);
+  return words_in(found->maps.fd(map_names::link));
+}
+
+Status set_link_words(const std::string &ifname, const std::string &netns,
+                      const std::string &words) {
+  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
+    return allowed.error();
+  if (words.size() >= ROCE_LINK_TEXT)
+    return Error{fmt::format("the link has {} characters, {} are possible", words.size(),
+                             ROCE_LINK_TEXT - 1)};
+  auto whole = Lock::take(Lock::Kind::Exclusive);
+  if (!whole)
+    return whole.error();
+  auto found = find_bridge_port(ifname, netns);
+  if (!found)
+    return found.error();
+  // The program of the other port hands over what leaves by this one.
+  auto other = find_bridge_port(found->port.peer, netns);
+  if (!other)
+    return other.error();
+  if (!words.empty())
+    if (auto done = enable_hold(*other); !done)
+      return done;
+  Fd notes = found->place.pins->open(map_names::link),
+     hold = other->place.pins->open(map_names::hold);
+  auto note = std::make_unique<roce_link_note>();
+  note->changes = words_in(notes.get()).changes + 1;
+  note->since_ns = monotonic_ns();
+  words.copy(note->text, sizeof(note->text) - 1);
+  const roce_hold held{.link = !words.empty(), .reserved = 0};
+  if (bpf_map_update_elem(notes.get(), &kZero, note.get(), 0) < 0 ||
+      bpf_map_update_elem(hold.get(), &kZero, &held, 0) < 0)
+    return errno_error(errno, "cannot write the link");
+  return {};
+}
+
+Result<WireReading> read_wire(const std::string &ifname, const std::string &netns) {
+  if (auto allowed = begin_call(host::Privilege::Read); !allowed)
+    return allowed.error();
+  auto found = look_up(ifname, netns);
+  if (!found)
+    return found.error();
+  if (found->port.state != AttachState::Attached || !(found->port.features & ROCE_FEATURE_FORWARD))
+    return no_bridge(ifname);
+  WireReading reading;
+  if (!(found->port.features & ROCE_FEATURE_HOLD))
+    return reading;
+  reading.bytes.resize(ROCE_WIRE_MEMORY);
+  if (bpf_map_lookup_elem(found->maps.fd(map_names::wire), &kZero, reading.bytes.data()) < 0)
+    return errno_error(errno, "cannot read the wire's counters");
+  reading.running =
+      !Lock::take_port(found->port.netns_inode, found->port.ifindex, Lock::Use::Wire).ok();
+  return reading;
+}
+
+} // namespace xr::datapath

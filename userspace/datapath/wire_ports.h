@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two ports of a bridge whose frames a process may hold: what the process shares with the
+// program (include/roce/hold.h) and with other commands, all in pinned maps.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "datapath/attach.h"
+#include "datapath/lock.h"
+#include "datapath/preflight.h"
+#include "impair/rule.h"
+#include "roce/hold.h"
+
+namespace xr::datapath {
+
+// The words of a port's link. `changes` rises with every change; 0: never given.
+struct LinkWords {
+  std::string text; // "": no link
+  uint64_t changes = 0;
+  uint64_t since_ns = 0; // CLOCK_MONOTONIC of the last change
+};
+
+// Rule i of a set, as bit i of roce_held.rules.
+struct RuleInForce {
+  uint32_t id = 0, slot = 0;
+  impair::Rule rule;
+};
+struct RulesInForce {
+  uint16_t generation = 0; // roce_held.generation
+  std::vector<RuleInForce> rules;
+};
+
+// Memory of a `wire` map, shared with every process that has it open.
+class WireMemory {
+public:
+  WireMemory() = default;
+  WireMemory(WireMemory &&other) noexcept;
+  WireMemory &operator=(WireMemory &&other) noexcept;
+  ~WireMemory();
+  static Result<WireMemory> map(int fd, bool writable);
+  std::span<uint8_t> bytes() const { return bytes_; }
+
+private:
+  std::span<uint8_t> bytes_;
+};
+
+class WirePorts {
+public:
+  static constexpr unsigned kPorts = 2;
+
+  // Makes the bridge, or joins the one that is there, which then stays. Both ports hand over what
+  // is to be held from now on. One process per pair of ports. Errors and troubles as of bridge().
+  static Result<WirePorts> open(const std::string &a, const std::string &b,
+                                const std::string &netns, const AttachOptions &options, bool fix);
+  WirePorts(WirePorts &&) noexcept = default;
+  WirePorts &operator=(WirePorts &&) = delete;
+  ~WirePorts();
+
+  // Hands the held frames of receive queue `queue` of the port to `socket`.
+  Status add(unsigned port, uint32_t queue, int socket);
+
+  Mode mode() const { return mode_; }
+  const PortStatus &status(unsigned port) const { return ports_[port].status; } // at open()
+  WireMemory &memory(unsigned port) { return ports_[port].memory; }
+  // False: the ports were detached, or another program took their place.
+  bool alive() const;
+
+  // The rules of the port if they changed since the last call for it. Takes no lock.
+  std::optional<RulesInForce> new_rules(unsigned port);
+  // The words of the port's link. Takes no lock.
+  LinkWords link(unsigned port) const;
+
+  const std::vector<Trouble> &troubles() const { return troubles_; }
+  const std::vector<std::string> &notes() const { return notes_; }
+
+  // The program forwards all frames by itself again; a bridge that open() made is detached.
+  Status close();
+
+private:
+  struct Port {
+    PortStatus status;
+    Fd sockets, rules, link;
+    WireMemory memory;
+    std::vector<uint32_t> queues;
+    std::optional<uint32_t> rules_seen; // id of the set
+  };
+  WirePorts() = default;
+  Status join(const std::string &netns);
+
+  std::array<Port, kPorts> ports_;
+  std::array<std::optional<Lock>, kPorts> locks_;
+  std::string netns_;
+  Mode mode_ = Mode::Auto;
+  bool made_bridge_ = false, open_ = false;
+  std::vector<Trouble> troubles_;
+  std::vector<std::string> notes_;
+};
+
+// The link of a port of a bridge. set_link() with "" removes it; frames that leave by the port are
+// handed over while it has one. Errors: no port of a bridge.
+Result<LinkWords> read_link_words(const std::string &ifname, const std::string &netns);
+Status set_link_words(const std::string &ifname, const std::string &netns,
+                      const std::string &words);
+
+// What the process that holds the port's frames reported last (roce_wire_memory), and whether it
+// runs.
+struct WireReading {
+  std::vector<uint8_t> bytes;
+  bool running = false;
+};
+Result<WireReading> read_wire(const std::string &ifname, const std::string &netns);
+
+} // namespace xr::datapath
