@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that leaves by one port: classes with strict priority and DWRR, a shared buffer, AQM,
+// PFC in both directions, a rate or a trace, propagation delay, MTU, flap. Virtual time: `now` must
+// not decrease. Frames of one class keep their order.
+//
+//   enqueue() -> queue -> (AQM) -> serialised -> propagates -> take()
+//
+// What happens between two calls is computed at the next call, for the time at which it was due.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "base/draw.h"
+#include "model/link.h"
+#include "wire/aqm.h"
+#include "wire/bit_clock.h"
+#include "wire/delivery_trace.h"
+#include "wire/frame.h"
+#include "wire/scheduler.h"
+#include "wire/shared_buffer.h"
+
+namespace xr::wire {
+
+using TracePointer = std::shared_ptr<const DeliveryTrace>;
+
+struct LinkSetup {
+  uint64_t line_rate = 0;         // of the port, bits per second; 0: unknown
+  uint64_t seed = 0;              // of the AQM's decisions
+  uint64_t start = 0;             // ns
+  TracePointer trace = nullptr;   // the contents of LinkSpec::trace
+  LinkCounts *counts = nullptr;   // where to count, zero at first; otherwise in the link
+  SharedBuffer *buffer = nullptr; // of a switch, which LinkSpec's buffer and pfc do not configure
+};
+
+class Link {
+public:
+  Link(const LinkSpec &spec, const LinkSetup &setup);
+  Link(const Link &) = delete;
+  Link &operator=(const Link &) = delete;
+
+  // Applies `spec` to what comes and what is queued. A trace goes on unless `trace` is given or its
+  // name differs; a flap that differs begins anew.
+  void change(uint64_t now, const LinkSpec &spec, TracePointer trace = nullptr);
+
+  // LinkDrop::None: the link has the frame, and take() or take_dropped() will return it. Otherwise
+  // it is dropped and counted, and the caller still has it.
+  LinkDrop enqueue(uint64_t now, const Frame &frame);
+  // When take(), take_dropped() or take_pfc() may have something; kNever: not before another call.
+  uint64_t next() const;
+  // A frame that has left the link and propagated at `frame.due` <= now. False: none.
+  bool take(uint64_t now, Frame &frame);
+  // A frame that was dropped after enqueue(): by AQM at dequeue, or because the link went down.
+  bool take_dropped(uint64_t now, Frame &frame, LinkDrop &cause);
+  // A PFC frame to send at once. False: none.
+  bool take_pfc(uint64_t now, PfcOut &out);
+
+  // A PFC frame was received: priority n is paused for quanta[n] x 512 bit times if bit n of
+  // `priorities` is set, instead of what an earlier frame said; 0 resumes. What is being serialised
+  // is finished. False: no rate is known that converts quanta to time; counted.
+  bool pause(uint64_t now, uint8_t priorities, const std::array<uint16_t, kLinkClasses> &quanta);
+  // An 802.3 PAUSE frame was received, which is for all classes.
+  bool pause_all(uint64_t now, uint16_t quanta);
+
+  // Processes what is due, and completes the counts until `now`.
+  void update(uint64_t now);
+
+  unsigned class_of(const Frame &frame) const;
+  // True while a flap holds the link down, as of the last call.
+  bool down() const { return down_; }
+  // When down() changes; kNever: not any more.
+  uint64_t flap_next() const { return flap_next_; }
+  // The rate at which quanta are counted; 0: unknown.
+  uint64_t quanta_rate() const { return spec_.rate ? spec_.rate : line_rate_; }
+  const LinkSpec &spec() const { return spec_; }
+  const LinkCounts &counts() const { return *counts_; }
+  const SharedBuffer &buffer() const { return *buffer_; }
+  const Aqm &aqm(unsigned queue) const { return queues_[queue].aqm; }
+
+private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  struct Slot {
+    Frame frame;
+    uint64_t entered = 0;
+    uint64_t number = 0; // counts frames, for the order of the classes that share a queue
+    uint32_t next = kNone;
+    uint8_t priority = 0;
+    bool headroom = false;
+    LinkDrop cause = LinkDrop::None;
+  };
+  struct Fifo {
+    uint32_t head = kNone, tail = kNone;
+    bool empty() const { return head == kNone; }
+  };
+  struct Queue {
+    uint64_t bytes = 0;
+    uint64_t share = UINT64_MAX; // most bytes
+    Aqm aqm;
+  };
+
+  uint32_t new_slot();
+  void free_slot(uint32_t index);
+  void append(Fifo &fifo, uint32_t index);
+  uint32_t remove_first(Fifo &fifo);
+
+  void apply(uint64_t now, TracePointer trace);
+  void apply_classes(uint64_t now);
+  void apply_flap(uint64_t now);
+  void finish_transit(uint64_t now);
+  void toggle(uint64_t now);
+  void run(uint64_t now);
+  void serve_until(uint64_t now);
+  void serve_trace(uint64_t now);
+  uint64_t next_service() const;
+  // The classes that are paused at `at`.
+  uint32_t paused_at(uint64_t at) const;
+  void settle_pauses(uint64_t now);
+  void pause_one(uint64_t now, unsigned priority, uint16_t quanta);
+
+  // Removes the frame to send next, after AQM. kNone: no class may send.
+  uint32_t dequeue(uint64_t now);
+  unsigned choose(uint32_t ready); // the class to send from
+  void push(const Frame &frame, unsigned priority, bool headroom);
+  uint32_t pop(uint64_t now, unsigned priority);
+  bool marked_or_passed(uint64_t now, Queue &queue, Frame &frame, LinkClassCounts &counts);
+  void drop_slot(uint32_t index, LinkDrop cause);
+  void sent(uint32_t index, uint64_t finished);
+  LinkDrop refuse(LinkClassCounts &counts, const Frame &frame, LinkDrop cause);
+  void count_backlog(uint64_t now);
+  unsigned queue_of(unsigned priority) const {
+    return declared_ >> priority & 1 ? priority : Scheduler::kRest;
+  }
+
+  LinkSpec spec_;
+  uint64_t line_rate_, seed_;
+  uint64_t draws_ = 0;
+  std::unique_ptr<LinkCounts> own_counts_;
+  LinkCounts *counts_;
+  std::unique_ptr<SharedBuffer> own_buffer_;
+  SharedBuffer *buffer_;
+
+  std::vector<Slot> slots_;
+  uint32_t free_ = kNone;
+  uint64_t number_ = 0;
+
+  std::array<Fifo, kLinkClasses> fifos_;
+  std::array<Queue, Scheduler::kQueues> queues_;
+  uint32_t declared_ = 0;   // classes with a queue of their own
+  uint32_t backlogged_ = 0; // classes that have a frame
+  uint64_t backlog_ = 0;    // bytes
+  uint64_t counted_at_ = 0; // until when the backlog is in the histogram
+  Scheduler scheduler_;
+
+  uint64_t clock_; // of the last event
+  BitClock bits_;
+  uint64_t overhead_ = 0; // bytes of each frame that `rate` includes
+  Fifo wire_;             // serialising and propagating, in the order of their due times
+  uint64_t last_due_ = 0;
+  Fifo dropped_;
+
+  TraceCursor trace_;
+  uint32_t in_transit_ = kNone; // of the trace
+  uint64_t bytes_left_ = 0;     // of in_transit_
+
+  uint32_t paused_ = 0;
+  std::array<uint64_t, kLinkClasses> paused_until_{}, paused_since_{};
+
+  bool down_ = false;
+  uint64_t flap_next_ = kNever, flap_start_ = 0;
+  uint32_t flaps_ = 0; // that have begun
+};
+
+// The most bytes of frames that a link can hold: buffer, headroom of `ports` ingress ports, and
+// what propagates at its rate. `line_rate`: for links without a rate; 0 with neither: without
+// propagation.
+uint64_t most_bytes(const LinkSpec &spec, uint64_t line_rate, unsigned ports);
+
+} // namespace xr::wire

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changes a link: its spec, flaps, and pauses by PFC.
+#include <algorithm>
+#include <bit>
+
+#include "base/layer1.h"
+#include "wire/link.h"
+
+namespace xr::wire {
+
+namespace {
+
+constexpr uint32_t kFullFrame = 1518;  // where no MTU is set
+constexpr uint32_t kHeaders = 18;      // Ethernet and VLAN
+constexpr uint64_t kQuantumBits = 512; // 802.3, Annex 31B
+
+} // namespace
+
+Link::Link(const LinkSpec &spec, const LinkSetup &setup)
+    : spec_(spec), line_rate_(setup.line_rate), seed_(setup.seed), counts_(setup.counts),
+      buffer_(setup.buffer), counted_at_(setup.start), clock_(setup.start) {
+  if (!counts_) {
+    own_counts_ = std::make_unique<LinkCounts>();
+    counts_ = own_counts_.get();
+  }
+  if (!buffer_) {
+    own_buffer_ = std::make_unique<SharedBuffer>(spec.buffer, spec.pfc, setup.line_rate);
+    buffer_ = own_buffer_.get();
+  }
+  counts_->started = counts_->updated = setup.start;
+  apply(setup.start, setup.trace);
+  apply_flap(setup.start);
+}
+
+void Link::change(uint64_t now, const LinkSpec &spec, TracePointer trace) {
+  run(now);
+  const LinkFlap flap = spec_.flap;
+  const bool other_trace = trace || spec.trace != spec_.trace;
+  spec_ = spec;
+  counts_->changes++;
+  if (own_buffer_)
+    own_buffer_->configure(spec.buffer, spec.pfc, clock_);
+  if (other_trace)
+    apply(clock_, std::move(trace));
+  else
+    apply_classes(clock_);
+  if (spec.flap != flap)
+    apply_flap(clock_);
+  serve_until(clock_);
+}
+
+void Link::apply(uint64_t now, TracePointer trace) {
+  trace_.start(std::move(trace), now);
+  if (!trace_)
+    finish_transit(now);
+  apply_classes(now);
+}
+
+// The frame that a trace has begun to send leaves at once, as one that is being serialised does.
+void Link::finish_transit(uint64_t now) {
+  if (in_transit_ != kNone)
+    sent(in_transit_, now);
+  in_transit_ = kNone;
+}
+
+// Frames stay in the class that they have entered. The queues are divided anew.
+void Link::apply_classes(uint64_t now) {
+  bits_.set_rate(std::max<uint64_t>(spec_.rate, 1));
+  overhead_ = spec_.layer1 ? kLayer1Bytes : 0;
+  const uint32_t full = spec_.mtu ? spec_.mtu + kHeaders : kFullFrame;
+  scheduler_.configure(spec_.classes, full);
+  const uint64_t frame_ns = spec_.rate ? full * 8ULL * 1'000'000'000 / spec_.rate : 0;
+  declared_ = 0;
+  for (unsigned i = 0; i < kLinkClasses; i++)
+    declared_ |= spec_.classes[i].declared ? 1U << i : 0;
+  for (Queue &queue : queues_)
+    queue.bytes = 0;
+  for (unsigned i = 0; i < kLinkClasses; i++)
+    queues_[queue_of(i)].bytes += counts_->classes[i].backlog_bytes;
+  for (unsigned i = 0; i < Scheduler::kQueues; i++) {
+    const bool own = i < kLinkClasses && spec_.classes[i].own_aqm;
+    queues_[i].aqm.configure(own ? spec_.classes[i].aqm : spec_.aqm, frame_ns, now);
+    queues_[i].share = UINT64_MAX;
+    if (i < kLinkClasses && spec_.classes[i].share < 100)
+      queues_[i].share = spec_.buffer / 100 * spec_.classes[i].share +
+                         spec_.buffer % 100 * spec_.classes[i].share / 100;
+  }
+}
+
+void Link::apply_flap(uint64_t now) {
+  down_ = false;
+  flaps_ = 0;
+  flap_start_ = now;
+  flap_next_ = spec_.flap.down ? now + spec_.flap.period - spec_.flap.down : kNever;
+}
+
+void Link::toggle(uint64_t now) {
+  const LinkFlap &flap = spec_.flap;
+  down_ = !down_;
+  if (!down_) {
+    const bool last = flap.count && flaps_ == flap.count;
+    flap_next_ = last ? kNever : now + flap.period - flap.down;
+    return;
+  }
+  flaps_++;
+  flap_next_ = now + flap.down;
+  while (backlogged_)
+    drop_slot(pop(now, static_cast<unsigned>(std::countr_zero(backlogged_))), LinkDrop::Down);
+  finish_transit(now);
+  for (unsigned i = 0; i < Scheduler::kQueues; i++) {
+    scheduler_.emptied(i);
+    queues_[i].aqm.idle(now);
+  }
+}
+
+uint32_t Link::paused_at(uint64_t at) const {
+  uint32_t paused = paused_;
+  for (uint32_t left = paused_; left; left &= left - 1) {
+    const auto priority = static_cast<unsigned>(std::countr_zero(left));
+    if (paused_until_[priority] <= at)
+      paused &= ~(1U << priority);
+  }
+  return paused;
+}
+
+// Counts the time paused until `now`, and ends the pauses whose quanta have run out.
+void Link::settle_pauses(uint64_t now) {
+  for (uint32_t left = paused_; left; left &= left - 1) {
+    const auto priority = static_cast<unsigned>(std::countr_zero(left));
+    const uint64_t until = std::min(now, paused_until_[priority]);
+    counts_->classes[priority].paused_ns += until - paused_since_[priority];
+    paused_since_[priority] = until;
+    if (paused_until_[priority] <= now)
+      paused_ &= ~(1U << priority);
+  }
+}
+
+void Link::pause_one(uint64_t now, unsigned priority, uint16_t quanta) {
+  LinkClassCounts &counts = counts_->classes[priority];
+  (quanta ? counts.xoff_received : counts.xon_received)++;
+  counts.quanta_received += quanta;
+  // rounded up: a class must not resume early
+  const uint64_t rate = quanta_rate();
+  const uint64_t ns = (quanta * kQuantumBits * 1'000'000'000 + rate - 1) / rate;
+  if (!(paused_ >> priority & 1))
+    paused_since_[priority] = now;
+  paused_until_[priority] = now + ns; // overwritten, not added
+  if (quanta)
+    paused_ |= 1U << priority;
+  else
+    paused_ &= ~(1U << priority);
+}
+
+bool Link::pause(uint64_t now, uint8_t priorities,
+                 const std::array<uint16_t, kLinkClasses> &quanta) {
+  run(now);
+  counts_->pfc_received++;
+  if (!quanta_rate()) {
+    counts_->pause_refused++;
+    return false;
+  }
+  for (unsigned priority = 0; priority < kLinkClasses; priority++)
+    if (priorities >> priority & 1)
+      pause_one(clock_, priority, quanta[priority]);
+  serve_until(clock_);
+  return true;
+}
+
+bool Link::pause_all(uint64_t now, uint16_t quanta) {
+  run(now);
+  counts_->pause_received++;
+  if (!quanta_rate()) {
+    counts_->pause_refused++;
+    return false;
+  }
+  for (unsigned priority = 0; priority < kLinkClasses; priority++)
+    pause_one(clock_, priority, quanta);
+  serve_until(clock_);
+  return true;
+}
+
+uint64_t most_bytes(const LinkSpec &spec, uint64_t line_rate, unsigned ports) {
+  const uint64_t rate = spec.rate ? spec.rate : line_rate;
+  const auto propagating =
+      static_cast<uint64_t>(static_cast<unsigned __int128>(rate) * spec.delay / 8'000'000'000ULL);
+  const auto lossless = static_cast<unsigned>(spec.pfc.on ? std::popcount(spec.pfc.priorities) : 0);
+  return spec.buffer + spec.pfc.headroom * lossless * ports + propagating;
+}
+
+} // namespace xr::wire

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/link_words.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "parse/value.h"
+#include "wire/aqm_words.h"
+
+namespace xr::wire {
+
+using namespace parse;
+
+namespace {
+
+constexpr uint64_t kLeastMtu = 68; // of IPv4 (RFC 791)
+constexpr uint64_t kMostWeight = 1000;
+
+Status parse_rate(WordReader &words, LinkSpec &spec) {
+  const auto bits = rate(words.take());
+  if (!bits)
+    return bits.error();
+  spec.rate = bits.get();
+  spec.layer1 = words.take_if("l1");
+  if (!spec.layer1)
+    words.take_if("l2");
+  return {};
+}
+
+Status parse_trace_name(WordReader &words, LinkSpec &spec) {
+  spec.trace = words.take();
+  if (spec.trace.empty())
+    return missing("the name of a trace file", "", "trace FILE; each line is a time in ms");
+  return {};
+}
+
+Status parse_delay(WordReader &words, LinkSpec &spec) {
+  const auto ns = duration(words.take());
+  if (!ns)
+    return ns.error();
+  spec.delay = ns.get();
+  return {};
+}
+
+Status parse_mtu(WordReader &words, LinkSpec &spec) {
+  const auto bytes = integer(words.take(), kLeastMtu, UINT16_MAX, "an MTU");
+  if (!bytes)
+    return bytes.error();
+  spec.mtu = static_cast<uint32_t>(bytes.get());
+  return {};
+}
+
+Status parse_buffer(WordReader &words, LinkSpec &spec) {
+  const auto bytes = byte_count(words.take(), 1);
+  if (!bytes)
+    return bytes.error();
+  spec.buffer = bytes.get();
+  return {};
+}
+
+Status parse_map(WordReader &words, LinkSpec &spec) {
+  constexpr std::string_view kHint = "map DSCP:CLASS,..., like map 26:3,48-55:6";
+  uint64_t given = 0;
+  const std::string list = words.take();
+  for (const std::string &part : parts(list)) {
+    const size_t colon = part.find(':');
+    if (colon == std::string::npos)
+      return wrong(part, "a DSCP with its class", std::string(kHint));
+    auto dscps = range(part.substr(0, colon), 0, 63, "a DSCP");
+    if (!dscps)
+      return Error{dscps.error().message, std::string(kHint)};
+    const auto number = integer(part.substr(colon + 1), 0, kLinkClasses - 1, "a class");
+    if (!number)
+      return Error{number.error().message, std::string(kHint)};
+    for (uint32_t dscp = dscps->from; dscp <= dscps->to; dscp++) {
+      if (given >> dscp & 1)
+        return Error{fmt::format("the map has two classes for DSCP {}", dscp), std::string(kHint)};
+      given |= 1ULL << dscp;
+      spec.map[dscp] = static_cast<uint8_t>(number.get());
+    }
+  }
+  spec.by_dscp = true;
+  return {};
+}
+
+Result<uint8_t> parse_priorities(const std::string &list) {
+  uint8_t result = 0;
+  for (const std::string &part : parts(list)) {
+    auto priorities = range(part, 0, kLinkClasses - 1, "a priority");
+    if (!priorities)
+      return Error{priorities.error().message, "like priorities 3,4 or 0-7"};
+    for (uint32_t priority = priorities->from; priority <= priorities->to; priority++)
+      result = static_cast<uint8_t>(result | 1U << priority);
+  }
+  return result;
+}
+
+Result<uint64_t> keyword_bytes(WordReader &words, std::string_view keyword) {
+  if (!words.take_if(keyword))
+    return missing(keyword, words.peek(), "pfc xoff A xon B, like pfc xoff 200k xon 150k");
+  return byte_count(words.take(), 0);
+}
+
+Status parse_pfc_options(WordReader &words, LinkPfc &pfc) {
+  for (;;) {
+    if (words.take_if("headroom")) {
+      const auto bytes = byte_count(words.take(), 0);
+      if (!bytes)
+        return bytes.error();
+      pfc.headroom = bytes.get();
+    } else if (words.take_if("alpha")) {
+      const auto factor = real(words.take(), 0.001, 1000);
+      if (!factor)
+        return Error{factor.error().message, "XOFF is at most alpha x free buffer, like alpha 0.5"};
+      pfc.alpha = factor.get();
+    } else if (words.take_if("priorities")) {
+      const auto list = parse_priorities(words.take());
+      if (!list)
+        return list.error();
+      pfc.priorities = list.get();
+    } else {
+      return {};
+    }
+  }
+}
+
+Status parse_pfc(WordReader &words, LinkSpec &spec) {
+  LinkPfc &pfc = spec.pfc;
+  const auto xoff = keyword_bytes(words, "xoff");
+  if (!xoff)
+    return xoff.error();
+  const auto xon = keyword_bytes(words, "xon");
+  if (!xon)
+    return xon.error();
+  if (xon.get() > xoff.get())
+    return Error{
+        fmt::format("xon {} is above xoff {}", byte_text(xon.get()), byte_text(xoff.get())),
+        "a queue that has drained to xon resumes: xon is at most xoff"};
+  pfc.on = true;
+  pfc.xoff = xoff.get();
+  pfc.xon = xon.get();
+  return parse_pfc_options(words, pfc);
+}
+
+Status parse_class(WordReader &words, LinkSpec &spec) {
+  const auto number = integer(words.take(), 0, kLinkClasses - 1, "a class");
+  if (!number)
+    return number.error();
+  LinkClass &one = spec.classes[number.get()];
+  if (one.declared)
+    return Error{fmt::format("class {} is given twice", number.get()),
+                 "all words of a class follow one `class N`"};
+  one.declared = true;
+  if (words.take_if("strict")) {
+    one.strict = true;
+  } else if (words.take_if("weight")) {
+    const auto weight = integer(words.take(), 1, kMostWeight, "a weight");
+    if (!weight)
+      return weight.error();
+    one.weight = static_cast<uint32_t>(weight.get());
+  }
+  if (words.take_if("share")) {
+    std::string word = words.take();
+    const std::string digits = word.ends_with('%') ? word.substr(0, word.size() - 1) : word;
+    const auto share = integer(digits, 1, 100);
+    if (!share)
+      return wrong(word, "a share of the buffer", "from 1% to 100%");
+    one.share = static_cast<uint32_t>(share.get());
+  }
+  const auto aqm = take_aqm(words, one.aqm);
+  if (!aqm)
+    return aqm.error();
+  one.own_aqm = aqm.get();
+  return {};
+}
+
+Status parse_flap(WordReader &words, LinkSpec &spec) {
+  constexpr std::string_view kHint = "flap DOWN every PERIOD [count N], like flap 100ms every 5s";
+  const auto down = duration(words.take());
+  if (!down)
+    return Error{down.error().message, std::string(kHint)};
+  if (!words.take_if("every"))
+    return missing("every", words.peek(), std::string(kHint));
+  const auto period = duration(words.take());
+  if (!period)
+    return Error{period.error().message, std::string(kHint)};
+  if (!down.get() || down.get() >= period.get())
+    return Error{fmt::format("the link would be down for {} in each {}", duration_text(down.get()),
+                             duration_text(period.get())),
+                 std::string(kHint)};
+  spec.flap = {.down = down.get(), .period = period.get()};
+  if (words.take_if("count")) {
+    const auto count = integer(words.take(), 1, UINT32_MAX, "a number of flaps");
+    if (!count)
+      return count.error();
+    spec.flap.count = static_cast<uint32_t>(count.get());
+  }
+  return {};
+}
+
+struct Keyword {
+  std::string_view word;
+  Status (*parse)(WordReader &, LinkSpec &);
+  bool repeats = false;
+};
+
+constexpr Keyword kKeywords[] = {
+    {"rate", parse_rate}, {"trace", parse_trace_name}, {"delay", parse_delay},
+    {"mtu", parse_mtu},   {"buffer", parse_buffer},    {"map", parse_map},
+    {"pfc", parse_pfc},   {"flap", parse_flap},        {"class", parse_class, true},
+};
+
+Error unknown(const std::string &word) {
+  std::vector<std::string_view> names;
+  for (const Keyword &one : kKeywords)
+    names.push_back(one.word);
+  names.insert(names.end(), kAqmWords.begin(), kAqmWords.end());
+  return wrong(word, "a word of a link", hint_from(word, names));
+}
+
+Status parse_words(WordReader &words, LinkSpec &spec) {
+  bool given[std::size(kKeywords)] = {}, aqm_given = false;
+  while (!words.done()) {
+    const std::string word = words.peek();
+    const auto found = std::find_if(std::begin(kKeywords), std::end(kKeywords),
+                                    [&word](const Keyword &one) { return one.word == word; });
+    if (found == std::end(kKeywords)) {
+      const auto aqm = take_aqm(words, spec.aqm);
+      if (!aqm)
+        return aqm.error();
+      if (!aqm.get())
+        return unknown(word);
+      if (aqm_given)
+        return Error{fmt::format("'{}' is a second AQM of the link", word),
+                     "one for the link, and one after each `class N`"};
+      aqm_given = true;
+      continue;
+    }
+    words.take();
+    bool &before = given[found - std::begin(kKeywords)];
+    if (before && !found->repeats)
+      return Error{fmt::format("'{}' is given twice", word), "each word once"};
+    before = true;
+    if (Status s = found->parse(words, spec); !s)
+      return s;
+  }
+  return {};
+}
+
+// What does not go together.
+Status check(const LinkSpec &spec) {
+  if (spec.rate && !spec.trace.empty())
+    return Error{"'rate' and 'trace' exclude each other", "a trace is a rate that varies"};
+  if (spec.pfc.on && spec.pfc.xoff >= spec.buffer + spec.pfc.headroom)
+    return Error{fmt::format("xoff {} is never reached: the buffer has {}",
+                             byte_text(spec.pfc.xoff), byte_text(spec.buffer)),
+                 "a larger buffer, or a smaller xoff"};
+  return {};
+}
+
+// Entries that differ from DSCP / 8, neighbours of one class as a range.
+std::string map_text(const LinkSpec &spec) {
+  constexpr auto kDefault = LinkSpec::default_map();
+  std::string text;
+  for (unsigned from = 0; from < spec.map.size(); from++) {
+    if (spec.map[from] == kDefault[from])
+      continue;
+    unsigned to = from;
+    while (to + 1 < spec.map.size() && spec.map[to + 1] == spec.map[from] &&
+           spec.map[to + 1] != kDefault[to + 1])
+      to++;
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", range_text({from, to}), spec.map[from]);
+    from = to;
+  }
+  return " map " + (text.empty() ? fmt::format("0:{}", spec.map[0]) : text);
+}
+
+std::string pfc_text(const LinkPfc &pfc) {
+  std::string text = fmt::format(" pfc xoff {} xon {}", byte_text(pfc.xoff), byte_text(pfc.xon));
+  if (pfc.headroom)
+    text += " headroom " + byte_text(pfc.headroom);
+  if (pfc.alpha > 0)
+    text += fmt::format(" alpha {}", pfc.alpha);
+  if (pfc.priorities == 0xff)
+    return text;
+  std::string list;
+  for (unsigned priority = 0; priority < kLinkClasses; priority++)
+    if (pfc.priorities >> priority & 1)
+      list += fmt::format("{}{}", list.empty() ? "" : ",", priority);
+  return text + " priorities " + list;
+}
+
+std::string class_text(unsigned number, const LinkClass &one) {
+  std::string text = fmt::format(" class {}", number);
+  text += one.strict ? " strict" : fmt::format(" weight {}", one.weight);
+  if (one.share != 100)
+    text += fmt::format(" share {}%", one.share);
+  return one.own_aqm ? text + " " + aqm_text(one.aqm) : text;
+}
+
+} // namespace
+
+Result<LinkSpec> parse_link(const std::vector<std::string> &list) {
+  WordReader words(list);
+  if (words.done())
+    return Error{"the words of the link are missing", "like rate 10gbit delay 100us buffer 1M"};
+  LinkSpec spec;
+  if (Status s = parse_words(words, spec); !s)
+    return s.error();
+  if (Status s = check(spec); !s)
+    return s.error();
+  return spec;
+}
+
+std::string link_text(const LinkSpec &spec) {
+  std::string text;
+  if (spec.rate)
+    text += fmt::format(" rate {}{}", rate_text(spec.rate), spec.layer1 ? " l1" : "");
+  if (!spec.trace.empty())
+    text += " trace " + spec.trace;
+  if (spec.delay)
+    text += " delay " + duration_text(spec.delay);
+  if (spec.mtu)
+    text += fmt::format(" mtu {}", spec.mtu);
+  text += " buffer " + byte_text(spec.buffer);
+  if (const std::string aqm = aqm_text(spec.aqm); !aqm.empty())
+    text += " " + aqm;
+  if (spec.by_dscp)
+    text += map_text(spec);
+  if (spec.pfc.on)
+    text += pfc_text(spec.pfc);
+  for (unsigned i = 0; i < kLinkClasses; i++)
+    if (spec.classes[i].declared)
+      text += class_text(i, spec.classes[i]);
+  if (spec.flap.down) {
+    text += fmt::format(" flap {} every {}", duration_text(spec.flap.down),
+                        duration_text(spec.flap.period));
+    if (spec.flap.count)
+      text += fmt::format(" count {}", spec.flap.count);
+  }
+  return text.substr(1);
+}
+
+} // namespace xr::wire
