@@ -52,6 +52,8 @@ enum roce_feature {
 #define ROCE_FEATURES_OF_RULES                                                                     \
   ((__u32)(ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS | ROCE_FEATURE_EDIT | ROCE_FEATURE_CNP |       \
            ROCE_FEATURE_CLONE | ROCE_FEATURE_NEXT))
+/* Those that only a bridge can have. */
+#define ROCE_FEATURES_OF_BRIDGES ((__u32)(ROCE_FEATURE_CLONE | ROCE_FEATURE_HOLD))
 
 /* `sockets` map: indexed by receive queue. `endpoints` map: keyed by address. */
 #define ROCE_SOCKETS 64

@@ -125,7 +125,7 @@ enum roce_action_bits {
   ROCE_ACT_CNP = 1 << 12,
   ROCE_ACT_DUPLICATE = 1 << 13,
   ROCE_ACT_FORCE = 1 << 14, /* CE, RED: also mark packets that are not ECN-capable */
-  /* actions of the wire process: hold.h */
+  /* The process of `wire` performs these: it holds the frame. They change no byte. */
   ROCE_ACT_DELAY = 1 << 15,
   ROCE_ACT_ACCUMULATE = 1 << 16,
   ROCE_ACT_REORDER = 1 << 17,

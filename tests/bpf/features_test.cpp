@@ -11,7 +11,7 @@ namespace {
 
 using B = FrameBuilder;
 
-constexpr uint32_t kRules = ROCE_FEATURES_OF_RULES & ~static_cast<uint32_t>(ROCE_FEATURE_CLONE);
+constexpr uint32_t kRules = ROCE_FEATURES_OF_RULES & ~ROCE_FEATURES_OF_BRIDGES;
 
 struct Set {
   const char *name;

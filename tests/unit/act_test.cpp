@@ -131,7 +131,8 @@ TEST(Act, TheTableNamesTheCounters) {
       "corrupt icrc", "corrupt payload", "corrupt header psn",
       "corrupt bit",  "set dscp 3",      "set ecn ce",
       "set fecn 1",   "set becn 1",      "police 1mbit burst 64",
-      "cnp drop",     "duplicate"};
+      "cnp drop",     "duplicate",       "delay 1ms",
+      "accumulate 4", "reorder depth 1", "shape 1mbit burst 64 queue 1k"};
   ASSERT_EQ(words.size(), impair::actions().size());
   for (size_t i = 0; i < words.size(); i++) {
     const impair::Action &action = impair::actions()[i];

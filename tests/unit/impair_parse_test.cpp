@@ -39,6 +39,7 @@ void expect_same(const Rule &a, const Rule &b, const std::string &text) {
   EXPECT_EQ(memcmp(&a.compiled, &b.compiled, sizeof(a.compiled)), 0) << text;
   EXPECT_EQ(a.points, b.points) << text;
   EXPECT_EQ(a.name, b.name) << text;
+  EXPECT_TRUE(a.hold == b.hold) << text;
   EXPECT_TRUE(a.tables == b.tables) << text;
 }
 
@@ -160,6 +161,38 @@ constexpr Pair kTexts[] = {
     {"duplicate", nullptr},
     {"ce corrupt bit set dscp 5 duplicate seed 0xff",
      "ce corrupt bit set dscp 5 duplicate seed 255"},
+    {"delay 1000us", "delay 1ms"},
+    {"delay 0s", nullptr},
+    {"delay 10m", nullptr},
+    {"delay 1ms jitter uniform 10us 20us seed 7", nullptr},
+    {"delay 0s jitter uniform 0s 20us seed 7", "delay uniform 0s 20us seed 7"},
+    {"delay 1ms jitter gaussian 0s 100us unordered seed 7", nullptr},
+    {"delay gaussian 1ms 100us seed 7", nullptr},
+    {"delay 5us jitter poisson 30us seed 7", nullptr},
+    {"delay 5us jitter gamma 2.50 30us seed 7", "delay 5us jitter gamma 2.5 30us seed 7"},
+    {"delay 5us jitter TABLE 5us,9ns,1000us seed 7", "delay 5us jitter table 5us,9ns,1ms seed 7"},
+    {"delay step 1ms 5ms every 10s", nullptr},
+    {"delay 1ms jitter step 5ms 1ms every 10s unordered", nullptr},
+    {"every 3 delay step 1ms 5ms every 10s", nullptr},
+    {"accumulate 16", nullptr},
+    {"accumulate 16 timeout 10ms", "accumulate 16"},
+    {"accumulate 65535 timeout 1s", nullptr},
+    {"accumulate 100us", nullptr},
+    {"reorder depth 1", nullptr},
+    {"reorder depth 511 timeout 1ms", nullptr},
+    {"reorder skip 0 take 1 hold 510", nullptr},
+    {"reorder skip 100 take 2 hold 5 timeout 10000us", "reorder skip 100 take 2 hold 5"},
+    {"shape 1000mbit burst 16KB queue 1M", "shape 1gbit burst 16k queue 1M"},
+    {"shape 1g l1 burst 16k queue 1M", "shape 1gbit l1 burst 16k queue 1M"},
+    {"shape 1g burst 16k queue 1M l1", "shape 1gbit l1 burst 16k queue 1M"},
+    {"shape 1g l2 burst 64 queue 64", "shape 1gbit burst 64 queue 64"},
+    {"dst 10.10.10.20 roce burst 1 every 1 reorder depth 1", nullptr},
+    {"burst 2 every 9 shape 1gbit burst 16k queue 1M", nullptr},
+    {"delay 1ms corrupt icrc set dscp 5 duplicate ce",
+     "ce corrupt icrc set dscp 5 duplicate delay 1ms"},
+    {"delay 1ms cnp", "cnp delay 1ms"},
+    {"delay 1ms police 1g burst 64k", "police 1gbit burst 64k delay 1ms"},
+    {"non-roce reorder depth 3", nullptr},
     {"drop seed 7", "drop"},
     {"name A-z_0.9 drop", "drop name A-z_0.9"},
     {"drop limit 5 for 2s every 3 ipv4 roce size 64- vlan 3 dscp 5 ecn ce psn 3 opcode data "
@@ -336,6 +369,44 @@ constexpr Wrong kWrong[] = {
     {"cnp interval 5", "'5'"},
     {"non-roce ce", "ce"},
     {"non-roce corrupt icrc", "corrupt"},
+    {"delay", "delay"},
+    {"delay 5", "'5'"},
+    {"delay 11m", "'11m'"},
+    {"delay 5us unordered", "'unordered'"},
+    {"delay 5us jitter", "a distribution is missing"},
+    {"delay 5us jitter normal 5us 6us", "'normal'"},
+    {"delay 5us jitter uniform 6us 5us", "'6us 5us'"},
+    {"delay 5us jitter uniform 6 7us", "'6'"},
+    {"delay 5us jitter gaussian 6us 0s", "SIGMA"},
+    {"delay 5us jitter poisson 0s", "'0s'"},
+    {"delay 5us jitter gamma 0 5us", "'0'"},
+    {"delay 5us jitter gamma 1000 1m", "SHAPE"},
+    {"delay 5us jitter gamma 2 0s", "'0s'"},
+    {"delay 5us jitter table 5us,,6us", "a duration is missing"},
+    {"delay 5us jitter step 5us 6us", "every"},
+    {"delay step 5us 6us every 0s", "'0s'"},
+    {"accumulate 0", "'0'"},
+    {"accumulate 65536", "'65536'"},
+    {"accumulate 0s", "'0s'"},
+    {"accumulate 5us timeout 6us", "'timeout'"},
+    {"accumulate 5 timeout 0s", "'0s'"},
+    {"reorder 5", "'5'"},
+    {"reorder depth 512", "'512'"},
+    {"reorder depth 0", "'0'"},
+    {"reorder skip 5 hold 5", "take"},
+    {"reorder skip 5 take 5", "hold"},
+    {"reorder skip 5 take 256 hold 256", "511"},
+    {"reorder skip 5 take 5 hold 0", "'0'"},
+    {"shape 1g 64k", "'64k'"},
+    {"shape 1g burst 64k", "queue"},
+    {"shape 1g burst 63 queue 64k", "'63'"},
+    {"shape 1g burst 64k queue 63", "'63'"},
+    {"shape 64k burst 64k queue 63", "'64k'"},
+    {"delay 1ms delay 2ms", "delay"},
+    {"delay 1ms drop", "delay"},
+    {"delay 1ms reorder depth 1", "reorder"},
+    {"accumulate 5 shape 1g burst 64k queue 64k", "shape"},
+    {"jitter uniform 5us 6us drop", "'jitter'"},
     {"drop seed -1", "'-1'"},
     {"drop seed 1 seed 2", "seed"},
     {"drop name a/b", "'a/b'"},
@@ -361,6 +432,9 @@ TEST(ImpairParse, HintsAreNear) {
       {"src 192.0.2.1/24 drop", "192.0.2.0/24"},
       {"size 1500-100 drop", "100-1500"},
       {"repeat 10s 1s drop", "repeat 1s 10s"},
+      {"delay uniform 10us 1us", "uniform 1us 10us"},
+      {"delay 1ms reorder depth 1", "two rules"},
+      {"delay 1ms unordered", "jitter"},
       {"corrupt header dest_qp", "dest-qp"},
   };
   for (const Pair &hint : kHints)
@@ -555,6 +629,51 @@ TEST(ImpairParse, OtherActions) {
   EXPECT_EQ(rule("corrupt bit").compiled.action.act, uint32_t{ROCE_ACT_CORRUPT_BIT});
 }
 
+TEST(ImpairParse, Holds) {
+  const Rule delay = rule("delay 1ms jitter gamma 2 30us unordered");
+  EXPECT_EQ(delay.compiled.action.act, uint32_t{ROCE_ACT_DELAY});
+  EXPECT_TRUE(delay.chance);
+  EXPECT_TRUE(delay.hold == (Hold{.kind = Hold::Kind::Delay,
+                                  .jitter = Jitter::Gamma,
+                                  .unordered = true,
+                                  .delay_ns = 1'000'000,
+                                  .b = 30'000,
+                                  .shape = 2}));
+  EXPECT_FALSE(rule("delay 1ms").chance);
+  EXPECT_FALSE(rule("delay step 1ms 2ms every 1s").chance);
+  EXPECT_TRUE(rule("delay step 1ms 2ms every 1s").hold == (Hold{.kind = Hold::Kind::Delay,
+                                                                .jitter = Jitter::Step,
+                                                                .a = 1'000'000,
+                                                                .b = 2'000'000,
+                                                                .every_ns = 1'000'000'000}));
+  EXPECT_EQ(rule("delay 1us jitter table 5us,0s").hold.table, (std::vector<uint64_t>{5000, 0}));
+
+  const Rule burst = rule("accumulate 16");
+  EXPECT_EQ(burst.compiled.action.act, uint32_t{ROCE_ACT_ACCUMULATE});
+  EXPECT_TRUE(burst.hold ==
+              (Hold{.kind = Hold::Kind::Accumulate, .frames = 16, .timeout_ns = 10'000'000}));
+  EXPECT_TRUE(rule("accumulate 16us").hold ==
+              (Hold{.kind = Hold::Kind::Accumulate, .timeout_ns = 16'000}));
+
+  const Rule depth = rule("reorder depth 3 timeout 1us");
+  EXPECT_EQ(depth.compiled.action.act, uint32_t{ROCE_ACT_REORDER});
+  EXPECT_TRUE(depth.hold == (Hold{.kind = Hold::Kind::Reorder, .depth = 3, .timeout_ns = 1000}));
+  EXPECT_TRUE(rule("reorder skip 5 take 6 hold 7").hold == (Hold{.kind = Hold::Kind::Reorder,
+                                                                 .frames = 6,
+                                                                 .skip = 5,
+                                                                 .pass = 7,
+                                                                 .timeout_ns = 10'000'000}));
+
+  const Rule shape = rule("ce shape 8gbit l1 burst 64 queue 1KiB");
+  EXPECT_EQ(shape.compiled.action.act, uint32_t{ROCE_ACT_SHAPE | ROCE_ACT_CE});
+  EXPECT_TRUE(shape.hold == (Hold{.kind = Hold::Kind::Shape,
+                                  .rate = 8'000'000'000,
+                                  .overhead = 24,
+                                  .burst = 64,
+                                  .queue = 1024}));
+  EXPECT_TRUE(rule("drop").hold == Hold{});
+}
+
 // A rule put together from phrases at random: in whatever order they stand, it is the same rule.
 class Phrases {
 public:
@@ -594,6 +713,8 @@ private:
   std::string time() {
     return fmt::format("{}{}", number(1, 900), one_of({"us", "ms", "ns", "s"}));
   }
+  // A time that frames can be held.
+  std::string moment() { return fmt::format("{}{}", number(1, 900), one_of({"us", "ms", "ns"})); }
   std::string bytes() {
     return fmt::format("{}{}", number(64, 999), one_of({"", "k", "KB", "KiB", "k"}));
   }
@@ -634,15 +755,22 @@ private:
             fmt::format("distance table {},{}", n, number(1, 1000))};
   }
   Kind actions() {
-    return {"drop",
-            fmt::format("cnp interval {} dscp {} drop", time(), number(0, 63)),
-            "ce",
-            "duplicate ce force corrupt header psn",
-            fmt::format("set fecn {} set dscp {} corrupt bit", number(0, 1), number(0, 63)),
-            fmt::format("red {} 2M {} rate {}mbit", bytes(), p(), number(1, 99)),
-            fmt::format("police {}kbit burst {} l1", number(125, 999), bytes()),
-            fmt::format("police {}g burst {} excess ce", number(1, 400), bytes()),
-            fmt::format("police {}g burst {} set becn 1", number(1, 400), bytes())};
+    return {
+        "drop",
+        fmt::format("cnp interval {} dscp {} drop", time(), number(0, 63)),
+        "ce",
+        "duplicate ce force corrupt header psn",
+        fmt::format("set fecn {} set dscp {} corrupt bit", number(0, 1), number(0, 63)),
+        fmt::format("red {} 2M {} rate {}mbit", bytes(), p(), number(1, 99)),
+        fmt::format("police {}kbit burst {} l1", number(125, 999), bytes()),
+        fmt::format("police {}g burst {} excess ce", number(1, 400), bytes()),
+        fmt::format("police {}g burst {} set becn 1", number(1, 400), bytes()),
+        fmt::format("delay {} jitter gaussian {} {} unordered ce", moment(), moment(), moment()),
+        fmt::format("delay step {} {} every {}", moment(), moment(), moment()),
+        fmt::format("accumulate {} timeout {} duplicate", number(1, 999), moment()),
+        fmt::format("reorder skip {} take {} hold {}", number(0, 99), number(1, 200),
+                    number(1, 200)),
+        fmt::format("shape {}g l1 burst {} queue {}", number(1, 400), bytes(), bytes())};
   }
 
   std::mt19937_64 engine_;

@@ -89,6 +89,16 @@ TEST(ImpairYaml, MapsAreWords) {
       {"{action: {cnp: {interval: 1ms, scope: pair}}}", "cnp interval 1ms scope pair"},
       {"{action: [{set: dscp 5}, {set: {ecn: ce}}]}", "set dscp 5 set ecn ce"},
       {"{action: {police: 1gbit, burst: 64k, excess: ce}}", "police 1gbit burst 64k excess ce"},
+      {"{action: {delay: 1ms}}", "delay 1ms"},
+      {"{action: {delay: 1ms, jitter: {gaussian: [0s, 100us]}, unordered: true}, seed: 5}",
+       "delay 1ms jitter gaussian 0s 100us unordered seed 5"},
+      {"{action: {delay: {table: [1ms, 2ms]}}, seed: 5}", "delay table 1ms,2ms seed 5"},
+      {"{action: {delay: {step: [1ms, 2ms], every: 1s}}}", "delay step 1ms 2ms every 1s"},
+      {"{action: {accumulate: 16, timeout: 1ms}}", "accumulate 16 timeout 1ms"},
+      {"{select: {burst: 1, every: 1}, action: {reorder: {depth: 1}}}",
+       "burst 1 every 1 reorder depth 1"},
+      {"{action: [ce, {reorder: {skip: 1, take: 2, hold: 3}}]}", "ce reorder skip 1 take 2 hold 3"},
+      {"{action: {shape: 1gbit l1, burst: 16k, queue: 1M}}", "shape 1gbit l1 burst 16k queue 1M"},
       {"{action: {corrupt: header va}, seed: 5}", "corrupt header va seed 5"},
   };
   for (const Same &same : kSame)

@@ -115,6 +115,10 @@ TEST(Comment, DescribesTheRecord) {
        ROCE_CAPTURE_BACK_AS_CNP},
       {"in order; rule 3: marked CE, set DSCP; forwarded", ROCE_CAPTURE_DATA, 0, 3,
        ROCE_ACT_CE | ROCE_ACT_RED | ROCE_ACT_SET_DSCP, ROCE_CAPTURE_FORWARDED},
+      {"in order; rule 3: marked CE, delayed; forwarded", ROCE_CAPTURE_DATA, 0, 3,
+       ROCE_ACT_CE | ROCE_ACT_DELAY, ROCE_CAPTURE_FORWARDED},
+      {"in order; rule 3: accumulated, reordered, shaped; forwarded", ROCE_CAPTURE_DATA, 0, 3,
+       ROCE_ACT_ACCUMULATE | ROCE_ACT_REORDER | ROCE_ACT_SHAPE, ROCE_CAPTURE_FORWARDED},
       {"an opcode without a stream; to the host", ROCE_CAPTURE_DATA, 0, 0, 0, ROCE_CAPTURE_PASSED,
        0x18},
   };

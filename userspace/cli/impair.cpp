@@ -59,7 +59,9 @@ std::string footer() {
       "N-th QP that the port saw (or of QP 0x..), in its K-th transmission.",
       fmt::join(impair::opcode_classes(), ", "));
   return kForms + wrapped(match) + "\n" + kSelect +
-         wrapped("ACTION: " + impair::action_list(true) + ".") + "\n" + wrapped(kZero);
+         wrapped("ACTION: " + impair::action_list(true) + ".") + "\n" +
+         wrapped("DIST: " + impair::jitter_list() + ". delay DIST is delay 0s jitter DIST.") +
+         "\n" + wrapped(kZero);
 }
 
 void describe(CLI::App &command, Args &args) {

@@ -33,8 +33,7 @@ using Skeleton = struct ::xdp_roce;
 using Rodata = std::remove_pointer_t<decltype(Skeleton::rodata)>;
 
 constexpr const char *kSection = "xdp.frags";
-// ROCE_FEATURE_CLONE is for bridges only.
-constexpr uint32_t kRuleFeatures = ROCE_FEATURES_OF_RULES & ~ROCE_FEATURE_CLONE;
+constexpr uint32_t kRuleFeatures = ROCE_FEATURES_OF_RULES & ~ROCE_FEATURES_OF_BRIDGES;
 
 } // namespace
 

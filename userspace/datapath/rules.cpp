@@ -50,7 +50,7 @@ Status check_rule(const impair::Rule &rule, const PortStatus &port) {
     if (!(act & action.bit))
       continue;
     streams |= action.streams;
-    if (!action.copies || act & ROCE_ACT_DROP)
+    if (!*action.alone || act & ROCE_ACT_DROP)
       continue;
     if (!bridged)
       return Error{action.alone, fmt::format(fmt::runtime(action.remedy), port.ifname)};

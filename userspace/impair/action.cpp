@@ -212,10 +212,12 @@ Status parse_duplicate(Draft &draft, WordReader &) {
 
 Parse parser_of(std::string_view word) {
   static const std::map<std::string_view, Parse> kParsers = {
-      {"drop", parse_drop}, {"ce", parse_ce},
-      {"red", parse_red},   {"corrupt", parse_corrupt},
-      {"set", parse_set},   {"police", parse_police},
-      {"cnp", parse_cnp},   {"duplicate", parse_duplicate},
+      {"drop", parse_drop},       {"ce", parse_ce},
+      {"red", parse_red},         {"corrupt", parse_corrupt},
+      {"set", parse_set},         {"police", parse_police},
+      {"cnp", parse_cnp},         {"duplicate", parse_duplicate},
+      {"delay", parse_delay},     {"accumulate", parse_accumulate},
+      {"reorder", parse_reorder}, {"shape", parse_shape},
   };
   return kParsers.at(word);
 }

@@ -12,6 +12,9 @@ namespace xr::impair {
 namespace {
 
 constexpr uint32_t kBesideDrop = ROCE_ACT_DROP | ROCE_ACT_POLICE | ROCE_ACT_CNP | ROCE_ACT_FORCE;
+constexpr uint32_t kHolds = ROCE_ACTS_HOLD;
+constexpr const char *kOneHolds = "a rule holds a frame in one way: make two rules";
+constexpr const char *kWire = "xdp-roce wire {} IF2";
 constexpr const char *kBothWriteEcn = "both write the ECN field: leave one away";
 
 constexpr Action kActions[] = {
@@ -124,6 +127,46 @@ constexpr Action kActions[] = {
      .copies = true,
      .alone = "duplicate needs a bridge, whose other port the copies leave by",
      .remedy = "xdp-roce bridge {} IF2"},
+    {.bit = ROCE_ACT_DELAY,
+     .word = "delay",
+     .syntax = "delay T [jitter DIST [unordered]]",
+     .example = "delay 1ms or delay 1ms jitter gaussian 0s 100us",
+     .did = "delayed",
+     .feature = ROCE_FEATURE_HOLD,
+     .only_roce = false,
+     .alone = "delay needs a wire",
+     .remedy = kWire,
+     .excludes = {{{kHolds & ~ROCE_ACT_DELAY, kOneHolds}}}},
+    {.bit = ROCE_ACT_ACCUMULATE,
+     .word = "accumulate",
+     .syntax = "accumulate N [timeout T] or accumulate T",
+     .example = "accumulate 16 or accumulate 100us",
+     .did = "accumulated",
+     .feature = ROCE_FEATURE_HOLD,
+     .only_roce = false,
+     .alone = "accumulate needs a wire",
+     .remedy = kWire,
+     .excludes = {{{kHolds & ~ROCE_ACT_ACCUMULATE, kOneHolds}}}},
+    {.bit = ROCE_ACT_REORDER,
+     .word = "reorder",
+     .syntax = "reorder depth N|skip S take N hold H [timeout T]",
+     .example = "reorder depth 1 or reorder skip 100 take 2 hold 5",
+     .did = "reordered",
+     .feature = ROCE_FEATURE_HOLD,
+     .only_roce = false,
+     .alone = "reorder needs a wire",
+     .remedy = kWire,
+     .excludes = {{{kHolds & ~ROCE_ACT_REORDER, kOneHolds}}}},
+    {.bit = ROCE_ACT_SHAPE,
+     .word = "shape",
+     .syntax = "shape RATE [l1|l2] burst BYTES queue BYTES",
+     .example = "shape 1gbit burst 16k queue 1M",
+     .did = "shaped",
+     .feature = ROCE_FEATURE_HOLD,
+     .only_roce = false,
+     .alone = "shape needs a wire",
+     .remedy = kWire,
+     .excludes = {{{kHolds & ~ROCE_ACT_SHAPE, kOneHolds}}}},
 };
 
 // FORCE has no row: it modifies other actions.

@@ -35,7 +35,7 @@ struct Action { // NOLINT(clang-analyzer-optin.performance.Padding)
   bool only_roce = true;        // has no effect on other frames
   bool streams = false;         // needs stream tracking on the port
   bool copies = false;          // copies packets that are not dropped; needs a bridge
-  const char *alone = "";       // reason for needing a bridge
+  const char *alone = "";       // reason for needing a bridge or a wire; "": works without
   const char *remedy = "";      // alternative; {}: the interface
   const char *in_skb = nullptr; // reason it cannot work in skb mode; null: it can
   const char *skb_remedy = "";
@@ -61,5 +61,7 @@ template <typename Holds> uint32_t acts_that(Holds holds) {
 }
 // All words: "drop, ce, ..."; with their arguments: "drop, ce [force], ...".
 std::string action_list(bool with_syntax);
+// The distributions after `jitter`, with their arguments: "uniform LOW HIGH|...".
+std::string jitter_list();
 
 } // namespace xr::impair

@@ -17,6 +17,11 @@ Status parse_event(Draft &draft, WordReader &words);
 // red, police
 Status parse_red(Draft &draft, WordReader &words);
 Status parse_police(Draft &draft, WordReader &words);
+// delay, accumulate, reorder, shape
+Status parse_delay(Draft &draft, WordReader &words);
+Status parse_accumulate(Draft &draft, WordReader &words);
+Status parse_reorder(Draft &draft, WordReader &words);
+Status parse_shape(Draft &draft, WordReader &words);
 // distance uniform|gaussian|poisson|gamma|table ...
 Status parse_distance(Draft &draft, WordReader &words);
 

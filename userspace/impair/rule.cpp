@@ -71,11 +71,19 @@ constexpr Follower kFollowers[] = {
     {"rate", "red KMIN KMAX PMAX"},
     {"max", "red ... rate RATE"},
     {"force", "ce or red"},
-    {"l1", "red or police"},
-    {"l2", "red or police"},
+    {"l1", "red, police or shape"},
+    {"l2", "red, police or shape"},
     {"excess", "police RATE burst BYTES"},
     {"interval", "cnp"},
     {"scope", "cnp"},
+    {"jitter", "delay T"},
+    {"unordered", "delay T jitter DIST"},
+    {"timeout", "accumulate N or reorder"},
+    {"depth", "reorder"},
+    {"skip", "reorder"},
+    {"take", "reorder skip S"},
+    {"hold", "reorder skip S take N"},
+    {"queue", "shape RATE burst BYTES"},
 };
 
 Error unknown(const std::string &word) {

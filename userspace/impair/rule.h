@@ -12,6 +12,7 @@
 #include "base/address.h"
 #include "base/result.h"
 #include "impair/tables.h"
+#include "model/hold.h"
 #include "roce/rule.h"
 
 namespace xr::impair {
@@ -21,6 +22,7 @@ struct Rule {
   roce_rule compiled{};         // without slot, id and select.start_ns
   std::vector<uint32_t> points; // POSITIONS: differences; DISTANCE: values to choose from
   std::string name;             // "": none
+  Hold hold;                    // if `compiled` has one of ROCE_ACTS_HOLD
 
   Tables tables;       // the rule's part of the tables of a set
   std::string words;   // canonical, without seed and name
