@@ -31,8 +31,9 @@ guest_start() {
   cat "$kernels_root/build/kernels/userland.cpio" "$kernel/modules.cpio" "$@" >"$dir/initrd" || return 1
   guest_port=$(guest_in_netns python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
   accel=${XR_ACCEL:-$(guest_accel)}
-  # Under TCG 6.12 double-faults after cmpxchg16b.
-  if [[ $accel == kvm ]]; then cpu=host; else accel=tcg,thread=multi,tb-size=512; fi
+  # Under TCG 6.12 double-faults after cmpxchg16b; with a thread for each processor, a processor may
+  # execute the int3 of a text patch (of BPF's dispatcher) after the kernel has removed it, and panics.
+  if [[ $accel == kvm ]]; then cpu=host; else accel=tcg,thread=single,tb-size=512; fi
   # Without a function in between, so that $! is QEMU; it ends with this shell, however that ends.
   [[ ! ${guest_netns:-} ]] || inside=(ip netns exec "$guest_netns")
   "${inside[@]}" setpriv --pdeathsig KILL qemu-system-x86_64 -name "xdp-roce-$(basename "$kernel")" -machine q35 -accel "$accel" -cpu "$cpu" \
