@@ -60,6 +60,11 @@ struct Hold {
   bool operator==(const Hold &) const = default;
 };
 
+// Why a rule lost a frame.
+enum class HoldDrop : uint8_t {
+  Queue, // shape: its queue was full
+};
+
 // A rule's share of what was held. entered = dropped + backlog + left.
 struct HoldCounts {
   uint64_t frames = 0, bytes = 0; // that entered: selected by the rule, or dropped by its queue
