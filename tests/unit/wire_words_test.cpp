@@ -89,6 +89,7 @@ TEST(WireWords, Errors) {
       {"rate 1gbit trace f", "'rate' and 'trace' exclude each other",
        "a trace is a rate that varies"},
       {"delay 5", "'5' is not a duration", "a number with its unit, like 10us, 5ms, 2s or 1m"},
+      {"delay -3s", "'-3s' is not a duration", "a number with its unit, like 10us, 5ms, 2s or 1m"},
       {"red 200k 5k 1%", "KMIN '200k' is not below KMAX '5k'",
        "red KMIN KMAX PMAX, like red 5k 200k 1%"},
       {"red 5k 200k 2", "'2' is not a probability", "from 0 to 1, like 0.01, 1e-6, 1% or 50ppm"},

@@ -98,6 +98,8 @@ std::optional<uint64_t> scaled(const std::string &word, std::span<const Unit> un
   for (const Unit &unit : units)
     if (lower(unit.name) == n->unit) {
       const double value = std::round(n->value * static_cast<double>(unit.factor));
+      if (value < 0)
+        return std::nullopt;
       return value < 0x1p63 ? static_cast<uint64_t>(value) : UINT64_MAX;
     }
   return std::nullopt;
