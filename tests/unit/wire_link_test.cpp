@@ -146,6 +146,22 @@ TEST(WireLink, AFlapDropsWhatIsQueuedAndWhatComes) {
   EXPECT_EQ(drops(), 5u);
 }
 
+TEST(WireLink, ManyFlapsPassAtOnce) {
+  Link endless(link_spec("flap 2ns every 5ns"), {});
+  // down from 3 to 5, from 8 to 10, ...
+  constexpr uint64_t kFar = 1'000'000'000'000;
+  EXPECT_EQ(endless.enqueue(kFar + 2, sized(0, 100)), LinkDrop::None);
+  EXPECT_EQ(endless.enqueue(kFar + 3, sized(0, 100)), LinkDrop::Down);
+  EXPECT_EQ(endless.enqueue(kFar + 4, sized(0, 100)), LinkDrop::Down);
+  EXPECT_EQ(endless.enqueue(kFar + 5, sized(0, 100)), LinkDrop::None);
+  Link counted(link_spec("flap 2ns every 5ns count 1000000"), {});
+  EXPECT_EQ(counted.enqueue(4'999'998, sized(0, 100)), LinkDrop::Down); // the last one
+  EXPECT_EQ(counted.flap_next(), 5'000'000u);
+  Link over(link_spec("flap 2ns every 5ns count 1000000"), {});
+  EXPECT_EQ(over.enqueue(kFar + 3, sized(0, 100)), LinkDrop::None);
+  EXPECT_EQ(over.flap_next(), kNever);
+}
+
 TracePointer trace(const std::string &text) {
   const auto read = parse_trace(text);
   EXPECT_TRUE(read.ok());

@@ -294,6 +294,8 @@ void Link::run(uint64_t now) {
     serve_until(flap_next_);
     clock_ = flap_next_;
     toggle(clock_);
+    if (!down_) // nothing is queued: whole periods can be skipped
+      skip_flaps(now);
   }
   serve_until(now);
   clock_ = now;

@@ -110,6 +110,7 @@ private:
   void apply_flap(uint64_t now);
   void finish_transit(uint64_t now);
   void toggle(uint64_t now);
+  void skip_flaps(uint64_t now);
   void run(uint64_t now);
   void serve_until(uint64_t now);
   void serve_trace(uint64_t now);
@@ -168,7 +169,7 @@ private:
   std::array<uint64_t, kLinkClasses> paused_until_{}, paused_since_{};
 
   bool down_ = false;
-  uint64_t flap_next_ = kNever, flap_start_ = 0;
+  uint64_t flap_next_ = kNever;
   uint32_t flaps_ = 0; // that have begun
 };
 

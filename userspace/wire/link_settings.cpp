@@ -90,7 +90,6 @@ void Link::apply_classes(uint64_t now) {
 void Link::apply_flap(uint64_t now) {
   down_ = false;
   flaps_ = 0;
-  flap_start_ = now;
   flap_next_ = spec_.flap.down ? now + spec_.flap.period - spec_.flap.down : kNever;
 }
 
@@ -111,6 +110,19 @@ void Link::toggle(uint64_t now) {
     scheduler_.emptied(i);
     queues_[i].aqm.idle(now);
   }
+}
+
+// Passes over the flaps that begin and end until `now`.
+void Link::skip_flaps(uint64_t now) {
+  const LinkFlap &flap = spec_.flap;
+  if (flap_next_ > now || now - flap_next_ < flap.down)
+    return;
+  uint64_t passed =
+      (now - flap_next_ - flap.down) / flap.period; // the last one is left to toggle()
+  if (flap.count)
+    passed = std::min<uint64_t>(passed, flap.count - flaps_ - 1);
+  flaps_ += static_cast<uint32_t>(passed);
+  flap_next_ += passed * flap.period;
 }
 
 uint32_t Link::paused_at(uint64_t at) const {
