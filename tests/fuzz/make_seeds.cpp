@@ -76,6 +76,24 @@ FileBytes with_chunk(const FileBytes &file, uint16_t chunk) {
   return Writer().u16(chunk).raw(file).bytes;
 }
 
+// Lines of words, an empty line, then events.
+FileBytes link_events(const std::string &lines, size_t length) {
+  FileBytes bytes(lines.begin(), lines.end());
+  uint32_t state = 1;
+  for (size_t i = 0; i < length; i++) {
+    state = state * 1664525 + 1013904223;
+    bytes.push_back(static_cast<uint8_t>(state >> 24));
+  }
+  return bytes;
+}
+
+constexpr const char *kLinks[] = {
+    "rate 10gbit delay 20us buffer 30k\nrate 1gbit l1 red 1k 10k 50% weight 0.1\n\n",
+    "rate 2gbit class 3 strict class 4 weight 5 share 20% step 1k at enqueue\ntrace t\n\n",
+    "rate 3gbit buffer 40k pfc xoff 5k xon 2k headroom 10k alpha 0.5 priorities 2-5\ndelay 1ms\n\n",
+    "rate 1gbit flap 20us every 100us count 9 map 0-9:2,48:3 mtu 1200\nblue over 3k drop\n\n",
+};
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -88,6 +106,11 @@ int main(int argc, char **argv) {
   size_t seeds = 0;
 
   std::filesystem::create_directories(folder);
+  if (target == "link_fuzz") {
+    for (const char *lines : kLinks)
+      save(folder / std::to_string(seeds++), link_events(lines, 2000));
+    return 0;
+  }
   for (const auto &entry : std::filesystem::directory_iterator(argv[2])) {
     const std::string name = entry.path().filename();
     if (name.find(".pcap") == std::string::npos)
