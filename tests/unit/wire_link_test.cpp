@@ -194,6 +194,17 @@ TEST(WireTrace, UnusedOpportunitiesAreLost) {
   EXPECT_EQ(drained(link).at(0).due, 500'001 * kMs);
 }
 
+TEST(WireTrace, BeginsWithTheLink) {
+  constexpr uint64_t kStart = 1'000'000'000'000;
+  Link link(link_spec("trace t"), {.start = kStart, .trace = trace("3\n")});
+  link.update(kStart + 20 * 3 * kMs);
+  EXPECT_EQ(link.counts().opportunities, 20u);
+  link.update(kStart + 30 * 3 * kMs);
+  EXPECT_EQ(link.counts().opportunities, 30u);
+  EXPECT_EQ(link.counts().started, kStart);
+  EXPECT_EQ(link.counts().updated, kStart + 90 * kMs);
+}
+
 TEST(WireTrace, GoesOnThroughChanges) {
   LinkSpec spec = link_spec("trace t");
   Link link(spec, {.trace = trace("10\n")});

@@ -169,6 +169,25 @@ TEST(WirePfc, AlphaFollowsTheFreeBuffer) {
   EXPECT_EQ(out.ingress, 1u);
 }
 
+TEST(WirePfc, HeadroomIsThatOfOnePortAndPriority) {
+  SharedBuffer buffer(2000, link_spec("pfc xoff 1k xon 0 headroom 3k priorities 0,1").pfc, 0);
+  bool headroom = true;
+  EXPECT_EQ(buffer.admit(0, 0, 0, 2000, headroom), LinkDrop::None);
+  EXPECT_FALSE(headroom);
+  for (unsigned i = 0; i < 3; i++) {
+    EXPECT_EQ(buffer.admit(0, 0, 0, 1000, headroom), LinkDrop::None);
+    EXPECT_TRUE(headroom);
+  }
+  EXPECT_EQ(buffer.admit(0, 0, 0, 1, headroom), LinkDrop::Headroom);
+  EXPECT_EQ(buffer.admit(0, 0, 2, 1, headroom), LinkDrop::Buffer);
+  EXPECT_EQ(buffer.admit(0, 1, 0, 3000, headroom), LinkDrop::None);
+  EXPECT_EQ(buffer.admit(0, 0, 1, 3000, headroom), LinkDrop::None);
+  EXPECT_EQ(buffer.used(), 2000u);
+  EXPECT_EQ(buffer.headroom_used(), 9000u);
+  buffer.release(0, 0, 0, 1000, true);
+  EXPECT_EQ(buffer.admit(0, 0, 0, 1000, headroom), LinkDrop::None);
+}
+
 TEST(WirePfc, ResumesWhenItIsTurnedOff) {
   Link link(link_spec("rate 1gbit buffer 100k pfc xoff 5k xon 2k priorities 0-3"), {});
   for (uint32_t i = 0; i < 10; i++)

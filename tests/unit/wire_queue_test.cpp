@@ -217,6 +217,12 @@ TEST(WireBlue, GrowsAtLossesAndShrinksWhileIdle) {
   aqm.idle(50'000);
   aqm.busy(75'000); // at 50,000, 60,001 and 70,002
   EXPECT_DOUBLE_EQ(aqm.probability(), 0.17);
+  aqm.idle(76'000);
+  aqm.busy(80'002); // frozen until 80,003
+  EXPECT_DOUBLE_EQ(aqm.probability(), 0.17);
+  aqm.idle(80'002);
+  aqm.busy(80'003);
+  EXPECT_DOUBLE_EQ(aqm.probability(), 0.16);
   for (uint64_t at = 100'000; at < 1'000'000; at += 20'000)
     aqm.lost(at);
   EXPECT_EQ(aqm.probability(), 1);
@@ -237,6 +243,21 @@ TEST(WireBlue, LossesOfTheQueueDriveIt) {
     over.enqueue(100'000, sized(i, 1000));
   drained(over);
   EXPECT_DOUBLE_EQ(over.aqm(Scheduler::kRest).probability(), 1);
+}
+
+TEST(WireBlue, TheLinkIsIdleAfterTheLastBit) {
+  Link link(link_spec("rate 1gbit buffer 1k blue 0.5 0.125 1us"), {});
+  for (uint32_t i = 0; i < 3; i++) // the third is lost; the second leaves at 16,000
+    link.enqueue(2000, sized(i, 1000));
+  drained(link);
+  const Aqm &aqm = link.aqm(Scheduler::kRest);
+  EXPECT_DOUBLE_EQ(aqm.probability(), 0.5);
+  link.enqueue(18'000, sized(3, 1000));
+  EXPECT_DOUBLE_EQ(aqm.probability(), 0.5);
+  link.enqueue(26'001, sized(4, 1000)); // idle at 26,000, busy again one ns later
+  EXPECT_DOUBLE_EQ(aqm.probability(), 0.375);
+  link.enqueue(34'001 + 2002, sized(5, 1000)); // idle for two periods more, and at once
+  EXPECT_DOUBLE_EQ(aqm.probability(), 0);
 }
 
 TEST(WireClasses, PcpOrDscp) {
