@@ -2,9 +2,11 @@
 // Frames for links, and what comes out of them.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "parse/words.h"

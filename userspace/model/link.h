@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "base/histogram.h"
 
@@ -136,5 +137,6 @@ struct LinkCounts {
   // Sums over the classes.
   LinkClassCounts total() const;
 };
+static_assert(std::is_trivially_copyable_v<LinkCounts>); // it is mapped into memory
 
 } // namespace xr
