@@ -198,7 +198,14 @@ TEST(WirePfc, ResumesWhenItIsTurnedOff) {
   ASSERT_TRUE(link.take_pfc(0, out));
   EXPECT_EQ(out.priorities, 1);
   EXPECT_EQ(out.quanta[0], 0);
-  EXPECT_FALSE(link.take_pfc(1'000'000'000, out));
+  EXPECT_FALSE(link.take_pfc(1000, out));
+  for (uint32_t i = 0; i < 10; i++)
+    link.enqueue(1000, sized(i, 1000));
+  EXPECT_FALSE(link.take_pfc(1000, out));
+  link.change(1000, link_spec("rate 1gbit buffer 100k pfc xoff 5k xon 2k priorities 0-3"));
+  link.enqueue(1000, sized(0, 1000));
+  ASSERT_TRUE(link.take_pfc(1000, out));
+  EXPECT_EQ(out.quanta[0], 0xffff);
 }
 
 // Two senders at 10 Gbit/s, 5 us away, fill a link of 5 Gbit/s; its PFC frames need 5 us back.

@@ -238,6 +238,11 @@ TEST(WireBlue, LossesOfTheQueueDriveIt) {
     link.enqueue(100'000 + i, sized(i, 1000));
   EXPECT_EQ(drops(link, LinkDrop::Buffer), 2u);
   EXPECT_DOUBLE_EQ(link.aqm(Scheduler::kRest).probability(), 0.25); // frozen at the second
+  Link without(link_spec("rate 1gbit buffer 1M blue 0.25 0.001 1us"), {});
+  for (uint32_t i = 0; i < 100; i++)
+    without.enqueue(100'000 + 2000 * i, sized(i, 1000));
+  drained(without);
+  EXPECT_EQ(without.aqm(Scheduler::kRest).probability(), 0);
   Link over(link_spec("rate 1gbit buffer 1M blue 0.25 0.001 1us over 5k"), {});
   for (uint32_t i = 0; i < 11; i++) // those that leave with more than 5,000 after them: four
     over.enqueue(100'000, sized(i, 1000));
