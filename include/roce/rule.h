@@ -52,6 +52,7 @@ enum roce_rule_check {
   ROCE_CHECK_NOT_SIZE = 1 << 12,
   ROCE_CHECK_NOT_VLAN = 1 << 13,
   ROCE_CHECK_NOT_PKEY = 1 << 14,
+  ROCE_CHECK_DISABLED = 1 << 16, /* no table has the rule: read by userspace only */
 };
 
 struct roce_prefix {

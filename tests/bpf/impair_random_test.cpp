@@ -154,6 +154,8 @@ std::string rule(Source &s, bool bridge) {
   words += select(s) + " " + act;
   if (s.chance(4))
     words += fmt::format(" limit {}", s.number(1, 5));
+  if (s.chance(10))
+    words += " disabled";
   return words + fmt::format(" seed {}", s.number(0, 1000));
 }
 

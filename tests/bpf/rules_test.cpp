@@ -194,6 +194,48 @@ TEST_F(Rules, IdsAndNames) {
   EXPECT_EQ(now.rules[1].name, "a5");
 }
 
+TEST_F(Rules, DisabledOnesMatchNothingAndKeepWhatTheyHave) {
+  ASSERT_OK(attach("xr0", netns_, small()));
+  EXPECT_REFUSED(enable_rule("xr0", netns_, "1", false), "no rule 1");
+  ASSERT_OK(add("dest-qp 0x11 every 3 drop name third"));
+  ASSERT_OK(add("dest-qp 0x11 limit 100 drop"));
+  send_roce(0, 2);
+  counted(2);
+  EXPECT_EQ(list().rules.at(0).matched, 2U);
+  auto off = enable_rule("xr0", netns_, "third", false);
+  ASSERT_OK(off);
+  EXPECT_FALSE(off->rules.at(0).enabled);
+  EXPECT_EQ(off->rules.at(0).text, "dest-qp 0x11 every 3 drop name third disabled");
+  EXPECT_TRUE(off->rules.at(1).enabled);
+  ASSERT_OK(enable_rule("xr0", netns_, "1", false)); // already
+  send_roce(2, 2);                                   // they meet the second rule
+  counted(4);
+  EXPECT_EQ(list().rules.at(0).matched, 2U);
+  EXPECT_EQ(list().rules.at(1).acted, 2U);
+  // All are off: the program keeps the maps with their counts.
+  ASSERT_OK(enable_rule("xr0", netns_, "2", false));
+  send_roce(4, 2);
+  counted(6);
+  EXPECT_EQ(list().rules.at(1).acted, 2U);
+  auto on = enable_rule("xr0", netns_, "1", true);
+  ASSERT_OK(on);
+  EXPECT_EQ(on->rules.at(0).text, "dest-qp 0x11 every 3 drop name third");
+  send_roce(6, 1); // the third that it matches
+  counted(7);
+  EXPECT_EQ(list().rules.at(0).matched, 3U);
+  EXPECT_EQ(list().rules.at(0).acted, 1U);
+  // A rule that is added disabled, and what `zero` leaves.
+  ASSERT_OK(add("vlan 5 drop disabled"));
+  ASSERT_OK(zero_rules("xr0", netns_));
+  const RuleList zeroed = list();
+  EXPECT_TRUE(zeroed.rules.at(0).enabled);
+  EXPECT_FALSE(zeroed.rules.at(1).enabled);
+  EXPECT_FALSE(zeroed.rules.at(2).enabled);
+  EXPECT_EQ(zeroed.rules.at(2).text, "vlan 5 drop disabled");
+  ASSERT_OK(enable_rule("xr0", netns_, "3", true));
+  EXPECT_EQ(list().rules.at(2).text, "vlan 5 drop");
+}
+
 TEST_F(Rules, SixtyFourAndNotOneMore) {
   ASSERT_OK(attach("xr0", netns_, small()));
   std::vector<std::string> words;

@@ -195,6 +195,7 @@ constexpr Pair kTexts[] = {
     {"non-roce reorder depth 3", nullptr},
     {"drop seed 7", "drop"},
     {"name A-z_0.9 drop", "drop name A-z_0.9"},
+    {"disabled probability 1% seed 7 name x drop", "probability 1% drop seed 7 name x disabled"},
     {"drop limit 5 for 2s every 3 ipv4 roce size 64- vlan 3 dscp 5 ecn ce psn 3 opcode data "
      "transport rc dest-qp 3 dst 192.0.2.1 src 192.0.2.2 name x",
      "src 192.0.2.2 dst 192.0.2.1 dest-qp 0x3 transport rc opcode data psn 3 ecn ce dscp 5 vlan 3 "
@@ -332,6 +333,8 @@ constexpr Wrong kWrong[] = {
     {"limit 0 drop", "'0'"},
     {"limit 18446744073709551616 drop", "'18446744073709551616'"},
     {"drop drop", "drop"},
+    {"drop disabled disabled", "disabled"},
+    {"not disabled drop", "'disabled'"},
     {"drop ce", "drop"},
     {"drop duplicate", "duplicate"},
     {"cnp duplicate", "duplicate"},

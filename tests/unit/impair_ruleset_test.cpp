@@ -542,6 +542,30 @@ roce_ruleset set_of(const std::string &words) {
   return *make_ruleset({*rule});
 }
 
+// Between others it keeps its place, and is in no table.
+TEST(ImpairRuleset, DisabledRulesAreInNoTable) {
+  std::vector<Rule> rules;
+  for (const char *words :
+       {"dest-qp 0x11 drop", "psn 5 size 64 vlan 7 pkey 1-9 drop disabled", "drop"}) {
+    auto rule = parse({words});
+    ASSERT_TRUE(rule.ok()) << words;
+    rules.push_back(*rule);
+  }
+  const auto set = make_ruleset(rules);
+  EXPECT_EQ(set->count, 3U);
+  EXPECT_EQ(set->used, static_cast<uint32_t>(ROCE_USES_QP)) << "only the first one's";
+  EXPECT_TRUE(set->rule[1].checks & ROCE_CHECK_DISABLED);
+  const auto *words = reinterpret_cast<const uint64_t *>(set->what);
+  const auto *end = reinterpret_cast<const uint64_t *>(set->rule);
+  for (; words != end; words++)
+    ASSERT_FALSE(*words & 2);
+  rules[1].disable(false);
+  EXPECT_TRUE(make_ruleset(rules)->what[4] & 2);
+  EXPECT_EQ(make_ruleset(rules)->used,
+            static_cast<uint32_t>(ROCE_USES_QP | ROCE_USES_PSN | ROCE_USES_SIZE | ROCE_USES_VLAN |
+                                  ROCE_USES_PKEY));
+}
+
 struct Uses {
   const char *words;
   uint32_t used, checks;

@@ -77,6 +77,8 @@ TEST(ImpairYaml, MapsAreWords) {
        "se 1 padcnt 1,3 not tver 1,2 pkey 0xffff resv6 1 ce"},
       {"{match: {qp: 1 psn 5-9}, action: drop}", "qp 1 psn 5-9 drop"},
       {"{match: {size: 64-}, select: {every: 3}, action: drop}", "size 64- every 3 drop"},
+      {"{action: drop, disabled: true}", "drop disabled"},
+      {"{action: drop, disabled: false}", "drop"},
       {"{select: {positions: [1, 5, 9]}, action: drop}", "positions 1,5,9 drop"},
       {"{select: {burst: 3, every: 10}, action: drop}", "burst 3 every 10 drop"},
       {"{select: {gilbert: [1%, 20%]}, action: drop, seed: 5}", "gilbert 1% 20% drop seed 5"},

@@ -33,7 +33,9 @@ std::string wrapped(const std::string &text) {
 
 constexpr const char *kForms =
     "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N] ACTION... [seed N] [name NAME]\n"
-    "  impair IF list | del ID|NAME | clear | zero | apply FILE.yaml | peer IP QPN '->' QPN\n"
+    "                [disabled]\n"
+    "  impair IF list | del|enable|disable ID|NAME | clear | zero | apply FILE.yaml\n"
+    "  impair IF peer IP QPN '->' QPN\n"
     "Only the first rule that matches a frame applies to it, even if it does not select it.\n"
     "A port has at most 64 rules.\n";
 
@@ -44,6 +46,8 @@ constexpr const char *kSelect =
     "PERIOD.\n";
 
 constexpr const char *kZero =
+    "disable takes a rule out of effect and keeps its place, state and counts; its schedule goes "
+    "on. "
     "clear removes all rules. zero keeps them and resets counts, limits, schedules and random "
     "choices. The next QP seen is number 1 again; a QP seen before gets its new number with its "
     "next packet, and its P and K continue. Counters and streams do not change.";
@@ -69,8 +73,9 @@ void describe(CLI::App &command, Args &args) {
       ->required()
       ->type_name("");
   command
-      .add_option("WORDS", args.words,
-                  "add RULE | list | del ID | clear | zero | apply FILE | peer")
+      .add_option(
+          "WORDS", args.words,
+          "add RULE | list | del ID | enable ID | disable ID | clear | zero | apply FILE | peer")
       ->required()
       ->type_name("");
   command.add_option("--seed", args.seed, "Seed of all random choices (the same as `seed N`)")
@@ -82,8 +87,8 @@ using WordList = std::vector<std::string>;
 using Done = Result<datapath::RuleList>;
 
 Error usage(const std::string &message) {
-  return {message, "add RULE, list, del ID, clear, zero, apply FILE or peer IP QPN '->' QPN; "
-                   "xdp-roce impair --help"};
+  return {message, "add RULE, list, del ID, enable ID, disable ID, clear, zero, apply FILE or "
+                   "peer IP QPN '->' QPN; xdp-roce impair --help"};
 }
 
 Done add(const Args &args, const Globals &globals, WordList words) {
@@ -112,6 +117,13 @@ Done remove(const Args &args, const Globals &globals, const WordList &words) {
   return datapath::delete_rule(args.ifname, globals.netns, words.front());
 }
 
+Done enable(const Args &args, const Globals &globals, const WordList &words) {
+  const std::string &verb = args.words.front();
+  if (words.size() != 1)
+    return usage(verb + " needs a rule's id or name");
+  return datapath::enable_rule(args.ifname, globals.netns, words.front(), verb == "enable");
+}
+
 Done peer(const Args &args, const Globals &globals, const WordList &words) {
   auto one = impair::parse_peer(words);
   if (!one)
@@ -126,6 +138,8 @@ Done change(const Args &args, const Globals &globals) {
     return add(args, globals, rest);
   if (verb == "del" || verb == "delete")
     return remove(args, globals, rest);
+  if (verb == "enable" || verb == "disable")
+    return enable(args, globals, rest);
   if (verb == "apply")
     return apply(args, globals, rest);
   if (verb == "peer")

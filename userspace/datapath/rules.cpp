@@ -163,6 +163,8 @@ Result<std::vector<Entry>> RuleStore::entries() const {
     if (!rule)
       return Error{fmt::format("rule {} was written by another version: {}", note->id,
                                rule.error().message)};
+    // The set decides, not the text: it is exchanged in one step.
+    rule->disable(set->rule[i].checks & ROCE_CHECK_DISABLED);
     entries.push_back({std::move(*rule), note->id, slot, note->start_ns});
   }
   return entries;
@@ -371,8 +373,8 @@ Result<RuleList> RuleStore::list() const {
     return counts.error();
   for (const Entry &entry : *all) {
     const roce_rule_count &count = counts->at(entry.slot);
-    list.rules.push_back(
-        {entry.id, entry.rule.text(), entry.rule.name, count.matched, count.acted});
+    list.rules.push_back({entry.id, entry.rule.text(), entry.rule.name, count.matched, count.acted,
+                          !entry.rule.disabled()});
   }
   list.peers = peers();
   return list;
@@ -406,6 +408,17 @@ bool has_id_or_name(const Entry &entry, const std::string &which) {
   return entry.rule.name == which;
 }
 
+// The entry with this id or name; error if there is none.
+Result<std::vector<Entry>::iterator>
+find_entry(std::vector<Entry> &entries, const std::string &which, const std::string &ifname) {
+  auto found = std::find_if(entries.begin(), entries.end(),
+                            [&](const Entry &entry) { return has_id_or_name(entry, which); });
+  if (found == entries.end())
+    return Error{fmt::format("there is no rule {}", which),
+                 fmt::format("xdp-roce impair {} list shows ids and names", ifname)};
+  return found;
+}
+
 } // namespace
 
 Result<RuleList> list_rules(const std::string &ifname, const std::string &netns) {
@@ -437,12 +450,27 @@ Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns
     auto entries = store.entries();
     if (!entries)
       return entries.error();
-    auto found = std::find_if(entries->begin(), entries->end(),
-                              [&](const Entry &entry) { return has_id_or_name(entry, which); });
-    if (found == entries->end())
-      return Error{fmt::format("there is no rule {}", which),
-                   fmt::format("xdp-roce impair {} list shows ids and names", ifname)};
-    entries->erase(found);
+    auto found = find_entry(*entries, which, ifname);
+    if (!found)
+      return found.error();
+    entries->erase(*found);
+    return store.replace(std::move(*entries));
+  });
+}
+
+Result<RuleList> enable_rule(const std::string &ifname, const std::string &netns,
+                             const std::string &which, bool enabled) {
+  return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
+    auto entries = store.entries();
+    if (!entries)
+      return entries.error();
+    auto found = find_entry(*entries, which, ifname);
+    if (!found)
+      return found.error();
+    impair::Rule &rule = (*found)->rule;
+    if (rule.disabled() == !enabled)
+      return {};
+    rule.disable(!enabled);
     return store.replace(std::move(*entries));
   });
 }

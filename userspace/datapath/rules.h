@@ -27,6 +27,10 @@ Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
 // By id or by name.
 Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns,
                              const std::string &which);
+// By id or by name. A disabled rule keeps its place, state and counts, and matches nothing; its
+// schedule goes on. No error if the rule is so already.
+Result<RuleList> enable_rule(const std::string &ifname, const std::string &netns,
+                             const std::string &which, bool enabled);
 Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns);
 // Resets counts, states and schedules as if the rules were added now; ids stay. The next QP that
 // the port sees is number 1 again.

@@ -46,6 +46,7 @@ enum class Slot : uint8_t {
   Action,             // first row of the table of actions; see slot_of
   Seed = Action + 32, // 32: the bits of roce_action.act
   Name,
+  Disabled,
   Next,
   Count
 };

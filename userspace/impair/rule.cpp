@@ -34,6 +34,11 @@ Status parse_name(Draft &draft, WordReader &words) {
   return {};
 }
 
+Status parse_disabled(Draft &draft, WordReader &) {
+  draft.rule.disable(true);
+  return {};
+}
+
 Status parse_next(Draft &draft, WordReader &words) {
   if (!words.done())
     return Error{"it ends a rule", "move it to the end"};
@@ -45,6 +50,7 @@ constexpr Keyword kOthers[] = {
     {"qp", Slot::Event, parse_event, "qp N psn P|P-P|all [iter K], like qp 1 psn 5"},
     {"seed", Slot::Seed, parse_seed, "seed 7"},
     {"name", Slot::Name, parse_name, "name loss"},
+    {"disabled", Slot::Disabled, parse_disabled, "disabled"},
     {"next", Slot::Next, parse_next, "next, the last word: later rules apply too"},
 };
 
@@ -169,6 +175,8 @@ std::string Rule::text() const {
     all += fmt::format(" seed {}", compiled.select.seed);
   if (!name.empty())
     all += " name " + name;
+  if (disabled())
+    all += " disabled";
   if (compiled.action.next)
     all += " next";
   return all;

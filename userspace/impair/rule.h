@@ -25,9 +25,16 @@ struct Rule {
   Hold hold;                    // if `compiled` has one of ROCE_ACTS_HOLD
 
   Tables tables;       // the rule's part of the tables of a set
-  std::string words;   // canonical, without seed and name
+  std::string words;   // canonical, without seed, name and `disabled`
   bool chance = false; // uses the seed
   bool seeded = false; // the user gave the seed
+
+  // A disabled rule keeps its place, id, state and counts, and matches nothing.
+  bool disabled() const { return compiled.checks & ROCE_CHECK_DISABLED; }
+  void disable(bool off) {
+    compiled.checks &= ~static_cast<uint32_t>(ROCE_CHECK_DISABLED);
+    compiled.checks |= off ? ROCE_CHECK_DISABLED : 0;
+  }
 
   // Canonical words, accepted by parse(); shorter than ROCE_RULE_TEXT bytes.
   std::string text() const;

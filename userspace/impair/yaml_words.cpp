@@ -106,7 +106,7 @@ Status push_value(const YAML::Node &node, int depth, List &out) {
 
 Result<std::vector<std::string>> rule_words(const YAML::Node &rule) {
   const std::vector<std::string_view> sections = {"match", "select", "schedule", "action"};
-  const std::vector<std::string_view> words = {"limit", "seed", "name"};
+  const std::vector<std::string_view> words = {"limit", "seed", "name", "disabled"};
   std::vector<std::string_view> keys = sections;
   keys.insert(keys.end(), words.begin(), words.end());
   List out;
@@ -122,6 +122,8 @@ Result<std::vector<std::string>> rule_words(const YAML::Node &rule) {
     const std::string key = pair.first.IsScalar() ? pair.first.Scalar() : "";
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
       return at_line(pair.first, wrong(key, "a part of a rule", hint_from(key, keys)));
+    if (key == "disabled" && pair.second.IsScalar() && lower(pair.second.Scalar()) == "false")
+      continue;
     const bool section = std::find(sections.begin(), sections.end(), key) != sections.end();
     Status s =
         section ? push_value(pair.second, 0, out) : push_pair(pair.first, pair.second, 0, out);

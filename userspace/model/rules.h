@@ -14,6 +14,7 @@ struct RuleRow {
   std::string name;
   uint64_t matched = 0;
   uint64_t acted = 0;
+  bool enabled = true;
 };
 
 // Packets acted on per million matched; nothing if none matched.

@@ -20,7 +20,7 @@ Document rules_report(const std::string &ifname, const std::vector<RuleRow> &rul
   std::vector<std::vector<Value>> rows;
   for (const RuleRow &rule : rules)
     rows.push_back({uint64_t{rule.id}, rule.matched, rule.acted, ppm(rule),
-                    rule.name.empty() ? Value{} : Value{rule.name}, rule.text});
+                    rule.name.empty() ? Value{} : Value{rule.name}, rule.enabled, rule.text});
   document.sections.push_back(
       {"rules", "",
        make_table({{"id", "ID", Format::Number},
@@ -28,6 +28,7 @@ Document rules_report(const std::string &ifname, const std::vector<RuleRow> &rul
                    {"acted", "ACTED", Format::Count},
                    {"ppm", "PPM", Format::Rate},
                    {"name", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
+                   {"enabled", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
                    {"rule", "RULE"}},
                   std::move(rows))});
   document.sections.back().note = "no rules";
