@@ -35,7 +35,9 @@ struct roce_verdict {
   __u32 bth4_clear;
   __u8 tos; /* new value, for CE, RED, SET_DSCP, SET_ECN */
   __u8 cnp_tos;
-  __u8 reserved[2];
+  __u8 limited; /* 1: no action, as the rule has reached its limit */
+  __u8 reserved;
+  __u32 period; /* for roce_limit_return */
   __u32 cnp_qp;
   struct roce_edit edit[ROCE_EDITS];
 };
@@ -194,9 +196,9 @@ static ROCE_INLINE void roce_plan_header(const struct roce_action *action, __u32
  * Computes the verdict of a rule on a packet that it selected; v->act is 0 for no action. CNP in
  * v->act is only a request: the sender's QPN is not looked up yet.
  */
-static ROCE_INLINE void roce_plan(const struct roce_rule *rule, struct roce_rule_state *state,
-                                  const struct roce_packet *p, int class_, __u32 length, __u64 n,
-                                  struct roce_verdict *v) {
+static ROCE_INLINE void roce_plan(struct roce_env *env, const struct roce_rule *rule,
+                                  struct roce_rule_state *state, const struct roce_packet *p,
+                                  int class_, __u32 length, __u64 n, struct roce_verdict *v) {
   __u32 act = rule->action.act & ~(ROCE_ACT_RED | ROCE_ACT_FORCE | ROCE_ACT_POLICE);
   int markable = roce_can_mark(p->ecn, class_, rule->action.act);
   int roce = roce_is_roce(class_);
@@ -215,8 +217,12 @@ static ROCE_INLINE void roce_plan(const struct roce_rule *rule, struct roce_rule
                             roce_random_of(rule, state, n, ROCE_DRAW_EDIT), v->edit))
     act &= ~(__u32)ROCE_ACTS_CORRUPT;
   ROCE_STAGE();
-  if (!act || !roce_within_limit(rule, state))
+  if (!act)
     return;
+  if (!roce_within_limit(env, rule, state, &v->period)) {
+    v->limited = 1;
+    return;
+  }
   v->excess = (rule->action.act & ROCE_ACT_POLICE) != 0;
   v->act = act;
   roce_plan_header(&rule->action, act, p, v);

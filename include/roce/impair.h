@@ -259,7 +259,8 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
     return ROCE_GO_ON;
   v = &passing->verdict;
   passing->packet.ipv4 = roce_frame_is_ipv4(frame, passing->packet.l3);
-  roce_plan(rule, state, &passing->packet, passing->class_, passing->length, passing->place, v);
+  roce_plan(env, rule, state, &passing->packet, passing->class_, passing->length, passing->place,
+            v);
   ROCE_STAGE();
   if (!v->act)
     return ROCE_GO_ON;
@@ -298,8 +299,7 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   roce_trace_rule(env, rule, v->act);
   if (!v->act) { /* no action was possible */
     count->acted--;
-    if (rule->select.limit)
-      ROCE_ADD(&state->limited, (__u64)-1);
+    roce_limit_return(rule, state, v->period);
   }
   return fate;
 }

@@ -85,7 +85,10 @@ enum roce_select {
   ROCE_SELECT_BURST,     /* runs of packets that begin at random or every n packets */
   ROCE_SELECT_GILBERT,   /* Gilbert-Elliott, as netem's gemodel */
   ROCE_SELECT_BER,       /* by bit error rate and length */
+  ROCE_SELECT_SPACED,    /* a fraction of the packets, evenly spaced: every / ROCE_SPACED_WHOLE */
 };
+
+#define ROCE_SPACED_WHOLE 1000000000ull
 
 #define ROCE_BER_SHIFT 44
 
@@ -94,7 +97,7 @@ struct roce_selector {
   __u8 kind;                  /* enum roce_select */
   __u8 schedule;              /* enum roce_schedule */
   __u16 points;               /* POSITIONS, DISTANCE: number of points, up to ROCE_RULE_POINTS */
-  __u32 every;                /* EVERY, BURST: n; BURST: 0 is at random */
+  __u32 every;                /* EVERY, BURST: n; BURST: 0 is at random; SPACED: the fraction */
   __u32 burst_from, burst_to; /* BURST: length in packets, inclusive */
   __u64 probability;          /* PROBABILITY; BURST: of a start; GILBERT: p, good to bad */
   __u64 bad_to_good;          /* GILBERT: r */
@@ -102,6 +105,7 @@ struct roce_selector {
   __u64 loss_good;            /* GILBERT: 1-k */
   __u64 ber_log2;             /* BER: -8 * log2(1 - BER) << ROCE_BER_SHIFT: the exponent per byte */
   __u64 limit;                /* most actions; 0: no limit */
+  __u64 limit_ns;             /* most actions in each period of this length; 0: in all */
   __u64 start_ns;             /* of the schedule, CLOCK_MONOTONIC */
   __u64 duration_ns;          /* ONCE, REPEAT */
   __u64 period_ns;            /* REPEAT */
@@ -263,10 +267,11 @@ struct roce_rule_count {
 
 /* A rule's state, shared by all CPUs; every word is written atomically. */
 struct roce_rule_state {
-  __u64 place;   /* places given: the n-th matched packet, if the selector needs it */
-  __u64 limited; /* actions so far, if there is a limit */
-  __u64 next;    /* selectors that store a place: of the next action, or of the last */
-  __u64 word;    /* GILBERT: 1 is the bad state; POSITIONS: points used */
+  __u64 place; /* places given: the n-th matched packet, if the selector needs it */
+  __u64
+      limited; /* actions so far, if there is a limit; with a period: its number << 32 | actions */
+  __u64 next;  /* selectors that store a place: of the next action, or of the last */
+  __u64 word;  /* GILBERT: 1 is the bad state; POSITIONS: points used */
   __u64 backlog; /* queue: time when it will be empty, ns * 256 */
   __u64 draws;   /* places given only for random numbers */
   __u64 reserved[2];

@@ -173,6 +173,8 @@ ROCE_OUTLINE int roce_select_other(struct roce_env *env, const struct roce_rule 
   case ROCE_SELECT_BER:
     return roce_chance(roce_random(select->seed, n, ROCE_DRAW_SELECT),
                        roce_one_minus_exp2(length * select->ber_log2));
+  case ROCE_SELECT_SPACED: /* where n * fraction passes a whole number (Bresenham's line) */
+    return n % ROCE_SPACED_WHOLE * select->every % ROCE_SPACED_WHOLE < select->every;
   default:
     return 0;
   }
@@ -209,15 +211,59 @@ static ROCE_INLINE __u64 roce_random_of(const struct roce_rule *rule, struct roc
   return roce_random(rule->select.seed, n, draw);
 }
 
-/* 0 when the rule has reached its limit; otherwise counts one more action. */
-static ROCE_INLINE int roce_within_limit(const struct roce_rule *rule,
-                                         struct roce_rule_state *state) {
+/* As roce_within_limit, for a limit in each period. `period` gets the period's number. */
+static ROCE_INLINE int roce_within_period(struct roce_env *env, const struct roce_selector *select,
+                                          struct roce_rule_state *state, __u32 *period) {
+  *period = (__u32)((roce_clock(env) - select->start_ns) / select->limit_ns);
+  ROCE_ROLLED
+  for (int i = 0; i < 8; i++) {
+    __u64 seen = ROCE_LOAD(&state->limited);
+    __u32 ahead = (__u32)(seen >> 32) - *period;
+    __u64 actions = 0;
+
+    if (ahead < 8) { /* another CPU, whose clock was read later, may have begun a new period */
+      *period += ahead;
+      actions = seen & 0xffffffff;
+    }
+    if (actions >= select->limit)
+      return 0;
+    if (ROCE_CAS(&state->limited, seen, (__u64)*period << 32 | (actions + 1)))
+      return 1;
+  }
+  return 0; /* many CPUs at once: fewer actions than the limit */
+}
+
+/*
+ * 0 when the rule has reached its limit; otherwise counts one more action. `period` is for
+ * roce_limit_return.
+ */
+static ROCE_INLINE int roce_within_limit(struct roce_env *env, const struct roce_rule *rule,
+                                         struct roce_rule_state *state, __u32 *period) {
+  *period = 0;
   if (!rule->select.limit)
     return 1;
+  if (rule->select.limit_ns)
+    return roce_within_period(env, &rule->select, state, period);
   if (__sync_fetch_and_add(&state->limited, 1) < rule->select.limit)
     return 1;
   ROCE_ADD(&state->limited, (__u64)-1);
   return 0;
+}
+
+/* The counted action was not possible. */
+static ROCE_INLINE void roce_limit_return(const struct roce_rule *rule,
+                                          struct roce_rule_state *state, __u32 period) {
+  __u64 seen;
+
+  if (!rule->select.limit)
+    return;
+  if (!rule->select.limit_ns) {
+    ROCE_ADD(&state->limited, (__u64)-1);
+    return;
+  }
+  seen = ROCE_LOAD(&state->limited);
+  if (seen >> 32 == period && seen & 0xffffffff)
+    (void)ROCE_CAS(&state->limited, seen, seen - 1);
 }
 
 #endif

@@ -46,6 +46,8 @@ std::string match(Source &s) {
     return "opcode " + s.one_of<std::string>({"data", "ack", "nak", "rnr-nak", "cnp", "read",
                                               "atomic", "SEND_ONLY", "RC_SEND_FIRST,data"});
   case 5:
+    if (s.chance(3))
+      return fmt::format("psn +{}-{}", s.number(0, 5), s.number(5, 40));
     return fmt::format("psn {}-{}", s.one_of({0xfffff0u, 0u, 250u}),
                        s.one_of({20u, 260u, 0xfffffu}));
   case 6:
@@ -99,6 +101,8 @@ std::string select(Source &s) {
     return s.one_of<std::string>({"distance uniform 1 9", "distance poisson 4",
                                   "distance gaussian 5 2", "distance gamma 2 2",
                                   "distance table 1,2,5"});
+  case 8:
+    return fmt::format("ppm {}", s.one_of({0.0, 125000.0, 333333.333, 700001.0, 1e6}));
   default:
     return "";
   }
@@ -152,8 +156,8 @@ std::string rule(Source &s, bool bridge) {
       words += (s.chance(4) && one != "non-roce" ? "not " : "") + one + " ";
   }
   words += select(s) + " " + act;
-  if (s.chance(4))
-    words += fmt::format(" limit {}", s.number(1, 5));
+  if (s.chance(4)) // a period that no run outlives
+    words += fmt::format(" limit {}{}", s.number(1, 5), s.chance(2) ? " per 1h" : "");
   if (s.chance(10))
     words += " disabled";
   return words + fmt::format(" seed {}", s.number(0, 1000));

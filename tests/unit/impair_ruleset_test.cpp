@@ -290,6 +290,18 @@ Condition event(Source &s) {
           }};
 }
 
+Condition psn_offset(Source &s) {
+  const uint32_t from = s.number(0, 600), to = s.chance(2) ? from : from + s.number(0, 400);
+  const uint32_t iteration = s.chance(2) ? s.number(1, 2) : 0;
+  std::string words = fmt::format("psn +{}-{}", from, to);
+  if (iteration)
+    words += fmt::format(" iter {}", iteration);
+  return {words, [=](const Packet &p) {
+            return has_place(p) && within(in24(p.psn - p.first_psn), from, to) &&
+                   (!iteration || p.iteration == iteration);
+          }};
+}
+
 Condition turned(const Condition &c) {
   return {fmt::format("not {}", c.words), [test = c.test](auto &p) { return !test(p); },
           c.needs_roce, c.needs_bth};
@@ -394,6 +406,8 @@ Drawn draw_rule(Source &s) {
       }
     if (s.chance(8) && words.find("dest-qp") == std::string::npos)
       add(event(s));
+    else if (s.chance(8))
+      add(psn_offset(s));
     auto rule = parse({words + "drop"});
     if (!rule)
       continue;

@@ -54,7 +54,8 @@ public:
     __u64 n = 0;
     return roce_select(&env_, &rule_.compiled, &state_, &env_.counts, length, &n);
   }
-  bool acts() { return next() && roce_within_limit(&rule_.compiled, &state_); }
+  bool acts() { return next() && roce_within_limit(&env_, &rule_.compiled, &state_, &period_); }
+  void undo() { roce_limit_return(&rule_.compiled, &state_, period_); }
 
   // Places, from 1, of those selected among the next `packets`.
   std::vector<uint64_t> places(uint64_t packets, uint32_t length = 1000) {
@@ -88,6 +89,7 @@ private:
   impair::Rule rule_;
   roce_rule_state state_{};
   roce_env env_{};
+  uint32_t period_ = 0;
 };
 
 // Runs of successive places: where they begin, and their lengths.
@@ -581,6 +583,71 @@ TEST(Select, LowestBit) {
       ASSERT_EQ(roce_lowest(word), bit);
       ASSERT_EQ(lowest_in_bpf(word), bit);
     }
+}
+
+// Of a million packets exactly N, at distances that differ by one at most.
+TEST(Select, PpmIsExactAndEven) {
+  for (const uint32_t ppm : {1, 3, 250, 9'999, 333'333, 500'000, 500'001, 999'999}) {
+    Line line(fmt::format("ppm {}", ppm));
+    std::vector<uint64_t> places = line.places(kMany);
+    ASSERT_EQ(places.size(), ppm);
+    EXPECT_EQ(places.back(), kMany);
+    const std::vector<uint64_t> distances = distances_of(places);
+    const auto [least, most] = std::minmax_element(distances.begin(), distances.end());
+    EXPECT_LE(*most - *least, 1U) << ppm;
+    EXPECT_EQ(line.count(kMany), ppm) << "the second million";
+  }
+  EXPECT_EQ(Line("ppm 0").count(kMany), 0U);
+  EXPECT_EQ(Line("ppm 1000000").count(kMany), kMany);
+  EXPECT_EQ(Line("ppm 0.5").places(2 * kMany), std::vector<uint64_t>{2 * kMany});
+  // 333,333.333: the third of a packet that is missing in a million comes later
+  Line third("ppm 333333.333");
+  EXPECT_EQ(third.count(3 * kMany), 999'999U);
+}
+
+// Each period begins where the schedule does, and has its own actions.
+TEST(Select, LimitPerPeriod) {
+  constexpr uint64_t kFirst = 123'456'789, kPeriod = 1'000'000;
+  std::mt19937_64 random(7);
+  Line line("limit 5 per 1ms");
+  line.start(kFirst);
+  std::map<uint64_t, uint64_t> matched, acted;
+  uint64_t now = kFirst;
+  for (int i = 0; i < 100'000; i++) {
+    now += random() % (i % 1000 == 0 ? 20 * kPeriod : kPeriod / 4);
+    line.at(now);
+    matched[(now - kFirst) / kPeriod]++;
+    acted[(now - kFirst) / kPeriod] += line.acts();
+  }
+  uint64_t full = 0;
+  for (const auto &[period, packets] : matched) {
+    EXPECT_EQ(acted[period], std::min<uint64_t>(packets, 5)) << period;
+    full += packets > 5;
+  }
+  EXPECT_GT(full, 1000U);
+}
+
+TEST(Select, LimitPerPeriodTakesBackWhatWasNotPossible) {
+  Line line("limit 2 per 1us");
+  for (const uint64_t now : {10'000, 11'500, 20'999}) {
+    line.at(now);
+    EXPECT_TRUE(line.acts());
+    line.undo();
+    EXPECT_TRUE(line.acts());
+    EXPECT_TRUE(line.acts());
+    EXPECT_FALSE(line.acts());
+  }
+}
+
+// A clock that was read before another CPU's begins no period anew.
+TEST(Select, LimitPerPeriodWithClocksThatDiffer) {
+  Line line("limit 3 per 1ms");
+  uint64_t acted = 0;
+  for (int i = 0; i < 20; i++) {
+    line.at(i % 2 ? 4'999'990 : 5'000'010);
+    acted += line.acts();
+  }
+  EXPECT_EQ(acted, 3U);
 }
 
 } // namespace

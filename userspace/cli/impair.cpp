@@ -32,7 +32,8 @@ std::string wrapped(const std::string &text) {
 }
 
 constexpr const char *kForms =
-    "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N] ACTION... [seed N] [name NAME]\n"
+    "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N [per T]] ACTION... [seed N] [name "
+    "NAME]\n"
     "                [disabled]\n"
     "  impair IF list | del|enable|disable ID|NAME | clear | zero | apply FILE.yaml\n"
     "  impair IF peer IP QPN '->' QPN\n"
@@ -40,7 +41,8 @@ constexpr const char *kForms =
     "A port has at most 64 rules.\n";
 
 constexpr const char *kSelect =
-    "SELECT: always, every N, positions A,B,C, probability P, burst L|A-B every N|probability P,\n"
+    "SELECT: always, every N, ppm N, positions A,B,C, probability P, burst L|A-B every "
+    "N|probability P,\n"
     "gilbert P [R [1-H [1-K]]], ber C E, distance uniform A B|gaussian MEAN SIGMA|poisson "
     "MEAN|gamma SHAPE SCALE|table D,D.\nSCHEDULE: continuous, for DURATION, repeat DURATION "
     "PERIOD.\n";
@@ -60,7 +62,9 @@ std::string footer() {
       "non-roce, ipv4, ipv6; of the BTH se, migreq, fecn, becn, ack-req 0|1, padcnt LIST, tver "
       "LIST, pkey A-B, resv6 LIST, resv7 LIST. An exact packet: qp N psn P|all [iter K] is the "
       "P-th packet of the "
-      "N-th QP that the port saw (or of QP 0x..), in its K-th transmission.",
+      "N-th QP that the port saw (or of QP 0x..), in its K-th transmission; psn +K [iter K] the "
+      "packet K "
+      "PSNs after the first one of each stream.",
       fmt::join(impair::opcode_classes(), ", "));
   return kForms + wrapped(match) + "\n" + kSelect +
          wrapped("ACTION: " + impair::action_list(true) + ".") + "\n" +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An exact event: the P-th packet of a stream, in its K-th transmission.
+// An exact event: the P-th packet of a stream, in its K-th transmission; also as `psn +K`.
 #include <fmt/format.h>
 
 #include "impair/keywords.h"
@@ -50,10 +50,48 @@ Status parse_packet(Draft &draft, const std::string &word, std::string &text) {
   return {};
 }
 
+Status parse_iteration(roce_rule &rule, WordReader &words, std::string &text) {
+  if (!words.take_if("iter"))
+    return {};
+  const auto iteration = integer(words.take(), 1, UINT32_MAX, "the number of a transmission");
+  if (!iteration)
+    return iteration.error();
+  rule.event.iteration = static_cast<uint32_t>(iteration.get());
+  text += fmt::format(" iter {}", rule.event.iteration);
+  return {};
+}
+
+void finish_event(Draft &draft, Slot slot, const std::string &text) {
+  draft.rule.compiled.checks |= ROCE_CHECK_EVENT;
+  draft.only_roce();
+  draft.say(slot, text);
+}
+
 } // namespace
 
-Status parse_event(Draft &draft, WordReader &words) {
+// The same packets as `qp N psn P` with P = K + 1, of every QP.
+Status parse_psn_offset(Draft &draft, const std::string &offset, WordReader &words) {
   roce_rule &rule = draft.rule.compiled;
+  if (draft.negated)
+    return Error{fmt::format("'+{}' behind not: a packet has one place in its stream", offset),
+                 "psn +K-L says the others"};
+  if (Status s = draft.claim(Slot::Event, "psn +K"); !s)
+    return s;
+  const auto from_first = range(offset, 0, kMostPacket - 1, "a distance from the first PSN");
+  if (!from_first)
+    return Error{from_first.error().message, "psn +0 is the first packet of its stream"};
+  const roce_range &r = from_first.get();
+  rule.event.qp_number = ROCE_QP_BY_NUMBER;
+  rule.event.packet = {r.from + 1, r.to + 1};
+  draft.bytes(kPacket) &= cover(rule.event.packet.from, rule.event.packet.to, 0);
+  std::string text = "psn +" + range_text(r);
+  if (Status s = parse_iteration(rule, words, text); !s)
+    return s;
+  finish_event(draft, Slot::Psn, text);
+  return {};
+}
+
+Status parse_event(Draft &draft, WordReader &words) {
   std::string text;
   if (draft.has(Slot::DestQp))
     return Error{"there is dest-qp already", "qp 0x... psn ... has both conditions"};
@@ -63,16 +101,9 @@ Status parse_event(Draft &draft, WordReader &words) {
     return missing("psn", words.peek(), "like qp 1 psn 5; a QP without a place is dest-qp 0x11");
   if (Status s = parse_packet(draft, words.take(), text); !s)
     return s;
-  if (words.take_if("iter")) {
-    const auto iteration = integer(words.take(), 1, UINT32_MAX, "the number of a transmission");
-    if (!iteration)
-      return iteration.error();
-    rule.event.iteration = static_cast<uint32_t>(iteration.get());
-    text += fmt::format(" iter {}", rule.event.iteration);
-  }
-  rule.checks |= ROCE_CHECK_EVENT;
-  draft.only_roce();
-  draft.say(Slot::Event, text);
+  if (Status s = parse_iteration(draft.rule.compiled, words, text); !s)
+    return s;
+  finish_event(draft, Slot::Event, text);
   return {};
 }
 

@@ -14,6 +14,8 @@ std::span<const Keyword> action_words();
 
 // qp N psn P|P-P|all [iter K]
 Status parse_event(Draft &draft, WordReader &words);
+// psn +K|+K-L [iter K]; `offset` is the word after the +
+Status parse_psn_offset(Draft &draft, const std::string &offset, WordReader &words);
 // red, police
 Status parse_red(Draft &draft, WordReader &words);
 Status parse_police(Draft &draft, WordReader &words);

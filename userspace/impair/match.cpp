@@ -69,7 +69,7 @@ Status parse_dst(Draft &d, WordReader &w) { return parse_end(d, w, Slot::Dst, kD
 
 Status parse_dest_qp(Draft &draft, WordReader &words) {
   roce_rule &rule = draft.rule.compiled;
-  if (draft.has(Slot::Event))
+  if (draft.keyword[static_cast<size_t>(Slot::Event)] == "qp")
     return Error{"there is qp already", "qp 0x... psn ... has both conditions"};
   std::vector<std::string> texts;
   std::array<Bytes, 3> bytes;
@@ -121,7 +121,10 @@ Status parse_opcode(Draft &draft, WordReader &words) {
 }
 
 Status parse_psn(Draft &draft, WordReader &words) {
-  const auto psn = range(words.take(), 0, kMost24, "a PSN", Order::Wraps);
+  const std::string word = words.take();
+  if (word.starts_with('+'))
+    return parse_psn_offset(draft, word.substr(1), words);
+  const auto psn = range(word, 0, kMost24, "a PSN", Order::Wraps);
   if (!psn)
     return psn.error();
   const roce_range &r = draft.rule.compiled.psn = psn.get();
@@ -316,7 +319,7 @@ constexpr Keyword kMatch[] = {
     {"dest-qp", Slot::DestQp, parse_dest_qp, "dest-qp 0x11,20-29: up to 8 QPNs and ranges"},
     {"transport", Slot::Transport, parse_transport, "transport rc,ud"},
     {"opcode", Slot::Opcode, parse_opcode, "opcode data,nak,RC_SEND_ONLY,0x04"},
-    {"psn", Slot::Psn, parse_psn, "psn 100 or psn 100-200"},
+    {"psn", Slot::Psn, parse_psn, "psn 100, psn 100-200 or psn +100 from the stream's first"},
     {"ecn", Slot::Ecn, parse_ecn, "ecn ect0,ce"},
     {"dscp", Slot::Dscp, parse_dscp, "dscp 26,40-47"},
     {"vlan", Slot::Vlan, parse_vlan, "vlan 5, vlan 5-9, vlan any or vlan none"},

@@ -73,7 +73,8 @@ struct Follower {
   std::string_view word, leader;
 };
 constexpr Follower kFollowers[] = {
-    {"iter", "qp N psn P"},
+    {"iter", "qp N psn P or psn +K"},
+    {"per", "limit N"},
     {"rate", "red KMIN KMAX PMAX"},
     {"max", "red ... rate RATE"},
     {"force", "ce or red"},

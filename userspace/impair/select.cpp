@@ -65,6 +65,23 @@ Status parse_probability(Draft &draft, WordReader &words) {
   return {};
 }
 
+// Thousandths of a packet per million are the unit of the datapath.
+Status parse_ppm(Draft &draft, WordReader &words) {
+  constexpr double kMost = 1e6, kParts = ROCE_SPACED_WHOLE / kMost;
+  const std::string word = words.take();
+  const auto ppm = real(word, 0, kMost);
+  if (!ppm)
+    return ppm.error();
+  roce_selector &select = draft.rule.compiled.select;
+  select.kind = ROCE_SELECT_SPACED;
+  select.every = static_cast<uint32_t>(std::llround(ppm.get() * kParts));
+  if (std::abs(select.every / kParts - ppm.get()) > ppm.get() * 1e-12)
+    return Error{fmt::format("'{}' has more than three decimals", word),
+                 "ppm 0.001 is one packet in 10^9"};
+  draft.say(Slot::Select, fmt::format("ppm {}", select.every / kParts));
+  return {};
+}
+
 // Parses the start condition of a burst: a position or a probability. Returns its words.
 Result<std::string> parse_burst_begin(Draft &draft, WordReader &words) {
   roce_selector &select = draft.rule.compiled.select;
@@ -202,17 +219,31 @@ Status parse_repeat(Draft &draft, WordReader &words) {
 }
 
 Status parse_limit(Draft &draft, WordReader &words) {
-  const auto n = integer(words.take(), 1, UINT64_MAX);
+  const std::string word = words.take();
+  const auto n = integer(word, 1, UINT64_MAX);
   if (!n)
     return n.error();
-  draft.rule.compiled.select.limit = n.get();
-  draft.say(Slot::Limit, fmt::format("limit {}", n.get()));
+  roce_selector &select = draft.rule.compiled.select;
+  select.limit = n.get();
+  std::string text = fmt::format("limit {}", n.get());
+  if (words.take_if("per")) {
+    const auto period = some_time(words);
+    if (!period)
+      return Error{"per: " + period.error().message, period.error().hint};
+    if (n.get() > UINT32_MAX)
+      return Error{fmt::format("'{}' is too much for a period", word),
+                   fmt::format("at most {}", UINT32_MAX)};
+    select.limit_ns = period.get();
+    text += fmt::format(" per {}", duration_text(select.limit_ns));
+  }
+  draft.say(Slot::Limit, text);
   return {};
 }
 
 constexpr Keyword kSelect[] = {
     {"always", Slot::Select, parse_always, "always"},
     {"every", Slot::Select, parse_every, "every 100"},
+    {"ppm", Slot::Select, parse_ppm, "ppm 250: evenly spaced, up to three decimals"},
     {"positions", Slot::Select, parse_positions, "positions 1,5,9"},
     {"probability", Slot::Select, parse_probability, "probability 1%"},
     {"burst", Slot::Select, parse_burst, "burst 3 every 100 or burst 2-5 probability 0.1%"},
@@ -222,7 +253,8 @@ constexpr Keyword kSelect[] = {
     {"continuous", Slot::Schedule, parse_continuous, "continuous"},
     {"for", Slot::Schedule, parse_for, "for 10s"},
     {"repeat", Slot::Schedule, parse_repeat, "repeat DURATION PERIOD, like repeat 1s 10s"},
-    {"limit", Slot::Limit, parse_limit, "limit 100"},
+    {"limit", Slot::Limit, parse_limit, "limit 100 or limit 100 per 1s"},
+    {"shots", Slot::Limit, parse_limit, "shots 100, the same as limit 100"},
 };
 
 } // namespace

@@ -106,7 +106,7 @@ Status push_value(const YAML::Node &node, int depth, List &out) {
 
 Result<std::vector<std::string>> rule_words(const YAML::Node &rule) {
   const std::vector<std::string_view> sections = {"match", "select", "schedule", "action"};
-  const std::vector<std::string_view> words = {"limit", "seed", "name", "disabled"};
+  const std::vector<std::string_view> words = {"limit", "shots", "seed", "name", "disabled"};
   std::vector<std::string_view> keys = sections;
   keys.insert(keys.end(), words.begin(), words.end());
   List out;
