@@ -111,6 +111,16 @@ static ROCE_INLINE void roce_edit_bit(struct roce_edit *edit, __u32 start, __u64
   edit->mask = 0x80u >> (bit & 7);
 }
 
+/* Chooses the checksum to corrupt, by the offset of its second byte; 0: the packet has none. */
+static ROCE_INLINE int roce_plan_checksum(__u32 act, const struct roce_packet *p, int class_,
+                                          struct roce_edit *edit) {
+  if (class_ != ROCE_CLASS_V2 || (act & ROCE_ACT_CORRUPT_IP_CHECKSUM && !p->ipv4))
+    return 0;
+  edit[0].offset = act & ROCE_ACT_CORRUPT_IP_CHECKSUM ? p->l3 + 11 : p->bth - 1;
+  edit[0].mask = 0xff;
+  return 1;
+}
+
 /* Chooses the bytes to corrupt; 0: the packet has none for this kind of corruption. */
 static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
                                             const struct roce_packet *p, int class_, __u32 length,
@@ -131,6 +141,8 @@ static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
     }
     return 1;
   }
+  if (act & ROCE_ACTS_CHECKSUM)
+    return roce_plan_checksum(act, p, class_, edit);
   if (act & ROCE_ACT_CORRUPT_PAYLOAD) {
     start = p->bth + ROCE_BTH_LEN + ROCE_EXT_LEN(p->info);
     bits = roce ? p->payload * 8 : 0;
@@ -140,6 +152,14 @@ static ROCE_INLINE int roce_plan_corruption(const struct roce_action *action,
   } else if (roce) {
     start = p->bth;
     bits = (p->end - p->bth) * 8;
+    if (action->bits) {
+      if (action->first_bit >= bits)
+        return 0;
+      roce_edit_bit(edit, start, action->first_bit);
+      return 1;
+    }
+  } else if (action->bits) {
+    return 0;
   } else { /* after the Ethernet header and a possible IP header */
     start = ROCE_ETH_LEN + ROCE_IPV6_LEN;
     bits = length > start ? (length - start) * 8 : 0;
@@ -271,15 +291,33 @@ static ROCE_INLINE void roce_edit_byte(struct roce_frame *frame, const struct ro
     roce_mend(frame, p->l3 + 10, p->l3, offset, old, now, 0);
 }
 
+/*
+ * Makes the checksum whose second byte is at `offset` wrong. In ones' complement 0 is 0xffff, so
+ * both bytes are never inverted; 0 would be a UDP checksum that is not in use. If that is what the
+ * frame has, it becomes 0x00ff.
+ */
+static ROCE_INLINE void roce_spoil_checksum(struct roce_frame *frame, __u32 offset) {
+  __u8 high = 0, low = 0;
+
+  if (roce_frame_load(frame, offset - 1, &high) || roce_frame_load(frame, offset, &low))
+    return;
+  if (high || low != 0xff)
+    roce_frame_store(frame, offset, low ^ 0xff);
+  else
+    roce_frame_store(frame, offset - 1, 0xff);
+}
+
 /* Applies the verdict's corruption and its FECN and BECN bits. */
 static ROCE_INLINE void roce_edit_frame(struct roce_frame *frame, const struct roce_packet *p,
                                         int class_, const struct roce_verdict *v) {
   ROCE_ROLLED
   for (int i = 0; i < ROCE_EDITS; i++)
-    if (v->act & ROCE_ACTS_CORRUPT && v->edit[i].mask)
+    if (v->act & (ROCE_ACTS_CORRUPT & ~ROCE_ACTS_CHECKSUM) && v->edit[i].mask)
       roce_edit_byte(frame, p, class_, v->edit[i].offset, 0, 0, v->edit[i].mask);
   if (v->bth4_set | v->bth4_clear)
     roce_edit_byte(frame, p, class_, p->bth + 4, v->bth4_set, v->bth4_clear, 0);
+  if (v->act & ROCE_ACTS_CHECKSUM)
+    roce_spoil_checksum(frame, v->edit[0].offset);
 }
 
 /* Writes the TOS or traffic class; the bytes [ip, end) are available. */

@@ -135,10 +135,13 @@ enum roce_action_bits {
   ROCE_ACT_ACCUMULATE = 1 << 16,
   ROCE_ACT_REORDER = 1 << 17,
   ROCE_ACT_SHAPE = 1 << 18,
+  ROCE_ACT_CORRUPT_IP_CHECKSUM = 1 << 19,
+  ROCE_ACT_CORRUPT_UDP_CHECKSUM = 1 << 20,
 };
+#define ROCE_ACTS_CHECKSUM (ROCE_ACT_CORRUPT_IP_CHECKSUM | ROCE_ACT_CORRUPT_UDP_CHECKSUM)
 #define ROCE_ACTS_CORRUPT                                                                          \
   (ROCE_ACT_CORRUPT_ICRC | ROCE_ACT_CORRUPT_PAYLOAD | ROCE_ACT_CORRUPT_HEADER |                    \
-   ROCE_ACT_CORRUPT_BIT)
+   ROCE_ACT_CORRUPT_BIT | ROCE_ACTS_CHECKSUM)
 #define ROCE_ACTS_REWRITE                                                                          \
   (ROCE_ACT_SET_DSCP | ROCE_ACT_SET_ECN | ROCE_ACT_SET_FECN | ROCE_ACT_SET_BECN)
 #define ROCE_ACTS_HOLD (ROCE_ACT_DELAY | ROCE_ACT_ACCUMULATE | ROCE_ACT_REORDER | ROCE_ACT_SHAPE)
@@ -178,7 +181,10 @@ struct roce_action {
   __u8 cnp_scope; /* enum roce_cnp_scope */
   __u8 next;      /* 1: later rules apply to the packet too, whether this one selected it or not */
   __u8 reserved;
-  /* CORRUPT_HEADER: flips one of `bits` bits, from bit `first_bit` of the header on */
+  /*
+   * CORRUPT_HEADER: flips one of `bits` bits, from bit `first_bit` of the header on. CORRUPT_BIT: 1
+   * in `bits` is bit `first_bit` from the BTH on; 0: any bit.
+   */
   __u16 header; /* the header's bit number in enum roce_opcode_bits (12: RETH, ...); 0: BTH */
   __u16 first_bit;
   __u16 bits;

@@ -78,6 +78,8 @@ const std::vector<Words> &words() {
       {{"ppm 333333.333 drop limit 40 per 2h"}},
       {{"ce"}, kEdit},
       {{"corrupt bit seed 2"}, kEdit},
+      {{"every 2 corrupt bit 100", "corrupt udp-checksum"}, kEdit},
+      {{"corrupt ip-checksum set dscp 3"}, kEdit},
       {{"cnp interval 1h drop"}, ROCE_FEATURE_RULES | ROCE_FEATURE_CNP},
       {{"duplicate"}, ROCE_FEATURE_RULES | ROCE_FEATURE_CLONE},
       {{"cnp interval 1h"}, ROCE_FEATURE_RULES | ROCE_FEATURE_CNP | ROCE_FEATURE_CLONE},

@@ -120,7 +120,9 @@ std::string action(Source &s, bool bridge) {
   case 4:
     return "corrupt payload";
   case 5:
-    return "corrupt bit";
+    return s.one_of<std::string>({"corrupt bit", "corrupt bit 77", "corrupt bit 5000",
+                                  "corrupt ip-checksum", "corrupt udp-checksum",
+                                  "corrupt udp-checksum set becn 1 set dscp 9"});
   case 6:
     return "corrupt header " +
            s.one_of<std::string>({"opcode", "psn", "dest-qp", "va", "syndrome", "src-qp", "imm"});

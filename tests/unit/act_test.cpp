@@ -126,13 +126,26 @@ TEST(Act, SamplesAreRight) {
 
 // Words of each row of the table of actions, in its order: the counter that the table names counts.
 TEST(Act, TheTableNamesTheCounters) {
-  const std::vector<std::string> words = {
-      "drop",         "ce force",        "red 0 1 1 rate 1gbit force",
-      "corrupt icrc", "corrupt payload", "corrupt header psn",
-      "corrupt bit",  "set dscp 3",      "set ecn ce",
-      "set fecn 1",   "set becn 1",      "police 1mbit burst 64",
-      "cnp drop",     "duplicate",       "delay 1ms",
-      "accumulate 4", "reorder depth 1", "shape 1mbit burst 64 queue 1k"};
+  const std::vector<std::string> words = {"drop",
+                                          "ce force",
+                                          "red 0 1 1 rate 1gbit force",
+                                          "corrupt icrc",
+                                          "corrupt payload",
+                                          "corrupt header psn",
+                                          "corrupt bit",
+                                          "corrupt ip-checksum",
+                                          "corrupt udp-checksum",
+                                          "set dscp 3",
+                                          "set ecn ce",
+                                          "set fecn 1",
+                                          "set becn 1",
+                                          "police 1mbit burst 64",
+                                          "cnp drop",
+                                          "duplicate",
+                                          "delay 1ms",
+                                          "accumulate 4",
+                                          "reorder depth 1",
+                                          "shape 1mbit burst 64 queue 1k"};
   ASSERT_EQ(words.size(), impair::actions().size());
   for (size_t i = 0; i < words.size(); i++) {
     const impair::Action &action = impair::actions()[i];
@@ -290,6 +303,81 @@ int bit_from(const Sample &before, const Bytes &after, size_t start) {
     return -1;
   return (static_cast<int>(places[0]) - static_cast<int>(start)) * 8 + std::countl_zero(differ) -
          24;
+}
+
+// The bit with that number, and no other; a packet without it stays as it was.
+TEST(Act, CorruptBitNHitsBitN) {
+  for (const uint32_t n : {0U, 7U, 8U, 63U, 95U, 127U, 400U, 2000U, 65535U})
+    for (const Sample &s : many()) {
+      Port port({fmt::format("corrupt bit {}", n)});
+      for (int i = 0; i < 2; i++) {
+        Bytes bytes = s.bytes;
+        EXPECT_EQ(port.impair(bytes), Fate::GoOn);
+        const bool has = n < (s.p().end - s.p().bth) * 8;
+        EXPECT_EQ(bit_from(s, bytes, s.p().bth), has ? static_cast<int>(n) : -1) << s.name;
+        if (!has) {
+          EXPECT_EQ(bytes, s.bytes) << s.name;
+        }
+        EXPECT_EQ(flaws(bytes, s).count("udp") + flaws(bytes, s).count("ip"), 0U) << s.name;
+      }
+      EXPECT_EQ(port.matched(), 2U);
+      EXPECT_EQ(port.acted(), n < (s.p().end - s.p().bth) * 8 ? 2U : 0U);
+    }
+}
+
+// One checksum is wrong, whatever its value was, and it is in use; nothing else is wrong.
+TEST(Act, CorruptChecksums) {
+  struct Case {
+    const char *words;
+    bool udp;
+  };
+  for (const Case &c : {Case{"corrupt ip-checksum", false}, Case{"corrupt udp-checksum", true},
+                        Case{"corrupt ip-checksum set dscp 3", false},
+                        Case{"corrupt udp-checksum set becn 1", true}})
+    for (const Sample &s : many()) {
+      Port port({c.words});
+      Bytes bytes = s.bytes;
+      EXPECT_EQ(port.impair(bytes), Fate::GoOn);
+      const bool has = c.udp ? s.v2() : s.ipv4();
+      const bool plain = std::string(c.words).find("set") == std::string::npos;
+      if (plain) {
+        EXPECT_EQ(port.acted(), has ? 1U : 0U) << s.name;
+      }
+      Flaws wanted;
+      const bool used = s.v2() && (s.bytes[s.p().bth - 2] | s.bytes[s.p().bth - 1]);
+      if (has)
+        wanted.insert(!c.udp ? "ip" : used ? "udp" : "udp checksum in use or not");
+      EXPECT_EQ(flaws(bytes, s), wanted) << c.words << ", " << s.name;
+      if (has && c.udp) {
+        EXPECT_TRUE(bytes[s.p().bth - 2] | bytes[s.p().bth - 1]) << s.name;
+        EXPECT_NE(udp_sum(bytes, s.p()), 0xffff) << s.name;
+      }
+      if (plain) {
+        EXPECT_EQ(edits(s, bytes).size(), 0U) << s.name;
+      }
+    }
+}
+
+// Whatever the right one is: 0x00ff would become 0 when its low byte is inverted, 0 is 0xffff.
+TEST(Act, CorruptedChecksumsAreWrongForEveryValue) {
+  const Sample s = sample(FrameBuilder(0x04).payload(64), Net::V4, 0, true);
+  Port port({"corrupt udp-checksum"}), ip({"corrupt ip-checksum"});
+  for (uint32_t value = 0; value < 0x10000; value++) {
+    Bytes bytes = s.bytes;
+    store16(bytes.data() + s.p().bth - 2, static_cast<uint16_t>(value));
+    store16(bytes.data() + s.p().l3 + 10, static_cast<uint16_t>(value));
+    const Bytes before = bytes;
+    for (auto [one, at] : {std::pair{&port, s.p().bth - 2}, {&ip, s.p().l3 + 10}}) {
+      bytes = before;
+      one->impair(bytes);
+      const uint32_t now = bytes[at] << 8U | bytes[at + 1];
+      EXPECT_NE(now, 0U) << value;
+      EXPECT_NE(now % 0xffff, value % 0xffff) << value;
+      bytes[at] = before[at];
+      bytes[at + 1] = before[at + 1];
+      ASSERT_EQ(bytes, before);
+    }
+  }
 }
 
 TEST(Act, CorruptPayloadHitsThePayload) {

@@ -79,6 +79,18 @@ Result<const Action *> take_object(std::string_view word, WordReader &words, con
   return objects[at.get()];
 }
 
+// The bit is counted from the BTH's first, which is the most significant of its byte.
+Status parse_bit(Draft &draft, WordReader &words, std::string &text) {
+  roce_action &action = draft.rule.compiled.action;
+  const auto bit = integer(words.take(), 0, UINT16_MAX, "a bit from the BTH on");
+  if (!bit)
+    return bit.error();
+  action.first_bit = static_cast<uint16_t>(bit.get());
+  action.bits = 1;
+  text += fmt::format(" {}", bit.get());
+  return {};
+}
+
 Status parse_corrupt(Draft &draft, WordReader &words) {
   const auto chosen = take_object("corrupt", words, "what can be corrupted");
   if (!chosen)
@@ -88,8 +100,14 @@ Status parse_corrupt(Draft &draft, WordReader &words) {
   if (act == ROCE_ACT_CORRUPT_HEADER)
     if (Status s = parse_field(draft, words, text); !s)
       return s;
+  if (act == ROCE_ACT_CORRUPT_BIT && looks_like_number(words.peek()))
+    if (Status s = parse_bit(draft, words, text); !s)
+      return s;
+  const roce_action &action = draft.rule.compiled.action;
+  const bool fixed = act == ROCE_ACT_CORRUPT_BIT && action.bits;
   draft.rule.compiled.action.act |= act;
-  draft.rule.chance |= act != ROCE_ACT_CORRUPT_ICRC; // selects the bit to change at random
+  if (!fixed && !(act & (ROCE_ACT_CORRUPT_ICRC | ROCE_ACTS_CHECKSUM)))
+    draft.rule.chance = true; // selects the bit to change at random
   draft.say(slot_of(act), text);
   return {};
 }

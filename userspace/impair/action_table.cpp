@@ -44,7 +44,7 @@ constexpr Action kActions[] = {
      .word = "corrupt",
      .object = "icrc",
      .among = ROCE_ACTS_CORRUPT,
-     .syntax = "corrupt icrc|payload|bit|header FIELD",
+     .syntax = "corrupt icrc|payload|bit [N]|header FIELD|ip-checksum|udp-checksum",
      .did = "corrupted the iCRC",
      .counter = &roce_totals::corrupted,
      .feature = ROCE_FEATURE_EDIT},
@@ -70,6 +70,20 @@ constexpr Action kActions[] = {
      .counter = &roce_totals::corrupted,
      .feature = ROCE_FEATURE_EDIT,
      .only_roce = false},
+    {.bit = ROCE_ACT_CORRUPT_IP_CHECKSUM,
+     .word = "corrupt",
+     .object = "ip-checksum",
+     .among = ROCE_ACTS_CORRUPT,
+     .did = "corrupted the IP checksum",
+     .counter = &roce_totals::corrupted,
+     .feature = ROCE_FEATURE_EDIT},
+    {.bit = ROCE_ACT_CORRUPT_UDP_CHECKSUM,
+     .word = "corrupt",
+     .object = "udp-checksum",
+     .among = ROCE_ACTS_CORRUPT,
+     .did = "corrupted the UDP checksum",
+     .counter = &roce_totals::corrupted,
+     .feature = ROCE_FEATURE_EDIT},
     {.bit = ROCE_ACT_SET_DSCP,
      .word = "set",
      .object = "dscp",
@@ -169,9 +183,11 @@ constexpr Action kActions[] = {
      .excludes = {{{kHolds & ~ROCE_ACT_SHAPE, kOneHolds}}}},
 };
 
+constexpr uint32_t kUnused = 0xfU << 15; // bits between FORCE and CORRUPT_IP_CHECKSUM
+
 // FORCE has no row: it modifies other actions.
 constexpr bool has_all_bits() {
-  uint32_t bits = ROCE_ACT_FORCE;
+  uint32_t bits = ROCE_ACT_FORCE | kUnused;
   for (const Action &action : kActions) {
     if (!std::has_single_bit(action.bit) || bits & action.bit)
       return false;

@@ -58,7 +58,9 @@ Status join_actions(Draft &draft) {
     join_police(draft);
   if (Status s = check_together(act); !s)
     return s;
-  const uint32_t idle = act & acts_that([](const Action &one) { return one.only_roce; });
+  uint32_t idle = act & acts_that([](const Action &one) { return one.only_roce; });
+  if (draft.rule.compiled.action.bits) // a bit counted from the BTH on
+    idle |= act & ROCE_ACT_CORRUPT_BIT;
   if ((draft.tables().what & ~not_roce()).none() && idle)
     return Error{fmt::format("{} does nothing to frames that are no RoCE", action_name(idle)),
                  "non-roce goes with " + for_all_frames()};
