@@ -8,6 +8,7 @@
 #include "cnp.h"
 #include "hold.h"
 #include "match.h"
+#include "outer.h"
 
 #define ROCE_BTH_FARTHEST 0x3fff /* largest offset; the verifier needs a bound of 2^n - 1 */
 
@@ -360,7 +361,8 @@ static ROCE_INLINE const struct roce_rule *roce_find_rule(struct roce_frame *fra
   for (int i = 0; i < ROCE_RULES && *left; i++) {
     const struct roce_rule *rule = roce_first_rule(set, *left);
 
-    if (!rule->checks || roce_check_rule(env, rule, passing))
+    if (!rule->checks ||
+        (roce_check_rule(env, rule, passing) && roce_check_outer(frame, env, rule)))
       return rule;
     *left &= *left - 1;
   }

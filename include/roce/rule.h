@@ -52,6 +52,7 @@ enum roce_rule_check {
   ROCE_CHECK_NOT_SIZE = 1 << 12,
   ROCE_CHECK_NOT_VLAN = 1 << 13,
   ROCE_CHECK_NOT_PKEY = 1 << 14,
+  ROCE_CHECK_OUTER = 1 << 15,    /* roce_rule.outer */
   ROCE_CHECK_DISABLED = 1 << 16, /* no table has the rule: read by userspace only */
 };
 
@@ -74,6 +75,41 @@ struct roce_event_match {
   __u32 qp_number;          /* the n-th QP that the port saw, from 1 */
   struct roce_range packet; /* PSN - the stream's first PSN + 1 */
   __u32 iteration;          /* 1 + the stream's rewinds so far; 0: any */
+};
+
+/* roce_outer_match.used: conditions that read the frame again (outer.h). */
+enum roce_outer_field {
+  ROCE_OUTER_SRC_MAC = 1 << 0, /* bit i: raw[i] */
+  ROCE_OUTER_DST_MAC = 1 << 1,
+  ROCE_OUTER_BYTES = 1 << 2,
+  ROCE_OUTER_PCP = 1 << 3,
+  ROCE_OUTER_INNER_VLAN = 1 << 4,
+  ROCE_OUTER_MPLS = 1 << 5,
+  ROCE_OUTER_SRC_PORT = 1 << 6,
+  ROCE_OUTER_DST_PORT = 1 << 7,
+  ROCE_OUTER_VERSION = 1 << 8,
+};
+enum roce_raw { ROCE_RAW_SRC_MAC, ROCE_RAW_DST_MAC, ROCE_RAW_ANY, ROCE_RAW_MATCHES };
+#define ROCE_RAW_BYTES 6
+#define ROCE_PCP_NONE 8 /* an untagged frame, in roce_outer_match.pcps */
+
+/* Six bytes of a frame as a number, the first being the most significant. */
+struct roce_raw_match {
+  __u64 value; /* 0 where the mask is 0 */
+  __u64 mask;  /* 0 for the bytes after `length` */
+  __u32 offset;
+  __u32 length; /* bytes that the frame must have, up to ROCE_RAW_BYTES */
+};
+
+struct roce_outer_match {
+  __u32 used;     /* enum roce_outer_field */
+  __u32 inverted; /* those after `not` */
+  struct roce_raw_match raw[ROCE_RAW_MATCHES];
+  struct roce_range inner_vlan; /* VIDs */
+  struct roce_range mpls;
+  struct roce_range src_port, dst_port;
+  __u32 pcps;    /* bit i: PCP i, or ROCE_PCP_NONE */
+  __u32 version; /* of RoCE: 1 or 2 */
 };
 
 enum roce_select {
@@ -205,6 +241,7 @@ struct roce_rule {
   struct roce_range vlan; /* VIDs; an untagged frame matches none */
   struct roce_range pkey;
   struct roce_event_match event;
+  struct roce_outer_match outer;
   struct roce_selector select;
   struct roce_action action;
 };
@@ -223,6 +260,7 @@ enum roce_rule_uses {
   ROCE_USES_BTH_MARKS = 1 << 9,
   ROCE_USES_BTH_ACK = 1 << 10,
   ROCE_USES_PKEY = 1 << 11,
+  ROCE_USES_OUTER = 1 << 12, /* no table: a rule has conditions that read the frame again */
 };
 /* Tables that need BTH bytes that nothing else reads. */
 #define ROCE_USES_BTH                                                                              \

@@ -33,7 +33,7 @@ constexpr uint8_t kOpcodes[] = {
     ROCE_OPCODE_CNP};
 
 std::string match(Source &s) {
-  switch (s.number(0, 15)) {
+  switch (s.number(0, 17)) {
   case 0:
     return fmt::format("src 192.0.2.{}/{}", s.number(0, 1) * 2, 31);
   case 1:
@@ -69,6 +69,13 @@ std::string match(Source &s) {
     return s.one_of<std::string>({"ack-req 1", "ack-req 0", "resv7 0", "resv7 1-127"});
   case 14:
     return s.one_of<std::string>({"pkey 0xffff", "pkey 0x7fff-0x8001", "pkey 1"});
+  case 15:
+  case 16:
+    return s.one_of<std::string>(
+        {"src-port 0-40000", "dst-port 4791", "dst-port 4789", "roce-version 1", "roce-version 2",
+         "inner-vlan 0-2000", "pcp 0-3", "mpls 16", "src-mac 00:00:00:00:00:00/1",
+         "dst-mac 00:00:00:00:00:00/00:00:00:00:00:01", "bytes 12 0800", "bytes 14 45/ff",
+         "bytes 60 70707070", "bytes 1000 70/7f", "bytes 4000 70"});
   default:
     return s.one_of<std::string>({"ipv4", "ipv6"});
   }

@@ -16,6 +16,16 @@ std::span<const Keyword> action_words();
 Status parse_event(Draft &draft, WordReader &words);
 // psn +K|+K-L [iter K]; `offset` is the word after the +
 Status parse_psn_offset(Draft &draft, const std::string &offset, WordReader &words);
+// Conditions that read the frame again: outer.cpp.
+Status parse_src_mac(Draft &draft, WordReader &words);
+Status parse_dst_mac(Draft &draft, WordReader &words);
+Status parse_pcp(Draft &draft, WordReader &words);
+Status parse_inner_vlan(Draft &draft, WordReader &words);
+Status parse_mpls(Draft &draft, WordReader &words);
+Status parse_src_port(Draft &draft, WordReader &words);
+Status parse_dst_port(Draft &draft, WordReader &words);
+Status parse_roce_version(Draft &draft, WordReader &words);
+Status parse_bytes(Draft &draft, WordReader &words);
 // red, police
 Status parse_red(Draft &draft, WordReader &words);
 Status parse_police(Draft &draft, WordReader &words);

@@ -338,6 +338,15 @@ constexpr Keyword kMatch[] = {
     {"ack-req", Slot::AckReq, parse_field<7>, "ack-req 1"},
     {"resv7", Slot::Resv7, parse_field<8>, "resv7 1-127"},
     {"pkey", Slot::Pkey, parse_pkey, "pkey 0xffff or pkey 0x8000-0x8fff"},
+    {"src-mac", Slot::SrcMac, parse_src_mac, "src-mac 02:00:00:00:00:01[/BITS or /MASK]"},
+    {"dst-mac", Slot::DstMac, parse_dst_mac, "dst-mac 02:00:00:00:00:01[/BITS or /MASK]"},
+    {"pcp", Slot::Pcp, parse_pcp, "pcp 3,5-7, of the outer tag"},
+    {"inner-vlan", Slot::InnerVlan, parse_inner_vlan, "inner-vlan 5 or inner-vlan 5-9"},
+    {"mpls", Slot::Mpls, parse_mpls, "mpls 16 or mpls 16-31: the first label"},
+    {"src-port", Slot::SrcPort, parse_src_port, "src-port 80 or src-port 1024-65535"},
+    {"dst-port", Slot::DstPort, parse_dst_port, "dst-port 80 or dst-port 1024-65535"},
+    {"roce-version", Slot::RoceVersion, parse_roce_version, "roce-version 1"},
+    {"bytes", Slot::RawBytes, parse_bytes, "bytes OFFSET HEX[/MASK], like bytes 12 0800/ff00"},
 };
 
 } // namespace

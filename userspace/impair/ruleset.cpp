@@ -62,6 +62,8 @@ void add_rule(roce_ruleset &set, const std::array<Place, kTables> &places, const
   // the check reads the P_Key even if its tables accept every value
   if (rule.compiled.checks & (ROCE_CHECK_PKEY | ROCE_CHECK_NOT_PKEY))
     set.used |= ROCE_USES_PKEY;
+  if (rule.compiled.checks & ROCE_CHECK_OUTER)
+    set.used |= ROCE_USES_OUTER;
   // only the version in the BTH separates these frames from other ones
   if (rule.tables.what[ROCE_WHAT_VERSION] != rule.tables.what[ROCE_WHAT_OTHER])
     set.used |= ROCE_USES_BTH_FLAGS;

@@ -23,9 +23,9 @@ using List = std::vector<std::string>;
 
 // Whether a list for `word` is one word with commas. For other words it is several words.
 bool takes_list(const std::string &word) {
-  constexpr std::string_view kLists[] = {"dest-qp", "transport", "opcode", "ecn",
-                                         "dscp",    "padcnt",    "tver",   "resv6",
-                                         "resv7",   "positions", "table"};
+  constexpr std::string_view kLists[] = {"dest-qp", "transport", "opcode",    "ecn",
+                                         "dscp",    "pcp",       "padcnt",    "tver",
+                                         "resv6",   "resv7",     "positions", "table"};
   return std::find(std::begin(kLists), std::end(kLists), word) != std::end(kLists);
 }
 
