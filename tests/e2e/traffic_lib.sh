@@ -47,7 +47,7 @@ respond() {
 }
 says_so() {
   kill -0 "$responder" 2>/dev/null || fail "respond ended: $(cat "$scratch/respond.json.err")"
-  grep -qs ': answers for ' "$scratch/respond.json.err"
+  grep -qsE ': (answers|receives) for ' "$scratch/respond.json.err"
 }
 # Its report is in $scratch/respond.json.
 end_respond() {

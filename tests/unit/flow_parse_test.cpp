@@ -61,7 +61,7 @@ std::string all_of(const Flow &f) {
                    f.bth.becn ? int{*f.bth.becn} : -1, f.bth.ack_req ? int{*f.bth.ack_req} : -1,
                    f.bth.pad ? int{*f.bth.pad} : -1, f.bth.tver, f.bth.resv6, f.bth.resv7,
                    f.bth.pkey);
-  s += fmt::format("| {} {} {:x}", f.frames, f.repeat ? int64_t(*f.repeat) : -1,
+  s += fmt::format("| {} {} {} {:x}", f.stamp, f.frames, f.repeat ? int64_t(*f.repeat) : -1,
                    fmt::join(f.opcodes, ","));
   for (const Fault &fault : f.faults) {
     s += fmt::format("| {} {} {} {}", unsigned(fault.kind), unsigned(fault.when), fault.every,
@@ -199,6 +199,7 @@ constexpr Pair kTexts[] = {
     {"imm 7", "imm 0x7"},
     {"srq 5", "srq 0x5"},
     {"seed 18446744073709551615", nullptr},
+    {"size 4k stamp", nullptr},
     {"fault skip at 1,5,9", nullptr},
     {"fault repeat every 100", nullptr},
     {"fault reorder probability 1%", "fault reorder probability 0.01"},
@@ -572,6 +573,10 @@ TEST(FlowCheck, GoodFlows) {
                             "transport rd fault ghost-ack every 5",
                             "opcode CNP,RC_ACKNOWLEDGE,0xff",
                             "tver 1",
+                            "stamp",
+                            "stamp write size 32,1056,2k",
+                            "stamp transport ud size 32-1024",
+                            "stamp opcode RC_SEND_ONLY,RC_ACKNOWLEDGE,CNP size 32",
                             "opcode UC_SEND_ONLY,UD_SEND_ONLY size 1-1024"}) {
     const Status status = check_flow(flow(std::string(kGood) + words), 1500);
     EXPECT_TRUE(status.ok()) << words << ": " << status.error().message;
@@ -608,6 +613,12 @@ constexpr Wrong kContradictions[] = {
     {"src ::1 dst ::2 opcode 4 size 1025", "1025"},
     {"src ::1 dst ::2 opcode 4,CNP v1", "CNP"},
     {"src ::1 dst ff02::1 opcode UD_SEND_ONLY,RC_SEND_ONLY", "multicast"},
+    {"src ::1 dst ::2 stamp read", "read"},
+    {"src ::1 dst ::2 stamp size 31", "31"},
+    {"src ::1 dst ::2 stamp size 1k,1055", "31"},
+    {"src ::1 dst ::2 stamp size 64-2k", " 1 byte"},
+    {"src ::1 dst ::2 stamp opcode RC_ACKNOWLEDGE", " 0 byte"},
+    {"src ::1 dst ::2 stamp opcode RC_ACKNOWLEDGE,4 size 16", "16"},
 };
 
 TEST(FlowCheck, Contradictions) {

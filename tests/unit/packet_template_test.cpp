@@ -5,6 +5,7 @@
 
 #include "packet/icrc.h"
 
+#include "packet/stamp.h"
 #include "packet/template.h"
 #include "packet_random.h"
 #include <algorithm>
@@ -167,6 +168,39 @@ TEST(PacketTemplate, EveryBitOfEveryField) {
       }
     }
   });
+}
+
+// As if the payload had been built with the stamp, over the same buffer again and again.
+TEST(PacketTemplate, StampIsPartOfTheIcrc) {
+  size_t tried = 0;
+  for_templates(10, [&](Random &rng, const Subject &s) {
+    auto made = Template::make(s.path, s.headers, s.payload, s.pad, true);
+    if (s.payload.size() < packet::kStampBytes) {
+      EXPECT_FALSE(made.ok());
+      return;
+    }
+    ASSERT_TRUE(made.ok());
+    const Template &stencil = made.get();
+    EXPECT_TRUE(stencil.stamped());
+    EXPECT_FALSE(s.stencil.stamped());
+    Bytes frame = copy(stencil);
+    Subject wanted = s;
+    for (int i = 0; i < 8; i++, tried++) {
+      const Fields fields = random_fields(rng, s.own());
+      const uint64_t sequence = rng() >> rng() % 64, time = rng() >> rng() % 64;
+      stencil.stamp(frame.data(), fields);
+      stencil.set_stamp(frame.data(), sequence, time);
+      for (uint32_t at = 0; at < 8; at++) {
+        wanted.payload[16 + at] = static_cast<uint8_t>(sequence >> (56 - 8 * at));
+        wanted.payload[24 + at] = static_cast<uint8_t>(time >> (56 - 8 * at));
+      }
+      ASSERT_EQ(frame, wanted.built(fields)) << "stamp " << i;
+    }
+    const auto at = static_cast<uint32_t>(stencil.layout().bth + rng() % ROCE_BTH_LEN);
+    stencil.set_byte(frame.data(), at, static_cast<uint8_t>(rng()));
+    EXPECT_EQ(check(frame, stencil.layout()), Icrc::Good);
+  });
+  EXPECT_GT(tried, 1000U);
 }
 
 // What is wider than its field is cut and spoils no neighbour.

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
 
+#include <sys/timex.h>
+
 namespace xr {
+
+int kernel_tai_offset() {
+  timex clock{};
+  return adjtimex(&clock) < 0 ? 0 : clock.tai;
+}
 
 std::string local_date_time(uint64_t realtime_ns) {
   time_t seconds = static_cast<time_t>(realtime_ns / 1'000'000'000);

@@ -46,7 +46,8 @@ NativeDatapath::Layer3 layer3(const CapturedFrame &frame) {
 } // namespace
 
 Analyzer::Analyzer(const Options &options)
-    : options_(options), accountant_({.udp_port = options.udp_port, .track = options.track}) {}
+    : options_(options), accountant_({.udp_port = options.udp_port, .track = options.track}),
+      latency_(options.latency) {}
 
 void Analyzer::on_event(std::function<void(const roce_event &)> callback) {
   accountant_.on_event(std::move(callback));
@@ -60,6 +61,23 @@ Icrc Analyzer::check(const CapturedFrame &frame, const roce_packet &packet) {
   return verdict;
 }
 
+// Timestamps of captures are of CLOCK_REALTIME; 0: the file has none.
+void Analyzer::read_stamp(const CapturedFrame &frame, const roce_packet &packet) {
+  const auto stamp = packet::read_stamp({frame.data, frame.captured}, packet);
+  if (!stamp)
+    return;
+  std::optional<uint64_t> arrived;
+  if (frame.time_ns)
+    arrived = frame.time_ns + static_cast<uint64_t>(int64_t{options_.tai_offset_s} * 1'000'000'000);
+  latency_.add(packet, *stamp, arrived);
+}
+
+LatencyReport Analyzer::latency() const {
+  LatencyReport report = latency_.report();
+  report.tai_offset_s = options_.tai_offset_s;
+  return report;
+}
+
 void Analyzer::frame(const CapturedFrame &captured) {
   const NativeDatapath::FrameView frame{captured.data, captured.captured, captured.length,
                                         captured.time_ns};
@@ -67,10 +85,14 @@ void Analyzer::frame(const CapturedFrame &captured) {
   const roce_class class_ = captured.link == Link::Ethernet
                                 ? accountant_.parse(frame, packet)
                                 : accountant_.parse(frame, layer3(captured), packet);
-  bool track = true;
+  bool track = true, damaged = false;
 
-  if (options_.check_icrc && roce_is_roce(class_))
-    track = check(captured, packet) != Icrc::Bad || !options_.drop_bad_icrc;
+  if (options_.check_icrc && roce_is_roce(class_)) {
+    damaged = check(captured, packet) == Icrc::Bad;
+    track = !damaged || !options_.drop_bad_icrc;
+  }
+  if (roce_is_roce(class_) && !damaged)
+    read_stamp(captured, packet);
   accountant_.account(frame, class_, packet, track);
 }
 
@@ -106,6 +128,7 @@ Result<Analysis> analyze(const std::string &path, const AnalyzeRun &run) {
     }
   }
   analyzer.snapshot(analysis.snapshot);
+  analysis.latency = analyzer.latency();
   analysis.snapshot.name = path;
   analysis.snapshot.truncated = next == Next::Truncated;
   if (next == Next::Truncated || next == Next::Error)

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "capture/native_datapath.h"
 #include "capture/reader.h"
+#include "latency/one_way.h"
 #include "model/snapshot.h"
 #include "packet/icrc.h"
 
@@ -23,6 +24,8 @@ public:
     bool track = true;
     bool check_icrc = true;
     bool drop_bad_icrc = false; // frames with a wrong iCRC are counted, but do not update a stream
+    latency::OneWayOptions latency = {};
+    int tai_offset_s = 0; // CLOCK_TAI minus the capture's clock
   };
 
   explicit Analyzer(const Options &options);
@@ -31,13 +34,16 @@ public:
   void on_event(std::function<void(const roce_event &)> callback);
   // Fills all fields except name and truncated.
   void snapshot(Snapshot &into) const;
+  LatencyReport latency() const; // of stamped frames whose iCRC is not wrong
 
 private:
+  void read_stamp(const CapturedFrame &frame, const roce_packet &packet);
   Icrc check(const CapturedFrame &frame, const roce_packet &packet);
 
   Options options_;
   NativeDatapath accountant_;
   decltype(Snapshot::icrc) icrc_{};
+  latency::OneWay latency_;
 };
 
 struct AnalyzeRun {
@@ -50,6 +56,7 @@ struct AnalyzeRun {
 
 struct Analysis {
   Snapshot snapshot;
+  LatencyReport latency;
   bool stopped = false;
   // Set if the capture is truncated or damaged: `snapshot` then covers the part before that.
   std::optional<Error> trouble;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/analyzer.h"
 
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "report/latency.h"
 
 namespace xr::cli {
 
@@ -15,7 +17,7 @@ constexpr uint64_t kProgressStep = 8 << 20;
 
 struct Args {
   std::string file;
-  Analyzer::Options options;
+  Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
 };
 
@@ -29,6 +31,18 @@ void describe(CLI::App &command, Args &args) {
   add_udp_port(command, args.options.udp_port);
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
+  command
+      .add_option_function<int64_t>(
+          "--clock-offset", [&args](int64_t ns) { args.options.latency.clock_offset_ns = ns; },
+          "For frames of `send ... stamp`: clock of the capture minus that of the sender, in ns "
+          "(default: unknown, taken as 0)")
+      ->type_name("NS");
+  command
+      .add_option("--tai-offset", args.options.tai_offset_s,
+                  "For the same: TAI minus UTC, in s, as the sender's kernel has it (default: as "
+                  "this kernel has it)")
+      ->type_name("S")
+      ->check(whole_number(0, 100));
   add_stream_options(command, args.streams);
   command.footer("Needs no privilege. For a truncated capture the report covers the frames before "
                  "the end,\nand the exit status is 1.");
@@ -54,7 +68,10 @@ int analyze(const Args &args, const Globals &globals) {
   if (!done)
     return fail(context, done.error());
   Output output(globals.json);
-  output.print(report::analyze_report(done->snapshot, args.streams));
+  report::Document document = report::analyze_report(done->snapshot, args.streams);
+  if (done->latency.total.frames || done->latency.streams_full)
+    report::add_latency(document, done->latency);
+  output.print(document);
   if (done->stopped)
     note(args.file == "-" ? "standard input" : args.file,
          "interrupted; the report covers what was read so far");

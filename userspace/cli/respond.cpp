@@ -83,6 +83,17 @@ void describe(CLI::App &command, Args &args) {
       ->check(whole_number(0, 31));
   describe_cnp(command, args);
   command.add_flag("--any-icrc", args.any_icrc, "Also accept requests with a wrong iCRC");
+  command.add_flag("--sink", r.sink,
+                   "Receive RoCE and never answer it; report latency, loss and reordering of "
+                   "frames from `send ... stamp`");
+  command
+      .add_option_function<int64_t>(
+          "--clock-offset", [&r](int64_t ns) { r.latency.clock_offset_ns = ns; },
+          "With --sink: this host's CLOCK_TAI minus the sender's, in ns (default: unknown, taken "
+          "as "
+          "0)")
+      ->type_name("NS")
+      ->needs("--sink");
   add_duration(command, "--for", args.request.duration_ns, "End after DURATION");
   add_queue_options(command, args.request.queues,
                     "On N queues, a thread each (default: all; RDMA CM needs --queues 1)");

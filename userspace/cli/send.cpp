@@ -104,7 +104,7 @@ void describe(CLI::App &command, Args &args) {
       "  dscp N, ecn not-ect|ect0|ect1|ce, ttl N, rate 10gbit [l1|l2] | 1mpps | 50% | top, "
       "poisson,\n"
       "  burst N gap DURATION [count N], start DURATION, ramp DURATION [from P%],\n"
-      "  cc fixed RATE (of each QP), seed N,\n"
+      "  cc fixed RATE (of each QP), seed N, stamp,\n"
       "  fault skip|repeat|reorder|icrc|pad|ghost-ack at N,N | every N | probability P\n"
       "or: replay FILE.pcap [speed X | rate RATE] [loop N] [for DURATION] [map OLD=NEW]... "
       "[src-mac MAC] "

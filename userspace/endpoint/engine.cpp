@@ -52,6 +52,7 @@ void Engine::neighbour(std::span<const uint8_t> frame) {
 
 void Engine::receive(uint64_t now) {
   const size_t count = socket_->receive(frames_);
+  const uint64_t arrived = count && receive_clock_ ? clock_ns(*receive_clock_) : now;
   for (size_t i = 0; i < count; i++) {
     const afxdp::Received &frame = frames_[i];
     roce_packet packet{};
@@ -61,7 +62,7 @@ void Engine::receive(uint64_t now) {
     counts_.received_bytes += frame.length;
     if (class_ == ROCE_CLASS_OTHER && !addresses_.empty())
       neighbour({frame.data, frame.length});
-    source_->receive(now, {frame.data, frame.length}, static_cast<roce_class>(class_), packet);
+    source_->receive(arrived, {frame.data, frame.length}, static_cast<roce_class>(class_), packet);
   }
   if (count) {
     socket_->release();
@@ -94,6 +95,8 @@ void Engine::write(const Outgoing &packet) {
   holds_[slot] = packet.shape;
   if (packet.shape) {
     packet.shape->stamp(frame, packet.fields);
+    if (packet.shape->stamped())
+      packet.shape->set_stamp(frame, packet.fields.sequence, clock_ns(CLOCK_TAI));
     if (packet.damage == packet::Damage::Icrc)
       packet.shape->spoil_icrc(frame);
     if (packet.damage == packet::Damage::Pad) {

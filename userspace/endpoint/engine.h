@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -29,6 +30,10 @@ public:
 
   // After the source is done, continues to receive until nothing arrives for `ns`.
   void linger(uint64_t ns) { linger_ns_ = ns; }
+
+  // The clock whose time Source::receive() gets, read after the frames are taken from the ring.
+  // Default: the time at which the round began, CLOCK_MONOTONIC.
+  void receive_clock(clockid_t clock) { receive_clock_ = clock; }
 
   // Runs until the source is done or `stop` is set. Error: the port is gone.
   Status run(const std::atomic<bool> &stop);
@@ -64,6 +69,7 @@ private:
   uint64_t last_sent_ = 0, last_due_ = 0;
   uint64_t quiet_since_ = 0;
   uint64_t linger_ns_ = 0;
+  std::optional<clockid_t> receive_clock_;
   uint64_t checked_ = 0; // time of the last check that the port exists (ns)
   bool ended_ = false;   // now_ns is final
   std::atomic<bool> running_{false};

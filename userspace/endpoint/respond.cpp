@@ -37,8 +37,9 @@ bool needs_promiscuous(const RespondRequest &request, const PortFacts &port) {
          !std::all_of(mine.begin(), mine.end(), packet::is_mapped);
 }
 
-std::string answers_for(const std::vector<packet::Address> &addresses) {
-  std::string text = "answers for";
+std::string says_for(const responder::ResponderOptions &responder) {
+  const auto &addresses = responder.addresses;
+  std::string text = responder.sink ? "receives for" : "answers for";
   for (size_t i = 0; i < addresses.size(); i++)
     text += (i ? ", " : " ") + parse::address_text(addresses[i]);
   return text;
@@ -69,10 +70,13 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
     responder.seed++; // independent random numbers per queue
     auto source = std::make_unique<responder::Responder>(responder);
     state->responders.push_back(source.get());
-    state->workers.add(
-        std::make_unique<Engine>(std::move(socket), std::move(source), request.attach.udp_port));
+    auto engine =
+        std::make_unique<Engine>(std::move(socket), std::move(source), request.attach.udp_port);
+    if (responder.sink)
+      engine->receive_clock(CLOCK_TAI);
+    state->workers.add(std::move(engine));
   }
-  state->notes.push_back(answers_for(responder.addresses));
+  state->notes.push_back(says_for(responder));
   state->request = std::move(request);
   return RespondRun(std::move(state));
 }
@@ -117,8 +121,15 @@ RespondReport RespondRun::report() {
   RespondReport report;
   for (const packet::Address &one : state_->request.responder.addresses)
     report.addresses.push_back(parse::address_text(one));
-  state_->fill_report(report,
-                      [&](size_t i) { add(report.counts, state_->responders[i]->counts()); });
+  const responder::ResponderOptions &responder = state_->request.responder;
+  latency::OneWay latency(responder.latency);
+  state_->fill_report(report, [&](size_t i) {
+    add(report.counts, state_->responders[i]->counts());
+    if (responder.sink)
+      latency.merge(state_->responders[i]->latency());
+  });
+  if (responder.sink)
+    report.latency = latency.report();
   return report;
 }
 

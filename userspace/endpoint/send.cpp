@@ -9,6 +9,7 @@
 
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "endpoint/replay_file.h"
 #include "parse/address.h"
 #include "requester/open.h"
@@ -250,6 +251,8 @@ Status SendRun::State::prepare_flows() {
     return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
   if (auto done = complete(request, port); !done)
     return done;
+  for (const uint64_t run = clock_ns(CLOCK_TAI); Flow &flow : all)
+    flow.stamp_run = run;
   // Limits the wait for a peer that does not answer.
   request.reliability.drain_ns = kDrainNs;
   // Answers are sent to the source addresses of the flows.

@@ -6,6 +6,7 @@
 
 #include "flow/words.h"
 #include "packet/bytes.h"
+#include "packet/stamp.h"
 #include "parse/address.h"
 
 namespace xr::flow {
@@ -187,6 +188,46 @@ Status check_faults(const Flow &flow) {
   return {};
 }
 
+// The smallest payload of a packet of a message of `size` bytes; packets without payload that the
+// flow lists among others do not count.
+uint32_t smallest_payload(const Flow &flow, uint64_t size) {
+  if (flow.opcodes.empty())
+    return flow.segment(size, flow.packets_of(size) - 1).payload;
+  uint32_t smallest = UINT32_MAX;
+  for (size_t number = 0; number < flow.opcodes.size(); number++)
+    if (const uint32_t payload = flow.segment(size, 0, number).payload)
+      smallest = std::min(smallest, payload);
+  return smallest == UINT32_MAX ? 0 : smallest;
+}
+
+uint32_t smallest_payload(const Flow &flow) {
+  uint32_t smallest = UINT32_MAX;
+  for (const Sizes::Part &part : flow.size.parts)
+    smallest = std::min(smallest, smallest_payload(flow, part.bytes));
+  if (flow.size.kind == Sizes::Kind::Uniform) {
+    const uint64_t from = flow.size.parts.front().bytes, to = flow.size.parts.back().bytes;
+    // all lengths of a last packet occur within one PMTU
+    for (uint64_t size = from; size <= std::min(to, from + flow.pmtu); size++)
+      smallest = std::min(smallest, smallest_payload(flow, size));
+  }
+  return smallest;
+}
+
+Status check_stamp(const Flow &flow) {
+  if (!flow.stamp)
+    return {};
+  const bool data = packet::verb_properties(flow.verb) & (ROCE_OP_SEND | ROCE_OP_WRITE);
+  if (flow.opcodes.empty() && !data)
+    return Error{fmt::format("stamp: packets of {} have no payload", packet::verb_name(flow.verb)),
+                 "send or write"};
+  if (const uint32_t least = smallest_payload(flow); least < packet::kStampBytes)
+    return Error{fmt::format("stamp: a packet with {} bytes of payload has no room for {}", least,
+                             packet::kStampBytes),
+                 fmt::format("sizes whose last packet has at least {} bytes, like size {}",
+                             packet::kStampBytes, flow.pmtu)};
+  return {};
+}
+
 } // namespace
 
 Status check_flow(const Flow &flow, uint32_t mtu) {
@@ -195,6 +236,8 @@ Status check_flow(const Flow &flow, uint32_t mtu) {
     if (Status s = check(flow); !s)
       return s;
   if (Status s = check_pacing(flow.pacing); !s)
+    return s;
+  if (Status s = check_stamp(flow); !s)
     return s;
   return check_mtu(flow, mtu);
 }

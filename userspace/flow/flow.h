@@ -96,7 +96,9 @@ struct Flow {
   uint32_t ee_context = 0; // RDETH
   uint8_t syndrome = 0x1f; // AETH: ACK without credits
   BthBits bth;
-  uint64_t seed = 0; // of all random values
+  uint64_t seed = 0;      // of all random values
+  bool stamp = false;     // each packet's payload begins with a stamp (packet/stamp.h)
+  uint64_t stamp_run = 0; // Stamp::run; set by the sender, not by a word
   // Index of the first QP in the original flow when a flow is split, so that random values stay the
   // same.
   uint32_t first_index = 0;

@@ -201,6 +201,11 @@ Status parse_ack_every(FlowDraft &draft, WordReader &words) {
   return {};
 }
 
+Status parse_stamp(FlowDraft &draft, WordReader &) {
+  draft.flow.stamp = true;
+  return {};
+}
+
 constexpr FlowKeyword kWords[] = {
     {"transport", Slot::Transport, parse_transport, "transport rc, uc, ud or xrc"},
     {"verb", Slot::Verb, parse_verb, "verb write"},
@@ -217,6 +222,7 @@ constexpr FlowKeyword kWords[] = {
     {"opcode", Slot::Verb, parse_opcode, "opcode RC_SEND_ONLY,RC_ACKNOWLEDGE,CNP,0x18"},
     {"psn", Slot::Psn, parse_psn, "psn 0"},
     {"ack-every", Slot::AckEvery, parse_ack_every, "ack-every 16"},
+    {"stamp", Slot::Stamp, parse_stamp, "stamp"},
 };
 
 } // namespace

@@ -187,6 +187,8 @@ void say_keys(const Flow &flow, const Flow &plain, Out &out) {
     say(out, "syndrome {:#x}", flow.syndrome);
   if (flow.seed)
     say(out, "seed {}", flow.seed);
+  if (flow.stamp)
+    say(out, "stamp");
 }
 
 void say_fault(const Fault &fault, Out &out) {

@@ -65,6 +65,7 @@ enum class Slot : uint8_t {
   Resv6,
   Resv7,
   Seed,
+  Stamp,
   Many, // the word may be repeated
 };
 

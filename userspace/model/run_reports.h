@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/histogram.h"
+#include "model/latency_report.h"
 
 namespace xr {
 
@@ -136,6 +138,7 @@ struct SendReport : RunReport {
 struct RespondReport : RunReport {
   std::vector<std::string> addresses;
   RespondCounts counts;
+  std::optional<LatencyReport> latency; // set: a sink, which does not answer RoCE
 };
 
 } // namespace xr

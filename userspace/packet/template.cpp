@@ -8,6 +8,7 @@
 
 #include "packet/bytes.h"
 #include "packet/icrc.h"
+#include "packet/stamp.h"
 
 namespace xr::packet {
 
@@ -15,11 +16,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "fields are swapped, the iCRC is not");
 
-// Maximum bytes from the UDP source port to the payload: UDP, BTH, and RDETH, DETH and AtomicETH.
-constexpr uint32_t kFarthest = ROCE_UDP_LEN + ROCE_BTH_LEN + 40;
+// Maximum bytes from the UDP source port to the constant bytes: UDP, BTH, RDETH, DETH and
+// AtomicETH, and a stamp.
+constexpr uint32_t kFarthest = ROCE_UDP_LEN + ROCE_BTH_LEN + 40 + kStampBytes;
 using ByteTable = std::array<uint32_t, 256>;
 
-// [n][x]: the effect on the CRC before the payload of a change x in the byte n + 1 before it.
+// [n][x]: the effect on the CRC before the constant bytes of a change x in the byte n + 1 before
+// it.
 constexpr std::array<ByteTable, kFarthest> make_changes() {
   std::array<ByteTable, kFarthest> changes{};
   for (uint32_t x = 0; x < 256; x++) {
@@ -94,18 +97,26 @@ std::shared_ptr<const Template::Advance> Template::advance_over(uint32_t bytes) 
 }
 
 Result<Template> Template::make(const Path &path, const Headers &headers,
-                                std::span<const uint8_t> payload, int pad) {
+                                std::span<const uint8_t> payload, int pad, bool stamped) {
   if (path.udp_checksum)
     return Error{"a template's frames have no UDP checksum", "send them with a checksum of 0"};
+  if (stamped && payload.size() < kStampBytes)
+    return Error{fmt::format("{} bytes of payload have no room for a stamp", payload.size()),
+                 fmt::format("at least {}", kStampBytes)};
   Result<Frame> frame = build(path, headers, payload, pad);
   if (!frame)
     return frame.error();
   Template made;
   made.frame_ = std::move(frame.get());
   const Layout &layout = made.frame_.layout;
-  made.advance_ = advance_over(layout.payload_length + layout.pad);
+  made.constant_ = layout.payload + (stamped ? kStampBytes : 0);
+  made.advance_ = advance_over(layout.end - ROCE_ICRC_LEN - made.constant_);
   made.icrc_ = load_icrc(made.frame_.bytes.data() + layout.end - ROCE_ICRC_LEN);
   made.find_places();
+  if (stamped) {
+    made.sequence_ = made.place_at(layout.payload + kStampSequence, 8);
+    made.time_ = made.place_at(layout.payload + kStampTime, 8);
+  }
   return made;
 }
 
@@ -119,14 +130,16 @@ Template::Place Template::place(uint32_t header, uint32_t within, uint32_t bytes
   uint32_t offset = frame_.layout.ext + within;
   for (uint32_t i = 0, bit = ROCE_HAS_RDETH; bit != header; i++, bit <<= 1)
     offset += info & bit ? kHeaderLength[i] : 0;
+  return place_at(offset, bytes);
+}
+
+Template::Place Template::place_at(uint32_t offset, uint32_t bytes) const {
   return {offset, load(frame_.bytes.data() + offset, bytes)};
 }
 
 void Template::find_places() {
   const uint32_t bth = frame_.layout.bth, info = roce_opcode_info[opcode()];
-  const auto at = [this](uint32_t offset, uint32_t bytes) {
-    return Place{offset, load(frame_.bytes.data() + offset, bytes)};
-  };
+  const auto at = [this](uint32_t offset, uint32_t bytes) { return place_at(offset, bytes); };
   if (bth - frame_.layout.l3 != ROCE_GRH_LEN) // RoCEv2
     src_port_ = at(bth - ROCE_UDP_LEN, 2);
   bth1_ = at(bth + 1, 1);
@@ -142,14 +155,14 @@ void Template::find_places() {
   extends_ = src_qp_.offset || immediate_.offset || aeth_.offset || va_.offset;
 }
 
-// Returns the change of the CRC before the payload.
+// Returns the change of the CRC before the constant bytes.
 template <unsigned Bytes>
 inline uint32_t Template::write(uint8_t *frame, const Place &place, uint64_t value) const {
   store<Bytes>(frame + place.offset, value);
   const uint64_t change = value ^ place.base;
   if (!change)
     return 0;
-  const ByteTable *table = &kChange[frame_.layout.payload - place.offset - Bytes];
+  const ByteTable *table = &kChange[constant_ - place.offset - Bytes];
   uint32_t delta = 0;
   // from the last byte; GCC 12 does not unroll with -O2 alone, which is a third slower
 #pragma GCC unroll 8
@@ -158,7 +171,7 @@ inline uint32_t Template::write(uint8_t *frame, const Place &place, uint64_t val
   return delta;
 }
 
-inline uint32_t Template::after_payload(uint32_t delta) const {
+inline uint32_t Template::after_constant(uint32_t delta) const {
   const Advance &advance = *advance_;
   return advance[0][delta & 0xff] ^ advance[1][delta >> 8 & 0xff] ^ advance[2][delta >> 16 & 0xff] ^
          advance[3][delta >> 24];
@@ -189,7 +202,13 @@ void Template::stamp(uint8_t *frame, const Fields &fields) const {
                     psn_flags_ | (fields.psn & 0xffffff) | (fields.ack_req ? 0x80000000u : 0));
   if (extends_)
     delta ^= write_extensions(frame, fields);
-  store_icrc(frame + frame_.layout.end - ROCE_ICRC_LEN, icrc_ ^ after_payload(delta));
+  store_icrc(frame + frame_.layout.end - ROCE_ICRC_LEN, icrc_ ^ after_constant(delta));
+}
+
+void Template::set_stamp(uint8_t *frame, uint64_t sequence, uint64_t time_ns) const {
+  const uint32_t delta = write<8>(frame, sequence_, sequence) ^ write<8>(frame, time_, time_ns);
+  uint8_t *icrc = frame + frame_.layout.end - ROCE_ICRC_LEN;
+  store_icrc(icrc, load_icrc(icrc) ^ after_constant(delta));
 }
 
 void Template::set_byte(uint8_t *frame, uint32_t offset, uint8_t value) const {
@@ -200,7 +219,7 @@ void Template::set_byte(uint8_t *frame, uint32_t offset, uint8_t value) const {
   if (offset == layout.bth + 4) // FECN, BECN and reserved bits count as ones
     return;
   uint8_t *icrc = frame + layout.end - ROCE_ICRC_LEN;
-  store_icrc(icrc, load_icrc(icrc) ^ after_payload(kChange[layout.payload - offset - 1][change]));
+  store_icrc(icrc, load_icrc(icrc) ^ after_constant(kChange[constant_ - offset - 1][change]));
 }
 
 // Starts from the correct iCRC: a second call must not restore it.

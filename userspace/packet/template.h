@@ -13,7 +13,7 @@
 
 namespace xr::packet {
 
-// The variable fields. The last five are written only if the opcode has the header.
+// The variable fields. Those from src_qp to va are written only if the opcode has the header.
 struct Fields {
   uint32_t dest_qp = 0;
   uint32_t psn = 0;
@@ -25,21 +25,28 @@ struct Fields {
   uint32_t aeth = 0;      // AETH: syndrome << 24 | MSN
   uint32_t dma_len = 0;   // RETH
   uint64_t va = 0;        // RETH, AtomicETH
+  uint64_t sequence = 0;  // of the stamp: not written by stamp(), but by set_stamp()
 };
 
 class Template {
 public:
   // A template without UDP checksum. Errors are those of build().
+  // `stamped`: the payload begins with a stamp (packet/stamp.h), whose sequence and time vary.
   static Result<Template> make(const Path &path, const Headers &headers,
-                               std::span<const uint8_t> payload, int pad = -1);
+                               std::span<const uint8_t> payload, int pad = -1,
+                               bool stamped = false);
 
   std::span<const uint8_t> bytes() const { return frame_.bytes; }
   const Layout &layout() const { return frame_.layout; }
   uint8_t opcode() const;
+  bool stamped() const { return sequence_.offset != 0; }
 
   // `frame` holds bytes(), possibly stamped before. The iCRC is correct afterwards, also after
   // spoil_icrc(). Bytes changed by set_byte() must be restored first.
+  // With stamped(), the iCRC is correct only after set_stamp().
   void stamp(uint8_t *frame, const Fields &fields) const;
+  // Writes sequence and time of the stamp, after stamp(); only with stamped().
+  void set_stamp(uint8_t *frame, uint64_t sequence, uint64_t time_ns) const;
 
   // Changes a byte between the BTH and the first payload byte, after stamp(); the iCRC stays
   // correct. Copy bytes() again to undo it.
@@ -48,8 +55,8 @@ public:
   void spoil_icrc(uint8_t *frame) const;
 
 private:
-  // The effect on the iCRC of a change of the CRC before payload and pad, by byte of that change.
-  // Shared by all templates of the same length.
+  // The effect on the iCRC of a change of the CRC before the constant bytes, by byte of that
+  // change. Shared by all templates with as many constant bytes.
   using Advance = std::array<std::array<uint32_t, 256>, 4>;
   static std::shared_ptr<const Advance> advance_over(uint32_t bytes);
 
@@ -59,20 +66,23 @@ private:
     uint64_t base = 0;   // the template's value
   };
   Place place(uint32_t header, uint32_t within, uint32_t bytes) const;
+  Place place_at(uint32_t offset, uint32_t bytes) const;
   void find_places();
   template <unsigned Bytes>
   uint32_t write(uint8_t *frame, const Place &place, uint64_t value) const;
   uint32_t write_extensions(uint8_t *frame, const Fields &fields) const;
-  uint32_t after_payload(uint32_t delta) const;
+  uint32_t after_constant(uint32_t delta) const;
 
   Frame frame_;
   std::shared_ptr<const Advance> advance_;
+  uint32_t constant_ = 0;  // offset of the bytes after all variable fields: payload and pad
   uint32_t icrc_ = 0;      // of frame_
   uint8_t flags_ = 0;      // BTH byte 1 without SE
   uint32_t psn_flags_ = 0; // BTH bytes 8 to 11 without AckReq and PSN
   bool extends_ = false;
   Place src_port_, bth1_, dest_qp_, psn_;
   Place src_qp_, immediate_, aeth_, dma_len_, va_;
+  Place sequence_, time_; // of the stamp
 };
 
 } // namespace xr::packet

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/layer1.h"
+#include "report/latency.h"
 #include "report/text.h"
 
 namespace xr::report {
@@ -225,6 +226,7 @@ Document respond_document(const RespondReport &r) {
   Document document = begin("respond", r.ifname, r.seconds);
   auto &s = document.sections;
   s.push_back(port_of(r));
+  s.push_back({"sink", "", Value{r.latency.has_value()}, Where::Json});
   s.push_back({"addresses", "", Value{StringList(r.addresses)}, Where::Json});
   s.push_back({"received", "RECEIVED",
                Group{count("frames", "frames", r.engine.received, Hide::Never),
@@ -259,6 +261,8 @@ Document respond_document(const RespondReport &r) {
             lost("no_qp", "for unknown QPNs", c.no_qp),
             count("not_mine", "for other addresses", c.not_mine),
             lost("cm_rejected", "RDMA CM requests rejected", c.cm_rejected)}));
+  if (r.latency)
+    add_latency(document, *r.latency);
   s.push_back(overflow_of(
       r.engine,
       {lost("qps_full", "requests dropped: no free connection", c.qps_full),

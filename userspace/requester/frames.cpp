@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "packet/stamp.h"
 #include "roce/cnp.h"
 
 namespace xr::requester {
@@ -11,8 +12,12 @@ const packet::Template *FlowFrames::of(uint8_t opcode, uint32_t payload) {
   std::unique_ptr<packet::Template> &kept = templates_[uint64_t{opcode} << 32 | payload];
   if (!kept) {
     const uint32_t pad = flow_.pad_of(opcode == ROCE_OPCODE_CNP ? ROCE_CNP_PAYLOAD : payload);
-    auto made = packet::Template::make(flow_.path, flow_.headers(opcode),
-                                       packet::counting_payload(payload), static_cast<int>(pad));
+    const bool stamped = flow_.stamp && payload >= packet::kStampBytes;
+    std::vector<uint8_t> bytes = packet::counting_payload(payload);
+    if (stamped)
+      packet::write_stamp(bytes.data(), {.run = flow_.stamp_run});
+    auto made = packet::Template::make(flow_.path, flow_.headers(opcode), bytes,
+                                       static_cast<int>(pad), stamped);
     if (!made)
       throw std::logic_error("a flow that was checked has no frames: " + made.error().message);
     kept = std::make_unique<packet::Template>(std::move(made).get());

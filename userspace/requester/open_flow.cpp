@@ -149,6 +149,8 @@ uint32_t OpenFlow::make(packet::Outgoing &out, From &from, SendCounts &counts) {
   from.qp = qp.number;
   fill(out, qp);
   out.shape = shape.frame;
+  out.fields.sequence = qp.sequence;
+  qp.sequence += shape.frame->stamped();
   out.fields.ack_req = flow_.bth.ack_req.value_or(asks(qp, last) && reliable_);
   out.fields.dma_len = how.dma_len;
   const uint32_t bytes = shape.bytes;
@@ -174,8 +176,8 @@ void OpenFlow::end() {
     release(held_.begin()->first);
 }
 
-// Consecutive MIDDLE packets of a single QP differ in their PSN only. Makes as many as can follow
-// `like`.
+// Consecutive MIDDLE packets of a single QP differ in PSN and sequence of the stamp only. Makes as
+// many as can follow `like`.
 size_t OpenFlow::streak(const packet::Outgoing &like, std::span<packet::Outgoing> out,
                         SendCounts &counts) {
   if (qps_.size() != 1 || qp_pacing_ || faulty_ || vary_ || over_ || !pacer_.at_once() ||
@@ -191,9 +193,11 @@ size_t OpenFlow::streak(const packet::Outgoing &like, std::span<packet::Outgoing
   for (size_t i = 0; i < count; i++) {
     out[i] = like;
     out[i].fields.psn = roce_psn_add(qp.psn, static_cast<uint32_t>(i));
+    out[i].fields.sequence = qp.sequence + i;
   }
   const auto made = static_cast<uint32_t>(count);
   qp.psn = roce_psn_add(qp.psn, made);
+  qp.sequence += like.shape->stamped() ? made : 0;
   qp.index += made;
   qp.since_ack += flow_.ack_every ? made : 0;
   counts.packets += made;

@@ -51,6 +51,7 @@ private:
   // Compact: a flow may have 100,000 QPs.
   struct Qp {
     uint64_t message = 0;
+    uint64_t sequence = 0; // of the next stamp
     uint32_t number = 0;
     uint32_t psn = 0;
     uint32_t size = 0;

@@ -27,6 +27,8 @@ uint32_t OpenFlow::make_listed(packet::Outgoing &out, From &from, SendCounts &co
   from.qp = qp.number;
   fill(out, qp);
   out.shape = frames_.of(segment.opcode, segment.payload);
+  out.fields.sequence = qp.sequence;
+  qp.sequence += out.shape->stamped();
   if (cnp)
     out.fields.psn = 0;
   else

@@ -52,6 +52,7 @@ RequestPacket ReliableQp::packet_at(uint64_t place, const ReliableContext &c) co
   const Verb verb = c.flow.verb;
   RequestPacket out;
   out.psn = psn_at(place);
+  out.place = place;
   out.va = c.flow.va;
   out.message = begun_ - messages_.size() + cursor_;
   if (verb == Verb::Read) { // a retry may request the rest of a READ (IBA vol. 1, 9.7.2.2.1)

@@ -27,6 +27,7 @@ struct RequestPacket {
   uint32_t psn = 0, dma_len = 0;
   uint64_t va = 0;
   uint64_t message = 0; // number in the QP, from 0
+  uint64_t place = 0;   // PSNs of the QP before it
   bool ack_req = false;
   bool again = false; // retransmitted
 };

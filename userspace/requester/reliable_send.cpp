@@ -100,6 +100,7 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
   out.fields.immediate = flow.immediate + static_cast<uint32_t>(packet.message);
   out.fields.dma_len = packet.dma_len;
   out.fields.va = packet.va;
+  out.fields.sequence = packet.place; // of SENDs and WRITEs: one PSN a packet
   if (state.qp_pacing)
     state.qp_pacing->sent(index - state.first_qp, now,
                           static_cast<uint32_t>(out.shape->bytes().size()));

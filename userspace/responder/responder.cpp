@@ -6,6 +6,7 @@
 #include "packet/cm.h"
 #include "packet/icrc.h"
 #include "packet/neighbour.h"
+#include "packet/stamp.h"
 #include "responder/responder_state.h"
 
 namespace xr::responder {
@@ -24,7 +25,7 @@ packet::PeerKey connection_key(const packet::Address &peer, uint32_t qpn, uint8_
 } // namespace
 
 Responder::State::State(const ResponderOptions &given)
-    : options(given), addresses_(given.addresses),
+    : options(given), latency(given.latency), addresses_(given.addresses),
       paths_(given.qps, given.ack_tos, static_cast<uint8_t>(given.cnp_dscp << 2)),
       index_(given.qps), cnp_(options.cnp_pacing, options.qps), cm_(options) {
   std::sort(addresses_.begin(), addresses_.end());
@@ -51,7 +52,19 @@ void Responder::State::receive(uint64_t now, std::span<const uint8_t> frame, roc
     counts.bad_icrc++;
     return;
   }
-  dispatch(now, frame, packet);
+  if (options.sink)
+    sink(now, frame, packet);
+  else
+    dispatch(now, frame, packet);
+}
+
+void Responder::State::sink(uint64_t now, std::span<const uint8_t> frame,
+                            const roce_packet &packet) {
+  counts.requests += !(packet.info & ROCE_OP_RESPONSE);
+  counts.responses_seen += (packet.info & ROCE_OP_RESPONSE) != 0;
+  counts.ce += packet.ecn == ROCE_ECN_CE;
+  if (const auto stamp = packet::read_stamp(frame, packet))
+    latency.add(packet, *stamp, now);
 }
 
 bool Responder::State::is_mine(const roce_packet &packet) {
@@ -235,5 +248,6 @@ size_t Responder::next(uint64_t, std::span<packet::Outgoing> out) { return state
 uint64_t Responder::wake_at() const { return state_->idle() ? packet::kNever : 0; }
 
 const RespondCounts &Responder::counts() const { return state_->counts; }
+const latency::OneWay &Responder::latency() const { return state_->latency; }
 
 } // namespace xr::responder

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "congestion/notification_point.h"
+#include "latency/one_way.h"
 #include "model/run_reports.h"
 #include "packet/frame.h"
 #include "packet/source.h"
@@ -34,6 +35,10 @@ struct ResponderOptions {
   bool check_icrc = true;          // count and drop frames with a wrong iCRC, as RNICs do
   uint32_t qps = 65536; // maximum number of connections (source address, destination QPN)
   uint64_t seed = 0;
+  // Counts RoCE frames and the stamps in them, and never answers them. `now` of receive() must be
+  // CLOCK_TAI then.
+  bool sink = false;
+  latency::OneWayOptions latency = {};
 };
 
 class Responder : public packet::Source {
@@ -48,6 +53,7 @@ public:
   bool done() const override { return false; }
 
   const RespondCounts &counts() const;
+  const latency::OneWay &latency() const; // of a sink
 
 private:
   struct State;

@@ -21,6 +21,7 @@ struct Responder::State {
 
   ResponderOptions options;
   RespondCounts counts;
+  latency::OneWay latency;
 
 private:
   struct QueueEntry {
@@ -37,6 +38,7 @@ private:
   bool is_mine(const roce_packet &packet);
   void answer_neighbour(std::span<const uint8_t> frame);
   void dispatch(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
+  void sink(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
   void request(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
   void receive_mad(std::span<const uint8_t> frame, const roce_packet &packet);
   void receive_ce(uint64_t now, std::span<const uint8_t> frame, uint32_t sender,
