@@ -109,13 +109,16 @@ void describe(CLI::App &command, Args &args) {
       "or: replay FILE.pcap [speed X | rate RATE] [loop N] [for DURATION] [map OLD=NEW]... "
       "[src-mac MAC] "
       "[dst-mac MAC]\n"
+      "or: pfc PRIORITIES|global [quanta N[,N]] every DURATION | storm [line RATE] [enable VECTOR] "
+      "[src-mac MAC]\n"
+      "  [count N] [for DURATION] [no-xon]: 802.1Qbb or PAUSE frames, and XON at the end\n"
       "Example: xdp-roce send eth1 dst 192.0.2.2 qp 0x11 write size 1M messages 100 rate 5gbit\n"
       "MACs that are not given come from the neighbour table, or from ARP and neighbour "
       "discovery; a group's follow from its address.");
 }
 
-// Error for options that have no meaning with `replay`.
-Status only_replay(const Args &args) {
+// Error for options that have no meaning with `replay` or `pfc`.
+Status only(const Args &args, const char *what, const char *hint) {
   const endpoint::SendRequest &r = args.request;
   const std::pair<bool, const char *> kOthers[] = {{r.reliable, "--reliable"},
                                                    {r.listen, "--listen"},
@@ -128,8 +131,7 @@ Status only_replay(const Args &args) {
                                                    {r.queues.count != 1, "--queues"}};
   for (const auto &[given, name] : kOthers)
     if (given)
-      return Error{fmt::format("a replayed capture has no {}", name),
-                   "its words: speed, rate, loop, for, map, src-mac, dst-mac"};
+      return Error{fmt::format("{} has no {}", what, name), hint};
   return {};
 }
 
@@ -142,7 +144,18 @@ Status add_words(Args &args) {
     if (!replay->duration_ns)
       replay->duration_ns = args.duration_ns;
     args.request.replay = std::move(*replay);
-    return only_replay(args);
+    return only(args, "a replayed capture",
+                "its words: speed, rate, loop, for, map, src-mac, dst-mac");
+  }
+  if (!words.empty() && words.front() == "pfc") {
+    auto pfc = requester::parse_pfc(words);
+    if (!pfc)
+      return pfc.error();
+    if (!pfc->duration_ns)
+      pfc->duration_ns = args.duration_ns;
+    args.request.pfc = std::move(*pfc);
+    return only(args, "pfc",
+                "its words: quanta, every, storm, line, enable, src-mac, no-xon, count, for");
   }
   if (!args.preset.empty())
     words.insert(words.begin(), {"preset", args.preset});

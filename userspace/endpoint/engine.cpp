@@ -188,7 +188,23 @@ void Engine::await_answers(const std::atomic<bool> &stop) {
   }
 }
 
+// Without a free slot there is nothing left but to wait for one: the frames on the way take a
+// moment.
+void Engine::send_last() {
+  const uint64_t until = monotonic_ns() + kDrain;
+  while (!socket_->free_slots() && monotonic_ns() < until)
+    if (!socket_->flush())
+      return;
+  const size_t room = std::min<size_t>(socket_->free_slots(), kBatch);
+  const size_t count = source_->last({batch_.data(), room});
+  for (size_t i = 0; i < count; i++)
+    write(batch_[i]);
+  if (count && socket_->flush() && report_flushes_)
+    source_->flushed(monotonic_ns());
+}
+
 void Engine::finish(const std::atomic<bool> &stop) {
+  send_last();
   drain();
   await_answers(stop);
   const auto [frames, bytes] = socket_->unsent_frames();
@@ -209,6 +225,8 @@ Status Engine::run(const std::atomic<bool> &stop) {
     do { // answer all received frames before receiving more
       sent += some = send(now);
       status = socket_->flush();
+      if (some && report_flushes_)
+        source_->flushed(monotonic_ns());
     } while (status && some == kBatch && sent < kFrames);
     if (status && !sent)
       status = idle(now);

@@ -35,6 +35,9 @@ public:
   // Default: the time at which the round began, CLOCK_MONOTONIC.
   void receive_clock(clockid_t clock) { receive_clock_ = clock; }
 
+  // Calls Source::flushed() each time after packets were given to the kernel.
+  void report_flushes() { report_flushes_ = true; }
+
   // Runs until the source is done or `stop` is set. Error: the port is gone.
   Status run(const std::atomic<bool> &stop);
 
@@ -52,6 +55,7 @@ private:
   void note_time(const packet::Outgoing &packet, uint64_t now);
   Status idle(uint64_t now);
   void call_reader();
+  void send_last();
   void finish(const std::atomic<bool> &stop);
   void drain();
   void await_answers(const std::atomic<bool> &stop);
@@ -70,6 +74,7 @@ private:
   uint64_t quiet_since_ = 0;
   uint64_t linger_ns_ = 0;
   std::optional<clockid_t> receive_clock_;
+  bool report_flushes_ = false;
   uint64_t checked_ = 0; // time of the last check that the port exists (ns)
   bool ended_ = false;   // now_ns is final
   std::atomic<bool> running_{false};

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "latency/one_way.h"
 #include "parse/address.h"
 
 namespace xr::endpoint {

@@ -25,7 +25,10 @@ struct SendRun::State : Session {
 
   std::unique_ptr<Engine> make_engine(std::unique_ptr<afxdp::Socket> socket,
                                       std::unique_ptr<requester::Requester> source);
+  const requester::PfcSource *pfc = nullptr;
+
   Status prepare_replay();
+  Status prepare_pfc();
   Status prepare_flows();
 };
 
@@ -245,13 +248,31 @@ Status SendRun::State::prepare_replay() {
   return {};
 }
 
+Status SendRun::State::prepare_pfc() {
+  requester::Pfc &how = *request.pfc;
+  how.src_mac = how.src_mac.value_or(port.mac);
+  how.line_bits = how.line_bits ? how.line_bits : port.line_bits;
+  if (auto done = requester::check_pfc(how); !done)
+    return done;
+  request.queues.count = 1;
+  auto opened = sockets(request.queues);
+  if (!opened)
+    return opened.error();
+  auto source = std::make_unique<requester::PfcSource>(how);
+  pfc = source.get();
+  auto engine = make_engine(std::move(opened->front()), std::move(source));
+  engine->report_flushes();
+  workers.add(std::move(engine));
+  return {};
+}
+
 Status SendRun::State::prepare_flows() {
   std::vector<Flow> &all = request.flows;
   if (all.empty())
     return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
   if (auto done = complete(request, port); !done)
     return done;
-  for (const uint64_t run = clock_ns(CLOCK_TAI); Flow &flow : all)
+  for (const uint64_t run = clock_ns(CLOCK_TAI); Flow & flow : all)
     flow.stamp_run = run;
   // Limits the wait for a peer that does not answer.
   request.reliability.drain_ns = kDrainNs;
@@ -284,7 +305,9 @@ Result<SendRun> SendRun::prepare(SendRequest request) {
   if (auto done = state->open(request.ifname, request.netns); !done)
     return done.error();
   state->request = std::move(request);
-  auto done = state->request.replay ? state->prepare_replay() : state->prepare_flows();
+  auto done = state->request.replay ? state->prepare_replay()
+              : state->request.pfc  ? state->prepare_pfc()
+                                    : state->prepare_flows();
   if (!done)
     return done.error();
   return SendRun(std::move(state));
@@ -319,13 +342,18 @@ void add_source(SendReport &report, const requester::Requester &source, bool fir
 SendReport SendRun::report() {
   SendReport report;
   const SendRequest &request = state_->request;
-  report.kind = request.replay ? "replay" : request.reliable ? "reliable" : "open";
+  report.kind = request.replay     ? "replay"
+                : request.pfc      ? "pfc"
+                : request.reliable ? "reliable"
+                                   : "open";
   report.seed = request.seed;
   report.line_bits = state_->port.line_bits;
   report.finished = true;
   bool first = true;
   state_->fill_report(report, [&](size_t i) {
     add_source(report, *state_->requesters[i], std::exchange(first, false));
+    if (state_->pfc)
+      report.pfc = state_->pfc->report();
   });
   return report;
 }

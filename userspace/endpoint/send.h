@@ -14,6 +14,7 @@
 #include "datapath/attach.h"
 #include "endpoint/session.h"
 #include "flow/flow.h"
+#include "requester/pfc.h"
 #include "requester/reliable.h"
 #include "requester/replay.h"
 #include "requester/send_counts.h"
@@ -29,6 +30,7 @@ struct SendRequest {
   bool listen = false;   // open-loop: receive and count answers; reliable always does
   requester::Reliability reliability;
   std::optional<requester::Replay> replay; // instead of flows
+  std::optional<requester::Pfc> pfc;       // instead of flows
   QueueOptions queues;
   datapath::AttachOptions attach; // if the port is not attached
 };

@@ -124,14 +124,29 @@ struct RunReport {
   EngineCounts engine;
 };
 
+// The frames of `send ... pfc`. Times in nanoseconds.
+struct PfcReport {
+  bool global = false, storm = false;
+  std::vector<unsigned> priorities;
+  std::vector<uint16_t> quanta;
+  uint16_t enable = 0; // class-enable vector
+  uint64_t interval_ns = 0;
+  uint64_t pause_ns = 0; // how long the least quanta last; 0: the line rate is unknown
+  Histogram gap_ns;      // between frames, when they were given to the driver
+  uint64_t late = 0;     // gaps above half of pause_ns
+  uint64_t lapsed = 0;   // gaps above pause_ns: the peer may have sent meanwhile
+  uint64_t xons = 0;
+};
+
 struct SendReport : RunReport {
-  std::string kind;       // "open", "reliable", "replay"
+  std::string kind;       // "open", "reliable", "replay", "pfc"
   uint64_t line_bits = 0; // line rate in bit/s
   // Seed of all random numbers; shown even if the user gave none, so that the run can be repeated.
   uint64_t seed = 0;
   double asked_pps = 0;            // 0: as fast as possible
   uint64_t expected = 0, done = 0; // packets, or messages if reliable; expected 0: unlimited
   bool finished = false;           // false: interrupted
+  std::optional<PfcReport> pfc;
   SendCounts counts;
 };
 

@@ -47,6 +47,13 @@ public:
 
   // Nothing remains to send or to receive.
   virtual bool done() const = 0;
+
+  // The packets of the last next() or last() were given to the kernel at `now`. Only called where
+  // the loop was asked for it.
+  virtual void flushed(uint64_t /*now*/) {}
+
+  // Writes what must be sent before the run ends, be it done or stopped; returns the number.
+  virtual size_t last(std::span<Outgoing> /*out*/) { return 0; }
 };
 
 } // namespace xr::packet

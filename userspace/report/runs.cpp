@@ -176,6 +176,40 @@ Document begin(const char *command, const std::string &ifname, double seconds) {
   return document;
 }
 
+Section pfc_section(const PfcReport &r) {
+  StringList priorities, quanta;
+  for (const unsigned priority : r.priorities)
+    priorities.push_back(fmt::format("{}", priority));
+  for (const uint16_t one : r.quanta)
+    quanta.push_back(fmt::format("{}", one));
+  const auto us = [](uint64_t ns) { return Value{static_cast<double>(ns) / 1000}; };
+  const auto time = [&](const char *key, const char *heading, Value value) {
+    return Field{{key, heading, Format::Number}, std::move(value)};
+  };
+  const bool gaps = r.gap_ns.count() > 0;
+  Section section{
+      "pfc", r.global ? "PAUSE" : "PFC",
+      Group{
+          {{"global", "", Format::Text, Hide::Never, Tone::Plain, Where::Json}, r.global},
+          {{"storm", "storm", Format::Text, Hide::Zero}, r.storm},
+          {{"priorities", "priorities", Format::Text, Hide::Zero}, priorities},
+          {{"enable_vector", "class-enable vector", Format::Text, Hide::Zero},
+           r.global ? std::string() : fmt::format("{:#04x}", r.enable)},
+          {{"quanta", "quanta"}, quanta},
+          time("pause_us", "pause of the least quanta, us", r.pause_ns ? us(r.pause_ns) : Value{}),
+          time("interval_us", "interval asked, us", us(r.interval_ns)),
+          time("largest_gap_us", "largest gap, us", gaps ? us(r.gap_ns.max()) : Value{}),
+          time("gap_p999_us", "gap p99.9, us", gaps ? us(r.gap_ns.quantile(0.999)) : Value{}),
+          lost("late", "gaps above half of the pause", r.late),
+          lost("lapsed", "gaps above the pause: it lapsed", r.lapsed),
+          count("xons", "XON", r.xons)}};
+  if (r.storm && r.lapsed) {
+    section.tone = Tone::Alarm;
+    section.note = fmt::format("the pause lapsed {} times", r.lapsed);
+  }
+  return section;
+}
+
 std::string scaled(double value) { return format_value(Value{value}, Format::Scaled); }
 
 } // namespace
@@ -208,6 +242,8 @@ Document send_document(const SendReport &r) {
   if (!s.back().note.empty())
     s.back().tone = Tone::Alarm;
   s.push_back({"sent", "SENT", sent_group(r)});
+  if (r.pfc)
+    s.push_back(pfc_section(*r.pfc));
   s.push_back(hidden_when_zero("faults", "FAULTS", faults_group(r.counts)));
   s.push_back(hidden_when_zero("answers", "ANSWERS", answers_group(r.counts)));
   s.push_back(hidden_when_zero("recovery", "RECOVERY", recovery_group(r.counts)));
