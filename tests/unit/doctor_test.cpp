@@ -14,6 +14,7 @@
 #include "doctor/check_rdma.h"
 #include "doctor/doctor.h"
 #include "doctor/kernel.h"
+#include "doctor/pfc_trial.h"
 #include "doctor/port.h"
 #include "host/congestion_settings.h"
 #include "host/netlink.h"
@@ -69,6 +70,23 @@ Checks check(const KernelFacts &kernel) {
   Checks checks;
   check_kernel(kernel, checks);
   return checks;
+}
+
+TEST(DoctorPfc, VerdictOfWhatArrived) {
+  PfcSeen seen{.from = "eth1", .pfc = true, .ordinary = true, .not_tried = {}};
+  EXPECT_EQ(judge_pfc(seen).verdict, Verdict::Ok);
+  EXPECT_EQ(judge_pfc(seen).text.find("skb"), std::string::npos);
+  seen.skb_mode = true;
+  EXPECT_NE(judge_pfc(seen).text.find("skb"), std::string::npos);
+  seen.pfc = false;
+  EXPECT_EQ(judge_pfc(seen).verdict, Verdict::Unknown);
+  EXPECT_NE(judge_pfc(seen).text.find("consumes"), std::string::npos);
+  seen.ordinary = false;
+  EXPECT_EQ(judge_pfc(seen).verdict, Verdict::Unknown);
+  EXPECT_NE(judge_pfc(seen).hint.find("other end"), std::string::npos);
+  seen.not_tried = "eth1 is down";
+  EXPECT_EQ(judge_pfc(seen).verdict, Verdict::Unknown);
+  EXPECT_NE(judge_pfc(seen).text.find("eth1 is down"), std::string::npos);
 }
 
 TEST(DoctorKernel, AllIsWell) {

@@ -34,6 +34,12 @@ void describe(CLI::App &command, Args &args) {
   command.add_flag("--try", question.try_port,
                    "Try zero-copy on the port: the driver restarts a queue, so that frames of the "
                    "port's traffic may be lost");
+  command
+      .add_option(
+          "--pfc-from", question.pfc_from,
+          "The port at the other end of the link: send a PFC frame that pauses nothing from "
+          "it, and check whether XDP sees it here")
+      ->type_name("IF2");
   command.add_option("--set-roce-mode", args.set_mode, "Only set the default RoCE mode of RDMA-CM")
       ->type_name("MODE")
       ->check(one_of({"v1", "v2"}));
@@ -62,6 +68,7 @@ void describe(CLI::App &command, Args &args) {
   });
   command.get_option("--peer-mode")->needs("IF");
   command.get_option("--try")->needs("IF");
+  command.get_option("--pfc-from")->needs("IF");
   command.add_option("--root", question.root, "A directory tree instead of /proc, /sys and /boot")
       ->type_name("DIR")
       ->group("");

@@ -3,6 +3,7 @@
 
 #include "doctor/check_rdma.h"
 #include "doctor/kernel.h"
+#include "doctor/pfc_trial.h"
 #include "doctor/port.h"
 #include "host/netns.h"
 
@@ -33,6 +34,12 @@ Result<Checks> examine(const Question &question) {
   if (!port)
     return std::move(port).error();
   check_port(*port, checks);
+  if (!question.pfc_from.empty()) {
+    auto tried = try_pfc(question.ifname, question.netns, question.pfc_from);
+    if (!tried)
+      return std::move(tried).error();
+    checks.push_back(std::move(*tried));
+  }
   if (sys_is_of(question))
     check_rdma(files, *port, question.peer_mode, checks);
   else
