@@ -207,13 +207,15 @@ void measure_icrc() {
   const auto bytes = packet::counting_payload(4096);
   auto frame = packet::build(path, packet::Headers{}, bytes);
   auto shape = packet::Template::make(path, packet::Headers{}, std::span(bytes).first(1024));
-  if (!frame || !shape)
+  auto stamped =
+      packet::Template::make(path, packet::Headers{}, std::span(bytes).first(1024), -1, true);
+  if (!frame || !shape || !stamped)
     fail("frame");
   constexpr int kFull = 20'000, kPatched = 1'000'000;
   const packet::Layout &layout = frame->layout;
   const double covered = static_cast<double>(layout.end - layout.l3 - ROCE_ICRC_LEN);
   std::vector<uint8_t> out(shape->bytes().begin(), shape->bytes().end());
-  std::vector<double> full, patched;
+  std::vector<double> full, patched, with_stamp;
   packet::Fields fields;
   uint32_t sum = 0;
   for (int round = 0; round < kRounds; round++) {
@@ -230,11 +232,20 @@ void measure_icrc() {
       sum += out.back();
     }
     patched.push_back(static_cast<double>(monotonic_ns() - start) / kPatched);
+    start = monotonic_ns();
+    for (int i = 0; i < kPatched; i++) {
+      fields.psn = static_cast<uint32_t>(i) & 0xffffff;
+      stamped->stamp(out.data(), fields);
+      stamped->set_stamp(out.data(), static_cast<uint64_t>(i), clock_ns(CLOCK_TAI));
+      sum += out.back();
+    }
+    with_stamp.push_back(static_cast<double>(monotonic_ns() - start) / kPatched);
   }
   std::printf("iCRC%s (median of %d, and quartiles)\n", sum ? "" : " ", kRounds);
   bench::print("computed, 4 KB", bench::spread(full), bench::at_least(5), " GB/s");
   bench::print("a packet's fields and patched iCRC", bench::spread(patched), bench::at_most(10),
                " ns");
+  bench::print("the same with a stamp, its clock read", bench::spread(with_stamp), {}, " ns");
 }
 
 SendReport send_at(double pps, double seconds, const std::string &words) {
@@ -318,6 +329,7 @@ int main() {
   measure_icrc();
   const double most = compare(yard, "frames a second, 1,024 B of payload, one RC flow", 1024,
                               "qp 0x11 size 1M", bench::at_least(0.95));
+  compare(yard, "the same, stamped", 1024, "qp 0x11 size 1M stamp", {});
   compare(yard, "the same, 10,000 QPs", 1024, "qp 0x11 qps 10000 size 1M", bench::at_least(0.85));
   compare(yard, "the same, frames of 64 B, one RC flow", 6, "qp 0x11 size 6", {});
   measure_rates(most);

@@ -9,7 +9,9 @@
 
 #include "golden.h"
 #include "report/json.h"
+#include "report/latency.h"
 #include "report/reports.h"
+#include "report/runs.h"
 #include "report/sections.h"
 #include "report/text.h"
 #include "snapshots.h"
@@ -23,6 +25,63 @@ using nlohmann::json;
 void expect_goldens(const std::string &name, const Document &document) {
   expect_golden(name + ".txt", to_text(document));
   expect_golden(name + ".json", to_json(document));
+}
+
+// Two streams by hand: one without quantiles; latencies below 0; text and JSON.
+TEST(ReportGolden, Stamps) {
+  LatencyReport latency;
+  latency.total = {.frames = 1500, .lost = 3, .reordered = 2, .timed = 1500, .min = -1250};
+  latency.total.max = 9'000'500;
+  latency.total.mean = 2000.25;
+  latency.total.quantiles = true;
+  latency.total.p50 = 1900;
+  latency.total.p99 = 8000;
+  latency.total.p999 = 9'000'000;
+  latency.total.jitter = 120.5;
+  LatencyRow row = latency.total;
+  row.src = {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0xc0000201U)};
+  row.dst = {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0xc0000202U)};
+  row.dest_qp = 17;
+  row.run = 1'700'000'000'000'000'000;
+  row.last = 1502;
+  row.jitter_rfc3550 = 99.9;
+  latency.streams.push_back(row);
+  row.dest_qp = 18;
+  row.quantiles = false;
+  row.timed = 1;
+  latency.streams.push_back(row);
+  latency.negative = 7;
+  latency.tai_offset_s = 37;
+  Document document{"stamps", {}};
+  add_latency(document, latency);
+  expect_goldens("stamps", document);
+  latency.clock_offset_ns = -500;
+  Document corrected{"stamps", {}};
+  add_latency(corrected, latency);
+  EXPECT_NE(to_text(corrected).find("-500 ns are subtracted"), std::string::npos);
+  EXPECT_NE(to_json(corrected).find("\"clock_offset_ns\":-500"), std::string::npos);
+}
+
+TEST(ReportGolden, PfcStorm) {
+  SendReport report;
+  report.ifname = "eth1";
+  report.kind = "pfc";
+  report.seconds = 2;
+  report.finished = true;
+  PfcReport pfc;
+  pfc.storm = true;
+  pfc.priorities = {3, 4};
+  pfc.quanta = {65535, 1000};
+  pfc.enable = 0x18;
+  pfc.interval_ns = 134'215;
+  pfc.pause_ns = 335'539;
+  for (const uint64_t ns : {134'215, 134'300, 400'000})
+    pfc.gap_ns.add(ns);
+  pfc.late = 1;
+  pfc.lapsed = 1;
+  pfc.xons = 1;
+  report.pfc = pfc;
+  expect_goldens("pfc_storm", send_document(report));
 }
 
 TEST(ReportGolden, Empty) { expect_goldens("empty", analyze_report(empty_snapshot())); }

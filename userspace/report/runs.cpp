@@ -203,10 +203,8 @@ Section pfc_section(const PfcReport &r) {
           lost("late", "gaps above half of the pause", r.late),
           lost("lapsed", "gaps above the pause: it lapsed", r.lapsed),
           count("xons", "XON", r.xons)}};
-  if (r.storm && r.lapsed) {
+  if (r.storm && r.lapsed)
     section.tone = Tone::Alarm;
-    section.note = fmt::format("the pause lapsed {} times", r.lapsed);
-  }
   return section;
 }
 
