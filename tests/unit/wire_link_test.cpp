@@ -146,6 +146,18 @@ TEST(WireLink, AFlapDropsWhatIsQueuedAndWhatComes) {
   EXPECT_EQ(drops(), 5u);
 }
 
+TEST(WireLink, DroppedFramesComeWithoutTake) {
+  Link link(link_spec("rate 1mbit flap 1ms every 10ms"), {});
+  link.enqueue(0, sized(0, 1000));
+  link.enqueue(0, sized(1, 1000));
+  link.enqueue(0, sized(2, 1000));
+  Frame frame;
+  LinkDrop cause;
+  EXPECT_FALSE(link.take_dropped(9 * kMs - 1, frame, cause)); // the second is being sent
+  ASSERT_TRUE(link.take_dropped(9 * kMs, frame, cause));
+  EXPECT_EQ(frame.handle, 2u);
+}
+
 TEST(WireLink, ManyFlapsPassAtOnce) {
   Link endless(link_spec("flap 2ns every 5ns"), {});
   // down from 3 to 5, from 8 to 10, ...
