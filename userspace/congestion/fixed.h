@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// `cc fixed`: a QP keeps the rate that was asked for, whatever the network reports.
+#pragma once
+
+#include "congestion/rate_control.h"
+
+namespace xr::congestion {
+
+class FixedRate final : public RateControl {
+public:
+  // `rate` in the units of RateControl::rate().
+  explicit FixedRate(double rate) : rate_(rate) {}
+  void start(uint64_t now) override { begin_ = now; }
+  void cnp(uint64_t) override { cnps_++; }
+  double rate() const override { return rate_; }
+  ControlState state(uint64_t now) override {
+    ControlState state;
+    state.rate = state.target = rate_;
+    state.rate_seconds = rate_ * static_cast<double>(now - begin_) * 1e-9;
+    state.cnps = state.cnps_unused = cnps_;
+    return state;
+  }
+
+private:
+  double rate_;
+  uint64_t begin_ = 0, cnps_ = 0;
+};
+
+} // namespace xr::congestion
