@@ -41,6 +41,7 @@ absent() {
   case $1 in
     analyze) wrong 1 'no-such.pcap.*No such file' "$XDP_ROCE" analyze no-such.pcap ;;
     bridge) no_interface 'bridge gone0' xr bridge rx0 gone0 ;;
+    cc) wrong 2 "'gone0' is not a preset" "$XDP_ROCE" cc show gone0 ;;
     capture) no_interface 'capture gone0' xr capture gone0 -w "$scratch/gone.pcapng" ;;
     export) # it waits for its ports to come
       keep xr export gone0 --once || fail "export gone0 --once"
@@ -94,6 +95,7 @@ for command in "${commands[@]}"; do
     export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
     analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture" ;;
+    cc) json "schema presets parameters" "$XDP_ROCE" --json cc show paper nvidia ;;
     capture) kill -INT "$capturing"; wait "$capturing" || fail "capture"; json "schema" cat "$scratch/captured" ;;
     counters) json "schema source frames bytes opcodes ecn aeth overflow" xr --json counters rx0 --interval 0.1 --count 2 ;;
     doctor) json "schema checks" xr --json doctor rx0 ;;

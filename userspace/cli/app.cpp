@@ -66,6 +66,7 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_export(app, chosen);
   add_analyze(app, chosen);
   add_doctor(app, chosen);
+  add_cc(app, chosen);
   add_help(app, chosen);
   app.footer(
       "Commands that read a port need CAP_BPF; commands that change one also CAP_NET_ADMIN and "

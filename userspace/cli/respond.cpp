@@ -31,6 +31,18 @@ const std::map<std::string, congestion::CnpScope> &scopes() {
   return kScopes;
 }
 
+// hold-off, window, grid, echo: the words of DCQCN's parameter np.
+const std::map<std::string, congestion::NpMode> &np_modes() {
+  static const std::map<std::string, congestion::NpMode> kModes = [] {
+    std::map<std::string, congestion::NpMode> modes;
+    const auto &row = congestion::dcqcn_rows()[static_cast<size_t>(congestion::DcqcnParameter::Np)];
+    for (size_t i = 0; i < row.choices.size(); i++)
+      modes[row.choices[i]] = static_cast<congestion::NpMode>(i);
+    return modes;
+  }();
+  return kModes;
+}
+
 void describe_cnp(CLI::App &command, Args &args) {
   ResponderOptions &r = args.request.responder;
   command.add_flag("--no-cnp", args.no_cnp, "Do not answer CE marks with CNPs");
@@ -42,6 +54,14 @@ void describe_cnp(CLI::App &command, Args &args) {
           "Pace CNPs per stream, per pair of addresses or per port (default: stream)")
       ->type_name("SCOPE")
       ->check(one_of({"stream", "pair", "port"}));
+  command
+      .add_option_function<std::string>(
+          "--cnp-mode", [&r](const std::string &name) { r.cnp_pacing.mode = np_modes().at(name); },
+          "When CE is answered: hold-off (a CNP at once, if none went within the interval), window "
+          "(at once after quiet, then at the end of each interval with CE), grid (at ticks of a "
+          "grid), echo (a CNP for each CE) (default: hold-off)")
+      ->type_name("MODE")
+      ->check(one_of({"hold-off", "window", "grid", "echo"}));
   command.add_option("--cnp-dscp", r.cnp_dscp, "DSCP of CNPs (default: 48)")
       ->type_name("N")
       ->check(whole_number(0, 63));

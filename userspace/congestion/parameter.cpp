@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,12 +18,21 @@ bool has(const ParameterRow &row, Unit unit) {
   return std::find(row.units.begin(), row.units.end(), unit) != row.units.end();
 }
 
-// 0.00390625 is 1/256, and 5/1024 stays a fraction too.
+// Values that are exact in 1/1024 but long as a decimal are written as fractions: 1/256, 1023/1024.
 std::string ratio_text(double value) {
-  for (const double of : {256.0, 1024.0})
-    if (const double part = value * of; value > 0 && value < 1 && part == std::floor(part))
-      return fmt::format("{:g}/{:g}", part, of);
-  return fmt::format("{:g}", value);
+  for (const double of : {16.0, 32.0, 64.0, 128.0, 256.0, 512.0})
+    if (value * of == 1)
+      return fmt::format("1/{:g}", of);
+  const double part = value * 1024;
+  const std::string decimal = fmt::format("{:g}", value);
+  return part == std::floor(part) && decimal.size() > 6 ? fmt::format("{:g}/1024", part) : decimal;
+}
+
+std::string bytes_text(double bytes) {
+  for (const auto &[unit, name] : {std::pair(1e6, "MB"), std::pair(1e3, "KB")})
+    if (bytes > 0 && std::fmod(bytes, unit) == 0)
+      return fmt::format("{:g} {}", bytes / unit, name);
+  return fmt::format("{:.0f} B", bytes);
 }
 
 std::vector<std::string_view> names_of(const ParameterRow &row) {
@@ -97,11 +107,11 @@ std::string quantity_text(const ParameterRow &row, const Quantity &quantity) {
   case Unit::Microseconds:
     return fmt::format("{:g} us", v);
   case Unit::Bytes:
-    return fmt::format("{} B", parse::byte_text(static_cast<uint64_t>(v)));
+    return bytes_text(v);
   case Unit::LineTime:
     return fmt::format("{:g} us of line", v);
   case Unit::Mbit:
-    return fmt::format("{:g} Mbit/s", v);
+    return v > 0 && v < 1e-3 ? fmt::format("{:g} bit/s", v * 1e6) : fmt::format("{:g} Mbit/s", v);
   case Unit::LinePercent:
     return fmt::format("{:g} % of line", v);
   case Unit::Mss:

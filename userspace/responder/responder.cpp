@@ -103,6 +103,8 @@ void Responder::State::dispatch(uint64_t now, std::span<const uint8_t> frame,
 void Responder::State::request(uint64_t now, std::span<const uint8_t> frame,
                                const roce_packet &packet) {
   counts.requests++;
+  if (options.cnp && cnp_.wants_all())
+    cnp_.seen(now, packet);
   const bool ce = packet.ecn == ROCE_ECN_CE; // ecn is 0 for RoCEv1, which has no ECN
   if (is_connected(transport_of(packet))) {
     Connection *connection = connection_of(packet);
@@ -216,23 +218,31 @@ void Responder::State::receive_ce(uint64_t now, std::span<const uint8_t> frame, 
   counts.ce++;
   if (!options.cnp)
     return;
-  const auto verdict = cnp_.decide(now, packet);
-  if (verdict == congestion::NotificationPoint::Verdict::Paced) {
-    counts.cnps_paced++;
-    return;
-  }
-  PeerPath *path = verdict == congestion::NotificationPoint::Verdict::Send
-                       ? paths_.find_or_add(frame, packet)
-                       : nullptr;
+  using Verdict = decltype(cnp_)::Verdict;
+  // A CNP may be due later, when its packet is gone: where it goes is known now.
+  PeerPath *path = paths_.find_or_add(frame, packet);
   if (!path) {
     counts.cnps_no_room++;
     return;
   }
-  counts.cnps++;
-  enqueue({.kind = QueueEntry::Kind::Cnp,
-           .qp = sender,
-           .port = response_port(roce_key_qp(&packet.key)),
-           .path = path});
+  const QueueEntry cnp{.kind = QueueEntry::Kind::Cnp,
+                       .qp = sender,
+                       .port = response_port(roce_key_qp(&packet.key)),
+                       .path = path};
+  switch (cnp_.decide(now, packet, cnp)) {
+  case Verdict::Send:
+    counts.cnps++;
+    enqueue(cnp);
+    break;
+  case Verdict::Paced:
+    counts.cnps_paced++;
+    break;
+  case Verdict::NoRoom:
+    counts.cnps_no_room++;
+    break;
+  case Verdict::Deferred:
+    break; // take_due() has it
+  }
 }
 
 Responder::Responder(const ResponderOptions &options) : state_(std::make_unique<State>(options)) {}
@@ -243,9 +253,11 @@ void Responder::receive(uint64_t now, std::span<const uint8_t> frame, roce_class
   state_->receive(now, frame, class_, packet);
 }
 
-size_t Responder::next(uint64_t, std::span<packet::Outgoing> out) { return state_->next(out); }
+size_t Responder::next(uint64_t now, std::span<packet::Outgoing> out) {
+  return state_->next(now, out);
+}
 
-uint64_t Responder::wake_at() const { return state_->idle() ? packet::kNever : 0; }
+uint64_t Responder::wake_at() const { return state_->wake_at(); }
 
 const RespondCounts &Responder::counts() const { return state_->counts; }
 const latency::OneWay &Responder::latency() const { return state_->latency; }

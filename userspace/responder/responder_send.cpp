@@ -26,8 +26,12 @@ void Responder::State::enqueue(std::vector<uint8_t> raw) {
   enqueue(QueueEntry{});
 }
 
-size_t Responder::State::next(std::span<packet::Outgoing> out) {
+size_t Responder::State::next(uint64_t now, std::span<packet::Outgoing> out) {
   sent_raw_.clear();
+  for (QueueEntry due; cnp_.take_due(now, due);) {
+    counts.cnps++;
+    enqueue(due);
+  }
   size_t count = 0;
   while (count < out.size() && !queue_.empty())
     if (send(out[count]))

@@ -16,8 +16,9 @@ struct Responder::State {
 
   void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                const roce_packet &packet);
-  size_t next(std::span<packet::Outgoing> out);
-  bool idle() const { return queue_.empty(); }
+  size_t next(uint64_t now, std::span<packet::Outgoing> out);
+  // When next() has something to send; kNever: not before another packet arrives.
+  uint64_t wake_at() const { return queue_.empty() ? cnp_.wake_at() : 0; }
 
   ResponderOptions options;
   RespondCounts counts;
@@ -68,7 +69,7 @@ private:
   packet::PeerMap<Connection *> index_;
   std::deque<Connection> connections_;
   std::vector<Connection *> free_;
-  congestion::NotificationPoint cnp_;
+  congestion::BasicNotificationPoint<QueueEntry> cnp_;
   CmListener cm_;
   uint32_t mad_psn_ = 0;
 

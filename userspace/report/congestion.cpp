@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/congestion.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace xr::report {
+
+using congestion::Answer;
+using congestion::ParameterRow;
+using congestion::Prediction;
+
+namespace {
+
+using Rows = std::vector<std::vector<Value>>;
+
+Section schema() { return {"schema", "", Value{uint64_t{1}}, Where::Json}; }
+
+std::string text_of(const ParameterRow &row, size_t preset) {
+  const congestion::Default &value = row.defaults[preset];
+  return congestion::quantity_text(row, value.quantity) + (value.assumed ? " *" : "");
+}
+
+std::string source_of(const congestion::Default &value) {
+  if (!value.assumed)
+    return value.source;
+  const std::string remark = value.source;
+  return "assumed" + (remark.empty() ? "" : ": " + remark);
+}
+
+constexpr const char *kNote = "assumed: the system leaves it open, or its sources do not say";
+
+// One preset: a row a parameter, with source and meaning. Several: their values side by side, and
+// then their sources.
+std::vector<Section> text_tables(std::span<const ParameterRow> rows,
+                                 const std::vector<std::pair<size_t, std::string>> &presets) {
+  const bool one = presets.size() == 1;
+  std::vector<Column> values = {{"parameter", "PARAMETER"}, {"unit", "UNIT"}};
+  std::vector<Column> sources = {{"parameter", "SOURCES"}};
+  for (const auto &[index, name] : presets) {
+    values.push_back({name, name});
+    sources.push_back({name, name});
+  }
+  if (one) {
+    values.push_back({"source", "SOURCE"});
+    values.push_back({"meaning", "MEANING"});
+  }
+  Rows value_rows, source_rows;
+  for (const ParameterRow &row : rows) {
+    value_rows.push_back({std::string(row.name), congestion::unit_text(row)});
+    source_rows.push_back({std::string(row.name)});
+    for (const auto &[index, name] : presets) {
+      value_rows.back().emplace_back(text_of(row, index));
+      source_rows.back().emplace_back(source_of(row.defaults[index]));
+    }
+    if (one) {
+      value_rows.back().emplace_back(source_of(row.defaults[presets[0].first]));
+      value_rows.back().emplace_back(std::string(row.meaning));
+    }
+  }
+  std::vector<Section> sections;
+  sections.push_back(
+      {"values", "", make_table(std::move(values), std::move(value_rows)), Where::Text});
+  if (!one)
+    sections.push_back(
+        {"sources", "", make_table(std::move(sources), std::move(source_rows)), Where::Text});
+  sections.push_back({"note", "*", Value{std::string(kNote)}, Where::Text});
+  return sections;
+}
+
+// JSON: a row a preset and parameter.
+Section json_rows(std::span<const ParameterRow> rows,
+                  const std::vector<std::pair<size_t, std::string>> &presets) {
+  Rows out;
+  for (const auto &[index, name] : presets)
+    for (const ParameterRow &row : rows) {
+      const congestion::Default &value = row.defaults[index];
+      out.push_back({name, std::string(row.name), std::string(row.symbol),
+                     congestion::quantity_text(row, value.quantity), value.quantity.value,
+                     congestion::unit_text(row), value.assumed, std::string(value.source),
+                     std::string(row.meaning)});
+    }
+  return {"parameters", "",
+          make_table({{"preset", ""},
+                      {"parameter", ""},
+                      {"symbol", ""},
+                      {"text", ""},
+                      {"value", ""},
+                      {"units", ""},
+                      {"assumed", ""},
+                      {"source", ""},
+                      {"meaning", ""}},
+                     std::move(out)),
+          Where::Json};
+}
+
+Document parameters(std::span<const ParameterRow> rows,
+                    const std::vector<std::pair<size_t, std::string>> &presets) {
+  Document document;
+  document.sections.push_back(schema());
+  StringList names;
+  for (const auto &[index, name] : presets)
+    names.push_back(name);
+  document.sections.push_back({"presets", "", Value{names}, Where::Json});
+  for (Section &section : text_tables(rows, presets))
+    document.sections.push_back(std::move(section));
+  document.sections.push_back(json_rows(rows, presets));
+  return document;
+}
+
+// A number of a prediction: in text with its unit, in JSON as it is.
+struct Line {
+  const char *key;
+  const char *heading;
+  Value json;
+  std::string text;
+};
+
+std::string kilobytes(double bytes) { return fmt::format("{:.1f} KB", bytes / 1000); }
+std::string gigabits(double bits) { return fmt::format("{:.3f} Gbit/s", bits / 1e9); }
+std::string percent(double part) { return fmt::format("{:.4f} %", part * 100); }
+Value bytes_of(double bytes) { return static_cast<uint64_t>(std::llround(bytes)); }
+
+std::vector<Line> fluid_lines(const congestion::FluidResult &fluid) {
+  double least = 1e300, most = 0;
+  for (const double rate : fluid.rates) {
+    least = std::min(least, rate);
+    most = std::max(most, rate);
+  }
+  return {
+      {"fluid_settles", "fluid model", fluid.settles, fluid.settles ? "settles" : "oscillates"},
+      {"fluid_queue_bytes", "  queue, mean", bytes_of(fluid.queue_mean),
+       kilobytes(fluid.queue_mean)},
+      {"fluid_queue_least_bytes", "  queue, least", bytes_of(fluid.queue_least),
+       kilobytes(fluid.queue_least)},
+      {"fluid_queue_most_bytes", "  queue, most", bytes_of(fluid.queue_most),
+       kilobytes(fluid.queue_most)},
+      {"fluid_amplitude_bytes", "  amplitude", bytes_of(fluid.amplitude),
+       kilobytes(fluid.amplitude)},
+      {"fluid_utilisation", "  utilisation", fluid.utilisation,
+       fmt::format("{:.4f}", fluid.utilisation)},
+      {"fluid_least_rate_bps", "  slowest flow", least, gigabits(least)},
+      {"fluid_most_rate_bps", "  fastest flow", most, gigabits(most)},
+  };
+}
+
+// The first keys are those of an experiment's `prediction`.
+std::vector<Line> lines_of(const Prediction &p) {
+  const congestion::FixedPoint &point = p.point;
+  const bool stable = p.fluid.settles;
+  std::vector<Line> lines = {
+      {"mark_probability", "p*", point.mark_probability, percent(point.mark_probability)},
+      {"queue_bytes", "q*", bytes_of(point.queue_bytes), kilobytes(point.queue_bytes)},
+      {"alpha", "alpha*", point.alpha, fmt::format("{:.4f}", point.alpha)},
+      {"share_bps", "fair share", bytes_of(point.share_bits), gigabits(point.share_bits)},
+      {"convergence_ns", "converged within (bound)",
+       p.convergence_s ? bytes_of(*p.convergence_s * 1e9) : Value{},
+       p.convergence_s ? fmt::format("{:.1f} ms", *p.convergence_s * 1e3) : "-"},
+      {"stable", "stable", stable, stable ? "yes" : "no"},
+      {"applies", "applies", std::string(applies_name(point.applies)), applies_name(point.applies)},
+      {"mark_probability_closed_form", "p*, closed form", point.closed_form,
+       percent(point.closed_form)},
+      {"queue_bytes_closed_form", "q*, closed form", bytes_of(point.queue_closed_form),
+       kilobytes(point.queue_closed_form)},
+      {"phase_margin_degrees", "phase margin (linear model)",
+       p.phase_margin ? Value{*p.phase_margin} : Value{},
+       p.phase_margin ? fmt::format("{:.1f} degrees", *p.phase_margin) : "-"},
+      {"kmin_bytes", "Kmin", bytes_of(p.path.kmin), kilobytes(p.path.kmin)},
+      {"kmax_bytes", "Kmax", bytes_of(p.path.kmax), kilobytes(p.path.kmax)},
+      {"pmax", "Pmax", p.path.pmax, fmt::format("{:g} %", p.path.pmax * 100)},
+  };
+  for (Line &line : fluid_lines(p.fluid))
+    lines.push_back(std::move(line));
+  return lines;
+}
+
+Group json_group(const std::vector<Line> &lines) {
+  Group group;
+  for (const Line &line : lines)
+    group.push_back({{line.key, ""}, line.json});
+  return group;
+}
+
+std::string why(const Prediction &p, double least_rate) {
+  switch (p.point.applies) {
+  case congestion::Applies::Kmax:
+    return fmt::format(
+        "p* exceeds Pmax ({:g} %): the queue sits on Kmax, and the slope of RED does "
+        "nothing",
+        p.path.pmax * 100);
+  case congestion::Applies::None:
+    return fmt::format("no fixed point: the least rate ({}) is above the fair share",
+                       gigabits(least_rate));
+  default:
+    return p.fluid.settles ? "" : "the fluid model oscillates around the fixed point";
+  }
+}
+
+Section series_of(const Prediction &p) {
+  Rows rows;
+  for (const congestion::FluidSample &sample : p.fluid.samples)
+    rows.push_back({sample.t_ns, sample.queue_bytes, sample.rates.front(), sample.rates.back(),
+                    sample.alphas.front()});
+  return {"series", "",
+          make_table({{"t_ns", ""},
+                      {"queue_bytes", ""},
+                      {"first_rate_bps", ""},
+                      {"last_rate_bps", ""},
+                      {"alpha", ""}},
+                     std::move(rows)),
+          Where::Json};
+}
+
+} // namespace
+
+Document congestion_list() {
+  Rows rows = {{std::string("fixed"), std::string("-"),
+                std::string("each QP at the rate that was asked for, whatever comes back")}};
+  const auto presets = congestion::dcqcn_presets();
+  for (size_t i = 0; i < presets.size(); i++)
+    rows.push_back({std::string("dcqcn"), std::string(presets[i]),
+                    std::string(congestion::dcqcn_preset_about(i))});
+  rows.push_back({std::string("timely"), std::string("-"),
+                  std::string("the gradient of the RTT, as HPCC's simulator has it")});
+  Document document;
+  document.sections.push_back(schema());
+  document.sections.push_back(
+      {"congestion_control", "",
+       make_table({{"name", "CC"}, {"preset", "PRESET"}, {"about", "WHAT"}}, std::move(rows))});
+  return document;
+}
+
+Document dcqcn_presets_report(const std::vector<size_t> &numbers) {
+  std::vector<std::pair<size_t, std::string>> presets;
+  for (const size_t number : numbers)
+    presets.emplace_back(number, congestion::dcqcn_presets()[number]);
+  return parameters(congestion::dcqcn_rows(), presets);
+}
+
+Document timely_report() { return parameters(congestion::timely_rows(), {{0, "timely"}}); }
+
+Document prediction_report(const congestion::Question &question, const Answer &answer) {
+  Document document;
+  document.title = fmt::format(
+      "dcqcn {}, {} flows at {}, loop delay {:g} us, packets of {:g} B",
+      question.parameters.words(), question.path.flows, gigabits(question.path.line_bits),
+      static_cast<double>(question.path.delay_ns) / 1000, question.path.packet_bytes);
+  const double least = resolve(question.parameters, question.path.line_bits).min_rate;
+  const std::vector<Line> stated = lines_of(answer.stated);
+  const std::vector<Line> published =
+      answer.published ? lines_of(*answer.published) : std::vector<Line>();
+  auto &s = document.sections;
+  s.push_back(schema());
+  s.push_back({"parameters", "", Value{question.parameters.words()}, Where::Json});
+  s.push_back({"prediction", "", json_group(stated), Where::Json});
+  const std::string reason = why(answer.stated, least);
+  if (answer.published)
+    s.push_back({"prediction_published", "", json_group(published), Where::Json});
+  Rows rows;
+  for (size_t i = 0; i < stated.size(); i++) {
+    rows.push_back({std::string(stated[i].heading), stated[i].text});
+    if (answer.published)
+      rows.back().emplace_back(published[i].text);
+  }
+  std::vector<Column> columns = {{"what", "PREDICTION"}, {"stated", "VALUE"}};
+  if (answer.published)
+    columns.push_back({"published", "RANGE x 10, AS CONEXT'16 DREW IT"});
+  s.push_back({"table", "", make_table(std::move(columns), std::move(rows)), Where::Text});
+  s.push_back({"why", "note", reason.empty() ? Value{} : Value{reason}, Where::Both, Hide::Zero});
+  s.push_back(series_of(answer.stated));
+  return document;
+}
+
+} // namespace xr::report
