@@ -65,6 +65,21 @@ void describe_reliability(CLI::App &command, Args &args) {
       ->needs(reliable);
 }
 
+void describe_rates(CLI::App &command, Args &args) {
+  command
+      .add_option("--series", args.request.series,
+                  "Samples of the QPs' rates, with cc dcqcn or timely: t_ns,kind,name,column,value")
+      ->type_name("FILE.csv");
+  add_duration(command, "--sample", args.request.sample_ns,
+               "Distance of the samples (default: 1ms)");
+  command.get_option("--sample")->needs("--series");
+  command
+      .add_option("--top", args.request.top,
+                  "QPs with rows of their own in reports and --series (default: 16)")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 20));
+}
+
 void describe(CLI::App &command, Args &args) {
   add_interface(command, args.ifname, "The port to send from");
   command.add_option("FLOW", args.words, "The words of a flow; see below")->type_name("");
@@ -86,6 +101,7 @@ void describe(CLI::App &command, Args &args) {
   add_duration(command, "--stagger", args.stagger_ns,
                "Each flow starts this long after the one before");
   describe_reliability(command, args);
+  describe_rates(command, args);
   add_queue_options(command, args.request.queues, "Send from N queues, a thread each (default: 1)");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
@@ -104,7 +120,9 @@ void describe(CLI::App &command, Args &args) {
       "  dscp N, ecn not-ect|ect0|ect1|ce, ttl N, rate 10gbit [l1|l2] | 1mpps | 50% | top, "
       "poisson,\n"
       "  burst N gap DURATION [count N], start DURATION, ramp DURATION [from P%],\n"
-      "  cc fixed RATE (of each QP), seed N, stamp,\n"
+      "  cc fixed RATE (of each QP) | cc dcqcn [preset P] [line R] [NAME=VALUE ...] | cc timely "
+      "[line R] [NAME=VALUE ...]\n"
+      "  (cc show lists presets and names; burst=N packets at once), seed N, stamp,\n"
       "  fault skip|repeat|reorder|icrc|pad|ghost-ack at N,N | every N | probability P\n"
       "or: replay FILE.pcap [speed X | rate RATE] [loop N] [for DURATION] [map OLD=NEW]... "
       "[src-mac MAC] "
@@ -128,6 +146,7 @@ Status only(const Args &args, const char *what, const char *hint) {
                                                    {!args.rate.empty(), "--rate"},
                                                    {r.seed != 0, "--seed"},
                                                    {args.stagger_ns != 0, "--stagger"},
+                                                   {!r.series.empty(), "--series"},
                                                    {r.queues.count != 1, "--queues"}};
   for (const auto &[given, name] : kOthers)
     if (given)
@@ -270,6 +289,7 @@ int send(Args args, const Globals &globals) {
     return fail("send", done.error());
   args.request.ifname = args.ifname;
   args.request.netns = globals.netns;
+  args.request.interim_rates = args.interval > 0;
   const Interrupt interrupt; // before prepare(): an interrupt must still detach the port
   auto run = endpoint::SendRun::prepare(std::move(args.request));
   if (!run)

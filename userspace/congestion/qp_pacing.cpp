@@ -12,19 +12,30 @@ namespace {
 
 constexpr double kSecondNs = 1e9;
 
+// The line's rate: as given, else the port's.
+Rate rate_of(const Control &control) {
+  if (control.rate.kind != Rate::Kind::Top)
+    return control.rate;
+  return {Rate::Kind::Percent, 100, ""};
+}
+
 } // namespace
 
 QpPacing::QpPacing(uint32_t qps, const Control &control, double line_bits)
-    : qps_(qps), wheel_(qps) {
-  const RateUnits units = units_of(control.rate, line_bits);
+    : dynamic_(control.kind != Control::Kind::Fixed), burst_(std::max(control.burst, 1U)),
+      qps_(qps), wheel_(qps) {
+  const RateUnits units = units_of(rate_of(control), line_bits);
+  const RateControlMaker maker(control, units.rate);
   per_byte_ = units.per_byte;
   per_packet_ = units.per_packet;
   for (Qp &qp : qps_)
-    qp.control = make_rate_control(control, units.rate);
+    qp.control = maker.make();
 }
 
 void QpPacing::start(uint64_t start, uint32_t frame_bytes) {
+  begun_ = start;
   for (size_t i = 0; i < qps_.size(); i++) {
+    qps_[i].control->start(start);
     qps_[i].due = start;
     const double interval = units(frame_bytes) / qps_[i].control->rate() * kSecondNs;
     advance(qps_[i], interval * static_cast<double>(i) / static_cast<double>(qps_.size()));
@@ -41,15 +52,75 @@ void QpPacing::advance(Qp &qp, double ns) {
 void QpPacing::sent(uint32_t number, uint64_t now, uint32_t frame_bytes) {
   Qp &qp = qps_[number];
   qp.control->sent(now, frame_bytes);
-  advance(qp, units(frame_bytes) / qp.control->rate() * kSecondNs);
-  if (now > kPatienceNs && qp.due < now - kPatienceNs) {
-    slipped_ += now - kPatienceNs - qp.due;
-    qp.due = now - kPatienceNs;
+  qp.owed += units(frame_bytes) / qp.control->rate() * kSecondNs;
+  if (++qp.burst >= burst_) {
+    advance(qp, qp.owed);
+    qp.owed = 0;
+    qp.burst = 0;
+  }
+  const uint64_t patience = dynamic_ ? kDynamicPatienceNs : kPatienceNs;
+  if (now > patience && qp.due < now - patience) {
+    slipped_ += now - patience - qp.due;
+    qp.due = now - patience;
     qp.fraction = 0;
   }
 }
 
+// The rate changed: the time that is left until the next packet shrinks or grows with it.
+void QpPacing::stretch(Qp &qp, uint64_t now, double before) {
+  const double rate = qp.control->rate();
+  if (qp.due <= now || rate == before)
+    return;
+  const double left = static_cast<double>(qp.due - now) + qp.fraction;
+  qp.due = now;
+  qp.fraction = 0;
+  advance(qp, left * before / rate);
+}
+
+void QpPacing::wake(Qp &qp, uint64_t now) {
+  const double before = qp.control->rate();
+  qp.control->wake(now);
+  stretch(qp, now, before);
+}
+
+void QpPacing::cnp(uint32_t number, uint64_t now) {
+  Qp &qp = qps_[number];
+  const double before = qp.control->rate();
+  qp.control->cnp(now);
+  stretch(qp, now, before);
+}
+
+void QpPacing::rtt(uint32_t number, uint64_t now, uint64_t rtt_ns) {
+  Qp &qp = qps_[number];
+  const double before = qp.control->rate();
+  qp.control->rtt(now, rtt_ns);
+  stretch(qp, now, before);
+}
+
+void QpPacing::resume(uint32_t number, uint64_t now) {
+  Qp &qp = qps_[number];
+  if (!dynamic_ || qp.due >= now)
+    return;
+  qp.due = now;
+  qp.fraction = 0;
+}
+
+// A QP in the wheel may have been put off by a CNP, or its rate rises before its packet is due.
+bool QpPacing::take_due(uint64_t now, uint32_t &number) {
+  while (wheel_.take(now, number)) {
+    if (!dynamic_)
+      return true;
+    wake(qps_[number], now);
+    if (qps_[number].due <= now)
+      return true;
+    wait(number);
+  }
+  return false;
+}
+
 double QpPacing::asked_pps(double frame_bytes, double flow_pps) const {
+  if (dynamic_)
+    return flow_pps;
   double sum = 0;
   for (const Qp &qp : qps_)
     sum += qp.control->rate() / units(frame_bytes);

@@ -3,6 +3,7 @@
 // are numbered from 0.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -12,9 +13,14 @@
 
 namespace xr::congestion {
 
+// A QP under control that is late by more than this loses the rest: it must not make up for a stall
+// with a burst at the line's rate.
+inline constexpr uint64_t kDynamicPatienceNs = 1'000'000;
+
 class QpPacing {
 public:
-  // `line_bits` a second are what Percent refers to. Control::Kind::None is not for this class.
+  // `line_bits` a second are what Percent refers to, and the line's rate where `control` has none.
+  // Control::Kind::None is not for this class.
   QpPacing(uint32_t qps, const Control &control, double line_bits);
 
   // The first packet of QP i is due i/qps of an interval of full frames after `start`.
@@ -24,33 +30,53 @@ public:
   uint64_t due(uint32_t qp) const { return qps_[qp].due; }
   // A frame of so many bytes (without FCS) of the QP was sent at `now`.
   void sent(uint32_t qp, uint64_t now, uint32_t frame_bytes);
-  // A CNP for the QP arrived.
-  void cnp(uint32_t qp, uint64_t now) { qps_[qp].control->cnp(now); }
+  // A CNP for the QP arrived; an RTT of it was measured.
+  void cnp(uint32_t qp, uint64_t now);
+  void rtt(uint32_t qp, uint64_t now, uint64_t rtt_ns);
+  // The QP had nothing to send until `now`. Where the rate is controlled, it does not catch up.
+  void resume(uint32_t qp, uint64_t now);
 
   // QPs that wait for their time: each at most once.
-  void wait(uint32_t qp) { wheel_.add(qp, qps_[qp].due); }
+  void wait(uint32_t qp) {
+    const Qp &waiting = qps_[qp];
+    wheel_.add(qp, dynamic_ ? std::min(waiting.due, waiting.control->wake_at()) : waiting.due);
+  }
   bool any_waits() const { return !wheel_.empty(); }
   // Takes out a QP that is due; false: there is none.
-  bool take_due(uint64_t now, uint32_t &qp) { return wheel_.take(now, qp); }
+  bool take_due(uint64_t now, uint32_t &qp);
   // Not after the time when the next of them is due; kNever: none waits.
   uint64_t next_due() const { return wheel_.next(); }
 
-  // Lost by QPs that were late by more than kPatienceNs.
+  // Whether rates change: all but Control::Kind::Fixed.
+  bool dynamic() const { return dynamic_; }
+  uint32_t qps() const { return static_cast<uint32_t>(qps_.size()); }
+  ControlState state(uint32_t qp, uint64_t now) { return qps_[qp].control->state(now); }
+  uint64_t begun() const { return begun_; }
+
+  // Lost by QPs that were late by more than kPatienceNs, or kDynamicPatienceNs.
   uint64_t slipped_ns() const { return slipped_; }
   // Packets a second of all QPs, for frames of that size, and at most `flow_pps` (0: no limit).
+  // Rates that change are nobody's request: `flow_pps`.
   double asked_pps(double frame_bytes, double flow_pps = 0) const;
 
 private:
   struct Qp {
     uint64_t due = 0;
     double fraction = 0; // of a nanosecond, not yet in `due`
+    double owed = 0;     // ns, of the packets of a burst
+    uint32_t burst = 0;  // packets of the burst so far
     std::unique_ptr<RateControl> control;
   };
 
   double units(double frame_bytes) const { return frame_bytes * per_byte_ + per_packet_; }
   void advance(Qp &qp, double ns);
+  void wake(Qp &qp, uint64_t now);
+  void stretch(Qp &qp, uint64_t now, double before);
 
   double per_byte_ = 0, per_packet_ = 0; // units of a frame: bytes of the layer, or packets
+  bool dynamic_ = false;
+  uint32_t burst_ = 1;
+  uint64_t begun_ = 0;
   std::vector<Qp> qps_;
   TimingWheel wheel_;
   uint64_t slipped_ = 0;

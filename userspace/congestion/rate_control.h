@@ -60,6 +60,7 @@ struct Control {
   Kind kind = Kind::None;
   // Fixed: of each QP; not Top. Others: the line's rate, at which a QP starts; Top: the port's.
   Rate rate = {};
+  uint32_t burst = 1; // packets of a QP that are sent at once; the pause after them is as long
   DcqcnParameters dcqcn = {};
   TimelyParameters timely = {};
 };

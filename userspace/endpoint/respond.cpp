@@ -124,7 +124,7 @@ RespondReport RespondRun::report() {
     report.addresses.push_back(parse::address_text(one));
   const responder::ResponderOptions &responder = state_->request.responder;
   latency::OneWay latency(responder.latency);
-  state_->fill_report(report, [&](size_t i) {
+  state_->fill_report(report, [&](size_t i, const EngineCounts &) {
     add(report.counts, state_->responders[i]->counts());
     if (responder.sink)
       latency.merge(state_->responders[i]->latency());

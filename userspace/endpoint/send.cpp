@@ -2,6 +2,7 @@
 #include "endpoint/send.h"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,7 @@
 #include "endpoint/replay_file.h"
 #include "parse/address.h"
 #include "requester/open.h"
+#include "requester/rate_sampler.h"
 
 namespace xr::endpoint {
 
@@ -21,10 +23,13 @@ using flow::Flow;
 struct SendRun::State : Session {
   SendRequest request;
 
-  std::vector<const requester::Requester *> requesters; // of the workers' engines, in their order
+  std::vector<requester::Requester *> requesters; // of the workers' engines, in their order
+  std::vector<requester::RateSampler *> samplers; // likewise, with request.series
 
   std::unique_ptr<Engine> make_engine(std::unique_ptr<afxdp::Socket> socket,
                                       std::unique_ptr<requester::Requester> source);
+  Status open_series();
+  Status write_series();
   const requester::PfcSource *pfc = nullptr;
 
   Status prepare_replay();
@@ -39,6 +44,7 @@ Error no_speed() {
 }
 
 constexpr uint64_t kDrainNs = 10'000'000'000; // to complete messages that began before the end
+constexpr size_t kMostSamples = 10'000'000;   // of a queue: 320 MB
 constexpr uint64_t kLinger = 100'000'000;     // ns: to receive the answers to the last packets
 
 Error in_flow(const Flow &flow, size_t number, const Error &error) {
@@ -115,6 +121,11 @@ Status check_qps(const std::vector<Flow> &flows) {
   return {};
 }
 
+bool is_controlled(const Flow &flow) {
+  return flow.control.kind == congestion::Control::Kind::Dcqcn ||
+         flow.control.kind == congestion::Control::Kind::Timely;
+}
+
 // Checks a flow whose addresses are filled in.
 Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
   if (auto fits = flow::fit_frame_size(flow); !fits)
@@ -129,6 +140,11 @@ Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
                        request.rate.kind == congestion::Rate::Kind::Percent;
   if (percent && !port.line_bits)
     return no_speed();
+  if (is_controlled(flow) && flow.control.rate.kind == congestion::Rate::Kind::Top &&
+      !port.line_bits)
+    return Error{"cc: the driver does not report the line rate", "line 10gbit, after cc's name"};
+  if (flow.control.kind == congestion::Control::Kind::Timely && !request.reliable)
+    return Error{"cc timely needs the RTTs of ACKs", "--reliable, or cc dcqcn"};
   return {};
 }
 
@@ -205,7 +221,11 @@ std::vector<packet::Address> sources_of(const std::vector<Flow> &flows) {
   return {all.begin(), all.end()};
 }
 
-bool listens(const SendRequest &request) { return request.reliable || request.listen; }
+// Congestion control needs the CNPs.
+bool listens(const SendRequest &request) {
+  return request.reliable || request.listen ||
+         std::any_of(request.flows.begin(), request.flows.end(), is_controlled);
+}
 
 // Answers to another MAC, or neighbour solicitations for an IPv6 source address, do not reach the
 // port by themselves.
@@ -224,8 +244,45 @@ std::string left_out(const ReplayFile &capture) {
 
 std::unique_ptr<Engine> SendRun::State::make_engine(std::unique_ptr<afxdp::Socket> socket,
                                                     std::unique_ptr<requester::Requester> source) {
+  if (!request.series.empty()) {
+    auto sampler = std::make_unique<requester::RateSampler>(std::move(source), request.sample_ns,
+                                                            request.top, kMostSamples);
+    samplers.push_back(sampler.get());
+    source = std::move(sampler);
+  }
   requesters.push_back(source.get());
   return std::make_unique<Engine>(std::move(socket), std::move(source), request.attach.udp_port);
+}
+
+// Tried before anything is sent.
+Status SendRun::State::open_series() {
+  if (request.series.empty())
+    return {};
+  std::ofstream file(request.series);
+  if (!file)
+    return errno_error(errno, fmt::format("cannot write {}", request.series));
+  return {};
+}
+
+// t_ns,kind,name,column,value: the form of an experiment's series.csv.
+Status SendRun::State::write_series() {
+  if (request.series.empty())
+    return {};
+  std::ofstream file(request.series);
+  file << "t_ns,kind,name,column,value\n";
+  uint64_t begin = UINT64_MAX;
+  for (const requester::RateSampler *sampler : samplers)
+    if (!sampler->samples().empty())
+      begin = std::min(begin, sampler->samples().front().time);
+  for (const requester::RateSampler *sampler : samplers)
+    for (const requester::RateSample &sample : sampler->samples()) {
+      const std::string start = fmt::format("{},qp,{:#x},", sample.time - begin, sample.qp);
+      file << start << fmt::format("rate_bps,{:.0f}\n", sample.rate) << start
+           << fmt::format("target_bps,{:.0f}\n", sample.target) << start
+           << fmt::format("alpha,{:.6f}\n", sample.alpha);
+    }
+  file.flush();
+  return file ? Status{} : errno_error(errno, fmt::format("cannot write {}", request.series));
 }
 
 Status SendRun::State::prepare_replay() {
@@ -293,7 +350,7 @@ Status SendRun::State::prepare_flows() {
         make_engine(std::move((*opened)[i]), make_source(request, port, std::move(parts[i]), part));
     if (steering)
       engine->answer_for(sources, mac);
-    if (request.listen && !request.reliable)
+    if (listens(request) && !request.reliable)
       engine->linger(kLinger);
     workers.add(std::move(engine));
   }
@@ -305,6 +362,8 @@ Result<SendRun> SendRun::prepare(SendRequest request) {
   if (auto done = state->open(request.ifname, request.netns); !done)
     return done.error();
   state->request = std::move(request);
+  if (auto opened = state->open_series(); !opened)
+    return opened.error();
   auto done = state->request.replay ? state->prepare_replay()
               : state->request.pfc  ? state->prepare_pfc()
                                     : state->prepare_flows();
@@ -321,7 +380,8 @@ const std::vector<std::string> &SendRun::notes() const { return state_->notes; }
 
 Status SendRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
                     const std::function<bool(const SendReport &)> &on_report) {
-  return state_->workers.run(stop, interval, [&] { return on_report(report()); });
+  return state_->workers.run(stop, interval,
+                             [&] { return on_report(report(state_->request.interim_rates)); });
 }
 
 namespace {
@@ -339,7 +399,54 @@ void add_source(SendReport &report, const requester::Requester &source, bool fir
 
 } // namespace
 
-SendReport SendRun::report() {
+namespace {
+
+void add_to(QpRate &sum, const QpRate &one) {
+  sum.rate += one.rate;
+  sum.target += one.target;
+  sum.mean += one.mean;
+  sum.alpha += one.alpha;
+  sum.cnps += one.cnps;
+  sum.cnps_unused += one.cnps_unused;
+  sum.cuts += one.cuts;
+  sum.fast += one.fast;
+  sum.additive += one.additive;
+  sum.hyper += one.hyper;
+}
+
+// Jain, Chiu and Hawe (DEC TR-301): 1 if all have the same.
+double jain_index(const std::vector<QpRate> &qps) {
+  double sum = 0, squares = 0;
+  for (const QpRate &qp : qps) {
+    sum += qp.mean;
+    squares += qp.mean * qp.mean;
+  }
+  return squares > 0 ? sum * sum / (static_cast<double>(qps.size()) * squares) : 0;
+}
+
+// The `top` QPs with the most CNPs keep their rows, in the order of their QPNs; the others are
+// summed.
+void fill_rates(SendReport &report, std::vector<QpRate> qps, size_t top) {
+  report.jain = jain_index(qps);
+  if (qps.size() > top) {
+    std::nth_element(qps.begin(), qps.begin() + static_cast<ptrdiff_t>(top), qps.end(),
+                     [](const QpRate &a, const QpRate &b) { return a.cnps > b.cnps; });
+    QpRate &rest = report.other_qps;
+    rest.qps = qps.size() - top;
+    for (size_t i = top; i < qps.size(); i++)
+      add_to(rest, qps[i]);
+    rest.alpha /= static_cast<double>(rest.qps);
+    qps.resize(top);
+  } else {
+    report.other_qps.qps = 0;
+  }
+  std::sort(qps.begin(), qps.end(), [](const QpRate &a, const QpRate &b) { return a.qp < b.qp; });
+  report.qps = std::move(qps);
+}
+
+} // namespace
+
+SendReport SendRun::report(bool rates) {
   SendReport report;
   const SendRequest &request = state_->request;
   report.kind = request.replay     ? "replay"
@@ -350,14 +457,24 @@ SendReport SendRun::report() {
   report.line_bits = state_->port.line_bits;
   report.finished = true;
   bool first = true;
-  state_->fill_report(report, [&](size_t i) {
+  std::vector<QpRate> qps;
+  state_->fill_report(report, [&](size_t i, const EngineCounts &engine) {
     add_source(report, *state_->requesters[i], std::exchange(first, false));
     if (state_->pfc)
       report.pfc = state_->pfc->report();
+    if (rates)
+      state_->requesters[i]->qp_rates(engine.now_ns, qps);
   });
+  fill_rates(report, std::move(qps), request.top);
+  for (const requester::RateSampler *sampler : state_->samplers)
+    report.series_rows_dropped += sampler->dropped();
   return report;
 }
 
-Status SendRun::close() { return state_->close(); }
+Status SendRun::close() {
+  const Status written = state_->write_series();
+  const Status closed = state_->close();
+  return written ? closed : written;
+}
 
 } // namespace xr::endpoint

@@ -29,6 +29,10 @@ struct SendRequest {
   bool reliable = false; // RC with acknowledgement; else open-loop
   bool listen = false;   // open-loop: receive and count answers; reliable always does
   requester::Reliability reliability;
+  std::string series;                      // a CSV file for samples of the QPs' rates; "": none
+  uint64_t sample_ns = 1'000'000;          // their distance
+  size_t top = 16;                         // QPs with rows of their own in reports and in `series`
+  bool interim_rates = false;              // QPs' rates in all reports, not only in the last one
   std::optional<requester::Replay> replay; // instead of flows
   std::optional<requester::Pfc> pfc;       // instead of flows
   QueueOptions queues;
@@ -50,8 +54,9 @@ public:
   // returns false to stop.
   Status run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
              const std::function<bool(const SendReport &)> &on_report);
-  SendReport report();
-  // Restores the port; returns the first failure.
+  // `rates`: with the QPs' rates, where they are controlled.
+  SendReport report(bool rates = true);
+  // Writes the series and restores the port; returns the first failure.
   Status close();
 
 private:

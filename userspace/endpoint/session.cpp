@@ -102,7 +102,8 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
   return all;
 }
 
-void Session::fill_report(RunReport &report, const std::function<void(size_t)> &use) {
+void Session::fill_report(RunReport &report,
+                          const std::function<void(size_t, const EngineCounts &)> &use) {
   report.ifname = port.ifname;
   if (steering)
     report.xdp_mode = mode_name(steering->mode());

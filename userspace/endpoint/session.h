@@ -39,7 +39,7 @@ struct Session {
   Result<std::vector<std::unique_ptr<afxdp::Socket>>> sockets(const QueueOptions &queues);
 
   // Fills in the common fields; `use` as in WorkerThreads::read_counts().
-  void fill_report(RunReport &report, const std::function<void(size_t)> &use);
+  void fill_report(RunReport &report, const std::function<void(size_t, const EngineCounts &)> &use);
   // Restores the port; returns the first failure.
   Status close();
 };

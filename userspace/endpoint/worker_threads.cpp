@@ -64,12 +64,13 @@ Status WorkerThreads::run(const std::atomic<bool> &stop, std::chrono::nanosecond
   return failed == results.end() ? Status{} : *failed;
 }
 
-EngineCounts WorkerThreads::read_counts(const std::function<void(size_t)> &use) {
+EngineCounts
+WorkerThreads::read_counts(const std::function<void(size_t, const EngineCounts &)> &use) {
   EngineCounts all;
   for (size_t i = 0; i < engines_.size(); i++)
     engines_[i]->read_counts([&](const EngineCounts &counts) {
       merge(all, counts);
-      use(i);
+      use(i, counts);
     });
   return all;
 }

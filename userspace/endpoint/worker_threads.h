@@ -22,8 +22,8 @@ public:
              const std::function<bool()> &on_report);
 
   // The sum of all engines' counts. Calls `use` with the number of each engine, from 0 in the order
-  // of add(), while the engine does not use its source.
-  EngineCounts read_counts(const std::function<void(size_t)> &use);
+  // of add(), and its counts, while the engine does not use its source.
+  EngineCounts read_counts(const std::function<void(size_t, const EngineCounts &)> &use);
 
 private:
   std::vector<std::unique_ptr<Engine>> engines_;

@@ -19,6 +19,7 @@ constexpr std::string_view kRateHint = "like 10gbit, 100kpps, 50% or top";
 constexpr double kSlowest = 0.001, kFastest = 1e9; // packets a second
 constexpr uint64_t kMostBurst = 1'000'000'000'000;
 constexpr size_t kMostFaults = 64;
+constexpr uint64_t kMostPacerBurst = 65536;
 
 // A number and its unit in lower case.
 std::optional<Number> with_unit(const std::string &word) {
@@ -70,16 +71,80 @@ Status parse_rate_word(FlowDraft &draft, WordReader &words) {
   return {};
 }
 
-Status parse_cc(FlowDraft &draft, WordReader &words) {
-  if (!words.take_if("fixed"))
-    return missing("fixed", words.peek(), "cc fixed 100mbit");
+// The words after `cc dcqcn` and `cc timely`: line R, burst=N, and the parameters.
+Status parse_line(congestion::Control &control, WordReader &words) {
+  auto rate = take_rate(words);
+  if (!rate)
+    return rate.error();
+  if (rate->kind == congestion::Rate::Kind::Top || rate->kind == congestion::Rate::Kind::Packets)
+    return Error{"line: the line's rate is in bit/s", "line 40gbit, or nothing: the port's"};
+  control.rate = std::move(rate).get();
+  return {};
+}
+
+Status parse_parameter(congestion::Control &control, const std::string &word) {
+  if (word.starts_with("burst=")) {
+    const auto burst = integer(word.substr(6), 1, kMostPacerBurst, "a number of packets");
+    if (!burst)
+      return burst.error();
+    control.burst = static_cast<uint32_t>(burst.get());
+    return {};
+  }
+  return control.kind == congestion::Control::Kind::Dcqcn ? control.dcqcn.set(word)
+                                                          : control.timely.set(word);
+}
+
+Status parse_preset_of(congestion::Control &control, WordReader &words) {
+  auto preset = congestion::dcqcn_preset(words.take());
+  if (!preset)
+    return preset.error();
+  control.dcqcn = preset.get();
+  return {};
+}
+
+Status parse_controlled(congestion::Control &control, WordReader &words) {
+  const bool dcqcn = control.kind == congestion::Control::Kind::Dcqcn;
+  if (dcqcn && words.take_if("preset"))
+    if (Status s = parse_preset_of(control, words); !s)
+      return s;
+  while (words.peek() == "line" || words.peek().find('=') != std::string::npos) {
+    Status done =
+        words.take_if("line") ? parse_line(control, words) : parse_parameter(control, words.take());
+    if (!done)
+      return done;
+  }
+  if (dcqcn && words.peek() == "preset")
+    return Error{"preset comes first: the other words change it",
+                 "cc dcqcn preset nvidia rai=10mbit"};
+  return {};
+}
+
+Status parse_fixed(congestion::Control &control, WordReader &words) {
   auto rate = take_rate(words);
   if (!rate)
     return rate.error();
   if (rate->kind == congestion::Rate::Kind::Top)
     return Error{"cc fixed top: a fixed rate is a number", "cc fixed 100mbit"};
-  draft.flow.control = {congestion::Control::Kind::Fixed, std::move(rate).get()};
+  control.rate = std::move(rate).get();
+  if (words.peek().starts_with("burst="))
+    return parse_parameter(control, words.take());
   return {};
+}
+
+Status parse_cc(FlowDraft &draft, WordReader &words) {
+  using Kind = congestion::Control::Kind;
+  congestion::Control &control = draft.flow.control;
+  const std::string word = words.peek();
+  if (words.take_if("fixed"))
+    control.kind = Kind::Fixed;
+  else if (words.take_if("dcqcn"))
+    control.kind = Kind::Dcqcn;
+  else if (words.take_if("timely"))
+    control.kind = Kind::Timely;
+  else
+    return missing("fixed, dcqcn or timely", word, "cc fixed 100mbit, or cc dcqcn");
+  return control.kind == Kind::Fixed ? parse_fixed(control, words)
+                                     : parse_controlled(control, words);
 }
 
 Status parse_top(FlowDraft &draft, WordReader &) {
@@ -210,7 +275,10 @@ Status parse_fault(FlowDraft &draft, WordReader &words) {
 constexpr FlowKeyword kWords[] = {
     {"rate", Slot::Rate, parse_rate_word,
      "rate 10gbit [l1|l2], rate 100kpps, rate 50% or rate top"},
-    {"cc", Slot::Cc, parse_cc, "cc fixed 100mbit [l1|l2]: each QP at that rate"},
+    {"cc", Slot::Cc, parse_cc,
+     "cc fixed 100mbit [l1|l2] | cc dcqcn [preset P] [line R] [NAME=VALUE ...] | cc timely [line "
+     "R] "
+     "[NAME=VALUE ...]; each QP on its own"},
     {"top", Slot::Rate, parse_top, "top, the same as rate top"},
     {"poisson", Slot::Shape, parse_poisson, "poisson"},
     {"burst", Slot::Shape, parse_burst, "burst 32 gap 1ms [count 10]"},

@@ -164,10 +164,24 @@ void say_pacing(const congestion::Pacing &pacing, Out &out) {
     say(out, "from {}", pacing.ramp_from);
 }
 
+std::string rate_words(const congestion::Rate &rate) {
+  return rate.text + (rate.kind == congestion::Rate::Kind::BitsL1 ? " l1" : "");
+}
+
 void say_control(const congestion::Control &control, Out &out) {
-  if (control.kind == congestion::Control::Kind::Fixed)
-    say(out, "cc fixed {}{}", control.rate.text,
-        control.rate.kind == congestion::Rate::Kind::BitsL1 ? " l1" : "");
+  using Kind = congestion::Control::Kind;
+  if (control.kind == Kind::None)
+    return;
+  if (control.kind == Kind::Fixed)
+    say(out, "cc fixed {}", rate_words(control.rate));
+  if (control.kind == Kind::Dcqcn)
+    say(out, "cc dcqcn {}", control.dcqcn.words());
+  if (control.kind == Kind::Timely)
+    say(out, "cc timely{}{}", control.timely.words().empty() ? "" : " ", control.timely.words());
+  if (control.kind != Kind::Fixed && control.rate.kind != congestion::Rate::Kind::Top)
+    say(out, "line {}", rate_words(control.rate));
+  if (control.burst != 1)
+    say(out, "burst={}", control.burst);
 }
 
 void say_keys(const Flow &flow, const Flow &plain, Out &out) {

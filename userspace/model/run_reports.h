@@ -60,6 +60,16 @@ struct SendCounts {
   Histogram completion_ns; // of messages: from the first packet to the last acknowledgement
 };
 
+// A QP whose rate is controlled, or the sum of several. Rates in bit/s.
+struct QpRate {
+  uint32_t qp = 0;  // the destination's QPN
+  uint64_t qps = 1; // 1, or how many are summed
+  double rate = 0, target = 0, mean = 0;
+  double alpha = 0; // of DCQCN; of several QPs: their mean
+  uint64_t cnps = 0, cnps_unused = 0, cuts = 0;
+  uint64_t fast = 0, additive = 0, hyper = 0; // increases by stage
+};
+
 struct RespondCounts {
   uint64_t frames = 0, bytes = 0; // received
   uint64_t requests = 0;          // RoCE requests for local QPs
@@ -148,6 +158,11 @@ struct SendReport : RunReport {
   bool finished = false;           // false: interrupted
   std::optional<PfcReport> pfc;
   SendCounts counts;
+  // QPs with congestion control: those with the most CNPs, and the sum of the others (qps 0: none).
+  std::vector<QpRate> qps;
+  QpRate other_qps;
+  double jain = 0;                  // Jain's index of fairness of all QPs' mean rates; 0: no QPs
+  uint64_t series_rows_dropped = 0; // rows of --series that found no room
 };
 
 struct RespondReport : RunReport {

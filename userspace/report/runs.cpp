@@ -165,6 +165,52 @@ Group recovery_group(const SendCounts &c) {
       count("failed_messages", "messages that failed", c.failed_messages, Hide::Zero, Tone::Alarm)};
 }
 
+std::vector<Column> rate_columns() {
+  return {{"qp", "QP", Format::Qpn},
+          {"qps", "QPS", Format::Count, Hide::Never, Tone::Plain, Where::Json},
+          {"rate_bps", "RATE NOW", Format::Scaled},
+          {"mean_bps", "MEAN", Format::Scaled},
+          {"target_bps", "TARGET", Format::Scaled},
+          {"alpha", "ALPHA"},
+          {"cnps", "CNPS", Format::Count},
+          {"cnps_unused", "UNUSED", Format::Count, Hide::Zero},
+          {"cuts", "CUTS", Format::Count},
+          {"increases_fast", "FAST", Format::Count},
+          {"increases_additive", "ADDITIVE", Format::Count},
+          {"increases_hyper", "HYPER", Format::Count}};
+}
+
+std::vector<Value> rate_row(const QpRate &qp, Value name) {
+  return {std::move(name),
+          qp.qps,
+          std::round(qp.rate),
+          std::round(qp.mean),
+          std::round(qp.target),
+          qp.alpha,
+          qp.cnps,
+          qp.cnps_unused,
+          qp.cuts,
+          qp.fast,
+          qp.additive,
+          qp.hyper};
+}
+
+// The QPs whose rates are controlled; the last row sums those without a row of their own.
+void add_rates(std::vector<Section> &sections, const SendReport &r) {
+  if (r.qps.empty())
+    return;
+  std::vector<std::vector<Value>> rows;
+  for (const QpRate &qp : r.qps)
+    rows.push_back(rate_row(qp, uint64_t{qp.qp}));
+  if (r.other_qps.qps)
+    rows.push_back(rate_row(r.other_qps, Value{}));
+  sections.push_back({"rates", "", make_table(rate_columns(), std::move(rows))});
+  if (r.other_qps.qps)
+    sections.push_back({"rates_summed", "QP -: the sum of the other QPs, as many as",
+                        Value{r.other_qps.qps}, Where::Text});
+  sections.push_back({"jain", "Jain's index of the mean rates", Value{rounded(r.jain)}});
+}
+
 Document begin(const char *command, const std::string &ifname, double seconds) {
   Document document;
   document.title = fmt::format("{} {}  {:.2f} s", command, ifname, seconds);
@@ -245,13 +291,16 @@ Document send_document(const SendReport &r) {
   s.push_back(hidden_when_zero("faults", "FAULTS", faults_group(r.counts)));
   s.push_back(hidden_when_zero("answers", "ANSWERS", answers_group(r.counts)));
   s.push_back(hidden_when_zero("recovery", "RECOVERY", recovery_group(r.counts)));
+  add_rates(s, r);
   s.push_back(times_of({{"rtt", "RTT of ACKs", r.counts.rtt_ns},
                         {"completion", "message completion", r.counts.completion_ns},
                         {"late", "delay after schedule", r.engine.late_ns},
                         {"jitter", "inter-packet jitter", r.engine.jitter_ns}}));
   s.push_back(overflow_of(
       r.engine, {lost("schedule_given_up_ms", "ms of schedule given up: sending was too slow",
-                      r.counts.slipped_ns / 1'000'000)}));
+                      r.counts.slipped_ns / 1'000'000),
+                 lost("series_rows_dropped", "samples that found no room: a larger --sample",
+                      r.series_rows_dropped)}));
   return document;
 }
 

@@ -201,6 +201,13 @@ double OpenSource::asked_pps() const {
   return top ? total : std::min(total, sum);
 }
 
+void OpenSource::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
+  if (!state_->started)
+    return;
+  for (OpenFlow *flow : state_->controlled)
+    flow->qp_rates(now, rows);
+}
+
 uint64_t OpenSource::expected() const {
   uint64_t sum = 0;
   for (const auto &flow : state_->flows) {

@@ -27,6 +27,7 @@ public:
   const SendCounts &counts() const override;
   double asked_pps() const override;
   uint64_t expected() const override;
+  void qp_rates(uint64_t now, std::vector<QpRate> &rows) override;
 
 private:
   struct State;

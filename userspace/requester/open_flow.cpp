@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/draw.h"
+#include "requester/qp_rates.h"
 #include "roce/psn.h"
 
 namespace xr::requester {
@@ -221,6 +222,10 @@ size_t OpenFlow::run(uint64_t now, std::span<packet::Outgoing> out, SendCounts &
 bool OpenFlow::choose_qp(uint64_t now) {
   for (uint32_t qp = 0; qp_pacing_->take_due(now, qp);)
     due_qps_.push(qp);
+  while (!due_qps_.empty() && qp_pacing_->due(due_qps_.front()) > now) { // a CNP has put it off
+    qp_pacing_->wait(due_qps_.front());
+    due_qps_.pop();
+  }
   // The end is a time of the QP's schedule, so that a late machine still sends everything.
   if (due_qps_.empty() ? now >= end_ : qp_pacing_->due(due_qps_.front()) >= end_)
     end();
@@ -243,6 +248,11 @@ void OpenFlow::qp_sent(uint64_t now, uint32_t bytes, From from) {
 void OpenFlow::cnp(uint64_t now, uint32_t qp) {
   if (const uint32_t index = (qp - flow_.own_qp(0)) & 0xffffff; qp_pacing_ && index < flow_.qps)
     qp_pacing_->cnp(index, now);
+}
+
+void OpenFlow::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
+  if (qp_pacing_)
+    append_qp_rates(*qp_pacing_, flow_.dest_qp(0), now, rows);
 }
 
 uint32_t OpenFlow::step(uint64_t now, packet::Outgoing &out, SendCounts &counts) {

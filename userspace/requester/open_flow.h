@@ -34,6 +34,7 @@ public:
   // Handles a CNP about the flow's destination QPN `qp`.
   void cnp(uint64_t now, uint32_t qp);
   bool controlled() const { return qp_pacing_.has_value(); }
+  void qp_rates(uint64_t now, std::vector<QpRate> &rows);
   const flow::Flow &flow() const { return flow_; }
   // Writes the due packets to `out`, as many as fit; returns their number.
   size_t run(uint64_t now, std::span<packet::Outgoing> out, SendCounts &counts);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "packet/icrc.h"
+#include "requester/qp_rates.h"
 #include "requester/reliable_state.h"
 
 namespace xr::requester {
@@ -90,6 +91,7 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
     counts.bad_icrc_received++;
     return;
   }
+  now_ = now;
   const ReliableContext &context = states_[flow_of_[*qp]].context;
   if (packet.info & ROCE_OP_CNP) {
     counts.cnps++;
@@ -105,6 +107,9 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
     qps_[*qp].acknowledge(now, packet.syndrome, packet.psn, context);
   else
     qps_[*qp].response(now, packet, context);
+  if (ReliableFlow &state = states_[flow_of_[*qp]]; state.qp_pacing)
+    if (const uint64_t rtt = qps_[*qp].take_rtt())
+      state.qp_pacing->rtt(*qp - state.first_qp, now, rtt);
   settle(*qp);
 }
 
@@ -133,6 +138,8 @@ void ReliableSource::State::settle(uint32_t index) {
   }
   if (!qp.ready && qp.may_send(state.context)) {
     qp.ready = true;
+    if (state.qp_pacing)
+      state.qp_pacing->resume(index - state.first_qp, now_);
     state.ready.push(index);
     list(state);
   }
@@ -212,6 +219,14 @@ uint64_t ReliableSource::State::wake_at() const {
   return at;
 }
 
+void ReliableSource::State::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
+  if (!started_)
+    return;
+  for (ReliableFlow &state : states_)
+    if (state.qp_pacing)
+      append_qp_rates(*state.qp_pacing, state.flow.dest_qp(0), now, rows);
+}
+
 ReliableSource::ReliableSource(std::vector<flow::Flow> flows, const congestion::Rate &total,
                                double line_bits, const Reliability &reliability)
     : state_(std::make_unique<State>(std::move(flows), total, line_bits, reliability)) {}
@@ -229,6 +244,9 @@ size_t ReliableSource::next(uint64_t now, std::span<packet::Outgoing> out) {
 uint64_t ReliableSource::wake_at() const { return state_->wake_at(); }
 bool ReliableSource::done() const { return state_->done(); }
 const SendCounts &ReliableSource::counts() const { return state_->counts; }
+void ReliableSource::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
+  state_->qp_rates(now, rows);
+}
 double ReliableSource::asked_pps() const { return state_->asked_pps(); }
 
 uint64_t ReliableSource::over() const {

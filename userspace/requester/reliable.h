@@ -39,6 +39,7 @@ public:
   double asked_pps() const override;
   // Count messages; over() counts completed and failed ones.
   uint64_t expected() const override;
+  void qp_rates(uint64_t now, std::vector<QpRate> &rows) override;
   uint64_t over() const override;
 
 private:

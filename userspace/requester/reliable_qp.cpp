@@ -169,7 +169,8 @@ void ReliableQp::advance(uint64_t now, uint64_t to, const ReliableContext &c) {
       cursor_++;
   }
   while (!samples_.empty() && samples_.front().place < oldest_) {
-    c.counts.rtt_ns.add(now - samples_.front().sent);
+    rtt_ = now - samples_.front().sent;
+    c.counts.rtt_ns.add(rtt_);
     samples_.pop();
   }
   complete(now, c);

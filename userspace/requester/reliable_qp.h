@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "base/ring.h"
 #include "flow/flow.h"
@@ -58,6 +59,9 @@ public:
   uint32_t index() const { return index_; }
   uint16_t source_port() const { return source_port_; }
 
+  // The newest RTT that was measured since the last call; 0: none.
+  uint64_t take_rtt() { return std::exchange(rtt_, 0); }
+
   uint64_t armed = UINT64_MAX; // time of its entry in the timer queue
   bool ready = false;          // is in the ready queue of its flow
   bool counted_busy = false, counted_over = false;
@@ -96,6 +100,7 @@ private:
   uint64_t begun_ = 0;   // messages begun
   uint64_t since_ = 0;   // start of the timer
   uint64_t rnr_until_ = 0;
+  uint64_t rtt_ = 0;
   Ring<Message> messages_; // outstanding
   Ring<Sample> samples_;
   uint32_t cursor_ = 0; // index of the message at send_

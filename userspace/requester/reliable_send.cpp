@@ -7,6 +7,7 @@
 namespace xr::requester {
 
 size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out) {
+  now_ = now;
   if (!started_)
     start(now);
   run_ends(now);

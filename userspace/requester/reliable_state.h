@@ -82,6 +82,7 @@ struct ReliableSource::State {
   uint64_t wake_at() const;
   bool done() const { return live_flows_ == 0 && busy_qps_ == 0; }
   double asked_pps() const;
+  void qp_rates(uint64_t now, std::vector<QpRate> &rows);
 
   SendCounts counts;
   std::vector<flow::Flow> flows;
@@ -120,6 +121,7 @@ private:
   Ring<uint32_t> active_; // flows that are due
   uint32_t live_flows_ = 0, busy_qps_ = 0;
   uint64_t next_end_ = packet::kNever; // earliest end of a flow or of its drain time
+  uint64_t now_ = 0;                   // of the last call
   bool started_ = false;
 };
 

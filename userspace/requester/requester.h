@@ -2,6 +2,8 @@
 // A packet source that sends requests and reports its progress.
 #pragma once
 
+#include <vector>
+
 #include "packet/source.h"
 #include "requester/send_counts.h"
 
@@ -16,6 +18,8 @@ public:
   // unknown. over(): how many of them are done.
   virtual uint64_t expected() const = 0;
   virtual uint64_t over() const { return counts().packets; }
+  // Appends a row for each QP whose rate is controlled, as of `now`.
+  virtual void qp_rates(uint64_t /*now*/, std::vector<QpRate> &) {}
 };
 
 } // namespace xr::requester
