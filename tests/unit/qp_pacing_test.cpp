@@ -169,5 +169,109 @@ TEST(QpPacing, GoesWithoutByMessage) {
   EXPECT_NE(checked.error().message.find("by message"), std::string::npos);
 }
 
+// Under DCQCN: packets by the rate of the time, a CNP moves the one that is due, and a timer brings
+// it forward again.
+TEST(QpPacing, ACnpStretchesTheWait) {
+  Control control;
+  control.kind = Control::Kind::Dcqcn;
+  control.rate = {Rate::Kind::BitsL2, 8e9, "8gbit"}; // 1000 bytes a microsecond
+  QpPacing pacing(2, control, 0);
+  pacing.start(kBegin, 1000);
+  pacing.sent(0, kBegin, 100'000); // 100 us
+  ASSERT_EQ(pacing.due(0), kBegin + 100'000);
+  pacing.wait(0);
+  pacing.cnp(0, kBegin + 20'000); // half the rate: 80 us become 160
+  EXPECT_EQ(pacing.due(0), kBegin + 180'000);
+  uint32_t qp = 0;
+  // After 55 us, three quarters: what is left of 105 us becomes 70. The QP is asked late.
+  EXPECT_FALSE(pacing.take_due(kBegin + 100'000, qp));
+  EXPECT_EQ(pacing.due(0), kBegin + 145'000);
+  // After another 55 us, 7/8: what is left of 15 us becomes 12.857.
+  EXPECT_FALSE(pacing.take_due(kBegin + 130'000, qp));
+  EXPECT_EQ(pacing.due(0), kBegin + 142'857);
+  EXPECT_TRUE(pacing.take_due(kBegin + 142'857, qp));
+  EXPECT_EQ(qp, 0U);
+  EXPECT_EQ(pacing.due(1), kBegin + 500); // the other QP is as it was
+  EXPECT_EQ(pacing.state(1, kBegin + 150'000).cnps, 0U);
+}
+
+TEST(QpPacing, AControlledQpDoesNotMakeUpForAStall) {
+  Control control;
+  control.kind = Control::Kind::Dcqcn;
+  control.rate = {Rate::Kind::BitsL2, 8e6, "8mbit"};
+  QpPacing pacing(1, control, 0);
+  pacing.start(kBegin, 1000);
+  const uint64_t late = kBegin + 10 * kDynamicPatienceNs;
+  pacing.sent(0, late, 100);
+  EXPECT_EQ(pacing.due(0), late - kDynamicPatienceNs);
+  EXPECT_EQ(pacing.slipped_ns(), 9 * kDynamicPatienceNs - 100'000);
+  pacing.resume(0, late);
+  EXPECT_EQ(pacing.due(0), late);
+}
+
+TEST(QpPacing, BurstsHaveTheSameRate) {
+  Control control = fixed(Rate::Kind::Packets, 1000);
+  control.burst = 4;
+  QpPacing pacing(1, control, kLine);
+  pacing.start(kBegin, 1000);
+  for (uint64_t i = 0; i < 40; i++) {
+    EXPECT_EQ(pacing.due(0), kBegin + i / 4 * 4'000'000) << i;
+    pacing.sent(0, pacing.due(0), 1000);
+  }
+}
+
+roce_packet cnp_for(uint32_t qp) {
+  roce_packet packet{};
+  packet.info = ROCE_OP_CNP | ROCE_OP_RESPONSE;
+  packet.key.src[2] = ROCE_MAPPED_PREFIX;
+  packet.key.src[3] = roce_swap32(0xc0000202U); // 192.0.2.2, where the flow goes
+  packet.key.qp_kind = ROCE_KEY_IPV4 | qp;
+  return packet;
+}
+
+// CNPs reach the QP that they name, in both requesters, and its packets come slower.
+template <typename Source> void check_cnps(Source &source) {
+  std::vector<packet::Outgoing> out(64);
+  std::map<uint32_t, uint64_t> packets;
+  const roce_packet cnp = cnp_for(0x21);
+  const std::vector<uint8_t> frame(128);
+  constexpr uint64_t kStep = 10'000, kTime = 20'000'000;
+  for (uint64_t now = kBegin; now < kBegin + kTime; now += kStep) {
+    if ((now - kBegin) % 50'000 == 0)
+      source.receive(now, frame, ROCE_CLASS_V2, cnp);
+    for (size_t count = out.size(); count == out.size();) {
+      count = source.next(now, out);
+      for (size_t i = 0; i < count; i++)
+        packets[out[i].fields.dest_qp]++;
+    }
+  }
+  std::vector<QpRate> rates;
+  source.qp_rates(kBegin + kTime, rates);
+  ASSERT_EQ(rates.size(), 3U);
+  EXPECT_EQ(rates[0].cnps + rates[2].cnps, 0U);
+  EXPECT_EQ(rates[0].rate, 100e6);
+  EXPECT_EQ(rates[1].qp, 0x21U);
+  EXPECT_GE(rates[1].cnps, 398U);
+  EXPECT_EQ(source.counts().cnps, rates[1].cnps);
+  EXPECT_LT(rates[1].mean, 10e6);
+  EXPECT_NEAR(static_cast<double>(packets[0x20]), static_cast<double>(packets[0x22]), 2);
+  EXPECT_LT(packets[0x21] * 5, packets[0x20]);
+  EXPECT_GE(packets[0x21], 2U);
+}
+
+constexpr const char *kControlled =
+    "qp 0x20 qps 3 size 1000 write cc dcqcn line 100mbit min-rate=1mbit for 20ms";
+
+TEST(QpPacing, CnpsSlowTheirQpOfAnOpenFlow) {
+  requester::OpenSource source({flow_of(kControlled)}, {}, 0);
+  check_cnps(source);
+}
+
+TEST(QpPacing, CnpsSlowTheirQpOfAReliableFlow) {
+  requester::ReliableSource source({flow_of(kControlled)}, {}, 0,
+                                   {.window = 4096, .timeout_code = 0, .check_icrc = false});
+  check_cnps(source);
+}
+
 } // namespace
 } // namespace xr::congestion

@@ -606,6 +606,24 @@ TEST_F(ResponderTest, SendsCnps) {
   EXPECT_TRUE(drain().empty());
 }
 
+// Window: the second CNP is due at the end of the interval, without another packet.
+TEST_F(ResponderTest, SendsCnpsAtTheEndOfAWindow) {
+  options_.cnp_pacing = {.interval_ns = 1000, .mode = congestion::NpMode::Window};
+  restart();
+  mark();
+  std::vector<packet::Outgoing> out(4);
+  feed(request(ROCE_RC_SEND_ONLY, 1, false), 8, 5000);
+  EXPECT_EQ(responder_->next(5000, out), 1U);
+  feed(request(ROCE_RC_SEND_ONLY, 2, false), 8, 5500);
+  EXPECT_EQ(responder_->wake_at(), 6000U);
+  EXPECT_EQ(responder_->next(5999, out), 0U);
+  EXPECT_EQ(responder_->next(6000, out), 1U);
+  EXPECT_EQ(out[0].fields.dest_qp, kQp);
+  EXPECT_EQ(counts().cnps, 2U);
+  EXPECT_EQ(responder_->next(9000, out), 0U);
+  EXPECT_EQ(responder_->wake_at(), packet::kNever);
+}
+
 TEST_F(ResponderTest, PacesCnpsByScope) {
   using Scope = congestion::CnpScope;
   struct Case {

@@ -20,7 +20,10 @@ constexpr double kFarTarget = 10, kEighth = 8;
 Dcqcn::Dcqcn(std::shared_ptr<const DcqcnSettings> settings)
     : settings_(std::move(settings)), rate_(settings_->line), target_(settings_->line) {}
 
-void Dcqcn::start(uint64_t now) { since_ = last_sent_ = now; }
+void Dcqcn::start(uint64_t now) {
+  since_ = last_sent_ = now;
+  area_ = 0;
+}
 
 double Dcqcn::whole(double rate) const {
   const double step = settings_->step;

@@ -77,14 +77,19 @@ void QpPacing::stretch(Qp &qp, uint64_t now, double before) {
   advance(qp, left * before / rate);
 }
 
+// Late or not, each change counts from its own time. A CNP may have set a timer that is before the
+// QP's place in the wheel; that place is not after the packet's new time, so it is early enough.
 void QpPacing::wake(Qp &qp, uint64_t now) {
-  const double before = qp.control->rate();
-  qp.control->wake(now);
-  stretch(qp, now, before);
+  for (uint64_t at = qp.control->wake_at(); at <= now; at = qp.control->wake_at()) {
+    const double before = qp.control->rate();
+    qp.control->wake(at);
+    stretch(qp, at, before);
+  }
 }
 
 void QpPacing::cnp(uint32_t number, uint64_t now) {
   Qp &qp = qps_[number];
+  wake(qp, now);
   const double before = qp.control->rate();
   qp.control->cnp(now);
   stretch(qp, now, before);

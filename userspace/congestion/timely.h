@@ -14,7 +14,10 @@ public:
   explicit Timely(std::shared_ptr<const TimelySettings> settings)
       : settings_(std::move(settings)), rate_(settings_->line) {}
 
-  void start(uint64_t now) override { since_ = now; }
+  void start(uint64_t now) override {
+    since_ = now;
+    area_ = 0;
+  }
   void cnp(uint64_t) override { cnps_++; }
   void rtt(uint64_t now, uint64_t rtt_ns) override;
   double rate() const override { return rate_ / 8; }
