@@ -101,9 +101,11 @@ for command in "${commands[@]}"; do
     doctor) json "schema checks" xr --json doctor rx0 ;;
     events) json "time type" cat "$scratch/events" ;;
     impair) json "rules" xr --json impair rx0 list ;;
-    respond) json "schema received answered overflow" xr --json respond rx0 --address 192.0.2.2 --for 100ms ;;
+    respond) json "schema received answered overflow" xr --json respond rx0 --address 192.0.2.2 --for 100ms
+      json "schema received stamps overflow" xr --json respond rx0 --address 192.0.2.2 --sink --for 100ms ;;
     send) json "schema asked achieved sent overflow" xr --json send rx0 src 192.0.2.1 dst 192.0.2.2 \
-      dst-mac 02:00:00:00:00:01 qp 17 size 1k messages 3 ;;
+      dst-mac 02:00:00:00:00:01 qp 17 size 1k messages 3
+      json "schema sent pfc overflow" xr --json send rx0 pfc 3 every 1ms count 2 ;;
     status) json "attachments" xr --json status rx0 ;;
     streams) json "schema source streams overflow" xr --json streams rx0 ;;
     *) fail "what does --json of $command promise?" ;;
