@@ -260,7 +260,9 @@ void Dcqcn::increase(uint64_t now, Increase stage, uint32_t i) {
   set_rate(now, std::min(whole(rate_ / 2) + whole(target_ / 2), s.line));
   rate_ = std::max(rate_, std::min(rate, s.line));
   const bool at_line = target_ == target && target_ >= whole(s.line) && s.cap_target;
-  settled_ = at_line && rate_ == rate && stage != Increase::Fast;
+  // At the line's rate a target without a cap still grows; with clamp the next cut forgets it.
+  const bool no_matter = s.clamp && rate_ >= s.line;
+  settled_ = (at_line && rate_ == rate && stage != Increase::Fast) || no_matter;
   if (rate >= s.line)
     return; // nothing was increased
   (stage == Increase::Fast ? fast_ : stage == Increase::Additive ? additive_ : hyper_)++;

@@ -142,6 +142,8 @@ struct FlowFile {
 };
 // Parses `R [l1|l2]`; leaves the words after it.
 Result<congestion::Rate> take_rate(parse::WordReader &words);
+// Parses what follows `cc`, like `dcqcn preset nvidia rai=10mbit`; leaves the words after it.
+Result<congestion::Control> take_control(parse::WordReader &words);
 // `path` is a YAML file; "-" is the standard input.
 Result<FlowFile> load_flows(const std::string &path);
 Result<FlowFile> parse_flows_yaml(const std::string &text, const std::string &name);

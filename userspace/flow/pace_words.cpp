@@ -132,19 +132,11 @@ Status parse_fixed(congestion::Control &control, WordReader &words) {
 }
 
 Status parse_cc(FlowDraft &draft, WordReader &words) {
-  using Kind = congestion::Control::Kind;
-  congestion::Control &control = draft.flow.control;
-  const std::string word = words.peek();
-  if (words.take_if("fixed"))
-    control.kind = Kind::Fixed;
-  else if (words.take_if("dcqcn"))
-    control.kind = Kind::Dcqcn;
-  else if (words.take_if("timely"))
-    control.kind = Kind::Timely;
-  else
-    return missing("fixed, dcqcn or timely", word, "cc fixed 100mbit, or cc dcqcn");
-  return control.kind == Kind::Fixed ? parse_fixed(control, words)
-                                     : parse_controlled(control, words);
+  auto control = take_control(words);
+  if (!control)
+    return control.error();
+  draft.flow.control = std::move(control).get();
+  return {};
 }
 
 Status parse_top(FlowDraft &draft, WordReader &) {
@@ -298,6 +290,25 @@ const std::vector<std::string_view> &fault_names() {
 }
 
 std::span<const FlowKeyword> pace_words() { return kWords; }
+
+Result<congestion::Control> take_control(WordReader &words) {
+  using Kind = congestion::Control::Kind;
+  congestion::Control control;
+  const std::string word = words.peek();
+  if (words.take_if("fixed"))
+    control.kind = Kind::Fixed;
+  else if (words.take_if("dcqcn"))
+    control.kind = Kind::Dcqcn;
+  else if (words.take_if("timely"))
+    control.kind = Kind::Timely;
+  else
+    return missing("fixed, dcqcn or timely", word, "cc fixed 100mbit, or cc dcqcn");
+  const Status done =
+      control.kind == Kind::Fixed ? parse_fixed(control, words) : parse_controlled(control, words);
+  if (!done)
+    return done.error();
+  return control;
+}
 
 Result<congestion::Rate> take_rate(WordReader &words) {
   const std::string word = words.take();
