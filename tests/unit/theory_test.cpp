@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "congestion/fluid.h"
+#include "congestion/prediction.h"
 
 namespace xr::congestion {
 namespace {
@@ -142,6 +142,49 @@ TEST(Fluid, ALongLoopOscillates) {
   run.duration_ns = 500'000'000;
   EXPECT_FALSE(integrate(paper(), path(10, 85'000, 2000e3, 0.1), run).settles);
   EXPECT_TRUE(integrate(paper(), path(10, 4000, 2000e3, 0.1), run).settles);
+}
+
+// The words of `cc predict`: the preset counts first wherever it is written.
+TEST(Prediction, Words) {
+  auto question =
+      parse_question({"flows", "10", "rate", "40gbit", "rai=10mbit", "kmax", "400k", "delay",
+                      "100us", "packet", "500", "preset", "hpcc", "for", "10ms"});
+  ASSERT_TRUE(question.ok());
+  EXPECT_EQ(question->path.flows, 10U);
+  EXPECT_EQ(question->path.delay_ns, 100'000U);
+  EXPECT_EQ(question->path.packet_bytes, 500);
+  EXPECT_EQ(question->parameters.words(), "preset hpcc rai=10mbit kmax=400000");
+  const Answer answer = predict(question.get());
+  EXPECT_EQ(answer.stated.path.kmin, 160e3); // 100 KB x 40G/25G
+  EXPECT_EQ(answer.stated.path.kmax, 400e3);
+  EXPECT_FALSE(answer.published.has_value());
+  EXPECT_EQ(answer.stated.fluid.samples.back().t_ns, 9'900'000U);
+}
+
+TEST(Prediction, ThePublishedColumnIsOfTheStatedValues) {
+  auto question = parse_question({"rate", "40gbit", "for", "5ms", "start", "1", "5gbit"});
+  ASSERT_TRUE(question.ok());
+  const Answer answer = predict(question.get());
+  ASSERT_TRUE(answer.published.has_value());
+  EXPECT_EQ(answer.published->path.kmax, 2000e3);
+  EXPECT_EQ(answer.published->path.pmax, 0.1);
+  EXPECT_EQ(answer.stated.fluid.samples.front().rates, (std::vector<double>{5e9, 40e9}));
+}
+
+TEST(Prediction, WrongWords) {
+  for (const auto &[words, message] :
+       {std::pair(std::vector<std::string>{"flows", "2"}, "the line's rate is missing"),
+        std::pair(std::vector<std::string>{"rate", "40gbit", "flow", "2"}, "what is 'flow'?"),
+        std::pair(std::vector<std::string>{"rate", "40gbit", "kmin", "300k"},
+                  "kmin is not below kmax"),
+        std::pair(std::vector<std::string>{"rate", "40gbit", "preset", "x"}, "'x' is not a preset"),
+        std::pair(std::vector<std::string>{"rate", "40gbit", "start", "3", "1gbit"},
+                  "start: there are 2 flows")}) {
+    const auto question = parse_question(words);
+    ASSERT_FALSE(question.ok()) << message;
+    EXPECT_EQ(question.error().message, message);
+    EXPECT_FALSE(question.error().hint.empty());
+  }
 }
 
 } // namespace
