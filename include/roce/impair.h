@@ -263,13 +263,17 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   roce_plan(env, rule, state, &passing->packet, passing->class_, passing->length, passing->place,
             v);
   ROCE_STAGE();
-  if (!v->act)
+  if (!v->act) {
+    count->limited += v->limited;
+    count->not_applicable += !v->limited;
     return ROCE_GO_ON;
+  }
   if (roce_features(env) & ROCE_FEATURE_CNP && v->act & ROCE_ACT_CNP)
     roce_plan_cnp(env, &rule->action, passing);
   ROCE_STAGE();
   roce_count_verdict(t, v);
   count->acted++;
+  count->acted_bytes += passing->length;
   if (v->act & ROCE_ACT_DROP) {
     fate = ROCE_GONE;
     if (roce_features(env) & ROCE_FEATURE_NEXT && passing->copied)
@@ -300,6 +304,8 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
   roce_trace_rule(env, rule, v->act);
   if (!v->act) { /* no action was possible */
     count->acted--;
+    count->acted_bytes -= passing->length;
+    count->refused++;
     roce_limit_return(rule, state, v->period);
   }
   return fate;
@@ -381,9 +387,12 @@ static ROCE_INLINE int roce_mark_only(struct roce_frame *frame, struct roce_env 
   if (roce_features(env) & ROCE_FEATURE_NEXT && noted->loaded)
     return 0; /* an earlier rule may have changed the TOS */
   t = roce_totals_of(env);
-  if (!t || !roce_can_mark(tos & 3, noted->class_, act))
+  if (!t || !roce_can_mark(tos & 3, noted->class_, act)) {
+    count->not_applicable++;
     return 1;
+  }
   count->acted++;
+  count->acted_bytes += noted->facts.length;
   t->marked++;
   roce_trace_rule(env, rule, ROCE_ACT_CE);
   roce_remember_ce(env, noted->stream, now);
@@ -412,15 +421,19 @@ static ROCE_INLINE int roce_meet_rule(struct roce_frame *frame, struct roce_env 
   struct roce_rule_count *count;
   struct roce_passing *passing;
   __u64 place, now;
-  int fate;
+  int fate, selected;
 
   roce_trace_rule(env, rule, 0);
   state = roce_rule_state_at(env, rule->slot);
   count = roce_rule_count_at(env, rule->slot);
   if (!state || !count)
     return ROCE_GO_ON;
-  if (!roce_select(env, rule, state, count, noted->facts.length, &place) ||
-      !roce_gate(env, rule, state, noted->facts.length, place, &now)) {
+  selected = roce_select(env, rule, state, count, noted->facts.length, &place);
+  if (selected && !roce_gate(env, rule, state, noted->facts.length, place, &now)) {
+    count->spared++;
+    selected = 0;
+  }
+  if (!selected) {
     if (roce_features(env) & ROCE_FEATURE_HOLD && rule->action.act & ROCE_ACT_REORDER)
       roce_hold_by(env, bit, 0); /* the held packets wait for it */
     return ROCE_GO_ON;

@@ -307,6 +307,13 @@ struct roce_rule_note {
 struct roce_rule_count {
   __u64 matched;
   __u64 acted;
+  __u64 matched_bytes; /* of the frames, without FCS */
+  __u64 acted_bytes;
+  /* Selected packets without an action; with `acted` they are all that were selected. */
+  __u64 spared;         /* by RED, or within the policer's rate */
+  __u64 limited;        /* the rule had reached its limit */
+  __u64 not_applicable; /* no action of the rule changes such a packet */
+  __u64 refused;        /* no CNP (paced, or its receiver unknown), or no copy was possible */
 };
 
 /* A rule's state, shared by all CPUs; every word is written atomically. */

@@ -191,6 +191,7 @@ static ROCE_INLINE int roce_select(struct roce_env *env, const struct roce_rule 
 
   *n = 0;
   count->matched++;
+  count->matched_bytes += length;
   if (select->kind == ROCE_SELECT_ALWAYS && select->schedule == ROCE_CONTINUOUS)
     return 1;
   if (select->kind == ROCE_SELECT_PROBABILITY && select->schedule == ROCE_CONTINUOUS) {

@@ -611,5 +611,48 @@ TEST(Act, CopiesNeedABridge) {
   EXPECT_EQ(attached.acted(), 0U);
 }
 
+// The packets that a rule selected are those it acted on and those with a cause why not.
+TEST(Act, BytesAndCausesAreCounted) {
+  struct Case {
+    const char *words;
+    uint64_t acted, spared, limited, not_applicable, refused;
+  };
+  const Bytes ect = finished(FrameBuilder(0x04).payload(64).ecn(2).build(), false);
+  const Bytes not_ect = finished(FrameBuilder(0x04).payload(200).ecn(0).build(), false);
+  const Bytes ack = finished(FrameBuilder(0x11).ecn(2).build(), false);
+  const std::vector<Bytes> frames = {ect, not_ect, ack, ect, not_ect, ack};
+  for (const Case &c :
+       {Case{"drop", 6, 0, 0, 0, 0}, Case{"ce", 4, 0, 0, 2, 0}, Case{"ce limit 3", 3, 0, 1, 2, 0},
+        Case{"corrupt payload limit 1 per 1s", 1, 0, 3, 2, 0}, Case{"every 2 drop", 3, 0, 0, 0, 0},
+        Case{"police 1gbit burst 1M", 0, 6, 0, 0, 0}, Case{"red 0 1 0 rate 1gbit", 0, 1, 0, 0, 0},
+        Case{"cnp drop", 6, 0, 0, 0, 0}, Case{"cnp", 0, 0, 0, 0, 6}}) {
+    SCOPED_TRACE(c.words);
+    const bool red = std::string(c.words).starts_with("red");
+    Port port({c.words});
+    uint64_t matched = 0;
+    for (const Bytes &frame : red ? std::vector<Bytes>{ect} : frames) {
+      Bytes bytes = frame;
+      port.impair(bytes, 1000);
+      matched += frame.size();
+    }
+    const roce_rule_count &count = port.accountant().rule_count(0);
+    EXPECT_EQ(count.matched_bytes, matched);
+    EXPECT_EQ(count.acted, c.acted);
+    EXPECT_EQ(count.spared, c.spared);
+    EXPECT_EQ(count.limited, c.limited);
+    EXPECT_EQ(count.not_applicable, c.not_applicable);
+    EXPECT_EQ(count.refused, c.refused);
+    if (c.acted == 6) {
+      EXPECT_EQ(count.acted_bytes, matched);
+    } else if (!c.acted) {
+      EXPECT_EQ(count.acted_bytes, 0U);
+    }
+  }
+  Port marks({"ce"});
+  for (Bytes bytes : frames)
+    marks.impair(bytes);
+  EXPECT_EQ(marks.accountant().rule_count(0).acted_bytes, 2 * (ect.size() + ack.size()));
+}
+
 } // namespace
 } // namespace xr::test

@@ -33,6 +33,9 @@ PortReading reading_of(Snapshot snapshot) {
   reading.status.since_ns = kTime;
   reading.snapshot = std::move(snapshot);
   reading.rules = {{1, "opcode ack drop", "", 12, 7}, {3, "roce ce", "", 5, 0}};
+  reading.rules[0].matched_bytes = 1200;
+  reading.rules[0].acted_bytes = 700;
+  reading.rules[0].limited = 4;
   return reading;
 }
 
@@ -113,6 +116,10 @@ TEST(Metrics, EqualTheReport) {
   EXPECT_EQ(value(all, "xdp_roce_frames_total", "pfc"), 34);
   EXPECT_EQ(value(all, "xdp_roce_overflow_total", "streams"), 4203);
   EXPECT_EQ(value(all, "xdp_roce_rule_acted_packets_total", "1"), 7);
+  EXPECT_EQ(value(all, "xdp_roce_rule_matched_bytes_total", "1"), 1200);
+  EXPECT_EQ(value(all, "xdp_roce_rule_acted_bytes_total", "1"), 700);
+  EXPECT_EQ(value(all, "xdp_roce_rule_idle_packets_total", "limited"), 4);
+  EXPECT_EQ(value(all, "xdp_roce_rule_idle_packets_total", "refused"), 0);
   EXPECT_EQ(value(all, "xdp_roce_streams_used"), 60'000);
   EXPECT_EQ(value(all, "xdp_roce_streams_capacity"), 65'536);
 }

@@ -42,6 +42,7 @@ Model busy_model(const Options &options = {}) {
   model.update(0, reading);
   Reading later = reading_of(a_second_later(busy_port()));
   later.rules = {{1, "opcode ack every 5 drop", "", 2000, 400}, {2, "all ce", "", 0, 0}};
+  later.rules[0].matched_bytes = 250'000;
   model.update(0, later);
   return model;
 }
@@ -623,6 +624,16 @@ TEST(WatchHistory, Sparkline) {
   EXPECT_EQ(history.size(), History::kKept);
   EXPECT_EQ(history.at(0), 2.0 * History::kKept);
   EXPECT_EQ(history.at(History::kKept - 1), History::kKept + 1.0);
+}
+
+// A wide screen has the rates of each rule in the last second.
+TEST(Watch, RatesOfRules) {
+  Model model = busy_model();
+  const std::string wide = text_of(model, {200, 40});
+  const std::string heading = line_with(wide, "MATCHED"), rule = line_with(wide, "every 5 drop");
+  EXPECT_TRUE(has(heading, "PKT/S    BIT/S  WHAT")) << heading;
+  EXPECT_TRUE(has(rule, "1,000   2.00 M  opcode ack")) << rule;
+  EXPECT_FALSE(has(text_of(model, {120, 40}), "PKT/S    BIT/S  WHAT"));
 }
 
 } // namespace

@@ -373,8 +373,18 @@ Result<RuleList> RuleStore::list() const {
     return counts.error();
   for (const Entry &entry : *all) {
     const roce_rule_count &count = counts->at(entry.slot);
-    list.rules.push_back({entry.id, entry.rule.text(), entry.rule.name, count.matched, count.acted,
-                          !entry.rule.disabled()});
+    list.rules.push_back({.id = entry.id,
+                          .text = entry.rule.text(),
+                          .name = entry.rule.name,
+                          .matched = count.matched,
+                          .acted = count.acted,
+                          .enabled = !entry.rule.disabled(),
+                          .matched_bytes = count.matched_bytes,
+                          .acted_bytes = count.acted_bytes,
+                          .spared = count.spared,
+                          .limited = count.limited,
+                          .not_applicable = count.not_applicable,
+                          .refused = count.refused});
   }
   list.peers = peers();
   return list;

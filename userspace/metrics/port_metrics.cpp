@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "metrics/stream_totals.h"
 #include "report/stream_columns.h"
@@ -174,6 +175,23 @@ void add_rules(Families &to, const std::string &port, const std::vector<RuleRow>
                static_cast<double>(rule.matched));
     to.counter("xdp_roce_rule_acted_packets_total", "Packets that the rule selected and acted on.",
                labels, static_cast<double>(rule.acted));
+    to.counter("xdp_roce_rule_matched_bytes_total",
+               "Bytes of the frames that the rule matched, without FCS.", labels,
+               static_cast<double>(rule.matched_bytes));
+    to.counter("xdp_roce_rule_acted_bytes_total",
+               "Bytes of the frames that the rule acted on, without FCS.", labels,
+               static_cast<double>(rule.acted_bytes));
+    const std::pair<const char *, uint64_t> causes[] = {{"spared", rule.spared},
+                                                        {"limited", rule.limited},
+                                                        {"not_applicable", rule.not_applicable},
+                                                        {"refused", rule.refused}};
+    for (const auto &[cause, packets] : causes) {
+      Labels with_cause = labels;
+      with_cause.push_back({"cause", cause});
+      to.counter("xdp_roce_rule_idle_packets_total",
+                 "Packets that the rule selected and did not act on, by cause.", with_cause,
+                 static_cast<double>(packets));
+    }
   }
 }
 

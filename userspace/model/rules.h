@@ -15,6 +15,13 @@ struct RuleRow {
   uint64_t matched = 0;
   uint64_t acted = 0;
   bool enabled = true;
+  uint64_t matched_bytes = 0; // of the frames, without FCS
+  uint64_t acted_bytes = 0;
+  // Selected packets without an action; with `acted` they are all that were selected.
+  uint64_t spared = 0;         // by RED, or within the policer's rate
+  uint64_t limited = 0;        // the rule had reached its limit
+  uint64_t not_applicable = 0; // no action of the rule changes such a packet
+  uint64_t refused = 0;        // no CNP (paced, or its receiver unknown), or no copy was possible
 };
 
 // Packets acted on per million matched; nothing if none matched.

@@ -19,14 +19,22 @@ Document rules_report(const std::string &ifname, const std::vector<RuleRow> &rul
   document.sections.push_back({"interface", "", Value{ifname}, Where::Json});
   std::vector<std::vector<Value>> rows;
   for (const RuleRow &rule : rules)
-    rows.push_back({uint64_t{rule.id}, rule.matched, rule.acted, ppm(rule),
-                    rule.name.empty() ? Value{} : Value{rule.name}, rule.enabled, rule.text});
+    rows.push_back({uint64_t{rule.id}, rule.matched, rule.matched_bytes, rule.acted,
+                    rule.acted_bytes, ppm(rule), rule.spared, rule.limited, rule.not_applicable,
+                    rule.refused, rule.name.empty() ? Value{} : Value{rule.name}, rule.enabled,
+                    rule.text});
   document.sections.push_back(
       {"rules", "",
        make_table({{"id", "ID", Format::Number},
                    {"matched", "MATCHED", Format::Count},
+                   {"matched_bytes", "BYTES", Format::Count},
                    {"acted", "ACTED", Format::Count},
+                   {"acted_bytes", "BYTES", Format::Count},
                    {"ppm", "PPM", Format::Rate},
+                   {"spared", "SPARED", Format::Count, Hide::Zero},
+                   {"limited", "LIMITED", Format::Count, Hide::Zero},
+                   {"not_applicable", "NOT APPLICABLE", Format::Count, Hide::Zero},
+                   {"refused", "REFUSED", Format::Count, Hide::Zero},
                    {"name", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
                    {"enabled", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
                    {"rule", "RULE"}},

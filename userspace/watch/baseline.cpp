@@ -64,7 +64,10 @@ std::vector<RuleRow> difference_since(const std::vector<RuleRow> &now,
     if (then == base.end())
       continue;
     rule.matched -= then->matched;
-    rule.acted = difference(rule.acted, then->acted);
+    for (const auto count :
+         {&RuleRow::acted, &RuleRow::matched_bytes, &RuleRow::acted_bytes, &RuleRow::spared,
+          &RuleRow::limited, &RuleRow::not_applicable, &RuleRow::refused})
+      rule.*count = difference(rule.*count, (*then).*count);
   }
   return out;
 }

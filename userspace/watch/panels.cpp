@@ -8,6 +8,7 @@
 #include "report/names.h"
 #include "report/sections.h"
 #include "report/text.h"
+#include "watch/listing.h"
 #include "watch/text_width.h"
 
 namespace xr::watch {
@@ -195,10 +196,18 @@ std::optional<Line> overflow_line(const State &state, size_t width) {
   return line.used() ? std::optional(line) : std::nullopt;
 }
 
+// Whether the screen has room for the rates of rules. A page's lines are scrolled, so that their
+// length is not that of the screen: they have the columns of a narrow one.
+static bool has_rates(size_t width) {
+  constexpr size_t kLeast = 160;
+  return width >= kLeast && width < kFullWidth;
+}
+
 Line rule_heading(const State &state, size_t width, size_t more) {
   Line line(width);
   line.add(to_right("RULE", 4) + to_right("MATCHED", 14) + to_right("ACTED", 13) +
-               to_right("PPM", 10) + "  WHAT",
+               to_right("PPM", 10) +
+               (has_rates(width) ? to_right("PKT/S", 9) + to_right("BIT/S", 9) : "") + "  WHAT",
            Style::Heading);
   if (more)
     line.add_right(fmt::format("{} more{} ", more, state.options.interactive ? ": r" : ""),
@@ -211,8 +220,13 @@ Line rule_line(const State &state, const RuleRow &rule, size_t width) {
   Line line(width);
   line.add(to_right(std::to_string(rule.id), 4) + counted_in(rule.matched, 14));
   line.add(counted_in(rule.acted, 13), rule.acted ? Style::Bold : Style::Plain);
-  line.add(to_right(ppm ? per_second(*ppm) : "-", 10) + "  " +
-           drawable(rule.text, state.options.unicode));
+  line.add(to_right(ppm ? per_second(*ppm) : "-", 10));
+  if (has_rates(width)) {
+    const auto rates = state.view().rule_rates(rule.id);
+    line.add(to_right(rates ? per_second(rates->matched) : "-", 9) +
+             to_right(rates ? scaled(rates->bits) : "-", 9));
+  }
+  line.add("  " + drawable(rule.text, state.options.unicode));
   return line;
 }
 

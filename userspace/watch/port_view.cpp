@@ -2,6 +2,7 @@
 #include "watch/port_view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "report/sections.h"
 #include "watch/baseline.h"
@@ -34,7 +35,7 @@ void PortView::update(Reading reading) {
   if (before_)
     earlier_.emplace(*before_);
   realtime_ns_ = reading.realtime_ns;
-  all_rules_ = std::move(reading.rules);
+  earlier_rules_ = std::exchange(all_rules_, std::move(reading.rules));
   for (const roce_event &event : reading.events)
     events_.push_back(event);
   events_forgotten_ += reading.events_forgotten;
@@ -78,8 +79,22 @@ void PortView::mark_gone(std::string why) {
 
 void PortView::stop() {
   earlier_.reset();
+  earlier_rules_.clear();
   for (Gauge &gauge : gauges_)
     gauge.rate = gauge.bits = 0;
+}
+
+std::optional<PortView::RuleRates> PortView::rule_rates(uint32_t id) const {
+  const auto in = [id](const std::vector<RuleRow> &rules) {
+    return std::find_if(rules.begin(), rules.end(), [id](const RuleRow &r) { return r.id == id; });
+  };
+  const auto now = in(all_rules_), then = in(earlier_rules_);
+  if (now == all_rules_.end() || then == earlier_rules_.end() || then->matched > now->matched ||
+      seconds_ <= 0)
+    return std::nullopt;
+  return RuleRates{report::rate_of(now->matched, then->matched, seconds_),
+                   report::rate_of(now->acted, then->acted, seconds_),
+                   8 * report::rate_of(now->matched_bytes, then->matched_bytes, seconds_)};
 }
 
 void PortView::zero() {

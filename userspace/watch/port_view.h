@@ -67,6 +67,12 @@ public:
     double packets = 0, bits = 0; // per second
   };
   StreamRates rates(uint32_t place) const; // `place`: index in counted().streams
+  // Of a rule, by its id; nothing if there are no rates yet.
+  struct RuleRates {
+    double matched = 0, acted = 0; // packets per second
+    double bits = 0;               // matched, per second
+  };
+  std::optional<RuleRates> rule_rates(uint32_t id) const;
   // The index of the stream with this key. `place`: where to look first.
   std::optional<uint32_t> find(const roce_key &key, uint32_t place = 0) const;
 
@@ -80,7 +86,7 @@ private:
 
   std::string name_, about_, no_events_, lost_;
   std::optional<Snapshot> now_, before_, base_, shown_;
-  std::vector<RuleRow> all_rules_, base_rules_, rules_;
+  std::vector<RuleRow> all_rules_, earlier_rules_, base_rules_, rules_;
   std::optional<report::StreamIndex> earlier_; // of before_
   std::optional<uint64_t> zeroed_at_;
   uint64_t realtime_ns_ = 0;
