@@ -87,6 +87,17 @@ static __attribute__((noinline)) int to_wire(struct xdp_md *ctx, int fate) {
   return (int)bpf_redirect_map(&sockets, queue, XDP_DROP);
 }
 
+/*
+ * PAUSE and PFC frames are for this end of the link: the wire process obeys them, and they are
+ * never forwarded (IEEE 802.1Q, 36; 802.3, annex 31B).
+ */
+static ROCE_INLINE int is_mac_control(struct xdp_md *ctx) {
+  const __u8 *data = roce_frame_data(ctx);
+
+  return data + ROCE_ETH_LEN <= roce_frame_end(ctx) &&
+         roce_be16(data + ROCE_ETH_LEN - 2) == ROCE_ETHERTYPE_MAC_CONTROL;
+}
+
 static ROCE_INLINE int is_held(int fate) {
   const __u32 zero = 0;
   const struct roce_hold *to_hold;
@@ -108,6 +119,8 @@ static ROCE_INLINE int let_go(struct xdp_md *ctx) {
 
 static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
   if (config.features & ROCE_FEATURE_HOLD) {
+    if (fate != ROCE_GONE && is_mac_control(ctx))
+      return to_wire(ctx, ROCE_GO_ON) == XDP_REDIRECT ? XDP_REDIRECT : XDP_DROP;
     if (is_held(fate) && to_wire(ctx, fate) == XDP_REDIRECT)
       return XDP_REDIRECT;
     fate &= ROCE_FATE_MASK;

@@ -446,8 +446,12 @@ static ROCE_INLINE int roce_meet_rule(struct roce_frame *frame, struct roce_env 
   passing->place = place;
   passing->now = now;
   fate = roce_act(frame, env, rule);
-  if (roce_features(env) & ROCE_FEATURE_HOLD && passing->verdict.act & ROCE_ACTS_HOLD)
-    roce_hold_by(env, bit, bit);
+  if (roce_features(env) & ROCE_FEATURE_HOLD) {
+    if (passing->verdict.act & ROCE_ACTS_HOLD)
+      roce_hold_by(env, bit, bit);
+    else if (rule->action.act & ROCE_ACT_REORDER) /* beyond its limit */
+      roce_hold_by(env, bit, 0);
+  }
   return fate;
 }
 

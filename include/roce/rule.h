@@ -276,7 +276,7 @@ enum roce_rule_uses {
 struct roce_ruleset {
   __u32 used; /* enum roce_rule_uses */
   __u32 count;
-  __u32 generation; /* rises when the set is replaced; roce_held.generation has its low bits */
+  __u32 generation; /* another one for each set; roce_held.generation has its low bits */
   __u32 reserved;
   __u64 what[ROCE_WHATS];
   __u64 tos[256];

@@ -59,6 +59,8 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_events(app, chosen);
   add_watch(app, chosen);
   add_bridge(app, chosen);
+  add_wire(app, chosen);
+  add_link(app, chosen);
   add_impair(app, chosen);
   add_send(app, chosen);
   add_respond(app, chosen);

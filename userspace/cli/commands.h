@@ -26,6 +26,8 @@ void add_streams(CLI::App &app, Run &chosen);
 void add_events(CLI::App &app, Run &chosen);
 void add_watch(CLI::App &app, Run &chosen);
 void add_bridge(CLI::App &app, Run &chosen);
+void add_wire(CLI::App &app, Run &chosen);
+void add_link(CLI::App &app, Run &chosen);
 void add_impair(CLI::App &app, Run &chosen);
 void add_send(CLI::App &app, Run &chosen);
 void add_respond(CLI::App &app, Run &chosen);

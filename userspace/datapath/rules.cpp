@@ -243,10 +243,8 @@ Status RuleStore::assign_slots(std::vector<Entry> &entries) const {
 // The map update returns only after no program reads the former set.
 Status RuleStore::publish(roce_ruleset &set) const {
   uint32_t zero = 0;
-  auto former = std::make_unique<roce_ruleset>();
-  if (const Fd fd = current_set(); fd && bpf_map_lookup_elem(fd.get(), &zero, former.get()) == 0)
-    set.generation = former->generation + 1;
   Fd inner(bpf_map_create(BPF_MAP_TYPE_ARRAY, kRuleset, sizeof(zero), sizeof(set), 1, nullptr));
+  set.generation = map_id(inner.get()); // which the kernel does not use again soon
   if (!inner || bpf_map_update_elem(inner.get(), &zero, &set, 0) < 0)
     return errno_error(errno, "cannot write the rules");
   std::string next = pins().path(kRulesetNext);

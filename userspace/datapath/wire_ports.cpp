@@ -98,7 +98,8 @@ Status WirePorts::join(const std::string &netns) {
     locks_[i] = std::move(*lock);
     if (auto done = enable_hold(*found); !done)
       return done;
-    const Pins &pins = *found->place.pins;
+    port.pins = found->place.pins;
+    const Pins &pins = *port.pins;
     port.sockets = pins.open(map_names::sockets);
     port.rules = pins.open(map_names::rules);
     port.link = pins.open(map_names::link);
@@ -203,10 +204,10 @@ std::optional<RulesInForce> WirePorts::new_rules(unsigned port) {
     if (!set)
       return {}; // replaced in the meantime: the next call sees it
     // This map is made anew, larger, when the first rule is added.
-    auto found = look_up(one.status.ifname, one.status.netns);
-    if (!found)
-      return {};
-    read_rules(set, found->maps.fd(map_names::rule_notes), rules);
+    const Fd notes = one.pins->open(map_names::rule_notes);
+    if (!notes)
+      return {}; // the program is being exchanged
+    read_rules(set, notes.get(), rules);
   }
   one.rules_seen = id;
   return rules;

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "datapath/attach.h"
 #include "datapath/lock.h"
+#include "datapath/pins.h"
 #include "datapath/preflight.h"
 #include "impair/rule.h"
 #include "roce/hold.h"
@@ -86,6 +87,7 @@ public:
 private:
   struct Port {
     PortStatus status;
+    std::optional<Pins> pins;
     Fd sockets, rules, link;
     WireMemory memory;
     std::vector<uint32_t> queues;

@@ -183,11 +183,9 @@ constexpr Action kActions[] = {
      .excludes = {{{kHolds & ~ROCE_ACT_SHAPE, kOneHolds}}}},
 };
 
-constexpr uint32_t kUnused = 0xfU << 15; // bits between FORCE and CORRUPT_IP_CHECKSUM
-
 // FORCE has no row: it modifies other actions.
 constexpr bool has_all_bits() {
-  uint32_t bits = ROCE_ACT_FORCE | kUnused;
+  uint32_t bits = ROCE_ACT_FORCE;
   for (const Action &action : kActions) {
     if (!std::has_single_bit(action.bit) || bits & action.bit)
       return false;

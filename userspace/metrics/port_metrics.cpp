@@ -48,6 +48,12 @@ constexpr FieldMetric kFields[] = {
      "Copies that rules could not make: the frame is too long for one buffer."},
     {"impaired", "not_forwarded", "xdp_roce_not_forwarded_packets_total", nullptr,
      "Frames dropped because the bridge's other port is gone."},
+    {"impaired", "held", "xdp_roce_held_packets_total", nullptr,
+     "Frames handed over to the wire process."},
+    {"impaired", "not_held", "xdp_roce_not_held_packets_total", nullptr,
+     "Frames to be held that were forwarded at once, as no wire process took them."},
+    {"impaired", "held_without_rules", "xdp_roce_held_without_rules_packets_total", nullptr,
+     "Frames handed over without their rules: the driver has no room for metadata."},
     {"impaired", "", "xdp_roce_impaired_packets_total", "action", "Packets that rules acted on."},
     {"overflow", "", "xdp_roce_overflow_total", "what",
      "Losses because a table or a queue was full, or a limit was reached: packets without a "

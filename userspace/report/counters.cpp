@@ -97,7 +97,11 @@ Section impaired_of(const Snapshot &s) {
             count("cnps_paced", "CNPs not sent: within the interval", t.cnps_paced),
             lost("cnp_unknown_peer", "CNPs not sent: sender's QPN not known", t.cnps_unknown_peer),
             lost("not_cloned", "copies not made: frame too long for one buffer", t.not_cloned),
-            lost("not_forwarded", "dropped: the bridge's other port is gone", t.not_forwarded)},
+            lost("not_forwarded", "dropped: the bridge's other port is gone", t.not_forwarded),
+            count("held", "handed over to the wire process", t.held),
+            lost("not_held", "to be held, but no wire process took them", t.not_held),
+            lost("held_without_rules", "held without their rules: no room for metadata",
+                 t.held_without_rules)},
       Where::Both, Hide::Zero};
 }
 

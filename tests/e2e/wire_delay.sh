@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Rules that hold frames, seen by ping: delay and jitter, only what matches, both directions at once;
+# what is not held stays in the kernel. Rules change under traffic and nothing is lost.
+. "$(dirname "$0")/wire_lib.sh"
+need ping
+lane3
+begin_wire
+ip netns exec "$left" ping -q -n -c 1 192.0.2.2 >/dev/null # ARP
+read -r least _ _ < <(rtt 20)
+within "RTT without rules, us" "$least" 1 5000
+
+xr impair box0 add non-roce delay 10ms >/dev/null
+read -r least _ _ < <(rtt 20)
+within "RTT with 10 ms one way, us" "$least" 10000 12000
+xr impair box1 add non-roce delay 5ms >/dev/null
+read -r least _ _ < <(rtt 20)
+within "RTT with 10 and 5 ms, us" "$least" 15000 18000
+xr impair box1 clear >/dev/null
+
+# Jitter: from 0 to 8 ms on top.
+xr impair box0 clear >/dev/null
+xr impair box0 add non-roce delay 2ms jitter uniform 0s 8ms seed 1 >/dev/null
+read -r least average most < <(rtt 100)
+within "least RTT with jitter, us" "$least" 2000 4500
+within "mean RTT with jitter, us" "$average" 4500 8500
+within "most RTT with jitter, us" "$most" 8000 30000
+grep -q ' 0% packet loss' "$scratch/ping" || fail "pings were lost: $(cat "$scratch/ping")"
+
+# Two rules in a row: the first one goes on to the second.
+xr impair box0 clear >/dev/null
+xr impair box0 add non-roce delay 3ms next >/dev/null
+xr impair box0 add non-roce delay 4ms >/dev/null
+read -r least _ _ < <(rtt 20)
+within "RTT with 3 and 4 ms in a row, us" "$least" 7000 9500
+
+# 100 changes under traffic.
+ip netns exec "$left" ping -q -n -c 300 -i 0.01 192.0.2.2 >"$scratch/changes" &
+pinging=$!
+for ((i = 0; i < 50; i++)); do
+  xr impair box0 add name change non-roce delay 1ms next >/dev/null
+  xr impair box0 del change >/dev/null
+done
+wait "$pinging" || fail "$(cat "$scratch/changes")"
+grep -q ' 0% packet loss' "$scratch/changes" || fail "changes lost frames: $(cat "$scratch/changes")"
+xr impair box0 clear >/dev/null
+
+# What nothing holds does not reach the process.
+xr --json counters box0 >"$scratch/before"
+read -r least _ _ < <(rtt 20)
+within "RTT after the rules, us" "$least" 1 5000
+xr --json counters box0 >"$scratch/after"
+jq -es '.[0].impaired.held > 0 and .[0].impaired.held == .[1].impaired.held and .[1].impaired.not_held == 0' \
+  "$scratch/before" "$scratch/after" >/dev/null || fail "held: $(jq -c .impaired "$scratch/after")"
+end_wire
+wire_said '.first_in.taken == .first_in.left and .first_in.taken > 300 and .first_in.holding == 0'
+refused "not attached" xr counters box0

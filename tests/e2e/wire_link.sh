@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The link of a port: its rate as a TCP stream sees it, CE marks in tshark, drops counted where the
+# buffer is too small, PFC frames that pause it, MTU 9000 and VLAN tags, and a link that is taken away.
+. "$(dirname "$0")/wire_lib.sh"
+need ping iperf3 tshark
+lane3
+begin_wire
+ip netns exec "$left" ping -q -n -c 1 192.0.2.2 >/dev/null # ARP
+ip netns exec "$right" iperf3 -s -D -I "$scratch/iperf.pid" >/dev/null
+wait_for 5 test -s "$scratch/iperf.pid"
+background+=("$(tr -d '\0' <"$scratch/iperf.pid")")
+
+# tcp_rate SECONDS: of payload, bit/s at the receiver.
+tcp_rate() {
+  ip netns exec "$left" iperf3 -c 192.0.2.2 -t "$1" -O 1 -J >"$scratch/iperf" || fail "$(cat "$scratch/iperf")"
+  jq '.end.sum_received.bits_per_second' "$scratch/iperf"
+}
+# 20 Mbit/s of frames: 1,448 of 1,514 bytes are payload.
+xr link box1 rate 20mbit buffer 200k >/dev/null
+within "TCP through 20 Mbit/s" "$(tcp_rate 4)" 18.3e6 19.4e6
+xr --json link box1 show >"$scratch/link"
+jq -e '.queue.frames_out > 5000 and .queue.backlog_max_bytes <= 200000' "$scratch/link" >/dev/null ||
+  fail "$(cat "$scratch/link")"
+
+# A rule's shaper in the kernel's path of the same direction.
+xr link box1 off >/dev/null
+xr impair box0 add non-roce shape 20mbit burst 5k queue 200k >/dev/null
+within "TCP through a shaper of 20 Mbit/s" "$(tcp_rate 4)" 18.0e6 19.4e6
+xr impair box0 clear >/dev/null
+
+# step 3k: ECT frames that leave a longer queue behind them are marked, and none is lost.
+observe_right "$scratch/marked.pcap" udp port 4791
+seen_all() { [[ $(tshark -r "$scratch/marked.pcap" 2>/dev/null | wc -l) == 200 ]]; }
+xr link box1 rate 10mbit buffer 500k step 3k >/dev/null
+"$XDP_ROCE" --netns "$left" --json send left0 dst 192.0.2.2 dst-mac "$right_mac" send size 1024 qp 5 \
+  messages 200 ecn ect0 rate top >"$scratch/sent" || fail "send"
+wait_for 10 seen_all || fail "200 frames did not arrive"
+xr --json link box1 show >"$scratch/link"
+marked=$(jq .queue.marked "$scratch/link")
+got=$(tshark -r "$scratch/marked.pcap" -Y 'ip.dsfield.ecn == 3' 2>/dev/null | wc -l)
+((marked == got && marked > 150 && marked < 200)) || fail "$marked marked, $got seen: $(cat "$scratch/link")"
+jq -e '[.drops // {} | .[]] | add // 0 == 0' "$scratch/link" >/dev/null || fail "$(cat "$scratch/link")"
+end_wire

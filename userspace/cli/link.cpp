@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "datapath/wire_ports.h"
+#include "report/wire.h"
+#include "wire/delivery_trace.h"
+#include "wire/link_words.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct Args {
+  std::string ifname;
+  std::vector<std::string> words;
+};
+
+void describe(CLI::App &command, Args &args) {
+  add_interface(command, args.ifname, "A port of a wire");
+  command.add_option("WORDS", args.words, "show | off | the link's words")->type_name("");
+  command.footer(
+      "What leaves by the port goes through its link, while xdp-roce wire runs:\n"
+      "  rate R [l1|l2]        delay D               buffer SIZE         mtu N\n"
+      "  red KMIN KMAX PMAX [weight W] | step K | blue ...    [drop|ce only] [at enqueue]\n"
+      "  class N [strict|weight W] [share PERCENT] [AQM]      map DSCP:CLASS,...\n"
+      "  pfc xoff A xon B [headroom H] [alpha F] [priorities LIST]\n"
+      "  trace FILE            flap DOWN every PERIOD [count N]\n"
+      "The words replace the link that is there; what is queued stays queued. `off` removes it.");
+}
+
+Status check_trace(const std::string &path) {
+  std::ifstream file(path);
+  if (!file)
+    return Error{fmt::format("cannot read {}", path)};
+  std::stringstream text;
+  text << file.rdbuf();
+  auto trace = wire::parse_trace(text.str());
+  return trace ? Status()
+               : Error{fmt::format("{}: {}", path, trace.error().message), trace.error().hint};
+}
+
+int show(const Args &args, const Globals &globals, const std::string &context) {
+  auto words = datapath::read_link_words(args.ifname, globals.netns);
+  if (!words)
+    return fail(context, words.error());
+  auto status = datapath::status_of(args.ifname, globals.netns);
+  if (!status)
+    return fail(context, status.error());
+  auto reading = datapath::read_wire(args.ifname, globals.netns);
+  if (!reading)
+    return fail(context, reading.error());
+  auto counts = std::make_shared<WirePortCounts>();
+  WirePortReport port{.ifname = args.ifname,
+                      .peer = status->peer,
+                      .xdp_mode = mode_name(status->mode),
+                      .link = words->text,
+                      .running = reading->running};
+  if (reading->bytes.size() >= sizeof(*counts)) {
+    memcpy(static_cast<void *>(counts.get()), reading->bytes.data(), sizeof(*counts));
+    if (counts->version == WirePortCounts::kVersion)
+      port.counts = std::move(counts);
+  }
+  Output output(globals.json);
+  output.print(report::link_document(port));
+  return output.finish();
+}
+
+int link(const Args &args, const Globals &globals) {
+  const std::string context = "link " + args.ifname;
+  const bool shows = args.words.empty() || (args.words.size() == 1 && args.words[0] == "show");
+  if (shows)
+    return show(args, globals, context);
+  std::string text;
+  if (args.words.size() != 1 || args.words[0] != "off") {
+    auto spec = wire::parse_link(args.words);
+    if (!spec)
+      return fail(context, spec.error());
+    if (!spec->trace.empty())
+      if (auto sound = check_trace(spec->trace); !sound)
+        return fail(context, sound.error());
+    text = wire::link_text(*spec);
+  }
+  if (auto done = datapath::set_link_words(args.ifname, globals.netns, text); !done)
+    return fail(context, done.error());
+  return show(args, globals, context);
+}
+
+} // namespace
+
+void add_link(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "link",
+                    "What leaves by a wire's port: rate, delay, queue, AQM, PFC", describe, link);
+}
+
+} // namespace xr::cli

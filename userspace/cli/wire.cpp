@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/wire.h"
+
+#include "cli/attach_options.h"
+#include "cli/commands.h"
+#include "cli/traffic_options.h"
+#include "parse/value.h"
+#include "report/wire.h"
+
+namespace xr::cli {
+
+namespace {
+
+struct Args {
+  endpoint::WireRequest request;
+  std::string memory;
+  double interval = 0;
+};
+
+void describe(CLI::App &command, Args &args) {
+  endpoint::WireRequest &r = args.request;
+  command.add_option("IF1", r.first, "One port")->required()->type_name("");
+  command.add_option("IF2", r.second, "The other")->required()->type_name("");
+  command.add_flag("--fix", r.fix, "Repair settings that make the bridge lose frames");
+  command.add_option("--queues", r.queues, "Queues of each port (default: all)")
+      ->type_name("N")
+      ->check(whole_number(1, ROCE_SOCKETS));
+  command
+      .add_option("--memory", args.memory,
+                  "Memory for held frames (default: what rules and links need now, at least 64M)")
+      ->type_name("SIZE");
+  auto *copy = command.add_flag("--copy", r.copy, "Copy frames, even if both have zero-copy");
+  command.add_flag("--zero-copy", r.zero_copy, "Fail where frames would be copied")->excludes(copy);
+  add_duration(command, "--for", r.duration_ns, "End after DURATION");
+  add_attach_options(command, r.attach);
+  add_interval(command, args.interval, "A report every S seconds, and one at the end");
+  command.footer(
+      "A bridge, and the process that holds frames: for rules with delay, accumulate, reorder or\n"
+      "shape (xdp-roce impair) and for the ports' links (xdp-roce link: rate, delay, queues, AQM,\n"
+      "PFC). What nothing holds stays in the kernel. Rules and links can change while it runs.\n"
+      "It joins a bridge that is there and leaves it there. If the process is killed, the kernel\n"
+      "forwards all frames again, and counts those that were to be held.");
+}
+
+void tell(const std::vector<datapath::Trouble> &troubles) {
+  for (const datapath::Trouble &one : troubles) {
+    if (one.fixed)
+      note(one.ifname, "fixed: " + one.text);
+    else
+      warn(one.ifname, one.text);
+  }
+}
+
+int wire(Args args, const Globals &globals) {
+  const std::string context = fmt::format("wire {} {}", args.request.first, args.request.second);
+  args.request.netns = globals.netns;
+  if (!args.memory.empty()) {
+    auto bytes = parse::byte_count(args.memory, 1 << 20);
+    if (!bytes)
+      return fail(context, bytes.error());
+    args.request.memory = *bytes;
+  }
+  const Interrupt interrupt; // before prepare(): an interrupt must still detach the ports
+  auto run = endpoint::WireRun::prepare(std::move(args.request));
+  if (!run)
+    return fail(context, run.error());
+  tell(run->troubles());
+  return watch_run(*run, interrupt, context, globals.json, args.interval, report::wire_document,
+                   report::wire_line,
+                   [](const WireReport &) { return std::pair(uint64_t{}, uint64_t{}); });
+}
+
+} // namespace
+
+void add_wire(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "wire", "A bridge that can hold frames: delay, queues, shaping",
+                    describe, wire);
+}
+
+} // namespace xr::cli

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/wire.h"
+
+#include <algorithm>
+#include <fstream>
+#include <new>
+#include <sstream>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "afxdp/zero_copy.h"
+#include "base/clock.h"
+#include "endpoint/port_facts.h"
+#include "endpoint/wire_direction.h"
+#include "host/netns.h"
+#include "parse/value.h"
+#include "parse/words.h"
+#include "wire/link_words.h"
+
+namespace xr::endpoint {
+
+namespace {
+
+constexpr unsigned kPorts = datapath::WirePorts::kPorts;
+constexpr auto kLook = std::chrono::milliseconds(1); // between looks for new rules
+constexpr unsigned kLinkLooks = 8;                   // of them, for each look for new links
+constexpr unsigned kAliveLooks = 500;                // and for each look at the ports
+constexpr uint64_t kLeastMemory = 64 << 20;          // bytes, of both directions
+constexpr uint64_t kMeanFrame = 1024; // bytes of the frames that rates and delays are converted to
+constexpr uint32_t kRings = 8192;     // frames in the rings of a direction, besides held ones
+
+} // namespace
+
+// Members are destroyed from the last to the first: directions, sockets, their memory, the ports.
+struct WireRun::State {
+  WireRequest request;
+  std::array<PortFacts, kPorts> facts;
+  std::optional<datapath::WirePorts> ports;
+  std::unique_ptr<afxdp::SharedUmem> umem;
+  std::array<std::vector<std::unique_ptr<afxdp::ForwardSocket>>, kPorts> sockets;
+  std::array<WirePortCounts *, kPorts> counts{};
+  std::array<std::unique_ptr<WireDirection>, kPorts> directions; // by ingress port
+  std::array<datapath::RulesInForce, kPorts> rules;              // until the directions have them
+  std::array<uint64_t, kPorts> link_changes{};
+  std::array<std::string, kPorts> links;
+  std::vector<std::string> notes;
+  uint64_t begun_ns = 0;
+  bool zero_copy = false;
+  uint32_t threads = 0;
+
+  Status read_ports();
+  Result<uint32_t> frames_needed();
+  Status open_sockets(uint32_t frames);
+  void make_directions(uint32_t frames);
+  void look_for_rules();
+  void look_for_links();
+  Status run_all(const std::atomic<bool> &stop, const std::function<bool()> &look);
+};
+
+namespace {
+
+std::vector<afxdp::ForwardSocket *>
+pointers(const std::vector<std::unique_ptr<afxdp::ForwardSocket>> &sockets) {
+  std::vector<afxdp::ForwardSocket *> all;
+  for (const auto &socket : sockets)
+    all.push_back(socket.get());
+  return all;
+}
+
+std::optional<LinkSpec> spec_of(const std::string &words) {
+  if (words.empty())
+    return {};
+  auto spec = wire::parse_link(parse::split(words));
+  return spec ? std::optional(std::move(*spec)) : std::nullopt;
+}
+
+wire::TracePointer read_trace(const std::string &path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  auto trace = wire::parse_trace(text.str());
+  return trace ? std::make_shared<const wire::DeliveryTrace>(std::move(*trace)) : nullptr;
+}
+
+// The most bytes that a link and the rules of its ingress port hold, where a rate is known.
+uint64_t bytes_held(const std::optional<LinkSpec> &link, const datapath::RulesInForce &rules,
+                    uint64_t line_rate) {
+  uint64_t bytes = link ? wire::most_bytes(*link, line_rate, kPorts) : 0;
+  const uint64_t rate = link && link->rate ? link->rate : line_rate;
+  for (const datapath::RuleInForce &one : rules.rules) {
+    const Hold &hold = one.rule.hold;
+    if (hold.kind == Hold::Kind::Shape)
+      bytes += hold.queue;
+    if (hold.kind == Hold::Kind::Delay)
+      bytes += static_cast<uint64_t>(static_cast<double>(rate) / 8e9 *
+                                     static_cast<double>(hold.delay_ns + hold.b));
+  }
+  return bytes;
+}
+
+uint64_t free_memory() {
+  return static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES)) *
+         static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+} // namespace
+
+Status WireRun::State::read_ports() {
+  const std::string names[kPorts] = {request.first, request.second};
+  for (unsigned i = 0; i < kPorts; i++) {
+    auto read = read_port_facts(names[i], request.netns);
+    if (!read)
+      return Error{fmt::format("{}: {}", names[i], read.error().message), read.error().hint};
+    facts[i] = std::move(*read);
+    if (request.queues > facts[i].queues)
+      return Error{
+          fmt::format("{} has {} queues, not {}", names[i], facts[i].queues, request.queues),
+          fmt::format("`ethtool -l {}` shows them", names[i])};
+  }
+  return {};
+}
+
+// Buffers of a direction: what the rules and links that are there now hold at most, at the rates
+// that are known. Error: not enough memory for it.
+Result<uint32_t> WireRun::State::frames_needed() {
+  uint64_t held = 0;
+  for (unsigned in = 0; in < kPorts; in++) {
+    rules[in] = ports->new_rules(in).value_or(datapath::RulesInForce{});
+    held = std::max(
+        held, bytes_held(spec_of(ports->link(1 - in).text), rules[in], facts[1 - in].line_bits));
+  }
+  const auto layout = afxdp::ChunkLayout::of(std::max(facts[0].longest(), facts[1].longest()));
+  const uint64_t needed = (held / kMeanFrame + kRings) * layout.slot() * kPorts;
+  const uint64_t given = request.memory ? request.memory : std::max(needed, kLeastMemory);
+  if (given < needed)
+    return Error{fmt::format("--memory {}: rules and links hold up to {} each way, in frames of "
+                             "{} bytes",
+                             parse::byte_text(given), parse::byte_text(held), kMeanFrame),
+                 fmt::format("--memory {}", parse::byte_text(needed))};
+  if (given > free_memory())
+    return Error{fmt::format("{} are needed for frames, and {} are free", parse::byte_text(given),
+                             parse::byte_text(free_memory())),
+                 "less delay, a lower rate or a smaller buffer"};
+  return static_cast<uint32_t>(std::min<uint64_t>(given / kPorts / layout.chunk, 1U << 30));
+}
+
+Status WireRun::State::open_sockets(uint32_t frames) {
+  auto inside = host::enter_netns(request.netns);
+  if (!inside)
+    return inside.error();
+  const uint32_t longest = std::max(facts[0].longest(), facts[1].longest());
+  auto made = afxdp::SharedUmem::make(longest, frames * kPorts);
+  if (!made)
+    return made.error();
+  umem = std::move(*made);
+  // The sockets of a UMEM are all in one mode: zero-copy only where both ports have it.
+  bool copies = request.copy || ports->mode() == Mode::Skb;
+  for (const PortFacts &port : facts) {
+    const afxdp::ZeroCopyPort facts_of{port.ifname, port.driver, port.mtu, port.longest()};
+    const auto why = afxdp::known_to_copy(facts_of, host::read_xdp_features(port.ifindex));
+    if (!why || copies)
+      continue;
+    if (request.zero_copy)
+      return Error{fmt::format("zero-copy is not possible: {}: {}", port.ifname, why->message),
+                   why->hint.empty() ? "without --zero-copy frames are copied" : why->hint};
+    copies = true;
+    notes.push_back(fmt::format("frames are copied: {}: {}", port.ifname, why->message));
+  }
+  for (unsigned i = 0; i < kPorts; i++) {
+    const uint32_t queues = request.queues ? request.queues : facts[i].queues;
+    for (uint32_t queue = 0; queue < queues; queue++) {
+      afxdp::ForwardOptions options{.ifname = facts[i].ifname, .queue = queue, .copy = copies};
+      auto socket = afxdp::ForwardSocket::open(*umem, options);
+      if (!socket)
+        return Error{fmt::format("{}: {}", facts[i].ifname, socket.error().message),
+                     socket.error().hint};
+      zero_copy = (*socket)->zero_copy();
+      sockets[i].push_back(std::move(*socket));
+    }
+    if (queues < facts[i].queues)
+      notes.push_back(
+          fmt::format("{}: frames on queues from {} on are not held", facts[i].ifname, queues));
+  }
+  return {};
+}
+
+void WireRun::State::make_directions(uint32_t frames) {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
+    seed = monotonic_ns();
+  begun_ns = monotonic_ns();
+  for (unsigned i = 0; i < kPorts; i++) {
+    counts[i] = new (ports->memory(i).bytes().data()) WirePortCounts;
+    counts[i]->version = WirePortCounts::kVersion;
+    counts[i]->zero_copy = zero_copy;
+    counts[i]->pid = static_cast<uint64_t>(getpid());
+    counts[i]->started_ns = begun_ns;
+  }
+  for (unsigned in = 0; in < kPorts; in++) {
+    const unsigned out = 1 - in;
+    const WireDirectionSetup setup{.ingress = in,
+                                   .port_be = htons(request.attach.udp_port),
+                                   .line_rate = facts[out].line_bits,
+                                   .egress_mac = facts[out].mac,
+                                   .seed = seed + in,
+                                   .first_chunk = in * frames,
+                                   .chunks = frames};
+    directions[in] = std::make_unique<WireDirection>(
+        setup, *umem, pointers(sockets[in]), pointers(sockets[out]), *counts[in], *counts[out]);
+    directions[in]->post({.kind = WireMail::Kind::Rules, .rules = std::move(rules[in])});
+  }
+  directions[0]->set_opposite(*directions[1]);
+  directions[1]->set_opposite(*directions[0]);
+}
+
+Result<WireRun> WireRun::prepare(WireRequest request) {
+  auto state = std::make_unique<State>();
+  state->request = std::move(request);
+  const WireRequest &asked = state->request;
+  if (auto done = state->read_ports(); !done)
+    return done.error();
+  auto ports =
+      datapath::WirePorts::open(asked.first, asked.second, asked.netns, asked.attach, asked.fix);
+  if (!ports)
+    return ports.error();
+  state->ports.emplace(std::move(*ports));
+  state->notes = state->ports->notes();
+  auto frames = state->frames_needed();
+  if (!frames)
+    return frames.error();
+  if (auto done = state->open_sockets(*frames); !done)
+    return done.error();
+  state->make_directions(*frames);
+  state->look_for_links();
+  for (unsigned i = 0; i < kPorts; i++)
+    for (uint32_t queue = 0; queue < state->sockets[i].size(); queue++)
+      if (auto done = state->ports->add(i, queue, state->sockets[i][queue]->fd()); !done)
+        return done.error();
+  return WireRun(std::move(state));
+}
+
+WireRun::WireRun(std::unique_ptr<State> state) : state_(std::move(state)) {}
+WireRun::WireRun(WireRun &&) noexcept = default;
+WireRun::~WireRun() = default;
+
+const std::vector<std::string> &WireRun::notes() const { return state_->notes; }
+const std::vector<datapath::Trouble> &WireRun::troubles() const {
+  return state_->ports->troubles();
+}
+
+void WireRun::State::look_for_rules() {
+  for (unsigned i = 0; i < kPorts; i++)
+    if (auto changed = ports->new_rules(i))
+      directions[i]->post({.kind = WireMail::Kind::Rules, .rules = std::move(*changed)});
+}
+
+// The link of a port is the end of the other port's direction.
+void WireRun::State::look_for_links() {
+  for (unsigned i = 0; i < kPorts; i++) {
+    const datapath::LinkWords words = ports->link(i);
+    if (words.changes == link_changes[i])
+      continue;
+    link_changes[i] = words.changes;
+    links[i] = words.text;
+    WireMail mail{.kind = WireMail::Kind::Link, .link = spec_of(words.text)};
+    if (mail.link && !mail.link->trace.empty())
+      mail.trace = read_trace(mail.link->trace);
+    directions[1 - i]->post(std::move(mail));
+  }
+}
+
+// A thread a direction where there are processors for it, else one for both.
+Status WireRun::State::run_all(const std::atomic<bool> &stop, const std::function<bool()> &look) {
+  std::atomic<bool> end = false;
+  std::array<Status, kPorts> results;
+  std::atomic<unsigned> running = kPorts;
+  threads = kPorts;
+  std::vector<std::thread> workers;
+  for (unsigned i = 0; i < kPorts; i++)
+    workers.emplace_back([&, i] {
+      results[i] = directions[i]->run(end);
+      end = true;
+      running--;
+    });
+  while (!stop && !end && look())
+    std::this_thread::sleep_for(kLook);
+  end = true;
+  for (std::thread &worker : workers)
+    worker.join();
+  for (Status &one : results)
+    if (!one)
+      return one;
+  return {};
+}
+
+Status WireRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
+                    const std::function<bool(const WireReport &)> &on_report) {
+  State &state = *state_;
+  const uint64_t last =
+      state.request.duration_ns ? monotonic_ns() + state.request.duration_ns : UINT64_MAX;
+  auto next = std::chrono::steady_clock::now() + interval;
+  unsigned looks = 0;
+  bool gone = false;
+  auto done = state.run_all(stop, [&] {
+    state.look_for_rules();
+    if (++looks % kLinkLooks == 0)
+      state.look_for_links();
+    if (looks % kAliveLooks == 0 && !state.ports->alive()) {
+      gone = true;
+      return false;
+    }
+    if (interval.count() && std::chrono::steady_clock::now() >= next) {
+      next += interval;
+      if (!on_report(report()))
+        return false;
+    }
+    return monotonic_ns() < last;
+  });
+  if (done && gone)
+    return Error{"the bridge was detached, or another program took its place"};
+  return done;
+}
+
+WireReport WireRun::report() const {
+  const State &state = *state_;
+  WireReport report;
+  report.seconds = static_cast<double>(monotonic_ns() - state.begun_ns) / 1e9;
+  report.zero_copy = state.zero_copy;
+  report.threads = state.threads;
+  for (unsigned i = 0; i < kPorts; i++)
+    report.ports[i] = {.ifname = state.facts[i].ifname,
+                       .peer = state.facts[1 - i].ifname,
+                       .xdp_mode = mode_name(state.ports->mode()),
+                       .queues = static_cast<uint32_t>(state.sockets[i].size()),
+                       .link = state.links[i],
+                       .counts = std::make_shared<WirePortCounts>(*state.counts[i])};
+  return report;
+}
+
+Status WireRun::close() { return state_->ports->close(); }
+
+} // namespace xr::endpoint

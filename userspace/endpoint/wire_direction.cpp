@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/wire_direction.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+namespace xr::endpoint {
+
+namespace {
+
+constexpr size_t kBatch = 64;               // frames received or sent per turn
+constexpr uint64_t kSpin = 60'000;          // ns: about the time to fall asleep and wake up
+constexpr uint64_t kNap = 20'000'000;       // ns: longest sleep, so that `stop` is noticed
+constexpr uint64_t kCount = 10'000'000;     // ns between two updates of the kernel's counts
+constexpr uint64_t kPatience = 200'000'000; // ns: longest wait for the rules of a frame
+
+// The program's metadata is in front of the frame; the chunk keeps it. Cleared once read, so that a
+// later frame without metadata in this chunk is not taken for one with.
+roce_held take_held(std::span<uint8_t> first) {
+  roce_held held{};
+  uint8_t *at = first.data() - sizeof(held);
+  memcpy(&held, at, sizeof(held));
+  memset(at, 0, sizeof(held.magic));
+  if (held.magic != ROCE_HELD_MAGIC)
+    return {};
+  return held;
+}
+
+} // namespace
+
+WireDirection::WireDirection(const WireDirectionSetup &setup, afxdp::SharedUmem &umem,
+                             std::vector<afxdp::ForwardSocket *> rx,
+                             std::vector<afxdp::ForwardSocket *> tx, WirePortCounts &in,
+                             WirePortCounts &out)
+    : setup_(setup), umem_(umem), pool_(umem, setup.first_chunk, setup.chunks), rx_(std::move(rx)),
+      tx_(std::move(tx)), in_(in), out_(out), frames_(kBatch),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  in_.memory_frames = pool_.chunks();
+  for (afxdp::ForwardSocket *socket : rx_)
+    socket->fill(pool_);
+}
+
+void WireDirection::post(WireMail mail) {
+  {
+    const std::lock_guard guard(mutex_);
+    mail_.push_back(std::move(mail));
+    has_mail_ = true;
+  }
+  const uint64_t one = 1;
+  (void)!write(wake_.get(), &one, sizeof(one));
+}
+
+void WireDirection::read_mail(uint64_t now) {
+  uint64_t count = 0;
+  (void)!read(wake_.get(), &count, sizeof(count));
+  std::vector<WireMail> mail;
+  {
+    const std::lock_guard guard(mutex_);
+    mail.swap(mail_);
+    has_mail_ = false;
+  }
+  for (WireMail &one : mail) {
+    switch (one.kind) {
+    case WireMail::Kind::Rules:
+      take_rules(std::move(one.rules));
+      break;
+    case WireMail::Kind::Link:
+      take_link(now, one);
+      break;
+    case WireMail::Kind::Frame:
+    case WireMail::Kind::Control: {
+      const uint32_t handle = pool_.make(one.bytes);
+      if (handle == afxdp::SharedUmem::kNone) {
+        in_.in.no_memory++;
+        break;
+      }
+      wire::Frame frame = read_wire_frame(umem_.first(handle), setup_.port_be);
+      frame.handle = handle;
+      frame.length = static_cast<uint32_t>(one.bytes.size());
+      frame.arrived = frame.due = now;
+      frame.ingress = static_cast<uint8_t>(setup_.ingress);
+      in_.in.copies++;
+      if (one.kind == WireMail::Kind::Control)
+        put(now, frame);
+      else
+        to_link(now, frame);
+      break;
+    }
+    case WireMail::Kind::Pause:
+      if (link_ && one.control.pfc)
+        link_->pause(now, one.control.priorities, one.control.quanta);
+      else if (link_)
+        link_->pause_all(now, one.control.quanta[0]);
+      break;
+    }
+  }
+}
+
+void WireDirection::take_rules(datapath::RulesInForce rules) {
+  std::array<uint32_t, ROCE_RULE_SLOTS> holds{};
+  for (const datapath::RuleInForce &one : rules.rules) {
+    if (one.rule.hold.kind == Hold::Kind::None || one.slot >= ROCE_RULE_SLOTS)
+      continue;
+    holds[one.slot] = one.id;
+    if (held_by_[one.slot] == one.id)
+      continue;
+    in_.rule_ids[one.slot] = one.id;
+    stage_.set_rule(static_cast<uint16_t>(one.slot), one.rule.hold, one.rule.compiled.select.seed,
+                    &in_.rules[one.slot]);
+  }
+  for (uint32_t slot = 0; slot < ROCE_RULE_SLOTS; slot++)
+    if (held_by_[slot] && !holds[slot])
+      stage_.remove_rule(static_cast<uint16_t>(slot));
+  held_by_ = holds;
+  if (rules.rules.empty())
+    return;
+  rules_.push_front(std::move(rules));
+  if (rules_.size() > kGenerations)
+    rules_.pop_back();
+}
+
+// Without a link, what the former one held leaves by a link without limits.
+void WireDirection::take_link(uint64_t now, WireMail &mail) {
+  if (mail.link) {
+    if (link_)
+      return link_->change(now, *mail.link, mail.trace);
+    out_.link = {};
+    link_ = std::make_unique<wire::Link>(*mail.link, wire::LinkSetup{.line_rate = setup_.line_rate,
+                                                                     .seed = setup_.seed,
+                                                                     .start = now,
+                                                                     .trace = mail.trace,
+                                                                     .counts = &out_.link});
+  } else if (link_) {
+    LinkSpec none;
+    none.buffer = UINT64_MAX;
+    link_->change(now, none);
+  }
+}
+
+size_t WireDirection::receive(uint64_t now) {
+  size_t all = 0;
+  for (afxdp::ForwardSocket *socket : rx_) {
+    const size_t count = socket->receive(frames_);
+    for (size_t i = 0; i < count; i++)
+      take_frame(now, frames_[i]);
+    if (count || socket->zero_copy())
+      socket->fill(pool_);
+    all += count;
+  }
+  return all;
+}
+
+void WireDirection::take_frame(uint64_t now, uint32_t handle) {
+  const std::span<uint8_t> first = umem_.first(handle);
+  const roce_held held = take_held(first);
+  if (const auto control = read_mac_control(first)) {
+    in_.in.mac_control++;
+    obey(*control);
+    pool_.give(handle);
+    return;
+  }
+  wire::Frame frame = read_wire_frame(first, setup_.port_be);
+  frame.handle = handle;
+  frame.length = umem_.length(handle);
+  frame.arrived = frame.due = held.arrived_ns && held.arrived_ns <= now ? held.arrived_ns : now;
+  frame.ingress = static_cast<uint8_t>(setup_.ingress);
+  in_.in.taken++;
+  in_.in.taken_bytes += frame.length;
+  if (held.copies)
+    copy(now, frame, held);
+  enter(now, frame, held);
+}
+
+void WireDirection::enter(uint64_t now, const wire::Frame &frame, const roce_held &held) {
+  if (pending_.empty() && hold(now, frame, held))
+    return;
+  pending_.push_back({frame, held});
+  in_.in.pending_most = std::max<uint64_t>(in_.in.pending_most, pending_.size());
+}
+
+// Copies of rules with `duplicate` and `cnp`. A duplicate is held like the frame.
+void WireDirection::copy(uint64_t now, const wire::Frame &frame, const roce_held &held) {
+  if (held.copies & ROCE_HELD_CNP) {
+    auto cnp = make_cnp(umem_.first(frame.handle), held.copies, setup_.port_be);
+    if (!cnp.empty() && opposite_) {
+      in_.in.cnps++;
+      opposite_->post({.kind = WireMail::Kind::Frame, .bytes = std::move(cnp)});
+    }
+  }
+  if (held.copies & ROCE_HELD_TWICE) {
+    wire::Frame twin = frame;
+    twin.handle = pool_.copy(frame.handle);
+    if (twin.handle == afxdp::SharedUmem::kNone) {
+      in_.in.no_memory++;
+      return;
+    }
+    in_.in.copies++;
+    enter(now, twin, held);
+  }
+}
+
+// The port by which the frame came is where the opposite direction's frames leave.
+void WireDirection::obey(const MacControl &control) {
+  if (opposite_)
+    opposite_->post({.kind = WireMail::Kind::Pause, .control = control});
+}
+
+// False: the rules of the frame are not known yet.
+bool WireDirection::hold(uint64_t now, const wire::Frame &frame, const roce_held &held) {
+  if (!held.rules) {
+    to_link(now, frame);
+    return true;
+  }
+  const auto known =
+      std::find_if(rules_.begin(), rules_.end(), [&](const datapath::RulesInForce &one) {
+        return one.generation == held.generation;
+      });
+  if (known == rules_.end() && now < frame.arrived + kPatience)
+    return false;
+  held_.clear();
+  if (known != rules_.end()) {
+    for (size_t i = 0; i < known->rules.size(); i++) {
+      const uint32_t slot = known->rules[i].slot;
+      if (held.rules >> i & 1 && slot < ROCE_RULE_SLOTS && held_by_[slot] == known->rules[i].id)
+        held_.push_back({static_cast<uint16_t>(slot), (held.selected >> i & 1) != 0});
+    }
+  } else {
+    in_.in.unknown_rules++;
+  }
+  if (held_.empty())
+    to_link(now, frame);
+  else
+    stage_.add(now, frame, held_);
+  return true;
+}
+
+void WireDirection::to_link(uint64_t now, const wire::Frame &frame) {
+  if (!link_)
+    return put(now, frame);
+  if (link_->enqueue(now, frame) == LinkDrop::None)
+    return;
+  in_.in.dropped_by_link++;
+  pool_.give(frame.handle);
+}
+
+void WireDirection::free_dropped(uint64_t now) {
+  wire::Frame frame;
+  HoldDrop why{};
+  while (stage_.take_dropped(frame, why)) {
+    in_.in.dropped_by_rules++;
+    pool_.give(frame.handle);
+  }
+  LinkDrop cause{};
+  while (link_ && link_->take_dropped(now, frame, cause)) {
+    in_.in.dropped_by_link++;
+    pool_.give(frame.handle);
+  }
+}
+
+uint32_t WireDirection::room() const {
+  uint32_t least = UINT32_MAX;
+  for (const afxdp::ForwardSocket *socket : tx_)
+    least = std::min(least, socket->room());
+  return least;
+}
+
+// Streams keep their order: a stream always leaves by the same queue.
+void WireDirection::put(uint64_t now, const wire::Frame &frame) {
+  if (frame.marked)
+    write_ce(umem_.first(frame.handle));
+  afxdp::ForwardSocket &socket =
+      *tx_[tx_.size() == 1 ? 0 : static_cast<size_t>(frame.stream >> 32) % tx_.size()];
+  if (!socket.room()) { // a frame that nothing holds, while the ring is full
+    if (socket.flush())
+      socket.complete(pool_);
+    if (!socket.room()) {
+      out_.out.tx_dropped++;
+      pool_.give(frame.handle);
+      return;
+    }
+  }
+  in_.in.left++;
+  in_.in.left_bytes += frame.length;
+  out_.out.late.add(now > frame.due ? now - frame.due : 0);
+  socket.put(frame.handle);
+}
+
+void WireDirection::send_pfc(uint64_t now) {
+  wire::PfcOut pfc;
+  while (link_ && link_->take_pfc(now, pfc)) {
+    out_.out.pfc_sent++;
+    if (!opposite_)
+      continue;
+    MacControl control{.pfc = true, .priorities = pfc.priorities, .quanta = pfc.quanta};
+    opposite_->post({.kind = WireMail::Kind::Control,
+                     .bytes = write_pfc(control, opposite_->setup_.egress_mac)});
+  }
+}
+
+size_t WireDirection::send(uint64_t now) {
+  size_t sent = 0;
+  wire::Frame frame;
+  size_t left = std::min<size_t>(room(), kBatch);
+  while (left && stage_.take(now, frame)) {
+    to_link(now, frame);
+    left -= link_ ? 0 : 1;
+    sent++;
+  }
+  left = std::min<size_t>(room(), kBatch);
+  while (link_ && left-- && link_->take(now, frame)) {
+    put(now, frame);
+    sent++;
+  }
+  free_dropped(now);
+  send_pfc(now);
+  return sent;
+}
+
+uint64_t WireDirection::next() const {
+  return std::min(stage_.next(), link_ ? link_->next() : wire::kNever);
+}
+
+Result<bool> WireDirection::turn(uint64_t now) {
+  if (has_mail_)
+    read_mail(now);
+  while (!pending_.empty() && hold(now, pending_.front().frame, pending_.front().held))
+    pending_.pop_front();
+  const size_t received = receive(now);
+  const size_t sent = send(now);
+  for (afxdp::ForwardSocket *socket : tx_) {
+    if (Status done = socket->flush(); !done)
+      return done.error();
+    socket->complete(pool_);
+  }
+  if (!received)
+    for (afxdp::ForwardSocket *socket : rx_)
+      socket->fill(pool_);
+  if (now - counted_ >= kCount)
+    count(now);
+  if (received || sent)
+    quiet_since_ = now;
+  return received || sent;
+}
+
+// The kernel counts losses by socket.
+void WireDirection::count(uint64_t now) {
+  counted_ = now;
+  if (link_)
+    link_->update(now);
+  in_.updated_ns = now;
+  in_.memory_free = pool_.free();
+  uint64_t no_buffer = 0, ring_full = 0, refused = 0, tx_dropped = 0, down = 0;
+  for (const afxdp::ForwardSocket *socket : rx_) {
+    const auto counts = socket->counts();
+    no_buffer += counts.no_chunk;
+    ring_full += counts.ring_full;
+    refused += counts.other;
+  }
+  for (const afxdp::ForwardSocket *socket : tx_) {
+    tx_dropped += socket->counts().tx_dropped;
+    down += socket->counts().link_down;
+  }
+  in_.in.no_buffer = no_buffer;
+  in_.in.ring_full = ring_full;
+  in_.in.refused = refused;
+  out_.out.link_down = down;
+  out_.out.driver_dropped = tx_dropped;
+  const WireIngress &i = in_.in;
+  in_.in.holding =
+      i.taken + i.copies -
+      (i.left + i.dropped_by_rules + i.dropped_by_link + i.dropped_at_end + out_.out.tx_dropped);
+}
+
+void WireDirection::wait(uint64_t now) {
+  const uint64_t due = next();
+  if (due <= now + kSpin || now - quiet_since_ < kSpin || has_mail_ || !pending_.empty())
+    return;
+  const uint64_t ns = std::min(due - now - kSpin, kNap);
+  std::vector<pollfd> all = {{wake_.get(), POLLIN, 0}};
+  for (const afxdp::ForwardSocket *socket : rx_)
+    all.push_back({socket->fd(), POLLIN, 0});
+  const timespec time{0, static_cast<long>(ns)};
+  (void)ppoll(all.data(), all.size(), &time, nullptr);
+}
+
+// Frames that are still held when the process ends are lost, and counted.
+void WireDirection::end() {
+  const uint64_t until = monotonic_ns() + 100'000'000;
+  for (afxdp::ForwardSocket *socket : tx_)
+    while (socket->in_transmission() && monotonic_ns() < until && socket->flush())
+      socket->complete(pool_);
+  count(monotonic_ns());
+  in_.in.dropped_at_end += in_.in.holding;
+  in_.in.holding = 0;
+}
+
+Status WireDirection::run(const std::atomic<bool> &stop) {
+  prctl(PR_SET_TIMERSLACK, 1); // default: sleeps end up to 50 us late
+  Status status;
+  while (status && !stop) {
+    const uint64_t now = monotonic_ns();
+    auto busy = turn(now);
+    if (!busy)
+      status = busy.error();
+    else if (!*busy)
+      wait(now);
+  }
+  end();
+  return status;
+}
+
+} // namespace xr::endpoint

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// One direction of a wire: frames that one port's program handed over are held by rules, then by
+// the other port's link, and leave by that port. One thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "afxdp/shared_umem.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "datapath/wire_ports.h"
+#include "endpoint/wire_frame.h"
+#include "model/wire_counts.h"
+#include "packet/frame.h"
+#include "wire/hold_stage.h"
+#include "wire/link.h"
+
+namespace xr::endpoint {
+
+// What another thread asks of a direction.
+struct WireMail {
+  enum class Kind : uint8_t {
+    Rules,   // of the ingress port
+    Link,    // of the egress port
+    Frame,   // to send through the link: a CNP
+    Control, // to send at once: a PFC frame
+    Pause,   // received by the egress port: its link obeys
+  };
+  Kind kind = Kind::Frame;
+  datapath::RulesInForce rules = {};
+  std::optional<LinkSpec> link = {}; // none: no link
+  wire::TracePointer trace = nullptr;
+  std::vector<uint8_t> bytes = {};
+  MacControl control = {};
+};
+
+struct WireDirectionSetup {
+  unsigned ingress = 0;     // number of the ingress port
+  uint16_t port_be = 0;     // UDP port of RoCEv2, in network order
+  uint64_t line_rate = 0;   // of the egress port, bit/s; 0: unknown
+  packet::Mac egress_mac{}; // the source of PFC frames that leave by it
+  uint64_t seed = 0;
+  uint32_t first_chunk = 0, chunks = 0; // its share of the memory
+};
+
+class WireDirection {
+public:
+  // The sockets of both ports, one a queue. `in` counts for the ingress port, `out` for the egress
+  // port: the other direction writes the other halves.
+  WireDirection(const WireDirectionSetup &setup, afxdp::SharedUmem &umem,
+                std::vector<afxdp::ForwardSocket *> rx, std::vector<afxdp::ForwardSocket *> tx,
+                WirePortCounts &in, WirePortCounts &out);
+  WireDirection(const WireDirection &) = delete;
+  WireDirection &operator=(const WireDirection &) = delete;
+
+  void set_opposite(WireDirection &opposite) { opposite_ = &opposite; }
+
+  // For any thread.
+  void post(WireMail mail);
+
+  // Runs until `stop`. Error: a port is gone.
+  Status run(const std::atomic<bool> &stop);
+  // Receives, moves and sends what is due now; true: there was something.
+  Result<bool> turn(uint64_t now);
+  // Waits for frames or mail, but not beyond the next frame that is due.
+  void wait(uint64_t now);
+
+private:
+  void read_mail(uint64_t now);
+  void take_rules(datapath::RulesInForce rules);
+  void take_link(uint64_t now, WireMail &mail);
+  size_t receive(uint64_t now);
+  void take_frame(uint64_t now, uint32_t handle);
+  void enter(uint64_t now, const wire::Frame &frame, const roce_held &held);
+  bool hold(uint64_t now, const wire::Frame &frame, const roce_held &held);
+  void copy(uint64_t now, const wire::Frame &frame, const roce_held &held);
+  void obey(const MacControl &control);
+  void to_link(uint64_t now, const wire::Frame &frame);
+  void free_dropped(uint64_t now);
+  size_t send(uint64_t now);
+  void put(uint64_t now, const wire::Frame &frame);
+  void send_pfc(uint64_t now);
+  uint32_t room() const;
+  uint64_t next() const;
+  void count(uint64_t now);
+  void end();
+
+  WireDirectionSetup setup_;
+  afxdp::SharedUmem &umem_;
+  afxdp::ChunkPool pool_;
+  std::vector<afxdp::ForwardSocket *> rx_, tx_;
+  WirePortCounts &in_, &out_;
+  WireDirection *opposite_ = nullptr;
+
+  // Rules by the generation of their set; a few former ones for frames that are on the way.
+  static constexpr size_t kGenerations = 8;
+  std::deque<datapath::RulesInForce> rules_;
+  std::array<uint32_t, ROCE_RULE_SLOTS> held_by_{}; // by slot: id of a rule that holds; 0: none
+  struct Pending {
+    wire::Frame frame;
+    roce_held held;
+  };
+  std::deque<Pending> pending_; // frames whose rules are not known yet, and those after them
+
+  wire::HoldStage stage_;
+  std::unique_ptr<wire::Link> link_; // none: frames leave at once
+  std::vector<wire::HeldBy> held_;
+  std::vector<uint32_t> frames_;
+  size_t tx_turn_ = 0;
+  uint64_t quiet_since_ = 0, counted_ = 0;
+
+  Fd wake_;
+  std::mutex mutex_;
+  std::vector<WireMail> mail_;
+  std::atomic<bool> has_mail_{false};
+};
+
+} // namespace xr::endpoint

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/wire_frame.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "roce/checksum.h"
+#include "roce/cnp.h"
+#include "roce/parse.h"
+
+namespace xr::endpoint {
+
+namespace {
+
+constexpr unsigned kTypeAt = 12, kTagBytes = 4, kMostTags = 2;
+constexpr uint16_t kIpv4 = 0x0800, kIpv6 = 0x86dd;
+constexpr uint8_t kUdp = 17;
+
+// Where the network header begins, after at most two tags.
+struct Network {
+  size_t at = 0; // 0: the frame is neither IPv4 nor IPv6
+  bool ipv4 = false;
+  uint8_t pcp = wire::kNoPcp; // of the outer tag
+};
+
+Network find_network(std::span<const uint8_t> frame) {
+  Network network;
+  size_t at = kTypeAt;
+  for (unsigned tags = 0;; tags++) {
+    if (at + 2 > frame.size())
+      return network;
+    const uint16_t type = roce_be16(&frame[at]);
+    if (type == kIpv4 || type == kIpv6) {
+      const size_t header = type == kIpv4 ? ROCE_IPV4_LEN : ROCE_IPV6_LEN;
+      if (at + 2 + header <= frame.size()) {
+        network.at = at + 2;
+        network.ipv4 = type == kIpv4;
+      }
+      return network;
+    }
+    if ((type != 0x8100 && type != 0x88a8) || tags == kMostTags || at + kTagBytes > frame.size())
+      return network;
+    if (!tags)
+      network.pcp = frame[at + 2] >> 5;
+    at += kTagBytes;
+  }
+}
+
+uint64_t mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ hash >> 32;
+}
+
+// What must keep its order: addresses, protocol, ports, and of RoCE the DestQP.
+uint64_t stream_of(std::span<const uint8_t> frame, const Network &network, uint16_t port_be) {
+  const uint8_t *ip = &frame[network.at];
+  const size_t addresses = network.ipv4 ? 12 : 8, bytes = network.ipv4 ? 8 : 32;
+  const size_t l4 = network.at + (network.ipv4 ? size_t{ip[0]} % 16 * 4 : ROCE_IPV6_LEN);
+  const uint8_t protocol = network.ipv4 ? ip[9] : ip[6];
+  uint64_t hash = protocol, word = 0;
+  for (size_t i = 0; i < bytes; i += sizeof(word)) {
+    memcpy(&word, ip + addresses + i, sizeof(word));
+    hash = mix(hash, word);
+  }
+  if (l4 + ROCE_UDP_LEN > frame.size())
+    return hash;
+  uint32_t ports = 0;
+  memcpy(&ports, &frame[l4], sizeof(ports));
+  uint16_t to = 0;
+  memcpy(&to, &frame[l4 + 2], sizeof(to));
+  const size_t qp = l4 + ROCE_UDP_LEN + 5;
+  if (protocol == kUdp && to == port_be && qp + 3 <= frame.size()) // the UDP source port is entropy
+    return mix(hash, uint64_t{frame[qp]} << 16 | roce_be16(&frame[qp + 1]));
+  return mix(hash, ports);
+}
+
+} // namespace
+
+wire::Frame read_wire_frame(std::span<const uint8_t> first, uint16_t port_be) {
+  wire::Frame frame;
+  const Network network = find_network(first);
+  frame.pcp = network.pcp;
+  if (network.at) {
+    const uint8_t *ip = &first[network.at];
+    const auto tos = network.ipv4 ? ip[1] : static_cast<uint8_t>(ip[0] << 4 | ip[1] >> 4);
+    frame.ecn = tos & 3;
+    frame.dscp = tos >> 2;
+    frame.stream = stream_of(first, network, port_be);
+  } else if (first.size() >= kTypeAt) { // others: by their MACs
+    uint64_t a = 0;
+    uint32_t b = 0;
+    memcpy(&a, first.data(), sizeof(a));
+    memcpy(&b, first.data() + sizeof(a), sizeof(b));
+    frame.stream = mix(a, b);
+  }
+  return frame;
+}
+
+void write_ce(std::span<uint8_t> first) {
+  const Network network = find_network(first);
+  if (!network.at)
+    return;
+  uint8_t *ip = &first[network.at];
+  if (!network.ipv4) {
+    ip[1] |= wire::kCe << 4;
+    return;
+  }
+  const auto tos = static_cast<uint8_t>(ip[1] | wire::kCe);
+  const uint16_t sum = roce_checksum_after(roce_be16(ip + 10), ip[1], tos);
+  ip[1] = tos;
+  ip[10] = static_cast<uint8_t>(sum >> 8);
+  ip[11] = static_cast<uint8_t>(sum);
+}
+
+std::optional<MacControl> read_mac_control(std::span<const uint8_t> first) {
+  constexpr size_t kOpcodeAt = 14, kPfcBytes = 34;
+  if (first.size() < kOpcodeAt + 4 || roce_be16(&first[kTypeAt]) != ROCE_ETHERTYPE_MAC_CONTROL)
+    return {};
+  MacControl control;
+  const uint16_t opcode = roce_be16(&first[kOpcodeAt]);
+  if (opcode == 0x0001) {
+    control.quanta[0] = roce_be16(&first[kOpcodeAt + 2]);
+    return control;
+  }
+  if (opcode != 0x0101 || first.size() < kPfcBytes)
+    return {};
+  control.pfc = true;
+  control.priorities = first[kOpcodeAt + 3];
+  for (size_t i = 0; i < control.quanta.size(); i++)
+    control.quanta[i] = roce_be16(&first[kOpcodeAt + 4 + 2 * i]);
+  return control;
+}
+
+std::vector<uint8_t> write_pfc(const MacControl &pfc, std::span<const uint8_t, 6> source) {
+  constexpr std::array<uint8_t, 6> kTo = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01};
+  std::vector<uint8_t> frame(60);
+  std::copy(kTo.begin(), kTo.end(), frame.begin());
+  std::copy(source.begin(), source.end(), frame.begin() + 6);
+  const auto put = [&frame](size_t at, unsigned value) {
+    frame[at] = static_cast<uint8_t>(value >> 8);
+    frame[at + 1] = static_cast<uint8_t>(value);
+  };
+  put(12, ROCE_ETHERTYPE_MAC_CONTROL);
+  put(14, 0x0101);
+  put(16, pfc.priorities);
+  for (size_t i = 0; i < pfc.quanta.size(); i++)
+    put(18 + 2 * i, pfc.quanta[i]);
+  return frame;
+}
+
+std::vector<uint8_t> make_cnp(std::span<const uint8_t> first, uint32_t copies, uint16_t port_be) {
+  roce_packet packet{};
+  if (roce_parse(first.data(), first.data() + first.size(), port_be, &packet) != ROCE_CLASS_V2)
+    return {};
+  roce_key_fill(&packet.key);
+  packet.ipv4 = first[packet.l3] >> 4 == 4;
+  uint16_t source_port = 0;
+  memcpy(&source_port, &first[packet.bth - ROCE_UDP_LEN], sizeof(source_port));
+  const auto dscp = copies >> ROCE_HELD_CNP_DSCP_SHIFT & 0x3f;
+  roce_cnp cnp;
+  roce_cnp_build(&cnp, &packet, copies & ROCE_HELD_CNP_QP, source_port, port_be,
+                 static_cast<uint8_t>(dscp << 2));
+  const size_t length = packet.l3 + cnp.length;
+  std::vector<uint8_t> bytes(
+      first.begin(), first.begin() + static_cast<ptrdiff_t>(std::min(length, first.size())));
+  bytes.resize(length);
+  if (!roce_cnp_write(bytes.data(), bytes.data() + bytes.size(), bytes.data() + packet.l3, &cnp))
+    return {};
+  return bytes;
+}
+
+} // namespace xr::endpoint

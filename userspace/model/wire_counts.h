@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the wire process counts for a port, in the port's map `wire` (roce_wire_memory): plain
+// values, which other processes read while it runs and after it has ended.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "base/histogram.h"
+#include "model/hold.h"
+#include "model/link.h"
+#include "roce/hold.h"
+#include "roce/rule.h"
+
+namespace xr {
+
+// Frames that entered the port and were handed over by its program. At rest:
+// taken + copies + cnps = left + dropped, where dropped is the sum of the causes.
+struct WireIngress {
+  uint64_t taken = 0, taken_bytes = 0;
+  uint64_t copies = 0;               // duplicates made
+  uint64_t mac_control = 0;          // PAUSE and PFC frames, which end here
+  uint64_t left = 0, left_bytes = 0; // put on the other port's ring
+  uint64_t holding = 0;              // now
+  uint64_t cnps = 0;                 // returned, for rules with `cnp`
+  // Lost here.
+  uint64_t no_memory = 0;        // copies without a free buffer
+  uint64_t dropped_by_rules = 0; // queues of `shape`
+  uint64_t dropped_by_link = 0;  // of the other port; its counts have the cause
+  uint64_t dropped_at_end = 0;   // held when the process ended
+  // Lost before the process, by the kernel.
+  uint64_t no_buffer = 0;     // all memory held frames
+  uint64_t ring_full = 0;     // the process was too slow
+  uint64_t refused = 0;       // by the kernel, for another reason
+  uint64_t unknown_rules = 0; // not held by their rules, as these were replaced meanwhile
+  uint64_t pending_most = 0;  // frames that waited for new rules
+};
+
+struct WireEgress {
+  uint64_t tx_dropped = 0;     // the ring was full
+  uint64_t driver_dropped = 0; // by the driver
+  uint64_t link_down = 0;      // attempts to send while the port was down
+  uint64_t pfc_sent = 0;
+  ShortHistogram late; // ns from when a frame was due until it was put on the ring
+};
+
+struct WirePortCounts {
+  static constexpr uint32_t kVersion = 1;
+  uint32_t version = 0;
+  uint32_t zero_copy = 0;
+  uint64_t pid = 0;
+  uint64_t started_ns = 0, updated_ns = 0;     // CLOCK_MONOTONIC
+  uint64_t memory_frames = 0, memory_free = 0; // buffers of frames that enter the port
+  WireIngress in;
+  WireEgress out;
+  LinkCounts link;                         // of what leaves by the port
+  uint32_t rule_ids[ROCE_RULE_SLOTS] = {}; // by slot; 0: none
+  HoldCounts rules[ROCE_RULE_SLOTS];       // by slot, of the port's rules
+};
+static_assert(std::is_trivially_copyable_v<WirePortCounts>);
+static_assert(sizeof(WirePortCounts) <= sizeof(roce_wire_memory));
+
+// A port of a wire, for reports.
+struct WirePortReport {
+  std::string ifname;
+  std::string peer;     // the other port
+  std::string xdp_mode; // "" : unknown
+  uint32_t queues = 0;
+  std::string link;                                       // canonical words; "": none
+  bool running = true;                                    // a process holds its frames
+  std::shared_ptr<const WirePortCounts> counts = nullptr; // null: no process ever did
+};
+
+struct WireReport {
+  double seconds = 0;
+  bool zero_copy = false;
+  uint32_t threads = 0;
+  std::array<WirePortReport, 2> ports;
+};
+
+} // namespace xr
