@@ -18,7 +18,7 @@ TEST(Pipeline, WithoutNextOnlyTheFirstRuleThatMatchesApplies) {
   for (int i = 1; i <= 4; i++) {
     Bytes bytes = frame();
     port.impair(bytes);
-    EXPECT_EQ(tos_of(bytes), i % 2 ? 2 : 3);
+    EXPECT_EQ(tos_of(bytes) & 3, i % 2 ? 2 : 3);
   }
   EXPECT_EQ(port.matched(1), 0U);
 }
@@ -81,7 +81,7 @@ TEST(Pipeline, RulesThatHoldAreNamedInTheirOrder) {
     ASSERT_TRUE(port.accountant().held());
     EXPECT_EQ(port.accountant().held()->rules, i % 2 ? 0b1000U : 0b1010U);
     EXPECT_EQ(port.accountant().held()->selected, port.accountant().held()->rules);
-    EXPECT_EQ(tos_of(bytes), 3);
+    EXPECT_EQ(tos_of(bytes) & 3, 3);
   }
 }
 

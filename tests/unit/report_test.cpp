@@ -193,7 +193,8 @@ TEST(Report, TonesOfTheCounters) {
                      "icrc.bad"};
   Keys capture = both, port = both;
   capture.emplace_back("frames.cut");
-  for (const char *key : {"cnp_unknown_peer", "not_cloned", "not_forwarded"})
+  for (const char *key :
+       {"cnp_unknown_peer", "held_without_rules", "not_cloned", "not_forwarded", "not_held"})
     port.push_back(std::string("impaired.") + key);
   std::sort(capture.begin(), capture.end());
   std::sort(port.begin(), port.end());
