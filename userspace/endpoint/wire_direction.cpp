@@ -94,10 +94,10 @@ void WireDirection::read_mail(uint64_t now) {
       break;
     }
     case WireMail::Kind::Pause:
-      if (link_ && one.control.pfc)
-        link_->pause(now, one.control.priorities, one.control.quanta);
+      if (link_ && one.pause.global)
+        link_->pause_all(now, one.pause.quanta[0]);
       else if (link_)
-        link_->pause_all(now, one.control.quanta[0]);
+        link_->pause(now, static_cast<uint8_t>(one.pause.enable), one.pause.quanta);
       break;
     }
   }
@@ -160,9 +160,8 @@ size_t WireDirection::receive(uint64_t now) {
 void WireDirection::take_frame(uint64_t now, uint32_t handle) {
   const std::span<uint8_t> first = umem_.first(handle);
   const roce_held held = take_held(first);
-  if (const auto control = read_mac_control(first)) {
-    in_.in.mac_control++;
-    obey(*control);
+  if (is_mac_control(first)) {
+    obey(first);
     pool_.give(handle);
     return;
   }
@@ -207,9 +206,11 @@ void WireDirection::copy(uint64_t now, const wire::Frame &frame, const roce_held
 }
 
 // The port by which the frame came is where the opposite direction's frames leave.
-void WireDirection::obey(const MacControl &control) {
-  if (opposite_)
-    opposite_->post({.kind = WireMail::Kind::Pause, .control = control});
+void WireDirection::obey(std::span<const uint8_t> first) {
+  in_.in.mac_control++;
+  const auto pause = packet::parse_pause(first);
+  if (pause && opposite_)
+    opposite_->post({.kind = WireMail::Kind::Pause, .pause = *pause});
 }
 
 // False: the rules of the frame are not known yet.
@@ -298,9 +299,9 @@ void WireDirection::send_pfc(uint64_t now) {
     out_.out.pfc_sent++;
     if (!opposite_)
       continue;
-    MacControl control{.pfc = true, .priorities = pfc.priorities, .quanta = pfc.quanta};
-    opposite_->post({.kind = WireMail::Kind::Control,
-                     .bytes = write_pfc(control, opposite_->setup_.egress_mac)});
+    const packet::Pause pause{
+        .src = opposite_->setup_.egress_mac, .enable = pfc.priorities, .quanta = pfc.quanta};
+    opposite_->post({.kind = WireMail::Kind::Control, .bytes = packet::build_pause(pause)});
   }
 }
 

@@ -18,7 +18,7 @@
 #include "datapath/wire_ports.h"
 #include "endpoint/wire_frame.h"
 #include "model/wire_counts.h"
-#include "packet/frame.h"
+#include "packet/pause.h"
 #include "wire/hold_stage.h"
 #include "wire/link.h"
 
@@ -38,7 +38,7 @@ struct WireMail {
   std::optional<LinkSpec> link = {}; // none: no link
   wire::TracePointer trace = nullptr;
   std::vector<uint8_t> bytes = {};
-  MacControl control = {};
+  packet::Pause pause = {};
 };
 
 struct WireDirectionSetup {
@@ -81,7 +81,7 @@ private:
   void enter(uint64_t now, const wire::Frame &frame, const roce_held &held);
   bool hold(uint64_t now, const wire::Frame &frame, const roce_held &held);
   void copy(uint64_t now, const wire::Frame &frame, const roce_held &held);
-  void obey(const MacControl &control);
+  void obey(std::span<const uint8_t> first);
   void to_link(uint64_t now, const wire::Frame &frame);
   void free_dropped(uint64_t now);
   size_t send(uint64_t now);

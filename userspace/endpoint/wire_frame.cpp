@@ -112,40 +112,8 @@ void write_ce(std::span<uint8_t> first) {
   ip[11] = static_cast<uint8_t>(sum);
 }
 
-std::optional<MacControl> read_mac_control(std::span<const uint8_t> first) {
-  constexpr size_t kOpcodeAt = 14, kPfcBytes = 34;
-  if (first.size() < kOpcodeAt + 4 || roce_be16(&first[kTypeAt]) != ROCE_ETHERTYPE_MAC_CONTROL)
-    return {};
-  MacControl control;
-  const uint16_t opcode = roce_be16(&first[kOpcodeAt]);
-  if (opcode == 0x0001) {
-    control.quanta[0] = roce_be16(&first[kOpcodeAt + 2]);
-    return control;
-  }
-  if (opcode != 0x0101 || first.size() < kPfcBytes)
-    return {};
-  control.pfc = true;
-  control.priorities = first[kOpcodeAt + 3];
-  for (size_t i = 0; i < control.quanta.size(); i++)
-    control.quanta[i] = roce_be16(&first[kOpcodeAt + 4 + 2 * i]);
-  return control;
-}
-
-std::vector<uint8_t> write_pfc(const MacControl &pfc, std::span<const uint8_t, 6> source) {
-  constexpr std::array<uint8_t, 6> kTo = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01};
-  std::vector<uint8_t> frame(60);
-  std::copy(kTo.begin(), kTo.end(), frame.begin());
-  std::copy(source.begin(), source.end(), frame.begin() + 6);
-  const auto put = [&frame](size_t at, unsigned value) {
-    frame[at] = static_cast<uint8_t>(value >> 8);
-    frame[at + 1] = static_cast<uint8_t>(value);
-  };
-  put(12, ROCE_ETHERTYPE_MAC_CONTROL);
-  put(14, 0x0101);
-  put(16, pfc.priorities);
-  for (size_t i = 0; i < pfc.quanta.size(); i++)
-    put(18 + 2 * i, pfc.quanta[i]);
-  return frame;
+bool is_mac_control(std::span<const uint8_t> first) {
+  return first.size() >= kTypeAt + 2 && roce_be16(&first[kTypeAt]) == ROCE_ETHERTYPE_MAC_CONTROL;
 }
 
 std::vector<uint8_t> make_cnp(std::span<const uint8_t> first, uint32_t copies, uint16_t port_be) {

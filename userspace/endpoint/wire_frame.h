@@ -2,9 +2,7 @@
 // What the wire process reads from a frame and writes into it.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,15 +18,8 @@ wire::Frame read_wire_frame(std::span<const uint8_t> first, uint16_t port_be);
 // Sets CE in the IP header, and mends the IPv4 checksum. The iCRC does not cover the ECN field.
 void write_ce(std::span<uint8_t> first);
 
-// A PAUSE or PFC frame (IEEE 802.3 annex 31B, 802.1Qbb).
-struct MacControl {
-  bool pfc = false;       // otherwise PAUSE, with quanta[0]
-  uint8_t priorities = 0; // bit n: quanta[n] is valid
-  std::array<uint16_t, 8> quanta{};
-};
-// Nothing: another frame.
-std::optional<MacControl> read_mac_control(std::span<const uint8_t> first);
-std::vector<uint8_t> write_pfc(const MacControl &pfc, std::span<const uint8_t, 6> source);
+// A MAC control frame (IEEE 802.3, clause 31), of which PAUSE and PFC are two.
+bool is_mac_control(std::span<const uint8_t> first);
 
 // The CNP that answers the frame, for the QP and the DSCP in `copies` (roce_held.copies). Empty:
 // the frame is not RoCEv2.
