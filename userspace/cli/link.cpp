@@ -59,11 +59,13 @@ int show(const Args &args, const Globals &globals, const std::string &context) {
                       .peer = status->peer,
                       .xdp_mode = mode_name(status->mode),
                       .link = words->text,
-                      .running = reading->running};
+                      .running = false};
   if (reading->bytes.size() >= sizeof(*counts)) {
     memcpy(static_cast<void *>(counts.get()), reading->bytes.data(), sizeof(*counts));
-    if (counts->version == WirePortCounts::kVersion)
+    if (counts->version == WirePortCounts::kVersion) {
+      port.running = reading->running && counts->ready;
       port.counts = std::move(counts);
+    }
   }
   Output output(globals.json);
   output.print(report::link_document(port));

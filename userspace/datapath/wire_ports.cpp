@@ -108,6 +108,7 @@ Status WirePorts::join(const std::string &netns) {
     if (!memory)
       return memory.error();
     port.memory = std::move(*memory);
+    std::ranges::fill(port.memory.bytes(), uint8_t{}); // of a former process
     auto after = inspect(port.status.ifname, found->place.namespace_or_null(), found->place.ifindex,
                          found->place.best_pins());
     if (!after)

@@ -111,8 +111,8 @@ Result<LinkWords> read_link_words(const std::string &ifname, const std::string &
 Status set_link_words(const std::string &ifname, const std::string &netns,
                       const std::string &words);
 
-// What the process that holds the port's frames reported last (roce_wire_memory), and whether it
-// runs.
+// What the process that holds the port's frames reported last (roce_wire_memory; zeros while it
+// starts), and whether there is one.
 struct WireReading {
   std::vector<uint8_t> bytes;
   bool running = false;

@@ -239,6 +239,8 @@ Result<WireRun> WireRun::prepare(WireRequest request) {
     for (uint32_t queue = 0; queue < state->sockets[i].size(); queue++)
       if (auto done = state->ports->add(i, queue, state->sockets[i][queue]->fd()); !done)
         return done.error();
+  for (WirePortCounts *counts : state->counts)
+    counts->ready = 1;
   return WireRun(std::move(state));
 }
 

@@ -51,6 +51,7 @@ struct WirePortCounts {
   static constexpr uint32_t kVersion = 1;
   uint32_t version = 0;
   uint32_t zero_copy = 0;
+  uint64_t ready = 0; // 1: the sockets are open, and frames are handed over
   uint64_t pid = 0;
   uint64_t started_ns = 0, updated_ns = 0;     // CLOCK_MONOTONIC
   uint64_t memory_frames = 0, memory_free = 0; // buffers of frames that enter the port
