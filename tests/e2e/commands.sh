@@ -41,6 +41,7 @@ absent() {
   case $1 in
     analyze) wrong 1 'no-such.pcap.*No such file' "$XDP_ROCE" analyze no-such.pcap ;;
     bridge) no_interface 'bridge gone0' xr bridge rx0 gone0 ;;
+    wire) no_interface 'wire gone0' xr wire rx0 gone0 ;;
     cc) wrong 2 "'gone0' is not a preset" "$XDP_ROCE" cc show gone0 ;;
     capture) no_interface 'capture gone0' xr capture gone0 -w "$scratch/gone.pcapng" ;;
     export) # it waits for its ports to come
@@ -92,6 +93,9 @@ for command in "${commands[@]}"; do
       [.detached[].interface] == ["two"]' ;;
     bridge) json "attachments" xr --json bridge left right; assert_json "$scratch/last.out" '
       [.attachments[] | [.interface, .bridged_with]] | sort == [["left", "right"], ["right", "left"]]' ;;
+    wire) ip -n "$rx" link set left up; ip -n "$rx" link set right up
+      json "schema wire first_port first_in second_in" xr --json wire left right --for 100ms ;;
+    link) json "schema link" xr --json link left show ;;
     export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
     analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture" ;;

@@ -47,7 +47,8 @@ lane
 completes streams str
 completes skb attach --mode s
 # After a flag comes what would come without it.
-completes watch --json w
+completes watch --json wa
+completes 'watch wire' --json w
 completes "attach analyze" -v a
 completes "lo rx0" watch --once ""
 completes rx0 attach --no-track r

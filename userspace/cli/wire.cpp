@@ -51,19 +51,27 @@ void tell(const std::vector<datapath::Trouble> &troubles) {
   }
 }
 
+// An error about one port begins with its name: then the context does not name both ports.
+int fail(const std::string &context, const endpoint::WireRequest &request, const Error &error) {
+  for (const std::string &ifname : {request.first, request.second})
+    if (error.message.starts_with(ifname + ": "))
+      return cli::fail("", {"wire " + error.message, error.hint});
+  return cli::fail(context, error);
+}
+
 int wire(Args args, const Globals &globals) {
   const std::string context = fmt::format("wire {} {}", args.request.first, args.request.second);
   args.request.netns = globals.netns;
   if (!args.memory.empty()) {
     auto bytes = parse::byte_count(args.memory, 1 << 20);
     if (!bytes)
-      return fail(context, bytes.error());
+      return cli::fail(context, bytes.error());
     args.request.memory = *bytes;
   }
   const Interrupt interrupt; // before prepare(): an interrupt must still detach the ports
-  auto run = endpoint::WireRun::prepare(std::move(args.request));
+  auto run = endpoint::WireRun::prepare(args.request);
   if (!run)
-    return fail(context, run.error());
+    return fail(context, args.request, run.error());
   tell(run->troubles());
   return watch_run(*run, interrupt, context, globals.json, args.interval, report::wire_document,
                    report::wire_line,

@@ -190,6 +190,7 @@ Document wire_document(const WireReport &report) {
   Document document;
   document.title = fmt::format("wire {} {}, {:.1f} s", report.ports[0].ifname,
                                report.ports[1].ifname, report.seconds);
+  document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
   document.sections.push_back(
       {"wire", "",
        Group{{{"seconds", "seconds", Format::Rate, Hide::Never, Tone::Plain, Where::Json},
@@ -220,6 +221,7 @@ std::string wire_line(const WireReport &now, const WireReport *before) {
 Document link_document(const WirePortReport &port) {
   Document document;
   document.title = fmt::format("link {}", port.ifname);
+  document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
   document.sections.push_back(
       {"link", "",
        Group{text_field("port", "port", port.ifname),
