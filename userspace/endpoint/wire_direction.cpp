@@ -144,10 +144,13 @@ void WireDirection::take_link(uint64_t now, WireMail &mail) {
   }
 }
 
-size_t WireDirection::receive(uint64_t now) {
+// Frames may have arrived after `now` was read; then it is read again: no frame is from the future.
+size_t WireDirection::receive(uint64_t &now) {
   size_t all = 0;
   for (afxdp::ForwardSocket *socket : rx_) {
     const size_t count = socket->receive(frames_);
+    if (count)
+      now = monotonic_ns();
     for (size_t i = 0; i < count; i++)
       take_frame(now, frames_[i]);
     if (count || socket->zero_copy())

@@ -76,7 +76,7 @@ private:
   void read_mail(uint64_t now);
   void take_rules(datapath::RulesInForce rules);
   void take_link(uint64_t now, WireMail &mail);
-  size_t receive(uint64_t now);
+  size_t receive(uint64_t &now);
   void take_frame(uint64_t now, uint32_t handle);
   void enter(uint64_t now, const wire::Frame &frame, const roce_held &held);
   bool hold(uint64_t now, const wire::Frame &frame, const roce_held &held);
