@@ -45,7 +45,7 @@ struct Parts {
 
 void put(Bytes &bytes, uint64_t value, unsigned length) {
   for (unsigned i = length; i > 0; i--)
-    bytes.push_back(static_cast<uint8_t>(value >> (8 * (i - 1))));
+    bytes.push_back(i > sizeof(value) ? 0 : static_cast<uint8_t>(value >> (8 * (i - 1))));
 }
 
 void put_ipv4(Bytes &bytes, const Parts &p) {
