@@ -237,7 +237,8 @@ TEST(Outer, FindsWhatTheFrameIsMadeOf) {
   EXPECT_GT(missed, 400U);
 }
 
-// A frame that ends inside its headers has what it has, and no byte behind its end is read.
+// A frame that ends inside its headers has the fields before its end; no byte after its end is
+// read.
 TEST(Outer, FramesThatAreCut) {
   Source s{std::mt19937_64(3)};
   Port port({"src-port 0-65535 drop", "not mpls 0-1 not inner-vlan 7 not bytes 40 01 drop"});

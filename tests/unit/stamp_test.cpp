@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stamped flows from the requesters' packets to the accounting of a sink and of a capture: the
-// sequence numbers that arrive, and what is told of those that do not.
+// sequence numbers that arrive, and what is reported about those that do not.
 #include "packet/stamp.h"
 
 #include <gtest/gtest.h>

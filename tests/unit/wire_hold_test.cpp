@@ -326,7 +326,7 @@ TEST(HoldStage, AccumulatesForATime) {
   EXPECT_EQ(s.counts().timeouts, 0U);
 }
 
-// A frame selected as number i leaves after number i + depth: behind it if that passes, before it
+// A frame selected as number i leaves after number i + depth: after it if that passes, before it
 // leaves if that is held too.
 std::vector<uint32_t> by_depth(const std::vector<bool> &selected, uint32_t depth) {
   std::vector<std::pair<double, uint32_t>> keys;

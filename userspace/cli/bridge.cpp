@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "cli/attach_options.h"
+#include "cli/bridge_output.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -33,25 +34,6 @@ void describe(CLI::App &command, Args &args) {
       "detaching one port detaches both.");
 }
 
-void tell(const std::vector<datapath::Trouble> &troubles) {
-  for (const datapath::Trouble &one : troubles) {
-    if (one.fixed)
-      note(one.ifname, "fixed: " + one.text);
-    else
-      warn(one.ifname, one.text);
-    if (!one.fixed && !one.hint.empty())
-      fmt::print(stderr, "hint: {}{}\n", one.hint, one.fixable ? " (or: bridge --fix)" : "");
-  }
-}
-
-// An error about one port begins with its name: then the context does not name both ports.
-int fail(const Args &args, const Error &error) {
-  for (const std::string &ifname : {args.first, args.second})
-    if (error.message.starts_with(ifname + ": "))
-      return cli::fail("", {"bridge " + error.message, error.hint});
-  return cli::fail(fmt::format("bridge {} {}", args.first, args.second), error);
-}
-
 int stay(const Args &args, const Globals &globals) {
   Interrupt interrupt;
   while (interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::hours(1)))
@@ -63,10 +45,10 @@ int stay(const Args &args, const Globals &globals) {
 int bridge(const Args &args, const Globals &globals) {
   auto done = datapath::bridge(args.first, args.second, globals.netns, args.options, args.fix);
   if (!done)
-    return fail(args, done.error());
+    return fail_of_ports("bridge", args.first, args.second, done.error());
   for (const std::string &text : done->notes)
     note(fmt::format("bridge {} {}", args.first, args.second), text);
-  tell(done->troubles);
+  tell_troubles("bridge", done->troubles);
   Output output(globals.json);
   output.print(report::attachments_report(done->ports));
   const int status = output.finish();

@@ -2,6 +2,7 @@
 #include "endpoint/wire.h"
 
 #include "cli/attach_options.h"
+#include "cli/bridge_output.h"
 #include "cli/commands.h"
 #include "cli/traffic_options.h"
 #include "parse/value.h"
@@ -42,37 +43,20 @@ void describe(CLI::App &command, Args &args) {
       "forwards all frames again, and counts those that were to be held.");
 }
 
-void tell(const std::vector<datapath::Trouble> &troubles) {
-  for (const datapath::Trouble &one : troubles) {
-    if (one.fixed)
-      note(one.ifname, "fixed: " + one.text);
-    else
-      warn(one.ifname, one.text);
-  }
-}
-
-// An error about one port begins with its name: then the context does not name both ports.
-int fail(const std::string &context, const endpoint::WireRequest &request, const Error &error) {
-  for (const std::string &ifname : {request.first, request.second})
-    if (error.message.starts_with(ifname + ": "))
-      return cli::fail("", {"wire " + error.message, error.hint});
-  return cli::fail(context, error);
-}
-
 int wire(Args args, const Globals &globals) {
   const std::string context = fmt::format("wire {} {}", args.request.first, args.request.second);
   args.request.netns = globals.netns;
   if (!args.memory.empty()) {
     auto bytes = parse::byte_count(args.memory, 1 << 20);
     if (!bytes)
-      return cli::fail(context, bytes.error());
+      return fail(context, bytes.error());
     args.request.memory = *bytes;
   }
   const Interrupt interrupt; // before prepare(): an interrupt must still detach the ports
   auto run = endpoint::WireRun::prepare(args.request);
   if (!run)
-    return fail(context, args.request, run.error());
-  tell(run->troubles());
+    return fail_of_ports("wire", args.request.first, args.request.second, run.error());
+  tell_troubles("wire", run->troubles());
   return watch_run(*run, interrupt, context, globals.json, args.interval, report::wire_document,
                    report::wire_line,
                    [](const WireReport &) { return std::pair(uint64_t{}, uint64_t{}); });

@@ -20,7 +20,7 @@ struct LatencyRow {
   uint64_t lost = 0;                  // sequence numbers between these that did not arrive
   uint64_t duplicates = 0;            // arrived before
   uint64_t reordered = 0;             // arrived after a higher one (RFC 4737)
-  uint64_t too_old = 0;               // too far behind to tell late from duplicate; also in `lost`
+  uint64_t too_old = 0;               // too old to distinguish late from duplicate; also in `lost`
   uint64_t timed = 0;                 // frames with a latency: no duplicates
   int64_t min = 0, max = 0;           // latency
   double mean = 0;                    // latency

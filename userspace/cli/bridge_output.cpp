@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bridge_output.h"
+
+#include <fmt/format.h>
+
+#include "cli/output.h"
+
+namespace xr::cli {
+
+void tell_troubles(const std::string &command, const std::vector<datapath::Trouble> &troubles) {
+  for (const datapath::Trouble &one : troubles) {
+    if (one.fixed)
+      note(one.ifname, "fixed: " + one.text);
+    else
+      warn(one.ifname, one.text);
+    if (!one.fixed && !one.hint.empty())
+      fmt::print(stderr, "hint: {}{}\n", one.hint,
+                 one.fixable ? fmt::format(" (or: {} --fix)", command) : "");
+  }
+}
+
+int fail_of_ports(const std::string &command, const std::string &first, const std::string &second,
+                  const Error &error) {
+  for (const std::string &ifname : {first, second})
+    if (error.message.starts_with(ifname + ": "))
+      return fail("", {command + " " + error.message, error.hint});
+  return fail(fmt::format("{} {} {}", command, first, second), error);
+}
+
+} // namespace xr::cli
