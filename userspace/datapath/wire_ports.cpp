@@ -254,7 +254,10 @@ WirePorts::~WirePorts() {
   }
 }
 
-Result<LinkWords> read_link_words(const std::string &ifname, const std::string &netns) {
+namespace {
+
+// For reading; takes no lock.
+Result<Inspected> look_up_bridge_port(const std::string &ifname, const std::string &netns) {
   if (auto allowed = begin_call(host::Privilege::Read); !allowed)
     return allowed.error();
   auto found = look_up(ifname, netns);
@@ -262,6 +265,15 @@ Result<LinkWords> read_link_words(const std::string &ifname, const std::string &
     return found.error();
   if (found->port.state != AttachState::Attached || !(found->port.features & ROCE_FEATURE_FORWARD))
     return no_bridge(ifname);
+  return found;
+}
+
+} // namespace
+
+Result<LinkWords> read_link_words(const std::string &ifname, const std::string &netns) {
+  auto found = look_up_bridge_port(ifname, netns);
+  if (!found)
+    return found.error();
   return words_in(found->maps.fd(map_names::link));
 }
 
@@ -299,13 +311,9 @@ Status set_link_words(const std::string &ifname, const std::string &netns,
 }
 
 Result<WireReading> read_wire(const std::string &ifname, const std::string &netns) {
-  if (auto allowed = begin_call(host::Privilege::Read); !allowed)
-    return allowed.error();
-  auto found = look_up(ifname, netns);
+  auto found = look_up_bridge_port(ifname, netns);
   if (!found)
     return found.error();
-  if (found->port.state != AttachState::Attached || !(found->port.features & ROCE_FEATURE_FORWARD))
-    return no_bridge(ifname);
   WireReading reading;
   if (!(found->port.features & ROCE_FEATURE_HOLD))
     return reading;
