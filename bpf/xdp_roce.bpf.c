@@ -26,8 +26,20 @@ static ROCE_INLINE int forward_frame(void) {
 }
 
 /*
+ * PAUSE and PFC frames are for this end of the link: the process that sends on it obeys them,
+ * and they are never forwarded (IEEE 802.1Q, 36; 802.3, annex 31B).
+ */
+static ROCE_INLINE int is_mac_control(struct xdp_md *ctx) {
+  const __u8 *data = roce_frame_data(ctx);
+
+  return data + ROCE_ETH_LEN <= roce_frame_end(ctx) &&
+         roce_be16(data + ROCE_ETH_LEN - 2) == ROCE_ETHERTYPE_MAC_CONTROL;
+}
+
+/*
  * Redirects to the userspace endpoint that has the frame's address. Without such an endpoint, or
- * without its socket on this queue, the frame goes to the host.
+ * without its socket on this queue, the frame goes to the host. PAUSE and PFC frames have no
+ * address: they go to the socket of the queue.
  */
 static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
   const __u8 *data = (const __u8 *)(long)ctx->data;
@@ -39,7 +51,8 @@ static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
   int verdict;
 
   if (!what)
-    return XDP_PASS;
+    return is_mac_control(ctx) ? (int)bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS)
+                               : XDP_PASS;
   takes = bpf_map_lookup_elem(&endpoints, &to);
   if (!takes || !(*takes & what))
     return XDP_PASS;
@@ -85,17 +98,6 @@ static __attribute__((noinline)) int to_wire(struct xdp_md *ctx, int fate) {
   }
   t->held++;
   return (int)bpf_redirect_map(&sockets, queue, XDP_DROP);
-}
-
-/*
- * PAUSE and PFC frames are for this end of the link: the wire process obeys them, and they are
- * never forwarded (IEEE 802.1Q, 36; 802.3, annex 31B).
- */
-static ROCE_INLINE int is_mac_control(struct xdp_md *ctx) {
-  const __u8 *data = roce_frame_data(ctx);
-
-  return data + ROCE_ETH_LEN <= roce_frame_end(ctx) &&
-         roce_be16(data + ROCE_ETH_LEN - 2) == ROCE_ETHERTYPE_MAC_CONTROL;
 }
 
 static ROCE_INLINE int is_held(int fate) {

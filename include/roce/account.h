@@ -166,7 +166,7 @@ ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
   return verdict == ROCE_INSERT_NEW || verdict == ROCE_INSERT_OLD ? in->id : ROCE_NO_STREAM;
 }
 
-/* Updates stream `id` with the packet, under the stream's lock. */
+/* Updates stream `id` with the packet, under the stream's lock. 1: scratch->outcome has events. */
 ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __u32 length,
                                  __u32 id) {
   struct roce_scratch *scratch = roce_scratch_of(env);
@@ -197,9 +197,7 @@ ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __
     roce_register_read(env, p, id);
   if (o->link_pmtu && roce_link_read(env, p, o->link_pmtu))
     roce_set_linked(s);
-  if (o->events | o->limited)
-    roce_tell(env, p, o);
-  return 0;
+  return (o->events | o->limited) != 0;
 }
 
 /*
@@ -207,15 +205,17 @@ ROCE_OUTLINE int roce_track_slow(struct roce_env *env, struct roce_packet *p, __
  * no stream. Returns the stream's record id, or ROCE_NO_STREAM.
  */
 static ROCE_INLINE __u32 roce_track_any(struct roce_env *env, struct roce_packet *p, __u32 length) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
   __u32 id;
 
-  if (!p->info)
+  if (!p->info || !scratch)
     return ROCE_NO_STREAM;
   id = roce_stream_of(env, p);
   if (id == ROCE_NO_STREAM)
     return id;
   roce_number_anew(env, &p->key, id);
-  roce_track_slow(env, p, length, id);
+  if (roce_track_slow(env, p, length, id))
+    roce_tell(env, p, &scratch->outcome);
   roce_learn(env, p, id);
   return id;
 }

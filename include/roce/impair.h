@@ -473,16 +473,19 @@ ROCE_OUTLINE int roce_meet_next(struct roce_frame *frame, struct roce_env *env,
   return rule ? roce_meet_rule(frame, env, rule, noted, left & -left) : ROCE_GO_ON;
 }
 
-/* Applies the rules in `left`, after the first rule's fate. Returns enum roce_fate. */
+/*
+ * With ROCE_FEATURE_NEXT, after roce_meet_rules returned `fate`: applies the rules that it left.
+ * Returns enum roce_fate. Not called by roce_meet_rules: the stacks of all functions that are on
+ * the way together have 512 bytes.
+ */
 static ROCE_INLINE int roce_meet_later(struct roce_frame *frame, struct roce_env *env,
                                        const struct roce_ruleset *set, struct roce_noted *noted,
-                                       __u64 left, int fate) {
+                                       int fate) {
   struct roce_passing *passing = roce_passing_of(env);
   int one;
 
   if (!passing)
     return fate;
-  passing->left = left;
   ROCE_ROLLED
   for (int i = 0; i < ROCE_RULES && passing->left; i++) {
     if (fate == ROCE_GONE || fate == ROCE_BACK_AS_CNP)
@@ -504,13 +507,14 @@ static ROCE_INLINE int roce_hold(struct roce_env *env, const struct roce_ruleset
   return fate | ROCE_HELD;
 }
 
-/* Applies the port's rules to the current frame. Returns enum roce_fate. */
-ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env,
-                                 struct roce_noted *noted) {
-  const struct roce_ruleset *set = roce_rules_of(env);
+/*
+ * Applies the first of the port's rules that the current frame meets. With ROCE_FEATURE_NEXT, those
+ * after it are in `left` of roce_passing. Returns enum roce_fate.
+ */
+ROCE_OUTLINE int roce_meet_first(struct roce_frame *frame, struct roce_env *env,
+                                 const struct roce_ruleset *set, struct roce_noted *noted) {
   const struct roce_rule *rule;
   __u64 left;
-  int fate;
 
   if (!set || !noted)
     return ROCE_GO_ON;
@@ -533,15 +537,33 @@ ROCE_OUTLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env,
     if (!rule)
       return ROCE_GO_ON;
   }
-  if (roce_features(env) & ROCE_FEATURE_HOLD) {
+  if (roce_features(env) & ROCE_FEATURE_NEXT && rule->action.next) {
     struct roce_passing *passing = roce_passing_of(env);
 
     if (passing)
-      passing->held.rules = passing->held.selected = 0;
+      passing->left = left & (left - 1);
   }
-  fate = roce_meet_rule(frame, env, rule, noted, left & -left);
-  if (roce_features(env) & ROCE_FEATURE_NEXT && rule->action.next)
-    fate = roce_meet_later(frame, env, set, noted, left & (left - 1), fate);
+  return roce_meet_rule(frame, env, rule, noted, left & -left);
+}
+
+/* Applies the port's rules to the current frame. Returns enum roce_fate. */
+static ROCE_INLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env *env,
+                                       struct roce_noted *noted) {
+  const struct roce_ruleset *set = roce_rules_of(env);
+  int fate;
+
+  if (!set)
+    return ROCE_GO_ON;
+  if (roce_features(env) & (ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT)) {
+    struct roce_passing *passing = roce_passing_of(env);
+
+    if (!passing)
+      return ROCE_GO_ON;
+    passing->held.rules = passing->held.selected = passing->left = 0;
+  }
+  fate = roce_meet_first(frame, env, set, noted);
+  if (roce_features(env) & ROCE_FEATURE_NEXT)
+    fate = roce_meet_later(frame, env, set, noted, fate);
   return roce_features(env) & ROCE_FEATURE_HOLD ? roce_hold(env, set, fate) : fate;
 }
 

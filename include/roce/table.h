@@ -121,7 +121,7 @@ ROCE_OUTLINE __u32 roce_table_find(struct roce_env *env, const struct roce_key *
  * In the buckets of `hash`, replaces the first slot that has record id + 1 == `from` (0: a free
  * slot) with `to`. 1 when there was one.
  */
-ROCE_OUTLINE int roce_table_replace(struct roce_env *env, __u64 hash, __u32 from, __u32 to) {
+static ROCE_INLINE int roce_replace_slot(struct roce_env *env, __u64 hash, __u32 from, __u32 to) {
   __u32 index = roce_home(env, hash);
 
   ROCE_ROLLED
@@ -143,16 +143,16 @@ ROCE_OUTLINE int roce_table_replace(struct roce_env *env, __u64 hash, __u32 from
 }
 
 /* Adds the record to the index; 0: no slot is free. */
-static ROCE_INLINE int roce_table_publish(struct roce_env *env, __u64 hash, __u32 id) {
-  return roce_table_replace(env, hash, 0, roce_tag(hash) << 24 | (id + 1));
+ROCE_OUTLINE int roce_table_publish(struct roce_env *env, __u64 hash, __u32 id) {
+  return roce_replace_slot(env, hash, 0, roce_tag(hash) << 24 | (id + 1));
 }
 
 /* Records that are checked for an idle stream each time a record is needed. */
 #define ROCE_RECLAIM_TRIES 8
 
 /*
- * The table is full: removes an idle stream. Returns its record's id, or ROCE_NO_STREAM if none of
- * the records checked was idle; `forgotten` is the stream's key.
+ * The table is full: retires an idle stream. Returns its record's id, or ROCE_NO_STREAM if none of
+ * the records checked was idle; `forgotten` is the stream's key, which is still in the index.
  */
 ROCE_OUTLINE __u32 roce_table_reclaim(struct roce_env *env, __u8 window,
                                       struct roce_key *forgotten) {
@@ -172,13 +172,17 @@ ROCE_OUTLINE __u32 roce_table_reclaim(struct roce_env *env, __u8 window,
     roce_lock(s);
     retired = roce_stream_retire(s, window);
     roce_unlock(s);
-    if (retired) {
-      roce_table_replace(env, roce_key_hash(forgotten, roce_hash_seed(env)), id + 1,
-                         ROCE_TOMBSTONE);
+    if (retired)
       return id;
-    }
   }
   return ROCE_NO_STREAM;
+}
+
+/* Removes the record of an idle stream from the index. */
+ROCE_OUTLINE int roce_table_forget(struct roce_env *env, const struct roce_key *key, __u32 id) {
+  return key ? roce_replace_slot(env, roce_key_hash(key, roce_hash_seed(env)), id + 1,
+                                 ROCE_TOMBSTONE)
+             : 0;
 }
 
 /*
@@ -199,7 +203,10 @@ static ROCE_INLINE __u32 roce_table_take(struct roce_env *env, __u8 window,
     if (id < roce_stream_capacity(env))
       return id;
   }
-  return roce_table_reclaim(env, window, forgotten);
+  id = roce_table_reclaim(env, window, forgotten);
+  if (id != ROCE_NO_STREAM)
+    roce_table_forget(env, forgotten, id);
+  return id;
 }
 
 static ROCE_INLINE void roce_table_spare(struct roce_env *env, struct roce_stream *s, __u32 id) {

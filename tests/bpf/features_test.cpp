@@ -3,6 +3,7 @@
 // each kind have the same result as in the native compilation. Run for the built-in object, and for
 // the object of each installed clang (XR_BPF_OBJECT).
 #include "bpf/impair_twins.h"
+#include "bpf/stack_depth.h"
 #include "roce/capture.h"
 #include "roce/steer.h"
 
@@ -173,6 +174,19 @@ TEST(FeaturesOfSockets, FindTheEndpoint) {
       EXPECT_EQ(static_cast<uint32_t>(XDP_PASS), twins.in_kernel(bytes));
       EXPECT_EQ(counted, twins.totals().no_socket);
     }
+  }
+}
+
+// Kernel 6.1 refuses what needs more, although the kernel of this test may accept it.
+TEST(FeaturesOfOldKernels, StackFits) {
+  Twins twins(0);
+  LOAD_OR_SKIP(twins);
+  for (const bpf_program *program :
+       {twins.skeleton()->progs.xdp_roce, twins.skeleton()->progs.cnp_egress}) {
+    StackDepth stack(program);
+    EXPECT_LE(stack.most(), 512) << bpf_program__name(program) << ": " << stack.chain();
+    EXPECT_GE(stack.most(), 128) << "the program was not read";
+    RecordProperty(bpf_program__name(program), stack.chain());
   }
 }
 
