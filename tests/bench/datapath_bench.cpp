@@ -226,6 +226,9 @@ int main() {
   Counting no_track(false, 1), track(true, 65536), track6(true, 65536), crowd(true, kFlowsMax);
   Impairing chance({"opcode data probability 1% drop"}, 0);
   Impairing none(strangers(), ROCE_FEATURE_EDIT);
+  Impairing passed1({"opcode data delay 1ms next"}, ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT);
+  Impairing passed9(std::vector<std::string>(9, "opcode data delay 1ms next"),
+                    ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT);
   Impairing ce_full({"ce force"}, ROCE_FEATURE_EDIT);
   Impairing red_idle({"red 400k 1600k 20% rate 10tbit force"}, ROCE_FEATURE_EDIT);
   Impairing red_full({"red 100k 400k 20% rate 1gbit force"}, ROCE_FEATURE_EDIT);
@@ -246,6 +249,8 @@ int main() {
       {"fed_track_ipv4", fed(one, track.fd(), v4)},
       {"fed_chance", fed(one, chance.fd(), v4)},
       {"fed_none", fed(one, none.fd(), v4)},
+      {"fed_passed1", fed(one, passed1.fd(), v4)},
+      {"fed_passed9", fed(one, passed9.fd(), v4)},
       {"fed_red_idle", fed(one, red_idle.fd(), v4)},
       {"fed_ce_full", fed(ect, ce_full.fd(), v4)},
       {"fed_red_full", fed(ect, red_full.fd(), v4)},
@@ -278,6 +283,8 @@ int main() {
                trackv6 = net("fed_track_ipv6", "fed_empty_ipv6"),
                with_chance = net("fed_chance", "fed_empty"),
                with_none = net("fed_none", "fed_empty"),
+               with_passed1 = net("fed_passed1", "fed_empty"),
+               with_passed9 = net("fed_passed9", "fed_empty"),
                with_red = net("fed_red_idle", "fed_empty"),
                marking = net("fed_red_full", "fed_empty_ect"),
                marking_all = net("fed_ce_full", "fed_empty_ect"),
@@ -300,6 +307,8 @@ int main() {
   print("count and track, IPv6, one stream", trackv6);
   print("  and one rule: probability 1 % drop", with_chance);
   print("  and 32 rules that do not match", with_none);
+  print("  and one rule with next, which holds it", with_passed1);
+  print("  and nine of them", with_passed9);
   print("  and RED that does not mark", with_red);
   print("  and RED that marks every packet", marking);
   print("  and CE for every packet", marking_all);
@@ -313,6 +322,9 @@ int main() {
   std::printf("ns over counting and tracking, of the pieces of a round\n");
   print("one probabilistic drop rule", minus(with_chance, track4), at_most(12));
   print("32 rules that do not match", minus(with_none, track4), at_most(40));
+  print("a rule passed with next",
+        xr::bench::each(with_passed9, with_passed1, [](double a, double b) { return (a - b) / 8; }),
+        at_most(8));
   print("RED that does not mark", minus(with_red, track4), at_most(40));
   print("RED that marks every packet", minus(marking, track4), at_most(40));
   const Counting million(true, 1000000);

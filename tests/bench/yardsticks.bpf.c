@@ -156,4 +156,17 @@ int arrive(struct xdp_md *ctx) {
 SEC("xdp.frags")
 int redirect(struct xdp_md *ctx) { return (int)bpf_redirect_map(&out, 0, XDP_DROP); }
 
+struct {
+  __uint(type, BPF_MAP_TYPE_XSKMAP);
+  __type(key, __u32);
+  __type(value, __u32);
+  __uint(max_entries, 1);
+} sockets SEC(".maps");
+
+/* For wire_bench: to a process that forwards. */
+SEC("xdp.frags")
+int to_socket(struct xdp_md *ctx) {
+  return (int)bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_DROP);
+}
+
 char _license[] SEC("license") = "GPL";

@@ -8,6 +8,7 @@
 #include "datapath/rules.h"
 #include "lane.h"
 #include "packet/frame.h"
+#include "packet/pause.h"
 #include "parse/address.h"
 #include "parse/words.h"
 
@@ -128,6 +129,28 @@ TEST_F(SteeringTest, OtherAddressesAndOtherProtocolsAreTheHosts) {
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 3), 3u);
   EXPECT_EQ(sends_counted(*port), 2u) << "whoever gets them";
+}
+
+// The endpoint obeys them. They have no address.
+TEST_F(SteeringTest, PauseFramesAreTheEndpoints) {
+  Steering steering = this->steering();
+  auto in = socket("xr0", 1514, true), out = socket("peer0", 1514, false);
+  ASSERT_TRUE(in && out);
+  ASSERT_OK(steering.add(0, in->fd()));
+  packet::Pause pause;
+  pause.enable = 1 << 3;
+  pause.quanta[3] = 100;
+  packet::Pause global{.global = true};
+  global.quanta[0] = 5;
+  const Frames sent = {packet::build_pause(pause), packet::build_pause(global), frame(8)};
+  send(*out, frame(8, "192.0.2.3"));
+  for (const auto &one : sent)
+    send(*out, one);
+  EXPECT_EQ(receive(*in, sent.size()), sent);
+  auto port = AttachedPort::open("xr0", netns_);
+  ASSERT_OK(port);
+  EXPECT_EQ(port->snapshot()->totals.frames[ROCE_CLASS_PFC], 2U);
+  ASSERT_OK(steering.close());
 }
 
 TEST_F(SteeringTest, APortThatIsNotAttachedIsDetachedAgain) {

@@ -43,6 +43,7 @@ absent() {
     bridge) no_interface 'bridge gone0' xr bridge rx0 gone0 ;;
     wire) no_interface 'wire gone0' xr wire rx0 gone0 ;;
     cc) wrong 2 "'gone0' is not a preset" "$XDP_ROCE" cc show gone0 ;;
+    run) wrong 1 "no installed experiment 'gone0'" "$XDP_ROCE" run gone0 ;;
     capture) no_interface 'capture gone0' xr capture gone0 -w "$scratch/gone.pcapng" ;;
     export) # it waits for its ports to come
       keep xr export gone0 --once || fail "export gone0 --once"
@@ -100,6 +101,9 @@ for command in "${commands[@]}"; do
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
     analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture" ;;
     cc) json "schema presets parameters" "$XDP_ROCE" --json cc show paper nvidia ;;
+    run) json "schema experiments" "$XDP_ROCE" --json run --list
+      json "schema experiment place verdict expectations prediction flows queues jain version" \
+        "$XDP_ROCE" --json run incast --set duration=1ms --set expect=[] --set measure.from=0s ;;
     capture) kill -INT "$capturing"; wait "$capturing" || fail "capture"; json "schema" cat "$scratch/captured" ;;
     counters) json "schema source frames bytes opcodes ecn aeth overflow" xr --json counters rx0 --interval 0.1 --count 2 ;;
     doctor) json "schema checks" xr --json doctor rx0 ;;

@@ -1,147 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reliable requester and the responder in virtual time, over a network that drops, duplicates,
 // reorders and corrupts packets: every message completes exactly once.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <map>
-#include <queue>
-#include <random>
-#include <set>
-
-#include "requester/reliable.h"
-#include "responder/responder.h"
+#include "conversation.h"
 
 namespace xr::requester {
 namespace {
 
-using Bytes = std::vector<uint8_t>;
 using packet::Verb;
-
-constexpr uint64_t kDelayNs = 5'000, kSlotNs = 100;
-constexpr uint64_t kLongest = 100'000'000'000; // of virtual time
-
-packet::Address ipv4(uint8_t host) {
-  return {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0xc0000200U | host)};
-}
-
-Bytes bytes_of(const packet::Outgoing &out) {
-  if (!out.shape)
-    return {out.raw.begin(), out.raw.end()};
-  Bytes bytes(out.shape->bytes().begin(), out.shape->bytes().end());
-  out.shape->stamp(bytes.data(), out.fields);
-  return bytes;
-}
-
-struct Harm {
-  double loss = 0, doubled = 0, reordered = 0, damaged = 0;
-};
-
-// Both directions. A QP's first packet arrives whole and in time: without RDMA CM the responder
-// learns from it where to begin.
-class Network {
-public:
-  Network(const Harm &harm, uint64_t seed) : harm_(harm), random_(seed) {}
-
-  void send(uint64_t now, bool to_responder, Bytes bytes) {
-    uint64_t &slot = free_at_[to_responder];
-    slot = std::max(slot + kSlotNs, now);
-    const uint64_t at = slot + kDelayNs;
-    if (to_responder && first_of_qp(bytes))
-      return put(at, to_responder, std::move(bytes));
-    if (drawn(harm_.loss))
-      return void(lost_++);
-    if (drawn(harm_.doubled))
-      put(at + kSlotNs * (1 + random_() % 100), to_responder, bytes);
-    if (drawn(harm_.damaged)) {
-      const size_t payload = 42 + random_() % (bytes.size() - 42);
-      bytes[payload] ^= static_cast<uint8_t>(1U << random_() % 8);
-    }
-    put(at + (drawn(harm_.reordered) ? kSlotNs * (1 + random_() % 20) : 0), to_responder,
-        std::move(bytes));
-  }
-  uint64_t next_at() const { return packets_.empty() ? packet::kNever : packets_.top().at; }
-
-  // What has arrived by now goes to its receiver.
-  void deliver(uint64_t now, packet::Source &requester, packet::Source &responder) {
-    while (next_at() <= now) {
-      const Packet packet = packets_.top();
-      packets_.pop();
-      roce_packet parsed{};
-      const uint8_t *data = packet.bytes.data();
-      const auto length = static_cast<uint32_t>(packet.bytes.size());
-      const int class_ = roce_parse(data, data + length, roce_swap16(ROCE_UDP_PORT), &parsed);
-      const auto checked = static_cast<roce_class>(roce_check_length(class_, length, &parsed));
-      (packet.to_responder ? responder : requester).receive(now, packet.bytes, checked, parsed);
-      if (!packet.to_responder && (parsed.opcode & 31) == ROCE_RC_ATOMIC_ACKNOWLEDGE)
-        note_atomic(packet.bytes, parsed);
-    }
-  }
-  uint64_t lost() const { return lost_; }
-  // The largest value that atomics of any QP found, by QP.
-  const std::map<uint32_t, uint64_t> &originals() const { return originals_; }
-
-private:
-  struct Packet {
-    uint64_t at, number;
-    bool to_responder;
-    Bytes bytes;
-    bool operator<(const Packet &other) const {
-      return std::pair(at, number) > std::pair(other.at, other.number);
-    }
-  };
-
-  bool drawn(double probability) {
-    return std::uniform_real_distribution<>(0, 1)(random_) < probability;
-  }
-  bool first_of_qp(const Bytes &bytes) {
-    return harm_.loss < 1 && qps_.insert(roce_be24(&bytes[42 + 4])).second;
-  }
-  void put(uint64_t at, bool to_responder, Bytes bytes) {
-    packets_.push({at, number_++, to_responder, std::move(bytes)});
-  }
-  void note_atomic(const Bytes &bytes, const roce_packet &parsed) {
-    if (harm_.damaged > 0)
-      return;
-    uint64_t &largest = originals_[roce_key_qp(&parsed.key)];
-    largest = std::max<uint64_t>(largest, roce_be32(&bytes[parsed.bth + ROCE_BTH_LEN + 8]));
-  }
-
-  Harm harm_;
-  std::mt19937_64 random_;
-  std::priority_queue<Packet> packets_;
-  std::set<uint32_t> qps_;
-  std::map<uint32_t, uint64_t> originals_;
-  uint64_t free_at_[2] = {0, 0}, number_ = 0, lost_ = 0;
-};
-
-void send_all(uint64_t now, packet::Source &source, bool to_responder, Network &network) {
-  std::vector<packet::Outgoing> out(64);
-  while (const size_t count = source.next(now, out))
-    for (size_t i = 0; i < count; i++)
-      network.send(now, to_responder, bytes_of(out[i]));
-}
-
-// Until the requester is done. How long it took.
-uint64_t converse(packet::Source &requester, packet::Source &responder, Network &network) {
-  uint64_t now = 0;
-  while (now < kLongest) {
-    network.deliver(now, requester, responder);
-    send_all(now, responder, false, network);
-    send_all(now, requester, true, network);
-    if (requester.done())
-      return now;
-    const uint64_t next = std::min({requester.wake_at(), responder.wake_at(), network.next_at()});
-    if (next == packet::kNever) {
-      ADD_FAILURE() << "nobody has anything to do";
-      return now;
-    }
-    now = std::max(now + 1, next);
-  }
-  ADD_FAILURE() << "no end";
-  return now;
-}
 
 struct Case {
   const char *name;
@@ -163,6 +28,11 @@ const Case kCases[] = {
     {.name = "xrc_send", .verb = Verb::Send, .transport = ROCE_XRC, .sizes = {3000, 100}},
     {.name = "xrc_read", .verb = Verb::Read, .transport = ROCE_XRC, .sizes = {3000, 100}},
     {.name = "xrc_atomic", .verb = Verb::FetchAdd, .transport = ROCE_XRC, .sizes = {8}},
+};
+
+// Which end does selective repeat.
+struct Ends {
+  bool requester = false, responder = false;
 };
 
 class Conversation : public testing::TestWithParam<Case> {
@@ -193,14 +63,17 @@ protected:
   }
 
   // `rnr`: every so many messages are refused once.
-  void talk(const Harm &harm, uint64_t seed, uint64_t rnr = 0) {
-    SCOPED_TRACE(testing::Message() << GetParam().name << ", seed " << seed);
+  void talk(const Harm &harm, uint64_t seed, uint64_t rnr = 0, Ends selective = {}) {
+    SCOPED_TRACE(testing::Message() << GetParam().name << ", seed " << seed << ", selective "
+                                    << selective.requester << selective.responder);
     const std::vector<flow::Flow> all = flows(seed);
     Reliability reliability;
     reliability.window = seed % 2 ? 64 : 16;
     reliability.timeout_code = 9;
+    reliability.selective = selective.requester;
     ReliableSource requester(all, {}, 1e11, reliability);
     responder::ResponderOptions options;
+    options.selective = selective.responder;
     options.rnr_every = rnr;
     options.rnr_timer = 1;
     responder::Responder responder(options);
@@ -267,6 +140,19 @@ TEST_P(Conversation, AllThatGoesWrong) {
 TEST_P(Conversation, ReceiverNotReady) {
   talk({}, 1, 3);
   talk({.loss = 0.02}, 2, 2);
+}
+
+TEST_P(Conversation, SelectiveRepeat) {
+  for (const Ends ends : {Ends{true, true}, Ends{true, false}, Ends{false, true}}) {
+    talk({}, 1, 0, ends);
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+      talk({.loss = 0.03}, seed, 0, ends);
+      talk({.reordered = 0.02}, seed, 0, ends);
+      talk({.loss = 0.02, .doubled = 0.02, .reordered = 0.02, .damaged = 0.02}, seed, 0, ends);
+    }
+    talk({}, 1, 3, ends);
+    talk({.loss = 0.02}, 2, 2, ends);
+  }
 }
 
 TEST_P(Conversation, NobodyThere) {

@@ -97,5 +97,24 @@ TEST(Histogram, MergeEqualsAddingToOne) {
   EXPECT_EQ(one->min(), all->min());
 }
 
+TEST(Histogram, SubtractLeavesWhatCameLater) {
+  const auto all = std::make_unique<Histogram>(), before = std::make_unique<Histogram>();
+  for (const uint64_t value : {5, 100, 7'000'000})
+    before->add(value, 3);
+  *all = *before;
+  for (const uint64_t value : {100, 200, 3000})
+    all->add(value, 2);
+  all->subtract(*before);
+  EXPECT_EQ(all->count(), 6U);
+  EXPECT_DOUBLE_EQ(all->mean(), 1100);
+  EXPECT_EQ(all->quantile(0.5), 200U);
+  EXPECT_NEAR(static_cast<double>(all->min()), 100, 1);
+  EXPECT_NEAR(static_cast<double>(all->max()), 3000, 30);
+  all->subtract(*all);
+  EXPECT_EQ(all->count(), 0U);
+  EXPECT_EQ(all->min(), 0U);
+  EXPECT_EQ(all->max(), 0U);
+}
+
 } // namespace
 } // namespace xr

@@ -124,6 +124,38 @@ TEST(Metrics, EqualTheReport) {
   EXPECT_EQ(value(all, "xdp_roce_streams_capacity"), 65'536);
 }
 
+TEST(Metrics, OfAWire) {
+  PortReading reading = reading_of(busy_port());
+  EXPECT_EQ(find(families_of(reading), "xdp_roce_wire_running"), nullptr);
+  reading.wire = std::make_shared<WirePortCounts>(busy_wire());
+  const auto all = families_of(reading);
+  EXPECT_EQ(value(all, "xdp_roce_wire_running"), 0);
+  EXPECT_EQ(value(all, "xdp_roce_wire_taken_frames_total"), 5000);
+  EXPECT_EQ(value(all, "xdp_roce_wire_sent_frames_total"), 4700);
+  EXPECT_EQ(value(all, "xdp_roce_wire_held_frames"), 200);
+  EXPECT_EQ(value(all, "xdp_roce_wire_free_buffers"), 12'000);
+  EXPECT_EQ(value(all, "xdp_roce_wire_lost_frames_total", "ring_full"), 7);
+  EXPECT_EQ(value(all, "xdp_roce_wire_lost_frames_total", "link"), 90);
+  EXPECT_EQ(value(all, "xdp_roce_wire_lost_frames_total", "tx_dropped"), 3);
+  EXPECT_NEAR(value(all, "xdp_roce_wire_late_seconds", "0.5"), 1e-6, 0.07e-6);
+  EXPECT_NEAR(value(all, "xdp_roce_wire_late_seconds", "1"), 9e-6, 1e-9);
+  EXPECT_EQ(value(all, "xdp_roce_link_offered_frames_total", "3"), 4000);
+  EXPECT_EQ(value(all, "xdp_roce_link_sent_bytes_total", "3"), 3'891'200);
+  EXPECT_EQ(value(all, "xdp_roce_link_marked_frames_total", "3"), 41);
+  EXPECT_EQ(value(all, "xdp_roce_link_backlog_bytes", "3"), 20'480);
+  EXPECT_EQ(value(all, "xdp_roce_link_dropped_frames_total", "buffer"), 60);
+  EXPECT_EQ(value(all, "xdp_roce_link_dropped_frames_total", "aqm"), 30);
+  EXPECT_EQ(series(all, "xdp_roce_link_dropped_frames_total"), kLinkDrops - 1) << "one class";
+  EXPECT_EQ(value(all, "xdp_roce_link_pauses_total", "received"), 2);
+  EXPECT_EQ(value(all, "xdp_roce_link_pauses_total", "sent"), 5);
+  EXPECT_NEAR(value(all, "xdp_roce_link_paused_seconds_total"), 1.5e-3, 1e-9);
+  EXPECT_NEAR(value(all, "xdp_roce_link_busy_seconds_total"), 0.5, 1e-9);
+  EXPECT_NEAR(value(all, "xdp_roce_link_sojourn_seconds", "0.99"), 400e-6, 4e-6);
+  EXPECT_EQ(value(all, "xdp_roce_link_backlog_quantile_bytes", "0.5"), 0);
+  reading.wire_running = true;
+  EXPECT_EQ(value(families_of(reading), "xdp_roce_wire_running"), 1);
+}
+
 // So that a section or a column that a report gets some day is not forgotten here.
 TEST(Metrics, IncludeEveryFieldOfTheReports) {
   const Snapshot port = busy_port();

@@ -163,6 +163,59 @@ Snapshot a_second_later(const Snapshot &before) {
   return s;
 }
 
+WirePortCounts busy_wire() {
+  WirePortCounts w;
+  w.version = WirePortCounts::kVersion;
+  w.ready = 1;
+  w.memory_frames = 16'384;
+  w.memory_free = 12'000;
+  w.in.taken = 5'000;
+  w.in.left = 4'700;
+  w.in.holding = 200;
+  w.in.dropped_by_link = 90;
+  w.in.dropped_by_rules = 10;
+  w.in.ring_full = 7;
+  w.out.tx_dropped = 3;
+  w.out.late.add(1'000, 99);
+  w.out.late.add(9'000, 1);
+  LinkCounts &link = w.link;
+  link.started = 1'000;
+  link.updated = 2'000'001'000;
+  link.busy_ns = 500'000'000;
+  link.backlog_most = 64'000;
+  LinkClassCounts &c = link.classes[3];
+  c.frames_in = 4'000;
+  c.bytes_in = 4'096'000;
+  c.frames_out = 3'800;
+  c.bytes_out = 3'891'200;
+  c.drops[static_cast<unsigned>(LinkDrop::Buffer)] = 60;
+  c.drops[static_cast<unsigned>(LinkDrop::Aqm)] = 30;
+  c.dropped_bytes = 92'160;
+  c.marks = 41;
+  c.backlog_frames = 20;
+  c.backlog_bytes = 20'480;
+  c.backlog_most = 64'000;
+  c.xoff_received = 2;
+  c.xon_received = 1;
+  c.paused_ns = 1'500'000;
+  c.xoff_sent = 5;
+  link.sojourn.add(20'000, 98);
+  link.sojourn.add(400'000, 2);
+  link.backlog.add(0, 900);
+  link.backlog.add(20'480, 100);
+  return w;
+}
+
+WirePortCounts a_second_later(const WirePortCounts &before) {
+  WirePortCounts w = before;
+  w.link.updated += 1'000'000'000;
+  w.link.busy_ns += 830'000'000;
+  w.link.classes[3].frames_out += 1'000;
+  w.link.classes[3].bytes_out += 1'024'000;
+  w.link.classes[3].backlog_bytes = 10'240;
+  return w;
+}
+
 std::vector<roce_event> one_event_of_each() {
   std::vector<roce_event> events;
   for (unsigned type = 0; type <= ROCE_EVENT_TYPES; type++) {

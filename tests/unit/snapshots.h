@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/snapshot.h"
+#include "model/wire_counts.h"
 #include "roce/event.h"
 
 inline constexpr uint64_t kTime = 1'700'000'000'123'456'789; // 2023-11-14T22:13:20Z and a bit
@@ -15,6 +16,9 @@ xr::Snapshot busy_capture();
 // IPv4 and IPv6, every kind of stream, counters beyond 32 bits, every overflow.
 xr::Snapshot busy_port();
 xr::Snapshot a_second_later(const xr::Snapshot &before);
+// A port of a wire whose link drops, marks and is paused; a thousand frames in the next second.
+xr::WirePortCounts busy_wire();
+xr::WirePortCounts a_second_later(const xr::WirePortCounts &before);
 
 // And an unknown type at the end.
 std::vector<roce_event> one_event_of_each();

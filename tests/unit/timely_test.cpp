@@ -51,6 +51,17 @@ TEST(Timely, HyperIncreaseAfterFive) {
   EXPECT_EQ(state.hyper, 2U);
 }
 
+TEST(Timely, StartRate) {
+  TimelyParameters parameters;
+  ASSERT_TRUE(parameters.set("start-rate=30%").ok());
+  EXPECT_EQ(Timely(std::make_shared<const TimelySettings>(resolve(parameters, 10e9))).rate() * 8,
+            3e9);
+  EXPECT_EQ(parameters.words(), "start-rate=30%");
+  ASSERT_TRUE(parameters.set("start-rate=7gbit").ok());
+  EXPECT_EQ(resolve(parameters, 10e9).start, 7e9);
+  EXPECT_EQ(resolve(parameters, 5e9).start, 5e9); // at most the line
+}
+
 TEST(Timely, OnceAnRtt) {
   Timely timely = make();
   timely.rtt(0, 100 * kUs);

@@ -124,6 +124,41 @@ TEST(WatchGolden, AsciiAndOnce) {
   expect_golden("watch_once_120x40.txt", text);
 }
 
+// A port of a wire, read twice, a second apart.
+TEST(WatchGolden, LinkOfAWire) {
+  setenv("TZ", "UTC", 1);
+  Model model({});
+  model.add_port("eth1", "native");
+  Reading first = reading_of(busy_port());
+  first.wire = std::make_shared<WirePortCounts>(busy_wire());
+  first.wire_running = true;
+  model.update(0, first);
+  EXPECT_TRUE(has(text_of(model, {160, 40}), "LINK  out 0/s")) << "no rates from one reading";
+  Reading later = reading_of(a_second_later(busy_port()));
+  later.wire = std::make_shared<WirePortCounts>(a_second_later(busy_wire()));
+  later.wire_running = true;
+  model.update(0, later);
+  const std::string text = text_of(model, {160, 40});
+  EXPECT_TRUE(has(text, "busy 83 %")) << text;
+  EXPECT_TRUE(has(text, "dropped, buffer 60  dropped, aqm 30  marked CE 41")) << text;
+  EXPECT_FALSE(has(text, "no wire process"));
+  expect_golden("watch_link_160x40.txt", text);
+  later.wire_running = false;
+  model.update(0, later);
+  EXPECT_TRUE(has(text_of(model, {160, 40}), "LINK  no wire process, last: out 0/s"));
+}
+
+TEST(Watch, APortWithoutALinkHasNoLinkLine) {
+  Model model = busy_model();
+  EXPECT_FALSE(has(text_of(model, kLarge), "LINK"));
+  Reading reading = reading_of(busy_port());
+  WirePortCounts rules_only = busy_wire();
+  rules_only.link = {};
+  reading.wire = std::make_shared<WirePortCounts>(rules_only);
+  model.update(0, reading);
+  EXPECT_FALSE(has(text_of(model, kLarge), "LINK"));
+}
+
 // Of 812,400 UC packets; 4 of a new stream to QP 1 are no data.
 TEST(Watch, Rates) {
   Model model = busy_model();

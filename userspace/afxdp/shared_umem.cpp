@@ -43,13 +43,6 @@ SharedUmem::~SharedUmem() {
     xsk_umem__delete(umem_);
 }
 
-uint32_t SharedUmem::length(uint32_t frame) const {
-  uint32_t sum = 0;
-  for (uint32_t at = frame; at != kNone; at = pieces_[at].next)
-    sum += pieces_[at].length;
-  return sum;
-}
-
 uint32_t SharedUmem::count(uint32_t frame) const {
   uint32_t sum = 0;
   for (uint32_t at = frame; at != kNone; at = pieces_[at].next)
@@ -102,8 +95,8 @@ int ForwardSocket::bind() {
   fill_ = first ? &umem_.first_fill_ : &own_fill_;
   completion_ = first ? &umem_.first_completion_ : &own_completion_;
   xsk_socket_config config{};
-  config.rx_size = ring_size(options_.receive * umem_.layout_.pieces);
-  config.tx_size = ring_size(options_.send * umem_.layout_.pieces);
+  config.rx_size = ring_size(options_.receive * umem_.layout_.received);
+  config.tx_size = ring_size(options_.send * umem_.layout_.received);
   config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
   config.bind_flags = static_cast<uint16_t>(XDP_USE_NEED_WAKEUP | (options_.copy ? XDP_COPY : 0) |
                                             (umem_.layout_.several ? XDP_USE_SG : 0));
@@ -183,61 +176,21 @@ size_t ForwardSocket::receive(std::span<uint32_t> frames) {
   return whole;
 }
 
-uint32_t ForwardSocket::room() const {
+uint32_t ForwardSocket::chunk_room() const {
   const uint32_t waiting = *tx_.producer + put_ - __atomic_load_n(tx_.consumer, __ATOMIC_ACQUIRE);
   // Completions need room too: the completion ring has 4,096 entries.
-  const uint32_t chunks =
-      std::min(tx_.size - std::min(waiting, tx_.size),
-               completion_->size - std::min(in_transmission(), completion_->size));
-  return chunks / umem_.layout_.pieces;
-}
-
-void ForwardSocket::put(uint32_t frame) {
-  uint32_t at = 0;
-  for (uint32_t chunk = frame; chunk != SharedUmem::kNone; chunk = umem_.pieces_[chunk].next) {
-    if (!xsk_ring_prod__reserve(&tx_, 1, &at))
-      return;
-    const SharedUmem::Piece &piece = umem_.pieces_[chunk];
-    *xsk_ring_prod__tx_desc(&tx_, at) = {umem_.address(chunk), piece.length,
-                                         piece.next != SharedUmem::kNone ? XDP_PKT_CONTD : 0U};
-    put_++;
-    put_total_++;
-  }
-}
-
-// Makes the kernel send one batch. False: it can send no more now, or there is an error in `gone`.
-bool ForwardSocket::wake_up(Status &gone) {
-  const uint32_t before = unsent();
-  if (sendto(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0) {
-    switch (errno) {
-    case EBUSY: // copy mode: the driver dropped a frame; the kernel completes it nevertheless
-      tx_dropped_ += zero_copy_ ? 0 : 1;
-      break;
-    case EAGAIN:
-    case ENOBUFS:
-    case EINTR:
-      break;
-    case ENETDOWN:
-      link_down_++;
-      return false;
-    default:
-      gone = errno_error(errno, fmt::format("{} can no longer send", options_.ifname));
-      return false;
-    }
-  }
-  const uint32_t left = unsent();
-  return left && left != before;
+  return std::min(tx_.size - std::min(waiting, tx_.size),
+                  completion_->size - std::min(in_transmission(), completion_->size));
 }
 
 Status ForwardSocket::flush() {
-  Status gone;
   if (put_)
     xsk_ring_prod__submit(&tx_, std::exchange(put_, 0));
-  if (!unsent() || !xsk_ring_prod__needs_wakeup(&tx_))
+  if (!unsent(tx_) || !xsk_ring_prod__needs_wakeup(&tx_))
     return {};
-  while (wake_up(gone))
-    ;
-  return gone;
+  const int error = send_all(fd(), tx_, zero_copy_, lost_);
+  return error ? errno_error(error, fmt::format("{} can no longer send", options_.ifname))
+               : Status();
 }
 
 void ForwardSocket::complete(ChunkPool &pool) {
@@ -250,21 +203,6 @@ void ForwardSocket::complete(ChunkPool &pool) {
         static_cast<uint32_t>(*xsk_ring_cons__comp_addr(completion_, at + i) >> umem_.bits_));
   xsk_ring_cons__release(completion_, count);
   completed_ += count;
-}
-
-ForwardSocket::Counts ForwardSocket::counts() const {
-  Counts counts{.tx_dropped = tx_dropped_, .link_down = link_down_};
-  xdp_statistics kernel{};
-  socklen_t size = sizeof(kernel);
-  if (getsockopt(fd(), SOL_XDP, XDP_STATISTICS, &kernel, &size) == 0) {
-    // In copy mode a frame without a chunk counts in both.
-    if (!zero_copy_)
-      counts.no_chunk = std::min(kernel.rx_dropped, kernel.rx_fill_ring_empty_descs);
-    counts.ring_full = kernel.rx_ring_full;
-    counts.other =
-        kernel.rx_dropped - counts.no_chunk + kernel.rx_invalid_descs + kernel.tx_invalid_descs;
-  }
-  return counts;
 }
 
 } // namespace xr::afxdp

@@ -11,6 +11,8 @@
 
 #include <xdp/xsk.h>
 
+#include "afxdp/bind.h"
+#include "afxdp/kernel_side.h"
 #include "afxdp/umem.h"
 #include "base/result.h"
 
@@ -36,7 +38,12 @@ public:
     return {area_.bytes() + address(frame), pieces_[frame].length};
   }
   // All bytes of a frame: the sum of its chunks.
-  uint32_t length(uint32_t frame) const;
+  uint32_t length(uint32_t frame) const {
+    uint32_t sum = 0;
+    for (uint32_t at = frame; at != kNone; at = pieces_[at].next)
+      sum += pieces_[at].length;
+    return sum;
+  }
   // Chunks of a frame.
   uint32_t count(uint32_t frame) const;
 
@@ -113,32 +120,29 @@ public:
   // The numbers of received frames, which now belong to the caller.
   size_t receive(std::span<uint32_t> frames);
 
-  // Frames that put() can take; each may need all pieces of the longest frame.
-  uint32_t room() const;
-  void put(uint32_t frame);
+  // Frames that put() can take; each may need all chunks of the longest frame. Looks at the
+  // kernel's side of the rings only if there was not room for `enough` before.
+  uint32_t room(uint32_t enough) {
+    if (room_ < enough * umem_.layout_.received)
+      room_ = chunk_room();
+    return room_ / umem_.layout_.received;
+  }
+  // False: the rings have no room, and the frame stays the caller's.
+  bool put(uint32_t frame);
   // Passes what was put to the kernel. Error: the port is gone.
   Status flush();
   // Chunks that were sent return to the pool.
   void complete(ChunkPool &pool);
   uint32_t in_transmission() const { return put_total_ - completed_; } // chunks
 
-  // Losses by the kernel, of frames that the program redirected here.
-  struct Counts {
-    uint64_t no_chunk = 0;   // no free chunk in the fill ring
-    uint64_t ring_full = 0;  // the process read too slowly
-    uint64_t other = 0;      // frames and descriptors that the kernel refused
-    uint64_t tx_dropped = 0; // by the driver
-    uint64_t link_down = 0;  // attempts to send while the port was down
-  };
-  Counts counts() const;
+  // Losses by the kernel: of frames that the program redirected here, and of those sent.
+  KernelCounts kernel() const { return kernel_counts(fd(), zero_copy_); }
+  const SendLosses &lost() const { return lost_; }
 
 private:
   ForwardSocket(SharedUmem &umem, const ForwardOptions &options) : umem_(umem), options_(options) {}
   int bind();
-  bool wake_up(Status &gone);
-  uint32_t unsent() const {
-    return *tx_.producer - __atomic_load_n(tx_.consumer, __ATOMIC_ACQUIRE);
-  }
+  uint32_t chunk_room() const;
 
   SharedUmem &umem_;
   ForwardOptions options_;
@@ -148,9 +152,27 @@ private:
   xsk_ring_prod *fill_ = &own_fill_;
   xsk_ring_cons *completion_ = &own_completion_;
   bool zero_copy_ = false;
-  uint32_t put_ = 0; // chunks not submitted yet
+  uint32_t put_ = 0;  // chunks not submitted yet
+  uint32_t room_ = 0; // chunks that the rings have room for at least
   uint32_t put_total_ = 0, completed_ = 0;
-  uint64_t tx_dropped_ = 0, link_down_ = 0;
+  SendLosses lost_;
 };
+
+inline bool ForwardSocket::put(uint32_t frame) {
+  if (!room(1))
+    return false;
+  uint32_t at = 0;
+  for (uint32_t chunk = frame; chunk != SharedUmem::kNone; chunk = umem_.pieces_[chunk].next) {
+    if (!xsk_ring_prod__reserve(&tx_, 1, &at))
+      break; // a frame longer than the longest
+    const SharedUmem::Piece &piece = umem_.pieces_[chunk];
+    *xsk_ring_prod__tx_desc(&tx_, at) = {umem_.address(chunk), piece.length,
+                                         piece.next != SharedUmem::kNone ? XDP_PKT_CONTD : 0U};
+    put_++;
+    put_total_++;
+    room_--;
+  }
+  return true;
+}
 
 } // namespace xr::afxdp

@@ -153,32 +153,6 @@ const uint8_t *Socket::join(uint32_t at, uint32_t count, uint32_t length) {
   return out.data();
 }
 
-// Makes the kernel send one batch. False: it can send no more now, or there is an error in `gone`.
-bool Socket::wake_up(Status &gone) {
-  const uint32_t before = unsent();
-  if (sendto(xsk_socket__fd(socket_), nullptr, 0, MSG_DONTWAIT, nullptr, 0) < 0) {
-    switch (errno) {
-    case EBUSY: // copy mode: the driver dropped a frame; the kernel completes it nevertheless
-      counted_.tx_dropped += zero_copy_ ? 0 : 1;
-      break;
-    case EAGAIN:
-    case ENOBUFS:
-    case EINTR:
-      break;
-    case ENETDOWN:
-      counted_.link_down++;
-      return false;
-    default:
-      gone = errno == ENXIO ? check() : Status{};
-      if (gone)
-        gone = errno_error(errno, fmt::format("{} can no longer send", options_.ifname));
-      return false;
-    }
-  }
-  const uint32_t left = unsent();
-  return left && left != before;
-}
-
 uint32_t Socket::chunks(const SocketOptions &options) {
   const uint32_t own = options.receive ? ring_size(options.receive) + kInProcess : 0;
   const bool drivers = options.rx_ring && !options.copy;
@@ -232,14 +206,17 @@ void Socket::put_pieces(uint32_t slot, uint32_t length) {
 }
 
 Status Socket::flush() {
-  Status gone;
   if (put_)
     xsk_ring_prod__submit(&tx_, std::exchange(put_, 0));
-  if (!unsent() || !xsk_ring_prod__needs_wakeup(&tx_))
+  if (!unsent(tx_) || !xsk_ring_prod__needs_wakeup(&tx_))
     return {};
-  while (wake_up(gone))
-    ;
-  return gone;
+  const int error = send_all(fd(), tx_, zero_copy_, lost_);
+  if (!error)
+    return {};
+  if (error == ENXIO)
+    if (auto there = check(); !there)
+      return there;
+  return errno_error(error, fmt::format("{} can no longer send", options_.ifname));
 }
 
 size_t Socket::receive(std::span<Received> out) {
@@ -294,7 +271,7 @@ Socket::Unsent Socket::unsent_frames() {
   Unsent all;
   const auto *descriptors = static_cast<const xdp_desc *>(tx_.ring);
   const uint32_t end = *tx_.producer;
-  uint32_t left = unsent();
+  uint32_t left = unsent(tx_);
   if (zero_copy_) {
     reclaim();
     left = end - *completion_.consumer;
@@ -316,19 +293,15 @@ Status Socket::check() const {
 }
 
 SocketCounts Socket::counts() const {
-  SocketCounts counts = counted_;
-  xdp_statistics kernel{};
-  socklen_t size = sizeof(kernel);
-  if (getsockopt(fd(), SOL_XDP, XDP_STATISTICS, &kernel, &size) == 0) {
-    // In copy mode the kernel takes a chunk per frame, and a frame without a chunk also counts in
-    // rx_dropped. In zero-copy the driver takes chunks, and the NIC's counters have its losses.
-    counts.fill_ring_empty = kernel.rx_fill_ring_empty_descs;
-    if (!zero_copy_)
-      counts.rx_no_chunk = std::min(kernel.rx_dropped, kernel.rx_fill_ring_empty_descs);
-    counts.rx_dropped = kernel.rx_dropped - counts.rx_no_chunk + kernel.rx_invalid_descs;
-    counts.rx_ring_full = kernel.rx_ring_full;
-    counts.tx_invalid = kernel.tx_invalid_descs;
-  }
+  const KernelCounts kernel = kernel_counts(fd(), zero_copy_);
+  SocketCounts counts;
+  counts.tx_dropped = lost_.tx_dropped;
+  counts.link_down = lost_.link_down;
+  counts.fill_ring_empty = kernel.fill_ring_empty;
+  counts.rx_no_chunk = kernel.no_chunk;
+  counts.rx_dropped = kernel.refused;
+  counts.rx_ring_full = kernel.ring_full;
+  counts.tx_invalid = kernel.tx_invalid;
   return counts;
 }
 

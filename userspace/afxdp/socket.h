@@ -17,6 +17,7 @@
 
 #include <xdp/xsk.h>
 
+#include "afxdp/kernel_side.h"
 #include "afxdp/umem.h"
 #include "base/result.h"
 #include "model/run_reports.h"
@@ -112,10 +113,6 @@ private:
   void reclaim();
   void put_pieces(uint32_t slot, uint32_t length);
   const uint8_t *join(uint32_t at, uint32_t count, uint32_t length);
-  uint32_t unsent() const {
-    return *tx_.producer - __atomic_load_n(tx_.consumer, __ATOMIC_ACQUIRE);
-  }
-  bool wake_up(Status &gone);
 
   SocketOptions options_;
   ChunkLayout layout_;
@@ -137,7 +134,7 @@ private:
   std::vector<uint64_t> used_;               // chunks of received frames, for release()
   std::vector<std::vector<uint8_t>> joined_; // received frames in several chunks, copied together
   size_t joined_used_ = 0;
-  SocketCounts counted_;
+  SendLosses lost_;
 };
 
 inline void Socket::reclaim() {

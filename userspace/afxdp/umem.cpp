@@ -2,6 +2,7 @@
 #include "afxdp/umem.h"
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <sys/mman.h>
@@ -11,18 +12,25 @@ namespace xr::afxdp {
 namespace {
 
 constexpr uint32_t kKernelHeadroom = 256; // XDP_PACKET_HEADROOM
+constexpr uint32_t kMetadata = 32;        // the most that all kernels allow
 constexpr uint32_t kHalfPage = 2048, kPage = 4096;
 
 } // namespace
 
+// Huge pages where the kernel has them: a frame's first access then needs no walk of page tables.
 Result<UmemArea> UmemArea::map(size_t bytes) {
   UmemArea area;
-  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED)
     return errno_error(errno, fmt::format("no memory for {} MiB of frames", bytes >> 20));
   area.bytes_ = static_cast<uint8_t *>(memory);
   area.size_ = bytes;
+  (void)madvise(memory, bytes, MADV_HUGEPAGE);
+  if (madvise(memory, bytes, MADV_POPULATE_WRITE) < 0) { // kernel 5.14
+    if (errno != EINVAL)
+      return errno_error(errno, fmt::format("no memory for {} MiB of frames", bytes >> 20));
+    memset(memory, 0, bytes);
+  }
   return area;
 }
 
@@ -44,6 +52,8 @@ ChunkLayout ChunkLayout::of(uint32_t longest) {
   ChunkLayout result;
   result.chunk = longest <= kHalfPage - kKernelHeadroom ? kHalfPage : kPage;
   result.pieces = (longest + result.chunk - 1) / result.chunk;
+  if (longest > result.chunk - kKernelHeadroom)
+    result.received = (longest + kMetadata - 1) / (result.chunk - kKernelHeadroom) + 1;
   result.several = longest > result.chunk - kKernelHeadroom;
   return result;
 }

@@ -33,6 +33,7 @@ private:
 struct ChunkLayout {
   uint32_t chunk = 2048; // bytes of a chunk
   uint32_t pieces = 1;   // chunks per sent frame of the maximum length
+  uint32_t received = 1; // chunks per received frame of the maximum length, with XDP metadata
   bool several = false;  // sent or received frames may be in several chunks
 
   // The layout for frames of at most `longest` bytes, FCS not included.

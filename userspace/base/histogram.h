@@ -29,6 +29,21 @@ public:
     max_ = other.max_ > max_ ? other.max_ : max_;
     min_ = other.min_ < min_ ? other.min_ : min_;
   }
+  // Takes away what the histogram had before. The extremes are then those of the buckets.
+  void subtract(const LogHistogram &before) {
+    total_ -= before.total_;
+    sum_ -= before.sum_;
+    uint64_t least = UINT64_MAX, most = 0;
+    for (unsigned i = 0; i < kBuckets; i++) {
+      counts_[i] -= before.counts_[i];
+      if (!counts_[i])
+        continue;
+      least = least == UINT64_MAX ? (i ? highest(i - 1) + 1 : 0) : least;
+      most = highest(i);
+    }
+    max_ = most < max_ ? most : max_;
+    min_ = least > min_ || min_ == UINT64_MAX ? least : min_;
+  }
 
   uint64_t count() const { return total_; }
   uint64_t max() const { return max_; }

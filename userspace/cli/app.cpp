@@ -69,11 +69,13 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_analyze(app, chosen);
   add_doctor(app, chosen);
   add_cc(app, chosen);
+  add_run(app, chosen);
   add_help(app, chosen);
   app.footer(
       "Commands that read a port need CAP_BPF; commands that change one also CAP_NET_ADMIN and "
       "CAP_PERFMON;\nsend and respond also CAP_NET_RAW; --netns CAP_SYS_ADMIN.\n"
-      "Exit status: 0 success, 1 failure, 2 wrong command line.\n"
+      "Exit status: 0 success, 1 failure, 2 wrong command line, 3 an expectation of run does not "
+      "hold.\n"
       "Options of a command: xdp-roce COMMAND --help");
 }
 

@@ -36,6 +36,7 @@ void add_export(CLI::App &app, Run &chosen);
 void add_analyze(CLI::App &app, Run &chosen);
 void add_doctor(CLI::App &app, Run &chosen);
 void add_cc(CLI::App &app, Run &chosen);
+void add_run(CLI::App &app, Run &chosen);
 
 // Adds a subcommand. `describe` binds its options to an Args; `run` receives it with the globals.
 template <typename Args, typename Describe, typename Function>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -54,19 +53,12 @@ int show(const Args &args, const Globals &globals, const std::string &context) {
   auto reading = datapath::read_wire(args.ifname, globals.netns);
   if (!reading)
     return fail(context, reading.error());
-  auto counts = std::make_shared<WirePortCounts>();
-  WirePortReport port{.ifname = args.ifname,
-                      .peer = status->peer,
-                      .xdp_mode = mode_name(status->mode),
-                      .link = words->text,
-                      .running = false};
-  if (reading->bytes.size() >= sizeof(*counts)) {
-    memcpy(static_cast<void *>(counts.get()), reading->bytes.data(), sizeof(*counts));
-    if (counts->version == WirePortCounts::kVersion) {
-      port.running = reading->running && counts->ready;
-      port.counts = std::move(counts);
-    }
-  }
+  const WirePortReport port{.ifname = args.ifname,
+                            .peer = status->peer,
+                            .xdp_mode = mode_name(status->mode),
+                            .link = words->text,
+                            .running = reading->running,
+                            .counts = reading->counts};
   Output output(globals.json);
   output.print(report::link_document(port));
   return output.finish();

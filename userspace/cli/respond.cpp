@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endpoint/respond.h"
 
-#include <map>
-
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/traffic_options.h"
 #include "parse/address.h"
 #include "parse/value.h"
+#include "parse/words.h"
 #include "report/runs.h"
 
 namespace xr::cli {
@@ -18,54 +17,11 @@ using responder::ResponderOptions;
 
 struct Args {
   std::vector<std::string> addresses;
-  std::string mac, qp, peer_qp;
+  std::string mac, qp, peer_qp, cc;
   bool no_cnp = false, any_icrc = false;
   double interval = 0;
   endpoint::RespondRequest request;
 };
-
-const std::map<std::string, congestion::CnpScope> &scopes() {
-  using Scope = congestion::CnpScope;
-  static const std::map<std::string, Scope> kScopes = {
-      {"stream", Scope::Stream}, {"pair", Scope::Pair}, {"port", Scope::Port}};
-  return kScopes;
-}
-
-// hold-off, window, grid, echo: the words of DCQCN's parameter np.
-const std::map<std::string, congestion::NpMode> &np_modes() {
-  static const std::map<std::string, congestion::NpMode> kModes = [] {
-    std::map<std::string, congestion::NpMode> modes;
-    const auto &row = congestion::dcqcn_rows()[static_cast<size_t>(congestion::DcqcnParameter::Np)];
-    for (size_t i = 0; i < row.choices.size(); i++)
-      modes[row.choices[i]] = static_cast<congestion::NpMode>(i);
-    return modes;
-  }();
-  return kModes;
-}
-
-void describe_cnp(CLI::App &command, Args &args) {
-  ResponderOptions &r = args.request.responder;
-  command.add_flag("--no-cnp", args.no_cnp, "Do not answer CE marks with CNPs");
-  add_duration(command, "--cnp-interval", r.cnp_pacing.interval_ns,
-               "Minimum time between two CNPs (default: 50us)");
-  command
-      .add_option_function<std::string>(
-          "--cnp-scope", [&r](const std::string &name) { r.cnp_pacing.scope = scopes().at(name); },
-          "Pace CNPs per stream, per pair of addresses or per port (default: stream)")
-      ->type_name("SCOPE")
-      ->check(one_of({"stream", "pair", "port"}));
-  command
-      .add_option_function<std::string>(
-          "--cnp-mode", [&r](const std::string &name) { r.cnp_pacing.mode = np_modes().at(name); },
-          "When CE is answered: hold-off (a CNP at once, if none went within the interval), window "
-          "(at once after quiet, then at the end of each interval with CE), grid (at ticks of a "
-          "grid), echo (a CNP for each CE) (default: hold-off)")
-      ->type_name("MODE")
-      ->check(one_of({"hold-off", "window", "grid", "echo"}));
-  command.add_option("--cnp-dscp", r.cnp_dscp, "DSCP of CNPs (default: 48)")
-      ->type_name("N")
-      ->check(whole_number(0, 63));
-}
 
 void describe(CLI::App &command, Args &args) {
   ResponderOptions &r = args.request.responder;
@@ -101,7 +57,21 @@ void describe(CLI::App &command, Args &args) {
   command.add_option("--rnr-timer", r.rnr_timer, "Timer code of such NAKs (default: 12, 0.64 ms)")
       ->type_name("N")
       ->check(whole_number(0, 31));
-  describe_cnp(command, args);
+  add_retransmit(command, r.selective, "What happens to requests that come after a missing one");
+  add_cnp_options(command, args.no_cnp, r.cnp_pacing, r.cnp_dscp, "CE marks");
+  command
+      .add_option(
+          "--cc", args.cc,
+          "Rates of READ responses, each QP on its own: fixed RATE | dcqcn [preset P] [line "
+          "R] [NAME=VALUE ...], in quotes; CNPs that come for the QP lower it")
+      ->type_name("WORDS");
+  command
+      .add_option("--top", args.request.top,
+                  "QPs with rows of their own in reports, with --cc dcqcn (default: 16)")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 20))
+      ->needs("--cc");
+  add_pfc_options(command, args.request.obey_pfc, args.request.pfc_line_bits);
   command.add_flag("--any-icrc", args.any_icrc, "Also accept requests with a wrong iCRC");
   command.add_flag("--sink", r.sink,
                    "Receive RoCE and never answer it; report latency, loss and reordering of "
@@ -124,7 +94,8 @@ void describe(CLI::App &command, Args &args) {
       "with\n"
       "CNPs, ARP and neighbour discovery, and RDMA CM. Frames are counted by the port's program "
       "first:\n"
-      "xdp-roce counters, streams and events work as usual. All other frames go to the host.");
+      "xdp-roce counters, streams and events work as usual. PFC frames are obeyed; all other "
+      "frames go to the host.");
 }
 
 Status read_qps(const std::string &text, ResponderOptions &r) {
@@ -152,6 +123,24 @@ Status read_peer_qp(const std::string &text, ResponderOptions &r) {
   return {};
 }
 
+// Nothing acknowledges READ responses, so that there are no RTTs.
+Status read_control(const std::string &text, ResponderOptions &r) {
+  if (text.empty())
+    return {};
+  parse::WordReader words(parse::split(text));
+  auto control = flow::take_control(words);
+  if (!control)
+    return control.error();
+  if (!words.done())
+    return parse::wrong(words.peek(), "a word of cc",
+                        "fixed RATE | dcqcn [line R] [NAME=VALUE ...]");
+  if (control->kind == congestion::Control::Kind::Timely)
+    return Error{"--cc timely needs RTTs, and READ responses have no ACKs",
+                 "--cc dcqcn, or --cc \"fixed 1gbit\""};
+  r.control = std::move(control).get();
+  return {};
+}
+
 Status collect(Args &args) {
   ResponderOptions &r = args.request.responder;
   for (const std::string &text : args.addresses) {
@@ -170,6 +159,8 @@ Status collect(Args &args) {
     return done;
   r.cnp = !args.no_cnp;
   r.check_icrc = !args.any_icrc;
+  if (auto done = read_control(args.cc, r); !done)
+    return done;
   return read_peer_qp(args.peer_qp, r);
 }
 

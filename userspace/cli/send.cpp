@@ -18,7 +18,7 @@ struct Args {
   std::vector<std::string> flows; // --flow
   std::string file, preset, rate;
   uint64_t duration_ns = 0, stagger_ns = 0;
-  bool open = false;
+  bool open = false, no_cnp = false;
   double interval = 0;
   endpoint::SendRequest request;
 };
@@ -37,7 +37,7 @@ void describe_reliability(CLI::App &command, Args &args) {
       command.add_flag("--open", args.open, "Open-loop: does not wait for answers (the default)");
   command
       .add_flag("--reliable", args.request.reliable,
-                "RC with go-back-N: reacts to ACKs, NAKs and timeouts, completes every message")
+                "RC: reacts to ACKs, NAKs and timeouts, completes every message")
       ->excludes(open);
   command.add_flag("--listen", args.request.listen,
                    "Open-loop, but count the ACKs, NAKs and CNPs that arrive");
@@ -63,6 +63,10 @@ void describe_reliability(CLI::App &command, Args &args) {
       ->type_name("N")
       ->check(whole_number(0, 7))
       ->needs(reliable);
+  add_retransmit(command, r.selective, "What a NAK or a timeout sends again")->needs(reliable);
+  add_cnp_options(command, args.no_cnp, r.cnp_pacing, r.cnp_dscp, "READ responses marked CE");
+  for (const char *name : {"--no-cnp", "--cnp-interval", "--cnp-scope", "--cnp-mode", "--cnp-dscp"})
+    command.get_option(name)->needs(reliable);
 }
 
 void describe_rates(CLI::App &command, Args &args) {
@@ -102,6 +106,7 @@ void describe(CLI::App &command, Args &args) {
                "Each flow starts this long after the one before");
   describe_reliability(command, args);
   describe_rates(command, args);
+  add_pfc_options(command, args.request.obey_pfc, args.request.pfc_line_bits);
   add_queue_options(command, args.request.queues, "Send from N queues, a thread each (default: 1)");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
@@ -289,6 +294,7 @@ int send(Args args, const Globals &globals) {
     return fail("send", done.error());
   args.request.ifname = args.ifname;
   args.request.netns = globals.netns;
+  args.request.reliability.cnp = !args.no_cnp;
   args.request.interim_rates = args.interval > 0;
   const Interrupt interrupt; // before prepare(): an interrupt must still detach the port
   auto run = endpoint::SendRun::prepare(std::move(args.request));

@@ -1,9 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/traffic_options.h"
 
+#include <map>
+
+#include "congestion/notification_point.h"
 #include "parse/value.h"
 
 namespace xr::cli {
+
+namespace {
+
+const std::map<std::string, congestion::CnpScope> &scopes() {
+  using Scope = congestion::CnpScope;
+  static const std::map<std::string, Scope> kScopes = {
+      {"stream", Scope::Stream}, {"pair", Scope::Pair}, {"port", Scope::Port}};
+  return kScopes;
+}
+
+// hold-off, window, grid, echo: the words of DCQCN's parameter np.
+const std::map<std::string, congestion::NpMode> &np_modes() {
+  static const std::map<std::string, congestion::NpMode> kModes = [] {
+    std::map<std::string, congestion::NpMode> modes;
+    const auto &row = congestion::dcqcn_rows()[static_cast<size_t>(congestion::DcqcnParameter::Np)];
+    for (size_t i = 0; i < row.choices.size(); i++)
+      modes[row.choices[i]] = static_cast<congestion::NpMode>(i);
+    return modes;
+  }();
+  return kModes;
+}
+
+} // namespace
+
+void add_cnp_options(CLI::App &command, bool &no_cnp, congestion::CnpPacing &pacing, uint8_t &dscp,
+                     const std::string &what) {
+  command.add_flag("--no-cnp", no_cnp, "Do not answer " + what + " with CNPs");
+  add_duration(command, "--cnp-interval", pacing.interval_ns,
+               "Minimum time between two CNPs (default: 50us)");
+  command
+      .add_option_function<std::string>(
+          "--cnp-scope", [&pacing](const std::string &name) { pacing.scope = scopes().at(name); },
+          "Pace CNPs per stream, per pair of addresses or per port (default: stream)")
+      ->type_name("SCOPE")
+      ->check(one_of({"stream", "pair", "port"}));
+  command
+      .add_option_function<std::string>(
+          "--cnp-mode", [&pacing](const std::string &name) { pacing.mode = np_modes().at(name); },
+          "When CE is answered: hold-off (a CNP at once, if none went within the interval), window "
+          "(at once after quiet, then at the end of each interval with CE), grid (at ticks of a "
+          "grid), echo (a CNP for each CE) (default: hold-off)")
+      ->type_name("MODE")
+      ->check(one_of({"hold-off", "window", "grid", "echo"}));
+  command.add_option("--cnp-dscp", dscp, "DSCP of CNPs (default: 48)")
+      ->type_name("N")
+      ->check(whole_number(0, 63));
+}
 
 void add_queue_options(CLI::App &command, endpoint::QueueOptions &options,
                        const char *description) {
@@ -39,6 +89,39 @@ void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
                          : fmt::format("{} ({})", value.error().message, value.error().hint);
           },
           ""));
+}
+
+void add_pfc_options(CLI::App &command, bool &obey, uint64_t &line_bits) {
+  auto *ignore = command.add_flag_callback(
+      "--ignore-pfc", [&obey] { obey = false; }, "Send on in spite of PFC and PAUSE frames");
+  command
+      .add_option_function<std::string>(
+          "--pfc-line",
+          [&line_bits](const std::string &text) {
+            if (auto value = parse::rate(text))
+              line_bits = value.get();
+          },
+          "The line's rate, by which the quanta of PFC frames last (default: the port's speed)")
+      ->type_name("RATE")
+      ->check(CLI::Validator(
+          [](std::string &text) {
+            auto value = parse::rate(text);
+            return value ? std::string()
+                         : fmt::format("{} ({})", value.error().message, value.error().hint);
+          },
+          ""))
+      ->excludes(ignore);
+}
+
+CLI::Option *add_retransmit(CLI::App &command, bool &selective, const std::string &description) {
+  return command
+      .add_option_function<std::string>(
+          "--retransmit",
+          [&selective](const std::string &mode) { selective = mode == "selective"; },
+          description + ": go-back-n (all from the missing packet on) or selective (only what is "
+                        "missing; meant for both ends) (default: go-back-n)")
+      ->type_name("MODE")
+      ->check(one_of({"go-back-n", "selective"}));
 }
 
 } // namespace xr::cli

@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "datapath/attached_port.h"
 #include "datapath/rules.h"
+#include "datapath/wire_ports.h"
 #include "terminal/terminal.h"
 #include "watch/model.h"
 
@@ -100,6 +101,11 @@ public:
     if (auto rules = datapath::list_rules_now(status().ifname, netns_))
       rules_ = std::move(rules->rules);
     reading.rules = rules_;
+    if (status().features & ROCE_FEATURE_FORWARD)
+      if (auto wire = datapath::read_wire(status().ifname, netns_)) {
+        reading.wire = std::move(wire->counts);
+        reading.wire_running = wire->running;
+      }
     if (auto done = poll(); !done)
       return done.error();
     reading.events.swap(new_events_);

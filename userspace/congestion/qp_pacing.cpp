@@ -23,23 +23,45 @@ Rate rate_of(const Control &control) {
 
 QpPacing::QpPacing(uint32_t qps, const Control &control, double line_bits)
     : dynamic_(control.kind != Control::Kind::Fixed), burst_(std::max(control.burst, 1U)),
-      qps_(qps), wheel_(qps) {
+      maker_(control, units_of(rate_of(control), line_bits).rate), qps_(qps) {
+  if (qps > 1)
+    wheel_.emplace(qps);
   const RateUnits units = units_of(rate_of(control), line_bits);
-  const RateControlMaker maker(control, units.rate);
   per_byte_ = units.per_byte;
   per_packet_ = units.per_packet;
   for (Qp &qp : qps_)
-    qp.control = maker.make();
+    qp.control = maker_.make();
 }
 
 void QpPacing::start(uint64_t start, uint32_t frame_bytes) {
-  begun_ = start;
   for (size_t i = 0; i < qps_.size(); i++) {
     qps_[i].control->start(start);
-    qps_[i].due = start;
+    qps_[i].due = qps_[i].begun = start;
     const double interval = units(frame_bytes) / qps_[i].control->rate() * kSecondNs;
     advance(qps_[i], interval * static_cast<double>(i) / static_cast<double>(qps_.size()));
   }
+}
+
+uint32_t QpPacing::add(uint64_t now) {
+  const uint32_t number = qps();
+  qps_.emplace_back();
+  if (wheel_)
+    wheel_->grow(qps_.size());
+  else if (qps_.size() > 1)
+    wheel_.emplace(qps_.size());
+  begin_anew(number, now);
+  if (one_waits_ && wheel_) {
+    one_waits_ = false;
+    wait(0);
+  }
+  return number;
+}
+
+void QpPacing::begin_anew(uint32_t number, uint64_t now) {
+  Qp &qp = qps_[number] = {};
+  qp.control = maker_.make();
+  qp.control->start(now);
+  qp.due = qp.begun = now;
 }
 
 void QpPacing::advance(Qp &qp, double ns) {
@@ -103,8 +125,13 @@ void QpPacing::rtt(uint32_t number, uint64_t now, uint64_t rtt_ns) {
 }
 
 void QpPacing::resume(uint32_t number, uint64_t now) {
+  if (dynamic_)
+    not_before(number, now);
+}
+
+void QpPacing::not_before(uint32_t number, uint64_t now) {
   Qp &qp = qps_[number];
-  if (!dynamic_ || qp.due >= now)
+  if (qp.due >= now)
     return;
   qp.due = now;
   qp.fraction = 0;
@@ -112,7 +139,9 @@ void QpPacing::resume(uint32_t number, uint64_t now) {
 
 // A QP in the wheel may have been put off by a CNP, or its rate rises before its packet is due.
 bool QpPacing::take_due(uint64_t now, uint32_t &number) {
-  while (wheel_.take(now, number)) {
+  if (!wheel_)
+    return take_one(now, number);
+  while (wheel_->take(now, number)) {
     if (!dynamic_)
       return true;
     wake(qps_[number], now);
@@ -121,6 +150,19 @@ bool QpPacing::take_due(uint64_t now, uint32_t &number) {
     wait(number);
   }
   return false;
+}
+
+bool QpPacing::take_one(uint64_t now, uint32_t &number) {
+  if (!one_waits_)
+    return false;
+  Qp &qp = qps_.front();
+  if (dynamic_)
+    wake(qp, now);
+  if (qp.due > now)
+    return false;
+  number = 0;
+  one_waits_ = false;
+  return true;
 }
 
 double QpPacing::asked_pps(double frame_bytes, double flow_pps) const {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "congestion/rate_control.h"
@@ -26,6 +27,11 @@ public:
   // The first packet of QP i is due i/qps of an interval of full frames after `start`.
   void start(uint64_t start, uint32_t frame_bytes);
 
+  // A QP that comes later: its number. Its first packet is due at `now`.
+  uint32_t add(uint64_t now);
+  // The number is used for another QP from `now` on. It does not wait.
+  void begin_anew(uint32_t qp, uint64_t now);
+
   // When the QP may send its next packet.
   uint64_t due(uint32_t qp) const { return qps_[qp].due; }
   // A frame of so many bytes (without FCS) of the QP was sent at `now`.
@@ -35,23 +41,31 @@ public:
   void rtt(uint32_t qp, uint64_t now, uint64_t rtt_ns);
   // The QP had nothing to send until `now`. Where the rate is controlled, it does not catch up.
   void resume(uint32_t qp, uint64_t now);
+  // The same for any control.
+  void not_before(uint32_t qp, uint64_t now);
 
   // QPs that wait for their time: each at most once.
   void wait(uint32_t qp) {
-    const Qp &waiting = qps_[qp];
-    wheel_.add(qp, dynamic_ ? std::min(waiting.due, waiting.control->wake_at()) : waiting.due);
+    if (wheel_)
+      wheel_->add(qp, wake_of(qps_[qp]));
+    else
+      one_waits_ = true;
   }
-  bool any_waits() const { return !wheel_.empty(); }
+  bool any_waits() const { return wheel_ ? !wheel_->empty() : one_waits_; }
   // Takes out a QP that is due; false: there is none.
   bool take_due(uint64_t now, uint32_t &qp);
   // Not after the time when the next of them is due; kNever: none waits.
-  uint64_t next_due() const { return wheel_.next(); }
+  uint64_t next_due() const {
+    if (wheel_)
+      return wheel_->next();
+    return one_waits_ ? wake_of(qps_.front()) : UINT64_MAX;
+  }
 
   // Whether rates change: all but Control::Kind::Fixed.
   bool dynamic() const { return dynamic_; }
   uint32_t qps() const { return static_cast<uint32_t>(qps_.size()); }
   ControlState state(uint32_t qp, uint64_t now) { return qps_[qp].control->state(now); }
-  uint64_t begun() const { return begun_; }
+  uint64_t begun(uint32_t qp) const { return qps_[qp].begun; }
 
   // Lost by QPs that were late by more than kPatienceNs, or kDynamicPatienceNs.
   uint64_t slipped_ns() const { return slipped_; }
@@ -61,7 +75,7 @@ public:
 
 private:
   struct Qp {
-    uint64_t due = 0;
+    uint64_t due = 0, begun = 0;
     double fraction = 0; // of a nanosecond, not yet in `due`
     double owed = 0;     // ns, of the packets of a burst
     uint32_t burst = 0;  // packets of the burst so far
@@ -69,6 +83,10 @@ private:
   };
 
   double units(double frame_bytes) const { return frame_bytes * per_byte_ + per_packet_; }
+  uint64_t wake_of(const Qp &qp) const {
+    return dynamic_ ? std::min(qp.due, qp.control->wake_at()) : qp.due;
+  }
+  bool take_one(uint64_t now, uint32_t &qp);
   void advance(Qp &qp, double ns);
   void wake(Qp &qp, uint64_t now);
   void stretch(Qp &qp, uint64_t now, double before);
@@ -76,9 +94,10 @@ private:
   double per_byte_ = 0, per_packet_ = 0; // units of a frame: bytes of the layer, or packets
   bool dynamic_ = false;
   uint32_t burst_ = 1;
-  uint64_t begun_ = 0;
+  RateControlMaker maker_;
   std::vector<Qp> qps_;
-  TimingWheel wheel_;
+  std::optional<TimingWheel> wheel_; // unset: there is one QP
+  bool one_waits_ = false;
   uint64_t slipped_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace xr::congestion {
 class Timely final : public RateControl {
 public:
   explicit Timely(std::shared_ptr<const TimelySettings> settings)
-      : settings_(std::move(settings)), rate_(settings_->line) {}
+      : settings_(std::move(settings)), rate_(settings_->start) {}
 
   void start(uint64_t now) override {
     since_ = now;

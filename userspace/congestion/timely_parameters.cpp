@@ -35,6 +35,7 @@ std::vector<ParameterRow> make_rows() {
       row("hyper-after", "N", {Number}, 1, 1e6, "increases until hyper increase", 5, kHw),
       row("min-rate", "", {Mbit, LinePercent}, 0, 1e7, "least rate", 100,
           "HPCC config.txt, as for DCQCN", true),
+      row("start-rate", "", {LinePercent, Mbit}, 0, 1e7, "rate at which a QP starts", 100, kHw),
   };
 }
 
@@ -86,6 +87,7 @@ TimelySettings resolve(const TimelyParameters &parameters, double line) {
   s.hyper = bits_of(parameters.at(Hyper), line);
   s.after = static_cast<uint32_t>(value(After));
   s.min_rate = std::min(line, bits_of(parameters.at(MinRate), line));
+  s.start = std::clamp(bits_of(parameters.at(StartRate), line), s.min_rate, line);
   return s;
 }
 

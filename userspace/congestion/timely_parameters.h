@@ -19,9 +19,10 @@ enum class TimelyParameter : uint8_t {
   Delta,
   Hyper,
   After,
-  MinRate
+  MinRate,
+  StartRate
 };
-inline constexpr size_t kTimelyParameters = 9;
+inline constexpr size_t kTimelyParameters = 10;
 
 std::span<const ParameterRow> timely_rows();
 
@@ -38,7 +39,7 @@ struct TimelyParameters {
 struct TimelySettings {
   double line = 0, alpha = 0, beta = 0;
   double low_ns = 0, high_ns = 0, min_rtt_ns = 0;
-  double delta = 0, hyper = 0, min_rate = 0;
+  double delta = 0, hyper = 0, min_rate = 0, start = 0;
   uint32_t after = 5; // increases until hyper increase
 };
 TimelySettings resolve(const TimelyParameters &parameters, double line_bits);

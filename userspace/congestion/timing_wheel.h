@@ -15,6 +15,8 @@ public:
   // For the numbers 0 to `entries` - 1. Times before `now` count as `now`.
   explicit TimingWheel(size_t entries, uint64_t now = 0);
 
+  void grow(size_t entries) { entries_.resize(entries); }
+
   bool empty() const { return size_ == 0; }
   // `number` is not in the wheel. Times are in nanoseconds.
   void add(uint32_t number, uint64_t time);

@@ -33,11 +33,21 @@ Result<Fd> open_file(const std::string &path) {
   return fd;
 }
 
+std::string port_file(uint64_t netns, unsigned ifindex, Lock::Use use) {
+  return fmt::format("{}/{}-{}-{}", kDirectory, kPortFiles[static_cast<size_t>(use)].name, netns,
+                     ifindex);
+}
+
 } // namespace
+
+bool Lock::port_is_taken(uint64_t netns, unsigned ifindex, Use use) {
+  const Fd fd(open(port_file(netns, ifindex, use).c_str(), O_RDONLY | O_CLOEXEC));
+  return fd && flock(fd.get(), LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
 
 Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex, Use use) {
   const LockFile &file = kPortFiles[static_cast<size_t>(use)];
-  const std::string path = fmt::format("{}/{}-{}-{}", kDirectory, file.name, netns, ifindex);
+  const std::string path = port_file(netns, ifindex, use);
   auto fd = open_file(path);
   if (!fd)
     return fd.error();

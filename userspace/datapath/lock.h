@@ -25,6 +25,8 @@ public:
   // The lock of one port for one use. Does not wait: an error if another process holds it.
   enum class Use { Endpoint, Capture, Wire };
   static Result<Lock> take_port(uint64_t netns, unsigned ifindex, Use use = Use::Endpoint);
+  // Whether a process has it now. Does not wait.
+  static bool port_is_taken(uint64_t netns, unsigned ifindex, Use use);
 
 private:
   explicit Lock(Fd fd) : fd_(std::move(fd)) {}

@@ -317,11 +317,18 @@ Result<WireReading> read_wire(const std::string &ifname, const std::string &netn
   WireReading reading;
   if (!(found->port.features & ROCE_FEATURE_HOLD))
     return reading;
-  reading.bytes.resize(ROCE_WIRE_MEMORY);
-  if (bpf_map_lookup_elem(found->maps.fd(map_names::wire), &kZero, reading.bytes.data()) < 0)
+  // First, since a process that begins takes it and then clears what a former one counted.
+  const bool taken =
+      Lock::port_is_taken(found->port.netns_inode, found->port.ifindex, Lock::Use::Wire);
+  auto memory = std::make_unique<roce_wire_memory>();
+  if (bpf_map_lookup_elem(found->maps.fd(map_names::wire), &kZero, memory.get()) < 0)
     return errno_error(errno, "cannot read the wire's counters");
-  reading.running =
-      !Lock::take_port(found->port.netns_inode, found->port.ifindex, Lock::Use::Wire).ok();
+  auto counts = std::make_shared<WirePortCounts>();
+  memcpy(static_cast<void *>(counts.get()), memory.get(), sizeof(*counts));
+  if (counts->version != WirePortCounts::kVersion)
+    return reading;
+  reading.running = taken && counts->ready;
+  reading.counts = std::move(counts);
   return reading;
 }
 

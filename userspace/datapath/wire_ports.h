@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "datapath/pins.h"
 #include "datapath/preflight.h"
 #include "impair/rule.h"
+#include "model/wire_counts.h"
 #include "roce/hold.h"
 
 namespace xr::datapath {
@@ -111,11 +113,10 @@ Result<LinkWords> read_link_words(const std::string &ifname, const std::string &
 Status set_link_words(const std::string &ifname, const std::string &netns,
                       const std::string &words);
 
-// What the process that holds the port's frames reported last (roce_wire_memory; zeros while it
-// starts), and whether there is one.
+// What the process that holds the port's frames counted last, and whether there is one.
 struct WireReading {
-  std::vector<uint8_t> bytes;
-  bool running = false;
+  std::shared_ptr<const WirePortCounts> counts; // null: no process of this version ever did
+  bool running = false;                         // it takes frames
 };
 Result<WireReading> read_wire(const std::string &ifname, const std::string &netns);
 

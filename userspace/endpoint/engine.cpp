@@ -22,6 +22,7 @@ constexpr size_t kBatch = 32;            // frames that the kernel sends per cal
 constexpr size_t kFrames = 64;           // frames received per round
 constexpr uint64_t kSpin = 60'000;       // ns: about the time to fall asleep and wake up
 constexpr uint64_t kNap = 20'000'000;    // ns: longest sleep, so that `stop` is noticed
+constexpr uint64_t kPausedNap = 200'000; // ns: longest sleep while a priority is paused
 constexpr uint64_t kDrain = 500'000'000; // ns: longest wait for the last transmissions
 constexpr uint64_t kCheck = 100'000'000; // ns between checks that the port exists
 constexpr uint64_t kMostLingers = 10;    // longest wait for answers, in units of linger()
@@ -62,6 +63,8 @@ void Engine::receive(uint64_t now) {
     counts_.received_bytes += frame.length;
     if (class_ == ROCE_CLASS_OTHER && !addresses_.empty())
       neighbour({frame.data, frame.length});
+    if (class_ == ROCE_CLASS_PFC && pauses_)
+      pauses_->receive(now, {frame.data, frame.length});
     source_->receive(arrived, {frame.data, frame.length}, static_cast<roce_class>(class_), packet);
   }
   if (count) {
@@ -130,7 +133,9 @@ Status Engine::idle(uint64_t now) {
     socket_->wait(kSpin);
     return {};
   }
-  const uint64_t wake = source_->wake_at();
+  uint64_t wake = source_->wake_at();
+  if (pauses_ && pauses_->any(now)) // another queue may receive the XON
+    wake = std::min(wake, now + kPausedNap);
   if (wake <= now + kSpin || now - quiet_since_ < kSpin)
     return {};
   socket_->wait(std::min(wake - now - kSpin, kNap));

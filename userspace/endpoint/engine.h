@@ -15,6 +15,7 @@
 #include "afxdp/socket.h"
 #include "base/result.h"
 #include "model/run_reports.h"
+#include "packet/pauses.h"
 #include "packet/source.h"
 
 namespace xr::endpoint {
@@ -34,6 +35,9 @@ public:
   // The clock whose time Source::receive() gets, read after the frames are taken from the ring.
   // Default: the time at which the round began, CLOCK_MONOTONIC.
   void receive_clock(clockid_t clock) { receive_clock_ = clock; }
+
+  // Passes PFC and PAUSE frames to `pauses`, which the source obeys.
+  void obey(packet::Pauses &pauses) { pauses_ = &pauses; }
 
   // Calls Source::flushed() each time after packets were given to the kernel.
   void report_flushes() { report_flushes_ = true; }
@@ -74,6 +78,7 @@ private:
   uint64_t quiet_since_ = 0;
   uint64_t linger_ns_ = 0;
   std::optional<clockid_t> receive_clock_;
+  packet::Pauses *pauses_ = nullptr;
   bool report_flushes_ = false;
   uint64_t checked_ = 0; // time of the last check that the port exists (ns)
   bool ended_ = false;   // now_ns is final

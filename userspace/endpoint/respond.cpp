@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "endpoint/rates.h"
 #include "latency/one_way.h"
 #include "parse/address.h"
 
@@ -15,7 +16,7 @@ namespace xr::endpoint {
 
 struct RespondRun::State : Session {
   RespondRequest request;
-  std::vector<const responder::Responder *> responders; // of the workers' engines, in their order
+  std::vector<responder::Responder *> responders; // of the workers' engines, in their order
 };
 
 namespace {
@@ -56,6 +57,11 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   responder::ResponderOptions &responder = request.responder;
   if (auto done = choose_addresses(request, port); !done)
     return done.error();
+  responder.line_bits = static_cast<double>(port.line_bits);
+  if (auto sound = check_line(responder.control, port.line_bits); !sound)
+    return sound.error();
+  if (!port.line_bits && responder.control.rate.kind == congestion::Rate::Kind::Percent)
+    return Error{"the driver does not report the line rate", "give a rate in gbit"};
   if (!request.queues.count)
     request.queues.count = port.queues;
   if (getrandom(&responder.seed, sizeof(responder.seed), 0) < 0)
@@ -67,6 +73,10 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   auto sockets = state->sockets(request.queues);
   if (!sockets)
     return sockets.error();
+  if (request.obey_pfc && !responder.sink) {
+    state->obey_pfc(request.pfc_line_bits);
+    responder.pauses = state->pauses.get();
+  }
   for (auto &socket : *sockets) {
     responder.seed++; // independent random numbers per queue
     auto source = std::make_unique<responder::Responder>(responder);
@@ -75,6 +85,8 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
         std::make_unique<Engine>(std::move(socket), std::move(source), request.attach.udp_port);
     if (responder.sink)
       engine->receive_clock(CLOCK_TAI);
+    if (state->pauses)
+      engine->obey(*state->pauses);
     state->workers.add(std::move(engine));
   }
   state->notes.push_back(says_for(responder));
@@ -124,11 +136,14 @@ RespondReport RespondRun::report() {
     report.addresses.push_back(parse::address_text(one));
   const responder::ResponderOptions &responder = state_->request.responder;
   latency::OneWay latency(responder.latency);
-  state_->fill_report(report, [&](size_t i, const EngineCounts &) {
+  std::vector<QpRate> qps;
+  state_->fill_report(report, [&](size_t i, const EngineCounts &engine) {
     add(report.counts, state_->responders[i]->counts());
+    state_->responders[i]->qp_rates(engine.now_ns, qps);
     if (responder.sink)
       latency.merge(state_->responders[i]->latency());
   });
+  fill_rates(report, std::move(qps), state_->request.top);
   if (responder.sink)
     report.latency = latency.report();
   return report;

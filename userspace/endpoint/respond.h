@@ -25,6 +25,9 @@ struct RespondRequest {
   // count 0: all queues that the port has
   QueueOptions queues{.count = 0, .receive = afxdp::kResponderReceive};
   uint64_t duration_ns = 0; // 0: until interrupted
+  bool obey_pfc = true;
+  uint64_t pfc_line_bits = 0; // bit/s, of quanta; 0: the port's speed
+  size_t top = 16;            // QPs with rows of their own in reports
   datapath::AttachOptions attach;
 };
 

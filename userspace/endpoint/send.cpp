@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "endpoint/rates.h"
 #include "endpoint/replay_file.h"
 #include "parse/address.h"
 #include "requester/open.h"
@@ -121,11 +122,6 @@ Status check_qps(const std::vector<Flow> &flows) {
   return {};
 }
 
-bool is_controlled(const Flow &flow) {
-  return flow.control.kind == congestion::Control::Kind::Dcqcn ||
-         flow.control.kind == congestion::Control::Kind::Timely;
-}
-
 // Checks a flow whose addresses are filled in.
 Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
   if (auto fits = flow::fit_frame_size(flow); !fits)
@@ -140,9 +136,8 @@ Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
                        request.rate.kind == congestion::Rate::Kind::Percent;
   if (percent && !port.line_bits)
     return no_speed();
-  if (is_controlled(flow) && flow.control.rate.kind == congestion::Rate::Kind::Top &&
-      !port.line_bits)
-    return Error{"cc: the driver does not report the line rate", "line 10gbit, after cc's name"};
+  if (auto sound = check_line(flow.control, port.line_bits); !sound)
+    return sound;
   if (flow.control.kind == congestion::Control::Kind::Timely && !request.reliable)
     return Error{"cc timely needs the RTTs of ACKs", "--reliable, or cc dcqcn"};
   return {};
@@ -224,7 +219,8 @@ std::vector<packet::Address> sources_of(const std::vector<Flow> &flows) {
 // Congestion control needs the CNPs.
 bool listens(const SendRequest &request) {
   return request.reliable || request.listen ||
-         std::any_of(request.flows.begin(), request.flows.end(), is_controlled);
+         std::any_of(request.flows.begin(), request.flows.end(),
+                     [](const Flow &flow) { return is_dynamic(flow.control); });
 }
 
 // Answers to another MAC, or neighbour solicitations for an IPv6 source address, do not reach the
@@ -339,6 +335,8 @@ Status SendRun::State::prepare_flows() {
   if (listens(request))
     if (auto done = listen(request.attach, sources, mac, needs_promiscuous(all, port)); !done)
       return done;
+  if (listens(request) && request.obey_pfc)
+    obey_pfc(request.pfc_line_bits);
   auto parts = divide(all, request.queues.count);
   request.queues.count = static_cast<uint32_t>(parts.size());
   auto opened = sockets(request.queues);
@@ -350,6 +348,10 @@ Status SendRun::State::prepare_flows() {
         make_engine(std::move((*opened)[i]), make_source(request, port, std::move(parts[i]), part));
     if (steering)
       engine->answer_for(sources, mac);
+    if (pauses) {
+      engine->obey(*pauses);
+      requesters.back()->obey(*pauses);
+    }
     if (listens(request) && !request.reliable)
       engine->linger(kLinger);
     workers.add(std::move(engine));
@@ -395,53 +397,6 @@ void add_source(SendReport &report, const requester::Requester &source, bool fir
   report.expected = (first || report.expected) && expected ? report.expected + expected : 0;
   report.asked_pps = (first || report.asked_pps > 0) && asked > 0 ? report.asked_pps + asked : 0;
   report.finished = report.finished && source.done();
-}
-
-} // namespace
-
-namespace {
-
-void add_to(QpRate &sum, const QpRate &one) {
-  sum.rate += one.rate;
-  sum.target += one.target;
-  sum.mean += one.mean;
-  sum.alpha += one.alpha;
-  sum.cnps += one.cnps;
-  sum.cnps_unused += one.cnps_unused;
-  sum.cuts += one.cuts;
-  sum.fast += one.fast;
-  sum.additive += one.additive;
-  sum.hyper += one.hyper;
-}
-
-// Jain, Chiu and Hawe (DEC TR-301): 1 if all have the same.
-double jain_index(const std::vector<QpRate> &qps) {
-  double sum = 0, squares = 0;
-  for (const QpRate &qp : qps) {
-    sum += qp.mean;
-    squares += qp.mean * qp.mean;
-  }
-  return squares > 0 ? sum * sum / (static_cast<double>(qps.size()) * squares) : 0;
-}
-
-// The `top` QPs with the most CNPs keep their rows, in the order of their QPNs; the others are
-// summed.
-void fill_rates(SendReport &report, std::vector<QpRate> qps, size_t top) {
-  report.jain = jain_index(qps);
-  if (qps.size() > top) {
-    std::nth_element(qps.begin(), qps.begin() + static_cast<ptrdiff_t>(top), qps.end(),
-                     [](const QpRate &a, const QpRate &b) { return a.cnps > b.cnps; });
-    QpRate &rest = report.other_qps;
-    rest.qps = qps.size() - top;
-    for (size_t i = top; i < qps.size(); i++)
-      add_to(rest, qps[i]);
-    rest.alpha /= static_cast<double>(rest.qps);
-    qps.resize(top);
-  } else {
-    report.other_qps.qps = 0;
-  }
-  std::sort(qps.begin(), qps.end(), [](const QpRate &a, const QpRate &b) { return a.qp < b.qp; });
-  report.qps = std::move(qps);
 }
 
 } // namespace

@@ -35,6 +35,8 @@ struct SendRequest {
   bool interim_rates = false;              // QPs' rates in all reports, not only in the last one
   std::optional<requester::Replay> replay; // instead of flows
   std::optional<requester::Pfc> pfc;       // instead of flows
+  bool obey_pfc = true;                    // where it receives
+  uint64_t pfc_line_bits = 0;              // bit/s, of quanta; 0: the port's speed
   QueueOptions queues;
   datapath::AttachOptions attach; // if the port is not attached
 };

@@ -102,6 +102,10 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
   return all;
 }
 
+void Session::obey_pfc(uint64_t line_bits) {
+  pauses = std::make_unique<packet::Pauses>(line_bits ? line_bits : port.line_bits);
+}
+
 void Session::fill_report(RunReport &report,
                           const std::function<void(size_t, const EngineCounts &)> &use) {
   report.ifname = port.ifname;
@@ -112,6 +116,10 @@ void Session::fill_report(RunReport &report,
       std::count_if(workers.engines().begin(), workers.engines().end(),
                     [](const auto &engine) { return engine->socket().zero_copy(); }));
   report.engine = workers.read_counts(use);
+  if (pauses) {
+    const packet::PauseCounts counts = pauses->counts(report.engine.now_ns);
+    report.pauses = {counts.pfc, counts.pause, counts.refused, counts.paused_ns};
+  }
   const PortDrops drops = read_port_drops(port);
   const auto since = [](uint64_t now, uint64_t before) { return now > before ? now - before : 0; };
   report.engine.port_drops = since(drops.sent, drops_before.sent);

@@ -12,6 +12,7 @@
 #include "datapath/steering.h"
 #include "endpoint/port_facts.h"
 #include "endpoint/worker_threads.h"
+#include "packet/pauses.h"
 
 namespace xr::endpoint {
 
@@ -29,6 +30,7 @@ struct Session {
   WorkerThreads workers;
   std::vector<std::string> notes;
   PortDrops drops_before;
+  std::unique_ptr<packet::Pauses> pauses; // nullptr: PFC frames are not obeyed
 
   Status open(const std::string &ifname, const std::string &netns);
   // Steers frames for these addresses and `mac` to the sockets that are opened later.
@@ -37,6 +39,10 @@ struct Session {
                 bool promiscuous);
   // Opens a socket on each of these queues; it also receives after listen().
   Result<std::vector<std::unique_ptr<afxdp::Socket>>> sockets(const QueueOptions &queues);
+
+  // The engines' sources obey PFC frames, whose quanta last at `line_bits` a second (0: the port's
+  // speed). Before the engines are made.
+  void obey_pfc(uint64_t line_bits);
 
   // Fills in the common fields; `use` as in WorkerThreads::read_counts().
   void fill_report(RunReport &report, const std::function<void(size_t, const EngineCounts &)> &use);

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include <arpa/inet.h>
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -25,10 +27,10 @@ namespace xr::endpoint {
 namespace {
 
 constexpr unsigned kPorts = datapath::WirePorts::kPorts;
-constexpr auto kLook = std::chrono::milliseconds(1); // between looks for new rules
-constexpr unsigned kLinkLooks = 8;                   // of them, for each look for new links
-constexpr unsigned kAliveLooks = 500;                // and for each look at the ports
-constexpr uint64_t kLeastMemory = 64 << 20;          // bytes, of both directions
+// ns between looks for new rules, for new links, and at the ports.
+constexpr uint64_t kLook = 1'000'000, kLinkLook = 8'000'000, kAliveLook = 500'000'000;
+constexpr uint64_t kNap = 20'000'000;       // ns: longest sleep, so that `stop` is noticed
+constexpr uint64_t kLeastMemory = 64 << 20; // bytes, of both directions
 constexpr uint64_t kMeanFrame = 1024; // bytes of the frames that rates and delays are converted to
 constexpr uint32_t kRings = 8192;     // frames in the rings of a direction, besides held ones
 
@@ -48,6 +50,7 @@ struct WireRun::State {
   std::array<std::string, kPorts> links;
   std::vector<std::string> notes;
   uint64_t begun_ns = 0;
+  uint64_t looked_ns = 0, links_looked_ns = 0, alive_ns = 0; // for rules, for links, at the ports
   bool zero_copy = false;
   uint32_t threads = 0;
 
@@ -57,7 +60,10 @@ struct WireRun::State {
   void make_directions(uint32_t frames);
   void look_for_rules();
   void look_for_links();
-  Status run_all(const std::atomic<bool> &stop, const std::function<bool()> &look);
+  Status look(uint64_t now);
+  Result<bool> turn(uint64_t now);
+  Status run_here(const std::atomic<bool> &stop, const std::function<bool()> &go_on);
+  Status run_threads(const std::atomic<bool> &stop, const std::function<bool()> &go_on);
 };
 
 namespace {
@@ -99,6 +105,13 @@ uint64_t bytes_held(const std::optional<LinkSpec> &link, const datapath::RulesIn
                                      static_cast<double>(hold.delay_ns + hold.b));
   }
   return bytes;
+}
+
+// That this thread may use.
+int processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 uint64_t free_memory() {
@@ -274,28 +287,95 @@ void WireRun::State::look_for_links() {
   }
 }
 
-// A thread a direction where there are processors for it, else one for both.
-Status WireRun::State::run_all(const std::atomic<bool> &stop, const std::function<bool()> &look) {
+// Error: the ports are no bridge any more.
+Status WireRun::State::look(uint64_t now) {
+  looked_ns = now;
+  look_for_rules();
+  if (now - links_looked_ns >= kLinkLook) {
+    links_looked_ns = now;
+    look_for_links();
+  }
+  if (now - alive_ns < kAliveLook)
+    return {};
+  alive_ns = now;
+  return ports->alive() ? Status()
+                        : Error{"the bridge was detached, or another program took its "
+                                "place"};
+}
+
+// New rules are needed when frames come that refer to them; to look for them takes system calls.
+Result<bool> WireRun::State::turn(uint64_t now) {
+  const bool lacking = directions[0]->lacks_rules() || directions[1]->lacks_rules();
+  if (lacking || now - looked_ns >= kLinkLook)
+    if (auto done = look(now); !done)
+      return done.error();
+  bool busy = false;
+  for (const auto &direction : directions) {
+    auto moved = direction->turn(now);
+    if (!moved)
+      return moved.error();
+    busy |= *moved;
+  }
+  return busy;
+}
+
+Status WireRun::State::run_here(const std::atomic<bool> &stop, const std::function<bool()> &go_on) {
+  prctl(PR_SET_TIMERSLACK, 1); // default: sleeps end up to 50 us late
+  const std::array<WireDirection *, kPorts> all = {directions[0].get(), directions[1].get()};
+  Status status;
+  uint64_t asked_ns = 0;
+  while (!stop) {
+    const uint64_t now = monotonic_ns();
+    auto busy = turn(now);
+    if (!busy) {
+      status = busy.error();
+      break;
+    }
+    if (now - asked_ns >= kLook) {
+      asked_ns = now;
+      if (!go_on())
+        break;
+    }
+    if (!*busy)
+      WireDirection::wait(all, now, looked_ns + kLinkLook - now);
+  }
+  for (WireDirection *one : all)
+    one->end();
+  return status;
+}
+
+Status WireRun::State::run_threads(const std::atomic<bool> &stop,
+                                   const std::function<bool()> &go_on) {
   std::atomic<bool> end = false;
   std::array<Status, kPorts> results;
-  std::atomic<unsigned> running = kPorts;
-  threads = kPorts;
   std::vector<std::thread> workers;
   for (unsigned i = 0; i < kPorts; i++)
     workers.emplace_back([&, i] {
-      results[i] = directions[i]->run(end);
+      prctl(PR_SET_TIMERSLACK, 1);
+      WireDirection *const one = directions[i].get();
+      while (results[i] && !end) {
+        const uint64_t now = monotonic_ns();
+        auto busy = one->turn(now);
+        if (!busy)
+          results[i] = busy.error();
+        else if (!*busy)
+          WireDirection::wait({&one, 1}, now, kNap);
+      }
+      one->end();
       end = true;
-      running--;
     });
-  while (!stop && !end && look())
-    std::this_thread::sleep_for(kLook);
+  Status status;
+  while (!stop && !end && status && go_on()) {
+    status = look(monotonic_ns());
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kLook));
+  }
   end = true;
   for (std::thread &worker : workers)
     worker.join();
   for (Status &one : results)
     if (!one)
       return one;
-  return {};
+  return status;
 }
 
 Status WireRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
@@ -304,26 +384,21 @@ Status WireRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds inte
   const uint64_t last =
       state.request.duration_ns ? monotonic_ns() + state.request.duration_ns : UINT64_MAX;
   auto next = std::chrono::steady_clock::now() + interval;
-  unsigned looks = 0;
-  bool gone = false;
-  auto done = state.run_all(stop, [&] {
-    state.look_for_rules();
-    if (++looks % kLinkLooks == 0)
-      state.look_for_links();
-    if (looks % kAliveLooks == 0 && !state.ports->alive()) {
-      gone = true;
-      return false;
-    }
+  const auto go_on = [&] {
     if (interval.count() && std::chrono::steady_clock::now() >= next) {
       next += interval;
       if (!on_report(report()))
         return false;
     }
     return monotonic_ns() < last;
-  });
-  if (done && gone)
-    return Error{"the bridge was detached, or another program took its place"};
-  return done;
+  };
+  state.threads = processors() > 1 ? kPorts : 1;
+  return state.threads > 1 ? state.run_threads(stop, go_on) : state.run_here(stop, go_on);
+}
+
+Result<bool> WireRun::turn() {
+  state_->threads = 1;
+  return state_->turn(monotonic_ns());
 }
 
 WireReport WireRun::report() const {

@@ -38,10 +38,14 @@ public:
   const std::vector<std::string> &notes() const;
   const std::vector<datapath::Trouble> &troubles() const;
 
-  // Runs until `stop`, the end of the duration, or an error. Calls `on_report` every `interval` (0:
+  // Runs until `stop`, the end of the duration, or an error: with a thread a direction where this
+  // thread may use several processors, else with one. Calls `on_report` every `interval` (0:
   // never); it returns false to stop.
   Status run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
              const std::function<bool(const WireReport &)> &on_report);
+  // What run() does with one thread, once: both directions receive, move and send what is due, and
+  // read new rules and links. True: there was something.
+  Result<bool> turn();
   WireReport report() const;
   // The kernel forwards all frames again; a bridge that prepare() made is detached.
   Status close();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One direction of a wire: frames that one port's program handed over are held by rules, then by
-// the other port's link, and leave by that port. One thread.
+// the other port's link, and leave by that port. One thread, which may have both directions.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "afxdp/shared_umem.h"
@@ -65,12 +66,15 @@ public:
   // For any thread.
   void post(WireMail mail);
 
-  // Runs until `stop`. Error: a port is gone.
-  Status run(const std::atomic<bool> &stop);
-  // Receives, moves and sends what is due now; true: there was something.
+  // Receives, moves and sends what is due now; true: there was something. Error: a port is gone.
   Result<bool> turn(uint64_t now);
-  // Waits for frames or mail, but not beyond the next frame that is due.
-  void wait(uint64_t now);
+  // After an empty turn of all of them: waits for frames or mail, but not beyond the next frame
+  // that is due, nor `longest` ns.
+  static void wait(std::span<WireDirection *const> all, uint64_t now, uint64_t longest);
+  // Frames wait for rules that the direction was not told yet.
+  bool lacks_rules() const { return !pending_.empty(); }
+  // Sends what is on the rings; what is held is lost, and counted.
+  void end();
 
 private:
   void read_mail(uint64_t now);
@@ -80,6 +84,7 @@ private:
   void take_frame(uint64_t now, uint32_t handle);
   void enter(uint64_t now, const wire::Frame &frame, const roce_held &held);
   bool hold(uint64_t now, const wire::Frame &frame, const roce_held &held);
+  bool find_path(uint64_t now, const wire::Frame &frame, const roce_held &held);
   void copy(uint64_t now, const wire::Frame &frame, const roce_held &held);
   void obey(std::span<const uint8_t> first);
   void to_link(uint64_t now, const wire::Frame &frame);
@@ -87,10 +92,10 @@ private:
   size_t send(uint64_t now);
   void put(uint64_t now, const wire::Frame &frame);
   void send_pfc(uint64_t now);
-  uint32_t room() const;
+  size_t room();
   uint64_t next() const;
+  uint64_t patience(uint64_t now) const;
   void count(uint64_t now);
-  void end();
 
   WireDirectionSetup setup_;
   afxdp::SharedUmem &umem_;
@@ -111,7 +116,8 @@ private:
 
   wire::HoldStage stage_;
   std::unique_ptr<wire::Link> link_; // none: frames leave at once
-  std::vector<wire::HeldBy> held_;
+  std::vector<wire::HeldBy> held_;   // of a frame with the metadata path_of_
+  roce_held path_of_{};              // `rules` 0: of none
   std::vector<uint32_t> frames_;
   size_t tx_turn_ = 0;
   uint64_t quiet_since_ = 0, counted_ = 0;

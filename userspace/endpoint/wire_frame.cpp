@@ -112,10 +112,6 @@ void write_ce(std::span<uint8_t> first) {
   ip[11] = static_cast<uint8_t>(sum);
 }
 
-bool is_mac_control(std::span<const uint8_t> first) {
-  return first.size() >= kTypeAt + 2 && roce_be16(&first[kTypeAt]) == ROCE_ETHERTYPE_MAC_CONTROL;
-}
-
 std::vector<uint8_t> make_cnp(std::span<const uint8_t> first, uint32_t copies, uint16_t port_be) {
   roce_packet packet{};
   if (roce_parse(first.data(), first.data() + first.size(), port_be, &packet) != ROCE_CLASS_V2)

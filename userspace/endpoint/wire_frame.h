@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "roce/hold.h"
+#include "roce/parse.h"
 #include "wire/frame.h"
 
 namespace xr::endpoint {
@@ -19,7 +20,10 @@ wire::Frame read_wire_frame(std::span<const uint8_t> first, uint16_t port_be);
 void write_ce(std::span<uint8_t> first);
 
 // A MAC control frame (IEEE 802.3, clause 31), of which PAUSE and PFC are two.
-bool is_mac_control(std::span<const uint8_t> first);
+inline bool is_mac_control(std::span<const uint8_t> first) {
+  return first.size() >= ROCE_ETH_LEN &&
+         roce_be16(&first[ROCE_ETH_LEN - 2]) == ROCE_ETHERTYPE_MAC_CONTROL;
+}
 
 // The CNP that answers the frame, for the QP and the DSCP in `copies` (roce_held.copies). Empty:
 // the frame is not RoCEv2.

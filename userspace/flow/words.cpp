@@ -21,7 +21,7 @@ Status FlowDraft::claim(Slot slot, const std::string &word) {
   if (free)
     return {};
   if (place->second == word)
-    return Error{"stands twice", "leave one away"};
+    return Error{"is given twice", "remove one of them"};
   return Error{fmt::format("there is {} already", place->second), "leave one of them away"};
 }
 

@@ -190,8 +190,8 @@ Result<FlowFile> read(const YAML::Node &root) {
     if (!at)
       return at_line(pair.first, at.error());
     if (!found.emplace(at.get(), pair.second).second)
-      return at_line(pair.first, {fmt::format("{} stands twice", names[at.get()]),
-                                  "leave one away, or join them"});
+      return at_line(pair.first, {fmt::format("{} is given twice", names[at.get()]),
+                                  "remove one of them, or join them"});
   }
   for (const auto &[section, node] : found)
     if (Status s = kSections[section].read(node, file); !s)

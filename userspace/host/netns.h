@@ -35,6 +35,7 @@ public:
 
   Result<NetnsScope> enter() const;
   uint64_t inode() const { return inode_; }
+  int fd() const { return fd_.get(); }
   const std::string &name() const { return name_; }
 
 private:

@@ -10,6 +10,7 @@
 
 #include "host/link.h"
 #include "host/netlink.h"
+#include "host/netns.h"
 
 namespace xr::host {
 
@@ -35,28 +36,82 @@ bool has_carrier(const std::string &ifname) {
   return facts && facts->running;
 }
 
-} // namespace
-
-Status make_veth(const std::string &one, const std::string &other) {
-  const auto peer = [&](Request &r) { r.header(ifinfomsg{}).add(IFLA_IFNAME, other); };
+// `netns`: of the other end; null: this thread's. mtu 0: the kernel's default.
+Status make_pair(const std::string &one, const std::string &other, const Netns *netns,
+                 uint32_t mtu) {
+  const auto peer = [&](Request &r) {
+    r.header(ifinfomsg{}).add(IFLA_IFNAME, other);
+    if (netns)
+      r.add(IFLA_NET_NS_FD, static_cast<uint32_t>(netns->fd()));
+    if (mtu)
+      r.add(IFLA_MTU, mtu);
+  };
   const auto data = [&](Request &r) { r.nest(VETH_INFO_PEER, peer); };
   const auto info = [&](Request &r) { r.add(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, data); };
   Request request(RTM_NEWLINK, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, ifinfomsg{});
-  request.add(IFLA_IFNAME, one).nest(IFLA_LINKINFO, info);
-  if (auto done = answered(ask(request, {}), "cannot make a veth pair"); !done)
-    return done;
-  for (const std::string &ifname : {one, other})
-    if (auto done = set_up(ifname); !done)
-      return done;
+  request.add(IFLA_IFNAME, one);
+  if (mtu)
+    request.add(IFLA_MTU, mtu);
+  request.nest(IFLA_LINKINFO, info);
+  return answered(ask(request, {}), "cannot make a veth pair");
+}
+
+Status await_carrier(const std::string &ifname) {
   const auto until = std::chrono::steady_clock::now() + kCarrierPatience;
-  while (!has_carrier(one) || !has_carrier(other)) {
+  while (!has_carrier(ifname)) {
     if (std::chrono::steady_clock::now() > until)
       return Error{"a veth pair that is up has no carrier"};
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+  return {};
+}
+
+} // namespace
+
+Status make_veth(const std::string &one, const std::string &other) {
+  if (auto done = make_pair(one, other, nullptr, 0); !done)
+    return done;
+  for (const std::string &ifname : {one, other})
+    if (auto done = set_up(ifname); !done)
+      return done;
+  for (const std::string &ifname : {one, other})
+    if (auto done = await_carrier(ifname); !done)
+      return done;
   // The kernel reports carrier before it lets frames through. A work item does that under the lock
   // that this request takes, so this waits for it.
   return set_up(other);
+}
+
+Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
+  const auto there = Netns::open(far.netns);
+  if (!there)
+    return there.error();
+  {
+    const auto inside = enter_netns(near.netns);
+    if (!inside)
+      return inside.error();
+    if (auto done = make_pair(near.ifname, far.ifname, &there.get(), mtu); !done)
+      return done;
+    if (auto done = set_up(near.ifname); !done)
+      return done;
+  }
+  {
+    const auto inside = there.get().enter();
+    if (!inside)
+      return inside.error();
+    if (auto done = set_feature(far.ifname, "rx-gro", true); !done)
+      return done;
+    if (auto done = set_up(far.ifname); !done)
+      return done;
+    if (auto done = await_carrier(far.ifname); !done)
+      return done;
+  }
+  const auto inside = enter_netns(near.netns);
+  if (!inside)
+    return inside.error();
+  if (auto done = await_carrier(near.ifname); !done)
+    return done;
+  return set_up(near.ifname); // as above
 }
 
 } // namespace xr::host

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -10,5 +11,11 @@ namespace xr::host {
 // Creates a veth pair in the thread's network namespace and sets both ends up. Returns after both
 // have carrier.
 Status make_veth(const std::string &one, const std::string &other);
+
+struct VethEnd {
+  std::string ifname, netns;
+};
+// The same between two namespaces, with GRO at `far`: it takes frames that XDP redirects to it.
+Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu);
 
 } // namespace xr::host

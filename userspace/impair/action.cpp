@@ -150,7 +150,7 @@ Status parse_set(Draft &draft, WordReader &words) {
   const Action &row = *chosen.get();
   const Setting &setting = setting_of(row.bit);
   if (Status s = draft.claim(slot_of(row.bit), row.name()); !s)
-    return Error{fmt::format("{} stands twice", row.object), "a packet has one value in the end"};
+    return Error{fmt::format("{} is given twice", row.object), "a packet has one value in the end"};
   const auto value = setting.value(words.take());
   if (!value)
     return value.error();

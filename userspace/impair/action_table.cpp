@@ -15,7 +15,7 @@ constexpr uint32_t kBesideDrop = ROCE_ACT_DROP | ROCE_ACT_POLICE | ROCE_ACT_CNP 
 constexpr uint32_t kHolds = ROCE_ACTS_HOLD;
 constexpr const char *kOneHolds = "a rule holds a frame in one way: make two rules";
 constexpr const char *kWire = "xdp-roce wire {} IF2";
-constexpr const char *kBothWriteEcn = "both write the ECN field: leave one away";
+constexpr const char *kBothWriteEcn = "both write the ECN field: remove one";
 
 constexpr Action kActions[] = {
     {.bit = ROCE_ACT_DROP,
@@ -131,7 +131,7 @@ constexpr Action kActions[] = {
                "packet that goes on",
      .skb_remedy = "cnp drop; or a bridge in native mode",
      .excludes = {{{ROCE_ACTS_CORRUPT, "the CNP is made of what was corrupted: make two rules"},
-                   {ROCE_ACT_DUPLICATE, "the kernel makes one copy: leave one away"}}}},
+                   {ROCE_ACT_DUPLICATE, "the kernel makes one copy: remove one"}}}},
     {.bit = ROCE_ACT_DUPLICATE,
      .word = "duplicate",
      .syntax = "duplicate",

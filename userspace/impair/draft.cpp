@@ -20,7 +20,7 @@ Slot slot_of(uint32_t act) {
 Status Draft::claim(Slot slot, const std::string &word) {
   std::string &by = keyword[static_cast<size_t>(slot)];
   if (by == word)
-    return Error{"stands twice", "a second rule can have the second one"};
+    return Error{"is given twice", "a second rule can have the second one"};
   if (!by.empty())
     return Error{fmt::format("there is {} already", by), "a rule has one of them"};
   by = word;

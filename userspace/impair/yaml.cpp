@@ -70,7 +70,7 @@ Result<std::vector<std::string>> peer_words(const YAML::Node &node) {
     if (!at)
       return at_line(pair.first, at.error());
     if (!words[at.get()].empty())
-      return at_line(pair.first, {fmt::format("{} stands twice", keys[at.get()]), kUsage});
+      return at_line(pair.first, {fmt::format("{} is given twice", keys[at.get()]), kUsage});
     if (pair.second.IsScalar())
       words[at.get()] = pair.second.Scalar();
   }
@@ -128,8 +128,8 @@ Status read(const YAML::Node &root, Reading &reading) {
     if (!at)
       return at_line(pair.first, at.error());
     if (!seen.insert(at.get()).second)
-      return at_line(pair.first, {fmt::format("{} stands twice", names[at.get()]),
-                                  "leave one away, or join them"});
+      return at_line(pair.first, {fmt::format("{} is given twice", names[at.get()]),
+                                  "remove one of them, or join them"});
   }
   for (const size_t i : seen)
     if (Status s = kSections[i].read(root[std::string(names[i])], reading); !s)

@@ -9,6 +9,7 @@
 #include "datapath/attached_port.h"
 #include "datapath/lock.h"
 #include "datapath/rules.h"
+#include "datapath/wire_ports.h"
 #include "metrics/process.h"
 #include "roce/config.h"
 
@@ -32,6 +33,15 @@ Result<PortReading> read_port(const std::string &ifname, const std::string &netn
     reading.snapshot = std::move(*snapshot);
   else
     reading.failures.push_back(snapshot.error());
+  if (reading.status.features & ROCE_FEATURE_HOLD) {
+    auto wire = datapath::read_wire(ifname, netns);
+    if (wire) {
+      reading.wire = std::move(wire->counts);
+      reading.wire_running = wire->running;
+    } else {
+      reading.failures.push_back(wire.error());
+    }
+  }
   // Rules can only be read through their pins.
   if (reading.status.state != AttachState::Attached ||
       !(reading.status.features & ROCE_FEATURE_RULES))

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "metrics/stream_totals.h"
+#include "metrics/wire_metrics.h"
 #include "report/stream_columns.h"
 
 namespace xr::metrics {
@@ -245,6 +246,8 @@ void add_port(Families &families, const PortState &port, const report::StreamOpt
       add_streams(families, port, *snapshot, options);
   }
   add_rules(families, port.name, port.reading->rules);
+  if (port.reading->wire)
+    add_wire(families, port.name, *port.reading->wire, port.reading->wire_running);
 }
 
 } // namespace xr::metrics

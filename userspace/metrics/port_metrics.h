@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "datapath/status.h"
 #include "metrics/families.h"
 #include "model/rules.h"
+#include "model/wire_counts.h"
 #include "report/reports.h"
 
 namespace xr::metrics {
@@ -20,6 +22,8 @@ struct PortReading {
   PortStatus status;
   std::optional<Snapshot> snapshot;
   std::vector<RuleRow> rules;
+  std::shared_ptr<const WirePortCounts> wire; // null: no wire process ever took its frames
+  bool wire_running = false;
   std::vector<Error> failures; // errors of the parts that could not be read
 };
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/link.h"
 
+#include <numeric>
+
 namespace xr {
 
 const char *link_drop_name(LinkDrop cause) {
   constexpr const char *kNames[kLinkDrops] = {"none", "buffer", "share", "headroom",
                                               "aqm",  "mtu",    "down"};
   return kNames[static_cast<unsigned>(cause)];
+}
+
+uint64_t LinkClassCounts::dropped() const {
+  return std::accumulate(drops, drops + kLinkDrops, uint64_t{0});
 }
 
 LinkClassCounts LinkCounts::total() const {

@@ -115,6 +115,8 @@ struct LinkClassCounts {
   uint64_t paused_ns = 0;       // until `updated`
   // PFC that was generated because of frames of this class
   uint64_t xoff_sent = 0, xon_sent = 0; // refreshes are counted as XOFF
+
+  uint64_t dropped() const; // frames, for any cause
 };
 
 struct LinkCounts {

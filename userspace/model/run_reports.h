@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,9 +52,14 @@ struct SendCounts {
   uint64_t retransmitted = 0, timeouts = 0, acks = 0, naks = 0, rnr_naks = 0, read_responses = 0,
            duplicate_acks = 0, stray = 0, failed_qps = 0, failed_messages = 0,
            bad_icrc_received = 0;
+  // selective repeat: answers kept because an earlier one is missing; those for which there was no
+  // room
+  uint64_t kept = 0, kept_no_room = 0;
   // NAKs by code (IBA vol. 1, 9.7.5.2.8). `naks` are PSN sequence errors; the others end the QP.
   uint64_t invalid_naks = 0, access_naks = 0, operational_naks = 0;
-  uint64_t cnps = 0;
+  uint64_t cnps = 0; // received
+  // The notification point of READ responses: those marked CE, and the CNPs for them.
+  uint64_t ce = 0, cnps_sent = 0, cnps_paced = 0, cnps_no_room = 0;
   StrayQps stray_qps;      // part of `stray`: QPNs that do not exist here
   uint64_t slipped_ns = 0; // schedule time given up, summed over flows
   Histogram rtt_ns;        // from a packet with AckReq that was sent once, to its ACK
@@ -74,6 +80,9 @@ struct RespondCounts {
   uint64_t frames = 0, bytes = 0; // received
   uint64_t requests = 0;          // RoCE requests for local QPs
   uint64_t in_order = 0, duplicates = 0, out_of_order = 0;
+  // selective repeat: requests kept because an earlier one is missing; those for which there was no
+  // room
+  uint64_t kept = 0, kept_no_room = 0;
   uint64_t messages = 0, message_bytes = 0; // SENDs and WRITEs completed, and their payload
   uint64_t datagrams = 0;                   // UD
   uint64_t unreliable = 0; // UC packets; uc_dropped: packets of incomplete messages
@@ -89,6 +98,9 @@ struct RespondCounts {
   uint64_t acks = 0, naks = 0, rnr_naks = 0, read_responses = 0, atomic_acks = 0;
   // cnps_no_room: too many streams at the same time.
   uint64_t cnps = 0, cnps_paced = 0, cnps_no_room = 0;
+  // received, with rates of READ responses: for QPs that have one; for others
+  uint64_t cnps_received = 0, cnps_stray = 0;
+  uint64_t slipped_ns = 0;  // schedule time of READ responses given up, summed over QPs
   uint64_t arp = 0, nd = 0; // replies
   uint64_t cm_connections = 0, cm_messages = 0, cm_rejected = 0;
   uint64_t answers_dropped = 0; // requests dropped because the reply queue was full
@@ -124,6 +136,13 @@ struct EngineCounts {
   SocketCounts socket;
 };
 
+// The PFC and PAUSE frames that a run received, and how long each priority was paused.
+struct PauseReport {
+  uint64_t pfc = 0, pause = 0;
+  uint64_t refused = 0; // of both: the line's rate is unknown
+  std::array<uint64_t, 8> paused_ns{};
+};
+
 // The report of a run, during it or at its end.
 struct RunReport {
   std::string ifname;
@@ -132,6 +151,11 @@ struct RunReport {
   uint32_t queues = 1;
   double seconds = 0;
   EngineCounts engine;
+  PauseReport pauses;
+  // QPs with congestion control: those with the most CNPs, and the sum of the others (qps 0: none).
+  std::vector<QpRate> qps;
+  QpRate other_qps;
+  double jain = 0; // Jain's index of fairness of all QPs' mean rates; 0: no QPs
 };
 
 // The frames of `send ... pfc`. Times in nanoseconds.
@@ -158,10 +182,6 @@ struct SendReport : RunReport {
   bool finished = false;           // false: interrupted
   std::optional<PfcReport> pfc;
   SendCounts counts;
-  // QPs with congestion control: those with the most CNPs, and the sum of the others (qps 0: none).
-  std::vector<QpRate> qps;
-  QpRate other_qps;
-  double jain = 0;                  // Jain's index of fairness of all QPs' mean rates; 0: no QPs
   uint64_t series_rows_dropped = 0; // rows of --series that found no room
 };
 

@@ -205,6 +205,28 @@ void Template::stamp(uint8_t *frame, const Fields &fields) const {
   store_icrc(frame + frame_.layout.end - ROCE_ICRC_LEN, icrc_ ^ after_constant(delta));
 }
 
+void Template::write_headers(uint8_t *frame, const Fields &fields) const {
+  memcpy(frame, frame_.bytes.data(), frame_.layout.payload);
+  if (src_port_.offset)
+    store<2>(frame + src_port_.offset, fields.src_port);
+  frame[bth1_.offset] = static_cast<uint8_t>(flags_ | (fields.solicited ? 0x80u : 0));
+  store<3>(frame + dest_qp_.offset, fields.dest_qp);
+  store<4>(frame + psn_.offset,
+           psn_flags_ | (fields.psn & 0xffffff) | (fields.ack_req ? 0x80000000u : 0));
+  if (!extends_)
+    return;
+  if (src_qp_.offset)
+    store<3>(frame + src_qp_.offset, fields.src_qp);
+  if (immediate_.offset)
+    store<4>(frame + immediate_.offset, fields.immediate);
+  if (aeth_.offset)
+    store<4>(frame + aeth_.offset, fields.aeth);
+  if (dma_len_.offset)
+    store<4>(frame + dma_len_.offset, fields.dma_len);
+  if (va_.offset)
+    store<8>(frame + va_.offset, fields.va);
+}
+
 void Template::set_stamp(uint8_t *frame, uint64_t sequence, uint64_t time_ns) const {
   const uint32_t delta = write<8>(frame, sequence_, sequence) ^ write<8>(frame, time_, time_ns);
   uint8_t *icrc = frame + frame_.layout.end - ROCE_ICRC_LEN;

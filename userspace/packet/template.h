@@ -48,6 +48,10 @@ public:
   // Writes sequence and time of the stamp, after stamp(); only with stamped().
   void set_stamp(uint8_t *frame, uint64_t sequence, uint64_t time_ns) const;
 
+  // Writes the headers alone, `layout().payload` bytes, where nothing reads payload or iCRC. A
+  // stamp is payload.
+  void write_headers(uint8_t *frame, const Fields &fields) const;
+
   // Changes a byte between the BTH and the first payload byte, after stamp(); the iCRC stays
   // correct. Copy bytes() again to undo it.
   void set_byte(uint8_t *frame, uint32_t offset, uint8_t value) const;

@@ -70,17 +70,20 @@ Error missing(std::string_view keyword, const std::string &word, std::string hin
 
 namespace {
 
-// Levenshtein distance: the number of letters to insert, delete or replace.
+// The number of letters to insert, delete or replace, or of neighbours to swap (optimal string
+// alignment).
 size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> before, above(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); i++) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); j++) {
-      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+  for (size_t i = 1; i <= a.size(); i++) {
+    before = above;
+    above = row;
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); j++) {
+      const size_t changed = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({changed, above[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();

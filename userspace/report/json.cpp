@@ -30,11 +30,18 @@ std::string dump(const ordered_json &json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+// A key OUTER.INNER is a key of an object inside.
 std::string dump_row(const Table &table, size_t row) {
   ordered_json object = ordered_json::object();
-  for (size_t c = 0; c < table.columns.size(); c++)
-    if (table.columns[c].where != Where::Text)
-      object[table.columns[c].key] = json_of(table.cell(row, c));
+  for (size_t c = 0; c < table.columns.size(); c++) {
+    if (table.columns[c].where == Where::Text)
+      continue;
+    const std::string &key = table.columns[c].key;
+    const size_t dot = key.find('.');
+    ordered_json &cell =
+        dot == std::string::npos ? object[key] : object[key.substr(0, dot)][key.substr(dot + 1)];
+    cell = json_of(table.cell(row, c));
+  }
   return dump(object);
 }
 

@@ -152,6 +152,10 @@ Group answers_group(const SendCounts &c) {
           lost("operational_naks", "NAKs remote operational error", c.operational_naks),
           count("read_responses", "READ responses", c.read_responses),
           count("cnps", "CNPs", c.cnps),
+          count("ce", "READ responses marked CE", c.ce),
+          count("cnps_sent", "CNPs sent for them", c.cnps_sent),
+          count("cnps_paced", "CNPs not sent: within the interval", c.cnps_paced),
+          count("kept", "kept until an earlier one comes", c.kept),
           count("duplicate_acks", "ACKs of nothing new", c.duplicate_acks),
           count("stray", "for unknown QPs", c.stray),
           count("bad_icrc_received", "bad iCRC", c.bad_icrc_received, Hide::Zero, Tone::Alarm)};
@@ -196,7 +200,7 @@ std::vector<Value> rate_row(const QpRate &qp, Value name) {
 }
 
 // The QPs whose rates are controlled; the last row sums those without a row of their own.
-void add_rates(std::vector<Section> &sections, const SendReport &r) {
+void add_rates(std::vector<Section> &sections, const RunReport &r) {
   if (r.qps.empty())
     return;
   std::vector<std::vector<Value>> rows;
@@ -209,6 +213,28 @@ void add_rates(std::vector<Section> &sections, const SendReport &r) {
     sections.push_back({"rates_summed", "QP -: the sum of the other QPs, as many as",
                         Value{r.other_qps.qps}, Where::Text});
   sections.push_back({"jain", "Jain's index of the mean rates", Value{rounded(r.jain)}});
+}
+
+// Received PFC and PAUSE frames.
+Section paused_of(const PauseReport &r) {
+  std::vector<std::vector<Value>> rows;
+  for (size_t priority = 0; priority < r.paused_ns.size(); priority++)
+    if (r.paused_ns[priority])
+      rows.push_back({uint64_t{priority}, static_cast<double>(r.paused_ns[priority]) / 1000});
+  Section section{"paused", "PAUSED BY THE PEER",
+                  make_table({{"priority", "PRIORITY", Format::Count}, {"us", "US", Format::Rate}},
+                             std::move(rows))};
+  section.hide = Hide::Zero;
+  return section;
+}
+
+void add_pauses(std::vector<Section> &sections, const PauseReport &r) {
+  sections.push_back(hidden_when_zero(
+      "pauses", "PFC FRAMES",
+      Group{count("pfc_received", "PFC received", r.pfc),
+            count("pause_received", "PAUSE received", r.pause),
+            lost("refused", "ignored: the line's rate is unknown (--pfc-line)", r.refused)}));
+  sections.push_back(paused_of(r));
 }
 
 Document begin(const char *command, const std::string &ifname, double seconds) {
@@ -292,15 +318,20 @@ Document send_document(const SendReport &r) {
   s.push_back(hidden_when_zero("answers", "ANSWERS", answers_group(r.counts)));
   s.push_back(hidden_when_zero("recovery", "RECOVERY", recovery_group(r.counts)));
   add_rates(s, r);
+  add_pauses(s, r.pauses);
   s.push_back(times_of({{"rtt", "RTT of ACKs", r.counts.rtt_ns},
                         {"completion", "message completion", r.counts.completion_ns},
                         {"late", "delay after schedule", r.engine.late_ns},
                         {"jitter", "inter-packet jitter", r.engine.jitter_ns}}));
   s.push_back(overflow_of(
-      r.engine, {lost("schedule_given_up_ms", "ms of schedule given up: sending was too slow",
-                      r.counts.slipped_ns / 1'000'000),
-                 lost("series_rows_dropped", "samples that found no room: a larger --sample",
-                      r.series_rows_dropped)}));
+      r.engine,
+      {lost("schedule_given_up_ms", "ms of schedule given up: sending was too slow",
+            r.counts.slipped_ns / 1'000'000),
+       lost("cnps_no_room", "CNPs not sent: too many streams at once", r.counts.cnps_no_room),
+       lost("kept_no_room", "answers not kept: too many are missing before them",
+            r.counts.kept_no_room),
+       lost("series_rows_dropped", "samples that found no room: a larger --sample",
+            r.series_rows_dropped)}));
   return document;
 }
 
@@ -317,6 +348,7 @@ Document respond_document(const RespondReport &r) {
                      count("requests", "requests", c.requests, Hide::Never),
                      count("in_order", "in order", c.in_order),
                      count("out_of_order", "out of order", c.out_of_order, Hide::Zero, Tone::Alarm),
+                     count("kept", "kept until an earlier one comes", c.kept),
                      count("duplicates", "duplicates", c.duplicates),
                      count("messages", "messages", c.messages, Hide::Never),
                      count("message_bytes", "their payload", c.message_bytes, Hide::Never),
@@ -325,6 +357,8 @@ Document respond_document(const RespondReport &r) {
                      count("uc_dropped", "UC packets of broken messages", c.uc_dropped),
                      count("ce", "marked CE", c.ce),
                      count("responses", "ACKs, responses, CNPs", c.responses_seen),
+                     count("cnps", "CNPs for READ responses", c.cnps_received),
+                     count("cnps_stray", "CNPs for QPs without any", c.cnps_stray),
                      count("qps", "connections", c.qps)}});
   s.push_back(
       {"answered", "ANSWERED",
@@ -344,12 +378,17 @@ Document respond_document(const RespondReport &r) {
             lost("no_qp", "for unknown QPNs", c.no_qp),
             count("not_mine", "for other addresses", c.not_mine),
             lost("cm_rejected", "RDMA CM requests rejected", c.cm_rejected)}));
+  add_rates(s, r);
+  add_pauses(s, r.pauses);
   if (r.latency)
     add_latency(document, *r.latency);
   s.push_back(overflow_of(
       r.engine,
       {lost("qps_full", "requests dropped: no free connection", c.qps_full),
        lost("cnps_no_room", "CNPs not sent: too many streams at once", c.cnps_no_room),
+       lost("schedule_given_up_ms", "ms of schedule given up: sending was too slow",
+            c.slipped_ns / 1'000'000),
+       lost("kept_no_room", "requests not kept: too many wait for a missing one", c.kept_no_room),
        lost("answers_dropped", "requests dropped: the reply queue was full", c.answers_dropped)}));
   return document;
 }

@@ -128,10 +128,7 @@ Table classes_table(const LinkCounts &l) {
     const LinkClassCounts &c = l.classes[i];
     if (!c.frames_in && !c.xoff_received && !c.xoff_sent)
       continue;
-    uint64_t drops = 0;
-    for (const uint64_t one : c.drops)
-      drops += one;
-    rows.push_back({uint64_t{i}, c.frames_in, c.frames_out, drops, c.marks, c.backlog_bytes,
+    rows.push_back({uint64_t{i}, c.frames_in, c.frames_out, c.dropped(), c.marks, c.backlog_bytes,
                     c.backlog_most, c.xoff_received, c.xon_received, c.quanta_received,
                     us(static_cast<double>(c.paused_ns)), c.xoff_sent, c.xon_sent});
   }

@@ -8,25 +8,38 @@
 
 namespace xr::requester {
 
+packet::Template FlowFrames::make(const packet::Path &path, uint8_t opcode,
+                                  uint32_t payload) const {
+  const uint32_t pad = flow_.pad_of(opcode == ROCE_OPCODE_CNP ? ROCE_CNP_PAYLOAD : payload);
+  const bool stamped = flow_.stamp && payload >= packet::kStampBytes;
+  std::vector<uint8_t> bytes = packet::counting_payload(payload);
+  if (stamped)
+    packet::write_stamp(bytes.data(), {.run = flow_.stamp_run});
+  auto made =
+      packet::Template::make(path, flow_.headers(opcode), bytes, static_cast<int>(pad), stamped);
+  if (!made)
+    throw std::logic_error("a flow that was checked has no frames: " + made.error().message);
+  return std::move(made).get();
+}
+
 const packet::Template *FlowFrames::of(uint8_t opcode, uint32_t payload) {
   std::unique_ptr<packet::Template> &kept = templates_[uint64_t{opcode} << 32 | payload];
-  if (!kept) {
-    const uint32_t pad = flow_.pad_of(opcode == ROCE_OPCODE_CNP ? ROCE_CNP_PAYLOAD : payload);
-    const bool stamped = flow_.stamp && payload >= packet::kStampBytes;
-    std::vector<uint8_t> bytes = packet::counting_payload(payload);
-    if (stamped)
-      packet::write_stamp(bytes.data(), {.run = flow_.stamp_run});
-    auto made = packet::Template::make(flow_.path, flow_.headers(opcode), bytes,
-                                       static_cast<int>(pad), stamped);
-    if (!made)
-      throw std::logic_error("a flow that was checked has no frames: " + made.error().message);
-    kept = std::make_unique<packet::Template>(std::move(made).get());
-  }
+  if (!kept)
+    kept = std::make_unique<packet::Template>(make(flow_.path, opcode, payload));
   return kept.get();
 }
 
 const packet::Template *FlowFrames::ack() {
   return of(static_cast<uint8_t>(flow_.transport | unsigned{ROCE_RC_ACKNOWLEDGE}), 0);
+}
+
+const packet::Template *FlowFrames::cnp(uint8_t dscp) {
+  if (!cnp_) {
+    packet::Path path = flow_.path;
+    path.tos = static_cast<uint8_t>(dscp << 2);
+    cnp_ = std::make_unique<packet::Template>(make(path, ROCE_OPCODE_CNP, 0));
+  }
+  return cnp_.get();
 }
 
 } // namespace xr::requester

@@ -23,9 +23,15 @@ public:
   // An ACK in the direction of the flow, for GhostAck.
   const packet::Template *ack();
 
+  // A CNP with that DSCP, always the same one.
+  const packet::Template *cnp(uint8_t dscp);
+
 private:
+  packet::Template make(const packet::Path &path, uint8_t opcode, uint32_t payload) const;
+
   const flow::Flow &flow_;
   std::unordered_map<uint64_t, std::unique_ptr<packet::Template>> templates_;
+  std::unique_ptr<packet::Template> cnp_;
 };
 
 } // namespace xr::requester

@@ -50,7 +50,12 @@ struct OpenSource::State {
 
   std::vector<OpenFlow *> controlled; // flows with rate control
 
+  const packet::Pauses *pauses = nullptr;
+  uint64_t pauses_seen = 0; // changes of them that the heap knows
+
   void start(uint64_t now);
+  void list();
+  void list_anew();
   void cnp(uint64_t now, const roce_packet &packet);
   void took_turn(uint64_t now);
   bool due(uint64_t now) const {
@@ -74,8 +79,20 @@ void OpenSource::State::start(uint64_t now) {
     heap.push_back({flow->due(), turn, turn});
     turn++;
   }
+  list();
+}
+
+void OpenSource::State::list() {
   std::make_heap(heap.begin(), heap.end(),
                  [](const Turn &a, const Turn &b) { return b.before(a); });
+}
+
+// A pause began or ended.
+void OpenSource::State::list_anew() {
+  pauses_seen = pauses->changes();
+  for (Turn &turn : heap)
+    turn.due = flows[turn.flow]->due();
+  list();
 }
 
 // An unpaced flow is due at the time of its last turn, after all late flows.
@@ -140,6 +157,8 @@ size_t OpenSource::next(uint64_t now, std::span<packet::Outgoing> out) {
   State &state = *state_;
   if (!state.started)
     state.start(now);
+  if (state.pauses && state.pauses->changes() != state.pauses_seen)
+    state.list_anew();
   if (state.heap.size() == 1 && !state.total) { // a single flow needs no scheduling
     const size_t filled = state.flows[state.heap.front().flow]->run(now, out, state.counts);
     state.took_turn(now);
@@ -206,6 +225,12 @@ void OpenSource::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
     return;
   for (OpenFlow *flow : state_->controlled)
     flow->qp_rates(now, rows);
+}
+
+void OpenSource::obey(const packet::Pauses &pauses) {
+  state_->pauses = &pauses;
+  for (const auto &flow : state_->flows)
+    flow->obey(pauses);
 }
 
 uint64_t OpenSource::expected() const {

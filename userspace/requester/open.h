@@ -28,6 +28,7 @@ public:
   double asked_pps() const override;
   uint64_t expected() const override;
   void qp_rates(uint64_t now, std::vector<QpRate> &rows) override;
+  void obey(const packet::Pauses &pauses) override;
 
 private:
   struct State;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/draw.h"
-#include "requester/qp_rates.h"
+#include "congestion/qp_rates.h"
 #include "roce/psn.h"
 
 namespace xr::requester {
@@ -22,10 +22,10 @@ bool is_reliable(uint8_t transport) {
 } // namespace
 
 OpenFlow::OpenFlow(flow::Flow flow, double line_bits)
-    : flow_(std::move(flow)), frames_(flow_), pacer_(flow_.pacing, line_bits, flow_.seed),
-      live_qps_(flow_.qps), faults_(flow_.faults, flow_.seed),
-      reliable_(is_reliable(flow_.transport)), vary_(flow_.port == flow::Port::Vary),
-      faulty_(faults_.any()) {
+    : flow_(std::move(flow)), frames_(flow_), priority_(packet::priority_of(flow_.path)),
+      pacer_(flow_.pacing, line_bits, flow_.seed), live_qps_(flow_.qps),
+      faults_(flow_.faults, flow_.seed), reliable_(is_reliable(flow_.transport)),
+      vary_(flow_.port == flow::Port::Vary), faulty_(faults_.any()) {
   if (flow_.control.kind != congestion::Control::Kind::None)
     qp_pacing_.emplace(flow_.qps, flow_.control, line_bits);
   const bool same = flow_.size.kind == flow::Sizes::Kind::List && flow_.size.parts.size() == 1;
@@ -51,6 +51,11 @@ void OpenFlow::start(uint64_t now) {
 }
 
 uint64_t OpenFlow::due() const {
+  const uint64_t due = scheduled();
+  return pauses_ && due != packet::kNever ? std::max(due, pauses_->until(priority_)) : due;
+}
+
+uint64_t OpenFlow::scheduled() const {
   if (!over_ && qp_pacing_ && due_qps_.empty() && waiting_.empty())
     return std::max(pacer_.due(), std::min(qp_pacing_->next_due(), end_));
   if (!over_)
@@ -252,16 +257,20 @@ void OpenFlow::cnp(uint64_t now, uint32_t qp) {
 
 void OpenFlow::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
   if (qp_pacing_)
-    append_qp_rates(*qp_pacing_, flow_.dest_qp(0), now, rows);
+    congestion::append_qp_rates(*qp_pacing_, flow_.dest_qp(0), now, rows);
 }
 
 uint32_t OpenFlow::step(uint64_t now, packet::Outgoing &out, SendCounts &counts) {
   if (now >= end_ && !over_ && top())
     end();
+  // The time of a pause is not made up for.
+  const uint64_t resumed = pauses_ ? pauses_->until(priority_) : 0;
+  pacer_.not_before(resumed);
   uint64_t due = pacer_.top() ? 0 : pacer_.due();
   if (qp_pacing_ && waiting_.empty() && !over_) {
     if (!choose_qp(now))
       return 0;
+    qp_pacing_->not_before(due_qps_.front(), resumed);
     due = std::max(due, qp_pacing_->due(due_qps_.front()));
   }
   uint32_t bytes = 0;

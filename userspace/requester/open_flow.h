@@ -10,6 +10,7 @@
 #include "base/ring.h"
 #include "congestion/pacer.h"
 #include "congestion/qp_pacing.h"
+#include "packet/pauses.h"
 #include "packet/source.h"
 #include "requester/faults.h"
 #include "requester/frames.h"
@@ -26,6 +27,7 @@ public:
   OpenFlow(const OpenFlow &) = delete;
   OpenFlow &operator=(const OpenFlow &) = delete;
 
+  void obey(const packet::Pauses &pauses) { pauses_ = &pauses; }
   void start(uint64_t now);
   // Time of the next step(); kNever: the flow has ended.
   uint64_t due() const;
@@ -84,6 +86,7 @@ private:
     bool last = false; // the QP's last packet
   };
 
+  uint64_t scheduled() const;
   const Plan &plan(uint32_t size);
   void make_plan(Plan &plan, uint32_t size);
   Shape shape(uint64_t size, uint32_t index);
@@ -112,6 +115,8 @@ private:
 
   flow::Flow flow_;
   FlowFrames frames_;
+  const packet::Pauses *pauses_ = nullptr; // nullptr: PFC frames are not obeyed
+  unsigned priority_;
   congestion::Pacer pacer_;
   std::optional<congestion::QpPacing> qp_pacing_; // set if each QP has its own rate
   Ring<uint32_t> due_qps_;                        // with qp_pacing_: QPs that may send now

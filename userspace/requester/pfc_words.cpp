@@ -25,8 +25,8 @@ Result<std::vector<unsigned>> parse_priorities(const std::string &word) {
       return Error{range.error().message, "3, 3,4, 0-7 or global"};
     for (uint32_t priority = range->from; priority <= range->to; priority++) {
       if (std::find(all.begin(), all.end(), priority) != all.end())
-        return Error{fmt::format("priority {} stands twice in '{}'", priority, word),
-                     "leave one away"};
+        return Error{fmt::format("priority {} is given twice in '{}'", priority, word),
+                     "remove one of them"};
       all.push_back(priority);
     }
   }
@@ -166,7 +166,7 @@ Result<Pfc> parse_pfc(const std::vector<std::string> &list) {
       return wrong(word, "a word of pfc", parse::hint_from(word, names));
     }
     if (std::find(seen.begin(), seen.end(), word) != seen.end())
-      return Error{fmt::format("pfc: {} stands twice", word), "leave one away"};
+      return Error{fmt::format("pfc: {} is given twice", word), "remove one of them"};
     seen.push_back(word);
     if (Status s = keyword->parse(pfc, words); !s)
       return Error{fmt::format("pfc: {}: {}", word, s.error().message),

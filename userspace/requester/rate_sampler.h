@@ -35,6 +35,8 @@ public:
   uint64_t over() const override { return of_->over(); }
   void qp_rates(uint64_t now, std::vector<QpRate> &rows) override { of_->qp_rates(now, rows); }
 
+  void obey(const packet::Pauses &pauses) override { of_->obey(pauses); }
+
   const std::vector<RateSample> &samples() const { return samples_; }
   uint64_t dropped() const { return dropped_; }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "congestion/qp_rates.h"
 #include "packet/icrc.h"
-#include "requester/qp_rates.h"
 #include "requester/reliable_state.h"
 
 namespace xr::requester {
@@ -29,6 +29,7 @@ congestion::Pacing paced(const congestion::Rate &rate) {
 ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
                            const Reliability &reliability, SendCounts &counts)
     : flow(given), frames(given), faults(given.faults, given.seed),
+      priority(packet::priority_of(given.path)),
       pacer(given.pacing, line_bits, given.seed), context{.flow = flow,
                                                           .reliability = reliability,
                                                           .counts = counts,
@@ -43,7 +44,7 @@ ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
 ReliableSource::State::State(std::vector<flow::Flow> given, const congestion::Rate &total,
                              double line_bits, const Reliability &reliability)
     : flows(std::move(given)), reliability_(reliability), index_(SIZE_MAX),
-      total_(paced(total), line_bits, 0) {
+      total_(paced(total), line_bits, 0), notification_point_(reliability.cnp_pacing, 65536) {
   for (const flow::Flow &flow : flows) {
     ReliableFlow &state = states_.emplace_back(flow, line_bits, reliability_, counts);
     state.first_qp = static_cast<uint32_t>(qps_.size());
@@ -75,7 +76,8 @@ void ReliableSource::State::start(uint64_t now) {
 
 void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                                     const roce_packet &packet) {
-  if (!roce_is_roce(class_) || packet.end > frame.size())
+  const bool whole = packet.end <= frame.size() || (reliability_.headers_only && !packet.cut);
+  if (!roce_is_roce(class_) || !whole)
     return;
   if (!(packet.info & ROCE_OP_RESPONSE)) // requests are for the responder on this port
     return;
@@ -103,6 +105,8 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
     counts.stray++;
     return;
   }
+  if ((packet.info & ROCE_OP_READ_RESPONSE) && reliability_.cnp)
+    notify(now, *qp, packet);
   if (packet.info & ROCE_OP_ACK)
     qps_[*qp].acknowledge(now, packet.syndrome, packet.psn, context);
   else
@@ -111,6 +115,29 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
     if (const uint64_t rtt = qps_[*qp].take_rtt())
       state.qp_pacing->rtt(*qp - state.first_qp, now, rtt);
   settle(*qp);
+}
+
+// The notification point of READ responses (IBA vol. 1, annex A17.9.3).
+void ReliableSource::State::notify(uint64_t now, uint32_t qp, const roce_packet &packet) {
+  if (notification_point_.wants_all())
+    notification_point_.seen(now, packet);
+  if (packet.ecn != ROCE_ECN_CE)
+    return;
+  counts.ce++;
+  using Verdict = decltype(notification_point_)::Verdict;
+  switch (notification_point_.decide(now, packet, qp)) {
+  case Verdict::Send:
+    cnps_.push(qp);
+    break;
+  case Verdict::Paced:
+    counts.cnps_paced++;
+    break;
+  case Verdict::NoRoom:
+    counts.cnps_no_room++;
+    break;
+  case Verdict::Deferred:
+    break; // take_due() has it
+  }
 }
 
 // Updates counts, timer and ready queue after an event of a QP.
@@ -209,7 +236,9 @@ uint64_t ReliableSource::State::wake_at() const {
     return 0;
   if (done())
     return packet::kNever;
-  uint64_t at = next_end_;
+  uint64_t at = std::min(next_end_, notification_point_.wake_at());
+  if (!cnps_.empty())
+    at = std::min(at, cnps_due());
   if (!timers_.empty())
     at = std::min(at, timers_.top().time);
   if (!active_.empty())
@@ -219,12 +248,26 @@ uint64_t ReliableSource::State::wake_at() const {
   return at;
 }
 
+void ReliableSource::State::obey(const packet::Pauses &pauses) {
+  pauses_ = &pauses;
+  for (ReliableFlow &state : states_)
+    state.pauses = &pauses;
+}
+
+// A pause began or ended. Entries of waiting_ that are too early are harmless.
+void ReliableSource::State::list_anew() {
+  pauses_seen_ = pauses_->changes();
+  for (ReliableFlow &state : states_)
+    if (state.listed)
+      list(state);
+}
+
 void ReliableSource::State::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
   if (!started_)
     return;
   for (ReliableFlow &state : states_)
     if (state.qp_pacing)
-      append_qp_rates(*state.qp_pacing, state.flow.dest_qp(0), now, rows);
+      congestion::append_qp_rates(*state.qp_pacing, state.flow.dest_qp(0), now, rows);
 }
 
 ReliableSource::ReliableSource(std::vector<flow::Flow> flows, const congestion::Rate &total,
@@ -247,6 +290,7 @@ const SendCounts &ReliableSource::counts() const { return state_->counts; }
 void ReliableSource::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
   state_->qp_rates(now, rows);
 }
+void ReliableSource::obey(const packet::Pauses &pauses) { state_->obey(pauses); }
 double ReliableSource::asked_pps() const { return state_->asked_pps(); }
 
 uint64_t ReliableSource::over() const {

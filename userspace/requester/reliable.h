@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requester of reliable connections (RC, XRC): each message completes, or its QP fails.
 // Go-back-N after NAKs and timeouts, waits after RNR NAKs, requests lost READ responses again from
-// the first missing one (IBA vol. 1, 9.7.5).
+// the first missing one (IBA vol. 1, 9.7.5). Or selective repeat: only what is missing goes again.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "congestion/notification_point.h"
 #include "flow/flow.h"
 #include "requester/requester.h"
 
 namespace xr::requester {
 
 struct Reliability {
+  bool selective = false;    // selective repeat instead of go-back-N
   uint32_t window = 256;     // unacknowledged packets per QP
   uint8_t timeout_code = 14; // retransmission timer 4.096 us * 2^code; 0: none
   uint8_t retries = 7;       // retries without progress before a QP fails
   uint8_t rnr_retries = 7;   // 7: unlimited
   bool check_icrc = true;    // drops received packets with a wrong iCRC
-  uint64_t drain_ns = 0;     // limit for outstanding messages after duration_ns; 0: unlimited
+  bool cnp = true;           // CNPs for READ responses that are marked CE
+  congestion::CnpPacing cnp_pacing = {};
+  uint8_t cnp_dscp = 48;
+  // Received frames end after their headers, as in a simulation, which has no payload: without
+  // check_icrc.
+  bool headers_only = false;
+  uint64_t drain_ns = 0; // limit for outstanding messages after duration_ns; 0: unlimited
 };
 
 class ReliableSource : public Requester {
@@ -40,6 +48,7 @@ public:
   // Count messages; over() counts completed and failed ones.
   uint64_t expected() const override;
   void qp_rates(uint64_t now, std::vector<QpRate> &rows) override;
+  void obey(const packet::Pauses &pauses) override;
   uint64_t over() const override;
 
 private:

@@ -19,7 +19,11 @@ constexpr uint8_t kLastFatal = 4; // NAK codes 1 to 4 end a QP
 } // namespace
 
 bool ReliableQp::may_send(const ReliableContext &c) const {
-  if (failed_ || waiting_ || send_ - oldest_ >= c.reliability.window)
+  if (failed_ || waiting_)
+    return false;
+  if (!again_.empty())
+    return true;
+  if (send_ - oldest_ >= c.reliability.window)
     return false;
   return send_ < end_ || may_begin(c);
 }
@@ -46,15 +50,16 @@ void ReliableQp::begin(uint64_t now, const ReliableContext &c) {
   messages_.push(message);
 }
 
-RequestPacket ReliableQp::packet_at(uint64_t place, const ReliableContext &c) const {
-  const Message &message = messages_[cursor_];
+RequestPacket ReliableQp::packet_at(uint64_t place, uint32_t number,
+                                    const ReliableContext &c) const {
+  const Message &message = messages_[number];
   const auto index = static_cast<uint32_t>(place - message.first);
   const Verb verb = c.flow.verb;
   RequestPacket out;
   out.psn = psn_at(place);
   out.place = place;
   out.va = c.flow.va;
-  out.message = begun_ - messages_.size() + cursor_;
+  out.message = begun_ - messages_.size() + number;
   if (verb == Verb::Read) { // a retry may request the rest of a READ (IBA vol. 1, 9.7.2.2.1)
     const uint64_t skipped = uint64_t{index} * c.flow.pmtu;
     out.segment = packet::segment(c.flow.transport, verb, message.size, c.flow.pmtu, 0);
@@ -68,9 +73,11 @@ RequestPacket ReliableQp::packet_at(uint64_t place, const ReliableContext &c) co
 }
 
 RequestPacket ReliableQp::send(uint64_t now, const ReliableContext &c) {
+  if (!again_.empty())
+    return send_again(now, c);
   if (send_ == end_)
     begin(now, c);
-  RequestPacket out = packet_at(send_, c);
+  RequestPacket out = packet_at(send_, cursor_, c);
   const Message &message = messages_[cursor_];
   const uint64_t next = c.flow.verb == Verb::Read ? message.end() : send_ + 1;
   out.again = send_ < high_;
@@ -122,8 +129,12 @@ void ReliableQp::acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn,
     return;
   if (type == ROCE_ACK && c.answered)
     return answer_missing(c);
-  if (type == ROCE_ACK)
-    return advance(now, place + 1, c);
+  if (type == ROCE_ACK) {
+    advance(now, place + 1, c);
+    if (oldest_ < recovery_)
+      again(oldest_, c);
+    return;
+  }
   // A NAK acknowledges all packets before its PSN (IBA vol. 1, 9.7.5.1.3).
   if (!c.answered && place > oldest_)
     advance(now, place, c);
@@ -139,41 +150,53 @@ void ReliableQp::response(uint64_t now, const roce_packet &packet, const Reliabl
   uint64_t place = 0;
   if (failed_ || !outstanding(packet.psn, place, c))
     return;
-  const Verb verb = c.flow.verb;
-  const bool atomic = packet::verb_properties(verb) & ROCE_OP_ATOMIC;
-  const Message &message = messages_.front();
-  const uint64_t into = (oldest_ - message.first) * c.flow.pmtu;
-  const uint64_t wanted =
-      verb == Verb::Read ? std::min<uint64_t>(message.size - into, c.flow.pmtu) : 0;
+  const bool atomic = packet::verb_properties(c.flow.verb) & ROCE_OP_ATOMIC;
   if (!c.answered || atomic != !(packet.info & ROCE_OP_READ_RESPONSE)) {
     c.counts.stray++;
     return;
   }
-  if (place > oldest_)
+  if (place > oldest_ && !c.reliability.selective)
     return answer_missing(c);
-  if (packet.payload != wanted) { // segmented with another PMTU: its PSNs differ from ours
+  // Segmented with another PMTU: its PSNs differ from ours.
+  if (packet.payload != answer_bytes(place, c)) {
     c.counts.stray++;
     return;
   }
+  if (place > oldest_)
+    return later_answer(now, place, c);
   advance(now, oldest_ + 1, c);
 }
 
+// The payload of the answer with that PSN.
+uint64_t ReliableQp::answer_bytes(uint64_t place, const ReliableContext &c) const {
+  if (c.flow.verb != Verb::Read)
+    return 0;
+  const Message &message = messages_[place == oldest_ ? 0 : message_of(place)];
+  return std::min<uint64_t>(message.size - (place - message.first) * c.flow.pmtu, c.flow.pmtu);
+}
+
 void ReliableQp::advance(uint64_t now, uint64_t to, const ReliableContext &c) {
-  oldest_ = to;
+  oldest_ = answered_.empty() ? to : answered_.take_until(to);
   since_ = now;
   rounds_ = rnr_rounds_ = 0;
   asked_anew_ = false;
+  drop_arrived();
   if (send_ < oldest_) { // the packets to retransmit have arrived
     send_ = oldest_;
     while (cursor_ < messages_.size() && messages_[cursor_].end() <= send_)
       cursor_++;
   }
-  while (!samples_.empty() && samples_.front().place < oldest_) {
+  take_samples(now, oldest_, c);
+  complete(now, c);
+}
+
+// The packets before `end` were answered now.
+void ReliableQp::take_samples(uint64_t now, uint64_t end, const ReliableContext &c) {
+  while (!samples_.empty() && samples_.front().place < end) {
     rtt_ = now - samples_.front().sent;
     c.counts.rtt_ns.add(rtt_);
     samples_.pop();
   }
-  complete(now, c);
 }
 
 void ReliableQp::complete(uint64_t now, const ReliableContext &c) {
@@ -192,17 +215,26 @@ void ReliableQp::go_back(uint64_t to) {
   send_ = to;
   asked_ = std::min(asked_, to);
   unasked_ = 0;
-  while (!samples_.empty() && samples_.back().place >= to)
-    samples_.pop_back();
+  forget_samples(to);
+  cursor_ = message_of(to);
+}
+
+// The index of the message that has the place.
+uint32_t ReliableQp::message_of(uint64_t place) const {
   size_t low = 0, high = messages_.size();
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    if (messages_[middle].end() <= to)
+    if (messages_[middle].end() <= place)
       low = middle + 1;
     else
       high = middle;
   }
-  cursor_ = static_cast<uint32_t>(low);
+  return static_cast<uint32_t>(low);
+}
+
+void ReliableQp::forget_samples(uint64_t from) {
+  while (!samples_.empty() && samples_.back().place >= from)
+    samples_.pop_back();
 }
 
 // Counts a retry; false: the QP has failed.
@@ -214,33 +246,40 @@ bool ReliableQp::another_round(const ReliableContext &c) {
 }
 
 void ReliableQp::refused(uint64_t place, const ReliableContext &c) {
-  if (send_ <= place) // the packet will be retransmitted anyway
+  if (send_ <= place || is_queued(place)) // the packet will be retransmitted anyway
     return;
   // While responses are outstanding, a NAK for a later request is progress too.
   const bool further = place > oldest_ && place > refused_;
   refused_ = std::max(refused_, place);
   if (further || another_round(c))
+    retransmit(place, c);
+}
+
+void ReliableQp::retransmit(uint64_t place, const ReliableContext &c) {
+  if (c.reliability.selective)
+    again(place, c);
+  else
     go_back(place);
 }
 
 void ReliableQp::not_ready(uint64_t now, uint8_t syndrome, uint64_t place,
                            const ReliableContext &c) {
-  if (waiting_ && send_ <= place) // a copy of the NAK
+  if (waiting_ && (send_ <= place || is_queued(place))) // a copy of the NAK
     return;
   if (c.reliability.rnr_retries != kNoRnrLimit && ++rnr_rounds_ > c.reliability.rnr_retries)
     return fail(c);
   rnr_until_ = now + uint64_t{roce_rnr_us(syndrome)} * 1000;
   waiting_ = true;
-  go_back(place);
+  retransmit(place, c);
 }
 
 // A later request was answered, so this answer is lost (IBA vol. 1, 9.7.5.1.2). It is requested
 // again once; after that only the timer retries.
 void ReliableQp::answer_missing(const ReliableContext &c) {
-  if (asked_anew_ || send_ == oldest_ || !another_round(c))
+  if (asked_anew_ || send_ == oldest_ || is_queued(oldest_) || !another_round(c))
     return;
   asked_anew_ = true;
-  go_back(oldest_);
+  retransmit(oldest_, c);
 }
 
 uint64_t ReliableQp::timer(const ReliableContext &c) const {
@@ -261,7 +300,10 @@ void ReliableQp::expire(uint64_t now, const ReliableContext &c) {
   if (!another_round(c))
     return;
   asked_anew_ = true;
-  go_back(oldest_);
+  if (c.reliability.selective)
+    again_after_timeout(now, c);
+  else
+    go_back(oldest_);
 }
 
 void ReliableQp::fail(const ReliableContext &c) {
@@ -272,6 +314,8 @@ void ReliableQp::fail(const ReliableContext &c) {
   c.counts.failed_messages += messages_.size();
   messages_.clear();
   samples_.clear();
+  again_.clear();
+  answered_.clear();
   send_ = end_;
   cursor_ = 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/ring.h"
 #include "flow/flow.h"
+#include "requester/place_set.h"
 #include "requester/reliable.h"
 
 namespace xr::requester {
@@ -81,15 +82,29 @@ private:
   }
   bool may_begin(const ReliableContext &context) const;
   void begin(uint64_t now, const ReliableContext &context);
-  RequestPacket packet_at(uint64_t place, const ReliableContext &context) const;
+  RequestPacket packet_at(uint64_t place, uint32_t message, const ReliableContext &context) const;
+  uint32_t message_of(uint64_t place) const;
   bool outstanding(uint32_t psn, uint64_t &place, const ReliableContext &context) const;
   void advance(uint64_t now, uint64_t to, const ReliableContext &context);
   void complete(uint64_t now, const ReliableContext &context);
+  void take_samples(uint64_t now, uint64_t end, const ReliableContext &context);
+  void forget_samples(uint64_t from);
   void go_back(uint64_t to);
+  void retransmit(uint64_t place, const ReliableContext &context);
   bool another_round(const ReliableContext &context);
   void refused(uint64_t place, const ReliableContext &context);
   void not_ready(uint64_t now, uint8_t syndrome, uint64_t place, const ReliableContext &context);
   void answer_missing(const ReliableContext &context);
+  uint64_t answer_bytes(uint64_t place, const ReliableContext &context) const;
+
+  // selective.cpp
+  RequestPacket send_again(uint64_t now, const ReliableContext &context);
+  void again(uint64_t place, const ReliableContext &context);
+  void again_missing(uint64_t from, uint64_t to, const ReliableContext &context);
+  void again_after_timeout(uint64_t now, const ReliableContext &context);
+  void drop_arrived();
+  void later_answer(uint64_t now, uint64_t place, const ReliableContext &context);
+  bool is_queued(uint64_t place) const;
 
   uint64_t oldest_ = 0;  // first place not acknowledged
   uint64_t send_ = 0;    // next place to send
@@ -103,7 +118,12 @@ private:
   uint64_t rtt_ = 0;
   Ring<Message> messages_; // outstanding
   Ring<Sample> samples_;
-  uint32_t cursor_ = 0; // index of the message at send_
+  // Selective repeat:
+  Ring<PlaceRun> again_;  // to send again; a run of more than one place is of a READ
+  PlaceSet answered_;     // answers that arrived after a missing one
+  uint64_t scanned_ = 0;  // missing answers before it were requested again
+  uint64_t recovery_ = 0; // after a timeout: an ACK before it shows that the next packet is lost
+  uint32_t cursor_ = 0;   // index of the message at send_
   uint32_t first_psn_, index_;
   uint16_t source_port_;
   uint32_t unasked_ = 0; // packets since the last AckReq

@@ -12,7 +12,9 @@ size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out
     start(now);
   run_ends(now);
   run_timers(now);
-  size_t count = 0;
+  if (pauses_ && pauses_->changes() != pauses_seen_)
+    list_anew();
+  size_t count = send_cnps(now, out);
   while (count < out.size() && total_.due() <= now) {
     while (!waiting_.empty() && waiting_.top().time <= now) {
       const Due entry = waiting_.top();
@@ -28,7 +30,7 @@ size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out
     const uint32_t index = active_.front();
     active_.pop();
     ReliableFlow &state = states_[index];
-    if (send_one(now, state, out[count])) {
+    if (state.resumed() <= now && send_one(now, state, out[count])) {
       handed_out(now, state, out[count]);
       count++;
     }
@@ -41,6 +43,33 @@ size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out
       waiting_.push({state.listed_until, index});
   }
   counts.slipped_ns = slipped();
+  return count;
+}
+
+// When the next CNP may go: at once, unless its priority is paused.
+uint64_t ReliableSource::State::cnps_due() const {
+  const flow::Flow &flow = states_[flow_of_[cnps_.front()]].flow;
+  const unsigned priority =
+      flow.path.tags.empty() ? reliability_.cnp_dscp >> 3 : packet::priority_of(flow.path);
+  return pauses_ ? pauses_->until(priority) : 0;
+}
+
+// CNPs have no part in the rates.
+size_t ReliableSource::State::send_cnps(uint64_t now, std::span<packet::Outgoing> out) {
+  for (uint32_t qp = 0; notification_point_.take_due(now, qp);)
+    cnps_.push(qp);
+  size_t count = 0;
+  for (; count < out.size() && !cnps_.empty() && cnps_due() <= now; count++) {
+    const ReliableQp &qp = qps_[cnps_.front()];
+    ReliableFlow &state = states_[flow_of_[cnps_.front()]];
+    cnps_.pop();
+    out[count] = {.shape = state.frames.cnp(reliability_.cnp_dscp), .fields = {}};
+    out[count].fields.dest_qp = state.flow.dest_qp(qp.index());
+    out[count].fields.src_port = qp.source_port();
+    counts.cnps_sent++;
+    counts.packets++;
+    counts.bytes += out[count].shape->bytes().size();
+  }
   return count;
 }
 
@@ -102,9 +131,11 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
   out.fields.dma_len = packet.dma_len;
   out.fields.va = packet.va;
   out.fields.sequence = packet.place; // of SENDs and WRITEs: one PSN a packet
-  if (state.qp_pacing)
+  if (state.qp_pacing) {              // the time of a pause is not made up for
+    state.qp_pacing->not_before(index - state.first_qp, state.resumed());
     state.qp_pacing->sent(index - state.first_qp, now,
                           static_cast<uint32_t>(out.shape->bytes().size()));
+  }
   if (packet.again) {
     counts.retransmitted++;
     release_held(state, index);
@@ -162,6 +193,7 @@ void ReliableSource::State::handed_out(uint64_t now, ReliableFlow &state,
   total_.sent(now, bytes);
   if (state.pacer.due() == packet::kNever)
     return;
+  state.pacer.not_before(state.resumed());
   state.pacer.sent(now, bytes);
   if (state.pacer.due() == packet::kNever)
     close(state);

@@ -10,8 +10,10 @@
 #include <queue>
 #include <vector>
 
+#include "congestion/notification_point.h"
 #include "congestion/pacer.h"
 #include "congestion/qp_pacing.h"
+#include "packet/pauses.h"
 #include "packet/peer_map.h"
 #include "requester/faults.h"
 #include "requester/frames.h"
@@ -27,6 +29,8 @@ struct ReliableFlow {
   const flow::Flow &flow;
   FlowFrames frames;
   Faults faults;
+  const packet::Pauses *pauses = nullptr; // nullptr: PFC frames are not obeyed
+  unsigned priority;
   congestion::Pacer pacer;
   std::optional<congestion::QpPacing> qp_pacing; // set if each QP has its own rate
   ReliableContext context;
@@ -59,11 +63,13 @@ struct ReliableFlow {
   }
   // Packets that remain after the pacer's last burst are not paced.
   uint64_t due() const {
-    const uint64_t flow_due = pacer.due() == packet::kNever ? 0 : pacer.due();
+    const uint64_t flow_due = std::max(pacer.due() == packet::kNever ? 0 : pacer.due(), resumed());
     if (!qp_pacing || !ready.empty() || !extra.empty())
       return flow_due;
     return std::max(flow_due, qp_pacing->next_due());
   }
+  // The end of the last pause; later than now: it is paused.
+  uint64_t resumed() const { return pauses ? pauses->until(priority) : 0; }
   bool has_ready() const {
     return !ready.empty() || !extra.empty() || (qp_pacing && qp_pacing->any_waits());
   }
@@ -83,6 +89,7 @@ struct ReliableSource::State {
   bool done() const { return live_flows_ == 0 && busy_qps_ == 0; }
   double asked_pps() const;
   void qp_rates(uint64_t now, std::vector<QpRate> &rows);
+  void obey(const packet::Pauses &pauses);
 
   SendCounts counts;
   std::vector<flow::Flow> flows;
@@ -97,6 +104,10 @@ private:
 
   void start(uint64_t now);
   void run_timers(uint64_t now);
+  void notify(uint64_t now, uint32_t qp, const roce_packet &packet);
+  void list_anew();
+  uint64_t cnps_due() const;
+  size_t send_cnps(uint64_t now, std::span<packet::Outgoing> out);
   void run_ends(uint64_t now);
   void close(ReliableFlow &flow);
   void settle(uint32_t qp);
@@ -116,12 +127,16 @@ private:
   std::vector<uint32_t> flow_of_;
   packet::PeerMap<uint32_t> index_; // (peer, own QPN) to the index in qps_
   congestion::Pacer total_;
+  congestion::BasicNotificationPoint<uint32_t> notification_point_; // of QPs by their index
+  Ring<uint32_t> cnps_;                                             // QPs whose CNP goes next
   Timers timers_;
   Timers waiting_;        // flows not due yet
   Ring<uint32_t> active_; // flows that are due
   uint32_t live_flows_ = 0, busy_qps_ = 0;
   uint64_t next_end_ = packet::kNever; // earliest end of a flow or of its drain time
   uint64_t now_ = 0;                   // of the last call
+  const packet::Pauses *pauses_ = nullptr;
+  uint64_t pauses_seen_ = 0; // changes of them that waiting_ knows
   bool started_ = false;
 };
 

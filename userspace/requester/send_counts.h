@@ -45,10 +45,16 @@ inline void add(SendCounts &all, const SendCounts &one) {
                                                    &SendCounts::failed_qps,
                                                    &SendCounts::failed_messages,
                                                    &SendCounts::bad_icrc_received,
+                                                   &SendCounts::kept,
+                                                   &SendCounts::kept_no_room,
                                                    &SendCounts::invalid_naks,
                                                    &SendCounts::access_naks,
                                                    &SendCounts::operational_naks,
                                                    &SendCounts::cnps,
+                                                   &SendCounts::ce,
+                                                   &SendCounts::cnps_sent,
+                                                   &SendCounts::cnps_paced,
+                                                   &SendCounts::cnps_no_room,
                                                    &SendCounts::slipped_ns};
   for (const auto member : kAll)
     all.*member += one.*member;

@@ -22,17 +22,18 @@ bool starts(uint32_t info) {
   return (info & ROCE_OP_KNOWN) && !(info & (ROCE_OP_MIDDLE | ROCE_OP_LAST));
 }
 
-uint32_t psns_of(const roce_packet &packet, uint32_t pmtu) {
-  if (!(packet.info & ROCE_OP_READ_REQUEST) || !packet.dma_len)
-    return 1;
-  return (packet.dma_len - 1) / pmtu + 1;
-}
-
 } // namespace
 
+uint32_t Connection::psns_of(const roce_packet &packet) const {
+  if (!(packet.info & ROCE_OP_READ_REQUEST) || !packet.dma_len)
+    return 1;
+  return (packet.dma_len - 1) / pmtu_ + 1;
+}
+
 void Connection::receive(const uint8_t *bth, const roce_packet &packet,
-                         const ResponderOptions &options, RespondCounts &counts) {
-  const Context c{bth, packet, options, counts, psns_of(packet, pmtu_)};
+                         const ResponderOptions &options, RespondCounts &counts,
+                         size_t &kept_room) {
+  const Context c{bth, packet, options, counts, kept_room, psns_of(packet)};
   if (transport_ == ROCE_UC)
     return unreliable(c);
   int32_t distance = has_expected_ ? roce_psn_diff(packet.psn, expected_) : 0;
@@ -42,7 +43,7 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
       counts.out_of_order++;
       return;
     }
-    start_at(packet.psn);
+    start_at(packet.psn, kept_room);
     counts.qps++;
     distance = 0;
   }
@@ -54,8 +55,8 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
     duplicate(c);
   else if (distance > 0)
     ahead(c);
-  else
-    in_order(c);
+  else if (in_order(c) && !kept_.empty())
+    take_kept(c);
 }
 
 bool Connection::is_qpn_reused(const Context &c, int32_t distance) const {
@@ -66,8 +67,9 @@ bool Connection::is_qpn_reused(const Context &c, int32_t distance) const {
   return !((c.packet.info & ROCE_OP_READ_REQUEST) && into < read_psns_);
 }
 
-void Connection::start_at(uint32_t psn) {
+void Connection::start_at(uint32_t psn, size_t &kept_room) {
   expect(psn);
+  forget_kept(kept_room);
   started_here_ = true;
   start_psn_ = psn;
   inside_ = Inside::Nothing;
@@ -81,8 +83,13 @@ void Connection::start_at(uint32_t psn) {
 // A NAK is sent once per gap (9.7.4.1.2, 9.7.5.2.2).
 void Connection::ahead(const Context &c) {
   c.counts.out_of_order++;
-  if (nak_)
-    return;
+  if (c.options.selective)
+    keep(c);
+  if (!nak_)
+    ask_for_expected();
+}
+
+void Connection::ask_for_expected() {
   nak_ = true;
   invalid_ = false;
   responses_.push({.kind = Kind::Nak, .psn = expected_, .aeth = uint32_t{kSequence} << 24 | msn_});
@@ -129,20 +136,22 @@ void Connection::replay_atomic(const Context &c) {
         {.kind = Kind::Atomic, .psn = c.packet.psn, .aeth = positive(), .value = atomic(c)});
 }
 
-void Connection::in_order(const Context &c) {
+// False: the request was refused.
+bool Connection::in_order(const Context &c) {
   if (!is_legal(c)) {
     if (!(nak_ && invalid_))
       refuse(c, kInvalid);
-    return;
+    return false;
   }
   if (refuse_rnr(c))
-    return;
+    return false;
   if (nak_)
     withdraw_nak();
   c.counts.in_order++;
   expected_ = roce_psn_add(c.packet.psn, c.psns);
   framing(c);
   execute(c);
+  return true;
 }
 
 // Checks the opcode sequence (9.7.4.1.5) and the lengths.
@@ -233,7 +242,7 @@ void Connection::execute(const Context &c) {
 // merged before the response queue gets full.
 void Connection::acknowledge(const Context &c, uint32_t psn) {
   since_ack_ = 0;
-  const bool merge = c.options.merge_acks || responses_.size() >= kMaxResponses / 2;
+  const bool merge = c.options.merge_acks || filling_ || responses_.size() >= kMaxResponses / 2;
   if (merge && !responses_.empty() && responses_.back().kind == Kind::Ack) {
     responses_.back().psn = psn;
     responses_.back().aeth = positive();

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 
 #include "base/ring.h"
@@ -28,6 +29,8 @@ public:
   static constexpr size_t kMaxResponses = 128;
   // Number of atomic results kept for duplicate requests.
   static constexpr size_t kMaxAtomicResults = 16;
+  // Number of requests kept after a missing one, with ResponderOptions::selective.
+  static constexpr size_t kMaxKept = 1024;
 
   Connection() = default;
   Connection(const packet::PeerKey &peer, uint8_t transport, uint32_t peer_qp, uint32_t pmtu)
@@ -40,11 +43,14 @@ public:
     has_expected_ = true;
   }
 
-  // Processes a request for this QP and transport. `bth` points to its BTH.
+  // Processes a request for this QP and transport. `bth` points to its BTH. `kept_room`: how many
+  // requests all connections may still keep.
   void receive(const uint8_t *bth, const roce_packet &packet, const ResponderOptions &options,
-               RespondCounts &counts);
+               RespondCounts &counts, size_t &kept_room);
+  void forget_kept(size_t &kept_room);
 
   bool has_responses() const { return !responses_.empty(); }
+  bool reads_next() const { return !responses_.empty() && responses_.front().kind == Kind::Read; }
   // Removes the next packet from the response queue.
   ResponsePacket next_packet(RespondCounts &counts);
 
@@ -53,7 +59,10 @@ public:
 
   PeerPath *path = nullptr; // path of its last request
   packet::PeerKey key;
-  bool alive = false, queued = false; // in the responder's table; in its send queue
+  bool alive = false, queued = false; // in the responder's table; in its send queue, or paced
+  static constexpr uint32_t kUnpaced = UINT32_MAX;
+  uint32_t pace = kUnpaced; // its number in the pacing of READ responses; kept when it is reused
+  bool paced = false;       // since it sent a READ response
 
 private:
   enum class Kind : uint8_t { Ack, Nak, Atomic, Read, Empty };
@@ -74,18 +83,30 @@ private:
     const roce_packet &packet;
     const ResponderOptions &options;
     RespondCounts &counts;
+    size_t &kept_room;
     uint32_t psns;
+  };
+  struct Kept {
+    roce_packet packet{};
+    std::array<uint8_t, ROCE_BTH_LEN + 4 + 28> bth{}; // of an atomic, with XRCETH and AtomicETH
+  };
+  struct PsnBefore {
+    bool operator()(uint32_t a, uint32_t b) const { return roce_psn_diff(a, b) < 0; }
   };
   enum class Inside : uint8_t { Nothing, Send, Write };
 
   void unreliable(const Context &c);
-  void start_at(uint32_t psn);
+  uint32_t psns_of(const roce_packet &packet) const;
+  void start_at(uint32_t psn, size_t &kept_room);
   bool is_qpn_reused(const Context &c, int32_t distance) const;
   void ahead(const Context &c);
+  void ask_for_expected();
+  void keep(const Context &c);
+  void take_kept(const Context &c);
   void duplicate(const Context &c);
   void replay_read(const Context &c);
   void replay_atomic(const Context &c);
-  void in_order(const Context &c);
+  bool in_order(const Context &c);
   bool is_legal(const Context &c) const;
   bool refuse_rnr(const Context &c);
   void withdraw_nak();
@@ -104,6 +125,7 @@ private:
   bool nak_ = false;      // a NAK for expected_ was queued
   bool invalid_ = false;  // that NAK is an invalid request NAK, not PSN sequence error or RNR
   bool rnr_done_ = false; // the next message got its RNR NAK
+  bool filling_ = false;  // takes kept requests
   uint8_t transport_ = ROCE_RC;
   Inside inside_ = Inside::Nothing;
   uint16_t port_ = 0;
@@ -116,6 +138,7 @@ private:
   uint32_t read_first_ = 0, read_psns_ = 0; // first PSN and number of PSNs of the newest READ
   Ring<Response> responses_;
   Ring<AtomicResult> atomics_;
+  std::map<uint32_t, Kept, PsnBefore> kept_; // by PSN, all after expected_
 };
 
 } // namespace xr::responder

@@ -9,6 +9,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "packet/pauses.h"
 #include "packet/template.h"
 #include "roce/parse.h"
 
@@ -32,6 +33,7 @@ public:
 
   // nullptr: the budget is used up; use build() instead.
   const packet::Template *template_for(uint8_t opcode, uint32_t payload);
+  unsigned priority_for(uint8_t opcode) const { return packet::priority_of(path_for(opcode)); }
   // Builds a complete frame without a template.
   std::vector<uint8_t> build(uint8_t opcode, uint32_t payload, const packet::Fields &fields,
                              uint64_t original) const;

@@ -29,6 +29,8 @@ Responder::State::State(const ResponderOptions &given)
       paths_(given.qps, given.ack_tos, static_cast<uint8_t>(given.cnp_dscp << 2)),
       index_(given.qps), cnp_(options.cnp_pacing, options.qps), cm_(options) {
   std::sort(addresses_.begin(), addresses_.end());
+  if (options.control.kind != congestion::Control::Kind::None)
+    pacing_.emplace(0, options.control, options.line_bits);
 }
 
 void Responder::State::receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
@@ -37,7 +39,8 @@ void Responder::State::receive(uint64_t now, std::span<const uint8_t> frame, roc
   counts.bytes += frame.size();
   if (class_ == ROCE_CLASS_OTHER)
     return answer_neighbour(frame);
-  if (class_ == ROCE_CLASS_MALFORMED || (roce_is_roce(class_) && packet.end > frame.size())) {
+  const bool whole = packet.end <= frame.size() || (options.headers_only && !packet.cut);
+  if (class_ == ROCE_CLASS_MALFORMED || (roce_is_roce(class_) && !whole)) {
     counts.malformed++;
     return;
   }
@@ -90,9 +93,11 @@ void Responder::State::answer_neighbour(std::span<const uint8_t> frame) {
 void Responder::State::dispatch(uint64_t now, std::span<const uint8_t> frame,
                                 const roce_packet &packet) {
   const uint32_t qpn = roce_key_qp(&packet.key);
-  if (packet.info & ROCE_OP_RESPONSE)
+  if (packet.info & ROCE_OP_RESPONSE) {
     counts.responses_seen++;
-  else if (qpn == ROCE_QPN_GSI)
+    if (pacing_ && packet.info & ROCE_OP_CNP)
+      receive_cnp(now, packet);
+  } else if (qpn == ROCE_QPN_GSI)
     receive_mad(frame, packet);
   else if (qpn < options.first_qp || qpn > options.last_qp)
     counts.no_qp++;
@@ -118,11 +123,9 @@ void Responder::State::request(uint64_t now, std::span<const uint8_t> frame,
     }
     if (ce)
       receive_ce(now, frame, connection->peer_qp(), packet);
-    connection->receive(frame.data() + packet.bth, packet, options, counts);
-    if (connection->has_responses() && !connection->queued) {
-      connection->queued = true;
-      queue_.push({.kind = QueueEntry::Kind::Connection, .connection = connection});
-    }
+    connection->receive(frame.data() + packet.bth, packet, options, counts, kept_room_);
+    if (connection->has_responses() && !connection->queued)
+      queue_responses(now, connection);
   } else if (transport_of(packet) == ROCE_UD && packet.info) {
     counts.datagrams++;
     if (ce)
@@ -161,7 +164,9 @@ Connection *Responder::State::connect(const packet::PeerKey &key, uint32_t peer_
     free_.push_back(&connections_.emplace_back());
   Connection *connection = free_.back();
   free_.pop_back();
+  const uint32_t pace = connection->pace;
   *connection = Connection(key, static_cast<uint8_t>(key.number >> 24), peer_qp, pmtu);
+  connection->pace = pace;
   connection->alive = true;
   index_.insert(key, connection);
   return connection;
@@ -172,6 +177,7 @@ void Responder::State::release(Connection *connection) {
   if (connection->alive)
     index_.erase(connection->key);
   connection->alive = false;
+  connection->forget_kept(kept_room_);
   if (!connection->queued)
     free_.push_back(connection);
 }
@@ -192,7 +198,7 @@ void Responder::State::close_connection(const CmConnection &ended) {
 
 void Responder::State::receive_mad(std::span<const uint8_t> frame, const roce_packet &packet) {
   std::optional<packet::CmMessage> message;
-  if (packet.opcode == ROCE_OPCODE_UD_SEND_ONLY)
+  if (packet.opcode == ROCE_OPCODE_UD_SEND_ONLY && packet.end <= frame.size())
     message = packet::parse_cm_mad(
         frame.subspan(packet.bth + ROCE_BTH_LEN + ROCE_DETH_LEN, packet.payload));
   if (!message) {
@@ -260,6 +266,7 @@ size_t Responder::next(uint64_t now, std::span<packet::Outgoing> out) {
 uint64_t Responder::wake_at() const { return state_->wake_at(); }
 
 const RespondCounts &Responder::counts() const { return state_->counts; }
+void Responder::qp_rates(uint64_t now, std::vector<QpRate> &rows) { state_->qp_rates(now, rows); }
 const latency::OneWay &Responder::latency() const { return state_->latency; }
 
 } // namespace xr::responder

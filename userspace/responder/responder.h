@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "congestion/notification_point.h"
+#include "congestion/rate_control.h"
 #include "latency/one_way.h"
 #include "model/run_reports.h"
 #include "packet/frame.h"
+#include "packet/pauses.h"
 #include "packet/source.h"
 
 namespace xr::responder {
@@ -26,14 +28,23 @@ struct ResponderOptions {
   uint32_t pmtu = 1024;    // of READ responses, until a FIRST or MIDDLE packet or RDMA CM gives it
   uint32_t ack_every = 0;  // an ACK after every N packets; 0: only for AckReq
   bool merge_acks = false; // send only the newest of several queued ACKs
+  bool selective = false;  // selective repeat: keeps requests after a missing one
   uint64_t rnr_every = 0;  // an RNR NAK for every N-th message, once; 0: none
   uint8_t rnr_timer = 12;  // RNR timer code (IBA vol. 1, 9.7.5.2.8): 12 is 0.64 ms
   bool cnp = true;         // send CNPs for CE-marked packets
   congestion::CnpPacing cnp_pacing;
   uint8_t cnp_dscp = 48;
+  // How each QP's READ responses are paced: CNPs for the QP reach it. Kind::None or Fixed or Dcqcn.
+  congestion::Control control = {};
+  double line_bits =
+      0; // a second: the base of Percent, and the line's rate where `control` has none
   uint8_t ack_tos = ROCE_ECN_ECT0; // of all responses except CNPs
   bool check_icrc = true;          // count and drop frames with a wrong iCRC, as RNICs do
+  // Received frames end after their headers, as in a simulation, which has no payload: for a
+  // responder that does not read it (no check_icrc, no sink). RDMA CM gets no answer.
+  bool headers_only = false;
   uint32_t qps = 65536; // maximum number of connections (source address, destination QPN)
+  const packet::Pauses *pauses = nullptr; // answers of a paused priority wait
   uint64_t seed = 0;
   // Counts RoCE frames and the stamps in them, and never answers them. `now` of receive() must be
   // CLOCK_TAI then.
@@ -54,6 +65,8 @@ public:
 
   const RespondCounts &counts() const;
   const latency::OneWay &latency() const; // of a sink
+  // Appends a row for each QP that sent READ responses, if their rates change.
+  void qp_rates(uint64_t now, std::vector<QpRate> &rows);
 
 private:
   struct State;

@@ -9,6 +9,10 @@ constexpr size_t kMaxQueuedFrames = 65536;
 // Packets of one QP before the next QP's turn.
 constexpr unsigned kTurn = 16;
 
+uint32_t length_of(const packet::Outgoing &out) {
+  return static_cast<uint32_t>(out.shape ? out.shape->bytes().size() : out.raw.size());
+}
+
 } // namespace
 
 void Responder::State::enqueue(const QueueEntry &entry) {
@@ -32,20 +36,34 @@ size_t Responder::State::next(uint64_t now, std::span<packet::Outgoing> out) {
     counts.cnps++;
     enqueue(due);
   }
+  for (uint32_t number = 0; pacing_ && pacing_->take_due(now, number);)
+    queue_.push({.kind = QueueEntry::Kind::Connection, .connection = paced_[number]});
+  take_resumed(now);
   size_t count = 0;
   while (count < out.size() && !queue_.empty())
-    if (send(out[count]))
+    if (send(now, out[count]))
       count++;
+  if (pacing_)
+    counts.slipped_ns = pacing_->slipped_ns();
   return count;
 }
 
 // Sends the next packet of the entry at the front. False: there was none.
-bool Responder::State::send(packet::Outgoing &out) {
+bool Responder::State::send(uint64_t now, packet::Outgoing &out) {
+  if (is_paused(now))
+    return false;
   const QueueEntry entry = queue_.front();
   if (entry.kind == QueueEntry::Kind::Connection) {
+    const bool reads = pacing_ && entry.connection->alive && entry.connection->reads_next();
+    if (reads && must_wait(now, *entry.connection))
+      return false;
     const bool sent = entry.connection->alive && entry.connection->has_responses();
     if (sent)
       send_response(*entry.connection, out);
+    if (reads && options.pauses) // the time of a pause is not made up for
+      pacing_->not_before(entry.connection->pace, options.pauses->until(priority_of(entry)));
+    if (reads)
+      pacing_->sent(entry.connection->pace, now, length_of(out));
     end_turn(entry.connection);
     return sent;
   }

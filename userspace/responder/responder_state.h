@@ -2,9 +2,12 @@
 // The implementation of Responder: responder.cpp receives, responder_send.cpp sends.
 #pragma once
 
+#include <array>
 #include <deque>
+#include <optional>
 #include <vector>
 
+#include "congestion/qp_pacing.h"
 #include "responder/cm_listener.h"
 #include "responder/connection.h"
 #include "responder/responder.h"
@@ -18,7 +21,13 @@ struct Responder::State {
                const roce_packet &packet);
   size_t next(uint64_t now, std::span<packet::Outgoing> out);
   // When next() has something to send; kNever: not before another packet arrives.
-  uint64_t wake_at() const { return queue_.empty() ? cnp_.wake_at() : 0; }
+  uint64_t wake_at() const {
+    if (!queue_.empty())
+      return 0;
+    const uint64_t at = std::min(cnp_.wake_at(), resumes_at());
+    return pacing_ ? std::min(at, pacing_->next_due()) : at;
+  }
+  void qp_rates(uint64_t now, std::vector<QpRate> &rows);
 
   ResponderOptions options;
   RespondCounts counts;
@@ -54,7 +63,14 @@ private:
 
   void enqueue(const QueueEntry &entry);
   void enqueue(std::vector<uint8_t> raw);
-  bool send(packet::Outgoing &out);
+  bool send(uint64_t now, packet::Outgoing &out);
+  unsigned priority_of(const QueueEntry &entry) const;
+  bool is_paused(uint64_t now);
+  void take_resumed(uint64_t now);
+  uint64_t resumes_at() const;
+  bool must_wait(uint64_t now, Connection &connection);
+  void receive_cnp(uint64_t now, const roce_packet &packet);
+  void queue_responses(uint64_t now, Connection *connection);
   void end_turn(Connection *connection);
   void send_response(Connection &connection, packet::Outgoing &out);
   void send_template(PeerPath &path, uint8_t opcode, uint32_t payload, const packet::Fields &fields,
@@ -70,10 +86,14 @@ private:
   std::deque<Connection> connections_;
   std::vector<Connection *> free_;
   congestion::BasicNotificationPoint<QueueEntry> cnp_;
+  std::optional<congestion::QpPacing> pacing_; // of READ responses
+  std::vector<Connection *> paced_;            // by number in pacing_
   CmListener cm_;
+  size_t kept_room_ = size_t{1} << 20; // requests that all connections may still keep: 200 MB
   uint32_t mad_psn_ = 0;
 
   Ring<QueueEntry> queue_;
+  std::array<Ring<QueueEntry>, packet::kPriorities> paused_queues_;
   unsigned turn_ = 0;                          // packets sent for the QP at the front
   size_t queued_frames_ = 0;                   // entries of the queue that are not connections
   std::deque<std::vector<uint8_t>> raws_;      // the frames of Raw entries, in order

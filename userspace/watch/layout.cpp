@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "watch/link_panel.h"
 #include "watch/pages.h"
 #include "watch/panels.h"
 #include "watch/stream_page.h"
@@ -47,6 +48,7 @@ void streams_page(State &state, const Size &size, Screen &screen, size_t below) 
   if (const auto overflow = overflow_line(state, size.columns))
     screen.lines.push_back(*overflow);
   const size_t reserved = 1 + kLeastStreams;
+  put(screen, link_lines(state, size.columns), left() > reserved ? left() - reserved : 0);
   put(screen, meter_lines(state, size.columns, size.rows < kTall),
       left() > reserved ? left() - reserved : 0);
   const size_t rules = left() > reserved ? std::max<size_t>((left() - reserved) / 2, 2) : 0;

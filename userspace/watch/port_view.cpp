@@ -43,6 +43,9 @@ void PortView::update(Reading reading) {
     events_.pop_front();
   count_from_baseline();
   measure();
+  const auto earlier_wire = std::exchange(wire_, std::move(reading.wire));
+  wire_running_ = reading.wire_running;
+  measure_link(earlier_wire.get());
   if (!lost_.empty()) // a reading that was kept while paused: the port is still gone
     stop();
 }
@@ -72,6 +75,23 @@ void PortView::measure() {
   }
 }
 
+// The process updates its counts a hundred times a second: rates are between two of its own times.
+void PortView::measure_link(const WirePortCounts *before) {
+  link_rates_ = {};
+  if (!wire_)
+    return;
+  const LinkCounts &link = wire_->link;
+  const LinkClassCounts all = link.total();
+  backlog_.add(static_cast<double>(all.backlog_bytes));
+  if (!before || link.started != before->link.started || link.updated <= before->link.updated)
+    return;
+  const double seconds = static_cast<double>(link.updated - before->link.updated) / 1e9;
+  const LinkClassCounts then = before->link.total();
+  link_rates_.frames = static_cast<double>(all.frames_out - then.frames_out) / seconds;
+  link_rates_.bits = static_cast<double>(all.bytes_out - then.bytes_out) * 8 / seconds;
+  link_rates_.busy = static_cast<double>(link.busy_ns - before->link.busy_ns) / 1e9 / seconds;
+}
+
 void PortView::mark_gone(std::string why) {
   lost_ = std::move(why);
   stop();
@@ -82,6 +102,7 @@ void PortView::stop() {
   earlier_rules_.clear();
   for (Gauge &gauge : gauges_)
     gauge.rate = gauge.bits = 0;
+  link_rates_ = {};
 }
 
 std::optional<PortView::RuleRates> PortView::rule_rates(uint32_t id) const {

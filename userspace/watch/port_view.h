@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "model/rules.h"
 #include "model/snapshot.h"
+#include "model/wire_counts.h"
 #include "report/stream_columns.h"
 #include "roce/event.h"
 #include "watch/history.h"
@@ -22,6 +24,8 @@ struct Reading {
   Snapshot snapshot;
   uint64_t realtime_ns = 0; // time of the snapshot, since 1970
   std::vector<RuleRow> rules;
+  std::shared_ptr<const WirePortCounts> wire; // null: no wire process ever took its frames
+  bool wire_running = false;
   std::vector<roce_event> events; // since the previous reading
   uint64_t events_forgotten = 0;  // older events since then, which are only counted
 };
@@ -61,6 +65,15 @@ public:
   // Only if ready().
   const Snapshot &counted() const { return shown_ ? *shown_ : *now_; }
   const std::vector<RuleRow> &rules() const { return rules_; }
+  // Of the wire process, since it began; null: there was none.
+  const std::shared_ptr<const WirePortCounts> &wire() const { return wire_; }
+  bool wire_running() const { return wire_running_; }
+  struct LinkRates {
+    double frames = 0, bits = 0; // that left the link, per second
+    double busy = 0;             // part of the time
+  };
+  const LinkRates &link_rates() const { return link_rates_; }
+  const History &backlog() const { return backlog_; } // bytes
   const Meters<Gauge> &gauges() const { return gauges_; }
   double seconds() const { return seconds_; } // interval of the rates; 0: no rates yet
   struct StreamRates {
@@ -82,6 +95,7 @@ public:
 private:
   void stop();
   void measure();
+  void measure_link(const WirePortCounts *before);
   void count_from_baseline();
 
   std::string name_, about_, no_events_, lost_;
@@ -92,6 +106,10 @@ private:
   uint64_t realtime_ns_ = 0;
   double seconds_ = 0;
   Meters<Gauge> gauges_{};
+  std::shared_ptr<const WirePortCounts> wire_;
+  bool wire_running_ = false;
+  LinkRates link_rates_;
+  History backlog_;
   std::deque<roce_event> events_;
   uint64_t events_forgotten_ = 0;
 };

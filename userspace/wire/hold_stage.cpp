@@ -112,7 +112,7 @@ void HoldStage::add(uint64_t now, const Frame &frame, std::span<const HeldBy> ru
 
 // Lets go what is due up to `until`, in the order of Due.
 void HoldStage::run(uint64_t now, uint64_t until, size_t most_ready) {
-  while (ready_count_ < most_ready) {
+  while (earliest_ <= until && ready_count_ < most_ready) {
     Rule *first = nullptr;
     Due due, second;
     for (const uint32_t index : active_) {
@@ -125,6 +125,7 @@ void HoldStage::run(uint64_t now, uint64_t until, size_t most_ready) {
         second = next;
       }
     }
+    earliest_ = due.time;
     if (!first || due.time > until)
       return;
     entered_ = false;
@@ -186,6 +187,7 @@ void HoldStage::enter(uint64_t now, uint32_t index, uint32_t by, bool selected) 
     break;
   case HoldRule::Outcome::Held:
     left_rule(held.rule, late);
+    earliest_ = std::min(earliest_, held.frame.due);
     held.rule = by;
     rule.users++;
     counts.backlog_frames++;

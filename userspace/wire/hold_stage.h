@@ -94,8 +94,9 @@ private:
   Ring<Dropped> dropped_;
   size_t held_ = 0;
   uint32_t sequence_ = 0;
-  bool entered_ = false; // a rule got a frame, so that its next() may have changed
-  bool unused_ = false;  // a removed rule has no users
+  uint64_t earliest_ = kNever; // nothing leaves a rule before it
+  bool entered_ = false;       // a rule got a frame, so that its next() may have changed
+  bool unused_ = false;        // a removed rule has no users
 };
 
 } // namespace xr::wire

@@ -288,7 +288,10 @@ void Link::serve_trace(uint64_t now) {
   }
 }
 
+// What changes the state serves the queue by itself: at one time, there is something to do once.
 void Link::run(uint64_t now) {
+  if (now <= clock_ && flap_next_ > clock_)
+    return;
   now = std::max(now, clock_);
   while (flap_next_ <= now) {
     serve_until(flap_next_);
@@ -302,6 +305,16 @@ void Link::run(uint64_t now) {
   counts_->updated = now;
   if (paused_)
     settle_pauses(now);
+}
+
+uint64_t Link::send_control(uint64_t now, uint32_t bytes) {
+  run(now);
+  if (!spec_.rate)
+    return clock_;
+  const uint64_t begins = std::max(clock_, bits_.free_at());
+  const uint64_t finished = bits_.send(begins, bytes + overhead_);
+  counts_->busy_ns += finished - begins;
+  return finished;
 }
 
 void Link::update(uint64_t now) {

@@ -53,6 +53,7 @@ public:
   bool take(uint64_t now, Frame &frame);
   // A frame that was dropped after enqueue(): by AQM at dequeue, or because the link went down.
   bool take_dropped(uint64_t now, Frame &frame, LinkDrop &cause);
+  bool has_dropped() const { return !dropped_.empty(); }
   // A PFC frame to send at once. False: none.
   bool take_pfc(uint64_t now, PfcOut &out);
 
@@ -65,6 +66,18 @@ public:
 
   // Processes what is due, and completes the counts until `now`.
   void update(uint64_t now);
+
+  // A MAC control frame of `bytes` without FCS leaves between two frames, whatever is paused: when
+  // its last bit has left.
+  uint64_t send_control(uint64_t now, uint32_t bytes);
+
+  // When the last frame that was serialised has left, or leaves.
+  uint64_t free_at() const { return bits_.free_at(); }
+  // Priorities that are paused at `at`, unless another PFC frame arrives; until when one of them
+  // is.
+  uint32_t paused_at(uint64_t at) const { return paused_ ? still_paused(at) : 0; }
+  uint64_t paused_until(unsigned priority) const { return paused_until_[priority]; }
+  uint64_t backlog_bytes() const { return backlog_; }
 
   unsigned class_of(const Frame &frame) const;
   // True while a flap holds the link down, as of the last call.
@@ -115,8 +128,7 @@ private:
   void serve_until(uint64_t now);
   void serve_trace(uint64_t now);
   uint64_t next_service() const;
-  // The classes that are paused at `at`.
-  uint32_t paused_at(uint64_t at) const;
+  uint32_t still_paused(uint64_t at) const;
   void settle_pauses(uint64_t now);
   void pause_one(uint64_t now, unsigned priority, uint16_t quanta);
 

@@ -125,7 +125,7 @@ void Link::skip_flaps(uint64_t now) {
   flap_next_ += passed * flap.period;
 }
 
-uint32_t Link::paused_at(uint64_t at) const {
+uint32_t Link::still_paused(uint64_t at) const {
   uint32_t paused = paused_;
   for (uint32_t left = paused_; left; left &= left - 1) {
     const auto priority = static_cast<unsigned>(std::countr_zero(left));

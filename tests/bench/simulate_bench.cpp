@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Speed of the simulator in packet-hops (a frame of any kind that crosses a link) a second of
+// processor time, beside a bare event queue (std::priority_queue) with as many events and as many
+// of them pending; memory of 10,000 flows; processor time of more and more packets.
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <queue>
+#include <string>
+
+#include "base/draw.h"
+#include "simulate/simulation.h"
+#include "simulate/traffic.h"
+#include "spread.h"
+#include "wire/link_words.h"
+
+namespace {
+
+using namespace xr;
+using namespace xr::simulate;
+
+constexpr uint64_t kMs = 1'000'000, kGbit = 1'000'000'000;
+constexpr int kPieces = 31;
+
+double processor_s() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// "VmRSS:" or "VmHWM:" in MiB.
+double memory_mib(const char *key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == key) {
+      double kib = 0;
+      status >> kib;
+      return kib / 1024;
+    }
+  return 0;
+}
+
+FlowSetup flow_of(const std::string &src, const std::string &dst, uint64_t bytes, bool reliable) {
+  FlowSetup setup;
+  setup.src = src;
+  setup.dst = dst;
+  setup.reliable = reliable;
+  setup.flow.verb = packet::Verb::Write;
+  setup.flow.size.parts = {{.bytes = bytes, .weight = 1}};
+  setup.flow.control.kind = congestion::Control::Kind::Dcqcn;
+  return setup;
+}
+
+std::unique_ptr<Simulation> made(const Scenario &scenario) {
+  auto simulation = Simulation::make(scenario);
+  if (!simulation) {
+    std::fprintf(stderr, "simulate_bench: %s\n", simulation.error().message.c_str());
+    std::exit(1);
+  }
+  return std::move(simulation).get();
+}
+
+// 16 senders with DCQCN, 40 Gbit/s, messages of 1 MB.
+Scenario incast(bool reliable) {
+  Scenario scenario;
+  scenario.topology.senders = 16;
+  scenario.topology.rate = 40 * kGbit;
+  scenario.duration_ns = 1'000'000 * kMs;
+  scenario.queue = wire::parse_link({"buffer", "12M", "red", "5k", "200k", "1%"}).get();
+  scenario.cnp.mode = congestion::NpMode::Window;
+  for (int i = 1; i <= 16; i++)
+    scenario.flows.push_back(
+        flow_of("sender-" + std::to_string(i), "receiver", 1'000'000, reliable));
+  return scenario;
+}
+
+class BareQueue {
+public:
+  explicit BareQueue(uint32_t pending) {
+    for (uint32_t i = 0; i < pending; i++)
+      queue_.push({draw_below(1, i, kSpan), sequence_++, i});
+  }
+  void run(uint64_t events) {
+    for (uint64_t i = 0; i < events; i++) {
+      Event event = queue_.top();
+      queue_.pop();
+      event.time += (random_ = mix(random_ + 1)) % kSpan;
+      event.sequence = sequence_++;
+      queue_.push(event);
+    }
+  }
+
+private:
+  static constexpr uint64_t kSpan = 8000; // ns
+  struct Event {
+    uint64_t time, sequence;
+    uint32_t entity;
+    bool operator>(const Event &other) const {
+      return time != other.time ? time > other.time : sequence > other.sequence;
+    }
+  };
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> queue_;
+  uint64_t sequence_ = 0, random_ = 1;
+};
+
+void speed(const char *what, bool reliable) {
+  const auto simulation = made(incast(reliable));
+  BareQueue bare(34 + 17); // wires and hosts
+  simulation->run_until(10 * kMs);
+  std::vector<double> hops, ratios;
+  for (int i = 0; i < kPieces; i++) {
+    const FrameTotals before = simulation->totals();
+    const double begin = processor_s();
+    simulation->run_until(simulation->now() + 4 * kMs);
+    const double middle = processor_s();
+    const FrameTotals &after = simulation->totals();
+    bare.run(after.events - before.events);
+    const double end = processor_s();
+    hops.push_back(static_cast<double>(after.hops - before.hops) / (middle - begin) / 1e6);
+    ratios.push_back((end - middle) / (middle - begin));
+  }
+  std::printf("16 to 1, %s (median of %d, and quartiles)\n", what, kPieces);
+  bench::print("packet-hops a second", bench::spread(hops), bench::at_least(4), " M");
+  bench::print("bare event queue's time / the simulator's", bench::spread(ratios),
+               bench::at_least(0.4));
+}
+
+// 128 hosts, 10,000 flows at once.
+void memory() {
+  const double before = memory_mib("VmRSS:");
+  Scenario scenario;
+  scenario.topology = {.kind = Topology::Kind::LeafSpine, .leaves = 8, .spines = 4, .hosts = 16};
+  scenario.topology.rate = 100 * kGbit;
+  scenario.duration_ns = 2 * kMs;
+  scenario.queue = wire::parse_link({"buffer", "12M", "red", "100k", "400k", "20%"}).get();
+  for (uint64_t i = 0; i < 10'000; i++) {
+    const uint64_t src = draw_below(1, i, 128), dst = (src + 1 + draw_below(2, i, 127)) % 128;
+    scenario.flows.push_back(flow_of("host-" + std::to_string(src + 1),
+                                     "host-" + std::to_string(dst + 1), 1'000'000, true));
+  }
+  const auto simulation = made(scenario);
+  const double begin = processor_s();
+  simulation->run_until(scenario.duration_ns);
+  const double seconds = processor_s() - begin;
+  std::printf("10,000 flows at once on a leaf-spine of 128 hosts, 2 ms\n");
+  std::printf("  memory %.0f MiB (must be <= 4096)%s; %.2f M packet-hops, %.2f M a second\n",
+              memory_mib("VmHWM:") - before,
+              memory_mib("VmHWM:") - before <= 4096 ? "" : "  MISSED",
+              static_cast<double>(simulation->totals().hops) / 1e6,
+              static_cast<double>(simulation->totals().hops) / 1e6 / seconds);
+}
+
+// Processor time for 10^5 to `most` packets.
+void linearity(uint64_t most) {
+  std::printf("16 to 1, ns of processor time a packet\n");
+  const auto simulation = made(incast(false));
+  double spent = 0;
+  for (uint64_t packets = 100'000; packets <= most; packets *= 10) {
+    while (simulation->totals().sent < packets) {
+      const double begin = processor_s();
+      simulation->run_until(simulation->now() + kMs / 4);
+      spent += processor_s() - begin;
+    }
+    std::printf("  %9.0e packets  %7.1f  memory %.0f MiB\n", static_cast<double>(packets),
+                spent / static_cast<double>(packets) * 1e9, memory_mib("VmRSS:"));
+  }
+}
+
+} // namespace
+
+// --long: 10^8 packets.
+int main(int count, char **words) {
+  speed("open loop", false);
+  speed("reliable", true);
+  linearity(count > 1 && !std::strcmp(words[1], "--long") ? 100'000'000 : 1'000'000);
+  memory();
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processor time of a frame through `wire`, beside that of a minimal AF_XDP forwarder of the same
+// copies and batches. Both are there all the time, each between two virtual wires of its own, and
+// run in turn, on one CPU: a socket sends a batch of frames, the process forwards a batch, a
+// program at the far end counts and drops. Processor time, not time: the machine is shared.
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <arpa/inet.h>
+#include <linux/if_link.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+
+#include "arrived.h"
+#include "base/clock.h"
+#include "datapath/rules.h"
+#include "endpoint/wire.h"
+#include "forwarder.h"
+#include "parse/words.h"
+#include "spread.h"
+#include "wire/link_words.h"
+
+namespace {
+
+using namespace xr;
+using bench::arrived;
+using bench::fail;
+
+constexpr int kRounds = 31;
+constexpr uint32_t kPiece = 64; // batches
+constexpr size_t kBatch = bench::Forwarder::kBatch;
+
+uint64_t processor_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+void put_on(const char *port, const bpf_program *program) {
+  if (bpf_xdp_attach(static_cast<int>(if_nametoindex(port)), bpf_program__fd(program),
+                     XDP_FLAGS_DRV_MODE, nullptr))
+    fail(port);
+}
+
+// RC SEND MIDDLE of `bytes`, to QP 0.
+std::vector<uint8_t> frame_of(uint32_t bytes) {
+  std::vector<uint8_t> f(bytes);
+  const auto put16 = [&f](size_t at, size_t value) {
+    f[at] = static_cast<uint8_t>(value >> 8);
+    f[at + 1] = static_cast<uint8_t>(value);
+  };
+  f[0] = f[6] = 2;
+  f[5] = 2;
+  f[11] = 1;
+  put16(12, 0x0800);
+  f[14] = 0x45;
+  f[15] = 2; // ECT(0)
+  put16(16, bytes - 14);
+  f[22] = 64;
+  f[23] = 17;
+  f[26] = f[30] = 192;
+  f[28] = f[32] = 2;
+  f[29] = 1;
+  f[33] = 2;
+  put16(36, 4791);
+  put16(38, bytes - 34);
+  f[42] = 0x01;
+  return f;
+}
+
+class Sender {
+public:
+  Sender(const char *port, uint32_t bytes, uint32_t streams)
+      : fd_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)), streams_(streams), psn_(streams),
+        frames_(kBatch, frame_of(bytes)), pieces_(kBatch), messages_(kBatch) {
+    sockaddr_ll at{};
+    const int on = 1;
+    at.sll_family = AF_PACKET;
+    at.sll_ifindex = static_cast<int>(if_nametoindex(port));
+    if (fd_ < 0 || bind(fd_, reinterpret_cast<sockaddr *>(&at), sizeof(at)) ||
+        setsockopt(fd_, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on)))
+      fail("packet socket");
+    for (size_t i = 0; i < kBatch; i++) {
+      pieces_[i] = {frames_[i].data(), frames_[i].size()};
+      messages_[i].msg_hdr.msg_iov = &pieces_[i];
+      messages_[i].msg_hdr.msg_iovlen = 1;
+    }
+  }
+  ~Sender() { close(fd_); }
+  Sender(const Sender &) = delete;
+  Sender &operator=(const Sender &) = delete;
+
+  void send() {
+    for (auto &frame : frames_) {
+      random_ = random_ * 1664525 + 1013904223;
+      const auto stream = static_cast<uint32_t>(uint64_t{random_} * streams_ >> 32);
+      const uint32_t qp = htonl(stream), psn = htonl(psn_[stream]++ & 0xffffff);
+      std::memcpy(&frame[46], &qp, sizeof(qp));
+      std::memcpy(&frame[50], &psn, sizeof(psn));
+    }
+    if (sendmmsg(fd_, messages_.data(), kBatch, 0) < 0 && errno != ENOBUFS)
+      fail("send");
+  }
+
+private:
+  int fd_;
+  uint32_t streams_, random_ = 1;
+  std::vector<uint32_t> psn_;
+  std::vector<std::vector<uint8_t>> frames_;
+  std::vector<iovec> pieces_;
+  std::vector<mmsghdr> messages_;
+};
+
+// What forwards, between NAME0 ~ NAME1 and the next pair.
+struct Side {
+  std::string from;       // where frames are sent
+  const yardsticks *sink; // at the far end
+  std::function<void()> turn;
+};
+
+struct Piece {
+  double process = 0; // ns a frame that arrived, of the process's calls
+  double all = 0;     // of the sender, the receiving port and the process
+};
+
+Piece run(const Side &side, Sender &sender, uint32_t batches) {
+  const uint64_t before = arrived(side.sink), start = processor_ns();
+  uint64_t process = 0;
+  for (uint32_t i = 0; i < batches; i++) {
+    sender.send();
+    const uint64_t begin = processor_ns();
+    side.turn();
+    process += processor_ns() - begin;
+  }
+  const uint64_t all = processor_ns() - start;
+  const auto frames = static_cast<double>(arrived(side.sink) - before);
+  return {static_cast<double>(process) / frames, static_cast<double>(all) / frames};
+}
+
+struct Bed {
+  Side bare, minimal, wire;
+};
+
+void compare(const char *what, const Bed &bed, uint32_t bytes, uint32_t streams,
+             const bench::Target &target) {
+  const Side *sides[] = {&bed.bare, &bed.minimal, &bed.wire};
+  std::array<std::unique_ptr<Sender>, 3> senders;
+  std::array<std::vector<double>, 3> process, all;
+  for (size_t i = 0; i < senders.size(); i++) {
+    senders[i] = std::make_unique<Sender>(sides[i]->from.c_str(), bytes, streams);
+    run(*sides[i], *senders[i], 4 * kPiece); // what is held, and caches
+  }
+  for (int round = 0; round < kRounds; round++)
+    for (size_t turn = 0; turn < senders.size(); turn++) {
+      const size_t i = round % 2 ? senders.size() - 1 - turn : turn;
+      const Piece piece = run(*sides[i], *senders[i], kPiece);
+      process[i].push_back(piece.process);
+      all[i].push_back(piece.all);
+    }
+  const auto minus = [](const auto &a, const auto &b) { return bench::each(a, b, std::minus<>()); };
+  const auto forwarder = minus(all[1], all[0]), wire = minus(all[2], all[0]);
+  std::printf("%s\n", what);
+  bench::print("forwarder: process", bench::spread(process[1]), {}, " ns");
+  bench::print("wire: process", bench::spread(process[2]), {}, " ns");
+  bench::print("sender alone", bench::spread(all[0]), {}, " ns");
+  bench::print("forwarder: receive, process, send", bench::spread(forwarder), {}, " ns");
+  bench::print("wire: receive, process, send", bench::spread(wire), {}, " ns");
+  bench::print("ratio of rates, of the process alone",
+               bench::spread(bench::ratios(process[1], process[2])), target);
+  bench::print("the same, with receiving", bench::spread(bench::ratios(forwarder, wire)));
+  bench::print("the same, all on one CPU", bench::spread(bench::ratios(all[1], all[2])), target);
+}
+
+std::vector<std::string> words(const std::string &text) { return parse::split(text); }
+
+void set_link(const char *port, const std::string &text) {
+  std::string canonical;
+  if (!text.empty()) {
+    auto spec = wire::parse_link(words(text));
+    if (!spec)
+      fail(spec.error().message);
+    canonical = wire::link_text(*spec);
+  }
+  if (auto done = datapath::set_link_words(port, "", canonical); !done)
+    fail(done.error().message);
+}
+
+void set_rule(const char *port, const std::string &text) {
+  if (auto done = datapath::clear_rules(port, ""); !done)
+    fail(done.error().message);
+  if (text.empty())
+    return;
+  auto rule = impair::parse(words(text));
+  if (!rule)
+    fail(rule.error().message);
+  if (auto done = datapath::add_rule(port, "", *rule); !done)
+    fail(done.error().message);
+}
+
+// Until the process has read them, and what it held has left.
+void settle(const Side &side) {
+  const uint64_t until = monotonic_ns() + 300'000'000;
+  while (monotonic_ns() < until)
+    side.turn();
+}
+
+} // namespace
+
+// --no-track: the wire's ports do not follow streams.
+int main(int argc, char **argv) {
+  libbpf_set_print(nullptr);
+  bench::pin_to(1);
+  bench::Wires wires({"a", "b", "c", "d", "e"});
+  yardsticks *yards[3];
+  for (yardsticks *&yard : yards)
+    if (!(yard = yardsticks__open_and_load()))
+      fail("open");
+  put_on("b1", yards[1]->progs.arrive);
+  put_on("d1", yards[2]->progs.arrive);
+  put_on("e1", yards[0]->progs.arrive);
+  put_on("a1", yards[1]->progs.to_socket);
+  bench::Forwarder forwarder(yards[1], "a1", "b0");
+  endpoint::WireRequest request;
+  request.first = "c1";
+  request.second = "d0";
+  request.copy = true;
+  request.attach.track = argc < 2 || std::string(argv[1]) != "--no-track";
+  request.memory = uint64_t{2} << 30;
+  auto run = endpoint::WireRun::prepare(std::move(request));
+  if (!run)
+    fail(run.error().message);
+  const Bed bed = {{"e0", yards[0], [] {}},
+                   {"a0", yards[1], [&] { forwarder.turn(); }},
+                   {"c0", yards[2], [&] {
+                      if (auto done = run->turn(); !done)
+                        fail(done.error().message);
+                    }}};
+  const auto with = [&](const char *what, const std::string &rule, const std::string &link,
+                        uint32_t bytes, uint32_t streams, const bench::Target &target) {
+    set_rule("c1", rule);
+    set_link("d0", link);
+    settle(bed.wire);
+    compare(what, bed, bytes, streams, target);
+  };
+  const std::string aqm = "rate 40gbit buffer 1M red 100k 400k 10%";
+  for (const uint32_t bytes : {64U, 1024U}) {
+    std::printf(
+        "== frames of %u bytes, ns of processor time a frame (median of %d, and quartiles)\n",
+        bytes, kRounds);
+    with("rule: delay 100us", "delay 100us", "", bytes, 1, bench::at_least(0.95));
+    with("link: delay 100us", "", "delay 100us", bytes, 1, bench::at_least(0.95));
+    with("rule: shape; link: RED; 1,000 streams", "shape 40gbit burst 100k queue 10M", aqm, bytes,
+         1000, bench::at_least(0.85));
+    for (const char *delay : {"1ms", "10ms", "100ms"})
+      with((std::string("rule: delay ") + delay).c_str(), std::string("delay ") + delay, "", bytes,
+           1, {});
+  }
+  const WireReport report = run->report();
+  for (const auto &port : report.ports)
+    std::printf("%s: taken %lu, left %lu, ring full %lu, no buffer %lu, TX full %lu\n",
+                port.ifname.c_str(), port.counts->in.taken, port.counts->in.left,
+                port.counts->in.ring_full, port.counts->in.no_buffer, port.counts->out.tx_dropped);
+  if (auto done = run->close(); !done)
+    fail(done.error().message);
+  for (yardsticks *yard : yards)
+    yardsticks__destroy(yard);
+  return 0;
+}

@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `run` in virtual time: every installed experiment, cut short; verdicts and exit statuses; files that other
+# programs read; two runs of one seed are the same.
+. "$(dirname "$0")/lib.sh"
+need jq python3
+PATH=$(dirname "$XDP_ROCE"):$PATH
+
+# exits STATUS COMMAND...
+exits() {
+  local wanted=$1 status=0
+  shift
+  keep "$@" || status=$?
+  assert_eq "$wanted" "$status" "exit status of: $* ($(tail -n 3 "$scratch"/last.*))"
+}
+
+# Every installed experiment is read and runs; what it expects needs its whole time.
+xdp-roce --json run --list >"$scratch/list.json"
+mapfile -t names < <(jq -r '.experiments[].name' "$scratch/list.json")
+((${#names[@]} >= 8)) || fail "only these experiments: ${names[*]}"
+assert_json "$scratch/list.json" 'all(.experiments[]; .about | length > 20)'
+for name in "${names[@]}"; do
+  exits 0 xdp-roce run "$name" --set duration=2ms --set measure.from=1ms --set sample=1ms --set expect=[] \
+    --set schedule=[] --jobs 2 --out "$scratch/$name"
+  mapfile -t results < <(find "$scratch/$name" -name result.json)
+  ((${#results[@]})) || fail "$name: no result"
+  for result in "${results[@]}"; do
+    assert_json "$result" '.verdict == "pass" and .place == "virtual" and .packets > 100 and
+      (.flows | length > 0) and (.queues | length > 0)'
+  done
+done
+assert_json "$scratch/presets/sweep.json" '[.points[].point | test("^congestion=dcqcn preset ")] == [range(7) | true]'
+assert_eq 7 "$(find "$scratch/presets" -name result.json | wc -l)" "points of the sweep"
+
+# An incast, whole: its expectations hold, and the queue is what python makes of series.csv.
+short=(--set duration=100ms --set measure.from=50ms --set sample=100us)
+exits 0 xdp-roce run incast "${short[@]}" --out "$scratch/one"
+python3 - "$scratch/one" <<'END' || fail "the files do not agree"
+import csv, json, sys, xml.etree.ElementTree as tree
+out = sys.argv[1]
+result = json.load(open(out + "/result.json"))
+rows = list(csv.DictReader(open(out + "/series.csv")))
+assert rows[0].keys() == {"t_ns", "kind", "name", "column", "value"}, rows[0]
+def series(kind, name, column):
+    return [float(r["value"]) for r in rows if (r["kind"], r["name"], r["column"]) == (kind, name, column)
+            and int(r["t_ns"]) > 50_000_000]
+flow = result["flows"][0]
+rates = series("flow", flow["name"], "rate_bps")
+assert len(rates) == 500, len(rates)
+assert abs(sum(rates) / len(rates) / flow["rate_bps"] - 1) < 0.01, (sum(rates) / len(rates), flow)
+queue = next(q for q in result["queues"] if q["alias"] == "bottleneck")
+marked = sum(series("queue", queue["name"], "marked"))
+assert abs(marked - queue["marked"]) <= 0.01 * queue["marked"], (marked, queue)
+total = sum(f["rate_bps"] for f in result["flows"])
+assert 0.9 * 40e9 < total < 40.2e9, total
+suite = tree.parse(out + "/junit.xml").getroot().find("testsuite")
+assert int(suite.get("tests")) == len(result["expectations"]) + 1 == len(suite.findall("testcase"))
+assert suite.get("failures") == suite.get("errors") == "0", suite.attrib
+END
+
+# The same seed gives the same bytes; another one does not.
+exits 0 xdp-roce run incast "${short[@]}" --out "$scratch/two"
+cmp "$scratch/one/series.csv" "$scratch/two/series.csv" || fail "two runs of one seed differ"
+without='del(.wall_s, .cpu_s, .version)'
+diff <(jq "$without" "$scratch/one/result.json") <(jq "$without" "$scratch/two/result.json") >"$scratch/diff" ||
+  fail "two results of one seed differ: $(cat "$scratch/diff")"
+exits 0 xdp-roce run incast "${short[@]}" --seed 2 --out "$scratch/three" --set expect=[]
+! cmp -s "$scratch/one/series.csv" "$scratch/three/series.csv" || fail "two seeds give the same series"
+
+# One that does not hold: exit status 3, in all files.
+quick=(--set duration=2ms --set measure.from=1ms --set sample=100us)
+exits 3 xdp-roce run incast "${quick[@]}" --set 'expect=["sum(flows.cnps) == 0", "jain > 0"]' --junit "$scratch/j.xml" --tap
+grep -q '^not ok 2 - sum(flows.cnps) == 0$' "$scratch/last.out" || fail "TAP: $(cat "$scratch/last.out")"
+python3 -c 'import sys, xml.etree.ElementTree as t
+suite = t.parse(sys.argv[1]).getroot().find("testsuite")
+assert suite.get("failures") == "1", suite.attrib
+assert [c.get("name") for c in suite if c.find("failure") is not None] == ["sum(flows.cnps) == 0"]' "$scratch/j.xml" ||
+  fail "JUnit: $(cat "$scratch/j.xml")"
+exits 3 xdp-roce run incast "${quick[@]}" --set 'expect=["sum(flows.cnps) == 0"]' --set 'sweep={seed: [1, 2]}'
+# What could not be measured is void, never green.
+exits 1 xdp-roce --json run incast "${quick[@]}" --set 'expect=["max(flows.fct_ns) < 1s"]'
+assert_json "$scratch/last.out" '.verdict == "void" and (.why_void[0] | test("fct_ns"))'
+
+# Refused before it runs.
+refused "'drosp' is not a column" xdp-roce run incast --set 'expect=["sum(flows.drosp) == 0"]'
+grep -q '^hint: did you mean drops?$' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
+refused "no installed experiment 'incats'" xdp-roce run incats
+refused "'impair' is not possible in virtual time" xdp-roce run incast --set 'schedule=[{at: 1ms, do: impair add drop}]'
+exits 2 xdp-roce run incast --on ports
+assert_sentence 'not possible yet' <"$scratch/last.err"
+
+# Ended by a signal: what was measured so far, and void.
+in_background xdp-roce run incast --set duration=100s --set sample=1ms --out "$scratch/long" >"$scratch/ended" 2>&1
+wait_for 20 grep -qs '^1000000,' "$scratch/long/series.csv" || fail "nothing is written while it runs"
+end_background INT
+assert_eq 1 "$ended" "exit status after SIGINT"
+assert_json "$scratch/long/result.json" '.verdict == "void" and .packets > 0'

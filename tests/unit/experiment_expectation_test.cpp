@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expectations: what is accepted, every refusal before the run, and values worked out by hand.
+#include <gtest/gtest.h>
+
+#include "experiment/expectation.h"
+
+namespace {
+
+using namespace xr;
+using namespace xr::experiment;
+using Outcome = ExperimentCheck::Outcome;
+
+Subject subject() {
+  Subject s;
+  s.flows = {"flow-1", "flow-2", "mouse-1", "mouse-2"};
+  s.queues = {"switch:sender-1", "switch:receiver"};
+  s.aliases = {{"bottleneck", "switch:receiver"}};
+  s.sampled = {{RowKind::Flow, "rate_bps"},
+               {RowKind::Flow, "alpha"},
+               {RowKind::Queue, "backlog_bytes"},
+               {RowKind::Queue, "marked"}};
+  s.duration_ns = 100'000'000;
+  s.measure_from_ns = 50'000'000;
+  s.samples = true;
+  return s;
+}
+
+ExperimentMeasurement measurement() {
+  ExperimentMeasurement m;
+  for (const auto &[name, rate] : {std::pair("flow-1", 10e9), std::pair("flow-2", 20e9),
+                                   std::pair("mouse-1", 1e9), std::pair("mouse-2", 1e9)}) {
+    m.flows.emplace_back();
+    m.flows.back().name = name;
+    m.flows.back().rate_bps = rate;
+  }
+  m.flows[0].drops = 3;
+  m.flows[0].cnps = 50;
+  m.flows[1].naks = 4;
+  m.flows[2].fct_ns = 5'000'000;
+  m.flows[2].slowdown = 1.5;
+  m.queues.resize(2);
+  m.queues[0].name = "switch:sender-1";
+  m.queues[1].name = "switch:receiver";
+  m.queues[1].backlog_bytes.add(100, 50);
+  m.queues[1].backlog_bytes.add(20'000, 50);
+  m.queues[1].marked = 100;
+  m.jain = 0.75;
+  m.packets = 1000;
+  m.duration_ns = 100'000'000;
+  return m;
+}
+
+ExperimentPrediction prediction() {
+  ExperimentPrediction p;
+  p.queue_bytes = 10'000;
+  p.stable = true;
+  return p;
+}
+
+ExperimentCheck evaluate(const std::string &text) {
+  const auto expectation = Expectation::parse(text);
+  EXPECT_TRUE(expectation.ok()) << text << ": " << expectation.error().message;
+  if (!expectation)
+    return {};
+  const Status sound = expectation.get().check(subject());
+  EXPECT_TRUE(sound.ok()) << text << ": " << sound.error().message;
+  if (!sound)
+    return {};
+  SampleStore store;
+  expectation.get().keep_samples(store);
+  for (uint64_t ms = 10; ms <= 100; ms += 10) {
+    const auto rate = static_cast<double>(ms) * 1e8; // 1 Gbit/s at 10 ms, 10 at 100 ms
+    store.add(RowKind::Flow, 0, "rate_bps", ms * 1'000'000, rate);
+    store.add(RowKind::Queue, 1, "backlog_bytes", ms * 1'000'000, ms == 30 ? 50'000 : 1000);
+    store.add(RowKind::Queue, 1, "marked", ms * 1'000'000, 10);
+    store.add(RowKind::Flow, 0, "alpha", ms * 1'000'000, 0.5);
+  }
+  return expectation.get().evaluate(subject(), measurement(), prediction(), store);
+}
+
+struct Case {
+  const char *text;
+  Outcome outcome;
+  double value, bound;
+};
+
+TEST(Expectations, AreDecided) {
+  using enum Outcome;
+  for (const Case &one : std::initializer_list<Case>{
+           {"sum(flows.drops) == 0", Fails, 3, 0},
+           {"sum(flows.drops) != 0", Holds, 3, 0},
+           {"flow('flow-2').rate_bps > 15gbit", Holds, 20e9, 15e9},
+           {"max(flows.rate_bps) <= 20gbit", Holds, 20e9, 20e9},
+           {"flows.rate_bps.max < 20gbit", Fails, 20e9, 20e9},
+           {"mean(flows.rate_bps) == 8gbit", Holds, 8e9, 8e9},
+           {"p50(flows.rate_bps) == 1gbit", Holds, 1e9, 1e9},
+           {"p99(flows.rate_bps) == 20gbit", Holds, 20e9, 20e9},
+           {"count(flows('mouse-*').rate_bps) == 2", Holds, 2, 2},
+           {"jain(flows('flow-*').rate_bps) == 0.9", Holds, 0.9, 0.9},
+           {"jain >= 0.7", Holds, 0.75, 0.7},
+           {"queue('bottleneck').backlog_bytes.mean within 1% of prediction.queue_bytes", Holds,
+            10'050, 10'000},
+           {"mean(queue('bottleneck').backlog_bytes) within 49 of 10000", Fails, 10'050, 10'000},
+           {"queue('bottleneck').backlog_bytes.max == 20KB", Holds, 20'000, 20'000},
+           {"max(queues.backlog_bytes.max) == 20000", Holds, 20'000, 20'000},
+           {"flow('flow-1').rate_bps between 9gbit and 11gbit", Holds, 10e9, 11e9},
+           {"flow('flow-1').rate_bps between 11gbit and 12gbit", Fails, 10e9, 11e9},
+           {"flow('flow-1').rate_bps between 1gbit and 2gbit", Fails, 10e9, 2e9},
+           {"flow('flow-1').rate_bps after 80ms == 9.5gbit", Holds, 9.5e9, 9.5e9},
+           {"min(flow('flow-1').rate_bps after 20ms before 40ms) == 3gbit", Holds, 3e9, 3e9},
+           {"queue('bottleneck').backlog_bytes.max after 30ms < 2KB", Holds, 1000, 2000},
+           {"queue('bottleneck').marked after 50ms == 50", Holds, 50, 50},
+           {"rate(queue('bottleneck').marked after 50ms) == 1000", Holds, 1000, 1000},
+           {"rate(queue('bottleneck').marked) == 2000", Holds, 2000, 2000},
+           {"rate(flow('flow-1').cnps) == 500", Holds, 500, 500},
+           {"flow('flow-1').alpha after 10ms == 0.5", Holds, 0.5, 0.5},
+           {"2 * 3 + 4 / 2 - 1 == 7", Holds, 7, 7},
+           {"-(2 - 5) == 3", Holds, 3, 3},
+           {"10% == 0.1", Holds, 0.1, 0.1},
+           {"1e-3 == 0.001", Holds, 0.001, 0.001},
+           {"jain < 0.5 or packets == 1000", Holds, 1000, 1000},
+           {"jain > 0.5 and packets == 999", Fails, 1000, 999},
+           {"not jain < 0.5", Holds, 0.75, 0.5},
+           {"not (jain > 0.5 and packets == 1000)", Fails, 0.75, 0.5},
+           {"all(flows, drops == 0)", Fails, 3, 0},
+           {"any(flows, rate_bps > 15gbit)", Holds, 20e9, 15e9},
+           {"none(flows, frame_delta != 0 or timeouts != 0)", Fails, 3, 0},
+           {"none(flows, ecn_ce_rx != 0)", Holds, 0, 0},
+           {"none(flows, nak_rx != 0 or frame_sequence_error != 0)", Fails, 4, 0},
+           {"min(flows.data_rx_rate) == 1", Holds, 1, 1},
+           {"max(flows.flow_completion_time) == 5", Holds, 5, 5},
+           {"prediction.stable == 1", Holds, 1, 1},
+       }) {
+    const ExperimentCheck check = evaluate(one.text);
+    EXPECT_EQ(check.outcome, one.outcome) << one.text << " " << check.why;
+    EXPECT_NEAR(check.value.value_or(-1), one.value, 1e-9 * std::abs(one.value)) << one.text;
+    EXPECT_NEAR(check.bound.value_or(-1), one.bound, 1e-9 * std::abs(one.bound)) << one.text;
+  }
+}
+
+TEST(Expectations, SayWhereToLook) {
+  EXPECT_EQ(evaluate("sum(flows.drops) == 0").row, "flow-1");
+  EXPECT_EQ(evaluate("max(flows.rate_bps) < 1gbit").row, "flow-2");
+  EXPECT_EQ(evaluate("min(flows.rate_bps) > 5gbit").row, "mouse-1");
+  EXPECT_EQ(evaluate("all(flows, rate_bps >= 10gbit)").row, "mouse-1");
+  const ExperimentCheck peak = evaluate("queue('bottleneck').backlog_bytes.max < 10KB");
+  EXPECT_EQ(peak.row, "switch:receiver");
+  EXPECT_EQ(peak.t_ns, 30'000'000U);
+  const ExperimentCheck late = evaluate("max(flow('flow-1').rate_bps after 50ms) < 8gbit");
+  EXPECT_EQ(late.t_ns, 100'000'000U);
+  EXPECT_EQ(evaluate("queue('bottleneck').marked <= 25").t_ns, 30'000'000U); // the sum exceeds it
+  EXPECT_EQ(evaluate("jain > 0.9").row, "");
+}
+
+TEST(Expectations, WithoutAValueAreNotMeasured) {
+  for (const auto &[text, why] :
+       {std::pair("flow('flow-1').fct_ns < 1s", "flow-1 has no fct_ns"),
+        std::pair("max(flows('flow-*').slowdown) < 9", "flow-1 has no slowdown"),
+        std::pair("queue('switch:sender-1').backlog_bytes.max < 1MB",
+                  "switch:sender-1 has no backlog_bytes"),
+        std::pair("flow('flow-2').rate_bps after 10ms > 1gbit", "flow-2 has no samples"),
+        std::pair("prediction.alpha < 1", "the run has no alpha"),
+        std::pair("1 / 0 > 1", "division by zero")}) {
+    const ExperimentCheck check = evaluate(text);
+    EXPECT_EQ(check.outcome, Outcome::Unmeasured) << text;
+    EXPECT_NE(check.why.find(why), std::string::npos) << text << ": " << check.why;
+  }
+  // A part that decides is enough.
+  EXPECT_EQ(evaluate("flow('flow-1').fct_ns < 1s or jain > 0.5").outcome, Outcome::Holds);
+  EXPECT_EQ(evaluate("flow('flow-1').fct_ns < 1s and jain > 0.9").outcome, Outcome::Fails);
+  EXPECT_EQ(evaluate("flow('flow-1').fct_ns < 1s and jain > 0.5").outcome, Outcome::Unmeasured);
+}
+
+struct Refusal {
+  const char *text, *message, *hint;
+};
+
+void expect_refused(const Refusal &one, const Error &error) {
+  EXPECT_NE(error.message.find(one.message), std::string::npos)
+      << one.text << ": " << error.message;
+  EXPECT_NE(error.hint.find(one.hint), std::string::npos) << one.text << ": " << error.hint;
+}
+
+TEST(Expectations, AreRefusedByTheParser) {
+  const std::string deep(200, '('), negative(200, '-');
+  for (const Refusal &one : std::initializer_list<Refusal>{
+           {"", "it ends where a number or a column is needed", "like jain("},
+           {"jain >=", "it ends where a number", ""},
+           {"jain = 1", "'=' has no meaning here", "== compares"},
+           {"jain ? 1", "'?' has no meaning here", "<="},
+           {"flow('x", "the quote before x has no end", ""},
+           {"jain > 1 2", "there is '2' where the end is needed", ""},
+           {"1 < jain < 2", "'<' is a second comparison", "between"},
+           {"(jain > 1", "it ends where ')' is needed", ""},
+           {"jain within 10%", "it ends where 'of' is needed", ""},
+           {"jain between 1 2", "there is '2' where 'and' is needed", ""},
+           {"maxx(flows.drops) > 1", "'maxx' is not a function", "did you mean max?"},
+           {"flows.rate_bps.p9 > 1", "'p9' is not a function", "p99"},
+           {"flowz.drops > 1", "'flowz' is not a kind of rows", "flows"},
+           {"flow.drops > 1", "where ( is needed", ""},
+           {"flow(3).drops > 1", "there is '3' where a name in quotes is needed", ""},
+           {"flow('a') > 1", "where '.' is needed", ""},
+           {"all(hosts, drops == 0)", "'hosts' is not a kind of rows", "all(flows"},
+           {"all(flows drops == 0)", "where ',' is needed", ""},
+           {"jain > 5parsecs", "'5parsecs' is not a duration", "unit"},
+           {"jain > 5foo", "'5foo' is not a number of bytes", ""},
+           {"jain > 1.2.3", "'1.2.3' is not a number", ""},
+           {"jain > 1bit", "'1bit' is not a rate", ""},
+           {"flow('flow-1').rate_bps after x > 1", "where a time is needed", ""},
+           {"flow('flow-1').rate_bps after 5 > 1", "'5' is not a duration", ""},
+           {"flow('flow-1').rate_bps after 5ms before 5ms > 1", "'after' is not earlier", ""},
+           {deep.c_str(), "it is nested too deeply", ""},
+           {negative.c_str(), "it is nested too deeply", ""},
+       }) {
+    const auto made = Expectation::parse(one.text);
+    ASSERT_FALSE(made.ok()) << one.text;
+    expect_refused(one, made.error());
+  }
+}
+
+TEST(Expectations, AreRefusedBeforeTheRun) {
+  for (const Refusal &one : std::initializer_list<Refusal>{
+           {"sum(flows.drosp) == 0", "'drosp' is not a column of flows", "did you mean drops?"},
+           {"sum(flows.cnp_rxx) == 0", "'cnp_rxx' is not a column", "did you mean cnp_rx?"},
+           {"queue('bottleneck').backlog > 1", "'backlog' is not a column of queues", ""},
+           {"utilization > 1", "'utilization' is not a column of the run", ""},
+           {"prediction.queue > 1", "'queue' is not a column of prediction", ""},
+           {"flow('flow-9').drops == 0", "there is no flow 'flow-9'", "did you mean flow-1?"},
+           {"queue('botleneck').marked == 0", "there is no queue 'botleneck'",
+            "did you mean bottleneck?"},
+           {"sum(flows('rat-*').drops) == 0", "there is no flow 'rat-*'", "there are flow-1"},
+           {"flow('flow-*').drops == 0", "'flow-*' is 2 flows", "flows('flow-*')"},
+           {"flows.drops == 0", "flows.drops are many values", "all(flows"},
+           {"queue('bottleneck').backlog_bytes < 1KB", "is a distribution", ".mean"},
+           {"jain", "'jain' is not a condition", ""},
+           {"jain and packets > 1", "'jain' is not a condition", ""},
+           {"not jain", "'jain' is not a condition", ""},
+           {"(jain > 1) > 2", "is a condition, not a number", ""},
+           {"mean(jain) > 1", "it is one value", ""},
+           {"sum(queue('bottleneck').backlog_bytes) > 1", "sum of", "min, max, mean"},
+           {"rate(jain) > 1", "jain is not a counter", ""},
+           {"packets > 10ms", "packets is a plain number, 10ms is a time", "units are"},
+           {"flow('flow-1').rate_bps > 10KB", "is a rate, 10KB is a number of bytes", ""},
+           {"flow('flow-1').rate_bps within 1ms of 1gbit", "is a rate, 1ms is a time", ""},
+           {"flow('flow-1').rate_bps between 1gbit and 1s", "is a rate, 1s is a time", ""},
+           {"flow('flow-1').alpha > 1", "alpha is only sampled over time", "after 20ms"},
+           {"flow('flow-1').drops after 1ms > 1", "drops is not sampled over time", "rate_bps"},
+           {"flow('flow-1').rate_bps after 100ms > 1", "the run ends at 100ms", ""},
+           {"max(queue('bottleneck').marked after 1ms) > 1", "it is one value", ""},
+       }) {
+    const auto made = Expectation::parse(one.text);
+    ASSERT_TRUE(made.ok()) << one.text << ": " << made.error().message;
+    const Status sound = made.get().check(subject());
+    ASSERT_FALSE(sound.ok()) << one.text;
+    expect_refused(one, sound.error());
+  }
+  Subject bare = subject();
+  bare.samples = false;
+  bare.no_prediction = "the flows are not of dcqcn";
+  for (const auto &[text, words] :
+       {std::pair("flow('flow-1').rate_bps after 1ms > 1", "there are no samples"),
+        std::pair("prediction.alpha > 1", "the flows are not of dcqcn")}) {
+    const Status sound = Expectation::parse(text).get().check(bare);
+    ASSERT_FALSE(sound.ok()) << text;
+    EXPECT_NE(sound.error().message.find(words), std::string::npos) << sound.error().message;
+  }
+}
+
+} // namespace

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Experiment files: every key, names and order of flows, settings and sweeps, every error with its
+// line, and what the theory is asked.
+#include <gtest/gtest.h>
+
+#include "experiment/experiment.h"
+
+namespace {
+
+using namespace xr;
+using namespace xr::experiment;
+
+constexpr const char *kTopology = "topology: {star: {senders: 3, rate: 40gbit, delay: 2us}}\n";
+constexpr const char *kFlows = "flows: [{from: all, to: receiver, words: write size 1M}]\n";
+const std::string kHead = std::string("experiment: x\nduration: 10ms\n") + kTopology;
+
+Result<Experiment> read(const std::string &text, const Settings &settings = {}) {
+  return ExperimentFile(text, "f.yaml", "").read(settings);
+}
+
+Experiment sound(const std::string &text, const Settings &settings = {}) {
+  auto made = read(text, settings);
+  EXPECT_TRUE(made.ok()) << made.error().message << " | " << made.error().hint;
+  return made ? std::move(made).get() : Experiment();
+}
+
+std::string names_of(const Experiment &e) {
+  std::string names;
+  for (const simulate::FlowSetup &flow : e.scenario.flows)
+    names += flow.name + ":" + flow.src + ">" + flow.dst + " ";
+  return names;
+}
+
+TEST(ExperimentFiles, AllKeys) {
+  const Experiment e = sound(R"(experiment: all keys
+seed: 7
+duration: 40ms
+sample: 100us
+measure: {from: 30ms}
+topology:
+  dumbbell: {senders: 2, rate: 10gbit l1, delay: 3us, core-rate: 5gbit, core-delay: 7us}
+queue:
+  words: "buffer 2MB red 5k 200k 1%"
+  bottleneck: "rate 1gbit step 30k"
+congestion: dcqcn preset hpcc rai=7
+reliability: {window: 99, timeout: 5, retries: 3, rnr-retries: 2}
+flows:
+  - {from: all, to: [receiver-1, receiver-2], words: "write size 1M qps 2"}
+  - {name: odd, from: sender-1, to: receiver-2, words: send size 4k start 3ms, congestion: fixed 1gbit,
+     reliable: false, stop: 20ms}
+rules: []
+schedule:
+  - {at: 20ms, do: "stop odd"}
+  - {at: 5ms, do: "start flow 2"}
+  - {at: 6ms, do: "link bottleneck rate 2gbit"}
+  - {at: 7ms, do: "flap right:receiver-1 1ms"}
+  - {at: 8ms, do: "pfc left:right 3,5-6 for 2ms"}
+expect:
+  - "jain(flows.rate_bps) > 0.5"
+  - {fail: "drops != 0"}
+)");
+  const simulate::Scenario &s = e.scenario;
+  EXPECT_EQ(e.name, "all keys");
+  EXPECT_EQ(s.seed, 7U);
+  EXPECT_EQ(s.duration_ns, 40'000'000U);
+  EXPECT_EQ(s.sample_ns, 100'000U);
+  EXPECT_EQ(s.measure_from_ns, 30'000'000U);
+  EXPECT_EQ(s.topology.kind, simulate::Topology::Kind::Dumbbell);
+  EXPECT_TRUE(s.topology.layer1);
+  EXPECT_EQ(s.topology.core_rate, 5'000'000'000U);
+  EXPECT_EQ(s.topology.core_delay, 7000U);
+  EXPECT_EQ(s.queue.aqm.high, 200'000U);
+  EXPECT_EQ(s.queues.at("left:right").rate, 1'000'000'000U);
+  EXPECT_EQ(s.reliability.window, 99U);
+  EXPECT_EQ(s.reliability.timeout_code, 5U);
+  EXPECT_EQ(s.reliability.retries, 3U);
+  EXPECT_EQ(s.reliability.rnr_retries, 2U);
+  EXPECT_EQ(names_of(e),
+            "flow-1:sender-1>receiver-1 flow-2:sender-2>receiver-2 odd:sender-1>receiver-2 ");
+  EXPECT_EQ(s.flows[0].flow.control.kind, congestion::Control::Kind::Dcqcn);
+  EXPECT_EQ(s.flows[2].flow.control.kind, congestion::Control::Kind::Fixed);
+  EXPECT_EQ(s.flows[2].start_ns, 3'000'000U);
+  EXPECT_EQ(s.flows[2].stop_ns, 20'000'000U);
+  EXPECT_FALSE(s.flows[2].reliable);
+  EXPECT_TRUE(s.flows[0].started);
+  EXPECT_FALSE(s.flows[1].started);
+  EXPECT_EQ(s.cnp.mode, congestion::NpMode::Echo); // HPCC's
+  using Kind = simulate::Event::Kind;
+  ASSERT_EQ(s.schedule.size(), 5U);
+  EXPECT_EQ(s.schedule[0].kind, Kind::Start); // by time
+  EXPECT_EQ(s.schedule[0].target, "flow-2");
+  EXPECT_EQ(s.schedule[1].kind, Kind::Link);
+  EXPECT_EQ(s.schedule[1].link.rate, 2'000'000'000U);
+  EXPECT_EQ(s.schedule[2].kind, Kind::Flap);
+  EXPECT_EQ(s.schedule[2].duration_ns, 1'000'000U);
+  EXPECT_EQ(s.schedule[3].priorities, 1U << 3 | 1U << 5 | 1U << 6);
+  EXPECT_EQ(s.schedule[3].target, "left:right");
+  EXPECT_EQ(s.schedule[4].kind, Kind::Stop);
+  ASSERT_EQ(e.expectations.size(), 2U);
+  EXPECT_EQ(e.expectations[1].text(), "none(flows, drops != 0)");
+}
+
+TEST(ExperimentFiles, Defaults) {
+  const Experiment e = sound(kHead + kFlows);
+  EXPECT_EQ(e.scenario.seed, 1U);
+  EXPECT_EQ(e.scenario.measure_from_ns, 5'000'000U); // the second half
+  EXPECT_EQ(e.scenario.sample_ns, 0U);
+  EXPECT_EQ(names_of(e),
+            "flow-1:sender-1>receiver flow-2:sender-2>receiver flow-3:sender-3>receiver ");
+  EXPECT_EQ(e.scenario.flows[0].flow.control.kind, congestion::Control::Kind::None);
+  EXPECT_EQ(e.subject.aliases.at("bottleneck"), "switch:receiver");
+  EXPECT_EQ(e.prediction.why, "the flows are not of dcqcn");
+}
+
+TEST(ExperimentFiles, NamesOfFlows) {
+  const Experiment e = sound(kHead + R"(flows:
+  - {name: a, from: all, to: receiver, words: write}
+  - {from: sender-2, to: [sender-1, receiver], words: write}
+)");
+  EXPECT_EQ(names_of(e), "a-1:sender-1>receiver a-2:sender-2>receiver a-3:sender-3>receiver "
+                         "flow-4:sender-2>sender-1 flow-5:sender-2>receiver ");
+}
+
+TEST(ExperimentFiles, TheoryOfOneBottleneck) {
+  const std::string queue = "queue: {words: buffer 12MB red 5k 200k 1%}\ncongestion: dcqcn\n";
+  const ExperimentPrediction p =
+      sound("experiment: x\nduration: 10ms\ntopology: {star: {senders: 2, rate: 40gbit, delay: "
+            "1us}}\n" +
+            queue + "flows: [{from: all, to: receiver, words: write size 1M frame-size 1062}]\n")
+          .prediction;
+  EXPECT_EQ(p.why, "");
+  EXPECT_EQ(p.applies, "fixed point");
+  EXPECT_NEAR(p.queue_bytes.value_or(0), 20.8e3, 1.5e3); // congestion.md, reference runs
+  EXPECT_NEAR(p.share_bps.value_or(0), 20e9, 1);
+  for (const auto &[text, why] : std::initializer_list<std::pair<std::string, const char *>>{
+           {kHead + "congestion: dcqcn\n" + kFlows, "does not mark by RED"},
+           {kHead + queue + "flows: [{from: all, to: receiver, words: write messages 3}]\n",
+            "the flows end"},
+           {kHead + queue + "flows: [{from: sender-1, to: sender-2, words: write}]\n",
+            "not all flows go to the receiver"},
+           {kHead + queue +
+                "flows: [{from: all, to: receiver, words: write}, {from: sender-1, to: receiver, "
+                "words: write cc dcqcn rai=1}]\n",
+            "different congestion control"},
+           {"experiment: x\nduration: 1ms\ntopology: {dumbbell: {senders: 2, rate: 10gbit, "
+            "core-rate: "
+            "100gbit}}\n" +
+                queue + "flows: [{from: all, to: [receiver-1, receiver-2], words: write}]\n",
+            "narrower than their share"},
+           {"experiment: x\nduration: 1ms\ntopology: {leaf-spine: {rate: 1gbit}}\n" + queue +
+                "flows: [{from: host-1, to: host-2, words: write}]\n",
+            "no single bottleneck"}})
+    EXPECT_NE(sound(text).prediction.why.find(why), std::string::npos)
+        << sound(text).prediction.why;
+}
+
+TEST(ExperimentFiles, SettingsAndSweeps) {
+  const std::string text =
+      kHead + kFlows + "sweep: {topology.star.senders: [1, 2], seed: [5, 6]}\n";
+  const ExperimentFile file(text, "f.yaml", "");
+  const auto points = file.points({});
+  ASSERT_TRUE(points.ok()) << points.error().message;
+  ASSERT_EQ(points.get().size(), 4U);
+  EXPECT_EQ(points.get()[1], (Settings{{"topology.star.senders", "1"}, {"seed", "6"}}));
+  const auto last = file.read(points.get()[3]);
+  ASSERT_TRUE(last.ok()) << last.error().message;
+  EXPECT_EQ(last.get().scenario.flows.size(), 2U);
+  EXPECT_EQ(last.get().scenario.seed, 6U);
+  EXPECT_EQ(file.points({{"sweep", "{}"}}).get().size(), 1U);
+
+  const Experiment set = sound(kHead + kFlows, {{"flows.1.words", "send size 4k"},
+                                                {"duration", "20ms"},
+                                                {"measure.from", "15ms"},
+                                                {"seed", "3"},
+                                                {"seed", "4"}});
+  EXPECT_EQ(set.scenario.flows[0].flow.verb, packet::Verb::Send);
+  EXPECT_EQ(set.scenario.measure_from_ns, 15'000'000U);
+  EXPECT_EQ(set.scenario.seed, 4U);
+  EXPECT_EQ(parse_setting("a=b=c").get(), (std::pair<std::string, std::string>("a", "b=c")));
+  EXPECT_FALSE(parse_setting("a").ok());
+  EXPECT_FALSE(parse_setting("=a").ok());
+}
+
+struct Refusal {
+  std::string text;
+  const char *message, *hint = "";
+  Settings settings = {};
+};
+
+TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
+  const std::string all = kHead + kFlows;
+  const auto flow = [](const std::string &keys) { return kHead + "flows: [{" + keys + "}]\n"; };
+  const auto schedule = [&](const std::string &what) {
+    return all + "schedule: [{at: 1ms, do: \"" + what + "\"}]\n";
+  };
+  for (const Refusal &one : std::initializer_list<Refusal>{
+           {"", "f.yaml:1: it is not an experiment"},
+           {"a: [", "f.yaml:", "must be YAML"},
+           {"duratoin: 1ms\n", "f.yaml:1: 'duratoin' is not a part of an experiment",
+            "did you mean duration?"},
+           {"seed: 1\nseed: 2\n", "f.yaml:2: seed is given twice"},
+           {"seed: x\n", "f.yaml:1: seed: 'x' is not a whole number"},
+           {"duration: 5\n", "f.yaml:1: duration: '5' is not a duration"},
+           {"experiment: []\n", "experiment: a text is needed"},
+           {"measure: 5ms\n", "'5ms' is not a map of a key of measure", "from"},
+           {"topology: star\n", "is not a map"},
+           {"topology: {ring: {}}\n", "'ring' is not a topology", "star"},
+           {"topology: {}\n", "one topology is needed"},
+           {"topology: {star: {rate: 1gbit}, dumbbell: {rate: 1gbit}}\n", "one topology is needed"},
+           {"topology: {star: {}}\n", "the topology's links have no rate"},
+           {"topology: {star: {rate: 1gbit l3}}\n", "'l3' is not l1 or l2"},
+           {"topology: {star: {rate: 1gbit, senders: 0}}\n", "senders: '0' is not a whole number"},
+           {"topology: {star: {rate: 1gbit, hops: 3}}\n", "'hops' is not a key of star"},
+           {"topology: {parking-lot: {rate: 1gbit, hops: x}}\n", "hops: 'x'"},
+           {"queue: {words: red}\n", "there is no topology"},
+           {kHead + "queue: 5\n", "f.yaml:4: queue is not a map"},
+           {kHead + "queue: {words: bufer 1M}\n", "words: 'bufer' is not a word of a link",
+            "did you mean buffer?"},
+           {kHead + "queue: {words: rate 1gbit}\n", "rate, delay and trace"},
+           {kHead + "queue: {switch:reciever: buffer 1M}\n", "there is no queue 'switch:reciever'",
+            "did you mean switch:receiver?"},
+           {kHead + "congestion: bbr\n" + kFlows, "congestion: fixed, dcqcn or timely is missing",
+            "timely"},
+           {kHead + "congestion: dcqcn rai=40 foo\n" + kFlows, "'foo' is not a word of congestion"},
+           {kHead + "reliability: {window: 0}\n" + kFlows, "window: '0'"},
+           {kHead, "there are no flows"},
+           {std::string("experiment: x\n") + kTopology + kFlows, "there is no duration"},
+           {std::string("duration: 1ms\n") + kTopology + kFlows, "the experiment has no name"},
+           {all + "measure: {from: 10ms}\n", "measure: from is not before the end",
+            "the run takes 10ms"},
+           {all + "sample: 500ns\n", "sample: 500ns is too short"},
+           {kHead + "flows: 5\n", "flows: it is not a list"},
+           {flow("words: write"), "f.yaml:4: there is no sender"},
+           {flow("from: all"), "there is no receiver"},
+           {flow("from: sender-4, to: receiver"), "from: there is no host 'sender-4'",
+            "did you mean sender-"},
+           {flow("from: [all], to: receiver"), "there is no host 'all'"},
+           {flow("from: all, to: receiver, words: wriet"), "words: 'wriet' is not a word of a flow",
+            "did you mean write?"},
+           {flow("from: all, to: receiver, words: dst 192.0.2.1"), "src and dst are given"},
+           {flow("from: all, to: receiver, reliable: maybe"), "'maybe' is not true or false"},
+           {flow("from: all, to: receiver, congestion: none at all"), "'at' is not a word"},
+           {flow("from: all, to: receiver, start: soon"), "start: 'soon' is not a duration"},
+           {flow("from: all, to: receiver, name: a b"), "name: 'a b' is not a name"},
+           {flow("from: receiver, to: receiver"), "it makes no flow"},
+           {flow("from: all, to: receiver, colour: red"), "'colour' is not a key of a flow"},
+           {flow("from: all, to: receiver, poisson: {load: 2}"), "load: '2' is not a load"},
+           {flow("from: all, to: receiver, poisson: {}, incast: {}"), "it has two workloads"},
+           {flow("from: all, to: [sender-1, receiver], incast: {size: 1k}"),
+            "an incast has one receiver"},
+           {flow("from: all, to: receiver, incast: {size: 0}"),
+            "size: '0' is not a number of bytes"},
+           {kHead +
+                "flows: [{name: a, from: sender-1, to: receiver}, {name: a, from: sender-2, to: "
+                "receiver}]\n",
+            "there are two flows 'a'"},
+           {kHead +
+                "flows: [{from: sender-1, to: receiver, words: write cc dcqcn}, {from: sender-2, "
+                "to: receiver, words: write cc dcqcn preset hpcc}]\n",
+            "describe different notification points", "np="},
+           {all + "rules: [drop]\n", "rules: links in virtual time do not apply rules yet"},
+           {all + "schedule: 5\n", "schedule: it is not a list"},
+           {all + "schedule: [{at: 1ms}]\n", "it has no time or no action"},
+           {all + "schedule: [{at: 10ms, do: stop flow-1}]\n", "at: the run ends at 10ms"},
+           {schedule("stopp flow-1"), "do: 'stopp' is not an action", "did you mean stop?"},
+           {schedule("impair add drop"), "'impair' is not possible in virtual time", "start"},
+           {schedule("start flow-7"), "start: there is no flow 'flow-7'", "did you mean flow-"},
+           {schedule("start flow-1 now"), "start: what is 'now'?"},
+           {schedule("flap hub 1ms"), "flap: there is no queue 'hub'", "switch:"},
+           {schedule("flap bottleneck"), "flap: a duration is missing"},
+           {schedule("link bottleneck speed 3"), "link: 'speed' is not a word of a link"},
+           {schedule("pfc bottleneck 9 for 1ms"), "pfc: '9' is not a priority"},
+           {all + "expect: 5\n", "expect: it is not a list"},
+           {all + "expect:\n  - \"jain > 0\"\n  - \"jain >\"\n", "f.yaml:7: expect: it ends"},
+           {all + "expect: [\"sum(flows.drosp) == 0\"]\n",
+            "f.yaml:5: expect: 'drosp' is not a column of flows", "did you mean drops?"},
+           {all + "expect: [{fial: \"drops != 0\"}]\n", "'fial' is not a key of an expectation",
+            "did you mean fail?"},
+           {all,
+            "f.yaml: --set duration: duration: 'x' is not a duration",
+            "",
+            {{"duration", "x"}}},
+           {all, "--set duratoin: 'duratoin' is not a part", "duration", {{"duratoin", "1ms"}}},
+           {all,
+            "--set topology.ring.senders: there is no 'ring'",
+            "",
+            {{"topology.ring.senders", "2"}}},
+           {all,
+            "--set flows.9.words: '9' is not an entry",
+            "from 1",
+            {{"flows.9.words", "write"}}},
+           {all, "--set duration.x: 'x' is below a value", "", {{"duration.x", "1"}}},
+           {all, "--set seed: '\"x' is not a value", "", {{"seed", "\"x"}}},
+       }) {
+    const auto made = read(one.text, one.settings);
+    ASSERT_FALSE(made.ok()) << one.text;
+    EXPECT_NE(made.error().message.find(one.message), std::string::npos)
+        << one.text << ": " << made.error().message;
+    EXPECT_NE(made.error().hint.find(one.hint), std::string::npos)
+        << one.text << ": " << made.error().hint;
+  }
+  for (const auto &[sweep, words] : std::initializer_list<std::pair<const char *, const char *>>{
+           {"sweep: 5\n", "sweep: it is not a map"},
+           {"sweep: {seed: 5}\n", "sweep: seed: it is not a list"},
+           {"sweep: {seed: []}\n", "sweep: seed: it is not a list"},
+           {"sweep: {seed: [[1]]}\n", "sweep: seed: a value is not a text"}}) {
+    const auto points = ExperimentFile(all + sweep, "f.yaml", "").points({});
+    ASSERT_FALSE(points.ok()) << sweep;
+    EXPECT_NE(points.error().message.find(words), std::string::npos) << points.error().message;
+  }
+}
+
+} // namespace

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plots of an experiment: thinning, figures, SVG, the HTML page.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "plot/figures.h"
+#include "plot/gnuplot.h"
+#include "plot/page.h"
+#include "plot/svg.h"
+#include "plot/ticks.h"
+
+namespace xr::plot {
+namespace {
+
+using Kind = ExperimentSample::Kind;
+
+ExperimentResult result_of(size_t flows) {
+  ExperimentResult result;
+  result.name = "a </script> & more";
+  result.place = "virtual";
+  result.verdict = Verdict::Fail;
+  result.measured.duration_ns = 100'000'000;
+  for (size_t i = 0; i < flows; i++) {
+    ExperimentFlow flow;
+    flow.name = "flow-" + std::to_string(i + 1);
+    flow.fct_ns = 1000 * (i + 1);
+    flow.slowdown = 1.5;
+    result.measured.flows.push_back(std::move(flow));
+  }
+  ExperimentQueue queue;
+  queue.name = "switch:receiver";
+  queue.backlog_bytes.add(10);
+  queue.backlog_bytes.add(30);
+  result.measured.queues.push_back(std::move(queue));
+  result.checks.push_back(
+      {"sum(flows.drops) == 0", ExperimentCheck::Outcome::Fails, 12, 0, "flow-2", 5'000'000, ""});
+  result.prediction.queue_bytes = 20'200;
+  result.prediction.share_bps = 5e9;
+  result.prediction.applies = "fixed point";
+  return result;
+}
+
+const Figure *figure_named(const std::vector<Figure> &all, const std::string &id) {
+  const auto at =
+      std::find_if(all.begin(), all.end(), [&](const Figure &figure) { return figure.id == id; });
+  return at == all.end() ? nullptr : &*at;
+}
+
+std::vector<float> unpacked(const std::string &text) {
+  std::string bytes;
+  uint32_t group = 0;
+  size_t digits = 0;
+  for (const char c : text) {
+    const char *all = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = std::strchr(all, c);
+    group = group << 6 | static_cast<uint32_t>(at && c ? at - all : 0);
+    if (++digits % 4)
+      continue;
+    for (const int shift : {16, 8, 0})
+      bytes += static_cast<char>(group >> shift);
+    group = 0;
+  }
+  bytes.resize(bytes.size() - static_cast<size_t>(std::count(text.begin(), text.end(), '=')));
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  return values;
+}
+
+nlohmann::json data_of(const std::string &page) {
+  const std::string open = "id=\"data\">";
+  const size_t from = page.find(open) + open.size(), to = page.find("</script>", from);
+  return nlohmann::json::parse(page.substr(from, to - from));
+}
+
+TEST(PlotRecorder, KeepsLeastMeanAndLargestOfEachInterval) {
+  Recorder recorder(100'000'000, 10'000, 40); // 10,000 samples in 2,000 intervals
+  ASSERT_EQ(2000u, recorder.intervals());
+  std::mt19937 random(1);
+  std::vector<double> values;
+  for (uint64_t n = 1; n <= 10'000; n++) {
+    values.push_back(random() % 1000);
+    const ExperimentSample one[] = {{n * 10'000, Kind::Flow, 7, "rate_bps", values.back()}};
+    recorder.add(one);
+  }
+  const Recorder::Cells *cells = recorder.find(Kind::Flow, 7, "rate_bps");
+  ASSERT_TRUE(cells);
+  for (size_t i = 0; i < 2000; i++) {
+    const auto from = values.begin() + static_cast<long>(i * 5), to = from + 5;
+    EXPECT_EQ(5u, (*cells)[i].count) << i;
+    EXPECT_FLOAT_EQ(static_cast<float>(*std::min_element(from, to)), (*cells)[i].low);
+    EXPECT_FLOAT_EQ(static_cast<float>(*std::max_element(from, to)), (*cells)[i].high);
+    EXPECT_DOUBLE_EQ(std::accumulate(from, to, 0.0), (*cells)[i].sum);
+  }
+  EXPECT_FALSE(recorder.find(Kind::Flow, 8, "rate_bps"));
+  EXPECT_FALSE(recorder.find(Kind::Queue, 7, "rate_bps"));
+}
+
+TEST(PlotRecorder, FewSamplesAreNotThinned) {
+  EXPECT_EQ(100u, Recorder(100'000'000, 1'000'000, 2).intervals());
+  EXPECT_EQ(50u, Recorder(100'000'000, 1'000, 100'000).intervals());
+}
+
+TEST(PlotFigures, LeaveOutWhatHasNoData) {
+  const Recorder nothing(100'000'000, 1'000'000, 2);
+  const auto all = figures(result_of(3), nothing, {});
+  EXPECT_FALSE(figure_named(all, "rate"));
+  ASSERT_TRUE(figure_named(all, "fct-cdf"));
+  const Curve &fct = figure_named(all, "fct-cdf")->curves.at(0);
+  EXPECT_EQ((std::vector<float>{1e-6F, 2e-6F, 3e-6F}), fct.x);
+  EXPECT_EQ((std::vector<float>{1 / 3.F, 2 / 3.F, 1}), fct.y);
+  ASSERT_TRUE(figure_named(all, "backlog-cdf"));
+  EXPECT_EQ(10, figure_named(all, "backlog-cdf")->curves.at(0).x.at(20));
+  EXPECT_EQ(30, figure_named(all, "backlog-cdf")->curves.at(0).x.at(60));
+}
+
+TEST(PlotFigures, CountersBecomeRates) {
+  Recorder recorder(100'000'000, 10'000'000, 2); // intervals of 10 ms
+  const ExperimentSample samples[] = {{10'000'000, Kind::Queue, 0, "marked", 50},
+                                      {20'000'000, Kind::Queue, 0, "marked", 20},
+                                      {10'000'000, Kind::Queue, 0, "paused_ns", 2'500'000},
+                                      {10'000'000, Kind::Queue, 0, "dropped", 0}};
+  recorder.add(samples);
+  const auto all = figures(result_of(1), recorder, {});
+  ASSERT_TRUE(figure_named(all, "marks"));
+  EXPECT_FLOAT_EQ(5000, figure_named(all, "marks")->curves.at(0).y.at(0));
+  EXPECT_FLOAT_EQ(2000, figure_named(all, "marks")->curves.at(0).y.at(1));
+  EXPECT_TRUE(std::isnan(figure_named(all, "marks")->curves.at(0).y.at(2)));
+  ASSERT_TRUE(figure_named(all, "pauses"));
+  EXPECT_FLOAT_EQ(0.25, figure_named(all, "pauses")->curves.at(0).y.at(0));
+  EXPECT_FALSE(figure_named(all, "drops")); // 0 all the time
+}
+
+TEST(PlotFigures, ManyFlowsAreHiddenBehindTheirStatistics) {
+  Recorder recorder(100'000'000, 10'000'000, 101);
+  for (uint32_t i = 0; i < 101; i++) {
+    const ExperimentSample one[] = {
+        {10'000'000, Kind::Flow, i, "rate_bps", static_cast<double>(i)}};
+    recorder.add(one);
+  }
+  const auto all = figures(result_of(101), recorder, {});
+  const Figure *rate = figure_named(all, "rate");
+  ASSERT_TRUE(rate);
+  ASSERT_EQ(103u, rate->curves.size());
+  EXPECT_TRUE(rate->summary);
+  EXPECT_FLOAT_EQ(50, rate->curves[0].y[0]);
+  EXPECT_FLOAT_EQ(0, rate->curves[0].low[0]);
+  EXPECT_FLOAT_EQ(100, rate->curves[0].high[0]);
+  EXPECT_FLOAT_EQ(50, rate->curves[1].y[0]);
+  EXPECT_EQ(2, std::count_if(rate->curves.begin(), rate->curves.end(),
+                             [](const Curve &curve) { return curve.shown; }));
+  ASSERT_EQ(1u, rate->levels.size()); // the predicted share
+}
+
+TEST(PlotPage, HasAllValues) {
+  Recorder recorder(100'000'000, 1'000'000, 3);
+  for (uint64_t n = 1; n <= 99; n++) { // the last interval has no sample
+    const ExperimentSample one[] = {
+        {n * 1'000'000, Kind::Flow, 0, "rate_bps", static_cast<double>(n) * 1e9}};
+    recorder.add(one);
+  }
+  const ExperimentResult result = result_of(2);
+  Page page{"flows: [</script>]\n", {{0.02, "start flow-2"}}, figures(result, recorder, {})};
+  const std::string text = html(result, page);
+  EXPECT_EQ(std::string::npos, text.find("http://")); // nothing to load
+  const nlohmann::json data = data_of(text);
+  EXPECT_EQ("a </script> & more", data["name"]);
+  EXPECT_EQ("flows: [</script>]\n", data["file"]);
+  EXPECT_EQ("fail", data["verdict"]);
+  EXPECT_EQ("fails", data["checks"][0]["outcome"]);
+  EXPECT_EQ("flow-2", data["checks"][0]["row"]);
+  EXPECT_EQ(0.005, data["checks"][0]["t_s"]);
+  EXPECT_EQ("start flow-2", data["moments"][0]["text"]);
+  EXPECT_EQ(2u, data["flows"]["total"]);
+  const nlohmann::json &rate = data["figures"][0];
+  ASSERT_EQ("rate", rate["id"]);
+  const std::vector<float> y = unpacked(rate["curves"][0]["y"]), x = unpacked(rate["x"]);
+  ASSERT_EQ(100u, y.size());
+  ASSERT_EQ(100u, x.size());
+  for (size_t i = 0; i < 99; i++) {
+    EXPECT_FLOAT_EQ(static_cast<float>(i + 1) * 1e9F, y[i]);
+    EXPECT_FLOAT_EQ((static_cast<float>(i) + 0.5F) * 1e-3F, x[i]);
+  }
+  EXPECT_TRUE(std::isnan(y[99]));
+}
+
+// Of what is asked of a report: at most 10 MB.
+TEST(PlotPage, AThousandFlowsFit) {
+  Recorder recorder(100'000'000, 10'000, 1001);
+  for (uint32_t row = 0; row < 1000; row++)
+    for (uint64_t n = 1; n <= 1000; n++) {
+      const ExperimentSample one[] = {
+          {n * 100'000, Kind::Flow, row, "rate_bps", static_cast<double>(n + row)}};
+      recorder.add(one);
+    }
+  const ExperimentResult result = result_of(1000);
+  EXPECT_LT(html(result, {{}, {}, figures(result, recorder, {})}).size(), 10'000'000u);
+}
+
+TEST(PlotSvg, DrawsShownCurvesAndLevels) {
+  Figure figure;
+  figure.title = "a < b";
+  figure.x = {0, 1, 2};
+  figure.levels = {{"Kmin & more", 5}};
+  figure.curves.push_back({"one", {1, NAN, 3}, {}, {}, {}});
+  figure.curves.push_back({"hidden", {1, 2, 3}, {}, {}, {}, false});
+  const std::string text = svg(figure);
+  EXPECT_NE(std::string::npos, text.find("a &lt; b"));
+  EXPECT_NE(std::string::npos, text.find("Kmin &amp; more"));
+  EXPECT_EQ(std::string::npos, text.find("hidden"));
+  EXPECT_EQ(std::string::npos, text.find("nan"));
+  const size_t path = text.find("<path");
+  ASSERT_NE(std::string::npos, path);
+  const std::string one = text.substr(path, text.find("/>", path) - path);
+  EXPECT_EQ(2, std::count(one.begin(), one.end(), 'M')); // the gap interrupts the line
+}
+
+TEST(PlotGnuplot, ReadsSeries) {
+  Figure rate;
+  rate.id = "rate";
+  rate.title = "Rate of \"each\" flow";
+  rate.y_unit = "bit/s";
+  rate.kind = "flow";
+  rate.column = "rate_bps";
+  rate.curves = {{"mean of all", {}, {}, {}, {}}, {"flow-1", {}, {}, {}, {}}};
+  rate.summary = false;
+  Figure fct;
+  fct.id = "fct-cdf";
+  const std::string script = gnuplot({rate, fct});
+  EXPECT_NE(std::string::npos, script.find("set output 'rate.svg'"));
+  EXPECT_NE(std::string::npos, script.find("flow-1\\\" && $4=="));
+  EXPECT_EQ(std::string::npos, script.find("fct-cdf")); // not in series.csv
+}
+
+TEST(PlotTicks, AreRound) {
+  EXPECT_EQ((std::vector<double>{0, 2, 4, 6, 8, 10}), ticks(0, 10, 6));
+  const std::vector<double> some = ticks(0.13, 0.42, 4);
+  ASSERT_EQ(3u, some.size());
+  EXPECT_NEAR(0.2, some[0], 1e-12);
+  EXPECT_NEAR(0.4, some[2], 1e-12);
+  EXPECT_TRUE(ticks(1, 1, 5).empty());
+  EXPECT_EQ("12.5M", si(12.5e6, "bytes"));
+  EXPECT_EQ("3u", si(3e-6, "s"));
+  EXPECT_EQ("0", si(0, ""));
+  EXPECT_EQ("-1k", si(-1000, "s"));
+  EXPECT_EQ("0.25", si(0.25, ""));
+}
+
+} // namespace
+} // namespace xr::plot

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_files.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "cli/run_plots.h"
+#include "report/experiment.h"
+#include "report/json.h"
+
+namespace xr::cli {
+
+namespace {
+
+Error cannot_write(const std::string &path) {
+  return errno_error(errno, fmt::format("cannot write {}", path));
+}
+
+Status write_result(const std::string &out, const ExperimentResult &result) {
+  return write_whole(out + "/result.json", report::to_json(report::experiment_report(result)));
+}
+
+} // namespace
+
+Status write_whole(const std::string &path, const std::string &text) {
+  const std::string part = path + ".part";
+  errno = 0;
+  std::ofstream file(part, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file)
+    return cannot_write(path);
+  if (rename(part.c_str(), path.c_str()) < 0)
+    return cannot_write(path);
+  return {};
+}
+
+Result<ExperimentResult>
+run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
+               const std::function<bool(const experiment::RunProgress &)> &progress,
+               const RunPlace &place) {
+  experiment::RunHooks hooks{.progress = progress, .samples = {}, .partial = {}};
+  const std::string &out = files.out;
+  plot::Recorder recorder = plot_recorder(experiment);
+  const std::string path = out + "/series.csv";
+  std::ofstream series;
+  if (!out.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(out, error);
+    if (error)
+      return Error{fmt::format("cannot make {}: {}", out, error.message())};
+    errno = 0;
+    series.open(path, std::ios::binary);
+    series << report::series_header();
+    if (!series)
+      return cannot_write(path);
+  }
+  if (!out.empty() || !files.plots.empty())
+    hooks.samples = [&](const std::vector<ExperimentSample> &samples,
+                        const experiment::Subject &subject) -> Status {
+      recorder.add(samples);
+      if (out.empty())
+        return {};
+      series << report::series_lines(samples, subject.flows, subject.queues) << std::flush;
+      return series ? Status() : Status(cannot_write(path));
+    };
+  if (!out.empty())
+    hooks.partial = [&](ExperimentResult partial) {
+      partial.version = XR_VERSION;
+      return write_result(out, partial);
+    };
+  auto result = place(experiment, hooks);
+  if (!result)
+    return result;
+  result->version = XR_VERSION;
+  if (out.empty() && files.plots.empty())
+    return result;
+  if (Status s = write_plots(out, files.plots, experiment, result.get(), recorder); !s)
+    return s.error();
+  if (out.empty())
+    return result;
+  if (Status s = write_result(out, result.get()); !s)
+    return s.error();
+  if (Status s = write_whole(out + "/junit.xml", report::junit_xml({&result.get()})); !s)
+    return s.error();
+  return result;
+}
+
+void show_progress(Progress &progress, const experiment::RunProgress &at) {
+  const double seconds = progress.seconds();
+  const double simulated = static_cast<double>(at.now_ns) / 1e9;
+  const double part = static_cast<double>(at.now_ns) / static_cast<double>(at.duration_ns);
+  const double left = part > 0 ? seconds * (1 - part) / part : 0;
+  progress.update(
+      at.now_ns, at.duration_ns,
+      fmt::format("{:.1f} ms, {:.1f} M packet-hops/s, 1/{:.0f} of real time, {:.0f} s left",
+                  simulated * 1e3,
+                  seconds > 0 ? static_cast<double>(at.packet_hops) / seconds / 1e6 : 0,
+                  simulated > 0 ? seconds / simulated : 0, left));
+}
+
+} // namespace xr::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that a run of an experiment writes as it goes on.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/progress.h"
+#include "experiment/run.h"
+
+namespace xr::cli {
+
+// Writes a file so that a reader finds the old content or the new.
+Status write_whole(const std::string &path, const std::string &text);
+
+// Directories, which are made; "": not written.
+struct RunFiles {
+  std::string out;   // series.csv, result.json, junit.xml, report.html
+  std::string plots; // an SVG for each plot, and a gnuplot script
+};
+
+// Where it runs.
+using RunPlace = std::function<Result<ExperimentResult>(const experiment::Experiment &,
+                                                        const experiment::RunHooks &)>;
+
+// Runs it. Of the files, series.csv is written as it goes on, result.json every few seconds and at
+// the end, the others at the end.
+Result<ExperimentResult>
+run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
+               const std::function<bool(const experiment::RunProgress &)> &progress,
+               const RunPlace &place = experiment::run_virtual);
+
+// Simulated time, how much slower than real time, and when it will be over.
+void show_progress(Progress &progress, const experiment::RunProgress &at);
+
+} // namespace xr::cli

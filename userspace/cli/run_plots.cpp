@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_plots.h"
+
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/run_files.h"
+#include "plot/figures.h"
+#include "plot/gnuplot.h"
+#include "plot/page.h"
+#include "plot/svg.h"
+
+namespace xr::cli {
+namespace {
+
+std::vector<plot::Level> levels_of(const LinkAqm &aqm, const std::string &where) {
+  switch (aqm.kind) {
+  case LinkAqm::Kind::Red:
+    return {{"Kmin" + where, static_cast<double>(aqm.low)},
+            {"Kmax" + where, static_cast<double>(aqm.high)}};
+  case LinkAqm::Kind::Step:
+    return {{"K" + where, static_cast<double>(aqm.low)}};
+  default:
+    return {};
+  }
+}
+
+std::vector<plot::QueueLevels> levels_of(const simulate::Scenario &scenario) {
+  std::vector<plot::QueueLevels> all = {{"", levels_of(scenario.queue.aqm, "")}};
+  for (const auto &[name, spec] : scenario.queues)
+    if (!(spec.aqm == scenario.queue.aqm))
+      all.push_back({name, levels_of(spec.aqm, " of " + name)});
+  return all;
+}
+
+std::vector<plot::Moment> moments_of(const simulate::Scenario &scenario) {
+  std::vector<plot::Moment> moments;
+  for (const simulate::Event &event : scenario.schedule) {
+    const char *word = "";
+    switch (event.kind) {
+    case simulate::Event::Kind::Start:
+      word = "start";
+      break;
+    case simulate::Event::Kind::Stop:
+      word = "stop";
+      break;
+    case simulate::Event::Kind::Link:
+      word = "link";
+      break;
+    case simulate::Event::Kind::Flap:
+      word = "flap";
+      break;
+    case simulate::Event::Kind::Pause:
+      word = "pfc";
+      break;
+    }
+    moments.push_back(
+        {static_cast<double>(event.at_ns) / 1e9, fmt::format("{} {}", word, event.target)});
+  }
+  return moments;
+}
+
+} // namespace
+
+plot::Recorder plot_recorder(const experiment::Experiment &experiment) {
+  return {experiment.scenario.duration_ns, experiment.scenario.sample_ns,
+          experiment.subject.flows.size() + experiment.subject.queues.size()};
+}
+
+Status write_plots(const std::string &out, const std::string &plots,
+                   const experiment::Experiment &experiment, const ExperimentResult &result,
+                   const plot::Recorder &recorder) {
+  plot::Page page{experiment.text, moments_of(experiment.scenario),
+                  plot::figures(result, recorder, levels_of(experiment.scenario))};
+  if (!plots.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(plots, error);
+    if (error)
+      return Error{fmt::format("cannot make {}: {}", plots, error.message())};
+    for (const plot::Figure &figure : page.figures)
+      if (Status s = write_whole(fmt::format("{}/{}.svg", plots, figure.id), plot::svg(figure)); !s)
+        return s;
+    if (Status s = write_whole(plots + "/plot.gp", plot::gnuplot(page.figures)); !s)
+      return s;
+  }
+  return out.empty() ? Status() : write_whole(out + "/report.html", plot::html(result, page));
+}
+
+} // namespace xr::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a report about QPs whose rate is controlled.
+#pragma once
+
+#include <vector>
+
+#include "congestion/qp_pacing.h"
+#include "model/run_reports.h"
+
+namespace xr::congestion {
+
+// Appends the row of QP `number` of `pacing`, which is `qpn` in the report.
+inline void append_qp_rate(QpPacing &pacing, uint32_t number, uint32_t qpn, uint64_t now,
+                           std::vector<QpRate> &rows) {
+  const uint64_t begun = pacing.begun(number);
+  const double seconds = now > begun ? static_cast<double>(now - begun) * 1e-9 : 0;
+  const ControlState state = pacing.state(number, now);
+  QpRate &row = rows.emplace_back();
+  row.qp = qpn & 0xffffff;
+  row.rate = state.rate;
+  row.target = state.target;
+  row.mean = seconds > 0 ? state.rate_seconds / seconds : state.rate;
+  row.alpha = state.alpha;
+  row.cnps = state.cnps;
+  row.cnps_unused = state.cnps_unused;
+  row.cuts = state.cuts;
+  row.fast = state.fast;
+  row.additive = state.additive;
+  row.hyper = state.hyper;
+}
+
+// Appends the rows of one flow; `first_qp` is the destination QPN of its QP 0.
+inline void append_qp_rates(QpPacing &pacing, uint32_t first_qp, uint64_t now,
+                            std::vector<QpRate> &rows) {
+  for (uint32_t i = 0; pacing.dynamic() && i < pacing.qps(); i++)
+    append_qp_rate(pacing, i, first_qp + i, now, rows);
+}
+
+} // namespace xr::congestion

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/columns.h"
+
+#include <algorithm>
+
+namespace xr::experiment {
+
+namespace {
+
+template <typename T> Cell cell(const T &value) { return {.number = static_cast<double>(value)}; }
+template <typename T> Cell cell(const std::optional<T> &value) {
+  return value ? cell(*value) : Cell{};
+}
+
+using enum Dimension;
+using enum ColumnKind;
+using Flow = ExperimentFlow;
+using Queue = ExperimentQueue;
+using Total = ExperimentMeasurement;
+using Prediction = ExperimentPrediction;
+
+constexpr ColumnRow flow_row(const char *name, Dimension dimension, ColumnKind kind, bool whole_run,
+                             Cell (*get)(const Flow &)) {
+  return {.name = name, .dimension = dimension, .kind = kind, .whole_run = whole_run, .flow = get};
+}
+
+constexpr ColumnRow kFlows[] = {
+    flow_row("rate_bps", Rate, Level, false, [](const Flow &f) { return cell(f.rate_bps); }),
+    flow_row("control_bps", Rate, Sampled, false, [](const Flow &) { return Cell{}; }),
+    flow_row("target_bps", Rate, Sampled, false, [](const Flow &) { return Cell{}; }),
+    flow_row("alpha", Plain, Sampled, false, [](const Flow &) { return Cell{}; }),
+    flow_row("bytes", Bytes, Counter, false, [](const Flow &f) { return cell(f.bytes); }),
+    flow_row("packets", Plain, Counter, false, [](const Flow &f) { return cell(f.packets); }),
+    flow_row("start_ns", Time, Value, true, [](const Flow &f) { return cell(f.start_ns); }),
+    flow_row("end_ns", Time, Value, true, [](const Flow &f) { return cell(f.end_ns); }),
+    flow_row("fct_ns", Time, Value, true, [](const Flow &f) { return cell(f.fct_ns); }),
+    flow_row("slowdown", Plain, Value, true, [](const Flow &f) { return cell(f.slowdown); }),
+    flow_row("marked", Plain, Counter, true, [](const Flow &f) { return cell(f.marked); }),
+    flow_row("cnps", Plain, Counter, true, [](const Flow &f) { return cell(f.cnps); }),
+    flow_row("cuts", Plain, Counter, true, [](const Flow &f) { return cell(f.cuts); }),
+    flow_row("retransmitted", Plain, Counter, true,
+             [](const Flow &f) { return cell(f.retransmitted); }),
+    flow_row("timeouts", Plain, Counter, true, [](const Flow &f) { return cell(f.timeouts); }),
+    flow_row("naks", Plain, Counter, true, [](const Flow &f) { return cell(f.naks); }),
+    flow_row("drops", Plain, Counter, true, [](const Flow &f) { return cell(f.drops); }),
+    flow_row("failed", Plain, Counter, true, [](const Flow &f) { return cell(f.failed); }),
+    flow_row("qp", Plain, Value, true, [](const Flow &f) { return cell(f.qp); }),
+};
+
+constexpr ColumnRow queue_row(const char *name, Dimension dimension, ColumnKind kind,
+                              Cell (*get)(const Queue &)) {
+  return {.name = name, .dimension = dimension, .kind = kind, .whole_run = false, .queue = get};
+}
+
+constexpr ColumnRow kQueues[] = {
+    {.name = "backlog_bytes",
+     .dimension = Bytes,
+     .kind = Level,
+     .whole_run = false,
+     .queue = [](const Queue &q) { return Cell{.distribution = &q.backlog_bytes}; },
+     .distribution = true},
+    queue_row("packets", Plain, Counter, [](const Queue &q) { return cell(q.packets); }),
+    queue_row("marked", Plain, Counter, [](const Queue &q) { return cell(q.marked); }),
+    queue_row("dropped", Plain, Counter, [](const Queue &q) { return cell(q.dropped); }),
+    queue_row("pauses", Plain, Counter, [](const Queue &q) { return cell(q.pauses); }),
+    queue_row("paused_ns", Time, Counter, [](const Queue &q) { return cell(q.paused_ns); }),
+    queue_row("utilisation", Plain, Level, [](const Queue &q) { return cell(q.utilisation); }),
+};
+
+constexpr ColumnRow total_row(const char *name, Dimension dimension, ColumnKind kind,
+                              Cell (*get)(const Total &)) {
+  return {.name = name, .dimension = dimension, .kind = kind, .whole_run = true, .total = get};
+}
+
+constexpr ColumnRow kTotals[] = {
+    total_row("jain", Plain, Level, [](const Total &t) { return cell(t.jain); }),
+    total_row("packets", Plain, Counter, [](const Total &t) { return cell(t.packets); }),
+    total_row("packet_hops", Plain, Counter, [](const Total &t) { return cell(t.packet_hops); }),
+    total_row("duration_ns", Time, Value, [](const Total &t) { return cell(t.duration_ns); }),
+};
+
+constexpr ColumnRow prediction_row(const char *name, Dimension dimension,
+                                   Cell (*get)(const Prediction &)) {
+  return {
+      .name = name, .dimension = dimension, .kind = Value, .whole_run = true, .prediction = get};
+}
+
+constexpr ColumnRow kPrediction[] = {
+    prediction_row("mark_probability", Plain,
+                   [](const Prediction &p) { return cell(p.mark_probability); }),
+    prediction_row("queue_bytes", Bytes, [](const Prediction &p) { return cell(p.queue_bytes); }),
+    prediction_row("alpha", Plain, [](const Prediction &p) { return cell(p.alpha); }),
+    prediction_row("share_bps", Rate, [](const Prediction &p) { return cell(p.share_bps); }),
+    prediction_row("convergence_ns", Time,
+                   [](const Prediction &p) { return cell(p.convergence_ns); }),
+    prediction_row("stable", Plain, [](const Prediction &p) { return cell(p.stable); }),
+};
+
+constexpr double kMilliseconds = 1e-6, kGigabits = 1e-9;
+
+constexpr ColumnAlias kAliases[] = {
+    {"data_frames_tx", "packets", 1},
+    {"data_frames_retransmitted", "retransmitted", 1},
+    {"frame_delta", "drops", 1},
+    {"ecn_ce_rx", "marked", 1},
+    {"cnp_rx", "cnps", 1},
+    {"nak_rx", "naks", 1},
+    {"frame_sequence_error", "naks", 1},
+    {"message_fail", "failed", 1},
+    {"dest_qp", "qp", 1},
+    {"data_rx_rate", "rate_bps", kGigabits},
+    {"flow_completion_time", "fct_ns", kMilliseconds},
+};
+
+} // namespace
+
+const char *dimension_name(Dimension dimension) {
+  switch (dimension) {
+  case Bytes:
+    return "a number of bytes";
+  case Rate:
+    return "a rate";
+  case Time:
+    return "a time";
+  default:
+    return "a plain number";
+  }
+}
+
+std::span<const ColumnRow> columns_of(RowKind kind) {
+  switch (kind) {
+  case RowKind::Flow:
+    return kFlows;
+  case RowKind::Queue:
+    return kQueues;
+  case RowKind::Total:
+    return kTotals;
+  default:
+    return kPrediction;
+  }
+}
+
+std::span<const ColumnAlias> column_aliases() { return kAliases; }
+
+FoundColumn find_column(RowKind kind, const std::string &name) {
+  FoundColumn found;
+  std::string_view ours = name;
+  if (kind == RowKind::Flow)
+    for (const ColumnAlias &alias : kAliases)
+      if (name == alias.otg) {
+        ours = alias.ours;
+        found.scale = alias.scale;
+      }
+  for (const ColumnRow &column : columns_of(kind))
+    if (ours == column.name)
+      found.column = &column;
+  return found;
+}
+
+std::vector<std::string_view> column_names(RowKind kind) {
+  std::vector<std::string_view> names;
+  for (const ColumnRow &column : columns_of(kind))
+    names.emplace_back(column.name);
+  if (kind == RowKind::Flow)
+    for (const ColumnAlias &alias : kAliases)
+      names.emplace_back(alias.otg);
+  return names;
+}
+
+} // namespace xr::experiment

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/expectation.h"
+
+#include <fnmatch.h>
+
+#include "experiment/expression.h"
+
+namespace xr::experiment {
+
+namespace {
+
+void keep(const Node &node, SampleStore &store) {
+  if (node.kind == Node::Kind::Column)
+    if (const FoundColumn found = find_column(node.row_kind, node.name); found.column)
+      store.keep(node.row_kind, found.column->name);
+  for (const auto &child : node.children)
+    keep(*child, store);
+}
+
+} // namespace
+
+void SampleStore::add(RowKind kind, uint32_t row, std::string_view column, uint64_t t_ns,
+                      double value) {
+  if (columns_.count(std::pair(kind, std::string(column))))
+    samples_[{kind, std::string(column), row}].emplace_back(t_ns, value);
+}
+
+const SampleStore::Samples *SampleStore::find(RowKind kind, uint32_t row,
+                                              std::string_view column) const {
+  const auto found = samples_.find({kind, std::string(column), row});
+  return found == samples_.end() ? nullptr : &found->second;
+}
+
+std::vector<size_t> select_rows(const Subject &subject, RowKind kind, const std::string &pattern) {
+  const auto &names = kind == RowKind::Flow ? subject.flows : subject.queues;
+  const auto alias = subject.aliases.find(pattern);
+  const std::string &wanted =
+      kind == RowKind::Queue && alias != subject.aliases.end() ? alias->second : pattern;
+  std::vector<size_t> rows;
+  for (size_t i = 0; i < names.size(); i++)
+    if (wanted.empty() || fnmatch(wanted.c_str(), names[i].c_str(), 0) == 0)
+      rows.push_back(i);
+  return rows;
+}
+
+Expectation::Expectation(std::string text, std::unique_ptr<Node> tree)
+    : text_(std::move(text)), tree_(std::move(tree)) {}
+Expectation::Expectation(Expectation &&) noexcept = default;
+Expectation &Expectation::operator=(Expectation &&) noexcept = default;
+Expectation::~Expectation() = default;
+
+Result<Expectation> Expectation::parse(const std::string &text) {
+  auto tree = parse_expression(text);
+  if (!tree)
+    return tree.error();
+  return Expectation(text, std::move(tree).get());
+}
+
+Status Expectation::check(const Subject &subject) const {
+  return check_expression(*tree_, subject);
+}
+
+void Expectation::keep_samples(SampleStore &store) const { keep(*tree_, store); }
+
+ExperimentCheck Expectation::evaluate(const Subject &subject, const ExperimentMeasurement &measured,
+                                      const ExperimentPrediction &prediction,
+                                      const SampleStore &samples) const {
+  ExperimentCheck check = evaluate_expression(*tree_, subject, measured, prediction, samples);
+  check.text = text_;
+  return check;
+}
+
+} // namespace xr::experiment

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/experiment.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "experiment/read.h"
+#include "parse/value.h"
+#include "parse/words.h"
+#include "simulate/topology.h"
+
+namespace xr::experiment {
+
+namespace {
+
+constexpr size_t kMostPoints = 100'000;
+constexpr uint64_t kLeastSample = 1000;    // ns
+constexpr uint32_t kWindow = 1U << 16;     // packets: no limit to most flows, as in an RNIC
+constexpr size_t kMostSamples = 1'000'000; // a series is a row a sample and column
+
+// Sets the value at a path like topology.star.senders or flows.1.words.
+Status set_value(YAML::Node root, const std::string &key, const std::string &text, SetValues &set) {
+  std::vector<std::string> path(1);
+  for (const char c : key)
+    if (c == '.')
+      path.emplace_back();
+    else
+      path.back() += c;
+  YAML::Node value;
+  try {
+    value = YAML::Load(text);
+  } catch (const YAML::Exception &) {
+    return Error{fmt::format("'{}' is not a value", text), "KEY=VALUE, the value as in the file"};
+  }
+  YAML::Node node = root;
+  for (size_t i = 0; i < path.size(); i++) {
+    const bool last = i + 1 == path.size();
+    if (node.IsSequence()) {
+      const auto index = parse::integer(path[i], 1, std::max<size_t>(node.size(), 1), "an entry");
+      if (!index || !node.size())
+        return Error{fmt::format("'{}' is not an entry of the list", path[i]), "they count from 1"};
+      if (last)
+        node[index.get() - 1] = value;
+      node.reset(node[index.get() - 1]);
+      continue;
+    }
+    if (node.IsScalar())
+      return Error{fmt::format("'{}' is below a value", path[i]), "like topology.star.senders=8"};
+    if (last)
+      node[path[i]] = value;
+    else if (!node[path[i]] && i == 0)
+      node[path[i]] = YAML::Node(YAML::NodeType::Map);
+    else if (!node[path[i]]) {
+      std::vector<std::string> names;
+      for (const auto &pair : node)
+        names.push_back(parse::scalar(pair.first));
+      return Error{fmt::format("there is no '{}' in the file", path[i]),
+                   parse::hint_from(path[i], {names.begin(), names.end()})};
+    }
+    node.reset(node[path[i]]);
+  }
+  set.emplace_back(value, key);
+  return {};
+}
+
+Status apply(const YAML::Node &root, const Settings &settings, SetValues &set) {
+  for (const auto &[key, text] : settings)
+    if (Status s = set_value(root, key, text, set); !s)
+      return Error{fmt::format(" --set {}: {}", key, s.error().message), s.error().hint};
+  return {};
+}
+
+class ExperimentReader {
+public:
+  ExperimentReader(const SetValues &set, std::string directory) : reader_(set) {
+    defaults_.directory = std::move(directory);
+    scenario().reliability.window = kWindow;
+  }
+
+  Result<Experiment> read(const YAML::Node &root) {
+    if (!root.IsMap())
+      return parse::at_line(root, {"it is not an experiment", "experiment: NAME, topology: ..."});
+    if (Status s = reader_.map(root, "a part of an experiment", keys()); !s)
+      return s.error();
+    if (Status s = complete(root); !s)
+      return s.error();
+    return std::move(experiment_);
+  }
+
+private:
+  simulate::Scenario &scenario() { return experiment_.scenario; }
+
+  // In the order in which they depend on each other.
+  std::vector<YamlReader::Key> keys() {
+    const auto later = [](const YAML::Node &) { return Status(); };
+    return {
+        {"experiment", reader_.text("experiment", experiment_.name)},
+        {"seed", reader_.integer("seed", 0, UINT64_MAX, scenario().seed)},
+        {"duration", reader_.duration("duration", scenario().duration_ns)},
+        {"sample", reader_.duration("sample", scenario().sample_ns)},
+        {"measure",
+         [this](const YAML::Node &node) {
+           measure_given_ = true;
+           return reader_.map(node, "a key of measure",
+                              {{"from", reader_.duration("from", scenario().measure_from_ns)}});
+         }},
+        {"topology",
+         [this](const YAML::Node &node) {
+           return read_topology(reader_, node, scenario().topology);
+         }},
+        {"queue", [this](const YAML::Node &node) { return after_topology(node, read_queues); }},
+        {"congestion", [this](const YAML::Node &node) { return congestion(node); }},
+        {"reliability", [this](const YAML::Node &node) { return reliability(node); }},
+        {"flows",
+         [this](const YAML::Node &node) {
+           if (Status s = times(node); !s)
+             return s;
+           return after_topology(node, [this](const YamlReader &reader, const YAML::Node &list,
+                                              simulate::Scenario &scenario) {
+             return read_flows(reader, list, defaults_, scenario);
+           });
+         }},
+        {"rules", [this](const YAML::Node &node) { return rules(node); }},
+        {"schedule",
+         [this](const YAML::Node &node) { return read_schedule(reader_, node, scenario()); }},
+        {"expect", later}, // needs all of the others
+        {"sweep", later},  // ExperimentFile::points()
+    };
+  }
+
+  template <typename Read> Status after_topology(const YAML::Node &node, Read read) {
+    if (!scenario().topology.rate)
+      return reader_.at(node, {"there is no topology",
+                               "topology: {star: {senders: 4, rate: 40gbit, delay: 1us}}"});
+    return read(reader_, node, scenario());
+  }
+
+  Status times(const YAML::Node &root) {
+    if (!scenario().duration_ns)
+      return reader_.at(root, {"there is no duration", "duration: 400ms"});
+    if (!measure_given_)
+      scenario().measure_from_ns = scenario().duration_ns / 2;
+    if (scenario().measure_from_ns >= scenario().duration_ns)
+      return reader_.at(
+          root, {"measure: from is not before the end of the run",
+                 fmt::format("the run takes {}", parse::duration_text(scenario().duration_ns))});
+    const uint64_t sample = scenario().sample_ns;
+    if (sample && (sample < kLeastSample || scenario().duration_ns / sample > kMostSamples))
+      return reader_.at(root, {fmt::format("sample: {} is too short", parse::duration_text(sample)),
+                               fmt::format("at least 1us, and at most {} samples", kMostSamples)});
+    return {};
+  }
+
+  Status congestion(const YAML::Node &node) {
+    auto control = read_congestion(parse::scalar(node));
+    if (!control)
+      return reader_.in(node, "congestion", control.error());
+    defaults_.flow.control = std::move(control).get();
+    return {};
+  }
+
+  Status reliability(const YAML::Node &node) {
+    requester::Reliability &r = scenario().reliability;
+    unsigned window = r.window, timeout = r.timeout_code, retries = r.retries, rnr = r.rnr_retries;
+    const Status done = reader_.map(node, "a key of reliability",
+                                    {{"window", reader_.number("window", 1, 1U << 20, window)},
+                                     {"timeout", reader_.number("timeout", 0, 31, timeout)},
+                                     {"retries", reader_.number("retries", 0, 255, retries)},
+                                     {"rnr-retries", reader_.number("rnr-retries", 0, 7, rnr)}});
+    r.window = window;
+    r.timeout_code = static_cast<uint8_t>(timeout);
+    r.retries = static_cast<uint8_t>(retries);
+    r.rnr_retries = static_cast<uint8_t>(rnr);
+    return done;
+  }
+
+  Status rules(const YAML::Node &node) {
+    if (node.IsNull() || (node.IsSequence() && node.size() == 0))
+      return {};
+    return reader_.in(node, "rules",
+                      {"links in virtual time do not apply rules yet", "queue: {words: ...}"});
+  }
+
+  Status complete(const YAML::Node &root) {
+    if (experiment_.name.empty())
+      return reader_.at(root, {"the experiment has no name", "experiment: incast of four"});
+    if (scenario().flows.empty())
+      return reader_.at(root, {"there are no flows",
+                               R"(flows: [{from: all, to: receiver, words: "write size 1M"}])"});
+    if (Status s = derive_cnp_pacing(scenario()); !s)
+      return reader_.at(root, s.error());
+    experiment_.prediction = predict(scenario());
+    describe();
+    for (const auto &pair : root)
+      if (parse::scalar(pair.first) == "expect")
+        return expectations(pair.second);
+    return {};
+  }
+
+  void describe() {
+    Subject &subject = experiment_.subject;
+    for (const simulate::FlowSetup &flow : scenario().flows)
+      subject.flows.push_back(flow.name);
+    subject.queues = simulate::queue_names(scenario().topology);
+    const simulate::Network network = simulate::build_network(scenario().topology);
+    for (uint32_t wire = 0; wire < network.wires.size(); wire++)
+      if (network.wires[wire].from < network.hosts)
+        subject.queues.push_back(network.queue_name(wire));
+    if (const auto name = simulate::bottleneck(scenario().topology))
+      subject.aliases["bottleneck"] = *name;
+    using enum RowKind;
+    subject.sampled = {{Flow, "rate_bps"},    {Queue, "backlog_bytes"}, {Queue, "marked"},
+                       {Queue, "dropped"},    {Queue, "paused_ns"},     {Total, "jain"},
+                       {Flow, "control_bps"}, {Flow, "target_bps"},     {Flow, "alpha"}};
+    subject.no_prediction = experiment_.prediction.why;
+    subject.duration_ns = scenario().duration_ns;
+    subject.measure_from_ns = scenario().measure_from_ns;
+    subject.samples = scenario().sample_ns != 0;
+  }
+
+  // Text: a condition. {fail: TEXT}: a condition that no flow may meet.
+  Status expectations(const YAML::Node &list) {
+    if (list.IsNull())
+      return {};
+    if (!list.IsSequence())
+      return reader_.in(list, "expect", {"it is not a list", R"(- "sum(flows.drops) == 0")"});
+    for (const YAML::Node &node : list) {
+      std::string text = parse::scalar(node);
+      if (node.IsMap()) {
+        if (Status s = reader_.map(node, "a key of an expectation",
+                                   {{"fail", reader_.text("fail", text)}});
+            !s)
+          return s;
+        text = fmt::format("none(flows, {})", text);
+      }
+      auto expectation = Expectation::parse(text);
+      if (!expectation)
+        return reader_.in(node, "expect", expectation.error());
+      if (Status s = expectation->check(experiment_.subject); !s)
+        return reader_.in(node, "expect", s.error());
+      experiment_.expectations.push_back(std::move(expectation).get());
+    }
+    return {};
+  }
+
+  YamlReader reader_;
+  Experiment experiment_;
+  FlowDefaults defaults_;
+  bool measure_given_ = false;
+};
+
+Result<std::vector<Settings>> sweep_points(const YamlReader &reader, const YAML::Node &sweep) {
+  std::vector<Settings> points = {{}};
+  if (!sweep || sweep.IsNull())
+    return points;
+  if (!sweep.IsMap())
+    return reader.in(sweep, "sweep", {"it is not a map", "sweep: {topology.star.senders: [2, 4]}"});
+  for (const auto &pair : sweep) {
+    const std::string key = parse::scalar(pair.first);
+    if (!pair.second.IsSequence() || !pair.second.size())
+      return reader.in(pair.second, "sweep",
+                       {fmt::format("{}: it is not a list", key), "KEY: [VALUE, VALUE]"});
+    std::vector<Settings> more;
+    for (const Settings &point : points)
+      for (const YAML::Node &value : pair.second) {
+        if (!value.IsScalar())
+          return reader.in(value, "sweep", {fmt::format("{}: a value is not a text", key), {}});
+        more.push_back(point);
+        more.back().emplace_back(key, value.Scalar());
+      }
+    points = std::move(more);
+    if (points.size() > kMostPoints)
+      return reader.in(sweep, "sweep", {"it has too many points", "at most 100000"});
+  }
+  return points;
+}
+
+} // namespace
+
+Result<std::pair<std::string, std::string>> parse_setting(const std::string &word) {
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return parse::wrong(word, "KEY=VALUE", "like duration=10ms or topology.star.senders=8");
+  return std::pair(word.substr(0, equals), word.substr(equals + 1));
+}
+
+Result<ExperimentFile> ExperimentFile::load(const std::string &path) {
+  auto text = parse::read_file(path);
+  if (!text)
+    return text.error();
+  return ExperimentFile(std::move(text).get(), parse::file_name(path),
+                        std::filesystem::path(path).parent_path().string());
+}
+
+Result<std::vector<Settings>> ExperimentFile::points(const Settings &settings) const {
+  return parse::with_yaml(text_, name_,
+                          [&](const YAML::Node &root) -> Result<std::vector<Settings>> {
+                            SetValues set;
+                            if (!root.IsMap())
+                              return std::vector<Settings>{{}};
+                            if (Status s = apply(root, settings, set); !s)
+                              return s.error();
+                            return sweep_points(YamlReader(set), root["sweep"]);
+                          });
+}
+
+Result<Experiment> ExperimentFile::read(const Settings &settings) const {
+  return parse::with_yaml(text_, name_, [&](const YAML::Node &root) -> Result<Experiment> {
+    SetValues set;
+    if (root.IsMap())
+      if (Status s = apply(root, settings, set); !s)
+        return s.error();
+    auto experiment = ExperimentReader(set, directory_).read(root);
+    if (experiment)
+      experiment->text = text_;
+    return experiment;
+  });
+}
+
+} // namespace xr::experiment

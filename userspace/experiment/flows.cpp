@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of flows: words of `send` between named hosts, and workloads.
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "experiment/read.h"
+#include "parse/value.h"
+#include "parse/words.h"
+#include "simulate/topology.h"
+#include "simulate/traffic.h"
+
+namespace xr::experiment {
+
+namespace {
+
+using simulate::FlowSetup;
+
+constexpr size_t kMostFlows = 1'000'000;
+
+using Names = std::vector<std::string>;
+
+// An entry of the list. Times unset: the whole run.
+struct Entry {
+  FlowSetup like;
+  Names from, to;
+  std::string workload;
+  simulate::PoissonTraffic poisson;
+  simulate::Incast incast;
+  simulate::OnOff on_off;
+  std::string list; // lines, or the name of a file
+  uint64_t until_ns = 0, start_ns = 0, stop_ns = UINT64_MAX;
+  bool start_given = false;
+};
+
+class FlowReader {
+public:
+  FlowReader(const YamlReader &reader, const FlowDefaults &defaults, simulate::Scenario &scenario)
+      : reader_(reader), defaults_(defaults), scenario_(scenario),
+        hosts_(simulate::host_names(scenario.topology)),
+        senders_(simulate::sender_names(scenario.topology)) {}
+
+  Status read(const YAML::Node &list) {
+    if (!list.IsSequence())
+      return reader_.in(
+          list, "flows",
+          {"it is not a list", R"(- {from: all, to: receiver, words: "write size 1M"})"});
+    for (const YAML::Node &node : list) {
+      if (Status s = entry(node); !s)
+        return s;
+      if (scenario_.flows.size() > kMostFlows)
+        return reader_.at(node,
+                          {"there are too many flows", fmt::format("at most {}", kMostFlows)});
+    }
+    return {};
+  }
+
+private:
+  // all, a name, or a list of names.
+  YamlReader::Read hosts(std::string key, Names &out) const {
+    return [this, key = std::move(key), &out](const YAML::Node &node) -> Status {
+      out.clear();
+      if (node.IsScalar() && node.Scalar() == "all") {
+        out = key == "from" ? senders_ : hosts_;
+        return {};
+      }
+      if (node.IsScalar())
+        return one_host(node, key, node.Scalar(), out);
+      for (const YAML::Node &name : node)
+        if (Status s = one_host(name, key, parse::scalar(name), out); !s)
+          return s;
+      return {};
+    };
+  }
+  Status one_host(const YAML::Node &node, const std::string &key, const std::string &name,
+                  Names &out) const {
+    if (std::find(hosts_.begin(), hosts_.end(), name) == hosts_.end()) {
+      const std::string near = parse::nearest(name, {hosts_.begin(), hosts_.end()});
+      return reader_.in(node, key,
+                        {fmt::format("there is no host '{}'", name),
+                         near.empty() ? fmt::format("all, {} ... {}", hosts_.front(), hosts_.back())
+                                      : fmt::format("did you mean {}?", near)});
+    }
+    out.push_back(name);
+    return {};
+  }
+
+  YamlReader::Read words(FlowSetup &setup) const {
+    return [this, &setup](const YAML::Node &node) -> Status {
+      auto flow = flow::parse_flow(parse::split(parse::scalar(node)), setup.flow);
+      if (!flow)
+        return reader_.in(node, "words", flow.error());
+      if (flow->src_given || flow->dst_given)
+        return reader_.in(
+            node, "words",
+            {"src and dst are given by the topology", "from: sender-1, to: receiver"});
+      setup.flow = std::move(flow).get();
+      return {};
+    };
+  }
+
+  YamlReader::Read congestion(FlowSetup &setup) const {
+    return [this, &setup](const YAML::Node &node) -> Status {
+      auto control = read_congestion(parse::scalar(node));
+      if (!control)
+        return reader_.in(node, "congestion", control.error());
+      setup.flow.control = std::move(control).get();
+      return {};
+    };
+  }
+
+  YamlReader::Read reliable(FlowSetup &setup) const {
+    return [this, &setup](const YAML::Node &node) -> Status {
+      const std::string word = parse::lower(parse::scalar(node));
+      if (word != "true" && word != "false")
+        return reader_.in(node, "reliable", parse::wrong(word, "true or false"));
+      setup.reliable = word == "true";
+      return {};
+    };
+  }
+
+  YamlReader::Read bytes(std::string key, uint64_t &value) const {
+    return [this, key = std::move(key), &value](const YAML::Node &node) -> Status {
+      const auto count = parse::byte_count(parse::scalar(node), 1);
+      if (!count)
+        return reader_.in(node, key, count.error());
+      value = count.get();
+      return {};
+    };
+  }
+
+  YamlReader::Read poisson(Entry &entry) const {
+    return [this, &entry](const YAML::Node &node) -> Status {
+      entry.workload = "poisson";
+      simulate::PoissonTraffic &traffic = entry.poisson;
+      return reader_.map(
+          node, "a key of poisson",
+          {{"load",
+            [&](const YAML::Node &load) -> Status {
+              const auto part = parse::probability(parse::scalar(load));
+              if (!part || !(part.get().p() > 0))
+                return reader_.in(load, "load",
+                                  parse::wrong(parse::scalar(load), "a load", "like 30% or 0.3"));
+              traffic.load = static_cast<double>(part.get().p());
+              return {};
+            }},
+           {"sizes",
+            [&](const YAML::Node &sizes) -> Status {
+              const auto distribution = simulate::size_distribution(parse::scalar(sizes));
+              if (!distribution)
+                return reader_.in(sizes, "sizes", distribution.error());
+              traffic.sizes = distribution.get();
+              return {};
+            }},
+           {"until", reader_.duration("until", entry.until_ns)}});
+    };
+  }
+
+  YamlReader::Read incast(Entry &entry) const {
+    return [this, &entry](const YAML::Node &node) -> Status {
+      entry.workload = "incast";
+      return reader_.map(node, "a key of incast",
+                         {{"degree", reader_.number("degree", 1, UINT32_MAX, entry.incast.degree)},
+                          {"size", bytes("size", entry.incast.bytes)},
+                          {"every", reader_.duration("every", entry.incast.every_ns)},
+                          {"until", reader_.duration("until", entry.until_ns)}});
+    };
+  }
+
+  YamlReader::Read on_off(Entry &entry) const {
+    return [this, &entry](const YAML::Node &node) -> Status {
+      entry.workload = "on-off";
+      return reader_.map(node, "a key of on-off",
+                         {{"size", bytes("size", entry.on_off.bytes)},
+                          {"every", reader_.duration("every", entry.on_off.period_ns)},
+                          {"until", reader_.duration("until", entry.until_ns)}});
+    };
+  }
+
+  Status entry(const YAML::Node &node) {
+    Entry entry;
+    entry.like.flow = defaults_.flow;
+    entry.like.reliable = defaults_.reliable;
+    const auto start = [&](const YAML::Node &time) {
+      entry.start_given = true;
+      return reader_.duration("start", entry.start_ns)(time);
+    };
+    if (Status s = reader_.map(node, "a key of a flow",
+                               {{"congestion", congestion(entry.like)}, // words may change it
+                                {"words", words(entry.like)},
+                                {"reliable", reliable(entry.like)},
+                                {"name", reader_.text("name", entry.like.name)},
+                                {"from", hosts("from", entry.from)},
+                                {"to", hosts("to", entry.to)},
+                                {"start", start},
+                                {"stop", reader_.duration("stop", entry.stop_ns)},
+                                {"poisson", poisson(entry)},
+                                {"incast", incast(entry)},
+                                {"on-off", on_off(entry)},
+                                {"list", reader_.text("list", entry.list)}});
+        !s)
+      return s;
+    if (!entry.like.name.empty())
+      if (const auto name = parse::name(entry.like.name); !name)
+        return reader_.in(node, "name", name.error());
+    FlowSetup &like = entry.like;
+    like.start_ns = entry.start_given ? entry.start_ns : like.flow.pacing.start_ns;
+    like.flow.pacing.start_ns = 0;
+    if (entry.stop_ns != UINT64_MAX)
+      like.stop_ns = entry.stop_ns;
+    if (Status s = kind(node, entry); !s)
+      return s;
+    auto flows = expand(entry);
+    if (!flows)
+      return reader_.at(node, flows.error());
+    return append(node, std::move(flows).get(), like.name);
+  }
+
+  Status kind(const YAML::Node &node, const Entry &entry) const {
+    unsigned kinds = 0;
+    for (const char *key : {"poisson", "incast", "on-off", "list"})
+      kinds += node[key] ? 1 : 0;
+    if (kinds > 1)
+      return reader_.at(node, {"it has two workloads", "poisson, incast, on-off or list"});
+    if (node["list"])
+      return {};
+    if (entry.from.empty())
+      return reader_.at(node, {"there is no sender", "from: all, or from: sender-1"});
+    if (entry.to.empty())
+      return reader_.at(node, {"there is no receiver", "to: receiver"});
+    return {};
+  }
+
+  Result<std::vector<FlowSetup>> expand(Entry &entry) {
+    const uint64_t until = entry.until_ns ? entry.until_ns : scenario_.duration_ns;
+    const uint64_t seed = scenario_.seed + scenario_.flows.size();
+    if (entry.workload == "poisson") {
+      simulate::PoissonTraffic &traffic = entry.poisson;
+      traffic.sources = entry.from;
+      traffic.destinations = entry.to;
+      traffic.rate = scenario_.topology.rate;
+      traffic.from_ns = entry.like.start_ns;
+      traffic.until_ns = until;
+      traffic.seed = seed;
+      return simulate::poisson(traffic, entry.like);
+    }
+    if (entry.workload == "incast") {
+      if (entry.to.size() != 1)
+        return Error{"an incast has one receiver", "to: receiver"};
+      simulate::Incast &traffic = entry.incast;
+      traffic.sources = entry.from;
+      std::erase(traffic.sources, entry.to.front());
+      traffic.destination = entry.to.front();
+      traffic.from_ns = entry.like.start_ns;
+      traffic.until_ns = until;
+      traffic.seed = seed;
+      return simulate::incast(traffic, entry.like);
+    }
+    if (!entry.list.empty())
+      return listed(entry);
+    std::vector<FlowSetup> flows;
+    for (auto &pair : pairs(entry)) {
+      if (entry.workload.empty()) {
+        flows.push_back(std::move(pair));
+        continue;
+      }
+      entry.on_off.from_ns = entry.like.start_ns;
+      entry.on_off.until_ns = until;
+      auto rows = simulate::on_off(entry.on_off, pair);
+      if (!rows)
+        return rows.error();
+      flows.insert(flows.end(), rows->begin(), rows->end());
+    }
+    return flows;
+  }
+
+  // As many senders as receivers: in pairs; otherwise each sender to each receiver.
+  static std::vector<FlowSetup> pairs(const Entry &entry) {
+    std::vector<FlowSetup> flows;
+    const bool paired = entry.from.size() == entry.to.size();
+    for (size_t i = 0; i < entry.from.size(); i++)
+      for (size_t j = 0; j < entry.to.size(); j++) {
+        if ((paired && i != j) || entry.from[i] == entry.to[j])
+          continue;
+        flows.push_back(entry.like);
+        flows.back().src = entry.from[i];
+        flows.back().dst = entry.to[j];
+      }
+    return flows;
+  }
+
+  Result<std::vector<FlowSetup>> listed(const Entry &entry) const {
+    if (entry.list.find('\n') != std::string::npos)
+      return simulate::listed_flows(entry.list, entry.like);
+    const bool absolute = entry.list.starts_with('/') || defaults_.directory.empty();
+    const auto text =
+        parse::read_file(absolute ? entry.list : defaults_.directory + "/" + entry.list);
+    if (!text)
+      return text.error();
+    return simulate::listed_flows(text.get(), entry.like);
+  }
+
+  // Numbers all flows in the file's order, and those of one name among themselves.
+  Status append(const YAML::Node &node, std::vector<FlowSetup> flows, const std::string &name) {
+    if (flows.empty())
+      return reader_.at(node, {"it makes no flow", "from and to are the same host"});
+    for (size_t i = 0; i < flows.size(); i++) {
+      FlowSetup &flow = flows[i];
+      if (name.empty())
+        flow.name = fmt::format("flow-{}", scenario_.flows.size() + 1);
+      else
+        flow.name = flows.size() == 1 ? name : fmt::format("{}-{}", name, i + 1);
+      if (!names_.insert(flow.name).second)
+        return reader_.at(node, {fmt::format("there are two flows '{}'", flow.name),
+                                 "each has a name of its own"});
+      scenario_.flows.push_back(std::move(flow));
+    }
+    return {};
+  }
+
+  const YamlReader &reader_;
+  const FlowDefaults &defaults_;
+  simulate::Scenario &scenario_;
+  Names hosts_, senders_;
+  std::set<std::string> names_;
+};
+
+} // namespace
+
+Result<congestion::Control> read_congestion(const std::string &text) {
+  parse::WordReader words({text});
+  const bool none = words.take_if("none");
+  auto control = none ? Result(congestion::Control{}) : flow::take_control(words);
+  if (!control)
+    return Error{control.error().message,
+                 "dcqcn, dcqcn preset nvidia, timely, fixed 1gbit or none"};
+  if (!words.done())
+    return parse::wrong(words.peek(), "a word of congestion control",
+                        "congestion: \"dcqcn preset paper rai=40\"");
+  return control;
+}
+
+Status read_flows(const YamlReader &reader, const YAML::Node &node, const FlowDefaults &defaults,
+                  simulate::Scenario &scenario) {
+  return FlowReader(reader, defaults, scenario).read(node);
+}
+
+Status derive_cnp_pacing(simulate::Scenario &scenario) {
+  const FlowSetup *first = nullptr;
+  const auto rate = static_cast<double>(scenario.topology.rate);
+  for (const FlowSetup &flow : scenario.flows) {
+    if (flow.flow.control.kind != congestion::Control::Kind::Dcqcn)
+      continue;
+    const auto settings = congestion::resolve(flow.flow.control.dcqcn, rate);
+    if (first &&
+        (settings.np != scenario.cnp.mode || settings.cnp_interval_ns != scenario.cnp.interval_ns))
+      return Error{
+          fmt::format("{} and {} describe different notification points", first->name, flow.name),
+          "all receivers have one: add np= and cnp-interval= to the words of congestion"};
+    if (first)
+      continue;
+    first = &flow;
+    scenario.cnp.mode = settings.np;
+    scenario.cnp.interval_ns = settings.cnp_interval_ns;
+  }
+  return {};
+}
+
+Result<size_t> flow_named(const simulate::Scenario &scenario, const std::string &name) {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < scenario.flows.size(); i++) {
+    if (scenario.flows[i].name == name)
+      return i;
+    names.emplace_back(scenario.flows[i].name);
+  }
+  const std::string near = parse::nearest(name, names);
+  return Error{fmt::format("there is no flow '{}'", name),
+               near.empty() ? fmt::format("there are {} ... {}", names.front(), names.back())
+                            : fmt::format("did you mean {}?", near)};
+}
+
+} // namespace xr::experiment

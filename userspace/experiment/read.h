@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of an experiment file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "congestion/rate_control.h"
+#include "experiment/experiment.h"
+#include "experiment/yaml_map.h"
+#include "flow/flow.h"
+
+namespace xr::experiment {
+
+Status read_topology(const YamlReader &reader, const YAML::Node &node,
+                     simulate::Topology &topology);
+// The topology is known; names of queues are checked against it.
+Status read_queues(const YamlReader &reader, const YAML::Node &node, simulate::Scenario &scenario);
+
+// What flows start from.
+struct FlowDefaults {
+  flow::Flow flow;
+  bool reliable = true;
+  std::string directory; // of files with lists of flows
+};
+// "dcqcn preset paper", "timely", "fixed 1gbit" or "none".
+Result<congestion::Control> read_congestion(const std::string &words);
+Status read_flows(const YamlReader &reader, const YAML::Node &node, const FlowDefaults &defaults,
+                  simulate::Scenario &scenario);
+// The notification point that the flows' DCQCN parameters describe.
+Status derive_cnp_pacing(simulate::Scenario &scenario);
+
+Status read_schedule(const YamlReader &reader, const YAML::Node &node,
+                     simulate::Scenario &scenario);
+
+// The index of a flow or queue by its name, or the queue's alias; an error with the nearest name.
+Result<size_t> flow_named(const simulate::Scenario &scenario, const std::string &name);
+Result<std::string> queue_named(const simulate::Scenario &scenario, const std::string &name);
+
+ExperimentPrediction predict(const simulate::Scenario &scenario);
+
+} // namespace xr::experiment

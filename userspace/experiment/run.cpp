@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/stopwatch.h"
+#include "experiment/verdict.h"
+#include "parse/value.h"
+#include "simulate/simulation.h"
+
+namespace xr::experiment {
+
+namespace {
+
+constexpr uint64_t kSteps = 1000; // of a run, between which it can be ended
+
+class VirtualRun {
+public:
+  VirtualRun(const Experiment &experiment, const RunHooks &hooks, simulate::Simulation &simulation)
+      : experiment_(experiment), hooks_(hooks), simulation_(simulation) {
+    for (const Expectation &expectation : experiment.expectations)
+      expectation.keep_samples(store_);
+    // Rows are found by the names of the simulation.
+    subject_ = experiment.subject;
+    subject_.flows = simulation.flow_names();
+    subject_.queues = simulation.queue_names();
+  }
+
+  Result<ExperimentResult> run() {
+    const simulate::Scenario &scenario = experiment_.scenario;
+    const uint64_t step = std::max<uint64_t>(scenario.duration_ns / kSteps, 1);
+    double next_partial = hooks_.partial_s;
+    while (!simulation_.done()) {
+      simulation_.run_until(simulation_.now() + step);
+      if (Status s = take_samples(); !s)
+        return s.error();
+      if (hooks_.progress &&
+          !hooks_.progress({simulation_.now(), scenario.duration_ns, simulation_.totals().hops}))
+        break;
+      if (hooks_.partial && !simulation_.done() && watch_.wall_s() > next_partial) {
+        next_partial = watch_.wall_s() + hooks_.partial_s;
+        if (Status s = hooks_.partial(result()); !s)
+          return s.error();
+      }
+    }
+    return result();
+  }
+
+private:
+  Status take_samples() {
+    const std::vector<ExperimentSample> samples = simulation_.take_samples();
+    keep_samples(store_, samples);
+    return hooks_.samples && !samples.empty() ? hooks_.samples(samples, subject_) : Status();
+  }
+
+  ExperimentResult result() {
+    ExperimentResult result{.name = experiment_.name,
+                            .place = "virtual",
+                            .version = {},
+                            .seed = experiment_.scenario.seed,
+                            .measured = simulation_.measure(),
+                            .prediction = experiment_.prediction,
+                            .checks = {}};
+    for (const auto &[alias, name] : subject_.aliases)
+      for (ExperimentQueue &queue : result.measured.queues)
+        if (queue.name == name)
+          queue.alias = alias;
+    result.measured.wall_s = watch_.wall_s();
+    result.measured.cpu_s = watch_.cpu_s();
+    std::vector<std::string> &why = result.measured.why_void;
+    if (!simulation_.done())
+      why.push_back(fmt::format("the run ended at {} of {}",
+                                parse::duration_text(simulation_.now()),
+                                parse::duration_text(experiment_.scenario.duration_ns)));
+    if (!simulation_.totals().sent)
+      why.emplace_back("no frame was sent");
+    judge(result, experiment_, subject_, store_, simulation_.done());
+    return result;
+  }
+
+  const Experiment &experiment_;
+  const RunHooks &hooks_;
+  simulate::Simulation &simulation_;
+  Subject subject_;
+  SampleStore store_;
+  Stopwatch watch_;
+};
+
+} // namespace
+
+Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks) {
+  auto simulation = simulate::Simulation::make(experiment.scenario);
+  if (!simulation)
+    return simulation.error();
+  return VirtualRun(experiment, hooks, *simulation.get()).run();
+}
+
+} // namespace xr::experiment

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs an experiment in virtual time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "experiment/experiment.h"
+
+namespace xr::experiment {
+
+struct RunProgress {
+  uint64_t now_ns = 0, duration_ns = 0; // simulated
+  uint64_t packet_hops = 0;
+};
+
+// Called as the run goes on; any may be empty.
+struct RunHooks {
+  std::function<bool(const RunProgress &)> progress = {}; // false ends the run
+  // Samples with the names of their rows.
+  std::function<Status(const std::vector<ExperimentSample> &, const Subject &)> samples = {};
+  // What was measured so far, with verdict void, each `partial_s` seconds of real time.
+  std::function<Status(const ExperimentResult &)> partial = {};
+  double partial_s = 5;
+};
+
+// A run that was ended before its time is void.
+Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks);
+
+} // namespace xr::experiment

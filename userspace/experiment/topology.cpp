@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/topology.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "experiment/read.h"
+#include "parse/value.h"
+#include "parse/words.h"
+#include "wire/link_words.h"
+
+namespace xr::experiment {
+
+namespace {
+
+using simulate::Topology;
+
+constexpr unsigned kMost = 100'000;
+
+YamlReader::Read rate_of(const YamlReader &reader, const char *key, uint64_t &rate, bool *layer1) {
+  return [&reader, key, &rate, layer1](const YAML::Node &node) -> Status {
+    parse::WordReader words({parse::scalar(node)});
+    const auto bits = parse::rate(words.take());
+    if (!bits)
+      return reader.in(node, key, bits.error());
+    rate = bits.get();
+    if (layer1 && words.take_if("l1"))
+      *layer1 = true;
+    else if (layer1)
+      words.take_if("l2");
+    if (!words.done())
+      return reader.in(node, key, parse::wrong(words.peek(), "l1 or l2", "rate: 40gbit l1"));
+    return {};
+  };
+}
+
+struct KindName {
+  std::string_view name;
+  Topology::Kind kind;
+};
+constexpr KindName kKinds[] = {{"star", Topology::Kind::Star},
+                               {"dumbbell", Topology::Kind::Dumbbell},
+                               {"parking-lot", Topology::Kind::ParkingLot},
+                               {"leaf-spine", Topology::Kind::LeafSpine}};
+
+Status read_kind(const YamlReader &reader, const YAML::Node &node, const KindName &kind,
+                 Topology &t) {
+  t.kind = kind.kind;
+  std::vector<YamlReader::Key> keys = {{"rate", rate_of(reader, "rate", t.rate, &t.layer1)},
+                                       {"delay", reader.duration("delay", t.delay)}};
+  if (t.kind != Topology::Kind::Star) {
+    keys.push_back({"core-rate", rate_of(reader, "core-rate", t.core_rate, nullptr)});
+    keys.push_back({"core-delay", reader.duration("core-delay", t.core_delay)});
+  }
+  if (t.kind == Topology::Kind::Star || t.kind == Topology::Kind::Dumbbell)
+    keys.push_back({"senders", reader.number("senders", 1, kMost, t.senders)});
+  if (t.kind == Topology::Kind::ParkingLot)
+    keys.push_back({"hops", reader.number("hops", 1, kMost, t.hops)});
+  if (t.kind == Topology::Kind::LeafSpine) {
+    keys.push_back({"leaves", reader.number("leaves", 1, kMost, t.leaves)});
+    keys.push_back({"spines", reader.number("spines", 1, kMost, t.spines)});
+    keys.push_back({"hosts", reader.number("hosts", 1, kMost, t.hosts)});
+  }
+  if (Status s = reader.map(node, fmt::format("a key of {}", kind.name), keys); !s)
+    return s;
+  if (Status s = simulate::check_topology(t); !s)
+    return reader.at(node, s.error());
+  return {};
+}
+
+} // namespace
+
+Status read_topology(const YamlReader &reader, const YAML::Node &node, Topology &topology) {
+  std::vector<YamlReader::Key> keys;
+  unsigned found = 0;
+  for (const KindName &kind : kKinds)
+    keys.push_back({kind.name, [&](const YAML::Node &inner) {
+                      found++;
+                      return read_kind(reader, inner, kind, topology);
+                    }});
+  if (Status s = reader.map(node, "a topology", keys); !s)
+    return s;
+  if (found != 1)
+    return reader.at(node, {"one topology is needed", "star, dumbbell, parking-lot or leaf-spine"});
+  return {};
+}
+
+Result<std::string> queue_named(const simulate::Scenario &scenario, const std::string &name) {
+  const std::vector<std::string> queues = simulate::queue_names(scenario.topology);
+  const auto alias = simulate::bottleneck(scenario.topology);
+  if (name == "bottleneck" && alias)
+    return *alias;
+  if (std::find(queues.begin(), queues.end(), name) != queues.end())
+    return name;
+  std::vector<std::string_view> names(queues.begin(), queues.end());
+  if (alias)
+    names.emplace_back("bottleneck");
+  const std::string near = parse::nearest(name, names);
+  return Error{fmt::format("there is no queue '{}'", name),
+               near.empty() ? fmt::format("a queue is SWITCH:NEIGHBOUR, like {}", queues.front())
+                            : fmt::format("did you mean {}?", near)};
+}
+
+Status read_queues(const YamlReader &reader, const YAML::Node &node, simulate::Scenario &scenario) {
+  if (!node.IsMap())
+    return reader.at(node,
+                     {"queue is not a map", R"(queue: {words: "buffer 12MB red 5k 200k 1%"})"});
+  for (const auto &pair : node) {
+    const std::string key = parse::scalar(pair.first);
+    auto spec = wire::parse_link(parse::split(parse::scalar(pair.second)));
+    if (!spec)
+      return reader.in(pair.second, key, spec.error());
+    if (key == "words") {
+      if (spec->rate || spec->delay || !spec->trace.empty())
+        return reader.in(pair.second, key,
+                         {"rate, delay and trace of all queues are the topology's",
+                          "topology: {star: {senders: 2, rate: 40gbit, delay: 1us}}"});
+      scenario.queue = std::move(spec).get();
+      continue;
+    }
+    const auto name = queue_named(scenario, key);
+    if (!name)
+      return reader.at(pair.first, name.error());
+    scenario.queues[name.get()] = std::move(spec).get();
+  }
+  return {};
+}
+
+} // namespace xr::experiment

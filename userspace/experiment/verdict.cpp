@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiment/verdict.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace xr::experiment {
+
+namespace {
+
+using Outcome = ExperimentCheck::Outcome;
+
+RowKind kind_of(ExperimentSample::Kind kind) {
+  switch (kind) {
+  case ExperimentSample::Kind::Flow:
+    return RowKind::Flow;
+  case ExperimentSample::Kind::Queue:
+    return RowKind::Queue;
+  default:
+    return RowKind::Total;
+  }
+}
+
+} // namespace
+
+void keep_samples(SampleStore &store, const std::vector<ExperimentSample> &samples) {
+  for (const ExperimentSample &sample : samples)
+    store.add(kind_of(sample.kind), sample.row, sample.column, sample.t_ns, sample.value);
+}
+
+void judge(ExperimentResult &result, const Experiment &experiment, const Subject &subject,
+           const SampleStore &samples, bool complete) {
+  std::vector<std::string> &why = result.measured.why_void;
+  if (complete)
+    for (const Expectation &expectation : experiment.expectations) {
+      result.checks.push_back(
+          expectation.evaluate(subject, result.measured, result.prediction, samples));
+      const ExperimentCheck &check = result.checks.back();
+      if (check.outcome == Outcome::Unmeasured)
+        why.push_back(fmt::format("\"{}\" was not measured: {}", check.text, check.why));
+    }
+  const bool failed =
+      std::any_of(result.checks.begin(), result.checks.end(),
+                  [](const ExperimentCheck &check) { return check.outcome != Outcome::Holds; });
+  result.verdict = !why.empty() ? Verdict::Void : failed ? Verdict::Fail : Verdict::Pass;
+}
+
+} // namespace xr::experiment

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict of a run, wherever it ran.
+#pragma once
+
+#include <vector>
+
+#include "experiment/experiment.h"
+
+namespace xr::experiment {
+
+// Keeps the samples that expectations need.
+void keep_samples(SampleStore &store, const std::vector<ExperimentSample> &samples);
+
+// Evaluates the expectations if the run was `complete`, and sets the verdict: void if there is a
+// reason in why_void, to which it adds what was not measured.
+void judge(ExperimentResult &result, const Experiment &experiment, const Subject &subject,
+           const SampleStore &samples, bool complete);
+
+} // namespace xr::experiment

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads maps of a YAML file by a table of keys. Errors name the line, or the --set that the value
+// came from.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "parse/yaml.h"
+
+namespace xr::experiment {
+
+// Values that were set on the command line, with their keys.
+using SetValues = std::vector<std::pair<YAML::Node, std::string>>;
+
+class YamlReader {
+public:
+  using Read = std::function<Status(const YAML::Node &)>;
+  struct Key {
+    std::string_view name;
+    Read read;
+  };
+
+  explicit YamlReader(const SetValues &set) : set_(set) {}
+
+  Error at(const YAML::Node &node, const Error &error) const;
+  // Reads the keys in the order of the table, not of the file. `what`: "a key of topology".
+  Status map(const YAML::Node &node, std::string_view what, const std::vector<Key> &keys) const;
+
+  // Scalars. Errors begin with the key.
+  Read duration(std::string key, uint64_t &value) const;
+  Read integer(std::string key, uint64_t from, uint64_t to, uint64_t &value) const;
+  Read number(std::string key, unsigned from, unsigned to, unsigned &value) const;
+  Read text(std::string key, std::string &value) const;
+
+  // Adds the key in front and the line.
+  Error in(const YAML::Node &node, const std::string &key, const Error &error) const;
+
+private:
+  const SetValues &set_;
+};
+
+} // namespace xr::experiment

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The result of an experiment: what was predicted, what was measured, and whether the expectations
+// hold. Rates are bits per second, times ns.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/experiment.h"
+
+namespace xr {
+
+// What the theory says. Unset: it says nothing about such an experiment.
+struct ExperimentPrediction {
+  std::optional<double> mark_probability = {}, queue_bytes = {}, alpha = {}, share_bps = {},
+                        convergence_ns = {};
+  std::optional<bool> stable = {};
+  std::string applies = "none"; // "fixed point", "kmax" or "none"
+  std::string why = {};         // why there is none; "" if there is one
+};
+
+struct ExperimentCheck {
+  enum class Outcome : uint8_t { Holds, Fails, Unmeasured };
+  std::string text = {}; // as in the file
+  Outcome outcome = Outcome::Unmeasured;
+  std::optional<double> value = {}, bound = {}; // of the comparison that decided
+  std::string row = {};                         // the flow or queue that decided; "": none
+  std::optional<uint64_t> t_ns = {};            // when, since the start; unset: unknown
+  std::string why = {};                         // why it was not measured
+};
+
+enum class Verdict : uint8_t { Pass, Fail, Void };
+const char *verdict_name(Verdict verdict); // "pass", "fail", "void"
+
+struct ExperimentResult {
+  std::string name = {}, place = {}, version = {};
+  double scale = 1; // of the run's rates; what is reported is of the experiment's
+  uint64_t seed = 0;
+  ExperimentMeasurement measured = {}; // its why_void has all reasons
+  ExperimentPrediction prediction = {};
+  std::vector<ExperimentCheck> checks = {};
+  Verdict verdict = Verdict::Void;
+};
+
+} // namespace xr

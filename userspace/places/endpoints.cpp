@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "places/endpoints.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "datapath/wire_ports.h"
+#include "endpoint/respond.h"
+#include "endpoint/send.h"
+#include "endpoint/wire.h"
+#include "host/link.h"
+#include "host/netns.h"
+#include "wire/link_words.h"
+
+namespace xr::places {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPatience = 5s;
+constexpr auto kWireReports = 10ms;
+constexpr uint32_t kStreams = 8192;     // of each port; requests, answers and CNPs of all QPs
+constexpr uint64_t kChunk = 4096;       // bytes of memory for a frame
+constexpr uint64_t kOtherFrames = 8192; // besides those of the queue and on the way
+
+datapath::AttachOptions attach_options() {
+  datapath::AttachOptions options;
+  options.streams = kStreams;
+  return options;
+}
+
+// One of the three in its thread.
+template <typename Run> struct Part {
+  std::optional<Run> run;
+  std::thread thread;
+  std::atomic<bool> stop = false, ended = false;
+  Status status; // valid when it has ended
+  bool closed = false;
+
+  void start() {
+    start(0ns, [](const auto &) {});
+  }
+  void start(std::chrono::nanoseconds interval, auto on_report) {
+    thread = std::thread([this, interval, on_report] {
+      status = run->run(stop, interval, [&](const auto &report) {
+        on_report(report);
+        return true;
+      });
+      ended = true;
+    });
+  }
+  void end() {
+    stop = true;
+    if (thread.joinable())
+      thread.join();
+  }
+  Status close() {
+    end();
+    if (!run || std::exchange(closed, true))
+      return {};
+    const Status done = run->close();
+    return status ? done : status;
+  }
+};
+
+uint64_t wire_memory(const Plan &plan) {
+  const double smallest = std::max(plan.frame_bytes, 64.0);
+  const double way =
+      static_cast<double>(plan.forward.rate) / 8e9 * static_cast<double>(plan.forward.delay);
+  const double frames = (static_cast<double>(plan.forward.buffer) + way) / smallest;
+  return 2 * kChunk * (static_cast<uint64_t>(frames * 1.25) + kOtherFrames);
+}
+
+Result<packet::Mac> mac_of(const std::string &ifname, const std::string &netns) {
+  const auto inside = host::enter_netns(netns);
+  if (!inside)
+    return inside.error();
+  const auto facts = host::read_link(ifname, netns);
+  if (!facts)
+    return facts.error();
+  return facts.get().mac;
+}
+
+} // namespace
+
+struct Endpoints::State {
+  Part<endpoint::WireRun> wire;
+  Part<endpoint::RespondRun> respond;
+  Part<endpoint::SendRun> send;
+  std::string wire_netns;
+  uint64_t begun_ns = 0;
+
+  // Its thread writes the report, as the wire's links are that thread's.
+  std::mutex mutex;
+  WireReport wire_report;
+
+  ~State() {
+    if (const Status s = close(); !s)
+      (void)s.error(); // what failed before matters more
+  }
+
+  // The senders first: the wire then has what is to be delivered or lost.
+  Status close() {
+    Status first;
+    for (Status one : {send.close(), respond.close(), wire.close()})
+      if (!one && first)
+        first = std::move(one);
+    return first;
+  }
+
+  Status prepare_wire(const Plan &plan, const Lane &lane) {
+    wire_netns = lane.wire();
+    auto run = endpoint::WireRun::prepare({.first = Lane::kLeft,
+                                           .second = Lane::kRight,
+                                           .netns = lane.wire(),
+                                           .attach = attach_options(),
+                                           .fix = true,
+                                           .memory = wire_memory(plan)});
+    if (!run)
+      return run.error();
+    wire.run.emplace(std::move(run).get());
+    for (const auto &[port, spec] :
+         {std::pair{Lane::kLeft, &plan.back}, {Lane::kRight, &plan.forward}})
+      if (Status s = datapath::set_link_words(port, wire_netns, wire::link_text(*spec)); !s)
+        return s;
+    return {};
+  }
+
+  Status prepare_respond(const Plan &plan, const simulate::Scenario &scenario, const Lane &lane) {
+    endpoint::RespondRequest request;
+    request.ifname = Lane::kReceiver;
+    request.netns = lane.receivers();
+    request.responder.addresses = plan.receivers;
+    request.responder.cnp_pacing = scenario.cnp;
+    request.responder.qps = plan.qps;
+    request.responder.seed = scenario.seed;
+    request.attach = attach_options();
+    auto run = endpoint::RespondRun::prepare(std::move(request));
+    if (!run)
+      return run.error();
+    respond.run.emplace(std::move(run).get());
+    return {};
+  }
+
+  Status prepare_send(const Plan &plan, const simulate::Scenario &scenario, const Lane &lane) {
+    const auto mac = mac_of(Lane::kReceiver, lane.receivers());
+    if (!mac)
+      return mac.error();
+    endpoint::SendRequest request;
+    request.ifname = Lane::kSender;
+    request.netns = lane.senders();
+    request.seed = std::max<uint64_t>(scenario.seed, 1);
+    request.reliable = plan.reliable;
+    request.listen = !plan.reliable;
+    request.reliability = scenario.reliability;
+    request.top = plan.qps;
+    request.attach = attach_options();
+    for (const PlannedFlow &planned : plan.flows) {
+      if (planned.start_ns == UINT64_MAX)
+        continue;
+      request.flows.push_back(planned.flow);
+      request.flows.back().dst_mac = mac.get();
+    }
+    if (request.flows.empty())
+      return Error{"no flow ever starts", R"({at: 20ms, do: "start flow-1"})"};
+    auto run = endpoint::SendRun::prepare(std::move(request));
+    if (!run)
+      return run.error();
+    send.run.emplace(std::move(run).get());
+    return {};
+  }
+};
+
+Result<Endpoints> Endpoints::prepare(const Plan &plan, const simulate::Scenario &scenario,
+                                     const Lane &lane) {
+  auto state = std::make_unique<State>();
+  if (Status s = state->prepare_wire(plan, lane); !s)
+    return Error{"wire: " + s.error().message, s.error().hint};
+  if (Status s = state->prepare_respond(plan, scenario, lane); !s)
+    return Error{"respond: " + s.error().message, s.error().hint};
+  if (Status s = state->prepare_send(plan, scenario, lane); !s)
+    return Error{"send: " + s.error().message, s.error().hint};
+  return Endpoints(std::move(state));
+}
+
+Endpoints::Endpoints(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Endpoints::Endpoints(Endpoints &&) noexcept = default;
+Endpoints::~Endpoints() = default;
+
+Status Endpoints::start() {
+  state_->wire.start(kWireReports, [state = state_.get()](const WireReport &report) {
+    const std::lock_guard lock(state->mutex);
+    state->wire_report = report;
+  });
+  state_->respond.start();
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (wire().ports[0].link.empty() || wire().ports[1].link.empty()) {
+    if (Status s = check(); !s)
+      return s;
+    if (std::chrono::steady_clock::now() > until)
+      return Error{"the wire does not begin"};
+    std::this_thread::sleep_for(1ms);
+  }
+  state_->send.start();
+  while (!(state_->begun_ns = sender().engine.begun_ns)) {
+    if (Status s = check(); !s)
+      return s;
+    if (state_->send.ended || std::chrono::steady_clock::now() > until)
+      return Error{"the senders do not begin"};
+    std::this_thread::sleep_for(1ms);
+  }
+  return {};
+}
+
+uint64_t Endpoints::begun_ns() const { return state_->begun_ns; }
+bool Endpoints::sending() const { return !state_->send.ended; }
+
+Status Endpoints::check() const {
+  const auto of = [](const char *what, const auto &part, bool goes_on) -> Status {
+    if (!part.ended)
+      return {};
+    if (!part.status)
+      return Error{fmt::format("{}: {}", what, part.status.error().message),
+                   part.status.error().hint};
+    return goes_on ? Status(Error{fmt::format("{} has ended", what)}) : Status();
+  };
+  if (Status s = of("wire", state_->wire, true); !s)
+    return s;
+  if (Status s = of("respond", state_->respond, true); !s)
+    return s;
+  return of("send", state_->send, false);
+}
+
+Status Endpoints::set_link(const std::string &words) {
+  return datapath::set_link_words(Lane::kRight, state_->wire_netns, words);
+}
+
+SendReport Endpoints::sender() const { return state_->send.run->report(true); }
+RespondReport Endpoints::responder() const { return state_->respond.run->report(); }
+WireReport Endpoints::wire() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->wire_report;
+}
+
+void Endpoints::stop_senders() { state_->send.end(); }
+Status Endpoints::close() { return state_->close(); }
+
+} // namespace xr::places

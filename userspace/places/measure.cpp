@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "places/measure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/fairness.h"
+#include "parse/value.h"
+
+namespace xr::places {
+
+namespace {
+
+using Kind = ExperimentSample::Kind;
+
+constexpr uint32_t kFcs = 4;
+constexpr double kMostSlip = 0.01; // of the time, by which senders were late
+constexpr uint64_t kLeastPatience = 1'000'000;
+constexpr double kMostLate = 0.25; // of the time that the path and a queue at its threshold take
+
+LinkCounts link_of(const Reading &reading) {
+  return reading.right ? reading.right->link : LinkCounts{};
+}
+
+// Frames of both directions.
+uint64_t taken(const Reading &reading) {
+  return reading.left && reading.right ? reading.left->in.taken + reading.right->in.taken : 0;
+}
+
+} // namespace
+
+uint64_t Measurement::hops(const Reading &reading) {
+  return reading.left && reading.right
+             ? taken(reading) + reading.left->in.left + reading.right->in.left
+             : 0;
+}
+
+Measurement::Measurement(const Plan &plan, double scale, uint64_t begun_ns)
+    : plan_(plan), scale_(scale), begun_ns_(begun_ns), complete_ns_(plan.flows.size()) {
+  sampled_.t_ns = measured_.t_ns = ended_.t_ns = begun_ns;
+  for (Reading *reading : {&sampled_, &measured_, &ended_})
+    reading->flows.resize(plan.flows.size());
+}
+
+uint64_t Measurement::time_of(uint64_t ns) const {
+  return ns <= begun_ns_
+             ? 0
+             : static_cast<uint64_t>(std::llround(static_cast<double>(ns - begun_ns_) * scale_));
+}
+
+double Measurement::rate(uint64_t bytes, uint64_t ns) const {
+  return ns ? static_cast<double>(bytes) * 8e9 / static_cast<double>(ns) / scale_ : 0;
+}
+
+void Measurement::look(const Reading &reading) {
+  for (size_t i = 0; i < plan_.flows.size(); i++)
+    if (!complete_ns_[i] && plan_.flows[i].packets &&
+        reading.flows[i].accepted() >= plan_.flows[i].packets)
+      complete_ns_[i] = reading.t_ns;
+}
+
+std::vector<ExperimentSample> Measurement::sample(const Reading &reading) {
+  const uint64_t now = time_of(reading.t_ns);
+  const uint64_t since = reading.t_ns - sampled_.t_ns;
+  std::vector<ExperimentSample> samples;
+  const auto add = [&](Kind kind, uint32_t row, const char *column, double value) {
+    samples.push_back({now, kind, row, column, value});
+  };
+  std::vector<double> rates;
+  for (uint32_t i = 0; i < plan_.flows.size(); i++) {
+    const FlowCounts &flow = reading.flows[i], &before = sampled_.flows[i];
+    const uint64_t bytes =
+        flow.received_bytes - before.received_bytes + kFcs * (flow.received - before.received);
+    const bool runs = begun_ns_ + plan_.flows[i].start_ns <= reading.t_ns && !complete_ns_[i];
+    if (!bytes && !runs)
+      continue;
+    add(Kind::Flow, i, "rate_bps", rate(bytes, since));
+    if (bytes)
+      rates.push_back(static_cast<double>(bytes));
+    if (!flow.controlled || !runs)
+      continue;
+    add(Kind::Flow, i, "control_bps", flow.rate / scale_);
+    add(Kind::Flow, i, "target_bps", flow.target / scale_);
+    add(Kind::Flow, i, "alpha", flow.alpha);
+  }
+  const LinkClassCounts queue = link_of(reading).total(), old = link_of(sampled_).total();
+  add(Kind::Queue, 0, "backlog_bytes", static_cast<double>(queue.backlog_bytes));
+  add(Kind::Queue, 0, "marked", static_cast<double>(queue.marks - old.marks));
+  add(Kind::Queue, 0, "dropped", static_cast<double>(queue.dropped() - old.dropped()));
+  add(Kind::Total, 0, "jain", jain_index(rates));
+  sampled_ = reading;
+  return samples;
+}
+
+void Measurement::begin(const Reading &reading) { measured_ = reading; }
+void Measurement::end(const Reading &reading) { ended_ = reading; }
+
+ExperimentFlow Measurement::flow_row(size_t index, const Reading &settled) const {
+  const PlannedFlow &planned = plan_.flows[index];
+  const FlowCounts &from = measured_.flows[index], &to = ended_.flows[index],
+                   &all = settled.flows[index];
+  ExperimentFlow row;
+  row.name = planned.name;
+  row.src = planned.src;
+  row.dst = planned.dst;
+  row.qp = planned.flow.qp;
+  row.bytes = static_cast<uint64_t>(
+      std::llround(static_cast<double>(to.accepted() - std::min(from.accepted(), to.accepted())) *
+                   planned.payload));
+  row.packets = to.sent - from.sent;
+  const bool starts = planned.start_ns != UINT64_MAX;
+  const uint64_t start = starts ? begun_ns_ + planned.start_ns : UINT64_MAX;
+  row.start_ns = starts ? time_of(start) : UINT64_MAX;
+  uint64_t stop = ended_.t_ns;
+  if (complete_ns_[index])
+    stop = std::min(stop, complete_ns_[index]);
+  if (starts && planned.flow.duration_ns)
+    stop = std::min(stop, start + planned.flow.duration_ns);
+  const uint64_t began = std::max(start, measured_.t_ns);
+  if (stop > began)
+    row.rate_bps =
+        rate(to.received_bytes - from.received_bytes + kFcs * (to.received - from.received),
+             stop - began);
+  if (complete_ns_[index]) {
+    row.end_ns = time_of(complete_ns_[index]);
+    row.fct_ns = *row.end_ns - std::min(row.start_ns, *row.end_ns);
+  }
+  row.marked = all.marked;
+  row.cnps = all.cnps;
+  row.cuts = all.cuts;
+  row.retransmitted = all.sent_again;
+  row.drops = all.sent - std::min(all.sent, all.received);
+  // Of one flow they are its own; else why_void() refuses them.
+  row.timeouts = plan_.flows.size() == 1 ? settled.timeouts : 0;
+  row.failed = plan_.flows.size() == 1 ? settled.failed : 0;
+  return row;
+}
+
+ExperimentQueue Measurement::queue_row() const {
+  ExperimentQueue row;
+  row.name = plan_.queue;
+  row.alias = "bottleneck";
+  const LinkCounts from = link_of(measured_), to = link_of(ended_);
+  const LinkClassCounts was = from.total(), is = to.total();
+  row.backlog_bytes = to.backlog;
+  row.backlog_bytes.subtract(from.backlog);
+  row.packets = is.frames_out - was.frames_out;
+  row.marked = is.marks - was.marks;
+  row.dropped = is.dropped() - was.dropped();
+  const uint64_t time = to.updated - std::max(from.updated, begun_ns_);
+  if (to.updated > from.updated)
+    row.utilisation = static_cast<double>(to.busy_ns - from.busy_ns) / static_cast<double>(time);
+  return row;
+}
+
+ExperimentMeasurement Measurement::result(const Reading &settled) const {
+  ExperimentMeasurement all;
+  std::vector<double> rates;
+  for (size_t i = 0; i < plan_.flows.size(); i++) {
+    all.flows.push_back(flow_row(i, settled));
+    const uint64_t start = plan_.flows[i].start_ns;
+    if (start != UINT64_MAX && begun_ns_ + start < ended_.t_ns &&
+        (!complete_ns_[i] || complete_ns_[i] > measured_.t_ns))
+      rates.push_back(all.flows.back().rate_bps);
+  }
+  all.queues.push_back(queue_row());
+  all.jain = jain_index(rates);
+  all.packets = taken(settled);
+  all.packet_hops = hops(settled);
+  all.duration_ns = time_of(ended_.t_ns);
+  return all;
+}
+
+namespace {
+
+class Reasons {
+public:
+  void add(uint64_t count, const char *where, const char *what) {
+    if (count)
+      list.push_back(fmt::format("{}: {} {}", where, count, what));
+  }
+  void add(const char *where, const RunReport &report) {
+    const EngineCounts &engine = report.engine;
+    add(engine.socket.rx_ring_full, where, "frames were lost: the RX ring was full");
+    add(engine.socket.rx_no_chunk, where, "frames were lost: no memory was free");
+    add(engine.socket.rx_dropped, where, "frames were lost by the socket");
+    add(engine.socket.tx_invalid, where, "frames were refused by the kernel");
+    add(engine.socket.tx_dropped, where, "frames were dropped by the driver");
+    add(engine.not_sent, where, "frames were not transmitted");
+    add(engine.port_drops, where, "frames were dropped by the port");
+  }
+  void add(const char *where, const WirePortCounts &port) {
+    add(port.in.no_memory + port.in.no_buffer, where, "frames were lost: no memory was free");
+    add(port.in.ring_full, where, "frames were lost: the RX ring was full");
+    add(port.in.refused, where, "frames were refused by the kernel");
+    add(port.in.unknown_rules, where, "frames were not held");
+    add(port.out.tx_dropped + port.out.driver_dropped, where, "frames were not transmitted");
+  }
+  // 1 % of all were so late.
+  void late(const char *where, uint64_t ns, uint64_t most) {
+    if (ns > most)
+      list.push_back(fmt::format("{}: 1 % of the frames left {} late or later, and {} is allowed: "
+                                 "the machine is too slow or too busy",
+                                 where, parse::duration_text(ns), parse::duration_text(most)));
+  }
+  std::vector<std::string> list;
+};
+
+// A part of the time in which a QP learns of a mark or a loss.
+uint64_t patience(const Plan &plan) {
+  const LinkSpec &link = plan.forward;
+  const uint64_t bytes = link.aqm.high ? link.aqm.high : link.aqm.low ? link.aqm.low : link.buffer;
+  const double drain = static_cast<double>(bytes) * 8e9 / static_cast<double>(link.rate);
+  return std::max(kLeastPatience,
+                  static_cast<uint64_t>(kMostLate * (drain + static_cast<double>(plan.path_ns))));
+}
+
+} // namespace
+
+std::vector<std::string> why_void(const Plan &plan, const SendReport &sender,
+                                  const RespondReport &responder, const WireReport &wire) {
+  Reasons reasons;
+  reasons.add("senders", sender);
+  reasons.add("receivers", responder);
+  reasons.add(responder.counts.qps_full, "receivers", "requests found no free connection");
+  reasons.add(responder.counts.cnps_no_room, "receivers", "CNPs found no room");
+  reasons.add(responder.counts.answers_dropped, "receivers",
+              "requests found the queue of answers full");
+  if (wire.ports[0].counts)
+    reasons.add("wire, towards the senders", *wire.ports[0].counts);
+  if (wire.ports[1].counts) {
+    reasons.add("wire, towards the receivers", *wire.ports[1].counts);
+    reasons.late("wire", wire.ports[1].counts->out.late.quantile(0.99), patience(plan));
+  }
+  reasons.late("senders", sender.engine.late_ns.quantile(0.99), patience(plan));
+  // Acknowledgements and congestion control delay flows beyond their schedule.
+  const bool paced = !plan.reliable &&
+                     std::all_of(plan.flows.begin(), plan.flows.end(), [](const PlannedFlow &one) {
+                       return one.flow.control.kind == congestion::Control::Kind::None;
+                     });
+  const double behind = static_cast<double>(sender.counts.slipped_ns) / 1e9 /
+                        std::max(sender.seconds * static_cast<double>(plan.flows.size()), 1e-9);
+  if (paced && behind > kMostSlip)
+    reasons.list.push_back(fmt::format(
+        "senders: {:.1f} % of the schedule was given up: the machine is too slow", behind * 100));
+  if (plan.flows.size() > 1) {
+    reasons.add(sender.counts.timeouts, "senders", "timeouts, which are not counted by flow");
+    reasons.add(sender.counts.failed_messages, "senders",
+                "messages failed, which are not counted by flow");
+  }
+  return std::move(reasons.list);
+}
+
+} // namespace xr::places

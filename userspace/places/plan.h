@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a scenario runs on one machine: the hosts of a star or a dumbbell are addresses at two ports,
+// and the wire between those has the bottleneck.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "flow/flow.h"
+#include "model/link.h"
+#include "simulate/scenario.h"
+
+namespace xr::places {
+
+struct PlannedFlow {
+  std::string name, src, dst; // as in the scenario
+  flow::Flow flow;            // with addresses and QPNs; without MACs
+  uint64_t start_ns = 0;      // UINT64_MAX: never
+  uint64_t packets = 0;       // of all its messages; 0: it goes on
+  double payload = 0;         // bytes a packet, on average
+  uint64_t peak_bps = 0;      // at which it may send, in bytes of frames
+};
+
+struct LinkChange {
+  uint64_t at_ns = 0;
+  std::string words; // of `link`
+};
+
+struct Plan {
+  std::vector<PlannedFlow> flows;
+  std::vector<Address> receivers; // addresses that are answered for
+  std::string queue;              // the name of the bottleneck
+  LinkSpec forward, back;
+  std::vector<LinkChange> changes; // of `forward`, in the order of time
+  bool reliable = true;
+  uint32_t mtu = 1500;
+  uint32_t qps = 0;
+  uint64_t path_ns = 0;         // propagation from a sender to its receiver
+  double frames_per_second = 0; // most that can be offered
+  double frame_bytes = 0;       // of a full packet, on average
+};
+
+// Errors say what cannot run in namespaces.
+Result<Plan> make_plan(const simulate::Scenario &scenario);
+
+// Frames a second that are forwarded at most; more are refused before a run.
+uint64_t most_frames_per_second();
+// `scale`: of the run; the hint has a scale that is possible.
+Status check_speed(const Plan &plan, const simulate::Scenario &scenario, double scale);
+
+} // namespace xr::places

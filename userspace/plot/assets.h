@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of page/, as CMake embeds them.
+#pragma once
+
+namespace xr::plot {
+
+extern const char *const kPageScript;
+extern const char *const kPageStyle;
+extern const char *const kPlotScript; // uPlot, MIT licence
+extern const char *const kPlotStyle;
+extern const char *const kPlotLicence;
+
+} // namespace xr::plot

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot/figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace xr::plot {
+namespace {
+
+using Kind = ExperimentSample::Kind;
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+// More curves than that are hidden at first, behind their statistics.
+constexpr size_t kMostShown = 16;
+constexpr size_t kMostPoints = 400; // of a distribution
+
+std::vector<float> times(const Recorder &recorder) {
+  std::vector<float> x(recorder.intervals());
+  for (size_t i = 0; i < x.size(); i++)
+    x[i] = static_cast<float>((static_cast<double>(i) + 0.5) * recorder.interval_s());
+  return x;
+}
+
+enum class Use : uint8_t {
+  Value, // mean, with least and largest
+  Sum,   // events of the interval, per second
+  Share, // ns of the interval, as a share of it
+};
+
+Curve curve_of(const std::string &name, const Recorder::Cells &cells, Use use, double interval_s) {
+  Curve curve{name, std::vector<float>(cells.size(), kNone), {}, {}, {}};
+  if (use == Use::Value)
+    curve.low = curve.high = curve.y;
+  for (size_t i = 0; i < cells.size(); i++) {
+    const Recorder::Cell &cell = cells[i];
+    if (!cell.count)
+      continue;
+    switch (use) {
+    case Use::Value:
+      curve.y[i] = static_cast<float>(cell.sum / cell.count);
+      curve.low[i] = cell.low;
+      curve.high[i] = cell.high;
+      break;
+    case Use::Sum:
+      curve.y[i] = static_cast<float>(cell.sum / interval_s);
+      break;
+    case Use::Share:
+      curve.y[i] = static_cast<float>(cell.sum / 1e9 / interval_s);
+      break;
+    }
+  }
+  return curve;
+}
+
+bool flat_zero(const Curve &curve) {
+  return std::all_of(curve.y.begin(), curve.y.end(),
+                     [](float value) { return std::isnan(value) || value == 0; });
+}
+
+// Statistics over all curves, in front of them.
+void summarise(Figure &figure) {
+  if (figure.curves.size() <= kMostShown)
+    return;
+  const size_t points = figure.x.size();
+  Curve mean{"mean of all", std::vector<float>(points, kNone), {}, {}, {}};
+  Curve median{"median", mean.y, {}, {}, {}};
+  mean.low = mean.high = mean.y;
+  std::vector<float> values;
+  for (size_t i = 0; i < points; i++) {
+    values.clear();
+    double sum = 0;
+    for (const Curve &curve : figure.curves)
+      if (!std::isnan(curve.y[i])) {
+        values.push_back(curve.y[i]);
+        sum += static_cast<double>(curve.y[i]);
+      }
+    if (values.empty())
+      continue;
+    std::sort(values.begin(), values.end());
+    mean.y[i] = static_cast<float>(sum / static_cast<double>(values.size()));
+    mean.low[i] = values.front();
+    mean.high[i] = values.back();
+    median.y[i] = values[values.size() / 2];
+  }
+  for (Curve &curve : figure.curves)
+    curve.shown = false;
+  figure.summary = true;
+  figure.curves.insert(figure.curves.begin(), {std::move(mean), std::move(median)});
+}
+
+struct Wanted {
+  const char *id, *title, *y_unit, *column;
+  Kind kind;
+  Use use;
+  bool zero_too; // drawn even if it is 0 all the time
+};
+
+constexpr Wanted kOverTime[] = {
+    {"rate", "Rate of each flow", "bit/s", "rate_bps", Kind::Flow, Use::Value, true},
+    {"control", "Rate that congestion control allows", "bit/s", "control_bps", Kind::Flow,
+     Use::Value, false},
+    {"backlog", "Backlog of each queue", "bytes", "backlog_bytes", Kind::Queue, Use::Value, true},
+    {"marks", "CE marks by each queue", "packets/s", "marked", Kind::Queue, Use::Sum, false},
+    {"cnps", "CNPs to each flow", "packets/s", "cnps", Kind::Flow, Use::Sum, false},
+    {"drops", "Drops by each queue", "packets/s", "dropped", Kind::Queue, Use::Sum, false},
+    {"pauses", "Share of time for which PFC paused each queue", "", "paused_ns", Kind::Queue,
+     Use::Share, false},
+    {"jain", "Jain's index of the flows", "", "jain", Kind::Total, Use::Value, true},
+};
+
+Figure over_time(const Wanted &wanted, const ExperimentResult &result, const Recorder &recorder) {
+  Figure figure;
+  figure.id = wanted.id;
+  figure.title = wanted.title;
+  figure.x_unit = "s";
+  figure.y_unit = wanted.y_unit;
+  figure.kind = wanted.kind == Kind::Flow ? "flow" : wanted.kind == Kind::Queue ? "queue" : "total";
+  figure.column = wanted.column;
+  figure.x = times(recorder);
+  const size_t rows = wanted.kind == Kind::Flow    ? result.measured.flows.size()
+                      : wanted.kind == Kind::Queue ? result.measured.queues.size()
+                                                   : 1;
+  for (uint32_t row = 0; row < rows; row++) {
+    const Recorder::Cells *cells = recorder.find(wanted.kind, row, wanted.column);
+    if (!cells)
+      continue;
+    const std::string name = wanted.kind == Kind::Flow    ? result.measured.flows[row].name
+                             : wanted.kind == Kind::Queue ? result.measured.queues[row].name
+                                                          : "Jain's index";
+    Curve curve = curve_of(name, *cells, wanted.use, recorder.interval_s());
+    if (wanted.kind != Kind::Queue || !flat_zero(curve)) // most queues of a topology stay empty
+      figure.curves.push_back(std::move(curve));
+  }
+  if (!wanted.zero_too && std::all_of(figure.curves.begin(), figure.curves.end(), flat_zero))
+    figure.curves.clear();
+  return figure;
+}
+
+// The share of `values` that is not larger than x.
+Curve distribution(const std::string &name, std::vector<double> values, double scale) {
+  std::sort(values.begin(), values.end());
+  Curve curve{name, {}, {}, {}, {}};
+  const size_t points = std::min(values.size(), kMostPoints);
+  for (size_t i = 1; i <= points; i++) {
+    const size_t at = i * values.size() / points - 1;
+    curve.x.push_back(static_cast<float>(values[at] * scale));
+    curve.y.push_back(static_cast<float>(at + 1) / static_cast<float>(values.size()));
+  }
+  return curve;
+}
+
+Curve distribution(const std::string &name, const Histogram &histogram) {
+  constexpr int kSteps = 100;
+  Curve curve{name, {}, {}, {}, {}};
+  for (int i = 0; i <= kSteps; i++) {
+    const float share = static_cast<float>(i) / kSteps;
+    curve.x.push_back(static_cast<float>(histogram.quantile(static_cast<double>(share))));
+    curve.y.push_back(share);
+  }
+  return curve;
+}
+
+Figure distribution_figure(const char *id, const char *title, const char *unit, const char *share) {
+  Figure figure;
+  figure.id = id;
+  figure.title = title;
+  figure.x_unit = unit;
+  figure.y_unit = share;
+  figure.time = false;
+  return figure;
+}
+
+Figure of_flows(const char *id, const char *title, const char *unit, double scale,
+                const ExperimentResult &result, double (*value)(const ExperimentFlow &)) {
+  Figure figure = distribution_figure(id, title, unit, "share of flows");
+  std::vector<double> values;
+  for (const ExperimentFlow &flow : result.measured.flows)
+    if (const double one = value(flow); one > 0)
+      values.push_back(one);
+  if (!values.empty())
+    figure.curves.push_back(distribution("all flows", std::move(values), scale));
+  return figure;
+}
+
+Figure of_backlogs(const ExperimentResult &result) {
+  Figure figure =
+      distribution_figure("backlog-cdf", "Distribution of backlog", "bytes", "share of time");
+  for (const ExperimentQueue &queue : result.measured.queues)
+    if (queue.backlog_bytes.max())
+      figure.curves.push_back(distribution(queue.name, queue.backlog_bytes));
+  for (size_t i = kMostShown; i < figure.curves.size(); i++)
+    figure.curves[i].shown = false;
+  return figure;
+}
+
+} // namespace
+
+std::vector<Figure> figures(const ExperimentResult &result, const Recorder &recorder,
+                            const std::vector<QueueLevels> &levels) {
+  std::vector<Figure> all;
+  const auto keep = [&](Figure figure) {
+    if (!figure.curves.empty())
+      all.push_back(std::move(figure));
+  };
+  for (const Wanted &wanted : kOverTime) {
+    Figure figure = over_time(wanted, result, recorder);
+    summarise(figure);
+    const std::string id = wanted.id;
+    if (id == "backlog") {
+      for (const QueueLevels &queue : levels)
+        figure.levels.insert(figure.levels.end(), queue.levels.begin(), queue.levels.end());
+      if (result.prediction.queue_bytes)
+        figure.levels.push_back({"predicted", *result.prediction.queue_bytes});
+    }
+    if ((id == "rate" || id == "control") && result.prediction.share_bps)
+      figure.levels.push_back({"fair share, predicted", *result.prediction.share_bps});
+    keep(std::move(figure));
+  }
+  keep(of_flows(
+      "fct-cdf", "Distribution of flow completion time", "s", 1e-9, result,
+      [](const ExperimentFlow &flow) { return static_cast<double>(flow.fct_ns.value_or(0)); }));
+  keep(of_flows("slowdown-cdf", "Distribution of slowdown", "", 1, result,
+                [](const ExperimentFlow &flow) { return flow.slowdown.value_or(0); }));
+  keep(of_backlogs(result));
+  return all;
+}
+
+} // namespace xr::plot

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot/page.h"
+
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/xml.h"
+#include "plot/assets.h"
+
+namespace xr::plot {
+namespace {
+
+using nlohmann::json;
+
+// Rows of a table in the page; all are in result.json.
+constexpr size_t kMostRows = 1000;
+
+// Little-endian 32-bit floats in base64 (RFC 4648).
+std::string packed(std::span<const float> values) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const auto *bytes = reinterpret_cast<const uint8_t *>(values.data());
+  const size_t size = values.size_bytes();
+  std::string out;
+  out.reserve((size + 2) / 3 * 4);
+  for (size_t at = 0; at < size; at += 3) {
+    const size_t left = size - at;
+    const uint32_t group = static_cast<uint32_t>(bytes[at]) << 16 |
+                           static_cast<uint32_t>(left > 1 ? bytes[at + 1] : 0) << 8 |
+                           (left > 2 ? bytes[at + 2] : 0U);
+    for (unsigned digit = 0; digit < 4; digit++)
+      out += digit <= left ? kDigits[group >> (18 - 6 * digit) & 63] : '=';
+  }
+  return out;
+}
+
+// JSON has no NaN and no infinity.
+json number(double value) { return std::isfinite(value) ? json(value) : json(); }
+template <class T> json number(const std::optional<T> &value) {
+  return value ? json(*value) : json();
+}
+
+json curve_of(const Curve &curve) {
+  json one = {{"name", curve.name}, {"shown", curve.shown}, {"y", packed(curve.y)}};
+  if (!curve.x.empty())
+    one["x"] = packed(curve.x);
+  if (!curve.low.empty()) {
+    one["low"] = packed(curve.low);
+    one["high"] = packed(curve.high);
+  }
+  return one;
+}
+
+json figure_of(const Figure &figure) {
+  json curves = json::array(), levels = json::array();
+  // Of many curves only the statistics have a band: it would triple the size.
+  for (size_t i = 0; i < figure.curves.size(); i++) {
+    const Curve &curve = figure.curves[i];
+    if (figure.summary && i > 1)
+      curves.push_back(curve_of({curve.name, curve.y, {}, {}, curve.x, curve.shown}));
+    else
+      curves.push_back(curve_of(curve));
+  }
+  for (const Level &level : figure.levels)
+    levels.push_back({{"name", level.name}, {"y", number(level.y)}});
+  return {{"id", figure.id},         {"title", figure.title},       {"x_unit", figure.x_unit},
+          {"y_unit", figure.y_unit}, {"time", figure.time},         {"summary", figure.summary},
+          {"x", packed(figure.x)},   {"curves", std::move(curves)}, {"levels", std::move(levels)}};
+}
+
+const char *outcome_name(ExperimentCheck::Outcome outcome) {
+  switch (outcome) {
+  case ExperimentCheck::Outcome::Holds:
+    return "holds";
+  case ExperimentCheck::Outcome::Fails:
+    return "fails";
+  case ExperimentCheck::Outcome::Unmeasured:
+    break;
+  }
+  return "not measured";
+}
+
+json checks_of(const ExperimentResult &result) {
+  json rows = json::array();
+  for (const ExperimentCheck &check : result.checks)
+    rows.push_back({{"text", check.text},
+                    {"outcome", outcome_name(check.outcome)},
+                    {"value", number(check.value)},
+                    {"bound", number(check.bound)},
+                    {"row", check.row},
+                    {"t_s", check.t_ns ? json(static_cast<double>(*check.t_ns) / 1e9) : json()},
+                    {"why", check.why}});
+  return rows;
+}
+
+json table_of(std::vector<const char *> columns, json rows, size_t total) {
+  return {{"columns", std::move(columns)}, {"rows", std::move(rows)}, {"total", total}};
+}
+
+json flows_of(const ExperimentMeasurement &measured) {
+  json rows = json::array();
+  for (const ExperimentFlow &flow : measured.flows) {
+    if (rows.size() == kMostRows)
+      break;
+    rows.push_back({flow.name, flow.src, flow.dst, number(flow.rate_bps), flow.bytes, flow.packets,
+                    flow.fct_ns ? json(static_cast<double>(*flow.fct_ns) / 1e9) : json(),
+                    number(flow.slowdown), flow.marked, flow.cnps, flow.cuts, flow.retransmitted,
+                    flow.timeouts, flow.drops});
+  }
+  return table_of({"flow", "from", "to", "rate bit/s", "bytes", "packets", "completion s",
+                   "slowdown", "marked", "CNPs", "cuts", "retransmitted", "timeouts", "drops"},
+                  std::move(rows), measured.flows.size());
+}
+
+json queues_of(const ExperimentMeasurement &measured) {
+  json rows = json::array();
+  for (const ExperimentQueue &queue : measured.queues) {
+    if (rows.size() == kMostRows)
+      break;
+    const Histogram &backlog = queue.backlog_bytes;
+    rows.push_back({queue.name, number(backlog.mean()), backlog.quantile(0.5),
+                    backlog.quantile(0.99), backlog.max(), queue.packets, queue.marked,
+                    queue.dropped, queue.pauses, static_cast<double>(queue.paused_ns) / 1e9,
+                    number(queue.utilisation)});
+  }
+  return table_of({"queue", "backlog mean", "p50", "p99", "max", "packets", "marked", "dropped",
+                   "pauses", "paused s", "utilisation"},
+                  std::move(rows), measured.queues.size());
+}
+
+json prediction_of(const ExperimentPrediction &prediction) {
+  return {{"applies", prediction.applies},
+          {"why", prediction.why},
+          {"mark probability", number(prediction.mark_probability)},
+          {"queue bytes", number(prediction.queue_bytes)},
+          {"alpha", number(prediction.alpha)},
+          {"fair share bit/s", number(prediction.share_bps)},
+          {"convergence ns", number(prediction.convergence_ns)},
+          {"stable", number(prediction.stable)}};
+}
+
+// Text inside <script>, which must not end it.
+std::string script(std::string text) {
+  for (size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3)
+    text.replace(at, 2, "<\\/");
+  return text;
+}
+
+} // namespace
+
+std::string html(const ExperimentResult &result, const Page &page) {
+  json moments = json::array(), all = json::array();
+  for (const Moment &moment : page.moments)
+    moments.push_back({{"t_s", moment.t_s}, {"text", moment.text}});
+  for (const Figure &figure : page.figures)
+    all.push_back(figure_of(figure));
+  const json data = {{"name", result.name},
+                     {"place", result.place},
+                     {"version", result.version},
+                     {"seed", result.seed},
+                     {"verdict", verdict_name(result.verdict)},
+                     {"why_void", result.measured.why_void},
+                     {"duration_s", static_cast<double>(result.measured.duration_ns) / 1e9},
+                     {"packets", result.measured.packets},
+                     {"jain", number(result.measured.jain)},
+                     {"checks", checks_of(result)},
+                     {"prediction", prediction_of(result.prediction)},
+                     {"flows", flows_of(result.measured)},
+                     {"queues", queues_of(result.measured)},
+                     {"moments", std::move(moments)},
+                     {"file", page.file},
+                     {"figures", std::move(all)}};
+  return fmt::format("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+                     "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n"
+                     "<style>{}\n{}</style></head>\n<body>\n<main></main>\n"
+                     "<script type=\"application/json\" id=\"data\">{}</script>\n"
+                     "<!-- {}-->\n<script>{}</script>\n<script>{}</script>\n</body></html>\n",
+                     xml_escaped(result.name), kPlotStyle, kPageStyle,
+                     script(data.dump(-1, ' ', false, json::error_handler_t::replace)),
+                     kPlotLicence, kPlotScript, kPageScript);
+}
+
+} // namespace xr::plot

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot/svg.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/xml.h"
+#include "plot/ticks.h"
+
+namespace xr::plot {
+namespace {
+
+constexpr double kWidth = 900, kHeight = 360, kLeft = 70, kRight = 200, kTop = 36, kBottom = 48;
+
+// Okabe and Ito's colours, which the colour-blind can tell apart.
+constexpr const char *kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                    "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b"};
+
+struct Frame {
+  double x0 = 0, x1 = 0, y0 = 0, y1 = 0; // limits of the data
+
+  double x(double value) const {
+    return kLeft + (value - x0) / (x1 - x0) * (kWidth - kLeft - kRight);
+  }
+  double y(double value) const {
+    return kHeight - kBottom - (value - y0) / (y1 - y0) * (kHeight - kTop - kBottom);
+  }
+};
+
+const std::vector<float> &xs(const Figure &figure, const Curve &curve) {
+  return curve.x.empty() ? figure.x : curve.x;
+}
+
+Frame frame_of(const Figure &figure) {
+  double least = 0, most = 0, from = INFINITY, to = -INFINITY;
+  for (const Curve &curve : figure.curves) {
+    if (!curve.shown)
+      continue;
+    for (const float x : xs(figure, curve)) {
+      from = std::min(from, static_cast<double>(x));
+      to = std::max(to, static_cast<double>(x));
+    }
+    for (const float y : curve.high.empty() ? curve.y : curve.high)
+      if (!std::isnan(y)) {
+        most = std::max(most, static_cast<double>(y));
+        least = std::min(least, static_cast<double>(y));
+      }
+  }
+  for (const Level &level : figure.levels)
+    most = std::max(most, level.y);
+  if (!(to > from)) {
+    from = std::isfinite(from) ? std::min(from, 0.0) : 0;
+    to = from + 1;
+  }
+  if (!(most > least))
+    most = least + 1;
+  return {figure.time ? 0 : from, to, least, most + (most - least) * 0.04};
+}
+
+void draw_axes(std::string &out, const Figure &figure, const Frame &frame) {
+  const double bottom = kHeight - kBottom, right = kWidth - kRight;
+  auto to = std::back_inserter(out);
+  for (const double value : ticks(frame.y0, frame.y1, 6))
+    fmt::format_to(
+        to,
+        "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>"
+        "<text x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
+        kLeft, right, frame.y(value), kLeft - 6, frame.y(value) + 4, si(value, figure.y_unit));
+  for (const double value : ticks(frame.x0, frame.x1, 8))
+    fmt::format_to(
+        to,
+        "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>"
+        "<text x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4}</text>\n",
+        frame.x(value), kTop, bottom, bottom + 16, si(value, figure.x_unit));
+  fmt::format_to(
+      to,
+      "<rect class=\"axis\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n"
+      "<text class=\"title\" x=\"{:.1f}\" y=\"20\">{}</text>\n"
+      "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n"
+      "<text transform=\"translate(16,{:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+      kLeft, kTop, right - kLeft, bottom - kTop, kLeft, xml_escaped(figure.title),
+      (kLeft + right) / 2, kHeight - 10, xml_escaped(figure.x_unit), (kTop + bottom) / 2,
+      xml_escaped(figure.y_unit));
+}
+
+void draw_band(std::string &out, const Figure &figure, const Curve &curve, const Frame &frame,
+               const char *colour) {
+  const auto &x = xs(figure, curve);
+  auto to = std::back_inserter(out);
+  std::string up, down;
+  for (size_t i = 0; i < curve.low.size(); i++) {
+    if (std::isnan(curve.low[i]))
+      continue;
+    fmt::format_to(std::back_inserter(up), "{:.1f},{:.1f} ", frame.x(x[i]), frame.y(curve.high[i]));
+    down.insert(0, fmt::format("{:.1f},{:.1f} ", frame.x(x[i]), frame.y(curve.low[i])));
+  }
+  if (!up.empty())
+    fmt::format_to(to, "<polygon points=\"{}{}\" fill=\"{}\" fill-opacity=\"0.15\"/>\n", up, down,
+                   colour);
+}
+
+void draw_curve(std::string &out, const Figure &figure, const Curve &curve, const Frame &frame,
+                const char *colour) {
+  const auto &x = xs(figure, curve);
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, "<path class=\"curve\" stroke=\"{}\" d=\"", colour);
+  bool drawing = false;
+  for (size_t i = 0; i < curve.y.size(); i++) {
+    if (std::isnan(curve.y[i])) {
+      drawing = false;
+      continue;
+    }
+    fmt::format_to(to, "{}{:.1f},{:.1f}", drawing ? "L" : "M", frame.x(x[i]), frame.y(curve.y[i]));
+    drawing = true;
+  }
+  out += "\"/>\n";
+}
+
+} // namespace
+
+std::string svg(const Figure &figure) {
+  const Frame frame = frame_of(figure);
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<style>.grid{{stroke:#ddd}}.axis{{fill:none;stroke:#555}}.title{{font-size:15px;font-weight:"
+      "bold}}"
+      ".curve{{fill:none;stroke-width:1.4}}.level{{stroke:#555;stroke-dasharray:6 4}}</style>\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      kWidth, kHeight);
+  draw_axes(out, figure, frame);
+  double legend = kTop + 8;
+  const double right = kWidth - kRight;
+  size_t colour = 0;
+  auto to = std::back_inserter(out);
+  for (const Curve &curve : figure.curves) {
+    if (!curve.shown)
+      continue;
+    const char *paint = kColours[colour++ % std::size(kColours)];
+    draw_band(out, figure, curve, frame, paint);
+    draw_curve(out, figure, curve, frame, paint);
+    fmt::format_to(
+        to,
+        "<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\" "
+        "stroke-width=\"3\"/><text x=\"{4:.1f}\" y=\"{5:.1f}\">{6}</text>\n",
+        right + 10, right + 28, legend, paint, right + 34, legend + 4, xml_escaped(curve.name));
+    legend += 17;
+  }
+  for (const Level &level : figure.levels)
+    fmt::format_to(
+        to,
+        "<line class=\"level\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>"
+        "<text x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
+        kLeft, right, frame.y(level.y), right - 4, frame.y(level.y) - 4, xml_escaped(level.name));
+  out += "</svg>\n";
+  return out;
+}
+
+} // namespace xr::plot

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports of `run`: result.json and the summary, series.csv, JUnit XML, TAP, the list of installed
+// experiments, and the points of a sweep.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/experiment_result.h"
+#include "report/document.h"
+
+namespace xr::report {
+
+
+// `result` must outlive the document.
+Document experiment_report(const ExperimentResult &result);
+
+// What a sweep shows of a point: rates are bit/s, sizes bytes; of the queue with the longest mean.
+struct SweepNumbers {
+  double rate = 0, least_rate = 0, most_rate = 0, jain = 0;
+  std::string queue = {};
+  double queue_mean = 0, utilisation = 0, wall_s = 0;
+  uint64_t queue_p99 = 0, queue_max = 0, marked = 0, cnps = 0, drops = 0;
+};
+// One point of a sweep. `failure`: why it did not run, or "".
+struct SweepPoint {
+  std::vector<std::pair<std::string, std::string>> settings = {};
+  std::string directory = {}; // of its files, "" if none were written
+  std::string failure = {};
+  ExperimentResult result = {}; // without the rows of flows and queues
+  SweepNumbers numbers = {};
+};
+// A point as the process that ran it passes it on.
+std::string pack_point(const ExperimentResult &result);
+// Fills in `result` and `numbers`. False if `text` is not of pack_point().
+bool unpack_point(const std::string &text, SweepPoint &point);
+Document sweep_report(const std::string &name, const std::vector<SweepPoint> &points);
+
+// An installed experiment.
+struct ExperimentEntry {
+  std::string name, about, path;
+};
+Document experiment_list(const std::vector<ExperimentEntry> &entries);
+
+// A test suite with a test case for each expectation. Void: an error.
+std::string junit_xml(const std::vector<const ExperimentResult *> &results);
+// Test Anything Protocol, version 13.
+std::string tap(const std::vector<const ExperimentResult *> &results);
+
+// Lines of series.csv. `rows`: names of flows and queues.
+std::string series_header();
+std::string series_lines(const std::vector<ExperimentSample> &samples,
+                         const std::vector<std::string> &flows,
+                         const std::vector<std::string> &queues);
+
+} // namespace xr::report

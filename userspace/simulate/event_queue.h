@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// When each of many entities must be woken next: a tournament tree with one leaf an entity. The
+// earliest is first; of equal times the one that was set first.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace xr::simulate {
+
+class EventQueue {
+public:
+  static constexpr uint64_t kNever = UINT64_MAX;
+
+  // At most 2^24 entities.
+  explicit EventQueue(size_t entities)
+      : leaves_(std::bit_ceil(std::max<size_t>(entities, 2))), keys_(2 * leaves_, kEmpty) {}
+
+  uint64_t time() const { return static_cast<uint64_t>(keys_[1] >> 64); }
+  uint32_t entity() const { return static_cast<uint32_t>(keys_[1]) & 0xffffff; }
+
+  // An unchanged time keeps its place among equal ones. kNever: not until it is set again.
+  void set(uint32_t entity, uint64_t time) {
+    size_t at = leaves_ + entity;
+    if (static_cast<uint64_t>(keys_[at] >> 64) == time)
+      return;
+    Key key = static_cast<Key>(time) << 64 | sequence_++ << 24 | entity;
+    keys_[at] = key;
+    while (at > 1) {
+      key = std::min(key, keys_[at ^ 1]);
+      at /= 2;
+      if (keys_[at] == key)
+        return;
+      keys_[at] = key;
+    }
+  }
+
+private:
+  using Key = unsigned __int128; // time, sequence, entity
+  static constexpr Key kEmpty = ~Key{0};
+
+  size_t leaves_;
+  std::vector<Key> keys_; // 1: the root
+  uint64_t sequence_ = 0;
+};
+
+} // namespace xr::simulate

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// A host: its requesters and its responder share one link. A requester is asked for a packet only
+// when the link can send it, so that pacing and PFC act on the requester and not on a queue.
+#include <bit>
+
+#include "simulate/world.h"
+
+namespace xr::simulate {
+
+namespace {
+
+// Answers that may wait in a paused link, so that answers of other classes pass them. bytes
+constexpr uint64_t kMostAnswers = 16384;
+
+} // namespace
+
+void World::run_host(uint32_t number) {
+  Host &host = hosts_[number];
+  const wire::Link &link = ports_[host.wire]->link;
+  while (link.free_at() <= now_) {
+    const bool sent = host.responder_turn ? send_response(host) || send_flow(host)
+                                          : send_flow(host) || send_response(host);
+    if (!sent)
+      break;
+  }
+  schedule_wire(host.wire);
+  schedule_host(number);
+}
+
+// When the link is free and there is something that may be sent.
+void World::schedule_host(uint32_t number) {
+  Host &host = hosts_[number];
+  const wire::Link &link = ports_[host.wire]->link;
+  const uint32_t paused = link.paused_at(now_);
+  uint64_t at = kNever;
+  for (uint32_t left = host.classes; left; left &= left - 1) {
+    const auto priority = static_cast<unsigned>(std::countr_zero(left));
+    uint64_t earliest = host.sending[priority].earliest();
+    if (paused >> priority & 1 && earliest != kNever)
+      earliest = std::max(earliest, link.paused_until(priority));
+    at = std::min(at, earliest);
+  }
+  host.responder_waits = false;
+  if (host.responder) {
+    host.responder_wake = host.responder->wake_at();
+    if (link.backlog_bytes() < kMostAnswers)
+      at = std::min(at, host.responder_wake);
+    else
+      host.responder_waits = host.responder_wake != kNever;
+  }
+  if (at != kNever)
+    at = std::max({at, link.free_at(), now_});
+  queue_.set(static_cast<uint32_t>(ports_.size()) + number, at);
+}
+
+bool World::send_response(Host &host) {
+  if (!host.responder || host.responder->wake_at() > now_ ||
+      ports_[host.wire]->link.backlog_bytes() >= kMostAnswers)
+    return false;
+  packet::Outgoing packet;
+  if (!host.responder->next(now_, {&packet, 1}))
+    return false;
+  host.responder_turn = false;
+  enqueue(host, packet);
+  return true;
+}
+
+bool World::send_flow(Host &host) {
+  const uint32_t paused = ports_[host.wire]->link.paused_at(now_);
+  // the highest class first
+  for (uint32_t left = host.classes & ~paused; left;) {
+    const auto priority = static_cast<unsigned>(std::bit_width(left)) - 1;
+    left &= ~(1U << priority);
+    if (send_class(host, host.sending[priority])) {
+      host.responder_turn = true;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Flows of a class take turns by packet.
+bool World::send_class(Host &host, Sending &sending) {
+  while (!sending.waiting.empty() && sending.waiting.top().time <= now_) {
+    const Sending::Due due = sending.waiting.top();
+    sending.waiting.pop();
+    FlowRun &run = flows_[due.flow];
+    if (run.ready || run.listed != due.time || !run.source)
+      continue; // it was listed again for an earlier time
+    run.listed = kNever;
+    run.ready = true;
+    sending.ready.push(due.flow);
+  }
+  while (!sending.ready.empty()) {
+    const uint32_t number = sending.ready.front();
+    FlowRun &run = flows_[number];
+    sending.ready.pop();
+    run.ready = false;
+    if (!run.source)
+      continue;
+    packet::Outgoing packet;
+    const bool made = run.source->next(now_, {&packet, 1});
+    if (made) {
+      run.counts.sent++;
+      enqueue(host, packet);
+    }
+    const uint64_t wake = run.source->wake_at();
+    // timers ran without a packet: not again at this time
+    list(sending, number, made ? wake : std::max(wake, now_ + 1));
+    if (wake == kNever && run.source->done() && (run.setup->reliable || all_arrived(run)))
+      finish_flow(number);
+    if (made)
+      return true;
+  }
+  return false;
+}
+
+// Puts a flow where it will be asked for its next packet.
+void World::list(Sending &sending, uint32_t number, uint64_t wake) {
+  FlowRun &run = flows_[number];
+  if (run.ready)
+    return;
+  if (wake <= now_) {
+    run.ready = true;
+    run.listed = kNever;
+    sending.ready.push(number);
+  } else if (wake < run.listed) {
+    run.listed = wake;
+    sending.waiting.push({wake, number});
+  }
+}
+
+void World::enqueue(Host &host, const packet::Outgoing &packet) {
+  const uint32_t handle = pool_.take();
+  wire::Frame frame = make_frame(pool_, handle, packet);
+  frame.arrived = now_;
+  totals_.sent++;
+  if (ports_[host.wire]->link.enqueue(now_, frame) != LinkDrop::None)
+    lose(frame);
+}
+
+uint32_t World::flow_of(const roce_packet &packet) const {
+  const uint32_t index = roce_key_qp(&packet.key) - kFirstQp;
+  return index < flow_of_qp_.size() ? flow_of_qp_[index] : kNone;
+}
+
+void World::receive(uint32_t host, const wire::Frame &frame) {
+  totals_.received++;
+  const FramePool::Info &info = pool_.info(frame.handle);
+  uint8_t *headers = pool_.headers(frame.handle);
+  if (frame.marked)
+    write_ce(headers, info.l3);
+  roce_packet packet{};
+  int class_ = roce_parse(headers, headers + info.headers, roce_swap16(ROCE_UDP_PORT), &packet);
+  class_ = roce_check_length(class_, info.length, &packet);
+  const uint32_t number = roce_is_roce(class_) ? flow_of(packet) : kNone;
+  if (number != kNone) {
+    FlowRun &run = flows_[number];
+    const std::span<const uint8_t> bytes{headers, info.headers};
+    const bool response = packet.info & ROCE_OP_RESPONSE;
+    if (!response) {
+      run.counts.delivered++;
+      run.counts.bytes += info.length + ROCE_ICRC_LEN;
+      run.counts.marked += packet.ecn == ROCE_ECN_CE;
+    } else if (packet.info & ROCE_OP_READ_RESPONSE) {
+      run.counts.read_bytes += info.length + ROCE_ICRC_LEN;
+    }
+    if (!info.bad_icrc) {
+      if (response)
+        receive_response(number, bytes, class_, packet);
+      else
+        receive_request(host, run, bytes, class_, packet);
+    }
+    if (!response && !run.setup->reliable && run.source && all_arrived(run) && run.source->done())
+      finish_flow(number);
+  }
+  pool_.give_back(frame.handle);
+}
+
+void World::receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame, int class_,
+                            const roce_packet &packet) {
+  responder::Responder &responder = responder_of(host, run);
+  const auto taken = [&] {
+    const RespondCounts &counts = responder.counts();
+    return counts.in_order + counts.unreliable + counts.datagrams;
+  };
+  const uint64_t before = taken();
+  responder.receive(now_, frame, static_cast<roce_class>(class_), packet);
+  if (taken() != before)
+    run.counts.accepted += packet.payload;
+  if (responder.wake_at() != hosts_[host].responder_wake)
+    schedule_host(host);
+}
+
+void World::receive_response(uint32_t number, std::span<const uint8_t> frame, int class_,
+                             const roce_packet &packet) {
+  FlowRun &run = flows_[number];
+  if (!run.source) // it has ended, or was stopped
+    return;
+  run.source->receive(now_, frame, static_cast<roce_class>(class_), packet);
+  list(hosts_[run.src].sending[run.priority], number, run.source->wake_at());
+  schedule_host(run.src);
+  if (run.setup->reliable && run.source->done())
+    finish_flow(number);
+}
+
+} // namespace xr::simulate

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples while it runs, and what is reported at the end.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/fairness.h"
+#include "simulate/world.h"
+
+namespace xr::simulate {
+
+namespace {
+
+using Kind = ExperimentSample::Kind;
+
+Port::Mark mark_of(const Port &port) {
+  const LinkClassCounts all = port.counts->total();
+  Port::Mark mark;
+  mark.frames = all.frames_out;
+  mark.marks = all.marks;
+  mark.drops = all.dropped();
+  mark.xoffs = all.xoff_received;
+  mark.paused_ns = all.paused_ns;
+  mark.busy_ns = port.counts->busy_ns;
+  return mark;
+}
+
+uint64_t wire_bytes(const FlowRun &run) {
+  return run.reads ? run.counts.read_bytes : run.counts.bytes;
+}
+
+double per_second(uint64_t bytes, uint64_t ns) {
+  return ns ? static_cast<double>(bytes) * 8e9 / static_cast<double>(ns) : 0;
+}
+
+} // namespace
+
+void World::begin_measure() {
+  measured_at_ = now_;
+  for (FlowRun &run : flows_) {
+    keep_counts(run);
+    run.measured = run.counts;
+  }
+  for (const auto &port : ports_) {
+    port->link.update(now_);
+    port->measured = mark_of(*port);
+    port->counts->backlog = {};
+    port->counts->sojourn = {};
+  }
+}
+
+void World::add(Kind kind, uint32_t row, const char *column, double value) {
+  samples_.push_back({now_, kind, row, column, value});
+}
+
+void World::sample() {
+  std::vector<double> rates;
+  for (uint32_t i = 0; i < flows_.size(); i++) {
+    const uint64_t before = flows_[i].sampled_bytes;
+    sample_flow(i);
+    if (flows_[i].sampled_bytes != before)
+      rates.push_back(static_cast<double>(flows_[i].sampled_bytes - before));
+  }
+  for (uint32_t i = 0; i < queue_wires_.size(); i++)
+    sample_queue(i);
+  add(Kind::Total, 0, "jain", jain_index(rates));
+  sampled_at_ = now_;
+}
+
+// Flows that do not run have no rows.
+void World::sample_flow(uint32_t number) {
+  FlowRun &run = flows_[number];
+  const uint64_t bytes = wire_bytes(run);
+  if (!run.source && bytes == run.sampled_bytes)
+    return;
+  add(Kind::Flow, number, "rate_bps", per_second(bytes - run.sampled_bytes, now_ - sampled_at_));
+  run.sampled_bytes = bytes;
+  if (!run.source)
+    return;
+  rates_.clear();
+  run.source->qp_rates(now_, rates_);
+  if (rates_.empty())
+    return;
+  QpRate all;
+  for (const QpRate &one : rates_) {
+    all.rate += one.rate;
+    all.target += one.target;
+    all.alpha += one.alpha / static_cast<double>(rates_.size());
+  }
+  add(Kind::Flow, number, "control_bps", all.rate);
+  add(Kind::Flow, number, "target_bps", all.target);
+  add(Kind::Flow, number, "alpha", all.alpha);
+}
+
+// Ports of hosts have rows only where PFC has paused them: nothing else queues there.
+void World::sample_queue(uint32_t row) {
+  Port &port = *ports_[queue_wires_[row]];
+  port.link.update(now_);
+  const Port::Mark mark = mark_of(port), before = port.sampled;
+  port.sampled = mark;
+  const auto since = [](uint64_t value, uint64_t old) { return static_cast<double>(value - old); };
+  if (port.from >= network_.hosts) {
+    add(Kind::Queue, row, "backlog_bytes", static_cast<double>(port.link.backlog_bytes()));
+    add(Kind::Queue, row, "marked", since(mark.marks, before.marks));
+    add(Kind::Queue, row, "dropped", since(mark.drops, before.drops));
+  } else if (mark.paused_ns == before.paused_ns) {
+    return;
+  }
+  add(Kind::Queue, row, "paused_ns", since(mark.paused_ns, before.paused_ns));
+}
+
+ExperimentFlow World::flow_row(FlowRun &run, uint32_t number) {
+  keep_counts(run);
+  ExperimentFlow row;
+  row.name = run.setup->name;
+  row.src = run.setup->src;
+  row.dst = run.setup->dst;
+  row.qp = run.qp;
+  row.bytes = run.counts.accepted - run.measured.accepted;
+  row.packets = run.counts.sent - run.measured.sent;
+  const uint64_t from = measured_at_ == kNever ? 0 : measured_at_;
+  const uint64_t began = std::max(from, run.start_ns), ended = std::min(now_, run.ended_ns);
+  const uint64_t before = run.reads ? run.measured.read_bytes : run.measured.bytes;
+  row.rate_bps = ended > began ? per_second(wire_bytes(run) - before, ended - began) : 0;
+  row.start_ns = run.start_ns;
+  row.end_ns = run.end_ns;
+  if (run.end_ns) {
+    row.fct_ns = *run.end_ns - run.start_ns;
+    if (const auto ideal = ideal_ns(number); ideal && *ideal)
+      row.slowdown = static_cast<double>(*row.fct_ns) / static_cast<double>(*ideal);
+  }
+  row.marked = run.counts.marked;
+  row.cnps = run.cnps;
+  row.cuts = run.cuts;
+  row.retransmitted = run.retransmitted;
+  row.timeouts = run.timeouts;
+  row.naks = run.naks;
+  row.drops = run.counts.drops;
+  row.failed = run.failed;
+  return row;
+}
+
+ExperimentQueue World::queue_row(uint32_t number) {
+  Port &port = *ports_[queue_wires_[number]];
+  port.link.update(now_);
+  const Port::Mark mark = mark_of(port);
+  ExperimentQueue row;
+  row.name = queue_names[number];
+  row.backlog_bytes = port.counts->backlog;
+  row.packets = mark.frames - port.measured.frames;
+  row.marked = mark.marks - port.measured.marks;
+  row.dropped = mark.drops - port.measured.drops;
+  row.pauses = mark.xoffs - port.measured.xoffs;
+  row.paused_ns = mark.paused_ns - port.measured.paused_ns;
+  const uint64_t from = measured_at_ == kNever ? 0 : measured_at_;
+  if (now_ > from)
+    row.utilisation = static_cast<double>(mark.busy_ns - port.measured.busy_ns) /
+                      static_cast<double>(now_ - from);
+  return row;
+}
+
+ExperimentMeasurement World::measure() {
+  ExperimentMeasurement all;
+  std::vector<double> rates;
+  for (uint32_t i = 0; i < flows_.size(); i++) {
+    all.flows.push_back(flow_row(flows_[i], i));
+    if (flows_[i].start_ns < now_ &&
+        flows_[i].ended_ns > (measured_at_ == kNever ? 0 : measured_at_))
+      rates.push_back(all.flows.back().rate_bps);
+  }
+  for (uint32_t i = 0; i < queue_wires_.size(); i++)
+    all.queues.push_back(queue_row(i));
+  all.jain = jain_index(rates);
+  all.packets = totals_.sent;
+  all.packet_hops = totals_.hops;
+  all.duration_ns = now_;
+  for (size_t i = 0; i < hosts_.size(); i++) {
+    if (!hosts_[i].responder)
+      continue;
+    const RespondCounts &counts = hosts_[i].responder->counts();
+    const auto note = [&](uint64_t count, const char *what) {
+      if (count)
+        all.why_void.push_back(fmt::format("{}: {} {}", network_.nodes[i], count, what));
+    };
+    note(counts.qps_full, "requests found no free connection");
+    note(counts.cnps_no_room, "CNPs found no room");
+    note(counts.answers_dropped, "requests found the queue of answers full");
+  }
+  return all;
+}
+
+} // namespace xr::simulate

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a simulated network consists of: ports, switches, hosts, and the flows between hosts.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <vector>
+
+#include "base/ring.h"
+#include "requester/requester.h"
+#include "responder/responder.h"
+#include "simulate/scenario.h"
+#include "wire/link.h"
+
+namespace xr::simulate {
+
+inline constexpr uint64_t kNever = UINT64_MAX;
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+// The end of a wire from which its frames leave.
+struct Port {
+  Port(const LinkSpec &spec, const wire::LinkSetup &setup) : link(spec, setup) {}
+
+  struct Pause {
+    uint64_t at = 0;
+    wire::PfcOut frame;
+  };
+
+  wire::Link link;
+  LinkCounts *counts = nullptr;
+  uint32_t from = 0, to = 0; // nodes
+  uint8_t ingress = 0;       // number of the port of `to` that these frames enter
+  Ring<Pause> pauses;        // PFC frames that propagate
+  // When the measured time began; backlog and sojourn are reset then.
+  struct Mark {
+    uint64_t frames = 0, marks = 0, drops = 0, xoffs = 0, paused_ns = 0, busy_ns = 0;
+  };
+  Mark measured, sampled;
+};
+
+struct Switch {
+  std::unique_ptr<wire::SharedBuffer> buffer;
+  std::vector<uint32_t> ports; // wires that leave it
+  // By host: a wire, or where several are equally short kGroup | index in `groups`.
+  static constexpr uint32_t kGroup = 1U << 31;
+  std::vector<uint32_t> routes;
+  std::vector<std::vector<uint32_t>> groups;
+  uint64_t salt = 0;
+};
+
+// Flows of a host whose packets are of one class, so that PFC can hold them back.
+struct Sending {
+  struct Due {
+    uint64_t time = 0;
+    uint32_t flow = 0;
+    bool operator>(const Due &other) const {
+      return time != other.time ? time > other.time : flow > other.flow;
+    }
+  };
+  Ring<uint32_t> ready; // flows that may have a packet now, in turn
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> waiting;
+
+  uint64_t earliest() const {
+    return !ready.empty() ? 0 : waiting.empty() ? kNever : waiting.top().time;
+  }
+};
+
+struct Host {
+  uint32_t wire = 0;                               // that leaves it
+  std::unique_ptr<responder::Responder> responder; // from the first request on
+  std::array<Sending, kLinkClasses> sending;
+  uint32_t classes = 0;             // of `sending` that are used
+  bool responder_turn = true;       // requester and responder alternate
+  uint64_t responder_wake = kNever; // as of the last schedule_host()
+  bool responder_waits = false;     // until the link has sent what it holds
+};
+
+struct FlowRun {
+  // Of the whole run. `bytes` are of frames with FCS.
+  struct Counts {
+    uint64_t sent = 0, delivered = 0, bytes = 0; // data frames of the requester
+    uint64_t accepted = 0;                       // payload bytes
+    uint64_t marked = 0, drops = 0;
+    uint64_t read_bytes = 0; // of READ responses
+  };
+
+  const FlowSetup *setup = nullptr;
+  uint32_t src = 0, dst = 0; // hosts
+  uint32_t qp = 0;
+  uint8_t priority = 0; // class of its packets
+  bool ready = false;   // is in Sending::ready
+  uint64_t listed = kNever;
+  std::unique_ptr<requester::Requester> source; // while it runs
+  Counts counts, measured;
+  uint64_t sampled_bytes = 0;
+  uint64_t start_ns = kNever, stop_ns = kNever;
+  std::optional<uint64_t> end_ns;
+  uint64_t ended_ns = kNever; // complete, failed or stopped
+  bool reads = false;         // READ and atomics: the payload comes back
+  // Of the requester, as of keep_counts().
+  uint64_t cnps = 0, cuts = 0, retransmitted = 0, timeouts = 0, naks = 0, failed = 0;
+};
+
+} // namespace xr::simulate

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to simulate: hosts, switches and links, flows, and what changes when. Times are ns since the
+// start, rates bits per second.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "congestion/notification_point.h"
+#include "flow/flow.h"
+#include "model/link.h"
+#include "requester/reliable.h"
+
+namespace xr::simulate {
+
+// Names of hosts and queues: topology.h.
+struct Topology {
+  enum class Kind : uint8_t { Star, Dumbbell, ParkingLot, LeafSpine };
+  Kind kind = Kind::Star;
+  // Star: sender-1 ... sender-N, receiver, one switch "switch".
+  // Dumbbell: sender-1 ... N on "left", receiver-1 ... N on "right".
+  // ParkingLot: switches switch-1 ... switch-(hops+1) in a row; sender-0 on the first, receiver-0
+  // on the last; for each hop i sender-i on switch-i, receiver-i on switch-(i+1).
+  // LeafSpine: leaf-1 ..., spine-1 ..., host-1 ... host-(leaves x hosts), ECMP by flow hash.
+  unsigned senders = 2, hops = 3, leaves = 4, spines = 2, hosts = 8; // hosts: of each leaf
+  uint64_t rate = 0, delay = 1000;                                   // of each host's link
+  uint64_t core_rate = 0, core_delay = 1000; // between switches; core_rate 0: as `rate`
+  bool layer1 = false; // rates include FCS, preamble and gap; otherwise a frame's bytes alone
+};
+
+// Traffic of one flow, as `send` would make it, between named hosts.
+struct FlowSetup {
+  std::string name, src, dst; // name "": flow-N, N from 1
+  // The simulation sets addresses, MACs and QPNs. A size of 0 messages goes on without end. Random
+  // values follow `flow.seed`, or where that is 0 the scenario's seed and the flow's number.
+  flow::Flow flow;
+  bool reliable = true;
+  uint64_t start_ns = 0;
+  std::optional<uint64_t> stop_ns; // no new packets (reliable: no new messages) from then on
+  bool started = true;             // false: by an event
+};
+
+struct Event {
+  enum class Kind : uint8_t { Start, Stop, Link, Flap, Pause };
+  uint64_t at_ns = 0;
+  Kind kind = Kind::Start;
+  std::string target;       // flow or queue
+  LinkSpec link = {};       // Link: the queue's new configuration; rate or delay 0: as before
+  uint64_t duration_ns = 0; // Flap: down for; Pause: paused for
+  uint8_t priorities = 0;   // Pause
+};
+
+struct Scenario {
+  uint64_t seed = 1;
+  uint64_t duration_ns = 0;
+  uint64_t sample_ns = 0; // 0: no samples
+  uint64_t measure_from_ns = 0;
+  Topology topology;
+  // Of each switch port; rate, delay and layer1 are the topology's. Its buffer and PFC are of each
+  // switch, whose ports share the buffer. PFC of a switch pauses hosts and switches.
+  LinkSpec queue;
+  // By name, instead of `queue`; rate or delay 0: the topology's; buffer and PFC are not used.
+  std::map<std::string, LinkSpec> queues;
+  std::vector<FlowSetup> flows;
+  congestion::CnpPacing cnp; // of all receivers
+  // Of reliable flows. iCRCs are not checked. A flow without ack-every asks for an ACK four times
+  // in each window, so that it does not stop at the end of one.
+  requester::Reliability reliability;
+  std::vector<Event> schedule;
+};
+
+} // namespace xr::simulate

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/simulation.h"
+
+#include "simulate/world.h"
+
+namespace xr::simulate {
+
+struct Simulation::State {
+  std::unique_ptr<World> world;
+};
+
+Simulation::Simulation(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Simulation::~Simulation() = default;
+
+Result<std::unique_ptr<Simulation>> Simulation::make(const Scenario &scenario) {
+  auto world = World::make(scenario);
+  if (!world)
+    return world.error();
+  auto state = std::make_unique<State>(State{std::move(world).get()});
+  return std::unique_ptr<Simulation>(new Simulation(std::move(state)));
+}
+
+void Simulation::run_until(uint64_t ns) { state_->world->run_until(ns); }
+uint64_t Simulation::now() const { return state_->world->now(); }
+bool Simulation::done() const { return now() >= state_->world->duration(); }
+const FrameTotals &Simulation::totals() const { return state_->world->totals(); }
+std::vector<ExperimentSample> Simulation::take_samples() { return state_->world->take_samples(); }
+ExperimentMeasurement Simulation::measure() { return state_->world->measure(); }
+const std::vector<std::string> &Simulation::flow_names() const { return state_->world->flow_names; }
+const std::vector<std::string> &Simulation::queue_names() const {
+  return state_->world->queue_names;
+}
+
+} // namespace xr::simulate

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulate/topology.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace xr::simulate {
+
+namespace {
+
+using Kind = Topology::Kind;
+
+constexpr unsigned kMostHosts = 100'000;
+constexpr unsigned kMostPorts = 256; // of a switch: wire::Frame::ingress has 8 bits
+
+// Hosts, then switches, and what joins them; wires come in pairs.
+class Builder {
+public:
+  explicit Builder(const Topology &topology) : topology_(topology) {}
+
+  Network build() {
+    switch (topology_.kind) {
+    case Kind::Star:
+      star();
+      break;
+    case Kind::Dumbbell:
+      dumbbell();
+      break;
+    case Kind::ParkingLot:
+      parking_lot();
+      break;
+    case Kind::LeafSpine:
+      leaf_spine();
+      break;
+    }
+    return std::move(network_);
+  }
+
+private:
+  uint32_t node(std::string name) {
+    network_.nodes.push_back(std::move(name));
+    return static_cast<uint32_t>(network_.nodes.size() - 1);
+  }
+  void hosts_end() { network_.hosts = static_cast<uint32_t>(network_.nodes.size()); }
+  void join(uint32_t a, uint32_t b, uint64_t rate, uint64_t delay) {
+    network_.wires.push_back({a, b, rate, delay});
+    network_.wires.push_back({b, a, rate, delay});
+  }
+  void attach(uint32_t host, uint32_t to) { join(host, to, topology_.rate, topology_.delay); }
+  void core(uint32_t a, uint32_t b) {
+    join(a, b, topology_.core_rate ? topology_.core_rate : topology_.rate, topology_.core_delay);
+  }
+  void numbered(const char *name, unsigned from, unsigned to) {
+    for (unsigned i = from; i <= to; i++)
+      node(fmt::format("{}-{}", name, i));
+  }
+
+  void star() {
+    numbered("sender", 1, topology_.senders);
+    const uint32_t receiver = node("receiver");
+    hosts_end();
+    const uint32_t hub = node("switch");
+    for (uint32_t i = 0; i <= receiver; i++)
+      attach(i, hub);
+  }
+  void dumbbell() {
+    const unsigned n = topology_.senders;
+    numbered("sender", 1, n);
+    numbered("receiver", 1, n);
+    hosts_end();
+    const uint32_t left = node("left"), right = node("right");
+    core(left, right);
+    for (uint32_t i = 0; i < n; i++)
+      attach(i, left);
+    for (uint32_t i = 0; i < n; i++)
+      attach(n + i, right);
+  }
+  void parking_lot() {
+    const unsigned hops = topology_.hops;
+    numbered("sender", 0, hops);
+    numbered("receiver", 0, hops);
+    hosts_end();
+    const auto first = static_cast<uint32_t>(network_.nodes.size());
+    numbered("switch", 1, hops + 1);
+    for (unsigned i = 0; i < hops; i++)
+      core(first + i, first + i + 1);
+    attach(0, first);
+    attach(hops + 1, first + hops);
+    for (unsigned i = 1; i <= hops; i++) {
+      attach(i, first + i - 1);
+      attach(hops + 1 + i, first + i);
+    }
+  }
+  void leaf_spine() {
+    const Topology &t = topology_;
+    numbered("host", 1, t.leaves * t.hosts);
+    hosts_end();
+    const uint32_t leaf = network_.hosts, spine = leaf + t.leaves;
+    numbered("leaf", 1, t.leaves);
+    numbered("spine", 1, t.spines);
+    for (uint32_t i = 0; i < network_.hosts; i++)
+      attach(i, leaf + i / t.hosts);
+    for (uint32_t i = 0; i < t.leaves; i++)
+      for (uint32_t j = 0; j < t.spines; j++)
+        core(leaf + i, spine + j);
+  }
+
+  const Topology &topology_;
+  Network network_;
+};
+
+// Breadth-first from each host; hosts forward nothing.
+void route(Network &network) {
+  const size_t nodes = network.nodes.size();
+  std::vector<std::vector<uint32_t>> leaving(nodes);
+  for (uint32_t i = 0; i < network.wires.size(); i++)
+    leaving[network.wires[i].from].push_back(i);
+  network.next_hops.assign(nodes, {});
+  for (size_t node = network.hosts; node < nodes; node++)
+    network.next_hops[node].resize(network.hosts);
+  std::vector<uint32_t> distance(nodes), queue;
+  for (uint32_t host = 0; host < network.hosts; host++) {
+    std::fill(distance.begin(), distance.end(), UINT32_MAX);
+    distance[host] = 0;
+    queue = {host};
+    for (size_t at = 0; at < queue.size(); at++)
+      for (const uint32_t wire : leaving[queue[at]]) {
+        const uint32_t to = network.wires[wire].to;
+        if (to < network.hosts || distance[to] != UINT32_MAX)
+          continue;
+        distance[to] = distance[queue[at]] + 1;
+        queue.push_back(to);
+      }
+    for (size_t node = network.hosts; node < nodes; node++)
+      for (const uint32_t wire : leaving[node])
+        if (const uint32_t to = network.wires[wire].to;
+            distance[to] != UINT32_MAX && distance[to] + 1 == distance[node])
+          network.next_hops[node][host].push_back(wire);
+  }
+}
+
+Error too_many(const char *what, unsigned most) {
+  return {fmt::format("{} is too large for a switch of {} ports", what, kMostPorts),
+          fmt::format("at most {}", most)};
+}
+
+} // namespace
+
+Status check_topology(const Topology &t) {
+  if (!t.rate)
+    return Error{"the topology's links have no rate", "rate: 40gbit"};
+  const auto needs_one = [](const char *what) {
+    return Error{fmt::format("the topology's {} are 0", what), fmt::format("{}: 2", what)};
+  };
+  if ((t.kind == Kind::Star || t.kind == Kind::Dumbbell) && !t.senders)
+    return needs_one("senders");
+  if (t.kind == Kind::Star && t.senders >= kMostPorts)
+    return too_many("senders", kMostPorts - 1);
+  if (t.kind == Kind::Dumbbell && t.senders >= kMostPorts)
+    return too_many("senders", kMostPorts - 1);
+  if (t.kind == Kind::ParkingLot && !t.hops)
+    return needs_one("hops");
+  if (t.kind == Kind::ParkingLot && t.hops > kMostHosts / 2)
+    return Error{"hops is too large", fmt::format("at most {}", kMostHosts / 2)};
+  if (t.kind != Kind::LeafSpine)
+    return {};
+  for (const auto &[what, number] :
+       {std::pair{"leaves", t.leaves}, {"spines", t.spines}, {"hosts", t.hosts}}) {
+    if (!number)
+      return needs_one(what);
+    if (number >= kMostPorts)
+      return too_many(what, kMostPorts - 1);
+  }
+  if (t.spines + t.hosts > kMostPorts)
+    return too_many("spines + hosts", kMostPorts);
+  return {};
+}
+
+std::vector<std::string> host_names(const Topology &topology) {
+  Network network = build_network(topology);
+  network.nodes.resize(network.hosts);
+  return std::move(network.nodes);
+}
+
+std::vector<std::string> sender_names(const Topology &topology) {
+  std::vector<std::string> names = host_names(topology);
+  std::erase_if(names, [](const std::string &name) { return name.starts_with("receiver"); });
+  return names;
+}
+
+std::vector<std::string> queue_names(const Topology &topology) {
+  const Network network = build_network(topology);
+  std::vector<std::string> names;
+  for (const bool switches : {true, false})
+    for (uint32_t i = 0; i < network.wires.size(); i++)
+      if ((network.wires[i].from >= network.hosts) == switches)
+        names.push_back(network.queue_name(i));
+  return names;
+}
+
+std::optional<std::string> bottleneck(const Topology &topology) {
+  if (topology.kind == Kind::Star)
+    return "switch:receiver";
+  if (topology.kind == Kind::Dumbbell)
+    return "left:right";
+  return {};
+}
+
+Network build_network(const Topology &topology) {
+  Network network = Builder(topology).build();
+  route(network);
+  return network;
+}
+
+} // namespace xr::simulate

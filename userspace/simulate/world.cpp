@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop over events, and the way of frames from port to port.
+#include "simulate/world.h"
+
+#include <algorithm>
+
+namespace xr::simulate {
+
+namespace {
+
+constexpr uint32_t kPfcBytes = 60; // a MAC control frame without FCS (802.3, 31A)
+constexpr uint64_t kQuantumBits = 512;
+
+} // namespace
+
+const FrameTotals &World::totals() {
+  totals_.in_flight = pool_.in_use();
+  return totals_;
+}
+
+void World::run_until(uint64_t ns) {
+  ns = std::min(ns, scenario_.duration_ns);
+  for (;;) {
+    const uint64_t event = queue_.time(), action = actions_.empty() ? kNever : actions_.top().at;
+    const uint64_t at = std::min(event, action);
+    if (at > ns)
+      break;
+    now_ = at;
+    if (action <= event) {
+      const Action next = actions_.top();
+      actions_.pop();
+      act(next);
+      continue;
+    }
+    totals_.events++;
+    const uint32_t entity = queue_.entity();
+    if (entity < ports_.size())
+      run_wire(entity);
+    else
+      run_host(entity - static_cast<uint32_t>(ports_.size()));
+  }
+  now_ = std::max(now_, ns);
+}
+
+void World::act(const Action &action) {
+  switch (action.kind) {
+  case Action::Kind::Measure:
+    return begin_measure();
+  case Action::Kind::Start:
+    return start_flow(action.number);
+  case Action::Kind::Stop:
+    return stop_flow(action.number);
+  case Action::Kind::Change:
+    return change(action.number);
+  case Action::Kind::Pause:
+    return pause(action.number);
+  case Action::Kind::Sample:
+    sample();
+    return at(now_ + scenario_.sample_ns, Action::Kind::Sample, 0);
+  }
+}
+
+void World::change(uint32_t number) {
+  const Event &event = scenario_.schedule[number];
+  const uint32_t wire = event_targets_[number];
+  wire::Link &link = ports_[wire]->link;
+  LinkSpec spec = event.kind == Event::Kind::Link ? spec_of(wire, event.link) : link.spec();
+  if (event.kind == Event::Kind::Flap) // a flap is at the end of its period: at once
+    spec.flap = {.down = event.duration_ns, .period = event.duration_ns, .count = 1};
+  link.change(now_, spec);
+  schedule_wire(wire);
+}
+
+// As of a neighbour that sends PFC, anew when the quanta of a frame are over.
+void World::pause(uint32_t number) {
+  const Event &event = scenario_.schedule[number];
+  const uint32_t wire = event_targets_[number];
+  wire::Link &link = ports_[wire]->link;
+  const uint64_t left = event.at_ns + event.duration_ns - now_;
+  const auto wanted = static_cast<uint64_t>(static_cast<unsigned __int128>(left) *
+                                            link.quanta_rate() / 1'000'000'000 / kQuantumBits);
+  const uint64_t quanta = std::min<uint64_t>(wanted, UINT16_MAX);
+  std::array<uint16_t, kLinkClasses> all;
+  all.fill(static_cast<uint16_t>(quanta));
+  link.pause(now_, event.priorities, all);
+  if (quanta < wanted)
+    at(now_ + quanta * kQuantumBits * 1'000'000'000 / link.quanta_rate(), Action::Kind::Pause,
+       number);
+  schedule_wire(wire);
+  if (ports_[wire]->from < network_.hosts)
+    schedule_host(ports_[wire]->from);
+}
+
+uint64_t World::next_of(const Port &port) const {
+  const uint64_t next = port.link.next();
+  return port.pauses.empty() ? next : std::min(next, port.pauses.front().at);
+}
+
+void World::schedule_wire(uint32_t wire) { queue_.set(wire, next_of(*ports_[wire])); }
+
+// The link is served when its next frame has arrived, or when the next one may leave its queue.
+void World::run_wire(uint32_t wire) {
+  Port &port = *ports_[wire];
+  if (!port.pauses.empty())
+    run_pauses(wire);
+  wire::Frame frame;
+  uint64_t next;
+  do {
+    if (port.link.take(now_, frame)) {
+      totals_.hops++;
+      arrive(wire, frame);
+    }
+    LinkDrop cause;
+    while (port.link.has_dropped() && port.link.take_dropped(now_, frame, cause))
+      lose(frame);
+    if (port.link.buffer().next() <= now_)
+      send_pauses(wire);
+    next = next_of(port);
+  } while (next <= now_);
+  queue_.set(wire, next);
+  if (port.from < network_.hosts && hosts_[port.from].responder_waits)
+    schedule_host(port.from);
+}
+
+// PFC frames reach the other end, whose frames in the opposite direction they hold.
+void World::run_pauses(uint32_t wire) {
+  Port &port = *ports_[wire];
+  while (!port.pauses.empty() && port.pauses.front().at <= now_) {
+    const wire::PfcOut frame = port.pauses.front().frame;
+    port.pauses.pop();
+    totals_.hops++;
+    totals_.pauses++;
+    Port &back = *ports_[wire ^ 1];
+    back.link.pause(now_, frame.priorities, frame.quanta);
+    schedule_wire(wire ^ 1);
+    if (back.from < network_.hosts)
+      schedule_host(back.from);
+  }
+}
+
+// Sends the PFC frames that the buffer of a switch asks for, by any of its ports.
+void World::send_pauses(uint32_t wire) {
+  Port &port = *ports_[wire];
+  wire::PfcOut frame;
+  while (port.link.take_pfc(now_, frame)) {
+    if (port.from < network_.hosts)
+      continue;
+    const uint32_t out = switches_[port.from - network_.hosts].ports[frame.ingress];
+    Port &sender = *ports_[out];
+    const uint64_t left = sender.link.send_control(now_, kPfcBytes);
+    sender.pauses.push({left + sender.link.spec().delay, frame});
+    schedule_wire(out);
+  }
+}
+
+void World::arrive(uint32_t wire, wire::Frame &frame) {
+  const Port &port = *ports_[wire];
+  if (port.to < network_.hosts)
+    return receive(port.to, frame);
+  frame.ingress = port.ingress;
+  forward(switches_[port.to - network_.hosts], frame);
+}
+
+void World::forward(Switch &at, wire::Frame &frame) {
+  const FramePool::Info &info = pool_.info(frame.handle);
+  const uint32_t out = route(at, info.destination, pool_.headers(frame.handle), info.l3);
+  frame.arrived = now_;
+  // Behind others, a frame changes nothing in when the link must be served.
+  wire::Link &link = ports_[out]->link;
+  const bool waits = link.backlog_bytes() && !link.paused_at(now_);
+  if (link.enqueue(now_, frame) != LinkDrop::None)
+    lose(frame);
+  if (!waits || link.buffer().next() != kNever)
+    schedule_wire(out);
+}
+
+uint32_t World::route(const Switch &at, uint32_t host, const uint8_t *headers, uint8_t l3) {
+  const uint32_t route = at.routes[host];
+  if (!(route & Switch::kGroup))
+    return route;
+  const std::vector<uint32_t> &group = at.groups[route & ~Switch::kGroup];
+  return group[path_hash(headers, l3, at.salt) % group.size()];
+}
+
+void World::lose(const wire::Frame &frame) {
+  totals_.dropped++;
+  const FramePool::Info &info = pool_.info(frame.handle);
+  const uint8_t *headers = pool_.headers(frame.handle);
+  roce_packet packet{};
+  const int class_ =
+      roce_parse(headers, headers + info.headers, roce_swap16(ROCE_UDP_PORT), &packet);
+  if (const uint32_t flow = roce_is_roce(class_) ? flow_of(packet) : kNone; flow != kNone)
+    flows_[flow].counts.drops++;
+  pool_.give_back(frame.handle);
+}
+
+} // namespace xr::simulate

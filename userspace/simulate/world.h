@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The running simulation. world.cpp: the loop and the way of frames; host.cpp: what hosts send and
+// receive; build.cpp: makes it from a scenario; flows.cpp: begin and end of flows; measure.cpp:
+// what is reported.
+#pragma once
+
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "model/experiment.h"
+#include "roce/parse.h"
+#include "simulate/event_queue.h"
+#include "simulate/frames.h"
+#include "simulate/nodes.h"
+#include "simulate/simulation.h"
+#include "simulate/topology.h"
+
+namespace xr::simulate {
+
+class World {
+public:
+  static Result<std::unique_ptr<World>> make(const Scenario &scenario);
+
+  void run_until(uint64_t ns);
+  uint64_t now() const { return now_; }
+  uint64_t duration() const { return scenario_.duration_ns; }
+  const FrameTotals &totals();
+  std::vector<ExperimentSample> take_samples() { return std::exchange(samples_, {}); }
+  ExperimentMeasurement measure();
+
+  std::vector<std::string> flow_names, queue_names;
+
+private:
+  // What happens at a time that is known before, or that a flow or a sample asks for.
+  struct Action {
+    enum class Kind : uint8_t { Measure, Start, Stop, Change, Pause, Sample };
+    uint64_t at = 0;
+    Kind kind = Kind::Start;
+    uint32_t number = 0; // of the flow; otherwise of the event in the scenario's schedule
+    uint64_t sequence = 0;
+    bool operator>(const Action &other) const {
+      return at != other.at ? at > other.at : sequence > other.sequence;
+    }
+  };
+  using Actions = std::priority_queue<Action, std::vector<Action>, std::greater<>>;
+
+  explicit World(const Scenario &scenario);
+
+  // build.cpp
+  Status build();
+  Status check_specs() const;
+  void build_ports();
+  void build_routes();
+  LinkSpec spec_of(uint32_t wire, const LinkSpec &given) const;
+  Status build_flows();
+  Status build_flow(uint32_t number);
+  Status build_schedule();
+  Status build_event(uint32_t number);
+  Result<uint32_t> flow_named(const std::string &name) const;
+  Result<uint32_t> wire_named(const std::string &name) const;
+  void at(uint64_t time, Action::Kind kind, uint32_t number);
+
+  // world.cpp
+  void act(const Action &action);
+  void change(uint32_t number);
+  void pause(uint32_t number);
+  void run_wire(uint32_t wire);
+  void run_pauses(uint32_t wire);
+  void send_pauses(uint32_t wire);
+  void arrive(uint32_t wire, wire::Frame &frame);
+  void forward(Switch &at, wire::Frame &frame);
+  static uint32_t route(const Switch &at, uint32_t host, const uint8_t *headers, uint8_t l3);
+  void lose(const wire::Frame &frame);
+  uint64_t next_of(const Port &port) const;
+  void schedule_wire(uint32_t wire);
+
+  // host.cpp
+  void run_host(uint32_t host);
+  bool send_flow(Host &host);
+  bool send_class(Host &host, Sending &sending);
+  bool send_response(Host &host);
+  void enqueue(Host &host, const packet::Outgoing &packet);
+  void list(Sending &sending, uint32_t flow, uint64_t wake);
+  void schedule_host(uint32_t host);
+  void receive(uint32_t host, const wire::Frame &frame);
+  void receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame, int class_,
+                       const roce_packet &packet);
+  void receive_response(uint32_t flow, std::span<const uint8_t> frame, int class_,
+                        const roce_packet &packet);
+  responder::Responder &responder_of(uint32_t host, const FlowRun &run);
+  uint32_t flow_of(const roce_packet &packet) const;
+
+  // flows.cpp
+  void start_flow(uint32_t number);
+  void stop_flow(uint32_t number);
+  void finish_flow(uint32_t number);
+  bool all_arrived(const FlowRun &run) const;
+  void keep_counts(FlowRun &run);
+  flow::Flow flow_for(uint32_t number) const;
+  std::optional<uint64_t> ideal_ns(uint32_t number) const;
+  std::vector<uint32_t> path_of(const FlowRun &run, const flow::Flow &flow) const;
+
+  // measure.cpp
+  void begin_measure();
+  void sample();
+  void sample_flow(uint32_t number);
+  void sample_queue(uint32_t row);
+  void add(ExperimentSample::Kind kind, uint32_t row, const char *column, double value);
+  ExperimentFlow flow_row(FlowRun &run, uint32_t number);
+  ExperimentQueue queue_row(uint32_t row);
+
+  Scenario scenario_;
+  Network network_;
+  uint64_t now_ = 0;
+  FrameTotals totals_;
+  FramePool pool_;
+  std::vector<std::unique_ptr<LinkCounts>> counts_;
+  std::vector<Switch> switches_; // node: number + network_.hosts
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<Host> hosts_;
+  std::vector<FlowRun> flows_;
+  std::vector<uint32_t> flow_of_qp_; // from kFirstQp on
+  EventQueue queue_;
+  Actions actions_;
+  uint64_t action_sequence_ = 0;
+  std::vector<uint32_t> queue_wires_;   // by queue: a wire
+  std::vector<uint32_t> event_targets_; // by event of the schedule: a wire or flow
+  std::vector<ExperimentSample> samples_;
+  std::vector<QpRate> rates_; // scratch
+  uint64_t measured_at_ = kNever, sampled_at_ = 0;
+};
+
+inline constexpr uint32_t kFirstQp = 0x11;
+
+} // namespace xr::simulate
