@@ -170,9 +170,11 @@ assert_eq() {
   [[ $1 == "$2" ]] || fail "${3:-value}: expected '$1', got '$2'"
 }
 
-# assert_json FILE FILTER: the jq filter is true.
+# assert_json FILE FILTER: the jq filter is true. Where the filter begins with a path and a pipe, a failure shows what is at the path.
 assert_json() {
-  jq -e "$2" "$1" >/dev/null || fail "$2 does not hold in: $(jq -c . "$1" | cut -c -2000)"
+  local part=.
+  [[ ! $2 =~ ^(\.[a-z_.]+)\ \| ]] || part=${BASH_REMATCH[1]}
+  jq -e "$2" "$1" >/dev/null || fail "$2 does not hold in: $(jq -c "$part" "$1" | cut -c -2000)"
 }
 
 frames_counted() {
