@@ -46,6 +46,14 @@ respond on "$right" right0 --address "$to" --cnp-interval 2ms
 in_background send "${flow[@]}" for 5s --series "$scratch/series.csv" --sample 10ms
 sending=${background[-1]}
 sleep 2
+# Other commands show the rates while it runs.
+COLUMNS=120 LINES=40 xt watch left0 --once --interval 0.2 >"$scratch/watched" || fail "watch"
+grep -qE '^RATES +send  8 QPs .*bit/s.*cuts [0-9]' "$scratch/watched" || fail "no rates in: $(cat "$scratch/watched")"
+xt export left0 --once >"$scratch/metrics" || fail "export"
+awk '/^xdp_roce_cc_qps[{].*command="send"/ { qps = $2 } /^xdp_roce_cc_rate_bits_per_second/ { rate = $2 }
+  /^xdp_roce_cc_cuts_total/ { cuts = $2 } /^xdp_roce_cc_qp_rate_bits_per_second/ { rows++; sum += $2 }
+  END { exit !(qps == 8 && rate > 0 && rate < 8 * 40e6 && cuts > 8 && rows == 8 && sum > 0.99 * rate && sum < 1.01 * rate) }' \
+  "$scratch/metrics" || fail "rates: $(grep '^xdp_roce_cc' "$scratch/metrics")"
 no_bottleneck
 wait "$sending" || fail "send: $(cat "$scratch/last.err")"
 end_respond

@@ -157,6 +157,27 @@ TEST(Metrics, OfAWire) {
 }
 
 // So that a section or a column that a report gets some day is not forgotten here.
+TEST(Metrics, RatesOfTheEndpoint) {
+  PortReading reading = reading_of(busy_port());
+  EXPECT_EQ(find(families_of(reading), "xdp_roce_cc_qps"), nullptr);
+  reading.rates = std::make_shared<EndpointRates>(controlled_rates());
+  const auto all = families_of(reading);
+  EXPECT_EQ(value(all, "xdp_roce_cc_qps"), 20);
+  EXPECT_EQ(value(all, "xdp_roce_cc_rate_bits_per_second"), 10e9);
+  EXPECT_EQ(value(all, "xdp_roce_cc_mean_bits_per_second"), 8e9);
+  EXPECT_NEAR(value(all, "xdp_roce_cc_alpha"), (0.2 + 0.4 + 18 * 0.1) / 20, 1e-12);
+  EXPECT_EQ(value(all, "xdp_roce_cc_fairness"), 0.875);
+  EXPECT_EQ(value(all, "xdp_roce_cc_cnps_total"), 200);
+  EXPECT_EQ(value(all, "xdp_roce_cc_cnps_unused_total"), 5);
+  EXPECT_EQ(value(all, "xdp_roce_cc_cuts_total"), 178);
+  EXPECT_EQ(value(all, "xdp_roce_cc_increases_total", "hyper"), 3);
+  EXPECT_EQ(value(all, "xdp_roce_cc_qp_rate_bits_per_second", "17"), 4e9);
+  // Only of as many QPs as streams; those with the most CNPs.
+  const auto few = families_of(reading, 1);
+  EXPECT_EQ(find(few, "xdp_roce_cc_qp_rate_bits_per_second")->metric.size(), 1U);
+  EXPECT_EQ(value(few, "xdp_roce_cc_qp_rate_bits_per_second", "18"), 1e9);
+}
+
 TEST(Metrics, IncludeEveryFieldOfTheReports) {
   const Snapshot port = busy_port();
   const std::set<std::string> known = {"schema",     "source",   "frames",  "bytes", "opcodes",

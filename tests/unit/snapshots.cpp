@@ -163,6 +163,32 @@ Snapshot a_second_later(const Snapshot &before) {
   return s;
 }
 
+EndpointRates controlled_rates() {
+  EndpointRates rates;
+  rates.qps = {{.qp = 17,
+                .rate = 4e9,
+                .target = 5e9,
+                .mean = 3e9,
+                .alpha = 0.2,
+                .cnps = 40,
+                .cuts = 38,
+                .fast = 7,
+                .additive = 2},
+               {.qp = 18,
+                .rate = 1e9,
+                .target = 2e9,
+                .mean = 1e9,
+                .alpha = 0.4,
+                .cnps = 60,
+                .cnps_unused = 5,
+                .cuts = 50,
+                .hyper = 3}};
+  rates.other_qps = {
+      .qp = 0, .qps = 18, .rate = 5e9, .mean = 4e9, .alpha = 0.1, .cnps = 100, .cuts = 90};
+  rates.jain = 0.875;
+  return rates;
+}
+
 WirePortCounts busy_wire() {
   WirePortCounts w;
   w.version = WirePortCounts::kVersion;

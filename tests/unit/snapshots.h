@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "model/run_reports.h"
 #include "model/snapshot.h"
 #include "model/wire_counts.h"
 #include "roce/event.h"
@@ -18,6 +19,8 @@ xr::Snapshot busy_port();
 xr::Snapshot a_second_later(const xr::Snapshot &before);
 // A port of a wire whose link drops, marks and is paused; a thousand frames in the next second.
 xr::WirePortCounts busy_wire();
+// `send` with 20 QPs, 2 of them with rows.
+xr::EndpointRates controlled_rates();
 xr::WirePortCounts a_second_later(const xr::WirePortCounts &before);
 
 // And an unknown type at the end.

@@ -159,6 +159,21 @@ TEST(Watch, APortWithoutALinkHasNoLinkLine) {
   EXPECT_FALSE(has(text_of(model, kLarge), "LINK"));
 }
 
+TEST(Watch, RatesOfTheEndpoint) {
+  Model model = busy_model();
+  EXPECT_FALSE(has(text_of(model, kLarge), "RATES"));
+  Reading reading = reading_of(busy_port());
+  reading.rates = std::make_shared<EndpointRates>(controlled_rates());
+  model.update(0, reading);
+  EXPECT_TRUE(has(text_of(model, kLarge),
+                  "RATES send  20 QPs 10.0 Gbit/s (1.00 Gbit/s to 4.00 Gbit/s)  alpha 0.120  "
+                  "Jain 0.875  CNPs 200  cuts 178"))
+      << text_of(model, kLarge);
+  reading.rates = nullptr; // it has ended
+  model.update(0, reading);
+  EXPECT_FALSE(has(text_of(model, kLarge), "RATES"));
+}
+
 // Of 812,400 UC packets; 4 of a new stream to QP 1 are no data.
 TEST(Watch, Rates) {
   Model model = busy_model();

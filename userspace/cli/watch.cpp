@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "datapath/attached_port.h"
+#include "datapath/rates_file.h"
 #include "datapath/rules.h"
 #include "datapath/wire_ports.h"
 #include "terminal/terminal.h"
@@ -106,6 +107,7 @@ public:
         reading.wire = std::move(wire->counts);
         reading.wire_running = wire->running;
       }
+    reading.rates = datapath::read_rates(status().netns_inode, status().ifindex);
     if (auto done = poll(); !done)
       return done.error();
     reading.events.swap(new_events_);

@@ -11,7 +11,6 @@ namespace xr::datapath {
 
 namespace {
 
-constexpr const char *kDirectory = "/run/xdp-roce";
 constexpr const char *kFile = "/run/xdp-roce/lock";
 
 struct LockFile {
@@ -25,8 +24,8 @@ constexpr LockFile kPortFiles[] = {
 };
 
 Result<Fd> open_file(const std::string &path) {
-  if (mkdir(kDirectory, 0755) < 0 && errno != EEXIST)
-    return errno_error(errno, fmt::format("cannot make {}", kDirectory));
+  if (mkdir(Lock::kDirectory, 0755) < 0 && errno != EEXIST)
+    return errno_error(errno, fmt::format("cannot make {}", Lock::kDirectory));
   Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd)
     return errno_error(errno, fmt::format("cannot open {}", path));
@@ -34,8 +33,8 @@ Result<Fd> open_file(const std::string &path) {
 }
 
 std::string port_file(uint64_t netns, unsigned ifindex, Lock::Use use) {
-  return fmt::format("{}/{}-{}-{}", kDirectory, kPortFiles[static_cast<size_t>(use)].name, netns,
-                     ifindex);
+  return fmt::format("{}/{}-{}-{}", Lock::kDirectory, kPortFiles[static_cast<size_t>(use)].name,
+                     netns, ifindex);
 }
 
 } // namespace

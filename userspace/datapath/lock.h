@@ -28,6 +28,9 @@ public:
   // Whether a process has it now. Does not wait.
   static bool port_is_taken(uint64_t netns, unsigned ifindex, Use use);
 
+  // Of these locks, and of what a process says for as long as it has one.
+  static constexpr const char *kDirectory = "/run/xdp-roce";
+
 private:
   explicit Lock(Fd fd) : fd_(std::move(fd)) {}
   Fd fd_;

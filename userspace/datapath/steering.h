@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "datapath/feature_lease.h"
+#include "datapath/rates_file.h"
 
 namespace xr::datapath {
 
@@ -37,6 +38,9 @@ public:
   Status add(uint32_t queue, int socket);
   // The port also receives frames for other MACs during the lifetime of this object.
   Status go_promiscuous();
+
+  // For the rates of the process that steers.
+  RatesFile rates_file() const { return {lease_.netns_inode(), lease_.ifindex()}; }
 
   // Restores the port; returns the first failure.
   Status close();

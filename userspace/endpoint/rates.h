@@ -19,6 +19,6 @@ Status check_line(const congestion::Control &control, uint64_t line_bits);
 
 // The `top` QPs with the most CNPs keep their rows, in the order of their QPNs; the others are
 // summed.
-void fill_rates(RunReport &report, std::vector<QpRate> qps, size_t top);
+void fill_rates(QpRates &rates, std::vector<QpRate> qps, size_t top);
 
 } // namespace xr::endpoint

@@ -104,16 +104,14 @@ Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds i
                        const std::function<bool(const RespondReport &)> &on_report) {
   const uint64_t duration = state_->request.duration_ns;
   const uint64_t end = duration ? monotonic_ns() + duration : UINT64_MAX;
-  auto next = std::chrono::steady_clock::now() + interval;
-  // The callback runs every 20 ms, so that the run does not end late by up to `interval`.
-  return state_->workers.run(stop, std::chrono::milliseconds(20), [&] {
-    if (interval.count() && std::chrono::steady_clock::now() >= next) {
-      next += interval;
-      if (!on_report(report()))
-        return false;
-    }
-    return monotonic_ns() < end;
-  });
+  const auto rates = [this](size_t i, const EngineCounts &engine, std::vector<QpRate> &qps) {
+    state_->responders[i]->qp_rates(engine.now_ns, qps);
+  };
+  const bool dynamic = is_dynamic(state_->request.responder.control);
+  return state_->workers.run(stop,
+                             {{std::chrono::milliseconds(20), [&] { return monotonic_ns() < end; }},
+                              {interval, [&] { return on_report(report()); }},
+                              state_->publish_rates(dynamic, true, state_->request.top, rates)});
 }
 
 namespace {

@@ -216,11 +216,14 @@ std::vector<packet::Address> sources_of(const std::vector<Flow> &flows) {
   return {all.begin(), all.end()};
 }
 
+bool has_rates(const SendRequest &request) {
+  return std::any_of(request.flows.begin(), request.flows.end(),
+                     [](const Flow &flow) { return is_dynamic(flow.control); });
+}
+
 // Congestion control needs the CNPs.
 bool listens(const SendRequest &request) {
-  return request.reliable || request.listen ||
-         std::any_of(request.flows.begin(), request.flows.end(),
-                     [](const Flow &flow) { return is_dynamic(flow.control); });
+  return request.reliable || request.listen || has_rates(request);
 }
 
 // Answers to another MAC, or neighbour solicitations for an IPv6 source address, do not reach the
@@ -382,8 +385,12 @@ const std::vector<std::string> &SendRun::notes() const { return state_->notes; }
 
 Status SendRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
                     const std::function<bool(const SendReport &)> &on_report) {
-  return state_->workers.run(stop, interval,
-                             [&] { return on_report(report(state_->request.interim_rates)); });
+  const auto rates = [this](size_t i, const EngineCounts &engine, std::vector<QpRate> &qps) {
+    state_->requesters[i]->qp_rates(engine.now_ns, qps);
+  };
+  return state_->workers.run(
+      stop, {{interval, [&] { return on_report(report(state_->request.interim_rates)); }},
+             state_->publish_rates(has_rates(state_->request), false, state_->request.top, rates)});
 }
 
 namespace {

@@ -4,11 +4,17 @@
 #include <algorithm>
 
 #include "afxdp/zero_copy.h"
+#include "base/clock.h"
+#include "endpoint/rates.h"
 #include "host/netns.h"
 
 namespace xr::endpoint {
 
+using namespace std::chrono_literals;
+
 namespace {
+
+constexpr std::chrono::nanoseconds kPublish = 500ms;
 
 // The host answers ARP and ND for its own addresses, unless they are to have another MAC.
 std::vector<datapath::Endpoint> endpoints_of(const PortFacts &port,
@@ -56,6 +62,7 @@ Status Session::listen(const datapath::AttachOptions &attach,
   if (!open)
     return open.error();
   steering.emplace(std::move(*open));
+  rates_file.emplace(steering->rates_file());
   notes = steering->notes();
   return promiscuous ? steering->go_promiscuous() : Status{};
 }
@@ -106,6 +113,24 @@ void Session::obey_pfc(uint64_t line_bits) {
   pauses = std::make_unique<packet::Pauses>(line_bits ? line_bits : port.line_bits);
 }
 
+WorkerThreads::Periodic Session::publish_rates(bool dynamic, bool responder, size_t top,
+                                               CollectRates collect) {
+  return {dynamic ? kPublish : 0ns, [this, responder, top, collect = std::move(collect)] {
+            EndpointRates rates;
+            rates.responder = responder;
+            std::vector<QpRate> qps;
+            workers.read_counts(
+                [&](size_t i, const EngineCounts &engine) { collect(i, engine, qps); });
+            fill_rates(rates, std::move(qps), top);
+            rates.time_ns = monotonic_ns();
+            if (Status s = rates_file->write(rates); !s && !rates_noted) {
+              notes.push_back("other commands do not see the rates: " + s.error().message);
+              rates_noted = true;
+            }
+            return true;
+          }};
+}
+
 void Session::fill_report(RunReport &report,
                           const std::function<void(size_t, const EngineCounts &)> &use) {
   report.ifname = port.ifname;
@@ -130,6 +155,7 @@ void Session::fill_report(RunReport &report,
 Status Session::close() {
   if (!steering)
     return {};
+  rates_file.reset();
   const size_t noted = steering->notes().size();
   auto done = steering->close();
   notes.insert(notes.end(), steering->notes().begin() + static_cast<ptrdiff_t>(noted),

@@ -26,7 +26,9 @@ struct QueueOptions {
 
 struct Session {
   PortFacts port;
-  std::optional<datapath::Steering> steering; // none: the run only sends
+  std::optional<datapath::Steering> steering;    // none: the run only sends
+  std::optional<datapath::RatesFile> rates_file; // with steering
+  bool rates_noted = false;                      // that it cannot be written
   WorkerThreads workers;
   std::vector<std::string> notes;
   PortDrops drops_before;
@@ -43,6 +45,12 @@ struct Session {
   // The engines' sources obey PFC frames, whose quanta last at `line_bits` a second (0: the port's
   // speed). Before the engines are made.
   void obey_pfc(uint64_t line_bits);
+
+  // Shows the rates to other commands twice a second, if they are `dynamic`. `collect` appends the
+  // rates of engine i's QPs; `top` as in fill_rates().
+  using CollectRates = std::function<void(size_t, const EngineCounts &, std::vector<QpRate> &)>;
+  WorkerThreads::Periodic publish_rates(bool dynamic, bool responder, size_t top,
+                                        CollectRates collect);
 
   // Fills in the common fields; `use` as in WorkerThreads::read_counts().
   void fill_report(RunReport &report, const std::function<void(size_t, const EngineCounts &)> &use);

@@ -33,8 +33,7 @@ void merge(EngineCounts &all, const EngineCounts &one) {
 
 } // namespace
 
-Status WorkerThreads::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
-                          const std::function<bool()> &on_report) {
+Status WorkerThreads::run(const std::atomic<bool> &stop, const std::vector<Periodic> &calls) {
   std::atomic<bool> enough{false};
   std::atomic<size_t> left{engines_.size()};
   std::vector<Status> results(engines_.size());
@@ -46,14 +45,18 @@ Status WorkerThreads::run(const std::atomic<bool> &stop, std::chrono::nanosecond
         enough = true;
       left--;
     });
-  auto next = std::chrono::steady_clock::now() + interval;
+  std::vector<std::chrono::steady_clock::time_point> next;
+  for (const Periodic &one : calls)
+    next.push_back(std::chrono::steady_clock::now() + one.interval);
   while (left) {
     std::this_thread::sleep_for(kPollInterval);
     if (stop)
       enough = true;
-    if (interval.count() && left && std::chrono::steady_clock::now() >= next) {
-      next += interval;
-      if (!on_report())
+    for (size_t i = 0; i < calls.size(); i++) {
+      if (!calls[i].interval.count() || !left || std::chrono::steady_clock::now() < next[i])
+        continue;
+      next[i] += calls[i].interval;
+      if (!calls[i].call())
         enough = true;
     }
   }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "datapath/attached_port.h"
 #include "datapath/lock.h"
+#include "datapath/rates_file.h"
 #include "datapath/rules.h"
 #include "datapath/wire_ports.h"
 #include "metrics/process.h"
@@ -42,6 +43,7 @@ Result<PortReading> read_port(const std::string &ifname, const std::string &netn
       reading.failures.push_back(wire.error());
     }
   }
+  reading.rates = datapath::read_rates(reading.status.netns_inode, reading.status.ifindex);
   // Rules can only be read through their pins.
   if (reading.status.state != AttachState::Attached ||
       !(reading.status.features & ROCE_FEATURE_RULES))

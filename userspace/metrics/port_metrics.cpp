@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "metrics/rates_metrics.h"
 #include "metrics/stream_totals.h"
 #include "metrics/wire_metrics.h"
 #include "report/stream_columns.h"
@@ -248,6 +249,8 @@ void add_port(Families &families, const PortState &port, const report::StreamOpt
   add_rules(families, port.name, port.reading->rules);
   if (port.reading->wire)
     add_wire(families, port.name, *port.reading->wire, port.reading->wire_running);
+  if (port.reading->rates)
+    add_rates(families, port.name, *port.reading->rates, options.top);
 }
 
 } // namespace xr::metrics

@@ -74,6 +74,23 @@ struct QpRate {
   double alpha = 0; // of DCQCN; of several QPs: their mean
   uint64_t cnps = 0, cnps_unused = 0, cuts = 0;
   uint64_t fast = 0, additive = 0, hyper = 0; // increases by stage
+
+  void add(const QpRate &other); // sums; alpha becomes the mean of all
+};
+
+// QPs with congestion control.
+struct QpRates {
+  std::vector<QpRate> qps; // those with the most CNPs
+  QpRate other_qps;        // the sum of the others; its qps 0: none
+  double jain = 0;         // Jain's index of fairness of all QPs' mean rates; 0: no QPs
+
+  QpRate total() const; // of all QPs
+};
+
+// The rates of a `send` or `respond` that runs.
+struct EndpointRates : QpRates {
+  bool responder = false; // rates of READ responses
+  uint64_t time_ns = 0;   // CLOCK_MONOTONIC
 };
 
 struct RespondCounts {
@@ -144,7 +161,7 @@ struct PauseReport {
 };
 
 // The report of a run, during it or at its end.
-struct RunReport {
+struct RunReport : QpRates {
   std::string ifname;
   uint32_t zero_copy_queues = 0;
   std::string xdp_mode; // "" if the run receives nothing
@@ -152,10 +169,6 @@ struct RunReport {
   double seconds = 0;
   EngineCounts engine;
   PauseReport pauses;
-  // QPs with congestion control: those with the most CNPs, and the sum of the others (qps 0: none).
-  std::vector<QpRate> qps;
-  QpRate other_qps;
-  double jain = 0; // Jain's index of fairness of all QPs' mean rates; 0: no QPs
 };
 
 // The frames of `send ... pfc`. Times in nanoseconds.

@@ -6,6 +6,7 @@
 #include "watch/link_panel.h"
 #include "watch/pages.h"
 #include "watch/panels.h"
+#include "watch/rates_panel.h"
 #include "watch/stream_page.h"
 #include "watch/stream_table.h"
 
@@ -49,6 +50,7 @@ void streams_page(State &state, const Size &size, Screen &screen, size_t below) 
     screen.lines.push_back(*overflow);
   const size_t reserved = 1 + kLeastStreams;
   put(screen, link_lines(state, size.columns), left() > reserved ? left() - reserved : 0);
+  put(screen, rates_lines(state, size.columns), left() > reserved ? left() - reserved : 0);
   put(screen, meter_lines(state, size.columns, size.rows < kTall),
       left() > reserved ? left() - reserved : 0);
   const size_t rules = left() > reserved ? std::max<size_t>((left() - reserved) / 2, 2) : 0;

@@ -46,6 +46,11 @@ void PortView::update(Reading reading) {
   const auto earlier_wire = std::exchange(wire_, std::move(reading.wire));
   wire_running_ = reading.wire_running;
   measure_link(earlier_wire.get());
+  endpoint_rates_ = std::move(reading.rates);
+  if (endpoint_rates_)
+    rate_history_.add(endpoint_rates_->total().rate);
+  else
+    rate_history_.clear();
   if (!lost_.empty()) // a reading that was kept while paused: the port is still gone
     stop();
 }

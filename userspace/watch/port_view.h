@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/rules.h"
+#include "model/run_reports.h"
 #include "model/snapshot.h"
 #include "model/wire_counts.h"
 #include "report/stream_columns.h"
@@ -26,8 +27,9 @@ struct Reading {
   std::vector<RuleRow> rules;
   std::shared_ptr<const WirePortCounts> wire; // null: no wire process ever took its frames
   bool wire_running = false;
-  std::vector<roce_event> events; // since the previous reading
-  uint64_t events_forgotten = 0;  // older events since then, which are only counted
+  std::shared_ptr<const EndpointRates> rates; // null: no process controls rates there
+  std::vector<roce_event> events;             // since the previous reading
+  uint64_t events_forgotten = 0;              // older events since then, which are only counted
 };
 
 class PortView {
@@ -68,6 +70,9 @@ public:
   // Of the wire process, since it began; null: there was none.
   const std::shared_ptr<const WirePortCounts> &wire() const { return wire_; }
   bool wire_running() const { return wire_running_; }
+  // Of the port's `send` or `respond`; null: it controls none.
+  const std::shared_ptr<const EndpointRates> &rates() const { return endpoint_rates_; }
+  const History &rate_history() const { return rate_history_; } // sum, bit/s
   struct LinkRates {
     double frames = 0, bits = 0; // that left the link, per second
     double busy = 0;             // part of the time
@@ -109,6 +114,8 @@ private:
   std::shared_ptr<const WirePortCounts> wire_;
   bool wire_running_ = false;
   LinkRates link_rates_;
+  std::shared_ptr<const EndpointRates> endpoint_rates_;
+  History rate_history_;
   History backlog_;
   std::deque<roce_event> events_;
   uint64_t events_forgotten_ = 0;

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/rates_panel.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "report/text.h"
+
+namespace xr::watch {
+
+namespace {
+
+using report::Format;
+using report::format_value;
+
+std::string bits(double rate) { return format_value(rate, Format::Scaled) + "bit/s"; }
+std::string counted(uint64_t number) { return format_value(number, Format::Count); }
+
+} // namespace
+
+std::vector<Line> rates_lines(const State &state, size_t width) {
+  const auto &rates = state.view().rates();
+  if (!rates)
+    return {};
+  const QpRate all = rates->total();
+  Line line(width);
+  line.add("RATES ", Style::Bold);
+  line.add(fmt::format("{}  {} QP{} ", rates->responder ? "respond" : "send", counted(all.qps),
+                       all.qps == 1 ? "" : "s"));
+  line.add(bits(all.rate), Style::Bold);
+  if (rates->qps.size() > 1) {
+    const auto [least, most] =
+        std::minmax_element(rates->qps.begin(), rates->qps.end(),
+                            [](const QpRate &a, const QpRate &b) { return a.rate < b.rate; });
+    line.add(fmt::format(" ({} to {})", bits(least->rate), bits(most->rate)));
+  }
+  line.add(fmt::format("  alpha {:.3f}  Jain {:.3f}  CNPs {}  cuts {}", all.alpha, rates->jain,
+                       counted(all.cnps), counted(all.cuts)));
+  if (width > line.used() + 1)
+    line.add(" " + sparkline(state.view().rate_history(), width - line.used() - 1,
+                             state.options.unicode));
+  return {line};
+}
+
+} // namespace xr::watch
