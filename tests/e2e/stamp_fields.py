@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """stamp_fields.py FILE: a line for each frame of the pcap file: DestQP, sequence number and run of its
 stamp, and the nanoseconds from the stamp to the capture, where CLOCK_TAI is the capture's clock plus
-what this kernel has. Ends with an error at a frame without a stamp at the begin of its payload."""
+what this kernel has (times of FILE in nanoseconds). Ends with an error at a frame without a stamp at the begin of its payload."""
 import struct
 import sys
 import time
@@ -19,5 +19,5 @@ for number, (raw, meta) in enumerate(RawPcapReader(sys.argv[1]), 1):
     if payload[:8] != b"xr-stamp":
         sys.exit(f"frame {number}: the payload begins with {payload[:8].hex()}")
     run, sequence, stamp = struct.unpack_from(">QQQ", payload, 8)
-    captured = (meta.sec + tai) * 10**9 + meta.usec * 1000
+    captured = (meta.sec + tai) * 10**9 + meta.usec  # in a file of nanoseconds, scapy's usec are these
     print(int.from_bytes(bth[5:8], "big"), sequence, run, captured - stamp)

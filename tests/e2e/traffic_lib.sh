@@ -94,10 +94,10 @@ seen_tx() {
   seen tx "$1" "$rx" rx0
 }
 
-# observe_rx FILE, and observed_rx FRAMES: at rx0, where it is known how many frames come.
+# observe_rx FILE [OPTIONS...], and observed_rx FRAMES: at rx0, where it is known how many frames come.
 observe_rx() {
   observed_file=$1
-  observe "$rx" rx0 "$1" --immediate-mode -s 9300
+  observe "$rx" rx0 "$1" --immediate-mode -s 9300 "${@:2}"
   at_marks[${background[-1]}]=1
 }
 has_frames() { (($(frames list "$observed_file" 2>/dev/null | wc -l) >= $1)); }
