@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <regex>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/app.h"
+#include "cli/sweep.h"
 #include "report/attachments.h"
 #include "report/json.h"
 #include "report/reports.h"
@@ -290,6 +292,36 @@ TEST(Cli, StatusTellsWhatIsAttached) {
   for (const char *word : {"eth1", "blue", "native", "42", "4791", "65,536"})
     EXPECT_NE(text.find(word), std::string::npos) << text;
   EXPECT_EQ(xr::report::to_text(xr::report::attachments_report({})), "nothing is attached\n");
+}
+
+// Shares of a sweep, by a word or by a scheduler's variables.
+TEST(Cli, SharesOfASweep) {
+  constexpr const char *kNames[] = {"SLURM_ARRAY_TASK_ID", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK",
+                                    "PMI_RANK", "JOB_COMPLETION_INDEX"};
+  for (const char *name : kNames)
+    unsetenv(name);
+  const auto share = [](const std::string &word) {
+    const auto got = cli::parse_share(word);
+    return got ? fmt::format("{} of {}", got->index, got->count) : got.error().message;
+  };
+  EXPECT_EQ(share("1/1"), "0 of 1");
+  EXPECT_EQ(share("8/8"), "7 of 8");
+  for (const char *word : {"0/8", "9/8", "1/0", "8", "a/b", ""})
+    EXPECT_EQ(share(word), fmt::format("'{}' is not a share", word));
+  EXPECT_EQ(share("auto"), "auto: no scheduler has set its variables");
+  setenv("JOB_COMPLETION_INDEX", "2", 1);
+  EXPECT_EQ(share("auto"), "auto: JOB_COMPLETION_INDEX is set, but not of how many");
+  EXPECT_EQ(share("auto/3"), "2 of 3");
+  EXPECT_EQ(share("auto/2"), "auto: JOB_COMPLETION_INDEX is 2, of 2");
+  setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+  EXPECT_EQ(share("auto"), "0 of 4");
+  setenv("SLURM_ARRAY_TASK_ID", "12", 1); // an array from 10 on
+  setenv("SLURM_ARRAY_TASK_MIN", "10", 1);
+  setenv("SLURM_ARRAY_TASK_COUNT", "5", 1);
+  EXPECT_EQ(share("auto"), "2 of 5");
+  for (const char *name : kNames)
+    unsetenv(name);
 }
 
 } // namespace

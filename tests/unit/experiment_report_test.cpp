@@ -144,4 +144,38 @@ TEST(ExperimentReport, SweepPointsSurviveTheirProcess) {
   EXPECT_EQ(j.at("points")[1].at("why"), "it did not run");
 }
 
+TEST(ExperimentReport, StoredPointsComeBack) {
+  const ExperimentResult r = result();
+  const SweepPoint point{.number = 3,
+                         .run = "0123",
+                         .host = "a",
+                         .settings = {{"seed", "3"}, {"queue.words", "red \"1\""}},
+                         .directory = "d"};
+  const auto stored = read_stored_point(stored_point(point, pack_point(r), 7));
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(stored->of, 7U);
+  EXPECT_EQ(stored->point.number, 3U);
+  EXPECT_EQ(stored->point.run, "0123");
+  EXPECT_EQ(stored->point.host, "a");
+  EXPECT_EQ(stored->point.settings, point.settings);
+  EXPECT_EQ(stored->point.seed, r.seed);
+  EXPECT_EQ(stored->point.numbers.rate, 1.5e9);
+  EXPECT_EQ(tap({&stored->point.result}), tap({&r}));
+  EXPECT_FALSE(read_stored_point(""));
+  EXPECT_FALSE(read_stored_point("{}"));
+  EXPECT_FALSE(read_stored_point(stored_point(point, "[]", 7)));
+  EXPECT_FALSE(read_stored_point(stored_point(point, pack_point(r), 2))) << "the third of two";
+}
+
+TEST(ExperimentReport, AMissingPointMakesASweepVoid) {
+  SweepPoint point;
+  ASSERT_TRUE(unpack_point(pack_point(result()), point));
+  const json whole = json::parse(to_json(sweep_report("s", {point})));
+  EXPECT_EQ(whole.at("verdict"), "fail");
+  EXPECT_EQ(whole.at("missing"), json::array());
+  const json part = json::parse(to_json(sweep_report("s", {point}, {2, 5})));
+  EXPECT_EQ(part.at("verdict"), "void");
+  EXPECT_EQ(part.at("missing"), json::array({"2", "5"}));
+}
+
 } // namespace

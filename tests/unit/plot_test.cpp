@@ -13,6 +13,7 @@
 #include "plot/gnuplot.h"
 #include "plot/page.h"
 #include "plot/svg.h"
+#include "plot/sweep_figure.h"
 #include "plot/ticks.h"
 
 namespace xr::plot {
@@ -249,6 +250,40 @@ TEST(PlotTicks, AreRound) {
   EXPECT_EQ("0", si(0, ""));
   EXPECT_EQ("-1k", si(-1000, "s"));
   EXPECT_EQ("0.25", si(0.25, ""));
+}
+
+// Over the first key, a curve for each value of the second, the spread over seeds.
+TEST(PlotSweep, SpreadOverSeeds) {
+  std::vector<SweepValue> values;
+  for (const char *senders : {"2", "8", "4"})
+    for (const char *cc : {"none", "dcqcn"})
+      for (const char *seed : {"1", "2", "3"})
+        values.push_back({{{"senders", senders}, {"congestion", cc}, {"seed", seed}},
+                          std::stod(senders) * 100 + (*cc == 'n' ? 10 : 20) + std::stod(seed)});
+  const Figure figure = sweep_figure("rate", "Rate", "bit/s", values);
+  EXPECT_EQ(figure.x_unit, "senders");
+  EXPECT_FALSE(figure.time);
+  ASSERT_EQ(figure.curves.size(), 2U);
+  EXPECT_EQ(figure.curves[0].name, "congestion=none");
+  EXPECT_EQ(figure.curves[0].x, (std::vector<float>{2, 4, 8}));
+  EXPECT_EQ(figure.curves[0].y, (std::vector<float>{212, 412, 812}));
+  EXPECT_EQ(figure.curves[0].low, (std::vector<float>{211, 411, 811}));
+  EXPECT_EQ(figure.curves[1].high, (std::vector<float>{223, 423, 823}));
+  EXPECT_NE(svg(figure).find("congestion=dcqcn"), std::string::npos);
+}
+
+TEST(PlotSweep, UnitsAndWordsOfTheKey) {
+  const auto over = [](const std::vector<const char *> &texts) {
+    std::vector<SweepValue> values;
+    for (const char *text : texts)
+      values.push_back({{{"key", text}, {"seed", "1"}}, 1});
+    return sweep_figure("id", "Title", "", values);
+  };
+  EXPECT_EQ(over({"10us", "2.5us"}).x_unit, "key, us");
+  EXPECT_EQ(over({"10us", "2.5us"}).curves[0].x, (std::vector<float>{2.5, 10}));
+  EXPECT_EQ(over({"1us", "1ms"}).x_unit, "key: 1 1us 2 1ms") << "not in one unit";
+  EXPECT_EQ(over({"red", "step"}).curves[0].x, (std::vector<float>{1, 2}));
+  EXPECT_EQ(over({"red"}).x_unit, "all points: 1 ") << "nothing differs";
 }
 
 } // namespace

@@ -9,7 +9,10 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/run_files.h"
+#include "cli/run_import.h"
+#include "cli/run_plots.h"
 #include "cli/sweep.h"
+#include "cli/sweep_merge.h"
 #include "experiment/experiment.h"
 #include "experiment/run.h"
 #include "places/namespaces.h"
@@ -22,10 +25,12 @@ namespace {
 
 constexpr int kExpectationFailed = 3;
 
+constexpr const char *kMerge = "merge"; // instead of FILE
+
 struct Args {
-  std::string file;
+  std::vector<std::string> files; // FILE; or `merge` and directories
   std::vector<std::string> place = {"virtual"};
-  std::string out, plots, junit, seed, scale;
+  std::string out, plots, junit, seed, scale, import, share;
   std::vector<std::string> settings;
   unsigned jobs = 1;
   bool list = false, tap = false;
@@ -33,9 +38,10 @@ struct Args {
 
 void describe(CLI::App &command, Args &args) {
   CLI::Option *file = command
-                          .add_option("FILE", args.file,
+                          .add_option("FILE", args.files,
                                       "An experiment (YAML): a file, - for standard input, or the "
-                                      "name of an installed one")
+                                      "name of an installed one; or: merge DIR..., the shares of a "
+                                      "sweep as one")
                           ->type_name("");
   command
       .add_option("--on", args.place,
@@ -48,7 +54,10 @@ void describe(CLI::App &command, Args &args) {
           "Write result.json, series.csv, junit.xml and report.html into this directory; of "
           "a sweep: sweep.json, and a directory for each point")
       ->type_name("DIR");
-  command.add_option("--plots", args.plots, "Write the plots as SVG, and a gnuplot script")
+  command
+      .add_option("--plots", args.plots,
+                  "Write the plots as SVG, and of one run a gnuplot script; of a sweep: what the "
+                  "points measured, over the first key")
       ->type_name("DIR");
   command.add_option("--seed", args.seed, "Seed of all random choices, instead of the file's")
       ->type_name("N")
@@ -64,12 +73,24 @@ void describe(CLI::App &command, Args &args) {
   command.add_option("--jobs", args.jobs, "Processes that run points of a sweep (default: 1)")
       ->type_name("N")
       ->check(whole_number(1, 1024));
+  command
+      .add_option(
+          "--share", args.share,
+          "Run a part of a sweep's points: I/N, the I-th of N parts; auto or auto/N: by the "
+          "variables of Slurm, MPI or a Kubernetes indexed job")
+      ->type_name("I/N");
   command.add_option("--junit", args.junit, "Write the verdicts as JUnit XML")->type_name("FILE");
   command
       .add_option("--scale", args.scale,
                   "With --on namespaces: a fraction of all rates, like 1/200; times become as much "
                   "longer, sizes in bytes stay")
       ->type_name("F");
+  command
+      .add_option(
+          "--import", args.import,
+          "Print the rules and the link that others' words are, and run nothing. netem: FILE "
+          "is its options, like \"delay 10ms 2ms loss 1%\"; mahimahi: FILE is a trace")
+      ->type_name("FORMAT");
   command.add_flag("--tap", args.tap, "Print the verdicts as TAP instead of the summary");
   command.add_flag("--list", args.list, "List the installed experiments");
   command.get_option("--list")->excludes(file);
@@ -79,7 +100,8 @@ void describe(CLI::App &command, Args &args) {
       "Examples:\n"
       "  xdp-roce run --list\n"
       "  xdp-roce run incast --out /tmp/incast\n"
-      "  xdp-roce run presets --jobs 4 --set duration=100ms");
+      "  xdp-roce run presets --jobs 4 --set duration=100ms\n"
+      "  xdp-roce run --import netem \"delay 10ms 2ms loss gemodel 1% 30%\"");
 }
 
 int status_of(Verdict verdict) {
@@ -180,6 +202,43 @@ int run_one(const Args &args, const Globals &globals, const experiment::Experime
                 status_of(result->verdict));
 }
 
+// Writes and prints the report of points that ran here or were merged.
+int finish_sweep(const Args &args, const Globals &globals, const std::string &name,
+                 const std::vector<report::SweepPoint> &points,
+                 const std::vector<uint64_t> &missing) {
+  std::vector<const ExperimentResult *> results;
+  Verdict worst = missing.empty() ? Verdict::Pass : Verdict::Void;
+  for (const report::SweepPoint &point : points) {
+    if (!point.failure.empty())
+      worst = Verdict::Void;
+    worst = std::max(worst, point.result.verdict);
+    results.push_back(&point.result);
+  }
+  const report::Document document = report::sweep_report(name, points, missing);
+  if (!args.out.empty()) {
+    if (Status s = make_directory(args.out); !s)
+      return fail("run", s.error());
+    if (Status s = write_whole(args.out + "/sweep.json", report::to_json(document)); !s)
+      return fail("run", s.error());
+  }
+  if (!args.plots.empty())
+    if (Status s = write_sweep_plots(args.plots, points); !s)
+      return fail("run --plots", s.error());
+  return finish(args, globals, document, results, status_of(worst));
+}
+
+int merge(const Args &args, const Globals &globals) {
+  if (args.files.size() < 2)
+    return refuse("run merge",
+                  {"DIR is required", "directories of `run FILE --share I/N --out DIR`"});
+  auto merged = merge_sweep({args.files.begin() + 1, args.files.end()});
+  if (!merged)
+    return fail("run merge", merged.error());
+  if (merged->twice)
+    note("run merge", fmt::format("{} points are there twice: the first is taken", merged->twice));
+  return finish_sweep(args, globals, merged->name, merged->points, merged->missing);
+}
+
 int run_sweep(const Args &args, const Globals &globals, const experiment::ExperimentFile &file,
               const experiment::Settings &settings,
               const std::vector<experiment::Settings> &points) {
@@ -191,30 +250,34 @@ int run_sweep(const Args &args, const Globals &globals, const experiment::Experi
       return fail("run", experiment.error());
     name = experiment.get().name;
   }
-  auto rows = sweep(file, settings, points, {.out = args.out, .jobs = args.jobs});
+  SweepOptions options{.out = args.out, .jobs = args.jobs};
+  if (!args.share.empty()) {
+    const auto share = parse_share(args.share);
+    if (!share)
+      return refuse("run --share", share.error());
+    options.share = share.get();
+  }
+  options.on_found = [&](size_t found) {
+    note("run", fmt::format("{} points are in {} already, and are not run again", found, args.out));
+  };
+  const auto rows = sweep(file, settings, points, options);
   if (!rows)
     return fail("run", rows.error());
-  std::vector<const ExperimentResult *> results;
-  Verdict worst = Verdict::Pass;
-  for (const report::SweepPoint &row : rows.get()) {
-    if (!row.failure.empty())
-      worst = Verdict::Void;
-    worst = std::max(worst, row.result.verdict);
-    results.push_back(&row.result);
-  }
-  const report::Document document = report::sweep_report(name, rows.get());
-  if (!args.out.empty())
-    if (Status s = write_whole(args.out + "/sweep.json", report::to_json(document)); !s)
-      return fail("run", s.error());
-  return finish(args, globals, document, results, status_of(worst));
+  return finish_sweep(args, globals, name, rows.get(), {});
 }
 
 int run(const Args &args, const Globals &globals) {
   if (args.list)
     return list(globals);
-  if (args.file.empty())
+  if (args.files.empty())
     return refuse("run",
                   {"FILE is required", "xdp-roce run --list shows those that are installed"});
+  if (!args.import.empty())
+    return import_words(args.import, args.files.front(), globals);
+  if (args.files.front() == kMerge)
+    return merge(args, globals);
+  if (args.files.size() > 1)
+    return refuse("run", {fmt::format("'{}' is too much", args.files[1]), "one experiment a run"});
   if (Status s = check_place(args.place); !s)
     return refuse("run", s.error());
   if (Status s = check_scale(args); !s)
@@ -222,7 +285,7 @@ int run(const Args &args, const Globals &globals) {
   const auto settings = settings_of(args);
   if (!settings)
     return refuse("run", settings.error());
-  const auto path = find_experiment(args.file);
+  const auto path = find_experiment(args.files.front());
   if (!path)
     return fail("run", path.error());
   const auto file = experiment::ExperimentFile::load(path.get());
@@ -231,11 +294,12 @@ int run(const Args &args, const Globals &globals) {
   const auto points = file.get().points(settings.get());
   if (!points)
     return fail("run", points.error());
-  if (points.get().size() == 1 && points.get().front().empty())
+  if (points.get().size() == 1 && points.get().front().empty()) {
+    if (!args.share.empty())
+      return refuse("run",
+                    {"--share is for a sweep, and the file has none", "--set sweep.KEY=[...]"});
     return run_one(args, globals, file.get(), settings.get());
-  if (!args.plots.empty())
-    return refuse("run", {"--plots is for one run, and the file has a sweep",
-                          "--out writes a report.html for each point; --set sweep={}"});
+  }
   if (in_namespaces(args))
     return fail("run", {"a sweep runs in virtual time only",
                         "one point by --set KEY=VALUE --set sweep={}, with --on namespaces"});

@@ -24,6 +24,12 @@ Status write_result(const std::string &out, const ExperimentResult &result) {
 
 } // namespace
 
+Status make_directory(const std::string &path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return error ? Status(Error{fmt::format("cannot make {}: {}", path, error.message())}) : Status();
+}
+
 Status write_whole(const std::string &path, const std::string &text) {
   const std::string part = path + ".part";
   errno = 0;
@@ -47,10 +53,8 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   const std::string path = out + "/series.csv";
   std::ofstream series;
   if (!out.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(out, error);
-    if (error)
-      return Error{fmt::format("cannot make {}: {}", out, error.message())};
+    if (Status s = make_directory(out); !s)
+      return s.error();
     errno = 0;
     series.open(path, std::ios::binary);
     series << report::series_header();

@@ -14,6 +14,9 @@ namespace xr::cli {
 // Writes a file so that a reader finds the old content or the new.
 Status write_whole(const std::string &path, const std::string &text);
 
+// Makes the directory, and those above it; it may be there.
+Status make_directory(const std::string &path);
+
 // Directories, which are made; "": not written.
 struct RunFiles {
   std::string out;   // series.csv, result.json, junit.xml, report.html

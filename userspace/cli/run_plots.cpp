@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_plots.h"
 
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "plot/gnuplot.h"
 #include "plot/page.h"
 #include "plot/svg.h"
+#include "plot/sweep_figure.h"
 
 namespace xr::cli {
 namespace {
@@ -62,6 +62,22 @@ std::vector<plot::Moment> moments_of(const simulate::Scenario &scenario) {
   return moments;
 }
 
+struct SweepPlot {
+  const char *id, *title, *unit;
+  double (*value)(const report::SweepNumbers &);
+};
+constexpr SweepPlot kSweepPlots[] = {
+    {"rate", "Sum of the flows' rates", "bit/s", [](const auto &n) { return n.rate; }},
+    {"jain", "Jain's index of the flows", "", [](const auto &n) { return n.jain; }},
+    {"queue_mean", "Mean backlog of the longest queue", "bytes",
+     [](const auto &n) { return n.queue_mean; }},
+    {"queue_p99", "99th percentile of its backlog", "bytes",
+     [](const auto &n) { return static_cast<double>(n.queue_p99); }},
+    {"utilisation", "Its utilisation", "", [](const auto &n) { return n.utilisation; }},
+    {"cnps", "CNPs", "packets", [](const auto &n) { return static_cast<double>(n.cnps); }},
+    {"drops", "Drops", "packets", [](const auto &n) { return static_cast<double>(n.drops); }},
+};
+
 } // namespace
 
 plot::Recorder plot_recorder(const experiment::Experiment &experiment) {
@@ -75,10 +91,8 @@ Status write_plots(const std::string &out, const std::string &plots,
   plot::Page page{experiment.text, moments_of(experiment.scenario),
                   plot::figures(result, recorder, levels_of(experiment.scenario))};
   if (!plots.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(plots, error);
-    if (error)
-      return Error{fmt::format("cannot make {}: {}", plots, error.message())};
+    if (Status s = make_directory(plots); !s)
+      return s;
     for (const plot::Figure &figure : page.figures)
       if (Status s = write_whole(fmt::format("{}/{}.svg", plots, figure.id), plot::svg(figure)); !s)
         return s;
@@ -86,6 +100,23 @@ Status write_plots(const std::string &out, const std::string &plots,
       return s;
   }
   return out.empty() ? Status() : write_whole(out + "/report.html", plot::html(result, page));
+}
+
+Status write_sweep_plots(const std::string &plots, const std::vector<report::SweepPoint> &points) {
+  if (Status s = make_directory(plots); !s)
+    return s;
+  for (const SweepPlot &plot : kSweepPlots) {
+    std::vector<plot::SweepValue> values;
+    for (const report::SweepPoint &point : points)
+      if (point.failure.empty() && point.result.verdict != Verdict::Void)
+        values.push_back({point.settings, plot.value(point.numbers)});
+    if (values.empty())
+      return Error{"there is no point to draw"};
+    const plot::Figure figure = plot::sweep_figure(plot.id, plot.title, plot.unit, values);
+    if (Status s = write_whole(fmt::format("{}/{}.svg", plots, plot.id), plot::svg(figure)); !s)
+      return s;
+  }
+  return {};
 }
 
 } // namespace xr::cli

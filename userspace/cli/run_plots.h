@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plots of a run: report.html, and SVGs with a gnuplot script.
+// The plots of a run: report.html, and SVGs with a gnuplot script; the plots of a sweep.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "experiment/experiment.h"
 #include "model/experiment_result.h"
 #include "plot/recorder.h"
+#include "report/experiment.h"
 
 namespace xr::cli {
 
@@ -17,5 +19,9 @@ plot::Recorder plot_recorder(const experiment::Experiment &experiment);
 Status write_plots(const std::string &out, const std::string &plots,
                    const experiment::Experiment &experiment, const ExperimentResult &result,
                    const plot::Recorder &recorder);
+
+// Writes an SVG for each of the numbers of a sweep's points into `plots`; of those that were
+// measured.
+Status write_sweep_plots(const std::string &plots, const std::vector<report::SweepPoint> &points);
 
 } // namespace xr::cli

@@ -4,22 +4,28 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/draw.h"
 #include "base/fd.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/run_files.h"
+#include "parse/value.h"
+#include "parse/yaml.h"
 
 namespace xr::cli {
 
 namespace {
 
 constexpr int kPoll = 200; // ms
+constexpr const char *kPointFile = "/point.json";
 
 // A point that runs: its process writes what pack_point() made, or "!" and an error.
 struct Child {
@@ -56,8 +62,9 @@ public:
   Sweep(const experiment::ExperimentFile &file, const experiment::Settings &settings,
         const std::vector<experiment::Settings> &points, const SweepOptions &options)
       : file_(file), settings_(settings), points_(points), options_(options) {
-    for (size_t i = 0; i < points.size(); i++) {
-      rows_.push_back({.settings = points[i]});
+    const std::string run = run_id(), host = host_name();
+    for (size_t i = options.share.index; i < points.size(); i += options.share.count) {
+      rows_.push_back({.number = i + 1, .run = run, .host = host, .settings = points[i]});
       rows_.back().failure = "it did not run";
       if (!options.out.empty())
         rows_.back().directory = options.out + "/" + directory_name(i, points[i]);
@@ -66,9 +73,15 @@ public:
 
   Result<std::vector<report::SweepPoint>> run() {
     Progress progress("sweep");
-    for (size_t next = 0, over = 0; over < points_.size();) {
-      while (!interrupt_.asked() && next < points_.size() && children_.size() < options_.jobs) {
-        if (Status s = start(next++); !s)
+    size_t over = take_stored();
+    if (over && options_.on_found)
+      options_.on_found(over);
+    for (size_t next = 0; over < rows_.size();) {
+      while (!interrupt_.asked() && next < rows_.size() && children_.size() < options_.jobs) {
+        const size_t row = next++;
+        if (rows_[row].failure.empty())
+          continue;
+        if (Status s = start(row); !s)
           return stop_all(), s.error();
       }
       if (children_.empty())
@@ -78,13 +91,53 @@ public:
           kill(child.pid, SIGTERM);
       over += collect();
       progress.update(
-          over, points_.size(),
-          fmt::format("{} of {} points, {} running", over, points_.size(), children_.size()));
+          over, rows_.size(),
+          fmt::format("{} of {} points, {} running", over, rows_.size(), children_.size()));
     }
     return std::move(rows_);
   }
 
 private:
+  // Of the same file, settings and version: the same points.
+  std::string run_id() const {
+    uint64_t hash = mix(points_.size());
+    const auto add = [&hash](const std::string &text) {
+      for (const char c : text)
+        hash = mix(hash ^ static_cast<uint8_t>(c));
+      hash = mix(hash + text.size());
+    };
+    add(XR_VERSION);
+    add(file_.text());
+    for (const auto &[key, value] : settings_) {
+      add(key);
+      add(value);
+    }
+    return fmt::format("{:016x}", hash);
+  }
+
+  static std::string host_name() {
+    char name[256] = "";
+    return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+  }
+
+  // How many points are in their directories already.
+  size_t take_stored() {
+    size_t found = 0;
+    for (report::SweepPoint &row : rows_) {
+      const auto text = row.directory.empty() ? Result<std::string>(Error{""})
+                                              : parse::read_file(row.directory + kPointFile);
+      if (!text)
+        continue;
+      auto stored = report::read_stored_point(text.get());
+      if (!stored || stored->point.run != row.run || stored->point.number != row.number)
+        continue;
+      stored->point.directory = row.directory;
+      row = std::move(stored->point);
+      found++;
+    }
+    return found;
+  }
+
   Status start(size_t point) {
     int ends[2];
     if (pipe(ends) < 0)
@@ -102,7 +155,7 @@ private:
   }
 
   std::string run_point(size_t point) const {
-    auto experiment = file_.read(joined(settings_, points_[point]));
+    auto experiment = file_.read(joined(settings_, rows_[point].settings));
     if (!experiment)
       return "!" + experiment.error().message;
     const auto result =
@@ -148,6 +201,11 @@ private:
                         : "its process ended without a result";
     if (!row.failure.empty())
       row.result.measured.why_void = {row.failure};
+    else if (!row.directory.empty() && row.result.verdict != Verdict::Void)
+      if (Status s = write_whole(row.directory + kPointFile,
+                                 report::stored_point(row, child.text, points_.size()));
+          !s)
+        row.failure = s.error().message;
     return 1;
   }
 
@@ -168,6 +226,64 @@ private:
 };
 
 } // namespace
+
+namespace {
+
+// A scheduler's name of a rank or index, and of how many there are (null: not known).
+struct RankVariables {
+  const char *index, *count, *first; // first: of the least index, null: 0
+};
+constexpr RankVariables kRanks[] = {
+    {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN"},
+    {"SLURM_PROCID", "SLURM_NTASKS", nullptr},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr},
+    {"PMI_RANK", "PMI_SIZE", nullptr},
+    {"JOB_COMPLETION_INDEX", nullptr, nullptr},
+};
+
+std::optional<uint64_t> in_environment(const char *name) {
+  const char *text = name ? getenv(name) : nullptr;
+  const auto value = text ? parse::integer(text, 0, UINT32_MAX) : Result<uint64_t>(Error{""});
+  return value ? std::optional(value.get()) : std::nullopt;
+}
+
+Result<SweepShare> automatic_share(std::optional<uint64_t> count) {
+  for (const RankVariables &one : kRanks) {
+    const auto index = in_environment(one.index);
+    if (!index)
+      continue;
+    const uint64_t from = in_environment(one.first).value_or(0);
+    const uint64_t of = count.value_or(in_environment(one.count).value_or(0));
+    if (!of)
+      return Error{fmt::format("auto: {} is set, but not of how many", one.index), "auto/N"};
+    if (*index < from || *index - from >= of)
+      return Error{fmt::format("auto: {} is {}, of {}", one.index, *index, of)};
+    return SweepShare{*index - from, of};
+  }
+  return Error{"auto: no scheduler has set its variables",
+               "SLURM_ARRAY_TASK_ID, SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK or "
+               "JOB_COMPLETION_INDEX; else I/N"};
+}
+
+} // namespace
+
+Result<SweepShare> parse_share(const std::string &word) {
+  const size_t slash = word.find('/');
+  std::optional<uint64_t> count;
+  if (slash != std::string::npos) {
+    const auto n = parse::integer(word.substr(slash + 1), 1, UINT32_MAX);
+    if (!n)
+      return Error{fmt::format("'{}' is not a share", word), "I/N like 2/8, auto or auto/N"};
+    count = n.get();
+  }
+  const std::string first = word.substr(0, slash);
+  if (first == "auto")
+    return automatic_share(count);
+  const auto index = count ? parse::integer(first, 1, *count) : Result<uint64_t>(Error{""});
+  if (!index)
+    return Error{fmt::format("'{}' is not a share", word), "I/N like 2/8, auto or auto/N"};
+  return SweepShare{index.get() - 1, *count};
+}
 
 experiment::Settings joined(const experiment::Settings &first, const experiment::Settings &second) {
   experiment::Settings all = first;

@@ -38,6 +38,8 @@ public:
   // All points of the file's sweep, the last key varying fastest; one point without settings if it
   // has none. The error names file and line, or the setting.
   Result<std::vector<Settings>> points(const Settings &settings) const;
+  const std::string &text() const { return text_; }
+
   // Later settings win.
   Result<Experiment> read(const Settings &settings) const;
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "model/experiment_result.h"
 #include "report/document.h"
 
 namespace xr::report {
-
 
 // `result` must outlive the document.
 Document experiment_report(const ExperimentResult &result);
@@ -26,6 +26,10 @@ struct SweepNumbers {
 };
 // One point of a sweep. `failure`: why it did not run, or "".
 struct SweepPoint {
+  uint64_t number = 1;   // of the file's points, from 1
+  std::string run = {};  // of the same sweep: file, settings and version
+  std::string host = {}; // where it ran
+  uint64_t seed = 0;
   std::vector<std::pair<std::string, std::string>> settings = {};
   std::string directory = {}; // of its files, "" if none were written
   std::string failure = {};
@@ -34,9 +38,20 @@ struct SweepPoint {
 };
 // A point as the process that ran it passes it on.
 std::string pack_point(const ExperimentResult &result);
-// Fills in `result` and `numbers`. False if `text` is not of pack_point().
+// Fills in `result`, `numbers` and `seed`. False if `text` is not of pack_point().
 bool unpack_point(const std::string &text, SweepPoint &point);
-Document sweep_report(const std::string &name, const std::vector<SweepPoint> &points);
+// The contents of point.json: number, run, host and settings of the point, what pack_point() made
+// of its result, and how many points the sweep has.
+struct StoredPoint {
+  SweepPoint point;
+  uint64_t of = 0;
+};
+std::string stored_point(const SweepPoint &point, const std::string &packed, uint64_t of);
+// Error: `text` is no point.json of this version.
+Result<StoredPoint> read_stored_point(const std::string &text);
+// `missing`: numbers of points that are not among them.
+Document sweep_report(const std::string &name, const std::vector<SweepPoint> &points,
+                      const std::vector<uint64_t> &missing = {});
 
 // An installed experiment.
 struct ExperimentEntry {

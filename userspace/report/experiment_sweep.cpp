@@ -73,7 +73,8 @@ std::string reason(const SweepPoint &point) {
 std::vector<Value> row_of(const SweepPoint &point) {
   const SweepNumbers &n = point.numbers;
   const Verdict verdict = point.failure.empty() ? point.result.verdict : Verdict::Void;
-  return {settings_text(point.settings),
+  return {point.number,
+          settings_text(point.settings),
           std::string(verdict_name(verdict)),
           n.rate,
           n.least_rate,
@@ -89,7 +90,10 @@ std::vector<Value> row_of(const SweepPoint &point) {
           n.drops,
           n.wall_s,
           reason(point),
-          point.directory};
+          point.directory,
+          point.run,
+          point.seed,
+          point.host};
 }
 
 using nlohmann::json;
@@ -128,6 +132,7 @@ std::string pack_point(const ExperimentResult &result) {
                     static_cast<int>(result.verdict),
                     result.measured.why_void,
                     checks,
+                    result.seed,
                     {n.rate, n.least_rate, n.most_rate, n.jain, n.queue, n.queue_mean,
                      n.utilisation, n.wall_s, n.queue_p99, n.queue_max, n.marked, n.cnps, n.drops}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -141,7 +146,8 @@ bool unpack_point(const std::string &text, SweepPoint &point) {
     point.result.measured.why_void = all.at(2).get<std::vector<std::string>>();
     for (const json &check : all.at(3))
       point.result.checks.push_back(unpacked(check));
-    const json &n = all.at(4);
+    point.seed = all.at(4);
+    const json &n = all.at(5);
     point.numbers = {n.at(0), n.at(1), n.at(2), n.at(3),  n.at(4),  n.at(5), n.at(6),
                      n.at(7), n.at(8), n.at(9), n.at(10), n.at(11), n.at(12)};
     point.result.measured.wall_s = point.numbers.wall_s;
@@ -151,9 +157,34 @@ bool unpack_point(const std::string &text, SweepPoint &point) {
   }
 }
 
-Document sweep_report(const std::string &name, const std::vector<SweepPoint> &points) {
+std::string stored_point(const SweepPoint &point, const std::string &packed, uint64_t of) {
+  const json all = {{"schema", 1},     {"run", point.run},   {"number", point.number},
+                    {"of", of},        {"host", point.host}, {"settings", point.settings},
+                    {"result", packed}};
+  return all.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Result<StoredPoint> read_stored_point(const std::string &text) {
+  try {
+    const json all = json::parse(text);
+    StoredPoint stored;
+    SweepPoint &point = stored.point;
+    point.run = all.at("run");
+    point.number = all.at("number");
+    stored.of = all.at("of");
+    point.host = all.at("host");
+    point.settings = all.at("settings").get<Settings>();
+    if (point.number && point.number <= stored.of && unpack_point(all.at("result"), point))
+      return stored;
+  } catch (const json::exception &) {
+  }
+  return Error{"it is no point of a sweep, or another version's"};
+}
+
+Document sweep_report(const std::string &name, const std::vector<SweepPoint> &points,
+                      const std::vector<uint64_t> &missing) {
   using enum Format;
-  const Verdict verdict = worst_of(points);
+  const Verdict verdict = missing.empty() ? worst_of(points) : Verdict::Void;
   std::vector<std::vector<Value>> rows;
   for (const SweepPoint &point : points)
     rows.push_back(row_of(point));
@@ -163,9 +194,15 @@ Document sweep_report(const std::string &name, const std::vector<SweepPoint> &po
   document.sections.push_back({"experiment", "", Value{name}, Where::Json});
   document.sections.push_back(
       {"verdict", "", Value{std::string(verdict_name(verdict))}, Where::Json});
+  StringList absent;
+  for (const uint64_t number : missing)
+    absent.push_back(std::to_string(number));
+  document.sections.push_back(
+      {"missing", "missing points", Value{absent}, Where::Both, Hide::Zero, Tone::Alarm});
   document.sections.push_back(
       {"points", "",
-       make_table({{"point", "POINT"},
+       make_table({{"number", "", Number},
+                   {"point", "POINT"},
                    {"verdict", "VERDICT"},
                    {"rate_bps", "BIT/S\nall", Scaled},
                    {"least_rate_bps", "\nleast", Scaled},
@@ -181,7 +218,10 @@ Document sweep_report(const std::string &name, const std::vector<SweepPoint> &po
                    {"drops", "DROPS", Count, Hide::Zero, Tone::Alarm},
                    {"wall_s", "REAL s", Number},
                    {"why", "WHY", Text, Hide::Zero},
-                   {"directory", "", Text, Hide::Never, Tone::Plain, Where::Json}},
+                   {"directory", "", Text, Hide::Never, Tone::Plain, Where::Json},
+                   {"run", "", Text, Hide::Never, Tone::Plain, Where::Json},
+                   {"seed", "", Number, Hide::Never, Tone::Plain, Where::Json},
+                   {"host", "", Text, Hide::Never, Tone::Plain, Where::Json}},
                   std::move(rows))});
   return document;
 }

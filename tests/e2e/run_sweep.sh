@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A sweep in parts: shares that are merged are the whole; a killed one goes on where it was; plots over a key. And
+# others' words by --import.
+. "$(dirname "$0")/lib.sh"
+need jq python3
+PATH=$(dirname "$XDP_ROCE"):$PATH
+exits() {
+  local wanted=$1 status=0
+  shift
+  keep "$@" || status=$?
+  assert_eq "$wanted" "$status" "exit status of: $* ($(tail -n 3 "$scratch"/last.*))"
+}
+sweep=(run incast --set duration=2ms --set measure.from=1ms --set sample=100us --set 'expect=["jain > 0"]'
+  --set 'sweep={topology.star.senders: [2, 4], seed: [1, 2, 3]}')
+# What does not depend on the time, the machine or the directory.
+points_of() { jq -S '[.points[] | del(.wall_s, .directory)]' "$1/sweep.json"; }
+
+exits 0 xdp-roce "${sweep[@]}" --jobs 2 --out "$scratch/whole" --plots "$scratch/plots"
+assert_json "$scratch/whole/sweep.json" '.verdict == "pass" and .missing == [] and [.points[].number] == [1, 2, 3, 4, 5, 6]
+  and [.points[].seed] == [1, 2, 3, 1, 2, 3] and (.points | map(.run) | unique | length) == 1'
+for plot in rate jain queue_mean queue_p99 utilisation cnps drops; do
+  python3 -c 'import sys, xml.etree.ElementTree as t; t.parse(sys.argv[1])' "$scratch/plots/$plot.svg" || fail "$plot.svg"
+done
+grep -q '<polygon' "$scratch/plots/queue_mean.svg" || fail "no spread over the seeds"
+
+# Three machines: two take a number, one the scheduler's.
+exits 0 xdp-roce "${sweep[@]}" --share 1/3 --out "$scratch/a"
+exits 0 xdp-roce "${sweep[@]}" --share 2/3 --out "$scratch/b"
+exits 1 xdp-roce run merge "$scratch/a" "$scratch/b" --out "$scratch/part"
+assert_json "$scratch/part/sweep.json" '.verdict == "void" and .missing == ["3", "6"] and (.points | length) == 4'
+SLURM_PROCID=2 SLURM_NTASKS=3 exits 0 xdp-roce "${sweep[@]}" --share auto --out "$scratch/c"
+exits 0 xdp-roce run merge "$scratch/c" "$scratch/a" "$scratch/b" "$scratch/a" --out "$scratch/all" --plots "$scratch/drawn"
+grep -q '2 points are there twice' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
+assert_eq "$(points_of "$scratch/whole")" "$(points_of "$scratch/all")" "the sweep and its merged shares"
+cmp "$scratch/plots/rate.svg" "$scratch/drawn/rate.svg" || fail "plots of the sweep and of its merged shares"
+# Not of one sweep, and no sweep.
+exits 0 xdp-roce "${sweep[@]}" --set queue.words='buffer 1MB' --share 3/3 --out "$scratch/other"
+refused 'is of another sweep than' xdp-roce run merge "$scratch/a" "$scratch/other"
+mkdir "$scratch/empty"
+refused 'has no point of a sweep' xdp-roce run merge "$scratch/empty"
+exits 2 xdp-roce "${sweep[@]}" --share 4/3
+exits 2 xdp-roce run incast --share 1/2
+
+# Killed after some points: the next run takes these, and makes the others.
+xdp-roce "${sweep[@]}" --set duration=40ms --set measure.from=20ms --out "$scratch/killed" >/dev/null 2>&1 &
+killed=$!
+background+=("$killed")
+stored() { find "$scratch/killed" -name point.json | wc -l; }
+two_stored() { (($(stored) >= 2)); }
+wait_for 60 two_stored || fail "no point is stored"
+kill -9 "$killed"
+wait "$killed" 2>/dev/null
+sleep 1 # the point that ran ends
+there=$(stored)
+exits 0 xdp-roce "${sweep[@]}" --set duration=40ms --set measure.from=20ms --jobs 2 --out "$scratch/killed"
+if ((there < 6)); then
+  grep -q "^note: run: $there points are in .* already" "$scratch/last.err" || fail "$there stored: $(cat "$scratch/last.err")"
+fi
+assert_json "$scratch/killed/sweep.json" '.verdict == "pass" and (.points | length) == 6 and all(.points[]; .rate_bps > 0)'
+# Another duration is another sweep: nothing is taken.
+exits 0 xdp-roce "${sweep[@]}" --out "$scratch/killed"
+! grep -q 'already' "$scratch/last.err" || fail "taken from another sweep: $(cat "$scratch/last.err")"
+
+# Others' words.
+exits 0 xdp-roce run --import netem 'delay 10ms 2ms loss gemodel 1% 30% rate 1gbit'
+assert_eq 'impair IF add gilbert 1% 30% drop next
+impair IF add delay 10ms jitter uniform -2ms 2ms unordered
+link IF rate 1gbit' "$(cat "$scratch/last.out")" "netem's options"
+exits 0 xdp-roce --json run --import netem 'loss 1%'
+assert_json "$scratch/last.out" '. == {schema: 1, rules: ["probability 1% drop next"], link: ""}'
+printf '0\n5\n10\n' >"$scratch/trace"
+exits 0 xdp-roce run --import mahimahi "$scratch/trace"
+assert_eq "link IF trace $scratch/trace" "$(cat "$scratch/last.out")" "a trace"
+printf '5\nx\n' >"$scratch/trace"
+exits 2 xdp-roce run --import mahimahi "$scratch/trace"
+assert_sentence 'line 2' <"$scratch/last.err"
+exits 2 xdp-roce run --import netem 'delay 10ms 2ms 25%'
+assert_sentence 'correlation' <"$scratch/last.err"
+exits 2 xdp-roce run --import tcl x
+assert_sentence 'not a format' <"$scratch/last.err"

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/netem.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "parse/value.h"
+
+namespace xr::importers {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char *kKeywords[] = {"delay",     "latency", "loss",         "drop",  "corrupt",
+                                     "duplicate", "reorder", "rate",         "limit", "slot",
+                                     "ecn",       "gap",     "distribution", "seed"};
+
+bool is_keyword(const std::string &word) {
+  return std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
+}
+
+Words words_of(std::string_view text) {
+  Words words;
+  std::string word;
+  for (const char c : std::string(text) + " ")
+    if (c == ' ' || c == '\t' || c == '\n') {
+      if (!word.empty())
+        words.push_back(std::exchange(word, ""));
+    } else {
+      word += c;
+    }
+  return words;
+}
+
+// A percentage with or without its sign, from 0 to 100.
+Result<double> percent(const std::string &option, const std::string &word) {
+  std::string digits = word;
+  if (digits.ends_with('%'))
+    digits.pop_back();
+  const auto value = parse::real(digits, 0, 100);
+  if (!value)
+    return Error{fmt::format("{}: '{}' is not a percentage", option, word), "like 0.1%"};
+  return value;
+}
+
+std::string percent_text(double value) { return fmt::format("{:.10g}%", value); }
+
+Result<uint64_t> time(const std::string &option, const std::string &word) {
+  const bool bare =
+      std::all_of(word.begin(), word.end(), [](char c) { return isdigit(c) || c == '.'; });
+  std::string with_unit = word + (bare ? "us" : "");
+  // tc's other names of units
+  for (const auto &[tc, ours] :
+       {std::pair{"msecs", "ms"}, std::pair{"msec", "ms"}, std::pair{"usecs", "us"},
+        std::pair{"usec", "us"}, std::pair{"secs", "s"}, std::pair{"sec", "s"}})
+    if (with_unit.ends_with(tc)) {
+      with_unit = with_unit.substr(0, with_unit.size() - std::string_view(tc).size()) + ours;
+      break;
+    }
+  const auto value = parse::duration(with_unit);
+  if (!value)
+    return Error{fmt::format("{}: '{}' is not a time", option, word),
+                 "like 10ms; without a unit: us"};
+  return value;
+}
+
+class Netem {
+public:
+  explicit Netem(Words words) : words_(std::move(words)) {}
+
+  Result<Imported> run() {
+    if (words_.empty())
+      return Error{"there are no options", "like \"delay 10ms 2ms loss 1%\""};
+    while (at_ < words_.size())
+      if (Status s = option(); !s)
+        return s.error();
+    return imported();
+  }
+
+private:
+  // The words up to the next option.
+  Words arguments() {
+    Words all;
+    while (at_ < words_.size() && !is_keyword(words_[at_]))
+      all.push_back(words_[at_++]);
+    return all;
+  }
+
+  Status option() {
+    const std::string name = words_[at_++];
+    if (!is_keyword(name))
+      return Error{fmt::format("'{}' is not an option of netem", name),
+                   "delay, loss, corrupt, duplicate, reorder, rate: tc-netem(8)"};
+    const Words given = arguments();
+    if (given.empty() && name != "ecn")
+      return Error{fmt::format("{}: a value is missing", name)};
+    if (name == "delay" || name == "latency")
+      return delay(given);
+    if (name == "loss" || name == "drop")
+      return loss(given);
+    if (name == "corrupt")
+      return chance(name, given, "corrupt bit", corrupt_);
+    if (name == "duplicate")
+      return chance(name, given, "duplicate", duplicate_);
+    if (name == "reorder")
+      return reorder(given);
+    if (name == "rate")
+      return rate(given);
+    if (name == "distribution")
+      return distribution(given);
+    if (name == "limit") // the packets that netem can hold: wire counts what finds no memory
+      return one_value(name, given);
+    if (name == "seed") {
+      seed_ = given.front();
+      return one_value(name, given);
+    }
+    if (name == "ecn")
+      return ecn_ = true, Status();
+    return Error{fmt::format("{}: no rule does that", name)};
+  }
+
+  static Status one_value(const std::string &name, const Words &given) {
+    if (given.size() == 1)
+      return {};
+    return Error{fmt::format("{}: '{}' is too much", name, given[1])};
+  }
+
+  static Error correlated(const std::string &name, const std::string &word) {
+    return {fmt::format("{}: a correlation ({}) cannot be imported", name, word),
+            "loss gemodel makes bursts; rules have gilbert, burst, distance"};
+  }
+
+  Status delay(const Words &given) {
+    auto base = time("delay", given[0]);
+    if (!base)
+      return base.error();
+    delay_ = base.get();
+    if (given.size() > 1) {
+      auto jitter = time("delay", given[1]);
+      if (!jitter)
+        return jitter.error();
+      jitter_ = jitter.get();
+    }
+    return given.size() > 2 ? Status(correlated("delay", given[2])) : Status();
+  }
+
+  Status distribution(const Words &given) {
+    distribution_ = given[0];
+    if (distribution_ == "uniform" || distribution_ == "normal")
+      return one_value("distribution", given);
+    return Error{fmt::format("distribution {}: its table cannot be imported", distribution_),
+                 "uniform or normal; rules have gamma, poisson, table"};
+  }
+
+  // P [CORRELATION]
+  static Status chance(const std::string &name, const Words &given, const std::string &action,
+                       std::string &rule) {
+    if (given.size() > 1)
+      return correlated(name, given[1]);
+    const auto p = percent(name, given[0]);
+    if (!p)
+      return p.error();
+    rule = fmt::format("probability {} {} next", percent_text(p.get()), action);
+    return {};
+  }
+
+  // [random] P | state P13 [P31] | gemodel P [R [1-H [1-K]]]
+  Status loss(Words given) {
+    std::string model = "random";
+    if (!given[0].empty() && isalpha(static_cast<unsigned char>(given[0][0]))) {
+      model = given[0];
+      given.erase(given.begin());
+    }
+    if (given.empty())
+      return Error{fmt::format("loss {}: a value is missing", model)};
+    if (model == "random")
+      return chance("loss", given, "drop", loss_);
+    if (model != "gemodel" && model != "state")
+      return Error{fmt::format("loss: '{}' is not a model", model), "random, state or gemodel"};
+    const size_t most = model == "state" ? 2 : 4;
+    if (given.size() > most)
+      return Error{model == "state" ? "loss state: only P13 and P31 can be imported"
+                                    : fmt::format("loss gemodel: '{}' is too much", given[most])};
+    std::vector<double> values;
+    for (const std::string &word : given) {
+      const auto p = percent("loss " + model, word);
+      if (!p)
+        return p.error();
+      values.push_back(p.get());
+    }
+    // tc-netem(8): without R, R is 1 - P; all are lost in the bad state, none in the good one
+    if (values.size() == 1)
+      values.push_back(100 - values[0]);
+    loss_ = "gilbert";
+    for (const double value : values)
+      loss_ += " " + percent_text(value);
+    loss_ += " drop next";
+    return {};
+  }
+
+  Status reorder(const Words &given) {
+    if (at_ < words_.size() && words_[at_] == "gap")
+      return Error{"reorder: gap cannot be imported", "reorder PERCENT; rules have reorder depth"};
+    if (given.size() > 1)
+      return correlated("reorder", given[1]);
+    const auto p = percent("reorder", given[0]);
+    if (!p)
+      return p.error();
+    reorder_ = p.get();
+    return {};
+  }
+
+  Status rate(const Words &given) {
+    if (given.size() > 1)
+      return Error{"rate: packet overhead and cells cannot be imported", "rate RATE"};
+    const auto value = parse::rate(given[0]);
+    if (!value)
+      return Error{"rate: " + value.error().message, value.error().hint};
+    rate_ = value.get();
+    return {};
+  }
+
+  Result<Imported> imported() const {
+    Imported all;
+    if (ecn_ && loss_.empty())
+      return Error{"ecn: it is for loss, and there is none"};
+    if (reorder_ && !delay_)
+      return Error{"reorder needs a delay, which the reordered frames do not have"};
+    if (!distribution_.empty() && !jitter_)
+      return Error{"distribution needs a delay with jitter", "delay 10ms 2ms distribution normal"};
+    // netem marks ECT frames instead of dropping them
+    if (ecn_) {
+      std::string mark = loss_;
+      mark.replace(mark.find(" drop next"), std::string::npos, " ce next");
+      all.rules.push_back("ecn ect " + mark);
+      all.rules.push_back("not ecn ect " + loss_);
+    } else {
+      add(all, loss_);
+    }
+    add(all, duplicate_);
+    add(all, corrupt_);
+    if (delay_)
+      all.rules.push_back(delay_rule());
+    if (!seed_.empty())
+      for (std::string &rule : all.rules)
+        rule += " seed " + seed_;
+    if (rate_)
+      all.link = "rate " + parse::rate_text(*rate_);
+    return all;
+  }
+
+  static void add(Imported &all, const std::string &rule) {
+    if (!rule.empty())
+      all.rules.push_back(rule);
+  }
+
+  std::string delay_rule() const {
+    std::string rule =
+        reorder_ ? fmt::format("probability {} ", percent_text(100 - *reorder_)) : "";
+    rule += "delay " + parse::duration_text(*delay_);
+    if (!jitter_)
+      return rule;
+    const std::string jitter = parse::duration_text(jitter_);
+    rule += distribution_ == "normal" ? fmt::format(" jitter gaussian 0s {}", jitter)
+                                      : fmt::format(" jitter uniform -{} {}", jitter, jitter);
+    return rule + " unordered"; // netem reorders what jitter makes overtake
+  }
+
+  Words words_;
+  size_t at_ = 0;
+  std::string loss_, duplicate_, corrupt_, distribution_, seed_;
+  std::optional<uint64_t> delay_, rate_;
+  std::optional<double> reorder_;
+  uint64_t jitter_ = 0;
+  bool ecn_ = false;
+};
+
+} // namespace
+
+Result<Imported> netem(std::string_view options) {
+  Words words = words_of(options);
+  if (!words.empty() && words.front() == "netem")
+    words.erase(words.begin());
+  return Netem(std::move(words)).run();
+}
+
+} // namespace xr::importers
