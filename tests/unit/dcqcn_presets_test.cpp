@@ -111,11 +111,29 @@ TEST(DcqcnPresets, WordsAndBack) {
   EXPECT_EQ(resolve(parameters, 100e9).bytes, 150'000 * 64);
 }
 
+// A step may be slower than the slowest link, 125 kbit/s.
+TEST(DcqcnPresets, StepsSlowerThanALink) {
+  for (const auto &[word, bits] :
+       {std::pair("rai=50kbit", 50e3), std::pair("rai=0.1mbit", 100e3),
+        std::pair("rai=124999bit", 124'999.0), std::pair("rai=1bit", 1.0),
+        std::pair("rai=0mbit", 0.0), std::pair("rai=0.05", 50e3)}) {
+    DcqcnParameters parameters;
+    const Status status = parameters.set(word);
+    ASSERT_TRUE(status.ok()) << word << ": " << status.error().message;
+    EXPECT_NEAR(resolve(parameters, 10e9).rai, bits, 1e-6) << word;
+    DcqcnParameters again;
+    const std::string words = parameters.words(); // "preset paper rai=..."
+    ASSERT_TRUE(again.set(words.substr(words.rfind(' ') + 1)).ok()) << words;
+    EXPECT_EQ(again.values, parameters.values) << words;
+  }
+}
+
 TEST(DcqcnPresets, WrongWords) {
   DcqcnParameters parameters;
   for (const auto &[word, message] :
        {std::pair("ria=40mbit", "'ria' is not a parameter"), std::pair("rai", "rai has no value"),
         std::pair("rai=fast", "rai: 'fast' is not a number in Mbit/s or % of line or MSS"),
+        std::pair("rai=11tbit", "rai: '11tbit' is not a number in Mbit/s or % of line or MSS"),
         std::pair("g=2", "g: '2' is outside 0 to 1"),
         std::pair("np=later", "np: 'later' is not one of its values")}) {
     const Status status = parameters.set(word);

@@ -83,7 +83,7 @@ Result<Quantity> parse_number(const ParameterRow &row, const std::string &word) 
       return Quantity{value.get(), Unit::Mss};
   }
   if (has(row, Unit::Mbit))
-    if (const auto bits = parse::rate(word))
+    if (const auto bits = parse::rate(word, 0)) // a step may be slower than any link
       return Quantity{static_cast<double>(bits.get()) / 1e6, Unit::Mbit};
   if (has(row, Unit::Microseconds) || has(row, Unit::LineTime))
     if (const auto ns = parse::duration(word))

@@ -75,9 +75,7 @@ constexpr Unit kRates[] = {
 
 // In ns; less than 2^53, so that a double represents it exactly.
 constexpr uint64_t kLongest = 100ULL * 24 * 3'600'000'000'000;
-// Bits per second. At kSlowest, the transmission time of 64 KB (see roce_queue_add) is just below
-// 2^64.
-constexpr uint64_t kSlowest = 125'000, kFastest = 10'000'000'000'000;
+constexpr uint64_t kFastest = 10'000'000'000'000; // bits per second
 constexpr uint64_t kMostBytes = UINT32_MAX;
 
 std::optional<Number> number(const std::string &word) {
@@ -212,12 +210,13 @@ Result<uint64_t> byte_count(const std::string &word, uint64_t from) {
 
 std::string byte_text(uint64_t bytes) { return scaled_text(bytes, kBytes, "0"); }
 
-Result<uint64_t> rate(const std::string &word) {
+Result<uint64_t> rate(const std::string &word, uint64_t from) {
   const auto bits = scaled(word, kRates);
   if (lower(word).ends_with("bps"))
     return wrong(word, "a rate in bits per second", "bps is bytes to tc: write 10gbit, 500mbit");
-  if (!bits || *bits < kSlowest || *bits > kFastest)
-    return wrong(word, "a rate from 125kbit to 10tbit", "bits per second, like 10gbit or 500mbit");
+  if (!bits || *bits < from || *bits > kFastest)
+    return wrong(word, fmt::format("a rate from {} to {}", rate_text(from), rate_text(kFastest)),
+                 "bits per second, like 10gbit or 500mbit");
   return *bits;
 }
 

@@ -49,8 +49,10 @@ std::string duration_text(uint64_t ns);
 Result<uint64_t> byte_count(const std::string &word, uint64_t from);
 std::string byte_text(uint64_t bytes);
 
-// 10gbit, 40g, 100mbit: bits per second.
-Result<uint64_t> rate(const std::string &word);
+// 10gbit, 40g, 100mbit: bits per second. At kSlowestRate, the transmission time of 64 KB (see
+// roce_queue_add) is just below 2^64; what is not the rate of a link or queue may be slower.
+constexpr uint64_t kSlowestRate = 125'000;
+Result<uint64_t> rate(const std::string &word, uint64_t from = kSlowestRate);
 std::string rate_text(uint64_t bits_per_second);
 
 } // namespace xr::parse
