@@ -4,11 +4,11 @@
 #include <iterator>
 #include <set>
 
+#include "experiment/flow_entry.h"
 #include "experiment/read.h"
 #include "parse/value.h"
 #include "parse/words.h"
 #include "simulate/topology.h"
-#include "simulate/traffic.h"
 
 namespace xr::experiment {
 
@@ -19,19 +19,6 @@ using simulate::FlowSetup;
 constexpr size_t kMostFlows = 1'000'000;
 
 using Names = std::vector<std::string>;
-
-// An entry of the list. Times unset: the whole run.
-struct Entry {
-  FlowSetup like;
-  Names from, to;
-  std::string workload;
-  simulate::PoissonTraffic poisson;
-  simulate::Incast incast;
-  simulate::OnOff on_off;
-  std::string list; // lines, or the name of a file
-  uint64_t until_ns = 0, start_ns = 0, stop_ns = UINT64_MAX;
-  bool start_given = false;
-};
 
 class FlowReader {
 public:
@@ -129,7 +116,7 @@ private:
     };
   }
 
-  YamlReader::Read poisson(Entry &entry) const {
+  YamlReader::Read poisson(FlowEntry &entry) const {
     return [this, &entry](const YAML::Node &node) -> Status {
       entry.workload = "poisson";
       simulate::PoissonTraffic &traffic = entry.poisson;
@@ -156,7 +143,7 @@ private:
     };
   }
 
-  YamlReader::Read incast(Entry &entry) const {
+  YamlReader::Read incast(FlowEntry &entry) const {
     return [this, &entry](const YAML::Node &node) -> Status {
       entry.workload = "incast";
       return reader_.map(node, "a key of incast",
@@ -167,7 +154,7 @@ private:
     };
   }
 
-  YamlReader::Read on_off(Entry &entry) const {
+  YamlReader::Read on_off(FlowEntry &entry) const {
     return [this, &entry](const YAML::Node &node) -> Status {
       entry.workload = "on-off";
       return reader_.map(node, "a key of on-off",
@@ -178,7 +165,7 @@ private:
   }
 
   Status entry(const YAML::Node &node) {
-    Entry entry;
+    FlowEntry entry;
     entry.like.flow = defaults_.flow;
     entry.like.reliable = defaults_.reliable;
     const auto start = [&](const YAML::Node &time) {
@@ -210,13 +197,13 @@ private:
       like.stop_ns = entry.stop_ns;
     if (Status s = kind(node, entry); !s)
       return s;
-    auto flows = expand(entry);
+    auto flows = expand(entry, scenario_, defaults_.directory);
     if (!flows)
       return reader_.at(node, flows.error());
     return append(node, std::move(flows).get(), like.name);
   }
 
-  Status kind(const YAML::Node &node, const Entry &entry) const {
+  Status kind(const YAML::Node &node, const FlowEntry &entry) const {
     unsigned kinds = 0;
     for (const char *key : {"poisson", "incast", "on-off", "list"})
       kinds += node[key] ? 1 : 0;
@@ -229,75 +216,6 @@ private:
     if (entry.to.empty())
       return reader_.at(node, {"there is no receiver", "to: receiver"});
     return {};
-  }
-
-  Result<std::vector<FlowSetup>> expand(Entry &entry) {
-    const uint64_t until = entry.until_ns ? entry.until_ns : scenario_.duration_ns;
-    const uint64_t seed = scenario_.seed + scenario_.flows.size();
-    if (entry.workload == "poisson") {
-      simulate::PoissonTraffic &traffic = entry.poisson;
-      traffic.sources = entry.from;
-      traffic.destinations = entry.to;
-      traffic.rate = scenario_.topology.rate;
-      traffic.from_ns = entry.like.start_ns;
-      traffic.until_ns = until;
-      traffic.seed = seed;
-      return simulate::poisson(traffic, entry.like);
-    }
-    if (entry.workload == "incast") {
-      if (entry.to.size() != 1)
-        return Error{"an incast has one receiver", "to: receiver"};
-      simulate::Incast &traffic = entry.incast;
-      traffic.sources = entry.from;
-      std::erase(traffic.sources, entry.to.front());
-      traffic.destination = entry.to.front();
-      traffic.from_ns = entry.like.start_ns;
-      traffic.until_ns = until;
-      traffic.seed = seed;
-      return simulate::incast(traffic, entry.like);
-    }
-    if (!entry.list.empty())
-      return listed(entry);
-    std::vector<FlowSetup> flows;
-    for (auto &pair : pairs(entry)) {
-      if (entry.workload.empty()) {
-        flows.push_back(std::move(pair));
-        continue;
-      }
-      entry.on_off.from_ns = entry.like.start_ns;
-      entry.on_off.until_ns = until;
-      auto rows = simulate::on_off(entry.on_off, pair);
-      if (!rows)
-        return rows.error();
-      flows.insert(flows.end(), rows->begin(), rows->end());
-    }
-    return flows;
-  }
-
-  // As many senders as receivers: in pairs; otherwise each sender to each receiver.
-  static std::vector<FlowSetup> pairs(const Entry &entry) {
-    std::vector<FlowSetup> flows;
-    const bool paired = entry.from.size() == entry.to.size();
-    for (size_t i = 0; i < entry.from.size(); i++)
-      for (size_t j = 0; j < entry.to.size(); j++) {
-        if ((paired && i != j) || entry.from[i] == entry.to[j])
-          continue;
-        flows.push_back(entry.like);
-        flows.back().src = entry.from[i];
-        flows.back().dst = entry.to[j];
-      }
-    return flows;
-  }
-
-  Result<std::vector<FlowSetup>> listed(const Entry &entry) const {
-    if (entry.list.find('\n') != std::string::npos)
-      return simulate::listed_flows(entry.list, entry.like);
-    const bool absolute = entry.list.starts_with('/') || defaults_.directory.empty();
-    const auto text =
-        parse::read_file(absolute ? entry.list : defaults_.directory + "/" + entry.list);
-    if (!text)
-      return text.error();
-    return simulate::listed_flows(text.get(), entry.like);
   }
 
   // Numbers all flows in the file's order, and those of one name among themselves.

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers and columns of an expectation.
+#include <charconv>
+#include <cmath>
+
+#include "experiment/token_cursor.h"
+#include "parse/value.h"
+#include "parse/words.h"
+
+namespace xr::experiment {
+
+namespace {
+
+using Kind = Node::Kind;
+using Tree = std::unique_ptr<Node>;
+
+Result<uint64_t> time(TokenCursor &cursor) {
+  if (cursor.peek().kind != Token::Kind::Number)
+    return cursor.unexpected("a time");
+  return parse::duration(cursor.take().text);
+}
+
+Status rows(TokenCursor &cursor, Node &made, std::optional<RowKind> inside) {
+  const std::string word = cursor.peek().text;
+  const auto set = [&](RowKind kind, Node::Rows which) {
+    cursor.take();
+    made.row_kind = kind;
+    made.rows = which;
+  };
+  if (word == "flow" || word == "queue") {
+    set(word == "flow" ? RowKind::Flow : RowKind::Queue, Node::Rows::One);
+    if (!cursor.is("("))
+      return cursor.unexpected("(");
+    if (Status s = parse_rows_pattern(cursor, made); !s)
+      return s;
+    return cursor.expect(".");
+  }
+  if (word == "flows" || word == "queues") {
+    set(word == "flows" ? RowKind::Flow : RowKind::Queue, Node::Rows::Many);
+    if (Status s = parse_rows_pattern(cursor, made); !s)
+      return s;
+    return cursor.expect(".");
+  }
+  if (word == "prediction") {
+    set(RowKind::Prediction, Node::Rows::Single);
+    return cursor.expect(".");
+  }
+  if (cursor.is(".", 1) && !stat_named(cursor.peek(2).text)) {
+    constexpr std::string_view kRows[] = {"flows", "flow", "queues", "queue", "prediction"};
+    return parse::wrong(word, "a kind of rows",
+                        parse::hint_from(word, {std::begin(kRows), std::end(kRows)}));
+  }
+  if (inside) {
+    made.row_kind = *inside;
+    made.rows = Node::Rows::Own;
+  }
+  return {};
+}
+
+} // namespace
+
+std::optional<Stat> stat_named(const std::string &name) {
+  using enum Stat::Kind;
+  for (const auto &[word, kind] :
+       {std::pair("min", Min), std::pair("max", Max), std::pair("mean", Mean),
+        std::pair("sum", Sum), std::pair("count", Count), std::pair("jain", Jain),
+        std::pair("rate", Rate)})
+    if (name == word)
+      return Stat{kind};
+  constexpr size_t kMostDigits = 5;
+  if (name.size() < 3 || name.size() > 1 + kMostDigits || name[0] != 'p' ||
+      name.find_first_not_of("0123456789", 1) != std::string::npos)
+    return std::nullopt;
+  return Stat{Quantile, std::stod("0." + name.substr(1))};
+}
+
+Result<Tree> parse_number(TokenCursor &cursor) {
+  const Token token = cursor.take();
+  Tree made = std::make_unique<Node>();
+  made->text = token.text;
+  const size_t unit = token.text.find_first_not_of("0123456789.");
+  const std::string suffix = unit == std::string::npos ? "" : token.text.substr(unit);
+  const std::string lowered = parse::lower(suffix);
+  const auto whole = [&](const Result<uint64_t> &value, Dimension dimension) -> Result<Tree> {
+    if (!value)
+      return value.error();
+    made->number = static_cast<double>(value.get());
+    made->dimension = dimension;
+    return std::move(made);
+  };
+  if (lowered.ends_with("bit"))
+    return whole(parse::rate(token.text), Dimension::Rate);
+  if (lowered.ends_with("s") || lowered == "min")
+    return whole(parse::duration(token.text), Dimension::Time);
+  if (!lowered.empty() && lowered != "%" && !lowered.starts_with("e"))
+    return whole(parse::byte_count(token.text, 0),
+                 lowered.ends_with("b") ? Dimension::Bytes : Dimension::Any);
+  made->percent = lowered == "%";
+  const char *end = token.text.data() + token.text.size() - (made->percent ? 1 : 0);
+  const auto [stop, error] = std::from_chars(token.text.data(), end, made->number);
+  if (error != std::errc() || stop != end || !std::isfinite(made->number))
+    return parse::wrong(token.text, "a number", "like 0.99, 10gbit, 5ms, 200KB or 10%");
+  if (made->percent)
+    made->number /= 100;
+  return made;
+}
+
+Status parse_rows_pattern(TokenCursor &cursor, Node &made) {
+  if (!cursor.is("("))
+    return {};
+  cursor.take();
+  if (cursor.peek().kind != Token::Kind::Quoted)
+    return cursor.unexpected("a name in quotes");
+  made.pattern = cursor.take().text;
+  return cursor.expect(")");
+}
+
+Result<Tree> parse_column(TokenCursor &cursor, std::optional<RowKind> inside) {
+  const size_t from = cursor.peek().from;
+  Tree made = std::make_unique<Node>();
+  made->kind = Kind::Column;
+  if (Status s = rows(cursor, *made, inside); !s)
+    return s.error();
+  if (cursor.peek().kind != Token::Kind::Name)
+    return cursor.unexpected("a column");
+  made->name = cursor.take().text;
+  std::optional<Stat> stat;
+  if (cursor.take_if(".")) {
+    stat = stat_named(cursor.peek().text);
+    if (!stat)
+      return parse::wrong(cursor.peek().text, "a function",
+                          parse::hint_from(cursor.peek().text, {"min", "max", "mean", "p50", "p99",
+                                                                "sum", "count", "jain", "rate"}));
+    cursor.take();
+  }
+  for (const auto &[word, member] :
+       {std::pair("after", &Node::after_ns), std::pair("before", &Node::before_ns)})
+    if (cursor.take_if(word)) {
+      const auto ns = time(cursor);
+      if (!ns)
+        return ns.error();
+      (*made).*member = ns.get();
+    }
+  if (made->after_ns && made->before_ns && *made->after_ns >= *made->before_ns)
+    return Error{"'after' is not earlier than 'before'", "after 20ms before 40ms"};
+  made->text = cursor.since(from);
+  if (!stat)
+    return made;
+  Tree reduced = std::make_unique<Node>();
+  reduced->kind = Kind::Reduce;
+  reduced->text = cursor.since(from);
+  reduced->children.push_back(std::move(made));
+  reduced->stat = *stat;
+  return reduced;
+}
+
+} // namespace xr::experiment
