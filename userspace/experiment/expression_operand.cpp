@@ -89,7 +89,7 @@ Result<Tree> parse_number(TokenCursor &cursor) {
     return std::move(made);
   };
   if (lowered.ends_with("bit"))
-    return whole(parse::rate(token.text), Dimension::Rate);
+    return whole(parse::rate(token.text, 0), Dimension::Rate);
   if (lowered.ends_with("s") || lowered == "min")
     return whole(parse::duration(token.text), Dimension::Time);
   if (!lowered.empty() && lowered != "%" && !lowered.starts_with("e"))
