@@ -336,4 +336,13 @@ static ROCE_INLINE void roce_set_tos(__u8 *ip, const __u8 *end, int ipv4, __u8 t
   roce_put16(ip + 10, roce_swap16(sum));
 }
 
+/* Changes the frame as the verdict says. */
+static ROCE_INLINE void roce_rewrite(struct roce_frame *frame, const struct roce_packet *p,
+                                     int class_, const struct roce_verdict *v) {
+  if (class_ == ROCE_CLASS_V2 && v->tos != p->tos)
+    roce_set_tos(roce_frame_l3(frame, p->l3), roce_frame_end(frame), p->ipv4, v->tos);
+  if (v->act & ROCE_ACTS_CORRUPT || v->bth4_set | v->bth4_clear)
+    roce_edit_frame(frame, p, class_, v);
+}
+
 #endif

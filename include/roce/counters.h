@@ -53,7 +53,7 @@ struct roce_totals {
   __u64 dropped_policed;
   __u64 marked;
   __u64 corrupted;
-  __u64 rewritten; /* DSCP, ECN, FECN, BECN set */
+  __u64 rewritten; /* header fields set: ROCE_ACTS_REWRITE */
   __u64 duplicated;
   __u64 cnps_sent;
   __u64 cnps_paced;         /* not sent: too soon after the previous one */

@@ -216,16 +216,6 @@ static ROCE_INLINE int roce_copy(struct roce_env *env, const struct roce_passing
   return ROCE_TWICE;
 }
 
-static ROCE_INLINE void roce_rewrite(struct roce_frame *frame, const struct roce_passing *passing,
-                                     const struct roce_verdict *v) {
-  const struct roce_packet *p = &passing->packet;
-
-  if (passing->class_ == ROCE_CLASS_V2 && v->tos != p->tos)
-    roce_set_tos(roce_frame_l3(frame, p->l3), roce_frame_end(frame), p->ipv4, v->tos);
-  if (v->act & ROCE_ACTS_CORRUPT || v->bth4_set | v->bth4_clear)
-    roce_edit_frame(frame, p, passing->class_, v);
-}
-
 /*
  * The packet is dropped after an earlier rule asked for a copy: a duplicate is not made, and the
  * CNP is made of the packet itself.
@@ -289,7 +279,7 @@ ROCE_OUTLINE int roce_act(struct roce_frame *frame, struct roce_env *env,
     return fate;
   }
   if (roce_features(env) & ROCE_FEATURE_EDIT) {
-    roce_rewrite(frame, passing, v);
+    roce_rewrite(frame, &passing->packet, passing->class_, v);
     if (passing->class_ == ROCE_CLASS_V2 && v->tos != passing->packet.tos &&
         (v->tos & 3) == ROCE_ECN_CE) /* by CE or `set ecn ce` */
       roce_remember_ce(env, passing->stream, passing->now);

@@ -91,7 +91,7 @@ Section impaired_of(const Snapshot &s) {
       Group{count("dropped_programmed", "dropped: programmed", t.dropped_programmed),
             count("dropped_policed", "dropped: policed", t.dropped_policed),
             count("marked", "marked CE", t.marked), count("corrupted", "corrupted", t.corrupted),
-            count("rewritten", "DSCP, ECN, FECN, BECN set", t.rewritten),
+            count("rewritten", "header fields set", t.rewritten),
             count("duplicated", "duplicated", t.duplicated),
             count("cnps_sent", "CNPs sent", t.cnps_sent),
             count("cnps_paced", "CNPs not sent: within the interval", t.cnps_paced),
