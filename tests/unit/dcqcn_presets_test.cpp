@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "congestion/dcqcn_parameters.h"
+#include "congestion/rate_control.h"
 #include "congestion/timely_parameters.h"
 
 namespace xr::congestion {
@@ -88,6 +89,27 @@ TEST(DcqcnPresets, TheirNumbers) {
   EXPECT_EQ(otg.threshold, 25U);
   EXPECT_EQ(otg.cnp_interval_ns, 55'000U);
   EXPECT_NEAR(otg.keep, 0.9, 1e-12);
+}
+
+// Each kind has a row; one that changes rates has a value for each of its parameters.
+TEST(Controls, TheTableIsWhole) {
+  const auto rows = control_rows();
+  std::set<std::string> words;
+  for (const ControlRow &row : rows) {
+    Control control{.kind = row.kind};
+    EXPECT_TRUE(words.insert(row.word).second) << row.word;
+    EXPECT_STREQ(control.word(), row.word);
+    EXPECT_EQ(control.needs_rtt(), row.needs_rtt) << row.word;
+    EXPECT_EQ(control.is_dynamic(), row.kind != Control::Kind::Fixed) << row.word;
+    if (ParameterSet *set = control.parameters()) {
+      EXPECT_EQ(set->rows().size(), set->quantities().size()) << row.word;
+    }
+  }
+  EXPECT_EQ(words.count("timely"), 1U);
+  EXPECT_TRUE(Control{.kind = Control::Kind::Timely}.needs_rtt());
+  EXPECT_FALSE(Control{.kind = Control::Kind::Dcqcn}.needs_rtt());
+  EXPECT_FALSE(Control{}.needs_rtt());
+  EXPECT_EQ(Control{}.parameters(), nullptr);
 }
 
 TEST(DcqcnPresets, WordsAndBack) {

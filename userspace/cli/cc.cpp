@@ -50,8 +50,12 @@ void describe(CLI::App &command, Args &args) {
 }
 
 int show(const Args &args, Output &output) {
-  if (args.words == std::vector<std::string>{"timely"}) {
-    output.print(report::timely_report());
+  for (const congestion::ControlRow &row : congestion::control_rows()) {
+    const congestion::Control control{.kind = row.kind};
+    if (row.kind == congestion::Control::Kind::Dcqcn || !control.is_dynamic() ||
+        args.words != std::vector<std::string>{row.word})
+      continue;
+    output.print(report::control_report(control));
     return output.finish();
   }
   std::vector<size_t> presets;

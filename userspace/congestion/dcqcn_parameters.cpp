@@ -290,22 +290,9 @@ Result<DcqcnParameters> dcqcn_preset(const std::string &name) {
   return DcqcnParameters(at.get());
 }
 
-Status DcqcnParameters::set(const std::string &word) {
-  const auto made = parse_assignment(dcqcn_rows(), word);
-  if (!made)
-    return made.error();
-  values[made.get().parameter] = made.get().quantity;
-  return {};
-}
-
 std::string DcqcnParameters::words() const {
-  std::string text = fmt::format("preset {}", kNames[preset]);
-  const DcqcnParameters fresh(preset);
-  for (size_t i = 0; i < values.size(); i++)
-    if (values[i] != fresh.values[i])
-      text +=
-          fmt::format(" {}={}", dcqcn_rows()[i].name, quantity_word(dcqcn_rows()[i], values[i]));
-  return text;
+  const std::string changed = assignments(rows(), values, DcqcnParameters(preset).values);
+  return fmt::format("preset {}{}{}", kNames[preset], changed.empty() ? "" : " ", changed);
 }
 
 DcqcnSettings resolve(const DcqcnParameters &parameters, double line) {

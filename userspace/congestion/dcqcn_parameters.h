@@ -67,16 +67,16 @@ std::span<const char *const> dcqcn_presets();
 // One line a preset: which system, which version.
 const char *dcqcn_preset_about(size_t preset);
 
-struct DcqcnParameters {
+struct DcqcnParameters final : ParameterSet {
   DcqcnParameters() : DcqcnParameters(0) {}
   explicit DcqcnParameters(size_t preset);
 
   Quantity &at(DcqcnParameter p) { return values[static_cast<size_t>(p)]; }
   const Quantity &at(DcqcnParameter p) const { return values[static_cast<size_t>(p)]; }
-  // Takes a word NAME=VALUE.
-  Status set(const std::string &word);
+  std::span<const ParameterRow> rows() const override { return dcqcn_rows(); }
+  std::span<Quantity> quantities() override { return values; }
   // "preset P NAME=VALUE ...": what differs from the preset.
-  std::string words() const;
+  std::string words() const override;
 
   size_t preset = 0;
   std::array<Quantity, kDcqcnParameters> values;

@@ -214,4 +214,22 @@ Result<Assignment> parse_assignment(std::span<const ParameterRow> rows, const st
   return Assignment{at.get(), value.get()};
 }
 
+Status ParameterSet::set(const std::string &word) {
+  const auto made = parse_assignment(rows(), word);
+  if (!made)
+    return made.error();
+  quantities()[made.get().parameter] = made.get().quantity;
+  return {};
+}
+
+std::string assignments(std::span<const ParameterRow> rows, std::span<const Quantity> values,
+                        std::span<const Quantity> plain) {
+  std::string text;
+  for (size_t i = 0; i < rows.size(); i++)
+    if (values[i] != plain[i])
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", rows[i].name,
+                          quantity_word(rows[i], values[i]));
+  return text;
+}
+
 } // namespace xr::congestion

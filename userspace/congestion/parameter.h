@@ -67,4 +67,22 @@ struct Assignment {
 };
 Result<Assignment> parse_assignment(std::span<const ParameterRow> rows, const std::string &word);
 
+// The parameters of one control: a value for each row of its table.
+class ParameterSet {
+public:
+  virtual ~ParameterSet() = default;
+  virtual std::span<const ParameterRow> rows() const = 0;
+  virtual std::span<Quantity> quantities() = 0;
+  virtual std::string words() const = 0; // what differs from the default; "" if nothing does
+  Status set(const std::string &word);   // NAME=VALUE
+
+protected:
+  ParameterSet() = default;
+  ParameterSet(const ParameterSet &) = default;
+  ParameterSet &operator=(const ParameterSet &) = default;
+};
+// "NAME=VALUE ...": the values that are not `plain`.
+std::string assignments(std::span<const ParameterRow> rows, std::span<const Quantity> values,
+                        std::span<const Quantity> plain);
+
 } // namespace xr::congestion

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "congestion/rate_control.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "congestion/dcqcn.h"
 #include "congestion/fixed.h"
 #include "congestion/timely.h"
@@ -11,7 +14,38 @@ namespace {
 
 constexpr double kBitsOfByte = 8;
 
+constexpr ControlRow kRows[] = {
+    {Control::Kind::Fixed, "fixed", false,
+     "each QP at the rate that was asked for, whatever comes back"},
+    {Control::Kind::Dcqcn, "dcqcn", false, ""},
+    {Control::Kind::Timely, "timely", true, "the gradient of the RTT, as HPCC's simulator has it"},
+};
+
 } // namespace
+
+std::span<const ControlRow> control_rows() { return kRows; }
+
+bool Control::needs_rtt() const {
+  return std::any_of(std::begin(kRows), std::end(kRows),
+                     [this](const ControlRow &row) { return row.kind == kind && row.needs_rtt; });
+}
+
+const char *Control::word() const {
+  return std::find_if(std::begin(kRows), std::end(kRows),
+                      [this](const ControlRow &row) { return row.kind == kind; })
+      ->word;
+}
+
+ParameterSet *Control::parameters() {
+  switch (kind) {
+  case Kind::Dcqcn:
+    return &dcqcn;
+  case Kind::Timely:
+    return &timely;
+  default:
+    return nullptr;
+  }
+}
 
 RateControlMaker::RateControlMaker(const Control &control, double rate)
     : kind_(control.kind), rate_(rate) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "congestion/dcqcn_parameters.h"
@@ -63,7 +64,25 @@ struct Control {
   uint32_t burst = 1; // packets of a QP that are sent at once; the pause after them is as long
   DcqcnParameters dcqcn = {};
   TimelyParameters timely = {};
+
+  // Those of `kind`; null: it has none.
+  ParameterSet *parameters();
+  const ParameterSet *parameters() const { return const_cast<Control *>(this)->parameters(); }
+  // Whether the rate changes by itself: it starts at the line's rate.
+  bool is_dynamic() const { return parameters() != nullptr; }
+  bool needs_rtt() const;   // RTTs, which only ACKs give
+  const char *word() const; // after `cc`; not for None
 };
+
+// What is common to the controls of a kind.
+struct ControlRow {
+  Control::Kind kind;
+  const char *word; // after `cc`
+  bool needs_rtt;
+  const char *about; // "": its presets say it
+};
+// All but None, in the order of `cc list`.
+std::span<const ControlRow> control_rows();
 
 // Makes the controls of a flow's QPs. The parameters are resolved for the line once and shared.
 class RateControlMaker {

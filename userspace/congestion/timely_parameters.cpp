@@ -55,22 +55,8 @@ TimelyParameters::TimelyParameters() {
     values[i] = timely_rows()[i].defaults[0].quantity;
 }
 
-Status TimelyParameters::set(const std::string &word) {
-  const auto made = parse_assignment(timely_rows(), word);
-  if (!made)
-    return made.error();
-  values[made.get().parameter] = made.get().quantity;
-  return {};
-}
-
 std::string TimelyParameters::words() const {
-  std::string text;
-  const TimelyParameters fresh;
-  for (size_t i = 0; i < values.size(); i++)
-    if (values[i] != fresh.values[i])
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", timely_rows()[i].name,
-                          quantity_word(timely_rows()[i], values[i]));
-  return text;
+  return assignments(rows(), values, TimelyParameters().values);
 }
 
 TimelySettings resolve(const TimelyParameters &parameters, double line) {

@@ -26,11 +26,12 @@ inline constexpr size_t kTimelyParameters = 10;
 
 std::span<const ParameterRow> timely_rows();
 
-struct TimelyParameters {
+struct TimelyParameters final : ParameterSet {
   TimelyParameters();
   const Quantity &at(TimelyParameter p) const { return values[static_cast<size_t>(p)]; }
-  Status set(const std::string &word); // NAME=VALUE
-  std::string words() const;           // "NAME=VALUE ...": what differs; "" if nothing does
+  std::span<const ParameterRow> rows() const override { return timely_rows(); }
+  std::span<Quantity> quantities() override { return values; }
+  std::string words() const override;
 
   std::array<Quantity, kTimelyParameters> values;
 };

@@ -19,13 +19,8 @@ double fairness(const std::vector<QpRate> &qps) {
 
 } // namespace
 
-bool is_dynamic(const congestion::Control &control) {
-  return control.kind == congestion::Control::Kind::Dcqcn ||
-         control.kind == congestion::Control::Kind::Timely;
-}
-
 Status check_line(const congestion::Control &control, uint64_t line_bits) {
-  if (is_dynamic(control) && control.rate.kind == congestion::Rate::Kind::Top && !line_bits)
+  if (control.is_dynamic() && control.rate.kind == congestion::Rate::Kind::Top && !line_bits)
     return Error{"cc: the driver does not report the line rate", "line 10gbit, after cc's name"};
   return {};
 }

@@ -12,8 +12,6 @@
 
 namespace xr::endpoint {
 
-// Whether it changes the rates of its QPs.
-bool is_dynamic(const congestion::Control &control);
 // Error: it needs the line's rate in bit/s, and the port has none (0).
 Status check_line(const congestion::Control &control, uint64_t line_bits);
 

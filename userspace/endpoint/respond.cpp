@@ -107,7 +107,7 @@ Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds i
   const auto rates = [this](size_t i, const EngineCounts &engine, std::vector<QpRate> &qps) {
     state_->responders[i]->qp_rates(engine.now_ns, qps);
   };
-  const bool dynamic = is_dynamic(state_->request.responder.control);
+  const bool dynamic = state_->request.responder.control.is_dynamic();
   return state_->workers.run(stop,
                              {{std::chrono::milliseconds(20), [&] { return monotonic_ns() < end; }},
                               {interval, [&] { return on_report(report()); }},

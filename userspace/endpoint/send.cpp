@@ -138,8 +138,9 @@ Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
     return no_speed();
   if (auto sound = check_line(flow.control, port.line_bits); !sound)
     return sound;
-  if (flow.control.kind == congestion::Control::Kind::Timely && !request.reliable)
-    return Error{"cc timely needs the RTTs of ACKs", "--reliable, or cc dcqcn"};
+  if (flow.control.needs_rtt() && !request.reliable)
+    return Error{fmt::format("cc {} needs the RTTs of ACKs", flow.control.word()),
+                 "--reliable, or cc dcqcn"};
   return {};
 }
 
@@ -218,7 +219,7 @@ std::vector<packet::Address> sources_of(const std::vector<Flow> &flows) {
 
 bool has_rates(const SendRequest &request) {
   return std::any_of(request.flows.begin(), request.flows.end(),
-                     [](const Flow &flow) { return is_dynamic(flow.control); });
+                     [](const Flow &flow) { return flow.control.is_dynamic(); });
 }
 
 // Congestion control needs the CNPs.

@@ -71,7 +71,7 @@ Status parse_rate_word(FlowDraft &draft, WordReader &words) {
   return {};
 }
 
-// The words after `cc dcqcn` and `cc timely`: line R, burst=N, and the parameters.
+// The words after the name of a control with parameters: line R, burst=N, and the parameters.
 Status parse_line(congestion::Control &control, WordReader &words) {
   auto rate = take_rate(words);
   if (!rate)
@@ -90,8 +90,7 @@ Status parse_parameter(congestion::Control &control, const std::string &word) {
     control.burst = static_cast<uint32_t>(burst.get());
     return {};
   }
-  return control.kind == congestion::Control::Kind::Dcqcn ? control.dcqcn.set(word)
-                                                          : control.timely.set(word);
+  return control.parameters()->set(word);
 }
 
 Status parse_preset_of(congestion::Control &control, WordReader &words) {
@@ -295,14 +294,18 @@ Result<congestion::Control> take_control(WordReader &words) {
   using Kind = congestion::Control::Kind;
   congestion::Control control;
   const std::string word = words.peek();
-  if (words.take_if("fixed"))
-    control.kind = Kind::Fixed;
-  else if (words.take_if("dcqcn"))
-    control.kind = Kind::Dcqcn;
-  else if (words.take_if("timely"))
-    control.kind = Kind::Timely;
-  else
-    return missing("fixed, dcqcn or timely", word, "cc fixed 100mbit, or cc dcqcn");
+  std::string names;
+  const auto rows = congestion::control_rows();
+  for (const congestion::ControlRow &row : rows) {
+    const bool first = names.empty(), last = &row == &rows.back();
+    names += fmt::format("{}{}", first ? "" : last ? " or " : ", ", row.word);
+    if (words.take_if(row.word)) {
+      control.kind = row.kind;
+      break;
+    }
+  }
+  if (control.kind == Kind::None)
+    return missing(names, word, "cc fixed 100mbit, or cc dcqcn");
   const Status done =
       control.kind == Kind::Fixed ? parse_fixed(control, words) : parse_controlled(control, words);
   if (!done)

@@ -174,11 +174,11 @@ void say_control(const congestion::Control &control, Out &out) {
     return;
   if (control.kind == Kind::Fixed)
     say(out, "cc fixed {}", rate_words(control.rate));
-  if (control.kind == Kind::Dcqcn)
-    say(out, "cc dcqcn {}", control.dcqcn.words());
-  if (control.kind == Kind::Timely)
-    say(out, "cc timely{}{}", control.timely.words().empty() ? "" : " ", control.timely.words());
-  if (control.kind != Kind::Fixed && control.rate.kind != congestion::Rate::Kind::Top)
+  if (const congestion::ParameterSet *parameters = control.parameters()) {
+    const std::string words = parameters->words();
+    say(out, "cc {}{}{}", control.word(), words.empty() ? "" : " ", words);
+  }
+  if (control.is_dynamic() && control.rate.kind != congestion::Rate::Kind::Top)
     say(out, "line {}", rate_words(control.rate));
   if (control.burst != 1)
     say(out, "burst={}", control.burst);

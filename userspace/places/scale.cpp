@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <span>
 
 namespace xr::places {
 
@@ -22,8 +23,8 @@ void time(uint64_t &ns, double scale) {
 }
 
 // Parts of the line follow it; a time of the line is a number of bytes.
-template <typename Parameters> void parameters(Parameters &all, double scale) {
-  for (congestion::Quantity &quantity : all.values) {
+void parameters(std::span<congestion::Quantity> all, double scale) {
+  for (congestion::Quantity &quantity : all) {
     if (quantity.unit == Unit::Mbit)
       quantity.value *= scale;
     if (quantity.unit == Unit::Microseconds || quantity.unit == Unit::LineTime)
@@ -58,8 +59,8 @@ void flow(simulate::FlowSetup &setup, double scale) {
   time(flow.pacing.start_ns, scale);
   time(flow.pacing.ramp_ns, scale);
   asked_rate(flow.control.rate, scale);
-  parameters(flow.control.dcqcn, scale);
-  parameters(flow.control.timely, scale);
+  if (congestion::ParameterSet *set = flow.control.parameters())
+    parameters(set->quantities(), scale);
 }
 
 double number(const std::string &text) {

@@ -215,14 +215,15 @@ Section series_of(const Prediction &p) {
 } // namespace
 
 Document congestion_list() {
-  Rows rows = {{std::string("fixed"), std::string("-"),
-                std::string("each QP at the rate that was asked for, whatever comes back")}};
+  Rows rows;
   const auto presets = congestion::dcqcn_presets();
-  for (size_t i = 0; i < presets.size(); i++)
-    rows.push_back({std::string("dcqcn"), std::string(presets[i]),
-                    std::string(congestion::dcqcn_preset_about(i))});
-  rows.push_back({std::string("timely"), std::string("-"),
-                  std::string("the gradient of the RTT, as HPCC's simulator has it")});
+  for (const congestion::ControlRow &row : congestion::control_rows())
+    if (row.kind != congestion::Control::Kind::Dcqcn)
+      rows.push_back({std::string(row.word), std::string("-"), std::string(row.about)});
+    else
+      for (size_t i = 0; i < presets.size(); i++)
+        rows.push_back({std::string(row.word), std::string(presets[i]),
+                        std::string(congestion::dcqcn_preset_about(i))});
   Document document;
   document.sections.push_back(schema());
   document.sections.push_back(
@@ -238,7 +239,9 @@ Document dcqcn_presets_report(const std::vector<size_t> &numbers) {
   return parameters(congestion::dcqcn_rows(), presets);
 }
 
-Document timely_report() { return parameters(congestion::timely_rows(), {{0, "timely"}}); }
+Document control_report(const congestion::Control &control) {
+  return parameters(control.parameters()->rows(), {{0, control.word()}});
+}
 
 Document prediction_report(const congestion::Question &question, const Answer &answer) {
   Document document;
