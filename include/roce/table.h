@@ -2,8 +2,8 @@
 /*
  * The stream table: a hash index and an array of streams. A kernel hash map would need a 48-byte
  * header and a separate key for each stream, a bucket, and a helper call for each packet. This is
- * an array that both compilers can access; a stream costs 248 bytes plus 6.4 of index, for IPv4 and
- * IPv6 alike.
+ * an array that both compilers can access; a stream costs its record plus 6.4 bytes of index, for
+ * IPv4 and IPv6 alike.
  *
  * A bucket is one cache line. A stream is in its home bucket or, if that is full, in one of the
  * next ROCE_PROBES - 1. Streams with the same home bucket are added one at a time (`version` is odd

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""readme.py ROOT: fails where a README names a file or a function that is not there, and where docs/reference.md
+lacks a word of rules, flows or links."""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+PAGES = ["userspace/README.md", "include/roce/README.md", "bpf/README.md", "tests/README.md", "docs/frame.md",
+         ".github/CONTRIBUTING.md"]
+FOLDERS = ["include", "bpf", "userspace", "tests", "tools", "docs", ".ci"]
+PLACEHOLDER = re.compile(r"NAME|FORMAT|FOLDER|\*|\$|^/|^build|^\.")
+faults = []
+
+files = [p for folder in FOLDERS for p in sorted((root / folder).rglob("*")) if p.is_file()]
+paths = ["/" + str(p.relative_to(root)) for p in files] + ["/README.md", "/CMakeLists.txt", "/CMakePresets.json",
+                                                         "/CHANGELOG.md"]
+code = "\n".join(p.read_text(errors="replace") for p in files
+                 if p.suffix in (".h", ".c", ".cpp", ".py", ".sh", ".txt", "") and p.name != "readme.py")
+names = set(re.findall(r"\w+", code)) | {p.stem for p in files}
+
+for page in PAGES:
+    text = (root / page).read_text()
+    blocks = re.sub(r"^    .*$", "", text, flags=re.M)  # commands and what they make
+    for word in re.findall(r"`([\w./-]+\.(?:c|h|cpp|md|py|sh|txt|yaml))`", blocks):
+        if not PLACEHOLDER.search(word) and not any(path.endswith("/" + word) for path in paths):
+            faults.append(f"{page} names {word}, which is not there")
+    for word in re.findall(r"`((?:\w+::)*[A-Za-z_]\w+)(?:\(\))?`", blocks):
+        last = word.split("::")[-1]
+        if ("::" in word or "_" in last or last != last.lower()) and not PLACEHOLDER.search(word) and last not in names:
+            faults.append(f"{page} names {word}, which is in no source")
+
+reference = (root / "docs/reference.md").read_text()
+known = set(re.findall(r"[a-z0-9-]+", reference))
+for source, pattern in [("userspace/packet/message.h", r'\b(?:CUT|WHOLE)\(\w+, "([a-z-]+)"'),
+                        ("userspace/impair/action_table.cpp", r'\.(?:word|object) = "([a-z-]+)"'),
+                        ("userspace/impair/match.cpp", r'^    \{"([a-z0-9-]+)", Slot::\w+, parse'),
+                        ("userspace/impair/select.cpp", r'^ *\{"([a-z-]+)", Slot::\w+, parse'),
+                        ("userspace/congestion/rate_control.cpp", r'^    \{Control::Kind::\w+, "([a-z]+)"')] + \
+        [(f"userspace/flow/{name}_words.cpp", r'^    \{"([a-z0-9-]+)", Slot::\w+, parse')
+         for name in ("header", "message", "pace", "path")]:
+    words = re.findall(pattern, (root / source).read_text(), re.M)
+    if not words:
+        faults.append(f"{source} has no words where this test looks for them")
+    for word in words:
+        if word not in known:
+            faults.append(f"docs/reference.md does not have the word {word} of {source}")
+
+for fault in faults:
+    print("readme:", fault, file=sys.stderr)
+sys.exit(bool(faults))
