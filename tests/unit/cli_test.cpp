@@ -301,7 +301,7 @@ TEST(Cli, SharesOfASweep) {
   for (const char *name : kNames)
     unsetenv(name);
   const auto share = [](const std::string &word) {
-    const auto got = cli::parse_share(word);
+    auto got = parse_share(word);
     return got ? fmt::format("{} of {}", got->index, got->count) : got.error().message;
   };
   EXPECT_EQ(share("1/1"), "0 of 1");

@@ -151,7 +151,7 @@ TEST(ExperimentReport, StoredPointsComeBack) {
                          .host = "a",
                          .settings = {{"seed", "3"}, {"queue.words", "red \"1\""}},
                          .directory = "d"};
-  const auto stored = read_stored_point(stored_point(point, pack_point(r), 7));
+  auto stored = read_stored_point(stored_point(point, pack_point(r), 7));
   ASSERT_TRUE(stored);
   EXPECT_EQ(stored->of, 7U);
   EXPECT_EQ(stored->point.number, 3U);

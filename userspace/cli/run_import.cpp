@@ -14,7 +14,7 @@ namespace {
 
 // The link that Mahimahi's mm-link makes of the trace.
 Result<importers::Imported> mahimahi(const std::string &path) {
-  const auto text = parse::read_file(path);
+  auto text = parse::read_file(path);
   if (!text)
     return text.error();
   if (const auto trace = wire::parse_trace(*text); !trace)
@@ -36,7 +36,7 @@ Result<importers::Imported> import(const std::string &kind, const std::string &f
 } // namespace
 
 int import_words(const std::string &kind, const std::string &from, const Globals &globals) {
-  const auto imported = import(kind, from);
+  auto imported = import(kind, from);
   if (!imported)
     return refuse("run --import " + kind, imported.error());
   Output output(globals.json);

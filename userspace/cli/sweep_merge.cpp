@@ -35,11 +35,11 @@ Result<MergedSweep> merge_sweep(const std::vector<std::string> &directories) {
   std::string run, first;
   uint64_t of = 0;
   for (const std::string &directory : directories) {
-    const auto files = point_files(directory);
+    auto files = point_files(directory);
     if (!files)
       return files.error();
     for (const std::string &file : *files) {
-      const auto text = parse::read_file(file);
+      auto text = parse::read_file(file);
       if (!text)
         return text.error();
       auto stored = report::read_stored_point(*text);

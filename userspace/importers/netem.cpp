@@ -232,6 +232,9 @@ private:
       return Error{"reorder needs a delay, which the reordered frames do not have"};
     if (!distribution_.empty() && !jitter_)
       return Error{"distribution needs a delay with jitter", "delay 10ms 2ms distribution normal"};
+    if (jitter_ > delay_.value_or(0) && distribution_ != "normal")
+      return Error{"delay: the jitter is more than the delay, and netem makes 0 of what is below",
+                   "a delay of at least the jitter"};
     // netem marks ECT frames instead of dropping them
     if (ecn_) {
       std::string mark = loss_;
@@ -247,7 +250,7 @@ private:
       all.rules.push_back(delay_rule());
     if (!seed_.empty())
       for (std::string &rule : all.rules)
-        rule += " seed " + seed_;
+        rule.insert(rule.ends_with(" next") ? rule.size() - 5 : rule.size(), " seed " + seed_);
     if (rate_)
       all.link = "rate " + parse::rate_text(*rate_);
     return all;
@@ -259,15 +262,17 @@ private:
   }
 
   std::string delay_rule() const {
-    std::string rule =
-        reorder_ ? fmt::format("probability {} ", percent_text(100 - *reorder_)) : "";
-    rule += "delay " + parse::duration_text(*delay_);
+    const std::string rule =
+        reorder_ ? fmt::format("probability {} delay ", percent_text(100 - *reorder_)) : "delay ";
+    using parse::duration_text;
     if (!jitter_)
-      return rule;
-    const std::string jitter = parse::duration_text(jitter_);
-    rule += distribution_ == "normal" ? fmt::format(" jitter gaussian 0s {}", jitter)
-                                      : fmt::format(" jitter uniform -{} {}", jitter, jitter);
-    return rule + " unordered"; // netem reorders what jitter makes overtake
+      return rule + duration_text(*delay_);
+    const std::string distribution =
+        distribution_ == "normal"
+            ? fmt::format("gaussian {} {}", duration_text(*delay_), duration_text(jitter_))
+            : fmt::format("uniform {} {}", duration_text(*delay_ - jitter_),
+                          duration_text(*delay_ + jitter_));
+    return rule + distribution + " unordered"; // netem reorders what jitter makes overtake
   }
 
   Words words_;
