@@ -101,7 +101,8 @@ std::string reference(const std::string &command) {
 constexpr const char *kFiles =
     ".TP\n\\fI/sys/fs/bpf/xdp\\-roce\\fR\nPins of what is attached: programs and maps, which stay "
     "when a command ends. Where no bpffs is mounted there, \\fI/run/xdp\\-roce/bpf\\fR.\n"
-    ".TP\n\\fI/run/xdp\\-roce\\fR\nLocks between commands.\n";
+    ".TP\n\\fI/run/xdp\\-roce\\fR\nLocks between commands, and the rates of a \\fBsend\\fR or "
+    "\\fBrespond\\fR that runs.\n";
 constexpr const char *kEnvironment =
     ".TP\n\\fBNO_COLOR\\fR\nNo colour, if it is not empty.\n"
     ".TP\n\\fBLIBXDP_BPFFS\\fR\nAnother bpffs than \\fI/sys/fs/bpf\\fR.\n";
@@ -130,7 +131,10 @@ std::string man_page(CLI::App &app, CLI::App &command) {
          section("OPTIONS", option_list(flags_of(command))) + section("KEYS", keys_of(command)) +
          section("GLOBAL OPTIONS", option_list(flags_of(app))) +
          section("NOTES", lines(command.get_footer())) +
-         section("EXIT STATUS", "0 success, 1 failure, 2 wrong command line.\n") +
+         section(
+             "EXIT STATUS",
+             fmt::format("0 success, 1 failure, 2 wrong command line{}.\n",
+                         command.get_name() == "run" ? ", 3 an expectation does not hold" : "")) +
          section("SEE ALSO", ".BR xdp\\-roce (8)\n");
 }
 
