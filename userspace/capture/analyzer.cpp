@@ -1,49 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/analyzer.h"
 
-#include <algorithm>
+#include "capture/captured_packet.h"
 
 namespace xr {
-
-namespace {
-
-constexpr uint32_t kSllProtocol = 14, kSllHeader = 16;
-constexpr uint32_t kSll2Protocol = 0, kSll2Header = 20;
-
-bool is_vlan(uint16_t ethertype) {
-  return ethertype == ROCE_ETHERTYPE_VLAN || ethertype == ROCE_ETHERTYPE_QINQ;
-}
-
-// The payload of a cooked header starts like that of an Ethertype: VLAN tags may come first.
-NativeDatapath::Layer3 cooked(const CapturedFrame &frame, uint32_t protocol, uint32_t header) {
-  // A header cut by the snap length is left to the parser: an Ethertype that needs bytes makes it
-  // report that.
-  NativeDatapath::Layer3 at{header, ROCE_ETHERTYPE_IPV4};
-  if (frame.captured < header)
-    return at;
-  at.ethertype = roce_be16(frame.data + protocol);
-  for (int i = 0; i < ROCE_VLAN_MAX && is_vlan(at.ethertype); i++) {
-    if (frame.captured < at.l3 + ROCE_VLAN_LEN)
-      return {at.l3, ROCE_ETHERTYPE_IPV4};
-    at.ethertype = roce_be16(frame.data + at.l3 + 2);
-    at.l3 += ROCE_VLAN_LEN;
-  }
-  return at;
-}
-
-NativeDatapath::Layer3 layer3(const CapturedFrame &frame) {
-  switch (frame.link) {
-  case Link::Sll:
-    return cooked(frame, kSllProtocol, kSllHeader);
-  case Link::Sll2:
-    return cooked(frame, kSll2Protocol, kSll2Header);
-  default:
-    return {0, frame.captured && frame.data[0] >> 4 == 6 ? uint16_t{ROCE_ETHERTYPE_IPV6}
-                                                         : uint16_t{ROCE_ETHERTYPE_IPV4}};
-  }
-}
-
-} // namespace
 
 Analyzer::Analyzer(const Options &options)
     : options_(options), accountant_({.udp_port = options.udp_port, .track = options.track}),
@@ -79,12 +39,9 @@ LatencyReport Analyzer::latency() const {
 }
 
 void Analyzer::frame(const CapturedFrame &captured) {
-  const NativeDatapath::FrameView frame{captured.data, captured.captured, captured.length,
-                                        captured.time_ns};
+  const NativeDatapath::FrameView frame = view_of(captured);
   roce_packet packet;
-  const roce_class class_ = captured.link == Link::Ethernet
-                                ? accountant_.parse(frame, packet)
-                                : accountant_.parse(frame, layer3(captured), packet);
+  const roce_class class_ = parse_captured(accountant_, captured, packet);
   bool track = true, damaged = false;
 
   if (options_.check_icrc && roce_is_roce(class_)) {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A captured frame of any link type for the native datapath.
+#pragma once
+
+#include "capture/native_datapath.h"
+#include "capture/reader.h"
+
+namespace xr {
+
+NativeDatapath::FrameView view_of(const CapturedFrame &frame);
+
+// Classifies the frame; fills `packet`.
+roce_class parse_captured(const NativeDatapath &datapath, const CapturedFrame &frame,
+                          roce_packet &packet);
+
+} // namespace xr
