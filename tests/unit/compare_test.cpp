@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+// compare over captures made frame by frame, with results worked out by hand.
+#include "taps.h"
+
+namespace xr::test {
+namespace {
+
+constexpr double kDelay = 5; // us
+
+// Host 1 to host 2: seen by `a`, and kDelay later by `b`.
+void pass(Tap &a, Tap &b, double at, const FrameBuilder &builder) {
+  a.see(at, builder);
+  b.see(at + kDelay, builder);
+}
+
+// Packets of another stream that make both captures begin before and end after all others.
+void frame_in(Tap &a, Tap &b, double from, double to) {
+  pass(a, b, from, send(1).qp(0x99));
+  pass(a, b, to, send(2).qp(0x99));
+}
+
+const ComparedStream &row_of(const Comparison &c, uint32_t qp, uint32_t kind = ROCE_KIND_REQUEST,
+                             uint32_t leg = 0) {
+  for (const ComparedStream &row : c.streams)
+    if (roce_key_qp(&row.key) == qp && roce_key_kind(&row.key) == kind &&
+        std::min(row.from, row.to) == leg)
+      return row;
+  ADD_FAILURE() << "no stream to QP " << qp;
+  static const ComparedStream kNone;
+  return kNone;
+}
+
+TEST(Compare, ACaptureWithItself) {
+  Tap a;
+  for (uint32_t i = 0; i < 500; i++) {
+    a.see(i, send(i));
+    a.see(i + 0.5, FrameBuilder(0x11).from(2).to(1).qp(0x22).psn(i));
+  }
+  const Comparison c = compared(a, a);
+  ASSERT_EQ(c.streams.size(), 2u);
+  for (const ComparedStream &row : c.streams) {
+    EXPECT_EQ(row.counts.matched, 500u);
+    EXPECT_EQ(row.counts.lost + row.counts.duplicated + row.counts.reordered + row.counts.only_to +
+                  row.counts.outside_from + row.counts.outside_to + row.counts.corrupted,
+              0u);
+    EXPECT_EQ(row.latency.max, 0);
+    EXPECT_EQ(row.latency.min, 0);
+    EXPECT_EQ(row.lost_after, 0u);
+  }
+}
+
+TEST(Compare, LostDuplicatedReordered) {
+  Tap a, b;
+  frame_in(a, b, 0, 1000);
+  for (uint32_t i = 0; i < 100; i++) {
+    a.see(10 + i, send(i));
+    if (i == 7 || i == 50 || i == 51)
+      continue;
+    b.see(10 + i + kDelay + (i == 20 ? 3.5 : 0), send(i)); // 20 arrives after 21, 22 and 23
+    if (i == 30)
+      b.see(10 + i + kDelay + 0.2, send(i));
+  }
+  const Comparison c = compared(a, b);
+  const ComparedStream &row = row_of(c, 0x11);
+  EXPECT_EQ(row.counts.seen_from, 100u);
+  EXPECT_EQ(row.counts.seen_to, 98u);
+  EXPECT_EQ(row.counts.matched, 97u);
+  EXPECT_EQ(row.counts.lost, 3u);
+  EXPECT_EQ(row.counts.duplicated, 1u);
+  EXPECT_EQ(row.counts.reordered, 1u);
+  EXPECT_EQ(row.latency.min, 5000);
+  EXPECT_EQ(row.latency.max, 8500);
+  EXPECT_EQ(row.lost_from, (std::vector<uint32_t>{0}));
+  EXPECT_EQ(row.lost_before, 0u);
+  EXPECT_EQ(row.lost_after, 0u);
+  EXPECT_EQ(c.legs[0].clock, ComparedLeg::Clock::Unknown);
+}
+
+TEST(Compare, MarkedCorruptedRewritten) {
+  Tap a, b;
+  frame_in(a, b, 0, 1000);
+  for (uint32_t i = 0; i < 40; i++) {
+    a.see(10 + i, send(i).ecn(i == 5 ? 3 : 2).tags(i == 9 ? 1 : 0));
+    Bytes bytes = bytes_of(send(i).ecn(i == 5 || i == 6 || i == 7 ? 3 : i == 8 ? 1 : 2));
+    if (i == 10)
+      bytes[15] = static_cast<uint8_t>(46 << 2 | 2); // DSCP
+    if (i == 11)
+      bytes[60] ^= 1; // payload
+    if (i == 12)
+      bytes.back() ^= 1; // iCRC
+    b.see(10 + i + kDelay, bytes);
+  }
+  const ComparedCounts &n = row_of(compared(a, b), 0x11).counts;
+  EXPECT_EQ(n.matched, 40u);
+  EXPECT_EQ(n.ce, 2u);
+  EXPECT_EQ(n.ecn, 1u);
+  EXPECT_EQ(n.dscp, 1u);
+  EXPECT_EQ(n.vlan, 1u);
+  EXPECT_EQ(n.corrupted, 2u);
+  EXPECT_EQ(n.lost + n.only_to, 0u);
+}
+
+// A header that no longer says what packet it was.
+TEST(Compare, CorruptedBeyondRecognition) {
+  Tap a, b;
+  frame_in(a, b, 0, 1000);
+  for (uint32_t i = 0; i < 20; i++) {
+    a.see(10 + i, send(i));
+    Bytes bytes = bytes_of(send(i));
+    if (i == 11)
+      bytes[14 + 20 + 8 + 9] ^= 0x40; // PSN
+    b.see(10 + i + kDelay, bytes);
+  }
+  const ComparedCounts &n = row_of(compared(a, b), 0x11).counts;
+  EXPECT_EQ(n.lost, 1u);
+  EXPECT_EQ(n.only_to, 1u);
+  EXPECT_EQ(n.only_to_bad, 1u);
+  EXPECT_EQ(n.corrupted, 0u);
+}
+
+// Go-back-N with the same bytes: 5 is lost, then 5 to 9 are sent again, 5 is lost again, and again.
+TEST(Compare, RetransmissionsOfTheSameBytes) {
+  Tap a, b;
+  frame_in(a, b, 0, 100'000);
+  const auto round = [&](double at, uint32_t from, bool arrives) {
+    for (uint32_t i = from; i < 10; i++) {
+      a.see(at + i, send(i));
+      if (i != 5 || arrives)
+        b.see(at + i + kDelay, send(i));
+    }
+  };
+  round(10, 0, false);
+  round(1000, 5, false);
+  round(3000, 5, true);
+  const Comparison c = compared(a, b);
+  const ComparedStream &row = row_of(c, 0x11);
+  EXPECT_EQ(row.counts.seen_from, 20u);
+  EXPECT_EQ(row.counts.lost, 2u);
+  EXPECT_EQ(row.counts.duplicated, 0u);
+  EXPECT_EQ(row.counts.reordered, 0u);
+  EXPECT_EQ(row.latency.min, 5000);
+  EXPECT_EQ(row.latency.max, 5000); // each sight at B belongs to the right transmission
+  EXPECT_EQ(row.lost_after, 0u);    // what was gone back to had been lost between
+}
+
+// The first transmission is delayed for so long that the second one is sent meanwhile: none is
+// lost.
+TEST(Compare, TheNthSightBelongsToTheNth) {
+  Tap a, b;
+  frame_in(a, b, 0, 100'000);
+  for (uint32_t i = 0; i < 20; i++)
+    pass(a, b, 10 + i, send(i));
+  a.see(100, send(20)).see(200, send(20));
+  b.see(190, send(20)).see(290, send(20));
+  const ComparedStream row = row_of(compared(a, b), 0x11);
+  EXPECT_EQ(row.counts.lost, 0u);
+  EXPECT_EQ(row.counts.duplicated, 0u);
+  EXPECT_EQ(row.latency.max, 90'000);
+}
+
+// Retransmissions that differ in content (IP ID): the content says which one arrived.
+TEST(Compare, ContentTellsTransmissionsApart) {
+  Tap a, b;
+  frame_in(a, b, 0, 100'000);
+  for (uint32_t i = 0; i < 20; i++)
+    pass(a, b, 10 + i, send(i));
+  a.see(100, send(20, 1)).see(101, send(20, 2)).see(102, send(20, 3));
+  b.see(101 + kDelay, send(20, 2)).see(110, send(20, 2)).see(111, send(20, 1));
+  const ComparedStream row = row_of(compared(a, b), 0x11);
+  EXPECT_EQ(row.counts.lost, 1u);       // the third
+  EXPECT_EQ(row.counts.duplicated, 1u); // the second
+  EXPECT_EQ(row.counts.reordered, 1u);  // the first
+  EXPECT_EQ(row.latency.max, 11'000);
+}
+
+TEST(Compare, PsnWrap) {
+  Tap a, b;
+  frame_in(a, b, 0, 10'000);
+  for (uint32_t i = 0; i < 100; i++) {
+    const uint32_t psn = 0xffffce + i;
+    a.see(10 + i, send(psn));
+    if (i != 49 && i != 50) // the last PSN and the first
+      b.see(10 + i + kDelay, send(psn));
+  }
+  const ComparedStream row = row_of(compared(a, b), 0x11);
+  EXPECT_EQ(row.counts.lost, 2u);
+  EXPECT_EQ(row.counts.matched, 98u);
+  EXPECT_EQ(row.counts.reordered, 0u);
+  EXPECT_EQ(row.lost_before + row.lost_after, 0u);
+}
+
+TEST(Compare, PartialOverlap) {
+  Tap a, b;
+  for (uint32_t i = 0; i < 300; i++) {
+    if (i < 200)
+      a.see(10 + 10.0 * i, send(i));
+    if (i >= 100 && i != 150)
+      b.see(10 + 10.0 * i + kDelay, send(i));
+  }
+  const Comparison c = compared(a, b);
+  const ComparedCounts &n = row_of(c, 0x11).counts;
+  EXPECT_EQ(n.matched, 99u);
+  EXPECT_EQ(n.lost, 1u);
+  EXPECT_EQ(n.outside_from, 100u);
+  EXPECT_EQ(n.outside_to, 100u);
+  EXPECT_EQ(n.only_to, 0u);
+  EXPECT_EQ(c.legs[0].span_ns, 990'000u);
+}
+
+TEST(Compare, NoPacketInCommon) {
+  Tap a, b;
+  for (uint32_t i = 0; i < 20; i++) {
+    a.see(i, send(i));
+    b.see(1e6 + i, send(1000 + i));
+  }
+  const Comparison c = compared(a, b);
+  const ComparedCounts &n = row_of(c, 0x11).counts;
+  EXPECT_EQ(c.legs[0].anchors, 0u);
+  EXPECT_EQ(n.outside_from, 20u);
+  EXPECT_EQ(n.outside_to, 20u);
+  EXPECT_EQ(n.lost, 0u);
+}
+
+// Requests from A to B, answers from B to A; B's clock is three hours ahead. One answer is lost,
+// one is not seen before the loss.
+TEST(Compare, BothDirectionsAndTwoClocks) {
+  constexpr int64_t kClock = 3 * 3600 * int64_t{1'000'000'000};
+  Tap a, b;
+  for (uint32_t i = 0; i < 200; i++) {
+    a.see(10.0 * i, send(i));
+    b.see(10.0 * i + 7, send(i));
+    const auto ack = FrameBuilder(0x11).from(2).to(1).qp(0x22).psn(i);
+    b.see(10.0 * i + 8, ack);
+    if (i != 60)
+      a.see(10.0 * i + 8 + (i % 2 ? 7 : 9), ack);
+  }
+  for (const bool given : {false, true}) {
+    compare::Options options;
+    if (given)
+      options.clock_offset_ns = kClock;
+    const Comparison c = compared({a.pcap(), b.pcap(kClock)}, options);
+    EXPECT_EQ(c.legs[0].clock, given ? ComparedLeg::Clock::Given : ComparedLeg::Clock::BothWays);
+    EXPECT_EQ(c.legs[0].offset_ns, kClock);
+    const ComparedStream &requests = row_of(c, 0x11),
+                         &answers = row_of(c, 0x22, ROCE_KIND_RESPONSE);
+    EXPECT_EQ(requests.from, 0u);
+    EXPECT_EQ(answers.from, 1u);
+    EXPECT_EQ(answers.to, 0u);
+    EXPECT_FALSE(answers.assumed);
+    EXPECT_EQ(requests.counts.lost, 0u);
+    EXPECT_EQ(answers.counts.lost, 1u);
+    EXPECT_EQ(requests.latency.min, 7000);
+    EXPECT_EQ(requests.latency.max, 7000);
+    EXPECT_EQ(answers.latency.min, 7000);
+    EXPECT_EQ(answers.latency.max, 9000);
+    EXPECT_EQ(c.legs[0].ways[1].counts.matched, 199u);
+  }
+}
+
+// A router between: the TTL shows the direction where only one is seen.
+TEST(Compare, TheTtlShowsTheDirection) {
+  Tap a, b;
+  for (uint32_t i = 0; i < 50; i++) {
+    Bytes bytes = bytes_of(send(i));
+    if (i != 20)
+      a.see(i + 3, bytes);
+    bytes[22]++; // what B sees has one hop more to go
+    b.see(i, bytes);
+  }
+  const ComparedStream row = row_of(compared(a, b), 0x11);
+  EXPECT_EQ(row.from, 1u);
+  EXPECT_FALSE(row.assumed);
+  EXPECT_EQ(row.counts.lost, 1u);
+}
+
+// CNPs have no PSN: all are alike.
+TEST(Compare, AllAlike) {
+  Tap a, b;
+  frame_in(a, b, 0, 100'000);
+  uint32_t lost = 0;
+  for (uint32_t i = 0; i < 1000; i++) {
+    const auto cnp = FrameBuilder(0x81).qp(0x33).payload(16);
+    a.see(10 + 50.0 * i, cnp);
+    if (i % 97 == 5)
+      lost++;
+    else
+      b.see(10 + 50.0 * i + kDelay, cnp);
+  }
+  const ComparedStream row = row_of(compared(a, b), 0x33, ROCE_KIND_RESPONSE);
+  EXPECT_EQ(row.counts.lost, lost);
+  EXPECT_EQ(row.counts.duplicated + row.counts.only_to, 0u);
+  EXPECT_EQ(row.counts.reordered, 0u);
+  EXPECT_EQ(row.latency.max, 5000);
+}
+
+// Two senders of one host to one UD QP, with the same PSNs.
+TEST(Compare, SendersOfDatagramsCountForThemselves) {
+  Tap a, b;
+  frame_in(a, b, 0, 1000);
+  for (uint32_t i = 0; i < 30; i++)
+    for (const uint32_t sender : {7U, 8U}) {
+      const auto datagram = FrameBuilder(0x64).psn(i).src_qp(sender).payload(32);
+      a.see(10 + i + sender / 100.0, datagram);
+      if (sender == 8 || i % 10)
+        b.see(10 + i + kDelay + (sender == 7 ? 0.2 : 0), datagram);
+    }
+  const ComparedStream row = row_of(compared(a, b), 0x11, ROCE_KIND_DATAGRAM);
+  EXPECT_EQ(row.counts.lost, 3u);
+  EXPECT_EQ(row.counts.only_to + row.counts.duplicated, 0u);
+}
+
+TEST(Compare, LostBeforeAndAfter) {
+  Tap a, b;
+  frame_in(a, b, 0, 100'000);
+  for (uint32_t i = 0; i < 40; i++)
+    if (i != 10 && i != 11)
+      pass(a, b, 10 + i, send(i)); // 10 and 11 do not reach A
+  for (uint32_t i = 30; i < 40; i++)
+    pass(a, b, 1000 + i, send(i)); // 30 was seen at B, and is sent again
+  const ComparedStream row = row_of(compared(a, b), 0x11);
+  EXPECT_EQ(row.counts.lost, 0u);
+  EXPECT_EQ(row.lost_before, 2u);
+  EXPECT_EQ(row.lost_after, 1u);
+  EXPECT_TRUE(row.lost_from.empty());
+}
+
+TEST(Compare, ThreePlaces) {
+  Tap a, b, c;
+  for (uint32_t i = 0; i < 200; i++) {
+    const bool at_b = i % 50 != 20, at_c = at_b && i % 40 != 15;
+    const auto packet = send(i);
+    a.see(10.0 * i, packet);
+    if (at_b)
+      b.see(10.0 * i + 2, packet);
+    if (at_c)
+      c.see(10.0 * i + 6, packet);
+    const auto answer = FrameBuilder(0x11).from(2).to(1).qp(0x22).psn(i);
+    c.see(10.0 * i + 7, answer);
+    if (i != 33)
+      b.see(10.0 * i + 11, answer);
+    if (i != 33 && i != 99)
+      a.see(10.0 * i + 13, answer);
+  }
+  const Comparison all = compared({a.pcap(), b.pcap(), c.pcap()});
+  ASSERT_EQ(all.legs.size(), 2u);
+  const ComparedStream &first = row_of(all, 0x11), &second = row_of(all, 0x11, 0, 1);
+  EXPECT_EQ(first.counts.lost, 4u);
+  EXPECT_EQ(second.counts.lost, 5u);
+  EXPECT_EQ(first.lost_from, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(first.first, 0u);
+  EXPECT_EQ(first.last, 2u);
+  EXPECT_EQ(second.latency.p50, 4000);
+  const ComparedStream &answers = row_of(all, 0x22, ROCE_KIND_RESPONSE, 1);
+  EXPECT_EQ(answers.from, 2u);
+  EXPECT_EQ(answers.counts.lost, 1u);
+  EXPECT_EQ(answers.first, 2u);
+  EXPECT_EQ(answers.last, 0u);
+  EXPECT_EQ(all.places[1].packets, 196u + 199u);
+}
+
+// What does not fit is counted: here there is room for some 10,000 of 60,000 packets on the way.
+TEST(Compare, LittleMemory) {
+  Tap a, b;
+  for (uint32_t i = 0; i < 30'000; i++) {
+    a.see(i, send(i));
+    if (i != 700)
+      b.see(i + kDelay, send(i));
+  }
+  compare::Options options;
+  options.memory = 1 << 20;
+  const Comparison c = compared(a, b, options);
+  EXPECT_GT(c.legs[0].decided_early, 40'000u);
+  EXPECT_LT(c.legs[0].least_window_ns, 10'000'000u);
+  EXPECT_EQ(row_of(c, 0x11).counts.lost, 1u); // the packets on the way fit
+  options.memory = 64 << 20;
+  EXPECT_EQ(compared(a, b, options).legs[0].decided_early, 0u);
+}
+
+TEST(Compare, TooManyStreams) {
+  Tap a, b;
+  for (uint32_t i = 0; i < 100; i++)
+    pass(a, b, i, send(0).qp(0x100 + i));
+  compare::Options options;
+  options.streams = 60;
+  const Comparison c = compared(a, b, options);
+  EXPECT_EQ(c.places[0].streams_full, 40u);
+  EXPECT_EQ(c.places[0].packets, 60u);
+  EXPECT_EQ(c.streams.size(), 60u);
+}
+
+// Cut after the headers: no content to compare, PSN and order are enough. One place cut, or both.
+TEST(Compare, CutFrames) {
+  for (const bool both : {false, true}) {
+    Tap a, b;
+    frame_in(a, b, 0, 1000);
+    for (uint32_t i = 0; i < 50; i++) {
+      const Bytes whole = bytes_of(send(i));
+      Bytes cut = whole;
+      cut.resize(60);
+      const auto length = static_cast<int64_t>(whole.size());
+      a.see(10 + i, cut, length);
+      if (i != 25)
+        b.see(10 + i + kDelay, both ? cut : whole, length);
+    }
+    const ComparedCounts n = row_of(compared(a, b), 0x11).counts;
+    EXPECT_EQ(n.matched, 49u);
+    EXPECT_EQ(n.lost, 1u);
+    EXPECT_EQ(n.corrupted, 0u);
+  }
+}
+
+} // namespace
+} // namespace xr::test

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/compare.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compare/place.h"
+#include "compare/tally.h"
+
+namespace xr::compare {
+
+namespace {
+
+constexpr uint64_t kProgressStep = 8 << 20; // bytes
+constexpr uint32_t kLookMask = 4095;        // packets between two looks at the stop flag
+
+class Run {
+public:
+  Run(const std::vector<Input> &inputs, const Options &options)
+      : inputs_(inputs), options_(options), numbers_(options.streams * inputs.size()) {}
+
+  Result<Outcome> run();
+
+private:
+  struct Side { // one of the two places of a leg
+    Place place;
+    Sight sight = {};
+    bool more = false;
+    void next(StreamNumbers &numbers) { more = place.next(sight, numbers); }
+  };
+
+  Status survey_all();
+  Status compare_leg(uint32_t from);
+  void merge(Side &first, Side &second, int64_t shift_ns, Window &window, Tally &tally);
+  void note_place(uint32_t index, const Place &place);
+  void add_rows(uint32_t from, const Tally &tally);
+  void judge_rows();
+  bool stopped() const { return options_.stop && options_.stop->load(std::memory_order_relaxed); }
+  void progress(uint64_t bytes);
+
+  const std::vector<Input> &inputs_;
+  const Options &options_;
+  StreamNumbers numbers_;
+  std::vector<Survey> surveys_;
+  std::vector<std::vector<uint64_t>> before_; // by place and stream: PSNs lost before it
+  std::vector<std::vector<uint64_t>> resent_; // by leg and stream: see Tally::resent_seen
+  std::vector<uint32_t> row_streams_;         // the stream of each row
+  uint64_t total_bytes_ = 0, done_bytes_ = 0, shown_bytes_ = 0;
+  Outcome outcome_;
+};
+
+void Run::progress(uint64_t bytes) {
+  if (!options_.on_progress || done_bytes_ + bytes < shown_bytes_ + kProgressStep)
+    return;
+  shown_bytes_ = done_bytes_ + bytes;
+  options_.on_progress(shown_bytes_, total_bytes_);
+}
+
+Status Run::survey_all() {
+  surveys_.resize(inputs_.size());
+  for (size_t i = 0; i < inputs_.size(); i++) {
+    Result<Reader> reader = Reader::open(inputs_[i].path, options_.stop);
+    if (!reader)
+      return reader.error();
+    const uint64_t bytes = reader->progress().total;
+    const bool inner = i && i + 1 < inputs_.size();
+    total_bytes_ += bytes * (inner ? 3 : 2);
+    surveys_[i].read(reader.get(), options_.udp_port, [&] {
+      progress(reader->progress().bytes);
+      return stopped();
+    });
+    done_bytes_ += bytes;
+    if (inputs_[i].span)
+      surveys_[i].set_span(*inputs_[i].span);
+    ComparedPlace &place = outcome_.comparison.places[i];
+    place.first_ns = surveys_[i].span().first_ns;
+    place.last_ns = surveys_[i].span().last_ns;
+  }
+  return {};
+}
+
+// Reads both places in the order of their common clock.
+void Run::merge(Side &first, Side &second, int64_t shift_ns, Window &window, Tally &tally) {
+  first.next(numbers_);
+  second.next(numbers_);
+  for (uint32_t n = 1; first.more || second.more; n++) {
+    const bool take_second =
+        !first.more ||
+        (second.more && static_cast<int64_t>(second.sight.mark.time_ns) <
+                            static_cast<int64_t>(first.sight.mark.time_ns) + shift_ns);
+    Side &side = take_second ? second : first;
+    const uint32_t stream = side.sight.stream;
+    if (!window.has_stream(stream)) {
+      const Path path = tally.begin(stream);
+      window.set_stream(stream, path);
+    }
+    tally.seen(take_second, side.sight);
+    window.add(take_second, side.sight);
+    side.next(numbers_);
+    if (n & kLookMask)
+      continue;
+    if (stopped())
+      break;
+    progress(first.place.progress().bytes + second.place.progress().bytes);
+  }
+  window.finish();
+}
+
+void Run::note_place(uint32_t index, const Place &place) {
+  if (!before_[index].empty())
+    return; // the leg before has read it, too
+  ComparedPlace &into = outcome_.comparison.places[index];
+  ComparedPlace counts = place.counts();
+  counts.name = into.name;
+  counts.port = into.port;
+  counts.capture_lost = into.capture_lost;
+  counts.first_ns = into.first_ns;
+  counts.last_ns = into.last_ns;
+  into = counts;
+  before_[index] = place.lost_before(numbers_);
+  if (place.trouble())
+    outcome_.troubles.push_back(*place.trouble());
+}
+
+void Run::add_rows(uint32_t from, const Tally &tally) {
+  Comparison &comparison = outcome_.comparison;
+  for (uint32_t number = 0; number < tally.streams(); number++) {
+    resent_[from].push_back(tally.resent_seen(number));
+    auto row = tally.stream(number);
+    if (!row)
+      continue;
+    row->from += from;
+    row->to += from;
+    comparison.streams.push_back(std::move(*row));
+    row_streams_.push_back(number);
+  }
+  comparison.latency_histograms_full += tally.histograms_full();
+}
+
+Status Run::compare_leg(uint32_t from) {
+  const Place::Options place{options_.udp_port, options_.streams};
+  auto a = Place::open(inputs_[from].path, place, options_.stop);
+  if (!a)
+    return a.error();
+  auto b = Place::open(inputs_[from + 1].path, place, options_.stop);
+  if (!b)
+    return b.error();
+  Side first{std::move(a).get()}, second{std::move(b).get()};
+  const Survey &one = surveys_[from], &two = surveys_[from + 1];
+  const Alignment alignment(one, two, options_.clock_offset_ns);
+  Tally tally(alignment, numbers_, one.span(), two.span());
+  Window window({options_.window_ns, options_.memory / Window::bytes_per_sight()},
+                alignment.shift_ns(), tally);
+  merge(first, second, alignment.shift_ns(), window, tally);
+  done_bytes_ += first.place.progress().bytes + second.place.progress().bytes;
+  note_place(from, first.place);
+  note_place(from + 1, second.place);
+
+  ComparedLeg leg;
+  leg.from = from;
+  tally.report(leg);
+  leg.decided_early = window.decided_early();
+  leg.least_window_ns = window.least_window_ns();
+  outcome_.comparison.legs.push_back(std::move(leg));
+  add_rows(from, tally);
+  return {};
+}
+
+// What concerns the whole row of places.
+void Run::judge_rows() {
+  Comparison &comparison = outcome_.comparison;
+  struct Whole {
+    uint32_t first = 0, last = 0;
+    bool known = false;
+    std::vector<uint32_t> lost_from;
+  };
+  std::vector<Whole> wholes(numbers_.size());
+  const auto value = [](const std::vector<uint64_t> &list, size_t index) {
+    return index < list.size() ? list[index] : 0;
+  };
+  for (size_t i = 0; i < comparison.streams.size(); i++) {
+    const ComparedStream &row = comparison.streams[i];
+    Whole &whole = wholes[row_streams_[i]];
+    const bool backward = row.from > row.to;
+    if (!whole.known || (backward ? row.from > whole.first : row.from < whole.first))
+      whole.first = row.from;
+    if (!whole.known || (backward ? row.to < whole.last : row.to > whole.last))
+      whole.last = row.to;
+    whole.known = true;
+    if (row.counts.lost)
+      whole.lost_from.push_back(row.from);
+  }
+  for (size_t i = 0; i < comparison.streams.size(); i++) {
+    ComparedStream &row = comparison.streams[i];
+    const uint32_t number = row_streams_[i];
+    const Whole &whole = wholes[number];
+    row.first = whole.first;
+    row.last = whole.last;
+    row.lost_from = whole.lost_from;
+    row.lost_before = value(before_[whole.first], number);
+    // The leg to the last place: of a stream that travels backwards, that from place 1 to 0.
+    const uint32_t leg = row.from > row.to ? whole.last : whole.last - 1;
+    row.lost_after = value(resent_[leg], number);
+  }
+}
+
+Result<Outcome> Run::run() {
+  Comparison &comparison = outcome_.comparison;
+  comparison.window_ns = options_.window_ns;
+  for (const Input &input : inputs_) {
+    ComparedPlace place;
+    place.name = input.name;
+    place.port = input.port;
+    place.capture_lost = input.capture_lost;
+    comparison.places.push_back(std::move(place));
+  }
+  before_.resize(inputs_.size());
+  resent_.resize(inputs_.size() - 1);
+  if (auto done = survey_all(); !done)
+    return done.error();
+  for (uint32_t from = 0; from + 1 < inputs_.size() && !stopped(); from++)
+    if (auto done = compare_leg(from); !done)
+      return done.error();
+  judge_rows();
+  comparison.stopped = stopped();
+  return std::move(outcome_);
+}
+
+} // namespace
+
+Result<Outcome> compare(const std::vector<Input> &inputs, const Options &options) {
+  if (inputs.size() < 2)
+    return Error{"two captures or ports are needed at least"};
+  return Run(inputs, options).run();
+}
+
+} // namespace xr::compare
