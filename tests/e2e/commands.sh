@@ -40,6 +40,12 @@ no_interface() {
 absent() {
   case $1 in
     analyze) wrong 1 'no-such.pcap.*No such file' "$XDP_ROCE" analyze no-such.pcap ;;
+    compare) wrong 1 'gone0: no such file' "$XDP_ROCE" compare gone0 gone1
+      wrong 1 '^xdp-roce: compare: gone0: no such interface$' xr compare gone0 gone1 --for 1s
+      wrong 1 'cannot be read twice' "$XDP_ROCE" compare - "$capture"
+      wrong 1 'all places are files' "$XDP_ROCE" compare "$capture" "$capture" --for 1s
+      wrong 1 'window is 60s at most' "$XDP_ROCE" compare "$capture" "$capture" --window 2m
+      wrong 2 'compare' "$XDP_ROCE" compare "$capture" ;;
     bridge) no_interface 'bridge gone0' xr bridge rx0 gone0 ;;
     wire) no_interface 'wire gone0' xr wire rx0 gone0 ;;
     cc) wrong 2 "'gone0' is not a preset" "$XDP_ROCE" cc show gone0 ;;
@@ -100,6 +106,7 @@ for command in "${commands[@]}"; do
     export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
     analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture" ;;
+    compare) json "schema places between clocks streams over_time overflow" "$XDP_ROCE" --json compare "$capture" "$capture" ;;
     cc) json "schema presets parameters" "$XDP_ROCE" --json cc show paper nvidia ;;
     run) json "schema experiments" "$XDP_ROCE" --json run --list
       json "schema experiment place verdict expectations prediction flows queues jain version" \

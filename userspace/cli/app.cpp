@@ -67,6 +67,7 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_capture(app, chosen);
   add_export(app, chosen);
   add_analyze(app, chosen);
+  add_compare(app, chosen);
   add_doctor(app, chosen);
   add_cc(app, chosen);
   add_run(app, chosen);

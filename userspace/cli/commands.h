@@ -34,6 +34,7 @@ void add_respond(CLI::App &app, Run &chosen);
 void add_capture(CLI::App &app, Run &chosen);
 void add_export(CLI::App &app, Run &chosen);
 void add_analyze(CLI::App &app, Run &chosen);
+void add_compare(CLI::App &app, Run &chosen);
 void add_doctor(CLI::App &app, Run &chosen);
 void add_cc(CLI::App &app, Run &chosen);
 void add_run(CLI::App &app, Run &chosen);

@@ -12,11 +12,13 @@ struct CaptureSummary {
   std::string ifname;
   std::string xdp_mode;
   double seconds = 0;
-  uint64_t seen = 0;    // frames that passed the port
-  uint64_t taken = 0;   // of those, frames that match the filter
-  uint64_t written = 0; // frames written
-  uint64_t bytes = 0;   // bytes of all files
-  uint64_t cut = 0;     // written frames longer than the part that was captured
+  uint64_t begun_ns = 0,
+           ended_ns = 0; // every frame of this time was captured or is in `lost`; since 1970
+  uint64_t seen = 0;     // frames that passed the port
+  uint64_t taken = 0;    // of those, frames that match the filter
+  uint64_t written = 0;  // frames written
+  uint64_t bytes = 0;    // bytes of all files
+  uint64_t cut = 0;      // written frames longer than the part that was captured
   bool around = false;
   uint64_t events = 0;     // events around which frames were captured
   uint64_t not_around = 0; // frames not captured: too far from any event

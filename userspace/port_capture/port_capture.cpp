@@ -85,7 +85,7 @@ struct CaptureRun::State {
   EventWindow<TracedFrame> window;
   roce_capture_counts counts{}; // as last read
   bool tracked = false;
-  uint64_t offset_ns = 0, started_ns = 0, ended_ns = 0;
+  uint64_t offset_ns = 0, started_ns = 0, begun_ns = 0, stopped_ns = 0, ended_ns = 0;
   uint64_t selected = 0, events = 0, not_around = 0;
   Status wrote;
 };
@@ -156,6 +156,7 @@ Status CaptureRun::State::step(uint64_t horizon_ns) {
 }
 
 Status CaptureRun::State::finish() {
+  stopped_ns = monotonic_ns();
   auto stopped = tap->stop();
   auto done = step(UINT64_MAX);
   window.finish([this](const TracedFrame &) { not_around++; });
@@ -186,6 +187,7 @@ Status CaptureRun::run(const std::function<void()> &begun,
   s.started_ns = monotonic_ns();
   if (auto done = s.tap->start(s.request.filter); !done)
     return done;
+  s.begun_ns = monotonic_ns();
   begun();
   uint64_t last_progress = s.started_ns, last_look = s.started_ns;
   Status status;
@@ -222,6 +224,10 @@ CaptureSummary CaptureRun::report() const {
   r.ifname = s.request.ifname;
   r.xdp_mode = mode_name(s.tap->port().mode);
   r.seconds = static_cast<double>((s.ended_ns ? s.ended_ns : monotonic_ns()) - s.started_ns) / 1e9;
+  if (s.begun_ns) {
+    r.begun_ns = s.begun_ns + s.offset_ns;
+    r.ended_ns = (s.stopped_ns ? s.stopped_ns : monotonic_ns()) + s.offset_ns;
+  }
   r.seen = counts.seen;
   r.taken = counts.taken;
   r.lost = counts.lost;

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/compare.h"
+
+#include <filesystem>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/attach_options.h"
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/traffic_options.h"
+#include "parse/value.h"
+#include "port_capture/several.h"
+#include "report/compare.h"
+
+namespace xr::cli {
+
+namespace {
+
+constexpr size_t kMostPlaces = 8;
+constexpr uint64_t kLongestWindow = 60'000'000'000, kLeastMemory = 1 << 20;
+
+struct Args {
+  std::vector<std::string> places;
+  std::string memory, keep;
+  uint64_t for_ns = 0;
+  std::optional<int64_t> clock_offset_ns;
+  size_t top = 0;
+  compare::Options options;
+};
+
+void describe(CLI::App &command, Args &args) {
+  command
+      .add_option(
+          "PLACES", args.places,
+          "Two or more captures or ports (then --for), in the order in which they are in the "
+          "network")
+      ->required()
+      ->expected(2, static_cast<int>(kMostPlaces))
+      ->type_name("");
+  add_duration(command, "--for", args.for_ns, "Capture the ports for DURATION, then compare");
+  command
+      .add_option(
+          "--keep", args.keep,
+          "With --for: write the captures of the ports into this directory, as A.pcapng and "
+          "so on (default: they are removed)")
+      ->type_name("DIR");
+  command.get_option("--keep")->needs("--for");
+  add_duration(command, "--window", args.options.window_ns,
+               "How long a packet that only one place has seen may still be seen by the other "
+               "(default: 1s)");
+  command
+      .add_option("--memory", args.memory, "For packets that are not decided yet (default: 256MiB)")
+      ->type_name("SIZE");
+  command
+      .add_option_function<int64_t>(
+          "--clock-offset", [&args](int64_t ns) { args.clock_offset_ns = ns; },
+          "Clock of each place minus that of the one before, in ns (default: estimated from "
+          "packets "
+          "in both directions; ports of this host have one clock)")
+      ->type_name("NS");
+  command
+      .add_option("--top", args.top,
+                  "The first N streams only, those that lost most (default: all)")
+      ->type_name("N")
+      ->check(whole_number(1, std::numeric_limits<uint32_t>::max()));
+  add_udp_port(command, args.options.udp_port);
+  command.footer(
+      "The same packets are found at both places by addresses, destination QPN, PSN and content, "
+      "also "
+      "if the clocks\ndiffer. What happened between: lost, duplicated, reordered, newly marked CE, "
+      "corrupted, rewritten; the latency.\nWhat one of the captures cannot have seen, as it had "
+      "not "
+      "begun or had ended, is OUTSIDE, not lost.\nCaptures need no privilege.");
+}
+
+bool is_file(const std::string &path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0;
+}
+
+// A directory that goes with the object, unless it is the user's.
+class Directory {
+public:
+  static Result<Directory> make(const std::string &keep) {
+    Directory self;
+    if (!keep.empty()) {
+      self.path_ = keep;
+      std::error_code error;
+      std::filesystem::create_directories(keep, error);
+      if (error)
+        return errno_error(error.value(), fmt::format("cannot make the directory {}", keep));
+      return self;
+    }
+    const char *base = getenv("TMPDIR");
+    std::string name = std::string(base && *base ? base : "/tmp") + "/xdp-roce-compare.XXXXXX";
+    if (!mkdtemp(name.data()))
+      return errno_error(errno, fmt::format("cannot make the directory {}", name));
+    self.path_ = name;
+    self.ours_ = true;
+    return self;
+  }
+  Directory(Directory &&other) noexcept
+      : path_(std::move(other.path_)), ours_(std::exchange(other.ours_, false)) {}
+  ~Directory() {
+    std::error_code ignored;
+    if (ours_)
+      std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string &path() const { return path_; }
+
+private:
+  Directory() = default;
+  std::string path_;
+  bool ours_ = false;
+};
+
+// Captures the places that are ports, and makes files of them.
+Status capture_ports(const Args &args, const Globals &globals, const std::string &directory,
+                     const Interrupt &interrupt, std::vector<compare::Input> &inputs) {
+  std::vector<port_capture::CaptureRequest> requests;
+  std::vector<size_t> of_input;
+  for (size_t i = 0; i < inputs.size(); i++) {
+    if (!inputs[i].port)
+      continue;
+    port_capture::CaptureRequest request;
+    request.ifname = inputs[i].name;
+    request.netns = globals.netns;
+    request.attach.udp_port = args.options.udp_port;
+    request.filter.kinds = ROCE_CAPTURE_ROCE;
+    request.filter.snap = ROCE_CAPTURE_SNAP;
+    request.filter.dest_qp = {0, 0xffffff};
+    request.duration_ns = args.for_ns;
+    inputs[i].path = request.files.path =
+        fmt::format("{}/{}.pcapng", directory, static_cast<char>('A' + i));
+    requests.push_back(std::move(request));
+    of_input.push_back(i);
+  }
+  auto done = port_capture::capture_several(std::move(requests), interrupt.flag(),
+                                            [] { note("compare", "begun"); });
+  if (!done)
+    return done.error();
+  tell_notes("compare", done->notes);
+  for (size_t i = 0; i < of_input.size(); i++) {
+    const CaptureSummary &summary = done->captures[i];
+    compare::Input &input = inputs[of_input[i]];
+    input.capture_lost = summary.lost + summary.unread;
+    input.span = compare::Span{summary.begun_ns, summary.ended_ns};
+  }
+  return {};
+}
+
+Status collect(Args &args, std::vector<compare::Input> &inputs) {
+  for (const std::string &name : args.places) {
+    if (name == "-")
+      return Error{"standard input cannot be read twice, as a comparison needs",
+                   "write it into a file first"};
+    const bool file = is_file(name);
+    if (!file && !args.for_ns)
+      return Error{fmt::format("{}: no such file", name),
+                   "a port needs --for DURATION: xdp-roce compare IF1 IF2 --for 10s"};
+    inputs.push_back({name, name, !file});
+  }
+  const auto ports = std::count_if(inputs.begin(), inputs.end(), [](auto &i) { return i.port; });
+  if (args.for_ns && !ports)
+    return Error{"--for captures ports, and all places are files", "leave it out"};
+  if (args.options.window_ns > kLongestWindow)
+    return Error{"--window is 60s at most"};
+  if (!args.memory.empty()) {
+    auto bytes = parse::byte_count(args.memory, kLeastMemory);
+    if (!bytes)
+      return bytes.error();
+    args.options.memory = *bytes;
+  }
+  if (args.clock_offset_ns)
+    args.options.clock_offset_ns = args.clock_offset_ns;
+  else if (ports == static_cast<ptrdiff_t>(inputs.size()))
+    args.options.clock_offset_ns = 0;
+  return {};
+}
+
+int run_compare(Args args, const Globals &globals) {
+  const std::string context = "compare";
+  std::vector<compare::Input> inputs;
+  if (auto done = collect(args, inputs); !done)
+    return fail(context, done.error());
+  const Interrupt interrupt;
+  std::optional<Directory> directory;
+  if (args.for_ns) {
+    auto made = Directory::make(args.keep);
+    if (!made)
+      return fail(context, made.error());
+    directory.emplace(std::move(made).get());
+    if (auto done = capture_ports(args, globals, directory->path(), interrupt, inputs); !done)
+      return fail(context, done.error());
+  }
+  // An interrupt ends the captures of ports; what they have is compared.
+  args.options.stop = args.for_ns && interrupt.asked() ? nullptr : &interrupt.flag();
+  auto done = [&] {
+    Progress progress(context);
+    args.options.on_progress = [&progress](uint64_t bytes, uint64_t total) {
+      const double megabytes = static_cast<double>(bytes) / 1e6;
+      progress.update(
+          bytes, total,
+          fmt::format("{:.0f} MB, {:.0f} MB/s", megabytes, megabytes / progress.seconds()));
+    };
+    return compare::compare(inputs, args.options);
+  }();
+  if (!done)
+    return fail(context, done.error());
+  Output output(globals.json);
+  output.print(report::compare_report(done->comparison, args.top));
+  if (done->comparison.stopped)
+    note(context, "interrupted; the report covers what was read so far");
+  int status = 0;
+  for (const Error &trouble : done->troubles)
+    status = fail(context, trouble);
+  return output.finish(status);
+}
+
+} // namespace
+
+void add_compare(CLI::App &app, Run &chosen) {
+  add_command<Args>(app, chosen, "compare",
+                    "What happened to packets between places: captures, or ports", describe,
+                    run_compare);
+}
+
+} // namespace xr::cli

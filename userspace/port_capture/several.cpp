@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "port_capture/several.h"
+
+#include <chrono>
+#include <thread>
+
+namespace xr::port_capture {
+
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(20);
+
+struct One {
+  std::string ifname;
+  CaptureRun run;
+  Status status;
+};
+
+Error of_port(const std::string &ifname, const Error &error) {
+  return {fmt::format("{}: {}", ifname, error.message), error.hint};
+}
+
+} // namespace
+
+Result<SeveralResult> capture_several(std::vector<CaptureRequest> requests,
+                                      const std::atomic<bool> &stop,
+                                      const std::function<void()> &begun) {
+  // One that fails ends the others.
+  std::atomic<bool> end = false;
+  std::atomic<size_t> started = 0, finished = 0;
+  std::vector<One> ones;
+  Status status;
+  for (CaptureRequest &request : requests) {
+    const std::string ifname = request.ifname;
+    auto run = CaptureRun::prepare(std::move(request), end);
+    if (!run) {
+      status = of_port(ifname, run.error());
+      break;
+    }
+    ones.push_back({ifname, std::move(run).get(), {}});
+  }
+  if (status) {
+    std::vector<std::thread> threads;
+    threads.reserve(ones.size());
+    for (One &one : ones)
+      threads.emplace_back([&] {
+        one.status = one.run.run([&] { started++; }, [](const CaptureSummary &) {});
+        finished++;
+        if (!one.status)
+          end = true;
+      });
+    bool told = false;
+    while (finished < ones.size()) {
+      if (!told && started == ones.size()) {
+        begun();
+        told = true;
+      }
+      if (stop)
+        end = true;
+      std::this_thread::sleep_for(kLook);
+    }
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  SeveralResult result;
+  for (One &one : ones) {
+    if (status && !one.status)
+      status = of_port(one.ifname, one.status.error());
+    if (status)
+      result.captures.push_back(one.run.report());
+    if (auto closed = one.run.close(); status && !closed)
+      status = of_port(one.ifname, closed.error());
+    result.notes.insert(result.notes.end(), one.run.notes().begin(), one.run.notes().end());
+  }
+  if (!status)
+    return status.error();
+  return result;
+}
+
+} // namespace xr::port_capture
