@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "golden.h"
+#include "report/compare.h"
 #include "report/json.h"
 #include "report/latency.h"
 #include "report/reports.h"
@@ -60,6 +61,81 @@ TEST(ReportGolden, Stamps) {
   add_latency(corrected, latency);
   EXPECT_NE(to_text(corrected).find("-500 ns are subtracted"), std::string::npos);
   EXPECT_NE(to_json(corrected).find("\"clock_offset_ns\":-500"), std::string::npos);
+}
+
+// Three places, both directions, one leg without a common clock; everything that can be found.
+TEST(ReportGolden, Compare) {
+  Comparison c;
+  c.window_ns = 1'000'000'000;
+  for (const char *name : {"before.pcap", "ens1", "after.pcap"}) {
+    ComparedPlace place;
+    place.name = name;
+    place.port = place.name == "ens1";
+    place.frames = 1200;
+    place.packets = 1100;
+    place.naks = 3;
+    place.first_ns = 1'700'000'000'000'000'000;
+    place.last_ns = place.first_ns + 2'500'000'000;
+    c.places.push_back(place);
+  }
+  c.places[1].capture_lost = 5;
+  c.places[2].truncated = true;
+  ComparedCounts counts{.seen_from = 1000, .seen_to = 998, .matched = 990, .lost = 9};
+  counts.duplicated = 2;
+  counts.reordered = 4;
+  counts.ce = 77;
+  counts.corrupted = 1;
+  counts.dscp = 12;
+  counts.only_to = 5;
+  counts.only_to_bad = 1;
+  counts.outside_from = 1;
+  counts.outside_to = 1;
+  const LatencySummary latency{990, 5000, 91'250, 5500.5, true, 5100, 40'000};
+  for (uint32_t from = 0; from < 2; from++) {
+    ComparedLeg leg;
+    leg.from = from;
+    leg.clock = from ? ComparedLeg::Clock::Unknown : ComparedLeg::Clock::BothWays;
+    leg.offset_ns = from ? 0 : -1'250'500;
+    leg.anchors = 500;
+    leg.span_ns = 2'400'000'000;
+    leg.moment_ns = 25'000'000;
+    leg.ways[0] = {counts, latency};
+    leg.ways[1].counts = {.seen_from = 50, .seen_to = 50, .matched = 50};
+    leg.ways[1].latency = latency;
+    leg.over_time.push_back({25'000'000, false, 990, 9, 77, latency});
+    leg.decided_early = from ? 0 : 17;
+    leg.least_window_ns = 20'000'000;
+    c.legs.push_back(leg);
+
+    ComparedStream row;
+    row.key.src[2] = row.key.dst[2] = ROCE_MAPPED_PREFIX;
+    row.key.src[3] = roce_swap32(0xc0000201U);
+    row.key.dst[3] = roce_swap32(0xc0000202U);
+    row.key.qp_kind = 17 | ROCE_KEY_IPV4;
+    row.from = from;
+    row.to = from + 1;
+    row.counts = counts;
+    row.latency = latency;
+    row.last = 2;
+    row.lost_before = 3;
+    row.lost_after = 2;
+    row.lost_from = {0, 1};
+    c.streams.push_back(row);
+    std::swap(row.key.src[3], row.key.dst[3]);
+    row.key.qp_kind |= ROCE_KIND_RESPONSE << ROCE_KIND_SHIFT;
+    std::swap(row.from, row.to);
+    row.counts = {.seen_from = 50, .seen_to = 50, .matched = 50};
+    row.latency = {};
+    row.first = 2;
+    row.last = 0;
+    row.lost_before = row.lost_after = 0;
+    row.lost_from.clear();
+    row.assumed = true;
+    c.streams.push_back(row);
+  }
+  c.streams[3].lost_from = c.streams[1].lost_from = {2};
+  expect_goldens("compare", compare_report(c));
+  EXPECT_EQ(json::parse(to_json(compare_report(c, 1)))["streams"].size(), 1u);
 }
 
 TEST(ReportGolden, PfcStorm) {

@@ -140,8 +140,9 @@ std::string clock_key(ComparedLeg::Clock clock) {
 }
 
 std::string clock_words(const ComparedLeg &leg) {
-  const std::string by = fmt::format("{} is ahead of {} by {:.3f} us", letter(leg.from + 1),
-                                     letter(leg.from), static_cast<double>(leg.offset_ns) / 1000);
+  const std::string by = fmt::format("{} is {} {} by {:.3f} us", letter(leg.from + 1),
+                                     leg.offset_ns < 0 ? "behind" : "ahead of", letter(leg.from),
+                                     std::abs(static_cast<double>(leg.offset_ns)) / 1000);
   switch (leg.clock) {
   case ComparedLeg::Clock::Given:
     return by + ", as given";
