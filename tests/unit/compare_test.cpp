@@ -312,16 +312,41 @@ TEST(Compare, SendersOfDatagramsCountForThemselves) {
 TEST(Compare, LostBeforeAndAfter) {
   Tap a, b;
   frame_in(a, b, 0, 100'000);
-  for (uint32_t i = 0; i < 40; i++)
-    if (i != 10 && i != 11)
-      pass(a, b, 10 + i, send(i)); // 10 and 11 do not reach A
-  for (uint32_t i = 30; i < 40; i++)
-    pass(a, b, 1000 + i, send(i)); // 30 was seen at B, and is sent again
+  const auto round = [&](double at, uint32_t from, uint32_t not_seen) {
+    for (uint32_t i = from; i < 40; i++)
+      if (i != not_seen)
+        pass(a, b, at + i, send(i));
+  };
+  round(10, 0, 10);    // 10 does not reach A
+  round(1000, 10, 20); // it does, but 20 does not, which was seen in the first round
+  round(2000, 20, 999);
+  round(3000, 30, 999); // 30 was lost after B, or its answer
   const ComparedStream row = row_of(compared(a, b), 0x11);
   EXPECT_EQ(row.counts.lost, 0u);
-  EXPECT_EQ(row.lost_before, 2u);
+  EXPECT_EQ(row.lost_before, 1u); // of first transmissions
   EXPECT_EQ(row.lost_after, 1u);
   EXPECT_TRUE(row.lost_from.empty());
+}
+
+// What is lost between in a round of go-back-N had been seen at B, and discarded by the receiver.
+TEST(Compare, LostBetweenAgainIsNotLostAfter) {
+  Tap a, b;
+  frame_in(a, b, 0, 100'000);
+  const auto round = [&](double at, uint32_t from, uint32_t lost) {
+    for (uint32_t i = from; i < 40; i++) {
+      a.see(at + i, send(i));
+      if (i != lost)
+        b.see(at + i + kDelay, send(i));
+    }
+  };
+  round(10, 0, 10);
+  round(1000, 10, 20);
+  round(2000, 20, 39); // the last one: by timeout
+  round(3000, 39, 999);
+  const ComparedStream row = row_of(compared(a, b), 0x11);
+  EXPECT_EQ(row.counts.lost, 3u);
+  EXPECT_EQ(row.lost_before, 0u);
+  EXPECT_EQ(row.lost_after, 0u);
 }
 
 TEST(Compare, ThreePlaces) {

@@ -15,6 +15,8 @@ namespace {
 
 bool same(const roce_key &a, const roce_key &b) { return !std::memcmp(&a, &b, sizeof(a)); }
 
+constexpr int32_t kResync = 65536; // include/roce/README.md 7, rule 2
+
 bool is_numbered(uint32_t info) {
   return info & (ROCE_OP_REQUEST | ROCE_OP_RESPONSE) && !(info & (ROCE_OP_ACK | ROCE_OP_CNP));
 }
@@ -41,13 +43,37 @@ uint8_t Place::position(State &state, const roce_packet &packet, uint32_t found)
   const bool behind = found & (ROCE_FOUND_FILLED | ROCE_FOUND_DUPLICATE);
   uint8_t flags = 0;
   if (behind) {
-    flags = found & ROCE_FOUND_FILLED ? Mark::kFilled : Mark::kDuplicate;
     if (!state.behind || roce_psn_diff(packet.psn, state.last) <= 0)
       flags |= Mark::kBegins;
   }
   state.behind = behind;
   state.last = packet.psn;
+  if (was_accepted(state, packet))
+    flags |= Mark::kAccepted;
   return flags;
+}
+
+// Updates the receiver after this place. It discards what is ahead of the PSN that it expects, so
+// the sender sends that again, although it was seen here.
+bool Place::was_accepted(State &state, const roce_packet &packet) {
+  int32_t ahead = state.begun ? roce_psn_diff(packet.psn, state.expected) : 0;
+  const bool response = packet.info & ROCE_OP_RESPONSE;
+  // The PSNs of a READ, which depend on the PMTU; ACKs between the responses to READs and atomics;
+  // a new use of the QPN.
+  if ((ahead > 0 && static_cast<uint32_t>(ahead) < state.read_psns) ||
+      (ahead > 0 && response && !state.read_open &&
+       !(packet.info & (ROCE_OP_MIDDLE | ROCE_OP_LAST))) ||
+      ahead >= kResync || ahead <= -kResync)
+    ahead = 0;
+  if (ahead < 0)
+    return true;
+  if (ahead > 0)
+    return false;
+  state.begun = true;
+  state.expected = roce_psn_add(packet.psn, 1);
+  state.read_open = response && packet.info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE);
+  state.read_psns = packet.info & ROCE_OP_READ_REQUEST ? roce_read_psns(packet.dma_len, 1) : 0;
+  return false;
 }
 
 void Place::check(const CapturedFrame &frame, const roce_packet &packet, Sight &sight) {

@@ -48,9 +48,15 @@ private:
     uint32_t packets = 0;
     uint32_t last = 0; // PSN of the previous packet
     bool behind = false;
+    // A receiver that takes packets in order only (go-back-N), after this place.
+    bool begun = false;
+    bool read_open = false; // responses: of a READ, and the last is still to come
+    uint32_t expected = 0;  // PSN
+    uint32_t read_psns = 0; // the packet before was a READ of at most so many PSNs
   };
   bool read(const CapturedFrame &frame, Sight &sight, StreamNumbers &numbers);
   uint8_t position(State &state, const roce_packet &packet, uint32_t found);
+  bool was_accepted(State &state, const roce_packet &packet);
   void check(const CapturedFrame &frame, const roce_packet &packet, Sight &sight);
 
   Reader reader_;

@@ -10,10 +10,9 @@ namespace xr::compare {
 struct Mark {
   enum Flag : uint8_t {
     kBadIcrc = 1,
-    kBegins = 2,    // the first of a run of packets behind the expected PSN: the sender went back
-    kFilled = 4,    // behind the expected PSN, and was missing
-    kDuplicate = 8, // behind the expected PSN, and had been seen
-    kTagged = 16,   // `vlan` is known: an Ethernet frame
+    kBegins = 2,   // the first of a run of packets behind the expected PSN: the sender went back
+    kAccepted = 4, // a receiver after this place that takes packets in order only had taken it
+    kTagged = 16,  // `vlan` is known: an Ethernet frame
   };
 
   uint64_t time_ns = 0;

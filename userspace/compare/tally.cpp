@@ -78,8 +78,7 @@ void Tally::matched(const Sight &to, const Mark &from) {
   else
     stream.highest = from.order;
   stream.any_arrived = true;
-  if (from.flags & Mark::kBegins && from.flags & Mark::kDuplicate &&
-      to.mark.flags & Mark::kDuplicate)
+  if (from.flags & Mark::kBegins && to.mark.flags & Mark::kAccepted)
     stream.resent_seen++;
 
   const auto difference = backward ? static_cast<int64_t>(from.time_ns - to.mark.time_ns)
