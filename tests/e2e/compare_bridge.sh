@@ -40,10 +40,10 @@ step() {
   shift
   what="$*"
   xr impair box0 clear >/dev/null
+  sleep 0.2
   (($# == 0)) || keep xr impair box0 add "$@" || fail "add $what: $(cat "$scratch/last.err")"
   begin_tap_a
   begin_tap_b
-  sleep 0.5
   edge first
   replay_left "$file"
   sleep 0.2
@@ -103,7 +103,8 @@ for name in loss_rc_send_v4 loss2_rc_psnwrap_v4 loss_rc_read_v4 dup_rc_read_v4; 
 done
 unbridge
 
-# A wire that reorders, and one that delays. The process reads the rules some times a second.
+# A wire that reorders, and one that delays. The process must see that the rule before is gone,
+# as the next one has its id: hence the sleep in step.
 begin_wire
 step "$send" opcode data reorder skip 7 take 1 hold 3 timeout 100ms
 assert_eq 0 "$(between '.lost + .duplicated + .only_to')" "lost, duplicated or new; $what"

@@ -105,4 +105,29 @@ inline Comparison compared(const Tap &a, const Tap &b, compare::Options options 
   return compared({a.pcap(), b.pcap()}, std::move(options));
 }
 
+constexpr double kDelay = 5; // us
+
+// Host 1 to host 2: seen by `a`, and kDelay later by `b`.
+inline void pass(Tap &a, Tap &b, double at, const FrameBuilder &builder) {
+  a.see(at, builder);
+  b.see(at + kDelay, builder);
+}
+
+// Packets of another stream that make both captures begin before and end after all others.
+inline void frame_in(Tap &a, Tap &b, double from, double to) {
+  pass(a, b, from, send(1).qp(0x99));
+  pass(a, b, to, send(2).qp(0x99));
+}
+
+inline const ComparedStream &row_of(const Comparison &c, uint32_t qp,
+                                    uint32_t kind = ROCE_KIND_REQUEST, uint32_t leg = 0) {
+  for (const ComparedStream &row : c.streams)
+    if (roce_key_qp(&row.key) == qp && roce_key_kind(&row.key) == kind &&
+        std::min(row.from, row.to) == leg)
+      return row;
+  ADD_FAILURE() << "no stream to QP " << qp;
+  static const ComparedStream kNone;
+  return kNone;
+}
+
 } // namespace xr::test
