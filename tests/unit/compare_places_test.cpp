@@ -156,6 +156,30 @@ TEST(ComparePlaces, TwoRealTaps) {
   EXPECT_EQ(answers.counts.lost, 0u);
 }
 
+// The last two places are one: the direction there is that of the first leg.
+TEST(ComparePlaces, ADirectionHoldsForAllLegs) {
+  const std::string path = XR_TEST_DATA "/wire_m1500_drop100_vb_drv_rq-", va = path + "va.pcap.gz",
+                    tb = path + "tb.pcap.gz";
+  for (const bool first : {false, true}) {
+    auto outcome = compare::compare(
+        {{va, "a", false, 0, {}}, {first ? va : tb, "b", false, 0, {}}, {tb, "c", false, 0, {}}},
+        {});
+    ASSERT_TRUE(outcome);
+    for (const uint32_t leg : {0U, 1U}) {
+      const ComparedStream &requests = row_of(outcome->comparison, 0x18, 0, leg),
+                           &answers = row_of(outcome->comparison, 0x11, ROCE_KIND_RESPONSE, leg);
+      EXPECT_EQ(requests.from, leg);
+      EXPECT_EQ(answers.to, leg);
+      EXPECT_EQ(requests.counts.lost, leg == (first ? 1U : 0U) ? 66u : 0u);
+      EXPECT_EQ(requests.lost_from, (std::vector<uint32_t>{first ? 1U : 0U}));
+      EXPECT_EQ(answers.counts.matched, 96u);
+      EXPECT_EQ(answers.first, 2u);
+      EXPECT_EQ(answers.last, 0u);
+      EXPECT_LE(answers.latency.max, 1'000'000);
+    }
+  }
+}
+
 TEST(ComparePlaces, EveryRealCaptureWithItself) {
   size_t captures = 0;
   for (const auto &entry : std::filesystem::directory_iterator(XR_TEST_DATA)) {

@@ -39,7 +39,7 @@ void describe(CLI::App &command, Args &args) {
           "Two or more captures or ports (then --for), in the order in which they are in the "
           "network")
       ->required()
-      ->expected(2, static_cast<int>(kMostPlaces))
+      ->expected(2, -1)
       ->type_name("");
   add_duration(command, "--for", args.for_ns, "Capture the ports for DURATION, then compare");
   command
@@ -154,6 +154,9 @@ Status capture_ports(const Args &args, const Globals &globals, const std::string
 }
 
 Status collect(Args &args, std::vector<compare::Input> &inputs) {
+  if (args.places.size() > kMostPlaces)
+    return Error{
+        fmt::format("{} places, and there may be {} at most", args.places.size(), kMostPlaces)};
   for (const std::string &name : args.places) {
     if (name == "-")
       return Error{"standard input cannot be read twice, as a comparison needs",

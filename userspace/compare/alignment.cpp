@@ -76,7 +76,9 @@ Alignment::BySide Alignment::join(const Survey &first, const Survey &second) {
 
 Alignment::Alignment(const Survey &first, const Survey &second,
                      std::optional<int64_t> clock_offset_ns) {
-  const BySide samples = join(first, second);
+  samples_ = join(first, second);
+  given_ = clock_offset_ns;
+  const BySide &samples = samples_;
   std::vector<int64_t> all;
   for (const auto &[ends, of] : samples) {
     paths_[ends] = spread(of.ns);
@@ -155,6 +157,25 @@ void Alignment::set_directions_by_clock(const BySide &samples) {
     path.backward = path.usual_ns < offset_ns_;
     path.assumed = false;
   }
+}
+
+void Alignment::tell(Directions &known) const {
+  for (const auto &[ends, path] : paths_)
+    if (!path.assumed)
+      known.emplace(ends, path.backward);
+}
+
+void Alignment::suppose(const Directions &known) {
+  for (const auto &[ends, backward] : known) {
+    Path supposed = path(ends);
+    if (!supposed.assumed)
+      continue;
+    supposed.backward = backward;
+    supposed.assumed = false;
+    paths_[ends] = supposed;
+  }
+  estimate_clock(samples_, given_);
+  find_bases(samples_);
 }
 
 void Alignment::find_bases(const BySide &samples) {

@@ -28,6 +28,11 @@ public:
   // the answers, else forward; and the differences of all packets in this direction.
   Path path(const Ends &ends) const;
 
+  // Directions that other legs of the same row of places know, for those that are assumed here.
+  using Directions = std::unordered_map<Ends, bool, EndsHash>; // true: backward
+  void tell(Directions &known) const;
+  void suppose(const Directions &known);
+
   ComparedLeg::Clock clock() const { return clock_; }
   int64_t offset_ns() const { return offset_ns_; }
   uint64_t anchors() const { return anchors_; }
@@ -49,6 +54,8 @@ private:
   void set_directions_by_clock(const BySide &samples);
   void find_bases(const BySide &samples);
 
+  BySide samples_;
+  std::optional<int64_t> given_; // clock offset
   std::unordered_map<Ends, Path, EndsHash> paths_;
   Path all_;
   Path way_[2]; // of all packets in a direction

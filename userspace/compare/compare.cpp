@@ -30,6 +30,7 @@ private:
   };
 
   Status survey_all();
+  void align_all();
   Status compare_leg(uint32_t from);
   void merge(Side &first, Side &second, int64_t shift_ns, Window &window, Tally &tally);
   void note_place(uint32_t index, const Place &place);
@@ -42,6 +43,7 @@ private:
   const Options &options_;
   StreamNumbers numbers_;
   std::vector<Survey> surveys_;
+  std::vector<Alignment> alignments_;         // by leg
   std::vector<std::vector<uint64_t>> before_; // by place and stream: PSNs lost before it
   std::vector<std::vector<uint64_t>> resent_; // by leg and stream: see Tally::resent_seen
   std::vector<uint32_t> row_streams_;         // the stream of each row
@@ -77,6 +79,18 @@ Status Run::survey_all() {
     place.last_ns = surveys_[i].span().last_ns;
   }
   return {};
+}
+
+void Run::align_all() {
+  for (size_t from = 0; from + 1 < inputs_.size(); from++)
+    alignments_.emplace_back(surveys_[from], surveys_[from + 1], options_.clock_offset_ns);
+  if (alignments_.size() < 2)
+    return;
+  Alignment::Directions known;
+  for (const Alignment &alignment : alignments_)
+    alignment.tell(known);
+  for (Alignment &alignment : alignments_)
+    alignment.suppose(known);
 }
 
 // Reads both places in the order of their common clock.
@@ -147,7 +161,7 @@ Status Run::compare_leg(uint32_t from) {
     return b.error();
   Side first{std::move(a).get()}, second{std::move(b).get()};
   const Survey &one = surveys_[from], &two = surveys_[from + 1];
-  const Alignment alignment(one, two, options_.clock_offset_ns);
+  const Alignment &alignment = alignments_[from];
   Tally tally(alignment, numbers_, one.span(), two.span());
   Window window({options_.window_ns, options_.memory / Window::bytes_per_sight()},
                 alignment.shift_ns(), tally);
@@ -170,7 +184,7 @@ Status Run::compare_leg(uint32_t from) {
 void Run::judge_rows() {
   Comparison &comparison = outcome_.comparison;
   struct Whole {
-    uint32_t first = 0, last = 0;
+    uint32_t first = 0, last = 0, last_leg = 0;
     bool known = false;
     std::vector<uint32_t> lost_from;
   };
@@ -184,8 +198,10 @@ void Run::judge_rows() {
     const bool backward = row.from > row.to;
     if (!whole.known || (backward ? row.from > whole.first : row.from < whole.first))
       whole.first = row.from;
-    if (!whole.known || (backward ? row.to < whole.last : row.to > whole.last))
+    if (!whole.known || (backward ? row.to < whole.last : row.to > whole.last)) {
       whole.last = row.to;
+      whole.last_leg = std::min(row.from, row.to);
+    }
     whole.known = true;
     if (row.counts.lost)
       whole.lost_from.push_back(row.from);
@@ -198,9 +214,7 @@ void Run::judge_rows() {
     row.last = whole.last;
     row.lost_from = whole.lost_from;
     row.lost_before = value(before_[whole.first], number);
-    // The leg to the last place: of a stream that travels backwards, that from place 1 to 0.
-    const uint32_t leg = row.from > row.to ? whole.last : whole.last - 1;
-    row.lost_after = value(resent_[leg], number);
+    row.lost_after = value(resent_[whole.last_leg], number);
   }
 }
 
@@ -218,6 +232,7 @@ Result<Outcome> Run::run() {
   resent_.resize(inputs_.size() - 1);
   if (auto done = survey_all(); !done)
     return done.error();
+  align_all();
   for (uint32_t from = 0; from + 1 < inputs_.size() && !stopped(); from++)
     if (auto done = compare_leg(from); !done)
       return done.error();
