@@ -119,15 +119,14 @@ inline void frame_in(Tap &a, Tap &b, double from, double to) {
   pass(a, b, to, send(2).qp(0x99));
 }
 
-inline const ComparedStream &row_of(const Comparison &c, uint32_t qp,
-                                    uint32_t kind = ROCE_KIND_REQUEST, uint32_t leg = 0) {
+inline ComparedStream row_of(const Comparison &c, uint32_t qp, uint32_t kind = ROCE_KIND_REQUEST,
+                             uint32_t leg = 0) {
   for (const ComparedStream &row : c.streams)
     if (roce_key_qp(&row.key) == qp && roce_key_kind(&row.key) == kind &&
         std::min(row.from, row.to) == leg)
       return row;
   ADD_FAILURE() << "no stream to QP " << qp;
-  static const ComparedStream kNone;
-  return kNone;
+  return {};
 }
 
 } // namespace xr::test
