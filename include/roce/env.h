@@ -3,7 +3,8 @@
  * The environment of the datapath: everything that the headers in this directory require from the
  * file that includes them. The headers access no map, call no helper and read no clock; they call
  * these functions. The includer defines struct roce_env, struct roce_frame if it passes frames, and
- * the functions that its headers use: account.h uses all but the last two groups, port.h uses all.
+ * the functions that its headers use: account.h uses all but those of rules, the frame and
+ * following; port.h all but those of following, which pair.h adds.
  *
  * The kernel's environment is in bpf/env.bpf.h and bpf/impair.bpf.h, the native one in
  * userspace/capture/native_datapath.cpp. The memory of the one in tests/unit/memory_env.h is shared
@@ -19,8 +20,12 @@ struct roce_frame; /* the current frame; struct xdp_md in BPF */
 
 struct roce_aside;
 struct roce_bucket;
+struct roce_episode;
 struct roce_event;
+struct roce_finding;
+struct roce_follow;
 struct roce_opcode_count;
+struct roce_packet;
 struct roce_passing;
 struct roce_peer;
 struct roce_rule_count;
@@ -56,6 +61,18 @@ static struct roce_scratch *roce_scratch_of(struct roce_env *env);
 /* A stream's lock. While it is held, no function is called and no other lock is taken. */
 static void roce_lock(struct roce_stream *s);
 static void roce_unlock(struct roce_stream *s);
+
+/*
+ * Following: pair.h. The record of request stream `id`, made when it is not there (NULL: no room,
+ * counted); the link of any stream, 0 at first; a table of ROCE_PAIR_HINTS.
+ */
+static struct roce_follow *roce_follow_at(struct roce_env *env, __u32 id);
+static __u32 *roce_pair_link_at(struct roce_env *env, __u32 id);
+static __u64 *roce_pair_hint_at(struct roce_env *env, __u32 index);
+/* Give out what was found, or count it as lost; an answer whose requests are not known. */
+static void roce_emit_episode(struct roce_env *env, const struct roce_episode *episode);
+static void roce_emit_finding(struct roce_env *env, const struct roce_finding *finding);
+static void roce_follow_unpaired(struct roce_env *env, const struct roce_packet *p);
 
 /* One clock in nanoseconds, CLOCK_MONOTONIC in the kernel: coarse (seconds suffice) and exact. */
 static __u64 roce_time(struct roce_env *env);

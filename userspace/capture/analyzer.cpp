@@ -6,7 +6,9 @@
 namespace xr {
 
 Analyzer::Analyzer(const Options &options)
-    : options_(options), accountant_({.udp_port = options.udp_port, .track = options.track}),
+    : options_(options),
+      accountant_(
+          {.udp_port = options.udp_port, .track = options.track, .follow = options.episodes}),
       latency_(options.latency) {}
 
 void Analyzer::on_event(std::function<void(const roce_event &)> callback) {
@@ -39,7 +41,10 @@ LatencyReport Analyzer::latency() const {
 }
 
 void Analyzer::frame(const CapturedFrame &captured) {
-  const NativeDatapath::FrameView frame = view_of(captured);
+  NativeDatapath::FrameView frame = view_of(captured);
+  frame.number = ++frames_;
+  if (frames_ == 1)
+    first_ns_ = captured.time_ns;
   roce_packet packet;
   const roce_class class_ = parse_captured(accountant_, captured, packet);
   bool track = true, damaged = false;
@@ -51,6 +56,11 @@ void Analyzer::frame(const CapturedFrame &captured) {
   if (roce_is_roce(class_) && !damaged)
     read_stamp(captured, packet);
   accountant_.account(frame, class_, packet, track);
+}
+
+void Analyzer::episodes(Episodes &into) {
+  accountant_.episodes(into);
+  into.first_ns = first_ns_;
 }
 
 void Analyzer::snapshot(Snapshot &into) const {
@@ -86,6 +96,8 @@ Result<Analysis> analyze(const std::string &path, const AnalyzeRun &run) {
   }
   analyzer.snapshot(analysis.snapshot);
   analysis.latency = analyzer.latency();
+  if (run.options.episodes)
+    analyzer.episodes(analysis.episodes);
   analysis.snapshot.name = path;
   analysis.snapshot.truncated = next == Next::Truncated;
   if (next == Next::Truncated || next == Next::Error)

@@ -24,6 +24,7 @@ public:
     bool track = true;
     bool check_icrc = true;
     bool drop_bad_icrc = false; // frames with a wrong iCRC are counted, but do not update a stream
+    bool episodes = false;      // follow QP pairs
     latency::OneWayOptions latency = {};
     int tai_offset_s = 0; // CLOCK_TAI minus the capture's clock
   };
@@ -35,6 +36,7 @@ public:
   // Fills all fields except name and truncated.
   void snapshot(Snapshot &into) const;
   LatencyReport latency() const; // of stamped frames whose iCRC is not wrong
+  void episodes(Episodes &into); // with `episodes`; call once, at the end
 
 private:
   void read_stamp(const CapturedFrame &frame, const roce_packet &packet);
@@ -44,6 +46,7 @@ private:
   NativeDatapath accountant_;
   decltype(Snapshot::icrc) icrc_{};
   latency::OneWay latency_;
+  uint64_t frames_ = 0, first_ns_ = 0;
 };
 
 struct AnalyzeRun {
@@ -57,6 +60,7 @@ struct AnalyzeRun {
 struct Analysis {
   Snapshot snapshot;
   LatencyReport latency;
+  Episodes episodes;
   bool stopped = false;
   // Set if the capture is truncated or damaged: `snapshot` then covers the part before that.
   std::optional<Error> trouble;

@@ -44,7 +44,7 @@ NativeDatapath::Layer3 layer3(const CapturedFrame &frame) {
 } // namespace
 
 NativeDatapath::FrameView view_of(const CapturedFrame &frame) {
-  return {frame.data, frame.captured, frame.length, frame.time_ns};
+  return {frame.data, frame.captured, frame.length, frame.time_ns, 0};
 }
 
 roce_class parse_captured(const NativeDatapath &datapath, const CapturedFrame &frame,

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/address.h"
+#include "capture/following.h"
+#include "roce/pair.h"
 #include "roce/port.h"
 
 // The native host (include/roce/env.h): vectors.
@@ -20,6 +22,7 @@ struct roce_env {
   roce_scratch scratch{};
   __u64 now = 0;
   std::function<void(const roce_event &)> callback;
+  std::unique_ptr<xr::Following> following;
 
   bool track = true;
   __u64 cnp_window_ns = 0;
@@ -72,6 +75,20 @@ static __u32 roce_sides(roce_env *) { return 0; }
 static __u32 roce_side(roce_env *) { return 0; }
 static __u32 roce_tracks(roce_env *env) { return env->track; }
 static roce_aside *roce_aside_at(roce_env *env, __u32 index) { return &env->asides[index]; }
+
+static roce_follow *roce_follow_at(roce_env *env, __u32 id) { return env->following->record(id); }
+static __u32 *roce_pair_link_at(roce_env *env, __u32 id) { return env->following->link(id); }
+static __u64 *roce_pair_hint_at(roce_env *env, __u32 index) {
+  static_assert(xr::Following::kHints == ROCE_PAIR_HINTS);
+  return reinterpret_cast<__u64 *>(&env->following->hints[index]);
+}
+static void roce_emit_episode(roce_env *env, const roce_episode *episode) {
+  env->following->add(*episode);
+}
+static void roce_emit_finding(roce_env *env, const roce_finding *finding) {
+  env->following->add(*finding);
+}
+static void roce_follow_unpaired(roce_env *env, const roce_packet *) { env->following->unpaired++; }
 
 static const roce_ruleset *roce_rules_of(roce_env *env) { return env->rules.get(); }
 static roce_rule_state *roce_rule_state_at(roce_env *env, __u32 slot) {
@@ -134,6 +151,22 @@ void resize(roce_env &env, uint32_t n) {
   env.buckets.assign(ROCE_BUCKETS_FOR(n), {});
   for (uint32_t id = 0; id < env.shared.streams_used; id++)
     roce_table_publish(&env, roce_key_hash(&env.streams[id].key, env.seed), id);
+  if (env.following) {
+    env.following->links.resize(n);
+    env.following->places.resize(n);
+  }
+}
+
+void follow(roce_env &env, const NativeDatapath::FrameView &frame, const roce_packet &packet,
+            uint32_t id) {
+  const uint32_t aeth = packet.bth + ROCE_BTH_LEN;
+  roce_step step{};
+  step.now = frame.time_ns;
+  step.frame = frame.number;
+  step.length = frame.length;
+  if (packet.info & ROCE_HAS_AETH && aeth + ROCE_AETH_LEN <= frame.captured)
+    step.msn = roce_be24(frame.data + aeth);
+  roce_follow_packet(&env, &packet, id, (env.scratch.trace.found & ROCE_FOUND_SLOW) != 0, &step);
 }
 
 roce_frame in_hand(std::vector<uint8_t> &bytes) {
@@ -152,7 +185,7 @@ struct NativeDatapath::Memory {
   // Before a frame: its time, no trace of the one before, and room for the streams it may add.
   void begin(uint64_t time_ns) {
     env.now = time_ns;
-    if (env.features & ROCE_FEATURE_CAPTURE)
+    if (env.features & ROCE_FEATURE_CAPTURE || env.following)
       env.scratch.trace = {};
     if (!options.streams && env.track && env.shared.streams_used + 2 > env.streams.size())
       resize(env, static_cast<uint32_t>(env.streams.size()) * 2);
@@ -166,6 +199,8 @@ NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_uniqu
   memory_->env.cnp_window_ns = options.cnp_window_ns;
   memory_->env.features = options.features;
   memory_->env.port_be = roce_swap16(options.udp_port);
+  if (options.follow && options.track)
+    memory_->env.following = std::make_unique<Following>();
   resize(memory_->env, options.streams ? options.streams : kFirstStreams);
 }
 
@@ -198,7 +233,19 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
   if (!roce_account(&env, class_, &packet, frame.data, frame.data + frame.captured, frame.length,
                     track && env.track))
     return ROCE_NO_STREAM;
-  return roce_track(&env, &packet, frame.length);
+  const uint32_t id = roce_track(&env, &packet, frame.length);
+  if (env.following && id != ROCE_NO_STREAM)
+    follow(env, frame, packet, id);
+  return id;
+}
+
+void NativeDatapath::episodes(Episodes &into) {
+  roce_env &env = memory_->env;
+  if (!env.following)
+    return;
+  for (roce_follow &record : env.following->records)
+    roce_follow_finish(&env, &record);
+  env.following->fill(into, env.streams);
 }
 
 void NativeDatapath::rules(std::unique_ptr<roce_ruleset> set,

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "model/episodes.h"
 #include "model/snapshot.h"
 #include "roce/config.h"
 #include "roce/event.h"
@@ -38,6 +39,7 @@ public:
     uint64_t hash_seed = 0; // any value gives the same results
     uint64_t cnp_window_ns = ROCE_CNP_WINDOW_NS;
     uint32_t features = 0; // enum roce_feature; used by rules
+    bool follow = false;   // QP pairs, for episodes; by account() only
   };
 
   // `captured` bytes are available of the `length` bytes on the wire, both without FCS.
@@ -45,7 +47,8 @@ public:
     const uint8_t *data = nullptr;
     uint32_t captured = 0;
     uint32_t length = 0;
-    uint64_t time_ns = 0; // used for the rate limit of events only
+    uint64_t time_ns = 0; // used for the rate limit of events and by following
+    uint64_t number = 0;  // in the capture, from 1; used by following
   };
 
   // Cooked captures (SLL) have no Ethernet header: the network header is at offset `l3`.
@@ -97,6 +100,9 @@ public:
 
   // Fills opcodes, totals, streams, qp_numbers, tracked and stream_capacity.
   void snapshot(Snapshot &into) const;
+
+  // With `follow`: ends the open episodes and fills all that was found. Call once, at the end.
+  void episodes(Episodes &into);
 
 private:
   struct Memory;

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* The answers to a followed stream of requests: ACK, NAK, RNR NAK, READ responses, ATOMIC ACK. */
+#ifndef ROCE_ANSWERS_H
+#define ROCE_ANSWERS_H
+
+#include "requests.h"
+
+/* All before `psn` is acknowledged. Not 0: PSNs more than before. */
+static ROCE_INLINE __u32 roce_follow_acked(struct roce_follow *f, const struct roce_step *s,
+                                           __u32 psn) {
+  __s32 more = roce_psn_diff(psn, f->acked);
+
+  if (more <= 0)
+    return 0;
+  f->acked = psn;
+  f->flags &= ~(__u32)ROCE_FOLLOW_NAKED;
+  if (f->timed_out_ns && roce_psn_diff(psn, f->timeout_psn) > 0)
+    f->timed_out_ns = f->timeout_ns = 0;
+  roce_round_reach(&f->round, psn);
+  roce_follow_check_recovery(f, s->now);
+  return (__u32)more;
+}
+
+/* Messages seen whose last PSN is before `psn`, modulo 2^24; -1: too many to know. */
+static ROCE_INLINE __s32 roce_follow_messages(const struct roce_follow *f, __u32 psn) {
+  __u32 after = 0;
+
+  ROCE_ROLLED
+  for (__u32 i = 0; i < ROCE_FOLLOW_ENDS; i++)
+    if (i < f->ends_count && roce_psn_diff(f->ends[i], psn) >= 0)
+      after++;
+  if (after == ROCE_FOLLOW_ENDS)
+    return -1;
+  return (__s32)((f->ends_count - after) & ROCE_PSN_MASK);
+}
+
+/* Compares the MSN of an answer that acknowledges all before `psn` with the requests seen. */
+static ROCE_SEPARATE void roce_follow_msn(struct roce_env *env, struct roce_follow *f,
+                                          const struct roce_step *s, __u32 psn) {
+  __s32 messages = roce_follow_messages(f, psn);
+  __u32 offset;
+
+  /* What did not pass here may have ended messages. */
+  if (messages < 0 || roce_psn_diff(psn, f->next) > 0) {
+    f->msn_unchecked++;
+    f->flags &= ~(__u32)ROCE_FOLLOW_MSN;
+    return;
+  }
+  offset = (s->msn - (__u32)messages) & ROCE_PSN_MASK;
+  if (f->flags & ROCE_FOLLOW_MSN && offset != f->msn_offset) {
+    if (offset == f->msn_other) /* reported: from then on this is its count */
+      f->msn_offset = offset;
+    else
+      roce_follow_find(env, f, ROCE_FINDING_MSN, s, f->ack_frame, (psn - 1) & ROCE_PSN_MASK, s->msn,
+                       (f->msn_offset + (__u32)messages) & ROCE_PSN_MASK);
+    f->msn_other = offset;
+  } else {
+    f->msn_offset = f->msn_other = offset;
+  }
+  f->flags |= ROCE_FOLLOW_MSN;
+  f->ack_frame = s->frame;
+}
+
+/* PSN sequence error for s->psn. */
+static ROCE_SEPARATE void roce_follow_nak(struct roce_env *env, struct roce_follow *f,
+                                          const struct roce_step *s) {
+  __u32 psn = s->psn, end = roce_psn_add(psn, 1);
+  int again = f->flags & ROCE_FOLLOW_NAKED && f->nak_psn == psn && f->acked == psn;
+  int acked = roce_psn_diff(psn, f->acked) < 0;
+  int last = roce_psn_diff(psn, f->newest) >= 0;
+  __u64 seen_ns;
+
+  f->nak_before = f->naks ? f->nak_psn : psn;
+  f->acked_before = f->acked;
+  f->naks++;
+  if (again && f->flags & ROCE_FOLLOW_OPEN && f->open.cause == ROCE_CAUSE_NAK &&
+      f->open.first_missing == psn) {
+    f->open.naks++;
+    f->flags |= ROCE_FOLLOW_NAK_AGAIN;
+  } else {
+    seen_ns = f->ahead_ns && f->ahead_of == psn ? f->ahead_ns : 0;
+    if (!acked && roce_psn_diff(psn, f->next) <= 0)
+      roce_round_refuse(&f->round, psn);
+    roce_follow_begin(env, f, ROCE_CAUSE_NAK, ROCE_KIND_REQUEST, psn, end);
+    f->open.naks = 1;
+    f->open.nak_ns = s->now;
+    f->open.nak_frame = s->frame;
+    f->open.last_sent_ns = f->sent_ns;
+    if (seen_ns) {
+      f->open.seen_ns = seen_ns;
+      f->open.missing = roce_round_missing(&f->round, psn);
+      if (f->open.missing)
+        f->open.end = roce_round_missing_end(&f->round);
+    }
+  }
+  if (again)
+    roce_follow_find(env, f, ROCE_FINDING_REPEATED_NAK, s, f->nak_frame, psn, 0, 0);
+  else if (acked || last)
+    roce_follow_find(env, f, ROCE_FINDING_NAK_WITHOUT_GAP, s, 0, psn, 0, 0);
+  roce_follow_acked(f, s, psn);
+  f->flags |= ROCE_FOLLOW_NAKED;
+  f->nak_psn = psn;
+  f->nak_frame = s->frame;
+}
+
+static ROCE_INLINE void roce_follow_rnr(struct roce_env *env, struct roce_follow *f,
+                                        const struct roce_step *s) {
+  roce_follow_acked(f, s, s->psn);
+  if (roce_psn_diff(s->psn, f->next) < 0)
+    roce_round_refuse(&f->round, s->psn);
+  roce_follow_begin(env, f, ROCE_CAUSE_RNR, ROCE_KIND_REQUEST, s->psn, roce_psn_add(s->psn, 1));
+  f->open.nak_ns = s->now;
+  f->open.nak_frame = s->frame;
+  f->open.last_sent_ns = f->sent_ns;
+}
+
+static ROCE_SEPARATE void roce_follow_ack(struct roce_env *env, struct roce_follow *f,
+                                          const struct roce_step *s) {
+  __u32 psn = roce_psn_add(s->psn, 1), more;
+
+  if (roce_psn_diff(psn, f->next) > 0 && !(f->flags & ROCE_FOLLOW_UNKNOWN_READ)) {
+    if (!(f->flags & ROCE_FOLLOW_BEYOND)) {
+      f->flags |= ROCE_FOLLOW_BEYOND;
+      f->beyond_psn = psn;
+      f->beyond_frame = s->frame;
+    }
+    return;
+  }
+  more = roce_follow_acked(f, s, psn);
+  if (!more)
+    return;
+  f->acks++;
+  f->acked_psns += more;
+  roce_follow_msn(env, f, s, psn);
+}
+
+/* Answers stepped over [from, to); those that come now are taken out again. */
+static ROCE_INLINE void roce_follow_step(struct roce_follow *f, const struct roce_step *s) {
+  ROCE_ROLLED
+  for (__u32 i = 0; i < ROCE_OVERS; i++)
+    if (i < f->overs && f->over[i].from != f->over[i].to && f->over[i].from == s->psn)
+      f->over[i].from = s->end;
+  if (roce_psn_diff(s->psn, f->answer_last) > 0) {
+    struct roce_over *o = &f->over[f->overs & (ROCE_OVERS - 1)];
+
+    o->ns = s->now;
+    o->from = f->answer_last;
+    o->to = s->psn;
+    o->fresh = roce_psn_diff(f->answer_next, o->from) > 0 ? f->answer_next : o->from;
+    f->overs++;
+  }
+}
+
+/* The open episode misses answers: what is sent again, and whether all came. */
+static ROCE_INLINE void roce_follow_replay(struct roce_follow *f, const struct roce_step *s,
+                                           int replay, int seen) {
+  struct roce_episode *open = &f->open;
+  int needed = !open->recovered_ns && s->psn == f->answer_left;
+
+  if (!open->resent_ns && (needed || replay)) {
+    open->resent_ns = s->now;
+    open->resent_frame = s->frame;
+  }
+  if (open->resent_ns && roce_psn_diff(s->psn, f->answer_next) < 0)
+    roce_follow_resent(f, s->psn, s->length, seen);
+  if (!needed)
+    return;
+  f->answer_left = s->end;
+  if (roce_psn_diff(f->answer_left, open->end) >= 0)
+    open->recovered_ns = s->now;
+}
+
+static ROCE_SEPARATE void roce_follow_answer_copy(struct roce_env *env, struct roce_follow *f,
+                                                  const struct roce_step *s) {
+  struct roce_back b = {};
+
+  b.ns = s->now;
+  b.frame = s->frame;
+  b.psn = s->psn;
+  b.end = s->end;
+  b.packets = 1;
+  b.bytes = s->length;
+  roce_follow_copy(env, f, ROCE_KIND_RESPONSE, &b);
+}
+
+/* An answer with a PSN of its own: a packet of a READ response, or an ATOMIC ACK. */
+static ROCE_SEPARATE void roce_follow_answer(struct roce_env *env, struct roce_follow *f,
+                                             const struct roce_step *s) {
+  const struct roce_over *over = roce_follow_over(f, s->psn, s->end);
+  int again, back, asked, seen;
+
+  if (!(f->flags & ROCE_FOLLOW_ANSWERED)) {
+    f->flags |= ROCE_FOLLOW_ANSWERED;
+    f->answer_next = f->answer_last = s->psn;
+    f->reread_from = f->reread_to = s->psn;
+  }
+  back = roce_psn_diff(s->psn, f->answer_last) < 0;
+  again = roce_psn_diff(s->psn, f->answer_next) < 0;
+  asked = roce_psn_diff(s->psn, f->reread_from) >= 0 && roce_psn_diff(s->psn, f->reread_to) < 0;
+  if (back && asked)
+    f->flags |= ROCE_FOLLOW_REREAD;
+  /* The tracker takes what was stepped over between responses for PSNs without one. */
+  seen = s->seen && !(over && roce_psn_diff(s->psn, over->fresh) >= 0);
+  roce_follow_step(f, s);
+  if (f->flags & ROCE_FOLLOW_OPEN && f->open.kind == ROCE_KIND_RESPONSE)
+    roce_follow_replay(f, s, back && asked, seen);
+  if (again && back && seen && !asked)
+    roce_follow_answer_copy(env, f, s);
+  f->answer_last = s->end;
+  if (!again)
+    f->answer_next = s->end;
+  if (f->flags & ROCE_FOLLOW_REREAD && roce_psn_diff(s->end, f->reread_to) >= 0) {
+    f->flags &= ~(__u32)ROCE_FOLLOW_REREAD;
+    f->reread_from = f->reread_to;
+  }
+  f->flags &= ~(__u32)ROCE_FOLLOW_READ_OPEN;
+  if (s->info & ROCE_OP_READ_RESPONSE && s->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE))
+    f->flags |= ROCE_FOLLOW_READ_OPEN;
+  if (roce_psn_diff(s->end, f->next) <= 0)
+    roce_follow_acked(f, s, s->end);
+}
+
+/* A packet of the answers' stream. */
+static ROCE_INLINE void roce_follow_answers(struct roce_env *env, struct roce_follow *f,
+                                            const struct roce_step *s) {
+  __s32 ahead = roce_psn_diff(s->psn, f->next);
+
+  if (!(f->flags & ROCE_FOLLOW_STARTED) || ahead >= ROCE_RESYNC_DISTANCE ||
+      ahead <= -ROCE_RESYNC_DISTANCE)
+    return;
+  if (!(s->info & ROCE_OP_ACK)) {
+    roce_follow_answer(env, f, s);
+    return;
+  }
+  switch (ROCE_SYNDROME_TYPE(s->syndrome)) {
+  case ROCE_ACK:
+    roce_follow_ack(env, f, s);
+    break;
+  case ROCE_RNR_NAK:
+    roce_follow_settle(env, f, ROCE_NULL);
+    roce_follow_rnr(env, f, s);
+    break;
+  case ROCE_NAK:
+    if (ROCE_SYNDROME_VALUE(s->syndrome))
+      break;
+    roce_follow_settle(env, f, ROCE_NULL);
+    roce_follow_nak(env, f, s);
+    break;
+  default:
+    break;
+  }
+}
+
+#endif

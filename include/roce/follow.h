@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * Follows the requests of a QP pair and the answers to them together, and finds its episodes
+ * (episode.h). One record a pair, given by the host; at most one open episode in it. pair.h calls
+ * this for each packet, after the tracker.
+ */
+#ifndef ROCE_FOLLOW_H
+#define ROCE_FOLLOW_H
+
+#include "followed.h"
+#include "table.h"
+
+static ROCE_INLINE void roce_follow_find(struct roce_env *env, struct roce_follow *f, int type,
+                                         const struct roce_step *s, __u64 other, __u32 psn,
+                                         __u32 value, __u32 expected) {
+  struct roce_finding *found = &f->found; /* not on BPF's stack */
+
+  found->time_ns = s->now;
+  found->frame = s->frame;
+  found->other_frame = other;
+  found->request = f->request;
+  found->response = f->response;
+  found->psn = psn;
+  found->value = value;
+  found->expected = expected;
+  found->type = (__u8)type;
+  f->open.findings |= f->flags & ROCE_FOLLOW_OPEN ? 1u << type : 0;
+  roce_emit_finding(env, found);
+}
+
+static ROCE_INLINE void roce_follow_close(struct roce_env *env, struct roce_follow *f) {
+  if (!(f->flags & ROCE_FOLLOW_OPEN))
+    return;
+  f->flags &= ~(__u32)(ROCE_FOLLOW_OPEN | ROCE_FOLLOW_NAK_AGAIN | ROCE_FOLLOW_ALONE);
+  f->open.request = f->request;
+  f->open.response = f->response;
+  roce_emit_episode(env, &f->open);
+}
+
+/* Ends the open episode and begins another, for `psn`, of which [psn, end) has to pass. */
+static ROCE_INLINE void roce_follow_begin(struct roce_env *env, struct roce_follow *f, int cause,
+                                          int kind, __u32 psn, __u32 end) {
+  roce_follow_close(env, f);
+  __builtin_memset(&f->open, 0, sizeof(f->open));
+  f->flags |= ROCE_FOLLOW_OPEN;
+  f->open.cause = (__u8)cause;
+  f->open.kind = (__u8)kind;
+  f->open.first_missing = psn;
+  f->open.end = end;
+  f->answer_left = psn;
+  f->causes[cause & 7 ? cause : 0]++;
+}
+
+static ROCE_INLINE void roce_follow_start(struct roce_follow *f, const struct roce_step *s) {
+  f->flags = ROCE_FOLLOW_STARTED;
+  f->back.ns = f->ahead_ns = 0;
+  f->overs = 0;
+  f->next = f->acked = f->newest = s->psn;
+  f->ends_count = 0;
+  f->timed_out_ns = f->timeout_ns = 0;
+  roce_round_start(&f->round, s->psn);
+}
+
+/* A request that had been sent before. */
+static ROCE_INLINE void roce_follow_resent(struct roce_follow *f, __u32 psn, __u32 bytes,
+                                           int seen) {
+  f->open.resent_packets++;
+  f->open.resent_bytes += bytes;
+  f->open.resent_needlessly += seen && psn != f->open.first_missing;
+}
+
+static ROCE_INLINE int roce_follow_waits(const struct roce_follow *f) {
+  return f->flags & ROCE_FOLLOW_OPEN && !f->open.resent_ns &&
+         (f->open.cause == ROCE_CAUSE_NAK || f->open.cause == ROCE_CAUSE_RNR);
+}
+
+/* A timeout: whether the retry timer grew, where the same PSN timed out before. */
+static ROCE_INLINE void roce_follow_timer(struct roce_follow *f, __u32 psn, __u64 ns) {
+  __u64 before = f->timeout_ns;
+
+  f->timeout_ns = f->timed_out_ns && f->timeout_psn == psn ? ns - f->timed_out_ns : 0;
+  f->timeout_psn = psn;
+  f->timed_out_ns = ns;
+  if (!before || !f->timeout_ns)
+    return;
+  if (f->timeout_ns > before + before / 2)
+    f->timers_grown++;
+  else
+    f->timers_fixed++;
+}
+
+/* What the answers stepped over in [psn, end), the lowest; NULL: nothing. */
+static ROCE_INLINE struct roce_over *roce_follow_over(struct roce_follow *f, __u32 psn, __u32 end) {
+  struct roce_over *lowest = ROCE_NULL;
+
+  ROCE_ROLLED
+  for (__u32 i = 0; i < ROCE_OVERS; i++) {
+    struct roce_over *o = &f->over[i];
+
+    if (i < f->overs && o->from != o->to && roce_psn_diff(end, o->from) > 0 &&
+        roce_psn_diff(psn, o->to) < 0 && (!lowest || roce_psn_diff(o->from, lowest->from) < 0))
+      lowest = o;
+  }
+  return lowest;
+}
+
+/*
+ * An implied NAK: READs or atomics are requested again from one whose answer was stepped over, or,
+ * as a NAK for a later PSN shows, that was executed.
+ */
+static ROCE_SEPARATE int roce_follow_reread(struct roce_env *env, struct roce_follow *f,
+                                            const struct roce_step *s) {
+  struct roce_over *over = s->asks ? roce_follow_over(f, s->psn, s->end) : ROCE_NULL;
+  int executed = roce_follow_waits(f) && roce_psn_diff(s->psn, f->open.first_missing) < 0;
+  __u32 psn = s->psn, end = roce_psn_add(psn, 1), missing = 0;
+
+  if (!s->asks || (!over && !executed))
+    return 0;
+  if (over) {
+    end = roce_psn_diff(over->to, s->end) < 0 ? over->to : s->end;
+    if (roce_psn_diff(over->from, psn) > 0)
+      psn = over->from;
+    missing = (end - psn) & ROCE_PSN_MASK;
+  }
+  roce_follow_begin(env, f, ROCE_CAUSE_READ, ROCE_KIND_RESPONSE, psn, end);
+  f->open.missing = missing;
+  f->open.seen_ns = over ? over->ns : 0;
+  f->open.last_sent_ns = f->sent_ns;
+  f->open.reread_ns = s->now;
+  return 1;
+}
+
+/* The end of a READ response is missing, nothing newer came: the rest is requested again. */
+static ROCE_INLINE int roce_follow_reread_late(struct roce_env *env, struct roce_follow *f,
+                                               const struct roce_step *s) {
+  if (!s->asks || !(f->flags & ROCE_FOLLOW_ANSWERED) || !(f->flags & ROCE_FOLLOW_READ_OPEN) ||
+      s->psn != f->answer_last)
+    return 0;
+  roce_follow_begin(env, f, ROCE_CAUSE_TIMEOUT, ROCE_KIND_RESPONSE, s->psn,
+                    roce_psn_add(s->psn, 1));
+  f->open.last_sent_ns = f->sent_ns;
+  f->open.reread_ns = s->now;
+  roce_follow_timer(f, s->psn, s->now);
+  return 1;
+}
+
+#endif

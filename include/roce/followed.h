@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* The record of a followed QP pair: the requests of one direction, and the answers to them. */
+#ifndef ROCE_FOLLOWED_H
+#define ROCE_FOLLOWED_H
+
+#include "episode.h"
+#include "round.h"
+
+/* Ends of messages that are remembered to check MSNs. */
+#define ROCE_FOLLOW_ENDS 64
+
+enum roce_follow_flags {
+  ROCE_FOLLOW_STARTED = 1 << 0,
+  ROCE_FOLLOW_OPEN = 1 << 1,         /* `open` is in use */
+  ROCE_FOLLOW_UNKNOWN_READ = 1 << 2, /* the previous READ's length in PSNs is not known */
+  ROCE_FOLLOW_ANSWERED = 1 << 3,     /* `answer_next`, `answer_last` are valid */
+  ROCE_FOLLOW_NAKED = 1 << 4,        /* `nak_psn` is valid: nothing was ACKed since */
+  ROCE_FOLLOW_MSN = 1 << 5,          /* `msn_offset` is valid */
+  ROCE_FOLLOW_NAK_AGAIN = 1 << 6,    /* the open episode's NAK was repeated */
+  ROCE_FOLLOW_READ_OPEN = 1 << 7,    /* the last READ response was a FIRST or MIDDLE */
+  ROCE_FOLLOW_BEYOND = 1 << 8,       /* `beyond_psn` is valid */
+  ROCE_FOLLOW_ALONE = 1 << 10,       /* of what the NAK asked for, its PSN alone came */
+  ROCE_FOLLOW_REREAD = 1 << 9,       /* the answers to [reread_from, reread_to) have begun */
+};
+
+/*
+ * A packet before the end of the previous one, until a request shows what it was; with those after
+ * it that had not passed before either: they may be late, or sent again.
+ */
+struct roce_back {
+  __u64 ns; /* 0: none waits */
+  __u64 frame;
+  __u64 sent_ns; /* of the request before it */
+  __u64 gap_ns;  /* of the packet after `gap` */
+  __u32 psn;
+  __u32 end;
+  __u32 last; /* end of the request before it */
+  __u32 packets, bytes;
+  __u32 arrived;      /* those that had passed before, without the one that was missing */
+  __u32 gap, gap_end; /* PSNs between them, the first time; equal: none */
+  __u32 expected;     /* of the round before it, likewise: */
+  __u32 missing;      /* PSNs missing from its own on */
+  __u32 missing_end;
+  __u8 seen;     /* the latest of them had passed before */
+  __u8 reaction; /* it is what the open NAK asked for */
+  __u8 reserved[6];
+};
+
+/* PSNs that answers stepped over, and that were not answered since. */
+#define ROCE_OVERS 8
+struct roce_over {
+  __u64 ns; /* of the answer after them */
+  __u32 from, to;
+  __u32 fresh; /* from here on, they never passed */
+  __u32 reserved;
+};
+
+struct roce_follow {
+  struct roce_episode open;
+  struct roce_finding found; /* the last one */
+  struct roce_back back;
+  struct roce_round round;
+  struct roce_over over[ROCE_OVERS]; /* the oldest is replaced */
+  __u64 sent_ns;                     /* the previous request */
+  __u64 ahead_ns;                    /* the first packet after round.expected; 0: none */
+  __u64 nak_frame;                   /* of nak_psn */
+  __u64 ack_frame;                   /* of the last ACK in order */
+  __u64 beyond_frame;
+  __u64 timeout_ns;   /* time between the last two timeouts for timeout_psn */
+  __u64 timed_out_ns; /* the last timeout */
+  __u32 request;      /* record ids; ROCE_NO_STREAM: not known */
+  __u32 response;
+  __u32 flags;      /* enum roce_follow_flags */
+  __u32 next;       /* the PSN after the newest request */
+  __u32 newest;     /* its first PSN */
+  __u32 acked;      /* all before this PSN are acknowledged */
+  __u32 ahead_of;   /* round.expected at ahead_ns */
+  __u32 nak_psn;    /* of the last NAK */
+  __u32 nak_before; /* of the one before it, and `acked` before it: */
+  __u32 acked_before;
+  __u32 beyond_psn; /* of an ACK for what was not sent */
+  __u32 answer_next, answer_last;
+  __u32 reread_from, reread_to; /* requested again: their answers are no duplicates */
+  __u32 overs;                  /* ever; the next is over[overs % ROCE_OVERS] */
+  __u32 answer_left;            /* the next PSN that the open episode's recovery needs */
+  __u32 timeout_psn;
+  __u32 msn_offset; /* MSN minus messages counted, modulo 2^24 */
+  __u32 msn_other;  /* that of the last answer */
+  __u32 ends_count; /* messages whose last packet was seen */
+  __u32 ends[ROCE_FOLLOW_ENDS];
+
+  /* totals of the pair */
+  __u64 requests, acks, acked_psns; /* acks: ACKNOWLEDGE that acknowledge at least one PSN more */
+  __u32 causes[ROCE_CAUSES];        /* episodes */
+  __u32 naks;                       /* PSN sequence errors */
+  __u32 go_backs, selective;        /* reactions to NAKs: all sent again, or the missing only */
+  __u32 timers_grown, timers_fixed; /* a further timeout for one PSN: later than before, or not */
+  __u32 msn_unchecked;              /* too many messages outstanding */
+};
+
+/* The packet in hand. */
+struct roce_step {
+  __u64 now;
+  __u64 frame; /* number in the capture, from 1 */
+  __u32 psn;
+  __u32 end;    /* after its PSNs */
+  __u32 length; /* of the frame */
+  __u32 msn;    /* of an AETH */
+  __u8 seen;    /* the tracker had seen all its PSNs */
+  __u8 unknown; /* a READ of unknown length in PSNs */
+  __u8 asks;    /* READ or atomic: answered by packets of their own */
+  __u8 ends;    /* the last packet of a message */
+  __u32 info;   /* of the opcode */
+  __u8 syndrome;
+};
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/* The requests of a followed pair: when they go back, why, and what is sent again. */
+#ifndef ROCE_REQUESTS_H
+#define ROCE_REQUESTS_H
+
+#include "follow.h"
+
+/*
+ * Requests that go back this soon after the one before them are not sent again by a timer: timers
+ * of RNICs are longer. A single one is then a copy, made on the way.
+ */
+#define ROCE_COPY_NS 100000
+
+/*
+ * Only the NAK's PSN came at first. If the requester goes back now, without a pause for a timer,
+ * that was a late packet, and this is what the NAK asked for.
+ */
+static ROCE_INLINE int roce_follow_was_late(const struct roce_follow *f) {
+  return f->flags & ROCE_FOLLOW_OPEN && f->flags & ROCE_FOLLOW_ALONE &&
+         f->back.ns - f->back.sent_ns < ROCE_COPY_NS;
+}
+
+/*
+ * The requester went back, beginning with the packet that waits in `back`. If it is before the
+ * NAK's PSN, it may be of the NAK before, or a timeout at the same time: then it is not wrong.
+ */
+static ROCE_SEPARATE void roce_follow_went_back(struct roce_env *env, struct roce_follow *f,
+                                                const struct roce_step *s) {
+  const struct roce_back *b = &f->back;
+
+  if ((roce_follow_waits(f) && b->ns >= f->open.nak_ns) || roce_follow_was_late(f)) {
+    f->flags &= ~(__u32)ROCE_FOLLOW_ALONE;
+    f->open.resent_ns = b->ns;
+    f->open.resent_frame = b->frame;
+    f->open.last_sent_ns = b->sent_ns;
+    if (f->open.cause == ROCE_CAUSE_NAK && roce_psn_diff(b->psn, f->open.first_missing) < 0 &&
+        b->psn != f->nak_before && b->psn != f->acked_before) {
+      struct roce_step first = *s;
+
+      first.frame = b->frame;
+      roce_follow_find(env, f, ROCE_FINDING_WRONG_PSN, &first, f->open.nak_frame,
+                       f->open.first_missing, b->psn, f->open.first_missing);
+    }
+  } else if (f->flags & ROCE_FOLLOW_NAK_AGAIN) {
+    f->flags &= ~(__u32)ROCE_FOLLOW_NAK_AGAIN;
+  } else {
+    int timer = f->response != ROCE_NO_STREAM && b->ns - b->sent_ns >= ROCE_COPY_NS;
+
+    roce_follow_begin(env, f, timer ? ROCE_CAUSE_TIMEOUT : ROCE_CAUSE_UNKNOWN, ROCE_KIND_REQUEST,
+                      b->psn, b->missing_end);
+    f->open.missing = b->missing;
+    f->open.seen_ns = b->missing ? f->ahead_ns : 0;
+    f->open.last_sent_ns = b->sent_ns;
+    f->open.resent_ns = b->ns;
+    f->open.resent_frame = b->frame;
+    if (f->open.cause == ROCE_CAUSE_TIMEOUT)
+      roce_follow_timer(f, b->psn, b->ns);
+  }
+  f->open.resent_packets += b->packets;
+  f->open.resent_bytes += b->bytes;
+  f->open.resent_needlessly += b->arrived;
+}
+
+/* Copies of packets, one after the other, are an episode of their own beside the open one. */
+static ROCE_INLINE void roce_follow_copy(struct roce_env *env, struct roce_follow *f, int kind,
+                                         const struct roce_back *b) {
+  struct roce_episode copy = {};
+
+  copy.cause = ROCE_CAUSE_DUPLICATE;
+  copy.kind = (__u8)kind;
+  copy.request = f->request;
+  copy.response = f->response;
+  copy.first_missing = b->psn;
+  copy.end = b->end;
+  copy.last_sent_ns = b->sent_ns;
+  copy.resent_ns = copy.recovered_ns = b->ns;
+  copy.resent_frame = b->frame;
+  copy.resent_packets = copy.resent_needlessly = b->packets;
+  copy.resent_bytes = b->bytes;
+  f->causes[ROCE_CAUSE_DUPLICATE]++;
+  roce_emit_episode(env, &copy);
+}
+
+/* A new round begins with what waits in `back`. */
+static ROCE_INLINE void roce_follow_again(struct roce_follow *f) {
+  const struct roce_back *b = &f->back;
+
+  if (b->gap == b->gap_end) {
+    roce_round_again(&f->round, b->expected, b->psn, b->end);
+  } else {
+    roce_round_again(&f->round, b->expected, b->psn, b->gap);
+    roce_round_forward(&f->round, b->gap_end, b->end);
+  }
+  if (f->round.holes && (!f->ahead_ns || f->ahead_of != f->round.expected)) {
+    f->ahead_ns = roce_psn_diff(b->psn, f->round.expected) > 0 ? b->ns : b->gap_ns;
+    f->ahead_of = f->round.expected;
+  }
+  roce_round_reach(&f->round, f->acked);
+}
+
+/* Adds a packet that follows to `back`. */
+static ROCE_INLINE void roce_follow_join(struct roce_follow *f, const struct roce_step *s) {
+  struct roce_back *b = &f->back;
+
+  if (s->psn != b->end && b->gap == b->gap_end) {
+    b->gap = b->end;
+    b->gap_end = s->psn;
+    b->gap_ns = s->now;
+  }
+  b->end = s->end;
+  b->packets++;
+  b->bytes += s->length;
+  b->seen = s->seen;
+  b->arrived += s->seen;
+  if (b->reaction)
+    roce_follow_resent(f, s->psn, s->length, s->seen);
+  roce_round_fill(&f->round, s->psn, s->end);
+}
+
+/*
+ * Decides what waits in `back`, by the next request `s`: the first that are sent again, or late, or
+ * a copy. NULL: nothing follows. 1 when `s` was added to it.
+ */
+static ROCE_SEPARATE int roce_follow_settle(struct roce_env *env, struct roce_follow *f,
+                                            const struct roce_step *s) {
+  struct roce_back *b = &f->back;
+  int late = b->ns - b->sent_ns >= ROCE_COPY_NS;
+  struct roce_step none = {};
+
+  if (!b->ns)
+    return 0;
+  if (s && roce_psn_diff(s->psn, b->end) >= 0 && roce_psn_diff(s->psn, b->last) < 0) {
+    if (s->psn != b->end || (!s->seen && !b->seen)) {
+      roce_follow_join(f, s);
+      return 1;
+    }
+    if (!b->reaction)
+      roce_follow_went_back(env, f, s);
+    f->go_backs += f->open.cause == ROCE_CAUSE_NAK;
+    roce_follow_again(f);
+  } else if (b->reaction) {
+    if (s && b->end != b->last) {
+      f->selective++;
+      f->flags |= ROCE_FOLLOW_ALONE;
+    }
+  } else if (late && b->seen && b->end == b->last) {
+    none.now = b->ns;
+    roce_follow_went_back(env, f, s ? s : &none);
+  } else if (b->seen) {
+    roce_follow_copy(env, f, ROCE_KIND_REQUEST, b);
+  }
+  b->ns = 0;
+  return 0;
+}
+
+/* Notes a packet before the end of the previous one. */
+static ROCE_INLINE void roce_follow_back(struct roce_follow *f, const struct roce_step *s) {
+  struct roce_back *b = &f->back;
+
+  b->ns = s->now ? s->now : 1;
+  b->frame = s->frame;
+  b->sent_ns = f->sent_ns;
+  b->psn = s->psn;
+  b->end = s->end;
+  b->last = f->round.last;
+  b->packets = 1;
+  b->arrived = s->seen && roce_follow_waits(f) && s->psn != f->open.first_missing;
+  b->bytes = s->length;
+  b->gap = b->gap_end = s->end;
+  b->expected = f->round.expected;
+  b->missing = roce_round_missing(&f->round, s->psn);
+  b->missing_end = roce_psn_add(s->psn, 1);
+  if (b->missing)
+    b->missing_end = roce_round_missing_end(&f->round);
+  b->seen = s->seen;
+  b->reaction = roce_follow_waits(f) && s->psn == f->open.first_missing;
+  roce_round_fill(&f->round, s->psn, s->end);
+}
+
+/* Remembers the end of a message, for the MSN. */
+static ROCE_INLINE void roce_follow_end(struct roce_follow *f, __u32 psn) {
+  f->ends[f->ends_count & (ROCE_FOLLOW_ENDS - 1)] = psn;
+  f->ends_count++;
+}
+
+/* The open episode's missing PSNs have all passed. */
+static ROCE_INLINE void roce_follow_check_recovery(struct roce_follow *f, __u64 now) {
+  if (f->flags & ROCE_FOLLOW_OPEN && !f->open.recovered_ns && f->open.kind == ROCE_KIND_REQUEST &&
+      roce_psn_diff(f->round.expected, f->open.end) >= 0)
+    f->open.recovered_ns = now;
+}
+
+/* Whether the packet is the first after a missing PSN. */
+static ROCE_INLINE void roce_follow_ahead(struct roce_follow *f, const struct roce_step *s) {
+  if (!f->round.holes || roce_psn_diff(s->psn, f->round.expected) <= 0 ||
+      (f->ahead_ns && f->ahead_of == f->round.expected))
+    return;
+  f->ahead_ns = s->now;
+  f->ahead_of = f->round.expected;
+}
+
+/* A request of RC or XRC. */
+static ROCE_SEPARATE void roce_follow_request(struct roce_env *env, struct roce_follow *f,
+                                              const struct roce_step *s) {
+  __s32 ahead;
+  int again, joined;
+
+  if (!(f->flags & ROCE_FOLLOW_STARTED))
+    roce_follow_start(f, s);
+  ahead = roce_psn_diff(s->psn, f->next);
+  if (ahead >= ROCE_RESYNC_DISTANCE || ahead <= -ROCE_RESYNC_DISTANCE) {
+    roce_follow_settle(env, f, ROCE_NULL);
+    roce_follow_close(env, f);
+    roce_follow_start(f, s);
+    ahead = 0;
+  }
+  if (f->flags & ROCE_FOLLOW_UNKNOWN_READ && ahead > 0) {
+    roce_round_forward(&f->round, f->round.last, s->psn);
+    f->next = s->psn;
+    ahead = 0;
+  }
+  f->flags &= ~(__u32)ROCE_FOLLOW_UNKNOWN_READ;
+  if (ahead >= 0 && f->flags & ROCE_FOLLOW_BEYOND &&
+      (ahead || roce_psn_diff(s->end, f->beyond_psn) >= 0)) {
+    f->flags &= ~(__u32)ROCE_FOLLOW_BEYOND;
+    if (!ahead) /* otherwise requests did not pass here, perhaps the one that was acknowledged */
+      roce_follow_find(env, f, ROCE_FINDING_ACK_BEYOND, s, f->beyond_frame, f->beyond_psn, s->psn,
+                       f->next);
+  }
+  f->requests++;
+  again = ahead < 0;
+  joined = roce_follow_settle(env, f, s);
+  if (!again && f->flags & ROCE_FOLLOW_OPEN && f->open.resent_ns && f->open.recovered_ns)
+    roce_follow_close(env, f);
+  if (joined) {
+    /* decided later */
+  } else if (again && roce_psn_diff(s->psn, f->round.last) < 0) {
+    if (roce_follow_reread(env, f, s) || roce_follow_reread_late(env, f, s)) {
+      roce_round_again(&f->round, f->round.expected, s->psn, s->end);
+      f->reread_from = s->psn;
+      f->reread_to = s->end;
+      f->flags &= ~(__u32)ROCE_FOLLOW_REREAD;
+    } else {
+      roce_follow_back(f, s);
+      if (f->back.reaction)
+        roce_follow_went_back(env, f, s);
+    }
+  } else {
+    if (again && roce_follow_waits(f) && s->psn == f->open.first_missing) {
+      f->open.resent_ns = s->now;
+      f->open.resent_frame = s->frame;
+      f->open.last_sent_ns = f->sent_ns;
+    }
+    if (again && f->flags & ROCE_FOLLOW_OPEN && f->open.resent_ns &&
+        f->open.kind == ROCE_KIND_REQUEST)
+      roce_follow_resent(f, s->psn, s->length, s->seen);
+    roce_round_forward(&f->round, s->psn, s->end);
+  }
+  roce_follow_ahead(f, s);
+  if (again && s->asks && f->reread_from != f->reread_to && roce_psn_diff(s->end, f->reread_to) > 0)
+    f->reread_to = s->end;
+  if (s->ends && !s->seen)
+    roce_follow_end(f, roce_psn_add(s->end, ROCE_PSN_MASK));
+  if (!again) {
+    f->next = s->end;
+    f->newest = s->psn;
+  } else if (roce_psn_diff(s->end, f->next) > 0) {
+    f->next = s->end;
+  }
+  if (s->unknown)
+    f->flags |= ROCE_FOLLOW_UNKNOWN_READ;
+  roce_follow_check_recovery(f, s->now);
+  f->sent_ns = s->now;
+}
+
+#endif

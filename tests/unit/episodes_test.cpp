@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Episodes of real captures, and of copies of them with one thing changed.
+#include "episode_frames.h"
+#include "roce/psn.h"
+
+namespace xr::test {
+namespace {
+
+constexpr uint64_t kUs = 1000, kMs = 1'000'000;
+
+// ---- real captures
+
+struct Real {
+  const char *name;
+  uint32_t nak, read, timeout, duplicate; // nak: as tshark counts them
+};
+
+// nak: NAKs that tshark counted; nak + read + timeout: the requester's completer_retry_err where
+// every NAK was obeyed; duplicate: copies that netem made.
+TEST(Episodes, OfRealCaptures) {
+  const Real reals[] = {
+      {"loss_rc_send_v4", 30, 0, 0, 0},       {"loss2_rc_psnwrap_v4", 5, 0, 1, 0},
+      {"loss_rc_read_v4", 0, 37, 0, 0},       {"loss2_rc_atomic_v4", 7, 10, 1, 0},
+      {"corrupt_rc_send_v4", 12, 0, 0, 0},    {"wire_m1500_drop100_vb_drv_rq-tb", 46, 0, 0, 0},
+      {"dup_rc_atomic_v4", 0, 0, 0, 6},       {"dup_rc_read_v4", 0, 0, 0, 40},
+      {"m4200_rc_read_65536_v4", 0, 0, 0, 0}, {"wire_m1500_drop100_vb_drv_rq-va", 46, 0, 0, 0},
+      {"fault_rkey_read_v4", 0, 0, 0, 0},     {"fault_len_v4", 0, 0, 0, 0},
+      {"rc_send_psnwrap_v4", 0, 0, 0, 0},     {"rping_v4", 0, 0, 0, 0},
+      {"rc_write_q4_v4", 0, 0, 0, 0},         {"rc_send_cm_v4", 0, 0, 0, 0},
+      {"rc_atomic_faa_v6", 0, 0, 0, 0},       {"rc_write_ect_v4", 0, 0, 0, 0},
+      {"rc_send_imm_v4", 0, 0, 0, 0},         {"rc_zero_len_v4", 0, 0, 0, 0},
+  };
+  for (const Real &real : reals) {
+    SCOPED_TRACE(real.name);
+    const Episodes e = follow(read_frames(real.name));
+    EXPECT_EQ(count(e, ROCE_CAUSE_NAK), real.nak);
+    EXPECT_EQ(count(e, ROCE_CAUSE_READ), real.read);
+    EXPECT_EQ(count(e, ROCE_CAUSE_TIMEOUT), real.timeout);
+    EXPECT_EQ(count(e, ROCE_CAUSE_DUPLICATE), real.duplicate);
+    EXPECT_EQ(count(e, ROCE_CAUSE_UNKNOWN), 0u);
+    EXPECT_TRUE(e.findings.empty());
+    EXPECT_EQ(e.holes_forgotten + e.pairs_full + e.episodes_dropped, 0u);
+    for (const EpisodeRow &row : e.episodes)
+      EXPECT_TRUE(row.name.src_qp.has_value());
+  }
+}
+
+// Late packets look like packets sent again; what the peers did wrong does not.
+TEST(Episodes, ReorderedPacketsAreNoFinding) {
+  const Episodes e = follow(read_frames("reorder_rc_send_v4"));
+  EXPECT_EQ(count(e, ROCE_CAUSE_NAK), 56u);
+  EXPECT_TRUE(e.findings.empty());
+}
+
+// Without the answers no cause is named.
+TEST(Episodes, OneDirectionOnly) {
+  Frames frames = read_frames("loss_rc_send_v4");
+  std::erase_if(frames, [](const Frame &f) { return f.is_ack(); });
+  const Episodes e = follow(frames);
+  EXPECT_EQ(e.episodes.size(), 30u);
+  EXPECT_EQ(count(e, ROCE_CAUSE_UNKNOWN), 30u);
+  ASSERT_EQ(e.pairs.size(), 1u);
+  EXPECT_FALSE(e.pairs[0].answers);
+}
+
+TEST(Episodes, PsnsPerAck) {
+  EXPECT_EQ(follow(read_frames("rc_write_4096_v4")).pairs[0].acked_psns, 200u);
+  EXPECT_EQ(follow(read_frames("rc_write_4096_v4")).pairs[0].acks, 50u);
+  EXPECT_EQ(follow(read_frames("rc_send_1024_v4")).pairs[0].acks, 100u);
+}
+
+// ---- how a pair sends again
+
+TEST(Pairs, SelectiveRepeatIsRecognised) {
+  const Frames frames = read_frames("rc_send_mtu256_v4");
+  const size_t ack = find_frame(frames, is_plain_ack);
+  const uint32_t lost = frames[ack].psn() + 4;
+  const auto is_lost = [lost](const Frame &f) { return f.is_request() && f.psn() == lost; };
+  const size_t place = find_frame(frames, is_lost);
+  Frame nak = frames[ack];
+  nak.put_syndrome(0x60);
+  nak.put_psn(lost);
+  // Lost, refused after three more packets, and sent again alone.
+  Frames selective = frames;
+  const Frame again = selective[place];
+  selective.erase(selective.begin() + static_cast<ptrdiff_t>(place));
+  size_t after = place;
+  for (int requests = 0; requests < 3; after++)
+    requests += selective[after].is_request();
+  insert(selective, after, nak);
+  insert(selective, after + 1, again);
+  // An ACK of what was not there yet would contradict the story.
+  for (size_t i = place; i < after; i++)
+    ASSERT_TRUE(!is_plain_ack(selective[i]) || roce_psn_diff(selective[i].psn(), lost) < 0);
+  const Episodes e = follow(selective);
+  ASSERT_EQ(e.episodes.size(), 1u);
+  EXPECT_EQ(e.episodes[0].episode.resent_packets, 1u);
+  EXPECT_EQ(e.episodes[0].episode.resent_needlessly, 0u);
+  EXPECT_EQ(e.episodes[0].episode.missing, 1u);
+  EXPECT_EQ(e.pairs[0].selective, 1u);
+  EXPECT_EQ(e.pairs[0].go_backs, 0u);
+  EXPECT_TRUE(e.findings.empty());
+  // The packets after it are sent again too.
+  Frames all = selective;
+  for (uint32_t n = 3; n > 0; n--)
+    insert(all, after + 2, frames[find_frame(frames, [lost, n](const Frame &f) {
+             return f.is_request() && f.psn() == lost + n;
+           })]);
+  const Episodes g = follow(all);
+  EXPECT_EQ(g.pairs[0].selective, 0u);
+  EXPECT_EQ(g.pairs[0].go_backs, 1u);
+  EXPECT_EQ(g.episodes[0].episode.resent_packets, 4u);
+  EXPECT_EQ(g.episodes[0].episode.resent_needlessly, 3u);
+}
+
+// The last packet is sent again at these times after it, without an answer.
+Episodes timeouts(std::initializer_list<uint64_t> times) {
+  Frames frames = read_frames("rc_send_mtu256_v4");
+  while (!frames.back().is_request())
+    frames.pop_back();
+  const Frame last = frames.back();
+  for (const uint64_t ns : times) {
+    frames.push_back(last);
+    frames.back().ns += ns;
+  }
+  return follow(frames);
+}
+
+TEST(Pairs, RetryTimer) {
+  const Episodes growing = timeouts({1 * kMs, 3 * kMs, 7 * kMs, 15 * kMs});
+  EXPECT_EQ(count(growing, ROCE_CAUSE_TIMEOUT), 4u);
+  EXPECT_EQ(growing.pairs[0].timers_grown, 2u);
+  EXPECT_EQ(growing.pairs[0].timers_fixed, 0u);
+  const Episodes fixed = timeouts({1 * kMs, 2 * kMs, 3 * kMs, 4 * kMs});
+  EXPECT_EQ(count(fixed, ROCE_CAUSE_TIMEOUT), 4u);
+  EXPECT_EQ(fixed.pairs[0].timers_grown, 0u);
+  EXPECT_EQ(fixed.pairs[0].timers_fixed, 2u);
+  // Too soon for a timer: copies.
+  const Episodes copies = timeouts({5 * kUs, 10 * kUs});
+  EXPECT_EQ(count(copies, ROCE_CAUSE_TIMEOUT), 0u);
+  EXPECT_EQ(count(copies, ROCE_CAUSE_DUPLICATE), 2u);
+}
+
+// An RNR NAK, and what it asked for after its timer.
+TEST(Episodes, Rnr) {
+  Frames frames = read_frames("rc_send_mtu256_v4");
+  const size_t ack = find_frame(frames, is_plain_ack);
+  const uint32_t psn = frames[ack].psn() + 1;
+  const auto is_first = [psn](const Frame &f) { return f.is_request() && f.psn() == psn; };
+  const size_t place = std::max(ack, find_frame(frames, is_first)) + 1;
+  Frame rnr = frames[ack];
+  rnr.put_syndrome(0x21);
+  rnr.put_psn(psn);
+  insert(frames, place, rnr);
+  Frame again = frames[find_frame(frames, is_first)];
+  insert(frames, place + 1, again);
+  const Episodes e = follow(frames);
+  ASSERT_EQ(count(e, ROCE_CAUSE_RNR), 1u);
+  const roce_episode &episode = e.episodes[0].episode;
+  EXPECT_EQ(episode.first_missing, psn);
+  EXPECT_EQ(episode.nak_ns, frames[place].ns);
+  EXPECT_EQ(episode.resent_ns, frames[place + 1].ns);
+  EXPECT_EQ(episode.naks, 0u);
+  EXPECT_TRUE(e.findings.empty());
+}
+
+} // namespace
+} // namespace xr::test

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What following the QP pairs of a capture found.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "roce/episode.h"
+
+namespace xr {
+
+// A followed pair: the stream that a row is about.
+struct PairName {
+  roce_key key{};                 // host order, as in a stream's record
+  std::optional<uint32_t> src_qp; // of the stream's sender, if known
+};
+
+struct EpisodeRow {
+  PairName name; // the stream that misses PSNs
+  roce_episode episode{};
+};
+
+struct FindingRow {
+  PairName name; // the stream of requests
+  roce_finding finding{};
+};
+
+// One a stream of requests.
+struct PairRow {
+  PairName name;
+  bool answers = false; // the stream of its answers is known
+  uint64_t requests = 0, acks = 0, acked_psns = 0;
+  uint32_t naks = 0, go_backs = 0, selective = 0, timers_grown = 0, timers_fixed = 0;
+  uint32_t causes[ROCE_CAUSES] = {}; // episodes
+  uint32_t msn_unchecked = 0;
+};
+
+struct Episodes {
+  uint64_t first_ns = 0; // the capture's first frame: times are since then
+  std::vector<EpisodeRow> episodes;
+  std::vector<FindingRow> findings;
+  std::vector<PairRow> pairs;
+  // losses
+  uint64_t pairs_full = 0;       // packets of pairs without a record
+  uint64_t episodes_dropped = 0; // beyond the number that is kept
+  uint64_t findings_dropped = 0;
+  uint64_t holes_forgotten = 0; // gaps beyond 16 at once in a round: `missing` is too low
+  uint64_t unpaired = 0;        // answers whose requests are not known
+};
+
+} // namespace xr
