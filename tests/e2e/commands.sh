@@ -105,7 +105,8 @@ for command in "${commands[@]}"; do
     link) json "schema link" xr --json link left show ;;
     export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
-    analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture" ;;
+    analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture"
+      json "schema episodes findings pairs following" "$XDP_ROCE" --json analyze --episodes "$capture" ;;
     compare) json "schema places between clocks streams over_time overflow" "$XDP_ROCE" --json compare "$capture" "$capture" ;;
     cc) json "schema presets parameters" "$XDP_ROCE" --json cc show paper nvidia ;;
     run) json "schema experiments" "$XDP_ROCE" --json run --list

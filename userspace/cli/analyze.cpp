@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "report/episodes.h"
 #include "report/latency.h"
 
 namespace xr::cli {
@@ -31,6 +32,9 @@ void describe(CLI::App &command, Args &args) {
   add_udp_port(command, args.options.udp_port);
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
+  command.add_flag("--episodes", args.options.episodes,
+                   "Follow requests and answers together: each time that a requester went back, "
+                   "why, and what it cost; what peers did wrong");
   command
       .add_option_function<int64_t>(
           "--clock-offset", [&args](int64_t ns) { args.options.latency.clock_offset_ns = ns; },
@@ -71,6 +75,8 @@ int analyze(const Args &args, const Globals &globals) {
   report::Document document = report::analyze_report(done->snapshot, args.streams);
   if (done->latency.total.frames || done->latency.streams_full)
     report::add_latency(document, done->latency);
+  if (args.options.episodes)
+    report::add_episodes(document, done->episodes);
   output.print(document);
   if (done->stopped)
     note(args.file == "-" ? "standard input" : args.file,

@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Episodes of real captures with losses: each time and count is that of a second program, which reads
+# tshark's fields (episodes.py).
+. "$(dirname "$0")/lib.sh"
+need tshark python3
+
+files=()
+for name in corrupt_rc_send_v4 loss_rc_send_v4 loss2_rc_psnwrap_v4 loss_rc_read_v4 loss2_rc_atomic_v4 \
+  wire_m1500_drop100_vb_drv_rq-tb wire_m1500_drop100_vb_drv_rq-va rc_write_4096_v4; do
+  files+=("$(capture "$name")")
+done
+python3 "$here/episodes.py" "$XDP_ROCE" "${files[@]}"
