@@ -35,6 +35,7 @@ spread() {
 cat "$scratch"/*.pcap >/dev/null # into the page cache
 echo "$packets packets of 1082 bytes, processor $cpu, load $(cut -d' ' -f1 /proc/loadavg)"
 taskset -c "$cpu" "$bench" run "$scratch/all.pcap"
+taskset -c "$cpu" "$bench" episodes "$scratch/all.pcap"
 
 ours() {
   if [[ -x $cli ]]; then seconds "$cli" --json analyze "$scratch/all.pcap"; else
