@@ -55,6 +55,9 @@ enum roce_finding_type {
   ROCE_FINDING_WRONG_PSN,       /* the requester resumed before the PSN of the NAK */
   ROCE_FINDING_ACK_BEYOND,      /* an ACK for a request that was sent after it */
   ROCE_FINDING_MSN,             /* the MSN is not the number of requests completed */
+  /* Congestion: what the observer saw does not explain it; a mark may be made after it. */
+  ROCE_FINDING_CE_WITHOUT_CNP, /* requests marked CE, and no CNP from their receiver to anyone */
+  ROCE_FINDING_CNP_WITHOUT_CE, /* a CNP to a QP of which no packet was marked, nor NAKed */
   ROCE_FINDINGS,
 };
 

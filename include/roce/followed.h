@@ -18,6 +18,7 @@ enum roce_follow_flags {
   ROCE_FOLLOW_MSN = 1 << 5,          /* `msn_offset` is valid */
   ROCE_FOLLOW_NAK_AGAIN = 1 << 6,    /* the open episode's NAK was repeated */
   ROCE_FOLLOW_READ_OPEN = 1 << 7,    /* the last READ response was a FIRST or MIDDLE */
+  ROCE_FOLLOW_CNP_TOLD = 1 << 11,    /* a CNP without CE was reported */
   ROCE_FOLLOW_BEYOND = 1 << 8,       /* `beyond_psn` is valid */
   ROCE_FOLLOW_ALONE = 1 << 10,       /* of what the NAK asked for, its PSN alone came */
   ROCE_FOLLOW_REREAD = 1 << 9,       /* the answers to [reread_from, reread_to) have begun */
@@ -66,6 +67,7 @@ struct roce_follow {
   __u64 nak_frame;                   /* of nak_psn */
   __u64 ack_frame;                   /* of the last ACK in order */
   __u64 beyond_frame;
+  __u64 ce_frame;     /* the first request marked CE */
   __u64 timeout_ns;   /* time between the last two timeouts for timeout_psn */
   __u64 timed_out_ns; /* the last timeout */
   __u32 request;      /* record ids; ROCE_NO_STREAM: not known */
@@ -95,6 +97,9 @@ struct roce_follow {
   __u32 naks;                       /* PSN sequence errors */
   __u32 go_backs, selective;        /* reactions to NAKs: all sent again, or the missing only */
   __u32 timers_grown, timers_fixed; /* a further timeout for one PSN: later than before, or not */
+  __u32 ce, answers_ce;             /* packets marked CE: requests, answers */
+  __u32 ce_psn;                     /* of the first */
+  __u32 cnps;                       /* to the QP of the requests' sender */
   __u32 msn_unchecked;              /* too many messages outstanding */
 };
 

@@ -101,6 +101,48 @@ static ROCE_INLINE int roce_pair_seen(const struct roce_scratch *scratch, int sl
 }
 
 /*
+ * A CNP of stream `id` slows down a QP: its requests, and its answers to requests of the other
+ * side. Reported if none of them was marked CE here, and no NAK explains it either.
+ */
+static ROCE_SEPARATE void roce_follow_cnp(struct roce_env *env, const struct roce_packet *p,
+                                          __u32 id, const struct roce_step *step) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  const struct roce_stream *s = roce_stream_at(env, id);
+  const __u32 *link = roce_pair_link_at(env, id);
+  struct roce_follow *f = link && *link ? roce_follow_at(env, *link - 1) : ROCE_NULL;
+  const struct roce_follow *answered = ROCE_NULL;
+  __u32 other;
+
+  if (!scratch || !s || !f)
+    return;
+  f->cnps++;
+  roce_sibling_key(&s->key, &scratch->answered);
+  other = roce_table_find(env, &scratch->answered,
+                          roce_key_hash(&scratch->answered, roce_hash_seed(env)));
+  if (other != ROCE_NO_STREAM)
+    answered = roce_follow_at(env, other);
+  if (f->ce || f->naks || (answered && answered->answers_ce) || f->flags & ROCE_FOLLOW_CNP_TOLD)
+    return;
+  f->flags |= ROCE_FOLLOW_CNP_TOLD;
+  roce_follow_find(env, f, ROCE_FINDING_CNP_WITHOUT_CE, step, 0, p->psn, 0, 0);
+}
+
+/* Counts a packet of requests or answers that is marked CE. */
+static ROCE_INLINE void roce_follow_ce(struct roce_follow *f, const struct roce_packet *p,
+                                       const struct roce_step *step) {
+  if (p->ecn != ROCE_ECN_CE)
+    return;
+  if (p->info & ROCE_OP_RESPONSE) {
+    f->answers_ce++;
+    return;
+  }
+  if (!f->ce++) {
+    f->ce_frame = step->frame;
+    f->ce_psn = p->psn;
+  }
+}
+
+/*
  * Follows packet `p` of stream `id`, after roce_track. `step` has now, frame, length and msn.
  * `slow`: roce_track took its slow path, so that scratch->outcome is of this packet.
  */
@@ -111,6 +153,10 @@ static ROCE_INLINE void roce_follow_packet(struct roce_env *env, const struct ro
   __u32 transport = p->opcode & ROCE_TRANSPORT_MASK, psns, request;
   struct roce_follow *f;
 
+  if (p->info & ROCE_OP_CNP) {
+    roce_follow_cnp(env, p, id, step);
+    return;
+  }
   if (!scratch || !s || (transport != ROCE_RC && transport != ROCE_XRC) || p->cut)
     return;
   psns = roce_stream_psns(p, (s->word & ROCE_WORD_PMTU) >> ROCE_WORD_PMTU_SHIFT);
@@ -133,6 +179,7 @@ static ROCE_INLINE void roce_follow_packet(struct roce_env *env, const struct ro
     if (!(f->flags & ROCE_FOLLOW_STARTED) || (p->psn ^ f->next) >> ROCE_PAIR_SHIFT ||
         !(p->psn & ((1 << ROCE_PAIR_SHIFT) - 1)))
       roce_pair_note(env, &s->key, p->psn, id);
+    roce_follow_ce(f, p, step);
     roce_follow_request(env, f, step);
     return;
   }
@@ -144,6 +191,7 @@ static ROCE_INLINE void roce_follow_packet(struct roce_env *env, const struct ro
   }
   f->request = request;
   f->response = id;
+  roce_follow_ce(f, p, step);
   roce_follow_answers(env, f, step);
 }
 

@@ -11,7 +11,7 @@
 
 namespace xr::test {
 
-struct Frame {
+struct Taken {
   FileBytes bytes;
   uint64_t ns = 0;
   roce_packet packet{};
@@ -36,7 +36,7 @@ struct Frame {
   }
 };
 
-using Frames = std::vector<Frame>;
+using TakenFrames = std::vector<Taken>;
 
 inline std::string path_of_capture(const std::string &name) {
   const std::string plain = std::string(XR_TEST_DATA "/") + name + ".pcap";
@@ -44,13 +44,13 @@ inline std::string path_of_capture(const std::string &name) {
 }
 
 // The frames with a BTH, without UD.
-inline Frames read_frames(const std::string &name) {
-  Frames frames;
+inline TakenFrames read_frames(const std::string &name) {
+  TakenFrames frames;
   const NativeDatapath datapath({});
   Result<Reader> reader = Reader::open(path_of_capture(name));
   EXPECT_TRUE(reader.ok());
   for (CapturedFrame frame; reader->next(frame) == Next::Frame;) {
-    Frame &f = frames.emplace_back();
+    Taken &f = frames.emplace_back();
     f.bytes.assign(frame.data, frame.data + frame.captured);
     f.ns = frame.time_ns;
     if (!roce_is_roce(datapath.parse({f.bytes.data(), frame.captured, frame.length}, f.packet)) ||
@@ -60,9 +60,9 @@ inline Frames read_frames(const std::string &name) {
   return frames;
 }
 
-inline Episodes follow(const Frames &frames) {
+inline Episodes follow(const TakenFrames &frames) {
   PcapWriter file(false, 1, 0xa1b23c4d);
-  for (const Frame &f : frames)
+  for (const Taken &f : frames)
     file.packet(f.bytes, static_cast<uint32_t>(f.ns / 1'000'000'000),
                 static_cast<uint32_t>(f.ns % 1'000'000'000));
   const TemporaryFile copy(file.bytes);
@@ -75,7 +75,7 @@ inline Episodes follow(const Frames &frames) {
 }
 
 // The first frame from `from` on for which `is` holds.
-template <typename Is> size_t find_frame(const Frames &frames, const Is &is, size_t from = 0) {
+template <typename Is> size_t find_frame(const TakenFrames &frames, const Is &is, size_t from = 0) {
   for (size_t i = from; i < frames.size(); i++)
     if (is(frames[i]))
       return i;
@@ -83,13 +83,13 @@ template <typename Is> size_t find_frame(const Frames &frames, const Is &is, siz
   return frames.size() - 1;
 }
 
-inline bool is_nak(const Frame &f) { return f.is_ack() && f.packet.syndrome == 0x60; }
-inline bool is_plain_ack(const Frame &f) {
+inline bool is_nak(const Taken &f) { return f.is_ack() && f.packet.syndrome == 0x60; }
+inline bool is_plain_ack(const Taken &f) {
   return f.is_ack() && !ROCE_SYNDROME_TYPE(f.packet.syndrome);
 }
 
 // Puts `f` before frame `place`, just after the frame before that.
-inline void insert(Frames &frames, size_t place, Frame f) {
+inline void insert(TakenFrames &frames, size_t place, Taken f) {
   f.ns = frames[place - 1].ns + 1;
   frames.insert(frames.begin() + static_cast<ptrdiff_t>(place), std::move(f));
 }

@@ -54,8 +54,8 @@ TEST(Episodes, ReorderedPacketsAreNoFinding) {
 
 // Without the answers no cause is named.
 TEST(Episodes, OneDirectionOnly) {
-  Frames frames = read_frames("loss_rc_send_v4");
-  std::erase_if(frames, [](const Frame &f) { return f.is_ack(); });
+  TakenFrames frames = read_frames("loss_rc_send_v4");
+  std::erase_if(frames, [](const Taken &f) { return f.is_ack(); });
   const Episodes e = follow(frames);
   EXPECT_EQ(e.episodes.size(), 30u);
   EXPECT_EQ(count(e, ROCE_CAUSE_UNKNOWN), 30u);
@@ -72,17 +72,17 @@ TEST(Episodes, PsnsPerAck) {
 // ---- how a pair sends again
 
 TEST(Pairs, SelectiveRepeatIsRecognised) {
-  const Frames frames = read_frames("rc_send_mtu256_v4");
+  const TakenFrames frames = read_frames("rc_send_mtu256_v4");
   const size_t ack = find_frame(frames, is_plain_ack);
   const uint32_t lost = frames[ack].psn() + 4;
-  const auto is_lost = [lost](const Frame &f) { return f.is_request() && f.psn() == lost; };
+  const auto is_lost = [lost](const Taken &f) { return f.is_request() && f.psn() == lost; };
   const size_t place = find_frame(frames, is_lost);
-  Frame nak = frames[ack];
+  Taken nak = frames[ack];
   nak.put_syndrome(0x60);
   nak.put_psn(lost);
   // Lost, refused after three more packets, and sent again alone.
-  Frames selective = frames;
-  const Frame again = selective[place];
+  TakenFrames selective = frames;
+  const Taken again = selective[place];
   selective.erase(selective.begin() + static_cast<ptrdiff_t>(place));
   size_t after = place;
   for (int requests = 0; requests < 3; after++)
@@ -101,9 +101,9 @@ TEST(Pairs, SelectiveRepeatIsRecognised) {
   EXPECT_EQ(e.pairs[0].go_backs, 0u);
   EXPECT_TRUE(e.findings.empty());
   // The packets after it are sent again too.
-  Frames all = selective;
+  TakenFrames all = selective;
   for (uint32_t n = 3; n > 0; n--)
-    insert(all, after + 2, frames[find_frame(frames, [lost, n](const Frame &f) {
+    insert(all, after + 2, frames[find_frame(frames, [lost, n](const Taken &f) {
              return f.is_request() && f.psn() == lost + n;
            })]);
   const Episodes g = follow(all);
@@ -115,10 +115,10 @@ TEST(Pairs, SelectiveRepeatIsRecognised) {
 
 // The last packet is sent again at these times after it, without an answer.
 Episodes timeouts(std::initializer_list<uint64_t> times) {
-  Frames frames = read_frames("rc_send_mtu256_v4");
+  TakenFrames frames = read_frames("rc_send_mtu256_v4");
   while (!frames.back().is_request())
     frames.pop_back();
-  const Frame last = frames.back();
+  const Taken last = frames.back();
   for (const uint64_t ns : times) {
     frames.push_back(last);
     frames.back().ns += ns;
@@ -143,16 +143,16 @@ TEST(Pairs, RetryTimer) {
 
 // An RNR NAK, and what it asked for after its timer.
 TEST(Episodes, Rnr) {
-  Frames frames = read_frames("rc_send_mtu256_v4");
+  TakenFrames frames = read_frames("rc_send_mtu256_v4");
   const size_t ack = find_frame(frames, is_plain_ack);
   const uint32_t psn = frames[ack].psn() + 1;
-  const auto is_first = [psn](const Frame &f) { return f.is_request() && f.psn() == psn; };
+  const auto is_first = [psn](const Taken &f) { return f.is_request() && f.psn() == psn; };
   const size_t place = std::max(ack, find_frame(frames, is_first)) + 1;
-  Frame rnr = frames[ack];
+  Taken rnr = frames[ack];
   rnr.put_syndrome(0x21);
   rnr.put_psn(psn);
   insert(frames, place, rnr);
-  Frame again = frames[find_frame(frames, is_first)];
+  Taken again = frames[find_frame(frames, is_first)];
   insert(frames, place + 1, again);
   const Episodes e = follow(frames);
   ASSERT_EQ(count(e, ROCE_CAUSE_RNR), 1u);

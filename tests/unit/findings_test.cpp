@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings in copies of real captures: each has a copy that has it, and one that nearly has it.
 #include "episode_frames.h"
+#include "roce/cnp.h"
 
 namespace xr::test {
 namespace {
@@ -19,7 +20,7 @@ void expect_only(const Episodes &e, roce_finding_type type, size_t frame, ptrdif
 // ---- findings
 
 TEST(Findings, RepeatedNak) {
-  Frames frames = read_frames("loss_rc_send_v4");
+  TakenFrames frames = read_frames("loss_rc_send_v4");
   const size_t nak = find_frame(frames, is_nak);
   insert(frames, nak + 1, frames[nak]);
   const Episodes e = follow(frames);
@@ -36,22 +37,22 @@ TEST(Findings, RepeatedNak) {
 
 TEST(Findings, NakWithoutGap) {
   // Nothing was sent after the PSN.
-  Frames frames = read_frames("rc_send_mtu256_v4");
+  TakenFrames frames = read_frames("rc_send_mtu256_v4");
   const size_t ack = find_frame(frames, is_plain_ack);
   uint32_t newest = 0;
   for (size_t i = 0; i < ack; i++)
     if (frames[i].is_request())
       newest = frames[i].psn();
-  Frame nak = frames[ack];
+  Taken nak = frames[ack];
   nak.put_syndrome(0x60);
   nak.put_psn(newest);
-  Frames wrong = frames;
+  TakenFrames wrong = frames;
   insert(wrong, ack, nak);
   expect_only(follow(wrong), ROCE_FINDING_NAK_WITHOUT_GAP, ack, -1, newest);
 
   // One packet was: it may have got lost after this place.
   nak.put_psn(newest - 1);
-  Frames right = frames;
+  TakenFrames right = frames;
   insert(right, ack, nak);
   const Episodes e = follow(right);
   EXPECT_TRUE(e.findings.empty());
@@ -65,15 +66,15 @@ TEST(Findings, NakWithoutGap) {
 }
 
 TEST(Findings, WrongPsnResumed) {
-  const Frames frames = read_frames("wire_m1500_drop100_vb_drv_rq-tb");
+  const TakenFrames frames = read_frames("wire_m1500_drop100_vb_drv_rq-tb");
   const size_t nak = find_frame(frames, is_nak);
   const uint32_t asked = frames[nak].psn();
   const auto with = [asked](uint32_t before) {
-    return [asked, before](const Frame &f) { return f.is_request() && f.psn() == asked - before; };
+    return [asked, before](const Taken &f) { return f.is_request() && f.psn() == asked - before; };
   };
   const size_t resumed = find_frame(frames, with(0), nak);
   // Two packets before what was asked for.
-  Frames wrong = frames;
+  TakenFrames wrong = frames;
   insert(wrong, resumed, frames[find_frame(frames, with(1))]);
   insert(wrong, resumed, frames[find_frame(frames, with(2))]);
   const Episodes e = follow(wrong);
@@ -83,7 +84,7 @@ TEST(Findings, WrongPsnResumed) {
             follow(frames).episodes[0].episode.resent_needlessly + 2);
 
   // The packet asked for was lost before it came here.
-  Frames right = frames;
+  TakenFrames right = frames;
   right.erase(right.begin() + static_cast<ptrdiff_t>(resumed));
   EXPECT_TRUE(follow(right).findings.empty());
   // From the oldest PSN without an ACK: a timeout at the same time.
@@ -98,21 +99,21 @@ TEST(Findings, WrongPsnResumed) {
 }
 
 TEST(Findings, AckBeyond) {
-  const Frames frames = read_frames("rc_send_mtu256_v4");
+  const TakenFrames frames = read_frames("rc_send_mtu256_v4");
   const size_t ack = find_frame(frames, is_plain_ack);
   uint32_t newest = 0;
   for (size_t i = 0; i < ack; i++)
     if (frames[i].is_request())
       newest = frames[i].psn();
   const size_t sent = find_frame(
-      frames, [newest](const Frame &f) { return f.is_request() && f.psn() == newest + 1; }, ack);
-  Frames wrong = frames;
+      frames, [newest](const Taken &f) { return f.is_request() && f.psn() == newest + 1; }, ack);
+  TakenFrames wrong = frames;
   wrong[ack].put_psn(newest + 1);
   expect_only(follow(wrong), ROCE_FINDING_ACK_BEYOND, sent, static_cast<ptrdiff_t>(ack),
               newest + 2);
 
   // This place missed the request: it does not come again.
-  Frames right = wrong;
+  TakenFrames right = wrong;
   right.erase(right.begin() + static_cast<ptrdiff_t>(sent));
   EXPECT_TRUE(follow(right).findings.empty());
   // The newest request.
@@ -123,10 +124,10 @@ TEST(Findings, AckBeyond) {
 }
 
 TEST(Findings, Msn) {
-  const Frames frames = read_frames("rc_send_mtu256_v4");
+  const TakenFrames frames = read_frames("rc_send_mtu256_v4");
   const size_t second = find_frame(frames, is_plain_ack, find_frame(frames, is_plain_ack) + 1);
   const size_t third = find_frame(frames, is_plain_ack, second + 1);
-  Frames wrong = frames;
+  TakenFrames wrong = frames;
   wrong[third].put_msn(frames[third].msn() + 1);
   const Episodes e = follow(wrong);
   expect_only(e, ROCE_FINDING_MSN, third, static_cast<ptrdiff_t>(second), frames[third].psn());
@@ -140,11 +141,98 @@ TEST(Findings, Msn) {
               frames[third].psn());
 
   // The responder began to count elsewhere, and passes 2^24.
-  Frames right = frames;
-  for (Frame &f : right)
+  TakenFrames right = frames;
+  for (Taken &f : right)
     if (is_plain_ack(f))
       f.put_msn(f.msn() + 0xfffff0);
   EXPECT_TRUE(follow(right).findings.empty());
+}
+
+// ---- congestion
+
+void mark(Taken &f) { f.bytes[f.packet.l3 + 1] |= ROCE_ECN_CE; }
+
+// What the receiver of `request` sends to QP `qpn` of its sender.
+Taken cnp_to(const Taken &request, uint32_t qpn) {
+  roce_cnp cnp;
+  roce_packet packet = request.packet;
+  packet.ipv4 = 1; // the parser leaves it to rules
+  roce_cnp_build(&cnp, &packet, qpn, 0, roce_swap16(ROCE_UDP_PORT), 0);
+  Taken made;
+  made.bytes.assign(request.bytes.begin() + 6, request.bytes.begin() + 12);
+  made.bytes.insert(made.bytes.end(), request.bytes.begin(), request.bytes.begin() + 6);
+  made.bytes.insert(made.bytes.end(), {0x08, 0x00});
+  made.bytes.insert(made.bytes.end(), cnp.bytes, cnp.bytes + cnp.length);
+  return made;
+}
+
+// A capture of WRITEs with its first request after an ACK, and the QPN of its sender.
+struct Marked {
+  TakenFrames frames = read_frames("rc_write_ect_v4");
+  size_t ack = find_frame(frames, is_plain_ack);
+  size_t request = find_frame(
+      frames, [](const Taken &f) { return f.is_request(); }, ack);
+  uint32_t sender_qp = roce_key_qp(&frames[ack].packet.key);
+};
+
+TEST(Findings, CeWithoutCnp) {
+  Marked with;
+  for (size_t i = with.request; i < with.request + 3; i++)
+    if (with.frames[i].is_request())
+      mark(with.frames[i]);
+  const Episodes e = follow(with.frames);
+  expect_only(e, ROCE_FINDING_CE_WITHOUT_CNP, with.request, -1, with.frames[with.request].psn());
+  EXPECT_EQ(e.pairs[0].ce, e.findings[0].finding.value);
+
+  // A CNP to the QP, or to another: a receiver may keep a distance between all of its CNPs.
+  for (const uint32_t qp : {with.sender_qp, with.sender_qp + 1}) {
+    TakenFrames right = with.frames;
+    insert(right, with.request + 1, cnp_to(right[with.request], qp));
+    const Episodes answered = follow(right);
+    EXPECT_TRUE(answered.findings.empty());
+    EXPECT_EQ(answered.pairs[0].cnps, qp == with.sender_qp ? 1u : 0u);
+  }
+}
+
+TEST(Findings, CnpWithoutCe) {
+  Marked with;
+  TakenFrames wrong = with.frames;
+  insert(wrong, with.request + 1, cnp_to(wrong[with.request], with.sender_qp));
+  expect_only(follow(wrong), ROCE_FINDING_CNP_WITHOUT_CE, with.request + 1, -1, 0);
+
+  mark(wrong[with.request]);
+  EXPECT_TRUE(follow(wrong).findings.empty());
+  // Marked only afterwards.
+  wrong = with.frames;
+  insert(wrong, with.request, cnp_to(wrong[with.request], with.sender_qp));
+  mark(wrong[with.request + 1]);
+  expect_only(follow(wrong), ROCE_FINDING_CNP_WITHOUT_CE, with.request, -1, 0);
+  // Some RNICs send one with a NAK.
+  TakenFrames lost = read_frames("loss_rc_send_v4");
+  const size_t nak = find_frame(lost, is_nak);
+  insert(lost, nak + 1, cnp_to(lost[nak - 1], roce_key_qp(&lost[nak].packet.key)));
+  EXPECT_TRUE(follow(lost).findings.empty());
+}
+
+// Two QPs in turn every 25 us.
+TEST(Findings, CnpPacing) {
+  Marked with;
+  TakenFrames frames = with.frames;
+  mark(frames[with.request]);
+  const uint64_t start = frames.back().ns;
+  for (uint32_t i = 0; i < 6; i++) {
+    frames.push_back(cnp_to(frames[with.request], with.sender_qp + i % 2));
+    frames.back().ns = start + (i + 1) * 25'000;
+  }
+  const Episodes e = follow(frames);
+  ASSERT_EQ(e.cnps.size(), 1u);
+  EXPECT_EQ(e.cnps[0].cnps, 6u);
+  EXPECT_EQ(e.cnps[0].qps, 2u);
+  EXPECT_EQ(e.cnps[0].destinations, 1u);
+  EXPECT_EQ(e.cnps[0].qp_ns, 50'000u);
+  EXPECT_EQ(e.cnps[0].destination_ns, 25'000u);
+  EXPECT_EQ(e.cnps[0].port_ns, 25'000u);
+  EXPECT_TRUE(e.findings.empty());
 }
 
 } // namespace

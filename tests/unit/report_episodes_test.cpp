@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sections of `analyze --episodes`, as text and JSON.
+#include <algorithm>
+
 #include "golden.h"
 #include "report/episodes.h"
 #include "report/json.h"
@@ -68,6 +70,16 @@ Episodes episodes_of_each_cause() {
   pair.acks = pair.go_backs = pair.timers_grown = 0;
   pair.timers_fixed = 1;
   found.pairs.push_back(pair);
+  found.pairs[0].ce = 12;
+  found.pairs[0].cnps = 3;
+  CnpRow cnps{};
+  std::copy_n(name.key.dst, 4, cnps.src.begin());
+  cnps.cnps = 9;
+  cnps.qps = 3;
+  cnps.destinations = 2;
+  cnps.qp_ns = cnps.destination_ns = 50'000;
+  cnps.port_ns = 4'000;
+  found.cnps.push_back(cnps);
   return found;
 }
 

@@ -31,7 +31,73 @@ PairName name_of(const std::vector<roce_stream> &streams, uint32_t id, uint32_t 
   return name;
 }
 
+// Requests were marked CE, their receiver answered, and sent no CNP to anyone. (One CNP may be
+// meant for several QPs.)
+void find_unanswered_ce(Episodes &into, const roce_follow &f, const PairName &name) {
+  if (!f.ce || !f.acks || f.cnps)
+    return;
+  std::array<uint32_t, 4> receiver{};
+  std::copy_n(name.key.dst, 4, receiver.begin());
+  const auto at =
+      std::lower_bound(into.cnps.begin(), into.cnps.end(), receiver,
+                       [](const CnpRow &row, const auto &src) { return row.src < src; });
+  if (at != into.cnps.end() && at->src == receiver)
+    return;
+  roce_finding found{};
+  found.type = ROCE_FINDING_CE_WITHOUT_CNP;
+  found.frame = f.ce_frame;
+  found.psn = f.ce_psn;
+  found.value = f.ce;
+  into.findings.push_back({name, found});
+}
+
 } // namespace
+
+void CnpTimes::Last::add(uint64_t now) {
+  if (count++ && now >= ns)
+    least = std::min(least, now - ns);
+  ns = now;
+}
+
+void CnpTimes::add(const roce_key &key, uint64_t ns) {
+  Name name{};
+  std::copy_n(key.src, 4, name.begin());
+  std::copy_n(key.dst, 4, name.begin() + 4);
+  name[8] = roce_key_qp(&key);
+  if (qps_.size() == kQps && !qps_.contains(name)) {
+    forgotten_++;
+    return;
+  }
+  qps_[name].add(ns);
+  name[8] = 0;
+  destinations_[name].add(ns);
+  std::fill_n(name.begin() + 4, 4, 0);
+  sources_[name].add(ns);
+}
+
+void CnpTimes::fill(Episodes &into) const {
+  into.cnps_forgotten = forgotten_;
+  for (const auto &[name, source] : sources_) {
+    CnpRow &row = into.cnps.emplace_back();
+    std::copy_n(name.begin(), 4, row.src.begin());
+    row.cnps = source.count;
+    row.port_ns = source.count > 1 ? source.least : 0;
+    const auto least = [&row](const std::map<Name, Last> &of, uint32_t &repeated) {
+      uint64_t ns = UINT64_MAX;
+      Name first{};
+      std::copy(row.src.begin(), row.src.end(), first.begin());
+      for (auto it = of.lower_bound(first);
+           it != of.end() && std::equal(row.src.begin(), row.src.end(), it->first.begin()); ++it)
+        if (it->second.count > 1) {
+          repeated++;
+          ns = std::min(ns, it->second.least);
+        }
+      return repeated ? ns : 0;
+    };
+    row.qp_ns = least(qps_, row.qps);
+    row.destination_ns = least(destinations_, row.destinations);
+  }
+}
 
 roce_follow *Following::record(uint32_t stream) {
   if (stream >= places.size())
@@ -78,6 +144,7 @@ void Following::fill(Episodes &into, const std::vector<roce_stream> &streams) co
                    [](const EpisodeRow &a, const EpisodeRow &b) {
                      return start_of(a.episode) < start_of(b.episode);
                    });
+  cnps.fill(into);
   for (const roce_finding &f : findings)
     into.findings.push_back({name_of(streams, f.request, f.response), f});
   for (const roce_follow &f : records) {
@@ -93,6 +160,10 @@ void Following::fill(Episodes &into, const std::vector<roce_stream> &streams) co
     row.timers_grown = f.timers_grown;
     row.timers_fixed = f.timers_fixed;
     row.msn_unchecked = f.msn_unchecked;
+    row.ce = f.ce;
+    row.answers_ce = f.answers_ce;
+    row.cnps = f.cnps;
+    find_unanswered_ce(into, f, row.name);
     std::copy(std::begin(f.causes), std::end(f.causes), std::begin(row.causes));
     into.holes_forgotten += f.round.forgotten;
   }

@@ -166,6 +166,8 @@ void follow(roce_env &env, const NativeDatapath::FrameView &frame, const roce_pa
   step.length = frame.length;
   if (packet.info & ROCE_HAS_AETH && aeth + ROCE_AETH_LEN <= frame.captured)
     step.msn = roce_be24(frame.data + aeth);
+  if (packet.info & ROCE_OP_CNP)
+    env.following->cnps.add(env.streams[id].key, frame.time_ns);
   roce_follow_packet(&env, &packet, id, (env.scratch.trace.found & ROCE_FOUND_SLOW) != 0, &step);
 }
 

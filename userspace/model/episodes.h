@@ -2,6 +2,7 @@
 // What following the QP pairs of a capture found.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -34,6 +35,16 @@ struct PairRow {
   uint32_t naks = 0, go_backs = 0, selective = 0, timers_grown = 0, timers_fixed = 0;
   uint32_t causes[ROCE_CAUSES] = {}; // episodes
   uint32_t msn_unchecked = 0;
+  uint32_t ce = 0, answers_ce = 0, cnps = 0; // marked CE; CNPs to the sender of the requests
+};
+
+// CNPs from one address (a notification point), and the least time between two of them: to the same
+// QP, to the same address, to any. 0: there were no two.
+struct CnpRow {
+  std::array<uint32_t, 4> src{}; // as in roce_key
+  uint64_t cnps = 0;
+  uint32_t qps = 0, destinations = 0; // to which there were two or more
+  uint64_t qp_ns = 0, destination_ns = 0, port_ns = 0;
 };
 
 struct Episodes {
@@ -41,11 +52,13 @@ struct Episodes {
   std::vector<EpisodeRow> episodes;
   std::vector<FindingRow> findings;
   std::vector<PairRow> pairs;
+  std::vector<CnpRow> cnps;
   // losses
   uint64_t pairs_full = 0;       // packets of pairs without a record
   uint64_t episodes_dropped = 0; // beyond the number that is kept
   uint64_t findings_dropped = 0;
   uint64_t holes_forgotten = 0; // gaps beyond 16 at once in a round: `missing` is too low
+  uint64_t cnps_forgotten = 0;  // CNPs to QPs beyond 65,536: not in `cnps`
   uint64_t unpaired = 0;        // answers whose requests are not known
 };
 

@@ -15,7 +15,8 @@ namespace {
 constexpr std::array<const char *, ROCE_CAUSES> kCauses = {"unknown", "nak", "read",
                                                            "timeout", "rnr", "duplicate"};
 constexpr std::array<const char *, ROCE_FINDINGS> kFindings = {
-    "repeated_nak", "nak_without_gap", "wrong_psn_resumed", "ack_beyond", "msn_wrong"};
+    "repeated_nak", "nak_without_gap", "wrong_psn_resumed", "ack_beyond",
+    "msn_wrong",    "ce_without_cnp",  "cnp_without_ce"};
 
 Value qp_of(const PairName &name) { return name.src_qp ? Value{uint64_t{*name.src_qp}} : Value{}; }
 
@@ -26,6 +27,9 @@ Value at(uint64_t ns, uint64_t first) { return ns ? Value{ns - std::min(first, n
 Value between(uint64_t from, uint64_t to) {
   return from && to >= from ? Value{to - from} : Value{};
 }
+
+// 0 is unknown.
+Value known(uint64_t ns) { return ns ? Value{ns} : Value{}; }
 
 Value microseconds(const Value &ns) {
   const uint64_t *number = std::get_if<uint64_t>(&ns);
@@ -59,6 +63,10 @@ std::string text_of(const roce_finding &f) {
     return fmt::format("resumed at PSN {}, the NAK asked for {}", f.value, f.psn);
   case ROCE_FINDING_ACK_BEYOND:
     return fmt::format("an ACK for PSN {}, which was sent after it", (f.psn - 1) & ROCE_PSN_MASK);
+  case ROCE_FINDING_CE_WITHOUT_CNP:
+    return fmt::format("{} requests were marked CE, and their receiver sent no CNP", f.value);
+  case ROCE_FINDING_CNP_WITHOUT_CE:
+    return "a CNP, and no packet of its QP was marked CE here, nor refused";
   default:
     return fmt::format("MSN {} with PSN {}, {} expected", f.value, f.psn, f.expected);
   }
@@ -194,6 +202,38 @@ void add_row(Rows &rows, const PairRow &p) {
                            1000}
                    : Value{});
   rows.json("msn_unchecked", uint64_t{p.msn_unchecked});
+  rows.count("ce", "CE", p.ce);
+  rows.count("answers_ce", "ANSWERS\nCE", p.answers_ce);
+  rows.count("cnps", "CNPS", p.cnps);
+}
+
+// The widest scope in which CNPs keep the distance that those to one QP keep; unknown if there were
+// no two QPs and addresses to tell it by.
+Value paced_by(const CnpRow &c) {
+  const auto keeps = [&c](uint64_t ns) { return ns >= c.qp_ns - c.qp_ns / 5; };
+  if (!c.qp_ns || c.qps < 2)
+    return {};
+  if (c.destinations > 1 && keeps(c.port_ns))
+    return std::string("port");
+  if (c.qps > c.destinations)
+    return std::string(keeps(c.destination_ns) ? "destination" : "qp");
+  return {};
+}
+
+void add_row(Rows &rows, const CnpRow &c) {
+  const auto time = [&rows](const char *key, const char *heading, uint64_t ns) {
+    rows.json(key, known(ns));
+    rows.text(heading, microseconds(known(ns)));
+  };
+  rows.begin();
+  rows.cell({"src", "SOURCE"}, address(c.src.data()));
+  rows.count("cnps", "CNPS", c.cnps, Hide::Never);
+  rows.count("qps", "QPS", c.qps);
+  rows.count("destinations", "DESTI-\nNATIONS", c.destinations);
+  time("interval_qp_ns", "QP us", c.qp_ns);
+  time("interval_destination_ns", "DESTI-\nNATION us", c.destination_ns);
+  time("interval_port_ns", "PORT us", c.port_ns);
+  rows.cell({"paced_by", "PACED BY", Format::Text, Hide::Zero}, paced_by(c));
 }
 
 Section section(const char *key, const char *title, Table table, const char *none) {
@@ -206,13 +246,17 @@ Section section(const char *key, const char *title, Table table, const char *non
 
 void add_episodes(Document &document, const Episodes &found) {
   const uint64_t first = found.first_ns;
-  Rows episodes, findings, pairs;
+  Rows episodes, findings, pairs, cnps;
   for (const EpisodeRow &row : found.episodes)
     add_row(episodes, row, first);
   for (const FindingRow &row : found.findings)
     add_row(findings, row, first);
   for (const PairRow &row : found.pairs)
     add_row(pairs, row);
+  for (const CnpRow &row : found.cnps)
+    add_row(cnps, row);
+  if (found.cnps.empty())
+    add_row(cnps, CnpRow{});
   if (found.episodes.empty())
     add_row(episodes, EpisodeRow{}, first);
   if (found.findings.empty())
@@ -226,12 +270,17 @@ void add_episodes(Document &document, const Episodes &found) {
       section("findings", "FINDINGS", findings.table(found.findings.empty()), "no findings"));
   document.sections.push_back(
       section("pairs", "FOLLOWED", pairs.table(found.pairs.empty()), "no requests of RC or XRC"));
+  Section pacing =
+      section("cnp_pacing", "LEAST TIME BETWEEN CNPS", cnps.table(found.cnps.empty()), "");
+  pacing.hide = Hide::Zero;
+  document.sections.push_back(std::move(pacing));
   Section lost_section{
       "following", "NOT FOLLOWED",
       Group{count("unpaired", "answers whose requests are not known", found.unpaired),
             lost("pairs", "packets of QP pairs beyond 262,144", found.pairs_full),
             lost("episodes", "episodes beyond 1,048,576", found.episodes_dropped),
             lost("findings", "findings beyond 1,048,576", found.findings_dropped),
+            lost("cnps", "CNPs to QPs beyond 65,536", found.cnps_forgotten),
             lost("holes", "gaps beyond 16 at a time", found.holes_forgotten)}};
   lost_section.hide = Hide::Zero;
   document.sections.push_back(std::move(lost_section));
