@@ -78,12 +78,28 @@ void check_parse(const NativeDatapath &accountant, const NativeDatapath::FrameVi
   REQUIRE(again.psn == p.psn && again.bth == p.bth && again.end == p.end && again.cut == p.cut);
 }
 
+void check_episodes(Analyzer &analyzer, const Sums &sums) {
+  Episodes found;
+  uint64_t counted = 0;
+  analyzer.episodes(found);
+  for (const PairRow &pair : found.pairs)
+    for (const uint32_t episodes : pair.causes)
+      counted += episodes;
+  REQUIRE(counted == found.episodes.size());
+  for (const EpisodeRow &row : found.episodes) {
+    REQUIRE(row.episode.resent_needlessly <= row.episode.resent_packets);
+    REQUIRE(row.episode.resent_packets <= sums.frames);
+    REQUIRE(row.episode.resent_frame <= sums.frames);
+  }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Small tables: most of an input's time would go to clearing memory.
   constexpr uint32_t kTable = 64, kSmallTable = 3;
-  Analyzer analyzer({.drop_bad_icrc = (size & 1) != 0});
+  const bool follow = (size & 2) != 0;
+  Analyzer analyzer({.drop_bad_icrc = (size & 1) != 0, .episodes = follow});
   NativeDatapath mine({.streams = kTable}), other({.streams = kTable, .hash_seed = 0x1234567}),
       full({.streams = kSmallTable});
   Sums sums;
@@ -113,6 +129,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   other.snapshot(second);
   full.snapshot(few);
   analyzer.snapshot(analyzed);
+  if (follow)
+    check_episodes(analyzer, sums);
   for (const Snapshot *s : {&first, &second, &few, &analyzed}) {
     check_snapshot(*s, sums);
     REQUIRE(!memcmp(s->opcodes.data(), first.opcodes.data(), sizeof(first.opcodes)));

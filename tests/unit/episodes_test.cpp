@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Episodes of real captures, and of copies of them with one thing changed.
+#include <random>
+
 #include "episode_frames.h"
 #include "roce/psn.h"
 
@@ -67,6 +69,63 @@ TEST(Episodes, PsnsPerAck) {
   EXPECT_EQ(follow(read_frames("rc_write_4096_v4")).pairs[0].acked_psns, 200u);
   EXPECT_EQ(follow(read_frames("rc_write_4096_v4")).pairs[0].acks, 50u);
   EXPECT_EQ(follow(read_frames("rc_send_1024_v4")).pairs[0].acks, 100u);
+}
+
+// Frames lost, repeated, exchanged, with other PSNs and syndromes: what is reported stays
+// consistent.
+TEST(Episodes, AnyFramesInAnyOrder) {
+  const char *const names[] = {"loss2_rc_psnwrap_v4", "loss2_rc_atomic_v4", "dup_rc_atomic_v4",
+                               "rping_v4", "rc_read_4096_v4"};
+  for (uint32_t seed = 0; seed < 40; seed++) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    TakenFrames frames = read_frames(names[seed % std::size(names)]);
+    for (uint32_t i = 0; i < 60; i++) {
+      const auto at = static_cast<ptrdiff_t>(random() % frames.size());
+      Taken &f = frames[static_cast<size_t>(at)];
+      switch (random() % 6) {
+      case 0:
+        frames.erase(frames.begin() + at);
+        break;
+      case 1:
+        std::swap(f, frames[random() % frames.size()]);
+        break;
+      case 2:
+        f.put_psn(f.psn() + random() % 64 - 32);
+        break;
+      case 3:
+        f.put_psn(random() & ROCE_PSN_MASK);
+        break;
+      case 4:
+        if (f.is_ack())
+          f.put_syndrome(static_cast<uint8_t>(random()));
+        break;
+      default:
+        frames.insert(frames.begin() + at, Taken(f));
+      }
+    }
+    const Episodes e = follow_any(frames);
+    uint64_t episodes = 0;
+    for (const PairRow &pair : e.pairs)
+      for (const uint32_t n : pair.causes)
+        episodes += n;
+    EXPECT_EQ(e.episodes.size(), episodes);
+    for (const EpisodeRow &row : e.episodes) {
+      const roce_episode &x = row.episode;
+      EXPECT_LE(x.resent_needlessly, x.resent_packets);
+      EXPECT_EQ(x.resent_packets == 0, x.resent_bytes == 0);
+      EXPECT_TRUE(x.nak_ns || x.resent_ns || x.reread_ns);
+      EXPECT_EQ(x.naks > 0, x.cause == ROCE_CAUSE_NAK);
+      EXPECT_LE(x.resent_frame, frames.size());
+      EXPECT_LT(x.first_missing, 1u << 24);
+      EXPECT_LE(x.missing, 1u << 17);
+    }
+    for (const FindingRow &row : e.findings) {
+      EXPECT_GE(row.finding.frame, 1u);
+      EXPECT_LE(row.finding.frame, frames.size());
+      EXPECT_LE(row.finding.other_frame, frames.size());
+    }
+  }
 }
 
 // ---- how a pair sends again
