@@ -137,9 +137,12 @@ static ROCE_SEPARATE void roce_follow_ack(struct roce_env *env, struct roce_foll
 /* Answers stepped over [from, to); those that come now are taken out again. */
 static ROCE_INLINE void roce_follow_step(struct roce_follow *f, const struct roce_step *s) {
   ROCE_ROLLED
-  for (__u32 i = 0; i < ROCE_OVERS; i++)
-    if (i < f->overs && f->over[i].from != f->over[i].to && f->over[i].from == s->psn)
+  for (__u32 i = 0; i < ROCE_OVERS; i++) {
+    if (i >= f->overs)
+      break;
+    if (f->over[i].from != f->over[i].to && f->over[i].from == s->psn)
       f->over[i].from = s->end;
+  }
   if (roce_psn_diff(s->psn, f->answer_last) > 0) {
     struct roce_over *o = &f->over[f->overs & (ROCE_OVERS - 1)];
 

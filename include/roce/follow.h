@@ -97,8 +97,10 @@ static ROCE_INLINE struct roce_over *roce_follow_over(struct roce_follow *f, __u
   for (__u32 i = 0; i < ROCE_OVERS; i++) {
     struct roce_over *o = &f->over[i];
 
-    if (i < f->overs && o->from != o->to && roce_psn_diff(end, o->from) > 0 &&
-        roce_psn_diff(psn, o->to) < 0 && (!lowest || roce_psn_diff(o->from, lowest->from) < 0))
+    if (i >= f->overs)
+      break;
+    if (o->from != o->to && roce_psn_diff(end, o->from) > 0 && roce_psn_diff(psn, o->to) < 0 &&
+        (!lowest || roce_psn_diff(o->from, lowest->from) < 0))
       lowest = o;
   }
   return lowest;
