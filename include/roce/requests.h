@@ -251,8 +251,8 @@ static ROCE_SEPARATE void roce_follow_request(struct roce_env *env, struct roce_
       f->open.resent_frame = s->frame;
       f->open.last_sent_ns = f->sent_ns;
     }
-    if (again && f->flags & ROCE_FOLLOW_OPEN && f->open.resent_ns &&
-        f->open.kind == ROCE_KIND_REQUEST)
+    /* Before the reaction to a NAK: the rest of the go-back before it. */
+    if (again && f->flags & ROCE_FOLLOW_OPEN && f->open.kind == ROCE_KIND_REQUEST)
       roce_follow_resent(f, s->psn, s->length, s->seen);
     roce_round_forward(&f->round, s->psn, s->end);
   }

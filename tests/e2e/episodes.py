@@ -157,7 +157,8 @@ def account(packets, pmtu):
                 now["resent"] = p.ns
             if not behind and now and now["resent"] is not None and now["recovered"] is not None:
                 now = None
-            if behind and now and now["kind"] == "request" and now["resent"] is not None:
+            goes_on = p.number not in back  # before the reaction to a NAK: the rest of the go-back before it
+            if behind and now and now["kind"] == "request" and (now["resent"] is not None or goes_on):
                 now["packets"] += 1
                 now["needless"] += all(q in ever for q in psns) and p.psn != now["psn"]
             ever.update(psns)
