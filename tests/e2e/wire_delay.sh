@@ -18,6 +18,14 @@ read -r least _ _ < <(rtt 20)
 within "RTT with 10 and 5 ms, us" "$least" 15000 18000
 xr impair box1 clear >/dev/null
 
+# Another rule in the place and with the id of the former one, before the process has looked.
+kill -STOP "$wire_pid"
+xr impair box0 clear >/dev/null
+xr impair box0 add non-roce delay 20ms >/dev/null
+kill -CONT "$wire_pid"
+read -r least _ _ < <(rtt 10)
+within "RTT with 20 ms instead of 10, us" "$least" 20000 23000
+
 # Jitter: from 0 to 8 ms on top.
 xr impair box0 clear >/dev/null
 xr impair box0 add non-roce delay 2ms jitter uniform 0s 8ms seed 1 >/dev/null

@@ -108,8 +108,10 @@ void WireDirection::take_rules(datapath::RulesInForce rules) {
     if (one.rule.hold.kind == Hold::Kind::None || one.slot >= ROCE_RULE_SLOTS)
       continue;
     holds[one.slot] = one.id;
-    if (held_by_[one.slot] == one.id)
+    std::string words = one.rule.text(); // ids begin anew after `impair clear`
+    if (held_by_[one.slot] == one.id && held_words_[one.slot] == words)
       continue;
+    held_words_[one.slot] = std::move(words);
     in_.rule_ids[one.slot] = one.id;
     stage_.set_rule(static_cast<uint16_t>(one.slot), one.rule.hold, one.rule.compiled.select.seed,
                     &in_.rules[one.slot]);

@@ -108,6 +108,7 @@ private:
   static constexpr size_t kGenerations = 8;
   std::deque<datapath::RulesInForce> rules_;
   std::array<uint32_t, ROCE_RULE_SLOTS> held_by_{}; // by slot: id of a rule that holds; 0: none
+  std::array<std::string, ROCE_RULE_SLOTS> held_words_;
   struct Pending {
     wire::Frame frame;
     roce_held held;
