@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // compare over random traffic through a random network, of which the test knows what it did; and
 // the assignment of transmissions against one that tries them all.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <random>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of parameters: every row is whole, words go into values and back, and the presets have
 // the numbers of their systems.
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 // The rules of DCQCN's reaction point, each with its source. Rates in Mbit/s.
 #include "congestion/dcqcn.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 // DCQCN's reaction point against the scripted runs of data/dcqcn: one flow without congestion, CNPs
 // at given times. rp_paper_full.csv is of a packet simulator written from the paper, rp_hpcc.csv of
 // HPCC's ns-3 tree (CC_MODE 1); their first lines have the parameters.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Episodes of real captures, and of copies of them with one thing changed.
+#include <algorithm>
 #include <random>
 
 #include "episode_frames.h"

@@ -2,6 +2,7 @@
 // Conditions on MAC addresses, PCP, inner tag, MPLS label, ports, the version of RoCE and raw
 // bytes: frames that are put together here from their parts, so that what a rule must find is
 // known without reading them.
+#include <algorithm>
 #include <random>
 
 #include "impair_port.h"

@@ -2,6 +2,8 @@
 // PFC and PAUSE frames byte by byte, the words of `send IF pfc`, and when frames are sent.
 #include "requester/pfc.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "parse/words.h"

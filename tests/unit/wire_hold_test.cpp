@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules that hold frames, each against its arithmetic.
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <map>

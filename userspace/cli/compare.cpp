@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/compare.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <sys/stat.h>

@@ -2,6 +2,7 @@
 // Counts what the window decided, by stream, by direction and over time.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/pfc_trial.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks an expectation against what the experiment will have: names, columns, and what each
 // operator and function accepts.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/netlink.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <utility>

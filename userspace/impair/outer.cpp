@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words for what the rule tables do not have: MAC addresses, PCP, inner tag, MPLS label, ports, the
 // version of RoCE, raw bytes. The datapath reads the frame again for them (roce/outer.h).
+#include <algorithm>
 #include <bit>
 #include <charconv>
 

@@ -2,6 +2,8 @@
 // Answers of priorities that a PFC frame paused wait apart, in their order.
 #include "responder/responder_state.h"
 
+#include <algorithm>
+
 namespace xr::responder {
 
 // ARP, neighbour discovery and RDMA CM have the lowest.

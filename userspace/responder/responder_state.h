@@ -2,6 +2,7 @@
 // The implementation of Responder: responder.cpp receives, responder_send.cpp sends.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <optional>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A host: its requesters and its responder share one link. A requester is asked for a packet only
 // when the link can send it, so that pacing and PFC act on the requester and not on a queue.
+#include <algorithm>
 #include <bit>
 
 #include "simulate/world.h"
