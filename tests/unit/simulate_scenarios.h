@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -67,11 +68,11 @@ inline ExperimentMeasurement run(const Scenario &scenario) {
   return simulation->measure();
 }
 
-inline const ExperimentQueue &queue_of(const ExperimentMeasurement &all, const std::string &name) {
+inline const ExperimentQueue &queue_of(const ExperimentMeasurement &all, std::string_view name) {
   for (const ExperimentQueue &queue : all.queues)
     if (queue.name == name)
       return queue;
-  throw std::runtime_error("no queue " + name);
+  throw std::runtime_error("no queue " + std::string(name));
 }
 
 } // namespace xr::simulate

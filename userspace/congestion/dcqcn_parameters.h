@@ -86,8 +86,8 @@ struct DcqcnParameters final : ParameterSet {
 Result<DcqcnParameters> dcqcn_preset(const std::string &name);
 
 // The parameters for a line of that rate, as a reaction point uses them.
-struct DcqcnSettings {
-  double line = 0; // bit/s
+struct DcqcnSettings { // NOLINT(clang-analyzer-optin.performance.Padding)
+  double line = 0;     // bit/s
   double alpha_initial = 1, g = 0;
   bool alpha_integer = false;                       // alpha in 1/1024
   uint32_t alpha_initial_1024 = 0, weight_1024 = 0; // of the old alpha

@@ -64,7 +64,7 @@ struct BthBits {
 // UDP source port: from a hash of the QP, fixed, or a new one for each packet.
 enum class Port : uint8_t { Hash, Fixed, Vary };
 
-struct Flow {
+struct Flow { // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string name;
   packet::Path path;                           // src_port is used by Port::Fixed only
   bool src_given = false, dst_given = false;   // IP addresses or GIDs

@@ -17,7 +17,7 @@
 
 namespace xr::responder {
 
-struct ResponderOptions {
+struct ResponderOptions {                 // NOLINT(clang-analyzer-optin.performance.Padding)
   std::vector<packet::Address> addresses; // local addresses; empty: accepts packets to any address
   packet::Mac mac{};                      // local MAC
   uint32_t first_qp = 2, last_qp = 0xffffff; // QPNs that exist
