@@ -9,9 +9,9 @@ namespace xr::compare {
 namespace {
 
 struct Class {
-  std::array<int8_t, kMostTogether> member{};
+  std::array<int16_t, kMostTogether> member{};
   size_t count = 0;
-  void add(size_t index) { member[count++] = static_cast<int8_t>(index); }
+  void add(size_t index) { member[count++] = static_cast<int16_t>(index); }
 };
 
 bool has(const Candidates &candidates, uint32_t print) {
@@ -23,7 +23,7 @@ constexpr int64_t kTooEarly = 8;
 constexpr double kAnyDifference = 1e13; // ns; the window is 60 s at most
 
 struct Aligned {
-  std::array<int8_t, kMostTogether> partner{}; // of a member of the first class, in the second
+  std::array<int16_t, kMostTogether> partner{}; // of a member of the first class, in the second
   size_t matches = 0;
   double difference = 0;
 };
@@ -64,7 +64,7 @@ Aligned align(const Candidates &first, const Class &a, const Candidates &second,
   for (size_t i = a.count, j = b.count; i && j;) {
     const Step how = step[i][j];
     if (how == Match) {
-      aligned.partner[i - 1] = static_cast<int8_t>(j - 1);
+      aligned.partner[i - 1] = static_cast<int16_t>(j - 1);
       aligned.matches++;
       aligned.difference += difference(i - 1, j - 1);
     }
@@ -78,13 +78,13 @@ Aligned align(const Candidates &first, const Class &a, const Candidates &second,
 // copies.
 void prefer_first_arrivals(const Candidates &first, const Class &a, const Candidates &second,
                            const Class &b, Aligned &aligned) {
-  int8_t after = -1; // of the transmission before
+  int16_t after = -1; // of the transmission before
   for (size_t i = 0; i < a.count; i++) {
-    int8_t &partner = aligned.partner[i];
+    int16_t &partner = aligned.partner[i];
     if (partner == Assignment::kNone)
       continue;
     const int64_t sent = first.at[static_cast<size_t>(a.member[i])].time_ns;
-    for (int8_t j = static_cast<int8_t>(after + 1); j < partner; j++) {
+    for (int16_t j = static_cast<int16_t>(after + 1); j < partner; j++) {
       const Candidate &arrival = second.at[static_cast<size_t>(b.member[static_cast<size_t>(j)])];
       if (arrival.time_ns - sent >= arrival.earliest_ns)
         partner = j;
@@ -131,7 +131,7 @@ void assign_class(const Candidates &first, const Class &a, const Candidates &sec
   for (size_t i = 0; i < a.count; i++) {
     if (aligned.partner[i] == Assignment::kNone)
       continue;
-    const int8_t j = b.member[static_cast<size_t>(aligned.partner[i])];
+    const int16_t j = b.member[static_cast<size_t>(aligned.partner[i])];
     result.of_first[static_cast<size_t>(a.member[i])] = j;
     result.of_second[static_cast<size_t>(j)] = a.member[i];
   }

@@ -26,9 +26,9 @@ struct Candidates {
 };
 
 struct Assignment {
-  static constexpr int8_t kNone = -1;
-  std::array<int8_t, kMostTogether> of_first{};  // index of the second place's sight
-  std::array<int8_t, kMostTogether> of_second{}; // index of the first place's sight
+  static constexpr int16_t kNone = -1;
+  std::array<int16_t, kMostTogether> of_first{};  // index of the second place's sight
+  std::array<int16_t, kMostTogether> of_second{}; // index of the first place's sight
 };
 
 // Both in order of time. Sights with the same iCRC belong together; those whose iCRC the other

@@ -138,7 +138,7 @@ void Window::resolve(Slot &oldest) {
 void Window::resolve_group(Slot &oldest) {
   const Path &path = streams_[oldest.sight.stream].path;
   Candidates candidates[2];
-  uint32_t indexes[2][kMostTogether];
+  uint32_t indexes[2][kMostTogether] = {};
   for (auto index = static_cast<uint32_t>(tail_); alive(index); index = at(index).newer) {
     const Slot &slot = at(index);
     if (slot.state != State::Open)
@@ -160,7 +160,7 @@ void Window::resolve_group(Slot &oldest) {
   const unsigned arrival = is_arrival(oldest) ? oldest.place : !oldest.place;
   const Assignment result = assign(candidates[!arrival], candidates[arrival], path.margin_ns);
   const auto &of_arrival = result.of_second;
-  const int8_t partner = oldest.place == arrival ? result.of_second[0] : result.of_first[0];
+  const int16_t partner = oldest.place == arrival ? result.of_second[0] : result.of_first[0];
   // Not matched, but a sight with the same content was: a copy, unless it is matched later.
   for (size_t i = 0; i < candidates[arrival].count; i++) {
     if (of_arrival[i] != Assignment::kNone)

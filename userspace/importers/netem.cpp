@@ -41,7 +41,7 @@ Result<double> percent(const std::string &option, const std::string &word) {
   std::string digits = word;
   if (digits.ends_with('%'))
     digits.pop_back();
-  const auto value = parse::real(digits, 0, 100);
+  auto value = parse::real(digits, 0, 100);
   if (!value)
     return Error{fmt::format("{}: '{}' is not a percentage", option, word), "like 0.1%"};
   return value;
@@ -61,7 +61,7 @@ Result<uint64_t> time(const std::string &option, const std::string &word) {
       with_unit = with_unit.substr(0, with_unit.size() - std::string_view(tc).size()) + ours;
       break;
     }
-  const auto value = parse::duration(with_unit);
+  auto value = parse::duration(with_unit);
   if (!value)
     return Error{fmt::format("{}: '{}' is not a time", option, word),
                  "like 10ms; without a unit: us"};
