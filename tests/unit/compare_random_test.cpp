@@ -93,7 +93,7 @@ private:
     }
   }
 
-  // RFC 4737: behind one that was sent later. The times are unlikely to be equal.
+  // RFC 4737: it arrives after one that was sent later. The times are unlikely to be equal.
   void count_reordered() {
     for (auto &[qp, list] : arrivals_) {
       std::stable_sort(list.begin(), list.end(),

@@ -38,7 +38,8 @@ Place::Place(Reader reader, const Options &options)
                                   .streams = static_cast<uint32_t>(options.streams),
                                   .features = ROCE_FEATURE_CAPTURE})) {}
 
-// Whether the packet is behind its stream's expected PSN, and begins a run of such packets.
+// Whether the packet's PSN is before the expected one of its stream, and begins a run of such
+// packets.
 uint8_t Place::position(State &state, const roce_packet &packet, uint32_t found) {
   const bool behind = found & (ROCE_FOUND_FILLED | ROCE_FOUND_DUPLICATE);
   uint8_t flags = 0;

@@ -10,7 +10,7 @@ namespace xr::compare {
 struct Mark {
   enum Flag : uint8_t {
     kBadIcrc = 1,
-    kBegins = 2,   // the first of a run of packets behind the expected PSN: the sender went back
+    kBegins = 2,   // the first packet of a run before the expected PSN: the sender went back
     kAccepted = 4, // a receiver after this place that takes packets in order only had taken it
     kTagged = 16,  // `vlan` is known: an Ethernet frame
   };

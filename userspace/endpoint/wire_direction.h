@@ -71,7 +71,7 @@ public:
   // After an empty turn of all of them: waits for frames or mail, but not beyond the next frame
   // that is due, nor `longest` ns.
   static void wait(std::span<WireDirection *const> all, uint64_t now, uint64_t longest);
-  // Frames wait for rules that the direction was not told yet.
+  // Frames wait for rules that the direction has not received yet.
   bool lacks_rules() const { return !pending_.empty(); }
   // Sends what is on the rings; what is held is lost, and counted.
   void end();

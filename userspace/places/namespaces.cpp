@@ -40,7 +40,7 @@ Result<Subject> subject_of(const Experiment &experiment, const Plan &plan) {
   return subject;
 }
 
-// How long the machine slept: the clock of the run stands still then.
+// How long the machine was suspended: the clock of the run stops meanwhile.
 int64_t suspended_ns() {
   return static_cast<int64_t>(clock_ns(CLOCK_BOOTTIME)) -
          static_cast<int64_t>(clock_ns(CLOCK_MONOTONIC));

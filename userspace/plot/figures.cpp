@@ -12,7 +12,7 @@ namespace {
 
 using Kind = ExperimentSample::Kind;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-// More curves than that are hidden at first, behind their statistics.
+// If there are more curves, they are hidden at first and their statistics are shown.
 constexpr size_t kMostShown = 16;
 constexpr size_t kMostPoints = 400; // of a distribution
 
