@@ -114,6 +114,14 @@ keep() {
   return "$status"
 }
 
+# exits STATUS COMMAND...: with this exit status, its output kept.
+exits() {
+  local wanted=$1 status=0
+  shift
+  keep "$@" || status=$?
+  assert_eq "$wanted" "$status" "exit status of: $* ($(tail -n 5 "$scratch"/last.*))"
+}
+
 # refused WORDS COMMAND...: exit status 1, one sentence on stderr that has the words, nothing else.
 refused() {
   local words=$1 status=0

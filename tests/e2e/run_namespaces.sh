@@ -9,13 +9,6 @@ need jq bpftool ip
 before=$(kernel_objects)
 ours() { ip netns list 2>/dev/null | awk '{ print $1 }' | grep -E "^xr-run-$1-" || true; }
 
-# exits STATUS COMMAND...
-exits() {
-  local wanted=$1 status=0
-  shift
-  keep "$@" || status=$?
-  assert_eq "$wanted" "$status" "exit status of: $* ($(tail -n 5 "$scratch"/last.*))"
-}
 # The same, again where the machine was too busy to measure.
 measures() {
   local wanted=$1 status

@@ -5,12 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 need jq python3
 PATH=$(dirname "$XDP_ROCE"):$PATH
-exits() {
-  local wanted=$1 status=0
-  shift
-  keep "$@" || status=$?
-  assert_eq "$wanted" "$status" "exit status of: $* ($(tail -n 3 "$scratch"/last.*))"
-}
 sweep=(run incast --set duration=2ms --set measure.from=1ms --set sample=100us --set 'expect=["jain > 0"]'
   --set 'sweep={topology.star.senders: [2, 4], seed: [1, 2, 3]}')
 # What does not depend on the time, the machine or the directory.

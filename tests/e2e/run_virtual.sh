@@ -6,14 +6,6 @@
 need jq python3
 PATH=$(dirname "$XDP_ROCE"):$PATH
 
-# exits STATUS COMMAND...
-exits() {
-  local wanted=$1 status=0
-  shift
-  keep "$@" || status=$?
-  assert_eq "$wanted" "$status" "exit status of: $* ($(tail -n 3 "$scratch"/last.*))"
-}
-
 # Every installed experiment is read and runs; what it expects needs its whole time.
 xdp-roce --json run --list >"$scratch/list.json"
 mapfile -t names < <(jq -r '.experiments[].name' "$scratch/list.json")
