@@ -14,16 +14,13 @@
 #include <vector>
 
 #include <arpa/inet.h>
-#include <linux/if_packet.h>
 #include <net/if.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/if_link.h>
 
 #include "arrived.h"
+#include "packet_socket.h"
 #include "roce/config.h"
 #include "spread.h"
 #include "wires.h"
@@ -34,6 +31,8 @@ namespace {
 
 using xr::bench::arrived;
 using xr::bench::fail;
+using xr::bench::PacketSocket;
+using xr::bench::put_on;
 
 constexpr int kRounds = 41;
 
@@ -82,12 +81,6 @@ double packets_per_second(const yardsticks *yard, std::vector<uint8_t> &data, ui
   return static_cast<double>(arrived(yard) - before) / seconds;
 }
 
-void put_on(const char *port, const bpf_program *program) {
-  if (bpf_xdp_attach(static_cast<int>(if_nametoindex(port)), bpf_program__fd(program),
-                     XDP_FLAGS_DRV_MODE, nullptr))
-    fail(port);
-}
-
 template <typename Map> void leave_by(const Map *map, const char *port) {
   const uint32_t zero = 0;
   bpf_devmap_val value{};
@@ -100,36 +93,17 @@ template <typename Map> void leave_by(const Map *map, const char *port) {
 // The same with frames that a socket sends.
 class Sender {
 public:
-  explicit Sender(const std::vector<uint8_t> &frame)
-      : fd_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)), frames_(kBatch, frame), pieces_(kBatch),
-        messages_(kBatch) {
-    sockaddr_ll at{};
-    const int on = 1;
-    at.sll_family = AF_PACKET;
-    at.sll_ifindex = static_cast<int>(if_nametoindex("a0"));
-    if (fd_ < 0 || bind(fd_, reinterpret_cast<sockaddr *>(&at), sizeof(at)) ||
-        setsockopt(fd_, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on)))
-      fail("packet socket");
-    for (size_t i = 0; i < kBatch; i++) {
-      pieces_[i] = {frames_[i].data(), frames_[i].size()};
-      messages_[i].msg_hdr.msg_iov = &pieces_[i];
-      messages_[i].msg_hdr.msg_iovlen = 1;
-    }
-  }
-  ~Sender() { close(fd_); }
-  Sender(const Sender &) = delete;
-  Sender &operator=(const Sender &) = delete;
+  explicit Sender(const std::vector<uint8_t> &frame) : socket_("a0", frame) {}
 
   double packets_per_second(const yardsticks *yard, uint32_t frames) {
     const uint64_t before = arrived(yard);
     const auto start = std::chrono::steady_clock::now();
-    for (uint32_t sent = 0; sent < frames; sent += kBatch) {
-      for (auto &frame : frames_) {
+    for (uint32_t sent = 0; sent < frames; sent += PacketSocket::kBatch) {
+      for (auto &frame : socket_.frames()) {
         const uint32_t psn = htonl(psn_++ & 0xffffff);
         std::memcpy(&frame[50], &psn, sizeof(psn));
       }
-      if (sendmmsg(fd_, messages_.data(), kBatch, 0) < 0 && errno != ENOBUFS)
-        fail("send");
+      socket_.send();
     }
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -137,12 +111,8 @@ public:
   }
 
 private:
-  static constexpr size_t kBatch = 64;
-  int fd_;
+  PacketSocket socket_;
   uint32_t psn_ = 0;
-  std::vector<std::vector<uint8_t>> frames_;
-  std::vector<iovec> pieces_;
-  std::vector<mmsghdr> messages_;
 };
 
 // In turn, `frames` each time; every second round begins with the other one.

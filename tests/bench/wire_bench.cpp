@@ -10,8 +10,6 @@
 #include <optional>
 
 #include <arpa/inet.h>
-#include <linux/if_link.h>
-#include <linux/if_packet.h>
 #include <net/if.h>
 
 #include "arrived.h"
@@ -19,6 +17,7 @@
 #include "datapath/rules.h"
 #include "endpoint/wire.h"
 #include "forwarder.h"
+#include "packet_socket.h"
 #include "parse/words.h"
 #include "spread.h"
 #include "wire/link_words.h"
@@ -28,18 +27,13 @@ namespace {
 using namespace xr;
 using bench::arrived;
 using bench::fail;
+using bench::put_on;
 
 constexpr int kRounds = 31;
 constexpr uint32_t kPiece = 64; // batches
-constexpr size_t kBatch = bench::Forwarder::kBatch;
+static_assert(bench::PacketSocket::kBatch == bench::Forwarder::kBatch);
 
 uint64_t processor_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
-
-void put_on(const char *port, const bpf_program *program) {
-  if (bpf_xdp_attach(static_cast<int>(if_nametoindex(port)), bpf_program__fd(program),
-                     XDP_FLAGS_DRV_MODE, nullptr))
-    fail(port);
-}
 
 // RC SEND MIDDLE of `bytes`, to QP 0.
 std::vector<uint8_t> frame_of(uint32_t bytes) {
@@ -70,44 +64,23 @@ std::vector<uint8_t> frame_of(uint32_t bytes) {
 class Sender {
 public:
   Sender(const char *port, uint32_t bytes, uint32_t streams)
-      : fd_(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)), streams_(streams), psn_(streams),
-        frames_(kBatch, frame_of(bytes)), pieces_(kBatch), messages_(kBatch) {
-    sockaddr_ll at{};
-    const int on = 1;
-    at.sll_family = AF_PACKET;
-    at.sll_ifindex = static_cast<int>(if_nametoindex(port));
-    if (fd_ < 0 || bind(fd_, reinterpret_cast<sockaddr *>(&at), sizeof(at)) ||
-        setsockopt(fd_, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on)))
-      fail("packet socket");
-    for (size_t i = 0; i < kBatch; i++) {
-      pieces_[i] = {frames_[i].data(), frames_[i].size()};
-      messages_[i].msg_hdr.msg_iov = &pieces_[i];
-      messages_[i].msg_hdr.msg_iovlen = 1;
-    }
-  }
-  ~Sender() { close(fd_); }
-  Sender(const Sender &) = delete;
-  Sender &operator=(const Sender &) = delete;
+      : socket_(port, frame_of(bytes)), streams_(streams), psn_(streams) {}
 
   void send() {
-    for (auto &frame : frames_) {
+    for (auto &frame : socket_.frames()) {
       random_ = random_ * 1664525 + 1013904223;
       const auto stream = static_cast<uint32_t>(uint64_t{random_} * streams_ >> 32);
       const uint32_t qp = htonl(stream), psn = htonl(psn_[stream]++ & 0xffffff);
       std::memcpy(&frame[46], &qp, sizeof(qp));
       std::memcpy(&frame[50], &psn, sizeof(psn));
     }
-    if (sendmmsg(fd_, messages_.data(), kBatch, 0) < 0 && errno != ENOBUFS)
-      fail("send");
+    socket_.send();
   }
 
 private:
-  int fd_;
+  bench::PacketSocket socket_;
   uint32_t streams_, random_ = 1;
   std::vector<uint32_t> psn_;
-  std::vector<std::vector<uint8_t>> frames_;
-  std::vector<iovec> pieces_;
-  std::vector<mmsghdr> messages_;
 };
 
 // What forwards, between NAME0 ~ NAME1 and the next pair.

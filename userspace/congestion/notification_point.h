@@ -58,6 +58,14 @@ public:
       return grid(now, key_of(packet), owed);
     }
   }
+  // decide(), counted. True: a CNP is to be sent now; a deferred one comes by take_due().
+  bool answers(uint64_t now, const roce_packet &packet, const Owed &owed, uint64_t &paced,
+               uint64_t &no_room) {
+    const Verdict verdict = decide(now, packet, owed);
+    paced += verdict == Verdict::Paced;
+    no_room += verdict == Verdict::NoRoom;
+    return verdict == Verdict::Send;
+  }
 
   // Grid only: any packet of a stream. Others need not report it.
   bool wants_all() const { return pacing_.mode == NpMode::Grid; }

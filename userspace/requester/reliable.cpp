@@ -124,20 +124,8 @@ void ReliableSource::State::notify(uint64_t now, uint32_t qp, const roce_packet 
   if (packet.ecn != ROCE_ECN_CE)
     return;
   counts.ce++;
-  using Verdict = decltype(notification_point_)::Verdict;
-  switch (notification_point_.decide(now, packet, qp)) {
-  case Verdict::Send:
+  if (notification_point_.answers(now, packet, qp, counts.cnps_paced, counts.cnps_no_room))
     cnps_.push(qp);
-    break;
-  case Verdict::Paced:
-    counts.cnps_paced++;
-    break;
-  case Verdict::NoRoom:
-    counts.cnps_no_room++;
-    break;
-  case Verdict::Deferred:
-    break; // take_due() has it
-  }
 }
 
 // Updates counts, timer and ready queue after an event of a QP.

@@ -224,7 +224,6 @@ void Responder::State::receive_ce(uint64_t now, std::span<const uint8_t> frame, 
   counts.ce++;
   if (!options.cnp)
     return;
-  using Verdict = decltype(cnp_)::Verdict;
   // A CNP may be due later, when its packet is gone: where it goes is known now.
   PeerPath *path = paths_.find_or_add(frame, packet);
   if (!path) {
@@ -235,19 +234,9 @@ void Responder::State::receive_ce(uint64_t now, std::span<const uint8_t> frame, 
                        .qp = sender,
                        .port = response_port(roce_key_qp(&packet.key)),
                        .path = path};
-  switch (cnp_.decide(now, packet, cnp)) {
-  case Verdict::Send:
+  if (cnp_.answers(now, packet, cnp, counts.cnps_paced, counts.cnps_no_room)) {
     counts.cnps++;
     enqueue(cnp);
-    break;
-  case Verdict::Paced:
-    counts.cnps_paced++;
-    break;
-  case Verdict::NoRoom:
-    counts.cnps_no_room++;
-    break;
-  case Verdict::Deferred:
-    break; // take_due() has it
   }
 }
 
