@@ -27,7 +27,6 @@ struct roce_passing {
   __u32 cnp_qp; /* of the CNP that a rule asked for */
   __u32 cnp_tos;
   __u32 reserved;
-  __u64 left;            /* with ROCE_FEATURE_NEXT: rules that may still apply */
   struct roce_held held; /* with ROCE_FEATURE_HOLD: rules and selected are valid */
   struct roce_verdict verdict;
   struct roce_cnp cnp;
@@ -45,6 +44,10 @@ struct roce_noted {
   __u32 stream; /* record id, or ROCE_NO_STREAM */
   __s32 class_; /* enum roce_class */
   __u32 loaded; /* 1: the packet is in this CPU's roce_passing */
+  __u32 reserved;
+  __u64 left;     /* with ROCE_FEATURE_NEXT: rules that may still apply */
+  __u64 hold;     /* with ROCE_FEATURE_HOLD: rules that hold the frame, or only count it */
+  __u64 selected; /* of these: that selected it */
 };
 
 /* Records, for capture, the rule that the packet matched and the action taken (0: none). */
@@ -394,13 +397,22 @@ static ROCE_INLINE int roce_mark_only(struct roce_frame *frame, struct roce_env 
 }
 
 /* A rule holds the frame, or counts it only. */
-static ROCE_INLINE void roce_hold_by(struct roce_env *env, __u64 rule, __u64 selected) {
-  struct roce_passing *passing = roce_passing_of(env);
+static ROCE_INLINE void roce_hold_by(struct roce_noted *noted, __u64 rule, __u64 selected) {
+  noted->hold |= rule;
+  noted->selected |= selected;
+}
 
-  if (!passing)
-    return;
-  passing->held.rules |= rule;
-  passing->held.selected |= selected;
+/* Nor does a rule that only holds. 1 when the rule is such a rule and was applied. */
+static ROCE_INLINE int roce_hold_only(struct roce_env *env, const struct roce_rule *rule,
+                                      struct roce_rule_count *count, struct roce_noted *noted,
+                                      __u64 bit) {
+  if (rule->action.act & ~(__u32)ROCE_ACTS_HOLD || rule->select.limit)
+    return 0;
+  count->acted++;
+  count->acted_bytes += noted->facts.length;
+  roce_trace_rule(env, rule, rule->action.act);
+  roce_hold_by(noted, bit, bit);
+  return 1;
 }
 
 /* Applies a rule whose conditions the frame meets. `bit`: the rule's. Returns enum roce_fate. */
@@ -425,10 +437,12 @@ static ROCE_INLINE int roce_meet_rule(struct roce_frame *frame, struct roce_env 
   }
   if (!selected) {
     if (roce_features(env) & ROCE_FEATURE_HOLD && rule->action.act & ROCE_ACT_REORDER)
-      roce_hold_by(env, bit, 0); /* the held packets wait for it */
+      roce_hold_by(noted, bit, 0); /* the held packets wait for it */
     return ROCE_GO_ON;
   }
   if (roce_features(env) & ROCE_FEATURE_EDIT && roce_mark_only(frame, env, rule, count, noted, now))
+    return ROCE_GO_ON;
+  if (roce_features(env) & ROCE_FEATURE_HOLD && roce_hold_only(env, rule, count, noted, bit))
     return ROCE_GO_ON;
   passing = roce_loaded(frame, env, noted);
   if (!passing)
@@ -438,9 +452,9 @@ static ROCE_INLINE int roce_meet_rule(struct roce_frame *frame, struct roce_env 
   fate = roce_act(frame, env, rule);
   if (roce_features(env) & ROCE_FEATURE_HOLD) {
     if (passing->verdict.act & ROCE_ACTS_HOLD)
-      roce_hold_by(env, bit, bit);
+      roce_hold_by(noted, bit, bit);
     else if (rule->action.act & ROCE_ACT_REORDER) /* beyond its limit */
-      roce_hold_by(env, bit, 0);
+      roce_hold_by(noted, bit, 0);
   }
   return fate;
 }
@@ -451,15 +465,16 @@ static ROCE_INLINE int roce_meet_rule(struct roce_frame *frame, struct roce_env 
  */
 ROCE_OUTLINE int roce_meet_next(struct roce_frame *frame, struct roce_env *env,
                                 const struct roce_ruleset *set, struct roce_noted *noted) {
-  struct roce_passing *passing = roce_passing_of(env);
   const struct roce_rule *rule;
   __u64 left;
 
-  if (!set || !noted || !passing)
+  if (!set || !noted)
     return ROCE_GO_ON;
-  left = passing->left;
-  rule = roce_find_rule(frame, env, set, &left, noted);
-  passing->left = rule && rule->action.next ? left & (left - 1) : 0;
+  left = noted->left;
+  rule = left ? roce_first_rule(set, left) : ROCE_NULL;
+  if (rule && rule->checks)
+    rule = roce_find_rule(frame, env, set, &left, noted);
+  noted->left = rule && rule->action.next ? left & (left - 1) : 0;
   return rule ? roce_meet_rule(frame, env, rule, noted, left & -left) : ROCE_GO_ON;
 }
 
@@ -471,13 +486,10 @@ ROCE_OUTLINE int roce_meet_next(struct roce_frame *frame, struct roce_env *env,
 static ROCE_INLINE int roce_meet_later(struct roce_frame *frame, struct roce_env *env,
                                        const struct roce_ruleset *set, struct roce_noted *noted,
                                        int fate) {
-  struct roce_passing *passing = roce_passing_of(env);
   int one;
 
-  if (!passing)
-    return fate;
   ROCE_ROLLED
-  for (int i = 0; i < ROCE_RULES && passing->left; i++) {
+  for (int i = 0; i < ROCE_RULES && noted->left; i++) {
     if (fate == ROCE_GONE || fate == ROCE_BACK_AS_CNP)
       return fate;
     one = roce_meet_next(frame, env, set, noted);
@@ -488,18 +500,21 @@ static ROCE_INLINE int roce_meet_later(struct roce_frame *frame, struct roce_env
 }
 
 /* With ROCE_FEATURE_HOLD: adds ROCE_HELD for a frame that rules hold. */
-static ROCE_INLINE int roce_hold(struct roce_env *env, const struct roce_ruleset *set, int fate) {
+static ROCE_INLINE int roce_hold(struct roce_env *env, const struct roce_ruleset *set,
+                                 const struct roce_noted *noted, int fate) {
   struct roce_passing *passing = roce_passing_of(env);
 
-  if (!passing || !passing->held.rules || fate == ROCE_GONE || fate == ROCE_BACK_AS_CNP)
+  if (!passing || !noted->hold || fate == ROCE_GONE || fate == ROCE_BACK_AS_CNP)
     return fate;
+  passing->held.rules = noted->hold;
+  passing->held.selected = noted->selected;
   passing->held.generation = (__u16)set->generation;
   return fate | ROCE_HELD;
 }
 
 /*
  * Applies the first of the port's rules that the current frame meets. With ROCE_FEATURE_NEXT, those
- * after it are in `left` of roce_passing. Returns enum roce_fate.
+ * after it are in noted->left. Returns enum roce_fate.
  */
 ROCE_OUTLINE int roce_meet_first(struct roce_frame *frame, struct roce_env *env,
                                  const struct roce_ruleset *set, struct roce_noted *noted) {
@@ -527,12 +542,8 @@ ROCE_OUTLINE int roce_meet_first(struct roce_frame *frame, struct roce_env *env,
     if (!rule)
       return ROCE_GO_ON;
   }
-  if (roce_features(env) & ROCE_FEATURE_NEXT && rule->action.next) {
-    struct roce_passing *passing = roce_passing_of(env);
-
-    if (passing)
-      passing->left = left & (left - 1);
-  }
+  if (roce_features(env) & ROCE_FEATURE_NEXT && rule->action.next)
+    noted->left = left & (left - 1);
   return roce_meet_rule(frame, env, rule, noted, left & -left);
 }
 
@@ -544,17 +555,11 @@ static ROCE_INLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env
 
   if (!set)
     return ROCE_GO_ON;
-  if (roce_features(env) & (ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT)) {
-    struct roce_passing *passing = roce_passing_of(env);
-
-    if (!passing)
-      return ROCE_GO_ON;
-    passing->held.rules = passing->held.selected = passing->left = 0;
-  }
+  noted->left = noted->hold = noted->selected = 0;
   fate = roce_meet_first(frame, env, set, noted);
   if (roce_features(env) & ROCE_FEATURE_NEXT)
     fate = roce_meet_later(frame, env, set, noted, fate);
-  return roce_features(env) & ROCE_FEATURE_HOLD ? roce_hold(env, set, fate) : fate;
+  return roce_features(env) & ROCE_FEATURE_HOLD ? roce_hold(env, set, noted, fate) : fate;
 }
 
 /*

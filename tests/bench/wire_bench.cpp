@@ -35,7 +35,7 @@ static_assert(bench::PacketSocket::kBatch == bench::Forwarder::kBatch);
 
 uint64_t processor_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
-// RC SEND MIDDLE of `bytes`, to QP 0.
+// RC SEND ONLY of `bytes`, to QP 0: right with a payload of any length.
 std::vector<uint8_t> frame_of(uint32_t bytes) {
   std::vector<uint8_t> f(bytes);
   const auto put16 = [&f](size_t at, size_t value) {
@@ -57,7 +57,7 @@ std::vector<uint8_t> frame_of(uint32_t bytes) {
   f[33] = 2;
   put16(36, 4791);
   put16(38, bytes - 34);
-  f[42] = 0x01;
+  f[42] = 0x04;
   return f;
 }
 
