@@ -34,3 +34,20 @@ END
 xdp-roce run "$scratch/many.yaml" --out "$scratch/many" >/dev/null
 (($(stat -c %s "$scratch/many/report.html") <= 10000000)) || fail "the report has $(stat -c %s "$scratch/many/report.html") bytes"
 keep python3 "$here/page_checks.py" "$scratch/many/report.html" || fail "$(cat "$scratch"/last.*)"
+
+# Two runs over one another: the numbers of both, and a page with the curves of both.
+xdp-roce run incast --seed 2 --set duration=20ms --set measure.from=10ms --set sample=20us --set expect=[] --out "$scratch/other" >/dev/null
+xdp-roce run compare "$scratch/few" "$scratch/other" --out "$scratch/both" --plots "$scratch/both/plots" >"$scratch/compared" ||
+  fail "compare ended with $?"
+for value in first:few second:other; do
+  asked=$(jq '.flows[0].rate_bps' "$scratch/${value#*:}/result.json")
+  got=$(jq ".values[] | select(.name == \"flow-1\" and .column == \"rate_bps\").${value%:*}" "$scratch/both/compare.json")
+  [[ $got == "$asked" ]] || fail "${value#*:}: rate of flow-1 is $got, not $asked"
+done
+grep -q 'flow-1 .*rate_bps .*%' "$scratch/compared" || fail "$(cat "$scratch/compared")"
+keep python3 "$here/page_checks.py" "$scratch/both/report.html" || fail "$(cat "$scratch"/last.*)"
+for run in few other; do
+  grep -q ">$run: flow-1<" "$scratch/both/plots/rate.svg" || fail "rate.svg has no curve of $run"
+done
+exits 2 xdp-roce run compare "$scratch/few"
+exits 1 xdp-roce run compare "$scratch/few" "$scratch"

@@ -11,6 +11,7 @@
 
 #include "plot/figures.h"
 #include "plot/gnuplot.h"
+#include "plot/overlay.h"
 #include "plot/page.h"
 #include "plot/svg.h"
 #include "plot/sweep_figure.h"
@@ -177,7 +178,7 @@ TEST(PlotPage, HasAllValues) {
   EXPECT_EQ("flow-2", data["checks"][0]["row"]);
   EXPECT_EQ(0.005, data["checks"][0]["t_s"]);
   EXPECT_EQ("start flow-2", data["moments"][0]["text"]);
-  EXPECT_EQ(2u, data["flows"]["total"]);
+  EXPECT_EQ(2u, data["tables"][0]["total"]);
   const nlohmann::json &rate = data["figures"][0];
   ASSERT_EQ("rate", rate["id"]);
   const std::vector<float> y = unpacked(rate["curves"][0]["y"]), x = unpacked(rate["x"]);
@@ -284,6 +285,44 @@ TEST(PlotSweep, UnitsAndWordsOfTheKey) {
   EXPECT_EQ(over({"1us", "1ms"}).x_unit, "key: 1 1us 2 1ms") << "not in one unit";
   EXPECT_EQ(over({"red", "step"}).curves[0].x, (std::vector<float>{1, 2}));
   EXPECT_EQ(over({"red"}).x_unit, "all points: 1 ") << "nothing differs";
+}
+
+Figure figure_of(const std::string &id, std::vector<std::string> names, bool summary = false) {
+  Figure figure;
+  figure.id = id;
+  figure.summary = summary;
+  figure.levels = {{"Kmin", 5}, {"predicted", summary ? 1.0 : 2.0}};
+  for (std::string &name : names)
+    figure.curves.push_back({std::move(name), {1, 2}, {}, {}, {}});
+  return figure;
+}
+
+std::vector<std::string> names_of(const Figure &figure) {
+  std::vector<std::string> names;
+  for (const Curve &curve : figure.curves)
+    names.push_back(curve.name);
+  return names;
+}
+
+TEST(Overlay, CurvesOfBothRunsInOneFigure) {
+  const auto all = overlay({"a", {figure_of("rate", {"flow-1", "flow-2"})}},
+                           {"b", {figure_of("rate", {"flow-1"}), figure_of("drops", {"port"})}});
+  ASSERT_EQ(2u, all.size());
+  EXPECT_EQ((std::vector<std::string>{"a: flow-1", "a: flow-2", "b: flow-1"}), names_of(all[0]));
+  EXPECT_EQ(2u, all[0].levels.size()); // the same in both
+  EXPECT_EQ((std::vector<std::string>{"b: port"}), names_of(all[1]));
+}
+
+TEST(Overlay, StatisticsStayInFront) {
+  const auto all = overlay({"a", {figure_of("rate", {"mean of all", "median", "flow-1"}, true)}},
+                           {"b", {figure_of("rate", {"mean of all", "median", "flow-1"}, true)}});
+  EXPECT_EQ((std::vector<std::string>{"a: mean of all", "a: median", "b: mean of all", "b: median",
+                                      "b: flow-1", "a: flow-1"}),
+            names_of(all[0]));
+  const auto mixed = overlay({"a", {figure_of("rate", {"flow-1"})}},
+                             {"b", {figure_of("rate", {"mean of all", "median", "flow-1"}, true)}});
+  EXPECT_EQ(3u, mixed[0].levels.size()); // the predictions differ
+  EXPECT_TRUE(mixed[0].summary);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/run_compare.h"
 #include "cli/run_files.h"
 #include "cli/run_import.h"
 #include "cli/run_plots.h"
@@ -25,10 +26,10 @@ namespace {
 
 constexpr int kExpectationFailed = 3;
 
-constexpr const char *kMerge = "merge"; // instead of FILE
+constexpr const char *kMerge = "merge", *kCompare = "compare"; // instead of FILE
 
 struct Args {
-  std::vector<std::string> files; // FILE; or `merge` and directories
+  std::vector<std::string> files; // FILE; or `merge` or `compare` and directories
   std::vector<std::string> place = {"virtual"};
   std::string out, plots, junit, seed, scale, import, share;
   std::vector<std::string> settings;
@@ -41,7 +42,7 @@ void describe(CLI::App &command, Args &args) {
                           .add_option("FILE", args.files,
                                       "An experiment (YAML): a file, - for standard input, or the "
                                       "name of an installed one; or: merge DIR..., the shares of a "
-                                      "sweep as one")
+                                      "sweep as one; compare A B, two runs over one another")
                           ->type_name("");
   command
       .add_option("--on", args.place,
@@ -101,6 +102,7 @@ void describe(CLI::App &command, Args &args) {
       "  xdp-roce run --list\n"
       "  xdp-roce run incast --out /tmp/incast\n"
       "  xdp-roce run presets --jobs 4 --set duration=100ms\n"
+      "  xdp-roce run compare /tmp/virtual /tmp/namespaces --out /tmp/both\n"
       "  xdp-roce run --import netem \"delay 10ms 2ms loss gemodel 1% 30%\"");
 }
 
@@ -276,6 +278,9 @@ int run(const Args &args, const Globals &globals) {
     return import_words(args.import, args.files.front(), globals);
   if (args.files.front() == kMerge)
     return merge(args, globals);
+  if (args.files.front() == kCompare)
+    return compare_stored_runs({args.files.begin() + 1, args.files.end()}, args.out, args.plots,
+                               globals);
   if (args.files.size() > 1)
     return refuse("run", {fmt::format("'{}' is too much", args.files[1]), "one experiment a run"});
   if (Status s = check_place(args.place); !s)

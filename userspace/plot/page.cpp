@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plot/page.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -9,6 +10,7 @@
 
 #include "base/xml.h"
 #include "plot/assets.h"
+#include "plot/ticks.h"
 
 namespace xr::plot {
 namespace {
@@ -56,9 +58,8 @@ json curve_of(const Curve &curve) {
 json figure_of(const Figure &figure) {
   json curves = json::array(), levels = json::array();
   // Of many curves only the statistics have a band: it would triple the size.
-  for (size_t i = 0; i < figure.curves.size(); i++) {
-    const Curve &curve = figure.curves[i];
-    if (figure.summary && i > 1)
+  for (const Curve &curve : figure.curves) {
+    if (figure.summary && !curve.shown)
       curves.push_back(curve_of({curve.name, curve.y, {}, {}, curve.x, curve.shown}));
     else
       curves.push_back(curve_of(curve));
@@ -95,8 +96,11 @@ json checks_of(const ExperimentResult &result) {
   return rows;
 }
 
-json table_of(std::vector<const char *> columns, json rows, size_t total) {
-  return {{"columns", std::move(columns)}, {"rows", std::move(rows)}, {"total", total}};
+json table_of(const char *title, std::vector<std::string> columns, json rows, size_t total) {
+  return {{"title", title},
+          {"columns", std::move(columns)},
+          {"rows", std::move(rows)},
+          {"total", total}};
 }
 
 json flows_of(const ExperimentMeasurement &measured) {
@@ -109,7 +113,8 @@ json flows_of(const ExperimentMeasurement &measured) {
                     number(flow.slowdown), flow.marked, flow.cnps, flow.cuts, flow.retransmitted,
                     flow.timeouts, flow.drops});
   }
-  return table_of({"flow", "from", "to", "rate bit/s", "bytes", "packets", "completion s",
+  return table_of("Flows",
+                  {"flow", "from", "to", "rate bit/s", "bytes", "packets", "completion s",
                    "slowdown", "marked", "CNPs", "cuts", "retransmitted", "timeouts", "drops"},
                   std::move(rows), measured.flows.size());
 }
@@ -125,7 +130,8 @@ json queues_of(const ExperimentMeasurement &measured) {
                     queue.dropped, queue.pauses, static_cast<double>(queue.paused_ns) / 1e9,
                     number(queue.utilisation)});
   }
-  return table_of({"queue", "backlog mean", "p50", "p99", "max", "packets", "marked", "dropped",
+  return table_of("Queues",
+                  {"queue", "backlog mean", "p50", "p99", "max", "packets", "marked", "dropped",
                    "pauses", "paused s", "utilisation"},
                   std::move(rows), measured.queues.size());
 }
@@ -148,38 +154,81 @@ std::string script(std::string text) {
   return text;
 }
 
-} // namespace
-
-std::string html(const ExperimentResult &result, const Page &page) {
-  json moments = json::array(), all = json::array();
-  for (const Moment &moment : page.moments)
-    moments.push_back({{"t_s", moment.t_s}, {"text", moment.text}});
-  for (const Figure &figure : page.figures)
+json figures_of(const std::vector<Figure> &figures) {
+  json all = json::array();
+  for (const Figure &figure : figures)
     all.push_back(figure_of(figure));
-  const json data = {{"name", result.name},
-                     {"place", result.place},
-                     {"version", result.version},
-                     {"seed", result.seed},
-                     {"verdict", verdict_name(result.verdict)},
-                     {"why_void", result.measured.why_void},
-                     {"duration_s", static_cast<double>(result.measured.duration_ns) / 1e9},
-                     {"packets", result.measured.packets},
-                     {"jain", number(result.measured.jain)},
-                     {"checks", checks_of(result)},
-                     {"prediction", prediction_of(result.prediction)},
-                     {"flows", flows_of(result.measured)},
-                     {"queues", queues_of(result.measured)},
-                     {"moments", std::move(moments)},
-                     {"file", page.file},
-                     {"figures", std::move(all)}};
+  return all;
+}
+
+std::string page_of(const std::string &title, const json &data) {
   return fmt::format("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n"
                      "<style>{}\n{}</style></head>\n<body>\n<main></main>\n"
                      "<script type=\"application/json\" id=\"data\">{}</script>\n"
                      "<!-- {}-->\n<script>{}</script>\n<script>{}</script>\n</body></html>\n",
-                     xml_escaped(result.name), kPlotStyle, kPageStyle,
+                     xml_escaped(title), kPlotStyle, kPageStyle,
                      script(data.dump(-1, ' ', false, json::error_handler_t::replace)),
                      kPlotLicence, kPlotScript, kPageScript);
+}
+
+double seconds_of(const ExperimentResult &result) {
+  return static_cast<double>(result.measured.duration_ns) / 1e9;
+}
+
+std::string facts_of(const ExperimentResult &result) {
+  return fmt::format("{} · {}s · seed {} · {} packets · Jain's index {:.4f} · xdp-roce {}",
+                     result.place, si(seconds_of(result), "s"), result.seed,
+                     result.measured.packets, result.measured.jain, result.version);
+}
+
+} // namespace
+
+std::string html(const ExperimentResult &result, const Page &page) {
+  json moments = json::array();
+  for (const Moment &moment : page.moments)
+    moments.push_back({{"t_s", moment.t_s}, {"text", moment.text}});
+  return page_of(result.name,
+                 {{"name", result.name},
+                  {"facts", json::array({facts_of(result)})},
+                  {"duration_s", seconds_of(result)},
+                  {"verdict", verdict_name(result.verdict)},
+                  {"why_void", result.measured.why_void},
+                  {"checks", checks_of(result)},
+                  {"prediction", prediction_of(result.prediction)},
+                  {"tables", json::array({flows_of(result.measured), queues_of(result.measured)})},
+                  {"moments", std::move(moments)},
+                  {"file", page.file},
+                  {"figures", figures_of(page.figures)}});
+}
+
+std::string html(const ComparisonPage &page) {
+  json facts = json::array(), rows = json::array();
+  for (const auto &[label, result] : page.runs)
+    facts.push_back(fmt::format("{}: {}: {} · {}", label, result.name, verdict_name(result.verdict),
+                                facts_of(result)));
+  std::vector<std::string> columns = {"flow or queue", "column"};
+  for (const auto &run : page.runs)
+    columns.push_back(run.first);
+  columns.emplace_back("difference %");
+  for (const ComparisonPage::Row &row : page.rows) {
+    if (rows.size() == kMostRows)
+      break;
+    rows.push_back({row.name, row.column, number(row.first), number(row.second),
+                    row.relative ? number(*row.relative * 100) : json()});
+  }
+  return page_of(page.title,
+                 {{"name", page.title},
+                  {"facts", std::move(facts)},
+                  {"verdict", ""},
+                  {"why_void", json::array()},
+                  {"checks", json::array()},
+                  {"prediction", prediction_of({})},
+                  {"tables", json::array({table_of("Differences", columns, std::move(rows),
+                                                   page.rows.size())})},
+                  {"moments", json::array()},
+                  {"file", ""},
+                  {"figures", figures_of(page.figures)}});
 }
 
 } // namespace xr::plot

@@ -3,7 +3,10 @@
 // expectations, tables, the file of the experiment.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/experiment_result.h"
@@ -18,5 +21,20 @@ struct Page {
 };
 
 std::string html(const ExperimentResult &result, const Page &page);
+
+// Two runs over one another.
+struct ComparisonPage {
+  struct Row {
+    std::string name, column; // of a flow or queue
+    double first = 0, second = 0;
+    std::optional<double> relative; // (second - first) / first
+  };
+  std::string title;
+  std::array<std::pair<std::string, ExperimentResult>, 2> runs; // with their labels
+  std::vector<Row> rows;
+  std::vector<Figure> figures;
+};
+
+std::string html(const ComparisonPage &page);
 
 } // namespace xr::plot

@@ -43,8 +43,7 @@
     for (const plot of plots) plot.redraw(false, true);
   };
   main.append(theme, make("h1", {}, data.name), make("span", { className: "verdict " + data.verdict }, data.verdict));
-  main.append(make("div", { className: "facts" },
-    `${data.place} · ${si(data.duration_s, "s")}s · seed ${data.seed} · ${data.packets.toLocaleString("en")} packets · Jain's index ${data.jain === null ? "-" : data.jain.toFixed(4)} · xdp-roce ${data.version}`));
+  for (const line of data.facts) main.append(make("div", { className: "facts" }, line));
   for (const why of data.why_void) main.append(make("p", { className: "void" }, "void: " + why));
 
   // Expectations
@@ -215,7 +214,7 @@
   addEventListener("resize", () => plots.forEach(plot => plot.setSize({ width: Math.max(320, main.clientWidth - 40), height: 300 })));
 
   // Tables, sorted by a click on a column
-  function show(title, rows) {
+  function show(rows) {
     if (!rows.rows.length) return;
     const body = make("tbody"), element = make("table");
     let by = -1, up = false;
@@ -231,13 +230,12 @@
       },
     })))), body);
     fill();
-    main.append(make("h2", {}, title), make("div", { className: "scroll" }, element));
+    main.append(make("h2", {}, rows.title), make("div", { className: "scroll" }, element));
     if (rows.total > rows.rows.length)
-      main.append(make("p", { className: "facts" }, `the first ${rows.rows.length} of ${rows.total}; result.json has all`));
+      main.append(make("p", { className: "facts" }, `the first ${rows.rows.length} of ${rows.total}; the JSON file beside this one has all`));
   }
-  show("Flows", data.flows);
-  show("Queues", data.queues);
+  data.tables.forEach(show);
   if (data.moments.length)
-    show("Schedule", { columns: ["event", "at s"], rows: data.moments.map(moment => [moment.text, moment.t_s]), total: data.moments.length });
+    show({ title: "Schedule", columns: ["event", "at s"], rows: data.moments.map(moment => [moment.text, moment.t_s]), total: data.moments.length });
   if (data.file) main.append(make("details", {}, make("summary", {}, "the experiment's file"), make("pre", {}, data.file)));
 })();

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot/overlay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace xr::plot {
+namespace {
+
+constexpr size_t kStatistics = 2; // mean and median, in front of the curves of a summary
+
+void label(Figure &figure, const std::string &text) {
+  for (Curve &curve : figure.curves)
+    curve.name = fmt::format("{}: {}", text, curve.name);
+}
+
+// Thresholds that both runs have are drawn once.
+void join_levels(Figure &to, const Figure &from, const std::string &text) {
+  for (const Level &level : from.levels)
+    if (std::none_of(to.levels.begin(), to.levels.end(), [&](const Level &other) {
+          return other.name == level.name && other.y == level.y;
+        }))
+      to.levels.push_back({fmt::format("{}: {}", text, level.name), level.y});
+}
+
+// Statistics stay in front; the curves of a run without them are shown beside those.
+void join(Figure &to, Figure from) {
+  const size_t front = to.summary && from.summary ? kStatistics : to.curves.size();
+  to.curves.insert(to.curves.begin() + static_cast<ptrdiff_t>(front),
+                   std::make_move_iterator(from.curves.begin()),
+                   std::make_move_iterator(from.curves.end()));
+  to.summary = to.summary || from.summary;
+}
+
+} // namespace
+
+std::vector<Figure> overlay(LabelledFigures first, LabelledFigures second) {
+  std::vector<Figure> all = std::move(first.figures);
+  for (Figure &figure : all)
+    label(figure, first.label);
+  for (Figure &figure : second.figures) {
+    label(figure, second.label);
+    const auto same = std::find_if(all.begin(), all.end(),
+                                   [&](const Figure &one) { return one.id == figure.id; });
+    if (same == all.end()) {
+      all.push_back(std::move(figure));
+      continue;
+    }
+    join_levels(*same, figure, second.label);
+    join(*same, std::move(figure));
+  }
+  return all;
+}
+
+} // namespace xr::plot
