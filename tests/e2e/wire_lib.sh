@@ -9,7 +9,7 @@ begin_wire() {
   "$XDP_ROCE" --netns "$box" --json wire box0 box1 "$@" >"$scratch/wire.out" 2>"$scratch/wire.err" &
   wire_pid=$!
   background+=("$wire_pid")
-  wait_for 10 wire_runs || fail "wire does not run: $(cat "$scratch/wire.err")"
+  wait_for 30 wire_runs || fail "wire does not run: $(cat "$scratch/wire.err")"
 }
 wire_runs() {
   kill -0 "$wire_pid" 2>/dev/null || fail "wire has ended: $(cat "$scratch/wire.err")"

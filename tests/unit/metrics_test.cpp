@@ -124,6 +124,30 @@ TEST(Metrics, EqualTheReport) {
   EXPECT_EQ(value(all, "xdp_roce_streams_capacity"), 65'536);
 }
 
+// 1,000 handed over before the process began, 5,360 now; by hand.
+TEST(WireCounts, WhatAKilledProcessDidNotAccountFor) {
+  WireIngress in;
+  in.handed_before = 1'000;
+  EXPECT_EQ(in.unaccounted(1'000), 0U);
+  EXPECT_EQ(in.unaccounted(1'010), 10U) << "nothing was read";
+  in.taken = 4'300;
+  in.copies = 100;
+  in.holding = 1; // of the last count, so it does not matter
+  in.left = 4'000;
+  in.mac_control = 3;
+  in.dropped_by_rules = 20;
+  in.dropped_by_link = 30;
+  in.tx_dropped = 4;
+  in.no_buffer = 5;
+  in.ring_full = 6;
+  in.refused = 7;
+  EXPECT_EQ(in.unaccounted(5'360), 4'360U + 100 - 4'000 - 3 - 20 - 30 - 4 - 5 - 6 - 7);
+  in.dropped_at_end = 385;
+  EXPECT_EQ(in.unaccounted(5'360), 0U);
+  in.left++; // counted before the kernel's count was read
+  EXPECT_EQ(in.unaccounted(5'360), 0U);
+}
+
 TEST(Metrics, OfAWire) {
   PortReading reading = reading_of(busy_port());
   EXPECT_EQ(find(families_of(reading), "xdp_roce_wire_running"), nullptr);
@@ -137,6 +161,7 @@ TEST(Metrics, OfAWire) {
   EXPECT_EQ(value(all, "xdp_roce_wire_lost_frames_total", "ring_full"), 7);
   EXPECT_EQ(value(all, "xdp_roce_wire_lost_frames_total", "link"), 90);
   EXPECT_EQ(value(all, "xdp_roce_wire_lost_frames_total", "tx_dropped"), 3);
+  EXPECT_EQ(value(all, "xdp_roce_wire_lost_frames_total", "killed"), 31);
   EXPECT_NEAR(value(all, "xdp_roce_wire_late_seconds", "0.5"), 1e-6, 0.07e-6);
   EXPECT_NEAR(value(all, "xdp_roce_wire_late_seconds", "1"), 9e-6, 1e-9);
   EXPECT_EQ(value(all, "xdp_roce_link_offered_frames_total", "3"), 4000);

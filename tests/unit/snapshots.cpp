@@ -201,6 +201,7 @@ WirePortCounts busy_wire() {
   w.in.dropped_by_link = 90;
   w.in.dropped_by_rules = 10;
   w.in.ring_full = 7;
+  w.in.lost_when_killed = 31;
   w.out.tx_dropped = 3;
   w.out.late.add(1'000, 99);
   w.out.late.add(9'000, 1);

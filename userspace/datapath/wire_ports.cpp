@@ -24,11 +24,6 @@ namespace {
 
 constexpr uint32_t kZero = 0;
 
-Error no_bridge(const std::string &ifname) {
-  return {fmt::format("{} is no port of a bridge", ifname),
-          fmt::format("xdp-roce wire {} IF2; or xdp-roce bridge {} IF2", ifname, ifname)};
-}
-
 // The port, if it is one of a bridge that is attached. The caller holds the lock.
 struct Found {
   Place place;
@@ -103,12 +98,17 @@ Status WirePorts::join(const std::string &netns) {
     port.sockets = pins.open(map_names::sockets);
     port.rules = pins.open(map_names::rules);
     port.link = pins.open(map_names::link);
+    port.totals = pins.open(map_names::totals);
     Fd counts = pins.open(map_names::wire);
     auto memory = WireMemory::map(counts.get(), true);
     if (!memory)
       return memory.error();
     port.memory = std::move(*memory);
-    std::ranges::fill(port.memory.bytes(), uint8_t{}); // of a former process
+    WirePortCounts former;
+    memcpy(static_cast<void *>(&former), port.memory.bytes().data(), sizeof(former));
+    if (former.version == WirePortCounts::kVersion)
+      port.former = former.in;
+    std::ranges::fill(port.memory.bytes(), uint8_t{});
     auto after = inspect(port.status.ifname, found->place.namespace_or_null(), found->place.ifindex,
                          found->place.best_pins());
     if (!after)
@@ -163,6 +163,15 @@ Status WirePorts::add(unsigned port, uint32_t queue, int socket) {
   return {};
 }
 
+Result<uint64_t> WirePorts::handed_over(unsigned port) const {
+  return read_handed_over(ports_[port].totals.get());
+}
+
+uint64_t WirePorts::lost_by_former(unsigned port, uint64_t handed_over) const {
+  const auto &former = ports_[port].former;
+  return former ? former->lost_when_killed + former->unaccounted(handed_over) : 0;
+}
+
 bool WirePorts::alive() const {
   return std::all_of(ports_.begin(), ports_.end(), [](const Port &port) {
     // A change of rules exchanges the program: what counts is that one of ours is on the hook.
@@ -214,29 +223,23 @@ std::optional<RulesInForce> WirePorts::new_rules(unsigned port) {
   return rules;
 }
 
-namespace {
+LinkWords WirePorts::link(unsigned port) const { return link_words_in(ports_[port].link.get()); }
 
-LinkWords words_in(int map) {
-  auto note = std::make_unique<roce_link_note>();
-  if (map < 0 || bpf_map_lookup_elem(map, &kZero, note.get()) < 0)
-    return {};
-  note->text[sizeof(note->text) - 1] = 0;
-  return {note->text, note->changes, note->since_ns};
+void WirePorts::release() {
+  for (Port &port : ports_)
+    for (const uint32_t queue : std::exchange(port.queues, {}))
+      bpf_map_delete_elem(port.sockets.get(), &queue);
 }
-
-} // namespace
-
-LinkWords WirePorts::link(unsigned port) const { return words_in(ports_[port].link.get()); }
 
 Status WirePorts::close() {
   if (!std::exchange(open_, false))
     return {};
+  release();
   for (Port &port : ports_) {
-    for (const uint32_t queue : port.queues)
-      bpf_map_delete_elem(port.sockets.get(), &queue);
     port.sockets.reset();
     port.rules.reset();
     port.link.reset();
+    port.totals.reset();
     port.memory = {};
   }
   for (auto &lock : locks_)
@@ -252,29 +255,6 @@ WirePorts::~WirePorts() {
     (void)close();
   } catch (...) { // out of memory for the error; a destructor cannot report it anyway
   }
-}
-
-namespace {
-
-// For reading; takes no lock.
-Result<Inspected> look_up_bridge_port(const std::string &ifname, const std::string &netns) {
-  if (auto allowed = begin_call(host::Privilege::Read); !allowed)
-    return allowed.error();
-  auto found = look_up(ifname, netns);
-  if (!found)
-    return found.error();
-  if (found->port.state != AttachState::Attached || !(found->port.features & ROCE_FEATURE_FORWARD))
-    return no_bridge(ifname);
-  return found;
-}
-
-} // namespace
-
-Result<LinkWords> read_link_words(const std::string &ifname, const std::string &netns) {
-  auto found = look_up_bridge_port(ifname, netns);
-  if (!found)
-    return found.error();
-  return words_in(found->maps.fd(map_names::link));
 }
 
 Status set_link_words(const std::string &ifname, const std::string &netns,
@@ -300,7 +280,7 @@ Status set_link_words(const std::string &ifname, const std::string &netns,
   Fd notes = found->place.pins->open(map_names::link),
      hold = other->place.pins->open(map_names::hold);
   auto note = std::make_unique<roce_link_note>();
-  note->changes = words_in(notes.get()).changes + 1;
+  note->changes = link_words_in(notes.get()).changes + 1;
   note->since_ns = monotonic_ns();
   words.copy(note->text, sizeof(note->text) - 1);
   const roce_hold held{.link = !words.empty(), .reserved = 0};
@@ -308,28 +288,6 @@ Status set_link_words(const std::string &ifname, const std::string &netns,
       bpf_map_update_elem(hold.get(), &kZero, &held, 0) < 0)
     return errno_error(errno, "cannot write the link");
   return {};
-}
-
-Result<WireReading> read_wire(const std::string &ifname, const std::string &netns) {
-  auto found = look_up_bridge_port(ifname, netns);
-  if (!found)
-    return found.error();
-  WireReading reading;
-  if (!(found->port.features & ROCE_FEATURE_HOLD))
-    return reading;
-  // First, since a process that begins takes it and then clears what a former one counted.
-  const bool taken =
-      Lock::port_is_taken(found->port.netns_inode, found->port.ifindex, Lock::Use::Wire);
-  auto memory = std::make_unique<roce_wire_memory>();
-  if (bpf_map_lookup_elem(found->maps.fd(map_names::wire), &kZero, memory.get()) < 0)
-    return errno_error(errno, "cannot read the wire's counters");
-  auto counts = std::make_shared<WirePortCounts>();
-  memcpy(static_cast<void *>(counts.get()), memory.get(), sizeof(*counts));
-  if (counts->version != WirePortCounts::kVersion)
-    return reading;
-  reading.running = taken && counts->ready;
-  reading.counts = std::move(counts);
-  return reading;
 }
 
 } // namespace xr::datapath

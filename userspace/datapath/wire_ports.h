@@ -17,18 +17,12 @@
 #include "datapath/lock.h"
 #include "datapath/pins.h"
 #include "datapath/preflight.h"
+#include "datapath/wire_reading.h"
 #include "impair/rule.h"
 #include "model/wire_counts.h"
 #include "roce/hold.h"
 
 namespace xr::datapath {
-
-// The words of a port's link. `changes` rises with every change; 0: never given.
-struct LinkWords {
-  std::string text; // "": no link
-  uint64_t changes = 0;
-  uint64_t since_ns = 0; // CLOCK_MONOTONIC of the last change
-};
 
 // Rule i of a set, as bit i of roce_held.rules.
 struct RuleInForce {
@@ -72,6 +66,10 @@ public:
   Mode mode() const { return mode_; }
   const PortStatus &status(unsigned port) const { return ports_[port].status; } // at open()
   WireMemory &memory(unsigned port) { return ports_[port].memory; }
+  // Frames that the port's program has handed over to any process.
+  Result<uint64_t> handed_over(unsigned port) const;
+  // Of `handed_over`, those that former processes held, or had not read, when they were killed.
+  uint64_t lost_by_former(unsigned port, uint64_t handed_over) const;
   // False: the ports were detached, or another program took their place.
   bool alive() const;
 
@@ -83,16 +81,19 @@ public:
   const std::vector<Trouble> &troubles() const { return troubles_; }
   const std::vector<std::string> &notes() const { return notes_; }
 
-  // The program forwards all frames by itself again; a bridge that open() made is detached.
+  // The programs forward all frames by themselves again.
+  void release();
+  // release(), and a bridge that open() made is detached.
   Status close();
 
 private:
   struct Port {
     PortStatus status;
     std::optional<Pins> pins;
-    Fd sockets, rules, link;
+    Fd sockets, rules, link, totals;
     WireMemory memory;
     std::vector<uint32_t> queues;
+    std::optional<WireIngress> former;  // what the last process counted
     std::optional<uint32_t> rules_seen; // id of the set
   };
   WirePorts() = default;
@@ -107,17 +108,9 @@ private:
   std::vector<std::string> notes_;
 };
 
-// The link of a port of a bridge. set_link() with "" removes it; frames that leave by the port are
-// handed over while it has one. Errors: no port of a bridge.
-Result<LinkWords> read_link_words(const std::string &ifname, const std::string &netns);
+// Sets the words of the link; "" removes it. Frames that leave by the port are handed over while it
+// has one. Errors: no port of a bridge.
 Status set_link_words(const std::string &ifname, const std::string &netns,
                       const std::string &words);
-
-// What the process that holds the port's frames counted last, and whether there is one.
-struct WireReading {
-  std::shared_ptr<const WirePortCounts> counts; // null: no process of this version ever did
-  bool running = false;                         // it takes frames
-};
-Result<WireReading> read_wire(const std::string &ifname, const std::string &netns);
 
 } // namespace xr::datapath

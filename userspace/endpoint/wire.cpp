@@ -58,6 +58,7 @@ struct WireRun::State {
   Result<uint32_t> frames_needed();
   Status open_sockets(uint32_t frames);
   void make_directions(uint32_t frames);
+  Status account_for_former();
   void look_for_rules();
   void look_for_links();
   Status look(uint64_t now);
@@ -229,6 +230,18 @@ void WireRun::State::make_directions(uint32_t frames) {
   directions[1]->set_opposite(*directions[0]);
 }
 
+// The sockets of a former process are closed: no other could be opened on their queues.
+Status WireRun::State::account_for_former() {
+  for (unsigned i = 0; i < kPorts; i++) {
+    auto handed_over = ports->handed_over(i);
+    if (!handed_over)
+      return handed_over.error();
+    counts[i]->in.handed_before = *handed_over;
+    counts[i]->in.lost_when_killed = ports->lost_by_former(i, *handed_over);
+  }
+  return {};
+}
+
 Result<WireRun> WireRun::prepare(WireRequest request) {
   auto state = std::make_unique<State>();
   state->request = std::move(request);
@@ -247,6 +260,8 @@ Result<WireRun> WireRun::prepare(WireRequest request) {
   if (auto done = state->open_sockets(*frames); !done)
     return done.error();
   state->make_directions(*frames);
+  if (auto done = state->account_for_former(); !done)
+    return done.error();
   state->look_for_links();
   for (unsigned i = 0; i < kPorts; i++)
     for (uint32_t queue = 0; queue < state->sockets[i].size(); queue++)
@@ -339,8 +354,6 @@ Status WireRun::State::run_here(const std::atomic<bool> &stop, const std::functi
     if (!*busy)
       WireDirection::wait(all, now, looked_ns + kLinkLook - now);
   }
-  for (WireDirection *one : all)
-    one->end();
   return status;
 }
 
@@ -361,7 +374,6 @@ Status WireRun::State::run_threads(const std::atomic<bool> &stop,
         else if (!*busy)
           WireDirection::wait({&one, 1}, now, kNap);
       }
-      one->end();
       end = true;
     });
   Status status;
@@ -393,7 +405,11 @@ Status WireRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds inte
     return monotonic_ns() < last;
   };
   state.threads = processors() > 1 ? kPorts : 1;
-  return state.threads > 1 ? state.run_threads(stop, go_on) : state.run_here(stop, go_on);
+  Status status = state.threads > 1 ? state.run_threads(stop, go_on) : state.run_here(stop, go_on);
+  state.ports->release(); // so that the counts at the end include all that was handed over
+  for (const auto &direction : state.directions)
+    direction->end();
+  return status;
 }
 
 Result<bool> WireRun::turn() {

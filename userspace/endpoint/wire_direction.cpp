@@ -306,6 +306,7 @@ void WireDirection::put(uint64_t now, const wire::Frame &frame) {
       socket.complete(pool_);
     if (!socket.put(frame.handle)) {
       out_.out.tx_dropped++;
+      in_.in.tx_dropped++;
       pool_.give(frame.handle);
       return;
     }
@@ -399,7 +400,7 @@ void WireDirection::count(uint64_t now) {
   const WireIngress &i = in_.in;
   in_.in.holding =
       i.taken + i.copies -
-      (i.left + i.dropped_by_rules + i.dropped_by_link + i.dropped_at_end + out_.out.tx_dropped);
+      (i.left + i.dropped_by_rules + i.dropped_by_link + i.dropped_at_end + i.tx_dropped);
 }
 
 // How long nothing is to be done; 0: the next turn is soon.
@@ -425,9 +426,12 @@ void WireDirection::wait(std::span<WireDirection *const> all, uint64_t now, uint
   (void)ppoll(polled.data(), polled.size(), &time, nullptr);
 }
 
-// Frames that are still held when the process ends are lost, and counted.
+// Frames that are still held when the process ends, or that it has not read, are lost, and counted.
 void WireDirection::end() {
-  const uint64_t until = monotonic_ns() + 100'000'000;
+  uint64_t now = monotonic_ns();
+  const uint64_t until = now + 100'000'000;
+  while (now < until && receive(now))
+    ;
   for (afxdp::ForwardSocket *socket : tx_)
     while (socket->in_transmission() && monotonic_ns() < until && socket->flush())
       socket->complete(pool_);

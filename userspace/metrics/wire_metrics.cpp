@@ -27,7 +27,7 @@ void add_ingress(Families &to, const std::string &port, const WirePortCounts &c)
       {"no_memory", c.in.no_memory},    {"no_buffer", c.in.no_buffer},
       {"ring_full", c.in.ring_full},    {"refused", c.in.refused},
       {"tx_dropped", c.out.tx_dropped}, {"driver_dropped", c.out.driver_dropped},
-      {"end", c.in.dropped_at_end}};
+      {"end", c.in.dropped_at_end},     {"killed", c.in.lost_when_killed}};
   for (const auto &[cause, frames] : causes)
     to.counter("xdp_roce_wire_lost_frames_total",
                "Frames that the wire process dropped, or the kernel on the way to it and from it.",

@@ -18,7 +18,7 @@
 namespace xr {
 
 // Frames that entered the port and were handed over by its program. At rest:
-// taken + copies + cnps = left + dropped, where dropped is the sum of the causes.
+// taken + copies = left + dropped, where dropped is the sum of the causes.
 struct WireIngress {
   uint64_t taken = 0, taken_bytes = 0;
   uint64_t copies = 0;               // duplicates made
@@ -26,21 +26,33 @@ struct WireIngress {
   uint64_t left = 0, left_bytes = 0; // put on the other port's ring
   uint64_t holding = 0;              // now
   uint64_t cnps = 0;                 // returned, for rules with `cnp`
+  uint64_t handed_before = 0;        // by the program (roce_totals.held), when the process began
   // Lost here.
   uint64_t no_memory = 0;        // copies without a free buffer
   uint64_t dropped_by_rules = 0; // queues of `shape`
   uint64_t dropped_by_link = 0;  // of the other port; its counts have the cause
   uint64_t dropped_at_end = 0;   // held when the process ended
+  uint64_t tx_dropped = 0;       // the other port's TX ring was full
   // Lost before the process, by the kernel.
-  uint64_t no_buffer = 0;     // all memory held frames
-  uint64_t ring_full = 0;     // the process was too slow
-  uint64_t refused = 0;       // by the kernel, for another reason
-  uint64_t unknown_rules = 0; // not held by their rules, as these were replaced meanwhile
-  uint64_t pending_most = 0;  // frames that waited for new rules
+  uint64_t no_buffer = 0;        // all memory held frames
+  uint64_t ring_full = 0;        // the process was too slow
+  uint64_t refused = 0;          // by the kernel, for another reason
+  uint64_t unknown_rules = 0;    // not held by their rules, as these were replaced meanwhile
+  uint64_t pending_most = 0;     // frames that waited for new rules
+  uint64_t lost_when_killed = 0; // of former processes
+
+  // Of the frames that the program has handed over since the process began, those that it neither
+  // sent nor counts as lost. After its end: what it held, or had not read, when it was killed.
+  uint64_t unaccounted(uint64_t handed_over) const {
+    const uint64_t came = handed_over - handed_before + copies;
+    const uint64_t known = left + mac_control + dropped_by_rules + dropped_by_link +
+                           dropped_at_end + tx_dropped + no_buffer + ring_full + refused;
+    return came > known ? came - known : 0;
+  }
 };
 
 struct WireEgress {
-  uint64_t tx_dropped = 0;     // the ring was full
+  uint64_t tx_dropped = 0;     // the ring was full (of the other port's frames)
   uint64_t driver_dropped = 0; // by the driver
   uint64_t link_down = 0;      // attempts to send while the port was down
   uint64_t pfc_sent = 0;
@@ -48,7 +60,7 @@ struct WireEgress {
 };
 
 struct WirePortCounts {
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
   uint32_t version = 0;
   uint32_t zero_copy = 0;
   uint64_t ready = 0; // 1: the sockets are open, and frames are handed over

@@ -62,7 +62,9 @@ Group lost_group(const WirePortCounts &c) {
           lost("tx_dropped", "frames lost: the TX ring was full", c.out.tx_dropped),
           lost("driver_dropped", "frames that the driver dropped", c.out.driver_dropped),
           lost("link_down", "times the kernel reported that the port is down", c.out.link_down),
-          lost("dropped_at_end", "frames lost: held when the process ended", c.in.dropped_at_end)};
+          lost("dropped_at_end", "frames lost: held when the process ended", c.in.dropped_at_end),
+          lost("lost_when_killed", "frames lost: held by a process that was killed",
+               c.in.lost_when_killed)};
 }
 
 Table rules_table(const WirePortCounts &c) {
@@ -229,8 +231,12 @@ Document link_document(const WirePortReport &port) {
     document.sections.back().note =
         "no process holds frames now, they are forwarded at once: xdp-roce wire " + port.ifname +
         " " + port.peer;
-  if (port.counts && port.counts->version)
-    add_link(document.sections, *port.counts, "", "");
+  if (!port.counts || !port.counts->version)
+    return document;
+  add_link(document.sections, *port.counts, "", "");
+  document.sections.push_back(
+      section("in", fmt::format("entered by {}", port.ifname), ingress_group(*port.counts)));
+  document.sections.push_back(section("lost", "LOST HERE", lost_group(*port.counts), Tone::Alarm));
   return document;
 }
 
