@@ -486,6 +486,19 @@ TEST(HoldStage, AShorterDelayKeepsTheOrder) {
   EXPECT_EQ(s.left, (std::vector<Left>{{0, 1000}, {1, 1000}, {2, 1050}}));
 }
 
+TEST(HoldStage, ARuleInAnotherSlotTakesThePlaceOfOne) {
+  Stage s(delay(1000));
+  s.add(0, 0);
+  s.stage.set_rule(3, delay(50), 0, nullptr, 0);
+  EXPECT_EQ(s.stage.counts(0), nullptr);
+  const HeldBy moved{3, true};
+  s.add(1, 10, {moved});
+  s.add(2, 980, {moved});
+  s.drain();
+  EXPECT_EQ(s.left, (std::vector<Left>{{0, 1000}, {1, 1000}, {2, 1030}}));
+  EXPECT_EQ(s.counts(3).frames, 2U);
+}
+
 TEST(HoldStage, CountsWhereItIsTold) {
   HoldCounts counts;
   HoldStage stage;

@@ -102,6 +102,18 @@ void WireDirection::read_mail(uint64_t now) {
   }
 }
 
+// Where the rule is now, or the one of its name that has replaced it: a rule that is changed gets
+// another slot and, by `apply`, another id.
+std::optional<uint16_t> WireDirection::slot_of(const datapath::RuleInForce &one) const {
+  if (one.slot < ROCE_RULE_SLOTS && held_by_[one.slot] == one.id)
+    return static_cast<uint16_t>(one.slot);
+  for (uint16_t slot = 0; slot < ROCE_RULE_SLOTS; slot++)
+    if (held_by_[slot] && (held_by_[slot] == one.id ||
+                           (!one.rule.name.empty() && held_names_[slot] == one.rule.name)))
+      return slot;
+  return {};
+}
+
 void WireDirection::take_rules(datapath::RulesInForce rules) {
   std::array<uint32_t, ROCE_RULE_SLOTS> holds{};
   for (const datapath::RuleInForce &one : rules.rules) {
@@ -111,10 +123,14 @@ void WireDirection::take_rules(datapath::RulesInForce rules) {
     std::string words = one.rule.text(); // ids begin anew after `impair clear`
     if (held_by_[one.slot] == one.id && held_words_[one.slot] == words)
       continue;
+    auto replaced = slot_of(one);
+    if (replaced && holds[*replaced] && *replaced != one.slot)
+      replaced.reset(); // another rule has taken that slot
     held_words_[one.slot] = std::move(words);
+    held_names_[one.slot] = one.rule.name;
     in_.rule_ids[one.slot] = one.id;
     stage_.set_rule(static_cast<uint16_t>(one.slot), one.rule.hold, one.rule.compiled.select.seed,
-                    &in_.rules[one.slot]);
+                    &in_.rules[one.slot], replaced);
   }
   for (uint32_t slot = 0; slot < ROCE_RULE_SLOTS; slot++)
     if (held_by_[slot] && !holds[slot])
@@ -239,9 +255,10 @@ bool WireDirection::find_path(uint64_t now, const wire::Frame &frame, const roce
     return now >= frame.arrived + kPatience;
   }
   for (size_t i = 0; i < known->rules.size(); i++) {
-    const uint32_t slot = known->rules[i].slot;
-    if (held.rules >> i & 1 && slot < ROCE_RULE_SLOTS && held_by_[slot] == known->rules[i].id)
-      held_.push_back({static_cast<uint16_t>(slot), (held.selected >> i & 1) != 0});
+    if (!(held.rules >> i & 1))
+      continue;
+    if (const auto slot = slot_of(known->rules[i]))
+      held_.push_back({*slot, (held.selected >> i & 1) != 0});
   }
   path_of_ = held;
   return true;

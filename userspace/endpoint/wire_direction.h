@@ -84,6 +84,7 @@ private:
   void take_frame(uint64_t now, uint32_t handle);
   void enter(uint64_t now, const wire::Frame &frame, const roce_held &held);
   bool hold(uint64_t now, const wire::Frame &frame, const roce_held &held);
+  std::optional<uint16_t> slot_of(const datapath::RuleInForce &one) const;
   bool find_path(uint64_t now, const wire::Frame &frame, const roce_held &held);
   void copy(uint64_t now, const wire::Frame &frame, const roce_held &held);
   void obey(std::span<const uint8_t> first);
@@ -108,7 +109,7 @@ private:
   static constexpr size_t kGenerations = 8;
   std::deque<datapath::RulesInForce> rules_;
   std::array<uint32_t, ROCE_RULE_SLOTS> held_by_{}; // by slot: id of a rule that holds; 0: none
-  std::array<std::string, ROCE_RULE_SLOTS> held_words_;
+  std::array<std::string, ROCE_RULE_SLOTS> held_words_, held_names_;
   struct Pending {
     wire::Frame frame;
     roce_held held;

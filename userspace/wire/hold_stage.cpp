@@ -13,11 +13,13 @@ constexpr size_t kBatch = 64; // frames that take() makes ready at once: they st
 
 HoldStage::HoldStage(size_t frames) : frames_(frames) {}
 
-void HoldStage::set_rule(uint16_t slot, const Hold &hold, uint64_t seed, HoldCounts *counts) {
-  const uint32_t former = rule_of(slot);
+void HoldStage::set_rule(uint16_t slot, const Hold &hold, uint64_t seed, HoldCounts *counts,
+                         std::optional<uint16_t> replaced) {
+  const uint32_t former = rule_of(replaced.value_or(slot));
   const uint64_t not_before = former == kNone ? 0 : rules_[former]->hold->last_due();
   sweep();
   remove_rule(slot);
+  remove_rule(replaced.value_or(slot));
   auto made = make_hold_rule(frames_, hold, seed, not_before);
   if (!made)
     return;

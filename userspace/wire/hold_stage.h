@@ -7,6 +7,7 @@
 //   add() -> accumulate, reorder, delay or shape of rule 1 -> of rule 2 ... -> take()
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,8 +31,9 @@ public:
   // Sets the rule of `slot`, also for frames on their way to an earlier rule there. Frames that the
   // earlier rule holds leave in their time. A delay that replaces one keeps the order of the frames
   // of both. `seed`: of its random choices. `counts`: where to count, valid as long as the stage;
-  // otherwise it counts in itself.
-  void set_rule(uint16_t slot, const Hold &hold, uint64_t seed, HoldCounts *counts = nullptr);
+  // otherwise it counts in itself. `replaced`: the slot of the earlier rule, if it is another one.
+  void set_rule(uint16_t slot, const Hold &hold, uint64_t seed, HoldCounts *counts = nullptr,
+                std::optional<uint16_t> replaced = {});
   // Frames do not pass it any more; those that it holds leave in their time, or at its timeout.
   void remove_rule(uint16_t slot);
   // Of the rule in the slot; null: there is none.
