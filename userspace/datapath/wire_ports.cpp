@@ -2,6 +2,7 @@
 #include "datapath/wire_ports.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -173,6 +174,11 @@ uint64_t WirePorts::lost_by_former(unsigned port, uint64_t handed_over) const {
 }
 
 bool WirePorts::alive() const {
+  const auto lock = Lock::take(Lock::Kind::Shared, std::chrono::milliseconds(0));
+  return !lock || attached();
+}
+
+bool WirePorts::attached() const {
   return std::all_of(ports_.begin(), ports_.end(), [](const Port &port) {
     // A change of rules exchanges the program: what counts is that one of ours is on the hook.
     auto now = status_of(port.status.ifname, port.status.netns);
@@ -244,7 +250,7 @@ Status WirePorts::close() {
   }
   for (auto &lock : locks_)
     lock.reset();
-  if (!made_bridge_ || !alive())
+  if (!made_bridge_ || !attached())
     return {};
   auto done = detach(ports_[0].status.ifname, netns_);
   return done ? Status() : Status(done.error());

@@ -70,7 +70,8 @@ public:
   Result<uint64_t> handed_over(unsigned port) const;
   // Of `handed_over`, those that former processes held, or had not read, when they were killed.
   uint64_t lost_by_former(unsigned port, uint64_t handed_over) const;
-  // False: the ports were detached, or another program took their place.
+  // False: the ports were detached, or another program took their place. Does not wait: true while
+  // another process has the lock.
   bool alive() const;
 
   // The rules of the port if they changed since the last call for it. Takes no lock.
@@ -98,6 +99,7 @@ private:
   };
   WirePorts() = default;
   Status join(const std::string &netns);
+  bool attached() const; // waits for the lock
 
   std::array<Port, kPorts> ports_;
   std::array<std::optional<Lock>, kPorts> locks_;
