@@ -101,7 +101,8 @@ for command in "${commands[@]}"; do
     bridge) json "attachments" xr --json bridge left right; assert_json "$scratch/last.out" '
       [.attachments[] | [.interface, .bridged_with]] | sort == [["left", "right"], ["right", "left"]]' ;;
     wire) ip -n "$rx" link set left up; ip -n "$rx" link set right up
-      json "schema wire first_port first_in second_in" xr --json wire left right --for 100ms ;;
+      json "schema wire ports rules classes first_port first_in second_in" xr --json wire left right --for 100ms
+      assert_json "$scratch/last.out" '[.ports[] | [.name, .peer]] == [["left", "right"], ["right", "left"]]' ;;
     link) json "schema link" xr --json link left show ;;
     export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;

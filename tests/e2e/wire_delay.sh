@@ -76,5 +76,5 @@ xr --json counters box0 >"$scratch/after"
 jq -es '.[0].impaired.held > 0 and .[0].impaired.held == .[1].impaired.held and .[1].impaired.not_held == 0' \
   "$scratch/before" "$scratch/after" >/dev/null || fail "held: $(jq -c .impaired "$scratch/after")"
 end_wire
-wire_said '.first_in.taken == .first_in.left and .first_in.taken > 300 and .first_in.holding == 0'
+wire_said '.ports[0].in.taken == .ports[0].in.left and .ports[0].in.taken > 300 and .ports[0].in.holding == 0'
 refused "not attached" xr counters box0

@@ -21,6 +21,14 @@ end_load() {
   wait "$sending_right" || fail "send: $(cat "$scratch/right.err")"
 }
 
+# all_accounted PORT REPORT: what `send` handed to its port was taken over, or is counted as lost before.
+all_accounted() {
+  local sent
+  sent=$(jq '.sent.packets - (.overflow | .not_sent + .tx_invalid + .tx_dropped)' "$2")
+  wire_said ".ports[$1] | .in.taken + .lost.no_buffer + .lost.ring_full + .lost.refused == $sent"
+  wire_said ".ports[$1].lost | [.dropped_by_link, .dropped_by_rules, .no_memory, .tx_dropped, .dropped_at_end] | add == 0"
+}
+
 # both_ways THREADS [PREFIX...]: wire runs with that number of threads.
 both_ways() {
   local threads=$1 changes
@@ -49,10 +57,12 @@ both_ways() {
     fail "the tag's class: $(xr --json link box0 show)"
   end_wire
   wire_said ".wire.threads == $threads"
-  wire_said '.first_in.taken > 5000 and .first_in.taken == .first_in.left and .first_in.holding == 0'
-  wire_said '.second_in.taken > 5000 and .second_in.taken == .second_in.left and .second_in.holding == 0'
-  wire_said '[(.first_lost, .second_lost // {})[]] | add // 0 == 0'
-  wire_said '.first_in.taken_bytes / .first_in.taken > 4000' # 4,096 bytes of payload
+  wire_said '.ports[0].in.taken > 5000 and .ports[0].in.taken == .ports[0].in.left and .ports[0].in.holding == 0'
+  wire_said '.ports[1].in.taken > 5000 and .ports[1].in.taken == .ports[1].in.left and .ports[1].in.holding == 0'
+  # On a busy machine the process may be kept from its rings for a while: lost, and counted.
+  all_accounted 0 "$scratch/from_left"
+  all_accounted 1 "$scratch/from_right"
+  wire_said '.ports[0].in.taken_bytes / .ports[0].in.taken > 4000' # 4,096 bytes of payload
 }
 if (($(nproc) > 1)); then
   both_ways 2
@@ -67,7 +77,7 @@ xr impair box0 add delay 60s >/dev/null
   messages 20000 rate 8kpps >"$scratch/from_left" 2>"$scratch/left.err" || fail "send: $(cat "$scratch/left.err")"
 sleep 0.2
 end_wire
-wire_said '.first_in.memory_free == 0 and .first_in.left == 0'
-wire_said '.first_lost | (.no_buffer // 0) + (.refused // 0) > 0'
-wire_said '.first_in.taken == .first_lost.dropped_at_end'
-wire_said '(.first_lost | .dropped_at_end + (.no_buffer // 0) + (.refused // 0)) == 20000'
+wire_said '.ports[0].in.memory_free == 0 and .ports[0].in.left == 0'
+wire_said '.ports[0].lost | .no_buffer + .refused > 0'
+wire_said '.ports[0].in.taken == .ports[0].lost.dropped_at_end'
+wire_said '(.ports[0].lost | .dropped_at_end + .no_buffer + .refused) == 20000'

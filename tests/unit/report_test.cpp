@@ -15,6 +15,7 @@
 #include "report/runs.h"
 #include "report/sections.h"
 #include "report/text.h"
+#include "report/wire.h"
 #include "snapshots.h"
 
 namespace {
@@ -26,6 +27,62 @@ using nlohmann::json;
 void expect_goldens(const std::string &name, const Document &document) {
   expect_golden(name + ".txt", to_text(document));
   expect_golden(name + ".json", to_json(document));
+}
+
+WirePortReport wire_port(const std::string &name, const std::string &peer, bool link) {
+  auto counts = std::make_shared<WirePortCounts>();
+  counts->version = WirePortCounts::kVersion;
+  counts->memory_frames = 16'384;
+  counts->memory_free = 12'288;
+  counts->in.taken = link ? 250'000 : 3'000;
+  counts->in.taken_bytes = counts->in.taken * 1082;
+  counts->in.left = counts->in.taken - 5;
+  counts->in.left_bytes = counts->in.left * 1082;
+  counts->in.holding = 5;
+  counts->rule_ids[1] = 7;
+  counts->rules[1].frames = counts->in.taken;
+  counts->rules[1].late.add(1'500);
+  if (link) {
+    counts->link.started = 1;
+    counts->link.updated = 2'000'000'001;
+    counts->link.busy_ns = 1'500'000'000;
+    counts->link.backlog_most = 54'100;
+    LinkClassCounts &zero = counts->link.classes[0];
+    zero.frames_in = 250'000;
+    zero.frames_out = 249'990;
+    zero.drops[static_cast<unsigned>(LinkDrop::Buffer)] = 10;
+  } else {
+    counts->in.no_buffer = 12;
+  }
+  return {.ifname = name,
+          .peer = peer,
+          .xdp_mode = "native",
+          .queues = 2,
+          .link = link ? "rate 1gbit delay 100us" : "",
+          .counts = counts};
+}
+
+// A link on one port only, losses of the other one.
+TEST(ReportGolden, Wire) {
+  WireReport report;
+  report.seconds = 2.5;
+  report.threads = 2;
+  report.ports = {wire_port("ens1", "ens2", false), wire_port("ens2", "ens1", true)};
+  expect_goldens("wire", wire_document(report));
+  expect_goldens("link", link_document(report.ports[1]));
+}
+
+// No process has counted: everything is 0, and text is short.
+TEST(ReportGolden, WireWithoutCounts) {
+  WireReport report;
+  report.ports[0].ifname = report.ports[1].peer = "ens1";
+  report.ports[1].ifname = report.ports[0].peer = "ens2";
+  const auto got = json::parse(to_json(wire_document(report)));
+  EXPECT_EQ(got["ports"].size(), 2U);
+  EXPECT_EQ(got["ports"][1]["name"], "ens2");
+  EXPECT_EQ(got["ports"][1]["in"]["taken"], 0);
+  EXPECT_EQ(got["rules"], json::array());
+  EXPECT_EQ(to_text(wire_document(report)).find("LOST"), std::string::npos);
 }
 
 // Two streams by hand: one without quantiles; latencies below 0; text and JSON.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/wire.h"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -11,7 +14,19 @@ namespace xr::report {
 
 namespace {
 
+using Rows = std::vector<std::vector<Value>>;
+using Ports = std::span<const WirePortReport>;
+
 double us(double ns) { return std::round(ns) / 1000; }
+
+// Zeros where no process has counted yet.
+const WirePortCounts &counts_of(const WirePortReport &port) {
+  static const WirePortCounts none;
+  return port.counts && port.counts->version ? *port.counts : none;
+}
+
+// In text, a table of one port only does not name it.
+Where port_column(Ports ports) { return ports.size() > 1 ? Where::Both : Where::Json; }
 
 Field text_field(const char *key, const char *heading, std::string text) {
   return {{key, heading, Format::Text, Hide::Zero}, std::move(text)};
@@ -67,19 +82,23 @@ Group lost_group(const WirePortCounts &c) {
                c.in.lost_when_killed)};
 }
 
-Table rules_table(const WirePortCounts &c) {
-  std::vector<std::vector<Value>> rows;
-  for (uint32_t slot = 0; slot < ROCE_RULE_SLOTS; slot++) {
-    const HoldCounts &h = c.rules[slot];
-    if (!c.rule_ids[slot] || !h.frames)
-      continue;
-    rows.push_back({uint64_t{c.rule_ids[slot]}, h.frames, h.bytes, h.dropped_frames, h.timeouts,
-                    h.backlog_frames, h.backlog_bytes, h.most_bytes,
-                    us(static_cast<double>(h.late.quantile(0.5))),
-                    us(static_cast<double>(h.late.quantile(0.99))),
-                    us(static_cast<double>(h.late.quantile(0.999)))});
+Table rules_table(Ports ports) {
+  Rows rows;
+  for (const WirePortReport &port : ports) {
+    const WirePortCounts &c = counts_of(port);
+    for (uint32_t slot = 0; slot < ROCE_RULE_SLOTS; slot++) {
+      const HoldCounts &h = c.rules[slot];
+      if (!c.rule_ids[slot] || !h.frames)
+        continue;
+      rows.push_back({port.ifname, uint64_t{c.rule_ids[slot]}, h.frames, h.bytes, h.dropped_frames,
+                      h.timeouts, h.backlog_frames, h.backlog_bytes, h.most_bytes,
+                      us(static_cast<double>(h.late.quantile(0.5))),
+                      us(static_cast<double>(h.late.quantile(0.99))),
+                      us(static_cast<double>(h.late.quantile(0.999)))});
+    }
   }
-  return make_table({{"rule", "RULE", Format::Number},
+  return make_table({{"port", "PORT", Format::Text, Hide::Never, Tone::Plain, port_column(ports)},
+                     {"rule", "RULE", Format::Number},
                      {"frames", "FRAMES", Format::Count},
                      {"bytes", "BYTES", Format::Count},
                      {"dropped", "DROPPED", Format::Count, Hide::Zero, Tone::Alarm},
@@ -124,17 +143,20 @@ Group drops_group(const LinkClassCounts &all) {
   return group;
 }
 
-Table classes_table(const LinkCounts &l) {
-  std::vector<std::vector<Value>> rows;
-  for (unsigned i = 0; i < kLinkClasses; i++) {
-    const LinkClassCounts &c = l.classes[i];
-    if (!c.frames_in && !c.xoff_received && !c.xoff_sent)
-      continue;
-    rows.push_back({uint64_t{i}, c.frames_in, c.frames_out, c.dropped(), c.marks, c.backlog_bytes,
-                    c.backlog_most, c.xoff_received, c.xon_received, c.quanta_received,
-                    us(static_cast<double>(c.paused_ns)), c.xoff_sent, c.xon_sent});
-  }
-  return make_table({{"class", "CLASS", Format::Number},
+Table classes_table(Ports ports) {
+  Rows rows;
+  for (const WirePortReport &port : ports)
+    for (unsigned i = 0; i < kLinkClasses; i++) {
+      const LinkClassCounts &c = counts_of(port).link.classes[i];
+      if (!c.frames_in && !c.xoff_received && !c.xoff_sent)
+        continue;
+      rows.push_back({port.ifname, uint64_t{i}, c.frames_in, c.frames_out, c.dropped(), c.marks,
+                      c.backlog_bytes, c.backlog_most, c.xoff_received, c.xon_received,
+                      c.quanta_received, us(static_cast<double>(c.paused_ns)), c.xoff_sent,
+                      c.xon_sent});
+    }
+  return make_table({{"port", "PORT", Format::Text, Hide::Never, Tone::Plain, port_column(ports)},
+                     {"class", "CLASS", Format::Number},
                      {"frames_in", "FRAMES\nIN", Format::Count},
                      {"frames_out", "OUT", Format::Count},
                      {"dropped", "DROPPED", Format::Count, Hide::Zero, Tone::Alarm},
@@ -150,42 +172,113 @@ Table classes_table(const LinkCounts &l) {
                     std::move(rows));
 }
 
-void add_link(std::vector<Section> &sections, const WirePortCounts &c, const std::string &prefix,
-              const std::string &title) {
+// Keys of 0.4 to 0.6, whose place `ports`, `rules` and `classes` have taken: scripts may read them.
+void add_former_keys(std::vector<Section> &sections, const WirePortReport &port,
+                     const std::string &prefix) {
+  const auto add = [&](const char *key, auto body) {
+    sections.push_back({prefix + key, "", std::move(body), Where::Json});
+  };
+  add("port", Group{text_field("name", "", port.ifname), text_field("peer", "", port.peer),
+                    text_field("xdp", "", port.xdp_mode), count("queues", "", port.queues),
+                    text_field("link", "", port.link)});
+  const WirePortCounts &c = counts_of(port);
+  if (!c.version)
+    return;
+  add("in", ingress_group(c));
+  add("lost", lost_group(c));
+  add("rules", rules_table({&port, 1}));
   if (!c.link.started)
     return;
-  sections.push_back(section(prefix + "queue", title, link_group(c)));
-  sections.push_back(
-      section(prefix + "drops", "dropped by the link", drops_group(c.link.total()), Tone::Alarm));
-  Section classes{prefix + "classes", "", classes_table(c.link)};
-  classes.hide = Hide::Zero;
-  sections.push_back(std::move(classes));
+  add("queue", link_group(c));
+  add("drops", drops_group(c.link.total()));
+  add("classes", classes_table({&port, 1}));
 }
 
-// One port: what entered by it, and what leaves by it.
-void add_port(std::vector<Section> &sections, const WirePortReport &port,
-              const std::string &prefix) {
-  sections.push_back(
-      section(prefix + "port", "",
-              Group{text_field("name", "port", port.ifname),
-                    text_field("peer", "other port", port.peer),
-                    text_field("xdp", "XDP", port.xdp_mode),
-                    {{"queues", "queues", Format::Count, Hide::Zero}, uint64_t{port.queues}},
-                    text_field("link", "link", port.link)}));
-  if (!port.counts || !port.counts->version)
-    return;
-  sections.push_back(section(prefix + "in", fmt::format("entered by {}", port.ifname),
-                             ingress_group(*port.counts)));
-  sections.push_back(section(prefix + "lost", "LOST HERE", lost_group(*port.counts), Tone::Alarm));
-  Section rules{prefix + "rules", "", rules_table(*port.counts)};
-  rules.hide = Hide::Zero;
-  sections.push_back(std::move(rules));
-  add_link(sections, *port.counts, prefix, fmt::format("leaves by {}", port.ifname));
+// What is counted of a port, in groups of the same fields for every port.
+struct Part {
+  const char *key, *title;
+  Group (*group)(const WirePortReport &);
+  Tone tone = Tone::Plain;
+};
+
+constexpr Part kParts[] = {
+    {"", "",
+     [](const WirePortReport &port) {
+       return Group{
+           {{"name", "", Format::Text, Hide::Never, Tone::Plain, Where::Json}, port.ifname},
+           {{"peer", "", Format::Text, Hide::Never, Tone::Plain, Where::Json}, port.peer},
+           text_field("xdp", "XDP", port.xdp_mode),
+           count("queues", "queues", port.queues),
+           text_field("link", "link", port.link)};
+     }},
+    {"in", "entered by the port",
+     [](const WirePortReport &port) { return ingress_group(counts_of(port)); }},
+    {"lost", "LOST HERE", [](const WirePortReport &port) { return lost_group(counts_of(port)); },
+     Tone::Alarm},
+    {"queue", "leaves by the port's link",
+     [](const WirePortReport &port) { return link_group(counts_of(port)); }},
+    {"drops", "dropped by the link",
+     [](const WirePortReport &port) { return drops_group(counts_of(port).link.total()); },
+     Tone::Alarm},
+};
+
+// A row a port. The keys of a part are in an object of its own.
+Table ports_table(Ports ports) {
+  std::vector<Column> columns;
+  Rows rows(ports.size());
+  for (const Part &part : kParts)
+    for (size_t i = 0; i < ports.size(); i++)
+      for (Field &field : part.group(ports[i])) {
+        if (!i) {
+          const std::string key = field.column.key;
+          columns.push_back({*part.key ? fmt::format("{}.{}", part.key, key) : key, ""});
+        }
+        rows[i].push_back(std::move(field.value));
+      }
+  return make_table(std::move(columns), std::move(rows));
+}
+
+// The same for people: a column a port, without the lines that are zero for all of them.
+Section part_section(const Part &part, Ports ports) {
+  std::vector<Column> columns = {{"field", part.title}};
+  std::vector<Group> groups;
+  for (const WirePortReport &port : ports) {
+    columns.push_back({port.ifname, port.ifname, Format::Rate, Hide::Never, part.tone});
+    groups.push_back(part.group(port));
+  }
+  Rows rows;
+  for (size_t i = 0; i < groups[0].size(); i++) {
+    const Column &column = groups[0][i].column;
+    const bool zero = std::all_of(groups.begin(), groups.end(),
+                                  [i](const Group &group) { return is_zero(group[i].value); });
+    if (column.where == Where::Json || (column.hide == Hide::Zero && zero))
+      continue;
+    std::vector<Value> &row = rows.emplace_back(std::vector<Value>{column.heading});
+    for (const Group &group : groups)
+      row.push_back(group[i].value);
+  }
+  return {.key = "",
+          .title = "",
+          .body = make_table(std::move(columns), std::move(rows)),
+          .where = Where::Text,
+          .hide = Hide::Zero};
+}
+
+bool any_link(Ports ports) {
+  return std::any_of(ports.begin(), ports.end(),
+                     [](const WirePortReport &port) { return counts_of(port).link.started; });
+}
+
+Section table_section(const char *key, const char *title, Table table) {
+  Section one{key, title, std::move(table)};
+  one.hide = Hide::Zero;
+  return one;
 }
 
 } // namespace
 
 Document wire_document(const WireReport &report) {
+  const Ports ports(report.ports);
   Document document;
   document.title = fmt::format("wire {} {}, {:.1f} s", report.ports[0].ifname,
                                report.ports[1].ifname, report.seconds);
@@ -196,8 +289,14 @@ Document wire_document(const WireReport &report) {
               std::round(report.seconds * 1e3) / 1e3},
              {{"af_xdp", "AF_XDP"}, std::string(report.zero_copy ? "zero-copy" : "copy")},
              {{"threads", "threads", Format::Count}, uint64_t{report.threads}}}});
-  add_port(document.sections, report.ports[0], "first_");
-  add_port(document.sections, report.ports[1], "second_");
+  document.sections.push_back({"ports", "", ports_table(ports), Where::Json});
+  for (const Part &part : kParts)
+    if (any_link(ports) || (part.key != std::string_view("queue")))
+      document.sections.push_back(part_section(part, ports));
+  document.sections.push_back(table_section("rules", "rules that hold", rules_table(ports)));
+  document.sections.push_back(table_section("classes", "classes of links", classes_table(ports)));
+  add_former_keys(document.sections, report.ports[0], "first_");
+  add_former_keys(document.sections, report.ports[1], "second_");
   return document;
 }
 
@@ -207,8 +306,6 @@ std::string wire_line(const WireReport &now, const WireReport *before) {
     const auto &c = now.ports[i].counts;
     if (!c)
       continue;
-    const double seconds = before ? now.seconds - before->seconds : now.seconds;
-    (void)seconds;
     line += fmt::format("{}{}: {} taken, {} sent, {} held, {} dropped", i ? "; " : "",
                         now.ports[i].ifname, c->in.taken, c->in.left, c->in.holding,
                         c->in.dropped_by_link + c->in.dropped_by_rules + c->in.no_memory +
@@ -231,12 +328,18 @@ Document link_document(const WirePortReport &port) {
     document.sections.back().note =
         "no process holds frames now, they are forwarded at once: xdp-roce wire " + port.ifname +
         " " + port.peer;
-  if (!port.counts || !port.counts->version)
+  const WirePortCounts &c = counts_of(port);
+  if (!c.version)
     return document;
-  add_link(document.sections, *port.counts, "", "");
+  if (c.link.started) {
+    document.sections.push_back(section("queue", "", link_group(c)));
+    document.sections.push_back(
+        section("drops", "dropped by the link", drops_group(c.link.total()), Tone::Alarm));
+    document.sections.push_back(table_section("classes", "", classes_table({&port, 1})));
+  }
   document.sections.push_back(
-      section("in", fmt::format("entered by {}", port.ifname), ingress_group(*port.counts)));
-  document.sections.push_back(section("lost", "LOST HERE", lost_group(*port.counts), Tone::Alarm));
+      section("in", fmt::format("entered by {}", port.ifname), ingress_group(c)));
+  document.sections.push_back(section("lost", "LOST HERE", lost_group(c), Tone::Alarm));
   return document;
 }
 
