@@ -243,6 +243,23 @@ TEST(WireTrace, Errors) {
   EXPECT_EQ(parse_trace("0\r\n7").get(), (DeliveryTrace{0, 7 * kMs}));
 }
 
+// A PFC frame does not wait for what is queued, only for the frame that is being sent; it takes as
+// long as that to the other end.
+TEST(WireLink, ControlFramesPropagate) {
+  Link link(link_spec("rate 8mbit delay 5ms"), {}); // 1 byte a us
+  for (uint32_t i = 0; i < 3; i++)
+    ASSERT_EQ(link.enqueue(0, sized(i, 1000)), LinkDrop::None);
+  link.put_control(0, sized(99, 64));
+  const std::vector<Frame> all = drained(link);
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0].due, 6 * kMs);
+  EXPECT_EQ(all[1].handle, 99u);
+  EXPECT_EQ(all[1].due, 6 * kMs + 64'000);
+  EXPECT_EQ(all[2].due, 7 * kMs + 64'000);
+  EXPECT_EQ(link.counts().wire_frames, 0u);
+  EXPECT_EQ(link.counts().total().frames_in, 3u);
+}
+
 TEST(WireLink, MostBytes) {
   // 10 Gbit/s x 1 ms = 1.25 MB; two priorities of two ports with headroom
   EXPECT_EQ(most_bytes(link_spec("rate 10gbit delay 1ms buffer 500k"), 0, 2), 1'750'000u);

@@ -86,7 +86,9 @@ void WireDirection::read_mail(uint64_t now) {
       frame.arrived = frame.due = now;
       frame.ingress = static_cast<uint8_t>(setup_.ingress);
       in_.in.copies++;
-      if (one.kind == WireMail::Kind::Control)
+      if (one.kind == WireMail::Kind::Control && link_)
+        link_->put_control(now, frame);
+      else if (one.kind == WireMail::Kind::Control)
         put(now, frame);
       else
         to_link(now, frame);

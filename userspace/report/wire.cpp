@@ -300,7 +300,7 @@ Document wire_document(const WireReport &report) {
   return document;
 }
 
-std::string wire_line(const WireReport &now, const WireReport *before) {
+std::string wire_line(const WireReport &now, const WireReport *) {
   std::string line;
   for (size_t i = 0; i < now.ports.size(); i++) {
     const auto &c = now.ports[i].counts;

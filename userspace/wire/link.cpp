@@ -317,6 +317,17 @@ uint64_t Link::send_control(uint64_t now, uint32_t bytes) {
   return finished;
 }
 
+void Link::put_control(uint64_t now, const Frame &frame) {
+  const uint64_t finished = send_control(now, frame.length);
+  const uint32_t index = new_slot();
+  Slot &slot = slots_[index];
+  slot.frame = frame;
+  last_due_ = slot.frame.due = std::max(last_due_, finished + spec_.delay);
+  append(wire_, index);
+  counts_->wire_frames++;
+  counts_->wire_bytes += frame.length;
+}
+
 void Link::update(uint64_t now) {
   run(now);
   count_backlog(clock_);

@@ -70,6 +70,8 @@ public:
   // A MAC control frame of `bytes` without FCS leaves between two frames, whatever is paused: when
   // its last bit has left.
   uint64_t send_control(uint64_t now, uint32_t bytes);
+  // The same for a frame that take() returns once it has propagated.
+  void put_control(uint64_t now, const Frame &frame);
 
   // When the last frame that was serialised has left, or leaves.
   uint64_t free_at() const { return bits_.free_at(); }
