@@ -1,43 +1,42 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Little memory and much delay: the frames that find no buffer are lost and counted, all others arrive, and
-# the sums agree with the kernel's counters of the ends. What rules need more memory for is refused.
+# The memory that `wire` sizes by itself, and the one that a refusal names, last for the shortest frames at
+# the highest rate that there is: no frame finds all buffers in use. With less, it says for which frames.
 . "$(dirname "$0")/wire_lib.sh"
 lane3
-begin_wire --memory 40M # 9,765 buffers of 2,048 bytes each way, of which 4,096 and more are in rings
-xr impair box0 add roce delay 4s >/dev/null
-
-sent_by_left() { ip netns exec "$left" cat /sys/class/net/left0/statistics/tx_packets; }
-got_by_right() { ip netns exec "$right" cat /sys/class/net/right0/statistics/rx_packets; }
-sent=$(sent_by_left) got=$(got_by_right)
-ip netns exec "$left" "$XR_REPLAY" --ifname left0 --stream --flows 4 --packets 4000 --payload 64 --rate 6000 >"$scratch/sent" &
-background+=($!)
-has() { xr --json link box0 show >"$scratch/link" && jq -e "$1" "$scratch/link" >/dev/null; }
-wait_for 20 has '.in.memory_free == 0 and .in.holding > 3000 and .in.taken == .in.left + .in.holding' ||
-  fail "memory is not full: $(jq -c '.in, .lost' "$scratch/link")"
-wait "${background[-1]}" || fail "replay"
-wait_for 30 has '.in.holding == 0 and .in.left > 3000' || fail "frames stay: $(jq -c .in "$scratch/link")"
-sent=$(($(sent_by_left) - sent))
-assert_eq 16000 "$sent" "frames that left"
-lost() { jq ".lost | [$1] | map(. // 0) | add" "$scratch/link"; }
-((sent == $(lost .no_buffer,.ring_full,.refused) + $(jq .in.taken "$scratch/link"))) ||
-  fail "$sent frames were sent: $(jq -c '.in, .lost' "$scratch/link")"
-(($(lost .no_buffer) > 1000)) || fail "no frame was without a buffer: $(jq -c .lost "$scratch/link")"
-all_arrived() { (($(got_by_right) - got == sent - $(lost .no_buffer,.ring_full,.refused))); }
-wait_for 10 all_arrived ||
-  fail "$(($(got_by_right) - got)) of $sent frames arrived: $(jq -c '.in, .lost' "$scratch/link")"
-assert_eq "$(lost .no_buffer,.ring_full,.refused)" "$(jq '[.lost[]] | add' "$scratch/link")" "all losses"
-
-# It goes on when there is room again.
-got=$(got_by_right)
-xr impair box0 clear >/dev/null
-xr impair box0 add roce delay 1ms >/dev/null
-replay_left --stream --packets 500 --payload 64 --rate 6000
-more_arrived() { (($(got_by_right) - got == 500)); }
-wait_for 10 more_arrived || fail "$(($(got_by_right) - got)) of 500 frames arrived: $(xr --json link box0 show)"
-end_wire
-wire_said ".first_lost.no_buffer == $(lost .no_buffer) and .first_in.holding == 0"
-
 xr bridge box0 box1 >/dev/null 2>&1 || fail "bridge"
-xr impair box0 add roce delay 4s >/dev/null
-refused 'hold up to' xr wire box0 box1 --memory 40M
+xr impair box0 add delay 100ms >/dev/null
+
+# full_rate MILLISECONDS: frames of 64 bytes, as fast as they can be sent.
+full_rate() {
+  "$XDP_ROCE" --netns "$left" --json send left0 dst 192.0.2.2 dst-mac "$right_mac" qp 5 send size 1 rate top \
+    --for "$1ms" >"$scratch/sent" 2>"$scratch/last.err" || fail "send: $(cat "$scratch/last.err")"
+  sleep 0.3
+}
+# Buffers were left all the time. A process that is kept from its rings loses frames too (no_buffer, ring_full).
+lasted() {
+  wire_said '.ports[0] | .in.taken > 3000 and .in.memory_free_least > 0 and .lost.no_memory == 0'
+  wire_said '.ports[0] | .in.taken == .in.left'
+}
+begin_wire
+full_rate 1500
+end_wire
+lasted
+wire_said '.wire.memory_bytes >= (200000 + 2 * 8192) * 2048' # 2 million a second for 100 ms, and the rings
+
+# A refusal names what is enough.
+refused 'rules and links hold up to 125M' xr wire box0 box1 --memory 64M
+hint=$(sed -n 's/^hint: --memory \([0-9A-Za-z]*\), .*/\1/p' "$scratch/last.err")
+[[ -n $hint ]] || fail "no hint: $(cat "$scratch/last.err")"
+begin_wire --memory "$hint"
+full_rate 500
+end_wire
+lasted
+grep -q 'bytes on average' "$scratch/wire.err" && fail "$(cat "$scratch/wire.err")"
+
+# Enough for frames of 1,024 bytes only.
+least=$(sed -n 's/.*at least \([0-9A-Za-z]*\)$/\1/p' "$scratch/last.err")
+begin_wire --memory "${least:-300M}"
+grep -qE "enough for frames of [0-9,]+ bytes on average at full rate; for frames of any length: --memory $hint" \
+  "$scratch/wire.err" || fail "$(cat "$scratch/wire.err")"
+end_wire

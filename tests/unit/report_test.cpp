@@ -34,6 +34,7 @@ WirePortReport wire_port(const std::string &name, const std::string &peer, bool 
   counts->version = WirePortCounts::kVersion;
   counts->memory_frames = 16'384;
   counts->memory_free = 12'288;
+  counts->memory_free_least = 11'000;
   counts->in.taken = link ? 250'000 : 3'000;
   counts->in.taken_bytes = counts->in.taken * 1082;
   counts->in.left = counts->in.taken - 5;

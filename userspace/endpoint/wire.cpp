@@ -21,6 +21,7 @@
 #include "parse/value.h"
 #include "parse/words.h"
 #include "wire/link_words.h"
+#include "wire/memory_needs.h"
 
 namespace xr::endpoint {
 
@@ -31,8 +32,7 @@ constexpr unsigned kPorts = datapath::WirePorts::kPorts;
 constexpr uint64_t kLook = 1'000'000, kLinkLook = 8'000'000, kAliveLook = 500'000'000;
 constexpr uint64_t kNap = 20'000'000;       // ns: longest sleep, so that `stop` is noticed
 constexpr uint64_t kLeastMemory = 64 << 20; // bytes, of both directions
-constexpr uint64_t kMeanFrame = 1024; // bytes of the frames that rates and delays are converted to
-constexpr uint32_t kRings = 8192;     // frames in the rings of a direction, besides held ones
+constexpr uint64_t kRing = 4096;            // frames in a ring of a queue
 
 } // namespace
 
@@ -48,6 +48,7 @@ struct WireRun::State {
   std::array<datapath::RulesInForce, kPorts> rules;              // until the directions have them
   std::array<uint64_t, kPorts> link_changes{};
   std::array<std::string, kPorts> links;
+  wire::MemoryPlan memory;
   std::vector<std::string> notes;
   uint64_t begun_ns = 0;
   uint64_t looked_ns = 0, links_looked_ns = 0, alive_ns = 0; // for rules, for links, at the ports
@@ -55,9 +56,9 @@ struct WireRun::State {
   uint32_t threads = 0;
 
   Status read_ports();
-  Result<uint32_t> frames_needed();
-  Status open_sockets(uint32_t frames);
-  void make_directions(uint32_t frames);
+  Status size_memory();
+  Status open_sockets();
+  void make_directions();
   Status account_for_former();
   void look_for_rules();
   void look_for_links();
@@ -92,20 +93,15 @@ wire::TracePointer read_trace(const std::string &path) {
   return trace ? std::make_shared<const wire::DeliveryTrace>(std::move(*trace)) : nullptr;
 }
 
-// The most bytes that a link and the rules of its ingress port hold, where a rate is known.
-uint64_t bytes_held(const std::optional<LinkSpec> &link, const datapath::RulesInForce &rules,
-                    uint64_t line_rate) {
-  uint64_t bytes = link ? wire::most_bytes(*link, line_rate, kPorts) : 0;
-  const uint64_t rate = link && link->rate ? link->rate : line_rate;
-  for (const datapath::RuleInForce &one : rules.rules) {
-    const Hold &hold = one.rule.hold;
-    if (hold.kind == Hold::Kind::Shape)
-      bytes += hold.queue;
-    if (hold.kind == Hold::Kind::Delay)
-      bytes += static_cast<uint64_t>(static_cast<double>(rate) / 8e9 *
-                                     static_cast<double>(hold.delay_ns + hold.b));
-  }
-  return bytes;
+wire::HeldMost most_held(const std::optional<LinkSpec> &link, const datapath::RulesInForce &rules,
+                         const PortFacts &in, const PortFacts &out) {
+  wire::HoldingPath path{.link = link ? &*link : nullptr,
+                         .ingress_rate = in.line_bits,
+                         .egress_rate = out.line_bits,
+                         .ports = kPorts};
+  for (const datapath::RuleInForce &one : rules.rules)
+    path.rules.push_back(one.rule.hold);
+  return wire::held_most(path);
 }
 
 // That this thread may use.
@@ -113,6 +109,12 @@ int processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+// Rounded up to what is easily read, and can be given as --memory.
+std::string memory_text(uint64_t bytes) {
+  constexpr uint64_t kMega = 1'000'000;
+  return parse::byte_text((bytes + kMega - 1) / kMega * kMega);
 }
 
 uint64_t free_memory() {
@@ -137,36 +139,48 @@ Status WireRun::State::read_ports() {
   return {};
 }
 
-// Buffers of a direction: what the rules and links that are there now hold at most, at the rates
-// that are known. Error: not enough memory for it.
-Result<uint32_t> WireRun::State::frames_needed() {
-  uint64_t held = 0;
+// What the rules and links that are there now hold at most, at the rates that are known. Error: not
+// enough memory for it.
+Status WireRun::State::size_memory() {
+  const auto layout = afxdp::ChunkLayout::of(std::max(facts[0].longest(), facts[1].longest()));
+  wire::MemoryLimits limits{.buffer = layout.chunk,
+                            .given = request.memory,
+                            .smallest = kLeastMemory,
+                            .free = free_memory()};
+  std::array<wire::HeldMost, kPorts> held;
   for (unsigned in = 0; in < kPorts; in++) {
     rules[in] = ports->new_rules(in).value_or(datapath::RulesInForce{});
-    held = std::max(
-        held, bytes_held(spec_of(ports->link(1 - in).text), rules[in], facts[1 - in].line_bits));
+    held[in] = most_held(spec_of(ports->link(1 - in).text), rules[in], facts[in], facts[1 - in]);
+    const uint32_t queues = request.queues ? request.queues : facts[in].queues;
+    limits.rings[in] = kRing * (queues + 1) * layout.received;
   }
-  const auto layout = afxdp::ChunkLayout::of(std::max(facts[0].longest(), facts[1].longest()));
-  const uint64_t needed = (held / kMeanFrame + kRings) * layout.slot() * kPorts;
-  const uint64_t given = request.memory ? request.memory : std::max(needed, kLeastMemory);
-  if (given < needed)
-    return Error{fmt::format("--memory {}: rules and links hold up to {} each way, in frames of "
-                             "{} bytes",
-                             parse::byte_text(given), parse::byte_text(held), kMeanFrame),
-                 fmt::format("--memory {}", parse::byte_text(needed))};
-  if (given > free_memory())
-    return Error{fmt::format("{} are needed for frames, and {} are free", parse::byte_text(given),
-                             parse::byte_text(free_memory())),
+  memory = wire::plan_memory(held, limits);
+  if (!memory.fits)
+    return Error{fmt::format("--memory {}: rules and links hold up to {} and {}, in frames of {} "
+                             "bytes",
+                             memory_text(memory.bytes), memory_text(held[0].bytes),
+                             memory_text(held[1].bytes), wire::kMeanFrame),
+                 fmt::format("--memory {}, for frames of any length; at least {}",
+                             memory_text(memory.needed), memory_text(memory.least))};
+  if (memory.bytes > limits.free)
+    return Error{fmt::format("{} are needed for frames, and {} are free", memory_text(memory.bytes),
+                             memory_text(limits.free)),
                  "less delay, a lower rate or a smaller buffer"};
-  return static_cast<uint32_t>(std::min<uint64_t>(given / kPorts / layout.chunk, 1U << 30));
+  if (!memory.any_length)
+    notes.push_back(fmt::format("memory of {} for held frames: enough for frames of {} bytes on "
+                                "average at full rate; for frames of any length: --memory {}",
+                                memory_text(memory.bytes), memory.mean_frame,
+                                memory_text(memory.needed)));
+  return {};
 }
 
-Status WireRun::State::open_sockets(uint32_t frames) {
+Status WireRun::State::open_sockets() {
   auto inside = host::enter_netns(request.netns);
   if (!inside)
     return inside.error();
   const uint32_t longest = std::max(facts[0].longest(), facts[1].longest());
-  auto made = afxdp::SharedUmem::make(longest, frames * kPorts);
+  auto made = afxdp::SharedUmem::make(longest,
+                                      static_cast<uint32_t>(memory.buffers[0] + memory.buffers[1]));
   if (!made)
     return made.error();
   umem = std::move(*made);
@@ -201,7 +215,7 @@ Status WireRun::State::open_sockets(uint32_t frames) {
   return {};
 }
 
-void WireRun::State::make_directions(uint32_t frames) {
+void WireRun::State::make_directions() {
   uint64_t seed = 0;
   if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
     seed = monotonic_ns();
@@ -220,8 +234,8 @@ void WireRun::State::make_directions(uint32_t frames) {
                                    .line_rate = facts[out].line_bits,
                                    .egress_mac = facts[out].mac,
                                    .seed = seed + in,
-                                   .first_chunk = in * frames,
-                                   .chunks = frames};
+                                   .first_chunk = static_cast<uint32_t>(in * memory.buffers[0]),
+                                   .chunks = static_cast<uint32_t>(memory.buffers[in])};
     directions[in] = std::make_unique<WireDirection>(
         setup, *umem, pointers(sockets[in]), pointers(sockets[out]), *counts[in], *counts[out]);
     directions[in]->post({.kind = WireMail::Kind::Rules, .rules = std::move(rules[in])});
@@ -254,12 +268,11 @@ Result<WireRun> WireRun::prepare(WireRequest request) {
     return ports.error();
   state->ports.emplace(std::move(*ports));
   state->notes = state->ports->notes();
-  auto frames = state->frames_needed();
-  if (!frames)
-    return frames.error();
-  if (auto done = state->open_sockets(*frames); !done)
+  if (auto done = state->size_memory(); !done)
     return done.error();
-  state->make_directions(*frames);
+  if (auto done = state->open_sockets(); !done)
+    return done.error();
+  state->make_directions();
   if (auto done = state->account_for_former(); !done)
     return done.error();
   state->look_for_links();
@@ -423,6 +436,7 @@ WireReport WireRun::report() const {
   report.seconds = static_cast<double>(monotonic_ns() - state.begun_ns) / 1e9;
   report.zero_copy = state.zero_copy;
   report.threads = state.threads;
+  report.memory_bytes = state.memory.bytes;
   for (unsigned i = 0; i < kPorts; i++)
     report.ports[i] = {.ifname = state.facts[i].ifname,
                        .peer = state.facts[1 - i].ifname,

@@ -41,7 +41,7 @@ WireDirection::WireDirection(const WireDirectionSetup &setup, afxdp::SharedUmem 
     : setup_(setup), umem_(umem), pool_(umem, setup.first_chunk, setup.chunks), rx_(std::move(rx)),
       tx_(std::move(tx)), in_(in), out_(out), frames_(kBatch),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  in_.memory_frames = pool_.chunks();
+  in_.memory_frames = in_.memory_free_least = pool_.chunks();
   for (afxdp::ForwardSocket *socket : rx_)
     socket->fill(pool_);
 }
@@ -399,6 +399,7 @@ void WireDirection::count(uint64_t now) {
     link_->update(now);
   in_.updated_ns = now;
   in_.memory_free = pool_.free();
+  in_.memory_free_least = std::min<uint64_t>(in_.memory_free_least, pool_.free());
   uint64_t no_buffer = 0, ring_full = 0, refused = 0, tx_dropped = 0, down = 0;
   for (const afxdp::ForwardSocket *socket : rx_) {
     const afxdp::KernelCounts counts = socket->kernel();

@@ -67,6 +67,7 @@ struct WirePortCounts {
   uint64_t pid = 0;
   uint64_t started_ns = 0, updated_ns = 0;     // CLOCK_MONOTONIC
   uint64_t memory_frames = 0, memory_free = 0; // buffers of frames that enter the port
+  uint64_t memory_free_least = 0;              // ever
   WireIngress in;
   WireEgress out;
   LinkCounts link;                         // of what leaves by the port
@@ -91,6 +92,7 @@ struct WireReport {
   double seconds = 0;
   bool zero_copy = false;
   uint32_t threads = 0;
+  uint64_t memory_bytes = 0; // of the buffers of both directions
   std::array<WirePortReport, 2> ports;
 };
 

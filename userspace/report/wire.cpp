@@ -62,7 +62,8 @@ Group ingress_group(const WirePortCounts &c) {
           count("cnps", "CNPs returned", c.in.cnps),
           count("pending_most", "most frames that waited for new rules", c.in.pending_most),
           count("memory_frames", "buffers", c.memory_frames),
-          count("memory_free", "buffers free", c.memory_free)};
+          count("memory_free", "buffers free", c.memory_free),
+          count("memory_free_least", "fewest buffers free", c.memory_free_least)};
 }
 
 Group lost_group(const WirePortCounts &c) {
@@ -288,7 +289,8 @@ Document wire_document(const WireReport &report) {
        Group{{{"seconds", "seconds", Format::Rate, Hide::Never, Tone::Plain, Where::Json},
               std::round(report.seconds * 1e3) / 1e3},
              {{"af_xdp", "AF_XDP"}, std::string(report.zero_copy ? "zero-copy" : "copy")},
-             {{"threads", "threads", Format::Count}, uint64_t{report.threads}}}});
+             {{"threads", "threads", Format::Count}, uint64_t{report.threads}},
+             count("memory_bytes", "memory, bytes", report.memory_bytes)}});
   document.sections.push_back({"ports", "", ports_table(ports), Where::Json});
   for (const Part &part : kParts)
     if (any_link(ports) || (part.key != std::string_view("queue")))
