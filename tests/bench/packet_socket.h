@@ -54,6 +54,12 @@ public:
       fail("send");
   }
 
+  // The first frame of the batch alone.
+  void send_first() {
+    if (::send(fd_, frames_[0].data(), frames_[0].size(), 0) < 0 && errno != ENOBUFS)
+      fail("send");
+  }
+
 private:
   int fd_;
   std::vector<std::vector<uint8_t>> frames_;

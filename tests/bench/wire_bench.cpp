@@ -9,18 +9,12 @@
 #include <memory>
 #include <optional>
 
-#include <arpa/inet.h>
-#include <net/if.h>
-
 #include "arrived.h"
 #include "base/clock.h"
-#include "datapath/rules.h"
 #include "endpoint/wire.h"
 #include "forwarder.h"
-#include "packet_socket.h"
-#include "parse/words.h"
 #include "spread.h"
-#include "wire/link_words.h"
+#include "wire_traffic.h"
 
 namespace {
 
@@ -28,60 +22,15 @@ using namespace xr;
 using bench::arrived;
 using bench::fail;
 using bench::put_on;
+using bench::Sender;
+using bench::set_link;
+using bench::set_rule;
 
 constexpr int kRounds = 31;
 constexpr uint32_t kPiece = 64; // batches
 static_assert(bench::PacketSocket::kBatch == bench::Forwarder::kBatch);
 
 uint64_t processor_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
-
-// RC SEND ONLY of `bytes`, to QP 0: right with a payload of any length.
-std::vector<uint8_t> frame_of(uint32_t bytes) {
-  std::vector<uint8_t> f(bytes);
-  const auto put16 = [&f](size_t at, size_t value) {
-    f[at] = static_cast<uint8_t>(value >> 8);
-    f[at + 1] = static_cast<uint8_t>(value);
-  };
-  f[0] = f[6] = 2;
-  f[5] = 2;
-  f[11] = 1;
-  put16(12, 0x0800);
-  f[14] = 0x45;
-  f[15] = 2; // ECT(0)
-  put16(16, bytes - 14);
-  f[22] = 64;
-  f[23] = 17;
-  f[26] = f[30] = 192;
-  f[28] = f[32] = 2;
-  f[29] = 1;
-  f[33] = 2;
-  put16(36, 4791);
-  put16(38, bytes - 34);
-  f[42] = 0x04;
-  return f;
-}
-
-class Sender {
-public:
-  Sender(const char *port, uint32_t bytes, uint32_t streams)
-      : socket_(port, frame_of(bytes)), streams_(streams), psn_(streams) {}
-
-  void send() {
-    for (auto &frame : socket_.frames()) {
-      random_ = random_ * 1664525 + 1013904223;
-      const auto stream = static_cast<uint32_t>(uint64_t{random_} * streams_ >> 32);
-      const uint32_t qp = htonl(stream), psn = htonl(psn_[stream]++ & 0xffffff);
-      std::memcpy(&frame[46], &qp, sizeof(qp));
-      std::memcpy(&frame[50], &psn, sizeof(psn));
-    }
-    socket_.send();
-  }
-
-private:
-  bench::PacketSocket socket_;
-  uint32_t streams_, random_ = 1;
-  std::vector<uint32_t> psn_;
-};
 
 // What forwards, between NAME0 ~ NAME1 and the next pair.
 struct Side {
@@ -141,32 +90,6 @@ void compare(const char *what, const Bed &bed, uint32_t bytes, uint32_t streams,
                bench::spread(bench::ratios(process[1], process[2])), target);
   bench::print("the same, with receiving", bench::spread(bench::ratios(forwarder, wire)));
   bench::print("the same, all on one CPU", bench::spread(bench::ratios(all[1], all[2])), target);
-}
-
-std::vector<std::string> words(const std::string &text) { return parse::split(text); }
-
-void set_link(const char *port, const std::string &text) {
-  std::string canonical;
-  if (!text.empty()) {
-    auto spec = wire::parse_link(words(text));
-    if (!spec)
-      fail(spec.error().message);
-    canonical = wire::link_text(*spec);
-  }
-  if (auto done = datapath::set_link_words(port, "", canonical); !done)
-    fail(done.error().message);
-}
-
-void set_rule(const char *port, const std::string &text) {
-  if (auto done = datapath::clear_rules(port, ""); !done)
-    fail(done.error().message);
-  if (text.empty())
-    return;
-  auto rule = impair::parse(words(text));
-  if (!rule)
-    fail(rule.error().message);
-  if (auto done = datapath::add_rule(port, "", *rule); !done)
-    fail(done.error().message);
 }
 
 // Until the process has read them, and what it held has left.

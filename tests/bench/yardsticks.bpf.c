@@ -153,6 +153,33 @@ int arrive(struct xdp_md *ctx) {
   return XDP_DROP;
 }
 
+#define ARRIVALS 131072
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __type(key, __u32);
+  __type(value, __u64);
+  __uint(max_entries, ARRIVALS);
+} arrivals SEC(".maps");
+
+/* When the frame whose number is the payload's first 4 bytes arrived. */
+SEC("xdp.frags")
+int arrive_at(struct xdp_md *ctx) {
+  __u8 *data = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end;
+  __u32 number;
+  __u64 *at;
+
+  if (data + 58 > end)
+    return XDP_DROP;
+  number = *(__u32 *)(data + 54) & (ARRIVALS - 1);
+  at = bpf_map_lookup_elem(&arrivals, &number);
+  if (at)
+    *at = bpf_ktime_get_ns();
+  count();
+  return XDP_DROP;
+}
+
 SEC("xdp.frags")
 int redirect(struct xdp_md *ctx) { return (int)bpf_redirect_map(&out, 0, XDP_DROP); }
 
