@@ -268,6 +268,7 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
            {schedule("start flow-1 now"), "start: what is 'now'?"},
            {schedule("flap hub 1ms"), "flap: there is no queue 'hub'", "switch:"},
            {schedule("flap bottleneck"), "flap: a duration is missing"},
+           {schedule("link bottleneck flap 1ms every 9ms carrier"), "needs a port of a wire"},
            {schedule("link bottleneck speed 3"), "link: 'speed' is not a word of a link"},
            {schedule("pfc bottleneck 9 for 1ms"), "pfc: '9' is not a priority"},
            {all + "expect: 5\n", "expect: it is not a list"},

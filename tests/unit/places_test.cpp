@@ -111,6 +111,7 @@ TEST(PlacesPlan, TheScheduleIsKnownBeforeTheRun) {
     EXPECT_EQ(spec.get().buffer, 20'000U);
   }
   EXPECT_NE(p.changes[1].words.find("flap 10ms"), std::string::npos) << p.changes[1].words;
+  EXPECT_NE(p.changes[1].words.find(" drop"), std::string::npos) << p.changes[1].words;
 }
 
 TEST(PlacesPlan, RefusesByName) {

@@ -203,12 +203,17 @@ WirePortCounts busy_wire() {
   w.in.ring_full = 7;
   w.in.lost_when_killed = 31;
   w.out.tx_dropped = 3;
+  w.out.dropped_down = 6;
+  w.out.carrier_downs = 4;
+  w.out.held_down = 1;
+  w.out.flap_by = FlapBy::Carrier;
   w.out.late.add(1'000, 99);
   w.out.late.add(9'000, 1);
   LinkCounts &link = w.link;
   link.started = 1'000;
   link.updated = 2'000'001'000;
   link.busy_ns = 500'000'000;
+  link.flaps = 5;
   link.backlog_most = 64'000;
   LinkClassCounts &c = link.classes[3];
   c.frames_in = 4'000;

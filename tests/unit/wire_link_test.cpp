@@ -144,6 +144,7 @@ TEST(WireLink, AFlapDropsWhatIsQueuedAndWhatComes) {
   EXPECT_EQ(link.flap_next(), kNever);
   EXPECT_EQ(link.enqueue(29 * kMs, sized(9, 1000)), LinkDrop::None);
   EXPECT_EQ(drops(), 5u);
+  EXPECT_EQ(link.counts().flaps, 2u);
 }
 
 TEST(WireLink, DroppedFramesComeWithoutTake) {
@@ -166,12 +167,14 @@ TEST(WireLink, ManyFlapsPassAtOnce) {
   EXPECT_EQ(endless.enqueue(kFar + 3, sized(0, 100)), LinkDrop::Down);
   EXPECT_EQ(endless.enqueue(kFar + 4, sized(0, 100)), LinkDrop::Down);
   EXPECT_EQ(endless.enqueue(kFar + 5, sized(0, 100)), LinkDrop::None);
+  EXPECT_EQ(endless.counts().flaps, kFar / 5 + 1);
   Link counted(link_spec("flap 2ns every 5ns count 1000000"), {});
   EXPECT_EQ(counted.enqueue(4'999'998, sized(0, 100)), LinkDrop::Down); // the last one
   EXPECT_EQ(counted.flap_next(), 5'000'000u);
   Link over(link_spec("flap 2ns every 5ns count 1000000"), {});
   EXPECT_EQ(over.enqueue(kFar + 3, sized(0, 100)), LinkDrop::None);
   EXPECT_EQ(over.flap_next(), kNever);
+  EXPECT_EQ(over.counts().flaps, 1'000'000u);
 }
 
 TracePointer trace(const std::string &text) {

@@ -35,6 +35,9 @@ const Words kWords[] = {
      "buffer 2M pfc xoff 200k xon 150k headroom 50k alpha 0.125 priorities 3,4,6"},
     {"flap 100ms every 5s", "buffer 1M flap 100ms every 5s"},
     {"flap 100ms every 1m count 3", "buffer 1M flap 100ms every 1m count 3"},
+    {"flap 100ms every 1m count 3 carrier", "buffer 1M flap 100ms every 1m count 3 carrier"},
+    {"flap 100ms every 5s drop red 1k 2k 10% drop",
+     "buffer 1M red 1k 2k 0.1 drop flap 100ms every 5s drop"},
 };
 
 TEST(WireWords, CanonicalTextParsesBack) {
@@ -118,7 +121,7 @@ TEST(WireWords, Errors) {
        "'8' is not a priority from 0 to 7, or two with a - between them",
        "like priorities 3,4 or 0-7"},
       {"flap 5s every 5s", "the link would be down for 5s in each 5s",
-       "flap DOWN every PERIOD [count N], like flap 100ms every 5s"},
+       "flap DOWN every PERIOD [count N] [carrier|drop], like flap 100ms every 5s"},
       {"mtu 60", "'60' is not an MTU from 68 to 65535", ""},
   };
   for (const auto &one : kErrors) {

@@ -28,8 +28,10 @@ void describe(CLI::App &command, Args &args) {
       "  red KMIN KMAX PMAX [weight W] | step K | blue ...    [drop|ce only] [at enqueue]\n"
       "  class N [strict|weight W] [share PERCENT] [AQM]      map DSCP:CLASS,...\n"
       "  pfc xoff A xon B [headroom H] [alpha F] [priorities LIST]\n"
-      "  trace FILE            flap DOWN every PERIOD [count N]\n"
-      "The words replace the link that is there; what is queued stays queued. `off` removes it.");
+      "  trace FILE            flap DOWN every PERIOD [count N] [carrier|drop]\n"
+      "The words replace the link that is there; what is queued stays queued. `off` removes it.\n"
+      "A flap sets the port down where its peer then loses carrier; with `drop`, or where that is\n"
+      "not possible, it drops frames. `carrier`: also if the port has IP addresses.");
 }
 
 Status check_trace(const std::string &path) {

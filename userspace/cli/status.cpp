@@ -40,9 +40,15 @@ int status(const Args &args, const Globals &globals) {
   Output output(globals.json);
   if (!exit_status || !ports.empty() || globals.json)
     output.print(report::attachments_report(ports));
-  for (const PortStatus &port : ports)
+  for (const PortStatus &port : ports) {
     if (!globals.json && !port.alone.empty())
       note(port.ifname, datapath::alone_note(port));
+    if (!globals.json && port.program_id && !port.up)
+      note(port.ifname,
+           fmt::format("it is set down, by `ip link` or by a flap of its link (xdp-roce "
+                       "link {0} show): ip {1}link set {0} up",
+                       port.ifname, port.netns.empty() ? "" : "-n " + port.netns + " "));
+  }
   return output.finish(exit_status);
 }
 

@@ -62,8 +62,10 @@ Status read_hook_of(PortStatus &port, const host::Netns &netns) {
   port.hook_id = hook->main_id;
   port.dispatcher = hook->dispatcher;
   port.programs = std::move(hook->programs);
-  if (auto facts = host::read_link_at(port.ifindex); facts.ok())
+  if (auto facts = host::read_link_at(port.ifindex); facts.ok()) {
+    port.up = facts->up;
     port.running = facts->running;
+  }
   return {};
 }
 

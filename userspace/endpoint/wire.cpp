@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "endpoint/port_facts.h"
 #include "endpoint/wire_direction.h"
+#include "host/link.h"
 #include "host/netns.h"
 #include "parse/value.h"
 #include "parse/words.h"
@@ -44,6 +45,7 @@ struct WireRun::State {
   std::unique_ptr<afxdp::SharedUmem> umem;
   std::array<std::vector<std::unique_ptr<afxdp::ForwardSocket>>, kPorts> sockets;
   std::array<WirePortCounts *, kPorts> counts{};
+  std::optional<PortCarrier> carrier;
   std::array<std::unique_ptr<WireDirection>, kPorts> directions; // by ingress port
   std::array<datapath::RulesInForce, kPorts> rules;              // until the directions have them
   std::array<uint64_t, kPorts> link_changes{};
@@ -58,7 +60,7 @@ struct WireRun::State {
   Status read_ports();
   Status size_memory();
   Status open_sockets();
-  void make_directions();
+  Status make_directions();
   Status account_for_former();
   void look_for_rules();
   void look_for_links();
@@ -104,6 +106,21 @@ wire::HeldMost most_held(const std::optional<LinkSpec> &link, const datapath::Ru
   return wire::held_most(path);
 }
 
+// A process that was killed during a flap by carrier left the port down: sets it up. What to say.
+std::optional<std::string> end_flap(const std::string &ifname, const std::string &netns) {
+  auto reading = datapath::read_wire(ifname, netns);
+  if (!reading || reading->running || !reading->counts || !reading->counts->out.held_down)
+    return {};
+  auto inside = host::enter_netns(netns);
+  if (!inside)
+    return {};
+  auto facts = host::read_link(ifname);
+  if (!facts || facts->up || !host::set_up(ifname, true))
+    return {};
+  return fmt::format("{} was down by a flap of a wire process that was killed; it is up again",
+                     ifname);
+}
+
 // That this thread may use.
 int processors() {
   cpu_set_t set;
@@ -127,6 +144,8 @@ uint64_t free_memory() {
 Status WireRun::State::read_ports() {
   const std::string names[kPorts] = {request.first, request.second};
   for (unsigned i = 0; i < kPorts; i++) {
+    if (auto said = end_flap(names[i], request.netns))
+      notes.push_back(std::move(*said));
     auto read = read_port_facts(names[i], request.netns);
     if (!read)
       return Error{fmt::format("{}: {}", names[i], read.error().message), read.error().hint};
@@ -215,7 +234,7 @@ Status WireRun::State::open_sockets() {
   return {};
 }
 
-void WireRun::State::make_directions() {
+Status WireRun::State::make_directions() {
   uint64_t seed = 0;
   if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
     seed = monotonic_ns();
@@ -227,6 +246,10 @@ void WireRun::State::make_directions() {
     counts[i]->pid = static_cast<uint64_t>(getpid());
     counts[i]->started_ns = begun_ns;
   }
+  auto netns = host::Netns::open(request.netns);
+  if (!netns)
+    return netns.error();
+  carrier.emplace(std::move(*netns), std::array{facts[0].ifname, facts[1].ifname}, counts);
   for (unsigned in = 0; in < kPorts; in++) {
     const unsigned out = 1 - in;
     const WireDirectionSetup setup{.ingress = in,
@@ -235,13 +258,15 @@ void WireRun::State::make_directions() {
                                    .egress_mac = facts[out].mac,
                                    .seed = seed + in,
                                    .first_chunk = static_cast<uint32_t>(in * memory.buffers[0]),
-                                   .chunks = static_cast<uint32_t>(memory.buffers[in])};
+                                   .chunks = static_cast<uint32_t>(memory.buffers[in]),
+                                   .carrier = &*carrier};
     directions[in] = std::make_unique<WireDirection>(
         setup, *umem, pointers(sockets[in]), pointers(sockets[out]), *counts[in], *counts[out]);
     directions[in]->post({.kind = WireMail::Kind::Rules, .rules = std::move(rules[in])});
   }
   directions[0]->set_opposite(*directions[1]);
   directions[1]->set_opposite(*directions[0]);
+  return {};
 }
 
 // The sockets of a former process are closed: no other could be opened on their queues.
@@ -267,12 +292,14 @@ Result<WireRun> WireRun::prepare(WireRequest request) {
   if (!ports)
     return ports.error();
   state->ports.emplace(std::move(*ports));
-  state->notes = state->ports->notes();
+  const auto &more = state->ports->notes();
+  state->notes.insert(state->notes.end(), more.begin(), more.end());
   if (auto done = state->size_memory(); !done)
     return done.error();
   if (auto done = state->open_sockets(); !done)
     return done.error();
-  state->make_directions();
+  if (auto done = state->make_directions(); !done)
+    return done.error();
   if (auto done = state->account_for_former(); !done)
     return done.error();
   state->look_for_links();
@@ -311,7 +338,9 @@ void WireRun::State::look_for_links() {
     WireMail mail{.kind = WireMail::Kind::Link, .link = spec_of(words.text)};
     if (mail.link && !mail.link->trace.empty())
       mail.trace = read_trace(mail.link->trace);
+    const LinkFlap flap = mail.link ? mail.link->flap : LinkFlap();
     directions[1 - i]->post(std::move(mail));
+    carrier->configure(i, flap);
   }
 }
 
@@ -419,6 +448,7 @@ Status WireRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds inte
   };
   state.threads = processors() > 1 ? kPorts : 1;
   Status status = state.threads > 1 ? state.run_threads(stop, go_on) : state.run_here(stop, go_on);
+  state.carrier->stop();
   state.ports->release(); // so that the counts at the end include all that was handed over
   for (const auto &direction : state.directions)
     direction->end();
@@ -447,6 +477,9 @@ WireReport WireRun::report() const {
   return report;
 }
 
-Status WireRun::close() { return state_->ports->close(); }
+Status WireRun::close() {
+  state_->carrier->stop(); // it counts in the ports' memory
+  return state_->ports->close();
+}
 
 } // namespace xr::endpoint

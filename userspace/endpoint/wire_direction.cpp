@@ -316,6 +316,12 @@ size_t WireDirection::room() {
 
 // Streams keep their order: a stream always leaves by the same queue.
 void WireDirection::put(uint64_t now, const wire::Frame &frame) {
+  if (setup_.carrier->down(1 - setup_.ingress)) { // the ring would keep it until the port is up
+    out_.out.dropped_down++;
+    in_.in.dropped_down++;
+    pool_.give(frame.handle);
+    return;
+  }
   if (frame.marked)
     write_ce(umem_.first(frame.handle));
   afxdp::ForwardSocket &socket =
@@ -366,6 +372,14 @@ size_t WireDirection::send(uint64_t now) {
   return sent;
 }
 
+void WireDirection::report_flaps() {
+  if (!link_ || (link_->counts().flaps == flaps_ && link_->down() == down_))
+    return;
+  flaps_ = link_->counts().flaps;
+  down_ = link_->down();
+  setup_.carrier->set(1 - setup_.ingress, flaps_, down_);
+}
+
 uint64_t WireDirection::next() const {
   return std::min(stage_.next(), link_ ? link_->next() : wire::kNever);
 }
@@ -377,6 +391,7 @@ Result<bool> WireDirection::turn(uint64_t now) {
     pending_.pop_front();
   const size_t received = receive(now);
   const size_t sent = send(now);
+  report_flaps();
   for (afxdp::ForwardSocket *socket : tx_) {
     if (Status done = socket->flush(); !done)
       return done.error();
@@ -418,9 +433,9 @@ void WireDirection::count(uint64_t now) {
   out_.out.link_down = down;
   out_.out.driver_dropped = tx_dropped;
   const WireIngress &i = in_.in;
-  in_.in.holding =
-      i.taken + i.copies -
-      (i.left + i.dropped_by_rules + i.dropped_by_link + i.dropped_at_end + i.tx_dropped);
+  in_.in.holding = i.taken + i.copies -
+                   (i.left + i.dropped_by_rules + i.dropped_by_link + i.dropped_at_end +
+                    i.tx_dropped + i.dropped_down);
 }
 
 // How long nothing is to be done; 0: the next turn is soon.

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "datapath/wire_ports.h"
+#include "endpoint/port_carrier.h"
 #include "endpoint/wire_frame.h"
 #include "model/wire_counts.h"
 #include "packet/pause.h"
@@ -49,6 +50,7 @@ struct WireDirectionSetup {
   packet::Mac egress_mac{}; // the source of PFC frames that leave by it
   uint64_t seed = 0;
   uint32_t first_chunk = 0, chunks = 0; // its share of the memory
+  PortCarrier *carrier = nullptr;       // performs the flaps of the egress port
 };
 
 class WireDirection {
@@ -96,6 +98,7 @@ private:
   size_t room();
   uint64_t next() const;
   uint64_t patience(uint64_t now) const;
+  void report_flaps();
   void count(uint64_t now);
 
   WireDirectionSetup setup_;
@@ -123,6 +126,8 @@ private:
   std::vector<uint32_t> frames_;
   size_t tx_turn_ = 0;
   uint64_t quiet_since_ = 0, counted_ = 0;
+  uint64_t flaps_ = 0; // as reported to the carrier
+  bool down_ = false;
 
   Fd wake_;
   std::mutex mutex_;

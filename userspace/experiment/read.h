@@ -9,6 +9,7 @@
 #include "experiment/experiment.h"
 #include "experiment/yaml_map.h"
 #include "flow/flow.h"
+#include "model/link.h"
 
 namespace xr::experiment {
 
@@ -16,6 +17,9 @@ Status read_topology(const YamlReader &reader, const YAML::Node &node,
                      simulate::Topology &topology);
 // The topology is known; names of queues are checked against it.
 Status read_queues(const YamlReader &reader, const YAML::Node &node, simulate::Scenario &scenario);
+
+// Words of `link` that an experiment's queue cannot have.
+Status check_queue(const LinkSpec &spec);
 
 // What flows start from.
 struct FlowDefaults {

@@ -64,6 +64,8 @@ Status parse_link(WordReader &words, const Scenario &scenario, Event &event) {
   auto spec = wire::parse_link(rest);
   if (!spec)
     return spec.error();
+  if (Status s = check_queue(*spec); !s)
+    return s;
   event.link = std::move(spec).get();
   return {};
 }

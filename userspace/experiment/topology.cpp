@@ -101,6 +101,12 @@ Result<std::string> queue_named(const simulate::Scenario &scenario, const std::s
                             : fmt::format("did you mean {}?", near)};
 }
 
+Status check_queue(const LinkSpec &spec) {
+  if (spec.flap.way == LinkFlap::Way::Carrier)
+    return Error{"a flap by carrier needs a port of a wire", "here flaps drop frames"};
+  return {};
+}
+
 Status read_queues(const YamlReader &reader, const YAML::Node &node, simulate::Scenario &scenario) {
   if (!node.IsMap())
     return reader.at(node,
@@ -110,6 +116,8 @@ Status read_queues(const YamlReader &reader, const YAML::Node &node, simulate::S
     auto spec = wire::parse_link(parse::split(parse::scalar(pair.second)));
     if (!spec)
       return reader.in(pair.second, key, spec.error());
+    if (Status s = check_queue(*spec); !s)
+      return reader.in(pair.second, key, s.error());
     if (key == "words") {
       if (spec->rate || spec->delay || !spec->trace.empty())
         return reader.in(pair.second, key,

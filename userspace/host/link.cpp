@@ -75,6 +75,9 @@ void read_attribute(const Attribute &a, RawLink &raw) {
   case IFLA_LINK:
     raw.link = a.as<uint32_t>();
     break;
+  case IFLA_CARRIER:
+    facts.carrier = a.as<uint8_t>() != 0;
+    break;
   case IFLA_MASTER:
     raw.master = a.as<uint32_t>();
     break;
@@ -117,6 +120,8 @@ RawLink parse_link(std::string_view body) {
     facts.peer_ifindex = raw.link;
   else
     facts.peer_nsid = -1;
+  facts.stacked = raw.link && raw.link != facts.ifindex && !facts.kind.empty() &&
+                  facts.kind != "veth" && facts.kind != "dsa";
   return raw;
 }
 
@@ -376,6 +381,14 @@ Status set_promiscuous(const std::string &ifname, bool on) {
   return change_link(ifname, request,
                      fmt::format("cannot {} {}",
                                  on ? "make promiscuous" : "take out of promiscuous mode", ifname));
+}
+
+Status set_up(const std::string &ifname, bool up) {
+  ifinfomsg head{};
+  head.ifi_change = IFF_UP;
+  head.ifi_flags = up ? IFF_UP : 0;
+  Request request(RTM_NEWLINK, NLM_F_ACK, head);
+  return change_link(ifname, request, fmt::format("cannot set {} {}", ifname, up ? "up" : "down"));
 }
 
 Status set_mtu(const std::string &ifname, uint32_t mtu) {

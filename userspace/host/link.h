@@ -21,6 +21,8 @@ struct LinkFacts {
   uint32_t mtu = 0;
   bool up = false;
   bool running = false; // up, and has carrier
+  bool carrier = false; // also of a port that is down
+  bool stacked = false; // on top of another interface, like a VLAN device
   bool promiscuous = false;
   std::string driver;        // "": unknown
   std::string kind;          // "veth", "bridge", ...; "" for hardware
@@ -65,6 +67,7 @@ Result<Features> read_features(const std::string &ifname);
 Status set_feature(const std::string &ifname, const std::string &feature, bool on);
 
 Status set_promiscuous(const std::string &ifname, bool on);
+Status set_up(const std::string &ifname, bool up);
 Status set_mtu(const std::string &ifname, uint32_t mtu);
 
 // The ID of namespace `netns_fd` in this namespace; -1: the same namespace, or no ID.

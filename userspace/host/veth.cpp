@@ -6,7 +6,6 @@
 
 #include <linux/if_link.h>
 #include <linux/veth.h>
-#include <net/if.h>
 
 #include "host/link.h"
 #include "host/netlink.h"
@@ -22,13 +21,6 @@ Status answered(const Answer &answer, const char *what) {
   if (!answer.error)
     return {};
   return errno_error(answer.error, what, answer.words);
-}
-
-Status set_up(const std::string &ifname) {
-  ifinfomsg head{};
-  head.ifi_index = static_cast<int>(if_nametoindex(ifname.c_str()));
-  head.ifi_flags = head.ifi_change = IFF_UP;
-  return answered(ask(Request(RTM_NEWLINK, NLM_F_ACK, head), {}), "cannot set a veth up");
 }
 
 bool has_carrier(const std::string &ifname) {
@@ -72,14 +64,14 @@ Status make_veth(const std::string &one, const std::string &other) {
   if (auto done = make_pair(one, other, nullptr, 0); !done)
     return done;
   for (const std::string &ifname : {one, other})
-    if (auto done = set_up(ifname); !done)
+    if (auto done = set_up(ifname, true); !done)
       return done;
   for (const std::string &ifname : {one, other})
     if (auto done = await_carrier(ifname); !done)
       return done;
   // The kernel reports carrier before it lets frames through. A work item does that under the lock
   // that this request takes, so this waits for it.
-  return set_up(other);
+  return set_up(other, true);
 }
 
 Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
@@ -92,7 +84,7 @@ Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
       return inside.error();
     if (auto done = make_pair(near.ifname, far.ifname, &there.get(), mtu); !done)
       return done;
-    if (auto done = set_up(near.ifname); !done)
+    if (auto done = set_up(near.ifname, true); !done)
       return done;
   }
   {
@@ -101,7 +93,7 @@ Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
       return inside.error();
     if (auto done = set_feature(far.ifname, "rx-gro", true); !done)
       return done;
-    if (auto done = set_up(far.ifname); !done)
+    if (auto done = set_up(far.ifname, true); !done)
       return done;
     if (auto done = await_carrier(far.ifname); !done)
       return done;
@@ -111,7 +103,7 @@ Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
     return inside.error();
   if (auto done = await_carrier(near.ifname); !done)
     return done;
-  return set_up(near.ifname); // as above
+  return set_up(near.ifname, true); // as above
 }
 
 } // namespace xr::host

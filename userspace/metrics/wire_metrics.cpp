@@ -27,7 +27,8 @@ void add_ingress(Families &to, const std::string &port, const WirePortCounts &c)
       {"no_memory", c.in.no_memory},    {"no_buffer", c.in.no_buffer},
       {"ring_full", c.in.ring_full},    {"refused", c.in.refused},
       {"tx_dropped", c.out.tx_dropped}, {"driver_dropped", c.out.driver_dropped},
-      {"end", c.in.dropped_at_end},     {"killed", c.in.lost_when_killed}};
+      {"flap", c.out.dropped_down},     {"end", c.in.dropped_at_end},
+      {"killed", c.in.lost_when_killed}};
   for (const auto &[cause, frames] : causes)
     to.counter("xdp_roce_wire_lost_frames_total",
                "Frames that the wire process dropped, or the kernel on the way to it and from it.",
@@ -97,6 +98,12 @@ void add_wire(Families &to, const std::string &port, const WirePortCounts &count
   if (!link.started)
     return;
   add_classes(to, port, link);
+  to.counter("xdp_roce_link_flaps_total", "Times that a flap took the link down.", {{"port", port}},
+             number(link.flaps));
+  to.counter("xdp_roce_link_carrier_downs_total", "Of those, times that the port lost its carrier.",
+             {{"port", port}}, number(counts.out.carrier_downs));
+  to.gauge("xdp_roce_link_held_down", "Whether a flap holds the port down.", {{"port", port}},
+           number(counts.out.held_down));
   to.counter("xdp_roce_link_busy_seconds_total", "Time for which the link sent frames.",
              {{"port", port}}, number(link.busy_ns) / 1e9);
   add_quantiles(to, "xdp_roce_link_sojourn_seconds",

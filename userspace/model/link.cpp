@@ -11,6 +11,34 @@ const char *link_drop_name(LinkDrop cause) {
   return kNames[static_cast<unsigned>(cause)];
 }
 
+const char *flap_by_name(FlapBy by) {
+  if (by == FlapBy::None)
+    return "";
+  return by == FlapBy::Carrier ? "carrier" : "drop";
+}
+
+const char *flap_by_reason(FlapBy by) {
+  switch (by) {
+  case FlapBy::None:
+  case FlapBy::Carrier:
+    return "";
+  case FlapBy::Asked:
+    return "as asked";
+  case FlapBy::Short:
+    return "less than 20 ms down or up are too short for a port";
+  case FlapBy::Addresses:
+    return "the port has IP addresses, and setting it down would disturb their routes: with "
+           "`carrier` it is done";
+  case FlapBy::Stacked:
+    return "the port is on top of another interface, whose carrier stays";
+  case FlapBy::Keeps:
+    return "the port was set down, and its carrier stayed";
+  case FlapBy::Refused:
+    return "the kernel refused to set the port down";
+  }
+  return "";
+}
+
 uint64_t LinkClassCounts::dropped() const {
   return std::accumulate(drops, drops + kLinkDrops, uint64_t{0});
 }

@@ -55,9 +55,13 @@ struct LinkPfc {
 
 // Down for `down` at the end of each `period`; the first period begins when the spec is applied.
 struct LinkFlap {
+  enum class Way : uint8_t { Any, Carrier, Drop };
   uint64_t down = 0; // 0: no flap
   uint64_t period = 0;
   uint32_t count = 0; // 0: without end
+  // Any: by carrier where the port can. Carrier: also where the host would notice it. A simulated
+  // link always drops.
+  Way way = Way::Any;
   bool operator==(const LinkFlap &) const = default;
 };
 
@@ -100,6 +104,20 @@ enum class LinkDrop : uint8_t {
 inline constexpr unsigned kLinkDrops = 7;
 const char *link_drop_name(LinkDrop cause); // "buffer", as in reports
 
+// How a port performs its link's flap, and why if not by carrier.
+enum class FlapBy : uint8_t {
+  None,      // no flap
+  Carrier,   // the port is set down: its peer loses carrier
+  Asked,     // the others: frames are dropped
+  Short,     // the time down or up is too short for a port
+  Addresses, // the port has IP addresses, which setting it down would disturb
+  Stacked,   // the port is on top of another interface, whose carrier stays
+  Keeps,     // the port was set down, and kept its carrier
+  Refused,   // the kernel refused to set it down
+};
+const char *flap_by_name(FlapBy by);   // "carrier" or "drop", as in reports; "": no flap
+const char *flap_by_reason(FlapBy by); // why frames are dropped; ""
+
 // Of one class. Plain 64-bit values: a process maps them and another one reads them.
 struct LinkClassCounts {
   uint64_t frames_in = 0, bytes_in = 0;   // offered, including those that were dropped
@@ -122,6 +140,7 @@ struct LinkClassCounts {
 struct LinkCounts {
   uint64_t started = 0, updated = 0; // time of the first and of the last event
   uint64_t changes = 0;              // of the spec, while it ran
+  uint64_t flaps = 0;                // that have begun
   LinkClassCounts classes[kLinkClasses] = {};
   uint64_t busy_ns = 0;                     // serialising
   uint64_t backlog_most = 0;                // bytes, of all classes

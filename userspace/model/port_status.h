@@ -34,6 +34,7 @@ struct PortStatus {
   std::string netns; // name of the namespace, "" for none
   uint64_t netns_inode = 0;
   AttachState state = AttachState::NotAttached;
+  bool up = false;      // set up
   bool running = false; // up, with carrier
 
   // The hook, whatever programs are on it.

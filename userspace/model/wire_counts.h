@@ -33,6 +33,7 @@ struct WireIngress {
   uint64_t dropped_by_link = 0;  // of the other port; its counts have the cause
   uint64_t dropped_at_end = 0;   // held when the process ended
   uint64_t tx_dropped = 0;       // the other port's TX ring was full
+  uint64_t dropped_down = 0;     // a flap held the other port down
   // Lost before the process, by the kernel.
   uint64_t no_buffer = 0;        // all memory held frames
   uint64_t ring_full = 0;        // the process was too slow
@@ -46,7 +47,8 @@ struct WireIngress {
   uint64_t unaccounted(uint64_t handed_over) const {
     const uint64_t came = handed_over - handed_before + copies;
     const uint64_t known = left + mac_control + dropped_by_rules + dropped_by_link +
-                           dropped_at_end + tx_dropped + no_buffer + ring_full + refused;
+                           dropped_at_end + tx_dropped + dropped_down + no_buffer + ring_full +
+                           refused;
     return came > known ? came - known : 0;
   }
 };
@@ -56,6 +58,12 @@ struct WireEgress {
   uint64_t driver_dropped = 0; // by the driver
   uint64_t link_down = 0;      // attempts to send while the port was down
   uint64_t pfc_sent = 0;
+  // By the link's flap. 1 before the port is set down, until it is up again: a process that was
+  // killed leaves it 1.
+  uint64_t held_down = 0;
+  uint64_t carrier_downs = 0; // flaps by which the port lost its carrier
+  uint64_t dropped_down = 0;  // frames that were due while the port was down
+  FlapBy flap_by = FlapBy::None;
   ShortHistogram late; // ns from when a frame was due until it was put on the ring
 };
 

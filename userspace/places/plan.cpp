@@ -78,6 +78,7 @@ LinkSpec with_path(const Scenario &scenario, LinkSpec spec, uint64_t path_ns) {
     spec.layer1 = topology.layer1;
   }
   spec.delay = path_ns - own + (spec.delay ? spec.delay : own);
+  spec.flap.way = LinkFlap::Way::Drop; // as in virtual time
   return spec;
 }
 
@@ -150,7 +151,10 @@ private:
         return s;
       LinkSpec change = now;
       if (event.kind == Event::Kind::Flap)
-        change.flap = {.down = event.duration_ns, .period = event.duration_ns + 1, .count = 1};
+        change.flap = {.down = event.duration_ns,
+                       .period = event.duration_ns + 1,
+                       .count = 1,
+                       .way = LinkFlap::Way::Drop};
       plan_.changes.push_back({event.at_ns, wire::link_text(change)});
     }
     return {};

@@ -77,6 +77,7 @@ Group lost_group(const WirePortCounts &c) {
           lost("unknown_rules", "frames not held: their rules were replaced", c.in.unknown_rules),
           lost("tx_dropped", "frames lost: the TX ring was full", c.out.tx_dropped),
           lost("driver_dropped", "frames that the driver dropped", c.out.driver_dropped),
+          lost("dropped_down", "frames lost: a flap held the port down", c.out.dropped_down),
           lost("link_down", "times the kernel reported that the port is down", c.out.link_down),
           lost("dropped_at_end", "frames lost: held when the process ended", c.in.dropped_at_end),
           lost("lost_when_killed", "frames lost: held by a process that was killed",
@@ -132,6 +133,11 @@ Group link_group(const WirePortCounts &c) {
       {{"utilisation", "utilisation", Format::Rate, Hide::Zero},
        elapsed > 0 ? std::round(1e4 * static_cast<double>(l.busy_ns) / elapsed) / 1e4 : 0.0});
   add_times(group, "sojourn", l.sojourn);
+  group.push_back(count("flaps", "flaps", l.flaps));
+  group.push_back(text_field("flap_by", "flap by", flap_by_name(c.out.flap_by)));
+  group.push_back(text_field("flap_by_why", "because", flap_by_reason(c.out.flap_by)));
+  group.push_back(count("carrier_downs", "of the flaps, by carrier", c.out.carrier_downs));
+  group.push_back(count("held_down", "a flap holds the port down now", c.out.held_down));
   return group;
 }
 
@@ -326,7 +332,12 @@ Document link_document(const WirePortReport &port) {
              text_field("peer", "other port", port.peer),
              {{"words", "link"}, port.link.empty() ? Value{} : Value{port.link}},
              {{"running", "wire runs"}, port.running}}});
-  if (!port.running && !port.link.empty())
+  if (!port.running && port.counts && port.counts->version && port.counts->out.held_down)
+    document.sections.back().note =
+        fmt::format("a flap of a wire process that was killed set {0} down: ip link set {0} up, or "
+                    "xdp-roce wire {0} {1}",
+                    port.ifname, port.peer);
+  else if (!port.running && !port.link.empty())
     document.sections.back().note =
         "no process holds frames now, they are forwarded at once: xdp-roce wire " + port.ifname +
         " " + port.peer;

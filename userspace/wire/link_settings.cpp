@@ -102,6 +102,7 @@ void Link::toggle(uint64_t now) {
     return;
   }
   flaps_++;
+  counts_->flaps++;
   flap_next_ = now + flap.down;
   while (backlogged_)
     drop_slot(pop(now, static_cast<unsigned>(std::countr_zero(backlogged_))), LinkDrop::Down);
@@ -122,6 +123,7 @@ void Link::skip_flaps(uint64_t now) {
   if (flap.count)
     passed = std::min<uint64_t>(passed, flap.count - flaps_ - 1);
   flaps_ += static_cast<uint32_t>(passed);
+  counts_->flaps += passed;
   flap_next_ += passed * flap.period;
 }
 

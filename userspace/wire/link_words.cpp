@@ -177,7 +177,8 @@ Status parse_class(WordReader &words, LinkSpec &spec) {
 }
 
 Status parse_flap(WordReader &words, LinkSpec &spec) {
-  constexpr std::string_view kHint = "flap DOWN every PERIOD [count N], like flap 100ms every 5s";
+  constexpr std::string_view kHint =
+      "flap DOWN every PERIOD [count N] [carrier|drop], like flap 100ms every 5s";
   const auto down = duration(words.take());
   if (!down)
     return Error{down.error().message, std::string(kHint)};
@@ -197,6 +198,10 @@ Status parse_flap(WordReader &words, LinkSpec &spec) {
       return count.error();
     spec.flap.count = static_cast<uint32_t>(count.get());
   }
+  if (words.take_if("carrier"))
+    spec.flap.way = LinkFlap::Way::Carrier;
+  else if (words.take_if("drop"))
+    spec.flap.way = LinkFlap::Way::Drop;
   return {};
 }
 
@@ -339,6 +344,8 @@ std::string link_text(const LinkSpec &spec) {
                         duration_text(spec.flap.period));
     if (spec.flap.count)
       text += fmt::format(" count {}", spec.flap.count);
+    if (spec.flap.way != LinkFlap::Way::Any)
+      text += spec.flap.way == LinkFlap::Way::Carrier ? " carrier" : " drop";
   }
   return text.substr(1);
 }
