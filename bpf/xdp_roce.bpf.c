@@ -93,8 +93,13 @@ static __attribute__((noinline)) int to_wire(struct xdp_md *ctx, int fate) {
       held->magic = ROCE_HELD_MAGIC;
       held->arrived_ns = bpf_ktime_get_ns();
     }
-  } else if (fate & ROCE_HELD) {
-    t->held_without_rules++;
+  } else { /* the process matches the rules that hold again, but makes no copies */
+    if (fate & ROCE_HELD)
+      t->held_without_rules++;
+    if (passing->held.copies) {
+      t->not_cloned++;
+      t->duplicated -= (passing->held.copies & ROCE_HELD_TWICE) != 0;
+    }
   }
   t->held++;
   return (int)bpf_redirect_map(&sockets, queue, XDP_DROP);

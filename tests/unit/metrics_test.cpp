@@ -164,6 +164,8 @@ TEST(Metrics, OfAWire) {
   EXPECT_EQ(value(all, "xdp_roce_wire_lost_frames_total", "killed"), 31);
   EXPECT_EQ(value(all, "xdp_roce_wire_lost_frames_total", "flap"), 6);
   EXPECT_EQ(value(all, "xdp_roce_link_flaps_total"), 5);
+  EXPECT_EQ(value(all, "xdp_roce_wire_matched_again_frames_total"), 70);
+  EXPECT_EQ(value(all, "xdp_roce_wire_unmatched_frames_total"), 2);
   EXPECT_EQ(value(all, "xdp_roce_link_carrier_downs_total"), 4);
   EXPECT_EQ(value(all, "xdp_roce_link_held_down"), 1);
   EXPECT_NEAR(value(all, "xdp_roce_wire_late_seconds", "0.5"), 1e-6, 0.07e-6);

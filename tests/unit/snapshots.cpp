@@ -202,6 +202,8 @@ WirePortCounts busy_wire() {
   w.in.dropped_by_rules = 10;
   w.in.ring_full = 7;
   w.in.lost_when_killed = 31;
+  w.in.matched_again = 70;
+  w.in.unmatched = 2;
   w.out.tx_dropped = 3;
   w.out.dropped_down = 6;
   w.out.carrier_downs = 4;

@@ -189,11 +189,12 @@ bool WirePorts::attached() const {
 namespace {
 
 void read_rules(const Fd &set_fd, int notes, RulesInForce &to) {
-  auto set = std::make_unique<roce_ruleset>();
+  auto set = std::make_shared<roce_ruleset>();
   auto note = std::make_unique<roce_rule_note>();
   if (bpf_map_lookup_elem(set_fd.get(), &kZero, set.get()) < 0)
     return;
   to.generation = static_cast<uint16_t>(set->generation);
+  to.set = set;
   for (uint32_t i = 0; i < std::min<uint32_t>(set->count, ROCE_RULES); i++) {
     RuleInForce one{set->rule[i].id, set->rule[i].slot, {}};
     if (bpf_map_lookup_elem(notes, &one.slot, note.get()) == 0 && note->id == one.id) {

@@ -30,7 +30,8 @@ struct RuleInForce {
   impair::Rule rule;
 };
 struct RulesInForce {
-  uint16_t generation = 0; // roce_held.generation
+  uint16_t generation = 0;                           // roce_held.generation
+  std::shared_ptr<const roce_ruleset> set = nullptr; // as the program has it
   std::vector<RuleInForce> rules;
 };
 

@@ -39,7 +39,7 @@ WireDirection::WireDirection(const WireDirectionSetup &setup, afxdp::SharedUmem 
                              std::vector<afxdp::ForwardSocket *> tx, WirePortCounts &in,
                              WirePortCounts &out)
     : setup_(setup), umem_(umem), pool_(umem, setup.first_chunk, setup.chunks), rx_(std::move(rx)),
-      tx_(std::move(tx)), in_(in), out_(out), frames_(kBatch),
+      tx_(std::move(tx)), in_(in), out_(out), again_(setup.port_be), frames_(kBatch),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   in_.memory_frames = in_.memory_free_least = pool_.chunks();
   for (afxdp::ForwardSocket *socket : rx_)
@@ -139,6 +139,7 @@ void WireDirection::take_rules(datapath::RulesInForce rules) {
       stage_.remove_rule(static_cast<uint16_t>(slot));
   held_by_ = holds;
   path_of_ = {};
+  again_.set_rules(rules);
   if (rules.rules.empty())
     return;
   rules_.push_front(std::move(rules));
@@ -148,6 +149,7 @@ void WireDirection::take_rules(datapath::RulesInForce rules) {
 
 // Without a link, what the former one held leaves by a link without limits.
 void WireDirection::take_link(uint64_t now, WireMail &mail) {
+  linked_ = mail.link.has_value();
   if (mail.link) {
     if (link_)
       return link_->change(now, *mail.link, mail.trace);
@@ -202,15 +204,38 @@ void WireDirection::take_frame(uint64_t now, uint32_t handle) {
   frame.ingress = static_cast<uint8_t>(setup_.ingress);
   in_.in.taken++;
   in_.in.taken_bytes += frame.length;
+  if (held.magic != ROCE_HELD_MAGIC)
+    return enter_unmatched(now, frame);
   if (held.copies)
     copy(now, frame, held);
   enter(now, frame, held);
 }
 
+// The driver has no room for metadata. Without a link, a rule holds the frame; if none is found, it
+// may be new.
+bool WireDirection::match_again(uint64_t now, const wire::Frame &frame, roce_held &held) {
+  held = again_.match(now, umem_.first(frame.handle), frame.length, linked_);
+  if (held.rules || linked_)
+    return true;
+  if (!again_.has_exact() && now < frame.arrived + kPatience)
+    return false;
+  in_.in.unmatched++;
+  return true;
+}
+
+void WireDirection::enter_unmatched(uint64_t now, const wire::Frame &frame) {
+  roce_held held{};
+  in_.in.matched_again++;
+  if (pending_.empty() && match_again(now, frame, held))
+    return enter(now, frame, held);
+  pending_.push_back({frame, held, true});
+  in_.in.pending_most = std::max<uint64_t>(in_.in.pending_most, pending_.size());
+}
+
 void WireDirection::enter(uint64_t now, const wire::Frame &frame, const roce_held &held) {
   if (pending_.empty() && hold(now, frame, held))
     return;
-  pending_.push_back({frame, held});
+  pending_.push_back({frame, held, false});
   in_.in.pending_most = std::max<uint64_t>(in_.in.pending_most, pending_.size());
 }
 
@@ -281,6 +306,13 @@ bool WireDirection::hold(uint64_t now, const wire::Frame &frame, const roce_held
   else
     stage_.add(now, frame, held_);
   return true;
+}
+
+bool WireDirection::hold_pending(uint64_t now, Pending &one) {
+  if (one.unmatched && !match_again(now, one.frame, one.held))
+    return false;
+  one.unmatched = false;
+  return hold(now, one.frame, one.held);
 }
 
 void WireDirection::to_link(uint64_t now, const wire::Frame &frame) {
@@ -387,7 +419,7 @@ uint64_t WireDirection::next() const {
 Result<bool> WireDirection::turn(uint64_t now) {
   if (has_mail_)
     read_mail(now);
-  while (!pending_.empty() && hold(now, pending_.front().frame, pending_.front().held))
+  while (!pending_.empty() && hold_pending(now, pending_.front()))
     pending_.pop_front();
   const size_t received = receive(now);
   const size_t sent = send(now);

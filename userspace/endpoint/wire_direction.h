@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "datapath/wire_ports.h"
+#include "endpoint/match_again.h"
 #include "endpoint/port_carrier.h"
 #include "endpoint/wire_frame.h"
 #include "model/wire_counts.h"
@@ -79,12 +80,21 @@ public:
   void end();
 
 private:
+  struct Pending {
+    wire::Frame frame;
+    roce_held held;
+    bool unmatched; // came without metadata, and has met no rule yet
+  };
+
   void read_mail(uint64_t now);
   void take_rules(datapath::RulesInForce rules);
   void take_link(uint64_t now, WireMail &mail);
   size_t receive(uint64_t &now);
   void take_frame(uint64_t now, uint32_t handle);
   void enter(uint64_t now, const wire::Frame &frame, const roce_held &held);
+  void enter_unmatched(uint64_t now, const wire::Frame &frame);
+  bool match_again(uint64_t now, const wire::Frame &frame, roce_held &held);
+  bool hold_pending(uint64_t now, Pending &one);
   bool hold(uint64_t now, const wire::Frame &frame, const roce_held &held);
   std::optional<uint16_t> slot_of(const datapath::RuleInForce &one) const;
   bool find_path(uint64_t now, const wire::Frame &frame, const roce_held &held);
@@ -113,14 +123,12 @@ private:
   std::deque<datapath::RulesInForce> rules_;
   std::array<uint32_t, ROCE_RULE_SLOTS> held_by_{}; // by slot: id of a rule that holds; 0: none
   std::array<std::string, ROCE_RULE_SLOTS> held_words_, held_names_;
-  struct Pending {
-    wire::Frame frame;
-    roce_held held;
-  };
+  MatchAgain again_;
   std::deque<Pending> pending_; // frames whose rules are not known yet, and those after them
 
   wire::HoldStage stage_;
   std::unique_ptr<wire::Link> link_; // none: frames leave at once
+  bool linked_ = false;              // the egress port has a link: every frame is handed over
   std::vector<wire::HeldBy> held_;   // of a frame with the metadata path_of_
   roce_held path_of_{};              // `rules` 0: of none
   std::vector<uint32_t> frames_;

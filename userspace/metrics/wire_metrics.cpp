@@ -18,6 +18,11 @@ void add_ingress(Families &to, const std::string &port, const WirePortCounts &c)
              number(c.in.taken));
   to.counter("xdp_roce_wire_sent_frames_total",
              "Of those and their copies, sent by the other port.", labels, number(c.in.left));
+  to.counter("xdp_roce_wire_matched_again_frames_total",
+             "Frames that came without metadata, whose rules the process matched again.", labels,
+             number(c.in.matched_again));
+  to.counter("xdp_roce_wire_unmatched_frames_total",
+             "Of those, not held because no rule was found.", labels, number(c.in.unmatched));
   to.gauge("xdp_roce_wire_held_frames", "Of those, held now.", labels, number(c.in.holding));
   to.gauge("xdp_roce_wire_buffers", "Buffers for frames that enter the port.", labels,
            number(c.memory_frames));

@@ -40,6 +40,8 @@ struct WireIngress {
   uint64_t refused = 0;          // by the kernel, for another reason
   uint64_t unknown_rules = 0;    // not held by their rules, as these were replaced meanwhile
   uint64_t pending_most = 0;     // frames that waited for new rules
+  uint64_t matched_again = 0;    // came without metadata: their rules were matched by the process
+  uint64_t unmatched = 0;        // of those, not held, as no rule was found
   uint64_t lost_when_killed = 0; // of former processes
 
   // Of the frames that the program has handed over since the process began, those that it neither
@@ -68,7 +70,7 @@ struct WireEgress {
 };
 
 struct WirePortCounts {
-  static constexpr uint32_t kVersion = 2;
+  static constexpr uint32_t kVersion = 3;
   uint32_t version = 0;
   uint32_t zero_copy = 0;
   uint64_t ready = 0; // 1: the sockets are open, and frames are handed over
