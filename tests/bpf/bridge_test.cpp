@@ -6,6 +6,7 @@
 
 #include "bpf/wire_checks.h"
 #include "datapath/object.h"
+#include "host/netdev_family.h"
 #include "roce/config.h"
 
 namespace xr::datapath {
@@ -29,12 +30,17 @@ Bytes send(uint32_t psn, uint32_t qp = 0x11) {
   return whole(B(ROCE_RC_SEND_ONLY).qp(qp).psn(psn).payload(256));
 }
 
+// Kernels before 6.3 do not, and do not tell what drivers can.
+bool forwards_several_buffers() { return host::read_xdp_features(if_nametoindex("lo")).ok(); }
+
 } // namespace
 
 TEST_F(Bridge, CarriesAnyFrameBothWays) {
   ASSERT_NO_FATAL_FAILURE(build());
   uint8_t fill = 1;
-  for (size_t length : {60u, 61u, 590u, 1514u, 1515u, 3500u, 3600u, 4200u, 9014u})
+  for (size_t length : {60u, 61u, 590u, 1514u, 1515u, 3500u, 3600u, 4200u, 9014u}) {
+    if (length > 3500 && !forwards_several_buffers())
+      break;
     for (uint16_t ethertype : {0x0800, 0x0806, 0x86dd, 0x88cc, 0x8915, 0x8847, 0x1234}) {
       SCOPED_TRACE(fmt::format("{} bytes of {:#x}", length, ethertype));
       const Bytes there = any_frame(length, ethertype, fill++);
@@ -48,6 +54,7 @@ TEST_F(Bridge, CarriesAnyFrameBothWays) {
       ASSERT_TRUE(at_left);
       EXPECT_EQ(back, *at_left);
     }
+  }
   EXPECT_FALSE(left_->next(50)); // and nothing more
   EXPECT_FALSE(right_->next(0));
   EXPECT_EQ(snapshot("xr0").totals.not_forwarded, 0u);
@@ -61,6 +68,8 @@ TEST_F(Bridge, CarriesTagsAndRoce) {
         B(ROCE_RC_SEND_ONLY).vlan(0x8100).payload(1024),
         B(ROCE_RC_SEND_ONLY).vlan(0x88a8).vlan(0x8100).payload(4096), B(4).v1().payload(512)}) {
     const Bytes frame = whole(builder);
+    if (frame.size() > 3500 && !forwards_several_buffers())
+      continue;
     left_->send(frame);
     auto seen = right_->next();
     ASSERT_TRUE(seen);
@@ -271,6 +280,8 @@ TEST_F(Bridge, DuplicatesArriveTwice) {
 
 // What the kernel cannot copy goes on once, and is counted.
 TEST_F(Bridge, LargeFramesAreNotDuplicated) {
+  if (!forwards_several_buffers())
+    GTEST_SKIP() << "this kernel forwards no frames in several buffers";
   ASSERT_NO_FATAL_FAILURE(build());
   add("duplicate");
   const Bytes large = whole(B(ROCE_RC_SEND_MIDDLE).payload(8192));
@@ -358,11 +369,14 @@ TEST_F(Bridge, ExchangesUnderTraffic) {
   ASSERT_NO_FATAL_FAILURE(build());
   std::atomic<bool> done = false;
   uint32_t sent = 0;
+  size_t came = 0;
   std::thread traffic([&] {
     while (!done) {
       left_->send(send(sent & 0xffffff));
       sent++;
       std::this_thread::sleep_for(std::chrono::microseconds(200));
+      while (right_->next(0)) // its socket has room for some seconds only
+        came++;
     }
   });
   for (int i = 0; i < 3; i++) {
@@ -372,7 +386,6 @@ TEST_F(Bridge, ExchangesUnderTraffic) {
   }
   done = true;
   traffic.join();
-  size_t came = 0;
   while (right_->next(came < sent ? 300 : 0))
     came++;
   EXPECT_EQ(came, sent);

@@ -189,12 +189,18 @@ protected:
     return directory_ / "xdp-roce" / fmt::format("{}-{}", netns->inode(), ifindex());
   }
 
+  // A new file descriptor of our program, which may be behind a dispatcher.
+  int our_program() {
+    auto status = status_of("xr0", netns_);
+    return bpf_prog_get_fd_by_id(status && status->program_id ? status->program_id : on_hook());
+  }
+
   // Ids of the attachment's program and maps.
   struct Ids {
     std::vector<uint32_t> programs, maps;
   };
   Ids ids() {
-    Fd fd(bpf_prog_get_fd_by_id(on_hook()));
+    Fd fd(our_program());
     return {{program_id(fd.get())}, program_map_ids(fd.get())};
   }
 
@@ -208,8 +214,11 @@ protected:
     return any(ids.programs, bpf_prog_get_next_id) || any(ids.maps, bpf_map_get_next_id);
   }
 
-  // Nothing of the attachment is in the kernel, on the hook or in bpffs.
+  // Nothing of the attachment is in the kernel, on the hook or in bpffs. The kernel frees what was
+  // behind a dispatcher late.
   void expect_nothing_left(const Ids &of) {
+    for (int i = 0; i < 600 && alive(of); i++)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
     EXPECT_FALSE(alive(of));
     EXPECT_FALSE(std::filesystem::exists(directory_ / "xdp-roce"));
     EXPECT_EQ(on_hook(), 0u); // also where there is no interface any more

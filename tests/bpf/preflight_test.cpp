@@ -12,6 +12,7 @@
 
 #include "datapath/preflight.h"
 #include "host/link.h"
+#include "host/netdev_family.h"
 
 namespace xr::datapath {
 
@@ -387,6 +388,22 @@ TEST_F(Preflight, FarEndsOfLargerMtu) {
     EXPECT_TRUE(trouble.fixed) << told({trouble});
   EXPECT_EQ(told(look()), "");
   in(box_, [] { EXPECT_EQ(host::read_link("box1")->mtu, 3000u); });
+}
+
+TEST_F(Preflight, FramesThatTheKernelCannotForward) {
+  for (const auto &[netns, name] :
+       {std::pair{left_, "left0"}, {box_, "box0"}, {box_, "box1"}, {right_, "right0"}})
+    in(netns, [&, name = name] { ASSERT_OK(host::set_mtu(name, 9000)); });
+  bool old = false;
+  in(box_, [&] { old = !host::read_xdp_features(host::read_link("box0")->ifindex); });
+  const Troubles found = look();
+  EXPECT_EQ(found.size(), old ? 2u : 0u) << told(found);
+  for (const Trouble &trouble : found) {
+    EXPECT_NE(trouble.text.find("kernels before 6.3 cannot forward"), std::string::npos)
+        << told({trouble});
+    EXPECT_NE(trouble.hint.find("--mode skb"), std::string::npos) << told({trouble});
+  }
+  EXPECT_EQ(told(look(false, true)), ""); // generic XDP joins the buffers
 }
 
 // A program that takes no frames of several buffers holds the MTU down.

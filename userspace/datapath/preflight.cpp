@@ -17,6 +17,7 @@
 
 #include "base/fd.h"
 #include "host/link.h"
+#include "host/netdev_family.h"
 
 namespace xr::datapath {
 
@@ -37,6 +38,10 @@ constexpr const char *kSuperFrames[] = {"tx-tcp-segmentation", "tx-tcp6-segmenta
                                         "tx-udp-segmentation", "tx-sctp-segmentation"};
 constexpr const char *kMerging[] = {"rx-lro", "rx-gro-hw"};
 constexpr const char *kStripping[] = {"rx-vlan-hw-parse", "rx-vlan-stag-hw-parse"};
+
+// Frames of this MTU, with two VLAN tags, fit into one buffer of a page: all drivers leave some 600
+// bytes of it to the kernel.
+constexpr uint32_t kOneBufferMtu = 3498;
 
 // A namespace in which the peer of a veth may be. It is kept open, because /proc/thread-self leads
 // elsewhere after this thread has entered another namespace.
@@ -189,6 +194,7 @@ private:
   void check_peer_features(const End &port, const End &peer, const End &other);
   void check_peer_mtu(End &port, const End &peer);
   void check_port_mtus(End &a, End &b);
+  void check_large_frames(const End &port, const End &other);
   void raise_mtu(End &end, uint32_t mtu, const std::string &text);
 
   // Whether skb metadata of a frame (VLAN tag, unfinished checksum) is lost on the way to `other`.
@@ -337,6 +343,26 @@ void Preflight::check_port_mtus(End &a, End &b) {
               fmt::format("the MTU of {} is {}, that of {} {}: larger frames are lost between them",
                           smaller.name, smaller.facts.mtu, larger.name, larger.facts.mtu));
 }
+// Without word of the kernel it is one before 6.3, which loses such frames at every driver. What a
+// veth says depends on its peer, which check_peer_features() looks at.
+void Preflight::check_large_frames(const End &port, const End &other) {
+  if (skb_mode_ || port.facts.mtu <= kOneBufferMtu)
+    return;
+  auto scope = other.netns->enter();
+  if (!scope)
+    return;
+  const auto features = host::read_xdp_features(other.facts.ifindex);
+  if (features && (other.veth() || features.get().transmits_frags))
+    return;
+  report(port,
+         fmt::format("the MTU of {} is {}: frames of more than {} bytes come in several buffers, "
+                     "and {}: they are lost, and not counted",
+                     port.name, port.facts.mtu, kOneBufferMtu,
+                     features ? fmt::format("the driver of {} cannot send those", other.name)
+                              : "kernels before 6.3 cannot forward those"),
+         port.command(fmt::format("ip link set {} mtu {}, or attach with --mode skb",
+                                  port.facts.ifname, kOneBufferMtu)));
+}
 
 Result<End> open_port(const host::Netns &netns, const std::string &ifname) {
   End end;
@@ -376,6 +402,8 @@ Status Preflight::check_bridge(const host::Netns &netns, const std::string &a,
     if (port.peer)
       check_peer_mtu(port.end, *port.peer);
   check_port_mtus(ports[0].end, ports[1].end);
+  check_large_frames(ports[0].end, ports[1].end);
+  check_large_frames(ports[1].end, ports[0].end);
   // The MTU of a host is reported but not changed.
   for (const Port &port : ports)
     if (port.peer && port.peer->facts.mtu < port.end.facts.mtu)

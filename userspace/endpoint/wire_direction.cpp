@@ -39,8 +39,8 @@ WireDirection::WireDirection(const WireDirectionSetup &setup, afxdp::SharedUmem 
                              std::vector<afxdp::ForwardSocket *> tx, WirePortCounts &in,
                              WirePortCounts &out)
     : setup_(setup), umem_(umem), pool_(umem, setup.first_chunk, setup.chunks), rx_(std::move(rx)),
-      tx_(std::move(tx)), in_(in), out_(out), again_(setup.port_be), frames_(kBatch),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      tx_(std::move(tx)), in_(in), out_(out), rules_(stage_, in), again_(setup.port_be),
+      frames_(kBatch), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   in_.memory_frames = in_.memory_free_least = pool_.chunks();
   for (afxdp::ForwardSocket *socket : rx_)
     socket->fill(pool_);
@@ -68,7 +68,8 @@ void WireDirection::read_mail(uint64_t now) {
   for (WireMail &one : mail) {
     switch (one.kind) {
     case WireMail::Kind::Rules:
-      take_rules(std::move(one.rules));
+      again_.set_rules(one.rules);
+      rules_.take(std::move(one.rules));
       break;
     case WireMail::Kind::Link:
       take_link(now, one);
@@ -102,49 +103,6 @@ void WireDirection::read_mail(uint64_t now) {
       break;
     }
   }
-}
-
-// Where the rule is now, or the one of its name that has replaced it: a rule that is changed gets
-// another slot and, by `apply`, another id.
-std::optional<uint16_t> WireDirection::slot_of(const datapath::RuleInForce &one) const {
-  if (one.slot < ROCE_RULE_SLOTS && held_by_[one.slot] == one.id)
-    return static_cast<uint16_t>(one.slot);
-  for (uint16_t slot = 0; slot < ROCE_RULE_SLOTS; slot++)
-    if (held_by_[slot] && (held_by_[slot] == one.id ||
-                           (!one.rule.name.empty() && held_names_[slot] == one.rule.name)))
-      return slot;
-  return {};
-}
-
-void WireDirection::take_rules(datapath::RulesInForce rules) {
-  std::array<uint32_t, ROCE_RULE_SLOTS> holds{};
-  for (const datapath::RuleInForce &one : rules.rules) {
-    if (one.rule.hold.kind == Hold::Kind::None || one.slot >= ROCE_RULE_SLOTS)
-      continue;
-    holds[one.slot] = one.id;
-    std::string words = one.rule.text(); // ids begin anew after `impair clear`
-    if (held_by_[one.slot] == one.id && held_words_[one.slot] == words)
-      continue;
-    auto replaced = slot_of(one);
-    if (replaced && holds[*replaced] && *replaced != one.slot)
-      replaced.reset(); // another rule has taken that slot
-    held_words_[one.slot] = std::move(words);
-    held_names_[one.slot] = one.rule.name;
-    in_.rule_ids[one.slot] = one.id;
-    stage_.set_rule(static_cast<uint16_t>(one.slot), one.rule.hold, one.rule.compiled.select.seed,
-                    &in_.rules[one.slot], replaced);
-  }
-  for (uint32_t slot = 0; slot < ROCE_RULE_SLOTS; slot++)
-    if (held_by_[slot] && !holds[slot])
-      stage_.remove_rule(static_cast<uint16_t>(slot));
-  held_by_ = holds;
-  path_of_ = {};
-  again_.set_rules(rules);
-  if (rules.rules.empty())
-    return;
-  rules_.push_front(std::move(rules));
-  if (rules_.size() > kGenerations)
-    rules_.pop_back();
 }
 
 // Without a link, what the former one held leaves by a link without limits.
@@ -268,43 +226,19 @@ void WireDirection::obey(std::span<const uint8_t> first) {
     opposite_->post({.kind = WireMail::Kind::Pause, .pause = *pause});
 }
 
-// The rules that hold a frame, into held_. Those of the next frame are mostly the same. False: they
-// are not known yet.
-bool WireDirection::find_path(uint64_t now, const wire::Frame &frame, const roce_held &held) {
-  path_of_ = {};
-  held_.clear();
-  const auto known =
-      std::find_if(rules_.begin(), rules_.end(), [&](const datapath::RulesInForce &one) {
-        return one.generation == held.generation;
-      });
-  if (known == rules_.end()) {
-    in_.in.unknown_rules += now >= frame.arrived + kPatience;
-    return now >= frame.arrived + kPatience;
-  }
-  for (size_t i = 0; i < known->rules.size(); i++) {
-    if (!(held.rules >> i & 1))
-      continue;
-    if (const auto slot = slot_of(known->rules[i]))
-      held_.push_back({*slot, (held.selected >> i & 1) != 0});
-  }
-  path_of_ = held;
-  return true;
-}
-
 // False: the rules of the frame are not known yet.
 bool WireDirection::hold(uint64_t now, const wire::Frame &frame, const roce_held &held) {
-  if (!held.rules) {
-    to_link(now, frame);
-    return true;
-  }
-  if (held.generation != path_of_.generation || held.rules != path_of_.rules ||
-      held.selected != path_of_.selected)
-    if (!find_path(now, frame, held))
+  if (held.rules) {
+    const std::vector<wire::HeldBy> *by = rules_.find(held);
+    if (!by && now < frame.arrived + kPatience)
       return false;
-  if (held_.empty())
-    to_link(now, frame);
-  else
-    stage_.add(now, frame, held_);
+    in_.in.unknown_rules += !by;
+    if (by && !by->empty()) {
+      stage_.add(now, frame, *by);
+      return true;
+    }
+  }
+  to_link(now, frame);
   return true;
 }
 

@@ -20,6 +20,7 @@
 #include "endpoint/match_again.h"
 #include "endpoint/port_carrier.h"
 #include "endpoint/wire_frame.h"
+#include "endpoint/wire_rules.h"
 #include "model/wire_counts.h"
 #include "packet/pause.h"
 #include "wire/hold_stage.h"
@@ -87,7 +88,6 @@ private:
   };
 
   void read_mail(uint64_t now);
-  void take_rules(datapath::RulesInForce rules);
   void take_link(uint64_t now, WireMail &mail);
   size_t receive(uint64_t &now);
   void take_frame(uint64_t now, uint32_t handle);
@@ -96,8 +96,6 @@ private:
   bool match_again(uint64_t now, const wire::Frame &frame, roce_held &held);
   bool hold_pending(uint64_t now, Pending &one);
   bool hold(uint64_t now, const wire::Frame &frame, const roce_held &held);
-  std::optional<uint16_t> slot_of(const datapath::RuleInForce &one) const;
-  bool find_path(uint64_t now, const wire::Frame &frame, const roce_held &held);
   void copy(uint64_t now, const wire::Frame &frame, const roce_held &held);
   void obey(std::span<const uint8_t> first);
   void to_link(uint64_t now, const wire::Frame &frame);
@@ -118,19 +116,13 @@ private:
   WirePortCounts &in_, &out_;
   WireDirection *opposite_ = nullptr;
 
-  // Rules by the generation of their set; a few former ones for frames that are on the way.
-  static constexpr size_t kGenerations = 8;
-  std::deque<datapath::RulesInForce> rules_;
-  std::array<uint32_t, ROCE_RULE_SLOTS> held_by_{}; // by slot: id of a rule that holds; 0: none
-  std::array<std::string, ROCE_RULE_SLOTS> held_words_, held_names_;
-  MatchAgain again_;
   std::deque<Pending> pending_; // frames whose rules are not known yet, and those after them
 
   wire::HoldStage stage_;
+  WireRules rules_; // of the ingress port
+  MatchAgain again_;
   std::unique_ptr<wire::Link> link_; // none: frames leave at once
   bool linked_ = false;              // the egress port has a link: every frame is handed over
-  std::vector<wire::HeldBy> held_;   // of a frame with the metadata path_of_
-  roce_held path_of_{};              // `rules` 0: of none
   std::vector<uint32_t> frames_;
   size_t tx_turn_ = 0;
   uint64_t quiet_since_ = 0, counted_ = 0;

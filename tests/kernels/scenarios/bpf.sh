@@ -16,7 +16,7 @@ for program in "$here"/../../../build/release/tests/bpf/*_test; do
   fi
   while read -r test; do
     begun=$SECONDS status=0
-    timeout --kill-after=10 600 "$program" --gtest_filter="$test" </dev/null >"$log" 2>&1 || status=$?
+    timeout --kill-after=10 1500 "$program" --gtest_filter="$test" </dev/null >"$log" 2>&1 || status=$?
     reason='' result=pass
     if ((status != 0)); then
       failures=$((failures + 1))

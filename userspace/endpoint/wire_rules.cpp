@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/wire_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace xr::endpoint {
+
+// Where the rule is now, or the one of its name that has replaced it: a rule that is changed gets
+// another slot and, by `apply`, another id.
+std::optional<uint16_t> WireRules::slot_of(const datapath::RuleInForce &one) const {
+  if (one.slot < ROCE_RULE_SLOTS && held_by_[one.slot] == one.id)
+    return static_cast<uint16_t>(one.slot);
+  for (uint16_t slot = 0; slot < ROCE_RULE_SLOTS; slot++)
+    if (held_by_[slot] &&
+        (held_by_[slot] == one.id || (!one.rule.name.empty() && names_[slot] == one.rule.name)))
+      return slot;
+  return {};
+}
+
+void WireRules::take(datapath::RulesInForce rules) {
+  std::array<uint32_t, ROCE_RULE_SLOTS> holds{};
+  for (const datapath::RuleInForce &one : rules.rules) {
+    if (one.rule.hold.kind == Hold::Kind::None || one.slot >= ROCE_RULE_SLOTS)
+      continue;
+    holds[one.slot] = one.id;
+    std::string words = one.rule.text(); // ids begin anew after `impair clear`
+    if (held_by_[one.slot] == one.id && words_[one.slot] == words)
+      continue;
+    auto replaced = slot_of(one);
+    if (replaced && holds[*replaced] && *replaced != one.slot)
+      replaced.reset(); // another rule has taken that slot
+    words_[one.slot] = std::move(words);
+    names_[one.slot] = one.rule.name;
+    counts_.rule_ids[one.slot] = one.id;
+    stage_.set_rule(static_cast<uint16_t>(one.slot), one.rule.hold, one.rule.compiled.select.seed,
+                    &counts_.rules[one.slot], replaced);
+  }
+  for (uint32_t slot = 0; slot < ROCE_RULE_SLOTS; slot++)
+    if (held_by_[slot] && !holds[slot])
+      stage_.remove_rule(static_cast<uint16_t>(slot));
+  held_by_ = holds;
+  path_of_ = {};
+  if (rules.rules.empty())
+    return;
+  sets_.push_front(std::move(rules));
+  if (sets_.size() > kGenerations)
+    sets_.pop_back();
+}
+
+const std::vector<wire::HeldBy> *WireRules::look_up(const roce_held &held) {
+  path_of_ = {};
+  path_.clear();
+  const auto known = std::find_if(sets_.begin(), sets_.end(), [&](const auto &set) {
+    return set.generation == held.generation;
+  });
+  if (known == sets_.end())
+    return nullptr;
+  for (size_t i = 0; i < known->rules.size(); i++) {
+    if (!(held.rules >> i & 1))
+      continue;
+    if (const auto slot = slot_of(known->rules[i]))
+      path_.push_back({*slot, (held.selected >> i & 1) != 0});
+  }
+  path_of_ = held;
+  return &path_;
+}
+
+} // namespace xr::endpoint

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of a wire's ingress port that hold frames: they act in the stage, and a frame's
+// metadata tells which of them hold it.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datapath/wire_ports.h"
+#include "model/wire_counts.h"
+#include "roce/hold.h"
+#include "wire/hold_stage.h"
+
+namespace xr::endpoint {
+
+class WireRules {
+public:
+  // Both must outlive it; `counts` are of the ingress port.
+  WireRules(wire::HoldStage &stage, WirePortCounts &counts) : stage_(stage), counts_(counts) {}
+
+  // The port's rules have changed.
+  void take(datapath::RulesInForce rules);
+
+  // The rules that hold a frame with this metadata, until the next call of find() or take();
+  // those of the next frame are mostly the same. nullptr: they are not known yet.
+  const std::vector<wire::HeldBy> *find(const roce_held &held) {
+    if (held.rules && held.generation == path_of_.generation && held.rules == path_of_.rules &&
+        held.selected == path_of_.selected)
+      return &path_;
+    return look_up(held);
+  }
+
+private:
+  std::optional<uint16_t> slot_of(const datapath::RuleInForce &one) const;
+  const std::vector<wire::HeldBy> *look_up(const roce_held &held);
+
+  wire::HoldStage &stage_;
+  WirePortCounts &counts_;
+  // By the generation of their set; a few former ones for frames that are on the way.
+  static constexpr size_t kGenerations = 8;
+  std::deque<datapath::RulesInForce> sets_;
+  std::array<uint32_t, ROCE_RULE_SLOTS> held_by_{}; // by slot: id of a rule that holds; 0: none
+  std::array<std::string, ROCE_RULE_SLOTS> words_, names_; // of these
+  std::vector<wire::HeldBy> path_;                         // of a frame with the metadata path_of_
+  roce_held path_of_{};                                    // `rules` 0: of none
+};
+
+} // namespace xr::endpoint
