@@ -3,6 +3,11 @@
 // counted by both programs; attaching and detaching the program that redirects them.
 #include "datapath/steering.h"
 
+#include <cstdio>
+#include <utility>
+
+#include <sys/utsname.h>
+
 #include "afxdp/socket.h"
 #include "datapath/bridge.h"
 #include "datapath/rules.h"
@@ -87,9 +92,18 @@ protected:
   }
 };
 
+bool kernel_is_at_least(int major, int minor) {
+  utsname name{};
+  int has_major = 0, has_minor = 0;
+  return uname(&name) == 0 && sscanf(name.release, "%d.%d", &has_major, &has_minor) == 2 &&
+         std::pair(has_major, has_minor) >= std::pair(major, minor);
+}
+
 TEST_F(SteeringTest, FramesOfEverySizeArriveAndAreCounted) {
   for (const int mtu : {1500, 4200, 9000}) {
     SCOPED_TRACE(mtu);
+    if (mtu > 3800 && !kernel_is_at_least(6, 6)) // no frames in several buffers
+      break;
     for (const char *name : {"xr0", "peer0"})
       ASSERT_EQ(ip(fmt::format("link set {} mtu {}", name, mtu)), 0);
     const auto longest = static_cast<uint32_t>(mtu) + 14;
