@@ -556,6 +556,7 @@ static ROCE_INLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env
   if (!set)
     return ROCE_GO_ON;
   noted->left = noted->hold = noted->selected = 0;
+  noted->reserved = 0; /* old verifiers want all bytes that a function gets initialised */
   fate = roce_meet_first(frame, env, set, noted);
   if (roce_features(env) & ROCE_FEATURE_NEXT)
     fate = roce_meet_later(frame, env, set, noted, fate);

@@ -36,7 +36,7 @@ end_load() {
   unset 'background[-1]'
 }
 
-tries=${XR_KILLS:-20} exact=0
+tries=${XR_KILLS:-20} exact=0 holding=0
 for ((i = 1; i <= tries; i++)); do
   held=$(counted held) not_held=$(counted not_held) lost=$(killed)
   read -r sent received < <(on_the_wire)
@@ -60,10 +60,11 @@ for ((i = 1; i <= tries; i++)); do
   missed=$((sent_now - sent - (received_now - received)))
   told=$(($(killed) - lost))
   # What was on the ring at that moment may have left: at most a batch.
-  ((told <= missed + 64 && missed <= told + 64 && told > 10)) ||
+  ((told <= missed + 64 && missed <= told + 64)) ||
     fail "kill $i: the kernel's counters miss $missed frames, the report has $told: $(jq -c '.in, .lost' "$scratch/link")"
-  exact=$((exact + (told == missed)))
+  exact=$((exact + (told == missed))) holding=$((holding + (told > 10)))
 done
+((holding * 2 > tries)) || fail "the process held frames at $holding of $tries kills" # a sender may stall on a busy machine
 ((exact * 2 > tries)) || fail "the report was exact after $exact of $tries kills"
 echo "exact after $exact of $tries kills"
 
