@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run of `wire` has: wire_prepare.cpp makes it, wire.cpp drives it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "afxdp/shared_umem.h"
+#include "datapath/wire_ports.h"
+#include "endpoint/port_carrier.h"
+#include "endpoint/port_facts.h"
+#include "endpoint/wire.h"
+#include "endpoint/wire_direction.h"
+#include "wire/memory_needs.h"
+
+namespace xr::endpoint {
+
+inline constexpr unsigned kPorts = datapath::WirePorts::kPorts;
+
+// Members are destroyed from the last to the first: directions, sockets, their memory, the ports.
+struct WireRun::State {
+  WireRequest request;
+  std::array<PortFacts, kPorts> facts;
+  std::optional<datapath::WirePorts> ports;
+  std::unique_ptr<afxdp::SharedUmem> umem;
+  std::array<std::vector<std::unique_ptr<afxdp::ForwardSocket>>, kPorts> sockets;
+  std::array<WirePortCounts *, kPorts> counts{};
+  std::optional<PortCarrier> carrier;
+  std::array<std::unique_ptr<WireDirection>, kPorts> directions; // by ingress port
+  std::array<datapath::RulesInForce, kPorts> rules;              // until the directions have them
+  std::array<uint64_t, kPorts> link_changes{};
+  std::array<std::string, kPorts> links;
+  wire::MemoryPlan memory;
+  std::vector<std::string> notes;
+  uint64_t begun_ns = 0;
+  uint64_t looked_ns = 0, links_looked_ns = 0, alive_ns = 0; // for rules, for links, at the ports
+  bool zero_copy = false;
+  uint32_t threads = 0;
+
+  Status read_ports();
+  Status size_memory();
+  Status open_sockets();
+  Status make_directions();
+  Status account_for_former();
+  void look_for_rules();
+  void look_for_links();
+  Status look(uint64_t now);
+  Result<bool> turn(uint64_t now);
+  Status run_here(const std::atomic<bool> &stop, const std::function<bool()> &go_on);
+  Status run_threads(const std::atomic<bool> &stop, const std::function<bool()> &go_on);
+};
+
+// The link that these words are; none: there is no link.
+std::optional<LinkSpec> link_of(const std::string &words);
+
+} // namespace xr::endpoint
