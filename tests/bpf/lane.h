@@ -198,10 +198,12 @@ protected:
   // Ids of the attachment's program and maps.
   struct Ids {
     std::vector<uint32_t> programs, maps;
+    bool dispatcher = false; // they are behind one
   };
   Ids ids() {
     Fd fd(our_program());
-    return {{program_id(fd.get())}, program_map_ids(fd.get())};
+    auto status = status_of("xr0", netns_);
+    return {{program_id(fd.get())}, program_map_ids(fd.get()), status && status->dispatcher};
   }
 
   static bool alive(const Ids &ids) {
@@ -214,9 +216,25 @@ protected:
     return any(ids.programs, bpf_prog_get_next_id) || any(ids.maps, bpf_map_get_next_id);
   }
 
+  // libxdp 1.3 keeps file descriptors of its dispatcher, and of what it runs, until the process
+  // that attached ends.
+  static void close_programs_of_libxdp() {
+    std::vector<int> held;
+    for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+      std::ifstream info(entry.path());
+      for (std::string key, value; info >> key >> value;)
+        if (key == "prog_id:")
+          held.push_back(std::stoi(entry.path().filename()));
+    }
+    for (const int fd : held)
+      close(fd);
+  }
+
   // Nothing of the attachment is in the kernel, on the hook or in bpffs. The kernel frees what was
   // behind a dispatcher late.
   void expect_nothing_left(const Ids &of) {
+    if (of.dispatcher)
+      close_programs_of_libxdp();
     for (int i = 0; i < 600 && alive(of); i++)
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     EXPECT_FALSE(alive(of));

@@ -114,6 +114,13 @@ keep() {
   return "$status"
 }
 
+# kernel_at_least MAJOR MINOR
+kernel_at_least() {
+  local major minor _
+  IFS=.- read -r major minor _ < <(uname -r)
+  ((major > $1 || (major == $1 && minor >= $2)))
+}
+
 # exits STATUS COMMAND...: with this exit status, its output kept.
 exits() {
   local wanted=$1 status=0

@@ -11,7 +11,7 @@ while read -r name script words; do
   [[ " ${*:-$name} " == *" $name "* ]] || continue
   begun=$SECONDS status=0 result=pass reason=''
   # shellcheck disable=SC2086 # several arguments
-  timeout --kill-after=20 900 bash "$script" $words </dev/null >"$log" 2>&1 || status=$?
+  timeout --kill-after=20 1800 bash "$script" $words </dev/null >"$log" 2>&1 || status=$?
   case $status in
     0) ;;
     77) result=skip reason=$(sed -n 's/^SKIP: //p' "$log") ;;
