@@ -26,6 +26,7 @@ constexpr uint64_t kRing = 4096;            // frames in a ring of a queue
 std::vector<afxdp::ForwardSocket *>
 pointers(const std::vector<std::unique_ptr<afxdp::ForwardSocket>> &sockets) {
   std::vector<afxdp::ForwardSocket *> all;
+  all.reserve(sockets.size());
   for (const auto &socket : sockets)
     all.push_back(socket.get());
   return all;
