@@ -234,6 +234,7 @@ TEST_F(Stale, KilledAnywhere) {
   ASSERT_OK(attach("xr0", netns_, small()));
   auto took = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - start);
+  const bool dispatcher = ids().dispatcher;
   ASSERT_OK(detach("xr0", netns_));
 
   unsigned seed = std::random_device{}();
@@ -255,6 +256,8 @@ TEST_F(Stale, KilledAnywhere) {
   }
   RecordProperty("left_pins", stale);
   RecordProperty("left_attached", attached);
+  if (dispatcher)
+    close_programs_of_libxdp();
   for (int i = 0; i < 600 && ours_in_kernel() != before; i++) // late, behind a dispatcher
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_EQ(ours_in_kernel(), before);

@@ -217,18 +217,20 @@ std::string html(const ComparisonPage &page) {
     rows.push_back({row.name, row.column, number(row.first), number(row.second),
                     row.relative ? number(*row.relative * 100) : json()});
   }
-  return page_of(page.title,
-                 {{"name", page.title},
-                  {"facts", std::move(facts)},
-                  {"verdict", ""},
-                  {"why_void", json::array()},
-                  {"checks", json::array()},
-                  {"prediction", prediction_of({})},
-                  {"tables", json::array({table_of("Differences", columns, std::move(rows),
-                                                   page.rows.size())})},
-                  {"moments", json::array()},
-                  {"file", ""},
-                  {"figures", figures_of(page.figures)}});
+  return page_of(
+      page.title,
+      {{"name", page.title},
+       {"facts", std::move(facts)},
+       {"duration_s", std::max(seconds_of(page.runs[0].second), seconds_of(page.runs[1].second))},
+       {"verdict", ""},
+       {"why_void", json::array()},
+       {"checks", json::array()},
+       {"prediction", prediction_of({})},
+       {"tables",
+        json::array({table_of("Differences", columns, std::move(rows), page.rows.size())})},
+       {"moments", json::array()},
+       {"file", ""},
+       {"figures", figures_of(page.figures)}});
 }
 
 } // namespace xr::plot

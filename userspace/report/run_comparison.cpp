@@ -132,12 +132,13 @@ RunComparison compare_runs(const StoredRun &first, const StoredRun &second) {
     }
     both.emplace(row.kind, row.name);
     flows += row.kind == Kind::Flow;
-    for (const auto &[column, value] : row.numbers) {
+    for (const auto &mine : row.numbers) {
       const auto &numbers = other->second->numbers;
-      const auto found = std::find_if(numbers.begin(), numbers.end(),
-                                      [&](const auto &number) { return number.first == column; });
-      if (found != numbers.end())
-        comparison.all.push_back({row.kind, row.name, column, value, found->second});
+      const auto theirs = std::find_if(numbers.begin(), numbers.end(), [&](const auto &number) {
+        return number.first == mine.first;
+      });
+      if (theirs != numbers.end())
+        comparison.all.push_back({row.kind, row.name, mine.first, mine.second, theirs->second});
     }
   }
   for (const StoredRow &row : second.rows)

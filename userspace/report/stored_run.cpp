@@ -36,7 +36,7 @@ StoredRow row_of(Kind kind, const json &object) {
       add_number(row, key, value);
     else
       for (const auto &[inner, number] : value.items())
-        add_number(row, key + "." + inner, number);
+        add_number(row, fmt::format("{}.{}", key, inner), number);
   }
   return row;
 }
