@@ -42,9 +42,8 @@ struct roce_noted {
   __u32 bth;
   __u32 end;
   __u32 stream; /* record id, or ROCE_NO_STREAM */
-  __s32 class_; /* enum roce_class */
-  __u32 loaded; /* 1: the packet is in this CPU's roce_passing */
-  __u32 reserved;
+  __s16 class_; /* enum roce_class */
+  __u16 loaded; /* 1: the packet is in this CPU's roce_passing */
   __u64 left;     /* with ROCE_FEATURE_NEXT: rules that may still apply */
   __u64 hold;     /* with ROCE_FEATURE_HOLD: rules that hold the frame, or only count it */
   __u64 selected; /* of these: that selected it */
@@ -556,7 +555,6 @@ static ROCE_INLINE int roce_meet_rules(struct roce_frame *frame, struct roce_env
   if (!set)
     return ROCE_GO_ON;
   noted->left = noted->hold = noted->selected = 0;
-  noted->reserved = 0; /* old verifiers want all bytes that a function gets initialised */
   fate = roce_meet_first(frame, env, set, noted);
   if (roce_features(env) & ROCE_FEATURE_NEXT)
     fate = roce_meet_later(frame, env, set, noted, fate);
