@@ -41,9 +41,9 @@ struct roce_noted {
   __u32 l3; /* offsets of the IP header, the BTH and the first byte after the iCRC; 0: none */
   __u32 bth;
   __u32 end;
-  __u32 stream; /* record id, or ROCE_NO_STREAM */
-  __s16 class_; /* enum roce_class */
-  __u16 loaded; /* 1: the packet is in this CPU's roce_passing */
+  __u32 stream;   /* record id, or ROCE_NO_STREAM */
+  __s16 class_;   /* enum roce_class */
+  __u16 loaded;   /* 1: the packet is in this CPU's roce_passing */
   __u64 left;     /* with ROCE_FEATURE_NEXT: rules that may still apply */
   __u64 hold;     /* with ROCE_FEATURE_HOLD: rules that hold the frame, or only count it */
   __u64 selected; /* of these: that selected it */

@@ -54,7 +54,8 @@ struct Sample {
   double s, frames;
 };
 
-// The slope from the moment of the first fifth that is least behind `rate` to that of the last.
+// The slope between two moments, of the first and of the last fifth, at which the count is closest
+// to `rate`.
 double rate_of(const std::vector<Sample> &samples, double rate) {
   const auto ahead = [rate](const Sample &a, const Sample &b) {
     return a.frames - rate * a.s < b.frames - rate * b.s;

@@ -189,7 +189,7 @@ protected:
     return directory_ / "xdp-roce" / fmt::format("{}-{}", netns->inode(), ifindex());
   }
 
-  // A new file descriptor of our program, which may be behind a dispatcher.
+  // A new file descriptor of our program, which a dispatcher may call.
   int our_program() {
     auto status = status_of("xr0", netns_);
     return bpf_prog_get_fd_by_id(status && status->program_id ? status->program_id : on_hook());
@@ -198,12 +198,12 @@ protected:
   // Ids of the attachment's program and maps.
   struct Ids {
     std::vector<uint32_t> programs, maps;
-    bool dispatcher = false; // they are behind one
+    bool dispatcher = false; // libxdp's calls the program
   };
   Ids ids() {
     Fd fd(our_program());
-    auto status = status_of("xr0", netns_);
-    return {{program_id(fd.get())}, program_map_ids(fd.get()), status && status->dispatcher};
+    const uint32_t id = program_id(fd.get());
+    return {{id}, program_map_ids(fd.get()), id != on_hook()};
   }
 
   static bool alive(const Ids &ids) {
@@ -230,8 +230,8 @@ protected:
       close(fd);
   }
 
-  // Nothing of the attachment is in the kernel, on the hook or in bpffs. The kernel frees what was
-  // behind a dispatcher late.
+  // Nothing of the attachment is in the kernel, on the hook or in bpffs. The kernel frees a program
+  // that a dispatcher called some time after it was detached.
   void expect_nothing_left(const Ids &of) {
     if (of.dispatcher)
       close_programs_of_libxdp();

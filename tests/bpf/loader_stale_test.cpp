@@ -258,7 +258,7 @@ TEST_F(Stale, KilledAnywhere) {
   RecordProperty("left_attached", attached);
   if (dispatcher)
     close_programs_of_libxdp();
-  for (int i = 0; i < 600 && ours_in_kernel() != before; i++) // late, behind a dispatcher
+  for (int i = 0; i < 600 && ours_in_kernel() != before; i++) // a dispatcher delays it
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_EQ(ours_in_kernel(), before);
 }

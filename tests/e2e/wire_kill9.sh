@@ -10,10 +10,7 @@ xr bridge box0 box1 >/dev/null 2>&1 || fail "bridge"
 xr impair box0 add roce delay 10ms >/dev/null
 
 # Frames that left one end and reached the other, by the kernel's counters.
-on_the_wire() {
-  echo "$(ip netns exec "$left" cat /sys/class/net/left0/statistics/tx_packets)" \
-    "$(ip netns exec "$right" cat /sys/class/net/right0/statistics/rx_packets)"
-}
+on_the_wire() { echo "$(sent_by_left) $(got_by_right)"; }
 counted() { xr --json counters box0 | jq "(.impaired.$1 // 0)"; }
 killed() { xr --json link box0 show | jq '.lost.lost_when_killed // 0'; }
 more_than() { (($(counted "$1") > $2)); }

@@ -27,6 +27,10 @@ wire_said() {
   jq -e "$1" "$scratch/wire.out" >/dev/null || fail "wire: not $1: $(cat "$scratch/wire.out")"
 }
 
+# Frames that the kernel counts at the ends.
+sent_by_left() { ip netns exec "$left" cat /sys/class/net/left0/statistics/tx_packets; }
+got_by_right() { ip netns exec "$right" cat /sys/class/net/right0/statistics/rx_packets; }
+
 # rtt COUNT [OPTION...]: of ping from left to right, "MIN AVERAGE MAX" in microseconds.
 rtt() {
   local count=$1

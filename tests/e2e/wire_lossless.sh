@@ -8,8 +8,6 @@ need tshark
 lane3
 begin_wire
 
-sent_by_left() { ip netns exec "$left" cat /sys/class/net/left0/statistics/tx_packets; }
-got_by_right() { ip netns exec "$right" cat /sys/class/net/right0/statistics/rx_packets; }
 # load: 8 Mbit/s of priority 3 in three flows, and 0.4 Mbit/s of priority 5, for 3 s.
 load() {
   local to=(dst 192.0.2.2 dst-mac "$right_mac")

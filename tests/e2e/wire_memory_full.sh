@@ -7,8 +7,6 @@ lane3
 begin_wire --memory 40M # 9,765 buffers of 2,048 bytes each way, of which 4,096 and more are in rings
 xr impair box0 add roce delay 4s >/dev/null
 
-sent_by_left() { ip netns exec "$left" cat /sys/class/net/left0/statistics/tx_packets; }
-got_by_right() { ip netns exec "$right" cat /sys/class/net/right0/statistics/rx_packets; }
 sent=$(sent_by_left) got=$(got_by_right)
 ip netns exec "$left" "$XR_REPLAY" --ifname left0 --stream --flows 4 --packets 4000 --payload 64 --rate 6000 >"$scratch/sent" &
 background+=($!)

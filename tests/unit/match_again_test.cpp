@@ -28,7 +28,7 @@ struct Rules {
       rule->compiled.slot = slot;
       points[slot] = rule->points;
       parsed.push_back(*rule);
-      in_force.rules.push_back({slot + 1, slot, *rule});
+      in_force.rules.push_back({slot + 1, slot, *rule, rule->text()});
     }
     std::shared_ptr<roce_ruleset> set = impair::make_ruleset(parsed);
     set->generation = 7;

@@ -7,11 +7,11 @@
 
 #include "cli/output.h"
 #include "cli/run_files.h"
+#include "cli/run_plots.h"
 #include "parse/yaml.h"
 #include "plot/figures.h"
 #include "plot/overlay.h"
 #include "plot/page.h"
-#include "plot/svg.h"
 #include "report/json.h"
 #include "report/stored_run.h"
 
@@ -110,15 +110,6 @@ Result<std::vector<plot::Figure>> figures_of(const std::vector<std::string> &dir
   return plot::overlay(std::move(both[0]), std::move(both[1]));
 }
 
-Status write_figures(const std::string &plots, const std::vector<plot::Figure> &figures) {
-  if (Status s = make_directory(plots); !s)
-    return s;
-  for (const plot::Figure &figure : figures)
-    if (Status s = write_whole(fmt::format("{}/{}.svg", plots, figure.id), plot::svg(figure)); !s)
-      return s;
-  return {};
-}
-
 Status write_files(const std::string &out, const Labels &labels, const report::StoredRun &first,
                    const report::StoredRun &second, const report::RunComparison &comparison,
                    const report::Document &document, std::vector<plot::Figure> figures) {
@@ -155,7 +146,7 @@ int compare_stored_runs(const std::vector<std::string> &directories, const std::
     if (!figures)
       return fail("run compare", figures.error());
     if (!plots.empty())
-      if (Status s = write_figures(plots, *figures); !s)
+      if (Status s = write_svgs(plots, *figures); !s)
         return fail("run compare", s.error());
     if (!out.empty())
       if (Status s = write_files(out, labels, first.get(), second.get(), comparison, document,

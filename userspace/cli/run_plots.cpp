@@ -85,17 +85,23 @@ plot::Recorder plot_recorder(const experiment::Experiment &experiment) {
           experiment.subject.flows.size() + experiment.subject.queues.size()};
 }
 
+Status write_svgs(const std::string &plots, const std::vector<plot::Figure> &figures) {
+  if (Status s = make_directory(plots); !s)
+    return s;
+  for (const plot::Figure &figure : figures)
+    if (Status s = write_whole(fmt::format("{}/{}.svg", plots, figure.id), plot::svg(figure)); !s)
+      return s;
+  return {};
+}
+
 Status write_plots(const std::string &out, const std::string &plots,
                    const experiment::Experiment &experiment, const ExperimentResult &result,
                    const plot::Recorder &recorder) {
   plot::Page page{experiment.text, moments_of(experiment.scenario),
                   plot::figures(result, recorder, levels_of(experiment.scenario))};
   if (!plots.empty()) {
-    if (Status s = make_directory(plots); !s)
+    if (Status s = write_svgs(plots, page.figures); !s)
       return s;
-    for (const plot::Figure &figure : page.figures)
-      if (Status s = write_whole(fmt::format("{}/{}.svg", plots, figure.id), plot::svg(figure)); !s)
-        return s;
     if (Status s = write_whole(plots + "/plot.gp", plot::gnuplot(page.figures)); !s)
       return s;
   }

@@ -8,12 +8,16 @@
 #include "base/result.h"
 #include "experiment/experiment.h"
 #include "model/experiment_result.h"
+#include "plot/figure.h"
 #include "plot/recorder.h"
 #include "report/experiment.h"
 
 namespace xr::cli {
 
 plot::Recorder plot_recorder(const experiment::Experiment &experiment);
+
+// Writes ID.svg of each figure into `plots`, which it makes if needed.
+Status write_svgs(const std::string &plots, const std::vector<plot::Figure> &figures);
 
 // Writes report.html into `out` and ID.svg and plot.gp into `plots`; "": not.
 Status write_plots(const std::string &out, const std::string &plots,

@@ -343,8 +343,9 @@ void Preflight::check_port_mtus(End &a, End &b) {
               fmt::format("the MTU of {} is {}, that of {} {}: larger frames are lost between them",
                           smaller.name, smaller.facts.mtu, larger.name, larger.facts.mtu));
 }
-// Without word of the kernel it is one before 6.3, which loses such frames at every driver. What a
-// veth says depends on its peer, which check_peer_features() looks at.
+
+// A kernel that reports no XDP features is older than 6.3, and loses such frames with every driver.
+// The features of a veth depend on its peer, which check_peer_features() checks.
 void Preflight::check_large_frames(const End &port, const End &other) {
   if (skb_mode_ || port.facts.mtu <= kOneBufferMtu)
     return;

@@ -202,6 +202,7 @@ void read_rules(const Fd &set_fd, int notes, RulesInForce &to) {
       if (auto rule = impair::parse(parse::split(note->text)))
         one.rule = std::move(*rule);
     }
+    one.words = one.rule.text();
     to.rules.push_back(std::move(one));
   }
 }

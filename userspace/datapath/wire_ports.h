@@ -28,6 +28,7 @@ namespace xr::datapath {
 struct RuleInForce {
   uint32_t id = 0, slot = 0;
   impair::Rule rule;
+  std::string words = {}; // rule.text(): ids begin anew after `impair clear`
 };
 struct RulesInForce {
   uint16_t generation = 0;                           // roce_held.generation

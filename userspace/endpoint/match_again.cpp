@@ -55,10 +55,9 @@ void MatchAgain::set_rules(const datapath::RulesInForce &rules) {
     if (one.slot >= ROCE_RULE_SLOTS)
       continue;
     ids[one.slot] = one.id;
-    std::string words = one.rule.text(); // ids begin anew after `impair clear`
-    if (ids_[one.slot] == one.id && words_[one.slot] == words)
+    if (ids_[one.slot] == one.id && words_[one.slot] == one.words)
       continue;
-    words_[one.slot] = std::move(words);
+    words_[one.slot] = one.words;
     states_[one.slot] = {};
     points_[one.slot] = one.rule.points;
   }

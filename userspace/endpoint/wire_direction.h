@@ -3,10 +3,8 @@
 // the other port's link, and leave by that port. One thread, which may have both directions.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>

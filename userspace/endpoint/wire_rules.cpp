@@ -24,13 +24,12 @@ void WireRules::take(datapath::RulesInForce rules) {
     if (one.rule.hold.kind == Hold::Kind::None || one.slot >= ROCE_RULE_SLOTS)
       continue;
     holds[one.slot] = one.id;
-    std::string words = one.rule.text(); // ids begin anew after `impair clear`
-    if (held_by_[one.slot] == one.id && words_[one.slot] == words)
+    if (held_by_[one.slot] == one.id && words_[one.slot] == one.words)
       continue;
     auto replaced = slot_of(one);
     if (replaced && holds[*replaced] && *replaced != one.slot)
       replaced.reset(); // another rule has taken that slot
-    words_[one.slot] = std::move(words);
+    words_[one.slot] = one.words;
     names_[one.slot] = one.rule.name;
     counts_.rule_ids[one.slot] = one.id;
     stage_.set_rule(static_cast<uint16_t>(one.slot), one.rule.hold, one.rule.compiled.select.seed,

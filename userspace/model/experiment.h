@@ -45,6 +45,7 @@ struct ExperimentSample {
   const char *column = ""; // static: "rate_bps", "backlog_bytes", ...
   double value = 0;
 };
+const char *sample_kind_name(ExperimentSample::Kind kind); // "flow", "queue", "total": series.csv
 
 struct ExperimentMeasurement {
   std::vector<ExperimentFlow> flows;

@@ -3,6 +3,18 @@
 
 namespace xr {
 
+const char *sample_kind_name(ExperimentSample::Kind kind) {
+  switch (kind) {
+  case ExperimentSample::Kind::Flow:
+    return "flow";
+  case ExperimentSample::Kind::Queue:
+    return "queue";
+  case ExperimentSample::Kind::Total:
+    break;
+  }
+  return "total";
+}
+
 const char *verdict_name(Verdict verdict) {
   switch (verdict) {
   case Verdict::Pass:

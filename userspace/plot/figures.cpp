@@ -116,7 +116,7 @@ Figure over_time(const Wanted &wanted, const ExperimentResult &result, const Rec
   figure.title = wanted.title;
   figure.x_unit = "s";
   figure.y_unit = wanted.y_unit;
-  figure.kind = wanted.kind == Kind::Flow ? "flow" : wanted.kind == Kind::Queue ? "queue" : "total";
+  figure.kind = sample_kind_name(wanted.kind);
   figure.column = wanted.column;
   figure.x = times(recorder);
   const size_t rows = wanted.kind == Kind::Flow    ? result.measured.flows.size()

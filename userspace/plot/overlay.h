@@ -10,7 +10,7 @@
 namespace xr::plot {
 
 struct LabelledFigures {
-  std::string label; // stands before the names of its curves: "virtual: flow-1"
+  std::string label; // prefix of the names of its curves: "virtual: flow-1"
   std::vector<Figure> figures;
 };
 

@@ -72,17 +72,6 @@ std::string tap_text(std::string text) {
   return text;
 }
 
-const char *kind_name(ExperimentSample::Kind kind) {
-  switch (kind) {
-  case ExperimentSample::Kind::Flow:
-    return "flow";
-  case ExperimentSample::Kind::Queue:
-    return "queue";
-  default:
-    return "total";
-  }
-}
-
 } // namespace
 
 std::string junit_xml(const std::vector<const ExperimentResult *> &results) {
@@ -121,8 +110,8 @@ std::string series_lines(const std::vector<ExperimentSample> &samples,
                                   : sample.kind == ExperimentSample::Kind::Queue
                                       ? std::string_view(queues[sample.row])
                                       : "";
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{}\n", sample.t_ns, kind_name(sample.kind),
-                   name, sample.column, sample.value);
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},{}\n", sample.t_ns,
+                   sample_kind_name(sample.kind), name, sample.column, sample.value);
   }
   return fmt::to_string(out);
 }

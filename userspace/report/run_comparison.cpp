@@ -18,10 +18,6 @@ using Rows = std::vector<std::vector<Value>>;
 // Flows that text shows one by one; of more it shows the mean of each column.
 constexpr size_t kMostFlows = 8;
 
-const char *kind_name(Kind kind) {
-  return kind == Kind::Flow ? "flow" : kind == Kind::Queue ? "queue" : "total";
-}
-
 using Key = std::pair<Kind, std::string>;
 
 std::map<Key, const StoredRow *> by_name(const StoredRun &run) {
@@ -74,7 +70,7 @@ Table values_of(const std::vector<RunDifference> &differences,
   for (const RunDifference &one : differences) {
     if (text && one.first == 0 && one.second == 0)
       continue;
-    std::vector<Value> row = {std::string(kind_name(one.kind)), one.name, one.column};
+    std::vector<Value> row = {std::string(sample_kind_name(one.kind)), one.name, one.column};
     if (text) {
       row.insert(row.end(), {number_text(one.first), number_text(one.second), percent_text(one)});
     } else {

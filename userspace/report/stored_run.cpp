@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "report/experiment.h"
+
 namespace xr::report {
 
 namespace {
@@ -109,7 +111,7 @@ Result<SeriesReader> SeriesReader::open(const std::string &path, const StoredRun
     return errno_error(errno, fmt::format("cannot read {}", path));
   std::string header;
   std::getline(reader.file_, header);
-  if (header + "\n" != "t_ns,kind,name,column,value\n")
+  if (header + "\n" != series_header())
     return Error{fmt::format("{} is no series.csv of `run`", path)};
   const ExperimentMeasurement &m = run.result.measured;
   for (uint32_t i = 0; i < m.flows.size(); i++)
