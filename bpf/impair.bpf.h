@@ -104,8 +104,10 @@ struct {
   __uint(max_entries, 1);
 } hold SEC(".maps");
 
+/* Mapped into the wire process too, which then sees a change without a system call. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
   __type(key, __u32);
   __type(value, struct roce_link_note);
   __uint(max_entries, 1);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much later than asked `wire` lets frames go: from the moment before a frame is sent until a
 // program at the far end has it, less the delay; less the same time through a minimal forwarder,
-// which holds nothing. 100,000 frames a second. Two processors are busy: the sender's, and that of
-// what forwards. Where others use them too, frames that were due while the forwarding thread was
-// not running, or whose sending was interrupted, are left out, on both sides; the figures of all
-// frames are printed too.
+// which holds nothing. 100,000 frames a second, in pieces of 20 ms, of which each has its
+// quantiles: where the machine takes a processor away for milliseconds, most pieces do not show it.
+// Two processors are busy: the sender's, and that of what forwards. What interrupts both at once
+// (timer ticks are aligned) delays the frames that a wire lets go meanwhile, while the forwarder
+// has none under way: frames that are due while the sender is interrupted are left out, on both
+// sides.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <functional>
 
@@ -26,12 +27,16 @@ using bench::fail;
 
 constexpr uint64_t kUs = 1'000, kMs = 1'000'000;
 constexpr uint64_t kGap = 10 * kUs; // 100,000 a second
-constexpr uint32_t kFrames = 20'000, kArrivals = 131'072;
-constexpr int kRounds = 5;
-constexpr double kCalm = 0.5;          // part of the frames without which there is no verdict
-constexpr uint64_t kNear = kMs;        // around a stall, frames wait for one another
-constexpr uint64_t kSlowSend = 20'000; // ns: it was interrupted
-constexpr size_t kEnough = 1000;       // frames for quantiles of a round
+constexpr uint32_t kFrames = 2'000, kArrivals = 131'072;
+constexpr int kRounds = 61;
+constexpr size_t kEnough = kFrames / 2;     // frames for quantiles
+constexpr uint64_t kInterrupted = 12 * kUs; // of the sender's loop, which takes 5 us
+
+struct Pause {
+  uint64_t from, to; // ns
+  // Until the frames that waited have gone too.
+  bool covers(uint64_t time) const { return time >= from && time <= to + 2 * (to - from); }
+};
 
 class Arrivals {
 public:
@@ -56,20 +61,29 @@ class Sender {
 public:
   explicit Sender(const char *port) : socket_(port, bench::frame_of(128)) {}
 
-  // One frame every kGap: when each was sent, and whether that was at once. What is late is not
-  // made up for.
-  void send(std::vector<uint64_t> &sent, std::vector<bool> &at_once) {
-    uint64_t next = monotonic_ns();
+  // One frame every kGap: when each was sent. What is late is not made up for. Goes on for `more`
+  // ns without frames. Returns when the loop was interrupted.
+  std::vector<Pause> send(std::vector<uint64_t> &sent, uint64_t more) {
+    std::vector<Pause> pauses;
+    uint64_t last = monotonic_ns();
+    const auto wait_until = [&](uint64_t time) {
+      do {
+        const uint64_t now = monotonic_ns();
+        if (now - last > kInterrupted)
+          pauses.push_back({last, now});
+        last = now;
+      } while (last < time);
+    };
+    uint64_t next = last;
     for (uint32_t i = 0; i < kFrames; i++, next += kGap) {
-      uint64_t now = monotonic_ns();
-      while (now < next)
-        now = monotonic_ns();
-      next = std::max(next, now - kGap);
+      wait_until(next);
+      next = std::max(next, last - kGap);
       std::memcpy(&socket_.frames()[0][54], &i, sizeof(i));
       sent[i] = monotonic_ns();
       socket_.send_first();
-      at_once[i] = monotonic_ns() - sent[i] < kSlowSend;
     }
+    wait_until(last + more);
+    return pauses;
   }
 
 private:
@@ -77,8 +91,8 @@ private:
 };
 
 struct Times {
-  std::vector<double> all, calm; // us, of each frame
-  uint32_t lost = 0;
+  std::vector<double> late; // us, of each frame
+  uint32_t lost = 0, left_out = 0;
 };
 
 class Path {
@@ -89,37 +103,24 @@ public:
   Times run(uint64_t delay) {
     arrivals_.clear();
     std::vector<uint64_t> sent(kFrames);
-    std::vector<bool> at_once(kFrames);
-    bench::Turning turning(turn_);
-    sender_.send(sent, at_once);
-    const uint64_t until = monotonic_ns() + delay + 50 * kMs;
-    while (monotonic_ns() < until)
-      usleep(1000);
-    const auto &stalls = turning.end();
+    const bench::Turning turning(turn_);
+    usleep(2'000); // the thread runs
+    const std::vector<Pause> pauses = sender_.send(sent, delay + kMs);
+    usleep(20'000); // what is late
     Times times;
-    size_t stall = 0;
     for (uint32_t i = 0; i < kFrames; i++) {
       const uint64_t due = sent[i] + delay, came = arrivals_[i];
-      if (!came) {
+      if (came && std::ranges::any_of(pauses, [due](const Pause &p) { return p.covers(due); }))
+        times.left_out++;
+      else if (came)
+        times.late.push_back((static_cast<double>(came) - static_cast<double>(due)) / 1000);
+      else
         times.lost++;
-        continue;
-      }
-      const double late = (static_cast<double>(came) - static_cast<double>(due)) / 1000;
-      times.all.push_back(late);
-      while (stall < stalls.size() && settled(stalls[stall]) < due)
-        stall++;
-      if (at_once[i] && (stall == stalls.size() || stalls[stall].from > due + kNear))
-        times.calm.push_back(late);
     }
     return times;
   }
 
 private:
-  // When what came during a stall has gone too.
-  static uint64_t settled(const bench::Stall &stall) {
-    return stall.to + 2 * (stall.to - stall.from) + kNear;
-  }
-
   Sender sender_;
   Arrivals arrivals_;
   std::function<void()> turn_;
@@ -139,48 +140,38 @@ struct Row {
 const Row kRows[] = {
     {"p50", 0.5, bench::at_most(2)}, {"p99", 0.99, bench::at_most(20)}, {"p99.9", 0.999, {}}};
 
-void print_rows(const char *what, const std::vector<Times> &forwarder,
-                const std::vector<Times> &wire, std::vector<double> Times::*frames, bool targets) {
-  for (const Row &row : kRows) {
-    std::vector<double> own, more;
-    for (size_t i = 0; i < wire.size(); i++) {
-      if ((forwarder[i].*frames).size() < kEnough || (wire[i].*frames).size() < kEnough)
-        continue;
-      own.push_back(quantile(forwarder[i].*frames, row.part));
-      more.push_back(quantile(wire[i].*frames, row.part) - own.back());
-    }
-    if (own.empty()) {
-      std::printf("  %s %s: no round with enough of them\n", what, row.name);
-      continue;
-    }
-    const std::string name = fmt::format("{} {}: the forwarder's own", what, row.name);
-    bench::print(name.c_str(), bench::spread(own), {}, " us");
-    bench::print("  wire, less the delay, less that", bench::spread(more),
-                 targets ? row.target : bench::Target(), " us");
-  }
-}
-
 void compare(Path &forwarder, Path &wire, const char *words, uint64_t delay) {
   bench::set_rule("c1", std::string("delay ") + words);
   std::vector<Times> own, held;
-  size_t calm = 0, all = 0, lost = 0;
+  size_t lost = 0, left_out = 0;
   for (int round = -1; round < kRounds; round++) { // the first one warms up
     Times a = forwarder.run(0), b = wire.run(delay);
     if (round < 0)
       continue;
-    calm += a.calm.size() + b.calm.size();
-    all += a.all.size() + b.all.size();
     lost += a.lost + b.lost;
+    left_out += a.left_out + b.left_out;
     own.push_back(std::move(a));
     held.push_back(std::move(b));
   }
-  const double part = static_cast<double>(calm) / static_cast<double>(std::max<size_t>(all, 1));
-  std::printf("delay %s (median of %d rounds, and quartiles): %.0f %% of frames while both threads "
-              "ran, %zu lost%s\n",
-              words, kRounds, 100 * part, lost,
-              part < kCalm ? "  not clear: the machine is too busy" : "");
-  print_rows("while it ran,", own, held, &Times::calm, part >= kCalm);
-  print_rows("all frames,", own, held, &Times::all, false);
+  std::printf("delay %s (median of %d pieces, and quartiles), %zu frames lost, %.1f %% left out\n",
+              words, kRounds, lost,
+              100.0 * static_cast<double>(left_out) / (2.0 * kRounds * kFrames));
+  for (const Row &row : kRows) {
+    std::vector<double> bare, more;
+    for (size_t i = 0; i < held.size(); i++) {
+      if (std::min(own[i].late.size(), held[i].late.size()) < kEnough)
+        continue;
+      bare.push_back(quantile(own[i].late, row.part));
+      more.push_back(quantile(held[i].late, row.part) - bare.back());
+    }
+    if (bare.empty()) {
+      std::printf("  %s: not clear: the machine is too busy\n", row.name);
+      continue;
+    }
+    const std::string name = fmt::format("{}: the forwarder's own", row.name);
+    bench::print(name.c_str(), bench::spread(bare), {}, " us");
+    bench::print("  wire, less the delay, less that", bench::spread(more), row.target, " us");
+  }
 }
 
 } // namespace

@@ -56,25 +56,24 @@ Status enable_hold(Found &found) {
 
 } // namespace
 
-WireMemory::WireMemory(WireMemory &&other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+MapMemory::MapMemory(MapMemory &&other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
 
-WireMemory &WireMemory::operator=(WireMemory &&other) noexcept {
+MapMemory &MapMemory::operator=(MapMemory &&other) noexcept {
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
-WireMemory::~WireMemory() {
+MapMemory::~MapMemory() {
   if (!bytes_.empty())
     munmap(bytes_.data(), bytes_.size());
 }
 
-Result<WireMemory> WireMemory::map(int fd, bool writable) {
-  void *at = mmap(nullptr, ROCE_WIRE_MEMORY, writable ? PROT_READ | PROT_WRITE : PROT_READ,
-                  MAP_SHARED, fd, 0);
+Result<MapMemory> MapMemory::map(int fd, size_t bytes, bool writable) {
+  void *at = mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
   if (at == MAP_FAILED)
-    return errno_error(errno, "cannot map the wire's counters");
-  WireMemory memory;
-  memory.bytes_ = {static_cast<uint8_t *>(at), ROCE_WIRE_MEMORY};
+    return errno_error(errno, "cannot map the wire's memory");
+  MapMemory memory;
+  memory.bytes_ = {static_cast<uint8_t *>(at), bytes};
   return memory;
 }
 
@@ -101,10 +100,14 @@ Status WirePorts::join(const std::string &netns) {
     port.link = pins.open(map_names::link);
     port.totals = pins.open(map_names::totals);
     Fd counts = pins.open(map_names::wire);
-    auto memory = WireMemory::map(counts.get(), true);
+    auto memory = MapMemory::map(counts.get(), ROCE_WIRE_MEMORY, true);
     if (!memory)
       return memory.error();
     port.memory = std::move(*memory);
+    auto note = MapMemory::map(port.link.get(), sizeof(roce_link_note), false);
+    if (!note)
+      return note.error();
+    port.link_note = std::move(*note);
     WirePortCounts former;
     memcpy(static_cast<void *>(&former), port.memory.bytes().data(), sizeof(former));
     if (former.version == WirePortCounts::kVersion)
@@ -231,6 +234,12 @@ std::optional<RulesInForce> WirePorts::new_rules(unsigned port) {
   return rules;
 }
 
+uint64_t WirePorts::link_changes(unsigned port) const {
+  const auto *note =
+      reinterpret_cast<const roce_link_note *>(ports_[port].link_note.bytes().data());
+  return __atomic_load_n(&note->changes, __ATOMIC_ACQUIRE);
+}
+
 LinkWords WirePorts::link(unsigned port) const { return link_words_in(ports_[port].link.get()); }
 
 void WirePorts::release() {
@@ -249,6 +258,7 @@ Status WirePorts::close() {
     port.link.reset();
     port.totals.reset();
     port.memory = {};
+    port.link_note = {};
   }
   for (auto &lock : locks_)
     lock.reset();

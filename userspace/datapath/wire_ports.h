@@ -36,14 +36,14 @@ struct RulesInForce {
   std::vector<RuleInForce> rules;
 };
 
-// Memory of a `wire` map, shared with every process that has it open.
-class WireMemory {
+// The value of a map of one entry, in memory that every process which has the map open shares.
+class MapMemory {
 public:
-  WireMemory() = default;
-  WireMemory(WireMemory &&other) noexcept;
-  WireMemory &operator=(WireMemory &&other) noexcept;
-  ~WireMemory();
-  static Result<WireMemory> map(int fd, bool writable);
+  MapMemory() = default;
+  MapMemory(MapMemory &&other) noexcept;
+  MapMemory &operator=(MapMemory &&other) noexcept;
+  ~MapMemory();
+  static Result<MapMemory> map(int fd, size_t bytes, bool writable);
   std::span<uint8_t> bytes() const { return bytes_; }
 
 private:
@@ -67,7 +67,7 @@ public:
 
   Mode mode() const { return mode_; }
   const PortStatus &status(unsigned port) const { return ports_[port].status; } // at open()
-  WireMemory &memory(unsigned port) { return ports_[port].memory; }
+  MapMemory &memory(unsigned port) { return ports_[port].memory; }
   // Frames that the port's program has handed over to any process.
   Result<uint64_t> handed_over(unsigned port) const;
   // Of `handed_over`, those that former processes held, or had not read, when they were killed.
@@ -78,6 +78,8 @@ public:
 
   // The rules of the port if they changed since the last call for it. Takes no lock.
   std::optional<RulesInForce> new_rules(unsigned port);
+  // Rises when the words of the port's link change. Without a system call.
+  uint64_t link_changes(unsigned port) const;
   // The words of the port's link. Takes no lock.
   LinkWords link(unsigned port) const;
 
@@ -94,7 +96,8 @@ private:
     PortStatus status;
     std::optional<Pins> pins;
     Fd sockets, rules, link, totals;
-    WireMemory memory;
+    MapMemory memory;    // of its map `wire`
+    MapMemory link_note; // struct roce_link_note
     std::vector<uint32_t> queues;
     std::optional<WireIngress> former;  // what the last process counted
     std::optional<uint32_t> rules_seen; // id of the set

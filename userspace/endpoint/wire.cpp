@@ -15,8 +15,9 @@ namespace xr::endpoint {
 
 namespace {
 
-// ns between looks for new rules, for new links, and at the ports.
-constexpr uint64_t kLook = 1'000'000, kLinkLook = 8'000'000, kAliveLook = 500'000'000;
+// ns between looks for new rules and links; of the thread that moves frames, for rules, which
+// frames name anyway; at the ports.
+constexpr uint64_t kLook = 1'000'000, kRulesLook = 8'000'000, kAliveLook = 500'000'000;
 constexpr uint64_t kNap = 20'000'000; // ns: longest sleep, so that `stop` is noticed
 
 wire::TracePointer read_trace(const std::string &path) {
@@ -45,37 +46,37 @@ const std::vector<datapath::Trouble> &WireRun::troubles() const {
   return state_->ports->troubles();
 }
 
-void WireRun::State::look_for_rules() {
-  for (unsigned i = 0; i < kPorts; i++)
-    if (auto changed = ports->new_rules(i))
-      directions[i]->post({.kind = WireMail::Kind::Rules, .rules = std::move(*changed)});
+void WireRun::State::look_for_rules(unsigned port) {
+  if (auto changed = ports->new_rules(port))
+    directions[port]->post({.kind = WireMail::Kind::Rules, .rules = std::move(*changed)});
 }
 
-// The link of a port is the end of the other port's direction.
+// The link of a port is the end of the other port's direction. A change is read at the next look
+// after the one that sees it: the kernel may still be writing it.
 void WireRun::State::look_for_links() {
   for (unsigned i = 0; i < kPorts; i++) {
-    const datapath::LinkWords words = ports->link(i);
-    if (words.changes == link_changes[i])
+    if (ports->link_changes(i) == link_changes[i])
       continue;
-    link_changes[i] = words.changes;
-    links[i] = words.text;
-    WireMail mail{.kind = WireMail::Kind::Link, .link = link_of(words.text)};
-    if (mail.link && !mail.link->trace.empty())
-      mail.trace = read_trace(mail.link->trace);
-    const LinkFlap flap = mail.link ? mail.link->flap : LinkFlap();
-    directions[1 - i]->post(std::move(mail));
-    carrier->configure(i, flap);
+    if (std::exchange(link_changing[i], true))
+      take_link(i);
   }
+}
+
+void WireRun::State::take_link(unsigned port) {
+  const datapath::LinkWords words = ports->link(port);
+  link_changing[port] = false;
+  link_changes[port] = words.changes;
+  links[port] = words.text;
+  WireMail mail{.kind = WireMail::Kind::Link, .link = link_of(words.text)};
+  if (mail.link && !mail.link->trace.empty())
+    mail.trace = read_trace(mail.link->trace);
+  const LinkFlap flap = mail.link ? mail.link->flap : LinkFlap();
+  directions[1 - port]->post(std::move(mail));
+  carrier->configure(port, flap);
 }
 
 // Error: the ports are no bridge any more.
-Status WireRun::State::look(uint64_t now) {
-  looked_ns = now;
-  look_for_rules();
-  if (now - links_looked_ns >= kLinkLook) {
-    links_looked_ns = now;
-    look_for_links();
-  }
+Status WireRun::State::look_at_ports(uint64_t now) {
   if (now - alive_ns < kAliveLook)
     return {};
   alive_ns = now;
@@ -84,12 +85,34 @@ Status WireRun::State::look(uint64_t now) {
                                 "place"};
 }
 
-// New rules are needed when frames come that refer to them; to look for them takes system calls.
+Status WireRun::State::look(uint64_t now) {
+  looked_ns = now;
+  for (unsigned i = 0; i < kPorts; i++)
+    look_for_rules(i);
+  look_for_links();
+  return look_at_ports(now);
+}
+
+// For the thread that moves frames, which wait while it calls the kernel: one port's rules.
+Status WireRun::State::look_in_turn(uint64_t now) {
+  looked_ns = now;
+  if (now - rules_looked_ns >= kRulesLook) {
+    rules_looked_ns = now;
+    look_for_rules(look_turn++ % kPorts);
+  }
+  look_for_links();
+  return look_at_ports(now);
+}
+
+// Frames that come with rules not seen yet do not wait for the next look.
 Result<bool> WireRun::State::turn(uint64_t now) {
-  const bool lacking = directions[0]->lacks_rules() || directions[1]->lacks_rules();
-  if (lacking || now - looked_ns >= kLinkLook)
-    if (auto done = look(now); !done)
-      return done.error();
+  Status looked;
+  if (directions[0]->lacks_rules() || directions[1]->lacks_rules())
+    looked = look(now);
+  else if (now - looked_ns >= kLook)
+    looked = look_in_turn(now);
+  if (!looked)
+    return looked.error();
   bool busy = false;
   for (const auto &direction : directions) {
     auto moved = direction->turn(now);
@@ -118,7 +141,7 @@ Status WireRun::State::run_here(const std::atomic<bool> &stop, const std::functi
         break;
     }
     if (!*busy)
-      WireDirection::wait(all, now, looked_ns + kLinkLook - now);
+      WireDirection::wait(all, now, looked_ns + kLook - now);
   }
   return status;
 }

@@ -17,7 +17,8 @@ namespace {
 constexpr size_t kBatch = 64;               // frames received or sent per turn
 constexpr size_t kAhead = 8;                // frames whose headers the cache gets in advance
 constexpr uint64_t kSpin = 60'000;          // ns: about the time to fall asleep and wake up
-constexpr uint64_t kCount = 10'000'000;     // ns between two updates of the kernel's counts
+constexpr uint64_t kCount = 10'000'000;     // ns between two updates of the counts
+constexpr size_t kCountsAKernel = 4;        // updates between two questions to the kernel
 constexpr uint64_t kPatience = 200'000'000; // ns: longest wait for the rules of a frame
 
 // The program's metadata is in front of the frame; the chunk keeps it. Cleared once read, so that a
@@ -40,7 +41,8 @@ WireDirection::WireDirection(const WireDirectionSetup &setup, afxdp::SharedUmem 
                              WirePortCounts &out)
     : setup_(setup), umem_(umem), pool_(umem, setup.first_chunk, setup.chunks), rx_(std::move(rx)),
       tx_(std::move(tx)), in_(in), out_(out), rules_(stage_, in), again_(setup.port_be),
-      frames_(kBatch), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      frames_(kBatch), kernel_(rx_.size() + tx_.size()),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   in_.memory_frames = in_.memory_free_least = pool_.chunks();
   for (afxdp::ForwardSocket *socket : rx_)
     socket->fill(pool_);
@@ -366,14 +368,22 @@ Result<bool> WireDirection::turn(uint64_t now) {
   if (!received)
     for (afxdp::ForwardSocket *socket : rx_)
       socket->fill(pool_);
-  if (now - counted_ >= kCount)
+  if (now - counted_ >= kCount) {
+    if (asked_++ % kCountsAKernel == 0)
+      ask_kernel(asked_ / kCountsAKernel % kernel_.size());
     count(now);
+  }
   if (received || sent)
     quiet_since_ = now;
   return received || sent;
 }
 
-// The kernel counts losses by socket.
+// What the kernel counts by socket. A system call takes longer than the frames of a turn.
+void WireDirection::ask_kernel(size_t socket) {
+  kernel_[socket] =
+      socket < rx_.size() ? rx_[socket]->kernel() : tx_[socket - rx_.size()]->kernel();
+}
+
 void WireDirection::count(uint64_t now) {
   counted_ = now;
   if (link_)
@@ -382,16 +392,15 @@ void WireDirection::count(uint64_t now) {
   in_.memory_free = pool_.free();
   in_.memory_free_least = std::min<uint64_t>(in_.memory_free_least, pool_.free());
   uint64_t no_buffer = 0, ring_full = 0, refused = 0, tx_dropped = 0, down = 0;
-  for (const afxdp::ForwardSocket *socket : rx_) {
-    const afxdp::KernelCounts counts = socket->kernel();
-    no_buffer += counts.no_chunk;
-    ring_full += counts.ring_full;
-    refused += counts.refused;
+  for (size_t i = 0; i < kernel_.size(); i++) {
+    const bool receives = i < rx_.size();
+    no_buffer += receives ? kernel_[i].no_chunk : 0;
+    ring_full += receives ? kernel_[i].ring_full : 0;
+    refused += receives ? kernel_[i].refused : kernel_[i].tx_invalid;
   }
   for (const afxdp::ForwardSocket *socket : tx_) {
     tx_dropped += socket->lost().tx_dropped;
     down += socket->lost().link_down;
-    refused += socket->kernel().tx_invalid;
   }
   in_.in.no_buffer = no_buffer;
   in_.in.ring_full = ring_full;
@@ -436,6 +445,8 @@ void WireDirection::end() {
   for (afxdp::ForwardSocket *socket : tx_)
     while (socket->in_transmission() && monotonic_ns() < until && socket->flush())
       socket->complete(pool_);
+  for (size_t i = 0; i < kernel_.size(); i++)
+    ask_kernel(i);
   count(monotonic_ns());
   in_.in.dropped_at_end += in_.in.holding;
   in_.in.holding = 0;

@@ -105,6 +105,7 @@ private:
   uint64_t next() const;
   uint64_t patience(uint64_t now) const;
   void report_flaps();
+  void ask_kernel(size_t socket);
   void count(uint64_t now);
 
   WireDirectionSetup setup_;
@@ -122,7 +123,8 @@ private:
   std::unique_ptr<wire::Link> link_; // none: frames leave at once
   bool linked_ = false;              // the egress port has a link: every frame is handed over
   std::vector<uint32_t> frames_;
-  size_t tx_turn_ = 0;
+  std::vector<afxdp::KernelCounts> kernel_; // of rx_, then of tx_: one is read at a time
+  size_t asked_ = 0;
   uint64_t quiet_since_ = 0, counted_ = 0;
   uint64_t flaps_ = 0; // as reported to the carrier
   bool down_ = false;

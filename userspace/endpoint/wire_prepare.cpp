@@ -239,7 +239,8 @@ Result<WireRun> WireRun::prepare(WireRequest request) {
     return done.error();
   if (auto done = state->account_for_former(); !done)
     return done.error();
-  state->look_for_links();
+  for (unsigned i = 0; i < kPorts; i++)
+    state->take_link(i);
   for (unsigned i = 0; i < kPorts; i++)
     for (uint32_t queue = 0; queue < state->sockets[i].size(); queue++)
       if (auto done = state->ports->add(i, queue, state->sockets[i][queue]->fd()); !done)

@@ -38,7 +38,9 @@ struct WireRun::State {
   wire::MemoryPlan memory;
   std::vector<std::string> notes;
   uint64_t begun_ns = 0;
-  uint64_t looked_ns = 0, links_looked_ns = 0, alive_ns = 0; // for rules, for links, at the ports
+  uint64_t looked_ns = 0, rules_looked_ns = 0, alive_ns = 0;
+  unsigned look_turn = 0;                   // the port whose rules are looked at next
+  std::array<bool, kPorts> link_changing{}; // a change was seen and is not read yet
   bool zero_copy = false;
   uint32_t threads = 0;
 
@@ -47,9 +49,12 @@ struct WireRun::State {
   Status open_sockets();
   Status make_directions();
   Status account_for_former();
-  void look_for_rules();
+  void look_for_rules(unsigned port);
   void look_for_links();
+  void take_link(unsigned port);
+  Status look_at_ports(uint64_t now);
   Status look(uint64_t now);
+  Status look_in_turn(uint64_t now);
   Result<bool> turn(uint64_t now);
   Status run_here(const std::atomic<bool> &stop, const std::function<bool()> &go_on);
   Status run_threads(const std::atomic<bool> &stop, const std::function<bool()> &go_on);
