@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Debian packages of any suite, without touching the packages of this machine: an apt with a sources
+# Packages of any suite of Debian or (ubuntu/SUITE) of Ubuntu, without touching the packages of this machine: an apt with a sources
 # list, lists, cache and (empty) status of its own for each suite, under $cache/apt. Sourced.
 # shellcheck disable=SC2034,SC2154 # $cache comes from, and $why is for, the script that sources this
 
@@ -11,10 +11,10 @@ archive_mirror() {
     awk '$2 !~ /debian-security|debian-debug/ && ($1 == "Debian" || $2 ~ "/debian/$") { print $2; exit }'
 }
 
-# archive_apt SUITE PROGRAM ARGUMENT...: apt-get or apt-cache of that suite; `-`: with this machine's own sources.
+# archive_apt SUITE PROGRAM ARGUMENT...: apt-get or apt-cache of that suite.
 archive_apt() {
-  local home=$cache/apt/$1 program=$2 apart=()
-  [[ $1 == - ]] || apart=(-o Dir::Etc::sourcelist="$home/sources.list" -o Dir::Etc::sourceparts=/dev/null
+  local home=$cache/apt/$1 program=$2 apart
+  apart=(-o Dir::Etc::sourcelist="$home/sources.list" -o Dir::Etc::sourceparts=/dev/null
     -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null
     -o Dir::State="$home" -o Dir::State::status="$home/status" -o Dir::Cache="$home")
   shift 2
@@ -23,16 +23,32 @@ archive_apt() {
     -o Acquire::Languages=none -o Acquire::Retries=3 -o Debug::NoLocking=1 "$@" </dev/null
 }
 
+# The keys of Ubuntu's archive: Debian 13 has them as a package, signed by Debian's.
+archive_ubuntu_keys() {
+  local file
+  keys=$cache/keys/usr/share/keyrings/ubuntu-archive-keyring.gpg
+  [[ ! -e $keys ]] || return 0
+  archive_open trixie || return 1
+  if ! file=$(archive_files trixie ubuntu-keyring) || ! archive_unpack "$cache/keys" "$file" || [[ ! -e $keys ]]; then
+    why="the keys of Ubuntu's archive cannot be had"
+    return 1
+  fi
+}
+
 # archive_open SUITE: its lists, a week old at most where the mirror answers. On failure $why has the reason.
 archive_open() {
   local suite=$1 home=$cache/apt/$1 mirror keys=/usr/share/keyrings/debian-archive-keyring.gpg
-  [[ $suite != - ]] || return 0
   mkdir -p "$home/lists/partial" "$cache/debs/partial"
   [[ -z $(find "$home/updated" -mtime -7 2>/dev/null) ]] || return 0
-  mirror=$(archive_mirror)
-  [[ $mirror ]] || { why="no Debian mirror among this machine's apt sources"; return 1; }
-  [[ -e $keys ]] || { why="no $keys (package debian-archive-keyring)"; return 1; }
-  printf 'deb [signed-by=%s] %s %s main\n' "$keys" "$mirror" "$suite" >"$home/sources.list"
+  if [[ $suite == ubuntu/* ]]; then
+    mirror=http://archive.ubuntu.com/ubuntu
+    archive_ubuntu_keys || return 1
+  else
+    mirror=$(archive_mirror)
+    [[ $mirror ]] || { why="no Debian mirror among this machine's apt sources"; return 1; }
+    [[ -e $keys ]] || { why="no $keys (package debian-archive-keyring)"; return 1; }
+  fi
+  printf 'deb [signed-by=%s] %s %s main\n' "$keys" "$mirror" "${suite#ubuntu/}" >"$home/sources.list"
   : >"$home/status"
   if archive_apt "$suite" apt-get update -q -o APT::Update::Error-Mode=any >"$home/log" 2>&1; then
     touch "$home/updated"

@@ -112,10 +112,6 @@ kernel() {
   local name=$1 suite=$2 package=$3 dir=$cache/$1 packages files version
   mkdir -p "$dir"
   rm -f "$dir/skip"
-  if [[ $suite == - ]]; then
-    package=$(archive_apt - apt-cache search --names-only "$package" 2>/dev/null | sort -V | tail -n 1 | cut -d ' ' -f 1)
-    [[ $package ]] || { why="no archive of this machine has a kernel $name"; return 1; }
-  fi
   archive_open "$suite" || return 1
   packages=$(archive_apt "$suite" apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts \
     --no-breaks --no-replaces --no-enhances "$package" 2>/dev/null |

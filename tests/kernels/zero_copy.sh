@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # zero_copy.sh [KERNEL [PAYLOAD]]: AF_XDP without copying on virtio-net, which kernels since 6.14 have: boots KERNEL (newest)
-# with three NICs on a bridge in a network namespace of its own, and runs scenarios/zero_copy.sh in it. Its RESULT lines,
+# with four NICs on a bridge and one beside it in a network namespace of its own, and runs scenarios/zero_copy.sh in it. Its RESULT lines,
 # and lines `FIGURE NAME VALUE`, are the output. The namespace is also the host that the guest's traffic goes to.
 # XR_CHECKS: only these; XR_GUEST_ENVIRONMENT: NAME=VALUE... for the program.
 set -uo pipefail
@@ -41,11 +41,12 @@ network() {
   sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
   ip link set lo up
   ip link add br0 mtu 9000 type bridge mcast_snooping 0 forward_delay 0 || return 1
-  for i in 0 1 2; do
+  for i in 0 1 2 3 4; do
     ip tuntap add tap$i mode tap vnet_hdr multi_queue || return 1
-    ip link set tap$i mtu 9000 txqueuelen 20000 master br0 up
+    ip link set tap$i mtu 9000 txqueuelen 20000 up
+    ((i == 4)) || ip link set tap$i master br0
     guest_devices+=(-netdev "tap,id=n$i,ifname=tap$i,script=no,downscript=no,vhost=off,queues=2" -device
-      "virtio-net-pci,netdev=n$i,mac=52:54:00:bb:00:0$i,mq=on,vectors=6,host_mtu=9000,romfile=,$off,disable-legacy=on,iommu_platform=$( ((i < 2)) && echo on || echo off)")
+      "virtio-net-pci,netdev=n$i,mac=52:54:00:bb:00:0$i,mq=on,vectors=6,host_mtu=9000,romfile=,$off,disable-legacy=on,iommu_platform=$( ((i != 2)) && echo on || echo off)")
   done
   ip address add 192.0.2.100/24 dev br0
   ip link set br0 up

@@ -11,11 +11,12 @@ figures=$scratch/figures
 port_with() { # MAC: the interface that has it
   ip -j link | jq -r --arg mac "$1" '.[] | select(.address == $mac).ifname'
 }
-# nic0 and nic1 have zero-copy, nic2's device does not take it; nic1 is another host's.
+# All but nic2, whose device does not take it, have zero-copy; nic1 is another host's; nic3 and nic4 are for a wire between
+# the others and nobody.
 set_up() {
   local i
   sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
-  for i in 0 1 2; do ip link set "$(port_with 52:54:00:bb:00:0$i)" name nic$i; done
+  for i in 0 1 2 3 4; do ip link set "$(port_with 52:54:00:bb:00:0$i)" name nic$i; done
   ip netns add peer
   ip link set nic1 netns peer
   ip address add 192.0.2.1/24 dev nic0
@@ -24,7 +25,7 @@ set_up() {
   ip -n peer link set nic1 mtu 1500 up
   ip link set nic2 mtu 1500 up
   ethtool -L nic0 combined 2
-  ethtool -L nic2 combined 2
+  for i in 2 3 4; do ethtool -L nic$i combined 2; done
   ip netns exec peer ethtool -L nic1 combined 1 # all answers come in on the queue that asked
   load 20 0
   assert_json "$scratch/load.json" '.answered == .pings'
@@ -165,6 +166,33 @@ fallback() {
   ! grep -q copied "$scratch/last.err" || fail "a note, though --copy asked for it"
 }
 
+# sent_by NIC: frames, as its driver counts them.
+sent_by() { ethtool -S "$1" | awk '/tx_queue_[0-9]+_packets:|tx[0-9]+_packets:/ { sum += $2 } END { print sum + 0 }'; }
+# wire_holds MODE OTHER: between nic3 and OTHER, with two queues each: each frame leaves once, by the driver's count too.
+wire_holds() {
+  local mode=$1 other=$2 sent i
+  ip link set nic3 mtu 1500 up
+  ip link set "$other" mtu 1500 up
+  runs wire wire nic3 "$other" "--$mode" --fix --queues 2 --interval 0.5
+  keep x impair nic3 add roce delay 20ms || fail "rule: $(cat "$scratch/last.err")"
+  sleep 1
+  sent=$(sent_by "$other")
+  for i in 1 2 3 4; do
+    keep p --json send nic1 --copy dst 192.0.2.3 dst-mac 52:54:00:bb:00:03 qp "0x${i}0" qps 2 send size 512 \
+      messages 500 rate 2kpps || fail "send: $(cat "$scratch/last.err")"
+  done
+  sleep 2
+  sent=$(($(sent_by "$other") - sent))
+  ends wire
+  assert_json "$scratch/wire.json" ".zero_copy == $([[ $mode == zero-copy ]] && echo true || echo false) and .ports[0].queues == 2 and
+    .ports[0].in.taken >= 4000 and .ports[0].in.left == .ports[0].in.taken and ([.ports[0].lost[]] | add) == 0"
+  ((sent >= 4000 && sent <= 4020)) || fail "$other sent $sent frames of 4,000"
+  printf 'FIGURE\twire_%s_frames\t%s\n' "${mode//-/_}" "$sent" >>"$figures"
+}
+wire_refused() {
+  refused 'zero-copy' x wire nic3 nic2 --zero-copy --for 1s
+}
+
 # A queue that starts anew may lose what was in its ring: how much is reported, not judged. It works afterwards.
 open_and_close() {
   local i
@@ -198,6 +226,9 @@ run respond_copy_too_slow respond_too_slow copy
 run jumbo jumbo
 jumbo_ends
 run fallback fallback
+run wire_zero_copy wire_holds zero-copy nic4
+run wire_copy wire_holds copy nic4
+run wire_refused wire_refused
 run open_and_close open_and_close
 run nothing_left nothing_left
 cat "$figures"
