@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <memory>
 
 namespace xr {
 
@@ -84,12 +85,50 @@ private:
     return low + ((1ULL << shift) - 1);
   }
 
-  std::array<uint64_t, kBuckets> counts_{};
   uint64_t total_ = 0, max_ = 0, min_ = UINT64_MAX;
   double sum_ = 0;
+  std::array<uint64_t, kBuckets> counts_{};
 };
 
 using Histogram = LogHistogram<7, 64>;      // errors up to 0.8 %, 58 KiB
 using ShortHistogram = LogHistogram<4, 40>; // errors up to 6 %, 4.7 KiB; 18 minutes in ns
+
+// A Histogram that takes its memory with the first value: there may be thousands of senders.
+class LateHistogram {
+public:
+  LateHistogram() = default;
+  LateHistogram(const LateHistogram &other) { *this = other; }
+  LateHistogram(LateHistogram &&) noexcept = default;
+  LateHistogram &operator=(const LateHistogram &other) {
+    if (this != &other)
+      values_ = other.values_ ? std::make_unique<Histogram>(*other.values_) : nullptr;
+    return *this;
+  }
+  LateHistogram &operator=(LateHistogram &&) noexcept = default;
+  ~LateHistogram() = default;
+
+  void add(uint64_t value, uint64_t times = 1) { values().add(value, times); }
+  void merge(const LateHistogram &other) {
+    if (other.values_)
+      values().merge(*other.values_);
+  }
+  uint64_t count() const { return values_ ? values_->count() : 0; }
+  operator const Histogram &() const {
+    static const Histogram kEmpty;
+    return values_ ? *values_ : kEmpty;
+  }
+  uint64_t min() const { return values_ ? values_->min() : 0; }
+  uint64_t max() const { return values_ ? values_->max() : 0; }
+  uint64_t quantile(double fraction) const { return values_ ? values_->quantile(fraction) : 0; }
+
+private:
+  Histogram &values() {
+    if (!values_)
+      values_ = std::make_unique<Histogram>();
+    return *values_;
+  }
+
+  std::unique_ptr<Histogram> values_;
+};
 
 } // namespace xr

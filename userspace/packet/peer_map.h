@@ -14,7 +14,12 @@ namespace xr::packet {
 struct PeerKey {
   packet::Address address{};
   uint32_t number = 0;
-  bool operator==(const PeerKey &) const = default;
+  bool operator==(const PeerKey &other) const { // of std::array it would call memcmp()
+    uint32_t change = number ^ other.number;
+    for (unsigned i = 0; i < 4; i++)
+      change |= address[i] ^ other.address[i];
+    return !change;
+  }
 };
 
 inline packet::Address peer_address(const uint32_t *words, uint32_t qp_kind) {
@@ -32,7 +37,7 @@ inline packet::Address destination_of(const roce_packet &packet) {
 // A hash map of at most `room` entries with open addressing, fast enough for one lookup per packet.
 template <typename Value> class PeerMap {
 public:
-  explicit PeerMap(size_t room) : room_(room), slots_(16) {}
+  explicit PeerMap(size_t room) : room_(room), mask_(15), slots_(16) {}
 
   size_t size() const { return size_; }
   bool full() const { return size_ >= room_; }
@@ -81,14 +86,14 @@ private:
     bool used = false;
   };
 
-  size_t after(size_t index) const { return (index + 1) & (slots_.size() - 1); }
+  size_t after(size_t index) const { return (index + 1) & mask_; }
   size_t home(const PeerKey &key) const {
     const auto pair = [&](unsigned i) {
       return static_cast<uint64_t>(key.address[i]) << 32 | key.address[i + 1];
     };
     uint64_t hash = (pair(0) ^ key.number) * 0x9e3779b97f4a7c15ULL;
     hash = (hash ^ hash >> 29 ^ pair(2)) * 0xbf58476d1ce4e5b9ULL;
-    return (hash ^ hash >> 32) & (slots_.size() - 1);
+    return (hash ^ hash >> 32) & mask_;
   }
   Value *place(const Slot &slot) {
     size_t index = home(slot.key);
@@ -100,6 +105,7 @@ private:
   void grow() {
     std::vector<Slot> old = std::move(slots_);
     slots_.assign(2 * old.size(), {});
+    mask_ = slots_.size() - 1;
     for (const Slot &slot : old)
       if (slot.used)
         place(slot);
@@ -107,8 +113,8 @@ private:
   // Moves later entries into the hole, unless their home slot is after it.
   void close(size_t hole) {
     for (size_t i = after(hole); slots_[i].used; i = after(i)) {
-      const size_t from_home = (i - home(slots_[i].key)) & (slots_.size() - 1);
-      const size_t from_hole = (i - hole) & (slots_.size() - 1);
+      const size_t from_home = (i - home(slots_[i].key)) & mask_;
+      const size_t from_hole = (i - hole) & mask_;
       if (from_home < from_hole)
         continue;
       slots_[hole] = slots_[i];
@@ -117,7 +123,7 @@ private:
     slots_[hole] = {};
   }
 
-  size_t room_, size_ = 0;
+  size_t room_, size_ = 0, mask_;
   std::vector<Slot> slots_; // size is a power of two, at most half of it used
 };
 

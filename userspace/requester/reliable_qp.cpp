@@ -194,7 +194,8 @@ void ReliableQp::advance(uint64_t now, uint64_t to, const ReliableContext &c) {
 void ReliableQp::take_samples(uint64_t now, uint64_t end, const ReliableContext &c) {
   while (!samples_.empty() && samples_.front().place < end) {
     rtt_ = now - samples_.front().sent;
-    c.counts.rtt_ns.add(rtt_);
+    if (c.reliability.times)
+      c.counts.rtt_ns.add(rtt_);
     samples_.pop();
   }
 }
@@ -204,7 +205,8 @@ void ReliableQp::complete(uint64_t now, const ReliableContext &c) {
     const Message &message = messages_.front();
     c.counts.messages++;
     c.counts.message_bytes += packet::moved_bytes(c.flow.verb, message.size);
-    c.counts.completion_ns.add(now - message.started);
+    if (c.reliability.times)
+      c.counts.completion_ns.add(now - message.started);
     messages_.pop();
     cursor_--;
   }
