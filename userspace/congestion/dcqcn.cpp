@@ -18,7 +18,9 @@ constexpr double kFarTarget = 10, kEighth = 8;
 } // namespace
 
 Dcqcn::Dcqcn(std::shared_ptr<const DcqcnSettings> settings)
-    : settings_(std::move(settings)), rate_(settings_->line), target_(settings_->line) {}
+    : settings_(std::move(settings)), rate_(settings_->line), target_(settings_->line) {
+  publish_rate();
+}
 
 void Dcqcn::start(uint64_t now) {
   since_ = last_sent_ = now;
@@ -46,6 +48,7 @@ void Dcqcn::sent(uint64_t now, uint32_t frame_bytes) {
     timer_at_ = cut_at_ = alpha_at_ = kNever;
     target_ = s.line;
     set_rate(now, s.line);
+    publish_rate();
   }
   last_sent_ = now;
   if (!s.bytes || !active_)
@@ -55,11 +58,12 @@ void Dcqcn::sent(uint64_t now, uint32_t frame_bytes) {
     return;
   bytes_left_ += s.hyper_halves && ns3_state_ == uint8_t(Increase::Hyper) ? s.bytes / 2 : s.bytes;
   count_and_increase(now, Source::Bytes);
+  publish_rate();
 }
 
-uint64_t Dcqcn::wake_at() const {
+void Dcqcn::publish_rate() {
   const bool timer_moves = !settled_ && rate_ < settings_->line;
-  return timer_moves ? next_event() : cut_at_;
+  publish(rate_ / 8, timer_moves ? next_event() : cut_at_);
 }
 
 void Dcqcn::catch_up(uint64_t now) {
@@ -79,6 +83,7 @@ void Dcqcn::catch_up(uint64_t now) {
     timer_at_ += halves ? settings_->timer_ns / 2 : settings_->timer_ns;
     count_and_increase(at, Source::Timer);
   }
+  publish_rate();
 }
 
 // The timer only counts: all its times up to `now` at once.
@@ -90,6 +95,11 @@ void Dcqcn::skip_timer(uint64_t now) {
 
 void Dcqcn::cnp(uint64_t now) {
   wake(now);
+  react(now);
+  publish_rate();
+}
+
+void Dcqcn::react(uint64_t now) {
   const DcqcnSettings &s = *settings_;
   cnps_++;
   move_alpha(now); // without this CNP

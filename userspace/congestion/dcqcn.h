@@ -18,12 +18,10 @@ public:
   void start(uint64_t now) override;
   void sent(uint64_t now, uint32_t frame_bytes) override;
   void cnp(uint64_t now) override;
-  uint64_t wake_at() const override;
   void wake(uint64_t now) override {
     if (now >= next_event())
       catch_up(now);
   }
-  double rate() const override { return rate_ / 8; }
   ControlState state(uint64_t now) override;
 
 private:
@@ -32,6 +30,8 @@ private:
 
   uint64_t next_event() const { return timer_at_ < cut_at_ ? timer_at_ : cut_at_; }
   void catch_up(uint64_t now);
+  void publish_rate();
+  void react(uint64_t now);
   void skip_timer(uint64_t now);
   void begin(uint64_t now);
   void restart(uint64_t now);

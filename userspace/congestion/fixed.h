@@ -9,20 +9,18 @@ namespace xr::congestion {
 class FixedRate final : public RateControl {
 public:
   // `rate` in the units of RateControl::rate().
-  explicit FixedRate(double rate) : rate_(rate) {}
+  explicit FixedRate(double rate) { publish(rate); }
   void start(uint64_t now) override { begin_ = now; }
   void cnp(uint64_t) override { cnps_++; }
-  double rate() const override { return rate_; }
   ControlState state(uint64_t now) override {
     ControlState state;
-    state.rate = state.target = rate_;
-    state.rate_seconds = rate_ * static_cast<double>(now - begin_) * 1e-9;
+    state.rate = state.target = rate();
+    state.rate_seconds = rate() * static_cast<double>(now - begin_) * 1e-9;
     state.cnps = state.cnps_unused = cnps_;
     return state;
   }
 
 private:
-  double rate_;
   uint64_t begin_ = 0, cnps_ = 0;
 };
 

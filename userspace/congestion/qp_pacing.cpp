@@ -2,7 +2,6 @@
 #include "congestion/qp_pacing.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/layer1.h"
 
@@ -25,7 +24,7 @@ QpPacing::QpPacing(uint32_t qps, const Control &control, double line_bits)
     : dynamic_(control.kind != Control::Kind::Fixed), burst_(std::max(control.burst, 1U)),
       maker_(control, units_of(rate_of(control), line_bits).rate), qps_(qps) {
   if (qps > 1)
-    wheel_.emplace(qps);
+    wheel_ = std::make_unique<TimingWheel>(qps);
   const RateUnits units = units_of(rate_of(control), line_bits);
   per_byte_ = units.per_byte;
   per_packet_ = units.per_packet;
@@ -48,7 +47,7 @@ uint32_t QpPacing::add(uint64_t now) {
   if (wheel_)
     wheel_->grow(qps_.size());
   else if (qps_.size() > 1)
-    wheel_.emplace(qps_.size());
+    wheel_ = std::make_unique<TimingWheel>(qps_.size());
   begin_anew(number, now);
   if (one_waits_ && wheel_) {
     one_waits_ = false;
@@ -66,14 +65,15 @@ void QpPacing::begin_anew(uint32_t number, uint64_t now) {
 
 void QpPacing::advance(Qp &qp, double ns) {
   ns += qp.fraction;
-  const double whole = std::floor(ns);
+  const auto whole = static_cast<int64_t>(ns);
   qp.due += static_cast<uint64_t>(whole);
-  qp.fraction = ns - whole;
+  qp.fraction = ns - static_cast<double>(whole);
 }
 
 void QpPacing::sent(uint32_t number, uint64_t now, uint32_t frame_bytes) {
   Qp &qp = qps_[number];
   qp.control->sent(now, frame_bytes);
+  qp.wake_at = qp.control->wake_at();
   qp.owed += units(frame_bytes) / qp.control->rate() * kSecondNs;
   if (++qp.burst >= burst_) {
     advance(qp, qp.owed);
@@ -102,9 +102,11 @@ void QpPacing::stretch(Qp &qp, uint64_t now, double before) {
 // Late or not, each change counts from its own time. A CNP may have set a timer that is before the
 // QP's place in the wheel; that place is not after the packet's new time, so it is early enough.
 void QpPacing::wake(Qp &qp, uint64_t now) {
-  for (uint64_t at = qp.control->wake_at(); at <= now; at = qp.control->wake_at()) {
+  while (qp.wake_at <= now) {
+    const uint64_t at = qp.wake_at;
     const double before = qp.control->rate();
     qp.control->wake(at);
+    qp.wake_at = qp.control->wake_at();
     stretch(qp, at, before);
   }
 }
@@ -114,6 +116,7 @@ void QpPacing::cnp(uint32_t number, uint64_t now) {
   wake(qp, now);
   const double before = qp.control->rate();
   qp.control->cnp(now);
+  qp.wake_at = qp.control->wake_at();
   stretch(qp, now, before);
 }
 
@@ -121,6 +124,7 @@ void QpPacing::rtt(uint32_t number, uint64_t now, uint64_t rtt_ns) {
   Qp &qp = qps_[number];
   const double before = qp.control->rate();
   qp.control->rtt(now, rtt_ns);
+  qp.wake_at = qp.control->wake_at();
   stretch(qp, now, before);
 }
 
@@ -138,9 +142,7 @@ void QpPacing::not_before(uint32_t number, uint64_t now) {
 }
 
 // A QP in the wheel may have been put off by a CNP, or its rate rises before its packet is due.
-bool QpPacing::take_due(uint64_t now, uint32_t &number) {
-  if (!wheel_)
-    return take_one(now, number);
+bool QpPacing::take_from_wheel(uint64_t now, uint32_t &number) {
   while (wheel_->take(now, number)) {
     if (!dynamic_)
       return true;
@@ -153,8 +155,6 @@ bool QpPacing::take_due(uint64_t now, uint32_t &number) {
 }
 
 bool QpPacing::take_one(uint64_t now, uint32_t &number) {
-  if (!one_waits_)
-    return false;
   Qp &qp = qps_.front();
   if (dynamic_)
     wake(qp, now);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "congestion/rate_control.h"
@@ -53,7 +52,9 @@ public:
   }
   bool any_waits() const { return wheel_ ? !wheel_->empty() : one_waits_; }
   // Takes out a QP that is due; false: there is none.
-  bool take_due(uint64_t now, uint32_t &qp);
+  bool take_due(uint64_t now, uint32_t &qp) {
+    return wheel_ ? take_from_wheel(now, qp) : one_waits_ && take_one(now, qp);
+  }
   // Not after the time when the next of them is due; kNever: none waits.
   uint64_t next_due() const {
     if (wheel_)
@@ -64,7 +65,11 @@ public:
   // Whether rates change: all but Control::Kind::Fixed.
   bool dynamic() const { return dynamic_; }
   uint32_t qps() const { return static_cast<uint32_t>(qps_.size()); }
-  ControlState state(uint32_t qp, uint64_t now) { return qps_[qp].control->state(now); }
+  ControlState state(uint32_t qp, uint64_t now) {
+    const ControlState state = qps_[qp].control->state(now);
+    qps_[qp].wake_at = qps_[qp].control->wake_at();
+    return state;
+  }
   uint64_t begun(uint32_t qp) const { return qps_[qp].begun; }
 
   // Lost by QPs that were late by more than kPatienceNs, or kDynamicPatienceNs.
@@ -75,7 +80,9 @@ public:
 
 private:
   struct Qp {
-    uint64_t due = 0, begun = 0;
+    uint64_t due = 0;
+    uint64_t wake_at = RateControl::kNever; // of `control`, as of its last report
+    uint64_t begun = 0;
     double fraction = 0; // of a nanosecond, not yet in `due`
     double owed = 0;     // ns, of the packets of a burst
     uint32_t burst = 0;  // packets of the burst so far
@@ -83,9 +90,8 @@ private:
   };
 
   double units(double frame_bytes) const { return frame_bytes * per_byte_ + per_packet_; }
-  uint64_t wake_of(const Qp &qp) const {
-    return dynamic_ ? std::min(qp.due, qp.control->wake_at()) : qp.due;
-  }
+  uint64_t wake_of(const Qp &qp) const { return dynamic_ ? std::min(qp.due, qp.wake_at) : qp.due; }
+  bool take_from_wheel(uint64_t now, uint32_t &qp);
   bool take_one(uint64_t now, uint32_t &qp);
   void advance(Qp &qp, double ns);
   void wake(Qp &qp, uint64_t now);
@@ -96,7 +102,7 @@ private:
   uint32_t burst_ = 1;
   RateControlMaker maker_;
   std::vector<Qp> qps_;
-  std::optional<TimingWheel> wheel_; // unset: there is one QP
+  std::unique_ptr<TimingWheel> wheel_; // nullptr: there is one QP
   bool one_waits_ = false;
   uint64_t slipped_ = 0;
 };

@@ -46,13 +46,24 @@ public:
 
   // When the rate changes next if nothing happens; kNever: it does not. A late wake() (or any other
   // report) makes up for all times before `now`, in their order.
-  virtual uint64_t wake_at() const { return kNever; }
+  uint64_t wake_at() const { return next_wake_; }
   virtual void wake(uint64_t /*now*/) {}
 
   // The rate as of the last report, in bytes or packets a second: the units of the rate that was
   // asked for.
-  virtual double rate() const = 0;
+  double rate() const { return asked_; }
   virtual ControlState state(uint64_t now) = 0;
+
+protected:
+  // What rate() and wake_at() return from now on: they are read for each packet.
+  void publish(double rate, uint64_t wake_at = kNever) {
+    asked_ = rate;
+    next_wake_ = wake_at;
+  }
+
+private:
+  double asked_ = 0;
+  uint64_t next_wake_ = kNever;
 };
 
 // How each QP of a flow is controlled.

@@ -11,6 +11,7 @@ void Timely::set_rate(uint64_t now, double rate) {
     since_ = now;
   }
   rate_ = rate;
+  publish(rate_ / 8);
 }
 
 void Timely::increase(uint64_t now) {

@@ -12,7 +12,9 @@ namespace xr::congestion {
 class Timely final : public RateControl {
 public:
   explicit Timely(std::shared_ptr<const TimelySettings> settings)
-      : settings_(std::move(settings)), rate_(settings_->start) {}
+      : settings_(std::move(settings)), rate_(settings_->start) {
+    publish(rate_ / 8);
+  }
 
   void start(uint64_t now) override {
     since_ = now;
@@ -20,7 +22,6 @@ public:
   }
   void cnp(uint64_t) override { cnps_++; }
   void rtt(uint64_t now, uint64_t rtt_ns) override;
-  double rate() const override { return rate_ / 8; }
   ControlState state(uint64_t now) override;
 
 private:
