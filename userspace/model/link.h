@@ -119,14 +119,15 @@ const char *flap_by_name(FlapBy by);   // "carrier" or "drop", as in reports; ""
 const char *flap_by_reason(FlapBy by); // why frames are dropped; ""
 
 // Of one class. Plain 64-bit values: a process maps them and another one reads them.
-struct LinkClassCounts {
+struct alignas(64) LinkClassCounts {
+  // First what each frame changes: a cache line.
   uint64_t frames_in = 0, bytes_in = 0;   // offered, including those that were dropped
   uint64_t frames_out = 0, bytes_out = 0; // left the queue: serialising, propagating or delivered
-  uint64_t drops[kLinkDrops] = {};        // index: LinkDrop
-  uint64_t dropped_bytes = 0;
-  uint64_t marks = 0;
   uint64_t backlog_frames = 0, backlog_bytes = 0; // now
   uint64_t backlog_most = 0;                      // bytes
+  uint64_t marks = 0;
+  uint64_t drops[kLinkDrops] = {}; // index: LinkDrop
+  uint64_t dropped_bytes = 0;
   // PFC that the port received, as priority n
   uint64_t xoff_received = 0, xon_received = 0;
   uint64_t quanta_received = 0; // sum
@@ -137,23 +138,23 @@ struct LinkClassCounts {
   uint64_t dropped() const; // frames, for any cause
 };
 
-struct LinkCounts {
-  uint64_t started = 0, updated = 0; // time of the first and of the last event
-  uint64_t changes = 0;              // of the spec, while it ran
-  uint64_t flaps = 0;                // that have begun
-  LinkClassCounts classes[kLinkClasses] = {};
+struct alignas(64) LinkCounts {
+  uint64_t started = 0, updated = 0;        // time of the first and of the last event
   uint64_t busy_ns = 0;                     // serialising
   uint64_t backlog_most = 0;                // bytes, of all classes
   uint64_t headroom_most = 0;               // bytes, of all ports and priorities
   uint64_t wire_frames = 0, wire_bytes = 0; // serialising or propagating now
-  uint64_t pause_received = 0;              // 802.3 PAUSE frames
-  uint64_t pfc_received = 0;                // 802.1Qbb frames
-  uint64_t pause_refused = 0;               // of both: no rate is known to convert quanta
-  uint64_t pfc_sent = 0;                    // frames generated
-  uint64_t opportunities = 0;               // of a trace, that have passed
-  uint64_t wasted_bytes = 0;                // of those, bytes that no frame used
-  Histogram sojourn = {};                   // ns from entering to the last bit leaving
-  Histogram backlog = {}; // bytes, weighted by the ns they lasted: mean() is that over time
+  uint64_t changes = 0;                     // of the spec, while it ran
+  LinkClassCounts classes[kLinkClasses] = {};
+  uint64_t flaps = 0;          // that have begun
+  uint64_t pause_received = 0; // 802.3 PAUSE frames
+  uint64_t pfc_received = 0;   // 802.1Qbb frames
+  uint64_t pause_refused = 0;  // of both: no rate is known to convert quanta
+  uint64_t pfc_sent = 0;       // frames generated
+  uint64_t opportunities = 0;  // of a trace, that have passed
+  uint64_t wasted_bytes = 0;   // of those, bytes that no frame used
+  Histogram sojourn = {};      // ns from entering to the last bit leaving
+  Histogram backlog = {};      // bytes, weighted by the ns they lasted: mean() is that over time
 
   // Sums over the classes.
   LinkClassCounts total() const;

@@ -70,7 +70,7 @@ struct WireEgress {
 };
 
 struct WirePortCounts {
-  static constexpr uint32_t kVersion = 3;
+  static constexpr uint32_t kVersion = 4;
   uint32_t version = 0;
   uint32_t zero_copy = 0;
   uint64_t ready = 0; // 1: the sockets are open, and frames are handed over

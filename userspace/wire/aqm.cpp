@@ -79,11 +79,8 @@ void Aqm::lost(uint64_t now) {
   changed_ = now;
 }
 
-void Aqm::busy(uint64_t now) {
-  if (idle_since_ >= now) { // also kNever; or it is filled again before the last frame has left
-    idle_since_ = kNever;
-    return;
-  }
+// It was empty until `now`.
+void Aqm::age(uint64_t now) {
   if (spec_.kind == LinkAqm::Kind::Red && spec_.weight < 1) {
     // Floyd and Jacobson (1993), 11: as if that many frames had found it empty
     const double frames =
@@ -99,7 +96,6 @@ void Aqm::busy(uint64_t now) {
       changed_ = first + (steps - 1) * step;
     }
   }
-  idle_since_ = kNever;
 }
 
 } // namespace xr::wire

@@ -30,4 +30,11 @@ struct Frame {
 };
 static_assert(sizeof(Frame) == 40);
 
+// Without the Ethernet header and a VLAN tag.
+inline uint32_t ip_bytes(const Frame &frame) {
+  constexpr uint32_t kEthernet = 14, kTag = 4;
+  const uint32_t header = kEthernet + (frame.pcp != kNoPcp ? kTag : 0);
+  return frame.length > header ? frame.length - header : 0;
+}
+
 } // namespace xr::wire

@@ -8,17 +8,6 @@
 
 namespace xr::wire {
 
-namespace {
-
-constexpr uint32_t kEthernet = 14, kTag = 4;
-
-uint32_t packet_bytes(const Frame &frame) {
-  const uint32_t header = kEthernet + (frame.pcp != kNoPcp ? kTag : 0);
-  return frame.length > header ? frame.length - header : 0;
-}
-
-} // namespace
-
 uint32_t Link::new_slot() {
   if (free_ == kNone) {
     slots_.emplace_back();
@@ -71,7 +60,10 @@ LinkDrop Link::refuse(LinkClassCounts &counts, const Frame &frame, LinkDrop caus
 
 // False: AQM drops the frame.
 bool Link::marked_or_passed(uint64_t now, Queue &queue, Frame &frame, LinkClassCounts &counts) {
-  switch (queue.aqm.decide(now, queue.bytes, frame, draw(seed_, draws_++))) {
+  const uint64_t number = draws_++;
+  if (queue.aqm.passes(queue.bytes))
+    return true;
+  switch (queue.aqm.decide(now, queue.bytes, frame, draw(seed_, number))) {
   case Aqm::Verdict::Drop:
     return false;
   case Aqm::Verdict::Mark:
@@ -93,9 +85,11 @@ LinkDrop Link::enqueue(uint64_t now, const Frame &frame) {
   counts.bytes_in += frame.length;
   if (down_)
     return refuse(counts, frame, LinkDrop::Down);
-  if (spec_.mtu && packet_bytes(frame) > spec_.mtu)
+  if (spec_.mtu && ip_bytes(frame) > spec_.mtu)
     return refuse(counts, frame, LinkDrop::Mtu);
   Queue &queue = queues_[queue_of(priority)];
+  if (send_at_once(frame, priority, queue, counts))
+    return LinkDrop::None;
   if (!queue.bytes)
     queue.aqm.busy(clock_);
   bool headroom = false;
@@ -106,17 +100,50 @@ LinkDrop Link::enqueue(uint64_t now, const Frame &frame) {
     queue.aqm.lost(clock_);
     return refuse(counts, frame, cause);
   }
-  Frame copy = frame;
-  if (queue.aqm.at_enqueue() && !marked_or_passed(clock_, queue, copy, counts)) {
-    buffer_->release(clock_, frame.ingress, priority, frame.length, headroom);
-    return refuse(counts, frame, LinkDrop::Aqm);
+  if (queue.aqm.at_enqueue()) {
+    Frame copy = frame;
+    if (!marked_or_passed(clock_, queue, copy, counts)) {
+      buffer_->release(clock_, frame.ingress, priority, frame.length, headroom);
+      return refuse(counts, frame, LinkDrop::Aqm);
+    }
+    push(copy, priority, headroom);
+  } else {
+    push(frame, priority, headroom);
   }
-  push(copy, priority, headroom);
   serve_until(clock_);
   counts.backlog_most = std::max(counts.backlog_most, counts.backlog_bytes);
   counts_->backlog_most = std::max(counts_->backlog_most, backlog_);
   counts_->headroom_most = std::max(counts_->headroom_most, buffer_->headroom_used());
   return LinkDrop::None;
+}
+
+// The common case of a link that is idle: what entering and leaving the queue at one time does, in
+// short. False: it is another case, and nothing was done.
+bool Link::send_at_once(const Frame &frame, unsigned priority, Queue &queue,
+                        LinkClassCounts &counts) {
+  if (backlogged_ | paused_ | declared_ || bits_.free_at() > clock_ || trace_ ||
+      queue.aqm.at_enqueue() || !queue.aqm.passes(0) || frame.length > queue.share ||
+      !buffer_->passes(frame.length))
+    return false;
+  const uint32_t index = new_slot();
+  Slot &slot = slots_[index];
+  slot.frame = frame;
+  slot.entered = clock_;
+  slot.priority = static_cast<uint8_t>(priority);
+  number_++;
+  draws_ += queue.aqm.on();
+  count_backlog(clock_);
+  counts.frames_out++;
+  counts.bytes_out += frame.length;
+  counts_->wire_frames++;
+  counts_->wire_bytes += frame.length;
+  uint64_t finished = clock_;
+  if (spec_.rate) {
+    finished = bits_.send(clock_, frame.length + overhead_);
+    counts_->busy_ns += finished - clock_;
+  }
+  sent(index, finished);
+  return true;
 }
 
 void Link::push(const Frame &frame, unsigned priority, bool headroom) {
@@ -213,7 +240,8 @@ void Link::drop_slot(uint32_t index, LinkDrop cause) {
 // The last bit leaves at `finished`.
 void Link::sent(uint32_t index, uint64_t finished) {
   Slot &slot = slots_[index];
-  counts_->sojourn.add(finished - slot.entered);
+  if (times_)
+    counts_->sojourn.add(finished - slot.entered);
   // A delay that becomes shorter does not let frames overtake others.
   last_due_ = slot.frame.due = std::max(last_due_, finished + spec_.delay);
   append(wire_, index);
@@ -255,39 +283,6 @@ void Link::serve_until(uint64_t now) {
   }
 }
 
-// As Mahimahi's link: an opportunity goes to the packet that is being sent, then to the next ones;
-// what is left is lost. Ethernet headers cost nothing, as its links carry IP packets.
-void Link::serve_trace(uint64_t now) {
-  while (trace_.next() <= now) {
-    if (!backlogged_ && in_transit_ == kNone) {
-      const uint64_t passed = trace_.skip(now);
-      counts_->opportunities += passed;
-      counts_->wasted_bytes += passed * kOpportunityBytes;
-      return;
-    }
-    clock_ = trace_.next();
-    trace_.advance();
-    counts_->opportunities++;
-    uint64_t bytes = kOpportunityBytes;
-    while (bytes) {
-      if (in_transit_ == kNone) {
-        in_transit_ = dequeue(clock_);
-        if (in_transit_ == kNone)
-          break;
-        bytes_left_ = packet_bytes(slots_[in_transit_].frame);
-      }
-      const uint64_t part = std::min(bytes, bytes_left_);
-      bytes -= part;
-      bytes_left_ -= part;
-      if (bytes_left_)
-        break;
-      sent(in_transit_, clock_);
-      in_transit_ = kNone;
-    }
-    counts_->wasted_bytes += bytes;
-  }
-}
-
 // What changes the state serves the queue by itself: at one time, there is something to do once.
 void Link::run(uint64_t now) {
   if (now <= clock_ && flap_next_ > clock_)
@@ -305,27 +300,6 @@ void Link::run(uint64_t now) {
   counts_->updated = now;
   if (paused_)
     settle_pauses(now);
-}
-
-uint64_t Link::send_control(uint64_t now, uint32_t bytes) {
-  run(now);
-  if (!spec_.rate)
-    return clock_;
-  const uint64_t begins = std::max(clock_, bits_.free_at());
-  const uint64_t finished = bits_.send(begins, bytes + overhead_);
-  counts_->busy_ns += finished - begins;
-  return finished;
-}
-
-void Link::put_control(uint64_t now, const Frame &frame) {
-  const uint64_t finished = send_control(now, frame.length);
-  const uint32_t index = new_slot();
-  Slot &slot = slots_[index];
-  slot.frame = frame;
-  last_due_ = slot.frame.due = std::max(last_due_, finished + spec_.delay);
-  append(wire_, index);
-  counts_->wire_frames++;
-  counts_->wire_bytes += frame.length;
 }
 
 void Link::update(uint64_t now) {
@@ -367,19 +341,6 @@ bool Link::take_dropped(uint64_t now, Frame &frame, LinkDrop &cause) {
   frame = slots_[index].frame;
   cause = slots_[index].cause;
   free_slot(index);
-  return true;
-}
-
-bool Link::take_pfc(uint64_t now, PfcOut &out) {
-  run(now);
-  if (!buffer_->take(clock_, out))
-    return false;
-  counts_->pfc_sent++;
-  for (unsigned priority = 0; priority < kLinkClasses; priority++)
-    if (out.priorities >> priority & 1) {
-      LinkClassCounts &counts = counts_->classes[priority];
-      (out.quanta[priority] ? counts.xoff_sent : counts.xon_sent)++;
-    }
   return true;
 }
 

@@ -31,6 +31,7 @@ struct LinkSetup {
   uint64_t start = 0;             // ns
   TracePointer trace = nullptr;   // the contents of LinkSpec::trace
   LinkCounts *counts = nullptr;   // where to count, zero at first; otherwise in the link
+  bool times = true;              // counts how long frames stay
   SharedBuffer *buffer = nullptr; // of a switch, which LinkSpec's buffer and pfc do not configure
 };
 
@@ -96,7 +97,7 @@ public:
 private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  struct Slot {
+  struct alignas(64) Slot {
     Frame frame;
     uint64_t entered = 0;
     uint64_t number = 0; // counts frames, for the order of the classes that share a queue
@@ -137,6 +138,7 @@ private:
   // Removes the frame to send next, after AQM. kNone: no class may send.
   uint32_t dequeue(uint64_t now);
   unsigned choose(uint32_t ready); // the class to send from
+  bool send_at_once(const Frame &frame, unsigned priority, Queue &queue, LinkClassCounts &counts);
   void push(const Frame &frame, unsigned priority, bool headroom);
   uint32_t pop(uint64_t now, unsigned priority);
   bool marked_or_passed(uint64_t now, Queue &queue, Frame &frame, LinkClassCounts &counts);
@@ -148,42 +150,39 @@ private:
     return declared_ >> priority & 1 ? priority : Scheduler::kRest;
   }
 
-  LinkSpec spec_;
-  uint64_t line_rate_, seed_;
-  uint64_t draws_ = 0;
-  std::unique_ptr<LinkCounts> own_counts_;
-  LinkCounts *counts_;
-  std::unique_ptr<SharedBuffer> own_buffer_;
-  SharedBuffer *buffer_;
-
-  std::vector<Slot> slots_;
-  uint32_t free_ = kNone;
-  uint64_t number_ = 0;
-
-  std::array<Fifo, kLinkClasses> fifos_;
-  std::array<Queue, Scheduler::kQueues> queues_;
-  uint32_t declared_ = 0;   // classes with a queue of their own
-  uint32_t backlogged_ = 0; // classes that have a frame
+  // First what each frame needs, so that it is in few cache lines.
+  uint64_t clock_; // of the last event
+  uint64_t flap_next_ = kNever;
+  uint64_t last_due_ = 0;
   uint64_t backlog_ = 0;    // bytes
   uint64_t counted_at_ = 0; // until when the backlog is in the histogram
-  Scheduler scheduler_;
-
-  uint64_t clock_; // of the last event
   BitClock bits_;
-  uint64_t overhead_ = 0; // bytes of each frame that `rate` includes
-  Fifo wire_;             // serialising and propagating, in the order of their due times
-  uint64_t last_due_ = 0;
+  LinkCounts *counts_;
+  SharedBuffer *buffer_;
+  std::vector<Slot> slots_;
+  uint32_t free_ = kNone;
+  Fifo wire_; // serialising and propagating, in the order of their due times
   Fifo dropped_;
-
-  TraceCursor trace_;
-  uint32_t in_transit_ = kNone; // of the trace
-  uint64_t bytes_left_ = 0;     // of in_transit_
-
+  uint32_t declared_ = 0;   // classes with a queue of their own
+  uint32_t backlogged_ = 0; // classes that have a frame
   uint32_t paused_ = 0;
-  std::array<uint64_t, kLinkClasses> paused_until_{}, paused_since_{};
-
+  uint32_t in_transit_ = kNone; // of the trace
   bool down_ = false;
-  uint64_t flap_next_ = kNever;
+  bool times_;
+  uint64_t overhead_ = 0; // bytes of each frame that `rate` includes
+  uint64_t number_ = 0;
+  uint64_t draws_ = 0, seed_;
+  TraceCursor trace_;
+  std::array<Fifo, kLinkClasses> fifos_;
+  std::array<Queue, Scheduler::kQueues> queues_;
+
+  LinkSpec spec_;
+  uint64_t line_rate_;
+  std::unique_ptr<LinkCounts> own_counts_;
+  std::unique_ptr<SharedBuffer> own_buffer_;
+  Scheduler scheduler_;
+  uint64_t bytes_left_ = 0; // of in_transit_
+  std::array<uint64_t, kLinkClasses> paused_until_{}, paused_since_{};
   uint32_t flaps_ = 0; // that have begun
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changes a link: its spec, flaps, and pauses by PFC.
+// What changes a link: its spec, flaps, and pauses by PFC; links that follow a trace.
 #include <algorithm>
 #include <bit>
 
@@ -17,8 +17,8 @@ constexpr uint64_t kQuantumBits = 512; // 802.3, Annex 31B
 } // namespace
 
 Link::Link(const LinkSpec &spec, const LinkSetup &setup)
-    : spec_(spec), line_rate_(setup.line_rate), seed_(setup.seed), counts_(setup.counts),
-      buffer_(setup.buffer), counted_at_(setup.start), clock_(setup.start) {
+    : clock_(setup.start), counted_at_(setup.start), counts_(setup.counts), buffer_(setup.buffer),
+      times_(setup.times), seed_(setup.seed), spec_(spec), line_rate_(setup.line_rate) {
   if (!counts_) {
     own_counts_ = std::make_unique<LinkCounts>();
     counts_ = own_counts_.get();
@@ -191,6 +191,73 @@ bool Link::pause_all(uint64_t now, uint16_t quanta) {
     pause_one(clock_, priority, quanta);
   serve_until(clock_);
   return true;
+}
+
+bool Link::take_pfc(uint64_t now, PfcOut &out) {
+  run(now);
+  if (!buffer_->take(clock_, out))
+    return false;
+  counts_->pfc_sent++;
+  for (unsigned priority = 0; priority < kLinkClasses; priority++)
+    if (out.priorities >> priority & 1) {
+      LinkClassCounts &counts = counts_->classes[priority];
+      (out.quanta[priority] ? counts.xoff_sent : counts.xon_sent)++;
+    }
+  return true;
+}
+
+// As Mahimahi's link: an opportunity goes to the packet that is being sent, then to the next ones;
+// what is left is lost. Ethernet headers cost nothing, as its links carry IP packets.
+void Link::serve_trace(uint64_t now) {
+  while (trace_.next() <= now) {
+    if (!backlogged_ && in_transit_ == kNone) {
+      const uint64_t passed = trace_.skip(now);
+      counts_->opportunities += passed;
+      counts_->wasted_bytes += passed * kOpportunityBytes;
+      return;
+    }
+    clock_ = trace_.next();
+    trace_.advance();
+    counts_->opportunities++;
+    uint64_t bytes = kOpportunityBytes;
+    while (bytes) {
+      if (in_transit_ == kNone) {
+        in_transit_ = dequeue(clock_);
+        if (in_transit_ == kNone)
+          break;
+        bytes_left_ = ip_bytes(slots_[in_transit_].frame);
+      }
+      const uint64_t part = std::min(bytes, bytes_left_);
+      bytes -= part;
+      bytes_left_ -= part;
+      if (bytes_left_)
+        break;
+      sent(in_transit_, clock_);
+      in_transit_ = kNone;
+    }
+    counts_->wasted_bytes += bytes;
+  }
+}
+
+uint64_t Link::send_control(uint64_t now, uint32_t bytes) {
+  run(now);
+  if (!spec_.rate)
+    return clock_;
+  const uint64_t begins = std::max(clock_, bits_.free_at());
+  const uint64_t finished = bits_.send(begins, bytes + overhead_);
+  counts_->busy_ns += finished - begins;
+  return finished;
+}
+
+void Link::put_control(uint64_t now, const Frame &frame) {
+  const uint64_t finished = send_control(now, frame.length);
+  const uint32_t index = new_slot();
+  Slot &slot = slots_[index];
+  slot.frame = frame;
+  last_due_ = slot.frame.due = std::max(last_due_, finished + spec_.delay);
+  append(wire_, index);
+  counts_->wire_frames++;
+  counts_->wire_bytes += frame.length;
 }
 
 uint64_t most_bytes(const LinkSpec &spec, uint64_t line_rate, unsigned ports) {

@@ -43,8 +43,9 @@ void SharedBuffer::want(Port &port, unsigned priority, bool pause, uint64_t now)
   due_ = std::min(due_, port.due);
 }
 
-LinkDrop SharedBuffer::admit(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes,
-                             bool &headroom) {
+// Any frame; admit() has the case without PFC and with room.
+LinkDrop SharedBuffer::admit_any(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes,
+                                 bool &headroom) {
   Port &from = port(ingress);
   const bool lossless = pfc_.on && pfc_.priorities >> priority & 1;
   headroom = used_ + bytes > limit_;
@@ -64,18 +65,8 @@ LinkDrop SharedBuffer::admit(uint64_t now, unsigned ingress, unsigned priority, 
   return LinkDrop::None;
 }
 
-void SharedBuffer::release(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes,
-                           bool headroom) {
-  Port &from = ports_[ingress];
-  from.used[priority] -= bytes;
-  if (headroom) {
-    from.headroom[priority] -= bytes;
-    headroom_used_ -= bytes;
-  } else {
-    used_ -= bytes;
-  }
-  if (!(from.paused >> priority & 1))
-    return;
+// Of a paused priority, some frames have left.
+void SharedBuffer::resume(uint64_t now, Port &from, unsigned priority) {
   // the distance of XON from XOFF is kept where alpha lowers XOFF
   const uint64_t above = xoff(), distance = pfc_.xoff - pfc_.xon;
   if (from.used[priority] <= (above > distance ? above - distance : 0))

@@ -34,8 +34,30 @@ public:
 
   // Takes `bytes` for a frame of `priority`, or returns why there is no room. `headroom`: they are
   // in the headroom of its port and priority.
-  LinkDrop admit(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes, bool &headroom);
-  void release(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes, bool headroom);
+  LinkDrop admit(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes,
+                 bool &headroom) {
+    if (pfc_.on || used_ + bytes > limit_ || ingress >= ports_.size())
+      return admit_any(now, ingress, priority, bytes, headroom);
+    headroom = false;
+    used_ += bytes;
+    ports_[ingress].used[priority] += bytes;
+    return LinkDrop::None;
+  }
+  void release(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes, bool headroom) {
+    Port &from = ports_[ingress];
+    from.used[priority] -= bytes;
+    if (headroom) {
+      from.headroom[priority] -= bytes;
+      headroom_used_ -= bytes;
+    } else {
+      used_ -= bytes;
+    }
+    if (from.paused >> priority & 1)
+      resume(now, from, priority);
+  }
+
+  // A frame that stays for no time finds room, and pauses nobody.
+  bool passes(uint64_t bytes) const { return !pfc_.on && used_ + bytes <= limit_; }
 
   // When a PFC frame is due; kNever: no priority is paused.
   uint64_t next() const { return due_; }
@@ -54,6 +76,9 @@ private:
     uint64_t rate = 0, due = kNever;
   };
 
+  LinkDrop admit_any(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes,
+                     bool &headroom);
+  void resume(uint64_t now, Port &from, unsigned priority);
   Port &port(unsigned ingress);
   uint64_t xoff() const; // the threshold now
   void want(Port &port, unsigned priority, bool pause, uint64_t now);
