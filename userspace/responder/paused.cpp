@@ -3,6 +3,7 @@
 #include "responder/responder_state.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace xr::responder {
 
@@ -29,24 +30,25 @@ bool Responder::State::is_paused(uint64_t now) {
   turn_ = 0;
   queue_.pop();
   paused_queues_[priority].push(entry);
+  waiting_ |= 1U << priority;
   return true;
 }
 
 void Responder::State::take_resumed(uint64_t now) {
-  for (unsigned priority = 0; priority < packet::kPriorities; priority++) {
-    Ring<QueueEntry> &waiting = paused_queues_[priority];
-    if (waiting.empty() || options.pauses->paused(priority, now))
+  for (uint32_t left = waiting_; left; left &= left - 1) {
+    const auto priority = static_cast<unsigned>(std::countr_zero(left));
+    if (options.pauses->paused(priority, now))
       continue;
-    for (; !waiting.empty(); waiting.pop())
-      queue_.push(waiting.front());
+    waiting_ &= ~(1U << priority);
+    for (Ring<QueueEntry> &entries = paused_queues_[priority]; !entries.empty(); entries.pop())
+      queue_.push(entries.front());
   }
 }
 
 uint64_t Responder::State::resumes_at() const {
   uint64_t at = packet::kNever;
-  for (unsigned priority = 0; priority < packet::kPriorities; priority++)
-    if (!paused_queues_[priority].empty())
-      at = std::min(at, options.pauses->until(priority));
+  for (uint32_t left = waiting_; left; left &= left - 1)
+    at = std::min(at, options.pauses->until(static_cast<unsigned>(std::countr_zero(left))));
   return at;
 }
 

@@ -122,14 +122,15 @@ void Responder::State::request(uint64_t now, std::span<const uint8_t> frame,
       return;
     }
     if (ce)
-      receive_ce(now, frame, connection->peer_qp(), packet);
+      receive_ce(now, connection->path, connection->peer_qp(), packet);
     connection->receive(frame.data() + packet.bth, packet, options, counts, kept_room_);
     if (connection->has_responses() && !connection->queued)
       queue_responses(now, connection);
   } else if (transport_of(packet) == ROCE_UD && packet.info) {
     counts.datagrams++;
     if (ce)
-      receive_ce(now, frame, packet.src_qp, packet);
+      receive_ce(now, options.cnp ? paths_.find_or_add(frame, packet) : nullptr, packet.src_qp,
+                 packet);
   } else {
     counts.invalid++;
   }
@@ -219,13 +220,13 @@ void Responder::State::receive_mad(std::span<const uint8_t> frame, const roce_pa
     enqueue(std::move(answer.get().bytes));
 }
 
-void Responder::State::receive_ce(uint64_t now, std::span<const uint8_t> frame, uint32_t sender,
+// `path`: where the packet came from; nullptr: there was no room to remember it.
+void Responder::State::receive_ce(uint64_t now, PeerPath *path, uint32_t sender,
                                   const roce_packet &packet) {
   counts.ce++;
   if (!options.cnp)
     return;
   // A CNP may be due later, when its packet is gone: where it goes is known now.
-  PeerPath *path = paths_.find_or_add(frame, packet);
   if (!path) {
     counts.cnps_no_room++;
     return;

@@ -41,7 +41,8 @@ struct ResponderOptions {                 // NOLINT(clang-analyzer-optin.perform
   uint8_t ack_tos = ROCE_ECN_ECT0; // of all responses except CNPs
   bool check_icrc = true;          // count and drop frames with a wrong iCRC, as RNICs do
   // Received frames end after their headers, as in a simulation, which has no payload: for a
-  // responder that does not read it (no check_icrc, no sink). RDMA CM gets no answer.
+  // responder that does not read it (no check_icrc, no sink). RDMA CM gets no answer. What differs
+  // from packet to packet (packet::Fields) is read from the parsed packet alone.
   bool headers_only = false;
   uint32_t qps = 65536; // maximum number of connections (source address, destination QPN)
   const packet::Pauses *pauses = nullptr; // answers of a paused priority wait

@@ -25,7 +25,9 @@ struct Responder::State {
   uint64_t wake_at() const {
     if (!queue_.empty())
       return 0;
-    const uint64_t at = std::min(cnp_.wake_at(), resumes_at());
+    uint64_t at = cnp_.wake_at();
+    if (waiting_)
+      at = std::min(at, resumes_at());
     return pacing_ ? std::min(at, pacing_->next_due()) : at;
   }
   void qp_rates(uint64_t now, std::vector<QpRate> &rows);
@@ -52,8 +54,7 @@ private:
   void sink(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
   void request(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
   void receive_mad(std::span<const uint8_t> frame, const roce_packet &packet);
-  void receive_ce(uint64_t now, std::span<const uint8_t> frame, uint32_t sender,
-                  const roce_packet &packet);
+  void receive_ce(uint64_t now, PeerPath *path, uint32_t sender, const roce_packet &packet);
 
   Connection *connection_of(const roce_packet &packet);
   Connection *connect(const packet::PeerKey &key, uint32_t peer_qp, uint32_t pmtu);
@@ -95,6 +96,7 @@ private:
 
   Ring<QueueEntry> queue_;
   std::array<Ring<QueueEntry>, packet::kPriorities> paused_queues_;
+  uint32_t waiting_ = 0;                       // bit n: paused_queues_[n] has entries
   unsigned turn_ = 0;                          // packets sent for the QP at the front
   size_t queued_frames_ = 0;                   // entries of the queue that are not connections
   std::deque<std::vector<uint8_t>> raws_;      // the frames of Raw entries, in order
