@@ -21,11 +21,17 @@ bool is_reliable(uint8_t transport) {
 
 } // namespace
 
+OpenFlow::Each::Each(const flow::Flow &flow)
+    : va(flow.va), messages(flow.messages), dest_qp(flow.dest_qp(0)), own_qp(flow.own_qp(0)),
+      immediate(flow.immediate), ack_every(flow.ack_every), ack_req(flow.bth.ack_req),
+      solicited(flow.bth.solicited), interleave(flow.interleave), listed(!flow.opcodes.empty()) {}
+
 OpenFlow::OpenFlow(flow::Flow flow, double line_bits)
-    : flow_(std::move(flow)), frames_(flow_), priority_(packet::priority_of(flow_.path)),
-      pacer_(flow_.pacing, line_bits, flow_.seed), live_qps_(flow_.qps),
-      faults_(flow_.faults, flow_.seed), reliable_(is_reliable(flow_.transport)),
-      vary_(flow_.port == flow::Port::Vary), faulty_(faults_.any()) {
+    : flow_(std::move(flow)), each_(flow_), frames_(flow_),
+      priority_(packet::priority_of(flow_.path)), pacer_(flow_.pacing, line_bits, flow_.seed),
+      live_qps_(flow_.qps), faults_(flow_.faults, flow_.seed),
+      reliable_(is_reliable(flow_.transport)), vary_(flow_.port == flow::Port::Vary),
+      faulty_(faults_.any()) {
   if (flow_.control.kind != congestion::Control::Kind::None)
     qp_pacing_.emplace(flow_.qps, flow_.control, line_bits);
   const bool same = flow_.size.kind == flow::Sizes::Kind::List && flow_.size.parts.size() == 1;
@@ -101,7 +107,7 @@ void OpenFlow::begin_message(Qp &qp) {
 void OpenFlow::end_message(Qp &qp, SendCounts &counts) {
   counts.messages++;
   counts.message_bytes += qp.size;
-  if (++qp.message != flow_.messages)
+  if (++qp.message != each_.messages)
     return begin_message(qp);
   qp.packets = 0;
   finished_ = true;
@@ -125,20 +131,20 @@ void OpenFlow::next_turn() {
 void OpenFlow::fill(packet::Outgoing &out, const Qp &qp) {
   out.damage = packet::Damage::None;
   out.raw = {};
-  out.fields.dest_qp = flow_.dest_qp(qp.number);
+  out.fields.dest_qp = (each_.dest_qp + qp.number) & 0xffffff;
   out.fields.psn = qp.psn;
   out.fields.src_port =
       vary_ ? static_cast<uint16_t>(kFirstPort + (qp.port + varied_++) % kPorts) : qp.port;
-  out.fields.solicited = flow_.bth.solicited;
-  out.fields.src_qp = flow_.own_qp(qp.number);
-  out.fields.immediate = flow_.immediate + static_cast<uint32_t>(qp.message);
+  out.fields.solicited = each_.solicited;
+  out.fields.src_qp = (each_.own_qp + qp.number) & 0xffffff;
+  out.fields.immediate = each_.immediate + static_cast<uint32_t>(qp.message);
   out.fields.aeth = 0;
-  out.fields.va = flow_.va;
+  out.fields.va = each_.va;
 }
 
 bool OpenFlow::asks(Qp &qp, bool last) const {
   bool ask = last;
-  if (flow_.ack_every && ++qp.since_ack == flow_.ack_every) {
+  if (each_.ack_every && ++qp.since_ack == each_.ack_every) {
     qp.since_ack = 0;
     ask = true;
   }
@@ -157,7 +163,7 @@ uint32_t OpenFlow::make(packet::Outgoing &out, From &from, SendCounts &counts) {
   out.shape = shape.frame;
   out.fields.sequence = qp.sequence;
   qp.sequence += shape.frame->stamped();
-  out.fields.ack_req = flow_.bth.ack_req.value_or(asks(qp, last) && reliable_);
+  out.fields.ack_req = each_.ack_req.value_or(asks(qp, last) && reliable_);
   out.fields.dma_len = how.dma_len;
   const uint32_t bytes = shape.bytes;
   qp.psn = roce_psn_add(qp.psn, last ? how.last_psns : 1);
@@ -165,7 +171,7 @@ uint32_t OpenFlow::make(packet::Outgoing &out, From &from, SendCounts &counts) {
   if (last)
     end_message(qp, counts);
   from.last = qp.packets == 0;
-  if (last || flow_.interleave)
+  if (last || each_.interleave)
     next_turn();
   return bytes;
 }

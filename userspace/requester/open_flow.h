@@ -79,6 +79,14 @@ private:
     uint32_t bytes = 0;
   };
   using Queue = std::deque<Waiting>;
+  // What every packet needs of `flow_`, side by side.
+  struct Each {
+    explicit Each(const flow::Flow &flow);
+    uint64_t va, messages;
+    uint32_t dest_qp, own_qp, immediate, ack_every;
+    std::optional<bool> ack_req;
+    bool solicited, interleave, listed;
+  };
 
   // The QP of the packet just made. qps_[at_] may already be the next QP.
   struct From {
@@ -102,7 +110,7 @@ private:
   void fill(packet::Outgoing &out, const Qp &qp);
   bool asks(Qp &qp, bool last) const;
   // The flow lists its opcodes.
-  bool listed() const { return !flow_.opcodes.empty(); }
+  bool listed() const { return each_.listed; }
   uint32_t make_listed(packet::Outgoing &out, From &from, SendCounts &counts);
   uint32_t make_faulty(uint64_t now, packet::Outgoing &out, SendCounts &counts);
   void add_faults(const Waiting &made, From from, SendCounts &counts);
@@ -113,23 +121,25 @@ private:
 
   double bytes_of(uint64_t size, double &packets) const;
 
+  // First what each packet needs, so that it is in few cache lines.
+  bool over_ = false;     // only waiting_ remains to be sent
+  bool finished_ = false; // qps_ contains QPs without packets
+  uint32_t varied_ = 0;
+  size_t at_ = 0; // index of the current QP
+  uint64_t end_ = packet::kNever;
+  Ring<uint32_t> due_qps_; // with qp_pacing_: QPs that may send now
+  std::vector<Qp> qps_;
+  std::vector<Plan> plans_; // indexed by a hash of the size
   flow::Flow flow_;
+  const Each each_;
   FlowFrames frames_;
   const packet::Pauses *pauses_ = nullptr; // nullptr: PFC frames are not obeyed
   unsigned priority_;
   congestion::Pacer pacer_;
   std::optional<congestion::QpPacing> qp_pacing_; // set if each QP has its own rate
-  Ring<uint32_t> due_qps_;                        // with qp_pacing_: QPs that may send now
   uint32_t live_qps_;                             // QPs with packets to send
   Faults faults_;
-  std::vector<Qp> qps_;
-  std::vector<Plan> plans_; // indexed by a hash of the size
   bool reliable_, vary_, faulty_;
-  bool finished_ = false; // qps_ contains QPs without packets
-  bool over_ = false;     // only waiting_ remains to be sent
-  size_t at_ = 0;         // index of the current QP
-  uint32_t varied_ = 0;
-  uint64_t end_ = packet::kNever;
   uint64_t sequence_ = 0;          // packet number, for faults
   Queue waiting_;                  // sent before new packets
   std::map<uint32_t, Queue> held_; // by QP, until its next packet is sent
