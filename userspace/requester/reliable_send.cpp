@@ -94,7 +94,7 @@ bool ReliableSource::State::send_one(uint64_t now, ReliableFlow &state, packet::
       continue;
     }
     const bool sent = send_of(now, state, qp, out);
-    next_turn(state, qp);
+    next_turn(now, state, qp);
     settle(qp);
     if (sent)
       return true;
@@ -102,14 +102,18 @@ bool ReliableSource::State::send_one(uint64_t now, ReliableFlow &state, packet::
   return false;
 }
 
-// QPs take turns by packet or by message.
-void ReliableSource::State::next_turn(ReliableFlow &state, uint32_t qp) {
+// QPs take turns by packet or by message. One that may not send yet waits for its time at once, so
+// that nobody asks for its packet before.
+void ReliableSource::State::next_turn(uint64_t now, ReliableFlow &state, uint32_t qp) {
   const bool more = qps_[qp].may_send(state.context);
-  if (more && !state.flow.interleave && !qps_[qp].at_message_start())
+  const bool early = more && state.qp_pacing && state.qp_pacing->due(qp - state.first_qp) > now;
+  if (more && !early && !state.flow.interleave && !qps_[qp].at_message_start())
     return;
   state.ready.pop();
   qps_[qp].ready = more;
-  if (more)
+  if (early)
+    state.qp_pacing->wait(qp - state.first_qp);
+  else if (more)
     state.ready.push(qp);
 }
 
@@ -209,16 +213,23 @@ uint64_t ReliableSource::State::slipped() const {
 double average_frame(const flow::Flow &flow) {
   constexpr uint64_t kMessages = 16, kPackets = 1024;
   const uint64_t seed = flow.size_seed(0);
+  const bool same = flow.size.kind == flow::Sizes::Kind::List && flow.size.parts.size() == 1;
   double bytes = 0, packets = 0;
-  for (uint64_t number = 0; number < kMessages; number++) {
+  for (uint64_t number = 0; number < (same ? 1 : kMessages); number++) {
     const uint64_t size = flow.size.of(number, seed);
-    const uint32_t all = packet::packets_of(flow.verb, size, flow.pmtu);
-    for (uint32_t i = 0; i < std::min<uint64_t>(all, kPackets); i++) {
-      const auto segment = flow.segment(size, i);
-      bytes += packet::overhead(flow.path, segment.opcode) + segment.payload +
-               flow.pad_of(segment.payload);
-      packets++;
-    }
+    const auto all = static_cast<uint32_t>(
+        std::min<uint64_t>(packet::packets_of(flow.verb, size, flow.pmtu), kPackets));
+    const auto frame = [&](uint32_t index) {
+      const auto segment = flow.segment(size, index);
+      return packet::overhead(flow.path, segment.opcode) + segment.payload +
+             flow.pad_of(segment.payload);
+    };
+    bytes += frame(0);
+    if (all > 2) // all but the first and the last are equal
+      bytes += static_cast<double>(all - 2) * frame(1);
+    if (all > 1)
+      bytes += frame(all - 1);
+    packets += all;
   }
   return bytes / packets;
 }

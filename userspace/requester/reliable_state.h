@@ -117,7 +117,7 @@ private:
   bool send_of(uint64_t now, ReliableFlow &flow, uint32_t qp, packet::Outgoing &out);
   bool with_faults(ReliableFlow &flow, uint32_t qp, packet::Outgoing &out);
   void release_held(ReliableFlow &flow, uint32_t qp);
-  void next_turn(ReliableFlow &flow, uint32_t qp);
+  void next_turn(uint64_t now, ReliableFlow &flow, uint32_t qp);
   void handed_out(uint64_t now, ReliableFlow &flow, const packet::Outgoing &out);
   uint64_t slipped() const;
 
