@@ -9,6 +9,8 @@
 #include "packet/template.h"
 #include "packet_random.h"
 #include <algorithm>
+#include <array>
+#include <tuple>
 
 namespace xr::test {
 namespace {
@@ -142,6 +144,30 @@ TEST(PacketTemplate, StampedIsBuilt) {
       const Fields fields = random_fields(rng, s.own());
       s.stencil.stamp(frame.data(), fields);
       ASSERT_EQ(frame, s.built(fields)) << "stamp " << i;
+    }
+  });
+}
+
+auto fields_of(const roce_packet &p) {
+  return std::tuple(std::to_array(p.key.src), std::to_array(p.key.dst), p.key.qp_kind, p.info,
+                    p.psn, p.payload, p.end, p.bth, p.l3, p.dma_len, p.src_qp, p.opcode, p.ecn,
+                    p.syndrome, p.pad, p.cut, p.tos, p.vlan, p.ack_req, p.ipv4);
+}
+
+TEST(PacketTemplate, ParsedIsWhatTheParserFinds) {
+  for_templates(20, [](Random &rng, const Subject &s) {
+    for (int i = 0; i < 8; i++) {
+      const Fields fields = random_fields(rng, s.own());
+      const Bytes frame = s.built(fields);
+      roce_packet read{}, known;
+      const auto length = static_cast<uint32_t>(frame.size());
+      const int class_ = roce_check_length(
+          roce_parse(frame.data(), frame.data() + length, roce_swap16(ROCE_UDP_PORT), &read),
+          length, &read);
+      ASSERT_EQ(s.stencil.parsed(fields, known), class_);
+      if (roce_is_roce(class_)) {
+        ASSERT_EQ(fields_of(known), fields_of(read));
+      }
     }
   });
 }

@@ -113,6 +113,7 @@ Result<Template> Template::make(const Path &path, const Headers &headers,
   made.advance_ = advance_over(layout.end - ROCE_ICRC_LEN - made.constant_);
   made.icrc_ = load_icrc(made.frame_.bytes.data() + layout.end - ROCE_ICRC_LEN);
   made.find_places();
+  made.parse();
   if (stamped) {
     made.sequence_ = made.place_at(layout.payload + kStampSequence, 8);
     made.time_ = made.place_at(layout.payload + kStampTime, 8);
@@ -135,6 +136,14 @@ Template::Place Template::place(uint32_t header, uint32_t within, uint32_t bytes
 
 Template::Place Template::place_at(uint32_t offset, uint32_t bytes) const {
   return {offset, load(frame_.bytes.data() + offset, bytes)};
+}
+
+void Template::parse() {
+  const uint8_t *bytes = frame_.bytes.data();
+  const auto length = static_cast<uint32_t>(frame_.bytes.size());
+  const int found = roce_parse(bytes, bytes + length, roce_swap16(ROCE_UDP_PORT), &parsed_);
+  class_ = static_cast<roce_class>(roce_check_length(found, length, &parsed_));
+  parsed_.key.qp_kind &= ~0xffffffU;
 }
 
 void Template::find_places() {

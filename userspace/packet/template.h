@@ -10,6 +10,7 @@
 #include <span>
 
 #include "packet/frame.h"
+#include "roce/parse.h"
 
 namespace xr::packet {
 
@@ -52,6 +53,24 @@ public:
   // stamp is payload.
   void write_headers(uint8_t *frame, const Fields &fields) const;
 
+  // What roce_parse() and roce_check_length() find in a frame with these fields.
+  roce_class parsed(const Fields &fields, roce_packet &packet) const {
+    packet = parsed_;
+    packet.key.qp_kind |= fields.dest_qp & 0xffffff;
+    packet.psn = fields.psn & ROCE_PSN_MASK;
+    packet.ack_req = fields.ack_req;
+    if (parsed_.info & ROCE_OP_READ_REQUEST)
+      packet.dma_len = fields.dma_len;
+    else if (parsed_.info & ROCE_HAS_AETH)
+      packet.syndrome = static_cast<uint8_t>(fields.aeth >> 24);
+    else if (parsed_.info & ROCE_HAS_DETH)
+      packet.src_qp = fields.src_qp & 0xffffff;
+    return class_;
+  }
+
+  // The same for the fields that do not vary.
+  const roce_packet &known() const { return parsed_; }
+
   // Changes a byte between the BTH and the first payload byte, after stamp(); the iCRC stays
   // correct. Copy bytes() again to undo it.
   void set_byte(uint8_t *frame, uint32_t offset, uint8_t value) const;
@@ -72,12 +91,15 @@ private:
   Place place(uint32_t header, uint32_t within, uint32_t bytes) const;
   Place place_at(uint32_t offset, uint32_t bytes) const;
   void find_places();
+  void parse();
   template <unsigned Bytes>
   uint32_t write(uint8_t *frame, const Place &place, uint64_t value) const;
   uint32_t write_extensions(uint8_t *frame, const Fields &fields) const;
   uint32_t after_constant(uint32_t delta) const;
 
   Frame frame_;
+  roce_packet parsed_{}; // without DestQP
+  roce_class class_ = ROCE_CLASS_OTHER;
   std::shared_ptr<const Advance> advance_;
   uint32_t constant_ = 0;  // offset of the bytes after all variable fields: payload and pad
   uint32_t icrc_ = 0;      // of frame_
