@@ -31,9 +31,7 @@ public:
     while (at > 1) {
       key = std::min(key, keys_[at ^ 1]);
       at /= 2;
-      if (keys_[at] == key)
-        return;
-      keys_[at] = key;
+      keys_[at] = key; // also where it is the same: a branch would cost more
     }
   }
 
