@@ -140,6 +140,7 @@ void World::build_ports() {
     setup.line_rate = between.rate;
     setup.seed = draw(scenario_.seed, kLinkSeeds + i);
     setup.counts = counts_.back().get();
+    setup.times = false;
     setup.buffer = host ? nullptr : switches_[between.from - network_.hosts].buffer.get();
     Port &port = *ports_.emplace_back(std::make_unique<Port>(spec_of(i, given), setup));
     port.counts = setup.counts;
@@ -189,6 +190,7 @@ Status World::build_flows() {
       setup.name = fmt::format("flow-{}", i + 1);
     flow_names.push_back(setup.name);
     run.setup = &setup;
+    run.reliable = setup.reliable;
     for (const auto &[name, number] : {std::pair{&setup.src, &run.src}, {&setup.dst, &run.dst}}) {
       const auto host = hosts.find(*name);
       if (host == hosts.end())

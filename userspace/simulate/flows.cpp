@@ -56,6 +56,7 @@ void World::start_flow(uint32_t number) {
     requester::Reliability reliability = scenario_.reliability;
     reliability.check_icrc = false;
     reliability.headers_only = true;
+    reliability.times = false;
     run.source = std::make_unique<requester::ReliableSource>(std::move(flows), congestion::Rate{},
                                                              line, reliability);
   } else {
@@ -75,6 +76,8 @@ void World::stop_flow(uint32_t number) {
     return;
   keep_counts(run);
   run.ended_ns = now_;
+  if (run.in_flight)
+    run.ended = std::move(run.source);
   run.source.reset();
 }
 
@@ -137,9 +140,12 @@ std::vector<uint32_t> World::path_of(const FlowRun &run, const flow::Flow &flow)
   if (!frame)
     return wires;
   const packet::Frame &built = frame.get();
-  for (uint32_t node = ports_[wires.back()]->to; node != run.dst; node = ports_[wires.back()]->to)
-    wires.push_back(route(switches_[node - network_.hosts], run.dst, built.bytes.data(),
-                          static_cast<uint8_t>(built.layout.l3)));
+  const PathKey key = path_key(built.bytes.data(), built.layout.l3);
+  for (uint32_t node = ports_[wires.back()]->to; node != run.dst; node = ports_[wires.back()]->to) {
+    const Switch &at = switches_[node - network_.hosts];
+    const uint32_t route = at.routes[run.dst];
+    wires.push_back(route & Switch::kGroup ? choose(at, route, key) : route);
+  }
   return wires;
 }
 

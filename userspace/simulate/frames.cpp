@@ -2,7 +2,6 @@
 #include "simulate/frames.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "base/draw.h"
@@ -16,17 +15,50 @@ constexpr uint32_t kNetwork = 0x0a000000;
 
 bool is_ipv4(const uint8_t *l3) { return l3[0] >> 4 == 4; }
 
-uint8_t l3_offset(const uint8_t *headers) {
+bool is_v1(const uint8_t *l3) { return roce_load16(l3 - 2) == roce_swap16(ROCE_ETHERTYPE_ROCEV1); }
+
+uint32_t l3_offset(const uint8_t *headers) {
   uint32_t at = ROCE_ETH_LEN;
   while (roce_is_vlan(roce_load16(headers + at - 2)))
     at += ROCE_VLAN_LEN;
-  return static_cast<uint8_t>(at);
+  return at;
 }
 
 uint64_t load64(const uint8_t *from) {
   uint64_t word;
   memcpy(&word, from, sizeof(word));
   return word;
+}
+
+wire::Frame hold_raw(FramePool &pool, uint32_t handle, const packet::Outgoing &packet) {
+  HeldFrame &held = pool[handle];
+  pool.take_raw(held);
+  uint8_t *headers = pool.raw(held).data();
+  if (packet.shape) {
+    const packet::Layout &layout = packet.shape->layout();
+    held.length = static_cast<uint32_t>(packet.shape->bytes().size());
+    held.raw_headers = static_cast<uint8_t>(layout.payload);
+    packet.shape->write_headers(headers, packet.fields);
+    if (packet.damage == packet::Damage::Pad)
+      headers[layout.bth + 1] ^= 0x10;
+  } else {
+    held.length = static_cast<uint32_t>(packet.raw.size());
+    held.raw_headers = static_cast<uint8_t>(std::min<size_t>(packet.raw.size(), kHeaders));
+    memcpy(headers, packet.raw.data(), held.raw_headers);
+  }
+  const uint32_t at = l3_offset(headers);
+  const uint8_t *l3 = headers + at;
+  wire::Frame frame;
+  frame.handle = handle;
+  frame.length = held.length;
+  if (!is_v1(l3)) {
+    const auto tos = static_cast<uint8_t>(is_ipv4(l3) ? l3[1] : l3[0] << 4 | l3[1] >> 4);
+    frame.ecn = tos & 3;
+    frame.dscp = tos >> 2;
+  }
+  if (at > ROCE_ETH_LEN)
+    frame.pcp = headers[ROCE_ETH_LEN] >> 5;
+  return frame;
 }
 
 } // namespace
@@ -48,55 +80,84 @@ packet::Mac mac_of(uint32_t host) {
           static_cast<uint8_t>(number)};
 }
 
-wire::Frame make_frame(FramePool &pool, uint32_t handle, const packet::Outgoing &packet) {
-  FramePool::Info &info = pool.info(handle);
-  uint8_t *headers = pool.headers(handle);
-  info.bad_icrc = false;
-  if (packet.shape) {
-    const packet::Layout &layout = packet.shape->layout();
-    packet.shape->write_headers(headers, packet.fields);
-    info.length = static_cast<uint32_t>(packet.shape->bytes().size());
-    info.headers = static_cast<uint8_t>(layout.payload);
-    info.l3 = static_cast<uint8_t>(layout.l3);
-    info.bad_icrc = packet.damage == packet::Damage::Icrc;
-    if (packet.damage == packet::Damage::Pad)
-      headers[layout.bth + 1] ^= 0x10;
-  } else {
-    info.length = static_cast<uint32_t>(packet.raw.size());
-    info.headers = static_cast<uint8_t>(std::min<size_t>(packet.raw.size(), FramePool::kHeaders));
-    memcpy(headers, packet.raw.data(), info.headers);
-    info.l3 = l3_offset(headers);
-  }
-  const uint8_t *l3 = headers + info.l3;
-  const bool ipv4 = is_ipv4(l3);
-  info.destination = (roce_be32(l3 + (ipv4 ? 16 : 36)) & 0xffffff) - 1;
+uint32_t destination_of(const uint8_t *headers) {
+  const uint8_t *l3 = headers + l3_offset(headers);
+  return (roce_be32(l3 + (is_ipv4(l3) ? 16 : 36)) & 0xffffff) - 1;
+}
+
+wire::Frame hold(FramePool &pool, uint32_t handle, const packet::Outgoing &packet) {
+  HeldFrame &held = pool[handle];
+  held.bad_icrc = packet.damage == packet::Damage::Icrc;
+  if (!packet.shape || packet.damage == packet::Damage::Pad) [[unlikely]]
+    return hold_raw(pool, handle, packet);
+  const packet::Template &shape = *packet.shape;
+  held.shape = &shape;
+  held.fields = packet.fields;
+  held.length = static_cast<uint32_t>(shape.bytes().size());
   wire::Frame frame;
   frame.handle = handle;
-  frame.length = info.length;
-  if (roce_load16(l3 - 2) != roce_swap16(ROCE_ETHERTYPE_ROCEV1)) {
-    const auto tos = static_cast<uint8_t>(ipv4 ? l3[1] : l3[0] << 4 | l3[1] >> 4);
-    frame.ecn = tos & 3;
-    frame.dscp = tos >> 2;
+  frame.length = held.length;
+  if (shape.layout().bth - shape.layout().l3 != ROCE_GRH_LEN) { // not RoCEv1
+    frame.ecn = shape.known().tos & 3;
+    frame.dscp = shape.known().tos >> 2;
   }
-  if (info.l3 > ROCE_ETH_LEN)
-    frame.pcp = headers[ROCE_ETH_LEN] >> 5;
+  if (shape.layout().l3 > ROCE_ETH_LEN)
+    frame.pcp = shape.bytes()[ROCE_ETH_LEN] >> 5;
   return frame;
 }
 
-void write_ce(uint8_t *headers, uint8_t l3) {
-  headers[l3 + 1] =
-      static_cast<uint8_t>(headers[l3 + 1] | (is_ipv4(headers + l3) ? wire::kCe : wire::kCe << 4));
+roce_class parse_held(FramePool &pool, const HeldFrame &frame, bool marked, roce_packet &packet) {
+  roce_class class_;
+  if (frame.shape) [[likely]] {
+    class_ = frame.shape->parsed(frame.fields, packet);
+  } else {
+    packet = {};
+    const uint8_t *headers = pool.raw(frame).data();
+    const int found =
+        roce_parse(headers, headers + frame.raw_headers, roce_swap16(ROCE_UDP_PORT), &packet);
+    class_ = static_cast<roce_class>(roce_check_length(found, frame.length, &packet));
+  }
+  if (marked) {
+    packet.tos |= wire::kCe;
+    packet.ecn = wire::kCe;
+  }
+  return class_;
 }
 
-uint64_t path_hash(const uint8_t *headers, uint8_t l3, uint64_t salt) {
+std::span<const uint8_t> headers_of(FramePool &pool, const HeldFrame &frame) {
+  if (frame.shape) [[likely]]
+    return frame.shape->bytes().first(frame.shape->layout().payload);
+  return {pool.raw(frame).data(), frame.raw_headers};
+}
+
+PathKey path_key(const uint8_t *headers, uint32_t l3) {
   const uint8_t *ip = headers + l3;
   if (is_ipv4(ip))
-    return mix(mix(load64(ip + 12) ^ salt) ^ roce_be32(ip + ROCE_IPV4_LEN));
+    return {ip, roce_be32(ip + ROCE_IPV4_LEN)};
+  return {ip, roce_be32(ip + ROCE_IPV6_LEN + (ip[6] == ROCE_IPPROTO_UDP ? 0 : 4))};
+}
+
+PathKey path_key(FramePool &pool, const HeldFrame &frame) {
+  if (!frame.shape) [[unlikely]] {
+    const uint8_t *headers = pool.raw(frame).data();
+    return path_key(headers, l3_offset(headers));
+  }
+  const uint8_t *headers = frame.shape->bytes().data();
+  PathKey key = path_key(headers, frame.shape->layout().l3);
+  if (is_v1(key.ip))
+    key.ports = (key.ports & 0xff000000) | (frame.fields.dest_qp & 0xffffff);
+  else
+    key.ports = uint32_t{frame.fields.src_port} << 16 | (key.ports & 0xffff);
+  return key;
+}
+
+uint64_t path_hash(const PathKey &key, uint64_t salt) {
+  if (is_ipv4(key.ip))
+    return mix(mix(load64(key.ip + 12) ^ salt) ^ key.ports);
   uint64_t hash = salt;
   for (unsigned i = 0; i < 4; i++)
-    hash = mix(hash ^ load64(ip + 8 + 8 * i));
-  // RoCEv1 has no ports: the GRH's addresses alone, with the DestQP in their place
-  return mix(hash ^ roce_be32(ip + ROCE_IPV6_LEN + (ip[6] == ROCE_IPPROTO_UDP ? 0 : 4)));
+    hash = mix(hash ^ load64(key.ip + 8 + 8 * i));
+  return mix(hash ^ key.ports);
 }
 
 } // namespace xr::simulate

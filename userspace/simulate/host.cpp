@@ -62,7 +62,7 @@ bool World::send_response(Host &host) {
   if (!host.responder->next(now_, {&packet, 1}))
     return false;
   host.responder_turn = false;
-  enqueue(host, packet);
+  enqueue(host, packet, kNone);
   return true;
 }
 
@@ -103,12 +103,12 @@ bool World::send_class(Host &host, Sending &sending) {
     const bool made = run.source->next(now_, {&packet, 1});
     if (made) {
       run.counts.sent++;
-      enqueue(host, packet);
+      enqueue(host, packet, number);
     }
     const uint64_t wake = run.source->wake_at();
     // timers ran without a packet: not again at this time
     list(sending, number, made ? wake : std::max(wake, now_ + 1));
-    if (wake == kNever && run.source->done() && (run.setup->reliable || all_arrived(run)))
+    if (wake == kNever && run.source->done() && (run.reliable || all_arrived(run)))
       finish_flow(number);
     if (made)
       return true;
@@ -131,77 +131,102 @@ void World::list(Sending &sending, uint32_t number, uint64_t wake) {
   }
 }
 
-void World::enqueue(Host &host, const packet::Outgoing &packet) {
+// `flow`: whose requester sends the packet; kNone: it is of the host's responder.
+void World::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
   const uint32_t handle = pool_.take();
-  wire::Frame frame = make_frame(pool_, handle, packet);
+  wire::Frame frame = hold(pool_, handle, packet);
+  HeldFrame &held = pool_[handle];
+  held.request = flow != kNone;
+  if (held.request) {
+    held.flow = flow;
+    held.destination = flows_[flow].dst;
+    flows_[flow].in_flight++;
+  } else {
+    held.flow = held.shape ? flow_of_qp(held.fields.dest_qp) : flow_of_raw(held);
+    held.destination =
+        held.flow != kNone ? flows_[held.flow].src : destination_of(headers_of(pool_, held).data());
+  }
   frame.arrived = now_;
   totals_.sent++;
   if (ports_[host.wire]->link.enqueue(now_, frame) != LinkDrop::None)
     lose(frame);
 }
 
-uint32_t World::flow_of(const roce_packet &packet) const {
-  const uint32_t index = roce_key_qp(&packet.key) - kFirstQp;
+uint32_t World::flow_of_qp(uint32_t qp) const {
+  const uint32_t index = qp - kFirstQp;
   return index < flow_of_qp_.size() ? flow_of_qp_[index] : kNone;
+}
+
+uint32_t World::flow_of_raw(const HeldFrame &frame) {
+  roce_packet packet;
+  return roce_is_roce(parse_held(pool_, frame, false, packet))
+             ? flow_of_qp(roce_key_qp(&packet.key))
+             : kNone;
+}
+
+// A template belongs to its requester, which therefore remains until its last frame is gone.
+void World::release(uint32_t handle) {
+  if (const HeldFrame &held = pool_[handle]; held.request) {
+    FlowRun &run = flows_[held.flow];
+    if (!--run.in_flight && run.ended)
+      run.ended.reset();
+  }
+  pool_.give_back(handle);
 }
 
 void World::receive(uint32_t host, const wire::Frame &frame) {
   totals_.received++;
-  const FramePool::Info &info = pool_.info(frame.handle);
-  uint8_t *headers = pool_.headers(frame.handle);
-  if (frame.marked)
-    write_ce(headers, info.l3);
-  roce_packet packet{};
-  int class_ = roce_parse(headers, headers + info.headers, roce_swap16(ROCE_UDP_PORT), &packet);
-  class_ = roce_check_length(class_, info.length, &packet);
-  const uint32_t number = roce_is_roce(class_) ? flow_of(packet) : kNone;
+  const HeldFrame &held = pool_[frame.handle];
+  roce_packet packet;
+  const roce_class class_ = parse_held(pool_, held, frame.marked, packet);
+  const uint32_t number = roce_is_roce(class_) ? held.flow : kNone;
   if (number != kNone) {
     FlowRun &run = flows_[number];
-    const std::span<const uint8_t> bytes{headers, info.headers};
     const bool response = packet.info & ROCE_OP_RESPONSE;
     if (!response) {
       run.counts.delivered++;
-      run.counts.bytes += info.length + ROCE_ICRC_LEN;
+      run.counts.bytes += frame.length + ROCE_ICRC_LEN;
       run.counts.marked += packet.ecn == ROCE_ECN_CE;
     } else if (packet.info & ROCE_OP_READ_RESPONSE) {
-      run.counts.read_bytes += info.length + ROCE_ICRC_LEN;
+      run.counts.read_bytes += frame.length + ROCE_ICRC_LEN;
     }
-    if (!info.bad_icrc) {
+    if (!held.bad_icrc) {
+      const std::span<const uint8_t> bytes = headers_of(pool_, held);
       if (response)
         receive_response(number, bytes, class_, packet);
       else
         receive_request(host, run, bytes, class_, packet);
     }
-    if (!response && !run.setup->reliable && run.source && all_arrived(run) && run.source->done())
+    if (!response && !run.reliable && run.source && all_arrived(run) && run.source->done())
       finish_flow(number);
   }
-  pool_.give_back(frame.handle);
+  release(frame.handle);
 }
 
-void World::receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame, int class_,
-                            const roce_packet &packet) {
+void World::receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame,
+                            roce_class class_, const roce_packet &packet) {
   responder::Responder &responder = responder_of(host, run);
   const auto taken = [&] {
     const RespondCounts &counts = responder.counts();
     return counts.in_order + counts.unreliable + counts.datagrams;
   };
   const uint64_t before = taken();
-  responder.receive(now_, frame, static_cast<roce_class>(class_), packet);
+  responder.receive(now_, frame, class_, packet);
   if (taken() != before)
     run.counts.accepted += packet.payload;
   if (responder.wake_at() != hosts_[host].responder_wake)
     schedule_host(host);
 }
 
-void World::receive_response(uint32_t number, std::span<const uint8_t> frame, int class_,
+void World::receive_response(uint32_t number, std::span<const uint8_t> frame, roce_class class_,
                              const roce_packet &packet) {
   FlowRun &run = flows_[number];
   if (!run.source) // it has ended, or was stopped
     return;
-  run.source->receive(now_, frame, static_cast<roce_class>(class_), packet);
+  run.source->receive(now_, frame, class_, packet);
   list(hosts_[run.src].sending[run.priority], number, run.source->wake_at());
   schedule_host(run.src);
-  if (run.setup->reliable && run.source->done())
+  if (run.reliable && run.source->done())
     finish_flow(number);
 }
 

@@ -45,7 +45,6 @@ void World::begin_measure() {
     port->link.update(now_);
     port->measured = mark_of(*port);
     port->counts->backlog = {};
-    port->counts->sojourn = {};
   }
 }
 

@@ -21,7 +21,7 @@ inline constexpr uint64_t kNever = UINT64_MAX;
 inline constexpr uint32_t kNone = UINT32_MAX;
 
 // The end of a wire from which its frames leave.
-struct Port {
+struct alignas(64) Port {
   Port(const LinkSpec &spec, const wire::LinkSetup &setup) : link(spec, setup) {}
 
   struct Pause {
@@ -29,12 +29,12 @@ struct Port {
     wire::PfcOut frame;
   };
 
-  wire::Link link;
   LinkCounts *counts = nullptr;
   uint32_t from = 0, to = 0; // nodes
   uint8_t ingress = 0;       // number of the port of `to` that these frames enter
   Ring<Pause> pauses;        // PFC frames that propagate
-  // When the measured time began; backlog and sojourn are reset then.
+  wire::Link link;
+  // When the measured time began; the backlog is reset then.
   struct Mark {
     uint64_t frames = 0, marks = 0, drops = 0, xoffs = 0, paused_ns = 0, busy_ns = 0;
   };
@@ -71,11 +71,11 @@ struct Sending {
 struct Host {
   uint32_t wire = 0;                               // that leaves it
   std::unique_ptr<responder::Responder> responder; // from the first request on
+  uint32_t classes = 0;                            // of `sending` that are used
+  bool responder_turn = true;                      // requester and responder alternate
+  bool responder_waits = false;                    // until the link has sent what it holds
+  uint64_t responder_wake = kNever;                // as of the last schedule_host()
   std::array<Sending, kLinkClasses> sending;
-  uint32_t classes = 0;             // of `sending` that are used
-  bool responder_turn = true;       // requester and responder alternate
-  uint64_t responder_wake = kNever; // as of the last schedule_host()
-  bool responder_waits = false;     // until the link has sent what it holds
 };
 
 struct FlowRun {
@@ -93,7 +93,10 @@ struct FlowRun {
   uint8_t priority = 0; // class of its packets
   bool ready = false;   // is in Sending::ready
   uint64_t listed = kNever;
+  bool reliable = false;
+  uint32_t in_flight = 0;                       // frames of `source` or `ended`
   std::unique_ptr<requester::Requester> source; // while it runs
+  std::unique_ptr<requester::Requester> ended;  // has frames in flight
   Counts counts, measured;
   uint64_t sampled_bytes = 0;
   uint64_t start_ns = kNever, stop_ns = kNever;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scenario in virtual time. The objects are those of the wire: requester/, responder/,
-// congestion/ and wire/. Frames have headers but no payload. One seed gives one result.
+// congestion/ and wire/. Frames have no bytes of their own. One seed gives one result.
 #pragma once
 
 #include <memory>

@@ -162,8 +162,10 @@ void World::arrive(uint32_t wire, wire::Frame &frame) {
 }
 
 void World::forward(Switch &at, wire::Frame &frame) {
-  const FramePool::Info &info = pool_.info(frame.handle);
-  const uint32_t out = route(at, info.destination, pool_.headers(frame.handle), info.l3);
+  const HeldFrame &held = pool_[frame.handle];
+  uint32_t out = at.routes[held.destination];
+  if (out & Switch::kGroup)
+    out = choose(at, out, path_key(pool_, held));
   frame.arrived = now_;
   // Behind others, a frame changes nothing in when the link must be served.
   wire::Link &link = ports_[out]->link;
@@ -174,24 +176,17 @@ void World::forward(Switch &at, wire::Frame &frame) {
     schedule_wire(out);
 }
 
-uint32_t World::route(const Switch &at, uint32_t host, const uint8_t *headers, uint8_t l3) {
-  const uint32_t route = at.routes[host];
-  if (!(route & Switch::kGroup))
-    return route;
+// One of several equally short ways.
+uint32_t World::choose(const Switch &at, uint32_t route, const PathKey &key) {
   const std::vector<uint32_t> &group = at.groups[route & ~Switch::kGroup];
-  return group[path_hash(headers, l3, at.salt) % group.size()];
+  return group[path_hash(key, at.salt) % group.size()];
 }
 
 void World::lose(const wire::Frame &frame) {
   totals_.dropped++;
-  const FramePool::Info &info = pool_.info(frame.handle);
-  const uint8_t *headers = pool_.headers(frame.handle);
-  roce_packet packet{};
-  const int class_ =
-      roce_parse(headers, headers + info.headers, roce_swap16(ROCE_UDP_PORT), &packet);
-  if (const uint32_t flow = roce_is_roce(class_) ? flow_of(packet) : kNone; flow != kNone)
+  if (const uint32_t flow = pool_[frame.handle].flow; flow != kNone)
     flows_[flow].counts.drops++;
-  pool_.give_back(frame.handle);
+  release(frame.handle);
 }
 
 } // namespace xr::simulate

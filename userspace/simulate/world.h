@@ -70,7 +70,7 @@ private:
   void send_pauses(uint32_t wire);
   void arrive(uint32_t wire, wire::Frame &frame);
   void forward(Switch &at, wire::Frame &frame);
-  static uint32_t route(const Switch &at, uint32_t host, const uint8_t *headers, uint8_t l3);
+  static uint32_t choose(const Switch &at, uint32_t route, const PathKey &key);
   void lose(const wire::Frame &frame);
   uint64_t next_of(const Port &port) const;
   void schedule_wire(uint32_t wire);
@@ -80,16 +80,18 @@ private:
   bool send_flow(Host &host);
   bool send_class(Host &host, Sending &sending);
   bool send_response(Host &host);
-  void enqueue(Host &host, const packet::Outgoing &packet);
+  void enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow);
   void list(Sending &sending, uint32_t flow, uint64_t wake);
   void schedule_host(uint32_t host);
   void receive(uint32_t host, const wire::Frame &frame);
-  void receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame, int class_,
-                       const roce_packet &packet);
-  void receive_response(uint32_t flow, std::span<const uint8_t> frame, int class_,
+  void receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame,
+                       roce_class class_, const roce_packet &packet);
+  void receive_response(uint32_t flow, std::span<const uint8_t> frame, roce_class class_,
                         const roce_packet &packet);
+  void release(uint32_t handle);
   responder::Responder &responder_of(uint32_t host, const FlowRun &run);
-  uint32_t flow_of(const roce_packet &packet) const;
+  uint32_t flow_of_qp(uint32_t qp) const;
+  uint32_t flow_of_raw(const HeldFrame &frame);
 
   // flows.cpp
   void start_flow(uint32_t number);
