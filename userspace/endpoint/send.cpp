@@ -401,6 +401,7 @@ void add_source(SendReport &report, const requester::Requester &source, bool fir
   const uint64_t expected = source.expected();
   const double asked = source.asked_pps();
   requester::add(report.counts, source.counts());
+  source.flow_losses(report.losses);
   report.done += source.over();
   report.expected = (first || report.expected) && expected ? report.expected + expected : 0;
   report.asked_pps = (first || report.asked_pps > 0) && asked > 0 ? report.asked_pps + asked : 0;

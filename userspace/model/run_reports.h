@@ -66,6 +66,12 @@ struct SendCounts {
   LateHistogram completion_ns; // of messages: from the first packet to the last acknowledgement
 };
 
+// What a reliable flow lost: answers that made it send again.
+struct FlowLosses {
+  uint32_t qp = 0; // the first destination QPN
+  uint64_t naks = 0, timeouts = 0, failed_messages = 0;
+};
+
 // A QP whose rate is controlled, or the sum of several. Rates in bit/s.
 struct QpRate {
   uint32_t qp = 0;  // the destination's QPN
@@ -195,6 +201,7 @@ struct SendReport : RunReport {
   bool finished = false;           // false: interrupted
   std::optional<PfcReport> pfc;
   SendCounts counts;
+  std::vector<FlowLosses> losses;   // of each reliable flow that has any
   uint64_t series_rows_dropped = 0; // rows of --series that found no room
 };
 

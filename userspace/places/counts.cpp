@@ -97,8 +97,12 @@ Result<Reading> Counter::read(const SendReport &sender) const {
       at++;
     reading.flows[i].alpha /= static_cast<double>(at - from);
   }
-  reading.timeouts = sender.counts.timeouts;
-  reading.failed = sender.counts.failed_messages;
+  for (const FlowLosses &losses : sender.losses)
+    if (FlowCounts *flow = flow_of(reading, losses.qp)) {
+      flow->naks += losses.naks;
+      flow->timeouts += losses.timeouts;
+      flow->failed += losses.failed_messages;
+    }
   return reading;
 }
 

@@ -17,8 +17,9 @@ namespace xr::places {
 struct FlowCounts {
   uint64_t sent = 0, sent_again = 0; // frames with data that came to the wire; of a PSN seen before
   uint64_t received = 0, received_bytes = 0, received_again = 0;
-  uint64_t marked = 0; // received with CE
-  uint64_t cnps = 0;   // that came to the sender
+  uint64_t marked = 0;                         // received with CE
+  uint64_t cnps = 0;                           // that came to the sender
+  uint64_t naks = 0, timeouts = 0, failed = 0; // of the requester; failed: messages
   // Sums over QPs whose rate is controlled; alpha: their mean.
   uint64_t cuts = 0;
   double rate = 0, target = 0, alpha = 0;
@@ -32,7 +33,6 @@ struct Reading {
   uint64_t t_ns = 0; // CLOCK_MONOTONIC
   std::vector<FlowCounts> flows;
   std::shared_ptr<const WirePortCounts> left, right; // of the wire's ports
-  uint64_t timeouts = 0, failed = 0;                 // of all flows
 };
 
 struct PortSnapshots; // open ports

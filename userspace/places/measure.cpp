@@ -132,9 +132,9 @@ ExperimentFlow Measurement::flow_row(size_t index, const Reading &settled) const
   row.cuts = all.cuts;
   row.retransmitted = all.sent_again;
   row.drops = all.sent - std::min(all.sent, all.received);
-  // Of one flow they are its own; else why_void() refuses them.
-  row.timeouts = plan_.flows.size() == 1 ? settled.timeouts : 0;
-  row.failed = plan_.flows.size() == 1 ? settled.failed : 0;
+  row.naks = all.naks;
+  row.timeouts = all.timeouts;
+  row.failed = all.failed;
   return row;
 }
 
@@ -245,11 +245,6 @@ std::vector<std::string> why_void(const Plan &plan, const SendReport &sender,
   if (paced && behind > kMostSlip)
     reasons.list.push_back(fmt::format(
         "senders: {:.1f} % of the schedule was given up: the machine is too slow", behind * 100));
-  if (plan.flows.size() > 1) {
-    reasons.add(sender.counts.timeouts, "senders", "timeouts, which are not counted by flow");
-    reasons.add(sender.counts.failed_messages, "senders",
-                "messages failed, which are not counted by flow");
-  }
   return std::move(reasons.list);
 }
 

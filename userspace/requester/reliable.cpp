@@ -33,6 +33,7 @@ ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
       pacer(given.pacing, line_bits, given.seed), context{.flow = flow,
                                                           .reliability = reliability,
                                                           .counts = counts,
+                                                          .losses = losses,
                                                           .answered = is_answered(given.verb),
                                                           .timeout_ns =
                                                               timeout_ns(reliability.timeout_code)},
@@ -258,6 +259,14 @@ void ReliableSource::State::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
       congestion::append_qp_rates(*state.qp_pacing, state.flow.dest_qp(0), now, rows);
 }
 
+void ReliableSource::State::flow_losses(std::vector<FlowLosses> &rows) const {
+  for (const ReliableFlow &state : states_)
+    if (const FlowLosses &l = state.losses; l.naks || l.timeouts || l.failed_messages) {
+      rows.push_back(l);
+      rows.back().qp = state.flow.dest_qp(0);
+    }
+}
+
 ReliableSource::ReliableSource(std::vector<flow::Flow> flows, const congestion::Rate &total,
                                double line_bits, const Reliability &reliability)
     : state_(std::make_unique<State>(std::move(flows), total, line_bits, reliability)) {}
@@ -278,6 +287,7 @@ const SendCounts &ReliableSource::counts() const { return state_->counts; }
 void ReliableSource::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
   state_->qp_rates(now, rows);
 }
+void ReliableSource::flow_losses(std::vector<FlowLosses> &rows) const { state_->flow_losses(rows); }
 void ReliableSource::obey(const packet::Pauses &pauses) { state_->obey(pauses); }
 double ReliableSource::asked_pps() const { return state_->asked_pps(); }
 

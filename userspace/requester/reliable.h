@@ -49,6 +49,7 @@ public:
   // Count messages; over() counts completed and failed ones.
   uint64_t expected() const override;
   void qp_rates(uint64_t now, std::vector<QpRate> &rows) override;
+  void flow_losses(std::vector<FlowLosses> &rows) const override;
   void obey(const packet::Pauses &pauses) override;
   uint64_t over() const override;
 

@@ -120,10 +120,12 @@ void ReliableQp::acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn,
     counts.stray++;
     return;
   }
-  if (type == ROCE_NAK)
+  if (type == ROCE_NAK) {
     count_nak(counts, value);
-  else
+    c.losses.naks += value == 0;
+  } else {
     (type == ROCE_ACK ? counts.acks : counts.rnr_naks)++;
+  }
   uint64_t place = 0;
   if (failed_ || !outstanding(psn, place, c))
     return;
@@ -299,6 +301,7 @@ void ReliableQp::expire(uint64_t now, const ReliableContext &c) {
     return;
   }
   c.counts.timeouts++;
+  c.losses.timeouts++;
   if (!another_round(c))
     return;
   asked_anew_ = true;
@@ -314,6 +317,7 @@ void ReliableQp::fail(const ReliableContext &c) {
   failed_ = true;
   c.counts.failed_qps++;
   c.counts.failed_messages += messages_.size();
+  c.losses.failed_messages += messages_.size();
   messages_.clear();
   samples_.clear();
   again_.clear();

@@ -18,6 +18,7 @@ struct ReliableContext {
   const flow::Flow &flow;
   const Reliability &reliability;
   SendCounts &counts;
+  FlowLosses &losses;    // of the flow
   bool answered = false; // requests complete with a response, not with an ACK (READ, atomics)
   bool open = true;      // new messages may begin
   uint64_t timeout_ns = 0;

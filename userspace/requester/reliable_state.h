@@ -33,6 +33,7 @@ struct ReliableFlow {
   unsigned priority;
   congestion::Pacer pacer;
   std::optional<congestion::QpPacing> qp_pacing; // set if each QP has its own rate
+  FlowLosses losses;
   ReliableContext context;
   Ring<uint32_t> ready; // QPs that may have packets to send
   bool listed = false;  // is in active_, or in waiting_ until listed_until
@@ -89,6 +90,7 @@ struct ReliableSource::State {
   bool done() const { return live_flows_ == 0 && busy_qps_ == 0; }
   double asked_pps() const;
   void qp_rates(uint64_t now, std::vector<QpRate> &rows);
+  void flow_losses(std::vector<FlowLosses> &rows) const;
   void obey(const packet::Pauses &pauses);
 
   SendCounts counts;

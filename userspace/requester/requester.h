@@ -21,6 +21,8 @@ public:
   virtual uint64_t over() const { return counts().packets; }
   // Appends a row for each QP whose rate is controlled, as of `now`.
   virtual void qp_rates(uint64_t /*now*/, std::vector<QpRate> &) {}
+  // Appends a row for each flow with losses.
+  virtual void flow_losses(std::vector<FlowLosses> &) const {}
   // Flows of a paused priority wait from now on; replays and PFC frames do not. Before next().
   virtual void obey(const packet::Pauses &) {}
 };
