@@ -14,6 +14,7 @@ Subject subject() {
   Subject s;
   s.flows = {"flow-1", "flow-2", "mouse-1", "mouse-2"};
   s.queues = {"switch:sender-1", "switch:receiver"};
+  s.rules = {"lose", "mark"};
   s.aliases = {{"bottleneck", "switch:receiver"}};
   s.sampled = {{RowKind::Flow, "rate_bps"},
                {RowKind::Flow, "alpha"},
@@ -44,6 +45,9 @@ ExperimentMeasurement measurement() {
   m.queues[1].backlog_bytes.add(100, 50);
   m.queues[1].backlog_bytes.add(20'000, 50);
   m.queues[1].marked = 100;
+  m.rules = {
+      {.name = "lose", .link = {}, .words = {}, .matched = 10, .acted = 1},
+      {.name = "mark", .link = {}, .words = {}, .matched = 30, .acted = 5, .acted_bytes = 5000}};
   m.jain = 0.75;
   m.packets = 1000;
   m.duration_ns = 100'000'000;
@@ -100,6 +104,11 @@ TEST(Expectations, AreDecided) {
            {"count(flows('mouse-*').rate_bps) == 2", Holds, 2, 2},
            {"jain(flows('flow-*').rate_bps) == 0.9", Holds, 0.9, 0.9},
            {"jain >= 0.7", Holds, 0.75, 0.7},
+           {"rule('lose').acted == 1", Holds, 1, 1},
+           {"sum(rules.acted) == 6", Holds, 6, 6},
+           {"all(rules, acted > 0)", Holds, 1, 0},
+           {"rule('mark').acted_bytes <= 4KB", Fails, 5000, 4000},
+           {"rule('mark').acted.rate == 50", Holds, 50, 50},
            {"queue('bottleneck').backlog_bytes.mean within 1% of prediction.queue_bytes", Holds,
             10'050, 10'000},
            {"mean(queue('bottleneck').backlog_bytes) within 49 of 10000", Fails, 10'050, 10'000},
@@ -231,6 +240,9 @@ TEST(Expectations, AreRefusedBeforeTheRun) {
            {"queue('botleneck').marked == 0", "there is no queue 'botleneck'",
             "did you mean bottleneck?"},
            {"sum(flows('rat-*').drops) == 0", "there is no flow 'rat-*'", "there are flow-1"},
+           {"rule('lost').acted == 0", "there is no rule 'lost'", "did you mean lose?"},
+           {"rule('lose').actd == 0", "'actd' is not a column of rules", "did you mean acted?"},
+           {"rule('lose').acted after 1ms == 0", "rules are not sampled", "whole run"},
            {"flow('flow-*').drops == 0", "'flow-*' is 2 flows", "flows('flow-*')"},
            {"flows.drops == 0", "flows.drops are many values", "all(flows"},
            {"queue('bottleneck').backlog_bytes < 1KB", "is a distribution", ".mean"},

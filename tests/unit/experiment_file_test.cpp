@@ -43,14 +43,18 @@ queue:
   words: "buffer 2MB red 5k 200k 1%"
   bottleneck: "rate 1gbit step 30k"
 congestion: dcqcn preset hpcc rai=7
-reliability: {window: 99, timeout: 5, retries: 3, rnr-retries: 2}
+reliability: {window: 99, timeout: 5, retries: 3, rnr-retries: 2, retransmit: selective}
 flows:
   - {from: all, to: [receiver-1, receiver-2], words: "write size 1M qps 2"}
   - {name: odd, from: sender-1, to: receiver-2, words: send size 4k start 3ms, congestion: fixed 1gbit,
      reliable: false, stop: 20ms}
-rules: []
+rules: ["drop name lose", {link: "receiver-1:right", words: probability 1% ce}]
+cnp: {mode: window, interval: 9us, scope: pair}
+capture: [{at: right}]
 schedule:
   - {at: 20ms, do: "stop odd"}
+  - {at: 15ms, do: "impair right:left add every 3 drop"}
+  - {at: 10ms, do: "impair del lose"}
   - {at: 5ms, do: "start flow 2"}
   - {at: 6ms, do: "link bottleneck rate 2gbit"}
   - {at: 7ms, do: "flap right:receiver-1 1ms"}
@@ -84,7 +88,23 @@ expect:
   EXPECT_FALSE(s.flows[2].reliable);
   EXPECT_TRUE(s.flows[0].started);
   EXPECT_FALSE(s.flows[1].started);
-  EXPECT_EQ(s.cnp.mode, congestion::NpMode::Echo); // HPCC's
+  EXPECT_EQ(s.cnp.mode, congestion::NpMode::Window); // HPCC's is echo
+  EXPECT_EQ(s.cnp.interval_ns, 9000U);
+  EXPECT_EQ(s.cnp.scope, congestion::CnpScope::Pair);
+  EXPECT_TRUE(s.reliability.selective);
+  ASSERT_EQ(e.rules.all.size(), 3U);
+  EXPECT_EQ(e.rules.all[0].name, "lose");
+  EXPECT_EQ(e.rules.all[0].link, "left:right");
+  EXPECT_EQ(e.rules.all[1].name, "rule-2");
+  EXPECT_EQ(e.rules.all[1].link, "receiver-1:right");
+  EXPECT_NE(e.rules.all[1].words.find(" seed 9 "), std::string::npos) << e.rules.all[1].words;
+  EXPECT_FALSE(e.rules.all[2].from_start);
+  ASSERT_EQ(e.rules.changes.size(), 2U);
+  EXPECT_EQ(e.rules.changes[0].kind, RuleChange::Kind::Delete);
+  EXPECT_EQ(e.rules.changes[1].rule, 2U);
+  EXPECT_EQ(e.subject.rules, (std::vector<std::string>{"lose", "rule-2", "rule-3"}));
+  ASSERT_EQ(e.captures.size(), 1U);
+  EXPECT_EQ(e.captures[0].port, CaptureSetup::Port::Right);
   using Kind = simulate::Event::Kind;
   ASSERT_EQ(s.schedule.size(), 5U);
   EXPECT_EQ(s.schedule[0].kind, Kind::Start); // by time
@@ -258,12 +278,25 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
                 "flows: [{from: sender-1, to: receiver, words: write cc dcqcn}, {from: sender-2, "
                 "to: receiver, words: write cc dcqcn preset hpcc}]\n",
             "describe different notification points", "np="},
-           {all + "rules: [drop]\n", "rules: links in virtual time do not apply rules yet"},
+           {all + "rules: drop\n", "rules: it is not a list"},
+           {all + "rules: [dorp]\n", "rules: 'dorp' is not a word of a rule", "did you mean drop?"},
+           {all + "rules: [{link: switch:recever, words: drop}]\n",
+            "rules: there is no queue 'switch:recever'", "switch:receiver"},
+           {all + "rules: [drop name a, drop name a]\n", "there are two rules 'a'"},
+           {all + "capture: [middle]\n", "capture: 'middle' is not a port of the run"},
+           {all + "capture: [left, {at: left}]\n", "capture: left is given twice"},
+           {all + "reliability: {retransmit: all}\n", "'all' is not a way to retransmit"},
            {all + "schedule: 5\n", "schedule: it is not a list"},
            {all + "schedule: [{at: 1ms}]\n", "it has no time or no action"},
            {all + "schedule: [{at: 10ms, do: stop flow-1}]\n", "at: the run ends at 10ms"},
            {schedule("stopp flow-1"), "do: 'stopp' is not an action", "did you mean stop?"},
-           {schedule("impair add drop"), "'impair' is not possible in virtual time", "start"},
+           {schedule("impair ad drop"), "do: impair: 'ad' is not what impair does", "impair add"},
+           {schedule("impair add dorp"), "do: impair: 'dorp' is not a word", "did you mean drop?"},
+           {schedule("impair del rule-1"), "do: impair: there is no rule 'rule-1'"},
+           {all + "rules: [drop name a]\nschedule:\n  - {at: 1ms, do: impair del a}\n  - {at: 2ms, "
+                  "do: impair enable a}\n",
+            "schedule: the rule 'a' is not there at 2ms"},
+           {schedule("exec x"), "'exec' is not possible in an experiment", "start"},
            {schedule("start flow-7"), "start: there is no flow 'flow-7'", "did you mean flow-"},
            {schedule("start flow-1 now"), "start: what is 'now'?"},
            {schedule("flap hub 1ms"), "flap: there is no queue 'hub'", "switch:"},

@@ -5,6 +5,7 @@
 
 #include "cli/output.h"
 #include "importers/netem.h"
+#include "importers/otg.h"
 #include "parse/yaml.h"
 #include "wire/delivery_trace.h"
 
@@ -28,14 +29,10 @@ Result<importers::Imported> import(const std::string &kind, const std::string &f
     return importers::netem(from);
   if (kind == "mahimahi")
     return mahimahi(from);
-  if (kind == "lumina" || kind == "otg")
-    return Error{"it is not possible yet", "netem, mahimahi"};
-  return Error{"it is not a format", "netem, mahimahi"};
+  return Error{"it is not a format", "lumina, otg, netem, mahimahi"};
 }
 
-} // namespace
-
-int import_words(const std::string &kind, const std::string &from, const Globals &globals) {
+int print_words(const std::string &kind, const std::string &from, const Globals &globals) {
   auto imported = import(kind, from);
   if (!imported)
     return refuse("run --import " + kind, imported.error());
@@ -52,6 +49,52 @@ int import_words(const std::string &kind, const std::string &from, const Globals
   if (!imported->link.empty())
     output.print_line("link IF " + imported->link);
   return output.finish();
+}
+
+int print_experiments(const std::string &kind, const std::vector<std::string> &paths,
+                      const Globals &globals) {
+  std::vector<importers::ImportedExperiment> all;
+  for (const std::string &path : paths) {
+    auto imported = import_experiment(kind, path);
+    if (!imported)
+      return fail("run --import " + kind, imported.error());
+    tell_notes("run --import", imported->notes);
+    all.push_back(std::move(imported).get());
+  }
+  Output output(globals.json);
+  std::vector<std::vector<report::Value>> rows;
+  for (size_t i = 0; i < all.size(); i++)
+    if (globals.json)
+      rows.push_back({paths[i], all[i].yaml, report::StringList(all[i].notes)});
+    else
+      output.print_line((i ? "---\n" : "") + all[i].yaml.substr(0, all[i].yaml.size() - 1));
+  if (globals.json)
+    output.print({.title = {},
+                  .sections = {{"schema", "", report::Value{uint64_t{1}}},
+                               {"experiments", "",
+                                report::make_table({{"file", ""}, {"yaml", ""}, {"notes", ""}},
+                                                   std::move(rows))}}});
+  return output.finish();
+}
+
+} // namespace
+
+bool imports_experiments(const std::string &kind) { return kind == "lumina" || kind == "otg"; }
+
+Result<importers::ImportedExperiment> import_experiment(const std::string &kind,
+                                                        const std::string &path) {
+  auto text = parse::read_file(path);
+  if (!text)
+    return text.error();
+  const std::string name = parse::file_name(path);
+  return kind == "lumina" ? importers::lumina(*text, name) : importers::otg(*text, name);
+}
+
+int print_imported(const std::string &kind, const std::vector<std::string> &from,
+                   const Globals &globals) {
+  if (imports_experiments(kind))
+    return print_experiments(kind, from, globals);
+  return print_words(kind, from.front(), globals);
 }
 
 } // namespace xr::cli

@@ -35,9 +35,20 @@ std::vector<plot::QueueLevels> levels_of(const simulate::Scenario &scenario) {
   return all;
 }
 
-std::vector<plot::Moment> moments_of(const simulate::Scenario &scenario) {
+const char *word_of(experiment::RuleChange::Kind kind) {
+  constexpr const char *kWords[] = {"add", "delete", "enable", "disable", "clear"};
+  return kWords[static_cast<size_t>(kind)];
+}
+
+std::vector<plot::Moment> moments_of(const experiment::Experiment &experiment) {
   std::vector<plot::Moment> moments;
-  for (const simulate::Event &event : scenario.schedule) {
+  for (const experiment::RuleChange &change : experiment.rules.changes)
+    moments.push_back({static_cast<double>(change.at_ns) / 1e9,
+                       fmt::format("{} {}", word_of(change.kind),
+                                   change.kind == experiment::RuleChange::Kind::Clear
+                                       ? "all rules"
+                                       : experiment.rules.all[change.rule].name)});
+  for (const simulate::Event &event : experiment.scenario.schedule) {
     const char *word = "";
     switch (event.kind) {
     case simulate::Event::Kind::Start:
@@ -97,7 +108,7 @@ Status write_svgs(const std::string &plots, const std::vector<plot::Figure> &fig
 Status write_plots(const std::string &out, const std::string &plots,
                    const experiment::Experiment &experiment, const ExperimentResult &result,
                    const plot::Recorder &recorder) {
-  plot::Page page{experiment.text, moments_of(experiment.scenario),
+  plot::Page page{experiment.text, moments_of(experiment),
                   plot::figures(result, recorder, levels_of(experiment.scenario))};
   if (!plots.empty()) {
     if (Status s = write_svgs(plots, page.figures); !s)

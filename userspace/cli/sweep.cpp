@@ -158,9 +158,10 @@ private:
     auto experiment = file_.read(joined(settings_, rows_[point].settings));
     if (!experiment)
       return "!" + experiment.error().message;
-    const auto result =
-        run_experiment(experiment.get(), {rows_[point].directory, ""},
-                       [this](const experiment::RunProgress &) { return !interrupt_.asked(); });
+    const auto result = run_experiment(
+        experiment.get(), {rows_[point].directory, ""},
+        [this](const experiment::RunProgress &) { return !interrupt_.asked(); },
+        options_.place(rows_[point].directory));
     return result ? report::pack_point(result.get()) : "!" + result.error().message;
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/run_files.h"
 #include "experiment/experiment.h"
 #include "report/experiment.h"
 
@@ -26,6 +27,10 @@ struct SweepOptions {
   std::string out; // a directory for each point below it; "": no files
   unsigned jobs = 1;
   SweepShare share = {};
+  // Where a point runs whose files are in that directory.
+  std::function<RunPlace(const std::string &)> place = [](const std::string &) -> RunPlace {
+    return experiment::run_virtual;
+  };
   // Called with the number of points that `out` has already.
   std::function<void(size_t)> on_found = {};
 };

@@ -20,10 +20,12 @@ struct AttachOptions {
   uint16_t udp_port = 4791;
   uint32_t streams = 65536; // capacity of the stream table
   bool track = true;
-  uint32_t ring_bytes = 1 << 20;   // size of the event ring; rounded up to a power of two
-  bool frags = true;               // accept frames in several buffers, if the kernel supports it
-  bool rules = false;              // load the program with rules from the start: see exchange.h
-  uint32_t features = 0;           // further enum roce_feature bits: see feature_lease.h
+  uint32_t ring_bytes = 1 << 20; // size of the event ring; rounded up to a power of two
+  bool frags = true;             // accept frames in several buffers, if the kernel supports it
+  bool rules = false;            // load the program with rules from the start: see exchange.h
+  uint32_t features = 0;         // further enum roce_feature bits: see feature_lease.h
+  uint32_t uses = 0;             // with features of rules: enum roce_rule_uses, of those to come
+  bool alone = false; // without libxdp's dispatcher, which is slower: no other program can join
   uint64_t cnp_window_ns = 50'000; // a CNP's cause is a CE mark or NAK at most this long before
 };
 

@@ -58,7 +58,8 @@ Status load(End &end, const End &other, roce_config config, bool second,
       return done;
   if (auto done = end.object->load(); !done)
     return done;
-  return wire_bridge(end.pins, end.ifindex(), other.ifindex(), -1);
+  const bool clones = config.features & ROCE_FEATURE_CLONE;
+  return wire_bridge(end.pins, end.ifindex(), other.ifindex(), clones ? end.object->cnp_fd() : -1);
 }
 
 // Records in the pins that the bridge made the port promiscuous, so that detach undoes only that.

@@ -116,6 +116,10 @@ Result<Joined> Joining::alone(Mode mode) {
 
 Result<Joined> Joining::join(Mode mode) {
   mode_refused_ = false;
+  if (options_.alone && !shares()) {
+    refusal_ = "it was attached alone, by an experiment";
+    return alone(mode);
+  }
   auto joined = with_libxdp(mode);
   if (joined)
     return joined;

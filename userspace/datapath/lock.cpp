@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/lock.h"
 
+#include <atomic>
 #include <thread>
 
 #include <fcntl.h>
@@ -12,6 +13,8 @@ namespace xr::datapath {
 namespace {
 
 constexpr const char *kFile = "/run/xdp-roce/lock";
+
+std::atomic<unsigned> held_for_threads = 0; // objects of Lock::ForThreads
 
 struct LockFile {
   const char *name, *held;
@@ -66,7 +69,22 @@ std::chrono::milliseconds &Lock::patience() {
   return of_process;
 }
 
+Result<Lock::ForThreads> Lock::ForThreads::take() {
+  auto lock = Lock::take(Kind::Exclusive);
+  if (!lock)
+    return lock.error();
+  held_for_threads++;
+  return ForThreads(std::move(lock->fd_));
+}
+
+Lock::ForThreads::~ForThreads() {
+  if (fd_)
+    held_for_threads--;
+}
+
 Result<Lock> Lock::take(Kind kind, std::chrono::milliseconds patience) {
+  if (held_for_threads)
+    return Lock(Fd());
   auto file = open_file(kFile);
   if (!file)
     return file.error();

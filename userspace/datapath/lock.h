@@ -22,6 +22,20 @@ public:
   // Waits at most `patience` for other processes; then an error.
   static Result<Lock> take(Kind kind, std::chrono::milliseconds patience = Lock::patience());
 
+  // Holds the exclusive lock; meanwhile take() of this process's threads succeeds at once. They may
+  // attach and change different ports at the same time, as each load of a program takes long.
+  class ForThreads {
+  public:
+    static Result<ForThreads> take();
+    ForThreads(ForThreads &&other) noexcept : fd_(std::move(other.fd_)) {}
+    ForThreads &operator=(ForThreads &&) = delete;
+    ~ForThreads();
+
+  private:
+    explicit ForThreads(Fd fd) : fd_(std::move(fd)) {}
+    Fd fd_;
+  };
+
   // The lock of one port for one use. Does not wait: an error if another process holds it.
   enum class Use { Endpoint, Capture, Wire };
   static Result<Lock> take_port(uint64_t netns, unsigned ifindex, Use use = Use::Endpoint);

@@ -115,7 +115,7 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   config.attached_ns = realtime_ns();
   config.cnp_window_ns = options.cnp_window_ns;
   config.features = options.features | (options.rules ? kRuleFeatures : 0);
-  config.uses = options.rules ? ~0u : 0;
+  config.uses = options.rules ? ~0u : options.uses;
   // A secret seed: a sender cannot choose addresses that share a bucket.
   if (getrandom(&config.hash_seed, sizeof(config.hash_seed), GRND_NONBLOCK) < 0)
     config.hash_seed = config.attached_ns;

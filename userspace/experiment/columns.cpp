@@ -67,6 +67,27 @@ constexpr ColumnRow kQueues[] = {
     queue_row("utilisation", Plain, Level, [](const Queue &q) { return cell(q.utilisation); }),
 };
 
+constexpr ColumnRow rule_row(const char *name, Dimension dimension,
+                             Cell (*get)(const ExperimentRule &)) {
+  return {.name = name, .dimension = dimension, .kind = Counter, .whole_run = true, .rule = get};
+}
+
+constexpr ColumnRow kRules[] = {
+    rule_row("matched", Plain, [](const ExperimentRule &r) { return cell(r.matched); }),
+    rule_row("acted", Plain, [](const ExperimentRule &r) { return cell(r.acted); }),
+    rule_row("matched_bytes", Bytes, [](const ExperimentRule &r) { return cell(r.matched_bytes); }),
+    rule_row("acted_bytes", Bytes, [](const ExperimentRule &r) { return cell(r.acted_bytes); }),
+    rule_row("spared", Plain, [](const ExperimentRule &r) { return cell(r.spared); }),
+    rule_row("limited", Plain, [](const ExperimentRule &r) { return cell(r.limited); }),
+    rule_row("not_applicable", Plain,
+             [](const ExperimentRule &r) { return cell(r.not_applicable); }),
+    rule_row("refused", Plain, [](const ExperimentRule &r) { return cell(r.refused); }),
+};
+
+constexpr RowWords kRowWords[] = {{"flow", "flows", RowKind::Flow},
+                                  {"queue", "queues", RowKind::Queue},
+                                  {"rule", "rules", RowKind::Rule}};
+
 constexpr ColumnRow total_row(const char *name, Dimension dimension, ColumnKind kind,
                               Cell (*get)(const Total &)) {
   return {.name = name, .dimension = dimension, .kind = kind, .whole_run = true, .total = get};
@@ -133,11 +154,22 @@ std::span<const ColumnRow> columns_of(RowKind kind) {
     return kFlows;
   case RowKind::Queue:
     return kQueues;
+  case RowKind::Rule:
+    return kRules;
   case RowKind::Total:
     return kTotals;
   default:
     return kPrediction;
   }
+}
+
+std::span<const RowWords> row_words() { return kRowWords; }
+
+const RowWords *row_words(RowKind kind) {
+  for (const RowWords &words : kRowWords)
+    if (words.kind == kind)
+      return &words;
+  return nullptr;
 }
 
 std::span<const ColumnAlias> column_aliases() { return kAliases; }

@@ -18,7 +18,15 @@ namespace xr::experiment {
 enum class Dimension : uint8_t { Any, Plain, Bytes, Rate, Time };
 const char *dimension_name(Dimension dimension); // "a number of bytes"
 
-enum class RowKind : uint8_t { Flow, Queue, Total, Prediction };
+enum class RowKind : uint8_t { Flow, Queue, Rule, Total, Prediction };
+// flow('NAME') and flows: kinds of which an experiment has many rows, each with a name.
+struct RowWords {
+  const char *one, *many;
+  RowKind kind;
+};
+std::span<const RowWords> row_words();
+// nullptr: it has no rows with names.
+const RowWords *row_words(RowKind kind);
 
 // Counter: a sample is the increase since the sample before. Sampled: over time only.
 enum class ColumnKind : uint8_t { Value, Level, Counter, Sampled };
@@ -35,6 +43,7 @@ struct ColumnRow {
   bool whole_run; // Counter: of the run; otherwise of the measured time
   Cell (*flow)(const ExperimentFlow &) = nullptr;
   Cell (*queue)(const ExperimentQueue &) = nullptr;
+  Cell (*rule)(const ExperimentRule &) = nullptr;
   Cell (*total)(const ExperimentMeasurement &) = nullptr;
   Cell (*prediction)(const ExperimentPrediction &) = nullptr;
   bool distribution = false;

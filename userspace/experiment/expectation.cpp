@@ -32,7 +32,7 @@ const SampleStore::Samples *SampleStore::find(RowKind kind, uint32_t row,
 }
 
 std::vector<size_t> select_rows(const Subject &subject, RowKind kind, const std::string &pattern) {
-  const auto &names = kind == RowKind::Flow ? subject.flows : subject.queues;
+  const auto &names = subject.names(kind);
   const auto alias = subject.aliases.find(pattern);
   const std::string &wanted =
       kind == RowKind::Queue && alias != subject.aliases.end() ? alias->second : pattern;

@@ -23,7 +23,10 @@ struct Node;
 
 // What an experiment will have, known before it runs.
 struct Subject {
-  std::vector<std::string> flows, queues;
+  std::vector<std::string> flows, queues, rules;
+  const std::vector<std::string> &names(RowKind kind) const {
+    return kind == RowKind::Flow ? flows : kind == RowKind::Queue ? queues : rules;
+  }
   std::map<std::string, std::string> aliases;             // of queues: bottleneck
   std::set<std::pair<RowKind, std::string_view>> sampled; // columns in series.csv
   std::string no_prediction;                              // why there is none; "": there is one

@@ -110,7 +110,11 @@ private:
          }},
         {"queue", [this](const YAML::Node &node) { return after_topology(node, read_queues); }},
         {"congestion", [this](const YAML::Node &node) { return congestion(node); }},
-        {"reliability", [this](const YAML::Node &node) { return reliability(node); }},
+        {"reliability",
+         [this](const YAML::Node &node) {
+           return read_reliability(reader_, node, scenario().reliability);
+         }},
+        {"cnp", later}, // after the flows, whose DCQCN describes it
         {"flows",
          [this](const YAML::Node &node) {
            if (Status s = times(node); !s)
@@ -120,9 +124,21 @@ private:
              return read_flows(reader, list, defaults_, scenario);
            });
          }},
-        {"rules", [this](const YAML::Node &node) { return rules(node); }},
+        {"rules",
+         [this](const YAML::Node &node) {
+           return after_topology(node, [this](const YamlReader &reader, const YAML::Node &list,
+                                              const simulate::Scenario &scenario) {
+             return read_rules(reader, list, scenario, experiment_.rules);
+           });
+         }},
+        {"capture",
+         [this](const YAML::Node &node) {
+           return read_captures(reader_, node, experiment_.captures);
+         }},
         {"schedule",
-         [this](const YAML::Node &node) { return read_schedule(reader_, node, scenario()); }},
+         [this](const YAML::Node &node) {
+           return read_schedule(reader_, node, scenario(), experiment_.rules);
+         }},
         {"expect", later}, // needs all of the others
         {"sweep", later},  // ExperimentFile::points()
     };
@@ -159,28 +175,6 @@ private:
     return {};
   }
 
-  Status reliability(const YAML::Node &node) {
-    requester::Reliability &r = scenario().reliability;
-    unsigned window = r.window, timeout = r.timeout_code, retries = r.retries, rnr = r.rnr_retries;
-    const Status done = reader_.map(node, "a key of reliability",
-                                    {{"window", reader_.number("window", 1, 1U << 20, window)},
-                                     {"timeout", reader_.number("timeout", 0, 31, timeout)},
-                                     {"retries", reader_.number("retries", 0, 255, retries)},
-                                     {"rnr-retries", reader_.number("rnr-retries", 0, 7, rnr)}});
-    r.window = window;
-    r.timeout_code = static_cast<uint8_t>(timeout);
-    r.retries = static_cast<uint8_t>(retries);
-    r.rnr_retries = static_cast<uint8_t>(rnr);
-    return done;
-  }
-
-  Status rules(const YAML::Node &node) {
-    if (node.IsNull() || (node.IsSequence() && node.size() == 0))
-      return {};
-    return reader_.in(node, "rules",
-                      {"links in virtual time do not apply rules yet", "queue: {words: ...}"});
-  }
-
   Status complete(const YAML::Node &root) {
     if (experiment_.name.empty())
       return reader_.at(root, {"the experiment has no name", "experiment: incast of four"});
@@ -189,7 +183,13 @@ private:
                                R"(flows: [{from: all, to: receiver, words: "write size 1M"}])"});
     if (Status s = derive_cnp_pacing(scenario()); !s)
       return reader_.at(root, s.error());
+    for (const auto &pair : root)
+      if (parse::scalar(pair.first) == "cnp")
+        if (Status s = read_cnp(reader_, pair.second, scenario().cnp); !s)
+          return s;
     experiment_.prediction = predict(scenario());
+    if (!experiment_.rules.all.empty())
+      experiment_.prediction = {.why = "rules change the traffic"};
     describe();
     for (const auto &pair : root)
       if (parse::scalar(pair.first) == "expect")
@@ -201,6 +201,8 @@ private:
     Subject &subject = experiment_.subject;
     for (const simulate::FlowSetup &flow : scenario().flows)
       subject.flows.push_back(flow.name);
+    for (const RuleSetup &rule : experiment_.rules.all)
+      subject.rules.push_back(rule.name);
     subject.queues = simulate::queue_names(scenario().topology);
     const simulate::Network network = simulate::build_network(scenario().topology);
     for (uint32_t wire = 0; wire < network.wires.size(); wire++)

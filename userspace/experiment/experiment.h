@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "experiment/expectation.h"
+#include "experiment/rules.h"
 #include "model/experiment_result.h"
 #include "simulate/scenario.h"
 
@@ -18,6 +19,8 @@ struct Experiment {
   std::string name;
   std::string text; // of the file, before settings
   simulate::Scenario scenario;
+  Rules rules;
+  std::vector<CaptureSetup> captures;
   Subject subject; // what expectations may name
   ExperimentPrediction prediction;
   std::vector<Expectation> expectations; // all checked

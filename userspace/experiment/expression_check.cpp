@@ -29,16 +29,9 @@ struct Type {
 using Shape = Type::Shape;
 
 const char *rows_name(RowKind kind) {
-  switch (kind) {
-  case RowKind::Flow:
-    return "flows";
-  case RowKind::Queue:
-    return "queues";
-  case RowKind::Total:
-    return "the run";
-  default:
-    return "prediction";
-  }
+  if (const RowWords *words = row_words(kind))
+    return words->many;
+  return kind == RowKind::Total ? "the run" : "prediction";
 }
 
 class Checker {
@@ -88,22 +81,22 @@ private:
   }
 
   Status names(const Node &node) const {
-    if (node.row_kind != RowKind::Flow && node.row_kind != RowKind::Queue)
+    const RowWords *words = row_words(node.row_kind);
+    if (!words || node.rows == Node::Rows::Own)
       return {};
-    if (node.rows == Node::Rows::Own)
-      return {};
-    const bool flow = node.row_kind == RowKind::Flow;
     const auto rows = select_rows(subject_, node.row_kind, node.pattern);
-    const auto &all = flow ? subject_.flows : subject_.queues;
+    const auto &all = subject_.names(node.row_kind);
+    if (all.empty())
+      return Error{fmt::format("the experiment has no {}", words->many), ""};
     if (rows.empty()) {
       std::vector<std::string_view> names(all.begin(), all.end());
-      if (!flow)
+      if (node.row_kind == RowKind::Queue)
         for (const auto &[alias, name] : subject_.aliases)
           names.emplace_back(alias);
       constexpr size_t kMostListed = 20;
       const std::string near = parse::nearest(node.pattern, names);
       names.resize(std::min(names.size(), kMostListed));
-      return Error{fmt::format("there is no {} '{}'", flow ? "flow" : "queue", node.pattern),
+      return Error{fmt::format("there is no {} '{}'", words->one, node.pattern),
                    near.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
                                 : fmt::format("did you mean {}?", near)};
     }
@@ -146,6 +139,9 @@ private:
   Status sampled(const Node &node, const ColumnRow &column) const {
     if (!subject_.samples)
       return Error{fmt::format("{}: there are no samples", node.text), "sample: 100us"};
+    if (node.row_kind == RowKind::Rule)
+      return Error{fmt::format("{}: rules are not sampled over time", node.text),
+                   "the column of the whole run"};
     if (!subject_.sampled.count({node.row_kind, column.name})) {
       std::vector<std::string_view> names;
       for (const auto &[kind, name] : subject_.sampled)

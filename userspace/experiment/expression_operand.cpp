@@ -27,16 +27,12 @@ Status rows(TokenCursor &cursor, Node &made, std::optional<RowKind> inside) {
     made.row_kind = kind;
     made.rows = which;
   };
-  if (word == "flow" || word == "queue") {
-    set(word == "flow" ? RowKind::Flow : RowKind::Queue, Node::Rows::One);
-    if (!cursor.is("("))
+  for (const RowWords &words : row_words()) {
+    if (word != words.one && word != words.many)
+      continue;
+    set(words.kind, word == words.one ? Node::Rows::One : Node::Rows::Many);
+    if (word == words.one && !cursor.is("("))
       return cursor.unexpected("(");
-    if (Status s = parse_rows_pattern(cursor, made); !s)
-      return s;
-    return cursor.expect(".");
-  }
-  if (word == "flows" || word == "queues") {
-    set(word == "flows" ? RowKind::Flow : RowKind::Queue, Node::Rows::Many);
     if (Status s = parse_rows_pattern(cursor, made); !s)
       return s;
     return cursor.expect(".");
@@ -46,9 +42,10 @@ Status rows(TokenCursor &cursor, Node &made, std::optional<RowKind> inside) {
     return cursor.expect(".");
   }
   if (cursor.is(".", 1) && !stat_named(cursor.peek(2).text)) {
-    constexpr std::string_view kRows[] = {"flows", "flow", "queues", "queue", "prediction"};
-    return parse::wrong(word, "a kind of rows",
-                        parse::hint_from(word, {std::begin(kRows), std::end(kRows)}));
+    std::vector<std::string_view> names = {"prediction"};
+    for (const RowWords &words : row_words())
+      names.insert(names.end(), {words.many, words.one});
+    return parse::wrong(word, "a kind of rows", parse::hint_from(word, names));
   }
   if (inside) {
     made.row_kind = *inside;

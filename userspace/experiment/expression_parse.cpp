@@ -11,6 +11,7 @@
 //                ("all"|"any"|"none") "(" ROWS "," or ")"
 //   column     = [ROWS "."] NAME ["." STAT] ["after" TIME] ["before" TIME]
 // NUMBER and column are read by expression_operand.cpp.
+#include <algorithm>
 #include <span>
 
 #include "experiment/token_cursor.h"
@@ -173,12 +174,14 @@ private:
     cursor_.take(); // (
     Tree made = std::make_unique<Node>();
     const std::string rows = cursor_.peek().text;
-    if (rows != "flows" && rows != "queues")
+    const auto words =
+        std::ranges::find_if(row_words(), [&](const RowWords &one) { return rows == one.many; });
+    if (words == row_words().end())
       return parse::wrong(rows, "a kind of rows", "all(flows, drops == 0)");
     cursor_.take();
     if (Status s = parse_rows_pattern(cursor_, *made); !s)
       return s.error();
-    made->row_kind = rows == "flows" ? RowKind::Flow : RowKind::Queue;
+    made->row_kind = words->kind;
     if (Status s = cursor_.expect(","); !s)
       return s.error();
     const std::optional<RowKind> outer = inside_;
@@ -216,13 +219,14 @@ private:
       return quantified(op->kind);
     const std::optional<Stat> stat = stat_named(cursor_.peek().text);
     if (!stat) {
-      if (cursor_.is("flow") || cursor_.is("flows") || cursor_.is("queue") || cursor_.is("queues"))
-        return parse_column(cursor_, inside_);
+      for (const RowWords &rows : row_words())
+        if (cursor_.is(rows.one) || cursor_.is(rows.many))
+          return parse_column(cursor_, inside_);
       return parse::wrong(
           cursor_.peek().text, "a function",
           parse::hint_from(cursor_.peek().text,
                            {"min", "max", "mean", "p50", "p99", "sum", "count", "jain", "rate",
-                            "all", "any", "none", "flow", "queue"}));
+                            "all", "any", "none", "flow", "queue", "rule"}));
     }
     cursor_.take();
     cursor_.take(); // (

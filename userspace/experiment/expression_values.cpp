@@ -93,7 +93,7 @@ Item over_rows(const Stat &stat, const std::vector<Item> &all) {
 } // namespace
 
 const std::string &ExpressionValues::name_of(RowKind kind, size_t row) const {
-  return kind == RowKind::Flow ? subject_.flows[row] : subject_.queues[row];
+  return subject_.names(kind)[row];
 }
 
 Item ExpressionValues::number(const Node &node) const {
@@ -169,6 +169,8 @@ Cell ExpressionValues::cell_of(const ColumnRow &column, RowKind kind, uint32_t r
     return row < measured_.flows.size() ? column.flow(measured_.flows[row]) : Cell{};
   case RowKind::Queue:
     return row < measured_.queues.size() ? column.queue(measured_.queues[row]) : Cell{};
+  case RowKind::Rule:
+    return row < measured_.rules.size() ? column.rule(measured_.rules[row]) : Cell{};
   case RowKind::Total:
     return column.total(measured_);
   default:
@@ -180,7 +182,7 @@ Item ExpressionValues::column(const Node &node, uint32_t row) const {
   const FoundColumn found = find_column(node.row_kind, node.name);
   const ColumnRow &column = *found.column;
   Item item{.column = &column, .row_kind = node.row_kind, .row = row};
-  item.has_row = node.row_kind == RowKind::Flow || node.row_kind == RowKind::Queue;
+  item.has_row = row_words(node.row_kind) != nullptr;
   const std::string of = item.has_row ? name_of(node.row_kind, row) : "the run";
   if (node.after_ns || node.before_ns) {
     window(node, found, item);

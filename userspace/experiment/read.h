@@ -7,9 +7,11 @@
 
 #include "congestion/rate_control.h"
 #include "experiment/experiment.h"
+#include "experiment/rules.h"
 #include "experiment/yaml_map.h"
 #include "flow/flow.h"
 #include "model/link.h"
+#include "parse/words.h"
 
 namespace xr::experiment {
 
@@ -34,8 +36,24 @@ Status read_flows(const YamlReader &reader, const YAML::Node &node, const FlowDe
 // The notification point that the flows' DCQCN parameters describe.
 Status derive_cnp_pacing(simulate::Scenario &scenario);
 
-Status read_schedule(const YamlReader &reader, const YAML::Node &node,
-                     simulate::Scenario &scenario);
+Status read_reliability(const YamlReader &reader, const YAML::Node &node,
+                        requester::Reliability &reliability);
+// Changes what the flows describe.
+Status read_cnp(const YamlReader &reader, const YAML::Node &node, congestion::CnpPacing &cnp);
+
+// Topology and seed are known.
+Status read_rules(const YamlReader &reader, const YAML::Node &node,
+                  const simulate::Scenario &scenario, Rules &rules);
+// What follows `impair` in the schedule.
+Status read_rule_change(parse::WordReader &words, uint64_t at_ns,
+                        const simulate::Scenario &scenario, Rules &rules);
+// By time. Error: a rule is changed when it is not there.
+Status order_rule_changes(Rules &rules);
+Status read_captures(const YamlReader &reader, const YAML::Node &node,
+                     std::vector<CaptureSetup> &captures);
+
+Status read_schedule(const YamlReader &reader, const YAML::Node &node, simulate::Scenario &scenario,
+                     Rules &rules);
 
 // The index of a flow or queue by its name, or the queue's alias; an error with the nearest name.
 Result<size_t> flow_named(const simulate::Scenario &scenario, const std::string &name);

@@ -90,7 +90,24 @@ private:
 
 } // namespace
 
+Status check_virtual(const Experiment &experiment) {
+  if (!experiment.rules.all.empty())
+    return Error{fmt::format("{}: a rule of 'impair' is not possible in virtual time",
+                             experiment.rules.all.front().name),
+                 "--on namespaces"};
+  if (!experiment.captures.empty())
+    return Error{fmt::format("{}: a capture is not possible in virtual time",
+                             capture_port_name(experiment.captures.front().port)),
+                 "--on namespaces"};
+  if (experiment.scenario.reliability.selective)
+    return Error{"reliability: retransmit: selective repeat is not possible in virtual time",
+                 "--on namespaces"};
+  return {};
+}
+
 Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks) {
+  if (Status s = check_virtual(experiment); !s)
+    return s.error();
   auto simulation = simulate::Simulation::make(experiment.scenario);
   if (!simulation)
     return simulation.error();

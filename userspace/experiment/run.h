@@ -27,6 +27,8 @@ struct RunHooks {
   double partial_s = 5;
 };
 
+// Error: it has what is not possible in virtual time.
+Status check_virtual(const Experiment &experiment);
 // A run that was ended before its time is void.
 Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks);
 

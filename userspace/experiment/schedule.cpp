@@ -106,13 +106,12 @@ constexpr Action kActions[] = {
     {"pfc", parse_pfc, "pfc bottleneck 3 for 1ms"},
 };
 // What other places can do.
-constexpr std::string_view kElsewhere[] = {"impair", "capture", "respond", "send", "bridge",
-                                           "attach", "detach",  "kill",    "exec"};
+constexpr std::string_view kElsewhere[] = {"capture", "respond", "send", "bridge",
+                                           "attach",  "detach",  "kill", "exec"};
 
-Status parse_action(const std::string &text, const Scenario &scenario, Event &event) {
-  WordReader words({text});
+Status parse_action(WordReader &words, const Scenario &scenario, Event &event) {
   const std::string name = words.take();
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names = {"impair"};
   for (const Action &action : kActions) {
     names.push_back(action.name);
     if (name != action.name)
@@ -125,12 +124,13 @@ Status parse_action(const std::string &text, const Scenario &scenario, Event &ev
     return {};
   }
   if (std::find(std::begin(kElsewhere), std::end(kElsewhere), name) != std::end(kElsewhere))
-    return Error{fmt::format("'{}' is not possible in virtual time", name),
+    return Error{fmt::format("'{}' is not possible in an experiment", name),
                  parse::hint_from("", names)};
   return parse::wrong(name, "an action", parse::hint_from(name, names));
 }
 
-Status read_event(const YamlReader &reader, const YAML::Node &node, Scenario &scenario) {
+Status read_event(const YamlReader &reader, const YAML::Node &node, Scenario &scenario,
+                  Rules &rules) {
   Event event;
   std::string action;
   if (Status s = reader.map(
@@ -144,7 +144,12 @@ Status read_event(const YamlReader &reader, const YAML::Node &node, Scenario &sc
     return reader.in(node["at"], "at",
                      {fmt::format("the run ends at {}", parse::duration_text(scenario.duration_ns)),
                       "a longer duration, or an earlier time"});
-  if (Status s = parse_action(action, scenario, event); !s)
+  WordReader words({action});
+  if (words.take_if("impair")) {
+    const Status done = read_rule_change(words, event.at_ns, scenario, rules);
+    return done ? done : Status(reader.in(node["do"], "do: impair", done.error()));
+  }
+  if (Status s = parse_action(words, scenario, event); !s)
     return reader.in(node["do"], "do", s.error());
   scenario.schedule.push_back(std::move(event));
   return {};
@@ -152,14 +157,17 @@ Status read_event(const YamlReader &reader, const YAML::Node &node, Scenario &sc
 
 } // namespace
 
-Status read_schedule(const YamlReader &reader, const YAML::Node &node, Scenario &scenario) {
+Status read_schedule(const YamlReader &reader, const YAML::Node &node, Scenario &scenario,
+                     Rules &rules) {
   if (!node.IsSequence())
     return reader.in(node, "schedule", {"it is not a list", R"(- {at: 20ms, do: "start flow-3"})"});
   for (const YAML::Node &event : node)
-    if (Status s = read_event(reader, event, scenario); !s)
+    if (Status s = read_event(reader, event, scenario, rules); !s)
       return s;
   std::stable_sort(scenario.schedule.begin(), scenario.schedule.end(),
                    [](const Event &a, const Event &b) { return a.at_ns < b.at_ns; });
+  if (Status s = order_rule_changes(rules); !s)
+    return reader.in(node, "schedule", s.error());
   // A flow that an event starts does not start before.
   std::vector<std::string> seen;
   for (const Event &event : scenario.schedule) {

@@ -37,6 +37,13 @@ struct ExperimentQueue {
   double utilisation = 0;                        // share of the measured time in which it sent
 };
 
+// A rule of `impair`. Frames and bytes are of the whole run.
+struct ExperimentRule {
+  std::string name, link, words; // link: the queue that its frames were going to
+  uint64_t matched = 0, acted = 0, matched_bytes = 0, acted_bytes = 0;
+  uint64_t spared = 0, limited = 0, not_applicable = 0, refused = 0; // as in RuleRow
+};
+
 // One value of series.csv.
 struct ExperimentSample {
   uint64_t t_ns = 0;
@@ -50,6 +57,7 @@ const char *sample_kind_name(ExperimentSample::Kind kind); // "flow", "queue", "
 struct ExperimentMeasurement {
   std::vector<ExperimentFlow> flows;
   std::vector<ExperimentQueue> queues;
+  std::vector<ExperimentRule> rules;
   double jain = 1;          // of the flows' rate_bps
   uint64_t packets = 0;     // frames that hosts sent, whole run
   uint64_t packet_hops = 0; // frames that crossed a link, whole run

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "datapath/lock.h"
 #include "datapath/wire_ports.h"
 #include "endpoint/respond.h"
 #include "endpoint/send.h"
@@ -21,6 +22,7 @@ namespace xr::places {
 namespace {
 
 using namespace std::chrono_literals;
+using Port = experiment::CaptureSetup::Port;
 
 constexpr auto kPatience = 5s;
 constexpr auto kWireReports = 10ms;
@@ -28,9 +30,15 @@ constexpr uint32_t kStreams = 8192;     // of each port; requests, answers and C
 constexpr uint64_t kChunk = 4096;       // bytes of memory for a frame
 constexpr uint64_t kOtherFrames = 8192; // besides those of the queue and on the way
 
-datapath::AttachOptions attach_options() {
+// With all that the program will need, as each exchange of a program takes as long as its load. No
+// other program comes to a port of the lane, so there is no dispatcher.
+datapath::AttachOptions attach_options(const Plan &plan, std::initializer_list<Port> ports) {
   datapath::AttachOptions options;
   options.streams = kStreams;
+  options.alone = true;
+  for (const experiment::CaptureSetup &capture : plan.captures)
+    if (std::ranges::find(ports, capture.port) != ports.end())
+      options.features |= ROCE_FEATURE_CAPTURE;
   return options;
 }
 
@@ -73,7 +81,7 @@ uint64_t wire_memory(const Plan &plan) {
   const double way =
       static_cast<double>(plan.forward.rate) / 8e9 * static_cast<double>(plan.forward.delay);
   const double frames = (static_cast<double>(plan.forward.buffer) + way) / smallest;
-  return 2 * kChunk * (static_cast<uint64_t>(frames * 1.25) + kOtherFrames);
+  return 2 * kChunk * (static_cast<uint64_t>(frames * 1.25) + plan.held_frames + kOtherFrames);
 }
 
 Result<packet::Mac> mac_of(const std::string &ifname, const std::string &netns) {
@@ -115,10 +123,13 @@ struct Endpoints::State {
 
   Status prepare_wire(const Plan &plan, const Lane &lane) {
     wire_netns = lane.wire();
+    datapath::AttachOptions attach = attach_options(plan, {Port::Left, Port::Right});
+    attach.features |= plan.features;
+    attach.uses = plan.uses;
     auto run = endpoint::WireRun::prepare({.first = Lane::kLeft,
                                            .second = Lane::kRight,
                                            .netns = lane.wire(),
-                                           .attach = attach_options(),
+                                           .attach = attach,
                                            .fix = true,
                                            .memory = wire_memory(plan)});
     if (!run)
@@ -139,7 +150,8 @@ struct Endpoints::State {
     request.responder.cnp_pacing = scenario.cnp;
     request.responder.qps = plan.qps;
     request.responder.seed = scenario.seed;
-    request.attach = attach_options();
+    request.responder.selective = scenario.reliability.selective;
+    request.attach = attach_options(plan, {Port::Receivers});
     auto run = endpoint::RespondRun::prepare(std::move(request));
     if (!run)
       return run.error();
@@ -159,7 +171,7 @@ struct Endpoints::State {
     request.listen = !plan.reliable;
     request.reliability = scenario.reliability;
     request.top = plan.qps;
-    request.attach = attach_options();
+    request.attach = attach_options(plan, {Port::Senders});
     for (const PlannedFlow &planned : plan.flows) {
       if (planned.start_ns == UINT64_MAX)
         continue;
@@ -179,12 +191,21 @@ struct Endpoints::State {
 Result<Endpoints> Endpoints::prepare(const Plan &plan, const simulate::Scenario &scenario,
                                      const Lane &lane) {
   auto state = std::make_unique<State>();
-  if (Status s = state->prepare_wire(plan, lane); !s)
-    return Error{"wire: " + s.error().message, s.error().hint};
-  if (Status s = state->prepare_respond(plan, scenario, lane); !s)
-    return Error{"respond: " + s.error().message, s.error().hint};
-  if (Status s = state->prepare_send(plan, scenario, lane); !s)
-    return Error{"send: " + s.error().message, s.error().hint};
+  // Each of the four programs takes long to load.
+  const auto lock = datapath::Lock::ForThreads::take();
+  if (!lock)
+    return lock.error();
+  Status wire, respond, send;
+  std::thread other([&] {
+    respond = state->prepare_respond(plan, scenario, lane);
+    send = respond ? state->prepare_send(plan, scenario, lane) : Status();
+  });
+  wire = state->prepare_wire(plan, lane);
+  other.join();
+  for (const auto &[what, status] :
+       {std::pair("wire", &wire), {"respond", &respond}, {"send", &send}})
+    if (!*status)
+      return Error{fmt::format("{}: {}", what, status->error().message), status->error().hint};
   return Endpoints(std::move(state));
 }
 
@@ -206,6 +227,11 @@ Status Endpoints::start() {
       return Error{"the wire does not begin"};
     std::this_thread::sleep_for(1ms);
   }
+  return {};
+}
+
+Status Endpoints::start_senders() {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
   state_->send.start();
   while (!(state_->begun_ns = sender().engine.begun_ns)) {
     if (Status s = check(); !s)

@@ -23,8 +23,10 @@ public:
   Endpoints(Endpoints &&) noexcept;
   ~Endpoints();
 
-  // Returns when the senders have begun.
+  // Returns when the wire and the responders run.
   Status start();
+  // Returns when the senders have begun.
+  Status start_senders();
   uint64_t begun_ns() const; // CLOCK_MONOTONIC
   // The first error of one that ended; also an error if the wire or the responders ended.
   Status check() const;

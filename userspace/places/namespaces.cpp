@@ -11,8 +11,10 @@
 #include "base/stopwatch.h"
 #include "experiment/verdict.h"
 #include "parse/value.h"
+#include "places/captures.h"
 #include "places/endpoints.h"
 #include "places/measure.h"
+#include "places/rules.h"
 #include "places/scale.h"
 
 namespace xr::places {
@@ -56,10 +58,10 @@ class NamespacesRun {
 public:
   NamespacesRun(const Experiment &experiment, const simulate::Scenario &scenario, const Plan &plan,
                 Subject subject, double scale, const RunHooks &hooks, const Stopwatch &watch,
-                Endpoints &endpoints, Counter &counter)
+                Endpoints &endpoints, Counter &counter, RuleRun &rules)
       : experiment_(experiment), scenario_(scenario), plan_(plan), subject_(std::move(subject)),
         scale_(scale), hooks_(hooks), watch_(watch), endpoints_(endpoints), counter_(counter),
-        measurement_(plan, scale, endpoints.begun_ns()) {
+        rules_(rules), measurement_(plan, scale, endpoints.begun_ns()) {
     for (const experiment::Expectation &expectation : experiment.expectations)
       expectation.keep_samples(store_);
     begun_ = endpoints.begun_ns();
@@ -79,13 +81,19 @@ public:
     while (true) {
       const uint64_t change =
           changed_ < plan_.changes.size() ? begun_ + plan_.changes[changed_].at_ns : UINT64_MAX;
+      const uint64_t rule = rules_changed_ < plan_.rule_changes.size()
+                                ? begun_ + plan_.rule_changes[rules_changed_].at_ns
+                                : UINT64_MAX;
       const uint64_t next =
-          std::min({sample_at_, measure_at_, look_at_, progress_at_, change, end_});
+          std::min({sample_at_, measure_at_, look_at_, progress_at_, change, rule, end_});
       sleep_until(next);
       if (Status s = endpoints_.check(); !s)
         return s;
       if (next == change)
         if (Status s = endpoints_.set_link(plan_.changes[changed_++].words); !s)
+          return s;
+      if (next == rule)
+        if (Status s = rules_.change(plan_.rule_changes[rules_changed_++]); !s)
           return s;
       const bool reads = next == sample_at_ || next == measure_at_ || next == look_at_;
       if (next == progress_at_) {
@@ -106,6 +114,10 @@ public:
     return finish();
   }
 
+  void add_reasons(const std::vector<std::string> &reasons) {
+    why_.insert(why_.end(), reasons.begin(), reasons.end());
+  }
+
   ExperimentResult result() const {
     ExperimentResult result{.name = experiment_.name,
                             .place = "namespaces",
@@ -115,6 +127,7 @@ public:
                             .measured = measurement_.result(last_),
                             .prediction = experiment_.prediction,
                             .checks = {}};
+    result.measured.rules = rule_rows_;
     result.measured.wall_s = watch_.wall_s();
     result.measured.cpu_s = watch_.cpu_s();
     std::vector<std::string> &why = result.measured.why_void;
@@ -192,6 +205,10 @@ private:
       if (settled)
         break;
     }
+    auto rows = rules_.read(experiment_.rules);
+    if (!rows)
+      return rows.error();
+    rule_rows_ = std::move(rows).get();
     if (suspended_ns() - suspended_ > kJump)
       why_.emplace_back("the machine was suspended meanwhile");
     for (std::string &reason :
@@ -216,6 +233,8 @@ private:
   const Stopwatch &watch_;
   Endpoints &endpoints_;
   Counter &counter_;
+  RuleRun &rules_;
+  std::vector<ExperimentRule> rule_rows_;
   Measurement measurement_;
   experiment::SampleStore store_;
   Reading last_;
@@ -223,7 +242,7 @@ private:
   bool complete_ = false;
   int64_t suspended_ = suspended_ns();
   double next_partial_ = 5;
-  size_t changed_ = 0;
+  size_t changed_ = 0, rules_changed_ = 0;
   // CLOCK_MONOTONIC
   uint64_t begun_ = 0, end_ = 0, measure_at_ = 0, sample_at_ = 0, look_at_ = 0, progress_at_ = 0;
   uint64_t sample_every_ = 0;
@@ -236,9 +255,13 @@ Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
                                            const RunHooks &hooks) {
   const Stopwatch watch;
   const simulate::Scenario scenario = scaled(experiment.scenario, options.scale);
-  const auto plan = make_plan(scenario);
+  auto plan = make_plan(scenario);
   if (!plan)
     return plan.error();
+  if (Status s = plan_rules(experiment, options.scale, plan.get()); !s)
+    return s.error();
+  if (!experiment.captures.empty() && options.out.empty())
+    return Error{"a capture needs a directory for its files", "--out DIR"};
   if (Status s = check_speed(plan.get(), scenario, options.scale); !s)
     return s.error();
   auto subject = subject_of(experiment, plan.get());
@@ -262,17 +285,31 @@ Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
   auto endpoints = Endpoints::prepare(plan.get(), scenario, lane.get());
   if (!endpoints)
     return endpoints.error();
+  auto captures = Captures::start(plan.get(), lane.get(), options.out);
+  if (!captures)
+    return captures.error();
   auto counter =
       Counter::open(plan.get(), lane.get().senders(), lane.get().wire(), lane.get().receivers());
   if (!counter)
     return counter.error();
   if (Status s = endpoints->start(); !s)
     return s.error();
+  // Their schedules begin with them: just before the first packet.
+  RuleRun rules(plan.get(), lane.get().wire());
+  if (Status s = rules.begin(); !s)
+    return s.error();
+  if (Status s = endpoints->start_senders(); !s)
+    return s.error();
   NamespacesRun run(experiment, scenario, plan.get(), std::move(subject).get(), options.scale,
-                    hooks, watch, endpoints.get(), counter.get());
+                    hooks, watch, endpoints.get(), counter.get(), rules);
   if (Status s = run.run(); !s)
     return s.error();
+  if (Status s = captures->stop(); !s)
+    return s.error();
+  run.add_reasons(captures->why_void());
   if (Status s = endpoints->close(); !s)
+    return s.error();
+  if (Status s = captures->close(); !s)
     return s.error();
   return run.result();
 }

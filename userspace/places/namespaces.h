@@ -13,6 +13,7 @@ namespace xr::places {
 
 struct NamespacesOptions {
   double scale = 1;                                   // see scale.h
+  std::string out = {};                               // a directory for captures; "": none
   std::function<void(const std::string &)> note = {}; // sentences for the user
 };
 

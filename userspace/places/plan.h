@@ -10,6 +10,7 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "experiment/rules.h"
 #include "flow/flow.h"
 #include "model/link.h"
 #include "simulate/scenario.h"
@@ -30,12 +31,24 @@ struct LinkChange {
   std::string words; // of `link`
 };
 
+// Words in the time and the rates of the run. `qp N` of the experiment has become a QPN.
+struct PlannedRule {
+  std::string name, link, words;
+  bool left = true; // at the wire's port towards the senders; else towards the receivers
+  bool from_start = true;
+};
+
 struct Plan {
   std::vector<PlannedFlow> flows;
   std::vector<Address> receivers; // addresses that are answered for
   std::string queue;              // the name of the bottleneck
   LinkSpec forward, back;
   std::vector<LinkChange> changes; // of `forward`, in the order of time
+  std::vector<PlannedRule> rules;
+  std::vector<experiment::RuleChange> rule_changes; // in the order of time
+  std::vector<experiment::CaptureSetup> captures;
+  uint32_t features = 0, uses = 0; // that programs of the wire need for the rules
+  uint64_t held_frames = 0;        // by rules, at most
   bool reliable = true;
   uint32_t mtu = 1500;
   uint32_t qps = 0;

@@ -136,6 +136,21 @@ json queues_of(const ExperimentMeasurement &measured) {
                   std::move(rows), measured.queues.size());
 }
 
+json rules_of(const ExperimentMeasurement &measured) {
+  json rows = json::array();
+  for (const ExperimentRule &rule : measured.rules)
+    rows.push_back({rule.name, rule.link, rule.matched, rule.acted, rule.words});
+  return table_of("Rules", {"rule", "to", "matched", "acted", "words"}, std::move(rows),
+                  measured.rules.size());
+}
+
+json tables_of(const ExperimentMeasurement &measured) {
+  json tables = json::array({flows_of(measured), queues_of(measured)});
+  if (!measured.rules.empty())
+    tables.push_back(rules_of(measured));
+  return tables;
+}
+
 json prediction_of(const ExperimentPrediction &prediction) {
   return {{"applies", prediction.applies},
           {"why", prediction.why},
@@ -188,18 +203,17 @@ std::string html(const ExperimentResult &result, const Page &page) {
   json moments = json::array();
   for (const Moment &moment : page.moments)
     moments.push_back({{"t_s", moment.t_s}, {"text", moment.text}});
-  return page_of(result.name,
-                 {{"name", result.name},
-                  {"facts", json::array({facts_of(result)})},
-                  {"duration_s", seconds_of(result)},
-                  {"verdict", verdict_name(result.verdict)},
-                  {"why_void", result.measured.why_void},
-                  {"checks", checks_of(result)},
-                  {"prediction", prediction_of(result.prediction)},
-                  {"tables", json::array({flows_of(result.measured), queues_of(result.measured)})},
-                  {"moments", std::move(moments)},
-                  {"file", page.file},
-                  {"figures", figures_of(page.figures)}});
+  return page_of(result.name, {{"name", result.name},
+                               {"facts", json::array({facts_of(result)})},
+                               {"duration_s", seconds_of(result)},
+                               {"verdict", verdict_name(result.verdict)},
+                               {"why_void", result.measured.why_void},
+                               {"checks", checks_of(result)},
+                               {"prediction", prediction_of(result.prediction)},
+                               {"tables", tables_of(result.measured)},
+                               {"moments", std::move(moments)},
+                               {"file", page.file},
+                               {"figures", figures_of(page.figures)}});
 }
 
 std::string html(const ComparisonPage &page) {

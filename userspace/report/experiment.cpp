@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/experiment.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include <fmt/format.h>
+
+#include "report/experiment_tables.h"
 
 namespace xr::report {
 
 namespace {
 
-constexpr size_t kMostRows = 16; // of flows and queues, in text
-
 using Rows = std::vector<std::vector<Value>>;
 using Outcome = ExperimentCheck::Outcome;
 
 Section json(const char *key, Value value) { return {key, "", std::move(value), Where::Json}; }
-
-template <typename T> Value maybe(const std::optional<T> &value) {
-  return value ? Value{*value} : Value{};
-}
 
 std::string milliseconds(uint64_t ns) {
   return fmt::format("{:g} ms", static_cast<double>(ns) / 1e6);
@@ -120,149 +113,6 @@ Section prediction_text(const ExperimentPrediction &p) {
   return section;
 }
 
-Value flow_cell(const ExperimentFlow &f, size_t column) {
-  switch (column) {
-  case 0:
-    return f.name;
-  case 1:
-    return f.src;
-  case 2:
-    return f.dst;
-  case 3:
-    return uint64_t{f.qp};
-  case 4:
-    return f.bytes;
-  case 5:
-    return f.packets;
-  case 6:
-    return f.rate_bps;
-  case 7:
-    return f.start_ns;
-  case 8:
-    return maybe(f.end_ns);
-  case 9:
-    return maybe(f.fct_ns);
-  case 10:
-    return maybe(f.slowdown);
-  case 11:
-    return f.marked;
-  case 12:
-    return f.cnps;
-  case 13:
-    return f.cuts;
-  case 14:
-    return f.retransmitted;
-  case 15:
-    return f.timeouts;
-  case 16:
-    return f.drops;
-  case 17:
-    return f.failed;
-  default:
-    return f.naks;
-  }
-}
-
-Table flows_table(const std::vector<ExperimentFlow> &flows, size_t most) {
-  using enum Format;
-  const auto json_only = [](const char *key) {
-    return Column{key, "", Text, Hide::Never, Tone::Plain, Where::Json};
-  };
-  return {{{"name", "FLOW"},
-           {"src", "FROM"},
-           {"dst", "TO"},
-           json_only("qp"),
-           json_only("bytes"),
-           {"packets", "PACKETS", Count},
-           {"rate_bps", "BIT/S", Scaled},
-           json_only("start_ns"),
-           json_only("end_ns"),
-           {"fct_ns", "FCT\nns", Count, Hide::Zero},
-           {"slowdown", "SLOWDOWN", Rate, Hide::Zero},
-           {"marked", "MARKED", Count, Hide::Zero},
-           {"cnps", "CNPS", Count, Hide::Zero},
-           {"cuts", "CUTS", Count, Hide::Zero},
-           {"retransmitted", "RESENT", Count, Hide::Zero},
-           {"timeouts", "TIMEOUTS", Count, Hide::Zero},
-           {"drops", "DROPS", Count, Hide::Zero, Tone::Alarm},
-           {"failed", "FAILED", Count, Hide::Zero, Tone::Alarm},
-           {"naks", "NAKS", Count, Hide::Zero}},
-          std::min(flows.size(), most),
-          [&flows](size_t row, size_t column) { return flow_cell(flows[row], column); }};
-}
-
-Value queue_cell(const ExperimentQueue &q, size_t column) {
-  const Histogram &backlog = q.backlog_bytes;
-  switch (column) {
-  case 0:
-    return q.name;
-  case 1:
-    return backlog.mean();
-  case 2:
-    return backlog.quantile(0.5);
-  case 3:
-    return backlog.quantile(0.99);
-  case 4:
-    return backlog.max();
-  case 5:
-    return q.packets;
-  case 6:
-    return q.marked;
-  case 7:
-    return q.dropped;
-  case 8:
-    return q.pauses;
-  case 9:
-    return q.paused_ns;
-  case 10:
-    return q.utilisation;
-  default:
-    return q.alias.empty() ? Value{} : Value{q.alias};
-  }
-}
-
-// `order`: which queues, by index.
-Table queues_table(const std::vector<ExperimentQueue> &queues, std::vector<size_t> order) {
-  using enum Format;
-  const size_t rows = order.size();
-  return {{{"name", "QUEUE"},
-           {"backlog_bytes.mean", "BYTES\nmean", Rate},
-           {"backlog_bytes.p50", "\np50", Count},
-           {"backlog_bytes.p99", "\np99", Count},
-           {"backlog_bytes.max", "\nmax", Count},
-           {"packets", "PACKETS", Count},
-           {"marked", "MARKED", Count, Hide::Zero},
-           {"dropped", "DROPPED", Count, Hide::Zero, Tone::Alarm},
-           {"pauses", "PAUSES", Count, Hide::Zero},
-           {"paused_ns", "PAUSED\nns", Count, Hide::Zero},
-           {"utilisation", "UTILISATION", Number},
-           {"alias", "", Text, Hide::Never, Tone::Plain, Where::Json}},
-          rows,
-          [&queues, order = std::move(order)](size_t row, size_t column) {
-            return queue_cell(queues[order[row]], column);
-          }};
-}
-
-std::vector<size_t> all_of(size_t size) {
-  std::vector<size_t> order(size);
-  std::iota(order.begin(), order.end(), size_t{0});
-  return order;
-}
-
-// Those with the longest backlogs; none where nothing waited.
-std::vector<size_t> busiest(const std::vector<ExperimentQueue> &queues) {
-  std::vector<size_t> order = all_of(queues.size());
-  std::erase_if(order, [&](size_t i) {
-    const ExperimentQueue &q = queues[i];
-    return !q.backlog_bytes.max() && !q.marked && !q.dropped && !q.paused_ns;
-  });
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return queues[a].backlog_bytes.mean() > queues[b].backlog_bytes.mean();
-  });
-  order.resize(std::min(order.size(), kMostRows));
-  return order;
-}
-
 std::string more_rows(size_t all, size_t shown, const char *what) {
   return all > shown ? fmt::format("{} more {} in result.json", all - shown, what) : "";
 }
@@ -305,6 +155,7 @@ Document experiment_report(const ExperimentResult &result) {
                Tone::Plain, more_rows(m.flows.size(), kMostRows, "flows")});
   s.push_back({"queues", "", queues_table(m.queues, all_of(m.queues.size())), Where::Json});
   s.push_back({"queues_text", "", queues_table(m.queues, busiest(m.queues)), Where::Text});
+  s.push_back(rules_section(m.rules));
   s.push_back(json("jain", m.jain));
   s.push_back(json("packets", m.packets));
   s.push_back(json("packet_hops", m.packet_hops));
@@ -318,12 +169,13 @@ Document experiment_report(const ExperimentResult &result) {
 Document experiment_list(const std::vector<ExperimentEntry> &entries) {
   Rows rows;
   for (const ExperimentEntry &entry : entries)
-    rows.push_back({entry.name, entry.about, entry.path});
+    rows.push_back({entry.name, entry.on, entry.about, entry.path});
   Document document;
   document.sections.push_back(json("schema", uint64_t{1}));
   document.sections.push_back(
       {"experiments", "",
        make_table({{"name", "EXPERIMENT"},
+                   {"on", "ON"},
                    {"about", "WHAT"},
                    {"path", "", Format::Text, Hide::Never, Tone::Plain, Where::Json}},
                   std::move(rows))});

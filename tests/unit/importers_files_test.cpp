@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations of Lumina and OTG as experiments: what each key becomes, events at exact packets,
+// and what is refused by name. The files are written for these tests, in the formats that the
+// projects publish.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "experiment/experiment.h"
+#include "importers/lumina.h"
+#include "importers/otg.h"
+
+namespace {
+
+using namespace xr;
+using importers::ImportedExperiment;
+
+constexpr const char *kLumina = R"(local-workspace: /a/
+result-path: /b/
+aggregate-pcap-filename: m.pcap
+rewrite-udp-dst-port: 9741
+num-repeats: 5
+switch: {sde-path: /s/, workspace: /w/, control-ip: 192.0.2.1, username: u, ssh-key-filepath: /k, port-speed: 40G, fec-type: RS,
+  listen-port: 12345, local-switch-config-path: /c}
+requester:
+  workspace: /w/
+  control-ip: 192.0.2.2
+  username: u
+  ssh-key-filepath: /k
+  nic: {type: CX6, if-name: ens1, pci-addr: "03:00.0", ib-device: mlx5_0, ib-port: 1, switch-port: 132,
+    ip-list: [198.51.100.1/24, 198.51.100.3/24]}
+  roce-parameters: {dcqcn-rp-enable: True, dcqcn-np-enable: True, min-time-between-cnps: 4, adaptive-retrans: False, slow-restart: True}
+responder:
+  nic: {type: CX6, ip-list: [198.51.100.2/24, 198.51.100.4/24]}
+  roce-parameters: {dcqcn-rp-enable: True, dcqcn-np-enable: True, min-time-between-cnps: 8}
+requester-mirror:
+  control-ip: 192.0.2.3
+  pkt-dump-conf: {dump-filename: r.pcap, snap-len: 128, num-pkts: 16383}
+  nic: {if-name: ens1, pci-addr: "03:00.0", switch-port: 148, rte-port-id: 0}
+traffic:
+  num-qps: 3
+  rdma-verb: send
+  num-msgs-per-qp: 2
+  mtu: 1024
+  message-size: 10000
+  listen-port: 13579
+  multi-gid: true
+  barrier-sync: false
+  tx-depth: 1
+  min-retransmit-timeout: 12
+  max-retransmit-retry: 3
+  dscp-list: "26,30-31"
+  data-pkt-events:
+)";
+const std::string kEvents = R"(    - {qpn: 0, psn: 4, type: ecn, iter: 1}
+    - {qpn: 1, psn: 2, type: drop, iter: 1}
+    - {qpn: 1, psn: 7, type: bit-error, iter: 2}
+)";
+
+experiment::Experiment read(const ImportedExperiment &imported) {
+  auto made = experiment::ExperimentFile(imported.yaml, "x.yaml", "").read({});
+  EXPECT_TRUE(made.ok()) << made.error().message << "\n" << imported.yaml;
+  return made ? std::move(made).get() : experiment::Experiment();
+}
+
+std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+std::vector<std::string> words_of(const experiment::Experiment &e) {
+  std::vector<std::string> words;
+  for (const experiment::RuleSetup &rule : e.rules.all)
+    words.push_back(rule.words);
+  return words;
+}
+
+TEST(Lumina, TrafficIsFlowsAndEventsAreRulesAtExactPackets) {
+  auto imported = importers::lumina(kLumina + kEvents, "dir/example.yml");
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  const experiment::Experiment e = read(imported.get());
+  const simulate::Scenario &s = e.scenario;
+  EXPECT_EQ(e.name, "Lumina: example.yml");
+  EXPECT_EQ(s.topology.kind, simulate::Topology::Kind::Dumbbell); // two GIDs
+  EXPECT_EQ(s.topology.senders, 2U);
+  EXPECT_EQ(s.topology.rate, 40'000'000'000U);
+  EXPECT_EQ(s.reliability.timeout_code, 12U);
+  EXPECT_EQ(s.reliability.retries, 3U);
+  EXPECT_EQ(s.reliability.window, 10U); // the packets of one message
+  EXPECT_EQ(s.cnp.interval_ns, 8000U);  // the responder's
+  ASSERT_EQ(s.flows.size(), 3U);
+  EXPECT_EQ(s.flows[2].name, "qp-2");
+  EXPECT_EQ(s.flows[2].src, "sender-1");
+  EXPECT_EQ(s.flows[1].dst, "receiver-2");
+  EXPECT_EQ(s.flows[0].flow.verb, packet::Verb::Send);
+  EXPECT_EQ(s.flows[0].flow.messages, 2U);
+  EXPECT_EQ(s.flows[0].flow.size.largest(), 10'000U);
+  EXPECT_EQ(s.flows[0].flow.path.tos >> 2, 26);
+  EXPECT_EQ(s.flows[2].flow.path.tos >> 2, 31);
+  EXPECT_EQ(s.flows[0].flow.control.kind, congestion::Control::Kind::Dcqcn);
+  // Numbers from 1; the second message has the next ten packets, and its transmissions follow the
+  // two rounds of retransmission of the first one.
+  EXPECT_EQ(
+      words_of(e),
+      (std::vector<std::string>{
+          "qp 1 psn 5 iter 1 ce force name event-1", "qp 2 psn 3 iter 1 drop name event-2",
+          "qp 2 psn 8 iter 2 corrupt icrc name event-3", "qp 1 psn 15 iter 1 ce force name event-4",
+          "qp 2 psn 13 iter 3 drop name event-5", "qp 2 psn 18 iter 4 corrupt icrc name event-6"}));
+  EXPECT_EQ(e.captures.size(), 3U);
+  EXPECT_GE(e.expectations.size(), 8U);
+  ASSERT_FALSE(imported->notes.empty());
+  for (const char *key : {"local-workspace", "switch.fec-type", "requester-mirror.nic.rte-port-id",
+                          "traffic.listen-port"})
+    EXPECT_NE(imported->notes[0].find(key), std::string::npos) << key;
+}
+
+TEST(Lumina, AllPacketsOfAMessage) {
+  std::string text = replaced(kLumina, "num-msgs-per-qp: 2", "num-msgs-per-qp: 1");
+  text = replaced(text, "multi-gid: true", "multi-gid: false") +
+         "    - {qpn: 2, psn: all, type: drop, iter: 1}\n";
+  auto imported = importers::lumina(text, "x.yml");
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  const experiment::Experiment e = read(imported.get());
+  EXPECT_EQ(words_of(e), std::vector<std::string>{"qp 3 psn all iter 1 drop name event-1"});
+  EXPECT_EQ(e.scenario.topology.kind, simulate::Topology::Kind::Star);
+  // All of a message lost: the timer, 16.8 ms, is within the duration.
+  EXPECT_GT(e.scenario.duration_ns, 17'000'000U);
+}
+
+TEST(Lumina, RefusesByName) {
+  const std::string all = kLumina + kEvents;
+  struct Case {
+    std::string text;
+    const char *message, *hint = "";
+  };
+  for (const Case &one : std::initializer_list<Case>{
+           {replaced(all, "tx-depth", "tx-dept"), "'tx-dept' is not a key of traffic",
+            "did you mean tx-depth?"},
+           {replaced(all, "port-speed", "speed"), "'speed' is not a key of switch"},
+           {replaced(all, "rte-port-id", "port"), "'port' is not a key of nic"},
+           {replaced(all, "traffic:", "trafic:"), "'trafic' is not a key of Lumina",
+            "did you mean traffic?"},
+           {replaced(all, "rdma-verb: send", "rdma-verb: read"), "rdma-verb: read is not possible"},
+           {replaced(all, "rdma-verb: send", "rdma-verb: atomic"), "'atomic' is not a verb"},
+           {replaced(all, "num-qps: 3", "num-qps: \"2,2\""), "two numbers are of send_read"},
+           {replaced(all, "mtu: 1024", "mtu: 1500"), "mtu: '1500' is not an MTU"},
+           {replaced(all, "tx-depth: 1", "tx-depth: 2"),
+            "x.yml:38: data-pkt-events: with a tx-depth above 1"},
+           {replaced(all, "barrier-sync: false", "barrier-sync: true"), "barrier-sync"},
+           {replaced(all, "qpn: 1, psn: 2", "qpn: 3, psn: 2"), "qpn 3: there are 3 QPs", "from 0"},
+           {replaced(all, "psn: 2", "psn: 10"), "psn 10: a message has 10 packets"},
+           {replaced(all, "psn: 2", "psn: all"),
+            "psn all: with losses the QP can have one message only"},
+           {replaced(all, "type: drop", "type: delay"), "type: 'delay' is not a type of event"},
+           {replaced(all, "type: drop, ", ""), "the event has no type"},
+           {replaced(all, "psn: 7, type: bit-error, iter: 2", "psn: 2, type: ecn, iter: 1"),
+            "two events at one packet"},
+           {replaced(all, "num-msgs-per-qp: 2", "num-msgs-per-qp: 30"), "more than 64 rules"},
+           {"local-workspace: x\n", "there is no traffic"},
+       }) {
+    const auto made = importers::lumina(one.text, "x.yml");
+    ASSERT_FALSE(made.ok()) << one.message;
+    EXPECT_NE(made.error().message.find(one.message), std::string::npos) << made.error().message;
+    EXPECT_NE(made.error().hint.find(one.hint), std::string::npos) << made.error().hint;
+    EXPECT_EQ(made.error().message.rfind("x.yml:", 0), 0U) << made.error().message;
+  }
+  // Nobody answers the mark.
+  const std::string quiet =
+      replaced(all, "dcqcn-np-enable: True, min-time-between-cnps: 8", "dcqcn-np-enable: False");
+  const auto made = importers::lumina(quiet, "x.yml");
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.error().message.find("dcqcn-np-enable"), std::string::npos);
+}
+
+const std::string kOtg = R"({
+ "ports": [{"name": "p1", "location": "10.0.0.1/1"}, {"name": "p2", "location": "10.0.0.1/2"}, {"name": "p3"}],
+ "layer1": [{"name": "l1", "port_names": ["p1", "p2", "p3"], "speed": "speed_400_gbps", "mtu": 9000}],
+ "devices": [
+  {"name": "d1", "ethernets": [{"name": "e1", "mac": "02:00:00:00:00:01", "mtu": 9000,
+     "connection": {"choice": "port_name", "port_name": "p1"},
+     "ipv4_addresses": [{"name": "a1", "address": "192.0.2.1", "gateway": "192.0.2.9", "prefix": 24}]}],
+   "rocev2": {"ipv4_interfaces": [{"ipv4_name": "a1", "ib_mtu": 4096, "peers": [{"name": "r1", "destination_ip_address": "192.0.2.9",
+     "qps": [{"qp_name": "q1", "connection_type": {"choice": "reliable_connection", "reliable_connection": {"source_qp_number": 100,
+         "dscp": 26, "ecn": "ect_0", "udp_source_port": 50000, "initial_psn": 7, "virtual_address": "1000", "remote_key": "ab"}}},
+       {"qp_name": "q2"}]}]}]}},
+  {"name": "d2", "ethernets": [{"name": "e2", "connection": {"choice": "port_name", "port_name": "p2"},
+     "ipv4_addresses": [{"name": "a2", "address": "192.0.2.2"}]}],
+   "rocev2": {"ipv4_interfaces": [{"ipv4_name": "a2", "peers": [{"name": "r2", "destination_ip_address": "192.0.2.9",
+     "qps": [{"qp_name": "q3"}]}]}]}}],
+ "stateful_flows": [{"choice": "rocev2", "rocev2": [{"tx_ports": [
+   {"port_name": "p1", "transmit_type": {"choice": "target_line_rate", "target_line_rate": {"value": 80, "flows": [
+     {"name": "f1", "tx_endpoint": "q1", "rx_endpoint": "p3", "rocev2_verb": {"choice": "send"}, "message_size": 4, "message_size_unit": "kb"},
+     {"name": "f2", "tx_endpoint": "q2", "message_size": 2}]}}},
+   {"port_name": "p2", "transmit_type": {"target_line_rate": {"flows": [{"name": "f3", "tx_endpoint": "q3"}]}}}]}]}],
+ "options": {"per_port_options": [)";
+const std::string kSettings = R"("protocols": [{"choice": "rocev2", "rocev2": {
+   "cnp": {"choice": "ip_dscp", "ip_dscp": {"value": 48}, "cnp_delay_timer": 20},
+   "connection_type": {"choice": "reliable_connection", "reliable_connection": {"ack": {"ip_dscp": {"value": 48}},
+     "enable_retransmission_timeout": true, "retransmission_timeout_value": 5, "retransmission_retry_count": 9}},
+   "dcqcn_settings": {"enable_dcqcn": DCQCN, "alpha_g": 1019, "initial_alpha": 512, "alpha_update_period": 21,
+     "rate_reduction_time_period": 4, "minimum_rate_limmit": 0.01, "maximum_rate_decrement_at_time": 50, "clamp_target_rate": true,
+     "rate_increment_time": 300, "rate_increment_byte_counter": 32767, "rate_increment_threshold": 5,
+     "additive_increment_rate": 0.05, "hyper_increment_rate": 0.5}}}]}
+)";
+
+std::string otg(const char *dcqcn) {
+  const std::string settings = replaced(kSettings, "DCQCN", dcqcn);
+  return kOtg + "{\"port_name\": \"p1\", " + settings + ", {\"port_name\": \"p2\", " + settings +
+         "]}}";
+}
+
+TEST(Otg, DevicesAreHostsAndPercentagesAreOfTheLine) {
+  auto imported = importers::otg(otg("false"), "o.json");
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  const experiment::Experiment e = read(imported.get());
+  const simulate::Scenario &s = e.scenario;
+  EXPECT_EQ(s.topology.kind, simulate::Topology::Kind::Star); // one destination
+  EXPECT_EQ(s.topology.senders, 2U);
+  EXPECT_EQ(s.topology.rate, 400'000'000'000U);
+  ASSERT_EQ(s.flows.size(), 3U);
+  const flow::Flow &f1 = s.flows[0].flow;
+  EXPECT_EQ(s.flows[0].src, "sender-1");
+  EXPECT_EQ(s.flows[2].src, "sender-2");
+  EXPECT_EQ(f1.verb, packet::Verb::Send);
+  EXPECT_EQ(f1.size.largest(), 4000U);
+  EXPECT_EQ(f1.pmtu, 4096U);
+  EXPECT_EQ(f1.path.tos, 26 << 2 | 2);
+  EXPECT_EQ(f1.path.src_port, 50000);
+  EXPECT_EQ(f1.psn, 7U);
+  EXPECT_EQ(f1.va, 0x1000U);
+  EXPECT_EQ(f1.rkey, 0xabU);
+  EXPECT_EQ(f1.pacing.rate.value, 40); // half of the port's 80 %
+  const flow::Flow &f2 = s.flows[1].flow;
+  EXPECT_EQ(f2.verb, packet::Verb::Write); // defaults of OTG
+  EXPECT_EQ(f2.size.largest(), 2'000'000U);
+  EXPECT_EQ(f2.path.tos, 24 << 2 | 1);
+  EXPECT_EQ(s.flows[2].flow.pacing.rate.value, 98);
+  EXPECT_EQ(s.flows[2].flow.pmtu, 1024U);
+  EXPECT_EQ(s.cnp.interval_ns, 20'000U);
+  EXPECT_EQ(s.reliability.timeout_code, 11U); // 8.4 ms, not below 5 ms
+  EXPECT_EQ(s.reliability.retries, 9U);
+  EXPECT_EQ(f1.control.kind, congestion::Control::Kind::None);
+}
+
+TEST(Otg, ParametersOfDcqcnKeepTheirUnits) {
+  auto imported = importers::otg(otg("true"), "o.json");
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  const experiment::Experiment e = read(imported.get());
+  const congestion::Control &control = e.scenario.flows[0].flow.control;
+  ASSERT_EQ(control.kind, congestion::Control::Kind::Dcqcn);
+  const auto settings = congestion::resolve(control.dcqcn, 400e9);
+  EXPECT_NEAR(settings.g, 5.0 / 1024, 1e-9); // 1019 is the weight of the old alpha
+  EXPECT_DOUBLE_EQ(settings.rai, 0.05e-2 * 400e9);
+  EXPECT_DOUBLE_EQ(settings.rhai, 0.5e-2 * 400e9);
+  EXPECT_DOUBLE_EQ(settings.min_rate, 0.01e-2 * 400e9);
+  EXPECT_EQ(settings.timer_ns, 300'000U);
+  EXPECT_EQ(settings.alpha_timer_ns, 21'000U);
+  EXPECT_EQ(e.scenario.cnp.interval_ns, 20'000U);
+}
+
+TEST(Otg, RefusesByName) {
+  const std::string all = otg("true");
+  struct Case {
+    std::string text;
+    const char *message;
+  };
+  for (const Case &one : std::initializer_list<Case>{
+           {replaced(all, "\"dscp\"", "\"dcsp\""), "'dcsp' is not a key of reliable_connection"},
+           {replaced(all, "\"source_qp_number\": 100", "\"source_qp_number\": 16777216"),
+            "source_qp_number"},
+           {replaced(all, "\"ib_mtu\": 4096", "\"ib_mtu\": 9000"), "ib_mtu: '9000' is not an MTU"},
+           {replaced(all, "\"tx_endpoint\": \"q2\"", "\"tx_endpoint\": \"q9\""),
+            "there is no QP 'q9'"},
+           {replaced(all, "\"qp_name\": \"q2\"", "\"qp_name\": \"q1\""), "there are two QPs 'q1'"},
+           {replaced(all, "\"alpha_g\"", "\"alpha\""), "'alpha' is not a key of dcqcn_settings"},
+           {replaced(all, "speed_400_gbps", "speed_fast"), "'speed_fast' is not a speed"},
+           {replaced(all, "\"ports\"", "\"flows\": [{}], \"ports\""), "flows: only RoCEv2 is read"},
+           {replaced(all, "\"cnp_delay_timer\": 20", "\"cnp_delay_timer\": 21"),
+            "p2 has other options"},
+           {replaced(all, "\"value\": 80", "\"value\": 101"), "value: '101'"},
+           {"{\"ports\": []}", "there is no flow of RoCEv2"},
+           {"{", "the file must be YAML"},
+       }) {
+    const auto made = importers::otg(one.text, "o.json");
+    ASSERT_FALSE(made.ok()) << one.message;
+    EXPECT_NE((made.error().message + made.error().hint).find(one.message), std::string::npos)
+        << made.error().message;
+  }
+}
+
+} // namespace

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run_options.h"
+
+#include "cli/output.h"
+#include "experiment/run.h"
+#include "places/namespaces.h"
+#include "places/scale.h"
+
+namespace xr::cli {
+
+void describe_run(CLI::App &command, RunArgs &args) {
+  CLI::Option *file = command
+                          .add_option("FILE", args.files,
+                                      "An experiment (YAML): a file, - for standard input, or the "
+                                      "name of an installed one; or: merge DIR..., the shares of a "
+                                      "sweep as one; compare A B, two runs over one another")
+                          ->type_name("");
+  command
+      .add_option("--on", args.place,
+                  "Where: virtual: in virtual time, in this process (default). namespaces: with "
+                  "frames, rules and captures, between network namespaces of this machine. ports: "
+                  "not yet")
+      ->type_name("PLACE");
+  command
+      .add_option(
+          "--out", args.out,
+          "Write result.json, series.csv, junit.xml and report.html into this directory; of "
+          "a sweep: sweep.json, and a directory for each point")
+      ->type_name("DIR");
+  command
+      .add_option("--plots", args.plots,
+                  "Write the plots as SVG, and of one run a gnuplot script; of a sweep: what the "
+                  "points measured, over the first key")
+      ->type_name("DIR");
+  command.add_option("--seed", args.seed, "Seed of all random choices, instead of the file's")
+      ->type_name("N")
+      ->check(whole_number(0, UINT64_MAX));
+  command
+      .add_option("--set", args.settings,
+                  "Set a key of the file, like duration=10ms, topology.star.senders=8 or "
+                  "flows.1.words=\"send size 4k\"; repeatable")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("--jobs", args.jobs, "Processes that run points of a sweep (default: 1)")
+      ->type_name("N")
+      ->check(whole_number(1, 1024));
+  command
+      .add_option(
+          "--share", args.share,
+          "Run a part of a sweep's points: I/N, the I-th of N parts; auto or auto/N: by the "
+          "variables of Slurm, MPI or a Kubernetes indexed job")
+      ->type_name("I/N");
+  command.add_option("--junit", args.junit, "Write the verdicts as JUnit XML")->type_name("FILE");
+  command
+      .add_option("--scale", args.scale,
+                  "With --on namespaces: a fraction of all rates, like 1/200; times become as much "
+                  "longer, sizes in bytes stay")
+      ->type_name("F");
+  command
+      .add_option(
+          "--import", args.import,
+          "Print what others' files are here; with --on run it. lumina, otg: FILE... become "
+          "experiments. netem: FILE is its options, like \"delay 10ms 2ms loss 1%\"; mahimahi: "
+          "FILE "
+          "is a trace; they are rules and links")
+      ->type_name("FORMAT");
+  command.add_flag("--tap", args.tap, "Print the verdicts as TAP instead of the summary");
+  command.add_flag("--list", args.list, "List the installed experiments");
+  command.get_option("--list")->excludes(file);
+  command.footer(
+      "Exit status: 0 all expectations hold, 3 one does not, 1 it failed or could not measure,\n"
+      "2 the command line was wrong. In virtual time it needs no privilege, in namespaces root's.\n"
+      "Examples:\n"
+      "  xdp-roce run --list\n"
+      "  xdp-roce run incast --out /tmp/incast\n"
+      "  xdp-roce run presets --jobs 4 --set duration=100ms\n"
+      "  xdp-roce run compare /tmp/virtual /tmp/namespaces --out /tmp/both\n"
+      "  xdp-roce run --import netem \"delay 10ms 2ms loss gemodel 1% 30%\"\n"
+      "  xdp-roce run --import lumina example.yml --on namespaces --scale 1/500 --out /tmp/lumina");
+}
+
+Status check_place(const RunArgs &args) {
+  const std::vector<std::string> &place = args.place;
+  if (place.empty())
+    return {};
+  if (place.size() == 1 && (place.front() == "virtual" || place.front() == "namespaces"))
+    return {};
+  if (place.front() == "ports")
+    return Error{fmt::format("--on {} is not possible yet", place.front()), "--on virtual"};
+  return Error{fmt::format("--on: '{}' is not a place", place.front()),
+               "--on virtual or --on namespaces"};
+}
+
+Result<experiment::Settings> settings_of(const RunArgs &args) {
+  experiment::Settings settings;
+  for (const std::string &word : args.settings) {
+    auto setting = experiment::parse_setting(word);
+    if (!setting)
+      return Error{"--set: " + setting.error().message, setting.error().hint};
+    settings.push_back(std::move(setting).get());
+  }
+  if (!args.seed.empty())
+    settings.emplace_back("seed", args.seed);
+  return settings;
+}
+
+bool in_namespaces(const RunArgs &args) {
+  return !args.place.empty() && args.place.front() == "namespaces";
+}
+
+RunPlace place_of(const RunArgs &args, const std::string &out) {
+  if (!in_namespaces(args))
+    return experiment::run_virtual;
+  places::NamespacesOptions options;
+  if (!args.scale.empty())
+    options.scale = places::parse_scale(args.scale).get();
+  options.out = out;
+  options.note = [](const std::string &text) { note("run", text); };
+  return [options](const experiment::Experiment &experiment, const experiment::RunHooks &hooks) {
+    return places::run_in_namespaces(experiment, options, hooks);
+  };
+}
+
+Status check_scale(const RunArgs &args) {
+  if (args.scale.empty())
+    return {};
+  if (!in_namespaces(args))
+    return Error{"--scale: virtual time has no limit of rates", "--on namespaces"};
+  if (const auto scale = places::parse_scale(args.scale); !scale)
+    return Error{"--scale: " + scale.error().message, scale.error().hint};
+  return {};
+}
+
+} // namespace xr::cli

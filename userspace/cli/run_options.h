@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of `run`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/options.h"
+#include "cli/run_files.h"
+#include "experiment/experiment.h"
+
+namespace xr::cli {
+
+struct RunArgs {
+  std::vector<std::string> files; // FILE; or `merge` or `compare` and directories
+  std::vector<std::string> place; // empty: virtual
+  std::string out, plots, junit, seed, scale, import, share;
+  std::vector<std::string> settings;
+  unsigned jobs = 1;
+  bool list = false, tap = false;
+};
+
+void describe_run(CLI::App &command, RunArgs &args);
+
+Status check_place(const RunArgs &args);
+Status check_scale(const RunArgs &args);
+bool in_namespaces(const RunArgs &args);
+Result<experiment::Settings> settings_of(const RunArgs &args);
+// --on and --scale were checked. `out`: a directory for captures.
+RunPlace place_of(const RunArgs &args, const std::string &out);
+
+} // namespace xr::cli

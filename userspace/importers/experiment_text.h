@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// For this folder only: an experiment file as text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace xr::importers {
+
+// What others' configurations are read into.
+struct ExperimentText {
+  struct Flow {
+    std::string name, from, to, words;
+  };
+
+  std::vector<std::string> comments; // above it
+  std::string name;
+  uint64_t duration_ns = 0, sample_ns = 0;
+  unsigned senders = 1;
+  bool star = true; // else a dumbbell, whose core is as fast as its hosts
+  std::string rate;
+  std::string congestion = "none";
+  std::string cnp, reliability; // keys and values, without braces; "": none
+  std::vector<Flow> flows;
+  std::vector<std::string> rules, captures, expect;
+
+  std::string yaml() const;
+};
+
+} // namespace xr::importers

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "places/captures.h"
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "port_capture/port_capture.h"
+
+namespace xr::places {
+
+namespace {
+
+using namespace std::chrono_literals;
+using experiment::CaptureSetup;
+
+constexpr auto kPatience = 5s;
+
+struct Where {
+  const char *ifname;
+  const std::string &netns;
+};
+Where where(CaptureSetup::Port port, const Lane &lane) {
+  switch (port) {
+  case CaptureSetup::Port::Senders:
+    return {Lane::kSender, lane.senders()};
+  case CaptureSetup::Port::Left:
+    return {Lane::kLeft, lane.wire()};
+  case CaptureSetup::Port::Right:
+    return {Lane::kRight, lane.wire()};
+  default:
+    return {Lane::kReceiver, lane.receivers()};
+  }
+}
+
+struct One {
+  std::string name;
+  std::optional<port_capture::CaptureRun> run;
+  std::thread thread;
+  std::atomic<bool> begun = false, ended = false;
+  Status status; // valid when it has ended
+  CaptureSummary summary = {};
+
+  Error wrong(const Error &error) const {
+    return {fmt::format("capture {}: {}", name, error.message), error.hint};
+  }
+};
+
+} // namespace
+
+struct Captures::State {
+  std::atomic<bool> stop = false;
+  std::deque<One> all;
+
+  ~State() {
+    if (const Status s = end(); !s)
+      (void)s.error(); // what failed before matters more
+  }
+
+  Status add(const CaptureSetup &setup, const Lane &lane, const std::string &directory) {
+    const Where port = where(setup.port, lane);
+    One &one = all.emplace_back();
+    one.name = experiment::capture_port_name(setup.port);
+    port_capture::CaptureRequest request;
+    request.ifname = port.ifname;
+    request.netns = port.netns;
+    request.filter.kinds = ROCE_CAPTURE_ALL;
+    request.filter.snap = setup.snap ? setup.snap : ROCE_CAPTURE_SNAP;
+    request.filter.dest_qp = {0, 0xffffff};
+    request.files.path = fmt::format("{}/{}.pcapng", directory, one.name);
+    auto run = port_capture::CaptureRun::prepare(std::move(request), stop);
+    if (!run)
+      return one.wrong(run.error());
+    one.run.emplace(std::move(run).get());
+    one.thread = std::thread([&one] {
+      one.status = one.run->run([&one] { one.begun = true; }, [](const CaptureSummary &) {});
+      one.ended = true;
+    });
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (!one.begun && !one.ended && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(1ms);
+    if (one.ended && !one.status)
+      return one.wrong(one.status.error());
+    return one.begun ? Status() : Status(Error{fmt::format("capture {} does not begin", one.name)});
+  }
+
+  Status end() {
+    stop = true;
+    Status first;
+    for (One &one : all) {
+      if (!one.thread.joinable())
+        continue;
+      one.thread.join();
+      one.summary = one.run->report();
+      if (first && !one.status)
+        first = one.wrong(one.status.error());
+    }
+    return first;
+  }
+};
+
+Result<Captures> Captures::start(const Plan &plan, const Lane &lane, const std::string &directory) {
+  auto state = std::make_unique<State>();
+  for (const CaptureSetup &setup : plan.captures)
+    if (Status s = state->add(setup, lane, directory); !s)
+      return s.error();
+  return Captures(std::move(state));
+}
+
+Captures::Captures(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Captures::Captures(Captures &&) noexcept = default;
+Captures::~Captures() = default;
+
+Status Captures::stop() { return state_->end(); }
+
+std::vector<std::string> Captures::why_void() const {
+  std::vector<std::string> reasons;
+  for (const One &one : state_->all)
+    if (const uint64_t lost = one.summary.lost + one.summary.unread)
+      reasons.push_back(fmt::format("capture {}: {} frames are not in the file", one.name, lost));
+  return reasons;
+}
+
+Status Captures::close() {
+  Status first;
+  for (One &one : state_->all)
+    if (one.run)
+      if (Status s = one.run->close(); first && !s)
+        first = one.wrong(s.error());
+  return first;
+}
+
+} // namespace xr::places

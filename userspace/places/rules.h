@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of a run: planned from the experiment's, and put on the ports of its wire.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "experiment/experiment.h"
+#include "model/experiment.h"
+#include "places/plan.h"
+
+namespace xr::places {
+
+// Words of a rule, with their times and rates at a fraction of the rates.
+std::string scaled_words(const std::string &words, double scale);
+
+// Adds the experiment's rules and captures to a plan of its scaled scenario.
+Status plan_rules(const experiment::Experiment &experiment, double scale, Plan &plan);
+
+// The rules in the kernel, while the wire is attached.
+class RuleRun {
+public:
+  RuleRun(const Plan &plan, std::string netns) : plan_(plan), netns_(std::move(netns)) {}
+
+  Status begin(); // those that are there from the start
+  // A rule that is deleted stays, disabled, so that its counts can be read at the end.
+  Status change(const experiment::RuleChange &change);
+  // Rows for all rules of the plan, with the experiment's words.
+  Result<std::vector<ExperimentRule>> read(const experiment::Rules &rules) const;
+
+private:
+  static const char *port_of(const PlannedRule &rule);
+  Status change_one(experiment::RuleChange::Kind kind, size_t index);
+
+  const Plan &plan_;
+  std::string netns_;
+  std::vector<bool> there_;
+};
+
+} // namespace xr::places

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// For this folder only: the tables of an experiment's rows.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "model/experiment.h"
+#include "report/document.h"
+
+namespace xr::report {
+
+inline constexpr size_t kMostRows = 16; // of flows and queues, in text
+
+template <typename T> Value maybe(const std::optional<T> &value) {
+  return value ? Value{*value} : Value{};
+}
+
+Table flows_table(const std::vector<ExperimentFlow> &flows, size_t most);
+// `order`: which queues, by index.
+Table queues_table(const std::vector<ExperimentQueue> &queues, std::vector<size_t> order);
+std::vector<size_t> all_of(size_t size);
+// Those with the longest backlogs; none where nothing waited.
+std::vector<size_t> busiest(const std::vector<ExperimentQueue> &queues);
+// Without rules there is no table in text.
+Section rules_section(const std::vector<ExperimentRule> &rules);
+
+} // namespace xr::report
