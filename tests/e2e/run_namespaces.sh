@@ -3,36 +3,12 @@
 # `run --on namespaces`: two DCQCN senders through RED agree with virtual time in rates and in the queue; what cannot run is
 # refused before anything is made; whatever way a run ends, nothing of it remains. The links are slow, as the machine is shared
 # and a run that is late is void.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/run_lib.sh"
 need_root
 need jq bpftool ip
 before=$(kernel_objects)
-ours() { ip netns list 2>/dev/null | awk '{ print $1 }' | grep -E "^xr-run-$1-" || true; }
 
-# The same, again where the machine was too busy to measure.
-measures() {
-  local wanted=$1 status
-  shift
-  for _ in 1 2 3 4; do
-    status=0
-    keep run "$@" --on namespaces || status=$?
-    if ((status != 1)) || ! grep -q 'too busy' "$scratch/last.out"; then break; fi
-  done
-  assert_eq "$wanted" "$status" "exit status of: run $* ($(cat "$scratch/last.err"; jq -c '[.why_void, .expectations]' "$scratch/last.out"))"
-}
 run() { "$XDP_ROCE" --json run "$@"; }
-# The kernel may keep the ports of a removed namespace for minutes, and their programs: these have no pin, no process and no namespace.
-nothing_left() {
-  local left
-  wait_for 10 nothing_since "$before" && return
-  left=$(comm -13 <(echo "$before") <(kernel_objects) | awk '{ print $NF }' | paste -sd ,)
-  [[ -z $(ours '.*') ]] || fail "namespaces are left $1: $(ours '.*')"
-  { bpftool -f -j prog list; bpftool -f -j map list; } |
-    jq -es --argjson left "[$left]" 'add | all(.[] | select([.id] | inside($left)); (.pinned // []) == [] and (.pids // []) == [])' >/dev/null ||
-    fail "left behind $1, and held: $left"
-  echo "after a while the kernel frees, $1: $left"
-}
-
 cat >"$scratch/star.yaml" <<'END'
 experiment: two senders
 seed: 1

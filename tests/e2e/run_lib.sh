@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Experiments in namespaces and what their captures show.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+before= # kernel_objects, by the scenario
+
+# measures STATUS ARGUMENT...: a run in namespaces with that exit status; again where the machine was too busy to measure.
+measures() {
+  local wanted=$1 status
+  shift
+  for _ in 1 2 3 4; do
+    status=0
+    keep "$XDP_ROCE" --json run "$@" --on namespaces || status=$?
+    if ((status != 1)) || ! grep -q 'too busy' "$scratch/last.out"; then break; fi
+  done
+  assert_eq "$wanted" "$status" "exit status of: run $* ($(cat "$scratch/last.err"; jq -c '[.why_void, .expectations]' "$scratch/last.out"))"
+}
+
+# requests FILE: a line for each request in a capture: QPN, PSN, ECN, the comment of `capture`; tab between them.
+requests() {
+  tshark -r "$1" -Y 'infiniband.bth.opcode < 13' -T fields -e infiniband.bth.destqp -e infiniband.bth.psn \
+    -e ip.dsfield.ecn -e frame.comment 2>/dev/null
+}
+# psns_of QPN < requests: PSNs in the order of the capture.
+psns_of() { awk -F '\t' -v qp="$1" '$1 == qp { print $2 }'; }
+
+# Namespaces of the run of that process.
+ours() { ip netns list 2>/dev/null | awk '{ print $1 }' | grep -E "^xr-run-$1-" || true; }
+# nothing_left WHEN: of ours in the kernel but what $before had.
+# The kernel may keep the ports of a removed namespace for minutes, and their programs: these have no pin, no process and no namespace.
+nothing_left() {
+  local left
+  wait_for 10 nothing_since "$before" && return
+  left=$(comm -13 <(echo "$before") <(kernel_objects) | awk '{ print $NF }' | paste -sd ,)
+  [[ -z $(ours '.*') ]] || fail "namespaces are left $1: $(ours '.*')"
+  { bpftool -f -j prog list; bpftool -f -j map list; } |
+    jq -es --argjson left "[$left]" 'add | all(.[] | select([.id] | inside($left)); (.pinned // []) == [] and (.pids // []) == [])' >/dev/null ||
+    fail "left behind $1, and held: $left"
+  echo "after a while the kernel frees, $1: $left"
+}
