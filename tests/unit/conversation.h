@@ -30,6 +30,8 @@ inline Bytes bytes_of(const packet::Outgoing &out) {
     return {out.raw.begin(), out.raw.end()};
   Bytes bytes(out.shape->bytes().begin(), out.shape->bytes().end());
   out.shape->stamp(bytes.data(), out.fields);
+  if (!out.payload.empty())
+    out.shape->set_payload(bytes.data(), out.payload);
   return bytes;
 }
 

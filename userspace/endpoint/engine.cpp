@@ -100,6 +100,10 @@ void Engine::write(const Outgoing &packet) {
     packet.shape->stamp(frame, packet.fields);
     if (packet.shape->stamped())
       packet.shape->set_stamp(frame, packet.fields.sequence, clock_ns(CLOCK_TAI));
+    if (!packet.payload.empty()) {
+      packet.shape->set_payload(frame, packet.payload);
+      holds_[slot] = nullptr;
+    }
     if (packet.damage == packet::Damage::Icrc)
       packet.shape->spoil_icrc(frame);
     if (packet.damage == packet::Damage::Pad) {
@@ -197,15 +201,18 @@ void Engine::await_answers(const std::atomic<bool> &stop) {
 // moment.
 void Engine::send_last() {
   const uint64_t until = monotonic_ns() + kDrain;
-  while (!socket_->free_slots() && monotonic_ns() < until)
-    if (!socket_->flush())
-      return;
-  const size_t room = std::min<size_t>(socket_->free_slots(), kBatch);
-  const size_t count = source_->last({batch_.data(), room});
-  for (size_t i = 0; i < count; i++)
-    write(batch_[i]);
-  if (count && socket_->flush() && report_flushes_)
-    source_->flushed(monotonic_ns());
+  for (bool more = true; more;) {
+    while (!socket_->free_slots() && monotonic_ns() < until)
+      if (!socket_->flush())
+        return;
+    const size_t room = std::min<size_t>(socket_->free_slots(), kBatch);
+    const size_t count = source_->last({batch_.data(), room});
+    for (size_t i = 0; i < count; i++)
+      write(batch_[i]);
+    if (count && socket_->flush() && report_flushes_)
+      source_->flushed(monotonic_ns());
+    more = count && count == room;
+  }
 }
 
 void Engine::finish(const std::atomic<bool> &stop) {

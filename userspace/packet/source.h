@@ -22,6 +22,9 @@ struct Outgoing {
   // The bytes without `fields`; valid as long as the source. nullptr: `raw` is the whole frame.
   const packet::Template *shape = nullptr;
   packet::Fields fields;
+  // Replaces the template's payload, as long as that; valid until the next call of next(). Empty:
+  // it stays. Not with a stamp.
+  std::span<const uint8_t> payload = {};
   Damage damage = Damage::None;
   std::span<const uint8_t> raw = {}; // valid until the next call of next()
   uint64_t due = 0;                  // scheduled time; 0: none

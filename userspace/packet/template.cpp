@@ -242,6 +242,14 @@ void Template::set_stamp(uint8_t *frame, uint64_t sequence, uint64_t time_ns) co
   store_icrc(icrc, load_icrc(icrc) ^ after_constant(delta));
 }
 
+void Template::set_payload(uint8_t *frame, std::span<const uint8_t> payload) const {
+  const Layout &layout = frame_.layout;
+  assert(payload.size() == layout.payload_length);
+  memcpy(frame + layout.payload, payload.data(), payload.size());
+  store_icrc(frame + layout.end - ROCE_ICRC_LEN,
+             icrc_value(frame, layout.l3, layout.bth, layout.end));
+}
+
 void Template::set_byte(uint8_t *frame, uint32_t offset, uint8_t value) const {
   const Layout &layout = frame_.layout;
   assert(offset >= layout.bth && offset < layout.payload);

@@ -49,6 +49,10 @@ public:
   // Writes sequence and time of the stamp, after stamp(); only with stamped().
   void set_stamp(uint8_t *frame, uint64_t sequence, uint64_t time_ns) const;
 
+  // Writes another payload of the same length, after stamp(), in a pass over the whole frame. Copy
+  // bytes() again to undo it.
+  void set_payload(uint8_t *frame, std::span<const uint8_t> payload) const;
+
   // Writes the headers alone, `layout().payload` bytes, where nothing reads payload or iCRC. A
   // stamp is payload.
   void write_headers(uint8_t *frame, const Fields &fields) const;
