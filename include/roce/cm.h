@@ -1,12 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * RDMA CM REQ and REP (IBA vol. 1, 12.6.5 and 12.6.8): the starting PSN in a message is the first
- * PSN that the receiver of the message will use in its requests to the QPN in the message.
+ * PSN that the receiver of the message will use in its requests to the QPN in the message. Names of
+ * all messages and of the reasons for a REJ.
  */
 #ifndef ROCE_CM_H
 #define ROCE_CM_H
 
 #include "parse.h"
+
+/* X(attribute, NAME): the messages of RDMA CM (IBA vol. 1, 16.7.3). */
+#define ROCE_CM_MESSAGES(X)                                                                        \
+  X(0x10, REQ)                                                                                     \
+  X(0x11, MRA)                                                                                     \
+  X(0x12, REJ)                                                                                     \
+  X(0x13, REP)                                                                                     \
+  X(0x14, RTU)                                                                                     \
+  X(0x15, DREQ)                                                                                    \
+  X(0x16, DREP)                                                                                    \
+  X(0x17, SIDR_REQ)                                                                                \
+  X(0x18, SIDR_REP)                                                                                \
+  X(0x19, LAP)                                                                                     \
+  X(0x1a, APR)
+
+/* X(reason, "name"): the reasons for a REJ (IBA vol. 1, 12.6.7.2). */
+#define ROCE_CM_REASONS(X)                                                                         \
+  X(1, "no QP")                                                                                    \
+  X(2, "no EE context")                                                                            \
+  X(3, "no resources")                                                                             \
+  X(4, "timeout")                                                                                  \
+  X(5, "unsupported request")                                                                      \
+  X(6, "invalid communication ID")                                                                 \
+  X(7, "invalid communication instance")                                                           \
+  X(8, "invalid service ID")                                                                       \
+  X(9, "invalid transport type")                                                                   \
+  X(10, "stale connection")                                                                        \
+  X(11, "no RDC")                                                                                  \
+  X(12, "invalid GID")                                                                             \
+  X(13, "invalid LID")                                                                             \
+  X(14, "invalid SL")                                                                              \
+  X(15, "invalid traffic class")                                                                   \
+  X(16, "invalid hop limit")                                                                       \
+  X(17, "invalid packet rate")                                                                     \
+  X(18, "invalid alternate GID")                                                                   \
+  X(19, "invalid alternate LID")                                                                   \
+  X(20, "invalid alternate SL")                                                                    \
+  X(21, "invalid alternate traffic class")                                                         \
+  X(22, "invalid alternate hop limit")                                                             \
+  X(23, "invalid alternate packet rate")                                                           \
+  X(24, "port and CM redirection")                                                                 \
+  X(25, "port redirection")                                                                        \
+  X(26, "invalid path MTU")                                                                        \
+  X(27, "insufficient responder resources")                                                        \
+  X(28, "consumer")                                                                                \
+  X(29, "invalid RNR retry count")                                                                 \
+  X(30, "duplicate communication ID")                                                              \
+  X(31, "invalid class version")                                                                   \
+  X(32, "invalid flow label")                                                                      \
+  X(33, "invalid alternate flow label")
 
 struct roce_cm {
   __u16 attribute; /* ROCE_CM_ATTR_REQ, ROCE_CM_ATTR_REP, or 0: neither */

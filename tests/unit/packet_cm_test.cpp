@@ -20,8 +20,9 @@ using packet::Address;
 using packet::CmKind;
 using packet::CmMessage;
 
-constexpr CmKind kKinds[] = {CmKind::Req, CmKind::Mra,  CmKind::Rej, CmKind::Rep,
-                             CmKind::Rtu, CmKind::Dreq, CmKind::Drep};
+constexpr CmKind kKinds[] = {CmKind::Req,     CmKind::Mra,  CmKind::Rej,  CmKind::Rep,
+                             CmKind::Rtu,     CmKind::Dreq, CmKind::Drep, CmKind::SidrReq,
+                             CmKind::SidrRep, CmKind::Lap,  CmKind::Apr};
 
 Address ipv4(uint8_t a, uint8_t b, uint8_t c, uint8_t d) {
   const uint8_t bytes[] = {a, b, c, d};
@@ -158,15 +159,37 @@ CmMessage random_message(Random &rng, CmKind kind) {
     m.pkey = static_cast<uint16_t>(rng());
     m.local_gid = random_address(rng, rng() % 2);
     m.remote_gid = random_address(rng, rng() % 2);
+    m.local_timeout = rng() & 31;
+    m.retries = rng() & 7;
+    m.cm_retries = rng() & 15;
+    m.ack_timeout = rng() & 31;
+  } else if (kind == CmKind::SidrReq || kind == CmKind::SidrRep) {
+    m.service_id = rng();
   } else {
     m.remote_id = static_cast<uint32_t>(rng());
   }
+  if (kind == CmKind::SidrReq)
+    m.pkey = static_cast<uint16_t>(rng());
+  if (kind == CmKind::SidrRep) {
+    m.qpn = rng() & 0xffffff;
+    m.qkey = static_cast<uint32_t>(rng());
+  }
+  if (kind == CmKind::SidrRep || kind == CmKind::Apr)
+    m.status = static_cast<uint8_t>(rng());
+  if (kind == CmKind::Req || kind == CmKind::Mra || kind == CmKind::Lap)
+    m.remote_timeout = rng() & 31;
+  if (kind == CmKind::Mra || kind == CmKind::Rej)
+    m.about = static_cast<packet::CmAbout>(rng() % 3);
+  if (kind == CmKind::Rep)
+    m.ack_delay = rng() & 31;
+  if (kind == CmKind::Req || kind == CmKind::Rep)
+    m.rnr_retries = rng() & 7;
   if (kind == CmKind::Req || kind == CmKind::Rep) {
     m.psn = rng() & 0xffffff;
     m.responder_resources = static_cast<uint8_t>(rng());
     m.initiator_depth = static_cast<uint8_t>(rng());
   }
-  if (kind == CmKind::Req || kind == CmKind::Rep || kind == CmKind::Dreq)
+  if (kind == CmKind::Req || kind == CmKind::Rep || kind == CmKind::Dreq || kind == CmKind::Lap)
     m.qpn = rng() & 0xffffff;
   if (kind == CmKind::Rej)
     m.reject_reason = static_cast<uint16_t>(rng());
@@ -185,6 +208,14 @@ size_t room(CmKind kind) {
     return 196;
   case CmKind::Dreq:
     return 220;
+  case CmKind::SidrReq:
+    return 216;
+  case CmKind::SidrRep:
+    return 136;
+  case CmKind::Lap:
+    return 168;
+  case CmKind::Apr:
+    return 148;
   default:
     return 224;
   }
@@ -206,6 +237,16 @@ void expect_same(const CmMessage &got, const CmMessage &want) {
   EXPECT_EQ(got.local_gid, want.local_gid);
   EXPECT_EQ(got.remote_gid, want.remote_gid);
   EXPECT_EQ(got.reject_reason, want.reject_reason);
+  EXPECT_EQ(got.remote_timeout, want.remote_timeout);
+  EXPECT_EQ(got.local_timeout, want.local_timeout);
+  EXPECT_EQ(got.cm_retries, want.cm_retries);
+  EXPECT_EQ(got.retries, want.retries);
+  EXPECT_EQ(got.rnr_retries, want.rnr_retries);
+  EXPECT_EQ(got.ack_timeout, want.ack_timeout);
+  EXPECT_EQ(got.ack_delay, want.ack_delay);
+  EXPECT_EQ(got.about, want.about);
+  EXPECT_EQ(got.status, want.status);
+  EXPECT_EQ(got.qkey, want.qkey);
   const size_t kept = room(want.kind);
   ASSERT_EQ(got.private_data.size(), kept);
   EXPECT_EQ(memcmp(got.private_data.data(), want.private_data.data(), kept), 0);
@@ -222,6 +263,29 @@ TEST(PacketCm, WhatIsMadeIsRead) {
       expect_same(*got, message);
     }
   }
+}
+
+TEST(PacketCm, AnnouncesMemory) {
+  const Bytes bytes = packet::cm_memory({0x1234, 0x10000, 1 << 20});
+  ASSERT_EQ(bytes.size(), 24u);
+  const auto read = packet::parse_cm_memory(bytes);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->rkey, 0x1234u);
+  EXPECT_EQ(read->va, 0x10000u);
+  EXPECT_EQ(read->length, 1u << 20);
+  EXPECT_FALSE(packet::parse_cm_memory(std::span(bytes).first(23)));
+  Bytes other = bytes;
+  other[0] ^= 1;
+  EXPECT_FALSE(packet::parse_cm_memory(other));
+}
+
+TEST(PacketCm, CodesOfTimes) {
+  EXPECT_EQ(packet::cm_time_code(0), 0);
+  EXPECT_EQ(packet::cm_time_code(4096), 0);
+  EXPECT_EQ(packet::cm_time_code(4097), 1);
+  EXPECT_EQ(packet::cm_time_code(500'000'000), 17);
+  EXPECT_EQ(packet::cm_time_ns(17), 536'870'912u);
+  EXPECT_EQ(packet::cm_time_code(UINT64_MAX), 31);
 }
 
 // The parser of the datapath sees the same.
@@ -307,7 +371,7 @@ TEST(PacketCm, OtherMadsAreNone) {
     other[at] ^= 0x40;
     EXPECT_FALSE(packet::parse_cm_mad(other).has_value()) << at;
   }
-  for (uint8_t attribute : {0x0f, 0x17, 0x18, 0x19}) { // SIDR, LAP
+  for (uint8_t attribute : {0x0f, 0x1b, 0x1c}) { // before REQ, after APR
     Bytes other = whole;
     other[17] = attribute;
     EXPECT_FALSE(packet::parse_cm_mad(other).has_value()) << int{attribute};
