@@ -46,6 +46,7 @@ absent() {
       wrong 1 'all places are files' "$XDP_ROCE" compare "$capture" "$capture" --for 1s
       wrong 1 'window is 60s at most' "$XDP_ROCE" compare "$capture" "$capture" --window 2m
       wrong 2 'compare' "$XDP_ROCE" compare "$capture" ;;
+    connections) wrong 1 '^xdp-roce: connections: gone0: no such interface$' xr connections gone0 --for 1s ;;
     bridge) no_interface 'bridge gone0' xr bridge rx0 gone0 ;;
     wire) no_interface 'wire gone0' xr wire rx0 gone0 ;;
     cc) wrong 2 "'gone0' is not a preset" "$XDP_ROCE" cc show gone0 ;;
@@ -107,7 +108,9 @@ for command in "${commands[@]}"; do
     export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
     analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture"
-      json "schema episodes findings pairs following" "$XDP_ROCE" --json analyze --episodes "$capture" ;;
+      json "schema episodes findings pairs following" "$XDP_ROCE" --json analyze --episodes "$capture"
+      json "schema connections cm_messages" "$XDP_ROCE" --json analyze --connections "$capture" ;;
+    connections) json "schema source seconds connections cm_messages" xr --json connections one --for 100ms ;;
     compare) json "schema places between clocks streams over_time overflow" "$XDP_ROCE" --json compare "$capture" "$capture" ;;
     cc) json "schema presets parameters" "$XDP_ROCE" --json cc show paper nvidia ;;
     run) json "schema experiments" "$XDP_ROCE" --json run --list

@@ -55,6 +55,8 @@ void Analyzer::frame(const CapturedFrame &captured) {
   }
   if (roce_is_roce(class_) && !damaged)
     read_stamp(captured, packet);
+  if (options_.connections && roce_is_roce(class_) && !damaged)
+    connections_.packet(captured.time_ns, {captured.data, captured.captured}, packet);
   accountant_.account(frame, class_, packet, track);
 }
 
@@ -98,6 +100,8 @@ Result<Analysis> analyze(const std::string &path, const AnalyzeRun &run) {
   analysis.latency = analyzer.latency();
   if (run.options.episodes)
     analyzer.episodes(analysis.episodes);
+  if (run.options.connections)
+    analysis.connections = analyzer.connections();
   analysis.snapshot.name = path;
   analysis.snapshot.truncated = next == Next::Truncated;
   if (next == Next::Truncated || next == Next::Error)

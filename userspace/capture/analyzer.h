@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "capture/connections.h"
 #include "capture/native_datapath.h"
 #include "capture/reader.h"
 #include "latency/one_way.h"
@@ -25,6 +26,7 @@ public:
     bool check_icrc = true;
     bool drop_bad_icrc = false; // frames with a wrong iCRC are counted, but do not update a stream
     bool episodes = false;      // follow QP pairs
+    bool connections = false;   // follow RDMA CM
     latency::OneWayOptions latency = {};
     int tai_offset_s = 0; // CLOCK_TAI minus the capture's clock
   };
@@ -37,6 +39,7 @@ public:
   void snapshot(Snapshot &into) const;
   LatencyReport latency() const; // of stamped frames whose iCRC is not wrong
   void episodes(Episodes &into); // with `episodes`; call once, at the end
+  const Connections &connections() const { return connections_.result(); }
 
 private:
   void read_stamp(const CapturedFrame &frame, const roce_packet &packet);
@@ -46,6 +49,7 @@ private:
   NativeDatapath accountant_;
   decltype(Snapshot::icrc) icrc_{};
   latency::OneWay latency_;
+  ConnectionFollower connections_;
   uint64_t frames_ = 0, first_ns_ = 0;
 };
 
@@ -61,6 +65,7 @@ struct Analysis {
   Snapshot snapshot;
   LatencyReport latency;
   Episodes episodes;
+  Connections connections;
   bool stopped = false;
   // Set if the capture is truncated or damaged: `snapshot` then covers the part before that.
   std::optional<Error> trouble;

@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "report/connections.h"
 #include "report/episodes.h"
 #include "report/latency.h"
 
@@ -35,6 +36,8 @@ void describe(CLI::App &command, Args &args) {
   command.add_flag("--episodes", args.options.episodes,
                    "Follow requests and answers together: each time that a requester went back, "
                    "why, and what it cost; what peers did wrong");
+  command.add_flag("--connections", args.options.connections,
+                   "RDMA CM connections: addresses, QPNs, service, state, messages sent again");
   command
       .add_option_function<int64_t>(
           "--clock-offset", [&args](int64_t ns) { args.options.latency.clock_offset_ns = ns; },
@@ -77,6 +80,8 @@ int analyze(const Args &args, const Globals &globals) {
     report::add_latency(document, done->latency);
   if (args.options.episodes)
     report::add_episodes(document, done->episodes);
+  if (args.options.connections)
+    report::add_connections(document, done->connections);
   output.print(document);
   if (done->stopped)
     note(args.file == "-" ? "standard input" : args.file,

@@ -9,6 +9,7 @@
 
 #include "cli/attach_options.h"
 #include "cli/commands.h"
+#include "cli/directory.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -82,42 +83,6 @@ bool is_file(const std::string &path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0;
 }
-
-// A directory that goes with the object, unless it is the user's.
-class Directory {
-public:
-  static Result<Directory> make(const std::string &keep) {
-    Directory self;
-    if (!keep.empty()) {
-      self.path_ = keep;
-      std::error_code error;
-      std::filesystem::create_directories(keep, error);
-      if (error)
-        return errno_error(error.value(), fmt::format("cannot make the directory {}", keep));
-      return self;
-    }
-    const char *base = getenv("TMPDIR");
-    std::string name = std::string(base && *base ? base : "/tmp") + "/xdp-roce-compare.XXXXXX";
-    if (!mkdtemp(name.data()))
-      return errno_error(errno, fmt::format("cannot make the directory {}", name));
-    self.path_ = name;
-    self.ours_ = true;
-    return self;
-  }
-  Directory(Directory &&other) noexcept
-      : path_(std::move(other.path_)), ours_(std::exchange(other.ours_, false)) {}
-  ~Directory() {
-    std::error_code ignored;
-    if (ours_)
-      std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string &path() const { return path_; }
-
-private:
-  Directory() = default;
-  std::string path_;
-  bool ours_ = false;
-};
 
 // Captures the places that are ports, and makes files of them.
 Status capture_ports(const Args &args, const Globals &globals, const std::string &directory,

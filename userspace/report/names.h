@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "roce/event.h"
 
@@ -26,6 +28,13 @@ std::string nak_name(uint8_t syndrome);
 
 // The same as text: "PSN sequence error".
 std::string nak_words(uint8_t syndrome);
+
+// Of RDMA CM: "REQ"; the reason for a REJ: "invalid service ID", "reason 77".
+std::string cm_message_name(unsigned attribute);
+std::string cm_reason_name(unsigned reason);
+// The reason with that name, with blanks or hyphens, or number; nullopt: there is none.
+std::optional<uint16_t> cm_reason(const std::string &word);
+std::vector<std::string> cm_reason_names();
 
 // "3 PSNs 5..7".
 std::string psns(uint32_t first, uint32_t count);
