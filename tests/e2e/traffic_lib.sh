@@ -105,3 +105,34 @@ observed_rx() {
   wait_for 15 has_frames "$1" || fail "$1 frames were to come: $(count_frames "$observed_file") did"
   observed
 }
+
+# A background command has ended.
+forget() {
+  local one kept=()
+  for one in "${background[@]}"; do
+    [[ $one == "$1" ]] || kept+=("$one")
+  done
+  background=("${kept[@]}")
+}
+
+# watch_ports NETNS PORT [NETNS PORT]...: what enters these ports from now on, by `capture`, as a socket
+# takes its frames before tcpdump sees them. seen_ports FILE: in order of time, as a pcap.
+watch_ports() {
+  watched_ports=()
+  while (($#)); do
+    in_background "$XDP_ROCE" --netns "$1" capture "$2" -w "$scratch/$2.pcapng" >/dev/null 2>"$scratch/$2.err"
+    watched_ports+=("${background[-1]}" "$scratch/$2.pcapng")
+    wait_for 15 grep -qs ': begun$' "$scratch/$2.err" || fail "capture of $2: $(cat "$scratch/$2.err")"
+    shift 2
+  done
+}
+seen_ports() {
+  local files=() i
+  for ((i = 0; i < ${#watched_ports[@]}; i += 2)); do
+    kill -INT "${watched_ports[i]}"
+    wait "${watched_ports[i]}" || fail "capture: $(cat "${watched_ports[i + 1]%.pcapng}.err")"
+    forget "${watched_ports[i]}"
+    files+=("${watched_ports[i + 1]}")
+  done
+  mergecap -F pcap -w "$1" "${files[@]}" 2>/dev/null
+}

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "packet/icrc.h"
@@ -45,6 +46,8 @@ void check(const packet::Outgoing &out) {
   if (out.shape) {
     bytes.assign(out.shape->bytes().begin(), out.shape->bytes().end());
     out.shape->stamp(bytes.data(), out.fields);
+    if (!out.payload.empty())
+      out.shape->set_payload(bytes.data(), out.payload);
   }
   REQUIRE(bytes.size() >= ROCE_ETH_LEN);
   roce_packet packet{};
@@ -79,6 +82,19 @@ flow::Flow fuzzed_flow() {
   return flow;
 }
 
+// A small memory where the first request for one is, so that some accesses are in it.
+std::unique_ptr<responder::Memory> memory_for(const Input &in) {
+  const roce_packet &packet = in.packet;
+  if (!roce_is_roce(in.class_) || packet.cut || packet.end > in.frame.size() ||
+      (packet.opcode & ROCE_TRANSPORT_MASK) != ROCE_RC ||
+      !(packet.info & (ROCE_HAS_RETH | ROCE_HAS_ATOMICETH)))
+    return nullptr;
+  const uint8_t *at = &in.frame[packet.bth + ROCE_BTH_LEN];
+  auto made = responder::Memory::make(
+      {.size = 4096, .va = roce_be64(at) & ~uint64_t{7}, .rkey = roce_be32(at + 8)});
+  return made ? std::move(*made) : nullptr;
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -86,6 +102,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   options.qps = 16;
   options.rnr_every = 7;
   responder::Responder responder(options);
+  std::unique_ptr<responder::Memory> memory; // of the second one, from the first request for one on
+  std::unique_ptr<responder::Responder> second;
   requester::ReliableSource requester({fuzzed_flow()}, {}, 1e10, {});
   uint64_t now = 1'000'000;
   drain(requester, now);
@@ -93,8 +111,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const size_t length = std::min<size_t>(data[0] | data[1] << 8, size - 4);
     now += static_cast<uint64_t>(data[2] | data[3] << 8) << 10;
     const Input in(std::vector<uint8_t>(data + 4, data + 4 + length));
+    if (!memory && (memory = memory_for(in))) {
+      options.memory = memory.get();
+      options.selective = data[2] & 1;
+      second = std::make_unique<responder::Responder>(options);
+    }
     for (packet::Source *source :
-         {static_cast<packet::Source *>(&responder), static_cast<packet::Source *>(&requester)}) {
+         {static_cast<packet::Source *>(&responder), static_cast<packet::Source *>(second.get()),
+          static_cast<packet::Source *>(&requester)}) {
+      if (!source)
+        continue;
       source->receive(now, in.frame, in.class_, in.packet);
       drain(*source, now);
     }

@@ -6,6 +6,7 @@
 
 #include "capture/reader.h"
 #include "capture_writer.h"
+#include "roce/parse.h"
 
 using namespace xr;
 using xr::test::FileBytes;
@@ -87,6 +88,25 @@ FileBytes link_events(const std::string &lines, size_t length) {
   return bytes;
 }
 
+// The MADs of a capture, each after a byte of time and one of direction.
+FileBytes mads_of(const std::string &path) {
+  FileBytes all;
+  Result<Reader> reader = Reader::open(path);
+  CapturedFrame frame;
+  while (reader && reader->next(frame) == Next::Frame) {
+    roce_packet packet{};
+    const int class_ =
+        roce_parse(frame.data, frame.data + frame.captured, roce_swap16(ROCE_UDP_PORT), &packet);
+    const size_t mad = packet.bth + ROCE_BTH_LEN + ROCE_DETH_LEN;
+    if (!roce_is_roce(class_) || packet.opcode != ROCE_OPCODE_UD_SEND_ONLY ||
+        packet.payload != ROCE_MAD_LEN || mad + ROCE_MAD_LEN > frame.captured)
+      continue;
+    all.insert(all.end(), {1, static_cast<uint8_t>(all.size() & 1)});
+    all.insert(all.end(), frame.data + mad, frame.data + mad + ROCE_MAD_LEN);
+  }
+  return all;
+}
+
 constexpr const char *kLinks[] = {
     "rate 10gbit delay 20us buffer 30k\nrate 1gbit l1 red 1k 10k 50% weight 0.1\n\n",
     "rate 2gbit class 3 strict class 4 weight 5 share 20% step 1k at enqueue\ntrace t\n\n",
@@ -119,6 +139,11 @@ int main(int argc, char **argv) {
       for (size_t part = 0; part < 3; part++)
         if (const auto frames = frames_of(entry.path(), part * kFrames); !frames.empty())
           save(folder / (name + "-" + std::to_string(part)), sequence(frames)), seeds++;
+      continue;
+    }
+    if (target == "cm_fuzz") {
+      if (const FileBytes mads = mads_of(entry.path()); !mads.empty())
+        save(folder / name, mads), seeds++;
       continue;
     }
     if (target == "endpoint_fuzz") {

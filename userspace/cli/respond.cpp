@@ -7,6 +7,7 @@
 #include "parse/address.h"
 #include "parse/value.h"
 #include "parse/words.h"
+#include "report/names.h"
 #include "report/runs.h"
 
 namespace xr::cli {
@@ -17,11 +18,42 @@ using responder::ResponderOptions;
 
 struct Args {
   std::vector<std::string> addresses;
-  std::string mac, qp, peer_qp, cc;
+  std::string mac, qp, peer_qp, cc, memory, access, cm, reject;
+  responder::MemorySpec region;
   bool no_cnp = false, any_icrc = false;
   double interval = 0;
   endpoint::RespondRequest request;
 };
+
+void describe_memory(CLI::App &command, Args &args) {
+  command
+      .add_option("--memory", args.memory,
+                  "WRITEs, READs and atomics access this much memory (default: none; READ data is "
+                  "generated)")
+      ->type_name("SIZE");
+  command.add_option("--rkey", args.region.rkey, "Its R_Key (default: 0x1234, as of `send`)")
+      ->type_name("N")
+      ->needs("--memory");
+  command.add_option("--va", args.region.va, "Its address (default: 0x10000, as of `send`)")
+      ->type_name("N")
+      ->needs("--memory");
+  command
+      .add_option("--access", args.access,
+                  "What it allows: a list of read, write, atomic (default: all)")
+      ->type_name("LIST")
+      ->needs("--memory");
+}
+
+void describe_cm(CLI::App &command, Args &args) {
+  command.add_option("--cm", args.cm, "Answer RDMA CM of this RoCE version only (default: both)")
+      ->type_name("VERSION")
+      ->check(one_of({"v1", "v2"}));
+  command
+      .add_option("--reject", args.reject,
+                  "Reject all RDMA CM requests: a reason of IBA by its number, or like consumer, "
+                  "no-qp, invalid-service-id")
+      ->type_name("REASON");
+}
 
 void describe(CLI::App &command, Args &args) {
   ResponderOptions &r = args.request.responder;
@@ -57,6 +89,8 @@ void describe(CLI::App &command, Args &args) {
   command.add_option("--rnr-timer", r.rnr_timer, "Timer code of such NAKs (default: 12, 0.64 ms)")
       ->type_name("N")
       ->check(whole_number(0, 31));
+  describe_memory(command, args);
+  describe_cm(command, args);
   add_retransmit(command, r.selective, "What happens to requests that come after a missing one");
   add_cnp_options(command, args.no_cnp, r.cnp_pacing, r.cnp_dscp, "CE marks");
   command
@@ -142,6 +176,42 @@ Status read_control(const std::string &text, ResponderOptions &r) {
   return {};
 }
 
+Status read_memory(Args &args) {
+  if (args.memory.empty())
+    return {};
+  auto size = parse::byte_count(args.memory, 8);
+  if (!size)
+    return Error{"--memory: " + size.error().message, size.error().hint};
+  args.region.size = *size;
+  if (!args.access.empty()) {
+    args.region.access = 0;
+    const std::vector<std::string_view> names(std::begin(responder::kAccessNames),
+                                              std::end(responder::kAccessNames));
+    for (const std::string &word : parse::parts(args.access)) {
+      auto which = parse::choice(word, names, "an access");
+      if (!which)
+        return which.error();
+      args.region.access |= static_cast<uint8_t>(1U << *which);
+    }
+  }
+  args.request.memory = args.region;
+  return {};
+}
+
+Status read_cm(Args &args) {
+  ResponderOptions &r = args.request.responder;
+  r.cm_v1 = args.cm != "v2";
+  r.cm_v2 = args.cm != "v1";
+  if (args.reject.empty())
+    return {};
+  r.cm_reject = report::cm_reason(args.reject);
+  if (r.cm_reject)
+    return {};
+  const std::vector<std::string> names = report::cm_reason_names();
+  return Error{fmt::format("'{}' is not a reason for a REJ", args.reject),
+               parse::hint_from(args.reject, {names.begin(), names.end()})};
+}
+
 Status collect(Args &args) {
   ResponderOptions &r = args.request.responder;
   for (const std::string &text : args.addresses) {
@@ -160,8 +230,9 @@ Status collect(Args &args) {
     return done;
   r.cnp = !args.no_cnp;
   r.check_icrc = !args.any_icrc;
-  if (auto done = read_control(args.cc, r); !done)
-    return done;
+  for (Status done : {read_control(args.cc, r), read_memory(args), read_cm(args)})
+    if (!done)
+      return done;
   return read_peer_qp(args.peer_qp, r);
 }
 

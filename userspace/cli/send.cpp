@@ -3,8 +3,10 @@
 
 #include "cli/attach_options.h"
 #include "cli/commands.h"
+#include "cli/send_errors.h"
 #include "cli/traffic_options.h"
 #include "packet/message.h"
+#include "parse/value.h"
 #include "parse/words.h"
 #include "report/runs.h"
 
@@ -17,6 +19,9 @@ struct Args {
   std::vector<std::string> words; // of one flow
   std::vector<std::string> flows; // --flow
   std::string file, preset, rate;
+  std::string verify_memory;
+  bool cm = false;
+  requester::CmOptions connect;
   uint64_t duration_ns = 0, stagger_ns = 0;
   bool open = false, no_cnp = false;
   double interval = 0;
@@ -42,6 +47,14 @@ void describe_reliability(CLI::App &command, Args &args) {
   command.add_flag("--listen", args.request.listen,
                    "Open-loop, but count the ACKs, NAKs and CNPs that arrive");
   auto *reliable = command.get_option("--reliable");
+  command.add_flag("--verify", args.request.verify,
+                   "Each WRITE carries a pattern, and is read back and compared; as --reliable");
+  command
+      .add_option("--verify-memory", args.verify_memory,
+                  "Memory of the peer that a flow may use, from its va on (default: one message of "
+                  "each QP)")
+      ->type_name("SIZE")
+      ->needs("--verify");
   command.add_option("--window", r.window, "Unacknowledged packets per QP (default: 256)")
       ->type_name("N")
       ->check(whole_number(1, 1 << 20))
@@ -67,6 +80,34 @@ void describe_reliability(CLI::App &command, Args &args) {
   add_cnp_options(command, args.no_cnp, r.cnp_pacing, r.cnp_dscp, "READ responses marked CE");
   for (const char *name : {"--no-cnp", "--cnp-interval", "--cnp-scope", "--cnp-mode", "--cnp-dscp"})
     command.get_option(name)->needs(reliable);
+}
+
+void describe_cm(CLI::App &command, Args &args) {
+  auto *cm = command.add_flag(
+      "--cm", args.cm, "RDMA CM connects the QPs first, and ends the connections afterwards");
+  auto *service =
+      command
+          .add_option("--service-id", args.connect.service_id,
+                      "The service to connect to, instead of a port of the RDMA CM IP service")
+          ->type_name("ID")
+          ->needs(cm);
+  command
+      .add_option_function<uint16_t>(
+          "--port", [&args](uint16_t port) { args.connect.service_id = packet::cm_service(port); },
+          "The port that the server listens on, TCP port space (default: 7174, of rping)")
+      ->type_name("N")
+      ->check(whole_number(1, UINT16_MAX))
+      ->needs(cm)
+      ->excludes(service);
+  add_duration(command, "--cm-timeout", args.connect.timeout_ns,
+               "Until an unanswered CM message is sent again (default: 500ms)");
+  command.get_option("--cm-timeout")->needs(cm);
+  command
+      .add_option("--cm-retries", args.connect.retries,
+                  "How often it is sent again at most (default: 7)")
+      ->type_name("N")
+      ->check(whole_number(0, 255))
+      ->needs(cm);
 }
 
 void describe_rates(CLI::App &command, Args &args) {
@@ -105,6 +146,7 @@ void describe(CLI::App &command, Args &args) {
   add_duration(command, "--stagger", args.stagger_ns,
                "Each flow starts this long after the one before");
   describe_reliability(command, args);
+  describe_cm(command, args);
   describe_rates(command, args);
   add_pfc_options(command, args.request.obey_pfc, args.request.pfc_line_bits);
   add_queue_options(command, args.request.queues, "Send from N queues, a thread each (default: 1)");
@@ -143,7 +185,9 @@ void describe(CLI::App &command, Args &args) {
 // Error for options that have no meaning with `replay` or `pfc`.
 Status only(const Args &args, const char *what, const char *hint) {
   const endpoint::SendRequest &r = args.request;
-  const std::pair<bool, const char *> kOthers[] = {{r.reliable, "--reliable"},
+  const std::pair<bool, const char *> kOthers[] = {{r.verify, "--verify"},
+                                                   {args.cm, "--cm"},
+                                                   {r.reliable, "--reliable"},
                                                    {r.listen, "--listen"},
                                                    {!args.flows.empty(), "--flow"},
                                                    {!args.file.empty(), "--file"},
@@ -227,9 +271,22 @@ Status add_total(Args &args) {
   return {};
 }
 
+Status read_verify(Args &args) {
+  if (args.cm)
+    args.request.cm = args.connect;
+  args.request.reliable = args.request.reliable || args.request.verify;
+  if (args.verify_memory.empty())
+    return {};
+  auto bytes = parse::byte_count(args.verify_memory, 1);
+  if (!bytes)
+    return Error{"--verify-memory: " + bytes.error().message, bytes.error().hint};
+  args.request.verify_memory = *bytes;
+  return {};
+}
+
 // Collects the flows and the total rate from the command line and the file.
 Status collect(Args &args) {
-  for (const auto step : {add_words, add_file, add_total})
+  for (const auto step : {add_words, add_file, add_total, read_verify})
     if (auto done = step(args); !done)
       return done;
   uint64_t start = 0;
@@ -240,52 +297,6 @@ Status collect(Args &args) {
       flow.duration_ns = args.duration_ns;
   }
   return {};
-}
-
-// If all answers were for QPs that no flow has, a sentence that says so: the responder assumes
-// other QPNs for our QPs. Only after a timeout of a QP; else "".
-std::string wrong_qps(const SendCounts &c) {
-  if (c.stray_qps.qps().empty() || !c.timeouts ||
-      c.acks + c.naks + c.rnr_naks + c.read_responses + c.invalid_naks + c.access_naks +
-          c.operational_naks)
-    return {};
-  std::string qps;
-  for (const uint32_t qp : c.stray_qps.qps())
-    qps += fmt::format("{}{:#x}", qps.empty() ? "" : ", ", qp);
-  return fmt::format("all {} answers were for QP {}{}, from which nothing is sent here", c.stray,
-                     qps, c.stray_qps.more() ? ", ..." : "");
-}
-constexpr const char *kWrongQps =
-    "`respond --peer-qp` says which QPN it answers (same, N, +N or -N of "
-    "its own); or src-qp N here";
-
-// Prints the warning once per run.
-void warn_of_qps(const std::string &context, const SendCounts &counts, bool &warned) {
-  const std::string wrong = warned ? "" : wrong_qps(counts);
-  if (wrong.empty())
-    return;
-  tell_notes(context, {wrong + ": " + kWrongQps});
-  warned = true;
-}
-
-Error why_failed(const SendCounts &c) {
-  std::string why;
-  const auto add = [&why](uint64_t count, const char *what) {
-    if (count)
-      why += fmt::format("{}{} {}", why.empty() ? ": " : ", ", count, what);
-  };
-  add(c.timeouts, "timeouts");
-  add(c.naks, "NAKs PSN sequence error");
-  add(c.rnr_naks, "RNR NAKs");
-  add(c.invalid_naks, "NAKs invalid request");
-  add(c.access_naks, "NAKs remote access error");
-  add(c.operational_naks, "NAKs remote operational error");
-  const std::string wrong = wrong_qps(c);
-  return {fmt::format("{} QP{} failed{}{}{}", c.failed_qps, c.failed_qps == 1 ? "" : "s", why,
-                      wrong.empty() ? "" : "; ", wrong),
-          c.access_naks    ? "rkey and va must be the peer's"
-          : !wrong.empty() ? kWrongQps
-                           : ""};
 }
 
 int send(Args args, const Globals &globals) {
@@ -301,11 +312,15 @@ int send(Args args, const Globals &globals) {
   if (!run)
     return fail(context, run.error());
   SendCounts counts;
+  std::optional<VerifyCounts> verified;
+  std::optional<CmCounts> cm;
   bool warned = false;
   const int status = watch_run(
       *run, interrupt, context, globals.json, args.interval,
       [&](const SendReport &now) {
         counts = now.counts;
+        verified = now.verified;
+        cm = now.cm;
         if (!now.finished)
           warn_of_qps(context, counts, warned);
         return report::send_document(now);
@@ -315,6 +330,10 @@ int send(Args args, const Globals &globals) {
         return report::send_line(now, before);
       },
       [](const SendReport &now) { return std::pair(now.done, now.expected); });
+  if (cm && cm->established < cm->requested)
+    return fail(context, why_not_connected(*cm));
+  if (verified && verified->different_packets)
+    return fail(context, why_different(*verified));
   return counts.failed_qps ? fail(context, why_failed(counts)) : status;
 }
 

@@ -6,16 +6,19 @@
 #include <bit>
 
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "endpoint/rates.h"
 #include "latency/one_way.h"
 #include "parse/address.h"
+#include "parse/value.h"
 
 namespace xr::endpoint {
 
 struct RespondRun::State : Session {
   RespondRequest request;
+  std::unique_ptr<responder::Memory> memory;
   std::vector<responder::Responder *> responders; // of the workers' engines, in their order
 };
 
@@ -37,6 +40,25 @@ bool needs_promiscuous(const RespondRequest &request, const PortFacts &port) {
   const auto &mine = request.responder.addresses;
   return request.responder.mac != port.mac ||
          !std::all_of(mine.begin(), mine.end(), packet::is_mapped);
+}
+
+// Memory is taken when it is written: what does not fit is refused before.
+Result<std::unique_ptr<responder::Memory>> make_memory(const responder::MemorySpec &spec) {
+  const uint64_t free = static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES)) *
+                        static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (spec.size > free / 2)
+    return Error{fmt::format("--memory {} does not fit: {} are free", parse::byte_text(spec.size),
+                             parse::byte_text(free)),
+                 "at most half of that"};
+  return responder::Memory::make(spec);
+}
+
+std::string access_text(uint8_t access) {
+  std::string text;
+  for (size_t i = 0; i < std::size(responder::kAccessNames); i++)
+    if (access >> i & 1)
+      text += (text.empty() ? "" : ",") + std::string(responder::kAccessNames[i]);
+  return text;
 }
 
 std::string says_for(const responder::ResponderOptions &responder) {
@@ -62,6 +84,13 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
     return sound.error();
   if (!port.line_bits && responder.control.rate.kind == congestion::Rate::Kind::Percent)
     return Error{"the driver does not report the line rate", "give a rate in gbit"};
+  if (request.memory) {
+    auto memory = make_memory(*request.memory);
+    if (!memory)
+      return memory.error();
+    state->memory = std::move(*memory);
+    responder.memory = state->memory.get();
+  }
   if (!request.queues.count)
     request.queues.count = port.queues;
   if (getrandom(&responder.seed, sizeof(responder.seed), 0) < 0)
@@ -133,6 +162,9 @@ RespondReport RespondRun::report() {
   for (const packet::Address &one : state_->request.responder.addresses)
     report.addresses.push_back(parse::address_text(one));
   const responder::ResponderOptions &responder = state_->request.responder;
+  if (const auto &memory = state_->memory)
+    report.memory = MemoryReport{memory->spec().size, memory->spec().va, memory->spec().rkey,
+                                 access_text(memory->spec().access)};
   latency::OneWay latency(responder.latency);
   std::vector<QpRate> qps;
   state_->fill_report(report, [&](size_t i, const EngineCounts &engine) {

@@ -20,8 +20,9 @@ namespace xr::endpoint {
 
 struct RespondRequest {
   std::string ifname, netns;
-  responder::ResponderOptions responder; // no addresses: the port's addresses
-  std::optional<packet::Mac> mac;        // none: the port's MAC
+  responder::ResponderOptions responder;       // no addresses: the port's addresses
+  std::optional<packet::Mac> mac;              // none: the port's MAC
+  std::optional<responder::MemorySpec> memory; // one for all queues
   // count 0: all queues that the port has
   QueueOptions queues{.count = 0, .receive = afxdp::kResponderReceive};
   uint64_t duration_ns = 0; // 0: until interrupted

@@ -13,9 +13,11 @@
 #include "base/clock.h"
 #include "endpoint/rates.h"
 #include "endpoint/replay_file.h"
+#include "endpoint/send_source.h"
 #include "parse/address.h"
-#include "requester/open.h"
+#include "requester/cm_source.h"
 #include "requester/rate_sampler.h"
+#include "requester/verify.h"
 
 namespace xr::endpoint {
 
@@ -131,6 +133,9 @@ Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
   if (request.reliable)
     if (auto sound = flow::check_reliable(flow); !sound)
       return sound;
+  if (request.cm)
+    if (auto sound = requester::check_cm(flow); !sound)
+      return sound;
   const bool percent = flow.pacing.rate.kind == congestion::Rate::Kind::Percent ||
                        flow.control.rate.kind == congestion::Rate::Kind::Percent ||
                        request.rate.kind == congestion::Rate::Kind::Percent;
@@ -158,10 +163,11 @@ Status complete(SendRequest &request, const PortFacts &port) {
     if (auto sound = check(flow, request, port); !sound)
       return in_flow(flow, i, sound.error());
   }
-  return request.reliable ? check_qps(request.flows) : Status{};
+  if (request.verify)
+    if (auto prepared = requester::prepare_verify(request.flows, request.verify_memory); !prepared)
+      return prepared;
+  return request.reliable || request.cm ? check_qps(request.flows) : Status{};
 }
-
-void scale(congestion::Rate &rate, double part) { rate.value *= part; }
 
 // Faults are placed by packet number of the whole flow, and bursts count the packets of all its
 // QPs: such a flow cannot be divided among queues.
@@ -183,7 +189,7 @@ std::vector<std::vector<Flow>> divide(const std::vector<Flow> &flows, uint32_t q
       one.src_qp = flow.own_qp(from);
       one.qps = to - from;
       one.first_index = from;
-      scale(one.pacing.rate, static_cast<double>(one.qps) / flow.qps);
+      one.pacing.rate.value *= static_cast<double>(one.qps) / flow.qps;
       by_queue[next++ % queues].push_back(std::move(one));
       from = to;
     }
@@ -197,17 +203,6 @@ uint64_t qps_of(const std::vector<Flow> &flows) {
   for (const Flow &flow : flows)
     sum += flow.qps;
   return sum;
-}
-
-std::unique_ptr<requester::Requester> make_source(const SendRequest &request, const PortFacts &port,
-                                                  std::vector<Flow> flows, double part) {
-  congestion::Rate total = request.rate;
-  scale(total, part);
-  const auto line = static_cast<double>(port.line_bits);
-  if (request.reliable)
-    return std::make_unique<requester::ReliableSource>(std::move(flows), total, line,
-                                                       request.reliability);
-  return std::make_unique<requester::OpenSource>(std::move(flows), total, line);
 }
 
 std::vector<packet::Address> sources_of(const std::vector<Flow> &flows) {
@@ -224,7 +219,7 @@ bool has_rates(const SendRequest &request) {
 
 // Congestion control needs the CNPs.
 bool listens(const SendRequest &request) {
-  return request.reliable || request.listen || has_rates(request);
+  return request.reliable || request.listen || request.cm || has_rates(request);
 }
 
 // Answers to another MAC, or neighbour solicitations for an IPv6 source address, do not reach the
@@ -329,6 +324,8 @@ Status SendRun::State::prepare_flows() {
     return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
   if (auto done = complete(request, port); !done)
     return done;
+  if (request.cm && request.queues.count != 1)
+    return Error{"RDMA CM's answers may come to any queue", "--cm with --queues 1"};
   for (const uint64_t run = clock_ns(CLOCK_TAI); Flow & flow : all)
     flow.stamp_run = run;
   // Limits the wait for a peer that does not answer.
@@ -402,6 +399,12 @@ void add_source(SendReport &report, const requester::Requester &source, bool fir
   const double asked = source.asked_pps();
   requester::add(report.counts, source.counts());
   source.flow_losses(report.losses);
+  if (const CmCounts *cm = source.cm())
+    report.cm = *cm;
+  if (const VerifyCounts *verified = source.verified()) {
+    report.verified = report.verified.value_or(VerifyCounts{});
+    report.verified->add(*verified);
+  }
   report.done += source.over();
   report.expected = (first || report.expected) && expected ? report.expected + expected : 0;
   report.asked_pps = (first || report.asked_pps > 0) && asked > 0 ? report.asked_pps + asked : 0;

@@ -14,6 +14,7 @@
 #include "datapath/attach.h"
 #include "endpoint/session.h"
 #include "flow/flow.h"
+#include "requester/cm_connector.h"
 #include "requester/pfc.h"
 #include "requester/reliable.h"
 #include "requester/replay.h"
@@ -24,10 +25,13 @@ namespace xr::endpoint {
 struct SendRequest {
   std::string ifname, netns;
   std::vector<flow::Flow> flows;
-  congestion::Rate rate; // of all flows together
-  uint64_t seed = 0;     // for flows without a seed; 0: random
-  bool reliable = false; // RC with acknowledgement; else open-loop
-  bool listen = false;   // open-loop: receive and count answers; reliable always does
+  congestion::Rate rate;      // of all flows together
+  uint64_t seed = 0;          // for flows without a seed; 0: random
+  bool reliable = false;      // RC with acknowledgement; else open-loop
+  bool verify = false;        // WRITEs are read back and compared; reliable
+  uint64_t verify_memory = 0; // of the peer, for each flow; 0: as much as it needs at least
+  std::optional<requester::CmOptions> cm; // connects the QPs by RDMA CM
+  bool listen = false; // open-loop: receive and count answers; reliable always does
   requester::Reliability reliability;
   std::string series;                      // a CSV file for samples of the QPs' rates; "": none
   uint64_t sample_ns = 1'000'000;          // their distance

@@ -46,6 +46,8 @@ uint64_t Flow::size_seed(uint32_t index) const {
 }
 
 uint32_t Flow::first_psn(uint32_t index) const {
+  if (!begins.empty())
+    return begins[first_index + index].psn;
   if (psn)
     return *psn;
   return static_cast<uint32_t>(draw(seed_for(seed, Draws::Psn), first_index + index)) &

@@ -93,8 +93,9 @@ struct Flow { // NOLINT(clang-analyzer-optin.performance.Padding)
   std::vector<Fault> faults;
   uint32_t qkey = 0x11111111, rkey = 0x1234, immediate = 0, srq = 0;
   uint64_t va = 0x10000;
-  uint32_t ee_context = 0; // RDETH
-  uint8_t syndrome = 0x1f; // AETH: ACK without credits
+  bool memory_given = false; // rkey or va, by a word
+  uint32_t ee_context = 0;   // RDETH
+  uint8_t syndrome = 0x1f;   // AETH: ACK without credits
   BthBits bth;
   uint64_t seed = 0;      // of all random values
   bool stamp = false;     // each packet's payload begins with a stamp (packet/stamp.h)
@@ -102,9 +103,30 @@ struct Flow { // NOLINT(clang-analyzer-optin.performance.Padding)
   // Index of the first QP in the original flow when a flow is split, so that random values stay the
   // same.
   uint32_t first_index = 0;
+  // How QPs begin, by index in the original flow, where it is not as the words say: connected by
+  // RDMA CM, or continued. Empty: as the words say.
+  struct Begin {
+    uint32_t dest_qp = 0, psn = 0;
+    uint64_t message = 0; // number of the first message
+  };
+  std::vector<Begin> begins;
+  // Each message has an address of its own: `va_slots` messages of a QP, `va_stride` apart, then
+  // the next QP; later messages of the QP are at the addresses of earlier ones. 0: all are at `va`.
+  uint64_t va_stride = 0;
+  uint64_t va_slots = 1;
+  bool pattern = false; // requests carry a Pattern (requester/pattern.h)
 
   // `index` is the number of a QP in the flow, from 0.
-  uint32_t dest_qp(uint32_t index) const { return (qp + index) & 0xffffff; }
+  uint32_t dest_qp(uint32_t index) const {
+    return begins.empty() ? (qp + index) & 0xffffff : begins[first_index + index].dest_qp;
+  }
+  uint64_t first_message(uint32_t index) const {
+    return begins.empty() ? 0 : begins[first_index + index].message;
+  }
+  uint64_t va_of(uint32_t index, uint64_t message) const {
+    return va_stride ? va + ((first_index + index) * va_slots + message % va_slots) * va_stride
+                     : va;
+  }
   uint32_t own_qp(uint32_t index) const { return (src_qp.value_or(qp) + index) & 0xffffff; }
   uint64_t size_seed(uint32_t index) const;      // seed of the message sizes
   uint32_t first_psn(uint32_t index) const;      // psn, or random from the seed

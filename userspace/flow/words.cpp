@@ -146,6 +146,8 @@ Result<Flow> finish(FlowDraft &draft) {
     return s.error();
   if (!draft.has(Slot::Size))
     default_size(flow);
+  if (draft.has(Slot::Rkey) || draft.has(Slot::Va))
+    flow.memory_given = true;
   if (Status s = fit_sequences(flow); !s)
     return s.error();
   return std::move(flow);

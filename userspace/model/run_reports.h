@@ -72,6 +72,48 @@ struct FlowLosses {
   uint64_t naks = 0, timeouts = 0, failed_messages = 0;
 };
 
+// What was read back of what was written, with `send --verify`.
+struct VerifyCounts {
+  static constexpr size_t kMost = 16;
+  // The first byte of a packet that differs.
+  struct Difference {
+    uint32_t qp = 0;                  // the destination's QPN
+    uint64_t message = 0, offset = 0; // number in the QP, from 0; in the message
+    uint64_t va = 0;
+    uint8_t written = 0, read = 0;
+  };
+
+  uint64_t messages = 0, bytes = 0; // compared
+  uint64_t different_packets = 0, different_bytes = 0;
+  std::vector<Difference> differences; // the first ones
+
+  void add(const Difference &difference) {
+    if (differences.size() < kMost)
+      differences.push_back(difference);
+  }
+  void add(const VerifyCounts &other) {
+    messages += other.messages;
+    bytes += other.bytes;
+    different_packets += other.different_packets;
+    different_bytes += other.different_bytes;
+    for (const Difference &one : other.differences)
+      add(one);
+  }
+};
+
+// RDMA CM of a requester: connections, and their MADs.
+struct CmCounts {
+  uint64_t requested = 0, established = 0, rejected = 0;
+  uint64_t timed_out = 0; // REQs without an answer
+  uint64_t ended = 0;     // by our DREQ and the peer's DREP
+  uint64_t ended_by_peer = 0;
+  uint64_t not_ended = 0; // our DREQ had no answer
+  uint64_t mads_sent = 0, mads_resent = 0, mads_received = 0;
+  uint64_t mras = 0;
+  uint64_t strays = 0; // received MADs for no connection of ours
+  uint16_t reason = 0; // of the first REJ
+};
+
 // A QP whose rate is controlled, or the sum of several. Rates in bit/s.
 struct QpRate {
   uint32_t qp = 0;  // the destination's QPN
@@ -115,6 +157,9 @@ struct RespondCounts {
   uint64_t no_qp = 0;    // for a QPN outside the range, or GSI
   uint64_t not_mine = 0; // for another address
   uint64_t invalid = 0;  // wrong opcode sequence, too long, ...: answered by NAK invalid request
+  // Requests for memory that were refused, by reason: the QP is in error then, and drops the rest.
+  uint64_t bad_rkey = 0, out_of_bounds = 0, no_access = 0;
+  uint64_t qps_in_error = 0, dropped_in_error = 0;
   uint64_t responses_seen = 0;    // ACKs, READ responses and CNPs received
   uint64_t qps = 0, qps_full = 0; // connections; requests dropped because no connection was free
   // sent
@@ -126,7 +171,8 @@ struct RespondCounts {
   uint64_t slipped_ns = 0;  // schedule time of READ responses given up, summed over QPs
   uint64_t arp = 0, nd = 0; // replies
   uint64_t cm_connections = 0, cm_messages = 0, cm_rejected = 0;
-  uint64_t answers_dropped = 0; // requests dropped because the reply queue was full
+  uint64_t cm_other_version = 0; // REQs of the RoCE version that is not answered
+  uint64_t answers_dropped = 0;  // requests dropped because the reply queue was full
 };
 
 // Counters of the AF_XDP sockets in frames: from the kernel (XDP_STATISTICS), and our own.
@@ -200,13 +246,23 @@ struct SendReport : RunReport {
   uint64_t expected = 0, done = 0; // packets, or messages if reliable; expected 0: unlimited
   bool finished = false;           // false: interrupted
   std::optional<PfcReport> pfc;
+  std::optional<VerifyCounts> verified;
+  std::optional<CmCounts> cm;
   SendCounts counts;
   std::vector<FlowLosses> losses;   // of each reliable flow that has any
   uint64_t series_rows_dropped = 0; // rows of --series that found no room
 };
 
+// The memory of a responder.
+struct MemoryReport {
+  uint64_t bytes = 0, va = 0;
+  uint32_t rkey = 0;
+  std::string access;
+};
+
 struct RespondReport : RunReport {
   std::vector<std::string> addresses;
+  std::optional<MemoryReport> memory;
   RespondCounts counts;
   std::optional<LatencyReport> latency; // set: a sink, which does not answer RoCE
 };

@@ -8,6 +8,7 @@
 
 #include "base/layer1.h"
 #include "report/latency.h"
+#include "report/run_parts.h"
 #include "report/text.h"
 
 namespace xr::report {
@@ -314,6 +315,10 @@ Document send_document(const SendReport &r) {
   s.push_back({"sent", "SENT", sent_group(r)});
   if (r.pfc)
     s.push_back(pfc_section(*r.pfc));
+  if (r.cm)
+    s.push_back(cm_section(*r.cm));
+  if (r.verified)
+    add_verified(s, *r.verified);
   s.push_back(hidden_when_zero("faults", "FAULTS", faults_group(r.counts)));
   s.push_back(hidden_when_zero("answers", "ANSWERS", answers_group(r.counts)));
   s.push_back(hidden_when_zero("recovery", "RECOVERY", recovery_group(r.counts)));
@@ -342,6 +347,8 @@ Document respond_document(const RespondReport &r) {
   s.push_back(port_of(r));
   s.push_back({"sink", "", Value{r.latency.has_value()}, Where::Json});
   s.push_back({"addresses", "", Value{StringList(r.addresses)}, Where::Json});
+  if (r.memory)
+    s.push_back(memory_section(*r.memory));
   s.push_back({"received", "RECEIVED",
                Group{count("frames", "frames", r.engine.received, Hide::Never),
                      count("bytes", "bytes", r.engine.received_bytes, Hide::Never),
@@ -373,11 +380,19 @@ Document respond_document(const RespondReport &r) {
              count("cm_connections", "RDMA CM connections", c.cm_connections)}});
   s.push_back(hidden_when_zero(
       "refused", "REFUSED",
-      Group{lost("bad_icrc", "bad iCRC", c.bad_icrc), lost("malformed", "malformed", c.malformed),
-            lost("invalid", "invalid requests, answered by NAK", c.invalid),
-            lost("no_qp", "for unknown QPNs", c.no_qp),
-            count("not_mine", "for other addresses", c.not_mine),
-            lost("cm_rejected", "RDMA CM requests rejected", c.cm_rejected)}));
+      Group{
+          lost("bad_icrc", "bad iCRC", c.bad_icrc), lost("malformed", "malformed", c.malformed),
+          lost("invalid", "invalid requests, answered by NAK", c.invalid),
+          lost("bad_rkey", "wrong R_Key, answered by NAK", c.bad_rkey),
+          lost("out_of_bounds", "outside the memory, answered by NAK", c.out_of_bounds),
+          lost("no_access", "access that the memory does not allow, answered by NAK", c.no_access),
+          lost("qps_in_error", "QPs in error after that", c.qps_in_error),
+          lost("dropped_in_error", "requests for QPs in error, dropped", c.dropped_in_error),
+          lost("no_qp", "for unknown QPNs", c.no_qp),
+          count("not_mine", "for other addresses", c.not_mine),
+          lost("cm_rejected", "RDMA CM requests rejected", c.cm_rejected),
+          lost("cm_other_version", "RDMA CM of the other RoCE version, ignored",
+               c.cm_other_version)}));
   add_rates(s, r);
   add_pauses(s, r.pauses);
   if (r.latency)

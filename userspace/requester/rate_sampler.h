@@ -29,6 +29,9 @@ public:
   size_t next(uint64_t now, std::span<packet::Outgoing> out) override;
   uint64_t wake_at() const override;
   bool done() const override { return of_->done(); }
+  const VerifyCounts *verified() const override { return of_->verified(); }
+  const CmCounts *cm() const override { return of_->cm(); }
+  size_t last(std::span<packet::Outgoing> out) override { return of_->last(out); }
   const SendCounts &counts() const override { return of_->counts(); }
   double asked_pps() const override { return of_->asked_pps(); }
   uint64_t expected() const override { return of_->expected(); }

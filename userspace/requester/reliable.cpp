@@ -27,8 +27,10 @@ congestion::Pacing paced(const congestion::Rate &rate) {
 } // namespace
 
 ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
-                           const Reliability &reliability, SendCounts &counts)
-    : flow(given), frames(given), faults(given.faults, given.seed),
+                           const Reliability &reliability, SendCounts &counts, FlowFrames *others)
+    : flow(given),
+      own_frames(others ? std::nullopt : std::optional<FlowFrames>(std::in_place, given)),
+      frames(others ? *others : *own_frames), faults(given.faults, given.seed),
       priority(packet::priority_of(given.path)),
       pacer(given.pacing, line_bits, given.seed), context{.flow = flow,
                                                           .reliability = reliability,
@@ -43,11 +45,13 @@ ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
 }
 
 ReliableSource::State::State(std::vector<flow::Flow> given, const congestion::Rate &total,
-                             double line_bits, const Reliability &reliability)
+                             double line_bits, const Reliability &reliability,
+                             const std::vector<FlowFrames *> &frames)
     : flows(std::move(given)), reliability_(reliability), index_(SIZE_MAX),
       total_(paced(total), line_bits, 0), notification_point_(reliability.cnp_pacing, 65536) {
   for (const flow::Flow &flow : flows) {
-    ReliableFlow &state = states_.emplace_back(flow, line_bits, reliability_, counts);
+    FlowFrames *others = frames.empty() ? nullptr : frames[states_.size()];
+    ReliableFlow &state = states_.emplace_back(flow, line_bits, reliability_, counts, others);
     state.first_qp = static_cast<uint32_t>(qps_.size());
     for (uint32_t i = 0; i < flow.qps; i++) {
       const packet::PeerKey key{flow.path.dst, flow.own_qp(i)};
@@ -111,11 +115,33 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
   if (packet.info & ROCE_OP_ACK)
     qps_[*qp].acknowledge(now, packet.syndrome, packet.psn, context);
   else
-    qps_[*qp].response(now, packet, context);
+    answer(now, *qp, frame, packet);
   if (ReliableFlow &state = states_[flow_of_[*qp]]; state.qp_pacing)
     if (const uint64_t rtt = qps_[*qp].take_rtt())
       state.qp_pacing->rtt(*qp - state.first_qp, now, rtt);
   settle(*qp);
+}
+
+void ReliableSource::State::answer(uint64_t now, uint32_t index, std::span<const uint8_t> frame,
+                                   const roce_packet &packet) {
+  const ReliableContext &context = states_[flow_of_[index]].context;
+  ReliableQp &qp = qps_[index];
+  std::optional<ReliableQp::Answered> where;
+  if (reliability_.reads && packet.info & ROCE_OP_READ_RESPONSE)
+    where = qp.answered_by(packet.psn, context);
+  if (!qp.response(now, packet, context) || !where)
+    return;
+  const size_t end = packet.end - ROCE_ICRC_LEN - packet.pad;
+  reliability_.reads->arrived(context.flow, qp.index(), where->message, where->offset,
+                              frame.subspan(end - packet.payload, packet.payload));
+}
+
+std::optional<flow::Flow::Begin> ReliableSource::State::end_of(size_t flow,
+                                                               uint32_t qp_index) const {
+  const ReliableQp &qp = qps_[states_[flow].first_qp + qp_index];
+  if (qp.failed())
+    return {};
+  return flow::Flow::Begin{flows[flow].dest_qp(qp_index), qp.next_psn(), qp.begun()};
 }
 
 // The notification point of READ responses (IBA vol. 1, annex A17.9.3).
@@ -255,8 +281,12 @@ void ReliableSource::State::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
   if (!started_)
     return;
   for (ReliableFlow &state : states_)
-    if (state.qp_pacing)
+    if (state.qp_pacing) {
+      const size_t first = rows.size();
       congestion::append_qp_rates(*state.qp_pacing, state.flow.dest_qp(0), now, rows);
+      for (size_t i = first; i < rows.size(); i++) // RDMA CM may connect QPs in any order
+        rows[i].qp = state.flow.dest_qp(static_cast<uint32_t>(i - first));
+    }
 }
 
 void ReliableSource::State::flow_losses(std::vector<FlowLosses> &rows) const {
@@ -268,8 +298,9 @@ void ReliableSource::State::flow_losses(std::vector<FlowLosses> &rows) const {
 }
 
 ReliableSource::ReliableSource(std::vector<flow::Flow> flows, const congestion::Rate &total,
-                               double line_bits, const Reliability &reliability)
-    : state_(std::make_unique<State>(std::move(flows), total, line_bits, reliability)) {}
+                               double line_bits, const Reliability &reliability,
+                               const std::vector<FlowFrames *> &frames)
+    : state_(std::make_unique<State>(std::move(flows), total, line_bits, reliability, frames)) {}
 ReliableSource::~ReliableSource() = default;
 
 void ReliableSource::receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
@@ -289,6 +320,9 @@ void ReliableSource::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
 }
 void ReliableSource::flow_losses(std::vector<FlowLosses> &rows) const { state_->flow_losses(rows); }
 void ReliableSource::obey(const packet::Pauses &pauses) { state_->obey(pauses); }
+std::optional<flow::Flow::Begin> ReliableSource::end_of(size_t flow, uint32_t qp_index) const {
+  return state_->end_of(flow, qp_index);
+}
 double ReliableSource::asked_pps() const { return state_->asked_pps(); }
 
 uint64_t ReliableSource::over() const {

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "congestion/notification_point.h"
@@ -12,6 +14,17 @@
 #include "requester/requester.h"
 
 namespace xr::requester {
+
+class FlowFrames;
+
+// Gets the payload of READ responses, each once.
+class ReadSink {
+public:
+  virtual ~ReadSink() = default;
+  // `message` is its number in the QP, `offset` the payload's place in it.
+  virtual void arrived(const flow::Flow &flow, uint32_t qp_index, uint64_t message, uint64_t offset,
+                       std::span<const uint8_t> payload) = 0;
+};
 
 struct Reliability {
   bool selective = false;    // selective repeat instead of go-back-N
@@ -26,16 +39,19 @@ struct Reliability {
   // Received frames end after their headers, as in a simulation, which has no payload: without
   // check_icrc. Fields are read from the parsed packet alone.
   bool headers_only = false;
-  bool times = true;     // counts RTTs and completion times of messages
-  uint64_t drain_ns = 0; // limit for outstanding messages after duration_ns; 0: unlimited
+  bool times = true;      // counts RTTs and completion times of messages
+  uint64_t drain_ns = 0;  // limit for outstanding messages after duration_ns; 0: unlimited
+  uint32_t answered = 16; // outstanding READs and atomics per QP; 16 at most
+  ReadSink *reads = nullptr;
 };
 
 class ReliableSource : public Requester {
 public:
   // As OpenSource; all flows are RC or XRC. At the end of its duration a flow begins no new
   // messages and completes the outstanding ones.
+  // `frames`: a flow's templates, for each flow, if others have made them; they outlive the source.
   ReliableSource(std::vector<flow::Flow> flows, const congestion::Rate &total, double line_bits,
-                 const Reliability &reliability);
+                 const Reliability &reliability, const std::vector<FlowFrames *> &frames = {});
   ~ReliableSource() override;
 
   void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
@@ -52,6 +68,9 @@ public:
   void flow_losses(std::vector<FlowLosses> &rows) const override;
   void obey(const packet::Pauses &pauses) override;
   uint64_t over() const override;
+
+  // How a QP of a flow would begin if it went on after what it has sent. nullopt: it has failed.
+  std::optional<flow::Flow::Begin> end_of(size_t flow, uint32_t qp_index) const;
 
 private:
   struct State;

@@ -33,7 +33,7 @@ bool ReliableQp::may_begin(const ReliableContext &c) const {
     return false;
   if (!c.answered)
     return true;
-  if (messages_.size() >= kAnswered)
+  if (messages_.size() >= std::min<size_t>(kAnswered, c.reliability.answered))
     return false;
   const uint64_t size = c.flow.size.of(begun_, c.flow.size_seed(index_));
   return messages_.empty() ||
@@ -58,13 +58,13 @@ RequestPacket ReliableQp::packet_at(uint64_t place, uint32_t number,
   RequestPacket out;
   out.psn = psn_at(place);
   out.place = place;
-  out.va = c.flow.va;
+  out.offset = uint64_t{index} * c.flow.pmtu;
   out.message = begun_ - messages_.size() + number;
+  out.va = c.flow.va_of(index_, out.message);
   if (verb == Verb::Read) { // a retry may request the rest of a READ (IBA vol. 1, 9.7.2.2.1)
-    const uint64_t skipped = uint64_t{index} * c.flow.pmtu;
     out.segment = packet::segment(c.flow.transport, verb, message.size, c.flow.pmtu, 0);
-    out.va += skipped;
-    out.dma_len = static_cast<uint32_t>(message.size - skipped);
+    out.va += out.offset;
+    out.dma_len = static_cast<uint32_t>(message.size - out.offset);
   } else {
     out.segment = packet::segment(c.flow.transport, verb, message.size, c.flow.pmtu, index);
     out.dma_len = packet::dma_length(verb, message.size);
@@ -147,26 +147,40 @@ void ReliableQp::acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn,
   fail(c);
 }
 
-void ReliableQp::response(uint64_t now, const roce_packet &packet, const ReliableContext &c) {
+bool ReliableQp::response(uint64_t now, const roce_packet &packet, const ReliableContext &c) {
   (packet.info & ROCE_OP_READ_RESPONSE ? c.counts.read_responses : c.counts.acks)++;
   uint64_t place = 0;
   if (failed_ || !outstanding(packet.psn, place, c))
-    return;
+    return false;
   const bool atomic = packet::verb_properties(c.flow.verb) & ROCE_OP_ATOMIC;
   if (!c.answered || atomic != !(packet.info & ROCE_OP_READ_RESPONSE)) {
     c.counts.stray++;
-    return;
+    return false;
   }
-  if (place > oldest_ && !c.reliability.selective)
-    return answer_missing(c);
+  if (place > oldest_ && !c.reliability.selective) {
+    answer_missing(c);
+    return false;
+  }
   // Segmented with another PMTU: its PSNs differ from ours.
   if (packet.payload != answer_bytes(place, c)) {
     c.counts.stray++;
-    return;
+    return false;
   }
   if (place > oldest_)
     return later_answer(now, place, c);
   advance(now, oldest_ + 1, c);
+  return true;
+}
+
+std::optional<ReliableQp::Answered> ReliableQp::answered_by(uint32_t psn,
+                                                            const ReliableContext &c) const {
+  const int32_t ahead = roce_psn_diff(psn, psn_at(oldest_));
+  if (ahead < 0 || oldest_ + static_cast<uint64_t>(ahead) >= high_ || messages_.empty())
+    return {};
+  const uint64_t place = oldest_ + static_cast<uint64_t>(ahead);
+  const uint32_t number = message_of(place);
+  return Answered{begun_ - messages_.size() + number,
+                  (place - messages_[number].first) * c.flow.pmtu};
 }
 
 // The payload of the answer with that PSN.

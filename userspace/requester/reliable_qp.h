@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/ring.h"
@@ -31,6 +32,7 @@ struct RequestPacket {
   uint64_t va = 0;
   uint64_t message = 0; // number in the QP, from 0
   uint64_t place = 0;   // PSNs of the QP before it
+  uint64_t offset = 0;  // of its payload in the message
   bool ack_req = false;
   bool again = false; // retransmitted
 };
@@ -41,14 +43,21 @@ public:
   static constexpr size_t kAnswered = 16;
 
   explicit ReliableQp(uint32_t index, const flow::Flow &flow)
-      : first_psn_(flow.first_psn(index)), index_(index), source_port_(flow.source_port(index)) {}
+      : begun_(flow.first_message(index)), first_psn_(flow.first_psn(index)), index_(index),
+        source_port_(flow.source_port(index)) {}
 
   bool may_send(const ReliableContext &context) const;
   RequestPacket send(uint64_t now, const ReliableContext &context);
 
   void acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn, const ReliableContext &context);
-  // Handles a READ response or atomic ACK.
-  void response(uint64_t now, const roce_packet &packet, const ReliableContext &context);
+  // Handles a READ response or atomic ACK. True: it is an answer that was missing.
+  bool response(uint64_t now, const roce_packet &packet, const ReliableContext &context);
+  // The message and the offset in it that the READ response with this PSN answers, if one is
+  // outstanding.
+  struct Answered {
+    uint64_t message, offset;
+  };
+  std::optional<Answered> answered_by(uint32_t psn, const ReliableContext &context) const;
   // Handles the expiry of timer().
   void expire(uint64_t now, const ReliableContext &context);
   uint64_t timer(const ReliableContext &context) const;
@@ -59,6 +68,8 @@ public:
   bool exhausted(const flow::Flow &flow) const { return flow.messages && begun_ >= flow.messages; }
   bool at_message_start() const { return send_ == end_ || send_ == messages_[cursor_].first; }
   uint32_t index() const { return index_; }
+  uint32_t next_psn() const { return psn_at(end_); } // after the messages begun
+  uint64_t begun() const { return begun_; }
   uint16_t source_port() const { return source_port_; }
 
   // The newest RTT that was measured since the last call; 0: none.
@@ -104,7 +115,7 @@ private:
   void again_missing(uint64_t from, uint64_t to, const ReliableContext &context);
   void again_after_timeout(uint64_t now, const ReliableContext &context);
   void drop_arrived();
-  void later_answer(uint64_t now, uint64_t place, const ReliableContext &context);
+  bool later_answer(uint64_t now, uint64_t place, const ReliableContext &context);
   bool is_queued(uint64_t place) const;
 
   uint64_t oldest_ = 0;  // first place not acknowledged

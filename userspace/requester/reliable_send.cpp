@@ -2,12 +2,14 @@
 #include <algorithm>
 
 #include "base/draw.h"
+#include "requester/pattern.h"
 #include "requester/reliable_state.h"
 
 namespace xr::requester {
 
 size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out) {
   now_ = now;
+  patterns_used_ = 0;
   if (!started_)
     start(now);
   run_ends(now);
@@ -135,7 +137,9 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
   out.fields.dma_len = packet.dma_len;
   out.fields.va = packet.va;
   out.fields.sequence = packet.place; // of SENDs and WRITEs: one PSN a packet
-  if (state.qp_pacing) {              // the time of a pause is not made up for
+  if (flow.pattern && packet.segment.payload)
+    out.payload = pattern(flow, qp.index(), packet);
+  if (state.qp_pacing) { // the time of a pause is not made up for
     state.qp_pacing->not_before(index - state.first_qp, state.resumed());
     state.qp_pacing->sent(index - state.first_qp, now,
                           static_cast<uint32_t>(out.shape->bytes().size()));
@@ -146,6 +150,15 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
     return true;
   }
   return !state.faults.any() || with_faults(state, index, out);
+}
+
+std::span<const uint8_t> ReliableSource::State::pattern(const flow::Flow &flow, uint32_t qp,
+                                                        const RequestPacket &packet) {
+  if (patterns_used_ == patterns_.size())
+    patterns_.emplace_back();
+  const std::span<uint8_t> bytes(patterns_[patterns_used_++].data(), packet.segment.payload);
+  Pattern(flow.seed, flow.dest_qp(qp), packet.message).write(packet.offset, bytes);
+  return bytes;
 }
 
 bool ReliableSource::State::with_faults(ReliableFlow &state, uint32_t qp, packet::Outgoing &out) {

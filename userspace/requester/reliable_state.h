@@ -23,11 +23,13 @@
 namespace xr::requester {
 
 struct ReliableFlow {
+  // `others`: templates that others made; nullptr: none.
   ReliableFlow(const flow::Flow &given, double line_bits, const Reliability &reliability,
-               SendCounts &counts);
+               SendCounts &counts, FlowFrames *others);
 
   const flow::Flow &flow;
-  FlowFrames frames;
+  std::optional<FlowFrames> own_frames;
+  FlowFrames &frames;
   Faults faults;
   const packet::Pauses *pauses = nullptr; // nullptr: PFC frames are not obeyed
   unsigned priority;
@@ -81,7 +83,7 @@ double average_frame(const flow::Flow &flow);
 
 struct ReliableSource::State {
   State(std::vector<flow::Flow> given, const congestion::Rate &total, double line_bits,
-        const Reliability &reliability);
+        const Reliability &reliability, const std::vector<FlowFrames *> &frames);
 
   void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                const roce_packet &packet);
@@ -92,6 +94,7 @@ struct ReliableSource::State {
   void qp_rates(uint64_t now, std::vector<QpRate> &rows);
   void flow_losses(std::vector<FlowLosses> &rows) const;
   void obey(const packet::Pauses &pauses);
+  std::optional<flow::Flow::Begin> end_of(size_t flow, uint32_t qp_index) const;
 
   SendCounts counts;
   std::vector<flow::Flow> flows;
@@ -117,6 +120,10 @@ private:
 
   bool send_one(uint64_t now, ReliableFlow &flow, packet::Outgoing &out);
   bool send_of(uint64_t now, ReliableFlow &flow, uint32_t qp, packet::Outgoing &out);
+  std::span<const uint8_t> pattern(const flow::Flow &flow, uint32_t qp,
+                                   const RequestPacket &packet);
+  void answer(uint64_t now, uint32_t index, std::span<const uint8_t> frame,
+              const roce_packet &packet);
   bool with_faults(ReliableFlow &flow, uint32_t qp, packet::Outgoing &out);
   void release_held(ReliableFlow &flow, uint32_t qp);
   void next_turn(uint64_t now, ReliableFlow &flow, uint32_t qp);
@@ -140,6 +147,9 @@ private:
   const packet::Pauses *pauses_ = nullptr;
   uint64_t pauses_seen_ = 0; // changes of them that waiting_ knows
   bool started_ = false;
+  // The payload of the packets of the last next(), of flows with a pattern.
+  std::deque<std::array<uint8_t, 4096>> patterns_;
+  size_t patterns_used_ = 0;
 };
 
 } // namespace xr::requester

@@ -23,6 +23,10 @@ public:
   virtual void qp_rates(uint64_t /*now*/, std::vector<QpRate> &) {}
   // Appends a row for each flow with losses.
   virtual void flow_losses(std::vector<FlowLosses> &) const {}
+  // What was verified; nullptr: the source verifies nothing.
+  virtual const VerifyCounts *verified() const { return nullptr; }
+  // RDMA CM's counters; nullptr: the source connects nothing.
+  virtual const CmCounts *cm() const { return nullptr; }
   // Flows of a paused priority wait from now on; replays and PFC frames do not. Before next().
   virtual void obey(const packet::Pauses &) {}
 };

@@ -84,11 +84,12 @@ void ReliableQp::drop_arrived() {
 }
 
 // The answer of a place after the oldest one: those between are lost, as answers come in order.
-void ReliableQp::later_answer(uint64_t now, uint64_t place, const ReliableContext &c) {
-  switch (answered_.add(place)) {
+bool ReliableQp::later_answer(uint64_t now, uint64_t place, const ReliableContext &c) {
+  const PlaceSet::Added added = answered_.add(place);
+  switch (added) {
   case PlaceSet::Added::Known:
     c.counts.duplicate_acks++;
-    return;
+    return false;
   case PlaceSet::Added::NoRoom:
     c.counts.kept_no_room++;
     break;
@@ -102,6 +103,7 @@ void ReliableQp::later_answer(uint64_t now, uint64_t place, const ReliableContex
     scanned_ = place + 1;
   }
   take_samples(now, place + 1, c);
+  return added == PlaceSet::Added::New;
 }
 
 } // namespace xr::requester

@@ -23,7 +23,7 @@ CmMessage reply(CmKind kind, const CmMessage &to, uint32_t own_id) {
   return message;
 }
 
-CmMessage rep(const CmMessage &request, const CmConnection &connection) {
+CmMessage rep(const CmMessage &request, const CmConnection &connection, const Memory *memory) {
   CmMessage message = reply(CmKind::Rep, request, connection.own_id);
   message.qpn = connection.own_qp;
   message.psn = connection.psn;
@@ -31,6 +31,9 @@ CmMessage rep(const CmMessage &request, const CmConnection &connection) {
   constexpr uint8_t kResults = Connection::kMaxAtomicResults;
   message.responder_resources = std::min(request.initiator_depth, kResults);
   message.initiator_depth = std::min(request.responder_resources, kResults);
+  if (memory)
+    message.private_data =
+        packet::cm_memory({memory->spec().rkey, memory->spec().va, memory->spec().size});
   return message;
 }
 
@@ -59,7 +62,9 @@ CmReaction CmListener::receive(const packet::Address &peer, const CmMessage &mes
 CmReaction CmListener::request(const packet::Address &peer, const CmMessage &message,
                                RespondCounts &counts) {
   if (const CmConnection *known = connections_.find({peer, message.local_id}))
-    return {rep(message, *known), {}, {}};
+    return {rep(message, *known, options_.memory), {}, {}};
+  if (options_.cm_reject)
+    return reject(message, *options_.cm_reject, counts);
   if (message.transport > 1)
     return reject(message, kInvalidTransport, counts);
   const std::optional<uint32_t> qp = connections_.full() ? std::nullopt : free_qp();
@@ -67,7 +72,7 @@ CmReaction CmListener::request(const packet::Address &peer, const CmMessage &mes
     return reject(message, kNoQp, counts);
   counts.cm_connections++;
   const CmConnection made = accept(peer, message, *qp);
-  return {rep(message, made), made, {}};
+  return {rep(message, made, options_.memory), made, {}};
 }
 
 CmReaction CmListener::reject(const CmMessage &message, uint16_t reason, RespondCounts &counts) {

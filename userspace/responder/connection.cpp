@@ -18,6 +18,10 @@ constexpr int32_t kFar = 65536;
 
 uint64_t properties(const roce_packet &packet) { return roce_opcode_properties[packet.opcode]; }
 
+const uint8_t *payload_of(const uint8_t *bth, const roce_packet &packet) {
+  return bth - packet.bth + packet.end - ROCE_ICRC_LEN - packet.pad - packet.payload;
+}
+
 bool starts(uint32_t info) {
   return (info & ROCE_OP_KNOWN) && !(info & (ROCE_OP_MIDDLE | ROCE_OP_LAST));
 }
@@ -33,7 +37,8 @@ uint32_t Connection::psns_of(const roce_packet &packet) const {
 void Connection::receive(const uint8_t *bth, const roce_packet &packet,
                          const ResponderOptions &options, RespondCounts &counts,
                          size_t &kept_room) {
-  const Context c{bth, packet, options, counts, kept_room, psns_of(packet)};
+  const uint8_t *payload = options.memory ? payload_of(bth, packet) : nullptr;
+  const Context c{bth, payload, packet, options, counts, kept_room, psns_of(packet)};
   if (transport_ == ROCE_UC)
     return unreliable(c);
   int32_t distance = has_expected_ ? roce_psn_diff(packet.psn, expected_) : 0;
@@ -46,6 +51,10 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
     start_at(packet.psn, kept_room);
     counts.qps++;
     distance = 0;
+  }
+  if (in_error_) {
+    counts.dropped_in_error++;
+    return;
   }
   if (responses_.size() >= kMaxResponses) {
     counts.answers_dropped++;
@@ -73,7 +82,7 @@ void Connection::start_at(uint32_t psn, size_t &kept_room) {
   started_here_ = true;
   start_psn_ = psn;
   inside_ = Inside::Nothing;
-  nak_ = invalid_ = rnr_done_ = false;
+  nak_ = invalid_ = rnr_done_ = in_error_ = false;
   msn_ = since_ack_ = read_psns_ = 0;
   messages_begun_ = message_bytes_ = 0;
   responses_.clear();
@@ -109,7 +118,9 @@ void Connection::duplicate(const Context &c) {
 
 void Connection::replay_read(const Context &c) {
   const uint32_t end = roce_psn_add(c.packet.psn, c.psns);
-  if (c.packet.dma_len > kLongestMessage || roce_psn_diff(end, expected_) > 0)
+  uint64_t va = 0;
+  if (c.packet.dma_len > kLongestMessage || roce_psn_diff(end, expected_) > 0 ||
+      !may_read_again(c, va))
     return;
   // Do not queue a READ response again that is still queued.
   for (size_t i = 0; i < responses_.size(); i++) {
@@ -118,7 +129,7 @@ void Connection::replay_read(const Context &c) {
         !response.begun && roce_psn_add(response.psn, response.packets) == end)
       return;
   }
-  queue_read(c.packet.psn, c.packet.dma_len, c.psns);
+  queue_read(c.packet.psn, c.packet.dma_len, c.psns, va);
 }
 
 void Connection::replay_atomic(const Context &c) {
@@ -131,7 +142,8 @@ void Connection::replay_atomic(const Context &c) {
       return;
     }
   // A PSN before the first that arrived here was never executed.
-  if (started_here_ && roce_psn_diff(c.packet.psn, start_psn_) < 0)
+  if (started_here_ && roce_psn_diff(c.packet.psn, start_psn_) < 0 &&
+      !(c.options.memory && access_memory(c)))
     responses_.push(
         {.kind = Kind::Atomic, .psn = c.packet.psn, .aeth = positive(), .value = atomic(c)});
 }
@@ -145,6 +157,12 @@ bool Connection::in_order(const Context &c) {
   }
   if (refuse_rnr(c))
     return false;
+  if (const uint8_t syndrome = c.options.memory ? access_memory(c) : 0) {
+    refuse(c, syndrome);
+    if (syndrome != kInvalid)
+      enter_error(c);
+    return false;
+  }
   if (nak_)
     withdraw_nak();
   c.counts.in_order++;
@@ -225,7 +243,7 @@ void Connection::execute(const Context &c) {
   if (c.packet.info & ROCE_OP_READ_REQUEST) {
     read_first_ = c.packet.psn;
     read_psns_ = c.psns;
-    queue_read(c.packet.psn, c.packet.dma_len, c.psns);
+    queue_read(c.packet.psn, c.packet.dma_len, c.psns, request_va_);
   } else if (c.packet.info & ROCE_OP_ATOMIC) {
     responses_.push(
         {.kind = Kind::Atomic, .psn = c.packet.psn, .aeth = positive(), .value = atomic(c)});
@@ -251,29 +269,15 @@ void Connection::acknowledge(const Context &c, uint32_t psn) {
   responses_.push({.kind = Kind::Ack, .psn = psn, .aeth = positive()});
 }
 
-void Connection::queue_read(uint32_t psn, uint32_t length, uint32_t packets) {
+void Connection::queue_read(uint32_t psn, uint32_t length, uint32_t packets, uint64_t va) {
   since_ack_ = 0;
   responses_.push({.kind = Kind::Read,
                    .psn = psn,
                    .aeth = positive(),
                    .pmtu = pmtu_,
                    .packets = packets,
-                   .value = length});
-}
-
-// Every address is the same word of the QP.
-uint64_t Connection::atomic(const Context &c) {
-  const uint8_t *operands = c.bth + ROCE_BTH_LEN + (transport_ == ROCE_XRC ? 4 : 0) + 12;
-  const uint64_t original = memory_word_, operand = roce_be64(operands),
-                 compare = roce_be64(operands + 8);
-  if ((c.packet.opcode & ~ROCE_TRANSPORT_MASK) == ROCE_RC_FETCH_ADD)
-    memory_word_ += operand;
-  else if (memory_word_ == compare)
-    memory_word_ = operand;
-  if (atomics_.size() == kMaxAtomicResults)
-    atomics_.pop();
-  atomics_.push({c.packet.psn, original});
-  return original;
+                   .value = length,
+                   .va = va});
 }
 
 // UC: a gap ends the current message; the next FIRST or ONLY starts a new one (9.8.2.2).
@@ -290,7 +294,7 @@ void Connection::unreliable(const Context &c) {
   expect(roce_psn_add(packet.psn, 1));
   if (!next || starts(packet.info))
     inside_ = Inside::Nothing;
-  if (!(packet.info & ROCE_OP_REQUEST) || !is_legal(c)) {
+  if (!(packet.info & ROCE_OP_REQUEST) || !is_legal(c) || (c.options.memory && access_memory(c))) {
     c.counts.uc_dropped++;
     inside_ = Inside::Nothing;
     return;
@@ -329,6 +333,8 @@ ResponsePacket Connection::next_packet(RespondCounts &counts) {
     counts.read_responses++;
     op = read_opcode(response);
     out.payload = static_cast<uint32_t>(std::min<uint64_t>(response.pmtu, response.value));
+    out.va = response.va;
+    response.va += out.payload;
     response.value -= out.payload;
     response.psn = roce_psn_add(response.psn, 1);
     response.begun = true;

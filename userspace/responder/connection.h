@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <vector>
 
 #include "base/ring.h"
 #include "packet/peer_map.h"
@@ -21,6 +22,7 @@ struct ResponsePacket {
   uint32_t psn = 0;
   uint32_t aeth = 0;
   uint64_t original = 0; // ATOMIC ACKNOWLEDGE
+  uint64_t va = 0;       // READ responses: where their data is in ResponderOptions::memory
 };
 
 class Connection {
@@ -73,6 +75,7 @@ private:
     uint32_t pmtu = 0, packets = 0; // Read: packets left
     bool begun = false;             // Read: the first packet was sent
     uint64_t value = 0;             // Read: bytes left; Atomic: the result
+    uint64_t va = 0;                // Read: of the next byte
   };
   struct AtomicResult {
     uint32_t psn = ROCE_QPN_UNKNOWN;
@@ -80,6 +83,7 @@ private:
   };
   struct Context {
     const uint8_t *bth;
+    const uint8_t *payload; // nullptr without ResponderOptions::memory
     const roce_packet &packet;
     const ResponderOptions &options;
     RespondCounts &counts;
@@ -88,7 +92,9 @@ private:
   };
   struct Kept {
     roce_packet packet{};
-    std::array<uint8_t, ROCE_BTH_LEN + 4 + 28> bth{}; // of an atomic, with XRCETH and AtomicETH
+    // Of an atomic, or with a memory of any request, with XRCETH and AtomicETH at most.
+    std::array<uint8_t, ROCE_BTH_LEN + 4 + 28> bth{};
+    std::vector<uint8_t> payload; // with a memory
   };
   struct PsnBefore {
     bool operator()(uint32_t a, uint32_t b) const { return roce_psn_diff(a, b) < 0; }
@@ -113,9 +119,12 @@ private:
   void framing(const Context &c);
   void execute(const Context &c);
   uint64_t atomic(const Context &c);
+  uint8_t access_memory(const Context &c);
+  bool may_read_again(const Context &c, uint64_t &va) const;
+  void enter_error(const Context &c);
   void refuse(const Context &c, uint8_t syndrome);
   void acknowledge(const Context &c, uint32_t psn);
-  void queue_read(uint32_t psn, uint32_t length, uint32_t packets);
+  void queue_read(uint32_t psn, uint32_t length, uint32_t packets, uint64_t va);
   uint32_t positive() const { return 0x1fU << 24 | msn_; }
   uint8_t read_opcode(const Response &response) const;
 
@@ -126,6 +135,7 @@ private:
   bool invalid_ = false;  // that NAK is an invalid request NAK, not PSN sequence error or RNR
   bool rnr_done_ = false; // the next message got its RNR NAK
   bool filling_ = false;  // takes kept requests
+  bool in_error_ = false; // refused an access to memory; drops all requests
   uint8_t transport_ = ROCE_RC;
   Inside inside_ = Inside::Nothing;
   uint16_t port_ = 0;
@@ -134,7 +144,10 @@ private:
   uint32_t since_ack_ = 0;
   uint64_t messages_begun_ = 0;             // messages started
   uint64_t message_bytes_ = 0;              // bytes of the current message
-  uint64_t memory_word_ = 0;                // the memory word of all atomics
+  uint64_t memory_word_ = 0;                // of all atomics, without a memory
+  uint64_t request_va_ = 0;                 // of the newest READ or atomic
+  uint64_t write_va_ = 0;                   // where the rest of the WRITE goes
+  uint32_t write_left_ = 0;                 // its bytes
   uint32_t read_first_ = 0, read_psns_ = 0; // first PSN and number of PSNs of the newest READ
   Ring<Response> responses_;
   Ring<AtomicResult> atomics_;

@@ -113,8 +113,8 @@ const packet::Template *PeerPath::make(uint8_t opcode, uint32_t payload) {
   return (templates_[key] = std::make_unique<packet::Template>(std::move(made.get()))).get();
 }
 
-std::vector<uint8_t> PeerPath::build(uint8_t opcode, uint32_t payload, const packet::Fields &fields,
-                                     uint64_t original) const {
+std::vector<uint8_t> PeerPath::build(uint8_t opcode, std::span<const uint8_t> payload,
+                                     const packet::Fields &fields, uint64_t original) const {
   packet::Path path = path_for(opcode);
   path.src_port = fields.src_port;
   packet::Headers headers = headers_of(opcode);
@@ -123,7 +123,7 @@ std::vector<uint8_t> PeerPath::build(uint8_t opcode, uint32_t payload, const pac
   headers.syndrome = static_cast<uint8_t>(fields.aeth >> 24);
   headers.msn = fields.aeth & 0xffffff;
   headers.original = original;
-  auto made = packet::build(path, headers, packet::counting_payload(payload));
+  auto made = packet::build(path, headers, payload);
   return made.ok() ? std::move(made.get().bytes) : std::vector<uint8_t>{};
 }
 

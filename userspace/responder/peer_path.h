@@ -35,8 +35,8 @@ public:
   const packet::Template *template_for(uint8_t opcode, uint32_t payload);
   unsigned priority_for(uint8_t opcode) const { return packet::priority_of(path_for(opcode)); }
   // Builds a complete frame without a template.
-  std::vector<uint8_t> build(uint8_t opcode, uint32_t payload, const packet::Fields &fields,
-                             uint64_t original) const;
+  std::vector<uint8_t> build(uint8_t opcode, std::span<const uint8_t> payload,
+                             const packet::Fields &fields, uint64_t original) const;
 
 private:
   const packet::Template *make(uint8_t opcode, uint32_t payload);

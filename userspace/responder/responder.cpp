@@ -206,6 +206,11 @@ void Responder::State::receive_mad(std::span<const uint8_t> frame, const roce_pa
     counts.no_qp++;
     return;
   }
+  const bool v1 = roce_be16(&frame[packet.l3 - 2]) == ROCE_ETHERTYPE_ROCEV1;
+  if (!(v1 ? options.cm_v1 : options.cm_v2)) {
+    counts.cm_other_version++;
+    return;
+  }
   const CmReaction reaction = cm_.receive(packet::source_of(packet), *message, counts);
   if (reaction.ended)
     close_connection(*reaction.ended);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "congestion/notification_point.h"
@@ -14,6 +15,7 @@
 #include "packet/frame.h"
 #include "packet/pauses.h"
 #include "packet/source.h"
+#include "responder/memory.h"
 
 namespace xr::responder {
 
@@ -44,7 +46,12 @@ struct ResponderOptions {                 // NOLINT(clang-analyzer-optin.perform
   // responder that does not read it (no check_icrc, no sink). RDMA CM gets no answer. What differs
   // from packet to packet (packet::Fields) is read from the parsed packet alone.
   bool headers_only = false;
+  bool cm_v1 = true, cm_v2 = true;   // RoCE versions whose RDMA CM is answered
+  std::optional<uint16_t> cm_reject; // the reason with which every REQ is rejected
   uint32_t qps = 65536; // maximum number of connections (source address, destination QPN)
+  // What WRITEs, READs and atomics access. nullptr: WRITEs are dropped after their ACK, READ data
+  // is generated, atomics operate on one word per QP.
+  Memory *memory = nullptr;
   const packet::Pauses *pauses = nullptr; // answers of a paused priority wait
   uint64_t seed = 0;
   // Counts RoCE frames and the stamps in them, and never answers them. `now` of receive() must be

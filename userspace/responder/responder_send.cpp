@@ -32,6 +32,7 @@ void Responder::State::enqueue(std::vector<uint8_t> raw) {
 
 size_t Responder::State::next(uint64_t now, std::span<packet::Outgoing> out) {
   sent_raw_.clear();
+  read_data_used_ = 0;
   for (QueueEntry due; cnp_.take_due(now, due);) {
     counts.cnps++;
     enqueue(due);
@@ -103,6 +104,8 @@ void Responder::State::send_response(Connection &connection, packet::Outgoing &o
                               .aeth = response.aeth};
   if (response.original)
     send_atomic(*connection.path, response, fields, out);
+  else if (options.memory && response.payload)
+    send_memory(*connection.path, response, fields, out);
   else
     send_template(*connection.path, response.opcode, response.payload, fields, out);
 }
@@ -112,13 +115,26 @@ void Responder::State::send_template(PeerPath &path, uint8_t opcode, uint32_t pa
   if (const packet::Template *shape = path.template_for(opcode, payload))
     out = {.shape = shape, .fields = fields};
   else
-    send_raw(path.build(opcode, payload, fields, 0), out);
+    send_raw(path.build(opcode, packet::counting_payload(payload), fields, 0), out);
+}
+
+// A READ response with what the memory has now.
+void Responder::State::send_memory(PeerPath &path, const ResponsePacket &response,
+                                   const packet::Fields &fields, packet::Outgoing &out) {
+  if (read_data_used_ == read_data_.size())
+    read_data_.emplace_back();
+  const std::span<uint8_t> data(read_data_[read_data_used_++].data(), response.payload);
+  options.memory->read(response.va, data);
+  if (const packet::Template *shape = path.template_for(response.opcode, response.payload))
+    out = {.shape = shape, .fields = fields, .payload = data};
+  else
+    send_raw(path.build(response.opcode, data, fields, 0), out);
 }
 
 // Not a template: templates have no field for the original value.
 void Responder::State::send_atomic(PeerPath &path, const ResponsePacket &response,
                                    const packet::Fields &fields, packet::Outgoing &out) {
-  send_raw(path.build(response.opcode, 0, fields, response.original), out);
+  send_raw(path.build(response.opcode, {}, fields, response.original), out);
 }
 
 void Responder::State::send_raw(std::vector<uint8_t> raw, packet::Outgoing &out) {

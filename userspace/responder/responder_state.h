@@ -37,6 +37,8 @@ struct Responder::State {
   latency::OneWay latency;
 
 private:
+  static constexpr size_t kLongestPayload = 4096;
+
   struct QueueEntry {
     enum class Kind : uint8_t { Connection, Cnp, Raw };
     Kind kind = Kind::Raw;
@@ -77,6 +79,8 @@ private:
   void send_response(Connection &connection, packet::Outgoing &out);
   void send_template(PeerPath &path, uint8_t opcode, uint32_t payload, const packet::Fields &fields,
                      packet::Outgoing &out);
+  void send_memory(PeerPath &path, const ResponsePacket &response, const packet::Fields &fields,
+                   packet::Outgoing &out);
   void send_atomic(PeerPath &path, const ResponsePacket &response, const packet::Fields &fields,
                    packet::Outgoing &out);
   void send_raw(std::vector<uint8_t> raw, packet::Outgoing &out);
@@ -91,7 +95,8 @@ private:
   std::optional<congestion::QpPacing> pacing_; // of READ responses
   std::vector<Connection *> paced_;            // by number in pacing_
   CmListener cm_;
-  size_t kept_room_ = size_t{1} << 20; // requests that all connections may still keep: 200 MB
+  // Requests that all connections may still keep: 200 MB, or with their payload 280 MB.
+  size_t kept_room_ = size_t{1} << (options.memory ? 16 : 20);
   uint32_t mad_psn_ = 0;
 
   Ring<QueueEntry> queue_;
@@ -101,6 +106,8 @@ private:
   size_t queued_frames_ = 0;                   // entries of the queue that are not connections
   std::deque<std::vector<uint8_t>> raws_;      // the frames of Raw entries, in order
   std::vector<std::vector<uint8_t>> sent_raw_; // keeps the raw frames of the last next() valid
+  std::deque<std::array<uint8_t, kLongestPayload>> read_data_; // likewise payload from the memory
+  size_t read_data_used_ = 0;
 };
 
 } // namespace xr::responder

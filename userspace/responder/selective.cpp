@@ -22,7 +22,10 @@ void Connection::keep(const Context &c) {
   c.kept_room--;
   Kept &kept = kept_[c.packet.psn];
   kept.packet = c.packet;
-  if (c.packet.info & ROCE_OP_ATOMIC)
+  if (c.options.memory) {
+    kept.payload.assign(c.payload, c.payload + c.packet.payload);
+    std::copy(c.bth, std::min(c.payload, c.bth + kept.bth.size()), kept.bth.begin());
+  } else if (c.packet.info & ROCE_OP_ATOMIC)
     std::copy_n(c.bth, kept.bth.size() - (transport_ == ROCE_XRC ? 0 : 4), kept.bth.begin());
 }
 
@@ -45,8 +48,8 @@ void Connection::take_kept(const Context &c) {
       c.counts.duplicates++;
       continue;
     }
-    if (!in_order(
-            {kept.bth.data(), kept.packet, c.options, c.counts, c.kept_room, psns_of(kept.packet)}))
+    if (!in_order({kept.bth.data(), kept.payload.data(), kept.packet, c.options, c.counts,
+                   c.kept_room, psns_of(kept.packet)}))
       break;
   }
   filling_ = false;
