@@ -69,15 +69,31 @@ static ROCE_INLINE void count_lost(struct roce_capture_counts *counts, long erro
     counts->lost++;
 }
 
+/* Parses the frame, or the one inside its tunnels; `length` is the frame's. */
+static ROCE_INLINE int parse_for_filter(struct xdp_md *ctx, struct roce_scratch *scratch,
+                                        __u32 length) {
+  const __u8 *data, *end;
+
+  if (!(config.features & ROCE_FEATURE_DECAP)) {
+    data = roce_frame_data(ctx);
+    end = roce_frame_end(ctx);
+    return roce_check_length(roce_parse(data, end, config.udp_port_be, &scratch->packet), length,
+                             &scratch->packet);
+  }
+  roce_inner_begin(&scratch->inner, 0, 0);
+  roce_inner_find(ctx, 0);
+  data = roce_frame_data(ctx);
+  end = roce_frame_end(ctx);
+  return roce_inner_parse(data, end, config.udp_port_be, &scratch->inner, &scratch->packet,
+                          &length);
+}
+
 /* Runs first: decides whether the frame is captured, and starts its record. */
 __attribute__((noinline)) int capture_begin(struct xdp_md *ctx) {
-  const __u8 *data = (const __u8 *)(long)ctx->data;
-  const __u8 *end = (const __u8 *)(long)ctx->data_end;
   struct roce_scratch *scratch = roce_scratch_of(0);
   struct roce_capture *record = record_of();
   struct roce_capture_counts *counts = capture_counts_of();
   const struct roce_capture_filter *filter = filter_of();
-  __u32 linear = (__u32)(end - data);
   struct roce_packet *p;
   long error;
 
@@ -85,14 +101,13 @@ __attribute__((noinline)) int capture_begin(struct xdp_md *ctx) {
     return 0;
   __builtin_memset(&scratch->trace, 0, sizeof(scratch->trace));
   record->time_ns = bpf_ktime_get_ns();
-  record->length = roce_frame_length(ctx, linear);
+  record->length = roce_frame_length(ctx, (__u32)(roce_frame_end(ctx) - roce_frame_data(ctx)));
   record->parts = 0;
   if (!filter->kinds)
     return 0;
   p = &scratch->packet;
   __builtin_memset(p, 0, sizeof(*p));
-  record->class_ =
-      (__u8)roce_check_length(roce_parse(data, end, config.udp_port_be, p), record->length, p);
+  record->class_ = (__u8)parse_for_filter(ctx, scratch, record->length);
   ROCE_STAGE();
   record->kinds = roce_capture_kinds(record->class_, p);
   roce_key_fill(&p->key);

@@ -74,6 +74,20 @@ struct {
 } asides SEC(".maps");
 
 struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_mirror);
+  __uint(max_entries, 1);
+} mirrors SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_mirrored);
+  __uint(max_entries, 1);
+} mirrored SEC(".maps");
+
+struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __type(key, __u32);
   __type(value, struct roce_scratch);
@@ -142,6 +156,13 @@ static ROCE_INLINE __u32 roce_side(struct roce_env *env) { return config.side; }
 static ROCE_INLINE __u32 roce_tracks(struct roce_env *env) { return config.track; }
 static ROCE_INLINE __u32 roce_features(struct roce_env *env) { return config.features; }
 static ROCE_INLINE __u16 roce_port_be(struct roce_env *env) { return config.udp_port_be; }
+static ROCE_INLINE __u32 roce_decap(struct roce_env *env) { return config.decap; }
+static ROCE_INLINE struct roce_mirror *roce_mirror_at(struct roce_env *env, __u32 index) {
+  return bpf_map_lookup_elem(&mirrors, &index);
+}
+static ROCE_INLINE struct roce_mirrored *roce_mirrored_at(struct roce_env *env, __u32 id) {
+  return bpf_map_lookup_elem(&mirrored, &id);
+}
 static ROCE_INLINE struct roce_aside *roce_aside_at(struct roce_env *env, __u32 index) {
   return bpf_map_lookup_elem(&asides, &index);
 }

@@ -9,6 +9,7 @@
 #include "cm.h"
 #include "counters.h"
 #include "learn.h"
+#include "missing.h"
 
 /* Counts a frame of `length` bytes that is not RoCE or cannot be parsed. */
 static ROCE_INLINE void roce_count_other(struct roce_env *env, int class_,
@@ -154,6 +155,8 @@ ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
     scratch->trace.found |= ROCE_FOUND_NEW;
     roce_tell_stream(env, p, &scratch->outcome, ROCE_EVENT_STREAM_NEW);
     roce_number_qp(env, &p->key, in->id);
+    if (roce_features(env) & ROCE_FEATURE_DECAP)
+      roce_forget_missing(env, in->id);
   }
   if (verdict == ROCE_INSERT_FULL) {
     t->streams_full++;
@@ -216,6 +219,8 @@ static ROCE_INLINE __u32 roce_track_any(struct roce_env *env, struct roce_packet
   roce_number_anew(env, &p->key, id);
   if (roce_track_slow(env, p, length, id))
     roce_tell(env, p, &scratch->outcome);
+  if (roce_features(env) & ROCE_FEATURE_DECAP)
+    roce_note_missing(env, id, &scratch->outcome);
   roce_learn(env, p, id);
   return id;
 }
@@ -337,8 +342,8 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
                 request ? (__u32)(request >> 8) & 0xffffff : ROCE_QPN_UNKNOWN);
   if (request) { /* the stream announced by the REQ: from the REP's sender to the REQ's */
     announced->key = p->key;
-    announced->key.qp_kind =
-        ((__u32)(request >> 8) & 0xffffff) | (p->key.qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE));
+    announced->key.qp_kind = ((__u32)(request >> 8) & 0xffffff) |
+                             (p->key.qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE | ROCE_KEY_V1));
     roce_begin_qp(env, &announced->key, cm->qpn);
   }
   return 0;

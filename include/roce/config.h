@@ -9,7 +9,7 @@
  * Incremented when the key, value or meaning of a map that userspace reads changes. Every
  * attachment has it in its .rodata.
  */
-#define ROCE_ABI 7
+#define ROCE_ABI 8
 
 struct roce_config {
   __u32 abi;
@@ -26,7 +26,7 @@ struct roce_config {
   __u32 sides;         /* ROCE_KEY_SIDE if answers arrive on the other port */
   __u32 peer_ifindex;  /* bridge: the other port */
   __u32 uses;          /* enum roce_rule_uses: tables that at least one rule needs */
-  __u32 reserved;
+  __u32 decap;         /* tunnels to take off: 1 << enum roce_tunnel */
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_config) == 64, "roce_config is 64 bytes");
 
@@ -41,9 +41,10 @@ enum roce_feature {
   ROCE_FEATURE_SOCKETS = 1 << 6, /* frames for a userspace endpoint go to its AF_XDP sockets */
   ROCE_FEATURE_CAPTURE = 1 << 7, /* copies of frames and their outcomes go to a reader */
   ROCE_FEATURE_PASSING =
-      1 << 8,                  /* attached by endpoints and captures, detached with the last one */
-  ROCE_FEATURE_HOLD = 1 << 9,  /* frames that rules or a link hold go to the wire process */
-  ROCE_FEATURE_NEXT = 1 << 10, /* rules that end with `next` */
+      1 << 8,                   /* attached by endpoints and captures, detached with the last one */
+  ROCE_FEATURE_HOLD = 1 << 9,   /* frames that rules or a link hold go to the wire process */
+  ROCE_FEATURE_NEXT = 1 << 10,  /* rules that end with `next` */
+  ROCE_FEATURE_DECAP = 1 << 11, /* takes tunnels off before it counts; without rules only */
 };
 /*
  * Features that depend on the rules in force alone. ROCE_FEATURE_HOLD stays until the port is
@@ -111,6 +112,13 @@ struct roce_peer {
   __u32 dest_qp;
 };
 #define ROCE_PEERS 4096
+
+/*
+ * Mirror sessions of a port with ROCE_FEATURE_DECAP. A session is in one of ROCE_MIRROR_PROBES
+ * records from its home on.
+ */
+#define ROCE_MIRRORS 256
+#define ROCE_MIRROR_PROBES 8
 
 #define ROCE_SLOTS 15
 #define ROCE_PROBES 8

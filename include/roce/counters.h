@@ -4,6 +4,7 @@
 #define ROCE_COUNTERS_H
 
 #include "parse.h"
+#include "tunnel.h"
 
 /*
  * Packets of one opcode by ECN codepoint, and the bytes of their frames. RoCEv1 has no ECN: all its
@@ -64,6 +65,12 @@ struct roce_totals {
   __u64 not_held;           /* to be held, but forwarded at once: no process took them */
   __u64 held_without_rules; /* handed over without their rules: the driver has no room for them */
   __u64 no_socket;          /* left to the host: the endpoint has no socket on the queue */
+  /* tunnels taken off, with ROCE_FEATURE_DECAP */
+  __u64 tunnels[ROCE_TUNNEL_COUNTS]; /* frames by enum roce_tunnel; in two tunnels: in both */
+  __u64 truncated;                   /* frames that their mirror cut */
+  __u64 tunnel_fragments;            /* parts of a tunnel's packet: not taken off */
+  __u64 tunnels_deep;                /* frames with more tunnels than are taken off */
+  __u64 mirrors_full;                /* frames whose mirror session had no room in the table */
 };
 
 static ROCE_INLINE __u32 roce_aeth_index(__u8 syndrome) {

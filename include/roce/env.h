@@ -24,6 +24,8 @@ struct roce_episode;
 struct roce_event;
 struct roce_finding;
 struct roce_follow;
+struct roce_mirror;
+struct roce_mirrored;
 struct roce_opcode_count;
 struct roce_packet;
 struct roce_passing;
@@ -107,6 +109,16 @@ static __u32 roce_peer_qp(struct roce_env *env, const struct roce_peer *peer);
 static struct roce_passing *roce_passing_of(struct roce_env *env);
 /* Tables that at least one rule needs (enum roce_rule_uses); constant in the kernel. */
 static __u32 roce_uses(struct roce_env *env);
+
+/*
+ * Tunnels and mirrors: inner.h, mirror.h.
+ */
+
+/* Tunnels to take off: 1 << enum roce_tunnel; constant in the kernel. */
+static __u32 roce_decap(struct roce_env *env);
+/* Shared by all CPUs: mirror sessions (ROCE_MIRRORS); what is missing in stream `id`, and why. */
+static struct roce_mirror *roce_mirror_at(struct roce_env *env, __u32 index);
+static struct roce_mirrored *roce_mirrored_at(struct roce_env *env, __u32 id);
 
 /* The port and the current frame: act.h, impair.h, port.h. */
 

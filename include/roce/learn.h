@@ -17,7 +17,7 @@ static ROCE_INLINE void roce_reverse_request_key(struct roce_env *env, const str
     key->dst[i] = from->src[i];
   }
   key->qp_kind = qpn | ROCE_KIND_REQUEST << ROCE_KIND_SHIFT |
-                 (from->qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE));
+                 (from->qp_kind & (ROCE_KEY_IPV4 | ROCE_KEY_SIDE | ROCE_KEY_V1));
   key->qp_kind ^= roce_sides(env);
 }
 
@@ -49,10 +49,11 @@ static ROCE_INLINE void roce_register_read(struct roce_env *env, const struct ro
   ROCE_STORE(hint, check | (__u32)(id + 1));
 }
 
-/* 1 when the addresses are reversed: the hint's record may belong to another stream by now. */
+/* 1 when version is the same and the addresses are reversed: the hint's record may belong to
+ * another stream by now. */
 static ROCE_INLINE int roce_answers(const struct roce_key *response,
                                     const struct roce_key *request) {
-  __u32 differ = 0;
+  __u32 differ = (response->qp_kind ^ request->qp_kind) & ROCE_KEY_V1;
 
   for (int i = 0; i < 4; i++)
     differ |= (response->src[i] ^ request->dst[i]) | (response->dst[i] ^ request->src[i]);

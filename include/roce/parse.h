@@ -30,13 +30,14 @@ static ROCE_INLINE int roce_is_roce(int class_) {
 enum roce_kind { ROCE_KIND_REQUEST = 0, ROCE_KIND_RESPONSE = 1, ROCE_KIND_DATAGRAM = 2 };
 #define ROCE_KEY_IPV4 (1u << 26)
 #define ROCE_KEY_SIDE (1u << 27)  /* a bridge's second port: its two ports share one table */
+#define ROCE_KEY_V1 (1u << 28)    /* RoCEv1 */
 #define ROCE_KEY_NONE 0xffffffffu /* qp_kind of a record that belongs to no stream */
 
 /* A stream: addresses in network order, IPv4 as v4-mapped IPv6; qp_kind in host order. */
 struct roce_key {
   __u32 src[4];
   __u32 dst[4];
-  __u32 qp_kind; /* DestQP | kind << 24 | ROCE_KEY_IPV4 if both addresses are IPv4 | side */
+  __u32 qp_kind; /* DestQP | kind << 24 | ROCE_KEY_IPV4 if both addresses are IPv4 | side | v1 */
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_key) == 36, "roce_key is 36 bytes in BPF and userspace");
 
@@ -242,6 +243,7 @@ static ROCE_INLINE int roce_parse_grh(const __u8 *data, const __u8 *grh, const _
   if (grh[0] >> 4 != 6 || grh[6] != ROCE_GRH_NEXT_BTH)
     return ROCE_CLASS_MALFORMED;
   roce_parse_addresses6(grh + 8, p);
+  p->key.qp_kind |= ROCE_KEY_V1;
   return roce_parse_bth(grh + ROCE_GRH_LEN, end, roce_be16(grh + 4), p, ROCE_CLASS_V1);
 }
 

@@ -10,6 +10,7 @@
 #define ROCE_PORT_H
 
 #include "impair.h"
+#include "inner.h"
 
 static ROCE_INLINE void roce_note(struct roce_noted *noted, const struct roce_packet *p, int class_,
                                   __u32 length) {
@@ -114,7 +115,10 @@ static ROCE_SEPARATE int roce_note_plain(struct roce_frame *frame, struct roce_e
 
 /* Counts and tracks a frame on a port without rules. */
 static ROCE_INLINE void roce_count_entered(struct roce_frame *frame, struct roce_env *env) {
-  if (!(roce_tracks(env) ? roce_track_plain(frame, env) : roce_count_plain(frame, env, 0)))
+  if (roce_features(env) & ROCE_FEATURE_DECAP) {
+    if (!roce_count_inner_plain(frame, env))
+      roce_count_inner(frame, env);
+  } else if (!(roce_tracks(env) ? roce_track_plain(frame, env) : roce_count_plain(frame, env, 0)))
     roce_count_frame(frame, env, ROCE_NULL);
 }
 

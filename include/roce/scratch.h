@@ -5,6 +5,19 @@
 
 #include "event.h"
 #include "table.h"
+#include "tunnel.h"
+
+/* The frame inside the tunnels of the current frame. */
+struct roce_inner {
+  __u32 start;   /* its offset: of its link layer, or as far before `l3` as in the outer frame */
+  __u32 l3;      /* offset of its network layer */
+  __u16 type_be; /* EtherType at l3; 0: the bytes end before */
+  __u16 vlan;    /* as in roce_packet */
+  __u32 depth;   /* tunnels taken off */
+  __u32 reserved;
+  __u64 mark; /* of its mirror session: roce_mark */
+  struct roce_origin from;
+};
 
 /* One per CPU. It is not on BPF's stack, which has 512 bytes for all nested calls together. */
 struct roce_scratch {
@@ -16,6 +29,7 @@ struct roce_scratch {
   struct roce_inserted inserted;
   struct roce_key answered; /* the stream that an answer or a CNP refers to */
   struct roce_trace trace;
+  struct roce_inner inner;
 };
 
 /* The time in windows of 2^30 ns, for the rate limit of events and the age of idle streams. */

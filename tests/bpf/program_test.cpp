@@ -16,6 +16,7 @@
 #include "capture/native_datapath.h"
 #include "roce/config.h"
 #include "unit/frames.h"
+#include "unit/tunnels.h"
 
 namespace xr::test {
 namespace {
@@ -26,6 +27,7 @@ struct Setup {
   uint16_t port = ROCE_UDP_PORT;
   bool frags = true;
   uint32_t features = 0, uses = 0;
+  uint32_t decap = 0; // with ROCE_FEATURE_DECAP
 };
 
 class Program {
@@ -38,7 +40,8 @@ public:
     roce_config &config = config_of(*skel_);
     config.track = setup.track;
     config.frags = setup.frags;
-    config.features = setup.features;
+    config.features = setup.features | (setup.decap ? ROCE_FEATURE_DECAP : 0);
+    config.decap = setup.decap;
     config.uses = setup.uses;
     config.udp_port_be = roce_swap16(setup.port);
     config.streams = setup.streams;
@@ -46,6 +49,11 @@ public:
     config.hash_seed = 7;
     bpf_map__set_max_entries(skel_->maps.streams, setup.streams);
     bpf_map__set_max_entries(skel_->maps.buckets, ROCE_BUCKETS_FOR(setup.streams));
+    if (setup.decap) {
+      bpf_map__set_max_entries(skel_->maps.mirrors, ROCE_MIRRORS);
+      bpf_map__set_max_entries(skel_->maps.mirrored, setup.streams);
+      decap_ = setup.decap;
+    }
     error_ = -xdp_roce__load(skel_);
   }
   Program(const Program &) = delete;
@@ -87,9 +95,15 @@ public:
     for (uint32_t id = 0; id < shared.streams_used; id++) {
       roce_stream stream{};
       bpf_map__lookup_elem(skel_->maps.streams, &id, 4, &stream, sizeof(stream), 0);
-      if (roce_stream_packets(&stream))
-        s.streams.push_back(stream);
+      if (!roce_stream_packets(&stream))
+        continue;
+      s.streams.push_back(stream);
+      if (decap_)
+        s.mirrored.push_back(at<roce_mirrored>(skel_->maps.mirrored, id));
     }
+    for (uint32_t i = 0; decap_ && i < ROCE_MIRRORS; i++)
+      if (const auto mirror = at<roce_mirror>(skel_->maps.mirrors, i); mirror.check)
+        s.mirrors.push_back(mirror);
     return s;
   }
 
@@ -114,8 +128,15 @@ private:
     return values;
   }
 
+  template <typename T> static T at(const bpf_map *map, uint32_t key) {
+    T value{};
+    EXPECT_EQ(0, bpf_map__lookup_elem(map, &key, sizeof(key), &value, sizeof(value), 0));
+    return value;
+  }
+
   xdp_roce *skel_ = nullptr;
   int error_ = 0;
+  uint32_t decap_ = 0;
 };
 
 #define LOAD_OR_SKIP(program)                                                                      \
@@ -152,6 +173,12 @@ void expect_same(const Snapshot &native, const Snapshot &kernel) {
     const roce_stream a = folded(native.streams[i]), b = folded(kernel.streams[i]);
     EXPECT_EQ(0, std::memcmp(&a, &b, sizeof(a))) << "stream " << i;
   }
+  ASSERT_EQ(native.mirrored.size(), kernel.mirrored.size());
+  for (size_t i = 0; i < native.mirrored.size(); i++)
+    EXPECT_EQ(0, std::memcmp(&native.mirrored[i], &kernel.mirrored[i], sizeof(roce_mirrored)));
+  ASSERT_EQ(native.mirrors.size(), kernel.mirrors.size());
+  for (size_t i = 0; i < native.mirrors.size(); i++)
+    EXPECT_EQ(0, std::memcmp(&native.mirrors[i], &kernel.mirrors[i], sizeof(roce_mirror)));
 }
 
 uint64_t packets(const Snapshot &s, uint32_t index) {
@@ -179,6 +206,39 @@ std::vector<Frame> sends(std::initializer_list<uint32_t> psns) {
   std::vector<Frame> frames;
   for (uint32_t psn : psns)
     frames.push_back(B(ROCE_RC_SEND_MIDDLE).psn(psn).payload(1024).build());
+  return frames;
+}
+
+Frame whole(Bytes bytes) {
+  Frame frame;
+  frame.bytes = std::move(bytes);
+  frame.length = static_cast<uint32_t>(frame.bytes.size());
+  return frame;
+}
+
+// Sends inside tunnels of each kind, one PSN after the other.
+std::vector<Frame> in_each_tunnel() {
+  std::vector<Frame> frames;
+  uint32_t number = 0;
+  for (const tunnel::Way &way : tunnel::ways()) {
+    const Frame f = B(ROCE_RC_SEND_MIDDLE).psn(number).payload(1024).build();
+    const Bytes inside = way.of_network ? Bytes(f.bytes.begin() + f.l3, f.bytes.end()) : f.bytes;
+    frames.push_back(whole(way.wrap(inside, number++)));
+  }
+  return frames;
+}
+
+// What a mirror (ERSPAN II) sends of PSNs, each with its number; `cut` to so many bytes, 0: whole.
+std::vector<Frame> mirrored(std::initializer_list<std::pair<uint32_t, uint32_t>> numbers_and_psns,
+                            size_t cut = 0) {
+  std::vector<Frame> frames;
+  for (const auto &[number, psn] : numbers_and_psns) {
+    Bytes inside = B(ROCE_RC_SEND_MIDDLE).psn(psn).payload(1024).build().bytes;
+    inside.resize(cut ? cut : inside.size());
+    frames.push_back(whole(tunnel::ethernet(
+        0x0800,
+        tunnel::ip(47, tunnel::gre(0x88be, tunnel::erspan2(7, inside), {.sequence = number})))));
+  }
   return frames;
 }
 
@@ -353,6 +413,65 @@ const std::vector<Row> &rows() {
          EXPECT_EQ(3u, roce_stream_packets(&s.streams.at(0)));
          EXPECT_EQ(14u + 20 + 8 + 12 + 8900 + 4, s.opcodes[ROCE_RC_RDMA_WRITE_LAST].bytes);
        }},
+      {"each tunnel",
+       in_each_tunnel(),
+       "new",
+       [](const Snapshot &s) {
+         const size_t count = tunnel::ways().size();
+         ASSERT_EQ(1u, s.streams.size());
+         EXPECT_EQ(count, roce_stream_packets(&s.streams[0]));
+         EXPECT_EQ(count * (14 + 20 + 8 + 12 + 1024 + 4), roce_stream_bytes(&s.streams[0]));
+         EXPECT_EQ(0u, counter(s, 0, ROCE_GAPS));
+         for (int t = 0; t < ROCE_TUNNEL_QINQ; t++)
+           EXPECT_GT(s.totals.tunnels[t], 0u);
+       },
+       {.decap = ROCE_TUNNELS_ALL}},
+      {"tunnels without --decap", in_each_tunnel(), "new",
+       [](const Snapshot &s) { EXPECT_EQ(1u, roce_stream_packets(&s.streams.at(0))); }},
+      {"other frames with --decap",
+       {B(4).port(4790).build(), B(4).ip_fragment(0x2000).build(), B(4).tver(1).build(),
+        B(4).claim(4).build(), B(4).ethertype(0x0806).build(),
+        B(ROCE_RC_SEND_ONLY).vlan(0x88a8).vlan(0x8100).v1().build(),
+        B(ROCE_UD_SEND_ONLY).qp(ROCE_QPN_GSI).payload(ROCE_MAD_LEN).build(), whole(Bytes(20)),
+        B(ROCE_RC_SEND_ONLY).ipv6().extension(60).build()},
+       "new new new",
+       [](const Snapshot &s) {
+         EXPECT_EQ(3u, s.totals.frames[ROCE_CLASS_OTHER]);
+         EXPECT_EQ(2u, s.totals.frames[ROCE_CLASS_MALFORMED]);
+         EXPECT_EQ(1u, s.totals.tunnels[ROCE_TUNNEL_QINQ]);
+       },
+       {.decap = ROCE_TUNNELS_ALL}},
+      {"a mirror and its losses",
+       mirrored({{10, 0}, {10, 1}, {11, 4}, {14, 7}, {13, 6}, {15, 8}, {900000, 9}}),
+       "new gap gap",
+       [](const Snapshot &s) {
+         ASSERT_EQ(1u, s.mirrors.size());
+         EXPECT_EQ(2u, s.mirrors[0].skipped);
+         EXPECT_EQ(1u, s.mirrors[0].late);
+         EXPECT_EQ(1u, s.mirrors[0].repeated);
+         EXPECT_EQ(1u, s.mirrors[0].restarts);
+         EXPECT_EQ(roce_swap32(0xc6336401), s.mirrors[0].src[3]);
+         EXPECT_EQ(7u, roce_mirror_frames(&s.mirrors[0]));
+         EXPECT_EQ(1u, s.mirrored.at(0).network);
+         EXPECT_EQ(2u, s.mirrored.at(0).mirror);
+       },
+       {.decap = ROCE_TUNNELS_ALL}},
+      {"a mirror that cuts frames",
+       mirrored({{10, 0}, {11, 1}, {12, 2}}, 64),
+       "new",
+       [](const Snapshot &s) {
+         EXPECT_EQ(3u, s.totals.truncated);
+         EXPECT_EQ(3u * (14 + 20 + 8 + 12 + 1024 + 4), roce_stream_bytes(&s.streams.at(0)));
+       },
+       {.decap = ROCE_TUNNELS_ALL}},
+      {"a mirror, without streams",
+       mirrored({{10, 0}, {11, 3}}),
+       "",
+       [](const Snapshot &s) {
+         EXPECT_EQ(2u, packets(s, ROCE_RC_SEND_MIDDLE));
+         EXPECT_EQ(1u, s.mirrors.size());
+       },
+       {.track = false, .streams = 1, .decap = ROCE_TUNNELS_ALL}},
       {"loaded for a kernel without frags",
        sends({0, 1, 3}),
        "new gap",
@@ -392,6 +511,19 @@ TEST_P(ProgramLoads, WithAnyFeatures) {
   EXPECT_GT(sets, kParts);
 }
 
+// Tunnels are taken off on ports without rules only.
+TEST(ProgramLoadsToo, WithDecap) {
+  for (const uint32_t others :
+       {0u, uint32_t{ROCE_FEATURE_CAPTURE}, uint32_t{ROCE_FEATURE_SOCKETS},
+        uint32_t{ROCE_FEATURE_SOCKETS | ROCE_FEATURE_CAPTURE | ROCE_FEATURE_PASSING}})
+    for (const bool track : {true, false})
+      for (const bool frags : {true, false})
+        for (const uint32_t decap : {ROCE_TUNNELS_ALL, 1u << ROCE_TUNNEL_ERSPAN}) {
+          Program program({.track = track, .frags = frags, .features = others, .decap = decap});
+          LOAD_OR_SKIP(program);
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(Parts, ProgramLoads, testing::Range(0u, kParts));
 
 class ProgramTest : public testing::TestWithParam<size_t> {};
@@ -404,7 +536,8 @@ TEST_P(ProgramTest, Row) {
   NativeDatapath native({.udp_port = row.setup.port,
                          .track = row.setup.track,
                          .streams = row.setup.streams,
-                         .hash_seed = 7});
+                         .hash_seed = 7,
+                         .decap = row.setup.decap});
   for (const Frame &frame : row.in) {
     EXPECT_EQ(2u, program.run(frame)) << "XDP_PASS";
     native.frame({frame.bytes.data(), static_cast<uint32_t>(frame.bytes.size()), frame.length, 0});

@@ -78,6 +78,30 @@ void check_parse(const NativeDatapath &accountant, const NativeDatapath::FrameVi
   REQUIRE(again.psn == p.psn && again.bth == p.bth && again.end == p.end && again.cut == p.cut);
 }
 
+// Of frames inside tunnels: sessions, and what is missing.
+void check_mirrors(const Snapshot &s, const Sums &sums) {
+  uint64_t frames = 0, seen = s.totals.mirrors_full;
+  for (const roce_opcode_count &c : s.opcodes)
+    for (uint64_t packets : c.packets)
+      frames += packets;
+  for (uint64_t n : s.totals.frames)
+    frames += n;
+  REQUIRE(frames == sums.frames);
+  for (uint64_t n : s.totals.tunnels)
+    REQUIRE(n <= sums.frames);
+  for (const roce_mirror &mirror : s.mirrors) {
+    REQUIRE(mirror.late <= mirror.skipped && mirror.claimed <= mirror.skipped);
+    REQUIRE(mirror.gaps <= mirror.skipped);
+    seen += roce_mirror_frames(&mirror);
+  }
+  REQUIRE(seen <= sums.frames);
+  REQUIRE(s.mirrored.size() == s.streams.size());
+  for (size_t i = 0; i < s.streams.size(); i++)
+    REQUIRE(s.mirrored[i].mirror + s.mirrored[i].network <=
+            roce_stream_counter(&s.streams[i], ROCE_SKIPPED) -
+                roce_stream_counter(&s.streams[i], ROCE_FILLED));
+}
+
 void check_episodes(Analyzer &analyzer, const Sums &sums) {
   Episodes found;
   uint64_t counted = 0;
@@ -99,7 +123,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Small tables: most of an input's time would go to clearing memory.
   constexpr uint32_t kTable = 64, kSmallTable = 3;
   const bool follow = (size & 2) != 0;
-  Analyzer analyzer({.drop_bad_icrc = (size & 1) != 0, .episodes = follow});
+  Analyzer analyzer({.drop_bad_icrc = (size & 1) != 0, .episodes = follow}),
+      decapped({.drop_bad_icrc = (size & 1) != 0, .decap = ROCE_TUNNELS_ALL});
+  NativeDatapath inner({.streams = kTable, .decap = ROCE_TUNNELS_ALL});
   NativeDatapath mine({.streams = kTable}), other({.streams = kTable, .hash_seed = 0x1234567}),
       full({.streams = kSmallTable});
   Sums sums;
@@ -122,6 +148,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     other.frame(frame);
     full.frame(frame);
     analyzer.frame({frame.data, captured, length, frame.time_ns, Link::Ethernet});
+    inner.frame(frame);
+    decapped.frame({frame.data, captured, length, frame.time_ns, Link::Ethernet});
   }
 
   Snapshot first, second, few, analyzed;
@@ -131,6 +159,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   analyzer.snapshot(analyzed);
   if (follow)
     check_episodes(analyzer, sums);
+  Snapshot program, capture;
+  inner.snapshot(program);
+  decapped.snapshot(capture);
+  check_mirrors(program, sums);
+  check_mirrors(capture, sums);
+  REQUIRE(!memcmp(program.opcodes.data(), capture.opcodes.data(), sizeof(program.opcodes)));
+  REQUIRE(!memcmp(program.totals.tunnels, capture.totals.tunnels, sizeof(capture.totals.tunnels)));
+  REQUIRE(program.totals.truncated == capture.totals.truncated);
   for (const Snapshot *s : {&first, &second, &few, &analyzed}) {
     check_snapshot(*s, sums);
     REQUIRE(!memcmp(s->opcodes.data(), first.opcodes.data(), sizeof(first.opcodes)));

@@ -7,6 +7,7 @@
 #include "capture/reader.h"
 #include "capture_writer.h"
 #include "roce/parse.h"
+#include "unit/tunnels.h"
 
 using namespace xr;
 using xr::test::FileBytes;
@@ -107,6 +108,21 @@ FileBytes mads_of(const std::string &path) {
   return all;
 }
 
+// Each frame in another tunnel.
+std::vector<Frame> in_tunnels(std::vector<Frame> frames) {
+  uint32_t number = 0;
+  for (Frame &frame : frames) {
+    const auto &ways = xr::test::tunnel::ways();
+    const auto &way = ways[number % ways.size()];
+    const size_t cut = frame.length - frame.bytes.size(), skip = way.of_network ? 14 : 0;
+    if (frame.bytes.size() > skip)
+      frame.bytes = way.wrap(
+          {frame.bytes.begin() + static_cast<ptrdiff_t>(skip), frame.bytes.end()}, number++);
+    frame.length = static_cast<uint32_t>(frame.bytes.size() + cut);
+  }
+  return frames;
+}
+
 constexpr const char *kLinks[] = {
     "rate 10gbit delay 20us buffer 30k\nrate 1gbit l1 red 1k 10k 50% weight 0.1\n\n",
     "rate 2gbit class 3 strict class 4 weight 5 share 20% step 1k at enqueue\ntrace t\n\n",
@@ -139,6 +155,8 @@ int main(int argc, char **argv) {
       for (size_t part = 0; part < 3; part++)
         if (const auto frames = frames_of(entry.path(), part * kFrames); !frames.empty())
           save(folder / (name + "-" + std::to_string(part)), sequence(frames)), seeds++;
+      if (const auto frames = frames_of(entry.path(), 0); !frames.empty())
+        save(folder / (name + "-tunnels"), sequence(in_tunnels(frames))), seeds++;
       continue;
     }
     if (target == "cm_fuzz") {

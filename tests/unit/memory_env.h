@@ -67,6 +67,8 @@ static __u32 roce_sides(roce_env *) { return 0; }
 static roce_aside *roce_aside_at(roce_env *env, __u32 index) {
   return &env->table->asides.at(index);
 }
+static __u32 roce_features(roce_env *) { return 0; }
+static roce_mirrored *roce_mirrored_at(roce_env *, __u32) { return nullptr; }
 static int roce_emit(roce_env *env, const roce_event *event) {
   if (env->ring_full)
     return -1;

@@ -211,11 +211,11 @@ TEST(Metrics, RatesOfTheEndpoint) {
 
 TEST(Metrics, IncludeEveryFieldOfTheReports) {
   const Snapshot port = busy_port();
-  const std::set<std::string> known = {"schema",     "source",   "frames",  "bytes", "opcodes",
+  const std::set<std::string> known = {"schema",     "source",   "frames",   "bytes",   "opcodes",
                                        "transports", // sums of opcodes
                                        "ecn",        "aeth",
                                        "icrc", // not checked on a port
-                                       "cnp_causes", "impaired", "overflow"};
+                                       "cnp_causes", "impaired", "overflow", "tunnels", "mirrors"};
   for (const report::Section &section : report::counters_report({port}).sections)
     EXPECT_TRUE(known.count(section.key)) << section.key;
   std::set<std::string> exported;

@@ -116,5 +116,35 @@ TEST(Port, MarksWhereTablesLeaveARuleOpen) {
     expect_same_port({fmt::format("{} ce", words)}, {fmt::format("{} size 1-5000 ce", words)});
 }
 
+// Between the same addresses and QPs, in one PSN space each; what one answers is not the other's.
+TEST(Port, RoceV1AndV2AreTwoStreams) {
+  NativeDatapath port({});
+  const auto enter = [&port](const B &frame) {
+    const Frame f = frame.build();
+    const auto size = static_cast<uint32_t>(f.bytes.size());
+    port.frame({f.bytes.data(), size, size, 0});
+  };
+  for (uint32_t psn = 0; psn < 8; psn++) {
+    enter(B(ROCE_RC_SEND_ONLY).qp(7).psn(psn));
+    enter(B(ROCE_RC_ACKNOWLEDGE).from(2).to(1).qp(8).psn(psn));
+    enter(B(ROCE_RC_SEND_ONLY).v1().mapped().qp(7).psn(100 + psn));
+    enter(B(ROCE_RC_ACKNOWLEDGE).v1().mapped().from(2).to(1).qp(9).psn(100 + psn));
+  }
+  Snapshot s;
+  port.snapshot(s);
+  ASSERT_EQ(4u, s.streams.size());
+  for (size_t i = 0; i < 4; i++) {
+    const roce_stream &stream = s.streams[i];
+    EXPECT_EQ(i >= 2, (stream.key.qp_kind & ROCE_KEY_V1) != 0);
+    EXPECT_NE(0u, stream.key.qp_kind & ROCE_KEY_IPV4);
+    EXPECT_EQ(8u, roce_stream_packets(&stream));
+    EXPECT_EQ(0u, roce_stream_counter(&stream, ROCE_GAPS));
+  }
+  EXPECT_EQ(8u, s.streams[0].src_qp);
+  EXPECT_EQ(9u, s.streams[2].src_qp);
+  EXPECT_EQ(8u, s.opcodes[ROCE_RC_SEND_ONLY].packets[2]);
+  EXPECT_EQ(8u, s.opcodes[ROCE_OPCODE_COUNT_V1 + ROCE_RC_SEND_ONLY].packets[0]);
+}
+
 } // namespace
 } // namespace xr::test

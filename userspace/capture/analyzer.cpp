@@ -6,16 +6,17 @@
 namespace xr {
 
 Analyzer::Analyzer(const Options &options)
-    : options_(options),
-      accountant_(
-          {.udp_port = options.udp_port, .track = options.track, .follow = options.episodes}),
+    : options_(options), accountant_({.udp_port = options.udp_port,
+                                      .track = options.track,
+                                      .follow = options.episodes,
+                                      .decap = options.decap}),
       latency_(options.latency) {}
 
 void Analyzer::on_event(std::function<void(const roce_event &)> callback) {
   accountant_.on_event(std::move(callback));
 }
 
-Icrc Analyzer::check(const CapturedFrame &frame, const roce_packet &packet) {
+Icrc Analyzer::check(const NativeDatapath::FrameView &frame, const roce_packet &packet) {
   const Icrc verdict = icrc_check(frame.data, frame.captured, packet);
   icrc_.checked += verdict != Icrc::Absent;
   icrc_.bad += verdict == Icrc::Bad;
@@ -24,7 +25,7 @@ Icrc Analyzer::check(const CapturedFrame &frame, const roce_packet &packet) {
 }
 
 // Timestamps of captures are of CLOCK_REALTIME; 0: the file has none.
-void Analyzer::read_stamp(const CapturedFrame &frame, const roce_packet &packet) {
+void Analyzer::read_stamp(const NativeDatapath::FrameView &frame, const roce_packet &packet) {
   const auto stamp = packet::read_stamp({frame.data, frame.captured}, packet);
   if (!stamp)
     return;
@@ -46,17 +47,19 @@ void Analyzer::frame(const CapturedFrame &captured) {
   if (frames_ == 1)
     first_ns_ = captured.time_ns;
   roce_packet packet;
-  const roce_class class_ = parse_captured(accountant_, captured, packet);
+  const roce_class class_ = options_.decap ? accountant_.unwrap(frame, layer3_of(captured), packet)
+                                           : parse_captured(accountant_, captured, packet);
   bool track = true, damaged = false;
 
-  if (options_.check_icrc && roce_is_roce(class_)) {
-    damaged = check(captured, packet) == Icrc::Bad;
+  // What a mirror left of a packet has no iCRC to check.
+  if (options_.check_icrc && roce_is_roce(class_) && !(options_.decap && accountant_.truncated())) {
+    damaged = check(frame, packet) == Icrc::Bad;
     track = !damaged || !options_.drop_bad_icrc;
   }
   if (roce_is_roce(class_) && !damaged)
-    read_stamp(captured, packet);
+    read_stamp(frame, packet);
   if (options_.connections && roce_is_roce(class_) && !damaged)
-    connections_.packet(captured.time_ns, {captured.data, captured.captured}, packet);
+    connections_.packet(captured.time_ns, {frame.data, frame.captured}, packet);
   accountant_.account(frame, class_, packet, track);
 }
 

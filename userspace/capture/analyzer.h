@@ -27,6 +27,7 @@ public:
     bool drop_bad_icrc = false; // frames with a wrong iCRC are counted, but do not update a stream
     bool episodes = false;      // follow QP pairs
     bool connections = false;   // follow RDMA CM
+    uint32_t decap = 0;         // tunnels that are taken off: 1 << enum roce_tunnel
     latency::OneWayOptions latency = {};
     int tai_offset_s = 0; // CLOCK_TAI minus the capture's clock
   };
@@ -42,8 +43,8 @@ public:
   const Connections &connections() const { return connections_.result(); }
 
 private:
-  void read_stamp(const CapturedFrame &frame, const roce_packet &packet);
-  Icrc check(const CapturedFrame &frame, const roce_packet &packet);
+  void read_stamp(const NativeDatapath::FrameView &frame, const roce_packet &packet);
+  Icrc check(const NativeDatapath::FrameView &frame, const roce_packet &packet);
 
   Options options_;
   NativeDatapath accountant_;

@@ -43,6 +43,10 @@ NativeDatapath::Layer3 layer3(const CapturedFrame &frame) {
 
 } // namespace
 
+std::optional<NativeDatapath::Layer3> layer3_of(const CapturedFrame &frame) {
+  return frame.link == Link::Ethernet ? std::nullopt : std::optional(layer3(frame));
+}
+
 NativeDatapath::FrameView view_of(const CapturedFrame &frame) {
   return {frame.data, frame.captured, frame.length, frame.time_ns, 0};
 }

@@ -2,6 +2,7 @@
 #include "capture/native_datapath.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "base/address.h"
@@ -28,6 +29,11 @@ struct roce_env {
   __u64 cnp_window_ns = 0;
   __u32 features = 0;
   __u16 port_be = 0;
+
+  // tunnels
+  __u32 decap = 0;
+  std::array<roce_mirror, ROCE_MIRRORS> mirrors{};
+  std::vector<roce_mirrored> mirrored;
 
   // rules
   std::unique_ptr<roce_ruleset> rules;
@@ -75,6 +81,14 @@ static __u32 roce_sides(roce_env *) { return 0; }
 static __u32 roce_side(roce_env *) { return 0; }
 static __u32 roce_tracks(roce_env *env) { return env->track; }
 static roce_aside *roce_aside_at(roce_env *env, __u32 index) { return &env->asides[index]; }
+
+static __u32 roce_decap(roce_env *env) { return env->decap; }
+static roce_mirror *roce_mirror_at(roce_env *env, __u32 index) {
+  return index < env->mirrors.size() ? &env->mirrors[index] : nullptr;
+}
+static roce_mirrored *roce_mirrored_at(roce_env *env, __u32 id) {
+  return id < env->mirrored.size() ? &env->mirrored[id] : nullptr;
+}
 
 static roce_follow *roce_follow_at(roce_env *env, __u32 id) { return env->following->record(id); }
 static __u32 *roce_pair_link_at(roce_env *env, __u32 id) { return env->following->link(id); }
@@ -151,6 +165,8 @@ void resize(roce_env &env, uint32_t n) {
   env.buckets.assign(ROCE_BUCKETS_FOR(n), {});
   for (uint32_t id = 0; id < env.shared.streams_used; id++)
     roce_table_publish(&env, roce_key_hash(&env.streams[id].key, env.seed), id);
+  if (env.decap)
+    env.mirrored.resize(n);
   if (env.following) {
     env.following->links.resize(n);
     env.following->places.resize(n);
@@ -201,6 +217,9 @@ NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_uniqu
   memory_->env.cnp_window_ns = options.cnp_window_ns;
   memory_->env.features = options.features;
   memory_->env.port_be = roce_swap16(options.udp_port);
+  memory_->env.decap = options.decap;
+  if (options.decap)
+    memory_->env.features |= ROCE_FEATURE_DECAP;
   if (options.follow && options.track)
     memory_->env.following = std::make_unique<Following>();
   resize(memory_->env, options.streams ? options.streams : kFirstStreams);
@@ -228,6 +247,26 @@ roce_class NativeDatapath::parse(const FrameView &frame, const Layer3 &at,
   return static_cast<roce_class>(roce_check_length(class_, frame.length, &packet));
 }
 
+roce_class NativeDatapath::unwrap(FrameView &frame, const std::optional<Layer3> &at,
+                                  roce_packet &packet) {
+  roce_env &env = memory_->env;
+  roce_inner &inner = env.scratch.inner;
+  roce_frame read_only{const_cast<__u8 *>(frame.data), frame.captured, frame.length};
+  packet = {};
+  roce_inner_begin(&inner, at ? at->l3 : 0, at ? roce_swap16(at->ethertype) : __u16{0});
+  roce_inner_find(&read_only, &env);
+  const int class_ = roce_inner_parse(frame.data, frame.data + frame.captured, env.port_be, &inner,
+                                      &packet, &frame.length);
+  roce_origin_see(&read_only, &env);
+  frame.data += inner.start;
+  frame.captured -= std::min(inner.start, frame.captured);
+  return static_cast<roce_class>(class_);
+}
+
+bool NativeDatapath::truncated() const {
+  return memory_->env.scratch.inner.from.flags & ROCE_ORIGIN_TRUNCATED;
+}
+
 uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce_packet &packet,
                                  bool track) {
   roce_env &env = memory_->env;
@@ -236,6 +275,8 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
                     track && env.track))
     return ROCE_NO_STREAM;
   const uint32_t id = roce_track(&env, &packet, frame.length);
+  if (env.decap)
+    roce_inner_marked(&env, id);
   if (env.following && id != ROCE_NO_STREAM)
     follow(env, frame, packet, id);
   return id;
@@ -307,6 +348,8 @@ void NativeDatapath::frame(const FrameView &frame) {
   // The short way takes the bytes at hand for the whole frame.
   if (frame.captured == frame.length)
     roce_count_entered(&read_only, &memory_->env);
+  else if (memory_->env.decap)
+    roce_count_inner(&read_only, &memory_->env);
   else
     roce_count_frame(&read_only, &memory_->env, nullptr);
 }
@@ -319,10 +362,17 @@ void NativeDatapath::snapshot(Snapshot &into) const {
   into.stream_capacity = memory_->options.streams;
   into.streams.clear();
   into.qp_numbers.clear();
+  into.decap = env.decap;
+  into.mirrored.clear();
+  into.mirrors.clear();
+  std::copy_if(env.mirrors.begin(), env.mirrors.end(), std::back_inserter(into.mirrors),
+               [](const roce_mirror &mirror) { return mirror.check != 0; });
   for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++) {
     if (!roce_stream_packets(&env.streams[i]))
       continue;
     into.streams.push_back(env.streams[i]);
+    if (env.decap)
+      into.mirrored.push_back(env.mirrored[i]);
     into.qp_numbers.push_back(
         roce_number_in(&env.asides[i & (ROCE_ASIDES - 1)], i, env.hints[ROCE_HINTS_NUMBERS]));
   }

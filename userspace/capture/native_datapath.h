@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "model/episodes.h"
@@ -40,6 +41,7 @@ public:
     uint64_t cnp_window_ns = ROCE_CNP_WINDOW_NS;
     uint32_t features = 0; // enum roce_feature; used by rules
     bool follow = false;   // QP pairs, for episodes; by account() only
+    uint32_t decap = 0;    // tunnels that are taken off: 1 << enum roce_tunnel; not with rules
   };
 
   // `captured` bytes are available of the `length` bytes on the wire, both without FCS.
@@ -65,6 +67,12 @@ public:
   // Step one: classifies the frame.
   roce_class parse(const FrameView &frame, roce_packet &packet) const;
   roce_class parse(const FrameView &frame, const Layer3 &at, roce_packet &packet) const;
+
+  // Instead, with `decap`: takes the frame's tunnels off and accounts for its mirror session.
+  // `frame` becomes the frame inside. `at`: where there is no Ethernet header.
+  roce_class unwrap(FrameView &frame, const std::optional<Layer3> &at, roce_packet &packet);
+  // Whether the mirror had cut that frame.
+  bool truncated() const;
 
   // Step two: counts the frame and, if `track`, updates its stream. Returns the stream's record
   // number or ROCE_NO_STREAM.
@@ -98,7 +106,7 @@ public:
   // Sets the function that is called for each event, in order.
   void on_event(std::function<void(const roce_event &)> callback);
 
-  // Fills opcodes, totals, streams, qp_numbers, tracked and stream_capacity.
+  // Fills opcodes, totals, streams, qp_numbers, tracked, stream_capacity, and what is of mirrors.
   void snapshot(Snapshot &into) const;
 
   // With `follow`: ends the open episodes and fills all that was found. Call once, at the end.

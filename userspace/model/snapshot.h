@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "roce/counters.h"
+#include "roce/mirror_record.h"
 #include "roce/stream.h"
 
 namespace xr {
@@ -26,6 +27,11 @@ struct Snapshot {
   // For each stream, the number of its QP in the order in which the port first saw them, from 1. 0:
   // unknown.
   std::vector<uint32_t> qp_numbers;
+  // With tunnels taken off (1 << enum roce_tunnel): for each stream what of its missing PSNs the
+  // mirror and the network lost; the mirror sessions.
+  uint32_t decap = 0;
+  std::vector<roce_mirrored> mirrored;
+  std::vector<roce_mirror> mirrors;
   bool tracked = true;          // false: attached with --no-track, so there are no streams
   uint32_t stream_capacity = 0; // 0: unlimited
 

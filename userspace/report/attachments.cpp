@@ -26,11 +26,19 @@ StringList features(const PortStatus &port) {
       {ROCE_FEATURE_CNP, "cnp"},         {ROCE_FEATURE_CLONE, "clone"},
       {ROCE_FEATURE_SOCKETS, "sockets"}, {ROCE_FEATURE_CAPTURE, "capture"},
       {ROCE_FEATURE_PASSING, "passing"}, {ROCE_FEATURE_HOLD, "hold"},
-      {ROCE_FEATURE_NEXT, "next"}};
+      {ROCE_FEATURE_NEXT, "next"},       {ROCE_FEATURE_DECAP, "decap"}};
   StringList names;
   for (const auto &[bit, name] : kNames)
     if (port.features & bit)
       names.emplace_back(name);
+  return names;
+}
+
+StringList tunnels(const PortStatus &port) {
+  StringList names;
+  for (size_t i = 0; i < tunnel_names().size(); i++)
+    if (port.decap >> i & 1)
+      names.push_back(tunnel_names()[i]);
   return names;
 }
 
@@ -97,6 +105,8 @@ const std::vector<PortColumn> &port_columns() {
        }},
       {{"features", "FEATURES", Format::Text, Hide::Zero},
        [](P p) -> Value { return ours(p, features(p)); }},
+      {{"decap", "TUNNELS\nTAKEN OFF", Format::Text, Hide::Zero},
+       [](P p) -> Value { return ours(p, tunnels(p)); }},
       {{"streams", "STREAMS", Format::Count},
        [](P p) -> Value { return ours(p, uint64_t{p.streams_used}); }},
       {{"stream_capacity", "OF", Format::Count},

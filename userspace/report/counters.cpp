@@ -6,6 +6,7 @@
 #include "report/names.h"
 #include "report/sections.h"
 #include "report/sums.h"
+#include "report/tunnels.h"
 
 namespace xr::report {
 
@@ -149,7 +150,9 @@ Section opcodes_of(const Moment &moment, const Sums &now, const Sums *before) {
   std::vector<Column> columns = {{"opcode", "OPCODE", Format::Opcode},
                                  {"name", "NAME"},
                                  {"packets", "PACKETS", Format::Count},
-                                 {"bytes", "BYTES", Format::Count}};
+                                 {"bytes", "BYTES", Format::Count},
+                                 {"rocev1_packets", "OF RoCEv1", Format::Count, Hide::Zero},
+                                 {"rocev1_bytes", "BYTES", Format::Count, Hide::Zero}};
   if (before)
     add_rate_columns(columns);
   std::vector<std::vector<Value>> rows;
@@ -157,7 +160,9 @@ Section opcodes_of(const Moment &moment, const Sums &now, const Sums *before) {
     const Tally &one = now.opcodes[opcode];
     if (!one.packets)
       continue;
-    rows.push_back({uint64_t{opcode}, opcode_name(opcode), one.packets, one.bytes});
+    const Tally &v1 = now.opcodes_v1[opcode];
+    rows.push_back(
+        {uint64_t{opcode}, opcode_name(opcode), one.packets, one.bytes, v1.packets, v1.bytes});
     if (before)
       add_rate_cells(rows.back(), one, before->opcodes[opcode], seconds_of(moment));
   }
@@ -220,6 +225,7 @@ void add_counters(Document &document, const Moment &moment) {
   sections.push_back(ecn_of(now));
   sections.push_back(aeth_of(moment.now));
   sections.push_back(icrc_of(moment.now));
+  add_tunnels(document, moment.now);
   sections.push_back(cnp_causes_of(moment.now));
   if (moment.now.source == Snapshot::Source::Interface)
     sections.push_back(impaired_of(moment.now));

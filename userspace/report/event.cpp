@@ -68,6 +68,7 @@ Document event_report(const roce_event &e, uint64_t realtime_ns) {
   add("dst", address(e.key.dst));
   add("dest_qp", uint64_t{roce_key_qp(&e.key)});
   add("kind", kind_name(e.key));
+  add("roce_version", uint64_t{e.key.qp_kind & ROCE_KEY_V1 ? 1u : 2u});
   add("opcode", uint64_t{e.opcode});
   add("name", opcode_name(e.opcode));
   add("psn", uint64_t{e.psn});

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/names.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <array>
 #include <cstring>
 #include <ctime>
+#include <sstream>
 
 #include <fmt/format.h>
 
 #include "roce/counters.h"
 #include "roce/rnr.h"
+#include "roce/tunnel.h"
 
 namespace xr::report {
 
@@ -67,6 +70,28 @@ std::string kind_name(const roce_key &key) {
   default:
     return "datagram";
   }
+}
+
+const std::vector<std::string> &tunnel_names() {
+  static const std::vector<std::string> kNames = {"erspan", "gre",  "vxlan", "geneve",
+                                                  "mpls",   "ipip", "qinq"};
+  static_assert(ROCE_TUNNELS == 7);
+  return kNames;
+}
+
+std::optional<uint32_t> tunnels_of(const std::string &list) {
+  if (list == "auto")
+    return ROCE_TUNNELS_ALL;
+  uint32_t tunnels = 0;
+  std::stringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    const auto &names = tunnel_names();
+    const auto found = std::find(names.begin(), names.end(), word);
+    if (found == names.end())
+      return std::nullopt;
+    tunnels |= 1u << (found - names.begin());
+  }
+  return tunnels ? std::optional(tunnels) : std::nullopt;
 }
 
 std::string address(const __u32 words[4]) {

@@ -20,6 +20,11 @@ std::string transport_name(unsigned opcode);
 // request, response, datagram.
 std::string kind_name(const roce_key &key);
 
+// Tunnels, by enum roce_tunnel: erspan, gre, vxlan, geneve, mpls, ipip, qinq.
+const std::vector<std::string> &tunnel_names();
+// "auto" or a list with commas: 1 << enum roce_tunnel; none: a word that is no tunnel.
+std::optional<uint32_t> tunnels_of(const std::string &list);
+
 // An address of a key: "192.0.2.1" for v4-mapped addresses, otherwise IPv6.
 std::string address(const __u32 words[4]);
 

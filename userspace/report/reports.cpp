@@ -74,6 +74,12 @@ Group overflow_of(const Snapshot &snapshot) {
       {lost("no_socket",
             "frames for send or respond on a queue without a socket: passed to the host"),
        uint64_t{t.no_socket}},
+      {lost("mirrors", "frames of mirror sessions that had no room in the table"),
+       uint64_t{t.mirrors_full}},
+      {lost("tunnel_fragments", "fragments of tunnels, not put together"),
+       uint64_t{t.tunnel_fragments}},
+      {lost("tunnels_deep", "frames in more than two tunnels, not taken off"),
+       uint64_t{t.tunnels_deep}},
       {lost("streams_forgotten", "idle streams replaced by new ones"),
        uint64_t{t.streams_forgotten}},
   };

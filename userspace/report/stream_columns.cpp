@@ -50,6 +50,8 @@ const std::vector<StreamColumn> &stream_columns() {
          return s.flags & ROCE_STREAM_SRC_QP ? Value{uint64_t{s.src_qp}} : Value{};
        }},
       {{"kind", "KIND"}, [](S s) -> Value { return kind_name(s.key); }},
+      {{"roce_version", "RoCE", Format::Number},
+       [](S s) -> Value { return uint64_t{s.key.qp_kind & ROCE_KEY_V1 ? 1u : 2u}; }},
       {{"transport", "TRANS-\nPORT"}, transport},
       {{"packets", "PACKETS", Format::Count},
        [](S s) -> Value { return uint64_t{roce_stream_packets(&s)}; }},

@@ -6,6 +6,7 @@
 
 #include "report/sections.h"
 #include "report/stream_columns.h"
+#include "report/tunnels.h"
 
 namespace xr::report {
 
@@ -54,6 +55,11 @@ struct Rows {
     const auto &columns = stream_columns();
     if (column < columns.size())
       return columns[column].value ? columns[column].value(stream) : qp_number(places[row]);
+    if (now.decap) {
+      if (column < columns.size() + missing_columns().size())
+        return missing_cell(now, places[row], column - columns.size());
+      column -= missing_columns().size();
+    }
     const roce_stream *before = earlier->find(stream, places[row]);
     if (column == columns.size())
       return rate_of(roce_stream_packets(&stream), before ? roce_stream_packets(before) : 0,
@@ -80,6 +86,9 @@ void add_streams(Document &document, const Moment &moment, const StreamOptions &
   Table table;
   for (const StreamColumn &column : stream_columns())
     table.columns.push_back(column.column);
+  if (moment.now.decap)
+    for (const Column &column : missing_columns())
+      table.columns.push_back(column);
   if (moment.before) {
     rows->earlier = std::make_unique<const StreamIndex>(*moment.before);
     table.columns.push_back({"packets_per_s", "PACKETS/s", Format::Rate});

@@ -24,6 +24,8 @@ Sums::Sums(const Snapshot &s) {
     const Tally one = tally(s.opcodes[i]);
     opcodes[i % ROCE_OPCODE_COUNT_V1] += one;
     (i < ROCE_OPCODE_COUNT_V1 ? v2 : v1) += one;
+    if (i >= ROCE_OPCODE_COUNT_V1)
+      opcodes_v1[i - ROCE_OPCODE_COUNT_V1] = one;
     for (size_t codepoint = 0; codepoint < ecn.size() && i < ROCE_OPCODE_COUNT_V1; codepoint++)
       ecn[codepoint] += s.opcodes[i].packets[codepoint];
   }

@@ -18,7 +18,7 @@ struct Tally {
 };
 
 struct Sums {
-  std::array<Tally, 256> opcodes{};
+  std::array<Tally, 256> opcodes{}, opcodes_v1{}; // all; of these RoCEv1
   Tally v2, v1;
   std::array<uint64_t, 4> ecn{}; // by codepoint
   uint64_t frames = 0;

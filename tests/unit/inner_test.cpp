@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tunnels around frames: what is inside is counted as if it had come without. Mirror sessions, and
+// what they say about PSNs that are missing.
+#include <algorithm>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "capture/native_datapath.h"
+#include "report/stream_columns.h"
+#include "roce/config.h"
+#include "unit/tunnels.h"
+
+namespace xr::test {
+namespace {
+
+using B = FrameBuilder;
+using namespace tunnel;
+
+constexpr uint32_t kAll = ROCE_TUNNELS_ALL;
+constexpr uint32_t kTunnels = kAll & ~(1u << ROCE_TUNNEL_QINQ); // those that leave all tags
+
+NativeDatapath::FrameView view(const Bytes &bytes, uint32_t length = 0) {
+  const auto size = static_cast<uint32_t>(bytes.size());
+  return {bytes.data(), size, length ? length : size};
+}
+
+// As the program does it, the plain way where that is possible.
+void enter(NativeDatapath &port, const Bytes &bytes) { port.frame(view(bytes)); }
+
+// As the analyser does it, always the long way.
+roce_class analyse(NativeDatapath &port, const Bytes &bytes, uint32_t length = 0) {
+  NativeDatapath::FrameView frame = view(bytes, length);
+  roce_packet packet;
+  const roce_class class_ = port.unwrap(frame, {}, packet);
+  port.account(frame, class_, packet);
+  return class_;
+}
+
+Snapshot snapshot(const NativeDatapath &port) {
+  Snapshot s;
+  port.snapshot(s);
+  return s;
+}
+
+// Whole frames of each kind over each network; without tags for tunnels of the network layer, which
+// take the outer frame's.
+std::vector<Frame> frames(bool of_network) {
+  std::vector<Frame> all;
+  for (const B &kind : frame_kinds())
+    for (int net = 0; net < 4; net++)
+      for (int tags = 0; tags < (of_network ? 1 : 3); tags++) {
+        B frame = kind;
+        if (net == 1)
+          frame.ipv6();
+        if (net == 2)
+          frame.v1();
+        if (net == 3)
+          frame.ip_options(2);
+        all.push_back(frame.tags(tags).build());
+        const uint16_t type = roce_be16(&all.back().bytes[12]);
+        if (of_network && type != 0x0800 && type != 0x86dd)
+          all.pop_back();
+      }
+  return all;
+}
+
+// How the fast path and the slow one left a record differs; what it says does not.
+void expect_same(const Snapshot &with, const Snapshot &without) {
+  roce_totals totals = with.totals;
+  std::fill(std::begin(totals.tunnels), std::end(totals.tunnels), 0);
+  EXPECT_EQ(0, std::memcmp(with.opcodes.data(), without.opcodes.data(), sizeof(with.opcodes)));
+  EXPECT_EQ(0, std::memcmp(&totals, &without.totals, sizeof(totals)));
+  ASSERT_EQ(with.streams.size(), without.streams.size());
+  for (size_t i = 0; i < with.streams.size(); i++) {
+    const roce_stream &a = with.streams[i], &b = without.streams[i];
+    EXPECT_EQ(0, std::memcmp(&a.key, &b.key, sizeof(a.key)));
+    EXPECT_EQ(roce_stream_packets(&a), roce_stream_packets(&b));
+    EXPECT_EQ(roce_stream_bytes(&a), roce_stream_bytes(&b));
+    EXPECT_EQ(a.word & ROCE_WORD_PSN, b.word & ROCE_WORD_PSN);
+    EXPECT_EQ(a.messages, b.messages);
+    for (int c = 0; c < ROCE_STREAM_COUNTERS; c++)
+      EXPECT_EQ(roce_stream_counter(&a, c), roce_stream_counter(&b, c)) << "counter " << c;
+  }
+}
+
+TEST(Inner, EachTunnelGivesTheReportOfItsFrames) {
+  for (const Way &way : ways()) {
+    SCOPED_TRACE(way.name);
+    NativeDatapath without({}), program({.decap = kTunnels}), analyser({.decap = kTunnels});
+    uint32_t number = 0xfffffff0; // wraps
+    uint64_t count = 0;
+    for (const Frame &f : frames(way.of_network)) {
+      const Bytes inside = way.of_network ? Bytes(f.bytes.begin() + f.l3, f.bytes.end()) : f.bytes;
+      const Bytes wrapped = way.wrap(inside, number++);
+      without.frame(view(f.bytes));
+      enter(program, wrapped);
+      analyse(analyser, wrapped);
+      count++;
+    }
+    const Snapshot plain = snapshot(without), a = snapshot(program), b = snapshot(analyser);
+    EXPECT_GT(plain.streams.size(), 2u);
+    expect_same(a, plain);
+    expect_same(b, plain);
+    EXPECT_EQ(0, std::memcmp(&a.totals, &b.totals, sizeof(a.totals)));
+    uint64_t in_tunnels = 0;
+    for (uint32_t tunnel = 0; tunnel < ROCE_TUNNEL_QINQ; tunnel++)
+      in_tunnels = std::max<uint64_t>(in_tunnels, a.totals.tunnels[tunnel]);
+    EXPECT_EQ(std::strcmp(way.name, "none") ? count : 0, in_tunnels);
+    for (const Snapshot *s : {&a, &b}) {
+      ASSERT_LE(s->mirrors.size(), 1u);
+      for (const roce_mirror &mirror : s->mirrors) {
+        EXPECT_EQ(count, roce_mirror_frames(&mirror));
+        EXPECT_EQ(0u, mirror.skipped);
+        EXPECT_EQ(0u, mirror.restarts);
+      }
+    }
+  }
+}
+
+TEST(Inner, OnlyTheKindsAskedForAreTakenOff) {
+  const Bytes inside = B(ROCE_RC_SEND_ONLY).build().bytes;
+  const Bytes vxlanned = ethernet(0x0800, ip(17, vxlan(1, inside))),
+              mirrored = ethernet(0x0800, ip(47, gre(0x88be, inside)));
+  NativeDatapath off({}), vxlan_only({.decap = 1 << ROCE_TUNNEL_VXLAN});
+  for (const Bytes &bytes : {vxlanned, mirrored}) {
+    enter(off, bytes);
+    enter(vxlan_only, bytes);
+  }
+  EXPECT_EQ(2u, snapshot(off).totals.frames[ROCE_CLASS_OTHER]);
+  EXPECT_EQ(0u, snapshot(off).totals.tunnels[ROCE_TUNNEL_VXLAN]);
+  const Snapshot s = snapshot(vxlan_only);
+  EXPECT_EQ(1u, s.totals.frames[ROCE_CLASS_OTHER]);
+  EXPECT_EQ(1u, s.totals.tunnels[ROCE_TUNNEL_VXLAN]);
+  EXPECT_EQ(0u, s.totals.tunnels[ROCE_TUNNEL_ERSPAN]);
+  EXPECT_EQ(1u, s.opcodes[ROCE_RC_SEND_ONLY].packets[2]);
+}
+
+TEST(Inner, AllTagsButTheLastAreTakenOff) {
+  const Bytes network = [] {
+    const Frame f = B(ROCE_RC_SEND_ONLY).build();
+    return Bytes(f.bytes.begin() + f.l3, f.bytes.end());
+  }();
+  for (int tags = 0; tags <= 4; tags++) {
+    NativeDatapath port({.decap = 1 << ROCE_TUNNEL_QINQ});
+    const Bytes bytes = ethernet(0x0800, network, tags);
+    enter(port, bytes);
+    const Snapshot s = snapshot(port);
+    ASSERT_EQ(1u, s.streams.size()) << tags;
+    EXPECT_EQ(bytes.size() - 4 * static_cast<size_t>(std::max(tags - 1, 0)),
+              roce_stream_bytes(&s.streams[0]));
+    EXPECT_EQ(tags > 1, s.totals.tunnels[ROCE_TUNNEL_QINQ]);
+  }
+}
+
+TEST(Inner, WhatCannotBeTakenOffIsCounted) {
+  const Bytes inside = B(ROCE_RC_SEND_ONLY).build().bytes;
+  NativeDatapath port({.decap = kAll});
+  for (const uint16_t flags : {0x2000, 0x0010}) // more fragments; the last of several
+    enter(port, ethernet(0x0800, ip(47, gre(0x88be, inside), {.flags = flags})));
+  EXPECT_EQ(2u, snapshot(port).totals.tunnel_fragments);
+  const auto deeper = [](const Bytes &in) { return ethernet(0x0800, ip(17, vxlan(1, in))); };
+  enter(port, deeper(deeper(inside)));
+  EXPECT_EQ(0u, snapshot(port).totals.tunnels_deep);
+  EXPECT_EQ(1u, snapshot(port).streams.size());
+  enter(port, deeper(deeper(deeper(inside))));
+  const Snapshot s = snapshot(port);
+  EXPECT_EQ(1u, s.totals.tunnels_deep);
+  EXPECT_EQ(3u, s.totals.frames[ROCE_CLASS_OTHER]);
+}
+
+// Headers that end too soon, and what only looks like a tunnel, stay what they were: other frames.
+TEST(Inner, BrokenTunnelsAreOtherFrames) {
+  const Bytes inside = B(ROCE_RC_SEND_ONLY).build().bytes;
+  for (const Way &way : ways()) {
+    if (way.of_network || !std::strcmp(way.name, "none"))
+      continue;
+    SCOPED_TRACE(way.name);
+    const Bytes whole = way.wrap(inside, 1);
+    for (size_t size = 0; size + inside.size() < whole.size(); size++) {
+      NativeDatapath program({.decap = kAll}), analyser({.decap = kAll});
+      const Bytes bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
+      enter(program, bytes);
+      EXPECT_EQ(ROCE_CLASS_OTHER, analyse(analyser, bytes)) << size;
+      const roce_totals a = snapshot(program).totals, b = snapshot(analyser).totals;
+      EXPECT_EQ(0, std::memcmp(&a, &b, sizeof(a))) << size;
+    }
+  }
+  NativeDatapath port({.decap = kAll});
+  const auto enter_gre = [&](const Bytes &gre) { enter(port, ethernet(0x0800, ip(47, gre))); };
+  Bytes version = gre(0x88be, inside);
+  version[1] = 1; // PPTP's
+  enter_gre(version);
+  enter_gre(gre(0x880b, inside));                              // PPP
+  enter_gre(gre(0x88be, inside, {.sequence = 1}));             // no ERSPAN header of version 1
+  enter_gre(gre(0x22eb, erspan2(1, inside), {.sequence = 1})); // type II's header in type III
+  Bytes no_vni = ethernet(0x0800, ip(17, vxlan(1, inside)));
+  no_vni[14 + 20 + 8] = 0;
+  enter(port, no_vni);
+  EXPECT_EQ(5u, snapshot(port).totals.frames[ROCE_CLASS_OTHER]);
+  EXPECT_TRUE(snapshot(port).mirrors.empty());
+}
+
+// A mirror that keeps only the first bytes: the packet counts with the length that it had.
+TEST(Inner, AMirrorMayCutFrames) {
+  for (const bool flagged : {false, true}) {
+    NativeDatapath program({.decap = kAll}), analyser({.decap = kAll}), without({});
+    for (uint32_t psn = 0; psn < 3; psn++) {
+      const Bytes inside = B(ROCE_RC_SEND_MIDDLE).psn(psn).payload(1024).build().bytes;
+      const Bytes cut(inside.begin(), inside.begin() + 64);
+      const Bytes mirrored =
+          ethernet(0x0800, ip(47, gre(0x88be, erspan2(3, cut, flagged), {.sequence = psn})));
+      without.frame(view(inside));
+      enter(program, mirrored);
+      EXPECT_EQ(ROCE_CLASS_V2, analyse(analyser, mirrored));
+      EXPECT_TRUE(analyser.truncated());
+    }
+    for (const NativeDatapath *port : {&program, &analyser}) {
+      Snapshot s = snapshot(*port);
+      EXPECT_EQ(3u, s.totals.truncated);
+      ASSERT_EQ(1u, s.mirrors.size());
+      EXPECT_EQ(3u, s.mirrors[0].truncated);
+      s.totals.truncated = 0;
+      expect_same(s, snapshot(without));
+    }
+  }
+}
+
+// A capture's snap length is no mirror's cut.
+TEST(Inner, ASnapLengthIsNoCut) {
+  NativeDatapath port({.decap = kAll});
+  const Bytes whole = ethernet(
+      0x0800, ip(47, gre(0x88be, erspan2(3, B(ROCE_RC_SEND_MIDDLE).payload(1024).build().bytes),
+                         {.sequence = 1})));
+  const Bytes snapped(whole.begin(), whole.begin() + 120);
+  EXPECT_EQ(ROCE_CLASS_V2, analyse(port, snapped, static_cast<uint32_t>(whole.size())));
+  EXPECT_FALSE(port.truncated());
+  EXPECT_EQ(0u, snapshot(port).totals.truncated);
+}
+
+// A session's frames of PSNs (of QP, host) and numbers, in the order of arrival.
+struct Mirrored {
+  uint32_t number, psn;
+  uint8_t qp = 1, opcode = ROCE_RC_SEND_MIDDLE;
+  uint16_t session = 7;
+};
+
+Snapshot after(const std::vector<Mirrored> &seen) {
+  NativeDatapath program({.decap = kAll}), analyser({.decap = kAll});
+  for (const Mirrored &one : seen) {
+    const Bytes inside = B(one.opcode).qp(one.qp).psn(one.psn).payload(1024).build().bytes;
+    const Bytes bytes = ethernet(
+        0x0800, ip(47, gre(0x88be, erspan2(one.session, inside), {.sequence = one.number})));
+    enter(program, bytes);
+    analyse(analyser, bytes);
+  }
+  const Snapshot a = snapshot(program), b = snapshot(analyser);
+  EXPECT_EQ(a.mirrors.size(), b.mirrors.size());
+  for (size_t i = 0; i < a.mirrored.size(); i++) {
+    EXPECT_EQ(a.mirrored[i].mirror, b.mirrored[i].mirror);
+    EXPECT_EQ(a.mirrored[i].network, b.mirrored[i].network);
+  }
+  return a;
+}
+
+struct Missing {
+  uint64_t network, mirror, unknown;
+  bool operator==(const Missing &) const = default;
+};
+
+Missing missing(const Snapshot &s, size_t stream = 0) {
+  const uint64_t all = report::missing_psns(s.streams.at(stream));
+  const roce_mirrored &of = s.mirrored.at(stream);
+  EXPECT_LE(of.network + of.mirror, all);
+  return {of.network, of.mirror, all - of.network - of.mirror};
+}
+
+std::ostream &operator<<(std::ostream &to, const Missing &m) {
+  return to << "network " << m.network << ", mirror " << m.mirror << ", unknown " << m.unknown;
+}
+
+TEST(Mirror, WithoutAGapInItsNumbersTheNetworkLostThePsns) {
+  EXPECT_EQ((Missing{3, 0, 0}), missing(after({{10, 0}, {11, 1}, {12, 5}, {13, 6}})));
+}
+
+TEST(Mirror, AGapInItsNumbersIsItsLoss) {
+  const Snapshot s = after({{10, 0}, {11, 1}, {15, 5}, {16, 6}});
+  EXPECT_EQ((Missing{0, 3, 0}), missing(s));
+  ASSERT_EQ(1u, s.mirrors.size());
+  const roce_mirror &m = s.mirrors[0];
+  EXPECT_EQ(3u, m.skipped);
+  EXPECT_EQ(1u, m.gaps);
+  EXPECT_EQ(3u, m.claimed);
+  EXPECT_EQ(4u, roce_mirror_frames(&m));
+  EXPECT_EQ(7u, m.id);
+  EXPECT_EQ(uint32_t{ROCE_TUNNEL_ERSPAN}, m.tunnel);
+  EXPECT_EQ(roce_swap32(0xc6336401), m.src[3]);
+  EXPECT_EQ(roce_swap32(0xcb0071fe), m.dst[3]);
+}
+
+// Of 5 PSNs the mirror lost 2 frames. A READ REQUEST is one frame of many PSNs, so requests cannot
+// say where the rest went; READ responses can.
+TEST(Mirror, MoreMissingThanItLost) {
+  EXPECT_EQ((Missing{0, 2, 3}), missing(after({{10, 0}, {13, 6}})));
+  EXPECT_EQ((Missing{3, 2, 0}), missing(after({{10, 0, 1, ROCE_RC_RDMA_READ_RESPONSE_FIRST},
+                                               {13, 6, 1, ROCE_RC_RDMA_READ_RESPONSE_MIDDLE}})));
+}
+
+// The mirror lost one frame, which QP 1 misses; what QP 2 misses meanwhile, the network lost, at
+// least in sum. A READ REQUEST could have been it, so of requests it is unknown.
+TEST(Mirror, AFrameIsLostByOneStreamOnly) {
+  const uint8_t data = ROCE_RC_RDMA_READ_RESPONSE_MIDDLE;
+  const Snapshot s = after({{1, 0, 1, ROCE_RC_RDMA_READ_RESPONSE_FIRST},
+                            {2, 0, 2, ROCE_RC_RDMA_READ_RESPONSE_FIRST},
+                            {4, 2, 1, data},
+                            {5, 2, 2, data}});
+  EXPECT_EQ((Missing{0, 1, 0}), missing(s, 0));
+  EXPECT_EQ((Missing{1, 0, 0}), missing(s, 1));
+}
+
+// QP 2 had a packet after the mirror's loss: its later gap is the network's.
+TEST(Mirror, LossesBeforeTheStreamsLastPacketDoNotCount) {
+  const Snapshot s = after({{1, 0, 1}, {2, 0, 2}, {6, 4, 1}, {7, 1, 2}, {8, 3, 2}});
+  EXPECT_EQ((Missing{0, 3, 0}), missing(s, 0));
+  EXPECT_EQ((Missing{1, 0, 0}), missing(s, 1));
+}
+
+TEST(Mirror, WithoutNumbersOrFromAnotherSessionItIsUnknown) {
+  EXPECT_EQ((Missing{0, 0, 2}), missing(after({{10, 0}, {11, 3, 1, ROCE_RC_SEND_MIDDLE, 8}})));
+  NativeDatapath port({.decap = kAll});
+  for (const uint32_t psn : {0, 3})
+    enter(port, ethernet(0x0800,
+                         ip(47, gre(0x8949,
+                                    B(ROCE_RC_SEND_MIDDLE).psn(psn).payload(1024).build().bytes))));
+  EXPECT_EQ((Missing{0, 0, 2}), missing(snapshot(port)));
+}
+
+// What comes later is no longer missing: first what the network lost, as that is sent again.
+TEST(Mirror, WhatIsSentAgainWasTheNetworks) {
+  std::vector<Mirrored> seen = {{10, 0}, {11, 3}, {14, 6}}; // network 1, 2; mirror 4, 5
+  EXPECT_EQ((Missing{2, 2, 0}), missing(after(seen)));
+  seen.push_back({15, 1});
+  EXPECT_EQ((Missing{1, 2, 0}), missing(after(seen)));
+  seen.push_back({16, 2});
+  EXPECT_EQ((Missing{0, 2, 0}), missing(after(seen)));
+  seen.push_back({17, 4});
+  EXPECT_EQ((Missing{0, 1, 0}), missing(after(seen)));
+  seen.push_back({18, 5});
+  EXPECT_EQ((Missing{0, 0, 0}), missing(after(seen)));
+}
+
+TEST(Mirror, NumbersMayComeLateOrTwiceOrStartAnew) {
+  const roce_mirror late = after({{5, 0}, {7, 2}, {6, 1}, {8, 3}}).mirrors.at(0);
+  EXPECT_EQ(1u, late.skipped);
+  EXPECT_EQ(1u, late.late);
+  EXPECT_EQ(4u, roce_mirror_frames(&late));
+  const roce_mirror twice = after({{5, 0}, {5, 1}, {6, 2}}).mirrors.at(0);
+  EXPECT_EQ(1u, twice.repeated);
+  EXPECT_EQ(0u, twice.skipped);
+  EXPECT_EQ(3u, roce_mirror_frames(&twice));
+  const roce_mirror anew = after({{500000, 0}, {500002, 1}, {1, 2}, {2, 3}, {4, 4}}).mirrors.at(0);
+  EXPECT_EQ(1u, anew.restarts);
+  EXPECT_EQ(2u, anew.skipped);
+  EXPECT_EQ(5u, roce_mirror_frames(&anew));
+  const roce_mirror wraps = after({{0xfffffffe, 0}, {0xffffffff, 1}, {0, 2}, {2, 3}}).mirrors.at(0);
+  EXPECT_EQ(0u, wraps.restarts);
+  EXPECT_EQ(1u, wraps.skipped);
+  EXPECT_EQ(4u, roce_mirror_frames(&wraps));
+}
+
+TEST(Mirror, SessionsWithoutRoomAreCounted) {
+  NativeDatapath port({.decap = kAll});
+  uint32_t sessions = 0;
+  for (uint8_t host = 1; host <= 4; host++)
+    for (uint32_t session = 0; session < 100; session++, sessions++)
+      enter(port,
+            ethernet(
+                0x0800,
+                ip(47,
+                   gre(0x88be, erspan2(session, B(ROCE_RC_SEND_ONLY).psn(sessions).build().bytes),
+                       {.sequence = 1}),
+                   {.host = host})));
+  const Snapshot s = snapshot(port);
+  EXPECT_LE(s.mirrors.size(), size_t{ROCE_MIRRORS});
+  EXPECT_GT(s.mirrors.size(), size_t{ROCE_MIRRORS} * 8 / 10);
+  EXPECT_EQ(sessions, s.mirrors.size() + s.totals.mirrors_full);
+  EXPECT_EQ(sessions, roce_stream_packets(&s.streams.at(0)))
+      << "their packets are counted all the same";
+}
+
+} // namespace
+} // namespace xr::test

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tunnels that were taken off, and the mirror sessions that sent their frames.
+#include "report/tunnels.h"
+
+#include <algorithm>
+#include <array>
+
+#include "report/names.h"
+#include "report/sections.h"
+#include "report/stream_columns.h"
+
+namespace xr::report {
+
+namespace {
+
+Section frames_in_tunnels(const Snapshot &s) {
+  static constexpr std::array<const char *, ROCE_TUNNELS> kHeadings = {
+      "ERSPAN", "GRE", "VXLAN", "GENEVE", "MPLS", "IP in IP", "VLAN in VLAN"};
+  Group group;
+  for (size_t i = 0; i < kHeadings.size(); i++)
+    group.push_back(count(tunnel_names()[i].c_str(), kHeadings[i], s.totals.tunnels[i]));
+  group.push_back(lost("truncated", "cut by the mirror", s.totals.truncated));
+  return {"tunnels", "FRAMES IN TUNNELS", std::move(group), Where::Both, Hide::Zero};
+}
+
+std::vector<Value> row_of(const roce_mirror &m) {
+  const uint64_t skipped = m.skipped, late = m.late;
+  return {tunnel_names()[m.tunnel % ROCE_TUNNELS],
+          address(m.src),
+          address(m.dst),
+          uint64_t{m.id},
+          uint64_t{roce_mirror_frames(&m)},
+          m.next ? Value{skipped - late} : Value{},
+          uint64_t{m.gaps},
+          late,
+          uint64_t{m.repeated},
+          uint64_t{m.restarts},
+          uint64_t{m.truncated},
+          uint64_t{m.claimed}};
+}
+
+Section mirrors_of(const Snapshot &s) {
+  const auto quiet = [](const char *key, const char *heading) {
+    return Column{key, heading, Format::Count, Hide::Zero};
+  };
+  std::vector<Column> columns = {{"tunnel", "MIRROR"},
+                                 {"src", "SOURCE"},
+                                 {"dst", "DESTINATION"},
+                                 {"session", "SESSION", Format::Number},
+                                 {"frames", "FRAMES", Format::Count},
+                                 {"lost", "LOST", Format::Count, Hide::Never, Tone::Alarm},
+                                 quiet("gaps", "GAPS"),
+                                 quiet("late", "LATE"),
+                                 quiet("repeated", "REPEATED"),
+                                 quiet("restarts", "RESTARTS"),
+                                 quiet("truncated", "CUT"),
+                                 quiet("missing_psns", "MISSING\nPSNS")};
+  std::vector<std::vector<Value>> rows;
+  rows.reserve(s.mirrors.size());
+  for (const roce_mirror &mirror : s.mirrors)
+    rows.push_back(row_of(mirror));
+  Section section{"mirrors", "", make_table(std::move(columns), std::move(rows))};
+  section.note = "no mirror sessions";
+  return section;
+}
+
+} // namespace
+
+const std::vector<Column> &missing_columns() {
+  static const std::vector<Column> kColumns = {
+      {"missing_network", "MISSING:\nNETWORK", Format::Count, Hide::Never, Tone::Alarm},
+      {"missing_mirror", "\nMIRROR", Format::Count, Hide::Zero},
+      {"missing_unknown", "\nUNKNOWN", Format::Count, Hide::Zero}};
+  return kColumns;
+}
+
+Value missing_cell(const Snapshot &s, uint32_t place, size_t column) {
+  const uint64_t missing = missing_psns(s.streams[place]);
+  const roce_mirrored none{}, &is = place < s.mirrored.size() ? s.mirrored[place] : none;
+  const uint64_t mirror = std::min<uint64_t>(is.mirror, missing),
+                 network = std::min<uint64_t>(is.network, missing - mirror);
+  return column == 0 ? network : column == 1 ? mirror : missing - mirror - network;
+}
+
+void add_tunnels(Document &document, const Snapshot &snapshot) {
+  if (!snapshot.decap)
+    return;
+  document.sections.push_back(frames_in_tunnels(snapshot));
+  document.sections.push_back(mirrors_of(snapshot));
+}
+
+} // namespace xr::report
