@@ -74,6 +74,20 @@ struct {
 } asides SEC(".maps");
 
 struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_class_count);
+  __uint(max_entries, 1);
+} classes SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __type(key, __u32);
+  __type(value, struct roce_pfc);
+  __uint(max_entries, ROCE_PFC_COUNTS);
+} pfc SEC(".maps");
+
+struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __type(key, __u32);
   __type(value, struct roce_mirror);
@@ -156,6 +170,13 @@ static ROCE_INLINE __u32 roce_side(struct roce_env *env) { return config.side; }
 static ROCE_INLINE __u32 roce_tracks(struct roce_env *env) { return config.track; }
 static ROCE_INLINE __u32 roce_features(struct roce_env *env) { return config.features; }
 static ROCE_INLINE __u16 roce_port_be(struct roce_env *env) { return config.udp_port_be; }
+static ROCE_INLINE struct roce_class_count *roce_class_count_at(struct roce_env *env, __u32 index) {
+  return bpf_map_lookup_elem(&classes, &index);
+}
+static ROCE_INLINE struct roce_pfc *roce_pfc_at(struct roce_env *env, __u32 priority) {
+  return bpf_map_lookup_elem(&pfc, &priority);
+}
+static ROCE_INLINE __u32 roce_quantum(struct roce_env *env) { return config.quantum_ps; }
 static ROCE_INLINE __u32 roce_decap(struct roce_env *env) { return config.decap; }
 static ROCE_INLINE struct roce_mirror *roce_mirror_at(struct roce_env *env, __u32 index) {
   return bpf_map_lookup_elem(&mirrors, &index);

@@ -10,6 +10,7 @@
 #include "counters.h"
 #include "learn.h"
 #include "missing.h"
+#include "pfc.h"
 
 /* Counts a frame of `length` bytes that is not RoCE or cannot be parsed. */
 static ROCE_INLINE void roce_count_other(struct roce_env *env, int class_,
@@ -24,6 +25,25 @@ static ROCE_INLINE void roce_count_other(struct roce_env *env, int class_,
     t->cut++;
 }
 
+static ROCE_INLINE void roce_count_class(struct roce_env *env, __u32 index, __u32 length) {
+  struct roce_class_count *c = roce_class_count_at(env, index);
+
+  if (!c)
+    return;
+  c->packets++;
+  c->bytes += length;
+}
+
+/* RoCEv1 has no DSCP. */
+static ROCE_INLINE void roce_count_classes(struct roce_env *env, int class_,
+                                           const struct roce_packet *p, __u32 length) {
+  if (class_ == ROCE_CLASS_V2)
+    roce_count_class(env, p->tos >> 2, length);
+  roce_count_class(
+      env, p->vlan ? ROCE_CLASS_PCP + (p->vlan >> ROCE_VLAN_PCP_SHIFT) : ROCE_CLASS_UNTAGGED,
+      length);
+}
+
 /* Counts a RoCEv2 or RoCEv1 packet in a frame of `length` bytes. */
 static ROCE_INLINE void roce_count(struct roce_env *env, int class_, const struct roce_packet *p,
                                    __u32 length) {
@@ -35,6 +55,8 @@ static ROCE_INLINE void roce_count(struct roce_env *env, int class_, const struc
     return;
   c->packets[v1 ? 0 : p->ecn & 3]++;
   c->bytes += length;
+  if (roce_features(env) & ROCE_FEATURE_CLASSES)
+    roce_count_classes(env, class_, p, length);
   if (p->info & ROCE_HAS_AETH && !p->cut && !(p->info & ROCE_OP_READ_RESPONSE)) {
     struct roce_totals *t = roce_totals_of(env);
     __u32 index = roce_aeth_index(p->syndrome);
@@ -374,6 +396,12 @@ static ROCE_INLINE int roce_account(struct roce_env *env, int class_, struct roc
                                     const __u8 *data, const __u8 *end, __u32 length, int track) {
   if (!roce_is_roce(class_)) {
     roce_count_other(env, class_, p, length, (__u32)(end - data) < length);
+    if (class_ == ROCE_CLASS_PFC) {
+      __u32 l3 = p->l3;
+
+      ROCE_BOUND(l3, 31); /* after two tags it is 22 */
+      roce_count_pfc(env, data + l3, end);
+    }
     return 0;
   }
   roce_count(env, class_, p, length);

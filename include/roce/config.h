@@ -27,8 +27,10 @@ struct roce_config {
   __u32 peer_ifindex;  /* bridge: the other port */
   __u32 uses;          /* enum roce_rule_uses: tables that at least one rule needs */
   __u32 decap;         /* tunnels to take off: 1 << enum roce_tunnel */
+  __u32 quantum_ps;    /* 512 bits at the port's speed, the unit of PFC; 0: not known */
+  __u32 reserved;
 };
-ROCE_STATIC_ASSERT(sizeof(struct roce_config) == 64, "roce_config is 64 bytes");
+ROCE_STATIC_ASSERT(sizeof(struct roce_config) == 72, "roce_config is 72 bytes");
 
 /* Features of the loaded program: the kernel removes the code of all others. */
 enum roce_feature {
@@ -45,6 +47,7 @@ enum roce_feature {
   ROCE_FEATURE_HOLD = 1 << 9,   /* frames that rules or a link hold go to the wire process */
   ROCE_FEATURE_NEXT = 1 << 10,  /* rules that end with `next` */
   ROCE_FEATURE_DECAP = 1 << 11, /* takes tunnels off before it counts; without rules only */
+  ROCE_FEATURE_CLASSES = 1 << 12, /* counts by DSCP and PCP */
 };
 /*
  * Features that depend on the rules in force alone. ROCE_FEATURE_HOLD stays until the port is

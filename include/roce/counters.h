@@ -4,6 +4,7 @@
 #define ROCE_COUNTERS_H
 
 #include "parse.h"
+#include "pfc_record.h"
 #include "tunnel.h"
 
 /*
@@ -18,6 +19,16 @@ struct roce_opcode_count {
 /* A port has 512: RoCEv2 by opcode, then RoCEv1 by opcode. */
 #define ROCE_OPCODE_COUNTS 512
 #define ROCE_OPCODE_COUNT_V1 256
+
+/* Packets by traffic class, and the bytes of their frames: with ROCE_FEATURE_CLASSES. */
+struct roce_class_count {
+  __u64 packets;
+  __u64 bytes;
+};
+/* RoCEv2 by DSCP; RoCE by PCP of the outer tag; RoCE without a tag. */
+#define ROCE_CLASS_PCP 64
+#define ROCE_CLASS_UNTAGGED 72
+#define ROCE_CLASS_COUNTS 73
 
 /* AETH syndromes of ACKNOWLEDGE and ATOMIC ACKNOWLEDGE, in the order of the report's keys. */
 enum roce_aeth_count {
@@ -71,6 +82,10 @@ struct roce_totals {
   __u64 tunnel_fragments;            /* parts of a tunnel's packet: not taken off */
   __u64 tunnels_deep;                /* frames with more tunnels than are taken off */
   __u64 mirrors_full;                /* frames whose mirror session had no room in the table */
+  /* PFC and PAUSE frames by priority: pfc.h */
+  __u64 pfc_xoff[ROCE_PFC_COUNTS];
+  __u64 pfc_xon[ROCE_PFC_COUNTS];
+  __u64 pfc_quanta[ROCE_PFC_COUNTS];
 };
 
 static ROCE_INLINE __u32 roce_aeth_index(__u8 syndrome) {

@@ -20,6 +20,7 @@ struct roce_frame; /* the current frame; struct xdp_md in BPF */
 
 struct roce_aside;
 struct roce_bucket;
+struct roce_class_count;
 struct roce_episode;
 struct roce_event;
 struct roce_finding;
@@ -30,6 +31,7 @@ struct roce_opcode_count;
 struct roce_packet;
 struct roce_passing;
 struct roce_peer;
+struct roce_pfc;
 struct roce_rule_count;
 struct roce_rule_state;
 struct roce_ruleset;
@@ -57,6 +59,10 @@ static struct roce_aside *roce_aside_at(struct roce_env *env, __u32 index);
 /* This CPU's counters: of each opcode (ROCE_OPCODE_COUNTS entries) and of the port. */
 static struct roce_opcode_count *roce_opcode_count_at(struct roce_env *env, __u32 index);
 static struct roce_totals *roce_totals_of(struct roce_env *env);
+/* This CPU's counters of traffic classes (ROCE_CLASS_COUNTS entries). */
+static struct roce_class_count *roce_class_count_at(struct roce_env *env, __u32 index);
+/* Shared by all CPUs: whether a priority is paused (ROCE_PFC_COUNTS entries). */
+static struct roce_pfc *roce_pfc_at(struct roce_env *env, __u32 priority);
 /* This CPU's working memory, not initialised. */
 static struct roce_scratch *roce_scratch_of(struct roce_env *env);
 
@@ -89,6 +95,7 @@ static __u32 roce_stream_capacity(struct roce_env *env);
 static __u64 roce_hash_seed(struct roce_env *env);
 static __u64 roce_cnp_window(struct roce_env *env);
 static __u32 roce_sides(struct roce_env *env);
+static __u32 roce_quantum(struct roce_env *env);
 
 /*
  * Rules: select.h, act.h, impair.h.

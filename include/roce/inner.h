@@ -52,7 +52,7 @@ ROCE_OUTLINE int roce_inner_ethernet(struct roce_frame *frame, struct roce_env *
     if (cur + ROCE_VLAN_LEN > end)
       return 0;
     if (!i || qinq)
-      in->vlan = ROCE_VLAN_TAGGED | (roce_be16(cur) & ROCE_VLAN_VID);
+      in->vlan = ROCE_VLAN_TAGGED | (roce_be16(cur) & ROCE_VLAN_TCI);
     if (i && qinq) {
       in->start += ROCE_VLAN_LEN;
       in->from.tunnels |= 1 << ROCE_TUNNEL_QINQ;

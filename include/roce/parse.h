@@ -65,7 +65,7 @@ struct roce_packet {
   __u8 pad;      /* bytes */
   __u8 cut;      /* the available bytes end before the headers do */
   __u8 tos;      /* IPv4 TOS, IPv6 or GRH traffic class */
-  __u16 vlan;    /* ROCE_VLAN_TAGGED | VID of the outer tag; 0: none */
+  __u16 vlan;    /* PCP << 13 | ROCE_VLAN_TAGGED | VID of the outer tag; 0: none */
   __u8 ack_req;
   __u8 ipv4;  /* IPv4 header at l3, set for rules; the key's bit is set for v4-mapped IPv6 too */
   __u16 pkey; /* set only for rules that match it, not by roce_parse */
@@ -73,6 +73,8 @@ struct roce_packet {
 
 #define ROCE_VLAN_TAGGED 0x1000
 #define ROCE_VLAN_VID 0x0fff
+#define ROCE_VLAN_TCI 0xefff /* PCP and VID, without DEI */
+#define ROCE_VLAN_PCP_SHIFT 13
 
 /* Sets the constant words of an IPv4 key, which the hot path leaves unset. */
 static ROCE_INLINE void roce_key_fill(struct roce_key *k) {
@@ -294,7 +296,7 @@ static ROCE_INLINE int roce_parse(const __u8 *data, const __u8 *end, __u16 port_
       return ROCE_CLASS_OTHER;
     }
     if (!i)
-      p->vlan = ROCE_VLAN_TAGGED | (roce_be16(cur) & ROCE_VLAN_VID);
+      p->vlan = ROCE_VLAN_TAGGED | (roce_be16(cur) & ROCE_VLAN_TCI);
     ethertype = roce_load16(cur + 2);
     cur += ROCE_VLAN_LEN;
   }
@@ -314,7 +316,7 @@ static ROCE_INLINE int roce_parse_plain(const __u8 *data, const __u8 *end, __u16
     return ROCE_CLASS_MAX;
   ethertype = roce_load16(data + 12);
   if (roce_is_vlan(ethertype)) {
-    p->vlan = ROCE_VLAN_TAGGED | (roce_be16(data + 14) & ROCE_VLAN_VID);
+    p->vlan = ROCE_VLAN_TAGGED | (roce_be16(data + 14) & ROCE_VLAN_TCI);
     ethertype = roce_load16(data + 16);
     l3 += ROCE_VLAN_LEN;
   }

@@ -59,6 +59,18 @@ std::vector<uint8_t> ipv4_frame(uint32_t payload) {
   return f;
 }
 
+// The frame as a mirror sends it: IPv4, GRE with a sequence number, ERSPAN type II.
+std::vector<uint8_t> mirrored_frame(const std::vector<uint8_t> &inside) {
+  std::vector<uint8_t> f = {2,   0,    0,   0,    0,   1, 2,   0, 0,    0,  0,    2,    8,
+                            0,   0x45, 0,   0,    0,   0, 0,   0, 0,    64, 47,   0,    0,
+                            198, 51,   100, 1,    203, 0, 113, 1, 0x10, 0,  0x88, 0xbe, 0,
+                            0,   0,    0,   0x10, 0,   0, 7,   0, 0,    0,  0};
+  const uint16_t total = htons(static_cast<uint16_t>(f.size() - 14 + inside.size()));
+  std::memcpy(&f[16], &total, 2);
+  f.insert(f.end(), inside.begin(), inside.end());
+  return f;
+}
+
 std::vector<uint8_t> ipv6_frame(uint32_t payload) {
   const std::vector<uint8_t> v4 = ipv4_frame(payload);
   std::vector<uint8_t> f(v4.size() + 20);
@@ -109,7 +121,12 @@ struct Counting {
       fail("open");
     skel->rodata->config.features = features;
     skel->rodata->config.uses = uses;
-    if (!features)
+    if (features & ROCE_FEATURE_DECAP) {
+      skel->rodata->config.decap = ROCE_TUNNELS_ALL;
+      bpf_map__set_max_entries(skel->maps.mirrors, ROCE_MIRRORS);
+      bpf_map__set_max_entries(skel->maps.mirrored, streams);
+    }
+    if (!(features & ROCE_FEATURE_RULES))
       for (bpf_map *map : {skel->maps.rule_states, skel->maps.rule_counts, skel->maps.rule_points,
                            skel->maps.rule_notes, skel->maps.paces, skel->maps.peers})
         bpf_map__set_max_entries(map, 1);
@@ -170,12 +187,13 @@ std::vector<std::string> strangers() {
 
 struct Yard {
   yardsticks *skel = yardsticks__open();
-  Yard(uint32_t flows, uint32_t bth, uint32_t tos = 0) {
+  Yard(uint32_t flows, uint32_t bth, uint32_t tos = 0, uint32_t sequence = 0) {
     if (!skel)
       fail("open yardsticks");
     skel->rodata->flows = flows;
     skel->rodata->bth_offset = bth;
     skel->rodata->tos = tos;
+    skel->rodata->sequence_offset = sequence;
     if (yardsticks__load(skel))
       fail("load yardsticks");
     for (uint32_t i = 0; i < flows; i++) {
@@ -221,9 +239,10 @@ int main() {
   libbpf_set_print(nullptr);
 
   constexpr uint32_t kPayload = 1024;
-  auto v4 = ipv4_frame(kPayload), v6 = ipv6_frame(kPayload);
-  Yard one(1, 42), one6(1, 62), many(kFlowsMax, 42), ect(1, 42, 2);
+  auto v4 = ipv4_frame(kPayload), v6 = ipv6_frame(kPayload), mirrored = mirrored_frame(v4);
+  Yard one(1, 42), one6(1, 62), many(kFlowsMax, 42), ect(1, 42, 2), mirror(1, 92, 0, 38);
   Counting no_track(false, 1), track(true, 65536), track6(true, 65536), crowd(true, kFlowsMax);
+  Counting decap(true, 65536, ROCE_FEATURE_DECAP), decap_plain(true, 65536, ROCE_FEATURE_DECAP);
   Impairing chance({"opcode data probability 1% drop"}, 0);
   Impairing none(strangers(), ROCE_FEATURE_EDIT);
   Impairing passed1({"opcode data delay 1ms next"}, ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT);
@@ -247,6 +266,9 @@ int main() {
       {"no_track", [&] { return slope(no_track.fd(), v4); }},
       {"fed_empty", fed(one, one.fd(one.skel->progs.empty), v4)},
       {"fed_track_ipv4", fed(one, track.fd(), v4)},
+      {"fed_decap_plain", fed(one, decap_plain.fd(), v4)},
+      {"fed_empty_mirror", fed(mirror, mirror.fd(mirror.skel->progs.empty), mirrored)},
+      {"fed_decap", fed(mirror, decap.fd(), mirrored)},
       {"fed_chance", fed(one, chance.fd(), v4)},
       {"fed_none", fed(one, none.fd(), v4)},
       {"fed_passed1", fed(one, passed1.fd(), v4)},
@@ -281,6 +303,8 @@ int main() {
   };
   const Pieces track4 = net("fed_track_ipv4", "fed_empty"),
                trackv6 = net("fed_track_ipv6", "fed_empty_ipv6"),
+               decap_off = net("fed_decap_plain", "fed_empty"),
+               decapped = net("fed_decap", "fed_empty_mirror"),
                with_chance = net("fed_chance", "fed_empty"),
                with_none = net("fed_none", "fed_empty"),
                with_passed1 = net("fed_passed1", "fed_empty"),
@@ -305,6 +329,8 @@ int main() {
   print("count, --no-track", no_tracking);
   print("count and track, IPv4, one stream", track4);
   print("count and track, IPv6, one stream", trackv6);
+  print("count and track, IPv4, --decap, no tunnel", decap_off);
+  print("count and track inside ERSPAN type II", decapped);
   print("  and one rule: probability 1 % drop", with_chance);
   print("  and 32 rules that do not match", with_none);
   print("  and one rule with next, which holds it", with_passed1);
@@ -320,6 +346,8 @@ int main() {
   print("tracking IPv6 / tracking IPv4", ratios(trackv6, track4), at_most(1.3));
   print("tracking / hash, both at 100,000", ratios(track100k, hash100k), at_most(1.6));
   std::printf("ns over counting and tracking, of the pieces of a round\n");
+  print("--decap, inside ERSPAN type II", minus(decapped, track4), at_most(8));
+  print("--decap, a frame without a tunnel", minus(decap_off, track4), at_most(8));
   print("one probabilistic drop rule", minus(with_chance, track4), at_most(12));
   print("32 rules that do not match", minus(with_none, track4), at_most(40));
   print("a rule passed with next",

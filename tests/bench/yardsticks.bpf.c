@@ -16,9 +16,10 @@
 
 #define FLOWS_MAX 100000
 
-const volatile __u32 flows = 1;       /* QPNs 0 .. flows - 1, in random order */
-const volatile __u32 bth_offset = 42; /* of the packet given to BPF_PROG_TEST_RUN */
-const volatile __u32 tos = 0;         /* written into the IPv4 header, if not 0: marks are undone */
+const volatile __u32 flows = 1;           /* QPNs 0 .. flows - 1, in random order */
+const volatile __u32 bth_offset = 42;     /* of the packet given to BPF_PROG_TEST_RUN */
+const volatile __u32 sequence_offset = 0; /* of GRE, the same number as the PSN; 0: none */
+const volatile __u32 tos = 0; /* written into the IPv4 header, if not 0: marks are undone */
 
 struct {
   __uint(type, BPF_MAP_TYPE_PROG_ARRAY);
@@ -39,6 +40,7 @@ __u32 random_state = 1;
 SEC("xdp.frags")
 int feed(struct xdp_md *ctx) {
   __u8 *data = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end;
+  __u8 *bth;
   __u32 flow = 0, *psn;
 
   if (tos) {
@@ -46,8 +48,8 @@ int feed(struct xdp_md *ctx) {
       return XDP_ABORTED;
     data[15] = tos;
   }
-  data += bth_offset & 127;
-  if (data + 12 > end)
+  bth = data + (bth_offset & 127);
+  if (bth + 12 > end)
     return XDP_ABORTED;
   if (flows > 1) {
     random_state = random_state * 1664525 + 1013904223;
@@ -56,8 +58,14 @@ int feed(struct xdp_md *ctx) {
   psn = bpf_map_lookup_elem(&next_psn, &flow);
   if (!psn)
     return XDP_ABORTED;
-  *(__u32 *)(data + 4) = bpf_htonl(flow);
-  *(__u32 *)(data + 8) = bpf_htonl(*psn & 0xffffff);
+  *(__u32 *)(bth + 4) = bpf_htonl(flow);
+  *(__u32 *)(bth + 8) = bpf_htonl(*psn & 0xffffff);
+  if (sequence_offset) {
+    data += sequence_offset & 127;
+    if (data + 4 > end)
+      return XDP_ABORTED;
+    *(__u32 *)data = bpf_htonl(*psn);
+  }
   *psn += 1;
   bpf_tail_call(ctx, &target, 0);
   return XDP_ABORTED;

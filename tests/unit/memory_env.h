@@ -68,6 +68,9 @@ static roce_aside *roce_aside_at(roce_env *env, __u32 index) {
   return &env->table->asides.at(index);
 }
 static __u32 roce_features(roce_env *) { return 0; }
+static roce_class_count *roce_class_count_at(roce_env *, __u32) { return nullptr; }
+static roce_pfc *roce_pfc_at(roce_env *, __u32) { return nullptr; }
+static __u32 roce_quantum(roce_env *) { return 0; }
 static roce_mirrored *roce_mirrored_at(roce_env *, __u32) { return nullptr; }
 static int roce_emit(roce_env *env, const roce_event *event) {
   if (env->ring_full)

@@ -215,7 +215,8 @@ TEST(Metrics, IncludeEveryFieldOfTheReports) {
                                        "transports", // sums of opcodes
                                        "ecn",        "aeth",
                                        "icrc", // not checked on a port
-                                       "cnp_causes", "impaired", "overflow", "tunnels", "mirrors"};
+                                       "cnp_causes", "impaired", "overflow", "tunnels", "mirrors",
+                                       "pfc",        "dscp",     "pcp"};
   for (const report::Section &section : report::counters_report({port}).sections)
     EXPECT_TRUE(known.count(section.key)) << section.key;
   std::set<std::string> exported;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways that a frame may take through a port (include/roce/port.h) lead to one result: plain
 // frames and those that are read whole, rules with a shortcut and rules without.
+#include <array>
+
 #include "impair_port.h"
 #include "roce/cm.h"
 
@@ -144,6 +146,90 @@ TEST(Port, RoceV1AndV2AreTwoStreams) {
   EXPECT_EQ(9u, s.streams[2].src_qp);
   EXPECT_EQ(8u, s.opcodes[ROCE_RC_SEND_ONLY].packets[2]);
   EXPECT_EQ(8u, s.opcodes[ROCE_OPCODE_COUNT_V1 + ROCE_RC_SEND_ONLY].packets[0]);
+}
+
+NativeDatapath::FrameView whole(const Bytes &bytes, uint64_t time_ns = 0) {
+  const auto size = static_cast<uint32_t>(bytes.size());
+  return {bytes.data(), size, size, time_ns};
+}
+
+TEST(Port, CountsByDscpAndPcp) {
+  NativeDatapath port({.classes = true}), off({});
+  uint64_t bytes = 0;
+  const auto enter = [&](B frame) {
+    const Frame f = frame.build();
+    bytes += f.bytes.size();
+    port.frame(whole(f.bytes));
+    off.frame(whole(f.bytes));
+  };
+  enter(B(4));                                         // TOS 0x6a: DSCP 26
+  enter(B(4).ipv6());                                  // likewise
+  enter(B(4).vlan(0x8100));                            // PCP 3, DEI 0, VID 100
+  enter(B(4).ip_options(2).vlan(0x88a8).vlan(0x8100)); // the outer tag's
+  enter(B(4).v1().vlan(0x8100));                       // no DSCP
+  enter(B(4).port(4790));                              // no RoCE
+  Snapshot s, none;
+  port.snapshot(s);
+  off.snapshot(none);
+  EXPECT_TRUE(none.classes.empty());
+  ASSERT_EQ(size_t{ROCE_CLASS_COUNTS}, s.classes.size());
+  uint64_t counted = 0;
+  for (uint32_t i = 0; i < ROCE_CLASS_COUNTS; i++) {
+    EXPECT_EQ(i == 26                    ? 4u
+              : i == ROCE_CLASS_PCP + 3  ? 3u
+              : i == ROCE_CLASS_UNTAGGED ? 2u
+                                         : 0u,
+              s.classes[i].packets)
+        << i;
+    if (i >= ROCE_CLASS_PCP)
+      counted += s.classes[i].bytes;
+  }
+  EXPECT_EQ(bytes, counted + s.totals.bytes);
+}
+
+// A PFC frame: which priorities, and the quanta of each.
+Bytes pfc(uint16_t enabled, const std::array<uint16_t, 8> &quanta) {
+  Bytes f = {1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0x88, 8, 1, 1};
+  const auto put = [&f](uint16_t v) {
+    f.push_back(static_cast<uint8_t>(v >> 8));
+    f.push_back(static_cast<uint8_t>(v));
+  };
+  put(enabled);
+  for (const uint16_t q : quanta)
+    put(q);
+  f.resize(60);
+  return f;
+}
+
+TEST(Port, CountsWhatPfcPauses) {
+  NativeDatapath port({.quantum_ps = 51200}); // 10 Gbit/s: 65,535 quanta are 3.355 ms
+  const auto at = [&](uint64_t us, const Bytes &frame) { port.frame(whole(frame, us * 1000)); };
+  at(1000, pfc(0x18, {9, 9, 9, 65535, 1000, 9, 9, 9})); // 3 and 4
+  at(2000, pfc(0x08, {0, 0, 0, 65535}));                // 3 again, 1 ms later
+  at(2500, pfc(0x08, {}));                              // 3 is released
+  at(4000, pfc(0x08, {}));                              // and was already
+  at(5000, pfc(0x80, {0, 0, 0, 0, 0, 0, 0, 100}));      // 7, for 5.12 us
+  Bytes pause = {1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0x88, 8, 0, 1, 0x10, 0};
+  pause.resize(60);
+  at(5002, pause); // all, for 4096 quanta: 209.7 us
+  pause.resize(17);
+  at(5003, pause); // cut short
+  Snapshot s;
+  port.snapshot(s);
+  EXPECT_EQ(7u, s.totals.frames[ROCE_CLASS_PFC]);
+  const auto expect = [&s](size_t priority, uint64_t xoff, uint64_t xon, uint64_t quanta,
+                           uint64_t paused_ns) {
+    EXPECT_EQ(xoff, s.totals.pfc_xoff[priority]) << priority;
+    EXPECT_EQ(xon, s.totals.pfc_xon[priority]) << priority;
+    EXPECT_EQ(quanta, s.totals.pfc_quanta[priority]) << priority;
+    EXPECT_EQ(paused_ns, s.pfc[priority].paused_ns) << priority;
+  };
+  for (const size_t priority : {0, 1, 2, 5, 6})
+    expect(priority, 0, 0, 0, 0);
+  expect(3, 2, 2, 131070, 1'500'000);
+  expect(4, 1, 0, 1000, 51'200);
+  expect(7, 1, 0, 100, 3'000); // of 5.12 us, until the last frame
+  expect(ROCE_PFC_ALL, 1, 0, 4096, 1'000);
 }
 
 } // namespace

@@ -9,6 +9,8 @@ Analyzer::Analyzer(const Options &options)
     : options_(options), accountant_({.udp_port = options.udp_port,
                                       .track = options.track,
                                       .follow = options.episodes,
+                                      .classes = true,
+                                      .quantum_ps = options.quantum_ps,
                                       .decap = options.decap}),
       latency_(options.latency) {}
 

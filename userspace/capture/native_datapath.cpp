@@ -30,6 +30,10 @@ struct roce_env {
   __u32 features = 0;
   __u16 port_be = 0;
 
+  std::vector<roce_class_count> classes;
+  std::array<roce_pfc, ROCE_PFC_COUNTS> pfc{};
+  __u32 quantum_ps = 0;
+
   // tunnels
   __u32 decap = 0;
   std::array<roce_mirror, ROCE_MIRRORS> mirrors{};
@@ -82,6 +86,13 @@ static __u32 roce_side(roce_env *) { return 0; }
 static __u32 roce_tracks(roce_env *env) { return env->track; }
 static roce_aside *roce_aside_at(roce_env *env, __u32 index) { return &env->asides[index]; }
 
+static roce_class_count *roce_class_count_at(roce_env *env, __u32 index) {
+  return index < env->classes.size() ? &env->classes[index] : nullptr;
+}
+static roce_pfc *roce_pfc_at(roce_env *env, __u32 priority) {
+  return priority < env->pfc.size() ? &env->pfc[priority] : nullptr;
+}
+static __u32 roce_quantum(roce_env *env) { return env->quantum_ps; }
 static __u32 roce_decap(roce_env *env) { return env->decap; }
 static roce_mirror *roce_mirror_at(roce_env *env, __u32 index) {
   return index < env->mirrors.size() ? &env->mirrors[index] : nullptr;
@@ -220,6 +231,11 @@ NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_uniqu
   memory_->env.decap = options.decap;
   if (options.decap)
     memory_->env.features |= ROCE_FEATURE_DECAP;
+  memory_->env.quantum_ps = options.quantum_ps;
+  if (options.classes || options.features & ROCE_FEATURE_CLASSES) {
+    memory_->env.features |= ROCE_FEATURE_CLASSES;
+    memory_->env.classes.resize(ROCE_CLASS_COUNTS);
+  }
   if (options.follow && options.track)
     memory_->env.following = std::make_unique<Following>();
   resize(memory_->env, options.streams ? options.streams : kFirstStreams);
@@ -363,6 +379,11 @@ void NativeDatapath::snapshot(Snapshot &into) const {
   into.streams.clear();
   into.qp_numbers.clear();
   into.decap = env.decap;
+  into.classes = env.classes;
+  into.quantum_ps = env.quantum_ps;
+  into.pfc = env.pfc;
+  for (roce_pfc &one : into.pfc)
+    one.paused_ns = roce_pfc_paused(&one, env.now);
   into.mirrored.clear();
   into.mirrors.clear();
   std::copy_if(env.mirrors.begin(), env.mirrors.end(), std::back_inserter(into.mirrors),

@@ -39,9 +39,11 @@ public:
     uint32_t streams = 0;   // capacity; 0: grows when needed
     uint64_t hash_seed = 0; // any value gives the same results
     uint64_t cnp_window_ns = ROCE_CNP_WINDOW_NS;
-    uint32_t features = 0; // enum roce_feature; used by rules
-    bool follow = false;   // QP pairs, for episodes; by account() only
-    uint32_t decap = 0;    // tunnels that are taken off: 1 << enum roce_tunnel; not with rules
+    uint32_t features = 0;   // enum roce_feature; used by rules
+    bool follow = false;     // QP pairs, for episodes; by account() only
+    bool classes = false;    // count by DSCP and PCP
+    uint32_t quantum_ps = 0; // 512 bits at the port's speed; 0: not known
+    uint32_t decap = 0;      // tunnels that are taken off: 1 << enum roce_tunnel; not with rules
   };
 
   // `captured` bytes are available of the `length` bytes on the wire, both without FCS.

@@ -31,6 +31,7 @@ void describe(CLI::App &command, Args &args) {
       ->required()
       ->type_name("");
   add_udp_port(command, args.options.udp_port);
+  add_decap(command, args.options.decap);
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
   command.add_flag("--episodes", args.options.episodes,

@@ -14,6 +14,7 @@ namespace {
 struct Args {
   std::vector<std::string> interfaces;
   datapath::AttachOptions options;
+  bool one = false;
 };
 
 void describe(CLI::App &command, Args &args) {
@@ -24,6 +25,11 @@ void describe(CLI::App &command, Args &args) {
       ->type_name("N")
       ->check(whole_number(0, 1'000'000));
   add_attach_options(command, args.options);
+  add_decap(command, args.options.decap);
+  command.add_flag(
+      "--one", args.one,
+      "Count the interfaces as one: a tap of both directions, one on each; counters and "
+      "streams of any of them are those of all");
   command.add_flag(
       "--rules", args.options.rules,
       "Load the program with rules; needed only if another XDP program shares the hook");
@@ -37,7 +43,10 @@ int attach(const Args &args, const Globals &globals) {
   int status = 0;
   std::vector<PortStatus> ports;
   for (const std::string &ifname : args.interfaces) {
-    auto done = datapath::attach(ifname, globals.netns, args.options);
+    datapath::AttachOptions options = args.options;
+    if (args.one && &ifname != &args.interfaces.front())
+      options.one_with = args.interfaces.front();
+    auto done = datapath::attach(ifname, globals.netns, options);
     if (!done) {
       status = fail("attach " + ifname, done.error());
       continue;

@@ -31,6 +31,7 @@ void add_attach_options(CLI::App &command, datapath::AttachOptions &options) {
                   "Capacity of the stream table, at most 256 bytes each (default: 65536)")
       ->type_name("N")
       ->check(whole_number(1, ROCE_STREAMS_MAX));
+  command.add_flag("--classes", options.classes, "Count RoCE packets by DSCP and PCP too");
   command.add_flag_callback(
       "--no-track", [&options] { options.track = false; },
       "Count opcodes only: no streams, no events");

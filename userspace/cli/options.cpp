@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "report/names.h"
+
 namespace xr::cli {
 
 namespace {
@@ -116,6 +118,25 @@ void add_udp_port(CLI::App &command, uint16_t &port) {
   command.add_option("--udp-port", port, "UDP port that is RoCEv2 (default: 4791)")
       ->type_name("P")
       ->check(whole_number(1, std::numeric_limits<uint16_t>::max()));
+}
+
+void add_decap(CLI::App &command, uint32_t &tunnels) {
+  command
+      .add_option_function<std::string>(
+          "--decap",
+          [&tunnels](const std::string &list) { tunnels = report::tunnels_of(list).value_or(0); },
+          "Take tunnels off and count the frames inside, as mirrors send them: auto (all), or some "
+          "of\n" +
+              choices(report::tunnel_names()))
+      ->type_name("LIST")
+      ->check(CLI::Validator(
+          [](std::string &list) -> std::string {
+            if (report::tunnels_of(list))
+              return "";
+            return fmt::format("'{}' is not auto or a list, with commas, of {}", list,
+                               fmt::join(report::tunnel_names(), ", "));
+          },
+          ""));
 }
 
 } // namespace xr::cli

@@ -26,6 +26,8 @@ void add_sort(CLI::App &command, std::string &sort, const std::string &descripti
               const std::vector<std::string> &keys = report::stream_sort_keys());
 void add_stream_options(CLI::App &command, report::StreamOptions &options);
 void add_udp_port(CLI::App &command, uint16_t &port);
+// --decap: tunnels to take off, 1 << enum roce_tunnel.
+void add_decap(CLI::App &command, uint32_t &tunnels);
 
 // Accepts only whole numbers from `from` to `to`.
 CLI::Validator whole_number(uint64_t from, uint64_t to);

@@ -126,7 +126,7 @@ bool Place::read(const CapturedFrame &frame, Sight &sight, StreamNumbers &number
   sight.mark.time_ns = frame.time_ns;
   sight.mark.order = state.packets++;
   sight.mark.tos = packet.tos;
-  sight.mark.vlan = packet.vlan;
+  sight.mark.vlan = packet.vlan & (ROCE_VLAN_TAGGED | ROCE_VLAN_VID);
   if (frame.link == Link::Ethernet)
     sight.mark.flags = Mark::kTagged;
   if (is_numbered(packet.info))

@@ -18,7 +18,7 @@ struct Mark {
   uint64_t time_ns = 0;
   uint32_t order = 0; // number of the packet in its stream at this place, modulo 2^32
   uint8_t tos = 0, flags = 0;
-  uint16_t vlan = 0; // as roce_packet.vlan
+  uint16_t vlan = 0; // as roce_packet.vlan, without PCP
 };
 
 struct Sight {

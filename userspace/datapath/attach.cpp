@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/attach.h"
 
+#include <net/if.h>
+#include <optional>
+
 #include <bpf/bpf.h>
 
 #include "datapath/join.h"
 #include "datapath/lock.h"
 #include "datapath/log.h"
 #include "datapath/prepare.h"
+#include "host/link.h"
 #include "host/privilege.h"
 
 namespace xr::datapath {
@@ -22,12 +26,27 @@ Status check_options(const AttachOptions &options) {
   if (options.streams < 1 || options.streams > kStreamsMax)
     return Error{fmt::format("{} streams are not possible: the table has 1 to {}", options.streams,
                              kStreamsMax)};
+  if (options.decap && options.rules)
+    return Error{"rules apply to frames as they arrive, not to those inside tunnels",
+                 "omit --rules or --decap"};
   if (!options.udp_port)
     return Error{"UDP port 0 is not possible", "RoCEv2's is 4791"};
   return {};
 }
 
 namespace {
+
+// The configuration of a port that counts together with that of these pins.
+Status count_with(const Pins &pins, const std::string &ifname, roce_config &config) {
+  const auto theirs = Maps::of_pins(pins).config();
+  if (!theirs || theirs->abi != ROCE_ABI)
+    return Error{fmt::format("it cannot count together with {}", ifname),
+                 fmt::format("xdp-roce attach {} first", ifname)};
+  config.hash_seed = theirs->hash_seed;
+  config.streams = theirs->streams;
+  config.buckets = theirs->buckets;
+  return {};
+}
 
 // Order: maps are created and pinned, the program is attached to the hook, the program is pinned.
 // If the process is killed in between, either the hook is empty and the pins are stale, or the
@@ -39,8 +58,15 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
   if (!scope)
     return scope.error();
   Undo undo(*place.netns, place.ifindex, bpffs, pins);
-  const roce_config config = make_config(options, take_frags(options, notes));
-  auto joined = join_hook(port, pins, config, options, notes);
+  roce_config config = make_config(options, take_frags(options, notes));
+  config.quantum_ps = quantum_of(host::read_speed(place.ifname));
+  std::optional<Pins> one_with;
+  if (!options.one_with.empty()) {
+    one_with.emplace(bpffs, place.netns->inode(), if_nametoindex(options.one_with.c_str()));
+    if (auto done = count_with(*one_with, options.one_with, config); !done)
+      return done;
+  }
+  auto joined = join_hook(port, pins, config, options, one_with ? &*one_with : nullptr, notes);
   if (!joined)
     return joined.error();
   if (bpf_obj_pin(joined->object.program_fd(), pins.path(Pins::kProgram).c_str()) < 0)

@@ -22,10 +22,13 @@ struct AttachOptions {
   bool track = true;
   uint32_t ring_bytes = 1 << 20; // size of the event ring; rounded up to a power of two
   bool frags = true;             // accept frames in several buffers, if the kernel supports it
+  std::string one_with;          // an attached port: this one adds to its counts and streams
   bool rules = false;            // load the program with rules from the start: see exchange.h
   uint32_t features = 0;         // further enum roce_feature bits: see feature_lease.h
   uint32_t uses = 0;             // with features of rules: enum roce_rule_uses, of those to come
-  bool alone = false; // without libxdp's dispatcher, which is slower: no other program can join
+  bool alone = false;   // without libxdp's dispatcher, which is slower: no other program can join
+  bool classes = false; // count by DSCP and PCP
+  uint32_t decap = 0; // tunnels to take off before counting: 1 << enum roce_tunnel; not with rules
   uint64_t cnp_window_ns = 50'000; // a CNP's cause is a CE mark or NAK at most this long before
 };
 

@@ -54,6 +54,21 @@ Status AttachedPort::read_counters(Snapshot &to) const {
   if (!totals)
     return totals.error();
   to.totals = totals->front();
+  return read_classes(to);
+}
+
+Status AttachedPort::read_classes(Snapshot &to) const {
+  to.quantum_ps = status_.quantum_ps;
+  if (int error = read_batch(maps_.fd(map_names::pfc), 0, ROCE_PFC_COUNTS, to.pfc.data(), 0))
+    return errno_error(error, "cannot read what is paused");
+  for (roce_pfc &one : to.pfc)
+    one.paused_ns = roce_pfc_paused(&one, to.time_ns);
+  if (!(status_.features & ROCE_FEATURE_CLASSES))
+    return {};
+  auto classes = sum_over_cpus<roce_class_count>(maps_.fd(map_names::classes), ROCE_CLASS_COUNTS);
+  if (!classes)
+    return classes.error();
+  to.classes = std::move(*classes);
   return {};
 }
 
@@ -75,7 +90,24 @@ Status AttachedPort::read_streams(Snapshot &to) const {
       return errno_error(error, "cannot read the streams");
     first += count;
   }
+  if (status_.decap) {
+    to.mirrored.resize(used);
+    if (read_batch(maps_.fd(map_names::mirrored), 0, used, to.mirrored.data(), 0))
+      to.mirrored.clear();
+  }
   keep_own(to, read_numbers());
+  return {};
+}
+
+// The sessions that were seen.
+Status AttachedPort::read_mirrors(Snapshot &to) const {
+  to.decap = status_.decap;
+  if (!status_.decap)
+    return {};
+  to.mirrors.resize(ROCE_MIRRORS);
+  if (int error = read_batch(maps_.fd(map_names::mirrors), 0, ROCE_MIRRORS, to.mirrors.data(), 0))
+    return errno_error(error, "cannot read the mirror sessions");
+  std::erase_if(to.mirrors, [](const roce_mirror &mirror) { return !mirror.check; });
   return {};
 }
 
@@ -102,9 +134,13 @@ void AttachedPort::keep_own(Snapshot &to, const std::vector<roce_aside> &asides)
     const auto record = static_cast<uint32_t>(id);
     to.qp_numbers.push_back(
         asides.empty() ? 0 : roce_number_in(&asides[id & (ROCE_ASIDES - 1)], record, before));
+    if (id < to.mirrored.size())
+      to.mirrored[kept] = to.mirrored[id];
     to.streams[kept++] = stream;
   }
   to.streams.resize(kept);
+  if (!to.mirrored.empty())
+    to.mirrored.resize(kept);
 }
 
 Result<Snapshot> AttachedPort::snapshot(bool with_streams) const {
@@ -115,6 +151,8 @@ Result<Snapshot> AttachedPort::snapshot(bool with_streams) const {
   snapshot.stream_capacity = status_.streams_capacity;
   snapshot.time_ns = monotonic_ns();
   if (auto done = read_counters(snapshot); !done)
+    return done.error();
+  if (auto done = read_mirrors(snapshot); !done)
     return done.error();
   if (with_streams)
     if (auto done = read_streams(snapshot); !done)

@@ -64,6 +64,8 @@ public:
 
 private:
   Status read_counters(Snapshot &to) const;
+  Status read_classes(Snapshot &to) const;
+  Status read_mirrors(Snapshot &to) const;
   Status read_streams(Snapshot &to) const;
   std::vector<roce_aside> read_numbers() const;
   void keep_own(Snapshot &to, const std::vector<roce_aside> &asides) const;

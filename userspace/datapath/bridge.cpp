@@ -46,6 +46,7 @@ Status load(End &end, const End &other, roce_config config, bool second,
   config.side = second ? ROCE_KEY_SIDE : 0;
   config.sides = ROCE_KEY_SIDE;
   config.peer_ifindex = other.ifindex();
+  config.quantum_ps = quantum_of(host::read_speed(end.ready.place.ifname));
   const Place &place = end.ready.place;
   if (auto done = end.pins.create(place.ifname, place.netns->name()); !done)
     return done;

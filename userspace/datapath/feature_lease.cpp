@@ -55,6 +55,9 @@ Status check_same_options(const AttachOptions &asked, const PortStatus &port) {
       {differs(asked.udp_port, defaults.udp_port, port.udp_port), "--udp-port"},
       {differs(asked.track, defaults.track, port.track), "--no-track"},
       {differs(asked.streams, defaults.streams, port.streams_capacity), "--streams"},
+      {differs(asked.classes, defaults.classes, (port.features & ROCE_FEATURE_CLASSES) != 0),
+       "--classes"},
+      {differs(asked.decap, defaults.decap, port.decap), "--decap"},
       {differs(asked.cnp_window_ns, defaults.cnp_window_ns, port.cnp_window_ns), "--cnp-window"}};
   for (const auto &[another, option] : options)
     if (another)

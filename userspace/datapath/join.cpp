@@ -49,8 +49,8 @@ std::string refusal(const LogCapture &log, int error) {
 class Joining {
 public:
   Joining(const PortStatus &port, const Pins &pins, const roce_config &config,
-          const AttachOptions &options)
-      : port_(port), pins_(pins), config_(config), options_(options) {}
+          const AttachOptions &options, const Pins *one_with)
+      : port_(port), pins_(pins), config_(config), options_(options), one_with_(one_with) {}
 
   // Attaches through libxdp; if that fails and the hook is empty, without a dispatcher.
   Result<Joined> join(Mode mode);
@@ -67,6 +67,7 @@ private:
   const Pins &pins_;
   roce_config config_;
   const AttachOptions &options_;
+  const Pins *one_with_;
   std::string refusal_; // why the dispatcher does not run the program
   bool mode_refused_ = false;
 };
@@ -77,7 +78,11 @@ Result<Object> Joining::open() {
     return done.error();
   if (auto done = pins_.create(port_.ifname, port_.netns); !done)
     return done.error();
-  return Object::open(config_, options_.ring_bytes, pins_);
+  auto object = Object::open(config_, options_.ring_bytes, pins_);
+  if (object && one_with_)
+    if (auto done = object->share_all(*one_with_); !done)
+      return done.error();
+  return object;
 }
 
 // libxdp attaches without a dispatcher only where the kernel refuses freplace programs.
@@ -135,8 +140,9 @@ Result<Joined> Joining::join(Mode mode) {
 } // namespace
 
 Result<Joined> join_hook(const PortStatus &port, const Pins &pins, const roce_config &config,
-                         const AttachOptions &options, std::vector<std::string> &notes) {
-  Joining joining(port, pins, config, options);
+                         const AttachOptions &options, const Pins *one_with,
+                         std::vector<std::string> &notes) {
+  Joining joining(port, pins, config, options, one_with);
   // A shared hook keeps its mode.
   const bool shares = !port.programs.empty();
   const Mode mode =

@@ -22,9 +22,11 @@ struct Joined {
 };
 
 // `port` is the interface's current status: if other programs are on it, they must run under a
-// dispatcher. Mode::Auto tries native, then skb with a note in `notes`.
+// dispatcher. `one_with`: pins of a port whose counts this one shares, or null. Mode::Auto tries
+// native, then skb with a note in `notes`.
 Result<Joined> join_hook(const PortStatus &port, const Pins &pins, const roce_config &config,
-                         const AttachOptions &options, std::vector<std::string> &notes);
+                         const AttachOptions &options, const Pins *one_with,
+                         std::vector<std::string> &notes);
 
 // The error that another program is on the hook and ours cannot share it. `why`: the reason ("":
 // the other program has no dispatcher).

@@ -6,6 +6,7 @@
 // clang-format off
 #define XR_MAP_NAMES(X)                                                                            \
   X(opcodes) X(totals) X(streams) X(shared) X(asides) X(hints) X(events) X(rodata)                 \
+  X(mirrors) X(mirrored) X(classes) X(pfc)                                                         \
   X(sockets) X(endpoints)                                                                          \
   X(capture_ring) X(capture_filter) X(capture_counts)                                              \
   X(rules) X(rule_states) X(rule_counts) X(rule_points) X(rule_notes) X(peers)                     \

@@ -16,6 +16,7 @@
 #include <xdp/libxdp.h>
 
 #include "roce/config.h"
+#include "roce/counters.h"
 #include "roce/table.h" // for the sizes
 #include <xdp_roce.skel.h>
 
@@ -104,6 +105,11 @@ Error load_error(int error, uint32_t streams, const LogCapture &log) {
   return errno_error(error, "the kernel refused the program", reason);
 }
 
+uint32_t quantum_of(uint64_t speed) {
+  constexpr uint64_t kPicoseconds = 512ull * 1'000'000'000'000;
+  return speed < kPicoseconds / UINT32_MAX ? 0 : static_cast<uint32_t>(kPicoseconds / speed);
+}
+
 roce_config make_config(const AttachOptions &options, bool frags) {
   roce_config config{};
   config.abi = ROCE_ABI;
@@ -116,6 +122,11 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   config.cnp_window_ns = options.cnp_window_ns;
   config.features = options.features | (options.rules ? kRuleFeatures : 0);
   config.uses = options.rules ? ~0u : options.uses;
+  config.decap = options.decap;
+  if (options.decap)
+    config.features |= ROCE_FEATURE_DECAP;
+  if (options.classes)
+    config.features |= ROCE_FEATURE_CLASSES;
   // A secret seed: a sender cannot choose addresses that share a bucket.
   if (getrandom(&config.hash_seed, sizeof(config.hash_seed), GRND_NONBLOCK) < 0)
     config.hash_seed = config.attached_ns;
@@ -135,6 +146,12 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
   if (!config.track)
     for (bpf_map *map : {maps.hints, maps.asides})
       bpf_map__set_max_entries(map, 1);
+  if (config.features & ROCE_FEATURE_CLASSES)
+    bpf_map__set_max_entries(maps.classes, ROCE_CLASS_COUNTS);
+  if (config.features & ROCE_FEATURE_DECAP) {
+    bpf_map__set_max_entries(maps.mirrors, ROCE_MIRRORS);
+    bpf_map__set_max_entries(maps.mirrored, config.streams);
+  }
   if (!(config.features & ROCE_FEATURE_RULES))
     for (bpf_map *map : {maps.rule_states, maps.rule_counts, maps.rule_points, maps.rule_notes,
                          maps.paces, maps.peers})
@@ -188,7 +205,19 @@ Status Object::place_maps(const Pins &pins, const std::string &suffix) {
 
 Status Object::share(const Pins &other) {
   auto &maps = object_->maps;
-  for (bpf_map *map : {maps.buckets, maps.streams, maps.shared, maps.hints, maps.asides}) {
+  return share_maps(other, {maps.buckets, maps.streams, maps.shared, maps.hints, maps.asides});
+}
+
+Status Object::share_all(const Pins &other) {
+  auto &maps = object_->maps;
+  if (auto done = share(other); !done)
+    return done;
+  return share_maps(other, {maps.opcodes, maps.totals, maps.events, maps.mirrors, maps.mirrored,
+                            maps.classes, maps.pfc});
+}
+
+Status Object::share_maps(const Pins &other, std::initializer_list<bpf_map *> maps) {
+  for (bpf_map *map : maps) {
     std::string name = bpf_map__name(map);
     Fd theirs = other.open(name);
     if (!reusable(map, theirs.get()))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "datapath/log.h"
 #include "datapath/pins.h"
 
+struct bpf_map;
 struct xdp_roce;
 struct xdp_program;
 struct roce_config;
@@ -33,6 +35,8 @@ bool kernel_has_frags();
 Error load_error(int error, uint32_t streams, const LogCapture &log);
 
 // The configuration of a new attachment.
+// 512 bits at the port's speed (bits per second; 0: not known), in picoseconds.
+uint32_t quantum_of(uint64_t speed);
 roce_config make_config(const AttachOptions &options, bool frags);
 
 class Object {
@@ -47,6 +51,8 @@ public:
   // Uses the stream table of the bridge's other port, whose pins these are. The shared maps are
   // also pinned in this port's directory, so that each port can be read alone.
   Status share(const Pins &other);
+  // Counts together with the port that has these pins.
+  Status share_all(const Pins &other);
 
   // The handle for libxdp, which loads the program when it attaches it.
   Result<xdp_program *> handle(unsigned priority);
@@ -57,6 +63,7 @@ public:
   int cnp_fd() const; // cnp_egress; -1 without ROCE_FEATURE_CLONE
 
 private:
+  Status share_maps(const Pins &other, std::initializer_list<bpf_map *> maps);
   struct WithoutFrags;
   struct Close {
     void operator()(struct xdp_roce *object) const;

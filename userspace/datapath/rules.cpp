@@ -180,6 +180,10 @@ Status RuleStore::enable_features(const std::vector<Entry> &entries, uint32_t us
   // removed.
   if (needed ? (port_.features & needed) == needed && (port_.uses & uses) == uses : !has)
     return {};
+  if (needed && port_.features & ROCE_FEATURE_DECAP)
+    return Error{"it was attached with --decap: rules apply to frames as they arrive, not to those "
+                 "inside tunnels",
+                 fmt::format("xdp-roce detach {0}, then xdp-roce attach {0}", port_.ifname)};
   if (port_.dispatcher && !needed)
     return {}; // keeps its features: a program under a dispatcher cannot be exchanged back
   if (auto possible = check_exchangeable(

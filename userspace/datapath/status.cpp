@@ -35,6 +35,8 @@ void describe(PortStatus &port, const Maps &maps) {
   port.cnp_window_ns = config->cnp_window_ns;
   port.features = config->features;
   port.uses = config->uses;
+  port.decap = config->decap;
+  port.quantum_ps = config->quantum_ps;
   port.side = config->side;
   port.peer_ifindex = config->peer_ifindex;
   port.streams_capacity = config->track ? config->streams : 0;

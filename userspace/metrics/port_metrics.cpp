@@ -57,6 +57,10 @@ constexpr FieldMetric kFields[] = {
     {"impaired", "held_without_rules", "xdp_roce_held_without_rules_packets_total", nullptr,
      "Frames handed over without their rules: the driver has no room for metadata."},
     {"impaired", "", "xdp_roce_impaired_packets_total", "action", "Packets that rules acted on."},
+    {"tunnels", "truncated", "xdp_roce_truncated_frames_total", nullptr,
+     "Frames in tunnels that their mirror cut."},
+    {"tunnels", "", "xdp_roce_tunnel_frames_total", "tunnel",
+     "Frames taken out of tunnels (--decap); one in two tunnels is in both."},
     {"overflow", "", "xdp_roce_overflow_total", "what",
      "Losses because a table or a queue was full, or a limit was reached: packets without a "
      "stream, "
@@ -112,12 +116,29 @@ void add_opcodes(Families &to, const std::string &port, const Table &table) {
   }
 }
 
+void add_mirrors(Families &to, const std::string &port, const Table &table) {
+  for (size_t row = 0; row < table.rows; row++) {
+    Labels labels = {{"port", port}};
+    for (const char *key : {"tunnel", "src", "dst", "session"})
+      labels.push_back({key, word(table.cell(row, column_of(table, key)))});
+    to.counter("xdp_roce_mirror_frames_total", "Frames of a mirror session.", labels,
+               number(table.cell(row, column_of(table, "frames"))));
+    to.gauge("xdp_roce_mirror_lost_frames",
+             "Frames of a mirror session whose numbers did not come, even late.", labels,
+             number(table.cell(row, column_of(table, "lost"))));
+    to.counter("xdp_roce_mirror_truncated_frames_total", "Frames that the mirror session cut.",
+               labels, number(table.cell(row, column_of(table, "truncated"))));
+  }
+}
+
 void add_counters(Families &to, const PortState &port, const Snapshot &snapshot) {
   const Document document = report::counters_report({snapshot});
   for (const Section &section : document.sections) {
     add_group(to, port.name, section);
     if (section.key == "opcodes")
       add_opcodes(to, port.name, std::get<Table>(section.body));
+    if (section.key == "mirrors")
+      add_mirrors(to, port.name, std::get<Table>(section.body));
   }
 }
 
@@ -129,6 +150,7 @@ void add_stream_rows(Families &to, const std::string &port, const Table &table) 
     Labels labels = {{"port", port}};
     for (const char *key : {"src", "dst", "dest_qp", "kind"})
       labels.push_back({key, word(table.cell(row, column_of(table, key)))});
+    labels.push_back({"version", word(table.cell(row, column_of(table, "roce_version")))});
     for (size_t i = 0; i < places.size(); i++) {
       const StreamMetric &metric = stream_metrics()[i];
       const std::string name = std::string("xdp_roce_stream_") + metric.stem;

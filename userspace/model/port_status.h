@@ -56,6 +56,7 @@ struct PortStatus {
   uint32_t features = 0;         // enum roce_feature
   uint32_t uses = 0;             // enum roce_rule_uses
   uint32_t decap = 0;            // 1 << enum roce_tunnel
+  uint32_t quantum_ps = 0;       // 512 bits at its speed; 0: not known
   uint32_t side = 0;             // ROCE_KEY_SIDE: part of the key of this port's streams
   unsigned peer_ifindex = 0;     // the other port of the bridge
   std::string peer;              // its name, "" if it is gone

@@ -26,7 +26,8 @@ StringList features(const PortStatus &port) {
       {ROCE_FEATURE_CNP, "cnp"},         {ROCE_FEATURE_CLONE, "clone"},
       {ROCE_FEATURE_SOCKETS, "sockets"}, {ROCE_FEATURE_CAPTURE, "capture"},
       {ROCE_FEATURE_PASSING, "passing"}, {ROCE_FEATURE_HOLD, "hold"},
-      {ROCE_FEATURE_NEXT, "next"},       {ROCE_FEATURE_DECAP, "decap"}};
+      {ROCE_FEATURE_NEXT, "next"},       {ROCE_FEATURE_DECAP, "decap"},
+      {ROCE_FEATURE_CLASSES, "classes"}};
   StringList names;
   for (const auto &[bit, name] : kNames)
     if (port.features & bit)

@@ -3,6 +3,7 @@
 #include <array>
 #include <numeric>
 
+#include "report/classes.h"
 #include "report/names.h"
 #include "report/sections.h"
 #include "report/sums.h"
@@ -225,6 +226,7 @@ void add_counters(Document &document, const Moment &moment) {
   sections.push_back(ecn_of(now));
   sections.push_back(aeth_of(moment.now));
   sections.push_back(icrc_of(moment.now));
+  add_classes(document, moment.now);
   add_tunnels(document, moment.now);
   sections.push_back(cnp_causes_of(moment.now));
   if (moment.now.source == Snapshot::Source::Interface)

@@ -17,7 +17,8 @@ constexpr size_t kGap = 1;
 constexpr size_t kAddress = 15; // an address is shortened to this before a column is left out
 
 // Columns that are only on the page of one stream.
-constexpr std::string_view kPageOnly[] = {"qp_number", "first_psn", "next_psn", "pmtu"};
+constexpr std::string_view kPageOnly[] = {"qp_number", "first_psn", "next_psn", "pmtu",
+                                          "roce_version"};
 
 // The given columns in this order, followed by all others.
 std::vector<std::string> with_all_others(std::initializer_list<const char *> first) {
