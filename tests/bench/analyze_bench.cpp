@@ -127,7 +127,7 @@ int run(const char *path, bool icrc, bool episodes) {
     const auto start = Clock::now();
     const Result<Analysis> done = analyze(path, how);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (!done || done.get().trouble || done.get().snapshot.icrc.bad)
+    if (!done || !done.get().troubles.empty() || done.get().snapshot.icrc.bad)
       return fprintf(stderr, "analyze_bench: the capture is not as it was made\n"), 1;
     uint64_t packets = 0;
     for (const roce_opcode_count &c : done.get().snapshot.opcodes)

@@ -102,7 +102,7 @@ TEST(Analyzer, OpcodesSyndromesAndIcrcsOfEveryCapture) {
     SCOPED_TRACE(fact.name);
     const Analysis got = run(path_of(fact.name));
     const Snapshot &s = got.snapshot;
-    EXPECT_FALSE(got.trouble.has_value());
+    EXPECT_TRUE(got.troubles.empty());
     EXPECT_FALSE(s.truncated);
     EXPECT_EQ(s.name, path_of(fact.name));
     EXPECT_EQ(s.source, Snapshot::Source::Capture);
@@ -268,7 +268,7 @@ Snapshot rewritten(const std::string &name, uint32_t linktype, const FileBytes &
   }
   const TemporaryFile copy(file.bytes);
   Analysis got = run(copy.path());
-  EXPECT_FALSE(got.trouble.has_value());
+  EXPECT_TRUE(got.troubles.empty());
   return got.snapshot;
 }
 
@@ -343,15 +343,15 @@ TEST(Analyzer, TruncatedFileIsReportedUpToItsEnd) {
   const Analysis got = run(cut.path());
   EXPECT_EQ(total(got.snapshot), 244u);
   EXPECT_TRUE(got.snapshot.truncated);
-  ASSERT_TRUE(got.trouble.has_value());
-  EXPECT_NE(got.trouble->message.find("truncated"), std::string::npos) << got.trouble->message;
+  ASSERT_EQ(got.troubles.size(), 1u);
+  EXPECT_NE(got.troubles[0].message.find("truncated"), std::string::npos) << got.troubles[0].message;
 
   FileBytes damaged = whole;
   std::fill_n(damaged.begin() + 24 + 8, 4, 0xff); // the first packet's length
   const TemporaryFile bad(damaged);
   const Analysis none = run(bad.path());
   EXPECT_FALSE(none.snapshot.truncated);
-  EXPECT_TRUE(none.trouble.has_value());
+  EXPECT_EQ(none.troubles.size(), 1u);
   EXPECT_EQ(total(none.snapshot), 0u);
 
   EXPECT_FALSE(analyze("/tmp/xr-test-no-such-file", {}).ok());
@@ -369,7 +369,7 @@ TEST(Analyzer, StopEndsWithTheReportSoFar) {
   how.on_event = [&later](const roce_event &) { later = true; };
   const Analysis part = run(path_of("loss_rc_send_v4"), how);
   EXPECT_TRUE(part.stopped);
-  EXPECT_FALSE(part.trouble.has_value());
+  EXPECT_TRUE(part.troubles.empty());
   EXPECT_GT(total(part.snapshot), 0u);
   EXPECT_LT(total(part.snapshot), 5516u);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/analyzer.h"
 
+#include "base/draw.h"
 #include "capture/captured_packet.h"
 
 namespace xr {
@@ -11,8 +12,26 @@ Analyzer::Analyzer(const Options &options)
                                       .follow = options.episodes,
                                       .classes = true,
                                       .quantum_ps = options.quantum_ps,
-                                      .decap = options.decap}),
+                                      .decap = options.decap,
+                                      .cnp_times = !options.share.index}),
       latency_(options.latency) {}
+
+// The two directions between two hosts are one share: what is learnt of one is used for the other.
+uint32_t Analyzer::share_of(roce_class class_, const roce_packet &packet, uint32_t shares) {
+  if (!roce_is_roce(class_))
+    return 0;
+  uint64_t mixed = 0;
+  for (unsigned i = 0; i < 4; i++)
+    mixed = mix(mixed ^ (packet.key.src[i] ^ packet.key.dst[i]));
+  return static_cast<uint32_t>(mixed % shares);
+}
+
+void Analyzer::merge(const Analyzer &other) {
+  icrc_.checked += other.icrc_.checked;
+  icrc_.bad += other.icrc_.bad;
+  icrc_.zero += other.icrc_.zero;
+  latency_.merge(other.latency_);
+}
 
 void Analyzer::on_event(std::function<void(const roce_event &)> callback) {
   accountant_.on_event(std::move(callback));
@@ -45,12 +64,21 @@ LatencyReport Analyzer::latency() const {
 
 void Analyzer::frame(const CapturedFrame &captured) {
   NativeDatapath::FrameView frame = view_of(captured);
-  frame.number = ++frames_;
+  frame.sequence = ++frames_;
+  frame.number =
+      captured.number ? uint64_t{captured.file} << kFileShift | captured.number : frames_;
   if (frames_ == 1)
     first_ns_ = captured.time_ns;
   roce_packet packet;
   const roce_class class_ = options_.decap ? accountant_.unwrap(frame, layer3_of(captured), packet)
                                            : parse_captured(accountant_, captured, packet);
+  if (options_.share.of > 1 &&
+      share_of(class_, packet, options_.share.of) != options_.share.index) {
+    if (!options_.share.index && options_.episodes && roce_is_roce(class_) &&
+        packet.info & ROCE_OP_CNP)
+      accountant_.time_cnp(packet.key, captured.time_ns);
+    return;
+  }
   bool track = true, damaged = false;
 
   // What a mirror left of a packet has no iCRC to check.
@@ -74,46 +102,6 @@ void Analyzer::snapshot(Snapshot &into) const {
   accountant_.snapshot(into);
   into.source = Snapshot::Source::Capture;
   into.icrc = icrc_;
-}
-
-Result<Analysis> analyze(const std::string &path, const AnalyzeRun &run) {
-  Result<Reader> opened = Reader::open(path, run.stop);
-  if (!opened)
-    return std::move(opened).error();
-  Reader &reader = opened.get();
-  Analyzer analyzer(run.options);
-  analyzer.on_event(run.on_event);
-
-  Analysis analysis;
-  CapturedFrame frame;
-  Next next;
-  uint64_t progress_at = run.progress_step;
-  // The stop flag and the progress are checked once per 256 frames.
-  constexpr uint32_t kLookMask = 255;
-  for (uint32_t n = 1; (next = reader.next(frame)) == Next::Frame; n++) {
-    analyzer.frame(frame);
-    if (n & kLookMask)
-      continue;
-    if (run.stop && run.stop->load(std::memory_order_relaxed))
-      break;
-    if (run.on_progress && reader.progress().bytes >= progress_at) {
-      run.on_progress(reader.progress());
-      progress_at = reader.progress().bytes + run.progress_step;
-    }
-  }
-  analyzer.snapshot(analysis.snapshot);
-  analysis.latency = analyzer.latency();
-  if (run.options.episodes)
-    analyzer.episodes(analysis.episodes);
-  if (run.options.connections)
-    analysis.connections = analyzer.connections();
-  analysis.snapshot.name = path;
-  analysis.snapshot.truncated = next == Next::Truncated;
-  if (next == Next::Truncated || next == Next::Error)
-    analysis.trouble = reader.error();
-  else
-    analysis.stopped = run.stop && run.stop->load();
-  return analysis;
 }
 
 } // namespace xr

@@ -7,11 +7,12 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "capture/capture_set.h"
 #include "capture/connections.h"
 #include "capture/native_datapath.h"
-#include "capture/reader.h"
 #include "latency/one_way.h"
 #include "model/snapshot.h"
 #include "packet/icrc.h"
@@ -31,6 +32,10 @@ public:
     uint32_t decap = 0;         // tunnels that are taken off: 1 << enum roce_tunnel
     latency::OneWayOptions latency = {};
     int tai_offset_s = 0; // CLOCK_TAI minus the capture's clock
+    // Of the frames, only those of this share: all frames between the same two hosts are in one.
+    struct {
+      uint32_t index = 0, of = 1;
+    } share = {};
   };
 
   explicit Analyzer(const Options &options);
@@ -43,7 +48,11 @@ public:
   void episodes(Episodes &into); // with `episodes`; call once, at the end
   const Connections &connections() const { return connections_.result(); }
 
+  // Adds the iCRCs and latencies of another share; its snapshot and episodes are for the caller.
+  void merge(const Analyzer &other);
+
 private:
+  static uint32_t share_of(roce_class class_, const roce_packet &packet, uint32_t shares);
   void read_stamp(const NativeDatapath::FrameView &frame, const roce_packet &packet);
   Icrc check(const NativeDatapath::FrameView &frame, const roce_packet &packet);
 
@@ -61,6 +70,9 @@ struct AnalyzeRun {
   std::function<void(const roce_event &)> on_event;
   std::function<void(const Reader::Progress &)> on_progress;
   uint64_t progress_step = 64 << 20; // bytes of the file between two calls of on_progress
+  // Threads, each with the frames of some pairs of hosts. More than one: files that can be read
+  // twice, and no on_event.
+  unsigned jobs = 1;
 };
 
 struct Analysis {
@@ -69,11 +81,15 @@ struct Analysis {
   Episodes episodes;
   Connections connections;
   bool stopped = false;
-  // Set if the capture is truncated or damaged: `snapshot` then covers the part before that.
-  std::optional<Error> trouble;
+  // Captures that are truncated or damaged: `snapshot` covers the part before that.
+  std::vector<Error> troubles;
+  std::vector<std::string> files;
 };
 
-// `path` may be "-" (standard input). Error: nothing could be analyzed.
-Result<Analysis> analyze(const std::string &path, const AnalyzeRun &run);
+// The captures as one, in order of time (capture_paths()). Error: nothing could be analyzed.
+Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run);
+inline Result<Analysis> analyze(const std::string &path, const AnalyzeRun &run) {
+  return analyze(std::vector<std::string>{path}, run);
+}
 
 } // namespace xr

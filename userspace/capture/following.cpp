@@ -10,14 +10,6 @@ namespace {
 constexpr uint32_t kNoStream = 0xffffffff; // ROCE_NO_STREAM
 
 // The first time that is known of an episode.
-uint64_t start_of(const roce_episode &e) {
-  uint64_t first = UINT64_MAX;
-  for (const uint64_t ns : {e.seen_ns, e.nak_ns, e.reread_ns, e.resent_ns})
-    if (ns)
-      first = std::min(first, ns);
-  return first;
-}
-
 // Stream `id`; the DestQP of `other`, the other direction, is the QPN of its sender.
 PairName name_of(const std::vector<roce_stream> &streams, uint32_t id, uint32_t other) {
   PairName name;
@@ -99,6 +91,14 @@ void CnpTimes::fill(Episodes &into) const {
   }
 }
 
+uint64_t episode_start(const roce_episode &e) {
+  uint64_t first = UINT64_MAX;
+  for (const uint64_t ns : {e.seen_ns, e.nak_ns, e.reread_ns, e.resent_ns})
+    if (ns)
+      first = std::min(first, ns);
+  return first;
+}
+
 roce_follow *Following::record(uint32_t stream) {
   if (stream >= places.size())
     return nullptr;
@@ -142,7 +142,7 @@ void Following::fill(Episodes &into, const std::vector<roce_stream> &streams) co
   }
   std::stable_sort(into.episodes.begin(), into.episodes.end(),
                    [](const EpisodeRow &a, const EpisodeRow &b) {
-                     return start_of(a.episode) < start_of(b.episode);
+                     return episode_start(a.episode) < episode_start(b.episode);
                    });
   cnps.fill(into);
   for (const roce_finding &f : findings)
@@ -167,6 +167,8 @@ void Following::fill(Episodes &into, const std::vector<roce_stream> &streams) co
     std::copy(std::begin(f.causes), std::end(f.causes), std::begin(row.causes));
     into.holes_forgotten += f.round.forgotten;
   }
+  std::ranges::stable_sort(into.findings, {},
+                           [](const FindingRow &row) { return row.finding.frame; });
 }
 
 } // namespace xr

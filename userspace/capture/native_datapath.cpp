@@ -193,8 +193,6 @@ void follow(roce_env &env, const NativeDatapath::FrameView &frame, const roce_pa
   step.length = frame.length;
   if (packet.info & ROCE_HAS_AETH && aeth + ROCE_AETH_LEN <= frame.captured)
     step.msn = roce_be24(frame.data + aeth);
-  if (packet.info & ROCE_OP_CNP)
-    env.following->cnps.add(env.streams[id].key, frame.time_ns);
   roce_follow_packet(&env, &packet, id, (env.scratch.trace.found & ROCE_FOUND_SLOW) != 0, &step);
 }
 
@@ -210,6 +208,7 @@ struct NativeDatapath::Memory {
   Options options;
   std::vector<uint8_t> cnp;
   bool held = false;
+  std::vector<uint64_t> first_frames; // by stream: FrameView::sequence of its first frame
 
   // Before a frame: its time, no trace of the one before, and room for the streams it may add.
   void begin(uint64_t time_ns) {
@@ -293,9 +292,19 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
   const uint32_t id = roce_track(&env, &packet, frame.length);
   if (env.decap)
     roce_inner_marked(&env, id);
-  if (env.following && id != ROCE_NO_STREAM)
+  if (id != ROCE_NO_STREAM && id >= memory_->first_frames.size())
+    memory_->first_frames.resize(id + size_t{1}, frame.sequence);
+  if (env.following && id != ROCE_NO_STREAM) {
+    if (memory_->options.cnp_times && packet.info & ROCE_OP_CNP)
+      time_cnp(env.streams[id].key, frame.time_ns);
     follow(env, frame, packet, id);
+  }
   return id;
+}
+
+void NativeDatapath::time_cnp(const roce_key &key, uint64_t ns) {
+  if (memory_->env.following)
+    memory_->env.following->cnps.add(key, ns);
 }
 
 void NativeDatapath::episodes(Episodes &into) {
@@ -388,12 +397,14 @@ void NativeDatapath::snapshot(Snapshot &into) const {
   into.mirrors.clear();
   std::copy_if(env.mirrors.begin(), env.mirrors.end(), std::back_inserter(into.mirrors),
                [](const roce_mirror &mirror) { return mirror.check != 0; });
+  into.first_frames.clear();
   for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++) {
     if (!roce_stream_packets(&env.streams[i]))
       continue;
     into.streams.push_back(env.streams[i]);
     if (env.decap)
       into.mirrored.push_back(env.mirrored[i]);
+    into.first_frames.push_back(i < memory_->first_frames.size() ? memory_->first_frames[i] : 0);
     into.qp_numbers.push_back(
         roce_number_in(&env.asides[i & (ROCE_ASIDES - 1)], i, env.hints[ROCE_HINTS_NUMBERS]));
   }

@@ -44,6 +44,7 @@ public:
     bool classes = false;    // count by DSCP and PCP
     uint32_t quantum_ps = 0; // 512 bits at the port's speed; 0: not known
     uint32_t decap = 0;      // tunnels that are taken off: 1 << enum roce_tunnel; not with rules
+    bool cnp_times = true;   // with `follow`: the times between CNPs
   };
 
   // `captured` bytes are available of the `length` bytes on the wire, both without FCS.
@@ -51,8 +52,9 @@ public:
     const uint8_t *data = nullptr;
     uint32_t captured = 0;
     uint32_t length = 0;
-    uint64_t time_ns = 0; // used for the rate limit of events and by following
-    uint64_t number = 0;  // in the capture, from 1; used by following
+    uint64_t time_ns = 0;  // used for the rate limit of events and by following
+    uint64_t number = 0;   // by which findings name it
+    uint64_t sequence = 0; // of all frames of the captures, also those of other shares
   };
 
   // Cooked captures (SLL) have no Ethernet header: the network header is at offset `l3`.
@@ -107,6 +109,9 @@ public:
 
   // Sets the function that is called for each event, in order.
   void on_event(std::function<void(const roce_event &)> callback);
+
+  // With `follow`: a CNP that is not accounted here.
+  void time_cnp(const roce_key &key, uint64_t ns);
 
   // Fills opcodes, totals, streams, qp_numbers, tracked, stream_capacity, and what is of mirrors.
   void snapshot(Snapshot &into) const;

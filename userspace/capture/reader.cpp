@@ -51,6 +51,7 @@ std::optional<Link> known_link(uint32_t linktype) {
 
 Reader::Reader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 Reader::Reader(Reader &&) noexcept = default;
+Reader &Reader::operator=(Reader &&) noexcept = default;
 Reader::~Reader() = default;
 
 Result<Reader> Reader::open(const std::string &path, const std::atomic<bool> *stop) {

@@ -22,6 +22,8 @@ struct CapturedFrame {
   uint32_t length = 0;           // bytes on the wire, without FCS; never less than `captured`
   uint64_t time_ns = 0;          // since 1970; 0 if the format has no time
   Link link = Link::Ethernet;
+  uint32_t file = 0;   // of a CaptureSet: index of its path
+  uint64_t number = 0; // likewise: in its file, from 1
 };
 
 // Truncated: the capture ends inside a packet or block; all whole frames were returned before.
@@ -37,6 +39,7 @@ public:
   // Reads a file's bytes in chunks; tests use small chunks.
   static Result<Reader> from_memory(std::vector<uint8_t> bytes, size_t chunk = 64 << 10);
   Reader(Reader &&) noexcept;
+  Reader &operator=(Reader &&) noexcept;
   ~Reader();
 
   // Once the result is not Frame, it stays the same.

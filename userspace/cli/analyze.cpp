@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/analyzer.h"
 
+#include <algorithm>
+#include <optional>
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -10,6 +16,7 @@
 #include "report/connections.h"
 #include "report/episodes.h"
 #include "report/latency.h"
+#include "report/rows.h"
 
 namespace xr::cli {
 
@@ -18,16 +25,19 @@ namespace {
 constexpr uint64_t kProgressStep = 8 << 20;
 
 struct Args {
-  std::string file;
+  std::vector<std::string> names;
+  unsigned jobs = 1;
   Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
+  std::string rows, table = "streams", run;
 };
 
 void describe(CLI::App &command, Args &args) {
   command
-      .add_option("FILE", args.file,
+      .add_option("FILE", args.names,
                   "pcap or pcapng, of Ethernet, Linux cooked or raw IP frames, plain or gzip; - is "
-                  "standard input")
+                  "standard input. Several, or a directory of them, are one capture, in order of "
+                  "time")
       ->required()
       ->type_name("");
   add_udp_port(command, args.options.udp_port);
@@ -51,31 +61,102 @@ void describe(CLI::App &command, Args &args) {
                   "this kernel has it)")
       ->type_name("S")
       ->check(whole_number(0, 100));
+  command
+      .add_option("--jobs", args.jobs,
+                  "Threads (default: 1). All frames between two hosts are for the same one")
+      ->type_name("N")
+      ->check(whole_number(1, 256));
   add_stream_options(command, args.streams);
+  command
+      .add_option("--rows", args.rows,
+                  "Instead of the report, rows for other programs: ndjson or csv. Each has host, "
+                  "source and run")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"ndjson", "csv"}));
+  command
+      .add_option("--table", args.table,
+                  "With --rows: streams (default), events, and with --episodes episodes, findings, "
+                  "pairs or cnp_pacing")
+      ->type_name("TABLE")
+      ->check(CLI::IsMember({"streams", "events", "episodes", "findings", "pairs", "cnp_pacing"}));
+  command.add_option("--run", args.run, "With --rows: the name of this run")->type_name("NAME");
   command.footer("Needs no privilege. For a truncated capture the report covers the frames before "
                  "the end,\nand the exit status is 1.");
+}
+
+// What each row says of its origin.
+report::Group origin(const Args &args, const std::vector<std::string> &paths) {
+  char host[256] = "";
+  (void)gethostname(host, sizeof(host) - 1);
+  const std::string source =
+      paths.size() == 1 ? paths[0] : fmt::format("{}", fmt::join(args.names, " "));
+  return {{{"host", ""}, std::string(host)}, {{"source", ""}, source}, {{"run", ""}, args.run}};
+}
+
+// What needs every frame needs one job.
+Status check_jobs(const Args &args) {
+  if (args.jobs == 1)
+    return {};
+  if (args.options.decap)
+    return Error{"mirror sessions are followed by one job", "leave out --jobs or --decap"};
+  if (args.options.connections)
+    return Error{"connections are followed by one job", "leave out --jobs or --connections"};
+  return {};
+}
+
+Status check_rows(const Args &args) {
+  if (args.rows.empty())
+    return args.table == "streams" && args.run.empty()
+               ? Status()
+               : Error{"--table and --run are for --rows", "add --rows ndjson or --rows csv"};
+  if (args.table == "events" && args.jobs > 1)
+    return Error{"events are in order of time, so one job finds them", "leave out --jobs"};
+  const bool followed = args.table != "streams" && args.table != "events";
+  return !followed || args.options.episodes
+             ? Status()
+             : Error{fmt::format("table {} needs --episodes", args.table)};
 }
 
 int analyze(const Args &args, const Globals &globals) {
   const std::string context = "analyze"; // errors name the file
   const Interrupt interrupt;
+  auto paths = capture_paths(args.names);
+  if (!paths)
+    return fail(context, paths.error());
+  if (args.jobs > 1 && std::ranges::count(*paths, "-"))
+    return refuse(context, {"standard input is read once, so one job reads it",
+                            "write it to a file first, or leave out --jobs"});
+  for (const Status &done : {check_jobs(args), check_rows(args)})
+    if (!done)
+      return refuse(context, done.error());
+  const report::RowFormat format =
+      args.rows == "csv" ? report::RowFormat::Csv : report::RowFormat::Ndjson;
+  Output output(globals.json);
+  const report::Sink sink = [&output](std::string_view text) { return output.print_text(text); };
+  std::optional<report::RowWriter> events;
   AnalyzeRun run;
+  run.jobs = args.jobs;
+  if (!args.rows.empty() && args.table == "events") {
+    events.emplace(format, origin(args, *paths), report::event_row_keys(), sink);
+    run.on_event = [&events](const roce_event &event) {
+      events->row(report::event_row(event, event.time_ns));
+    };
+  }
   run.options = args.options;
   run.stop = &interrupt.flag();
   run.progress_step = kProgressStep;
   Result<Analysis> done = [&] {
-    Progress progress(args.file);
+    Progress progress(args.names.size() == 1 ? args.names[0] : "analyze");
     run.on_progress = [&progress](const Reader::Progress &at) {
       const double megabytes = static_cast<double>(at.bytes) / 1e6;
       progress.update(
           at.bytes, at.total,
           fmt::format("{:.0f} MB, {:.0f} MB/s", megabytes, megabytes / progress.seconds()));
     };
-    return xr::analyze(args.file, run);
+    return xr::analyze(*paths, run);
   }();
   if (!done)
     return fail(context, done.error());
-  Output output(globals.json);
   report::Document document = report::analyze_report(done->snapshot, args.streams);
   if (done->latency.total.frames || done->latency.streams_full)
     report::add_latency(document, done->latency);
@@ -83,11 +164,19 @@ int analyze(const Args &args, const Globals &globals) {
     report::add_episodes(document, done->episodes);
   if (args.options.connections)
     report::add_connections(document, done->connections);
-  output.print(document);
+  if (events)
+    events->finish();
+  else if (!args.rows.empty())
+    report::write_rows(document, args.table, format, origin(args, *paths), sink);
+  else
+    output.print(document);
   if (done->stopped)
-    note(args.file == "-" ? "standard input" : args.file,
+    note(args.names[0] == "-" ? "standard input" : args.names[0],
          "interrupted; the report covers what was read so far");
-  return output.finish(done->trouble ? fail(context, *done->trouble) : 0);
+  int status = 0;
+  for (const Error &trouble : done->troubles)
+    status = fail(context, trouble);
+  return output.finish(status);
 }
 
 } // namespace

@@ -54,6 +54,11 @@ bool Output::print_line(const std::string &text) {
   return write(text + "\n") && flush();
 }
 
+bool Output::print_text(std::string_view text) {
+  printed_ = true;
+  return write(text) && flush();
+}
+
 bool Output::write(std::string_view text) {
   buffer_ += text;
   return buffer_.size() < kBuffer || flush();

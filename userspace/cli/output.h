@@ -21,6 +21,8 @@ public:
   bool print(const report::Document &document, report::JsonStyle style = report::JsonStyle::Pretty);
   // Prints one of several reports: JSON as one line, text with an empty line in between.
   bool print_next(const report::Document &document);
+  // Prints text as it is, also in JSON mode. False as print().
+  bool print_text(std::string_view text);
   // Prints a line of text, also in JSON mode.
   bool print_line(const std::string &text);
 

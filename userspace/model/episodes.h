@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "roce/episode.h"
@@ -21,6 +22,10 @@ struct EpisodeRow {
   PairName name; // the stream that misses PSNs
   roce_episode episode{};
 };
+
+// Frames of findings where there are several captures: the capture's index, shifted, and the number
+// of the frame in it.
+inline constexpr unsigned kFileShift = 40;
 
 struct FindingRow {
   PairName name; // the stream of requests
@@ -48,7 +53,8 @@ struct CnpRow {
 };
 
 struct Episodes {
-  uint64_t first_ns = 0; // the capture's first frame: times are since then
+  uint64_t first_ns = 0;          // the capture's first frame: times are since then
+  std::vector<std::string> files; // if there are several captures
   std::vector<EpisodeRow> episodes;
   std::vector<FindingRow> findings;
   std::vector<PairRow> pairs;

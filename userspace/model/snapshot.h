@@ -18,7 +18,8 @@ struct Snapshot {
   enum class Source { Capture, Interface };
 
   Source source = Source::Capture;
-  std::string name;     // file ("-" for standard input) or interface
+  std::string name;               // file ("-" for standard input), "N captures" or interface
+  std::vector<std::string> files; // if there are several
   uint64_t time_ns = 0; // CLOCK_MONOTONIC at which an interface was read; rates are differences
 
   std::array<roce_opcode_count, ROCE_OPCODE_COUNTS> opcodes{}; // summed over CPUs
@@ -27,6 +28,7 @@ struct Snapshot {
   // For each stream, the number of its QP in the order in which the port first saw them, from 1. 0:
   // unknown.
   std::vector<uint32_t> qp_numbers;
+  std::vector<uint64_t> first_frames; // captures only: the frame by which each stream began
   // By DSCP and PCP (ROCE_CLASS_COUNTS), summed over CPUs; empty: not counted.
   std::vector<roce_class_count> classes;
   std::array<roce_pfc, ROCE_PFC_COUNTS> pfc{}; // paused_ns until time_ns, or the capture's end

@@ -158,16 +158,25 @@ void add_row(Rows &rows, const EpisodeRow &row, uint64_t first) {
   rows.cell({"findings", "FINDINGS", Format::Text, Hide::Zero, Tone::Alarm}, findings_of(e));
 }
 
-void add_row(Rows &rows, const FindingRow &row, uint64_t first) {
+void add_row(Rows &rows, const FindingRow &row, uint64_t first,
+             const std::vector<std::string> &files) {
   const roce_finding &f = row.finding;
   rows.begin();
   rows.cell({"finding", "FINDING"}, std::string(kFindings[f.type % ROCE_FINDINGS]));
   rows.name(row.name);
   rows.cell({"psn", "PSN", Format::Number}, uint64_t{f.psn});
   rows.json("time_ns", at(f.time_ns, first));
-  rows.cell({"frame", "FRAME", Format::Number}, uint64_t{f.frame});
+  const uint64_t number = files.empty() ? ~uint64_t{0} : (uint64_t{1} << kFileShift) - 1;
+  const auto file = [&](uint64_t frame) {
+    return frame ? Value{files.at(frame >> kFileShift)} : Value{};
+  };
+  if (!files.empty())
+    rows.cell({"file", "FILE"}, file(f.frame));
+  rows.cell({"frame", "FRAME", Format::Number}, f.frame & number);
+  if (!files.empty())
+    rows.cell({"other_file", "OTHER\nFILE", Format::Text, Hide::Zero}, file(f.other_frame));
   rows.cell({"other_frame", "OTHER\nFRAME", Format::Number},
-            f.other_frame ? Value{f.other_frame} : Value{});
+            f.other_frame ? Value{f.other_frame & number} : Value{});
   rows.cell({"text", "WHAT"}, text_of(f));
 }
 
@@ -251,7 +260,7 @@ void add_episodes(Document &document, const Episodes &found) {
   for (const EpisodeRow &row : found.episodes)
     add_row(episodes, row, first);
   for (const FindingRow &row : found.findings)
-    add_row(findings, row, first);
+    add_row(findings, row, first, found.files);
   for (const PairRow &row : found.pairs)
     add_row(pairs, row);
   for (const CnpRow &row : found.cnps)
@@ -261,7 +270,7 @@ void add_episodes(Document &document, const Episodes &found) {
   if (found.episodes.empty())
     add_row(episodes, EpisodeRow{}, first);
   if (found.findings.empty())
-    add_row(findings, FindingRow{}, first);
+    add_row(findings, FindingRow{}, first, found.files);
   if (found.pairs.empty())
     add_row(pairs, PairRow{});
   document.sections.push_back(section("episodes", "EPISODES",

@@ -31,6 +31,8 @@ Section source_of(const Snapshot &s) {
     group.push_back({{"stream_capacity", ""}, uint64_t{s.stream_capacity}});
   else
     group.push_back({{"truncated", ""}, s.truncated});
+  if (!s.files.empty())
+    group.push_back({{"files", ""}, StringList(s.files)});
   return {"source", "", std::move(group), Where::Json};
 }
 

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Several captures are one: a capture cut into files by editcap gives the report of the whole, in any order, as a
+# directory and by several jobs; rows for other programs have the numbers of the report.
+. "$(dirname "$0")/lib.sh"
+need jq editcap capinfos python3
+
+whole=$scratch/whole.pcapng
+case $(capture loss_rc_send_v4) in
+  *.gz) zcat "$(capture loss_rc_send_v4)" >"$scratch/plain.pcap" ;;
+  *) cp "$(capture loss_rc_send_v4)" "$scratch/plain.pcap" ;;
+esac
+editcap -F pcapng "$scratch/plain.pcap" "$whole"
+frames=$(capinfos -Mrc "$whole" | awk '{ print $NF }')
+mkdir "$scratch/ring"
+editcap -c $((frames / 5 + 1)) "$whole" "$scratch/ring/part.pcapng"
+mapfile -t parts < <(find "$scratch/ring" -name '*.pcapng' | sort)
+((${#parts[@]} == 5)) || fail "${#parts[@]} parts of $frames frames"
+
+# What does not name files.
+body() { "$XDP_ROCE" --json analyze --episodes "$@" | jq -S 'del(.source) | .findings |= map(del(.file, .frame, .other_file, .other_frame))'; }
+body "$whole" >"$scratch/expected"
+jq -e '.episodes | length > 5' "$scratch/expected" >/dev/null || fail "the capture has no losses"
+for how in "${parts[*]}" "${parts[4]} ${parts[1]} ${parts[0]} ${parts[3]} ${parts[2]}" "$scratch/ring" "--jobs 2 $scratch/ring"; do
+  # shellcheck disable=SC2086 # several words
+  body $how >"$scratch/got"
+  cmp -s "$scratch/expected" "$scratch/got" || fail "analyze $how: $(diff "$scratch/expected" "$scratch/got" | head -n 5)"
+done
+"$XDP_ROCE" --json analyze "$scratch/ring" | jq -e '.source.name == "5 captures" and (.source.files | length) == 5' >/dev/null ||
+  fail "the source of several captures"
+
+# Rows, as Python's own readers see them.
+"$XDP_ROCE" analyze "$scratch/ring" --rows csv --run first >"$scratch/streams.csv"
+"$XDP_ROCE" analyze "$scratch/ring" --rows ndjson --episodes --table episodes >"$scratch/episodes.ndjson"
+"$XDP_ROCE" analyze "$whole" --rows ndjson --table events >"$scratch/events.ndjson"
+python3 - "$scratch" <<'P'
+import csv, json, sys
+scratch = sys.argv[1]
+expected = json.load(open(f"{scratch}/expected"))
+streams = list(csv.DictReader(open(f"{scratch}/streams.csv")))
+assert len(streams) == len(expected["streams"]), "streams"
+for row, stream in zip(streams, expected["streams"]):
+    assert row["run"] == "first" and row["host"], row
+    for key in ("src", "dst", "dest_qp", "packets", "gaps", "missing", "rewinds"):
+        assert row[key] == str(stream[key]), (key, row, stream)
+episodes = [json.loads(line) for line in open(f"{scratch}/episodes.ndjson")]
+assert [{k: v for k, v in row.items() if k not in ("host", "source", "run")} for row in episodes] == expected["episodes"], "episodes"
+events = [json.loads(line) for line in open(f"{scratch}/events.ndjson")]
+gaps = sum(row["type"] == "gap" for row in events)
+assert 0 < gaps <= sum(stream["gaps"] for stream in expected["streams"]), gaps
+assert [row["time"] for row in events] == sorted(row["time"] for row in events)
+P
+refused() { # WORDS COMMAND...
+  local words=$1
+  shift
+  ! "$@" >"$scratch/out" 2>&1 || fail "$* was not refused"
+  grep -q -- "$words" "$scratch/out" || fail "$*: $(cat "$scratch/out")"
+}
+refused 'standard input is read once' "$XDP_ROCE" analyze --jobs 2 - <"$whole"
+refused 'no captures in this directory' "$XDP_ROCE" analyze "$(mkdir "$scratch/empty" && echo "$scratch/empty")"
+refused 'table episodes needs --episodes' "$XDP_ROCE" analyze "$whole" --rows csv --table episodes
+refused 'so one job finds them' "$XDP_ROCE" analyze "$whole" --rows csv --table events --jobs 2
+echo "$frames frames in 5 files, 4 ways: the same report"

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frames of several captures as one, in order of time: a ring of files, or captures of several
+// ports. Only files whose frames overlap in time are open at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/reader.h"
+
+namespace xr {
+
+// The files that these names are: a directory stands for its captures (*.pcap, *.pcapng, *.cap,
+// also with .gz), in order of name. Error: a directory without captures, or one that cannot be
+// read.
+Result<std::vector<std::string>> capture_paths(const std::vector<std::string> &names);
+
+class CaptureSet {
+public:
+  // "-", standard input, only if it is the only one. Error: one of them cannot be read at all.
+  static Result<CaptureSet> open(std::vector<std::string> paths,
+                                 const std::atomic<bool> *stop = nullptr);
+
+  // The next frame of all; its file and its number there with it. A file that ends early does not
+  // end the others: Truncated or Error comes after the last frame of all.
+  Next next(CapturedFrame &frame);
+  // After Truncated and Error: one for each such file.
+  const std::vector<Error> &errors() const { return errors_; }
+  const std::vector<std::string> &paths() const { return paths_; }
+  Reader::Progress progress() const;
+
+private:
+  struct Waiting {
+    uint64_t first_ns;
+    uint32_t file;
+  };
+  struct Active {
+    Reader reader;
+    CapturedFrame frame; // the next one to return
+    uint32_t file;
+    uint64_t read = 0;
+  };
+  CaptureSet(std::vector<std::string> paths, const std::atomic<bool> *stop)
+      : paths_(std::move(paths)), stop_(stop) {}
+  Status look_at(uint32_t file);
+  bool advance(Active &active);
+  void activate(const Waiting &waiting);
+  Active *earliest();
+
+  std::vector<std::string> paths_;
+  const std::atomic<bool> *stop_ = nullptr;
+  std::vector<Waiting> waiting_; // the last is the next to be opened
+  std::vector<Active> active_;
+  Active *returned_ = nullptr; // its frame is the caller's until the next call
+  std::vector<Error> errors_;
+  Next end_ = Next::End;
+  uint64_t done_bytes_ = 0, total_bytes_ = 0; // of files that were read; of all
+};
+
+} // namespace xr
