@@ -74,6 +74,7 @@ void Analyzer::frame(const CapturedFrame &captured) {
                                            : parse_captured(accountant_, captured, packet);
   if (options_.share.of > 1 &&
       share_of(class_, packet, options_.share.of) != options_.share.index) {
+    accountant_.pass(captured.time_ns);
     if (!options_.share.index && options_.episodes && roce_is_roce(class_) &&
         packet.info & ROCE_OP_CNP)
       accountant_.time_cnp(packet.key, captured.time_ns);

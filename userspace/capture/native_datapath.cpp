@@ -302,6 +302,8 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
   return id;
 }
 
+void NativeDatapath::pass(uint64_t time_ns) { memory_->env.now = time_ns; }
+
 void NativeDatapath::time_cnp(const roce_key &key, uint64_t ns) {
   if (memory_->env.following)
     memory_->env.following->cnps.add(key, ns);

@@ -110,6 +110,8 @@ public:
   // Sets the function that is called for each event, in order.
   void on_event(std::function<void(const roce_event &)> callback);
 
+  // The time of a frame that is not accounted here: PFC may pause until then.
+  void pass(uint64_t time_ns);
   // With `follow`: a CNP that is not accounted here.
   void time_cnp(const roce_key &key, uint64_t ns);
 
