@@ -78,7 +78,8 @@ void describe_run(CLI::App &command, RunArgs &args) {
       "  xdp-roce run presets --jobs 4 --set duration=100ms\n"
       "  xdp-roce run compare /tmp/virtual /tmp/namespaces --out /tmp/both\n"
       "  xdp-roce run --import netem \"delay 10ms 2ms loss gemodel 1% 30%\"\n"
-      "  xdp-roce run --import lumina example.yml --on namespaces --scale 1/1000 --out /tmp/lumina");
+      "  xdp-roce run --import lumina example.yml --on namespaces --scale 1/1000 --out "
+      "/tmp/lumina");
 }
 
 Status check_place(const RunArgs &args) {
