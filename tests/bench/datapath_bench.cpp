@@ -25,6 +25,7 @@
 #include "impair/rule.h"
 #include "parse/words.h"
 #include "roce/config.h"
+#include "roce/counters.h"
 #include "roce/stream.h"
 #include "spread.h"
 #include "xdp_roce.skel.h"

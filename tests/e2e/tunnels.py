@@ -10,7 +10,7 @@ import struct
 from scapy.contrib.erspan import ERSPAN_I, ERSPAN_II, ERSPAN_III, ERSPAN_PlatformSpecific
 from scapy.contrib.geneve import GENEVE, GeneveOptions
 from scapy.contrib.mpls import MPLS
-from scapy.all import Dot1AD, Dot1Q, Ether, GRE, IP, IPv6, RawPcapReader, UDP, VXLAN
+from scapy.all import Dot1Q, Ether, GRE, IP, IPv6, RawPcapReader, UDP, VXLAN
 
 ends = {"src": "198.51.100.1", "dst": "203.0.113.1"}
 ends6 = {"src": "2001:db8:1::1", "dst": "2001:db8:1::2"}
@@ -37,9 +37,8 @@ def of_network(header):
     return wrap
 
 
-def tagged(frame, _number):
-    outer = bytes(Ether(frame[:14]).copy())[:12] + struct.pack("!HH", 0x88a8, 7) + struct.pack("!HH", 0x8100, 8)
-    return outer + frame[12:]
+def tagged(*tags):
+    return lambda frame, _: frame[:12] + b"".join(struct.pack("!HH", *tag) for tag in tags) + frame[12:]
 
 
 KINDS = {
@@ -62,7 +61,8 @@ KINDS = {
                        MPLS(label=17, s=1)),
     "ipip": of_network(lambda version: ether / IP(proto=4 if version == 4 else 41, **ends)),
     "ipip6": of_network(lambda version: ether / IPv6(nh=4 if version == 4 else 41, **ends6)),
-    "qinq": tagged,
+    "tagged": tagged((0x8100, 8)),
+    "qinq": tagged((0x88a8, 7), (0x8100, 8)),
     "erspan2_of_vxlan": of_ethernet(lambda n: ether / IP(**ends) / gre(n, proto=0x88be) / erspan2() /
                                     ether / IP(**ends) / UDP(sport=4000, dport=4789) / VXLAN(vni=77, flags=8)),
 }

@@ -15,7 +15,7 @@ namespace xr::test::tunnel {
 
 inline void put(Bytes &out, uint64_t value, int bytes) {
   while (bytes--)
-    out.push_back(static_cast<uint8_t>(value >> 8 * bytes));
+    out.push_back(static_cast<uint8_t>(bytes < 8 ? value >> 8 * bytes : 0));
 }
 
 inline Bytes before(Bytes header, const Bytes &rest) {
