@@ -218,6 +218,27 @@ TEST(ReportGolden, PfcStorm) {
   expect_goldens("pfc_storm", send_document(report));
 }
 
+// Live frames: which engine, and what the port did not take.
+TEST(ReportGolden, SendLive) {
+  SendReport report;
+  report.ifname = "eth1";
+  report.kind = "open";
+  report.seed = 7;
+  report.seconds = 2;
+  report.finished = true;
+  report.live = true;
+  report.live_batch = 64;
+  report.engine_why = "asked for";
+  report.not_taken = 40;
+  report.queues = 2;
+  report.counts.packets = report.engine.sent = 10'000'000;
+  report.counts.bytes = report.engine.sent_bytes = 10'820'000'000;
+  report.engine.port_sent = 9'999'960;
+  report.engine.port_drops = 40;
+  report.expected = report.done = 10'000'000;
+  expect_goldens("send_live", send_document(report));
+}
+
 TEST(ReportGolden, Empty) { expect_goldens("empty", analyze_report(empty_snapshot())); }
 
 TEST(ReportGolden, Capture) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endpoint/send.h"
 
+#include <map>
+
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/send_errors.h"
@@ -125,6 +127,21 @@ void describe_rates(CLI::App &command, Args &args) {
       ->check(whole_number(1, 1 << 20));
 }
 
+void describe_engine(CLI::App &command, Args &args) {
+  using endpoint::SendEngine;
+  static const std::map<std::string, SendEngine> kEngines = {
+      {"afxdp", SendEngine::AfXdp}, {"live", SendEngine::Live}, {"auto", SendEngine::Auto}};
+  command
+      .add_option_function<std::string>(
+          "--engine", [&args](const std::string &name) { args.request.engine = kEngines.at(name); },
+          "What sends: afxdp; live, frames that the kernel makes and recycles, on any driver that "
+          "takes redirected frames, for flows that need no answers; auto, live where it can be and "
+          "is "
+          "faster (default: afxdp)")
+      ->type_name("ENGINE")
+      ->check(one_of({"afxdp", "live", "auto"}));
+}
+
 void describe(CLI::App &command, Args &args) {
   add_interface(command, args.ifname, "The port to send from");
   command.add_option("FLOW", args.words, "The words of a flow; see below")->type_name("");
@@ -149,6 +166,7 @@ void describe(CLI::App &command, Args &args) {
   describe_cm(command, args);
   describe_rates(command, args);
   add_pfc_options(command, args.request.obey_pfc, args.request.pfc_line_bits);
+  describe_engine(command, args);
   add_queue_options(command, args.request.queues, "Send from N queues, a thread each (default: 1)");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");

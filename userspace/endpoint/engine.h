@@ -14,13 +14,14 @@
 
 #include "afxdp/socket.h"
 #include "base/result.h"
+#include "endpoint/worker.h"
 #include "model/run_reports.h"
 #include "packet/pauses.h"
 #include "packet/source.h"
 
 namespace xr::endpoint {
 
-class Engine {
+class Engine : public Worker {
 public:
   // `udp_port`: of RoCEv2, in host byte order.
   Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<packet::Source> source,
@@ -43,13 +44,13 @@ public:
   void report_flushes() { report_flushes_ = true; }
 
   // Runs until the source is done or `stop` is set. Error: the port is gone.
-  Status run(const std::atomic<bool> &stop);
+  Status run(const std::atomic<bool> &stop) override;
 
-  const afxdp::Socket &socket() const { return *socket_; }
+  bool zero_copy() const override { return socket_->zero_copy(); }
 
   // Calls `use` in the engine's thread between two rounds of its loop, or, if the engine is not
   // running, in this thread. The source's counts may be read in `use`.
-  void read_counts(const std::function<void(const EngineCounts &)> &use);
+  void read_counts(const std::function<void(const EngineCounts &)> &use) override;
 
 private:
   void receive(uint64_t now);

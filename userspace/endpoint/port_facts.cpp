@@ -108,7 +108,8 @@ PortDrops read_port_drops(const PortFacts &port) {
   if (!scope)
     return {};
   const auto link = host::read_link(port.ifname);
-  return link ? PortDrops{link.get().tx_dropped, link.get().rx_missed} : PortDrops{};
+  return link ? PortDrops{link.get().tx_packets, link.get().tx_dropped, link.get().rx_missed}
+              : PortDrops{};
 }
 
 Result<packet::Mac> resolve(const PortFacts &port, const packet::Address &source,

@@ -30,9 +30,11 @@ struct PortFacts {
 // Error without CAP_NET_RAW and CAP_NET_ADMIN, or if the port is down.
 Result<PortFacts> read_port_facts(const std::string &ifname, const std::string &netns);
 
-// Kernel counters of frames that the port has dropped so far; 0 if the port is gone.
+// Kernel counters of frames that the port has dropped and transmitted so far; 0 if the port is
+// gone.
 struct PortDrops {
-  uint64_t sent = 0;   // on transmission
+  uint64_t transmitted = 0;
+  uint64_t sent = 0;   // dropped on transmission
   uint64_t missed = 0; // on reception, because the NIC had no buffer
 };
 PortDrops read_port_drops(const PortFacts &port);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "endpoint/engine.h"
 #include "endpoint/rates.h"
 #include "latency/one_way.h"
 #include "parse/address.h"

@@ -11,8 +11,11 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "endpoint/engine.h"
+#include "endpoint/flow_parts.h"
 #include "endpoint/rates.h"
 #include "endpoint/replay_file.h"
+#include "endpoint/send_live.h"
 #include "endpoint/send_source.h"
 #include "parse/address.h"
 #include "requester/cm_source.h"
@@ -28,6 +31,9 @@ struct SendRun::State : Session {
 
   std::vector<requester::Requester *> requesters; // of the workers' engines, in their order
   std::vector<requester::RateSampler *> samplers; // likewise, with request.series
+  std::vector<LiveEngine *> live; // the workers, where they send live frames; then no requesters
+  bool ended = false;
+  std::string engine_why; // why live frames, or why not; "": not asked
 
   std::unique_ptr<Engine> make_engine(std::unique_ptr<afxdp::Socket> socket,
                                       std::unique_ptr<requester::Requester> source);
@@ -38,6 +44,7 @@ struct SendRun::State : Session {
   Status prepare_replay();
   Status prepare_pfc();
   Status prepare_flows();
+  Status try_live();
 };
 
 namespace {
@@ -169,35 +176,6 @@ Status complete(SendRequest &request, const PortFacts &port) {
   return request.reliable || request.cm ? check_qps(request.flows) : Status{};
 }
 
-// Faults are placed by packet number of the whole flow, and bursts count the packets of all its
-// QPs: such a flow cannot be divided among queues.
-bool is_indivisible(const Flow &flow) {
-  return !flow.faults.empty() || flow.pacing.shape == congestion::Pacing::Shape::Burst;
-}
-
-// Distributes flows over queues. Each part of a flow has some of its QPs and the same share of its
-// rate. A flow has at most one part per QP.
-std::vector<std::vector<Flow>> divide(const std::vector<Flow> &flows, uint32_t queues) {
-  std::vector<std::vector<Flow>> by_queue(queues);
-  uint32_t next = 0;
-  for (const Flow &flow : flows) {
-    const uint32_t parts = is_indivisible(flow) ? 1 : std::min(queues, flow.qps);
-    for (uint32_t part = 0, from = 0; part < parts; part++) {
-      const auto to = static_cast<uint32_t>(uint64_t{flow.qps} * (part + 1) / parts);
-      Flow one = flow;
-      one.qp = flow.dest_qp(from);
-      one.src_qp = flow.own_qp(from);
-      one.qps = to - from;
-      one.first_index = from;
-      one.pacing.rate.value *= static_cast<double>(one.qps) / flow.qps;
-      by_queue[next++ % queues].push_back(std::move(one));
-      from = to;
-    }
-  }
-  std::erase_if(by_queue, [](const std::vector<Flow> &part) { return part.empty(); });
-  return by_queue;
-}
-
 uint64_t qps_of(const std::vector<Flow> &flows) {
   uint64_t sum = 0;
   for (const Flow &flow : flows)
@@ -318,6 +296,28 @@ Status SendRun::State::prepare_pfc() {
   return {};
 }
 
+// Makes the workers, if live frames can do it. Error: they cannot, and nothing else was asked for.
+Status SendRun::State::try_live() {
+  if (request.engine == SendEngine::AfXdp)
+    return {};
+  auto engines = open_live(request, port);
+  if (!engines && request.engine == SendEngine::Live)
+    return engines.error();
+  if (!engines) {
+    engine_why = engines.error().message;
+    return {};
+  }
+  engine_why = request.engine == SendEngine::Live
+                   ? "asked for"
+                   : "the flows need no answers and no frame differs in "
+                     "more than QP, PSN and opcode";
+  for (std::unique_ptr<LiveEngine> &engine : *engines) {
+    live.push_back(engine.get());
+    workers.add(std::move(engine));
+  }
+  return {};
+}
+
 Status SendRun::State::prepare_flows() {
   std::vector<Flow> &all = request.flows;
   if (all.empty())
@@ -328,6 +328,8 @@ Status SendRun::State::prepare_flows() {
     return Error{"RDMA CM's answers may come to any queue", "--cm with --queues 1"};
   for (const uint64_t run = clock_ns(CLOCK_TAI); Flow & flow : all)
     flow.stamp_run = run;
+  if (auto done = try_live(); !done || !live.empty())
+    return done;
   // Limits the wait for a peer that does not answer.
   request.reliability.drain_ns = kDrainNs;
   // Answers are sent to the source addresses of the flows.
@@ -365,6 +367,9 @@ Result<SendRun> SendRun::prepare(SendRequest request) {
   if (auto done = state->open(request.ifname, request.netns); !done)
     return done.error();
   state->request = std::move(request);
+  if (state->request.engine == SendEngine::Live)
+    if (auto sound = check_live(state->request); !sound)
+      return sound.error();
   if (auto opened = state->open_series(); !opened)
     return opened.error();
   auto done = state->request.replay ? state->prepare_replay()
@@ -384,19 +389,27 @@ const std::vector<std::string> &SendRun::notes() const { return state_->notes; }
 Status SendRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
                     const std::function<bool(const SendReport &)> &on_report) {
   const auto rates = [this](size_t i, const EngineCounts &engine, std::vector<QpRate> &qps) {
-    state_->requesters[i]->qp_rates(engine.now_ns, qps);
+    if (state_->live.empty())
+      state_->requesters[i]->qp_rates(engine.now_ns, qps);
   };
-  return state_->workers.run(
+  const Status done = state_->workers.run(
       stop, {{interval, [&] { return on_report(report(state_->request.interim_rates)); }},
              state_->publish_rates(has_rates(state_->request), false, state_->request.top, rates)});
+  if (!state_->live.empty())
+    state_->settle();
+  state_->ended = true;
+  return done;
 }
 
 namespace {
 
 // If one source is endless or unlimited (0), so is the sum.
+void add_amounts(SendReport &report, uint64_t expected, double asked, bool first) {
+  report.expected = (first || report.expected) && expected ? report.expected + expected : 0;
+  report.asked_pps = (first || report.asked_pps > 0) && asked > 0 ? report.asked_pps + asked : 0;
+}
+
 void add_source(SendReport &report, const requester::Requester &source, bool first) {
-  const uint64_t expected = source.expected();
-  const double asked = source.asked_pps();
   requester::add(report.counts, source.counts());
   source.flow_losses(report.losses);
   if (const CmCounts *cm = source.cm())
@@ -406,9 +419,24 @@ void add_source(SendReport &report, const requester::Requester &source, bool fir
     report.verified->add(*verified);
   }
   report.done += source.over();
-  report.expected = (first || report.expected) && expected ? report.expected + expected : 0;
-  report.asked_pps = (first || report.asked_pps > 0) && asked > 0 ? report.asked_pps + asked : 0;
   report.finished = report.finished && source.done();
+  add_amounts(report, source.expected(), source.asked_pps(), first);
+}
+
+// Only drivers that count redirected frames show what they did not take; frames of others may hide
+// some.
+uint64_t not_taken(const EngineCounts &engine) {
+  const uint64_t counted = engine.port_sent;
+  return counted && counted < engine.sent ? engine.sent - counted : 0;
+}
+
+void add_live(SendReport &report, const LiveEngine &engine, bool first) {
+  const SendCounts counts = engine.counts();
+  requester::add(report.counts, counts);
+  report.done += counts.packets;
+  report.finished = report.finished && engine.done();
+  report.live_batch = engine.batch();
+  add_amounts(report, engine.flow().packets_to_come(), engine.flow().asked_pps(), first);
 }
 
 } // namespace
@@ -425,13 +453,19 @@ SendReport SendRun::report(bool rates) {
   report.finished = true;
   bool first = true;
   std::vector<QpRate> qps;
+  report.live = !state_->live.empty();
+  report.engine_why = state_->engine_why;
   state_->fill_report(report, [&](size_t i, const EngineCounts &engine) {
+    if (report.live)
+      return add_live(report, *state_->live[i], std::exchange(first, false));
     add_source(report, *state_->requesters[i], std::exchange(first, false));
     if (state_->pfc)
       report.pfc = state_->pfc->report();
     if (rates)
       state_->requesters[i]->qp_rates(engine.now_ns, qps);
   });
+  if (report.live && state_->ended)
+    report.not_taken = not_taken(report.engine);
   fill_rates(report, std::move(qps), request.top);
   for (const requester::RateSampler *sampler : state_->samplers)
     report.series_rows_dropped += sampler->dropped();

@@ -22,6 +22,10 @@
 
 namespace xr::endpoint {
 
+// What gives the frames to the port. Live: BPF_PROG_TEST_RUN with live frames; Auto: these, where
+// they can do what is asked and AF_XDP would be slower.
+enum class SendEngine : uint8_t { AfXdp, Live, Auto };
+
 struct SendRequest {
   std::string ifname, netns;
   std::vector<flow::Flow> flows;
@@ -41,7 +45,8 @@ struct SendRequest {
   std::optional<requester::Pfc> pfc;       // instead of flows
   bool obey_pfc = true;                    // where it receives
   uint64_t pfc_line_bits = 0;              // bit/s, of quanta; 0: the port's speed
-  QueueOptions queues;
+  SendEngine engine = SendEngine::AfXdp;
+  QueueOptions queues;            // live frames: `count` threads
   datapath::AttachOptions attach; // if the port is not attached
 };
 

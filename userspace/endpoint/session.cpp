@@ -2,6 +2,7 @@
 #include "endpoint/session.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "afxdp/zero_copy.h"
 #include "base/clock.h"
@@ -136,10 +137,10 @@ void Session::fill_report(RunReport &report,
   report.ifname = port.ifname;
   if (steering)
     report.xdp_mode = mode_name(steering->mode());
-  report.queues = static_cast<uint32_t>(workers.engines().size());
-  report.zero_copy_queues = static_cast<uint32_t>(
-      std::count_if(workers.engines().begin(), workers.engines().end(),
-                    [](const auto &engine) { return engine->socket().zero_copy(); }));
+  report.queues = static_cast<uint32_t>(workers.all().size());
+  report.zero_copy_queues =
+      static_cast<uint32_t>(std::count_if(workers.all().begin(), workers.all().end(),
+                                          [](const auto &worker) { return worker->zero_copy(); }));
   report.engine = workers.read_counts(use);
   if (pauses) {
     const packet::PauseCounts counts = pauses->counts(report.engine.now_ns);
@@ -149,7 +150,20 @@ void Session::fill_report(RunReport &report,
   const auto since = [](uint64_t now, uint64_t before) { return now > before ? now - before : 0; };
   report.engine.port_drops = since(drops.sent, drops_before.sent);
   report.engine.port_missed = since(drops.missed, drops_before.missed);
+  report.engine.port_sent = since(drops.transmitted, drops_before.transmitted);
   report.seconds = static_cast<double>(report.engine.now_ns - report.engine.begun_ns) / 1e9;
+}
+
+void Session::settle() {
+  uint64_t sent = 0;
+  for (const auto &worker : workers.all())
+    worker->read_counts([&](const EngineCounts &counts) { sent += counts.sent; });
+  for (int i = 0; i < 20; i++) {
+    const PortDrops now = read_port_drops(port);
+    if (now.transmitted + now.sent - drops_before.transmitted - drops_before.sent >= sent)
+      return;
+    std::this_thread::sleep_for(5ms);
+  }
 }
 
 Status Session::close() {

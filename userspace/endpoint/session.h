@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "afxdp/socket.h"
 #include "base/result.h"
 #include "datapath/steering.h"
 #include "endpoint/port_facts.h"
@@ -54,6 +55,8 @@ struct Session {
 
   // Fills in the common fields; `use` as in WorkerThreads::read_counts().
   void fill_report(RunReport &report, const std::function<void(size_t, const EngineCounts &)> &use);
+  // Waits a moment until the port has counted all frames that were sent.
+  void settle();
   // Restores the port; returns the first failure.
   Status close();
 };

@@ -35,12 +35,12 @@ void merge(EngineCounts &all, const EngineCounts &one) {
 
 Status WorkerThreads::run(const std::atomic<bool> &stop, const std::vector<Periodic> &calls) {
   std::atomic<bool> enough{false};
-  std::atomic<size_t> left{engines_.size()};
-  std::vector<Status> results(engines_.size());
+  std::atomic<size_t> left{workers_.size()};
+  std::vector<Status> results(workers_.size());
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < engines_.size(); i++)
+  for (size_t i = 0; i < workers_.size(); i++)
     threads.emplace_back([&, i] {
-      results[i] = engines_[i]->run(enough);
+      results[i] = workers_[i]->run(enough);
       if (!results[i])
         enough = true;
       left--;
@@ -70,8 +70,8 @@ Status WorkerThreads::run(const std::atomic<bool> &stop, const std::vector<Perio
 EngineCounts
 WorkerThreads::read_counts(const std::function<void(size_t, const EngineCounts &)> &use) {
   EngineCounts all;
-  for (size_t i = 0; i < engines_.size(); i++)
-    engines_[i]->read_counts([&](const EngineCounts &counts) {
+  for (size_t i = 0; i < workers_.size(); i++)
+    workers_[i]->read_counts([&](const EngineCounts &counts) {
       merge(all, counts);
       use(i, counts);
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the engines of one port's queues, each in a thread of its own.
+// Runs the workers of one port, each in a thread of its own.
 #pragma once
 
 #include <chrono>
@@ -7,14 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include "endpoint/engine.h"
+#include "endpoint/worker.h"
 
 namespace xr::endpoint {
 
 class WorkerThreads {
 public:
-  void add(std::unique_ptr<Engine> engine) { engines_.push_back(std::move(engine)); }
-  const std::vector<std::unique_ptr<Engine>> &engines() const { return engines_; }
+  void add(std::unique_ptr<Worker> worker) { workers_.push_back(std::move(worker)); }
+  const std::vector<std::unique_ptr<Worker>> &all() const { return workers_; }
 
   // Something that is called again and again; it returns false to stop the run.
   struct Periodic {
@@ -22,16 +22,16 @@ public:
     std::function<bool()> call;
   };
 
-  // Runs until all engines are done, `stop` is set, or an engine fails, which stops the others.
+  // Runs until all workers are done, `stop` is set, or a worker fails, which stops the others.
   // Makes the calls in this thread.
   Status run(const std::atomic<bool> &stop, const std::vector<Periodic> &calls);
 
-  // The sum of all engines' counts. Calls `use` with the number of each engine, from 0 in the order
-  // of add(), and its counts, while the engine does not use its source.
+  // The sum of all workers' counts. Calls `use` with the number of each worker, from 0 in the order
+  // of add(), and its counts, while an engine does not use its source.
   EngineCounts read_counts(const std::function<void(size_t, const EngineCounts &)> &use);
 
 private:
-  std::vector<std::unique_ptr<Engine>> engines_;
+  std::vector<std::unique_ptr<Worker>> workers_;
 };
 
 } // namespace xr::endpoint

@@ -93,6 +93,7 @@ void read_attribute(const Attribute &a, RawLink &raw) {
   case IFLA_STATS64: {
     const auto stats = a.as<rtnl_link_stats64>();
     facts.rx_dropped = stats.rx_dropped;
+    facts.tx_packets = stats.tx_packets;
     facts.tx_dropped = stats.tx_dropped;
     facts.tx_errors = stats.tx_errors;
     facts.rx_missed = stats.rx_missed_errors;

@@ -30,8 +30,8 @@ struct LinkFacts {
   int peer_nsid = -1;        // -1: same namespace, or unknown
   std::string master;        // the bridge or bond it belongs to
   std::string master_kind;
-  uint64_t rx_dropped = 0, tx_dropped = 0, tx_errors = 0; // rtnl_link_stats64
-  uint64_t rx_missed = 0;                                 // rx_missed_errors: no buffer in the NIC
+  uint64_t tx_packets = 0, rx_dropped = 0, tx_dropped = 0, tx_errors = 0; // rtnl_link_stats64
+  uint64_t rx_missed = 0; // rx_missed_errors: no buffer in the NIC
   bool has_xdp = false;
   bool has_native_xdp = false;
 };

@@ -196,7 +196,7 @@ struct EngineCounts {
   uint64_t not_sent = 0;
   uint64_t too_long = 0; // longer than the socket allows
   // Counted by the port since the start, for frames of all processes and all engines.
-  uint64_t port_drops = 0, port_missed = 0;
+  uint64_t port_drops = 0, port_missed = 0, port_sent = 0;
   uint64_t begun_ns = 0, now_ns = 0; // CLOCK_MONOTONIC
   // For packets with a schedule: the delay of their departure, and the difference between the
   // actual and the scheduled time since the packet before.
@@ -238,8 +238,12 @@ struct PfcReport {
 };
 
 struct SendReport : RunReport {
-  std::string kind;       // "open", "reliable", "replay", "pfc"
-  uint64_t line_bits = 0; // line rate in bit/s
+  std::string kind;        // "open", "reliable", "replay", "pfc"
+  bool live = false;       // sent as live frames, not by AF_XDP
+  uint32_t live_batch = 0; // live: frames that are sent together
+  uint64_t not_taken = 0;  // live: sent, but not counted as sent by the port; known at the end
+  std::string engine_why;  // why live frames, or why not; "": they were not asked for
+  uint64_t line_bits = 0;  // line rate in bit/s
   // Seed of all random numbers; shown even if the user gave none, so that the run can be repeated.
   uint64_t seed = 0;
   double asked_pps = 0;            // 0: as fast as possible

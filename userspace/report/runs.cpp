@@ -83,7 +83,7 @@ Section times_of(const std::vector<Timed> &all) {
 }
 
 // fill_ring_empty is not a loss: the driver still has buffers in its own ring.
-Section port_of(const RunReport &r) {
+Section port_of(const RunReport &r, bool sockets = true) {
   const char *transfer = r.zero_copy_queues == 0          ? "copy"
                          : r.zero_copy_queues == r.queues ? "zero-copy"
                                                           : "zero-copy in part";
@@ -91,8 +91,9 @@ Section port_of(const RunReport &r) {
           Group{{{"name", "port"}, r.ifname},
                 {{"xdp", "XDP", Format::Text, Hide::Zero},
                  r.xdp_mode.empty() ? Value{} : Value{r.xdp_mode}},
-                {{"af_xdp", "AF_XDP"}, std::string(transfer)},
-                {{"queues", "queues", Format::Count}, uint64_t{r.queues}},
+                {{"af_xdp", "AF_XDP", Format::Text, Hide::Zero},
+                 sockets ? Value{std::string(transfer)} : Value{}},
+                {{"queues", sockets ? "queues" : "threads", Format::Count}, uint64_t{r.queues}},
                 {{"fill_ring_empty", "", Format::Count, Hide::Never, Tone::Plain, Where::Json},
                  r.engine.socket.fill_ring_empty}}};
 }
@@ -281,6 +282,18 @@ Section pfc_section(const PfcReport &r) {
   return section;
 }
 
+// `port_counted`: frames of all senders; some drivers do not count redirected ones.
+Section engine_of(const SendReport &r) {
+  Group group = {{{"name", "sent by"}, std::string(r.live ? "live" : "afxdp")},
+                 {{"why", "because"}, r.engine_why}};
+  if (r.live) {
+    group.push_back(count("batch", "frames in a batch", r.live_batch));
+    group.push_back(count("port_counted", "frames that the port counted as sent",
+                          r.engine.port_sent, Hide::Never));
+  }
+  return {"engine", "ENGINE", std::move(group)};
+}
+
 std::string scaled(double value) { return format_value(Value{value}, Format::Scaled); }
 
 } // namespace
@@ -304,7 +317,9 @@ Document send_document(const SendReport &r) {
   s.push_back({"mode", "", Value{r.kind}, Where::Json});
   s.push_back({"seed", "", r.seed ? Value{r.seed} : Value{}, Where::Json});
   s.push_back({"finished", "", Value{r.finished}, Where::Json});
-  s.push_back(port_of(r));
+  s.push_back(port_of(r, !r.live));
+  if (!r.engine_why.empty())
+    s.push_back(engine_of(r));
   s.push_back(speed_section(
       "asked", "ASKED",
       r.asked_pps > 0 ? std::optional(speed_of(r.asked_pps, mean_frame(r.engine))) : std::nullopt));
@@ -330,7 +345,8 @@ Document send_document(const SendReport &r) {
                         {"jitter", "inter-packet jitter", r.engine.jitter_ns}}));
   s.push_back(overflow_of(
       r.engine,
-      {lost("schedule_given_up_ms", "ms of schedule given up: sending was too slow",
+      {lost("not_taken", "frames that the port did not count as sent", r.not_taken),
+       lost("schedule_given_up_ms", "ms of schedule given up: sending was too slow",
             r.counts.slipped_ns / 1'000'000),
        lost("cnps_no_room", "CNPs not sent: too many streams at once", r.counts.cnps_no_room),
        lost("kept_no_room", "answers not kept: too many are missing before them",

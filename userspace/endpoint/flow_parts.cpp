@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/flow_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace xr::endpoint {
+
+using flow::Flow;
+
+namespace {
+
+// Faults are placed by packet number of the whole flow, and bursts count the packets of all its
+// QPs.
+bool is_indivisible(const Flow &flow) {
+  return !flow.faults.empty() || flow.pacing.shape == congestion::Pacing::Shape::Burst;
+}
+
+} // namespace
+
+void scale(congestion::Rate &rate, double part) { rate.value *= part; }
+
+std::vector<Flow> parts_of(const Flow &flow, uint32_t most) {
+  std::vector<Flow> all;
+  const uint32_t parts = is_indivisible(flow) ? 1 : std::min(most, flow.qps);
+  for (uint32_t part = 0, from = 0; part < parts; part++) {
+    const auto to = static_cast<uint32_t>(uint64_t{flow.qps} * (part + 1) / parts);
+    Flow one = flow;
+    one.qp = flow.dest_qp(from);
+    one.src_qp = flow.own_qp(from);
+    one.qps = to - from;
+    one.first_index = from;
+    scale(one.pacing.rate, static_cast<double>(one.qps) / flow.qps);
+    all.push_back(std::move(one));
+    from = to;
+  }
+  return all;
+}
+
+std::vector<std::vector<Flow>> divide(const std::vector<Flow> &flows, uint32_t queues) {
+  std::vector<std::vector<Flow>> by_queue(queues);
+  uint32_t next = 0;
+  for (const Flow &flow : flows)
+    for (Flow &part : parts_of(flow, queues))
+      by_queue[next++ % queues].push_back(std::move(part));
+  std::erase_if(by_queue, [](const std::vector<Flow> &part) { return part.empty(); });
+  return by_queue;
+}
+
+} // namespace xr::endpoint

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/live_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include <sched.h>
+
+#include "base/clock.h"
+#include "host/netns.h"
+
+namespace xr::endpoint {
+
+namespace {
+
+constexpr uint32_t kMostBatch = 256;   // of the kernel
+constexpr uint32_t kBatch = 64;        // at full speed; more do not fit the ring of a veth at once
+constexpr uint32_t kPacedBatch = 16;   // the driver gets frames in sixteens
+constexpr double kFirstRunNs = 5e3;    // until it is measured: a receiver may be slow
+constexpr double kSpanNs = 50e6;       // of a call of the kernel, which makes new pages each time
+constexpr double kShortSpanNs = 0.5e6; // where packets are far between
+constexpr double kFarNs = 2e6;         // and that is from here on
+constexpr double kLeastSpanNs = 20e3;
+constexpr double kMostRuns = 1e8;
+constexpr uint64_t kSpin = 100'000;   // ns: about the time to fall asleep and wake up
+constexpr uint64_t kNap = 20'000'000; // ns: longest sleep, so that `stop` is noticed
+
+// Runs of the program that have nothing to send take some 20 ns. All frames of a batch are sent at
+// its end: with a rate it is shorter than the time between two packets, as far as that can be.
+uint32_t batch_for(double pps) {
+  if (!(pps > 0))
+    return kBatch;
+  return std::clamp(static_cast<uint32_t>(pps * 10e-6), kPacedBatch, kMostBatch / 2);
+}
+
+// On the processor `number` of those that the process may use, counted round.
+void pin(uint32_t number) {
+  cpu_set_t all;
+  if (sched_getaffinity(0, sizeof(all), &all) < 0)
+    return;
+  std::vector<size_t> cpus;
+  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+    if (CPU_ISSET(cpu, &all))
+      cpus.push_back(cpu);
+  if (cpus.empty())
+    return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpus[number % cpus.size()], &one);
+  sched_setaffinity(0, sizeof(one), &one);
+}
+
+void fill(Histogram &histogram, const __u64 (&buckets)[ROCE_LIVE_BUCKETS]) {
+  for (uint32_t i = 0; i < ROCE_LIVE_BUCKETS; i++)
+    if (const uint64_t times = __atomic_load_n(&buckets[i], __ATOMIC_RELAXED))
+      histogram.add(roce_live_value(i), times);
+}
+
+uint64_t read(const __u64 &shared) { return __atomic_load_n(&shared, __ATOMIC_RELAXED); }
+
+} // namespace
+
+LiveEngine::LiveEngine(requester::LiveFlow flow, datapath::LiveProgram program, std::string netns,
+                       uint32_t cpu)
+    : flow_(std::move(flow)), program_(std::move(program)), netns_(std::move(netns)), cpu_(cpu),
+      batch_(batch_for(flow_.asked_pps())), run_ns_(kFirstRunNs) {}
+
+Result<std::unique_ptr<LiveEngine>> LiveEngine::open(requester::LiveFlow flow, unsigned ifindex,
+                                                     const std::string &netns, uint32_t cpu) {
+  const auto inside = host::enter_netns(netns);
+  if (!inside)
+    return inside.error();
+  auto program = datapath::LiveProgram::load(flow.plan(), flow.qps(), flow.frame(), ifindex);
+  if (!program)
+    return program.error();
+  return std::unique_ptr<LiveEngine>(
+      new LiveEngine(std::move(flow), std::move(*program), netns, cpu));
+}
+
+bool LiveEngine::over(uint64_t now) const {
+  const roce_live_state &state = program_.state();
+  return state.sent >= state.limit || (flow_.plan().paced ? state.due >= end_ : now >= end_);
+}
+
+void LiveEngine::await(uint64_t time, const std::atomic<bool> &stop) const {
+  for (uint64_t now = monotonic_ns(); !stop && now + kSpin < time; now = monotonic_ns())
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(time - now - kSpin, kNap)));
+}
+
+// Runs of the program in the next call. Not more than are left to do: a run that has nothing to
+// send takes its time too.
+uint32_t LiveEngine::times(uint64_t now) const {
+  const roce_live_state &state = program_.state();
+  const double pps = flow_.asked_pps(), packets = static_cast<double>(state.limit - state.sent);
+  const double time = end_ > now ? static_cast<double>(end_ - now) : 0;
+  double most = kMostRuns, span = kSpanNs;
+  if (pps > 0) {
+    span = std::min(pps * kFarNs < 1e9 ? kShortSpanNs : kSpanNs, packets / pps * 1e9);
+    span = std::max(kLeastSpanNs, std::min(span, time));
+  } else { // every run makes a packet
+    span = std::min(span, time);
+    most = std::min(most, packets);
+  }
+  return static_cast<uint32_t>(std::clamp(span / run_ns_, 1.0, most));
+}
+
+Status LiveEngine::run(const std::atomic<bool> &stop) {
+  const auto inside = host::enter_netns(netns_);
+  if (!inside)
+    return inside.error();
+  pin(cpu_);
+  roce_live_state &state = program_.state();
+  const flow::Flow &flow = flow_.flow();
+  const uint64_t start = monotonic_ns() + flow.pacing.start_ns;
+  begun_ns_ = monotonic_ns();
+  await(start, stop);
+  const uint64_t begin = std::max(start, monotonic_ns());
+  end_ = flow.duration_ns ? begin + flow.duration_ns : UINT64_MAX;
+  state.due = begin;
+  state.end = end_;
+  state.limit = flow_.packets_to_come() ? flow_.packets_to_come() : UINT64_MAX;
+  Status status;
+  for (uint64_t now = monotonic_ns(); status && !stop && !over(now);) {
+    if (flow_.plan().paced)
+      await(state.due, stop);
+    now = monotonic_ns();
+    if (over(now))
+      break;
+    const uint32_t count = times(now);
+    status = program_.run(count, batch_);
+    const uint64_t after = monotonic_ns();
+    if (count > 1000) // else the call itself takes most of the time
+      run_ns_ = std::max(1.0, static_cast<double>(after - now) / count);
+    now = after;
+  }
+  done_ = over(monotonic_ns());
+  ended_ns_ = monotonic_ns();
+  return status;
+}
+
+SendCounts LiveEngine::counts() const {
+  SendCounts counts = flow_.counts(read(program_.state().sent));
+  counts.slipped_ns = read(program_.state().slipped);
+  return counts;
+}
+
+void LiveEngine::read_counts(const std::function<void(const EngineCounts &)> &use) {
+  const roce_live_state &state = program_.state();
+  EngineCounts counts;
+  const SendCounts sent = this->counts();
+  counts.sent = sent.packets;
+  counts.sent_bytes = sent.bytes;
+  counts.begun_ns = begun_ns_;
+  counts.now_ns = ended_ns_ ? ended_ns_.load() : begun_ns_ ? monotonic_ns() : 0;
+  counts.last_late_ns = read(state.last_late);
+  fill(counts.late_ns, state.late);
+  fill(counts.jitter_ns, state.jitter);
+  use(counts);
+}
+
+} // namespace xr::endpoint

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends one flow as live frames: the kernel runs a program that makes the packets, in calls that
+// take some milliseconds each.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "datapath/live_program.h"
+#include "endpoint/worker.h"
+#include "requester/live_flow.h"
+
+namespace xr::endpoint {
+
+class LiveEngine : public Worker {
+public:
+  // The port is in namespace `netns` and has number `ifindex` there. `cpu`: the processor on which
+  // it runs, of those that the process may use, so that packets stay in order.
+  static Result<std::unique_ptr<LiveEngine>> open(requester::LiveFlow flow, unsigned ifindex,
+                                                  const std::string &netns, uint32_t cpu);
+
+  Status run(const std::atomic<bool> &stop) override;
+  void read_counts(const std::function<void(const EngineCounts &)> &use) override;
+  bool zero_copy() const override { return false; }
+
+  const requester::LiveFlow &flow() const { return flow_; }
+  SendCounts counts() const;
+  bool done() const { return done_; }
+  uint32_t batch() const { return batch_; } // frames that are sent together
+
+private:
+  LiveEngine(requester::LiveFlow flow, datapath::LiveProgram program, std::string netns,
+             uint32_t cpu);
+  bool over(uint64_t now) const;
+  void await(uint64_t time, const std::atomic<bool> &stop) const;
+  uint32_t times(uint64_t now) const;
+
+  requester::LiveFlow flow_;
+  datapath::LiveProgram program_;
+  std::string netns_;
+  uint32_t cpu_, batch_;
+  double run_ns_; // time of a run of the program, measured
+  uint64_t end_ = UINT64_MAX;
+  std::atomic<uint64_t> begun_ns_{0}, ended_ns_{0};
+  std::atomic<bool> done_{false};
+};
+
+} // namespace xr::endpoint

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/send_live.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "endpoint/flow_parts.h"
+#include "host/netdev_family.h"
+#include "host/netns.h"
+
+namespace xr::endpoint {
+
+namespace {
+
+constexpr const char *kOther = "--engine afxdp";
+// Up to here an AF_XDP socket that copies keeps the rate, and sleeps between packets.
+constexpr double kCopiedPps = 300'000;
+
+Status check_total(const SendRequest &request) {
+  if (request.rate.kind == congestion::Rate::Kind::Top)
+    return {};
+  if (request.flows.size() > 1)
+    return Error{"--rate: live frames of several flows have a rate each", "rate R in each flow"};
+  if (request.flows[0].pacing.rate.kind != congestion::Rate::Kind::Top)
+    return Error{"--rate: live frames have one rate, and the flow has its own", "without --rate"};
+  return {};
+}
+
+Status check_port(const PortFacts &port, bool prefer_zero_copy) {
+  const auto inside = host::enter_netns(port.netns);
+  if (!inside)
+    return inside.error();
+  const auto xdp = host::read_xdp_features(port.ifindex);
+  if (!xdp) // before 6.3 nobody knows
+    return {};
+  if (!xdp.get().transmits)
+    return Error{
+        fmt::format("{} takes no frames that are redirected to it", port.ifname),
+        port.driver == "veth"
+            ? "the other end of a veth must have an XDP program or GRO: `ethtool -K PEER gro on`"
+            : kOther};
+  if (prefer_zero_copy && xdp.get().zero_copy)
+    return Error{"the driver has AF_XDP zero-copy, which needs no copies either"};
+  return {};
+}
+
+// With SendEngine::Auto: AF_XDP is fast enough, and leaves the processor to others.
+Status check_rates(const std::vector<requester::LiveFlow> &flows) {
+  for (const requester::LiveFlow &flow : flows)
+    if (!(flow.asked_pps() > 0) || flow.asked_pps() > kCopiedPps)
+      return {};
+  return Error{"AF_XDP keeps rates this low, and sleeps between packets"};
+}
+
+// A thread for each flow, or for each part of a flow with several QPs.
+std::vector<flow::Flow> parts(const SendRequest &request) {
+  std::vector<flow::Flow> all;
+  const auto flows = static_cast<uint32_t>(request.flows.size());
+  for (flow::Flow flow : request.flows) {
+    if (flow.pacing.rate.kind == congestion::Rate::Kind::Top)
+      flow.pacing.rate = request.rate;
+    for (flow::Flow &part : parts_of(flow, std::max(1U, request.queues.count / flows)))
+      all.push_back(std::move(part));
+  }
+  return all;
+}
+
+} // namespace
+
+Status check_live(const SendRequest &request) {
+  const std::pair<bool, const char *> kAnswers[] = {
+      {request.replay.has_value(), "replay: live frames are those of a flow"},
+      {request.pfc.has_value(), "pfc: live frames are those of a flow"},
+      {request.reliable, "--reliable: live frames wait for no answers"},
+      {request.verify, "--verify: live frames see no answers"},
+      {request.cm, "--cm: live frames see no answers"},
+      {request.listen, "--listen: live frames see no answers"},
+      {!request.series.empty(), "--series: live frames have no rates of QPs"},
+      {request.queues.zero_copy, "--zero-copy: live frames use no AF_XDP socket"}};
+  for (const auto &[given, sentence] : kAnswers)
+    if (given)
+      return Error{sentence, kOther};
+  return {};
+}
+
+Result<std::vector<std::unique_ptr<LiveEngine>>> open_live(const SendRequest &request,
+                                                           const PortFacts &port) {
+  const bool automatic = request.engine == SendEngine::Auto;
+  if (auto sound = check_live(request); !sound)
+    return sound.error();
+  for (const flow::Flow &flow : request.flows)
+    if (auto sound = requester::check_live(flow); !sound)
+      return sound.error();
+  if (auto sound = check_total(request); !sound)
+    return sound.error();
+  if (auto able = check_port(port, automatic && !request.queues.copy); !able)
+    return able.error();
+  std::vector<requester::LiveFlow> flows;
+  for (flow::Flow &part : parts(request))
+    flows.emplace_back(std::move(part), static_cast<double>(port.line_bits));
+  if (automatic)
+    if (auto worth = check_rates(flows); !worth)
+      return worth.error();
+  std::vector<std::unique_ptr<LiveEngine>> engines;
+  for (requester::LiveFlow &flow : flows) {
+    auto engine = LiveEngine::open(std::move(flow), port.ifindex, port.netns,
+                                   static_cast<uint32_t>(engines.size()));
+    if (!engine)
+      return engine.error();
+    engines.push_back(std::move(*engine));
+  }
+  return engines;
+}
+
+} // namespace xr::endpoint
