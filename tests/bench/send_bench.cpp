@@ -22,12 +22,11 @@
 
 #include "arrived.h"
 #include "base/clock.h"
-#include "endpoint/engine.h"
 #include "endpoint/respond.h"
 #include "endpoint/send.h"
 #include "packet/icrc.h"
 #include "packet/template.h"
-#include "requester/open.h"
+#include "senders.h"
 #include "spread.h"
 #include "wires.h"
 #include "yardsticks.skel.h"
@@ -37,16 +36,13 @@ namespace {
 using namespace xr;
 using bench::arrived;
 using bench::fail;
+using bench::flow_of;
+using bench::measure;
+using bench::put_on;
+using bench::Rates;
+using bench::Send;
 
 constexpr int kRounds = 31;
-constexpr uint64_t kPieceNs = 100'000'000;
-
-// Counts and drops what arrives there.
-void put_on(const char *port, const yardsticks *yard) {
-  if (bpf_xdp_attach(static_cast<int>(if_nametoindex(port)), bpf_program__fd(yard->progs.arrive),
-                     XDP_FLAGS_DRV_MODE, nullptr))
-    fail("attach");
-}
 
 // The yardstick: no clock, no schedule, no packet that differs from the one before.
 class Minimal {
@@ -117,71 +113,6 @@ private:
   xsk_ring_prod fill_{}, tx_{};
   xsk_ring_cons completion_{};
 };
-
-flow::Flow flow_of(const std::string &words) {
-  std::vector<std::string> all = {"src",       "192.0.2.1", "dst",
-                                  "192.0.2.2", "dst-mac",   "02:00:00:00:00:02"};
-  std::string word;
-  for (const char c : words + " ")
-    if (c != ' ')
-      word += c;
-    else if (!word.empty())
-      all.push_back(std::exchange(word, ""));
-  auto flow = flow::parse_flow(all);
-  if (!flow)
-    fail(flow.error().message);
-  flow->path.dst_mac = *flow->dst_mac;
-  return *flow;
-}
-
-class Send {
-public:
-  explicit Send(const std::string &words) {
-    afxdp::SocketOptions options;
-    options.ifname = "a0";
-    options.receive = 0;
-    options.copy = true;
-    auto socket = afxdp::Socket::open(options);
-    if (!socket)
-      fail(socket.error().message);
-    auto source = std::make_unique<requester::OpenSource>(std::vector{flow_of(words)},
-                                                          congestion::Rate{}, 1e10);
-    source_ = source.get();
-    engine_ =
-        std::make_unique<endpoint::Engine>(std::move(*socket), std::move(source), ROCE_UDP_PORT);
-  }
-  const SendCounts &counts() const { return source_->counts(); }
-  void run(uint64_t until) {
-    std::atomic<bool> stop{false};
-    std::thread timer([&] {
-      std::this_thread::sleep_for(std::chrono::nanoseconds(until - monotonic_ns()));
-      stop = true;
-    });
-    if (auto done = engine_->run(stop); !done)
-      fail(done.error().message);
-    timer.join();
-  }
-
-private:
-  std::unique_ptr<endpoint::Engine> engine_;
-  const requester::OpenSource *source_ = nullptr;
-};
-
-// Millions of frames a second, and of processor time of this thread: others use the machine too.
-struct Rates {
-  std::vector<double> time, processor;
-};
-
-void measure(const yardsticks *yard, Rates &rates, const std::function<void(uint64_t)> &run) {
-  const uint64_t before = arrived(yard), start = monotonic_ns(),
-                 worked = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-  run(start + kPieceNs);
-  const auto time = static_cast<double>(monotonic_ns() - start);
-  const auto processor = static_cast<double>(clock_ns(CLOCK_THREAD_CPUTIME_ID) - worked);
-  const auto frames = static_cast<double>(arrived(yard) - before);
-  rates.time.push_back(frames / time * 1e3);
-  rates.processor.push_back(frames / processor * 1e3);
-}
 
 // In turn; every second round begins with the other one. Gives how many `send` sends a second.
 double compare(const yardsticks *yard, const char *what, uint32_t payload, const std::string &words,
