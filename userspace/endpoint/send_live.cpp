@@ -73,7 +73,7 @@ Status check_live(const SendRequest &request) {
       {request.pfc.has_value(), "pfc: live frames are those of a flow"},
       {request.reliable, "--reliable: live frames wait for no answers"},
       {request.verify, "--verify: live frames see no answers"},
-      {request.cm, "--cm: live frames see no answers"},
+      {request.cm.has_value(), "--cm: live frames see no answers"},
       {request.listen, "--listen: live frames see no answers"},
       {!request.series.empty(), "--series: live frames have no rates of QPs"},
       {request.queues.zero_copy, "--zero-copy: live frames use no AF_XDP socket"}};
