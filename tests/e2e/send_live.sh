@@ -112,14 +112,14 @@ send "${flow[@]}" qp 0x11 send size 64 for 300ms --engine live
 assert_sent '.finished and .seconds > 0.29 and .seconds < 1 and .sent.packets > 10000'
 await_frames "$(sent_of .sent.packets)"
 
-# Rates: as many as asked, and how evenly.
+# Rates: as many as asked, and how evenly. A busy machine may take more time than a schedule can make up for.
 zero
 send "${flow[@]}" qp 0x11 qps 4 send size 64 rate 200kpps for 500ms --engine live
-assert_sent '.sent.packets > 90000 and .sent.packets <= 100010 and .asked.packets_per_second == 200000
+assert_sent '(.sent.packets + 200 * .overflow.schedule_given_up_ms | . > 99500 and . <= 100010) and .asked.packets_per_second == 200000
   and ([.times[] | .what] == ["late", "jitter"])'
 await_frames "$(sent_of .sent.packets)"
 send "${flow[@]}" qp 0x11 send size 64 rate 200pps for 500ms --engine live
-assert_sent '.sent.packets == 100'
+assert_sent '.sent.packets + .overflow.schedule_given_up_ms / 5 | . > 98 and . < 102'
 send "${flow[@]}" qp 0x11 send size 64 messages 1000 start 200ms --rate 100kpps --engine live
 assert_sent '.sent.packets == 1000 and .seconds > 0.2 and .asked.packets_per_second == 100000'
 
