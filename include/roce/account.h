@@ -34,14 +34,15 @@ static ROCE_INLINE void roce_count_class(struct roce_env *env, __u32 index, __u3
   c->bytes += length;
 }
 
-/* RoCEv1 has no DSCP. */
-static ROCE_INLINE void roce_count_classes(struct roce_env *env, int class_,
-                                           const struct roce_packet *p, __u32 length) {
-  if (class_ == ROCE_CLASS_V2)
-    roce_count_class(env, p->tos >> 2, length);
-  roce_count_class(
-      env, p->vlan ? ROCE_CLASS_PCP + (p->vlan >> ROCE_VLAN_PCP_SHIFT) : ROCE_CLASS_UNTAGGED,
-      length);
+/* RoCEv1 has no DSCP. Not inlined: keeps its registers out of its callers' stack frames. */
+static ROCE_SEPARATE int roce_count_classes(struct roce_env *env, __u32 v1, __u32 dscp, __u32 tci,
+                                            __u32 length) {
+  if (!v1)
+    roce_count_class(env, dscp, length);
+  roce_count_class(env,
+                   tci ? ROCE_CLASS_PCP + (tci >> ROCE_VLAN_PCP_SHIFT) : (__u32)ROCE_CLASS_UNTAGGED,
+                   length);
+  return 0;
 }
 
 /* Counts a RoCEv2 or RoCEv1 packet in a frame of `length` bytes. */
@@ -55,8 +56,6 @@ static ROCE_INLINE void roce_count(struct roce_env *env, int class_, const struc
     return;
   c->packets[v1 ? 0 : p->ecn & 3]++;
   c->bytes += length;
-  if (roce_features(env) & ROCE_FEATURE_CLASSES)
-    roce_count_classes(env, class_, p, length);
   if (p->info & ROCE_HAS_AETH && !p->cut && !(p->info & ROCE_OP_READ_RESPONSE)) {
     struct roce_totals *t = roce_totals_of(env);
     __u32 index = roce_aeth_index(p->syndrome);
@@ -405,6 +404,8 @@ static ROCE_INLINE int roce_account(struct roce_env *env, int class_, struct roc
     return 0;
   }
   roce_count(env, class_, p, length);
+  if (roce_features(env) & ROCE_FEATURE_CLASSES)
+    roce_count_classes(env, class_ == ROCE_CLASS_V1, p->tos >> 2, p->vlan, length);
   if (track && roce_is_gsi(p))
     roce_learn_mad(env, p, data, end);
   return track;

@@ -240,7 +240,7 @@ static ROCE_SEPARATE int roce_count_inner_plain(struct roce_frame *frame, struct
   const __u8 *data, *end;
   struct roce_packet p = {};
 
-  if (shift > ROCE_INNER_MAX)
+  if (shift > ROCE_INNER_MAX || roce_features(env) & ROCE_FEATURE_CLASSES)
     return 0;
   ROCE_BOUND(shift, ROCE_INNER_MAX);
   data = roce_frame_data(frame) + shift;

@@ -86,9 +86,13 @@ static ROCE_INLINE int roce_count_plain(struct roce_frame *frame, struct roce_en
   struct roce_packet p = {};
   __u32 length;
 
+  if (!track && roce_features(env) & ROCE_FEATURE_CLASSES) /* rare: keeps the stack frame small */
+    return 0;
   if (!roce_read_plain(frame, env, track, &p, &length))
     return 0;
   roce_count(env, ROCE_CLASS_V2, &p, length);
+  if (track && roce_features(env) & ROCE_FEATURE_CLASSES)
+    roce_count_classes(env, 0, p.tos >> 2, p.vlan, length);
   if (track)
     roce_track(env, &p, length);
   return 1;
@@ -109,6 +113,8 @@ static ROCE_SEPARATE int roce_note_plain(struct roce_frame *frame, struct roce_e
   roce_note(noted, &p, ROCE_CLASS_V2, length);
   noted->loaded = 0;
   roce_count(env, ROCE_CLASS_V2, &p, length);
+  if (roce_features(env) & ROCE_FEATURE_CLASSES)
+    roce_count_classes(env, 0, p.tos >> 2, p.vlan, length);
   noted->stream = roce_tracks(env) ? roce_track(env, &p, length) : ROCE_NO_STREAM;
   return 1;
 }
