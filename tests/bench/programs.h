@@ -49,13 +49,15 @@ inline std::vector<uint8_t> ipv4_frame(uint32_t payload) {
 
 // The frame as a mirror sends it: IPv4, GRE with a sequence number, ERSPAN type II.
 inline std::vector<uint8_t> mirrored_frame(const std::vector<uint8_t> &inside) {
-  std::vector<uint8_t> f = {2,   0,    0,   0,    0,   1, 2,   0, 0,    0,  0,    2,    8,
-                            0,   0x45, 0,   0,    0,   0, 0,   0, 0,    64, 47,   0,    0,
-                            198, 51,   100, 1,    203, 0, 113, 1, 0x10, 0,  0x88, 0xbe, 0,
-                            0,   0,    0,   0x10, 0,   0, 7,   0, 0,    0,  0};
-  const uint16_t total = htons(static_cast<uint16_t>(f.size() - 14 + inside.size()));
+  constexpr uint8_t kHead[] = {2,   0,    0,   0,    0,   1, 2,   0, 0,    0,  0,    2,    8,
+                               0,   0x45, 0,   0,    0,   0, 0,   0, 0,    64, 47,   0,    0,
+                               198, 51,   100, 1,    203, 0, 113, 1, 0x10, 0,  0x88, 0xbe, 0,
+                               0,   0,    0,   0x10, 0,   0, 7,   0, 0,    0,  0};
+  std::vector<uint8_t> f(sizeof(kHead) + inside.size());
+  std::memcpy(f.data(), kHead, sizeof(kHead));
+  std::memcpy(f.data() + sizeof(kHead), inside.data(), inside.size());
+  const uint16_t total = htons(static_cast<uint16_t>(f.size() - 14));
   std::memcpy(&f[16], &total, 2);
-  f.insert(f.end(), inside.begin(), inside.end());
   return f;
 }
 

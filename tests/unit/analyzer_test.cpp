@@ -344,7 +344,8 @@ TEST(Analyzer, TruncatedFileIsReportedUpToItsEnd) {
   EXPECT_EQ(total(got.snapshot), 244u);
   EXPECT_TRUE(got.snapshot.truncated);
   ASSERT_EQ(got.troubles.size(), 1u);
-  EXPECT_NE(got.troubles[0].message.find("truncated"), std::string::npos) << got.troubles[0].message;
+  EXPECT_NE(got.troubles[0].message.find("truncated"), std::string::npos)
+      << got.troubles[0].message;
 
   FileBytes damaged = whole;
   std::fill_n(damaged.begin() + 24 + 8, 4, 0xff); // the first packet's length

@@ -181,7 +181,7 @@ inline void check_parsed_addresses(const Made &m, roce_packet &p) {
   EXPECT_TRUE(std::equal(m.path.src.begin(), m.path.src.end(), p.key.src));
   EXPECT_TRUE(std::equal(m.path.dst.begin(), m.path.dst.end(), p.key.dst));
   EXPECT_EQ(roce_key_qp(&p.key), m.headers.dest_qp);
-  EXPECT_EQ(p.vlan, m.path.tags.empty() ? 0 : 0x1000 | (m.path.tags[0].tci & 0xfff));
+  EXPECT_EQ(p.vlan, m.path.tags.empty() ? 0 : 0x1000 | (m.path.tags[0].tci & 0xefff));
   if (m.path.network != Network::V1) {
     EXPECT_EQ(p.tos, m.path.tos);
     EXPECT_EQ(p.ecn, m.path.tos & 3);

@@ -50,6 +50,26 @@ template <typename Counts> void add(Counts &to, const Counts &from) {
     sums[i] += more[i];
 }
 
+// For each part, the number that one job would have given to a QP, by the part's own number.
+std::vector<std::vector<uint32_t>> numbers_of(const std::vector<Snapshot> &parts) {
+  struct Given {
+    uint64_t frame;
+    size_t part, number;
+  };
+  std::vector<Given> given;
+  std::vector<std::vector<uint32_t>> numbers;
+  for (size_t part = 0; part < parts.size(); part++) {
+    const std::vector<uint64_t> &frames = parts[part].number_frames;
+    numbers.emplace_back(frames.size() + 1);
+    for (size_t i = 0; i < frames.size(); i++)
+      given.push_back({frames[i], part, i + 1});
+  }
+  std::ranges::stable_sort(given, {}, &Given::frame);
+  for (size_t i = 0; i < given.size(); i++)
+    numbers[given[i].part][given[i].number] = static_cast<uint32_t>(i + 1);
+  return numbers;
+}
+
 // As one job would have found them: streams in the order in which they began, and numbers of QPs in
 // that order.
 Snapshot merged(const std::vector<Snapshot> &parts) {
@@ -75,18 +95,11 @@ Snapshot merged(const std::vector<Snapshot> &parts) {
   all.streams.clear();
   all.qp_numbers.clear();
   all.first_frames.clear();
-  uint32_t next = 1;
-  std::vector<std::vector<uint32_t>> numbers(parts.size()); // by the part's own number
+  const std::vector<std::vector<uint32_t>> numbers = numbers_of(parts);
   for (const Place &place : places) {
     const Snapshot &part = parts[place.part];
-    const uint32_t own = part.qp_numbers[place.stream];
-    std::vector<uint32_t> &known = numbers[place.part];
-    if (own >= known.size())
-      known.resize(own + size_t{1});
-    if (own && !known[own])
-      known[own] = next++;
     all.streams.push_back(part.streams[place.stream]);
-    all.qp_numbers.push_back(known[own]);
+    all.qp_numbers.push_back(numbers[place.part].at(part.qp_numbers[place.stream]));
     all.first_frames.push_back(part.first_frames[place.stream]);
   }
   return all;

@@ -208,7 +208,8 @@ struct NativeDatapath::Memory {
   Options options;
   std::vector<uint8_t> cnp;
   bool held = false;
-  std::vector<uint64_t> first_frames; // by stream: FrameView::sequence of its first frame
+  std::vector<uint64_t> number_frames; // by number of QP, likewise
+  std::vector<uint64_t> first_frames;  // by stream: FrameView::sequence of its first frame
 
   // Before a frame: its time, no trace of the one before, and room for the streams it may add.
   void begin(uint64_t time_ns) {
@@ -294,6 +295,8 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
     roce_inner_marked(&env, id);
   if (id != ROCE_NO_STREAM && id >= memory_->first_frames.size())
     memory_->first_frames.resize(id + size_t{1}, frame.sequence);
+  if (env.shared.qps[0] > memory_->number_frames.size())
+    memory_->number_frames.resize(env.shared.qps[0], frame.sequence);
   if (env.following && id != ROCE_NO_STREAM) {
     if (memory_->options.cnp_times && packet.info & ROCE_OP_CNP)
       time_cnp(env.streams[id].key, frame.time_ns);
@@ -400,6 +403,7 @@ void NativeDatapath::snapshot(Snapshot &into) const {
   std::copy_if(env.mirrors.begin(), env.mirrors.end(), std::back_inserter(into.mirrors),
                [](const roce_mirror &mirror) { return mirror.check != 0; });
   into.first_frames.clear();
+  into.number_frames = memory_->number_frames;
   for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++) {
     if (!roce_stream_packets(&env.streams[i]))
       continue;

@@ -28,7 +28,8 @@ struct Snapshot {
   // For each stream, the number of its QP in the order in which the port first saw them, from 1. 0:
   // unknown.
   std::vector<uint32_t> qp_numbers;
-  std::vector<uint64_t> first_frames; // captures only: the frame by which each stream began
+  // Captures only: the frame by which each stream began, and by which each QP got its number.
+  std::vector<uint64_t> first_frames, number_frames;
   // By DSCP and PCP (ROCE_CLASS_COUNTS), summed over CPUs; empty: not counted.
   std::vector<roce_class_count> classes;
   std::array<roce_pfc, ROCE_PFC_COUNTS> pfc{}; // paused_ns until time_ns, or the capture's end

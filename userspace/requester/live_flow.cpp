@@ -47,8 +47,8 @@ uint64_t ticks(const congestion::Rate &rate, double line_bits, uint32_t bytes) {
     return 0;
   const auto step =
       static_cast<uint64_t>(std::ceil(std::ldexp(1e9 / units.rate, ROCE_LIVE_FRACTION)));
-  const unsigned __int128 all = static_cast<unsigned __int128>(step) *
-                                (uint64_t{bytes} * units.per_byte + units.per_packet);
+  const unsigned __int128 all =
+      static_cast<unsigned __int128>(step) * (uint64_t{bytes} * units.per_byte + units.per_packet);
   constexpr uint64_t kMost = uint64_t{1} << 62;
   return all < kMost ? static_cast<uint64_t>(all) : kMost;
 }
