@@ -176,8 +176,6 @@ ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
     scratch->trace.found |= ROCE_FOUND_NEW;
     roce_tell_stream(env, p, &scratch->outcome, ROCE_EVENT_STREAM_NEW);
     roce_number_qp(env, &p->key, in->id);
-    if (roce_features(env) & ROCE_FEATURE_DECAP)
-      roce_forget_missing(env, in->id);
   }
   if (verdict == ROCE_INSERT_FULL) {
     t->streams_full++;

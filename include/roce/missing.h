@@ -7,26 +7,22 @@
 #include "mirror_record.h"
 #include "stream.h"
 
-/* Notes what a packet changed of its stream's missing PSNs, for roce_attribute. */
-static ROCE_INLINE void roce_note_missing(struct roce_env *env, __u32 id,
-                                          const struct roce_outcome *o) {
+/*
+ * Notes what a packet changed of its stream's missing PSNs, for roce_attribute. A stream's first
+ * packet: nothing is known of the record, which another stream may have had. Not inlined: keeps its
+ * registers out of its caller's stack frame.
+ */
+static ROCE_SEPARATE int roce_note_missing(struct roce_env *env, __u32 id,
+                                           const struct roce_outcome *o) {
+  const struct roce_stream *stream = roce_stream_at(env, id);
   struct roce_mirrored *r = roce_mirrored_at(env, id);
 
-  if (!r || !(o->skipped | o->filled))
-    return;
+  if (!stream || !r || !o)
+    return 0;
+  if (roce_stream_packets(stream) == 1)
+    __builtin_memset(r, 0, sizeof(*r));
   r->skipped += o->skipped;
   r->filled += o->filled;
-}
-
-/*
- * A record that a new stream has: nothing is known of it. Not inlined: keeps its registers out of
- * its caller's stack frame.
- */
-static ROCE_SEPARATE int roce_forget_missing(struct roce_env *env, __u32 id) {
-  struct roce_mirrored *r = roce_mirrored_at(env, id);
-
-  if (r)
-    __builtin_memset(r, 0, sizeof(*r));
   return 0;
 }
 
