@@ -11,7 +11,7 @@ case $(capture loss_rc_send_v4) in
   *) cp "$(capture loss_rc_send_v4)" "$scratch/plain.pcap" ;;
 esac
 editcap -F pcapng "$scratch/plain.pcap" "$whole"
-frames=$(capinfos -Mrc "$whole" | awk '{ print $NF }')
+frames=$(capinfos -MTrc "$whole" | awk '{ print $NF }')
 mkdir "$scratch/ring"
 editcap -c $((frames / 5 + 1)) "$whole" "$scratch/ring/part.pcapng"
 mapfile -t parts < <(find "$scratch/ring" -name '*.pcapng' | sort)
