@@ -26,10 +26,10 @@ namespace {
 using xr::bench::Counting;
 using xr::bench::fail;
 using xr::bench::Impairing;
-using xr::bench::ipv4_frame;
-using xr::bench::ipv6_frame;
 using xr::bench::kFlowsMax;
 using xr::bench::mirrored_frame;
+using xr::bench::send_middle;
+using xr::bench::send_middle_ipv6;
 using xr::bench::strangers;
 using xr::bench::Yard;
 
@@ -80,7 +80,7 @@ int main() {
   libbpf_set_print(nullptr);
 
   constexpr uint32_t kPayload = 1024;
-  auto v4 = ipv4_frame(kPayload), v6 = ipv6_frame(kPayload), mirrored = mirrored_frame(v4);
+  auto v4 = send_middle(kPayload), v6 = send_middle_ipv6(kPayload), mirrored = mirrored_frame(v4);
   Yard one(1, 42), one6(1, 62), many(kFlowsMax, 42), ect(1, 42, 2), mirror(1, 92, 0, 38);
   Counting no_track(false, 1), track(true, 65536), track6(true, 65536), crowd(true, kFlowsMax);
   Counting decap(true, 65536, ROCE_FEATURE_DECAP), decap_plain(true, 65536, ROCE_FEATURE_DECAP);

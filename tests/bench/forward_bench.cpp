@@ -19,12 +19,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "arrived.h"
+#include "frames.h"
 #include "packet_socket.h"
 #include "roce/config.h"
 #include "spread.h"
 #include "wires.h"
 #include "xdp_roce.skel.h"
+#include "yards.h"
 #include "yardsticks.skel.h"
 
 namespace {
@@ -35,28 +36,6 @@ using xr::bench::PacketSocket;
 using xr::bench::put_on;
 
 constexpr int kRounds = 41;
-
-std::vector<uint8_t> frame(uint32_t payload) {
-  const uint16_t udp = static_cast<uint16_t>(8 + 12 + payload + 4);
-  std::vector<uint8_t> f(34u + udp);
-  const auto put16 = [&f](size_t at, uint16_t value) {
-    value = htons(value);
-    std::memcpy(&f[at], &value, 2);
-  };
-  put16(12, 0x0800);
-  f[14] = 0x45;
-  put16(16, static_cast<uint16_t>(20 + udp));
-  f[22] = 64;
-  f[23] = 17;
-  f[26] = f[30] = 192;
-  f[28] = f[32] = 2;
-  f[29] = 1;
-  f[33] = 2;
-  put16(36, 4791);
-  put16(38, udp);
-  f[42] = 0x01; // RC SEND MIDDLE
-  return f;
-}
 
 // Of those that arrived: veth's queue may be too short for all that were made.
 double packets_per_second(const yardsticks *yard, std::vector<uint8_t> &data, uint32_t frames) {
@@ -147,7 +126,7 @@ int main() {
   xr::bench::pin_to(1);
   xr::bench::Wires wires({"a", "b"});
 
-  yardsticks *yard = yardsticks__open_and_load();
+  yardsticks *yard = xr::bench::open_yard();
   xdp_roce *roce = xdp_roce__open();
   if (!yard || !roce)
     fail("open");
@@ -164,7 +143,7 @@ int main() {
     fail("set target");
   put_on("b1", yard->progs.arrive);
 
-  std::vector<uint8_t> data = frame(1024);
+  std::vector<uint8_t> data = xr::bench::send_middle(1024);
   Sender sender(data);
   compare(
       "1 KB frames a second from veth to veth, sent by a socket", yard, roce,

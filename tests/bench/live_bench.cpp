@@ -64,16 +64,7 @@ public:
       fail(engine.error().message);
     engine_ = std::move(*engine);
   }
-  void run(uint64_t until) {
-    std::atomic<bool> stop{false};
-    std::thread timer([&] {
-      std::this_thread::sleep_for(std::chrono::nanoseconds(until - monotonic_ns()));
-      stop = true;
-    });
-    if (auto done = engine_->run(stop); !done)
-      fail(done.error().message);
-    timer.join();
-  }
+  void run(uint64_t until) { bench::run_until(*engine_, until); }
   const endpoint::LiveEngine &engine() const { return *engine_; }
 
 private:
@@ -169,10 +160,8 @@ int main() {
   libbpf_set_print(nullptr);
   bench::pin_to(1);
   bench::Wires wires({"a"});
-  yardsticks *yard = yardsticks__open_and_load();
-  if (!yard)
-    fail("open");
-  bench::put_on("a1", yard);
+  yardsticks *yard = bench::open_yard();
+  bench::put_on("a1", yard->progs.arrive);
   const uint32_t zero = 0;
   const bpf_devmap_val out{if_nametoindex("a0"), {}};
   if (bpf_map__update_elem(yard->maps.out, &zero, sizeof(zero), &out, sizeof(out), 0))

@@ -16,12 +16,6 @@
 
 namespace xr::bench {
 
-inline void put_on(const char *port, const bpf_program *program) {
-  if (bpf_xdp_attach(static_cast<int>(if_nametoindex(port)), bpf_program__fd(program),
-                     XDP_FLAGS_DRV_MODE, nullptr))
-    fail(port);
-}
-
 class PacketSocket {
 public:
   static constexpr size_t kBatch = 64;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of ports with its settings and rules, the yardsticks, and the frames that benchmarks
-// run them on.
+// The program of ports with its settings and rules, and the yardsticks, as benchmarks run them.
 #pragma once
 
 #include <cstring>
@@ -14,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "frames.h"
 #include "impair/rule.h"
 #include "parse/words.h"
 #include "roce/config.h"
@@ -26,59 +26,6 @@
 namespace xr::bench {
 
 inline constexpr uint32_t kFlowsMax = 100000;
-
-inline std::vector<uint8_t> ipv4_frame(uint32_t payload) {
-  const uint16_t udp = static_cast<uint16_t>(8 + 12 + payload + 4);
-  std::vector<uint8_t> f(14 + 20 + udp);
-  f[12] = 0x08;
-  f[14] = 0x45;
-  const uint16_t total = htons(static_cast<uint16_t>(20 + udp));
-  std::memcpy(&f[16], &total, 2);
-  f[22] = 64;
-  f[23] = 17;
-  f[26] = f[30] = 192;
-  f[28] = f[32] = 2;
-  f[29] = 1;
-  f[33] = 2;
-  const uint16_t port = htons(4791), length = htons(udp);
-  std::memcpy(&f[36], &port, 2);
-  std::memcpy(&f[38], &length, 2);
-  f[42] = 0x01; // RC SEND MIDDLE
-  return f;
-}
-
-// The frame as a mirror sends it: IPv4, GRE with a sequence number, ERSPAN type II.
-inline std::vector<uint8_t> mirrored_frame(const std::vector<uint8_t> &inside) {
-  constexpr uint8_t kHead[] = {2,   0,    0,   0,    0,   1, 2,   0, 0,    0,  0,    2,    8,
-                               0,   0x45, 0,   0,    0,   0, 0,   0, 0,    64, 47,   0,    0,
-                               198, 51,   100, 1,    203, 0, 113, 1, 0x10, 0,  0x88, 0xbe, 0,
-                               0,   0,    0,   0x10, 0,   0, 7,   0, 0,    0,  0};
-  std::vector<uint8_t> f(sizeof(kHead) + inside.size());
-  std::memcpy(f.data(), kHead, sizeof(kHead));
-  std::memcpy(f.data() + sizeof(kHead), inside.data(), inside.size());
-  const uint16_t total = htons(static_cast<uint16_t>(f.size() - 14));
-  std::memcpy(&f[16], &total, 2);
-  return f;
-}
-
-inline std::vector<uint8_t> ipv6_frame(uint32_t payload) {
-  const std::vector<uint8_t> v4 = ipv4_frame(payload);
-  std::vector<uint8_t> f(v4.size() + 20);
-  f[12] = 0x86;
-  f[13] = 0xdd;
-  f[14] = 0x60;
-  const uint16_t length = htons(static_cast<uint16_t>(v4.size() - 34));
-  std::memcpy(&f[18], &length, 2);
-  f[20] = 17;
-  f[21] = 64;
-  for (int i = 0; i < 2; i++) {
-    const uint8_t address[16] = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0,
-                                 0,    0,    0,    0,    0, 0, 0, static_cast<uint8_t>(i + 1)};
-    std::memcpy(&f[22 + 16 * i], address, 16);
-  }
-  std::copy(v4.begin() + 34, v4.end(), f.begin() + 54);
-  return f;
-}
 
 struct Counting {
   xdp_roce *skel = xdp_roce__open();

@@ -20,7 +20,6 @@
 #include <linux/if_link.h>
 #include <xdp/xsk.h>
 
-#include "arrived.h"
 #include "base/clock.h"
 #include "endpoint/respond.h"
 #include "endpoint/send.h"
@@ -29,6 +28,7 @@
 #include "senders.h"
 #include "spread.h"
 #include "wires.h"
+#include "yards.h"
 #include "yardsticks.skel.h"
 
 namespace {
@@ -247,7 +247,7 @@ void measure_qp_rates(const yardsticks *yard) {
 // A responder on the other CPU, which acknowledges each packet; a program at the sender counts and
 // drops what comes back.
 void measure_respond(const yardsticks *yard, double most) {
-  put_on("a0", yard);
+  put_on("a0", yard->progs.arrive);
   endpoint::RespondRequest request;
   request.ifname = "a1";
   request.responder.addresses = {flow_of("").path.dst};
@@ -286,10 +286,8 @@ int main() {
   libbpf_set_print(nullptr);
   bench::pin_to(1);
   bench::Wires wires({"a"});
-  yardsticks *yard = yardsticks__open_and_load();
-  if (!yard)
-    fail("open");
-  put_on("a1", yard);
+  yardsticks *yard = bench::open_yard();
+  put_on("a1", yard->progs.arrive);
   measure_icrc();
   const double most = compare(yard, "frames a second, 1,024 B of payload, one RC flow", 1024,
                               "qp 0x11 size 1M", bench::at_least(0.95));

@@ -17,23 +17,28 @@
 
 #include <bpf/libbpf.h>
 
-#include "arrived.h"
 #include "base/clock.h"
 #include "endpoint/engine.h"
 #include "flow/flow.h"
 #include "requester/open.h"
 #include "wires.h"
+#include "yards.h"
 #include "yardsticks.skel.h"
 
 namespace xr::bench {
 
 constexpr uint64_t kPieceNs = 100'000'000;
 
-// Counts and drops what arrives there.
-inline void put_on(const char *port, const yardsticks *yard) {
-  if (bpf_xdp_attach(static_cast<int>(if_nametoindex(port)), bpf_program__fd(yard->progs.arrive),
-                     XDP_FLAGS_DRV_MODE, nullptr))
-    fail("attach");
+// Runs the engine of a sender until that moment.
+template <typename Engine> void run_until(Engine &engine, uint64_t until) {
+  std::atomic<bool> stop{false};
+  std::thread timer([&] {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(until - monotonic_ns()));
+    stop = true;
+  });
+  if (auto done = engine.run(stop); !done)
+    fail(done.error().message);
+  timer.join();
 }
 
 inline flow::Flow flow_of(const std::string &words) {
@@ -70,16 +75,7 @@ public:
         std::make_unique<endpoint::Engine>(std::move(*socket), std::move(source), ROCE_UDP_PORT);
   }
   const SendCounts &counts() const { return source_->counts(); }
-  void run(uint64_t until) {
-    std::atomic<bool> stop{false};
-    std::thread timer([&] {
-      std::this_thread::sleep_for(std::chrono::nanoseconds(until - monotonic_ns()));
-      stop = true;
-    });
-    if (auto done = engine_->run(stop); !done)
-      fail(done.error().message);
-    timer.join();
-  }
+  void run(uint64_t until) { run_until(*engine_, until); }
 
 private:
   std::unique_ptr<endpoint::Engine> engine_;

@@ -128,7 +128,7 @@ Row analyzer(const std::string &name, bool track) {
   NativeDatapath::Options options;
   options.track = track;
   auto datapath = std::make_shared<NativeDatapath>(options);
-  auto frame = std::make_shared<std::vector<uint8_t>>(bench::ipv4_frame(1024));
+  auto frame = std::make_shared<std::vector<uint8_t>>(bench::send_middle(1024));
   auto psn = std::make_shared<uint32_t>(0);
   return {name, [datapath, frame, psn](uint32_t times) {
             const auto size = static_cast<uint32_t>(frame->size());
@@ -141,7 +141,7 @@ Row analyzer(const std::string &name, bool track) {
 }
 
 Row icrc() {
-  auto frame = std::make_shared<std::vector<uint8_t>>(bench::ipv4_frame(1024));
+  auto frame = std::make_shared<std::vector<uint8_t>>(bench::send_middle(1024));
   return {"iCRC of 1 KB", [frame](uint32_t times) {
             const auto end = static_cast<uint32_t>(frame->size());
             for (uint32_t i = 0; i < times; i++)
@@ -189,7 +189,7 @@ int main() {
   libbpf_set_print(nullptr);
   bench::pin_to(1);
   const bench::Instructions counter;
-  const auto v4 = bench::ipv4_frame(1024), v6 = bench::ipv6_frame(1024);
+  const auto v4 = bench::send_middle(1024), v6 = bench::send_middle_ipv6(1024);
   Yard one(1, 42), one6(1, 62), ect(1, 42, 2);
   Counting count(false, 1), track(true, 65536), track6(true, 65536);
   Impairing chance({"opcode data probability 1% drop"}, 0);

@@ -9,12 +9,12 @@
 #include <memory>
 #include <optional>
 
-#include "arrived.h"
 #include "base/clock.h"
 #include "endpoint/wire.h"
 #include "forwarder.h"
 #include "spread.h"
 #include "wire_traffic.h"
+#include "yards.h"
 
 namespace {
 
@@ -108,28 +108,17 @@ int main(int argc, char **argv) {
   bench::Wires wires({"a", "b", "c", "d", "e"});
   yardsticks *yards[3];
   for (yardsticks *&yard : yards)
-    if (!(yard = yardsticks__open_and_load()))
-      fail("open");
+    yard = bench::open_yard();
   put_on("b1", yards[1]->progs.arrive);
   put_on("d1", yards[2]->progs.arrive);
   put_on("e1", yards[0]->progs.arrive);
   put_on("a1", yards[1]->progs.to_socket);
   bench::Forwarder forwarder(yards[1], "a1", "b0");
-  endpoint::WireRequest request;
-  request.first = "c1";
-  request.second = "d0";
-  request.copy = true;
-  request.attach.track = argc < 2 || std::string(argv[1]) != "--no-track";
-  request.memory = uint64_t{2} << 30;
-  auto run = endpoint::WireRun::prepare(std::move(request));
-  if (!run)
-    fail(run.error().message);
+  endpoint::WireRun run = bench::open_wire("c1", "d0", uint64_t{2} << 30,
+                                           argc < 2 || std::string(argv[1]) != "--no-track");
   const Bed bed = {{"e0", yards[0], [] {}},
                    {"a0", yards[1], [&] { forwarder.turn(); }},
-                   {"c0", yards[2], [&] {
-                      if (auto done = run->turn(); !done)
-                        fail(done.error().message);
-                    }}};
+                   {"c0", yards[2], [&] { bench::turn(run); }}};
   const auto with = [&](const char *what, const std::string &rule, const std::string &link,
                         uint32_t bytes, uint32_t streams, const bench::Target &target) {
     set_rule("c1", rule);
@@ -150,12 +139,12 @@ int main(int argc, char **argv) {
       with((std::string("rule: delay ") + delay).c_str(), std::string("delay ") + delay, "", bytes,
            1, {});
   }
-  const WireReport report = run->report();
+  const WireReport report = run.report();
   for (const auto &port : report.ports)
     std::printf("%s: taken %lu, left %lu, ring full %lu, no buffer %lu, TX full %lu\n",
                 port.ifname.c_str(), port.counts->in.taken, port.counts->in.left,
                 port.counts->in.ring_full, port.counts->in.no_buffer, port.counts->out.tx_dropped);
-  if (auto done = run->close(); !done)
+  if (auto done = run.close(); !done)
     fail(done.error().message);
   for (yardsticks *yard : yards)
     yardsticks__destroy(yard);

@@ -19,6 +19,7 @@
 #include "spread.h"
 #include "turning.h"
 #include "wire_traffic.h"
+#include "yards.h"
 
 namespace {
 
@@ -183,25 +184,14 @@ int main() {
   bench::Wires wires({"a", "b", "c", "d"});
   yardsticks *yards[2];
   for (yardsticks *&yard : yards)
-    if (!(yard = yardsticks__open_and_load()))
-      fail("open");
+    yard = bench::open_yard();
   bench::put_on("a1", yards[0]->progs.to_socket);
   bench::put_on("b1", yards[0]->progs.arrive_at);
   bench::put_on("d1", yards[1]->progs.arrive_at);
   bench::Forwarder forwarder(yards[0], "a1", "b0");
-  endpoint::WireRequest request;
-  request.first = "c1";
-  request.second = "d0";
-  request.copy = true;
-  request.memory = 256 << 20;
-  auto run = endpoint::WireRun::prepare(std::move(request));
-  if (!run)
-    fail(run.error().message);
+  endpoint::WireRun run = bench::open_wire("c1", "d0", 256 << 20);
   Path bare("a0", yards[0], [&] { forwarder.turn(); });
-  Path wire("c0", yards[1], [&] {
-    if (auto done = run->turn(); !done)
-      fail(done.error().message);
-  });
+  Path wire("c0", yards[1], [&] { bench::turn(run); });
   const std::pair<const char *, uint64_t> delays[] = {{"50us", 50 * kUs},
                                                       {"100us", 100 * kUs},
                                                       {"1ms", kMs},
@@ -209,7 +199,7 @@ int main() {
                                                       {"100ms", 100 * kMs}};
   for (const auto &[words, ns] : delays)
     compare(bare, wire, words, ns);
-  if (auto done = run->close(); !done)
+  if (auto done = run.close(); !done)
     fail(done.error().message);
   for (yardsticks *yard : yards)
     yardsticks__destroy(yard);

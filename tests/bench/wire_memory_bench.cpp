@@ -9,6 +9,7 @@
 #include "endpoint/wire.h"
 #include "turning.h"
 #include "wire_traffic.h"
+#include "yards.h"
 #include "yardsticks.skel.h"
 
 namespace {
@@ -25,9 +26,7 @@ int main() {
   libbpf_set_print(nullptr);
   bench::pin_to(0);
   bench::Wires wires({"c", "d"});
-  yardsticks *yard = yardsticks__open_and_load();
-  if (!yard)
-    fail("open");
+  yardsticks *yard = bench::open_yard();
   bench::put_on("d1", yard->progs.arrive);
   bench::put_on("c0", yard->progs.arrive);
   if (auto made = datapath::bridge("c1", "d0", "", {}, false); !made)
@@ -43,10 +42,7 @@ int main() {
     std::printf("  %s\n", note.c_str());
   bench::Sender sender("c0", 64, 1);
   {
-    const bench::Turning turning([&] {
-      if (auto done = run->turn(); !done)
-        fail(done.error().message);
-    });
+    const bench::Turning turning([&] { bench::turn(*run); });
     const uint64_t begin = monotonic_ns();
     while (monotonic_ns() - begin < kSeconds * kSecond)
       sender.send();

@@ -10,13 +10,13 @@
 #include <functional>
 #include <thread>
 
-#include "arrived.h"
 #include "base/clock.h"
 #include "endpoint/wire.h"
 #include "forwarder.h"
 #include "parse/value.h"
 #include "turning.h"
 #include "wire_traffic.h"
+#include "yards.h"
 
 namespace {
 
@@ -124,25 +124,17 @@ int main() {
   bench::Wires wires({"a", "b", "c", "d"});
   yardsticks *yards[2];
   for (yardsticks *&yard : yards)
-    if (!(yard = yardsticks__open_and_load()))
-      fail("open");
+    yard = bench::open_yard();
   bench::put_on("a1", yards[0]->progs.to_socket);
   bench::put_on("b1", yards[0]->progs.arrive);
   bench::put_on("d1", yards[1]->progs.arrive);
   bench::Forwarder forwarder(yards[0], "a1", "b0");
-  endpoint::WireRequest request;
-  request.first = "c1";
-  request.second = "d0";
-  request.copy = true;
-  request.memory = uint64_t{2} << 30;
-  auto run = endpoint::WireRun::prepare(std::move(request));
-  if (!run)
-    fail(run.error().message);
+  endpoint::WireRun run = bench::open_wire("c1", "d0", uint64_t{2} << 30);
   std::atomic<bool> stop = false;
   Status status;
   std::thread process([&] { // a thread a direction, on any processor
     pin_to_all();
-    status = run->run(stop, {}, [](const WireReport &) { return true; });
+    status = run.run(stop, {}, [](const WireReport &) { return true; });
   });
   for (const uint32_t bytes : {64U, 1024U}) {
     double most = 0;
@@ -156,13 +148,13 @@ int main() {
     std::printf("frames of %u bytes: the forwarder moves %.0f a second\n", bytes, most);
     bench::Sender sender("c0", bytes, 1);
     for (const double percent : {1.0, 10.0, 80.0})
-      ask(*run, sender, yards[1], bytes, percent, most);
+      ask(run, sender, yards[1], bytes, percent, most);
   }
   stop = true;
   process.join();
   if (!status)
     fail(status.error().message);
-  if (auto done = run->close(); !done)
+  if (auto done = run.close(); !done)
     fail(done.error().message);
   for (yardsticks *yard : yards)
     yardsticks__destroy(yard);

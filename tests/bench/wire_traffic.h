@@ -11,35 +11,21 @@
 
 #include "datapath/rules.h"
 #include "datapath/wire_ports.h"
+#include "endpoint/wire.h"
+#include "frames.h"
 #include "packet_socket.h"
 #include "parse/words.h"
 #include "wire/link_words.h"
 
 namespace xr::bench {
 
-// RC SEND ONLY of `bytes`, to QP 0.
+// RC SEND ONLY of `bytes`, ECT(0), to QP 0.
 inline std::vector<uint8_t> frame_of(uint32_t bytes) {
-  std::vector<uint8_t> f(bytes);
-  const auto put16 = [&f](size_t at, size_t value) {
-    f[at] = static_cast<uint8_t>(value >> 8);
-    f[at + 1] = static_cast<uint8_t>(value);
-  };
+  std::vector<uint8_t> f = ipv4_frame(bytes, ROCE_RC_SEND_ONLY);
   f[0] = f[6] = 2;
   f[5] = 2;
   f[11] = 1;
-  put16(12, 0x0800);
-  f[14] = 0x45;
-  f[15] = 2; // ECT(0)
-  put16(16, bytes - 14);
-  f[22] = 64;
-  f[23] = 17;
-  f[26] = f[30] = 192;
-  f[28] = f[32] = 2;
-  f[29] = 1;
-  f[33] = 2;
-  put16(36, 4791);
-  put16(38, bytes - 34);
-  f[42] = 0x04;
+  f[15] = 2;
   return f;
 }
 
@@ -86,6 +72,26 @@ inline void set_rule(const char *port, const std::string &text) {
   if (!rule)
     fail(rule.error().message);
   if (auto done = datapath::add_rule(port, "", *rule); !done)
+    fail(done.error().message);
+}
+
+// A wire between the two ports, in copy mode.
+inline endpoint::WireRun open_wire(const char *first, const char *second, uint64_t memory,
+                                   bool track = true) {
+  endpoint::WireRequest request;
+  request.first = first;
+  request.second = second;
+  request.copy = true;
+  request.attach.track = track;
+  request.memory = memory;
+  auto run = endpoint::WireRun::prepare(std::move(request));
+  if (!run)
+    fail(run.error().message);
+  return std::move(*run);
+}
+
+inline void turn(endpoint::WireRun &run) {
+  if (auto done = run.turn(); !done)
     fail(done.error().message);
 }
 

@@ -9,13 +9,13 @@
 #include <memory>
 #include <thread>
 
-#include "arrived.h"
 #include "base/clock.h"
 #include "datapath/attach.h"
 #include "datapath/bridge.h"
 #include "endpoint/wire.h"
 #include "spread.h"
 #include "wire_traffic.h"
+#include "yards.h"
 
 namespace {
 
@@ -77,8 +77,7 @@ int main() {
   std::array<yardsticks *, 3> yards{};
   const std::array sinks = {"b1", "d1", "f1"};
   for (size_t i = 0; i < yards.size(); i++) {
-    if (!(yards[i] = yardsticks__open_and_load()))
-      fail("open");
+    yards[i] = bench::open_yard();
     bench::put_on(sinks[i], yards[i]->progs.arrive);
   }
   make_bridge("a1", "b0");
