@@ -50,9 +50,7 @@ ConnectionFollower::Entry *ConnectionFollower::add(const Key &key) {
   Entry &entry = entries_[key];
   entry = {.row = result_.rows.size()};
   ConnectionRow &row = result_.rows.emplace_back();
-  row.active.address = key.active;
-  row.active.id = key.id;
-  row.passive.address = key.passive;
+  std::tie(row.active.address, row.passive.address, row.active.id) = key;
   return &entry;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -28,11 +29,7 @@ public:
 
 private:
   enum class From : uint8_t { Active, Passive, Unknown };
-  struct Key { // the active side's address and ID, and the other address
-    Address active, passive;
-    uint32_t id;
-    auto operator<=>(const Key &) const = default;
-  };
+  using Key = std::tuple<Address, Address, uint32_t>; // active and passive side, the active's ID
   struct Entry {
     size_t row = 0;
     uint32_t seen = 0; // bits of the messages of the active side, and of the passive side above
