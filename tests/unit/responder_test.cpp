@@ -303,8 +303,8 @@ TEST_F(ResponderTest, AcceptsAReusedQpnFarAway) {
   drain();
   feed(request(ROCE_RC_SEND_ONLY, 0x400000), 10);
   expect_ack(0x400000, 1);
-  feed(request(ROCE_RC_SEND_MIDDLE, 0x100000, false), 1024);
-  EXPECT_TRUE(drain().empty());
+  feed(request(ROCE_RC_SEND_MIDDLE, 0x100001, false), 1024);
+  expect_nak(0x60, 0x100000);
   feed(request(ROCE_RC_SEND_ONLY, 0x100000), 10);
   expect_ack(0x100000, 1);
   feed(request(ROCE_RC_SEND_ONLY, 0x100000 + 65537), 10);
@@ -315,10 +315,44 @@ TEST_F(ResponderTest, AcceptsAReusedQpnFarAway) {
 TEST_F(ResponderTest, WaitsForTheStartOfAMessage) {
   options_.merge_acks = true;
   feed(request(ROCE_RC_SEND_MIDDLE, 2), 1024);
-  EXPECT_TRUE(drain().empty());
+  expect_nak(0x60, 1);
   feed(request(ROCE_RC_SEND_FIRST, 1), 1024);
   feed(request(ROCE_RC_SEND_LAST, 2), 1);
   expect_ack(2, 1);
+}
+
+// An ACK of the second message would acknowledge the first, which is not whole.
+TEST_F(ResponderTest, AsksForTheStartOfTheFirstMessage) {
+  options_.merge_acks = true;
+  feed(request(ROCE_RC_SEND_MIDDLE, 3, false), 1024);
+  expect_nak(0x60, 2);
+  feed(request(ROCE_RC_SEND_LAST, 4), 1);
+  feed(request(ROCE_RC_SEND_FIRST, 5, false), 1024);
+  feed(request(ROCE_RC_SEND_LAST, 6), 1);
+  EXPECT_TRUE(drain().empty());
+  feed(request(ROCE_RC_SEND_MIDDLE, 2, false), 1024);
+  expect_nak(0x60, 1);
+  feed(request(ROCE_RC_SEND_FIRST, 1, false), 1024);
+  feed(request(ROCE_RC_SEND_MIDDLE, 2, false), 1024);
+  feed(request(ROCE_RC_SEND_MIDDLE, 3, false), 1024);
+  feed(request(ROCE_RC_SEND_LAST, 4), 1);
+  expect_ack(4, 1);
+  feed(request(ROCE_RC_SEND_FIRST, 5, false), 1024);
+  feed(request(ROCE_RC_SEND_LAST, 6), 1);
+  expect_ack(6, 2);
+  EXPECT_EQ(counts().messages, 2U);
+  EXPECT_EQ(counts().out_of_order, 5U);
+  EXPECT_EQ(counts().qps, 1U);
+}
+
+TEST_F(ResponderTest, FollowsASenderThatDoesNotSendAgain) {
+  feed(request(ROCE_RC_SEND_LAST, 1), 1024);
+  expect_nak(0x60, 0);
+  for (uint32_t psn = 2; psn < 258; psn++)
+    feed(request(ROCE_RC_SEND_ONLY, psn), 10);
+  EXPECT_TRUE(drain().empty());
+  feed(request(ROCE_RC_SEND_ONLY, 258), 10);
+  expect_ack(258, 1);
 }
 
 // What was lost before anything arrived is asked for again: of an atomic nobody has kept a result.

@@ -15,6 +15,7 @@ constexpr int32_t kHalfSpace = 1 << 23;
 // A larger PSN distance means that the sender restarted with a new PSN: no requester has so many
 // PSNs outstanding.
 constexpr int32_t kFar = 65536;
+constexpr uint32_t kMostPassedOver = 256;
 
 uint64_t properties(const roce_packet &packet) { return roce_opcode_properties[packet.opcode]; }
 
@@ -43,8 +44,7 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
     return unreliable(c);
   int32_t distance = has_expected_ ? roce_psn_diff(packet.psn, expected_) : 0;
   if (!has_expected_ || is_qpn_reused(c, distance)) {
-    // Do not start in the middle of a message: its first packet may only be late.
-    if (!starts(packet.info)) {
+    if (!may_start(c)) {
       counts.out_of_order++;
       return;
     }
@@ -69,17 +69,35 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
 }
 
 bool Connection::is_qpn_reused(const Context &c, int32_t distance) const {
-  if (std::abs(distance) <= kFar || !starts(c.packet.info))
+  if (std::abs(distance) <= kFar)
     return false;
   // A request for the rest of a long READ may have a PSN far below expected_.
   const uint32_t into = (c.packet.psn - read_first_) & ROCE_PSN_MASK;
   return !((c.packet.info & ROCE_OP_READ_REQUEST) && into < read_psns_);
 }
 
+// Where a message begins, and not after one whose first packet is missing: an acknowledgement of
+// the later message would acknowledge that one too. A NAK asks for what is missing, one packet
+// further back each time. Senders that do not send again go on, and are followed from there.
+bool Connection::may_start(const Context &c) {
+  const int32_t after = start_missing_ ? roce_psn_diff(c.packet.psn, start_wanted_) : 0;
+  const bool near = start_missing_ && std::abs(after) <= kFar;
+  if (starts(c.packet.info))
+    return !near || after <= 0 || ++passed_over_ > kMostPassedOver;
+  if (!near || after <= 0) {
+    start_missing_ = true;
+    start_wanted_ = roce_psn_add(c.packet.psn, ROCE_PSN_MASK);
+    passed_over_ = 0;
+    responses_.push({.kind = Kind::Nak, .psn = start_wanted_, .aeth = uint32_t{kSequence} << 24});
+  }
+  return false;
+}
+
 void Connection::start_at(uint32_t psn, size_t &kept_room) {
   expect(psn);
   forget_kept(kept_room);
   started_here_ = true;
+  start_missing_ = false;
   start_psn_ = psn;
   inside_ = Inside::Nothing;
   nak_ = invalid_ = rnr_done_ = in_error_ = false;

@@ -103,8 +103,9 @@ private:
 
   void unreliable(const Context &c);
   uint32_t psns_of(const roce_packet &packet) const;
-  void start_at(uint32_t psn, size_t &kept_room);
   bool is_qpn_reused(const Context &c, int32_t distance) const;
+  bool may_start(const Context &c);
+  void start_at(uint32_t psn, size_t &kept_room);
   void ahead(const Context &c);
   void ask_for_expected();
   void keep(const Context &c);
@@ -129,6 +130,11 @@ private:
   uint8_t read_opcode(const Response &response) const;
 
   bool has_expected_ = false; // expected_ is valid
+  // A NAK asked for start_wanted_, the packet before the earliest that arrived of a message whose
+  // first is missing.
+  bool start_missing_ = false;
+  uint32_t start_wanted_ = 0;
+  uint32_t passed_over_ = 0; // starts of messages after it that were not taken
   // True if expected_ started at start_psn_, the PSN of the first request that arrived.
   bool started_here_ = false;
   bool nak_ = false;      // a NAK for expected_ was queued
