@@ -13,27 +13,15 @@
 
 #include "requester/reliable.h"
 #include "responder/responder.h"
+#include "unit/outgoing.h"
 
 namespace xr::requester {
 
 using Bytes = std::vector<uint8_t>;
+using packet::ipv4;
 
 inline constexpr uint64_t kDelayNs = 5'000, kSlotNs = 100;
 inline constexpr uint64_t kLongest = 100'000'000'000; // of virtual time
-
-inline packet::Address ipv4(uint8_t host) {
-  return {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0xc0000200U | host)};
-}
-
-inline Bytes bytes_of(const packet::Outgoing &out) {
-  if (!out.shape)
-    return {out.raw.begin(), out.raw.end()};
-  Bytes bytes(out.shape->bytes().begin(), out.shape->bytes().end());
-  out.shape->stamp(bytes.data(), out.fields);
-  if (!out.payload.empty())
-    out.shape->set_payload(bytes.data(), out.payload);
-  return bytes;
-}
 
 struct Harm {
   double loss = 0, doubled = 0, reordered = 0, damaged = 0;

@@ -200,6 +200,19 @@ Parsed parse(const Frame &frame, uint16_t port) {
   return result;
 }
 
+FrameBuilder &FrameBuilder::over(int network) {
+  switch (network) {
+  case 1:
+    return ipv6();
+  case 2:
+    return v1();
+  case 3:
+    return ip_options(2);
+  default:
+    return *this;
+  }
+}
+
 FrameBuilder &FrameBuilder::tags(int count) {
   if (count == 2)
     vlan(ROCE_ETHERTYPE_QINQ);

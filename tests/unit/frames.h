@@ -36,6 +36,9 @@ public:
   FrameBuilder &ipv4() { return net_ = Net::V4, *this; }
   FrameBuilder &ipv6() { return net_ = Net::V6, *this; }
   FrameBuilder &v1() { return net_ = Net::V1, *this; }
+  // The first kNetworks: IPv4, IPv6, RoCEv1, IPv4 with options.
+  static constexpr int kNetworks = 4;
+  FrameBuilder &over(int network);
   FrameBuilder &mapped() { return mapped_ = true, *this; } // ::ffff:192.0.2.x for IPv6 or GRH
   FrameBuilder &vlan(uint16_t tpid) { return vlans_.push_back(tpid), *this; }
   // 2: an outer tag of 802.1ad, then one of 802.1Q.

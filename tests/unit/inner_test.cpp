@@ -9,6 +9,7 @@
 #include "capture/native_datapath.h"
 #include "report/stream_columns.h"
 #include "roce/config.h"
+#include "unit/same_streams.h"
 #include "unit/tunnels.h"
 
 namespace xr::test {
@@ -48,16 +49,10 @@ Snapshot snapshot(const NativeDatapath &port) {
 std::vector<Frame> frames(bool of_network) {
   std::vector<Frame> all;
   for (const B &kind : frame_kinds())
-    for (int net = 0; net < 4; net++)
+    for (int net = 0; net < B::kNetworks; net++)
       for (int tags = 0; tags < (of_network ? 1 : 3); tags++) {
         B frame = kind;
-        if (net == 1)
-          frame.ipv6();
-        if (net == 2)
-          frame.v1();
-        if (net == 3)
-          frame.ip_options(2);
-        all.push_back(frame.tags(tags).build());
+        all.push_back(frame.over(net).tags(tags).build());
         const uint16_t type = roce_be16(&all.back().bytes[12]);
         if (of_network && type != 0x0800 && type != 0x86dd)
           all.pop_back();
@@ -65,23 +60,12 @@ std::vector<Frame> frames(bool of_network) {
   return all;
 }
 
-// How the fast path and the slow one left a record differs; what it says does not.
 void expect_same(const Snapshot &with, const Snapshot &without) {
   roce_totals totals = with.totals;
   std::fill(std::begin(totals.tunnels), std::end(totals.tunnels), 0);
   EXPECT_EQ(0, std::memcmp(with.opcodes.data(), without.opcodes.data(), sizeof(with.opcodes)));
   EXPECT_EQ(0, std::memcmp(&totals, &without.totals, sizeof(totals)));
-  ASSERT_EQ(with.streams.size(), without.streams.size());
-  for (size_t i = 0; i < with.streams.size(); i++) {
-    const roce_stream &a = with.streams[i], &b = without.streams[i];
-    EXPECT_EQ(0, std::memcmp(&a.key, &b.key, sizeof(a.key)));
-    EXPECT_EQ(roce_stream_packets(&a), roce_stream_packets(&b));
-    EXPECT_EQ(roce_stream_bytes(&a), roce_stream_bytes(&b));
-    EXPECT_EQ(a.word & ROCE_WORD_PSN, b.word & ROCE_WORD_PSN);
-    EXPECT_EQ(a.messages, b.messages);
-    for (int c = 0; c < ROCE_STREAM_COUNTERS; c++)
-      EXPECT_EQ(roce_stream_counter(&a, c), roce_stream_counter(&b, c)) << "counter " << c;
-  }
+  expect_same_streams(with, without);
 }
 
 TEST(Inner, EachTunnelGivesTheReportOfItsFrames) {

@@ -5,6 +5,7 @@
 
 #include "impair_port.h"
 #include "roce/cm.h"
+#include "same_streams.h"
 
 namespace xr::test {
 namespace {
@@ -23,36 +24,11 @@ std::vector<Frame> frames() {
   for (uint32_t snap : {10, 30, 50, 60, 70})
     all.push_back(B(6).payload(256).snap(snap));
   std::vector<Frame> wrapped;
-  for (int net = 0; net < 4; net++)
+  for (int net = 0; net < B::kNetworks; net++)
     for (int tags = 0; tags < 3; tags++)
-      for (B frame : all) {
-        if (net == 1)
-          frame.ipv6();
-        if (net == 2)
-          frame.v1();
-        if (net == 3)
-          frame.ip_options(2);
-        frame.tags(tags);
-        wrapped.push_back(frame.build());
-      }
+      for (B frame : all)
+        wrapped.push_back(frame.over(net).tags(tags).build());
   return wrapped;
-}
-
-// How the fast path and the slow one left a record differs; what it says does not.
-void expect_same_streams(const Snapshot &a, const Snapshot &b) {
-  ASSERT_EQ(a.streams.size(), b.streams.size());
-  for (size_t i = 0; i < a.streams.size(); i++) {
-    SCOPED_TRACE(fmt::format("stream {}", i));
-    const roce_stream &x = a.streams[i], &y = b.streams[i];
-    EXPECT_EQ(0, std::memcmp(&x.key, &y.key, sizeof(x.key)));
-    EXPECT_EQ(roce_stream_packets(&x), roce_stream_packets(&y));
-    EXPECT_EQ(roce_stream_bytes(&x), roce_stream_bytes(&y));
-    EXPECT_EQ(x.word & ROCE_WORD_PSN, y.word & ROCE_WORD_PSN);
-    EXPECT_EQ(x.src_qp, y.src_qp);
-    EXPECT_EQ(x.messages, y.messages);
-    for (int c = 0; c < ROCE_STREAM_COUNTERS; c++)
-      EXPECT_EQ(roce_stream_counter(&x, c), roce_stream_counter(&y, c)) << "counter " << c;
-  }
 }
 
 void expect_same(const Snapshot &a, const Snapshot &b) {

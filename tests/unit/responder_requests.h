@@ -10,18 +10,17 @@
 
 #include "packet/icrc.h"
 #include "responder/responder.h"
+#include "unit/outgoing.h"
 
 namespace xr::responder {
 
 using Bytes = std::vector<uint8_t>;
 using packet::Headers;
+using packet::ipv4;
 
 inline constexpr uint32_t kQp = 0x11;
 inline constexpr packet::Mac kPeerMac{2, 0, 0, 0, 0, 1}, kOwnMac{2, 0, 0, 0, 0, 2};
 
-inline packet::Address ipv4(uint8_t host) {
-  return {0, 0, ROCE_MAPPED_PREFIX, roce_swap32(0xc0000200U | host)};
-}
 inline packet::Address ipv6(uint8_t host) {
   return {roce_swap32(0x20010db8U), 0, 0, roce_swap32(uint32_t{host})};
 }
@@ -58,16 +57,6 @@ inline Wire parsed(Bytes bytes) {
   wire.class_ = static_cast<roce_class>(
       roce_check_length(class_, static_cast<uint32_t>(wire.bytes.size()), &wire.packet));
   return wire;
-}
-
-inline Bytes bytes_of(const packet::Outgoing &out) {
-  if (!out.shape)
-    return {out.raw.begin(), out.raw.end()};
-  Bytes bytes(out.shape->bytes().begin(), out.shape->bytes().end());
-  out.shape->stamp(bytes.data(), out.fields);
-  if (!out.payload.empty())
-    out.shape->set_payload(bytes.data(), out.payload);
-  return bytes;
 }
 
 inline Headers request(uint8_t opcode, uint32_t psn, bool ack_req = true) {

@@ -13,9 +13,8 @@
 
 namespace xr {
 
-// The files that these names are: a directory stands for its captures (*.pcap, *.pcapng, *.cap,
-// also with .gz), in order of name. Error: a directory without captures, or one that cannot be
-// read.
+// Files as they are; a directory is replaced by the captures in it (*.pcap, *.pcapng, *.cap, also
+// with .gz), sorted by name. Error: a directory without captures, or one that cannot be read.
 Result<std::vector<std::string>> capture_paths(const std::vector<std::string> &names);
 
 class CaptureSet {

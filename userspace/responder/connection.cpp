@@ -84,7 +84,7 @@ bool Connection::may_start(const Context &c) {
   const bool near = start_missing_ && std::abs(after) <= kFar;
   if (starts(c.packet.info))
     return !near || after <= 0 || ++passed_over_ > kMostPassedOver;
-  if (!near || after <= 0) {
+  if ((!near || after <= 0) && responses_.size() < kMaxResponses) {
     start_missing_ = true;
     start_wanted_ = roce_psn_add(c.packet.psn, ROCE_PSN_MASK);
     passed_over_ = 0;
