@@ -10,6 +10,7 @@
 #include "capture/analyzer.h"
 #include "capture/capture_set.h"
 #include "capture_writer.h"
+#include "directory.h"
 #include "report/episodes.h"
 #include "report/json.h"
 #include "report/latency.h"
@@ -78,28 +79,18 @@ Frames whole() {
   return all;
 }
 
-class Directory {
+class Captures : public Directory {
 public:
-  Directory() {
-    char path[] = "/tmp/xr-test-XXXXXX";
-    path_ = mkdtemp(path);
-  }
-  ~Directory() { fs::remove_all(path_); }
-  std::string path() const { return path_; }
   std::string write(const std::string &name, const Frames &frames, size_t cut = 0) const {
     PcapWriter file(false, 1, 0xa1b23c4d);
     for (const TakenFrame &frame : frames)
       file.packet(frame.bytes, static_cast<uint32_t>(frame.ns / 1'000'000'000),
                   static_cast<uint32_t>(frame.ns % 1'000'000'000));
-    const std::string path = path_ + "/" + name;
-    std::ofstream(path, std::ios::binary)
+    std::ofstream(this->file(name), std::ios::binary)
         .write(reinterpret_cast<const char *>(file.bytes.data()),
                static_cast<std::streamsize>(file.bytes.size() - cut));
-    return path;
+    return this->file(name);
   }
-
-private:
-  std::string path_;
 };
 
 Analysis run(const std::vector<std::string> &paths, unsigned jobs = 1) {
@@ -132,7 +123,7 @@ std::string without_finding_frames(Analysis analysis) {
 }
 
 TEST(CaptureSet, TapsAreOneCapture) {
-  const Directory at;
+  const Captures at;
   const std::string one = at.write("one.pcap", whole());
   std::vector<std::string> paths;
   for (size_t i = 0; i < taps().size(); i++)
@@ -146,7 +137,7 @@ TEST(CaptureSet, TapsAreOneCapture) {
 
 // Files of a ring, of which streams cross the borders; also out of order.
 TEST(CaptureSet, ARingIsOneCapture) {
-  const Directory at;
+  const Captures at;
   const Frames all = whole();
   const std::string one = at.write("one.pcap", all);
   std::vector<std::string> paths;
@@ -164,7 +155,7 @@ TEST(CaptureSet, ARingIsOneCapture) {
 }
 
 TEST(CaptureSet, JobsFindWhatOneFinds) {
-  const Directory at;
+  const Captures at;
   const std::string one = at.write("one.pcap", whole());
   const std::string expected = report_of(run({one}));
   for (const unsigned jobs : {2U, 3U, 8U})
@@ -181,7 +172,7 @@ TEST(CaptureSet, JobsFindWhatOneFinds) {
 
 // Frames of findings and events are named by their file and their number there.
 TEST(CaptureSet, FramesHaveTheirFileAndNumber) {
-  const Directory at;
+  const Captures at;
   const std::vector<std::string> paths = {at.write("b.pcap", taps()[1]),
                                           at.write("a.pcap", taps()[0])};
   auto set = CaptureSet::open(paths);
@@ -202,7 +193,7 @@ TEST(CaptureSet, FramesHaveTheirFileAndNumber) {
 
 // One that is cut short does not end the others.
 TEST(CaptureSet, TheRestOfATruncatedSet) {
-  const Directory at;
+  const Captures at;
   const Analysis both = run({at.write("cut.pcap", taps()[0], 10), at.write("b.pcap", taps()[1])});
   ASSERT_EQ(both.troubles.size(), 1u);
   EXPECT_NE(both.troubles[0].message.find("cut.pcap: truncated"), std::string::npos)
@@ -219,22 +210,22 @@ TEST(CaptureSet, TheRestOfATruncatedSet) {
                                packets(run({at.write("y.pcap", taps()[1])})));
 }
 
-TEST(CaptureSet, DirectoriesStandForTheirCaptures) {
-  const Directory at;
+TEST(CaptureSet, ReadsTheCapturesOfADirectory) {
+  const Captures at;
   const std::string b = at.write("b.pcapng", taps()[0]), a = at.write("a.pcap", taps()[1]);
   at.write("c.pcap.gz", taps()[1]);
   at.write("notes.txt", {});
   const auto found = capture_paths({at.path(), b});
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found.get(), (std::vector<std::string>{a, b, at.path() + "/c.pcap.gz", b}));
-  const Directory empty;
+  const Captures empty;
   const auto none = capture_paths({empty.path()});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().message, empty.path() + ": no captures in this directory");
 }
 
 TEST(CaptureSet, StandardInputIsReadAlone) {
-  const Directory at;
+  const Captures at;
   const auto refused = CaptureSet::open({at.write("a.pcap", taps()[0]), "-"});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message, "standard input is read alone");

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "capture/files.h"
+#include "directory.h"
 #include "drain.h"
 
 namespace xr::test {
@@ -19,27 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kSecond = 1'000'000'000, kTime = 1'700'000'000 * kSecond + 123'456'789;
-
-class Directory {
-public:
-  Directory() : path_(fs::temp_directory_path() / fmt::format("xr-files-{}", getpid())) {
-    fs::create_directory(path_);
-  }
-  ~Directory() { fs::remove_all(path_); }
-  Directory(const Directory &) = delete;
-  Directory &operator=(const Directory &) = delete;
-  std::string file(const std::string &name) const { return path_ / name; }
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto &entry : fs::directory_iterator(path_))
-      names.push_back(entry.path());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
-private:
-  fs::path path_;
-};
 
 PcapngPacket packet(const FileBytes &bytes, uint64_t time_ns, std::string_view comment = {}) {
   const auto size = static_cast<uint32_t>(bytes.size());

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -23,12 +24,18 @@ struct Job {
   CaptureSet set;
   Analyzer analyzer;
   Next end = Next::End;
+  std::optional<Error> failed; // by on_frame
 
   void read(const AnalyzeRun &run, bool tell) {
     CapturedFrame frame;
     uint64_t progress_at = run.progress_step;
     for (uint32_t n = 1; (end = set.next(frame)) == Next::Frame; n++) {
-      analyzer.frame(frame);
+      const roce_key *stream = analyzer.frame(frame);
+      if (run.on_frame)
+        if (Status done = run.on_frame(frame, stream); !done) {
+          failed = done.error();
+          break;
+        }
       if (n & kLookMask)
         continue;
       if (run.stop && run.stop->load(std::memory_order_relaxed))
@@ -203,6 +210,8 @@ Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) 
   analysis.snapshot.truncated = first.end == Next::Truncated;
   analysis.files = std::move(paths);
   analysis.troubles = first.set.errors();
+  if (first.failed)
+    analysis.troubles.push_back(*first.failed);
   if (analysis.troubles.empty())
     analysis.stopped = run.stop && run.stop->load();
   return analysis;

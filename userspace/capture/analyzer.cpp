@@ -62,14 +62,14 @@ LatencyReport Analyzer::latency() const {
   return report;
 }
 
-void Analyzer::frame(const CapturedFrame &captured) {
+const roce_key *Analyzer::frame(const CapturedFrame &captured) {
   NativeDatapath::FrameView frame = view_of(captured);
   frame.sequence = ++frames_;
   frame.number =
       captured.number ? uint64_t{captured.file} << kFileShift | captured.number : frames_;
   if (frames_ == 1)
     first_ns_ = captured.time_ns;
-  roce_packet packet;
+  roce_packet &packet = packet_;
   const roce_class class_ = options_.decap ? accountant_.unwrap(frame, layer3_of(captured), packet)
                                            : parse_captured(accountant_, captured, packet);
   if (options_.share.of > 1 &&
@@ -78,7 +78,7 @@ void Analyzer::frame(const CapturedFrame &captured) {
     if (!options_.share.index && options_.episodes && roce_is_roce(class_) &&
         packet.info & ROCE_OP_CNP)
       accountant_.time_cnp(packet.key, captured.time_ns);
-    return;
+    return nullptr;
   }
   bool track = true, damaged = false;
 
@@ -92,6 +92,10 @@ void Analyzer::frame(const CapturedFrame &captured) {
   if (options_.connections && roce_is_roce(class_) && !damaged)
     connections_.packet(captured.time_ns, {frame.data, frame.captured}, packet);
   accountant_.account(frame, class_, packet, track);
+  if (!roce_is_roce(class_))
+    return nullptr;
+  roce_key_fill(&packet.key);
+  return &packet.key;
 }
 
 void Analyzer::episodes(Episodes &into) {

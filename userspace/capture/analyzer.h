@@ -40,7 +40,8 @@ public:
 
   explicit Analyzer(const Options &options);
 
-  void frame(const CapturedFrame &frame);
+  // The stream of a RoCE frame, with decap of the inner one, until the next call; nullptr: no RoCE.
+  const roce_key *frame(const CapturedFrame &frame);
   void on_event(std::function<void(const roce_event &)> callback);
   // Fills all fields except name and truncated.
   void snapshot(Snapshot &into) const;
@@ -58,6 +59,7 @@ private:
 
   Options options_;
   NativeDatapath accountant_;
+  roce_packet packet_{}; // of the newest frame
   decltype(Snapshot::icrc) icrc_{};
   latency::OneWay latency_;
   ConnectionFollower connections_;
@@ -70,6 +72,8 @@ struct AnalyzeRun {
   std::function<void(const roce_event &)> on_event;
   std::function<void(const Reader::Progress &)> on_progress;
   uint64_t progress_step = 64 << 20; // bytes of the file between two calls of on_progress
+  // Gets each frame with its stream, see Analyzer::frame(). An error ends the run. For one job.
+  std::function<Status(const CapturedFrame &, const roce_key *)> on_frame;
   // Threads, each with the frames of some pairs of hosts. More than one: files that can be read
   // twice, and no on_event.
   unsigned jobs = 1;

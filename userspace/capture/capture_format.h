@@ -46,6 +46,7 @@ Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source);
 
 // `linktype`: see https://www.tcpdump.org/linktypes.html.
 std::optional<Link> known_link(uint32_t linktype);
+uint16_t linktype_of(Link link);
 // "NAME: link type 105 (IEEE802_11) ...", with a hint.
 Error unknown_link(const std::string &name, uint32_t linktype);
 

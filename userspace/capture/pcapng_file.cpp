@@ -15,6 +15,7 @@ constexpr uint32_t kByteOrder = 0x1a2b3c4d;
 enum Block : uint32_t { kInterface = 1, kOldPacket = 2, kSimplePacket = 3, kPacket = 6 };
 enum Option : uint16_t {
   kEnd = 0,
+  kComment = 1,
   kFlags = 2,
   kTimeResolution = 9,
   kFcsLength = 13,
@@ -220,12 +221,15 @@ private:
       return damaged(fmt::format("packet {} claims {} bytes in a block with room for {}",
                                  packets_ + 1, captured, length - kFixed));
     uint32_t fcs = it->fcs;
+    frame.comment = {};
     const uint32_t options_at = kFixed + ((captured + 3) & ~3u);
     if (options_at < length)
       options(body + options_at, body + length,
               [&](uint16_t code, const uint8_t *value, uint16_t size) {
                 if (code == kFlags && size >= 4 && order_.u32(value) >> 5 & 15)
                   fcs = order_.u32(value) >> 5 & 15;
+                else if (code == kComment && frame.comment.empty())
+                  frame.comment = {reinterpret_cast<const char *>(value), size};
               });
     const uint64_t units = static_cast<uint64_t>(order_.u32(body + 4)) << 32 | order_.u32(body + 8);
     return fill_frame(frame, *it, body + kFixed, captured, order_.u32(body + 16), fcs,

@@ -19,7 +19,6 @@ constexpr size_t kBuffer = 1 << 18;
 // While the reader of a pipe takes nothing: the interval at which `stop` is checked, and the time
 // that the reader has after it.
 constexpr int kSliceMs = 50, kPatienceMs = 500;
-constexpr uint16_t kEthernet = 1;
 constexpr uint64_t kUnknownLength = ~0ULL; // of a section
 constexpr uint8_t kNanoseconds = 9;        // 10^-9
 constexpr uint32_t kInbound = 1;
@@ -147,7 +146,7 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngI
   self.end(block);
 
   block = self.begin(kInterface);
-  self.put(kEthernet);
+  self.put(interface.link);
   self.put(uint16_t{0});
   self.put(interface.snap);
   self.put_option(kName, interface.name);
@@ -165,7 +164,8 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngI
 
 uint64_t PcapngWriter::size_of(const PcapngPacket &packet) {
   const size_t comment = std::min(packet.comment.size(), kLongestComment);
-  return 12 + 20 + padded(packet.captured) + (comment ? 4 + padded(comment) : 0) + 8 + 4;
+  return 12 + 20 + padded(packet.captured) + (comment ? 4 + padded(comment) : 0) +
+         (packet.inbound ? 8 : 0) + 4;
 }
 
 Status PcapngWriter::packet(const PcapngPacket &packet) {
@@ -180,7 +180,8 @@ Status PcapngWriter::packet(const PcapngPacket &packet) {
   put(packet.length);
   put_bytes(packet.data, packet.captured);
   put_option(kComment, packet.comment);
-  put_option(kFlags, &kInbound, sizeof(kInbound));
+  if (packet.inbound)
+    put_option(kFlags, &kInbound, sizeof(kInbound));
   put(uint32_t{kEnd});
   end(block);
   packets_++;
@@ -256,7 +257,22 @@ Status PcapngWriter::give_up(size_t done, int error) {
                                      : "");
 }
 
+Status PcapngWriter::close() {
+  auto done = flush();
+  keeps_closed_ = true;
+  fd_.reset();
+  buffer_ = {};
+  return done;
+}
+
 Status PcapngWriter::flush() {
+  if (keeps_closed_ && buffer_.empty())
+    return {};
+  if (keeps_closed_) {
+    fd_ = Fd(open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    if (!fd_)
+      return give_up(0, errno);
+  }
   size_t done = 0;
   while (done < buffer_.size()) {
     if (pipe_ && !wait_for_room())
@@ -272,6 +288,8 @@ Status PcapngWriter::flush() {
   }
   written_ += done;
   buffer_.clear();
+  if (keeps_closed_)
+    fd_.reset();
   return {};
 }
 

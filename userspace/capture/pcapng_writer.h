@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes pcapng: one section, one Ethernet interface, and a comment per packet, which libpcap
-// cannot write.
+// Writes pcapng: one section, one interface, and a comment per packet, which libpcap cannot write.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +17,7 @@ struct PcapngInterface {
   std::string name;
   std::string filter; // as text; "": none
   uint32_t snap = 0;  // maximum bytes of a frame
+  uint16_t link = 1;  // https://www.tcpdump.org/linktypes.html: Ethernet
 };
 
 struct PcapngPacket {
@@ -26,6 +26,7 @@ struct PcapngPacket {
   uint32_t captured = 0;
   uint32_t length = 0; // on the wire, without FCS
   std::string_view comment = {};
+  bool inbound = true; // false: not known
 };
 
 struct PcapngStatistics {
@@ -45,6 +46,9 @@ public:
   // of a pipe until `stop` returns true.
   static Result<PcapngWriter> create(const std::string &path, const PcapngInterface &interface,
                                      Stop stop = {});
+
+  // For many files: the file is closed, and open only while a buffer is written. Not for pipes.
+  Status close();
 
   // If a write fails (disk full, I/O error), the file is cut after its last whole block and stays
   // readable. Bytes that a pipe's reader has taken remain.
@@ -84,7 +88,8 @@ private:
   Stop stop_;
   bool pipe_ = false;           // or a socket
   std::vector<uint8_t> buffer_; // whole blocks
-  uint64_t base_ = 0;           // file size before the first block of ours
+  bool keeps_closed_ = false;
+  uint64_t base_ = 0; // file size before the first block of ours
   uint64_t written_ = 0;
   uint64_t packets_ = 0, cut_ = 0;
   bool nobody_reads_ = false, stalled_ = false;

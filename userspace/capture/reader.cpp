@@ -49,6 +49,19 @@ std::optional<Link> known_link(uint32_t linktype) {
   }
 }
 
+uint16_t linktype_of(Link link) {
+  switch (link) {
+  case Link::Sll:
+    return 113;
+  case Link::Sll2:
+    return 276;
+  case Link::Raw:
+    return 101;
+  default:
+    return 1;
+  }
+}
+
 Reader::Reader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 Reader::Reader(Reader &&) noexcept = default;
 Reader &Reader::operator=(Reader &&) noexcept = default;

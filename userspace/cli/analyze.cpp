@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/analyze_split.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
@@ -17,6 +18,7 @@
 #include "report/episodes.h"
 #include "report/latency.h"
 #include "report/rows.h"
+#include "report/split.h"
 
 namespace xr::cli {
 
@@ -30,6 +32,7 @@ struct Args {
   Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
   std::string rows, table = "streams", run;
+  SplitArgs split;
 };
 
 void describe(CLI::App &command, Args &args) {
@@ -80,6 +83,7 @@ void describe(CLI::App &command, Args &args) {
       ->type_name("TABLE")
       ->check(CLI::IsMember({"streams", "events", "episodes", "findings", "pairs", "cnp_pacing"}));
   command.add_option("--run", args.run, "With --rows: the name of this run")->type_name("NAME");
+  add_split_options(command, args.split);
   command.footer("Needs no privilege. For a truncated capture the report covers the frames before "
                  "the end,\nand the exit status is 1.");
 }
@@ -101,6 +105,8 @@ Status check_jobs(const Args &args) {
     return Error{"mirror sessions are followed by one job", "leave out --jobs or --decap"};
   if (args.options.connections)
     return Error{"connections are followed by one job", "leave out --jobs or --connections"};
+  if (!args.split.by.empty())
+    return Error{"files are written by one job", "leave out --jobs or --split-by"};
   return {};
 }
 
@@ -129,6 +135,9 @@ int analyze(const Args &args, const Globals &globals) {
   for (const Status &done : {check_jobs(args), check_rows(args)})
     if (!done)
       return refuse(context, done.error());
+  auto splitter = open_splitter(args.split);
+  if (!splitter)
+    return refuse(context, splitter.error());
   const report::RowFormat format =
       args.rows == "csv" ? report::RowFormat::Csv : report::RowFormat::Ndjson;
   Output output(globals.json);
@@ -142,6 +151,10 @@ int analyze(const Args &args, const Globals &globals) {
       events->row(report::event_row(event, event.time_ns));
     };
   }
+  if (*splitter)
+    run.on_frame = [&files = **splitter](const CapturedFrame &frame, const roce_key *stream) {
+      return files.frame(frame, stream);
+    };
   run.options = args.options;
   run.stop = &interrupt.flag();
   run.progress_step = kProgressStep;
@@ -157,6 +170,9 @@ int analyze(const Args &args, const Globals &globals) {
   }();
   if (!done)
     return fail(context, done.error());
+  if (*splitter)
+    if (Status written = (*splitter)->finish(); !written)
+      done->troubles.push_back(written.error());
   report::Document document = report::analyze_report(done->snapshot, args.streams);
   if (done->latency.total.frames || done->latency.streams_full)
     report::add_latency(document, done->latency);
@@ -164,6 +180,8 @@ int analyze(const Args &args, const Globals &globals) {
     report::add_episodes(document, done->episodes);
   if (args.options.connections)
     report::add_connections(document, done->connections);
+  if (*splitter)
+    report::add_split(document, (*splitter)->report());
   if (events)
     events->finish();
   else if (!args.rows.empty())

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/analyze_split.h"
+
+#include <algorithm>
+
+#include "parse/value.h"
+#include "report/names.h"
+
+namespace xr::cli {
+
+namespace {
+
+// "192.0.2.1_192.0.2.2_0x000011_request"; RoCEv1 with "_v1" at the end.
+std::string stream_name(const roce_key &key) {
+  std::string name = fmt::format("{}_{}_0x{:06x}_{}{}", report::address(key.src),
+                                 report::address(key.dst), roce_key_qp(&key),
+                                 report::kind_name(key), key.qp_kind & ROCE_KEY_V1 ? "_v1" : "");
+  std::ranges::replace(name, ':', '-'); // IPv6, as other systems' file names
+  return name;
+}
+
+} // namespace
+
+void add_split_options(CLI::App &command, SplitArgs &args) {
+  command
+      .add_option("--split-by", args.by,
+                  "Also write the frames into pcapng files: stream (one a row of the report's "
+                  "streams, and other.pcapng) or time (one an interval)")
+      ->type_name("stream|time")
+      ->check(CLI::IsMember({"stream", "time"}));
+  command
+      .add_option("--split-to", args.to, "With --split-by: a directory without captures; is made")
+      ->type_name("DIR");
+  command
+      .add_option("--every", args.every, "With --split-by time: length of the intervals, as 10s")
+      ->type_name("TIME");
+}
+
+Result<std::optional<Splitter>> open_splitter(const SplitArgs &args) {
+  if (args.by.empty()) {
+    if (args.to.empty() && args.every.empty())
+      return std::optional<Splitter>();
+    return Error{"--split-to and --every are for --split-by", "add --split-by stream or time"};
+  }
+  if (args.to.empty())
+    return Error{"--split-by needs a directory", "add --split-to DIR"};
+  if (args.every.empty() == (args.by == "time"))
+    return Error{"--split-by time has intervals, --split-by stream has not",
+                 "name their length with --every, as --split-by time --every 10s"};
+  SplitOptions options{.directory = args.to, .name = stream_name};
+  if (!args.every.empty()) {
+    const auto every = parse::duration(args.every);
+    if (!every)
+      return every.error();
+    if (!every.get())
+      return Error{"--every 0: an interval takes time", "as --every 10s"};
+    options.every_ns = every.get();
+  }
+  auto splitter = Splitter::create(std::move(options));
+  if (!splitter)
+    return std::move(splitter).error();
+  return std::optional<Splitter>(std::move(splitter).get());
+}
+
+} // namespace xr::cli

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// `analyze --split-by`: the capture divided into files.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "capture/analyzer.h"
+#include "capture/splitter.h"
+#include "cli/options.h"
+
+namespace xr::cli {
+
+struct SplitArgs {
+  std::string by, to, every;
+};
+
+void add_split_options(CLI::App &command, SplitArgs &args);
+
+// nullopt: not asked for.
+Result<std::optional<Splitter>> open_splitter(const SplitArgs &args);
+
+} // namespace xr::cli
