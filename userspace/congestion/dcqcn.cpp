@@ -309,9 +309,12 @@ void Dcqcn::lower_alpha(uint64_t times) {
     return;
   }
   // Squaring instead of pow(): the same bits on every machine.
-  for (double factor = 1 - s.g; times; times >>= 1, factor *= factor)
+  double factor = 1 - s.g;
+  for (; times; times >>= 1) {
     if (times & 1)
       alpha_ *= factor;
+    factor *= factor;
+  }
 }
 
 ControlState Dcqcn::state(uint64_t now) {

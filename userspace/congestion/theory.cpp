@@ -168,8 +168,10 @@ std::optional<double> phase_margin(const DcqcnSettings &settings, const Bottlene
   const OpenLoop loop(u, path.flows);
   constexpr double kFrom = 1, kTo = 1e9, kStep = 1.01; // rad/s
   std::optional<double> least;
-  for (double w = kFrom; w < kTo; w *= kStep) {
-    double low = w, high = w * kStep;
+  double next = kFrom;
+  while (next < kTo) {
+    double low = next, high = next * kStep;
+    next = high;
     const bool above = loop.gain(low) > 1;
     if (above == (loop.gain(high) > 1))
       continue;

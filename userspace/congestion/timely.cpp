@@ -44,11 +44,9 @@ void Timely::rtt(uint64_t now, uint64_t rtt_ns) {
   difference_ = (1 - s.alpha) * difference_ + s.alpha * (rtt - static_cast<double>(last_rtt_));
   last_rtt_ = rtt_ns;
   const double gradient = difference_ / s.min_rtt_ns;
-  if (rtt < s.low_ns)
-    increase(now);
-  else if (rtt > s.high_ns)
+  if (rtt >= s.low_ns && rtt > s.high_ns)
     decrease(now, 1 - s.beta * (1 - s.high_ns / rtt));
-  else if (gradient <= 0)
+  else if (rtt < s.low_ns || gradient <= 0)
     increase(now);
   else
     decrease(now, 1 - s.beta * gradient);

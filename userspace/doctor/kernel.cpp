@@ -13,9 +13,6 @@
 
 namespace xr::doctor {
 
-using host::missing_capabilities;
-using host::Privilege;
-
 KernelOptions parse_kernel_options(const std::string &text) {
   constexpr std::string_view kPrefix = "CONFIG_";
   KernelOptions options;

@@ -12,6 +12,7 @@ namespace {
 // Of the QPs' mean rates; 0: there is none.
 double fairness(const std::vector<QpRate> &qps) {
   std::vector<double> rates;
+  rates.reserve(qps.size());
   for (const QpRate &qp : qps)
     rates.push_back(qp.mean);
   return jain_index(rates, 0);
