@@ -232,15 +232,15 @@ static ROCE_SEPARATE __u32 roce_peel_plain(struct roce_frame *frame, struct roce
 }
 
 /*
- * A frame without a tunnel or with a common one (roce_peel_plain), and a plain packet inside
- * (roce_parse_plain). 1 when done; 0: the caller uses roce_count_inner.
+ * A frame with a common tunnel (roce_peel_plain), and a plain packet inside (roce_parse_plain). 1
+ * when done; 0: the caller uses roce_count_inner.
  */
 static ROCE_SEPARATE int roce_count_inner_plain(struct roce_frame *frame, struct roce_env *env) {
   __u32 shift = roce_peel_plain(frame, env), length, id;
   const __u8 *data, *end;
   struct roce_packet p = {};
 
-  if (shift > ROCE_INNER_MAX || roce_features(env) & ROCE_FEATURE_CLASSES)
+  if (!shift || shift > ROCE_INNER_MAX || roce_features(env) & ROCE_FEATURE_CLASSES)
     return 0;
   ROCE_BOUND(shift, ROCE_INNER_MAX);
   data = roce_frame_data(frame) + shift;
@@ -253,7 +253,7 @@ static ROCE_SEPARATE int roce_count_inner_plain(struct roce_frame *frame, struct
     if (p.end > length) {
       struct roce_scratch *scratch = roce_scratch_of(env);
 
-      if (!shift || !scratch)
+      if (!scratch)
         return 0;
       scratch->inner.from.flags |= ROCE_ORIGIN_TRUNCATED;
       length = p.end;
@@ -262,8 +262,7 @@ static ROCE_SEPARATE int roce_count_inner_plain(struct roce_frame *frame, struct
   if (roce_tracks(env) && ROCE_UNLIKELY(roce_is_gsi(&p)))
     return 0;
   p.key.qp_kind |= roce_side(env);
-  if (shift)
-    roce_origin_see(frame, env);
+  roce_origin_see(frame, env);
   roce_count(env, ROCE_CLASS_V2, &p, length);
   if (!roce_tracks(env))
     return 1;

@@ -119,10 +119,34 @@ static ROCE_SEPARATE int roce_note_plain(struct roce_frame *frame, struct roce_e
   return 1;
 }
 
+/* Of IPv4 without tags, the protocol is not UDP: soon known, and often a tunnel. */
+static ROCE_INLINE int roce_is_not_udp(const __u8 *data, const __u8 *end) {
+  const __u8 *protocol = data + ROCE_ETH_LEN + 9;
+
+  return protocol + 1 > end || (roce_load16(data + 12) == roce_swap16(ROCE_ETHERTYPE_IPV4) &&
+                                *protocol != ROCE_IPPROTO_UDP);
+}
+
+/* On a port that takes tunnels off: a plain packet is in none. 0: the caller looks for tunnels. */
+static ROCE_SEPARATE int roce_count_outer_plain(struct roce_frame *frame, struct roce_env *env) {
+  struct roce_packet p = {};
+  __u32 length;
+
+  if (roce_features(env) & ROCE_FEATURE_CLASSES ||
+      !roce_read_plain(frame, env, roce_tracks(env) != 0, &p, &length))
+    return 0;
+  roce_count(env, ROCE_CLASS_V2, &p, length);
+  if (roce_tracks(env))
+    roce_marked(env, roce_track(env, &p, length), 0);
+  return 1;
+}
+
 /* Counts and tracks a frame on a port without rules. */
 static ROCE_INLINE void roce_count_entered(struct roce_frame *frame, struct roce_env *env) {
   if (roce_features(env) & ROCE_FEATURE_DECAP) {
-    if (!roce_count_inner_plain(frame, env))
+    if ((roce_is_not_udp(roce_frame_data(frame), roce_frame_end(frame)) ||
+         !roce_count_outer_plain(frame, env)) &&
+        !roce_count_inner_plain(frame, env))
       roce_count_inner(frame, env);
   } else if (!(roce_tracks(env) ? roce_track_plain(frame, env) : roce_count_plain(frame, env, 0)))
     roce_count_frame(frame, env, ROCE_NULL);

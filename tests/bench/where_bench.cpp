@@ -190,8 +190,10 @@ int main() {
   bench::pin_to(1);
   const bench::Instructions counter;
   const auto v4 = bench::send_middle(1024), v6 = bench::send_middle_ipv6(1024);
-  Yard one(1, 42), one6(1, 62), ect(1, 42, 2);
+  const auto mirrored = bench::mirrored_frame(v4);
+  Yard one(1, 42), one6(1, 62), ect(1, 42, 2), mirror(1, 92, 0, 38);
   Counting count(false, 1), track(true, 65536), track6(true, 65536);
+  Counting outer(true, 65536, ROCE_FEATURE_DECAP), inner(true, 65536, ROCE_FEATURE_DECAP);
   Impairing chance({"opcode data probability 1% drop"}, 0);
   Impairing none(bench::strangers(), ROCE_FEATURE_EDIT);
   Impairing red_idle({"red 400k 1600k 20% rate 10tbit force"}, ROCE_FEATURE_EDIT);
@@ -201,11 +203,15 @@ int main() {
       fed("feeder of the rows below", one, feeder(one), v4, ""),
       fed("feeder, IPv6", one6, feeder(one6), v6, ""),
       fed("feeder, ECT", ect, feeder(ect), v4, ""),
+      fed("feeder, ERSPAN II", mirror, feeder(mirror), mirrored, ""),
       fed("bpf: bare parser with a counter", one, one.fd(one.skel->progs.bare), v4,
           "feeder of the rows below"),
       fed("bpf: count, --no-track", one, count.fd(), v4, "feeder of the rows below"),
       fed("bpf: count and track, IPv4", one, track.fd(), v4, "feeder of the rows below"),
       fed("bpf: count and track, IPv6", one6, track6.fd(), v6, "feeder, IPv6"),
+      fed("bpf: ... with --decap, no tunnel", one, outer.fd(), v4, "feeder of the rows below"),
+      fed("bpf: ... with --decap, inside ERSPAN II", mirror, inner.fd(), mirrored,
+          "feeder, ERSPAN II"),
       fed("bpf: ... and one probabilistic rule", one, chance.fd(), v4, "feeder of the rows below"),
       fed("bpf: ... and 32 rules that do not match", one, none.fd(), v4,
           "feeder of the rows below"),
