@@ -23,9 +23,9 @@ struct CapturedFrame {
   uint32_t length = 0;           // bytes on the wire, without FCS; never less than `captured`
   uint64_t time_ns = 0;          // since 1970; 0 if the format has no time
   Link link = Link::Ethernet;
-  std::string_view comment; // of pcapng, the first; valid as long as `data`
-  uint32_t file = 0;        // of a CaptureSet: index of its path
-  uint64_t number = 0;      // likewise: in its file, from 1
+  std::string_view comment = {}; // of pcapng, the first; valid as long as `data`
+  uint32_t file = 0;             // of a CaptureSet: index of its path
+  uint64_t number = 0;           // likewise: in its file, from 1
 };
 
 // Truncated: the capture ends inside a packet or block; all whole frames were returned before.

@@ -46,6 +46,7 @@ Status WorkerThreads::run(const std::atomic<bool> &stop, const std::vector<Perio
       left--;
     });
   std::vector<std::chrono::steady_clock::time_point> next;
+  next.reserve(calls.size());
   for (const Periodic &one : calls)
     next.push_back(std::chrono::steady_clock::now() + one.interval);
   while (left) {

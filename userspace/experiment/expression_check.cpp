@@ -211,7 +211,7 @@ private:
   // Two numbers of one dimension.
   Result<Type> same(const Node &node, size_t a, size_t b) {
     const Node &left = *node.children[a], &right = *node.children[b];
-    const auto one = number(left), two = number(right);
+    auto one = number(left), two = number(right);
     if (!one)
       return one;
     if (!two)

@@ -82,7 +82,7 @@ Item over_rows(const Stat &stat, const std::vector<Item> &all) {
     if (!most || *item.number > *most->number)
       most = &item;
   }
-  if (values.empty())
+  if (values.empty() || !least || !most)
     return {.why = all.empty() ? "there are no rows" : all.front().why};
   // The row to look at: the one with the extreme value, the smallest for a fairness index.
   Item item = stat.kind == Stat::Kind::Min || stat.kind == Stat::Kind::Jain ? *least : *most;
@@ -158,6 +158,7 @@ std::vector<Item> ExpressionValues::columns(const Node &node) const {
   else if (node.rows != Node::Rows::Single)
     rows = select_rows(subject_, node.row_kind, node.pattern);
   std::vector<Item> all;
+  all.reserve(rows.size());
   for (const size_t row : rows)
     all.push_back(column(node, static_cast<uint32_t>(row)));
   return all;

@@ -24,9 +24,9 @@ YamlReader::Read rate_of(const YamlReader &reader, const char *key, uint64_t &ra
     if (!bits)
       return reader.in(node, key, bits.error());
     rate = bits.get();
-    if (layer1 && words.take_if("l1"))
+    if (layer1 != nullptr && words.take_if("l1"))
       *layer1 = true;
-    else if (layer1)
+    else if (layer1 != nullptr)
       words.take_if("l2");
     if (!words.done())
       return reader.in(node, key, parse::wrong(words.peek(), "l1 or l2", "rate: 40gbit l1"));

@@ -22,6 +22,7 @@ Error YamlReader::in(const YAML::Node &node, const std::string &key, const Error
 Status YamlReader::map(const YAML::Node &node, std::string_view what,
                        const std::vector<Key> &keys) const {
   std::vector<std::string_view> names;
+  names.reserve(keys.size());
   for (const Key &key : keys)
     names.push_back(key.name);
   if (!node.IsMap())
@@ -67,7 +68,7 @@ YamlReader::Read YamlReader::number(std::string key, unsigned from, unsigned to,
                                     unsigned &value) const {
   return [this, key = std::move(key), from, to, &value](const YAML::Node &node) -> Status {
     uint64_t wide = 0;
-    const Status done = integer(key, from, to, wide)(node);
+    Status done = integer(key, from, to, wide)(node);
     value = static_cast<unsigned>(wide);
     return done;
   };

@@ -62,6 +62,7 @@ void say_path(const Flow &flow, Out &out) {
 
 void say_opcodes(const std::vector<uint8_t> &opcodes, Out &out) {
   std::vector<std::string> names;
+  names.reserve(opcodes.size());
   for (const uint8_t opcode : opcodes)
     names.push_back(opcode_name(opcode));
   say(out, "opcode {}", fmt::join(names, ","));

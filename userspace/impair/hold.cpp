@@ -21,7 +21,7 @@ constexpr double kLeastShape = 1e-3, kMostShape = 1e6;
 
 // A time from `least` to kLongestHold.
 Result<uint64_t> time(const std::string &word, uint64_t least, std::string_view expected) {
-  const auto ns = duration(word);
+  auto ns = duration(word);
   if (!ns)
     return ns.error();
   if (ns.get() < least || ns.get() > kLongestHold)
