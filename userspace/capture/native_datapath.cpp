@@ -321,12 +321,17 @@ void NativeDatapath::episodes(Episodes &into) {
   env.following->fill(into, env.streams);
 }
 
-void NativeDatapath::rules(std::unique_ptr<roce_ruleset> set,
-                           std::map<uint32_t, std::vector<uint32_t>> points) {
+void NativeDatapath::change_rules(std::unique_ptr<roce_ruleset> set,
+                                  std::map<uint32_t, std::vector<uint32_t>> points) {
   memory_->env.rules = std::move(set);
   memory_->env.points.clear();
   for (auto &[slot, list] : points)
     memory_->env.points[slot].assign(list.begin(), list.end());
+}
+
+void NativeDatapath::rules(std::unique_ptr<roce_ruleset> set,
+                           std::map<uint32_t, std::vector<uint32_t>> points) {
+  change_rules(std::move(set), std::move(points));
   memory_->env.states = {};
   memory_->env.counts = {};
 }

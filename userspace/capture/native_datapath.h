@@ -89,6 +89,9 @@ public:
   // Replaces the rules and resets their state. `points`: the list of distances of each slot, see
   // roce/select.h. Needs ROCE_FEATURE_RULES.
   void rules(std::unique_ptr<roce_ruleset> set, std::map<uint32_t, std::vector<uint32_t>> points);
+  // The same, but a slot keeps its state and counts.
+  void change_rules(std::unique_ptr<roce_ruleset> set,
+                    std::map<uint32_t, std::vector<uint32_t>> points);
   void peer(const roce_peer &peer, uint32_t src_qp);
   const roce_rule_state &rule_state(uint32_t slot) const;
   const roce_rule_count &rule_count(uint32_t slot) const;

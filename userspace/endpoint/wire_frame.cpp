@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "roce/checksum.h"
+#include "packet/ecn.h"
 #include "roce/cnp.h"
 #include "roce/parse.h"
 
@@ -98,18 +98,8 @@ wire::Frame read_wire_frame(std::span<const uint8_t> first, uint16_t port_be) {
 
 void write_ce(std::span<uint8_t> first) {
   const Network network = find_network(first);
-  if (!network.at)
-    return;
-  uint8_t *ip = &first[network.at];
-  if (!network.ipv4) {
-    ip[1] |= wire::kCe << 4;
-    return;
-  }
-  const auto tos = static_cast<uint8_t>(ip[1] | wire::kCe);
-  const uint16_t sum = roce_checksum_after(roce_be16(ip + 10), ip[1], tos);
-  ip[1] = tos;
-  ip[10] = static_cast<uint8_t>(sum >> 8);
-  ip[11] = static_cast<uint8_t>(sum);
+  if (network.at)
+    packet::write_ce(&first[network.at], network.ipv4);
 }
 
 std::vector<uint8_t> make_cnp(std::span<const uint8_t> first, uint32_t copies, uint16_t port_be) {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "impair/action_table.h"
+#include "impair/trace_words.h"
 #include "report/names.h"
 
 namespace xr::port_capture {
@@ -83,22 +83,6 @@ std::string tracked_as(const roce_capture &c) {
   return roce_key_kind(&c.key) == ROCE_KIND_DATAGRAM ? "datagram" : "in order";
 }
 
-std::string rule_did(const roce_trace &trace) {
-  if (!trace.act)
-    return fmt::format("rule {}: no action", trace.rule);
-  std::string did;
-  const auto say = [&](uint32_t acts) {
-    for (const impair::Action &action : impair::actions())
-      if (trace.act & action.bit & acts && action.did)
-        add(did, action.did, ", ");
-  };
-  // the action that ended it comes last
-  say(~static_cast<uint32_t>(ROCE_ACT_DROP | ROCE_ACT_POLICE));
-  say(ROCE_ACT_DROP);
-  say(ROCE_ACT_POLICE);
-  return fmt::format("rule {}: {}", trace.rule, did);
-}
-
 const char *fate_words(uint32_t fate) {
   switch (fate) {
   case ROCE_CAPTURE_PASSED:
@@ -136,7 +120,7 @@ std::string comment(const TracedFrame &frame, bool tracked) {
   if (c.kinds & ROCE_CAPTURE_CE)
     add(text, "received with CE");
   if (c.trace.rule)
-    add(text, rule_did(c.trace));
+    add(text, impair::trace_words(c.trace));
   add(text, fate_words(c.fate));
   return text;
 }
