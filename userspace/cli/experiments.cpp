@@ -5,8 +5,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "experiment/experiment.h"
-#include "experiment/run.h"
 #include "parse/words.h"
 
 namespace xr::cli {
@@ -39,13 +37,6 @@ std::string about_of(const fs::path &path) {
   return text;
 }
 
-// Rules, captures and selective repeat need frames.
-std::string place_of(const std::string &path) {
-  const auto file = experiment::ExperimentFile::load(path);
-  const auto read = file ? file.get().read({}) : Result<experiment::Experiment>(file.error());
-  return read && !experiment::check_virtual(read.get()) ? "namespaces" : "virtual";
-}
-
 } // namespace
 
 Result<std::vector<report::ExperimentEntry>> installed_experiments() {
@@ -61,14 +52,6 @@ Result<std::vector<report::ExperimentEntry>> installed_experiments() {
         "run FILE takes any file"};
   std::sort(entries.begin(), entries.end(),
             [](const auto &a, const auto &b) { return a.name < b.name; });
-  return entries;
-}
-
-Result<std::vector<report::ExperimentEntry>> list_experiments() {
-  auto entries = installed_experiments();
-  if (entries)
-    for (report::ExperimentEntry &entry : entries.get())
-      entry.on = place_of(entry.path);
   return entries;
 }
 

@@ -12,8 +12,6 @@ namespace xr::cli {
 
 // By name, with the first comment of their files.
 Result<std::vector<report::ExperimentEntry>> installed_experiments();
-// The same, with where each can run, for which they are read.
-Result<std::vector<report::ExperimentEntry>> list_experiments();
 // A file that exists, or the file of an installed experiment.
 Result<std::string> find_experiment(const std::string &name);
 

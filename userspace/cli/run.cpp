@@ -32,7 +32,7 @@ int status_of(Verdict verdict) {
 }
 
 int list(const Globals &globals) {
-  const auto entries = list_experiments();
+  const auto entries = installed_experiments();
   if (!entries)
     return fail("run --list", entries.error());
   Output output(globals.json);

@@ -32,7 +32,7 @@ using RunPlace = std::function<Result<ExperimentResult>(const experiment::Experi
 Result<ExperimentResult>
 run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
                const std::function<bool(const experiment::RunProgress &)> &progress,
-               const RunPlace &place = experiment::run_virtual);
+               const RunPlace &place);
 
 // Simulated time, how much slower than real time, and when it will be over.
 void show_progress(Progress &progress, const experiment::RunProgress &at);

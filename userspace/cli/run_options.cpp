@@ -18,8 +18,7 @@ void describe_run(CLI::App &command, RunArgs &args) {
   command
       .add_option("--on", args.place,
                   "Where: virtual: in virtual time, in this process (default). namespaces: with "
-                  "frames, rules and captures, between network namespaces of this machine. ports: "
-                  "not yet")
+                  "frames, between network namespaces of this machine. ports: not yet")
       ->type_name("PLACE");
   command
       .add_option(
@@ -113,7 +112,9 @@ bool in_namespaces(const RunArgs &args) {
 
 RunPlace place_of(const RunArgs &args, const std::string &out) {
   if (!in_namespaces(args))
-    return experiment::run_virtual;
+    return [out](const experiment::Experiment &experiment, const experiment::RunHooks &hooks) {
+      return experiment::run_virtual(experiment, hooks, out);
+    };
   places::NamespacesOptions options;
   if (!args.scale.empty())
     options.scale = places::parse_scale(args.scale).get();

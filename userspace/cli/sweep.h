@@ -28,9 +28,7 @@ struct SweepOptions {
   unsigned jobs = 1;
   SweepShare share = {};
   // Where a point runs whose files are in that directory.
-  std::function<RunPlace(const std::string &)> place = [](const std::string &) -> RunPlace {
-    return experiment::run_virtual;
-  };
+  std::function<RunPlace(const std::string &)> place = {};
   // Called with the number of points that `out` has already.
   std::function<void(size_t)> on_found = {};
 };

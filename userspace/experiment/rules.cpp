@@ -3,6 +3,8 @@
 #include "experiment/rules.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include "experiment/read.h"
 #include "impair/rule.h"
@@ -16,10 +18,17 @@ namespace {
 
 using Change = RuleChange::Kind;
 using Port = CaptureSetup::Port;
+using simulate::kCapturePorts;
 
 constexpr size_t kMostRules = 64; // of a port
 constexpr unsigned kLeastSnap = 64, kMostSnap = 65024;
-constexpr const char *kPorts[] = {"senders", "left", "right", "receivers"};
+
+std::optional<uint64_t> whole(const std::string &word) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc() && end == word.data() + word.size() ? std::optional(value)
+                                                                  : std::nullopt;
+}
 
 // With a seed that depends on the experiment's, so that a run can be repeated.
 Result<impair::Rule> parse_words(const std::vector<std::string> &words, uint64_t seed,
@@ -105,7 +114,20 @@ Status read_rule(const YamlReader &reader, const YAML::Node &node,
 
 } // namespace
 
-const char *capture_port_name(Port port) { return kPorts[static_cast<size_t>(port)]; }
+Status number_qps(std::vector<std::string> &words, uint32_t first, uint32_t qps) {
+  for (size_t i = 0; i + 2 < words.size(); i++) {
+    if (words[i] != "qp" || words[i + 2] != "psn")
+      continue;
+    const auto number = whole(words[i + 1]);
+    if (!number)
+      continue; // a QPN
+    if (!*number || *number > qps)
+      return Error{fmt::format("there is no QP {}", *number),
+                   fmt::format("the flows have {} QPs, from 1", qps)};
+    words[i + 1] = fmt::format("{:#x}", first + *number - 1);
+  }
+  return {};
+}
 
 Status read_rules(const YamlReader &reader, const YAML::Node &node,
                   const simulate::Scenario &scenario, Rules &rules) {
@@ -188,8 +210,8 @@ Status read_captures(const YamlReader &reader, const YAML::Node &node,
                           {"snap", reader.number("snap", kLeastSnap, kMostSnap, capture.snap)}});
           !s)
         return s;
-    const auto port =
-        parse::choice(at, {std::begin(kPorts), std::end(kPorts)}, "a port of the run");
+    const auto port = parse::choice(at, {std::begin(kCapturePorts), std::end(kCapturePorts)},
+                                    "a port of the run");
     if (!port)
       return reader.in(one, "capture", port.error());
     capture.port = static_cast<Port>(port.get());

@@ -1,44 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of an experiment, what the schedule does to them, and its captures. They act on frames:
-// a place that has none refuses them.
+// The rules of an experiment, what the schedule does to them, and its captures.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "simulate/rule_setup.h"
+
 namespace xr::experiment {
 
-struct RuleSetup {
-  std::string name;       // its own, or rule-N
-  std::string link;       // the queue that its frames are going to: "switch:receiver"
-  std::string words;      // of `impair IF add`, canonical, with the name
-  bool from_start = true; // false: the schedule adds it
-};
+using simulate::capture_port_name;
+using simulate::CaptureSetup;
+using simulate::RuleChange;
+using simulate::Rules;
+using simulate::RuleSetup;
 
-struct RuleChange {
-  enum class Kind : uint8_t { Add, Delete, Enable, Disable, Clear };
-  uint64_t at_ns = 0;
-  Kind kind = Kind::Add;
-  size_t rule = 0; // index; Clear: all
-};
-
-struct Rules {
-  std::vector<RuleSetup> all;      // in the order in which they match
-  std::vector<RuleChange> changes; // in the order of time
-};
-
-// Frames as they enter a port.
-struct CaptureSetup {
-  enum class Port : uint8_t {
-    Senders,   // answers, as the senders get them
-    Left,      // requests, as the senders sent them, each with what a rule did to it
-    Right,     // answers, as the receivers sent them, likewise
-    Receivers, // requests, as the receivers get them
-  };
-  Port port = Port::Left;
-  uint32_t snap = 0; // bytes of a frame; 0: all
-};
-const char *capture_port_name(CaptureSetup::Port port); // "senders", "left", ...
+// `qp N psn ...` in the words of a rule becomes the QPN of the N-th of the experiment's `qps` QPs,
+// which are numbered from `first`, whatever a port sees first.
+Status number_qps(std::vector<std::string> &words, uint32_t first, uint32_t qps);
 
 } // namespace xr::experiment

@@ -8,6 +8,7 @@
 #include "base/stopwatch.h"
 #include "experiment/verdict.h"
 #include "parse/value.h"
+#include "parse/words.h"
 #include "simulate/simulation.h"
 
 namespace xr::experiment {
@@ -67,6 +68,8 @@ private:
       for (ExperimentQueue &queue : result.measured.queues)
         if (queue.name == name)
           queue.alias = alias;
+    for (size_t i = 0; i < result.measured.rules.size(); i++)
+      result.measured.rules[i].words = experiment_.rules.all[i].words;
     result.measured.wall_s = watch_.wall_s();
     result.measured.cpu_s = watch_.cpu_s();
     std::vector<std::string> &why = result.measured.why_void;
@@ -88,30 +91,39 @@ private:
   Stopwatch watch_;
 };
 
-} // namespace
-
-Status check_virtual(const Experiment &experiment) {
-  if (!experiment.rules.all.empty())
-    return Error{fmt::format("{}: a rule of 'impair' is not possible in virtual time",
-                             experiment.rules.all.front().name),
-                 "--on namespaces"};
-  if (!experiment.captures.empty())
-    return Error{fmt::format("{}: a capture is not possible in virtual time",
-                             capture_port_name(experiment.captures.front().port)),
-                 "--on namespaces"};
-  if (experiment.scenario.reliability.selective)
-    return Error{"reliability: retransmit: selective repeat is not possible in virtual time",
-                 "--on namespaces"};
-  return {};
+Result<simulate::Scenario> with_rules(const Experiment &experiment, const std::string &out) {
+  if (!experiment.captures.empty() && out.empty())
+    return Error{"a capture needs a directory for its files", "--out DIR"};
+  simulate::Scenario scenario = experiment.scenario;
+  scenario.rules = experiment.rules;
+  scenario.captures = experiment.captures;
+  scenario.capture_directory = out;
+  uint32_t qps = 0;
+  for (const simulate::FlowSetup &setup : scenario.flows)
+    qps += setup.flow.qps;
+  for (RuleSetup &rule : scenario.rules.all) {
+    std::vector<std::string> words = parse::split(rule.words);
+    if (Status s = number_qps(words, simulate::kFirstQp, qps); !s)
+      return Error{fmt::format("{}: {}", rule.name, s.error().message), s.error().hint};
+    rule.words = fmt::format("{}", fmt::join(words, " "));
+  }
+  return scenario;
 }
 
-Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks) {
-  if (Status s = check_virtual(experiment); !s)
-    return s.error();
-  auto simulation = simulate::Simulation::make(experiment.scenario);
+} // namespace
+
+Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks,
+                                     const std::string &out) {
+  const auto scenario = with_rules(experiment, out);
+  if (!scenario)
+    return scenario.error();
+  auto simulation = simulate::Simulation::make(scenario.get());
   if (!simulation)
     return simulation.error();
-  return VirtualRun(experiment, hooks, *simulation.get()).run();
+  auto result = VirtualRun(experiment, hooks, *simulation.get()).run();
+  if (Status s = simulation.get()->close_captures(); !s && result)
+    return s.error();
+  return result;
 }
 
 } // namespace xr::experiment

@@ -27,9 +27,9 @@ struct RunHooks {
   double partial_s = 5;
 };
 
-// Error: it has what is not possible in virtual time.
-Status check_virtual(const Experiment &experiment);
-// A run that was ended before its time is void.
-Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks);
+// A run that was ended before its time is void. `out`: an existing directory for captures; "":
+// none.
+Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks,
+                                     const std::string &out);
 
 } // namespace xr::experiment

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <optional>
 
 #include "datapath/rules.h"
 #include "impair/rule.h"
@@ -19,13 +17,6 @@ namespace xr::places {
 namespace {
 
 using Change = experiment::RuleChange::Kind;
-
-std::optional<uint64_t> whole(const std::string &word) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
 
 uint64_t times(uint64_t value, double factor) {
   return static_cast<uint64_t>(std::llround(static_cast<double>(value) * factor));
@@ -47,22 +38,6 @@ std::string scaled_word(const std::string &word, double scale) {
 std::string way_back(const std::string &queue) {
   const size_t colon = queue.find(':');
   return queue.substr(colon + 1) + ":" + queue.substr(0, colon);
-}
-
-// `qp N psn ...`: the N-th QP of the experiment, whatever the port sees first.
-Status number_qps(std::vector<std::string> &words, const Plan &plan) {
-  for (size_t i = 0; i + 2 < words.size(); i++) {
-    if (words[i] != "qp" || words[i + 2] != "psn")
-      continue;
-    const auto number = whole(words[i + 1]);
-    if (!number)
-      continue; // a QPN
-    if (!*number || *number > plan.qps)
-      return Error{fmt::format("there is no QP {}", *number),
-                   fmt::format("the flows have {} QPs, from 1", plan.qps)};
-    words[i + 1] = fmt::format("{:#x}", plan.flows.front().flow.qp + *number - 1);
-  }
-  return {};
 }
 
 // Times that canonical text leaves out, as they are the defaults.
@@ -94,7 +69,8 @@ Result<impair::Rule> planned(const experiment::RuleSetup &setup, double scale, c
   if (scale != 1)
     if (const auto asked = impair::parse(parse::split(setup.words)))
       add_defaults(words, asked.get(), scale);
-  if (Status s = number_qps(words, plan); !s)
+  const uint32_t first = plan.flows.empty() ? 0 : plan.flows.front().flow.qp;
+  if (Status s = experiment::number_qps(words, first, plan.qps); !s)
     return s.error();
   auto rule = impair::parse(words);
   if (!rule)

@@ -43,7 +43,7 @@ std::string like(const std::vector<std::string> &names) {
 
 World::World(const Scenario &scenario)
     : scenario_(scenario), network_(build_network(scenario.topology)),
-      queue_(network_.wires.size() + network_.hosts) {}
+      queue_(network_.wires.size() + network_.hosts + scenario.rules.all.size()) {}
 
 Result<std::unique_ptr<World>> World::make(const Scenario &scenario) {
   if (Status s = check_topology(scenario.topology); !s)
@@ -70,6 +70,8 @@ Status World::build() {
   if (Status s = build_flows(); !s)
     return s;
   if (Status s = build_schedule(); !s)
+    return s;
+  if (Status s = build_points(); !s)
     return s;
   if (scenario_.sample_ns)
     at(scenario_.sample_ns, Action::Kind::Sample, 0);

@@ -91,7 +91,7 @@ void World::finish_flow(uint32_t number) {
 
 // Of a flow that does not know what arrives.
 bool World::all_arrived(const FlowRun &run) const {
-  return run.counts.delivered + run.counts.drops >= run.counts.sent;
+  return run.counts.delivered + run.counts.drops >= run.counts.sent + run.counts.copies;
 }
 
 void World::keep_counts(FlowRun &run) {
@@ -121,6 +121,7 @@ responder::Responder &World::responder_of(uint32_t number, const FlowRun &run) {
     options.cnp_pacing = scenario_.cnp;
     options.check_icrc = false;
     options.headers_only = true;
+    options.selective = scenario_.reliability.selective;
     options.qps = static_cast<uint32_t>(flow_of_qp_.size());
     options.seed = scenario_.seed;
     host.responder = std::make_unique<responder::Responder>(options);

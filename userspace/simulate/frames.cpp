@@ -9,6 +9,13 @@
 
 namespace xr::simulate {
 
+uint32_t l3_offset(const uint8_t *headers) {
+  uint32_t at = ROCE_ETH_LEN;
+  while (roce_is_vlan(roce_load16(headers + at - 2)))
+    at += ROCE_VLAN_LEN;
+  return at;
+}
+
 namespace {
 
 constexpr uint32_t kNetwork = 0x0a000000;
@@ -16,13 +23,6 @@ constexpr uint32_t kNetwork = 0x0a000000;
 bool is_ipv4(const uint8_t *l3) { return l3[0] >> 4 == 4; }
 
 bool is_v1(const uint8_t *l3) { return roce_load16(l3 - 2) == roce_swap16(ROCE_ETHERTYPE_ROCEV1); }
-
-uint32_t l3_offset(const uint8_t *headers) {
-  uint32_t at = ROCE_ETH_LEN;
-  while (roce_is_vlan(roce_load16(headers + at - 2)))
-    at += ROCE_VLAN_LEN;
-  return at;
-}
 
 uint64_t load64(const uint8_t *from) {
   uint64_t word;
@@ -46,18 +46,10 @@ wire::Frame hold_raw(FramePool &pool, uint32_t handle, const packet::Outgoing &p
     held.raw_headers = static_cast<uint8_t>(std::min<size_t>(packet.raw.size(), kHeaders));
     memcpy(headers, packet.raw.data(), held.raw_headers);
   }
-  const uint32_t at = l3_offset(headers);
-  const uint8_t *l3 = headers + at;
   wire::Frame frame;
   frame.handle = handle;
   frame.length = held.length;
-  if (!is_v1(l3)) {
-    const auto tos = static_cast<uint8_t>(is_ipv4(l3) ? l3[1] : l3[0] << 4 | l3[1] >> 4);
-    frame.ecn = tos & 3;
-    frame.dscp = tos >> 2;
-  }
-  if (at > ROCE_ETH_LEN)
-    frame.pcp = headers[ROCE_ETH_LEN] >> 5;
+  read_classes(headers, frame);
   return frame;
 }
 
@@ -78,6 +70,21 @@ packet::Mac mac_of(uint32_t host) {
           static_cast<uint8_t>(number >> 16),
           static_cast<uint8_t>(number >> 8),
           static_cast<uint8_t>(number)};
+}
+
+void read_classes(const uint8_t *headers, wire::Frame &frame) {
+  const uint32_t at = l3_offset(headers);
+  const uint8_t *l3 = headers + at;
+  frame.ecn = 0;
+  frame.dscp = wire::kNoDscp;
+  frame.pcp = wire::kNoPcp;
+  if (!is_v1(l3)) {
+    const auto tos = static_cast<uint8_t>(is_ipv4(l3) ? l3[1] : l3[0] << 4 | l3[1] >> 4);
+    frame.ecn = tos & 3;
+    frame.dscp = tos >> 2;
+  }
+  if (at > ROCE_ETH_LEN)
+    frame.pcp = headers[ROCE_ETH_LEN] >> 5;
 }
 
 uint32_t destination_of(const uint8_t *headers) {

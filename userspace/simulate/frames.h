@@ -75,6 +75,9 @@ packet::Mac mac_of(uint32_t host);
 // Takes a packet of a source into `handle`, and returns it as links see it. Flow and destination
 // are left to the caller.
 wire::Frame hold(FramePool &pool, uint32_t handle, const packet::Outgoing &packet);
+// What links see of a frame without template: ECN, DSCP and PCP.
+void read_classes(const uint8_t *headers, wire::Frame &frame);
+uint32_t l3_offset(const uint8_t *headers);
 // The host to which the addresses of the headers lead.
 uint32_t destination_of(const uint8_t *headers);
 // What a receiver finds in the frame; `marked`: with CE.

@@ -176,6 +176,8 @@ void World::release(uint32_t handle) {
 
 void World::receive(uint32_t host, const wire::Frame &frame) {
   totals_.received++;
+  if (!host_captures_.empty()) [[unlikely]]
+    capture_arrival(host, frame);
   const HeldFrame &held = pool_[frame.handle];
   roce_packet packet;
   const roce_class class_ = parse_held(pool_, held, frame.marked, packet);
@@ -199,6 +201,8 @@ void World::receive(uint32_t host, const wire::Frame &frame) {
     }
     if (!response && !run.reliable && run.source && all_arrived(run) && run.source->done())
       finish_flow(number);
+  } else if (held.request) { // a rule has harmed its headers
+    flows_[held.flow].counts.drops++;
   }
   release(frame.handle);
 }
@@ -208,7 +212,7 @@ void World::receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t
   responder::Responder &responder = responder_of(host, run);
   const auto taken = [&] {
     const RespondCounts &counts = responder.counts();
-    return counts.in_order + counts.unreliable + counts.datagrams;
+    return counts.in_order + counts.unreliable + counts.datagrams + counts.kept;
   };
   const uint64_t before = taken();
   responder.receive(now_, frame, class_, packet);

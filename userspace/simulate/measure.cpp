@@ -169,6 +169,7 @@ ExperimentMeasurement World::measure() {
   }
   for (uint32_t i = 0; i < queue_wires_.size(); i++)
     all.queues.push_back(queue_row(i));
+  measure_rules(all.rules);
   all.jain = jain_index(rates);
   all.packets = totals_.sent;
   all.packet_hops = totals_.hops;

@@ -32,6 +32,7 @@ struct alignas(64) Port {
   LinkCounts *counts = nullptr;
   uint32_t from = 0, to = 0; // nodes
   uint8_t ingress = 0;       // number of the port of `to` that these frames enter
+  uint32_t point = kNone;    // what its frames pass: index of World's points
   Ring<Pause> pauses;        // PFC frames that propagate
   wire::Link link;
   // When the measured time began; the backlog is reset then.
@@ -82,6 +83,7 @@ struct FlowRun {
   // Of the whole run. `bytes` are of frames with FCS.
   struct Counts {
     uint64_t sent = 0, delivered = 0, bytes = 0; // data frames of the requester
+    uint64_t copies = 0;                         // of these, made by rules
     uint64_t accepted = 0;                       // payload bytes
     uint64_t marked = 0, drops = 0;
     uint64_t read_bytes = 0; // of READ responses

@@ -13,6 +13,7 @@
 #include "flow/flow.h"
 #include "model/link.h"
 #include "requester/reliable.h"
+#include "simulate/rule_setup.h"
 
 namespace xr::simulate {
 
@@ -53,6 +54,9 @@ struct Event {
   uint8_t priorities = 0;   // Pause
 };
 
+// The QPNs of the flows, in their order.
+inline constexpr uint32_t kFirstQp = 0x11;
+
 struct Scenario {
   uint64_t seed = 1;
   uint64_t duration_ns = 0;
@@ -70,6 +74,11 @@ struct Scenario {
   // in each window, so that it does not stop at the end of one.
   requester::Reliability reliability;
   std::vector<Event> schedule;
+  // Frames meet the rules of a queue as they are going to it, before they are queued; those of a
+  // host's port when they come to the switch. In the words a QP is named by its QPN.
+  Rules rules;
+  std::vector<CaptureSetup> captures; // of a star or a dumbbell
+  std::string capture_directory;      // exists
 };
 
 } // namespace xr::simulate

@@ -26,6 +26,7 @@ bool Simulation::done() const { return now() >= state_->world->duration(); }
 const FrameTotals &Simulation::totals() const { return state_->world->totals(); }
 std::vector<ExperimentSample> Simulation::take_samples() { return state_->world->take_samples(); }
 ExperimentMeasurement Simulation::measure() { return state_->world->measure(); }
+Status Simulation::close_captures() { return state_->world->close_captures(); }
 const std::vector<std::string> &Simulation::flow_names() const { return state_->world->flow_names; }
 const std::vector<std::string> &Simulation::queue_names() const {
   return state_->world->queue_names;

@@ -13,12 +13,13 @@
 
 namespace xr::simulate {
 
-// Frames since the start: sent = received + dropped + in_flight.
+// Frames since the start: sent + made = received + dropped + in_flight.
 struct FrameTotals {
   uint64_t sent = 0;      // given to a host's link by requester or responder
+  uint64_t made = 0;      // by rules: duplicates and CNPs
   uint64_t received = 0;  // by hosts
-  uint64_t dropped = 0;   // by links
-  uint64_t in_flight = 0; // queued, serialised or propagating now
+  uint64_t dropped = 0;   // by links and rules
+  uint64_t in_flight = 0; // held by rules, queued, serialised or propagating now
   uint64_t pauses = 0;    // PFC frames that arrived; in none of the above
   uint64_t hops = 0;      // frames that crossed a link, PFC frames included
   uint64_t events = 0;    // of the event queue
@@ -46,6 +47,9 @@ public:
   std::vector<ExperimentSample> take_samples();
   // As of now(): complete after the duration, partial before. wall_s and cpu_s are left 0.
   ExperimentMeasurement measure();
+
+  // Completes the files of captures, as of now(). To be called once, after the last run_until().
+  Status close_captures();
 
   // In the order of ExperimentMeasurement and of ExperimentSample::row.
   const std::vector<std::string> &flow_names() const;

@@ -34,10 +34,13 @@ void World::run_until(uint64_t ns) {
     }
     totals_.events++;
     const uint32_t entity = queue_.entity();
-    if (entity < ports_.size())
+    const auto wires = static_cast<uint32_t>(ports_.size());
+    if (entity < wires)
       run_wire(entity);
+    else if (entity < wires + network_.hosts) [[likely]]
+      run_host(entity - wires);
     else
-      run_host(entity - static_cast<uint32_t>(ports_.size()));
+      run_point(entity - wires - network_.hosts);
   }
   now_ = std::max(now_, ns);
 }
@@ -54,6 +57,8 @@ void World::act(const Action &action) {
     return change(action.number);
   case Action::Kind::Pause:
     return pause(action.number);
+  case Action::Kind::Rules:
+    return change_rules(action.number);
   case Action::Kind::Sample:
     sample();
     return at(now_ + scenario_.sample_ns, Action::Kind::Sample, 0);
@@ -133,8 +138,11 @@ void World::run_pauses(uint32_t wire) {
     Port &back = *ports_[wire ^ 1];
     back.link.pause(now_, frame.priorities, frame.quanta);
     schedule_wire(wire ^ 1);
-    if (back.from < network_.hosts)
+    if (back.from < network_.hosts) {
       schedule_host(back.from);
+      if (!host_captures_.empty())
+        capture_pause(back.from, frame);
+    }
   }
 }
 
@@ -158,14 +166,24 @@ void World::arrive(uint32_t wire, wire::Frame &frame) {
   if (port.to < network_.hosts)
     return receive(port.to, frame);
   frame.ingress = port.ingress;
+  if (port.point != kNone && port.from < network_.hosts) [[unlikely]]
+    return pass(wire, frame);
   forward(switches_[port.to - network_.hosts], frame);
 }
 
 void World::forward(Switch &at, wire::Frame &frame) {
-  const HeldFrame &held = pool_[frame.handle];
-  uint32_t out = at.routes[held.destination];
-  if (out & Switch::kGroup)
-    out = choose(at, out, path_key(pool_, held));
+  const uint32_t out = route(at, pool_[frame.handle]);
+  if (ports_[out]->point != kNone) [[unlikely]]
+    return pass(out, frame);
+  put(out, frame);
+}
+
+uint32_t World::route(const Switch &at, const HeldFrame &held) {
+  const uint32_t out = at.routes[held.destination];
+  return out & Switch::kGroup ? choose(at, out, path_key(pool_, held)) : out;
+}
+
+void World::put(uint32_t out, wire::Frame &frame) {
   frame.arrived = now_;
   // Behind others, a frame changes nothing in when the link must be served.
   wire::Link &link = ports_[out]->link;

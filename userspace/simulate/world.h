@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running simulation. world.cpp: the loop and the way of frames; host.cpp: what hosts send and
-// receive; build.cpp: makes it from a scenario; flows.cpp: begin and end of flows; measure.cpp:
-// what is reported.
+// receive; passing.cpp: rules and captures; build.cpp: makes it from a scenario; flows.cpp: begin
+// and end of flows; measure.cpp: what is reported.
 #pragma once
 
 #include <queue>
@@ -10,9 +10,11 @@
 
 #include "model/experiment.h"
 #include "roce/parse.h"
+#include "simulate/capture_file.h"
 #include "simulate/event_queue.h"
 #include "simulate/frames.h"
 #include "simulate/nodes.h"
+#include "simulate/rule_point.h"
 #include "simulate/simulation.h"
 #include "simulate/topology.h"
 
@@ -28,16 +30,17 @@ public:
   const FrameTotals &totals();
   std::vector<ExperimentSample> take_samples() { return std::exchange(samples_, {}); }
   ExperimentMeasurement measure();
+  Status close_captures();
 
   std::vector<std::string> flow_names, queue_names;
 
 private:
   // What happens at a time that is known before, or that a flow or a sample asks for.
   struct Action {
-    enum class Kind : uint8_t { Measure, Start, Stop, Change, Pause, Sample };
+    enum class Kind : uint8_t { Measure, Start, Stop, Change, Pause, Rules, Sample };
     uint64_t at = 0;
     Kind kind = Kind::Start;
-    uint32_t number = 0; // of the flow; otherwise of the event in the scenario's schedule
+    uint32_t number = 0; // of the flow; otherwise of the event or change of rules in the scenario
     uint64_t sequence = 0;
     bool operator>(const Action &other) const {
       return at != other.at ? at > other.at : sequence > other.sequence;
@@ -46,6 +49,13 @@ private:
   using Actions = std::priority_queue<Action, std::vector<Action>, std::greater<>>;
 
   explicit World(const Scenario &scenario);
+
+  // What the frames of a link pass before they are queued.
+  struct Point {
+    uint32_t wire = 0;
+    std::unique_ptr<RulePoint> rules; // nullptr: none
+    CaptureFile *capture = nullptr;
+  };
 
   // build.cpp
   Status build();
@@ -70,10 +80,31 @@ private:
   void send_pauses(uint32_t wire);
   void arrive(uint32_t wire, wire::Frame &frame);
   void forward(Switch &at, wire::Frame &frame);
+  uint32_t route(const Switch &at, const HeldFrame &held);
+  void put(uint32_t wire, wire::Frame &frame);
   static uint32_t choose(const Switch &at, uint32_t route, const PathKey &key);
   void lose(const wire::Frame &frame);
   uint64_t next_of(const Port &port) const;
   void schedule_wire(uint32_t wire);
+
+  // passing.cpp
+  Status build_points();
+  Status build_rules();
+  Status build_captures();
+  Point &point_at(uint32_t wire);
+  void pass(uint32_t wire, wire::Frame &frame);
+  void meet_rules(Point &point, wire::Frame &frame);
+  void leave_rules(Point &point, wire::Frame &frame);
+  uint64_t stream_of(const HeldFrame &held);
+  void go_on(uint32_t wire, wire::Frame &frame);
+  void send_back(const Point &point, const wire::Frame &frame, const std::vector<uint8_t> &bytes);
+  wire::Frame duplicate(const wire::Frame &frame);
+  void run_point(uint32_t number);
+  void schedule_point(uint32_t number);
+  void change_rules(uint32_t number);
+  void capture_arrival(uint32_t host, const wire::Frame &frame);
+  void capture_pause(uint32_t host, const wire::PfcOut &frame);
+  void measure_rules(std::vector<ExperimentRule> &rows) const;
 
   // host.cpp
   void run_host(uint32_t host);
@@ -128,11 +159,14 @@ private:
   uint64_t action_sequence_ = 0;
   std::vector<uint32_t> queue_wires_;   // by queue: a wire
   std::vector<uint32_t> event_targets_; // by event of the schedule: a wire or flow
+  std::vector<Point> points_;
+  std::vector<std::pair<uint32_t, uint32_t>> rule_places_; // by rule: point, number there
+  std::vector<std::unique_ptr<CaptureFile>> captures_;
+  std::vector<CaptureFile *> host_captures_; // by host; empty: none
+  std::vector<uint8_t> bytes_, before_;      // scratch
   std::vector<ExperimentSample> samples_;
   std::vector<QpRate> rates_; // scratch
   uint64_t measured_at_ = kNever, sampled_at_ = 0;
 };
-
-inline constexpr uint32_t kFirstQp = 0x11;
 
 } // namespace xr::simulate

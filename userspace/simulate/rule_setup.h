@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of `impair` at the links of a scenario, what a schedule does to them, and captures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace xr::simulate {
+
+struct RuleSetup {
+  std::string name;       // its own, or rule-N
+  std::string link;       // the queue that its frames are going to: "switch:receiver"
+  std::string words;      // of `impair IF add`, canonical, with the name
+  bool from_start = true; // false: the schedule adds it
+};
+
+struct RuleChange {
+  enum class Kind : uint8_t { Add, Delete, Enable, Disable, Clear };
+  uint64_t at_ns = 0;
+  Kind kind = Kind::Add;
+  size_t rule = 0; // index; Clear: all
+};
+
+struct Rules {
+  std::vector<RuleSetup> all;      // in the order in which they match
+  std::vector<RuleChange> changes; // in the order of time
+};
+
+// Frames as they enter a port.
+struct CaptureSetup {
+  enum class Port : uint8_t {
+    Senders,   // answers, as the senders get them
+    Left,      // requests, as the senders sent them, each with what a rule did to it
+    Right,     // answers, as the receivers sent them, likewise
+    Receivers, // requests, as the receivers get them
+  };
+  Port port = Port::Left;
+  uint32_t snap = 0; // bytes of a frame; 0: all
+};
+inline constexpr const char *kCapturePorts[] = {"senders", "left", "right", "receivers"};
+inline const char *capture_port_name(CaptureSetup::Port port) {
+  return kCapturePorts[static_cast<size_t>(port)];
+}
+
+} // namespace xr::simulate
