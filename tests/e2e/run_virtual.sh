@@ -12,6 +12,7 @@ mapfile -t names < <(jq -r '.experiments[] | select(.on == "virtual") | .name' "
 ((${#names[@]} >= 15)) || fail "only these experiments: ${names[*]}"
 assert_json "$scratch/list.json" 'all(.experiments[]; .about | length > 20)'
 for name in "${names[@]}"; do
+  [[ $name != @(drop-nth|jitter|retransmit) ]] || continue # their links are slow: whole, below
   exits 0 xdp-roce run "$name" --set duration=2ms --set measure.from=1ms --set sample=1ms --set expect=[] \
     --set schedule=[] --jobs 2 --out "$scratch/$name"
   mapfile -t results < <(find "$scratch/$name" -name result.json)
