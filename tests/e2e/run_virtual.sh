@@ -92,6 +92,22 @@ exits 3 xdp-roce run incast "${quick[@]}" --set 'expect=["sum(flows.cnps) == 0"]
 exits 1 xdp-roce --json run incast "${quick[@]}" --set 'expect=["max(flows.fct_ns) < 1s"]'
 assert_json "$scratch/last.out" '.verdict == "void" and (.why_void[0] | test("fct_ns"))'
 
+# A link that follows a trace beside the file: 1500 bytes each ms are 12 Mbit/s of IP packets of 1068 bytes, which are
+# frames of 1086 with their FCS.
+echo 1 >"$scratch/opportunities"
+cat >"$scratch/trace.yaml" <<'END'
+experiment: trace
+duration: 1s
+measure: {from: 100ms}
+topology: {star: {senders: 1, rate: 100mbit, delay: 1ms}}
+queue: {bottleneck: trace opportunities buffer 1MB}
+flows: [{from: all, to: receiver, words: "write size 64k pmtu 1024"}]
+expect: ["flow('flow-1').rate_bps within 1% of 12202247", "queue('bottleneck').utilisation > 0.99"]
+END
+exits 0 xdp-roce run "$scratch/trace.yaml"
+refused 'the port of a host cannot follow a trace' xdp-roce run "$scratch/trace.yaml" --set 'queue.sender-1:switch=trace opportunities'
+refused "$scratch/nothing" xdp-roce run "$scratch/trace.yaml" --set queue.bottleneck="trace $scratch/nothing"
+
 # Refused before it runs.
 refused "'drosp' is not a column" xdp-roce run incast --set 'expect=["sum(flows.drosp) == 0"]'
 grep -q '^hint: did you mean drops?$' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experiment files: every key, names and order of flows, settings and sweeps, every error with its
 // line, and what the theory is asked.
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 #include "experiment/experiment.h"
@@ -29,6 +31,26 @@ std::string names_of(const Experiment &e) {
   for (const simulate::FlowSetup &flow : e.scenario.flows)
     names += flow.name + ":" + flow.src + ">" + flow.dst + " ";
   return names;
+}
+
+// Found beside the experiment, named once or twice.
+TEST(ExperimentFiles, Traces) {
+  const std::string directory = testing::TempDir();
+  std::ofstream(directory + "/opportunities") << "1\n3\n";
+  std::ofstream(directory + "/wrong") << "1\nx\n";
+  const auto with = [&](const std::string &name) {
+    return ExperimentFile(kHead + "queue: {bottleneck: trace opportunities}\n" + kFlows +
+                              "schedule: [{at: 1ms, do: link bottleneck trace " + name + "}]\n",
+                          "f.yaml", directory)
+        .read({});
+  };
+  Result<Experiment> good = with("opportunities");
+  ASSERT_TRUE(good.ok()) << good.error().message;
+  ASSERT_EQ(good->scenario.traces.size(), 1U);
+  EXPECT_EQ(*good->scenario.traces.at("opportunities"),
+            (std::vector<uint64_t>{1'000'000, 3'000'000}));
+  EXPECT_EQ(with("wrong").error().message,
+            "f.yaml:1: link switch:receiver: wrong: line 2 of the trace is 'x'");
 }
 
 TEST(ExperimentFiles, AllKeys) {
@@ -239,6 +261,8 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
            {kHead + "queue: {words: rate 1gbit}\n", "rate, delay and trace"},
            {kHead + "queue: {switch:reciever: buffer 1M}\n", "there is no queue 'switch:reciever'",
             "did you mean switch:receiver?"},
+           {kHead + "queue: {bottleneck: trace /nowhere/t}\n" + kFlows,
+            "queue switch:receiver: cannot open /nowhere/t", ""},
            {kHead + "congestion: bbr\n" + kFlows, "congestion: fixed, dcqcn or timely is missing",
             "timely"},
            {kHead + "congestion: dcqcn rai=40 foo\n" + kFlows, "'foo' is not a word of congestion"},

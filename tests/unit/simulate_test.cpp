@@ -244,6 +244,30 @@ TEST(Simulate, LinksChangeFlapAndPause) {
               all, 10);
 }
 
+// 1500 bytes of IP packets each ms, which packets of 1068 bytes use completely; from 60 ms on one
+// opportunity in 2 ms.
+TEST(Simulate, ALinkFollowsATrace) {
+  Scenario scenario = star(1, 10 * kGbit, 100 * kMs, "buffer 1M");
+  scenario.measure_from_ns = 0;
+  add_flow(scenario, "sender-1", "receiver", "write size 1G pmtu 1024 rate 20mbit l2");
+  scenario.queues["switch:receiver"] = queue_words("trace fast buffer 1M");
+  scenario.traces["fast"] = std::make_shared<const wire::DeliveryTrace>(1, kMs);
+  scenario.traces["slow"] = std::make_shared<const wire::DeliveryTrace>(1, 2 * kMs);
+  const auto packets = [&] { return queue_of(run(scenario), "switch:receiver").packets; };
+  EXPECT_NEAR(static_cast<double>(packets()), 100 * 1500 / 1068.0, 2);
+  EXPECT_NEAR(queue_of(run(scenario), "switch:receiver").utilisation, 1, 0.02);
+  scenario.schedule = {{.at_ns = 60 * kMs,
+                        .kind = Event::Kind::Link,
+                        .target = "bottleneck",
+                        .link = queue_words("trace slow buffer 1M")}};
+  EXPECT_NEAR(static_cast<double>(packets()), (60 + 20) * 1500 / 1068.0, 2);
+  scenario.schedule = {{.at_ns = 60 * kMs,
+                        .kind = Event::Kind::Flap,
+                        .target = "bottleneck",
+                        .duration_ns = 10 * kMs}}; // drops what is queued; the trace goes on
+  EXPECT_NEAR(static_cast<double>(packets()), 90 * 1500 / 1068.0, 4);
+}
+
 TEST(Simulate, NamesWhatIsWrong) {
   const auto error = [](const auto &change) {
     Scenario scenario = star(2, 10 * kGbit, kMs, "buffer 1M");
@@ -262,6 +286,10 @@ TEST(Simulate, NamesWhatIsWrong) {
             "flow flow-1: it goes from a host to itself");
   EXPECT_EQ(error([](Scenario &s) { s.queues["left:right"] = {}; }),
             "there is no queue left:right");
+  EXPECT_EQ(error([](Scenario &s) { s.queues["switch:receiver"].trace = "f"; }),
+            "queue switch:receiver: the trace f is missing");
+  EXPECT_EQ(error([](Scenario &s) { s.queues["sender-1:switch"].trace = "f"; }),
+            "queue sender-1:switch: the port of a host cannot follow a trace");
   EXPECT_EQ(
       error([](Scenario &s) { s.schedule = {{.kind = Event::Kind::Start, .target = "flow-7"}}; }),
       "schedule: there is no flow flow-7");

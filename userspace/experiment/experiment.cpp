@@ -181,6 +181,8 @@ private:
     if (scenario().flows.empty())
       return reader_.at(root, {"there are no flows",
                                R"(flows: [{from: all, to: receiver, words: "write size 1M"}])"});
+    if (Status s = read_traces(defaults_.directory, scenario()); !s)
+      return reader_.at(root, s.error());
     if (Status s = derive_cnp_pacing(scenario()); !s)
       return reader_.at(root, s.error());
     for (const auto &pair : root)

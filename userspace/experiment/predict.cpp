@@ -80,6 +80,8 @@ ExperimentPrediction predict(const Scenario &scenario) {
     question.path.flows += flow.flow.qps;
   }
   const LinkSpec &queue = bottleneck_of(scenario);
+  if (!queue.trace.empty())
+    return none("the bottleneck follows a trace");
   if (queue.aqm.kind != LinkAqm::Kind::Red || queue.aqm.low >= queue.aqm.high || queue.aqm.drop)
     return none("the bottleneck does not mark by RED");
   if (!scenario.schedule.empty())

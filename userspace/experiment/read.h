@@ -23,6 +23,9 @@ Status read_queues(const YamlReader &reader, const YAML::Node &node, simulate::S
 // Words of `link` that an experiment's queue cannot have.
 Status check_queue(const LinkSpec &spec);
 
+// Reads the traces that queues and events name, relative to `directory`.
+Status read_traces(const std::string &directory, simulate::Scenario &scenario);
+
 // What flows start from.
 struct FlowDefaults {
   flow::Flow flow;

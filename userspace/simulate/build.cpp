@@ -24,13 +24,6 @@ bool has_answers(const flow::Flow &flow) {
          packet::verb_properties(flow.verb) & (ROCE_OP_READ_REQUEST | ROCE_OP_ATOMIC);
 }
 
-Status check_spec(const std::string &queue, const LinkSpec &spec) {
-  if (!spec.trace.empty())
-    return Error{fmt::format("queue {}: a simulated link cannot follow a trace", queue),
-                 "rate 10gbit"};
-  return {};
-}
-
 // The first of the names that begins like `name`, for hints.
 std::string like(const std::vector<std::string> &names) {
   std::string text;
@@ -79,15 +72,32 @@ Status World::build() {
 }
 
 Status World::check_specs() const {
-  if (Status s = check_spec("of all switches", scenario_.queue); !s)
-    return s;
+  if (!scenario_.queue.trace.empty())
+    return Error{"the queue of all switches has a trace", "a trace of one queue, by its name"};
   for (const auto &[name, spec] : scenario_.queues) {
-    if (Result<uint32_t> wire = wire_named(name); !wire)
+    const Result<uint32_t> wire = wire_named(name);
+    if (!wire)
       return wire.error();
-    if (Status s = check_spec(name, spec); !s)
+    if (Status s = check_spec(name, wire.get(), spec); !s)
       return s;
   }
   return {};
+}
+
+// Hosts ask their requesters when the link is free, which a trace does not know before.
+Status World::check_spec(const std::string &name, uint32_t wire, const LinkSpec &spec) const {
+  if (spec.trace.empty())
+    return {};
+  if (network_.wires[wire].from < network_.hosts)
+    return Error{fmt::format("queue {}: the port of a host cannot follow a trace", name),
+                 fmt::format("a port of a switch, like {}", queue_names.front())};
+  if (!scenario_.traces.contains(spec.trace))
+    return Error{fmt::format("queue {}: the trace {} is missing", name, spec.trace), {}};
+  return {};
+}
+
+wire::TracePointer World::trace_of(const LinkSpec &spec) const {
+  return spec.trace.empty() ? nullptr : scenario_.traces.at(spec.trace);
 }
 
 // Names as in queue_names, and "bottleneck".
@@ -103,7 +113,7 @@ Result<uint32_t> World::wire_named(const std::string &name) const {
 LinkSpec World::spec_of(uint32_t wire, const LinkSpec &given) const {
   const Wire &between = network_.wires[wire];
   LinkSpec spec = given;
-  if (!spec.rate) {
+  if (!spec.rate && spec.trace.empty()) {
     spec.rate = between.rate;
     spec.layer1 = scenario_.topology.layer1;
   }
@@ -141,6 +151,7 @@ void World::build_ports() {
     wire::LinkSetup setup;
     setup.line_rate = between.rate;
     setup.seed = draw(scenario_.seed, kLinkSeeds + i);
+    setup.trace = trace_of(given);
     setup.counts = counts_.back().get();
     setup.times = false;
     setup.buffer = host ? nullptr : switches_[between.from - network_.hosts].buffer.get();
@@ -274,7 +285,7 @@ Status World::build_event(uint32_t number) {
   event_targets_[number] = target.get();
   if (!of_flow) {
     if (event.kind == Event::Kind::Link)
-      if (Status s = check_spec(event.target, event.link); !s)
+      if (Status s = check_spec(event.target, target.get(), event.link); !s)
         return s;
     if (event.kind != Event::Kind::Link && !event.duration_ns)
       return Error{fmt::format("the event of {} has no duration", event.target), "1ms"};

@@ -170,6 +170,8 @@ std::optional<uint64_t> World::ideal_ns(uint32_t number) const {
   uint64_t slowest = UINT64_MAX, at = 0, followed = 0, left = 0;
   for (const uint32_t wire : path_of(run, flow)) {
     const LinkSpec &spec = ports_[wire]->link.spec();
+    if (!spec.rate) // it follows a trace
+      return {};
     Hop &hop = hops.emplace_back(Hop{{}, spec.rate, spec.delay, spec.layer1 ? kLayer1Bytes : 0});
     hop.clock.set_rate(spec.rate);
     slowest = std::min(slowest, spec.rate);
@@ -200,6 +202,8 @@ std::optional<uint64_t> World::ideal_ns(uint32_t number) const {
       flow.path, static_cast<uint8_t>(flow.transport | unsigned{ROCE_RC_ACKNOWLEDGE}));
   for (const uint32_t wire : path_of(run, flow)) {
     const LinkSpec &back = ports_[wire ^ 1]->link.spec();
+    if (!back.rate)
+      return {};
     wire::BitClock clock;
     clock.set_rate(back.rate);
     at += clock.send(0, ack + (back.layer1 ? kLayer1Bytes : 0)) + back.delay;

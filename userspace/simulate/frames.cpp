@@ -162,7 +162,7 @@ uint64_t path_hash(const PathKey &key, uint64_t salt) {
   if (is_ipv4(key.ip))
     return mix(mix(load64(key.ip + 12) ^ salt) ^ key.ports);
   uint64_t hash = salt;
-  for (unsigned i = 0; i < 4; i++)
+  for (size_t i = 0; i < 4; i++)
     hash = mix(hash ^ load64(key.ip + 8 + 8 * i));
   return mix(hash ^ key.ports);
 }

@@ -22,6 +22,8 @@ Port::Mark mark_of(const Port &port) {
   mark.xoffs = all.xoff_received;
   mark.paused_ns = all.paused_ns;
   mark.busy_ns = port.counts->busy_ns;
+  mark.opportunities = port.counts->opportunities;
+  mark.wasted_bytes = port.counts->wasted_bytes;
   return mark;
 }
 
@@ -152,7 +154,12 @@ ExperimentQueue World::queue_row(uint32_t number) {
   row.pauses = mark.xoffs - port.measured.xoffs;
   row.paused_ns = mark.paused_ns - port.measured.paused_ns;
   const uint64_t from = measured_at_ == kNever ? 0 : measured_at_;
-  if (now_ > from)
+  const uint64_t offered =
+      (mark.opportunities - port.measured.opportunities) * wire::kOpportunityBytes;
+  if (offered) // by a trace
+    row.utilisation = 1 - static_cast<double>(mark.wasted_bytes - port.measured.wasted_bytes) /
+                              static_cast<double>(offered);
+  else if (now_ > from)
     row.utilisation = static_cast<double>(mark.busy_ns - port.measured.busy_ns) /
                       static_cast<double>(now_ - from);
   return row;

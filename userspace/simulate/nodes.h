@@ -38,6 +38,7 @@ struct alignas(64) Port {
   // When the measured time began; the backlog is reset then.
   struct Mark {
     uint64_t frames = 0, marks = 0, drops = 0, xoffs = 0, paused_ns = 0, busy_ns = 0;
+    uint64_t opportunities = 0, wasted_bytes = 0; // of a trace
   };
   Mark measured, sampled;
 };

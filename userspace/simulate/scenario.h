@@ -14,6 +14,7 @@
 #include "model/link.h"
 #include "requester/reliable.h"
 #include "simulate/rule_setup.h"
+#include "wire/link.h"
 
 namespace xr::simulate {
 
@@ -68,6 +69,8 @@ struct Scenario {
   LinkSpec queue;
   // By name, instead of `queue`; rate or delay 0: the topology's; buffer and PFC are not used.
   std::map<std::string, LinkSpec> queues;
+  // Contents of LinkSpec::trace, by its name. Of switch ports only.
+  std::map<std::string, wire::TracePointer> traces;
   std::vector<FlowSetup> flows;
   congestion::CnpPacing cnp; // of all receivers
   // Of reliable flows. iCRCs are not checked. A flow without ack-every asks for an ACK four times

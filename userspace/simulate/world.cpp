@@ -72,7 +72,7 @@ void World::change(uint32_t number) {
   LinkSpec spec = event.kind == Event::Kind::Link ? spec_of(wire, event.link) : link.spec();
   if (event.kind == Event::Kind::Flap) // a flap is at the end of its period: at once
     spec.flap = {.down = event.duration_ns, .period = event.duration_ns, .count = 1};
-  link.change(now_, spec);
+  link.change(now_, spec, event.kind == Event::Kind::Link ? trace_of(spec) : nullptr);
   schedule_wire(wire);
 }
 

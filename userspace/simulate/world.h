@@ -60,6 +60,8 @@ private:
   // build.cpp
   Status build();
   Status check_specs() const;
+  Status check_spec(const std::string &name, uint32_t wire, const LinkSpec &spec) const;
+  wire::TracePointer trace_of(const LinkSpec &spec) const;
   void build_ports();
   void build_routes();
   LinkSpec spec_of(uint32_t wire, const LinkSpec &given) const;
