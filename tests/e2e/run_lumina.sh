@@ -57,6 +57,13 @@ measures 0 --import lumina "$scratch/lumina.yml" --scale 1/50 --out "$scratch/ou
 assert_json "$scratch/last.out" '[.flows[].name] == ["qp-0", "qp-1", "qp-2", "qp-3"] and ([.rules[].acted] == [1, 1, 1, 1]) and
   .flows[0].cnps == 1 and .flows[1].naks == 2 and .flows[2].naks == 1 and .flows[3].retransmitted == 0'
 
+# In virtual time, at the rates of the file, the same events have the same effects.
+effects() { jq -c '[.rules[] | [.words, .acted]], [.flows[] | [.name, .cnps, .naks, .timeouts]]' "$1"; }
+exits 0 "$XDP_ROCE" run --import lumina "$scratch/lumina.yml" --on virtual --out "$scratch/virtual"
+assert_eq "$(effects "$scratch/out/result.json")" "$(effects "$scratch/virtual/result.json")" "effects in namespaces and in virtual time"
+assert_json <("$XDP_ROCE" --json analyze "$scratch/virtual/receivers.pcapng") '.icrc.bad == 1'
+assert_json <("$XDP_ROCE" --json analyze "$scratch/virtual/left.pcapng") '.icrc.bad == 0'
+
 for port in left receivers; do requests "$scratch/out/$port.pcapng" >"$scratch/$port"; done
 # place QPN K: the PSN of the packet K of a QP, from 0.
 place() { echo $(($(psns_of "$1" <"$scratch/left" | head -n 1) + $2)); }
