@@ -176,7 +176,7 @@ void World::release(uint32_t handle) {
 
 void World::receive(uint32_t host, const wire::Frame &frame) {
   totals_.received++;
-  if (!host_captures_.empty()) [[unlikely]]
+  if (passes_ && !host_captures_.empty()) [[unlikely]]
     capture_arrival(host, frame);
   const HeldFrame &held = pool_[frame.handle];
   roce_packet packet;

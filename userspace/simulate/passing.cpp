@@ -20,6 +20,7 @@ using Change = RuleChange::Kind;
 } // namespace
 
 Status World::build_points() {
+  passes_ = !scenario_.rules.all.empty() || !scenario_.captures.empty();
   if (Status s = build_rules(); !s)
     return s;
   return build_captures();

@@ -166,14 +166,14 @@ void World::arrive(uint32_t wire, wire::Frame &frame) {
   if (port.to < network_.hosts)
     return receive(port.to, frame);
   frame.ingress = port.ingress;
-  if (port.point != kNone && port.from < network_.hosts) [[unlikely]]
+  if (passes_ && port.point != kNone && port.from < network_.hosts) [[unlikely]]
     return pass(wire, frame);
   forward(switches_[port.to - network_.hosts], frame);
 }
 
 void World::forward(Switch &at, wire::Frame &frame) {
   const uint32_t out = route(at, pool_[frame.handle]);
-  if (ports_[out]->point != kNone) [[unlikely]]
+  if (passes_ && ports_[out]->point != kNone) [[unlikely]]
     return pass(out, frame);
   put(out, frame);
 }

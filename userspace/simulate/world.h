@@ -148,6 +148,7 @@ private:
   Scenario scenario_;
   Network network_;
   uint64_t now_ = 0;
+  bool passes_ = false; // there are rules or captures
   FrameTotals totals_;
   FramePool pool_;
   std::vector<std::unique_ptr<LinkCounts>> counts_;
