@@ -70,13 +70,14 @@ static struct roce_scratch *roce_scratch_of(struct roce_env *env);
 static void roce_lock(struct roce_stream *s);
 static void roce_unlock(struct roce_stream *s);
 
-/*
- * Following: pair.h. The record of request stream `id`, made when it is not there (NULL: no room,
- * counted); the link of any stream, 0 at first; a table of ROCE_PAIR_HINTS.
- */
-static struct roce_follow *roce_follow_at(struct roce_env *env, __u32 id);
+/* QP pairs: link.h. The link of any stream, 0 at first; a table of ROCE_PAIR_HINTS. */
 static __u32 *roce_pair_link_at(struct roce_env *env, __u32 id);
 static __u64 *roce_pair_hint_at(struct roce_env *env, __u32 index);
+/*
+ * Following: pair.h. The record of request stream `id`, made when it is not there (NULL: no room,
+ * counted).
+ */
+static struct roce_follow *roce_follow_at(struct roce_env *env, __u32 id);
 /* Give out what was found, or count it as lost; an answer whose requests are not known. */
 static void roce_emit_episode(struct roce_env *env, const struct roce_episode *episode);
 static void roce_emit_finding(struct roce_env *env, const struct roce_finding *finding);

@@ -3,25 +3,13 @@
 
 #include <algorithm>
 
+#include "capture/pair_links.h"
+
 namespace xr {
 
 namespace {
 
 constexpr uint32_t kNoStream = 0xffffffff; // ROCE_NO_STREAM
-
-// The first time that is known of an episode.
-// Stream `id`; the DestQP of `other`, the other direction, is the QPN of its sender.
-PairName name_of(const std::vector<roce_stream> &streams, uint32_t id, uint32_t other) {
-  PairName name;
-  if (id >= streams.size())
-    return name;
-  name.key = streams[id].key;
-  if (other < streams.size())
-    name.src_qp = roce_key_qp(&streams[other].key);
-  else if (streams[id].flags & ROCE_STREAM_SRC_QP)
-    name.src_qp = streams[id].src_qp;
-  return name;
-}
 
 // Requests were marked CE, their receiver answered, and sent no CNP to anyone. (One CNP may be
 // meant for several QPs.)
@@ -138,7 +126,8 @@ void Following::fill(Episodes &into, const std::vector<roce_stream> &streams) co
   for (const roce_episode &e : episodes) {
     const bool answers = e.kind == ROCE_KIND_RESPONSE;
     into.episodes.push_back(
-        {name_of(streams, answers ? e.response : e.request, answers ? e.request : e.response), e});
+        {pair_name(streams, answers ? e.response : e.request, answers ? e.request : e.response),
+         e});
   }
   std::stable_sort(into.episodes.begin(), into.episodes.end(),
                    [](const EpisodeRow &a, const EpisodeRow &b) {
@@ -146,10 +135,10 @@ void Following::fill(Episodes &into, const std::vector<roce_stream> &streams) co
                    });
   cnps.fill(into);
   for (const roce_finding &f : findings)
-    into.findings.push_back({name_of(streams, f.request, f.response), f});
+    into.findings.push_back({pair_name(streams, f.request, f.response), f});
   for (const roce_follow &f : records) {
     PairRow &row = into.pairs.emplace_back();
-    row.name = name_of(streams, f.request, f.response);
+    row.name = pair_name(streams, f.request, f.response);
     row.answers = f.response != kNoStream;
     row.requests = f.requests;
     row.acks = f.acks;

@@ -7,6 +7,7 @@
 
 #include "base/address.h"
 #include "capture/following.h"
+#include "capture/pair_links.h"
 #include "roce/pair.h"
 #include "roce/port.h"
 
@@ -23,6 +24,7 @@ struct roce_env {
   roce_scratch scratch{};
   __u64 now = 0;
   std::function<void(const roce_event &)> callback;
+  std::unique_ptr<xr::PairLinks> links; // with `following`
   std::unique_ptr<xr::Following> following;
 
   bool track = true;
@@ -101,12 +103,12 @@ static roce_mirrored *roce_mirrored_at(roce_env *env, __u32 id) {
   return id < env->mirrored.size() ? &env->mirrored[id] : nullptr;
 }
 
-static roce_follow *roce_follow_at(roce_env *env, __u32 id) { return env->following->record(id); }
-static __u32 *roce_pair_link_at(roce_env *env, __u32 id) { return env->following->link(id); }
+static __u32 *roce_pair_link_at(roce_env *env, __u32 id) { return env->links->link(id); }
 static __u64 *roce_pair_hint_at(roce_env *env, __u32 index) {
-  static_assert(xr::Following::kHints == ROCE_PAIR_HINTS);
-  return reinterpret_cast<__u64 *>(&env->following->hints[index]);
+  static_assert(xr::PairLinks::kHints == ROCE_PAIR_HINTS);
+  return reinterpret_cast<__u64 *>(&env->links->hints[index]);
 }
+static roce_follow *roce_follow_at(roce_env *env, __u32 id) { return env->following->record(id); }
 static void roce_emit_episode(roce_env *env, const roce_episode *episode) {
   env->following->add(*episode);
 }
@@ -179,7 +181,7 @@ void resize(roce_env &env, uint32_t n) {
   if (env.decap)
     env.mirrored.resize(n);
   if (env.following) {
-    env.following->links.resize(n);
+    env.links->links.resize(n);
     env.following->places.resize(n);
   }
 }
@@ -236,8 +238,10 @@ NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_uniqu
     memory_->env.features |= ROCE_FEATURE_CLASSES;
     memory_->env.classes.resize(ROCE_CLASS_COUNTS);
   }
-  if (options.follow && options.track)
+  if (options.follow && options.track) {
+    memory_->env.links = std::make_unique<PairLinks>();
     memory_->env.following = std::make_unique<Following>();
+  }
   resize(memory_->env, options.streams ? options.streams : kFirstStreams);
 }
 

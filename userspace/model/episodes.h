@@ -4,19 +4,13 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "model/pair_name.h"
 #include "roce/episode.h"
 
 namespace xr {
-
-// A followed pair: the stream that a row is about.
-struct PairName {
-  roce_key key{};                 // host order, as in a stream's record
-  std::optional<uint32_t> src_qp; // of the stream's sender, if known
-};
 
 struct EpisodeRow {
   PairName name; // the stream that misses PSNs
