@@ -23,14 +23,31 @@ uint64_t exact(const std::vector<uint64_t> &sorted, double fraction) {
 // Never below the exact one, and at most one bucket above.
 void expect_quantiles(std::vector<uint64_t> values) {
   const auto histogram = std::make_unique<Histogram>();
-  for (const uint64_t value : values)
+  NarrowHistogram narrow;
+  for (const uint64_t value : values) {
     histogram->add(value);
+    narrow.add(value);
+  }
   std::sort(values.begin(), values.end());
   for (const double q : {0.0, 0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 1.0}) {
     const uint64_t wanted = exact(values, q), got = histogram->quantile(q);
     EXPECT_GE(got, wanted) << q;
     EXPECT_LE(static_cast<double>(got - wanted), kWithin * static_cast<double>(wanted)) << q;
+    EXPECT_EQ(narrow.quantile(q), got) << q;
   }
+  uint64_t counted = 0, before = 0;
+  histogram->each([&](uint64_t from, uint64_t to, uint64_t count) {
+    EXPECT_TRUE(!counted || from > before);
+    EXPECT_EQ(std::ranges::count_if(values, [&](uint64_t v) { return v >= from && v <= to; }),
+              static_cast<int64_t>(count));
+    counted += count;
+    before = to;
+  });
+  EXPECT_EQ(counted, values.size());
+  EXPECT_EQ(narrow.count(), values.size());
+  EXPECT_EQ(narrow.mean(), histogram->mean());
+  EXPECT_EQ(narrow.min(), values.front());
+  EXPECT_EQ(narrow.max(), values.back());
   EXPECT_EQ(histogram->min(), values.front());
   EXPECT_EQ(histogram->max(), values.back());
   EXPECT_EQ(histogram->count(), values.size());

@@ -1,16 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace xr {
 
-// Counts values of up to kWidth bits in buckets whose width grows with the value, like HdrHistogram
-// (which Debian packages for Java and Go only). Exact below 2^kBits; above, the error is at most
-// 2^-kBits. Longer values are in the last bucket.
+// Buckets whose width grows with the value, like those of HdrHistogram (which Debian packages for
+// Java and Go only). Exact below 2^kBits; above, the error is at most 2^-kBits. Values longer than
+// kWidth bits are in the last bucket.
+template <unsigned kBits, unsigned kWidth> struct LogBuckets {
+  static constexpr unsigned kBuckets = (kWidth - kBits + 1) << kBits; // 2^kBits per octave
+
+  static unsigned bucket(uint64_t value) {
+    if (value < (1U << kBits))
+      return static_cast<unsigned>(value);
+    if constexpr (kWidth < 64)
+      if (value >> kWidth)
+        return kBuckets - 1;
+    const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - kBits - 1;
+    return ((shift + 1) << kBits) + static_cast<unsigned>((value >> shift) - (1U << kBits));
+  }
+  static uint64_t highest(unsigned index) {
+    if (index < (2U << kBits))
+      return index;
+    const unsigned shift = ((index >> kBits) - 1) & 63;
+    const uint64_t low = (static_cast<uint64_t>(index & ((1U << kBits) - 1)) + (1U << kBits))
+                         << shift;
+    return low + ((1ULL << shift) - 1);
+  }
+  static uint64_t lowest(unsigned index) { return index ? highest(index - 1) + 1 : 0; }
+};
+
+// Counts values of up to kWidth bits in such buckets.
 template <unsigned kBits, unsigned kWidth> class LogHistogram {
 public:
   void add(uint64_t value, uint64_t times = 1) {
@@ -64,26 +90,18 @@ public:
     return max_;
   }
 
-private:
-  static constexpr unsigned kBuckets = (kWidth - kBits + 1) << kBits; // 2^kBits per octave
+  // Calls each(lowest value, highest value, count) for each bucket that has values, in order.
+  template <typename Each> void each(const Each &each) const {
+    for (unsigned i = 0; i < kBuckets; i++)
+      if (counts_[i])
+        each(Buckets::lowest(i), Buckets::highest(i), counts_[i]);
+  }
 
-  static unsigned bucket(uint64_t value) {
-    if (value < (1U << kBits))
-      return static_cast<unsigned>(value);
-    if constexpr (kWidth < 64)
-      if (value >> kWidth)
-        return kBuckets - 1;
-    const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - kBits - 1;
-    return ((shift + 1) << kBits) + static_cast<unsigned>((value >> shift) - (1U << kBits));
-  }
-  static uint64_t highest(unsigned index) {
-    if (index < (2U << kBits))
-      return index;
-    const unsigned shift = (index >> kBits) - 1;
-    const uint64_t low = (static_cast<uint64_t>(index & ((1U << kBits) - 1)) + (1U << kBits))
-                         << shift;
-    return low + ((1ULL << shift) - 1);
-  }
+private:
+  using Buckets = LogBuckets<kBits, kWidth>;
+  static constexpr unsigned kBuckets = Buckets::kBuckets;
+  static unsigned bucket(uint64_t value) { return Buckets::bucket(value); }
+  static uint64_t highest(unsigned index) { return Buckets::highest(index); }
 
   uint64_t total_ = 0, max_ = 0, min_ = UINT64_MAX;
   double sum_ = 0;
@@ -92,6 +110,52 @@ private:
 
 using Histogram = LogHistogram<7, 64>;      // errors up to 0.8 %, 58 KiB
 using ShortHistogram = LogHistogram<4, 40>; // errors up to 6 %, 4.7 KiB; 18 minutes in ns
+
+// The buckets of a Histogram, with memory only for those between the least and the largest value:
+// 1 KiB an octave. There is one for each stream.
+class NarrowHistogram {
+public:
+  void add(uint64_t value) {
+    const unsigned i = Buckets::bucket(value);
+    if (counts_.empty())
+      first_ = i;
+    if (i < first_) {
+      counts_.insert(counts_.begin(), first_ - i, 0);
+      first_ = i;
+    }
+    if (i - first_ >= counts_.size())
+      counts_.resize(i - first_ + 1);
+    counts_[i - first_]++;
+    count_++;
+    sum_ += static_cast<double>(value);
+    min_ = std::min(min_, value);
+    max_ = std::max(max_, value);
+  }
+
+  uint64_t count() const { return count_; }
+  uint64_t min() const { return count_ ? min_ : 0; }
+  uint64_t max() const { return max_; }
+  double mean() const { return count_ ? sum_ / static_cast<double>(count_) : 0; }
+  // As Histogram::quantile().
+  uint64_t quantile(double fraction) const {
+    const double threshold = fraction * static_cast<double>(count_);
+    uint64_t seen = 0;
+    for (unsigned i = 0; i < counts_.size(); i++) {
+      seen += counts_[i];
+      if (seen && static_cast<double>(seen) >= threshold)
+        return std::min(Buckets::highest(first_ + i), max_);
+    }
+    return max_;
+  }
+
+private:
+  using Buckets = LogBuckets<7, 64>;
+
+  unsigned first_ = 0; // bucket of counts_[0]
+  uint64_t count_ = 0, max_ = 0, min_ = UINT64_MAX;
+  double sum_ = 0;
+  std::vector<uint64_t> counts_;
+};
 
 // A Histogram that takes its memory with the first value: there may be thousands of senders.
 class LateHistogram {
