@@ -38,6 +38,7 @@ struct roce_ruleset;
 struct roce_scratch;
 struct roce_shared;
 struct roce_stream;
+struct roce_timing;
 struct roce_totals;
 
 /* Few includers use all functions. A function that is used but not defined is an error. */
@@ -82,6 +83,11 @@ static struct roce_follow *roce_follow_at(struct roce_env *env, __u32 id);
 static void roce_emit_episode(struct roce_env *env, const struct roce_episode *episode);
 static void roce_emit_finding(struct roce_env *env, const struct roce_finding *finding);
 static void roce_follow_unpaired(struct roce_env *env, const struct roce_packet *p);
+/* Timing: timing.h. Likewise; `kind` is of enum roce_latency, `bound` if it is an upper bound. */
+static struct roce_timing *roce_timing_at(struct roce_env *env, __u32 id);
+static void roce_emit_latency(struct roce_env *env, struct roce_timing *t, int kind, __u64 ns,
+                              int bound);
+static void roce_timing_unpaired(struct roce_env *env);
 
 /* One clock in nanoseconds, CLOCK_MONOTONIC in the kernel: coarse (seconds suffice) and exact. */
 static __u64 roce_time(struct roce_env *env);

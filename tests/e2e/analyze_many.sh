@@ -59,5 +59,6 @@ refused() { # WORDS COMMAND...
 refused 'standard input is read once' "$XDP_ROCE" analyze --jobs 2 - <"$whole"
 refused 'no captures in this directory' "$XDP_ROCE" analyze "$(mkdir "$scratch/empty" && echo "$scratch/empty")"
 refused 'table episodes needs --episodes' "$XDP_ROCE" analyze "$whole" --rows csv --table episodes
+refused 'table latency needs --latency' "$XDP_ROCE" analyze "$whole" --rows csv --table latency
 refused 'so one job finds them' "$XDP_ROCE" analyze "$whole" --rows csv --table events --jobs 2
 echo "$frames frames in 5 files, 4 ways: the same report"

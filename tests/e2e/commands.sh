@@ -108,6 +108,7 @@ for command in "${commands[@]}"; do
     export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
     analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture"
+      json "schema latency latency_port latency_histogram latency_untimed" "$XDP_ROCE" --json analyze --latency "$capture"
       json "schema episodes findings pairs following" "$XDP_ROCE" --json analyze --episodes "$capture"
       json "schema connections cm_messages" "$XDP_ROCE" --json analyze --connections "$capture" ;;
     connections) json "schema source seconds connections cm_messages" xr --json connections one --for 100ms ;;

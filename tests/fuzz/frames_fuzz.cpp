@@ -117,13 +117,32 @@ void check_episodes(Analyzer &analyzer, const Sums &sums) {
   }
 }
 
+void check_latency(const Analyzer &analyzer, const Sums &sums) {
+  PassiveLatency found;
+  uint64_t times = 0, of_streams = 0, of_buckets = 0;
+  analyzer.passive_latency(found);
+  for (const PassiveTimes &t : found.port) {
+    REQUIRE(t.count && t.min <= t.p50 && t.p50 <= t.p99 && t.p99 <= t.max);
+    times += t.count;
+  }
+  for (const PassiveRow &row : found.streams)
+    of_streams += row.times.count;
+  for (const PassiveBucket &bucket : found.histogram)
+    of_buckets += bucket.count;
+  REQUIRE(times == of_streams && times == of_buckets);
+  REQUIRE(times <= 2 * sums.frames);
+  REQUIRE(found.ambiguous + found.unanswered + found.full <= 2 * sums.frames);
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   // Small tables: most of an input's time would go to clearing memory.
   constexpr uint32_t kTable = 64, kSmallTable = 3;
   const bool follow = (size & 2) != 0;
-  Analyzer analyzer({.drop_bad_icrc = (size & 1) != 0, .episodes = follow}),
+  const bool time = (size & 4) != 0;
+  Analyzer analyzer(
+      {.drop_bad_icrc = (size & 1) != 0, .episodes = follow, .passive_latency = time}),
       decapped({.drop_bad_icrc = (size & 1) != 0, .decap = ROCE_TUNNELS_ALL});
   NativeDatapath inner({.streams = kTable, .decap = ROCE_TUNNELS_ALL});
   NativeDatapath mine({.streams = kTable}), other({.streams = kTable, .hash_seed = 0x1234567}),
@@ -159,6 +178,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   analyzer.snapshot(analyzed);
   if (follow)
     check_episodes(analyzer, sums);
+  if (time)
+    check_latency(analyzer, sums);
   Snapshot program, capture;
   inner.snapshot(program);
   decapped.snapshot(capture);

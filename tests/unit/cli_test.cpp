@@ -100,7 +100,8 @@ TEST(Cli, Understands) {
         "export",
         "export eth0 eth1 --once",
         "export eth0 --listen [::1]:9479 --top-streams 0 --sort ce",
-        "analyze a.pcap --udp-port 4792 --drop-bad-icrc --sort ce --top 1 --episodes"})
+        "analyze a.pcap --udp-port 4792 --drop-bad-icrc --sort ce --top 1 --episodes",
+        "analyze a.pcap --latency --rows csv --table latency_histogram"})
     EXPECT_EQ(parse(line).status, 0) << line;
 }
 

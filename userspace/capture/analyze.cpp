@@ -116,15 +116,15 @@ template <typename T> void append(std::vector<T> &to, std::vector<T> &from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-// Pairs in the order in which their requests began.
-void sort_pairs(Episodes &episodes, const Snapshot &snapshot) {
+// Rows of pairs in the order in which their requests began.
+template <typename Row> void sort_pairs(std::vector<Row> &rows, const Snapshot &snapshot) {
   std::map<std::string_view, size_t> places;
   const auto bytes = [](const roce_key &key) {
     return std::string_view(reinterpret_cast<const char *>(&key), sizeof(key));
   };
   for (size_t i = 0; i < snapshot.streams.size(); i++)
     places.emplace(bytes(snapshot.streams[i].key), i);
-  std::ranges::stable_sort(episodes.pairs, {}, [&](const PairRow &row) {
+  std::ranges::stable_sort(rows, {}, [&](const Row &row) {
     const auto place = places.find(bytes(row.name.key));
     return place == places.end() ? places.size() : place->second;
   });
@@ -199,7 +199,9 @@ Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) 
   } else {
     analysis.snapshot = std::move(parts[0]);
   }
-  sort_pairs(analysis.episodes, analysis.snapshot);
+  sort_pairs(analysis.episodes.pairs, analysis.snapshot);
+  jobs[0]->analyzer.passive_latency(analysis.passive);
+  sort_pairs(analysis.passive.streams, analysis.snapshot);
   if (run.options.connections)
     analysis.connections = jobs[0]->analyzer.connections();
   analysis.latency = jobs[0]->analyzer.latency();

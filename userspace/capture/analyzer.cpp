@@ -10,6 +10,7 @@ Analyzer::Analyzer(const Options &options)
     : options_(options), accountant_({.udp_port = options.udp_port,
                                       .track = options.track,
                                       .follow = options.episodes,
+                                      .latency = options.passive_latency,
                                       .classes = true,
                                       .quantum_ps = options.quantum_ps,
                                       .decap = options.decap,
@@ -31,6 +32,7 @@ void Analyzer::merge(const Analyzer &other) {
   icrc_.bad += other.icrc_.bad;
   icrc_.zero += other.icrc_.zero;
   latency_.merge(other.latency_);
+  accountant_.merge_latency(other.accountant_);
 }
 
 void Analyzer::on_event(std::function<void(const roce_event &)> callback) {

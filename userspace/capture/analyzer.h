@@ -27,9 +27,10 @@ public:
     bool check_icrc = true;
     bool drop_bad_icrc = false; // frames with a wrong iCRC are counted, but do not update a stream
     bool episodes = false;      // follow QP pairs
-    bool connections = false;   // follow RDMA CM
-    uint32_t quantum_ps = 0;    // 512 bits at the speed of the captured port; 0: not known
-    uint32_t decap = 0;         // tunnels that are taken off: 1 << enum roce_tunnel
+    bool passive_latency = false; // time QP pairs
+    bool connections = false;     // follow RDMA CM
+    uint32_t quantum_ps = 0;      // 512 bits at the speed of the captured port; 0: not known
+    uint32_t decap = 0;           // tunnels that are taken off: 1 << enum roce_tunnel
     latency::OneWayOptions latency = {};
     int tai_offset_s = 0; // CLOCK_TAI minus the capture's clock
     // Of the frames, only those of this share: all frames between the same two hosts are in one.
@@ -47,6 +48,7 @@ public:
   void snapshot(Snapshot &into) const;
   LatencyReport latency() const; // of stamped frames whose iCRC is not wrong
   void episodes(Episodes &into); // with `episodes`; call once, at the end
+  void passive_latency(PassiveLatency &into) const { accountant_.latency(into); }
   const Connections &connections() const { return connections_.result(); }
 
   // Adds the iCRCs and latencies of another share; its snapshot and episodes are for the caller.
@@ -83,6 +85,7 @@ struct Analysis {
   Snapshot snapshot;
   LatencyReport latency;
   Episodes episodes;
+  PassiveLatency passive;
   Connections connections;
   bool stopped = false;
   // Captures that are truncated or damaged: `snapshot` covers the part before that.

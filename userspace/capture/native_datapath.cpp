@@ -8,8 +8,10 @@
 #include "base/address.h"
 #include "capture/following.h"
 #include "capture/pair_links.h"
+#include "capture/timed_pairs.h"
 #include "roce/pair.h"
 #include "roce/port.h"
+#include "roce/timing.h"
 
 // The native host (include/roce/env.h): vectors.
 struct roce_env {
@@ -24,8 +26,9 @@ struct roce_env {
   roce_scratch scratch{};
   __u64 now = 0;
   std::function<void(const roce_event &)> callback;
-  std::unique_ptr<xr::PairLinks> links; // with `following`
+  std::unique_ptr<xr::PairLinks> links; // with one of these:
   std::unique_ptr<xr::Following> following;
+  std::unique_ptr<xr::TimedPairs> timed;
 
   bool track = true;
   __u64 cnp_window_ns = 0;
@@ -116,6 +119,11 @@ static void roce_emit_finding(roce_env *env, const roce_finding *finding) {
   env->following->add(*finding);
 }
 static void roce_follow_unpaired(roce_env *env, const roce_packet *) { env->following->unpaired++; }
+static roce_timing *roce_timing_at(roce_env *env, __u32 id) { return env->timed->record(id); }
+static void roce_emit_latency(roce_env *env, roce_timing *t, int kind, __u64 ns, int bound) {
+  env->timed->add(t, static_cast<unsigned>(kind), bound != 0, ns);
+}
+static void roce_timing_unpaired(roce_env *env) { env->timed->unpaired(); }
 
 static const roce_ruleset *roce_rules_of(roce_env *env) { return env->rules.get(); }
 static roce_rule_state *roce_rule_state_at(roce_env *env, __u32 slot) {
@@ -180,10 +188,12 @@ void resize(roce_env &env, uint32_t n) {
     roce_table_publish(&env, roce_key_hash(&env.streams[id].key, env.seed), id);
   if (env.decap)
     env.mirrored.resize(n);
-  if (env.following) {
+  if (env.links)
     env.links->links.resize(n);
+  if (env.following)
     env.following->places.resize(n);
-  }
+  if (env.timed)
+    env.timed->resize(n);
 }
 
 void follow(roce_env &env, const NativeDatapath::FrameView &frame, const roce_packet &packet,
@@ -238,10 +248,12 @@ NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_uniqu
     memory_->env.features |= ROCE_FEATURE_CLASSES;
     memory_->env.classes.resize(ROCE_CLASS_COUNTS);
   }
-  if (options.follow && options.track) {
-    memory_->env.links = std::make_unique<PairLinks>();
+  if (options.follow && options.track)
     memory_->env.following = std::make_unique<Following>();
-  }
+  if (options.latency && options.track)
+    memory_->env.timed = std::make_unique<TimedPairs>();
+  if (memory_->env.following || memory_->env.timed)
+    memory_->env.links = std::make_unique<PairLinks>();
   resize(memory_->env, options.streams ? options.streams : kFirstStreams);
 }
 
@@ -306,6 +318,8 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
       time_cnp(env.streams[id].key, frame.time_ns);
     follow(env, frame, packet, id);
   }
+  if (env.timed && id != ROCE_NO_STREAM && frame.time_ns)
+    roce_timing_packet(&env, &packet, id, frame.time_ns);
   return id;
 }
 
@@ -323,6 +337,16 @@ void NativeDatapath::episodes(Episodes &into) {
   for (roce_follow &record : env.following->records)
     roce_follow_finish(&env, &record);
   env.following->fill(into, env.streams);
+}
+
+void NativeDatapath::latency(PassiveLatency &into) const {
+  if (memory_->env.timed)
+    memory_->env.timed->fill(into, memory_->env.streams);
+}
+
+void NativeDatapath::merge_latency(const NativeDatapath &other) {
+  if (memory_->env.timed && other.memory_->env.timed)
+    memory_->env.timed->merge(*other.memory_->env.timed, other.memory_->env.streams);
 }
 
 void NativeDatapath::change_rules(std::unique_ptr<roce_ruleset> set,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/episodes.h"
+#include "model/passive_latency.h"
 #include "model/snapshot.h"
 #include "roce/config.h"
 #include "roce/event.h"
@@ -41,6 +42,7 @@ public:
     uint64_t cnp_window_ns = ROCE_CNP_WINDOW_NS;
     uint32_t features = 0;   // enum roce_feature; used by rules
     bool follow = false;     // QP pairs, for episodes; by account() only
+    bool latency = false;    // time QP pairs; likewise
     bool classes = false;    // count by DSCP and PCP
     uint32_t quantum_ps = 0; // 512 bits at the port's speed; 0: not known
     uint32_t decap = 0;      // tunnels that are taken off: 1 << enum roce_tunnel; not with rules
@@ -123,6 +125,10 @@ public:
 
   // With `follow`: ends the open episodes and fills all that was found. Call once, at the end.
   void episodes(Episodes &into);
+
+  // With `latency`: the times so far, and those of another share of the same frames.
+  void latency(PassiveLatency &into) const;
+  void merge_latency(const NativeDatapath &other);
 
 private:
   struct Memory;

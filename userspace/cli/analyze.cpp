@@ -17,6 +17,7 @@
 #include "report/connections.h"
 #include "report/episodes.h"
 #include "report/latency.h"
+#include "report/passive_latency.h"
 #include "report/rows.h"
 #include "report/split.h"
 
@@ -50,6 +51,9 @@ void describe(CLI::App &command, Args &args) {
   command.add_flag("--episodes", args.options.episodes,
                    "Follow requests and answers together: each time that a requester went back, "
                    "why, and what it cost; what peers did wrong");
+  command.add_flag("--latency", args.options.passive_latency,
+                   "Times between requests and their answers: AckReq to ACK, READ to its first and "
+                   "last response, atomics, whole messages, CE mark to CNP");
   command.add_flag("--connections", args.options.connections,
                    "RDMA CM connections: addresses, QPNs, service, state, messages sent again");
   command
@@ -78,10 +82,12 @@ void describe(CLI::App &command, Args &args) {
       ->check(CLI::IsMember({"ndjson", "csv"}));
   command
       .add_option("--table", args.table,
-                  "With --rows: streams (default), events, and with --episodes episodes, findings, "
-                  "pairs or cnp_pacing")
+                  "With --rows: streams (default), events, with --episodes episodes, "
+                  "findings, pairs or cnp_pacing, with --latency latency, latency_port or "
+                  "latency_histogram")
       ->type_name("TABLE")
-      ->check(CLI::IsMember({"streams", "events", "episodes", "findings", "pairs", "cnp_pacing"}));
+      ->check(CLI::IsMember({"streams", "events", "episodes", "findings", "pairs",
+                             "cnp_pacing", "latency", "latency_port", "latency_histogram"}));
   command.add_option("--run", args.run, "With --rows: the name of this run")->type_name("NAME");
   add_split_options(command, args.split);
   command.footer("Needs no privilege. For a truncated capture the report covers the frames before "
@@ -117,10 +123,13 @@ Status check_rows(const Args &args) {
                : Error{"--table and --run are for --rows", "add --rows ndjson or --rows csv"};
   if (args.table == "events" && args.jobs > 1)
     return Error{"events are in order of time, so one job finds them", "leave out --jobs"};
-  const bool followed = args.table != "streams" && args.table != "events";
-  return !followed || args.options.episodes
+  if (args.table == "streams" || args.table == "events")
+    return {};
+  const bool timed = args.table.starts_with("latency");
+  return (timed ? args.options.passive_latency : args.options.episodes)
              ? Status()
-             : Error{fmt::format("table {} needs --episodes", args.table)};
+             : Error{fmt::format("table {} needs {}", args.table,
+                                 timed ? "--latency" : "--episodes")};
 }
 
 int analyze(const Args &args, const Globals &globals) {
@@ -178,6 +187,8 @@ int analyze(const Args &args, const Globals &globals) {
     report::add_latency(document, done->latency);
   if (args.options.episodes)
     report::add_episodes(document, done->episodes);
+  if (args.options.passive_latency)
+    report::add_passive_latency(document, done->passive);
   if (args.options.connections)
     report::add_connections(document, done->connections);
   if (*splitter)

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times between requests and their answers, as the packets of QP pairs show them (analyze
+// --latency). In nanoseconds. (Latencies of stamped frames: latency_report.h.)
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/pair_name.h"
+#include "roce/timed.h"
+
+namespace xr {
+
+// Of one kind (enum roce_latency): either the exact ones, or the upper bounds.
+struct PassiveTimes {
+  uint8_t kind = 0;
+  bool bound = false;
+  uint64_t count = 0, min = 0, p50 = 0, p99 = 0, max = 0; // p50, p99: at most 0.8 % too high
+  double mean = 0;
+};
+
+struct PassiveRow {
+  PairName name; // the stream of requests
+  PassiveTimes times;
+};
+
+// A bucket of a log-linear histogram of all streams: values from `from` to `to`.
+struct PassiveBucket {
+  uint8_t kind = 0;
+  bool bound = false;
+  uint64_t from = 0, to = 0, count = 0;
+};
+
+struct PassiveLatency {
+  std::vector<PassiveRow> streams; // in the order in which their requests began
+  std::vector<PassiveTimes> port;  // of all streams
+  std::vector<PassiveBucket> histogram;
+  // not timed
+  uint64_t pairs_full = 0; // packets of QP pairs that have no record
+  uint64_t full = 0;       // requests, as 128 of their stream waited
+  uint64_t ambiguous = 0;  // requests that passed again before their answer
+  uint64_t unanswered = 0; // requests, while later ones were answered
+  uint64_t broken = 0;     // messages of which packets were missing here
+  uint64_t unpaired = 0;   // answers whose requests are not known
+};
+
+} // namespace xr
