@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""latency.py XDP_ROCE FILE...: `analyze --latency` against a second account of the same captures.
+"""latency.py XDP_ROCE FILE...: `analyze --latency` and `microbursts` against a second account of the same captures.
 
 That account is written from the definitions in include/roce/README.md 11 alone. It reads numeric fields that tshark
 decodes, and looks ahead from each request for its answer, where the program keeps a bounded record of what waits.
@@ -127,6 +127,21 @@ def times_of(packets, pmtu):
     return times, ambiguous
 
 
+def bursts_of(packets):
+    """For each window, the most bytes of all windows that begin with a frame."""
+    found = {}
+    for window in (10_000, 100_000, 1_000_000):
+        best, end, total = 0, 0, 0
+        for i, p in enumerate(packets):
+            while end < len(packets) and packets[end].ns < p.ns + window:
+                total += packets[end].length
+                end += 1
+            best = max(best, total)
+            total -= p.length
+        found[window // 1000] = best
+    return found
+
+
 def rank(values, fraction):
     return sorted(values)[max(1, math.ceil(fraction * len(values))) - 1]
 
@@ -137,6 +152,9 @@ def compare(path, program):
     pmtu = max((s["pmtu"] or 0 for s in report["streams"]), default=0) or 1024
     packets = packets_of(path)
     wrong, samples, ambiguous = [], 0, 0
+    bursts = {row["window_us"]: row["bytes"] for row in report["microbursts"]}
+    if bursts != bursts_of(packets):
+        wrong.append(f"{path}: bursts {bursts}, and {bursts_of(packets)} by tshark's fields")
     roce = [p for p in packets if p.op is not None and p.op < 0x20 and p.qp > 1]
     ours = {}
     for src, dst, qp in sorted({(p.src, p.dst, p.qp) for p in roce if not p.answer}):

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Latencies of real captures: each is that of a second program, which reads tshark's fields
+# Latencies and bursts of real captures: each is that of a second program, which reads tshark's fields
 # (latency.py). Two jobs give the report of one.
 . "$(dirname "$0")/lib.sh"
 need jq tshark python3
@@ -17,7 +17,7 @@ python3 "$here/latency.py" "$XDP_ROCE" "${files[@]}"
 for name in loss_rc_read_v4 rc_write_q4_v4; do
   for jobs in 1 3; do
     "$XDP_ROCE" --json analyze --latency --jobs "$jobs" "$(capture "$name")" |
-      jq -S '{latency, latency_port, latency_histogram, latency_untimed}' >"$scratch/$jobs"
+      jq -S '{latency, latency_port, latency_histogram, latency_untimed, microbursts}' >"$scratch/$jobs"
   done
   cmp "$scratch/1" "$scratch/3" || fail "$name: --jobs 3 gives another report"
   jq -e '.latency | length > 0' "$scratch/1" >/dev/null || fail "$name: no latencies"

@@ -132,6 +132,8 @@ void check_latency(const Analyzer &analyzer, const Sums &sums) {
   REQUIRE(times == of_streams && times == of_buckets);
   REQUIRE(times <= 2 * sums.frames);
   REQUIRE(found.ambiguous + found.unanswered + found.full <= 2 * sums.frames);
+  for (const Microburst &burst : analyzer.microbursts().windows)
+    REQUIRE(burst.bytes <= sums.bytes && burst.frames <= sums.frames);
 }
 
 } // namespace

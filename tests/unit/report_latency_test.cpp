@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sections of `analyze --latency`, as text and JSON.
+// The sections of `analyze --latency` and the bursts, as text and JSON.
 #include "golden.h"
 #include "report/json.h"
+#include "report/microbursts.h"
 #include "report/passive_latency.h"
 #include "report/text.h"
 #include "snapshots.h"
@@ -52,6 +53,23 @@ TEST(ReportGolden, Latency) {
   add_passive_latency(none, {});
   expect_golden("no_latency.txt", to_text(none));
   expect_golden("no_latency.json", to_json(none));
+}
+
+TEST(ReportGolden, Microbursts) {
+  Microbursts found;
+  found.first_ns = kTime;
+  found.windows = {{10'000, 125'000, 84, kTime + 1'234'567},
+                   {100'000, 1'000'000, 670, kTime + 1'200'000},
+                   {1'000'000, 1'000'000, 670, kTime}};
+  found.late = 1;
+  found.untimed = 2;
+  Document document;
+  add_microbursts(document, found);
+  expect_golden("microbursts.txt", to_text(document));
+  expect_golden("microbursts.json", to_json(document));
+  Document none;
+  add_microbursts(none, {});
+  expect_golden("no_microbursts.txt", to_text(none));
 }
 
 } // namespace

@@ -202,6 +202,7 @@ Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) 
   sort_pairs(analysis.episodes.pairs, analysis.snapshot);
   jobs[0]->analyzer.passive_latency(analysis.passive);
   sort_pairs(analysis.passive.streams, analysis.snapshot);
+  analysis.microbursts = jobs[0]->analyzer.microbursts();
   if (run.options.connections)
     analysis.connections = jobs[0]->analyzer.connections();
   analysis.latency = jobs[0]->analyzer.latency();

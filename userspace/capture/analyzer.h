@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "capture/capture_set.h"
 #include "capture/connections.h"
+#include "capture/microbursts.h"
 #include "capture/native_datapath.h"
 #include "latency/one_way.h"
 #include "model/snapshot.h"
@@ -49,6 +50,7 @@ public:
   LatencyReport latency() const; // of stamped frames whose iCRC is not wrong
   void episodes(Episodes &into); // with `episodes`; call once, at the end
   void passive_latency(PassiveLatency &into) const { accountant_.latency(into); }
+  Microbursts microbursts() const { return microbursts_.result(); } // of all shares' frames
   const Connections &connections() const { return connections_.result(); }
 
   // Adds the iCRCs and latencies of another share; its snapshot and episodes are for the caller.
@@ -65,6 +67,7 @@ private:
   decltype(Snapshot::icrc) icrc_{};
   latency::OneWay latency_;
   ConnectionFollower connections_;
+  MicroburstMeter microbursts_; // of the first share
   uint64_t frames_ = 0, first_ns_ = 0;
 };
 
@@ -86,6 +89,7 @@ struct Analysis {
   LatencyReport latency;
   Episodes episodes;
   PassiveLatency passive;
+  Microbursts microbursts;
   Connections connections;
   bool stopped = false;
   // Captures that are truncated or damaged: `snapshot` covers the part before that.

@@ -17,6 +17,7 @@
 #include "report/connections.h"
 #include "report/episodes.h"
 #include "report/latency.h"
+#include "report/microbursts.h"
 #include "report/passive_latency.h"
 #include "report/rows.h"
 #include "report/split.h"
@@ -82,11 +83,11 @@ void describe(CLI::App &command, Args &args) {
       ->check(CLI::IsMember({"ndjson", "csv"}));
   command
       .add_option("--table", args.table,
-                  "With --rows: streams (default), events, with --episodes episodes, "
+                  "With --rows: streams (default), events, microbursts, with --episodes episodes, "
                   "findings, pairs or cnp_pacing, with --latency latency, latency_port or "
                   "latency_histogram")
       ->type_name("TABLE")
-      ->check(CLI::IsMember({"streams", "events", "episodes", "findings", "pairs",
+      ->check(CLI::IsMember({"streams", "events", "microbursts", "episodes", "findings", "pairs",
                              "cnp_pacing", "latency", "latency_port", "latency_histogram"}));
   command.add_option("--run", args.run, "With --rows: the name of this run")->type_name("NAME");
   add_split_options(command, args.split);
@@ -123,7 +124,7 @@ Status check_rows(const Args &args) {
                : Error{"--table and --run are for --rows", "add --rows ndjson or --rows csv"};
   if (args.table == "events" && args.jobs > 1)
     return Error{"events are in order of time, so one job finds them", "leave out --jobs"};
-  if (args.table == "streams" || args.table == "events")
+  if (args.table == "streams" || args.table == "events" || args.table == "microbursts")
     return {};
   const bool timed = args.table.starts_with("latency");
   return (timed ? args.options.passive_latency : args.options.episodes)
@@ -183,6 +184,7 @@ int analyze(const Args &args, const Globals &globals) {
     if (Status written = (*splitter)->finish(); !written)
       done->troubles.push_back(written.error());
   report::Document document = report::analyze_report(done->snapshot, args.streams);
+  report::add_microbursts(document, done->microbursts);
   if (done->latency.total.frames || done->latency.streams_full)
     report::add_latency(document, done->latency);
   if (args.options.episodes)
