@@ -29,6 +29,8 @@ struct Subject {
   }
   std::map<std::string, std::string> aliases;             // of queues: bottleneck
   std::set<std::pair<RowKind, std::string_view>> sampled; // columns in series.csv
+  // Columns that the place does not measure, and what they need.
+  std::map<std::pair<RowKind, std::string>, std::string> absent;
   std::string no_prediction;                              // why there is none; "": there is one
   uint64_t duration_ns = 0, measure_from_ns = 0;
   bool samples = false; // a sample time is given

@@ -118,6 +118,10 @@ private:
       return Error{fmt::format("{}: there is no prediction: {}", node.text, subject_.no_prediction),
                    "an expectation without prediction"};
     const ColumnRow &column = *found.column;
+    if (const auto absent = subject_.absent.find({node.row_kind, column.name});
+        absent != subject_.absent.end())
+      return Error{fmt::format("{} is not measured here", node.text),
+                   fmt::format("it needs {}", absent->second)};
     Type type{.many = node.rows == Node::Rows::Many,
               .counter = column.kind == ColumnKind::Counter,
               .dimension = found.scale == 1 ? column.dimension : Dimension::Plain};

@@ -34,6 +34,8 @@ void judge(ExperimentResult &result, const Experiment &experiment, const Subject
   std::vector<std::string> &why = result.measured.why_void;
   if (complete)
     for (const Expectation &expectation : experiment.expectations) {
+      if (!expectation.check(subject))
+        continue; // for another process of the run
       result.checks.push_back(
           expectation.evaluate(subject, result.measured, result.prediction, samples));
       const ExperimentCheck &check = result.checks.back();

@@ -11,7 +11,7 @@ namespace xr::experiment {
 // Keeps the samples that expectations need.
 void keep_samples(SampleStore &store, const std::vector<ExperimentSample> &samples);
 
-// Evaluates the expectations if the run was `complete`, and sets the verdict: void if there is a
+// Evaluates the expectations that the subject has the columns for if the run was `complete`, and sets the verdict: void if there is a
 // reason in why_void, to which it adds what was not measured.
 void judge(ExperimentResult &result, const Experiment &experiment, const Subject &subject,
            const SampleStore &samples, bool complete);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,9 @@ struct ExperimentMeasurement {
   std::vector<ExperimentFlow> flows;
   std::vector<ExperimentQueue> queues;
   std::vector<ExperimentRule> rules;
+  std::set<std::string> unmeasured; // columns of flows without a value
+  uint64_t other_qps = 0;  // that sent requests and are of no flow
+  uint64_t other_cnps = 0; // of no flow that is known
   double jain = 1;          // of the flows' rate_bps
   uint64_t packets = 0;     // frames that hosts sent, whole run
   uint64_t packet_hops = 0; // frames that crossed a link, whole run

@@ -150,12 +150,14 @@ Document experiment_report(const ExperimentResult &result) {
   s.push_back(prediction_json(result.prediction));
   s.push_back(prediction_text(result.prediction));
   s.push_back(totals_text(result));
-  s.push_back({"flows", "", flows_table(m.flows, m.flows.size()), Where::Json});
-  s.push_back({"flows_text", "", flows_table(m.flows, kMostRows), Where::Text, Hide::Never,
-               Tone::Plain, more_rows(m.flows.size(), kMostRows, "flows")});
+  s.push_back({"flows", "", flows_table(m, m.flows.size()), Where::Json});
+  s.push_back({"flows_text", "", flows_table(m, kMostRows), Where::Text, Hide::Never, Tone::Plain,
+               more_rows(m.flows.size(), kMostRows, "flows")});
   s.push_back({"queues", "", queues_table(m.queues, all_of(m.queues.size())), Where::Json});
   s.push_back({"queues_text", "", queues_table(m.queues, busiest(m.queues)), Where::Text});
   s.push_back(rules_section(m.rules));
+  s.push_back({"other_qps", "QPs of no flow", m.other_qps, Where::Both, Hide::Zero});
+  s.push_back({"other_cnps", "CNPs of no flow", m.other_cnps, Where::Both, Hide::Zero});
   s.push_back(json("jain", m.jain));
   s.push_back(json("packets", m.packets));
   s.push_back(json("packet_hops", m.packet_hops));

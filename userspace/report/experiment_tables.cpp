@@ -53,32 +53,38 @@ Value flow_cell(const ExperimentFlow &f, size_t column) {
 
 } // namespace
 
-Table flows_table(const std::vector<ExperimentFlow> &flows, size_t most) {
+Table flows_table(const ExperimentMeasurement &measured, size_t most) {
   using enum Format;
   const auto json_only = [](const char *key) {
     return Column{key, "", Text, Hide::Never, Tone::Plain, Where::Json};
   };
-  return {{{"name", "FLOW"},
-           {"src", "FROM"},
-           {"dst", "TO"},
-           json_only("qp"),
-           json_only("bytes"),
-           {"packets", "PACKETS", Count},
-           {"rate_bps", "BIT/S", Scaled},
-           json_only("start_ns"),
-           json_only("end_ns"),
-           {"fct_ns", "FCT\nns", Count, Hide::Zero},
-           {"slowdown", "SLOWDOWN", Rate, Hide::Zero},
-           {"marked", "MARKED", Count, Hide::Zero},
-           {"cnps", "CNPS", Count, Hide::Zero},
-           {"cuts", "CUTS", Count, Hide::Zero},
-           {"retransmitted", "RESENT", Count, Hide::Zero},
-           {"timeouts", "TIMEOUTS", Count, Hide::Zero},
-           {"drops", "DROPS", Count, Hide::Zero, Tone::Alarm},
-           {"failed", "FAILED", Count, Hide::Zero, Tone::Alarm},
-           {"naks", "NAKS", Count, Hide::Zero}},
-          std::min(flows.size(), most),
-          [&flows](size_t row, size_t column) { return flow_cell(flows[row], column); }};
+  std::vector<Column> columns = {{"name", "FLOW"},
+                                 {"src", "FROM"},
+                                 {"dst", "TO"},
+                                 json_only("qp"),
+                                 json_only("bytes"),
+                                 {"packets", "PACKETS", Count},
+                                 {"rate_bps", "BIT/S", Scaled},
+                                 json_only("start_ns"),
+                                 json_only("end_ns"),
+                                 {"fct_ns", "FCT\nns", Count, Hide::Zero},
+                                 {"slowdown", "SLOWDOWN", Rate, Hide::Zero},
+                                 {"marked", "MARKED", Count, Hide::Zero},
+                                 {"cnps", "CNPS", Count, Hide::Zero},
+                                 {"cuts", "CUTS", Count, Hide::Zero},
+                                 {"retransmitted", "RESENT", Count, Hide::Zero},
+                                 {"timeouts", "TIMEOUTS", Count, Hide::Zero},
+                                 {"drops", "DROPS", Count, Hide::Zero, Tone::Alarm},
+                                 {"failed", "FAILED", Count, Hide::Zero, Tone::Alarm},
+                                 {"naks", "NAKS", Count, Hide::Zero}};
+  std::vector<bool> unmeasured;
+  for (const Column &column : columns)
+    unmeasured.push_back(measured.unmeasured.contains(column.key));
+  const std::vector<ExperimentFlow> &flows = measured.flows;
+  return {std::move(columns), std::min(flows.size(), most),
+          [&flows, unmeasured](size_t row, size_t column) {
+            return unmeasured[column] ? Value{} : flow_cell(flows[row], column);
+          }};
 }
 
 namespace {

@@ -16,7 +16,7 @@ template <typename T> Value maybe(const std::optional<T> &value) {
   return value ? Value{*value} : Value{};
 }
 
-Table flows_table(const std::vector<ExperimentFlow> &flows, size_t most);
+Table flows_table(const ExperimentMeasurement &measured, size_t most);
 // `order`: which queues, by index.
 Table queues_table(const std::vector<ExperimentQueue> &queues, std::vector<size_t> order);
 std::vector<size_t> all_of(size_t size);
