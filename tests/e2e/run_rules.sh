@@ -87,7 +87,7 @@ for place in virtual namespaces; do
   refused 'a capture needs a directory' "$XDP_ROCE" run "$scratch/rules.yaml" --on "$place"
   refused 'there is no QP 3' "$XDP_ROCE" run "$scratch/rules.yaml" --on "$place" "${short[@]}" --set 'rules=[qp 3 psn 1 drop]' --set expect=[]
 done
-refused 'no rule is possible at switch:sender-1 in namespaces' "$XDP_ROCE" run "$scratch/rules.yaml" --on namespaces "${short[@]}" \
+refused 'no rule is possible at switch:sender-1 with frames' "$XDP_ROCE" run "$scratch/rules.yaml" --on namespaces "${short[@]}" \
   --set 'rules=[{link: switch:sender-1, words: drop}]' --set expect=[]
 refused "there is no rule 'loose'" "$XDP_ROCE" run "$scratch/rules.yaml" "${short[@]}" --set "expect=[\"rule('loose').acted == 1\"]"
 

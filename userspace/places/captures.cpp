@@ -20,20 +20,16 @@ using experiment::CaptureSetup;
 
 constexpr auto kPatience = 5s;
 
-struct Where {
-  const char *ifname;
-  const std::string &netns;
-};
-Where where(CaptureSetup::Port port, const Lane &lane) {
+const RunPort &port_of(CaptureSetup::Port port, const RunPorts &ports) {
   switch (port) {
   case CaptureSetup::Port::Senders:
-    return {Lane::kSender, lane.senders()};
+    return ports.sender;
   case CaptureSetup::Port::Left:
-    return {Lane::kLeft, lane.wire()};
+    return ports.left;
   case CaptureSetup::Port::Right:
-    return {Lane::kRight, lane.wire()};
+    return ports.right;
   default:
-    return {Lane::kReceiver, lane.receivers()};
+    return ports.receiver;
   }
 }
 
@@ -61,8 +57,7 @@ struct Captures::State {
       (void)s.error(); // what failed before matters more
   }
 
-  Status add(const CaptureSetup &setup, const Lane &lane, const std::string &directory) {
-    const Where port = where(setup.port, lane);
+  Status add(const CaptureSetup &setup, const RunPort &port, const std::string &directory) {
     One &one = all.emplace_back();
     one.name = experiment::capture_port_name(setup.port);
     port_capture::CaptureRequest request;
@@ -103,11 +98,13 @@ struct Captures::State {
   }
 };
 
-Result<Captures> Captures::start(const Plan &plan, const Lane &lane, const std::string &directory) {
+Result<Captures> Captures::start(const Plan &plan, const RunPorts &ports,
+                                 const std::string &directory) {
   auto state = std::make_unique<State>();
   for (const CaptureSetup &setup : plan.captures)
-    if (Status s = state->add(setup, lane, directory); !s)
-      return s.error();
+    if (const RunPort &port = port_of(setup.port, ports); port.here())
+      if (Status s = state->add(setup, port, directory); !s)
+        return s.error();
   return Captures(std::move(state));
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "places/lane.h"
 #include "places/plan.h"
+#include "places/run_ports.h"
 
 namespace xr::places {
 
@@ -16,7 +16,8 @@ class Captures {
 public:
   // The ports are attached. Writes PORT.pcapng into `directory`, which exists. Captures when it
   // returns.
-  static Result<Captures> start(const Plan &plan, const Lane &lane, const std::string &directory);
+  static Result<Captures> start(const Plan &plan, const RunPorts &ports,
+                                const std::string &directory);
   Captures(Captures &&) noexcept;
   ~Captures();
 

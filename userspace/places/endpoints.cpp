@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/clock.h"
 #include "datapath/lock.h"
 #include "datapath/wire_ports.h"
 #include "endpoint/respond.h"
@@ -30,12 +31,13 @@ constexpr uint32_t kStreams = 8192;     // of each port; requests, answers and C
 constexpr uint64_t kChunk = 4096;       // bytes of memory for a frame
 constexpr uint64_t kOtherFrames = 8192; // besides those of the queue and on the way
 
-// With all that the program will need, as each exchange of a program takes as long as its load. No
-// other program comes to a port of the lane, so there is no dispatcher.
-datapath::AttachOptions attach_options(const Plan &plan, std::initializer_list<Port> ports) {
+// With all that the program will need, as each exchange of a program takes as long as its load.
+// `ours`: no other program comes to the port, so there is no dispatcher.
+datapath::AttachOptions attach_options(const Plan &plan, bool ours,
+                                       std::initializer_list<Port> ports) {
   datapath::AttachOptions options;
   options.streams = kStreams;
-  options.alone = true;
+  options.alone = ours;
   for (const experiment::CaptureSetup &capture : plan.captures)
     if (std::ranges::find(ports, capture.port) != ports.end())
       options.features |= ROCE_FEATURE_CAPTURE;
@@ -100,7 +102,8 @@ struct Endpoints::State {
   Part<endpoint::WireRun> wire;
   Part<endpoint::RespondRun> respond;
   Part<endpoint::SendRun> send;
-  std::string wire_netns;
+  RunPort right;
+  std::vector<std::string> notes;
   uint64_t begun_ns = 0;
 
   // Its thread writes the report, as the wire's links are that thread's.
@@ -121,37 +124,42 @@ struct Endpoints::State {
     return first;
   }
 
-  Status prepare_wire(const Plan &plan, const Lane &lane) {
-    wire_netns = lane.wire();
-    datapath::AttachOptions attach = attach_options(plan, {Port::Left, Port::Right});
+  Status prepare_wire(const Plan &plan, const EndpointSetup &setup) {
+    const RunPort &left = setup.ports.left;
+    right = setup.ports.right;
+    datapath::AttachOptions attach = attach_options(plan, setup.ours, {Port::Left, Port::Right});
     attach.features |= plan.features;
     attach.uses = plan.uses;
-    auto run = endpoint::WireRun::prepare({.first = Lane::kLeft,
-                                           .second = Lane::kRight,
-                                           .netns = lane.wire(),
+    auto run = endpoint::WireRun::prepare({.first = left.ifname,
+                                           .second = right.ifname,
+                                           .netns = left.netns,
                                            .attach = attach,
-                                           .fix = true,
+                                           .fix = setup.ours,
                                            .memory = wire_memory(plan)});
     if (!run)
       return run.error();
     wire.run.emplace(std::move(run).get());
-    for (const auto &[port, spec] :
-         {std::pair{Lane::kLeft, &plan.back}, {Lane::kRight, &plan.forward}})
-      if (Status s = datapath::set_link_words(port, wire_netns, wire::link_text(*spec)); !s)
+    for (const datapath::Trouble &trouble : wire.run->troubles())
+      if (!trouble.fixed)
+        notes.push_back(fmt::format("{}: {}; {}", trouble.ifname, trouble.text, trouble.hint));
+    for (const auto &[port, spec] : {std::pair{&left, &plan.back}, {&right, &plan.forward}})
+      if (Status s = datapath::set_link_words(port->ifname, port->netns, wire::link_text(*spec));
+          !s)
         return s;
     return {};
   }
 
-  Status prepare_respond(const Plan &plan, const simulate::Scenario &scenario, const Lane &lane) {
+  Status prepare_respond(const Plan &plan, const simulate::Scenario &scenario,
+                         const EndpointSetup &setup) {
     endpoint::RespondRequest request;
-    request.ifname = Lane::kReceiver;
-    request.netns = lane.receivers();
+    request.ifname = setup.ports.receiver.ifname;
+    request.netns = setup.ports.receiver.netns;
     request.responder.addresses = plan.receivers;
     request.responder.cnp_pacing = scenario.cnp;
     request.responder.qps = plan.qps;
     request.responder.seed = scenario.seed;
     request.responder.selective = scenario.reliability.selective;
-    request.attach = attach_options(plan, {Port::Receivers});
+    request.attach = attach_options(plan, setup.ours, {Port::Receivers});
     auto run = endpoint::RespondRun::prepare(std::move(request));
     if (!run)
       return run.error();
@@ -159,24 +167,29 @@ struct Endpoints::State {
     return {};
   }
 
-  Status prepare_send(const Plan &plan, const simulate::Scenario &scenario, const Lane &lane) {
-    const auto mac = mac_of(Lane::kReceiver, lane.receivers());
-    if (!mac)
-      return mac.error();
+  Status prepare_send(const Plan &plan, const simulate::Scenario &scenario,
+                      const EndpointSetup &setup) {
+    packet::Mac peer = setup.peer_mac.value_or(packet::Mac{});
+    if (!setup.peer_mac) {
+      const auto mac = mac_of(setup.ports.receiver.ifname, setup.ports.receiver.netns);
+      if (!mac)
+        return mac.error();
+      peer = mac.get();
+    }
     endpoint::SendRequest request;
-    request.ifname = Lane::kSender;
-    request.netns = lane.senders();
+    request.ifname = setup.ports.sender.ifname;
+    request.netns = setup.ports.sender.netns;
     request.seed = std::max<uint64_t>(scenario.seed, 1);
     request.reliable = plan.reliable;
     request.listen = !plan.reliable;
     request.reliability = scenario.reliability;
     request.top = plan.qps;
-    request.attach = attach_options(plan, {Port::Senders});
+    request.attach = attach_options(plan, setup.ours, {Port::Senders});
     for (const PlannedFlow &planned : plan.flows) {
       if (planned.start_ns == UINT64_MAX)
         continue;
       request.flows.push_back(planned.flow);
-      request.flows.back().dst_mac = mac.get();
+      request.flows.back().dst_mac = peer;
     }
     if (request.flows.empty())
       return Error{"no flow ever starts", R"({at: 20ms, do: "start flow-1"})"};
@@ -189,7 +202,7 @@ struct Endpoints::State {
 };
 
 Result<Endpoints> Endpoints::prepare(const Plan &plan, const simulate::Scenario &scenario,
-                                     const Lane &lane) {
+                                     const EndpointSetup &setup) {
   auto state = std::make_unique<State>();
   // Each of the four programs takes long to load.
   const auto lock = datapath::Lock::ForThreads::take();
@@ -197,10 +210,13 @@ Result<Endpoints> Endpoints::prepare(const Plan &plan, const simulate::Scenario 
     return lock.error();
   Status wire, respond, send;
   std::thread other([&] {
-    respond = state->prepare_respond(plan, scenario, lane);
-    send = respond ? state->prepare_send(plan, scenario, lane) : Status();
+    if (setup.ports.receiver.here())
+      respond = state->prepare_respond(plan, scenario, setup);
+    if (respond && setup.ports.sender.here())
+      send = state->prepare_send(plan, scenario, setup);
   });
-  wire = state->prepare_wire(plan, lane);
+  if (setup.ports.wire())
+    wire = state->prepare_wire(plan, setup);
   other.join();
   for (const auto &[what, status] :
        {std::pair("wire", &wire), {"respond", &respond}, {"send", &send}})
@@ -214,11 +230,14 @@ Endpoints::Endpoints(Endpoints &&) noexcept = default;
 Endpoints::~Endpoints() = default;
 
 Status Endpoints::start() {
+  if (state_->respond.run)
+    state_->respond.start();
+  if (!state_->wire.run)
+    return {};
   state_->wire.start(kWireReports, [state = state_.get()](const WireReport &report) {
     const std::lock_guard lock(state->mutex);
     state->wire_report = report;
   });
-  state_->respond.start();
   const auto until = std::chrono::steady_clock::now() + kPatience;
   while (wire().ports[0].link.empty() || wire().ports[1].link.empty()) {
     if (Status s = check(); !s)
@@ -232,6 +251,10 @@ Status Endpoints::start() {
 
 Status Endpoints::start_senders() {
   const auto until = std::chrono::steady_clock::now() + kPatience;
+  if (!state_->send.run) {
+    state_->begun_ns = monotonic_ns();
+    return {};
+  }
   state_->send.start();
   while (!(state_->begun_ns = sender().engine.begun_ns)) {
     if (Status s = check(); !s)
@@ -243,6 +266,7 @@ Status Endpoints::start_senders() {
   return {};
 }
 
+const std::vector<std::string> &Endpoints::notes() const { return state_->notes; }
 uint64_t Endpoints::begun_ns() const { return state_->begun_ns; }
 bool Endpoints::sending() const { return !state_->send.ended; }
 
@@ -263,11 +287,15 @@ Status Endpoints::check() const {
 }
 
 Status Endpoints::set_link(const std::string &words) {
-  return datapath::set_link_words(Lane::kRight, state_->wire_netns, words);
+  return datapath::set_link_words(state_->right.ifname, state_->right.netns, words);
 }
 
-SendReport Endpoints::sender() const { return state_->send.run->report(true); }
-RespondReport Endpoints::responder() const { return state_->respond.run->report(); }
+SendReport Endpoints::sender() const {
+  return state_->send.run ? state_->send.run->report(true) : SendReport{};
+}
+RespondReport Endpoints::responder() const {
+  return state_->respond.run ? state_->respond.run->report() : RespondReport{};
+}
 WireReport Endpoints::wire() const {
   const std::lock_guard lock(state_->mutex);
   return state_->wire_report;

@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requesters, wire and responders of a plan, each in a namespace of a lane, in threads of this
-// process.
+// Requesters, wire and responders of a plan at the ports of a run, in threads of this process.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "model/run_reports.h"
 #include "model/wire_counts.h"
-#include "places/lane.h"
+#include "packet/frame.h"
 #include "places/plan.h"
+#include "places/run_ports.h"
 
 namespace xr::places {
+
+struct EndpointSetup {
+  RunPorts ports;    // only those that are here are used
+  bool ours = false; // ports to which no other program comes, and whose settings may be changed
+  std::optional<packet::Mac> peer_mac = {}; // of the receivers; none: that of their port
+};
 
 class Endpoints {
 public:
   // All ports are attached, all sockets open, and the links set. Nothing is sent.
   static Result<Endpoints> prepare(const Plan &plan, const simulate::Scenario &scenario,
-                                   const Lane &lane);
+                                   const EndpointSetup &setup);
   Endpoints(Endpoints &&) noexcept;
   ~Endpoints();
 
   // Returns when the wire and the responders run.
   Status start();
-  // Returns when the senders have begun.
+  const std::vector<std::string> &notes() const; // of the wire: what may lose frames
+  // Returns when the senders have begun, if they are here.
   Status start_senders();
   uint64_t begun_ns() const; // CLOCK_MONOTONIC
   // The first error of one that ended; also an error if the wire or the responders ended.
@@ -33,7 +41,7 @@ public:
   bool sending() const;
   Status set_link(const std::string &words);
 
-  SendReport sender() const;
+  SendReport sender() const; // empty without senders; likewise the others
   RespondReport responder() const;
   WireReport wire() const;
 

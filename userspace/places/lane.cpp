@@ -1,50 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "places/lane.h"
 
-#include <cstdio>
-#include <fstream>
-#include <optional>
-#include <sstream>
+#include <cstring>
+#include <tuple>
 #include <utility>
-
-#include <unistd.h>
 
 #include "datapath/attach.h"
 #include "host/named_netns.h"
 #include "host/veth.h"
+#include "places/process_name.h"
 
 namespace xr::places {
 
 namespace {
 
 constexpr const char *kPrefix = "xr-run-";
-constexpr unsigned kStartField = 22; // of /proc/PID/stat, proc(5)
-
-// When the process started, in clock ticks since boot; none: there is no such process.
-std::optional<uint64_t> start_of(long pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  if (!std::getline(file, text))
-    return {};
-  const size_t name_end = text.rfind(')'); // field 2 may have spaces
-  if (name_end == std::string::npos)
-    return {};
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string field;
-  for (unsigned i = 3; i <= kStartField; i++)
-    if (!(fields >> field))
-      return {};
-  return std::stoull(field);
-}
+constexpr const char *kSender = "tx0", *kLeft = "box0", *kRight = "box1", *kReceiver = "rx0";
 
 // xr-run-PID-START-ROLE
 bool is_stale(const std::string &name) {
-  long pid = 0;
-  unsigned long long start = 0;
-  if (std::sscanf(name.c_str(), "xr-run-%ld-%llu-", &pid, &start) != 2)
-    return false;
-  const auto now = start_of(pid);
-  return !now || *now != start;
+  return name.starts_with(kPrefix) && names_ended_process(name.substr(strlen(kPrefix)));
 }
 
 // The program goes off the ports first: its pins stay when a namespace goes.
@@ -60,7 +35,7 @@ void remove(const std::string &name) {
 unsigned remove_stale_lanes() {
   unsigned removed = 0;
   for (const std::string &name : host::netns_names())
-    if (name.starts_with(kPrefix) && is_stale(name)) {
+    if (is_stale(name)) {
       remove(name);
       removed++;
     }
@@ -69,7 +44,7 @@ unsigned remove_stale_lanes() {
 
 Result<Lane> Lane::make(uint32_t mtu) {
   remove_stale_lanes();
-  const std::string id = fmt::format("{}{}-{}", kPrefix, getpid(), start_of(getpid()).value_or(0));
+  const std::string id = kPrefix + own_process_name();
   Lane lane;
   for (const auto &[name, role] :
        {std::pair{&lane.senders_, "send"}, std::pair{&lane.wire_, "wire"},
@@ -84,6 +59,13 @@ Result<Lane> Lane::make(uint32_t mtu) {
     if (Status s = host::make_veth({near, lane.wire_}, {far, *netns}, mtu); !s)
       return s.error();
   return lane;
+}
+
+RunPorts Lane::ports() const {
+  return {.sender = {kSender, senders_},
+          .left = {kLeft, wire_},
+          .right = {kRight, wire_},
+          .receiver = {kReceiver, receivers_}};
 }
 
 Lane::Lane(Lane &&other) noexcept

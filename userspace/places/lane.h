@@ -8,22 +8,18 @@
 #include <string>
 
 #include "base/result.h"
+#include "places/run_ports.h"
 
 namespace xr::places {
 
 class Lane {
 public:
-  static constexpr const char *kSender = "tx0", *kLeft = "box0", *kRight = "box1",
-                              *kReceiver = "rx0";
-
   static Result<Lane> make(uint32_t mtu);
   Lane(Lane &&other) noexcept;
   Lane &operator=(Lane &&) = delete;
   ~Lane();
 
-  const std::string &senders() const { return senders_; } // names of namespaces
-  const std::string &wire() const { return wire_; }
-  const std::string &receivers() const { return receivers_; }
+  RunPorts ports() const;
 
 private:
   Lane() = default;

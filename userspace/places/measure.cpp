@@ -85,10 +85,12 @@ std::vector<ExperimentSample> Measurement::sample(const Reading &reading) {
     add(Kind::Flow, i, "target_bps", flow.target / scale_);
     add(Kind::Flow, i, "alpha", flow.alpha);
   }
-  const LinkClassCounts queue = link_of(reading).total(), old = link_of(sampled_).total();
-  add(Kind::Queue, 0, "backlog_bytes", static_cast<double>(queue.backlog_bytes));
-  add(Kind::Queue, 0, "marked", static_cast<double>(queue.marks - old.marks));
-  add(Kind::Queue, 0, "dropped", static_cast<double>(queue.dropped() - old.dropped()));
+  if (reading.right) {
+    const LinkClassCounts queue = link_of(reading).total(), old = link_of(sampled_).total();
+    add(Kind::Queue, 0, "backlog_bytes", static_cast<double>(queue.backlog_bytes));
+    add(Kind::Queue, 0, "marked", static_cast<double>(queue.marks - old.marks));
+    add(Kind::Queue, 0, "dropped", static_cast<double>(queue.dropped() - old.dropped()));
+  }
   add(Kind::Total, 0, "jain", jain_index(rates));
   sampled_ = reading;
   return samples;
@@ -105,7 +107,7 @@ ExperimentFlow Measurement::flow_row(size_t index, const Reading &settled) const
   row.name = planned.name;
   row.src = planned.src;
   row.dst = planned.dst;
-  row.qp = planned.flow.qp;
+  row.qp = plan_.ours ? planned.flow.qp : all.qp;
   row.bytes = static_cast<uint64_t>(
       std::llround(static_cast<double>(to.accepted() - std::min(from.accepted(), to.accepted())) *
                    planned.payload));
@@ -165,10 +167,13 @@ ExperimentMeasurement Measurement::result(const Reading &settled) const {
         (!complete_ns_[i] || complete_ns_[i] > measured_.t_ns))
       rates.push_back(all.flows.back().rate_bps);
   }
-  all.queues.push_back(queue_row());
+  if (ended_.right)
+    all.queues.push_back(queue_row());
   all.jain = jain_index(rates);
-  all.packets = taken(settled);
+  all.packets = settled.right ? taken(settled) : settled.frames;
   all.packet_hops = hops(settled);
+  all.other_qps = settled.other_qps;
+  all.other_cnps = settled.other_cnps;
   all.duration_ns = time_of(ended_.t_ns);
   return all;
 }

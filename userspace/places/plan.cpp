@@ -36,7 +36,7 @@ constexpr uint64_t kFramesPerProcessor = 30'000;
 constexpr unsigned kMostProcessors = 4; // that a run keeps busy
 
 Error not_here(std::string what, std::string hint) {
-  return {fmt::format("{} in namespaces", what), std::move(hint)};
+  return {fmt::format("{} with frames", what), std::move(hint)};
 }
 
 Status check_topology(const Scenario &scenario) {
@@ -112,7 +112,7 @@ void count_packets(PlannedFlow &planned) {
 
 class Planner {
 public:
-  explicit Planner(const Scenario &scenario) : scenario_(scenario) {}
+  Planner(const Scenario &scenario, bool ours) : scenario_(scenario) { plan_.ours = ours; }
 
   Result<Plan> make() {
     if (Status s = check_topology(scenario_); !s)
@@ -193,6 +193,8 @@ private:
     if (!setup.src.starts_with("sender-") || !setup.dst.starts_with("receiver"))
       return not_here(fmt::format("it cannot go from {} to {}", setup.src, setup.dst),
                       fmt::format("from a sender to {}", dumbbell ? "a receiver" : "the receiver"));
+    if (!plan_.ours)
+      return {};
     if (setup.flow.path.network != packet::Network::Ipv4)
       return not_here("RoCEv1 is not possible", "without v1");
     if (!setup.flow.opcodes.empty() ||
@@ -284,7 +286,12 @@ private:
     if (Status s = times(setup, planned); !s)
       return s;
     pace(setup, planned);
-    count_packets(planned);
+    if (plan_.ours) {
+      count_packets(planned);
+    } else {
+      planned.start_ns = 0;
+      flow.duration_ns = 0;
+    }
     plan_.receivers.push_back(flow.path.dst);
     plan_.flows.push_back(std::move(planned));
     return {};
@@ -304,7 +311,9 @@ uint64_t round_up(double value) {
 
 } // namespace
 
-Result<Plan> make_plan(const Scenario &scenario) { return Planner(scenario).make(); }
+Result<Plan> make_plan(const Scenario &scenario, bool ours) {
+  return Planner(scenario, ours).make();
+}
 
 uint64_t most_frames_per_second() {
   return kFramesPerProcessor * std::clamp(std::thread::hardware_concurrency(), 1U, kMostProcessors);

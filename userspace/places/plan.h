@@ -49,6 +49,7 @@ struct Plan {
   std::vector<experiment::CaptureSetup> captures;
   uint32_t features = 0, uses = 0; // that programs of the wire need for the rules
   uint64_t held_frames = 0;        // by rules, at most
+  bool ours = true; // this tool sends the flows, here or elsewhere; otherwise other hosts do
   bool reliable = true;
   uint32_t mtu = 1500;
   uint32_t qps = 0;
@@ -57,8 +58,9 @@ struct Plan {
   double frame_bytes = 0;       // of a full packet, on average
 };
 
-// Errors say what cannot run in namespaces.
-Result<Plan> make_plan(const simulate::Scenario &scenario);
+// Errors say what cannot run with frames. `ours` as in Plan: of other hosts' flows only the number
+// of QPs and the sizes of frames are used.
+Result<Plan> make_plan(const simulate::Scenario &scenario, bool ours = true);
 
 // Frames a second that are forwarded at most; more are refused before a run.
 uint64_t most_frames_per_second();

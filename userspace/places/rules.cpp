@@ -9,7 +9,6 @@
 #include "impair/rule.h"
 #include "parse/value.h"
 #include "parse/words.h"
-#include "places/lane.h"
 #include "wire/memory_needs.h"
 
 namespace xr::places {
@@ -63,15 +62,18 @@ Result<impair::Rule> planned(const experiment::RuleSetup &setup, double scale, c
                              PlannedRule &out) {
   const std::string back = way_back(plan.queue);
   if (setup.link != plan.queue && setup.link != back)
-    return Error{fmt::format("no rule is possible at {} in namespaces", setup.link),
+    return Error{fmt::format("no rule is possible at {} with frames", setup.link),
                  fmt::format("only at {} and {}", plan.queue, back)};
   std::vector<std::string> words = parse::split(scaled_words(setup.words, scale));
   if (scale != 1)
     if (const auto asked = impair::parse(parse::split(setup.words)))
       add_defaults(words, asked.get(), scale);
-  const uint32_t first = plan.flows.empty() ? 0 : plan.flows.front().flow.qp;
-  if (Status s = experiment::number_qps(words, first, plan.qps); !s)
-    return s.error();
+  // QPNs of other hosts are not known: their N-th QP is the N-th that the port sees.
+  if (plan.ours) {
+    const uint32_t first = plan.flows.empty() ? 0 : plan.flows.front().flow.qp;
+    if (Status s = experiment::number_qps(words, first, plan.qps); !s)
+      return s.error();
+  }
   auto rule = impair::parse(words);
   if (!rule)
     return Error{fmt::format("at this scale: {}", rule.error().message), rule.error().hint};
@@ -121,8 +123,8 @@ Status plan_rules(const experiment::Experiment &experiment, double scale, Plan &
   return {};
 }
 
-const char *RuleRun::port_of(const PlannedRule &rule) {
-  return rule.left ? Lane::kLeft : Lane::kRight;
+const std::string &RuleRun::port_of(const PlannedRule &rule) const {
+  return (rule.left ? ports_.left : ports_.right).ifname;
 }
 
 Status RuleRun::begin() {
@@ -140,7 +142,8 @@ Status RuleRun::begin() {
     }
     if (file.rules.empty())
       continue;
-    const auto done = datapath::apply_rules(left ? Lane::kLeft : Lane::kRight, netns_, file);
+    const auto done =
+        datapath::apply_rules((left ? ports_.left : ports_.right).ifname, netns(), file);
     if (!done)
       return done.error();
   }
@@ -163,14 +166,15 @@ Status RuleRun::change_one(Change kind, size_t index) {
     return Error{fmt::format("{}: {}", one.name, error.message), error.hint};
   };
   if (kind != Change::Add) {
-    const auto done = datapath::enable_rule(port_of(one), netns_, one.name, kind == Change::Enable);
+    const auto done =
+        datapath::enable_rule(port_of(one), netns(), one.name, kind == Change::Enable);
     return done ? Status() : wrong(done.error());
   }
   const auto rule = impair::parse(parse::split(one.words));
   if (!rule)
     return wrong(rule.error());
   there_[index] = true;
-  const auto done = datapath::add_rule(port_of(one), netns_, rule.get());
+  const auto done = datapath::add_rule(port_of(one), netns(), rule.get());
   return done ? Status() : wrong(done.error());
 }
 
@@ -179,7 +183,7 @@ Result<std::vector<ExperimentRule>> RuleRun::read(const experiment::Rules &rules
   for (const bool left : {true, false}) {
     if (std::ranges::none_of(plan_.rules, [&](const auto &one) { return one.left == left; }))
       continue;
-    const auto list = datapath::list_rules(left ? Lane::kLeft : Lane::kRight, netns_);
+    const auto list = datapath::list_rules((left ? ports_.left : ports_.right).ifname, netns());
     if (!list)
       return list.error();
     counted.insert(counted.end(), list.get().rules.begin(), list.get().rules.end());

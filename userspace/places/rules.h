@@ -9,6 +9,7 @@
 #include "experiment/experiment.h"
 #include "model/experiment.h"
 #include "places/plan.h"
+#include "places/run_ports.h"
 
 namespace xr::places {
 
@@ -21,7 +22,7 @@ Status plan_rules(const experiment::Experiment &experiment, double scale, Plan &
 // The rules in the kernel, while the wire is attached.
 class RuleRun {
 public:
-  RuleRun(const Plan &plan, std::string netns) : plan_(plan), netns_(std::move(netns)) {}
+  RuleRun(const Plan &plan, RunPorts ports) : plan_(plan), ports_(std::move(ports)) {}
 
   Status begin(); // those that are there from the start
   // A rule that is deleted stays, disabled, so that its counts can be read at the end.
@@ -30,11 +31,12 @@ public:
   Result<std::vector<ExperimentRule>> read(const experiment::Rules &rules) const;
 
 private:
-  static const char *port_of(const PlannedRule &rule);
+  const std::string &port_of(const PlannedRule &rule) const;
+  const std::string &netns() const { return ports_.left.netns; } // of both ports
   Status change_one(experiment::RuleChange::Kind kind, size_t index);
 
   const Plan &plan_;
-  std::string netns_;
+  RunPorts ports_;
   std::vector<bool> there_;
 };
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "places/process_name.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace xr::places {
+
+namespace {
+
+constexpr unsigned kStartField = 22; // of /proc/PID/stat, proc(5)
+
+// When the process started, in clock ticks since boot; none: there is no such process.
+std::optional<uint64_t> start_of(long pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text))
+    return {};
+  const size_t name_end = text.rfind(')'); // field 2 may have spaces
+  if (name_end == std::string::npos)
+    return {};
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string field;
+  for (unsigned i = 3; i <= kStartField; i++)
+    if (!(fields >> field))
+      return {};
+  return std::stoull(field);
+}
+
+} // namespace
+
+std::string own_process_name() {
+  return fmt::format("{}-{}", getpid(), start_of(getpid()).value_or(0));
+}
+
+bool names_ended_process(const std::string &text) {
+  long pid = 0;
+  unsigned long long start = 0;
+  int end = 0;
+  if (std::sscanf(text.c_str(), "%ld-%llu-%n", &pid, &start, &end) != 2 || !end)
+    return false;
+  const auto now = start_of(pid);
+  return !now || *now != start;
+}
+
+} // namespace xr::places
