@@ -12,6 +12,7 @@
 #include "cli/run_import.h"
 #include "cli/run_options.h"
 #include "cli/run_plots.h"
+#include "cli/run_ports.h"
 #include "cli/sweep.h"
 #include "cli/sweep_merge.h"
 #include "experiment/experiment.h"
@@ -168,7 +169,10 @@ int run_imported(const RunArgs &args, const Globals &globals) {
   return worst;
 }
 
-int run(const RunArgs &args, const Globals &globals) {
+int run(RunArgs args, const Globals &globals) {
+  args.netns = globals.netns;
+  if (Status s = read_ports(args); !s)
+    return refuse("run", s.error());
   if (args.list)
     return list(globals);
   if (args.files.empty())
@@ -207,6 +211,8 @@ int run(const RunArgs &args, const Globals &globals) {
                     {"--share is for a sweep, and the file has none", "--set sweep.KEY=[...]"});
     return run_one(args, globals, file.get(), settings.get());
   }
+  if (on_ports(args))
+    return refuse("run", {"a sweep is not possible on ports", "a run for each point, by --set"});
   if (in_namespaces(args) && args.jobs > 1)
     return refuse("run", {"--jobs: points in namespaces run one after another", "--jobs 1"});
   return run_sweep(args, globals, file.get(), settings.get(), points.get());

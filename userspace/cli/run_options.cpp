@@ -2,6 +2,7 @@
 #include "cli/run_options.h"
 
 #include "cli/output.h"
+#include "cli/run_ports.h"
 #include "experiment/run.h"
 #include "places/namespaces.h"
 #include "places/scale.h"
@@ -16,10 +17,25 @@ void describe_run(CLI::App &command, RunArgs &args) {
                                       "sweep as one; compare A B, two runs over one another")
                           ->type_name("");
   command
-      .add_option("--on", args.place,
-                  "Where: virtual: in virtual time, in this process (default). namespaces: with "
-                  "frames, between network namespaces of this machine. ports: not yet")
+      .add_option(
+          "--on", args.place,
+          "Where: virtual: in virtual time, in this process (default). namespaces: with "
+          "frames, between network namespaces of this machine. ports "
+          "left=IF,right=IF: in line between other hosts; and send=IF, respond=IF: where "
+          "this tool is an end, with src=IP,dst=IP,dst-mac=MAC; speed=RATE of ports that do "
+          "not report theirs")
       ->type_name("PLACE");
+  command
+      .add_option("--role", args.role,
+                  "With --on ports: run this one of the roles only; the others are processes of "
+                  "their own, on any machine")
+      ->type_name("ROLE")
+      ->check(one_of({"wire", "send", "respond"}));
+  command
+      .add_option("--at", args.at,
+                  "With --on ports: when the run begins, on all machines: 2026-11-23T12:00:30Z, or "
+                  "+20s")
+      ->type_name("TIME");
   command
       .add_option(
           "--out", args.out,
@@ -54,7 +70,8 @@ void describe_run(CLI::App &command, RunArgs &args) {
   command.add_option("--junit", args.junit, "Write the verdicts as JUnit XML")->type_name("FILE");
   command
       .add_option("--scale", args.scale,
-                  "With --on namespaces: a fraction of all rates, like 1/200; times become as much "
+                  "With --on namespaces or ports: a fraction of all rates, like 1/200; times "
+                  "become as much "
                   "longer, sizes in bytes stay")
       ->type_name("F");
   command
@@ -70,11 +87,12 @@ void describe_run(CLI::App &command, RunArgs &args) {
   command.get_option("--list")->excludes(file);
   command.footer(
       "Exit status: 0 all expectations hold, 3 one does not, 1 it failed or could not measure,\n"
-      "2 the command line was wrong. In virtual time it needs no privilege, in namespaces root's.\n"
+      "2 the command line was wrong. In virtual time it needs no privilege, elsewhere root's.\n"
       "Examples:\n"
       "  xdp-roce run --list\n"
       "  xdp-roce run incast --out /tmp/incast\n"
       "  xdp-roce run presets --jobs 4 --set duration=100ms\n"
+      "  xdp-roce run FILE --on ports left=eth1,right=eth2 --out /tmp/inline\n"
       "  xdp-roce run compare /tmp/virtual /tmp/namespaces --out /tmp/both\n"
       "  xdp-roce run --import netem \"delay 10ms 2ms loss gemodel 1% 30%\"\n"
       "  xdp-roce run --import lumina example.yml --on namespaces --scale 1/1000 --out "
@@ -88,9 +106,9 @@ Status check_place(const RunArgs &args) {
   if (place.size() == 1 && (place.front() == "virtual" || place.front() == "namespaces"))
     return {};
   if (place.front() == "ports")
-    return Error{fmt::format("--on {} is not possible yet", place.front()), "--on virtual"};
+    return {};
   return Error{fmt::format("--on: '{}' is not a place", place.front()),
-               "--on virtual or --on namespaces"};
+               "--on virtual, namespaces or ports"};
 }
 
 Result<experiment::Settings> settings_of(const RunArgs &args) {
@@ -111,6 +129,8 @@ bool in_namespaces(const RunArgs &args) {
 }
 
 RunPlace place_of(const RunArgs &args, const std::string &out) {
+  if (on_ports(args))
+    return ports_place(args, out);
   if (!in_namespaces(args))
     return [out](const experiment::Experiment &experiment, const experiment::RunHooks &hooks) {
       return experiment::run_virtual(experiment, hooks, out);
@@ -128,7 +148,7 @@ RunPlace place_of(const RunArgs &args, const std::string &out) {
 Status check_scale(const RunArgs &args) {
   if (args.scale.empty())
     return {};
-  if (!in_namespaces(args))
+  if (!in_namespaces(args) && !on_ports(args))
     return Error{"--scale: virtual time has no limit of rates", "--on namespaces"};
   if (const auto scale = places::parse_scale(args.scale); !scale)
     return Error{"--scale: " + scale.error().message, scale.error().hint};

@@ -19,6 +19,9 @@ struct RunArgs {
   std::vector<std::string> settings;
   unsigned jobs = 1;
   bool list = false, tap = false;
+  std::string role, at; // of --on ports
+  uint64_t at_ns = 0;   // CLOCK_REALTIME; 0: when ready
+  std::string netns;    // of the ports
 };
 
 void describe_run(CLI::App &command, RunArgs &args);
@@ -27,7 +30,7 @@ Status check_place(const RunArgs &args);
 Status check_scale(const RunArgs &args);
 bool in_namespaces(const RunArgs &args);
 Result<experiment::Settings> settings_of(const RunArgs &args);
-// --on and --scale were checked. `out`: a directory for captures.
+// --on, --scale and read_ports() were checked. `out`: a directory for captures.
 RunPlace place_of(const RunArgs &args, const std::string &out);
 
 } // namespace xr::cli

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "base/clock.h"
 #include "datapath/attached_port.h"

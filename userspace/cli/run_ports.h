@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// `run --on ports`: its words, and the commands of the roles.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/run_files.h"
+#include "cli/run_options.h"
+
+namespace xr::cli {
+
+// --on ports WORDS, --role and --at. Sets args.at_ns.
+Status read_ports(RunArgs &args);
+bool on_ports(const RunArgs &args);
+// After read_ports(). `out`: a directory for captures.
+RunPlace ports_place(const RunArgs &args, const std::string &out);
+} // namespace xr::cli
