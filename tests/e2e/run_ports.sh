@@ -64,8 +64,11 @@ traffic_from_other_hosts() {
     --flow "dst 192.0.2.2 qp 0x11 write size 20k messages 10 rate 2mbit psn $psn" \
     --flow "dst 192.0.2.2 qp 0x12 write size 20k messages 10 rate 2mbit psn $psn start 50ms" || fail "send: $(cat "$scratch/last.err")"
 }
-# attached NETNS: ports there with a program or pins of ours.
-attached() { "$XDP_ROCE" --netns "$1" --json status | jq -r '.attachments[].interface' | paste -sd ' '; }
+# attached NETNS: of this scenario's ports those with a program or pins. A namespace may have the number of a former one, whose pins remain.
+attached() {
+  "$XDP_ROCE" --netns "$1" --json status |
+    jq -r '.attachments[].interface | select(test("^(box|left|right|end)[01]$"))' | paste -sd ' '
+}
 nothing_left() {
   local ns
   for ns in "$left" "$box" "$right"; do assert_eq "" "$(attached "$ns")" "attached in $ns $1"; done
@@ -93,6 +96,13 @@ assert_json "$scratch/red.json" '[.expectations[].holds] == [false, true] and .e
 begin_run void --set duration=500ms
 end_run 1 void "$running"
 assert_json "$scratch/void.json" '.verdict == "void" and any(.why_void[]; test("hurt: no request of its QPs came"))'
+
+# Ended by a signal: void, and nothing remains.
+begin_run term
+kill -TERM "$running"
+end_run 1 term "$running"
+assert_json "$scratch/term.json" '.verdict == "void" and any(.why_void[]; test("the run ended at"))'
+assert_eq "" "$(attached "$box")" "attached after SIGTERM"
 
 # Killed: the next run detaches the ports.
 begin_run killed
@@ -131,7 +141,8 @@ for role in wire send respond; do
   end_run 0 "$role" "${!pid}"
 done
 assert_json "$scratch/wire.json" '[.expectations[].text] == ["rule('"'lose'"').acted == 1", "flow('"'hurt'"').retransmitted > 0"] and .flows[0].naks == null'
-assert_json "$scratch/send.json" '[.expectations[].text] == ["flow('"'hurt'"').naks == 1"] and .queues == []'
+assert_json "$scratch/send.json" '[.expectations[].text] == ["flow('"'hurt'"').naks == 1"] and .queues == [] and .jain == null and .packets > 0'
+! grep -q ',rate_bps,' "$scratch/send/series.csv" || fail "the role send has samples of what it does not count"
 assert_json "$scratch/respond.json" '[.expectations[].text] == ["sum(flows.marked) == 0"] and all(.flows[]; .fct_ns > 0)'
 for role in wire send respond; do
   grep -q -- "--role $role --at $agreed" "$scratch/send.json.err" || fail "no command of $role: $(cat "$scratch/send.json.err")"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experiments on ports: words, what each process measures, what is refused before a port is
 // touched. The runs themselves are in tests/e2e/run_ports.sh.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "experiment/experiment.h"
@@ -135,6 +137,23 @@ TEST(PlacesPorts, RowsOfOtherHostsFlowsHaveTheirQps) {
   EXPECT_FALSE(result.flows[0].fct_ns);
   EXPECT_EQ(result.other_qps, 3U);
   EXPECT_TRUE(result.queues.empty()); // no wire here
+}
+
+TEST(PlacesPorts, WhatIsNotCountedHasNoSamples) {
+  const Plan ours = make_plan(read().scenario).get();
+  Reading now;
+  now.t_ns = 100'001'000;
+  now.flows.resize(2);
+  now.counted = false; // of the process of the senders
+  now.flows[0].controlled = true;
+  Measurement measurement(ours, 1, 1000);
+  for (const ExperimentSample &sample : measurement.sample(now))
+    EXPECT_STRNE(sample.column, "rate_bps");
+  now.counted = true;
+  now.t_ns += 100'000'000;
+  const auto samples = measurement.sample(now);
+  EXPECT_TRUE(std::ranges::any_of(
+      samples, [](const auto &one) { return std::string(one.column) == "rate_bps"; }));
 }
 
 TEST(PlacesPorts, WhatNoPortCanDoIsRefused) {

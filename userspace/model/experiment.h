@@ -59,7 +59,7 @@ struct ExperimentMeasurement {
   std::vector<ExperimentFlow> flows;
   std::vector<ExperimentQueue> queues;
   std::vector<ExperimentRule> rules;
-  std::set<std::string> unmeasured; // columns of flows without a value
+  std::set<std::string> unmeasured; // columns without a value, of flows and of the run
   uint64_t other_qps = 0;  // that sent requests and are of no flow
   uint64_t other_cnps = 0; // of no flow that is known
   double jain = 1;          // of the flows' rate_bps

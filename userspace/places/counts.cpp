@@ -204,7 +204,8 @@ Result<Reading> Counter::read(const SendReport &sender) {
     if (snapshot == &received)
       reading.t_ns = monotonic_ns();
   }
-  if (!ours_ && (sent || received))
+  reading.counted = sent || received;
+  if (!ours_ && reading.counted)
     find_qps(sent ? *sent : *received);
   if (received)
     add_received(reading, *received, !sent);

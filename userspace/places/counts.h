@@ -40,6 +40,7 @@ struct FlowCounts {
 struct Reading {
   uint64_t t_ns = 0; // CLOCK_MONOTONIC
   std::vector<FlowCounts> flows;
+  bool counted = true;                               // at a port that the requests enter
   std::shared_ptr<const WirePortCounts> left, right; // of the wire's ports
   uint64_t frames = 0;     // that senders sent, where there is no wire here
   uint64_t other_qps = 0;  // that sent requests and are of no flow

@@ -30,6 +30,7 @@ constexpr auto kWireReports = 10ms;
 constexpr uint32_t kStreams = 8192;     // of each port; requests, answers and CNPs of all QPs
 constexpr uint64_t kChunk = 4096;       // bytes of memory for a frame
 constexpr uint64_t kOtherFrames = 8192; // besides those of the queue and on the way
+constexpr uint64_t kRing = 4096;        // frames of a receive queue that are not held
 
 // With all that the program will need, as each exchange of a program takes as long as its load.
 // `ours`: no other program comes to the port, so there is no dispatcher.
@@ -86,6 +87,16 @@ uint64_t wire_memory(const Plan &plan) {
   return 2 * kChunk * (static_cast<uint64_t>(frames * 1.25) + plan.held_frames + kOtherFrames);
 }
 
+// A port of hardware has many queues, and its frames may be longer than a chunk.
+uint64_t ring_memory(const RunPort &port) {
+  const auto inside = host::enter_netns(port.netns);
+  const auto facts = host::read_link(port.ifname, port.netns);
+  if (!inside || !facts)
+    return 0; // the wire has the error
+  const uint64_t chunks = 2 * facts.get().mtu / kChunk + 1;
+  return kRing * (host::read_queues(port.ifname).count + 1) * chunks * kChunk;
+}
+
 Result<packet::Mac> mac_of(const std::string &ifname, const std::string &netns) {
   const auto inside = host::enter_netns(netns);
   if (!inside)
@@ -130,12 +141,13 @@ struct Endpoints::State {
     datapath::AttachOptions attach = attach_options(plan, setup.ours, {Port::Left, Port::Right});
     attach.features |= plan.features;
     attach.uses = plan.uses;
+    const uint64_t rings = setup.ours ? 0 : ring_memory(left) + ring_memory(right);
     auto run = endpoint::WireRun::prepare({.first = left.ifname,
                                            .second = right.ifname,
                                            .netns = left.netns,
                                            .attach = attach,
                                            .fix = setup.ours,
-                                           .memory = wire_memory(plan)});
+                                           .memory = wire_memory(plan) + rings});
     if (!run)
       return run.error();
     wire.run.emplace(std::move(run).get());

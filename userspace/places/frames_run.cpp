@@ -107,8 +107,7 @@ ExperimentResult FramesRun::result() const {
                           .checks = {}};
   result.measured.rules = rule_rows_;
   for (const auto &[column, why] : at_.subject.absent)
-    if (column.first == experiment::RowKind::Flow)
-      result.measured.unmeasured.emplace(column.second);
+    result.measured.unmeasured.emplace(column.second);
   result.measured.wall_s = at_.watch.wall_s();
   result.measured.cpu_s = at_.watch.cpu_s();
   std::vector<std::string> &why = result.measured.why_void;

@@ -76,7 +76,8 @@ std::vector<ExperimentSample> Measurement::sample(const Reading &reading) {
     const bool runs = begun_ns_ + plan_.flows[i].start_ns <= reading.t_ns && !complete_ns_[i];
     if (!bytes && !runs)
       continue;
-    add(Kind::Flow, i, "rate_bps", rate(bytes, since));
+    if (reading.counted)
+      add(Kind::Flow, i, "rate_bps", rate(bytes, since));
     if (bytes)
       rates.push_back(static_cast<double>(bytes));
     if (!flow.controlled || !runs)
@@ -91,7 +92,8 @@ std::vector<ExperimentSample> Measurement::sample(const Reading &reading) {
     add(Kind::Queue, 0, "marked", static_cast<double>(queue.marks - old.marks));
     add(Kind::Queue, 0, "dropped", static_cast<double>(queue.dropped() - old.dropped()));
   }
-  add(Kind::Total, 0, "jain", jain_index(rates));
+  if (reading.counted)
+    add(Kind::Total, 0, "jain", jain_index(rates));
   sampled_ = reading;
   return samples;
 }

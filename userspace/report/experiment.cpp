@@ -121,9 +121,11 @@ Section totals_text(const ExperimentResult &result) {
   const ExperimentMeasurement &m = result.measured;
   const double speed = m.cpu_s > 0 ? static_cast<double>(m.packet_hops) / m.cpu_s : 0;
   return {"totals", "",
-          Group{{{"jain", "Jain's index"}, fmt::format("{:.4f}", m.jain)},
+          Group{{{"jain", "Jain's index", Format::Text, Hide::Zero},
+                 m.unmeasured.contains("jain") ? "" : fmt::format("{:.4f}", m.jain)},
                 {{"packets", "packets", Format::Count}, m.packets},
-                {{"duration", "simulated"}, milliseconds(m.duration_ns)},
+                {{"duration", result.place == "virtual" ? "simulated" : "time"},
+                 milliseconds(m.duration_ns)},
                 {{"wall_s", "real time"}, fmt::format("{:.2f} s", m.wall_s)},
                 {{"speed", "packet-hops/s", Format::Scaled}, speed}},
           Where::Text};
@@ -158,9 +160,12 @@ Document experiment_report(const ExperimentResult &result) {
   s.push_back(rules_section(m.rules));
   s.push_back({"other_qps", "QPs of no flow", m.other_qps, Where::Both, Hide::Zero});
   s.push_back({"other_cnps", "CNPs of no flow", m.other_cnps, Where::Both, Hide::Zero});
-  s.push_back(json("jain", m.jain));
+  const auto measured = [&](const char *key, Value value) {
+    return json(key, m.unmeasured.contains(key) ? Value{} : std::move(value));
+  };
+  s.push_back(measured("jain", m.jain));
   s.push_back(json("packets", m.packets));
-  s.push_back(json("packet_hops", m.packet_hops));
+  s.push_back(measured("packet_hops", m.packet_hops));
   s.push_back(json("duration_ns", m.duration_ns));
   s.push_back(json("wall_s", m.wall_s));
   s.push_back(json("cpu_s", m.cpu_s));
