@@ -93,7 +93,7 @@ uint64_t ring_memory(const RunPort &port) {
   const auto facts = host::read_link(port.ifname, port.netns);
   if (!inside || !facts)
     return 0; // the wire has the error
-  const uint64_t chunks = 2 * facts.get().mtu / kChunk + 1;
+  const uint64_t chunks = 2 * uint64_t{facts.get().mtu} / kChunk + 1;
   return kRing * (host::read_queues(port.ifname).count + 1) * chunks * kChunk;
 }
 

@@ -73,9 +73,12 @@ Lane::Lane(Lane &&other) noexcept
       receivers_(std::exchange(other.receivers_, "")) {}
 
 Lane::~Lane() {
-  for (const std::string &name : {senders_, receivers_, wire_})
-    if (!name.empty())
-      remove(name);
+  try {
+    for (const std::string *name : {&senders_, &receivers_, &wire_})
+      if (!name->empty())
+        remove(*name);
+  } catch (...) { // out of memory; the next run removes them
+  }
 }
 
 } // namespace xr::places

@@ -12,9 +12,8 @@ constexpr uint8_t kNowhere = UINT8_MAX; // no place with frames measures it
 // `all` of these, and one of `any` if there are any.
 struct Need {
   RowKind kind;
-  const char *column;
   uint8_t all, any;
-  const char *words;
+  const char *column, *words;
 };
 
 constexpr const char *kSend = "send=IF in this process";
@@ -27,26 +26,26 @@ constexpr const char *kRates = "left=IF,right=IF or respond=IF in this process";
 constexpr const char *kCnps = "send=IF or left=IF,right=IF in this process";
 
 constexpr Need kNeeds[] = {
-    {RowKind::Flow, "rate_bps", 0, kHasWire | kHasReceiver, kRates},
-    {RowKind::Flow, "control_bps", kHasSender, 0, kSend},
-    {RowKind::Flow, "target_bps", kHasSender, 0, kSend},
-    {RowKind::Flow, "alpha", kHasSender, 0, kSend},
-    {RowKind::Flow, "bytes", kHasReceiver | kFlowsAreOurs, 0, kWhole},
-    {RowKind::Flow, "packets", kHasWire, 0, kWire},
-    {RowKind::Flow, "start_ns", kFlowsAreOurs, 0, kOurs},
-    {RowKind::Flow, "end_ns", kHasReceiver | kFlowsAreOurs, 0, kWhole},
-    {RowKind::Flow, "fct_ns", kHasReceiver | kFlowsAreOurs, 0, kWhole},
-    {RowKind::Flow, "slowdown", kNowhere, 0, "virtual time"},
-    {RowKind::Flow, "marked", kHasReceiver, 0, kRespond},
-    {RowKind::Flow, "cnps", 0, kHasSender | kHasWire, kCnps},
-    {RowKind::Flow, "cuts", kHasSender, 0, kSend},
-    {RowKind::Flow, "retransmitted", kHasWire, 0, kWire},
-    {RowKind::Flow, "timeouts", kHasSender, 0, kSend},
-    {RowKind::Flow, "naks", kHasSender, 0, kSend},
-    {RowKind::Flow, "drops", kHasWire | kHasReceiver, 0, kBoth},
-    {RowKind::Flow, "failed", kHasSender, 0, kSend},
-    {RowKind::Total, "jain", 0, kHasWire | kHasReceiver, kRates},
-    {RowKind::Total, "packet_hops", kHasWire, 0, kWire},
+    {RowKind::Flow, 0, kHasWire | kHasReceiver, "rate_bps", kRates},
+    {RowKind::Flow, kHasSender, 0, "control_bps", kSend},
+    {RowKind::Flow, kHasSender, 0, "target_bps", kSend},
+    {RowKind::Flow, kHasSender, 0, "alpha", kSend},
+    {RowKind::Flow, kHasReceiver | kFlowsAreOurs, 0, "bytes", kWhole},
+    {RowKind::Flow, kHasWire, 0, "packets", kWire},
+    {RowKind::Flow, kFlowsAreOurs, 0, "start_ns", kOurs},
+    {RowKind::Flow, kHasReceiver | kFlowsAreOurs, 0, "end_ns", kWhole},
+    {RowKind::Flow, kHasReceiver | kFlowsAreOurs, 0, "fct_ns", kWhole},
+    {RowKind::Flow, kNowhere, 0, "slowdown", "virtual time"},
+    {RowKind::Flow, kHasReceiver, 0, "marked", kRespond},
+    {RowKind::Flow, 0, kHasSender | kHasWire, "cnps", kCnps},
+    {RowKind::Flow, kHasSender, 0, "cuts", kSend},
+    {RowKind::Flow, kHasWire, 0, "retransmitted", kWire},
+    {RowKind::Flow, kHasSender, 0, "timeouts", kSend},
+    {RowKind::Flow, kHasSender, 0, "naks", kSend},
+    {RowKind::Flow, kHasWire | kHasReceiver, 0, "drops", kBoth},
+    {RowKind::Flow, kHasSender, 0, "failed", kSend},
+    {RowKind::Total, 0, kHasWire | kHasReceiver, "jain", kRates},
+    {RowKind::Total, kHasWire, 0, "packet_hops", kWire},
 };
 
 } // namespace

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "places/process_name.h"
 
+#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -34,6 +35,15 @@ std::optional<uint64_t> start_of(long pid) {
   return std::stoull(field);
 }
 
+// "17-": moves behind the dash.
+bool take_number(const char *&at, const char *end, auto &number) {
+  const auto [rest, error] = std::from_chars(at, end, number);
+  if (error != std::errc() || rest == end || *rest != '-')
+    return false;
+  at = rest + 1;
+  return true;
+}
+
 } // namespace
 
 std::string own_process_name() {
@@ -41,10 +51,10 @@ std::string own_process_name() {
 }
 
 bool names_ended_process(const std::string &text) {
+  const char *at = text.data(), *end = at + text.size();
   long pid = 0;
-  unsigned long long start = 0;
-  int end = 0;
-  if (std::sscanf(text.c_str(), "%ld-%llu-%n", &pid, &start, &end) != 2 || !end)
+  uint64_t start = 0;
+  if (!take_number(at, end, pid) || !take_number(at, end, start))
     return false;
   const auto now = start_of(pid);
   return !now || *now != start;
