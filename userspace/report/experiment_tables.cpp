@@ -78,6 +78,7 @@ Table flows_table(const ExperimentMeasurement &measured, size_t most) {
                                  {"failed", "FAILED", Count, Hide::Zero, Tone::Alarm},
                                  {"naks", "NAKS", Count, Hide::Zero}};
   std::vector<bool> unmeasured;
+  unmeasured.reserve(columns.size());
   for (const Column &column : columns)
     unmeasured.push_back(measured.unmeasured.contains(column.key));
   const std::vector<ExperimentFlow> &flows = measured.flows;
