@@ -31,7 +31,7 @@ struct Subject {
   std::set<std::pair<RowKind, std::string_view>> sampled; // columns in series.csv
   // Columns that the place does not measure, and what they need.
   std::map<std::pair<RowKind, std::string>, std::string> absent;
-  std::string no_prediction;                              // why there is none; "": there is one
+  std::string no_prediction; // why there is none; "": there is one
   uint64_t duration_ns = 0, measure_from_ns = 0;
   bool samples = false; // a sample time is given
 };

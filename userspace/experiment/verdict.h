@@ -11,8 +11,8 @@ namespace xr::experiment {
 // Keeps the samples that expectations need.
 void keep_samples(SampleStore &store, const std::vector<ExperimentSample> &samples);
 
-// Evaluates the expectations that the subject has the columns for if the run was `complete`, and sets the verdict: void if there is a
-// reason in why_void, to which it adds what was not measured.
+// Evaluates the expectations that the subject has the columns for if the run was `complete`, and
+// sets the verdict: void if there is a reason in why_void, to which it adds what was not measured.
 void judge(ExperimentResult &result, const Experiment &experiment, const Subject &subject,
            const SampleStore &samples, bool complete);
 

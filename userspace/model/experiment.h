@@ -60,12 +60,12 @@ struct ExperimentMeasurement {
   std::vector<ExperimentQueue> queues;
   std::vector<ExperimentRule> rules;
   std::set<std::string> unmeasured; // columns without a value, of flows and of the run
-  uint64_t other_qps = 0;  // that sent requests and are of no flow
-  uint64_t other_cnps = 0; // of no flow that is known
-  double jain = 1;          // of the flows' rate_bps
-  uint64_t packets = 0;     // frames that hosts sent, whole run
-  uint64_t packet_hops = 0; // frames that crossed a link, whole run
-  uint64_t duration_ns = 0; // simulated or real
+  uint64_t other_qps = 0;           // that sent requests and are of no flow
+  uint64_t other_cnps = 0;          // of no flow that is known
+  double jain = 1;                  // of the flows' rate_bps
+  uint64_t packets = 0;             // frames that hosts sent, whole run
+  uint64_t packet_hops = 0;         // frames that crossed a link, whole run
+  uint64_t duration_ns = 0;         // simulated or real
   double wall_s = 0, cpu_s = 0;
   std::vector<std::string> why_void; // reasons for which the measurement cannot be trusted
 };
