@@ -107,7 +107,7 @@ for command in "${commands[@]}"; do
     link) json "schema link" xr --json link left show ;;
     export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
-    analyze) json "schema source frames streams overflow microbursts" "$XDP_ROCE" --json analyze "$capture"
+    analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture"
       json "schema latency latency_port latency_histogram latency_untimed" "$XDP_ROCE" --json analyze --latency "$capture"
       json "schema episodes findings pairs following" "$XDP_ROCE" --json analyze --episodes "$capture"
       json "schema connections cm_messages" "$XDP_ROCE" --json analyze --connections "$capture" ;;

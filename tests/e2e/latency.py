@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""latency.py XDP_ROCE FILE...: `analyze --latency` and `microbursts` against a second account of the same captures.
+"""latency.py XDP_ROCE FILE...: `analyze --latency --microbursts` against a second account of the same captures.
 
 That account is written from the definitions in include/roce/README.md 11 alone. It reads numeric fields that tshark
 decodes, and looks ahead from each request for its answer, where the program keeps a bounded record of what waits.
@@ -147,7 +147,7 @@ def rank(values, fraction):
 
 
 def compare(path, program):
-    report = json.loads(subprocess.run([program, "--json", "analyze", "--latency", path], capture_output=True,
+    report = json.loads(subprocess.run([program, "--json", "analyze", "--latency", "--microbursts", path], capture_output=True,
                                        check=True).stdout)
     pmtu = max((s["pmtu"] or 0 for s in report["streams"]), default=0) or 1024
     packets = packets_of(path)

@@ -16,7 +16,7 @@ python3 "$here/latency.py" "$XDP_ROCE" "${files[@]}"
 
 for name in loss_rc_read_v4 rc_write_q4_v4; do
   for jobs in 1 3; do
-    "$XDP_ROCE" --json analyze --latency --jobs "$jobs" "$(capture "$name")" |
+    "$XDP_ROCE" --json analyze --latency --microbursts --jobs "$jobs" "$(capture "$name")" |
       jq -S '{latency, latency_port, latency_histogram, latency_untimed, microbursts}' >"$scratch/$jobs"
   done
   cmp "$scratch/1" "$scratch/3" || fail "$name: --jobs 3 gives another report"

@@ -143,8 +143,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   constexpr uint32_t kTable = 64, kSmallTable = 3;
   const bool follow = (size & 2) != 0;
   const bool time = (size & 4) != 0;
-  Analyzer analyzer(
-      {.drop_bad_icrc = (size & 1) != 0, .episodes = follow, .passive_latency = time}),
+  Analyzer analyzer({.drop_bad_icrc = (size & 1) != 0,
+                     .episodes = follow,
+                     .passive_latency = time,
+                     .microbursts = time}),
       decapped({.drop_bad_icrc = (size & 1) != 0, .decap = ROCE_TUNNELS_ALL});
   NativeDatapath inner({.streams = kTable, .decap = ROCE_TUNNELS_ALL});
   NativeDatapath mine({.streams = kTable}), other({.streams = kTable, .hash_seed = 0x1234567}),

@@ -71,7 +71,7 @@ const roce_key *Analyzer::frame(const CapturedFrame &captured) {
       captured.number ? uint64_t{captured.file} << kFileShift | captured.number : frames_;
   if (frames_ == 1)
     first_ns_ = captured.time_ns;
-  if (!options_.share.index)
+  if (options_.microbursts && !options_.share.index)
     microbursts_.frame(captured.time_ns, captured.length);
   roce_packet &packet = packet_;
   const roce_class class_ = options_.decap ? accountant_.unwrap(frame, layer3_of(captured), packet)

@@ -29,6 +29,7 @@ public:
     bool drop_bad_icrc = false; // frames with a wrong iCRC are counted, but do not update a stream
     bool episodes = false;      // follow QP pairs
     bool passive_latency = false; // time QP pairs
+    bool microbursts = false;     // of all frames
     bool connections = false;     // follow RDMA CM
     uint32_t quantum_ps = 0;      // 512 bits at the speed of the captured port; 0: not known
     uint32_t decap = 0;           // tunnels that are taken off: 1 << enum roce_tunnel

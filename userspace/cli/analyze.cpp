@@ -55,6 +55,8 @@ void describe(CLI::App &command, Args &args) {
   command.add_flag("--latency", args.options.passive_latency,
                    "Times between requests and their answers: AckReq to ACK, READ to its first and "
                    "last response, atomics, whole messages, CE mark to CNP");
+  command.add_flag("--microbursts", args.options.microbursts,
+                   "The largest bursts: bytes of all frames in any 10, 100 and 1,000 us");
   command.add_flag("--connections", args.options.connections,
                    "RDMA CM connections: addresses, QPNs, service, state, messages sent again");
   command
@@ -83,9 +85,9 @@ void describe(CLI::App &command, Args &args) {
       ->check(CLI::IsMember({"ndjson", "csv"}));
   command
       .add_option("--table", args.table,
-                  "With --rows: streams (default), events, microbursts, with --episodes episodes, "
-                  "findings, pairs or cnp_pacing, with --latency latency, latency_port or "
-                  "latency_histogram")
+                  "With --rows: streams (default), events, with --microbursts microbursts, with "
+                  "--episodes episodes, findings, pairs or cnp_pacing, with --latency latency, "
+                  "latency_port or latency_histogram")
       ->type_name("TABLE")
       ->check(CLI::IsMember({"streams", "events", "microbursts", "episodes", "findings", "pairs",
                              "cnp_pacing", "latency", "latency_port", "latency_histogram"}));
@@ -124,13 +126,13 @@ Status check_rows(const Args &args) {
                : Error{"--table and --run are for --rows", "add --rows ndjson or --rows csv"};
   if (args.table == "events" && args.jobs > 1)
     return Error{"events are in order of time, so one job finds them", "leave out --jobs"};
-  if (args.table == "streams" || args.table == "events" || args.table == "microbursts")
+  if (args.table == "streams" || args.table == "events")
     return {};
-  const bool timed = args.table.starts_with("latency");
-  return (timed ? args.options.passive_latency : args.options.episodes)
-             ? Status()
-             : Error{fmt::format("table {} needs {}", args.table,
-                                 timed ? "--latency" : "--episodes")};
+  const auto [option, given] =
+      args.table == "microbursts"         ? std::pair("--microbursts", args.options.microbursts)
+      : args.table.starts_with("latency") ? std::pair("--latency", args.options.passive_latency)
+                                          : std::pair("--episodes", args.options.episodes);
+  return given ? Status() : Error{fmt::format("table {} needs {}", args.table, option)};
 }
 
 int analyze(const Args &args, const Globals &globals) {
@@ -184,7 +186,8 @@ int analyze(const Args &args, const Globals &globals) {
     if (Status written = (*splitter)->finish(); !written)
       done->troubles.push_back(written.error());
   report::Document document = report::analyze_report(done->snapshot, args.streams);
-  report::add_microbursts(document, done->microbursts);
+  if (args.options.microbursts)
+    report::add_microbursts(document, done->microbursts);
   if (done->latency.total.frames || done->latency.streams_full)
     report::add_latency(document, done->latency);
   if (args.options.episodes)

@@ -18,6 +18,7 @@
 #include "experiment/experiment.h"
 #include "experiment/run.h"
 #include "parse/yaml.h"
+#include "places/plan.h"
 #include "report/experiment.h"
 
 namespace xr::cli {
@@ -32,10 +33,19 @@ int status_of(Verdict verdict) {
   return verdict == Verdict::Pass ? 0 : verdict == Verdict::Fail ? kExpectationFailed : 1;
 }
 
+bool runs_with_frames(const std::string &path) {
+  const auto file = experiment::ExperimentFile::load(path);
+  const auto read = file ? file.get().read({}) : Result<experiment::Experiment>(file.error());
+  return read && places::make_plan(read.get().scenario);
+}
+
 int list(const Globals &globals) {
-  const auto entries = installed_experiments();
+  auto entries = installed_experiments();
   if (!entries)
     return fail("run --list", entries.error());
+  for (report::ExperimentEntry &entry : entries.get())
+    if (runs_with_frames(entry.path))
+      entry.on.emplace_back("namespaces");
   Output output(globals.json);
   output.print(report::experiment_list(entries.get()));
   return output.finish();

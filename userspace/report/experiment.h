@@ -56,7 +56,7 @@ Document sweep_report(const std::string &name, const std::vector<SweepPoint> &po
 // An installed experiment.
 struct ExperimentEntry {
   std::string name, about, path;
-  std::string on = "virtual"; // where it can run: "virtual", perhaps also --on namespaces
+  std::vector<std::string> on = {"virtual"}; // where it can run: perhaps also --on namespaces
 };
 Document experiment_list(const std::vector<ExperimentEntry> &entries);
 
