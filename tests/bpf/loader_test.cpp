@@ -170,6 +170,24 @@ TEST_F(Loader, GoesWithoutFragsWhenTheKernelMust) {
   EXPECT_EQ(frames_counted(*port, 3), 3u);
 }
 
+// As commands do that exchange the program, on a kernel without frags.
+TEST_F(Loader, OpensObjectsWithoutFragsOneAfterTheOtherAndTwoAtOnce) {
+  const roce_config config = make_config(small(), false);
+  for (int i = 0; i < 2; i++) {
+    auto first = Object::open(config, 4096);
+    ASSERT_OK(first);
+    {
+      auto second = Object::open(config, 4096);
+      ASSERT_OK(second);
+      ASSERT_OK(second->load());
+    }
+    ASSERT_OK(first->load());
+    auto third = Object::open(make_config(small(), kernel_has_frags()), 4096);
+    ASSERT_OK(third);
+    ASSERT_OK(third->load());
+  }
+}
+
 TEST_F(Loader, NoTrackCostsNoMemory) {
   AttachOptions options;
   options.track = false;

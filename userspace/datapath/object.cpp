@@ -2,6 +2,7 @@
 #include "datapath/object.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <type_traits>
 #include <utility>
@@ -33,22 +34,24 @@ namespace {
 using Skeleton = struct ::xdp_roce;
 using Rodata = std::remove_pointer_t<decltype(Skeleton::rodata)>;
 
-constexpr const char *kSection = "xdp.frags";
+constexpr const char *kSection = "xdp.frags", *kEgressSection = "xdp.frags/devmap";
 constexpr uint32_t kRuleFeatures = ROCE_FEATURES_OF_RULES & ~ROCE_FEATURES_OF_BRIDGES;
 
-} // namespace
-
-// libbpf sets BPF_F_XDP_HAS_FRAGS for every program of section xdp.frags; kernels before 5.18
-// refuse this flag. This handler for the section does not set it. The object refers to it until
-// loaded.
-struct Object::WithoutFrags {
-  int id = libbpf_register_prog_handler(kSection, BPF_PROG_TYPE_XDP, BPF_XDP, nullptr);
-};
-
-void Object::Close::operator()(WithoutFrags *handler) const {
-  libbpf_unregister_prog_handler(handler->id);
-  delete handler;
+// libbpf sets BPF_F_XDP_HAS_FRAGS for every program of these sections; kernels before 5.18 refuse
+// this flag. These handlers leave a program's own flags as they are. They are never unregistered:
+// before 1.3 libbpf uses its table of handlers again after it freed it with the last one, and a
+// program refers to its handler until it is loaded.
+Status register_sections() {
+  static const std::array handlers = {
+      libbpf_register_prog_handler(kSection, BPF_PROG_TYPE_XDP, BPF_XDP, nullptr),
+      libbpf_register_prog_handler(kEgressSection, BPF_PROG_TYPE_XDP, BPF_XDP_DEVMAP, nullptr)};
+  for (const int handler : handlers)
+    if (handler < 0)
+      return errno_error(-handler, "libbpf takes no handler for the sections of the BPF program");
+  return {};
 }
+
+} // namespace
 
 #define XR_IS_THERE_(name)                                                                         \
   static_assert(std::is_same_v<decltype(std::declval<Skeleton>().maps.name), bpf_map *>);
@@ -137,6 +140,8 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
   auto &maps = object_->maps;
 
   object_->rodata->config = config;
+  for (bpf_program *program : {object_->progs.xdp_roce, object_->progs.cnp_egress})
+    bpf_program__set_flags(program, config.frags ? BPF_F_XDP_HAS_FRAGS : 0);
   bpf_map__set_max_entries(maps.streams, config.streams);
   bpf_map__set_max_entries(maps.buckets, config.buckets);
   // Maps of features that are off get the smallest possible size.
@@ -257,7 +262,8 @@ Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes) {
   Object self;
 
   if (!config.frags)
-    self.handler_.reset(new WithoutFrags);
+    if (auto done = register_sections(); !done)
+      return done.error();
   self.object_ = open_skeleton(config.features);
   if (!self.object_)
     return errno_error(errno, "cannot open the BPF program that is built in");

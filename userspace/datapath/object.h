@@ -64,18 +64,15 @@ public:
 
 private:
   Status share_maps(const Pins &other, std::initializer_list<bpf_map *> maps);
-  struct WithoutFrags;
   struct Close {
     void operator()(struct xdp_roce *object) const;
     void operator()(xdp_program *program) const;
-    void operator()(WithoutFrags *handler) const;
   };
   static std::unique_ptr<struct xdp_roce, Close> open_skeleton(uint32_t features);
   void configure(const roce_config &config, uint32_t ring_bytes);
   Status place_maps(const Pins &pins, const std::string &suffix);
 
-  // Destroyed in reverse order: the handle uses the object, the object uses the section handler.
-  std::unique_ptr<WithoutFrags, Close> handler_;
+  // Destroyed in reverse order: the handle uses the object.
   std::unique_ptr<struct xdp_roce, Close> object_;
   std::unique_ptr<xdp_program, Close> handle_;
 };
