@@ -130,6 +130,32 @@ Status WireRun::State::size_memory() {
   return {};
 }
 
+// The sockets of a UMEM are all in one mode: zero-copy only where both ports have it. A driver may
+// have it and refuse it on a device: then the kernel copies for the UMEM's first socket without a
+// word, and refuses a later one. So each port is tried alone, unless what it reports decides.
+Result<bool> WireRun::State::must_copy() {
+  if (request.copy || ports->mode() == Mode::Skb)
+    return true;
+  for (const bool by_trial : {false, true})
+    for (const PortFacts &port : facts) {
+      const afxdp::ZeroCopyPort alone{port.ifname, port.driver, port.mtu, port.longest()};
+      const auto xdp = host::read_xdp_features(port.ifindex);
+      std::optional<Error> why;
+      if (!by_trial)
+        why = afxdp::known_to_copy(alone, xdp);
+      else if (auto trial = afxdp::try_zero_copy(alone, xdp); trial && !trial->zero_copy)
+        why = trial->why;
+      if (!why)
+        continue;
+      if (request.zero_copy)
+        return Error{fmt::format("zero-copy is not possible: {}: {}", port.ifname, why->message),
+                     why->hint.empty() ? "without --zero-copy frames are copied" : why->hint};
+      notes.push_back(fmt::format("frames are copied: {}: {}", port.ifname, why->message));
+      return true;
+    }
+  return false;
+}
+
 Status WireRun::State::open_sockets() {
   auto inside = host::enter_netns(request.netns);
   if (!inside)
@@ -140,23 +166,13 @@ Status WireRun::State::open_sockets() {
   if (!made)
     return made.error();
   umem = std::move(*made);
-  // The sockets of a UMEM are all in one mode: zero-copy only where both ports have it.
-  bool copies = request.copy || ports->mode() == Mode::Skb;
-  for (const PortFacts &port : facts) {
-    const afxdp::ZeroCopyPort facts_of{port.ifname, port.driver, port.mtu, port.longest()};
-    const auto why = afxdp::known_to_copy(facts_of, host::read_xdp_features(port.ifindex));
-    if (!why || copies)
-      continue;
-    if (request.zero_copy)
-      return Error{fmt::format("zero-copy is not possible: {}: {}", port.ifname, why->message),
-                   why->hint.empty() ? "without --zero-copy frames are copied" : why->hint};
-    copies = true;
-    notes.push_back(fmt::format("frames are copied: {}: {}", port.ifname, why->message));
-  }
+  auto copies = must_copy();
+  if (!copies)
+    return copies.error();
   for (unsigned i = 0; i < kPorts; i++) {
     const uint32_t queues = request.queues ? request.queues : facts[i].queues;
     for (uint32_t queue = 0; queue < queues; queue++) {
-      afxdp::ForwardOptions options{.ifname = facts[i].ifname, .queue = queue, .copy = copies};
+      afxdp::ForwardOptions options{.ifname = facts[i].ifname, .queue = queue, .copy = *copies};
       auto socket = afxdp::ForwardSocket::open(*umem, options);
       if (!socket)
         return Error{fmt::format("{}: {}", facts[i].ifname, socket.error().message),

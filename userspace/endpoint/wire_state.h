@@ -46,6 +46,7 @@ struct WireRun::State {
 
   Status read_ports();
   Status size_memory();
+  Result<bool> must_copy();
   Status open_sockets();
   Status make_directions();
   Status account_for_former();
