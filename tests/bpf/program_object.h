@@ -9,6 +9,10 @@
 #include <iterator>
 #include <string>
 
+#include <linux/bpf.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <gtest/gtest.h>
@@ -18,8 +22,35 @@
 
 namespace xr::test {
 
-// nullptr when it cannot be opened.
-inline xdp_roce *open_program() {
+// Whether the kernel has XDP on frames in several buffers (5.18).
+inline bool kernel_has_frags() {
+  static const bool has = [] {
+    // r0 = XDP_PASS; exit
+    const bpf_insn program[] = {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, XDP_PASS},
+                                {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+    LIBBPF_OPTS(bpf_prog_load_opts, options, .prog_flags = BPF_F_XDP_HAS_FRAGS);
+    const int fd = bpf_prog_load(BPF_PROG_TYPE_XDP, "test_frags", "GPL", program,
+                                 std::size(program), &options);
+    if (fd >= 0)
+      close(fd);
+    return fd >= 0;
+  }();
+  return has;
+}
+
+// Without frags: libbpf's own handlers for these sections set a flag that the kernel refuses.
+inline void register_sections() {
+  static const bool done = [] {
+    return libbpf_register_prog_handler("xdp.frags", BPF_PROG_TYPE_XDP, BPF_XDP, nullptr) > 0 &&
+           libbpf_register_prog_handler("xdp.frags/devmap", BPF_PROG_TYPE_XDP, BPF_XDP_DEVMAP,
+                                        nullptr) > 0;
+  }();
+  EXPECT_TRUE(done);
+}
+
+inline roce_config &config_of(xdp_roce &object);
+
+inline xdp_roce *open_as_compiled() {
   const char *path = std::getenv("XR_BPF_OBJECT");
   if (!path)
     return xdp_roce__open();
@@ -38,6 +69,16 @@ inline xdp_roce *open_program() {
     xdp_roce__destroy(object);
     return nullptr;
   }
+  return object;
+}
+
+// For this kernel; nullptr when it cannot be opened.
+inline xdp_roce *open_program() {
+  if (!kernel_has_frags())
+    register_sections();
+  xdp_roce *object = open_as_compiled();
+  if (object)
+    config_of(*object).frags = kernel_has_frags();
   return object;
 }
 

@@ -39,7 +39,7 @@ public:
       return;
     roce_config &config = config_of(*skel_);
     config.track = setup.track;
-    config.frags = setup.frags;
+    config.frags = config.frags && setup.frags;
     config.features = setup.features | (setup.decap ? ROCE_FEATURE_DECAP : 0);
     config.decap = setup.decap;
     config.uses = setup.uses;
