@@ -3,18 +3,19 @@
 # run.sh [--all] [--write-readme] [KERNEL...]: prepares and boots the kernels (6.12 and the newest; with --all all of kernels.txt) and runs the
 # scenarios there, two guests at a time where there is memory. Results, a line each, in build/test/kernels/results.tsv:
 #   pass|skip|fail  KERNEL  LIBXDP  SCENARIO  CHECK  SECONDS  REASON
-# and the table that table.py makes of them, in table.md beside it; with --write-readme in README.md too.
+# and the table that table.py makes of them, in table.md beside it; with --write-readme in README.md too, where the columns of
+# other kernels stay if KERNELs are named.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/guest.sh"
 root=$kernels_root
 out=$root/build/test/kernels
-all='' readme='' kernels=()
+all='' readme='' keep='' kernels=()
 for word; do
   case $word in
     --all) all=$word ;;
     --write-readme) readme=$root/README.md ;;
-    *) kernels+=("$word") ;;
+    *) kernels+=("$word") keep=--keep ;;
   esac
 done
 if ((!${#kernels[@]})); then
@@ -127,5 +128,5 @@ if [[ $all && -e $out/results-newest.tsv && ! -e $root/build/kernels/newest/skip
 fi
 for kernel in "${kernels[@]}"; do cat "$out/results-$kernel.tsv"; done >"$out/results.tsv"
 python3 -I "$here/table.py" "$out/results.tsv" >"$out/table.md"
-[[ ! $readme ]] || python3 -I "$here/table.py" "$out/results.tsv" "$readme"
+[[ ! $readme ]] || python3 -I "$here/table.py" "$out/results.tsv" "$readme" $keep
 ! grep -q '^fail' "$out/results.tsv"

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py RESULTS [README]: results of run.sh as a Markdown table, feature x (kernel, libxdp), on standard output; with
-README, between its two marker comments. A cell is `yes` where every check of the feature passed."""
+"""table.py RESULTS [README [--keep]]: results of run.sh as a Markdown table, feature x (kernel, libxdp), on standard output;
+with README, between its two marker comments. A cell is `yes` where every check of the feature passed. --keep: what README
+has of kernels that are not in RESULTS stays."""
 import csv
+import re
 import sys
 
 # Feature: the checks that it needs.
@@ -47,51 +49,82 @@ def read(path):
     return runs, absent
 
 
-def cell(results, checks, notes):
+def cell(results, checks):
+    """A word and, but for `yes`, a reason."""
     got = [results.get(check) for check in checks]
     if None in got:
-        return "not run"
+        return "not run", ""
     for kind, word in (("fail", "**fails**"), ("skip", "no")):
         reasons = [reason.strip() for k, reason in got if k == kind]
         if reasons:
-            if reasons[0] not in notes:
-                notes.append(reasons[0])
-            return f"{word} ({notes.index(reasons[0]) + 1})"
-    return "yes"
+            return word, reasons[0]
+    return "yes", ""
 
 
-def table(path):
-    runs, absent = read(path)
-    if not runs:
+OTHERS = "other checks that passed"
+
+
+def columns_of(runs):
+    """(kernel, libxdp) -> feature -> (word, reason)"""
+    columns = {}
+    named = {check for checks in FEATURES.values() for check in checks}
+    for column, results in runs.items():
+        columns[column] = {feature: cell(results, checks) for feature, checks in FEATURES.items()}
+        kinds = [kind for check, (kind, _) in results.items() if check not in named]
+        if kinds:
+            columns[column][OTHERS] = f"{kinds.count('pass')} of {len(kinds)}", ""
+    return columns
+
+
+def columns_in(text):
+    """The same from a table, and the kernels that it says were not run."""
+    reasons = dict(re.findall(r"^\((\d+)\) (.*?) *$", text, re.M))
+    rows = [[word.strip() for word in line.strip("|").split(" | ")] for line in text.splitlines() if line.startswith("|")]
+    columns = {tuple(name.split(", ")): {} for name in rows[0][1:]}
+    for feature, *words in rows[2:]:
+        for column, word in zip(columns, words):
+            note = re.fullmatch(r"(.*) \((\d+)\)", word)
+            columns[column][feature] = (note[1], reasons[note[2]]) if note else (word, "")
+    return columns, re.findall(r"^(\S+): not run: (.*?) *$", text, re.M)
+
+
+def table(columns, absent):
+    if not columns:
         return "No kernel was run.\n"
-    columns, notes, lines = list(runs), [], []
-    lines.append("| kernel, libxdp | " + " | ".join(f"{kernel}, {libxdp}" for kernel, libxdp in columns) + " |")
-    lines.append("| --- |" + " --- |" * len(columns))
-    for feature, checks in FEATURES.items():
-        lines.append(f"| {feature} | " + " | ".join(cell(runs[column], checks, notes) for column in columns) + " |")
-    more = sorted({scenario_check for results in runs.values() for scenario_check in results} -
-                  {check for checks in FEATURES.values() for check in checks})
-    if more:
-        counts = []
-        for column in columns:
-            kinds = [runs[column][check][0] for check in more if check in runs[column]]
-            counts.append(f"{kinds.count('pass')} of {len(kinds)}" if kinds else "not run")
-        lines.append("| other checks that passed | " + " | ".join(counts) + " |")
+    order = sorted(columns, key=lambda column: [[int(n) for n in re.findall(r"\d+", part)] for part in column])
+    notes, lines = [], []
+    lines.append("| kernel, libxdp | " + " | ".join(f"{kernel}, {libxdp}" for kernel, libxdp in order) + " |")
+    lines.append("| --- |" + " --- |" * len(order))
+    for feature in [*FEATURES, OTHERS]:
+        words = []
+        for column in order:
+            word, reason = columns[column].get(feature, ("not run", ""))
+            if reason and reason not in notes:
+                notes.append(reason)
+            words.append(f"{word} ({notes.index(reason) + 1})" if reason else word)
+        lines.append(f"| {feature} | " + " | ".join(words) + " |")
     lines.append("")
     lines += [f"({number}) {reason}  " for number, reason in enumerate(notes, 1)]
     lines += [f"{kernel}: not run: {reason}  " for kernel, reason in absent]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def replace(readme, text):
+def parts(readme):
     with open(readme, encoding="utf-8") as file:
         before, rest = file.read().split(BEGIN + "\n", 1)
-    after = rest.split(END, 1)[1]
-    with open(readme, "w", encoding="utf-8") as file:
-        file.write(f"{before}{BEGIN}\n{text}{END}{after}")
+    return before, *rest.split(END, 1)
 
 
-if len(sys.argv) > 2:
-    replace(sys.argv[2], table(sys.argv[1]))
+runs, absent = read(sys.argv[1])
+columns = columns_of(runs)
+if len(sys.argv) == 2:
+    sys.stdout.write(table(columns, absent))
 else:
-    sys.stdout.write(table(sys.argv[1]))
+    before, text, after = parts(sys.argv[2])
+    if "--keep" in sys.argv:
+        run = {kernel for kernel, _ in columns} | {kernel for kernel, _ in absent}
+        old, old_absent = columns_in(text)
+        columns |= {column: words for column, words in old.items() if column[0] not in run}
+        absent += [(kernel, reason) for kernel, reason in old_absent if kernel not in run]
+    with open(sys.argv[2], "w", encoding="utf-8") as file:
+        file.write(f"{before}{BEGIN}\n{table(columns, absent)}{END}{after}")
