@@ -90,10 +90,10 @@ guest() {
   [[ ! $guest_note ]] || say "$name: $guest_note"
   mapfile -t libxdps < <(guest_run - <<<'ls /opt/libxdp | sort -V')
   first=${libxdps[0]}
-  in_guest "$name" "$first" port 900 "bash tests/kernels/scenarios/port.sh" &&
-    in_guest "$name" "$first" bridge 600 "bash tests/kernels/scenarios/bridge.sh" || return
+  in_guest "$name" "$first" port 1800 "bash tests/kernels/scenarios/port.sh" &&
+    in_guest "$name" "$first" bridge 1200 "bash tests/kernels/scenarios/bridge.sh" || return
   for libxdp in "${libxdps[@]:1}"; do
-    in_guest "$name" "$libxdp" port 900 "bash tests/kernels/scenarios/port.sh $shared" || return
+    in_guest "$name" "$libxdp" port 1800 "bash tests/kernels/scenarios/port.sh $shared" || return
   done
   [[ $all ]] || return 0
   in_guest "$name" "$first" shared 900 "bash tests/kernels/scenarios/shared.sh" || return
