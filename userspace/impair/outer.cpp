@@ -97,8 +97,8 @@ Status parse_mac(Draft &draft, WordReader &words, Slot slot, unsigned which) {
 Result<uint64_t> hex_bytes(const std::string &word) {
   uint64_t value = 0;
   const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value, 16);
-  if (word.empty() || word.size() > 2UL * ROCE_RAW_BYTES || word.size() % 2 || error != std::errc() ||
-      stop != word.data() + word.size())
+  if (word.empty() || word.size() > 2UL * ROCE_RAW_BYTES || word.size() % 2 ||
+      error != std::errc() || stop != word.data() + word.size())
     return wrong(word, "one to six bytes in hexadecimal", "like bytes 12 0800");
   return value;
 }
