@@ -114,7 +114,7 @@ grep -q '^hint: did you mean drops?$' "$scratch/last.err" || fail "$(cat "$scrat
 refused "no installed experiment 'incats'" xdp-roce run incats
 refused 'this topology has no ports to capture at' xdp-roce run hpcc-fig11 --set capture=[left] --out "$scratch/capture"
 exits 2 xdp-roce run incast --on ports
-assert_sentence 'not possible yet' <"$scratch/last.err"
+assert_sentence 'no port is named' <"$scratch/last.err"
 
 # Ended by a signal: what was measured so far, and void.
 in_background xdp-roce run incast --set duration=100s --set sample=1ms --out "$scratch/long" >"$scratch/ended" 2>&1
