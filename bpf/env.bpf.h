@@ -11,8 +11,10 @@
 #include <bpf/bpf_helpers.h>
 
 #define roce_frame xdp_md /* the program's context */
+#include "roce/found.h"
 #include "roce/port.h"
 #include "roce/steer.h"
+#include "roce/times.h"
 
 const volatile struct roce_config config = {
     .abi = ROCE_ABI,
@@ -164,6 +166,8 @@ static ROCE_INLINE struct roce_totals *roce_totals_of(struct roce_env *env) {
 static ROCE_INLINE __u64 roce_time(struct roce_env *env) { return bpf_ktime_get_coarse_ns(); }
 
 static ROCE_INLINE __u64 roce_clock(struct roce_env *env) { return bpf_ktime_get_ns(); }
+
+static ROCE_INLINE __u64 roce_jiffies(struct roce_env *env) { return bpf_jiffies64(); }
 static ROCE_INLINE __u64 roce_cnp_window(struct roce_env *env) { return config.cnp_window_ns; }
 static ROCE_INLINE __u32 roce_sides(struct roce_env *env) { return config.sides; }
 static ROCE_INLINE __u32 roce_side(struct roce_env *env) { return config.side; }
@@ -208,5 +212,7 @@ static ROCE_INLINE int roce_emit(struct roce_env *env, const struct roce_event *
   bpf_ringbuf_submit(e, 0);
   return 0;
 }
+
+#include "follow.bpf.h"
 
 #endif

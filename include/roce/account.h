@@ -246,10 +246,11 @@ static ROCE_INLINE __u32 roce_track_any(struct roce_env *env, struct roce_packet
 
 /*
  * Accounts for the packet in its stream; returns the stream's record id, or ROCE_NO_STREAM. The
- * slow path uses a copy of `p`, so that the fast path can keep `p` in registers.
+ * slow path uses a copy of `p`, so that the fast path can keep `p` in registers. `skipped`, 0
+ * before: it need not be followed.
  */
-static ROCE_INLINE __u32 roce_track(struct roce_env *env, const struct roce_packet *p,
-                                    __u32 length) {
+static ROCE_INLINE __u32 roce_track_or_skip(struct roce_env *env, const struct roce_packet *p,
+                                            __u32 length, int *skipped) {
   __u64 hash = roce_key_hash(&p->key, roce_hash_seed(env));
   const struct roce_bucket *bucket = roce_bucket_at(env, roce_home(env, hash));
   struct roce_place place = {};
@@ -262,7 +263,7 @@ static ROCE_INLINE __u32 roce_track(struct roce_env *env, const struct roce_pack
     if (p->info & (ROCE_OP_ACK | ROCE_OP_CNP | ROCE_OP_DATAGRAM)) {
       if (roce_stream_fast_ack(place.stream, p, length))
         return place.id;
-    } else if (ROCE_LIKELY(roce_stream_fast(place.stream, p, length))) {
+    } else if (ROCE_LIKELY(roce_stream_fast(env, place.stream, p, length, skipped))) {
       return place.id;
     }
   }
@@ -271,6 +272,14 @@ static ROCE_INLINE __u32 roce_track(struct roce_env *env, const struct roce_pack
     return ROCE_NO_STREAM;
   scratch->packet = *p;
   return roce_track_any(env, &scratch->packet, length);
+}
+
+/* The same where nothing is followed. */
+static ROCE_INLINE __u32 roce_track(struct roce_env *env, const struct roce_packet *p,
+                                    __u32 length) {
+  int skipped = 0;
+
+  return roce_track_or_skip(env, p, length, &skipped);
 }
 
 /* Hash of a CM message: its sender's address, the peer's address, the sender's communication ID. */

@@ -22,29 +22,39 @@ static ROCE_INLINE __u32 roce_follow_acked(struct roce_follow *f, const struct r
 }
 
 /* Messages seen whose last PSN is before `psn`, modulo 2^24; -1: too many to know. */
-static ROCE_INLINE __s32 roce_follow_messages(const struct roce_follow *f, __u32 psn) {
+ROCE_OUTLINE int roce_follow_messages(const struct roce_follow *f, __u32 psn) {
   __u32 after = 0;
 
+  if (!f)
+    return -1;
   ROCE_ROLLED
-  for (__u32 i = 0; i < ROCE_FOLLOW_ENDS; i++)
-    if (i < f->ends_count && roce_psn_diff(f->ends[i], psn) >= 0)
-      after++;
+  for (__u32 i = 0; i < ROCE_FOLLOW_ENDS; i++) {
+    __u32 from_psn = (__u32)roce_psn_diff(f->ends[i], psn);
+
+    if (i >= f->ends_count)
+      break;
+    ROCE_OPAQUE(from_psn); /* no branch: the verifier would follow 2^64 paths */
+    after += 1 - (from_psn >> 31);
+  }
   if (after == ROCE_FOLLOW_ENDS)
     return -1;
   return (__s32)((f->ends_count - after) & ROCE_PSN_MASK);
 }
 
 /* Compares the MSN of an answer that acknowledges all before `psn` with the requests seen. */
-static ROCE_SEPARATE void roce_follow_msn(struct roce_env *env, struct roce_follow *f,
-                                          const struct roce_step *s, __u32 psn) {
-  __s32 messages = roce_follow_messages(f, psn);
+ROCE_OUTLINE int roce_follow_msn(struct roce_env *env, struct roce_follow *f,
+                                 const struct roce_step *s, __u32 psn) {
+  __s32 messages;
   __u32 offset;
 
+  if (!roce_follows(env, f, s))
+    return 0;
+  messages = roce_follow_messages(f, psn);
   /* What did not pass here may have ended messages. */
   if (messages < 0 || roce_psn_diff(psn, f->next) > 0) {
-    f->msn_unchecked++;
+    f->sum.msn_unchecked++;
     f->flags &= ~(__u32)ROCE_FOLLOW_MSN;
-    return;
+    return 1;
   }
   offset = (s->msn - (__u32)messages) & ROCE_PSN_MASK;
   if (f->flags & ROCE_FOLLOW_MSN && offset != f->msn_offset) {
@@ -59,24 +69,34 @@ static ROCE_SEPARATE void roce_follow_msn(struct roce_env *env, struct roce_foll
   }
   f->flags |= ROCE_FOLLOW_MSN;
   f->ack_frame = s->frame;
+  return 1;
 }
 
 /* PSN sequence error for s->psn. */
-static ROCE_SEPARATE void roce_follow_nak(struct roce_env *env, struct roce_follow *f,
-                                          const struct roce_step *s) {
-  __u32 psn = s->psn, end = roce_psn_add(psn, 1);
-  int again = f->flags & ROCE_FOLLOW_NAKED && f->nak_psn == psn && f->acked == psn;
-  int acked = roce_psn_diff(psn, f->acked) < 0;
-  int last = roce_psn_diff(psn, f->newest) >= 0;
+ROCE_OUTLINE int roce_follow_nak(struct roce_env *env, struct roce_follow *f,
+                                 const struct roce_step *s) {
+  int again, refused, acked, last;
   __u64 seen_ns;
+  __u32 psn, end;
 
-  f->nak_before = f->naks ? f->nak_psn : psn;
+  if (!roce_follows(env, f, s))
+    return 0;
+  psn = s->psn;
+  end = roce_psn_add(psn, 1);
+  again = f->flags & ROCE_FOLLOW_NAKED && f->nak_psn == psn && f->acked == psn;
+  /* It comes with the RNR NAK, for what was sent after the refused request. */
+  refused = roce_follow_waits(f) && f->open.cause == ROCE_CAUSE_RNR && f->open.first_missing == psn;
+  acked = roce_psn_diff(psn, f->acked) < 0;
+  last = roce_psn_diff(psn, f->newest) >= 0;
+  f->nak_before = f->sum.naks ? f->nak_psn : psn;
   f->acked_before = f->acked;
-  f->naks++;
+  f->sum.naks++;
   if (again && f->flags & ROCE_FOLLOW_OPEN && f->open.cause == ROCE_CAUSE_NAK &&
       f->open.first_missing == psn) {
     f->open.naks++;
     f->flags |= ROCE_FOLLOW_NAK_AGAIN;
+  } else if (refused) {
+    f->open.naks++;
   } else {
     seen_ns = f->ahead_ns && f->ahead_of == psn ? f->ahead_ns : 0;
     if (!acked && roce_psn_diff(psn, f->next) <= 0)
@@ -85,7 +105,7 @@ static ROCE_SEPARATE void roce_follow_nak(struct roce_env *env, struct roce_foll
     f->open.naks = 1;
     f->open.nak_ns = s->now;
     f->open.nak_frame = s->frame;
-    f->open.last_sent_ns = f->sent_ns;
+    f->open.last_sent_ns = roce_follow_sent(f);
     if (seen_ns) {
       f->open.seen_ns = seen_ns;
       f->open.missing = roce_round_missing(&f->round, psn);
@@ -101,37 +121,43 @@ static ROCE_SEPARATE void roce_follow_nak(struct roce_env *env, struct roce_foll
   f->flags |= ROCE_FOLLOW_NAKED;
   f->nak_psn = psn;
   f->nak_frame = s->frame;
+  return 1;
 }
 
 static ROCE_INLINE void roce_follow_rnr(struct roce_env *env, struct roce_follow *f,
                                         const struct roce_step *s) {
   roce_follow_acked(f, s, s->psn);
+  f->flags &= ~(__u32)ROCE_FOLLOW_NAKED; /* the request has arrived since that NAK */
   if (roce_psn_diff(s->psn, f->next) < 0)
     roce_round_refuse(&f->round, s->psn);
   roce_follow_begin(env, f, ROCE_CAUSE_RNR, ROCE_KIND_REQUEST, s->psn, roce_psn_add(s->psn, 1));
   f->open.nak_ns = s->now;
   f->open.nak_frame = s->frame;
-  f->open.last_sent_ns = f->sent_ns;
+  f->open.last_sent_ns = roce_follow_sent(f);
 }
 
-static ROCE_SEPARATE void roce_follow_ack(struct roce_env *env, struct roce_follow *f,
-                                          const struct roce_step *s) {
-  __u32 psn = roce_psn_add(s->psn, 1), more;
+ROCE_OUTLINE int roce_follow_ack(struct roce_env *env, struct roce_follow *f,
+                                 const struct roce_step *s) {
+  __u32 psn, more;
 
+  if (!roce_follows(env, f, s))
+    return 0;
+  psn = roce_psn_add(s->psn, 1);
   if (roce_psn_diff(psn, f->next) > 0 && !(f->flags & ROCE_FOLLOW_UNKNOWN_READ)) {
     if (!(f->flags & ROCE_FOLLOW_BEYOND)) {
       f->flags |= ROCE_FOLLOW_BEYOND;
       f->beyond_psn = psn;
       f->beyond_frame = s->frame;
     }
-    return;
+    return 1;
   }
   more = roce_follow_acked(f, s, psn);
   if (!more)
-    return;
-  f->acks++;
-  f->acked_psns += more;
+    return 1;
+  f->sum.acks++;
+  f->sum.acked_psns += more;
   roce_follow_msn(env, f, s, psn);
+  return 1;
 }
 
 /* Answers stepped over [from, to); those that come now are taken out again. */
@@ -155,12 +181,13 @@ static ROCE_INLINE void roce_follow_step(struct roce_follow *f, const struct roc
 }
 
 /* The open episode misses answers: what is sent again, and whether all came. */
-static ROCE_INLINE void roce_follow_replay(struct roce_follow *f, const struct roce_step *s,
-                                           int replay, int seen) {
+static ROCE_INLINE void roce_follow_replay(struct roce_env *env, struct roce_follow *f,
+                                           const struct roce_step *s, int replay, int seen) {
   struct roce_episode *open = &f->open;
   int needed = !open->recovered_ns && s->psn == f->answer_left;
 
   if (!open->resent_ns && (needed || replay)) {
+    roce_follow_trace(env);
     open->resent_ns = s->now;
     open->resent_frame = s->frame;
   }
@@ -187,11 +214,15 @@ static ROCE_SEPARATE void roce_follow_answer_copy(struct roce_env *env, struct r
 }
 
 /* An answer with a PSN of its own: a packet of a READ response, or an ATOMIC ACK. */
-static ROCE_SEPARATE void roce_follow_answer(struct roce_env *env, struct roce_follow *f,
-                                             const struct roce_step *s) {
-  const struct roce_over *over = roce_follow_over(f, s->psn, s->end);
+ROCE_OUTLINE int roce_follow_answer(struct roce_env *env, struct roce_follow *f,
+                                    const struct roce_step *s) {
+  const struct roce_over *over;
   int again, back, asked, seen;
 
+  if (!roce_follows(env, f, s))
+    return 0;
+  roce_follow_payload(env, f, s);
+  over = roce_follow_over(f, s->psn, s->end);
   if (!(f->flags & ROCE_FOLLOW_ANSWERED)) {
     f->flags |= ROCE_FOLLOW_ANSWERED;
     f->answer_next = f->answer_last = s->psn;
@@ -206,7 +237,7 @@ static ROCE_SEPARATE void roce_follow_answer(struct roce_env *env, struct roce_f
   seen = s->seen && !(over && roce_psn_diff(s->psn, over->fresh) >= 0);
   roce_follow_step(f, s);
   if (f->flags & ROCE_FOLLOW_OPEN && f->open.kind == ROCE_KIND_RESPONSE)
-    roce_follow_replay(f, s, back && asked, seen);
+    roce_follow_replay(env, f, s, back && asked, seen);
   if (again && back && seen && !asked)
     roce_follow_answer_copy(env, f, s);
   f->answer_last = s->end;
@@ -221,19 +252,22 @@ static ROCE_SEPARATE void roce_follow_answer(struct roce_env *env, struct roce_f
     f->flags |= ROCE_FOLLOW_READ_OPEN;
   if (roce_psn_diff(s->end, f->next) <= 0)
     roce_follow_acked(f, s, s->end);
+  return 1;
 }
 
 /* A packet of the answers' stream. */
-static ROCE_INLINE void roce_follow_answers(struct roce_env *env, struct roce_follow *f,
-                                            const struct roce_step *s) {
-  __s32 ahead = roce_psn_diff(s->psn, f->next);
+ROCE_OUTLINE int roce_follow_answers(struct roce_env *env, struct roce_follow *f,
+                                     const struct roce_step *s) {
+  __s32 ahead;
 
-  if (!(f->flags & ROCE_FOLLOW_STARTED) || ahead >= ROCE_RESYNC_DISTANCE ||
-      ahead <= -ROCE_RESYNC_DISTANCE)
-    return;
+  if (!roce_follows(env, f, s) || !(f->flags & ROCE_FOLLOW_STARTED))
+    return 0;
+  ahead = roce_psn_diff(s->psn, f->next);
+  if (ahead >= ROCE_RESYNC_DISTANCE || ahead <= -ROCE_RESYNC_DISTANCE)
+    return 0;
   if (!(s->info & ROCE_OP_ACK)) {
     roce_follow_answer(env, f, s);
-    return;
+    return 1;
   }
   switch (ROCE_SYNDROME_TYPE(s->syndrome)) {
   case ROCE_ACK:
@@ -252,6 +286,7 @@ static ROCE_INLINE void roce_follow_answers(struct roce_env *env, struct roce_fo
   default:
     break;
   }
+  return 1;
 }
 
 #endif

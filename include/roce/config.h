@@ -9,7 +9,7 @@
  * Incremented when the key, value or meaning of a map that userspace reads changes. Every
  * attachment has it in its .rodata.
  */
-#define ROCE_ABI 8
+#define ROCE_ABI 9
 
 struct roce_config {
   __u32 abi;
@@ -28,7 +28,7 @@ struct roce_config {
   __u32 uses;          /* enum roce_rule_uses: tables that at least one rule needs */
   __u32 decap;         /* tunnels to take off: 1 << enum roce_tunnel */
   __u32 quantum_ps;    /* 512 bits at the port's speed, the unit of PFC; 0: not known */
-  __u32 reserved;
+  __u32 pairs;         /* QP pairs that can be followed, and timed */
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_config) == 72, "roce_config is 72 bytes");
 
@@ -48,6 +48,9 @@ enum roce_feature {
   ROCE_FEATURE_NEXT = 1 << 10,  /* rules that end with `next` */
   ROCE_FEATURE_DECAP = 1 << 11, /* takes tunnels off before it counts; without rules only */
   ROCE_FEATURE_CLASSES = 1 << 12, /* counts by DSCP and PCP */
+  ROCE_FEATURE_FOLLOW = 1 << 13,  /* follows QP pairs, for episodes */
+  ROCE_FEATURE_TIME = 1 << 14,    /* times QP pairs */
+  ROCE_FEATURE_SKIP = 1 << 15,    /* both leave out packets in order: skip.h */
 };
 /*
  * Features that depend on the rules in force alone. ROCE_FEATURE_HOLD stays until the port is
@@ -56,12 +59,27 @@ enum roce_feature {
 #define ROCE_FEATURES_OF_RULES                                                                     \
   ((__u32)(ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS | ROCE_FEATURE_EDIT | ROCE_FEATURE_CNP |       \
            ROCE_FEATURE_CLONE | ROCE_FEATURE_NEXT))
+/* Those of the options that the port was attached with. */
+#define ROCE_FEATURES_OF_OPTIONS                                                                   \
+  ((__u32)(ROCE_FEATURE_DECAP | ROCE_FEATURE_CLASSES | ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME |   \
+           ROCE_FEATURE_SKIP))
 /* Those that only a bridge can have. */
 #define ROCE_FEATURES_OF_BRIDGES ((__u32)(ROCE_FEATURE_CLONE | ROCE_FEATURE_HOLD))
 
 /* `sockets` map: indexed by receive queue. `endpoints` map: keyed by address. */
 #define ROCE_SOCKETS 64
 #define ROCE_ENDPOINTS 1024
+
+/* Hints of PSNs in use, which link the streams of a QP pair: link.h. One is for 64 PSNs. */
+#define ROCE_PAIR_HINTS 16384
+#define ROCE_PAIR_SHIFT 6
+
+/* Of any stream, by its record id. */
+struct roce_pair {
+  __u32 link;   /* the stream of the other direction: link.h */
+  __u32 follow; /* stream of requests: number + 1 of its roce_follow; 0: none yet */
+  __u32 timing; /* likewise, of its roce_timing */
+};
 
 #define ROCE_CNP_WINDOW_NS 50000 /* DCQCN: the CNP interval of a notification point */
 
@@ -144,6 +162,10 @@ struct roce_shared {
   __u32 spare;        /* id + 1 of a record that found no slot in the index; 0: none */
   __u32 qps[2];       /* QPs seen on each side */
   __u32 cnps_seen;    /* 1: a CNP was seen, so CE marks are stored with their time */
+  __u32 follows_used; /* records of QP pairs given out; may exceed `pairs` */
+  __u32 timings_used;
+  __u64 episodes; /* found, with those that newer ones replaced */
+  __u64 findings;
 };
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef ROCE_COUNTERS_H
 #define ROCE_COUNTERS_H
 
+#include "episode.h"
 #include "parse.h"
 #include "pfc_record.h"
 #include "tunnel.h"
@@ -82,6 +83,11 @@ struct roce_totals {
   __u64 tunnel_fragments;            /* parts of a tunnel's packet: not taken off */
   __u64 tunnels_deep;                /* frames with more tunnels than are taken off */
   __u64 mirrors_full;                /* frames whose mirror session had no room in the table */
+  /* ROCE_FEATURE_FOLLOW, ROCE_FEATURE_TIME: packets that were not followed or timed */
+  __u64 pairs_full;            /* their QP pair had no room in the table */
+  __u64 pairs_contended;       /* other CPUs were changing its record */
+  __u64 pairs_unknown;         /* answers whose requests are not known */
+  __u64 episodes[ROCE_CAUSES]; /* begun, by cause */
   /* PFC and PAUSE frames by priority: pfc.h */
   __u64 pfc_xoff[ROCE_PFC_COUNTS];
   __u64 pfc_xon[ROCE_PFC_COUNTS];

@@ -4,11 +4,11 @@
  * file that includes them. The headers access no map, call no helper and read no clock; they call
  * these functions. The includer defines struct roce_env, struct roce_frame if it passes frames, and
  * the functions that its headers use: account.h uses all but those of rules, the frame and
- * following; port.h all but those of following, which pair.h adds.
+ * following; port.h all of them.
  *
- * The kernel's environment is in bpf/env.bpf.h and bpf/impair.bpf.h, the native one in
- * userspace/capture/native_datapath.cpp. The memory of the one in tests/unit/memory_env.h is shared
- * by several threads.
+ * The kernel's environment is in bpf/env.bpf.h, bpf/follow.bpf.h and bpf/impair.bpf.h, the native
+ * one in userspace/capture/native_datapath.cpp. The memory of the one in tests/unit/memory_env.h is
+ * shared by several threads.
  */
 #ifndef ROCE_ENV_H
 #define ROCE_ENV_H
@@ -75,6 +75,12 @@ static void roce_unlock(struct roce_stream *s);
 static __u32 *roce_pair_link_at(struct roce_env *env, __u32 id);
 static __u64 *roce_pair_hint_at(struct roce_env *env, __u32 index);
 /*
+ * The lock of a pair's record. Between enter and leave no other CPU has entered it; 0: it could not
+ * be entered (counted).
+ */
+static int roce_pair_enter(struct roce_env *env, __u32 *lock);
+static void roce_pair_leave(struct roce_env *env, __u32 *lock);
+/*
  * Following: pair.h. The record of request stream `id`, made when it is not there (NULL: no room,
  * counted).
  */
@@ -85,13 +91,19 @@ static void roce_emit_finding(struct roce_env *env, const struct roce_finding *f
 static void roce_follow_unpaired(struct roce_env *env, const struct roce_packet *p);
 /* Timing: timing.h. Likewise; `kind` is of enum roce_latency, `bound` if it is an upper bound. */
 static struct roce_timing *roce_timing_at(struct roce_env *env, __u32 id);
+/* The times that were given with this record are of another stream: they begin anew. */
+static void roce_timing_forget(struct roce_env *env, struct roce_timing *t);
 static void roce_emit_latency(struct roce_env *env, struct roce_timing *t, int kind, __u64 ns,
                               int bound);
 static void roce_timing_unpaired(struct roce_env *env);
+/* Whether falls of rates are looked for (fall.h): that takes the time of every packet. */
+static int roce_falls(struct roce_env *env);
 
 /* One clock in nanoseconds, CLOCK_MONOTONIC in the kernel: coarse (seconds suffice) and exact. */
 static __u64 roce_time(struct roce_env *env);
 static __u64 roce_clock(struct roce_env *env);
+/* Ticks of the kernel's timer, of 1 to 10 ms: reading them costs nothing. */
+static __u64 roce_jiffies(struct roce_env *env);
 
 /* Passes an event to its reader and adds time and CPU. Not 0: it is lost; the caller counts it. */
 static int roce_emit(struct roce_env *env, const struct roce_event *event);

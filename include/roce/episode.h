@@ -58,6 +58,7 @@ enum roce_finding_type {
   /* Congestion: what the observer saw does not explain it; a mark may be made after it. */
   ROCE_FINDING_CE_WITHOUT_CNP, /* requests marked CE, and no CNP from their receiver to anyone */
   ROCE_FINDING_CNP_WITHOUT_CE, /* a CNP to a QP of which no packet was marked, nor NAKed */
+  ROCE_FINDING_PMTU, /* a payload that disagrees with the path MTU of the packets before it */
   ROCE_FINDINGS,
 };
 
@@ -68,8 +69,8 @@ struct roce_finding {
   __u32 request;     /* record ids of the streams */
   __u32 response;
   __u32 psn;
-  __u32 value;    /* MSN found; PSN resumed */
-  __u32 expected; /* MSN expected */
+  __u32 value;    /* MSN found; PSN resumed; bytes of payload */
+  __u32 expected; /* MSN expected; bytes of payload before */
   __u8 type;      /* enum roce_finding_type */
   __u8 reserved[3];
 };

@@ -7,16 +7,41 @@
 #ifndef ROCE_FOLLOW_H
 #define ROCE_FOLLOW_H
 
+#include "counters.h"
 #include "followed.h"
+#include "scratch.h"
 #include "table.h"
 
-static ROCE_INLINE void roce_follow_find(struct roce_env *env, struct roce_follow *f, int type,
-                                         const struct roce_step *s, __u64 other, __u32 psn,
+/*
+ * What a function that the verifier checks by itself begins with: its arguments are there, and the
+ * port follows QP pairs (otherwise nothing of it is left to be checked).
+ */
+static ROCE_INLINE int roce_follows(struct roce_env *env, const void *one, const void *other) {
+  return one && other && roce_features(env) & ROCE_FEATURE_FOLLOW;
+}
+
+/*
+ * For capture: the packet in hand shows that requests are missing, or begins an episode, or is the
+ * first that is sent again in it.
+ */
+static ROCE_INLINE void roce_follow_trace(struct roce_env *env) {
+  struct roce_scratch *scratch;
+
+  if (!(roce_features(env) & ROCE_FEATURE_CAPTURE))
+    return;
+  scratch = roce_scratch_of(env);
+  if (scratch)
+    scratch->trace.found |= ROCE_FOUND_EPISODE;
+}
+
+/* Reports that frame `frame`, at `now`, does not agree with frame `other`. */
+static ROCE_INLINE void roce_follow_tell(struct roce_env *env, struct roce_follow *f, int type,
+                                         __u64 now, __u64 frame, __u64 other, __u32 psn,
                                          __u32 value, __u32 expected) {
   struct roce_finding *found = &f->found; /* not on BPF's stack */
 
-  found->time_ns = s->now;
-  found->frame = s->frame;
+  found->time_ns = now;
+  found->frame = frame;
   found->other_frame = other;
   found->request = f->request;
   found->response = f->response;
@@ -28,6 +53,55 @@ static ROCE_INLINE void roce_follow_find(struct roce_env *env, struct roce_follo
   roce_emit_finding(env, found);
 }
 
+/* The same of the packet in hand. */
+static ROCE_INLINE void roce_follow_find(struct roce_env *env, struct roce_follow *f, int type,
+                                         const struct roce_step *s, __u64 other, __u32 psn,
+                                         __u32 value, __u32 expected) {
+  roce_follow_tell(env, f, type, s->now, s->frame, other, psn, value, expected);
+}
+
+/*
+ * The payload of packets that fill the path MTU is always the same, and no other is longer. A
+ * lasting change is reported once.
+ */
+ROCE_OUTLINE int roce_follow_payload(struct roce_env *env, struct roce_follow *f,
+                                     const struct roce_step *s) {
+  __u32 full, last;
+  __u64 frame;
+  int answer;
+
+  if (!roce_follows(env, f, s))
+    return 0;
+  answer = (s->info & ROCE_OP_RESPONSE) != 0;
+  full = answer ? f->answer_payload : f->payload;
+  last = answer ? f->answer_payload_last : f->payload_last;
+  frame = answer ? f->answer_payload_frame : f->payload_frame;
+  if (!(s->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE))) {
+    if (s->payload > full)
+      roce_follow_find(env, f, ROCE_FINDING_PMTU, s, frame, s->psn, s->payload, full);
+    return 1;
+  }
+  if (full == ROCE_PAYLOAD_UNKNOWN || (s->payload != full && s->payload == last)) {
+    full = s->payload;
+    frame = s->frame;
+  } else if (s->payload != full) {
+    roce_follow_find(env, f, ROCE_FINDING_PMTU, s, frame, s->psn, s->payload, full);
+  }
+  if (answer) {
+    f->answer_payload = full;
+    f->answer_payload_last = s->payload;
+    f->answer_payload_frame = frame;
+  } else {
+    f->payload = full;
+    f->payload_last = s->payload;
+    f->payload_frame = frame;
+    f->flags &= ~(__u32)ROCE_FOLLOW_PAYLOAD;
+    if (s->payload != full)
+      f->flags |= ROCE_FOLLOW_PAYLOAD;
+  }
+  return 1;
+}
+
 static ROCE_INLINE void roce_follow_close(struct roce_env *env, struct roce_follow *f) {
   if (!(f->flags & ROCE_FOLLOW_OPEN))
     return;
@@ -37,10 +111,19 @@ static ROCE_INLINE void roce_follow_close(struct roce_env *env, struct roce_foll
   roce_emit_episode(env, &f->open);
 }
 
+static ROCE_INLINE void roce_follow_count(struct roce_env *env, struct roce_follow *f, int cause) {
+  struct roce_totals *t = roce_totals_of(env);
+
+  f->sum.causes[cause]++;
+  if (t)
+    t->episodes[cause]++;
+}
+
 /* Ends the open episode and begins another, for `psn`, of which [psn, end) has to pass. */
 static ROCE_INLINE void roce_follow_begin(struct roce_env *env, struct roce_follow *f, int cause,
                                           int kind, __u32 psn, __u32 end) {
   roce_follow_close(env, f);
+  roce_follow_trace(env);
   __builtin_memset(&f->open, 0, sizeof(f->open));
   f->flags |= ROCE_FOLLOW_OPEN;
   f->open.cause = (__u8)cause;
@@ -48,16 +131,50 @@ static ROCE_INLINE void roce_follow_begin(struct roce_env *env, struct roce_foll
   f->open.first_missing = psn;
   f->open.end = end;
   f->answer_left = psn;
-  f->causes[cause & 7 ? cause : 0]++;
+  roce_follow_count(env, f, cause);
+}
+
+/* When the previous request was sent; 0: not known, as it was skipped. */
+static ROCE_INLINE __u64 roce_follow_sent(const struct roce_follow *f) {
+  return f->flags & ROCE_FOLLOW_ABOUT ? 0 : f->sent_ns;
+}
+
+/* Whether a request in the middle of a message, in order, changes no more than what is next. */
+static ROCE_INLINE int roce_follow_quiet(const struct roce_follow *f) {
+  const __u32 quiet = ROCE_FOLLOW_ANSWERED | ROCE_FOLLOW_NAKED | ROCE_FOLLOW_MSN |
+                      ROCE_FOLLOW_READ_OPEN | ROCE_FOLLOW_CNP_TOLD | ROCE_FOLLOW_REREAD |
+                      ROCE_FOLLOW_SKIPS | ROCE_FOLLOW_ABOUT;
+
+  return (f->flags & ~quiet) == ROCE_FOLLOW_STARTED && !f->round.holes &&
+         f->next == f->round.last && f->next == f->round.expected;
+}
+
+/* Adds the requests before `end` that were skipped; `word` is their stream's. */
+static ROCE_INLINE void roce_follow_catch_up(struct roce_env *env, struct roce_follow *f, __u32 end,
+                                             __u64 word, __u64 now) {
+  __u32 count = f->flags & ROCE_FOLLOW_SKIPS ? roce_skip_count(f->next, end) : 0;
+
+  if (!count)
+    return;
+  f->requests += count;
+  if (f->round.last == f->next)
+    roce_round_forward(&f->round, f->next, end);
+  f->next = end;
+  f->newest = (end - 1) & ROCE_PSN_MASK;
+  f->sent_ns = now - roce_skip_pause(roce_jiffies(env), word);
+  f->flags |= ROCE_FOLLOW_ABOUT;
+  if (f->flags & ROCE_FOLLOW_BEYOND && roce_psn_diff(end, f->beyond_psn) >= 0)
+    f->flags &= ~(__u32)ROCE_FOLLOW_BEYOND;
 }
 
 static ROCE_INLINE void roce_follow_start(struct roce_follow *f, const struct roce_step *s) {
   f->flags = ROCE_FOLLOW_STARTED;
-  f->back.ns = f->ahead_ns = 0;
+  f->ahead_ns = 0;
   f->overs = 0;
   f->next = f->acked = f->newest = s->psn;
   f->ends_count = 0;
   f->timed_out_ns = f->timeout_ns = 0;
+  f->payload = f->answer_payload = ROCE_PAYLOAD_UNKNOWN;
   roce_round_start(&f->round, s->psn);
 }
 
@@ -84,9 +201,9 @@ static ROCE_INLINE void roce_follow_timer(struct roce_follow *f, __u32 psn, __u6
   if (!before || !f->timeout_ns)
     return;
   if (f->timeout_ns > before + before / 2)
-    f->timers_grown++;
+    f->sum.timers_grown++;
   else
-    f->timers_fixed++;
+    f->sum.timers_fixed++;
 }
 
 /* What the answers stepped over in [psn, end), the lowest; NULL: nothing. */
@@ -127,7 +244,7 @@ static ROCE_SEPARATE int roce_follow_reread(struct roce_env *env, struct roce_fo
   roce_follow_begin(env, f, ROCE_CAUSE_READ, ROCE_KIND_RESPONSE, psn, end);
   f->open.missing = missing;
   f->open.seen_ns = over ? over->ns : 0;
-  f->open.last_sent_ns = f->sent_ns;
+  f->open.last_sent_ns = roce_follow_sent(f);
   f->open.reread_ns = s->now;
   return 1;
 }
@@ -140,7 +257,7 @@ static ROCE_INLINE int roce_follow_reread_late(struct roce_env *env, struct roce
     return 0;
   roce_follow_begin(env, f, ROCE_CAUSE_TIMEOUT, ROCE_KIND_RESPONSE, s->psn,
                     roce_psn_add(s->psn, 1));
-  f->open.last_sent_ns = f->sent_ns;
+  f->open.last_sent_ns = roce_follow_sent(f);
   f->open.reread_ns = s->now;
   roce_follow_timer(f, s->psn, s->now);
   return 1;

@@ -6,6 +6,7 @@
 #ifndef ROCE_INNER_H
 #define ROCE_INNER_H
 
+#include "follow_frame.h"
 #include "mirror.h"
 
 #define ROCE_TUNNEL_DEPTH 2
@@ -236,7 +237,7 @@ static ROCE_SEPARATE __u32 roce_peel_plain(struct roce_frame *frame, struct roce
  * when done; 0: the caller uses roce_count_inner.
  */
 static ROCE_SEPARATE int roce_count_inner_plain(struct roce_frame *frame, struct roce_env *env) {
-  __u32 shift = roce_peel_plain(frame, env), length, id;
+  __u32 shift = roce_peel_plain(frame, env), length;
   const __u8 *data, *end;
   struct roce_packet p = {};
 
@@ -266,8 +267,7 @@ static ROCE_SEPARATE int roce_count_inner_plain(struct roce_frame *frame, struct
   roce_count(env, ROCE_CLASS_V2, &p, length);
   if (!roce_tracks(env))
     return 1;
-  id = roce_track(env, &p, length);
-  roce_inner_marked(env, id);
+  roce_inner_marked(env, roce_track_to_follow(env, &p, shift, length));
   return 1;
 }
 
@@ -299,6 +299,7 @@ ROCE_OUTLINE int roce_count_inner(struct roce_frame *frame, struct roce_env *env
     return 1;
   id = roce_track_any(env, p, length);
   roce_inner_marked(env, id);
+  roce_note_tracked(env, p, id, start, length);
   return 1;
 }
 

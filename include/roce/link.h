@@ -11,8 +11,10 @@
 
 #include "learn.h"
 
-#define ROCE_PAIR_HINTS 16384
-#define ROCE_PAIR_SHIFT 6 /* a hint is for 64 PSNs */
+/* Part of a key, to notice cheaply that a record is of another stream. */
+static ROCE_INLINE __u32 roce_pair_check(const struct roce_key *key) {
+  return (key->src[3] * 31 + key->dst[3]) * 31 + key->qp_kind;
+}
 
 static ROCE_INLINE __u64 *roce_pair_hint(struct roce_env *env, const __u32 *src, const __u32 *dst,
                                          __u32 psn, const struct roce_key *key, __u64 *hash) {
@@ -71,13 +73,12 @@ static ROCE_INLINE __u32 roce_pair_request(struct roce_env *env, const struct ro
  * Links answers to requests, both ways; a link is the other stream's record id + 1. One that
  * learn.h contradicts is replaced. Returns the request stream, or ROCE_NO_STREAM.
  */
-static ROCE_INLINE __u32 roce_pair_link(struct roce_env *env, const struct roce_packet *p,
-                                        __u32 id) {
+ROCE_OUTLINE __u32 roce_pair_link(struct roce_env *env, const struct roce_packet *p, __u32 id) {
   const struct roce_stream *s = roce_stream_at(env, id), *linked;
   __u32 *link = roce_pair_link_at(env, id), *back, request;
   int sure = s && s->flags & ROCE_STREAM_SRC_QP;
 
-  if (!link || !s)
+  if (!p || !link || !s)
     return ROCE_NO_STREAM;
   if (*link) {
     linked = roce_stream_at(env, *link - 1);

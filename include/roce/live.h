@@ -212,7 +212,7 @@ static ROCE_INLINE int roce_live_is_due(const struct roce_live_state *state, __u
 /* With `paced`, when a packet was made at `now`: how even that was, and when the next one is due.
  */
 static ROCE_INLINE void roce_live_pace(struct roce_live_state *state, __u64 now, __u64 interval) {
-  __u64 late = now - state->due, ticks = interval + state->fraction;
+  __u64 late = now - state->due, ticks = interval + state->fraction, earliest;
   __u32 bucket = roce_live_bucket(late);
 
   if (bucket < ROCE_LIVE_BUCKETS)
@@ -229,9 +229,12 @@ static ROCE_INLINE void roce_live_pace(struct roce_live_state *state, __u64 now,
   state->last_sent = now;
   state->due += ticks >> ROCE_LIVE_FRACTION;
   state->fraction = ticks & ((1 << ROCE_LIVE_FRACTION) - 1);
-  if (now > ROCE_LIVE_PATIENCE && state->due < now - ROCE_LIVE_PATIENCE) {
-    state->slipped += now - ROCE_LIVE_PATIENCE - state->due;
-    state->due = now - ROCE_LIVE_PATIENCE;
+  earliest = now > ROCE_LIVE_PATIENCE ? now - ROCE_LIVE_PATIENCE : 0;
+  if (earliest > state->end) /* the schedule ends there */
+    earliest = state->end;
+  if (state->due < earliest) {
+    state->slipped += earliest - state->due;
+    state->due = earliest;
     state->fraction = 0;
   }
 }

@@ -46,6 +46,15 @@ static ROCE_INLINE __u32 roce_key_kind(const struct roce_key *k) {
   return (k->qp_kind >> ROCE_KIND_SHIFT) & 3;
 }
 
+static ROCE_INLINE int roce_key_equal(const struct roce_key *a, const struct roce_key *b) {
+  if (a->qp_kind != b->qp_kind || a->src[3] != b->src[3] || a->dst[3] != b->dst[3])
+    return 0;
+  if (b->qp_kind & ROCE_KEY_IPV4)
+    return 1;
+  return !((a->src[0] ^ b->src[0]) | (a->src[1] ^ b->src[1]) | (a->src[2] ^ b->src[2]) |
+           (a->dst[0] ^ b->dst[0]) | (a->dst[1] ^ b->dst[1]) | (a->dst[2] ^ b->dst[2]));
+}
+
 #define ROCE_MAPPED_PREFIX roce_swap32(0x0000ffffu)
 
 /* Host order, except for the key's addresses. The class and `cut` decide which fields are valid. */

@@ -9,6 +9,7 @@
 #ifndef ROCE_PORT_H
 #define ROCE_PORT_H
 
+#include "follow_frame.h"
 #include "impair.h"
 #include "inner.h"
 
@@ -40,6 +41,7 @@ ROCE_OUTLINE int roce_count_frame(struct roce_frame *frame, struct roce_env *env
   p->key.qp_kind |= roce_side(env);
   if (roce_account(env, class_, p, data, end, length, roce_tracks(env) != 0))
     id = roce_track_any(env, p, length);
+  roce_note_tracked(env, p, id, 0, length);
   if (roce_features(env) & ROCE_FEATURE_RULES && noted) {
     struct roce_passing *passing = roce_passing_of(env);
 
@@ -94,7 +96,7 @@ static ROCE_INLINE int roce_count_plain(struct roce_frame *frame, struct roce_en
   if (track && roce_features(env) & ROCE_FEATURE_CLASSES)
     roce_count_classes(env, 0, p.tos >> 2, p.vlan, length);
   if (track)
-    roce_track(env, &p, length);
+    roce_track_to_follow(env, &p, 0, length);
   return 1;
 }
 
@@ -115,7 +117,7 @@ static ROCE_SEPARATE int roce_note_plain(struct roce_frame *frame, struct roce_e
   roce_count(env, ROCE_CLASS_V2, &p, length);
   if (roce_features(env) & ROCE_FEATURE_CLASSES)
     roce_count_classes(env, 0, p.tos >> 2, p.vlan, length);
-  noted->stream = roce_tracks(env) ? roce_track(env, &p, length) : ROCE_NO_STREAM;
+  noted->stream = roce_tracks(env) ? roce_track_to_follow(env, &p, 0, length) : ROCE_NO_STREAM;
   return 1;
 }
 
@@ -137,7 +139,7 @@ static ROCE_SEPARATE int roce_count_outer_plain(struct roce_frame *frame, struct
     return 0;
   roce_count(env, ROCE_CLASS_V2, &p, length);
   if (roce_tracks(env))
-    roce_marked(env, roce_track(env, &p, length), 0);
+    roce_marked(env, roce_track_to_follow(env, &p, 0, length), 0);
   return 1;
 }
 
@@ -158,6 +160,8 @@ static ROCE_INLINE int roce_enter(struct roce_frame *frame, struct roce_env *env
 
   if (!(roce_features(env) & ROCE_FEATURE_RULES)) {
     roce_count_entered(frame, env);
+    if (roce_features(env) & (ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME))
+      roce_follow_frame(frame, env);
     return ROCE_GO_ON;
   }
   if (!roce_note_plain(frame, env, &noted)) {
@@ -165,6 +169,8 @@ static ROCE_INLINE int roce_enter(struct roce_frame *frame, struct roce_env *env
     if (!roce_count_frame(frame, env, &noted))
       return ROCE_GO_ON;
   }
+  if (roce_features(env) & (ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME))
+    roce_follow_frame(frame, env);
   return roce_meet_rules(frame, env, &noted);
 }
 

@@ -25,22 +25,19 @@ static ROCE_INLINE int roce_follow_was_late(const struct roce_follow *f) {
  * NAK's PSN, it may be of the NAK before, or a timeout at the same time: then it is not wrong.
  */
 static ROCE_SEPARATE void roce_follow_went_back(struct roce_env *env, struct roce_follow *f,
-                                                const struct roce_step *s) {
+                                                __u64 now) {
   const struct roce_back *b = &f->back;
 
   if ((roce_follow_waits(f) && b->ns >= f->open.nak_ns) || roce_follow_was_late(f)) {
     f->flags &= ~(__u32)ROCE_FOLLOW_ALONE;
+    roce_follow_trace(env);
     f->open.resent_ns = b->ns;
     f->open.resent_frame = b->frame;
-    f->open.last_sent_ns = b->sent_ns;
+    f->open.last_sent_ns = roce_back_sent(b);
     if (f->open.cause == ROCE_CAUSE_NAK && roce_psn_diff(b->psn, f->open.first_missing) < 0 &&
-        b->psn != f->nak_before && b->psn != f->acked_before) {
-      struct roce_step first = *s;
-
-      first.frame = b->frame;
-      roce_follow_find(env, f, ROCE_FINDING_WRONG_PSN, &first, f->open.nak_frame,
+        b->psn != f->nak_before && b->psn != f->acked_before)
+      roce_follow_tell(env, f, ROCE_FINDING_WRONG_PSN, now, b->frame, f->open.nak_frame,
                        f->open.first_missing, b->psn, f->open.first_missing);
-    }
   } else if (f->flags & ROCE_FOLLOW_NAK_AGAIN) {
     f->flags &= ~(__u32)ROCE_FOLLOW_NAK_AGAIN;
   } else {
@@ -50,7 +47,7 @@ static ROCE_SEPARATE void roce_follow_went_back(struct roce_env *env, struct roc
                       b->psn, b->missing_end);
     f->open.missing = b->missing;
     f->open.seen_ns = b->missing ? f->ahead_ns : 0;
-    f->open.last_sent_ns = b->sent_ns;
+    f->open.last_sent_ns = roce_back_sent(b);
     f->open.resent_ns = b->ns;
     f->open.resent_frame = b->frame;
     if (f->open.cause == ROCE_CAUSE_TIMEOUT)
@@ -64,21 +61,27 @@ static ROCE_SEPARATE void roce_follow_went_back(struct roce_env *env, struct roc
 /* Copies of packets, one after the other, are an episode of their own beside the open one. */
 static ROCE_INLINE void roce_follow_copy(struct roce_env *env, struct roce_follow *f, int kind,
                                          const struct roce_back *b) {
-  struct roce_episode copy = {};
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  struct roce_episode *copy;
 
-  copy.cause = ROCE_CAUSE_DUPLICATE;
-  copy.kind = (__u8)kind;
-  copy.request = f->request;
-  copy.response = f->response;
-  copy.first_missing = b->psn;
-  copy.end = b->end;
-  copy.last_sent_ns = b->sent_ns;
-  copy.resent_ns = copy.recovered_ns = b->ns;
-  copy.resent_frame = b->frame;
-  copy.resent_packets = copy.resent_needlessly = b->packets;
-  copy.resent_bytes = b->bytes;
-  f->causes[ROCE_CAUSE_DUPLICATE]++;
-  roce_emit_episode(env, &copy);
+  if (!scratch)
+    return;
+  copy = &scratch->copy; /* not on BPF's stack */
+  __builtin_memset(copy, 0, sizeof(*copy));
+  copy->cause = ROCE_CAUSE_DUPLICATE;
+  copy->kind = (__u8)kind;
+  copy->request = f->request;
+  copy->response = f->response;
+  copy->first_missing = b->psn;
+  copy->end = b->end;
+  copy->last_sent_ns = roce_back_sent(b);
+  copy->resent_ns = copy->recovered_ns = b->ns;
+  copy->resent_frame = b->frame;
+  copy->resent_packets = copy->resent_needlessly = b->packets;
+  copy->resent_bytes = b->bytes;
+  roce_follow_trace(env);
+  roce_follow_count(env, f, ROCE_CAUSE_DUPLICATE);
+  roce_emit_episode(env, copy);
 }
 
 /* A new round begins with what waits in `back`. */
@@ -121,35 +124,35 @@ static ROCE_INLINE void roce_follow_join(struct roce_follow *f, const struct roc
  * Decides what waits in `back`, by the next request `s`: the first that are sent again, or late, or
  * a copy. NULL: nothing follows. 1 when `s` was added to it.
  */
-static ROCE_SEPARATE int roce_follow_settle(struct roce_env *env, struct roce_follow *f,
-                                            const struct roce_step *s) {
-  struct roce_back *b = &f->back;
-  int late = b->ns - b->sent_ns >= ROCE_COPY_NS;
-  struct roce_step none = {};
+ROCE_OUTLINE int roce_follow_settle(struct roce_env *env, struct roce_follow *f,
+                                    const struct roce_step *s) {
+  struct roce_back *b;
+  int late;
 
-  if (!b->ns)
+  if (!roce_follows(env, f, f) || !(f->flags & ROCE_FOLLOW_BACK))
     return 0;
+  b = &f->back;
+  late = b->ns - b->sent_ns >= ROCE_COPY_NS;
   if (s && roce_psn_diff(s->psn, b->end) >= 0 && roce_psn_diff(s->psn, b->last) < 0) {
     if (s->psn != b->end || (!s->seen && !b->seen)) {
       roce_follow_join(f, s);
       return 1;
     }
     if (!b->reaction)
-      roce_follow_went_back(env, f, s);
-    f->go_backs += f->open.cause == ROCE_CAUSE_NAK;
+      roce_follow_went_back(env, f, s->now);
+    f->sum.go_backs += f->open.cause == ROCE_CAUSE_NAK || f->open.cause == ROCE_CAUSE_RNR;
     roce_follow_again(f);
   } else if (b->reaction) {
     if (s && b->end != b->last) {
-      f->selective++;
+      f->sum.selective++;
       f->flags |= ROCE_FOLLOW_ALONE;
     }
   } else if (late && b->seen && b->end == b->last) {
-    none.now = b->ns;
-    roce_follow_went_back(env, f, s ? s : &none);
+    roce_follow_went_back(env, f, s ? s->now : b->ns);
   } else if (b->seen) {
     roce_follow_copy(env, f, ROCE_KIND_REQUEST, b);
   }
-  b->ns = 0;
+  f->flags &= ~(__u32)ROCE_FOLLOW_BACK;
   return 0;
 }
 
@@ -157,9 +160,11 @@ static ROCE_SEPARATE int roce_follow_settle(struct roce_env *env, struct roce_fo
 static ROCE_INLINE void roce_follow_back(struct roce_follow *f, const struct roce_step *s) {
   struct roce_back *b = &f->back;
 
-  b->ns = s->now ? s->now : 1;
+  f->flags |= ROCE_FOLLOW_BACK;
+  b->ns = s->now;
   b->frame = s->frame;
   b->sent_ns = f->sent_ns;
+  b->about = (f->flags & ROCE_FOLLOW_ABOUT) != 0;
   b->psn = s->psn;
   b->end = s->end;
   b->last = f->round.last;
@@ -191,20 +196,24 @@ static ROCE_INLINE void roce_follow_check_recovery(struct roce_follow *f, __u64 
 }
 
 /* Whether the packet is the first after a missing PSN. */
-static ROCE_INLINE void roce_follow_ahead(struct roce_follow *f, const struct roce_step *s) {
+static ROCE_INLINE void roce_follow_ahead(struct roce_env *env, struct roce_follow *f,
+                                          const struct roce_step *s) {
   if (!f->round.holes || roce_psn_diff(s->psn, f->round.expected) <= 0 ||
       (f->ahead_ns && f->ahead_of == f->round.expected))
     return;
+  roce_follow_trace(env);
   f->ahead_ns = s->now;
   f->ahead_of = f->round.expected;
 }
 
 /* A request of RC or XRC. */
-static ROCE_SEPARATE void roce_follow_request(struct roce_env *env, struct roce_follow *f,
-                                              const struct roce_step *s) {
+ROCE_OUTLINE int roce_follow_request(struct roce_env *env, struct roce_follow *f,
+                                     const struct roce_step *s) {
   __s32 ahead;
   int again, joined;
 
+  if (!roce_follows(env, f, s))
+    return 0;
   if (!(f->flags & ROCE_FOLLOW_STARTED))
     roce_follow_start(f, s);
   ahead = roce_psn_diff(s->psn, f->next);
@@ -214,6 +223,7 @@ static ROCE_SEPARATE void roce_follow_request(struct roce_env *env, struct roce_
     roce_follow_start(f, s);
     ahead = 0;
   }
+  roce_follow_payload(env, f, s);
   if (f->flags & ROCE_FOLLOW_UNKNOWN_READ && ahead > 0) {
     roce_round_forward(&f->round, f->round.last, s->psn);
     f->next = s->psn;
@@ -243,20 +253,21 @@ static ROCE_SEPARATE void roce_follow_request(struct roce_env *env, struct roce_
     } else {
       roce_follow_back(f, s);
       if (f->back.reaction)
-        roce_follow_went_back(env, f, s);
+        roce_follow_went_back(env, f, s->now);
     }
   } else {
     if (again && roce_follow_waits(f) && s->psn == f->open.first_missing) {
+      roce_follow_trace(env);
       f->open.resent_ns = s->now;
       f->open.resent_frame = s->frame;
-      f->open.last_sent_ns = f->sent_ns;
+      f->open.last_sent_ns = roce_follow_sent(f);
     }
     /* Before the reaction to a NAK: the rest of the go-back before it. */
     if (again && f->flags & ROCE_FOLLOW_OPEN && f->open.kind == ROCE_KIND_REQUEST)
       roce_follow_resent(f, s->psn, s->length, s->seen);
     roce_round_forward(&f->round, s->psn, s->end);
   }
-  roce_follow_ahead(f, s);
+  roce_follow_ahead(env, f, s);
   if (again && s->asks && f->reread_from != f->reread_to && roce_psn_diff(s->end, f->reread_to) > 0)
     f->reread_to = s->end;
   if (s->ends && !s->seen)
@@ -271,6 +282,8 @@ static ROCE_SEPARATE void roce_follow_request(struct roce_env *env, struct roce_
     f->flags |= ROCE_FOLLOW_UNKNOWN_READ;
   roce_follow_check_recovery(f, s->now);
   f->sent_ns = s->now;
+  f->flags &= ~(__u32)ROCE_FOLLOW_ABOUT;
+  return 1;
 }
 
 #endif

@@ -90,9 +90,11 @@ static ROCE_INLINE void roce_round_insert(struct roce_round *r, __u32 at, __u32 
 }
 
 /* Keeps of each hole the parts before `psn` and from `end` on. */
-static ROCE_SEPARATE void roce_round_remove(struct roce_round *r, __u32 psn, __u32 end) {
+ROCE_OUTLINE int roce_round_remove(struct roce_round *r, __u32 psn, __u32 end) {
   __u32 kept = 0;
 
+  if (!r)
+    return 0;
   ROCE_ROLLED
   for (__u32 i = 0; i < ROCE_ROUND_HOLES; i++) {
     __u32 start, stop;
@@ -107,7 +109,7 @@ static ROCE_SEPARATE void roce_round_remove(struct roce_round *r, __u32 psn, __u
     if (before && after) { /* the others are not in it */
       r->hole[i].length = (psn - start) & ROCE_PSN_MASK;
       roce_round_insert(r, i + 1, end, stop);
-      return;
+      return 1;
     }
     if (before && roce_psn_diff(stop, psn) > 0)
       stop = psn;
@@ -120,6 +122,7 @@ static ROCE_SEPARATE void roce_round_remove(struct roce_round *r, __u32 psn, __u
     kept++;
   }
   r->holes = kept;
+  return 1;
 }
 
 /* A packet at or after `last`. */

@@ -3,6 +3,7 @@
 #ifndef ROCE_SCRATCH_H
 #define ROCE_SCRATCH_H
 
+#include "episode.h"
 #include "event.h"
 #include "table.h"
 #include "tunnel.h"
@@ -19,6 +20,13 @@ struct roce_inner {
   struct roce_origin from;
 };
 
+/* The packet that was tracked in the current frame, for following and timing. */
+struct roce_tracked {
+  __u32 stream; /* its record id + 1; 0: none */
+  __u32 start;  /* offset of the frame that it is in: not 0 in tunnels */
+  __u32 length; /* of that frame */
+};
+
 /* One per CPU. It is not on BPF's stack, which has 512 bytes for all nested calls together. */
 struct roce_scratch {
   struct roce_packet packet;
@@ -30,6 +38,8 @@ struct roce_scratch {
   struct roce_key answered; /* the stream that an answer or a CNP refers to */
   struct roce_trace trace;
   struct roce_inner inner;
+  struct roce_episode copy;    /* given out by following */
+  struct roce_tracked tracked; /* whose packet is in `packet` */
 };
 
 /* The time in windows of 2^30 ns, for the rate limit of events and the age of idle streams. */

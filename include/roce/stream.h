@@ -25,9 +25,13 @@
 #define ROCE_WORD_PMTU (7ull << ROCE_WORD_PMTU_SHIFT)
 #define ROCE_WORD_PMTU_FIXED (1ull << 29) /* set by RDMA CM: payload sizes do not change it */
 #define ROCE_WORD_LINKED (1ull << 29)     /* responses: the request stream has this PMTU */
-#define ROCE_WORD_PLAIN (1ull << 30)      /* transport known, no CE run: ACKs only need counting */
-#define ROCE_WORD_IDLE (1ull << 31)       /* no packet since the last check for idle streams */
-#define ROCE_WORD_BYTES_SHIFT 32
+#define ROCE_WORD_PLAIN (1ull << 30)   /* answers: known transport, no CE run: ACKs are counted */
+#define ROCE_WORD_SKIP (1ull << 30)    /* requests: those in the middle are not followed: skip.h */
+#define ROCE_WORD_IDLE (1ull << 31)    /* no packet since the last check for idle streams */
+#define ROCE_WORD_SKIPPED (1ull << 32) /* the last packet of the fast path was not followed */
+#define ROCE_WORD_TICK_SHIFT 33        /* when it was: roce_skip_tick */
+#define ROCE_WORD_TICK (0xffull << ROCE_WORD_TICK_SHIFT)
+#define ROCE_WORD_BYTES_SHIFT 41
 
 #define ROCE_WORD_FLAGS (ROCE_WORD_READ_OPEN | ROCE_WORD_PMTU | ROCE_WORD_PMTU_FIXED)
 
@@ -202,6 +206,7 @@ enum roce_found {
   ROCE_FOUND_CONTENDED = 1 << 17,
   ROCE_FOUND_MADE_WAY = 1 << 18,  /* an idle stream was removed for this one */
   ROCE_FOUND_ANNOUNCED = 1 << 19, /* RDMA CM: starts a new use of a QP */
+  ROCE_FOUND_EPISODE = 1 << 20,   /* following: see roce_follow_trace */
 };
 
 /*

@@ -39,15 +39,6 @@ static ROCE_INLINE __u64 roce_key_hash(const struct roce_key *k, __u64 seed) {
                   (k->qp_kind ^ seed) * 0xd6e8feb86659fd93ull);
 }
 
-static ROCE_INLINE int roce_key_equal(const struct roce_key *a, const struct roce_key *b) {
-  if (a->qp_kind != b->qp_kind || a->src[3] != b->src[3] || a->dst[3] != b->dst[3])
-    return 0;
-  if (b->qp_kind & ROCE_KEY_IPV4)
-    return 1;
-  return !((a->src[0] ^ b->src[0]) | (a->src[1] ^ b->src[1]) | (a->src[2] ^ b->src[2]) |
-           (a->dst[0] ^ b->dst[0]) | (a->dst[1] ^ b->dst[1]) | (a->dst[2] ^ b->dst[2]));
-}
-
 /* The result of a search. `id` is valid only if `stream` is not NULL. */
 struct roce_place {
   struct roce_stream *stream;

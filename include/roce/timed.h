@@ -3,7 +3,7 @@
 #ifndef ROCE_TIMED_H
 #define ROCE_TIMED_H
 
-#include "types.h"
+#include "parse.h"
 
 /* Times that the packets of a QP pair show. Each is exact, or an upper bound. */
 enum roce_latency {
@@ -13,6 +13,7 @@ enum roce_latency {
   ROCE_LATENCY_ATOMIC,     /* atomic to its ATOMIC ACK */
   ROCE_LATENCY_MESSAGE,    /* first packet of a message to the first answer that covers its last */
   ROCE_LATENCY_CNP,        /* the first CE mark since the CNP before, to the CNP */
+  ROCE_LATENCY_FALL,       /* a CNP, to the fall of its sender's rate */
   ROCE_LATENCIES,
 };
 
@@ -36,19 +37,46 @@ enum roce_timing_flags {
   ROCE_TIMING_STARTED = 1 << 0,
   ROCE_TIMING_MESSAGE = 1 << 1, /* `message_ns` is valid: no PSN was skipped since the FIRST */
   ROCE_TIMING_OPEN = 1 << 2,    /* the newest request is a READ of unknown length in PSNs */
+  ROCE_TIMING_SKIPS = 1 << 3,   /* requests may have been skipped: skip.h */
+};
+
+#define ROCE_FALL_BEFORE 16 /* gaps between packets; powers of two */
+#define ROCE_FALL_AFTER 32
+
+/* The pace of a sender around a CNP. */
+struct roce_fall {
+  __u64 cnp_ns;                   /* of the CNP that is measured; 0: none */
+  __u64 last_cnp_ns;              /* of the newest */
+  __u64 other_ns;                 /* the first CNP after that at cnp_ns; 0: none */
+  __u64 newest_ns;                /* the end of the newest gap */
+  __u64 begins[ROCE_FALL_AFTER];  /* of the gaps after the CNP */
+  __u32 before[ROCE_FALL_BEFORE]; /* ns; a ring of which `seen` were written */
+  __u32 after[ROCE_FALL_AFTER];
+  __u32 seen, count;
+  /* CNPs without a time */
+  __u64 steady;     /* the rate did not fall measurably */
+  __u64 unmeasured; /* too few packets before or after, or packets sent again */
+  __u64 close;      /* too soon after another */
 };
 
 struct roce_timing {
+  /* what a packet in order touches */
+  __u32 lock;    /* 1: a CPU is changing the record; roce_pair_enter */
+  __u32 flags;   /* enum roce_timing_flags */
+  __u32 next;    /* the PSN after the newest request */
+  __u32 request; /* record ids; ROCE_NO_STREAM: not known */
+  __u32 response;
+  __u32 check; /* roce_pair_check(&key) */
+
+  struct roce_key key;                       /* of the stream of requests */
   struct roce_awaited awaited[ROCE_AWAITED]; /* number n is at n % ROCE_AWAITED */
   __u32 head, tail;                          /* numbers of the oldest and of the next */
-  __u32 request;                             /* record ids; ROCE_NO_STREAM: not known */
-  __u32 response;
-  __u32 next;  /* the PSN after the newest request */
-  __u32 flags; /* enum roce_timing_flags */
   __u64 message_ns;
   /* CE marks since the last CNP: the first, and how many */
   __u64 ce_ns, answers_ce_ns;
   __u32 ce, answers_ce;
+  __u64 newest_ns; /* of the newest request */
+  struct roce_fall fall;
   /* not timed */
   __u64 full;       /* requests beyond ROCE_AWAITED */
   __u64 ambiguous;  /* their PSN passed again before an answer */

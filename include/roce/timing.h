@@ -6,6 +6,7 @@
 #ifndef ROCE_TIMING_H
 #define ROCE_TIMING_H
 
+#include "fall.h"
 #include "link.h"
 #include "timed.h"
 
@@ -19,24 +20,41 @@ static ROCE_INLINE struct roce_awaited *roce_timing_nth(struct roce_timing *t, _
   return &t->awaited[number & (ROCE_AWAITED - 1)];
 }
 
+/* See roce_follows() in follow.h. */
+static ROCE_INLINE int roce_times(struct roce_env *env, const void *one, const void *other) {
+  return one && other && roce_features(env) & ROCE_FEATURE_TIME;
+}
+
 /* Frees the places of the oldest that wait no longer. */
-static ROCE_INLINE void roce_timing_advance(struct roce_timing *t) {
+ROCE_OUTLINE int roce_timing_advance(struct roce_timing *t) {
+  if (!t)
+    return 0;
   ROCE_ROLLED
   for (__u32 i = 0; i < ROCE_AWAITED; i++) {
     if (t->head == t->tail || roce_timing_nth(t, t->head)->what != ROCE_AWAIT_NOTHING)
-      return;
+      break;
     t->head++;
   }
+  return 1;
 }
 
-/* No place is left: those make way that were passed over, as a later one was answered. */
-static ROCE_SEPARATE void roce_timing_make_way(struct roce_timing *t) {
-  __u32 passed = 0;
-
+/* How many of the oldest were passed over, as a later one was answered: those before the last. */
+ROCE_OUTLINE __u32 roce_timing_passed(const struct roce_timing *t) {
+  if (!t)
+    return 0;
   ROCE_ROLLED
-  for (__u32 i = 1; i < ROCE_AWAITED; i++)
-    if (roce_timing_nth(t, t->head + i)->what == ROCE_AWAIT_NOTHING)
-      passed = i;
+  for (__u32 i = ROCE_AWAITED - 1; i; i--)
+    if (t->awaited[(t->head + i) & (ROCE_AWAITED - 1)].what == ROCE_AWAIT_NOTHING)
+      return i;
+  return 0;
+}
+
+/* No place is left: those that were passed over make way. */
+ROCE_OUTLINE int roce_timing_make_way(struct roce_timing *t) {
+  __u32 passed = roce_timing_passed(t);
+
+  if (!t)
+    return 0;
   ROCE_ROLLED
   for (__u32 i = 0; i < ROCE_AWAITED && i < passed; i++) {
     struct roce_awaited *a = roce_timing_nth(t, t->head + i);
@@ -44,7 +62,7 @@ static ROCE_SEPARATE void roce_timing_make_way(struct roce_timing *t) {
     t->unanswered += a->what != ROCE_AWAIT_NOTHING;
     a->what = ROCE_AWAIT_NOTHING;
   }
-  roce_timing_advance(t);
+  return roce_timing_advance(t);
 }
 
 /* A place for the next request that waits, or NULL. */
@@ -59,7 +77,9 @@ static ROCE_INLINE struct roce_awaited *roce_timing_add(struct roce_timing *t) {
 }
 
 /* PSNs [psn, end) pass again: an answer to them may be to either transmission. */
-static ROCE_SEPARATE void roce_timing_again(struct roce_timing *t, __u32 psn, __u32 end) {
+ROCE_OUTLINE int roce_timing_again(struct roce_timing *t, __u32 psn, __u32 end) {
+  if (!t)
+    return 0;
   ROCE_ROLLED
   for (__u32 i = 0; i < ROCE_AWAITED; i++) {
     struct roce_awaited *a = roce_timing_nth(t, t->head + i);
@@ -74,16 +94,30 @@ static ROCE_SEPARATE void roce_timing_again(struct roce_timing *t, __u32 psn, __
     if (!a->first_ns || a->what == ROCE_AWAIT_ATOMIC)
       a->what = ROCE_AWAIT_NOTHING;
   }
-  roce_timing_advance(t);
+  return roce_timing_advance(t);
 }
 
 /* Begins anew with this request: the first, or after a new use of the QPN. */
-static ROCE_INLINE void roce_timing_start(struct roce_timing *t, __u32 psn) {
+ROCE_OUTLINE int roce_timing_start(struct roce_timing *t, __u32 psn) {
+  if (!t)
+    return 0;
   ROCE_ROLLED
   for (__u32 i = 0; i < ROCE_AWAITED && t->head != t->tail; i++)
     t->unanswered += roce_timing_nth(t, t->head++)->what != ROCE_AWAIT_NOTHING;
   t->next = psn;
   t->flags = ROCE_TIMING_STARTED;
+  roce_fall_forget(t);
+  return 1;
+}
+
+/* A request that follows the newest one within a message shows the sender's pace. */
+static ROCE_INLINE void roce_timing_pace(struct roce_env *env, struct roce_timing *t,
+                                         const struct roce_packet *p, __u64 now) {
+  if (!roce_falls(env))
+    return;
+  if (t->flags & ROCE_TIMING_MESSAGE && p->info & (ROCE_OP_MIDDLE | ROCE_OP_LAST))
+    roce_fall_gap(env, t, t->newest_ns, now);
+  t->newest_ns = now;
 }
 
 /* The beginning of the message that packet `p` ends; 0: it ends none, or it is not known. */
@@ -102,36 +136,50 @@ static ROCE_INLINE __u64 roce_timing_message(struct roce_timing *t, const struct
   return p->info & ROCE_OP_LAST ? began : now;
 }
 
-/* A request, [psn, end); `open`: a READ whose length in PSNs is not known. */
-static ROCE_SEPARATE void roce_timing_request(struct roce_timing *t, const struct roce_packet *p,
-                                              __u32 end, int open, __u64 now) {
-  __s32 ahead = roce_psn_diff(p->psn, t->next);
+/* Whether the time of this packet matters; the clock costs as much as the rest. */
+static ROCE_INLINE int roce_timing_needs_clock(const struct roce_packet *p) {
+  return p->ack_req || p->ecn == ROCE_ECN_CE || !(p->info & ROCE_OP_REQUEST) ||
+         p->info & ROCE_OP_FIRST || p->info & ROCE_OP_ENDS_MESSAGE;
+}
+
+/* A request of `psns` PSNs; 0: a READ whose length in PSNs is not known. */
+ROCE_OUTLINE int roce_timing_request(struct roce_env *env, struct roce_timing *t,
+                                     const struct roce_packet *p, __u32 psns, __u64 now) {
   struct roce_awaited *a;
   __u64 first_ns;
+  __s32 ahead;
+  int open = !psns;
+  __u32 end;
 
+  if (!roce_times(env, t, p))
+    return 0;
+  end = roce_psn_add(p->psn, psns ? psns : 1);
+  ahead = roce_psn_diff(p->psn, t->next);
   if (!(t->flags & ROCE_TIMING_STARTED) || ahead >= ROCE_RESYNC_DISTANCE ||
       ahead <= -ROCE_RESYNC_DISTANCE) {
     roce_timing_start(t, p->psn);
     ahead = 0;
   }
   if (ahead < 0) {
+    roce_fall_forget(t);
     roce_timing_again(t, p->psn, end);
-    return;
+    return 1;
   }
   if (ahead && t->flags & ROCE_TIMING_MESSAGE) {
     t->broken++;
     t->flags &= ~(__u32)ROCE_TIMING_MESSAGE;
   }
+  roce_timing_pace(env, t, p, now);
   t->next = end;
   t->flags &= ~(__u32)ROCE_TIMING_OPEN;
   if (open)
     t->flags |= ROCE_TIMING_OPEN;
   first_ns = roce_timing_message(t, p, now);
   if (!p->ack_req && !first_ns)
-    return;
+    return 1;
   a = roce_timing_add(t);
   if (!a)
-    return;
+    return 1;
   a->what = p->info & ROCE_OP_READ_REQUEST ? ROCE_AWAIT_READ
             : p->info & ROCE_OP_ATOMIC     ? ROCE_AWAIT_ATOMIC
                                            : ROCE_AWAIT_ACK;
@@ -140,6 +188,7 @@ static ROCE_SEPARATE void roce_timing_request(struct roce_timing *t, const struc
   a->next = p->psn;
   a->end = end;
   a->open = open != 0;
+  return 1;
 }
 
 /* A response of PSN `psn` to a READ. 1: it was the last. */
@@ -157,12 +206,25 @@ static ROCE_INLINE int roce_timing_read(struct roce_env *env, struct roce_timing
   return 1;
 }
 
-/* What an answer says of one request that waits: `covered` is the PSN after those it covers. */
-static ROCE_INLINE void roce_timing_answer(struct roce_env *env, struct roce_timing *t,
-                                           struct roce_awaited *a, const struct roce_packet *p,
-                                           __u32 covered, __u64 now) {
+/* The PSN after those that answer `p` covers: a NAK of any kind is for the first that it does not.
+ */
+static ROCE_INLINE __u32 roce_timing_covered(const struct roce_packet *p) {
+  return !(p->info & ROCE_OP_ACK) || ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_ACK
+             ? roce_psn_add(p->psn, 1)
+             : p->psn;
+}
+
+/* What an answer says of request `number`, which waits. 1: it waits no longer. */
+ROCE_OUTLINE int roce_timing_answer(struct roce_env *env, struct roce_timing *t,
+                                    const struct roce_packet *p, __u32 number, __u64 now) {
+  struct roce_awaited *a;
+  __u32 covered;
   int done = 0;
 
+  if (!roce_times(env, t, p))
+    return 0;
+  a = roce_timing_nth(t, number);
+  covered = roce_timing_covered(p);
   if (a->what == ROCE_AWAIT_READ) {
     done = roce_timing_read(env, t, a, p, now);
   } else if (a->what == ROCE_AWAIT_ATOMIC) {
@@ -178,30 +240,29 @@ static ROCE_INLINE void roce_timing_answer(struct roce_env *env, struct roce_tim
   }
   if (done)
     a->what = ROCE_AWAIT_NOTHING;
+  return done;
 }
 
 /* An answer of any kind, without CNPs. */
-static ROCE_SEPARATE void roce_timing_answers(struct roce_env *env, struct roce_timing *t,
-                                              const struct roce_packet *p, __u64 now) {
-  __s32 ahead = roce_psn_diff(p->psn, t->next);
-  __u32 covered = p->psn; /* a NAK, of any kind, is for the first PSN that it does not cover */
+ROCE_OUTLINE int roce_timing_answers(struct roce_env *env, struct roce_timing *t,
+                                     const struct roce_packet *p, __u64 now) {
+  __s32 ahead;
 
-  if (!(t->flags & ROCE_TIMING_STARTED) || ahead >= ROCE_RESYNC_DISTANCE ||
-      ahead <= -ROCE_RESYNC_DISTANCE)
-    return;
-  if (!(p->info & ROCE_OP_ACK) || ROCE_SYNDROME_TYPE(p->syndrome) == ROCE_ACK)
-    covered = roce_psn_add(covered, 1);
+  if (!roce_times(env, t, p) || !(t->flags & ROCE_TIMING_STARTED))
+    return 0;
+  ahead = roce_psn_diff(p->psn, t->next);
+  if (ahead >= ROCE_RESYNC_DISTANCE || ahead <= -ROCE_RESYNC_DISTANCE)
+    return 0;
   if (ahead >= 0 && t->flags & ROCE_TIMING_OPEN && p->info & ROCE_OP_READ_RESPONSE)
-    t->next = covered; /* the READ's length shows in its responses */
+    t->next = roce_timing_covered(p); /* the READ's length shows in its responses */
   ROCE_ROLLED
   for (__u32 i = 0; i < ROCE_AWAITED; i++) {
-    struct roce_awaited *a = roce_timing_nth(t, t->head + i);
-
-    if (i == t->tail - t->head || roce_psn_diff(p->psn, a->next) < 0)
+    if (i == t->tail - t->head || roce_psn_diff(p->psn, roce_timing_nth(t, t->head + i)->next) < 0)
       break;
-    roce_timing_answer(env, t, a, p, covered, now);
+    roce_timing_answer(env, t, p, t->head + i, now);
   }
   roce_timing_advance(t);
+  return 1;
 }
 
 static ROCE_INLINE void roce_timing_ce(struct roce_timing *t, const struct roce_packet *p,
@@ -216,6 +277,50 @@ static ROCE_INLINE void roce_timing_ce(struct roce_timing *t, const struct roce_
   }
 }
 
+/* The record begins anew, for request stream `id`. */
+static ROCE_INLINE void roce_timing_anew(struct roce_env *env, struct roce_timing *t, __u32 id,
+                                         const struct roce_key *key) {
+  t->key = *key;
+  t->check = roce_pair_check(key);
+  t->request = id;
+  t->response = ROCE_NO_STREAM;
+  t->flags = t->head = t->tail = t->ce = t->answers_ce = 0;
+  t->full = t->ambiguous = t->unanswered = t->broken = 0;
+  __builtin_memset(&t->fall, 0, sizeof(t->fall));
+  roce_timing_forget(env, t);
+}
+
+/*
+ * Enters the record of request stream `id`; NULL: it has none, or could not be entered. See
+ * roce_follow_open.
+ */
+static ROCE_INLINE struct roce_timing *roce_timing_open(struct roce_env *env, __u32 id) {
+  const struct roce_stream *s = roce_stream_at(env, id);
+  struct roce_timing *t = s ? roce_timing_at(env, id) : ROCE_NULL;
+
+  if (!t || !roce_pair_enter(env, &t->lock))
+    return ROCE_NULL;
+  if (ROCE_UNLIKELY(!roce_key_equal(&t->key, &s->key)))
+    roce_timing_anew(env, t, id, &s->key);
+  return t;
+}
+
+/* Gives the time to a CNP, which `t` and `answered` may both explain. */
+static ROCE_INLINE void roce_timing_slow(struct roce_env *env, struct roce_timing *t,
+                                         struct roce_timing *answered, __u64 now) {
+  __u32 asks = t ? t->ce : 0, answers = answered ? answered->answers_ce : 0;
+
+  if (answers && (!asks || answered->answers_ce_ns < t->ce_ns))
+    roce_timing_give(env, answered, ROCE_LATENCY_CNP, answered->answers_ce_ns, now,
+                     answers + asks > 1);
+  else if (asks)
+    roce_timing_give(env, t, ROCE_LATENCY_CNP, t->ce_ns, now, asks + answers > 1);
+  if (t)
+    t->ce = 0;
+  if (answered)
+    answered->answers_ce = 0;
+}
+
 /*
  * A CNP of stream `id` slows down a QP: its requests, and its answers to requests of the other
  * side. With several marks since the CNP before, it may be for a later one.
@@ -224,8 +329,7 @@ static ROCE_SEPARATE void roce_timing_cnp(struct roce_env *env, __u32 id, __u64 
   struct roce_scratch *scratch = roce_scratch_of(env);
   const struct roce_stream *s = roce_stream_at(env, id);
   const __u32 *link = roce_pair_link_at(env, id);
-  struct roce_timing *t = link && *link ? roce_timing_at(env, *link - 1) : ROCE_NULL;
-  struct roce_timing *answered = ROCE_NULL;
+  struct roce_timing *t = ROCE_NULL, *answered = ROCE_NULL;
   __u32 other;
 
   if (!scratch || !s)
@@ -234,53 +338,74 @@ static ROCE_SEPARATE void roce_timing_cnp(struct roce_env *env, __u32 id, __u64 
   other = roce_table_find(env, &scratch->answered,
                           roce_key_hash(&scratch->answered, roce_hash_seed(env)));
   if (other != ROCE_NO_STREAM)
-    answered = roce_timing_at(env, other);
-  if (answered && answered->answers_ce && (!t || !t->ce || answered->answers_ce_ns < t->ce_ns))
-    roce_timing_give(env, answered, ROCE_LATENCY_CNP, answered->answers_ce_ns, now,
-                     answered->answers_ce + (t ? t->ce : 0) > 1);
-  else if (t && t->ce)
-    roce_timing_give(env, t, ROCE_LATENCY_CNP, t->ce_ns, now,
-                     t->ce + (answered ? answered->answers_ce : 0) > 1);
-  if (t)
-    t->ce = 0;
+    answered = roce_timing_open(env, other);
+  if (link && *link)
+    t = roce_timing_open(env, *link - 1);
+  roce_timing_slow(env, t, answered, now);
+  if (t) {
+    if (roce_falls(env))
+      roce_fall_cnp(env, t, now);
+    roce_pair_leave(env, &t->lock);
+  }
   if (answered)
-    answered->answers_ce = 0;
+    roce_pair_leave(env, &answered->lock);
 }
 
-/* The one entry: packet `p` of stream `id`, after roce_track. */
-static ROCE_INLINE void roce_timing_packet(struct roce_env *env, const struct roce_packet *p,
-                                           __u32 id, __u64 now) {
+/* A request was timed. 1: those that come now may be skipped, as far as timing is concerned. */
+static ROCE_INLINE int roce_timing_may_skip(struct roce_env *env, struct roce_timing *t) {
+  t->flags &= ~(__u32)ROCE_TIMING_SKIPS;
+  if (!(roce_features(env) & ROCE_FEATURE_SKIP) || t->flags & ROCE_TIMING_OPEN || roce_falls(env))
+    return 0;
+  t->flags |= ROCE_TIMING_SKIPS;
+  return 1;
+}
+
+/*
+ * The one entry: packet `p` of stream `id`, after roce_track. `before`: of requests, all before
+ * this PSN were tracked before. 1: requests may be skipped from now on.
+ */
+static ROCE_INLINE int roce_timing_packet(struct roce_env *env, const struct roce_packet *p,
+                                          __u32 id, __u32 before, __u64 now) {
   const struct roce_stream *s = roce_stream_at(env, id);
-  __u32 transport = p->opcode & ROCE_TRANSPORT_MASK, psns, request;
+  __u32 transport = p->opcode & ROCE_TRANSPORT_MASK, request;
   struct roce_timing *t;
+  int skip;
 
   if (p->info & ROCE_OP_CNP) {
     roce_timing_cnp(env, id, now);
-    return;
+    return 0;
   }
   if (!s || (transport != ROCE_RC && transport != ROCE_XRC) || p->cut)
-    return;
+    return 0;
   if (p->info & ROCE_OP_REQUEST) {
-    t = roce_timing_at(env, id);
+    t = roce_timing_open(env, id);
     if (!t)
-      return;
+      return 0;
+    if (t->flags & ROCE_TIMING_SKIPS && roce_skip_count(t->next, before))
+      t->next = before;
     if (!(t->flags & ROCE_TIMING_STARTED) || (p->psn ^ t->next) >> ROCE_PAIR_SHIFT ||
         !(p->psn & ((1 << ROCE_PAIR_SHIFT) - 1)))
       roce_pair_note(env, &s->key, p->psn, id);
-    psns = roce_stream_psns(p, (s->word & ROCE_WORD_PMTU) >> ROCE_WORD_PMTU_SHIFT);
     roce_timing_ce(t, p, now);
-    roce_timing_request(t, p, roce_psn_add(p->psn, psns ? psns : 1), !psns, now);
-    return;
+    roce_timing_request(
+        env, t, p, roce_stream_psns(p, (s->word & ROCE_WORD_PMTU) >> ROCE_WORD_PMTU_SHIFT), now);
+    skip = roce_timing_may_skip(env, t);
+    roce_pair_leave(env, &t->lock);
+    return skip;
   }
   request = roce_pair_link(env, p, id);
-  t = request != ROCE_NO_STREAM ? roce_timing_at(env, request) : ROCE_NULL;
-  if (!t) {
+  if (request == ROCE_NO_STREAM) {
     roce_timing_unpaired(env);
-    return;
+    return 0;
   }
+  t = roce_timing_open(env, request);
+  if (!t)
+    return 0;
   t->response = id;
   roce_timing_ce(t, p, now);
   roce_timing_answers(env, t, p, now);
+  roce_pair_leave(env, &t->lock);
+  return 0;
 }
 
 #endif

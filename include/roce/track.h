@@ -10,13 +10,17 @@
 #define ROCE_TRACK_H
 
 #include "holes.h"
+#include "skip.h"
 
 /* Windows of 2^30 ns without a packet after which a stream can be removed from a full table. */
 #define ROCE_IDLE_WINDOWS 30
 
-/* Handles a packet without the lock: in order, one PSN, no mark, no PMTU to learn. 1 when done. */
-static ROCE_INLINE int roce_stream_fast(struct roce_stream *s, const struct roce_packet *p,
-                                        __u32 length) {
+/*
+ * Handles a packet without the lock: in order, one PSN, no mark, no PMTU to learn. 1 when done.
+ * `skipped`: it need not be followed.
+ */
+static ROCE_INLINE int roce_stream_fast(struct roce_env *env, struct roce_stream *s,
+                                        const struct roce_packet *p, __u32 length, int *skipped) {
   __u64 seen = ROCE_LOAD(&s->word), word = seen, next;
 
   if (ROCE_UNLIKELY((word & (ROCE_WORD_FAST | ROCE_WORD_PSN)) != (ROCE_WORD_FAST | p->psn) ||
@@ -44,8 +48,16 @@ static ROCE_INLINE int roce_stream_fast(struct roce_stream *s, const struct roce
   } else if (ROCE_UNLIKELY(p->ack_req && word & ROCE_WORD_ASKS)) {
     return 0;
   }
-  if (!ROCE_CAS(&s->word, seen, next))
+  if (roce_features(env) & ROCE_FEATURE_SKIP) {
+    next &= ~ROCE_WORD_SKIPPED;
+    *skipped = roce_skips(p, word);
+    if (*skipped)
+      next = (next & ~ROCE_WORD_TICK) | ROCE_WORD_SKIPPED | roce_skip_tick(roce_jiffies(env));
+  }
+  if (!ROCE_CAS(&s->word, seen, next)) {
+    *skipped = 0;
     return 0;
+  }
   if (p->info & ROCE_OP_ENDS_MESSAGE)
     ROCE_ADD(&s->messages, 1);
   return 1;
@@ -289,18 +301,19 @@ static ROCE_INLINE __u64 roce_stream_take(struct roce_stream *s) {
  * sender's QPN.
  */
 static ROCE_INLINE void roce_stream_publish(struct roce_stream *s, __u64 word) {
-  int asks = roce_stream_asks(s);
+  int asks = roce_stream_asks(s), request = roce_key_kind(&s->key) == ROCE_KIND_REQUEST;
 
   s->base = word & ROCE_WORD_PSN;
-  if (roce_key_kind(&s->key) == ROCE_KIND_REQUEST) {
-    word &= ~ROCE_WORD_ASKS;
+  if (request) {
+    word = (word & ~ROCE_WORD_ASKS) | (ROCE_LOAD(&s->word) & ROCE_WORD_TICK);
     if (asks)
       word |= ROCE_WORD_ASKS;
   }
   if (roce_key_kind(&s->key) != ROCE_KIND_RESPONSE)
     asks = 0;
   if (s->flags >> ROCE_STREAM_TRANSPORT_SHIFT && !(s->flags & ROCE_STREAM_CE_RUN) && !asks) {
-    word |= ROCE_WORD_PLAIN;
+    if (!request)
+      word |= ROCE_WORD_PLAIN;
     if (s->flags & ROCE_STREAM_STARTED && s->last == (word & ROCE_WORD_PSN) && !roce_run(s) &&
         !s->read_len)
       word |= ROCE_WORD_FAST;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What analyze_bench.sh measures with: makes a pcap of RC SEND MIDDLE frames with 1024 bytes of
 // payload, and takes one through the analyser, with and without its iCRCs, with and without
-// episodes.
+// episodes or latencies; and files by one thread and by two.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "capture/analyzer.h"
 #include "packet/icrc.h"
+#include "spread.h"
 
 using namespace xr;
 
@@ -87,7 +90,8 @@ void build(uint8_t *frame) {
   be16(frame + 38, kFrame - ROCE_ETH_LEN - ROCE_IPV4_LEN);
 }
 
-int make(const char *path, uint32_t packets) {
+// Between the hosts 192.0.2.`host` and the next.
+int make(const char *path, uint32_t packets, uint8_t host) {
   FILE *file = fopen(path, "w");
   const uint32_t header[] = {0xa1b2c3d4, 4 << 16 | 2, 0, 0, 262144, 1};
   uint8_t frame[kFrame];
@@ -98,6 +102,8 @@ int make(const char *path, uint32_t packets) {
   if (!file || fwrite(header, sizeof(header), 1, file) != 1)
     return perror(path), 1;
   build(frame);
+  frame[29] = host;
+  frame[33] = static_cast<uint8_t>(host + 1);
   for (uint32_t psn = 0; psn < packets; psn++) {
     const uint32_t record[] = {1700000000 + psn / 1000000, psn % 1000000, kFrame, kFrame};
     frame[kBth + 9] = static_cast<uint8_t>(psn >> 16);
@@ -115,29 +121,93 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-int run(const char *path, bool icrc, bool episodes) {
+uint64_t packets_in(const Analysis &done) {
+  uint64_t packets = 0;
+  for (const roce_opcode_count &c : done.snapshot.opcodes)
+    for (uint64_t n : c.packets)
+      packets += n;
+  return packets;
+}
+
+bool as_made(const Result<Analysis> &done) {
+  return done && done.get().troubles.empty() && !done.get().snapshot.icrc.bad;
+}
+
+int run(const char *path, bool icrc, bool episodes, bool latency = false) {
   using Clock = std::chrono::steady_clock;
   AnalyzeRun how;
   double best = 0, best_cpu = 0;
 
   how.options.check_icrc = icrc;
   how.options.episodes = episodes;
+  how.options.passive_latency = latency;
   for (int round = 0; round < 5; round++) {
     const double cpu = cpu_seconds();
     const auto start = Clock::now();
     const Result<Analysis> done = analyze(path, how);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (!done || !done.get().troubles.empty() || done.get().snapshot.icrc.bad)
+    if (!as_made(done))
       return fprintf(stderr, "analyze_bench: the capture is not as it was made\n"), 1;
-    uint64_t packets = 0;
-    for (const roce_opcode_count &c : done.get().snapshot.opcodes)
-      for (uint64_t n : c.packets)
-        packets += n;
+    const uint64_t packets = packets_in(done.get());
     best = std::max(best, static_cast<double>(packets) / seconds);
     best_cpu = std::max(best_cpu, static_cast<double>(packets) / (cpu_seconds() - cpu));
   }
   printf("analyze%s%s: %.2f million packets/s (%.2f by processor time)\n",
-         episodes ? " --episodes" : "", icrc ? "" : ", no iCRCs", best / 1e6, best_cpu / 1e6);
+         episodes  ? " --episodes"
+         : latency ? " --latency"
+                   : "",
+         icrc ? "" : ", no iCRCs", best / 1e6, best_cpu / 1e6);
+  return 0;
+}
+
+struct Took {
+  double clock, sum, busiest; // seconds; processor time of all threads, and the most of one
+};
+
+// Of all files with so many threads; 0: the report is not of all packets.
+Took seconds(const std::vector<std::string> &paths, AnalyzeRun how, unsigned jobs,
+             uint64_t &packets) {
+  how.jobs = jobs;
+  const auto start = std::chrono::steady_clock::now();
+  const Result<Analysis> done = analyze(paths, how);
+  const std::chrono::duration<double> clock = std::chrono::steady_clock::now() - start;
+  const uint64_t found = as_made(done) ? packets_in(done.get()) : 0;
+  if (!found || (packets && packets != found))
+    return {};
+  packets = found;
+  const std::vector<uint64_t> &ns = done.get().processor_ns;
+  return {clock.count(),
+          static_cast<double>(std::accumulate(ns.begin(), ns.end(), uint64_t{0})) * 1e-9,
+          static_cast<double>(std::ranges::max(ns)) * 1e-9};
+}
+
+// By the clock, which other work on the machine slows down; and by processor time. Other work also
+// gives one of two threads more time than the other, and the blocks with it: so both by half of
+// their sum, which is what a machine of their own makes of it, and by the busiest.
+int jobs(const std::vector<std::string> &paths, bool episodes) {
+  AnalyzeRun how;
+  how.options.episodes = episodes;
+  std::vector<double> by_clock, by_half, by_busiest;
+  uint64_t packets = 0;
+  for (int round = 0; round < 15; round++) {
+    Took took[2];
+    for (const unsigned turn : {0u, 1u}) {
+      const unsigned jobs = 1 + ((turn + static_cast<unsigned>(round)) & 1);
+      took[jobs - 1] = seconds(paths, how, jobs, packets);
+      if (took[jobs - 1].clock == 0)
+        return fprintf(stderr, "analyze_bench: the captures are not as they were made\n"), 1;
+    }
+    by_clock.push_back(took[0].clock / took[1].clock);
+    by_half.push_back(2 * took[0].sum / took[1].sum);
+    by_busiest.push_back(took[0].busiest / took[1].busiest);
+  }
+  printf("analyze%s --jobs 2 on %zu file%s, times as fast as by one thread\n",
+         episodes ? " --episodes" : "", paths.size(), paths.size() == 1 ? "" : "s");
+  bench::print("by the clock", bench::spread(by_clock), bench::at_least(1.8));
+  bench::print("by processor time, half of both threads'", bench::spread(by_half),
+               bench::at_least(1.8));
+  bench::print("by processor time of the busiest thread", bench::spread(by_busiest),
+               bench::at_least(1.8));
   return 0;
 }
 
@@ -145,12 +215,19 @@ int run(const char *path, bool icrc, bool episodes) {
 
 int main(int argc, char **argv) {
   const std::string verb = argc > 2 ? argv[1] : "";
-  if (verb == "make" && argc == 4)
-    return make(argv[2], static_cast<uint32_t>(std::strtoul(argv[3], nullptr, 0)));
+  if (verb == "make" && (argc == 4 || argc == 5))
+    return make(argv[2], static_cast<uint32_t>(std::strtoul(argv[3], nullptr, 0)),
+                static_cast<uint8_t>(argc == 5 ? std::strtoul(argv[4], nullptr, 0) : 1));
   if (verb == "run" && argc == 3)
     return run(argv[2], true, false) || run(argv[2], false, false);
   if (verb == "episodes" && argc == 3)
     return run(argv[2], true, true) || run(argv[2], false, true);
-  fprintf(stderr, "analyze_bench make FILE PACKETS | run FILE | episodes FILE\n");
+  if (verb == "latency" && argc == 3)
+    return run(argv[2], true, false, true) || run(argv[2], false, false, true);
+  if (verb == "jobs")
+    return jobs({argv + 2, argv + argc}, false) || jobs({argv + 2, argv + argc}, true);
+  fprintf(stderr,
+          "analyze_bench make FILE PACKETS [HOST] | run FILE | episodes FILE | latency FILE | "
+          "jobs FILE...\n");
   return 2;
 }

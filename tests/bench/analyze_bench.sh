@@ -36,6 +36,14 @@ cat "$scratch"/*.pcap >/dev/null # into the page cache
 echo "$packets packets of 1082 bytes, processor $cpu, load $(cut -d' ' -f1 /proc/loadavg)"
 taskset -c "$cpu" "$bench" run "$scratch/all.pcap"
 taskset -c "$cpu" "$bench" episodes "$scratch/all.pcap"
+taskset -c "$cpu" "$bench" latency "$scratch/all.pcap"
+# By two threads: one file of one pair of hosts, and two files whose times overlap.
+"$bench" make "$scratch/one.pcap" $((packets / 4)) 1
+"$bench" make "$scratch/two.pcap" $((packets / 4)) 8
+cat "$scratch/one.pcap" "$scratch/two.pcap" >/dev/null
+echo "load $(cut -d' ' -f1 /proc/loadavg), $(nproc) processors"
+"$bench" jobs "$scratch/one.pcap"
+"$bench" jobs "$scratch/one.pcap" "$scratch/two.pcap"
 
 ours() {
   if [[ -x $cli ]]; then seconds "$cli" --json analyze "$scratch/all.pcap"; else

@@ -81,8 +81,15 @@ int main() {
 
   constexpr uint32_t kPayload = 1024;
   auto v4 = send_middle(kPayload), v6 = send_middle_ipv6(kPayload), mirrored = mirrored_frame(v4);
+  auto only = xr::bench::ipv4_frame(kPayload + xr::bench::kAroundPayload, 0x04); // RC SEND ONLY
   Yard one(1, 42), one6(1, 62), many(kFlowsMax, 42), ect(1, 42, 2), mirror(1, 92, 0, 38);
+  // of their own: each of their streams goes on where its program left it
+  Yard to_track(kFlowsMax, 42), to_follow(kFlowsMax, 42);
   Counting no_track(false, 1), track(true, 65536), track6(true, 65536), crowd(true, kFlowsMax);
+  constexpr uint32_t kFollow = ROCE_FEATURE_FOLLOW | ROCE_FEATURE_SKIP;
+  constexpr uint32_t kTime = ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP;
+  Counting follow(true, 1024, kFollow), time(true, 1024, kTime), both(true, 1024, kFollow | kTime);
+  Counting followed_crowd(true, kFlowsMax, kFollow);
   Counting decap(true, 65536, ROCE_FEATURE_DECAP), decap_plain(true, 65536, ROCE_FEATURE_DECAP);
   Impairing chance({"opcode data probability 1% drop"}, 0);
   Impairing none(strangers(), ROCE_FEATURE_EDIT);
@@ -122,11 +129,21 @@ int main() {
       {"fed_track_ipv6", fed(one6, track6.fd(), v6)},
       {"fed_empty_100k", fed(many, many.fd(many.skel->progs.empty), v4)},
       {"fed_hash_100k", fed(many, many.fd(many.skel->progs.hash), v4)},
-      {"fed_track_100k", fed(many, crowd.fd(), v4)},
+      {"fed_track_100k", fed(to_track, crowd.fd(), v4)},
+      {"fed_follow", fed(one, follow.fd(), v4)},
+      {"fed_time", fed(one, time.fd(), v4)},
+      {"fed_both", fed(one, both.fd(), v4)},
+      {"fed_empty_only", fed(one, one.fd(one.skel->progs.empty), only)},
+      {"fed_track_only", fed(one, track.fd(), only)},
+      {"fed_follow_only", fed(one, follow.fd(), only)},
+      {"fed_time_only", fed(one, time.fd(), only)},
+      {"fed_follow_100k", fed(to_follow, followed_crowd.fd(), v4)},
   };
   // all streams are there before anything is measured
-  for (int i = 0; i < 8; i++)
-    call(many.feeding(crowd.fd()), v4, kLong);
+  for (int i = 0; i < 8; i++) {
+    call(to_track.feeding(crowd.fd()), v4, kLong);
+    call(to_follow.feeding(followed_crowd.fd()), v4, kLong);
+  }
   // To and fro: what grows slower by the minute does so for the first rows as for the last.
   for (size_t round = 0; round < kRounds; round++)
     for (size_t i = 0; i < rows.size(); i++) {
@@ -154,7 +171,13 @@ int main() {
                marking = net("fed_red_full", "fed_empty_ect"),
                marking_all = net("fed_ce_full", "fed_empty_ect"),
                hash100k = net("fed_hash_100k", "fed_empty_100k"),
-               track100k = net("fed_track_100k", "fed_empty_100k");
+               track100k = net("fed_track_100k", "fed_empty_100k"),
+               following = net("fed_follow", "fed_empty"), timing = net("fed_time", "fed_empty"),
+               two = net("fed_both", "fed_empty"),
+               track_only = net("fed_track_only", "fed_empty_only"),
+               follow_only = net("fed_follow_only", "fed_empty_only"),
+               time_only = net("fed_time_only", "fed_empty_only"),
+               following100k = net("fed_follow_100k", "fed_empty_100k");
   const auto print = [](const char *what, const Pieces &pieces,
                         const xr::bench::Target &target = {}) {
     xr::bench::print(what, xr::bench::spread(pieces), target);
@@ -181,6 +204,9 @@ int main() {
   print("  and CE for every packet", marking_all);
   print("hash at 100,000 random flows", hash100k);
   print("count and track at 100,000 random streams", track100k);
+  print("count, track and follow (--follow)", following);
+  print("count, track and time (--latency)", timing);
+  print("count, track and follow at 100,000", following100k);
   std::printf("ratios, of the pieces of a round\n");
   print("--no-track / bare", ratios(no_tracking, bare), at_most(1.6));
   print("tracking IPv4 / hash", ratios(track4, hash), at_most(2.0));
@@ -189,6 +215,12 @@ int main() {
   std::printf("ns over counting and tracking, of the pieces of a round\n");
   print("--decap, inside ERSPAN type II", minus(decapped, track4), at_most(8));
   print("--decap, a frame without a tunnel", minus(decap_off, track4), at_most(8));
+  print("--follow, one stream", minus(following, track4), at_most(15));
+  print("--follow, 100,000 random streams", minus(following100k, track100k), at_most(25));
+  print("--latency, one stream", minus(timing, track4), at_most(10));
+  print("--follow --latency, one stream", minus(two, track4));
+  print("--follow, messages of one packet", minus(follow_only, track_only));
+  print("--latency, messages of one packet", minus(time_only, track_only));
   print("one probabilistic drop rule", minus(with_chance, track4), at_most(12));
   print("32 rules that do not match", minus(with_none, track4), at_most(40));
   print("a rule passed with next",

@@ -39,6 +39,13 @@ struct Counting {
       bpf_map__set_max_entries(skel->maps.mirrors, ROCE_MIRRORS);
       bpf_map__set_max_entries(skel->maps.mirrored, streams);
     }
+    if (features & (ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME)) {
+      skel->rodata->config.pairs = streams;
+      bpf_map__set_max_entries(skel->maps.pairs, streams);
+      bpf_map__set_max_entries(skel->maps.pair_hints, ROCE_PAIR_HINTS);
+      bpf_map__set_max_entries(skel->maps.follows, features & ROCE_FEATURE_FOLLOW ? streams : 1);
+      bpf_map__set_max_entries(skel->maps.timings, features & ROCE_FEATURE_TIME ? streams : 1);
+    }
     if (!(features & ROCE_FEATURE_RULES))
       for (bpf_map *map : {skel->maps.rule_states, skel->maps.rule_counts, skel->maps.rule_points,
                            skel->maps.rule_notes, skel->maps.paces, skel->maps.peers})

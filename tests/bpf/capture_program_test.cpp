@@ -3,6 +3,8 @@
 // outcome. The native compilation gives the same.
 #include <set>
 
+#include <tuple>
+
 #include "bpf/impair_twins.h"
 #include "roce/capture.h"
 
@@ -121,6 +123,32 @@ const std::vector<Step> &steps() {
       {"a fragment", B(4).ip_fragment(0x2000), 0, ROCE_CAPTURE_OTHER},
   };
   return all;
+}
+
+// The first packet after a missing one, the NAK, and the first packet sent again.
+TEST(CaptureProgram, TellsWhereAnEpisodeIs) {
+  for (const uint32_t features : {0u, uint32_t{ROCE_FEATURE_RULES}}) {
+    Captured program(features | ROCE_FEATURE_FOLLOW, {});
+    LOAD_OR_SKIP(program);
+    const B nak = B(ROCE_RC_ACKNOWLEDGE).from(2).to(1).qp(0x12).psn(12).syndrome(0x60);
+    for (const auto &[what, step, shows] : {std::tuple("first", at_psn(10), false),
+                                            {"second", at_psn(11), false},
+                                            {"gap", at_psn(14), true},
+                                            {"in order", at_psn(15), false},
+                                            {"NAK", nak, true},
+                                            {"on the way", at_psn(16), false},
+                                            {"sent again", at_psn(12), true},
+                                            {"filled", at_psn(13), false},
+                                            {"again", at_psn(14), false},
+                                            {"and again", at_psn(15), false},
+                                            {"recovered", at_psn(16), false},
+                                            {"new", at_psn(17), false}}) {
+      SCOPED_TRACE(what);
+      B frame = step;
+      const Record got = program.one(frame.build(), features != 0);
+      EXPECT_EQ((got.what.trace.found & ROCE_FOUND_EPISODE) != 0, shows);
+    }
+  }
 }
 
 TEST(CaptureProgram, TellsWhatTheTrackerFound) {

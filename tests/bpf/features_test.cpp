@@ -31,6 +31,10 @@ const Set sets[] = {
     {"rules_that_only_drop", ROCE_FEATURE_RULES},
     {"sockets", ROCE_FEATURE_SOCKETS},
     {"capture", ROCE_FEATURE_CAPTURE},
+    {"follow", ROCE_FEATURE_FOLLOW | ROCE_FEATURE_SKIP},
+    {"latency", ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP},
+    {"port_following_with_all", kRules | ROCE_FEATURE_SOCKETS | ROCE_FEATURE_CAPTURE |
+                                    ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP},
     {"bridge", ROCE_FEATURE_FORWARD},
     {"bridge_with_clones", ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES},
     {"port_with_all", kRules | ROCE_FEATURE_SOCKETS | ROCE_FEATURE_CAPTURE},
@@ -38,6 +42,9 @@ const Set sets[] = {
     {"wire", ROCE_FEATURE_FORWARD | ROCE_FEATURE_HOLD},
     {"wire_with_all",
      ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES | ROCE_FEATURE_CAPTURE | ROCE_FEATURE_HOLD},
+    {"wire_following_with_all", ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES |
+                                    ROCE_FEATURE_CAPTURE | ROCE_FEATURE_HOLD | ROCE_FEATURE_FOLLOW |
+                                    ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP},
 };
 
 // Every opcode, over each network and with up to two tags; gaps, rewinds and duplicates; what is

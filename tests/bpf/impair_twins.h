@@ -31,6 +31,8 @@
 #include "capture/native_datapath.h"
 #include "impair/rule.h"
 #include "roce/config.h"
+#include "roce/found.h"
+#include "roce/times.h"
 #include "unit/frames.h"
 
 namespace xr::test {
@@ -65,7 +67,7 @@ inline std::vector<impair::Rule> rules_of(const std::vector<std::string> &words)
 
 class Twins {
 public:
-  static constexpr uint32_t kStreams = 512;
+  static constexpr uint32_t kStreams = 512, kPairs = 512;
   static constexpr uint64_t kSeed = 7;
   static constexpr uint64_t kCnpWindow = 3'600'000'000'000; // no clock decides what a CNP is for
 
@@ -83,6 +85,17 @@ public:
     config.features = features;
     config.uses = uses;
     config.cnp_window_ns = kCnpWindow;
+    if (features & (ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME)) {
+      config.pairs = kPairs;
+      bpf_map__set_max_entries(skel_->maps.pairs, kStreams);
+      bpf_map__set_max_entries(skel_->maps.pair_hints, ROCE_PAIR_HINTS);
+      bpf_map__set_max_entries(skel_->maps.follows, kPairs);
+      bpf_map__set_max_entries(skel_->maps.episodes, ROCE_FOUND_KEPT);
+      bpf_map__set_max_entries(skel_->maps.findings, ROCE_FOUND_KEPT);
+      bpf_map__set_max_entries(skel_->maps.timings, kPairs);
+      bpf_map__set_max_entries(skel_->maps.pair_times, kPairs * ROCE_TIME_SERIES);
+      bpf_map__set_max_entries(skel_->maps.port_times, ROCE_TIME_SERIES);
+    }
     bpf_map__set_max_entries(skel_->maps.streams, kStreams);
     bpf_map__set_max_entries(skel_->maps.buckets, ROCE_BUCKETS_FOR(kStreams));
     error_ = -xdp_roce__load(skel_);
@@ -111,7 +124,8 @@ public:
                                                                        .features = features_});
     for (bpf_map *map :
          {skel_->maps.opcodes, skel_->maps.totals, skel_->maps.buckets, skel_->maps.streams,
-          skel_->maps.shared, skel_->maps.hints, skel_->maps.asides, skel_->maps.paces})
+          skel_->maps.shared, skel_->maps.hints, skel_->maps.asides, skel_->maps.paces,
+          skel_->maps.pairs, skel_->maps.pair_hints, skel_->maps.follows, skel_->maps.timings})
       clear(map);
     for (const auto &[key, src_qp] : peers_)
       native_->peer(key, src_qp);
@@ -222,8 +236,10 @@ public:
     roce_totals kernel = totals();
     kernel.cnps_sent += cnps_beside_; // by the program on the devmap, which no test run calls
     kernel.not_cloned += not_cloned_beside_;
-    for (roce_totals *t : {&kernel, &native.totals})
+    for (roce_totals *t : {&kernel, &native.totals}) {
       t->events_limited = t->events_dropped = 0;
+      std::fill(std::begin(t->episodes), std::end(t->episodes), 0); // a clock tells their causes
+    }
     const auto *a = reinterpret_cast<const __u64 *>(&native.totals);
     const auto *b = reinterpret_cast<const __u64 *>(&kernel);
     for (size_t i = 0; i < sizeof(kernel) / sizeof(*a); i++)

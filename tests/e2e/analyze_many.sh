@@ -21,7 +21,7 @@ mapfile -t parts < <(find "$scratch/ring" -name '*.pcapng' | sort)
 body() { "$XDP_ROCE" --json analyze --episodes "$@" | jq -S 'del(.source) | .findings |= map(del(.file, .frame, .other_file, .other_frame))'; }
 body "$whole" >"$scratch/expected"
 jq -e '.episodes | length > 5' "$scratch/expected" >/dev/null || fail "the capture has no losses"
-for how in "${parts[*]}" "${parts[4]} ${parts[1]} ${parts[0]} ${parts[3]} ${parts[2]}" "$scratch/ring" "--jobs 2 $scratch/ring"; do
+for how in "${parts[*]}" "${parts[4]} ${parts[1]} ${parts[0]} ${parts[3]} ${parts[2]}" "$scratch/ring" "--jobs 2 $scratch/ring" "--jobs 3 $whole"; do
   # shellcheck disable=SC2086 # several words
   body $how >"$scratch/got"
   cmp -s "$scratch/expected" "$scratch/got" || fail "analyze $how: $(diff "$scratch/expected" "$scratch/got" | head -n 5)"
@@ -33,6 +33,13 @@ done
 "$XDP_ROCE" analyze "$scratch/ring" --rows csv --run first >"$scratch/streams.csv"
 "$XDP_ROCE" analyze "$scratch/ring" --rows ndjson --episodes --table episodes >"$scratch/episodes.ndjson"
 "$XDP_ROCE" analyze "$whole" --rows ndjson --table events >"$scratch/events.ndjson"
+# The recipe of docs/reference.md for SQLite.
+if command -v sqlite3 >/dev/null; then
+  sums=$(sqlite3 :memory: -cmd ".import --csv $scratch/streams.csv streams" \
+    "SELECT src, dst, sum(missing), sum(packets) FROM streams GROUP BY src, dst ORDER BY src, dst")
+  assert_eq "$("$XDP_ROCE" --json analyze "$scratch/ring" | jq -r '.streams | group_by([.src, .dst])
+    | map([.[0].src, .[0].dst, (map(.missing) | add), (map(.packets) | add)] | map(tostring) | join("|")) | join("\n")')" "$sums" "sums by sqlite3"
+fi
 python3 - "$scratch" <<'P'
 import csv, json, sys
 scratch = sys.argv[1]
@@ -56,9 +63,23 @@ refused() { # WORDS COMMAND...
   ! "$@" >"$scratch/out" 2>&1 || fail "$* was not refused"
   grep -q -- "$words" "$scratch/out" || fail "$*: $(cat "$scratch/out")"
 }
-refused 'standard input is read once' "$XDP_ROCE" analyze --jobs 2 - <"$whole"
 refused 'no captures in this directory' "$XDP_ROCE" analyze "$(mkdir "$scratch/empty" && echo "$scratch/empty")"
 refused 'table episodes needs --episodes' "$XDP_ROCE" analyze "$whole" --rows csv --table episodes
 refused 'table latency needs --latency' "$XDP_ROCE" analyze "$whole" --rows csv --table latency
-refused 'so one job finds them' "$XDP_ROCE" analyze "$whole" --rows csv --table events --jobs 2
+
+# Several jobs write what one writes, from standard input too.
+same() { # NAME COMMAND...: with and without --jobs
+  "${@:2}" >"$scratch/one" || fail "${*:2}"
+  "${@:2}" --jobs 3 >"$scratch/three" || fail "${*:2} --jobs 3"
+  [[ -s $scratch/one ]] || fail "$1: nothing"
+  cmp "$scratch/one" "$scratch/three" || fail "$1: three jobs differ"
+}
+from_stdin() { "$XDP_ROCE" --json analyze - "$@" <"$whole"; }
+same 'standard input' from_stdin
+same events "$XDP_ROCE" analyze "$whole" --rows csv --table events
+same connections "$XDP_ROCE" --json analyze --connections "$(capture rc_send_cm_v4)"
+same tunnels "$XDP_ROCE" --json analyze --decap vxlan,erspan "$scratch/ring"
+"$XDP_ROCE" analyze "$whole" --split-by stream --split-to "$scratch/split-one" >/dev/null
+"$XDP_ROCE" analyze "$whole" --split-by stream --split-to "$scratch/split-three" --jobs 3 >/dev/null
+diff -r "$scratch/split-one" "$scratch/split-three" || fail 'files by stream of three jobs differ'
 echo "$frames frames in 5 files, 4 ways: the same report"

@@ -44,5 +44,4 @@ refused 'needs a directory' --split-by stream
 refused 'has intervals' --split-by time --split-to "$scratch/new"
 refused 'has intervals' --split-by stream --every 1s --split-to "$scratch/new"
 refused 'are for --split-by' --split-to "$scratch/new"
-refused 'written by one job' --split-by stream --split-to "$scratch/new" --jobs 2
 [[ ! -e $scratch/new ]] || fail "a refused command made its directory"

@@ -86,7 +86,9 @@ covered=()
 # Ports for what attaches; more of them, since a bridge has its own.
 ip -n "$rx" link add one type veth peer name two
 ip -n "$rx" link add left type veth peer name right
+ip -n "$rx" link add follows type veth peer name follows1
 xr attach two >/dev/null 2>&1
+xr attach follows --follow --latency >/dev/null 2>&1
 xr attach rx0 2>/dev/null
 in_background "$XDP_ROCE" --netns "$rx" --json events rx0 --count 1 >"$scratch/events" 2>/dev/null
 in_background "$XDP_ROCE" --netns "$rx" --json capture rx0 -w "$scratch/got.pcapng" >"$scratch/captured" 2>"$scratch/begun"
@@ -110,8 +112,14 @@ for command in "${commands[@]}"; do
     analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture"
       json "schema latency latency_port latency_histogram latency_untimed" "$XDP_ROCE" --json analyze --latency "$capture"
       json "schema episodes findings pairs following" "$XDP_ROCE" --json analyze --episodes "$capture"
+      json "schema clock frame_times" "$XDP_ROCE" --json analyze --decap auto "$capture"
       json "schema connections cm_messages" "$XDP_ROCE" --json analyze --connections "$capture" ;;
     connections) json "schema source seconds connections cm_messages" xr --json connections one --for 100ms ;;
+    episodes) json "schema source time episodes findings pairs following" xr --json episodes follows
+      xr --json counters follows | jq -e '.episode_causes | has("nak") and has("timeout")' >/dev/null || fail "episode_causes"
+      wrong 1 'episodes rx0: it does not follow QP pairs' xr episodes rx0 ;;
+    latency) json "schema source time latency latency_port latency_histogram latency_untimed" xr --json latency follows
+      wrong 1 'latency rx0: it does not time QP pairs' xr latency rx0 ;;
     compare) json "schema places between clocks streams over_time overflow" "$XDP_ROCE" --json compare "$capture" "$capture" ;;
     cc) json "schema presets parameters" "$XDP_ROCE" --json cc show paper nvidia ;;
     run) json "schema experiments" "$XDP_ROCE" --json run --list
@@ -134,4 +142,4 @@ for command in "${commands[@]}"; do
   covered+=("$command")
 done
 echo "JSON of: ${covered[*]}"
-xr detach one left >/dev/null
+xr detach one left follows >/dev/null

@@ -7,19 +7,17 @@ tshark decodes, has the whole capture in memory, and keeps sets of PSNs where th
 One connection a capture. Prints a line a capture; exit status 1 with the differences, if there are any."""
 import json
 import subprocess
-import sys
+
+from second_account import ACK, ATOMIC_ACK, ATOMICS, READ, RESPONSES, main, nanoseconds, rows_of
 
 FIELDS = ("frame.time_epoch", "ip.src", "ipv6.src", "infiniband.bth.opcode", "infiniband.bth.psn",
           "infiniband.aeth.syndrome", "infiniband.reth.dmalen", "frame.number", "infiniband.bth.destqp")
-READ, ACK, ATOMIC_ACK, ATOMICS = 12, 17, 18, (19, 20)
-RESPONSES = range(13, 17)
 
 
 class Packet:
-    def __init__(self, line):
-        time, v4, v6, opcode, psn, syndrome, length, number, qp = line.split("|")
-        seconds, fraction = time.split(".")
-        self.ns = int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9])
+    def __init__(self, cells):
+        time, v4, v6, opcode, psn, syndrome, length, number, qp = cells
+        self.ns = nanoseconds(time)
         self.src, self.number, self.qp = v4 or v6, int(number), qp
         self.op, self.psn = int(opcode), int(psn)
         self.syndrome = int(syndrome) if syndrome else None
@@ -29,19 +27,9 @@ class Packet:
 
 
 def packets_of(path):
-    command = ["tshark", "-r", path, "-T", "fields", "-E", "separator=|", "-E", "occurrence=f"]
-    for field in FIELDS:
-        command += ["-e", field]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    first = None
-    packets = []
-    for line in lines:
-        cells = line.split("|")
-        if first is None:
-            seconds, fraction = cells[0].split(".")
-            first = int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9])
-        if cells[3] and int(cells[3]) < 0x20 and int(cells[8], 0) > 1:
-            packets.append(Packet(line))
+    rows = rows_of(path, FIELDS)
+    packets = [Packet(cells) for cells in rows if cells[3] and int(cells[3]) < 0x20 and int(cells[8], 0) > 1]
+    first = nanoseconds(rows[0][0])
     for p in packets:
         p.ns -= first
     return packets
@@ -81,7 +69,7 @@ def account(packets, pmtu):
     def begin(cause, kind, psn, **more):
         nonlocal now
         now = dict(cause=cause, kind=kind, psn=psn, seen=None, nak=None, reread=None, resent=None, recovered=None,
-                   packets=0, needless=0, missing=0, needs=set())
+                   packets=0, needless=0, missing=0, naks=0, needs=set())
         now.update(more)
         episodes.append(now)
 
@@ -90,6 +78,17 @@ def account(packets, pmtu):
             if high is not None and p.psn + 1 > expected:
                 expected = p.psn + 1
                 recover(now, expected, p.ns)
+        elif p.op == ACK and p.syndrome is not None and p.syndrome >> 5 == 1:
+            if p.psn > expected:
+                expected = p.psn
+                recover(now, expected, p.ns)
+            elif p.psn < expected:  # it came, and was refused
+                expected = p.psn
+                ahead.pop(p.psn, None)
+            begin("rnr", "request", p.psn, nak=p.ns, needs={p.psn})
+        elif p.op == ACK and p.syndrome == 0x60 and now and now["cause"] == "rnr" and now["psn"] == p.psn and \
+                now["resent"] is None:
+            now["naks"] += 1  # for what was sent after the refused request
         elif p.op == ACK and p.syndrome == 0x60:
             missing = {q for q in range(p.psn, last) if q not in this_round}
             if p.psn < expected:  # lost after this place
@@ -99,7 +98,7 @@ def account(packets, pmtu):
             else:
                 expected = p.psn
                 seen = ahead.get(p.psn)
-            begin("nak", "request", p.psn, nak=p.ns, seen=seen, missing=len(missing) if seen else 0,
+            begin("nak", "request", p.psn, naks=1, nak=p.ns, seen=seen, missing=len(missing) if seen else 0,
                   needs=missing if seen else {p.psn})
         elif p.op == ATOMIC_ACK or p.op in RESPONSES:
             repeated = answer_high is not None and p.psn < answer_high
@@ -131,7 +130,7 @@ def account(packets, pmtu):
             asks = p.op == READ or p.op in ATOMICS
             behind = p.psn < high
             lost_answer = [q for q in psns if q in stepped] if asks else []
-            waiting = now and now["cause"] == "nak" and now["resent"] is None
+            waiting = now and now["cause"] in ("nak", "rnr") and now["resent"] is None
             executed = asks and waiting and p.psn < now["psn"]
             if p.number in back and behind and (lost_answer or executed):
                 first = lost_answer[0] if lost_answer else p.psn
@@ -186,7 +185,7 @@ def theirs(report):
     """The program's episodes in the same form."""
     names = dict(cause="cause", kind="kind", psn="first_missing_psn", seen="seen_ns", nak="nak_ns", reread="reread_ns",
                  resent="resent_ns", recovered="recovered_ns", packets="resent_packets", needless="resent_needlessly",
-                 missing="missing")
+                 missing="missing", naks="naks")
     return [{ours: e[its] for ours, its in names.items()} for e in report["episodes"] if e["cause"] != "duplicate"]
 
 
@@ -208,15 +207,10 @@ def compare(path, program):
             if a.get(name) != b.get(name):
                 wrong.append(f"{path}: episode {i + 1}, {name}: {b.get(name)}, and {a.get(name)} by tshark's fields"
                              f" ({a or b})")
-    causes = {c: sum(e["cause"] == c for e in ours) for c in ("nak", "read", "timeout")}
+    wrong += [f"{path}: a finding: {finding}" for finding in report["findings"]]  # both peers are correct
+    causes = {c: sum(e["cause"] == c for e in ours) for c in ("nak", "rnr", "read", "timeout")}
     print(f"{path.rsplit('/', 1)[-1]}: {causes}, {len(wrong)} differences")
     return wrong
 
 
-def main():
-    wrong = [line for path in sys.argv[2:] for line in compare(path, sys.argv[1])]
-    print("\n".join(wrong[:20]), file=sys.stderr)
-    sys.exit(1 if wrong else 0)
-
-
-main()
+main(compare)

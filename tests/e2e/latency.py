@@ -8,20 +8,14 @@ One connection a capture. Prints a line a capture; exit status 1 with the differ
 import json
 import math
 import subprocess
-import sys
+
+from second_account import ACK, ATOMIC_ACK, ATOMICS, READ, RESPONSES, main, nanoseconds, rows_of
 
 FIELDS = ("frame.time_epoch", "frame.len", "ip.src", "ipv6.src", "ip.dst", "ipv6.dst", "infiniband.bth.opcode",
           "infiniband.bth.psn", "infiniband.bth.a", "infiniband.bth.destqp", "infiniband.aeth.syndrome",
           "infiniband.reth.dmalen")
-READ, ACK, ATOMIC_ACK, ATOMICS = 12, 17, 18, (19, 20)
 FIRST, LAST = (0, 6), (2, 3, 8, 9, 22)
-RESPONSES = range(13, 17)
 RESPONSE_ENDS = (15, 16)
-
-
-def nanoseconds(text):
-    seconds, fraction = text.split(".")
-    return int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9])
 
 
 class Packet:
@@ -39,11 +33,7 @@ class Packet:
 
 
 def packets_of(path):
-    command = ["tshark", "-r", path, "-T", "fields", "-E", "separator=|", "-E", "occurrence=f"]
-    for field in FIELDS:
-        command += ["-e", field]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    return [Packet(line.split("|")) for line in lines]
+    return [Packet(cells) for cells in rows_of(path, FIELDS)]
 
 
 def times_of(packets, pmtu):
@@ -202,10 +192,4 @@ def compare(path, program):
     return wrong
 
 
-def main():
-    wrong = [line for path in sys.argv[2:] for line in compare(path, sys.argv[1])]
-    print("\n".join(wrong[:20]), file=sys.stderr)
-    sys.exit(1 if wrong else 0)
-
-
-main()
+main(compare)

@@ -53,7 +53,7 @@ seen_ports "$scratch/seen.pcap"
 assert_eq 400 "$(($(tshark -r "$scratch/seen.pcap" -Y 'infiniband.bth.opcode == 18' -T fields \
   -e infiniband.atomicacketh.origremdt 2>/dev/null)))" 'what the last addition found'
 end_respond
-assert_respond '.memory == {bytes: 1000000, va: 2097152, rkey: 119, access: "read,write,atomic"}
+assert_respond '.memory == {bytes: 1000000, va: 2097152, rkey: 119, access: "read,write,atomic"} and .answered.naks == 4
   and (.refused | .bad_rkey == 1 and .out_of_bounds == 2 and .no_access == 0 and .qps_in_error == 3
        and .dropped_in_error == 2 and .invalid == 1)'
 

@@ -4,7 +4,7 @@
 # names: shown by captures before and after, in tshark. And `--import otg`, which runs in virtual time.
 . "$(dirname "$0")/run_lib.sh"
 need_root
-need jq tshark mergecap
+need jq tshark python3
 
 cat >"$scratch/lumina.yml" <<'END'
 local-workspace: /somewhere/lumina/
@@ -53,13 +53,14 @@ cp "$scratch/last.out" "$scratch/printed.yaml"
 grep -q 'qp 3 psn 8 iter 1 corrupt icrc' "$scratch/printed.yaml" || fail "$(cat "$scratch/printed.yaml")"
 # What is printed runs, and so does the file itself.
 measures 0 "$scratch/printed.yaml" --scale 1/50 --out "$scratch/printed"
-measures 0 --import lumina "$scratch/lumina.yml" --scale 1/50 --out "$scratch/out"
+everywhere='capture=[left, right, receivers]'
+measures 0 --import lumina "$scratch/lumina.yml" --scale 1/50 --set "$everywhere" --out "$scratch/out"
 assert_json "$scratch/last.out" '[.flows[].name] == ["qp-0", "qp-1", "qp-2", "qp-3"] and ([.rules[].acted] == [1, 1, 1, 1]) and
   .flows[0].cnps == 1 and .flows[1].naks == 2 and .flows[2].naks == 1 and .flows[3].retransmitted == 0'
 
 # In virtual time, at the rates of the file, the same events have the same effects.
 effects() { jq -c '[.rules[] | [.words, .acted]], [.flows[] | [.name, .cnps, .naks, .timeouts]]' "$1"; }
-exits 0 "$XDP_ROCE" run --import lumina "$scratch/lumina.yml" --on virtual --out "$scratch/virtual"
+exits 0 "$XDP_ROCE" run --import lumina "$scratch/lumina.yml" --on virtual --set "$everywhere" --out "$scratch/virtual"
 assert_eq "$(effects "$scratch/out/result.json")" "$(effects "$scratch/virtual/result.json")" "effects in namespaces and in virtual time"
 assert_json <("$XDP_ROCE" --json analyze "$scratch/virtual/receivers.pcapng") '.icrc.bad == 1'
 assert_json <("$XDP_ROCE" --json analyze "$scratch/virtual/left.pcapng") '.icrc.bad == 0'
@@ -81,10 +82,52 @@ assert_json <("$XDP_ROCE" --json analyze "$scratch/out/receivers.pcapng") '.icrc
 assert_json <("$XDP_ROCE" --json analyze "$scratch/out/left.pcapng") '.icrc.bad == 0'
 assert_eq "0x000102 $(place 0x000102 7)" "$(awk -F '\t' '/corrupted/ { print $1, $2 }' "$scratch/left")" "corrupted"
 assert_eq 2 "$(psns_of 0x000102 <"$scratch/receivers" | grep -cx "$(place 0x000102 7)")" "copies of the corrupted packet"
-# What Lumina's analysers ask: each go-back with its latencies, from both directions at the wire.
-mergecap -w "$scratch/both.pcapng" "$scratch/out/left.pcapng" "$scratch/out/right.pcapng"
-exits 0 "$XDP_ROCE" --json analyze --episodes "$scratch/both.pcapng"
-assert_json "$scratch/last.out" '.episodes | (map([.dest_qp, .cause]) | sort) == [[257, "nak"], [257, "nak"], [258, "nak"]] and all(.nak_reaction_ns > 0)'
+# What Lumina's analysers ask: each event with its packet and what came of it, in both places.
+answers() {
+  local result=$1/result.json
+  assert_json "$result" '.events | (map([.rule, .flow, .packet, .did]) | sort) ==
+    [["event-1", "qp-0", 5, "marked CE"], ["event-2", "qp-1", 4, "dropped"], ["event-3", "qp-1", 6, "dropped"], ["event-4", "qp-2", 8, "corrupted the iCRC"]]'
+  # The retransmission that each lost packet has is of its QP, for its PSN.
+  assert_json "$result" '.retransmissions as $r | [.events[] | select(.rule != "event-1")] | length == 3 and all(. as $e | $r[.retransmission - 1] |
+    .dest_qp == $e.dest_qp and .first_missing_psn == $e.psn and .missing == 1 and .cause == "nak" and .at_ns > $e.at_ns)'
+  assert_json "$result" '.retransmissions | length == 3 and all(.nak_generation_ns > 0 and .nak_reaction_ns > 0 and .recovery_ns + 2 >= .nak_generation_ns + .nak_reaction_ns)'
+  assert_json "$result" '.go_back_n | length == 4 and (map(select(.flow == "qp-1"))[0] | .gaps == 2 and .naks == 2 and .resumes_at_missing and .naks_once_a_gap) and
+    (map(select(.flow == "qp-3"))[0] | .gaps == 0 and .resumes_at_missing == null) and all(.wrong_psn_resumed == 0 and .repeated_nak == 0)'
+  assert_json "$result" '(.events[] | select(.rule == "event-1").cnp_ns) > 0 and (.cnp_pacing | length == 1 and .[0].marked == 1 and .[0].cnps == 1 and
+    .[0].qps_without_ce == 0 and .[0].qps_without_cnp == 0)'
+  assert_json "$result" '(.count_checks | length == 10 and all(.equal)) and .not_answered == []'
+  # What the importer expects of them holds, of each event by its packet.
+  assert_json "$result" '[.expectations[] | select(.text | test("events")) | [.text, .holds]] == [["all(events('"'event-1'"'), packet == 5)", true],
+    ["all(events('"'event-2'"'), packet == 4)", true], ["all(events('"'event-3'"'), packet == 6)", true], ["all(events('"'event-4'"'), packet == 8)", true],
+    ["min(events.recovered) == 1", true]]'
+  grep -q '"title":"RETRANSMISSIONS"' "$1/report.html" || fail "no table of retransmissions in report.html"
+}
+answers "$scratch/out"
+answers "$scratch/virtual"
+# frame_of CAPTURE NUMBER: the PSN and the time of that frame, from tshark.
+frame_of() { tshark -r "$1" -Y "frame.number == $2" -T fields -e infiniband.bth.psn -e frame.time_epoch 2>/dev/null; }
+for rule in event-1 event-2 event-3 event-4; do
+  event=$(jq -c --arg rule "$rule" '.events[] | select(.rule == $rule)' "$scratch/out/result.json")
+  assert_eq "$(jq .psn <<<"$event")" "$(frame_of "$scratch/out/left.pcapng" "$(jq .frame <<<"$event")" | cut -f 1)" "PSN of the frame of $rule"
+done
+# Of the dropped packet 3 of QP 1: times of the next one that passed, of the NAK and of the packet sent again, at the wire's two ports.
+event=$(jq -c '.events[] | select(.rule == "event-2")' "$scratch/virtual/result.json")
+psn=$(jq .psn <<<"$event")
+split=$(python3 - "$psn" <(tshark -r "$scratch/virtual/left.pcapng" -Y 'infiniband.bth.destqp == 0x12' -T fields -e infiniband.bth.psn -e frame.time_epoch 2>/dev/null) \
+  <(tshark -r "$scratch/virtual/right.pcapng" -Y 'infiniband.aeth.syndrome == 0x60' -T fields -e infiniband.bth.psn -e frame.time_epoch 2>/dev/null) <<'END'
+import sys
+from decimal import Decimal
+psn = int(sys.argv[1])
+left = [(int(p), Decimal(t)) for p, t in (line.split() for line in open(sys.argv[2]))]
+naks = [(int(p), Decimal(t)) for p, t in (line.split() for line in open(sys.argv[3]))]
+seen = min(t for p, t in left if p > psn)
+nak = min(t for p, t in naks if p == psn)
+again = [t for p, t in left if p == psn][1]
+print(int((nak - seen) * 10**9), int((again - nak) * 10**9))
+END
+)
+assert_eq "$(jq -r --argjson psn "$psn" '.retransmissions[] | select(.first_missing_psn == $psn) | "\(.nak_generation_ns) \(.nak_reaction_ns)"' "$scratch/virtual/result.json")" \
+  "$split" "NAK generation and reaction"
 
 # Refused by name.
 sed 's/rdma-verb: write/rdma-verb: read/' "$scratch/lumina.yml" >"$scratch/read.yml"

@@ -54,7 +54,25 @@ end_run() {
   local status=0
   wait "$3" || status=$?
   forget "$3"
-  assert_eq "$1" "$status" "exit status of the run $2 ($(cat "$scratch/$2.json.err"; jq -c '[.why_void, .expectations]' "$scratch/$2.json"))"
+  has_ended "$1" "$status" "$2"
+}
+has_ended() {
+  assert_eq "$1" "$2" "exit status of the run $3 ($(cat "$scratch/$3.json.err"; jq -c '[.why_void, .expectations]' "$scratch/$3.json"))"
+}
+# in_line STATUS NAME TRAFFIC ARGUMENT...: a run with that traffic; again where the machine was too busy to measure.
+in_line() {
+  local wanted=$1 name=$2 traffic=$3 status
+  shift 3
+  for _ in 1 2 3 4; do
+    begin_run "$name" "$@"
+    "$traffic"
+    status=0
+    wait "$running" || status=$?
+    forget "$running"
+    if ((status != 1)) || ! grep -q 'too busy' "$scratch/$name.json"; then break; fi
+    rm -rf "${scratch:?}/$name"
+  done
+  has_ended "$wanted" "$status" "$name"
 }
 # Each life of a QP begins far from the one before, as the responder takes what is near for a retransmission.
 psn=0
@@ -77,9 +95,7 @@ nothing_left() {
 # A run has 10 s: `send` needs some of them to load its program on a busy machine, and the bridge goes with the run.
 # In line: the flows are other hosts', the file's in their order.
 respond on "$right" right0
-begin_run green
-traffic_from_other_hosts
-end_run 0 green "$running"
+in_line 0 green traffic_from_other_hosts
 assert_json "$scratch/green.json" '.place == "ports" and .verdict == "pass" and [.flows[].qp] == [17, 18] and .rules[0].acted == 1 and
   all(.flows[]; .fct_ns == null and .drops == null and .start_ns == null and .packets >= 200) and .other_qps == 0'
 [[ -s $scratch/green/report.html ]] || fail "no report.html"
@@ -87,10 +103,22 @@ grep -q "^note: run: xdp-roce --netns $box run .* --role wire --at 20..-" "$scra
 assert_eq "" "$(attached "$box")" "attached after the run"
 
 # One turned round.
-begin_run red --set "expect=[\"rule('lose').acted == 0\", \"min(flows.packets) >= 200\"]"
-traffic_from_other_hosts
-end_run 3 red "$running"
+in_line 3 red traffic_from_other_hosts --set "expect=[\"rule('lose').acted == 0\", \"min(flows.packets) >= 200\"]"
 assert_json "$scratch/red.json" '[.expectations[].holds] == [false, true] and .expectations[0].row == "lose"'
+
+# A queue that pauses the other hosts by PFC: they send at four times its rate, and nothing is lost. Without PFC much is.
+# The path is long, so that frames may be late on a busy machine.
+lossless=(--set rules=[] --set topology.star.delay=20ms --set "expect=[\"queue('bottleneck').dropped == 0\", \"queue('bottleneck').packets > 1000\"]")
+fast_traffic_from_other_hosts() {
+  psn=$((psn + 0x300000))
+  keep "$XDP_ROCE" --netns "$left" send left0 --reliable --timeout 16 \
+    --flow "dst 192.0.2.2 qp 0x11 qps 2 write size 20k messages 30 rate 80mbit psn $psn" || fail "send: $(cat "$scratch/last.err")"
+}
+in_line 0 pfc fast_traffic_from_other_hosts "${lossless[@]}" --set 'queue.words=buffer 60k pfc xoff 40k xon 20k headroom 2M priorities 0'
+grep -q 'PFC received' "$scratch/last.out" || fail "the sender got no PFC frame: $(cat "$scratch/last.out")"
+assert_json "$scratch/pfc.json" '.queues | length == 1 and .[0].pfc_sent > 1 and .[0].dropped == 0 and .[0].pauses == 0'
+in_line 3 lossy fast_traffic_from_other_hosts "${lossless[@]}" --set 'queue.words=buffer 60k'
+assert_json "$scratch/lossy.json" '.queues[0].pfc_sent == 0 and .expectations[0].value > 0'
 
 # Without traffic nothing was measured.
 begin_run void --set duration=500ms
@@ -178,4 +206,5 @@ wrong "${three[@]}" --role send
 wrong "${three[@]}" --role send --at 2020-01-01T00:00:00Z
 wrong --on virtual --role wire
 wrong --on ports left=box0,right=box1 --set 'sweep={seed: [1, 2]}'
+grep -qz 'a sweep is not possible on ports.*a run for each point' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
 nothing_left "after all"

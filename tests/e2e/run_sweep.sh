@@ -27,7 +27,18 @@ SLURM_PROCID=2 SLURM_NTASKS=3 exits 0 xdp-roce "${sweep[@]}" --share auto --out 
 exits 0 xdp-roce run merge "$scratch/c" "$scratch/a" "$scratch/b" "$scratch/a" --out "$scratch/all" --plots "$scratch/drawn"
 grep -q '2 points are there twice' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
 assert_eq "$(points_of "$scratch/whole")" "$(points_of "$scratch/all")" "the sweep and its merged shares"
+assert_eq "$(jq -S .seeds "$scratch/whole/sweep.json")" "$(jq -S .seeds "$scratch/all/sweep.json")" "seeds of the sweep and of its merged shares"
+assert_json "$scratch/all/sweep.json" '[.seeds[].point] == ["topology.star.senders=2", "topology.star.senders=4"] and
+  all(.seeds[]; .points == 3 and .left_out == 0 and .least_rate_bps <= .rate_bps and .queue_p50_bytes <= .queue_p99_bytes)
+  and [.seeds[].marked] == [([.points[:3][].marked] | add), ([.points[3:][].marked] | add)]
+  and [.seeds[].queue_max_bytes] == [([.points[:3][].queue_max_bytes] | max), ([.points[3:][].queue_max_bytes] | max)]'
 cmp "$scratch/plots/rate.svg" "$scratch/drawn/rate.svg" || fail "plots of the sweep and of its merged shares"
+# More shares than points: the last has none, and the others are the whole.
+exits 0 xdp-roce "${sweep[@]}" --share 7/7 --out "$scratch/none"
+grep -q 'no point is left for this share' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
+exits 0 xdp-roce run merge "$scratch/none" "$scratch/a" "$scratch/b" "$scratch/c"
+refused 'have no point of a sweep' xdp-roce run merge "$scratch/none"
+exits 1 xdp-roce "${sweep[@]}" --seed 5
 # Not of one sweep, and no sweep.
 exits 0 xdp-roce "${sweep[@]}" --set queue.words='buffer 1MB' --share 3/3 --out "$scratch/other"
 refused 'is of another sweep than' xdp-roce run merge "$scratch/a" "$scratch/other"
@@ -67,7 +78,7 @@ printf '0\n5\n10\n' >"$scratch/trace"
 exits 0 xdp-roce run --import mahimahi "$scratch/trace"
 assert_eq "link IF trace $scratch/trace" "$(cat "$scratch/last.out")" "a trace"
 printf '5\nx\n' >"$scratch/trace"
-exits 2 xdp-roce run --import mahimahi "$scratch/trace"
+exits 1 xdp-roce run --import mahimahi "$scratch/trace"
 assert_sentence 'line 2' <"$scratch/last.err"
 exits 2 xdp-roce run --import netem 'delay 10ms 2ms 25%'
 assert_sentence 'correlation' <"$scratch/last.err"

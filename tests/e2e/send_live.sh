@@ -109,7 +109,7 @@ assert_json "$scratch/streams.json" ".streams | length == 8 and all(.reordered =
 # For a time.
 zero
 send "${flow[@]}" qp 0x11 send size 64 for 300ms --engine live
-assert_sent '.finished and .seconds > 0.29 and .seconds < 1 and .sent.packets > 10000'
+assert_sent '.finished and .seconds > 0.29 and .seconds < 5 and .sent.packets > 10000'
 await_frames "$(sent_of .sent.packets)"
 
 # Rates: as many as asked, and how evenly. A busy machine may take more time than a schedule can make up for.

@@ -102,6 +102,20 @@ void check_mirrors(const Snapshot &s, const Sums &sums) {
                 roce_stream_counter(&s.streams[i], ROCE_FILLED));
 }
 
+// Each frame has its time by a stamp or not, and each stamp its source.
+void check_times(const FrameTimes &times, const Sums &sums) {
+  uint64_t stamps = times.sources_full, usable = 0;
+  for (const StampSource &s : times.sources) {
+    REQUIRE(s.unusable <= s.frames && s.backward <= s.frames);
+    REQUIRE(s.delay_min_ns <= 0 && s.delay_max_ns >= 0);
+    stamps += s.frames;
+    usable += s.frames - s.unusable;
+  }
+  REQUIRE(stamps <= sums.frames);
+  if (times.clock != FrameClock::Capture)
+    REQUIRE(times.stamped == usable && times.stamped + times.unstamped == sums.frames);
+}
+
 void check_episodes(Analyzer &analyzer, const Sums &sums) {
   Episodes found;
   uint64_t counted = 0;
@@ -147,7 +161,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                      .episodes = follow,
                      .passive_latency = time,
                      .microbursts = time}),
-      decapped({.drop_bad_icrc = (size & 1) != 0, .decap = ROCE_TUNNELS_ALL});
+      decapped({.drop_bad_icrc = (size & 1) != 0,
+                .decap = ROCE_TUNNELS_ALL,
+                .clock = time ? FrameClock::Mirror : FrameClock::Capture,
+                .user_tick_ns = size & 8});
+  Analyzer trailed({.track = false, .clock = FrameClock::Trailer});
   NativeDatapath inner({.streams = kTable, .decap = ROCE_TUNNELS_ALL});
   NativeDatapath mine({.streams = kTable}), other({.streams = kTable, .hash_seed = 0x1234567}),
       full({.streams = kSmallTable});
@@ -173,6 +191,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     analyzer.frame({frame.data, captured, length, frame.time_ns, Link::Ethernet});
     inner.frame(frame);
     decapped.frame({frame.data, captured, length, frame.time_ns, Link::Ethernet});
+    trailed.frame({frame.data, captured, length, frame.time_ns, Link::Ethernet});
   }
 
   Snapshot first, second, few, analyzed;
@@ -189,6 +208,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   decapped.snapshot(capture);
   check_mirrors(program, sums);
   check_mirrors(capture, sums);
+  check_times(decapped.frame_times(), sums);
+  check_times(trailed.frame_times(), sums);
   REQUIRE(!memcmp(program.opcodes.data(), capture.opcodes.data(), sizeof(program.opcodes)));
   REQUIRE(!memcmp(program.totals.tunnels, capture.totals.tunnels, sizeof(capture.totals.tunnels)));
   REQUIRE(program.totals.truncated == capture.totals.truncated);

@@ -28,6 +28,7 @@ FEATURES = {
     "`send`": ["send_open"],
     "`send --reliable`, `respond`": ["send_reliable"],
     "`respond` on an attached port": ["respond_attached"],
+    "`attach --follow --latency`": ["follow_pairs"],
     "`doctor` says what attach does": ["doctor_words"],
     "zero-copy (virtio-net) leaves the host's traffic": ["send_beside_host_traffic", "reliable_beside_host_traffic"],
     "zero-copy counts losses as frames": ["respond_too_slow"],

@@ -154,22 +154,6 @@ TEST(CaptureSet, ARingIsOneCapture) {
   EXPECT_EQ(report_of(run(paths)), expected);
 }
 
-TEST(CaptureSet, JobsFindWhatOneFinds) {
-  const Captures at;
-  const std::string one = at.write("one.pcap", whole());
-  const std::string expected = report_of(run({one}));
-  for (const unsigned jobs : {2U, 3U, 8U})
-    EXPECT_EQ(report_of(run({one}, jobs)), expected) << jobs << " jobs";
-  std::vector<std::string> paths;
-  for (size_t i = 0; i < taps().size(); i++)
-    paths.push_back(at.write("tap" + std::to_string(i) + ".pcap", taps()[i]));
-  const Analysis several = run(paths), two = run(paths, 2);
-  EXPECT_EQ(report_of(two), report_of(several));
-  ASSERT_EQ(two.episodes.findings.size(), several.episodes.findings.size());
-  for (size_t i = 0; i < two.episodes.findings.size(); i++)
-    EXPECT_EQ(two.episodes.findings[i].finding.frame, several.episodes.findings[i].finding.frame);
-}
-
 // Frames of findings and events are named by their file and their number there.
 TEST(CaptureSet, FramesHaveTheirFileAndNumber) {
   const Captures at;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <regex>
 #include <sstream>
@@ -13,7 +14,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/app.h"
+#include "cli/output.h"
+#include "cli/run_options.h"
 #include "cli/sweep.h"
+#include "cli/sweep_merge.h"
+#include "directory.h"
 #include "report/attachments.h"
 #include "report/json.h"
 #include "report/reports.h"
@@ -331,6 +336,42 @@ TEST(Cli, SharesOfASweep) {
   EXPECT_EQ(share("auto"), "2 of 5");
   for (const char *name : kNames)
     unsetenv(name);
+}
+
+// More shares than points: the directories of the others have none.
+TEST(Cli, MergesASharedSweepWithoutPoints) {
+  xr::test::Directory with, without, empty;
+  std::ofstream(without.file("sweep.json")) << "{}\n";
+  xr::report::SweepPoint point{.number = 1, .run = "01", .host = "a", .settings = {{"seed", "1"}}};
+  std::filesystem::create_directory(with.file("001-seed=1"));
+  std::ofstream(with.file("001-seed=1/point.json"))
+      << xr::report::stored_point(point, xr::report::pack_point({}), 1);
+  const auto merged = merge_sweep({without.path(), with.path()});
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  EXPECT_EQ(merged.get().points.size(), 1U);
+  EXPECT_TRUE(merged.get().missing.empty());
+  EXPECT_FALSE(merge_sweep({without.path()}).ok());
+  EXPECT_FALSE(merge_sweep({with.path(), empty.path()}).ok());
+}
+
+TEST(Cli, PlacesAreNamedAlone) {
+  const auto refusal = [](const std::vector<std::string> &words) {
+    RunArgs args;
+    args.place = words;
+    const xr::Status checked = check_place(args);
+    return checked ? "" : checked.error().message;
+  };
+  EXPECT_EQ(refusal({"virtual"}), "");
+  EXPECT_EQ(refusal({"mars"}), "--on: 'mars' is not a place");
+  EXPECT_EQ(refusal({"virtual", "ports"}), "--on: 'ports' is too much");
+}
+
+// Errors quote the contents of files, which must not control the terminal.
+TEST(Cli, ErrorsArePrintable) {
+  testing::internal::CaptureStderr();
+  xr::cli::fail("run", {std::string("line 1 is '\x1b[31m\0\x7f'", 19), "a\thint"});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "xdp-roce: run: line 1 is '?[31m?"
+                                                    "?'\nhint: a?hint\n");
 }
 
 } // namespace

@@ -2,12 +2,15 @@
 // Captures as frames that a test changes, and what following finds in them.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "capture/analyzer.h"
 #include "capture_writer.h"
+#include "roce/cnp.h"
 
 namespace xr::test {
 
@@ -30,6 +33,22 @@ struct Taken {
   }
   uint32_t msn() const { return roce_be24(&bytes[packet.bth + ROCE_BTH_LEN]); }
   void put_msn(uint32_t msn) { put24(ROCE_BTH_LEN + 1, msn); }
+  // IPv4. Cuts the payload, or makes it longer.
+  void put_payload(uint32_t length) {
+    const auto by = static_cast<int32_t>(length - packet.payload);
+    const auto end = bytes.begin() + packet.end - ROCE_ICRC_LEN;
+    if (by < 0)
+      bytes.erase(end + by, end);
+    else
+      bytes.insert(end, static_cast<size_t>(by), 0);
+    for (const uint32_t at : {packet.l3 + 2u, packet.bth - 4u}) // lengths of IP and UDP
+      roce_put16(&bytes[at], roce_swap16(static_cast<uint16_t>(roce_be16(&bytes[at]) + by)));
+    const NativeDatapath datapath({});
+    const auto size = static_cast<uint32_t>(bytes.size());
+    EXPECT_EQ(ROCE_CLASS_V2, datapath.parse({bytes.data(), size, size}, packet));
+    EXPECT_EQ(length, packet.payload);
+    icrc_write(bytes.data(), packet);
+  }
   void put_syndrome(uint8_t syndrome) {
     bytes[packet.bth + ROCE_BTH_LEN] = packet.syndrome = syndrome;
     icrc_write(bytes.data(), packet);
@@ -60,18 +79,70 @@ inline TakenFrames read_frames(const std::string &name) {
   return frames;
 }
 
-inline Episodes follow_any(const TakenFrames &frames) {
+inline Analysis analyze_frames(const TakenFrames &frames) {
   PcapWriter file(false, 1, 0xa1b23c4d);
   for (const Taken &f : frames)
     file.packet(f.bytes, static_cast<uint32_t>(f.ns / 1'000'000'000),
                 static_cast<uint32_t>(f.ns % 1'000'000'000));
   const TemporaryFile copy(file.bytes);
   AnalyzeRun run;
-  run.options.episodes = true;
+  run.options.episodes = run.options.passive_latency = true;
   Result<Analysis> done = analyze(copy.path(), run);
   EXPECT_TRUE(done.ok());
-  return done->episodes;
+  return std::move(*done);
 }
+
+constexpr uint32_t kLikeAPort = ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP;
+
+// What a port finds, which skips packets (include/roce/skip.h).
+inline Analysis analyze_like_a_port(const TakenFrames &frames, uint32_t features = kLikeAPort) {
+  NativeDatapath::Options options;
+  options.features = features;
+  NativeDatapath datapath(options);
+  for (size_t i = 0; i < frames.size(); i++) {
+    const auto length = static_cast<uint32_t>(frames[i].bytes.size());
+    const NativeDatapath::FrameView view{frames[i].bytes.data(), length, length, frames[i].ns,
+                                         i + 1};
+    roce_packet packet;
+    const roce_class class_ = datapath.parse(view, packet);
+    datapath.account(view, class_, packet);
+  }
+  Analysis done;
+  datapath.snapshot(done.snapshot);
+  datapath.episodes(done.episodes);
+  datapath.latency(done.passive);
+  return done;
+}
+
+// An episode without its times and frames: which of them there are, and in which order.
+inline std::string text(const roce_episode &e) {
+  const uint64_t times[] = {e.last_sent_ns, e.seen_ns,   e.nak_ns,
+                            e.reread_ns,    e.resent_ns, e.recovered_ns};
+  std::string order;
+  for (const uint64_t one : times) {
+    order += fmt::format(
+        " {}",
+        one ? std::ranges::count_if(times, [one](uint64_t other) { return other && other < one; })
+            : -1);
+  }
+  return fmt::format("cause {} kind {} missing {} from {} to {} resent {} needlessly {} bytes {} "
+                     "naks {} findings {:x} times{}",
+                     e.cause, e.kind, e.missing, e.first_missing, e.end, e.resent_packets,
+                     e.resent_needlessly, e.resent_bytes, e.naks, e.findings, order);
+}
+
+inline std::string text(const roce_finding &f) {
+  return fmt::format("type {} psn {} value {} expected {}", f.type, f.psn, f.value, f.expected);
+}
+
+inline std::vector<std::string> texts(const auto &found) {
+  std::vector<std::string> lines;
+  for (const auto &one : found)
+    lines.push_back(text(one));
+  return lines;
+}
+
+inline Episodes follow_any(const TakenFrames &frames) { return analyze_frames(frames).episodes; }
 
 // The same, when all answers belong to requests of the capture.
 inline Episodes follow(const TakenFrames &frames) {
@@ -98,6 +169,22 @@ inline bool is_plain_ack(const Taken &f) {
 inline void insert(TakenFrames &frames, size_t place, Taken f) {
   f.ns = frames[place - 1].ns + 1;
   frames.insert(frames.begin() + static_cast<ptrdiff_t>(place), std::move(f));
+}
+
+inline void mark(Taken &f) { f.bytes[f.packet.l3 + 1] |= ROCE_ECN_CE; }
+
+// What the receiver of `request` sends to QP `qpn` of its sender.
+inline Taken cnp_to(const Taken &request, uint32_t qpn) {
+  roce_cnp cnp;
+  roce_packet packet = request.packet;
+  packet.ipv4 = 1; // the parser leaves it to rules
+  roce_cnp_build(&cnp, &packet, qpn, 0, roce_swap16(ROCE_UDP_PORT), 0);
+  Taken made;
+  made.bytes.assign(request.bytes.begin() + 6, request.bytes.begin() + 12);
+  made.bytes.insert(made.bytes.end(), request.bytes.begin(), request.bytes.begin() + 6);
+  made.bytes.insert(made.bytes.end(), {0x08, 0x00});
+  made.bytes.insert(made.bytes.end(), cnp.bytes, cnp.bytes + cnp.length);
+  return made;
 }
 
 inline uint32_t count(const Episodes &e, roce_cause cause) {

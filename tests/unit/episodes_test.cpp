@@ -5,6 +5,7 @@
 
 #include "episode_frames.h"
 #include "roce/psn.h"
+#include "roce/rnr.h"
 
 namespace xr::test {
 namespace {
@@ -15,23 +16,37 @@ constexpr uint64_t kUs = 1000, kMs = 1'000'000;
 
 struct Real {
   const char *name;
-  uint32_t nak, read, timeout, duplicate; // nak: as tshark counts them
+  uint32_t nak, read, timeout, duplicate, rnr = 0; // nak, rnr: as tshark counts them
 };
 
 // nak: NAKs that tshark counted; nak + read + timeout: the requester's completer_retry_err where
 // every NAK was obeyed; duplicate: copies that netem made.
 TEST(Episodes, OfRealCaptures) {
   const Real reals[] = {
-      {"loss_rc_send_v4", 30, 0, 0, 0},       {"loss2_rc_psnwrap_v4", 5, 0, 1, 0},
-      {"loss_rc_read_v4", 0, 37, 0, 0},       {"loss2_rc_atomic_v4", 7, 10, 1, 0},
-      {"corrupt_rc_send_v4", 12, 0, 0, 0},    {"wire_m1500_drop100_vb_drv_rq-tb", 46, 0, 0, 0},
-      {"dup_rc_atomic_v4", 0, 0, 0, 6},       {"dup_rc_read_v4", 0, 0, 0, 40},
-      {"m4200_rc_read_65536_v4", 0, 0, 0, 0}, {"wire_m1500_drop100_vb_drv_rq-va", 46, 0, 0, 0},
-      {"fault_rkey_read_v4", 0, 0, 0, 0},     {"fault_len_v4", 0, 0, 0, 0},
-      {"rc_send_psnwrap_v4", 0, 0, 0, 0},     {"rping_v4", 0, 0, 0, 0},
-      {"rc_write_q4_v4", 0, 0, 0, 0},         {"rc_send_cm_v4", 0, 0, 0, 0},
-      {"rc_atomic_faa_v6", 0, 0, 0, 0},       {"rc_write_ect_v4", 0, 0, 0, 0},
-      {"rc_send_imm_v4", 0, 0, 0, 0},         {"rc_zero_len_v4", 0, 0, 0, 0},
+      {"loss_rc_send_v4", 30, 0, 0, 0},
+      {"loss2_rc_psnwrap_v4", 5, 0, 1, 0},
+      {"loss_rc_read_v4", 0, 37, 0, 0},
+      {"loss2_rc_atomic_v4", 7, 10, 1, 0},
+      {"corrupt_rc_send_v4", 12, 0, 0, 0},
+      {"wire_m1500_drop100_vb_drv_rq-tb", 46, 0, 0, 0},
+      {"dup_rc_atomic_v4", 0, 0, 0, 6},
+      {"dup_rc_read_v4", 0, 0, 0, 40},
+      {"m4200_rc_read_65536_v4", 0, 0, 0, 0},
+      {"wire_m1500_drop100_vb_drv_rq-va", 46, 0, 0, 0},
+      {"fault_rkey_read_v4", 0, 0, 0, 0},
+      {"fault_len_v4", 0, 0, 0, 0},
+      {"rc_send_psnwrap_v4", 0, 0, 0, 0},
+      {"rping_v4", 0, 0, 0, 0},
+      {"rc_write_q4_v4", 0, 0, 0, 0},
+      {"rc_send_cm_v4", 0, 0, 0, 0},
+      {"rc_atomic_faa_v6", 0, 0, 0, 0},
+      {"rc_write_ect_v4", 0, 0, 0, 0},
+      {"rc_send_imm_v4", 0, 0, 0, 0},
+      {"rc_zero_len_v4", 0, 0, 0, 0},
+      {"rnr_rc_send_t12_v4", 0, 0, 0, 0, 4},
+      {"rnr_rc_psnwrap_t1_v4", 0, 0, 0, 0, 9},
+      {"rnr_rc_write_imm_t20_v6", 0, 0, 0, 0, 10},
+      {"rnr_rc_exhausted_t14_v4", 0, 0, 0, 0, 5},
   };
   for (const Real &real : reals) {
     SCOPED_TRACE(real.name);
@@ -40,6 +55,7 @@ TEST(Episodes, OfRealCaptures) {
     EXPECT_EQ(count(e, ROCE_CAUSE_READ), real.read);
     EXPECT_EQ(count(e, ROCE_CAUSE_TIMEOUT), real.timeout);
     EXPECT_EQ(count(e, ROCE_CAUSE_DUPLICATE), real.duplicate);
+    EXPECT_EQ(count(e, ROCE_CAUSE_RNR), real.rnr);
     EXPECT_EQ(count(e, ROCE_CAUSE_UNKNOWN), 0u);
     EXPECT_TRUE(e.findings.empty());
     EXPECT_EQ(e.holes_forgotten + e.pairs_full + e.episodes_dropped, 0u);
@@ -222,6 +238,63 @@ TEST(Episodes, Rnr) {
   EXPECT_EQ(episode.resent_ns, frames[place + 1].ns);
   EXPECT_EQ(episode.naks, 0u);
   EXPECT_TRUE(e.findings.empty());
+}
+
+// The receiver of Soft-RoCE sends a NAK too, for what was sent after the refused request. The
+// requester waits for the timer of the RNR NAK, or gives up.
+TEST(Episodes, RnrWithNakOfRealCaptures) {
+  for (const char *name : {"rnr_rc_send_t12_v4", "rnr_rc_psnwrap_t1_v4", "rnr_rc_write_imm_t20_v6",
+                           "rnr_rc_exhausted_t14_v4"}) {
+    SCOPED_TRACE(name);
+    const TakenFrames frames = read_frames(name);
+    const Episodes e = follow(frames);
+    ASSERT_FALSE(e.episodes.empty());
+    const bool fails = std::string(name).find("exhausted") != std::string::npos;
+    EXPECT_EQ(e.pairs[0].go_backs, e.episodes.size() - fails);
+    EXPECT_EQ(e.pairs[0].naks, e.episodes.size());
+    for (size_t i = 0; i < e.episodes.size() - fails; i++) {
+      const roce_episode &episode = e.episodes[i].episode;
+      const Taken &nak = frames[episode.nak_frame - 1];
+      EXPECT_EQ(episode.cause, ROCE_CAUSE_RNR);
+      EXPECT_EQ(episode.naks, 1u);
+      EXPECT_EQ(episode.nak_ns, nak.ns);
+      EXPECT_EQ(episode.first_missing, nak.psn());
+      EXPECT_EQ(ROCE_SYNDROME_TYPE(nak.packet.syndrome), static_cast<uint32_t>(ROCE_RNR_NAK));
+      EXPECT_EQ(episode.first_missing, frames[episode.resent_frame - 1].psn());
+      EXPECT_GE(episode.resent_ns - episode.nak_ns, roce_rnr_us(nak.packet.syndrome) * kUs);
+    }
+    if (fails) {
+      EXPECT_EQ(e.episodes.back().episode.resent_ns, 0u);
+    }
+  }
+}
+
+// Without the RNR NAKs, the same NAKs are repeated for PSNs that had not arrived.
+TEST(Episodes, RnrExplainsRepeatedNaks) {
+  TakenFrames frames = read_frames("rnr_rc_exhausted_t14_v4");
+  std::erase_if(frames, [](const Taken &f) {
+    return f.is_ack() && ROCE_SYNDROME_TYPE(f.packet.syndrome) == ROCE_RNR_NAK;
+  });
+  const Episodes e = follow(frames);
+  EXPECT_EQ(std::ranges::count(e.findings, ROCE_FINDING_REPEATED_NAK,
+                               [](const FindingRow &row) { return row.finding.type; }),
+            3);
+}
+
+// After the refused request was sent again, a NAK for it is of a loss.
+TEST(Episodes, NakAfterRnr) {
+  TakenFrames frames = read_frames("rnr_rc_exhausted_t14_v4");
+  const size_t nak = find_frame(frames, is_nak);
+  const size_t again = find_frame(
+      frames, [&](const Taken &f) { return f.is_request() && f.psn() == frames[nak].psn(); }, nak);
+  Taken late = frames[nak];
+  frames.erase(frames.begin() + static_cast<ptrdiff_t>(nak));
+  insert(frames, again + 1, late); // after the second request of the go-back
+  const Episodes e = follow(frames);
+  EXPECT_EQ(count(e, ROCE_CAUSE_NAK), 1u);
+  EXPECT_EQ(count(e, ROCE_CAUSE_RNR), 5u);
+  EXPECT_TRUE(e.findings.empty());
+  EXPECT_EQ(e.episodes[0].episode.naks, 0u);
 }
 
 } // namespace

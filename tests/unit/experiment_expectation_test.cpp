@@ -61,7 +61,7 @@ ExperimentPrediction prediction() {
   return p;
 }
 
-ExperimentCheck evaluate(const std::string &text) {
+ExperimentCheck evaluate(const std::string &text, const RunAnswers *answers = nullptr) {
   const auto expectation = Expectation::parse(text);
   EXPECT_TRUE(expectation.ok()) << text << ": " << expectation.error().message;
   if (!expectation)
@@ -79,7 +79,11 @@ ExperimentCheck evaluate(const std::string &text) {
     store.add(RowKind::Queue, 1, "marked", ms * 1'000'000, 10);
     store.add(RowKind::Flow, 0, "alpha", ms * 1'000'000, 0.5);
   }
-  return expectation.get().evaluate(subject(), measurement(), prediction(), store);
+  {
+    const ExperimentMeasurement measured = measurement();
+    const ExperimentPrediction predicted = prediction();
+    return expectation.get().evaluate(subject(), {measured, predicted, store, answers});
+  }
 }
 
 struct Case {

@@ -127,6 +127,7 @@ expect:
   EXPECT_EQ(e.subject.rules, (std::vector<std::string>{"lose", "rule-2", "rule-3"}));
   ASSERT_EQ(e.captures.size(), 1U);
   EXPECT_EQ(e.captures[0].port, CaptureSetup::Port::Right);
+  EXPECT_FALSE(e.analyze);
   using Kind = simulate::Event::Kind;
   ASSERT_EQ(s.schedule.size(), 5U);
   EXPECT_EQ(s.schedule[0].kind, Kind::Start); // by time
@@ -209,6 +210,12 @@ TEST(ExperimentFiles, SettingsAndSweeps) {
   EXPECT_EQ(last.get().scenario.flows.size(), 2U);
   EXPECT_EQ(last.get().scenario.seed, 6U);
   EXPECT_EQ(file.points({{"sweep", "{}"}}).get().size(), 1U);
+  const auto replaced = file.points({{"seed", "9"}});
+  ASSERT_FALSE(replaced.ok());
+  EXPECT_NE(replaced.error().message.find("seed is also set on the command line"),
+            std::string::npos)
+      << replaced.error().message;
+  EXPECT_TRUE(file.points({{"duration", "9ms"}}).ok());
 
   const Experiment set = sound(kHead + kFlows, {{"flows.1.words", "send size 4k"},
                                                 {"duration", "20ms"},
@@ -273,6 +280,7 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
            {all + "measure: {from: 10ms}\n", "measure: from is not before the end",
             "the run takes 10ms"},
            {all + "sample: 500ns\n", "sample: 500ns is too short"},
+           {all + "---\nexperiment: another\n", "a second document begins", "one document"},
            {kHead + "flows: 5\n", "flows: it is not a list"},
            {flow("words: write"), "f.yaml:4: there is no sender"},
            {flow("from: all"), "there is no receiver"},
@@ -309,6 +317,9 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
            {all + "rules: [drop name a, drop name a]\n", "there are two rules 'a'"},
            {all + "capture: [middle]\n", "capture: 'middle' is not a port of the run"},
            {all + "capture: [left, {at: left}]\n", "capture: left is given twice"},
+           {all + "analyze: none\nexpect: ['count(findings) == 0']\n",
+            "expect: findings: the captures are not analyzed"},
+           {all + "capture: [left, right]\nanalyze: all\n", "analyze: 'all' is not an analysis"},
            {all + "reliability: {retransmit: all}\n", "'all' is not a way to retransmit"},
            {all + "schedule: 5\n", "schedule: it is not a list"},
            {all + "schedule: [{at: 1ms}]\n", "it has no time or no action"},
@@ -361,7 +372,9 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
            {"sweep: 5\n", "sweep: it is not a map"},
            {"sweep: {seed: 5}\n", "sweep: seed: it is not a list"},
            {"sweep: {seed: []}\n", "sweep: seed: it is not a list"},
-           {"sweep: {seed: [[1]]}\n", "sweep: seed: a value is not a text"}}) {
+           {"sweep: {seed: [[1]]}\n", "sweep: seed: a value is not a text"},
+           {"sweep: {seed: [1], seed: [2]}\n", "sweep: seed is given twice"},
+           {"sweep: {seed: [1, 2, 1]}\n", "sweep: seed: 1 is given twice"}}) {
     const auto points = ExperimentFile(all + sweep, "f.yaml", "").points({});
     ASSERT_FALSE(points.ok()) << sweep;
     EXPECT_NE(points.error().message.find(words), std::string::npos) << points.error().message;

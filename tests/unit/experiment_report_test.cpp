@@ -65,6 +65,8 @@ TEST(ExperimentReport, KeysOfTheContract) {
                                            {"bound", 0.0},
                                            {"row", "flow-1"},
                                            {"t_ns", 5'000'000},
+                                           {"capture", nullptr},
+                                           {"frame", nullptr},
                                            {"why", nullptr}}));
   EXPECT_EQ(j.at("prediction").at("queue_bytes"), 20'000);
   EXPECT_EQ(j.at("prediction").at("stable"), nullptr);
@@ -96,6 +98,13 @@ TEST(ExperimentReport, Summary) {
     EXPECT_NE(text.find(words), std::string::npos) << words << " is not in\n" << text;
 }
 
+TEST(ExperimentReport, SummaryCountsTheFlowsThatItLeavesOut) {
+  ExperimentResult r = result();
+  r.measured.flows.resize(20);
+  EXPECT_NE(to_text(experiment_report(r)).find("\n4 more flows in result.json\n"),
+            std::string::npos);
+}
+
 TEST(ExperimentReport, FilesForOthers) {
   ExperimentResult r = result();
   EXPECT_EQ(tap({&r}), "TAP version 13\n1..3\nok 1 - a <b> & \"c\": measured\n"
@@ -106,6 +115,13 @@ TEST(ExperimentReport, FilesForOthers) {
        {"tests=\"3\" failures=\"1\" errors=\"0\"", "name=\"a &lt;b&gt; &amp; &quot;c&quot;\"",
         "<failure message=\"value 2, bound 0, flow-1, at 5000000 ns\"/>"})
     EXPECT_NE(xml.find(words), std::string::npos) << words << " is not in\n" << xml;
+  r.name =
+      "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 \xff\xc3 \xed\xa0\x80 \xc0\x80\xef\xbf\xbf \x1b[31m";
+  EXPECT_NE(
+      junit_xml({&r}).find("name=\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 ?? ??? ????? ?[31m\""),
+      std::string::npos)
+      << junit_xml({&r});
+  EXPECT_NE(tap({&r}).find(" ?[31m: measured"), std::string::npos);
   r.verdict = Verdict::Void;
   r.measured.why_void = {"x < y"};
   r.checks[0].outcome = Outcome::Unmeasured;
@@ -121,6 +137,35 @@ TEST(ExperimentReport, FilesForOthers) {
                                            {"flow-1"}, {"a:b"}),
             "t_ns,kind,name,column,value\n100,flow,flow-1,rate_bps,1.5\n100,queue,a:b,marked,3\n"
             "200,total,,jain,0.25\n");
+}
+
+// Of the answers from captures: a text instead of numbers, and the frame to look at.
+TEST(ExperimentReport, ChecksNameTheFrame) {
+  ExperimentResult r = result();
+  ExperimentCheck &check = r.checks[0];
+  check.text = "all(episodes, cause == 'nak')";
+  check.value.reset();
+  check.bound.reset();
+  check.value_text = "timeout";
+  check.bound_text = "nak";
+  check.row = "episode 2 (flow-1)";
+  check.capture = "left";
+  check.frame = 17;
+  const json j = json::parse(to_json(experiment_report(r))).at("expectations")[0];
+  EXPECT_EQ(j.at("value"), "timeout");
+  EXPECT_EQ(j.at("bound"), "nak");
+  EXPECT_EQ(j.at("capture"), "left");
+  EXPECT_EQ(j.at("frame"), 17);
+  const std::string words =
+      "value timeout, bound nak, episode 2 (flow-1), at 5000000 ns, left.pcapng frame 17";
+  EXPECT_NE(tap({&r}).find("# " + words + "\n"), std::string::npos) << tap({&r});
+  EXPECT_NE(junit_xml({&r}).find("message=\"" + words + "\""), std::string::npos);
+  const std::string text = to_text(experiment_report(r));
+  EXPECT_NE(text.find("episode 2 (flow-1) at 5 ms, left.pcapng frame 17"), std::string::npos)
+      << text;
+  SweepPoint point;
+  ASSERT_TRUE(unpack_point(pack_point(r), point));
+  EXPECT_EQ(tap({&point.result}), tap({&r}));
 }
 
 TEST(ExperimentReport, SweepPointsSurviveTheirProcess) {
@@ -142,6 +187,53 @@ TEST(ExperimentReport, SweepPointsSurviveTheirProcess) {
   EXPECT_EQ(j.at("points")[0].at("verdict"), "fail");
   EXPECT_EQ(j.at("points")[0].at("why"), "sum(flows.drops) == 0: 2");
   EXPECT_EQ(j.at("points")[1].at("why"), "it did not run");
+}
+
+// Percentiles are those of all values, not the mean of the points' percentiles.
+TEST(ExperimentReport, SeedsOfASweepAreAddedUp) {
+  std::vector<SweepPoint> points;
+  Histogram backlog, fct_ns;
+  double sum = 0;
+  for (uint64_t seed = 1; seed <= 3; seed++) {
+    ExperimentResult r = result();
+    r.verdict = Verdict::Pass;
+    ExperimentQueue &queue = r.measured.queues[0];
+    queue.backlog_bytes = {};
+    queue.backlog_bytes.add(1000 * seed, 900);
+    queue.backlog_bytes.add(777'777 * seed, 10 * seed);
+    backlog.merge(queue.backlog_bytes);
+    r.measured.flows[0].fct_ns = 12'345'678 * seed;
+    fct_ns.add(12'345'678 * seed);
+    sum += 12'345'678.0 * static_cast<double>(seed);
+    for (size_t i = 1; i < r.measured.flows.size(); i++)
+      r.measured.flows[i].fct_ns.reset();
+    r.measured.flows[0].retransmitted = seed;
+    SweepPoint point{.settings = {{"load", "30%"}, {"seed", std::to_string(seed)}}};
+    ASSERT_TRUE(unpack_point(pack_point(r), point));
+    points.push_back(point);
+  }
+  points.push_back({.settings = {{"seed", "4"}, {"load", "30%"}}, .failure = "it did not run"});
+  points.push_back({.settings = {{"load", "50%"}, {"seed", "1"}}}); // alone
+  points.back().result.verdict = Verdict::Pass;
+  const json all = json::parse(to_json(sweep_report("s", points))).at("seeds");
+  ASSERT_EQ(all.size(), 1U);
+  const json &row = all[0];
+  EXPECT_EQ(row.at("point"), "load=30%");
+  EXPECT_EQ(row.at("points"), 3);
+  EXPECT_EQ(row.at("left_out"), 1);
+  EXPECT_EQ(row.at("queue"), "switch:receiver");
+  EXPECT_EQ(row.at("queue_p50_bytes"), backlog.quantile(0.5));
+  EXPECT_EQ(row.at("queue_p99_bytes"), backlog.quantile(0.99));
+  EXPECT_EQ(row.at("queue_p999_bytes"), backlog.quantile(0.999));
+  EXPECT_EQ(row.at("queue_max_bytes"), 777'777U * 3);
+  EXPECT_NEAR(row.at("queue_mean_bytes").get<double>(), backlog.mean(), 1e-6 * backlog.mean());
+  EXPECT_EQ(row.at("fcts"), 3);
+  EXPECT_EQ(row.at("fct_p50_ns"), fct_ns.quantile(0.5));
+  EXPECT_EQ(row.at("fct_max_ns"), 12'345'678U * 3);
+  EXPECT_NEAR(row.at("fct_mean_ns").get<double>(), sum / 3, 1);
+  EXPECT_EQ(row.at("retransmitted"), 6);
+  EXPECT_EQ(row.at("drops"), 6);
+  EXPECT_EQ(row.at("rate_bps"), 1.5e9);
 }
 
 TEST(ExperimentReport, StoredPointsComeBack) {

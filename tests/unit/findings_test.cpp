@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings in copies of real captures: each has a copy that has it, and one that nearly has it.
 #include "episode_frames.h"
-#include "roce/cnp.h"
 
 namespace xr::test {
 namespace {
@@ -148,23 +147,65 @@ TEST(Findings, Msn) {
   EXPECT_TRUE(follow(right).findings.empty());
 }
 
-// ---- congestion
+bool fills(const Taken &f) { return f.packet.info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE); }
 
-void mark(Taken &f) { f.bytes[f.packet.l3 + 1] |= ROCE_ECN_CE; }
-
-// What the receiver of `request` sends to QP `qpn` of its sender.
-Taken cnp_to(const Taken &request, uint32_t qpn) {
-  roce_cnp cnp;
-  roce_packet packet = request.packet;
-  packet.ipv4 = 1; // the parser leaves it to rules
-  roce_cnp_build(&cnp, &packet, qpn, 0, roce_swap16(ROCE_UDP_PORT), 0);
-  Taken made;
-  made.bytes.assign(request.bytes.begin() + 6, request.bytes.begin() + 12);
-  made.bytes.insert(made.bytes.end(), request.bytes.begin(), request.bytes.begin() + 6);
-  made.bytes.insert(made.bytes.end(), {0x08, 0x00});
-  made.bytes.insert(made.bytes.end(), cnp.bytes, cnp.bytes + cnp.length);
-  return made;
+void expect_pmtu(const char *capture, uint32_t direction) {
+  const TakenFrames frames = read_frames(capture);
+  const auto any = [direction](uint32_t place) {
+    return [=](const Taken &f) { return f.packet.info & direction && f.packet.info & place; };
+  };
+  const size_t first = find_frame(frames, any(ROCE_OP_FIRST | ROCE_OP_MIDDLE));
+  const size_t middle = find_frame(frames, any(ROCE_OP_MIDDLE), first + 1);
+  const size_t last = find_frame(frames, any(ROCE_OP_LAST), middle);
+  const uint32_t full = frames[first].packet.payload;
+  for (const auto &[place, length] :
+       {std::pair(middle, full - 4), {middle, full + 4}, {last, full + 4}}) {
+    TakenFrames wrong = frames;
+    wrong[place].put_payload(length);
+    const Episodes e = follow(wrong);
+    expect_only(e, ROCE_FINDING_PMTU, place, static_cast<ptrdiff_t>(first), frames[place].psn());
+    EXPECT_EQ(e.findings[0].finding.value, length);
+    EXPECT_EQ(e.findings[0].finding.expected, full);
+  }
+  // The last packet of a message may have less, or as much.
+  for (const uint32_t length : {full - 4, full}) {
+    TakenFrames right = frames;
+    right[last].put_payload(length);
+    EXPECT_TRUE(follow(right).findings.empty());
+  }
+  // From then on: once.
+  TakenFrames wrong = frames;
+  for (size_t i = middle; i < wrong.size(); i++)
+    if (any(ROCE_OP_FIRST | ROCE_OP_MIDDLE | ROCE_OP_LAST)(wrong[i]))
+      wrong[i].put_payload(full - 8);
+  expect_only(follow(wrong), ROCE_FINDING_PMTU, middle, static_cast<ptrdiff_t>(first),
+              frames[middle].psn());
 }
+
+TEST(Findings, Pmtu) {
+  expect_pmtu("rc_send_mtu256_v4", ROCE_OP_REQUEST);
+  expect_pmtu("m4200_rc_read_65536_v4", ROCE_OP_RESPONSE);
+}
+
+TEST(Findings, NoPmtuInRealCaptures) {
+  size_t captures = 0, filled = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(XR_TEST_DATA)) {
+    const std::string name = entry.path().filename();
+    const size_t end = name.find(".pcap");
+    if (end == std::string::npos || name.starts_with("synthetic") || name.ends_with("pcapng"))
+      continue;
+    SCOPED_TRACE(name);
+    const TakenFrames frames = read_frames(name.substr(0, end));
+    for (const FindingRow &row : follow_any(frames).findings)
+      EXPECT_NE(row.finding.type, ROCE_FINDING_PMTU);
+    filled += static_cast<size_t>(std::ranges::count_if(frames, fills));
+    captures++;
+  }
+  EXPECT_GT(captures, 20u);
+  EXPECT_GT(filled, 1000u);
+}
+
+// ---- congestion
 
 // A capture of WRITEs with its first request after an ACK, and the QPN of its sender.
 struct Marked {
@@ -232,6 +273,7 @@ TEST(Findings, CnpPacing) {
   EXPECT_EQ(e.cnps[0].qp_ns, 50'000u);
   EXPECT_EQ(e.cnps[0].destination_ns, 25'000u);
   EXPECT_EQ(e.cnps[0].port_ns, 25'000u);
+  EXPECT_EQ(e.pairs[0].cnp_ns, 50'000u);
   EXPECT_TRUE(e.findings.empty());
 }
 

@@ -3,8 +3,10 @@
 // frames are in microseconds.
 #include <gtest/gtest.h>
 
+#include "base/histogram.h"
 #include "capture/native_datapath.h"
 #include "frames.h"
+#include "roce/times.h"
 
 namespace xr::test {
 namespace {
@@ -72,7 +74,8 @@ public:
   }
 
 private:
-  NativeDatapath datapath_{{.latency = true}};
+  static constexpr NativeDatapath::Options kOptions{.latency = true};
+  NativeDatapath datapath_{kOptions};
 };
 
 TEST(Latency, AckReqToItsAck) {
@@ -284,6 +287,161 @@ TEST(Latency, OnlyConnectionsThatAcknowledge) {
   t.answer(3, kAck, 99); // to no request
   EXPECT_TRUE(t.result().port.empty());
   EXPECT_EQ(t.result().unpaired, 1u);
+}
+
+// Ports keep their times in the buckets that userspace knows.
+TEST(Latency, BucketsOfPorts) {
+  using Port = LogBuckets<ROCE_PORT_TIME_BITS, ROCE_TIME_WIDTH>;
+  using Pair = LogBuckets<ROCE_PAIR_TIME_BITS, ROCE_TIME_WIDTH>;
+  for (uint64_t ns = 1; ns; ns *= 2)
+    for (const uint64_t value : {ns - 1, ns, ns + ns / 3, ns + ns / 2 + 1}) {
+      EXPECT_EQ(roce_time_bucket(value, ROCE_PORT_TIME_BITS), Port::bucket(value)) << value;
+      EXPECT_EQ(roce_time_bucket(value, ROCE_PAIR_TIME_BITS), Pair::bucket(value)) << value;
+    }
+}
+
+// A WRITE of many packets; the FIRST links requests and answers by an ACK of the message before.
+class Paced : public Timed {
+public:
+  Paced() {
+    request(0, kSendOnly, psn_++, true);
+    answer(1, kAck, psn_ - 1);
+    request(at_, kSendFirst, psn_++);
+  }
+  // So many packets, each `us` after the one before.
+  void packets(int count, uint64_t us) {
+    for (; count; count--)
+      request(at_ += us, kSendMiddle, psn_++);
+  }
+  uint64_t at() const { return at_; }
+  void skip(uint64_t us) { at_ += us; }
+  void again(uint32_t back) { request(++at_, kSendMiddle, psn_ - back); }
+  void expect_untimed(uint64_t steady, uint64_t unmeasured, uint64_t close) const {
+    const PassiveLatency found = result();
+    EXPECT_EQ(found.cnps_steady, steady);
+    EXPECT_EQ(found.cnps_unmeasured, unmeasured);
+    EXPECT_EQ(found.cnps_close, close);
+  }
+
+private:
+  uint64_t at_ = 100;
+  uint32_t psn_ = 0xfffff0; // wraps
+};
+
+TEST(Latency, FromACnpToTheFallOfTheRate) {
+  Paced t;
+  t.packets(20, 2);
+  t.cnp(t.at() + 1);
+  t.packets(3, 2); // the third is due 6 us later, the first late one 8 us: 7 us after the CNP
+  t.packets(40, 4);
+  t.expect(ROCE_LATENCY_FALL, false, 1, 7, 7);
+  t.expect(ROCE_LATENCY_FALL, true, 0, 0, 0);
+  t.expect_untimed(0, 0, 0);
+}
+
+TEST(Latency, ARateThatDoesNotFallIsSteady) {
+  for (const uint64_t after : {4, 3, 2}) { // the same, and faster
+    Paced t;
+    t.packets(20, 4);
+    t.cnp(t.at() + 1);
+    t.packets(40, after);
+    t.expect_none(ROCE_LATENCY_FALL);
+    t.expect_untimed(1, 0, 0);
+  }
+  Paced pause; // one late packet is no rate
+  pause.packets(20, 4);
+  pause.cnp(pause.at() + 1);
+  pause.packets(5, 4);
+  pause.packets(1, 40);
+  pause.packets(26, 4);
+  pause.expect_none(ROCE_LATENCY_FALL);
+  pause.expect_untimed(1, 0, 0);
+}
+
+TEST(Latency, AFallAfterAnotherCnpIsAnUpperBound) {
+  Paced t;
+  t.packets(20, 2);
+  t.cnp(t.at() + 1);
+  t.packets(2, 2);
+  t.cnp(t.at() + 1); // 4 us after the first
+  t.packets(2, 2);
+  t.packets(40, 4);
+  t.expect(ROCE_LATENCY_FALL, true, 1, 9, 9);
+  t.expect(ROCE_LATENCY_FALL, false, 0, 0, 0);
+  t.expect_untimed(0, 0, 1);
+  // one after it is of no account
+  Paced later;
+  later.packets(20, 2);
+  later.cnp(later.at() + 1);
+  later.packets(10, 4);
+  later.cnp(later.at() + 1);
+  later.packets(40, 4);
+  later.expect(ROCE_LATENCY_FALL, false, 1, 1, 1);
+  later.expect_untimed(0, 0, 1);
+}
+
+TEST(Latency, ACnpIsMeasuredAgain200usAfterAnother) {
+  Paced t;
+  t.packets(20, 2);
+  t.cnp(t.at() + 1);
+  t.packets(40, 3);
+  t.packets(30, 2);
+  t.cnp(t.at() + 1); // 181 us after
+  t.packets(100, 2);
+  t.cnp(t.at() + 1); // 200 us after that
+  t.packets(40, 3);
+  t.expect(ROCE_LATENCY_FALL, false, 2, 1, 1);
+  t.expect_untimed(0, 0, 1);
+}
+
+TEST(Latency, TooFewPacketsAroundACnp) {
+  Paced few;
+  few.packets(15, 2);
+  few.cnp(few.at() + 1);
+  few.packets(40, 4);
+  few.expect_none(ROCE_LATENCY_FALL);
+  few.expect_untimed(0, 1, 0);
+  Paced end; // of the capture
+  end.packets(16, 2);
+  end.cnp(end.at() + 1);
+  end.packets(31, 4);
+  end.expect_none(ROCE_LATENCY_FALL);
+  end.expect_untimed(0, 1, 0);
+  Paced idle; // before the CNP
+  idle.packets(20, 2);
+  idle.skip(250);
+  idle.cnp(idle.at());
+  idle.packets(40, 4);
+  idle.expect_none(ROCE_LATENCY_FALL);
+  idle.expect_untimed(0, 1, 0);
+  Paced slow; // 5 packets in 200 us after it; the next shows that they have passed
+  slow.packets(20, 20);
+  slow.cnp(slow.at() + 1);
+  slow.packets(8, 40);
+  slow.expect_none(ROCE_LATENCY_FALL);
+  slow.expect_untimed(0, 1, 0);
+  Paced enough; // 9 packets
+  enough.packets(20, 10);
+  enough.cnp(enough.at() + 1);
+  enough.packets(14, 20);
+  enough.expect(ROCE_LATENCY_FALL, false, 1, 9, 9);
+  Paced again; // go-back-N disturbs the pace
+  again.packets(20, 2);
+  again.cnp(again.at() + 1);
+  again.packets(10, 4);
+  again.again(5);
+  again.packets(40, 4);
+  again.expect_none(ROCE_LATENCY_FALL);
+  again.expect_untimed(0, 1, 0);
+}
+
+TEST(Latency, WhatFellBeforeTheCnpIsNotItsEffect) {
+  Paced t;
+  t.packets(20, 2);
+  t.cnp(t.at() + 3); // the next packet is late already
+  t.packets(40, 4);
+  t.expect_none(ROCE_LATENCY_FALL);
+  t.expect_untimed(0, 1, 0);
 }
 
 } // namespace

@@ -207,20 +207,23 @@ TEST(LiveFlow, ItsScheduleIsThePacers) {
     pacer.start(kBegin);
     roce_live_state state{};
     state.due = kBegin;
-    state.end = UINT64_MAX;
+    // The second stall is longer than what is left of the schedule.
+    state.end = kBegin + static_cast<uint64_t>(2600 * 1e9 / live.asked_pps()) + 30'000'000;
+    pacer.end_at(state.end);
     for (uint32_t i = 0; i < 3000; i++) {
       ASSERT_EQ(state.due, pacer.due()) << "packet " << i;
-      EXPECT_TRUE(roce_live_is_due(&state, state.due));
+      EXPECT_EQ(roce_live_is_due(&state, state.due), state.due < state.end);
       EXPECT_FALSE(roce_live_is_due(&state, state.due - 1));
       const roce_live_shape &shape =
           live.plan().shapes[std::array{ROCE_LIVE_FIRST, ROCE_LIVE_MIDDLE, ROCE_LIVE_LAST}[i % 3]];
-      // Once it is too late by far.
-      const uint64_t now = state.due + (i == 2000 ? 80'000'000 : i % 7);
+      // Twice it is too late by far.
+      const uint64_t now = state.due + (i == 2000 || i == 2500 ? 80'000'000 : i % 7);
       roce_live_pace(&state, now, shape.interval);
       pacer.sent(now, shape.length);
     }
     EXPECT_EQ(state.slipped, pacer.slipped_ns());
-    EXPECT_GT(state.slipped, 0U);
+    EXPECT_GT(state.slipped, 30'000'000U);
+    EXPECT_GT(state.due, state.end);
     OpenSource source({flow}, {}, kLine);
     EXPECT_NEAR(live.asked_pps() / source.asked_pps(), 1, 1e-6);
   }

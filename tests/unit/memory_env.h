@@ -62,6 +62,7 @@ static roce_opcode_count *roce_opcode_count_at(roce_env *env, __u32 index) {
 static roce_totals *roce_totals_of(roce_env *env) { return &env->totals; }
 static __u64 roce_time(roce_env *env) { return env->now; }
 static __u64 roce_clock(roce_env *env) { return env->now; }
+static __u64 roce_jiffies(roce_env *env) { return env->now / 4'000'000; }
 static __u64 roce_cnp_window(roce_env *) { return ROCE_CNP_WINDOW_NS; }
 static __u32 roce_sides(roce_env *) { return 0; }
 static roce_aside *roce_aside_at(roce_env *env, __u32 index) {

@@ -209,6 +209,33 @@ TEST(Metrics, RatesOfTheEndpoint) {
   EXPECT_EQ(value(few, "xdp_roce_cc_qp_rate_bits_per_second", "18"), 1e9);
 }
 
+TEST(Metrics, EpisodesAndTimesOfQpPairs) {
+  Snapshot port = busy_port();
+  EXPECT_EQ(find(families_of(reading_of(port)), "xdp_roce_episodes_total"), nullptr);
+  port.followed = true;
+  port.totals.episodes[ROCE_CAUSE_NAK] = 5;
+  PortReading reading = reading_of(port);
+  EXPECT_EQ(find(families_of(reading), "xdp_roce_latency_seconds"), nullptr);
+  PassiveLatency latency;
+  latency.port = {{ROCE_LATENCY_ACK, false, 4, 1000, 1024, 5000, 5000, 2000}};
+  latency.histogram = {{ROCE_LATENCY_ACK, false, 1000, 1023, 1},
+                       {ROCE_LATENCY_ACK, false, 1024, 1087, 2},
+                       {ROCE_LATENCY_ACK, false, uint64_t{1} << 40, uint64_t{2} << 40, 1}};
+  reading.latency = std::make_shared<const PassiveLatency>(latency);
+  const auto all = families_of(reading);
+  EXPECT_EQ(value(all, "xdp_roce_episodes_total", "nak"), 5);
+  EXPECT_EQ(value(all, "xdp_roce_episodes_total", "timeout"), 0);
+  const auto &times = find(all, "xdp_roce_latency_seconds")->metric.at(0).histogram;
+  EXPECT_EQ(times.sample_count, 4U);
+  EXPECT_DOUBLE_EQ(times.sample_sum, 8e-6);
+  EXPECT_DOUBLE_EQ(times.bucket.at(0).upper_bound, 1023e-9);
+  EXPECT_EQ(times.bucket.at(0).cumulative_count, 1U);
+  EXPECT_EQ(times.bucket.at(1).cumulative_count, 3U);
+  EXPECT_EQ(times.bucket.at(times.bucket.size() - 3).cumulative_count, 3U);
+  EXPECT_EQ(times.bucket.at(times.bucket.size() - 2).cumulative_count, 4U);
+  EXPECT_TRUE(std::isinf(times.bucket.back().upper_bound));
+}
+
 TEST(Metrics, IncludeEveryFieldOfTheReports) {
   const Snapshot port = busy_port();
   const std::set<std::string> known = {"schema",     "source",   "frames",   "bytes",   "opcodes",

@@ -254,6 +254,17 @@ TEST(Pacer, LatenessIsCaughtUpToALimit) {
   EXPECT_EQ(caught_up, 50'001U);
 }
 
+TEST(Pacer, NothingIsGivenUpBeyondTheEnd) {
+  Pacer pacer = started(paced("1mpps"));
+  const uint64_t end = kBegin + 10'000'000;
+  pacer.end_at(end);
+  pacer.sent(kBegin + 80'000'000, 1000);
+  EXPECT_EQ(pacer.due(), end);
+  EXPECT_EQ(pacer.slipped_ns(), end - (kBegin + 1000));
+  pacer.sent(kBegin + 90'000'000, 1000);
+  EXPECT_EQ(pacer.slipped_ns(), end - (kBegin + 1000));
+}
+
 TEST(Pacer, ClocksThatStartAtZero) {
   Pacer pacer(paced("1mpps"), kLine, 0);
   pacer.start(0);

@@ -121,6 +121,18 @@ TEST(PlacesPorts, FlowsOfOtherHostsAreOnlyCounted) {
   EXPECT_EQ(theirs.rules[0].words, "qp 2 psn 5 iter 1 drop name x");
 }
 
+TEST(PlacesPorts, AQueueMayPauseAPortOnly) {
+  auto scenario = read().scenario;
+  scenario.queue.pfc = {.on = true, .xoff = 1000, .xon = 500};
+  const auto refused = make_plan(scenario);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("senders cannot be paused by pfc"), std::string::npos);
+  EXPECT_NE(refused.error().hint.find("--on ports left=IF,right=IF"), std::string::npos);
+  const auto made = make_plan(scenario, false, true);
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(made.get().forward.pfc.xoff, 1000U);
+}
+
 TEST(PlacesPorts, RowsOfOtherHostsFlowsHaveTheirQps) {
   const Plan theirs = make_plan(read().scenario, false).get();
   Measurement measurement(theirs, 1, 1000);

@@ -72,6 +72,24 @@ capture: [senders, {at: left, snap: 100}]
   EXPECT_EQ(plan.get().captures[1].snap, 100U);
 }
 
+// The senders' program follows streams only where it must: CNPs of the way back can be lost or are
+// captured there.
+TEST(PlacesRules, CnpsAreCountedWhereNoneIsLost) {
+  const auto at_senders = [](const std::string &rest, bool made = true) {
+    auto plan = planned(rest);
+    EXPECT_TRUE(plan.ok());
+    plan.get().made = made;
+    return counts_cnps_at_senders(plan.get());
+  };
+  EXPECT_FALSE(at_senders(""));
+  EXPECT_FALSE(at_senders("rules: [\"opcode ack drop\"]\ncapture: [left, right, receivers]\n"));
+  EXPECT_TRUE(at_senders("rules: [{link: \"receiver:switch\", words: \"opcode cnp drop\"}]\n"));
+  EXPECT_TRUE(
+      at_senders("schedule: [{at: 20ms, do: \"impair receiver:switch add opcode cnp drop\"}]\n"));
+  EXPECT_TRUE(at_senders("capture: [senders]\n"));
+  EXPECT_TRUE(at_senders("", false)); // the way between ports is not ours
+}
+
 TEST(PlacesRules, TimesAndRatesOfWordsAreScaled) {
   struct Case {
     const char *words, *at_tenth;

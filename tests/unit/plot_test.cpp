@@ -167,18 +167,25 @@ TEST(PlotPage, HasAllValues) {
     recorder.add(one);
   }
   const ExperimentResult result = result_of(2);
-  Page page{"flows: [</script>]\n", {{0.02, "start flow-2"}}, figures(result, recorder, {})};
+  Page page{"flows: [</script>] # <!-- <script>\n",
+            {{0.02, "start flow-2"}},
+            figures(result, recorder, {}),
+            {{"Answers", {"flow", "NAKs"}, {{"flow-2", 3.0}, {"flow-1", {}}, {"flow-3", "no"}}}}};
   const std::string text = html(result, page);
   EXPECT_EQ(std::string::npos, text.find("http://")); // nothing to load
   const nlohmann::json data = data_of(text);
   EXPECT_EQ("a </script> & more", data["name"]);
-  EXPECT_EQ("flows: [</script>]\n", data["file"]);
+  EXPECT_EQ("flows: [</script>] # <!-- <script>\n", data["file"]);
+  EXPECT_EQ(std::string::npos, text.find("<!-- <script>")); // would hide the end of the data
   EXPECT_EQ("fail", data["verdict"]);
   EXPECT_EQ("fails", data["checks"][0]["outcome"]);
   EXPECT_EQ("flow-2", data["checks"][0]["row"]);
   EXPECT_EQ(0.005, data["checks"][0]["t_s"]);
   EXPECT_EQ("start flow-2", data["moments"][0]["text"]);
   EXPECT_EQ(2u, data["tables"][0]["total"]);
+  EXPECT_EQ(R"({"columns":["flow","NAKs"],"rows":[["flow-2",3.0],["flow-1",null],["flow-3","no"]],)"
+            R"("title":"Answers","total":3})",
+            data["tables"].back().dump());
   const nlohmann::json &rate = data["figures"][0];
   ASSERT_EQ("rate", rate["id"]);
   const std::vector<float> y = unpacked(rate["curves"][0]["y"]), x = unpacked(rate["x"]);

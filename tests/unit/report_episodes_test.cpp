@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sections of `analyze --episodes`, as text and JSON.
 #include <algorithm>
+#include <cstdlib>
 
 #include "golden.h"
 #include "report/episodes.h"
+#include "report/found_event.h"
 #include "report/json.h"
 #include "report/text.h"
 #include "snapshots.h"
@@ -72,6 +74,7 @@ Episodes episodes_of_each_cause() {
   found.pairs.push_back(pair);
   found.pairs[0].ce = 12;
   found.pairs[0].cnps = 3;
+  found.pairs[0].cnp_ns = 52'500;
   CnpRow cnps{};
   std::copy_n(name.key.dst, 4, cnps.src.begin());
   cnps.cnps = 9;
@@ -92,6 +95,22 @@ TEST(ReportGolden, Episodes) {
   add_episodes(none, {});
   expect_golden("no_episodes.txt", to_text(none));
   expect_golden("no_episodes.json", to_json(none));
+}
+
+TEST(ReportGolden, EpisodesAsEvents) {
+  setenv("TZ", "UTC", 1);
+  const Episodes found = episodes_of_each_cause();
+  std::string text, lines;
+  const auto add = [&](const Document &event) {
+    text += to_text(event);
+    lines += to_json(event, JsonStyle::Line);
+  };
+  for (const EpisodeRow &row : found.episodes)
+    add(episode_event(row, 7));
+  for (const FindingRow &row : found.findings)
+    add(finding_event(row, 7));
+  expect_golden("episode_events.txt", text);
+  expect_golden("episode_events.json", lines);
 }
 
 } // namespace

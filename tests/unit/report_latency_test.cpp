@@ -41,6 +41,9 @@ PassiveLatency times_of_each_kind() {
   found.unanswered = 4;
   found.broken = 5;
   found.unpaired = 6;
+  found.cnps_steady = 7;
+  found.cnps_unmeasured = 8;
+  found.cnps_close = 9;
   return found;
 }
 

@@ -239,6 +239,16 @@ TEST(ReportGolden, SendLive) {
   expect_goldens("send_live", send_document(report));
 }
 
+// `naks` of a responder are of all causes.
+TEST(Report, NaksOfAResponder) {
+  RespondReport report;
+  report.counts.naks = 3;
+  report.counts.out_of_bounds = 3;
+  const std::string text = to_text(respond_document(report));
+  EXPECT_NE(text.find("NAKs"), std::string::npos) << text;
+  EXPECT_EQ(text.find("PSN sequence error"), std::string::npos) << text;
+}
+
 TEST(ReportGolden, Empty) { expect_goldens("empty", analyze_report(empty_snapshot())); }
 
 TEST(ReportGolden, Capture) {
@@ -348,6 +358,7 @@ TEST(Report, TonesOfTheCounters) {
                      "icrc.bad"};
   Keys capture = both, port = both;
   capture.emplace_back("frames.cut");
+  capture.emplace_back("frames.aeth_cut");
   for (const char *key :
        {"cnp_unknown_peer", "held_without_rules", "not_cloned", "not_forwarded", "not_held"})
     port.push_back(std::string("impaired.") + key);
@@ -359,6 +370,23 @@ TEST(Report, TonesOfTheCounters) {
   add_counters(of_port, {counted});
   EXPECT_EQ(alarms(of_capture), capture);
   EXPECT_EQ(alarms(of_port), port);
+}
+
+// A capture of 54 bytes a frame has the BTH of an ACK, but not which it is.
+TEST(Report, CountsAethsThatACaptureCut) {
+  Snapshot s;
+  s.opcodes[ROCE_RC_ACKNOWLEDGE] = {{5, 0, 0, 0}, 310};
+  s.opcodes[ROCE_OPCODE_COUNT_V1 + ROCE_RC_ATOMIC_ACKNOWLEDGE] = {{2, 0, 0, 0}, 140};
+  s.opcodes[ROCE_RC_RDMA_READ_RESPONSE_LAST] = {{9, 0, 0, 0}, 900};
+  s.totals.aeth[ROCE_AETH_ACK] = 3;
+  s.totals.aeth[ROCE_AETH_RNR_NAK] = 1;
+  const auto frames = [](const Snapshot &of) {
+    return json::parse(to_json(counters_report({of})))["frames"];
+  };
+  EXPECT_EQ(frames(s)["aeth_cut"], 3);
+  EXPECT_NE(to_text(counters_report({s})).find("ACK or NAK: cut short"), std::string::npos);
+  s.source = Snapshot::Source::Interface;
+  EXPECT_FALSE(frames(s).contains("aeth_cut"));
 }
 
 TEST(Report, SumOfClassesIsTheTotal) {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace xr {
@@ -34,6 +35,20 @@ template <unsigned kBits, unsigned kWidth> struct LogBuckets {
     return low + ((1ULL << shift) - 1);
   }
   static uint64_t lowest(unsigned index) { return index ? highest(index - 1) + 1 : 0; }
+
+  // The value that `fraction` (0 to 1) of all `total` values do not exceed: the upper bound of its
+  // bucket, at most `max`. `counts` are of the buckets from `first` on.
+  static uint64_t quantile(std::span<const uint64_t> counts, unsigned first, uint64_t total,
+                           uint64_t max, double fraction) {
+    const double threshold = fraction * static_cast<double>(total);
+    uint64_t seen = 0;
+    for (unsigned i = 0; i < counts.size(); i++) {
+      seen += counts[i];
+      if (seen && static_cast<double>(seen) >= threshold)
+        return std::min(highest(first + i), max);
+    }
+    return max;
+  }
 };
 
 // Counts values of up to kWidth bits in such buckets.
@@ -65,7 +80,7 @@ public:
       counts_[i] -= before.counts_[i];
       if (!counts_[i])
         continue;
-      least = least == UINT64_MAX ? (i ? highest(i - 1) + 1 : 0) : least;
+      least = least == UINT64_MAX ? Buckets::lowest(i) : least;
       most = highest(i);
     }
     max_ = most < max_ ? most : max_;
@@ -77,17 +92,9 @@ public:
   uint64_t min() const { return total_ ? min_ : 0; }
   double mean() const { return total_ ? sum_ / static_cast<double>(total_) : 0; }
 
-  // The value that `fraction` (0 to 1) of all values do not exceed: the upper bound of its bucket,
-  // at most max(). 0 if the histogram is empty.
+  // See LogBuckets. 0 if the histogram is empty.
   uint64_t quantile(double fraction) const {
-    const double threshold = fraction * static_cast<double>(total_);
-    uint64_t seen = 0;
-    for (unsigned i = 0; i < kBuckets; i++) {
-      seen += counts_[i];
-      if (seen && static_cast<double>(seen) >= threshold)
-        return highest(i) < max_ ? highest(i) : max_;
-    }
-    return max_;
+    return Buckets::quantile(counts_, 0, total_, max_, fraction);
   }
 
   // Calls each(lowest value, highest value, count) for each bucket that has values, in order.
@@ -138,14 +145,7 @@ public:
   double mean() const { return count_ ? sum_ / static_cast<double>(count_) : 0; }
   // As Histogram::quantile().
   uint64_t quantile(double fraction) const {
-    const double threshold = fraction * static_cast<double>(count_);
-    uint64_t seen = 0;
-    for (unsigned i = 0; i < counts_.size(); i++) {
-      seen += counts_[i];
-      if (seen && static_cast<double>(seen) >= threshold)
-        return std::min(Buckets::highest(first_ + i), max_);
-    }
-    return max_;
+    return Buckets::quantile(counts_, first_, count_, max_, fraction);
   }
 
 private:

@@ -1,123 +1,229 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 
+#include "base/clock.h"
 #include "capture/analyzer.h"
-#include "capture/following.h"
 
 namespace xr {
 
 namespace {
 
-// The stop flag and the progress are checked once per 256 frames.
+// One job checks the stop flag and the progress once per 256 frames, several once per block.
 constexpr uint32_t kLookMask = 255;
 
-// One job: all frames are read, those of its share are accounted.
-struct Job {
-  Job(CaptureSet captures, const Analyzer::Options &options)
-      : set(std::move(captures)), analyzer(options) {}
+constexpr size_t kBlockBytes = 512 << 10; // half of a core's second cache on the machine of 0.9.0
+constexpr size_t kBlocks = 3;             // for each thread
+constexpr size_t kPrefetch = 2;           // frames
 
-  CaptureSet set;
-  Analyzer analyzer;
-  Next end = Next::End;
-  std::optional<Error> failed; // by on_frame
+struct Block {
+  explicit Block(uint32_t most) : frames(most), parsed(most) {}
 
-  void read(const AnalyzeRun &run, bool tell) {
-    CapturedFrame frame;
-    uint64_t progress_at = run.progress_step;
-    for (uint32_t n = 1; (end = set.next(frame)) == Next::Frame; n++) {
-      const roce_key *stream = analyzer.frame(frame);
-      if (run.on_frame)
-        if (Status done = run.on_frame(frame, stream); !done) {
-          failed = done.error();
-          break;
-        }
-      if (n & kLookMask)
-        continue;
-      if (run.stop && run.stop->load(std::memory_order_relaxed))
-        break;
-      if (tell && run.on_progress && set.progress().bytes >= progress_at) {
-        run.on_progress(set.progress());
-        progress_at = set.progress().bytes + run.progress_step;
-      }
-    }
-  }
+  uint64_t number = 0;
+  size_t size = 0; // of frames
+  std::vector<CapturedFrame> frames;
+  std::vector<Analyzer::ParsedFrame> parsed; // the same frames
+  std::vector<LeftBytes> left;               // that no later block needs
+  std::vector<Ahead> ahead;
 };
 
-// Counters of 64 bits.
-template <typename Counts> void add(Counts &to, const Counts &from) {
-  static_assert(sizeof(Counts) % sizeof(uint64_t) == 0);
-  auto *sums = reinterpret_cast<uint64_t *>(&to);
-  const auto *more = reinterpret_cast<const uint64_t *>(&from);
-  for (size_t i = 0; i < sizeof(to) / sizeof(uint64_t); i++)
-    sums[i] += more[i];
-}
-
-// For each part, the number that one job would have given to a QP, by the part's own number.
-std::vector<std::vector<uint32_t>> numbers_of(const std::vector<Snapshot> &parts) {
-  struct Given {
-    uint64_t frame;
-    size_t part, number;
-  };
-  std::vector<Given> given;
-  std::vector<std::vector<uint32_t>> numbers;
-  for (size_t part = 0; part < parts.size(); part++) {
-    const std::vector<uint64_t> &frames = parts[part].number_frames;
-    numbers.emplace_back(frames.size() + 1);
-    for (size_t i = 0; i < frames.size(); i++)
-      given.push_back({frames[i], part, i + 1});
+// The frames of the captures, read, parsed and accounted.
+class Work {
+public:
+  Work(CaptureSet captures, const AnalyzeRun &run)
+      : set_(std::move(captures)), run_(run), analyzer_(run.options),
+        progress_at_(run.progress_step) {
+    analyzer_.on_event(run.on_event);
+    if (run.jobs > 1)
+      std::generate_n(std::back_inserter(free_), kBlocks * run.jobs,
+                      [&run] { return std::make_unique<Block>(run.block_frames); });
   }
-  std::ranges::stable_sort(given, {}, &Given::frame);
-  for (size_t i = 0; i < given.size(); i++)
-    numbers[given[i].part][given[i].number] = static_cast<uint32_t>(i + 1);
-  return numbers;
+
+  // By one thread, frame by frame: what a pipe has delivered is accounted at once.
+  void frames();
+  // By several threads at once: blocks are read one after the other, parsed and their iCRCs checked
+  // at the same time, and accounted one after the other.
+  void blocks();
+  // Call after the last of these.
+  void finish();
+
+  Analyzer &analyzer() { return analyzer_; }
+  bool truncated() const { return end_ == Next::Truncated || !lost_.empty(); }
+  std::vector<Error> troubles() const;
+
+private:
+  bool goes_on();
+  bool on_frame(const CapturedFrame &frame, const roce_key *stream);
+  bool read(Block &block);
+  std::unique_ptr<Block> free_block();
+  void account(std::unique_ptr<Block> parsed);
+  void drop(std::vector<LeftBytes> &left);
+
+  CaptureSet set_;
+  const AnalyzeRun &run_;
+  Analyzer analyzer_;
+  uint64_t progress_at_;
+  Next end_ = Next::Frame;
+  std::optional<Error> failed_; // by on_frame
+  std::atomic<bool> ended_ = false;
+
+  std::mutex reading_; // protects `set_` and what read() changes
+  uint64_t read_ = 0;  // blocks
+
+  std::mutex accounting_; // protects:
+  std::condition_variable freed_;
+  std::vector<std::unique_ptr<Block>> free_;
+  std::map<uint64_t, std::unique_ptr<Block>> parsed_; // by number
+  uint64_t accounted_ = 0;                            // blocks
+  bool busy_ = false;                                 // a thread is accounting
+
+  std::mutex dropping_;
+  std::vector<Error> lost_; // files that became shorter
+};
+
+// Whether to read further; reports the progress.
+bool Work::goes_on() {
+  if (run_.stop && run_.stop->load(std::memory_order_relaxed))
+    return false;
+  if (run_.on_progress && set_.progress().bytes >= progress_at_) {
+    run_.on_progress(set_.progress());
+    progress_at_ = set_.progress().bytes + run_.progress_step;
+  }
+  return true;
 }
 
-// As one job would have found them: streams in the order in which they began, and numbers of QPs in
-// that order.
-Snapshot merged(const std::vector<Snapshot> &parts) {
-  struct Place {
-    size_t part, stream;
-  };
-  Snapshot all = parts[0];
-  std::vector<Place> places;
-  for (size_t part = 0; part < parts.size(); part++) {
-    if (part) {
-      add(all.totals, parts[part].totals);
-      for (size_t i = 0; i < all.opcodes.size(); i++)
-        add(all.opcodes[i], parts[part].opcodes[i]);
-      for (size_t i = 0; i < all.classes.size(); i++)
-        add(all.classes[i], parts[part].classes[i]);
+bool Work::on_frame(const CapturedFrame &frame, const roce_key *stream) {
+  if (!run_.on_frame)
+    return true;
+  if (Status done = run_.on_frame(frame, stream); !done)
+    failed_ = done.error();
+  return !failed_;
+}
+
+void Work::frames() {
+  CapturedFrame frame;
+  for (uint32_t n = 1; (end_ = set_.next(frame)) == Next::Frame; n++)
+    if (!on_frame(frame, analyzer_.frame(frame)) || (!(n & kLookMask) && !goes_on()))
+      break;
+}
+
+// False: there are no more frames.
+bool Work::read(Block &block) {
+  const std::lock_guard lock(reading_);
+  size_t bytes = 0;
+  block.size = 0;
+  if (end_ != Next::Frame || ended_ || !goes_on())
+    return false;
+  while (block.size < block.frames.size() && bytes < kBlockBytes) {
+    CapturedFrame &frame = block.frames[block.size];
+    end_ = set_.next(frame);
+    if (end_ != Next::Frame)
+      break;
+    bytes += frame.captured;
+    block.size++;
+  }
+  block.number = read_++;
+  block.left = set_.leave();
+  block.ahead = set_.ahead(run_.jobs * kBlockBytes);
+  return true;
+}
+
+// Has the kernel map the pages; it maps 64 KiB around each that is read.
+void touch(const std::vector<Ahead> &ahead) {
+  constexpr size_t kAround = 64 << 10;
+  for (const Ahead &bytes : ahead)
+    for (size_t at = 0; at < bytes.size(); at += kAround)
+      static_cast<void>(*static_cast<const volatile uint8_t *>(&bytes[at]));
+}
+
+void prefetch(const CapturedFrame &frame) {
+  constexpr size_t kLine = 64, kMost = 4096;
+  for (size_t at = 0; at < frame.captured && at < kMost; at += kLine)
+    __builtin_prefetch(frame.data + at);
+}
+
+// Accounts the blocks whose turn has come, unless another thread does. That thread then accounts
+// this one too, so that none waits for another one's parsing.
+void Work::account(std::unique_ptr<Block> parsed) {
+  std::unique_lock lock(accounting_);
+  parsed_.emplace(parsed->number, std::move(parsed));
+  if (std::exchange(busy_, true))
+    return;
+  for (auto next = parsed_.find(accounted_); next != parsed_.end();
+       next = parsed_.find(++accounted_)) {
+    std::unique_ptr<Block> block = std::move(next->second);
+    parsed_.erase(next);
+    lock.unlock();
+    for (size_t i = 0; i < block->size && !ended_; i++)
+      if (!on_frame(block->frames[i], analyzer_.account(block->frames[i], block->parsed[i])))
+        ended_ = true;
+    lock.lock();
+    free_.push_back(std::move(block));
+    freed_.notify_one();
+  }
+  busy_ = false;
+}
+
+std::unique_ptr<Block> Work::free_block() {
+  std::unique_lock lock(accounting_);
+  freed_.wait(lock, [this] { return !free_.empty(); });
+  std::unique_ptr<Block> block = std::move(free_.back());
+  free_.pop_back();
+  return block;
+}
+
+void Work::drop(std::vector<LeftBytes> &left) {
+  for (const LeftBytes &bytes : left)
+    if (Status whole = bytes.check(); !whole) {
+      const std::lock_guard lock(dropping_);
+      lost_.push_back(whole.error());
     }
-    for (size_t i = 0; i < parts[part].streams.size(); i++)
-      places.push_back({part, i});
-  }
-  std::ranges::stable_sort(places, [&](const Place &a, const Place &b) {
-    return parts[a.part].first_frames[a.stream] < parts[b.part].first_frames[b.stream];
-  });
-  all.streams.clear();
-  all.qp_numbers.clear();
-  all.first_frames.clear();
-  const std::vector<std::vector<uint32_t>> numbers = numbers_of(parts);
-  for (const Place &place : places) {
-    const Snapshot &part = parts[place.part];
-    all.streams.push_back(part.streams[place.stream]);
-    all.qp_numbers.push_back(numbers[place.part].at(part.qp_numbers[place.stream]));
-    all.first_frames.push_back(part.first_frames[place.stream]);
-  }
-  return all;
+  left.clear();
 }
 
-template <typename T> void append(std::vector<T> &to, std::vector<T> &from) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+void Work::blocks() {
+  for (;;) {
+    std::unique_ptr<Block> block = free_block();
+    drop(block->left);
+    if (!read(*block))
+      return;
+    touch(block->ahead);
+    for (size_t i = 0; i < block->size; i++) {
+      prefetch(block->frames[std::min(i + kPrefetch, block->size - 1)]);
+      analyzer_.parse(block->frames[i], block->parsed[i]);
+    }
+    account(std::move(block));
+  }
+}
+
+void Work::finish() {
+  for (const std::unique_ptr<Block> &block : free_)
+    drop(block->left);
+}
+
+std::vector<Error> Work::troubles() const {
+  std::vector<Error> all = set_.errors();
+  for (const Error &error : lost_)
+    if (std::ranges::find(all, error.message, &Error::message) == all.end())
+      all.push_back(error);
+  if (failed_)
+    all.push_back(*failed_);
+  return all;
 }
 
 // Rows of pairs in the order in which their requests began.
 template <typename Row> void sort_pairs(std::vector<Row> &rows, const Snapshot &snapshot) {
+  if (rows.empty())
+    return;
   std::map<std::string_view, size_t> places;
   const auto bytes = [](const roce_key &key) {
     return std::string_view(reinterpret_cast<const char *>(&key), sizeof(key));
@@ -130,91 +236,52 @@ template <typename Row> void sort_pairs(std::vector<Row> &rows, const Snapshot &
   });
 }
 
-// The times between CNPs are those of the first part.
-void add_found(Episodes &to, Episodes &from) {
-  append(to.episodes, from.episodes);
-  append(to.findings, from.findings);
-  append(to.pairs, from.pairs);
-  to.pairs_full += from.pairs_full;
-  to.episodes_dropped += from.episodes_dropped;
-  to.findings_dropped += from.findings_dropped;
-  to.holes_forgotten += from.holes_forgotten;
-  to.cnps_forgotten += from.cnps_forgotten;
-  to.unpaired += from.unpaired;
-}
-
-Result<std::vector<std::unique_ptr<Job>>> begin(const std::vector<std::string> &paths,
-                                                const AnalyzeRun &run) {
-  std::vector<std::unique_ptr<Job>> jobs;
-  for (unsigned i = 0; i < run.jobs; i++) {
-    auto set = CaptureSet::open(paths, run.stop);
-    if (!set)
-      return std::move(set).error();
-    Analyzer::Options options = run.options;
-    options.share = {i, run.jobs};
-    jobs.push_back(std::make_unique<Job>(std::move(set).get(), options));
-  }
-  return jobs;
+// Returns the processor time of each thread.
+std::vector<uint64_t> work_together(Work &work, unsigned jobs) {
+  std::vector<uint64_t> taken(jobs);
+  const auto job = [&](unsigned i) {
+    const uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    jobs == 1 ? work.frames() : work.blocks();
+    taken[i] = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+  };
+  std::vector<std::thread> others;
+  for (unsigned i = 1; i < jobs; i++)
+    others.emplace_back(job, i);
+  job(0);
+  for (std::thread &other : others)
+    other.join();
+  work.finish();
+  return taken;
 }
 
 } // namespace
 
 Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) {
-  auto begun = begin(paths, run);
-  if (!begun)
-    return std::move(begun).error();
-  std::vector<std::unique_ptr<Job>> &jobs = begun.get();
-  jobs[0]->analyzer.on_event(run.on_event);
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < jobs.size(); i++)
-    others.emplace_back([&run, job = jobs[i].get()] { job->read(run, false); });
-  jobs[0]->read(run, true);
-  for (std::thread &other : others)
-    other.join();
-
+  auto set = CaptureSet::open(paths, run.stop, run.jobs > 1);
+  if (!set)
+    return std::move(set).error();
+  Work work(std::move(set).get(), run);
   Analysis analysis;
-  std::vector<Snapshot> parts(jobs.size());
-  for (size_t i = 0; i < jobs.size(); i++) {
-    jobs[i]->analyzer.snapshot(parts[i]);
-    if (i)
-      jobs[0]->analyzer.merge(jobs[i]->analyzer);
-    if (!run.options.episodes)
-      continue;
-    Episodes found;
-    jobs[i]->analyzer.episodes(found);
-    if (!i)
-      analysis.episodes = std::move(found);
-    else
-      add_found(analysis.episodes, found);
-  }
-  if (jobs.size() > 1) {
-    analysis.snapshot = merged(parts);
-    Snapshot sums; // the iCRCs of all
-    jobs[0]->analyzer.snapshot(sums);
-    analysis.snapshot.icrc = sums.icrc;
-    std::ranges::stable_sort(analysis.episodes.episodes, {},
-                             [](const EpisodeRow &row) { return episode_start(row.episode); });
-    std::ranges::stable_sort(analysis.episodes.findings, {},
-                             [](const FindingRow &row) { return row.finding.frame; });
-  } else {
-    analysis.snapshot = std::move(parts[0]);
-  }
+  analysis.processor_ns = work_together(work, run.jobs);
+
+  Analyzer &analyzer = work.analyzer();
+  analyzer.snapshot(analysis.snapshot);
+  if (run.options.episodes)
+    analyzer.episodes(analysis.episodes);
   sort_pairs(analysis.episodes.pairs, analysis.snapshot);
-  jobs[0]->analyzer.passive_latency(analysis.passive);
+  analyzer.passive_latency(analysis.passive);
   sort_pairs(analysis.passive.streams, analysis.snapshot);
-  analysis.microbursts = jobs[0]->analyzer.microbursts();
+  analysis.microbursts = analyzer.microbursts();
+  analysis.frame_times = analyzer.frame_times();
   if (run.options.connections)
-    analysis.connections = jobs[0]->analyzer.connections();
-  analysis.latency = jobs[0]->analyzer.latency();
-  const Job &first = *jobs[0];
+    analysis.connections = analyzer.connections();
+  analysis.latency = analyzer.latency();
   analysis.snapshot.name = paths.size() == 1 ? paths[0] : fmt::format("{} captures", paths.size());
   if (paths.size() > 1)
     analysis.snapshot.files = analysis.episodes.files = paths;
-  analysis.snapshot.truncated = first.end == Next::Truncated;
+  analysis.snapshot.truncated = work.truncated();
   analysis.files = std::move(paths);
-  analysis.troubles = first.set.errors();
-  if (first.failed)
-    analysis.troubles.push_back(*first.failed);
+  analysis.troubles = work.troubles();
   if (analysis.troubles.empty())
     analysis.stopped = run.stop && run.stop->load();
   return analysis;

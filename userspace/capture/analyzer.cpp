@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/analyzer.h"
 
-#include "base/draw.h"
 #include "capture/captured_packet.h"
 
 namespace xr {
@@ -13,49 +12,56 @@ Analyzer::Analyzer(const Options &options)
                                       .latency = options.passive_latency,
                                       .classes = true,
                                       .quantum_ps = options.quantum_ps,
-                                      .decap = options.decap,
-                                      .cnp_times = !options.share.index}),
-      latency_(options.latency) {}
-
-// The two directions between two hosts are one share: what is learnt of one is used for the other.
-uint32_t Analyzer::share_of(roce_class class_, const roce_packet &packet, uint32_t shares) {
-  if (!roce_is_roce(class_))
-    return 0;
-  uint64_t mixed = 0;
-  for (unsigned i = 0; i < 4; i++)
-    mixed = mix(mixed ^ (packet.key.src[i] ^ packet.key.dst[i]));
-  return static_cast<uint32_t>(mixed % shares);
-}
-
-void Analyzer::merge(const Analyzer &other) {
-  icrc_.checked += other.icrc_.checked;
-  icrc_.bad += other.icrc_.bad;
-  icrc_.zero += other.icrc_.zero;
-  latency_.merge(other.latency_);
-  accountant_.merge_latency(other.accountant_);
-}
+                                      .decap = options.decap}),
+      in_order_(options.decap || options.clock != FrameClock::Capture), latency_(options.latency),
+      stamp_clock_(options.clock, options.user_tick_ns) {}
 
 void Analyzer::on_event(std::function<void(const roce_event &)> callback) {
   accountant_.on_event(std::move(callback));
 }
 
-Icrc Analyzer::check(const NativeDatapath::FrameView &frame, const roce_packet &packet) {
-  const Icrc verdict = icrc_check(frame.data, frame.captured, packet);
-  icrc_.checked += verdict != Icrc::Absent;
-  icrc_.bad += verdict == Icrc::Bad;
-  icrc_.zero += verdict == Icrc::Zero;
-  return verdict;
+// What a mirror left of a packet has no iCRC to check: it is not `whole`.
+void Analyzer::inspect(const NativeDatapath::FrameView &frame, bool whole,
+                       ParsedFrame &parsed) const {
+  parsed.icrc = Icrc::Absent;
+  parsed.stamp.reset();
+  if (!roce_is_roce(parsed.class_))
+    return;
+  if (options_.check_icrc && whole)
+    parsed.icrc = icrc_check(frame.data, frame.captured, parsed.packet);
+  if (parsed.icrc != Icrc::Bad)
+    parsed.stamp = packet::read_stamp({frame.data, frame.captured}, parsed.packet);
+}
+
+// Tunnels belong to sessions, and the mirror's clock to a session: these are followed in order.
+void Analyzer::parse(const CapturedFrame &frame, ParsedFrame &parsed) const {
+  if (in_order_)
+    return;
+  parsed.class_ = parse_captured(accountant_, frame, parsed.packet);
+  inspect(view_of(frame), true, parsed);
+}
+
+void Analyzer::parse_in_order(CapturedFrame &captured, NativeDatapath::FrameView &frame,
+                              ParsedFrame &parsed) {
+  std::optional<FrameStamp> stamp;
+  if (options_.clock == FrameClock::Trailer)
+    stamp = take_trailer(captured);
+  frame = view_of(captured);
+  parsed.class_ = options_.decap ? accountant_.unwrap(frame, layer3_of(captured), parsed.packet)
+                                 : parse_captured(accountant_, captured, parsed.packet);
+  if (options_.decap && options_.clock != FrameClock::Trailer)
+    stamp = erspan_stamp(captured, accountant_.origin());
+  if (stamp || options_.clock != FrameClock::Capture)
+    frame.time_ns = stamp_clock_.time(captured.time_ns, stamp);
+  inspect(frame, !(options_.decap && accountant_.truncated()), parsed);
 }
 
 // Timestamps of captures are of CLOCK_REALTIME; 0: the file has none.
-void Analyzer::read_stamp(const NativeDatapath::FrameView &frame, const roce_packet &packet) {
-  const auto stamp = packet::read_stamp({frame.data, frame.captured}, packet);
-  if (!stamp)
-    return;
+void Analyzer::note_stamp(const NativeDatapath::FrameView &frame, const ParsedFrame &parsed) {
   std::optional<uint64_t> arrived;
   if (frame.time_ns)
     arrived = frame.time_ns + static_cast<uint64_t>(int64_t{options_.tai_offset_s} * 1'000'000'000);
-  latency_.add(packet, *stamp, arrived);
+  latency_.add(parsed.packet, *parsed.stamp, arrived);
 }
 
 LatencyReport Analyzer::latency() const {
@@ -64,39 +70,38 @@ LatencyReport Analyzer::latency() const {
   return report;
 }
 
-const roce_key *Analyzer::frame(const CapturedFrame &captured) {
-  NativeDatapath::FrameView frame = view_of(captured);
-  frame.sequence = ++frames_;
-  frame.number =
-      captured.number ? uint64_t{captured.file} << kFileShift | captured.number : frames_;
-  if (frames_ == 1)
-    first_ns_ = captured.time_ns;
-  if (options_.microbursts && !options_.share.index)
-    microbursts_.frame(captured.time_ns, captured.length);
-  roce_packet &packet = packet_;
-  const roce_class class_ = options_.decap ? accountant_.unwrap(frame, layer3_of(captured), packet)
-                                           : parse_captured(accountant_, captured, packet);
-  if (options_.share.of > 1 &&
-      share_of(class_, packet, options_.share.of) != options_.share.index) {
-    accountant_.pass(captured.time_ns);
-    if (!options_.share.index && options_.episodes && roce_is_roce(class_) &&
-        packet.info & ROCE_OP_CNP)
-      accountant_.time_cnp(packet.key, captured.time_ns);
-    return nullptr;
-  }
-  bool track = true, damaged = false;
+const roce_key *Analyzer::account(const CapturedFrame &whole, ParsedFrame &parsed) {
+  NativeDatapath::FrameView frame = view_of(whole);
+  std::optional<CapturedFrame> shorter; // without its trailer
+  if (in_order_)
+    parse_in_order(shorter.emplace(whole), frame, parsed);
+  const CapturedFrame &captured = shorter ? *shorter : whole;
+  roce_packet &packet = parsed.packet;
+  const bool roce = roce_is_roce(parsed.class_), damaged = parsed.icrc == Icrc::Bad;
+  const uint64_t now = frame.time_ns;
+  bool track = !damaged || !options_.drop_bad_icrc;
 
-  // What a mirror left of a packet has no iCRC to check.
-  if (options_.check_icrc && roce_is_roce(class_) && !(options_.decap && accountant_.truncated())) {
-    damaged = check(frame, packet) == Icrc::Bad;
-    track = !damaged || !options_.drop_bad_icrc;
+  frame.number =
+      captured.number ? uint64_t{captured.file} << kFileShift | captured.number : frames_ + 1;
+  if (!frames_++)
+    first_ns_ = now;
+  if (options_.microbursts)
+    microbursts_.frame(now, captured.length);
+  icrc_.checked += parsed.icrc != Icrc::Absent;
+  icrc_.bad += damaged;
+  icrc_.zero += parsed.icrc == Icrc::Zero;
+  if (parsed.stamp)
+    note_stamp(frame, parsed);
+  if (options_.connections && roce && !damaged)
+    connections_.packet(now, {frame.data, frame.captured}, packet);
+  if (options_.outcome) {
+    const Options::Outcome outcome = options_.outcome(captured);
+    track = track && !outcome.lost;
+    if (outcome.marked)
+      packet.ecn = ROCE_ECN_CE;
   }
-  if (roce_is_roce(class_) && !damaged)
-    read_stamp(frame, packet);
-  if (options_.connections && roce_is_roce(class_) && !damaged)
-    connections_.packet(captured.time_ns, {frame.data, frame.captured}, packet);
-  accountant_.account(frame, class_, packet, track);
-  if (!roce_is_roce(class_))
+  accountant_.account(frame, parsed.class_, packet, track);
+  if (!roce)
     return nullptr;
   roce_key_fill(&packet.key);
   return &packet.key;

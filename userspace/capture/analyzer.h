@@ -14,9 +14,11 @@
 #include "capture/connections.h"
 #include "capture/microbursts.h"
 #include "capture/native_datapath.h"
+#include "capture/stamp_clock.h"
 #include "latency/one_way.h"
 #include "model/snapshot.h"
 #include "packet/icrc.h"
+#include "packet/stamp.h"
 
 namespace xr {
 
@@ -34,41 +36,63 @@ public:
     uint32_t quantum_ps = 0;      // 512 bits at the speed of the captured port; 0: not known
     uint32_t decap = 0;           // tunnels that are taken off: 1 << enum roce_tunnel
     latency::OneWayOptions latency = {};
-    int tai_offset_s = 0; // CLOCK_TAI minus the capture's clock
-    // Of the frames, only those of this share: all frames between the same two hosts are in one.
-    struct {
-      uint32_t index = 0, of = 1;
-    } share = {};
+    FrameClock clock = FrameClock::Capture; // times of frames; Mirror: with `decap`
+    uint64_t user_tick_ns = 0; // unit of ERSPAN's times where the user chose it; 0: not known
+    int tai_offset_s = 0;      // CLOCK_TAI minus the capture's clock
+    // What the captured port did to a frame afterwards. Streams and QP pairs are followed as if the
+    // frame had been captured then.
+    struct Outcome {
+      bool lost = false;   // or damaged
+      bool marked = false; // CE
+    };
+    std::function<Outcome(const CapturedFrame &)> outcome = {};
+  };
+
+  // What is found in a frame regardless of the frames before it.
+  struct ParsedFrame {
+    roce_class class_{};
+    Icrc icrc = Icrc::Absent; // or not checked
+    std::optional<packet::Stamp> stamp = {};
+    roce_packet packet;
   };
 
   explicit Analyzer(const Options &options);
 
-  // The stream of a RoCE frame, with decap of the inner one, until the next call; nullptr: no RoCE.
-  const roce_key *frame(const CapturedFrame &frame);
+  // Step one, which several threads may do at once.
+  void parse(const CapturedFrame &frame, ParsedFrame &parsed) const;
+  // Step two, frame by frame. Returns the stream of a RoCE frame, with decap of the inner one,
+  // which is in `parsed`; nullptr: no RoCE.
+  const roce_key *account(const CapturedFrame &frame, ParsedFrame &parsed);
+  // Both. The result is valid until the next call.
+  const roce_key *frame(const CapturedFrame &frame) {
+    parse(frame, newest_);
+    return account(frame, newest_);
+  }
   void on_event(std::function<void(const roce_event &)> callback);
   // Fills all fields except name and truncated.
   void snapshot(Snapshot &into) const;
   LatencyReport latency() const; // of stamped frames whose iCRC is not wrong
   void episodes(Episodes &into); // with `episodes`; call once, at the end
   void passive_latency(PassiveLatency &into) const { accountant_.latency(into); }
-  Microbursts microbursts() const { return microbursts_.result(); } // of all shares' frames
+  Microbursts microbursts() const { return microbursts_.result(); }
+  FrameTimes frame_times() const { return stamp_clock_.result(); }
   const Connections &connections() const { return connections_.result(); }
 
-  // Adds the iCRCs and latencies of another share; its snapshot and episodes are for the caller.
-  void merge(const Analyzer &other);
-
 private:
-  static uint32_t share_of(roce_class class_, const roce_packet &packet, uint32_t shares);
-  void read_stamp(const NativeDatapath::FrameView &frame, const roce_packet &packet);
-  Icrc check(const NativeDatapath::FrameView &frame, const roce_packet &packet);
+  void inspect(const NativeDatapath::FrameView &frame, bool whole, ParsedFrame &parsed) const;
+  void parse_in_order(CapturedFrame &captured, NativeDatapath::FrameView &frame,
+                      ParsedFrame &parsed);
+  void note_stamp(const NativeDatapath::FrameView &frame, const ParsedFrame &parsed);
 
   Options options_;
   NativeDatapath accountant_;
-  roce_packet packet_{}; // of the newest frame
+  bool in_order_;      // parse() leaves its work to account()
+  ParsedFrame newest_; // of frame()
   decltype(Snapshot::icrc) icrc_{};
   latency::OneWay latency_;
+  StampClock stamp_clock_;
   ConnectionFollower connections_;
-  MicroburstMeter microbursts_; // of the first share
+  MicroburstMeter microbursts_;
   uint64_t frames_ = 0, first_ns_ = 0;
 };
 
@@ -78,11 +102,12 @@ struct AnalyzeRun {
   std::function<void(const roce_event &)> on_event;
   std::function<void(const Reader::Progress &)> on_progress;
   uint64_t progress_step = 64 << 20; // bytes of the file between two calls of on_progress
-  // Gets each frame with its stream, see Analyzer::frame(). An error ends the run. For one job.
+  // Gets each frame with its stream, see Analyzer::account(). An error ends the run.
   std::function<Status(const CapturedFrame &, const roce_key *)> on_frame;
-  // Threads, each with the frames of some pairs of hosts. More than one: files that can be read
-  // twice, and no on_event.
+  // Threads. on_progress is called by the one that reads, on_event and on_frame by the one that
+  // accounts: at any time one of them.
   unsigned jobs = 1;
+  uint32_t block_frames = 1024; // of several jobs, at most; tests use small ones
 };
 
 struct Analysis {
@@ -91,8 +116,10 @@ struct Analysis {
   Episodes episodes;
   PassiveLatency passive;
   Microbursts microbursts;
+  FrameTimes frame_times;
   Connections connections;
   bool stopped = false;
+  std::vector<uint64_t> processor_ns; // of each thread
   // Captures that are truncated or damaged: `snapshot` covers the part before that.
   std::vector<Error> troubles;
   std::vector<std::string> files;

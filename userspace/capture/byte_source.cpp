@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 #include <zlib.h>
 
 namespace xr {
@@ -22,10 +23,23 @@ constexpr size_t kPackedChunk = 128 << 10;
 // Size of the mapped window: keeps page tables small, and lets a file that grows be read to its new
 // end.
 constexpr size_t kWindow = 16 << 20;
+constexpr size_t kKeptWindow = 64 << 20; // what ahead() returns ends with the window
 
 bool is_gzip(const uint8_t *bytes) { return bytes[0] == 0x1f && bytes[1] == 0x8b; }
 
 } // namespace
+
+namespace {
+
+Error lost_error(const std::string &name) {
+  return {fmt::format("{}: it became shorter while it was read, or its disk failed", name)};
+}
+
+} // namespace
+
+Status LeftBytes::check() const {
+  return mapping && mapping->lost() ? Status(lost_error(name)) : Status();
+}
 
 struct ByteSource::Gzip {
   z_stream stream{};
@@ -40,13 +54,14 @@ ByteSource::ByteSource(std::string name, size_t chunk) : name_(std::move(name)),
 ByteSource::~ByteSource() = default;
 
 Result<std::unique_ptr<ByteSource>> ByteSource::open(const std::string &path,
-                                                     const std::atomic<bool> *stop) {
+                                                     const std::atomic<bool> *stop, bool keep) {
   const bool standard_input = path == "-";
   std::unique_ptr<ByteSource> source(
       new ByteSource(standard_input ? "standard input" : path, kChunk));
   struct stat status {};
 
   source->stop_ = stop;
+  source->keep_ = keep;
   source->fd_ = STDIN_FILENO;
   if (!standard_input) {
     source->owned_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -117,7 +132,7 @@ bool ByteSource::skip(uint64_t n) {
 }
 
 bool ByteSource::fail_lost() {
-  fail(true, {fmt::format("{}: it became shorter while it was read, or its disk failed", name_)});
+  fail(true, lost_error(name_));
   at_ = end_;
   return true;
 }
@@ -132,13 +147,20 @@ bool ByteSource::move_window(size_t n) {
     return false;
   }
   total_ = static_cast<uint64_t>(status.st_size);
-  const auto length =
-      static_cast<size_t>(std::min<uint64_t>(total_ - offset, std::max(kWindow, n)));
+  const auto length = static_cast<size_t>(
+      std::min<uint64_t>(total_ - offset, std::max(keep_ ? kKeptWindow : kWindow, n)));
   if (length <= available())
     return false;
-  at_ = mapping_->move(fd_, offset, length);
+  if (keep_ && seen_ahead_) {
+    left_.push_back({std::move(mapping_), {}, name_});
+    mapping_ = Mapping::make();
+  }
+  at_ = mapping_ ? mapping_->move(fd_, offset, length) : nullptr;
+  seen_ahead_ = at_;
   if (!at_) { // some file systems do not support mmap
     mapping_.reset();
+    if (keep_)
+      left_.push_back({nullptr, std::exchange(buffer_, {})});
     at_ = end_ = buffer_.data();
     read_ = offset;
     return lseek(fd_, static_cast<off_t>(offset), SEEK_SET) >= 0 && fill(n);
@@ -148,37 +170,72 @@ bool ByteSource::move_window(size_t n) {
   return available() >= n;
 }
 
-// The remaining bytes move before a page boundary, so that the kernel's copy is page aligned.
-bool ByteSource::fill(size_t n) {
+// Makes room for n bytes from data() in the buffer. The bytes at hand move before a page boundary,
+// so that the kernel's copy is page aligned.
+void ByteSource::make_room(size_t n) {
   constexpr size_t kPage = 4096;
   const size_t left = available();
   const size_t front = (left + kPage - 1) / kPage * kPage;
-  const size_t room = std::max(chunk_, n - left);
-  const size_t whole = front + room + kPage;
+  const size_t whole = front + std::max(chunk_, n - left) + kPage;
+  std::vector<uint8_t> fresh;
 
+  if (keep_ || buffer_.size() < whole)
+    fresh.resize(whole);
+  std::vector<uint8_t> &to = fresh.empty() ? buffer_ : fresh;
+  const auto base = reinterpret_cast<uintptr_t>(to.data());
+  uint8_t *into = to.data() + ((base + front + kPage - 1) / kPage * kPage - base);
+  if (left)
+    std::memmove(into - left, at_, left);
+  at_ = into - left;
+  end_ = into;
+  if (fresh.empty())
+    return;
+  buffer_.swap(fresh);
+  if (keep_)
+    left_.push_back({nullptr, std::move(fresh)});
+}
+
+bool ByteSource::fill(size_t n) {
   if (is_lost() || failure_ || stopped())
     return false;
   if (mapping_)
     return move_window(n);
-  if (buffer_.size() < whole) {
-    std::vector<uint8_t> larger(whole);
-    std::copy(at_, end_, larger.begin());
-    buffer_.swap(larger);
-    at_ = buffer_.data();
-  }
-  const auto base = reinterpret_cast<uintptr_t>(buffer_.data());
-  uint8_t *into = buffer_.data() + ((base + front + kPage - 1) / kPage * kPage - base);
-  std::memmove(into - left, at_, left);
-  at_ = into - left;
-  end_ = into;
+  const auto room = [this] { return static_cast<size_t>(buffer_.data() + buffer_.size() - end_); };
+  if (!keep_ || available() + room() < n)
+    make_room(n);
   while (available() < n) {
-    const size_t got = read_some(into, room - static_cast<size_t>(end_ - (at_ + left)));
+    uint8_t *const into = buffer_.data() + (end_ - buffer_.data());
+    const size_t got = read_some(into, std::min(room(), std::max(chunk_, n - available())));
     if (!got)
       return false;
-    into += got;
-    end_ = into;
+    end_ += got;
   }
   return true;
+}
+
+std::vector<LeftBytes> ByteSource::leave(bool all) {
+  if (all && mapping_)
+    left_.push_back({std::move(mapping_), {}, name_});
+  if (all) {
+    left_.push_back({nullptr, std::move(buffer_)});
+    left_.push_back({nullptr, std::move(copy_)});
+  }
+  return std::exchange(left_, {});
+}
+
+const uint8_t *ByteSource::kept(const uint8_t *bytes, size_t n) {
+  if (!keep_)
+    return bytes;
+  left_.push_back({nullptr, std::exchange(copy_, {bytes, bytes + n})});
+  return copy_.data();
+}
+
+Ahead ByteSource::ahead(size_t distance) {
+  if (!mapping_ || !seen_ahead_)
+    return {};
+  const uint8_t *const from = std::max(seen_ahead_, at_);
+  seen_ahead_ = std::max(from, at_ + std::min(distance, available()));
+  return {from, seen_ahead_};
 }
 
 size_t ByteSource::read_some(uint8_t *into, size_t room) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,15 +20,28 @@
 
 namespace xr {
 
+// Bytes that a source has left and that frames still point to.
+struct LeftBytes {
+  std::unique_ptr<Mapping> mapping; // or:
+  std::vector<uint8_t> buffer;
+  std::string name = {}; // of the source
+
+  Status check() const; // error: what was read of the mapping may be wrong
+};
+
+// Bytes that will be needed soon.
+using Ahead = std::span<const uint8_t>;
+
 class ByteSource {
 public:
   // Bytes per read(). Of 64 KiB to 4 MiB, 256 and 512 KiB were fastest: the data is still in the L2
   // cache when the iCRC is computed.
   static constexpr size_t kChunk = 512 << 10;
 
-  // "-" is standard input. When *stop becomes true, the input ends.
+  // "-" is standard input. When *stop becomes true, the input ends. `keep`: bytes stay readable
+  // until the caller drops what leave() gave.
   static Result<std::unique_ptr<ByteSource>> open(const std::string &path,
-                                                  const std::atomic<bool> *stop);
+                                                  const std::atomic<bool> *stop, bool keep = false);
   static std::unique_ptr<ByteSource> memory(std::vector<uint8_t> bytes, std::string name,
                                             size_t chunk);
   ~ByteSource();
@@ -41,14 +55,23 @@ public:
   bool is_lost() { return mapping_ && mapping_->lost() && fail_lost(); }
   const uint8_t *data() const { return at_; }
   size_t available() const { return static_cast<size_t>(end_ - at_); }
-  // Consumes n available bytes. They stay readable until the next ensure().
+  // Consumes n available bytes. They stay readable until the next ensure(), or see open().
   void consume(size_t n) {
-    if (mapping_)
+    if (mapping_ && keep_)
+      fetch_header(at_ + kRecordsAhead * n);
+    else if (mapping_)
       fetch(at_ + kFetchAhead, n);
     at_ += n;
   }
   // Consumes n bytes, reading more if needed. False: the input ended before.
   bool skip(uint64_t n);
+
+  // With `keep`. What was left since the last call; `all`: with what is at hand, at the end.
+  std::vector<LeftBytes> leave(bool all);
+  // Bytes that do not outlive the next call, in a copy that does.
+  const uint8_t *kept(const uint8_t *bytes, size_t n);
+  // Of the next `distance` bytes of a mapped file those that earlier calls did not return.
+  Ahead ahead(size_t distance);
 
   // Why the input ended; nothing if it ended normally or was stopped.
   struct Failure {
@@ -69,11 +92,19 @@ private:
   ByteSource(std::string name, size_t chunk);
   // Prefetching in software makes reads of a mapped file a third faster.
   static constexpr size_t kFetchAhead = 2048, kFetchMost = 4096;
+  // With `keep`, who parses a packet fetches it: only the headers of later packets are fetched
+  // here, if these are as long as this one.
+  static constexpr size_t kRecordsAhead = 16, kRecordHeader = 32;
   static void fetch(const uint8_t *from, size_t n) {
     for (size_t i = 0; i < n && i < kFetchMost; i += 64)
       __builtin_prefetch(from + i);
   }
+  static void fetch_header(const uint8_t *from) { // which may be in two cache lines
+    __builtin_prefetch(from);
+    __builtin_prefetch(from + kRecordHeader);
+  }
   bool fill(size_t n);
+  void make_room(size_t n);
   bool move_window(size_t n);
   bool fail_lost();
   bool detect_gzip();
@@ -88,6 +119,7 @@ private:
   Fd owned_;
   int fd_ = -1;        // -1: memory
   bool waits_ = false; // a pipe or terminal, where read() may block
+  bool keep_ = false;
   const std::atomic<bool> *stop_ = nullptr;
   std::vector<uint8_t> memory_;
   size_t memory_at_ = 0;
@@ -99,6 +131,9 @@ private:
 
   std::vector<uint8_t> buffer_;
   const uint8_t *at_ = nullptr, *end_ = nullptr;
+  const uint8_t *seen_ahead_ = nullptr; // ahead() has returned what is before; in the mapping
+  std::vector<uint8_t> copy_;           // the newest of kept()
+  std::vector<LeftBytes> left_;
 };
 
 } // namespace xr

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 namespace xr {
@@ -44,10 +45,11 @@ Result<std::vector<std::string>> capture_paths(const std::vector<std::string> &n
   return paths;
 }
 
-Result<CaptureSet> CaptureSet::open(std::vector<std::string> paths, const std::atomic<bool> *stop) {
-  CaptureSet set(std::move(paths), stop);
+Result<CaptureSet> CaptureSet::open(std::vector<std::string> paths, const std::atomic<bool> *stop,
+                                    bool keep) {
+  CaptureSet set(std::move(paths), stop, keep);
   if (set.paths_.size() == 1) {
-    auto reader = Reader::open(set.paths_[0], stop);
+    auto reader = Reader::open(set.paths_[0], stop, keep);
     if (!reader)
       return std::move(reader).error();
     set.total_bytes_ = reader->progress().total;
@@ -101,7 +103,7 @@ bool CaptureSet::advance(Active &active) {
 }
 
 void CaptureSet::activate(const Waiting &waiting) {
-  auto reader = Reader::open(paths_[waiting.file], stop_);
+  auto reader = Reader::open(paths_[waiting.file], stop_, keep_);
   if (!reader) { // it was there before
     errors_.push_back(std::move(reader).error());
     end_ = Next::Error;
@@ -121,9 +123,30 @@ CaptureSet::Active *CaptureSet::earliest() {
   return first;
 }
 
+void CaptureSet::leave_all(Reader &reader) {
+  if (keep_)
+    std::ranges::move(reader.leave(true), std::back_inserter(left_));
+}
+
+std::vector<LeftBytes> CaptureSet::leave() {
+  for (Active &one : active_)
+    std::ranges::move(one.reader.leave(false), std::back_inserter(left_));
+  return std::exchange(left_, {});
+}
+
+std::vector<Ahead> CaptureSet::ahead(size_t distance) {
+  std::vector<Ahead> all;
+  for (Active &one : active_)
+    if (const Ahead next = one.reader.ahead(distance); !next.empty())
+      all.push_back(next);
+  return all;
+}
+
 Next CaptureSet::next(CapturedFrame &frame) {
-  if (returned_ && !advance(*returned_))
+  if (returned_ && !advance(*returned_)) {
+    leave_all(returned_->reader);
     active_.erase(active_.begin() + (returned_ - active_.data()));
+  }
   returned_ = nullptr;
   if (active_.size() == 1 && waiting_.empty()) {
     returned_ = active_.data();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "capture/byte_source.h"
 #include "capture/reader.h"
 
 namespace xr {
@@ -20,8 +21,9 @@ Result<std::vector<std::string>> capture_paths(const std::vector<std::string> &n
 class CaptureSet {
 public:
   // "-", standard input, only if it is the only one. Error: one of them cannot be read at all.
+  // `keep`: frames stay valid until the caller drops what leave() gave.
   static Result<CaptureSet> open(std::vector<std::string> paths,
-                                 const std::atomic<bool> *stop = nullptr);
+                                 const std::atomic<bool> *stop = nullptr, bool keep = false);
 
   // The next frame of all; its file and its number there with it. A file that ends early does not
   // end the others: Truncated or Error comes after the last frame of all.
@@ -30,6 +32,12 @@ public:
   const std::vector<Error> &errors() const { return errors_; }
   const std::vector<std::string> &paths() const { return paths_; }
   Reader::Progress progress() const;
+
+  // With `keep`: bytes of frames of this call of next() and earlier ones that were left since the
+  // last call.
+  std::vector<LeftBytes> leave();
+  // What mapped files have in their next `distance` bytes, each byte once.
+  std::vector<Ahead> ahead(size_t distance);
 
 private:
   struct Waiting {
@@ -42,15 +50,18 @@ private:
     uint32_t file;
     uint64_t read = 0;
   };
-  CaptureSet(std::vector<std::string> paths, const std::atomic<bool> *stop)
-      : paths_(std::move(paths)), stop_(stop) {}
+  CaptureSet(std::vector<std::string> paths, const std::atomic<bool> *stop, bool keep)
+      : paths_(std::move(paths)), stop_(stop), keep_(keep) {}
   Status look_at(uint32_t file);
   bool advance(Active &active);
   void activate(const Waiting &waiting);
   Active *earliest();
+  void leave_all(Reader &reader);
 
   std::vector<std::string> paths_;
   const std::atomic<bool> *stop_ = nullptr;
+  bool keep_ = false;
+  std::vector<LeftBytes> left_;  // of readers that have ended
   std::vector<Waiting> waiting_; // the last is the next to be opened
   std::vector<Active> active_;
   Active *returned_ = nullptr; // its frame is the caller's until the next call

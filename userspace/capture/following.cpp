@@ -7,32 +7,6 @@
 
 namespace xr {
 
-namespace {
-
-constexpr uint32_t kNoStream = 0xffffffff; // ROCE_NO_STREAM
-
-// Requests were marked CE, their receiver answered, and sent no CNP to anyone. (One CNP may be
-// meant for several QPs.)
-void find_unanswered_ce(Episodes &into, const roce_follow &f, const PairName &name) {
-  if (!f.ce || !f.acks || f.cnps)
-    return;
-  std::array<uint32_t, 4> receiver{};
-  std::copy_n(name.key.dst, 4, receiver.begin());
-  const auto at =
-      std::lower_bound(into.cnps.begin(), into.cnps.end(), receiver,
-                       [](const CnpRow &row, const auto &src) { return row.src < src; });
-  if (at != into.cnps.end() && at->src == receiver)
-    return;
-  roce_finding found{};
-  found.type = ROCE_FINDING_CE_WITHOUT_CNP;
-  found.frame = f.ce_frame;
-  found.psn = f.ce_psn;
-  found.value = f.ce;
-  into.findings.push_back({name, found});
-}
-
-} // namespace
-
 void CnpTimes::Last::add(uint64_t now) {
   if (count++ && now >= ns)
     least = std::min(least, now - ns);
@@ -79,14 +53,6 @@ void CnpTimes::fill(Episodes &into) const {
   }
 }
 
-uint64_t episode_start(const roce_episode &e) {
-  uint64_t first = UINT64_MAX;
-  for (const uint64_t ns : {e.seen_ns, e.nak_ns, e.reread_ns, e.resent_ns})
-    if (ns)
-      first = std::min(first, ns);
-  return first;
-}
-
 roce_follow *Following::record(uint32_t stream) {
   if (stream >= places.size())
     return nullptr;
@@ -96,11 +62,8 @@ roce_follow *Following::record(uint32_t stream) {
     pairs_full++;
     return nullptr;
   }
-  roce_follow &added = records.emplace_back();
-  added.request = stream;
-  added.response = kNoStream;
-  places[stream] = static_cast<uint32_t>(records.size());
-  return &added;
+  places[stream] = static_cast<uint32_t>(records.size()) + 1;
+  return &records.emplace_back();
 }
 
 void Following::add(const roce_episode &episode) {
@@ -129,35 +92,12 @@ void Following::fill(Episodes &into, const std::vector<roce_stream> &streams) co
         {pair_name(streams, answers ? e.response : e.request, answers ? e.request : e.response),
          e});
   }
-  std::stable_sort(into.episodes.begin(), into.episodes.end(),
-                   [](const EpisodeRow &a, const EpisodeRow &b) {
-                     return episode_start(a.episode) < episode_start(b.episode);
-                   });
   cnps.fill(into);
   for (const roce_finding &f : findings)
     into.findings.push_back({pair_name(streams, f.request, f.response), f});
-  for (const roce_follow &f : records) {
-    PairRow &row = into.pairs.emplace_back();
-    row.name = pair_name(streams, f.request, f.response);
-    row.answers = f.response != kNoStream;
-    row.requests = f.requests;
-    row.acks = f.acks;
-    row.acked_psns = f.acked_psns;
-    row.naks = f.naks;
-    row.go_backs = f.go_backs;
-    row.selective = f.selective;
-    row.timers_grown = f.timers_grown;
-    row.timers_fixed = f.timers_fixed;
-    row.msn_unchecked = f.msn_unchecked;
-    row.ce = f.ce;
-    row.answers_ce = f.answers_ce;
-    row.cnps = f.cnps;
-    find_unanswered_ce(into, f, row.name);
-    std::copy(std::begin(f.causes), std::end(f.causes), std::begin(row.causes));
-    into.holes_forgotten += f.round.forgotten;
-  }
-  std::ranges::stable_sort(into.findings, {},
-                           [](const FindingRow &row) { return row.finding.frame; });
+  for (const roce_follow &f : records)
+    add_pair(into, f, pair_name(streams, f.request, f.response));
+  sort_found(into);
 }
 
 } // namespace xr

@@ -13,9 +13,6 @@
 
 namespace xr {
 
-// The first thing that was seen of an episode.
-uint64_t episode_start(const roce_episode &episode);
-
 // The times between the CNPs of each source.
 class CnpTimes {
 public:

@@ -44,6 +44,7 @@ public:
         return ended("a packet");
       return why.starts_with("truncated") ? truncated("a packet") : damaged(why);
     }
+    frame.data = source_.kept(frame.data, header->caplen);
     set_lengths(frame, header->caplen, header->len, 0);
     frame.time_ns =
         static_cast<uint64_t>(header->ts.tv_sec) * 1000000000 +

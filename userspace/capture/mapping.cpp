@@ -18,12 +18,11 @@ uintptr_t page_size() {
 
 } // namespace
 
-// The SIGBUS handler of the process while a Mapping exists. It runs in the thread that reads, so a
-// Mapping that it finds is not being destroyed.
+// The SIGBUS handler of the process while a Mapping exists.
 struct SigbusGuard {
-  static constexpr size_t kMappings = 16;
+  static constexpr size_t kMappings = 64;
 
-  std::array<std::atomic<Mapping *>, kMappings> slots{};
+  std::array<Mapping::Slot, kMappings> slots{};
   struct sigaction before {};
   std::mutex mutex; // protects `users` and the installation of the handler
   size_t users = 0;
@@ -37,15 +36,14 @@ struct SigbusGuard {
   static void on_signal(int, siginfo_t *info, void *) {
     SigbusGuard &guard = get();
     auto *const address = static_cast<uint8_t *>(info->si_addr);
-    for (const std::atomic<Mapping *> &slot : guard.slots) {
-      Mapping *mapping = slot.load();
-      if (!mapping || address < mapping->begin_.load() || address >= mapping->end_.load())
+    for (Mapping::Slot &slot : guard.slots) {
+      if (address < slot.begin.load() || address >= slot.end.load())
         continue;
       uint8_t *page = address - reinterpret_cast<uintptr_t>(address) % guard.page;
       if (mmap(page, guard.page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
           MAP_FAILED)
         break;
-      mapping->lost_.store(true);
+      slot.lost.store(true);
       return;
     }
     // Not our memory: the previous handler gets the repeated signal.
@@ -71,28 +69,25 @@ struct SigbusGuard {
 
 std::unique_ptr<Mapping> Mapping::make() {
   SigbusGuard &guard = SigbusGuard::get();
-  for (std::atomic<Mapping *> &slot : guard.slots) {
-    if (slot.load())
+  for (Slot &slot : guard.slots) {
+    if (slot.used.exchange(true))
       continue;
-    std::unique_ptr<Mapping> mapping(new Mapping(slot));
+    slot.lost = false;
     guard.enter();
-    Mapping *none = nullptr;
-    if (slot.compare_exchange_strong(none, mapping.get()))
-      return mapping;
+    return std::unique_ptr<Mapping>(new Mapping(slot));
   }
   return nullptr;
 }
 
 Mapping::~Mapping() {
-  Mapping *self = this;
   unmap();
-  slot_.compare_exchange_strong(self, nullptr);
+  slot_.used = false;
   SigbusGuard::get().leave();
 }
 
 void Mapping::unmap() {
-  uint8_t *const begin = begin_.load(), *const end = end_.load();
-  begin_ = end_ = nullptr;
+  uint8_t *const begin = slot_.begin.load(), *const end = slot_.end.load();
+  slot_.begin = slot_.end = nullptr;
   if (begin)
     munmap(begin, static_cast<size_t>(end - begin));
 }
@@ -105,8 +100,8 @@ const uint8_t *Mapping::move(int fd, uint64_t offset, size_t length) {
   if (at == MAP_FAILED)
     return nullptr;
   madvise(at, size, MADV_SEQUENTIAL);
-  begin_ = static_cast<uint8_t *>(at);
-  end_ = begin_ + size;
+  slot_.begin = static_cast<uint8_t *>(at);
+  slot_.end = static_cast<uint8_t *>(at) + size;
   return static_cast<const uint8_t *>(at) + (offset - start);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A window of a file, mapped and moved forward. If the file was truncated or its disk fails,
-// reading raises SIGBUS: the handler then maps a page of zeros there, and lost() returns true.
+// reading raises SIGBUS in the thread that reads: the handler then maps a page of zeros there, and
+// lost() returns true.
 #pragma once
 
 #include <atomic>
@@ -20,16 +21,20 @@ public:
 
   // Maps [offset, offset + length) instead of the previous window. Null: see errno.
   const uint8_t *move(int fd, uint64_t offset, size_t length);
-  bool lost() const { return lost_.load(std::memory_order_relaxed); }
+  bool lost() const { return slot_.lost.load(std::memory_order_relaxed); }
 
 private:
   friend struct SigbusGuard;
-  explicit Mapping(std::atomic<Mapping *> &slot) : slot_(slot) {}
+  // What the handler reads. Never freed, as the handler may run while another thread unmaps.
+  struct Slot {
+    std::atomic<bool> used = false;
+    std::atomic<uint8_t *> begin = nullptr, end = nullptr;
+    std::atomic<bool> lost = false;
+  };
+  explicit Mapping(Slot &slot) : slot_(slot) {}
   void unmap();
 
-  std::atomic<Mapping *> &slot_;
-  std::atomic<uint8_t *> begin_ = nullptr, end_ = nullptr;
-  std::atomic<bool> lost_ = false;
+  Slot &slot_;
 };
 
 } // namespace xr

@@ -85,6 +85,7 @@ static int roce_emit(roce_env *env, const roce_event *event) {
 }
 static roce_scratch *roce_scratch_of(roce_env *env) { return &env->scratch; }
 static __u64 roce_clock(roce_env *env) { return env->now; }
+static __u64 roce_jiffies(roce_env *env) { return env->now / 4'000'000; }
 static __u64 roce_cnp_window(roce_env *env) { return env->cnp_window_ns; }
 static __u32 roce_sides(roce_env *) { return 0; }
 static __u32 roce_side(roce_env *) { return 0; }
@@ -112,18 +113,29 @@ static __u64 *roce_pair_hint_at(roce_env *env, __u32 index) {
   return reinterpret_cast<__u64 *>(&env->links->hints[index]);
 }
 static roce_follow *roce_follow_at(roce_env *env, __u32 id) { return env->following->record(id); }
+static int roce_pair_enter(roce_env *, __u32 *) { return 1; }
+static void roce_pair_leave(roce_env *, __u32 *) {}
 static void roce_emit_episode(roce_env *env, const roce_episode *episode) {
   env->following->add(*episode);
 }
 static void roce_emit_finding(roce_env *env, const roce_finding *finding) {
   env->following->add(*finding);
 }
-static void roce_follow_unpaired(roce_env *env, const roce_packet *) { env->following->unpaired++; }
+static void roce_follow_unpaired(roce_env *env, const roce_packet *) {
+  env->totals.pairs_unknown++;
+  env->following->unpaired++;
+}
 static roce_timing *roce_timing_at(roce_env *env, __u32 id) { return env->timed->record(id); }
 static void roce_emit_latency(roce_env *env, roce_timing *t, int kind, __u64 ns, int bound) {
   env->timed->add(t, static_cast<unsigned>(kind), bound != 0, ns);
 }
-static void roce_timing_unpaired(roce_env *env) { env->timed->unpaired(); }
+static int roce_falls(roce_env *env) { return !(env->features & ROCE_FEATURE_SKIP); }
+static void roce_timing_forget(roce_env *env, roce_timing *t) { env->timed->forget(t); }
+static void roce_timing_unpaired(roce_env *env) {
+  if (!env->following) // which counts them itself
+    env->totals.pairs_unknown++;
+  env->timed->unpaired();
+}
 
 static const roce_ruleset *roce_rules_of(roce_env *env) { return env->rules.get(); }
 static roce_rule_state *roce_rule_state_at(roce_env *env, __u32 slot) {
@@ -196,8 +208,8 @@ void resize(roce_env &env, uint32_t n) {
     env.timed->resize(n);
 }
 
-void follow(roce_env &env, const NativeDatapath::FrameView &frame, const roce_packet &packet,
-            uint32_t id) {
+bool follow(roce_env &env, const NativeDatapath::FrameView &frame, const roce_packet &packet,
+            uint32_t id, bool slow) {
   const uint32_t aeth = packet.bth + ROCE_BTH_LEN;
   roce_step step{};
   step.now = frame.time_ns;
@@ -205,7 +217,7 @@ void follow(roce_env &env, const NativeDatapath::FrameView &frame, const roce_pa
   step.length = frame.length;
   if (packet.info & ROCE_HAS_AETH && aeth + ROCE_AETH_LEN <= frame.captured)
     step.msn = roce_be24(frame.data + aeth);
-  roce_follow_packet(&env, &packet, id, (env.scratch.trace.found & ROCE_FOUND_SLOW) != 0, &step);
+  return roce_follow_packet(&env, &packet, id, slow, &step) != 0;
 }
 
 roce_frame in_hand(std::vector<uint8_t> &bytes) {
@@ -220,13 +232,11 @@ struct NativeDatapath::Memory {
   Options options;
   std::vector<uint8_t> cnp;
   bool held = false;
-  std::vector<uint64_t> number_frames; // by number of QP, likewise
-  std::vector<uint64_t> first_frames;  // by stream: FrameView::sequence of its first frame
 
   // Before a frame: its time, no trace of the one before, and room for the streams it may add.
   void begin(uint64_t time_ns) {
     env.now = time_ns;
-    if (env.features & ROCE_FEATURE_CAPTURE || env.following)
+    if (env.features & ROCE_FEATURE_CAPTURE || env.links)
       env.scratch.trace = {};
     if (!options.streams && env.track && env.shared.streams_used + 2 > env.streams.size())
       resize(env, static_cast<uint32_t>(env.streams.size()) * 2);
@@ -248,10 +258,14 @@ NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_uniqu
     memory_->env.features |= ROCE_FEATURE_CLASSES;
     memory_->env.classes.resize(ROCE_CLASS_COUNTS);
   }
-  if (options.follow && options.track)
+  if ((options.follow || options.features & ROCE_FEATURE_FOLLOW) && options.track) {
+    memory_->env.features |= ROCE_FEATURE_FOLLOW;
     memory_->env.following = std::make_unique<Following>();
-  if (options.latency && options.track)
+  }
+  if ((options.latency || options.features & ROCE_FEATURE_TIME) && options.track) {
+    memory_->env.features |= ROCE_FEATURE_TIME;
     memory_->env.timed = std::make_unique<TimedPairs>();
+  }
   if (memory_->env.following || memory_->env.timed)
     memory_->env.links = std::make_unique<PairLinks>();
   resize(memory_->env, options.streams ? options.streams : kFirstStreams);
@@ -295,9 +309,9 @@ roce_class NativeDatapath::unwrap(FrameView &frame, const std::optional<Layer3> 
   return static_cast<roce_class>(class_);
 }
 
-bool NativeDatapath::truncated() const {
-  return memory_->env.scratch.inner.from.flags & ROCE_ORIGIN_TRUNCATED;
-}
+const roce_origin &NativeDatapath::origin() const { return memory_->env.scratch.inner.from; }
+
+bool NativeDatapath::truncated() const { return origin().flags & ROCE_ORIGIN_TRUNCATED; }
 
 uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce_packet &packet,
                                  bool track) {
@@ -306,47 +320,46 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
   if (!roce_account(&env, class_, &packet, frame.data, frame.data + frame.captured, frame.length,
                     track && env.track))
     return ROCE_NO_STREAM;
-  const uint32_t id = roce_track(&env, &packet, frame.length);
+  int skipped = 0;
+  const uint32_t id = roce_track_or_skip(&env, &packet, frame.length, &skipped);
   if (env.decap)
     roce_inner_marked(&env, id);
-  if (id != ROCE_NO_STREAM && id >= memory_->first_frames.size())
-    memory_->first_frames.resize(id + size_t{1}, frame.sequence);
-  if (env.shared.qps[0] > memory_->number_frames.size())
-    memory_->number_frames.resize(env.shared.qps[0], frame.sequence);
-  if (env.following && id != ROCE_NO_STREAM) {
-    if (memory_->options.cnp_times && packet.info & ROCE_OP_CNP)
-      time_cnp(env.streams[id].key, frame.time_ns);
-    follow(env, frame, packet, id);
-  }
-  if (env.timed && id != ROCE_NO_STREAM && frame.time_ns)
-    roce_timing_packet(&env, &packet, id, frame.time_ns);
+  if (id != ROCE_NO_STREAM && !skipped)
+    follow_and_time(frame, packet, id);
   return id;
 }
 
-void NativeDatapath::pass(uint64_t time_ns) { memory_->env.now = time_ns; }
-
-void NativeDatapath::time_cnp(const roce_key &key, uint64_t ns) {
-  if (memory_->env.following)
-    memory_->env.following->cnps.add(key, ns);
+void NativeDatapath::follow_and_time(const FrameView &frame, const roce_packet &packet,
+                                     uint32_t id) {
+  roce_env &env = memory_->env;
+  const bool slow = env.scratch.trace.found & ROCE_FOUND_SLOW;
+  bool skip = env.features & ROCE_FEATURE_SKIP;
+  if (env.following) {
+    if (packet.info & ROCE_OP_CNP)
+      env.following->cnps.add(env.streams[id].key, frame.time_ns);
+    skip &= follow(env, frame, packet, id, slow);
+  }
+  if (env.timed && frame.time_ns)
+    skip &= roce_timing_packet(&env, &packet, id, roce_pair_before(&env.scratch, &packet, slow),
+                               frame.time_ns) != 0;
+  if (skip)
+    roce_pair_skip(&env, id, &packet);
 }
 
 void NativeDatapath::episodes(Episodes &into) {
   roce_env &env = memory_->env;
   if (!env.following)
     return;
-  for (roce_follow &record : env.following->records)
+  for (roce_follow &record : env.following->records) {
+    record.requests = roce_follow_requests(&record, &env.streams[record.request]);
     roce_follow_finish(&env, &record);
+  }
   env.following->fill(into, env.streams);
 }
 
 void NativeDatapath::latency(PassiveLatency &into) const {
   if (memory_->env.timed)
     memory_->env.timed->fill(into, memory_->env.streams);
-}
-
-void NativeDatapath::merge_latency(const NativeDatapath &other) {
-  if (memory_->env.timed && other.memory_->env.timed)
-    memory_->env.timed->merge(*other.memory_->env.timed, other.memory_->env.streams);
 }
 
 void NativeDatapath::change_rules(std::unique_ptr<roce_ruleset> set,
@@ -435,15 +448,12 @@ void NativeDatapath::snapshot(Snapshot &into) const {
   into.mirrors.clear();
   std::copy_if(env.mirrors.begin(), env.mirrors.end(), std::back_inserter(into.mirrors),
                [](const roce_mirror &mirror) { return mirror.check != 0; });
-  into.first_frames.clear();
-  into.number_frames = memory_->number_frames;
   for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++) {
     if (!roce_stream_packets(&env.streams[i]))
       continue;
     into.streams.push_back(env.streams[i]);
     if (env.decap)
       into.mirrored.push_back(env.mirrored[i]);
-    into.first_frames.push_back(i < memory_->first_frames.size() ? memory_->first_frames[i] : 0);
     into.qp_numbers.push_back(
         roce_number_in(&env.asides[i & (ROCE_ASIDES - 1)], i, env.hints[ROCE_HINTS_NUMBERS]));
   }

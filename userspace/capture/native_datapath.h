@@ -20,6 +20,7 @@
 #include "roce/parse.h"
 #include "roce/rule.h"
 #include "roce/stream.h"
+#include "roce/tunnel.h"
 
 namespace xr {
 
@@ -46,7 +47,6 @@ public:
     bool classes = false;    // count by DSCP and PCP
     uint32_t quantum_ps = 0; // 512 bits at the port's speed; 0: not known
     uint32_t decap = 0;      // tunnels that are taken off: 1 << enum roce_tunnel; not with rules
-    bool cnp_times = true;   // with `follow`: the times between CNPs
   };
 
   // `captured` bytes are available of the `length` bytes on the wire, both without FCS.
@@ -54,9 +54,8 @@ public:
     const uint8_t *data = nullptr;
     uint32_t captured = 0;
     uint32_t length = 0;
-    uint64_t time_ns = 0;  // used for the rate limit of events and by following
-    uint64_t number = 0;   // by which findings name it
-    uint64_t sequence = 0; // of all frames of the captures, also those of other shares
+    uint64_t time_ns = 0; // used for the rate limit of events and by following
+    uint64_t number = 0;  // by which findings name it
   };
 
   // Cooked captures (SLL) have no Ethernet header: the network header is at offset `l3`.
@@ -77,6 +76,8 @@ public:
   // Instead, with `decap`: takes the frame's tunnels off and accounts for its mirror session.
   // `frame` becomes the frame inside. `at`: where there is no Ethernet header.
   roce_class unwrap(FrameView &frame, const std::optional<Layer3> &at, roce_packet &packet);
+  // The tunnels of that frame.
+  const roce_origin &origin() const;
   // Whether the mirror had cut that frame.
   bool truncated() const;
 
@@ -115,23 +116,20 @@ public:
   // Sets the function that is called for each event, in order.
   void on_event(std::function<void(const roce_event &)> callback);
 
-  // The time of a frame that is not accounted here: PFC may pause until then.
-  void pass(uint64_t time_ns);
-  // With `follow`: a CNP that is not accounted here.
-  void time_cnp(const roce_key &key, uint64_t ns);
-
   // Fills opcodes, totals, streams, qp_numbers, tracked, stream_capacity, and what is of mirrors.
   void snapshot(Snapshot &into) const;
 
   // With `follow`: ends the open episodes and fills all that was found. Call once, at the end.
   void episodes(Episodes &into);
 
-  // With `latency`: the times so far, and those of another share of the same frames.
+  // With `latency`: the times so far.
   void latency(PassiveLatency &into) const;
-  void merge_latency(const NativeDatapath &other);
 
 private:
   struct Memory;
+
+  void follow_and_time(const FrameView &frame, const roce_packet &packet, uint32_t id);
+
   std::unique_ptr<Memory> memory_;
 };
 

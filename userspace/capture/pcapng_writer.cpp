@@ -266,9 +266,9 @@ Status PcapngWriter::close() {
 }
 
 Status PcapngWriter::flush() {
-  if (keeps_closed_ && buffer_.empty())
-    return {};
   if (keeps_closed_) {
+    if (buffer_.empty())
+      return {};
     fd_ = Fd(open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (!fd_)
       return give_up(0, errno);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/reader.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "capture/capture_format.h"
 
 namespace xr {
@@ -32,34 +35,26 @@ Next CaptureFormat::truncated(const char *what) {
   return Next::Truncated;
 }
 
+namespace {
+
+// Of several numbers, the first is written.
+constexpr std::pair<uint16_t, Link> kLinktypes[] = {
+    {1, Link::Ethernet}, {113, Link::Sll}, {276, Link::Sll2}, {101, Link::Raw}, // IPv4 or IPv6
+    {228, Link::Raw},                                                           // IPv4
+    {229, Link::Raw},                                                           // IPv6
+};
+
+} // namespace
+
 std::optional<Link> known_link(uint32_t linktype) {
-  switch (linktype) {
-  case 1:
-    return Link::Ethernet;
-  case 113:
-    return Link::Sll;
-  case 276:
-    return Link::Sll2;
-  case 101: // either
-  case 228: // IPv4
-  case 229: // IPv6
-    return Link::Raw;
-  default:
-    return std::nullopt;
-  }
+  for (const auto &[number, link] : kLinktypes)
+    if (number == linktype)
+      return link;
+  return std::nullopt;
 }
 
 uint16_t linktype_of(Link link) {
-  switch (link) {
-  case Link::Sll:
-    return 113;
-  case Link::Sll2:
-    return 276;
-  case Link::Raw:
-    return 101;
-  default:
-    return 1;
-  }
+  return std::ranges::find(kLinktypes, link, &std::pair<uint16_t, Link>::second)->first;
 }
 
 Reader::Reader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
@@ -67,8 +62,8 @@ Reader::Reader(Reader &&) noexcept = default;
 Reader &Reader::operator=(Reader &&) noexcept = default;
 Reader::~Reader() = default;
 
-Result<Reader> Reader::open(const std::string &path, const std::atomic<bool> *stop) {
-  Result<std::unique_ptr<ByteSource>> source = ByteSource::open(path, stop);
+Result<Reader> Reader::open(const std::string &path, const std::atomic<bool> *stop, bool keep) {
+  Result<std::unique_ptr<ByteSource>> source = ByteSource::open(path, stop, keep);
   if (!source)
     return std::move(source).error();
   return begin(std::move(source).get());
@@ -107,6 +102,10 @@ Next Reader::next(CapturedFrame &frame) {
 }
 
 const Error &Reader::error() const { return format_->error(); }
+
+std::vector<LeftBytes> Reader::leave(bool all) { return source_->leave(all); }
+
+std::span<const uint8_t> Reader::ahead(size_t distance) { return source_->ahead(distance); }
 
 Reader::Progress Reader::progress() const {
   return {source_->bytes_read(), source_->bytes_total()};

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ namespace xr {
 enum class Link : uint8_t { Ethernet, Sll, Sll2, Raw };
 
 struct CapturedFrame {
-  const uint8_t *data = nullptr; // valid until the next call of next()
+  const uint8_t *data = nullptr; // valid until the next call of next(), unless bytes are kept
   uint32_t captured = 0;         // bytes available, without FCS
   uint32_t length = 0;           // bytes on the wire, without FCS; never less than `captured`
   uint64_t time_ns = 0;          // since 1970; 0 if the format has no time
@@ -33,11 +34,14 @@ enum class Next : uint8_t { Frame, End, Truncated, Error };
 
 class ByteSource;
 class CaptureFormat;
+struct LeftBytes;
 
 class Reader {
 public:
-  // "-" is standard input. When *stop becomes true, next() returns End.
-  static Result<Reader> open(const std::string &path, const std::atomic<bool> *stop = nullptr);
+  // "-" is standard input. When *stop becomes true, next() returns End. `keep`: frames stay valid
+  // until the caller drops what leave() gave.
+  static Result<Reader> open(const std::string &path, const std::atomic<bool> *stop = nullptr,
+                             bool keep = false);
   // Reads a file's bytes in chunks; tests use small chunks.
   static Result<Reader> from_memory(std::vector<uint8_t> bytes, size_t chunk = 64 << 10);
   Reader(Reader &&) noexcept;
@@ -48,6 +52,10 @@ public:
   Next next(CapturedFrame &frame);
   // Valid after Truncated and Error.
   const Error &error() const;
+
+  // See ByteSource.
+  std::vector<LeftBytes> leave(bool all);
+  std::span<const uint8_t> ahead(size_t distance);
 
   struct Progress {
     uint64_t bytes; // bytes of the file read so far, compressed or not

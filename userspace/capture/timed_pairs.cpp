@@ -10,8 +10,6 @@ namespace xr {
 
 namespace {
 
-constexpr uint32_t kNoStream = 0xffffffff; // ROCE_NO_STREAM
-
 template <typename Values> PassiveTimes times_of(size_t series, const Values &values) {
   PassiveTimes times;
   times.kind = static_cast<uint8_t>(series / 2);
@@ -25,15 +23,6 @@ template <typename Values> PassiveTimes times_of(size_t series, const Values &va
   return times;
 }
 
-void add_counts(PassiveLatency &to, const PassiveLatency &from) {
-  to.pairs_full += from.pairs_full;
-  to.full += from.full;
-  to.ambiguous += from.ambiguous;
-  to.unanswered += from.unanswered;
-  to.broken += from.broken;
-  to.unpaired += from.unpaired;
-}
-
 } // namespace
 
 roce_timing *TimedPairs::record(uint32_t stream) {
@@ -45,11 +34,8 @@ roce_timing *TimedPairs::record(uint32_t stream) {
     pairs_full_++;
     return nullptr;
   }
-  roce_timing &added = pairs_.emplace_back().timing;
-  added.request = stream;
-  added.response = kNoStream;
-  places_[stream] = static_cast<uint32_t>(pairs_.size());
-  return &added;
+  places_[stream] = static_cast<uint32_t>(pairs_.size()) + 1;
+  return &pairs_.emplace_back().timing;
 }
 
 void TimedPairs::add(const roce_timing *record, unsigned kind, bool bound, uint64_t ns) {
@@ -78,33 +64,24 @@ void TimedPairs::fill_rows(std::vector<PassiveRow> &rows,
 }
 
 void TimedPairs::fill_counts(PassiveLatency &into) const {
-  PassiveLatency own;
-  own.pairs_full = pairs_full_;
-  own.unpaired = unpaired_;
+  into.pairs_full = pairs_full_;
+  into.unpaired = unpaired_;
   for (const Pair &pair : pairs_) {
-    own.full += pair.timing.full;
-    own.ambiguous += pair.timing.ambiguous;
-    own.unanswered += pair.timing.unanswered;
-    own.broken += pair.timing.broken;
-  }
-  add_counts(into, own);
-}
-
-void TimedPairs::merge(const TimedPairs &other, const std::vector<roce_stream> &streams) {
-  other.fill_rows(others_.streams, streams);
-  other.fill_counts(others_);
-  for (size_t i = 0; i < kSeries; i++) {
-    port_[i].exact_buckets.merge(other.port_[i].exact_buckets);
-    port_[i].shown.merge(other.port_[i].shown);
+    into.full += pair.timing.full;
+    into.ambiguous += pair.timing.ambiguous;
+    into.unanswered += pair.timing.unanswered;
+    into.broken += pair.timing.broken;
+    into.cnps_steady += pair.timing.fall.steady;
+    // the last CNP may still wait for packets
+    into.cnps_unmeasured += pair.timing.fall.unmeasured + (pair.timing.fall.cnp_ns != 0);
+    into.cnps_close += pair.timing.fall.close;
   }
 }
 
 void TimedPairs::fill(PassiveLatency &into, const std::vector<roce_stream> &streams) const {
   into = {};
   fill_rows(into.streams, streams);
-  into.streams.insert(into.streams.end(), others_.streams.begin(), others_.streams.end());
   fill_counts(into);
-  add_counts(into, others_);
   for (size_t i = 0; i < kSeries; i++) {
     if (!port_[i].shown.count())
       continue;

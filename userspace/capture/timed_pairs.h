@@ -17,17 +17,17 @@ namespace xr {
 
 class TimedPairs {
 public:
-  static constexpr size_t kPairs = 1 << 18; // 3.2 KiB each, and their histograms
+  static constexpr size_t kPairs = 1 << 18; // 3.7 KiB each, and their histograms
 
   void resize(size_t streams) { places_.resize(streams); }
   // The record of a stream of requests. Null: there is no room for it.
   roce_timing *record(uint32_t stream);
   // A time that roce_emit_latency gives.
   void add(const roce_timing *record, unsigned kind, bool bound, uint64_t ns);
+  // The record is of another stream now.
+  void forget(const roce_timing *record) { pairs_[places_[record->request] - 1].times.clear(); }
   void unpaired() { unpaired_++; }
 
-  // Adds what another share of the same frames has; `streams` are that share's.
-  void merge(const TimedPairs &other, const std::vector<roce_stream> &streams);
   void fill(PassiveLatency &into, const std::vector<roce_stream> &streams) const;
 
 private:
@@ -50,7 +50,6 @@ private:
   std::deque<Pair> pairs_;
   std::array<Port, kSeries> port_;
   uint64_t pairs_full_ = 0, unpaired_ = 0;
-  PassiveLatency others_; // rows and counts of other shares
 };
 
 } // namespace xr

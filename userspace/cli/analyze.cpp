@@ -14,8 +14,10 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "parse/value.h"
 #include "report/connections.h"
 #include "report/episodes.h"
+#include "report/frame_times.h"
 #include "report/latency.h"
 #include "report/microbursts.h"
 #include "report/passive_latency.h"
@@ -33,7 +35,7 @@ struct Args {
   unsigned jobs = 1;
   Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
-  std::string rows, table = "streams", run;
+  std::string rows, table = "streams", run, tick;
   SplitArgs split;
 };
 
@@ -47,6 +49,22 @@ void describe(CLI::App &command, Args &args) {
       ->type_name("");
   add_udp_port(command, args.options.udp_port);
   add_decap(command, args.options.decap);
+  command
+      .add_option_function<std::string>(
+          "--time",
+          [&args](const std::string &name) {
+            args.options.clock = static_cast<FrameClock>(
+                std::ranges::find(report::clock_names(), name) - report::clock_names().begin());
+          },
+          "The clock of all times: capture (default), mirror (the switch's, in ERSPAN III; with "
+          "--decap) or trailer (a packet broker's, at the end of each frame)")
+      ->type_name("CLOCK")
+      ->check(CLI::IsMember(report::clock_names()));
+  command
+      .add_option("--tick", args.tick,
+                  "With --time mirror: the unit of times whose unit the switch's user has chosen, "
+                  "as 10ns")
+      ->type_name("TIME");
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
   command.add_flag("--episodes", args.options.episodes,
@@ -54,7 +72,8 @@ void describe(CLI::App &command, Args &args) {
                    "why, and what it cost; what peers did wrong");
   command.add_flag("--latency", args.options.passive_latency,
                    "Times between requests and their answers: AckReq to ACK, READ to its first and "
-                   "last response, atomics, whole messages, CE mark to CNP");
+                   "last response, atomics, whole messages, CE mark to CNP, "
+                   "CNP to the fall of the rate");
   command.add_flag("--microbursts", args.options.microbursts,
                    "The largest bursts: bytes of all frames in any 10, 100 and 1,000 us");
   command.add_flag("--connections", args.options.connections,
@@ -73,7 +92,7 @@ void describe(CLI::App &command, Args &args) {
       ->check(whole_number(0, 100));
   command
       .add_option("--jobs", args.jobs,
-                  "Threads (default: 1). All frames between two hosts are for the same one")
+                  "Threads that read and parse (default: 1). The report is the same")
       ->type_name("N")
       ->check(whole_number(1, 256));
   add_stream_options(command, args.streams);
@@ -87,10 +106,11 @@ void describe(CLI::App &command, Args &args) {
       .add_option("--table", args.table,
                   "With --rows: streams (default), events, with --microbursts microbursts, with "
                   "--episodes episodes, findings, pairs or cnp_pacing, with --latency latency, "
-                  "latency_port or latency_histogram")
+                  "latency_port or latency_histogram, with --decap or --time frame_times")
       ->type_name("TABLE")
       ->check(CLI::IsMember({"streams", "events", "microbursts", "episodes", "findings", "pairs",
-                             "cnp_pacing", "latency", "latency_port", "latency_histogram"}));
+                             "cnp_pacing", "latency", "latency_port", "latency_histogram",
+                             "frame_times"}));
   command.add_option("--run", args.run, "With --rows: the name of this run")->type_name("NAME");
   add_split_options(command, args.split);
   command.footer("Needs no privilege. For a truncated capture the report covers the frames before "
@@ -106,16 +126,20 @@ report::Group origin(const Args &args, const std::vector<std::string> &paths) {
   return {{{"host", ""}, std::string(host)}, {{"source", ""}, source}, {{"run", ""}, args.run}};
 }
 
-// What needs every frame needs one job.
-Status check_jobs(const Args &args) {
-  if (args.jobs == 1)
+Status set_clock(Args &args) {
+  const bool mirror = args.options.clock == FrameClock::Mirror;
+  if (mirror && !(args.options.decap & 1 << ROCE_TUNNEL_ERSPAN))
+    return Error{"the mirror's times are in headers of ERSPAN", "add --decap erspan"};
+  if (args.tick.empty())
     return {};
-  if (args.options.decap)
-    return Error{"mirror sessions are followed by one job", "leave out --jobs or --decap"};
-  if (args.options.connections)
-    return Error{"connections are followed by one job", "leave out --jobs or --connections"};
-  if (!args.split.by.empty())
-    return Error{"files are written by one job", "leave out --jobs or --split-by"};
+  if (!mirror)
+    return Error{"--tick is for --time mirror"};
+  auto tick = parse::duration(args.tick);
+  if (!tick)
+    return std::move(tick).error();
+  if (!*tick)
+    return Error{"a tick is at least 1ns"};
+  args.options.user_tick_ns = *tick;
   return {};
 }
 
@@ -124,9 +148,7 @@ Status check_rows(const Args &args) {
     return args.table == "streams" && args.run.empty()
                ? Status()
                : Error{"--table and --run are for --rows", "add --rows ndjson or --rows csv"};
-  if (args.table == "events" && args.jobs > 1)
-    return Error{"events are in order of time, so one job finds them", "leave out --jobs"};
-  if (args.table == "streams" || args.table == "events")
+  if (args.table == "streams" || args.table == "events" || args.table == "frame_times")
     return {};
   const auto [option, given] =
       args.table == "microbursts"         ? std::pair("--microbursts", args.options.microbursts)
@@ -135,18 +157,17 @@ Status check_rows(const Args &args) {
   return given ? Status() : Error{fmt::format("table {} needs {}", args.table, option)};
 }
 
-int analyze(const Args &args, const Globals &globals) {
+int analyze(const Args &given, const Globals &globals) {
   const std::string context = "analyze"; // errors name the file
+  Args args = given;
+  if (Status clock = set_clock(args); !clock)
+    return refuse(context, clock.error());
   const Interrupt interrupt;
   auto paths = capture_paths(args.names);
   if (!paths)
     return fail(context, paths.error());
-  if (args.jobs > 1 && std::ranges::count(*paths, "-"))
-    return refuse(context, {"standard input is read once, so one job reads it",
-                            "write it to a file first, or leave out --jobs"});
-  for (const Status &done : {check_jobs(args), check_rows(args)})
-    if (!done)
-      return refuse(context, done.error());
+  if (Status rows = check_rows(args); !rows)
+    return refuse(context, rows.error());
   auto splitter = open_splitter(args.split);
   if (!splitter)
     return refuse(context, splitter.error());
@@ -186,6 +207,7 @@ int analyze(const Args &args, const Globals &globals) {
     if (Status written = (*splitter)->finish(); !written)
       done->troubles.push_back(written.error());
   report::Document document = report::analyze_report(done->snapshot, args.streams);
+  report::add_frame_times(document, done->frame_times);
   if (args.options.microbursts)
     report::add_microbursts(document, done->microbursts);
   if (done->latency.total.frames || done->latency.streams_full)

@@ -57,6 +57,8 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   add_counters(app, chosen);
   add_streams(app, chosen);
   add_events(app, chosen);
+  add_episodes(app, chosen);
+  add_latency(app, chosen);
   add_connections(app, chosen);
   add_watch(app, chosen);
   add_bridge(app, chosen);

@@ -32,6 +32,16 @@ void add_attach_options(CLI::App &command, datapath::AttachOptions &options) {
       ->type_name("N")
       ->check(whole_number(1, ROCE_STREAMS_MAX));
   command.add_flag("--classes", options.classes, "Count RoCE packets by DSCP and PCP too");
+  command.add_flag("--follow", options.follow,
+                   "Follow the requests and answers of QP pairs: see episodes");
+  command.add_flag("--latency", options.latency,
+                   "Time the requests and answers of QP pairs: see latency");
+  command
+      .add_option("--pairs", options.pairs,
+                  "QP pairs at most that are followed (1.1 KB each) and timed (12 KB each); "
+                  "default: 4096")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 20));
   command.add_flag_callback(
       "--no-track", [&options] { options.track = false; },
       "Count opcodes only: no streams, no events");

@@ -39,7 +39,8 @@ const std::map<std::string, uint32_t> &events() {
   static const std::map<std::string, uint32_t> kEvents = {{"gap", port_capture::kGap},
                                                           {"cnp", port_capture::kCnp},
                                                           {"nak", port_capture::kNak},
-                                                          {"rule", port_capture::kRule}};
+                                                          {"rule", port_capture::kRule},
+                                                          {"episode", port_capture::kEpisode}};
   return kEvents;
 }
 

@@ -24,6 +24,8 @@ void add_status(CLI::App &app, Run &chosen);
 void add_counters(CLI::App &app, Run &chosen);
 void add_streams(CLI::App &app, Run &chosen);
 void add_events(CLI::App &app, Run &chosen);
+void add_episodes(CLI::App &app, Run &chosen);
+void add_latency(CLI::App &app, Run &chosen);
 void add_connections(CLI::App &app, Run &chosen);
 void add_watch(CLI::App &app, Run &chosen);
 void add_bridge(CLI::App &app, Run &chosen);

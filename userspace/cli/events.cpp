@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/reading.h"
 #include "datapath/attached_port.h"
+#include "report/found_event.h"
+#include "roce/found.h"
 
 namespace xr::cli {
 
@@ -25,7 +29,8 @@ void describe(CLI::App &command, Args &args) {
                    "Begin with the events since the last reader, as far as the ring has them");
   command.footer(
       "gap, rewind, NAK, RNR NAK, CNP, CE run, new stream: one line each, at most 20 per "
-      "second and stream.\nA port has one reader at a time.");
+      "second and stream.\nOn a port that was attached with --follow, also each episode when it "
+      "has ended, and each finding.\nA port has one reader at a time.");
 }
 
 // The time of day (ns) of an event, which the kernel stamps with CLOCK_MONOTONIC.
@@ -36,13 +41,18 @@ class Losses {
 public:
   explicit Losses(const datapath::AttachedPort &port) : port_(port) { read(); }
 
-  void tell(const std::string &ifname) {
+  // `found`: episodes and findings.
+  void tell(const std::string &ifname, uint64_t found) {
     const uint64_t dropped = dropped_, limited = limited_;
     read();
     if (dropped_ > dropped)
       warn("events " + ifname,
            fmt::format("{} events lost: they arrived faster than they were read",
                        dropped_ - dropped));
+    if (found)
+      warn("events " + ifname,
+           fmt::format("{} episodes or findings lost: more than {} since they were read", found,
+                       ROCE_FOUND_KEPT));
     if (limited_ > limited)
       note(ifname, fmt::format("{} events suppressed: more than {} per second of one stream",
                                limited_ - limited, ROCE_EVENTS_PER_WINDOW));
@@ -60,16 +70,60 @@ private:
   uint64_t dropped_ = 0, limited_ = 0;
 };
 
+// What following found on the port, which keeps the newest: read again and again.
+class FoundEvents {
+public:
+  FoundEvents(const datapath::AttachedPort &port, bool backlog)
+      : port_(port), follows_(port.status().features & ROCE_FEATURE_FOLLOW) {
+    if (follows_ && !backlog)
+      since_ = port_.newest_found();
+  }
+
+  // Gives the new ones to `print` in order of time, if a while has passed since the last call.
+  Status read(bool at_once, const std::function<void(const report::Document &)> &print) {
+    const uint64_t now = monotonic_ns();
+    if (!follows_ || (!at_once && now - read_ns_ < uint64_t{kPollMs} * 1'000'000))
+      return {};
+    read_ns_ = now;
+    auto found = port_.ended_episodes(since_);
+    if (!found)
+      return found.error();
+    lost_ += found->episodes_dropped + found->findings_dropped;
+    const uint64_t offset = realtime_ns() - monotonic_ns();
+    std::vector<std::pair<uint64_t, report::Document>> events;
+    for (const EpisodeRow &row : found->episodes)
+      events.emplace_back(episode_end(row.episode), report::episode_event(row, offset));
+    for (const FindingRow &row : found->findings)
+      events.emplace_back(row.finding.time_ns, report::finding_event(row, offset));
+    std::ranges::stable_sort(events, {}, &std::pair<uint64_t, report::Document>::first);
+    for (const auto &[ns, event] : events)
+      print(event);
+    return {};
+  }
+
+  // Since the last call.
+  uint64_t lost() { return std::exchange(lost_, 0); }
+
+private:
+  const datapath::AttachedPort &port_;
+  bool follows_;
+  datapath::AttachedPort::Found since_;
+  uint64_t read_ns_ = 0, lost_ = 0;
+};
+
 int follow(const Args &args, const datapath::AttachedPort &port, Output &output) {
   uint64_t printed = 0;
   bool more = true;
   const auto enough = [&] { return args.count && printed >= args.count; };
-  auto events = port.events([&](const roce_event &event) {
+  const auto print = [&](const report::Document &event) {
     if (!more || enough())
       return;
     printed++;
-    more = output.print(report::event_report(event, time_of(event)), report::JsonStyle::Line);
-  });
+    more = output.print(event, report::JsonStyle::Line);
+  };
+  FoundEvents found(port, args.backlog);
+  auto events = port.events(
+      [&](const roce_event &event) { print(report::event_report(event, time_of(event))); });
   const std::string context = "events " + args.ifname;
   if (!events)
     return fail(context, events.error());
@@ -82,17 +136,19 @@ int follow(const Args &args, const datapath::AttachedPort &port, Output &output)
     auto got = events->poll(last ? 0 : kPollMs);
     if (!got)
       return fail(context, got.error());
+    if (auto done = found.read(last, print); !done)
+      return fail(context, done.error());
     if (last || output.reader_gone())
       break;
     if (*got > 0)
       continue;
     // No events at the moment.
-    losses.tell(args.ifname);
+    losses.tell(args.ifname, found.lost());
     if (auto alive = port.alive(); alive && !*alive)
       return fail(context, {"it was detached, or the interface is gone"});
   }
   if (more && !output.reader_gone())
-    losses.tell(args.ifname);
+    losses.tell(args.ifname, found.lost());
   return output.finish();
 }
 

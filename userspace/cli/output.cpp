@@ -29,7 +29,13 @@ report::TextStyle style_of(int fd) {
   return style;
 }
 
-void say(const std::string &line) { fputs(line.c_str(), stderr); }
+// Messages quote names and contents of files, which must not control the terminal.
+void say(std::string line) {
+  for (char &c : line)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f)
+      c = '?';
+  fputs((line + "\n").c_str(), stderr);
+}
 
 } // namespace
 
@@ -108,7 +114,7 @@ size_t number_in(const char *variable, size_t otherwise) {
 int fail(const std::string &context, const Error &error) {
   warn(context, error.message);
   if (!error.hint.empty())
-    say(fmt::format("hint: {}\n", error.hint));
+    say(fmt::format("hint: {}", error.hint));
   return 1;
 }
 
@@ -118,11 +124,11 @@ int refuse(const std::string &context, const Error &error) {
 }
 
 void warn(const std::string &context, const std::string &message) {
-  say(fmt::format("xdp-roce: {}{}{}\n", context, context.empty() ? "" : ": ", message));
+  say(fmt::format("xdp-roce: {}{}{}", context, context.empty() ? "" : ": ", message));
 }
 
 void note(const std::string &context, const std::string &message) {
-  say(fmt::format("note: {}: {}\n", context, message));
+  say(fmt::format("note: {}: {}", context, message));
 }
 
 size_t tell_notes(const std::string &context, const std::vector<std::string> &notes, size_t from) {

@@ -5,9 +5,6 @@
 #include <chrono>
 
 #include "base/clock.h"
-#include "cli/interrupt.h"
-#include "cli/output.h"
-#include "datapath/attached_port.h"
 
 namespace xr::cli {
 
@@ -34,31 +31,43 @@ int read_once(const Reading &reading, const AttachedPort &port, Output &output) 
 
 int read_again_and_again(const Reading &reading, const AttachedPort &port, Output &output) {
   const Interrupt interrupt;
-  const auto interval = std::chrono::duration_cast<Interrupt::Clock::duration>(
-      std::chrono::duration<double>(reading.repeat.interval));
   auto before = take(reading, port);
   if (!before)
     return fail(context(reading), before.error());
+  return every_interval(
+      context(reading), reading.repeat, interrupt, port, output, [&]() -> Result<bool> {
+        auto now = take(reading, port);
+        if (!now)
+          return now.error();
+        const bool more = output.print_next(reading.report({*now, &*before, realtime_ns()}));
+        before = std::move(now);
+        return more;
+      });
+}
+
+} // namespace
+
+int every_interval(const std::string &context, const Repeat &repeat, const Interrupt &interrupt,
+                   const AttachedPort &port, const Output &output,
+                   const std::function<Result<bool>()> &report) {
+  const auto interval = std::chrono::duration_cast<Interrupt::Clock::duration>(
+      std::chrono::duration<double>(repeat.interval));
   auto due = Interrupt::Clock::now();
-  for (uint64_t done = 0; !reading.repeat.count || done < reading.repeat.count; done++) {
+  for (uint64_t done = 0; !repeat.count || done < repeat.count; done++) {
     // No burst of reports after a pause (SIGSTOP, a full pipe).
     due = std::max(due + interval, Interrupt::Clock::now());
     const bool last = !interrupt.sleep_until(due);
     auto alive = port.alive();
-    auto now = take(reading, port);
-    if (!now)
-      return fail(context(reading), now.error());
-    const bool more = output.print_next(reading.report({*now, &*before, realtime_ns()}));
+    auto more = report();
+    if (!more)
+      return fail(context, more.error());
     if (alive && !*alive)
-      return fail(context(reading), {"it was detached, or the interface is gone"});
-    if (last || !more)
+      return fail(context, {"it was detached, or the interface is gone"});
+    if (last || !*more)
       break;
-    before = std::move(now);
   }
   return output.finish();
 }
-
-} // namespace
 
 int read_port(const Reading &reading, const Globals &globals) {
   auto port = AttachedPort::open(reading.ifname, globals.netns);

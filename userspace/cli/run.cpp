@@ -81,7 +81,7 @@ int run_one(const RunArgs &args, const Globals &globals, const experiment::Exper
           show_progress(progress, at);
           return !interrupt.asked();
         },
-        place_of(args, args.out));
+        place_of(args));
   }();
   if (!result)
     return fail("run", result.error());
@@ -143,8 +143,11 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
     if (!share)
       return refuse("run --share", share.error());
     options.share = share.get();
+    if (options.share.index >= points.size())
+      note("run", fmt::format("no point is left for this share: the sweep has {}, of {} shares",
+                              points.size(), options.share.count));
   }
-  options.place = [&](const std::string &directory) { return place_of(args, directory); };
+  options.place = place_of(args);
   options.on_found = [&](size_t found) {
     note("run", fmt::format("{} points are in {} already, and are not run again", found, args.out));
   };
@@ -154,13 +157,17 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
   return finish_sweep(args, globals, name, rows.get(), {});
 }
 
+// --set, where --on and --scale are right too.
+Result<experiment::Settings> checked_settings(const RunArgs &args) {
+  for (const Status &checked : {check_place(args), check_scale(args)})
+    if (!checked)
+      return checked.error();
+  return settings_of(args);
+}
+
 // Each file as an experiment; with several, each has a directory below --out.
 int run_imported(const RunArgs &args, const Globals &globals) {
-  if (Status s = check_place(args); !s)
-    return refuse("run", s.error());
-  if (Status s = check_scale(args); !s)
-    return refuse("run", s.error());
-  const auto settings = settings_of(args);
+  const auto settings = checked_settings(args);
   if (!settings)
     return refuse("run", settings.error());
   int worst = 0;
@@ -199,11 +206,7 @@ int run(RunArgs args, const Globals &globals) {
                                globals);
   if (args.files.size() > 1)
     return refuse("run", {fmt::format("'{}' is too much", args.files[1]), "one experiment a run"});
-  if (Status s = check_place(args); !s)
-    return refuse("run", s.error());
-  if (Status s = check_scale(args); !s)
-    return refuse("run", s.error());
-  const auto settings = settings_of(args);
+  const auto settings = checked_settings(args);
   if (!settings)
     return refuse("run", settings.error());
   const auto path = find_experiment(args.files.front());

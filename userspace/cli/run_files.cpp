@@ -5,8 +5,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
+#include "answers/captures.h"
 #include "cli/run_plots.h"
+#include "cli/scratch_directory.h"
 #include "report/experiment.h"
 #include "report/json.h"
 
@@ -49,6 +52,17 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
                const RunPlace &place) {
   experiment::RunHooks hooks{.progress = progress, .samples = {}, .partial = {}};
   const std::string &out = files.out;
+  std::optional<ScratchDirectory> scratch; // of captures that are for the answers only
+  if (out.empty() && experiment.only_for_answers) {
+    auto made = ScratchDirectory::make();
+    if (!made)
+      return made.error();
+    scratch.emplace(std::move(made).get());
+  }
+  const std::string &captures = scratch ? scratch->path() : out;
+  hooks.answers = [&](const ExperimentResult &result) {
+    return answers::from_captures(experiment, result, captures);
+  };
   plot::Recorder recorder = plot_recorder(experiment);
   const std::string path = out + "/series.csv";
   std::ofstream series;
@@ -75,7 +89,7 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
       partial.version = XR_VERSION;
       return write_result(out, partial);
     };
-  auto result = place(experiment, hooks);
+  auto result = place(experiment, hooks, captures);
   if (!result)
     return result;
   result->version = XR_VERSION;

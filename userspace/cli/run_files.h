@@ -23,12 +23,12 @@ struct RunFiles {
   std::string plots; // an SVG for each plot, and a gnuplot script
 };
 
-// Where it runs.
-using RunPlace = std::function<Result<ExperimentResult>(const experiment::Experiment &,
-                                                        const experiment::RunHooks &)>;
+// Where it runs. The last: a directory for its captures; "": none.
+using RunPlace = std::function<Result<ExperimentResult>(
+    const experiment::Experiment &, const experiment::RunHooks &, const std::string &)>;
 
-// Runs it. Of the files, series.csv is written as it goes on, result.json every few seconds and at
-// the end, the others at the end.
+// Runs it, and answers from its captures. Of the files, series.csv is written as it goes on,
+// result.json every few seconds and at the end, the others at the end.
 Result<ExperimentResult>
 run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
                const std::function<bool(const experiment::RunProgress &)> &progress,

@@ -35,7 +35,8 @@ Result<importers::Imported> import(const std::string &kind, const std::string &f
 int print_words(const std::string &kind, const std::string &from, const Globals &globals) {
   auto imported = import(kind, from);
   if (!imported)
-    return refuse("run --import " + kind, imported.error());
+    return kind == "mahimahi" ? fail("run --import " + kind, imported.error())
+                              : refuse("run --import " + kind, imported.error());
   Output output(globals.json);
   if (globals.json) {
     output.print({.title = {},

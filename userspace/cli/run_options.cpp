@@ -71,8 +71,7 @@ void describe_run(CLI::App &command, RunArgs &args) {
   command
       .add_option("--scale", args.scale,
                   "With --on namespaces or ports: a fraction of all rates, like 1/200; times "
-                  "become as much "
-                  "longer, sizes in bytes stay")
+                  "become as much longer, sizes in bytes stay")
       ->type_name("F");
   command
       .add_option(
@@ -103,10 +102,12 @@ Status check_place(const RunArgs &args) {
   const std::vector<std::string> &place = args.place;
   if (place.empty())
     return {};
-  if (place.size() == 1 && (place.front() == "virtual" || place.front() == "namespaces"))
+  if (place.front() == "ports" ||
+      (place.size() == 1 && (place.front() == "virtual" || place.front() == "namespaces")))
     return {};
-  if (place.front() == "ports")
-    return {};
+  if (place.front() == "virtual" || place.front() == "namespaces")
+    return Error{fmt::format("--on: '{}' is too much", place[1]),
+                 fmt::format("--on {}", place.front())};
   return Error{fmt::format("--on: '{}' is not a place", place.front()),
                "--on virtual, namespaces or ports"};
 }
@@ -128,19 +129,18 @@ bool in_namespaces(const RunArgs &args) {
   return !args.place.empty() && args.place.front() == "namespaces";
 }
 
-RunPlace place_of(const RunArgs &args, const std::string &out) {
+RunPlace place_of(const RunArgs &args) {
   if (on_ports(args))
-    return ports_place(args, out);
+    return ports_place(args);
   if (!in_namespaces(args))
-    return [out](const experiment::Experiment &experiment, const experiment::RunHooks &hooks) {
-      return experiment::run_virtual(experiment, hooks, out);
-    };
+    return experiment::run_virtual;
   places::NamespacesOptions options;
   if (!args.scale.empty())
     options.scale = places::parse_scale(args.scale).get();
-  options.out = out;
   options.note = [](const std::string &text) { note("run", text); };
-  return [options](const experiment::Experiment &experiment, const experiment::RunHooks &hooks) {
+  return [options](const experiment::Experiment &experiment, const experiment::RunHooks &hooks,
+                   const std::string &out) mutable {
+    options.out = out;
     return places::run_in_namespaces(experiment, options, hooks);
   };
 }

@@ -30,7 +30,7 @@ Status check_place(const RunArgs &args);
 Status check_scale(const RunArgs &args);
 bool in_namespaces(const RunArgs &args);
 Result<experiment::Settings> settings_of(const RunArgs &args);
-// --on, --scale and read_ports() were checked. `out`: a directory for captures.
-RunPlace place_of(const RunArgs &args, const std::string &out);
+// --on, --scale and read_ports() were checked.
+RunPlace place_of(const RunArgs &args);
 
 } // namespace xr::cli

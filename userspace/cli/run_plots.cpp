@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_plots.h"
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,8 @@
 #include "plot/page.h"
 #include "plot/svg.h"
 #include "plot/sweep_figure.h"
+#include "report/run_answers.h"
+#include "report/text.h"
 
 namespace xr::cli {
 namespace {
@@ -89,6 +93,45 @@ constexpr SweepPlot kSweepPlots[] = {
     {"drops", "Drops", "packets", [](const auto &n) { return static_cast<double>(n.drops); }},
 };
 
+plot::PageTable page_table(const report::Section &section, const report::Table &table) {
+  plot::PageTable page{section.title, {}, {}};
+  for (const report::Column &column : table.columns) {
+    std::string &heading = page.columns.emplace_back(column.heading);
+    for (size_t at = 0; (at = heading.find('\n', at)) != std::string::npos;)
+      if (at && heading[at - 1] == '-') // a word in two lines
+        heading.erase(--at, 2);
+      else
+        heading[at] = ' ';
+  }
+  for (size_t row = 0; row < table.rows; row++) {
+    auto &cells = page.rows.emplace_back();
+    for (size_t i = 0; i < table.columns.size(); i++) {
+      const report::Value value = table.cell(row, i);
+      const report::Format format = table.columns[i].format;
+      const auto *number = std::get_if<uint64_t>(&value);
+      if (number && format == report::Format::Count)
+        cells.emplace_back(static_cast<double>(*number));
+      else if (std::holds_alternative<std::monostate>(value))
+        cells.emplace_back();
+      else
+        cells.emplace_back(report::format_value(value, format));
+    }
+  }
+  return page;
+}
+
+// The answers as the summary shows them, with all rows.
+std::vector<plot::PageTable> answer_tables(const ExperimentResult &result) {
+  std::vector<plot::PageTable> tables;
+  if (!result.answers)
+    return tables;
+  for (const report::Section &section : report::answer_sections(*result.answers, SIZE_MAX))
+    if (const auto *table = std::get_if<report::Table>(&section.body);
+        table && section.where == report::Where::Text)
+      tables.push_back(page_table(section, *table));
+  return tables;
+}
+
 } // namespace
 
 plot::Recorder plot_recorder(const experiment::Experiment &experiment) {
@@ -109,7 +152,8 @@ Status write_plots(const std::string &out, const std::string &plots,
                    const experiment::Experiment &experiment, const ExperimentResult &result,
                    const plot::Recorder &recorder) {
   plot::Page page{experiment.text, moments_of(experiment),
-                  plot::figures(result, recorder, levels_of(experiment.scenario))};
+                  plot::figures(result, recorder, levels_of(experiment.scenario)),
+                  answer_tables(result)};
   if (!plots.empty()) {
     if (Status s = write_svgs(plots, page.figures); !s)
       return s;

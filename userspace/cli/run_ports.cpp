@@ -100,7 +100,7 @@ Status read_ports(RunArgs &args) {
   return {};
 }
 
-RunPlace ports_place(const RunArgs &args, const std::string &out) {
+RunPlace ports_place(const RunArgs &args) {
   places::PortsOptions options;
   options.names = names_of(args).get();
   options.role = args.role;
@@ -108,10 +108,11 @@ RunPlace ports_place(const RunArgs &args, const std::string &out) {
   options.at_ns = args.at_ns;
   if (!args.scale.empty())
     options.scale = places::parse_scale(args.scale).get();
-  options.out = out;
   options.commands = role_commands(args);
   options.note = [](const std::string &text) { note("run", text); };
-  return [options](const experiment::Experiment &experiment, const experiment::RunHooks &hooks) {
+  return [options](const experiment::Experiment &experiment, const experiment::RunHooks &hooks,
+                   const std::string &out) mutable {
+    options.out = out;
     return places::run_on_ports(experiment, options, hooks);
   };
 }

@@ -14,6 +14,6 @@ namespace xr::cli {
 // --on ports WORDS, --role and --at. Sets args.at_ns.
 Status read_ports(RunArgs &args);
 bool on_ports(const RunArgs &args);
-// After read_ports(). `out`: a directory for captures.
-RunPlace ports_place(const RunArgs &args, const std::string &out);
+// After read_ports().
+RunPlace ports_place(const RunArgs &args);
 } // namespace xr::cli

@@ -3,6 +3,8 @@
 
 #include <ctime>
 
+#include <fmt/chrono.h>
+
 #include "parse/value.h"
 
 namespace xr::cli {
@@ -53,12 +55,8 @@ Result<uint64_t> parse_start(const std::string &text, uint64_t now_ns) {
 }
 
 std::string start_text(uint64_t realtime_ns) {
-  const auto seconds = static_cast<time_t>(realtime_ns / kSecond);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[32];
-  const size_t size = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return {text, size};
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(static_cast<time_t>(realtime_ns / kSecond)));
 }
 
 } // namespace xr::cli

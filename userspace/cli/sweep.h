@@ -27,8 +27,7 @@ struct SweepOptions {
   std::string out; // a directory for each point below it; "": no files
   unsigned jobs = 1;
   SweepShare share = {};
-  // Where a point runs whose files are in that directory.
-  std::function<RunPlace(const std::string &)> place = {};
+  RunPlace place = {};
   // Called with the number of points that `out` has already.
   std::function<void(size_t)> on_found = {};
 };

@@ -11,7 +11,7 @@ namespace xr::cli {
 
 namespace {
 
-// Directories of points below one of a share, by name.
+// Directories of points below one of a share, by name. None, if there were more shares than points.
 Result<std::vector<std::string>> point_files(const std::string &directory) {
   std::vector<std::string> files;
   std::error_code error;
@@ -20,7 +20,7 @@ Result<std::vector<std::string>> point_files(const std::string &directory) {
       files.push_back(file.string());
   if (error && files.empty())
     return Error{fmt::format("cannot read {}: {}", directory, error.message())};
-  if (files.empty())
+  if (files.empty() && !std::filesystem::exists(directory + "/sweep.json", error))
     return Error{fmt::format("{} has no point of a sweep", directory),
                  "a directory that `run FILE --out DIR` made"};
   std::sort(files.begin(), files.end());
@@ -60,6 +60,8 @@ Result<MergedSweep> merge_sweep(const std::vector<std::string> &directories) {
         merged.twice++;
     }
   }
+  if (points.empty())
+    return Error{"the directories have no point of a sweep", "name those of the other shares too"};
   for (uint64_t number = 1; number <= of; number++)
     if (!points.contains(number))
       merged.missing.push_back(number);

@@ -91,6 +91,9 @@ double Pacer::stretched(double ticks) const {
 }
 
 void Pacer::slip(uint64_t to) {
+  to = std::min(to, end_);
+  if (due_ >= to)
+    return;
   slipped_ += to - due_;
   due_ = to;
   fraction_ = 0;

@@ -19,6 +19,7 @@ namespace {
 
 // The stream table addresses records in 24 bits.
 constexpr uint32_t kStreamsMax = 16'777'214;
+constexpr uint32_t kPairsMax = 1 << 20; // 1.2 GB to follow, 13 GB to time
 
 } // namespace
 
@@ -29,6 +30,12 @@ Status check_options(const AttachOptions &options) {
   if (options.decap && options.rules)
     return Error{"rules apply to frames as they arrive, not to those inside tunnels",
                  "omit --rules or --decap"};
+  const bool pairs = options.follow || options.latency;
+  if (pairs && (options.pairs < 1 || options.pairs > kPairsMax))
+    return Error{fmt::format("{} QP pairs are not possible: 1 to {}", options.pairs, kPairsMax)};
+  if (pairs && !options.track)
+    return Error{"QP pairs are told by their streams, and --no-track counts none",
+                 "omit --follow and --latency, or --no-track"};
   if (!options.udp_port)
     return Error{"UDP port 0 is not possible", "RoCEv2's is 4791"};
   return {};
@@ -45,6 +52,9 @@ Status count_with(const Pins &pins, const std::string &ifname, roce_config &conf
   config.hash_seed = theirs->hash_seed;
   config.streams = theirs->streams;
   config.buckets = theirs->buckets;
+  config.pairs = theirs->pairs;
+  constexpr uint32_t kOfPairs = ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP;
+  config.features = (config.features & ~kOfPairs) | (theirs->features & kOfPairs);
   return {};
 }
 

@@ -26,8 +26,11 @@ struct AttachOptions {
   bool rules = false;            // load the program with rules from the start: see exchange.h
   uint32_t features = 0;         // further enum roce_feature bits: see feature_lease.h
   uint32_t uses = 0;             // with features of rules: enum roce_rule_uses, of those to come
-  bool alone = false;   // without libxdp's dispatcher, which is slower: no other program can join
-  bool classes = false; // count by DSCP and PCP
+  bool alone = false;    // without libxdp's dispatcher, which is slower: no other program can join
+  bool classes = false;  // count by DSCP and PCP
+  bool follow = false;   // QP pairs, for episodes
+  bool latency = false;  // time QP pairs
+  uint32_t pairs = 4096; // QP pairs that can be followed, and timed
   uint32_t decap = 0; // tunnels to take off before counting: 1 << enum roce_tunnel; not with rules
   uint64_t cnp_window_ns = 50'000; // a CNP's cause is a CE mark or NAK at most this long before
 };

@@ -73,7 +73,7 @@ Status AttachedPort::read_classes(Snapshot &to) const {
 }
 
 Status AttachedPort::read_streams(Snapshot &to) const {
-  uint32_t used = std::min(maps_.streams_used(), status_.streams_capacity);
+  uint32_t used = std::min(maps_.shared().streams_used, status_.streams_capacity);
   // The kernel copies each record with its lock held, so that it is consistent. Kernels without
   // BPF_F_LOCK for batches return EINVAL.
   uint64_t flags = BPF_F_LOCK;
@@ -148,6 +148,7 @@ Result<Snapshot> AttachedPort::snapshot(bool with_streams) const {
   snapshot.source = Snapshot::Source::Interface;
   snapshot.name = status_.ifname;
   snapshot.tracked = status_.track;
+  snapshot.followed = status_.features & ROCE_FEATURE_FOLLOW;
   snapshot.stream_capacity = status_.streams_capacity;
   snapshot.time_ns = monotonic_ns();
   if (auto done = read_counters(snapshot); !done)

@@ -12,12 +12,16 @@
 #include "base/result.h"
 #include "datapath/maps.h"
 #include "datapath/status.h"
+#include "model/episodes.h"
+#include "model/passive_latency.h"
 #include "model/snapshot.h"
 #include "roce/event.h"
 
 struct ring_buffer;
 
 namespace xr::datapath {
+
+class PairNames;
 
 // Consumes the port's event ring, which holds the events since the last reader. One reader per
 // port: a ring has one read position.
@@ -61,12 +65,25 @@ public:
   // consistent in itself if the kernel supports BPF_F_LOCK for batches.
   Result<Snapshot> snapshot(bool with_streams = true) const;
   Result<Events> events(Events::Callback callback) const;
+  // What following found after `since`, which is set to the newest. Error if the port does not
+  // follow QP pairs.
+  struct Found {
+    uint64_t episodes = 0, findings = 0; // numbers, from 1
+  };
+  Result<Episodes> episodes(Found &since) const;
+  // Likewise, without QP pairs and the episodes that are still open.
+  Result<Episodes> ended_episodes(Found &since) const;
+  Found newest_found() const;
+  // The times of QP pairs since the port was attached. Error if it does not time them.
+  Result<PassiveLatency> latency() const;
 
 private:
   Status read_counters(Snapshot &to) const;
   Status read_classes(Snapshot &to) const;
   Status read_mirrors(Snapshot &to) const;
   Status read_streams(Snapshot &to) const;
+  Status read_found(Episodes &to, Found &since, const roce_shared &shared,
+                    const PairNames &names) const;
   std::vector<roce_aside> read_numbers() const;
   void keep_own(Snapshot &to, const std::vector<roce_aside> &asides) const;
 

@@ -57,6 +57,11 @@ Status check_same_options(const AttachOptions &asked, const PortStatus &port) {
       {differs(asked.streams, defaults.streams, port.streams_capacity), "--streams"},
       {differs(asked.classes, defaults.classes, (port.features & ROCE_FEATURE_CLASSES) != 0),
        "--classes"},
+      {differs(asked.follow, defaults.follow, (port.features & ROCE_FEATURE_FOLLOW) != 0),
+       "--follow"},
+      {differs(asked.latency, defaults.latency, (port.features & ROCE_FEATURE_TIME) != 0),
+       "--latency"},
+      {port.pairs_capacity && differs(asked.pairs, defaults.pairs, port.pairs_capacity), "--pairs"},
       {differs(asked.decap, defaults.decap, port.decap), "--decap"},
       {differs(asked.cnp_window_ns, defaults.cnp_window_ns, port.cnp_window_ns), "--cnp-window"}};
   for (const auto &[another, option] : options)
@@ -133,7 +138,8 @@ Status FeatureLease::end() {
     return {}; // another process detached the port and attached it again
   const uint32_t features = port.features, mine = held->feature.bit;
   if (port.state == AttachState::Attached) {
-    const uint32_t others = features_in_use(*seen, features & ~(mine | ROCE_FEATURE_PASSING));
+    const uint32_t others = features_in_use(
+        *seen, features & ~(mine | ROCE_FEATURE_PASSING | ROCE_FEATURES_OF_OPTIONS));
     const bool passing = features & ROCE_FEATURE_PASSING;
     if (!passing || others) {
       // Rules were added during the lease: the port stays attached for them.

@@ -142,13 +142,13 @@ std::optional<roce_config> Maps::config() const {
   return config;
 }
 
-uint32_t Maps::streams_used() const {
+roce_shared Maps::shared() const {
   roce_shared shared{};
   __u32 zero = 0;
   if (map_info(fd(map_names::shared)).value_size != sizeof(shared) ||
       bpf_map_lookup_elem(fd(map_names::shared), &zero, &shared) < 0)
-    return 0;
-  return shared.streams_used;
+    return {};
+  return shared;
 }
 
 } // namespace xr::datapath

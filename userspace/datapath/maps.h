@@ -27,7 +27,7 @@ public:
 
   // The program's configuration. If its ABI differs, only `abi` is valid.
   std::optional<roce_config> config() const;
-  uint32_t streams_used() const;
+  roce_shared shared() const; // zeros if it cannot be read
 
 private:
   std::map<std::string, Fd> fds_;

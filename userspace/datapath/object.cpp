@@ -18,7 +18,9 @@
 
 #include "roce/config.h"
 #include "roce/counters.h"
-#include "roce/table.h" // for the sizes
+#include "roce/found.h" // for the sizes
+#include "roce/table.h"
+#include "roce/times.h"
 #include <xdp_roce.skel.h>
 
 #include "base/clock.h"
@@ -128,6 +130,14 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   config.decap = options.decap;
   if (options.decap)
     config.features |= ROCE_FEATURE_DECAP;
+  if (options.follow)
+    config.features |= ROCE_FEATURE_FOLLOW;
+  if (options.latency)
+    config.features |= ROCE_FEATURE_TIME;
+  if (options.follow || options.latency) {
+    config.features |= ROCE_FEATURE_SKIP;
+    config.pairs = options.pairs;
+  }
   if (options.classes)
     config.features |= ROCE_FEATURE_CLASSES;
   // A secret seed: a sender cannot choose addresses that share a bucket.
@@ -156,6 +166,20 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
   if (config.features & ROCE_FEATURE_DECAP) {
     bpf_map__set_max_entries(maps.mirrors, ROCE_MIRRORS);
     bpf_map__set_max_entries(maps.mirrored, config.streams);
+  }
+  if (config.features & (ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME)) {
+    bpf_map__set_max_entries(maps.pairs, config.streams);
+    bpf_map__set_max_entries(maps.pair_hints, ROCE_PAIR_HINTS);
+  }
+  if (config.features & ROCE_FEATURE_FOLLOW) {
+    bpf_map__set_max_entries(maps.follows, config.pairs);
+    bpf_map__set_max_entries(maps.episodes, ROCE_FOUND_KEPT);
+    bpf_map__set_max_entries(maps.findings, ROCE_FOUND_KEPT);
+  }
+  if (config.features & ROCE_FEATURE_TIME) {
+    bpf_map__set_max_entries(maps.timings, config.pairs);
+    bpf_map__set_max_entries(maps.pair_times, config.pairs * ROCE_TIME_SERIES);
+    bpf_map__set_max_entries(maps.port_times, ROCE_TIME_SERIES);
   }
   if (!(config.features & ROCE_FEATURE_RULES))
     for (bpf_map *map : {maps.rule_states, maps.rule_counts, maps.rule_points, maps.rule_notes,
@@ -210,7 +234,9 @@ Status Object::place_maps(const Pins &pins, const std::string &suffix) {
 
 Status Object::share(const Pins &other) {
   auto &maps = object_->maps;
-  return share_maps(other, {maps.buckets, maps.streams, maps.shared, maps.hints, maps.asides});
+  return share_maps(other, {maps.buckets, maps.streams, maps.shared, maps.hints, maps.asides,
+                            maps.pairs, maps.pair_hints, maps.follows, maps.episodes, maps.findings,
+                            maps.timings, maps.pair_times, maps.port_times});
 }
 
 Status Object::share_all(const Pins &other) {

@@ -39,8 +39,12 @@ void describe(PortStatus &port, const Maps &maps) {
   port.quantum_ps = config->quantum_ps;
   port.side = config->side;
   port.peer_ifindex = config->peer_ifindex;
+  const roce_shared shared = maps.shared();
   port.streams_capacity = config->track ? config->streams : 0;
-  port.streams_used = config->track ? std::min<uint32_t>(maps.streams_used(), config->streams) : 0;
+  port.streams_used = config->track ? std::min<uint32_t>(shared.streams_used, config->streams) : 0;
+  port.pairs_capacity = config->pairs;
+  port.follows_used = std::min(shared.follows_used, config->pairs);
+  port.timings_used = std::min(shared.timings_used, config->pairs);
 }
 
 // Whether the program on the hook belongs to these pins. An attach that was killed leaves no pin of

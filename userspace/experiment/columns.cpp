@@ -3,14 +3,12 @@
 
 #include <algorithm>
 
+#include "experiment/answer_columns.h"
+#include "parse/words.h"
+
 namespace xr::experiment {
 
 namespace {
-
-template <typename T> Cell cell(const T &value) { return {.number = static_cast<double>(value)}; }
-template <typename T> Cell cell(const std::optional<T> &value) {
-  return value ? cell(*value) : Cell{};
-}
 
 using enum Dimension;
 using enum ColumnKind;
@@ -64,6 +62,7 @@ constexpr ColumnRow kQueues[] = {
     queue_row("dropped", Plain, Counter, [](const Queue &q) { return cell(q.dropped); }),
     queue_row("pauses", Plain, Counter, [](const Queue &q) { return cell(q.pauses); }),
     queue_row("paused_ns", Time, Counter, [](const Queue &q) { return cell(q.paused_ns); }),
+    queue_row("pfc_sent", Plain, Counter, [](const Queue &q) { return cell(q.pfc_sent); }),
     queue_row("utilisation", Plain, Level, [](const Queue &q) { return cell(q.utilisation); }),
 };
 
@@ -86,7 +85,14 @@ constexpr ColumnRow kRules[] = {
 
 constexpr RowWords kRowWords[] = {{"flow", "flows", RowKind::Flow},
                                   {"queue", "queues", RowKind::Queue},
-                                  {"rule", "rules", RowKind::Rule}};
+                                  {"rule", "rules", RowKind::Rule},
+                                  {"episode", "episodes", RowKind::Episode},
+                                  {"retransmission", "retransmissions", RowKind::Episode},
+                                  {"finding", "findings", RowKind::Finding},
+                                  {"event", "events", RowKind::Event},
+                                  {"QP pair", "go_back_n", RowKind::GoBackN},
+                                  {"receiver", "cnp_pacing", RowKind::CnpPacing},
+                                  {"count", "count_checks", RowKind::CountCheck}};
 
 constexpr ColumnRow total_row(const char *name, Dimension dimension, ColumnKind kind,
                               Cell (*get)(const Total &)) {
@@ -116,6 +122,12 @@ constexpr ColumnRow kPrediction[] = {
                    [](const Prediction &p) { return cell(p.convergence_ns); }),
     prediction_row("stable", Plain, [](const Prediction &p) { return cell(p.stable); }),
 };
+
+// "recovery" of recovery_ns.
+std::string_view without_unit(const ColumnRow &column) {
+  const std::string_view name = column.name;
+  return name.ends_with("_ns") ? name.substr(0, name.size() - 3) : name;
+}
 
 constexpr double kMilliseconds = 1e-6, kGigabits = 1e-9;
 
@@ -158,12 +170,18 @@ std::span<const ColumnRow> columns_of(RowKind kind) {
     return kRules;
   case RowKind::Total:
     return kTotals;
-  default:
+  case RowKind::Prediction:
     return kPrediction;
+  default:
+    return answer_columns(kind);
   }
 }
 
 std::span<const RowWords> row_words() { return kRowWords; }
+
+bool names_rows(std::string_view word, const RowWords &words) {
+  return word == words.many || (word == words.one && !is_answer(words.kind));
+}
 
 const RowWords *row_words(RowKind kind) {
   for (const RowWords &words : kRowWords)
@@ -183,20 +201,28 @@ FoundColumn find_column(RowKind kind, const std::string &name) {
         ours = alias.ours;
         found.scale = alias.scale;
       }
+  if (is_answer(kind))
+    ours = answer_column(ours);
   for (const ColumnRow &column : columns_of(kind))
-    if (ours == column.name)
+    if (ours == column.name || ours == without_unit(column))
       found.column = &column;
   return found;
 }
 
-std::vector<std::string_view> column_names(RowKind kind) {
-  std::vector<std::string_view> names;
-  for (const ColumnRow &column : columns_of(kind))
+std::string column_hint(RowKind kind, const std::string &name) {
+  std::vector<std::string_view> names, more;
+  for (const ColumnRow &column : columns_of(kind)) {
     names.emplace_back(column.name);
+    more.push_back(without_unit(column));
+  }
   if (kind == RowKind::Flow)
     for (const ColumnAlias &alias : kAliases)
       names.emplace_back(alias.otg);
-  return names;
+  const size_t listed = names.size();
+  names.insert(names.end(), more.begin(), more.end());
+  if (parse::nearest(name, names).empty())
+    names.resize(listed);
+  return parse::hint_from(name, names);
 }
 
 } // namespace xr::experiment

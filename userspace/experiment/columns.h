@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/experiment_result.h"
+#include "model/run_answers.h"
 
 namespace xr::experiment {
 
@@ -18,13 +19,32 @@ namespace xr::experiment {
 enum class Dimension : uint8_t { Any, Plain, Bytes, Rate, Time };
 const char *dimension_name(Dimension dimension); // "a number of bytes"
 
-enum class RowKind : uint8_t { Flow, Queue, Rule, Total, Prediction };
-// flow('NAME') and flows: kinds of which an experiment has many rows, each with a name.
+// Those from Episode on are rows of the answers from the captures: how many there are is known
+// after the run.
+enum class RowKind : uint8_t {
+  Flow,
+  Queue,
+  Rule,
+  Total,
+  Prediction,
+  Episode,
+  Finding,
+  Event,
+  GoBackN,
+  CnpPacing,
+  CountCheck
+};
+constexpr bool is_answer(RowKind kind) { return kind >= RowKind::Episode; }
+
+// flow('NAME') and flows: kinds of which an experiment has many rows, each with a name. Of answers
+// only the second is a word of expectations.
 struct RowWords {
   const char *one, *many;
   RowKind kind;
 };
 std::span<const RowWords> row_words();
+// Whether `word` is one of them.
+bool names_rows(std::string_view word, const RowWords &words);
 // nullptr: it has no rows with names.
 const RowWords *row_words(RowKind kind);
 
@@ -34,7 +54,12 @@ enum class ColumnKind : uint8_t { Value, Level, Counter, Sampled };
 struct Cell {
   std::optional<double> number = {};
   const Histogram *distribution = nullptr;
+  std::optional<std::string> text = {};
+  bool needed = false; // without a value, functions of the column have none either
 };
+
+// Which texts a column has. Values: those of ColumnRow::values.
+enum class Texts : uint8_t { None, Any, Values, Flows, Rules };
 
 struct ColumnRow {
   const char *name;
@@ -47,6 +72,14 @@ struct ColumnRow {
   Cell (*total)(const ExperimentMeasurement &) = nullptr;
   Cell (*prediction)(const ExperimentPrediction &) = nullptr;
   bool distribution = false;
+  Cell (*episode)(const Recovery &) = nullptr;
+  Cell (*finding)(const AnsweredFinding &) = nullptr;
+  Cell (*event)(const HitPacket &) = nullptr;
+  Cell (*go_back_n)(const GoBackN &) = nullptr;
+  Cell (*pacing)(const xr::CnpPacing &) = nullptr;
+  Cell (*count)(const xr::CountCheck &) = nullptr;
+  Texts texts = Texts::None;
+  std::span<const char *const> values = {};
 };
 std::span<const ColumnRow> columns_of(RowKind kind);
 
@@ -58,12 +91,14 @@ struct ColumnAlias {
 };
 std::span<const ColumnAlias> column_aliases();
 
-// A column by our name or OTG's; nullptr if there is none.
+// A column by our name, with or without the _ns of a time, or another one's; nullptr if there is
+// none.
 struct FoundColumn {
   const ColumnRow *column = nullptr;
   double scale = 1;
 };
 FoundColumn find_column(RowKind kind, const std::string &name);
-std::vector<std::string_view> column_names(RowKind kind);
+// "did you mean drops?", or all names.
+std::string column_hint(RowKind kind, const std::string &name);
 
 } // namespace xr::experiment

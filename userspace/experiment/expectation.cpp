@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/expectation.h"
 
+#include <algorithm>
+
 #include <fnmatch.h>
 
 #include "experiment/expression.h"
@@ -15,6 +17,12 @@ void keep(const Node &node, SampleStore &store) {
       store.keep(node.row_kind, found.column->name);
   for (const auto &child : node.children)
     keep(*child, store);
+}
+
+bool names_answers(const Node &node) {
+  return is_answer(node.row_kind) || std::ranges::any_of(node.children, [](const auto &child) {
+           return names_answers(*child);
+         });
 }
 
 } // namespace
@@ -62,10 +70,10 @@ Status Expectation::check(const Subject &subject) const {
 
 void Expectation::keep_samples(SampleStore &store) const { keep(*tree_, store); }
 
-ExperimentCheck Expectation::evaluate(const Subject &subject, const ExperimentMeasurement &measured,
-                                      const ExperimentPrediction &prediction,
-                                      const SampleStore &samples) const {
-  ExperimentCheck check = evaluate_expression(*tree_, subject, measured, prediction, samples);
+bool Expectation::needs_answers() const { return names_answers(*tree_); }
+
+ExperimentCheck Expectation::evaluate(const Subject &subject, const Evidence &evidence) const {
+  ExperimentCheck check = evaluate_expression(*tree_, subject, evidence);
   check.text = text_;
   return check;
 }

@@ -32,6 +32,7 @@ struct Subject {
   // Columns that the place does not measure, and what they need.
   std::map<std::pair<RowKind, std::string>, std::string> absent;
   std::string no_prediction; // why there is none; "": there is one
+  Error no_answers = {""};   // likewise of the answers from the captures
   uint64_t duration_ns = 0, measure_from_ns = 0;
   bool samples = false; // a sample time is given
 };
@@ -51,6 +52,14 @@ private:
   std::map<std::tuple<RowKind, std::string, uint32_t>, Samples> samples_;
 };
 
+// What a run brought.
+struct Evidence {
+  const ExperimentMeasurement &measured;
+  const ExperimentPrediction &prediction;
+  const SampleStore &samples;
+  const RunAnswers *answers = nullptr; // nullptr: there are none
+};
+
 class Expectation {
 public:
   static Result<Expectation> parse(const std::string &text);
@@ -63,10 +72,10 @@ public:
   Status check(const Subject &subject) const;
   // Marks the samples that evaluate() needs.
   void keep_samples(SampleStore &store) const;
+  // Whether it names rows of the answers.
+  bool needs_answers() const;
   // Only after a check() that succeeded.
-  ExperimentCheck evaluate(const Subject &subject, const ExperimentMeasurement &measured,
-                           const ExperimentPrediction &prediction,
-                           const SampleStore &samples) const;
+  ExperimentCheck evaluate(const Subject &subject, const Evidence &evidence) const;
 
 private:
   Expectation(std::string text, std::unique_ptr<Node> tree);
@@ -81,8 +90,6 @@ std::vector<size_t> select_rows(const Subject &subject, RowKind kind, const std:
 // The types of an expression, for a whole expectation.
 Status check_expression(const Node &tree, const Subject &subject);
 ExperimentCheck evaluate_expression(const Node &tree, const Subject &subject,
-                                    const ExperimentMeasurement &measured,
-                                    const ExperimentPrediction &prediction,
-                                    const SampleStore &samples);
+                                    const Evidence &evidence);
 
 } // namespace xr::experiment

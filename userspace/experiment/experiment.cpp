@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <set>
 
 #include "experiment/read.h"
 #include "parse/value.h"
@@ -135,6 +137,8 @@ private:
          [this](const YAML::Node &node) {
            return read_captures(reader_, node, experiment_.captures);
          }},
+        {"analyze",
+         [this](const YAML::Node &node) { return read_analyze(reader_, node, analyze_); }},
         {"schedule",
          [this](const YAML::Node &node) {
            return read_schedule(reader_, node, scenario(), experiment_.rules);
@@ -195,8 +199,20 @@ private:
     describe();
     for (const auto &pair : root)
       if (parse::scalar(pair.first) == "expect")
-        return expectations(pair.second);
+        if (Status s = expectations(pair.second); !s)
+          return s;
+    analyze();
     return {};
+  }
+
+  // Expectations over the answers bring the analysis with them.
+  void analyze() {
+    experiment_.analyze = analyze_.value_or(
+        std::ranges::any_of(experiment_.expectations, &Expectation::needs_answers));
+    if (!experiment_.analyze)
+      return;
+    experiment_.only_for_answers = experiment_.captures.empty();
+    add_captures(experiment_.captures);
   }
 
   void describe() {
@@ -217,6 +233,11 @@ private:
                        {Queue, "dropped"},    {Queue, "paused_ns"},     {Total, "jain"},
                        {Flow, "control_bps"}, {Flow, "target_bps"},     {Flow, "alpha"}};
     subject.no_prediction = experiment_.prediction.why;
+    subject.absent[{Queue, "pfc_sent"}] = "--on ports; elsewhere queue('HOST:SWITCH').pauses";
+    if (!analyze_.value_or(true))
+      subject.no_answers = {"the captures are not analyzed", "analyze: episodes"};
+    else if (!subject.aliases.contains("bottleneck"))
+      subject.no_answers = {"this topology has no ports to capture at", "a star or a dumbbell"};
     subject.duration_ns = scenario().duration_ns;
     subject.measure_from_ns = scenario().measure_from_ns;
     subject.samples = scenario().sample_ns != 0;
@@ -251,9 +272,31 @@ private:
   Experiment experiment_;
   FlowDefaults defaults_;
   bool measure_given_ = false;
+  std::optional<bool> analyze_; // if it is given
 };
 
-Result<std::vector<Settings>> sweep_points(const YamlReader &reader, const YAML::Node &sweep) {
+// A value that each point would replace has no effect; a key or value that is there twice gives the
+// same point twice.
+Status check_sweep_key(const YamlReader &reader, const YAML::Node &values, const std::string &key,
+                       const Settings &settings, const Settings &before) {
+  const auto has_key = [&key](const auto &setting) { return setting.first == key; };
+  if (std::ranges::any_of(before, has_key))
+    return reader.in(values, "sweep", {fmt::format("{} is given twice", key), "each key once"});
+  if (std::ranges::any_of(settings, has_key))
+    return reader.in(values, "sweep",
+                     {fmt::format("{} is also set on the command line", key),
+                      fmt::format("leave it out there, or --set sweep.{}=[...]", key)});
+  std::set<std::string> seen;
+  for (const YAML::Node &value : values)
+    if (value.IsScalar() && !seen.insert(value.Scalar()).second)
+      return reader.in(
+          values, "sweep",
+          {fmt::format("{}: {} is given twice", key, value.Scalar()), "each value once"});
+  return {};
+}
+
+Result<std::vector<Settings>> sweep_points(const YamlReader &reader, const YAML::Node &sweep,
+                                           const Settings &settings) {
   std::vector<Settings> points = {{}};
   if (!sweep || sweep.IsNull())
     return points;
@@ -264,6 +307,8 @@ Result<std::vector<Settings>> sweep_points(const YamlReader &reader, const YAML:
     if (!pair.second.IsSequence() || !pair.second.size())
       return reader.in(pair.second, "sweep",
                        {fmt::format("{}: it is not a list", key), "KEY: [VALUE, VALUE]"});
+    if (Status s = check_sweep_key(reader, pair.second, key, settings, points.front()); !s)
+      return s.error();
     std::vector<Settings> more;
     for (const Settings &point : points)
       for (const YAML::Node &value : pair.second) {
@@ -304,7 +349,7 @@ Result<std::vector<Settings>> ExperimentFile::points(const Settings &settings) c
                               return std::vector<Settings>{{}};
                             if (Status s = apply(root, settings, set); !s)
                               return s.error();
-                            return sweep_points(YamlReader(set), root["sweep"]);
+                            return sweep_points(YamlReader(set), root["sweep"], settings);
                           });
 }
 

@@ -21,7 +21,9 @@ struct Experiment {
   simulate::Scenario scenario;
   Rules rules;
   std::vector<CaptureSetup> captures;
-  Subject subject; // what expectations may name
+  bool analyze = false;          // the captures `left` and `right`, after the run
+  bool only_for_answers = false; // the captures: nobody asked for their files
+  Subject subject;               // what expectations may name
   ExperimentPrediction prediction;
   std::vector<Expectation> expectations; // all checked
 };

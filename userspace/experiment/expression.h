@@ -24,8 +24,9 @@ std::optional<Stat> stat_named(const std::string &name);
 struct Node {
   enum class Kind : uint8_t {
     Number,   // number, dimension; percent
-    Column,   // rows, pattern, name, after_ns, before_ns
-    Reduce,   // stat of children[0]
+    Text,     // name, or a pattern (fnmatch)
+    Column,   // rows, pattern, name, after_ns, before_ns; without name: the rows themselves
+    Reduce,   // stat of children[0], of rows for which children[1] holds, if it is there
     Negative, // children[0]
     Add,
     Subtract,

@@ -4,12 +4,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "experiment/expectation.h"
 #include "experiment/expression.h"
-#include "parse/value.h"
-#include "parse/words.h"
+#include "experiment/expression_names.h"
 
 namespace xr::experiment {
 
@@ -19,7 +17,7 @@ using Kind = Node::Kind;
 
 // Spread: a distribution, or samples over time. Sampled counters and rates are a number too.
 struct Type {
-  enum class Shape : uint8_t { Truth, Number, Spread };
+  enum class Shape : uint8_t { Truth, Number, Spread, Text, Rows };
   Shape shape = Shape::Number;
   bool many = false;
   bool counter = false; // the column itself, without a function
@@ -27,12 +25,6 @@ struct Type {
   Dimension dimension = Dimension::Any;
 };
 using Shape = Type::Shape;
-
-const char *rows_name(RowKind kind) {
-  if (const RowWords *words = row_words(kind))
-    return words->many;
-  return kind == RowKind::Total ? "the run" : "prediction";
-}
 
 class Checker {
 public:
@@ -64,6 +56,14 @@ public:
       return quantified(node);
     case Kind::Within:
       return within(node);
+    case Kind::Text:
+      return Type{.shape = Shape::Text};
+    case Kind::Equal:
+    case Kind::NotEqual:
+      for (const size_t i : {0, 1})
+        if (node.children[i]->kind == Kind::Text)
+          return equality(*node.children[1 - i], *node.children[i]);
+      return truth(same(node, 0, 1));
     case Kind::Between:
       if (auto first = same(node, 0, 1); !first)
         return first;
@@ -80,40 +80,44 @@ private:
     return Type{.shape = Shape::Truth};
   }
 
-  Status names(const Node &node) const {
-    const RowWords *words = row_words(node.row_kind);
-    if (!words || node.rows == Node::Rows::Own)
-      return {};
-    const auto rows = select_rows(subject_, node.row_kind, node.pattern);
-    const auto &all = subject_.names(node.row_kind);
-    if (all.empty())
-      return Error{fmt::format("the experiment has no {}", words->many), ""};
-    if (rows.empty()) {
-      std::vector<std::string_view> names(all.begin(), all.end());
-      if (node.row_kind == RowKind::Queue)
-        for (const auto &[alias, name] : subject_.aliases)
-          names.emplace_back(alias);
-      constexpr size_t kMostListed = 20;
-      const std::string near = parse::nearest(node.pattern, names);
-      names.resize(std::min(names.size(), kMostListed));
-      return Error{fmt::format("there is no {} '{}'", words->one, node.pattern),
-                   near.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
-                                : fmt::format("did you mean {}?", near)};
-    }
-    if (node.rows == Node::Rows::One && rows.size() > 1)
-      return Error{
-          fmt::format("'{}' is {} {}", node.pattern, rows.size(), rows_name(node.row_kind)),
-          fmt::format("{}('{}') has many rows", rows_name(node.row_kind), node.pattern)};
-    return {};
+  // A column of texts, and the text or pattern that it is compared with.
+  Result<Type> equality(const Node &left, const Node &right) {
+    const FoundColumn found =
+        left.kind == Kind::Column ? find_column(left.row_kind, left.name) : FoundColumn{};
+    auto type = check(left);
+    if (!type)
+      return type;
+    if (!found.column || type.get().shape != Shape::Text)
+      return Error{fmt::format("{} is a text, {} is none", right.text, left.text),
+                   "texts are compared with columns of texts, like cause == 'nak'"};
+    if (type.get().many)
+      return many_values(left);
+    const ColumnRow &column = *found.column;
+    if (Status s = check_text(column, left, right, subject_); !s)
+      return s.error();
+    return Type{.shape = Shape::Truth};
+  }
+
+  static Error many_values(const Node &node) {
+    return {fmt::format("{} are many values", node.text),
+            fmt::format("min({}), or all({}, ...)", node.text, rows_name(node.row_kind))};
+  }
+
+  Result<Type> rows_alone(const Node &node) const {
+    if (Status s = check_times(node, nullptr, subject_); !s)
+      return s.error();
+    return Type{.shape = Shape::Rows, .many = true, .dimension = Dimension::Plain};
   }
 
   Result<Type> column(const Node &node) const {
-    if (Status s = names(node); !s)
+    if (Status s = check_names(node, subject_); !s)
       return s.error();
+    if (node.name.empty())
+      return rows_alone(node);
     const FoundColumn found = find_column(node.row_kind, node.name);
     if (!found.column)
       return Error{fmt::format("'{}' is not a column of {}", node.name, rows_name(node.row_kind)),
-                   parse::hint_from(node.name, column_names(node.row_kind))};
+                   column_hint(node.row_kind, node.name)};
     if (node.row_kind == RowKind::Prediction && !subject_.no_prediction.empty())
       return Error{fmt::format("{}: there is no prediction: {}", node.text, subject_.no_prediction),
                    "an expectation without prediction"};
@@ -127,40 +131,19 @@ private:
               .dimension = found.scale == 1 ? column.dimension : Dimension::Plain};
     if (column.distribution)
       type.shape = Shape::Spread;
+    if (column.texts != Texts::None)
+      type.shape = Shape::Text;
     if (!node.after_ns && !node.before_ns && column.kind == ColumnKind::Sampled)
       return Error{fmt::format("{} is only sampled over time", node.text),
                    fmt::format("{} after 20ms", node.text)};
-    if (!node.after_ns && !node.before_ns)
-      return type;
-    if (Status s = sampled(node, column); !s)
+    if (Status s = check_times(node, &column, subject_); !s)
       return s.error();
+    if ((!node.after_ns && !node.before_ns) || is_answer(node.row_kind))
+      return type;
     if (!type.counter)
       type.shape = Shape::Spread;
     type.implied = true;
     return type;
-  }
-
-  Status sampled(const Node &node, const ColumnRow &column) const {
-    if (!subject_.samples)
-      return Error{fmt::format("{}: there are no samples", node.text), "sample: 100us"};
-    if (node.row_kind == RowKind::Rule)
-      return Error{fmt::format("{}: rules are not sampled over time", node.text),
-                   "the column of the whole run"};
-    if (!subject_.sampled.count({node.row_kind, column.name})) {
-      std::vector<std::string_view> names;
-      for (const auto &[kind, name] : subject_.sampled)
-        if (kind == node.row_kind)
-          names.push_back(name);
-      return Error{
-          fmt::format("{}: {} is not sampled over time", node.text, column.name),
-          fmt::format("of {} there are {}", rows_name(node.row_kind), fmt::join(names, ", "))};
-    }
-    for (const auto &time : {node.after_ns, node.before_ns})
-      if (time && *time >= subject_.duration_ns)
-        return Error{fmt::format("{}: the run ends at {}", node.text,
-                                 parse::duration_text(subject_.duration_ns)),
-                     "times count from the start of the run"};
-    return {};
   }
 
   static const char *stat_name(const Stat &stat) {
@@ -175,6 +158,13 @@ private:
       return type;
     using enum Stat::Kind;
     const Stat::Kind stat = node.stat.kind;
+    if (node.children.size() > 1)
+      if (Status s = condition(*node.children[1]); !s)
+        return s.error();
+    if (stat == Count && type->many && (type->shape == Shape::Rows || type->shape == Shape::Text))
+      return Type{.dimension = Dimension::Plain};
+    if (Status s = numeric(inner, *type); !s)
+      return s.error();
     if (stat == Rate) {
       if (!type->counter)
         return Error{fmt::format("rate: {} is not a counter", inner.text),
@@ -195,6 +185,17 @@ private:
     return Type{.dimension = plain ? Dimension::Plain : type->dimension};
   }
 
+  // Not a text, and not rows.
+  static Status numeric(const Node &node, const Type &type) {
+    if (type.shape == Shape::Rows)
+      return Error{fmt::format("{} are rows, not a number", node.text),
+                   fmt::format("count({0}), or a column: {0}.NAME", node.text)};
+    if (type.shape == Shape::Text)
+      return Error{fmt::format("{} is a text, not a number", node.text),
+                   "texts are compared by == and !=: all(episodes, cause == 'nak')"};
+    return {};
+  }
+
   // One number.
   Result<Type> number(const Node &node) {
     auto type = check(node);
@@ -203,9 +204,10 @@ private:
     if (type->shape == Shape::Truth)
       return Error{fmt::format("'{}' is a condition, not a number", node.text),
                    "join conditions by and, or, not"};
+    if (Status s = numeric(node, *type); !s)
+      return s.error();
     if (type->many)
-      return Error{fmt::format("{} are many values", node.text),
-                   fmt::format("min({}), or all(flows, ...)", node.text)};
+      return many_values(node);
     if (type->shape == Shape::Spread && !type->implied)
       return Error{fmt::format("{} is a distribution", node.text),
                    fmt::format("{}.mean, .p50, .p99, .max or .min", node.text)};
@@ -262,7 +264,7 @@ private:
   }
 
   Result<Type> quantified(const Node &node) {
-    if (Status s = names(node); !s)
+    if (Status s = check_names(node, subject_); !s)
       return s.error();
     return logic(node);
   }

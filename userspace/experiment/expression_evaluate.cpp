@@ -2,7 +2,12 @@
 // Evaluates an expectation: whether it holds, and the value, bound, row and time that decided.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include "experiment/answer_columns.h"
 #include "experiment/expression_values.h"
 
 namespace xr::experiment {
@@ -15,9 +20,11 @@ using Samples = SampleStore::Samples;
 
 class Evaluator {
 public:
-  Evaluator(const Subject &subject, const ExperimentMeasurement &measured,
-            const ExperimentPrediction &prediction, const SampleStore &samples)
-      : subject_(subject), samples_(samples), values_(subject, measured, prediction, samples) {}
+  Evaluator(const Subject &subject, const Evidence &evidence)
+      : evidence_(evidence),
+        values_(subject, evidence, [this](const Node &node) { return decide(node); }) {}
+  Evaluator(const Evaluator &) = delete;
+  Evaluator &operator=(const Evaluator &) = delete;
 
   ExperimentCheck decide(const Node &node) {
     switch (node.kind) {
@@ -58,14 +65,18 @@ private:
 
   ExperimentCheck quantified(const Node &node) {
     std::vector<ExperimentCheck> checks;
-    for (const size_t row : select_rows(subject_, node.row_kind, node.pattern)) {
-      const auto outer = values_.own;
-      values_.own = static_cast<uint32_t>(row);
+    const auto rows = values_.rows_of(node);
+    if (!rows)
+      return {.why = rows.error().message};
+    for (const uint32_t row : rows.get()) {
+      const auto outer = std::exchange(values_.own, row);
       checks.push_back(decide(*node.children[0]));
       values_.own = outer;
       if (checks.back().row.empty())
-        checks.back().row = values_.name_of(node.row_kind, row);
+        look_at(nullptr, node.row_kind, row, checks.back());
     }
+    if (checks.empty())
+      return without_rows(node);
     ExperimentCheck check =
         choose(std::move(checks), node.kind == Kind::All ? Outcome::Fails : Outcome::Holds);
     if (node.kind == Kind::None && check.outcome != Outcome::Unmeasured)
@@ -73,7 +84,34 @@ private:
     return check;
   }
 
+  // Answers may have no row: then all() has not been seen to hold.
+  static ExperimentCheck without_rows(const Node &node) {
+    if (node.kind == Kind::All)
+      return {.why = fmt::format("there are no {}", row_words(node.row_kind)->many)};
+    return {.outcome = node.kind == Kind::None ? Outcome::Holds : Outcome::Fails};
+  }
+
+  // cause == 'nak'
+  ExperimentCheck compare_texts(const Node &node) {
+    const bool first = node.children[0]->kind == Kind::Text;
+    const Item left = values_.text(*node.children[first ? 1 : 0]);
+    ExperimentCheck check;
+    check.why = left.why;
+    check.left_out = left.has_row && !left.needed;
+    if (!left.text)
+      return check;
+    check.bound_text = node.children[first ? 0 : 1]->name;
+    check.value_text = *left.text;
+    const bool same = fnmatch(check.bound_text.c_str(), left.text->c_str(), 0) == 0;
+    check.outcome = same == (node.kind == Kind::Equal) ? Outcome::Holds : Outcome::Fails;
+    look_at(left.column, left.row_kind, left.row, check);
+    return check;
+  }
+
   ExperimentCheck compare(const Node &node) {
+    for (const auto &child : node.children)
+      if (child->kind == Kind::Text)
+        return compare_texts(node);
     const Item left = values_.number(*node.children[0]);
     std::vector<Item> others;
     for (size_t i = 1; i < node.children.size(); i++)
@@ -84,6 +122,7 @@ private:
       if (!item->number) {
         check.why = item->why;
         check.value = left.number;
+        check.left_out = item->has_row && !item->needed;
         return check;
       }
     const double value = *left.number;
@@ -122,18 +161,33 @@ private:
     check.outcome = holds ? Outcome::Holds : Outcome::Fails;
     check.value = value;
     check.bound = bound;
-    locate(left.column ? left : others.back(), value, bound, check);
+    locate(left.column || !left.counted.empty() ? left : others.back(), value, bound, check);
     return check;
   }
 
+  void look_at(const ColumnRow *column, RowKind kind, uint32_t row, ExperimentCheck &check) const {
+    check.row = values_.label_of(kind, row);
+    if (!is_answer(kind))
+      return;
+    check.t_ns = answer_time(kind, *evidence_.answers, row);
+    const CaptureFrame frame = answer_frame(column, kind, *evidence_.answers, row);
+    check.capture = frame.capture;
+    check.frame = frame.number;
+  }
+
   // Where to look: the row, and when it was farthest beyond the bound; of a counter, when it first
-  // was.
+  // was; of a number of rows, the first beyond the bound.
   void locate(const Item &item, double value, double bound, ExperimentCheck &check) const {
+    if (!item.counted.empty()) {
+      const bool beyond = value > bound && bound >= 0;
+      const size_t at = beyond ? static_cast<size_t>(bound) : item.counted.size() - 1;
+      look_at(nullptr, item.row_kind, item.counted[std::min(at, item.counted.size() - 1)], check);
+    }
     if (!item.column)
       return;
     if (item.has_row)
-      check.row = values_.name_of(item.row_kind, item.row);
-    const Samples *series = samples_.find(item.row_kind, item.row, item.column->name);
+      look_at(item.column, item.row_kind, item.row, check);
+    const Samples *series = evidence_.samples.find(item.row_kind, item.row, item.column->name);
     if (check.outcome == Outcome::Holds || !series || series->empty())
       return;
     const bool above = value >= bound;
@@ -152,18 +206,15 @@ private:
                        : std::min_element(window.begin(), window.end(), less)->first;
   }
 
-  const Subject &subject_;
-  const SampleStore &samples_;
+  const Evidence &evidence_;
   ExpressionValues values_;
 };
 
 } // namespace
 
 ExperimentCheck evaluate_expression(const Node &tree, const Subject &subject,
-                                    const ExperimentMeasurement &measured,
-                                    const ExperimentPrediction &prediction,
-                                    const SampleStore &samples) {
-  return Evaluator(subject, measured, prediction, samples).decide(tree);
+                                    const Evidence &evidence) {
+  return Evaluator(subject, evidence).decide(tree);
 }
 
 } // namespace xr::experiment

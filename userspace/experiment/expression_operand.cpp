@@ -14,10 +14,22 @@ namespace {
 using Kind = Node::Kind;
 using Tree = std::unique_ptr<Node>;
 
+// "5ms", or 5 and ms with space between.
+std::string take_number(TokenCursor &cursor) {
+  std::string text = cursor.take().text;
+  if (text.find_first_not_of("0123456789.") != std::string::npos)
+    return text;
+  for (const char *unit : {"ns", "us", "ms", "s", "KB", "KiB", "MB", "MiB", "GB", "GiB", "bit",
+                           "kbit", "mbit", "gbit"})
+    if (cursor.take_if(unit))
+      return text + unit;
+  return text;
+}
+
 Result<uint64_t> time(TokenCursor &cursor) {
   if (cursor.peek().kind != Token::Kind::Number)
     return cursor.unexpected("a time");
-  return parse::duration(cursor.take().text);
+  return parse::duration(take_number(cursor));
 }
 
 Status rows(TokenCursor &cursor, Node &made, std::optional<RowKind> inside) {
@@ -28,14 +40,17 @@ Status rows(TokenCursor &cursor, Node &made, std::optional<RowKind> inside) {
     made.rows = which;
   };
   for (const RowWords &words : row_words()) {
-    if (word != words.one && word != words.many)
+    if (!names_rows(word, words))
       continue;
-    set(words.kind, word == words.one ? Node::Rows::One : Node::Rows::Many);
-    if (word == words.one && !cursor.is("("))
+    const bool many = word == words.many;
+    if (!many && inside && !cursor.is("(", 1))
+      continue; // the column `flow` or `rule`
+    set(words.kind, many ? Node::Rows::Many : Node::Rows::One);
+    if (!many && !cursor.is("("))
       return cursor.unexpected("(");
     if (Status s = parse_rows_pattern(cursor, made); !s)
       return s;
-    return cursor.expect(".");
+    return many ? Status() : cursor.expect(".");
   }
   if (word == "prediction") {
     set(RowKind::Prediction, Node::Rows::Single);
@@ -43,8 +58,11 @@ Status rows(TokenCursor &cursor, Node &made, std::optional<RowKind> inside) {
   }
   if (cursor.is(".", 1) && !stat_named(cursor.peek(2).text)) {
     std::vector<std::string_view> names = {"prediction"};
-    for (const RowWords &words : row_words())
-      names.insert(names.end(), {words.many, words.one});
+    for (const RowWords &words : row_words()) {
+      names.emplace_back(words.many);
+      if (!is_answer(words.kind))
+        names.emplace_back(words.one);
+    }
     return parse::wrong(word, "a kind of rows", parse::hint_from(word, names));
   }
   if (inside) {
@@ -72,11 +90,12 @@ std::optional<Stat> stat_named(const std::string &name) {
 }
 
 Result<Tree> parse_number(TokenCursor &cursor) {
-  const Token token = cursor.take();
+  const size_t from = cursor.peek().from;
+  const std::string text = take_number(cursor);
   Tree made = std::make_unique<Node>();
-  made->text = token.text;
-  const size_t unit = token.text.find_first_not_of("0123456789.");
-  const std::string suffix = unit == std::string::npos ? "" : token.text.substr(unit);
+  made->text = cursor.since(from);
+  const size_t unit = text.find_first_not_of("0123456789.");
+  const std::string suffix = unit == std::string::npos ? "" : text.substr(unit);
   const std::string lowered = parse::lower(suffix);
   const auto whole = [&](const Result<uint64_t> &value, Dimension dimension) -> Result<Tree> {
     if (!value)
@@ -86,17 +105,17 @@ Result<Tree> parse_number(TokenCursor &cursor) {
     return std::move(made);
   };
   if (lowered.ends_with("bit"))
-    return whole(parse::rate(token.text, 0), Dimension::Rate);
+    return whole(parse::rate(text, 0), Dimension::Rate);
   if (lowered.ends_with("s") || lowered == "min")
-    return whole(parse::duration(token.text), Dimension::Time);
+    return whole(parse::duration(text), Dimension::Time);
   if (!lowered.empty() && lowered != "%" && !lowered.starts_with("e"))
-    return whole(parse::byte_count(token.text, 0),
+    return whole(parse::byte_count(text, 0),
                  lowered.ends_with("b") ? Dimension::Bytes : Dimension::Any);
   made->percent = lowered == "%";
-  const char *end = token.text.data() + token.text.size() - (made->percent ? 1 : 0);
-  const auto [stop, error] = std::from_chars(token.text.data(), end, made->number);
+  const char *end = text.data() + text.size() - (made->percent ? 1 : 0);
+  const auto [stop, error] = std::from_chars(text.data(), end, made->number);
   if (error != std::errc() || stop != end || !std::isfinite(made->number))
-    return parse::wrong(token.text, "a number", "like 0.99, 10gbit, 5ms, 200KB or 10%");
+    return parse::wrong(text, "a number", "like 0.99, 10gbit, 5ms, 200KB or 10%");
   if (made->percent)
     made->number /= 100;
   return made;
@@ -118,11 +137,13 @@ Result<Tree> parse_column(TokenCursor &cursor, std::optional<RowKind> inside) {
   made->kind = Kind::Column;
   if (Status s = rows(cursor, *made, inside); !s)
     return s.error();
-  if (cursor.peek().kind != Token::Kind::Name)
+  const bool alone = made->rows == Node::Rows::Many && !cursor.take_if(".");
+  if (!alone && cursor.peek().kind != Token::Kind::Name)
     return cursor.unexpected("a column");
-  made->name = cursor.take().text;
+  if (!alone)
+    made->name = cursor.take().text;
   std::optional<Stat> stat;
-  if (cursor.take_if(".")) {
+  if (!alone && cursor.take_if(".")) {
     stat = stat_named(cursor.peek().text);
     if (!stat)
       return parse::wrong(cursor.peek().text, "a function",

@@ -7,12 +7,14 @@
 //   sum        = product {("+"|"-") product}
 //   product    = unary {("*"|"/") unary}
 //   unary      = "-" unary | primary
-//   primary    = NUMBER | "(" or ")" | STAT "(" sum ")" | column |
+//   primary    = NUMBER | TEXT | "(" or ")" | STAT "(" sum ["where" or] ")" | column |
 //                ("all"|"any"|"none") "(" ROWS "," or ")"
-//   column     = [ROWS "."] NAME ["." STAT] ["after" TIME] ["before" TIME]
+//   column     = [ROWS "."] NAME ["." STAT] ["after" TIME] ["before" TIME] | ROWS
 // NUMBER and column are read by expression_operand.cpp.
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "experiment/token_cursor.h"
 #include "parse/words.h"
@@ -199,8 +201,47 @@ private:
     return made;
   }
 
-  Result<Tree> primary() {
+  Result<Tree> text() {
     const size_t from = cursor_.peek().from;
+    std::string words = cursor_.take().text;
+    Tree made = node(Kind::Text, from);
+    made->name = std::move(words);
+    return made;
+  }
+
+  // STAT "(" sum ["where" or] ")"
+  Result<Tree> reduced(const Stat &stat) {
+    const size_t from = cursor_.peek().from;
+    cursor_.take();
+    cursor_.take(); // (
+    auto inner = sum();
+    if (!inner)
+      return inner;
+    std::optional<Tree> condition;
+    if (cursor_.take_if("where")) {
+      const Node &rows = *inner.get();
+      if (rows.kind != Kind::Column || rows.rows != Node::Rows::Many)
+        return Error{fmt::format("'where' follows rows, and {} is none", rows.text),
+                     "count(episodes where cause == 'nak'), max(flows.drops where cnps > 0)"};
+      const std::optional<RowKind> outer = std::exchange(inside_, rows.row_kind);
+      auto parsed = disjunction();
+      inside_ = outer;
+      if (!parsed)
+        return parsed;
+      condition = std::move(parsed).get();
+    }
+    if (Status s = cursor_.expect(")"); !s)
+      return s.error();
+    Tree made = join(Kind::Reduce, from, std::move(inner).get());
+    if (condition)
+      made->children.push_back(std::move(*condition));
+    made->stat = stat;
+    return made;
+  }
+
+  Result<Tree> primary() {
+    if (cursor_.peek().kind == Token::Kind::Quoted)
+      return text();
     if (cursor_.peek().kind == Token::Kind::Number)
       return parse_number(cursor_);
     if (cursor_.take_if("(")) {
@@ -220,7 +261,7 @@ private:
     const std::optional<Stat> stat = stat_named(cursor_.peek().text);
     if (!stat) {
       for (const RowWords &rows : row_words())
-        if (cursor_.is(rows.one) || cursor_.is(rows.many))
+        if (names_rows(cursor_.peek().text, rows))
           return parse_column(cursor_, inside_);
       return parse::wrong(
           cursor_.peek().text, "a function",
@@ -228,16 +269,7 @@ private:
                            {"min", "max", "mean", "p50", "p99", "sum", "count", "jain", "rate",
                             "all", "any", "none", "flow", "queue", "rule"}));
     }
-    cursor_.take();
-    cursor_.take(); // (
-    auto inner = sum();
-    if (!inner)
-      return inner;
-    if (Status s = cursor_.expect(")"); !s)
-      return s.error();
-    Tree made = join(Kind::Reduce, from, std::move(inner).get());
-    made->stat = *stat;
-    return made;
+    return reduced(*stat);
   }
 
   TokenCursor cursor_;

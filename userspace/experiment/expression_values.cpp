@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include "base/fairness.h"
+#include "experiment/answer_columns.h"
 
 namespace xr::experiment {
 
@@ -82,6 +84,8 @@ Item over_rows(const Stat &stat, const std::vector<Item> &all) {
     if (!most || *item.number > *most->number)
       most = &item;
   }
+  if (all.empty() && stat.kind == Stat::Kind::Sum)
+    return {.number = 0};
   if (values.empty() || !least || !most)
     return {.why = all.empty() ? "there are no rows" : all.front().why};
   // The row to look at: the one with the extreme value, the smallest for a fairness index.
@@ -92,18 +96,48 @@ Item over_rows(const Stat &stat, const std::vector<Item> &all) {
 
 } // namespace
 
-const std::string &ExpressionValues::name_of(RowKind kind, size_t row) const {
-  return subject_.names(kind)[row];
+std::string ExpressionValues::label_of(RowKind kind, size_t row) const {
+  return is_answer(kind) ? answer_label(kind, *evidence_.answers, row) : subject_.names(kind)[row];
 }
 
-Item ExpressionValues::number(const Node &node) const {
+Result<std::vector<uint32_t>> ExpressionValues::rows_of(const Node &node) const {
+  std::vector<uint32_t> rows;
+  if (!is_answer(node.row_kind)) {
+    for (const size_t row : select_rows(subject_, node.row_kind, node.pattern))
+      rows.push_back(static_cast<uint32_t>(row));
+    return rows;
+  }
+  if (!evidence_.answers)
+    return Error{"there are no answers from the captures"};
+  const RunAnswers &answers = *evidence_.answers;
+  if (const std::string &loss = answer_loss(node.row_kind, answers); !loss.empty())
+    return Error{fmt::format("{} are incomplete: {}", row_words(node.row_kind)->many, loss)};
+  for (uint32_t row = 0; row < answer_rows(node.row_kind, answers); row++) {
+    if (!node.pattern.empty() &&
+        fnmatch(node.pattern.c_str(), answer_name(node.row_kind, answers, row).c_str(), 0) != 0)
+      continue;
+    if (node.after_ns || node.before_ns) {
+      const auto at = answer_time(node.row_kind, answers, row);
+      if (!at || *at <= node.after_ns.value_or(0) || *at > node.before_ns.value_or(UINT64_MAX))
+        continue;
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+Item ExpressionValues::text(const Node &node) {
+  return node.kind == Kind::Text ? Item{.text = node.name} : items(node).front();
+}
+
+Item ExpressionValues::number(const Node &node) {
   Item item = items(node).front();
   if (!item.number && !item.samples.empty()) // implied by `after`
     item.number = over(Stat{}, item);
   return item;
 }
 
-std::vector<Item> ExpressionValues::items(const Node &node) const {
+std::vector<Item> ExpressionValues::items(const Node &node) {
   switch (node.kind) {
   case Kind::Number:
     return {{.number = node.number}};
@@ -122,7 +156,7 @@ std::vector<Item> ExpressionValues::items(const Node &node) const {
   }
 }
 
-Item ExpressionValues::arithmetic(const Node &node) const {
+Item ExpressionValues::arithmetic(const Node &node) {
   const Item a = number(*node.children[0]), b = number(*node.children[1]);
   Item item = a.has_row ? a : b;
   item.samples.clear();
@@ -152,40 +186,51 @@ Item ExpressionValues::arithmetic(const Node &node) const {
 }
 
 std::vector<Item> ExpressionValues::columns(const Node &node) const {
-  std::vector<size_t> rows = {0};
-  if (node.rows == Node::Rows::Own)
+  std::vector<uint32_t> rows = {0};
+  if (node.rows == Node::Rows::Own) {
     rows = {own};
-  else if (node.rows != Node::Rows::Single)
-    rows = select_rows(subject_, node.row_kind, node.pattern);
+  } else if (node.rows != Node::Rows::Single) {
+    auto named = rows_of(node);
+    if (!named)
+      return {{.why = named.error().message, .needed = true}};
+    rows = std::move(named).get();
+  }
   std::vector<Item> all;
   all.reserve(rows.size());
-  for (const size_t row : rows)
-    all.push_back(column(node, static_cast<uint32_t>(row)));
+  for (const uint32_t row : rows)
+    all.push_back(column(node, row));
   return all;
 }
 
 Cell ExpressionValues::cell_of(const ColumnRow &column, RowKind kind, uint32_t row) const {
   switch (kind) {
   case RowKind::Flow:
-    return row < measured_.flows.size() ? column.flow(measured_.flows[row]) : Cell{};
+    return row < evidence_.measured.flows.size() ? column.flow(evidence_.measured.flows[row])
+                                                 : Cell{};
   case RowKind::Queue:
-    return row < measured_.queues.size() ? column.queue(measured_.queues[row]) : Cell{};
+    return row < evidence_.measured.queues.size() ? column.queue(evidence_.measured.queues[row])
+                                                  : Cell{};
   case RowKind::Rule:
-    return row < measured_.rules.size() ? column.rule(measured_.rules[row]) : Cell{};
+    return row < evidence_.measured.rules.size() ? column.rule(evidence_.measured.rules[row])
+                                                 : Cell{};
   case RowKind::Total:
-    return column.total(measured_);
+    return column.total(evidence_.measured);
+  case RowKind::Prediction:
+    return column.prediction(evidence_.prediction);
   default:
-    return column.prediction(prediction_);
+    return answer_cell(column, kind, *evidence_.answers, row);
   }
 }
 
 Item ExpressionValues::column(const Node &node, uint32_t row) const {
+  if (node.name.empty())
+    return {.number = 1, .row_kind = node.row_kind, .row = row, .has_row = true};
   const FoundColumn found = find_column(node.row_kind, node.name);
   const ColumnRow &column = *found.column;
   Item item{.column = &column, .row_kind = node.row_kind, .row = row};
   item.has_row = row_words(node.row_kind) != nullptr;
-  const std::string of = item.has_row ? name_of(node.row_kind, row) : "the run";
-  if (node.after_ns || node.before_ns) {
+  const std::string of = item.has_row ? label_of(node.row_kind, row) : "the run";
+  if ((node.after_ns || node.before_ns) && !is_answer(node.row_kind)) {
     window(node, found, item);
     if (item.samples.empty() && !item.number)
       item.why = fmt::format("{}: {} has no samples in that time", node.text, of);
@@ -196,7 +241,9 @@ Item ExpressionValues::column(const Node &node, uint32_t row) const {
     item.number = *cell.number * found.scale;
   if (cell.distribution && cell.distribution->count())
     item.distribution = cell.distribution;
-  if (!cell.number && !item.distribution)
+  item.text = cell.text;
+  item.needed = cell.needed;
+  if (!cell.number && !cell.text && !item.distribution)
     item.why = fmt::format("{} has no {}", of, column.name);
   const uint64_t covered =
       column.whole_run ? subject_.duration_ns : subject_.duration_ns - subject_.measure_from_ns;
@@ -205,7 +252,7 @@ Item ExpressionValues::column(const Node &node, uint32_t row) const {
 }
 
 void ExpressionValues::window(const Node &node, const FoundColumn &found, Item &item) const {
-  const Samples *series = samples_.find(item.row_kind, item.row, found.column->name);
+  const Samples *series = evidence_.samples.find(item.row_kind, item.row, found.column->name);
   if (!series)
     return;
   const uint64_t from = node.after_ns.value_or(0);
@@ -223,8 +270,29 @@ void ExpressionValues::window(const Node &node, const FoundColumn &found, Item &
   item.samples.clear();
 }
 
-std::vector<Item> ExpressionValues::reduce(const Node &node) const {
+std::vector<Item> ExpressionValues::where(std::vector<Item> all, const Node &condition) {
+  std::vector<Item> kept;
+  for (Item &item : all) {
+    if (!item.has_row) // why there are no rows
+      return all;
+    const uint32_t outer = std::exchange(own, item.row);
+    const ExperimentCheck check = decide_(condition);
+    own = outer;
+    if (check.outcome == ExperimentCheck::Outcome::Unmeasured && !check.left_out)
+      return {{.why = check.why, .needed = true}};
+    if (check.outcome == ExperimentCheck::Outcome::Holds)
+      kept.push_back(std::move(item));
+  }
+  return kept;
+}
+
+std::vector<Item> ExpressionValues::reduce(const Node &node) {
   std::vector<Item> all = items(*node.children[0]);
+  if (node.children.size() > 1)
+    all = where(std::move(all), *node.children[1]);
+  for (const Item &item : all)
+    if (item.needed && !item.number && !item.text)
+      return {item};
   if (node.stat.kind == Stat::Kind::Rate) {
     for (Item &item : all)
       if (item.number)
@@ -232,8 +300,16 @@ std::vector<Item> ExpressionValues::reduce(const Node &node) const {
     return all;
   }
   if (node.stat.kind == Stat::Kind::Count) {
-    const auto has = [](const Item &item) { return item.number.has_value(); };
-    return {{.number = static_cast<double>(std::count_if(all.begin(), all.end(), has))}};
+    Item item{.number = 0};
+    for (const Item &one : all) {
+      if (!one.number && !one.text)
+        continue;
+      ++*item.number;
+      if (is_answer(one.row_kind))
+        item.counted.push_back(one.row);
+      item.row_kind = one.row_kind;
+    }
+    return {item};
   }
   if (const Node &inner = *node.children[0]; spread(inner)) {
     for (Item &item : all)

@@ -2,8 +2,11 @@
 // The values of an expectation's expressions: numbers of rows, functions of them, arithmetic.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiment/expectation.h"
@@ -15,6 +18,7 @@ namespace xr::experiment {
 // not be measured: `why`.
 struct Item {
   std::optional<double> number = {};
+  std::optional<std::string> text = {};
   const Histogram *distribution = nullptr;
   SampleStore::Samples samples = {};
   double seconds = 0; // Counter: the time that the number covers
@@ -23,34 +27,42 @@ struct Item {
   RowKind row_kind = RowKind::Total;
   uint32_t row = 0;
   bool has_row = false;
+  bool needed = false;                // without a number, functions of it have none either
+  std::vector<uint32_t> counted = {}; // rows, of count()
 };
 
 // What was measured. Refers to what it is made of.
 class ExpressionValues {
 public:
-  ExpressionValues(const Subject &subject, const ExperimentMeasurement &measured,
-                   const ExperimentPrediction &prediction, const SampleStore &samples)
-      : subject_(subject), measured_(measured), prediction_(prediction), samples_(samples) {}
+  // Whether a condition holds: what Evaluator decides.
+  using Decide = std::function<ExperimentCheck(const Node &)>;
+  ExpressionValues(const Subject &subject, const Evidence &evidence, Decide decide)
+      : subject_(subject), evidence_(evidence), decide_(std::move(decide)) {}
 
-  Item number(const Node &node) const;
-  const std::string &name_of(RowKind kind, size_t row) const;
+  Item number(const Node &node);
+  Item text(const Node &node);
+  // For people: "flow-1", "episode 3 (flow-1)".
+  std::string label_of(RowKind kind, size_t row) const;
+  // Rows that the node names, as indices. Error: they are not known.
+  Result<std::vector<uint32_t>> rows_of(const Node &node) const;
 
-  uint32_t own = 0; // the row of the enclosing all(), any() or none()
+  uint32_t own = 0; // the row of the enclosing all(), any(), none() or where
 
 private:
   // One for each row.
-  std::vector<Item> items(const Node &node) const;
-  Item arithmetic(const Node &node) const;
+  std::vector<Item> items(const Node &node);
+  Item arithmetic(const Node &node);
   std::vector<Item> columns(const Node &node) const;
+  // Those for which the condition holds.
+  std::vector<Item> where(std::vector<Item> all, const Node &condition);
   Cell cell_of(const ColumnRow &column, RowKind kind, uint32_t row) const;
   Item column(const Node &node, uint32_t row) const;
   void window(const Node &node, const FoundColumn &found, Item &item) const;
-  std::vector<Item> reduce(const Node &node) const;
+  std::vector<Item> reduce(const Node &node);
 
   const Subject &subject_;
-  const ExperimentMeasurement &measured_;
-  const ExperimentPrediction &prediction_;
-  const SampleStore &samples_;
+  const Evidence &evidence_;
+  Decide decide_;
 };
 
 } // namespace xr::experiment

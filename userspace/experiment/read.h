@@ -2,6 +2,7 @@
 // The parts of an experiment file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,10 @@ Status read_rule_change(parse::WordReader &words, uint64_t at_ns,
 Status order_rule_changes(Rules &rules);
 Status read_captures(const YamlReader &reader, const YAML::Node &node,
                      std::vector<CaptureSetup> &captures);
+// Episodes, or none.
+Status read_analyze(const YamlReader &reader, const YAML::Node &node, std::optional<bool> &analyze);
+// The captures that the analysis needs, where they are not there.
+void add_captures(std::vector<CaptureSetup> &captures);
 
 Status read_schedule(const YamlReader &reader, const YAML::Node &node, simulate::Scenario &scenario,
                      Rules &rules);

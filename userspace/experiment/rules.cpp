@@ -223,4 +223,19 @@ Status read_captures(const YamlReader &reader, const YAML::Node &node,
   return {};
 }
 
+Status read_analyze(const YamlReader &reader, const YAML::Node &node,
+                    std::optional<bool> &analyze) {
+  const auto what = parse::choice(parse::scalar(node), {"none", "episodes"}, "an analysis");
+  if (!what)
+    return reader.in(node, "analyze", what.error());
+  analyze = what.get() == 1;
+  return {};
+}
+
+void add_captures(std::vector<CaptureSetup> &captures) {
+  for (const Port port : {Port::Left, Port::Right})
+    if (std::ranges::none_of(captures, [&](const CaptureSetup &one) { return one.port == port; }))
+      captures.push_back({.port = port});
+}
+
 } // namespace xr::experiment

@@ -29,34 +29,29 @@ public:
     subject_.queues = simulation.queue_names();
   }
 
-  Result<ExperimentResult> run() {
+  // Until its end, or until it is ended.
+  Status run() {
     const simulate::Scenario &scenario = experiment_.scenario;
     const uint64_t step = std::max<uint64_t>(scenario.duration_ns / kSteps, 1);
     double next_partial = hooks_.partial_s;
     while (!simulation_.done()) {
       simulation_.run_until(simulation_.now() + step);
       if (Status s = take_samples(); !s)
-        return s.error();
+        return s;
       if (hooks_.progress &&
           !hooks_.progress({simulation_.now(), scenario.duration_ns, simulation_.totals().hops}))
         break;
       if (hooks_.partial && !simulation_.done() && watch_.wall_s() > next_partial) {
         next_partial = watch_.wall_s() + hooks_.partial_s;
         if (Status s = hooks_.partial(result()); !s)
-          return s.error();
+          return s;
       }
     }
-    return result();
+    return {};
   }
 
-private:
-  Status take_samples() {
-    const std::vector<ExperimentSample> samples = simulation_.take_samples();
-    keep_samples(store_, samples);
-    return hooks_.samples && !samples.empty() ? hooks_.samples(samples, subject_) : Status();
-  }
-
-  ExperimentResult result() {
+  // What was measured so far; `answers_of`: at the end.
+  ExperimentResult result(const AnswersOf &answers_of = {}) {
     ExperimentResult result{.name = experiment_.name,
                             .place = "virtual",
                             .version = {},
@@ -79,8 +74,16 @@ private:
                                 parse::duration_text(experiment_.scenario.duration_ns)));
     if (!simulation_.totals().sent)
       why.emplace_back("no frame was sent");
+    add_answers(result, experiment_, subject_, answers_of);
     judge(result, experiment_, subject_, store_, simulation_.done());
     return result;
+  }
+
+private:
+  Status take_samples() {
+    const std::vector<ExperimentSample> samples = simulation_.take_samples();
+    keep_samples(store_, samples);
+    return hooks_.samples && !samples.empty() ? hooks_.samples(samples, subject_) : Status();
   }
 
   const Experiment &experiment_;
@@ -120,10 +123,13 @@ Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHook
   auto simulation = simulate::Simulation::make(scenario.get());
   if (!simulation)
     return simulation.error();
-  auto result = VirtualRun(experiment, hooks, *simulation.get()).run();
-  if (Status s = simulation.get()->close_captures(); !s && result)
-    return s.error();
-  return result;
+  VirtualRun run(experiment, hooks, *simulation.get());
+  const Status ran = run.run();
+  const Status closed = simulation.get()->close_captures();
+  for (const Status *status : {&ran, &closed})
+    if (!*status)
+      return status->error();
+  return run.result(hooks.answers);
 }
 
 } // namespace xr::experiment

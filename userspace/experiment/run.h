@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "experiment/experiment.h"
+#include "experiment/verdict.h"
 
 namespace xr::experiment {
 
@@ -25,6 +26,7 @@ struct RunHooks {
   // What was measured so far, with verdict void, each `partial_s` seconds of real time.
   std::function<Status(const ExperimentResult &)> partial = {};
   double partial_s = 5;
+  AnswersOf answers = {}; // at the end
 };
 
 // A run that was ended before its time is void. `out`: an existing directory for captures; "":

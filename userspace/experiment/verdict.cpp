@@ -29,6 +29,17 @@ void keep_samples(SampleStore &store, const std::vector<ExperimentSample> &sampl
     store.add(kind_of(sample.kind), sample.row, sample.column, sample.t_ns, sample.value);
 }
 
+void add_answers(ExperimentResult &result, const Experiment &experiment, const Subject &subject,
+                 const AnswersOf &answers_of) {
+  if (!experiment.analyze || !answers_of || !subject.no_answers.message.empty())
+    return;
+  auto answers = answers_of(result);
+  if (answers)
+    result.answers = std::move(answers).get();
+  else
+    result.measured.why_void.push_back("analyze: " + answers.error().message);
+}
+
 void judge(ExperimentResult &result, const Experiment &experiment, const Subject &subject,
            const SampleStore &samples, bool complete) {
   std::vector<std::string> &why = result.measured.why_void;
@@ -37,7 +48,8 @@ void judge(ExperimentResult &result, const Experiment &experiment, const Subject
       if (!expectation.check(subject))
         continue; // for another process of the run
       result.checks.push_back(
-          expectation.evaluate(subject, result.measured, result.prediction, samples));
+          expectation.evaluate(subject, {result.measured, result.prediction, samples,
+                                         result.answers ? &*result.answers : nullptr}));
       const ExperimentCheck &check = result.checks.back();
       if (check.outcome == Outcome::Unmeasured)
         why.push_back(fmt::format("\"{}\" was not measured: {}", check.text, check.why));

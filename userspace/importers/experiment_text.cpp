@@ -56,6 +56,8 @@ std::string ExperimentText::yaml() const {
   out += list("rules", rules);
   if (!captures.empty())
     out += fmt::format("capture: [{}]\n", fmt::join(captures, ", "));
+  if (analyze)
+    out += "analyze: episodes\n";
   return out + list("expect", expect);
 }
 

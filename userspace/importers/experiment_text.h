@@ -24,6 +24,7 @@ struct ExperimentText {
   std::string cnp, reliability; // keys and values, without braces; "": none
   std::vector<Flow> flows;
   std::vector<std::string> rules, captures, expect;
+  bool analyze = false; // the captures, of which left and right are two
 
   std::string yaml() const;
 };

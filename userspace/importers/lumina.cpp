@@ -46,7 +46,8 @@ public:
       return s.error();
     times();
     expectations();
-    out_.captures = {"left", "right", "receivers"};
+    out_.captures = {"left", "right"};
+    out_.analyze = true;
     notes();
     return ImportedExperiment{out_.yaml(), std::move(notes_)};
   }
@@ -166,7 +167,7 @@ private:
                     "fewer messages or events");
         out_.rules.push_back(fmt::format("qp {} psn {} iter {} {} name event-{}", event.qpn + 1,
                                          psn, iter, words_of(event.type), out_.rules.size() + 1));
-        exact_.push_back(!all);
+        exact_.push_back(all ? 0 : event.psn + 1 + message * file_.packets());
       }
     return {};
   }
@@ -198,8 +199,14 @@ private:
     out_.expect.push_back(fmt::format("count(flows.fct_ns) == {}", file_.qps));
     out_.expect.emplace_back("sum(flows.failed) == 0");
     for (size_t i = 0; i < exact_.size(); i++)
-      if (exact_[i])
+      if (exact_[i]) {
         out_.expect.push_back(fmt::format("rule('event-{}').acted == 1", i + 1));
+        out_.expect.push_back(
+            fmt::format("all(events('event-{}'), packet == {})", i + 1, exact_[i]));
+      }
+    if (std::any_of(file_.events.begin(), file_.events.end(),
+                    [](const LuminaEvent &event) { return event.loses(); }))
+      out_.expect.emplace_back("min(events.recovered) == 1");
     for (const Type type : {Type::Ecn, Type::Drop})
       if (std::any_of(file_.events.begin(), file_.events.end(), [&](const LuminaEvent &e) {
             return (e.type == Type::Ecn) == (type == Type::Ecn);
@@ -228,7 +235,7 @@ private:
   const LuminaFile &file_;
   std::string name_;
   ExperimentText out_;
-  std::vector<bool> exact_; // by rule: it acts on one packet
+  std::vector<uint64_t> exact_; // by rule: the packet of its QP on which it acts; 0: several
   std::vector<std::string> notes_;
 };
 

@@ -43,6 +43,13 @@ Result<PortReading> read_port(const std::string &ifname, const std::string &netn
       reading.failures.push_back(wire.error());
     }
   }
+  if (reading.status.features & ROCE_FEATURE_TIME) {
+    auto latency = port->latency();
+    if (latency)
+      reading.latency = std::make_shared<const PassiveLatency>(std::move(*latency));
+    else
+      reading.failures.push_back(latency.error());
+  }
   reading.rates = datapath::read_rates(reading.status.netns_inode, reading.status.ifindex);
   // Rules can only be read through their pins.
   if (reading.status.state != AttachState::Attached ||

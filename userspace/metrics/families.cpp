@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/families.h"
 
+#include <limits>
+
 #include <prometheus/text_serializer.h>
 
 namespace xr::metrics {
@@ -23,6 +25,17 @@ void Families::counter(const std::string &name, const std::string &help, Labels 
 void Families::gauge(const std::string &name, const std::string &help, Labels labels,
                      double value) {
   add(name, help, prometheus::MetricType::Gauge, std::move(labels)).gauge.value = value;
+}
+
+void Families::histogram(const std::string &name, const std::string &help, Labels labels,
+                         const std::vector<Bucket> &buckets, double sum) {
+  prometheus::ClientMetric::Histogram &to =
+      add(name, help, prometheus::MetricType::Histogram, std::move(labels)).histogram;
+  for (const Bucket &bucket : buckets)
+    to.bucket.push_back({bucket.count, bucket.upper_bound});
+  to.sample_count = buckets.empty() ? 0 : buckets.back().count;
+  to.bucket.push_back({to.sample_count, std::numeric_limits<double>::infinity()});
+  to.sample_sum = sum;
 }
 
 std::string exposition(const std::vector<prometheus::MetricFamily> &families) {

@@ -2,6 +2,7 @@
 // Builds metric families: values may be added in any order, and are grouped by name.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,6 +18,15 @@ public:
   // Use base units and Prometheus naming: counters end in _total.
   void counter(const std::string &name, const std::string &help, Labels labels, double value);
   void gauge(const std::string &name, const std::string &help, Labels labels, double value);
+
+  // `buckets`: values up to `upper_bound`, which ascend; each counts those of the ones before it
+  // too.
+  struct Bucket {
+    double upper_bound = 0;
+    uint64_t count = 0;
+  };
+  void histogram(const std::string &name, const std::string &help, Labels labels,
+                 const std::vector<Bucket> &buckets, double sum);
 
   // Families in the order in which their names were first added.
   std::vector<prometheus::MetricFamily> take() { return std::move(families_); }

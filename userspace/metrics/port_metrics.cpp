@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "metrics/latency_metrics.h"
 #include "metrics/rates_metrics.h"
 #include "metrics/stream_totals.h"
 #include "metrics/wire_metrics.h"
@@ -61,6 +62,8 @@ constexpr FieldMetric kFields[] = {
      "Frames in tunnels that their mirror cut."},
     {"tunnels", "", "xdp_roce_tunnel_frames_total", "tunnel",
      "Frames taken out of tunnels (--decap); one in two tunnels is in both."},
+    {"episode_causes", "", "xdp_roce_episodes_total", "cause",
+     "Times that a requester went back (--follow), by cause."},
     {"overflow", "", "xdp_roce_overflow_total", "what",
      "Losses because a table or a queue was full, or a limit was reached: packets without a "
      "stream, "
@@ -271,6 +274,8 @@ void add_port(Families &families, const PortState &port, const report::StreamOpt
   add_rules(families, port.name, port.reading->rules);
   if (port.reading->wire)
     add_wire(families, port.name, *port.reading->wire, port.reading->wire_running);
+  if (port.reading->latency)
+    add_latency(families, port.name, *port.reading->latency);
   if (port.reading->rates)
     add_rates(families, port.name, *port.reading->rates, options.top);
 }

@@ -10,6 +10,7 @@
 
 #include "datapath/status.h"
 #include "metrics/families.h"
+#include "model/passive_latency.h"
 #include "model/rules.h"
 #include "model/run_reports.h"
 #include "model/wire_counts.h"
@@ -25,8 +26,9 @@ struct PortReading {
   std::vector<RuleRow> rules;
   std::shared_ptr<const WirePortCounts> wire; // null: no wire process ever took its frames
   bool wire_running = false;
-  std::shared_ptr<const EndpointRates> rates; // null: no process controls rates there
-  std::vector<Error> failures;                // errors of the parts that could not be read
+  std::shared_ptr<const EndpointRates> rates;    // null: no process controls rates there
+  std::shared_ptr<const PassiveLatency> latency; // null: it does not time QP pairs
+  std::vector<Error> failures;                   // errors of the parts that could not be read
 };
 
 struct PortState {

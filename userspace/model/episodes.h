@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What following the QP pairs of a capture found.
+// What following QP pairs found, in captures or on a port.
 #pragma once
 
 #include <array>
@@ -8,9 +8,16 @@
 #include <vector>
 
 #include "model/pair_name.h"
-#include "roce/episode.h"
+#include "roce/followed.h"
 
 namespace xr {
+
+// By enum roce_cause and enum roce_finding_type.
+inline constexpr std::array<const char *, ROCE_CAUSES> kCauseNames = {
+    "unknown", "nak", "read", "timeout", "rnr", "duplicate"};
+inline constexpr std::array<const char *, ROCE_FINDINGS> kFindingNames = {
+    "repeated_nak", "nak_without_gap", "wrong_psn_resumed", "ack_beyond",
+    "msn_wrong",    "ce_without_cnp",  "cnp_without_ce",    "pmtu_violated"};
 
 struct EpisodeRow {
   PairName name; // the stream that misses PSNs
@@ -35,10 +42,12 @@ struct PairRow {
   uint32_t causes[ROCE_CAUSES] = {}; // episodes
   uint32_t msn_unchecked = 0;
   uint32_t ce = 0, answers_ce = 0, cnps = 0; // marked CE; CNPs to the sender of the requests
+  uint64_t cnp_ns = 0;                       // least time between two of these; 0: unknown
 };
 
 // CNPs from one address (a notification point), and the least time between two of them: to the same
-// QP, to the same address, to any. 0: there were no two.
+// QP, to the same address, to any. 0: there were no two, or it is not known: on a port the latter
+// two.
 struct CnpRow {
   std::array<uint32_t, 4> src{}; // as in roce_key
   uint64_t cnps = 0;
@@ -47,7 +56,9 @@ struct CnpRow {
 };
 
 struct Episodes {
-  uint64_t first_ns = 0;          // the capture's first frame: times are since then
+  uint64_t first_ns = 0; // the capture's first frame: times are since then
+  // On a port: what to add to the kernel's clock for the time of day. 0: a capture.
+  uint64_t realtime_offset_ns = 0;
   std::vector<std::string> files; // if there are several captures
   std::vector<EpisodeRow> episodes;
   std::vector<FindingRow> findings;
@@ -55,11 +66,28 @@ struct Episodes {
   std::vector<CnpRow> cnps;
   // losses
   uint64_t pairs_full = 0;       // packets of pairs without a record
-  uint64_t episodes_dropped = 0; // beyond the number that is kept
+  uint64_t pairs_contended = 0;  // packets whose pair's record another CPU was changing
+  uint64_t episodes_dropped = 0; // beyond those that are kept
   uint64_t findings_dropped = 0;
   uint64_t holes_forgotten = 0; // gaps beyond 16 at once in a round: `missing` is too low
   uint64_t cnps_forgotten = 0;  // CNPs to QPs beyond 65,536: not in `cnps`
   uint64_t unpaired = 0;        // answers whose requests are not known
 };
+
+// The widest scope in which CNPs keep the distance that those to one QP keep: "qp", "destination"
+// or "port"; "": there were no two QPs and addresses to tell it by.
+const char *cnps_paced_by(const CnpRow &row);
+
+// The first thing that was seen of an episode.
+uint64_t episode_start(const roce_episode &episode);
+// The last.
+uint64_t episode_end(const roce_episode &episode);
+
+// Adds the pair `f`, and a finding if its requests were marked CE and their receiver, which
+// answered, sent no CNP to anyone. Needs `cnps`.
+void add_pair(Episodes &into, const roce_follow &f, const PairName &name);
+
+// Puts episodes and findings in their order.
+void sort_found(Episodes &found);
 
 } // namespace xr

@@ -35,6 +35,7 @@ struct ExperimentQueue {
   Histogram backlog_bytes;                       // in the measured time, weighted by time
   uint64_t packets = 0, marked = 0, dropped = 0; // in the measured time
   uint64_t pauses = 0, paused_ns = 0;            // in the measured time: XOFF received
+  std::optional<uint64_t> pfc_sent = {};         // likewise: frames; unset: not counted
   double utilisation = 0;                        // share of the measured time in which it sent
 };
 
@@ -66,6 +67,7 @@ struct ExperimentMeasurement {
   uint64_t packets = 0;             // frames that hosts sent, whole run
   uint64_t packet_hops = 0;         // frames that crossed a link, whole run
   uint64_t duration_ns = 0;         // simulated or real
+  uint64_t begun_ns = 0;            // when it began, by the clock of its captures
   double wall_s = 0, cpu_s = 0;
   std::vector<std::string> why_void; // reasons for which the measurement cannot be trusted
 };

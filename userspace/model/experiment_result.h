@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/experiment.h"
+#include "model/run_answers.h"
 
 namespace xr {
 
@@ -29,6 +30,10 @@ struct ExperimentCheck {
   std::string row = {};                         // the flow or queue that decided; "": none
   std::optional<uint64_t> t_ns = {};            // when, since the start; unset: unknown
   std::string why = {};                         // why it was not measured
+  std::string value_text = {}, bound_text = {}; // of texts, instead of value and bound
+  std::string capture = {};                     // the frame that decided is in CAPTURE.pcapng
+  uint64_t frame = 0;                           // its number there; 0: none
+  bool left_out = false; // not measured, as the row has no such value: `where` leaves it out
 };
 
 enum class Verdict : uint8_t { Pass, Fail, Void };
@@ -42,6 +47,7 @@ struct ExperimentResult {
   ExperimentPrediction prediction = {};
   std::vector<ExperimentCheck> checks = {};
   Verdict verdict = Verdict::Void;
+  std::optional<RunAnswers> answers = {}; // of its captures, with `analyze:`
 };
 
 } // namespace xr

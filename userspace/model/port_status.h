@@ -62,6 +62,9 @@ struct PortStatus {
   std::string peer;              // its name, "" if it is gone
   uint32_t streams_capacity = 0; // 0 without tracking
   uint32_t streams_used = 0;
+  uint32_t pairs_capacity = 0; // QP pairs that can be followed or timed; 0: none are
+  uint32_t follows_used = 0;   // QP pairs that are followed, and timed:
+  uint32_t timings_used = 0;
   uint64_t map_bytes = 0; // kernel memory
 };
 

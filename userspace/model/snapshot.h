@@ -28,14 +28,13 @@ struct Snapshot {
   // For each stream, the number of its QP in the order in which the port first saw them, from 1. 0:
   // unknown.
   std::vector<uint32_t> qp_numbers;
-  // Captures only: the frame by which each stream began, and by which each QP got its number.
-  std::vector<uint64_t> first_frames, number_frames;
   // By DSCP and PCP (ROCE_CLASS_COUNTS), summed over CPUs; empty: not counted.
   std::vector<roce_class_count> classes;
   std::array<roce_pfc, ROCE_PFC_COUNTS> pfc{}; // paused_ns until time_ns, or the capture's end
   uint32_t quantum_ps = 0;                     // 0: the port's speed is not known
   // With tunnels taken off (1 << enum roce_tunnel): for each stream what of its missing PSNs the
   // mirror and the network lost; the mirror sessions.
+  bool followed = false; // it follows QP pairs: totals.episodes
   uint32_t decap = 0;
   std::vector<roce_mirrored> mirrored;
   std::vector<roce_mirror> mirrors;

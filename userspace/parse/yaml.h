@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -29,7 +30,13 @@ template <typename Read>
 auto with_yaml(const std::string &text, const std::string &name, Read read)
     -> decltype(read(YAML::Node())) {
   try {
-    auto result = read(YAML::Load(text));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    for (size_t i = 1; i < documents.size(); i++)
+      if (!documents[i].IsNull())
+        return Error{
+            fmt::format("{}:{}: a second document begins", name, documents[i].Mark().line + 1),
+            "one document a file, without ---"};
+    auto result = read(documents.empty() ? YAML::Node() : documents.front());
     if (!result)
       return Error{fmt::format("{}:{}", name, result.error().message), result.error().hint};
     return result;

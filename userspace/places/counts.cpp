@@ -62,21 +62,23 @@ void subtract(FlowCounts &from, const FlowCounts &before) {
 
 Result<Counter> Counter::open(const Plan &plan, const RunPorts &ports) {
   auto open = std::make_unique<PortSnapshots>();
+  const bool senders = ports.sender.here() && counts_cnps_at_senders(plan);
   for (const auto &[to, port, wanted] :
-       {std::tuple{&open->sender, &ports.sender, true}, std::tuple{&open->left, &ports.left, true},
-        // for CNPs
-        std::tuple{&open->right, &ports.right, !ports.sender.here()},
+       {std::tuple{&open->sender, &ports.sender, senders},
+        std::tuple{&open->left, &ports.left, true},
+        std::tuple{&open->right, &ports.right, !senders}, // for CNPs
         std::tuple{&open->receiver, &ports.receiver, true}}) {
     auto one = open_port(*port, wanted);
     if (!one)
       return one.error();
     *to = std::move(one).get();
   }
-  return Counter(plan, std::move(open));
+  return Counter(plan, ports.sender.here(), std::move(open));
 }
 
-Counter::Counter(const Plan &plan, std::unique_ptr<PortSnapshots> ports)
-    : ports_(std::move(ports)), ours_(plan.ours), first_qp_(plan.flows.front().flow.qp) {
+Counter::Counter(const Plan &plan, bool sends_here, std::unique_ptr<PortSnapshots> ports)
+    : ports_(std::move(ports)), ours_(plan.ours), sends_here_(sends_here),
+      first_qp_(plan.flows.front().flow.qp) {
   for (uint32_t i = 0; i < plan.flows.size(); i++)
     flow_of_qp_.insert(flow_of_qp_.end(), plan.flows[i].flow.qps, i);
 }
@@ -224,7 +226,7 @@ Result<Reading> Counter::read(const SendReport &sender) {
     }
     if (i < before_.size())
       subtract(flow, before_[i]);
-    if (!sent && !ports_->sender)
+    if (!sent && !sends_here_)
       reading.frames += flow.received;
   }
   return reading;

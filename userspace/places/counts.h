@@ -24,7 +24,7 @@ struct FlowCounts {
   // That came to the receivers; where their port is not here, as `sent`.
   uint64_t received = 0, received_bytes = 0, received_again = 0;
   uint64_t marked = 0; // received with CE
-  // That came to the senders, or, where their port is not here, to the wire.
+  // That came to the senders or to the wire: counts_cnps_at_senders().
   uint64_t cnps = 0;
   uint64_t naks = 0, timeouts = 0, failed = 0; // of the requester; failed: messages
   // Sums over QPs whose rate is controlled; alpha: their mean.
@@ -63,7 +63,7 @@ public:
 
 private:
   using Key = std::array<uint32_t, 9>; // roce_key
-  Counter(const Plan &plan, std::unique_ptr<PortSnapshots> ports);
+  Counter(const Plan &plan, bool sends_here, std::unique_ptr<PortSnapshots> ports);
   void find_qps(const Snapshot &snapshot);
   FlowCounts *flow_of(Reading &reading, const roce_stream &stream) const;
   FlowCounts *flow_with_answers(Reading &reading, const roce_stream &stream) const;
@@ -73,7 +73,7 @@ private:
   void add_sender(Reading &reading, const SendReport &sender) const;
 
   std::unique_ptr<PortSnapshots> ports_;
-  bool ours_ = true;
+  bool ours_ = true, sends_here_ = true;
   uint32_t first_qp_ = 0;
   std::vector<uint32_t> flow_of_qp_; // index: QPN - first_qp_; of other hosts: the QPs' order
   std::vector<FlowCounts> before_;

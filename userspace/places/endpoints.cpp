@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -83,7 +84,9 @@ uint64_t wire_memory(const Plan &plan) {
   const double smallest = std::max(plan.frame_bytes, 64.0);
   const double way =
       static_cast<double>(plan.forward.rate) / 8e9 * static_cast<double>(plan.forward.delay);
-  const double frames = (static_cast<double>(plan.forward.buffer) + way) / smallest;
+  const uint64_t headroom = plan.forward.pfc.headroom * std::popcount(plan.forward.pfc.priorities);
+  const double frames =
+      (static_cast<double>(plan.forward.buffer) + static_cast<double>(headroom) + way) / smallest;
   return 2 * kChunk * (static_cast<uint64_t>(frames * 1.25) + plan.held_frames + kOtherFrames);
 }
 
@@ -197,6 +200,7 @@ struct Endpoints::State {
     request.reliability = scenario.reliability;
     request.top = plan.qps;
     request.attach = attach_options(plan, setup.ours, {Port::Senders});
+    request.attach.track = counts_cnps_at_senders(plan);
     for (const PlannedFlow &planned : plan.flows) {
       if (planned.start_ns == UINT64_MAX)
         continue;
@@ -221,15 +225,18 @@ Result<Endpoints> Endpoints::prepare(const Plan &plan, const simulate::Scenario 
   if (!lock)
     return lock.error();
   Status wire, respond, send;
-  std::thread other([&] {
+  std::thread receivers([&] {
     if (setup.ports.receiver.here())
       respond = state->prepare_respond(plan, scenario, setup);
-    if (respond && setup.ports.sender.here())
+  });
+  std::thread senders([&] {
+    if (setup.ports.sender.here())
       send = state->prepare_send(plan, scenario, setup);
   });
   if (setup.ports.wire())
     wire = state->prepare_wire(plan, setup);
-  other.join();
+  receivers.join();
+  senders.join();
   for (const auto &[what, status] :
        {std::pair("wire", &wire), {"respond", &respond}, {"send", &send}})
     if (!*status)

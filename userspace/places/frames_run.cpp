@@ -95,7 +95,7 @@ void FramesRun::add_reasons(const std::vector<std::string> &reasons) {
   why_.insert(why_.end(), reasons.begin(), reasons.end());
 }
 
-ExperimentResult FramesRun::result() const {
+ExperimentResult FramesRun::result(const experiment::AnswersOf &answers_of) const {
   const experiment::Experiment &experiment = at_.experiment;
   ExperimentResult result{.name = experiment.name,
                           .place = at_.place,
@@ -108,6 +108,7 @@ ExperimentResult FramesRun::result() const {
   result.measured.rules = rule_rows_;
   for (const auto &[column, why] : at_.subject.absent)
     result.measured.unmeasured.emplace(column.second);
+  result.measured.begun_ns = begun_ + realtime_ns() - monotonic_ns();
   result.measured.wall_s = at_.watch.wall_s();
   result.measured.cpu_s = at_.watch.cpu_s();
   std::vector<std::string> &why = result.measured.why_void;
@@ -118,6 +119,7 @@ ExperimentResult FramesRun::result() const {
                               parse::duration_text(experiment.scenario.duration_ns)));
   if (!result.measured.packets)
     why.emplace_back("no frame was sent");
+  experiment::add_answers(result, experiment, at_.subject, answers_of);
   experiment::judge(result, experiment, at_.subject, store_, complete_);
   return result;
 }

@@ -38,7 +38,8 @@ public:
 
   Status run();
   void add_reasons(const std::vector<std::string> &reasons);
-  ExperimentResult result() const;
+  // `answers_of`: at the end.
+  ExperimentResult result(const experiment::AnswersOf &answers_of = {}) const;
 
 private:
   bool go_on() const;

@@ -153,6 +153,10 @@ ExperimentQueue Measurement::queue_row() const {
   row.packets = is.frames_out - was.frames_out;
   row.marked = is.marks - was.marks;
   row.dropped = is.dropped() - was.dropped();
+  row.pauses = to.pfc_received + to.pause_received - from.pfc_received - from.pause_received;
+  row.paused_ns = static_cast<uint64_t>(
+      std::llround(static_cast<double>(is.paused_ns - was.paused_ns) * scale_));
+  row.pfc_sent = to.pfc_sent - from.pfc_sent;
   const uint64_t time = to.updated - std::max(from.updated, begun_ns_);
   if (to.updated > from.updated)
     row.utilisation = static_cast<double>(to.busy_ns - from.busy_ns) / static_cast<double>(time);

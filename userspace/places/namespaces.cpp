@@ -40,6 +40,7 @@ Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
   auto plan = make_plan(scenario);
   if (!plan)
     return plan.error();
+  plan.get().made = true;
   if (Status s = plan_rules(experiment, options.scale, plan.get()); !s)
     return s.error();
   if (!experiment.captures.empty() && options.out.empty())
@@ -101,7 +102,7 @@ Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
     return s.error();
   if (Status s = captures->close(); !s)
     return s.error();
-  return run.result();
+  return run.result(hooks.answers);
 }
 
 } // namespace xr::places

@@ -60,9 +60,10 @@ Status check_topology(const Scenario &scenario) {
   return {};
 }
 
-Status check_spec(const LinkSpec &spec) {
-  if (spec.pfc.on)
-    return not_here("senders cannot be paused by pfc", "a queue without pfc, or --on virtual");
+Status check_spec(const LinkSpec &spec, bool pausable) {
+  if (spec.pfc.on && !pausable)
+    return not_here("senders cannot be paused by pfc",
+                    "a queue without pfc, --on virtual, or --on ports left=IF,right=IF");
   if (!spec.trace.empty())
     return not_here("a trace is not possible", "rate R");
   return {};
@@ -112,7 +113,10 @@ void count_packets(PlannedFlow &planned) {
 
 class Planner {
 public:
-  Planner(const Scenario &scenario, bool ours) : scenario_(scenario) { plan_.ours = ours; }
+  Planner(const Scenario &scenario, bool ours, bool pausable)
+      : scenario_(scenario), pausable_(pausable) {
+    plan_.ours = ours;
+  }
 
   Result<Plan> make() {
     if (Status s = check_topology(scenario_); !s)
@@ -134,7 +138,7 @@ private:
     plan_.forward = with_path(
         scenario_, own == scenario_.queues.end() ? scenario_.queue : own->second, plan_.path_ns);
     plan_.back.delay = plan_.path_ns;
-    if (Status s = check_spec(plan_.forward); !s)
+    if (Status s = check_spec(plan_.forward, pausable_); !s)
       return s;
     LinkSpec now = plan_.forward;
     for (const Event &event : scenario_.schedule) {
@@ -147,7 +151,7 @@ private:
                         fmt::format("only {}, the bottleneck", plan_.queue));
       if (event.kind == Event::Kind::Link)
         now = with_path(scenario_, event.link, plan_.path_ns);
-      if (Status s = check_spec(now); !s)
+      if (Status s = check_spec(now, pausable_); !s)
         return s;
       LinkSpec change = now;
       if (event.kind == Event::Kind::Flap)
@@ -298,6 +302,7 @@ private:
   }
 
   const Scenario &scenario_;
+  const bool pausable_;
   Plan plan_;
 };
 
@@ -311,8 +316,17 @@ uint64_t round_up(double value) {
 
 } // namespace
 
-Result<Plan> make_plan(const Scenario &scenario, bool ours) {
-  return Planner(scenario, ours).make();
+Result<Plan> make_plan(const Scenario &scenario, bool ours, bool pausable) {
+  return Planner(scenario, ours, pausable).make();
+}
+
+bool counts_cnps_at_senders(const Plan &plan) {
+  const auto at_senders = [](const experiment::CaptureSetup &capture) {
+    return capture.port == experiment::CaptureSetup::Port::Senders;
+  };
+  const auto on_way_back = [](const PlannedRule &rule) { return !rule.left; };
+  return !plan.made || std::ranges::any_of(plan.rules, on_way_back) ||
+         std::ranges::any_of(plan.captures, at_senders);
 }
 
 uint64_t most_frames_per_second() {

@@ -49,7 +49,8 @@ struct Plan {
   std::vector<experiment::CaptureSetup> captures;
   uint32_t features = 0, uses = 0; // that programs of the wire need for the rules
   uint64_t held_frames = 0;        // by rules, at most
-  bool ours = true; // this tool sends the flows, here or elsewhere; otherwise other hosts do
+  bool ours = true;  // this tool sends the flows, here or elsewhere; otherwise other hosts do
+  bool made = false; // all ports and the way between them are of this run
   bool reliable = true;
   uint32_t mtu = 1500;
   uint32_t qps = 0;
@@ -60,7 +61,12 @@ struct Plan {
 
 // Errors say what cannot run with frames. `ours` as in Plan: of other hosts' flows only the number
 // of QPs and the sizes of frames are used.
-Result<Plan> make_plan(const simulate::Scenario &scenario, bool ours = true);
+// `pausable`: the senders' port can be paused by PFC for itself.
+Result<Plan> make_plan(const simulate::Scenario &scenario, bool ours = true, bool pausable = false);
+
+// Whether CNPs are counted as they come to the senders; otherwise as the receivers' answers enter
+// the wire, which loses none of them then, and the senders' program need not follow streams.
+bool counts_cnps_at_senders(const Plan &plan);
 
 // Frames a second that are forwarded at most; more are refused before a run.
 uint64_t most_frames_per_second();

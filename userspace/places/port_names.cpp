@@ -19,6 +19,13 @@ Status set_name(std::string &to, const std::string &key, const std::string &valu
   return {};
 }
 
+Status take(auto &to, const auto &parsed) {
+  if (!parsed)
+    return parsed.error();
+  to = parsed.get();
+  return {};
+}
+
 Status set_value(PortNames &names, const std::string &key, const std::string &value) {
   for (const auto &[name, to] :
        {std::pair{"left", &names.left}, std::pair{"right", &names.right},
@@ -35,20 +42,10 @@ Status set_value(PortNames &names, const std::string &key, const std::string &va
       *to = address.get();
       return {};
     }
-  if (key == "dst-mac") {
-    const auto mac = packet::parse_mac(value);
-    if (!mac)
-      return mac.error();
-    names.dst_mac = mac.get();
-    return {};
-  }
-  if (key == "speed") {
-    const auto rate = parse::rate(value);
-    if (!rate)
-      return rate.error();
-    names.speed = rate.get();
-    return {};
-  }
+  if (key == "dst-mac")
+    return take(names.dst_mac, packet::parse_mac(value));
+  if (key == "speed")
+    return take(names.speed, parse::rate(value));
   return parse::wrong(key, "a key of --on ports",
                       parse::hint_from(key, {"left", "right", "send", "respond", "src", "dst",
                                              "dst-mac", "speed"}));

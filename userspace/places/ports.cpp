@@ -61,6 +61,7 @@ Subject subject_of(const Experiment &experiment, const Plan &plan, const RunPort
     subject.aliases = experiment.subject.aliases;
   } else {
     subject.rules.clear();
+    subject.no_answers = {"the wire has the captures", "left=IF,right=IF"};
   }
   subject.sampled.erase({RowKind::Queue, "paused_ns"});
   subject.absent = absent_columns(having(ports, plan.ours));
@@ -97,13 +98,15 @@ private:
   }
 
   Status make() {
-    auto plan = make_plan(scenario_, named_.sender.here());
+    auto plan = make_plan(scenario_, named_.sender.here(), named_.wire());
     if (!plan)
       return plan.error();
     plan_ = std::move(plan).get();
     if (!named_.wire() && !experiment_.rules.all.empty())
       return Error{fmt::format("{}: a rule needs a wire", experiment_.rules.all.front().name),
                    "left=IF,right=IF"};
+    if (!named_.wire() && experiment_.analyze)
+      return Error{"analyze: the captures are the wire's", "left=IF,right=IF"};
     if (Status s = plan_rules(experiment_, options_.scale, plan_); !s)
       return s;
     if (Status s = check_experiment(experiment_, plan_, named_); !s)
@@ -268,7 +271,7 @@ private:
       return s.error();
     if (Status s = captures.close(); !s)
       return s.error();
-    return run.result();
+    return run.result(hooks_.answers);
   }
 
   const Experiment &experiment_;

@@ -35,7 +35,7 @@ std::optional<uint64_t> start_of(long pid) {
   return std::stoull(field);
 }
 
-// "17-": moves behind the dash.
+// Reads a number and the dash after it; `at` is then at what follows.
 bool take_number(const char *&at, const char *end, auto &number) {
   const auto [rest, error] = std::from_chars(at, end, number);
   if (error != std::errc() || rest == end || *rest != '-')

@@ -123,10 +123,6 @@ Status plan_rules(const experiment::Experiment &experiment, double scale, Plan &
   return {};
 }
 
-const std::string &RuleRun::port_of(const PlannedRule &rule) const {
-  return (rule.left ? ports_.left : ports_.right).ifname;
-}
-
 Status RuleRun::begin() {
   for (const PlannedRule &one : plan_.rules)
     there_.push_back(one.from_start);
@@ -142,8 +138,7 @@ Status RuleRun::begin() {
     }
     if (file.rules.empty())
       continue;
-    const auto done =
-        datapath::apply_rules((left ? ports_.left : ports_.right).ifname, netns(), file);
+    const auto done = datapath::apply_rules(port(left), netns(), file);
     if (!done)
       return done.error();
   }
@@ -167,14 +162,14 @@ Status RuleRun::change_one(Change kind, size_t index) {
   };
   if (kind != Change::Add) {
     const auto done =
-        datapath::enable_rule(port_of(one), netns(), one.name, kind == Change::Enable);
+        datapath::enable_rule(port(one.left), netns(), one.name, kind == Change::Enable);
     return done ? Status() : wrong(done.error());
   }
   const auto rule = impair::parse(parse::split(one.words));
   if (!rule)
     return wrong(rule.error());
   there_[index] = true;
-  const auto done = datapath::add_rule(port_of(one), netns(), rule.get());
+  const auto done = datapath::add_rule(port(one.left), netns(), rule.get());
   return done ? Status() : wrong(done.error());
 }
 
@@ -183,7 +178,7 @@ Result<std::vector<ExperimentRule>> RuleRun::read(const experiment::Rules &rules
   for (const bool left : {true, false}) {
     if (std::ranges::none_of(plan_.rules, [&](const auto &one) { return one.left == left; }))
       continue;
-    const auto list = datapath::list_rules((left ? ports_.left : ports_.right).ifname, netns());
+    const auto list = datapath::list_rules(port(left), netns());
     if (!list)
       return list.error();
     counted.insert(counted.end(), list.get().rules.begin(), list.get().rules.end());

@@ -31,7 +31,7 @@ public:
   Result<std::vector<ExperimentRule>> read(const experiment::Rules &rules) const;
 
 private:
-  const std::string &port_of(const PlannedRule &rule) const;
+  const std::string &port(bool left) const { return (left ? ports_.left : ports_.right).ifname; }
   const std::string &netns() const { return ports_.left.netns; } // of both ports
   Status change_one(experiment::RuleChange::Kind kind, size_t index);
 

@@ -83,16 +83,23 @@ const char *outcome_name(ExperimentCheck::Outcome outcome) {
   return "not measured";
 }
 
+json either(const std::optional<double> &value, const std::string &text) {
+  return text.empty() ? number(value) : json(text);
+}
+
 json checks_of(const ExperimentResult &result) {
   json rows = json::array();
   for (const ExperimentCheck &check : result.checks)
-    rows.push_back({{"text", check.text},
-                    {"outcome", outcome_name(check.outcome)},
-                    {"value", number(check.value)},
-                    {"bound", number(check.bound)},
-                    {"row", check.row},
-                    {"t_s", check.t_ns ? json(static_cast<double>(*check.t_ns) / 1e9) : json()},
-                    {"why", check.why}});
+    rows.push_back(
+        {{"text", check.text},
+         {"outcome", outcome_name(check.outcome)},
+         {"value", either(check.value, check.value_text)},
+         {"bound", either(check.bound, check.bound_text)},
+         {"row", check.row},
+         {"t_s", check.t_ns ? json(static_cast<double>(*check.t_ns) / 1e9) : json()},
+         {"frame", check.frame ? json(fmt::format("{}.pcapng frame {}", check.capture, check.frame))
+                               : json()},
+         {"why", check.why}});
   return rows;
 }
 
@@ -144,10 +151,27 @@ json rules_of(const ExperimentMeasurement &measured) {
                   measured.rules.size());
 }
 
-json tables_of(const ExperimentMeasurement &measured) {
+json page_table(const PageTable &table) {
+  json rows = json::array();
+  for (const auto &cells : table.rows) {
+    if (rows.size() == kMostRows)
+      break;
+    json &row = rows.emplace_back(json::array());
+    for (const auto &cell : cells) {
+      const auto *value = std::get_if<double>(&cell);
+      const auto *words = std::get_if<std::string>(&cell);
+      row.push_back(value ? number(*value) : words ? json(*words) : json());
+    }
+  }
+  return table_of(table.title.c_str(), table.columns, std::move(rows), table.rows.size());
+}
+
+json tables_of(const ExperimentMeasurement &measured, const std::vector<PageTable> &more) {
   json tables = json::array({flows_of(measured), queues_of(measured)});
   if (!measured.rules.empty())
     tables.push_back(rules_of(measured));
+  for (const PageTable &table : more)
+    tables.push_back(page_table(table));
   return tables;
 }
 
@@ -162,10 +186,10 @@ json prediction_of(const ExperimentPrediction &prediction) {
           {"stable", number(prediction.stable)}};
 }
 
-// Text inside <script>, which must not end it.
+// JSON inside <script>: `</script` would end it, `<!--<script` would hide its end.
 std::string script(std::string text) {
-  for (size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3)
-    text.replace(at, 2, "<\\/");
+  for (size_t at = 0; (at = text.find('<', at)) != std::string::npos; at += 6)
+    text.replace(at, 1, "\\u003c");
   return text;
 }
 
@@ -210,7 +234,7 @@ std::string html(const ExperimentResult &result, const Page &page) {
                                {"why_void", result.measured.why_void},
                                {"checks", checks_of(result)},
                                {"prediction", prediction_of(result.prediction)},
-                               {"tables", tables_of(result.measured)},
+                               {"tables", tables_of(result.measured, page.tables)},
                                {"moments", std::move(moments)},
                                {"file", page.file},
                                {"figures", figures_of(page.figures)}});

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "model/experiment_result.h"
@@ -14,10 +15,18 @@
 
 namespace xr::plot {
 
+// Cells are numbers, words or unknown.
+struct PageTable {
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::variant<std::monostate, double, std::string>>> rows;
+};
+
 struct Page {
   std::string file;            // text of the experiment's file
   std::vector<Moment> moments; // its schedule
   std::vector<Figure> figures;
+  std::vector<PageTable> tables = {}; // after those of flows, queues and rules
 };
 
 std::string html(const ExperimentResult &result, const Page &page);

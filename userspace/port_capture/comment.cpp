@@ -25,6 +25,7 @@ constexpr Word kPlain[] = {
     {ROCE_FOUND_CNP_AFTER_NAK, "CNP after a NAK"},
     {ROCE_FOUND_CNP_AFTER_NEITHER, "CNP after neither CE mark nor NAK"},
     {ROCE_FOUND_CNP_UNEXPLAINED, "CNP of an unknown stream"},
+    {ROCE_FOUND_EPISODE, "episode"},
 };
 
 void add(std::string &to, std::string_view text, std::string_view between = "; ") {

@@ -44,16 +44,26 @@ bool is_event(const TracedFrame &frame, uint32_t events) {
   const roce_capture &c = frame.record;
   return (events & kGap && c.trace.found & ROCE_FOUND_GAP) ||
          (events & kCnp && c.kinds & ROCE_CAPTURE_CNP) ||
-         (events & kNak && c.kinds & ROCE_CAPTURE_NAK) || (events & kRule && c.trace.act);
+         (events & kNak && c.kinds & ROCE_CAPTURE_NAK) || (events & kRule && c.trace.act) ||
+         (events & kEpisode && c.trace.found & ROCE_FOUND_EPISODE);
 }
 
-Error no_gaps(const CaptureRequest &request) {
+// The port, as it is or will be attached, does not do what the events are found by.
+Error no_events(const CaptureRequest &request, const char *events) {
   return request.attach.track
-             ? Error{"gaps need the port's streams, and it was attached with --no-track",
+             ? Error{fmt::format("{}s need the port's streams, and it was attached with --no-track",
+                                 events),
                      fmt::format("xdp-roce detach {}, then attach without --no-track",
                                  request.ifname)}
-             : Error{"--around gap needs streams, but --no-track disables them",
+             : Error{fmt::format("--around {} needs streams, but --no-track disables them", events),
                      "leave out one of the two"};
+}
+
+Error does_not_follow(const std::string &ifname) {
+  return {"episodes need a port that follows QP pairs, and it was attached without --follow",
+          fmt::format("capture {0} --follow if it is not attached, otherwise xdp-roce detach {0} "
+                      "first",
+                      ifname)};
 }
 
 } // namespace
@@ -91,9 +101,10 @@ struct CaptureRun::State {
 };
 
 Status CaptureRun::State::open_port() {
-  const bool gaps = request.nearby && request.nearby->events & kGap;
-  if (gaps && !request.attach.track)
-    return no_gaps(request);
+  const uint32_t events = request.nearby ? request.nearby->events : 0;
+  const char *tracked_events = events & kGap ? "gap" : events & kEpisode ? "episode" : nullptr;
+  if (tracked_events && !request.attach.track)
+    return no_events(request, tracked_events);
   auto open = datapath::CaptureTap::open(
       request.ifname, request.netns, request.attach, ring_of_each(request.ring_bytes),
       [this](unsigned cpu, const roce_capture &record, const uint8_t *bytes) {
@@ -103,8 +114,10 @@ Status CaptureRun::State::open_port() {
     return open.error();
   tap.emplace(std::move(*open));
   tracked = tap->port().track;
-  if (gaps && !tracked)
-    return no_gaps(request);
+  if (tracked_events && !tracked)
+    return no_events(request, tracked_events);
+  if (events & kEpisode && !(tap->port().features & ROCE_FEATURE_FOLLOW))
+    return does_not_follow(request.ifname);
   return {};
 }
 

@@ -18,7 +18,7 @@
 
 namespace xr::port_capture {
 
-enum Event : uint32_t { kGap = 1, kCnp = 2, kNak = 4, kRule = 8 };
+enum Event : uint32_t { kGap = 1, kCnp = 2, kNak = 4, kRule = 8, kEpisode = 16 };
 
 // With --around: only frames near these events.
 struct Nearby {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/attachments.h"
 
+#include <algorithm>
+
 #include <utility>
 
 #include "base/clock.h"
@@ -27,6 +29,7 @@ StringList features(const PortStatus &port) {
       {ROCE_FEATURE_SOCKETS, "sockets"}, {ROCE_FEATURE_CAPTURE, "capture"},
       {ROCE_FEATURE_PASSING, "passing"}, {ROCE_FEATURE_HOLD, "hold"},
       {ROCE_FEATURE_NEXT, "next"},       {ROCE_FEATURE_DECAP, "decap"},
+      {ROCE_FEATURE_FOLLOW, "follow"},   {ROCE_FEATURE_TIME, "latency"},
       {ROCE_FEATURE_CLASSES, "classes"}};
   StringList names;
   for (const auto &[bit, name] : kNames)
@@ -112,6 +115,10 @@ const std::vector<PortColumn> &port_columns() {
        [](P p) -> Value { return ours(p, uint64_t{p.streams_used}); }},
       {{"stream_capacity", "OF", Format::Count},
        [](P p) -> Value { return ours(p, uint64_t{p.streams_capacity}); }},
+      {{"pairs", "QP\nPAIRS", Format::Count, Hide::Zero},
+       [](P p) -> Value { return ours(p, uint64_t{std::max(p.follows_used, p.timings_used)}); }},
+      {{"pair_capacity", "OF", Format::Count, Hide::Zero},
+       [](P p) -> Value { return ours(p, uint64_t{p.pairs_capacity}); }},
       {{"map_bytes", "MAP\nBYTES", Format::Scaled},
        [](P p) -> Value { return ours(p, uint64_t{p.map_bytes}); }},
       {{"abi", "ABI", Format::Number}, [](P p) -> Value { return ours(p, uint64_t{p.abi}); }},

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 
 #include "report/classes.h"
+#include "report/episodes.h"
 #include "report/names.h"
 #include "report/sections.h"
 #include "report/sums.h"
@@ -12,6 +14,18 @@
 namespace xr::report {
 
 namespace {
+
+// ACKs and NAKs of which a capture kept the BTH, but not the AETH: not known which.
+uint64_t cut_aeths(const Snapshot &s, const Sums &sums) {
+  uint64_t packets = 0;
+  for (unsigned opcode = 0; opcode < sums.opcodes.size(); opcode++)
+    if (roce_opcode_info[opcode] & ROCE_HAS_AETH &&
+        !(roce_opcode_info[opcode] & ROCE_OP_READ_RESPONSE))
+      packets += sums.opcodes[opcode].packets;
+  const auto &aeth = s.totals.aeth;
+  const uint64_t known = std::accumulate(std::begin(aeth), std::end(aeth), uint64_t{0});
+  return packets - std::min(packets, known);
+}
 
 Section frames_of(const Snapshot &s, const Sums &sums) {
   const auto &frames = s.totals.frames;
@@ -25,8 +39,11 @@ Section frames_of(const Snapshot &s, const Sums &sums) {
       count("malformed", "malformed", frames[ROCE_CLASS_MALFORMED], Hide::Zero, Tone::Alarm),
       count("fragment", "fragments", frames[ROCE_CLASS_FRAGMENT]),
   };
-  if (s.source == Snapshot::Source::Capture)
+  if (s.source == Snapshot::Source::Capture) {
     group.push_back(count("cut", "of other: cut short", s.totals.cut, Hide::Zero, Tone::Alarm));
+    group.push_back(
+        count("aeth_cut", "ACK or NAK: cut short", cut_aeths(s, sums), Hide::Zero, Tone::Alarm));
+  }
   return {"frames", "FRAMES", std::move(group)};
 }
 
@@ -228,6 +245,7 @@ void add_counters(Document &document, const Moment &moment) {
   sections.push_back(icrc_of(moment.now));
   add_classes(document, moment.now);
   add_tunnels(document, moment.now);
+  add_episode_causes(document, moment.now);
   sections.push_back(cnp_causes_of(moment.now));
   if (moment.now.source == Snapshot::Source::Interface)
     sections.push_back(impaired_of(moment.now));

@@ -8,16 +8,11 @@
 #include <fmt/format.h>
 
 #include "report/names.h"
+#include "report/sections.h"
 
 namespace xr::report {
 
 namespace {
-
-constexpr std::array<const char *, ROCE_CAUSES> kCauses = {"unknown", "nak", "read",
-                                                           "timeout", "rnr", "duplicate"};
-constexpr std::array<const char *, ROCE_FINDINGS> kFindings = {
-    "repeated_nak", "nak_without_gap", "wrong_psn_resumed", "ack_beyond",
-    "msn_wrong",    "ce_without_cnp",  "cnp_without_ce"};
 
 Value qp_of(const PairName &name) { return name.src_qp ? Value{uint64_t{*name.src_qp}} : Value{}; }
 
@@ -27,6 +22,11 @@ Value at(uint64_t ns, uint64_t first) { return ns ? Value{ns - std::min(first, n
 // Nanoseconds between two moments; unknown if one did not happen or came first.
 Value between(uint64_t from, uint64_t to) {
   return from && to >= from ? Value{to - from} : Value{};
+}
+
+Value paced_by(const CnpRow &row) {
+  const char *scope = cnps_paced_by(row);
+  return *scope ? Value{std::string(scope)} : Value{};
 }
 
 // 0 is unknown.
@@ -48,29 +48,8 @@ StringList findings_of(const roce_episode &e) {
   StringList names;
   for (unsigned type = 0; type < ROCE_FINDINGS; type++)
     if (e.findings & 1u << type)
-      names.emplace_back(kFindings[type]);
+      names.emplace_back(kFindingNames[type]);
   return names;
-}
-
-std::string text_of(const roce_finding &f) {
-  switch (f.type) {
-  case ROCE_FINDING_REPEATED_NAK:
-    return fmt::format("a second NAK for PSN {} before it arrived", f.psn);
-  case ROCE_FINDING_NAK_WITHOUT_GAP:
-    return fmt::format("a NAK for PSN {}, after which nothing had been sent, or which was "
-                       "acknowledged",
-                       f.psn);
-  case ROCE_FINDING_WRONG_PSN:
-    return fmt::format("resumed at PSN {}, the NAK asked for {}", f.value, f.psn);
-  case ROCE_FINDING_ACK_BEYOND:
-    return fmt::format("an ACK for PSN {}, which was sent after it", (f.psn - 1) & ROCE_PSN_MASK);
-  case ROCE_FINDING_CE_WITHOUT_CNP:
-    return fmt::format("{} requests were marked CE, and their receiver sent no CNP", f.value);
-  case ROCE_FINDING_CNP_WITHOUT_CE:
-    return "a CNP, and no packet of its QP was marked CE here, nor refused";
-  default:
-    return fmt::format("MSN {} with PSN {}, {} expected", f.value, f.psn, f.expected);
-  }
 }
 
 // A row's cells and columns are built together, so that they cannot disagree.
@@ -101,12 +80,8 @@ public:
   void count(const char *key, const char *heading, uint64_t value, Hide hide = Hide::Zero) {
     cell({key, heading, Format::Count, hide}, value);
   }
-  // The columns of a table without rows are those of one that is taken away again.
-  Table table(bool empty) {
-    if (empty)
-      rows_.clear();
-    return make_table(std::move(columns_), std::move(rows_));
-  }
+  void clear() { rows_.clear(); }
+  Table table() { return make_table(std::move(columns_), std::move(rows_)); }
 
 private:
   std::vector<Column> columns_;
@@ -114,7 +89,18 @@ private:
   size_t column_ = 0;
 };
 
-void add_row(Rows &rows, const EpisodeRow &row, uint64_t first) {
+// When it began: since the capture's first frame, or on a port the time of day.
+void add_start(Rows &rows, uint64_t start, const Episodes &found) {
+  if (found.realtime_offset_ns)
+    rows.text("AT", start ? Value{local_time(start + found.realtime_offset_ns)} : Value{});
+  else
+    rows.text("AT ms",
+              start ? Value{std::round(static_cast<double>(start - found.first_ns) / 1000) / 1000}
+                    : Value{});
+}
+
+void add_row(Rows &rows, const EpisodeRow &row, const Episodes &found) {
+  const uint64_t first = found.first_ns;
   const roce_episode &e = row.episode;
   const Value generation = between(e.seen_ns, e.cause == ROCE_CAUSE_NAK ? e.nak_ns : 0);
   const Value reaction =
@@ -128,12 +114,10 @@ void add_row(Rows &rows, const EpisodeRow &row, uint64_t first) {
   const Value recovery = between(start, e.recovered_ns);
 
   rows.begin();
-  rows.text("AT ms",
-            start ? Value{std::round(static_cast<double>(start - first) / 1000) / 1000} : Value{});
+  add_start(rows, start, found);
   rows.name(row.name);
   rows.cell({"kind", "KIND"}, kind_name(row.name.key));
-  rows.cell({"cause", "CAUSE"},
-            e.cause ? Value{std::string(kCauses[e.cause % ROCE_CAUSES])} : Value{});
+  rows.cell({"cause", "CAUSE"}, e.cause ? Value{episode_cause(e)} : Value{});
   rows.cell({"where", "WHERE"}, std::string(where_of(e)));
   rows.cell({"first_missing_psn", "FIRST\nMISSING", Format::Number}, uint64_t{e.first_missing});
   rows.count("missing", "MISSING", e.missing, Hide::Never);
@@ -158,11 +142,12 @@ void add_row(Rows &rows, const EpisodeRow &row, uint64_t first) {
   rows.cell({"findings", "FINDINGS", Format::Text, Hide::Zero, Tone::Alarm}, findings_of(e));
 }
 
-void add_row(Rows &rows, const FindingRow &row, uint64_t first,
-             const std::vector<std::string> &files) {
+void add_row(Rows &rows, const FindingRow &row, const Episodes &found) {
+  const uint64_t first = found.first_ns;
+  const std::vector<std::string> &files = found.files;
   const roce_finding &f = row.finding;
   rows.begin();
-  rows.cell({"finding", "FINDING"}, std::string(kFindings[f.type % ROCE_FINDINGS]));
+  rows.cell({"finding", "FINDING"}, std::string(kFindingNames[f.type % ROCE_FINDINGS]));
   rows.name(row.name);
   rows.cell({"psn", "PSN", Format::Number}, uint64_t{f.psn});
   rows.json("time_ns", at(f.time_ns, first));
@@ -172,12 +157,13 @@ void add_row(Rows &rows, const FindingRow &row, uint64_t first,
   };
   if (!files.empty())
     rows.cell({"file", "FILE"}, file(f.frame));
-  rows.cell({"frame", "FRAME", Format::Number}, f.frame & number);
+  rows.cell({"frame", "FRAME", Format::Number, Hide::Zero},
+            f.frame ? Value{f.frame & number} : Value{});
   if (!files.empty())
     rows.cell({"other_file", "OTHER\nFILE", Format::Text, Hide::Zero}, file(f.other_frame));
-  rows.cell({"other_frame", "OTHER\nFRAME", Format::Number},
+  rows.cell({"other_frame", "OTHER\nFRAME", Format::Number, Hide::Zero},
             f.other_frame ? Value{f.other_frame & number} : Value{});
-  rows.cell({"text", "WHAT"}, text_of(f));
+  rows.cell({"text", "WHAT"}, finding_text(f));
 }
 
 // How the requester sends again after NAKs: all, the missing only, or not seen.
@@ -200,7 +186,7 @@ void add_row(Rows &rows, const PairRow &p) {
   rows.cell({"answers", "", Format::Text, Hide::Never, Tone::Plain, Where::Json}, p.answers);
   rows.count("naks", "NAKS", p.naks);
   for (unsigned cause = 1; cause <= ROCE_CAUSES; cause++)
-    rows.count(kCauses[cause % ROCE_CAUSES], kCauses[cause % ROCE_CAUSES],
+    rows.count(kCauseNames[cause % ROCE_CAUSES], kCauseNames[cause % ROCE_CAUSES],
                p.causes[cause % ROCE_CAUSES]);
   rows.cell({"retransmission", "RETRANS-\nMISSION", Format::Text, Hide::Zero},
             retransmission_of(p));
@@ -215,19 +201,8 @@ void add_row(Rows &rows, const PairRow &p) {
   rows.count("ce", "CE", p.ce);
   rows.count("answers_ce", "ANSWERS\nCE", p.answers_ce);
   rows.count("cnps", "CNPS", p.cnps);
-}
-
-// The widest scope in which CNPs keep the distance that those to one QP keep; unknown if there were
-// no two QPs and addresses to tell it by.
-Value paced_by(const CnpRow &c) {
-  const auto keeps = [&c](uint64_t ns) { return ns >= c.qp_ns - c.qp_ns / 5; };
-  if (!c.qp_ns || c.qps < 2)
-    return {};
-  if (c.destinations > 1 && keeps(c.port_ns))
-    return std::string("port");
-  if (c.qps > c.destinations)
-    return std::string(keeps(c.destination_ns) ? "destination" : "qp");
-  return {};
+  rows.json("cnp_interval_ns", known(p.cnp_ns));
+  rows.text("CNPS\nus", microseconds(known(p.cnp_ns)));
 }
 
 void add_row(Rows &rows, const CnpRow &c) {
@@ -246,6 +221,19 @@ void add_row(Rows &rows, const CnpRow &c) {
   rows.cell({"paced_by", "PACED BY", Format::Text, Hide::Zero}, paced_by(c));
 }
 
+// The columns of a table without rows are those of one row that is taken away again.
+template <class Row, class... Context>
+Table table_of(const std::vector<Row> &list, const Context &...context) {
+  Rows rows;
+  for (const Row &row : list)
+    add_row(rows, row, context...);
+  if (list.empty()) {
+    add_row(rows, Row{}, context...);
+    rows.clear();
+  }
+  return rows.table();
+}
+
 Section section(const char *key, const char *title, Table table, const char *none) {
   Section made{key, title, std::move(table)};
   made.note = none;
@@ -254,46 +242,76 @@ Section section(const char *key, const char *title, Table table, const char *non
 
 } // namespace
 
+std::string finding_text(const roce_finding &f) {
+  switch (f.type) {
+  case ROCE_FINDING_REPEATED_NAK:
+    return fmt::format("a second NAK for PSN {} before it arrived", f.psn);
+  case ROCE_FINDING_NAK_WITHOUT_GAP:
+    return fmt::format("a NAK for PSN {}, after which nothing had been sent, or which was "
+                       "acknowledged",
+                       f.psn);
+  case ROCE_FINDING_WRONG_PSN:
+    return fmt::format("resumed at PSN {}, the NAK asked for {}", f.value, f.psn);
+  case ROCE_FINDING_ACK_BEYOND:
+    return fmt::format("an ACK for PSN {}, which was sent after it", (f.psn - 1) & ROCE_PSN_MASK);
+  case ROCE_FINDING_CE_WITHOUT_CNP:
+    return fmt::format("{} requests were marked CE, and their receiver sent no CNP", f.value);
+  case ROCE_FINDING_CNP_WITHOUT_CE:
+    return "a CNP, and no packet of its QP was marked CE here, nor refused";
+  case ROCE_FINDING_PMTU:
+    return fmt::format("{} bytes of payload at PSN {}, {} in the packets before", f.value, f.psn,
+                       f.expected);
+  default:
+    return fmt::format("MSN {} with PSN {}, {} expected", f.value, f.psn, f.expected);
+  }
+}
+
+Table episode_table(const Episodes &found) { return table_of(found.episodes, found); }
+
+Table finding_table(const Episodes &found) { return table_of(found.findings, found); }
+
+void add_episode_causes(Document &document, const Snapshot &snapshot) {
+  if (!snapshot.followed)
+    return;
+  Group group;
+  for (unsigned cause = 1; cause <= ROCE_CAUSES; cause++)
+    group.push_back(count(kCauseNames[cause % ROCE_CAUSES], kCauseNames[cause % ROCE_CAUSES],
+                          snapshot.totals.episodes[cause % ROCE_CAUSES]));
+  document.sections.push_back(
+      {"episode_causes", "EPISODES", std::move(group), Where::Both, Hide::Zero});
+}
+
+std::string episode_cause(const roce_episode &e) {
+  return e.cause ? kCauseNames[e.cause % ROCE_CAUSES] : "";
+}
+
 void add_episodes(Document &document, const Episodes &found) {
-  const uint64_t first = found.first_ns;
-  Rows episodes, findings, pairs, cnps;
-  for (const EpisodeRow &row : found.episodes)
-    add_row(episodes, row, first);
-  for (const FindingRow &row : found.findings)
-    add_row(findings, row, first, found.files);
-  for (const PairRow &row : found.pairs)
-    add_row(pairs, row);
-  for (const CnpRow &row : found.cnps)
-    add_row(cnps, row);
-  if (found.cnps.empty())
-    add_row(cnps, CnpRow{});
-  if (found.episodes.empty())
-    add_row(episodes, EpisodeRow{}, first);
-  if (found.findings.empty())
-    add_row(findings, FindingRow{}, first, found.files);
-  if (found.pairs.empty())
-    add_row(pairs, PairRow{});
-  document.sections.push_back(section("episodes", "EPISODES",
-                                      episodes.table(found.episodes.empty()),
-                                      "no episodes: no requester went back"));
   document.sections.push_back(
-      section("findings", "FINDINGS", findings.table(found.findings.empty()), "no findings"));
+      section("episodes", "EPISODES", episode_table(found), "no episodes: no requester went back"));
+  document.sections.push_back(section("findings", "FINDINGS", finding_table(found), "no findings"));
   document.sections.push_back(
-      section("pairs", "FOLLOWED", pairs.table(found.pairs.empty()), "no requests of RC or XRC"));
-  Section pacing =
-      section("cnp_pacing", "LEAST TIME BETWEEN CNPS", cnps.table(found.cnps.empty()), "");
+      section("pairs", "FOLLOWED", table_of(found.pairs), "no requests of RC or XRC"));
+  Section pacing = section("cnp_pacing", "LEAST TIME BETWEEN CNPS", table_of(found.cnps), "");
   pacing.hide = Hide::Zero;
   document.sections.push_back(std::move(pacing));
   Section lost_section{
       "following", "NOT FOLLOWED",
       Group{count("unpaired", "answers whose requests are not known", found.unpaired),
-            lost("pairs", "packets of QP pairs beyond 262,144", found.pairs_full),
-            lost("episodes", "episodes beyond 1,048,576", found.episodes_dropped),
-            lost("findings", "findings beyond 1,048,576", found.findings_dropped),
+            lost("pairs", "packets of QP pairs that had no room", found.pairs_full),
+            lost("contended", "packets while other CPUs were changing their QP pair",
+                 found.pairs_contended),
+            lost("episodes", "episodes beyond the number that is kept", found.episodes_dropped),
+            lost("findings", "findings beyond the number that is kept", found.findings_dropped),
             lost("cnps", "CNPs to QPs beyond 65,536", found.cnps_forgotten),
             lost("holes", "gaps beyond 16 at a time", found.holes_forgotten)}};
   lost_section.hide = Hide::Zero;
   document.sections.push_back(std::move(lost_section));
+}
+
+Document episodes_report(const std::string &ifname, const Episodes &episodes) {
+  Document document = port_document(ifname);
+  add_episodes(document, episodes);
+  return document;
 }
 
 } // namespace xr::report

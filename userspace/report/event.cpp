@@ -6,17 +6,14 @@
 
 namespace xr::report {
 
-namespace {
-
-std::string line_of(const roce_event &e, uint64_t realtime_ns) {
-  std::string line = fmt::format(
-      "{}  {:<10}  {} -> {}  QP 0x{:06x} {:<8}  {}", local_time(realtime_ns), event_heading(e.type),
-      address(e.key.src), address(e.key.dst), roce_key_qp(&e.key), kind_name(e.key), event_text(e));
+std::string event_line(uint64_t realtime_ns, const std::string &heading, const roce_key &key,
+                       const std::string &text) {
+  std::string line =
+      fmt::format("{}  {:<10}  {} -> {}  QP 0x{:06x} {:<8}  {}", local_time(realtime_ns), heading,
+                  address(key.src), address(key.dst), roce_key_qp(&key), kind_name(key), text);
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
 }
-
-} // namespace
 
 std::string event_text(const roce_event &e) {
   switch (e.type) {
@@ -83,7 +80,9 @@ Document event_report(const roce_event &e, uint64_t realtime_ns) {
   if (e.type == ROCE_EVENT_RNR_NAK)
     add("rnr_timer_ms", rnr_timer_ms(e.syndrome));
   add("cpu", uint64_t{e.cpu});
-  document.sections.push_back({"", "", Value{line_of(e, realtime_ns)}, Where::Text});
+  document.sections.push_back(
+      {"", "", Value{event_line(realtime_ns, event_heading(e.type), e.key, event_text(e))},
+       Where::Text});
   return document;
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/experiment.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "report/experiment_tables.h"
+#include "report/run_answers.h"
 
 namespace xr::report {
 
@@ -18,8 +21,15 @@ std::string milliseconds(uint64_t ns) {
   return fmt::format("{:g} ms", static_cast<double>(ns) / 1e6);
 }
 
-Value number_text(const std::optional<double> &value) {
+Value number_text(const std::optional<double> &value, const std::string &text) {
+  if (!text.empty())
+    return text;
   return value ? Value{fmt::format("{:.6g}", *value)} : Value{};
+}
+
+// A number, or a text.
+Value either(const std::optional<double> &value, const std::string &text) {
+  return text.empty() ? maybe(value) : Value{text};
 }
 
 const char *outcome_name(Outcome outcome) {
@@ -39,15 +49,20 @@ std::string where_text(const ExperimentCheck &check) {
   std::string text = check.row;
   if (check.t_ns)
     text += fmt::format("{}at {}", text.empty() ? "" : " ", milliseconds(*check.t_ns));
+  if (check.frame)
+    text += ", " + frame_text(check);
   return text;
 }
 
 Section expectations_json(const std::vector<ExperimentCheck> &checks) {
   Rows rows;
   for (const ExperimentCheck &check : checks)
-    rows.push_back({check.text, check.outcome == Outcome::Holds, maybe(check.value),
-                    maybe(check.bound), check.row.empty() ? Value{} : Value{check.row},
-                    maybe(check.t_ns), check.why.empty() ? Value{} : Value{check.why}});
+    rows.push_back({check.text, check.outcome == Outcome::Holds,
+                    either(check.value, check.value_text), either(check.bound, check.bound_text),
+                    check.row.empty() ? Value{} : Value{check.row}, maybe(check.t_ns),
+                    check.capture.empty() ? Value{} : Value{check.capture},
+                    check.frame ? Value{check.frame} : Value{},
+                    check.why.empty() ? Value{} : Value{check.why}});
   return {"expectations", "",
           make_table({{"text", ""},
                       {"holds", ""},
@@ -55,6 +70,8 @@ Section expectations_json(const std::vector<ExperimentCheck> &checks) {
                       {"bound", ""},
                       {"row", ""},
                       {"t_ns", ""},
+                      {"capture", ""},
+                      {"frame", ""},
                       {"why", ""}},
                      std::move(rows)),
           Where::Json};
@@ -63,8 +80,9 @@ Section expectations_json(const std::vector<ExperimentCheck> &checks) {
 Section expectations_text(const std::vector<ExperimentCheck> &checks) {
   Rows rows;
   for (const ExperimentCheck &check : checks)
-    rows.push_back({std::string(outcome_name(check.outcome)), check.text, number_text(check.value),
-                    number_text(check.bound), where_text(check)});
+    rows.push_back({std::string(outcome_name(check.outcome)), check.text,
+                    number_text(check.value, check.value_text),
+                    number_text(check.bound, check.bound_text), where_text(check)});
   return {"expectations_text", "",
           make_table({{"outcome", ""},
                       {"text", "EXPECTATION"},
@@ -76,7 +94,8 @@ Section expectations_text(const std::vector<ExperimentCheck> &checks) {
 }
 
 std::optional<uint64_t> whole(const std::optional<double> &value) {
-  return value ? std::optional<uint64_t>(static_cast<uint64_t>(*value + 0.5)) : std::nullopt;
+  return value ? std::optional<uint64_t>(static_cast<uint64_t>(std::llround(*value)))
+               : std::nullopt;
 }
 
 Section prediction_json(const ExperimentPrediction &p) {
@@ -153,11 +172,15 @@ Document experiment_report(const ExperimentResult &result) {
   s.push_back(prediction_text(result.prediction));
   s.push_back(totals_text(result));
   s.push_back({"flows", "", flows_table(m, m.flows.size()), Where::Json});
-  s.push_back({"flows_text", "", flows_table(m, kMostRows), Where::Text, Hide::Never, Tone::Plain,
-               more_rows(m.flows.size(), kMostRows, "flows")});
+  s.push_back({"flows_text", "", flows_table(m, kMostRows), Where::Text});
+  s.push_back({"flows_more", "", Value{more_rows(m.flows.size(), kMostRows, "flows")}, Where::Text,
+               Hide::Zero});
   s.push_back({"queues", "", queues_table(m.queues, all_of(m.queues.size())), Where::Json});
   s.push_back({"queues_text", "", queues_table(m.queues, busiest(m.queues)), Where::Text});
   s.push_back(rules_section(m.rules));
+  if (result.answers)
+    for (Section &section : answer_sections(*result.answers, kMostRows))
+      s.push_back(std::move(section));
   s.push_back({"other_qps", "QPs of no flow", m.other_qps, Where::Both, Hide::Zero});
   s.push_back({"other_cnps", "CNPs of no flow", m.other_cnps, Where::Both, Hide::Zero});
   const auto measured = [&](const char *key, Value value) {

@@ -7,6 +7,8 @@
 
 #include "base/xml.h"
 #include "report/experiment.h"
+#include "report/experiment_tables.h"
+#include "report/text.h"
 
 namespace xr::report {
 
@@ -17,12 +19,16 @@ using Outcome = ExperimentCheck::Outcome;
 std::string detail_of(const ExperimentCheck &check) {
   if (check.outcome == Outcome::Unmeasured)
     return "not measured: " + check.why;
-  std::string text =
-      fmt::format("value {:.9g}, bound {:.9g}", check.value.value_or(0), check.bound.value_or(0));
+  std::string text = check.value_text.empty()
+                         ? fmt::format("value {:.9g}, bound {:.9g}", check.value.value_or(0),
+                                       check.bound.value_or(0))
+                         : fmt::format("value {}, bound {}", check.value_text, check.bound_text);
   if (!check.row.empty())
     text += ", " + check.row;
   if (check.t_ns)
     text += fmt::format(", at {} ns", *check.t_ns);
+  if (check.frame)
+    text += ", " + frame_text(check);
   return text;
 }
 
@@ -69,10 +75,14 @@ std::string suite_of(const ExperimentResult &result) {
 std::string tap_text(std::string text) {
   std::replace(text.begin(), text.end(), '#', ' '); // begins a directive
   std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+  return printable(std::move(text));
 }
 
 } // namespace
+
+std::string frame_text(const ExperimentCheck &check) {
+  return fmt::format("{}.pcapng frame {}", check.capture, check.frame);
+}
 
 std::string junit_xml(const std::vector<const ExperimentResult *> &results) {
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";

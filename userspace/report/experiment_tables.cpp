@@ -115,6 +115,8 @@ Value queue_cell(const ExperimentQueue &q, size_t column) {
     return q.paused_ns;
   case 10:
     return q.utilisation;
+  case 12:
+    return maybe(q.pfc_sent);
   default:
     return q.alias.empty() ? Value{} : Value{q.alias};
   }
@@ -136,7 +138,8 @@ Table queues_table(const std::vector<ExperimentQueue> &queues, std::vector<size_
            {"pauses", "PAUSES", Count, Hide::Zero},
            {"paused_ns", "PAUSED\nns", Count, Hide::Zero},
            {"utilisation", "UTILISATION", Number},
-           {"alias", "", Text, Hide::Never, Tone::Plain, Where::Json}},
+           {"alias", "", Text, Hide::Never, Tone::Plain, Where::Json},
+           {"pfc_sent", "PFC\nSENT", Count, Hide::Zero}},
           rows,
           [&queues, order = std::move(order)](size_t row, size_t column) {
             return queue_cell(queues[order[row]], column);
@@ -146,6 +149,7 @@ Table queues_table(const std::vector<ExperimentQueue> &queues, std::vector<size_
 Section rules_section(const std::vector<ExperimentRule> &rules) {
   using enum Format;
   std::vector<std::vector<Value>> rows;
+  rows.reserve(rules.size());
   for (const ExperimentRule &r : rules)
     rows.push_back({r.name, r.link, r.matched, r.acted, r.matched_bytes, r.acted_bytes, r.spared,
                     r.limited, r.not_applicable, r.refused, r.words});

@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "model/experiment.h"
+#include "model/experiment_result.h"
 #include "report/document.h"
 
 namespace xr::report {
+
+// "left.pcapng frame 12", of a check with a frame.
+std::string frame_text(const ExperimentCheck &check);
 
 inline constexpr size_t kMostRows = 16; // of flows and queues, in text
 

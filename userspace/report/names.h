@@ -53,6 +53,9 @@ std::string event_name(unsigned type);
 // As text: "NAK", "new stream"; and the details: "PSN sequence error at PSN 7".
 std::string event_heading(unsigned type);
 std::string event_text(const roce_event &event);
+// A line with all of these.
+std::string event_line(uint64_t realtime_ns, const std::string &heading, const roce_key &key,
+                       const std::string &text);
 
 // From nanoseconds since 1970: "14:02:11.123456" in local time, "2025-11-21T13:02:11.123456789Z".
 std::string local_time(uint64_t realtime_ns);

@@ -9,13 +9,14 @@
 #include <map>
 
 #include "report/names.h"
+#include "report/sections.h"
 
 namespace xr::report {
 
 namespace {
 
-constexpr std::array<const char *, ROCE_LATENCIES> kKinds = {"ack",    "read_first", "read",
-                                                             "atomic", "message",    "cnp"};
+constexpr std::array<const char *, ROCE_LATENCIES> kKinds = {
+    "ack", "read_first", "read", "atomic", "message", "cnp", "fall"};
 
 using Cells = std::vector<Value>;
 
@@ -112,6 +113,8 @@ Table octaves_of(const PassiveLatency &found) {
 
 } // namespace
 
+const char *latency_kind(unsigned kind) { return kKinds.at(kind); }
+
 void add_passive_latency(Document &document, const PassiveLatency &found) {
   Section streams{"latency", "LATENCY", streams_of(found)};
   streams.note = "no request of RC or XRC has its answer here";
@@ -123,21 +126,36 @@ void add_passive_latency(Document &document, const PassiveLatency &found) {
   octaves.hide = Hide::Zero;
   document.sections.push_back(std::move(octaves));
   if (std::ranges::any_of(found.port, &PassiveTimes::bound))
-    document.sections.push_back(
-        {"latency_upper", "upper",
-         Value{"no longer than this: the answer covers several, or the CNP several marks"},
-         Where::Text});
+    document.sections.push_back({"latency_upper", "upper",
+                                 Value{"no longer than this: the answer covers several, the CNP "
+                                       "several marks, or the rate fell "
+                                       "after several CNPs"},
+                                 Where::Text});
   document.sections.push_back({"latency_histogram", "", histogram_of(found), Where::Json});
   Section untimed{
       "latency_untimed", "NOT TIMED",
-      Group{count("ambiguous", "requests that passed again before their answer", found.ambiguous),
-            count("broken", "messages of which packets are missing here", found.broken),
-            count("unanswered", "requests whose answer is missing here", found.unanswered),
-            count("unpaired", "answers whose requests are not known", found.unpaired),
-            lost("full", "requests beyond 128 of a stream that wait", found.full),
-            lost("pairs", "packets of QP pairs beyond 262,144", found.pairs_full)}};
+      Group{
+          count("ambiguous", "requests that passed again before their answer", found.ambiguous),
+          count("broken", "messages of which packets are missing here", found.broken),
+          count("unanswered", "requests whose answer is missing here", found.unanswered),
+          count("unpaired", "answers whose requests are not known", found.unpaired),
+          count("cnps_steady", "CNPs after which the rate did not fall measurably",
+                found.cnps_steady),
+          count("cnps_unmeasured", "CNPs with too few packets of messages before or after",
+                found.cnps_unmeasured),
+          count("cnps_close", "CNPs less than 200 us after another of their QP", found.cnps_close),
+          lost("full", "requests beyond 128 of a stream that wait", found.full),
+          lost("pairs", "packets of QP pairs that had no room", found.pairs_full),
+          lost("contended", "packets while other CPUs were changing their QP pair",
+               found.pairs_contended)}};
   untimed.hide = Hide::Zero;
   document.sections.push_back(std::move(untimed));
+}
+
+Document passive_latency_report(const std::string &ifname, const PassiveLatency &found) {
+  Document document = port_document(ifname);
+  add_passive_latency(document, found);
+  return document;
 }
 
 } // namespace xr::report

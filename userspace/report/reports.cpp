@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "report/names.h"
 #include "report/sections.h"
 
@@ -60,6 +61,15 @@ Document begin(const Moment &moment) {
   return document;
 }
 
+Document port_document(const std::string &ifname) {
+  Document document;
+  document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
+  document.sections.push_back(
+      {"source", "", Group{{{"kind", ""}, "interface"}, {{"name", ""}, ifname}}, Where::Json});
+  document.sections.push_back({"time", "", Value{utc_time(realtime_ns())}, Where::Json});
+  return document;
+}
+
 Group overflow_of(const Snapshot &snapshot) {
   const roce_totals &t = snapshot.totals;
   // A capture has no reader of events, so its rate limit loses nothing.
@@ -78,6 +88,10 @@ Group overflow_of(const Snapshot &snapshot) {
        uint64_t{t.no_socket}},
       {lost("mirrors", "frames of mirror sessions that had no room in the table"),
        uint64_t{t.mirrors_full}},
+      {lost("pairs", "packets of QP pairs not followed: the table of pairs was full"),
+       uint64_t{t.pairs_full}},
+      {lost("pairs_contended", "packets not followed: other CPUs were changing their QP pair"),
+       uint64_t{t.pairs_contended}},
       {lost("tunnel_fragments", "fragments of tunnels, not put together"),
        uint64_t{t.tunnel_fragments}},
       {lost("tunnels_deep", "frames in more than two tunnels, not taken off"),

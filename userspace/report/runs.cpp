@@ -386,7 +386,7 @@ Document respond_document(const RespondReport &r) {
   s.push_back(
       {"answered", "ANSWERED",
        Group{count("packets", "packets", r.engine.sent, Hide::Never), count("acks", "ACKs", c.acks),
-             count("naks", "NAKs PSN sequence error", c.naks),
+             count("naks", "NAKs", c.naks), // of all causes, see REFUSED
              count("rnr_naks", "RNR NAKs", c.rnr_naks),
              count("read_responses", "READ responses", c.read_responses),
              count("atomic_acks", "ATOMIC ACKs", c.atomic_acks), count("cnps", "CNPs", c.cnps),

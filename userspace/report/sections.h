@@ -8,6 +8,8 @@ namespace xr::report {
 
 // A document with title, "schema", "source" and "time".
 Document begin(const Moment &moment);
+// A document on port `ifname` that has no snapshot: "schema", "source" and "time".
+Document port_document(const std::string &ifname);
 
 void add_counters(Document &document, const Moment &moment);
 void add_streams(Document &document, const Moment &moment, const StreamOptions &options);

@@ -28,14 +28,6 @@ size_t columns_of(const std::string &text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// Replaces control characters: a file name must not control the terminal.
-std::string printable(std::string text) {
-  for (char &c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      c = '?';
-  return text;
-}
-
 std::string padded(const std::string &text, size_t width, bool right, Paint paint,
                    const TextStyle &style) {
   const std::string space(width - std::min(width, columns_of(text)), ' ');
@@ -267,6 +259,13 @@ private:
 };
 
 } // namespace
+
+std::string printable(std::string text) {
+  for (char &c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
+  return text;
+}
 
 bool write_text(const Document &document, const TextStyle &style, const Sink &sink) {
   Writer writer(style, sink);

@@ -14,6 +14,9 @@ struct TextStyle {
 bool write_text(const Document &document, const TextStyle &style, const Sink &sink);
 std::string to_text(const Document &document, const TextStyle &style = {});
 
+// Replaces control characters: a file name must not control the terminal.
+std::string printable(std::string text);
+
 // Formats a single value.
 std::string format_value(const Value &value, Format format);
 

@@ -47,8 +47,10 @@ OpenFlow::OpenFlow(flow::Flow flow, double line_bits)
 
 void OpenFlow::start(uint64_t now) {
   pacer_.start(now);
-  if (flow_.duration_ns)
+  if (flow_.duration_ns) {
     end_ = pacer_.due() + flow_.duration_ns;
+    pacer_.end_at(end_);
+  }
   if (!qp_pacing_)
     return;
   qp_pacing_->start(pacer_.due(), static_cast<uint32_t>(frame_bytes()));

@@ -86,6 +86,7 @@ size_t PfcSource::next(uint64_t now, std::span<packet::Outgoing> out) {
     pacer_.start(now);
     if (duration_ns_)
       end_ = now + duration_ns_;
+    pacer_.end_at(end_);
   }
   size_t made = 0;
   while (!over_ && made < out.size() && pacer_.due() <= now) {

@@ -247,6 +247,7 @@ size_t ReplaySource::next(uint64_t now, std::span<packet::Outgoing> out) {
     start_ = now;
     end_ = duration_ns_ ? now + duration_ns_ : packet::kNever;
     pacer_.start(now);
+    pacer_.end_at(end_);
   }
   size_t filled = 0;
   over_ = over_ || (at_ < frames_.size() && std::max(due(), now) >= end_);

@@ -44,16 +44,15 @@ const char *outcome(Fate fate) {
 
 RulePoint::RulePoint(std::vector<impair::Rule> rules)
     : rules_(std::move(rules)), features_(features_of(rules_)), datapath_(options(features_)) {
-  for (uint32_t i = 0; i < rules_.size(); i++) {
+  for (uint32_t i = 0; i < rules_.size(); i++)
     rules_[i].compiled.slot = i;
-    rules_[i].compiled.id = i + 1;
-  }
 }
 
 void RulePoint::add(uint32_t rule, uint64_t now) {
   impair::Rule &one = rules_[rule];
   one.compiled.select.start_ns = kEpoch + now;
   order_.push_back(rule);
+  one.compiled.id = ++added_;
   if (one.hold.kind != Hold::Kind::None)
     stage_.set_rule(static_cast<uint16_t>(rule), one.hold, one.compiled.select.seed);
   write_set();

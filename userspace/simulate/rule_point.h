@@ -44,6 +44,7 @@ private:
 
   std::vector<impair::Rule> rules_; // slot: index
   std::vector<uint32_t> order_;     // slots of those that are there
+  uint32_t added_ = 0;              // by which they are numbered, as at a port
   uint32_t features_;
   NativeDatapath datapath_;
   wire::HoldStage stage_;

@@ -174,6 +174,19 @@ respond_attached() {
   assert_eq attached "$(status_of .state)" "state"
 }
 
+# The program that follows and times QP pairs; one direction enters the port.
+follow_pairs() {
+  keep xr attach rx0 --follow --latency || fail "attach: $(cat "$scratch/last.err")"
+  respond --address "$to"
+  send --reliable "${v4[@]}" qp 0x11 write size 4096 messages 20 rate 2kpps
+  assert_sent '.finished and .sent.messages == 20 and .recovery.failed_qps == 0'
+  end_respond
+  keep xr --json episodes rx0 || fail "episodes: $(cat "$scratch/last.err")"
+  assert_json "$scratch/last.out" '[.pairs[] | [.dest_qp, .answers]] == [[17, false]] and .findings == [] and .following.pairs == 0'
+  assert_eq "$(sent_of .sent.packets)" "$(jq '.pairs[0].requests + .following.contended' "$scratch/last.out")" "requests that were followed"
+  keep xr --json latency rx0 || fail "latency: $(cat "$scratch/last.err")"
+}
+
 # doctor's words are what attach does; the rest it tries works here, as the other checks show.
 doctor_words() {
   local words
@@ -192,7 +205,7 @@ doctor_words() {
 }
 
 checks=(attach_empty attach_alone attach_skb attach_rules behind_dispatcher share_after share_before share_with_rules refuse_foreign
-  rule_on_port capture_alone capture_attached send_open send_reliable respond_attached doctor_words)
+  rule_on_port capture_alone capture_attached send_open send_reliable respond_attached follow_pairs doctor_words)
 [[ ! ${1:-} ]] || checks=("$@")
 for name in "${checks[@]}"; do check "$name" "$name"; done
 echo END

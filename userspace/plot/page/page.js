@@ -47,13 +47,15 @@
   for (const why of data.why_void) main.append(make("p", { className: "void" }, "void: " + why));
 
   // Expectations
+  const either = value => (typeof value === "string" ? value : si(value));
   if (data.checks.length) {
     const table = make("table", { className: "checks" });
     table.append(make("tr", {}, ...["expectation", "", "value", "bound", "decided by", "at"].map(text => make("th", {}, text))));
     for (const check of data.checks)
       table.append(make("tr", {}, make("td", { className: "text" }, check.text),
-        make("td", { className: check.outcome.split(" ")[0] }, check.outcome), make("td", {}, si(check.value)),
-        make("td", {}, si(check.bound)), make("td", { className: "text" }, check.row || check.why),
+        make("td", { className: check.outcome.split(" ")[0] }, check.outcome), make("td", {}, either(check.value)),
+        make("td", {}, either(check.bound)),
+        make("td", { className: "text" }, [check.row, check.frame].filter(Boolean).join(", ") || check.why),
         make("td", {}, check.t_s === null ? "" : si(check.t_s, "s") + "s")));
     main.append(make("h2", {}, "Expectations"), table);
   }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of the run against its captures.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "answers/answers.h"
+
+namespace xr::answers {
+
+namespace {
+
+class Checker {
+public:
+  explicit Checker(const Question &question)
+      : q_(question), measured_(q_.measured), left_(q_.trace.counts[kLeft]),
+        right_(q_.trace.counts[kRight]) {}
+
+  std::vector<CountCheck> make() {
+    uint64_t queue_marks = 0, queue_drops = 0;
+    for (const ExperimentQueue &queue : measured_.queues) {
+      queue_marks += queue.marked;
+      queue_drops += queue.dropped;
+    }
+    const uint64_t frames = left_.frames + right_.frames;
+    if (q_.counts_before_rules)
+      add("frames that entered the ports", frames, "packets", measured_.packets);
+    else
+      add("frames that rules let pass", frames - left_.gone - right_.gone, "packets",
+          measured_.packets);
+    add("sent - received: requests that rules dropped", left_.lost, "drops",
+        sum(&ExperimentFlow::drops), queue_drops ? "queues drop after the capture" : std::string());
+    add("requests sent again", left_.again, "retransmitted", sum(&ExperimentFlow::retransmitted));
+    add("NAKs", right_.naks, "naks", sum(&ExperimentFlow::naks));
+    add("requests with CE", left_.marked, "marked", sum(&ExperimentFlow::marked),
+        queue_marks ? "queues mark after the capture" : std::string());
+    add("CNPs", right_.cnps, "cnps", sum(&ExperimentFlow::cnps) + measured_.other_cnps);
+    rules();
+    return std::move(rows_);
+  }
+
+private:
+  uint64_t sum(uint64_t ExperimentFlow::*column) const {
+    return std::accumulate(
+        measured_.flows.begin(), measured_.flows.end(), uint64_t{0},
+        [&](uint64_t all, const ExperimentFlow &flow) { return all + flow.*column; });
+  }
+
+  void add(const char *what, uint64_t captured, const char *counter, uint64_t counted,
+           std::string why = {}) {
+    CountCheck &row = rows_.emplace_back();
+    row.what = what;
+    row.captured = captured;
+    row.counter = counter;
+    row.why = std::move(why);
+    if (!measured_.unmeasured.contains(counter))
+      row.counted = counted;
+  }
+
+  void rules() {
+    for (const Port port : {kLeft, kRight})
+      for (size_t i = 0; i < q_.rules[port].size(); i++) {
+        const std::string &name = q_.rules[port][i];
+        const auto at = std::ranges::find(measured_.rules, name, &ExperimentRule::name);
+        if (at == measured_.rules.end())
+          continue;
+        const auto &seen = q_.trace.by_rule[port];
+        const auto hits = seen.find(static_cast<uint32_t>(i + 1));
+        add("packets that a rule changed", hits == seen.end() ? 0 : hits->second, "acted",
+            at->acted);
+        rows_.back().counter = fmt::format("rule('{}').acted", name);
+      }
+  }
+
+  const Question &q_;
+  const ExperimentMeasurement &measured_;
+  const Trace::Counts &left_, &right_;
+  std::vector<CountCheck> rows_;
+};
+
+} // namespace
+
+std::vector<CountCheck> check_counts(const Question &question) { return Checker(question).make(); }
+
+} // namespace xr::answers
