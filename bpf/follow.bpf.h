@@ -112,6 +112,17 @@ static ROCE_INLINE struct roce_follow *roce_follow_at(struct roce_env *env, __u3
  * hypervisor may stop a virtual CPU there.
  */
 #define PAIR_TRIES 4000
+#define PAIR_TRIES_OF_A_CALL 50 /* a verifier goes through 50 + 80 of them, not 4,000 */
+
+ROCE_OUTLINE int try_pair(__u32 *lock) {
+  if (!lock)
+    return 0;
+  ROCE_ROLLED
+  for (int i = 0; i < PAIR_TRIES_OF_A_CALL; i++)
+    if (ROCE_CAS(lock, 0, 1))
+      return 1;
+  return 0;
+}
 
 ROCE_OUTLINE int enter_pair(__u32 *lock) {
   struct roce_totals *t;
@@ -119,8 +130,8 @@ ROCE_OUTLINE int enter_pair(__u32 *lock) {
   if (!lock || !(config.features & (ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME)))
     return 0;
   ROCE_ROLLED
-  for (int i = 0; i < PAIR_TRIES; i++)
-    if (ROCE_CAS(lock, 0, 1))
+  for (int i = 0; i < PAIR_TRIES / PAIR_TRIES_OF_A_CALL; i++)
+    if (try_pair(lock))
       return 1;
   t = roce_totals_of(0);
   if (t)

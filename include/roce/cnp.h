@@ -114,9 +114,8 @@ static ROCE_INLINE void roce_cnp_build(struct roce_cnp *cnp, const struct roce_p
   roce_store16(udp + 14, (__u16)qpn);
   end = cnp->length - ROCE_ICRC_LEN;
   ROCE_ROLLED
-  for (__u32 i = 0; i < ROCE_CNP_LEN6 - ROCE_ICRC_LEN; i++)
-    if (i < end)
-      crc = roce_crc_byte(crc, cnp->bytes[i]);
+  for (__u32 i = 0; i < ROCE_CNP_LEN6 - ROCE_ICRC_LEN && i < end; i++)
+    crc = roce_crc_byte(crc, cnp->bytes[i]);
   crc = ~crc;
   udp += ROCE_CNP_UDP - ROCE_ICRC_LEN;
   for (int i = 0; i < ROCE_ICRC_LEN; i++)

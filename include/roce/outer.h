@@ -72,6 +72,7 @@ static ROCE_INLINE void roce_read_ipv6(const __u8 *ip, const __u8 *end, struct r
       cur += 8 + 8 * cur[1];
     }
   }
+  ROCE_MEET(cur, ip, ROCE_UDP_FARTHEST);
   roce_read_ports(cur, end, next, l);
 }
 
@@ -119,6 +120,7 @@ static ROCE_INLINE void roce_read_layers(const __u8 *data, const __u8 *end, stru
     type = roce_load16(cur + 2);
     cur += ROCE_VLAN_LEN;
   }
+  ROCE_MEET(cur, data, 31);
   l->type = roce_swap16(type);
   if (l->type == ROCE_ETHERTYPE_IPV4)
     roce_read_ipv4(cur, end, l);

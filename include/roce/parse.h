@@ -203,6 +203,9 @@ static ROCE_INLINE int roce_parse_ipv4(const __u8 *data, const __u8 *ip, const _
   return roce_parse_udp(data, ip + header, end, port_be, p);
 }
 
+#define ROCE_UDP_FARTHEST                                                                          \
+  0x3fff /* offset of a UDP header after ROCE_IPV6_EXT_MAX headers: 12,346 */
+
 /* Skips hop-by-hop, routing and destination options. An atomic fragment (RFC 6946) is complete. */
 static ROCE_INLINE int roce_parse_ipv6(const __u8 *data, const __u8 *ip, const __u8 *end,
                                        __u16 port_be, int extensions, struct roce_packet *p) {
@@ -239,6 +242,8 @@ static ROCE_INLINE int roce_parse_ipv6(const __u8 *data, const __u8 *ip, const _
   }
   if (next != ROCE_IPPROTO_UDP)
     return ROCE_CLASS_OTHER;
+  if (extensions)
+    ROCE_MEET(cur, data, ROCE_UDP_FARTHEST);
   return roce_parse_udp(data, cur, end, port_be, p);
 }
 
@@ -309,6 +314,7 @@ static ROCE_INLINE int roce_parse(const __u8 *data, const __u8 *end, __u16 port_
     ethertype = roce_load16(cur + 2);
     cur += ROCE_VLAN_LEN;
   }
+  ROCE_MEET(cur, data, 31);
   return roce_parse_l3(data, cur, end, ethertype, port_be, p);
 }
 

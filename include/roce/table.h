@@ -76,8 +76,12 @@ static ROCE_INLINE __u32 roce_home(struct roce_env *env, __u64 hash) {
   return (__u32)((hash >> 32) * roce_bucket_count(env) >> 32);
 }
 
+/*
+ * A division, though few searches come here: a verifier would go through each later bucket once for
+ * each bucket at which a comparison may have begun again with 0.
+ */
 static ROCE_INLINE __u32 roce_next_bucket(struct roce_env *env, __u32 index) {
-  return index + 1 < roce_bucket_count(env) ? index + 1 : 0;
+  return (index + 1) % roce_bucket_count(env);
 }
 
 #define ROCE_NO_STREAM 0xffffffffu
@@ -219,7 +223,7 @@ enum roce_insert {
   ROCE_INSERT_NEW,
   ROCE_INSERT_OLD, /* another CPU added the key */
   ROCE_INSERT_FULL,
-  ROCE_INSERT_CONTENDED,
+  ROCE_INSERT_CONTENDED, /* other CPUs are adding keys of the same home bucket */
 };
 
 struct roce_inserted {
@@ -228,6 +232,35 @@ struct roce_inserted {
   struct roce_key forgotten; /* out: key of the idle stream that was removed, if any */
 };
 
+/* One attempt to add a key: of its own, as a verifier goes through the loop around it each time. */
+ROCE_OUTLINE int roce_table_try(struct roce_env *env, const struct roce_key *key, __u64 hash,
+                                struct roce_inserted *out) {
+  struct roce_bucket *home = roce_bucket_at(env, roce_home(env, hash));
+  struct roce_stream *s;
+  __u32 version;
+
+  if (!home || !key || !out)
+    return ROCE_INSERT_FULL;
+  version = __sync_fetch_and_add(&home->version, 0); /* read before the search */
+  out->id = roce_table_find(env, key, hash);
+  if (out->id != ROCE_NO_STREAM)
+    return ROCE_INSERT_OLD;
+  if (version & 1 || !ROCE_CAS(&home->version, version, version + 1))
+    return ROCE_INSERT_CONTENDED;
+  /* no CPU added the key since `version` was read: `version` would have changed */
+  out->id = roce_table_take(env, (__u8)out->window, &out->forgotten);
+  s = roce_stream_at(env, out->id);
+  if (s) {
+    s->key = *key;
+    if (!roce_table_publish(env, hash, out->id)) { /* all its buckets are full */
+      roce_table_spare(env, s, out->id);
+      out->id = ROCE_NO_STREAM;
+    }
+  }
+  ROCE_STORE(&home->version, version + 2);
+  return s && out->id != ROCE_NO_STREAM ? ROCE_INSERT_NEW : ROCE_INSERT_FULL;
+}
+
 /*
  * Adds a key that was not found; it must be complete (roce_key_fill). Returns enum roce_insert.
  * With ROCE_INSERT_NEW, `forgotten` is the key of the idle stream that was removed for it; if none
@@ -235,34 +268,14 @@ struct roce_inserted {
  */
 ROCE_OUTLINE int roce_table_insert(struct roce_env *env, const struct roce_key *key, __u64 hash,
                                    struct roce_inserted *out) {
-  struct roce_bucket *home = roce_bucket_at(env, roce_home(env, hash));
+  int done = ROCE_INSERT_CONTENDED;
 
-  if (!home || !key || !out)
+  if (!key || !out)
     return ROCE_INSERT_FULL;
   ROCE_ROLLED
-  for (int i = 0; i < ROCE_CLAIM_TRIES; i++) {
-    __u32 version = __sync_fetch_and_add(&home->version, 0); /* read before the search */
-    struct roce_stream *s;
-
-    out->id = roce_table_find(env, key, hash);
-    if (out->id != ROCE_NO_STREAM)
-      return ROCE_INSERT_OLD;
-    if (version & 1 || !ROCE_CAS(&home->version, version, version + 1))
-      continue;
-    /* no CPU added the key since `version` was read: `version` would have changed */
-    out->id = roce_table_take(env, (__u8)out->window, &out->forgotten);
-    s = roce_stream_at(env, out->id);
-    if (s) {
-      s->key = *key;
-      if (!roce_table_publish(env, hash, out->id)) { /* all its buckets are full */
-        roce_table_spare(env, s, out->id);
-        out->id = ROCE_NO_STREAM;
-      }
-    }
-    ROCE_STORE(&home->version, version + 2);
-    return s && out->id != ROCE_NO_STREAM ? ROCE_INSERT_NEW : ROCE_INSERT_FULL;
-  }
-  return ROCE_INSERT_CONTENDED;
+  for (int i = 0; i < ROCE_CLAIM_TRIES && done == ROCE_INSERT_CONTENDED; i++)
+    done = roce_table_try(env, key, hash, out);
+  return done;
 }
 
 #endif

@@ -67,6 +67,24 @@
 /* Hides the variable's value from the optimiser; emits no instruction. */
 #define ROCE_OPAQUE(v) asm volatile("" : "+r"(v))
 
+/*
+ * Where paths meet that have added different offsets to a pointer: gives the verifier one pointer
+ * for all of them, so that it goes through what follows once. Not for the hot path: three
+ * instructions. `p` is at most `mask` bytes, 2^n - 1, after `data`; what was checked of it is lost.
+ */
+#ifdef __bpf__
+#define ROCE_MEET(p, data, mask)                                                                   \
+  do {                                                                                             \
+    __u64 at_;                                                                                     \
+    ROCE_OPAQUE(p);                                                                                \
+    at_ = (__u64)((p) - (data));                                                                   \
+    ROCE_BOUND(at_, mask);                                                                         \
+    (p) = (data) + at_;                                                                            \
+  } while (0)
+#else
+#define ROCE_MEET(p, data, mask) ((void)(p))
+#endif
+
 /* Unrolling does not help a loop that usually exits early, and costs registers and stack. */
 #ifdef __clang__
 #define ROCE_ROLLED _Pragma("clang loop unroll(disable)")

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstdint>
 
 #include <sys/mman.h>
 #include <sys/socket.h>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstdint>
 #include <vector>
 
 #include <bpf/libbpf.h>

@@ -2,6 +2,7 @@
 // The program of ports with its settings and rules, and the yardsticks, as benchmarks run them.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>

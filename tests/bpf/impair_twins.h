@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -98,7 +99,7 @@ public:
     }
     bpf_map__set_max_entries(skel_->maps.streams, kStreams);
     bpf_map__set_max_entries(skel_->maps.buckets, ROCE_BUCKETS_FOR(kStreams));
-    error_ = -xdp_roce__load(skel_);
+    error_ = load_program(*skel_);
     if (error_)
       return;
     const uint32_t zero = 0;

@@ -97,4 +97,19 @@ inline roce_config &config_of(xdp_roce &object) {
   return object.rodata->config;
 }
 
+// As datapath/object.cpp does. Returns errno, or 0.
+inline int load_program(xdp_roce &object) {
+  if (!(config_of(object).features & ROCE_FEATURE_CLONE))
+    bpf_program__set_autoload(object.progs.cnp_egress, false);
+  return -xdp_roce__load(&object);
+}
+
+// Instructions that the kernel's verifier went through, of the 1,000,000 that it allows; 0 before
+// kernel 5.16.
+inline uint32_t verified(const bpf_program *program) {
+  bpf_prog_info info{};
+  __u32 size = sizeof(info);
+  return bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) ? 0 : info.verified_insns;
+}
+
 } // namespace xr::test

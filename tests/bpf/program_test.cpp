@@ -54,7 +54,7 @@ public:
       bpf_map__set_max_entries(skel_->maps.mirrored, setup.streams);
       decap_ = setup.decap;
     }
-    error_ = -xdp_roce__load(skel_);
+    error_ = load_program(*skel_);
   }
   Program(const Program &) = delete;
   Program &operator=(const Program &) = delete;

@@ -4,6 +4,8 @@
 # list, lists, cache and (empty) status of its own for each suite, under $cache/apt. Sourced.
 # shellcheck disable=SC2034,SC2154 # $cache comes from, and $why is for, the script that sources this
 
+archive_ubuntu=http://archive.ubuntu.com/ubuntu
+
 # The mirror that this machine's own sources name for Debian.
 archive_mirror() {
   # shellcheck disable=SC2016 # apt's own fields
@@ -41,7 +43,7 @@ archive_open() {
   mkdir -p "$home/lists/partial" "$cache/debs/partial"
   [[ -z $(find "$home/updated" -mtime -7 2>/dev/null) ]] || return 0
   if [[ $suite == ubuntu/* ]]; then
-    mirror=http://archive.ubuntu.com/ubuntu
+    mirror=$archive_ubuntu
     archive_ubuntu_keys || return 1
   else
     mirror=$(archive_mirror)

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <string>

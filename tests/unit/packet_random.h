@@ -2,6 +2,7 @@
 // Random valid paths, headers and payloads, for the tests of userspace/packet.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <random>
 #include <string>

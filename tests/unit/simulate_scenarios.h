@@ -2,6 +2,7 @@
 // Scenarios of the simulator in few words, and what is asked of their results.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>

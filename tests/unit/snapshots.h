@@ -2,6 +2,7 @@
 // Snapshots for reports. Together they have a value in every field.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "model/run_reports.h"

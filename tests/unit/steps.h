@@ -2,6 +2,7 @@
 // Streams as short tables: each step is a packet of one connection, with PSNs relative to a base.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "memory_env.h"

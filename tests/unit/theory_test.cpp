@@ -178,6 +178,8 @@ TEST(Prediction, WrongWords) {
         std::pair(std::vector<std::string>{"rate", "40gbit", "kmin", "300k"},
                   "kmin is not below kmax"),
         std::pair(std::vector<std::string>{"rate", "40gbit", "preset", "x"}, "'x' is not a preset"),
+        std::pair(std::vector<std::string>{"rate", "40gbit", "pmax", "200%"},
+                  "pmax: '200%' is outside 0 to 1"),
         std::pair(std::vector<std::string>{"rate", "40gbit", "start", "3", "1gbit"},
                   "start: there are 2 flows")}) {
     const auto question = parse_question(words);

@@ -2,6 +2,7 @@
 // Frames for links, and what comes out of them.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>

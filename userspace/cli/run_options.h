@@ -2,6 +2,7 @@
 // The command line of `run`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

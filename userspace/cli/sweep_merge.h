@@ -2,6 +2,7 @@
 // `run merge`: the shares of a sweep as one.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // Common to `send` and `respond`: options, and the reports of a run.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

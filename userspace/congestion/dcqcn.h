@@ -4,6 +4,7 @@
 // have passed, so an idle QP costs nothing.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "congestion/rate_control.h"

@@ -2,6 +2,8 @@
 // `cc fixed`: a QP keeps the rate that was asked for, whatever the network reports.
 #pragma once
 
+#include <cstdint>
+
 #include "congestion/rate_control.h"
 
 namespace xr::congestion {

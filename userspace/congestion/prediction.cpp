@@ -115,8 +115,9 @@ Status parse_word(Question &question, parse::WordReader &words) {
     if (word != keyword.name)
       continue;
     const Status done = keyword.parse(question, words);
-    return done ? Status{}
-                : Error{fmt::format("{}: {}", word, done.error().message), done.error().hint};
+    if (done || done.error().message.starts_with(word + ": ")) // a parameter's error has its name
+      return done;
+    return Error{fmt::format("{}: {}", word, done.error().message), done.error().hint};
   }
   return Error{fmt::format("what is '{}'?", word), parse::hint_from(word, names)};
 }

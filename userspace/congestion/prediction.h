@@ -3,6 +3,7 @@
 // margin, fluid model.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 // The rows of a report about QPs whose rate is controlled.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "congestion/qp_pacing.h"

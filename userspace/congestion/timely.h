@@ -3,6 +3,7 @@
 // it: it follows the gradient of the RTT, once an RTT.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "congestion/rate_control.h"

@@ -4,6 +4,7 @@
 // exclusive lock and is in the port's namespace.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

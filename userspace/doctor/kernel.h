@@ -2,6 +2,7 @@
 // The kernel: version, options, switches and the privileges of this process.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>

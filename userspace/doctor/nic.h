@@ -2,6 +2,7 @@
 // Periodic readings of the counters of an RDMA NIC, for comparison with a port.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -3,6 +3,7 @@
 // take some milliseconds each.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>

@@ -2,6 +2,7 @@
 // The frames of a capture file, for `send ... replay`.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

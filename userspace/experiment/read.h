@@ -2,6 +2,7 @@
 // The parts of an experiment file.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

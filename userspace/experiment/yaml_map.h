@@ -3,6 +3,7 @@
 // came from.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 // The draft of a flow, and the tables of words that fill it in.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <span>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <cstdint>
 
 #include "roce/rule.h"
 

@@ -2,6 +2,7 @@
 // What a rule did to a frame, for captures and from them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -3,6 +3,7 @@
 // attached again.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>

@@ -2,6 +2,7 @@
 // Requesters, wire and responders of a plan at the ports of a run, in threads of this process.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

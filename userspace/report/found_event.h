@@ -2,6 +2,8 @@
 // Episodes and findings of a port as events: a line of text, or of JSON, each.
 #pragma once
 
+#include <cstdint>
+
 #include "model/episodes.h"
 #include "report/document.h"
 

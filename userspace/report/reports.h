@@ -2,6 +2,7 @@
 // Makes reports from snapshots. A document refers to its snapshots, which must outlive it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

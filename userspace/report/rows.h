@@ -3,6 +3,7 @@
 // with a header. Each row begins with the same cells, which say where it is from.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

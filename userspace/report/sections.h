@@ -2,6 +2,8 @@
 // The sections of which counters_report() and the other reports are made.
 #pragma once
 
+#include <cstdint>
+
 #include "report/reports.h"
 
 namespace xr::report {

@@ -2,6 +2,7 @@
 // Runs as `run --out DIR` stored them, and two of them beside one another.
 #pragma once
 
+#include <cstdint>
 #include <fstream>
 #include <functional>
 #include <map>

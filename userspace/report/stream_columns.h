@@ -2,6 +2,7 @@
 // The columns of every table of streams, one row per stream.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>

@@ -2,6 +2,8 @@
 // Sections and columns of ports and captures whose tunnels were taken off.
 #pragma once
 
+#include <cstdint>
+
 #include "report/reports.h"
 
 namespace xr::report {

@@ -2,6 +2,7 @@
 // Flows whose QPs are connected by RDMA CM first: connects, lets another source send, disconnects.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

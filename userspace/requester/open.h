@@ -2,6 +2,7 @@
 // The stateless requester: sends its flows without waiting for answers.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // One flow of the stateless requester: its QPs take turns, and each step makes one packet.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>

@@ -3,6 +3,7 @@
 // it sends one with quanta 0 (XON).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

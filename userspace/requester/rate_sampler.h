@@ -2,6 +2,7 @@
 // A requester whose QPs' rates are sampled at even times.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 

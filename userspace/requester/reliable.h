@@ -4,6 +4,7 @@
 // the first missing one (IBA vol. 1, 9.7.5). Or selective repeat: only what is missing goes again.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>

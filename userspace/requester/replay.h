@@ -3,6 +3,7 @@
 // with other addresses and a corrected iCRC.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>

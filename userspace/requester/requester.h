@@ -2,6 +2,7 @@
 // A packet source that sends requests and reports its progress.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "packet/pauses.h"

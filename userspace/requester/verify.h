@@ -3,6 +3,7 @@
 // as many messages at a time as there is memory for.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>

@@ -4,6 +4,7 @@
 // ARP, neighbour discovery and RDMA CM for its addresses.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>

@@ -3,6 +3,7 @@
 // congestion/ and wire/. Frames have no bytes of their own. One seed gives one result.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

@@ -3,6 +3,7 @@
 // neighbour: "SWITCH:NEIGHBOUR".
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

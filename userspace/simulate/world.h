@@ -4,6 +4,7 @@
 // and end of flows; measure.cpp: what is reported.
 #pragma once
 
+#include <cstdint>
 #include <queue>
 #include <string>
 #include <vector>

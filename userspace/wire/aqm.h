@@ -2,6 +2,8 @@
 // Active queue management: decides from the length of a queue which frames get CE or are dropped.
 #pragma once
 
+#include <cstdint>
+
 #include "model/link.h"
 #include "wire/frame.h"
 

@@ -3,6 +3,7 @@
 // it. One cache line a frame.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "wire/frame.h"

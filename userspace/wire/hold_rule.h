@@ -3,6 +3,7 @@
 // the next.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "model/hold.h"

@@ -7,6 +7,7 @@
 //   add() -> accumulate, reorder, delay or shape of rule 1 -> of rule 2 ... -> take()
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>

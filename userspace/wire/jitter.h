@@ -2,6 +2,7 @@
 // The delay of each frame: a constant and a random part, as `xr::Hold` describes them.
 #pragma once
 
+#include <cstdint>
 #include <random>
 
 #include "base/draw.h"

@@ -1,25 +1,34 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/debian13/run.sh CHROOT RESULTS: in a Debian 13, as a new user has it: tools/setup --test, the
-# build, and the tests labelled unit and bpf, with its GCC, libbpf, libxdp and each of its clangs. Needs root.
+# tests/distributions/run.sh NAME CHROOT RESULTS: in the distribution NAME (debian13, ubuntu2404, ubuntu2604), as a new user has it:
+# tools/setup --test, the build, and the tests labelled unit and bpf, with its GCC, libbpf, libxdp and each of its clangs. Needs root.
 #
-# CHROOT is made by debootstrap at the first run, from the archive that this machine's apt uses. It
+# CHROOT is made by debootstrap at the first run, from the archive that this machine's apt uses, or Ubuntu's. It
 # is kept, with its packages, its build and its ccache, for the next run. ctest's results are
-# RESULTS/LABEL-debian13.xml. All is mounted in a mount namespace of its own, so that nothing stays
+# RESULTS/LABEL-NAME.xml. All is mounted in a mount namespace of its own, so that nothing stays
 # mounted however this ends.
 set -euo pipefail
 
-suite=trixie
 tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-mkdir -p "$1" "$2"
-chroot=$(readlink -f "$1") results=$(readlink -f "$2")
+name=$1
+case $name in
+  debian13) suite=trixie ;;
+  ubuntu2404) suite=ubuntu/noble ;;
+  ubuntu2604) suite=ubuntu/resolute ;;
+  *)
+    echo "$0: there is no distribution '$name'; there are: debian13 ubuntu2404 ubuntu2604" >&2
+    exit 2
+    ;;
+esac
+mkdir -p "$2" "$3"
+chroot=$(readlink -f "$2") results=$(readlink -f "$3")
 [[ ${XR_MOUNTS:-} == own ]] ||
-  XR_MOUNTS=own exec unshare --mount --propagation private bash "${BASH_SOURCE[0]}" "$chroot" "$results"
+  XR_MOUNTS=own exec unshare --mount --propagation private bash "${BASH_SOURCE[0]}" "$name" "$chroot" "$results"
 
 say() { printf '%s\n' "$*"; }
 # quietly NAME COMMAND...: shows what the command printed only when it fails.
 quietly() {
-  local log=$results/debian13-$1.log
+  local log=$results/$name-$1.log
   shift
   "$@" >"$log" 2>&1 </dev/null && return
   tail -n 60 "$log"
@@ -27,7 +36,7 @@ quietly() {
 }
 
 # Where apt takes this machine's own release from: in either format of its lists.
-archive() {
+debian_archive() {
   local release
   release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
   {
@@ -42,10 +51,23 @@ archive() {
 }
 
 if [[ ! -e $chroot/.installed ]]; then
-  mirror=$(archive) || { say "debian13: apt's lists name no archive of Debian"; exit 1; }
-  say "debian13: installing $suite"
+  say "$name: installing ${suite#ubuntu/}"
   rm -rf --one-file-system "$chroot"
-  quietly debootstrap debootstrap --variant=minbase --include=ca-certificates "$suite" "$chroot" "$mirror"
+  mkdir -p "$chroot"
+  if [[ $suite == ubuntu/* ]]; then
+    # shellcheck disable=SC2034 # archive.sh reads it
+    cache=$tree/build/kernels
+    . "$tree/tests/kernels/archive.sh"
+    archive_ubuntu_keys || { say "$name: ${why:-}"; exit 1; }
+    # Its script is the same for all releases since gutsy; debootstrap does not know the name of a release younger than itself.
+    from=(--keyring="$keys" "--components=main,universe")
+    of=("${suite#ubuntu/}" "$chroot" "$archive_ubuntu" gutsy)
+  else
+    mirror=$(debian_archive) || { say "$name: apt's lists name no archive of Debian"; exit 1; }
+    from=()
+    of=("$suite" "$chroot" "$mirror")
+  fi
+  quietly debootstrap debootstrap --variant=minbase --include=ca-certificates "${from[@]}" "${of[@]}"
   touch "$chroot/.installed"
 fi
 
@@ -70,7 +92,7 @@ inside() {
     CCACHE_NOHASHDIR=1 sh -c "cd /tree && $1"
 }
 
-say "debian13: tools/setup --test"
+say "$name: tools/setup --test"
 quietly setup inside 'bash tools/setup --test'
 # Beside the default one, each clang of this archive from 14 on: tests/bpf/CMakeLists.txt finds them.
 # shellcheck disable=SC2016
@@ -79,23 +101,23 @@ quietly clangs inside '
   dpkg-query -W $clangs >/dev/null 2>&1 || apt-get install -q -y --no-install-recommends $clangs
   apt-get clean'
 # shellcheck disable=SC2016
-say "debian13: $(inside '
+say "$name: $(inside '
   echo "$(gcc --version | sed -n 1p), libbpf $(pkg-config --modversion libbpf)," \
     "libxdp $(pkg-config --modversion libxdp), $(ls /usr/bin | grep -xE "clang-[0-9]+" | xargs)"')"
 
-say "debian13: building"
+say "$name: building"
 quietly build inside "
   cmake -S . -B /var/build -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DXDP_ROCE_TESTS=ON \
     -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache &&
   cmake --build /var/build -j $(nproc)"
 
 status=0
-for label in ${DEBIAN13_LABELS:-unit bpf}; do
+for label in ${DISTRIBUTION_LABELS:-unit bpf}; do
   jobs=$(nproc)
   [[ $label == unit ]] || jobs=1
-  rm -f "$chroot/var/build/$label.xml" "$results/$label-debian13.xml"
+  rm -f "$chroot/var/build/$label.xml" "$results/$label-$name.xml"
   quietly "$label" inside "ctest --test-dir /var/build -L '^$label\$' -j $jobs --output-on-failure \
     --no-tests=error --output-junit /var/build/$label.xml" || status=1
-  sed 's/<testcase name="/&debian13./' "$chroot/var/build/$label.xml" >"$results/$label-debian13.xml"
+  sed "s/<testcase name=\"/&$name./" "$chroot/var/build/$label.xml" >"$results/$label-$name.xml"
 done
 exit "$status"
