@@ -289,4 +289,13 @@ TEST(PlacesMeasurement, OwnLossesAreReasonsForVoid) {
   EXPECT_EQ(why_void(p, sender, responder, wire).size(), 1U);
 }
 
+TEST(PlacesMeasurement, LateChangesOfTheScheduleMakeTheRunVoid) {
+  EXPECT_EQ(why_late(500'000'000, 0), "");
+  EXPECT_EQ(why_late(500'000'000, 50'000'000), "");
+  EXPECT_EQ(
+      why_late(500'000'000, 193'000'000),
+      "schedule: the change at 500ms took effect 193ms late, and 50ms is allowed: the machine "
+      "is too slow or too busy");
+}
+
 } // namespace

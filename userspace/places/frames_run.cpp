@@ -66,12 +66,16 @@ Status FramesRun::run() {
     sleep_until(next);
     if (Status s = endpoints_.check(); !s)
       return s;
-    if (next == change)
+    if (next == change) {
       if (Status s = endpoints_.set_link(plan.changes[changed_++].words); !s)
         return s;
-    if (next == rule)
+      note_change(change);
+    }
+    if (next == rule) {
       if (Status s = rules_.change(plan.rule_changes[rules_changed_++]); !s)
         return s;
+      note_change(rule);
+    }
     const bool reads = next == sample_at_ || next == measure_at_ || next == look_at_;
     if (next == progress_at_) {
       progress_at_ += kProgress;
@@ -89,6 +93,12 @@ Status FramesRun::run() {
     }
   }
   return finish();
+}
+
+void FramesRun::note_change(uint64_t due_ns) {
+  std::string why = why_late(due_ns - begun_, monotonic_ns() - due_ns);
+  if (!why.empty())
+    why_.push_back(std::move(why));
 }
 
 void FramesRun::add_reasons(const std::vector<std::string> &reasons) {

@@ -46,6 +46,7 @@ private:
   Result<Reading> reading();
   Status read();
   Status partial();
+  void note_change(uint64_t due_ns); // of the schedule, which has taken effect
   Status finish();
   Status settle();
   void find_reasons();

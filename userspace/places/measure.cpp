@@ -18,6 +18,8 @@ using Kind = ExperimentSample::Kind;
 constexpr uint32_t kFcs = 4;
 constexpr double kMostSlip = 0.01; // of the time, by which senders were late
 constexpr uint64_t kLeastPatience = 1'000'000;
+constexpr uint64_t kMostChangeLate =
+    50'000'000;                    // a change of rules waits for the kernel's RCU, some ms
 constexpr double kMostLate = 0.25; // of the time that the path and a queue at its threshold take
 
 LinkCounts link_of(const Reading &reading) {
@@ -257,6 +259,15 @@ std::vector<std::string> why_void(const Plan &plan, const SendReport &sender,
     reasons.list.push_back(fmt::format(
         "senders: {:.1f} % of the schedule was given up: the machine is too slow", behind * 100));
   return std::move(reasons.list);
+}
+
+std::string why_late(uint64_t at_ns, uint64_t late_ns) {
+  if (late_ns <= kMostChangeLate)
+    return {};
+  return fmt::format("schedule: the change at {} took effect {} late, and {} is allowed: the "
+                     "machine is too slow or too busy",
+                     parse::duration_text(at_ns), parse::duration_text(late_ns),
+                     parse::duration_text(kMostChangeLate));
 }
 
 } // namespace xr::places

@@ -48,4 +48,8 @@ private:
 std::vector<std::string> why_void(const Plan &plan, const SendReport &sender,
                                   const RespondReport &responder, const WireReport &wire);
 
+// Why a change of the schedule (a rule, a link) that was due at `at_ns` of the run and took effect
+// `late_ns` after that makes the run void; empty: it was in time.
+std::string why_late(uint64_t at_ns, uint64_t late_ns);
+
 } // namespace xr::places
