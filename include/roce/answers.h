@@ -5,6 +5,14 @@
 
 #include "requests.h"
 
+/* Notes whether PSNs before `psn`, which an answer acknowledges, did not pass here. */
+static ROCE_INLINE void roce_follow_note_unseen(struct roce_follow *f, __u32 psn) {
+  if (!f->round.holes || roce_psn_diff(f->round.hole[0].start, psn) >= 0)
+    return;
+  f->flags |= ROCE_FOLLOW_MISSED;
+  f->sum.unseen++;
+}
+
 /* All before `psn` is acknowledged. Not 0: PSNs more than before. */
 static ROCE_INLINE __u32 roce_follow_acked(struct roce_follow *f, const struct roce_step *s,
                                            __u32 psn) {
@@ -13,7 +21,12 @@ static ROCE_INLINE __u32 roce_follow_acked(struct roce_follow *f, const struct r
   if (more <= 0)
     return 0;
   f->acked = psn;
-  f->flags &= ~(__u32)ROCE_FOLLOW_NAKED;
+  f->flags &= ~(__u32)(ROCE_FOLLOW_NAKED | ROCE_FOLLOW_REFUSED | ROCE_FOLLOW_AFTER);
+  if (f->flags & ROCE_FOLLOW_TURN && roce_psn_diff(psn, f->turn_psn) > 0) {
+    f->flags &= ~(__u32)ROCE_FOLLOW_TURN;
+    f->turns++;
+  }
+  roce_follow_note_unseen(f, psn);
   if (f->timed_out_ns && roce_psn_diff(psn, f->timeout_psn) > 0)
     f->timed_out_ns = f->timeout_ns = 0;
   roce_round_reach(&f->round, psn);
@@ -41,11 +54,27 @@ ROCE_OUTLINE int roce_follow_messages(const struct roce_follow *f, __u32 psn) {
   return (__s32)((f->ends_count - after) & ROCE_PSN_MASK);
 }
 
+/*
+ * What an MSN says where PSNs did not pass here: they may have ended messages, and the count is
+ * that of the answer from now on. `same`: they ended none.
+ */
+static ROCE_INLINE void roce_follow_msn_unseen(struct roce_env *env, struct roce_follow *f,
+                                               const struct roce_step *s, __u32 psn, int same) {
+  if (!same)
+    f->sum.msn_unchecked++;
+  else if (f->flags & ROCE_FOLLOW_JUMP && roce_psn_diff(psn, f->jump_to) > 0)
+    roce_follow_tell(env, f, ROCE_FINDING_PSN_VIOLATION, s->now, f->jump_frame, s->frame,
+                     f->jump_to, (f->jump_to - f->jump_from) & ROCE_PSN_MASK, f->jump_from);
+  f->flags &= ~(__u32)(ROCE_FOLLOW_MISSED | ROCE_FOLLOW_JUMP);
+  f->msn_forgotten = f->round.forgotten;
+}
+
 /* Compares the MSN of an answer that acknowledges all before `psn` with the requests seen. */
 ROCE_OUTLINE int roce_follow_msn(struct roce_env *env, struct roce_follow *f,
                                  const struct roce_step *s, __u32 psn) {
   __s32 messages;
   __u32 offset;
+  int same;
 
   if (!roce_follows(env, f, s))
     return 0;
@@ -57,7 +86,11 @@ ROCE_OUTLINE int roce_follow_msn(struct roce_env *env, struct roce_follow *f,
     return 1;
   }
   offset = (s->msn - (__u32)messages) & ROCE_PSN_MASK;
-  if (f->flags & ROCE_FOLLOW_MSN && offset != f->msn_offset) {
+  same = f->flags & ROCE_FOLLOW_MSN && offset == f->msn_offset;
+  if (f->flags & ROCE_FOLLOW_MISSED || f->round.forgotten != f->msn_forgotten) {
+    roce_follow_msn_unseen(env, f, s, psn, same);
+    f->msn_offset = f->msn_other = offset;
+  } else if (f->flags & ROCE_FOLLOW_MSN && !same) {
     if (offset == f->msn_other) /* reported: from then on this is its count */
       f->msn_offset = offset;
     else
@@ -75,7 +108,7 @@ ROCE_OUTLINE int roce_follow_msn(struct roce_env *env, struct roce_follow *f,
 /* PSN sequence error for s->psn. */
 ROCE_OUTLINE int roce_follow_nak(struct roce_env *env, struct roce_follow *f,
                                  const struct roce_step *s) {
-  int again, refused, acked, last;
+  int again, after, refused, acked, last;
   __u64 seen_ns;
   __u32 psn, end;
 
@@ -84,6 +117,7 @@ ROCE_OUTLINE int roce_follow_nak(struct roce_env *env, struct roce_follow *f,
   psn = s->psn;
   end = roce_psn_add(psn, 1);
   again = f->flags & ROCE_FOLLOW_NAKED && f->nak_psn == psn && f->acked == psn;
+  after = again && f->flags & ROCE_FOLLOW_AFTER;
   /* It comes with the RNR NAK, for what was sent after the refused request. */
   refused = roce_follow_waits(f) && f->open.cause == ROCE_CAUSE_RNR && f->open.first_missing == psn;
   acked = roce_psn_diff(psn, f->acked) < 0;
@@ -98,6 +132,7 @@ ROCE_OUTLINE int roce_follow_nak(struct roce_env *env, struct roce_follow *f,
   } else if (refused) {
     f->open.naks++;
   } else {
+    roce_follow_note_unseen(f, psn);
     seen_ns = f->ahead_ns && f->ahead_of == psn ? f->ahead_ns : 0;
     if (!acked && roce_psn_diff(psn, f->next) <= 0)
       roce_round_refuse(&f->round, psn);
@@ -113,11 +148,15 @@ ROCE_OUTLINE int roce_follow_nak(struct roce_env *env, struct roce_follow *f,
         f->open.end = roce_round_missing_end(&f->round);
     }
   }
-  if (again)
+  if (after) /* the responder asked again for what had not come */
+    roce_follow_tell(env, f, ROCE_FINDING_WRONG_PSN, s->now, f->after_frame, f->nak_frame, psn,
+                     f->after_psn, psn);
+  else if (again)
     roce_follow_find(env, f, ROCE_FINDING_REPEATED_NAK, s, f->nak_frame, psn, 0, 0);
   else if (acked || last)
     roce_follow_find(env, f, ROCE_FINDING_NAK_WITHOUT_GAP, s, 0, psn, 0, 0);
   roce_follow_acked(f, s, psn);
+  f->flags &= ~(__u32)(ROCE_FOLLOW_JUMP | ROCE_FOLLOW_AFTER);
   f->flags |= ROCE_FOLLOW_NAKED;
   f->nak_psn = psn;
   f->nak_frame = s->frame;
@@ -128,6 +167,8 @@ static ROCE_INLINE void roce_follow_rnr(struct roce_env *env, struct roce_follow
                                         const struct roce_step *s) {
   roce_follow_acked(f, s, s->psn);
   f->flags &= ~(__u32)ROCE_FOLLOW_NAKED; /* the request has arrived since that NAK */
+  f->flags |= ROCE_FOLLOW_REFUSED;
+  f->rnr_psn = s->psn;
   if (roce_psn_diff(s->psn, f->next) < 0)
     roce_round_refuse(&f->round, s->psn);
   roce_follow_begin(env, f, ROCE_CAUSE_RNR, ROCE_KIND_REQUEST, s->psn, roce_psn_add(s->psn, 1));
@@ -173,6 +214,10 @@ static ROCE_INLINE void roce_follow_step(struct roce_follow *f, const struct roc
     struct roce_over *o = &f->over[f->overs & (ROCE_OVERS - 1)];
 
     o->ns = s->now;
+    o->frame = s->frame;
+    o->first = f->read_first;
+    o->open = (f->flags & ROCE_FOLLOW_READ_OPEN) != 0;
+    o->turn = f->turns + ((f->flags & ROCE_FOLLOW_TURN) != 0);
     o->from = f->answer_last;
     o->to = s->psn;
     o->fresh = roce_psn_diff(f->answer_next, o->from) > 0 ? f->answer_next : o->from;
@@ -213,6 +258,25 @@ static ROCE_SEPARATE void roce_follow_answer_copy(struct roce_env *env, struct r
   roce_follow_copy(env, f, ROCE_KIND_RESPONSE, &b);
 }
 
+/* The PMTU that an answer shows gives the length of the newest READ in PSNs. */
+static ROCE_INLINE void roce_follow_read_length(struct roce_follow *f, const struct roce_step *s) {
+  __u32 last = (f->ends_count - 1) & (ROCE_FOLLOW_ENDS - 1), code, end;
+
+  if (!(f->flags & ROCE_FOLLOW_UNKNOWN_READ) || !f->read_len ||
+      !(s->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE)))
+    return;
+  code = roce_pmtu_code(s->payload);
+  if (!code)
+    return;
+  end = roce_psn_add(f->newest, roce_read_psns(f->read_len, code & 7));
+  f->flags &= ~(__u32)ROCE_FOLLOW_UNKNOWN_READ;
+  if (f->round.last == f->next)
+    roce_round_forward(&f->round, f->next, end);
+  if (f->ends_count && f->ends[last] == f->newest)
+    f->ends[last] = (end - 1) & ROCE_PSN_MASK;
+  f->next = end;
+}
+
 /* An answer with a PSN of its own: a packet of a READ response, or an ATOMIC ACK. */
 ROCE_OUTLINE int roce_follow_answer(struct roce_env *env, struct roce_follow *f,
                                     const struct roce_step *s) {
@@ -222,6 +286,7 @@ ROCE_OUTLINE int roce_follow_answer(struct roce_env *env, struct roce_follow *f,
   if (!roce_follows(env, f, s))
     return 0;
   roce_follow_payload(env, f, s);
+  roce_follow_read_length(f, s);
   over = roce_follow_over(f, s->psn, s->end);
   if (!(f->flags & ROCE_FOLLOW_ANSWERED)) {
     f->flags |= ROCE_FOLLOW_ANSWERED;
@@ -236,6 +301,8 @@ ROCE_OUTLINE int roce_follow_answer(struct roce_env *env, struct roce_follow *f,
   /* The tracker takes what was stepped over between responses for PSNs without one. */
   seen = s->seen && !(over && roce_psn_diff(s->psn, over->fresh) >= 0);
   roce_follow_step(f, s);
+  if (!(s->info & (ROCE_OP_MIDDLE | ROCE_OP_LAST)))
+    f->read_first = s->psn;
   if (f->flags & ROCE_FOLLOW_OPEN && f->open.kind == ROCE_KIND_RESPONSE)
     roce_follow_replay(env, f, s, back && asked, seen);
   if (again && back && seen && !asked)
@@ -274,13 +341,13 @@ ROCE_OUTLINE int roce_follow_answers(struct roce_env *env, struct roce_follow *f
     roce_follow_ack(env, f, s);
     break;
   case ROCE_RNR_NAK:
-    roce_follow_settle(env, f, ROCE_NULL);
+    roce_follow_settle_refused(env, f, s);
     roce_follow_rnr(env, f, s);
     break;
   case ROCE_NAK:
     if (ROCE_SYNDROME_VALUE(s->syndrome))
       break;
-    roce_follow_settle(env, f, ROCE_NULL);
+    roce_follow_settle_refused(env, f, s);
     roce_follow_nak(env, f, s);
     break;
   default:

@@ -3,13 +3,13 @@
 #ifndef ROCE_CONFIG_H
 #define ROCE_CONFIG_H
 
-#include "types.h"
+#include "episode.h"
 
 /*
  * Incremented when the key, value or meaning of a map that userspace reads changes. Every
  * attachment has it in its .rodata.
  */
-#define ROCE_ABI 9
+#define ROCE_ABI 10
 
 struct roce_config {
   __u32 abi;
@@ -166,6 +166,7 @@ struct roce_shared {
   __u32 timings_used;
   __u64 episodes; /* found, with those that newer ones replaced */
   __u64 findings;
+  __u64 causes[2][ROCE_CAUSES]; /* episodes begun of the requests of each side */
 };
 
 #endif

@@ -84,10 +84,9 @@ struct roce_totals {
   __u64 tunnels_deep;                /* frames with more tunnels than are taken off */
   __u64 mirrors_full;                /* frames whose mirror session had no room in the table */
   /* ROCE_FEATURE_FOLLOW, ROCE_FEATURE_TIME: packets that were not followed or timed */
-  __u64 pairs_full;            /* their QP pair had no room in the table */
-  __u64 pairs_contended;       /* other CPUs were changing its record */
-  __u64 pairs_unknown;         /* answers whose requests are not known */
-  __u64 episodes[ROCE_CAUSES]; /* begun, by cause */
+  __u64 pairs_full;      /* their QP pair had no room in the table */
+  __u64 pairs_contended; /* other CPUs were changing its record */
+  __u64 pairs_unknown;   /* answers whose requests are not known */
   /* PFC and PAUSE frames by priority: pfc.h */
   __u64 pfc_xoff[ROCE_PFC_COUNTS];
   __u64 pfc_xon[ROCE_PFC_COUNTS];

@@ -44,7 +44,8 @@ struct roce_episode {
   __u32 naks;          /* more than one: NAKs repeated for the same PSN */
   __u8 cause;          /* enum roce_cause */
   __u8 kind;           /* enum roce_kind: the stream that misses PSNs */
-  __u8 reserved[2];
+  __u8 corrupted;      /* what is missing passed here with a wrong iCRC; captures only */
+  __u8 reserved;
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_episode) == 112, "roce_episode is 112 bytes");
 
@@ -52,13 +53,16 @@ ROCE_STATIC_ASSERT(sizeof(struct roce_episode) == 112, "roce_episode is 112 byte
 enum roce_finding_type {
   ROCE_FINDING_REPEATED_NAK,    /* a second NAK for a PSN before it arrived (9.7.5.2.3) */
   ROCE_FINDING_NAK_WITHOUT_GAP, /* a NAK for a PSN that nothing followed, or that was ACKed */
-  ROCE_FINDING_WRONG_PSN,       /* the requester resumed before the PSN of the NAK */
+  ROCE_FINDING_WRONG_PSN,       /* the requester resumed at another PSN than that of the NAK */
   ROCE_FINDING_ACK_BEYOND,      /* an ACK for a request that was sent after it */
   ROCE_FINDING_MSN,             /* the MSN is not the number of requests completed */
   /* Congestion: what the observer saw does not explain it; a mark may be made after it. */
   ROCE_FINDING_CE_WITHOUT_CNP, /* requests marked CE, and no CNP from their receiver to anyone */
   ROCE_FINDING_CNP_WITHOUT_CE, /* a CNP to a QP of which no packet was marked, nor NAKed */
   ROCE_FINDING_PMTU, /* a payload that disagrees with the path MTU of the packets before it */
+  ROCE_FINDING_PSN_VIOLATION,   /* PSNs that no message has were skipped, and acknowledged */
+  ROCE_FINDING_READ_NOT_OBEYED, /* what answers stepped over was not requested again */
+  ROCE_FINDING_ICRC,            /* a packet whose iCRC is wrong; captures only */
   ROCE_FINDINGS,
 };
 
@@ -69,8 +73,8 @@ struct roce_finding {
   __u32 request;     /* record ids of the streams */
   __u32 response;
   __u32 psn;
-  __u32 value;    /* MSN found; PSN resumed; bytes of payload */
-  __u32 expected; /* MSN expected; bytes of payload before */
+  __u32 value;    /* MSN found; PSN resumed; bytes of payload; PSNs */
+  __u32 expected; /* MSN or PSN expected; bytes of payload before */
   __u8 type;      /* enum roce_finding_type */
   __u8 reserved[3];
 };

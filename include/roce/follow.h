@@ -111,12 +111,13 @@ static ROCE_INLINE void roce_follow_close(struct roce_env *env, struct roce_foll
   roce_emit_episode(env, &f->open);
 }
 
+/* An episode is counted at the port that its requests enter, whichever its cause enters. */
 static ROCE_INLINE void roce_follow_count(struct roce_env *env, struct roce_follow *f, int cause) {
-  struct roce_totals *t = roce_totals_of(env);
+  struct roce_shared *shared = roce_shared_of(env);
 
   f->sum.causes[cause]++;
-  if (t)
-    t->episodes[cause]++;
+  if (shared)
+    ROCE_ADD(&shared->causes[(f->key.qp_kind & ROCE_KEY_SIDE) != 0][cause], 1);
 }
 
 /* Ends the open episode and begins another, for `psn`, of which [psn, end) has to pass. */
@@ -143,7 +144,8 @@ static ROCE_INLINE __u64 roce_follow_sent(const struct roce_follow *f) {
 static ROCE_INLINE int roce_follow_quiet(const struct roce_follow *f) {
   const __u32 quiet = ROCE_FOLLOW_ANSWERED | ROCE_FOLLOW_NAKED | ROCE_FOLLOW_MSN |
                       ROCE_FOLLOW_READ_OPEN | ROCE_FOLLOW_CNP_TOLD | ROCE_FOLLOW_REREAD |
-                      ROCE_FOLLOW_SKIPS | ROCE_FOLLOW_ABOUT;
+                      ROCE_FOLLOW_SKIPS | ROCE_FOLLOW_ABOUT | ROCE_FOLLOW_MISSED |
+                      ROCE_FOLLOW_JUMP | ROCE_FOLLOW_REFUSED | ROCE_FOLLOW_AFTER | ROCE_FOLLOW_TURN;
 
   return (f->flags & ~quiet) == ROCE_FOLLOW_STARTED && !f->round.holes &&
          f->next == f->round.last && f->next == f->round.expected;
@@ -174,6 +176,7 @@ static ROCE_INLINE void roce_follow_start(struct roce_follow *f, const struct ro
   f->next = f->acked = f->newest = s->psn;
   f->ends_count = 0;
   f->timed_out_ns = f->timeout_ns = 0;
+  f->msn_forgotten = f->round.forgotten;
   f->payload = f->answer_payload = ROCE_PAYLOAD_UNKNOWN;
   roce_round_start(&f->round, s->psn);
 }
@@ -246,6 +249,39 @@ static ROCE_SEPARATE int roce_follow_reread(struct roce_env *env, struct roce_fo
   f->open.seen_ns = over ? over->ns : 0;
   f->open.last_sent_ns = roce_follow_sent(f);
   f->open.reread_ns = s->now;
+  return 1;
+}
+
+/* What the answers to the newest READ stepped over before `psn`; NULL: nothing. */
+static ROCE_INLINE const struct roce_over *roce_follow_over_before(const struct roce_follow *f,
+                                                                   __u32 psn) {
+  const struct roce_over *o = &f->over[(f->overs - 1) & (ROCE_OVERS - 1)];
+
+  if (!f->overs || !o->open || o->from == o->to || o->first != f->read_first ||
+      roce_psn_diff(o->to, psn) > 0)
+    return ROCE_NULL;
+  return o;
+}
+
+/* The rest of a READ is requested again from a PSN after those that its answers stepped over. */
+static ROCE_SEPARATE int roce_follow_reread_after(struct roce_env *env, struct roce_follow *f,
+                                                  const struct roce_step *s) {
+  const struct roce_over *o = roce_follow_over_before(f, s->psn);
+  __u64 ns, frame;
+  __u32 from, to;
+
+  if (!o || !s->asks || f->sum.unseen || roce_psn_diff(s->psn, f->answer_last) >= 0)
+    return 0;
+  ns = o->ns;
+  frame = o->frame;
+  from = o->from;
+  to = o->to;
+  roce_follow_begin(env, f, ROCE_CAUSE_READ, ROCE_KIND_RESPONSE, from, to);
+  f->open.missing = (to - from) & ROCE_PSN_MASK;
+  f->open.seen_ns = ns;
+  f->open.last_sent_ns = roce_follow_sent(f);
+  f->open.reread_ns = s->now;
+  roce_follow_find(env, f, ROCE_FINDING_WRONG_PSN, s, frame, from, s->psn, from);
   return 1;
 }
 

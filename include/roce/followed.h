@@ -21,12 +21,17 @@ enum roce_follow_flags {
   ROCE_FOLLOW_READ_OPEN = 1 << 7,    /* the last READ response was a FIRST or MIDDLE */
   ROCE_FOLLOW_BEYOND = 1 << 8,       /* `beyond_psn` is valid */
   ROCE_FOLLOW_REREAD = 1 << 9,       /* the answers to [reread_from, reread_to) have begun */
-  ROCE_FOLLOW_ALONE = 1 << 10,       /* of what the NAK asked for, its PSN alone came */
+  ROCE_FOLLOW_ALONE = 1 << 10,       /* only the NAK's own PSN has been sent again so far */
   ROCE_FOLLOW_CNP_TOLD = 1 << 11,    /* a CNP without CE was reported */
   ROCE_FOLLOW_BACK = 1 << 12,        /* `back` is in use */
   ROCE_FOLLOW_SKIPS = 1 << 13,       /* requests may have been skipped: skip.h */
   ROCE_FOLLOW_ABOUT = 1 << 14,       /* `sent_ns` is the latest that it can be */
   ROCE_FOLLOW_PAYLOAD = 1 << 15,     /* the newest FIRST or MIDDLE request had not `payload` */
+  ROCE_FOLLOW_MISSED = 1 << 16,      /* acknowledged since the last MSN: PSNs that did not pass */
+  ROCE_FOLLOW_JUMP = 1 << 17,        /* `jump_from`, `jump_to`, `jump_frame` are valid */
+  ROCE_FOLLOW_REFUSED = 1 << 18,     /* `rnr_psn` is valid: nothing was acknowledged since */
+  ROCE_FOLLOW_AFTER = 1 << 19,       /* `after_psn`, `after_frame` are valid */
+  ROCE_FOLLOW_TURN = 1 << 20,        /* READ or atomic `turn_psn` is not answered */
 };
 
 /*
@@ -64,8 +69,15 @@ struct roce_over {
   __u64 ns; /* of the answer after them */
   __u32 from, to;
   __u32 fresh; /* from here on, they never passed */
-  __u32 reserved;
+  __u32 first; /* roce_follow.read_first at that time */
+  __u32 turn;  /* of roce_follow, in which all READs and atomics were sent after that answer */
+  __u32
+      open; /* 1: in a READ response, so that at least `from` is missing; else perhaps no READ's */
+  __u64 frame; /* of that answer */
 };
+
+/* Turns without asking again after which the requester has not obeyed: README.md 9. */
+#define ROCE_OVER_TURNS 2
 
 /* Totals of a pair. */
 struct roce_follow_sums {
@@ -77,7 +89,10 @@ struct roce_follow_sums {
   __u32 ce, answers_ce;             /* packets marked CE: requests, answers */
   __u32 ce_psn;                     /* of the first */
   __u32 cnps;                       /* to the QP of the requests' sender */
-  __u32 msn_unchecked;              /* too many messages outstanding */
+  __u32 msn_unchecked;              /* too many messages outstanding, or some did not pass here */
+  __u32 reads_again;                /* READ REQUESTs sent again */
+  __u32 reads_cut;                  /* READ REQUESTs without their length: cut by a snap length */
+  __u32 unseen;                     /* answers that acknowledge PSNs that did not pass here */
   __u64 cnp_ns;                     /* the last of `cnps` */
   __u64 cnp_least_ns;               /* the least time between two of them; 0: there were no two */
 };
@@ -110,6 +125,8 @@ struct roce_follow {
   __u64 beyond_frame;
   __u64 ce_frame;                            /* the first request marked CE */
   __u64 payload_frame, answer_payload_frame; /* the first with `payload`, `answer_payload` */
+  __u64 jump_frame;   /* the first request after a jump of PSNs between two messages */
+  __u64 after_frame;  /* likewise, of after_psn */
   __u64 timeout_ns;   /* time between the last two timeouts for timeout_psn */
   __u64 timed_out_ns; /* the last timeout */
   __u32 acked;        /* all before this PSN are acknowledged */
@@ -117,8 +134,16 @@ struct roce_follow {
   __u32 nak_psn;      /* of the last NAK */
   __u32 nak_before;   /* of the one before it, and `acked` before it: */
   __u32 acked_before;
-  __u32 beyond_psn;   /* of an ACK for what was not sent */
-  __u32 payload_last; /* of the last FIRST or MIDDLE; answers likewise: */
+  __u32 beyond_psn;         /* of an ACK for what was not sent */
+  __u32 jump_from, jump_to; /* the PSN expected and the one that came */
+  __u32 rnr_psn;            /* of the last RNR NAK */
+  __u32 after_psn;          /* where the requester resumed, after the PSN of the NAK */
+  __u32 read_len;           /* DMALen of the newest request: ROCE_FOLLOW_UNKNOWN_READ; 0: cut */
+  __u32 read_first;         /* first PSN of the newest READ response */
+  __u32 turns; /* READs or atomics answered, each sent after the answer to the one before */
+  __u32 turn_psn;
+  __u32 msn_forgotten; /* round.forgotten at the last MSN */
+  __u32 payload_last;  /* of the last FIRST or MIDDLE; answers likewise: */
   __u32 answer_payload, answer_payload_last;
   __u32 answer_next, answer_last;
   __u32 reread_from, reread_to; /* requested again: their answers are no duplicates */
@@ -152,6 +177,7 @@ struct roce_step {
   __u32 length;  /* of the frame */
   __u32 msn;     /* of an AETH */
   __u32 payload; /* bytes */
+  __u32 dma_len; /* of a READ REQUEST; 0: cut */
   __u8 seen;     /* the tracker had seen all its PSNs */
   __u8 unknown;  /* a READ of unknown length in PSNs */
   __u8 asks;     /* READ or atomic: answered by packets of their own */

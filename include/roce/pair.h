@@ -41,13 +41,13 @@ static ROCE_INLINE int roce_pair_seen(const struct roce_scratch *scratch, int sl
 }
 
 /*
- * Reports the CNP `p` unless a mark or a NAK that passed here explains it; `answers_ce`: marked
- * answers of its QP.
+ * Reports the CNP `p` unless a mark or a NAK that passed here explains it; `marked`: answers of its
+ * QP were marked, or a rule here marked packets of it.
  */
 static ROCE_INLINE void roce_follow_uncaused(struct roce_env *env, struct roce_follow *f,
-                                             __u32 answers_ce, const struct roce_packet *p,
+                                             __u32 marked, const struct roce_packet *p,
                                              const struct roce_step *step) {
-  if (f->sum.ce || f->sum.naks || answers_ce || f->flags & ROCE_FOLLOW_CNP_TOLD)
+  if (f->sum.ce || f->sum.naks || marked || f->flags & ROCE_FOLLOW_CNP_TOLD)
     return;
   f->flags |= ROCE_FOLLOW_CNP_TOLD;
   roce_follow_find(env, f, ROCE_FINDING_CNP_WITHOUT_CE, step, 0, p->psn, 0, 0);
@@ -62,6 +62,13 @@ static ROCE_INLINE void roce_follow_pace(struct roce_follow *f, __u64 now) {
   sum->cnp_ns = now;
 }
 
+/* Whether a packet of stream `id` was CE, on arrival or by a rule: roce_remember_ce. */
+static ROCE_INLINE __u32 roce_ever_marked(struct roce_env *env, __u32 id) {
+  const struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
+
+  return id != ROCE_NO_STREAM && aside && ROCE_LOAD(&aside->ce) >> 40 == id + 1;
+}
+
 /*
  * A CNP of stream `id` slows down a QP: its requests, and its answers to requests of the other
  * side. Reported if none of them was marked CE here, and no NAK explains it either.
@@ -72,7 +79,7 @@ static ROCE_SEPARATE void roce_follow_cnp(struct roce_env *env, const struct roc
   const struct roce_stream *s = roce_stream_at(env, id);
   const __u32 *link = roce_pair_link_at(env, id);
   const struct roce_stream *slowed = link && *link ? roce_stream_at(env, *link - 1) : ROCE_NULL;
-  __u32 other, answers_ce = 0;
+  __u32 other, marked;
   struct roce_follow *f;
 
   if (!scratch || !s || !slowed)
@@ -80,16 +87,17 @@ static ROCE_SEPARATE void roce_follow_cnp(struct roce_env *env, const struct roc
   roce_sibling_key(&s->key, &scratch->answered);
   other = roce_table_find(env, &scratch->answered,
                           roce_key_hash(&scratch->answered, roce_hash_seed(env)));
+  marked = roce_ever_marked(env, other) || roce_ever_marked(env, *link - 1);
   f = other != ROCE_NO_STREAM ? roce_follow_open(env, other, &scratch->answered) : ROCE_NULL;
   if (f) {
-    answers_ce = f->sum.answers_ce;
+    marked |= f->sum.answers_ce != 0;
     roce_pair_leave(env, &f->lock);
   }
   f = roce_follow_open(env, *link - 1, &slowed->key);
   if (!f)
     return;
   roce_follow_pace(f, step->now);
-  roce_follow_uncaused(env, f, answers_ce, p, step);
+  roce_follow_uncaused(env, f, marked, p, step);
   roce_pair_leave(env, &f->lock);
 }
 
@@ -165,7 +173,8 @@ static ROCE_INLINE int roce_follow_packet(struct roce_env *env, const struct roc
     roce_follow_cnp(env, p, id, step);
     return 0;
   }
-  if (!scratch || !s || (transport != ROCE_RC && transport != ROCE_XRC) || p->cut)
+  if (!scratch || !s || (transport != ROCE_RC && transport != ROCE_XRC) ||
+      (p->cut && p->info & ROCE_OP_ACK))
     return 0;
   psns = roce_stream_psns(p, (s->word & ROCE_WORD_PMTU) >> ROCE_WORD_PMTU_SHIFT);
   step->psn = p->psn;
@@ -176,6 +185,7 @@ static ROCE_INLINE int roce_follow_packet(struct roce_env *env, const struct roc
   step->ends = (p->info & ROCE_OP_ENDS_MESSAGE) != 0;
   step->info = p->info;
   step->payload = (p->payload + 3) & ~3u; /* with its pad, whose length may be corrupted */
+  step->dma_len = p->dma_len;             /* 0 where it is cut */
   step->syndrome = p->syndrome;
   if (p->info & ROCE_OP_REQUEST) {
     const __u32 *link = roce_pair_link_at(env, id);

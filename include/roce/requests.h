@@ -21,12 +21,29 @@ static ROCE_INLINE int roce_follow_was_late(const struct roce_follow *f) {
 }
 
 /*
+ * The request that an RNR NAK refused comes once more, and nothing was acknowledged since: a
+ * further RNR NAK may have passed elsewhere. Nothing is missing.
+ */
+static ROCE_INLINE void roce_follow_tried_again(struct roce_env *env, struct roce_follow *f) {
+  const struct roce_back *b = &f->back;
+
+  if (!(f->flags & ROCE_FOLLOW_OPEN) || f->open.cause != ROCE_CAUSE_RNR)
+    roce_follow_begin(env, f, ROCE_CAUSE_RNR, ROCE_KIND_REQUEST, b->psn, b->end);
+  if (f->open.resent_ns)
+    return;
+  f->open.resent_ns = b->ns;
+  f->open.resent_frame = b->frame;
+  f->open.last_sent_ns = roce_back_sent(b);
+}
+
+/*
  * The requester went back, beginning with the packet that waits in `back`. If it is before the
  * NAK's PSN, it may be of the NAK before, or a timeout at the same time: then it is not wrong.
  */
 static ROCE_SEPARATE void roce_follow_went_back(struct roce_env *env, struct roce_follow *f,
                                                 __u64 now) {
   const struct roce_back *b = &f->back;
+  __s32 off;
 
   if ((roce_follow_waits(f) && b->ns >= f->open.nak_ns) || roce_follow_was_late(f)) {
     f->flags &= ~(__u32)ROCE_FOLLOW_ALONE;
@@ -34,12 +51,19 @@ static ROCE_SEPARATE void roce_follow_went_back(struct roce_env *env, struct roc
     f->open.resent_ns = b->ns;
     f->open.resent_frame = b->frame;
     f->open.last_sent_ns = roce_back_sent(b);
-    if (f->open.cause == ROCE_CAUSE_NAK && roce_psn_diff(b->psn, f->open.first_missing) < 0 &&
-        b->psn != f->nak_before && b->psn != f->acked_before)
+    off = f->open.cause == ROCE_CAUSE_NAK ? roce_psn_diff(b->psn, f->open.first_missing) : 0;
+    if (off < 0 && b->psn != f->nak_before && b->psn != f->acked_before)
       roce_follow_tell(env, f, ROCE_FINDING_WRONG_PSN, now, b->frame, f->open.nak_frame,
                        f->open.first_missing, b->psn, f->open.first_missing);
+    if (off > 0) { /* or the NAK's PSN was lost again: a further NAK for it decides */
+      f->flags |= ROCE_FOLLOW_AFTER;
+      f->after_psn = b->psn;
+      f->after_frame = b->frame;
+    }
   } else if (f->flags & ROCE_FOLLOW_NAK_AGAIN) {
     f->flags &= ~(__u32)ROCE_FOLLOW_NAK_AGAIN;
+  } else if (f->flags & ROCE_FOLLOW_REFUSED && b->psn == f->rnr_psn) {
+    roce_follow_tried_again(env, f);
   } else {
     int timer = f->response != ROCE_NO_STREAM && b->ns - b->sent_ns >= ROCE_COPY_NS;
 
@@ -120,6 +144,11 @@ static ROCE_INLINE void roce_follow_join(struct roce_follow *f, const struct roc
   roce_round_fill(&f->round, s->psn, s->end);
 }
 
+/* A go-back resumes at the oldest PSN without an ACK: `back`, after that one, is a copy. */
+static ROCE_INLINE int roce_follow_passed_over(const struct roce_follow *f) {
+  return f->response != ROCE_NO_STREAM && roce_psn_diff(f->back.psn, f->acked) > 0;
+}
+
 /*
  * Decides what waits in `back`, by the next request `s`: the first that are sent again, or late, or
  * a copy. NULL: nothing follows. 1 when `s` was added to it.
@@ -147,13 +176,26 @@ ROCE_OUTLINE int roce_follow_settle(struct roce_env *env, struct roce_follow *f,
       f->sum.selective++;
       f->flags |= ROCE_FOLLOW_ALONE;
     }
-  } else if (late && b->seen && b->end == b->last) {
+  } else if (late && b->seen && b->end == b->last && !roce_follow_passed_over(f)) {
     roce_follow_went_back(env, f, s ? s->now : b->ns);
   } else if (b->seen) {
     roce_follow_copy(env, f, ROCE_KIND_REQUEST, b);
   }
   f->flags &= ~(__u32)ROCE_FOLLOW_BACK;
   return 0;
+}
+
+/* Decides what waits in `back` when an answer refuses PSN `psn`: if it is that, it went back. */
+static ROCE_INLINE void roce_follow_settle_refused(struct roce_env *env, struct roce_follow *f,
+                                                   const struct roce_step *s) {
+  if (!(f->flags & ROCE_FOLLOW_BACK) || f->back.psn != s->psn) {
+    roce_follow_settle(env, f, ROCE_NULL);
+    return;
+  }
+  if (!f->back.reaction)
+    roce_follow_went_back(env, f, s->now);
+  roce_follow_again(f);
+  f->flags &= ~(__u32)ROCE_FOLLOW_BACK;
 }
 
 /* Notes a packet before the end of the previous one. */
@@ -206,6 +248,54 @@ static ROCE_INLINE void roce_follow_ahead(struct roce_env *env, struct roce_foll
   f->ahead_of = f->round.expected;
 }
 
+/*
+ * A jump from the end of one message to the begin of another: if the MSN says that there is no
+ * message between, the requester skipped PSNs. `ahead`: of the PSN expected.
+ */
+static ROCE_INLINE void roce_follow_jump(struct roce_follow *f, const struct roce_step *s,
+                                         __s32 ahead) {
+  __u32 ended = f->ends[(f->ends_count - 1) & (ROCE_FOLLOW_ENDS - 1)];
+
+  if (ahead <= 0 || !f->ends_count || roce_psn_add(ended, 1) != f->next ||
+      s->info & (ROCE_OP_MIDDLE | ROCE_OP_LAST) ||
+      (f->flags & (ROCE_FOLLOW_JUMP | ROCE_FOLLOW_MISSED | ROCE_FOLLOW_MSN)) != ROCE_FOLLOW_MSN)
+    return;
+  f->flags |= ROCE_FOLLOW_JUMP;
+  f->jump_from = f->next;
+  f->jump_to = s->psn;
+  f->jump_frame = s->frame;
+}
+
+/*
+ * The request after a READ of unknown length: the READ ends there. Returns how far it is ahead of
+ * the PSN expected.
+ */
+static ROCE_INLINE __s32 roce_follow_after_read(struct roce_follow *f, const struct roce_step *s,
+                                                __s32 ahead) {
+  if (!(f->flags & ROCE_FOLLOW_UNKNOWN_READ))
+    return ahead;
+  f->flags &= ~(__u32)ROCE_FOLLOW_UNKNOWN_READ;
+  if (roce_psn_diff(s->psn, f->round.last) > 0)
+    roce_round_forward(&f->round, f->round.last, s->psn);
+  if (ahead <= 0)
+    return ahead;
+  f->next = s->psn;
+  return 0;
+}
+
+/* Counts READs and atomics that were sent after the answer to the previous one. */
+static ROCE_INLINE void roce_follow_turn(struct roce_follow *f, const struct roce_step *s,
+                                         int again) {
+  if (!s->asks)
+    return;
+  f->sum.reads_cut += s->unknown && !s->dma_len;
+  f->sum.reads_again += again && s->info & ROCE_OP_READ_REQUEST;
+  if (again || f->flags & ROCE_FOLLOW_TURN)
+    return;
+  f->flags |= ROCE_FOLLOW_TURN;
+  f->turn_psn = s->psn;
+}
+
 /* A request of RC or XRC. */
 ROCE_OUTLINE int roce_follow_request(struct roce_env *env, struct roce_follow *f,
                                      const struct roce_step *s) {
@@ -224,12 +314,10 @@ ROCE_OUTLINE int roce_follow_request(struct roce_env *env, struct roce_follow *f
     ahead = 0;
   }
   roce_follow_payload(env, f, s);
-  if (f->flags & ROCE_FOLLOW_UNKNOWN_READ && ahead > 0) {
-    roce_round_forward(&f->round, f->round.last, s->psn);
-    f->next = s->psn;
-    ahead = 0;
-  }
-  f->flags &= ~(__u32)ROCE_FOLLOW_UNKNOWN_READ;
+  ahead = roce_follow_after_read(f, s, ahead);
+  roce_follow_jump(f, s, ahead);
+  if (f->flags & ROCE_FOLLOW_AFTER && s->psn == f->nak_psn)
+    f->flags &= ~(__u32)ROCE_FOLLOW_AFTER;
   if (ahead >= 0 && f->flags & ROCE_FOLLOW_BEYOND &&
       (ahead || roce_psn_diff(s->end, f->beyond_psn) >= 0)) {
     f->flags &= ~(__u32)ROCE_FOLLOW_BEYOND;
@@ -239,13 +327,15 @@ ROCE_OUTLINE int roce_follow_request(struct roce_env *env, struct roce_follow *f
   }
   f->requests++;
   again = ahead < 0;
+  roce_follow_turn(f, s, again);
   joined = roce_follow_settle(env, f, s);
   if (!again && f->flags & ROCE_FOLLOW_OPEN && f->open.resent_ns && f->open.recovered_ns)
     roce_follow_close(env, f);
   if (joined) {
     /* decided later */
   } else if (again && roce_psn_diff(s->psn, f->round.last) < 0) {
-    if (roce_follow_reread(env, f, s) || roce_follow_reread_late(env, f, s)) {
+    if (roce_follow_reread(env, f, s) || roce_follow_reread_late(env, f, s) ||
+        roce_follow_reread_after(env, f, s)) {
       roce_round_again(&f->round, f->round.expected, s->psn, s->end);
       f->reread_from = s->psn;
       f->reread_to = s->end;
@@ -278,8 +368,10 @@ ROCE_OUTLINE int roce_follow_request(struct roce_env *env, struct roce_follow *f
   } else if (roce_psn_diff(s->end, f->next) > 0) {
     f->next = s->end;
   }
-  if (s->unknown)
+  if (s->unknown) {
     f->flags |= ROCE_FOLLOW_UNKNOWN_READ;
+    f->read_len = again ? 0 : s->dma_len;
+  }
   roce_follow_check_recovery(f, s->now);
   f->sent_ns = s->now;
   f->flags &= ~(__u32)ROCE_FOLLOW_ABOUT;

@@ -193,10 +193,13 @@ static ROCE_INLINE void roce_stream_ahead(struct roce_stream *s, __u32 d, struct
     roce_holes_age(s, o->end);
 }
 
-/* The PSN is lower than the expected one: the packet is late, repeated, or part of a rewind. */
-static ROCE_INLINE void roce_stream_behind(struct roce_stream *s, __u32 psn,
+/*
+ * The PSN is lower than the expected one: the packet is late, repeated, or part of a rewind. UC
+ * sends nothing again, so that there each packet is late, or a copy.
+ */
+static ROCE_INLINE void roce_stream_behind(struct roce_stream *s, const struct roce_packet *p,
                                            struct roce_outcome *o) {
-  __u32 filled = roce_holes_fill(s, psn, o->psns, &o->hole);
+  __u32 psn = p->psn, filled = roce_holes_fill(s, psn, o->psns, &o->hole);
 
   o->filled = filled;
   o->found |= filled ? ROCE_FOUND_FILLED : ROCE_FOUND_DUPLICATE;
@@ -204,7 +207,9 @@ static ROCE_INLINE void roce_stream_behind(struct roce_stream *s, __u32 psn,
     o->duplicate = 1;
     roce_stream_count(s, ROCE_DUPLICATES, 1);
   }
-  if (roce_run(s) > 0 && roce_psn_diff(psn, o->last) >= 0) {
+  if ((p->opcode & ROCE_TRANSPORT_MASK) == ROCE_UC) {
+    roce_stream_count(s, ROCE_REORDERED, filled);
+  } else if (roce_run(s) > 0 && roce_psn_diff(psn, o->last) >= 0) {
     if (roce_run(s) == 1) {
       roce_stream_count(s, ROCE_REWINDS, 1);
       roce_stream_uncount(s, ROCE_REORDERED, s->run_filled);
@@ -237,7 +242,7 @@ static ROCE_INLINE void roce_stream_judge(struct roce_stream *s, const struct ro
   } else if (d >= 0) {
     roce_stream_ahead(s, d, o);
   } else {
-    roce_stream_behind(s, p->psn, o);
+    roce_stream_behind(s, p, o);
   }
 }
 

@@ -188,6 +188,11 @@ inline Taken cnp_to(const Taken &request, uint32_t qpn) {
   return made;
 }
 
+inline uint32_t count(const Episodes &e, roce_finding_type type) {
+  return static_cast<uint32_t>(
+      std::ranges::count(e.findings, type, [](const FindingRow &row) { return row.finding.type; }));
+}
+
 inline uint32_t count(const Episodes &e, roce_cause cause) {
   uint32_t n = 0;
   for (const EpisodeRow &row : e.episodes)

@@ -17,6 +17,7 @@ constexpr uint64_t kUs = 1000, kMs = 1'000'000;
 struct Real {
   const char *name;
   uint32_t nak, read, timeout, duplicate, rnr = 0; // nak, rnr: as tshark counts them
+  uint32_t damaged = 0;                            // wrong iCRCs, as captures.txt has them
 };
 
 // nak: NAKs that tshark counted; nak + read + timeout: the requester's completer_retry_err where
@@ -27,7 +28,7 @@ TEST(Episodes, OfRealCaptures) {
       {"loss2_rc_psnwrap_v4", 5, 0, 1, 0},
       {"loss_rc_read_v4", 0, 37, 0, 0},
       {"loss2_rc_atomic_v4", 7, 10, 1, 0},
-      {"corrupt_rc_send_v4", 12, 0, 0, 0},
+      {"corrupt_rc_send_v4", 12, 0, 0, 0, 0, 24},
       {"wire_m1500_drop100_vb_drv_rq-tb", 46, 0, 0, 0},
       {"dup_rc_atomic_v4", 0, 0, 0, 6},
       {"dup_rc_read_v4", 0, 0, 0, 40},
@@ -57,7 +58,8 @@ TEST(Episodes, OfRealCaptures) {
     EXPECT_EQ(count(e, ROCE_CAUSE_DUPLICATE), real.duplicate);
     EXPECT_EQ(count(e, ROCE_CAUSE_RNR), real.rnr);
     EXPECT_EQ(count(e, ROCE_CAUSE_UNKNOWN), 0u);
-    EXPECT_TRUE(e.findings.empty());
+    EXPECT_EQ(count(e, ROCE_FINDING_ICRC), real.damaged);
+    EXPECT_EQ(e.findings.size(), real.damaged);
     EXPECT_EQ(e.holes_forgotten + e.pairs_full + e.episodes_dropped, 0u);
     for (const EpisodeRow &row : e.episodes)
       EXPECT_TRUE(row.name.src_qp.has_value());
@@ -189,11 +191,17 @@ TEST(Pairs, SelectiveRepeatIsRecognised) {
   EXPECT_EQ(g.episodes[0].episode.resent_needlessly, 3u);
 }
 
-// The last packet is sent again at these times after it, without an answer.
-Episodes timeouts(std::initializer_list<uint64_t> times) {
+// The last packet is sent again at these times after it, without an answer. `acked`: all before it
+// are acknowledged.
+Episodes timeouts(std::initializer_list<uint64_t> times, bool acked = true) {
   TakenFrames frames = read_frames("rc_send_mtu256_v4");
   while (!frames.back().is_request())
     frames.pop_back();
+  if (acked) {
+    Taken ack = frames[find_frame(frames, is_plain_ack)];
+    ack.put_psn(frames.back().psn() - 1);
+    insert(frames, frames.size() - 1, ack);
+  }
   const Taken last = frames.back();
   for (const uint64_t ns : times) {
     frames.push_back(last);
@@ -215,6 +223,10 @@ TEST(Pairs, RetryTimer) {
   const Episodes copies = timeouts({5 * kUs, 10 * kUs});
   EXPECT_EQ(count(copies, ROCE_CAUSE_TIMEOUT), 0u);
   EXPECT_EQ(count(copies, ROCE_CAUSE_DUPLICATE), 2u);
+  // The last of four packets without an ACK: a go-back would resume at the first.
+  const Episodes late = timeouts({1 * kMs, 3 * kMs}, false);
+  EXPECT_EQ(count(late, ROCE_CAUSE_TIMEOUT), 0u);
+  EXPECT_EQ(count(late, ROCE_CAUSE_DUPLICATE), 2u);
 }
 
 // An RNR NAK, and what it asked for after its timer.

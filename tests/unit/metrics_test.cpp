@@ -213,7 +213,7 @@ TEST(Metrics, EpisodesAndTimesOfQpPairs) {
   Snapshot port = busy_port();
   EXPECT_EQ(find(families_of(reading_of(port)), "xdp_roce_episodes_total"), nullptr);
   port.followed = true;
-  port.totals.episodes[ROCE_CAUSE_NAK] = 5;
+  port.episodes[ROCE_CAUSE_NAK] = 5;
   PortReading reading = reading_of(port);
   EXPECT_EQ(find(families_of(reading), "xdp_roce_latency_seconds"), nullptr);
   PassiveLatency latency;

@@ -136,14 +136,16 @@ bool Reference::after_unknown_read(const Seen &p) {
 }
 
 // Rule 5. True for a duplicate.
-bool Reference::behind(int64_t psn, int64_t n) {
+bool Reference::behind(int64_t psn, int64_t n, bool uc) {
   uint64_t filled = 0;
   for (auto it = holes_.lower_bound(psn); it != holes_.end() && *it < psn + n; filled++)
     it = holes_.erase(it);
   counts_.filled += filled;
   if (!filled)
     counts_.duplicates++;
-  if (run_ > 0 && psn >= last_) {
+  if (uc) {
+    counts_.reordered += filled;
+  } else if (run_ > 0 && psn >= last_) {
     run_++;
     if (run_ == 2) {
       counts_.rewinds++;
@@ -213,7 +215,7 @@ void Reference::track(const Seen &p) {
     run_ = 0;
     expected_ = psn + n;
   } else {
-    duplicate = behind(psn, n);
+    duplicate = behind(psn, n, p.opcode >> 5 == 1);
     holes_changed = !duplicate;
   }
   if (holes_changed)

@@ -59,7 +59,7 @@ private:
   void track(const Seen &p);
   int64_t covers(const Seen &p);
   bool after_unknown_read(const Seen &p);
-  bool behind(int64_t psn, int64_t n);
+  bool behind(int64_t psn, int64_t n, bool uc);
   void forget_beyond_sixteen();
 
   Counts counts_;

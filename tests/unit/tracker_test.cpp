@@ -150,6 +150,19 @@ TEST(Tracker, OtherTransportsHaveTheSameRules) {
   }
 }
 
+// UC never goes back: packets in a row behind the newest are late.
+TEST(Tracker, UcIsReorderedOrRepeated) {
+  const auto uc = [](uint32_t psn) { return op(ROCE_UC_SEND_ONLY, psn); };
+  check({uc(0), uc(1), uc(2), uc(5), uc(3), uc(4), uc(6)}, {.messages = 7,
+                                                            .gaps = 1,
+                                                            .skipped = 2,
+                                                            .filled = 2,
+                                                            .reordered = 2,
+                                                            .jumps = 2,
+                                                            .jumped = 3});
+  check({uc(0), uc(1), uc(2), uc(0), uc(1), uc(2), uc(3)}, {.messages = 4, .duplicates = 3});
+}
+
 TEST(Tracker, DatagramsAreCountedAndNotTracked) {
   for (uint8_t opcode : {0x64, 0x65, 0x40, 0x41, 0x4c, 0x51}) {
     MemoryTable table(4);

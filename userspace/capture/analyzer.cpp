@@ -81,6 +81,7 @@ const roce_key *Analyzer::account(const CapturedFrame &whole, ParsedFrame &parse
   const uint64_t now = frame.time_ns;
   bool track = !damaged || !options_.drop_bad_icrc;
 
+  frame.damaged = damaged;
   frame.number =
       captured.number ? uint64_t{captured.file} << kFileShift | captured.number : frames_ + 1;
   if (!frames_++)

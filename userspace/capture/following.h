@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "model/episodes.h"
 #include "roce/followed.h"
+#include "roce/table.h"
 
 namespace xr {
 
@@ -24,33 +26,55 @@ public:
 private:
   struct Last {
     uint64_t ns = 0, least = UINT64_MAX;
-    uint64_t count = 0;
+    uint64_t count = 0, near = 0; // near: as often `least`, or a quarter more
     void add(uint64_t now);
+    // Nine of ten times between two are the least one: that is a pace.
+    bool is_steady() const { return count > 4 && 10 * near >= 9 * (count - 1); }
   };
   using Name = std::array<uint32_t, 9>; // source, destination and QP, or zeros
   std::map<Name, Last> qps_, destinations_, sources_;
   uint64_t forgotten_ = 0;
 };
 
+// Packets with a wrong iCRC, which their receivers drop, until they are sent again.
+class DamagedPackets {
+public:
+  static constexpr size_t kPackets = 1 << 16; // more make way for newer ones
+
+  void add(uint32_t stream, uint32_t psn, uint64_t ns);
+  // Whether the loss of such a packet began the episode; those sent again in it are forgotten.
+  bool explain(const roce_episode &episode);
+
+private:
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> times_; // by stream and PSN: the latest
+};
+
 struct Following {
-  static constexpr size_t kPairs = 1 << 18;    // 1 KiB each
+  static constexpr size_t kPairs = 1 << 18;    // 1.2 KiB each
   static constexpr size_t kEpisodes = 1 << 20; // 112 bytes each
 
   std::vector<uint32_t> places; // of each stream: its record + 1
   std::deque<roce_follow> records;
   std::vector<roce_episode> episodes;
-  std::vector<roce_finding> findings;
+  std::vector<roce_finding> findings, damaged_findings;
   uint64_t pairs_full = 0, episodes_dropped = 0, findings_dropped = 0, unpaired = 0;
 
   CnpTimes cnps;
+  DamagedPackets damaged;
 
   // Null: there is no room for its record.
   roce_follow *record(uint32_t stream);
-  void add(const roce_episode &episode);
+  void add(roce_episode episode);
   void add(const roce_finding &finding);
+  // A packet with a wrong iCRC of stream record `stream`.
+  void add_damaged(const roce_packet &packet, uint32_t stream, uint64_t ns, uint64_t frame);
 
   // Names the streams and puts the episodes in order of time. Call after the end.
   void fill(Episodes &into, const std::vector<roce_stream> &streams) const;
+
+private:
+  // Streams whose wrong iCRCs say nothing of their packets; all are counted in `into`.
+  std::set<uint32_t> fill_damaged(Episodes &into, const std::vector<roce_stream> &streams) const;
 };
 
 } // namespace xr

@@ -337,6 +337,8 @@ void NativeDatapath::follow_and_time(const FrameView &frame, const roce_packet &
   if (env.following) {
     if (packet.info & ROCE_OP_CNP)
       env.following->cnps.add(env.streams[id].key, frame.time_ns);
+    if (frame.damaged)
+      env.following->add_damaged(packet, id, frame.time_ns, frame.number);
     skip &= follow(env, frame, packet, id, slow);
   }
   if (env.timed && frame.time_ns)
@@ -434,6 +436,7 @@ void NativeDatapath::snapshot(Snapshot &into) const {
   const roce_env &env = memory_->env;
   into.opcodes = env.opcodes;
   into.totals = env.totals;
+  std::ranges::copy(env.shared.causes[0], into.episodes.begin());
   into.tracked = memory_->options.track;
   into.stream_capacity = memory_->options.streams;
   into.streams.clear();

@@ -56,6 +56,7 @@ public:
     uint32_t length = 0;
     uint64_t time_ns = 0; // used for the rate limit of events and by following
     uint64_t number = 0;  // by which findings name it
+    bool damaged = false; // its iCRC is wrong: the receiver drops it
   };
 
   // Cooked captures (SLL) have no Ethernet header: the network header is at offset `l3`.

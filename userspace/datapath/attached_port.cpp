@@ -54,6 +54,8 @@ Status AttachedPort::read_counters(Snapshot &to) const {
   if (!totals)
     return totals.error();
   to.totals = totals->front();
+  const roce_shared shared = maps_.shared();
+  std::ranges::copy(shared.causes[status_.side != 0], to.episodes.begin());
   return read_classes(to);
 }
 

@@ -28,16 +28,36 @@ void find_unanswered_ce(Episodes &into, const roce_follow &f, const PairName &na
   into.findings.push_back({name, found});
 }
 
+// Where requests passed elsewhere too, so may the missing answers have.
+void find_ignored_reads(Episodes &into, const roce_follow &f, const PairName &name) {
+  if (f.sum.unseen)
+    return;
+  for (uint32_t i = 0; i < std::min<uint32_t>(f.overs, ROCE_OVERS); i++) {
+    const roce_over &over = f.over[i];
+    const auto turns = static_cast<int32_t>(f.turns - over.turn);
+    if (!over.open || over.from == over.to || turns < ROCE_OVER_TURNS)
+      continue;
+    roce_finding found{};
+    found.type = ROCE_FINDING_READ_NOT_OBEYED;
+    found.time_ns = over.ns;
+    found.frame = over.frame;
+    found.psn = over.from;
+    found.value = (over.to - over.from) & ROCE_PSN_MASK;
+    into.findings.push_back({name, found});
+  }
+}
+
 } // namespace
 
 const char *cnps_paced_by(const CnpRow &c) {
   const auto keeps = [&c](uint64_t ns) { return ns >= c.qp_ns - c.qp_ns / 5; };
   if (!c.qp_ns || c.qps < 2 || !c.destinations)
     return "";
-  if (c.destinations > 1 && keeps(c.port_ns))
+  const bool in_turn = c.port_steady && c.qp_ns <= 2 * c.qps * c.port_ns;
+  if (c.destinations > 1 && (keeps(c.port_ns) || in_turn))
     return "port";
   if (c.qps > c.destinations)
-    return keeps(c.destination_ns) ? "destination" : "qp";
+    return keeps(c.destination_ns) || in_turn ? "destination" : "qp";
   return "";
 }
 
@@ -66,6 +86,8 @@ void add_pair(Episodes &into, const roce_follow &f, const PairName &name) {
   row.timers_grown = f.sum.timers_grown;
   row.timers_fixed = f.sum.timers_fixed;
   row.msn_unchecked = f.sum.msn_unchecked;
+  row.reads_again = f.sum.reads_again;
+  row.reads_cut = f.sum.reads_cut;
   row.ce = f.sum.ce;
   row.answers_ce = f.sum.answers_ce;
   row.cnps = f.sum.cnps;
@@ -73,6 +95,7 @@ void add_pair(Episodes &into, const roce_follow &f, const PairName &name) {
   std::copy(std::begin(f.sum.causes), std::end(f.sum.causes), std::begin(row.causes));
   into.holes_forgotten += f.round.forgotten;
   find_unanswered_ce(into, f, name);
+  find_ignored_reads(into, f, name);
 }
 
 void sort_found(Episodes &found) {

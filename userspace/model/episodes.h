@@ -16,8 +16,9 @@ namespace xr {
 inline constexpr std::array<const char *, ROCE_CAUSES> kCauseNames = {
     "unknown", "nak", "read", "timeout", "rnr", "duplicate"};
 inline constexpr std::array<const char *, ROCE_FINDINGS> kFindingNames = {
-    "repeated_nak", "nak_without_gap", "wrong_psn_resumed", "ack_beyond",
-    "msn_wrong",    "ce_without_cnp",  "cnp_without_ce",    "pmtu_violated"};
+    "repeated_nak",  "nak_without_gap", "wrong_psn_resumed", "ack_beyond",
+    "msn_wrong",     "ce_without_cnp",  "cnp_without_ce",    "pmtu_violated",
+    "psn_violation", "read_not_obeyed", "icrc_bad"};
 
 struct EpisodeRow {
   PairName name; // the stream that misses PSNs
@@ -40,7 +41,7 @@ struct PairRow {
   uint64_t requests = 0, acks = 0, acked_psns = 0;
   uint32_t naks = 0, go_backs = 0, selective = 0, timers_grown = 0, timers_fixed = 0;
   uint32_t causes[ROCE_CAUSES] = {}; // episodes
-  uint32_t msn_unchecked = 0;
+  uint32_t msn_unchecked = 0, reads_again = 0, reads_cut = 0;
   uint32_t ce = 0, answers_ce = 0, cnps = 0; // marked CE; CNPs to the sender of the requests
   uint64_t cnp_ns = 0;                       // least time between two of these; 0: unknown
 };
@@ -53,6 +54,7 @@ struct CnpRow {
   uint64_t cnps = 0;
   uint32_t qps = 0, destinations = 0; // to which there were two or more
   uint64_t qp_ns = 0, destination_ns = 0, port_ns = 0;
+  bool port_steady = false; // nearly all times between two are port_ns; captures only
 };
 
 struct Episodes {
@@ -72,10 +74,13 @@ struct Episodes {
   uint64_t holes_forgotten = 0; // gaps beyond 16 at once in a round: `missing` is too low
   uint64_t cnps_forgotten = 0;  // CNPs to QPs beyond 65,536: not in `cnps`
   uint64_t unpaired = 0;        // answers whose requests are not known
+  // Packets with a wrong iCRC in streams of which most have one: no findings.
+  uint64_t icrc_ignored = 0;
 };
 
-// The widest scope in which CNPs keep the distance that those to one QP keep: "qp", "destination"
-// or "port"; "": there were no two QPs and addresses to tell it by.
+// The widest scope in which CNPs keep the distance that those to one QP keep, or a steady one, in
+// which the QPs take turns: "qp", "destination" or "port"; "": there were no two QPs and addresses
+// to know it by.
 const char *cnps_paced_by(const CnpRow &row);
 
 // The first thing that was seen of an episode.
@@ -83,8 +88,9 @@ uint64_t episode_start(const roce_episode &episode);
 // The last.
 uint64_t episode_end(const roce_episode &episode);
 
-// Adds the pair `f`, and a finding if its requests were marked CE and their receiver, which
-// answered, sent no CNP to anyone. Needs `cnps`.
+// Adds the pair `f`, and the findings that only its end shows: its requests were marked CE and
+// their receiver, which answered, sent no CNP to anyone (needs `cnps`); what answers stepped over
+// was not requested again.
 void add_pair(Episodes &into, const roce_follow &f, const PairName &name);
 
 // Puts episodes and findings in their order.

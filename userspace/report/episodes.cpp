@@ -39,6 +39,8 @@ Value microseconds(const Value &ns) {
 
 // Whether the network lost it: the receiver missed it too, or it was missing here and came again.
 const char *where_of(const roce_episode &e) {
+  if (e.corrupted)
+    return "corrupted";
   if (e.cause == ROCE_CAUSE_NAK || e.cause == ROCE_CAUSE_READ)
     return "network";
   return e.cause == ROCE_CAUSE_TIMEOUT && e.missing ? "network" : "unknown";
@@ -197,6 +199,8 @@ void add_row(Rows &rows, const PairRow &p) {
                                       static_cast<double>(p.acks) * 1000) /
                            1000}
                    : Value{});
+  rows.count("reads_again", "READS\nAGAIN", p.reads_again);
+  rows.count("reads_cut", "READS\nCUT", p.reads_cut);
   rows.json("msn_unchecked", uint64_t{p.msn_unchecked});
   rows.count("ce", "CE", p.ce);
   rows.count("answers_ce", "ANSWERS\nCE", p.answers_ce);
@@ -251,13 +255,25 @@ std::string finding_text(const roce_finding &f) {
                        "acknowledged",
                        f.psn);
   case ROCE_FINDING_WRONG_PSN:
-    return fmt::format("resumed at PSN {}, the NAK asked for {}", f.value, f.psn);
+    return fmt::format("resumed at PSN {}, {} was asked for", f.value, f.psn);
   case ROCE_FINDING_ACK_BEYOND:
     return fmt::format("an ACK for PSN {}, which was sent after it", (f.psn - 1) & ROCE_PSN_MASK);
   case ROCE_FINDING_CE_WITHOUT_CNP:
     return fmt::format("{} requests were marked CE, and their receiver sent no CNP", f.value);
   case ROCE_FINDING_CNP_WITHOUT_CE:
     return "a CNP, and no packet of its QP was marked CE here, nor refused";
+  case ROCE_FINDING_PSN_VIOLATION:
+    return fmt::format("PSN {} where {} was due: no message has the {} PSNs between, and they were "
+                       "acknowledged",
+                       f.psn, f.expected, f.value);
+  case ROCE_FINDING_READ_NOT_OBEYED:
+    return f.value == 1
+               ? fmt::format("the answer with PSN {} did not come, and was not requested again",
+                             f.psn)
+               : fmt::format("{} answers from PSN {} did not come, and were not requested again",
+                             f.value, f.psn);
+  case ROCE_FINDING_ICRC:
+    return fmt::format("PSN {} has a wrong iCRC: its receiver drops it", f.psn);
   case ROCE_FINDING_PMTU:
     return fmt::format("{} bytes of payload at PSN {}, {} in the packets before", f.value, f.psn,
                        f.expected);
@@ -276,7 +292,7 @@ void add_episode_causes(Document &document, const Snapshot &snapshot) {
   Group group;
   for (unsigned cause = 1; cause <= ROCE_CAUSES; cause++)
     group.push_back(count(kCauseNames[cause % ROCE_CAUSES], kCauseNames[cause % ROCE_CAUSES],
-                          snapshot.totals.episodes[cause % ROCE_CAUSES]));
+                          snapshot.episodes[cause % ROCE_CAUSES]));
   document.sections.push_back(
       {"episode_causes", "EPISODES", std::move(group), Where::Both, Hide::Zero});
 }
@@ -303,6 +319,9 @@ void add_episodes(Document &document, const Episodes &found) {
             lost("episodes", "episodes beyond the number that is kept", found.episodes_dropped),
             lost("findings", "findings beyond the number that is kept", found.findings_dropped),
             lost("cnps", "CNPs to QPs beyond 65,536", found.cnps_forgotten),
+            count("icrc_ignored",
+                  "wrong iCRCs in streams where most are wrong: not taken for damage",
+                  found.icrc_ignored),
             lost("holes", "gaps beyond 16 at a time", found.holes_forgotten)}};
   lost_section.hide = Hide::Zero;
   document.sections.push_back(std::move(lost_section));

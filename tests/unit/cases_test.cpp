@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small captures with one difficulty each (tests/data/cases), and the right answer: counted by hand
+// in the frames as tshark shows them.
+#include "episode_frames.h"
+#include "report/episodes.h"
+#include "report/json.h"
+
+namespace xr::test {
+namespace {
+
+Analysis analyze_case(const std::string &name) {
+  AnalyzeRun run;
+  run.options.episodes = run.options.passive_latency = true;
+  Result<Analysis> done = analyze(path_of_capture("cases/" + name), run);
+  EXPECT_TRUE(done.ok());
+  return std::move(*done);
+}
+
+// PSN 23, the LAST of a message, did not pass; the responder got it.
+TEST(Cases, ATapThatMissedTheEndOfAMessage) {
+  const Episodes e = analyze_case("tap_missed_last").episodes;
+  EXPECT_TRUE(e.findings.empty());
+  EXPECT_TRUE(e.episodes.empty());
+  EXPECT_EQ(e.pairs[0].msn_unchecked, 1u);
+}
+
+// From then on the MSN is checked again.
+TEST(Cases, AnMsnAfterATapMissedPackets) {
+  TakenFrames frames = read_frames("cases/tap_missed_last");
+  const size_t ack = find_frame(frames, [](const Taken &f) { return f.is_ack() && f.psn() == 63; });
+  frames[ack].put_msn(frames[ack].msn() + 1);
+  const Episodes e = follow_any(frames);
+  ASSERT_EQ(count(e, ROCE_FINDING_MSN), 1u);
+  EXPECT_EQ(e.findings[0].finding.frame, ack + 1);
+}
+
+// 0 1 2 5 3 4 6 9 7 8
+TEST(Cases, UcPacketsAreReordered) {
+  const Snapshot s = analyze_case("uc_reordered").snapshot;
+  ASSERT_EQ(s.streams.size(), 1u);
+  EXPECT_EQ(roce_stream_counter(&s.streams[0], ROCE_REORDERED), 4u);
+  EXPECT_EQ(roce_stream_counter(&s.streams[0], ROCE_REWINDS), 0u);
+}
+
+// READ REQUESTs are cut before their length; 27 are sent again, in four rounds.
+TEST(Cases, ReadsCutBySnapLength) {
+  const Episodes e = analyze_case("read_snap64").episodes;
+  EXPECT_EQ(e.pairs[0].reads_again, 27u);
+  EXPECT_EQ(e.pairs[0].reads_cut, 39u);
+  EXPECT_EQ(count(e, ROCE_CAUSE_READ), 4u);
+  EXPECT_EQ(e.episodes.size(), 4u);
+  EXPECT_EQ(e.episodes[0].episode.first_missing, 12844569u);
+  EXPECT_TRUE(e.findings.empty());
+}
+
+// The receiver is not ready at PSN 4096, three times; nothing is lost.
+TEST(Cases, RnrOnly) {
+  const Episodes e = analyze_case("rnr_min").episodes;
+  EXPECT_EQ(e.episodes.size(), 3u);
+  EXPECT_EQ(count(e, ROCE_CAUSE_RNR), 3u);
+  EXPECT_TRUE(e.findings.empty());
+  const uint64_t first = e.first_ns;
+  EXPECT_EQ(e.episodes[0].episode.resent_ns - first, 6'139'000u);
+  EXPECT_EQ(e.episodes[1].episode.nak_ns - first, 30'228'000u);
+  EXPECT_EQ(e.episodes[1].episode.resent_ns - first, 38'249'000u);
+  EXPECT_EQ(e.episodes[2].episode.resent_ns, 0u);
+}
+
+// The path MTU is not known before the answer to the first READ.
+TEST(Cases, TheFirstReadLosesAResponse) {
+  const Episodes e = analyze_case("read_first_lost").episodes;
+  ASSERT_EQ(e.episodes.size(), 1u);
+  const roce_episode &x = e.episodes[0].episode;
+  EXPECT_EQ(x.cause, ROCE_CAUSE_READ);
+  EXPECT_EQ(x.first_missing, 113u);
+  EXPECT_EQ(x.missing, 1u);
+  EXPECT_EQ(x.reread_ns - e.first_ns, 35'000u);
+  EXPECT_EQ(x.recovered_ns - e.first_ns, 36'000u);
+  EXPECT_TRUE(e.findings.empty());
+}
+
+TEST(Cases, AReadIsNotRequestedAgain) {
+  const Episodes e = analyze_case("read_never_asked").episodes;
+  ASSERT_EQ(e.findings.size(), 1u);
+  const roce_finding &f = e.findings[0].finding;
+  EXPECT_EQ(f.type, ROCE_FINDING_READ_NOT_OBEYED);
+  EXPECT_EQ(f.psn, 129u);
+  EXPECT_EQ(f.value, 1u);
+  EXPECT_EQ(f.frame, 40u);
+}
+
+// It may still come: the capture ends before the answer to a request that was sent later.
+TEST(Cases, AReadMayBeRequestedAgainLater) {
+  TakenFrames frames = read_frames("cases/read_never_asked");
+  while (!frames.back().is_request() || frames.back().psn() != 156)
+    frames.pop_back();
+  EXPECT_TRUE(follow_any(frames).findings.empty());
+}
+
+TEST(Cases, AReadIsRequestedAgainAtAnotherPsn) {
+  const Episodes e = analyze_case("read_wrong_psn").episodes;
+  ASSERT_EQ(e.findings.size(), 1u);
+  const roce_finding &f = e.findings[0].finding;
+  EXPECT_EQ(f.type, ROCE_FINDING_WRONG_PSN);
+  EXPECT_EQ(f.value, 131u);
+  EXPECT_EQ(f.expected, 129u);
+  EXPECT_EQ(f.frame, 50u);
+  EXPECT_EQ(f.other_frame, 40u);
+  EXPECT_EQ(count(e, ROCE_CAUSE_READ), 1u);
+  EXPECT_EQ(e.episodes.size(), 1u);
+}
+
+TEST(Cases, PsnsThatNoMessageHas) {
+  const Episodes e = analyze_case("psn_jump").episodes;
+  ASSERT_EQ(e.findings.size(), 1u);
+  const roce_finding &f = e.findings[0].finding;
+  EXPECT_EQ(f.type, ROCE_FINDING_PSN_VIOLATION);
+  EXPECT_EQ(f.psn, 40108u);
+  EXPECT_EQ(f.expected, 113u);
+  EXPECT_EQ(f.frame, 27u);
+  EXPECT_EQ(f.other_frame, 28u);
+}
+
+// If the MSN counts a message more for the PSNs that did not pass, this place missed them.
+TEST(Cases, AJumpOfPsnsThatPassedElsewhere) {
+  TakenFrames frames = read_frames("cases/psn_jump");
+  for (Taken &f : frames)
+    if (f.is_ack() && f.psn() >= 40108)
+      f.put_msn(f.msn() + 7);
+  const Episodes e = follow_any(frames);
+  EXPECT_TRUE(e.findings.empty());
+  EXPECT_EQ(e.pairs[0].msn_unchecked, 1u);
+}
+
+// A CNP every 56 us, to three QPs of two hosts in turn.
+TEST(Cases, CnpsPacedByPort) {
+  const Episodes e = analyze_case("port_paced").episodes;
+  ASSERT_EQ(e.cnps.size(), 1u);
+  EXPECT_EQ(e.cnps[0].port_ns, 56'000u);
+  EXPECT_STREQ(cnps_paced_by(e.cnps[0]), "port");
+}
+
+// Where each QP has a pace of its own, QPs meet at any distance.
+TEST(Cases, CnpsPacedByQp) {
+  TakenFrames frames = read_frames("cases/port_paced");
+  uint64_t cnps = 0;
+  for (Taken &f : frames)
+    if (f.packet.info & ROCE_OP_CNP)
+      f.ns += cnps++ % 3 * 9'000;
+  EXPECT_STREQ(cnps_paced_by(follow_any(frames).cnps[0]), "qp");
+}
+
+// Most packets have a wrong iCRC and are acknowledged: the capture was changed.
+TEST(Cases, WrongIcrcsOfAllPacketsAreNoDamage) {
+  TakenFrames frames = read_frames("loss_rc_send_v4");
+  for (Taken &f : frames)
+    f.bytes[f.packet.end - 1] ^= 1;
+  const Episodes e = follow_any(frames);
+  EXPECT_TRUE(e.findings.empty());
+  EXPECT_EQ(e.icrc_ignored, frames.size());
+  EXPECT_EQ(count(e, ROCE_CAUSE_NAK), 30u);
+  for (const EpisodeRow &row : e.episodes)
+    EXPECT_EQ(row.episode.corrupted, 0u);
+}
+
+// A packet that a NAK asks for had passed with a wrong iCRC; one that is lost had not.
+TEST(Cases, EpisodesOfDamagedPackets) {
+  TakenFrames frames = read_frames("rc_send_mtu256_v4");
+  const size_t ack = find_frame(frames, is_plain_ack);
+  const uint32_t lost = frames[ack].psn() + 4;
+  const size_t place =
+      find_frame(frames, [lost](const Taken &f) { return f.is_request() && f.psn() == lost; });
+  Taken nak = frames[ack];
+  nak.put_syndrome(0x60);
+  nak.put_psn(lost);
+  const Taken again = frames[place];
+  size_t after = place;
+  for (int requests = 0; requests < 3; after++)
+    requests += frames[after].is_request();
+  insert(frames, after, nak);
+  insert(frames, after + 1, again);
+  EXPECT_EQ(follow(frames).episodes[0].episode.corrupted, 0u);
+  frames[place].bytes[again.packet.end - 1] ^= 1;
+  const Episodes e = follow(frames);
+  ASSERT_EQ(e.episodes.size(), 1u);
+  EXPECT_EQ(e.episodes[0].episode.corrupted, 1u);
+  EXPECT_EQ(count(e, ROCE_FINDING_ICRC), 1u);
+  EXPECT_EQ(e.findings[0].finding.frame, place + 1);
+  EXPECT_NE(report::to_json(report::episodes_report("eth0", e)).find("\"where\":\"corrupted\""),
+            std::string::npos);
+}
+
+// The requester resumes after the NAK's PSN, and is asked once more: not the responder's fault.
+TEST(Cases, ResumedAfterTheNaksPsn) {
+  TakenFrames frames = read_frames("wire_m1500_drop100_vb_drv_rq-tb");
+  const size_t nak = find_frame(frames, is_nak);
+  const uint32_t asked = frames[nak].psn();
+  const size_t resumed = find_frame(
+      frames, [asked](const Taken &f) { return f.is_request() && f.psn() == asked; }, nak);
+  const Taken again = frames[resumed];
+  frames.erase(frames.begin() + static_cast<ptrdiff_t>(resumed));
+  ASSERT_EQ(frames[resumed].psn(), asked + 1);
+  size_t after = resumed;
+  for (int requests = 0; requests < 2; after++)
+    requests += frames[after].is_request();
+  insert(frames, after, frames[nak]);
+  insert(frames, after + 1, again);
+  const Episodes e = follow(frames);
+  EXPECT_EQ(count(e, ROCE_FINDING_REPEATED_NAK), 0u);
+  ASSERT_EQ(count(e, ROCE_FINDING_WRONG_PSN), 1u);
+  EXPECT_EQ(e.findings[0].finding.frame, resumed + 1);
+  EXPECT_EQ(e.findings[0].finding.value, asked + 1);
+}
+
+} // namespace
+} // namespace xr::test
