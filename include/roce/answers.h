@@ -259,7 +259,8 @@ static ROCE_SEPARATE void roce_follow_answer_copy(struct roce_env *env, struct r
 }
 
 /* The PMTU that an answer shows gives the length of the newest READ in PSNs. */
-static ROCE_INLINE void roce_follow_read_length(struct roce_follow *f, const struct roce_step *s) {
+static ROCE_SEPARATE void roce_follow_read_length(struct roce_follow *f,
+                                                  const struct roce_step *s) {
   __u32 last = (f->ends_count - 1) & (ROCE_FOLLOW_ENDS - 1), code, end;
 
   if (!(f->flags & ROCE_FOLLOW_UNKNOWN_READ) || !f->read_len ||

@@ -173,11 +173,13 @@ struct roce_step {
   __u64 now;
   __u64 frame; /* number in the capture, from 1 */
   __u32 psn;
-  __u32 end;     /* after its PSNs */
-  __u32 length;  /* of the frame */
-  __u32 msn;     /* of an AETH */
+  __u32 end;    /* after its PSNs */
+  __u32 length; /* of the frame */
+  union {
+    __u32 msn;     /* of an answer's AETH */
+    __u32 dma_len; /* of a READ REQUEST; 0: cut */
+  };
   __u32 payload; /* bytes */
-  __u32 dma_len; /* of a READ REQUEST; 0: cut */
   __u8 seen;     /* the tracker had seen all its PSNs */
   __u8 unknown;  /* a READ of unknown length in PSNs */
   __u8 asks;     /* READ or atomic: answered by packets of their own */

@@ -185,7 +185,8 @@ static ROCE_INLINE int roce_follow_packet(struct roce_env *env, const struct roc
   step->ends = (p->info & ROCE_OP_ENDS_MESSAGE) != 0;
   step->info = p->info;
   step->payload = (p->payload + 3) & ~3u; /* with its pad, whose length may be corrupted */
-  step->dma_len = p->dma_len;             /* 0 where it is cut */
+  if (p->info & ROCE_OP_READ_REQUEST)
+    step->dma_len = p->dma_len;
   step->syndrome = p->syndrome;
   if (p->info & ROCE_OP_REQUEST) {
     const __u32 *link = roce_pair_link_at(env, id);

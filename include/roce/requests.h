@@ -186,8 +186,8 @@ ROCE_OUTLINE int roce_follow_settle(struct roce_env *env, struct roce_follow *f,
 }
 
 /* Decides what waits in `back` when an answer refuses PSN `psn`: if it is that, it went back. */
-static ROCE_INLINE void roce_follow_settle_refused(struct roce_env *env, struct roce_follow *f,
-                                                   const struct roce_step *s) {
+static ROCE_SEPARATE void roce_follow_settle_refused(struct roce_env *env, struct roce_follow *f,
+                                                     const struct roce_step *s) {
   if (!(f->flags & ROCE_FOLLOW_BACK) || f->back.psn != s->psn) {
     roce_follow_settle(env, f, ROCE_NULL);
     return;
