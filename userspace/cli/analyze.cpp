@@ -33,6 +33,7 @@ constexpr uint64_t kProgressStep = 8 << 20;
 struct Args {
   std::vector<std::string> names;
   unsigned jobs = 1;
+  ReadOptions read;
   Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
   std::string rows, table = "streams", run, tick;
@@ -65,6 +66,13 @@ void describe(CLI::App &command, Args &args) {
                   "With --time mirror: the unit of times whose unit the switch's user has chosen, "
                   "as 10ns")
       ->type_name("TIME");
+  command
+      .add_option_function<std::string>(
+          "--fraction", [&args](const std::string &unit) { args.read.fraction_ns = unit == "ns"; },
+          "The unit of fractions in pcap timestamps: as the file says (file, default), or ns "
+          "although it says microseconds")
+      ->type_name("UNIT")
+      ->check(CLI::IsMember({"file", "ns"}));
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
   command.add_flag("--episodes", args.options.episodes,
@@ -189,6 +197,7 @@ int analyze(const Args &given, const Globals &globals) {
       return files.frame(frame, stream);
     };
   run.options = args.options;
+  run.read = args.read;
   run.stop = &interrupt.flag();
   run.progress_step = kProgressStep;
   Result<Analysis> done = [&] {
