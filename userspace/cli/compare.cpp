@@ -151,6 +151,13 @@ Status collect(Args &args, std::vector<compare::Input> &inputs) {
   return {};
 }
 
+Error nothing_in_common(const std::vector<compare::Input> &inputs, uint32_t from) {
+  return {
+      fmt::format("{} and {} have no packet in common: nothing is known of what happened between",
+                  inputs[from].name, inputs[from + 1].name),
+      "see why that may be under NOTHING IN COMMON"};
+}
+
 int run_compare(Args args, const Globals &globals) {
   const std::string context = "compare";
   std::vector<compare::Input> inputs;
@@ -187,6 +194,9 @@ int run_compare(Args args, const Globals &globals) {
   int status = 0;
   for (const Error &trouble : done->troubles)
     status = fail(context, trouble);
+  for (const ComparedLeg &leg : done->comparison.legs)
+    if (leg.apart != ComparedLeg::Apart::No)
+      status = fail(context, nothing_in_common(inputs, leg.from));
   return output.finish(status);
 }
 
