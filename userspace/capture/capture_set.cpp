@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <utility>
+
+#include <sys/stat.h>
 
 namespace xr {
 
@@ -42,7 +45,26 @@ Result<std::vector<std::string>> capture_paths(const std::vector<std::string> &n
     std::ranges::sort(found);
     paths.insert(paths.end(), found.begin(), found.end());
   }
+  if (auto distinct = check_distinct(paths); !distinct)
+    return distinct.error();
   return paths;
+}
+
+Status check_distinct(const std::vector<std::string> &paths) {
+  std::map<std::pair<dev_t, ino_t>, const std::string *> known;
+  for (const std::string &path : paths) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) < 0)
+      continue; // opening it says why
+    const auto [at, is_new] = known.try_emplace({status.st_dev, status.st_ino}, &path);
+    if (is_new)
+      continue;
+    const std::string &first = *at->second;
+    return Error{first == path ? fmt::format("{} is given twice", path)
+                               : fmt::format("{} and {} are the same file", first, path),
+                 "name each capture once, or its packets count twice"};
+  }
+  return {};
 }
 
 Result<CaptureSet> CaptureSet::open(std::vector<std::string> paths, const std::atomic<bool> *stop,

@@ -15,8 +15,12 @@
 namespace xr {
 
 // Files as they are; a directory is replaced by the captures in it (*.pcap, *.pcapng, *.cap, also
-// with .gz), sorted by name. Error: a directory without captures, or one that cannot be read.
+// with .gz), sorted by name. Error: a directory without captures, one that cannot be read, or a
+// file that is in the list twice.
 Result<std::vector<std::string>> capture_paths(const std::vector<std::string> &names);
+
+// Error: two of them are one file, also by other paths. Its packets would count twice.
+Status check_distinct(const std::vector<std::string> &paths);
 
 class CaptureSet {
 public:

@@ -165,6 +165,27 @@ Status check_rows(const Args &args) {
   return given ? Status() : Error{fmt::format("table {} needs {}", args.table, option)};
 }
 
+// Without one usable stamp all times are still the capture's, and not those that were asked for.
+Status check_stamps(const FrameTimes &times) {
+  if (times.clock == FrameClock::Capture || times.stamped || !times.unstamped)
+    return {};
+  const std::string clock(report::clock_names()[static_cast<size_t>(times.clock)]);
+  uint64_t unusable = 0;
+  for (const StampSource &source : times.sources)
+    unusable += source.unusable;
+  if (unusable)
+    return Error{fmt::format("--time {}: {} frames have a stamp, and none is usable: all times are "
+                             "the capture's",
+                             clock, unusable),
+                 times.clock == FrameClock::Mirror
+                     ? "give the unit that the switch's user has chosen: --tick, as 10ns"
+                     : "leave out --time"};
+  return Error{fmt::format("--time {}: no frame has a stamp: all times are the capture's", clock),
+               times.clock == FrameClock::Mirror
+                   ? "only ERSPAN III has times of the mirror; leave out --time"
+                   : "leave out --time"};
+}
+
 int analyze(const Args &given, const Globals &globals) {
   const std::string context = "analyze"; // errors name the file
   Args args = given;
@@ -241,6 +262,8 @@ int analyze(const Args &given, const Globals &globals) {
   int status = 0;
   for (const Error &trouble : done->troubles)
     status = fail(context, trouble);
+  if (Status stamps = check_stamps(done->frame_times); !stamps)
+    status = fail(context, stamps.error());
   return output.finish(status);
 }
 
