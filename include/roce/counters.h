@@ -82,7 +82,8 @@ struct roce_totals {
   __u64 truncated;                   /* frames that their mirror cut */
   __u64 tunnel_fragments;            /* parts of a tunnel's packet: not taken off */
   __u64 tunnels_deep;                /* frames with more tunnels than are taken off */
-  __u64 mirrors_full;                /* frames whose mirror session had no room in the table */
+  __u64 not_ect_in_ce; /* RoCEv2 without ECT in a tunnel with CE: dropped at its end */
+  __u64 mirrors_full;  /* frames whose mirror session had no room in the table */
   /* ROCE_FEATURE_FOLLOW, ROCE_FEATURE_TIME: packets that were not followed or timed */
   __u64 pairs_full;      /* their QP pair had no room in the table */
   __u64 pairs_contended; /* other CPUs were changing its record */

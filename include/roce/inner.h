@@ -43,6 +43,7 @@ ROCE_OUTLINE int roce_inner_ethernet(struct roce_frame *frame, struct roce_env *
   ROCE_BOUND(at, ROCE_INNER_MAX);
   in->type_be = 0;
   in->vlan = 0;
+  in->cut = 1;
   cur = roce_frame_data(frame) + at + ROCE_ETH_LEN;
   if (cur > end)
     return 0;
@@ -65,6 +66,7 @@ ROCE_OUTLINE int roce_inner_ethernet(struct roce_frame *frame, struct roce_env *
   }
   in->l3 = at;
   in->type_be = type;
+  in->cut = 0;
   return 1;
 }
 
@@ -75,7 +77,7 @@ ROCE_OUTLINE int roce_inner_peel(struct roce_frame *frame, struct roce_env *env)
   struct roce_origin from = {};
   struct roce_peeled peeled = {};
   struct roce_inner *in;
-  __u32 l3, link, at;
+  __u32 l3, link, at, ecn;
 
   if (!scratch)
     return 0;
@@ -95,6 +97,7 @@ ROCE_OUTLINE int roce_inner_peel(struct roce_frame *frame, struct roce_env *env)
   }
   from.ip = (__u16)l3;
   from.tunnels = (__u8)(in->from.tunnels | 1u << (from.tunnel & 7));
+  ecn = roce_nest_ecn(in->from.flags, from.flags);
   from.flags |= in->from.flags & ~(__u32)ROCE_ORIGIN_SEQUENCED;
   if (in->from.flags & ROCE_ORIGIN_SESSION) { /* the outer session is that of the frame */
     in->from.tunnels = from.tunnels;
@@ -102,6 +105,7 @@ ROCE_OUTLINE int roce_inner_peel(struct roce_frame *frame, struct roce_env *env)
   } else {
     in->from = from;
   }
+  in->from.flags = (in->from.flags & ~(__u32)(ROCE_ORIGIN_ECN | ROCE_ORIGIN_NOT_ECT)) | ecn;
   in->depth++;
   link = in->l3 - in->start;
   in->type_be = peeled.type_be;
@@ -130,6 +134,21 @@ ROCE_OUTLINE int roce_inner_find(struct roce_frame *frame, struct roce_env *env)
 }
 
 /*
+ * Gives a packet of class `class_` the ECN bits with which it leaves its tunnels. RoCEv1 has none.
+ */
+static ROCE_INLINE void roce_inner_ecn(struct roce_origin *from, int class_,
+                                       struct roce_packet *p) {
+  __u32 outer = roce_outer_ecn(from->flags);
+
+  if (class_ != ROCE_CLASS_V2)
+    from->flags &= ~(__u32)ROCE_ORIGIN_NOT_ECT;
+  if (class_ != ROCE_CLASS_V2 || !outer)
+    return;
+  from->flags |= roce_ecn_drops(outer, p->ecn);
+  p->ecn = roce_ecn_decap(outer, p->ecn);
+}
+
+/*
  * Parses the frame found, like roce_parse and roce_check_length. `length` is the frame's on the
  * wire, and becomes that of the inner one; a mirror may have cut it, then it is the length that the
  * packet had.
@@ -143,10 +162,11 @@ static ROCE_INLINE int roce_inner_parse(const __u8 *data, const __u8 *end, __u16
   ROCE_BOUND(start, ROCE_INNER_MAX);
   ROCE_BOUND(l3, ROCE_INNER_MAX);
   p->vlan = in->vlan;
-  if (!in->type_be || data + l3 > end)
+  if (in->cut || data + l3 > end)
     p->cut = 1;
   else
     class_ = roce_parse_l3(data + start, data + l3, end, in->type_be, port_be, p);
+  roce_inner_ecn(&in->from, class_, p);
   *length = *length > start ? *length - start : 0;
   if (in->depth && p->cut && whole)
     in->from.flags |= ROCE_ORIGIN_TRUNCATED;
@@ -180,11 +200,12 @@ static ROCE_SEPARATE int roce_origin_see(struct roce_frame *frame, struct roce_e
     for (__u32 i = 0; i < ROCE_TUNNEL_COUNTS; i++)
       t->tunnels[i] += from->tunnels >> i & 1;
   }
-  if (ROCE_UNLIKELY(from->flags &
-                    (ROCE_ORIGIN_TRUNCATED | ROCE_ORIGIN_FRAGMENT | ROCE_ORIGIN_DEEP))) {
+  if (ROCE_UNLIKELY(from->flags & (ROCE_ORIGIN_TRUNCATED | ROCE_ORIGIN_FRAGMENT | ROCE_ORIGIN_DEEP |
+                                   ROCE_ORIGIN_NOT_ECT))) {
     t->truncated += (from->flags & ROCE_ORIGIN_TRUNCATED) != 0;
     t->tunnel_fragments += (from->flags & ROCE_ORIGIN_FRAGMENT) != 0;
     t->tunnels_deep += (from->flags & ROCE_ORIGIN_DEEP) != 0;
+    t->not_ect_in_ce += (from->flags & ROCE_ORIGIN_NOT_ECT) != 0;
   }
   if (from->flags & ROCE_ORIGIN_SESSION)
     scratch->inner.mark = roce_mirror_see(frame, env, from);
@@ -228,8 +249,18 @@ static ROCE_SEPARATE __u32 roce_peel_plain(struct roce_frame *frame, struct roce
   if (peeled.type_be)
     return ~0u;
   from.tunnels = (__u8)(1u << (from.tunnel & 7));
+  if (from.flags & ROCE_ORIGIN_COPY)
+    from.flags &= ~(__u32)ROCE_ORIGIN_ECN;
   scratch->inner.from = from;
   return (__u32)(peeled.at - data);
+}
+
+/* roce_inner_ecn of the frame in scratch->inner. */
+static ROCE_INLINE void roce_inner_plain_ecn(struct roce_env *env, struct roce_packet *p) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+
+  if (scratch && ROCE_UNLIKELY(scratch->inner.from.flags & ROCE_ORIGIN_ECN))
+    roce_inner_ecn(&scratch->inner.from, ROCE_CLASS_V2, p);
 }
 
 /*
@@ -248,6 +279,7 @@ static ROCE_SEPARATE int roce_count_inner_plain(struct roce_frame *frame, struct
   end = roce_frame_end(frame);
   if (roce_parse_plain(data, end, roce_port_be(env), &p) != ROCE_CLASS_V2)
     return 0;
+  roce_inner_plain_ecn(env, &p);
   length = (__u32)(end - data);
   if (ROCE_UNLIKELY(p.end > length)) {
     length = roce_frame_length(frame, length + shift) - shift;

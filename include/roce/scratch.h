@@ -12,11 +12,11 @@
 struct roce_inner {
   __u32 start;   /* its offset: of its link layer, or as far before `l3` as in the outer frame */
   __u32 l3;      /* offset of its network layer */
-  __u16 type_be; /* EtherType at l3; 0: the bytes end before */
+  __u16 type_be; /* EtherType at l3; 0 before its Ethernet header is read */
   __u16 vlan;    /* as in roce_packet */
   __u32 depth;   /* tunnels taken off */
-  __u32 reserved;
-  __u64 mark; /* of its mirror session: roce_mark */
+  __u32 cut;     /* the bytes end inside its Ethernet header */
+  __u64 mark;    /* of its mirror session: roce_mark */
   struct roce_origin from;
 };
 

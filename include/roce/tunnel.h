@@ -31,6 +31,11 @@ enum roce_origin_flags {
   ROCE_ORIGIN_TRUNCATED = 1 << 2, /* the mirror cut the frame */
   ROCE_ORIGIN_FRAGMENT = 1 << 3,  /* a fragment of a tunnel's packet, which is not taken off */
   ROCE_ORIGIN_DEEP = 1 << 4,      /* another tunnel is inside, which is not taken off */
+  ROCE_ORIGIN_COPY = 1 << 5,      /* of a mirror: what is inside is a copy, see README.md 10 */
+  ROCE_ORIGIN_IP = 1 << 6,        /* the tunnel has an IP header, with these ECN bits: */
+  ROCE_ORIGIN_ECN_SHIFT = 8,
+  ROCE_ORIGIN_ECN = 3 << ROCE_ORIGIN_ECN_SHIFT,
+  ROCE_ORIGIN_NOT_ECT = 1 << 10, /* CE around not-ECT: the tunnel's end drops the packet */
 };
 
 /* Where a frame in a tunnel comes from. */
@@ -48,6 +53,39 @@ struct roce_peeled {
   const __u8 *at; /* the first byte inside */
   __u16 type_be;  /* EtherType of what begins there; 0: an Ethernet header */
 };
+
+/*
+ * RFC 6040, 4.2: the ECN bits with which a packet leaves a tunnel, by those of the tunnel's header
+ * and its own: two bits each of a table. Not-ECT in CE, which is dropped, stays not-ECT.
+ */
+#define ROCE_ECN_DECAP 0xfce4d4e4u
+
+static ROCE_INLINE __u8 roce_ecn_decap(__u32 outer, __u32 inner) {
+  return (__u8)(ROCE_ECN_DECAP >> ((outer & 3) << 3 | (inner & 3) << 1) & 3);
+}
+
+/* ROCE_ORIGIN_NOT_ECT if a packet with these bits is dropped at the end of the tunnel. */
+static ROCE_INLINE __u32 roce_ecn_drops(__u32 outer, __u32 inner) {
+  return (outer & 3) == ROCE_ECN_CE && !(inner & 3) ? ROCE_ORIGIN_NOT_ECT : 0;
+}
+
+static ROCE_INLINE __u32 roce_outer_ecn(__u32 flags) { return flags >> ROCE_ORIGIN_ECN_SHIFT & 3; }
+
+/*
+ * Flags of the ECN bits after a further tunnel (`now`) inside those taken off so far (`before`).
+ * Of a mirror's copies, only what is inside counts. A label stack has no ECN bits.
+ */
+static ROCE_INLINE __u32 roce_nest_ecn(__u32 before, __u32 now) {
+  const __u32 of = ROCE_ORIGIN_ECN | ROCE_ORIGIN_NOT_ECT;
+  __u32 outer = roce_outer_ecn(before), inner = roce_outer_ecn(now);
+
+  if (now & ROCE_ORIGIN_COPY)
+    return 0;
+  if (!(now & ROCE_ORIGIN_IP))
+    return before & of;
+  return (before & ROCE_ORIGIN_NOT_ECT) | roce_ecn_drops(outer, inner) |
+         (__u32)roce_ecn_decap(outer, inner) << ROCE_ORIGIN_ECN_SHIFT;
+}
 
 static ROCE_INLINE int roce_is_network(__u16 type_be) {
   return type_be == roce_swap16(ROCE_ETHERTYPE_IPV4) ||
@@ -118,10 +156,16 @@ static ROCE_INLINE int roce_peel_gre(const __u8 *gre, const __u8 *end, __u32 kin
     from->flags |= ROCE_ORIGIN_SEQUENCED;
   }
   in->type_be = 0;
-  if (type == roce_swap16(ROCE_ETHERTYPE_ERSPAN) || type == roce_swap16(ROCE_ETHERTYPE_ERSPAN_III))
+  if (type == roce_swap16(ROCE_ETHERTYPE_ERSPAN) ||
+      type == roce_swap16(ROCE_ETHERTYPE_ERSPAN_III)) {
+    from->flags |= ROCE_ORIGIN_COPY;
     return roce_takes(kinds, ROCE_TUNNEL_ERSPAN, from) &&
            roce_peel_erspan(cur, end, type, from, in);
+  }
   in->at = cur;
+  if (type == roce_swap16(ROCE_ETHERTYPE_MIRROR) ||
+      (type == roce_swap16(ROCE_ETHERTYPE_TRANSPARENT) && flags & ROCE_GRE_SEQUENCE))
+    from->flags |= ROCE_ORIGIN_COPY;
   if (type != roce_swap16(ROCE_ETHERTYPE_TRANSPARENT) &&
       type != roce_swap16(ROCE_ETHERTYPE_MIRROR)) {
     if (!roce_is_network(type))
@@ -227,6 +271,7 @@ static ROCE_INLINE int roce_peel_ipv4(const __u8 *ip, const __u8 *end, __u32 kin
   if (roce_load16(ip + 6) & roce_swap16(0x3fff))
     return roce_refuse_fragment(ip[9], from);
   from->pair = (__u64)roce_load32(ip + 12) << 32 | roce_load32(ip + 16);
+  from->flags |= ROCE_ORIGIN_IP | (__u32)(ip[1] & 3) << ROCE_ORIGIN_ECN_SHIFT;
   return roce_peel_ip(ip + header, end, ip[9], kinds, from, in);
 }
 
@@ -248,6 +293,7 @@ static ROCE_INLINE int roce_peel_ipv6(const __u8 *ip, const __u8 *end, __u32 kin
     return 0;
   next = ip[6];
   from->pair = roce_pair6(ip);
+  from->flags |= ROCE_ORIGIN_IP | (__u32)(ip[1] >> 4 & 3) << ROCE_ORIGIN_ECN_SHIFT;
   for (int i = 0; !plain && i < ROCE_IPV6_EXT_MAX; i++) {
     if (next != ROCE_IPPROTO_HOPOPTS && next != ROCE_IPPROTO_ROUTING &&
         next != ROCE_IPPROTO_DSTOPTS && next != ROCE_IPPROTO_FRAGMENT)

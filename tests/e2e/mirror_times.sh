@@ -45,8 +45,10 @@ done
 
 # Times in a unit that is not known are measured, not used.
 "$scapy" "$here/stamps.py" make user "$file" "$scratch/stamped.pcap" >/dev/null
-found "$scratch/stamped.pcap" --time mirror --decap erspan >"$scratch/unknown"
-assert_json "$scratch/last.json" '.clock.stamped == 0 and .clock.unstamped == .frames.total
+exits 1 "$XDP_ROCE" --json analyze "$scratch/stamped.pcap" --time mirror --decap erspan
+assert_sentence 'none is usable' <"$scratch/last.err"
+grep -q -- --tick "$scratch/last.err" || fail "no hint for the unit"
+assert_json "$scratch/last.out" '.clock.stamped == 0 and .clock.unstamped == .frames.total
   and (.frame_times[0] | .unusable == .frames and .delay_min_ns == null and (.tick_ns - 10 | fabs) < 0.1)'
 # A trailer, without being looked for, is bytes after the packet.
 "$scapy" "$here/stamps.py" make trailer "$file" "$scratch/stamped.pcap" >/dev/null
@@ -59,6 +61,12 @@ cmp "$scratch/one" "$scratch/two" || fail "--jobs 2 gives another report"
 # Rows of it.
 assert_eq "trailer,9,47,1296" "$("$XDP_ROCE" analyze --time trailer --rows csv --table frame_times "$scratch/stamped.pcap" |
   python3 -c 'import csv, sys; print(*(",".join(row[key] for key in ("by", "device", "port", "frames")) for row in csv.DictReader(sys.stdin)))')" "rows"
+# No stamps at all: the report has the capture's times, and says so.
+exits 1 "$XDP_ROCE" --json analyze "$file" --time trailer
+assert_sentence 'no frame has a stamp' <"$scratch/last.err"
+assert_json "$scratch/last.out" '.clock.stamped == 0 and .frames.total > 0'
+exits 1 "$XDP_ROCE" analyze "$file" --time mirror --decap erspan
+assert_sentence 'no frame has a stamp' <"$scratch/last.err"
 wrong() {
   exits 2 "$XDP_ROCE" analyze "$file" "${@:2}"
   assert_sentence "$1" <"$scratch/last.err"

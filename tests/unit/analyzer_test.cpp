@@ -301,6 +301,25 @@ TEST(Analyzer, LinkTypesGiveTheSame) {
   EXPECT_EQ(total(v6), 250u);
 }
 
+// tshark: one of 8 VXLAN packets has ip.dsfield.ecn 3 outside and 2 inside, and a CNP after it.
+TEST(Analyzer, ATunnelsMarkIsThePackets) {
+  AnalyzeRun how;
+  how.options.decap = 1 << ROCE_TUNNEL_VXLAN;
+  const Snapshot s = run(path_of("vxlan_outer_ce_with_cnps"), how).snapshot;
+  EXPECT_EQ(1u, s.opcodes[ROCE_RC_RDMA_WRITE_ONLY].packets[ROCE_ECN_CE]);
+  EXPECT_EQ(0u, s.totals.not_ect_in_ce);
+  EXPECT_EQ(1u, s.totals.cnps_after_ce);
+}
+
+// tshark: EtherType 0 in two of four mirrored frames, erspan.truncated 0 in all.
+TEST(Analyzer, AnInnerTypeOfZeroIsNotCut) {
+  AnalyzeRun how;
+  how.options.decap = ROCE_TUNNELS_ALL;
+  const Snapshot s = run(path_of("erspan_inner_type_0"), how).snapshot;
+  EXPECT_EQ(4u, s.totals.tunnels[ROCE_TUNNEL_ERSPAN]);
+  EXPECT_EQ(0u, s.totals.truncated);
+}
+
 TEST(Analyzer, SnapLengthAffectsOnlyTheIcrcs) {
   for (const char *name : {"loss_rc_send_v4", "rc_send_4096_v6", "loss_rc_read_v4"}) {
     SCOPED_TRACE(name);

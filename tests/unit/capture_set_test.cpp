@@ -199,13 +199,36 @@ TEST(CaptureSet, ReadsTheCapturesOfADirectory) {
   const std::string b = at.write("b.pcapng", taps()[0]), a = at.write("a.pcap", taps()[1]);
   at.write("c.pcap.gz", taps()[1]);
   at.write("notes.txt", {});
-  const auto found = capture_paths({at.path(), b});
+  const Captures elsewhere;
+  const std::string d = elsewhere.write("d.pcap", taps()[0]);
+  const auto found = capture_paths({at.path(), d});
   ASSERT_TRUE(found.ok());
-  EXPECT_EQ(found.get(), (std::vector<std::string>{a, b, at.path() + "/c.pcap.gz", b}));
+  EXPECT_EQ(found.get(), (std::vector<std::string>{a, b, at.path() + "/c.pcap.gz", d}));
   const Captures empty;
   const auto none = capture_paths({empty.path()});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().message, empty.path() + ": no captures in this directory");
+}
+
+// Its packets would count twice: by the same name, by another path, in a directory, by a link.
+TEST(CaptureSet, AFileIsReadOnce) {
+  const Captures at;
+  const std::string a = at.write("a.pcap", taps()[0]), b = at.write("b.pcap", taps()[0]);
+  EXPECT_TRUE(capture_paths({a, b}).ok()); // other files with the same content
+  const auto named = capture_paths({a, b, a});
+  ASSERT_FALSE(named.ok());
+  EXPECT_EQ(named.error().message, a + " is given twice");
+  const std::string other = at.path() + "/./a.pcap";
+  const auto path = capture_paths({a, other});
+  ASSERT_FALSE(path.ok());
+  EXPECT_EQ(path.error().message, a + " and " + other + " are the same file");
+  EXPECT_FALSE(capture_paths({at.path(), b}).ok());
+  const Captures links;
+  const std::string symbolic = links.path() + "/s.pcap", hard = links.path() + "/h.pcap";
+  std::filesystem::create_symlink(a, symbolic);
+  EXPECT_FALSE(capture_paths({a, symbolic}).ok());
+  std::filesystem::create_hard_link(a, hard);
+  EXPECT_FALSE(capture_paths({a, hard}).ok());
 }
 
 TEST(CaptureSet, StandardInputIsReadAlone) {

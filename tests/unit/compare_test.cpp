@@ -182,18 +182,209 @@ TEST(Compare, PartialOverlap) {
   EXPECT_EQ(c.legs[0].span_ns, 990'000u);
 }
 
+// Requests and answers over both IP versions.
+struct Family {
+  const char *name;
+  FrameBuilder (*data)(uint32_t psn);
+  FrameBuilder (*ack)(uint32_t psn);
+};
+const Family kFamilies[] = {
+    {"IPv4", [](uint32_t psn) { return send(psn); },
+     [](uint32_t psn) { return FrameBuilder(0x11).from(2).to(1).qp(0x22).psn(psn); }},
+    {"IPv6", [](uint32_t psn) { return send(psn).ipv6(); },
+     [](uint32_t psn) { return FrameBuilder(0x11).ipv6().from(2).to(1).qp(0x22).psn(psn); }},
+};
+
+Bytes with_bad_icrc(const FrameBuilder &builder, uint8_t flip = 1) {
+  Bytes bytes = bytes_of(builder);
+  bytes.back() ^= flip;
+  return bytes;
+}
+
+// Requests 0 to 19 and their answers, so that the clocks are known to agree; PSN 20 is the test's.
+void converse(Tap &a, Tap &b, const Family &family) {
+  for (uint32_t i = 0; i < 20; i++) {
+    pass(a, b, 10.0 * i, family.data(i));
+    b.see(10.0 * i + 6, family.ack(i));
+    a.see(10.0 * i + 6 + kDelay, family.ack(i));
+  }
+  pass(a, b, 100'000, family.data(21));
+  b.see(100'001, family.ack(21));
+  a.see(100'001 + kDelay, family.ack(21));
+}
+
+struct Expected {
+  uint64_t matched, lost, duplicated, corrupted;
+};
+void expect_counts(const Tap &a, const Tap &b, const Expected &expected) {
+  const ComparedStream row = row_of(compared(a, b), 0x11);
+  EXPECT_EQ(row.counts.matched, 21 + expected.matched);
+  EXPECT_EQ(row.counts.lost, expected.lost);
+  EXPECT_EQ(row.counts.duplicated, expected.duplicated);
+  EXPECT_EQ(row.counts.corrupted, expected.corrupted);
+  EXPECT_EQ(row.counts.only_to, 0u);
+  EXPECT_EQ(row.counts.reordered, 0u);
+  EXPECT_EQ(row.latency.min, 5000);
+  EXPECT_EQ(row.latency.max, 5000);
+}
+
+// The first transmission arrives with another iCRC, and its retransmission is whole.
+TEST(Compare, ARetransmissionIsNotTheCorruptedPacket) {
+  for (const Family &family : kFamilies) {
+    SCOPED_TRACE(family.name);
+    Tap a, b;
+    converse(a, b, family);
+    a.see(1000, family.data(20)).see(2000, family.data(20));
+    b.see(1000 + kDelay, with_bad_icrc(family.data(20))).see(2000 + kDelay, family.data(20));
+    expect_counts(a, b, {2, 0, 0, 1});
+  }
+}
+
+TEST(Compare, ACorruptedPacketThatIsNotSentAgain) {
+  for (const Family &family : kFamilies) {
+    SCOPED_TRACE(family.name);
+    Tap a, b;
+    converse(a, b, family);
+    a.see(1000, family.data(20));
+    b.see(1000 + kDelay, with_bad_icrc(family.data(20)));
+    expect_counts(a, b, {1, 0, 0, 1});
+  }
+}
+
+// Sent four times: corrupted, lost, corrupted otherwise, whole.
+TEST(Compare, CorruptedTwiceAndLostOnce) {
+  Tap a, b;
+  converse(a, b, kFamilies[0]);
+  for (const double at : {1000.0, 2000.0, 3000.0, 4000.0})
+    a.see(at, send(20));
+  b.see(1000 + kDelay, with_bad_icrc(send(20), 1)).see(3000 + kDelay, with_bad_icrc(send(20), 2));
+  b.see(4000 + kDelay, send(20));
+  expect_counts(a, b, {3, 1, 0, 2});
+}
+
+// What was corrupted is copied, too.
+TEST(Compare, ACopyOfACorruptedPacket) {
+  Tap a, b;
+  converse(a, b, kFamilies[0]);
+  a.see(1000, send(20)).see(2000, send(20));
+  b.see(1000 + kDelay, with_bad_icrc(send(20))).see(1000.3 + kDelay, with_bad_icrc(send(20)));
+  b.see(2000 + kDelay, send(20));
+  expect_counts(a, b, {2, 0, 1, 1});
+}
+
+// Two copies of the first transmission; the second is lost. With both directions, and one.
+TEST(Compare, ACopyIsNotTheRetransmissionThatWasLost) {
+  for (const Family &family : kFamilies)
+    for (const int copies : {1, 2, 3}) {
+      SCOPED_TRACE(fmt::format("{}, {} copies", family.name, copies));
+      Tap a, b;
+      converse(a, b, family);
+      a.see(1000, family.data(20)).see(2000, family.data(20));
+      for (int i = 0; i <= copies; i++)
+        b.see(1000 + kDelay + 0.3 * i, family.data(20));
+      expect_counts(a, b, {1, 1, static_cast<uint64_t>(copies), 0});
+    }
+}
+
+TEST(Compare, ACopyIsNotTheLostRetransmissionWithUnknownClocks) {
+  Tap a, b;
+  frame_in(a, b, 0, 100'000);
+  for (uint32_t i = 0; i < 20; i++)
+    pass(a, b, 10 + i, send(i));
+  a.see(1000, send(20)).see(2000, send(20));
+  b.see(1000 + kDelay, send(20)).see(1000.3 + kDelay, send(20));
+  const Comparison c = compared(a, b);
+  EXPECT_EQ(c.legs[0].clock, ComparedLeg::Clock::Unknown);
+  const ComparedStream row = row_of(c, 0x11);
+  EXPECT_EQ(row.counts.lost, 1u);
+  EXPECT_EQ(row.counts.duplicated, 1u);
+  EXPECT_EQ(row.latency.min, 5000);
+}
+
+// The requests travel from the second place to the first.
+TEST(Compare, ACopyIsNotTheLostRetransmissionBackward) {
+  Tap a, b;
+  converse(b, a, kFamilies[0]);
+  b.see(1000, send(20)).see(2000, send(20));
+  a.see(1000 + kDelay, send(20)).see(1000.3 + kDelay, send(20));
+  const ComparedStream row = row_of(compared(a, b), 0x11);
+  EXPECT_EQ(row.from, 1u);
+  EXPECT_EQ(row.counts.lost, 1u);
+  EXPECT_EQ(row.counts.duplicated, 1u);
+  EXPECT_EQ(row.latency.min, 5000);
+}
+
+// Of two captures without a common packet nothing is known: not that all was lost between.
 TEST(Compare, NoPacketInCommon) {
+  Tap a, b;
+  for (uint32_t i = 0; i < 20; i++) {
+    a.see(i, send(i));
+    b.see(i, send(1000 + i));
+  }
+  const Comparison c = compared(a, b);
+  const ComparedCounts &n = row_of(c, 0x11).counts;
+  EXPECT_EQ(c.legs[0].anchors, 0u);
+  EXPECT_EQ(c.legs[0].apart, ComparedLeg::Apart::Unknown);
+  EXPECT_EQ(n.outside_from, 20u);
+  EXPECT_EQ(n.outside_to, 20u);
+  EXPECT_EQ(n.lost + n.only_to, 0u);
+}
+
+TEST(Compare, NoPacketInCommonAtDifferentTimes) {
   Tap a, b;
   for (uint32_t i = 0; i < 20; i++) {
     a.see(i, send(i));
     b.see(1e6 + i, send(1000 + i));
   }
+  EXPECT_EQ(compared(a, b).legs[0].apart, ComparedLeg::Apart::Times);
+}
+
+TEST(Compare, NoPacketsAtOnePlace) {
+  Tap a, b;
+  for (uint32_t i = 0; i < 20; i++)
+    a.see(i, send(i));
+  b.see(0, Bytes(60, 0)).see(1000, Bytes(60, 0)); // other frames
   const Comparison c = compared(a, b);
-  const ComparedCounts &n = row_of(c, 0x11).counts;
-  EXPECT_EQ(c.legs[0].anchors, 0u);
-  EXPECT_EQ(n.outside_from, 20u);
-  EXPECT_EQ(n.outside_to, 20u);
-  EXPECT_EQ(n.lost, 0u);
+  EXPECT_EQ(c.legs[0].apart, ComparedLeg::Apart::NoPackets);
+  EXPECT_EQ(row_of(c, 0x11).counts.lost, 0u);
+}
+
+// Each port of a bridge sees what enters it: the requests, and the answers.
+TEST(Compare, TheTwoPortsOfOneBridge) {
+  for (const Family &family : kFamilies) {
+    SCOPED_TRACE(family.name);
+    Tap left, right;
+    for (uint32_t i = 0; i < 20; i++) {
+      left.see(10.0 * i, family.data(i));
+      right.see(10.0 * i + 5, family.ack(i));
+    }
+    compare::Options options;
+    options.clock_offset_ns = 0; // as of two ports
+    const Comparison c = compared(left, right, options);
+    EXPECT_EQ(c.legs[0].apart, ComparedLeg::Apart::Directions);
+    for (const ComparedStream &row : c.streams) {
+      EXPECT_EQ(row.counts.lost + row.counts.only_to, 0u);
+      EXPECT_TRUE(row.lost_from.empty());
+    }
+    EXPECT_TRUE(c.legs[0].over_time.empty());
+  }
+}
+
+// Of three places, the first two have nothing in common: what was lost on the other leg is known.
+TEST(Compare, OneLegWithoutAPacketInCommon) {
+  Tap a, b, c;
+  for (uint32_t i = 0; i < 20; i++)
+    a.see(i, send(1000 + i));
+  for (uint32_t i = 0; i < 20; i++) {
+    b.see(i, send(i));
+    if (i != 10)
+      c.see(i + kDelay, send(i));
+  }
+  const Comparison all = compared({a.pcap(), b.pcap(), c.pcap()});
+  EXPECT_EQ(all.legs[0].apart, ComparedLeg::Apart::Unknown);
+  EXPECT_EQ(all.legs[1].apart, ComparedLeg::Apart::No);
+  EXPECT_EQ(row_of(all, 0x11, 0, 1).counts.lost, 1u);
+  EXPECT_EQ(row_of(all, 0x11, 0, 1).lost_from, (std::vector<uint32_t>{1}));
 }
 
 // Requests from A to B, answers from B to A; B's clock is three hours ahead. One answer is lost,

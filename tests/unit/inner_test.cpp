@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "capture/native_datapath.h"
@@ -220,6 +221,142 @@ TEST(Inner, ASnapLengthIsNoCut) {
   EXPECT_EQ(ROCE_CLASS_V2, analyse(port, snapped, static_cast<uint32_t>(whole.size())));
   EXPECT_FALSE(port.truncated());
   EXPECT_EQ(0u, snapshot(port).totals.truncated);
+}
+
+// The bits of RFC 3168: not-ECT 0, ECT(1) 1, ECT(0) 2, CE 3. RFC 6040, figure 4; kDropped: "drop".
+constexpr int kDropped = -1;
+constexpr int kAfterTheTunnel[4][4] = {
+    // outer: not-ECT, ECT(1), ECT(0), CE
+    {0, 0, 0, kDropped}, // inner not-ECT
+    {1, 1, 1, 3},        // ECT(1)
+    {2, 1, 2, 3},        // ECT(0)
+    {3, 3, 3, 3},        // CE
+};
+
+using Wrap = std::function<Bytes(const Bytes &inside, const Ip &outer)>;
+
+// Expects that a packet with `inner` counts with `expected`, or as dropped.
+void expect_ecn(const Wrap &wrap, bool of_network, int inner, const Ip &outer, int expected) {
+  const Frame f = B(ROCE_RC_SEND_ONLY).ecn(static_cast<uint8_t>(inner)).build();
+  const Bytes inside = of_network ? Bytes(f.bytes.begin() + f.l3, f.bytes.end()) : f.bytes;
+  NativeDatapath program({.decap = kAll}), analyser({.decap = kAll});
+  enter(program, wrap(inside, outer));
+  analyse(analyser, wrap(inside, outer));
+  for (const NativeDatapath *port : {&program, &analyser}) {
+    const Snapshot s = snapshot(*port);
+    EXPECT_EQ(expected == kDropped, s.totals.not_ect_in_ce);
+    EXPECT_EQ(1u, s.opcodes[ROCE_RC_SEND_ONLY].packets[expected == kDropped ? inner : expected]);
+  }
+}
+
+Bytes over(const Ip &outer, uint8_t proto, const Bytes &rest) {
+  return ethernet(outer.v6 ? 0x86dd : 0x0800, ip(proto, rest, outer));
+}
+
+struct Carrier {
+  const char *name;
+  Wrap wrap;
+  bool of_network = false;
+};
+
+const std::vector<Carrier> &carriers() {
+  static const std::vector<Carrier> kCarriers = {
+      {"vxlan", [](const Bytes &in, const Ip &o) { return over(o, 17, vxlan(1, in)); }},
+      {"geneve", [](const Bytes &in, const Ip &o) { return over(o, 17, geneve(1, 0x6558, in)); }},
+      {"gretap", [](const Bytes &in, const Ip &o) { return over(o, 47, gre(0x6558, in)); }},
+      {"nvgre",
+       [](const Bytes &in, const Ip &o) { return over(o, 47, gre(0x6558, in, {.key = 5})); }},
+      {"gre of IP", [](const Bytes &in, const Ip &o) { return over(o, 47, gre(type_of(in), in)); },
+       true},
+      {"ip in ip",
+       [](const Bytes &in, const Ip &o) {
+         return over(o, in[0] >> 4 == 4 ? uint8_t{4} : uint8_t{41}, in);
+       },
+       true},
+      {"mpls in ip", [](const Bytes &in, const Ip &o) { return over(o, 137, mpls(2, in)); }, true},
+  };
+  return kCarriers;
+}
+
+TEST(Inner, PacketsLeaveTunnelsWithTheEcnOfRfc6040) {
+  for (const Carrier &carrier : carriers())
+    for (const bool v6 : {false, true})
+      for (int inner = 0; inner < 4; inner++)
+        for (uint8_t outer = 0; outer < 4; outer++) {
+          SCOPED_TRACE(fmt::format("{} v6 {} inner {} outer {}", carrier.name, v6, inner, outer));
+          expect_ecn(carrier.wrap, carrier.of_network, inner, {.v6 = v6, .ecn = outer},
+                     kAfterTheTunnel[inner][outer]);
+        }
+}
+
+// What carries a mirror's copy says nothing about the network that is mirrored.
+TEST(Inner, TheEcnOfMirrorsIsTheirOwnNetworks) {
+  const std::vector<Carrier> mirrors = {
+      {"erspan I", [](const Bytes &in, const Ip &o) { return over(o, 47, gre(0x88be, in)); }},
+      {"erspan II",
+       [](const Bytes &in, const Ip &o) {
+         return over(o, 47, gre(0x88be, erspan2(3, in), {.sequence = 1}));
+       }},
+      {"erspan III",
+       [](const Bytes &in, const Ip &o) {
+         return over(o, 47, gre(0x22eb, erspan3(3, in), {.sequence = 1}));
+       }},
+      {"gre 0x8949", [](const Bytes &in, const Ip &o) { return over(o, 47, gre(0x8949, in)); }},
+      {"gre 0x6558 with numbers",
+       [](const Bytes &in, const Ip &o) { return over(o, 47, gre(0x6558, in, {.sequence = 1})); }},
+  };
+  for (const Carrier &mirror : mirrors)
+    for (const bool v6 : {false, true})
+      for (int inner = 0; inner < 4; inner++)
+        for (uint8_t outer = 0; outer < 4; outer++) {
+          SCOPED_TRACE(fmt::format("{} v6 {} inner {} outer {}", mirror.name, v6, inner, outer));
+          expect_ecn(mirror.wrap, false, inner, {.v6 = v6, .ecn = outer}, inner);
+        }
+}
+
+// Two tunnels: each end applies the table, the outer one first. A mirror hides what is around it,
+// not what it mirrored.
+TEST(Inner, EcnOfTunnelsInTunnels) {
+  const auto nested = [](const Bytes &in, const Ip &o) {
+    return over(o, 17, vxlan(1, over({.ecn = 2}, 17, vxlan(2, in))));
+  };
+  expect_ecn(nested, false, 2, {.ecn = 3}, 3);
+  expect_ecn(nested, false, 0, {.ecn = 3}, kDropped);
+  const auto unmarkable = [](const Bytes &in, const Ip &o) {
+    return over(o, 17, vxlan(1, over({.ecn = 0}, 17, vxlan(2, in))));
+  };
+  expect_ecn(unmarkable, false, 2, {.ecn = 3}, kDropped); // the inner tunnel's packet is dropped
+  const auto mirrored = [](const Bytes &in, const Ip &o) {
+    return over({.ecn = 3}, 47,
+                gre(0x88be, erspan2(3, over(o, 17, vxlan(1, in))), {.sequence = 1}));
+  };
+  expect_ecn(mirrored, false, 2, {.ecn = 3}, 3);
+  expect_ecn(mirrored, false, 2, {.ecn = 0}, 2);
+  const auto carried = [](const Bytes &in, const Ip &o) {
+    return over(o, 17,
+                vxlan(1, over({.ecn = 2}, 47, gre(0x88be, erspan2(3, in), {.sequence = 1}))));
+  };
+  expect_ecn(carried, false, 2, {.ecn = 3}, 2);
+}
+
+// An EtherType or length of 0 is read whole: nothing is cut.
+TEST(Inner, AnInnerTypeOfZeroIsNoCut) {
+  NativeDatapath program({.decap = kAll}), analyser({.decap = kAll});
+  const Bytes inside = ethernet(0, Bytes(60, 1));
+  const Bytes mirrored = ethernet(0x0800, ip(47, gre(0x88be, erspan2(3, inside), {.sequence = 1})));
+  for (const Bytes &bytes : {mirrored, inside}) {
+    enter(program, bytes);
+    EXPECT_EQ(ROCE_CLASS_OTHER, analyse(analyser, bytes));
+  }
+  for (const NativeDatapath *port : {&program, &analyser}) {
+    const Snapshot s = snapshot(*port);
+    EXPECT_EQ(0u, s.totals.truncated);
+    EXPECT_EQ(0u, s.totals.cut);
+    EXPECT_EQ(0u, s.mirrors.at(0).truncated);
+  }
+  // a mirror that leaves no whole Ethernet header did cut
+  enter(program, ethernet(0x0800, ip(47, gre(0x88be, erspan2(3, Bytes(13, 0)), {.sequence = 2}))));
+  EXPECT_EQ(1u, snapshot(program).totals.truncated);
 }
 
 // A session's frames of PSNs (of QP, host) and numbers, in the order of arrival.

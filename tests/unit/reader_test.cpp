@@ -110,9 +110,9 @@ TEST(Reader, SimplePacketsAreCutAtTheSnapLength) {
 }
 
 TEST(Reader, LinkTypes) {
-  const std::pair<uint16_t, Link> known[] = {{1, Link::Ethernet}, {101, Link::Raw},
-                                             {113, Link::Sll},    {228, Link::Raw},
-                                             {229, Link::Raw},    {276, Link::Sll2}};
+  const std::pair<uint16_t, Link> known[] = {
+      {1, Link::Ethernet}, {101, Link::Raw},  {113, Link::Sll}, {228, Link::Raw},
+      {229, Link::Raw},    {276, Link::Sll2}, {12, Link::Raw},  {14, Link::Raw}};
   for (const auto &[linktype, link] : known) {
     EXPECT_EQ(read(PcapWriter(false, linktype).packet(data(60))).frames.at(0).link, link);
     EXPECT_EQ(read(PcapngWriter().interface(linktype).packet(data(60))).frames.at(0).link, link);

@@ -196,6 +196,34 @@ TEST(ReportGolden, Compare) {
   EXPECT_EQ(json::parse(to_json(compare_report(c, 1)))["streams"].size(), 1u);
 }
 
+// The two ports of one bridge: no verdict, in words and as null.
+TEST(ReportGolden, CompareNothingInCommon) {
+  Comparison c;
+  c.window_ns = 1'000'000'000;
+  for (const char *name : {"left", "right"}) {
+    ComparedPlace place;
+    place.name = name;
+    place.port = true;
+    place.frames = place.packets = 100;
+    place.last_ns = 1'000'000'000;
+    c.places.push_back(place);
+  }
+  ComparedLeg leg;
+  leg.clock = ComparedLeg::Clock::Given;
+  leg.apart = ComparedLeg::Apart::Directions;
+  leg.ways[0].counts = {.seen_from = 100, .seen_to = 100, .outside_from = 100, .outside_to = 100};
+  c.legs.push_back(leg);
+  ComparedStream row;
+  row.key.src[2] = row.key.dst[2] = ROCE_MAPPED_PREFIX;
+  row.key.src[3] = roce_swap32(0xc0000201U);
+  row.key.dst[3] = roce_swap32(0xc0000202U);
+  row.key.qp_kind = 17 | ROCE_KEY_IPV4;
+  row.to = 1;
+  row.counts = {.seen_from = 100, .outside_from = 100};
+  c.streams.push_back(row);
+  expect_goldens("compare_apart", compare_report(c));
+}
+
 TEST(ReportGolden, PfcStorm) {
   SendReport report;
   report.ifname = "eth1";

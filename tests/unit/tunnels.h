@@ -37,12 +37,13 @@ struct Ip {
   int options = 0;         // words of IPv4
   uint16_t flags = 0x4000; // of IPv4, with the fragment's offset
   bool extension = false;  // destination options of IPv6
+  uint8_t ecn = 0;
 };
 
 inline Bytes ip(uint8_t proto, const Bytes &rest, const Ip &how = {}) {
   Bytes out;
   if (how.v6) {
-    put(out, 0x60000000, 4);
+    put(out, 0x60000000 | static_cast<uint64_t>(how.ecn) << 20, 4);
     put(out, rest.size() + (how.extension ? 8 : 0), 2);
     put(out, how.extension ? 60 : proto, 1);
     put(out, 64, 1);
@@ -54,7 +55,7 @@ inline Bytes ip(uint8_t proto, const Bytes &rest, const Ip &how = {}) {
       put(out, uint64_t{proto} << 56, 8);
   } else {
     put(out, 0x45 + static_cast<uint64_t>(how.options), 1);
-    put(out, 0, 1);
+    put(out, how.ecn, 1);
     put(out, 20 + 4 * static_cast<uint64_t>(how.options) + rest.size(), 2);
     put(out, 0x1234, 2);
     put(out, how.flags, 2);

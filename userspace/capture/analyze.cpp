@@ -59,6 +59,7 @@ public:
   Analyzer &analyzer() { return analyzer_; }
   bool truncated() const { return end_ == Next::Truncated || !lost_.empty(); }
   std::vector<Error> troubles() const;
+  CaptureNotes notes() const { return set_.notes(); }
 
 private:
   bool goes_on();
@@ -257,7 +258,7 @@ std::vector<uint64_t> work_together(Work &work, unsigned jobs) {
 } // namespace
 
 Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) {
-  auto set = CaptureSet::open(paths, run.stop, run.jobs > 1);
+  auto set = CaptureSet::open(paths, run.stop, run.jobs > 1, run.read);
   if (!set)
     return std::move(set).error();
   Work work(std::move(set).get(), run);
@@ -279,6 +280,7 @@ Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) 
   analysis.snapshot.name = paths.size() == 1 ? paths[0] : fmt::format("{} captures", paths.size());
   if (paths.size() > 1)
     analysis.snapshot.files = analysis.episodes.files = paths;
+  analysis.snapshot.notes = work.notes();
   analysis.snapshot.truncated = work.truncated();
   analysis.files = std::move(paths);
   analysis.troubles = work.troubles();

@@ -98,6 +98,7 @@ private:
 
 struct AnalyzeRun {
   Analyzer::Options options;
+  ReadOptions read;
   const std::atomic<bool> *stop = nullptr; // set to true to end early with the result so far
   std::function<void(const roce_event &)> on_event;
   std::function<void(const Reader::Progress &)> on_progress;

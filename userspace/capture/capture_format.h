@@ -23,6 +23,7 @@ public:
   virtual ~CaptureFormat() = default;
   virtual Next next(CapturedFrame &frame) = 0;
   const Error &error() const { return error_; }
+  virtual CaptureNotes notes() const { return {}; }
 
 protected:
   Next failed(Error error);
@@ -39,10 +40,10 @@ private:
 };
 
 // Each expects `source` at the first byte of a file whose magic number has been recognised.
-Result<std::unique_ptr<CaptureFormat>> open_pcap(ByteSource &source);
+Result<std::unique_ptr<CaptureFormat>> open_pcap(ByteSource &source, const ReadOptions &options);
 Result<std::unique_ptr<CaptureFormat>> open_pcapng(ByteSource &source);
 // The pcap variants that only libpcap reads. Error if libpcap does not recognise the file either.
-Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source);
+Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source, const ReadOptions &options);
 
 // `linktype`: see https://www.tcpdump.org/linktypes.html.
 std::optional<Link> known_link(uint32_t linktype);

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <utility>
+
+#include <sys/stat.h>
 
 namespace xr {
 
@@ -42,14 +45,33 @@ Result<std::vector<std::string>> capture_paths(const std::vector<std::string> &n
     std::ranges::sort(found);
     paths.insert(paths.end(), found.begin(), found.end());
   }
+  if (auto distinct = check_distinct(paths); !distinct)
+    return distinct.error();
   return paths;
 }
 
+Status check_distinct(const std::vector<std::string> &paths) {
+  std::map<std::pair<dev_t, ino_t>, const std::string *> known;
+  for (const std::string &path : paths) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) < 0)
+      continue; // opening it says why
+    const auto [at, is_new] = known.try_emplace({status.st_dev, status.st_ino}, &path);
+    if (is_new)
+      continue;
+    const std::string &first = *at->second;
+    return Error{first == path ? fmt::format("{} is given twice", path)
+                               : fmt::format("{} and {} are the same file", first, path),
+                 "name each capture once, or its packets count twice"};
+  }
+  return {};
+}
+
 Result<CaptureSet> CaptureSet::open(std::vector<std::string> paths, const std::atomic<bool> *stop,
-                                    bool keep) {
-  CaptureSet set(std::move(paths), stop, keep);
+                                    bool keep, const ReadOptions &options) {
+  CaptureSet set(std::move(paths), stop, keep, options);
   if (set.paths_.size() == 1) {
-    auto reader = Reader::open(set.paths_[0], stop, keep);
+    auto reader = Reader::open(set.paths_[0], stop, keep, options);
     if (!reader)
       return std::move(reader).error();
     set.total_bytes_ = reader->progress().total;
@@ -72,7 +94,7 @@ Result<CaptureSet> CaptureSet::open(std::vector<std::string> paths, const std::a
 Status CaptureSet::look_at(uint32_t file) {
   if (paths_[file] == "-")
     return Error{"standard input is read alone", "name it once, without other files"};
-  auto reader = Reader::open(paths_[file], stop_);
+  auto reader = Reader::open(paths_[file], stop_, false, options_);
   if (!reader)
     return std::move(reader).error();
   total_bytes_ += reader->progress().total;
@@ -80,7 +102,9 @@ Status CaptureSet::look_at(uint32_t file) {
   const Next next = reader->next(frame);
   if (next == Next::Frame)
     waiting_.push_back({frame.time_ns, file});
-  else if (next != Next::End) {
+  else
+    notes_.add(reader->notes(), file);
+  if (next != Next::Frame && next != Next::End) {
     errors_.push_back(reader->error());
     end_ = std::max(end_, next);
   }
@@ -99,11 +123,12 @@ bool CaptureSet::advance(Active &active) {
     end_ = std::max(end_, next);
   }
   done_bytes_ += active.reader.progress().bytes;
+  notes_.add(active.reader.notes(), active.file);
   return false;
 }
 
 void CaptureSet::activate(const Waiting &waiting) {
-  auto reader = Reader::open(paths_[waiting.file], stop_, keep_);
+  auto reader = Reader::open(paths_[waiting.file], stop_, keep_, options_);
   if (!reader) { // it was there before
     errors_.push_back(std::move(reader).error());
     end_ = Next::Error;
@@ -165,6 +190,13 @@ Next CaptureSet::next(CapturedFrame &frame) {
   returned_ = first;
   frame = first->frame;
   return Next::Frame;
+}
+
+CaptureNotes CaptureSet::notes() const {
+  CaptureNotes all = notes_;
+  for (const Active &one : active_)
+    all.add(one.reader.notes(), one.file);
+  return all;
 }
 
 Reader::Progress CaptureSet::progress() const {

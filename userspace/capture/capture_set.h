@@ -15,15 +15,20 @@
 namespace xr {
 
 // Files as they are; a directory is replaced by the captures in it (*.pcap, *.pcapng, *.cap, also
-// with .gz), sorted by name. Error: a directory without captures, or one that cannot be read.
+// with .gz), sorted by name. Error: a directory without captures, one that cannot be read, or a
+// file that is in the list twice.
 Result<std::vector<std::string>> capture_paths(const std::vector<std::string> &names);
+
+// Error: two of them are one file, also by other paths. Its packets would count twice.
+Status check_distinct(const std::vector<std::string> &paths);
 
 class CaptureSet {
 public:
   // "-", standard input, only if it is the only one. Error: one of them cannot be read at all.
   // `keep`: frames stay valid until the caller drops what leave() gave.
   static Result<CaptureSet> open(std::vector<std::string> paths,
-                                 const std::atomic<bool> *stop = nullptr, bool keep = false);
+                                 const std::atomic<bool> *stop = nullptr, bool keep = false,
+                                 const ReadOptions &options = {});
 
   // The next frame of all; its file and its number there with it. A file that ends early does not
   // end the others: Truncated or Error comes after the last frame of all.
@@ -32,6 +37,8 @@ public:
   const std::vector<Error> &errors() const { return errors_; }
   const std::vector<std::string> &paths() const { return paths_; }
   Reader::Progress progress() const;
+  // What the files say about their captures, as far as they were read.
+  CaptureNotes notes() const;
 
   // With `keep`: bytes of frames of this call of next() and earlier ones that were left since the
   // last call.
@@ -50,8 +57,9 @@ private:
     uint32_t file;
     uint64_t read = 0;
   };
-  CaptureSet(std::vector<std::string> paths, const std::atomic<bool> *stop, bool keep)
-      : paths_(std::move(paths)), stop_(stop), keep_(keep) {}
+  CaptureSet(std::vector<std::string> paths, const std::atomic<bool> *stop, bool keep,
+             const ReadOptions &options)
+      : paths_(std::move(paths)), stop_(stop), keep_(keep), options_(options) {}
   Status look_at(uint32_t file);
   bool advance(Active &active);
   void activate(const Waiting &waiting);
@@ -61,6 +69,8 @@ private:
   std::vector<std::string> paths_;
   const std::atomic<bool> *stop_ = nullptr;
   bool keep_ = false;
+  ReadOptions options_;
+  CaptureNotes notes_;           // of files that have ended
   std::vector<LeftBytes> left_;  // of readers that have ended
   std::vector<Waiting> waiting_; // the last is the next to be opened
   std::vector<Active> active_;

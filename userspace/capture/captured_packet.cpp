@@ -16,13 +16,15 @@ bool is_vlan(uint16_t ethertype) {
 NativeDatapath::Layer3 cooked(const CapturedFrame &frame, uint32_t protocol, uint32_t header) {
   // A header cut by the snap length is left to the parser: an Ethertype that needs bytes makes it
   // report that.
-  NativeDatapath::Layer3 at{header, ROCE_ETHERTYPE_IPV4};
+  NativeDatapath::Layer3 at{header, ROCE_ETHERTYPE_IPV4, 0};
   if (frame.captured < header)
     return at;
   at.ethertype = roce_be16(frame.data + protocol);
   for (int i = 0; i < ROCE_VLAN_MAX && is_vlan(at.ethertype); i++) {
     if (frame.captured < at.l3 + ROCE_VLAN_LEN)
-      return {at.l3, ROCE_ETHERTYPE_IPV4};
+      return {at.l3, ROCE_ETHERTYPE_IPV4, at.vlan};
+    if (!i)
+      at.vlan = ROCE_VLAN_TAGGED | (roce_be16(frame.data + at.l3) & ROCE_VLAN_TCI);
     at.ethertype = roce_be16(frame.data + at.l3 + 2);
     at.l3 += ROCE_VLAN_LEN;
   }
@@ -36,8 +38,10 @@ NativeDatapath::Layer3 layer3(const CapturedFrame &frame) {
   case Link::Sll2:
     return cooked(frame, kSll2Protocol, kSll2Header);
   default:
-    return {0, frame.captured && frame.data[0] >> 4 == 6 ? uint16_t{ROCE_ETHERTYPE_IPV6}
-                                                         : uint16_t{ROCE_ETHERTYPE_IPV4}};
+    return {0,
+            frame.captured && frame.data[0] >> 4 == 6 ? uint16_t{ROCE_ETHERTYPE_IPV6}
+                                                      : uint16_t{ROCE_ETHERTYPE_IPV4},
+            0};
   }
 }
 

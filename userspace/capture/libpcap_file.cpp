@@ -27,10 +27,18 @@ ssize_t read_source(void *cookie, char *into, size_t room) {
   return static_cast<ssize_t>(n);
 }
 
+// libpcap converts fractions to this unit: with microseconds, those of a file of microseconds stay
+// as they are, and are taken as nanoseconds.
+u_int precision_of(const uint8_t *begin, const ReadOptions &options) {
+  const uint32_t magic = ByteOrder().u32(begin);
+  const bool nano = magic == 0xa1b23c4d || magic == 0x4d3cb2a1;
+  return options.fraction_ns && !nano ? PCAP_TSTAMP_PRECISION_MICRO : PCAP_TSTAMP_PRECISION_NANO;
+}
+
 class LibpcapFile final : public CaptureFormat {
 public:
-  LibpcapFile(ByteSource &source, pcap_t *pcap, Link link)
-      : CaptureFormat(source), pcap_(pcap), link_(link) {}
+  LibpcapFile(ByteSource &source, pcap_t *pcap, Link link, bool fraction_ns)
+      : CaptureFormat(source), pcap_(pcap), link_(link), fraction_ns_(fraction_ns) {}
   ~LibpcapFile() override { pcap_close(pcap_); }
 
   Next next(CapturedFrame &frame) override {
@@ -46,17 +54,25 @@ public:
     }
     frame.data = source_.kept(frame.data, header->caplen);
     set_lengths(frame, header->caplen, header->len, 0);
-    frame.time_ns =
-        static_cast<uint64_t>(header->ts.tv_sec) * 1000000000 +
-        static_cast<uint64_t>(header->ts.tv_usec); // in nanoseconds, because the file was opened so
+    frame.time_ns = static_cast<uint64_t>(header->ts.tv_sec) * 1000000000 +
+                    static_cast<uint64_t>(header->ts.tv_usec); // in nanoseconds: see precision_of()
+    large_fractions_ += header->ts.tv_usec >= 1000000000;
     frame.link = link_;
     packets_++;
     return Next::Frame;
   }
 
+  CaptureNotes notes() const override {
+    CaptureNotes notes;
+    (fraction_ns_ ? notes.fractions_over_ns : notes.fractions_over_us) = large_fractions_;
+    return notes;
+  }
+
 private:
   pcap_t *pcap_;
   Link link_;
+  bool fraction_ns_;
+  uint64_t large_fractions_ = 0;
 };
 
 struct Compressor {
@@ -81,7 +97,8 @@ Error no_capture(const ByteSource &source, const uint8_t *begin) {
 
 } // namespace
 
-Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source) {
+Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source,
+                                                    const ReadOptions &options) {
   cookie_io_functions_t functions{};
   char why[PCAP_ERRBUF_SIZE] = {};
   uint8_t begin[4];
@@ -91,7 +108,7 @@ Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source) {
   FILE *file = fopencookie(&source, "r", functions);
   if (!file)
     return errno_error(errno, source.name());
-  pcap_t *pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, why);
+  pcap_t *pcap = pcap_fopen_offline_with_tstamp_precision(file, precision_of(begin, options), why);
   if (!pcap) {
     static_cast<void>(fclose(file));
     if (std::strstr(why, "unknown file format"))
@@ -102,7 +119,8 @@ Result<std::unique_ptr<CaptureFormat>> open_libpcap(ByteSource &source) {
   const int dlt = pcap_datalink(pcap);
   const uint32_t linktype = dlt == DLT_RAW ? 101 : static_cast<uint32_t>(dlt);
   const std::optional<Link> link = known_link(linktype);
-  auto format = std::make_unique<LibpcapFile>(source, pcap, link.value_or(Link::Ethernet));
+  auto format = std::make_unique<LibpcapFile>(source, pcap, link.value_or(Link::Ethernet),
+                                              options.fraction_ns);
   if (!link)
     return unknown_link(source.name(), linktype);
   return std::unique_ptr<CaptureFormat>(std::move(format));

@@ -287,6 +287,7 @@ roce_class NativeDatapath::parse(const FrameView &frame, roce_packet &packet) co
 roce_class NativeDatapath::parse(const FrameView &frame, const Layer3 &at,
                                  roce_packet &packet) const {
   packet = {};
+  packet.vlan = at.vlan;
   const int class_ = roce_parse_l3(frame.data, frame.data + std::min(at.l3, frame.captured),
                                    frame.data + frame.captured, roce_swap16(at.ethertype),
                                    roce_swap16(memory_->options.udp_port), &packet);
@@ -300,6 +301,7 @@ roce_class NativeDatapath::unwrap(FrameView &frame, const std::optional<Layer3> 
   roce_frame read_only{const_cast<__u8 *>(frame.data), frame.captured, frame.length};
   packet = {};
   roce_inner_begin(&inner, at ? at->l3 : 0, at ? roce_swap16(at->ethertype) : __u16{0});
+  inner.vlan = at ? at->vlan : __u16{0};
   roce_inner_find(&read_only, &env);
   const int class_ = roce_inner_parse(frame.data, frame.data + frame.captured, env.port_be, &inner,
                                       &packet, &frame.length);

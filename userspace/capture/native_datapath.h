@@ -63,6 +63,7 @@ public:
   struct Layer3 {
     uint32_t l3 = 0;
     uint16_t ethertype = 0; // host order
+    uint16_t vlan = 0;      // of a tag before that: as in roce_packet
   };
 
   explicit NativeDatapath(const Options &options);

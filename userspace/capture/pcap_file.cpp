@@ -17,8 +17,8 @@ constexpr uint32_t kNano = 0xa1b23c4d;
 class PcapFile final : public CaptureFormat {
 public:
   PcapFile(ByteSource &source, ByteOrder order, bool nano, uint32_t fcs, Link link)
-      : CaptureFormat(source), order_(order), fraction_ns_(nano ? 1 : 1000), fcs_(fcs),
-        link_(link) {}
+      : CaptureFormat(source), order_(order), fraction_ns_(nano ? 1 : 1000),
+        second_(1000000000 / fraction_ns_), fcs_(fcs), link_(link) {}
 
   Next next(CapturedFrame &frame) override {
     if (!source_.ensure(kRecordHeader))
@@ -34,23 +34,33 @@ public:
     const uint8_t *header = source_.data();
     frame.data = header + kRecordHeader;
     set_lengths(frame, captured, order_.u32(header + 12), fcs_);
-    frame.time_ns = order_.u32(header) * 1000000000ull + order_.u32(header + 4) * fraction_ns_;
+    const uint32_t fraction = order_.u32(header + 4);
+    frame.time_ns = order_.u32(header) * 1000000000ull + fraction * fraction_ns_;
+    large_fractions_ += fraction >= second_;
     frame.link = link_;
     source_.consume(kRecordHeader + captured);
     packets_++;
     return Next::Frame;
   }
 
+  CaptureNotes notes() const override {
+    CaptureNotes notes;
+    (fraction_ns_ == 1 ? notes.fractions_over_ns : notes.fractions_over_us) = large_fractions_;
+    return notes;
+  }
+
 private:
   ByteOrder order_;
   uint64_t fraction_ns_;
+  uint64_t second_;              // in units of the fraction
+  uint64_t large_fractions_ = 0; // packets whose fraction is a second or more
   uint32_t fcs_;
   Link link_;
 };
 
 } // namespace
 
-Result<std::unique_ptr<CaptureFormat>> open_pcap(ByteSource &source) {
+Result<std::unique_ptr<CaptureFormat>> open_pcap(ByteSource &source, const ReadOptions &options) {
   if (!source.ensure(kFileHeader))
     return source.failure()
                ? source.failure()->error
@@ -58,9 +68,9 @@ Result<std::unique_ptr<CaptureFormat>> open_pcap(ByteSource &source) {
   const uint8_t *header = source.data();
   const uint32_t magic = ByteOrder().u32(header);
   const ByteOrder order(magic != kMicro && magic != kNano);
-  const bool nano = order.u32(header) == kNano;
+  const bool nano = order.u32(header) == kNano || options.fraction_ns;
   if (order.u16(header + 4) != 2 || order.u16(header + 6) != 4)
-    return open_libpcap(source); // older versions have other record headers
+    return open_libpcap(source, options); // older versions have other record headers
 
   // The upper bits of the link type may give the length of the FCS, in units of two bytes.
   const uint32_t field = order.u32(header + 20), linktype = field & 0x03ffffff;

@@ -12,11 +12,22 @@ namespace {
 
 constexpr uint32_t kSection = 0x0a0d0d0a;
 constexpr uint32_t kByteOrder = 0x1a2b3c4d;
-enum Block : uint32_t { kInterface = 1, kOldPacket = 2, kSimplePacket = 3, kPacket = 6 };
+enum Block : uint32_t {
+  kInterface = 1,
+  kOldPacket = 2,
+  kSimplePacket = 3,
+  kStatistics = 5,
+  kPacket = 6
+};
 enum Option : uint16_t {
   kEnd = 0,
   kComment = 1,
   kFlags = 2,
+  kName = 2,
+  kReceived = 4, // of an interface's statistics; so are:
+  kDropped = 5,
+  kOsDropped = 7,
+  kDroppedBefore = 4, // of a packet
   kTimeResolution = 9,
   kFcsLength = 13,
   kTimeOffset = 14
@@ -36,6 +47,7 @@ struct Interface {
   uint64_t multiply = 1000, divide = 1; // converts units of time to nanoseconds
   uint32_t shift = 0;                   // if not 0: units of 2^-shift seconds
   uint64_t offset_ns = 0;
+  CapturedInterface stated = {};
 
   uint64_t time_ns(uint64_t units) const {
     uint64_t ns;
@@ -71,6 +83,13 @@ public:
     }
   }
 
+  CaptureNotes notes() const override {
+    CaptureNotes all = notes_;
+    for (const Interface &it : interfaces_)
+      all.add(it.stated);
+    return all;
+  }
+
 private:
   // A new section may have another byte order, and describes its own interfaces.
   Next section() {
@@ -90,7 +109,7 @@ private:
     if (order_.u16(body + 4) != 1)
       return damaged(fmt::format("pcapng version {}.{}; version 1 is read", order_.u16(body + 4),
                                  order_.u16(body + 6)));
-    interfaces_.clear();
+    leave_section();
     return Next::End;
   }
 
@@ -136,10 +155,14 @@ private:
     case kOldPacket: // like kPacket, but with 16 bits of interface and 16 of drops
       if (length < 20)
         return damaged("a packet block that is too short");
+      if (const uint16_t drops = order_.u16(body + 2); drops != 0xffff)
+        dropped_before(order_.u16(body), drops);
       return packet(frame, order_.u16(body), body, length);
     case kSimplePacket:
       return simple_packet(frame, body, length);
-    default: // name resolution, statistics, secrets, custom blocks
+    case kStatistics:
+      return statistics(body, length);
+    default: // name resolution, secrets, custom blocks
       return Next::End;
     }
   }
@@ -152,18 +175,60 @@ private:
     it.link = known_link(it.linktype);
     it.snap = order_.u32(body + 4);
     bool sane = true;
+    it.stated.section = section_;
+    it.stated.number = static_cast<uint32_t>(interfaces_.size());
     options(body + 8, body + length, [&](uint16_t code, const uint8_t *value, uint16_t size) {
       if (code == kTimeResolution && size >= 1)
         sane = sane && resolution(it, *value);
       else if (code == kTimeOffset && size >= 8)
         it.offset_ns = order_.u64(value) * 1000000000;
+      else if (code == kName)
+        it.stated.name.assign(reinterpret_cast<const char *>(value), size);
       else if (code == kFcsLength && size >= 1)
         it.fcs = *value < 16 ? *value : *value / 8; // the draft says bits, but writers store bytes
     });
     if (!sane)
       return damaged("an interface whose unit of time is out of range");
-    interfaces_.push_back(it);
+    interfaces_.push_back(std::move(it));
     return Next::End;
+  }
+
+  // Each block counts from the start of the capture.
+  Next statistics(const uint8_t *body, uint32_t length) {
+    if (length < 12)
+      return damaged("a statistics block that is too short");
+    const uint32_t number = order_.u32(body);
+    if (number >= interfaces_.size())
+      return Next::End; // of no packet: nothing that is read depends on it
+    CapturedInterface &stated = interfaces_[number].stated;
+    const auto take = [](bool &has, uint64_t &most, uint64_t value) {
+      has = true;
+      most = std::max(most, value);
+    };
+    options(body + 12, body + length, [&](uint16_t code, const uint8_t *value, uint16_t size) {
+      if (size < 8)
+        return;
+      if (code == kReceived)
+        take(stated.has_received, stated.received, order_.u64(value));
+      else if (code == kDropped)
+        take(stated.has_dropped, stated.dropped, order_.u64(value));
+      else if (code == kOsDropped)
+        take(stated.has_os_dropped, stated.os_dropped, order_.u64(value));
+    });
+    return Next::End;
+  }
+
+  void dropped_before(uint32_t number, uint64_t packets) {
+    if (number < interfaces_.size())
+      interfaces_[number].stated.dropped_between += packets;
+  }
+
+  void leave_section() {
+    for (const Interface &it : interfaces_)
+      notes_.add(it.stated);
+    interfaces_.clear();
+    section_ += begun_;
+    begun_ = true;
   }
 
   static bool resolution(Interface &it, uint8_t value) {
@@ -228,6 +293,8 @@ private:
               [&](uint16_t code, const uint8_t *value, uint16_t size) {
                 if (code == kFlags && size >= 4 && order_.u32(value) >> 5 & 15)
                   fcs = order_.u32(value) >> 5 & 15;
+                else if (code == kDroppedBefore && size >= 8)
+                  dropped_before(number, order_.u64(value));
                 else if (code == kComment && frame.comment.empty())
                   frame.comment = {reinterpret_cast<const char *>(value), size};
               });
@@ -259,7 +326,10 @@ private:
   }
 
   ByteOrder order_;
-  std::vector<Interface> interfaces_;
+  std::vector<Interface> interfaces_; // of the current section
+  uint32_t section_ = 0;
+  bool begun_ = false;
+  CaptureNotes notes_; // of sections before it
   bool finished_ = false;
 };
 

@@ -39,9 +39,15 @@ namespace {
 
 // Of several numbers, the first is written.
 constexpr std::pair<uint16_t, Link> kLinktypes[] = {
-    {1, Link::Ethernet}, {113, Link::Sll}, {276, Link::Sll2}, {101, Link::Raw}, // IPv4 or IPv6
-    {228, Link::Raw},                                                           // IPv4
-    {229, Link::Raw},                                                           // IPv6
+    {1, Link::Ethernet},
+    {113, Link::Sll},
+    {276, Link::Sll2},
+    {101, Link::Raw}, // IPv4 or IPv6
+    {228, Link::Raw}, // IPv4
+    {229, Link::Raw}, // IPv6
+    // Raw IP too: numbers of the machine that captured, written without being translated
+    {12, Link::Raw},
+    {14, Link::Raw}, // OpenBSD
 };
 
 } // namespace
@@ -62,18 +68,20 @@ Reader::Reader(Reader &&) noexcept = default;
 Reader &Reader::operator=(Reader &&) noexcept = default;
 Reader::~Reader() = default;
 
-Result<Reader> Reader::open(const std::string &path, const std::atomic<bool> *stop, bool keep) {
+Result<Reader> Reader::open(const std::string &path, const std::atomic<bool> *stop, bool keep,
+                            const ReadOptions &options) {
   Result<std::unique_ptr<ByteSource>> source = ByteSource::open(path, stop, keep);
   if (!source)
     return std::move(source).error();
-  return begin(std::move(source).get());
+  return begin(std::move(source).get(), options);
 }
 
-Result<Reader> Reader::from_memory(std::vector<uint8_t> bytes, size_t chunk) {
-  return begin(ByteSource::memory(std::move(bytes), "memory", chunk));
+Result<Reader> Reader::from_memory(std::vector<uint8_t> bytes, size_t chunk,
+                                   const ReadOptions &options) {
+  return begin(ByteSource::memory(std::move(bytes), "memory", chunk), options);
 }
 
-Result<Reader> Reader::begin(std::unique_ptr<ByteSource> source) {
+Result<Reader> Reader::begin(std::unique_ptr<ByteSource> source, const ReadOptions &options) {
   if (!source->ensure(4)) {
     if (source->failure())
       return source->failure()->error;
@@ -86,8 +94,8 @@ Result<Reader> Reader::begin(std::unique_ptr<ByteSource> source) {
   Result<std::unique_ptr<CaptureFormat>> format =
       magic == 0x0a0d0d0a ? open_pcapng(*source)
       : magic == 0xa1b2c3d4 || magic == 0xd4c3b2a1 || magic == 0xa1b23c4d || magic == 0x4d3cb2a1
-          ? open_pcap(*source)
-          : open_libpcap(*source);
+          ? open_pcap(*source, options)
+          : open_libpcap(*source, options);
   if (!format)
     return std::move(format).error();
   Reader reader(std::move(source));
@@ -102,6 +110,8 @@ Next Reader::next(CapturedFrame &frame) {
 }
 
 const Error &Reader::error() const { return format_->error(); }
+
+CaptureNotes Reader::notes() const { return format_->notes(); }
 
 std::vector<LeftBytes> Reader::leave(bool all) { return source_->leave(all); }
 

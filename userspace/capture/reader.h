@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/capture_notes.h"
 
 namespace xr {
 
@@ -29,6 +30,12 @@ struct CapturedFrame {
   uint64_t number = 0;           // likewise: in its file, from 1
 };
 
+// How the reader interprets a file.
+struct ReadOptions {
+  // The fractions of pcap timestamps are nanoseconds, although the file says microseconds.
+  bool fraction_ns = false;
+};
+
 // Truncated: the capture ends inside a packet or block; all whole frames were returned before.
 enum class Next : uint8_t { Frame, End, Truncated, Error };
 
@@ -41,9 +48,10 @@ public:
   // "-" is standard input. When *stop becomes true, next() returns End. `keep`: frames stay valid
   // until the caller drops what leave() gave.
   static Result<Reader> open(const std::string &path, const std::atomic<bool> *stop = nullptr,
-                             bool keep = false);
+                             bool keep = false, const ReadOptions &options = {});
   // Reads a file's bytes in chunks; tests use small chunks.
-  static Result<Reader> from_memory(std::vector<uint8_t> bytes, size_t chunk = 64 << 10);
+  static Result<Reader> from_memory(std::vector<uint8_t> bytes, size_t chunk = 64 << 10,
+                                    const ReadOptions &options = {});
   Reader(Reader &&) noexcept;
   Reader &operator=(Reader &&) noexcept;
   ~Reader();
@@ -52,6 +60,9 @@ public:
   Next next(CapturedFrame &frame);
   // Valid after Truncated and Error.
   const Error &error() const;
+
+  // What the file itself says about its capture, as far as it was read.
+  CaptureNotes notes() const;
 
   // See ByteSource.
   std::vector<LeftBytes> leave(bool all);
@@ -65,7 +76,7 @@ public:
 
 private:
   explicit Reader(std::unique_ptr<ByteSource> source);
-  static Result<Reader> begin(std::unique_ptr<ByteSource> source);
+  static Result<Reader> begin(std::unique_ptr<ByteSource> source, const ReadOptions &options);
 
   std::unique_ptr<ByteSource> source_;
   std::unique_ptr<CaptureFormat> format_;

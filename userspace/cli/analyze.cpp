@@ -33,6 +33,7 @@ constexpr uint64_t kProgressStep = 8 << 20;
 struct Args {
   std::vector<std::string> names;
   unsigned jobs = 1;
+  ReadOptions read;
   Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
   std::string rows, table = "streams", run, tick;
@@ -65,6 +66,13 @@ void describe(CLI::App &command, Args &args) {
                   "With --time mirror: the unit of times whose unit the switch's user has chosen, "
                   "as 10ns")
       ->type_name("TIME");
+  command
+      .add_option_function<std::string>(
+          "--fraction", [&args](const std::string &unit) { args.read.fraction_ns = unit == "ns"; },
+          "The unit of fractions in pcap timestamps: as the file says (file, default), or ns "
+          "although it says microseconds")
+      ->type_name("UNIT")
+      ->check(CLI::IsMember({"file", "ns"}));
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
   command.add_flag("--episodes", args.options.episodes,
@@ -157,6 +165,27 @@ Status check_rows(const Args &args) {
   return given ? Status() : Error{fmt::format("table {} needs {}", args.table, option)};
 }
 
+// Without one usable stamp all times are still the capture's, and not those that were asked for.
+Status check_stamps(const FrameTimes &times) {
+  if (times.clock == FrameClock::Capture || times.stamped || !times.unstamped)
+    return {};
+  const std::string clock(report::clock_names()[static_cast<size_t>(times.clock)]);
+  uint64_t unusable = 0;
+  for (const StampSource &source : times.sources)
+    unusable += source.unusable;
+  if (unusable)
+    return Error{fmt::format("--time {}: {} frames have a stamp, and none is usable: all times are "
+                             "the capture's",
+                             clock, unusable),
+                 times.clock == FrameClock::Mirror
+                     ? "give the unit that the switch's user has chosen: --tick, as 10ns"
+                     : "leave out --time"};
+  return Error{fmt::format("--time {}: no frame has a stamp: all times are the capture's", clock),
+               times.clock == FrameClock::Mirror
+                   ? "only ERSPAN III has times of the mirror; leave out --time"
+                   : "leave out --time"};
+}
+
 int analyze(const Args &given, const Globals &globals) {
   const std::string context = "analyze"; // errors name the file
   Args args = given;
@@ -189,6 +218,7 @@ int analyze(const Args &given, const Globals &globals) {
       return files.frame(frame, stream);
     };
   run.options = args.options;
+  run.read = args.read;
   run.stop = &interrupt.flag();
   run.progress_step = kProgressStep;
   Result<Analysis> done = [&] {
@@ -232,6 +262,8 @@ int analyze(const Args &given, const Globals &globals) {
   int status = 0;
   for (const Error &trouble : done->troubles)
     status = fail(context, trouble);
+  if (Status stamps = check_stamps(done->frame_times); !stamps)
+    status = fail(context, stamps.error());
   return output.finish(status);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/capture_set.h"
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/directory.h"
@@ -119,6 +120,22 @@ Status capture_ports(const Args &args, const Globals &globals, const std::string
   return {};
 }
 
+// A place compared with itself shows no loss, whatever happened.
+Status check_places(const std::vector<std::string> &places) {
+  std::vector<std::string> files;
+  for (size_t i = 0; i < places.size(); i++) {
+    if (is_file(places[i]))
+      files.push_back(places[i]);
+    else if (std::find(places.begin(), places.begin() + static_cast<ptrdiff_t>(i), places[i]) !=
+             places.begin() + static_cast<ptrdiff_t>(i))
+      return Error{fmt::format("port {} is given twice", places[i]),
+                   "name two ports that the same packets enter"};
+  }
+  if (auto distinct = check_distinct(files); !distinct)
+    return Error{distinct.error().message, "name captures of two places"};
+  return {};
+}
+
 Status collect(Args &args, std::vector<compare::Input> &inputs) {
   if (args.places.size() > kMostPlaces)
     return Error{
@@ -133,6 +150,8 @@ Status collect(Args &args, std::vector<compare::Input> &inputs) {
                    "a port needs --for DURATION: xdp-roce compare IF1 IF2 --for 10s"};
     inputs.push_back({name, name, !file});
   }
+  if (auto distinct = check_places(args.places); !distinct)
+    return distinct;
   const auto ports = std::count_if(inputs.begin(), inputs.end(), [](auto &i) { return i.port; });
   if (args.for_ns && !ports)
     return Error{"--for captures ports, and all places are files", "leave it out"};
@@ -149,6 +168,13 @@ Status collect(Args &args, std::vector<compare::Input> &inputs) {
   else if (ports == static_cast<ptrdiff_t>(inputs.size()))
     args.options.clock_offset_ns = 0;
   return {};
+}
+
+Error nothing_in_common(const std::vector<compare::Input> &inputs, uint32_t from) {
+  return {
+      fmt::format("{} and {} have no packet in common: nothing is known of what happened between",
+                  inputs[from].name, inputs[from + 1].name),
+      "see why that may be under NOTHING IN COMMON"};
 }
 
 int run_compare(Args args, const Globals &globals) {
@@ -187,6 +213,9 @@ int run_compare(Args args, const Globals &globals) {
   int status = 0;
   for (const Error &trouble : done->troubles)
     status = fail(context, trouble);
+  for (const ComparedLeg &leg : done->comparison.legs)
+    if (leg.apart != ComparedLeg::Apart::No)
+      status = fail(context, nothing_in_common(inputs, leg.from));
   return output.finish(status);
 }
 

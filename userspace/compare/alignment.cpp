@@ -44,6 +44,18 @@ size_t end_of(const std::vector<Survey::Anchor> &anchors, size_t from) {
 
 } // namespace
 
+// A packet does not arrive before it was sent. Where the clocks are not known to agree, the least
+// differences of the others and their variation are the limit. Taps without a latency between them
+// have times that vary by some 100 ns: these are not impossible.
+int64_t Path::impossible_ns(int64_t usual) const {
+  constexpr int64_t kStampVariation = 1000;
+  const int64_t earliest = earliest_ns(usual);
+  if (!clock_ns)
+    return earliest - std::max(margin_ns, kStampVariation);
+  const int64_t latency = backward ? *clock_ns - usual : usual - *clock_ns;
+  return std::min(-latency, earliest - kStampVariation);
+}
+
 int64_t Alignment::Samples::median() const { return quantile(ns, 0.5); }
 
 // Packets that both have as often; a packet that was sent several times counts only where no
@@ -194,6 +206,13 @@ void Alignment::find_bases(const BySide &samples) {
 }
 
 Path Alignment::path(const Ends &ends) const {
+  Path path = untimed_path(ends);
+  if (clock_ != ComparedLeg::Clock::Unknown)
+    path.clock_ns = offset_ns_;
+  return path;
+}
+
+Path Alignment::untimed_path(const Ends &ends) const {
   if (const auto found = paths_.find(ends); found != paths_.end())
     return found->second;
   const auto answers = paths_.find(reversed(ends));

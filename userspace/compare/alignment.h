@@ -17,6 +17,12 @@ struct Path {                      // from one address to another
   int64_t usual_ns = 0;            // median difference
   int64_t low_ns = 0, high_ns = 0; // 1 % of the differences are below and above
   int64_t margin_ns = 0;           // 99 % of the differences are within this of the median
+  std::optional<int64_t> clock_ns; // difference of the clocks, if it is known
+
+  // How far an arrival may be below the usual difference `usual`; one that is further below did not
+  // belong to its transmission, if there is a choice.
+  int64_t earliest_ns(int64_t usual) const { return backward ? usual - high_ns : low_ns - usual; }
+  int64_t impossible_ns(int64_t usual) const;
 };
 
 class Alignment {
@@ -52,6 +58,7 @@ private:
   void direct(const BySide &samples, std::optional<int64_t> clock_offset_ns);
   void estimate_clock(const BySide &samples, std::optional<int64_t> given);
   void set_directions_by_clock(const BySide &samples);
+  Path untimed_path(const Ends &ends) const; // without the difference of the clocks
   void find_bases(const BySide &samples);
 
   BySide samples_;

@@ -35,10 +35,12 @@ Aligned align(const Candidates &first, const Class &a, const Candidates &second,
   enum Step : uint8_t { Match, SkipFirst, SkipSecond };
   std::array<std::array<double, kMostTogether + 1>, kMostTogether + 1> cost{};
   std::array<std::array<Step, kMostTogether + 1>, kMostTogether + 1> step{};
-  const auto difference = [&](size_t i, size_t j) {
+  const auto difference = [&](size_t i, size_t j) -> double {
     const Candidate &arrival = second.at[static_cast<size_t>(b.member[j])];
     const int64_t d = arrival.time_ns - first.at[static_cast<size_t>(a.member[i])].time_ns,
                   early = std::max<int64_t>(arrival.earliest_ns - d, 0);
+    if (d < arrival.impossible_ns)
+      return INFINITY;
     return static_cast<double>(std::abs(d) + kTooEarly * early);
   };
   for (size_t i = 0; i <= a.count; i++)
@@ -137,6 +139,31 @@ void assign_class(const Candidates &first, const Class &a, const Candidates &sec
   }
 }
 
+Class unmatched(const Class &of, const std::array<int16_t, kMostTogether> &partners) {
+  Class left;
+  for (size_t i = 0; i < of.count; i++)
+    if (partners[static_cast<size_t>(of.member[i])] == Assignment::kNone)
+      left.add(static_cast<size_t>(of.member[i]));
+  return left;
+}
+
+// Where several transmissions have the same bytes and not all of them arrived, one that is left may
+// be what arrived corrupted.
+void assign_corrupted(const Candidates &first, const Class &strange_first, const Candidates &second,
+                      const Class &strange_second, int64_t variation_ns, Assignment &result) {
+  Class left, corrupted;
+  for (size_t i = 0; i < first.count; i++)
+    if (result.of_first[i] == Assignment::kNone)
+      left.add(i);
+  for (size_t i = 0; i < strange_second.count; i++) {
+    const auto index = static_cast<size_t>(strange_second.member[i]);
+    if (second.at[index].bad || !second.at[index].print)
+      corrupted.add(index);
+  }
+  if (left.count > strange_first.count)
+    assign_class(first, left, second, corrupted, variation_ns, result);
+}
+
 } // namespace
 
 Assignment assign(const Candidates &first, const Candidates &second, int64_t variation_ns) {
@@ -167,7 +194,9 @@ Assignment assign(const Candidates &first, const Candidates &second, int64_t var
   for (size_t k = 0; k < second.count; k++)
     if (!second.at[k].copy && (!second.at[k].print || !has(first, second.at[k].print)))
       strange_second.add(k);
-  assign_class(first, strange_first, second, strange_second, variation_ns, result);
+  assign_corrupted(first, strange_first, second, strange_second, variation_ns, result);
+  assign_class(first, unmatched(strange_first, result.of_first), second,
+               unmatched(strange_second, result.of_second), variation_ns, result);
   return result;
 }
 

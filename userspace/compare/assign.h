@@ -16,7 +16,9 @@ struct Candidate {
   int64_t time_ns = 0; // by a common clock, without the usual delay
   uint32_t print = 0;
   int64_t earliest_ns = 0; // of an arrival: below 0, how much quicker than usual is credible
-  bool copy = false;       // a sight with the same content at the same place was matched before
+  int64_t impossible_ns = INT64_MIN; // of an arrival: no match is quicker than usual by more
+  bool copy = false; // a sight with the same content at the same place was matched before
+  bool bad = false;  // its iCRC is wrong
 };
 
 struct Candidates {
@@ -32,7 +34,9 @@ struct Assignment {
 };
 
 // Both in order of time. Sights with the same iCRC belong together; those whose iCRC the other
-// place has not seen (corrupted, rewritten, not captured) are taken as one class. Within a class
+// place has not seen (corrupted, rewritten, not captured) are taken as one class. An arrival with a
+// wrong iCRC or none may also be a transmission whose own iCRC arrived with another one of the same
+// bytes. Within a class
 // (copies are not) the order is kept, and as many as possible are matched, with the least
 // differences from the usual delay: with equal numbers, the n-th belongs to the n-th. Except:
 // - if a shift by one transmission makes the others fit: a loss and a copy. Their distance must be

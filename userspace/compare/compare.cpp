@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <unordered_set>
 
 #include "compare/place.h"
 #include "compare/tally.h"
@@ -13,6 +15,26 @@ namespace {
 
 constexpr uint64_t kProgressStep = 8 << 20; // bytes
 constexpr uint32_t kLookMask = 4095;        // packets between two looks at the stop flag
+
+// Why two places may have no packet in common.
+ComparedLeg::Apart why_apart(const ComparedLeg &leg, std::span<const ComparedStream> rows) {
+  using Apart = ComparedLeg::Apart;
+  std::unordered_set<Ends, EndsHash> seen[2]; // at each place
+  for (const ComparedStream &row : rows) {
+    if (row.counts.seen_from)
+      seen[row.from != leg.from].insert(ends_of(row.key));
+    if (row.counts.seen_to)
+      seen[row.to != leg.from].insert(ends_of(row.key));
+  }
+  if (seen[0].empty() || seen[1].empty())
+    return Apart::NoPackets;
+  const auto at_second = [&](const Ends &ends) { return seen[1].contains(ends); };
+  const auto answered = [&](const Ends &ends) { return at_second(reversed(ends)); };
+  if (std::none_of(seen[0].begin(), seen[0].end(), at_second) &&
+      std::any_of(seen[0].begin(), seen[0].end(), answered))
+    return Apart::Directions;
+  return leg.span_ns ? Apart::Unknown : Apart::Times;
+}
 
 class Run {
 public:
@@ -35,6 +57,7 @@ private:
   void merge(Side &first, Side &second, int64_t shift_ns, Window &window, Tally &tally);
   void note_place(uint32_t index, const Place &place);
   void add_rows(uint32_t from, const Tally &tally);
+  void forget_leg(ComparedLeg &leg, size_t first_row);
   void judge_rows();
   bool stopped() const { return options_.stop && options_.stop->load(std::memory_order_relaxed); }
   void progress(uint64_t bytes);
@@ -175,9 +198,23 @@ Status Run::compare_leg(uint32_t from) {
   tally.report(leg);
   leg.decided_early = window.decided_early();
   leg.least_window_ns = window.least_window_ns();
-  outcome_.comparison.legs.push_back(std::move(leg));
+  const size_t first_row = outcome_.comparison.streams.size();
   add_rows(from, tally);
+  if (!leg.ways[0].counts.matched && !leg.ways[1].counts.matched)
+    forget_leg(leg, first_row);
+  outcome_.comparison.legs.push_back(std::move(leg));
   return {};
+}
+
+// Of places without a packet in common nothing is known to be lost.
+void Run::forget_leg(ComparedLeg &leg, size_t first_row) {
+  std::vector<ComparedStream> &rows = outcome_.comparison.streams;
+  for (size_t i = first_row; i < rows.size(); i++)
+    rows[i].counts.make_unknown();
+  for (ComparedLeg::Way &way : leg.ways)
+    way.counts.make_unknown();
+  leg.over_time.clear();
+  leg.apart = why_apart(leg, {rows.begin() + static_cast<ptrdiff_t>(first_row), rows.end()});
 }
 
 // What concerns the whole row of places.

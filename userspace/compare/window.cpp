@@ -129,7 +129,8 @@ void Window::resolve(Slot &oldest) {
   if (!alive(oldest.newer))
     return leave(oldest);
   Slot &other = at(oldest.newer);
-  if (!alive(other.newer) && other.state == State::Open && other.place != oldest.place)
+  const bool two = !oldest.rank && !alive(other.newer);
+  if (two && other.state == State::Open && other.place != oldest.place)
     return join(oldest, other);
   resolve_group(oldest);
 }
@@ -152,10 +153,13 @@ void Window::resolve_group(Slot &oldest) {
     }
     indexes[slot.place][of.count] = index;
     // The second place's times without the usual difference.
-    of.at[of.count++] = {
-        static_cast<int64_t>(slot.sight.mark.time_ns) - (slot.place ? slot.usual_ns : 0),
-        slot.sight.print,
-        path.backward ? slot.usual_ns - path.high_ns : path.low_ns - slot.usual_ns, slot.copy};
+    of.at[of.count++] = {.time_ns = static_cast<int64_t>(slot.sight.mark.time_ns) -
+                                    (slot.place ? slot.usual_ns : 0),
+                         .print = slot.sight.print,
+                         .earliest_ns = path.earliest_ns(slot.usual_ns),
+                         .impossible_ns = path.impossible_ns(slot.usual_ns),
+                         .copy = slot.copy,
+                         .bad = (slot.sight.mark.flags & Mark::kBadIcrc) != 0};
   }
   const unsigned arrival = is_arrival(oldest) ? oldest.place : !oldest.place;
   const Assignment result = assign(candidates[!arrival], candidates[arrival], path.margin_ns);

@@ -47,6 +47,7 @@ struct ComparedCounts {
   uint64_t outside_from = 0, outside_to = 0;
 
   void add(const ComparedCounts &other);
+  void make_unknown(); // counts as outside what counts as lost or only_to
 };
 
 struct LatencySummary {
@@ -83,6 +84,11 @@ struct ComparedLeg {
 
   // Packets decided before their time, as the memory was full; the least time that one waited.
   uint64_t decided_early = 0, least_window_ns = 0;
+
+  // No packet was seen at both places: nothing is known of what happened between. No packet counts
+  // as lost or only_to then; all are `outside`. Why that may be:
+  enum class Apart { No, NoPackets, Directions, Times, Unknown };
+  Apart apart = Apart::No;
 };
 
 // One stream between two neighbouring places.
@@ -108,6 +114,8 @@ struct Comparison {
   uint64_t window_ns = 0;
   uint64_t latency_histograms_full = 0; // streams without quantiles, as there were too many
   bool stopped = false;
+
+  const ComparedLeg *leg_of(const ComparedStream &row) const; // none: it was not compared
 };
 
 } // namespace xr

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/capture_notes.h"
 #include "roce/counters.h"
 #include "roce/mirror_record.h"
 #include "roce/stream.h"
@@ -49,6 +50,7 @@ struct Snapshot {
     uint64_t zero = 0; // from senders that write no iCRC; not in `bad`
   } icrc;
   bool truncated = false; // the capture file ends in the middle of a packet
+  CaptureNotes notes;
 };
 
 } // namespace xr

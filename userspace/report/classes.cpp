@@ -8,9 +8,10 @@ namespace {
 
 using Rows = std::vector<std::vector<Value>>;
 
-// One class adds nothing to the text.
+// Without any tag, the text has no table of PCPs.
 Section section_of(const char *key, const char *heading, Rows rows) {
-  const Where where = rows.size() > 1 ? Where::Both : Where::Json;
+  const bool named = !rows.empty() && !std::holds_alternative<std::monostate>(rows[0][0]);
+  const Where where = named ? Where::Both : Where::Json;
   return {key, "",
           make_table({{key, heading, Format::Number},
                       {"packets", "PACKETS", Format::Count},

@@ -163,9 +163,10 @@ void add_clocks(Document &document, const Comparison &c) {
     rows.push_back({letter(leg.from), letter(leg.from + 1), clock_key(leg.clock),
                     known ? Value{static_cast<double>(leg.offset_ns)} : Value{}, leg.anchors,
                     leg.span_ns});
-    words.push_back({leg.anchors ? clock_words(leg)
-                                 : fmt::format("{} and {} have no packet in common",
-                                               letter(leg.from), letter(leg.from + 1))});
+    words.push_back({leg.apart == ComparedLeg::Apart::No
+                         ? clock_words(leg)
+                         : fmt::format("{} and {} have no packet in common", letter(leg.from),
+                                       letter(leg.from + 1))});
   }
   document.sections.push_back({"clocks", "",
                                make_table({{"first", ""},
@@ -178,6 +179,48 @@ void add_clocks(Document &document, const Comparison &c) {
                                Where::Json});
   document.sections.push_back(
       {"clock_words", "CLOCKS", make_table({{"words", ""}}, std::move(words)), Where::Text});
+}
+
+struct ApartWords {
+  const char *key, *words;
+};
+ApartWords apart_words(ComparedLeg::Apart apart) {
+  switch (apart) {
+  case ComparedLeg::Apart::NoPackets:
+    return {"no_packets", "one of them has no RoCE packets: captured elsewhere, or all were lost"};
+  case ComparedLeg::Apart::Directions:
+    return {"directions", "one has the answers to what the other has: each port of a bridge sees "
+                          "only what enters it; capture what leaves it, too"};
+  case ComparedLeg::Apart::Times:
+    return {"times", "by their clocks they were captured at different times"};
+  default:
+    return {"unknown", "other traffic, addresses, QPNs or PSNs rewritten between, a packet that "
+                       "needs more than --window, or all were lost"};
+  }
+}
+
+Section apart_of(const Comparison &c) {
+  Rows rows;
+  for (const ComparedLeg &leg : c.legs) {
+    if (leg.apart == ComparedLeg::Apart::No)
+      continue;
+    const auto [key, words] = apart_words(leg.apart);
+    rows.push_back({letter(leg.from), letter(leg.from + 1), std::string(key), std::string(words)});
+  }
+  Section section{"nothing_in_common", "NOTHING IN COMMON",
+                  make_table({{"first", "FIRST"},
+                              {"second", "NEXT"},
+                              {"why", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
+                              {"words", "WHY THAT MAY BE"}},
+                             std::move(rows))};
+  section.hide = Hide::Zero;
+  section.tone = Tone::Alarm;
+  return section;
+}
+
+bool is_apart(const Comparison &c, const ComparedStream &row) {
+  const ComparedLeg *leg = c.leg_of(row);
+  return leg && leg->apart != ComparedLeg::Apart::No;
 }
 
 // ["before A", "A-B", "after B"] in JSON, words in text.
@@ -198,6 +241,12 @@ std::vector<std::string> verdict_of(const ComparedStream &row, bool json) {
   if (verdict.empty() && !json)
     verdict.emplace_back("nothing lost");
   return verdict;
+}
+
+Value verdict_value(const Comparison &c, const ComparedStream &row, bool json) {
+  if (!is_apart(c, row))
+    return verdict_of(row, json);
+  return json ? Value{} : Value{std::string("nothing in common")};
 }
 
 Section streams_of(const Comparison &c, const std::vector<uint32_t> &order, bool json) {
@@ -225,7 +274,7 @@ Section streams_of(const Comparison &c, const std::vector<uint32_t> &order, bool
     add_times(cells, row.latency);
     cells.emplace_back(row.lost_before);
     cells.emplace_back(row.lost_after);
-    cells.emplace_back(verdict_of(row, json));
+    cells.push_back(verdict_value(c, row, json));
     rows.push_back(std::move(cells));
   }
   Section section{"streams", "STREAMS", make_table(std::move(columns), std::move(rows)),
@@ -306,6 +355,7 @@ Document compare_report(const Comparison &c, size_t top) {
   s.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
   s.push_back(places_of(c));
   s.push_back({"window_ns", "", Value{c.window_ns}, Where::Json});
+  s.push_back(apart_of(c));
   s.push_back(ways_of(c));
   add_clocks(document, c);
   s.push_back(streams_of(c, order, false));

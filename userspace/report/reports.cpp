@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "report/capture_notes.h"
 #include "report/names.h"
 #include "report/sections.h"
 
@@ -130,6 +131,7 @@ Document analyze_report(const Snapshot &snapshot, const StreamOptions &options) 
   Document document = begin(moment);
   add_counters(document, moment);
   add_streams(document, moment, options);
+  add_capture_notes(document, snapshot);
   add_overflow(document, snapshot);
   return document;
 }

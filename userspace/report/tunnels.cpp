@@ -20,6 +20,8 @@ Section frames_in_tunnels(const Snapshot &s) {
   for (size_t i = 0; i < kHeadings.size(); i++)
     group.push_back(count(tunnel_names()[i].c_str(), kHeadings[i], s.totals.tunnels[i]));
   group.push_back(lost("truncated", "cut by the mirror", s.totals.truncated));
+  group.push_back(lost("not_ect_in_ce", "not ECT in CE: dropped where the tunnel ends",
+                       s.totals.not_ect_in_ce));
   return {"tunnels", "FRAMES IN TUNNELS", std::move(group), Where::Both, Hide::Zero};
 }
 
