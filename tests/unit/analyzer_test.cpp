@@ -305,7 +305,7 @@ TEST(Analyzer, LinkTypesGiveTheSame) {
 TEST(Analyzer, ATunnelsMarkIsThePackets) {
   AnalyzeRun how;
   how.options.decap = 1 << ROCE_TUNNEL_VXLAN;
-  const Snapshot s = run(path_of("vxlan_outer_ce_with_cnps"), how).snapshot;
+  const Snapshot s = run(path_of("cases/vxlan_outer_ce_with_cnps"), how).snapshot;
   EXPECT_EQ(1u, s.opcodes[ROCE_RC_RDMA_WRITE_ONLY].packets[ROCE_ECN_CE]);
   EXPECT_EQ(0u, s.totals.not_ect_in_ce);
   EXPECT_EQ(1u, s.totals.cnps_after_ce);
@@ -315,7 +315,7 @@ TEST(Analyzer, ATunnelsMarkIsThePackets) {
 TEST(Analyzer, AnInnerTypeOfZeroIsNotCut) {
   AnalyzeRun how;
   how.options.decap = ROCE_TUNNELS_ALL;
-  const Snapshot s = run(path_of("erspan_inner_type_0"), how).snapshot;
+  const Snapshot s = run(path_of("cases/erspan_inner_type_0"), how).snapshot;
   EXPECT_EQ(4u, s.totals.tunnels[ROCE_TUNNEL_ERSPAN]);
   EXPECT_EQ(0u, s.totals.truncated);
 }
