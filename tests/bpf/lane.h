@@ -207,15 +207,21 @@ protected:
     return {{id}, program_map_ids(fd.get()), id != on_hook()};
   }
 
-  static bool alive(const Ids &ids) {
-    auto any = [](const std::vector<uint32_t> &of, auto next) {
-      return std::any_of(of.begin(), of.end(), [&](uint32_t id) {
+  // Those that the kernel still has, a word each.
+  static std::vector<std::string> left_of(const Ids &ids) {
+    std::vector<std::string> left;
+    const auto look = [&left](const std::vector<uint32_t> &of, const char *kind, auto next) {
+      for (const uint32_t id : of) {
         __u32 found = 0;
-        return id && next(id - 1, &found) == 0 && found == id;
-      });
+        if (id && next(id - 1, &found) == 0 && found == id)
+          left.push_back(fmt::format("{} {}", kind, id));
+      }
     };
-    return any(ids.programs, bpf_prog_get_next_id) || any(ids.maps, bpf_map_get_next_id);
+    look(ids.programs, "program", bpf_prog_get_next_id);
+    look(ids.maps, "map", bpf_map_get_next_id);
+    return left;
   }
+  static bool alive(const Ids &ids) { return !left_of(ids).empty(); }
 
   // libxdp 1.3 keeps file descriptors of its dispatcher, and of what it runs, until the process
   // that attached ends.
@@ -238,7 +244,7 @@ protected:
       close_programs_of_libxdp();
     for (int i = 0; i < 600 && alive(of); i++)
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    EXPECT_FALSE(alive(of));
+    EXPECT_FALSE(alive(of)) << fmt::format("{}", fmt::join(left_of(of), ", "));
     EXPECT_FALSE(std::filesystem::exists(directory_ / "xdp-roce"));
     EXPECT_EQ(on_hook(), 0u); // also where there is no interface any more
   }

@@ -47,5 +47,5 @@ jq -S '[.[] | {src, dst, dest_qp, kind, packets}] | sort' "$scratch/box0.streams
 xr detach box0 >/dev/null 2>&1
 assert_eq "$(jq '.[0].total' "$scratch/box1")" "$(xr --json counters box1 | jq .frames.total)" "after detach box0"
 xr detach box1 >/dev/null 2>&1
-wait_for 5 nothing_since "$before" || fail "left in the kernel: $(kernel_objects)"
+wait_for 5 nothing_since "$before" || fail "left in the kernel: $(since "$before")"
 echo "two ports, one report"

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Another XDP program is on the port: attach is rejected with a message if that program does not
 # share the port, and succeeds if the kernel has libxdp's dispatcher.
+# shellcheck disable=SC2034 # for the harness
+bpffs=machine
 . "$(dirname "$0")/lib.sh"
 need jq clang xdp-loader
 lane

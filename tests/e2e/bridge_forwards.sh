@@ -61,7 +61,7 @@ forwards rc_send_cm_v4
 unbridge
 observed
 wait_for 5 nothing_since "$everything" ||
-  fail "left behind: $(comm -13 <(echo "$everything") <(kernel_objects))"
+  fail "left behind: $(since "$everything")"
 
 # all_mtu BYTES: of all four ends.
 all_mtu() {

@@ -42,7 +42,7 @@ xr --json counters box0 >"$scratch/counters.json" || fail "counters of the port 
 refused box1 xr counters box1
 keep xr detach box0 || fail "detach: $(cat "$scratch/last.err")"
 wait_for 5 nothing_since "$everything" ||
-  fail "left behind: $(comm -13 <(echo "$everything") <(kernel_objects))"
+  fail "left behind: $(since "$everything")"
 
 # --foreground: killed it leaves the bridge, asked to end it takes it away.
 wire3 1500 box1 "$right" right0 "$right_mac" 192.0.2.2/24
@@ -86,4 +86,4 @@ arrives "fixed"
 observed
 unbridge
 wait_for 5 nothing_since "$everything" ||
-  fail "left behind: $(comm -13 <(echo "$everything") <(kernel_objects))"
+  fail "left behind: $(since "$everything")"

@@ -38,7 +38,7 @@ whole() {
 }
 before=$(kernel_objects)
 for name in loss_rc_send_v4 rc_send_4096_v6 m4200_rc_read_65536_v4 synthetic_every_opcode mckey_v4; do whole "$name"; done
-wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
+wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"
 
 # Around gaps: which those are is told by tshark's fields alone.
 file=$(capture loss_rc_send_v4)
@@ -220,4 +220,4 @@ refused 'a class of frames is missing' xr capture rx0 -w "$scratch/x" --class ''
 refused 'an event is missing' xr capture rx0 -w "$scratch/x" --around ''
 refused 'needs streams, but --no-track' xr capture rx0 -w "$scratch/x" --no-track --around gap
 refused 'class other selects none' xr capture rx0 -w "$scratch/x" --class other --src 192.0.2.0/24
-wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
+wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"

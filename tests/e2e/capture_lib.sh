@@ -27,6 +27,7 @@ captures() {
 # end_capture [SIGNAL]: without a signal, it ends by itself.
 end_capture() {
   local one kept=()
+  remember
   ended=0
   if [[ -n ${1:-} ]]; then kill "-$1" "$capturing"; fi
   wait "$capturing" || ended=$?

@@ -91,4 +91,4 @@ assert_eq 1 "$ended" "exit status when the port was detached"
 assert_sentence 'it was detached' < <(grep -v '^note' "$scratch/capture.err")
 captured "$scratch/host.pcapng" >"$scratch/got"
 assert_eq 500 "$(count_comments "$scratch/host.pcapng" 'malformed; to the host')" "datagrams in the file"
-wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
+wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"

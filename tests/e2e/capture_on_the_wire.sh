@@ -22,4 +22,4 @@ assert_json "$scratch/counters.json" ".frames.total == $(sent packets) and .byte
 
 xr detach rx0
 [[ $(ip -n "$rx" link show rx0) != *xdp* ]] || fail "a program is still on the hook"
-wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
+wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"

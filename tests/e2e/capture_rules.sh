@@ -85,4 +85,4 @@ awk 'NR == FNR { keep[$1]; next } FNR in keep' "$scratch/numbers" "$scratch/sour
   fail "not the frames around those that were dropped: $(wc -l "$scratch/numbers" "$scratch/got")"
 observed
 unbridge
-wait_for 5 nothing_since "$everything" || fail "left behind: $(comm -13 <(echo "$everything") <(kernel_objects))"
+wait_for 5 nothing_since "$everything" || fail "left behind: $(since "$everything")"

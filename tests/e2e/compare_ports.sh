@@ -29,4 +29,4 @@ for file in A B; do [[ -s $scratch/kept/$file.pcapng ]] || fail "$file.pcapng is
 # The kept files give the same.
 "$XDP_ROCE" --json compare "$scratch/kept/A.pcapng" "$scratch/kept/B.pcapng" >"$scratch/again.json"
 assert_json "$scratch/again.json" '([.streams[] | .lost + .outside_from + .only_to + .outside_to] | add) == 7'
-wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
+wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"

@@ -16,7 +16,7 @@ refused 'rx0' xr streams rx0
 refused 'rx0' timeout 10 "$XDP_ROCE" --netns "$rx" events rx0 --count 1
 keep xr status || fail "status: $(cat "$scratch/last.err")"
 keep xr detach rx0 || fail "detach: $(cat "$scratch/last.err")"
-wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
+wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"
 
 wire 1500 1
 xr attach rx0
@@ -32,4 +32,4 @@ keep xr attach rx0 || fail "attach over a stale pin: $(cat "$scratch/last.err")"
 replay --stream --packets 20
 await_frames 20
 xr detach rx0
-wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
+wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"

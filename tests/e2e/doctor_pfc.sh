@@ -16,7 +16,7 @@ verdict() {
   jq -r '.checks[] | select(.check == "pfc_frames") | "\(.status): \(.text)"' "$scratch/last.out"
 }
 grep -q '^ok: XDP .*far0' <<<"$(verdict near0 far0)" || fail "a veth: $(verdict near0 far0)"
-wait_for 5 nothing_since "$before" || fail "left in the kernel: $(comm -13 <(echo "$before") <(kernel_objects))"
+wait_for 5 nothing_since "$before" || fail "left in the kernel: $(since "$before")"
 [[ $(ip -n "$rx" -j link show near0 | jq '.[0].promiscuity // 0') == 0 ]] || fail "near0 stays promiscuous"
 
 # An attached port stays attached, and its counters have the frame: no class is enabled in it.
@@ -43,4 +43,4 @@ grep -q '^unknown: no frame from rx0 ' <<<"$(verdict near0 rx0)" || fail "not th
 ip -n "$rx" link set far0 down
 grep -q '^unknown: .*far0 is down' <<<"$(verdict near0 far0)" || fail "down: $(verdict near0 far0)"
 refused 'pfc-from gone0: no such interface' xr doctor near0 --pfc-from gone0
-wait_for 5 nothing_since "$before" || fail "left in the kernel: $(comm -13 <(echo "$before") <(kernel_objects))"
+wait_for 5 nothing_since "$before" || fail "left in the kernel: $(since "$before")"

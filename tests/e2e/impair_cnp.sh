@@ -172,4 +172,4 @@ no_bad_icrc "$scratch/cnps.pcap"
 unbridge
 "$XDP_ROCE" --netns "$left" detach left0 >"$scratch/last.out" 2>&1 || fail "detach: $(cat "$scratch/last.out")"
 wait_for 5 nothing_since "$everything" ||
-  fail "left behind: $(comm -13 <(echo "$everything") <(kernel_objects))"
+  fail "left behind: $(since "$everything")"

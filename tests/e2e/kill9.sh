@@ -30,7 +30,7 @@ for round in {1..40}; do
   keep xr detach rx0 || true
   [[ $(ip -n "$rx" link show rx0) != *prog/xdp* ]] || fail "round $round: a program is left on the hook"
 done
-wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects))"
+wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"
 
 xr attach rx0
 "$XDP_ROCE" --netns "$rx" counters rx0 --interval 0.1 >/dev/null 2>&1 &

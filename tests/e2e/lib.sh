@@ -16,6 +16,8 @@ tx=xr-${scenario:0:20}-$$-tx
 rx=xr-${scenario:0:20}-$$-rx
 scratch=$(mktemp -d "/tmp/xr-$scenario.XXXXXX")
 background=()
+# For objects.py. XR_MACHINE=ours: in a guest, all that there is.
+export XR_MARK=$scenario-$$ XR_NETNS=xr-${scenario:0:20}-$$- XR_MEMORY=$scratch/memory XR_BPFFS=''
 fail() {
   printf 'FAIL: %s\n' "$*" >&2
   exit 1
@@ -49,6 +51,7 @@ tidy_up() {
   fi
   ip netns del "$tx" 2>/dev/null
   ip netns del "$rx" 2>/dev/null
+  [[ $XR_BPFFS != "$scratch/bpf" ]] || umount -l "$XR_BPFFS"
   if ((status != 0 && status != 77)); then
     printf -- '--- what the last commands said (%s) ---\n' "$scenario" >&2
     tail -n 20 "$scratch"/last.* >&2 2>/dev/null
@@ -58,6 +61,19 @@ tidy_up() {
 }
 trap tidy_up EXIT
 trap 'exit 143' INT TERM HUP
+
+# A bpffs of the scenario's own, for all that it starts: whatever is pinned there is its doing. Not where
+# `bpffs=machine` was set before: one that shows how the program finds the machine's, or mounts one.
+own_bpffs() {
+  if [[ ${XR_MACHINE:-} == ours ]]; then
+    XR_BPFFS=/sys/fs/bpf
+  elif ((EUID == 0)) && [[ ${bpffs:-} != machine ]]; then
+    mkdir "$scratch/bpf"
+    mount -t bpf bpf "$scratch/bpf" -o mode=0700 || fail "a bpffs cannot be mounted"
+    export XR_BPFFS=$scratch/bpf LIBXDP_BPFFS=$scratch/bpf
+  fi
+}
+own_bpffs
 
 need_root() {
   ((EUID == 0)) || skip "needs root"
@@ -104,6 +120,7 @@ wire() {
 
 # The program under test, looking at $rx from outside.
 xr() {
+  [[ " $* " != *" detach "* ]] || remember
   "$XDP_ROCE" --netns "$rx" "$@"
 }
 
@@ -165,6 +182,7 @@ in_background() {
 # shellcheck disable=SC2034 # for the scenario
 end_background() {
   local signal=$1 pid=${background[-1]}
+  remember
   ended=0
   kill "-$signal" "$pid"
   wait "$pid" || ended=$?
@@ -229,16 +247,17 @@ same_report() {
   assert_json "$scratch/streams.json" 'has("streams")'
 }
 
-# Programs and maps of ours in the kernel, one a line. A freed one goes a moment later. The program
-# knows the names of its maps; the kernel has 15 characters of each.
+# What keeps a BPF object in the kernel and is this scenario's, one a line, and what it had attached and
+# is not freed: objects.py. A freed one goes a moment later.
 kernel_objects() {
-  local maps
-  maps=$("$XDP_ROCE" --json --version | jq -er '[.maps[][:15]] | join("|")') || fail "no names of maps"
-  { bpftool -j prog list; bpftool -j map list; } |
-    jq -r --arg ours "^(xdp_roce.*|xdp_dispatcher.*|cnp_egress|$maps)\$" \
-      '.[] | select((.name // "") | test($ours)) | "\(.type) \(.name) \(.id)"' |
-    sort
+  [[ $XR_BPFFS ]] || fail "this scenario has no bpffs of its own"
+  "$here/objects.py" list
+}
+# What is attached now must be freed when it is detached.
+remember() {
+  [[ ! $XR_BPFFS ]] || "$here/objects.py" remember
 }
 nothing_since() {
-  [[ -z $(comm -13 <(printf '%s\n' "$1") <(kernel_objects)) ]]
+  [[ -z $(since "$1") ]]
 }
+since() { comm -13 <(printf '%s\n' "$1") <(kernel_objects); }

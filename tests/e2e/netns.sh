@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # --netns from outside, and `ip netns exec`, which hides bpffs: both work, and each sees the
 # attachments made by the other, with the same interface name in two namespaces.
+# shellcheck disable=SC2034 # for the harness
+bpffs=machine
 . "$(dirname "$0")/lib.sh"
 need jq
 lane

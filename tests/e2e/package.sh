@@ -3,6 +3,8 @@
 # The Debian package: it is built and checked by lintian, and its manual and completion work; on a
 # copy of this system it is installed, used and purged completely. The capabilities of its units are
 # sufficient.
+# shellcheck disable=SC2034 # for the harness
+bpffs=machine
 . "$(dirname "$0")/lib.sh"
 need cpack dpkg-deb lintian man unshare setpriv systemd-analyze
 need_root

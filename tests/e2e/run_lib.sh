@@ -27,15 +27,7 @@ psns_of() { awk -F '\t' -v qp="$1" '$1 == qp { print $2 }'; }
 
 # Namespaces of the run of that process.
 ours() { ip netns list 2>/dev/null | awk '{ print $1 }' | grep -E "^xr-run-$1-" || true; }
-# nothing_left WHEN: of ours in the kernel but what $before had.
-# The kernel may keep the ports of a removed namespace for minutes, and their programs: these have no pin, no process and no namespace.
+# nothing_left WHEN: of the scenario's but what $before had. Namespaces of runs are among it.
 nothing_left() {
-  local left
-  wait_for 10 nothing_since "$before" && return
-  left=$(comm -13 <(echo "$before") <(kernel_objects) | awk '{ print $NF }' | paste -sd ,)
-  [[ -z $(ours '.*') ]] || fail "namespaces are left $1: $(ours '.*')"
-  { bpftool -f -j prog list; bpftool -f -j map list; } |
-    jq -es --argjson left "[$left]" 'add | all(.[] | select([.id] | inside($left)); (.pinned // []) == [] and (.pids // []) == [])' >/dev/null ||
-    fail "left behind $1, and held: $left"
-  echo "after a while the kernel frees, $1: $left"
+  wait_for 10 nothing_since "$before" || fail "left behind $1: $(since "$before" | paste -sd ,)"
 }

@@ -140,4 +140,4 @@ keep xt send tx0 "${flow[@]}" qp 0x11 send size 64 messages 1000 --engine live |
 grep -qE 'sent by +live' "$scratch/last.out" || fail "the engine is not in: $(cat "$scratch/last.out")"
 
 xr detach rx0
-wait_for 10 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects) | paste -sd ,)"
+wait_for 10 nothing_since "$before" || fail "left behind: $(since "$before" | paste -sd ,)"

@@ -7,7 +7,7 @@ need jq bpftool setpriv
 lane
 before=$(kernel_objects)
 nothing_left() {
-  wait_for 5 nothing_since "$before" || fail "left behind $1: $(comm -13 <(echo "$before") <(kernel_objects))"
+  wait_for 5 nothing_since "$before" || fail "left behind $1: $(since "$before")"
 }
 # A sender in the background, with its report in sender.json; `end_sender SIGNAL`.
 sending() {

@@ -52,6 +52,7 @@ says_so() {
 # Its report is in $scratch/respond.json.
 end_respond() {
   local one kept=()
+  remember
   ended=0
   kill -INT "$responder"
   wait "$responder" || ended=$?

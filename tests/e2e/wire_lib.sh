@@ -19,6 +19,7 @@ wire_runs() {
 # Ends it and keeps its report: wire_said FILTER.
 end_wire() {
   local status=0
+  remember
   kill -INT "$wire_pid"
   wait "$wire_pid" || status=$?
   ((status == 0)) || fail "wire ended with $status: $(cat "$scratch/wire.err")"

@@ -17,7 +17,7 @@ refused "$words" xr respond rx0 --zero-copy --address "$to"
 xr attach rx0 --mode skb >/dev/null 2>&1
 refused "zero-copy is not possible: the port's program is in skb mode" xr respond rx0 --zero-copy --address "$to"
 xr detach rx0 >/dev/null
-wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects) | paste -sd ,)"
+wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before" | paste -sd ,)"
 
 notes() { grep -c 'frames are copied: veth has no zero-copy' "$scratch/last.err"; }
 send "${flow[@]}" --queues 2
@@ -62,4 +62,4 @@ doctor --try
 assert_eq unknown "$(zero_copy status)" "$(zero_copy text)"
 zero_copy text | grep -q 'queue 0 is taken' || fail "doctor --try: $(zero_copy text)"
 end_respond
-wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects) | paste -sd ,)"
+wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before" | paste -sd ,)"

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/enum_bits.h"
 #include "roce/config.h"
 
 namespace xr::impair {
@@ -191,7 +192,7 @@ constexpr bool has_all_bits() {
       return false;
     bits |= action.bit;
   }
-  return !(bits & (bits + 1));
+  return bits == named_bits<roce_action_bits>();
 }
 static_assert(has_all_bits(), "every bit of enum roce_action_bits has one row");
 

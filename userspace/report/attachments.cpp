@@ -2,10 +2,11 @@
 #include "report/attachments.h"
 
 #include <algorithm>
-
+#include <bit>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/enum_bits.h"
 #include "report/names.h"
 #include "roce/config.h"
 
@@ -20,19 +21,32 @@ Value peer(const PortStatus &port) {
   return port.peer.empty() ? Value{std::string("(gone)")} : Value{port.peer};
 }
 
+constexpr std::pair<uint32_t, const char *> kFeatures[] = {
+    {ROCE_FEATURE_FORWARD, "forward"}, {ROCE_FEATURE_RULES, "rules"},
+    {ROCE_FEATURE_EVENTS, "events"},   {ROCE_FEATURE_EDIT, "edit"},
+    {ROCE_FEATURE_CNP, "cnp"},         {ROCE_FEATURE_CLONE, "clone"},
+    {ROCE_FEATURE_SOCKETS, "sockets"}, {ROCE_FEATURE_CAPTURE, "capture"},
+    {ROCE_FEATURE_PASSING, "passing"}, {ROCE_FEATURE_HOLD, "hold"},
+    {ROCE_FEATURE_NEXT, "next"},       {ROCE_FEATURE_DECAP, "decap"},
+    {ROCE_FEATURE_FOLLOW, "follow"},   {ROCE_FEATURE_TIME, "latency"},
+    {ROCE_FEATURE_CLASSES, "classes"}};
+
+// SKIP has no name: it is how FOLLOW and TIME are done, and nobody can ask for it.
+constexpr bool has_all_features() {
+  uint32_t bits = ROCE_FEATURE_SKIP;
+  for (const auto &[bit, name] : kFeatures) {
+    if (!std::has_single_bit(bit) || bits & bit)
+      return false;
+    bits |= bit;
+  }
+  return bits == named_bits<roce_feature>();
+}
+static_assert(has_all_features(), "every bit of enum roce_feature has one name");
+
 // The enabled features of the program besides counting.
 StringList features(const PortStatus &port) {
-  static constexpr std::pair<uint32_t, const char *> kNames[] = {
-      {ROCE_FEATURE_FORWARD, "forward"}, {ROCE_FEATURE_RULES, "rules"},
-      {ROCE_FEATURE_EVENTS, "events"},   {ROCE_FEATURE_EDIT, "edit"},
-      {ROCE_FEATURE_CNP, "cnp"},         {ROCE_FEATURE_CLONE, "clone"},
-      {ROCE_FEATURE_SOCKETS, "sockets"}, {ROCE_FEATURE_CAPTURE, "capture"},
-      {ROCE_FEATURE_PASSING, "passing"}, {ROCE_FEATURE_HOLD, "hold"},
-      {ROCE_FEATURE_NEXT, "next"},       {ROCE_FEATURE_DECAP, "decap"},
-      {ROCE_FEATURE_FOLLOW, "follow"},   {ROCE_FEATURE_TIME, "latency"},
-      {ROCE_FEATURE_CLASSES, "classes"}};
   StringList names;
-  for (const auto &[bit, name] : kNames)
+  for (const auto &[bit, name] : kFeatures)
     if (port.features & bit)
       names.emplace_back(name);
   return names;

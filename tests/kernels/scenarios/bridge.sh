@@ -36,7 +36,7 @@ forwards() {
   wait_for 20 arrived 10 || fail "$(came_in "$right" right0) of 10 frames arrived"
   xr detach box0
   assert_eq "" "$(on_hook "$box" box0)$(on_hook "$box" box1)" "programs on the hooks after detach"
-  wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects) | paste -sd ,)"
+  wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before" | paste -sd ,)"
 }
 arrived() { (($(came_in "$right" right0) >= $1)); }
 

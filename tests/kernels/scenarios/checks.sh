@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # What the scenarios of a guest have in common: sourced in one, beside the e2e harness, whose words a check
 # uses. Each check is a line `RESULT pass|skip|fail NAME SECONDS [REASON]` on standard output.
+export XR_MACHINE=ours # nobody else is in a guest
 . "$(dirname "${BASH_SOURCE[0]}")/../../e2e/traffic_lib.sh"
 
 # An emulated processor is slow; nothing here measures time.

@@ -36,7 +36,7 @@ counts() {
   keep xr detach rx0 || fail "detach: $(cat "$scratch/last.err")"
   [[ ! -s $scratch/last.err ]] || fail "detach: $(cat "$scratch/last.err")"
   assert_eq "" "$(on_hook "$rx" rx0)" "program on the hook after detach"
-  wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects) | paste -sd ,)"
+  wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before" | paste -sd ,)"
 }
 attach_empty() { counts; }
 attach_alone() { LIBXDP_SKIP_DISPATCHER=1 counts; }

@@ -224,7 +224,7 @@ open_and_close() {
   load 20 0
   assert_json "$scratch/load.json" '.answered == .pings'
 }
-nothing_left() { wait_for 5 nothing_since "$before" || fail "left behind: $(comm -13 <(echo "$before") <(kernel_objects) | paste -sd ,)"; }
+nothing_left() { wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before" | paste -sd ,)"; }
 
 set_up || fail "the ports cannot be set up"
 before=$(kernel_objects)
