@@ -14,7 +14,7 @@ Analyzer::Analyzer(const Options &options)
                                       .quantum_ps = options.quantum_ps,
                                       .decap = options.decap}),
       in_order_(options.decap || options.clock != FrameClock::Capture), latency_(options.latency),
-      stamp_clock_(options.clock, options.user_tick_ns) {}
+      stamp_clock_(options.clock, options.user_tick_ns), hidden_tunnels_(options.udp_port) {}
 
 void Analyzer::on_event(std::function<void(const roce_event &)> callback) {
   accountant_.on_event(std::move(callback));
@@ -101,6 +101,8 @@ const roce_key *Analyzer::account(const CapturedFrame &whole, ParsedFrame &parse
       packet.ecn = ROCE_ECN_CE;
   }
   accountant_.account(frame, parsed.class_, packet, track);
+  if (parsed.class_ == ROCE_CLASS_OTHER && !options_.decap)
+    hidden_tunnels_.look_at(captured);
   if (!roce)
     return nullptr;
   roce_key_fill(&packet.key);
@@ -116,6 +118,7 @@ void Analyzer::snapshot(Snapshot &into) const {
   accountant_.snapshot(into);
   into.source = Snapshot::Source::Capture;
   into.icrc = icrc_;
+  into.hidden_tunnels = hidden_tunnels_.result();
 }
 
 } // namespace xr

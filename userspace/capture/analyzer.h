@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "capture/capture_set.h"
 #include "capture/connections.h"
+#include "capture/hidden_tunnels.h"
 #include "capture/microbursts.h"
 #include "capture/native_datapath.h"
 #include "capture/stamp_clock.h"
@@ -91,6 +92,7 @@ private:
   decltype(Snapshot::icrc) icrc_{};
   latency::OneWay latency_;
   StampClock stamp_clock_;
+  HiddenTunnels hidden_tunnels_;
   ConnectionFollower connections_;
   MicroburstMeter microbursts_;
   uint64_t frames_ = 0, first_ns_ = 0;
