@@ -15,6 +15,7 @@
 #include "capture/hidden_tunnels.h"
 #include "capture/microbursts.h"
 #include "capture/native_datapath.h"
+#include "capture/pfc_senders.h"
 #include "capture/stamp_clock.h"
 #include "latency/one_way.h"
 #include "model/snapshot.h"
@@ -93,9 +94,10 @@ private:
   latency::OneWay latency_;
   StampClock stamp_clock_;
   HiddenTunnels hidden_tunnels_;
+  PfcSenderTable pfc_senders_;
   ConnectionFollower connections_;
   MicroburstMeter microbursts_;
-  uint64_t frames_ = 0, first_ns_ = 0;
+  uint64_t frames_ = 0, first_ns_ = 0, last_ns_ = 0;
 };
 
 struct AnalyzeRun {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/capture_notes.h"
+#include "model/pfc_senders.h"
 #include "roce/counters.h"
 #include "roce/mirror_record.h"
 #include "roce/stream.h"
@@ -48,6 +49,7 @@ struct Snapshot {
   std::vector<roce_mirror> mirrors;
   // Without `decap`, of captures: by enum roce_tunnel. A frame in two tunnels counts in both.
   std::array<HiddenTunnel, ROCE_TUNNELS> hidden_tunnels{};
+  PfcSenders pfc_senders; // of captures
   bool tracked = true;          // false: attached with --no-track, so there are no streams
   uint32_t stream_capacity = 0; // 0: unlimited
 
