@@ -49,7 +49,7 @@ struct Snapshot {
   std::vector<roce_mirror> mirrors;
   // Without `decap`, of captures: by enum roce_tunnel. A frame in two tunnels counts in both.
   std::array<HiddenTunnel, ROCE_TUNNELS> hidden_tunnels{};
-  PfcSenders pfc_senders; // of captures
+  PfcSenders pfc_senders;       // of captures
   bool tracked = true;          // false: attached with --no-track, so there are no streams
   uint32_t stream_capacity = 0; // 0: unlimited
 
