@@ -8,7 +8,7 @@ scapy=/usr/bin/python3
 lane 9000
 
 # Without what only reports of tunnels have.
-inside='del(.tunnels, .mirrors, .source, .time, .frame_times) | .overflow |= del(.mirrors, .tunnel_fragments, .tunnels_deep) |
+inside='del(.tunnels, .hidden_tunnels, .mirrors, .source, .time, .frame_times) | .overflow |= del(.mirrors, .tunnel_fragments, .tunnels_deep) |
   if has("streams") then .streams |= map(del(.missing_network, .missing_mirror, .missing_unknown)) else . end'
 
 # wrap KIND CAPTURE [ARGUMENT...]: into $scratch/wrapped.pcap

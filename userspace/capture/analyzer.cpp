@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/analyzer.h"
 
+#include <algorithm>
+
 #include "capture/captured_packet.h"
 
 namespace xr {
@@ -14,7 +16,8 @@ Analyzer::Analyzer(const Options &options)
                                       .quantum_ps = options.quantum_ps,
                                       .decap = options.decap}),
       in_order_(options.decap || options.clock != FrameClock::Capture), latency_(options.latency),
-      stamp_clock_(options.clock, options.user_tick_ns) {}
+      stamp_clock_(options.clock, options.user_tick_ns), hidden_tunnels_(options.udp_port),
+      pfc_senders_(options.quantum_ps) {}
 
 void Analyzer::on_event(std::function<void(const roce_event &)> callback) {
   accountant_.on_event(std::move(callback));
@@ -86,6 +89,7 @@ const roce_key *Analyzer::account(const CapturedFrame &whole, ParsedFrame &parse
       captured.number ? uint64_t{captured.file} << kFileShift | captured.number : frames_ + 1;
   if (!frames_++)
     first_ns_ = now;
+  last_ns_ = std::max(last_ns_, now);
   if (options_.microbursts)
     microbursts_.frame(now, captured.length);
   icrc_.checked += parsed.icrc != Icrc::Absent;
@@ -102,6 +106,11 @@ const roce_key *Analyzer::account(const CapturedFrame &whole, ParsedFrame &parse
       packet.ecn = ROCE_ECN_CE;
   }
   accountant_.account(frame, parsed.class_, packet, track);
+  if (parsed.class_ == ROCE_CLASS_OTHER && !options_.decap)
+    hidden_tunnels_.look_at(captured);
+  if (captured.link == Link::Ethernet &&
+      (parsed.class_ == ROCE_CLASS_PFC || parsed.class_ == ROCE_CLASS_OTHER))
+    pfc_senders_.look_at(frame, !(options_.decap && accountant_.truncated()));
   if (!roce)
     return nullptr;
   roce_key_fill(&packet.key);
@@ -117,6 +126,8 @@ void Analyzer::snapshot(Snapshot &into) const {
   accountant_.snapshot(into);
   into.source = Snapshot::Source::Capture;
   into.icrc = icrc_;
+  into.pfc_senders = pfc_senders_.result(first_ns_, last_ns_);
+  into.hidden_tunnels = hidden_tunnels_.result();
 }
 
 } // namespace xr

@@ -12,8 +12,10 @@
 #include "base/result.h"
 #include "capture/capture_set.h"
 #include "capture/connections.h"
+#include "capture/hidden_tunnels.h"
 #include "capture/microbursts.h"
 #include "capture/native_datapath.h"
+#include "capture/pfc_senders.h"
 #include "capture/stamp_clock.h"
 #include "latency/one_way.h"
 #include "model/snapshot.h"
@@ -91,9 +93,11 @@ private:
   decltype(Snapshot::icrc) icrc_{};
   latency::OneWay latency_;
   StampClock stamp_clock_;
+  HiddenTunnels hidden_tunnels_;
+  PfcSenderTable pfc_senders_;
   ConnectionFollower connections_;
   MicroburstMeter microbursts_;
-  uint64_t frames_ = 0, first_ns_ = 0;
+  uint64_t frames_ = 0, first_ns_ = 0, last_ns_ = 0;
 };
 
 struct AnalyzeRun {

@@ -36,7 +36,7 @@ struct Args {
   ReadOptions read;
   Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
-  std::string rows, table = "streams", run, tick;
+  std::string rows, table = "streams", run, tick, speed;
   SplitArgs split;
 };
 
@@ -73,6 +73,12 @@ void describe(CLI::App &command, Args &args) {
           "although it says microseconds")
       ->type_name("UNIT")
       ->check(CLI::IsMember({"file", "ns"}));
+  command
+      .add_option(
+          "--speed", args.speed,
+          "The captured link's speed, by which PFC and PAUSE count their quanta, as 100gbit "
+          "(default: unknown)")
+      ->type_name("RATE");
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
   command.add_flag("--episodes", args.options.episodes,
@@ -151,6 +157,17 @@ Status set_clock(Args &args) {
   return {};
 }
 
+Status set_speed(Args &args) {
+  constexpr uint64_t kQuantumPs = 512'000'000'000'000; // at 1 bit/s
+  if (args.speed.empty())
+    return {};
+  auto rate = parse::rate(args.speed);
+  if (!rate)
+    return std::move(rate).error();
+  args.options.quantum_ps = static_cast<uint32_t>(kQuantumPs / *rate);
+  return {};
+}
+
 Status check_rows(const Args &args) {
   if (args.rows.empty())
     return args.table == "streams" && args.run.empty()
@@ -191,6 +208,8 @@ int analyze(const Args &given, const Globals &globals) {
   Args args = given;
   if (Status clock = set_clock(args); !clock)
     return refuse(context, clock.error());
+  if (Status speed = set_speed(args); !speed)
+    return refuse(context, speed.error());
   const Interrupt interrupt;
   auto paths = capture_paths(args.names);
   if (!paths)

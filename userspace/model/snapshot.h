@@ -9,11 +9,19 @@
 #include <vector>
 
 #include "model/capture_notes.h"
+#include "model/pfc_senders.h"
 #include "roce/counters.h"
 #include "roce/mirror_record.h"
 #include "roce/stream.h"
 
 namespace xr {
+
+// Frames of captures in tunnels that were not taken off.
+struct HiddenTunnel {
+  uint64_t frames = 0;
+  uint64_t roce = 0;    // of these, with RoCE inside
+  uint64_t unknown = 0; // of these, whose content is not known: cut, a fragment, in more tunnels
+};
 
 struct Snapshot {
   enum class Source { Capture, Interface };
@@ -40,6 +48,9 @@ struct Snapshot {
   uint32_t decap = 0;
   std::vector<roce_mirrored> mirrored;
   std::vector<roce_mirror> mirrors;
+  // Without `decap`, of captures: by enum roce_tunnel. A frame in two tunnels counts in both.
+  std::array<HiddenTunnel, ROCE_TUNNELS> hidden_tunnels{};
+  PfcSenders pfc_senders;       // of captures
   bool tracked = true;          // false: attached with --no-track, so there are no streams
   uint32_t stream_capacity = 0; // 0: unlimited
 

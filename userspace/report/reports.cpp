@@ -104,7 +104,11 @@ Group overflow_of(const Snapshot &snapshot) {
 
 void add_overflow(Document &document, const Snapshot &snapshot) {
   const roce_totals &t = snapshot.totals;
-  Section section{"overflow", "OVERFLOW", overflow_of(snapshot)};
+  Group counts = overflow_of(snapshot);
+  if (snapshot.source == Snapshot::Source::Capture)
+    counts.push_back(lost("pfc_senders", "PFC and PAUSE frames of senders without a row: too many",
+                          snapshot.pfc_senders.without_row));
+  Section section{"overflow", "OVERFLOW", std::move(counts)};
   section.hide = Hide::Zero;
   section.tone = Tone::Alarm;
   if (t.streams_full + t.streams_contended || t.streams_forgotten)

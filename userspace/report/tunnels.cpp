@@ -13,9 +13,13 @@ namespace xr::report {
 
 namespace {
 
+constexpr std::array<const char *, ROCE_TUNNELS> kHeadings = {
+    "ERSPAN", "GRE", "VXLAN", "GENEVE", "MPLS", "IP in IP", "VLAN in VLAN"};
+constexpr std::array<const char *, ROCE_TUNNELS> kKnownBy = {
+    "GRE 0x88BE, 0x22EB",    "IP protocol 47",    "UDP 4789",    "UDP 6081",
+    "EtherType 0x8847, ...", "IP protocol 4, 41", "several tags"};
+
 Section frames_in_tunnels(const Snapshot &s) {
-  static constexpr std::array<const char *, ROCE_TUNNELS> kHeadings = {
-      "ERSPAN", "GRE", "VXLAN", "GENEVE", "MPLS", "IP in IP", "VLAN in VLAN"};
   Group group;
   for (size_t i = 0; i < kHeadings.size(); i++)
     group.push_back(count(tunnel_names()[i].c_str(), kHeadings[i], s.totals.tunnels[i]));
@@ -66,6 +70,30 @@ Section mirrors_of(const Snapshot &s) {
   return section;
 }
 
+// Of captures without --decap.
+Section hidden_tunnels_of(const Snapshot &s) {
+  std::vector<std::vector<Value>> rows;
+  for (size_t i = 0; i < ROCE_TUNNELS; i++) {
+    const HiddenTunnel &hidden = s.hidden_tunnels[i];
+    if (!hidden.frames)
+      continue;
+    rows.push_back({tunnel_names()[i], std::string(kHeadings[i]), std::string(kKnownBy[i]),
+                    hidden.frames, hidden.roce, hidden.unknown,
+                    hidden.roce + hidden.unknown ? Value{std::string("--decap auto")} : Value{}});
+  }
+  const Where where = rows.empty() ? Where::Json : Where::Both;
+  return {"hidden_tunnels", "TUNNELS THAT ARE NOT TAKEN OFF",
+          make_table({{"tunnel", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
+                      {"name", "FRAMES ARE"},
+                      {"known_by", "KNOWN BY"},
+                      {"frames", "FRAMES", Format::Count},
+                      {"roce", "ROCE\nINSIDE", Format::Count, Hide::Never, Tone::Alarm},
+                      {"unknown", "INSIDE\nUNKNOWN", Format::Count, Hide::Zero},
+                      {"option", "TO COUNT WHAT\nIS INSIDE"}},
+                     std::move(rows)),
+          where};
+}
+
 } // namespace
 
 const std::vector<Column> &missing_columns() {
@@ -85,8 +113,11 @@ Value missing_cell(const Snapshot &s, uint32_t place, size_t column) {
 }
 
 void add_tunnels(Document &document, const Snapshot &snapshot) {
-  if (!snapshot.decap)
+  if (!snapshot.decap) {
+    if (snapshot.source == Snapshot::Source::Capture)
+      document.sections.push_back(hidden_tunnels_of(snapshot));
     return;
+  }
   document.sections.push_back(frames_in_tunnels(snapshot));
   document.sections.push_back(mirrors_of(snapshot));
 }
