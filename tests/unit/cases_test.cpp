@@ -190,6 +190,65 @@ TEST(Cases, EpisodesOfDamagedPackets) {
             std::string::npos);
 }
 
+// ---- a mirror that gives each packet twice
+
+// Copies come `later`, with other MACs and a lower TTL.
+TakenFrames doubled(const std::string &name, uint64_t later) {
+  TakenFrames frames = read_frames(name), all;
+  for (const Taken &f : frames) {
+    Taken &copy = all.emplace_back(f);
+    copy.ns += later;
+    copy.bytes[0] ^= 2;
+    copy.bytes[copy.packet.l3 + 8] -= 1;
+  }
+  all.insert(all.end(), frames.begin(), frames.end());
+  std::ranges::stable_sort(all, {}, &Taken::ns);
+  return all;
+}
+
+Analysis analyze_with(const TakenFrames &frames, Copies copies) {
+  PcapWriter file(false, 1, 0xa1b23c4d);
+  for (const Taken &f : frames)
+    file.packet(f.bytes, static_cast<uint32_t>(f.ns / 1'000'000'000),
+                static_cast<uint32_t>(f.ns % 1'000'000'000));
+  const TemporaryFile copy(file.bytes);
+  AnalyzeRun run;
+  run.options.episodes = true;
+  run.copies = copies;
+  Result<Analysis> done = analyze(copy.path(), run);
+  EXPECT_TRUE(done.ok());
+  return std::move(*done);
+}
+
+std::vector<std::string> episodes_of(const Analysis &analysis) {
+  std::vector<std::string> lines;
+  for (const EpisodeRow &row : analysis.episodes.episodes)
+    lines.push_back(text(row.episode));
+  return lines;
+}
+
+TEST(Cases, ADoubledMirrorIsTheCaptureOnce) {
+  for (const char *name : {"loss_rc_send_v4", "dup_rc_read_v4", "rping_v4", "loss_rc_read_v4"}) {
+    SCOPED_TRACE(name);
+    const TakenFrames once = read_frames(name);
+    const Analysis plain = analyze_with(once, Copies::Auto);
+    EXPECT_EQ(plain.snapshot.notes.copies, 0u);
+    const Analysis twice = analyze_with(doubled(name, 3'000), Copies::Auto);
+    EXPECT_EQ(twice.snapshot.notes.copies, once.size());
+    EXPECT_EQ(twice.episodes.findings.size(), plain.episodes.findings.size());
+    EXPECT_EQ(episodes_of(twice), episodes_of(plain));
+    EXPECT_GT(episodes_of(analyze_with(doubled(name, 3'000), Copies::Keep)).size(),
+              episodes_of(plain).size());
+  }
+}
+
+// What the network or a sender repeats is no copy of the mirror.
+TEST(Cases, RepeatedPacketsAreNoMirror) {
+  for (const char *name : {"dup_rc_atomic_v4", "dup_rc_read_v4", "loss_rc_send_v4",
+                           "wire_m1500_drop100_vb_drv_rq-tb", "reorder_rc_send_v4"})
+    EXPECT_EQ(analyze_with(read_frames(name), Copies::Auto).snapshot.notes.copies, 0u) << name;
+}
+
 // The requester resumes after the NAK's PSN, and is asked once more: not the responder's fault.
 TEST(Cases, ResumedAfterTheNaksPsn) {
   TakenFrames frames = read_frames("wire_m1500_drop100_vb_drv_rq-tb");

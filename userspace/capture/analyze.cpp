@@ -261,7 +261,14 @@ Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) 
   auto set = CaptureSet::open(paths, run.stop, run.jobs > 1, run.read);
   if (!set)
     return std::move(set).error();
-  Work work(std::move(set).get(), run);
+  AnalyzeRun with = run;
+  if (run.copies == Copies::LeaveOut)
+    with.options.copies_ns = MirroredCopies::kLongest;
+  else if (run.copies == Copies::Auto)
+    with.options.copies_ns =
+        find_copies(paths, {.udp_port = run.options.udp_port, .decap = run.options.decap}, run.read)
+            .value_or(0);
+  Work work(std::move(set).get(), with);
   Analysis analysis;
   analysis.processor_ns = work_together(work, run.jobs);
 
@@ -281,6 +288,7 @@ Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) 
   if (paths.size() > 1)
     analysis.snapshot.files = analysis.episodes.files = paths;
   analysis.snapshot.notes = work.notes();
+  analysis.snapshot.notes.copies = analyzer.copies();
   analysis.snapshot.truncated = work.truncated();
   analysis.files = std::move(paths);
   analysis.troubles = work.troubles();

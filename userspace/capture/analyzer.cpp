@@ -17,7 +17,10 @@ Analyzer::Analyzer(const Options &options)
                                       .decap = options.decap}),
       in_order_(options.decap || options.clock != FrameClock::Capture), latency_(options.latency),
       stamp_clock_(options.clock, options.user_tick_ns), hidden_tunnels_(options.udp_port),
-      pfc_senders_(options.quantum_ps) {}
+      pfc_senders_(options.quantum_ps) {
+  if (options.copies_ns)
+    copies_.emplace(options.copies_ns);
+}
 
 void Analyzer::on_event(std::function<void(const roce_event &)> callback) {
   accountant_.on_event(std::move(callback));
@@ -82,6 +85,8 @@ const roce_key *Analyzer::account(const CapturedFrame &whole, ParsedFrame &parse
   roce_packet &packet = parsed.packet;
   const bool roce = roce_is_roce(parsed.class_), damaged = parsed.icrc == Icrc::Bad;
   const uint64_t now = frame.time_ns;
+  if (copies_ && roce && copies_->is_copy(frame, packet))
+    return nullptr;
   bool track = !damaged || !options_.drop_bad_icrc;
 
   frame.damaged = damaged;

@@ -14,6 +14,7 @@
 #include "capture/connections.h"
 #include "capture/hidden_tunnels.h"
 #include "capture/microbursts.h"
+#include "capture/mirrored_copies.h"
 #include "capture/native_datapath.h"
 #include "capture/pfc_senders.h"
 #include "capture/stamp_clock.h"
@@ -41,6 +42,7 @@ public:
     FrameClock clock = FrameClock::Capture; // times of frames; Mirror: with `decap`
     uint64_t user_tick_ns = 0; // unit of ERSPAN's times where the user chose it; 0: not known
     int tai_offset_s = 0;      // CLOCK_TAI minus the capture's clock
+    uint64_t copies_ns = 0;    // leave out what a mirror gives twice within that time; 0: keep it
     // What the captured port did to a frame afterwards. Streams and QP pairs are followed as if the
     // frame had been captured then.
     struct Outcome {
@@ -78,6 +80,7 @@ public:
   void passive_latency(PassiveLatency &into) const { accountant_.latency(into); }
   Microbursts microbursts() const { return microbursts_.result(); }
   FrameTimes frame_times() const { return stamp_clock_.result(); }
+  uint64_t copies() const { return copies_ ? copies_->copies() : 0; } // left out
   const Connections &connections() const { return connections_.result(); }
 
 private:
@@ -95,6 +98,7 @@ private:
   StampClock stamp_clock_;
   HiddenTunnels hidden_tunnels_;
   PfcSenderTable pfc_senders_;
+  std::optional<MirroredCopies> copies_;
   ConnectionFollower connections_;
   MicroburstMeter microbursts_;
   uint64_t frames_ = 0, first_ns_ = 0, last_ns_ = 0;
@@ -112,6 +116,7 @@ struct AnalyzeRun {
   // Threads. on_progress is called by the one that reads, on_event and on_frame by the one that
   // accounts: at any time one of them.
   unsigned jobs = 1;
+  Copies copies = Copies::Keep; // Auto: sets options.copies_ns
   uint32_t block_frames = 1024; // of several jobs, at most; tests use small ones
 };
 

@@ -34,6 +34,7 @@ struct Args {
   std::vector<std::string> names;
   unsigned jobs = 1;
   ReadOptions read;
+  Copies copies = Copies::Auto;
   Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
   std::string rows, table = "streams", run, tick, speed;
@@ -79,6 +80,18 @@ void describe(CLI::App &command, Args &args) {
           "The captured link's speed, by which PFC and PAUSE count their quanta, as 100gbit "
           "(default: unknown)")
       ->type_name("RATE");
+  command
+      .add_option_function<std::string>(
+          "--copies",
+          [&args](const std::string &word) {
+            args.copies = word == "keep"   ? Copies::Keep
+                          : word == "drop" ? Copies::LeaveOut
+                                           : Copies::Auto;
+          },
+          "Packets that a mirror gives twice, the same but for MACs, tags, TTL and TOS: auto "
+          "(default: dropped and counted where a file begins with them), drop, or keep")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"auto", "drop", "keep"}));
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
   command.add_flag("--episodes", args.options.episodes,
@@ -238,6 +251,7 @@ int analyze(const Args &given, const Globals &globals) {
     };
   run.options = args.options;
   run.read = args.read;
+  run.copies = args.copies;
   run.stop = &interrupt.flag();
   run.progress_step = kProgressStep;
   Result<Analysis> done = [&] {
@@ -256,6 +270,7 @@ int analyze(const Args &given, const Globals &globals) {
     if (Status written = (*splitter)->finish(); !written)
       done->troubles.push_back(written.error());
   report::Document document = report::analyze_report(done->snapshot, args.streams);
+  const size_t lists = document.sections.size();
   report::add_frame_times(document, done->frame_times);
   if (args.options.microbursts)
     report::add_microbursts(document, done->microbursts);
@@ -269,6 +284,7 @@ int analyze(const Args &given, const Globals &globals) {
     report::add_connections(document, done->connections);
   if (*splitter)
     report::add_split(document, (*splitter)->report());
+  report::limit_rows(document, lists, args.streams.top);
   if (events)
     events->finish();
   else if (!args.rows.empty())

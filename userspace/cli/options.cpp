@@ -109,7 +109,7 @@ void add_sort(CLI::App &command, std::string &sort, const std::string &descripti
 void add_stream_options(CLI::App &command, report::StreamOptions &options) {
   add_sort(command, options.sort,
            "Streams by this column's JSON key, largest first (default: missing, then packets)");
-  command.add_option("--top", options.top, "The first N streams only (default: all)")
+  command.add_option("--top", options.top, "The first N rows of each list only (default: all)")
       ->type_name("N")
       ->check(whole_number(1, std::numeric_limits<uint32_t>::max()));
 }

@@ -11,6 +11,7 @@ Section losses_of(const CaptureNotes &notes) {
       Group{{{"dropped", "packets dropped by the capture itself", Format::Count, Hide::Zero,
               Tone::Alarm},
              notes.has_dropped ? Value{notes.dropped} : Value{}},
+            count("copies", "copies made by the mirror, left out", notes.copies),
             lost("fractions_over_us", "timestamps with more than 999,999 us",
                  notes.fractions_over_us),
             lost("fractions_over_ns", "timestamps with more than 999,999,999 ns",
@@ -18,6 +19,8 @@ Section losses_of(const CaptureNotes &notes) {
             lost("interfaces_more", "interfaces without a row below", notes.interfaces_more)},
       Where::Both, Hide::Zero};
   section.tone = Tone::Alarm;
+  if (notes.copies)
+    section.note = "the mirror gives nearly every packet twice; --copies keep counts them too";
   if (notes.fractions_over_us)
     section.note = "the file says microseconds, its timestamps look like nanoseconds: add "
                    "--fraction ns";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/document.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -33,6 +35,17 @@ Table make_table(std::vector<Column> columns, std::vector<std::vector<Value>> ro
   const auto held = std::make_shared<const std::vector<std::vector<Value>>>(std::move(rows));
   return {std::move(columns), held->size(),
           [held](size_t row, size_t column) { return (*held)[row][column]; }};
+}
+
+void limit_rows(Document &document, size_t first, size_t top) {
+  for (size_t i = first; top && i < document.sections.size(); i++) {
+    Section &section = document.sections[i];
+    Table *table = std::get_if<Table>(&section.body);
+    if (!table || table->rows <= top)
+      continue;
+    section.note = fmt::format("{} of {} rows", top, table->rows);
+    table->rows = top;
+  }
 }
 
 } // namespace xr::report

@@ -100,4 +100,8 @@ bool is_zero(const Value &value);
 // A table that owns its rows.
 Table make_table(std::vector<Column> columns, std::vector<std::vector<Value>> rows);
 
+// Keeps the first `top` rows of each list from section `first` on; 0: all. Text says how many there
+// are.
+void limit_rows(Document &document, size_t first, size_t top);
+
 } // namespace xr::report

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames that a mirror of several ports or directions gives twice: the same packet, but for what
+// routers and switches change on the way (MACs, tags, TTL, DSCP and ECN).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/native_datapath.h"
+#include "capture/reader.h"
+
+namespace xr {
+
+// What to do with such copies. Auto: they are left out if a capture begins with them.
+enum class Copies { Keep, LeaveOut, Auto };
+
+class MirroredCopies {
+public:
+  static constexpr uint64_t kLongest = 10'000'000; // ns between a packet and its copy
+  static constexpr uint64_t kShortest = 100'000;   // the least window
+
+  explicit MirroredCopies(uint64_t window_ns) : window_ns_(window_ns) {}
+
+  // Whether the packet passed within the window before, and that one had no copy yet. Frames come
+  // in order of time.
+  bool is_copy(const NativeDatapath::FrameView &frame, const roce_packet &packet);
+  uint64_t copies() const { return copies_; }
+  uint64_t longest_ns() const { return longest_ns_; } // between a packet and its copy
+
+private:
+  uint64_t window_ns_, longest_ns_ = 0, copies_ = 0, forgotten_ns_ = 0;
+  std::unordered_map<uint64_t, uint64_t> seen_; // hash of a packet without a copy -> its time
+};
+
+// Looks at the first frames of the captures. If nearly every RoCE packet comes twice, returns the
+// window in which copies come; retransmissions and copies made by the network are fewer. Nothing
+// for standard input, or if the captures cannot be read.
+std::optional<uint64_t> find_copies(const std::vector<std::string> &paths,
+                                    const NativeDatapath::Options &datapath,
+                                    const ReadOptions &options);
+
+} // namespace xr
