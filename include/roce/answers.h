@@ -153,7 +153,7 @@ ROCE_OUTLINE int roce_follow_nak(struct roce_env *env, struct roce_follow *f,
                      f->after_psn, psn);
   else if (again)
     roce_follow_find(env, f, ROCE_FINDING_REPEATED_NAK, s, f->nak_frame, psn, 0, 0);
-  else if (acked || last)
+  else if ((acked || last) && roce_psn_diff(psn, f->begun) >= 0)
     roce_follow_find(env, f, ROCE_FINDING_NAK_WITHOUT_GAP, s, 0, psn, 0, 0);
   roce_follow_acked(f, s, psn);
   f->flags &= ~(__u32)(ROCE_FOLLOW_JUMP | ROCE_FOLLOW_AFTER);

@@ -173,7 +173,7 @@ static ROCE_INLINE void roce_follow_start(struct roce_follow *f, const struct ro
   f->flags = ROCE_FOLLOW_STARTED;
   f->ahead_ns = 0;
   f->overs = 0;
-  f->next = f->acked = f->newest = s->psn;
+  f->next = f->acked = f->newest = f->begun = s->psn;
   f->ends_count = 0;
   f->timed_out_ns = f->timeout_ns = 0;
   f->msn_forgotten = f->round.forgotten;

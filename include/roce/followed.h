@@ -136,6 +136,7 @@ struct roce_follow {
   __u32 acked_before;
   __u32 beyond_psn;         /* of an ACK for what was not sent */
   __u32 jump_from, jump_to; /* the PSN expected and the one that came */
+  __u32 begun;              /* PSN of the first request that was followed */
   __u32 rnr_psn;            /* of the last RNR NAK */
   __u32 after_psn;          /* where the requester resumed, after the PSN of the NAK */
   __u32 read_len;           /* DMALen of the newest request: ROCE_FOLLOW_UNKNOWN_READ; 0: cut */

@@ -24,6 +24,11 @@ around() {
   assert_capture ".frames.events == $(wc -l <"$scratch/marks") and .frames.not_around == $(sent packets) - .frames.written
     and .frames.not_around > 0 and .overflow.frames == 0"
   assert_eq "$(wc -l <"$scratch/marks")" "$(count_comments "$scratch/around.pcapng" episode)" "comments"
+  # What is not in the file is no loss: at most what the whole capture misses.
+  xr --json analyze --episodes "$scratch/around.pcapng" >"$scratch/windows.json"
+  xr --json analyze "$scratch/source.pcap" >"$scratch/whole.json"
+  assert_json "$scratch/windows.json" ".capture.windows > 0 and .findings == [] and ([.streams[].gaps] | add) > 0
+    and ([.streams[].skipped] | add) <= $(jq '[.streams[].skipped] | add' "$scratch/whole.json")"
   echo "around $(wc -l <"$scratch/marks") moments of episodes: $(wc -l <"$scratch/want") of $(sent packets) frames"
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small captures with one difficulty each (tests/data/cases), and the right answer: counted by hand
 // in the frames as tshark shows them.
+#include "capture/pcapng_writer.h"
 #include "episode_frames.h"
 #include "report/episodes.h"
 #include "report/json.h"
@@ -247,6 +248,68 @@ TEST(Cases, RepeatedPacketsAreNoMirror) {
   for (const char *name : {"dup_rc_atomic_v4", "dup_rc_read_v4", "loss_rc_send_v4",
                            "wire_m1500_drop100_vb_drv_rq-tb", "reorder_rc_send_v4"})
     EXPECT_EQ(analyze_with(read_frames(name), Copies::Auto).snapshot.notes.copies, 0u) << name;
+}
+
+// ---- a capture of windows around events
+
+// The frames of every other twenty, as `capture --around` writes them, with or without saying so.
+Analysis analyze_windows(const std::string &name, bool said) {
+  const TemporaryFile copy({});
+  auto writer = xr::PcapngWriter::create(copy.path(), {"eth0", "", 0});
+  EXPECT_TRUE(writer.ok());
+  uint64_t n = 0, left_out = 0;
+  for (const Taken &f : read_frames(name)) {
+    if (n++ / 20 % 2) {
+      left_out++;
+      continue;
+    }
+    const auto length = static_cast<uint32_t>(f.bytes.size());
+    EXPECT_TRUE(writer
+                    ->packet({.time_ns = f.ns,
+                              .data = f.bytes.data(),
+                              .captured = length,
+                              .length = length,
+                              .left_out = said ? std::exchange(left_out, 0) : 0})
+                    .ok());
+  }
+  EXPECT_TRUE(writer->flush().ok());
+  AnalyzeRun run;
+  run.options.episodes = run.options.passive_latency = true;
+  Result<Analysis> done = analyze(copy.path(), run);
+  EXPECT_TRUE(done.ok());
+  return std::move(*done);
+}
+
+uint64_t sum_of(const Analysis &analysis, roce_stream_counters counter) {
+  uint64_t sum = 0;
+  for (const roce_stream &stream : analysis.snapshot.streams)
+    sum += roce_stream_counter(&stream, counter);
+  return sum;
+}
+
+// Nothing is lost in these captures.
+TEST(Cases, WindowsAreNoLosses) {
+  for (const char *name : {"rc_send_mtu256_v4", "rc_read_4096_v4", "m4200_rc_read_65536_v4",
+                           "rc_write_4096_v4", "rc_atomic_faa_v6"}) {
+    SCOPED_TRACE(name);
+    const Analysis a = analyze_windows(name, true);
+    EXPECT_GT(a.snapshot.notes.windows, 0u);
+    for (const auto counter : {ROCE_GAPS, ROCE_SKIPPED, ROCE_JUMPS, ROCE_REWINDS, ROCE_RESYNCS})
+      EXPECT_EQ(sum_of(a, counter), 0u) << counter;
+    EXPECT_TRUE(a.episodes.findings.empty());
+    EXPECT_TRUE(a.episodes.episodes.empty());
+  }
+  const Analysis unsaid = analyze_windows("rc_send_mtu256_v4", false);
+  EXPECT_EQ(unsaid.snapshot.notes.windows, 0u);
+  EXPECT_GT(sum_of(unsaid, ROCE_SKIPPED), 0u);
+}
+
+// Losses within a window stay.
+TEST(Cases, LossesInWindows) {
+  const Analysis a = analyze_windows("loss_rc_send_v4", true);
+  EXPECT_GT(sum_of(a, ROCE_GAPS), 5u);
+  EXPECT_GT(count(a.episodes, ROCE_CAUSE_NAK), 5u);
+  EXPECT_TRUE(a.episodes.findings.empty());
 }
 
 // The requester resumes after the NAK's PSN, and is asked once more: not the responder's fault.

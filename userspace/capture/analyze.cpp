@@ -289,6 +289,7 @@ Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) 
     analysis.snapshot.files = analysis.episodes.files = paths;
   analysis.snapshot.notes = work.notes();
   analysis.snapshot.notes.copies = analyzer.copies();
+  analysis.snapshot.notes.windows = analyzer.windows();
   analysis.snapshot.truncated = work.truncated();
   analysis.files = std::move(paths);
   analysis.troubles = work.troubles();

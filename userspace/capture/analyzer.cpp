@@ -87,6 +87,10 @@ const roce_key *Analyzer::account(const CapturedFrame &whole, ParsedFrame &parse
   const uint64_t now = frame.time_ns;
   if (copies_ && roce && copies_->is_copy(frame, packet))
     return nullptr;
+  if (captured.left_out) {
+    windows_++;
+    accountant_.away();
+  }
   bool track = !damaged || !options_.drop_bad_icrc;
 
   frame.damaged = damaged;

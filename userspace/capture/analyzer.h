@@ -80,6 +80,7 @@ public:
   void passive_latency(PassiveLatency &into) const { accountant_.latency(into); }
   Microbursts microbursts() const { return microbursts_.result(); }
   FrameTimes frame_times() const { return stamp_clock_.result(); }
+  uint64_t windows() const { return windows_; } // places where the capture left frames out
   uint64_t copies() const { return copies_ ? copies_->copies() : 0; } // left out
   const Connections &connections() const { return connections_.result(); }
 
@@ -101,6 +102,7 @@ private:
   std::optional<MirroredCopies> copies_;
   ConnectionFollower connections_;
   MicroburstMeter microbursts_;
+  uint64_t windows_ = 0;
   uint64_t frames_ = 0, first_ns_ = 0, last_ns_ = 0;
 };
 

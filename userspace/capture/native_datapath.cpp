@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/address.h"
@@ -229,9 +230,14 @@ roce_frame in_hand(std::vector<uint8_t> &bytes) {
 
 struct NativeDatapath::Memory {
   roce_env env;
+  // Times that frames were missing; of each stream and QP pair, those it knows of.
+  uint32_t aways = 0;
+  std::vector<uint32_t> stream_aways, pair_aways;
   Options options;
   std::vector<uint8_t> cnp;
   bool held = false;
+
+  void continue_elsewhere(const roce_packet &packet);
 
   // Before a frame: its time, no trace of the one before, and room for the streams it may add.
   void begin(uint64_t time_ns) {
@@ -272,6 +278,54 @@ NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_uniqu
 }
 
 NativeDatapath::~NativeDatapath() = default;
+
+void NativeDatapath::away() { memory_->aways++; }
+
+namespace {
+
+// The next packet is at a legal place, wherever it is.
+void stream_away(roce_stream &s) {
+  const __u64 word = roce_stream_take(&s);
+  roce_set_run(&s, 0);
+  if (s.flags & ROCE_STREAM_STARTED)
+    s.read_len = ROCE_READ_LEN_CUT;
+  roce_stream_publish(&s, word);
+}
+
+void pair_away(roce_env &env, uint32_t request) {
+  if (env.following && env.following->places[request]) {
+    roce_follow *f = env.following->record(request);
+    roce_follow_finish(&env, f);
+    f->flags &= ~(__u32)ROCE_FOLLOW_STARTED;
+  }
+  if (env.timed)
+    if (roce_timing *t = env.timed->record(request))
+      t->flags &= ~(__u32)ROCE_TIMING_STARTED;
+}
+
+} // namespace
+
+// The packet's stream and QP pair begin elsewhere, if frames were missing since their last packet.
+void NativeDatapath::Memory::continue_elsewhere(const roce_packet &packet) {
+  roce_key key = packet.key;
+  roce_key_fill(&key);
+  const uint32_t id = roce_table_find(&env, &key, roce_key_hash(&key, env.seed));
+  if (id >= env.streams.size())
+    return;
+  stream_aways.resize(env.streams.size());
+  pair_aways.resize(env.streams.size());
+  if (std::exchange(stream_aways[id], aways) != aways)
+    stream_away(env.streams[id]);
+  uint32_t request = id;
+  if (env.links && packet.info & ROCE_OP_RESPONSE) {
+    const __u32 link = *env.links->link(id);
+    if (!link)
+      return;
+    request = link - 1;
+  }
+  if (env.links && std::exchange(pair_aways[request], aways) != aways)
+    pair_away(env, request);
+}
 
 void NativeDatapath::on_event(std::function<void(const roce_event &)> callback) {
   memory_->env.callback = std::move(callback);
@@ -319,6 +373,8 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
                                  bool track) {
   roce_env &env = memory_->env;
   memory_->begin(frame.time_ns);
+  if (memory_->aways && track && roce_is_roce(class_))
+    memory_->continue_elsewhere(packet);
   if (!roce_account(&env, class_, &packet, frame.data, frame.data + frame.captured, frame.length,
                     track && env.track))
     return ROCE_NO_STREAM;

@@ -88,6 +88,10 @@ public:
   uint32_t account(const FrameView &frame, roce_class class_, roce_packet &packet,
                    bool track = true);
 
+  // Frames passed that are not here, before the next one: no stream is continued, and what is not
+  // here is no loss.
+  void away();
+
   // Both steps, as the XDP program does them without rules.
   void frame(const FrameView &frame);
 

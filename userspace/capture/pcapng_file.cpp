@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capture/capture_format.h"
+#include "capture/left_out.h"
 
 namespace xr {
 
@@ -287,6 +288,7 @@ private:
                                  packets_ + 1, captured, length - kFixed));
     uint32_t fcs = it->fcs;
     frame.comment = {};
+    frame.left_out = 0;
     const uint32_t options_at = kFixed + ((captured + 3) & ~3u);
     if (options_at < length)
       options(body + options_at, body + length,
@@ -297,6 +299,9 @@ private:
                   dropped_before(number, order_.u64(value));
                 else if (code == kComment && frame.comment.empty())
                   frame.comment = {reinterpret_cast<const char *>(value), size};
+                else if (code == kCustomText)
+                  frame.left_out = left_out_of({reinterpret_cast<const char *>(value), size})
+                                       .value_or(frame.left_out);
               });
     const uint64_t units = static_cast<uint64_t>(order_.u32(body + 4)) << 32 | order_.u32(body + 8);
     return fill_frame(frame, *it, body + kFixed, captured, order_.u32(body + 16), fcs,
@@ -310,6 +315,8 @@ private:
     const Interface *it = of(0, verdict);
     if (!it)
       return verdict;
+    frame.comment = {};
+    frame.left_out = 0;
     const uint32_t on_wire = order_.u32(body), room = length - 4;
     const uint32_t captured = std::min({on_wire, room, it->snap ? it->snap : room, kMaxCaptured});
     return fill_frame(frame, *it, body + 4, captured, on_wire, it->fcs, 0);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/pcapng_writer.h"
 
+#include "capture/left_out.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -165,7 +167,8 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngI
 uint64_t PcapngWriter::size_of(const PcapngPacket &packet) {
   const size_t comment = std::min(packet.comment.size(), kLongestComment);
   return 12 + 20 + padded(packet.captured) + (comment ? 4 + padded(comment) : 0) +
-         (packet.inbound ? 8 : 0) + 4;
+         (packet.inbound ? 8 : 0) +
+         (packet.left_out ? 4 + padded(left_out_text(packet.left_out).size()) : 0) + 4;
 }
 
 Status PcapngWriter::packet(const PcapngPacket &packet) {
@@ -182,6 +185,8 @@ Status PcapngWriter::packet(const PcapngPacket &packet) {
   put_option(kComment, packet.comment);
   if (packet.inbound)
     put_option(kFlags, &kInbound, sizeof(kInbound));
+  if (packet.left_out)
+    put_option(kCustomText, left_out_text(packet.left_out));
   put(uint32_t{kEnd});
   end(block);
   packets_++;

@@ -26,7 +26,8 @@ struct PcapngPacket {
   uint32_t captured = 0;
   uint32_t length = 0; // on the wire, without FCS
   std::string_view comment = {};
-  bool inbound = true; // false: not known
+  bool inbound = true;   // false: not known
+  uint64_t left_out = 0; // frames before this one, since the one before it in the file
 };
 
 struct PcapngStatistics {

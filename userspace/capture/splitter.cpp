@@ -98,7 +98,8 @@ Status Splitter::frame(const CapturedFrame &frame, const roce_key *stream) {
                             .captured = frame.captured,
                             .length = frame.length,
                             .comment = frame.comment,
-                            .inbound = false};
+                            .inbound = false,
+                            .left_out = frame.left_out};
   report_.frames++;
   if (Status done = (*file)->packet(packet); !done)
     return done;

@@ -35,6 +35,7 @@ struct CaptureNotes {
 
   // Packets of pcap files whose timestamp's fraction is a second or more, by the file's unit.
   uint64_t fractions_over_us = 0, fractions_over_ns = 0;
+  uint64_t windows = 0;         // places where `capture --around` left frames out
   uint64_t copies = 0;          // frames that the mirror gave twice: left out
   bool has_dropped = false;     // a file says how many packets its capture dropped
   uint64_t dropped = 0;         // by the captures, before the file: sum of lost()
@@ -55,6 +56,7 @@ struct CaptureNotes {
     fractions_over_us += other.fractions_over_us;
     fractions_over_ns += other.fractions_over_ns;
     copies += other.copies;
+    windows += other.windows;
     has_dropped = has_dropped || other.has_dropped;
     dropped += other.dropped;
     interfaces_more += other.interfaces_more;

@@ -97,6 +97,7 @@ struct CaptureRun::State {
   bool tracked = false;
   uint64_t offset_ns = 0, started_ns = 0, begun_ns = 0, stopped_ns = 0, ended_ns = 0;
   uint64_t selected = 0, events = 0, not_around = 0;
+  uint64_t left_out_before = 0; // not_around at the packet written last
   Status wrote;
 };
 
@@ -146,7 +147,12 @@ void CaptureRun::State::write(const TracedFrame &frame) {
     return;
   const roce_capture &c = frame.record;
   const std::string text = comment(frame, tracked);
-  wrote = files->packet({c.time_ns + offset_ns, frame.bytes.data(), c.captured, c.length, text});
+  wrote = files->packet({.time_ns = c.time_ns + offset_ns,
+                         .data = frame.bytes.data(),
+                         .captured = c.captured,
+                         .length = c.length,
+                         .comment = text,
+                         .left_out = not_around - std::exchange(left_out_before, not_around)});
 }
 
 void CaptureRun::State::select(TracedFrame frame) {

@@ -11,6 +11,7 @@ Section losses_of(const CaptureNotes &notes) {
       Group{{{"dropped", "packets dropped by the capture itself", Format::Count, Hide::Zero,
               Tone::Alarm},
              notes.has_dropped ? Value{notes.dropped} : Value{}},
+            count("windows", "places where the capture left frames out", notes.windows),
             count("copies", "copies made by the mirror, left out", notes.copies),
             lost("fractions_over_us", "timestamps with more than 999,999 us",
                  notes.fractions_over_us),
