@@ -53,6 +53,31 @@ void expect_quantiles(std::vector<uint64_t> values) {
   EXPECT_EQ(histogram->count(), values.size());
 }
 
+// Four buckets an octave, as a port keeps the times of a QP pair: quantiles lie within the bucket,
+// and are not its upper end or the largest value.
+TEST(Histogram, QuantilesWithinWideBuckets) {
+  using Buckets = LogBuckets<2, 36>;
+  std::mt19937 random(1);
+  for (const auto &[low, high] : {std::pair(1000u, 1100u), {900u, 2000u}, {5u, 90'000u}}) {
+    std::vector<uint64_t> values;
+    std::vector<uint64_t> counts(Buckets::kBuckets);
+    for (int n = 0; n < 10'000; n++) {
+      values.push_back(low + random() % (high - low));
+      counts[Buckets::bucket(values.back())]++;
+    }
+    std::ranges::sort(values);
+    for (const double q : {0.1, 0.5, 0.9, 0.99}) {
+      const auto wanted = static_cast<double>(exact(values, q));
+      const auto got = static_cast<double>(
+          Buckets::quantile_between(counts, values.size(), values.front(), values.back(), q));
+      EXPECT_NEAR(got, wanted, 0.03 * wanted) << low << " " << q;
+    }
+  }
+  std::vector<uint64_t> one(Buckets::kBuckets);
+  one[Buckets::bucket(1234)] = 1;
+  EXPECT_EQ(Buckets::quantile_between(one, 1, 1234, 1234, 0.5), 1234u);
+}
+
 TEST(Histogram, QuantilesEqualThoseOfSortedValues) {
   std::mt19937_64 random(7);
   for (const unsigned bits : {3U, 7U, 8U, 9U, 14U, 32U, 63U, 64U}) {

@@ -49,6 +49,25 @@ template <unsigned kBits, unsigned kWidth> struct LogBuckets {
     }
     return max;
   }
+
+  // The same, by how many values of its bucket are below: they are taken to be spread evenly. For
+  // wide buckets. No value is below `min`. `counts` are of all buckets.
+  static uint64_t quantile_between(std::span<const uint64_t> counts, uint64_t total, uint64_t min,
+                                   uint64_t max, double fraction) {
+    const double threshold = fraction * static_cast<double>(total);
+    uint64_t below = 0;
+    for (unsigned i = 0; i < counts.size(); i++) {
+      const uint64_t here = counts[i];
+      if (here && static_cast<double>(below + here) >= threshold) {
+        const uint64_t low = std::max(lowest(i), min),
+                       high = std::max(low, std::min(highest(i), max));
+        const double share = (threshold - static_cast<double>(below)) / static_cast<double>(here);
+        return low + static_cast<uint64_t>(static_cast<double>(high - low) * share);
+      }
+      below += here;
+    }
+    return max;
+  }
 };
 
 // Counts values of up to kWidth bits in such buckets.

@@ -24,6 +24,8 @@ using PairBuckets = LogBuckets<ROCE_PAIR_TIME_BITS, ROCE_TIME_WIDTH>;
 static_assert(PortBuckets::kBuckets == ROCE_TIME_BUCKETS(ROCE_PORT_TIME_BITS));
 static_assert(PairBuckets::kBuckets == ROCE_TIME_BUCKETS(ROCE_PAIR_TIME_BITS));
 
+constexpr uint64_t kFewest = 100; // of which one is beyond the 99th percentile
+
 template <typename Buckets, typename Times>
 PassiveTimes times_of(uint32_t series, const Times &times) {
   std::array<uint64_t, Buckets::kBuckets> counts{};
@@ -36,8 +38,9 @@ PassiveTimes times_of(uint32_t series, const Times &times) {
   to.count = sum.count;
   to.min = sum.min_ns;
   to.max = sum.max_ns;
-  to.p50 = Buckets::quantile(counts, 0, total, sum.max_ns, 0.5);
-  to.p99 = Buckets::quantile(counts, 0, total, sum.max_ns, 0.99);
+  to.p50 = Buckets::quantile_between(counts, total, sum.min_ns, sum.max_ns, 0.5);
+  to.p99 = Buckets::quantile_between(counts, total, sum.min_ns, sum.max_ns, 0.99);
+  to.p99_known = total >= kFewest;
   to.mean = sum.count ? static_cast<double>(sum.sum_ns) / static_cast<double>(sum.count) : 0;
   return to;
 }

@@ -16,8 +16,9 @@ struct PassiveTimes {
   uint8_t kind = 0;
   bool bound = false;
   uint64_t count = 0, min = 0, p50 = 0, p99 = 0, max = 0; // p50, p99: too high by
-  // 0.8 % at most; on a port by 25 %, and by 6 % for all streams
+  // 0.8 % at most; on a port wrong by 25 % at most, and by 6 % for all streams
   double mean = 0;
+  bool p99_known = true; // on a port: there are 100 or more
 };
 
 struct PassiveRow {

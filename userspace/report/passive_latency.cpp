@@ -48,8 +48,9 @@ void add_times(Cells &cells, const PassiveTimes &times) {
   cells.emplace_back(std::string(times.bound ? "upper" : "exact"));
   cells.emplace_back(times.count);
   for (const Time &time : kTimes) {
-    cells.emplace_back(times.*time.ns);
-    cells.push_back(microseconds(static_cast<double>(times.*time.ns)));
+    const bool known = time.ns != &PassiveTimes::p99 || times.p99_known;
+    cells.push_back(known ? Value{times.*time.ns} : Value{});
+    cells.push_back(known ? microseconds(static_cast<double>(times.*time.ns)) : Value{});
   }
   cells.emplace_back(std::round(times.mean * 1000) / 1000);
   cells.push_back(microseconds(times.mean));
