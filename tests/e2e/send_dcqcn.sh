@@ -6,7 +6,7 @@
 . "$(dirname "$0")/traffic_lib.sh"
 need jq
 lane3
-bridge
+bridge --follow
 # shellcheck disable=SC2034 # for traffic_lib.sh
 sender_netns=$left sender_port=left0
 
@@ -40,6 +40,10 @@ grep -q '^t_ns,kind,name,column,value$' "$scratch/series.csv" || fail "series: $
 (($(grep -c ',qp,0x107,rate_bps,' "$scratch/series.csv") > 400)) || fail "series: $(wc -l "$scratch/series.csv")"
 marks=$(marked)
 ((marks >= cnps)) || fail "$marks marks, and $cnps CNPs"
+# The marks are the bridge's own, made after the frames were followed: they explain the CNPs.
+xr --json episodes box0 >"$scratch/episodes.json"
+assert_json "$scratch/episodes.json" '[.findings[].finding] | index("cnp_without_ce") == null'
+assert_json "$scratch/episodes.json" '([.pairs[].cnps] | add) > 100'
 
 # The bottleneck goes away: every QP comes back to the line's rate.
 respond on "$right" right0 --address "$to" --cnp-interval 2ms
