@@ -7,14 +7,14 @@ need jq tshark
 
 # One packet of A arrives with another iCRC; its retransmission is whole. tshark reads which.
 icrcs() { gzip -dc "$1" | tshark -r - -T fields -e infiniband.bth.psn -e infiniband.invariant.crc 2>/dev/null | sort; }
-read -ra pair <<<"$XR_DATA/compare_corrupt_A.pcap.gz $XR_DATA/compare_corrupt_B.pcap.gz"
+read -ra pair <<<"$XR_DATA/cases/compare_corrupt_A.pcap.gz $XR_DATA/cases/compare_corrupt_B.pcap.gz"
 assert_eq 1 "$(comm -13 <(icrcs "${pair[0]}") <(icrcs "${pair[1]}") | wc -l)" "packets with another iCRC, by tshark"
 keep "$XDP_ROCE" --json compare "${pair[@]}" || fail "compare: $(cat "$scratch/last.err")"
 assert_json "$scratch/last.out" '[.between[] | [.matched, .lost, .corrupted, .only_to, .reordered]] == [[80, 0, 1, 0, 0], [60, 0, 0, 0, 0]]'
 assert_json "$scratch/last.out" '.nothing_in_common == [] and all(.between[]; .min_us == 20 and .max_us == 20)'
 
 # A copy of one packet, whose retransmission is lost.
-read -ra pair <<<"$XR_DATA/compare_dup_A.pcap.gz $XR_DATA/compare_dup_B.pcap.gz"
+read -ra pair <<<"$XR_DATA/cases/compare_dup_A.pcap.gz $XR_DATA/cases/compare_dup_B.pcap.gz"
 keep "$XDP_ROCE" --json compare "${pair[@]}" || fail "compare: $(cat "$scratch/last.err")"
 assert_json "$scratch/last.out" '[.between[] | [.matched, .lost, .duplicated, .only_to, .reordered]] == [[79, 1, 1, 0, 0], [60, 0, 0, 0, 0]]'
 assert_json "$scratch/last.out" '.clocks[0].offset == "both_directions" and all(.between[]; .min_us == 20 and .max_us == 20)'
@@ -35,7 +35,7 @@ no_verdict() { # WHY CAPTURE...
   ! grep -qE 'between A|nothing lost' "$scratch/last.out" || fail "a verdict in the text"
 }
 no_verdict directions "$scratch/left.pcap" "$scratch/right.pcap"
-no_verdict times "$file" "$XR_DATA/compare_dup_A.pcap.gz"
+no_verdict times "$file" "$XR_DATA/cases/compare_dup_A.pcap.gz"
 head -c 24 "$file" >"$scratch/empty.pcap" # its header
 no_verdict no_packets "$file" "$scratch/empty.pcap"
 

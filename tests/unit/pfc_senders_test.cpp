@@ -56,7 +56,7 @@ Bytes pause(uint16_t sender, uint16_t opcode = 1, const Bytes &to = {1, 0x80, 0x
 TEST(PfcSenders, OfOneSender) {
   Analyzer::Options options;
   options.quantum_ps = 5120; // 512 bits at 100 Gbit/s
-  const Snapshot s = analyzed(XR_TEST_DATA "/pfc_senders.pcap", options);
+  const Snapshot s = analyzed(XR_TEST_DATA "/cases/pfc_senders.pcap", options);
   ASSERT_EQ(s.pfc_senders.senders.size(), 1u);
   const PfcSender &sender = s.pfc_senders.senders[0];
   EXPECT_EQ(sender.source, (Mac{2, 0, 0, 0, 0, 1}));
@@ -82,7 +82,7 @@ TEST(PfcSenders, OfOneSender) {
 }
 
 TEST(PfcSenders, FramesThatBreakTheStandards) {
-  const Snapshot s = analyzed(XR_TEST_DATA "/pfc_senders.pcap");
+  const Snapshot s = analyzed(XR_TEST_DATA "/cases/pfc_senders.pcap");
   ASSERT_EQ(s.pfc_senders.senders.size(), 1u);
   const std::pair<PfcFault, uint64_t> kFirst[] = {{PfcFault::Destination, 9},
                                                   {PfcFault::Opcode, 10},
@@ -141,7 +141,7 @@ TEST(PfcSenders, InTunnels) {
 
 // tshark: ip.dsfield.dscp is 26 in all three packets. A table of one row is the answer.
 TEST(Classes, OneDscpHasATable) {
-  const std::string text = text_of(analyzed(XR_TEST_DATA "/dscp26_only.pcap"));
+  const std::string text = text_of(analyzed(XR_TEST_DATA "/cases/dscp26_only.pcap"));
   const size_t at = text.find("DSCP  PACKETS");
   ASSERT_NE(at, std::string::npos) << text;
   EXPECT_NE(text.find("  26        3", at), std::string::npos) << text;
