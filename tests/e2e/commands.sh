@@ -5,6 +5,9 @@
 need jq
 lane
 capture=$(capture rc_send_cm_v4)
+other_capture=$(capture rc_send_1024_v4)
+same_capture=$scratch/same.pcap # a copy: one file counts once
+cp "$capture" "$same_capture"
 
 mapfile -t commands < <("$XDP_ROCE" help | sed -n '/^Commands:/,$s/^  \([a-z]*\) .*/\1/p')
 ((${#commands[@]} >= 15)) || fail "only these commands in the help: ${commands[*]}"
@@ -43,8 +46,9 @@ absent() {
     compare) wrong 1 'gone0: no such file' "$XDP_ROCE" compare gone0 gone1
       wrong 1 '^xdp-roce: compare: gone0: no such interface$' xr compare gone0 gone1 --for 1s
       wrong 1 'cannot be read twice' "$XDP_ROCE" compare - "$capture"
-      wrong 1 'all places are files' "$XDP_ROCE" compare "$capture" "$capture" --for 1s
-      wrong 1 'window is 60s at most' "$XDP_ROCE" compare "$capture" "$capture" --window 2m
+      wrong 1 'all places are files' "$XDP_ROCE" compare "$capture" "$other_capture" --for 1s
+      wrong 1 'window is 60s at most' "$XDP_ROCE" compare "$capture" "$other_capture" --window 2m
+      wrong 1 'twice' "$XDP_ROCE" compare "$capture" "$capture"
       wrong 2 'compare' "$XDP_ROCE" compare "$capture" ;;
     connections) wrong 1 '^xdp-roce: connections: gone0: no such interface$' xr connections gone0 --for 1s ;;
     bridge) no_interface 'bridge gone0' xr bridge rx0 gone0 ;;
@@ -120,7 +124,7 @@ for command in "${commands[@]}"; do
       wrong 1 'episodes rx0: it does not follow QP pairs' xr episodes rx0 ;;
     latency) json "schema source time latency latency_port latency_histogram latency_untimed" xr --json latency follows
       wrong 1 'latency rx0: it does not time QP pairs' xr latency rx0 ;;
-    compare) json "schema places between clocks streams over_time overflow" "$XDP_ROCE" --json compare "$capture" "$capture" ;;
+    compare) json "schema places between clocks streams over_time overflow" "$XDP_ROCE" --json compare "$capture" "$same_capture" ;;
     cc) json "schema presets parameters" "$XDP_ROCE" --json cc show paper nvidia ;;
     run) json "schema experiments" "$XDP_ROCE" --json run --list
       json "schema experiment place verdict expectations prediction flows queues jain version" \

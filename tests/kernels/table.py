@@ -46,7 +46,7 @@ def read(path):
                 if kind != "pass":
                     absent.append((kernel, reason))
             else:
-                runs.setdefault((kernel, libxdp), {}).setdefault(check, (kind, reason))
+                runs.setdefault((kernel, libxdp), {})[check] = kind, reason  # the last one counts
     return runs, absent
 
 

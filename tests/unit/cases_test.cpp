@@ -243,8 +243,14 @@ TEST(Cases, ADoubledMirrorIsTheCaptureOnce) {
   }
 }
 
-// What the network or a sender repeats is no copy of the mirror.
+// What the network or a sender repeats is no copy of the mirror; CNPs to one QP are all the same.
 TEST(Cases, RepeatedPacketsAreNoMirror) {
+  const TakenFrames frames = read_frames("cases/port_paced");
+  TakenFrames cnps;
+  std::ranges::copy_if(frames, std::back_inserter(cnps),
+                       [](const Taken &f) { return f.packet.info & ROCE_OP_CNP; });
+  ASSERT_EQ(cnps.size(), 30u);
+  EXPECT_EQ(analyze_with(cnps, Copies::Auto).snapshot.notes.copies, 0u);
   for (const char *name : {"dup_rc_atomic_v4", "dup_rc_read_v4", "loss_rc_send_v4",
                            "wire_m1500_drop100_vb_drv_rq-tb", "reorder_rc_send_v4"})
     EXPECT_EQ(analyze_with(read_frames(name), Copies::Auto).snapshot.notes.copies, 0u) << name;

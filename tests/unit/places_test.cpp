@@ -41,6 +41,21 @@ void expect_refused(const std::string &text, const std::string &words) {
   EXPECT_FALSE(made.error().hint.empty()) << words;
 }
 
+TEST(PlacesScale, IsAtLeastAMillionth) {
+  for (const char *word : {"1e-300", "1/1e300", "1e-7", "0", "-1", "2", "nan", "1/0", ""})
+    EXPECT_FALSE(parse_scale(word).ok()) << word;
+  for (const char *word : {"1/1000000", "1e-6", "0.5", "1"})
+    EXPECT_TRUE(parse_scale(word).ok()) << word;
+}
+
+// 200 years are more than 2^63 ns.
+TEST(PlacesScale, TimesThatAreTooLongStayPositive) {
+  simulate::Scenario scenario;
+  scenario.duration_ns = 6'307'200'000'000'000'000;
+  EXPECT_GE(scaled(scenario, 1e-6).duration_ns, uint64_t{1} << 61);
+  EXPECT_LT(scaled(scenario, 1e-6).duration_ns, uint64_t{1} << 63);
+}
+
 TEST(PlacesPlan, AStarIsTheReceiversPortAndTheDelayOfBothLinks) {
   const Plan p = plan(std::string(kStar) + kFlows + "congestion: dcqcn preset paper\n");
   EXPECT_EQ(p.queue, "switch:receiver");

@@ -67,7 +67,7 @@ std::optional<uint64_t> find_copies(const std::vector<std::string> &paths,
     roce_packet packet;
     const roce_class class_ = datapath.decap ? parser.unwrap(frame, layer3_of(captured), packet)
                                              : parse_captured(parser, captured, packet);
-    if (!roce_is_roce(class_))
+    if (!roce_is_roce(class_) || packet.info & ROCE_OP_CNP) // all CNPs to one QP are the same
       continue;
     packets++;
     copies.is_copy(frame, packet);

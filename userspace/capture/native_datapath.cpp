@@ -111,7 +111,7 @@ static roce_mirrored *roce_mirrored_at(roce_env *env, __u32 id) {
 static __u32 *roce_pair_link_at(roce_env *env, __u32 id) { return env->links->link(id); }
 static __u64 *roce_pair_hint_at(roce_env *env, __u32 index) {
   static_assert(xr::PairLinks::kHints == ROCE_PAIR_HINTS);
-  return reinterpret_cast<__u64 *>(&env->links->hints[index]);
+  return &env->links->hints[index];
 }
 static roce_follow *roce_follow_at(roce_env *env, __u32 id) { return env->following->record(id); }
 static int roce_pair_enter(roce_env *, __u32 *) { return 1; }

@@ -13,7 +13,7 @@ namespace xr {
 struct PairLinks {
   static constexpr size_t kHints = 16384;
 
-  std::vector<uint64_t> hints = std::vector<uint64_t>(kHints);
+  std::vector<__u64> hints = std::vector<__u64>(kHints);
   std::vector<uint32_t> links; // of each stream
 
   // Null for a stream that does not exist.

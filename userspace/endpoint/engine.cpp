@@ -150,12 +150,14 @@ Status Engine::idle(uint64_t now) {
 }
 
 void Engine::answer_reader() {
-  if (read_requested_)
-    call_reader();
+  if (!read_requested_)
+    return;
+  const std::lock_guard guard(reading_);
+  call_reader();
 }
 
+// With `reading_` locked.
 void Engine::call_reader() {
-  const std::lock_guard guard(reading_);
   if (!read_requested_) // the other thread answered in the meantime
     return;
   if (!ended_)
@@ -168,10 +170,18 @@ void Engine::call_reader() {
 void Engine::read_counts(const std::function<void(const EngineCounts &)> &use) {
   reader_ = &use;
   read_requested_ = true;
-  while (read_requested_ && running_)
+  while (read_requested_) {
+    if (const std::lock_guard guard(reading_); !running_) { // it has not begun, or has ended
+      call_reader();
+      return;
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(200));
-  if (read_requested_)
-    call_reader();
+  }
+}
+
+void Engine::set_running(bool running) {
+  const std::lock_guard guard(reading_);
+  running_ = running;
 }
 
 // Waits until the last frames are sent.
@@ -228,7 +238,7 @@ void Engine::finish(const std::atomic<bool> &stop) {
 Status Engine::run(const std::atomic<bool> &stop) {
   Status status;
   prctl(PR_SET_TIMERSLACK, 1); // default: sleeps end up to 50 us late
-  running_ = true;
+  set_running(true);
   counts_.begun_ns = quiet_since_ = checked_ = monotonic_ns();
   while (status && !stop && !source_->done()) {
     const uint64_t now = monotonic_ns();
@@ -248,7 +258,7 @@ Status Engine::run(const std::atomic<bool> &stop) {
   ended_ = true;
   finish(stop);
   counts_.socket = socket_->counts();
-  running_ = false;
+  set_running(false);
   return status;
 }
 

@@ -61,6 +61,7 @@ private:
   void note_time(const packet::Outgoing &packet, uint64_t now);
   Status idle(uint64_t now);
   void call_reader();
+  void set_running(bool running);
   void send_last();
   void finish(const std::atomic<bool> &stop);
   void drain();
@@ -82,11 +83,11 @@ private:
   std::optional<clockid_t> receive_clock_;
   packet::Pauses *pauses_ = nullptr;
   bool report_flushes_ = false;
-  uint64_t checked_ = 0; // time of the last check that the port exists (ns)
-  bool ended_ = false;   // now_ns is final
-  std::atomic<bool> running_{false};
+  uint64_t checked_ = 0;             // time of the last check that the port exists (ns)
+  bool ended_ = false;               // now_ns is final
+  std::atomic<bool> running_{false}; // changes with `reading_` locked
   std::atomic<bool> read_requested_{false};
-  std::mutex reading_;
+  std::mutex reading_; // held while another thread reads the counts of an engine that does not run
   const std::function<void(const EngineCounts &)> *reader_ = nullptr;
 };
 

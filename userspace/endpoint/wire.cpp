@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endpoint/wire.h"
 
+#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -26,6 +27,21 @@ wire::TracePointer read_trace(const std::string &path) {
   text << file.rdbuf();
   auto trace = wire::parse_trace(text.str());
   return trace ? std::make_shared<const wire::DeliveryTrace>(std::move(*trace)) : nullptr;
+}
+
+// The threads that move frames write the counts meanwhile, and other processes read them: each is
+// read whole.
+std::shared_ptr<const WirePortCounts> copy_of(const WirePortCounts &counts) {
+  static_assert(sizeof(counts) % sizeof(uint64_t) == 0);
+  auto copy = std::make_shared<WirePortCounts>();
+  const auto *from = reinterpret_cast<const unsigned char *>(&counts);
+  auto *to = reinterpret_cast<unsigned char *>(copy.get());
+  for (size_t at = 0; at < sizeof(counts); at += sizeof(uint64_t)) {
+    const uint64_t value =
+        __atomic_load_n(reinterpret_cast<const uint64_t *>(from + at), __ATOMIC_RELAXED);
+    std::memcpy(to + at, &value, sizeof(value));
+  }
+  return copy;
 }
 
 // That this thread may use.
@@ -220,7 +236,7 @@ WireReport WireRun::report() const {
                        .xdp_mode = mode_name(state.ports->mode()),
                        .queues = static_cast<uint32_t>(state.sockets[i].size()),
                        .link = state.links[i],
-                       .counts = std::make_shared<WirePortCounts>(*state.counts[i])};
+                       .counts = copy_of(*state.counts[i])};
   return report;
 }
 

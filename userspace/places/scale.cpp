@@ -13,14 +13,17 @@ namespace {
 using congestion::Unit;
 
 constexpr unsigned kMostTimeout = 31; // of the code
+constexpr double kLeastScale = 1e-6;
 
-void rate(uint64_t &bits, double scale) {
-  bits = static_cast<uint64_t>(std::llround(static_cast<double>(bits) * scale));
+// Beyond 2^62, about 146 years in ns, values stay there.
+uint64_t rounded(double value) {
+  constexpr double kMost = 4.6e18;
+  return static_cast<uint64_t>(std::llround(std::min(value, kMost)));
 }
 
-void time(uint64_t &ns, double scale) {
-  ns = static_cast<uint64_t>(std::llround(static_cast<double>(ns) / scale));
-}
+void rate(uint64_t &bits, double scale) { bits = rounded(static_cast<double>(bits) * scale); }
+
+void time(uint64_t &ns, double scale) { ns = rounded(static_cast<double>(ns) / scale); }
 
 // Parts of the line follow it; a time of the line is a number of bytes.
 void parameters(std::span<congestion::Quantity> all, double scale) {
@@ -76,8 +79,8 @@ Result<double> parse_scale(const std::string &word) {
   const double top = number(word.substr(0, slash));
   const double bottom = slash == std::string::npos ? 1 : number(word.substr(slash + 1));
   const double scale = bottom > 0 ? top / bottom : 0;
-  if (!(scale > 0) || scale > 1)
-    return Error{fmt::format("'{}' is not a scale", word), "above 0 and at most 1, like 1/200"};
+  if (!(scale >= kLeastScale) || scale > 1)
+    return Error{fmt::format("'{}' is not a scale", word), "from 1/1000000 to 1, like 1/200"};
   return scale;
 }
 
