@@ -118,14 +118,15 @@ ROCE_OUTLINE int roce_number_qp(struct roce_env *env, const struct roce_key *key
 
   if (!key || !shared || !scratch || !own || roce_key_kind(key) > ROCE_KIND_RESPONSE)
     return 0;
-  if (own->number && own->number >> 40 != id + 1) /* the entry belongs to another record */
+  number = ROCE_LOAD(&own->number);
+  if (number && number >> 40 != id + 1) /* the entry belongs to another record */
     return 0;
   roce_sibling_key(key, &scratch->answered);
   sibling = roce_table_find(env, &scratch->answered,
                             roce_key_hash(&scratch->answered, roce_hash_seed(env)));
   other = sibling != ROCE_NO_STREAM ? roce_aside_at(env, sibling & (ROCE_ASIDES - 1)) : ROCE_NULL;
   if (other && roce_number_in(other, sibling, roce_numbers_before(env, key)))
-    number = other->number & ROCE_PACE_TIME;
+    number = ROCE_LOAD(&other->number) & ROCE_PACE_TIME;
   else
     number = __sync_fetch_and_add(&shared->qps[(key->qp_kind & ROCE_KEY_SIDE) != 0], 1) + 1;
   ROCE_STORE(&own->number, (__u64)(id + 1) << 40 | number);
@@ -136,9 +137,10 @@ ROCE_OUTLINE int roce_number_qp(struct roce_env *env, const struct roce_key *key
 static ROCE_INLINE void roce_number_anew(struct roce_env *env, const struct roce_key *key,
                                          __u32 id) {
   const struct roce_aside *aside = roce_aside_at(env, id & (ROCE_ASIDES - 1));
+  __u64 number = aside ? ROCE_LOAD(&aside->number) : 0;
 
-  if (aside && aside->number >> 40 == id + 1 &&
-      ROCE_UNLIKELY((aside->number & ROCE_PACE_TIME) <= roce_numbers_before(env, key)))
+  if (number >> 40 == id + 1 &&
+      ROCE_UNLIKELY((number & ROCE_PACE_TIME) <= roce_numbers_before(env, key)))
     roce_number_qp(env, key, id);
 }
 

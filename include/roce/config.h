@@ -109,9 +109,9 @@ struct roce_aside {
 
 /* The QP's number as reported, from 1; 0: none. `before`: see roce_numbers_before. */
 static ROCE_INLINE __u32 roce_number_in(const struct roce_aside *aside, __u32 id, __u64 before) {
-  __u64 number = aside->number & ROCE_PACE_TIME;
+  __u64 word = ROCE_LOAD(&aside->number), number = word & ROCE_PACE_TIME;
 
-  return aside->number >> 40 == id + 1 && number > before ? (__u32)(number - before) : 0;
+  return word >> 40 == id + 1 && number > before ? (__u32)(number - before) : 0;
 }
 
 /*

@@ -353,7 +353,7 @@ ROCE_OUTLINE int roce_explain_cnp(struct roce_env *env, const struct roce_packet
   if (marked > 0) {
     t->cnps_after_ce++;
     scratch->trace.found |= ROCE_FOUND_CNP_AFTER_CE;
-  } else if (roce_is_recent(env, own->nak, id, now)) {
+  } else if (roce_is_recent(env, ROCE_LOAD(&own->nak), id, now)) {
     t->cnps_after_nak++;
     scratch->trace.found |= ROCE_FOUND_CNP_AFTER_NAK;
   } else if (!marked) {

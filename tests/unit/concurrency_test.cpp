@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several threads, standing for CPUs, update one stream table: no update may be lost. Also run
-// under ThreadSanitizer.
+// under ThreadSanitizer (tools/test sanitize).
 #include <atomic>
 #include <random>
 #include <set>
