@@ -4,7 +4,7 @@
 # scenarios there, two guests at a time where there is memory. Results, a line each, in build/test/kernels/results.tsv:
 #   pass|skip|fail  KERNEL  LIBXDP  SCENARIO  CHECK  SECONDS  REASON
 # and the table that table.py makes of them, in table.md beside it; with --write-readme in README.md too, where the columns of
-# other kernels stay if KERNELs are named.
+# other kernels stay if KERNELs are named. Each column has the version (with the commit, if git knows it) and the date.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/guest.sh"
@@ -21,6 +21,10 @@ done
 if ((!${#kernels[@]})); then
   if [[ $all ]]; then mapfile -t kernels < <(grep -v '^#' "$here/kernels.txt" | cut -d ' ' -f 1); else kernels=(6.12 newest); fi
 fi
+# Before the run: what is tested may change in the tree meanwhile.
+made=$(sed -n 's/^project(xdp-roce VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
+commit=$(git -C "$root" describe --always --dirty --exclude '*' 2>/dev/null) && made+=" $commit"
+made+=", $(date -u +%F)"
 say() { printf '%s\n' "$*"; }
 mkdir -p "$out"
 rm -f "$out"/*.tsv
@@ -127,6 +131,7 @@ if [[ $all && -e $out/results-newest.tsv && ! -e $root/build/kernels/newest/skip
   sed -n 's/^FIGURE\t/zero-copy: /p' "$out/zero_copy.log"
 fi
 for kernel in "${kernels[@]}"; do cat "$out/results-$kernel.tsv"; done >"$out/results.tsv"
-python3 -I "$here/table.py" "$out/results.tsv" >"$out/table.md"
-[[ ! $readme ]] || python3 -I "$here/table.py" "$out/results.tsv" "$readme" $keep
+python3 -I "$here/table.py" "$out/results.tsv" --made "$made" >"$out/table.md"
+# shellcheck disable=SC2086 # a word, or none
+[[ ! $readme ]] || python3 -I "$here/table.py" "$out/results.tsv" "$readme" $keep --made "$made" || exit 1
 ! grep -q '^fail' "$out/results.tsv"

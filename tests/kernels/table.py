@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py RESULTS [README [--keep]]: results of run.sh as a Markdown table, feature x (kernel, libxdp), on standard output;
-with README, between its two marker comments. A cell is `yes` where every check of the feature passed. --keep: what README
-has of kernels that are not in RESULTS stays."""
+"""table.py RESULTS [README [--keep]] [--made WORDS]: results of run.sh as a Markdown table, feature x (kernel, libxdp), on
+standard output; with README, between its two marker comments, with a checksum. A cell is `yes` where every check of the
+feature passed. --keep: what README has of kernels that are not in RESULTS stays. --made: version and date of the results.
+table.py --check README: fails if the table is not as it was written."""
+import argparse
 import csv
+import hashlib
 import re
 import sys
 
@@ -62,10 +65,10 @@ def cell(results, checks):
     return "yes", ""
 
 
-OTHERS = "other checks that passed"
+MADE, OTHERS = "xdp-roce, date", "other checks that passed"
 
 
-def columns_of(runs):
+def columns_of(runs, made):
     """(kernel, libxdp) -> feature -> (word, reason)"""
     columns = {}
     named = {check for checks in FEATURES.values() for check in checks}
@@ -74,6 +77,7 @@ def columns_of(runs):
         kinds = [kind for check, (kind, _) in results.items() if check not in named]
         if kinds:
             columns[column][OTHERS] = f"{kinds.count('pass')} of {len(kinds)}", ""
+        columns[column][MADE] = made, ""
     return columns
 
 
@@ -96,10 +100,10 @@ def table(columns, absent):
     notes, lines = [], []
     lines.append("| kernel, libxdp | " + " | ".join(f"{kernel}, {libxdp}" for kernel, libxdp in order) + " |")
     lines.append("| --- |" + " --- |" * len(order))
-    for feature in [*FEATURES, OTHERS]:
+    for feature in [MADE, *FEATURES, OTHERS]:
         words = []
         for column in order:
-            word, reason = columns[column].get(feature, ("not run", ""))
+            word, reason = columns[column].get(feature, ("unknown" if feature == MADE else "not run", ""))
             if reason and reason not in notes:
                 notes.append(reason)
             words.append(f"{word} ({notes.index(reason) + 1})" if reason else word)
@@ -110,22 +114,45 @@ def table(columns, absent):
     return "\n".join(lines).rstrip() + "\n"
 
 
+def sealed(text):
+    return f"{text}<!-- kernels: sha256 {hashlib.sha256(text.encode()).hexdigest()} -->\n"
+
+
 def parts(readme):
+    """The text before the table, the table, the text after it, and whether the table is as sealed() left it."""
     with open(readme, encoding="utf-8") as file:
         before, rest = file.read().split(BEGIN + "\n", 1)
-    return before, *rest.split(END, 1)
+    text, after = rest.split(END, 1)
+    content = "".join(text.splitlines(True)[:-1])
+    return before, content, after, text == sealed(content)
 
 
-runs, absent = read(sys.argv[1])
-columns = columns_of(runs)
-if len(sys.argv) == 2:
+EDITED = "the table of kernels was edited by hand: make it with `tests/kernels/run.sh --all --write-readme`"
+
+parser = argparse.ArgumentParser()
+parser.add_argument("results", nargs="?")
+parser.add_argument("readme", nargs="?")
+parser.add_argument("--keep", action="store_true")
+parser.add_argument("--made", default="unknown")
+parser.add_argument("--check", metavar="README")
+options = parser.parse_args()
+if options.check:
+    sys.exit(None if parts(options.check)[3] else f"{options.check}: {EDITED}")
+if not options.results:
+    parser.error("RESULTS are missing")
+
+runs, absent = read(options.results)
+columns = columns_of(runs, options.made)
+if not options.readme:
     sys.stdout.write(table(columns, absent))
 else:
-    before, text, after = parts(sys.argv[2])
-    if "--keep" in sys.argv:
+    before, text, after, untouched = parts(options.readme)
+    if options.keep:
+        if not untouched:
+            sys.exit(f"{options.readme}: {EDITED}")
         run = {kernel for kernel, _ in columns} | {kernel for kernel, _ in absent}
         old, old_absent = columns_in(text)
         columns |= {column: words for column, words in old.items() if column[0] not in run}
         absent += [(kernel, reason) for kernel, reason in old_absent if kernel not in run]
-    with open(sys.argv[2], "w", encoding="utf-8") as file:
-        file.write(f"{before}{BEGIN}\n{table(columns, absent)}{END}{after}")
+    with open(options.readme, "w", encoding="utf-8") as file:
+        file.write(f"{before}{BEGIN}\n{sealed(table(columns, absent))}{END}{after}")

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What table.py makes of made results: the last result of a check counts."""
+"""What table.py makes of made results: the last result of a check counts, each column has its version and date, and a
+table that was edited by hand is refused. README: its table was not."""
 import os
 import subprocess
 import sys
 import tempfile
 
-TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "table.py")
+HERE = os.path.dirname(os.path.abspath(__file__))
+TABLE = os.path.join(HERE, "table.py")
+README = os.path.join(HERE, "../../README.md")
 
 
 def row_of(feature, *results):
@@ -26,3 +29,44 @@ assert row_of(FEATURE, ("pass", CHECK, ""), ("fail", CHECK, "it broke")) == "**f
 assert row_of(FEATURE, ("fail", CHECK, "it broke"), ("pass", CHECK, "")) == "yes"
 assert row_of(FEATURE, ("pass", "capture_alone", "")) == "not run"
 assert row_of("other checks that passed", ("pass", "x", ""), ("fail", "x", "y"), ("pass", "z", "")) == "1 of 2"
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, TABLE, *arguments], capture_output=True, check=False, text=True)
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    old, new, readme = (os.path.join(folder, name) for name in ("old.tsv", "new.tsv", "README.md"))
+    write(old, "pass\t6.1\t1.3.1\tport\tattach_skb\t1\t\n" "skip\t6.12\t1.3.1\tport\tattach_skb\t1\tno veth\n")
+    write(new, "fail\t6.12\t1.3.1\tport\tattach_skb\t1\tit broke\n")
+    write(readme, "before\n<!-- kernels: made by tools/test kernels --write-readme -->\nby hand\n<!-- kernels: end -->\nafter\n")
+    assert run("--check", readme).returncode
+    assert run(old, readme, "--keep").returncode  # nothing of such a table is kept
+    assert not run(old, readme, "--made", "1.0 abc, 2026-01-02").returncode
+    assert not run("--check", readme).returncode
+    assert "| skb mode | yes | no (1) |" in text_of(readme)
+    assert not run(new, readme, "--keep", "--made", "1.1 def, 2026-03-04").returncode
+    assert "| xdp-roce, date | 1.0 abc, 2026-01-02 | 1.1 def, 2026-03-04 |" in text_of(readme), text_of(readme)
+    assert "| skb mode | yes | **fails** (1) |" in text_of(readme)
+    assert text_of(readme).startswith("before\n") and text_of(readme).endswith("-->\nafter\n")
+    assert not run("--check", readme).returncode
+    edited = text_of(readme).replace("**fails** (1)", "yes")
+    write(readme, edited)
+    assert run("--check", readme).returncode
+    assert run(new, readme, "--keep").returncode and text_of(readme) == edited
+    lines = edited.splitlines(True)
+    write(readme, "".join(line for line in lines if "sha256" not in line))
+    assert run("--check", readme).returncode
+
+checked = run("--check", README)
+assert not checked.returncode, checked.stderr
