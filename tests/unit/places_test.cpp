@@ -48,6 +48,15 @@ TEST(PlacesScale, IsAtLeastAMillionth) {
     EXPECT_TRUE(parse_scale(word).ok()) << word;
 }
 
+// A rate of 0 is none.
+TEST(PlacesScale, RatesStayRates) {
+  simulate::Scenario scenario;
+  scenario.topology.rate = 100'000;
+  scenario.queue.rate = 0;
+  EXPECT_EQ(scaled(scenario, 1e-6).topology.rate, 1u);
+  EXPECT_EQ(scaled(scenario, 1e-6).queue.rate, 0u);
+}
+
 // 200 years are more than 2^63 ns.
 TEST(PlacesScale, TimesThatAreTooLongStayPositive) {
   simulate::Scenario scenario;

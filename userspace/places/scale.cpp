@@ -21,7 +21,11 @@ uint64_t rounded(double value) {
   return static_cast<uint64_t>(std::llround(std::min(value, kMost)));
 }
 
-void rate(uint64_t &bits, double scale) { bits = rounded(static_cast<double>(bits) * scale); }
+// 0 is no limit: a rate stays above it.
+void rate(uint64_t &bits, double scale) {
+  if (bits)
+    bits = std::max<uint64_t>(1, rounded(static_cast<double>(bits) * scale));
+}
 
 void time(uint64_t &ns, double scale) { ns = rounded(static_cast<double>(ns) / scale); }
 
