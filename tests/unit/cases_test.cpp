@@ -251,6 +251,14 @@ TEST(Cases, RepeatedPacketsAreNoMirror) {
                        [](const Taken &f) { return f.packet.info & ROCE_OP_CNP; });
   ASSERT_EQ(cnps.size(), 30u);
   EXPECT_EQ(analyze_with(cnps, Copies::Auto).snapshot.notes.copies, 0u);
+  // A sender replays a capture at once.
+  TakenFrames replayed = read_frames("rc_send_cm_v4");
+  const TakenFrames again = replayed;
+  const uint64_t first = again.front().ns;
+  replayed.insert(replayed.end(), again.begin(), again.end());
+  for (size_t i = 0; i < replayed.size(); i++)
+    replayed[i].ns = first + i * 1'000;
+  EXPECT_EQ(analyze_with(replayed, Copies::Auto).snapshot.notes.copies, 0u);
   for (const char *name : {"dup_rc_atomic_v4", "dup_rc_read_v4", "loss_rc_send_v4",
                            "wire_m1500_drop100_vb_drv_rq-tb", "reorder_rc_send_v4"})
     EXPECT_EQ(analyze_with(read_frames(name), Copies::Auto).snapshot.notes.copies, 0u) << name;

@@ -34,18 +34,20 @@ uint64_t hash_of(const NativeDatapath::FrameView &frame, const roce_packet &pack
 
 bool MirroredCopies::is_copy(const NativeDatapath::FrameView &frame, const roce_packet &packet) {
   const uint64_t hash = hash_of(frame, packet), now = frame.time_ns;
+  packets_++;
+  const auto is_recent = [&](const Seen &seen) {
+    return now - seen.ns <= window_ns_ && packets_ - seen.number <= kPackets;
+  };
   const auto found = seen_.find(hash);
-  if (found != seen_.end() && now - found->second <= window_ns_) {
-    longest_ns_ = std::max(longest_ns_, now - found->second);
+  if (found != seen_.end() && is_recent(found->second)) {
+    longest_ns_ = std::max(longest_ns_, now - found->second.ns);
     seen_.erase(found);
     copies_++;
     return true;
   }
-  seen_[hash] = now;
-  if (now - forgotten_ns_ > 16 * window_ns_) {
-    std::erase_if(seen_, [&](const auto &packet) { return now - packet.second > window_ns_; });
-    forgotten_ns_ = now;
-  }
+  seen_[hash] = {now, packets_};
+  if (packets_ % (16 * kPackets) == 0)
+    std::erase_if(seen_, [&](const auto &packet) { return !is_recent(packet.second); });
   return false;
 }
 

@@ -21,18 +21,23 @@ class MirroredCopies {
 public:
   static constexpr uint64_t kLongest = 10'000'000; // ns between a packet and its copy
   static constexpr uint64_t kShortest = 100'000;   // the least window
+  // A mirror's copy follows its packet closely; what a sender replays comes after all others.
+  static constexpr uint64_t kPackets = 64;
 
   explicit MirroredCopies(uint64_t window_ns) : window_ns_(window_ns) {}
 
-  // Whether the packet passed within the window before, and that one had no copy yet. Frames come
-  // in order of time.
+  // Whether the packet passed within the window and kPackets before, and that one had no copy yet.
+  // Frames come in order of time.
   bool is_copy(const NativeDatapath::FrameView &frame, const roce_packet &packet);
   uint64_t copies() const { return copies_; }
   uint64_t longest_ns() const { return longest_ns_; } // between a packet and its copy
 
 private:
-  uint64_t window_ns_, longest_ns_ = 0, copies_ = 0, forgotten_ns_ = 0;
-  std::unordered_map<uint64_t, uint64_t> seen_; // hash of a packet without a copy -> its time
+  struct Seen {
+    uint64_t ns, number;
+  };
+  uint64_t window_ns_, longest_ns_ = 0, copies_ = 0, packets_ = 0;
+  std::unordered_map<uint64_t, Seen> seen_; // by hash: packets without a copy
 };
 
 // Looks at the first frames of the captures. If nearly every RoCE packet comes twice, returns the
