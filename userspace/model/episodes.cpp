@@ -53,7 +53,7 @@ const char *cnps_paced_by(const CnpRow &c) {
   const auto keeps = [&c](uint64_t ns) { return ns >= c.qp_ns - c.qp_ns / 5; };
   if (!c.qp_ns || c.qps < 2 || !c.destinations)
     return "";
-  const bool in_turn = c.port_steady && c.qp_ns <= 2 * c.qps * c.port_ns;
+  const bool in_turn = c.port_steady && c.qp_ns <= uint64_t{2} * c.qps * c.port_ns;
   if (c.destinations > 1 && (keeps(c.port_ns) || in_turn))
     return "port";
   if (c.qps > c.destinations)
