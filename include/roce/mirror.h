@@ -176,26 +176,6 @@ static ROCE_INLINE __u32 roce_claim(struct roce_env *env, __u64 mark, __u64 lost
   return d;
 }
 
-/*
- * The stream's packets come by two sessions, and now by the other one again: its numbers show
- * whether the mirror lost what was taken for the network's meanwhile.
- */
-static ROCE_SEPARATE int roce_attribute_other(struct roce_env *env, struct roce_mirrored *r,
-                                              __u64 mark) {
-  __u64 lost = (mark - r->other) & ROCE_MARK_SKIPPED;
-  __u32 pending = r->pending, claimed;
-
-  r->pending = 0;
-  if (!lost || (mark ^ r->other) >> ROCE_MARK_SHIFT)
-    return 0;
-  if (pending > r->network)
-    pending = (__u32)r->network;
-  claimed = pending ? roce_claim(env, mark, lost, pending) : 0;
-  r->network -= claimed;
-  r->mirror += claimed;
-  return 0;
-}
-
 /* Attributes what is missing in stream `id` after a packet with this mark. */
 ROCE_OUTLINE int roce_attribute(struct roce_env *env, __u32 id, __u64 mark) {
   struct roce_mirrored *r = roce_mirrored_at(env, id);
@@ -207,11 +187,6 @@ ROCE_OUTLINE int roce_attribute(struct roce_env *env, __u32 id, __u64 mark) {
     return 0;
   before = r->mark;
   r->mark = mark;
-  if (before && (mark ^ before) >> ROCE_MARK_SHIFT) {
-    if (r->other)
-      roce_attribute_other(env, r, mark);
-    r->other = before;
-  }
   skipped = r->skipped;
   filled = r->filled;
   if (!(skipped | filled))
@@ -226,8 +201,6 @@ ROCE_OUTLINE int roce_attribute(struct roce_env *env, __u32 id, __u64 mark) {
   lost = (mark - before) & ROCE_MARK_SKIPPED;
   if (!lost) {
     r->network += skipped;
-    if (r->other)
-      r->pending += skipped;
     return 0;
   }
   claimed = roce_claim(env, mark, lost, skipped);

@@ -39,10 +39,7 @@ struct roce_mirrored {
   __u32 filled;
   __u64 mirror; /* PSNs missing because the mirror lost frames */
   __u64 network;
-  __u64 other;   /* the mark of its last packet by another session; 0: all came by one */
-  __u32 pending; /* of `network`, since then: the other session may have lost their frames */
-  __u32 reserved;
 };
-ROCE_STATIC_ASSERT(sizeof(struct roce_mirrored) == 48, "roce_mirrored is 48 bytes");
+ROCE_STATIC_ASSERT(sizeof(struct roce_mirrored) == 32, "roce_mirrored is 32 bytes");
 
 #endif

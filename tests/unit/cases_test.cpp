@@ -326,34 +326,6 @@ TEST(Cases, LossesInWindows) {
   EXPECT_TRUE(a.episodes.findings.empty());
 }
 
-// ---- mirrors
-
-Snapshot analyze_mirrored(const std::string &name) {
-  AnalyzeRun run;
-  run.options.decap = ~0u >> (32 - ROCE_TUNNELS);
-  Result<Analysis> done = analyze(path_of_capture("cases/" + name), run);
-  EXPECT_TRUE(done.ok());
-  return std::move(done->snapshot);
-}
-
-// One packet in 100, and no number is missing: nothing says that the network lost the others.
-TEST(Cases, ASampledMirror) {
-  const Snapshot s = analyze_mirrored("erspan2_sampled_1_in_100");
-  ASSERT_EQ(s.mirrored.size(), 1u);
-  EXPECT_EQ(s.sampled, 1u);
-  EXPECT_EQ(s.mirrored[0].network + s.mirrored[0].mirror, 0u);
-}
-
-// PSN 150 is missing, and no number: the network's. PSN 190 is number 44 of session 1: the
-// mirror's.
-TEST(Cases, AStreamInTwoMirrorSessions) {
-  const Snapshot s = analyze_mirrored("two_sessions");
-  ASSERT_EQ(s.mirrored.size(), 1u);
-  EXPECT_EQ(s.mirrored[0].network, 1u);
-  EXPECT_EQ(s.mirrored[0].mirror, 1u);
-  EXPECT_EQ(s.sampled, 0u);
-}
-
 // The requester resumes after the NAK's PSN, and is asked once more: not the responder's fault.
 TEST(Cases, ResumedAfterTheNaksPsn) {
   TakenFrames frames = read_frames("wire_m1500_drop100_vb_drv_rq-tb");

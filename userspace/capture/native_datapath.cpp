@@ -10,7 +10,6 @@
 #include "capture/following.h"
 #include "capture/pair_links.h"
 #include "capture/timed_pairs.h"
-#include "model/sampled_mirrors.h"
 #include "roce/pair.h"
 #include "roce/port.h"
 #include "roce/timing.h"
@@ -519,7 +518,6 @@ void NativeDatapath::snapshot(Snapshot &into) const {
     into.qp_numbers.push_back(
         roce_number_in(&env.asides[i & (ROCE_ASIDES - 1)], i, env.hints[ROCE_HINTS_NUMBERS]));
   }
-  forgive_sampled(into);
 }
 
 } // namespace xr

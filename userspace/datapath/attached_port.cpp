@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "datapath/counts.h"
 #include "datapath/map_names.h"
-#include "model/sampled_mirrors.h"
 #include "datapath/place.h"
 
 namespace xr::datapath {
@@ -161,7 +160,6 @@ Result<Snapshot> AttachedPort::snapshot(bool with_streams) const {
   if (with_streams)
     if (auto done = read_streams(snapshot); !done)
       return done.error();
-  forgive_sampled(snapshot);
   return snapshot;
 }
 

@@ -48,7 +48,6 @@ struct Snapshot {
   uint32_t decap = 0;
   std::vector<roce_mirrored> mirrored;
   std::vector<roce_mirror> mirrors;
-  uint64_t sampled = 0; // sessions that seem to be of mirrors that sample: sampled_mirrors.h
   // Without `decap`, of captures: by enum roce_tunnel. A frame in two tunnels counts in both.
   std::array<HiddenTunnel, ROCE_TUNNELS> hidden_tunnels{};
   PfcSenders pfc_senders;       // of captures

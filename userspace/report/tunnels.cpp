@@ -66,10 +66,7 @@ Section mirrors_of(const Snapshot &s) {
   for (const roce_mirror &mirror : s.mirrors)
     rows.push_back(row_of(mirror));
   Section section{"mirrors", "", make_table(std::move(columns), std::move(rows))};
-  section.note = s.mirrors.empty() ? "no mirror sessions"
-                 : s.sampled       ? "a mirror seems to sample: whether what is missing is the "
-                                     "network's is unknown"
-                                   : "";
+  section.note = "no mirror sessions";
   return section;
 }
 
@@ -123,8 +120,6 @@ void add_tunnels(Document &document, const Snapshot &snapshot) {
   }
   document.sections.push_back(frames_in_tunnels(snapshot));
   document.sections.push_back(mirrors_of(snapshot));
-  document.sections.push_back(
-      {"mirrors_sampled", "", Value{snapshot.sampled}, Where::Json, Hide::Never});
 }
 
 } // namespace xr::report
