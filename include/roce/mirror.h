@@ -15,8 +15,6 @@
 
 #include "account.h"
 
-/* A session and what it had skipped: (index + 1) << 48 | skipped. 0: nothing is known. */
-#define ROCE_MARK_SHIFT 48
 #define ROCE_MARK_SKIPPED ((1ull << ROCE_MARK_SHIFT) - 1)
 
 static ROCE_INLINE __u64 roce_mark(const struct roce_mirror *m, __u32 index) {

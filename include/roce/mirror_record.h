@@ -32,6 +32,9 @@ static ROCE_INLINE __u64 roce_mirror_frames(const struct roce_mirror *m) {
   return m->frames + (m->first ? m->next - m->first : 0) - (m->skipped - m->late);
 }
 
+/* A session and what it had skipped: (index + 1) << 48 | skipped. 0: nothing is known. */
+#define ROCE_MARK_SHIFT 48
+
 /* Of the stream whose record has the same index. What is in neither is unknown. */
 struct roce_mirrored {
   __u64 mark;    /* of the stream's previous packet: roce_mark */
