@@ -138,5 +138,12 @@ TEST(SampledMirror, IsNotKnownWithoutStreams) {
   EXPECT_TRUE(std::holds_alternative<std::monostate>(cell(s, "mirrors", 0, "sampled")));
 }
 
+// tshark: PSNs 100 to 299 by turns with the numbers of two sessions. PSN 150 is missing and no
+// number; PSN 190 and the number 44 of session 1, which shows at its next frame, after PSN 191 by
+// session 2.
+TEST(TwoSessions, WhatTheirNumbersLackIsTheMirrors) {
+  EXPECT_EQ((Psns{1, 1, 0}), missing(of_case("two_sessions")));
+}
+
 } // namespace
 } // namespace xr::test

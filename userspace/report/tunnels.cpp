@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "model/sampled_mirrors.h"
 #include "report/names.h"
+#include "report/sampled_mirrors.h"
 #include "report/sections.h"
 #include "report/stream_columns.h"
 

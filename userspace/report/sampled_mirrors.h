@@ -8,7 +8,7 @@
 
 #include "model/snapshot.h"
 
-namespace xr {
+namespace xr::report {
 
 // A session looks sampled (include/roce/README.md, 10) with at least so many gaps in its request
 // streams, or in its response streams, and at least one to so many packets of these.
@@ -21,4 +21,4 @@ std::vector<bool> sampled_mirrors(const Snapshot &snapshot);
 // The streams that came by one of these; empty: none did.
 std::vector<bool> sampled_streams(const Snapshot &snapshot, const std::vector<bool> &sampled);
 
-} // namespace xr
+} // namespace xr::report

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/sampled_mirrors.h"
+#include "report/sampled_mirrors.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "roce/stream.h"
 
-namespace xr {
+namespace xr::report {
 
 namespace {
 
@@ -28,7 +28,7 @@ public:
 
   // By which the stream came.
   template <typename Do> void each(const roce_mirrored &stream, Do &&with) const {
-    for (const uint64_t mark : {uint64_t{stream.mark}}) {
+    for (const uint64_t mark : {uint64_t{stream.mark}, uint64_t{stream.other}}) {
       const auto slot = static_cast<uint32_t>(mark >> ROCE_MARK_SHIFT);
       const auto found = slot ? places_.find(slot - 1) : places_.end();
       if (found != places_.end())
@@ -78,4 +78,4 @@ std::vector<bool> sampled_streams(const Snapshot &s, const std::vector<bool> &sa
   return streams;
 }
 
-} // namespace xr
+} // namespace xr::report
