@@ -7,16 +7,18 @@
  *   some: the mirror lost as many PSNs as it lost frames, each frame counted for one stream only.
  *     Of responses, the rest was lost by the network; of requests it is unknown, as one lost READ
  *     REQUEST covers several PSNs.
- * Without numbers, or when a stream came by another session, it is unknown. PSNs that arrive later
- * are taken from those that the network lost, then from the unknown ones.
+ * Without numbers it is unknown. If the stream comes by two sessions, a number that is missing
+ * shows only when a later one of its session comes: what is not explained by then waits (`waiting`)
+ * for the stream's next packet by the other one, and is unknown until then. A session that is new
+ * to the stream has no number to compare with, so what its first packet skips is unknown; of three
+ * at once all that no session lost. PSNs that arrive later are taken from those that the network
+ * lost, then from the unknown ones.
  */
 #ifndef ROCE_MIRROR_H
 #define ROCE_MIRROR_H
 
 #include "account.h"
 
-/* A session and what it had skipped: (index + 1) << 48 | skipped. 0: nothing is known. */
-#define ROCE_MARK_SHIFT 48
 #define ROCE_MARK_SKIPPED ((1ull << ROCE_MARK_SHIFT) - 1)
 
 static ROCE_INLINE __u64 roce_mark(const struct roce_mirror *m, __u32 index) {
@@ -176,37 +178,96 @@ static ROCE_INLINE __u32 roce_claim(struct roce_env *env, __u64 mark, __u64 lost
   return d;
 }
 
+/* Takes the PSNs that came with the current packet from those that were missing before it. */
+static ROCE_INLINE void roce_mirrored_came(struct roce_mirrored *r, const struct roce_stream *s) {
+  __u64 missing = roce_stream_counter(s, ROCE_SKIPPED) - roce_stream_counter(s, ROCE_FILLED);
+
+  missing -= r->skipped;
+  r->network -= r->filled < r->network ? r->filled : r->network;
+  if (r->network + r->mirror > missing)
+    r->mirror = missing > r->network ? missing - r->network : 0;
+  missing -= r->network + r->mirror;
+  if (r->waiting > missing)
+    r->waiting = (__u32)missing;
+  if (r->doubtful > r->waiting)
+    r->doubtful = r->waiting;
+}
+
+static ROCE_INLINE int roce_same_session(__u64 mark, __u64 other) {
+  return !((mark ^ other) >> ROCE_MARK_SHIFT);
+}
+
+static ROCE_INLINE int roce_came_recently(__u32 packets, __u32 came) {
+  return packets - came <= ROCE_MIRROR_RECENT;
+}
+
+/* The stream's `packets`-th packet came by another session than the one before; its last mark. */
+static ROCE_INLINE __u64 roce_change_session(struct roce_mirrored *r, __u64 mark, __u32 packets) {
+  __u64 before = 0;
+
+  if (mark && r->other && roce_same_session(mark, r->other)) {
+    before = r->other;
+  } else {
+    if (r->other && mark)
+      r->third_came = packets;
+    r->waiting = r->doubtful = 0;
+  }
+  r->other = mark ? r->mark : 0;
+  r->other_came = packets - 1;
+  return before;
+}
+
+/* Attributes what waited for the session of this packet, which lost `lost` frames. */
+static ROCE_INLINE __u64 roce_attribute_waiting(struct roce_env *env, struct roce_mirrored *r,
+                                                __u64 mark, __u64 lost, int certain) {
+  __u32 claimed = lost ? roce_claim(env, mark, lost, r->waiting) : 0;
+  __u32 doubtful = r->doubtful > claimed ? r->doubtful - claimed : 0;
+
+  r->mirror += claimed;
+  if (certain)
+    r->network += r->waiting - claimed - doubtful;
+  r->waiting = r->doubtful = 0;
+  return lost - claimed;
+}
+
 /* Attributes what is missing in stream `id` after a packet with this mark. */
 ROCE_OUTLINE int roce_attribute(struct roce_env *env, __u32 id, __u64 mark) {
   struct roce_mirrored *r = roce_mirrored_at(env, id);
   const struct roce_stream *s = roce_stream_at(env, id);
-  __u64 before, missing, lost;
-  __u32 skipped, filled, claimed;
+  __u32 skipped, claimed, packets;
+  __u64 before, lost;
+  int certain, changed;
 
   if (!r || !s)
     return 0;
-  before = r->mark;
-  r->mark = mark;
+  packets = (__u32)roce_stream_packets(s);
   skipped = r->skipped;
-  filled = r->filled;
-  if (!(skipped | filled))
-    return 0;
+  if (skipped | r->filled)
+    roce_mirrored_came(r, s);
   r->skipped = r->filled = 0;
-  missing = roce_stream_counter(s, ROCE_SKIPPED) - roce_stream_counter(s, ROCE_FILLED) - skipped;
-  r->network -= filled < r->network ? filled : r->network;
-  if (r->network + r->mirror > missing)
-    r->mirror = missing > r->network ? missing - r->network : 0;
-  if (!skipped || !before || (mark ^ before) >> ROCE_MARK_SHIFT)
+  changed = !roce_same_session(mark, r->mark);
+  before = r->mark;
+  if (changed)
+    before = roce_change_session(r, mark, packets);
+  r->mark = mark;
+  if (!before)
     return 0;
   lost = (mark - before) & ROCE_MARK_SKIPPED;
-  if (!lost) {
-    r->network += skipped;
+  certain = (!lost || roce_key_kind(&s->key) == ROCE_KIND_RESPONSE) &&
+            !(r->third_came && roce_came_recently(packets, r->third_came));
+  if (changed)
+    lost = roce_attribute_waiting(env, r, mark, lost, certain);
+  if (!skipped)
     return 0;
-  }
-  claimed = roce_claim(env, mark, lost, skipped);
+  claimed = lost ? roce_claim(env, mark, lost, skipped) : 0;
   r->mirror += claimed;
-  if (roce_key_kind(&s->key) == ROCE_KIND_RESPONSE)
-    r->network += skipped - claimed;
+  skipped -= claimed;
+  if (r->other && roce_came_recently(packets, r->other_came)) {
+    r->waiting += skipped;
+    r->doubtful += certain ? 0 : skipped;
+  } else if (certain) {
+    r->network += skipped;
+  }
   return 0;
 }
 

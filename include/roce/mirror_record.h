@@ -32,6 +32,9 @@ static ROCE_INLINE __u64 roce_mirror_frames(const struct roce_mirror *m) {
   return m->frames + (m->first ? m->next - m->first : 0) - (m->skipped - m->late);
 }
 
+/* A session and what it had skipped: (index + 1) << 48 | skipped. 0: nothing is known. */
+#define ROCE_MARK_SHIFT 48
+
 /* Of the stream whose record has the same index. What is in neither is unknown. */
 struct roce_mirrored {
   __u64 mark;    /* of the stream's previous packet: roce_mark */
@@ -39,7 +42,15 @@ struct roce_mirrored {
   __u32 filled;
   __u64 mirror; /* PSNs missing because the mirror lost frames */
   __u64 network;
+  __u64 other;      /* mark of the last packet by the session before, 0: none */
+  __u32 other_came; /* the stream's packets at that time */
+  __u32 third_came; /* likewise, when it last came by a third session; 0: never */
+  __u32 waiting;    /* missing PSNs whose frames may be lost numbers of the session `other` */
+  __u32 doubtful;   /* of these, not lost by the network if `other` did not lose them either */
 };
-ROCE_STATIC_ASSERT(sizeof(struct roce_mirrored) == 32, "roce_mirrored is 32 bytes");
+ROCE_STATIC_ASSERT(sizeof(struct roce_mirrored) == 56, "roce_mirrored is 56 bytes");
+
+/* A session by which none of so many packets of a stream came carries it no longer. */
+#define ROCE_MIRROR_RECENT 64
 
 #endif

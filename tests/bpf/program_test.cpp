@@ -242,6 +242,20 @@ std::vector<Frame> mirrored(std::initializer_list<std::pair<uint32_t, uint32_t>>
   return frames;
 }
 
+// PSNs by two sessions in turn, which lose nothing but the number 2 of the first, with PSN 6. The
+// network lost PSN 2.
+std::vector<Frame> by_two_sessions() {
+  std::vector<Frame> frames;
+  for (const auto &[session, number, psn] : std::initializer_list<std::array<uint32_t, 3>>{
+           {1, 0, 0}, {2, 0, 1}, {1, 1, 3}, {2, 1, 4}, {2, 2, 5}, {2, 3, 7}, {1, 3, 8}}) {
+    const Bytes inside = B(ROCE_RC_SEND_MIDDLE).psn(psn).payload(1024).build().bytes;
+    frames.push_back(whole(tunnel::ethernet(
+        0x0800, tunnel::ip(47, tunnel::gre(0x88be, tunnel::erspan2(session, inside),
+                                           {.sequence = number})))));
+  }
+  return frames;
+}
+
 const std::vector<Row> &rows() {
   static const std::vector<Row> table = {
       {"a send",
@@ -454,6 +468,16 @@ const std::vector<Row> &rows() {
          EXPECT_EQ(7u, roce_mirror_frames(&s.mirrors[0]));
          EXPECT_EQ(1u, s.mirrored.at(0).network);
          EXPECT_EQ(2u, s.mirrored.at(0).mirror);
+       },
+       {.decap = ROCE_TUNNELS_ALL}},
+      {"a stream by two mirror sessions",
+       by_two_sessions(),
+       "new gap gap",
+       [](const Snapshot &s) {
+         EXPECT_EQ(2u, s.mirrors.size());
+         EXPECT_EQ(1u, s.mirrored.at(0).network);
+         EXPECT_EQ(1u, s.mirrored.at(0).mirror);
+         EXPECT_EQ(0u, s.mirrored.at(0).waiting);
        },
        {.decap = ROCE_TUNNELS_ALL}},
       {"a mirror that cuts frames",

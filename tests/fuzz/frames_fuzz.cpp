@@ -96,10 +96,13 @@ void check_mirrors(const Snapshot &s, const Sums &sums) {
   }
   REQUIRE(seen <= sums.frames);
   REQUIRE(s.mirrored.size() == s.streams.size());
-  for (size_t i = 0; i < s.streams.size(); i++)
-    REQUIRE(s.mirrored[i].mirror + s.mirrored[i].network <=
+  for (size_t i = 0; i < s.streams.size(); i++) {
+    const roce_mirrored &of = s.mirrored[i];
+    REQUIRE(of.doubtful <= of.waiting);
+    REQUIRE(of.mirror + of.network + of.waiting <=
             roce_stream_counter(&s.streams[i], ROCE_SKIPPED) -
                 roce_stream_counter(&s.streams[i], ROCE_FILLED));
+  }
 }
 
 // Each frame has its time by a stamp or not, and each stamp its source.

@@ -3,6 +3,7 @@
 // what they say about PSNs that are missing.
 #include <algorithm>
 #include <cstring>
+#include <random>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -444,6 +445,102 @@ TEST(Mirror, LossesBeforeTheStreamsLastPacketDoNotCount) {
   const Snapshot s = after({{1, 0, 1}, {2, 0, 2}, {6, 4, 1}, {7, 1, 2}, {8, 3, 2}});
   EXPECT_EQ((Missing{0, 3, 0}), missing(s, 0));
   EXPECT_EQ((Missing{1, 0, 0}), missing(s, 1));
+}
+
+constexpr uint8_t kData = ROCE_RC_SEND_MIDDLE;
+
+// A stream by two sessions: the gap in the numbers of 7 shows after the gap in the PSNs.
+TEST(Mirror, WhatTheOtherSessionLostIsItsLoss) {
+  const std::vector<Mirrored> seen = {{0, 0, 1, kData, 7},
+                                      {0, 1, 1, kData, 8},
+                                      {1, 2, 1, kData, 7},
+                                      {1, 3, 1, kData, 8},
+                                      {2, 5, 1, kData, 8}};
+  EXPECT_EQ((Missing{0, 0, 1}), missing(after(seen))) << "7 has not come since";
+  std::vector<Mirrored> lost = seen, whole = seen;
+  lost.push_back({3, 6, 1, kData, 7});
+  EXPECT_EQ((Missing{0, 1, 0}), missing(after(lost)));
+  whole.push_back({2, 6, 1, kData, 7});
+  EXPECT_EQ((Missing{1, 0, 0}), missing(after(whole)));
+}
+
+// Both lost a frame: each explains one PSN, and the third is unknown, as a READ REQUEST may be
+// lost.
+TEST(Mirror, BothSessionsLost) {
+  const std::vector<Mirrored> seen = {
+      {0, 0, 1, kData, 7}, {0, 1, 1, kData, 8}, {2, 5, 1, kData, 8}, {2, 6, 1, kData, 7}};
+  EXPECT_EQ((Missing{0, 2, 1}), missing(after(seen)));
+  std::vector<Mirrored> data = seen;
+  for (Mirrored &one : data)
+    one.opcode = ROCE_RC_RDMA_READ_RESPONSE_MIDDLE;
+  data[0].opcode = ROCE_RC_RDMA_READ_RESPONSE_FIRST;
+  EXPECT_EQ((Missing{1, 2, 0}), missing(after(data)));
+}
+
+// Frames of two sessions pass one another: what came late was not lost.
+TEST(Mirror, WhatTheOtherSessionBringsLateIsNotMissing) {
+  const std::vector<Mirrored> seen = {{0, 0, 1, kData, 7}, {0, 1, 1, kData, 8},
+                                      {1, 3, 1, kData, 8}, {1, 2, 1, kData, 7},
+                                      {2, 5, 1, kData, 8}, {2, 6, 1, kData, 7}};
+  EXPECT_EQ((Missing{1, 0, 0}), missing(after(seen)));
+}
+
+// The network loses packets before they are mirrored, each session loses frames of its own.
+TEST(Mirror, OfTwoSessionsNoLossIsTakenForAnother) {
+  for (uint32_t seed = 1; seed <= 200; seed++) {
+    std::mt19937 random(seed);
+    const auto one_in = [&random](uint32_t n) { return random() % n == 0; };
+    const uint32_t network_rate = 10 + random() % 90, mirror_rate = 10 + random() % 90;
+    std::vector<Mirrored> seen = {{0, 0, 1, kData, 7}, {0, 1, 1, kData, 8}};
+    uint32_t numbers[2] = {1, 1};
+    Missing lost{}, open{}; // open: after the last packet that was seen
+    for (uint32_t psn = 2; psn < 1000; psn++) {
+      const uint32_t which = random() % 2;
+      if (one_in(network_rate)) {
+        open.network++;
+        continue;
+      }
+      const uint32_t number = numbers[which]++;
+      if (one_in(mirror_rate)) {
+        open.mirror++;
+        continue;
+      }
+      seen.push_back({number, psn, 1, kData, static_cast<uint16_t>(7 + which)});
+      lost.network += open.network;
+      lost.mirror += open.mirror;
+      open = {};
+    }
+    const Missing got = missing(after(seen));
+    EXPECT_EQ(lost.network + lost.mirror, got.network + got.mirror + got.unknown);
+    EXPECT_LE(got.network, lost.network) << "seed " << seed;
+    EXPECT_LE(got.mirror, lost.mirror) << "seed " << seed;
+    EXPECT_LE(got.unknown, (lost.network + lost.mirror) / 2) << "seed " << seed;
+  }
+}
+
+// After 64 packets by 8 alone, 7 is not waited for; what waits does until 7 comes again.
+TEST(Mirror, ASessionThatNoLongerCarriesTheStream) {
+  std::vector<Mirrored> seen = {{0, 0, 1, kData, 7}, {0, 1, 1, kData, 8}};
+  uint32_t number = 1, psn = 3; // 2 is missing
+  for (int i = 0; i < 62; i++)
+    seen.push_back({number++, psn++, 1, kData, 8});
+  EXPECT_EQ((Missing{0, 0, 1}), missing(after(seen)));
+  std::vector<Mirrored> sooner = seen;
+  sooner.push_back({number, psn + 1, 1, kData, 8});
+  EXPECT_EQ((Missing{0, 0, 2}), missing(after(sooner)));
+  seen.push_back({number++, psn++, 1, kData, 8});
+  seen.push_back({number, psn + 1, 1, kData, 8});
+  EXPECT_EQ((Missing{1, 0, 1}), missing(after(seen)));
+  seen.push_back({2, psn + 2, 1, kData, 7});
+  EXPECT_EQ((Missing{1, 1, 0}), missing(after(seen)));
+}
+
+// By a third session meanwhile: 7 may have lost what 8 and 9 did not.
+TEST(Mirror, OfThreeSessionsWhatNoneLostIsUnknown) {
+  const std::vector<Mirrored> seen = {{0, 0, 1, kData, 7}, {0, 1, 1, kData, 8}, {0, 2, 1, kData, 9},
+                                      {1, 4, 1, kData, 9}, {1, 5, 1, kData, 8}, {2, 7, 1, kData, 8},
+                                      {2, 8, 1, kData, 9}};
+  EXPECT_EQ((Missing{0, 0, 2}), missing(after(seen)));
 }
 
 TEST(Mirror, WithoutNumbersOrFromAnotherSessionItIsUnknown) {

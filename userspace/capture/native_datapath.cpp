@@ -507,8 +507,13 @@ void NativeDatapath::snapshot(Snapshot &into) const {
     one.paused_ns = roce_pfc_paused(&one, env.now);
   into.mirrored.clear();
   into.mirrors.clear();
-  std::copy_if(env.mirrors.begin(), env.mirrors.end(), std::back_inserter(into.mirrors),
-               [](const roce_mirror &mirror) { return mirror.check != 0; });
+  into.mirror_slots.clear();
+  for (uint32_t slot = 0; slot < env.mirrors.size(); slot++) {
+    if (!env.mirrors[slot].check)
+      continue;
+    into.mirrors.push_back(env.mirrors[slot]);
+    into.mirror_slots.push_back(slot);
+  }
   for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++) {
     if (!roce_stream_packets(&env.streams[i]))
       continue;

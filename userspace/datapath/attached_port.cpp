@@ -106,10 +106,15 @@ Status AttachedPort::read_mirrors(Snapshot &to) const {
   to.decap = status_.decap;
   if (!status_.decap)
     return {};
-  to.mirrors.resize(ROCE_MIRRORS);
-  if (int error = read_batch(maps_.fd(map_names::mirrors), 0, ROCE_MIRRORS, to.mirrors.data(), 0))
+  std::vector<roce_mirror> table(ROCE_MIRRORS);
+  if (int error = read_batch(maps_.fd(map_names::mirrors), 0, ROCE_MIRRORS, table.data(), 0))
     return errno_error(error, "cannot read the mirror sessions");
-  std::erase_if(to.mirrors, [](const roce_mirror &mirror) { return !mirror.check; });
+  for (uint32_t slot = 0; slot < ROCE_MIRRORS; slot++) {
+    if (!table[slot].check)
+      continue;
+    to.mirrors.push_back(table[slot]);
+    to.mirror_slots.push_back(slot);
+  }
   return {};
 }
 

@@ -48,6 +48,7 @@ struct Snapshot {
   uint32_t decap = 0;
   std::vector<roce_mirrored> mirrored;
   std::vector<roce_mirror> mirrors;
+  std::vector<uint32_t> mirror_slots; // of each, its index in the port's table, as in marks
   // Without `decap`, of captures: by enum roce_tunnel. A frame in two tunnels counts in both.
   std::array<HiddenTunnel, ROCE_TUNNELS> hidden_tunnels{};
   PfcSenders pfc_senders;       // of captures

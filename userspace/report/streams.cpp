@@ -41,6 +41,7 @@ std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const Strea
 // Data for computing the cells; owned by the table's callback.
 struct Rows {
   const Snapshot &now;
+  MissingPsns missing;
   std::vector<uint32_t> places;
   std::unique_ptr<const StreamIndex> earlier;
   double seconds = 0;
@@ -57,7 +58,7 @@ struct Rows {
       return columns[column].value ? columns[column].value(stream) : qp_number(places[row]);
     if (now.decap) {
       if (column < columns.size() + missing_columns().size())
-        return missing_cell(now, places[row], column - columns.size());
+        return missing.cell(places[row], column - columns.size());
       column -= missing_columns().size();
     }
     const roce_stream *before = earlier->find(stream, places[row]);
@@ -81,8 +82,9 @@ std::string title_of(const Snapshot &s, const StreamOptions &options) {
 } // namespace
 
 void add_streams(Document &document, const Moment &moment, const StreamOptions &options) {
-  const auto rows = std::make_shared<Rows>(
-      Rows{moment.now, order(moment.now.streams, options), nullptr, seconds_of(moment)});
+  const auto rows =
+      std::make_shared<Rows>(Rows{moment.now, MissingPsns(moment.now),
+                                  order(moment.now.streams, options), nullptr, seconds_of(moment)});
   Table table;
   for (const StreamColumn &column : stream_columns())
     table.columns.push_back(column.column);

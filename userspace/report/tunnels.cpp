@@ -6,6 +6,7 @@
 #include <array>
 
 #include "report/names.h"
+#include "report/sampled_mirrors.h"
 #include "report/sections.h"
 #include "report/stream_columns.h"
 
@@ -29,7 +30,7 @@ Section frames_in_tunnels(const Snapshot &s) {
   return {"tunnels", "FRAMES IN TUNNELS", std::move(group), Where::Both, Hide::Zero};
 }
 
-std::vector<Value> row_of(const roce_mirror &m) {
+std::vector<Value> row_of(const roce_mirror &m, Value sampled) {
   const uint64_t skipped = m.skipped, late = m.late;
   return {tunnel_names()[m.tunnel % ROCE_TUNNELS],
           address(m.src),
@@ -42,7 +43,8 @@ std::vector<Value> row_of(const roce_mirror &m) {
           uint64_t{m.repeated},
           uint64_t{m.restarts},
           uint64_t{m.truncated},
-          uint64_t{m.claimed}};
+          uint64_t{m.claimed},
+          std::move(sampled)};
 }
 
 Section mirrors_of(const Snapshot &s) {
@@ -60,11 +62,15 @@ Section mirrors_of(const Snapshot &s) {
                                  quiet("repeated", "REPEATED"),
                                  quiet("restarts", "RESTARTS"),
                                  quiet("truncated", "CUT"),
-                                 quiet("missing_psns", "MISSING\nPSNS")};
+                                 quiet("missing_psns", "MISSING\nPSNS"),
+                                 {"sampled", "LOOKS\nSAMPLED", Format::Text, Hide::Zero}};
+  const std::vector<bool> sampled = sampled_mirrors(s);
   std::vector<std::vector<Value>> rows;
   rows.reserve(s.mirrors.size());
-  for (const roce_mirror &mirror : s.mirrors)
-    rows.push_back(row_of(mirror));
+  for (size_t i = 0; i < s.mirrors.size(); i++) {
+    const bool known = s.mirrors[i].next && !s.streams.empty();
+    rows.push_back(row_of(s.mirrors[i], known ? Value{bool{sampled[i]}} : Value{}));
+  }
   Section section{"mirrors", "", make_table(std::move(columns), std::move(rows))};
   section.note = "no mirror sessions";
   return section;
@@ -104,11 +110,16 @@ const std::vector<Column> &missing_columns() {
   return kColumns;
 }
 
-Value missing_cell(const Snapshot &s, uint32_t place, size_t column) {
+MissingPsns::MissingPsns(const Snapshot &snapshot)
+    : snapshot_(snapshot), sampled_(sampled_streams(snapshot, sampled_mirrors(snapshot))) {}
+
+Value MissingPsns::cell(uint32_t place, size_t column) const {
+  const Snapshot &s = snapshot_;
   const uint64_t missing = missing_psns(s.streams[place]);
   const roce_mirrored none{}, &is = place < s.mirrored.size() ? s.mirrored[place] : none;
+  const bool sampled = place < sampled_.size() && sampled_[place];
   const uint64_t mirror = std::min<uint64_t>(is.mirror, missing),
-                 network = std::min<uint64_t>(is.network, missing - mirror);
+                 network = sampled ? 0 : std::min<uint64_t>(is.network, missing - mirror);
   return column == 0 ? network : column == 1 ? mirror : missing - mirror - network;
 }
 
