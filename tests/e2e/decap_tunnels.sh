@@ -54,8 +54,11 @@ for kind in "${kinds[@]}"; do
   replay "$scratch/wrapped.pcap"
   await_frames "$(jq .frames.total "$scratch/plain.json")"
   for what in counters streams; do
-    xr --json "$what" rx0 | jq -S --slurpfile other "$scratch/wrapped.json" "$comparable" >"$scratch/port"
-    jq -S --slurpfile other <(xr --json "$what" rx0) "$comparable" "$scratch/wrapped.json" >"$scratch/file"
+    # Whether a mirror samples, its streams show, which `counters` does not read.
+    without=.
+    [[ $what != counters ]] || without='del(.mirrors[]?.sampled)'
+    xr --json "$what" rx0 | jq -S --slurpfile other "$scratch/wrapped.json" "$comparable | $without" >"$scratch/port"
+    jq -S --slurpfile other <(xr --json "$what" rx0) "$comparable | $without" "$scratch/wrapped.json" >"$scratch/file"
     diff -u "$scratch/file" "$scratch/port" >"$scratch/diff" || fail "$name in $kind, $what: $(head -n 40 "$scratch/diff")"
   done
   xr detach rx0 >/dev/null 2>&1
