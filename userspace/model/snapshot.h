@@ -43,7 +43,7 @@ struct Snapshot {
   uint32_t quantum_ps = 0;                     // 0: the port's speed is not known
   // With tunnels taken off (1 << enum roce_tunnel): for each stream what of its missing PSNs the
   // mirror and the network lost; the mirror sessions.
-  bool followed = false; // it follows QP pairs: `episodes`
+  bool followed = false;                        // it follows QP pairs: `episodes`
   std::array<uint64_t, ROCE_CAUSES> episodes{}; // begun, by cause, of requests that entered here
   uint32_t decap = 0;
   std::vector<roce_mirrored> mirrored;
