@@ -4,8 +4,16 @@
 #include <algorithm>
 
 #include "capture/pair_links.h"
+#include "roce/psn.h"
+#include "roce/stream.h"
 
 namespace xr {
+
+namespace {
+
+constexpr uint32_t kNoStream = 0xffffffff; // ROCE_NO_STREAM
+
+} // namespace
 
 void CnpTimes::Last::add(uint64_t now) {
   if (count++ && now >= ns) {
@@ -106,7 +114,7 @@ void Following::add_damaged(const roce_packet &packet, uint32_t stream, uint64_t
   found.time_ns = ns;
   found.frame = frame;
   found.request = stream;
-  found.response = ROCE_NO_STREAM;
+  found.response = kNoStream;
   found.psn = packet.psn;
   if (damaged_findings.size() == kEpisodes)
     findings_dropped++;

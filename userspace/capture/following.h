@@ -11,7 +11,6 @@
 
 #include "model/episodes.h"
 #include "roce/followed.h"
-#include "roce/table.h"
 
 namespace xr {
 
