@@ -150,7 +150,7 @@ TEST(Tracker, OtherTransportsHaveTheSameRules) {
   }
 }
 
-// UC never goes back: packets in a row behind the newest are late.
+// UC never goes back: packets in a row with PSNs before the newest are late.
 TEST(Tracker, UcIsReorderedOrRepeated) {
   const auto uc = [](uint32_t psn) { return op(ROCE_UC_SEND_ONLY, psn); };
   check({uc(0), uc(1), uc(2), uc(5), uc(3), uc(4), uc(6)}, {.messages = 7,
