@@ -152,6 +152,6 @@ cat >"$scratch/otg.json" <<'END'
      {"retransmission_timeout_value": 5, "retransmission_retry_count": 3}}}}]}]}}
 END
 exits 0 "$XDP_ROCE" --json run --import otg "$scratch/otg.json" --on virtual --set duration=2ms
-assert_json "$scratch/last.out" '.verdict == "pass" and .flows[0].name == "f1" and (.flows[0].rate_bps > 45e9 and .flows[0].rate_bps < 51e9)'
+assert_json "$scratch/last.out" '.verdict == "pass" and .flows[0].name == "f1" and (.flows[0].wire_bps > 45e9 and .flows[0].wire_bps < 51e9)'
 sed 's/"dscp"/"dcsp"/' "$scratch/otg.json" >"$scratch/wrong.json"
 refused "'dcsp' is not a key of reliable_connection" "$XDP_ROCE" run --import otg "$scratch/wrong.json"

@@ -40,7 +40,7 @@ grep -q '^t_ns,kind,name,column,value$' "$scratch/out/series.csv" || fail "no se
 (($(grep -c ',queue,switch:receiver,backlog_bytes,' "$scratch/out/series.csv") > 200)) || fail "few samples"
 # The mean rate within 12 %, the mean queue within 40 % of virtual time (rates of 4.4 to 5.0 Mbit/s were seen, 4.86 in virtual time). With these thresholds the queue is rarely empty: over five
 # seeds in virtual time the rates differ by 2.5 %, the mean queues by 17 %.
-agree='[$virtual[0], .] | map({rate: ([.flows[].rate_bps] | add), queue: (.queues[] | select(.name == "switch:receiver") |
+agree='[$virtual[0], .] | map({rate: ([.flows[].wire_bps] | add), queue: (.queues[] | select(.name == "switch:receiver") |
   .backlog_bytes.mean)}) | . as [$v, $r] | ($r.rate / $v.rate - 1 | fabs) < 0.12 and ($r.queue / $v.queue - 1 | fabs) < 0.4'
 jq -e --slurpfile virtual "$scratch/virtual.json" "$agree" "$scratch/real.json" >/dev/null ||
   fail "not as in virtual time: $(jq -c '[.flows[].rate_bps], (.queues[] | select(.name == "switch:receiver"))' "$scratch/virtual.json" "$scratch/real.json")"
@@ -48,7 +48,7 @@ jq -e --slurpfile virtual "$scratch/virtual.json" "$agree" "$scratch/real.json" 
 # At a tenth of the rates, in the experiment's units.
 short=(--set duration=300ms --set measure.from=100ms --set "expect=[\"queue('bottleneck').utilisation >= 0.8\"]")
 measures 0 "$scratch/star.yaml" --scale 1/10 "${short[@]}"
-assert_json "$scratch/last.out" '[.flows[].rate_bps] | add > 3.5e6 and add < 5.5e6'
+assert_json "$scratch/last.out" '[.flows[].wire_bps] | add > 3.5e6 and add < 5.5e6'
 grep -q '^note: run: the run is at 1/10 of the rates' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
 
 # Flows that end, that start and stop by the schedule, and a link that changes; open loop, and drops. The bounds have room for a
@@ -63,7 +63,7 @@ assert_json "$scratch/last.out" '.flows[0].end_ns != null and .flows[1].start_ns
 measures 0 "$scratch/star.yaml" "${quick[@]}" --set congestion=none --set 'queue.words=buffer 20k' \
   --set 'flows=[{from: all, to: receiver, words: "write size 10k", reliable: false}]' \
   --set 'schedule=[{at: 500ms, do: "link bottleneck rate 2mbit buffer 20k"}]' --set 'expect=["sum(flows.drops) > 100"]'
-assert_json "$scratch/last.out" '[.flows[].rate_bps] | add > 1.6e6 and add < 2.4e6'
+assert_json "$scratch/last.out" '[.flows[].wire_bps] | add > 1.6e6 and add < 2.4e6'
 
 # What does not hold, and what cannot run.
 measures 3 "$scratch/star.yaml" "${quick[@]}" --set 'expect=["sum(flows.cnps) == 0"]'

@@ -170,7 +170,7 @@ for role in wire send respond; do
 done
 assert_json "$scratch/wire.json" '[.expectations[].text] == ["rule('"'lose'"').acted == 1", "flow('"'hurt'"').retransmitted > 0"] and .flows[0].naks == null'
 assert_json "$scratch/send.json" '[.expectations[].text] == ["flow('"'hurt'"').naks == 1"] and .queues == [] and .jain == null and .packets > 0'
-! grep -q ',rate_bps,' "$scratch/send/series.csv" || fail "the role send has samples of what it does not count"
+! grep -q ',goodput_bps,' "$scratch/send/series.csv" || fail "the role send has samples of what it does not count"
 assert_json "$scratch/respond.json" '[.expectations[].text] == ["sum(flows.marked) == 0"] and all(.flows[]; .fct_ns > 0)'
 for role in wire send respond; do
   grep -q -- "--role $role --at $agreed" "$scratch/send.json.err" || fail "no command of $role: $(cat "$scratch/send.json.err")"

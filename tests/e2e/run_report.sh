@@ -40,11 +40,11 @@ xdp-roce run incast --seed 2 --set duration=20ms --set measure.from=10ms --set s
 xdp-roce run compare "$scratch/few" "$scratch/other" --out "$scratch/both" --plots "$scratch/both/plots" >"$scratch/compared" ||
   fail "compare ended with $?"
 for value in first:few second:other; do
-  asked=$(jq '.flows[0].rate_bps' "$scratch/${value#*:}/result.json")
-  got=$(jq ".values[] | select(.name == \"flow-1\" and .column == \"rate_bps\").${value%:*}" "$scratch/both/compare.json")
+  asked=$(jq '.flows[0].goodput_bps' "$scratch/${value#*:}/result.json")
+  got=$(jq ".values[] | select(.name == \"flow-1\" and .column == \"goodput_bps\").${value%:*}" "$scratch/both/compare.json")
   [[ $got == "$asked" ]] || fail "${value#*:}: rate of flow-1 is $got, not $asked"
 done
-grep -q 'flow-1 .*rate_bps .*%' "$scratch/compared" || fail "$(cat "$scratch/compared")"
+grep -q 'flow-1 .*goodput_bps .*%' "$scratch/compared" || fail "$(cat "$scratch/compared")"
 keep python3 "$here/page_checks.py" "$scratch/both/report.html" || fail "$(cat "$scratch"/last.*)"
 for run in few other; do
   grep -q ">$run: flow-1<" "$scratch/both/plots/rate.svg" || fail "rate.svg has no curve of $run"

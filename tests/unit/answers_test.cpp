@@ -87,13 +87,13 @@ ExperimentMeasurement measured(uint64_t drops) {
   ExperimentFlow &flow = m.flows.emplace_back();
   flow.name = "qp-0";
   flow.qp = kReceiver;
-  flow.marked = flow.cnps = flow.naks = 1;
-  flow.retransmitted = 4;
-  flow.drops = drops;
+  flow.whole.marked = flow.whole.cnps = flow.whole.naks = 1;
+  flow.whole.retransmitted = 4;
+  flow.whole.drops = drops;
   for (const char *name : {"event-1", "event-2", "event-3"}) {
     ExperimentRule &rule = m.rules.emplace_back();
     rule.name = name;
-    rule.acted = 1;
+    rule.whole.acted = 1;
   }
   m.packets = 15;
   return m;

@@ -296,7 +296,7 @@ TEST(AnswersExpected, AreRefusedBeforeTheRun) {
            {"rate(episodes.missing) < 1", "episodes.missing is not a counter", ""},
            {"count(episodes where missing) == 0", "'missing' is not a condition", ""},
            {"count(go_back_n after 1ms) == 0", "go_back_n have no time", "episodes, findings"},
-           {"count(flows after 1ms) == 0", "the rows have no time", "flows.rate_bps"},
+           {"count(flows after 1ms) == 0", "the rows have no time", "flows.goodput_bps"},
            {"count(episodes after 1s) == 0", "the run ends at 100ms", ""},
        }) {
     const auto made = Expectation::parse(one.text);

@@ -16,7 +16,7 @@ Subject subject() {
   s.queues = {"switch:sender-1", "switch:receiver"};
   s.rules = {"lose", "mark"};
   s.aliases = {{"bottleneck", "switch:receiver"}};
-  s.sampled = {{RowKind::Flow, "rate_bps"},
+  s.sampled = {{RowKind::Flow, "goodput_bps"},
                {RowKind::Flow, "alpha"},
                {RowKind::Queue, "backlog_bytes"},
                {RowKind::Queue, "marked"}};
@@ -32,7 +32,7 @@ ExperimentMeasurement measurement() {
                                    std::pair("mouse-1", 1e9), std::pair("mouse-2", 1e9)}) {
     m.flows.emplace_back();
     m.flows.back().name = name;
-    m.flows.back().rate_bps = rate;
+    m.flows.back().goodput_bps = rate;
   }
   m.flows[0].drops = 3;
   m.flows[0].cnps = 50;
@@ -45,9 +45,17 @@ ExperimentMeasurement measurement() {
   m.queues[1].backlog_bytes.add(100, 50);
   m.queues[1].backlog_bytes.add(20'000, 50);
   m.queues[1].marked = 100;
-  m.rules = {
-      {.name = "lose", .link = {}, .words = {}, .matched = 10, .acted = 1},
-      {.name = "mark", .link = {}, .words = {}, .matched = 30, .acted = 5, .acted_bytes = 5000}};
+  m.rules.resize(2);
+  m.rules[0].name = "lose";
+  m.rules[0].matched = 10;
+  m.rules[0].acted = 1;
+  m.rules[0].whole.acted = 4;
+  m.rules[1].name = "mark";
+  m.rules[1].matched = 30;
+  m.rules[1].acted = 5;
+  m.rules[1].acted_bytes = 5000;
+  m.rules[1].whole.acted = 6;
+  m.flows[0].whole.drops = 70;
   m.jain = 0.75;
   m.packets = 1000;
   m.duration_ns = 100'000'000;
@@ -74,7 +82,7 @@ ExperimentCheck evaluate(const std::string &text, const RunAnswers *answers = nu
   expectation.get().keep_samples(store);
   for (uint64_t ms = 10; ms <= 100; ms += 10) {
     const auto rate = static_cast<double>(ms) * 1e8; // 1 Gbit/s at 10 ms, 10 at 100 ms
-    store.add(RowKind::Flow, 0, "rate_bps", ms * 1'000'000, rate);
+    store.add(RowKind::Flow, 0, "goodput_bps", ms * 1'000'000, rate);
     store.add(RowKind::Queue, 1, "backlog_bytes", ms * 1'000'000, ms == 30 ? 50'000 : 1000);
     store.add(RowKind::Queue, 1, "marked", ms * 1'000'000, 10);
     store.add(RowKind::Flow, 0, "alpha", ms * 1'000'000, 0.5);
@@ -99,6 +107,9 @@ TEST(Expectations, AreDecided) {
            {"sum(flows.drops) != 0", Holds, 3, 0},
            {"flow('flow-2').rate_bps > 15gbit", Holds, 20e9, 15e9},
            {"max(flows.rate_bps) <= 20gbit", Holds, 20e9, 20e9},
+           {"max(flows.goodput_bps) <= 20gbit", Holds, 20e9, 20e9},
+           {"totals.drops == 70", Holds, 70, 70},
+           {"totals.rules_acted == 10", Holds, 10, 10},
            {"min(flows.rate_bps) > 50kbit", Holds, 1e9, 50e3},
            {"min(flows.rate_bps) != 0bit", Holds, 1e9, 0},
            {"flows.rate_bps.max < 20gbit", Fails, 20e9, 20e9},
@@ -112,7 +123,7 @@ TEST(Expectations, AreDecided) {
            {"sum(rules.acted) == 6", Holds, 6, 6},
            {"all(rules, acted > 0)", Holds, 1, 0},
            {"rule('mark').acted_bytes <= 4KB", Fails, 5000, 4000},
-           {"rule('mark').acted.rate == 50", Holds, 50, 50},
+           {"rule('mark').acted.rate == 100", Holds, 100, 100},
            {"queue('bottleneck').backlog_bytes.mean within 1% of prediction.queue_bytes", Holds,
             10'050, 10'000},
            {"mean(queue('bottleneck').backlog_bytes) within 49 of 10000", Fails, 10'050, 10'000},
@@ -127,7 +138,7 @@ TEST(Expectations, AreDecided) {
            {"queue('bottleneck').marked after 50ms == 50", Holds, 50, 50},
            {"rate(queue('bottleneck').marked after 50ms) == 1000", Holds, 1000, 1000},
            {"rate(queue('bottleneck').marked) == 2000", Holds, 2000, 2000},
-           {"rate(flow('flow-1').cnps) == 500", Holds, 500, 500},
+           {"rate(flow('flow-1').cnps) == 1000", Holds, 1000, 1000},
            {"flow('flow-1').alpha after 10ms == 0.5", Holds, 0.5, 0.5},
            {"2 * 3 + 4 / 2 - 1 == 7", Holds, 7, 7},
            {"-(2 - 5) == 3", Holds, 3, 3},
@@ -262,7 +273,7 @@ TEST(Expectations, AreRefusedBeforeTheRun) {
            {"flow('flow-1').rate_bps within 1ms of 1gbit", "is a rate, 1ms is a time", ""},
            {"flow('flow-1').rate_bps between 1gbit and 1s", "is a rate, 1s is a time", ""},
            {"flow('flow-1').alpha > 1", "alpha is only sampled over time", "after 20ms"},
-           {"flow('flow-1').drops after 1ms > 1", "drops is not sampled over time", "rate_bps"},
+           {"flow('flow-1').drops after 1ms > 1", "drops is not sampled over time", "goodput_bps"},
            {"flow('flow-1').rate_bps after 100ms > 1", "the run ends at 100ms", ""},
            {"max(queue('bottleneck').marked after 1ms) > 1", "it is one value", ""},
        }) {

@@ -309,7 +309,7 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
            {kHead +
                 "flows: [{from: sender-1, to: receiver, words: write cc dcqcn}, {from: sender-2, "
                 "to: receiver, words: write cc dcqcn preset hpcc}]\n",
-            "describe different notification points", "np="},
+            "describe different notification points", "cnp: {mode"},
            {all + "rules: drop\n", "rules: it is not a list"},
            {all + "rules: [dorp]\n", "rules: 'dorp' is not a word of a rule", "did you mean drop?"},
            {all + "rules: [{link: switch:recever, words: drop}]\n",

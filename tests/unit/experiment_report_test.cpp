@@ -24,7 +24,7 @@ ExperimentResult result() {
   r.verdict = Verdict::Fail;
   r.measured.flows.resize(1);
   r.measured.flows[0].name = "flow-1";
-  r.measured.flows[0].rate_bps = 1.5e9;
+  r.measured.flows[0].goodput_bps = 1.5e9;
   r.measured.flows[0].drops = 2;
   r.measured.flows[0].end_ns = 9;
   r.measured.queues.resize(1);
@@ -73,9 +73,9 @@ TEST(ExperimentReport, KeysOfTheContract) {
   EXPECT_EQ(j.at("prediction").at("applies"), "fixed point");
   for (const char *key : {"mark_probability", "alpha", "share_bps", "convergence_ns"})
     EXPECT_TRUE(j.at("prediction").contains(key)) << key;
-  for (const char *key :
-       {"name", "src", "dst", "qp", "bytes", "packets", "rate_bps", "start_ns", "end_ns", "fct_ns",
-        "slowdown", "marked", "cnps", "cuts", "retransmitted", "timeouts", "drops"})
+  for (const char *key : {"name", "src", "dst", "qp", "bytes", "packets", "goodput_bps", "wire_bps",
+                          "rate_bps", "start_ns", "end_ns", "fct_ns", "slowdown", "marked", "cnps",
+                          "cuts", "retransmitted", "timeouts", "drops"})
     EXPECT_TRUE(j.at("flows")[0].contains(key)) << key;
   EXPECT_EQ(j.at("flows")[0].at("end_ns"), 9);
   EXPECT_EQ(j.at("flows")[0].at("fct_ns"), nullptr);
@@ -131,11 +131,12 @@ TEST(ExperimentReport, FilesForOthers) {
   EXPECT_NE(tap({&r}).find("# not measured: no samples"), std::string::npos);
 
   using Kind = ExperimentSample::Kind;
-  EXPECT_EQ(series_header() + series_lines({{100, Kind::Flow, 0, "rate_bps", 1.5},
+  EXPECT_EQ(series_header() + series_lines({{100, Kind::Flow, 0, "goodput_bps", 1.5},
                                             {100, Kind::Queue, 0, "marked", 3},
                                             {200, Kind::Total, 0, "jain", 0.25}},
                                            {"flow-1"}, {"a:b"}),
-            "t_ns,kind,name,column,value\n100,flow,flow-1,rate_bps,1.5\n100,queue,a:b,marked,3\n"
+            "t_ns,kind,name,column,value\n100,flow,flow-1,goodput_bps,1.5\n100,flow,flow-1,rate_"
+            "bps,1.5\n100,queue,a:b,marked,3\n"
             "200,total,,jain,0.25\n");
 }
 

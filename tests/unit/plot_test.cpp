@@ -87,10 +87,10 @@ TEST(PlotRecorder, KeepsLeastMeanAndLargestOfEachInterval) {
   std::vector<double> values;
   for (uint64_t n = 1; n <= 10'000; n++) {
     values.push_back(random() % 1000);
-    const ExperimentSample one[] = {{n * 10'000, Kind::Flow, 7, "rate_bps", values.back()}};
+    const ExperimentSample one[] = {{n * 10'000, Kind::Flow, 7, "goodput_bps", values.back()}};
     recorder.add(one);
   }
-  const Recorder::Cells *cells = recorder.find(Kind::Flow, 7, "rate_bps");
+  const Recorder::Cells *cells = recorder.find(Kind::Flow, 7, "goodput_bps");
   ASSERT_TRUE(cells);
   for (size_t i = 0; i < 2000; i++) {
     const auto from = values.begin() + static_cast<long>(i * 5), to = from + 5;
@@ -99,8 +99,8 @@ TEST(PlotRecorder, KeepsLeastMeanAndLargestOfEachInterval) {
     EXPECT_FLOAT_EQ(static_cast<float>(*std::max_element(from, to)), (*cells)[i].high);
     EXPECT_DOUBLE_EQ(std::accumulate(from, to, 0.0), (*cells)[i].sum);
   }
-  EXPECT_FALSE(recorder.find(Kind::Flow, 8, "rate_bps"));
-  EXPECT_FALSE(recorder.find(Kind::Queue, 7, "rate_bps"));
+  EXPECT_FALSE(recorder.find(Kind::Flow, 8, "goodput_bps"));
+  EXPECT_FALSE(recorder.find(Kind::Queue, 7, "goodput_bps"));
 }
 
 TEST(PlotRecorder, FewSamplesAreNotThinned) {
@@ -142,7 +142,7 @@ TEST(PlotFigures, ManyFlowsAreHiddenBehindTheirStatistics) {
   Recorder recorder(100'000'000, 10'000'000, 101);
   for (uint32_t i = 0; i < 101; i++) {
     const ExperimentSample one[] = {
-        {10'000'000, Kind::Flow, i, "rate_bps", static_cast<double>(i)}};
+        {10'000'000, Kind::Flow, i, "goodput_bps", static_cast<double>(i)}};
     recorder.add(one);
   }
   const auto all = figures(result_of(101), recorder, {});
@@ -163,7 +163,7 @@ TEST(PlotPage, HasAllValues) {
   Recorder recorder(100'000'000, 1'000'000, 3);
   for (uint64_t n = 1; n <= 99; n++) { // the last interval has no sample
     const ExperimentSample one[] = {
-        {n * 1'000'000, Kind::Flow, 0, "rate_bps", static_cast<double>(n) * 1e9}};
+        {n * 1'000'000, Kind::Flow, 0, "goodput_bps", static_cast<double>(n) * 1e9}};
     recorder.add(one);
   }
   const ExperimentResult result = result_of(2);
@@ -204,7 +204,7 @@ TEST(PlotPage, AThousandFlowsFit) {
   for (uint32_t row = 0; row < 1000; row++)
     for (uint64_t n = 1; n <= 1000; n++) {
       const ExperimentSample one[] = {
-          {n * 100'000, Kind::Flow, row, "rate_bps", static_cast<double>(n + row)}};
+          {n * 100'000, Kind::Flow, row, "goodput_bps", static_cast<double>(n + row)}};
       recorder.add(one);
     }
   const ExperimentResult result = result_of(1000);
@@ -235,7 +235,7 @@ TEST(PlotGnuplot, ReadsSeries) {
   rate.title = "Rate of \"each\" flow";
   rate.y_unit = "bit/s";
   rate.kind = "flow";
-  rate.column = "rate_bps";
+  rate.column = "goodput_bps";
   rate.curves = {{"mean of all", {}, {}, {}, {}}, {"flow-1", {}, {}, {}, {}}};
   rate.summary = false;
   Figure fct;

@@ -51,7 +51,7 @@ Outcome outcome(const Scenario &scenario) {
   out.queue_kb = queue_of(all, "switch:receiver").backlog_bytes.mean() / 1000;
   const double share = static_cast<double>(kLine) / static_cast<double>(scenario.flows.size());
   for (const ExperimentFlow &flow : all.flows)
-    out.worst_share = std::max(out.worst_share, std::abs(flow.rate_bps / share - 1));
+    out.worst_share = std::max(out.worst_share, std::abs(flow.wire_bps / share - 1));
   return out;
 }
 
@@ -91,7 +91,7 @@ TEST(SimulateDcqcn, TheThirdFlowGetsItsShareWithin100Ms) {
   simulation->run_until(scenario.duration_ns);
   std::map<uint64_t, unsigned> fair; // by time: flows within 10 % of a third
   for (const ExperimentSample &sample : simulation->take_samples())
-    if (sample.column == std::string("rate_bps") && sample.t_ns > 100 * kMs)
+    if (sample.column == std::string("wire_bps") && sample.t_ns > 100 * kMs)
       fair[sample.t_ns] += std::abs(sample.value / (40e9 / 3) - 1) < 0.1;
   ASSERT_EQ(fair.size(), 10U);
   EXPECT_TRUE(std::any_of(fair.begin(), fair.end(), [](const auto &at) { return at.second == 3; }));
@@ -107,8 +107,8 @@ double seven_to_three(const std::string &first, const std::string &second) {
   add_flow(scenario, "sender-2", "receiver", "write size 1M pmtu 1024 ack-every 16 " + second,
            true);
   const ExperimentMeasurement all = run(scenario);
-  EXPECT_GT(all.flows[0].rate_bps + all.flows[1].rate_bps, 8.5e9);
-  return all.flows[0].rate_bps / all.flows[1].rate_bps;
+  EXPECT_GT(all.flows[0].wire_bps + all.flows[1].wire_bps, 8.5e9);
+  return all.flows[0].wire_bps / all.flows[1].wire_bps;
 }
 
 TEST(SimulateDcqcn, TimelyStaysUnfairWhereDcqcnBecomesFair) {

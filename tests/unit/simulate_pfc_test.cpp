@@ -44,7 +44,7 @@ double other_flow(const std::string &dscp) {
   simulation->run_until(scenario.duration_ns);
   EXPECT_EQ(simulation->totals().dropped, 0U);
   EXPECT_GT(simulation->totals().pauses, 10U);
-  return simulation->measure().flows[4].rate_bps;
+  return simulation->measure().flows[4].wire_bps;
 }
 
 TEST(SimulatePfc, PausesExactlyTheClass) {

@@ -54,7 +54,7 @@ TEST(Simulate, SentIsReceivedDroppedOrInFlight) {
   const ExperimentMeasurement all = simulation->measure();
   uint64_t drops = 0;
   for (const ExperimentFlow &flow : all.flows)
-    drops += flow.drops;
+    drops += flow.whole.drops;
   EXPECT_EQ(drops, totals.dropped);
 }
 
@@ -85,7 +85,9 @@ TEST(Simulate, ALoneFlowHasTheLineButItsHeaders) {
     const double frame = 1082 + (layer1 ? 24 : 0), packets = 40e9 / 8 * 1e-3 / frame;
     EXPECT_NEAR(static_cast<double>(all.flows[0].packets), packets, 1) << layer1;
     EXPECT_NEAR(static_cast<double>(all.flows[0].bytes), packets * 1024, 1024) << layer1;
-    EXPECT_NEAR(all.flows[0].rate_bps, packets * 1086 * 8 / 1e-3, 1086 * 8 / 1e-3) << layer1;
+    EXPECT_NEAR(all.flows[0].wire_bps, 40e9, frame * 8 / 1e-3) << layer1;
+    EXPECT_LE(all.flows[0].wire_bps, 40e9) << layer1;
+    EXPECT_NEAR(all.flows[0].goodput_bps, packets * 1024 * 8 / 1e-3, 1024 * 8 / 1e-3) << layer1;
     EXPECT_NEAR(queue_of(all, "switch:receiver").utilisation, 1, 1e-4) << layer1;
   }
 }
@@ -204,7 +206,7 @@ TEST(Simulate, FlowsStartAndStop) {
   std::set<std::pair<uint32_t, uint64_t>> busy;
   for (const ExperimentSample &sample : simulation->take_samples())
     if (sample.kind == ExperimentSample::Kind::Flow && sample.value > 5e9 &&
-        sample.column == std::string("rate_bps"))
+        sample.column == std::string("goodput_bps"))
       busy.insert({sample.row, sample.t_ns / kMs});
   EXPECT_EQ(busy,
             (std::set<std::pair<uint32_t, uint64_t>>{{0, 3}, {0, 4}, {0, 5}, {1, 7}, {1, 8}}));
@@ -216,7 +218,7 @@ TEST(Simulate, LinksChangeFlapAndPause) {
   add_flow(scenario, "sender-1", "receiver", "write size 1G pmtu 1024");
   const auto delivered = [&](const Event &event) {
     scenario.schedule = {event};
-    return run(scenario).flows[0].rate_bps * 10e-3 / 8 / 1086; // frames that arrived
+    return run(scenario).flows[0].wire_bps * 10e-3 / 8 / 1082; // frames that arrived
   };
   const double all = 10e9 / 8 * 10e-3 / 1082;
   EXPECT_NEAR(delivered({.at_ns = 5 * kMs,

@@ -27,7 +27,7 @@ ExperimentResult result_of(size_t flows, double rate) {
   for (size_t i = 0; i < flows; i++) {
     ExperimentFlow &flow = r.measured.flows.emplace_back();
     flow.name = "flow-" + std::to_string(i + 1);
-    flow.rate_bps = rate * static_cast<double>(i + 1);
+    flow.goodput_bps = rate * static_cast<double>(i + 1);
     flow.qp = 17;
   }
   r.measured.flows[0].fct_ns = 900;
@@ -69,7 +69,7 @@ TEST(StoredRun, DifferencesByNameAndColumn) {
   ExperimentResult other = result_of(3, 1.5e9);
   other.measured.queues[0].marked = 0;
   const RunComparison comparison = compare_runs(stored(result_of(2, 1e9)), stored(other));
-  const RunDifference *rate = find(comparison.all, "flow-2", "rate_bps");
+  const RunDifference *rate = find(comparison.all, "flow-2", "goodput_bps");
   ASSERT_TRUE(rate);
   EXPECT_DOUBLE_EQ(2e9, rate->first);
   EXPECT_DOUBLE_EQ(3e9, rate->second);
@@ -88,9 +88,9 @@ TEST(StoredRun, DifferencesByNameAndColumn) {
 TEST(StoredRun, ManyFlowsAreJoinedInTheSummary) {
   const RunComparison comparison =
       compare_runs(stored(result_of(9, 1e9)), stored(result_of(9, 2e9)));
-  EXPECT_TRUE(find(comparison.all, "flow-9", "rate_bps"));
-  EXPECT_FALSE(find(comparison.summary, "flow-9", "rate_bps"));
-  const RunDifference *mean = find(comparison.summary, "mean of 9 flows", "rate_bps");
+  EXPECT_TRUE(find(comparison.all, "flow-9", "goodput_bps"));
+  EXPECT_FALSE(find(comparison.summary, "flow-9", "goodput_bps"));
+  const RunDifference *mean = find(comparison.summary, "mean of 9 flows", "goodput_bps");
   ASSERT_TRUE(mean);
   EXPECT_DOUBLE_EQ(5e9, mean->first);
   EXPECT_DOUBLE_EQ(10e9, mean->second);
@@ -101,7 +101,7 @@ TEST(StoredRun, SeriesThereAndBack) {
   const StoredRun run = stored(result_of(2, 1e9));
   std::vector<ExperimentSample> samples;
   for (uint64_t t = 1; t <= 5000; t++) {
-    samples.push_back({t, Kind::Flow, 1, "rate_bps", static_cast<double>(t) / 3});
+    samples.push_back({t, Kind::Flow, 1, "goodput_bps", static_cast<double>(t) / 3});
     samples.push_back({t, Kind::Queue, 0, "backlog_bytes", static_cast<double>(t)});
     samples.push_back({t, Kind::Total, 0, "jain", 0.5});
   }

@@ -30,21 +30,23 @@ public:
       add("frames that rules let pass", frames - left_.gone - right_.gone, "packets",
           measured_.packets);
     add("sent - received: requests that rules dropped", left_.lost, "drops",
-        sum(&ExperimentFlow::drops), queue_drops ? "queues drop after the capture" : std::string());
-    add("requests sent again", left_.again, "retransmitted", sum(&ExperimentFlow::retransmitted));
-    add("NAKs", right_.naks, "naks", sum(&ExperimentFlow::naks));
-    add("requests with CE", left_.marked, "marked", sum(&ExperimentFlow::marked),
+        sum(&ExperimentFlowCounts::drops),
+        queue_drops ? "queues drop after the capture" : std::string());
+    add("requests sent again", left_.again, "retransmitted",
+        sum(&ExperimentFlowCounts::retransmitted));
+    add("NAKs", right_.naks, "naks", sum(&ExperimentFlowCounts::naks));
+    add("requests with CE", left_.marked, "marked", sum(&ExperimentFlowCounts::marked),
         queue_marks ? "queues mark after the capture" : std::string());
-    add("CNPs", right_.cnps, "cnps", sum(&ExperimentFlow::cnps) + measured_.other_cnps);
+    add("CNPs", right_.cnps, "cnps", sum(&ExperimentFlowCounts::cnps) + measured_.other_cnps);
     rules();
     return std::move(rows_);
   }
 
 private:
-  uint64_t sum(uint64_t ExperimentFlow::*column) const {
+  uint64_t sum(uint64_t ExperimentFlowCounts::*column) const {
     return std::accumulate(
         measured_.flows.begin(), measured_.flows.end(), uint64_t{0},
-        [&](uint64_t all, const ExperimentFlow &flow) { return all + flow.*column; });
+        [&](uint64_t all, const ExperimentFlow &flow) { return all + flow.whole.*column; });
   }
 
   void add(const char *what, uint64_t captured, const char *counter, uint64_t counted,
@@ -68,7 +70,7 @@ private:
         const auto &seen = q_.trace.by_rule[port];
         const auto hits = seen.find(static_cast<uint32_t>(i + 1));
         add("packets that a rule changed", hits == seen.end() ? 0 : hits->second, "acted",
-            at->acted);
+            at->whole.acted);
         rows_.back().counter = fmt::format("rule('{}').acted", name);
       }
   }

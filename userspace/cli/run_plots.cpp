@@ -82,7 +82,7 @@ struct SweepPlot {
   double (*value)(const report::SweepNumbers &);
 };
 constexpr SweepPlot kSweepPlots[] = {
-    {"rate", "Sum of the flows' rates", "bit/s", [](const auto &n) { return n.rate; }},
+    {"rate", "Sum of the flows' goodput", "bit/s", [](const auto &n) { return n.rate; }},
     {"jain", "Jain's index of the flows", "", [](const auto &n) { return n.jain; }},
     {"queue_mean", "Mean backlog of the longest queue", "bytes",
      [](const auto &n) { return n.queue_mean; }},

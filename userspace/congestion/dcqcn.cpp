@@ -18,13 +18,25 @@ constexpr double kFarTarget = 10, kEighth = 8;
 } // namespace
 
 Dcqcn::Dcqcn(std::shared_ptr<const DcqcnSettings> settings)
-    : settings_(std::move(settings)), rate_(settings_->line), target_(settings_->line) {
+    : settings_(std::move(settings)),
+      rate_(settings_->start > 0 ? settings_->start : settings_->line), target_(rate_) {
   publish_rate();
 }
 
 void Dcqcn::start(uint64_t now) {
   since_ = last_sent_ = now;
   area_ = 0;
+  start_rate(now);
+}
+
+// Below the line's rate it increases from the start.
+void Dcqcn::start_rate(uint64_t now) {
+  const DcqcnSettings &s = *settings_;
+  target_ = s.start > 0 ? s.start : s.line;
+  set_rate(now, target_);
+  if (rate_ < s.line)
+    begin(now);
+  publish_rate();
 }
 
 double Dcqcn::whole(double rate) const {
@@ -44,11 +56,9 @@ void Dcqcn::sent(uint64_t now, uint32_t frame_bytes) {
   wake(now);
   const DcqcnSettings &s = *settings_;
   if (s.idle_ns && active_ && now - last_sent_ >= s.idle_ns) { // starts again as a new QP
-    active_ = settled_ = false;
+    active_ = had_cnp_ = settled_ = false;
     timer_at_ = cut_at_ = alpha_at_ = kNever;
-    target_ = s.line;
-    set_rate(now, s.line);
-    publish_rate();
+    start_rate(now);
   }
   last_sent_ = now;
   if (!s.bytes || !active_)
@@ -103,9 +113,9 @@ void Dcqcn::react(uint64_t now) {
   const DcqcnSettings &s = *settings_;
   cnps_++;
   move_alpha(now); // without this CNP
-  const bool first = !active_;
+  const bool first = !had_cnp_;
   if (first)
-    begin(now);
+    first_cnp(now);
   const bool set = first && set_first_rate(now);
   if (s.cut_at == CutAt::Tick) {
     if (!first)
@@ -129,17 +139,22 @@ void Dcqcn::react(uint64_t now) {
   cut(now);
 }
 
-// The first CNP: from here on timers run and bytes count.
+// From here on timers run and bytes count.
 void Dcqcn::begin(uint64_t now) {
-  const DcqcnSettings &s = *settings_;
   active_ = true;
+  restart(now);
+  bytes_left_ = settings_->bytes;
+}
+
+void Dcqcn::first_cnp(uint64_t now) {
+  const DcqcnSettings &s = *settings_;
+  had_cnp_ = true;
   alpha_ = s.alpha_initial;
   alpha_1024_ = s.alpha_initial_1024;
   alpha_at_ = now + s.alpha_timer_ns;
   alpha_cnp_ = false;
   first_tick_ = now + s.monitor_ns + kAfter;
-  restart(now);
-  bytes_left_ = s.bytes;
+  begin(now);
 }
 
 // Stages and the rate timer begin anew.
@@ -319,13 +334,13 @@ void Dcqcn::lower_alpha(uint64_t times) {
 
 ControlState Dcqcn::state(uint64_t now) {
   wake(now);
-  if (active_)
+  if (had_cnp_)
     move_alpha(now);
   set_rate(now, rate_);
   ControlState state;
   state.rate = rate_;
   state.target = target_;
-  state.alpha = !active_                   ? settings_->alpha_initial
+  state.alpha = !had_cnp_                  ? settings_->alpha_initial
                 : settings_->alpha_integer ? alpha_1024_ / 1024.0
                                            : alpha_;
   state.rate_seconds = area_ * kNs;

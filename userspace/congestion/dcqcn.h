@@ -35,6 +35,8 @@ private:
   void react(uint64_t now);
   void skip_timer(uint64_t now);
   void begin(uint64_t now);
+  void start_rate(uint64_t now);
+  void first_cnp(uint64_t now);
   void restart(uint64_t now);
   bool set_first_rate(uint64_t now);
   void cut(uint64_t now);
@@ -67,7 +69,8 @@ private:
   int64_t bytes_left_ = 0;
   uint32_t cnps_ = 0, cuts_ = 0, unused_ = 0, fast_ = 0, additive_ = 0, hyper_ = 0;
   uint8_t ns3_state_ = 0; // an Increase
-  bool active_ = false;   // after the first CNP
+  bool active_ = false;   // timers run: after the first CNP, or from a start below the line's rate
+  bool had_cnp_ = false;
   bool ever_cut_ = false;
   bool alpha_cnp_ = false; // a CNP came since the last move of alpha
   bool settled_ = false;   // the timer changes nothing more

@@ -204,8 +204,13 @@ std::vector<ParameterRow> increase_rows() {
           {given(0, Mbit, kPaper), given(1e-6, Mbit, "ns-3 counts bit/s"),
            given(1e-6, Mbit, "ns-3 counts bit/s"), given(1, Mbit, "NVIDIA DOC-2790: in Mbit/s"),
            guess(1, Mbit, "fields in Mbit/s"), Open{}, Open{}}),
+      row("start-rate", "", {LinePercent, Mbit}, 0, 1e7,
+          "rate at which a QP starts; below the line's it increases from there on, as after a cut",
+          {},
+          {given(100, LinePercent, kPaper), given(100, LinePercent, kQbb),
+           given(100, LinePercent, kHw), Open{}, Open{}, Open{}, Open{}}),
       row("idle-restart", "", {Microseconds}, 0, 1e9,
-          "a QP that sent nothing for so long starts again at the line's rate; 0: never", {},
+          "a QP that sent nothing for so long starts again at start-rate; 0: never", {},
           {guess(0, Microseconds, ""), Open{}, Open{}, Open{}, Open{}, Open{}, Open{}}),
   };
 }
@@ -332,6 +337,7 @@ DcqcnSettings resolve(const DcqcnParameters &parameters, double line) {
   s.cap_target = value(CapTarget) != 0;
   s.target_eighth = value(TargetEighth) != 0;
   s.step = std::round(value(RateStep) * 1e6);
+  s.start = std::clamp(bits(StartRate), s.min_rate, line);
   s.idle_ns = ns_of(parameters.at(IdleRestart));
   s.np = static_cast<NpMode>(value(Np));
   s.cnp_interval_ns = ns_of(parameters.at(CnpInterval));

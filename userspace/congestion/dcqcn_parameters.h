@@ -43,6 +43,7 @@ enum class DcqcnParameter : uint8_t {
   CapTarget,
   TargetEighth,
   RateStep,
+  StartRate,
   IdleRestart,
   // notification point
   Np,
@@ -53,7 +54,7 @@ enum class DcqcnParameter : uint8_t {
   Kmax,
   Pmax,
 };
-inline constexpr size_t kDcqcnParameters = 33;
+inline constexpr size_t kDcqcnParameters = 34;
 
 enum class AlphaUpdate : uint8_t { CutFirst, AlphaFirst, Timer };
 enum class CutAt : uint8_t { Cnp, Tick };
@@ -110,6 +111,7 @@ struct DcqcnSettings { // NOLINT(clang-analyzer-optin.performance.Padding)
   Hyper hyper = Hyper::TimesI;
   bool hyper_halves = false, cap_target = true, target_eighth = false;
   double step = 0;      // rates are whole multiples, rounded down; 0: not rounded
+  double start = 0;     // at which a QP starts; 0: the line's
   uint64_t idle_ns = 0; // 0: never
   NpMode np = NpMode::Window;
   uint64_t cnp_interval_ns = 0;

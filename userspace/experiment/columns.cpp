@@ -23,7 +23,8 @@ constexpr ColumnRow flow_row(const char *name, Dimension dimension, ColumnKind k
 }
 
 constexpr ColumnRow kFlows[] = {
-    flow_row("rate_bps", Rate, Level, false, [](const Flow &f) { return cell(f.rate_bps); }),
+    flow_row("goodput_bps", Rate, Level, false, [](const Flow &f) { return cell(f.goodput_bps); }),
+    flow_row("wire_bps", Rate, Level, false, [](const Flow &f) { return cell(f.wire_bps); }),
     flow_row("control_bps", Rate, Sampled, false, [](const Flow &) { return Cell{}; }),
     flow_row("target_bps", Rate, Sampled, false, [](const Flow &) { return Cell{}; }),
     flow_row("alpha", Plain, Sampled, false, [](const Flow &) { return Cell{}; }),
@@ -33,15 +34,17 @@ constexpr ColumnRow kFlows[] = {
     flow_row("end_ns", Time, Value, true, [](const Flow &f) { return cell(f.end_ns); }),
     flow_row("fct_ns", Time, Value, true, [](const Flow &f) { return cell(f.fct_ns); }),
     flow_row("slowdown", Plain, Value, true, [](const Flow &f) { return cell(f.slowdown); }),
-    flow_row("marked", Plain, Counter, true, [](const Flow &f) { return cell(f.marked); }),
-    flow_row("cnps", Plain, Counter, true, [](const Flow &f) { return cell(f.cnps); }),
-    flow_row("cuts", Plain, Counter, true, [](const Flow &f) { return cell(f.cuts); }),
-    flow_row("retransmitted", Plain, Counter, true,
+    flow_row("marked", Plain, Counter, false, [](const Flow &f) { return cell(f.marked); }),
+    flow_row("cnps", Plain, Counter, false, [](const Flow &f) { return cell(f.cnps); }),
+    flow_row("cuts", Plain, Counter, false, [](const Flow &f) { return cell(f.cuts); }),
+    flow_row("retransmitted", Plain, Counter, false,
              [](const Flow &f) { return cell(f.retransmitted); }),
-    flow_row("timeouts", Plain, Counter, true, [](const Flow &f) { return cell(f.timeouts); }),
-    flow_row("naks", Plain, Counter, true, [](const Flow &f) { return cell(f.naks); }),
-    flow_row("drops", Plain, Counter, true, [](const Flow &f) { return cell(f.drops); }),
-    flow_row("failed", Plain, Counter, true, [](const Flow &f) { return cell(f.failed); }),
+    flow_row("timeouts", Plain, Counter, false, [](const Flow &f) { return cell(f.timeouts); }),
+    flow_row("naks", Plain, Counter, false, [](const Flow &f) { return cell(f.naks); }),
+    flow_row("drops", Plain, Counter, false, [](const Flow &f) { return cell(f.drops); }),
+    flow_row("failed", Plain, Counter, false, [](const Flow &f) { return cell(f.failed); }),
+    flow_row("kept_no_room", Plain, Counter, false,
+             [](const Flow &f) { return cell(f.kept_no_room); }),
     flow_row("qp", Plain, Value, true, [](const Flow &f) { return cell(f.qp); }),
 };
 
@@ -68,7 +71,7 @@ constexpr ColumnRow kQueues[] = {
 
 constexpr ColumnRow rule_row(const char *name, Dimension dimension,
                              Cell (*get)(const ExperimentRule &)) {
-  return {.name = name, .dimension = dimension, .kind = Counter, .whole_run = true, .rule = get};
+  return {.name = name, .dimension = dimension, .kind = Counter, .whole_run = false, .rule = get};
 }
 
 constexpr ColumnRow kRules[] = {
@@ -106,6 +109,30 @@ constexpr ColumnRow kTotals[] = {
     total_row("duration_ns", Time, Value, [](const Total &t) { return cell(t.duration_ns); }),
 };
 
+// The getters are made from the members, so that a row is one line.
+template <uint64_t ExperimentFlowCounts::*Count> Cell of_flows(const Total &t) {
+  return cell(whole_run(t).flows.*Count);
+}
+template <uint64_t WholeRun::*Count> Cell of_rules(const Total &t) {
+  return cell(whole_run(t).*Count);
+}
+
+constexpr ColumnRow kWhole[] = {
+    total_row("bytes", Bytes, Counter, of_flows<&ExperimentFlowCounts::bytes>),
+    total_row("packets", Plain, Counter, of_flows<&ExperimentFlowCounts::packets>),
+    total_row("marked", Plain, Counter, of_flows<&ExperimentFlowCounts::marked>),
+    total_row("cnps", Plain, Counter, of_flows<&ExperimentFlowCounts::cnps>),
+    total_row("cuts", Plain, Counter, of_flows<&ExperimentFlowCounts::cuts>),
+    total_row("retransmitted", Plain, Counter, of_flows<&ExperimentFlowCounts::retransmitted>),
+    total_row("timeouts", Plain, Counter, of_flows<&ExperimentFlowCounts::timeouts>),
+    total_row("naks", Plain, Counter, of_flows<&ExperimentFlowCounts::naks>),
+    total_row("drops", Plain, Counter, of_flows<&ExperimentFlowCounts::drops>),
+    total_row("failed", Plain, Counter, of_flows<&ExperimentFlowCounts::failed>),
+    total_row("kept_no_room", Plain, Counter, of_flows<&ExperimentFlowCounts::kept_no_room>),
+    total_row("rules_matched", Plain, Counter, of_rules<&WholeRun::rules_matched>),
+    total_row("rules_acted", Plain, Counter, of_rules<&WholeRun::rules_acted>),
+};
+
 constexpr ColumnRow prediction_row(const char *name, Dimension dimension,
                                    Cell (*get)(const Prediction &)) {
   return {
@@ -128,6 +155,9 @@ std::string_view without_unit(const ColumnRow &column) {
   const std::string_view name = column.name;
   return name.ends_with("_ns") ? name.substr(0, name.size() - 3) : name;
 }
+
+// Until 0.9 the only rate of a flow.
+constexpr std::string_view kRate = "rate_bps", kGoodput = "goodput_bps";
 
 constexpr double kMilliseconds = 1e-6, kGigabits = 1e-9;
 
@@ -170,6 +200,8 @@ std::span<const ColumnRow> columns_of(RowKind kind) {
     return kRules;
   case RowKind::Total:
     return kTotals;
+  case RowKind::Whole:
+    return kWhole;
   case RowKind::Prediction:
     return kPrediction;
   default:
@@ -194,11 +226,11 @@ std::span<const ColumnAlias> column_aliases() { return kAliases; }
 
 FoundColumn find_column(RowKind kind, const std::string &name) {
   FoundColumn found;
-  std::string_view ours = name;
+  std::string_view ours = name == kRate ? kGoodput : std::string_view(name);
   if (kind == RowKind::Flow)
     for (const ColumnAlias &alias : kAliases)
       if (name == alias.otg) {
-        ours = alias.ours;
+        ours = alias.ours == kRate ? kGoodput : alias.ours;
         found.scale = alias.scale;
       }
   if (is_answer(kind))

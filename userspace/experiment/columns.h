@@ -19,13 +19,14 @@ namespace xr::experiment {
 enum class Dimension : uint8_t { Any, Plain, Bytes, Rate, Time };
 const char *dimension_name(Dimension dimension); // "a number of bytes"
 
-// Those from Episode on are rows of the answers from the captures: how many there are is known
-// after the run.
+// Whole: sums over the whole run, `totals.drops`. Those from Episode on are rows of the answers
+// from the captures: how many there are is known after the run.
 enum class RowKind : uint8_t {
   Flow,
   Queue,
   Rule,
   Total,
+  Whole,
   Prediction,
   Episode,
   Finding,

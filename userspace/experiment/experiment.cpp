@@ -187,12 +187,8 @@ private:
                                R"(flows: [{from: all, to: receiver, words: "write size 1M"}])"});
     if (Status s = read_traces(defaults_.directory, scenario()); !s)
       return reader_.at(root, s.error());
-    if (Status s = derive_cnp_pacing(scenario()); !s)
-      return reader_.at(root, s.error());
-    for (const auto &pair : root)
-      if (parse::scalar(pair.first) == "cnp")
-        if (Status s = read_cnp(reader_, pair.second, scenario().cnp); !s)
-          return s;
+    if (Status s = notification_point(root); !s)
+      return s;
     experiment_.prediction = predict(scenario());
     if (!experiment_.rules.all.empty())
       experiment_.prediction = {.why = "rules change the traffic"};
@@ -203,6 +199,18 @@ private:
           return s;
     analyze();
     return {};
+  }
+
+  // That of the flows' DCQCN; what `cnp` gives replaces it.
+  Status notification_point(const YAML::Node &root) {
+    YAML::Node given;
+    for (const auto &pair : root)
+      if (parse::scalar(pair.first) == "cnp")
+        given.reset(pair.second);
+    const auto has = [&given](const char *key) { return given.IsMap() && given[key].IsDefined(); };
+    if (Status s = derive_cnp_pacing(scenario(), !has("mode"), !has("interval")); !s)
+      return reader_.at(root, s.error());
+    return given.IsNull() ? Status() : read_cnp(reader_, given, scenario().cnp);
   }
 
   // Expectations over the answers bring the analysis with them.
@@ -229,10 +237,12 @@ private:
     if (const auto name = simulate::bottleneck(scenario().topology))
       subject.aliases["bottleneck"] = *name;
     using enum RowKind;
-    subject.sampled = {{Flow, "rate_bps"},    {Queue, "backlog_bytes"}, {Queue, "marked"},
-                       {Queue, "dropped"},    {Queue, "paused_ns"},     {Total, "jain"},
-                       {Flow, "control_bps"}, {Flow, "target_bps"},     {Flow, "alpha"}};
-    subject.no_prediction = experiment_.prediction.why;
+    subject.sampled = {{Flow, "goodput_bps"}, {Flow, "wire_bps"},    {Queue, "backlog_bytes"},
+                       {Queue, "marked"},     {Queue, "dropped"},    {Queue, "paused_ns"},
+                       {Total, "jain"},       {Flow, "control_bps"}, {Flow, "target_bps"},
+                       {Flow, "alpha"}};
+    if (experiment_.prediction.applies == "none")
+      subject.no_prediction = experiment_.prediction.why;
     subject.absent[{Queue, "pfc_sent"}] = "--on ports; elsewhere queue('HOST:SWITCH').pauses";
     if (!analyze_.value_or(true))
       subject.no_answers = {"the captures are not analyzed", "analyze: episodes"};

@@ -179,8 +179,9 @@ private:
       return Type{.many = type->many, .dimension = type->dimension};
     }
     if (type->shape == Shape::Truth || !type->many)
-      return Error{fmt::format("{} of {}: it is one value", stat_name(node.stat), inner.text),
-                   "of many: flows.rate_bps, queues.dropped, or over time: backlog_bytes, after T"};
+      return Error{
+          fmt::format("{} of {}: it is one value", stat_name(node.stat), inner.text),
+          "of many: flows.goodput_bps, queues.dropped, or over time: backlog_bytes, after T"};
     const bool plain = stat == Count || stat == Jain;
     return Type{.dimension = plain ? Dimension::Plain : type->dimension};
   }

@@ -60,7 +60,7 @@ Status within_run(const Node &node, const Subject &subject) {
 Status timed(const Node &node, const Subject &subject) {
   if (!is_answer(node.row_kind))
     return Error{fmt::format("{}: the rows have no time", node.text),
-                 "a column over time: flows.rate_bps after 20ms"};
+                 "a column over time: flows.goodput_bps after 20ms"};
   if (!has_time(node.row_kind))
     return Error{fmt::format("{}: {} have no time", node.text, rows_name(node.row_kind)),
                  "of episodes, findings and events"};
@@ -90,7 +90,7 @@ Status sampled(const Node &node, const ColumnRow &column, const Subject &subject
 const char *rows_name(RowKind kind) {
   if (const RowWords *words = row_words(kind))
     return words->many;
-  return kind == RowKind::Total ? "the run" : "prediction";
+  return kind == RowKind::Total ? "the run" : kind == RowKind::Whole ? "totals" : "prediction";
 }
 
 Status check_names(const Node &node, const Subject &subject) {

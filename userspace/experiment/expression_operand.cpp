@@ -52,12 +52,14 @@ Status rows(TokenCursor &cursor, Node &made, std::optional<RowKind> inside) {
       return s;
     return many ? Status() : cursor.expect(".");
   }
-  if (word == "prediction") {
-    set(RowKind::Prediction, Node::Rows::Single);
-    return cursor.expect(".");
-  }
+  for (const auto &[name, kind] :
+       {std::pair("prediction", RowKind::Prediction), std::pair("totals", RowKind::Whole)})
+    if (word == name) {
+      set(kind, Node::Rows::Single);
+      return cursor.expect(".");
+    }
   if (cursor.is(".", 1) && !stat_named(cursor.peek(2).text)) {
-    std::vector<std::string_view> names = {"prediction"};
+    std::vector<std::string_view> names = {"prediction", "totals"};
     for (const RowWords &words : row_words()) {
       names.emplace_back(words.many);
       if (!is_answer(words.kind))

@@ -214,6 +214,7 @@ Cell ExpressionValues::cell_of(const ColumnRow &column, RowKind kind, uint32_t r
     return row < evidence_.measured.rules.size() ? column.rule(evidence_.measured.rules[row])
                                                  : Cell{};
   case RowKind::Total:
+  case RowKind::Whole:
     return column.total(evidence_.measured);
   case RowKind::Prediction:
     return column.prediction(evidence_.prediction);

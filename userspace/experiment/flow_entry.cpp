@@ -9,10 +9,13 @@ namespace {
 
 using simulate::FlowSetup;
 
-// As many senders as receivers: in pairs; otherwise each sender to each receiver.
+// As many senders as receivers: in pairs, unless that would pair a host with itself; otherwise each
+// sender to each other receiver.
 std::vector<FlowSetup> pairs(const FlowEntry &entry) {
   std::vector<FlowSetup> flows;
-  const bool paired = entry.from.size() == entry.to.size();
+  bool paired = entry.from.size() == entry.to.size();
+  for (size_t i = 0; i < entry.from.size() && paired; i++)
+    paired = entry.from[i] != entry.to[i];
   for (size_t i = 0; i < entry.from.size(); i++)
     for (size_t j = 0; j < entry.to.size(); j++) {
       if ((paired && i != j) || entry.from[i] == entry.to[j])

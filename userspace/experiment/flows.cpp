@@ -221,7 +221,7 @@ private:
   // Numbers all flows in the file's order, and those of one name among themselves.
   Status append(const YAML::Node &node, std::vector<FlowSetup> flows, const std::string &name) {
     if (flows.empty())
-      return reader_.at(node, {"it makes no flow", "from and to are the same host"});
+      return reader_.at(node, {"it makes no flow", "another host in to"});
     for (size_t i = 0; i < flows.size(); i++) {
       FlowSetup &flow = flows[i];
       if (name.empty())
@@ -263,18 +263,18 @@ Status read_flows(const YamlReader &reader, const YAML::Node &node, const FlowDe
   return FlowReader(reader, defaults, scenario).read(node);
 }
 
-Status derive_cnp_pacing(simulate::Scenario &scenario) {
+Status derive_cnp_pacing(simulate::Scenario &scenario, bool mode, bool interval) {
   const FlowSetup *first = nullptr;
   const auto rate = static_cast<double>(scenario.topology.rate);
   for (const FlowSetup &flow : scenario.flows) {
     if (flow.flow.control.kind != congestion::Control::Kind::Dcqcn)
       continue;
     const auto settings = congestion::resolve(flow.flow.control.dcqcn, rate);
-    if (first &&
-        (settings.np != scenario.cnp.mode || settings.cnp_interval_ns != scenario.cnp.interval_ns))
+    if (first && ((mode && settings.np != scenario.cnp.mode) ||
+                  (interval && settings.cnp_interval_ns != scenario.cnp.interval_ns)))
       return Error{
           fmt::format("{} and {} describe different notification points", first->name, flow.name),
-          "all receivers have one: add np= and cnp-interval= to the words of congestion"};
+          "all receivers have one: cnp: {mode: window, interval: 50us}"};
     if (first)
       continue;
     first = &flow;

@@ -57,6 +57,24 @@ bool is_narrower_elsewhere(const Scenario &scenario, double share) {
                      [limit](const auto &host) { return host.second > limit; });
 }
 
+// Why the model does not describe a flow; "": it does.
+std::string has_no_fixed_point(const FlowSetup &setup) {
+  const flow::Flow &flow = setup.flow;
+  const uint64_t verb = packet::verb_properties(flow.verb);
+  if (flow.messages || flow.duration_ns)
+    return "the flows end";
+  if (!flow.opcodes.empty() || !(verb & (ROCE_OP_SEND | ROCE_OP_WRITE)))
+    return "the data of READs and atomics is paced by the responder";
+  if (!(flow.path.tos & ROCE_ECN_CE))
+    return "the flows are not ECN-capable: nothing is marked";
+  if (flow.pacing.rate.kind != congestion::Rate::Kind::Top)
+    return "the flows have a rate of their own";
+  for (const flow::Sizes::Part &part : flow.size.parts)
+    if (part.bytes < flow.pmtu)
+      return "messages are shorter than a packet";
+  return {};
+}
+
 } // namespace
 
 ExperimentPrediction predict(const Scenario &scenario) {
@@ -73,8 +91,8 @@ ExperimentPrediction predict(const Scenario &scenario) {
     if (flow.flow.control.kind != first.flow.control.kind ||
         flow.flow.control.dcqcn.words() != first.flow.control.dcqcn.words())
       return none("the flows have different congestion control");
-    if (flow.flow.messages)
-      return none("the flows end");
+    if (const std::string why = has_no_fixed_point(flow); !why.empty())
+      return none(why);
     if (scenario.topology.kind == Topology::Kind::Star && flow.dst != "receiver")
       return none("not all flows go to the receiver");
     question.path.flows += flow.flow.qps;
@@ -112,6 +130,8 @@ ExperimentPrediction predict(const Scenario &scenario) {
     prediction.why = "the least rates of the flows exceed the line";
     return prediction;
   }
+  if (said.point.applies == congestion::Applies::Kmax)
+    prediction.why = "the fixed point needs more marks than Pmax: the queue stays at Kmax";
   prediction.mark_probability = said.point.mark_probability;
   prediction.queue_bytes = said.point.queue_bytes;
   prediction.alpha = said.point.alpha;

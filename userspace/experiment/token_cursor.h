@@ -38,7 +38,7 @@ public:
     const std::string found =
         token.kind == Token::Kind::End ? "it ends" : fmt::format("there is '{}'", token.text);
     return {fmt::format("{} where {} is needed", found, wanted),
-            "like jain(flows.rate_bps) >= 0.99"};
+            "like jain(flows.goodput_bps) >= 0.99"};
   }
   Status expect(const char *text) {
     return take_if(text) ? Status() : Status(unexpected(fmt::format("'{}'", text)));

@@ -13,20 +13,34 @@
 
 namespace xr {
 
-struct ExperimentFlow {
-  std::string name, src, dst;     // src, dst: names of hosts
-  uint32_t qp = 0;                // the first destination QPN
-  uint64_t bytes = 0;             // payload that the receiver accepted, in the measured time
-  uint64_t packets = 0;           // data packets sent, in the measured time
-  double rate_bps = 0;            // delivered; mean in the measured time while the flow ran
-  uint64_t start_ns = 0;          // the first packet was due
-  std::optional<uint64_t> end_ns; // the last message was complete; unset: the flow goes on
-  std::optional<uint64_t> fct_ns; // end_ns - start_ns
-  std::optional<double> slowdown; // fct_ns / the time that the flow would need alone
-  // whole run; drops: frames of the flow and answers to it
+// The counts of a flow over some time.
+struct ExperimentFlowCounts {
+  // Payload that the receiver took, once: in order, or kept until the missing packet comes (of
+  // READs and atomics: the requester).
+  uint64_t bytes = 0;
+  uint64_t packets = 0; // data packets sent
+  // drops: frames of the flow and answers to it
   uint64_t marked = 0, cnps = 0, cuts = 0, retransmitted = 0, timeouts = 0, drops = 0;
-  uint64_t naks = 0;   // PSN sequence errors that the sender received
-  uint64_t failed = 0; // messages whose QP gave up
+  uint64_t naks = 0;         // PSN sequence errors that the sender received
+  uint64_t failed = 0;       // messages whose QP gave up
+  uint64_t kept_no_room = 0; // selective repeat: arrived early, and there was no room to keep them
+
+  void add(const ExperimentFlowCounts &other);
+  ExperimentFlowCounts since(const ExperimentFlowCounts &before) const;
+};
+
+// Its own counts are of the measured time.
+struct ExperimentFlow : ExperimentFlowCounts {
+  std::string name = {}, src = {}, dst = {}; // src, dst: names of hosts
+  uint32_t qp = 0;                           // the first destination QPN
+  // Means in the measured time while the flow ran. Goodput is of `bytes`; wire_bps is of all its
+  // frames that reached the receiver, with what the link's rate includes (LinkSpec::layer1).
+  double goodput_bps = 0, wire_bps = 0;
+  uint64_t start_ns = 0;               // the first packet was due
+  std::optional<uint64_t> end_ns = {}; // the last message was complete; unset: the flow goes on
+  std::optional<uint64_t> fct_ns = {}; // end_ns - start_ns
+  std::optional<double> slowdown = {}; // fct_ns / the time that the flow would need alone
+  ExperimentFlowCounts whole = {};     // of the whole run
 };
 
 struct ExperimentQueue {
@@ -39,11 +53,18 @@ struct ExperimentQueue {
   double utilisation = 0;                        // share of the measured time in which it sent
 };
 
-// A rule of `impair`. Frames and bytes are of the whole run.
-struct ExperimentRule {
-  std::string name, link, words; // link: the queue that its frames were going to
+// The counts of a rule over some time, as in RuleRow.
+struct ExperimentRuleCounts {
   uint64_t matched = 0, acted = 0, matched_bytes = 0, acted_bytes = 0;
-  uint64_t spared = 0, limited = 0, not_applicable = 0, refused = 0; // as in RuleRow
+  uint64_t spared = 0, limited = 0, not_applicable = 0, refused = 0;
+
+  ExperimentRuleCounts since(const ExperimentRuleCounts &before) const;
+};
+
+// A rule of `impair`. Its own counts are of the measured time.
+struct ExperimentRule : ExperimentRuleCounts {
+  std::string name = {}, link = {}, words = {}; // link: the queue that its frames were going to
+  ExperimentRuleCounts whole = {};              // of the whole run
 };
 
 // One value of series.csv.
@@ -51,7 +72,7 @@ struct ExperimentSample {
   uint64_t t_ns = 0;
   enum class Kind : uint8_t { Flow, Queue, Total } kind = Kind::Flow;
   uint32_t row = 0;        // index of the flow or queue
-  const char *column = ""; // static: "rate_bps", "backlog_bytes", ...
+  const char *column = ""; // static: "goodput_bps", "backlog_bytes", ...
   double value = 0;
 };
 const char *sample_kind_name(ExperimentSample::Kind kind); // "flow", "queue", "total": series.csv
@@ -63,13 +84,21 @@ struct ExperimentMeasurement {
   std::set<std::string> unmeasured; // columns without a value, of flows and of the run
   uint64_t other_qps = 0;           // that sent requests and are of no flow
   uint64_t other_cnps = 0;          // of no flow that is known
-  double jain = 1;                  // of the flows' rate_bps
+  double jain = 1;                  // of the flows' goodput_bps
   uint64_t packets = 0;             // frames that hosts sent, whole run
   uint64_t packet_hops = 0;         // frames that crossed a link, whole run
   uint64_t duration_ns = 0;         // simulated or real
+  uint64_t from_ns = 0;             // the measured time begins; it ends at duration_ns
   uint64_t begun_ns = 0;            // when it began, by the clock of its captures
   double wall_s = 0, cpu_s = 0;
   std::vector<std::string> why_void; // reasons for which the measurement cannot be trusted
 };
+
+// Sums over all flows and rules, of the whole run.
+struct WholeRun {
+  ExperimentFlowCounts flows;
+  uint64_t rules_matched = 0, rules_acted = 0;
+};
+WholeRun whole_run(const ExperimentMeasurement &measured);
 
 } // namespace xr

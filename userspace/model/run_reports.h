@@ -55,6 +55,7 @@ struct SendCounts {
   // selective repeat: answers kept because an earlier one is missing; those for which there was no
   // room
   uint64_t kept = 0, kept_no_room = 0;
+  uint64_t answer_bytes = 0; // payload of READ responses and atomics' answers that were taken, once
   // NAKs by code (IBA vol. 1, 9.7.5.2.8). `naks` are PSN sequence errors; the others end the QP.
   uint64_t invalid_naks = 0, access_naks = 0, operational_naks = 0;
   uint64_t cnps = 0; // received

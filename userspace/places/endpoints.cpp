@@ -174,6 +174,7 @@ struct Endpoints::State {
     request.responder.qps = plan.qps;
     request.responder.seed = scenario.seed;
     request.responder.selective = scenario.reliability.selective;
+    request.responder.most_kept = scenario.reliability.window;
     request.attach = attach_options(plan, setup.ours, {Port::Receivers});
     auto run = endpoint::RespondRun::prepare(std::move(request));
     if (!run)

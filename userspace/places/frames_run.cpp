@@ -158,6 +158,9 @@ Status FramesRun::read() {
   measurement_.look(last_);
   if (last_.t_ns >= measure_at_) {
     measurement_.begin(last_);
+    if (at_.ports.wire())
+      if (Status s = rules_.begin_measure(at_.experiment.rules); !s)
+        return s;
     measure_at_ = UINT64_MAX;
   }
   if (look_at_ != UINT64_MAX)

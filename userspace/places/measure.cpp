@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/fairness.h"
+#include "base/layer1.h"
 #include "parse/value.h"
 
 namespace xr::places {
@@ -15,7 +16,6 @@ namespace {
 
 using Kind = ExperimentSample::Kind;
 
-constexpr uint32_t kFcs = 4;
 constexpr double kMostSlip = 0.01; // of the time, by which senders were late
 constexpr uint64_t kLeastPatience = 1'000'000;
 constexpr uint64_t kMostChangeLate =
@@ -73,13 +73,16 @@ std::vector<ExperimentSample> Measurement::sample(const Reading &reading) {
   std::vector<double> rates;
   for (uint32_t i = 0; i < plan_.flows.size(); i++) {
     const FlowCounts &flow = reading.flows[i], &before = sampled_.flows[i];
-    const uint64_t bytes =
-        flow.received_bytes - before.received_bytes + kFcs * (flow.received - before.received);
-    const bool runs = begun_ns_ + plan_.flows[i].start_ns <= reading.t_ns && !complete_ns_[i];
-    if (!bytes && !runs)
+    const uint64_t bytes = accepted_bytes(i, before, flow);
+    const uint64_t wire = wire_bytes(before, flow);
+    const bool runs = plan_.flows[i].start_ns != UINT64_MAX &&
+                      begun_ns_ + plan_.flows[i].start_ns <= reading.t_ns && !is_over(i, reading);
+    if (!wire && !runs)
       continue;
-    if (reading.counted)
-      add(Kind::Flow, i, "rate_bps", rate(bytes, since));
+    if (reading.counted) {
+      add(Kind::Flow, i, "goodput_bps", rate(bytes, since));
+      add(Kind::Flow, i, "wire_bps", rate(wire, since));
+    }
     if (bytes)
       rates.push_back(static_cast<double>(bytes));
     if (!flow.controlled || !runs)
@@ -103,19 +106,55 @@ std::vector<ExperimentSample> Measurement::sample(const Reading &reading) {
 void Measurement::begin(const Reading &reading) { measured_ = reading; }
 void Measurement::end(const Reading &reading) { ended_ = reading; }
 
+// Payload of packets that came for the first time.
+uint64_t Measurement::accepted_bytes(size_t index, const FlowCounts &from,
+                                     const FlowCounts &to) const {
+  const uint64_t packets = to.accepted() - std::min(from.accepted(), to.accepted());
+  return static_cast<uint64_t>(
+      std::llround(static_cast<double>(packets) * plan_.flows[index].payload));
+}
+
+uint64_t Measurement::wire_bytes(const FlowCounts &from, const FlowCounts &to) const {
+  const uint64_t overhead = plan_.forward.layer1 ? kLayer1Bytes : 0;
+  return to.received_bytes - from.received_bytes + overhead * (to.received - from.received);
+}
+
+// Complete, or its time is over. A flow that the schedule stopped goes on at rate 0.
+bool Measurement::is_over(size_t index, const Reading &reading) const {
+  const PlannedFlow &planned = plan_.flows[index];
+  return complete_ns_[index] ||
+         (planned.flow.duration_ns && !planned.stopped &&
+          reading.t_ns > begun_ns_ + planned.start_ns + planned.flow.duration_ns);
+}
+
+ExperimentFlowCounts Measurement::counts_of(size_t index, const FlowCounts &flow) const {
+  ExperimentFlowCounts counts;
+  counts.bytes = accepted_bytes(index, {}, flow);
+  counts.packets = flow.sent;
+  counts.marked = flow.marked;
+  counts.cnps = flow.cnps;
+  counts.cuts = flow.cuts;
+  counts.retransmitted = flow.sent_again;
+  counts.drops = flow.sent - std::min(flow.sent, flow.received);
+  counts.naks = flow.naks;
+  counts.timeouts = flow.timeouts;
+  counts.failed = flow.failed;
+  return counts;
+}
+
 ExperimentFlow Measurement::flow_row(size_t index, const Reading &settled) const {
   const PlannedFlow &planned = plan_.flows[index];
   const FlowCounts &from = measured_.flows[index], &to = ended_.flows[index],
                    &all = settled.flows[index];
-  ExperimentFlow row;
+  // Frames that were on the way at the end of the run arrive, or are lost, until it has settled.
+  ExperimentFlow row{counts_of(index, all).since(counts_of(index, from))};
+  row.whole = counts_of(index, all);
+  row.bytes = accepted_bytes(index, from, to);
+  row.packets = to.sent - from.sent;
   row.name = planned.name;
   row.src = planned.src;
   row.dst = planned.dst;
   row.qp = plan_.ours ? planned.flow.qp : all.qp;
-  row.bytes = static_cast<uint64_t>(
-      std::llround(static_cast<double>(to.accepted() - std::min(from.accepted(), to.accepted())) *
-                   planned.payload));
-  row.packets = to.sent - from.sent;
   const bool starts = planned.start_ns != UINT64_MAX;
   const uint64_t start = starts ? begun_ns_ + planned.start_ns : UINT64_MAX;
   row.start_ns = starts ? time_of(start) : UINT64_MAX;
@@ -125,22 +164,14 @@ ExperimentFlow Measurement::flow_row(size_t index, const Reading &settled) const
   if (starts && planned.flow.duration_ns)
     stop = std::min(stop, start + planned.flow.duration_ns);
   const uint64_t began = std::max(start, measured_.t_ns);
-  if (stop > began)
-    row.rate_bps =
-        rate(to.received_bytes - from.received_bytes + kFcs * (to.received - from.received),
-             stop - began);
+  if (stop > began) {
+    row.goodput_bps = rate(row.bytes, stop - began);
+    row.wire_bps = rate(wire_bytes(from, to), stop - began);
+  }
   if (complete_ns_[index]) {
     row.end_ns = time_of(complete_ns_[index]);
     row.fct_ns = *row.end_ns - std::min(row.start_ns, *row.end_ns);
   }
-  row.marked = all.marked;
-  row.cnps = all.cnps;
-  row.cuts = all.cuts;
-  row.retransmitted = all.sent_again;
-  row.drops = all.sent - std::min(all.sent, all.received);
-  row.naks = all.naks;
-  row.timeouts = all.timeouts;
-  row.failed = all.failed;
   return row;
 }
 
@@ -173,7 +204,7 @@ ExperimentMeasurement Measurement::result(const Reading &settled) const {
     const uint64_t start = plan_.flows[i].start_ns;
     if (start != UINT64_MAX && begun_ns_ + start < ended_.t_ns &&
         (!complete_ns_[i] || complete_ns_[i] > measured_.t_ns))
-      rates.push_back(all.flows.back().rate_bps);
+      rates.push_back(all.flows.back().goodput_bps);
   }
   if (ended_.right)
     all.queues.push_back(queue_row());
@@ -183,6 +214,7 @@ ExperimentMeasurement Measurement::result(const Reading &settled) const {
   all.other_qps = settled.other_qps;
   all.other_cnps = settled.other_cnps;
   all.duration_ns = time_of(ended_.t_ns);
+  all.from_ns = time_of(measured_.t_ns);
   return all;
 }
 

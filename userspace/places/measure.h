@@ -34,6 +34,10 @@ public:
 
 private:
   double rate(uint64_t bytes, uint64_t ns) const;
+  uint64_t accepted_bytes(size_t index, const FlowCounts &from, const FlowCounts &to) const;
+  uint64_t wire_bytes(const FlowCounts &from, const FlowCounts &to) const;
+  bool is_over(size_t index, const Reading &reading) const;
+  ExperimentFlowCounts counts_of(size_t index, const FlowCounts &flow) const;
   ExperimentFlow flow_row(size_t index, const Reading &settled) const;
   ExperimentQueue queue_row() const;
 

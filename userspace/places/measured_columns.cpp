@@ -26,7 +26,8 @@ constexpr const char *kRates = "left=IF,right=IF or respond=IF in this process";
 constexpr const char *kCnps = "send=IF or left=IF,right=IF in this process";
 
 constexpr Need kNeeds[] = {
-    {RowKind::Flow, 0, kHasWire | kHasReceiver, "rate_bps", kRates},
+    {RowKind::Flow, 0, kHasWire | kHasReceiver, "goodput_bps", kRates},
+    {RowKind::Flow, 0, kHasWire | kHasReceiver, "wire_bps", kRates},
     {RowKind::Flow, kHasSender, 0, "control_bps", kSend},
     {RowKind::Flow, kHasSender, 0, "target_bps", kSend},
     {RowKind::Flow, kHasSender, 0, "alpha", kSend},
@@ -44,6 +45,7 @@ constexpr Need kNeeds[] = {
     {RowKind::Flow, kHasSender, 0, "naks", kSend},
     {RowKind::Flow, kHasWire | kHasReceiver, 0, "drops", kBoth},
     {RowKind::Flow, kHasSender, 0, "failed", kSend},
+    {RowKind::Flow, kNowhere, 0, "kept_no_room", "virtual time"},
     {RowKind::Total, 0, kHasWire | kHasReceiver, "jain", kRates},
     {RowKind::Total, kHasWire, 0, "packet_hops", kWire},
 };

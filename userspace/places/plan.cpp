@@ -231,7 +231,8 @@ private:
     flow.pacing.start_ns = planned.start_ns;
     if (stop != UINT64_MAX) {
       const uint64_t length = stop > planned.start_ns ? stop - planned.start_ns : 1;
-      flow.duration_ns = flow.duration_ns ? std::min(flow.duration_ns, length) : length;
+      planned.stopped = !flow.duration_ns || length <= flow.duration_ns;
+      flow.duration_ns = planned.stopped ? length : flow.duration_ns;
     }
     return {};
   }

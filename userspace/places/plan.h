@@ -24,6 +24,7 @@ struct PlannedFlow {
   uint64_t packets = 0;       // of all its messages; 0: it goes on
   double payload = 0;         // bytes a packet, on average
   uint64_t peak_bps = 0;      // at which it may send, in bytes of frames
+  bool stopped = false;       // by the schedule, before its own duration is over
 };
 
 struct LinkChange {

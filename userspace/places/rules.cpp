@@ -173,6 +173,14 @@ Status RuleRun::change_one(Change kind, size_t index) {
   return done ? Status() : wrong(done.error());
 }
 
+Status RuleRun::begin_measure(const experiment::Rules &rules) {
+  auto rows = read(rules);
+  if (!rows)
+    return rows.error();
+  measured_ = std::move(rows).get();
+  return {};
+}
+
 Result<std::vector<ExperimentRule>> RuleRun::read(const experiment::Rules &rules) const {
   std::vector<RuleRow> counted;
   for (const bool left : {true, false}) {
@@ -185,18 +193,24 @@ Result<std::vector<ExperimentRule>> RuleRun::read(const experiment::Rules &rules
   }
   std::vector<ExperimentRule> rows;
   for (const experiment::RuleSetup &setup : rules.all) {
-    ExperimentRule row{.name = setup.name, .link = setup.link, .words = setup.words};
+    ExperimentRule row;
+    row.name = setup.name;
+    row.link = setup.link;
+    row.words = setup.words;
     const auto found = std::ranges::find(counted, setup.name, &RuleRow::name);
     if (found != counted.end()) {
-      row.matched = found->matched;
-      row.acted = found->acted;
-      row.matched_bytes = found->matched_bytes;
-      row.acted_bytes = found->acted_bytes;
-      row.spared = found->spared;
-      row.limited = found->limited;
-      row.not_applicable = found->not_applicable;
-      row.refused = found->refused;
+      row.whole = {.matched = found->matched,
+                   .acted = found->acted,
+                   .matched_bytes = found->matched_bytes,
+                   .acted_bytes = found->acted_bytes,
+                   .spared = found->spared,
+                   .limited = found->limited,
+                   .not_applicable = found->not_applicable,
+                   .refused = found->refused};
     }
+    const size_t number = rows.size();
+    static_cast<ExperimentRuleCounts &>(row) =
+        number < measured_.size() ? row.whole.since(measured_[number].whole) : row.whole;
     rows.push_back(std::move(row));
   }
   return rows;

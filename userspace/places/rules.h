@@ -27,6 +27,8 @@ public:
   Status begin(); // those that are there from the start
   // A rule that is deleted stays, disabled, so that its counts can be read at the end.
   Status change(const experiment::RuleChange &change);
+  // The counts of the measured time begin.
+  Status begin_measure(const experiment::Rules &rules);
   // Rows for all rules of the plan, with the experiment's words.
   Result<std::vector<ExperimentRule>> read(const experiment::Rules &rules) const;
 
@@ -38,6 +40,7 @@ private:
   const Plan &plan_;
   RunPorts ports_;
   std::vector<bool> there_;
+  std::vector<ExperimentRule> measured_; // as of begin_measure()
 };
 
 } // namespace xr::places

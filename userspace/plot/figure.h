@@ -32,7 +32,7 @@ struct Figure {
   std::string id; // of the file with --plots: "rate"
   std::string title;
   std::string x_unit, y_unit; // "s", "bit/s", "bytes", ""
-  std::string kind, column;   // of series.csv: "flow", "rate_bps"; "": from elsewhere
+  std::string kind, column;   // of series.csv: "flow", "goodput_bps"; "": from elsewhere
   bool time = true;           // x is the time of the experiment: figures zoom together
   bool summary = false;       // the first curves are statistics over all others
   std::vector<float> x;

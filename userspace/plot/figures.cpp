@@ -98,7 +98,7 @@ struct Wanted {
 };
 
 constexpr Wanted kOverTime[] = {
-    {"rate", "Rate of each flow", "bit/s", "rate_bps", Kind::Flow, Use::Value, true},
+    {"rate", "Goodput of each flow", "bit/s", "goodput_bps", Kind::Flow, Use::Value, true},
     {"control", "Rate that congestion control allows", "bit/s", "control_bps", Kind::Flow,
      Use::Value, false},
     {"backlog", "Backlog of each queue", "bytes", "backlog_bytes", Kind::Queue, Use::Value, true},

@@ -115,14 +115,16 @@ json flows_of(const ExperimentMeasurement &measured) {
   for (const ExperimentFlow &flow : measured.flows) {
     if (rows.size() == kMostRows)
       break;
-    rows.push_back({flow.name, flow.src, flow.dst, number(flow.rate_bps), flow.bytes, flow.packets,
+    rows.push_back({flow.name, flow.src, flow.dst, number(flow.goodput_bps), number(flow.wire_bps),
+                    flow.bytes, flow.packets,
                     flow.fct_ns ? json(static_cast<double>(*flow.fct_ns) / 1e9) : json(),
                     number(flow.slowdown), flow.marked, flow.cnps, flow.cuts, flow.retransmitted,
                     flow.timeouts, flow.drops});
   }
   return table_of("Flows",
-                  {"flow", "from", "to", "rate bit/s", "bytes", "packets", "completion s",
-                   "slowdown", "marked", "CNPs", "cuts", "retransmitted", "timeouts", "drops"},
+                  {"flow", "from", "to", "goodput bit/s", "wire bit/s", "bytes", "packets",
+                   "completion s", "slowdown", "marked", "CNPs", "cuts", "retransmitted",
+                   "timeouts", "drops"},
                   std::move(rows), measured.flows.size());
 }
 

@@ -120,13 +120,15 @@ Section prediction_text(const ExperimentPrediction &p) {
   };
   Section section{
       "prediction_text", "THEORY",
-      Group{field("queue_bytes", "queue", p.queue_bytes, 1e-3, "KB"),
-            field("mark_probability", "marked", p.mark_probability, 100, "%"),
-            field("share_bps", "fair share", p.share_bps, 1e-9, "Gbit/s"),
-            field("convergence_ns", "converged within", p.convergence_ns, 1e-6, "ms"),
-            {{"stable", "stable", Format::Text, Hide::Zero},
-             p.stable ? Value{std::string(*p.stable ? "yes" : "no")} : Value{}},
-            {{"applies", "applies", Format::Text, Hide::Zero}, p.why.empty() ? p.applies : ""}},
+      Group{
+          field("queue_bytes", "queue", p.queue_bytes, 1e-3, "KB"),
+          field("mark_probability", "marked", p.mark_probability, 100, "%"),
+          field("share_bps", "fair share", p.share_bps, 1e-9, "Gbit/s"),
+          field("convergence_ns", "converged within", p.convergence_ns, 1e-6, "ms"),
+          {{"stable", "stable", Format::Text, Hide::Zero},
+           p.stable ? Value{std::string(*p.stable ? "yes" : "no")} : Value{}},
+          {{"applies", "applies", Format::Text, Hide::Zero}, p.applies == "none" ? "" : p.applies},
+          {{"why", "because", Format::Text, Hide::Zero}, p.applies == "none" ? "" : p.why}},
       Where::Text};
   section.hide = Hide::Zero;
   return section;
@@ -139,8 +141,10 @@ std::string more_rows(size_t all, size_t shown, const char *what) {
 Section totals_text(const ExperimentResult &result) {
   const ExperimentMeasurement &m = result.measured;
   const double speed = m.cpu_s > 0 ? static_cast<double>(m.packet_hops) / m.cpu_s : 0;
-  return {"totals", "",
-          Group{{{"jain", "Jain's index", Format::Text, Hide::Zero},
+  return {"run_text", "",
+          Group{{{"window", "measured"},
+                 fmt::format("{} to {}", milliseconds(m.from_ns), milliseconds(m.duration_ns))},
+                {{"jain", "Jain's index", Format::Text, Hide::Zero},
                  m.unmeasured.contains("jain") ? "" : fmt::format("{:.4f}", m.jain)},
                 {{"packets", "packets", Format::Count}, m.packets},
                 {{"duration", result.place == "virtual" ? "simulated" : "time"},
@@ -148,6 +152,40 @@ Section totals_text(const ExperimentResult &result) {
                 {{"wall_s", "real time"}, fmt::format("{:.2f} s", m.wall_s)},
                 {{"speed", "packet-hops/s", Format::Scaled}, speed}},
           Where::Text};
+}
+
+Section window_json(const ExperimentMeasurement &m) {
+  return {"window", "", Group{{{"from_ns", ""}, m.from_ns}, {{"to_ns", ""}, m.duration_ns}},
+          Where::Json};
+}
+
+// The sums of the whole run; in text those that say that something went wrong, where the measured
+// time is only a part of it.
+Section totals_section(const ExperimentMeasurement &m) {
+  const WholeRun all = whole_run(m);
+  const auto field = [&m](const char *key, const char *label, uint64_t value,
+                          Where where = Where::Both) {
+    Field made{{key, label, Format::Count, Hide::Zero}, value};
+    made.column.where = m.from_ns ? where : Where::Json;
+    if (m.unmeasured.contains(key))
+      made.value = Value{};
+    return made;
+  };
+  Section section{"totals", m.from_ns ? "WHOLE RUN" : "",
+                  Group{field("bytes", "", all.flows.bytes, Where::Json),
+                        field("packets", "", all.flows.packets, Where::Json),
+                        field("marked", "marked", all.flows.marked),
+                        field("cnps", "CNPs", all.flows.cnps),
+                        field("cuts", "", all.flows.cuts, Where::Json),
+                        field("retransmitted", "sent again", all.flows.retransmitted),
+                        field("timeouts", "timeouts", all.flows.timeouts),
+                        field("drops", "drops", all.flows.drops),
+                        field("kept_no_room", "no room to keep", all.flows.kept_no_room),
+                        field("failed", "messages failed", all.flows.failed),
+                        field("naks", "NAKs", all.flows.naks),
+                        field("rules_matched", "", all.rules_matched, Where::Json),
+                        field("rules_acted", "changed by rules", all.rules_acted)}};
+  return section;
 }
 
 } // namespace
@@ -163,6 +201,7 @@ Document experiment_report(const ExperimentResult &result) {
   if (result.scale != 1)
     s.push_back(json("scale", result.scale));
   s.push_back(json("seed", result.seed));
+  s.push_back(window_json(m));
   s.push_back(json("verdict", std::string(verdict_name(result.verdict))));
   s.push_back({"why_void", "void because", Value{StringList(m.why_void)}, Where::Both, Hide::Zero,
                Tone::Alarm});
@@ -178,6 +217,7 @@ Document experiment_report(const ExperimentResult &result) {
   s.push_back({"queues", "", queues_table(m.queues, all_of(m.queues.size())), Where::Json});
   s.push_back({"queues_text", "", queues_table(m.queues, busiest(m.queues)), Where::Text});
   s.push_back(rules_section(m.rules));
+  s.push_back(totals_section(m));
   if (result.answers)
     for (Section &section : answer_sections(*result.answers, kMostRows))
       s.push_back(std::move(section));

@@ -8,83 +8,66 @@ namespace xr::report {
 
 namespace {
 
-Value flow_cell(const ExperimentFlow &f, size_t column) {
-  switch (column) {
-  case 0:
-    return f.name;
-  case 1:
-    return f.src;
-  case 2:
-    return f.dst;
-  case 3:
-    return uint64_t{f.qp};
-  case 4:
-    return f.bytes;
-  case 5:
-    return f.packets;
-  case 6:
-    return f.rate_bps;
-  case 7:
-    return f.start_ns;
-  case 8:
-    return maybe(f.end_ns);
-  case 9:
-    return maybe(f.fct_ns);
-  case 10:
-    return maybe(f.slowdown);
-  case 11:
-    return f.marked;
-  case 12:
-    return f.cnps;
-  case 13:
-    return f.cuts;
-  case 14:
-    return f.retransmitted;
-  case 15:
-    return f.timeouts;
-  case 16:
-    return f.drops;
-  case 17:
-    return f.failed;
-  default:
-    return f.naks;
-  }
+struct FlowColumn {
+  Column column;
+  Value (*cell)(const ExperimentFlow &);
+};
+
+Column json_only(const char *key) {
+  return {key, "", Format::Text, Hide::Never, Tone::Plain, Where::Json};
+}
+
+const std::vector<FlowColumn> &flow_columns() {
+  using enum Format;
+  using F = ExperimentFlow;
+  static const std::vector<FlowColumn> kColumns = {
+      {{"name", "FLOW"}, [](const F &f) -> Value { return f.name; }},
+      {{"src", "FROM"}, [](const F &f) -> Value { return f.src; }},
+      {{"dst", "TO"}, [](const F &f) -> Value { return f.dst; }},
+      {json_only("qp"), [](const F &f) -> Value { return uint64_t{f.qp}; }},
+      {json_only("bytes"), [](const F &f) -> Value { return f.bytes; }},
+      {{"packets", "PACKETS", Count}, [](const F &f) -> Value { return f.packets; }},
+      {{"goodput_bps", "GOODPUT\nbit/s", Scaled},
+       [](const F &f) -> Value { return f.goodput_bps; }},
+      {{"wire_bps", "WIRE\nbit/s", Scaled}, [](const F &f) -> Value { return f.wire_bps; }},
+      {json_only("rate_bps"), [](const F &f) -> Value { return f.goodput_bps; }}, // until 0.9
+      {json_only("start_ns"), [](const F &f) -> Value { return f.start_ns; }},
+      {json_only("end_ns"), [](const F &f) -> Value { return maybe(f.end_ns); }},
+      {{"fct_ns", "FCT\nns", Count, Hide::Zero},
+       [](const F &f) -> Value { return maybe(f.fct_ns); }},
+      {{"slowdown", "SLOWDOWN", Rate, Hide::Zero},
+       [](const F &f) -> Value { return maybe(f.slowdown); }},
+      {{"marked", "MARKED", Count, Hide::Zero}, [](const F &f) -> Value { return f.marked; }},
+      {{"cnps", "CNPS", Count, Hide::Zero}, [](const F &f) -> Value { return f.cnps; }},
+      {{"cuts", "CUTS", Count, Hide::Zero}, [](const F &f) -> Value { return f.cuts; }},
+      {{"retransmitted", "RESENT", Count, Hide::Zero},
+       [](const F &f) -> Value { return f.retransmitted; }},
+      {{"timeouts", "TIMEOUTS", Count, Hide::Zero}, [](const F &f) -> Value { return f.timeouts; }},
+      {{"drops", "DROPS", Count, Hide::Zero, Tone::Alarm},
+       [](const F &f) -> Value { return f.drops; }},
+      {{"kept_no_room", "NO ROOM\nto keep", Count, Hide::Zero, Tone::Alarm},
+       [](const F &f) -> Value { return f.kept_no_room; }},
+      {{"failed", "FAILED", Count, Hide::Zero, Tone::Alarm},
+       [](const F &f) -> Value { return f.failed; }},
+      {{"naks", "NAKS", Count, Hide::Zero}, [](const F &f) -> Value { return f.naks; }},
+  };
+  return kColumns;
 }
 
 } // namespace
 
 Table flows_table(const ExperimentMeasurement &measured, size_t most) {
-  using enum Format;
-  const auto json_only = [](const char *key) {
-    return Column{key, "", Text, Hide::Never, Tone::Plain, Where::Json};
-  };
-  std::vector<Column> columns = {{"name", "FLOW"},
-                                 {"src", "FROM"},
-                                 {"dst", "TO"},
-                                 json_only("qp"),
-                                 json_only("bytes"),
-                                 {"packets", "PACKETS", Count},
-                                 {"rate_bps", "BIT/S", Scaled},
-                                 json_only("start_ns"),
-                                 json_only("end_ns"),
-                                 {"fct_ns", "FCT\nns", Count, Hide::Zero},
-                                 {"slowdown", "SLOWDOWN", Rate, Hide::Zero},
-                                 {"marked", "MARKED", Count, Hide::Zero},
-                                 {"cnps", "CNPS", Count, Hide::Zero},
-                                 {"cuts", "CUTS", Count, Hide::Zero},
-                                 {"retransmitted", "RESENT", Count, Hide::Zero},
-                                 {"timeouts", "TIMEOUTS", Count, Hide::Zero},
-                                 {"drops", "DROPS", Count, Hide::Zero, Tone::Alarm},
-                                 {"failed", "FAILED", Count, Hide::Zero, Tone::Alarm},
-                                 {"naks", "NAKS", Count, Hide::Zero}};
+  std::vector<Column> columns;
   std::vector<bool> unmeasured;
-  unmeasured.reserve(columns.size());
-  for (const Column &column : columns)
-    unmeasured.push_back(measured.unmeasured.contains(column.key));
+  for (const FlowColumn &one : flow_columns()) {
+    const std::string &key = one.column.key;
+    columns.push_back(one.column);
+    unmeasured.push_back(measured.unmeasured.contains(key == "rate_bps" ? "goodput_bps" : key));
+  }
   const std::vector<ExperimentFlow> &flows = measured.flows;
   return {std::move(columns), std::min(flows.size(), most),
           [&flows, unmeasured](size_t row, size_t column) {
-            return unmeasured[column] ? Value{} : flow_cell(flows[row], column);
+            return unmeasured[column] ? Value{} : flow_columns()[column].cell(flows[row]);
           }};
 }
 
@@ -153,9 +136,6 @@ Section rules_section(const std::vector<ExperimentRule> &rules) {
   for (const ExperimentRule &r : rules)
     rows.push_back({r.name, r.link, r.matched, r.acted, r.matched_bytes, r.acted_bytes, r.spared,
                     r.limited, r.not_applicable, r.refused, r.words});
-  const auto json_only = [](const char *key) {
-    return Column{key, "", Text, Hide::Never, Tone::Plain, Where::Json};
-  };
   return {"rules", "",
           make_table({{"name", "RULE"},
                       {"link", "TO"},

@@ -19,6 +19,8 @@ using Kind = ExperimentSample::Kind;
 
 constexpr size_t kBatch = 4096;                                   // samples
 constexpr const char *kNames[] = {"name", "src", "dst", "alias"}; // what is no number of a row
+// Runs until 0.9 have the first only; later ones repeat the second under this name.
+constexpr const char *kOldRate = "rate_bps", *kRate = "goodput_bps";
 // Numbers that say nothing about how a run went.
 constexpr const char *kIdentities[] = {"qp", "start_ns", "end_ns"};
 
@@ -34,8 +36,10 @@ StoredRow row_of(Kind kind, const json &object) {
   for (const auto &[key, value] : object.items()) {
     if (std::find(std::begin(kNames), std::end(kNames), key) != std::end(kNames))
       continue;
+    if (key == kOldRate && object.contains(kRate))
+      continue;
     if (!value.is_object())
-      add_number(row, key, value);
+      add_number(row, key == kOldRate ? kRate : key, value);
     else
       for (const auto &[inner, number] : value.items())
         add_number(row, fmt::format("{}.{}", key, inner), number);
@@ -164,7 +168,12 @@ Result<std::vector<ExperimentSample>> SeriesReader::next() {
     if (!sample)
       return Error{
           fmt::format("{}:{}: '{}' is no sample of the result.json beside it", path_, line_, line)};
-    samples.push_back(*sample);
+    const std::string_view column = sample->column;
+    has_goodput_ = has_goodput_ || column == kRate;
+    if (column != kOldRate)
+      samples.push_back(*sample);
+    else if (!has_goodput_)
+      (samples.emplace_back(*sample)).column = kRate;
   }
   return samples;
 }

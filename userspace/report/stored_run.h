@@ -52,6 +52,7 @@ private:
   std::string path_;
   std::ifstream file_;
   uint64_t line_ = 1;
+  bool has_goodput_ = false; // samples of that column
   std::map<std::string, uint32_t, std::less<>> flows_, queues_;
   std::map<std::string, std::unique_ptr<std::string>, std::less<>> columns_;
 };

@@ -34,9 +34,9 @@ SweepNumbers numbers_of(const ExperimentMeasurement &m) {
   Histogram fct_ns;
   for (const ExperimentFlow &flow : m.flows) {
     n.least_rate =
-        &flow == &m.flows.front() ? flow.rate_bps : std::min(n.least_rate, flow.rate_bps);
-    n.most_rate = std::max(n.most_rate, flow.rate_bps);
-    n.rate += flow.rate_bps;
+        &flow == &m.flows.front() ? flow.goodput_bps : std::min(n.least_rate, flow.goodput_bps);
+    n.most_rate = std::max(n.most_rate, flow.goodput_bps);
+    n.rate += flow.goodput_bps;
     n.cnps += flow.cnps;
     n.drops += flow.drops;
     n.retransmitted += flow.retransmitted;

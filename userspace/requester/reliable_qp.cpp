@@ -166,10 +166,13 @@ bool ReliableQp::response(uint64_t now, const roce_packet &packet, const Reliabl
     c.counts.stray++;
     return false;
   }
-  if (place > oldest_)
-    return later_answer(now, place, c);
-  advance(now, oldest_ + 1, c);
-  return true;
+  const bool taken = place == oldest_ || later_answer(now, place, c);
+  if (taken)
+    c.counts.answer_bytes +=
+        c.flow.verb == Verb::Read ? packet.payload : packet::moved_bytes(c.flow.verb, 0);
+  if (place == oldest_)
+    advance(now, oldest_ + 1, c);
+  return taken;
 }
 
 std::optional<ReliableQp::Answered> ReliableQp::answered_by(uint32_t psn,

@@ -47,6 +47,7 @@ inline void add(SendCounts &all, const SendCounts &one) {
                                                    &SendCounts::bad_icrc_received,
                                                    &SendCounts::kept,
                                                    &SendCounts::kept_no_room,
+                                                   &SendCounts::answer_bytes,
                                                    &SendCounts::invalid_naks,
                                                    &SendCounts::access_naks,
                                                    &SendCounts::operational_naks,

@@ -13,7 +13,7 @@ constexpr uint8_t kRnr = 0x20;
 constexpr uint32_t kLongestMessage = 1U << 31; // 9.7.2
 constexpr int32_t kHalfSpace = 1 << 23;
 // A larger PSN distance means that the sender restarted with a new PSN: no requester has so many
-// PSNs outstanding.
+// PSNs outstanding, unless ResponderOptions::most_kept says so.
 constexpr int32_t kFar = 65536;
 constexpr uint32_t kMostPassedOver = 256;
 
@@ -69,7 +69,7 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
 }
 
 bool Connection::is_qpn_reused(const Context &c, int32_t distance) const {
-  if (std::abs(distance) <= kFar)
+  if (std::abs(distance) <= std::max(kFar, static_cast<int32_t>(c.options.most_kept)))
     return false;
   // A request for the rest of a long READ may have a PSN far below expected_.
   const uint32_t into = (c.packet.psn - read_first_) & ROCE_PSN_MASK;

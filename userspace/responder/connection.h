@@ -31,8 +31,6 @@ public:
   static constexpr size_t kMaxResponses = 128;
   // Number of atomic results kept for duplicate requests.
   static constexpr size_t kMaxAtomicResults = 16;
-  // Number of requests kept after a missing one, with ResponderOptions::selective.
-  static constexpr size_t kMaxKept = 1024;
 
   Connection() = default;
   Connection(const packet::PeerKey &peer, uint8_t transport, uint32_t peer_qp, uint32_t pmtu)

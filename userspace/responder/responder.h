@@ -32,9 +32,10 @@ struct ResponderOptions {                 // NOLINT(clang-analyzer-optin.perform
   uint32_t ack_every = 0;  // an ACK after every N packets; 0: only for AckReq
   bool merge_acks = false; // send only the newest of several queued ACKs
   bool selective = false;  // selective repeat: keeps requests after a missing one
-  uint64_t rnr_every = 0;  // an RNR NAK for every N-th message, once; 0: none
-  uint8_t rnr_timer = 12;  // RNR timer code (IBA vol. 1, 9.7.5.2.8): 12 is 0.64 ms
-  bool cnp = true;         // send CNPs for CE-marked packets
+  uint32_t most_kept = 1024; // selective: requests that each QP keeps; its peer's window
+  uint64_t rnr_every = 0;    // an RNR NAK for every N-th message, once; 0: none
+  uint8_t rnr_timer = 12;    // RNR timer code (IBA vol. 1, 9.7.5.2.8): 12 is 0.64 ms
+  bool cnp = true;           // send CNPs for CE-marked packets
   congestion::CnpPacing cnp_pacing;
   uint8_t cnp_dscp = 48;
   // How each QP's READ responses are paced: CNPs for the QP reach it. Kind::None or Fixed or Dcqcn.

@@ -14,7 +14,7 @@ void Connection::keep(const Context &c) {
     c.counts.duplicates++;
     return;
   }
-  if (kept_.size() >= kMaxKept || !c.kept_room) {
+  if (kept_.size() >= c.options.most_kept || !c.kept_room) {
     c.counts.kept_no_room++;
     return;
   }

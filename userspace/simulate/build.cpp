@@ -157,6 +157,7 @@ void World::build_ports() {
     setup.buffer = host ? nullptr : switches_[between.from - network_.hosts].buffer.get();
     Port &port = *ports_.emplace_back(std::make_unique<Port>(spec_of(i, given), setup));
     port.counts = setup.counts;
+    port.most_rate = port.link.spec().rate;
     port.from = between.from;
     port.to = between.to;
     if (host)

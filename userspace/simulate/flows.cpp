@@ -85,31 +85,33 @@ void World::finish_flow(uint32_t number) {
   FlowRun &run = flows_[number];
   stop_flow(number);
   const bool lost = !run.setup->reliable && run.counts.drops;
-  if (!run.failed && !lost)
+  if (!run.counts.failed && !lost)
     run.end_ns = now_;
 }
 
 // Of a flow that does not know what arrives.
 bool World::all_arrived(const FlowRun &run) const {
-  return run.counts.delivered + run.counts.drops >= run.counts.sent + run.counts.copies;
+  return run.counts.delivered + run.counts.drops >= run.counts.packets + run.counts.copies;
 }
 
 void World::keep_counts(FlowRun &run) {
   if (!run.source)
     return;
   const SendCounts &counts = run.source->counts();
-  run.cnps = counts.cnps;
-  run.retransmitted = counts.retransmitted;
-  run.timeouts = counts.timeouts;
-  run.naks = counts.naks;
-  run.failed = counts.failed_messages;
-  if (run.reads)
-    run.counts.accepted = counts.message_bytes;
+  run.counts.cnps = counts.cnps;
+  run.counts.retransmitted = counts.retransmitted;
+  run.counts.timeouts = counts.timeouts;
+  run.counts.naks = counts.naks;
+  run.counts.failed = counts.failed_messages;
+  if (run.reads) {
+    run.counts.bytes = counts.answer_bytes;
+    run.counts.kept_no_room = counts.kept_no_room;
+  }
   rates_.clear();
   run.source->qp_rates(now_, rates_);
-  run.cuts = 0;
+  run.counts.cuts = 0;
   for (const QpRate &rate : rates_)
-    run.cuts += rate.cuts;
+    run.counts.cuts += rate.cuts;
 }
 
 responder::Responder &World::responder_of(uint32_t number, const FlowRun &run) {
@@ -122,6 +124,7 @@ responder::Responder &World::responder_of(uint32_t number, const FlowRun &run) {
     options.check_icrc = false;
     options.headers_only = true;
     options.selective = scenario_.reliability.selective;
+    options.most_kept = scenario_.reliability.window;
     options.qps = static_cast<uint32_t>(flow_of_qp_.size());
     options.seed = scenario_.seed;
     host.responder = std::make_unique<responder::Responder>(options);

@@ -102,7 +102,7 @@ bool World::send_class(Host &host, Sending &sending) {
     packet::Outgoing packet;
     const bool made = run.source->next(now_, {&packet, 1});
     if (made) {
-      run.counts.sent++;
+      run.counts.packets++;
       enqueue(host, packet, number);
     }
     const uint64_t wake = run.source->wake_at();
@@ -174,7 +174,8 @@ void World::release(uint32_t handle) {
   pool_.give_back(handle);
 }
 
-void World::receive(uint32_t host, const wire::Frame &frame) {
+// `overhead`: what the rate of the frame's last link includes beside its bytes.
+void World::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) {
   totals_.received++;
   if (passes_ && !host_captures_.empty()) [[unlikely]]
     capture_arrival(host, frame);
@@ -187,10 +188,12 @@ void World::receive(uint32_t host, const wire::Frame &frame) {
     const bool response = packet.info & ROCE_OP_RESPONSE;
     if (!response) {
       run.counts.delivered++;
-      run.counts.bytes += frame.length + ROCE_ICRC_LEN;
       run.counts.marked += packet.ecn == ROCE_ECN_CE;
-    } else if (packet.info & ROCE_OP_READ_RESPONSE) {
-      run.counts.read_bytes += frame.length + ROCE_ICRC_LEN;
+    }
+    constexpr uint64_t kAnswers = ROCE_OP_READ_RESPONSE | ROCE_OP_ATOMIC;
+    if (run.reads ? response && packet.info & kAnswers : !response) {
+      run.counts.wire_bytes += frame.length + overhead;
+      run.arrived_ns = now_;
     }
     if (!held.bad_icrc) {
       const std::span<const uint8_t> bytes = headers_of(pool_, held);
@@ -214,10 +217,11 @@ void World::receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t
     const RespondCounts &counts = responder.counts();
     return counts.in_order + counts.unreliable + counts.datagrams + counts.kept;
   };
-  const uint64_t before = taken();
+  const uint64_t before = taken(), no_room = responder.counts().kept_no_room;
   responder.receive(now_, frame, class_, packet);
   if (taken() != before)
-    run.counts.accepted += packet.payload;
+    run.counts.bytes += packet.payload;
+  run.counts.kept_no_room += responder.counts().kept_no_room - no_room;
   if (responder.wake_at() != hosts_[host].responder_wake)
     schedule_host(host);
 }

@@ -27,15 +27,20 @@ Port::Mark mark_of(const Port &port) {
   return mark;
 }
 
-uint64_t wire_bytes(const FlowRun &run) {
-  return run.reads ? run.counts.read_bytes : run.counts.bytes;
-}
-
 double per_second(uint64_t bytes, uint64_t ns) {
   return ns ? static_cast<double>(bytes) * 8e9 / static_cast<double>(ns) : 0;
 }
 
 } // namespace
+
+// Of the frames with payload. The frame that was on the line when the time began counts whole, so
+// the line's rate is the limit.
+double World::wire_rate(const FlowRun &run, uint64_t bytes, uint64_t ns) const {
+  const Host &to = hosts_[run.reads ? run.src : run.dst];
+  const uint64_t line = ports_[to.wire ^ 1]->most_rate;
+  const double rate = per_second(bytes, ns);
+  return line ? std::min(rate, static_cast<double>(line)) : rate;
+}
 
 void World::begin_measure() {
   measured_at_ = now_;
@@ -43,6 +48,9 @@ void World::begin_measure() {
     keep_counts(run);
     run.measured = run.counts;
   }
+  rules_measured_.clear();
+  for (size_t i = 0; i < rule_places_.size(); i++)
+    rules_measured_.push_back(rule_counts(i));
   for (const auto &port : ports_) {
     port->link.update(now_);
     port->measured = mark_of(*port);
@@ -68,14 +76,19 @@ void World::sample() {
   sampled_at_ = now_;
 }
 
-// Flows that do not run have no rows.
+// A flow has rows while it runs, while its frames still arrive, and after it was stopped.
 void World::sample_flow(uint32_t number) {
   FlowRun &run = flows_[number];
-  const uint64_t bytes = wire_bytes(run);
-  if (!run.source && bytes == run.sampled_bytes)
+  if (run.source && run.reads)
+    run.counts.bytes = run.source->counts().answer_bytes;
+  const uint64_t bytes = run.counts.bytes, wire = run.counts.wire_bytes;
+  if (!run.source && !run.stopped && wire == run.sampled_wire)
     return;
-  add(Kind::Flow, number, "rate_bps", per_second(bytes - run.sampled_bytes, now_ - sampled_at_));
+  const uint64_t time = now_ - sampled_at_;
+  add(Kind::Flow, number, "goodput_bps", per_second(bytes - run.sampled_bytes, time));
+  add(Kind::Flow, number, "wire_bps", wire_rate(run, wire - run.sampled_wire, time));
   run.sampled_bytes = bytes;
+  run.sampled_wire = wire;
   if (!run.source)
     return;
   rates_.clear();
@@ -112,17 +125,20 @@ void World::sample_queue(uint32_t row) {
 
 ExperimentFlow World::flow_row(FlowRun &run, uint32_t number) {
   keep_counts(run);
-  ExperimentFlow row;
+  ExperimentFlow row{run.counts.since(run.measured)};
+  row.whole = run.counts;
   row.name = run.setup->name;
   row.src = run.setup->src;
   row.dst = run.setup->dst;
   row.qp = run.qp;
-  row.bytes = run.counts.accepted - run.measured.accepted;
-  row.packets = run.counts.sent - run.measured.sent;
   const uint64_t from = measured_at_ == kNever ? 0 : measured_at_;
-  const uint64_t began = std::max(from, run.start_ns), ended = std::min(now_, run.ended_ns);
-  const uint64_t before = run.reads ? run.measured.read_bytes : run.measured.bytes;
-  row.rate_bps = ended > began ? per_second(wire_bytes(run) - before, ended - began) : 0;
+  // Frames of a flow that was stopped still arrive.
+  const uint64_t began = std::max(from, run.start_ns),
+                 ended = std::max(std::min(now_, run.ended_ns), run.arrived_ns);
+  if (ended > began) {
+    row.goodput_bps = per_second(row.bytes, ended - began);
+    row.wire_bps = wire_rate(run, run.counts.wire_bytes - run.measured.wire_bytes, ended - began);
+  }
   row.start_ns = run.start_ns;
   row.end_ns = run.end_ns;
   if (run.end_ns) {
@@ -130,14 +146,6 @@ ExperimentFlow World::flow_row(FlowRun &run, uint32_t number) {
     if (const auto ideal = ideal_ns(number); ideal && *ideal)
       row.slowdown = static_cast<double>(*row.fct_ns) / static_cast<double>(*ideal);
   }
-  row.marked = run.counts.marked;
-  row.cnps = run.cnps;
-  row.cuts = run.cuts;
-  row.retransmitted = run.retransmitted;
-  row.timeouts = run.timeouts;
-  row.naks = run.naks;
-  row.drops = run.counts.drops;
-  row.failed = run.failed;
   return row;
 }
 
@@ -172,7 +180,7 @@ ExperimentMeasurement World::measure() {
     all.flows.push_back(flow_row(flows_[i], i));
     if (flows_[i].start_ns < now_ &&
         flows_[i].ended_ns > (measured_at_ == kNever ? 0 : measured_at_))
-      rates.push_back(all.flows.back().rate_bps);
+      rates.push_back(all.flows.back().goodput_bps);
   }
   for (uint32_t i = 0; i < queue_wires_.size(); i++)
     all.queues.push_back(queue_row(i));
@@ -181,6 +189,7 @@ ExperimentMeasurement World::measure() {
   all.packets = totals_.sent;
   all.packet_hops = totals_.hops;
   all.duration_ns = now_;
+  all.from_ns = measured_at_ == kNever ? 0 : measured_at_;
   for (size_t i = 0; i < hosts_.size(); i++) {
     if (!hosts_[i].responder)
       continue;

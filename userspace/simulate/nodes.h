@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ring.h"
+#include "model/experiment.h"
 #include "requester/requester.h"
 #include "responder/responder.h"
 #include "simulate/scenario.h"
@@ -31,6 +32,7 @@ struct alignas(64) Port {
   };
 
   LinkCounts *counts = nullptr;
+  uint64_t most_rate = 0;    // bit/s, of all that it had; 0: it follows a trace
   uint32_t from = 0, to = 0; // nodes
   uint8_t ingress = 0;       // number of the port of `to` that these frames enter
   uint32_t point = kNone;    // what its frames pass: index of World's points
@@ -82,13 +84,11 @@ struct Host {
 };
 
 struct FlowRun {
-  // Of the whole run. `bytes` are of frames with FCS.
-  struct Counts {
-    uint64_t sent = 0, delivered = 0, bytes = 0; // data frames of the requester
-    uint64_t copies = 0;                         // of these, made by rules
-    uint64_t accepted = 0;                       // payload bytes
-    uint64_t marked = 0, drops = 0;
-    uint64_t read_bytes = 0; // of READ responses
+  // Of the whole run.
+  struct Counts : ExperimentFlowCounts {
+    uint64_t delivered = 0;  // data frames of the requester
+    uint64_t copies = 0;     // of these, made by rules
+    uint64_t wire_bytes = 0; // of the frames with payload, as their last link counts them
   };
 
   const FlowSetup *setup = nullptr;
@@ -102,13 +102,13 @@ struct FlowRun {
   std::unique_ptr<requester::Requester> source; // while it runs
   std::unique_ptr<requester::Requester> ended;  // has frames in flight
   Counts counts, measured;
-  uint64_t sampled_bytes = 0;
+  uint64_t sampled_bytes = 0, sampled_wire = 0; // as of the last sample: payload; wire_bytes
+  uint64_t arrived_ns = 0;                      // the last of wire_bytes
+  bool stopped = false;                         // by the schedule
   uint64_t start_ns = kNever, stop_ns = kNever;
   std::optional<uint64_t> end_ns;
   uint64_t ended_ns = kNever; // complete, failed or stopped
   bool reads = false;         // READ and atomics: the payload comes back
-  // Of the requester, as of keep_counts().
-  uint64_t cnps = 0, cuts = 0, retransmitted = 0, timeouts = 0, naks = 0, failed = 0;
 };
 
 } // namespace xr::simulate

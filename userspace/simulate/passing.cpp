@@ -240,22 +240,25 @@ Status World::close_captures() {
   return first;
 }
 
+ExperimentRuleCounts World::rule_counts(size_t rule) const {
+  const auto &[point, number] = rule_places_[rule];
+  const roce_rule_count &count = points_[point].rules->count(number);
+  return {.matched = count.matched,
+          .acted = count.acted,
+          .matched_bytes = count.matched_bytes,
+          .acted_bytes = count.acted_bytes,
+          .spared = count.spared,
+          .limited = count.limited,
+          .not_applicable = count.not_applicable,
+          .refused = count.refused};
+}
+
 void World::measure_rules(std::vector<ExperimentRule> &rows) const {
   for (size_t i = 0; i < rule_places_.size(); i++) {
     const RuleSetup &setup = scenario_.rules.all[i];
-    const auto &[point, rule] = rule_places_[i];
-    const roce_rule_count &count = points_[point].rules->count(rule);
-    rows.push_back({.name = setup.name,
-                    .link = setup.link,
-                    .words = setup.words,
-                    .matched = count.matched,
-                    .acted = count.acted,
-                    .matched_bytes = count.matched_bytes,
-                    .acted_bytes = count.acted_bytes,
-                    .spared = count.spared,
-                    .limited = count.limited,
-                    .not_applicable = count.not_applicable,
-                    .refused = count.refused});
+    const ExperimentRuleCounts all = rule_counts(i);
+    rows.push_back({i < rules_measured_.size() ? all.since(rules_measured_[i]) : all, setup.name,
+                    setup.link, setup.words, all});
   }
 }
 

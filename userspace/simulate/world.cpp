@@ -52,6 +52,7 @@ void World::act(const Action &action) {
   case Action::Kind::Start:
     return start_flow(action.number);
   case Action::Kind::Stop:
+    flows_[action.number].stopped = flows_[action.number].source != nullptr;
     return stop_flow(action.number);
   case Action::Kind::Change:
     return change(action.number);
@@ -73,6 +74,7 @@ void World::change(uint32_t number) {
   if (event.kind == Event::Kind::Flap) // a flap is at the end of its period: at once
     spec.flap = {.down = event.duration_ns, .period = event.duration_ns, .count = 1};
   link.change(now_, spec, event.kind == Event::Kind::Link ? trace_of(spec) : nullptr);
+  ports_[wire]->most_rate = std::max(ports_[wire]->most_rate, spec.rate);
   schedule_wire(wire);
 }
 
@@ -164,7 +166,7 @@ void World::send_pauses(uint32_t wire) {
 void World::arrive(uint32_t wire, wire::Frame &frame) {
   const Port &port = *ports_[wire];
   if (port.to < network_.hosts)
-    return receive(port.to, frame);
+    return receive(port.to, frame, port.link.overhead());
   frame.ingress = port.ingress;
   if (passes_ && port.point != kNone && port.from < network_.hosts) [[unlikely]]
     return pass(wire, frame);

@@ -107,6 +107,7 @@ private:
   void change_rules(uint32_t number);
   void capture_arrival(uint32_t host, const wire::Frame &frame);
   void capture_pause(uint32_t host, const wire::PfcOut &frame);
+  ExperimentRuleCounts rule_counts(size_t rule) const;
   void measure_rules(std::vector<ExperimentRule> &rows) const;
 
   // host.cpp
@@ -117,7 +118,7 @@ private:
   void enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow);
   void list(Sending &sending, uint32_t flow, uint64_t wake);
   void schedule_host(uint32_t host);
-  void receive(uint32_t host, const wire::Frame &frame);
+  void receive(uint32_t host, const wire::Frame &frame, uint32_t overhead);
   void receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame,
                        roce_class class_, const roce_packet &packet);
   void receive_response(uint32_t flow, std::span<const uint8_t> frame, roce_class class_,
@@ -143,6 +144,7 @@ private:
   void sample_flow(uint32_t number);
   void sample_queue(uint32_t row);
   void add(ExperimentSample::Kind kind, uint32_t row, const char *column, double value);
+  double wire_rate(const FlowRun &run, uint64_t bytes, uint64_t ns) const;
   ExperimentFlow flow_row(FlowRun &run, uint32_t number);
   ExperimentQueue queue_row(uint32_t row);
 
@@ -165,6 +167,7 @@ private:
   std::vector<uint32_t> event_targets_; // by event of the schedule: a wire or flow
   std::vector<Point> points_;
   std::vector<std::pair<uint32_t, uint32_t>> rule_places_; // by rule: point, number there
+  std::vector<ExperimentRuleCounts> rules_measured_;       // by rule: before the measured time
   std::vector<std::unique_ptr<CaptureFile>> captures_;
   std::vector<CaptureFile *> host_captures_; // by host; empty: none
   std::vector<uint8_t> bytes_, before_;      // scratch

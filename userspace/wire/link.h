@@ -82,6 +82,8 @@ public:
   uint32_t paused_at(uint64_t at) const { return paused_ ? still_paused(at) : 0; }
   uint64_t paused_until(unsigned priority) const { return paused_until_[priority]; }
   uint64_t backlog_bytes() const { return backlog_; }
+  // Bytes of each frame that the link's rate includes beside its own: FCS, preamble and gap, or 0.
+  uint32_t overhead() const { return overhead_; }
 
   unsigned class_of(const Frame &frame) const;
   // True while a flap holds the link down, as of the last call.
@@ -170,7 +172,7 @@ private:
   uint32_t in_transit_ = kNone; // of the trace
   bool down_ = false;
   bool times_;
-  uint64_t overhead_ = 0; // bytes of each frame that `rate` includes
+  uint32_t overhead_ = 0;
   uint64_t number_ = 0;
   uint64_t draws_ = 0, seed_;
   TraceCursor trace_;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/experiment.h"
+
+namespace xr {
+
+namespace {
+
+constexpr uint64_t ExperimentFlowCounts::*kFlowCounts[] = {
+    &ExperimentFlowCounts::bytes,        &ExperimentFlowCounts::packets,
+    &ExperimentFlowCounts::marked,       &ExperimentFlowCounts::cnps,
+    &ExperimentFlowCounts::cuts,         &ExperimentFlowCounts::retransmitted,
+    &ExperimentFlowCounts::timeouts,     &ExperimentFlowCounts::drops,
+    &ExperimentFlowCounts::naks,         &ExperimentFlowCounts::failed,
+    &ExperimentFlowCounts::kept_no_room,
+};
+
+constexpr uint64_t ExperimentRuleCounts::*kRuleCounts[] = {
+    &ExperimentRuleCounts::matched,        &ExperimentRuleCounts::acted,
+    &ExperimentRuleCounts::matched_bytes,  &ExperimentRuleCounts::acted_bytes,
+    &ExperimentRuleCounts::spared,         &ExperimentRuleCounts::limited,
+    &ExperimentRuleCounts::not_applicable, &ExperimentRuleCounts::refused,
+};
+
+// Counters that are read at different ports may be a frame apart.
+uint64_t increase(uint64_t now, uint64_t before) { return now > before ? now - before : 0; }
+
+} // namespace
+
+void ExperimentFlowCounts::add(const ExperimentFlowCounts &other) {
+  for (const auto count : kFlowCounts)
+    this->*count += other.*count;
+}
+
+ExperimentFlowCounts ExperimentFlowCounts::since(const ExperimentFlowCounts &before) const {
+  ExperimentFlowCounts counts;
+  for (const auto count : kFlowCounts)
+    counts.*count = increase(this->*count, before.*count);
+  return counts;
+}
+
+WholeRun whole_run(const ExperimentMeasurement &measured) {
+  WholeRun all;
+  for (const ExperimentFlow &flow : measured.flows)
+    all.flows.add(flow.whole);
+  for (const ExperimentRule &rule : measured.rules) {
+    all.rules_matched += rule.whole.matched;
+    all.rules_acted += rule.whole.acted;
+  }
+  return all;
+}
+
+ExperimentRuleCounts ExperimentRuleCounts::since(const ExperimentRuleCounts &before) const {
+  ExperimentRuleCounts counts;
+  for (const auto count : kRuleCounts)
+    counts.*count = increase(this->*count, before.*count);
+  return counts;
+}
+
+} // namespace xr
