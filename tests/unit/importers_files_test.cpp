@@ -363,6 +363,27 @@ TEST(Otg, APortIsFullDuplex) {
   EXPECT_TRUE(has_note(imported.get(), "flow 'to right' is to-right"));
 }
 
+// What the simulator counts of OTG's columns.
+TEST(Otg, ColumnsOfOtgHaveTheSimulatorsNumbers) {
+  auto imported = importers::otg(file_text(XR_TEST_DATA "/otg/two_ways.json"), "two_ways.json");
+  ASSERT_TRUE(imported.ok());
+  const auto made =
+      experiment::ExperimentFile(imported->yaml, "x.yaml", "")
+          .read({{"expect", "[\"all(flows, data_frames_rx between data_frames_tx - 100 and "
+                            "data_frames_tx)\", \"flow('to-right').message_complete_rx * 128000 "
+                            "between 0.95 * 98e6 * 4096 / 4162 and 98e6 * 4096 / 4162\", "
+                            "\"all(flows, ack_rx >= message_complete_rx and ack_rx > 90)\", "
+                            "\"flow('to-right').port_tx in "
+                            "['sender-1']\", \"none(flows, nak_rx in [1, 2])\"]"}});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto result = experiment::run_virtual(made.get(), {}, "");
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(result.get().checks.size(), 5U);
+  for (const ExperimentCheck &check : result.get().checks)
+    EXPECT_EQ(check.outcome, ExperimentCheck::Outcome::Holds)
+        << check.text << ": " << check.value.value_or(-1) << " " << check.why;
+}
+
 // Ports that do not share a line have no queue in common.
 TEST(Otg, PairsOfPortsDoNotShareALine) {
   const std::filesystem::path path = XR_TEST_DATA "/otg/pairs.json";

@@ -27,6 +27,9 @@ struct ExperimentFlow {
   uint64_t marked = 0, cnps = 0, cuts = 0, retransmitted = 0, timeouts = 0, drops = 0;
   uint64_t naks = 0;   // PSN sequence errors that the sender received
   uint64_t failed = 0; // messages whose QP gave up
+  // in the measured time: data frames that arrived; messages that were complete (open loop: sent);
+  // ACKs that the sender received
+  uint64_t arrived = 0, messages = 0, acks = 0;
 };
 
 struct ExperimentQueue {

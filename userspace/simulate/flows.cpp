@@ -103,6 +103,8 @@ void World::keep_counts(FlowRun &run) {
   run.timeouts = counts.timeouts;
   run.naks = counts.naks;
   run.failed = counts.failed_messages;
+  run.counts.messages = counts.messages;
+  run.counts.acks = counts.acks;
   if (run.reads)
     run.counts.accepted = counts.message_bytes;
   rates_.clear();

@@ -138,6 +138,9 @@ ExperimentFlow World::flow_row(FlowRun &run, uint32_t number) {
   row.naks = run.naks;
   row.drops = run.counts.drops;
   row.failed = run.failed;
+  row.arrived = run.counts.delivered - run.measured.delivered;
+  row.messages = run.counts.messages - run.measured.messages;
+  row.acks = run.counts.acks - run.measured.acks;
   return row;
 }
 

@@ -88,7 +88,8 @@ struct FlowRun {
     uint64_t copies = 0;                         // of these, made by rules
     uint64_t accepted = 0;                       // payload bytes
     uint64_t marked = 0, drops = 0;
-    uint64_t read_bytes = 0; // of READ responses
+    uint64_t read_bytes = 0;         // of READ responses
+    uint64_t messages = 0, acks = 0; // as of keep_counts()
   };
 
   const FlowSetup *setup = nullptr;
