@@ -180,6 +180,85 @@ TEST(Lumina, RefusesByName) {
   EXPECT_NE(made.error().message.find("dcqcn-np-enable"), std::string::npos);
 }
 
+// Every key of Lumina's configuration, with another value than kLumina has: something changes, a
+// note names it, or it is refused by name.
+TEST(Lumina, NoKeyIsDroppedSilently) {
+  const std::string all = kLumina + kEvents;
+  const auto before = importers::lumina(all, "x.yml");
+  ASSERT_TRUE(before.ok());
+  struct Case {
+    const char *from, *to, *key;
+  };
+  for (const Case &one : std::initializer_list<Case>{
+           {"port-speed: 40G", "port-speed: 100G", "port-speed"},
+           {"port-speed: 40G", "port-speed: NONE", "port-speed"},
+           {"num-repeats: 5", "num-repeats: 6", "num-repeats"},
+           {"dcqcn-rp-enable: True, dcqcn-np-enable: True, min-time-between-cnps: 4",
+            "dcqcn-rp-enable: False, dcqcn-np-enable: True, min-time-between-cnps: 4",
+            "dcqcn-rp-enable"},
+           {"min-time-between-cnps: 8", "min-time-between-cnps: 9", "min-time-between-cnps"},
+           {"slow-restart: True", "slow-restart: False", "slow-restart"},
+           {"num-qps: 3", "num-qps: 4", "num-qps"},
+           {"rdma-verb: send", "rdma-verb: write", "rdma-verb"},
+           {"num-msgs-per-qp: 2", "num-msgs-per-qp: 3", "num-msgs-per-qp"},
+           {"mtu: 1024", "mtu: 512", "mtu"},
+           {"message-size: 10000", "message-size: 9999", "message-size"},
+           {"multi-gid: true", "multi-gid: false", "multi-gid"},
+           {"barrier-sync: false", "barrier-sync: true", "barrier-sync"},
+           {"tx-depth: 1", "tx-depth: 2", "tx-depth"},
+           {"min-retransmit-timeout: 12", "min-retransmit-timeout: 13", "min-retransmit-timeout"},
+           {"max-retransmit-retry: 3", "max-retransmit-retry: 4", "max-retransmit-retry"},
+           {"26,30-31", "26,30", "dscp-list"},
+           {"psn: 4, type: ecn", "psn: 5, type: ecn", "psn"},
+           {"iter: 2", "iter: 3", "iter"}}) {
+    const auto after = importers::lumina(replaced(all, one.from, one.to), "x.yml");
+    if (!after) {
+      EXPECT_NE(after.error().message.find(one.key), std::string::npos) << after.error().message;
+      continue;
+    }
+    EXPECT_TRUE(before.get().yaml != after.get().yaml || before.get().notes != after.get().notes)
+        << one.to;
+  }
+  std::string notes;
+  for (const std::string &note : before.get().notes)
+    notes += note + "\n";
+  for (const char *key : {"local-workspace",           "result-path",
+                          "aggregate-pcap-filename",   "rewrite-udp-dst-port",
+                          "switch.sde-path",           "switch.workspace",
+                          "switch.control-ip",         "switch.username",
+                          "switch.ssh-key-filepath",   "switch.fec-type",
+                          "switch.listen-port",        "switch.local-switch-config-path",
+                          "requester.workspace",       "requester.control-ip",
+                          "requester.nic.type",        "requester.nic.if-name",
+                          "requester.nic.pci-addr",    "requester.nic.ib-device",
+                          "requester.nic.ib-port",     "requester.nic.switch-port",
+                          "requester dcqcn-np-enable", "requester min-time-between-cnps",
+                          "responder dcqcn-rp-enable", "requester-mirror.pkt-dump-conf.snap-len",
+                          "traffic.listen-port"})
+    EXPECT_NE(notes.find(key), std::string::npos) << key;
+}
+
+// 4.096 us x 2^14 = 67.1 ms, seven times, where a packet is lost.
+TEST(Lumina, TheDurationHasRoomForItsTimers) {
+  const std::string text = R"(traffic:
+  num-qps: 64
+  rdma-verb: write
+  num-msgs-per-qp: 1
+  mtu: 1024
+  message-size: 102400
+  min-retransmit-timeout: 14
+  max-retransmit-retry: 7
+)";
+  const auto duration = [&](const std::string &events) {
+    const auto imported = importers::lumina(text + events, "x.yml");
+    EXPECT_TRUE(imported.ok()) << imported.error().message;
+    return imported ? read(imported.get()).scenario.duration_ns : 0;
+  };
+  EXPECT_LT(duration(""), 20'000'000U); // nothing is lost
+  EXPECT_GT(duration("  data-pkt-events: [{qpn: 3, psn: 5, type: drop, iter: 1}]\n"),
+            7 * 67'100'000U);
+}
+
 const std::string kOtg = R"({
  "ports": [{"name": "p1", "location": "10.0.0.1/1"}, {"name": "p2", "location": "10.0.0.1/2"}, {"name": "p3"}],
  "layer1": [{"name": "l1", "port_names": ["p1", "p2", "p3"], "speed": "speed_400_gbps", "mtu": 9000}],

@@ -204,13 +204,43 @@ private:
         return wrong(fmt::format("{} has other options than a port before it", port),
                      "the same CNP and retransmission options for all ports");
       first = first ? first : own;
+      if (own)
+        sender_notes(port, *own);
     }
-    if (!first)
-      return {};
-    if (first->cnp_interval_us)
-      out_.cnp = fmt::format("interval: {}us", *first->cnp_interval_us);
-    reliability(*first);
+    if (first)
+      reliability(*first);
+    return cnps(first);
+  }
+
+  // CNPs are sent by the ports that receive; without options there, as the first sender's.
+  Status cnps(const OtgPort *sender) {
+    std::optional<uint64_t> interval;
+    for (const auto &[port, own] : file_.ports) {
+      const bool sends = is_in(sorted_senders(), port);
+      if (own.given && !sends)
+        notes_.push_back(fmt::format("options of {}, which sends nothing: only cnp_delay_timer, if "
+                                     "it receives",
+                                     port));
+      if (!is_in(receivers_, port) || !own.cnp_interval_us)
+        continue;
+      if (interval && *interval != *own.cnp_interval_us)
+        return wrong(fmt::format("{} has other options than a port before it", port),
+                     "the same cnp_delay_timer for all ports");
+      interval = own.cnp_interval_us;
+    }
+    if (!interval && sender)
+      interval = sender->cnp_interval_us;
+    if (interval)
+      out_.cnp = fmt::format("interval: {}us", *interval);
     return {};
+  }
+
+  void sender_notes(const std::string &port, const OtgPort &own) {
+    if (!own.dcqcn && !own.parameters.empty())
+      notes_.push_back(fmt::format("dcqcn_settings of {}: DCQCN is not enabled", port));
+    if (!own.timer && (own.timeout_ms || own.retries))
+      notes_.push_back(
+          fmt::format("retransmission_timeout_value of {}: the timer is not enabled", port));
   }
   std::vector<std::string> sorted_senders() const {
     std::vector<std::string> ports;
@@ -298,8 +328,9 @@ private:
           {name.get(), host_of(flow.port, true), host_of(receiving(flow), false), words});
       numbers_.push_back(fmt::format("{}: {}", name.get(), qp.number));
     }
-    notes_.push_back(fmt::format("QPNs are those of the place where it runs, not {}",
-                                 fmt::join(numbers_, ", ")));
+    notes_.push_back(
+        fmt::format("source_qp_number: QPNs are those of the place where it runs, not {}",
+                    fmt::join(numbers_, ", ")));
     return {};
   }
 

@@ -47,7 +47,7 @@ public:
 private:
   YamlReader::Read refused(std::string key) {
     return [this, key = std::move(key)](const YAML::Node &node) -> Status {
-      if (node.IsNull() || node.size() == 0)
+      if (node.IsNull() || (!node.IsScalar() && node.size() == 0))
         return {};
       return reader_.in(node, key, {"only RoCEv2 is read: devices, stateful_flows, options", ""});
     };
@@ -441,6 +441,7 @@ private:
                            {{"choice", choice({"rocev2", "macsec"})},
                             {"macsec", refused("macsec")},
                             {"rocev2", [&](const YAML::Node &three) {
+                               port.given = true;
                                return reader_.map(three, "a key of rocev2",
                                                   otg_port_keys(reader_, port, file_.unused));
                              }}});

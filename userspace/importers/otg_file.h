@@ -36,6 +36,7 @@ struct OtgDcqcn {
 };
 
 struct OtgPort {
+  bool given = false; // it has options of RoCEv2
   bool dcqcn = false;
   std::vector<OtgDcqcn> parameters;
   std::optional<uint64_t> cnp_interval_us, timeout_ms, retries;
