@@ -144,6 +144,7 @@ private:
   void sample_queue(uint32_t row);
   void add(ExperimentSample::Kind kind, uint32_t row, const char *column, double value);
   ExperimentFlow flow_row(FlowRun &run, uint32_t number);
+  void add_silent(std::vector<std::string> &why) const;
   ExperimentQueue queue_row(uint32_t row);
 
   Scenario scenario_;
