@@ -144,9 +144,9 @@ cat >"$scratch/otg.json" <<'END'
   "rocev2": {"ipv4_interfaces": [{"ipv4_name": "a1", "ib_mtu": 1024, "peers": [{"name": "r1", "destination_ip_address": "192.0.2.2",
     "qps": [{"qp_name": "q1", "connection_type": {"choice": "reliable_connection", "reliable_connection":
       {"source_qp_number": 100, "dscp": 26, "ecn": "ect_0", "udp_source_port": 50000}}}]}]}]}}],
- "stateful_flows": [{"choice": "rocev2", "rocev2": [{"tx_ports": [{"port_name": "p1", "transmit_type": {"choice": "target_line_rate",
+ "stateful_flows": {"choice": "rocev2", "rocev2": [{"tx_ports": [{"port_name": "p1", "transmit_type": {"choice": "target_line_rate",
    "target_line_rate": {"value": 50, "flows": [{"name": "f1", "tx_endpoint": "q1", "rocev2_verb": {"choice": "write"},
-     "message_size": 64, "message_size_unit": "kb"}]}}}]}]}],
+     "message_size": 64, "message_size_unit": "kb"}]}}}]}]},
  "options": {"per_port_options": [{"port_name": "p1", "protocols": [{"choice": "rocev2", "rocev2":
    {"cnp": {"cnp_delay_timer": 50}, "connection_type": {"choice": "reliable_connection", "reliable_connection":
      {"retransmission_timeout_value": 5, "retransmission_retry_count": 3}}}}]}]}}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers from captures whose every frame and time is known.
+#include <array>
 #include <filesystem>
 
 #include <unistd.h>
@@ -322,6 +323,51 @@ TEST(Answers, WhatIsLostTwiceIsRecoveredOnce) {
   EXPECT_EQ(a.hits[1].recovery_ns, 95'000u);
   EXPECT_EQ(a.hits[2].recovered, false);
   EXPECT_EQ(a.hits[2].recovery_ns, std::nullopt);
+  // Two rounds: the NAK's, whose packet is lost, and the timer's.
+  ASSERT_EQ(a.recoveries.size(), 2u);
+  const Recovery &nak = a.recoveries[0], &timeout = a.recoveries[1];
+  EXPECT_EQ(nak.cause, "nak");
+  EXPECT_EQ(nak.nak_generation_ns, 1000u);
+  EXPECT_EQ(nak.nak_reaction_ns, 2000u);
+  EXPECT_EQ(nak.timeout_ns, std::nullopt);
+  EXPECT_EQ(nak.resent, 2u);
+  EXPECT_EQ(nak.frame.number, 4u);
+  EXPECT_EQ(timeout.cause, "timeout");
+  EXPECT_EQ(timeout.timeout_ns, 94'000u);
+  EXPECT_EQ(timeout.first_missing, 101u);
+  EXPECT_EQ(timeout.resent, 2u);
+  EXPECT_EQ(timeout.frame.number, 6u);
+  EXPECT_EQ(a.hits[0].episode, 0u);
+  EXPECT_EQ(a.hits[1].episode, 1u);
+}
+
+// Lost three times: a row for each round, each with the time that its timer waited.
+TEST(Answers, EachRoundOfALossIsAnEpisode) {
+  Captures captures;
+  captures.sent(0, kFirst, 100);
+  captures.sent(1, kMiddle, 101, "rule 1: dropped; gone");
+  captures.sent(2, kLast, 102);
+  captures.answered(3, 101, 0x60);
+  captures.sent(5, kMiddle, 101, "rule 2: dropped; gone");
+  captures.sent(5.5, kLast, 102);
+  captures.sent(100, kMiddle, 101, "rule 3: dropped; gone");
+  captures.sent(100.087, kLast, 102);
+  captures.sent(300, kMiddle, 101);
+  captures.sent(300.087, kLast, 102);
+  captures.answered(302, 102, 0x1f);
+  const RunAnswers a = captures.answers(measured(3));
+  ASSERT_EQ(a.recoveries.size(), 3u);
+  EXPECT_EQ(a.recoveries[0].cause, "nak");
+  EXPECT_EQ(a.recoveries[0].nak_reaction_ns, 2000u);
+  EXPECT_EQ(a.recoveries[1].cause, "timeout");
+  EXPECT_EQ(a.recoveries[1].timeout_ns, 94'500u);
+  EXPECT_EQ(a.recoveries[2].cause, "timeout");
+  EXPECT_EQ(a.recoveries[2].timeout_ns, 199'913u);
+  for (size_t i = 0; i < 3; i++) {
+    EXPECT_EQ(a.recoveries[i].resent, 2u) << i;
+    EXPECT_EQ(a.recoveries[i].frame.number, (std::array{4u, 6u, 8u}[i]));
+    EXPECT_EQ(a.hits[i].episode, i);
+  }
 }
 
 TEST(Answers, TimesAreThoseOfTheExperiment) {

@@ -2,6 +2,12 @@
 // Expectations: what is accepted, every refusal before the run, and values worked out by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "experiment/columns.h"
 #include "experiment/expectation.h"
 
 namespace {
@@ -36,6 +42,10 @@ ExperimentMeasurement measurement() {
   }
   m.flows[0].drops = 3;
   m.flows[0].cnps = 50;
+  m.flows[0].arrived = 100;
+  m.flows[1].messages = 2;
+  m.flows[0].acks = 7;
+  m.flows[2].end_ns = 6'000'000;
   m.flows[1].naks = 4;
   m.flows[2].fct_ns = 5'000'000;
   m.flows[2].slowdown = 1.5;
@@ -140,6 +150,14 @@ TEST(Expectations, AreDecided) {
            {"rate(queue('bottleneck').marked) == 2000", Holds, 2000, 2000},
            {"rate(flow('flow-1').cnps) == 1000", Holds, 1000, 1000},
            {"flow('flow-1').alpha after 10ms == 0.5", Holds, 0.5, 0.5},
+           {"flow('flow-1').drops in [1, 2 + 1, 9]", Holds, 3, 3},
+           {"flow('flow-1').drops in [1, 9]", Fails, 3, 1},
+           {"not (flow('flow-1').drops in [0])", Holds, 3, 0},
+           {"count(flows where flow_name in ['flow-1', 'mouse-*']) == 3", Holds, 3, 3},
+           {"all(flows, ack_rx in [0, 4])", Fails, 7, 4},
+           {"sum(flows.data_frames_rx) == 100", Holds, 100, 100},
+           {"sum(flows.message_complete_rx) == 2", Holds, 2, 2},
+           {"flow('mouse-1').last_timestamp == 6ms", Holds, 6e6, 6e6},
            {"2 * 3 + 4 / 2 - 1 == 7", Holds, 7, 7},
            {"-(2 - 5) == 3", Holds, 3, 3},
            {"10% == 0.1", Holds, 0.1, 0.1},
@@ -292,6 +310,62 @@ TEST(Expectations, AreRefusedBeforeTheRun) {
     const Status sound = Expectation::parse(text).get().check(bare);
     ASSERT_FALSE(sound.ok()) << text;
     EXPECT_NE(sound.error().message.find(words), std::string::npos) << sound.error().message;
+  }
+}
+
+// The names of OTG's Rocev2Flow.Metric.PerQP (model 1.61).
+TEST(Expectations, EachColumnOfOtgIsUsableOrRefusedWithItsReason) {
+  constexpr const char *kPerQp[] = {"flow_name",
+                                    "port_tx",
+                                    "port_rx",
+                                    "src_qp",
+                                    "dest_qp",
+                                    "src_ipv4",
+                                    "dest_ipv4",
+                                    "data_frames_tx",
+                                    "data_frames_rx",
+                                    "frame_delta",
+                                    "data_frames_retransmitted",
+                                    "frame_sequence_error",
+                                    "tx_bytes",
+                                    "rx_bytes",
+                                    "data_tx_rate",
+                                    "data_rx_rate",
+                                    "message_tx",
+                                    "message_complete_rx",
+                                    "message_fail",
+                                    "flow_completion_time",
+                                    "avg_latency",
+                                    "min_latency",
+                                    "max_latency",
+                                    "ecn_ce_rx",
+                                    "cnp_tx",
+                                    "cnp_rx",
+                                    "ack_tx",
+                                    "ack_rx",
+                                    "nak_tx",
+                                    "nak_rx",
+                                    "first_timestamp",
+                                    "last_timestamp"};
+  const std::vector<std::string> without = {
+      "src_qp",      "src_ipv4",    "dest_ipv4",   "tx_bytes", "data_tx_rate", "message_tx",
+      "avg_latency", "min_latency", "max_latency", "cnp_tx",   "ack_tx",       "nak_tx"};
+  EXPECT_EQ(column_aliases().size(), std::size(kPerQp));
+  for (const std::string name : kPerQp) {
+    const bool text = name == "flow_name" || name.starts_with("port_");
+    auto made = Expectation::parse(
+        fmt::format("count(flows where {} {}) >= 0", name, text ? "!= 'mouse-1'" : "== 0"));
+    if (name == "rx_bytes" || name.ends_with("timestamp"))
+      made = Expectation::parse(fmt::format("max(flows.{}) >= 0 * flows.{}.max", name, name));
+    ASSERT_TRUE(made.ok()) << name << made.error().message;
+    const Status sound = made.get().check(subject());
+    const bool refused = std::ranges::find(without, name) != without.end();
+    EXPECT_EQ(sound.ok(), !refused) << name << ": " << sound.error().message;
+    if (!refused)
+      continue;
+    EXPECT_NE(sound.error().message.find(name + " has no value here"), std::string::npos)
+        << sound.error().message;
+    EXPECT_FALSE(sound.error().hint.empty()) << name;
   }
 }
 

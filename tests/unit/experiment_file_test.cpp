@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experiment files: every key, names and order of flows, settings and sweeps, every error with its
 // line, and what the theory is asked.
+#include <array>
 #include <fstream>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
 #include "experiment/experiment.h"
+#include "experiment/run.h"
 
 namespace {
 
@@ -50,7 +53,7 @@ TEST(ExperimentFiles, Traces) {
   EXPECT_EQ(*good->scenario.traces.at("opportunities"),
             (std::vector<uint64_t>{1'000'000, 3'000'000}));
   EXPECT_EQ(with("wrong").error().message,
-            "f.yaml:1: link switch:receiver: wrong: line 2 of the trace is 'x'");
+            "f.yaml:6: link switch:receiver: wrong: line 2 of the trace is 'x'");
 }
 
 TEST(ExperimentFiles, AllKeys) {
@@ -269,7 +272,7 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
            {kHead + "queue: {switch:reciever: buffer 1M}\n", "there is no queue 'switch:reciever'",
             "did you mean switch:receiver?"},
            {kHead + "queue: {bottleneck: trace /nowhere/t}\n" + kFlows,
-            "queue switch:receiver: cannot open /nowhere/t", ""},
+            "f.yaml:4: queue switch:receiver: cannot open /nowhere/t", ""},
            {kHead + "congestion: bbr\n" + kFlows, "congestion: fixed, dcqcn or timely is missing",
             "timely"},
            {kHead + "congestion: dcqcn rai=40 foo\n" + kFlows, "'foo' is not a word of congestion"},
@@ -277,9 +280,9 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
            {kHead, "there are no flows"},
            {std::string("experiment: x\n") + kTopology + kFlows, "there is no duration"},
            {std::string("duration: 1ms\n") + kTopology + kFlows, "the experiment has no name"},
-           {all + "measure: {from: 10ms}\n", "measure: from is not before the end",
+           {all + "measure: {from: 10ms}\n", "f.yaml:5: measure: from is not before the end",
             "the run takes 10ms"},
-           {all + "sample: 500ns\n", "sample: 500ns is too short"},
+           {all + "sample: 500ns\n", "f.yaml:5: sample: 500ns is too short"},
            {all + "---\nexperiment: another\n", "a second document begins", "one document"},
            {kHead + "flows: 5\n", "flows: it is not a list"},
            {flow("words: write"), "f.yaml:4: there is no sender"},
@@ -378,6 +381,51 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
     const auto points = ExperimentFile(all + sweep, "f.yaml", "").points({});
     ASSERT_FALSE(points.ok()) << sweep;
     EXPECT_NE(points.error().message.find(words), std::string::npos) << points.error().message;
+  }
+}
+
+// A value of --set has no line in the file: the word is named, also for what is inside a map.
+TEST(ExperimentFiles, ErrorsInsideValuesOfSetNameTheWord) {
+  for (const auto &[key, value, message] : std::initializer_list<std::array<const char *, 3>>{
+           {"measure", "{form: 1ms}", "f.yaml: --set measure: 'form' is not a key of measure"},
+           {"measure", "{from: 20ms}", "f.yaml: --set measure: measure: from is not before"},
+           {"measure.from", "20ms", "f.yaml: --set measure.from: measure: from is not before"},
+           {"sample", "10ns", "f.yaml: --set sample: sample: 10ns is too short"},
+           {"topology", "{star: {rate: 1gbit, senders: x}}",
+            "f.yaml: --set topology: senders: 'x' is not a whole number"},
+           {"queue", "{words: {a: 1}}", "f.yaml: --set queue: words:"},
+           {"expect", "[\"sum(flows.drips) == 0\"]", "f.yaml: --set expect: expect: 'drips'"},
+       }) {
+    const auto made = read(kHead + kFlows + "measure: {from: 1ms}\n", Settings{{key, value}});
+    ASSERT_FALSE(made.ok()) << key << " " << value;
+    EXPECT_TRUE(made.error().message.starts_with(message)) << made.error().message;
+  }
+}
+
+// Nothing arrives: the run shows nothing, and is not green.
+TEST(ExperimentFiles, DelaysAsLongAsTheRunAreVoid) {
+  const std::string slow = "experiment: x\nduration: 10ms\ntopology: {star: {senders: 1, rate: "
+                           "40gbit, delay: DELAY}}\n" +
+                           std::string(kFlows) + "expect: [\"sum(flows.drops) == 0\"]\n";
+  for (const auto &[delay, rules, verdict] :
+       std::initializer_list<std::tuple<const char *, const char *, Verdict>>{
+           {"10s", "", Verdict::Void},
+           {"6ms", "", Verdict::Void}, // two links
+           {"1us", "", Verdict::Pass},
+           {"1us", "rules: [\"delay 10s\"]\n", Verdict::Void},
+           {"1us", "queue: {bottleneck: delay 10s}\n", Verdict::Void}}) {
+    std::string text = slow;
+    text.replace(text.find("DELAY"), 5, delay);
+    const Experiment e = sound(text + rules);
+    const auto result = run_virtual(e, {}, "");
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(result.get().verdict, verdict) << delay << " " << rules;
+    if (verdict == Verdict::Pass)
+      continue;
+    ASSERT_FALSE(result.get().measured.why_void.empty());
+    EXPECT_NE(result.get().measured.why_void[0].find("none of its packets arrived"),
+              std::string::npos)
+        << result.get().measured.why_void[0];
   }
 }
 

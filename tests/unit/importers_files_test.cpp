@@ -5,8 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
 
 #include "experiment/experiment.h"
+#include "experiment/run.h"
 #include "importers/lumina.h"
 #include "importers/otg.h"
 
@@ -174,6 +180,85 @@ TEST(Lumina, RefusesByName) {
   EXPECT_NE(made.error().message.find("dcqcn-np-enable"), std::string::npos);
 }
 
+// Every key of Lumina's configuration, with another value than kLumina has: something changes, a
+// note names it, or it is refused by name.
+TEST(Lumina, NoKeyIsDroppedSilently) {
+  const std::string all = kLumina + kEvents;
+  const auto before = importers::lumina(all, "x.yml");
+  ASSERT_TRUE(before.ok());
+  struct Case {
+    const char *from, *to, *key;
+  };
+  for (const Case &one : std::initializer_list<Case>{
+           {"port-speed: 40G", "port-speed: 100G", "port-speed"},
+           {"port-speed: 40G", "port-speed: NONE", "port-speed"},
+           {"num-repeats: 5", "num-repeats: 6", "num-repeats"},
+           {"dcqcn-rp-enable: True, dcqcn-np-enable: True, min-time-between-cnps: 4",
+            "dcqcn-rp-enable: False, dcqcn-np-enable: True, min-time-between-cnps: 4",
+            "dcqcn-rp-enable"},
+           {"min-time-between-cnps: 8", "min-time-between-cnps: 9", "min-time-between-cnps"},
+           {"slow-restart: True", "slow-restart: False", "slow-restart"},
+           {"num-qps: 3", "num-qps: 4", "num-qps"},
+           {"rdma-verb: send", "rdma-verb: write", "rdma-verb"},
+           {"num-msgs-per-qp: 2", "num-msgs-per-qp: 3", "num-msgs-per-qp"},
+           {"mtu: 1024", "mtu: 512", "mtu"},
+           {"message-size: 10000", "message-size: 9999", "message-size"},
+           {"multi-gid: true", "multi-gid: false", "multi-gid"},
+           {"barrier-sync: false", "barrier-sync: true", "barrier-sync"},
+           {"tx-depth: 1", "tx-depth: 2", "tx-depth"},
+           {"min-retransmit-timeout: 12", "min-retransmit-timeout: 13", "min-retransmit-timeout"},
+           {"max-retransmit-retry: 3", "max-retransmit-retry: 4", "max-retransmit-retry"},
+           {"26,30-31", "26,30", "dscp-list"},
+           {"psn: 4, type: ecn", "psn: 5, type: ecn", "psn"},
+           {"iter: 2", "iter: 3", "iter"}}) {
+    const auto after = importers::lumina(replaced(all, one.from, one.to), "x.yml");
+    if (!after) {
+      EXPECT_NE(after.error().message.find(one.key), std::string::npos) << after.error().message;
+      continue;
+    }
+    EXPECT_TRUE(before.get().yaml != after.get().yaml || before.get().notes != after.get().notes)
+        << one.to;
+  }
+  std::string notes;
+  for (const std::string &note : before.get().notes)
+    notes += note + "\n";
+  for (const char *key : {"local-workspace",           "result-path",
+                          "aggregate-pcap-filename",   "rewrite-udp-dst-port",
+                          "switch.sde-path",           "switch.workspace",
+                          "switch.control-ip",         "switch.username",
+                          "switch.ssh-key-filepath",   "switch.fec-type",
+                          "switch.listen-port",        "switch.local-switch-config-path",
+                          "requester.workspace",       "requester.control-ip",
+                          "requester.nic.type",        "requester.nic.if-name",
+                          "requester.nic.pci-addr",    "requester.nic.ib-device",
+                          "requester.nic.ib-port",     "requester.nic.switch-port",
+                          "requester dcqcn-np-enable", "requester min-time-between-cnps",
+                          "responder dcqcn-rp-enable", "requester-mirror.pkt-dump-conf.snap-len",
+                          "traffic.listen-port"})
+    EXPECT_NE(notes.find(key), std::string::npos) << key;
+}
+
+// 4.096 us x 2^14 = 67.1 ms, seven times, where a packet is lost.
+TEST(Lumina, TheDurationHasRoomForItsTimers) {
+  const std::string text = R"(traffic:
+  num-qps: 64
+  rdma-verb: write
+  num-msgs-per-qp: 1
+  mtu: 1024
+  message-size: 102400
+  min-retransmit-timeout: 14
+  max-retransmit-retry: 7
+)";
+  const auto duration = [&](const std::string &events) {
+    const auto imported = importers::lumina(text + events, "x.yml");
+    EXPECT_TRUE(imported.ok()) << imported.error().message;
+    return imported ? read(imported.get()).scenario.duration_ns : 0;
+  };
+  EXPECT_LT(duration(""), 20'000'000U); // nothing is lost
+  EXPECT_GT(duration("  data-pkt-events: [{qpn: 3, psn: 5, type: drop, iter: 1}]\n"),
+            7 * 67'100'000U);
+}
+
 const std::string kOtg = R"({
  "ports": [{"name": "p1", "location": "10.0.0.1/1"}, {"name": "p2", "location": "10.0.0.1/2"}, {"name": "p3"}],
  "layer1": [{"name": "l1", "port_names": ["p1", "p2", "p3"], "speed": "speed_400_gbps", "mtu": 9000}],
@@ -189,11 +274,11 @@ const std::string kOtg = R"({
      "ipv4_addresses": [{"name": "a2", "address": "192.0.2.2"}]}],
    "rocev2": {"ipv4_interfaces": [{"ipv4_name": "a2", "peers": [{"name": "r2", "destination_ip_address": "192.0.2.9",
      "qps": [{"qp_name": "q3"}]}]}]}}],
- "stateful_flows": [{"choice": "rocev2", "rocev2": [{"tx_ports": [
+ "stateful_flows": {"choice": "rocev2", "rocev2": [{"tx_ports": [
    {"port_name": "p1", "transmit_type": {"choice": "target_line_rate", "target_line_rate": {"value": 80, "flows": [
      {"name": "f1", "tx_endpoint": "q1", "rx_endpoint": "p3", "rocev2_verb": {"choice": "send"}, "message_size": 4, "message_size_unit": "kb"},
      {"name": "f2", "tx_endpoint": "q2", "message_size": 2}]}}},
-   {"port_name": "p2", "transmit_type": {"target_line_rate": {"flows": [{"name": "f3", "tx_endpoint": "q3"}]}}}]}]}],
+   {"port_name": "p2", "transmit_type": {"target_line_rate": {"flows": [{"name": "f3", "tx_endpoint": "q3"}]}}}]}]},
  "options": {"per_port_options": [)";
 const std::string kSettings = R"("protocols": [{"choice": "rocev2", "rocev2": {
    "cnp": {"choice": "ip_dscp", "ip_dscp": {"value": 48}, "cnp_delay_timer": 20},
@@ -270,7 +355,19 @@ TEST(Otg, RefusesByName) {
            {replaced(all, "\"dscp\"", "\"dcsp\""), "'dcsp' is not a key of reliable_connection"},
            {replaced(all, "\"source_qp_number\": 100", "\"source_qp_number\": 16777216"),
             "source_qp_number"},
-           {replaced(all, "\"ib_mtu\": 4096", "\"ib_mtu\": 9000"), "ib_mtu: '9000' is not an MTU"},
+           {replaced(all, "\"ib_mtu\": 4096", "\"ib_mtu\": 255"), "ib_mtu: '255' is not"},
+           {R"({"stateful_flows": [{"rocev2": []}]})", "is not a map of a key of stateful_flows"},
+           {replaced(all, "\"rx_endpoint\": \"p3\"", "\"rx_endpoint\": \"p1\""),
+            "flow 'f1': both of its ends are port 'p1'"},
+           {replaced(all, "\"rx_endpoint\": \"p3\"", "\"rx_endpoint\": \"p9\""),
+            "flow 'f1': rx_endpoint 'p9' is neither a QP nor a port"},
+           {replaced(all, "{\"choice\": \"send\"}", "{\"choice\": \"fetch\"}"),
+            "'fetch' is not a verb"},
+           {replaced(all, "\"choice\": \"target_line_rate\"", "\"choice\": \"line_rate\""),
+            "choice: 'line_rate' is not a choice"},
+           {replaced(all, "\"message_size\": 4, \"message_size_unit\": \"kb\"",
+                     "\"message_size\": 3, \"message_size_unit\": \"gb\""),
+            "3000000000 bytes are more than a message can have"},
            {replaced(all, "\"tx_endpoint\": \"q2\"", "\"tx_endpoint\": \"q9\""),
             "there is no QP 'q9'"},
            {replaced(all, "\"qp_name\": \"q2\"", "\"qp_name\": \"q1\""), "there are two QPs 'q1'"},
@@ -280,6 +377,10 @@ TEST(Otg, RefusesByName) {
            {replaced(all, "\"cnp_delay_timer\": 20", "\"cnp_delay_timer\": 21"),
             "p2 has other options"},
            {replaced(all, "\"value\": 80", "\"value\": 101"), "value: '101'"},
+           {replaced(replaced(all, "\"value\": 80", "\"value\": 0"),
+                     "\"target_line_rate\": {\"flows\"",
+                     "\"target_line_rate\": {\"value\": \"0\", \"flows\""),
+            "no flow sends: target_line_rate is 0"},
            {"{\"ports\": []}", "there is no flow of RoCEv2"},
            {"{", "the file must be YAML"},
        }) {
@@ -288,6 +389,135 @@ TEST(Otg, RefusesByName) {
     EXPECT_NE((made.error().message + made.error().hint).find(one.message), std::string::npos)
         << made.error().message;
   }
+}
+
+std::string file_text(const std::filesystem::path &path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool has_note(const ImportedExperiment &imported, const std::string &text) {
+  return std::ranges::any_of(imported.notes, [&](const std::string &note) {
+    return note.find(text) != std::string::npos;
+  });
+}
+
+// Runs the file and returns the flows.
+std::vector<ExperimentFlow> run(const std::filesystem::path &path) {
+  const auto imported = importers::otg(file_text(path), path.filename());
+  EXPECT_TRUE(imported.ok()) << imported.error().message;
+  if (!imported)
+    return {};
+  auto result = experiment::run_virtual(read(imported.get()), {}, "");
+  EXPECT_TRUE(result.ok()) << result.error().message;
+  if (!result)
+    return {};
+  EXPECT_EQ(result->verdict, Verdict::Pass) << path;
+  for (const ExperimentFlow &flow : result->measured.flows)
+    EXPECT_EQ(flow.drops, 0U) << flow.name;
+  return result->measured.flows;
+}
+
+// 98 % of 40 Gbit/s each way, of which frames of 4,162 bytes without FCS have 4,096 of payload.
+TEST(Otg, APortIsFullDuplex) {
+  const std::filesystem::path path = XR_TEST_DATA "/otg/two_ways.json";
+  const auto flows = run(path);
+  ASSERT_EQ(flows.size(), 2U);
+  for (const ExperimentFlow &flow : flows)
+    EXPECT_NEAR(static_cast<double>(flow.bytes) * 8 / 20e-3, 0.98 * 40e9 * 4096 / 4162, 0.4e9)
+        << flow.name;
+  EXPECT_EQ(flows[0].src, flows[1].dst);
+  EXPECT_EQ(flows[0].dst, flows[1].src);
+
+  const auto imported = importers::otg(file_text(path), "two_ways.json");
+  ASSERT_TRUE(imported.ok());
+  const simulate::Scenario s = read(imported.get()).scenario;
+  EXPECT_EQ(s.flows[0].flow.verb, packet::Verb::SendImmediate); // `choice` is absent
+  EXPECT_EQ(s.flows[0].flow.psn, 100U);                         // "100"
+  EXPECT_EQ(s.flows[0].flow.pmtu, 4096U);
+  EXPECT_TRUE(s.queue.pfc.on);
+  EXPECT_EQ(s.queue.pfc.priorities, 0xff); // classes that are not given keep the schema's default
+  EXPECT_TRUE(has_note(imported.get(), "ib_mtu 5000: the PMTU is 4096"));
+  EXPECT_TRUE(has_note(imported.get(), "ib_mtu 9100: the PMTU is 4096"));
+  EXPECT_TRUE(has_note(imported.get(), "flow 'to right' is to-right"));
+}
+
+// What the simulator counts of OTG's columns.
+TEST(Otg, ColumnsOfOtgHaveTheSimulatorsNumbers) {
+  auto imported = importers::otg(file_text(XR_TEST_DATA "/otg/two_ways.json"), "two_ways.json");
+  ASSERT_TRUE(imported.ok());
+  const auto made =
+      experiment::ExperimentFile(imported->yaml, "x.yaml", "")
+          .read({{"expect", "[\"all(flows, data_frames_rx between data_frames_tx - 100 and "
+                            "data_frames_tx)\", \"flow('to-right').message_complete_rx * 128000 "
+                            "between 0.95 * 98e6 * 4096 / 4162 and 98e6 * 4096 / 4162\", "
+                            "\"all(flows, ack_rx >= message_complete_rx and ack_rx > 90)\", "
+                            "\"flow('to-right').port_tx in "
+                            "['sender-1']\", \"none(flows, nak_rx in [1, 2])\"]"}});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto result = experiment::run_virtual(made.get(), {}, "");
+  ASSERT_TRUE(result.ok());
+  ASSERT_EQ(result.get().checks.size(), 5U);
+  for (const ExperimentCheck &check : result.get().checks)
+    EXPECT_EQ(check.outcome, ExperimentCheck::Outcome::Holds)
+        << check.text << ": " << check.value.value_or(-1) << " " << check.why;
+}
+
+// Ports that do not share a line have no queue in common.
+TEST(Otg, PairsOfPortsDoNotShareALine) {
+  const std::filesystem::path path = XR_TEST_DATA "/otg/pairs.json";
+  const auto flows = run(path);
+  ASSERT_EQ(flows.size(), 2U); // f5 is of a port with target_line_rate 0
+  for (const ExperimentFlow &flow : flows)
+    EXPECT_NEAR(static_cast<double>(flow.bytes) * 8 / 20e-3, 0.98 * 100e9 * 1024 / 1090, 3e9)
+        << flow.name;
+  const auto imported = importers::otg(file_text(path), "pairs.json");
+  ASSERT_TRUE(imported.ok());
+  EXPECT_TRUE(has_note(imported.get(), "target_line_rate 0 sends nothing: without f5"));
+  EXPECT_TRUE(has_note(imported.get(), "flow_control ieee_802_3x: pfc of the links"));
+  EXPECT_TRUE(has_note(imported.get(), "ib_mtu 1500: the PMTU is 1024"));
+}
+
+TEST(Otg, PfcClassesAndSpeeds) {
+  const std::string all = file_text(XR_TEST_DATA "/otg/two_ways.json");
+  const auto queue_of = [](const std::string &text) {
+    const auto imported = importers::otg(text, "o.json");
+    EXPECT_TRUE(imported.ok()) << imported.error().message;
+    return imported ? read(imported.get()).scenario.queue : LinkSpec();
+  };
+  const std::string off = replaced(
+      all, "\"pfc_class_3\": 3", "\"pfc_class_0\": null, \"pfc_class_7\": null, \"pfc_delay\": 4");
+  EXPECT_EQ(queue_of(off).pfc.priorities, 0x7e);
+  const auto imported = importers::otg(replaced(off, "speed_40_gbps", "speed_100_fd_mbps"), "o");
+  ASSERT_TRUE(imported.ok()) << imported.error().message;
+  EXPECT_TRUE(has_note(imported.get(), "flow_control.pfc_delay"));
+  EXPECT_EQ(read(imported.get()).scenario.topology.rate, 100'000'000U);
+  const auto wrong = importers::otg(replaced(all, "\"pfc_class_3\": 3", "\"pfc_class_8\": 3"), "o");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().message.find("'pfc_class_8' is not a key of ieee_802_1qbb"),
+            std::string::npos);
+}
+
+// The published model and configurations as its clients send them; not part of the project.
+std::filesystem::path published() {
+  const char *set = std::getenv("XR_OTG_SCHEMA");
+  return set ? std::filesystem::path(set)
+             : std::filesystem::path(XR_TEST_DATA "/../../../shared/otg").lexically_normal();
+}
+
+TEST(Otg, PublishedConfigurationsRun) {
+  const std::filesystem::path folder = published() / "fixtures";
+  if (!std::filesystem::is_directory(folder))
+    GTEST_SKIP() << "there is no " << folder << ": XR_OTG_SCHEMA names the folder of OTG's model";
+  size_t files = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json")
+      continue;
+    files++;
+    for (const ExperimentFlow &flow : run(entry.path()))
+      EXPECT_GT(flow.packets, 10'000U) << entry.path() << " " << flow.name;
+  }
+  EXPECT_GT(files, 0U);
 }
 
 } // namespace

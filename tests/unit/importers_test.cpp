@@ -80,7 +80,86 @@ TEST(ImportNetem, WhatHasNoEquivalentIsNamed) {
   refused("delay 1ms reorder 25% gap 5", "reorder: gap cannot be imported");
   refused("rate 1gbit 20", "rate: packet overhead and cells cannot be imported");
   refused("slot 800us", "slot: no rule does that");
+  refused("loss 1% ecn 5", "ecn: '5' is too much");
+  refused("delay 1ms latency 2ms", "delay is given twice");
+  refused("rate 1gbit seed 7", "seed: nothing is random without a rule");
+  refused("rate 1gbit limit 0", "limit: '0' is not a number of packets from 1 to 4294967295");
+  refused("rate 1gbit limit 10 20", "limit: '20' is too much");
   refused("ecn delay 1ms", "ecn: it is for loss, and there is none");
+}
+
+// 200 frames of 1,514 bytes; 100,000 of them.
+TEST(ImportNetem, LimitIsABuffer) {
+  const auto slow = netem("rate 300kbit limit 200");
+  EXPECT_EQ(slow.link, "rate 300kbit buffer 302800");
+  EXPECT_EQ(wire::parse_link({slow.link})->buffer, 302'800U);
+  const auto late = netem("delay 10ms limit 100000");
+  EXPECT_EQ(late.rules, (Rules{"delay 10ms"}));
+  EXPECT_EQ(late.link, "buffer 151400000");
+  ASSERT_EQ(late.notes.size(), 1U);
+  EXPECT_NE(late.notes[0].find("limit 100000"), std::string::npos);
+  EXPECT_NE(late.notes[0].find("frames that the delay holds are not in it"), std::string::npos);
+}
+
+// The words of tc-netem(8)'s synopsis, each beside options that it goes with.
+TEST(ImportNetem, NoWordIsDroppedSilently) {
+  struct Case {
+    const char *before, *words;
+  };
+  for (const Case &one : std::initializer_list<Case>{
+           {"rate 1gbit", "limit 1000"},
+           {"", "delay 10ms"},
+           {"delay 10ms", "2ms"},
+           {"delay 10ms 2ms", "25%"},
+           {"delay 10ms 2ms", "distribution uniform"},
+           {"delay 10ms 2ms", "distribution normal"},
+           {"delay 10ms 2ms", "distribution pareto"},
+           {"delay 10ms 2ms", "distribution paretonormal"},
+           {"", "loss 1%"},
+           {"", "loss random 1%"},
+           {"loss random 1%", "25%"},
+           {"", "loss state 1%"},
+           {"loss state 1%", "30%"},
+           {"loss state 1% 30%", "3%"},
+           {"loss state 1% 30%", "3% 4%"},
+           {"loss state 1% 30%", "3% 4% 5%"},
+           {"", "loss gemodel 1%"},
+           {"loss gemodel 1%", "30%"},
+           {"loss gemodel 1% 30%", "70%"},
+           {"loss gemodel 1% 30% 70%", "2%"},
+           {"loss 1%", "ecn"},
+           {"", "corrupt 1%"},
+           {"corrupt 1%", "25%"},
+           {"", "duplicate 1%"},
+           {"duplicate 1%", "25%"},
+           {"delay 10ms", "reorder 25%"},
+           {"delay 10ms reorder 25%", "50%"},
+           {"delay 10ms reorder 25%", "gap 5"},
+           {"delay 10ms", "gap 5"},
+           {"", "rate 1gbit"},
+           {"rate 1gbit", "20"},
+           {"rate 1gbit", "20 100"},
+           {"rate 1gbit", "20 100 5"},
+           {"", "slot 1ms"},
+           {"", "slot 1ms 2ms"},
+           {"", "slot distribution normal 1ms 2ms"},
+           {"", "slot 1ms packets 5"},
+           {"", "slot 1ms bytes 500"},
+           {"loss 1%", "seed 7"},
+           {"rate 1gbit", "seed 7"},
+       }) {
+    const std::string before = one.before;
+    auto with = importers::netem(before + " " + one.words);
+    if (!with) {
+      EXPECT_FALSE(with.error().message.empty());
+      continue;
+    }
+    const auto without = before.empty() ? importers::Imported() : netem(before);
+    // uniform is the distribution without a word too.
+    const bool same = with->rules == without.rules && with->link == without.link;
+    EXPECT_EQ(same, std::string(one.words) == "distribution uniform")
+        << before << " | " << one.words;
+  }
 }
 
 } // namespace

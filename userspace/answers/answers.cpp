@@ -44,6 +44,7 @@ public:
     for (const Hit &hit : trace_.hits)
       out_.hits.push_back(hit_packet(hit));
     add_tails();
+    split_rounds();
     order_recoveries();
     for (const FindingRow &found : episodes_.findings)
       out_.findings.push_back(finding(found));
@@ -208,6 +209,116 @@ private:
       tail.resent_bytes += hit.resent_bytes;
       out_.hits[i].episode = out_.recoveries.size() - 1;
     }
+  }
+
+  // The losses of one packet, each but the first of a retransmission.
+  std::vector<std::vector<size_t>> chains() const {
+    std::map<size_t, std::vector<size_t>> by_first;
+    std::vector<size_t> first(trace_.hits.size());
+    for (size_t i = 0; i < trace_.hits.size(); i++) {
+      const Hit &hit = trace_.hits[i];
+      first[i] = hit.before ? first[*hit.before] : i;
+      if (hit.lost && hit.resent_ns)
+        by_first[first[i]].push_back(i);
+    }
+    std::vector<std::vector<size_t>> all;
+    for (auto &[i, chain] : by_first)
+      if (chain.size() > 1)
+        all.push_back(std::move(chain));
+    return all;
+  }
+
+  // A retransmission that is lost again does not reach the place where episodes are followed, so
+  // that they mix its round with the next one. Each round gets a row of its own: its first packet
+  // is the chain's.
+  void split_rounds() {
+    std::vector<bool> gone(out_.recoveries.size());
+    for (const std::vector<size_t> &chain : chains())
+      split_chain(chain, gone);
+    gone.resize(out_.recoveries.size());
+    std::vector<size_t> place(gone.size());
+    std::vector<Recovery> kept;
+    for (size_t i = 0; i < gone.size(); i++) {
+      place[i] = kept.size();
+      if (!gone[i])
+        kept.push_back(std::move(out_.recoveries[i]));
+    }
+    out_.recoveries = std::move(kept);
+    for (HitPacket &hit : out_.hits)
+      if (hit.episode)
+        hit.episode = gone[*hit.episode] ? std::nullopt : std::optional(place[*hit.episode]);
+  }
+
+  // In which round of the chain it was sent.
+  size_t round_of(const std::vector<size_t> &chain, uint64_t ns) const {
+    size_t round = 0;
+    while (round + 1 < chain.size() && trace_.hits[chain[round + 1]].resent_ns <= ns)
+      round++;
+    return round;
+  }
+
+  void split_chain(const std::vector<size_t> &chain, std::vector<bool> &gone) {
+    const Hit &lost = trace_.hits[chain.front()], &last = trace_.hits[chain.back()];
+    const size_t followed = std::min(episodes_.episodes.size(), kMostRecoveries);
+    std::vector<size_t> parts; // episodes that are rounds of it, or parts of such
+    const roce_episode *begun = nullptr;
+    for (const size_t i : of(lost.qp).episodes) {
+      const roce_episode &e = episodes_.episodes[i].episode;
+      const bool own = e.first_missing == lost.psn;
+      if (i >= followed || gone[i] || e.kind != ROCE_KIND_REQUEST || e.resent_ns < lost.resent_ns ||
+          e.resent_ns > last.resent_ns || !(own || e.cause == ROCE_CAUSE_DUPLICATE))
+        continue;
+      parts.push_back(i);
+      begun = begun || !own ? begun : &e;
+    }
+    if (!begun || out_.recoveries.size() + chain.size() > kMostRecoveries)
+      return;
+    const size_t first_row = out_.recoveries.size();
+    for (size_t round = 0; round < chain.size(); round++)
+      out_.recoveries.push_back(round_of_chain(trace_.hits[chain[round]], round ? nullptr : begun));
+    for (const size_t i : parts) {
+      const roce_episode &e = episodes_.episodes[i].episode;
+      Recovery &row = out_.recoveries[first_row + round_of(chain, e.resent_ns)];
+      const bool has_it = e.resent_ns == last.resent_ns && last.passed_ns;
+      row.resent += e.resent_packets - has_it;
+      row.resent_bytes += e.resent_bytes - (has_it ? last.resent_bytes : 0);
+      row.resent_needlessly += e.resent_needlessly;
+      row.missing = std::max<uint64_t>(row.missing, out_.recoveries[i].missing);
+      gone[i] = true;
+    }
+    for (size_t round = 0; round < chain.size(); round++) {
+      auto &episode = out_.hits[chain[round]].episode;
+      if (episode && *episode >= followed && out_.recoveries[*episode].missing == 1)
+        gone[*episode] = true; // a tail of this packet alone
+      episode = first_row + round;
+    }
+    gone.resize(out_.recoveries.size());
+  }
+
+  // `begun`: the episode that the first loss began.
+  Recovery round_of_chain(const Hit &hit, const roce_episode *begun) const {
+    Recovery r{.qp = named(hit.qp),
+               .cause = "timeout",
+               .first_missing = hit.psn,
+               .missing = 1,
+               .resent = 1,
+               .resent_bytes = hit.resent_bytes,
+               .at_ns = since_first(hit.resent_ns),
+               .frame = answers::frame_of(hit.port, hit.resent_frame)};
+    uint64_t start = hit.resent_ns;
+    if (begun && begun->nak_ns && begun->nak_ns <= hit.resent_ns) {
+      start = episode_start(*begun);
+      r.cause = "nak";
+      r.at_ns = since_first(start);
+      r.naks = begun->naks;
+      r.nak_frame = frame_of(begun->nak_frame);
+      r.nak_generation_ns = between(begun->seen_ns, begun->nak_ns);
+      r.nak_reaction_ns = between(begun->nak_ns, hit.resent_ns);
+    } else {
+      r.timeout_ns = between(hit.before_ns, hit.resent_ns);
+    }
+    r.recovery_ns = between(start, hit.passed_ns);
+    return r;
   }
 
   // By time; the hits name them by their new places.

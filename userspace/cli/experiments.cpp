@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/output.h"
 #include "parse/words.h"
 
 namespace xr::cli {
@@ -57,16 +58,25 @@ Result<std::vector<report::ExperimentEntry>> installed_experiments() {
 
 Result<std::string> find_experiment(const std::string &name) {
   std::error_code error;
-  if (name == "-" || fs::exists(name, error))
+  const bool there = name == "-" || fs::exists(name, error);
+  // A bare word is an installed experiment first, whatever else has that name here.
+  if (name == "-" || (there && (fs::path(name).has_parent_path() || name.ends_with(".yaml"))))
     return name;
   const auto entries = installed_experiments();
   std::vector<std::string_view> names;
   if (entries)
     for (const report::ExperimentEntry &entry : entries.get()) {
-      if (entry.name == name)
+      if (entry.name == name) {
+        if (there)
+          note("run",
+               fmt::format("'{0}' is the installed experiment; ./{0} is what has its name here",
+                           name));
         return entry.path;
+      }
       names.emplace_back(entry.name);
     }
+  if (there)
+    return name;
   const std::string near = parse::nearest(name, names);
   return Error{fmt::format("there is no file and no installed experiment '{}'", name),
                near.empty() ? "xdp-roce run --list" : fmt::format("did you mean {}?", near)};

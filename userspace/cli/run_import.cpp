@@ -20,8 +20,8 @@ Result<importers::Imported> mahimahi(const std::string &path) {
     return text.error();
   if (const auto trace = wire::parse_trace(*text); !trace)
     return Error{fmt::format("{}: {}", path, trace.error().message), trace.error().hint};
-  return importers::Imported{.rules = {},
-                             .link = "trace " + std::filesystem::absolute(path).string()};
+  return importers::Imported{
+      .rules = {}, .link = "trace " + std::filesystem::absolute(path).string(), .notes = {}};
 }
 
 Result<importers::Imported> import(const std::string &kind, const std::string &from) {
@@ -37,12 +37,14 @@ int print_words(const std::string &kind, const std::string &from, const Globals 
   if (!imported)
     return kind == "mahimahi" ? fail("run --import " + kind, imported.error())
                               : refuse("run --import " + kind, imported.error());
+  tell_notes("run --import", imported->notes);
   Output output(globals.json);
   if (globals.json) {
     output.print({.title = {},
                   .sections = {{"schema", "", report::Value{uint64_t{1}}},
                                {"rules", "", report::Value{report::StringList(imported->rules)}},
-                               {"link", "", report::Value{imported->link}}}});
+                               {"link", "", report::Value{imported->link}},
+                               {"notes", "", report::Value{report::StringList(imported->notes)}}}});
     return output.finish();
   }
   for (const std::string &rule : imported->rules)

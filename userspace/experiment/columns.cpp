@@ -22,6 +22,15 @@ constexpr ColumnRow flow_row(const char *name, Dimension dimension, ColumnKind k
   return {.name = name, .dimension = dimension, .kind = kind, .whole_run = whole_run, .flow = get};
 }
 
+constexpr ColumnRow flow_text(const char *name, Texts texts, Cell (*get)(const Flow &)) {
+  return {.name = name,
+          .dimension = Plain,
+          .kind = Value,
+          .whole_run = true,
+          .flow = get,
+          .texts = texts};
+}
+
 constexpr ColumnRow kFlows[] = {
     flow_row("goodput_bps", Rate, Level, false, [](const Flow &f) { return cell(f.goodput_bps); }),
     flow_row("wire_bps", Rate, Level, false, [](const Flow &f) { return cell(f.wire_bps); }),
@@ -46,6 +55,12 @@ constexpr ColumnRow kFlows[] = {
     flow_row("kept_no_room", Plain, Counter, false,
              [](const Flow &f) { return cell(f.kept_no_room); }),
     flow_row("qp", Plain, Value, true, [](const Flow &f) { return cell(f.qp); }),
+    flow_row("arrived", Plain, Counter, false, [](const Flow &f) { return cell(f.arrived); }),
+    flow_row("messages", Plain, Counter, false, [](const Flow &f) { return cell(f.messages); }),
+    flow_row("acks", Plain, Counter, false, [](const Flow &f) { return cell(f.acks); }),
+    flow_text("name", Texts::Flows, [](const Flow &f) { return Cell{.text = f.name}; }),
+    flow_text("src", Texts::Any, [](const Flow &f) { return Cell{.text = f.src}; }),
+    flow_text("dst", Texts::Any, [](const Flow &f) { return Cell{.text = f.dst}; }),
 };
 
 constexpr ColumnRow queue_row(const char *name, Dimension dimension, ColumnKind kind,
@@ -161,18 +176,46 @@ constexpr std::string_view kRate = "rate_bps", kGoodput = "goodput_bps";
 
 constexpr double kMilliseconds = 1e-6, kGigabits = 1e-9;
 
+constexpr const char *kNames = "hosts are named: port_tx and port_rx";
+constexpr const char *kAtSender = "answers are counted where they arrive: ack_rx, nak_rx, cnp_rx";
+constexpr const char *kAtReceiver = "bytes are counted where they arrive: rx_bytes, data_rx_rate";
+constexpr const char *kNoStamps =
+    "frames have no time of sending: capture, and analyze --latency of its files";
+
+// All columns of OTG's Rocev2Flow.Metric.PerQP, in its order.
 constexpr ColumnAlias kAliases[] = {
-    {"data_frames_tx", "packets", 1},
-    {"data_frames_retransmitted", "retransmitted", 1},
-    {"frame_delta", "drops", 1},
-    {"ecn_ce_rx", "marked", 1},
-    {"cnp_rx", "cnps", 1},
-    {"nak_rx", "naks", 1},
-    {"frame_sequence_error", "naks", 1},
-    {"message_fail", "failed", 1},
-    {"dest_qp", "qp", 1},
+    {"flow_name", "name"},
+    {"port_tx", "src"},
+    {"port_rx", "dst"},
+    {"src_qp", nullptr, 1, "only destinations have a QPN: dest_qp"},
+    {"dest_qp", "qp"},
+    {"src_ipv4", nullptr, 1, kNames},
+    {"dest_ipv4", nullptr, 1, kNames},
+    {"data_frames_tx", "packets"},
+    {"data_frames_rx", "arrived"},
+    {"frame_delta", "drops"},
+    {"data_frames_retransmitted", "retransmitted"},
+    {"frame_sequence_error", "naks"},
+    {"tx_bytes", nullptr, 1, kAtReceiver},
+    {"rx_bytes", "bytes"},
+    {"data_tx_rate", nullptr, 1, kAtReceiver},
     {"data_rx_rate", "rate_bps", kGigabits},
+    {"message_tx", nullptr, 1, "messages are counted when they are complete: message_complete_rx"},
+    {"message_complete_rx", "messages"},
+    {"message_fail", "failed"},
     {"flow_completion_time", "fct_ns", kMilliseconds},
+    {"avg_latency", nullptr, 1, kNoStamps},
+    {"min_latency", nullptr, 1, kNoStamps},
+    {"max_latency", nullptr, 1, kNoStamps},
+    {"ecn_ce_rx", "marked"},
+    {"cnp_tx", nullptr, 1, kAtSender},
+    {"cnp_rx", "cnps"},
+    {"ack_tx", nullptr, 1, kAtSender},
+    {"ack_rx", "acks"},
+    {"nak_tx", nullptr, 1, kAtSender},
+    {"nak_rx", "naks"},
+    {"first_timestamp", "start_ns"},
+    {"last_timestamp", "end_ns"},
 };
 
 } // namespace
@@ -230,6 +273,8 @@ FoundColumn find_column(RowKind kind, const std::string &name) {
   if (kind == RowKind::Flow)
     for (const ColumnAlias &alias : kAliases)
       if (name == alias.otg) {
+        if (!alias.ours)
+          return {.why = alias.why};
         ours = alias.ours == kRate ? kGoodput : alias.ours;
         found.scale = alias.scale;
       }
@@ -249,7 +294,8 @@ std::string column_hint(RowKind kind, const std::string &name) {
   }
   if (kind == RowKind::Flow)
     for (const ColumnAlias &alias : kAliases)
-      names.emplace_back(alias.otg);
+      if (alias.ours)
+        names.emplace_back(alias.otg);
   const size_t listed = names.size();
   names.insert(names.end(), more.begin(), more.end());
   if (parse::nearest(name, names).empty())

@@ -84,11 +84,13 @@ struct ColumnRow {
 };
 std::span<const ColumnRow> columns_of(RowKind kind);
 
-// OTG's name of a flow's column; `scale` converts ours into OTG's unit.
+// OTG's name of a flow's column; `scale` converts ours into OTG's unit. `ours` nullptr: there is no
+// such number here, for the reason `why`.
 struct ColumnAlias {
   const char *otg;
   const char *ours;
-  double scale;
+  double scale = 1;
+  const char *why = nullptr;
 };
 std::span<const ColumnAlias> column_aliases();
 
@@ -97,6 +99,7 @@ std::span<const ColumnAlias> column_aliases();
 struct FoundColumn {
   const ColumnRow *column = nullptr;
   double scale = 1;
+  const char *why = nullptr; // why another one's name has no column
 };
 FoundColumn find_column(RowKind kind, const std::string &name);
 // "did you mean drops?", or all names.

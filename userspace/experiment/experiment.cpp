@@ -82,6 +82,7 @@ public:
   Result<Experiment> read(const YAML::Node &root) {
     if (!root.IsMap())
       return parse::at_line(root, {"it is not an experiment", "experiment: NAME, topology: ..."});
+    root_ = root;
     if (Status s = reader_.map(root, "a part of an experiment", keys()); !s)
       return s.error();
     if (Status s = complete(root); !s)
@@ -118,8 +119,8 @@ private:
          }},
         {"cnp", later}, // after the flows, whose DCQCN describes it
         {"flows",
-         [this](const YAML::Node &node) {
-           if (Status s = times(node); !s)
+         [this](const YAML::Node &node) -> Status {
+           if (Status s = times(); !s)
              return s;
            return after_topology(node, [this](const YamlReader &reader, const YAML::Node &list,
                                               simulate::Scenario &scenario) {
@@ -155,19 +156,46 @@ private:
     return read(reader_, node, scenario());
   }
 
-  Status times(const YAML::Node &root) {
+  // The value of a part, or the whole file where it is not given.
+  YAML::Node part(const char *name) const {
+    for (const auto &pair : root_)
+      if (parse::scalar(pair.first) == name)
+        return pair.second;
+    return root_;
+  }
+
+  // The queue, or the entry of the schedule, that names the trace.
+  YAML::Node naming(const std::string &trace) const {
+    const auto names = [&](const YAML::Node &node) {
+      const std::vector<std::string> words = parse::split(parse::scalar(node));
+      return std::ranges::find(words, trace) != words.end();
+    };
+    if (const YAML::Node queues = part("queue"); queues.IsMap())
+      for (const auto &pair : queues)
+        if (names(pair.second))
+          return pair.second;
+    if (const YAML::Node schedule = part("schedule"); schedule.IsSequence())
+      for (const YAML::Node &entry : schedule)
+        if (names(entry["do"]))
+          return entry;
+    return root_;
+  }
+
+  Status times() {
     if (!scenario().duration_ns)
-      return reader_.at(root, {"there is no duration", "duration: 400ms"});
+      return reader_.at(part("duration"), {"there is no duration", "duration: 400ms"});
     if (!measure_given_)
       scenario().measure_from_ns = scenario().duration_ns / 2;
     if (scenario().measure_from_ns >= scenario().duration_ns)
       return reader_.at(
-          root, {"measure: from is not before the end of the run",
-                 fmt::format("the run takes {}", parse::duration_text(scenario().duration_ns))});
+          measure_given_ ? part("measure")["from"] : part("duration"),
+          {"measure: from is not before the end of the run",
+           fmt::format("the run takes {}", parse::duration_text(scenario().duration_ns))});
     const uint64_t sample = scenario().sample_ns;
     if (sample && (sample < kLeastSample || scenario().duration_ns / sample > kMostSamples))
-      return reader_.at(root, {fmt::format("sample: {} is too short", parse::duration_text(sample)),
-                               fmt::format("at least 1us, and at most {} samples", kMostSamples)});
+      return reader_.at(part("sample"),
+                        {fmt::format("sample: {} is too short", parse::duration_text(sample)),
+                         fmt::format("at least 1us, and at most {} samples", kMostSamples)});
     return {};
   }
 
@@ -185,8 +213,9 @@ private:
     if (scenario().flows.empty())
       return reader_.at(root, {"there are no flows",
                                R"(flows: [{from: all, to: receiver, words: "write size 1M"}])"});
-    if (Status s = read_traces(defaults_.directory, scenario()); !s)
-      return reader_.at(root, s.error());
+    std::string trace;
+    if (Status s = read_traces(defaults_.directory, scenario(), trace); !s)
+      return reader_.at(naming(trace), s.error());
     if (Status s = notification_point(root); !s)
       return s;
     experiment_.prediction = predict(scenario());
@@ -209,7 +238,7 @@ private:
         given.reset(pair.second);
     const auto has = [&given](const char *key) { return given.IsMap() && given[key].IsDefined(); };
     if (Status s = derive_cnp_pacing(scenario(), !has("mode"), !has("interval")); !s)
-      return reader_.at(root, s.error());
+      return reader_.at(part("flows"), s.error());
     return given.IsNull() ? Status() : read_cnp(reader_, given, scenario().cnp);
   }
 
@@ -279,6 +308,7 @@ private:
   }
 
   YamlReader reader_;
+  YAML::Node root_;
   Experiment experiment_;
   FlowDefaults defaults_;
   bool measure_given_ = false;

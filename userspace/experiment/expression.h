@@ -40,6 +40,7 @@ struct Node {
     NotEqual,
     Within,  // children[0] within children[1] of children[2]
     Between, // children[0] between children[1] and children[2]
+    In,      // children[0] is one of the others
     And,
     Or,
     Not,

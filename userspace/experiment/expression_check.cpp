@@ -58,6 +58,8 @@ public:
       return within(node);
     case Kind::Text:
       return Type{.shape = Shape::Text};
+    case Kind::In:
+      return listed(node);
     case Kind::Equal:
     case Kind::NotEqual:
       for (const size_t i : {0, 1})
@@ -98,6 +100,16 @@ private:
     return Type{.shape = Shape::Truth};
   }
 
+  Result<Type> listed(const Node &node) {
+    for (size_t i = 1; i < node.children.size(); i++) {
+      const Node &value = *node.children[i];
+      auto type = value.kind == Kind::Text ? equality(*node.children[0], value) : same(node, 0, i);
+      if (!type)
+        return type;
+    }
+    return Type{.shape = Shape::Truth};
+  }
+
   static Error many_values(const Node &node) {
     return {fmt::format("{} are many values", node.text),
             fmt::format("min({}), or all({}, ...)", node.text, rows_name(node.row_kind))};
@@ -115,6 +127,8 @@ private:
     if (node.name.empty())
       return rows_alone(node);
     const FoundColumn found = find_column(node.row_kind, node.name);
+    if (found.why)
+      return Error{fmt::format("{} has no value here", node.text), found.why};
     if (!found.column)
       return Error{fmt::format("'{}' is not a column of {}", node.name, rows_name(node.row_kind)),
                    column_hint(node.row_kind, node.name)};

@@ -108,7 +108,46 @@ private:
     return check;
   }
 
+  // cause in ['nak', 'read'], qp in [17, 18]. The bound is all of the list, or the nearest number.
+  ExperimentCheck listed(const Node &node) {
+    const bool texts = node.children[1]->kind == Kind::Text;
+    const Item left = texts ? values_.text(*node.children[0]) : values_.number(*node.children[0]);
+    ExperimentCheck check;
+    check.why = left.why;
+    check.left_out = left.has_row && !left.needed;
+    if (texts ? !left.text : !left.number)
+      return check;
+    check.outcome = Outcome::Fails;
+    for (size_t i = 1; i < node.children.size(); i++) {
+      if (texts) {
+        const std::string &pattern = node.children[i]->name;
+        check.bound_text += (i > 1 ? ", " : "") + pattern;
+        if (fnmatch(pattern.c_str(), left.text->c_str(), 0) == 0)
+          check.outcome = Outcome::Holds;
+        continue;
+      }
+      const Item bound = values_.number(*node.children[i]);
+      if (!bound.number)
+        return {.why = bound.why};
+      if (!check.bound ||
+          std::abs(*left.number - *bound.number) < std::abs(*left.number - *check.bound))
+        check.bound = bound.number;
+      if (*left.number == *bound.number)
+        check.outcome = Outcome::Holds;
+    }
+    if (texts) {
+      check.value_text = *left.text;
+      look_at(left.column, left.row_kind, left.row, check);
+      return check;
+    }
+    check.value = left.number;
+    locate(left, *left.number, *check.bound, check);
+    return check;
+  }
+
   ExperimentCheck compare(const Node &node) {
+    if (node.kind == Kind::In)
+      return listed(node);
     for (const auto &child : node.children)
       if (child->kind == Kind::Text)
         return compare_texts(node);

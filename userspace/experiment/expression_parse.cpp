@@ -3,7 +3,8 @@
 //   or         = and {"or" and}
 //   and        = not {"and" not}
 //   not        = "not" not | comparison
-//   comparison = sum [OP sum | "within" sum "of" sum | "between" sum "and" sum]
+//   comparison = sum [OP sum | "within" sum "of" sum | "between" sum "and" sum |
+//                "in" "[" sum {"," sum} "]"]
 //   sum        = product {("+"|"-") product}
 //   product    = unary {("*"|"/") unary}
 //   unary      = "-" unary | primary
@@ -116,6 +117,25 @@ private:
     return join(kind, from, std::move(left), std::move(first).get(), std::move(second).get());
   }
 
+  // "[" A "," B ... "]", after `left` in
+  Result<Tree> list(size_t from, Tree left) {
+    if (Status s = cursor_.expect("["); !s)
+      return s.error();
+    std::vector<Tree> values;
+    values.push_back(std::move(left));
+    do {
+      auto value = sum();
+      if (!value)
+        return value;
+      values.push_back(std::move(value).get());
+    } while (cursor_.take_if(","));
+    if (Status s = cursor_.expect("]"); !s)
+      return s.error();
+    Tree made = node(Kind::In, from);
+    made->children = std::move(values);
+    return made;
+  }
+
   Result<Tree> comparison() {
     const size_t from = cursor_.peek().from;
     auto left = sum();
@@ -125,6 +145,8 @@ private:
       return range(Kind::Within, from, std::move(left).get(), "of");
     if (cursor_.take_if("between"))
       return range(Kind::Between, from, std::move(left).get(), "and");
+    if (cursor_.take_if("in"))
+      return list(from, std::move(left).get());
     const Operator *op = cursor_.peek().kind == Token::Kind::Symbol
                              ? find(kComparisons, cursor_.peek().text)
                              : nullptr;

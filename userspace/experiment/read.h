@@ -25,8 +25,9 @@ Status read_queues(const YamlReader &reader, const YAML::Node &node, simulate::S
 // Words of `link` that an experiment's queue cannot have.
 Status check_queue(const LinkSpec &spec);
 
-// Reads the traces that queues and events name, relative to `directory`.
-Status read_traces(const std::string &directory, simulate::Scenario &scenario);
+// Reads the traces that queues and events name, relative to `directory`. `last`: the name of the
+// last one that it tried.
+Status read_traces(const std::string &directory, simulate::Scenario &scenario, std::string &last);
 
 // What flows start from.
 struct FlowDefaults {

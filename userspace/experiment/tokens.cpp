@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
-constexpr std::string_view kSymbols[] = {"<=", ">=", "==", "!=", "<", ">", "(",
-                                         ")",  ",",  ".",  "+",  "-", "*", "/"};
+constexpr std::string_view kSymbols[] = {"<=", ">=", "==", "!=", "<", ">", "(", ")",
+                                         ",",  ".",  "+",  "-",  "*", "/", "[", "]"};
 
 bool is_in(std::string_view set, char c) { return set.find(c) != std::string_view::npos; }
 
@@ -73,7 +73,7 @@ Result<std::vector<Token>> tokens_of(const std::string &text) {
       push(Token::Kind::Symbol, from, at);
     } else {
       return Error{fmt::format("'{}' has no meaning here", text[at]),
-                   text[at] == '=' ? "== compares" : "< <= > >= == != + - * / ( )"};
+                   text[at] == '=' ? "== compares" : "< <= > >= == != + - * / ( ) [ ]"};
     }
   }
   tokens.push_back({Token::Kind::End, "", text.size(), text.size()});

@@ -27,12 +27,12 @@ Status read_trace(const std::string &name, const std::string &directory,
 
 } // namespace
 
-Status read_traces(const std::string &directory, simulate::Scenario &scenario) {
+Status read_traces(const std::string &directory, simulate::Scenario &scenario, std::string &last) {
   for (const auto &[queue, spec] : scenario.queues)
-    if (Status s = read_trace(spec.trace, directory, scenario); !s)
+    if (Status s = read_trace(last = spec.trace, directory, scenario); !s)
       return Error{fmt::format("queue {}: {}", queue, s.error().message), s.error().hint};
   for (const simulate::Event &event : scenario.schedule)
-    if (Status s = read_trace(event.link.trace, directory, scenario); !s)
+    if (Status s = read_trace(last = event.link.trace, directory, scenario); !s)
       return Error{fmt::format("link {}: {}", event.target, s.error().message), s.error().hint};
   return {};
 }

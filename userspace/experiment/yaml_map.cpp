@@ -8,9 +8,29 @@
 
 namespace xr::experiment {
 
+namespace {
+
+// Whether `node` is a part of `value`.
+bool contains(const YAML::Node &value, const YAML::Node &node) {
+  if (node.is(value))
+    return true;
+  if (value.IsSequence())
+    for (const YAML::Node &one : value)
+      if (contains(one, node))
+        return true;
+  if (value.IsMap())
+    for (const auto &pair : value)
+      if (pair.first.is(node) || contains(pair.second, node))
+        return true;
+  return false;
+}
+
+} // namespace
+
+// The lines of a value that was set are not the file's.
 Error YamlReader::at(const YAML::Node &node, const Error &error) const {
   for (const auto &[value, key] : set_)
-    if (node.is(value))
+    if (contains(value, node))
       return {fmt::format(" --set {}: {}", key, error.message), error.hint};
   return parse::at_line(node, error);
 }

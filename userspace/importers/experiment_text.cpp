@@ -42,8 +42,8 @@ std::string ExperimentText::yaml() const {
   out += star ? fmt::format("  star: {{senders: {}, rate: {}, delay: 1us}}\n", senders, rate)
               : fmt::format("  dumbbell: {{senders: {}, rate: {}, delay: 1us, core-rate: {}, "
                             "core-delay: 1us}}\n",
-                            senders, rate, rate);
-  out += "queue: {words: \"buffer 16M\"}\n";
+                            senders, rate, core_rate.empty() ? rate : core_rate);
+  out += fmt::format("queue: {{words: {}}}\n", quoted(queue));
   out += fmt::format("congestion: {}\n", quoted(congestion));
   if (!cnp.empty())
     out += fmt::format("cnp: {{{}}}\n", cnp);

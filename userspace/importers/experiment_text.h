@@ -18,8 +18,10 @@ struct ExperimentText {
   std::string name;
   uint64_t duration_ns = 0, sample_ns = 0;
   unsigned senders = 1;
-  bool star = true; // else a dumbbell, whose core is as fast as its hosts
-  std::string rate;
+  bool star = true;      // else a dumbbell
+  std::string rate;      // of hosts
+  std::string core_rate; // of a dumbbell; "": as its hosts
+  std::string queue = "buffer 16M";
   std::string congestion = "none";
   std::string cnp, reliability; // keys and values, without braces; "": none
   std::vector<Flow> flows;

@@ -22,8 +22,9 @@ using Type = LuminaEvent::Type;
 
 constexpr size_t kMostRules = 64; // of a port
 constexpr uint64_t kMostWindow = 1U << 20;
-constexpr double kDelay = 4e-6;       // s: there and back, over two links each way
-constexpr double kFrameOverhead = 82; // bytes of headers and FCS of a packet
+constexpr uint64_t kBuffer = 16'000'000; // of the experiment's switches
+constexpr double kDelay = 4e-6;          // s: there and back, over two links each way
+constexpr double kFrameOverhead = 82;    // bytes of headers and FCS of a packet
 
 Error at(const std::string &name, const LuminaEvent &event, const std::string &what,
          std::string hint = {}) {
@@ -116,11 +117,13 @@ private:
   }
 
   // "100G"; "NONE" or nothing: that of the example.
-  std::string rate_text() const {
+  std::string rate_text() {
     std::string digits = file_.port_speed;
     if (digits.ends_with('G'))
       digits.pop_back();
     const auto gbit = parse::integer(digits, 1, 800);
+    if (!gbit && !file_.port_speed.empty())
+      notes_.push_back(fmt::format("port-speed {}: 100gbit", file_.port_speed));
     return fmt::format("{}gbit", gbit ? gbit.get() : 100);
   }
   double bits_per_second() const {
@@ -172,7 +175,8 @@ private:
     return {};
   }
 
-  // A lost retransmission, and a loss at the end of a message, wait for the timer.
+  // A lost retransmission, and a loss at the end of a message, wait for the timer. Any other loss
+  // may: a QP needs the time of all its retries, and so does a switch whose buffer overflows.
   void times() {
     double most = 0;
     for (uint64_t qpn = 0; qpn < file_.qps; qpn++) {
@@ -181,6 +185,8 @@ private:
         timeouts +=
             event.qpn == qpn && event.loses() &&
             (event.iter > 1 || event.psn == LuminaEvent::kAll || event.psn + 1 == file_.packets());
+      if (loses(qpn) || may_overflow())
+        timeouts = std::max({timeouts, static_cast<double>(file_.retries), 1.0});
       most = std::max(most, timeouts * static_cast<double>(file_.messages));
     }
     const double timer = 4.096e-6 * std::pow(2, static_cast<double>(file_.timeout));
@@ -193,6 +199,11 @@ private:
     const double step = std::pow(10, std::floor(std::log10(seconds)));
     out_.duration_ns = static_cast<uint64_t>(std::llround(std::ceil(seconds / step) * step * 1e9));
     out_.sample_ns = std::max<uint64_t>(out_.duration_ns / 100, 1000);
+  }
+
+  bool may_overflow() const {
+    const uint64_t window = std::min(kMostWindow, file_.tx_depth * file_.packets());
+    return out_.senders > 1 && file_.qps * window * (file_.mtu + 82) > kBuffer;
   }
 
   void expectations() {
@@ -215,6 +226,23 @@ private:
                                                    : "sum(flows.retransmitted) > 0");
   }
 
+  // Settings of a host that only the other one's role has.
+  void role_notes() {
+    const LuminaHost &requester = file_.requester, &responder = file_.responder;
+    std::vector<std::string> unused;
+    const auto add = [&](bool given, const char *what) {
+      if (given)
+        unused.emplace_back(what);
+    };
+    add(requester.np.has_value(), "requester dcqcn-np-enable");
+    add(requester.cnp_interval_us.has_value(), "requester min-time-between-cnps");
+    add(responder.rp.has_value(), "responder dcqcn-rp-enable");
+    add(!file_.multi_gid && (!requester.addresses.empty() || !responder.addresses.empty()),
+        "ip-list");
+    if (!unused.empty())
+      notes_.push_back(fmt::format("without an effect here: {}", fmt::join(unused, ", ")));
+  }
+
   void notes() {
     if (!file_.unused.empty())
       notes_.push_back(
@@ -230,6 +258,7 @@ private:
     if (file_.tx_depth > 1 || file_.messages > 1)
       notes_.emplace_back("tx-depth: a window of as many packets; a message may begin while the "
                           "last one of the window is not complete");
+    role_notes();
   }
 
   const LuminaFile &file_;

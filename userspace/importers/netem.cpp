@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -95,6 +96,10 @@ private:
     if (!is_keyword(name))
       return Error{fmt::format("'{}' is not an option of netem", name),
                    "delay, loss, corrupt, duplicate, reorder, rate: tc-netem(8)"};
+    // drop and latency are other names.
+    const std::string once = name == "drop" ? "loss" : name == "latency" ? "delay" : name;
+    if (!given_.insert(once).second)
+      return Error{fmt::format("{} is given twice", once), "each option once"};
     const Words given = arguments();
     if (given.empty() && name != "ecn")
       return Error{fmt::format("{}: a value is missing", name)};
@@ -112,21 +117,32 @@ private:
       return rate(given);
     if (name == "distribution")
       return distribution(given);
-    if (name == "limit") // the packets that netem can hold: wire counts what finds no memory
-      return one_value(name, given);
+    if (name == "limit")
+      return limit(given);
     if (name == "seed") {
       seed_ = given.front();
       return one_value(name, given);
     }
-    if (name == "ecn")
-      return ecn_ = true, Status();
+    if (name == "ecn") {
+      ecn_ = true;
+      return given.empty() ? Status() : Status(too_much(name, given[0]));
+    }
     return Error{fmt::format("{}: no rule does that", name)};
   }
 
+  static Error too_much(const std::string &name, const std::string &word) {
+    return {fmt::format("{}: '{}' is too much", name, word), ""};
+  }
   static Status one_value(const std::string &name, const Words &given) {
-    if (given.size() == 1)
-      return {};
-    return Error{fmt::format("{}: '{}' is too much", name, given[1])};
+    return given.size() == 1 ? Status() : Status(too_much(name, given[1]));
+  }
+
+  Status limit(const Words &given) {
+    const auto packets = parse::integer(given[0], 1, UINT32_MAX, "a number of packets");
+    if (!packets)
+      return Error{"limit: " + packets.error().message, "like limit 1000"};
+    limit_ = packets.get();
+    return one_value("limit", given);
   }
 
   static Error correlated(const std::string &name, const std::string &word) {
@@ -248,12 +264,28 @@ private:
     add(all, corrupt_);
     if (delay_)
       all.rules.push_back(delay_rule());
+    if (!seed_.empty() && all.rules.empty())
+      return Error{"seed: nothing is random without a rule", "loss, corrupt, duplicate or delay"};
     if (!seed_.empty())
       for (std::string &rule : all.rules)
         rule.insert(rule.ends_with(" next") ? rule.size() - 5 : rule.size(), " seed " + seed_);
     if (rate_)
       all.link = "rate " + parse::rate_text(*rate_);
+    if (limit_)
+      add_limit(all);
     return all;
+  }
+
+  // Buffers of links are in bytes.
+  void add_limit(Imported &all) const {
+    constexpr uint64_t kFrame = 1514; // of an MTU of 1,500, without FCS
+    all.link += fmt::format("{}buffer {}", all.link.empty() ? "" : " ", *limit_ * kFrame);
+    all.notes.push_back(
+        fmt::format("limit {}: a buffer of {} frames of {} bytes", *limit_, *limit_, kFrame));
+    if (delay_)
+      all.notes.back() +=
+          "; frames that the delay holds are not in it (`wire` has memory for them, "
+          "and counts what finds none)";
   }
 
   static void add(Imported &all, const std::string &rule) {
@@ -278,7 +310,8 @@ private:
   Words words_;
   size_t at_ = 0;
   std::string loss_, duplicate_, corrupt_, distribution_, seed_;
-  std::optional<uint64_t> delay_, rate_;
+  std::set<std::string> given_;
+  std::optional<uint64_t> delay_, rate_, limit_;
   std::optional<double> reorder_;
   uint64_t jitter_ = 0;
   bool ecn_ = false;

@@ -14,6 +14,7 @@ namespace xr::importers {
 struct Imported {
   std::vector<std::string> rules; // words of `impair IF add`, in their order
   std::string link;               // words of `link`, "": none
+  std::vector<std::string> notes; // what is not quite the same
 };
 
 // `options`: "delay 10ms 2ms loss gemodel 1% 30%"; a `netem` in front is passed over. Times without

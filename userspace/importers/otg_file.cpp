@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "importers/otg_file.h"
 
+#include <algorithm>
+#include <bit>
 #include <initializer_list>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,24 +30,24 @@ public:
         {"ports", list("ports", [this](const YAML::Node &node) { return port(node); })},
         {"layer1", list("layer1", [this](const YAML::Node &node) { return layer1(node); })},
         {"devices", list("devices", [this](const YAML::Node &node) { return device(node); })},
-        {"stateful_flows",
-         list("stateful_flows", [this](const YAML::Node &node) { return stateful(node); })},
+        {"stateful_flows", [this](const YAML::Node &node) { return stateful(node); }},
         {"options", [this](const YAML::Node &node) { return options(node); }}};
-    for (const char *other :
-         {"lags", "captures", "flows", "events", "lldp", "egress_only_tracking"})
+    for (const char *other : {"lags", "flows"})
       keys.push_back({other, refused(other)});
+    for (const char *other : {"captures", "events", "lldp", "egress_only_tracking"})
+      keys.push_back({other, unused(other)});
     if (Status s = reader_.map(root, "a key of OTG", keys); !s)
       return s.error();
     if (file_.flows.empty())
       return reader_.at(
-          root, {"there is no flow of RoCEv2", "stateful_flows: [{rocev2: [{tx_ports: [...]}]}]"});
+          root, {"there is no flow of RoCEv2", "stateful_flows: {rocev2: [{tx_ports: [...]}]}"});
     return std::move(file_);
   }
 
 private:
   YamlReader::Read refused(std::string key) {
     return [this, key = std::move(key)](const YAML::Node &node) -> Status {
-      if (node.IsNull() || node.size() == 0)
+      if (node.IsNull() || (!node.IsScalar() && node.size() == 0))
         return {};
       return reader_.in(node, key, {"only RoCEv2 is read: devices, stateful_flows, options", ""});
     };
@@ -59,10 +63,24 @@ private:
     };
   }
   YamlReader::Read unused(std::string key) {
-    return [this, key = std::move(key)](const YAML::Node &) {
-      file_.unused.push_back(key);
+    return [this, key = std::move(key)](const YAML::Node &node) {
+      if (!node.IsNull() && (node.IsScalar() || node.size() > 0))
+        file_.unused.push_back(key);
       return Status();
     };
+  }
+  // `choice` names a member that is there anyway.
+  YamlReader::Read choice(std::vector<std::string_view> members) {
+    return [this, members = std::move(members)](const YAML::Node &node) -> Status {
+      const auto at = parse::choice(parse::scalar(node), members, "a choice");
+      return at ? Status() : Status(reader_.in(node, "choice", at.error()));
+    };
+  }
+  // Keys of OTG's model that have no effect on RoCEv2 here.
+  void add_unused(std::vector<Key> &keys, const std::string &section,
+                  std::initializer_list<const char *> names) {
+    for (const char *name : names)
+      keys.push_back({name, unused(fmt::format("{}.{}", section, name))});
   }
   YamlReader::Read any(std::string key, std::string &value) {
     return reader_.text(std::move(key), value);
@@ -70,11 +88,82 @@ private:
 
   Status port(const YAML::Node &node) {
     std::string name;
-    return reader_.map(node, "a key of ports",
-                       {{"name", any("name", name)}, {"location", unused("ports.location")}});
+    if (Status s =
+            reader_.map(node, "a key of ports",
+                        {{"name", any("name", name)}, {"location", unused("ports.location")}});
+        !s)
+      return s;
+    file_.port_names.push_back(name);
+    return {};
   }
 
-  // speed_100_gbps
+  // speed_100_gbps, speed_100_fd_mbps
+  static uint64_t mbit_of(const std::string &speed) {
+    for (const auto &[unit, mbit] : {std::pair{"_gbps", 1000}, {"_fd_mbps", 1}, {"_hd_mbps", 1}}) {
+      if (!speed.starts_with("speed_") || !speed.ends_with(unit))
+        continue;
+      const std::string digits = speed.substr(6, speed.size() - 6 - std::string_view(unit).size());
+      if (const auto number = parse::integer(digits, 1, 1600))
+        return number.get() * static_cast<uint64_t>(mbit);
+    }
+    return 0;
+  }
+
+  // Priorities that are paused: pfc_class_N is N, and null switches it off.
+  Status priorities(const YAML::Node &node, OtgFlowControl &control) {
+    std::vector<std::string> names;
+    for (unsigned i = 0; i < 8; i++)
+      names.push_back(fmt::format("pfc_class_{}", i));
+    std::vector<Key> keys = {{"pfc_delay", unused("flow_control.pfc_delay")}};
+    for (unsigned i = 0; i < 8; i++)
+      keys.push_back({names[i], [this, i, &names, &control](const YAML::Node &one) -> Status {
+                        if (one.IsNull()) {
+                          control.priorities &= ~(1U << i);
+                          return {};
+                        }
+                        uint64_t queue = i;
+                        const Status done = reader_.integer(names[i], 0, 7, queue)(one);
+                        if (queue != i)
+                          file_.unused.push_back(fmt::format("{}: {}", names[i], queue));
+                        return done;
+                      }});
+    return reader_.map(node, "a key of ieee_802_1qbb", keys);
+  }
+
+  Status flow_control(const YAML::Node &node, std::optional<OtgFlowControl> &control) {
+    control.emplace();
+    std::string kind;
+    const auto member = [&](const char *name) {
+      kind = kind.empty() ? name : kind;
+      return kind == name;
+    };
+    const auto choice = [&](const YAML::Node &one) -> Status {
+      if (Status s = this->choice({"ieee_802_1qbb", "ieee_802_3x"})(one); !s)
+        return s;
+      kind = parse::scalar(one);
+      return {};
+    };
+    if (Status s = reader_.map(node, "a key of flow_control",
+                               {{"choice", choice},
+                                {"directed_address", unused("flow_control.directed_address")},
+                                {"ieee_802_1qbb",
+                                 [&](const YAML::Node &one) {
+                                   return member("ieee_802_1qbb")
+                                              ? priorities(one, *control)
+                                              : unused("flow_control.ieee_802_1qbb")(one);
+                                 }},
+                                {"ieee_802_3x",
+                                 [&](const YAML::Node &one) {
+                                   return member("ieee_802_3x")
+                                              ? reader_.map(one, "a key of ieee_802_3x", {})
+                                              : unused("flow_control.ieee_802_3x")(one);
+                                 }}});
+        !s)
+      return s;
+    control->whole_port = kind == "ieee_802_3x";
+    return {};
+  }
+
   Status layer1(const YAML::Node &node) {
     std::vector<std::string> names;
     std::string speed, name;
@@ -84,40 +173,46 @@ private:
                                 names.push_back(parse::scalar(one));
                                 return Status();
                               })}};
-    for (const char *other : {"media", "promiscuous", "mtu", "ieee_media_defaults",
-                              "auto_negotiate", "auto_negotiation"})
-      keys.push_back({other, unused(fmt::format("layer1.{}", other))});
-    keys.push_back({"flow_control", refused("flow_control")});
+    add_unused(keys, "layer1",
+               {"media", "promiscuous", "mtu", "ieee_media_defaults", "auto_negotiate",
+                "auto_negotiation"});
+    std::optional<OtgFlowControl> control;
+    keys.push_back(
+        {"flow_control", [&](const YAML::Node &one) { return flow_control(one, control); }});
     if (Status s = reader_.map(node, "a key of layer1", keys); !s)
       return s;
-    uint64_t gbit = 0;
-    if (speed.starts_with("speed_") && speed.ends_with("_gbps"))
-      if (const auto number = parse::integer(speed.substr(6, speed.size() - 11), 1, 1600))
-        gbit = number.get();
-    if (!gbit)
-      return reader_.in(node["speed"] ? node["speed"] : node, "speed",
+    const uint64_t mbit = mbit_of(speed);
+    if (!mbit && node["speed"])
+      return reader_.in(node["speed"], "speed",
                         parse::wrong(speed, "a speed", "like speed_100_gbps"));
-    for (const std::string &one : names)
-      file_.gbit[one] = gbit;
+    for (const std::string &one : names) {
+      if (mbit)
+        file_.mbit[one] = mbit;
+      if (control)
+        file_.flow_control[one] = *control;
+    }
     return {};
   }
 
   Status device(const YAML::Node &node) {
     std::string name;
     std::map<std::string, std::pair<std::string, std::string>> addresses; // by name: port, address
-    return reader_.map(
-        node, "a key of devices",
-        {{"name", any("name", name)},
-         {"ethernets",
-          list("ethernets", [&](const YAML::Node &one) { return ethernet(one, addresses); })},
-         {"rocev2", [&](const YAML::Node &one) {
-            return reader_.map(one, "a key of rocev2",
-                               {{"ipv4_interfaces", list("ipv4_interfaces",
-                                                         [&](const YAML::Node &each) {
-                                                           return interface(each, addresses);
-                                                         })},
-                                {"ipv6_interfaces", refused("ipv6_interfaces")}});
-          }}});
+    std::vector<Key> keys = {
+        {"name", any("name", name)},
+        {"ethernets",
+         list("ethernets", [&](const YAML::Node &one) { return ethernet(one, addresses); })},
+        {"rocev2", [&](const YAML::Node &one) {
+           return reader_.map(one, "a key of rocev2",
+                              {{"ipv4_interfaces", list("ipv4_interfaces",
+                                                        [&](const YAML::Node &each) {
+                                                          return interface(each, addresses);
+                                                        })},
+                               {"ipv6_interfaces", refused("ipv6_interfaces")}});
+         }}};
+    add_unused(keys, "devices",
+               {"ipv4_loopbacks", "ipv6_loopbacks", "isis", "bgp", "vxlan", "rsvp", "dhcp_server",
+                "ospfv2", "macsec", "ospfv3", "bmp"});
+    return reader_.map(node, "a key of devices", keys);
   }
 
   Status ethernet(const YAML::Node &node,
@@ -134,6 +229,7 @@ private:
           !s)
         return s;
       addresses[called] = {port_name, address};
+      file_.port_of_address[address] = port_name;
       return {};
     };
     return reader_.map(node, "a key of ethernets",
@@ -143,11 +239,17 @@ private:
                         {"connection",
                          [&](const YAML::Node &one) {
                            return reader_.map(one, "a key of connection",
-                                              {{"choice", unused("choice")},
-                                               {"port_name", any("port_name", port_name)}});
+                                              {{"choice", choice({"port_name", "lag_name",
+                                                                  "vxlan_name", "simulated_link"})},
+                                               {"port_name", any("port_name", port_name)},
+                                               {"lag_name", refused("lag_name")},
+                                               {"vxlan_name", refused("vxlan_name")},
+                                               {"simulated_link", refused("simulated_link")}});
                          }},
                         {"vlans", refused("vlans")},
-                        {"ipv6_addresses", refused("ipv6_addresses")},
+                        {"ipv6_addresses", unused("ethernets.ipv6_addresses")},
+                        {"dhcpv4_interfaces", unused("ethernets.dhcpv4_interfaces")},
+                        {"dhcpv6_interfaces", unused("ethernets.dhcpv6_interfaces")},
                         {"ipv4_addresses", list("ipv4_addresses", address)}});
   }
 
@@ -173,17 +275,20 @@ private:
     };
     return reader_.map(node, "a key of ipv4_interfaces",
                        {{"ipv4_name", any("ipv4_name", of)},
-                        {"ib_mtu",
-                         [&](const YAML::Node &one) -> Status {
-                           const auto size = parse::choice(parse::scalar(one),
-                                                           {"256", "512", "1024", "2048", "4096"},
-                                                           "an MTU that our packets can have");
-                           if (!size)
-                             return reader_.in(one, "ib_mtu", size.error());
-                           mtu = 256ULL << size.get();
-                           return {};
-                         }},
+                        {"ib_mtu", [&](const YAML::Node &one) { return ib_mtu(one, mtu); }},
                         {"peers", list("peers", peer)}});
+  }
+
+  // InfiniBand has five sizes: the largest that fits.
+  Status ib_mtu(const YAML::Node &node, uint64_t &mtu) {
+    uint64_t given = 0;
+    if (Status s = reader_.integer("ib_mtu", 256, 14000, given)(node); !s)
+      return s;
+    mtu = std::min<uint64_t>(std::bit_floor(given), 4096);
+    if (mtu != given)
+      file_.notes.push_back(fmt::format(
+          "ib_mtu {}: the PMTU is {}, the largest of InfiniBand that fits", given, mtu));
+    return {};
   }
 
   Status qp(const YAML::Node &node, OtgQp qp) {
@@ -211,7 +316,7 @@ private:
                                  [&](const YAML::Node &one) {
                                    return reader_.map(
                                        one, "a key of connection_type",
-                                       {{"choice", unused("choice")},
+                                       {{"choice", choice({"reliable_connection"})},
                                         {"reliable_connection", [&](const YAML::Node &each) {
                                            return reader_.map(each, "a key of reliable_connection",
                                                               parameters);
@@ -230,7 +335,7 @@ private:
       return reader_.map(one, "a key of rocev2", {{"tx_ports", list("tx_ports", ports)}});
     };
     return reader_.map(node, "a key of stateful_flows",
-                       {{"choice", unused("choice")}, {"rocev2", list("rocev2", groups)}});
+                       {{"choice", choice({"rocev2"})}, {"rocev2", list("rocev2", groups)}});
   }
 
   Status tx_port(const YAML::Node &node) {
@@ -240,18 +345,21 @@ private:
     const auto rate = [&](const YAML::Node &one) {
       return reader_.map(
           one, "a key of target_line_rate",
-          {{"value", reader_.integer("value", 1, 100, percent)},
+          {{"value", reader_.integer("value", 0, 100, percent)},
            {"flows", list("flows", [this](const YAML::Node &each) { return flow(each); })}});
     };
-    const Status done = reader_.map(
-        node, "a key of tx_ports",
-        {{"port_name", any("port_name", name)}, {"transmit_type", [&](const YAML::Node &one) {
-                                                   return reader_.map(one, "a key of transmit_type",
-                                                                      {{"choice", unused("choice")},
-                                                                       {"target_line_rate", rate}});
-                                                 }}});
-    for (size_t i = first; i < file_.flows.size(); i++)
+    const Status done =
+        reader_.map(node, "a key of tx_ports",
+                    {{"port_name", any("port_name", name)},
+                     {"transmit_type", [&](const YAML::Node &one) {
+                        return reader_.map(
+                            one, "a key of transmit_type",
+                            {{"choice", choice({"target_line_rate"})}, {"target_line_rate", rate}});
+                      }}});
+    for (size_t i = first; i < file_.flows.size(); i++) {
       file_.flows[i].percent = percent;
+      file_.flows[i].port = name;
+    }
     return done;
   }
 
@@ -272,37 +380,56 @@ private:
                          {"tx_endpoint", any("tx_endpoint", flow.tx)},
                          {"rx_endpoint", any("rx_endpoint", flow.rx)},
                          {"rocev2_verb", [&](const YAML::Node &one) { return verb(one, flow); }},
-                         {"message_size", reader_.integer("message_size", 1, 65535, flow.size)},
+                         {"message_size", reader_.integer("message_size", 0, 65535, flow.size)},
                          {"message_size_unit", unit}});
         !s)
       return s;
     if (!file_.qps.count(flow.tx))
       return reader_.in(node, "tx_endpoint",
                         {fmt::format("there is no QP '{}'", flow.tx), "a qp_name of the devices"});
+    constexpr uint64_t kMostMessage = 1ULL << 31; // IBTA 9.4.1
+    if (flow.size * flow.unit > kMostMessage)
+      return reader_.in(
+          node, "message_size",
+          {fmt::format("{} bytes are more than a message can have", flow.size * flow.unit),
+           "up to 2147483648 bytes"});
     file_.flows.push_back(std::move(flow));
     return {};
   }
 
+  // Without `choice` the member is the verb.
   Status verb(const YAML::Node &node, OtgFlow &flow) {
-    const auto immediate = [&](const YAML::Node &one) {
-      return reader_.map(one, "a key of the verb",
-                         {{"immediate_data", any("immediate_data", flow.immediate)}});
+    bool chosen = false;
+    const auto immediate = [&](const char *otg, const char *ours) {
+      return [this, &chosen, &flow, otg, ours](const YAML::Node &one) -> Status {
+        if (chosen && flow.verb != ours)
+          return unused(fmt::format("rocev2_verb.{}", otg))(one);
+        flow.verb = ours;
+        return reader_.map(one, "a key of the verb",
+                           {{"immediate_data", any("immediate_data", flow.immediate)}});
+      };
     };
-    return reader_.map(
-        node, "a key of rocev2_verb",
-        {{"choice",
-          [&](const YAML::Node &one) -> Status {
-            const auto at = parse::choice(
-                parse::scalar(one),
-                {"write", "write_with_immediate", "send", "send_with_immediate", "read"}, "a verb");
-            if (!at)
-              return reader_.in(one, "choice", at.error());
-            constexpr const char *kOurs[] = {"write", "write-imm", "send", "send-imm", "read"};
-            flow.verb = kOurs[at.get()];
-            return {};
-          }},
-         {"write_with_immediate", immediate},
-         {"send_with_immediate", immediate}});
+    const auto chosen_verb = [&](const YAML::Node &one) -> Status {
+      const auto at = parse::choice(
+          parse::scalar(one),
+          {"write", "write_with_immediate", "send", "send_with_immediate", "read"}, "a verb");
+      if (!at)
+        return reader_.in(one, "choice", at.error());
+      constexpr const char *kOurs[] = {"write", "write-imm", "send", "send-imm", "read"};
+      flow.verb = kOurs[at.get()];
+      chosen = true;
+      return {};
+    };
+    if (Status s =
+            reader_.map(node, "a key of rocev2_verb",
+                        {{"choice", chosen_verb},
+                         {"write_with_immediate", immediate("write_with_immediate", "write-imm")},
+                         {"send_with_immediate", immediate("send_with_immediate", "send-imm")}});
+        !s)
+      return s;
+    if (flow.verb.ends_with("-imm") && flow.immediate.empty())
+      flow.immediate = "00000000";
+    return {};
   }
 
   Status options(const YAML::Node &node) {
@@ -311,9 +438,10 @@ private:
       OtgPort port;
       const auto protocol = [&](const YAML::Node &two) {
         return reader_.map(two, "a key of protocols",
-                           {{"choice", unused("choice")},
+                           {{"choice", choice({"rocev2", "macsec"})},
                             {"macsec", refused("macsec")},
                             {"rocev2", [&](const YAML::Node &three) {
+                               port.given = true;
                                return reader_.map(three, "a key of rocev2",
                                                   otg_port_keys(reader_, port, file_.unused));
                              }}});

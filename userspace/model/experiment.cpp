@@ -11,7 +11,8 @@ constexpr uint64_t ExperimentFlowCounts::*kFlowCounts[] = {
     &ExperimentFlowCounts::cuts,         &ExperimentFlowCounts::retransmitted,
     &ExperimentFlowCounts::timeouts,     &ExperimentFlowCounts::drops,
     &ExperimentFlowCounts::naks,         &ExperimentFlowCounts::failed,
-    &ExperimentFlowCounts::kept_no_room,
+    &ExperimentFlowCounts::kept_no_room, &ExperimentFlowCounts::arrived,
+    &ExperimentFlowCounts::messages,     &ExperimentFlowCounts::acks,
 };
 
 constexpr uint64_t ExperimentRuleCounts::*kRuleCounts[] = {

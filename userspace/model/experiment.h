@@ -24,6 +24,9 @@ struct ExperimentFlowCounts {
   uint64_t naks = 0;         // PSN sequence errors that the sender received
   uint64_t failed = 0;       // messages whose QP gave up
   uint64_t kept_no_room = 0; // selective repeat: arrived early, and there was no room to keep them
+  uint64_t arrived = 0;      // data frames
+  uint64_t messages = 0;     // complete; open loop: sent
+  uint64_t acks = 0;         // that the sender received
 
   void add(const ExperimentFlowCounts &other);
   ExperimentFlowCounts since(const ExperimentFlowCounts &before) const;

@@ -46,6 +46,9 @@ constexpr Need kNeeds[] = {
     {RowKind::Flow, kHasWire | kHasReceiver, 0, "drops", kBoth},
     {RowKind::Flow, kHasSender, 0, "failed", kSend},
     {RowKind::Flow, kNowhere, 0, "kept_no_room", "virtual time"},
+    {RowKind::Flow, kNowhere, 0, "arrived", "virtual time"},
+    {RowKind::Flow, kNowhere, 0, "messages", "virtual time"},
+    {RowKind::Flow, kNowhere, 0, "acks", "virtual time"},
     {RowKind::Total, 0, kHasWire | kHasReceiver, "jain", kRates},
     {RowKind::Total, kHasWire, 0, "packet_hops", kWire},
 };

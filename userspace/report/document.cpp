@@ -21,7 +21,8 @@ bool is_zero(const Value &value) {
   return std::visit(
       [](const auto &v) {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, StringList>)
+        if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, StringList> ||
+                      std::is_same_v<T, NumberList>)
           return v.empty();
         else if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, NotApplicable>)
           return true;

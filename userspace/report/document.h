@@ -22,8 +22,9 @@ struct NotApplicable {
 
 // std::monostate is an unknown value: null in JSON, a dash in text.
 using StringList = std::vector<std::string>; // an array in JSON, comma-separated in text
-using Value =
-    std::variant<std::monostate, bool, uint64_t, double, std::string, NotApplicable, StringList>;
+using NumberList = std::vector<uint64_t>;    // likewise, of numbers
+using Value = std::variant<std::monostate, bool, uint64_t, double, std::string, NotApplicable,
+                           StringList, NumberList>;
 
 // Layout in text. JSON has plain numbers and strings for all formats.
 enum class Format {

@@ -68,7 +68,7 @@ std::string format_value(const Value &value, Format format) {
           return format == Format::Scaled ? scaled(v)
                  : format == Format::Rate ? rate(v)
                                           : fmt::format("{:.3f}", v);
-        else if constexpr (std::is_same_v<T, StringList>)
+        else if constexpr (std::is_same_v<T, StringList> || std::is_same_v<T, NumberList>)
           return fmt::format("{}", fmt::join(v, ", "));
         else
           return v;

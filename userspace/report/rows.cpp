@@ -38,7 +38,7 @@ std::string csv_of(const Value &value) {
           return "";
         else if constexpr (std::is_same_v<T, std::string>)
           return csv_text(v);
-        else if constexpr (std::is_same_v<T, StringList>)
+        else if constexpr (std::is_same_v<T, StringList> || std::is_same_v<T, NumberList>)
           return csv_text(fmt::format("{}", fmt::join(v, ";")));
         else
           return fmt::format("{}", v);

@@ -251,11 +251,8 @@ Document begin(const char *command, const std::string &ifname, double seconds) {
 }
 
 Section pfc_section(const PfcReport &r) {
-  StringList priorities, quanta;
-  for (const unsigned priority : r.priorities)
-    priorities.push_back(fmt::format("{}", priority));
-  for (const uint16_t one : r.quanta)
-    quanta.push_back(fmt::format("{}", one));
+  const NumberList priorities(r.priorities.begin(), r.priorities.end());
+  const NumberList quanta(r.quanta.begin(), r.quanta.end());
   const auto us = [](uint64_t ns) { return Value{static_cast<double>(ns) / 1000}; };
   const auto time = [&](const char *key, const char *heading, Value value) {
     return Field{{key, heading, Format::Number}, std::move(value)};

@@ -91,7 +91,7 @@ void World::finish_flow(uint32_t number) {
 
 // Of a flow that does not know what arrives.
 bool World::all_arrived(const FlowRun &run) const {
-  return run.counts.delivered + run.counts.drops >= run.counts.packets + run.counts.copies;
+  return run.counts.arrived + run.counts.drops >= run.counts.packets + run.counts.copies;
 }
 
 void World::keep_counts(FlowRun &run) {
@@ -103,6 +103,8 @@ void World::keep_counts(FlowRun &run) {
   run.counts.timeouts = counts.timeouts;
   run.counts.naks = counts.naks;
   run.counts.failed = counts.failed_messages;
+  run.counts.messages = counts.messages;
+  run.counts.acks = counts.acks;
   if (run.reads) {
     run.counts.bytes = counts.answer_bytes;
     run.counts.kept_no_room = counts.kept_no_room;

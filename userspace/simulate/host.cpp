@@ -187,7 +187,7 @@ void World::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) 
     FlowRun &run = flows_[number];
     const bool response = packet.info & ROCE_OP_RESPONSE;
     if (!response) {
-      run.counts.delivered++;
+      run.counts.arrived++;
       run.counts.marked += packet.ecn == ROCE_ECN_CE;
     }
     constexpr uint64_t kAnswers = ROCE_OP_READ_RESPONSE | ROCE_OP_ATOMIC;

@@ -86,8 +86,7 @@ struct Host {
 struct FlowRun {
   // Of the whole run.
   struct Counts : ExperimentFlowCounts {
-    uint64_t delivered = 0;  // data frames of the requester
-    uint64_t copies = 0;     // of these, made by rules
+    uint64_t copies = 0;     // of `arrived`, made by rules
     uint64_t wire_bytes = 0; // of the frames with payload, as their last link counts them
   };
 
