@@ -166,6 +166,7 @@ int impair(const Args &args, const Globals &globals) {
   if (!list)
     return fail(fmt::format("impair {} {}", args.ifname, args.words.front()), list.error());
   const std::string &verb = args.words.front();
+  tell_notes(fmt::format("impair {} {}", args.ifname, verb), list->notes);
   Output output(globals.json);
   // As with `ip` and `tc`, changes print nothing; with --json they print the rules.
   if (globals.json || verb == "list" || verb == "show") {

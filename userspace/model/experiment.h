@@ -43,7 +43,7 @@ struct ExperimentQueue {
 struct ExperimentRule {
   std::string name, link, words; // link: the queue that its frames were going to
   uint64_t matched = 0, acted = 0, matched_bytes = 0, acted_bytes = 0;
-  uint64_t spared = 0, limited = 0, not_applicable = 0, refused = 0; // as in RuleRow
+  uint64_t spared = 0, limited = 0, not_applicable = 0, refused = 0, not_held = 0; // as in RuleRow
 };
 
 // One value of series.csv.

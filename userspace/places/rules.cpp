@@ -196,6 +196,7 @@ Result<std::vector<ExperimentRule>> RuleRun::read(const experiment::Rules &rules
       row.limited = found->limited;
       row.not_applicable = found->not_applicable;
       row.refused = found->refused;
+      row.not_held = found->not_held;
     }
     rows.push_back(std::move(row));
   }
