@@ -35,8 +35,8 @@ struct RulesInForce {
   uint16_t generation = 0;                           // roce_held.generation
   std::shared_ptr<const roce_ruleset> set = nullptr; // as the program has it
   std::vector<RuleInForce> rules = {};
-  uint64_t unread = 0; // bit i: rule i holds frames and could not be read, so that it holds none
-  bool again = false;  // of a rule because the kernel did not give its text: to be read again
+  uint64_t unread = 0;  // bit i: rule i holds frames and could not be read, so that it holds none
+  bool again = false;   // of a rule because the kernel did not give its text: to be read again
   std::string why = {}; // "": all rules were read
 };
 
