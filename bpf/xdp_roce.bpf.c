@@ -76,6 +76,8 @@ static __attribute__((noinline)) int to_wire(struct xdp_md *ctx, int fate) {
     return XDP_PASS;
   if (!bpf_map_lookup_elem(&sockets, &queue)) {
     t->not_held++;
+    if (fate & ROCE_HELD)
+      roce_not_held(0, roce_frame_length(ctx, (__u32)(ctx->data_end - ctx->data)));
     return XDP_PASS;
   }
   if (!(fate & ROCE_HELD)) /* only the other port's link holds it */

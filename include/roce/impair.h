@@ -28,6 +28,7 @@ struct roce_passing {
   __u32 cnp_tos;
   __u32 reserved;
   struct roce_held held; /* with ROCE_FEATURE_HOLD: rules and selected are valid */
+  __u64 also;            /* of held.selected: rules that did something else too */
   struct roce_verdict verdict;
   struct roce_cnp cnp;
 };
@@ -334,6 +335,7 @@ ROCE_OUTLINE int roce_load_passing(struct roce_frame *frame, struct roce_env *en
   passing->linear = (__u32)(end - data);
   passing->stream = stream;
   passing->copied = 0;
+  passing->also = 0;
   return 1;
 }
 
@@ -450,9 +452,10 @@ static ROCE_INLINE int roce_meet_rule(struct roce_frame *frame, struct roce_env 
   passing->now = now;
   fate = roce_act(frame, env, rule);
   if (roce_features(env) & ROCE_FEATURE_HOLD) {
-    if (passing->verdict.act & ROCE_ACTS_HOLD)
+    if (passing->verdict.act & ROCE_ACTS_HOLD) {
       roce_hold_by(noted, bit, bit);
-    else if (rule->action.act & ROCE_ACT_REORDER) /* beyond its limit */
+      passing->also |= passing->verdict.act & ~(__u32)ROCE_ACTS_HOLD ? bit : 0;
+    } else if (rule->action.act & ROCE_ACT_REORDER) /* beyond its limit */
       roce_hold_by(noted, bit, 0);
   }
   return fate;
@@ -505,10 +508,58 @@ static ROCE_INLINE int roce_hold(struct roce_env *env, const struct roce_ruleset
 
   if (!passing || !noted->hold || fate == ROCE_GONE || fate == ROCE_BACK_AS_CNP)
     return fate;
+  if (!noted->loaded)
+    passing->also = 0;
   passing->held.rules = noted->hold;
   passing->held.selected = noted->selected;
   passing->held.generation = (__u16)set->generation;
   return fate | ROCE_HELD;
+}
+
+/* A rule did not hold the packet. `also`: it did something else, so that it has acted all the same.
+ */
+ROCE_OUTLINE int roce_rule_not_held(struct roce_env *env, const struct roce_rule *rule, int also,
+                                    __u32 length) {
+  struct roce_rule_state *state;
+  struct roce_rule_count *count;
+
+  if (!rule)
+    return 0;
+  state = roce_rule_state_at(env, rule->slot);
+  count = roce_rule_count_at(env, rule->slot);
+  if (!state || !count)
+    return 0;
+  ROCE_ADD(&state->not_held, 1);
+  if (also)
+    return 1;
+  count->acted--;
+  count->acted_bytes -= length;
+  roce_limit_return(rule, state, (__u32)(ROCE_LOAD(&state->limited) >> 32));
+  return 1;
+}
+
+/*
+ * For a frame with ROCE_HELD that no process takes: it continues at once, and the rules that were
+ * to hold it have not acted.
+ */
+ROCE_OUTLINE int roce_not_held(struct roce_env *env, __u32 length) {
+  const struct roce_ruleset *set = roce_rules_of(env);
+  struct roce_passing *passing = roce_passing_of(env);
+  struct roce_scratch *scratch;
+  __u64 left;
+
+  if (!set || !passing || (__u16)set->generation != passing->held.generation)
+    return 0;
+  left = passing->held.selected;
+  ROCE_ROLLED
+  for (int i = 0; i < ROCE_RULES && left; i++) {
+    roce_rule_not_held(env, roce_first_rule(set, left), (passing->also & left & -left) != 0,
+                       length);
+    left &= left - 1;
+  }
+  if (roce_features(env) & ROCE_FEATURE_CAPTURE && (scratch = roce_scratch_of(env)))
+    scratch->trace.act &= ~(__u32)ROCE_ACTS_HOLD;
+  return 1;
 }
 
 /*

@@ -50,7 +50,7 @@ static ROCE_INLINE __u32 roce_what(const struct roce_packet *p, int roce) {
   return roce_is_gsi(p) ? ROCE_WHAT_CM : p->opcode;
 }
 
-/* The packet's place in its stream, from 1. */
+/* The packet's place in its stream since the last resync, from 1. */
 static ROCE_INLINE __u32 roce_place(__u32 psn, const struct roce_stream *s) {
   return ((psn - s->first_psn) & ROCE_PSN_MASK) + 1;
 }

@@ -73,7 +73,7 @@ struct roce_range {
 /* An event: a packet identified by its place in its stream. */
 struct roce_event_match {
   __u32 qp_number;          /* the n-th QP that the port saw, from 1 */
-  struct roce_range packet; /* PSN - the stream's first PSN + 1 */
+  struct roce_range packet; /* roce_place: PSN - first PSN of the stream, or of its resync, + 1 */
   __u32 iteration;          /* 1 + the stream's rewinds so far; 0: any */
 };
 
@@ -323,9 +323,10 @@ struct roce_rule_state {
       limited; /* actions so far, if there is a limit; with a period: its number << 32 | actions */
   __u64 next;  /* selectors that store a place: of the next action, or of the last */
   __u64 word;  /* GILBERT: 1 is the bad state; POSITIONS: points used */
-  __u64 backlog; /* queue: time when it will be empty, ns * 256 */
-  __u64 draws;   /* places given only for random numbers */
-  __u64 reserved[2];
+  __u64 backlog;  /* queue: time when it will be empty, ns * 256 */
+  __u64 draws;    /* places given only for random numbers */
+  __u64 not_held; /* packets that it was to hold, and that no process took */
+  __u64 reserved;
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_rule_state) == 64, "a rule's state is a cache line");
 

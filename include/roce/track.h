@@ -239,6 +239,7 @@ static ROCE_INLINE void roce_stream_judge(struct roce_stream *s, const struct ro
     roce_stream_count(s, ROCE_RESYNCS, 1);
     roce_holes_clear(s);
     roce_set_run(s, 0);
+    s->first_psn = p->psn;
   } else if (d >= 0) {
     roce_stream_ahead(s, d, o);
   } else {

@@ -3,7 +3,9 @@
 #include "datapath/clean.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include <csignal>
 
@@ -16,7 +18,9 @@
 #include "base/fd.h"
 #include "bpf/lane.h"
 #include "datapath/bpffs.h"
+#include "datapath/lock.h"
 #include "datapath/maps.h"
+#include "host/netns.h"
 
 namespace xr::datapath {
 
@@ -85,6 +89,37 @@ TEST_F(Clean, NobodyIsBlamedForAPin) {
   EXPECT_TRUE(result.holders.empty());
   unlink(pin.c_str());
   EXPECT_TRUE(wait_until_freed(ids, milliseconds(60'000), milliseconds(60'000)).all);
+}
+
+// Files of locks are removed meanwhile: two never have one lock.
+TEST_F(Clean, OneHolderWhileFilesAreRemoved) {
+  constexpr uint64_t kGone = 1;
+  const auto there = host::Netns::all();
+  std::atomic<int> holders = 0, most = 0;
+  std::atomic<unsigned> taken = 0;
+  std::atomic<bool> end = false;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; i++)
+    threads.emplace_back([&] {
+      while (!end) {
+        auto lock = Lock::take_port(kGone, 4242, Lock::Use::Capture);
+        if (!lock)
+          continue;
+        if (const int now = ++holders; now > most)
+          most = now;
+        taken++;
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        holders--;
+      }
+    });
+  for (int k = 0; k < 5000 || taken < 100; k++)
+    Lock::remove_files_of_gone(Lock::kDirectory, there);
+  end = true;
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(most, 1);
+  Lock::remove_files_of_gone(Lock::kDirectory, there);
+  EXPECT_NE(access((std::string(Lock::kDirectory) + "/capture-1-4242").c_str(), F_OK), 0);
 }
 
 } // namespace xr::datapath

@@ -19,6 +19,7 @@
 #include "cli/sweep.h"
 #include "cli/sweep_merge.h"
 #include "directory.h"
+#include "impair/rule.h"
 #include "report/attachments.h"
 #include "report/json.h"
 #include "report/reports.h"
@@ -264,6 +265,26 @@ TEST(Cli, HelpAndManualListSortKeys) {
             << name << " " << key << "\n"
             << *text;
   }
+}
+
+// Of `impair`: every word that a rule may have.
+TEST(Cli, HelpAndManualListTheWordsOfRules) {
+  CLI::App app;
+  Globals globals;
+  xr::cli::Run chosen;
+  describe_app(app, globals, chosen);
+  CLI::App *command = app.get_subcommand("impair");
+  const std::string help = command->help(), man = plain(man_page(app, *command));
+  const auto words = xr::impair::rule_words();
+  EXPECT_GT(words.size(), 80U);
+  for (const std::string_view word : words)
+    for (const std::string *text : {&help, &man})
+      EXPECT_TRUE(
+          std::regex_search(*text, std::regex("(^|[^-\\w])" + std::string(word) + "($|[^-\\w])")))
+          << word << "\n"
+          << *text;
+  for (const std::string *text : {&help, &man})
+    EXPECT_EQ(text->find("Only the first rule"), std::string::npos);
 }
 
 TEST(Cli, ManualOfWatchListsItsKeys) {

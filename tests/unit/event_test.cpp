@@ -75,6 +75,38 @@ TEST(Event, WhatHasNoPlaceIsNone) {
   EXPECT_EQ(dropped(port, frames), Places{0});
 }
 
+// A QPN that is used again begins at another PSN: its packets are counted from there.
+TEST(Event, AResyncBeginsPlacesAgain) {
+  for (const bool ipv6 : {false, true})
+    for (const uint32_t second : {0x200000U, 0xfffffdU}) { // the latter wraps after three packets
+      std::vector<FrameBuilder> frames;
+      for (const uint32_t first : {0x100000U, second})
+        for (uint32_t i = 0; i < 10; i++) {
+          frames.push_back(send(0x11, first + i));
+          if (ipv6)
+            frames.back().ipv6();
+        }
+      Port place({"qp 1 psn 7 drop"}), by_qpn({"qp 0x11 psn 2-3 drop"}), offset({"psn +6 drop"});
+      EXPECT_EQ(dropped(place, frames), (Places{6, 16})) << second;
+      EXPECT_EQ(dropped(by_qpn, frames), (Places{1, 2, 11, 12})) << second;
+      EXPECT_EQ(dropped(offset, frames), (Places{6, 16})) << second;
+    }
+}
+
+// The same after `impair zero`, on QPNs that were used before.
+TEST(Event, ReusedQpsNumberedAnew) {
+  Port port({"qp 3 psn 7 drop"});
+  std::vector<FrameBuilder> first, again;
+  for (uint32_t i = 0; i < 10; i++)
+    for (const uint32_t qp : {0x11U, 0x22U, 0x33U}) {
+      first.push_back(send(qp, 100 * qp + i));
+      again.push_back(send(qp, 0x800000 + 100 * qp + i));
+    }
+  EXPECT_EQ(dropped(port, first), Places{20});
+  port.accountant().restart_qp_numbers();
+  EXPECT_EQ(dropped(port, again), Places{20});
+}
+
 // The streams of a QP, requests and answers, have one number; datagrams have none.
 TEST(Event, QpsAreNumberedInOrder) {
   std::vector<FrameBuilder> frames = {FrameBuilder(0x64).qp(0x99),

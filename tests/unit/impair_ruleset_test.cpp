@@ -7,9 +7,11 @@
 #include <random>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "impair/rule.h"
+#include "impair/taken.h"
 #include "roce/match.h"
 
 namespace xr::impair {
@@ -655,6 +657,115 @@ TEST(ImpairRuleset, RulesStandInOrderAndAreCopied) {
   }
   EXPECT_EQ(set->what[ROCE_WHAT_OTHER], UINT64_MAX);
   EXPECT_EQ(make_ruleset({})->count, 0U);
+}
+
+// Index of the rule that takes what the last one matches; -1: none.
+int taker(const std::vector<std::string> &words) {
+  std::vector<Rule> rules;
+  for (const std::string &rule : words)
+    rules.push_back(parse({rule}).get());
+  std::vector<const Rule *> all;
+  for (const Rule &rule : rules)
+    all.push_back(&rule);
+  const auto by = taken_by(all, all.size() - 1);
+  return by ? static_cast<int>(*by) : -1;
+}
+
+TEST(TakenBy, DecidesFieldByField) {
+  using Rules = std::vector<std::string>;
+  const std::pair<Rules, int> cases[] = {
+      {{"drop"}, -1},
+      {{"drop", "ce"}, 0},
+      {{"drop next", "ce"}, -1},
+      {{"drop disabled", "ce"}, -1},
+      {{"ecn ce drop", "drop", "roce ce"}, 1},
+      // A rule takes what it matches, not only what it selects.
+      {{"opcode data probability 1% drop", "opcode RC_SEND_ONLY ce"}, 0},
+      {{"opcode data every 3 drop", "opcode data,ack ce"}, -1},
+      {{"roce for 1s drop", "ipv6 ce"}, 0},
+      {{"roce drop", "ce"}, -1},
+      {{"roce drop", "non-roce drop"}, -1},
+      {{"src 192.0.2.0/24 drop", "src 192.0.2.7 ce"}, 0},
+      {{"src 192.0.2.7 drop", "src 192.0.2.0/24 ce"}, -1},
+      {{"src 192.0.2.0/24 drop", "dst 192.0.2.7 ce"}, -1},
+      {{"src 192.0.2.0/24 drop", "src 2001:db8::1 ce"}, -1},
+      {{"src 2001:db8::/32 drop", "src 2001:db8:1::/48 ce"}, 0},
+      {{"src 2001:db8:1::/48 drop", "src 2001:db8::/32 ce"}, -1},
+      {{"not src 192.0.2.0/24 drop", "src 192.0.2.7 ce"}, -1},
+      {{"not src 192.0.2.0/24 drop", "src 198.51.100.1 ce"}, 0},
+      {{"not src 192.0.2.0/28 drop", "not src 192.0.2.0/24 ce"}, 0},
+      {{"dest-qp 3-9,20 drop", "dest-qp 5 ce"}, 0},
+      {{"dest-qp 3-9,20 drop", "dest-qp 5,20 ce"}, 0},
+      {{"dest-qp 3-9,20 drop", "dest-qp 5,21 ce"}, -1},
+      {{"dest-qp 5 drop", "qp 0x5 psn 3 ce"}, 0},
+      {{"not dest-qp 5 drop", "dest-qp 3-4 ce"}, 0},
+      {{"psn 0xfffff0-0x10 drop", "psn 0xfffffe-2 ce"}, 0},
+      {{"psn 0xfffff0-0x10 drop", "psn 0xffffe0-2 ce"}, -1},
+      {{"psn 0-0xffffff drop", "psn 5 ce"}, 0},
+      {{"not psn 5-10 drop", "psn 11-20 ce"}, 0},
+      {{"size 64-1500 drop", "size 100 ce"}, 0},
+      {{"size 64-1500 drop", "size 100- ce"}, -1},
+      {{"vlan 5-9 drop", "vlan 7 ce"}, 0},
+      {{"vlan any drop", "vlan 7 ce"}, 0},
+      {{"not vlan 5 drop", "vlan none ce"}, -1}, // not decided
+      {{"pkey 0x8000-0x8fff drop", "pkey 0x8001 ce"}, 0},
+      {{"ecn ect0,ce drop", "ecn ce ce force"}, 0},
+      {{"dscp 26 drop", "dscp 26 ecn ect0 ce"}, 0},
+      {{"qp 3 psn 5-9 drop", "qp 3 psn 7 iter 1 ce"}, 0},
+      {{"qp 3 psn 5-9 iter 2 drop", "qp 3 psn 7 ce"}, -1},
+      {{"qp 3 psn all drop", "qp 2 psn 7 ce"}, -1},
+      {{"psn +0-9 drop", "qp 2 psn 7 ce"}, 0},
+      {{"src-mac 02:00:00:00:00:00/40 drop", "src-mac 02:00:00:00:00:01 ce"}, 0},
+      {{"src-mac 02:00:00:00:00:00/40 drop", "dst-mac 02:00:00:00:00:01 ce"}, -1},
+      {{"not mpls 16-17 drop", "not mpls 16-31 ce"}, 0},
+      {{"not mpls 16-31 drop", "not mpls 16-17 ce"}, -1},
+      {{"pcp 3-5 drop", "pcp 4 ce"}, 0},
+      {{"not pcp 3-5 drop", "pcp 4 ce"}, -1},
+      {{"dst-port 4000-5000 drop", "dst-port 4791 ce"}, 0},
+      {{"bytes 12 0800/ff00 drop", "bytes 12 0806 ce"}, 0},
+      // What both read may be changed in between.
+      {{"bytes 42 ff drop", "corrupt header opcode next", "bytes 42 ff ce"}, -1},
+      {{"bytes 42 ff drop", "delay 1ms next", "bytes 42 ff ce"}, 0},
+  };
+  for (const auto &[rules, by] : cases)
+    EXPECT_EQ(taker(rules), by) << fmt::format("{}", fmt::join(rules, " / "));
+}
+
+// Whatever is found holds for packets, by the conditions as written; and a rule with some of
+// another one's conditions takes all of its packets.
+TEST(TakenBy, IsTrueOfRandomPackets) {
+  Source s{std::mt19937_64(7)};
+  size_t taken = 0, met = 0;
+  for (int i = 0; i < 20000; i++) {
+    Drawn later = draw_rule(s), earlier;
+    const bool fewer = s.chance(2);
+    if (fewer) {
+      std::string words;
+      for (const Condition &c : later.conditions)
+        if (s.chance(2)) {
+          earlier.conditions.push_back(c);
+          words += c.words + " ";
+        }
+      earlier.rule = parse({words + "drop"}).get();
+    } else {
+      earlier = draw_rule(s);
+    }
+    const Rule *both[] = {&earlier.rule, &later.rule};
+    const bool all = taken_by(both, 1).has_value();
+    ASSERT_TRUE(all || !fewer) << earlier.rule.text() << " / " << later.rule.text();
+    if (!all)
+      continue;
+    taken++;
+    for (int k = 0; k < 50; k++) {
+      const Packet p = draw_packet(s);
+      if (!later.matches(p))
+        continue;
+      met++;
+      ASSERT_TRUE(earlier.matches(p)) << earlier.rule.text() << " / " << later.rule.text();
+    }
+  }
+  EXPECT_GT(taken, 10000U);
+  EXPECT_GT(met, 10000U);
 }
 
 } // namespace

@@ -79,6 +79,53 @@ void same_rules(const std::vector<std::string> &words, bool all, unsigned frames
   EXPECT_GT(held, 0u) << words[0];
 }
 
+// The text of a rule that the process cannot read, or that the kernel does not give (now).
+TEST(RulesInForce, ReportsWhatCannotBeRead) {
+  const Rules rules({"roce delay 1ms", "roce drop", "roce shape 1gbit burst 2k queue 1M"});
+  auto set = std::make_shared<roce_ruleset>(*rules.in_force.set);
+  std::array<roce_rule_note, 3> notes{};
+  for (uint32_t i = 0; i < notes.size(); i++) {
+    set->rule[i].id = notes[i].id = i + 1;
+    set->rule[i].slot = i;
+    rules.parsed[i].text().copy(notes[i].text, sizeof(notes[i].text) - 1);
+  }
+  std::optional<uint32_t> missing;
+  const auto read = [&] {
+    return datapath::rules_in_force(
+        set, [&](uint32_t slot) { return slot == missing ? nullptr : &notes.at(slot); });
+  };
+  const auto all = read();
+  EXPECT_EQ(all.why, "");
+  EXPECT_EQ(all.unread, 0U);
+  EXPECT_EQ(all.generation, 7);
+  ASSERT_EQ(all.rules.size(), 3U);
+  EXPECT_EQ(all.rules[2].words, rules.parsed[2].text());
+
+  missing = 2;
+  auto some = read();
+  EXPECT_EQ(some.unread, 4U);
+  EXPECT_TRUE(some.again);
+  EXPECT_EQ(some.why, "rule 3 holds no frames: the kernel does not give its text");
+  EXPECT_EQ(some.rules.size(), 3U);
+  missing.reset();
+  notes[2].id = 9; // of a newer rule
+  EXPECT_TRUE(read().again);
+  notes[2].id = 3;
+  EXPECT_EQ(read().unread, 0U);
+
+  std::string("roce postpone 1ms").copy(notes[0].text, 20);
+  notes[0].text[17] = 0;
+  some = read();
+  EXPECT_EQ(some.unread, 1U);
+  EXPECT_FALSE(some.again); // the text of a slot in use does not change
+  EXPECT_EQ(some.why.find("rule 1 holds no frames: it was written by another version: 'postpone'"),
+            0U)
+      << some.why;
+  std::string("roce omit").copy(notes[1].text, 9); // holds nothing
+  notes[1].text[9] = 0;
+  EXPECT_EQ(read().unread, 1U);
+}
+
 TEST(MatchAgain, FindsTheProgramsSelections) {
   const std::vector<std::vector<std::string>> cases = {
       {"roce delay 1ms"},

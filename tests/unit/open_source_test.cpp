@@ -13,9 +13,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "bpf/wire_checks.h"
 #include "packet/icrc.h"
 #include "parse/words.h"
 #include "roce/psn.h"
+#include "unit/frames.h"
 
 namespace xr::requester {
 namespace {
@@ -482,7 +484,7 @@ TEST(OpenSource, AnotherVersion) {
 }
 
 TEST(OpenSource, SeesAnswers) {
-  OpenSource source({flow("")}, {}, kLine);
+  OpenSource source({flow("")}, {}, kLine, false);
   const auto answer = [&](uint8_t opcode, uint8_t syndrome) {
     roce_packet packet{};
     packet.opcode = opcode;
@@ -500,6 +502,45 @@ TEST(OpenSource, SeesAnswers) {
   EXPECT_EQ(source.counts().naks, 1U);
   EXPECT_EQ(source.counts().rnr_naks, 1U);
   EXPECT_EQ(source.counts().cnps, 1U);
+}
+
+// As the reliable requester: a CNP, an ACK or a NAK with a wrong iCRC is dropped and counted.
+TEST(OpenSource, DropsAnswersWithAWrongIcrc) {
+  OpenSource source({flow("qp 0x20 size 1000 write cc dcqcn line 100mbit")}, {}, kLine);
+  std::vector<packet::Outgoing> out(1);
+  source.next(kBegin, out);
+  const auto rate = [&source] {
+    std::vector<QpRate> rates;
+    source.qp_rates(kBegin + 1000, rates);
+    return rates.at(0).rate;
+  };
+  const auto receive = [&source](const test::FrameBuilder &built, bool wrong) {
+    test::Bytes frame = test::finished(built.build(), false);
+    roce_packet packet{};
+    roce_parse(frame.data(), frame.data() + frame.size(), htons(ROCE_UDP_PORT), &packet);
+    frame[packet.end - 1] ^= wrong ? 1 : 0;
+    source.receive(kBegin + 1000, frame, ROCE_CLASS_V2, packet);
+  };
+  const auto from_receiver = [](uint8_t opcode) {
+    return test::FrameBuilder(opcode).from(2).to(1).qp(0x20);
+  };
+  const auto cnp = from_receiver(ROCE_OPCODE_CNP).payload(16);
+  receive(cnp, true);
+  receive(test::FrameBuilder(cnp).ipv6(), true);
+  receive(from_receiver(ROCE_RC_ACKNOWLEDGE).syndrome(0x1f), true);
+  receive(from_receiver(ROCE_RC_ACKNOWLEDGE).syndrome(0x60), true);
+  receive(from_receiver(ROCE_RC_SEND_ONLY), true); // for the responder
+  EXPECT_EQ(source.counts().bad_icrc_received, 4U);
+  EXPECT_EQ(source.counts().cnps + source.counts().acks + source.counts().naks, 0U);
+  EXPECT_EQ(rate(), 100e6);
+  receive(cnp, false);
+  receive(from_receiver(ROCE_RC_ACKNOWLEDGE).syndrome(0x1f), false);
+  receive(from_receiver(ROCE_RC_ACKNOWLEDGE).syndrome(0x60), false);
+  EXPECT_EQ(source.counts().bad_icrc_received, 4U);
+  EXPECT_EQ(source.counts().cnps, 1U);
+  EXPECT_EQ(source.counts().acks, 1U);
+  EXPECT_EQ(source.counts().naks, 1U);
+  EXPECT_LT(rate(), 100e6);
 }
 
 } // namespace

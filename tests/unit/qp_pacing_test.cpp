@@ -263,7 +263,7 @@ constexpr const char *kControlled =
     "qp 0x20 qps 3 size 1000 write cc dcqcn line 100mbit min-rate=1mbit for 20ms";
 
 TEST(QpPacing, CnpsSlowTheirQpOfAnOpenFlow) {
-  requester::OpenSource source({flow_of(kControlled)}, {}, 0);
+  requester::OpenSource source({flow_of(kControlled)}, {}, 0, false);
   check_cnps(source);
 }
 

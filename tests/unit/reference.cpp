@@ -203,6 +203,7 @@ void Reference::track(const Seen &p) {
     counts_.resyncs++;
     holes_.clear();
     run_ = 0;
+    first_psn_ = p.psn;
     expected_ = psn + n;
   } else if (d >= 0) { // rules 3 and 4
     if (d > 0 && !legal) {

@@ -31,28 +31,33 @@ std::string wrapped(const std::string &text) {
   return out;
 }
 
-constexpr const char *kForms =
-    "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N [per T]] ACTION... [seed N] [name "
-    "NAME]\n"
-    "                [disabled]\n"
-    "  impair IF list | del|enable|disable ID|NAME | clear | zero | apply FILE.yaml\n"
-    "  impair IF peer IP QPN '->' QPN\n"
-    "Only the first rule that matches a frame applies to it, even if it does not select it.\n"
-    "A port has at most 64 rules.\n";
+// Words after the actions come from their table.
+std::string forms() {
+  return fmt::format(
+      "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N [per T]] ACTION...\n"
+      "                {}\n"
+      "  impair IF list | del|enable|disable ID|NAME | clear | zero | apply FILE.yaml\n"
+      "  impair IF peer IP QPN '->' QPN\n"
+      "The first rule that matches a frame applies to it, even if it does not select it. Later "
+      "rules\n"
+      "apply too only if that rule ends with `next`. A port has at most 64 rules.\n",
+      impair::ending_list());
+}
 
 constexpr const char *kSelect =
     "SELECT: always, every N, ppm N, positions A,B,C, probability P, burst L|A-B every "
     "N|probability P,\n"
     "gilbert P [R [1-H [1-K]]], ber C E, distance uniform A B|gaussian MEAN SIGMA|poisson "
     "MEAN|gamma SHAPE SCALE|table D,D.\nSCHEDULE: continuous, for DURATION, repeat DURATION "
-    "PERIOD.\n";
+    "PERIOD. shots N is limit N.\n";
 
 constexpr const char *kZero =
     "disable takes a rule out of effect and keeps its place, state and counts; its schedule goes "
     "on. "
     "clear removes all rules. zero keeps them and resets counts, limits, schedules and random "
     "choices. The next QP seen is number 1 again; a QP seen before gets its new number with its "
-    "next packet, and its P and K continue. Counters and streams do not change.";
+    "next packet, and its P and K continue; P is 1 again where its PSNs continue elsewhere (a "
+    "resync: the QPN is used again). Counters and streams do not change.";
 
 // Opcode classes and actions come from their tables.
 std::string footer() {
@@ -69,7 +74,7 @@ std::string footer() {
       "packet K "
       "PSNs after the first one of each stream.",
       fmt::join(impair::opcode_classes(), ", "));
-  return kForms + wrapped(match) + "\n" + kSelect +
+  return forms() + wrapped(match) + "\n" + kSelect +
          wrapped("ACTION: " + impair::action_list(true) + ".") + "\n" +
          wrapped("DIST: " + impair::jitter_list() + ". delay DIST is delay 0s jitter DIST.") +
          "\n" + wrapped(kZero);
@@ -166,6 +171,7 @@ int impair(const Args &args, const Globals &globals) {
   if (!list)
     return fail(fmt::format("impair {} {}", args.ifname, args.words.front()), list.error());
   const std::string &verb = args.words.front();
+  tell_notes(fmt::format("impair {} {}", args.ifname, verb), list->notes);
   Output output(globals.json);
   // As with `ip` and `tc`, changes print nothing; with --json they print the rules.
   if (globals.json || verb == "list" || verb == "show") {

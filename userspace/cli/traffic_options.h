@@ -37,7 +37,7 @@ template <typename Run, typename Document, typename Line, typename Amount>
 int watch_run(Run &run, const Interrupt &interrupt, const std::string &context, bool json,
               double interval, Document document, Line line, Amount amount) {
   Output output(json);
-  const size_t printed = tell_notes(context, run.notes());
+  size_t printed = tell_notes(context, run.notes());
   auto before = run.report();
   bool first = true;
   const bool every = interval > 0;
@@ -47,6 +47,7 @@ int watch_run(Run &run, const Interrupt &interrupt, const std::string &context, 
   {
     Progress progress(context);
     status = run.run(interrupt.flag(), period, [&](const auto &now) {
+      printed = tell_notes(context, run.notes(), printed);
       const auto *last = first ? nullptr : &before;
       bool read = true;
       if (every)

@@ -2,11 +2,18 @@
 #include "datapath/lock.h"
 
 #include <atomic>
+#include <charconv>
+#include <filesystem>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/netns.h"
 
 namespace xr::datapath {
 
@@ -40,7 +47,66 @@ std::string port_file(uint64_t netns, unsigned ifindex, Lock::Use use) {
                      netns, ifindex);
 }
 
+// The namespace of a file of a port, NAME-NETNS-IFINDEX; nothing: another file.
+std::optional<uint64_t> namespace_of(const std::string &file) {
+  for (const LockFile &kind : kPortFiles) {
+    const std::string prefix = fmt::format("{}-", kind.name);
+    if (!file.starts_with(prefix))
+      continue;
+    uint64_t netns = 0;
+    unsigned ifindex = 0;
+    const char *end = file.data() + file.size();
+    const auto [dash, error] = std::from_chars(file.data() + prefix.size(), end, netns);
+    if (error != std::errc() || dash == end || *dash != '-')
+      continue;
+    if (const auto last = std::from_chars(dash + 1, end, ifindex);
+        last.ec == std::errc() && last.ptr == end)
+      return netns;
+  }
+  return {};
+}
+
+// Whether the file that was opened is still the one at the path: remove_files_of_gone() may have
+// removed it before it was locked.
+bool is_at(const Fd &fd, const std::string &path) {
+  struct stat ours {};
+  struct stat there {};
+  return fstat(fd.get(), &ours) == 0 && stat(path.c_str(), &there) == 0 &&
+         ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
+// The locked file; none: another process has it.
+Result<std::optional<Fd>> try_file(const std::string &path) {
+  for (;;) {
+    auto fd = open_file(path);
+    if (!fd)
+      return fd.error();
+    if (flock(fd->get(), LOCK_EX | LOCK_NB) < 0) {
+      if (errno == EWOULDBLOCK)
+        return std::optional<Fd>();
+      return errno_error(errno, fmt::format("cannot lock {}", path));
+    }
+    if (is_at(*fd, path))
+      return std::optional(std::move(*fd));
+  }
+}
+
 } // namespace
+
+// A file is removed only by the process that has locked it. Who opened it before that sees in
+// try_file() that its lock is of no file.
+void Lock::remove_files_of_gone(const std::string &directory,
+                                const std::set<uint64_t> &namespaces) {
+  std::error_code ignored;
+  for (const auto &entry : std::filesystem::directory_iterator(directory, ignored)) {
+    const auto netns = namespace_of(entry.path().filename());
+    if (!netns || namespaces.count(*netns))
+      continue;
+    const Fd fd(open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
+    if (fd && flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && is_at(fd, entry.path()))
+      unlink(entry.path().c_str());
+  }
+}
 
 bool Lock::port_is_taken(uint64_t netns, unsigned ifindex, Use use) {
   const Fd fd(open(port_file(netns, ifindex, use).c_str(), O_RDONLY | O_CLOEXEC));
@@ -50,17 +116,17 @@ bool Lock::port_is_taken(uint64_t netns, unsigned ifindex, Use use) {
 Result<Lock> Lock::take_port(uint64_t netns, unsigned ifindex, Use use) {
   const LockFile &file = kPortFiles[static_cast<size_t>(use)];
   const std::string path = port_file(netns, ifindex, use);
-  auto fd = open_file(path);
+  static std::once_flag once;
+  std::call_once(once, [] { remove_files_of_gone(kDirectory, host::Netns::all()); });
+  auto fd = try_file(path);
+  if (fd && !*fd) { // features_in_use() of another process has it for a moment
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    fd = try_file(path);
+  }
   if (!fd)
     return fd.error();
-  // Tries twice: features_in_use() of another process takes this lock for a moment.
-  if (flock(fd->get(), LOCK_EX | LOCK_NB) == 0)
-    return Lock(std::move(*fd));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  if (flock(fd->get(), LOCK_EX | LOCK_NB) == 0)
-    return Lock(std::move(*fd));
-  if (errno != EWOULDBLOCK)
-    return errno_error(errno, fmt::format("cannot lock {}", path));
+  if (*fd)
+    return Lock(std::move(**fd));
   return Error{file.held, fmt::format("end it first; `fuser {}` names it", path)};
 }
 

@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
+#include <string>
 
 #include "base/fd.h"
 #include "base/result.h"
@@ -42,6 +44,10 @@ public:
   static Result<Lock> take_port(uint64_t netns, unsigned ifindex, Use use = Use::Endpoint);
   // Whether a process has it now. Does not wait.
   static bool port_is_taken(uint64_t netns, unsigned ifindex, Use use);
+  // Removes the files of ports in `directory` whose namespace is not in `namespaces`, unless a
+  // process holds one. take_port() does it once in a process.
+  static void remove_files_of_gone(const std::string &directory,
+                                   const std::set<uint64_t> &namespaces);
 
   // Of these locks, and of what a process says for as long as it has one.
   static constexpr const char *kDirectory = "/run/xdp-roce";

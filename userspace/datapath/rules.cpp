@@ -22,6 +22,7 @@
 #include "datapath/object.h"
 #include "host/privilege.h"
 #include "impair/action_table.h"
+#include "impair/taken.h"
 #include "parse/words.h"
 
 namespace xr::datapath {
@@ -95,6 +96,7 @@ public:
   Result<std::vector<Entry>> entries() const;
   Status replace(std::vector<Entry> entries);
   Result<RuleList> list() const;
+  Result<std::vector<std::string>> notes(const std::vector<Entry> &before) const;
   Status write_peers(const std::vector<impair::Peer> &peers, bool replace);
   Status restart_qp_numbers() const;
   std::vector<impair::Peer> peers() const;
@@ -369,12 +371,15 @@ Result<RuleList> RuleStore::list() const {
     list.peers = peers();
     return list;
   }
-  Fd fd = pins().open(map_names::rule_counts);
+  Fd fd = pins().open(map_names::rule_counts), states = pins().open(map_names::rule_states);
   auto counts = sum_over_cpus<roce_rule_count>(fd.get(), ROCE_RULE_SLOTS);
   if (!counts)
     return counts.error();
   for (const Entry &entry : *all) {
     const roce_rule_count &count = counts->at(entry.slot);
+    roce_rule_state state{};
+    if (bpf_map_lookup_elem(states.get(), &entry.slot, &state) < 0)
+      return errno_error(errno, "cannot read the rules");
     list.rules.push_back({.id = entry.id,
                           .text = entry.rule.text(),
                           .name = entry.rule.name,
@@ -386,10 +391,46 @@ Result<RuleList> RuleStore::list() const {
                           .spared = count.spared,
                           .limited = count.limited,
                           .not_applicable = count.not_applicable,
-                          .refused = count.refused});
+                          .refused = count.refused,
+                          .not_held = state.not_held});
   }
   list.peers = peers();
   return list;
+}
+
+// Whether the rule is new, began again, or was disabled.
+bool in_effect_since(const std::vector<Entry> &before, const Entry &entry) {
+  return std::none_of(before.begin(), before.end(), [&entry](const Entry &was) {
+    return was.id == entry.id && was.start_ns == entry.start_ns &&
+           was.rule.disabled() == entry.rule.disabled();
+  });
+}
+
+// Why rules that came into effect since then will not do all that they say.
+Result<std::vector<std::string>> RuleStore::notes(const std::vector<Entry> &before) const {
+  std::vector<std::string> notes;
+  auto all = entries();
+  if (!all)
+    return all.error();
+  std::vector<const impair::Rule *> rules;
+  for (const Entry &entry : *all)
+    rules.push_back(&entry.rule);
+  const bool held = Lock::port_is_taken(port_.netns_inode, port_.ifindex, Lock::Use::Wire);
+  for (size_t i = 0; i < all->size(); i++) {
+    const Entry &entry = (*all)[i];
+    if (entry.rule.disabled() || !in_effect_since(before, entry))
+      continue;
+    if (const auto by = impair::taken_by(rules, i))
+      notes.push_back(
+          fmt::format("rule {} matches no frame, as rule {} takes all of them: end that "
+                      "rule with `next`, or add it after this one",
+                      entry.id, (*all)[*by].id));
+    const uint32_t holds = entry.rule.compiled.action.act & ROCE_ACTS_HOLD;
+    if (holds && !held)
+      notes.push_back(fmt::format("rule {} does not {} frames until `xdp-roce wire {} {}` runs",
+                                  entry.id, impair::action_name(holds), port_.ifname, port_.peer));
+  }
+  return notes;
 }
 
 using Change = std::function<Status(RuleStore &)>;
@@ -406,10 +447,21 @@ Result<RuleList> with_rules(const std::string &ifname, const std::string &netns,
   auto store = RuleStore::open(ifname, netns);
   if (!store)
     return store.error();
-  if (change)
-    if (auto done = change(*store); !done)
-      return done.error();
-  return store->list();
+  if (!change)
+    return store->list();
+  auto before = store->entries();
+  if (!before)
+    return before.error();
+  if (auto done = change(*store); !done)
+    return done.error();
+  auto list = store->list();
+  if (!list)
+    return list;
+  auto notes = store->notes(*before);
+  if (!notes)
+    return notes.error();
+  list->notes = std::move(*notes);
+  return list;
 }
 
 bool has_id_or_name(const Entry &entry, const std::string &which) {

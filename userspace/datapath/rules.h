@@ -16,6 +16,7 @@ namespace xr::datapath {
 struct RuleList {
   std::vector<RuleRow> rules; // in the order in which they are matched
   std::vector<impair::Peer> peers;
+  std::vector<std::string> notes; // of the rules that the call put into effect: what limits them
 };
 
 // Every function returns the rules after its change; on an error nothing is changed.

@@ -191,47 +191,66 @@ bool WirePorts::attached() const {
 
 namespace {
 
-void read_rules(const Fd &set_fd, int notes, RulesInForce &to) {
-  auto set = std::make_shared<roce_ruleset>();
-  auto note = std::make_unique<roce_rule_note>();
-  if (bpf_map_lookup_elem(set_fd.get(), &kZero, set.get()) < 0)
-    return;
-  to.generation = static_cast<uint16_t>(set->generation);
-  to.set = set;
-  for (uint32_t i = 0; i < std::min<uint32_t>(set->count, ROCE_RULES); i++) {
-    RuleInForce one{set->rule[i].id, set->rule[i].slot, {}};
-    if (bpf_map_lookup_elem(notes, &one.slot, note.get()) == 0 && note->id == one.id) {
-      note->text[sizeof(note->text) - 1] = 0;
-      if (auto rule = impair::parse(parse::split(note->text)))
-        one.rule = std::move(*rule);
-    }
-    one.words = one.rule.text();
-    to.rules.push_back(std::move(one));
-  }
+// Why the rule cannot be read; "": `to` has it.
+std::string read_rule(const roce_rule_note &note, impair::Rule &to) {
+  const std::string text(note.text, strnlen(note.text, sizeof(note.text)));
+  auto rule = impair::parse(parse::split(text));
+  if (!rule)
+    return "it was written by another version: " + rule.error().message;
+  to = std::move(*rule);
+  return {};
 }
 
 } // namespace
 
-std::optional<RulesInForce> WirePorts::new_rules(unsigned port) {
+// A slot that a set uses keeps its text: only one that the kernel did not give is read again.
+RulesInForce rules_in_force(std::shared_ptr<const roce_ruleset> set,
+                            const std::function<const roce_rule_note *(uint32_t slot)> &note_of) {
+  RulesInForce to{.generation = static_cast<uint16_t>(set->generation), .set = set};
+  for (uint32_t i = 0; i < std::min<uint32_t>(set->count, ROCE_RULES); i++) {
+    RuleInForce one{set->rule[i].id, set->rule[i].slot, {}};
+    const roce_rule_note *note = note_of(one.slot);
+    const bool known = note && note->id == one.id;
+    const std::string why =
+        known ? read_rule(*note, one.rule) : "the kernel does not give its text";
+    if (!why.empty() && set->rule[i].action.act & ROCE_ACTS_HOLD) {
+      to.unread |= uint64_t{1} << i;
+      to.again |= !known;
+      to.why = fmt::format("rule {} holds no frames: {}", one.id, why);
+    }
+    one.words = one.rule.text();
+    to.rules.push_back(std::move(one));
+  }
+  return to;
+}
+
+Result<std::optional<RulesInForce>> WirePorts::new_rules(unsigned port) {
   Port &one = ports_[port];
   uint32_t id = 0; // of the inner map; 0: no rules
   if (bpf_map_lookup_elem(one.rules.get(), &kZero, &id) < 0)
     id = 0;
   if (one.rules_seen == id)
-    return {};
+    return std::optional<RulesInForce>();
   RulesInForce rules;
   if (id) {
-    Fd set(bpf_map_get_fd_by_id(id));
-    if (!set)
-      return {}; // replaced in the meantime: the next call sees it
+    Fd set_fd(bpf_map_get_fd_by_id(id));
+    if (!set_fd && errno == ENOENT)
+      return std::optional<RulesInForce>(); // replaced in the meantime: the next call sees it
+    auto set = std::make_shared<roce_ruleset>();
+    if (!set_fd || bpf_map_lookup_elem(set_fd.get(), &kZero, set.get()) < 0)
+      return errno_error(errno, "cannot read the rules");
     // This map is made anew, larger, when the first rule is added.
     const Fd notes = one.pins->open(map_names::rule_notes);
     if (!notes)
-      return {}; // the program is being exchanged
-    read_rules(set, notes.get(), rules);
+      return std::optional<RulesInForce>(); // the program is being exchanged
+    auto note = std::make_unique<roce_rule_note>();
+    rules = rules_in_force(std::move(set), [&](uint32_t slot) {
+      return bpf_map_lookup_elem(notes.get(), &slot, note.get()) == 0 ? note.get() : nullptr;
+    });
   }
-  one.rules_seen = id;
-  return rules;
+  if (!rules.again)
+    one.rules_seen = id;
+  return std::optional(std::move(rules));
 }
 
 uint64_t WirePorts::link_changes(unsigned port) const {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,8 +34,15 @@ struct RuleInForce {
 struct RulesInForce {
   uint16_t generation = 0;                           // roce_held.generation
   std::shared_ptr<const roce_ruleset> set = nullptr; // as the program has it
-  std::vector<RuleInForce> rules;
+  std::vector<RuleInForce> rules = {};
+  uint64_t unread = 0;  // bit i: rule i holds frames and could not be read, so that it holds none
+  bool again = false;   // of a rule because the kernel did not give its text: to be read again
+  std::string why = {}; // "": all rules were read
 };
+
+// The rules of a set. `note_of` reads the text in a slot; null: the kernel did not give it.
+RulesInForce rules_in_force(std::shared_ptr<const roce_ruleset> set,
+                            const std::function<const roce_rule_note *(uint32_t slot)> &note_of);
 
 // The value of a map of one entry, in memory that every process which has the map open shares.
 class MapMemory {
@@ -76,8 +84,9 @@ public:
   // another process has the lock.
   bool alive() const;
 
-  // The rules of the port if they changed since the last call for it. Takes no lock.
-  std::optional<RulesInForce> new_rules(unsigned port);
+  // The rules of the port if they changed since the last call for it, or were not all read then.
+  // Takes no lock. Error: the set cannot be read; the next call tries again.
+  Result<std::optional<RulesInForce>> new_rules(unsigned port);
   // Rises when the words of the port's link change. Without a system call.
   uint64_t link_changes(unsigned port) const;
   // The words of the port's link. Takes no lock.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endpoint/wire.h"
 
+#include <bit>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -62,8 +63,24 @@ const std::vector<datapath::Trouble> &WireRun::troubles() const {
   return state_->ports->troubles();
 }
 
+// The rules of the port if they changed. What cannot be read is noted and counted.
+std::optional<datapath::RulesInForce> WireRun::State::read_rules(unsigned port) {
+  auto changed = ports->new_rules(port);
+  if (changed && !*changed)
+    return {};
+  const std::string why = changed ? (*changed)->why : changed.error().message;
+  if (!why.empty() && why != unread[port])
+    notes.push_back(fmt::format("{}: {}", facts[port].ifname, why));
+  unread[port] = why;
+  if (!changed)
+    return {};
+  if (counts[port])
+    counts[port]->in.rules_unread = static_cast<uint64_t>(std::popcount((*changed)->unread));
+  return std::move(*changed);
+}
+
 void WireRun::State::look_for_rules(unsigned port) {
-  if (auto changed = ports->new_rules(port))
+  if (auto changed = read_rules(port))
     directions[port]->post({.kind = WireMail::Kind::Rules, .rules = std::move(*changed)});
 }
 

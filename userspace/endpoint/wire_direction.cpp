@@ -234,7 +234,7 @@ bool WireDirection::hold(uint64_t now, const wire::Frame &frame, const roce_held
     const std::vector<wire::HeldBy> *by = rules_.find(held);
     if (!by && now < frame.arrived + kPatience)
       return false;
-    in_.in.unknown_rules += !by;
+    in_.in.unknown_rules += !by || rules_.unread();
     if (by && !by->empty()) {
       stage_.add(now, frame, *by);
       return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start of `wire`: ports, memory, sockets, directions.
 #include <algorithm>
+#include <bit>
 #include <new>
 
 #include <arpa/inet.h>
@@ -105,7 +106,7 @@ Status WireRun::State::size_memory() {
                             .free = free_memory()};
   std::array<wire::HeldMost, kPorts> held;
   for (unsigned in = 0; in < kPorts; in++) {
-    rules[in] = ports->new_rules(in).value_or(datapath::RulesInForce{});
+    rules[in] = read_rules(in).value_or(datapath::RulesInForce{});
     held[in] = most_held(link_of(ports->link(1 - in).text), rules[in], facts[in], facts[1 - in]);
     const uint32_t queues = request.queues ? request.queues : facts[in].queues;
     limits.rings[in] = kRing * (queues + 1) * layout.received;
@@ -197,6 +198,7 @@ Status WireRun::State::make_directions() {
     counts[i]->version = WirePortCounts::kVersion;
     counts[i]->zero_copy = zero_copy;
     counts[i]->pid = static_cast<uint64_t>(getpid());
+    counts[i]->in.rules_unread = static_cast<uint64_t>(std::popcount(rules[i].unread));
     counts[i]->started_ns = begun_ns;
   }
   auto netns = host::Netns::open(request.netns);

@@ -50,6 +50,7 @@ void WireRules::take(datapath::RulesInForce rules) {
 const std::vector<wire::HeldBy> *WireRules::look_up(const roce_held &held) {
   path_of_ = {};
   path_.clear();
+  unread_ = false;
   const auto known = std::find_if(sets_.begin(), sets_.end(), [&](const auto &set) {
     return set.generation == held.generation;
   });
@@ -62,6 +63,7 @@ const std::vector<wire::HeldBy> *WireRules::look_up(const roce_held &held) {
       path_.push_back({*slot, (held.selected >> i & 1) != 0});
   }
   path_of_ = held;
+  unread_ = held.selected & known->unread;
   return &path_;
 }
 

@@ -34,6 +34,9 @@ public:
     return look_up(held);
   }
 
+  // Whether the frame of the last find() was selected by a rule that could not be read.
+  bool unread() const { return unread_; }
+
 private:
   std::optional<uint16_t> slot_of(const datapath::RuleInForce &one) const;
   const std::vector<wire::HeldBy> *look_up(const roce_held &held);
@@ -47,6 +50,7 @@ private:
   std::array<std::string, ROCE_RULE_SLOTS> words_, names_; // of these
   std::vector<wire::HeldBy> path_;                         // of a frame with the metadata path_of_
   roce_held path_of_{};                                    // `rules` 0: of none
+  bool unread_ = false;                                    // of the same frame
 };
 
 } // namespace xr::endpoint

@@ -38,6 +38,7 @@ struct WireRun::State {
   std::array<std::string, kPorts> links;
   wire::MemoryPlan memory;
   std::vector<std::string> notes;
+  std::array<std::string, kPorts> unread; // why rules of the port cannot be read: noted once
   uint64_t begun_ns = 0;
   uint64_t looked_ns = 0, rules_looked_ns = 0, alive_ns = 0;
   unsigned look_turn = 0;                   // the port whose rules are looked at next
@@ -51,6 +52,7 @@ struct WireRun::State {
   Status open_sockets();
   Status make_directions();
   Status account_for_former();
+  std::optional<datapath::RulesInForce> read_rules(unsigned port);
   void look_for_rules(unsigned port);
   void look_for_links();
   void take_link(unsigned port);

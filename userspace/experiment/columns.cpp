@@ -99,6 +99,7 @@ constexpr ColumnRow kRules[] = {
     rule_row("not_applicable", Plain,
              [](const ExperimentRule &r) { return cell(r.not_applicable); }),
     rule_row("refused", Plain, [](const ExperimentRule &r) { return cell(r.refused); }),
+    rule_row("not_held", Plain, [](const ExperimentRule &r) { return cell(r.not_held); }),
 };
 
 constexpr RowWords kRowWords[] = {{"flow", "flows", RowKind::Flow},

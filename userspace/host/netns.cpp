@@ -78,6 +78,17 @@ std::optional<Netns> Netns::find(uint64_t inode) {
   return {};
 }
 
+std::set<uint64_t> Netns::all() {
+  std::set<uint64_t> inodes = {inode_of(kOwn)};
+  std::error_code ignored;
+  for (const auto &entry : fs::directory_iterator(kNamed, ignored))
+    inodes.insert(inode_of(entry.path()));
+  for (const auto &entry : fs::directory_iterator("/proc", ignored))
+    if (isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0])))
+      inodes.insert(inode_of(entry.path() / "ns/net"));
+  return inodes;
+}
+
 Result<NetnsScope> Netns::enter() const {
   if (inode_of(kOwn) == inode_)
     return NetnsScope();

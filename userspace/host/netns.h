@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/fd.h"
@@ -32,6 +33,8 @@ public:
   static Result<Netns> open(const std::string &name);
   // Finds the namespace with this inode number, referenced by a name or by a process.
   static std::optional<Netns> find(uint64_t inode);
+  // The inode numbers of all namespaces with a name or a process.
+  static std::set<uint64_t> all();
 
   Result<NetnsScope> enter() const;
   uint64_t inode() const { return inode_; }

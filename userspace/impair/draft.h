@@ -107,6 +107,7 @@ struct Keyword {
   Slot slot; // Count: the function claims its own slot
   Parse parse;
   const char *usage;
+  const char *ending = ""; // of a word after the actions: its form in the help
 };
 
 } // namespace xr::impair

@@ -48,10 +48,10 @@ Status parse_next(Draft &draft, WordReader &words) {
 
 constexpr Keyword kOthers[] = {
     {"qp", Slot::Event, parse_event, "qp N psn P|P-P|all [iter K], like qp 1 psn 5"},
-    {"seed", Slot::Seed, parse_seed, "seed 7"},
-    {"name", Slot::Name, parse_name, "name loss"},
-    {"disabled", Slot::Disabled, parse_disabled, "disabled"},
-    {"next", Slot::Next, parse_next, "next, the last word: later rules apply too"},
+    {"seed", Slot::Seed, parse_seed, "seed 7", "seed N"},
+    {"name", Slot::Name, parse_name, "name loss", "name NAME"},
+    {"disabled", Slot::Disabled, parse_disabled, "disabled", "disabled"},
+    {"next", Slot::Next, parse_next, "next, the last word: later rules apply too", "next"},
 };
 
 const Keyword *find(std::span<const Keyword> keywords, const std::string &word) {
@@ -169,6 +169,25 @@ Status finish(Draft &draft) {
 }
 
 } // namespace
+
+std::vector<std::string_view> rule_words() {
+  std::vector<std::string_view> words = {"not"};
+  for (const auto keywords :
+       {match_words(), select_words(), action_words(), std::span<const Keyword>(kOthers)})
+    for (const Keyword &keyword : keywords)
+      words.emplace_back(keyword.name);
+  for (const Follower &follower : kFollowers)
+    words.push_back(follower.word);
+  return words;
+}
+
+std::string ending_list() {
+  std::string list;
+  for (const Keyword &keyword : kOthers)
+    if (*keyword.ending)
+      list += fmt::format("{}[{}]", list.empty() ? "" : " ", keyword.ending);
+  return list;
+}
 
 std::string Rule::text() const {
   std::string all = words;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/address.h"
@@ -42,6 +43,11 @@ struct Rule {
 
 // Parses a whole rule; unknown words are errors. An element may contain several words.
 Result<Rule> parse(const std::vector<std::string> &words);
+
+// Every word that parse() knows, without the values, objects and names that follow one.
+std::vector<std::string_view> rule_words();
+// The words after the actions: "[seed N] [name NAME] ...".
+std::string ending_list();
 
 // Program features the rule requires, on a port with or without a bridge: enum roce_feature.
 uint32_t needs(const Rule &rule, bool bridged);

@@ -214,6 +214,9 @@ void add_rules(Families &to, const std::string &port, const std::vector<RuleRow>
     to.counter("xdp_roce_rule_acted_bytes_total",
                "Bytes of the frames that the rule acted on, without FCS.", labels,
                static_cast<double>(rule.acted_bytes));
+    to.counter("xdp_roce_rule_not_held_packets_total",
+               "Packets that the rule was to hold, and that no wire process took.", labels,
+               static_cast<double>(rule.not_held));
     const std::pair<const char *, uint64_t> causes[] = {{"spared", rule.spared},
                                                         {"limited", rule.limited},
                                                         {"not_applicable", rule.not_applicable},

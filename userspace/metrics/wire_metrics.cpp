@@ -23,6 +23,12 @@ void add_ingress(Families &to, const std::string &port, const WirePortCounts &c)
              number(c.in.matched_again));
   to.counter("xdp_roce_wire_unmatched_frames_total",
              "Of those, not held because no rule was found.", labels, number(c.in.unmatched));
+  to.counter("xdp_roce_wire_unknown_rules_frames_total",
+             "Frames that were not held, as their rules were replaced meanwhile or not readable.",
+             labels, number(c.in.unknown_rules));
+  to.gauge("xdp_roce_wire_unread_rules",
+           "Rules that hold no frames, as the wire process cannot read them.", labels,
+           number(c.in.rules_unread));
   to.gauge("xdp_roce_wire_held_frames", "Of those, held now.", labels, number(c.in.holding));
   to.gauge("xdp_roce_wire_buffers", "Buffers for frames that enter the port.", labels,
            number(c.memory_frames));

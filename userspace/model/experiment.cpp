@@ -20,6 +20,7 @@ constexpr uint64_t ExperimentRuleCounts::*kRuleCounts[] = {
     &ExperimentRuleCounts::matched_bytes,  &ExperimentRuleCounts::acted_bytes,
     &ExperimentRuleCounts::spared,         &ExperimentRuleCounts::limited,
     &ExperimentRuleCounts::not_applicable, &ExperimentRuleCounts::refused,
+    &ExperimentRuleCounts::not_held,
 };
 
 // Counters that are read at different ports may be a frame apart.

@@ -59,7 +59,7 @@ struct ExperimentQueue {
 // The counts of a rule over some time, as in RuleRow.
 struct ExperimentRuleCounts {
   uint64_t matched = 0, acted = 0, matched_bytes = 0, acted_bytes = 0;
-  uint64_t spared = 0, limited = 0, not_applicable = 0, refused = 0;
+  uint64_t spared = 0, limited = 0, not_applicable = 0, refused = 0, not_held = 0;
 
   ExperimentRuleCounts since(const ExperimentRuleCounts &before) const;
 };

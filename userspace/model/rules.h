@@ -22,6 +22,8 @@ struct RuleRow {
   uint64_t limited = 0;        // the rule had reached its limit
   uint64_t not_applicable = 0; // no action of the rule changes such a packet
   uint64_t refused = 0;        // no CNP (paced, or its receiver unknown), or no copy was possible
+  // To be held, but no process took them. Of `acted` too if the rule did something else to them.
+  uint64_t not_held = 0;
 };
 
 // Packets acted on per million matched; nothing if none matched.

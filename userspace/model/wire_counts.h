@@ -38,7 +38,8 @@ struct WireIngress {
   uint64_t no_buffer = 0;        // all memory held frames
   uint64_t ring_full = 0;        // the process was too slow
   uint64_t refused = 0;          // by the kernel, for another reason
-  uint64_t unknown_rules = 0;    // not held by their rules, as these were replaced meanwhile
+  uint64_t unknown_rules = 0;    // not held by their rules: replaced meanwhile, or not readable
+  uint64_t rules_unread = 0;     // rules that hold no frames, as the process cannot read them: now
   uint64_t pending_most = 0;     // frames that waited for new rules
   uint64_t matched_again = 0;    // came without metadata: their rules were matched by the process
   uint64_t unmatched = 0;        // of those, not held, as no rule was found
@@ -70,7 +71,7 @@ struct WireEgress {
 };
 
 struct WirePortCounts {
-  static constexpr uint32_t kVersion = 4;
+  static constexpr uint32_t kVersion = 5;
   uint32_t version = 0;
   uint32_t zero_copy = 0;
   uint64_t ready = 0; // 1: the sockets are open, and frames are handed over

@@ -206,7 +206,8 @@ Result<std::vector<ExperimentRule>> RuleRun::read(const experiment::Rules &rules
                    .spared = found->spared,
                    .limited = found->limited,
                    .not_applicable = found->not_applicable,
-                   .refused = found->refused};
+                   .refused = found->refused,
+                   .not_held = found->not_held};
     }
     const size_t number = rows.size();
     static_cast<ExperimentRuleCounts &>(row) =

@@ -135,7 +135,7 @@ Section rules_section(const std::vector<ExperimentRule> &rules) {
   rows.reserve(rules.size());
   for (const ExperimentRule &r : rules)
     rows.push_back({r.name, r.link, r.matched, r.acted, r.matched_bytes, r.acted_bytes, r.spared,
-                    r.limited, r.not_applicable, r.refused, r.words});
+                    r.limited, r.not_applicable, r.refused, r.not_held, r.words});
   return {"rules", "",
           make_table({{"name", "RULE"},
                       {"link", "TO"},
@@ -147,6 +147,7 @@ Section rules_section(const std::vector<ExperimentRule> &rules) {
                       {"limited", "LIMITED", Count, Hide::Zero},
                       {"not_applicable", "NOT APPLICABLE", Count, Hide::Zero},
                       {"refused", "REFUSED", Count, Hide::Zero},
+                      {"not_held", "NOT HELD", Count, Hide::Zero, Tone::Alarm},
                       {"words", "WORDS"}},
                      std::move(rows)),
           rules.empty() ? Where::Json : Where::Both};

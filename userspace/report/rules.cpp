@@ -21,8 +21,8 @@ Document rules_report(const std::string &ifname, const std::vector<RuleRow> &rul
   for (const RuleRow &rule : rules)
     rows.push_back({uint64_t{rule.id}, rule.matched, rule.matched_bytes, rule.acted,
                     rule.acted_bytes, ppm(rule), rule.spared, rule.limited, rule.not_applicable,
-                    rule.refused, rule.name.empty() ? Value{} : Value{rule.name}, rule.enabled,
-                    rule.text});
+                    rule.refused, rule.not_held, rule.name.empty() ? Value{} : Value{rule.name},
+                    rule.enabled, rule.text});
   document.sections.push_back(
       {"rules", "",
        make_table({{"id", "ID", Format::Number},
@@ -35,6 +35,7 @@ Document rules_report(const std::string &ifname, const std::vector<RuleRow> &rul
                    {"limited", "LIMITED", Format::Count, Hide::Zero},
                    {"not_applicable", "NOT APPLICABLE", Format::Count, Hide::Zero},
                    {"refused", "REFUSED", Format::Count, Hide::Zero},
+                   {"not_held", "NOT HELD", Format::Count, Hide::Zero, Tone::Alarm},
                    {"name", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
                    {"enabled", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
                    {"rule", "RULE"}},

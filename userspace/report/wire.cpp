@@ -68,22 +68,25 @@ Group ingress_group(const WirePortCounts &c) {
 }
 
 Group lost_group(const WirePortCounts &c) {
-  return {lost("dropped_by_rules", "frames dropped: the queue of a rule was full",
-               c.in.dropped_by_rules),
-          lost("dropped_by_link", "frames dropped by the other port's link", c.in.dropped_by_link),
-          lost("no_memory", "copies not made: no free buffer", c.in.no_memory),
-          lost("no_buffer", "frames lost: held frames used all buffers", c.in.no_buffer),
-          lost("ring_full", "frames lost: the RX ring was full", c.in.ring_full),
-          lost("refused", "frames lost: refused by the kernel", c.in.refused),
-          lost("unknown_rules", "frames not held: their rules were replaced", c.in.unknown_rules),
-          lost("unmatched", "frames not held: no metadata, and no rule found", c.in.unmatched),
-          lost("tx_dropped", "frames lost: the TX ring was full", c.out.tx_dropped),
-          lost("driver_dropped", "frames that the driver dropped", c.out.driver_dropped),
-          lost("dropped_down", "frames lost: a flap held the port down", c.out.dropped_down),
-          lost("link_down", "times the kernel reported that the port is down", c.out.link_down),
-          lost("dropped_at_end", "frames lost: held when the process ended", c.in.dropped_at_end),
-          lost("lost_when_killed", "frames lost: held by a process that was killed",
-               c.in.lost_when_killed)};
+  return {
+      lost("dropped_by_rules", "frames dropped: the queue of a rule was full",
+           c.in.dropped_by_rules),
+      lost("dropped_by_link", "frames dropped by the other port's link", c.in.dropped_by_link),
+      lost("no_memory", "copies not made: no free buffer", c.in.no_memory),
+      lost("no_buffer", "frames lost: held frames used all buffers", c.in.no_buffer),
+      lost("ring_full", "frames lost: the RX ring was full", c.in.ring_full),
+      lost("refused", "frames lost: refused by the kernel", c.in.refused),
+      lost("unknown_rules", "frames not held: their rules were replaced, or not readable",
+           c.in.unknown_rules),
+      lost("rules_unread", "rules that are not readable, and hold no frames", c.in.rules_unread),
+      lost("unmatched", "frames not held: no metadata, and no rule found", c.in.unmatched),
+      lost("tx_dropped", "frames lost: the TX ring was full", c.out.tx_dropped),
+      lost("driver_dropped", "frames that the driver dropped", c.out.driver_dropped),
+      lost("dropped_down", "frames lost: a flap held the port down", c.out.dropped_down),
+      lost("link_down", "times the kernel reported that the port is down", c.out.link_down),
+      lost("dropped_at_end", "frames lost: held when the process ended", c.in.dropped_at_end),
+      lost("lost_when_killed", "frames lost: held by a process that was killed",
+           c.in.lost_when_killed)};
 }
 
 Table rules_table(Ports ports) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "packet/icrc.h"
 #include "packet/peer_map.h"
 #include "requester/open_flow.h"
 
@@ -45,6 +46,7 @@ struct OpenSource::State {
   std::vector<Turn> heap;
   std::optional<congestion::Pacer> total;
   SendCounts counts;
+  bool check_icrc = true;
   bool started = false;
   uint32_t turn = 0;
 
@@ -111,8 +113,9 @@ void OpenSource::State::took_turn(uint64_t now) {
 }
 
 OpenSource::OpenSource(std::vector<flow::Flow> flows, const congestion::Rate &total,
-                       double line_bits)
+                       double line_bits, bool check_icrc)
     : state_(std::make_unique<State>()) {
+  state_->check_icrc = check_icrc;
   for (flow::Flow &flow : flows)
     if (OpenFlow &added =
             *state_->flows.emplace_back(std::make_unique<OpenFlow>(std::move(flow), line_bits));
@@ -127,11 +130,16 @@ OpenSource::OpenSource(std::vector<flow::Flow> flows, const congestion::Rate &to
 
 OpenSource::~OpenSource() = default;
 
-void OpenSource::receive(uint64_t now, std::span<const uint8_t>, roce_class class_,
+void OpenSource::receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                          const roce_packet &packet) {
-  if (!roce_is_roce(class_) || packet.cut)
+  if (!roce_is_roce(class_) || packet.cut || !(packet.info & (ROCE_OP_CNP | ROCE_OP_ACK)))
     return;
   SendCounts &counts = state_->counts;
+  if (state_->check_icrc &&
+      icrc_check(frame.data(), static_cast<uint32_t>(frame.size()), packet) != Icrc::Good) {
+    counts.bad_icrc_received++;
+    return;
+  }
   if (packet.info & ROCE_OP_CNP) {
     counts.cnps++;
     state_->cnp(now, packet);

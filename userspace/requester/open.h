@@ -14,11 +14,14 @@ namespace xr::requester {
 class OpenSource : public Requester {
 public:
   // `flows` must have all addresses and MACs and pass check_flow. `total` is the rate of all flows
-  // together; `line_bits` (bits per second) is the base of Percent.
-  OpenSource(std::vector<flow::Flow> flows, const congestion::Rate &total, double line_bits);
+  // together; `line_bits` (bits per second) is the base of Percent. `check_icrc`: drops received
+  // packets with a wrong iCRC, as ReliableSource does.
+  OpenSource(std::vector<flow::Flow> flows, const congestion::Rate &total, double line_bits,
+             bool check_icrc = true);
   ~OpenSource() override;
 
-  // Counts CNPs, ACKs and NAKs; passes a CNP to the rate control of its QP.
+  // Counts CNPs, ACKs and NAKs, and those with a wrong iCRC apart; passes a CNP to the rate control
+  // of its QP.
   void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                const roce_packet &packet) override;
   size_t next(uint64_t now, std::span<packet::Outgoing> out) override;

@@ -61,7 +61,7 @@ void World::start_flow(uint32_t number) {
                                                              line, reliability);
   } else {
     run.source =
-        std::make_unique<requester::OpenSource>(std::move(flows), congestion::Rate{}, line);
+        std::make_unique<requester::OpenSource>(std::move(flows), congestion::Rate{}, line, false);
   }
   Host &host = hosts_[run.src];
   host.classes |= 1U << run.priority;

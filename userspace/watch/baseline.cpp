@@ -66,7 +66,7 @@ std::vector<RuleRow> difference_since(const std::vector<RuleRow> &now,
     rule.matched -= then->matched;
     for (const auto count :
          {&RuleRow::acted, &RuleRow::matched_bytes, &RuleRow::acted_bytes, &RuleRow::spared,
-          &RuleRow::limited, &RuleRow::not_applicable, &RuleRow::refused})
+          &RuleRow::limited, &RuleRow::not_applicable, &RuleRow::refused, &RuleRow::not_held})
       rule.*count = difference(rule.*count, (*then).*count);
   }
   return out;
