@@ -54,10 +54,18 @@ background+=("$killed")
 stored() { find "$scratch/killed" -name point.json | wc -l; }
 two_stored() { (($(stored) >= 2)); }
 wait_for 60 two_stored || fail "no point is stored"
+# The directory has one owner.
+refused 'another run writes into it' xdp-roce "${sweep[@]}" --out "$scratch/killed"
+mapfile -t workers < <(pgrep -P "$killed")
+((${#workers[@]})) || fail "the sweep has no process for its points"
 kill -9 "$killed"
 wait "$killed" 2>/dev/null || true
-sleep 1 # the point that ran ends
+# The processes of its points end with it.
+none_left() { ! kill -0 "${workers[@]}" 2>/dev/null; }
+wait_for 5 none_left || fail "processes of the killed sweep are left: ${workers[*]}"
 there=$(stored)
+sleep 1
+assert_eq "$there" "$(stored)" "points stored after the end of the sweep"
 exits 0 xdp-roce "${sweep[@]}" --set duration=40ms --set measure.from=20ms --jobs 2 --out "$scratch/killed"
 if ((there < 6)); then
   grep -q "^note: run: $there points are in .* already" "$scratch/last.err" || fail "$there stored: $(cat "$scratch/last.err")"

@@ -427,6 +427,13 @@ TEST(ExperimentFiles, DelaysAsLongAsTheRunAreVoid) {
               std::string::npos)
         << result.get().measured.why_void[0];
   }
+  const std::string expects = "expect: [\"sum(flows.drops) == 0\"]\n";
+  for (const auto &[delay, verdict] :
+       {std::pair("10s", Verdict::Void), std::pair("10ms", Verdict::Pass)}) {
+    std::string text = slow.substr(0, slow.find(expects)); // nothing is expected
+    text.replace(text.find("DELAY"), 5, delay);
+    EXPECT_EQ(run_virtual(sound(text), {}, "").get().verdict, verdict) << delay;
+  }
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <numeric>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "experiment/experiment.h"
@@ -231,6 +232,41 @@ flows:
               0)
         << algorithm;
   }
+}
+
+// Reading a point costs the file without its sweep: 10,000 points take about as long as 10,000
+// files without one, and 100 times as long as 100 points.
+TEST(ExperimentRuns, APointIsReadWithoutTheSweep) {
+  const std::string head = "experiment: x\n"
+                           "duration: 1ms\n";
+  const std::string tail = "topology: {star: {senders: 1, rate: 10gbit, delay: 1us}}\n"
+                           "flows: [{from: all, to: receiver, words: write size 1k wrong}]\n";
+  const auto sweep = [](size_t points, const char *end) {
+    std::string text = "sweep:\n  seed:\n";
+    for (size_t i = 1; i <= points; i++)
+      text += fmt::format("    - {}\n", i);
+    return text + end;
+  };
+  const ExperimentFile long_one(head + sweep(10'000, "") + tail, "f.yaml", "");
+  const auto points = long_one.points({});
+  ASSERT_TRUE(points.ok());
+  ASSERT_EQ(points.get().size(), 10'000U);
+  EXPECT_EQ(points.get().back(), (Settings{{"seed", "10000"}}));
+  // Lines keep their numbers, wherever the sweep is.
+  const auto wrong = long_one.read(points.get().back());
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_TRUE(wrong.error().message.starts_with("f.yaml:10006: ")) << wrong.error().message;
+  for (const std::string &text :
+       {head + tail + sweep(2, ""), sweep(2, "") + head + tail, sweep(2, "# end\n") + head + tail,
+        head + "sweep: {seed: [1, 2]}\n" + tail,
+        std::string("{experiment: x, sweep: {seed: [1, 2]}}")})
+    EXPECT_EQ(ExperimentFile(text, "f.yaml", "").points({}).get().size(), 2U) << text;
+  EXPECT_FALSE(ExperimentFile(head + tail + sweep(2, "---\nx: 1\n"), "f.yaml", "").read({}).ok());
+  // A setting of the sweep is not of a point.
+  const ExperimentFile plain(head + sweep(2, "") + tail.substr(0, tail.find(" wrong")) + "}]\n",
+                             "f.yaml", "");
+  EXPECT_TRUE(plain.read({{"sweep", "{seed: [7]}"}, {"sweep.seed", "[8]"}}).ok());
+  EXPECT_EQ(plain.points({{"sweep.seed", "[8]"}}).get().size(), 1U);
 }
 
 TEST(ExperimentRuns, AllToAllIsEachHostToEachOther) {

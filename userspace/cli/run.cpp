@@ -129,13 +129,14 @@ int merge(const RunArgs &args, const Globals &globals) {
 int run_sweep(const RunArgs &args, const Globals &globals, const experiment::ExperimentFile &file,
               const experiment::Settings &settings,
               const std::vector<experiment::Settings> &points) {
-  // Read all points before the first runs: an error in the last one should not cost the others.
+  // All points are checked before the first runs: an error in the last one should not cost the
+  // others.
   std::string name;
   for (const experiment::Settings &point : points) {
-    const auto experiment = file.read(joined(settings, point));
-    if (!experiment)
-      return fail("run", experiment.error());
-    name = experiment.get().name;
+    auto checked = file.check(joined(settings, point));
+    if (!checked)
+      return fail("run", checked.error());
+    name = std::move(checked).get();
   }
   SweepOptions options{.out = args.out, .jobs = args.jobs};
   if (!args.share.empty()) {
@@ -146,6 +147,13 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
     if (options.share.index >= points.size())
       note("run", fmt::format("no point is left for this share: the sweep has {}, of {} shares",
                               points.size(), options.share.count));
+  }
+  Fd owner;
+  if (!args.out.empty()) {
+    auto owned = own_directory(args.out, !args.share.empty());
+    if (!owned)
+      return fail("run", owned.error());
+    owner = std::move(owned).get();
   }
   options.place = place_of(args);
   options.on_found = [&](size_t found) {

@@ -7,6 +7,9 @@
 #include <fstream>
 #include <optional>
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include "answers/captures.h"
 #include "cli/run_plots.h"
 #include "cli/scratch_directory.h"
@@ -31,6 +34,19 @@ Status make_directory(const std::string &path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   return error ? Status(Error{fmt::format("cannot make {}: {}", path, error.message())}) : Status();
+}
+
+Result<Fd> own_directory(const std::string &path, bool shared) {
+  if (Status s = make_directory(path); !s)
+    return s.error();
+  Fd directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory)
+    return errno_error(errno, fmt::format("cannot open {}", path));
+  // File systems without locks have no owner.
+  if (flock(directory.get(), (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    return Error{fmt::format("{}: another run writes into it", path),
+                 "wait for its end, or another --out"};
+  return directory;
 }
 
 Status write_whole(const std::string &path, const std::string &text) {
@@ -66,9 +82,12 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   plot::Recorder recorder = plot_recorder(experiment);
   const std::string path = out + "/series.csv";
   std::ofstream series;
+  Fd owner;
   if (!out.empty()) {
-    if (Status s = make_directory(out); !s)
-      return s.error();
+    auto owned = own_directory(out);
+    if (!owned)
+      return owned.error();
+    owner = std::move(owned).get();
     errno = 0;
     series.open(path, std::ios::binary);
     series << report::series_header();

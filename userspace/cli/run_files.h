@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "cli/progress.h"
 #include "experiment/run.h"
@@ -16,6 +17,10 @@ Status write_whole(const std::string &path, const std::string &text);
 
 // Makes the directory, and those above it; it may be there.
 Status make_directory(const std::string &path);
+
+// Makes the directory and locks it until the descriptor is closed, here and in processes made after
+// it. `shared`: others that share it may write too. Error: another run writes into it.
+Result<Fd> own_directory(const std::string &path, bool shared = false);
 
 // Directories, which are made; "": not written.
 struct RunFiles {

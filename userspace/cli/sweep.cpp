@@ -9,6 +9,7 @@
 #include <optional>
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +56,13 @@ void write_all(int fd, const std::string &text) {
     else if (errno != EINTR)
       return;
   }
+}
+
+// A point whose sweep was killed would write beside the sweep that is resumed.
+void end_with(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent)
+    _exit(1);
 }
 
 class Sweep {
@@ -143,10 +151,12 @@ private:
     if (pipe(ends) < 0)
       return errno_error(errno, "cannot make a pipe");
     Fd from(ends[0]), to(ends[1]);
+    const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid < 0)
       return errno_error(errno, "cannot make a process");
     if (pid == 0) {
+      end_with(parent);
       write_all(to.get(), run_point(point));
       _exit(0);
     }

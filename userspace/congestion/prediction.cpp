@@ -139,13 +139,23 @@ Status check(const Question &question) {
   return {};
 }
 
-Prediction predict(const Question &question, const DcqcnSettings &settings,
-                   const Bottleneck &path) {
+Bottleneck stated_path(const Question &question, const DcqcnSettings &settings) {
+  Bottleneck path = question.path;
+  path.kmin = settings.kmin;
+  path.kmax = settings.kmax;
+  path.pmax = settings.pmax;
+  return path;
+}
+
+Prediction predict(const Question &question, const DcqcnSettings &settings, const Bottleneck &path,
+                   bool fluid) {
   Prediction made;
   made.path = path;
   made.point = fixed_point(settings, path);
   made.convergence_s = convergence_bound(settings, path);
   made.phase_margin = phase_margin(settings, path);
+  if (!fluid)
+    return made;
   FluidRun run = question.run;
   run.buffer_bytes = std::max(run.buffer_bytes, 2 * path.kmax);
   if (question.odd_flows) {
@@ -179,18 +189,20 @@ Result<Question> parse_question(const std::vector<std::string> &all) {
   return question;
 }
 
+Prediction predict_stated(const Question &question, bool fluid) {
+  const DcqcnSettings settings = resolve(question.parameters, question.path.line_bits);
+  return predict(question, settings, stated_path(question, settings), fluid);
+}
+
 Answer predict(const Question &question) {
   const DcqcnSettings settings = resolve(question.parameters, question.path.line_bits);
-  Bottleneck path = question.path;
-  path.kmin = settings.kmin;
-  path.kmax = settings.kmax;
-  path.pmax = settings.pmax;
-  Answer answer{predict(question, settings, path), std::nullopt};
+  Bottleneck path = stated_path(question, settings);
+  Answer answer{predict(question, settings, path, true), std::nullopt};
   const DcqcnSettings paper = resolve(DcqcnParameters(), question.path.line_bits);
   if (path.kmin == paper.kmin && path.kmax == paper.kmax && path.pmax == paper.pmax) {
     path.kmax *= 10;
     path.pmax *= 10;
-    answer.published = predict(question, settings, path);
+    answer.published = predict(question, settings, path, true);
   }
   return answer;
 }

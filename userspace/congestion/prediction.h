@@ -42,5 +42,7 @@ struct Answer {
   std::optional<Prediction> published;
 };
 Answer predict(const Question &question);
+// The stated values alone. `fluid`: with the fluid model, which takes longer than all else.
+Prediction predict_stated(const Question &question, bool fluid);
 
 } // namespace xr::congestion

@@ -74,7 +74,8 @@ Status apply(const YAML::Node &root, const Settings &settings, SetValues &set) {
 
 class ExperimentReader {
 public:
-  ExperimentReader(const SetValues &set, std::string directory) : reader_(set) {
+  ExperimentReader(const SetValues &set, std::string directory, bool fluid)
+      : reader_(set), fluid_(fluid) {
     defaults_.directory = std::move(directory);
     scenario().reliability.window = kWindow;
   }
@@ -218,9 +219,9 @@ private:
       return reader_.at(naming(trace), s.error());
     if (Status s = notification_point(root); !s)
       return s;
-    experiment_.prediction = predict(scenario());
-    if (!experiment_.rules.all.empty())
-      experiment_.prediction = {.why = "rules change the traffic"};
+    experiment_.prediction = experiment_.rules.all.empty()
+                                 ? predict(scenario(), fluid_)
+                                 : ExperimentPrediction{.why = "rules change the traffic"};
     describe();
     for (const auto &pair : root)
       if (parse::scalar(pair.first) == "expect")
@@ -312,6 +313,7 @@ private:
   Experiment experiment_;
   FlowDefaults defaults_;
   bool measure_given_ = false;
+  bool fluid_ = true;
   std::optional<bool> analyze_; // if it is given
 };
 
@@ -373,6 +375,49 @@ Result<std::pair<std::string, std::string>> parse_setting(const std::string &wor
   return std::pair(word.substr(0, equals), word.substr(equals + 1));
 }
 
+namespace {
+
+// Lines keep their numbers. A sweep that shares a line or an anchor with other keys stays.
+std::string without_sweep(const std::string &text) {
+  int first = -1, next = -1;
+  try {
+    for (const auto &pair : YAML::Load(text)) {
+      const int line = pair.first.Mark().line;
+      if (parse::scalar(pair.first) == "sweep")
+        first = line;
+      else if (first >= 0 && next < 0)
+        next = line;
+    }
+  } catch (const YAML::Exception &) {
+    return text; // read() says what is wrong
+  }
+  if (first < 0 || first == next)
+    return text;
+  std::string out, sweep;
+  int line = 0;
+  for (size_t from = 0; from < text.size(); line++) {
+    const size_t end = std::min(text.find('\n', from), text.size() - 1) + 1;
+    const std::string_view one(text.data() + from, end - from);
+    if (one.starts_with("---") || one.starts_with("..."))
+      next = line;
+    const bool of_sweep = line >= first && (next < first || line < next);
+    (of_sweep ? sweep : out) += one;
+    if (of_sweep)
+      out += '\n';
+    from = end;
+  }
+  const bool alone = sweep.starts_with("sweep") && sweep.find('&') == std::string::npos;
+  return alone ? out : text;
+}
+
+bool is_of_sweep(const std::string &key) { return key == "sweep" || key.starts_with("sweep."); }
+
+} // namespace
+
+ExperimentFile::ExperimentFile(std::string text, std::string name, std::string directory)
+    : text_(std::move(text)), name_(std::move(name)), directory_(std::move(directory)),
+      point_text_(without_sweep(text_)) {}
+
 Result<ExperimentFile> ExperimentFile::load(const std::string &path) {
   auto text = parse::read_file(path);
   if (!text)
@@ -393,13 +438,22 @@ Result<std::vector<Settings>> ExperimentFile::points(const Settings &settings) c
                           });
 }
 
-Result<Experiment> ExperimentFile::read(const Settings &settings) const {
-  return parse::with_yaml(text_, name_, [&](const YAML::Node &root) -> Result<Experiment> {
+Result<std::string> ExperimentFile::check(const Settings &settings) const {
+  auto read_in = read(settings, false);
+  if (!read_in)
+    return read_in.error();
+  return std::move(read_in->name);
+}
+
+Result<Experiment> ExperimentFile::read(const Settings &settings, bool fluid) const {
+  Settings own = settings;
+  std::erase_if(own, [](const auto &setting) { return is_of_sweep(setting.first); });
+  return parse::with_yaml(point_text_, name_, [&](const YAML::Node &root) -> Result<Experiment> {
     SetValues set;
     if (root.IsMap())
-      if (Status s = apply(root, settings, set); !s)
+      if (Status s = apply(root, own, set); !s)
         return s.error();
-    auto experiment = ExperimentReader(set, directory_).read(root);
+    auto experiment = ExperimentReader(set, directory_, fluid).read(root);
     if (experiment)
       experiment->text = text_;
     return experiment;

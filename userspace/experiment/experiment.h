@@ -37,8 +37,7 @@ class ExperimentFile {
 public:
   // `path` may be "-". Files that the experiment names are found relative to its directory.
   static Result<ExperimentFile> load(const std::string &path);
-  ExperimentFile(std::string text, std::string name, std::string directory)
-      : text_(std::move(text)), name_(std::move(name)), directory_(std::move(directory)) {}
+  ExperimentFile(std::string text, std::string name, std::string directory);
 
   // All points of the file's sweep, the last key varying fastest; one point without settings if it
   // has none. The error names file and line, or the setting.
@@ -46,10 +45,16 @@ public:
   const std::string &text() const { return text_; }
 
   // Later settings win.
-  Result<Experiment> read(const Settings &settings) const;
+  Result<Experiment> read(const Settings &settings) const { return read(settings, true); }
+  // The same without what only a run needs: whether the model is stable, which takes most of the
+  // time. Returns the name of the experiment.
+  Result<std::string> check(const Settings &settings) const;
 
 private:
+  Result<Experiment> read(const Settings &settings, bool fluid) const;
+
   std::string text_, name_, directory_;
+  std::string point_text_; // without the lines of `sweep`, which may be longer than all others
 };
 
 } // namespace xr::experiment

@@ -77,7 +77,7 @@ std::string has_no_fixed_point(const FlowSetup &setup) {
 
 } // namespace
 
-ExperimentPrediction predict(const Scenario &scenario) {
+ExperimentPrediction predict(const Scenario &scenario, bool fluid) {
   if (!simulate::bottleneck(scenario.topology))
     return none("the topology has no single bottleneck");
   if (scenario.flows.empty())
@@ -123,7 +123,7 @@ ExperimentPrediction predict(const Scenario &scenario) {
   if (!(settings.rai > 0) || !(settings.g > 0) || !(settings.pmax > 0))
     return none("the model needs rai, g and pmax above 0");
 
-  const congestion::Prediction said = congestion::predict(question).stated;
+  const congestion::Prediction said = congestion::predict_stated(question, fluid);
   ExperimentPrediction prediction;
   prediction.applies = congestion::applies_name(said.point.applies);
   if (said.point.applies == congestion::Applies::None) {
@@ -138,7 +138,8 @@ ExperimentPrediction predict(const Scenario &scenario) {
   prediction.share_bps = said.point.share_bits;
   if (said.convergence_s)
     prediction.convergence_ns = *said.convergence_s * 1e9;
-  prediction.stable = said.fluid.settles;
+  if (fluid)
+    prediction.stable = said.fluid.settles;
   return prediction;
 }
 

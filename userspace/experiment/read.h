@@ -70,6 +70,7 @@ Status read_schedule(const YamlReader &reader, const YAML::Node &node, simulate:
 Result<size_t> flow_named(const simulate::Scenario &scenario, const std::string &name);
 Result<std::string> queue_named(const simulate::Scenario &scenario, const std::string &name);
 
-ExperimentPrediction predict(const simulate::Scenario &scenario);
+// `fluid`: also whether it is stable, which takes longer than all else.
+ExperimentPrediction predict(const simulate::Scenario &scenario, bool fluid);
 
 } // namespace xr::experiment

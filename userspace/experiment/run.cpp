@@ -74,12 +74,25 @@ public:
                                 parse::duration_text(experiment_.scenario.duration_ns)));
     if (!simulation_.totals().sent)
       why.emplace_back("no frame was sent");
+    add_silent(result.measured);
     add_answers(result, experiment_, subject_, answers_of);
     judge(result, experiment_, subject_, store_, simulation_.done());
     return result;
   }
 
 private:
+  // Expectations that hold because nothing arrived say nothing. A run without any may be as short
+  // as its path, but not shorter than a link.
+  void add_silent(ExperimentMeasurement &measured) const {
+    const simulate::Scenario &scenario = experiment_.scenario;
+    if (experiment_.expectations.empty() && scenario.topology.delay <= scenario.duration_ns)
+      return;
+    for (const std::string &name : measured.silent_flows)
+      measured.why_void.push_back(fmt::format("{}: none of its packets arrived before the end of "
+                                              "the run: delays are as long as that",
+                                              name));
+  }
+
   Status take_samples() {
     const std::vector<ExperimentSample> samples = simulation_.take_samples();
     keep_samples(store_, samples);

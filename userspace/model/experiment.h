@@ -94,6 +94,8 @@ struct ExperimentMeasurement {
   uint64_t from_ns = 0;             // the measured time begins; it ends at duration_ns
   uint64_t begun_ns = 0;            // when it began, by the clock of its captures
   double wall_s = 0, cpu_s = 0;
+  // Flows that sent, and of which nothing arrived or was dropped in the run. Virtual time only.
+  std::vector<std::string> silent_flows;
   std::vector<std::string> why_void; // reasons for which the measurement cannot be trusted
 };
 

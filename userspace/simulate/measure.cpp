@@ -174,14 +174,14 @@ ExperimentQueue World::queue_row(uint32_t number) {
 }
 
 // A flow that had half of the run, and whose packets are still on their way, shows nothing.
-void World::add_silent(std::vector<std::string> &why) const {
+std::vector<std::string> World::silent_flows() const {
+  std::vector<std::string> names;
   for (const FlowRun &run : flows_) {
     const FlowRun::Counts &counts = run.counts;
     if (counts.packets && !counts.arrived && !counts.drops && run.start_ns <= now_ / 2)
-      why.push_back(fmt::format("{}: none of its packets arrived before the end of the run: delays "
-                                "are as long as that",
-                                run.setup->name));
+      names.push_back(run.setup->name);
   }
+  return names;
 }
 
 ExperimentMeasurement World::measure() {
@@ -193,7 +193,7 @@ ExperimentMeasurement World::measure() {
         flows_[i].ended_ns > (measured_at_ == kNever ? 0 : measured_at_))
       rates.push_back(all.flows.back().goodput_bps);
   }
-  add_silent(all.why_void);
+  all.silent_flows = silent_flows();
   for (uint32_t i = 0; i < queue_wires_.size(); i++)
     all.queues.push_back(queue_row(i));
   measure_rules(all.rules);

@@ -146,7 +146,7 @@ private:
   void add(ExperimentSample::Kind kind, uint32_t row, const char *column, double value);
   double wire_rate(const FlowRun &run, uint64_t bytes, uint64_t ns) const;
   ExperimentFlow flow_row(FlowRun &run, uint32_t number);
-  void add_silent(std::vector<std::string> &why) const;
+  std::vector<std::string> silent_flows() const;
   ExperimentQueue queue_row(uint32_t row);
 
   Scenario scenario_;
