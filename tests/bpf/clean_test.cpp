@@ -51,6 +51,7 @@ TEST_F(Clean, HoldersAreNamed) {
   const Freed result = wait_until_freed(both, milliseconds(0), milliseconds(60'000));
   EXPECT_TRUE(result.all);
   EXPECT_TRUE(result.holders.empty());
+  EXPECT_TRUE(wait_until_freed(ids, std::chrono::hours(1), std::chrono::hours(1)).all);
   EXPECT_TRUE(held_here(ids));
   EXPECT_FALSE(held_here({{}, {UINT32_MAX}}));
   EXPECT_TRUE(find_holders({{}, {UINT32_MAX}}).empty());

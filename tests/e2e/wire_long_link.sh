@@ -16,7 +16,7 @@ through() {
   xr link box1 rate 50mbit buffer 100k pfc xoff 100k xon 50k headroom "$1" priorities 0 >/dev/null
   sleep 0.1 # the process reads it
   before=$(arrived)
-  "$XDP_ROCE" --netns "$left" --json send left0 src 192.0.2.1 dst 192.0.2.2 dst-mac "$right_mac" qp 1 write size 1k \
+  "$XDP_ROCE" --netns "$left" --json send left0 src 192.0.2.1 dst 192.0.2.2 dst-mac "$right_mac" qp 0x11 write size 1k \
     rate 200mbit --listen --for 1s >"$scratch/sent" 2>"$scratch/last.err" || fail "send: $(cat "$scratch/last.err")"
   wait_for 10 drained || fail "the queue does not drain: $(xr --json link box1 show)"
   sleep 0.1

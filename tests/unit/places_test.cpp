@@ -176,6 +176,14 @@ TEST(PlacesPlan, RatesBeyondTheMachineAreRefusedWithAScale) {
   ASSERT_TRUE(scale.ok());
   const simulate::Scenario slow = scaled(fast, scale.get());
   EXPECT_TRUE(check_speed(make_plan(slow).get(), slow, scale.get()).ok());
+  // With congestion control the path is long beside the machine's own delays.
+  const simulate::Scenario incast =
+      scenario("duration: 10ms\ntopology: {star: {senders: 2, rate: 40gbit, delay: 1us}}\n"
+               "congestion: dcqcn preset paper\n" +
+               std::string(kFlows));
+  const Status controlled = check_speed(make_plan(incast).get(), incast, 1);
+  ASSERT_FALSE(controlled.ok());
+  EXPECT_EQ(controlled.error().hint, "--scale 1/500"); // 2 us of path; frames alone need 1/200
 }
 
 TEST(PlacesScale, Words) {

@@ -321,6 +321,8 @@ int send(Args args, const Globals &globals) {
   const std::string context = "send " + args.ifname;
   if (auto done = collect(args); !done)
     return fail("send", done.error());
+  if (!args.request.cm) // QPNs are the peer's choice
+    warn_of_management_qps(context, args.request.flows);
   args.request.ifname = args.ifname;
   args.request.netns = globals.netns;
   args.request.reliability.cnp = !args.no_cnp;

@@ -3,6 +3,7 @@
 
 #include "cli/output.h"
 #include "report/names.h"
+#include "roce/opcode.h"
 
 namespace xr::cli {
 namespace {
@@ -25,6 +26,18 @@ constexpr const char *kWrongQps =
     "its own); or src-qp N here";
 
 } // namespace
+
+void warn_of_management_qps(const std::string &context, const std::vector<flow::Flow> &flows) {
+  constexpr uint32_t kGsi = 1; // 0 is the subnet management QP, 1 the GSI (IBA vol. 1, 3.9.4)
+  for (const flow::Flow &flow : flows)
+    if (flow.qp <= kGsi && flow.transport != ROCE_UD) {
+      tell_notes(context, {fmt::format("qp {}: QP 0 and 1 are for management datagrams, and "
+                                       "answer nothing else, with no CNP either: qp 2 or "
+                                       "above",
+                                       flow.qp)});
+      return;
+    }
+}
 
 void warn_of_qps(const std::string &context, const SendCounts &counts, bool &warned) {
   const std::string wrong = warned ? "" : wrong_qps(counts);

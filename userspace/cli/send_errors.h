@@ -5,10 +5,13 @@
 #include <string>
 
 #include "base/result.h"
+#include "flow/flow.h"
 #include "model/run_reports.h"
 
 namespace xr::cli {
 
+// A note if connected flows go to QP 0 or 1.
+void warn_of_management_qps(const std::string &context, const std::vector<flow::Flow> &flows);
 // Prints a warning, once per run, if all answers were for QPs that no flow has.
 void warn_of_qps(const std::string &context, const SendCounts &counts, bool &warned);
 

@@ -114,7 +114,8 @@ Status clean_pins(const Bpffs &bpffs, const Pins &pins, KernelIds &freed) {
 Freed wait_until_freed(const KernelIds &ids, std::chrono::milliseconds for_holders,
                        std::chrono::milliseconds for_kernel) {
   const auto begun = std::chrono::steady_clock::now();
-  auto next_search = begun + for_holders;
+  // What this process holds is not freed before it ends: the kernel needs some ms for the rest.
+  auto next_search = begun + (held_here(ids) ? std::chrono::milliseconds(20) : for_holders);
   while (any_alive(ids.programs, bpf_prog_get_next_id) ||
          any_alive(ids.maps, bpf_map_get_next_id)) {
     if (const auto now = std::chrono::steady_clock::now(); now >= next_search) {

@@ -253,10 +253,13 @@ public:
   std::vector<std::string> list;
 };
 
-// A part of the time in which a QP learns of a mark or a loss.
+// A part of the time in which a QP learns of a mark or a loss. With marks the queue is between low
+// and high: lateness that is long beside the drain of `low` bytes leaves the link idle.
 uint64_t patience(const Plan &plan) {
   const LinkSpec &link = plan.forward;
-  const uint64_t bytes = link.aqm.high ? link.aqm.high : link.aqm.low ? link.aqm.low : link.buffer;
+  const uint64_t bytes = link.aqm.high  ? (link.aqm.low + link.aqm.high) / 2
+                         : link.aqm.low ? link.aqm.low
+                                        : link.buffer;
   const double drain = static_cast<double>(bytes) * 8e9 / static_cast<double>(link.rate);
   return std::max(kLeastPatience,
                   static_cast<uint64_t>(kMostLate * (drain + static_cast<double>(plan.path_ns))));

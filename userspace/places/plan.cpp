@@ -25,6 +25,7 @@ using simulate::FlowSetup;
 using simulate::Scenario;
 using simulate::Topology;
 
+constexpr double kLeastPath = 1e6; // ns: an AF_XDP process answers within some 100 us
 constexpr uint32_t kFirstQp = 0x100;
 constexpr uint32_t kMostQps = 1024;
 constexpr unsigned kMostHosts = 1000;
@@ -315,6 +316,13 @@ uint64_t round_up(double value) {
         return step * factor;
 }
 
+bool is_controlled(const Plan &plan) {
+  return std::ranges::any_of(plan.flows, [](const PlannedFlow &one) {
+    using Kind = congestion::Control::Kind;
+    return one.flow.control.kind != Kind::None && one.flow.control.kind != Kind::Fixed;
+  });
+}
+
 } // namespace
 
 Result<Plan> make_plan(const Scenario &scenario, bool ours, bool pausable) {
@@ -340,11 +348,14 @@ Status check_speed(const Plan &plan, const Scenario &scenario, double scale) {
     return {};
   const double part = most / plan.frames_per_second;
   const double rate = static_cast<double>(scenario.topology.rate) * part;
+  // Congestion control sees this machine's delays too, which the path must exceed.
+  const double loop =
+      is_controlled(plan) && plan.path_ns ? static_cast<double>(plan.path_ns) / kLeastPath : 1;
   return Error{
       fmt::format("the senders may offer {:.0f} frames/s, and this machine forwards {:.0f}: "
                   "links of {:.0f} Mbit/s at most",
                   plan.frames_per_second, most, std::floor(rate / 1e6)),
-      fmt::format("--scale 1/{}", round_up(1 / (scale * part)))};
+      fmt::format("--scale 1/{}", round_up(1 / (scale * std::min(part, loop))))};
 }
 
 } // namespace xr::places

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs_commands.py ROOT PROGRAM PREFIX WORK: runs every command of README.md and of the pages in docs, block by block, in
+network namespaces whose names begin with PREFIX and in the directory WORK. The ports that a block names are made for it, with
+traffic. Durations are cut short. A command must end with status 0; one that goes on is interrupted, and must then do so.
+Fails too where a command needs a file or a way of its own that this test does not know."""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+root, program, prefix, work = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], pathlib.Path(sys.argv[4])
+BOX, LEFT, RIGHT = (prefix + name for name in ("box", "left", "right"))
+PATIENCE = float(os.environ.get("XR_PATIENCE", "1"))
+FIRST = re.compile(r"(xdp-roce|ip|for|until|curl|kill) ")
+# What other tests do, or what is for a machine of its own.
+ELSEWHERE = re.compile(r"^(tools/|apt |\(cd build|cmake|xdp-roce analyze \(tests)")
+
+# Words of the pages -> what is there, or what is shorter.
+EDITS = [(r"--for \d+s", "--for 1s"), (r"\bfor \d+s\b", "for 1s"), (r"/tmp/incast", "incast"),
+         (r"--at 20\S+Z", "--at +3s"), (r"DIR\.\.\.", "swept"), (r"--jobs 4", "--jobs 2"),
+         (r"127\.0\.0\.1:9479", "127.0.0.1:PORT"), (r"(run incast --on namespaces)", r"\1 --set duration=1ms --set measure.from=0s --set expect=[]"),
+         (r"(--import lumina) FILE (--on namespaces)", r"\1 lumina.yml \2 --set duration=4ms --set expect=[]"),
+         (r"run FILE --share 2/8 --out DIR", "run swept.yaml --share 2/8 --out share"),
+         (r"run FILE (--on ports left=eth1,right=eth2) ", r"run theirs.yaml \1 "),
+         (r"run FILE (--on ports send=eth1,respond=eth2)", r"run ours.yaml \1"),
+         (r"run FILE (--on ports left=eth1,right=eth2,send)", r"run theirs.yaml \1"),
+         (r"run compare A B", "run compare first second"), (r"\bDIR\b", "out-N"), (r"\bFILE\b", "ours.yaml")]
+BACKGROUND = re.compile(r"xdp-roce (export .*--listen|respond)")
+FILES = ["capture.pcap", "before.pcap", "after.pcap", "tap.pcapng", "mirrored.pcap", "brokered.pcap", "captures/"]
+faults, numbers = [], {"commands": 0, "directory": 0}
+
+
+def blocks(page):
+    """The blocks of indented lines that have commands: lists of commands without comments."""
+    found, block, open_line = [], [], ""
+    for line in page.read_text().splitlines() + [""]:
+        if not line.startswith("    "):
+            if block:
+                found.append(block)
+            block = []
+            continue
+        text = open_line + re.sub(r"(^|\s)#( .*)?$", "", line.strip()).strip()
+        if text.endswith("\\"):
+            open_line = text[:-1]
+            continue
+        open_line = ""
+        if FIRST.match(text):
+            block.append(text)
+        elif "xdp-roce" in text and not ELSEWHERE.match(text):
+            faults.append(f"{page.name}: '{text}' is not run by this test")
+    return found
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+def veth(here, name, there, far, address, mtu=1500):
+    ip("-n", here, "link", "add", name, "type", "veth", "peer", "name", far, "netns", there, "address", address)
+    for netns, port in ((here, name), (there, far)):
+        ip("-n", netns, "link", "set", port, "mtu", str(mtu), "up")
+        subprocess.run(["ip", "netns", "exec", netns, "ethtool", "-K", port, "gro", "on"], check=False, capture_output=True)
+
+
+class Lab:
+    """Ports of those names; two are the ends of one wire where one of them sends or answers."""
+
+    def __init__(self, text):
+        self.traffic = []
+        for netns in (BOX, LEFT, RIGHT):
+            ip("netns", "add", netns)
+        names = sorted(set(re.findall(r"\b(?:ens|tap|eth|box)\d\b", text)))
+        if names == ["ens1"]:
+            names.append("ens2")
+        elif names == ["box0"]:
+            names.append("box1")
+        ends = re.search(r"\b(send|respond)[ =](ens|eth)\d", text) is not None
+        if re.search(r"left=eth1,right=eth2,send", text):  # of which this process has the wire
+            names, ends = names[:2], False
+        self.names = names
+        for i in range(0, len(names), 2):
+            if ends:
+                veth(BOX, names[i], BOX, names[i + 1], "02:00:00:00:00:02", 9000 if "--preset" in text else 1500)
+                ip("-n", BOX, "address", "add", "192.0.2.1/24", "dev", names[i])
+                continue
+            veth(BOX, names[i], LEFT, "l0" if i == 0 else f"l{i}", "02:00:00:00:00:01")
+            if i + 1 < len(names):
+                veth(BOX, names[i + 1], RIGHT, f"r{i}", "02:00:00:00:00:02")
+        if not names or ends:
+            return
+        # To two taps the same packets.
+        for netns, port in ((LEFT, "l0"), (RIGHT, "r0"))[:2 if "tap2" in names else 1]:
+            self.traffic.append(subprocess.Popen(
+                [program, "--netns", netns, "send", port, "src", "192.0.2.1", "dst", "192.0.2.2", "src-mac", "02:00:00:00:00:01", "dst-mac",
+                 "02:00:00:00:00:02", "qp", "0x11", "qps", "4", "psn", "1", "write", "size", "4k", "rate", "10mbit"],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    def end(self):
+        for sender in self.traffic:
+            sender.send_signal(signal.SIGINT)
+            sender.wait()
+        subprocess.run([program, "--netns", BOX, "detach", "--all"], capture_output=True, check=False)
+        for netns in (BOX, LEFT, RIGHT):
+            subprocess.run(["ip", "netns", "del", netns], check=False)
+
+
+def start(command, environment):
+    return subprocess.Popen(["bash", "-o", "pipefail", "-c", "exec " + command if re.match(r"xdp-roce [^|;]*$", command) else command],
+                            cwd=work, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+                            start_new_session=True)
+
+
+def finish(process, command, seconds):
+    """Waits for its end, or ends it: status and output."""
+    try:
+        output, _ = process.communicate(timeout=seconds * PATIENCE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            output, _ = process.communicate(timeout=30 * PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            return 1, output + "\nit did not end after SIGINT"
+    return process.returncode, output
+
+
+ENDLESS = re.compile(r"xdp-roce (watch|events|wire|connections|send ens1 (--preset|dst 192.0.2.2 qp 17 size|replay))|--around")
+
+
+def run_block(page, block, environment):
+    text = "\n".join(block)
+    lab, background = Lab(text), []
+    # What the page has shown before.
+    if re.search(r"xdp-roce (impair|link|events|streams|episodes) ", text) and not re.search(r"xdp-roce (bridge|wire|attach) ", text):
+        before = f"xdp-roce bridge {lab.names[0]} {lab.names[1]} --fix"
+        finish(start(before, environment), before, 30)
+    if "xdp-roce send ens1 dst" in text and "respond" not in text:  # the host at the other end
+        background.append(("respond", start("xdp-roce respond ens2 --address 192.0.2.2", environment)))
+        time.sleep(2 * PATIENCE)
+    for command in block:
+        numbers["commands"] += 1
+        for pattern, better in EDITS:
+            command = re.sub(pattern, better, command)
+        if "out-N" in command:
+            numbers["directory"] += 1
+            command = command.replace("out-N", f"out-{numbers['directory']}")
+        command = command.replace("PORT", environment["XR_PORT"])
+        if command.startswith("xdp-roce attach"):  # one of several ways
+            finish(start("xdp-roce detach --all", environment), command, 30)
+        goes_on = command.endswith("&") or BACKGROUND.match(command)
+        process = start(command.rstrip("& "), environment)
+        if goes_on:
+            background.append((command, process))
+            time.sleep(2 * PATIENCE)
+            continue
+        if re.match(r"xdp-roce watch", command):  # needs a terminal: said in a sentence, like any error
+            status, output = finish(process, command, 20)
+            status = 0 if "terminal" in output else status
+        else:
+            status, output = finish(process, command, 3 if ENDLESS.search(command) else 100)
+        if status:
+            faults.append(f"{page.name}: {command}: status {status}\n    " + "\n    ".join(output.strip().splitlines()[-4:]))
+    for command, process in reversed(background):
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+        status, output = finish(process, command, 30)
+        if status:
+            faults.append(f"{page.name}: {command}: status {status}\n    " + "\n    ".join(output.strip().splitlines()[-4:]))
+    lab.end()
+
+
+def wrapper(name, text):
+    path = work / "bin" / name
+    path.write_text("#!/bin/bash\n" + text)
+    path.chmod(0o755)
+
+
+def prepare():
+    (work / "bin").mkdir()
+    real = shlex.quote(program)
+    wrapper("xdp-roce", f'for word; do [[ $word != --netns ]] || exec {real} "$@"; done\nexec {real} --netns {BOX} "$@"\n')
+    wrapper("ip", f'[[ $1 == link ]] && exec {shutil.which("ip")} -n {BOX} "$@"\nexec {shutil.which("ip")} "$@"\n')
+    data = root / "tests" / "data"
+    for name, source in (("capture.pcap", "rc_send_cm_v4.pcap"), ("before.pcap", "rc_send_1024_v4.pcap"), ("after.pcap", "rc_send_1024_v4.pcap"),
+                         ("tap.pcapng", "rc_atomic_cas_v4.pcap")):
+        shutil.copy(data / source, work / name)
+    with open(work / "after.pcap", "ab") as after:  # another file, which ends within a frame
+        after.write(b"")
+    stamps = root / "tests" / "e2e" / "stamps.py"
+    for name, kind in (("mirrored.pcap", "ieee1588"), ("brokered.pcap", "trailer")):
+        subprocess.run(["/usr/bin/python3", stamps, "make", kind, data / "loss2_rc_atomic_v4.pcap", work / name], check=True, capture_output=True)
+    (work / "captures").mkdir()
+    for name in ("rc_send_cm_v4.pcap", "pingpong_ud_v4.pcap"):
+        shutil.copy(data / name, work / "captures" / name)
+    experiment = ("experiment: short\nduration: {}\nmeasure: {{from: 0s}}\ntopology: {{star: {{senders: {}, rate: {}, delay: 100us}}}}\n"
+                  "queue: {{words: buffer 1MB}}\ncongestion: none\nflows: [{{from: all, to: receiver, words: {}}}]\n")
+    (work / "ours.yaml").write_text(experiment.format("1s", 2, "20mbit", "write size 4k rate 1mbit"))
+    (work / "theirs.yaml").write_text(experiment.format("2s", 1, "20mbit", "write size 4k qps 4 rate 1mbit"))
+    (work / "swept.yaml").write_text(experiment.format("10ms", 1, "20mbit", "write size 4k") + "sweep: {seed: [1, 2, 3, 4, 5, 6, 7, 8]}\n")
+    (work / "lumina.yml").write_text((root / "tests" / "data" / "lumina.yml").read_text())
+    subprocess.run([program, "run", "swept.yaml", "--out", "swept"], cwd=work, check=True, capture_output=True)
+    for name in ("first", "second"):
+        subprocess.run([program, "run", "ours.yaml", "--out", name], cwd=work, check=True, capture_output=True)
+
+
+prepare()
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = str(free.getsockname()[1])
+environment = dict(os.environ, PATH=f"{work}/bin:{os.environ['PATH']}", XR_PORT=port)
+only = sys.argv[5] if len(sys.argv) > 5 else ""
+for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+    if page.name == "long-link.md":  # one script with namespaces of its own: as a whole
+        text = "set -e -o pipefail\n" + "\n".join(command for block in blocks(page) for command in block)
+        for name in ("left", "box", "right"):
+            text = text.replace(f"xr-{name}", prefix + name)
+        text = text.replace("xr-$name", prefix + "$name").replace("xr-${port%/*}", prefix + "${port%/*}")
+        numbers["commands"] += text.count("xdp-roce ")
+        if not only or only in text:
+            status, output = finish(start(text, dict(environment, PATH=f"{pathlib.Path(program).parent}:{os.environ['PATH']}")), text, 60)
+            if status:
+                faults.append(f"{page.name}: status {status}\n    " + "\n    ".join(output.strip().splitlines()[-6:]))
+        continue
+    for block in blocks(page):
+        if not only or only in "\n".join(block):
+            run_block(page, block, environment)
+for fault in faults:
+    print(fault, file=sys.stderr)
+print(numbers["commands"], "commands")
+sys.exit(bool(faults))
