@@ -49,7 +49,12 @@ step no-xon
 assert_eq "3 $group,$own,0x8808,0x0101,0x0008,,0,0,0,65535,0,0,0,0" "$(uniq -c "$scratch/seen" | sed 's/^ *//')" no-xon
 
 # A storm at 10 Gbit/s: 3,355 us of pause, so refreshed within 1,678 us unless this machine stops.
-send pfc 3 storm line 10gbit for 500ms
+# The exit status is 1 exactly if it lapsed.
+lapsed() { jq '.pfc | if .lapsed > 0 then 1 else 0 end' "$1"; }
+status=0
+keep xt --json send tx0 pfc 3 storm line 10gbit for 500ms || status=$?
+cp "$scratch/last.out" "$scratch/send.json"
+assert_eq "$(lapsed "$scratch/send.json")" "$status" "exit status of a storm"
 step storm
 count=$(sent_of .sent.packets)
 assert_eq "$count" "$(wc -l <"$scratch/seen")" "frames of the storm"
@@ -61,11 +66,25 @@ assert_sent '.pfc | .storm and .pause_us > 3355 and .pause_us < 3356 and .interv
 in_background endpoint "$scratch/storm.json" --json --netns "$tx" send tx0 pfc 3,4 storm line 10gbit
 sleep 0.5
 end_background INT
-assert_eq 0 "$ended" "exit status of an interrupted storm"
+assert_eq "$(lapsed "$scratch/storm.json")" "$ended" "exit status of an interrupted storm"
 step "interrupted storm"
 assert_eq "$group,$own,0x8808,0x0101,0x0018,,0,0,0,0,0,0,0,0" "$(tail -n 1 "$scratch/seen")" "last frame of an interrupted storm"
 assert_json "$scratch/storm.json" '.finished == false and .pfc.xons == 1'
-keep xt send tx0 pfc 3 storm line 10gbit for 20ms || fail "$(cat "$scratch/last.err")"
+# A sender that was stopped for 100 ms: the gap is in the error.
+in_background endpoint "$scratch/storm.json" --json --netns "$tx" send tx0 pfc 3,4 storm line 10gbit
+sleep 0.5
+kill -STOP "${background[-1]}"
+sleep 0.1
+kill -CONT "${background[-1]}"
+sleep 0.1
+end_background INT
+assert_eq 1 "$ended" "exit status of a storm that lapsed"
+assert_json "$scratch/storm.json" '.pfc.lapsed >= 1 and .pfc.largest_gap_us > 90000'
+grep -q 'the storm lapsed: .* longer than a pause, the largest ' "$scratch/storm.json.err" ||
+  fail "no gap in the error: $(cat "$scratch/storm.json.err")"
+step "stopped storm"
+keep xt send tx0 pfc 3 storm line 10gbit for 20ms || grep -q 'the storm lapsed' "$scratch/last.err" ||
+  fail "$(cat "$scratch/last.err")"
 grep -q 'largest gap, us' "$scratch/last.out" || fail "no largest gap: $(cat "$scratch/last.out")"
 
 # Our own counters, native XDP.

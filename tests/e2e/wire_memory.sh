@@ -28,6 +28,8 @@ wire_said '.wire.memory_bytes >= (200000 + 2 * 8192) * 2048' # 2 million a secon
 refused 'rules and links hold up to 125M' xr wire box0 box1 --memory 64M
 hint=$(sed -n 's/^hint: --memory \([0-9A-Za-z]*\), .*/\1/p' "$scratch/last.err")
 [[ -n $hint ]] || fail "no hint: $(cat "$scratch/last.err")"
+fits=$(sed -n 's/.*; or the largest that fits: a delay of \([0-9a-z.]*\) of rule 1 of box0$/\1/p' "$scratch/last.err")
+[[ -n $fits ]] || fail "no delay that fits: $(cat "$scratch/last.err")"
 begin_wire --memory "$hint"
 full_rate 500
 end_wire
@@ -35,8 +37,14 @@ lasted
 grep -q 'bytes on average' "$scratch/wire.err" && fail "$(cat "$scratch/wire.err")"
 
 # Enough for frames of 1,024 bytes only.
-least=$(sed -n 's/.*at least \([0-9A-Za-z]*\)$/\1/p' "$scratch/last.err")
+least=$(sed -n 's/.*at least \([0-9A-Za-z]*\).*/\1/p' "$scratch/last.err")
 begin_wire --memory "${least:-300M}"
 grep -qE "enough for frames of [0-9,]+ bytes on average at full rate; for frames of any length: --memory $hint" \
   "$scratch/wire.err" || fail "$(cat "$scratch/wire.err")"
+end_wire
+
+# With the delay that the refusal names, the memory that was refused is enough.
+xr impair box0 clear >/dev/null
+xr impair box0 add delay "$fits" >/dev/null
+begin_wire --memory 64M
 end_wire

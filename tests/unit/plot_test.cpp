@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -119,6 +120,53 @@ TEST(PlotFigures, LeaveOutWhatHasNoData) {
   ASSERT_TRUE(figure_named(all, "backlog-cdf"));
   EXPECT_EQ(10, figure_named(all, "backlog-cdf")->curves.at(0).x.at(20));
   EXPECT_EQ(30, figure_named(all, "backlog-cdf")->curves.at(0).x.at(60));
+}
+
+TEST(PlotFigures, DistributionOfRtt) {
+  ExperimentResult result = result_of(2);
+  result.measured.flows[1].rtt = {{1'000, 1}, {3'000, 2}, {9'000, 1}};
+  const Recorder nothing(100'000'000, 1'000'000, 2);
+  const auto all = figures(result, nothing, {});
+  ASSERT_TRUE(figure_named(all, "rtt-cdf"));
+  ASSERT_EQ(1u, figure_named(all, "rtt-cdf")->curves.size());
+  const Curve &curve = figure_named(all, "rtt-cdf")->curves.at(0);
+  EXPECT_EQ(result.measured.flows[1].name, curve.name);
+  EXPECT_EQ((std::vector<float>{1e-6F, 3e-6F, 9e-6F}), curve.x);
+  EXPECT_EQ((std::vector<float>{0.25F, 0.75F, 1}), curve.y);
+}
+
+// Two episodes of one flow, with a break, and one of another that begins within the first.
+TEST(PlotFigures, TimeLineOfEpisodes) {
+  ExperimentResult result = result_of(2);
+  const Recorder nothing(100'000'000, 1'000'000, 2);
+  EXPECT_FALSE(figure_named(figures(result, nothing, {}), "episodes"));
+  result.answers.emplace();
+  result.answers->from_ns = 1'000'000'000;
+  const auto add = [&](const char *flow, uint64_t at, std::optional<uint64_t> ns) {
+    Recovery one;
+    one.qp.flow = flow;
+    one.at_ns = at;
+    one.recovery_ns = ns;
+    result.answers->recoveries.push_back(one);
+  };
+  add("a", 0, 500'000'000);
+  add("b", 250'000'000, 1'000'000'000);
+  add("a", 1'000'000'000, 500'000'000);
+  add("b", 2'000'000'000, std::nullopt); // not recovered: no end
+  const auto all = figures(result, nothing, {});
+  const Figure *figure = figure_named(all, "episodes");
+  ASSERT_TRUE(figure);
+  EXPECT_TRUE(figure->time);
+  EXPECT_EQ((std::vector<float>{1, 1.25F, 1.5F, 1.75F, 2, 2.25F, 2.5F}), figure->x);
+  ASSERT_EQ(2u, figure->curves.size());
+  const auto drawn = [&](size_t curve) {
+    std::string text;
+    for (const float y : figure->curves[curve].y)
+      text += std::isnan(y) ? std::string("-") : fmt::format("{}", y);
+    return text;
+  };
+  EXPECT_EQ("111-111", drawn(0));
+  EXPECT_EQ("-22222-", drawn(1));
 }
 
 TEST(PlotFigures, CountersBecomeRates) {

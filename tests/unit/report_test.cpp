@@ -43,11 +43,17 @@ WirePortReport wire_port(const std::string &name, const std::string &peer, bool 
   counts->rule_ids[1] = 7;
   counts->rules[1].frames = counts->in.taken;
   counts->rules[1].late.add(1'500);
+  counts->rule_ids[2] = 7; // formerly
+  counts->rule_removed[2] = 1;
+  counts->rules[2].frames = 60;
   if (link) {
     counts->link.started = 1;
     counts->link.updated = 2'000'000'001;
     counts->link.busy_ns = 1'500'000'000;
     counts->link.backlog_most = 54'100;
+    counts->link.delay = 100'000;
+    counts->link.late.add(2'000, 3);
+    counts->link.late.add(10'000);
     LinkClassCounts &zero = counts->link.classes[0];
     zero.frames_in = 250'000;
     zero.frames_out = 249'990;
@@ -222,6 +228,22 @@ TEST(ReportGolden, CompareNothingInCommon) {
   row.counts = {.seen_from = 100, .outside_from = 100};
   c.streams.push_back(row);
   expect_goldens("compare_apart", compare_report(c));
+}
+
+TEST(Report, AStormThatLapsedIsAnError) {
+  PfcReport report;
+  report.storm = true;
+  report.quanta = {0xffff};
+  report.pause_ns = 3'355'392;
+  report.gap_ns.add(1'342'000);
+  EXPECT_TRUE(check_storm(report).ok());
+  report.gap_ns.add(5'200'000);
+  report.lapsed = 1;
+  EXPECT_EQ(check_storm(report).error().message,
+            "the storm lapsed: 1 of its gaps was longer than a pause, the largest 5200.0 us, and a "
+            "frame pauses for 3355.4 us");
+  report.storm = false; // at an interval, gaps are intended
+  EXPECT_TRUE(check_storm(report).ok());
 }
 
 TEST(ReportGolden, PfcStorm) {

@@ -5,6 +5,7 @@
 // simulator written from SIGCOMM'15. Their frames are of 1,044 bytes; these of 1,042 bytes without
 // FCS.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -95,6 +96,33 @@ TEST(SimulateDcqcn, TheThirdFlowGetsItsShareWithin100Ms) {
       fair[sample.t_ns] += std::abs(sample.value / (40e9 / 3) - 1) < 0.1;
   ASSERT_EQ(fair.size(), 10U);
   EXPECT_TRUE(std::any_of(fair.begin(), fair.end(), [](const auto &at) { return at.second == 3; }));
+}
+
+// Samples have the CNPs of each flow, as its row does, and each ACK's round trip is counted.
+TEST(SimulateDcqcn, SamplesHaveCnps) {
+  Scenario scenario = star(2, 10 * kGbit, 20 * kMs, "buffer 12M red 5k 200k 10%");
+  scenario.measure_from_ns = 0;
+  scenario.sample_ns = kMs;
+  add_flow(scenario, "sender-1", "receiver", "write size 1M pmtu 1024 cc dcqcn", true);
+  add_flow(scenario, "sender-2", "receiver", "write size 1M pmtu 1024 cc dcqcn", true);
+  const auto simulation = make(scenario);
+  simulation->run_until(scenario.duration_ns);
+  const ExperimentMeasurement all = simulation->measure();
+  std::array<double, 2> cnps{};
+  for (const ExperimentSample &sample : simulation->take_samples())
+    if (sample.column == std::string("cnps"))
+      cnps.at(sample.row) += sample.value;
+  for (size_t i = 0; i < 2; i++) {
+    EXPECT_GT(cnps[i], 10);
+    EXPECT_EQ(cnps[i], static_cast<double>(all.flows[i].cnps));
+    uint64_t acks = 0;
+    for (const ExperimentFlow::Rtt &one : all.flows[i].rtt) {
+      EXPECT_GE(one.ns, 4 * scenario.topology.delay);
+      acks += one.count;
+    }
+    EXPECT_GT(acks, 10U);
+    EXPECT_LE(acks, all.flows[i].acks);
+  }
 }
 
 // Ratio of two flows' rates at 10 Gbit/s that begin with 7 and 3.

@@ -52,6 +52,31 @@ TEST(SimulatePfc, PausesExactlyTheClass) {
   EXPECT_LT(other_flow("26"), 12e9); // it is held with the other: a victim
 }
 
+// Eight priorities for 2 of 10 ms: 2 ms, not 16.
+TEST(SimulatePfc, TimePausedIsOfAllPrioritiesTogether) {
+  Scenario scenario = star(1, 10 * kGbit, 10 * kMs, "buffer 10M");
+  scenario.measure_from_ns = 0;
+  scenario.sample_ns = kMs;
+  add_flow(scenario, "sender-1", "receiver", "write size 1G pmtu 1024");
+  scenario.schedule = {{.at_ns = 5 * kMs,
+                        .kind = Event::Kind::Pause,
+                        .target = "bottleneck",
+                        .duration_ns = 2 * kMs,
+                        .priorities = 0xff}};
+  const auto simulation = make(scenario);
+  simulation->run_until(scenario.duration_ns);
+  const auto paused =
+      static_cast<double>(queue_of(simulation->measure(), "switch:receiver").paused_ns);
+  EXPECT_NEAR(paused, 2e6, 1e3);
+  double sum = 0;
+  for (const ExperimentSample &sample : simulation->take_samples())
+    if (sample.column == std::string("paused_ns")) {
+      EXPECT_LE(sample.value, kMs);
+      sum += sample.value;
+    }
+  EXPECT_EQ(sum, paused);
+}
+
 // The pause spreads from the last switch to the first, and from there to the hosts.
 TEST(SimulatePfc, SpreadsFromSwitchToSwitch) {
   Scenario scenario;

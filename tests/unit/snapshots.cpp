@@ -215,6 +215,7 @@ WirePortCounts busy_wire() {
   link.started = 1'000;
   link.updated = 2'000'001'000;
   link.busy_ns = 500'000'000;
+  link.paused_ns = 1'500'000;
   link.flaps = 5;
   link.backlog_most = 64'000;
   LinkClassCounts &c = link.classes[3];

@@ -272,5 +272,30 @@ TEST(WireLink, MostBytes) {
       620'000u);
 }
 
+// Of each frame, how much later than the delay asked for it left: how late the driver was.
+TEST(WireLink, GivenDelayAgainstTheOneAsked) {
+  Link link(link_spec("rate 1gbit delay 1ms"), {});
+  Frame frame;
+  for (uint64_t i = 0; i < 3; i++) { // 8 us each; taken in time, 5 us late and 7 us late
+    link.enqueue(i * 10 * kMs, sized(0, 1000));
+    const uint64_t late[] = {0, 5'000, 7'000};
+    ASSERT_TRUE(link.take(i * 10 * kMs + 8'000 + kMs + late[i], frame));
+  }
+  const LinkCounts &counts = link.counts();
+  EXPECT_EQ(counts.delay, kMs);
+  EXPECT_EQ(counts.late.count(), 3u);
+  EXPECT_EQ(counts.late.mean(), 4'000);
+  EXPECT_EQ(counts.late.max(), 7'000u);
+  // A shorter delay does not let frames overtake: the second one leaves later than asked.
+  link.enqueue(100 * kMs, sized(0, 1000));
+  link.enqueue(100 * kMs, sized(1, 1000));
+  link.change(100 * kMs + 7'000, link_spec("rate 1gbit delay 100us"));
+  EXPECT_EQ(counts.delay, 100'000u);
+  EXPECT_EQ(counts.late.count(), 0u);
+  EXPECT_EQ(drained(link).size(), 2u);
+  EXPECT_EQ(counts.late.count(), 2u);
+  EXPECT_EQ(counts.late.max(), kMs - 8'000 - 100'000);
+}
+
 } // namespace
 } // namespace xr::wire

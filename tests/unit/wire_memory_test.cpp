@@ -114,5 +114,43 @@ TEST(WireMemory, NothingIsHeldYet) {
   EXPECT_EQ(plan.buffers, (std::array<uint64_t, 2>{16'384, 16'384}));
 }
 
+// 1 Gbit/s in frames of 1,024 bytes, a buffer of 2,048 each: 250 MB for a second.
+TEST(WireMemory, LargestDelayThatFits) {
+  const LinkSpec link = link_spec("rate 1gbit delay 10s buffer 1M");
+  std::array<HoldingPath, 2> paths;
+  paths[0].link = &link;
+  const auto fit = largest_fit(paths, {.free = 500'000'000});
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->of, LargestFit::Of::LinkDelay);
+  EXPECT_EQ(fit->path, 0U);
+  EXPECT_EQ(fit->most, 1'990'000'000U); // (500 MB - 976 * 2,048) / 2,048 * 1,024 bytes: 1,992 ms
+  const auto needs = [&](uint64_t delay) {
+    LinkSpec other = link;
+    other.delay = delay;
+    return plan_memory({held_most({.link = &other}), HeldMost{}}, {.free = 500'000'000}).bytes;
+  };
+  EXPECT_LE(needs(fit->most), 500'000'000U);
+  EXPECT_GT(needs(fit->most + 10'000'000), 500'000'000U);
+}
+
+TEST(WireMemory, LargestBufferOrRuleThatFits) {
+  const LinkSpec link = link_spec("rate 1gbit delay 1ms buffer 4G");
+  std::array<HoldingPath, 2> paths;
+  paths[1].link = &link;
+  auto fit = largest_fit(paths, {.given = 100'000'000, .free = 500'000'000});
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->of, LargestFit::Of::LinkBuffer);
+  EXPECT_EQ(fit->path, 1U);
+  EXPECT_EQ(fit->most, 49'800'000U); // 100 MB / 2, without 125 kB in transit
+  paths[1] = {
+      .rules = {delay(kMs), delay(100'000 * kMs)}, .ingress_rate = kGbit, .egress_rate = kGbit};
+  fit = largest_fit(paths, {.free = 500'000'000});
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->of, LargestFit::Of::RuleDelay);
+  EXPECT_EQ(fit->rule, 1U);
+  EXPECT_EQ(fit->most, 1'990'000'000U);
+  EXPECT_FALSE(largest_fit(paths, {.rings = {1'000'000, 0}, .free = 500'000'000}));
+}
+
 } // namespace
 } // namespace xr::wire

@@ -38,6 +38,26 @@ TEST(WirePfc, PausesItsPriorityUntilTheQuantaHaveRun) {
   EXPECT_EQ(link.counts().pfc_received, 1u);
 }
 
+// Of all priorities, the time in which at least one was paused: never more than has passed.
+TEST(WirePfc, TimePausedOfAllPriorities) {
+  Link link(link_spec("rate 1gbit"), {});
+  const uint64_t ms = 1'000'000;
+  Quanta quanta;
+  quanta.fill(1953); // 999,936 ns
+  link.pause(0, 0xff, quanta);
+  link.pause(ms / 2, 1 << 3, quanta); // priority 3 until 1.5 ms, the others until 1 ms
+  link.update(ms);
+  EXPECT_EQ(link.counts().total().paused_ns, ms);
+  link.update(10 * ms);
+  EXPECT_EQ(link.counts().classes[0].paused_ns, 999'936u);
+  EXPECT_EQ(link.counts().classes[3].paused_ns, ms / 2 + 999'936);
+  EXPECT_EQ(link.counts().total().paused_ns, ms / 2 + 999'936);
+  link.pause(20 * ms, 1 << 1, quanta);
+  link.pause(30 * ms, 1 << 2, quanta); // apart: a sum
+  link.update(40 * ms);
+  EXPECT_EQ(link.counts().total().paused_ns, ms / 2 + 3 * 999'936);
+}
+
 TEST(WirePfc, ANewFrameOverwritesTheTimer) {
   Link link(link_spec("rate 1gbit"), {});
   link.pause(0, 1, Quanta{100});
@@ -155,17 +175,17 @@ TEST(WirePfc, AlphaFollowsTheFreeBuffer) {
   bool headroom;
   // port 0 alone: above 0.5 x (100,000 - n) for the first time at 34,000
   for (unsigned i = 1; i <= 33; i++) {
-    EXPECT_EQ(buffer.admit(0, 0, 0, 1000, headroom), LinkDrop::None);
+    EXPECT_EQ(buffer.admit(0, 0, 0, 1000, 0, headroom), LinkDrop::None);
     EXPECT_EQ(buffer.next(), kNever) << i;
   }
-  buffer.admit(0, 0, 0, 1000, headroom);
+  buffer.admit(0, 0, 0, 1000, 0, headroom);
   ASSERT_TRUE(buffer.take(0, out));
   // then port 1 gets half of what is left
   for (unsigned i = 1; i <= 22; i++) {
-    buffer.admit(0, 1, 0, 1000, headroom);
+    buffer.admit(0, 1, 0, 1000, 0, headroom);
     EXPECT_FALSE(buffer.take(0, out)) << i;
   }
-  buffer.admit(0, 1, 0, 1000, headroom);
+  buffer.admit(0, 1, 0, 1000, 0, headroom);
   ASSERT_TRUE(buffer.take(0, out));
   EXPECT_EQ(out.ingress, 1u);
 }
@@ -173,20 +193,20 @@ TEST(WirePfc, AlphaFollowsTheFreeBuffer) {
 TEST(WirePfc, HeadroomIsThatOfOnePortAndPriority) {
   SharedBuffer buffer(2000, link_spec("pfc xoff 1k xon 0 headroom 3k priorities 0,1").pfc, 0);
   bool headroom = true;
-  EXPECT_EQ(buffer.admit(0, 0, 0, 2000, headroom), LinkDrop::None);
+  EXPECT_EQ(buffer.admit(0, 0, 0, 2000, 0, headroom), LinkDrop::None);
   EXPECT_FALSE(headroom);
   for (unsigned i = 0; i < 3; i++) {
-    EXPECT_EQ(buffer.admit(0, 0, 0, 1000, headroom), LinkDrop::None);
+    EXPECT_EQ(buffer.admit(0, 0, 0, 1000, 0, headroom), LinkDrop::None);
     EXPECT_TRUE(headroom);
   }
-  EXPECT_EQ(buffer.admit(0, 0, 0, 1, headroom), LinkDrop::Headroom);
-  EXPECT_EQ(buffer.admit(0, 0, 2, 1, headroom), LinkDrop::Buffer);
-  EXPECT_EQ(buffer.admit(0, 1, 0, 3000, headroom), LinkDrop::None);
-  EXPECT_EQ(buffer.admit(0, 0, 1, 3000, headroom), LinkDrop::None);
+  EXPECT_EQ(buffer.admit(0, 0, 0, 1, 0, headroom), LinkDrop::Headroom);
+  EXPECT_EQ(buffer.admit(0, 0, 2, 1, 0, headroom), LinkDrop::Buffer);
+  EXPECT_EQ(buffer.admit(0, 1, 0, 3000, 0, headroom), LinkDrop::None);
+  EXPECT_EQ(buffer.admit(0, 0, 1, 3000, 0, headroom), LinkDrop::None);
   EXPECT_EQ(buffer.used(), 2000u);
   EXPECT_EQ(buffer.headroom_used(), 9000u);
-  buffer.release(0, 0, 0, 1000, true);
-  EXPECT_EQ(buffer.admit(0, 0, 0, 1000, headroom), LinkDrop::None);
+  buffer.release(0, 0, 0, 1000, 0, true);
+  EXPECT_EQ(buffer.admit(0, 0, 0, 1000, 0, headroom), LinkDrop::None);
 }
 
 TEST(WirePfc, ResumesWhenItIsTurnedOff) {

@@ -312,8 +312,80 @@ TEST(WireClasses, ShareOfTheBuffer) {
   EXPECT_EQ(link.counts().classes[3].backlog_bytes, 10'000u);
   for (uint32_t i = 0; i < 100; i++)
     link.enqueue(0, sized(i, 1000, 32));
-  EXPECT_EQ(link.counts().classes[4].backlog_bytes, 90'000u);
-  EXPECT_EQ(drops(link, LinkDrop::Buffer), 10u);
+  EXPECT_EQ(link.counts().classes[4].backlog_bytes, 82'000u); // 8 % are reserved for the others
+  EXPECT_EQ(drops(link, LinkDrop::Buffer), 18u);
+}
+
+// A class at 2 of 10 Gbit/s, and 20 Gbit/s of another one, for 10 ms. What the first one loses.
+uint64_t lost_beside_a_greedy_one(const std::string &words, uint8_t dscp, uint8_t greedy_dscp) {
+  constexpr uint64_t kEach = 400, kFrames = 25'000; // ns; 1,000 bytes are 20 Gbit/s
+  Link link(link_spec("rate 10gbit buffer 200k " + words), {});
+  for (uint64_t i = 0; i < kFrames; i++) {
+    link.enqueue(i * kEach, sized(0, 1000, greedy_dscp));
+    if (i % 10 == 0)
+      link.enqueue(i * kEach, sized(1, 1000, dscp));
+    taken(link, i * kEach);
+  }
+  drained(link);
+  EXPECT_GT(drops(link, LinkDrop::Buffer), kFrames / 3); // the greedy one fills the buffer
+  const LinkClassCounts &counts = link.counts().classes[dscp / 8];
+  EXPECT_EQ(counts.frames_in, kFrames / 10);
+  EXPECT_EQ(counts.frames_out + counts.dropped(), counts.frames_in);
+  return counts.dropped();
+}
+
+TEST(WireClasses, AGreedyOneDoesNotStarveOthers) {
+  EXPECT_EQ(lost_beside_a_greedy_one("class 6 strict", 48, 0), 0u);
+  EXPECT_EQ(lost_beside_a_greedy_one("class 6 strict", 48, 40), 0u);
+  EXPECT_EQ(lost_beside_a_greedy_one("class 6 weight 1 class 1 weight 1", 48, 8), 0u);
+  EXPECT_EQ(lost_beside_a_greedy_one("class 1 weight 1", 48, 8), 0u); // in the rest
+  EXPECT_EQ(lost_beside_a_greedy_one("class 0 weight 1 class 1 weight 1 class 2 weight 1 class 3 "
+                                     "weight 1 class 4 weight 1 class 5 weight 1 class 6 strict "
+                                     "class 7 weight 1",
+                                     48, 8),
+            0u);
+  EXPECT_GT(lost_beside_a_greedy_one("class 6 strict reserve 0%", 48, 0), 500u);
+}
+
+// The links of one switch reserve parts of its buffer; together no more than it has.
+TEST(WireClasses, ReservesOfASharedBuffer) {
+  SharedBuffer buffer(100'000, {}, 0);
+  const LinkSpec spec = link_spec("rate 1gbit class 3 reserve 60% class 4 weight 1 reserve 0%");
+  const LinkSetup setup{.buffer = &buffer, .sharers = 2};
+  Link one(spec, setup), other(spec, setup);
+  for (Link *link : {&one, &other})
+    link->pause_all(0, 0xffff);
+  for (uint32_t i = 0; i < 100; i++) // not the 2 * 30 + 2 * 4 kB of class 3 and the rest
+    one.enqueue(0, sized(i, 1000, 32));
+  EXPECT_EQ(one.counts().classes[4].backlog_bytes, 32'000u);
+  for (uint32_t i = 0; i < 100; i++)
+    other.enqueue(0, sized(i, 1000, 24));
+  EXPECT_EQ(other.counts().classes[3].backlog_bytes, 30'000u);
+  one.pause_all(0, 0);
+  drained(one);
+  EXPECT_EQ(buffer.used(), 30'000u);
+  for (uint32_t i = 0; i < 100; i++) // 100 - 30 - 4 - 4 kB are left: class 3 of `one` has 30
+    other.enqueue(one.counts().updated, sized(i, 1000, 24));
+  EXPECT_EQ(other.counts().classes[3].backlog_bytes, 62'000u);
+}
+
+TEST(WireClasses, ReservesFollowAChange) {
+  Link link(link_spec("rate 1gbit buffer 100k"), {});
+  link.pause_all(0, 0xffff);
+  for (uint32_t i = 0; i < 200; i++)
+    link.enqueue(0, sized(i, 1000, 32));
+  EXPECT_EQ(link.counts().classes[4].backlog_bytes, 100'000u);
+  link.change(0, link_spec("rate 1gbit buffer 200k class 3 reserve 20% class 4 weight 1"));
+  for (uint32_t i = 0; i < 200; i++)
+    link.enqueue(0, sized(i, 1000, 32));
+  EXPECT_EQ(link.counts().classes[4].backlog_bytes, 144'000u); // 40 and 16 kB are reserved
+  for (uint32_t i = 0; i < 200; i++)
+    link.enqueue(0, sized(i, 1000, 24));
+  EXPECT_EQ(link.counts().classes[3].backlog_bytes, 40'000u);
+  link.change(0, link_spec("rate 1gbit buffer 200k"));
+  for (uint32_t i = 0; i < 200; i++)
+    link.enqueue(0, sized(i, 1000, 0));
+  EXPECT_EQ(link.buffer().used(), 200'000u);
 }
 
 // Each class gets what it offers, or its part by weight of what the others leave.

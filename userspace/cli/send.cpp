@@ -334,6 +334,7 @@ int send(Args args, const Globals &globals) {
   SendCounts counts;
   std::optional<VerifyCounts> verified;
   std::optional<CmCounts> cm;
+  std::optional<PfcReport> pfc;
   bool warned = false;
   const int status = watch_run(
       *run, interrupt, context, globals.json, args.interval,
@@ -341,6 +342,7 @@ int send(Args args, const Globals &globals) {
         counts = now.counts;
         verified = now.verified;
         cm = now.cm;
+        pfc = now.pfc;
         if (!now.finished)
           warn_of_qps(context, counts, warned);
         return report::send_document(now);
@@ -354,6 +356,9 @@ int send(Args args, const Globals &globals) {
     return fail(context, why_not_connected(*cm));
   if (verified && verified->different_packets)
     return fail(context, why_different(*verified));
+  if (pfc)
+    if (Status kept = report::check_storm(*pfc); !kept)
+      return fail(context, kept.error());
   return counts.failed_qps ? fail(context, why_failed(counts)) : status;
 }
 

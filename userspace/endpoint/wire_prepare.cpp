@@ -33,15 +33,16 @@ pointers(const std::vector<std::unique_ptr<afxdp::ForwardSocket>> &sockets) {
   return all;
 }
 
-wire::HeldMost most_held(const std::optional<LinkSpec> &link, const datapath::RulesInForce &rules,
-                         const PortFacts &in, const PortFacts &out) {
+wire::HoldingPath holding_path(const std::optional<LinkSpec> &link,
+                               const datapath::RulesInForce &rules, const PortFacts &in,
+                               const PortFacts &out) {
   wire::HoldingPath path{.link = link ? &*link : nullptr,
                          .ingress_rate = in.line_bits,
                          .egress_rate = out.line_bits,
                          .ports = kPorts};
   for (const datapath::RuleInForce &one : rules.rules)
     path.rules.push_back(one.rule.hold);
-  return wire::held_most(path);
+  return path;
 }
 
 // A process that was killed during a flap by carrier left the port down: sets it up. What to say.
@@ -63,6 +64,35 @@ std::optional<std::string> end_flap(const std::string &ifname, const std::string
 std::string memory_text(uint64_t bytes) {
   constexpr uint64_t kMega = 1'000'000;
   return parse::byte_text((bytes + kMega - 1) / kMega * kMega);
+}
+
+// Like "`delay 20ms` of the link of ens2".
+std::string setting_text(const wire::LargestFit &fit,
+                         const std::array<datapath::RulesInForce, kPorts> &rules,
+                         const std::array<PortFacts, kPorts> &ports) {
+  using Of = wire::LargestFit::Of;
+  const auto of_link = [&](const std::string &words) {
+    return fmt::format("`{}` of the link of {}", words, ports[1 - fit.path].ifname);
+  };
+  const auto of_rule = [&](const std::string &words) {
+    return fmt::format("{} of rule {} of {}", words, rules[fit.path].rules[fit.rule].id,
+                       ports[fit.path].ifname);
+  };
+  switch (fit.of) {
+  case Of::LinkDelay:
+    return of_link("delay " + parse::duration_text(fit.most));
+  case Of::LinkBuffer:
+    return of_link("buffer " + parse::byte_text(fit.most));
+  case Of::LinkHeadroom:
+    return of_link("headroom " + parse::byte_text(fit.most));
+  case Of::RuleDelay:
+    return of_rule("a delay of " + parse::duration_text(fit.most));
+  case Of::RuleTimeout:
+    return of_rule("a timeout of " + parse::duration_text(fit.most));
+  case Of::RuleQueue:
+    break;
+  }
+  return of_rule("a queue of " + parse::byte_text(fit.most));
 }
 
 uint64_t free_memory() {
@@ -104,25 +134,38 @@ Status WireRun::State::size_memory() {
                             .given = request.memory,
                             .smallest = kLeastMemory,
                             .free = free_memory()};
+  std::array<std::optional<LinkSpec>, kPorts> links;
+  std::array<wire::HoldingPath, kPorts> paths;
   std::array<wire::HeldMost, kPorts> held;
   for (unsigned in = 0; in < kPorts; in++) {
     rules[in] = read_rules(in).value_or(datapath::RulesInForce{});
-    held[in] = most_held(link_of(ports->link(1 - in).text), rules[in], facts[in], facts[1 - in]);
+    links[in] = link_of(ports->link(1 - in).text);
+    paths[in] = holding_path(links[in], rules[in], facts[in], facts[1 - in]);
+    held[in] = wire::held_most(paths[in]);
     const uint32_t queues = request.queues ? request.queues : facts[in].queues;
     limits.rings[in] = kRing * (queues + 1) * layout.received;
   }
   memory = wire::plan_memory(held, limits);
+  std::string fits;
+  if (!memory.fits || memory.bytes > limits.free)
+    if (const auto fit = wire::largest_fit(paths, limits))
+      fits = "the largest that fits: " + setting_text(*fit, rules, facts);
   if (!memory.fits)
     return Error{fmt::format("--memory {}: rules and links hold up to {} and {}, in frames of {} "
                              "bytes",
                              memory_text(memory.bytes), memory_text(held[0].bytes),
                              memory_text(held[1].bytes), wire::kMeanFrame),
-                 fmt::format("--memory {}, for frames of any length; at least {}",
-                             memory_text(memory.needed), memory_text(memory.least))};
+                 fmt::format("--memory {}, for frames of any length; at least {}{}{}",
+                             memory_text(memory.needed), memory_text(memory.least),
+                             fits.empty() ? "" : "; or ", fits)};
   if (memory.bytes > limits.free)
-    return Error{fmt::format("{} are needed for frames, and {} are free", memory_text(memory.bytes),
-                             memory_text(limits.free)),
-                 "less delay, a lower rate or a smaller buffer"};
+    return Error{
+        fmt::format("{} are needed for frames, and {} are free", memory_text(memory.bytes),
+                    memory_text(limits.free)),
+        limits.given && memory.least <= limits.free
+            ? fmt::format("--memory {}", parse::byte_text(limits.free / 1'000'000 * 1'000'000))
+        : fits.empty() ? "lower rates of links, less delay or smaller buffers"
+                       : fits};
   if (!memory.any_length)
     notes.push_back(fmt::format("memory of {} for held frames: enough for frames of {} bytes on "
                                 "average at full rate; for frames of any length: --memory {}",

@@ -18,6 +18,33 @@ std::optional<uint16_t> WireRules::slot_of(const datapath::RuleInForce &one) con
   return {};
 }
 
+// A row that no rule has had, or the one that ended first: its counts are merged with others'.
+uint16_t WireRules::new_row(uint32_t id) {
+  uint16_t row = kMerged;
+  for (uint16_t i = 0; i < kRows && (row == kMerged || counts_.rule_ids[row]); i++)
+    if (!counts_.rule_ids[i] || (ended_[i] && !counts_.rules[i].backlog_frames &&
+                                 (row == kMerged || ended_[i] < ended_[row])))
+      row = i;
+  if (row == kMerged) // all others hold frames
+    return row;
+  if (counts_.rule_ids[row]) {
+    counts_.merged.merge(counts_.rules[row]);
+    counts_.rules_merged++;
+    counts_.rules[row] = {};
+  }
+  counts_.rule_ids[row] = id;
+  counts_.rule_removed[row] = 0;
+  ended_[row] = 0;
+  return row;
+}
+
+void WireRules::end_row(uint16_t row) {
+  if (row == kMerged)
+    return void(counts_.rules_merged++);
+  ended_[row] = ++ends_;
+  counts_.rule_removed[row] = 1;
+}
+
 void WireRules::take(datapath::RulesInForce rules) {
   std::array<uint32_t, ROCE_RULE_SLOTS> holds{};
   for (const datapath::RuleInForce &one : rules.rules) {
@@ -31,13 +58,17 @@ void WireRules::take(datapath::RulesInForce rules) {
       replaced.reset(); // another rule has taken that slot
     words_[one.slot] = one.words;
     names_[one.slot] = one.rule.name;
-    counts_.rule_ids[one.slot] = one.id;
+    if (held_by_[one.slot])
+      end_row(rows_[one.slot]);
+    const uint16_t row = rows_[one.slot] = new_row(one.id);
     stage_.set_rule(static_cast<uint16_t>(one.slot), one.rule.hold, one.rule.compiled.select.seed,
-                    &counts_.rules[one.slot], replaced);
+                    row == kMerged ? &counts_.merged : &counts_.rules[row], replaced);
   }
   for (uint32_t slot = 0; slot < ROCE_RULE_SLOTS; slot++)
-    if (held_by_[slot] && !holds[slot])
+    if (held_by_[slot] && !holds[slot]) {
+      end_row(rows_[slot]);
       stage_.remove_rule(static_cast<uint16_t>(slot));
+    }
   held_by_ = holds;
   path_of_ = {};
   if (rules.rules.empty())

@@ -39,18 +39,24 @@ public:
 
 private:
   std::optional<uint16_t> slot_of(const datapath::RuleInForce &one) const;
+  uint16_t new_row(uint32_t id);
+  void end_row(uint16_t row);
   const std::vector<wire::HeldBy> *look_up(const roce_held &held);
 
   wire::HoldStage &stage_;
   WirePortCounts &counts_;
   // By the generation of their set; a few former ones for frames that are on the way.
   static constexpr size_t kGenerations = 8;
+  static constexpr uint16_t kRows = WirePortCounts::kRuleRows, kMerged = kRows;
   std::deque<datapath::RulesInForce> sets_;
   std::array<uint32_t, ROCE_RULE_SLOTS> held_by_{}; // by slot: id of a rule that holds; 0: none
   std::array<std::string, ROCE_RULE_SLOTS> words_, names_; // of these
-  std::vector<wire::HeldBy> path_;                         // of a frame with the metadata path_of_
-  roce_held path_of_{};                                    // `rules` 0: of none
-  bool unread_ = false;                                    // of the same frame
+  std::array<uint16_t, ROCE_RULE_SLOTS> rows_{};           // of these
+  std::array<uint64_t, kRows> ended_{};                    // by row: a number that rises; 0: in use
+  uint64_t ends_ = 0;
+  std::vector<wire::HeldBy> path_; // of a frame with the metadata path_of_
+  roce_held path_of_{};            // `rules` 0: of none
+  bool unread_ = false;            // of the same frame
 };
 
 } // namespace xr::endpoint

@@ -270,7 +270,7 @@ private:
     subject.sampled = {{Flow, "goodput_bps"}, {Flow, "wire_bps"},    {Queue, "backlog_bytes"},
                        {Queue, "marked"},     {Queue, "dropped"},    {Queue, "paused_ns"},
                        {Total, "jain"},       {Flow, "control_bps"}, {Flow, "target_bps"},
-                       {Flow, "alpha"}};
+                       {Flow, "alpha"},       {Flow, "cnps"}};
     if (experiment_.prediction.applies == "none")
       subject.no_prediction = experiment_.prediction.why;
     subject.absent[{Queue, "pfc_sent"}] = "--on ports; elsewhere queue('HOST:SWITCH').pauses";

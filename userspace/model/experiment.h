@@ -34,6 +34,9 @@ struct ExperimentFlowCounts {
 
 // Its own counts are of the measured time.
 struct ExperimentFlow : ExperimentFlowCounts {
+  struct Rtt {
+    uint64_t ns = 0, count = 0;
+  };
   std::string name = {}, src = {}, dst = {}; // src, dst: names of hosts
   uint32_t qp = 0;                           // the first destination QPN
   // Means in the measured time while the flow ran. Goodput is of `bytes`; wire_bps is of all its
@@ -44,6 +47,8 @@ struct ExperimentFlow : ExperimentFlowCounts {
   std::optional<uint64_t> fct_ns = {}; // end_ns - start_ns
   std::optional<double> slowdown = {}; // fct_ns / the time that the flow would need alone
   ExperimentFlowCounts whole = {};     // of the whole run
+  // Of the whole run: round trips of ACKs, by rising time; empty: not known.
+  std::vector<Rtt> rtt = {};
 };
 
 struct ExperimentQueue {
@@ -51,9 +56,10 @@ struct ExperimentQueue {
   std::string alias = {};                        // "bottleneck", or ""
   Histogram backlog_bytes;                       // in the measured time, weighted by time
   uint64_t packets = 0, marked = 0, dropped = 0; // in the measured time
-  uint64_t pauses = 0, paused_ns = 0;            // in the measured time: XOFF received
-  std::optional<uint64_t> pfc_sent = {};         // likewise: frames; unset: not counted
-  double utilisation = 0;                        // share of the measured time in which it sent
+  // In the measured time: XOFF received; the time in which at least one priority was paused.
+  uint64_t pauses = 0, paused_ns = 0;
+  std::optional<uint64_t> pfc_sent = {}; // likewise: frames; unset: not counted
+  double utilisation = 0;                // share of the measured time in which it sent
 };
 
 // The counts of a rule over some time, as in RuleRow.

@@ -75,6 +75,8 @@ struct HoldCounts {
   // Given delay minus the one asked for (delay and jitter; for the others, the moment that their
   // words define), in ns: what keeping a stream's order added, and how late the driver was.
   ShortHistogram late;
+
+  void merge(const HoldCounts &other);
 };
 
 } // namespace xr

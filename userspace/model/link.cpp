@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/link.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace xr {
@@ -9,6 +10,40 @@ const char *link_drop_name(LinkDrop cause) {
   constexpr const char *kNames[kLinkDrops] = {"none", "buffer", "share", "headroom",
                                               "aqm",  "mtu",    "down"};
   return kNames[static_cast<unsigned>(cause)];
+}
+
+namespace {
+
+constexpr uint32_t kReserved = 25; // percent of the buffer, for all queues
+
+uint32_t named(const LinkSpec &spec) {
+  return static_cast<uint32_t>(std::count_if(spec.classes.begin(), spec.classes.end(),
+                                             [](const LinkClass &one) { return one.declared; }));
+}
+
+uint32_t default_reserve(const LinkSpec &spec) {
+  const uint32_t classes = named(spec);
+  return kReserved / (classes + (classes < kLinkClasses)); // the rest has a queue too
+}
+
+} // namespace
+
+uint32_t reserve_of(const LinkSpec &spec, unsigned number) {
+  const LinkClass &one = spec.classes[number];
+  if (!one.declared)
+    return 0;
+  const bool given = one.reserve != LinkClass::kDefaultReserve;
+  return std::min(given ? one.reserve : default_reserve(spec), one.share);
+}
+
+uint32_t reserve_of_rest(const LinkSpec &spec) {
+  const uint32_t classes = named(spec);
+  if (!classes || classes == kLinkClasses)
+    return 0;
+  uint32_t sum = 0;
+  for (unsigned i = 0; i < kLinkClasses; i++)
+    sum += reserve_of(spec, i);
+  return std::min(default_reserve(spec), 100 - std::min(sum, 100U));
 }
 
 const char *flap_by_name(FlapBy by) {
@@ -59,11 +94,11 @@ LinkClassCounts LinkCounts::total() const {
     sum.xoff_received += one.xoff_received;
     sum.xon_received += one.xon_received;
     sum.quanta_received += one.quanta_received;
-    sum.paused_ns += one.paused_ns;
     sum.xoff_sent += one.xoff_sent;
     sum.xon_sent += one.xon_sent;
   }
   sum.backlog_most = backlog_most;
+  sum.paused_ns = paused_ns;
   return sum;
 }
 

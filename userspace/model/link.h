@@ -37,6 +37,9 @@ struct LinkClass {
   bool strict = false;  // served before all weights; the higher number first
   uint32_t weight = 1;  // of its bytes, in DWRR
   uint32_t share = 100; // percent of the buffer that it may use
+  // Percent of the buffer that other classes cannot use; kDefaultReserve: reserve_of() says.
+  static constexpr uint32_t kDefaultReserve = UINT32_MAX;
+  uint32_t reserve = kDefaultReserve;
   bool own_aqm = false; // `aqm` is valid; otherwise that of the link applies
   LinkAqm aqm = {};
   bool operator==(const LinkClass &) const = default;
@@ -91,6 +94,12 @@ struct LinkSpec {
   }
 };
 
+// Percent of the buffer that is reserved for a class that the words name (0: they do not), and for
+// all others together. By default a quarter of the buffer in equal parts, so that a class that is
+// within its rate loses nothing where another one fills the buffer. Without named classes: 0.
+uint32_t reserve_of(const LinkSpec &spec, unsigned number);
+uint32_t reserve_of_rest(const LinkSpec &spec);
+
 // Why a link lost a frame.
 enum class LinkDrop : uint8_t {
   None,
@@ -141,6 +150,7 @@ struct alignas(64) LinkClassCounts {
 struct alignas(64) LinkCounts {
   uint64_t started = 0, updated = 0;        // time of the first and of the last event
   uint64_t busy_ns = 0;                     // serialising
+  uint64_t paused_ns = 0;                   // in which at least one class was paused
   uint64_t backlog_most = 0;                // bytes, of all classes
   uint64_t headroom_most = 0;               // bytes, of all ports and priorities
   uint64_t wire_frames = 0, wire_bytes = 0; // serialising or propagating now
@@ -154,9 +164,12 @@ struct alignas(64) LinkCounts {
   uint64_t opportunities = 0;  // of a trace, that have passed
   uint64_t wasted_bytes = 0;   // of those, bytes that no frame used
   Histogram sojourn = {};      // ns from entering to the last bit leaving
-  Histogram backlog = {};      // bytes, weighted by the ns they lasted: mean() is that over time
+  uint64_t delay = 0;          // asked for now: LinkSpec::delay
+  // Given delay minus the one asked for, in ns: how late the driver was. Since `delay` has changed.
+  ShortHistogram late = {};
+  Histogram backlog = {}; // bytes, weighted by the ns they lasted: mean() is that over time
 
-  // Sums over the classes.
+  // Sums over the classes; but `paused_ns` is the time in which at least one of them was paused.
   LinkClassCounts total() const;
 };
 static_assert(std::is_trivially_copyable_v<LinkCounts>); // it is mapped into memory

@@ -71,7 +71,8 @@ struct WireEgress {
 };
 
 struct WirePortCounts {
-  static constexpr uint32_t kVersion = 5;
+  static constexpr uint32_t kVersion = 6;
+  static constexpr uint32_t kRuleRows = ROCE_RULE_SLOTS + 48;
   uint32_t version = 0;
   uint32_t zero_copy = 0;
   uint64_t ready = 0; // 1: the sockets are open, and frames are handed over
@@ -81,9 +82,13 @@ struct WirePortCounts {
   uint64_t memory_free_least = 0;              // ever
   WireIngress in;
   WireEgress out;
-  LinkCounts link;                         // of what leaves by the port
-  uint32_t rule_ids[ROCE_RULE_SLOTS] = {}; // by slot; 0: none
-  HoldCounts rules[ROCE_RULE_SLOTS];       // by slot, of the port's rules
+  LinkCounts link; // of what leaves by the port
+  // A row for each rule that has held frames, also where a later one got its number or slot.
+  uint32_t rule_ids[kRuleRows] = {};    // 0: none
+  uint8_t rule_removed[kRuleRows] = {}; // 1: the port has it no more, or with other words
+  HoldCounts rules[kRuleRows];
+  uint32_t rules_merged = 0; // removed rules whose rows were needed for others: in `merged`
+  HoldCounts merged;
 };
 static_assert(std::is_trivially_copyable_v<WirePortCounts>);
 static_assert(sizeof(WirePortCounts) <= sizeof(roce_wire_memory));

@@ -85,6 +85,8 @@ std::vector<ExperimentSample> Measurement::sample(const Reading &reading) {
     }
     if (bytes)
       rates.push_back(static_cast<double>(bytes));
+    if (flow.controlled || flow.cnps != before.cnps)
+      add(Kind::Flow, i, "cnps", static_cast<double>(flow.cnps - before.cnps));
     if (!flow.controlled || !runs)
       continue;
     add(Kind::Flow, i, "control_bps", flow.rate / scale_);

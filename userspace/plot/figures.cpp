@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -105,8 +107,8 @@ constexpr Wanted kOverTime[] = {
     {"marks", "CE marks by each queue", "packets/s", "marked", Kind::Queue, Use::Sum, false},
     {"cnps", "CNPs to each flow", "packets/s", "cnps", Kind::Flow, Use::Sum, false},
     {"drops", "Drops by each queue", "packets/s", "dropped", Kind::Queue, Use::Sum, false},
-    {"pauses", "Share of time for which PFC paused each queue", "", "paused_ns", Kind::Queue,
-     Use::Share, false},
+    {"pauses", "Share of time for which PFC paused a priority of each queue", "", "paused_ns",
+     Kind::Queue, Use::Share, false},
     {"jain", "Jain's index of the flows", "", "jain", Kind::Total, Use::Value, true},
 };
 
@@ -195,6 +197,81 @@ Figure of_backlogs(const ExperimentResult &result) {
   return figure;
 }
 
+// The first episodes, so that a page stays small.
+constexpr size_t kMostEpisodes = 1000;
+
+struct Episode {
+  double from = 0, to = 0; // s
+};
+
+// A line for each QP at its own height, while it recovers. Between two lines of a QP there is a
+// point without a value.
+Figure of_episodes(const ExperimentResult &result) {
+  Figure figure;
+  figure.id = "episodes";
+  figure.title = "Time line of episodes: each line is a QP that recovers a loss";
+  figure.x_unit = "s";
+  if (!result.answers)
+    return figure;
+  const auto seconds = [](uint64_t ns) { return static_cast<double>(ns) / 1e9; };
+  std::map<std::string, std::vector<Episode>> all;
+  std::set<double> points;
+  size_t count = 0;
+  for (const Recovery &one : result.answers->recoveries) {
+    if (!one.recovery_ns)
+      continue;
+    if (++count > kMostEpisodes) {
+      figure.title += fmt::format(" (the first {})", kMostEpisodes);
+      break;
+    }
+    const uint64_t at = result.answers->from_ns + one.at_ns;
+    const std::string name =
+        one.qp.flow.empty() ? fmt::format("QP {:#x}", one.qp.dest_qp) : one.qp.flow;
+    std::vector<Episode> &of = all[name];
+    const Episode now{seconds(at), seconds(at + *one.recovery_ns)};
+    if (!of.empty())
+      points.insert((of.back().to + now.from) / 2);
+    of.push_back(now);
+    points.insert({now.from, now.to});
+  }
+  figure.x.assign(points.begin(), points.end());
+  for (const auto &[name, episodes] : all) {
+    Curve curve{name, std::vector<float>(points.size(), kNone), {}, {}, {}};
+    curve.shown = figure.curves.size() < kMostShown;
+    const auto height = static_cast<float>(figure.curves.size() + 1);
+    size_t i = 0;
+    for (const double at : points) {
+      if (std::any_of(episodes.begin(), episodes.end(),
+                      [at](const Episode &one) { return one.from <= at && at <= one.to; }))
+        curve.y[i] = height;
+      i++;
+    }
+    figure.curves.push_back(std::move(curve));
+  }
+  return figure;
+}
+
+Figure of_rtts(const ExperimentResult &result) {
+  Figure figure =
+      distribution_figure("rtt-cdf", "Distribution of the RTT of ACKs", "s", "share of ACKs");
+  for (const ExperimentFlow &flow : result.measured.flows) {
+    if (flow.rtt.empty())
+      continue;
+    Curve curve{flow.name, {}, {}, {}, {}};
+    double all = 0, below = 0;
+    for (const ExperimentFlow::Rtt &one : flow.rtt)
+      all += static_cast<double>(one.count);
+    for (const ExperimentFlow::Rtt &one : flow.rtt) {
+      below += static_cast<double>(one.count);
+      curve.x.push_back(static_cast<float>(one.ns) / 1e9F);
+      curve.y.push_back(static_cast<float>(below / all));
+    }
+    curve.shown = figure.curves.size() < kMostShown;
+    figure.curves.push_back(std::move(curve));
+  }
+  return figure;
+}
+
 } // namespace
 
 std::vector<Figure> figures(const ExperimentResult &result, const Recorder &recorder,
@@ -224,6 +301,8 @@ std::vector<Figure> figures(const ExperimentResult &result, const Recorder &reco
   keep(of_flows("slowdown-cdf", "Distribution of slowdown", "", 1, result,
                 [](const ExperimentFlow &flow) { return flow.slowdown.value_or(0); }));
   keep(of_backlogs(result));
+  keep(of_rtts(result));
+  keep(of_episodes(result));
   return all;
 }
 

@@ -307,6 +307,20 @@ std::string shortfall(const SendReport &report) {
                      got.packets / report.asked_pps * 100);
 }
 
+Status check_storm(const PfcReport &r) {
+  if (!r.storm || !r.lapsed)
+    return {};
+  const auto us = [](uint64_t ns) { return static_cast<double>(ns) / 1000; };
+  const bool longest =
+      std::all_of(r.quanta.begin(), r.quanta.end(), [](uint16_t one) { return one == UINT16_MAX; });
+  return Error{fmt::format("the storm lapsed: {} of its gaps {} longer than a pause, the largest "
+                           "{:.1f} us, and a frame pauses for {:.1f} us",
+                           r.lapsed, r.lapsed == 1 ? "was" : "were", us(r.gap_ns.max()),
+                           us(r.pause_ns)),
+               longest ? "a processor that nothing else uses: taskset -c CPU xdp-roce send ..."
+                       : "quanta 65535 pause for the longest time"};
+}
+
 Document send_document(const SendReport &r) {
   Document document = begin("send", r.ifname, r.seconds);
   auto &s = document.sections;

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/result.h"
 #include "model/run_reports.h"
 #include "report/document.h"
 
@@ -18,5 +19,7 @@ std::string respond_line(const RespondReport &now, const RespondReport *before);
 
 // Says that the requested rate was not reached; "" if it was.
 std::string shortfall(const SendReport &report);
+// Why a storm did not keep its peer paused, with the largest gap; no error if it did.
+Status check_storm(const PfcReport &report);
 
 } // namespace xr::report

@@ -89,23 +89,30 @@ Group lost_group(const WirePortCounts &c) {
            c.in.lost_when_killed)};
 }
 
+// `removed`: 1, or of how many rules the row is.
+void add_rule(Rows &rows, const std::string &port, Value rule, uint64_t removed,
+              const HoldCounts &h) {
+  rows.push_back({port, std::move(rule), removed, h.frames, h.bytes, h.dropped_frames, h.timeouts,
+                  h.backlog_frames, h.backlog_bytes, h.most_bytes,
+                  us(static_cast<double>(h.late.quantile(0.5))),
+                  us(static_cast<double>(h.late.quantile(0.99))),
+                  us(static_cast<double>(h.late.quantile(0.999)))});
+}
+
 Table rules_table(Ports ports) {
   Rows rows;
   for (const WirePortReport &port : ports) {
     const WirePortCounts &c = counts_of(port);
-    for (uint32_t slot = 0; slot < ROCE_RULE_SLOTS; slot++) {
-      const HoldCounts &h = c.rules[slot];
-      if (!c.rule_ids[slot] || !h.frames)
-        continue;
-      rows.push_back({port.ifname, uint64_t{c.rule_ids[slot]}, h.frames, h.bytes, h.dropped_frames,
-                      h.timeouts, h.backlog_frames, h.backlog_bytes, h.most_bytes,
-                      us(static_cast<double>(h.late.quantile(0.5))),
-                      us(static_cast<double>(h.late.quantile(0.99))),
-                      us(static_cast<double>(h.late.quantile(0.999)))});
-    }
+    for (uint32_t row = 0; row < WirePortCounts::kRuleRows; row++)
+      if (c.rule_ids[row] && c.rules[row].frames)
+        add_rule(rows, port.ifname, Value{uint64_t{c.rule_ids[row]}}, c.rule_removed[row],
+                 c.rules[row]);
+    if (c.merged.frames)
+      add_rule(rows, port.ifname, Value{}, c.rules_merged, c.merged);
   }
   return make_table({{"port", "PORT", Format::Text, Hide::Never, Tone::Plain, port_column(ports)},
                      {"rule", "RULE", Format::Number},
+                     {"removed", "REMOVED", Format::Count, Hide::Zero},
                      {"frames", "FRAMES", Format::Count},
                      {"bytes", "BYTES", Format::Count},
                      {"dropped", "DROPPED", Format::Count, Hide::Zero, Tone::Alarm},
@@ -117,6 +124,20 @@ Table rules_table(Ports ports) {
                      {"late_p99_us", "P99", Format::Rate},
                      {"late_p999_us", "P99.9", Format::Rate}},
                     std::move(rows));
+}
+
+// Given is what frames got from their last bit until the driver had them.
+void add_delay(Group &group, const LinkCounts &l) {
+  const auto add = [&](const char *key, const char *heading, double late) {
+    group.push_back({{key, heading, Format::Rate, Hide::Zero},
+                     l.late.count() ? Value{us(static_cast<double>(l.delay) + late)} : Value{}});
+  };
+  group.push_back({{"delay_asked_us", "delay asked, us", Format::Rate, Hide::Zero},
+                   us(static_cast<double>(l.delay))});
+  add("delay_given_mean_us", "delay given, mean, us", l.late.mean());
+  add("delay_given_p50_us", "p50, us", static_cast<double>(l.late.quantile(0.5)));
+  add("delay_given_p99_us", "p99, us", static_cast<double>(l.late.quantile(0.99)));
+  add("delay_given_max_us", "max, us", static_cast<double>(l.late.max()));
 }
 
 Group link_group(const WirePortCounts &c) {
@@ -138,6 +159,7 @@ Group link_group(const WirePortCounts &c) {
       {{"utilisation", "utilisation", Format::Rate, Hide::Zero},
        elapsed > 0 ? std::round(1e4 * static_cast<double>(l.busy_ns) / elapsed) / 1e4 : 0.0});
   add_times(group, "sojourn", l.sojourn);
+  add_delay(group, l);
   group.push_back(count("flaps", "flaps", l.flaps));
   group.push_back(text_field("flap_by", "flap by", flap_by_name(c.out.flap_by)));
   group.push_back(text_field("flap_by_why", "because", flap_by_reason(c.out.flap_by)));

@@ -126,6 +126,9 @@ void World::build_ports() {
   const size_t switches = network_.nodes.size() - network_.hosts;
   hosts_.resize(network_.hosts);
   switches_.resize(switches);
+  std::vector<unsigned> ports_of(network_.nodes.size());
+  for (const Wire &between : network_.wires)
+    ports_of[between.from]++;
   for (Switch &one : switches_)
     one.buffer = std::make_unique<wire::SharedBuffer>(scenario_.queue.buffer, scenario_.queue.pfc,
                                                       scenario_.topology.rate);
@@ -155,6 +158,7 @@ void World::build_ports() {
     setup.counts = counts_.back().get();
     setup.times = false;
     setup.buffer = host ? nullptr : switches_[between.from - network_.hosts].buffer.get();
+    setup.sharers = host ? 1 : ports_of[between.from];
     Port &port = *ports_.emplace_back(std::make_unique<Port>(spec_of(i, given), setup));
     port.counts = setup.counts;
     port.most_rate = port.link.spec().rate;

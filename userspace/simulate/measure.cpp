@@ -33,6 +33,16 @@ double per_second(uint64_t bytes, uint64_t ns) {
 
 } // namespace
 
+std::vector<ExperimentFlow::Rtt> rtt_of(const requester::Requester &source) {
+  std::vector<ExperimentFlow::Rtt> all;
+  const LateHistogram &rtt = source.counts().rtt_ns;
+  if (rtt.count())
+    static_cast<const Histogram &>(rtt).each([&](uint64_t, uint64_t highest, uint64_t count) {
+      all.push_back({std::min(highest, rtt.max()), count});
+    });
+  return all;
+}
+
 // Of the frames with payload. The frame that was on the line when the time began counts whole, so
 // the line's rate is the limit.
 double World::wire_rate(const FlowRun &run, uint64_t bytes, uint64_t ns) const {
@@ -93,6 +103,10 @@ void World::sample_flow(uint32_t number) {
     return;
   rates_.clear();
   run.source->qp_rates(now_, rates_);
+  const uint64_t cnps = run.source->counts().cnps;
+  if (!rates_.empty() || cnps != run.sampled_cnps)
+    add(Kind::Flow, number, "cnps", static_cast<double>(cnps - run.sampled_cnps));
+  run.sampled_cnps = cnps;
   if (rates_.empty())
     return;
   QpRate all;
@@ -127,6 +141,7 @@ ExperimentFlow World::flow_row(FlowRun &run, uint32_t number) {
   keep_counts(run);
   ExperimentFlow row{run.counts.since(run.measured)};
   row.whole = run.counts;
+  row.rtt = run.source ? rtt_of(*run.source) : run.rtt;
   row.name = run.setup->name;
   row.src = run.setup->src;
   row.dst = run.setup->dst;

@@ -83,6 +83,9 @@ struct Host {
   std::array<Sending, kLinkClasses> sending;
 };
 
+// Round trips of ACKs until now.
+std::vector<ExperimentFlow::Rtt> rtt_of(const requester::Requester &source);
+
 struct FlowRun {
   // Of the whole run.
   struct Counts : ExperimentFlowCounts {
@@ -102,8 +105,10 @@ struct FlowRun {
   std::unique_ptr<requester::Requester> ended;  // has frames in flight
   Counts counts, measured;
   uint64_t sampled_bytes = 0, sampled_wire = 0; // as of the last sample: payload; wire_bytes
-  uint64_t arrived_ns = 0;                      // the last of wire_bytes
-  bool stopped = false;                         // by the schedule
+  uint64_t sampled_cnps = 0;
+  std::vector<ExperimentFlow::Rtt> rtt = {}; // once it has ended
+  uint64_t arrived_ns = 0;                   // the last of wire_bytes
+  bool stopped = false;                      // by the schedule
   uint64_t start_ns = kNever, stop_ns = kNever;
   std::optional<uint64_t> end_ns;
   uint64_t ended_ns = kNever; // complete, failed or stopped

@@ -94,8 +94,9 @@ LinkDrop Link::enqueue(uint64_t now, const Frame &frame) {
     queue.aqm.busy(clock_);
   bool headroom = false;
   LinkDrop cause = LinkDrop::Share;
+  const uint64_t own = std::min<uint64_t>(frame.length, queue.unused());
   if (queue.bytes + frame.length <= queue.share)
-    cause = buffer_->admit(clock_, frame.ingress, priority, frame.length, headroom);
+    cause = buffer_->admit(clock_, frame.ingress, priority, frame.length, own, headroom);
   if (cause != LinkDrop::None) {
     queue.aqm.lost(clock_);
     return refuse(counts, frame, cause);
@@ -103,7 +104,7 @@ LinkDrop Link::enqueue(uint64_t now, const Frame &frame) {
   if (queue.aqm.at_enqueue()) {
     Frame copy = frame;
     if (!marked_or_passed(clock_, queue, copy, counts)) {
-      buffer_->release(clock_, frame.ingress, priority, frame.length, headroom);
+      buffer_->release(clock_, frame.ingress, priority, frame.length, own, headroom);
       return refuse(counts, frame, LinkDrop::Aqm);
     }
     push(copy, priority, headroom);
@@ -158,7 +159,9 @@ void Link::push(const Frame &frame, unsigned priority, bool headroom) {
   append(fifos_[priority], index);
   backlogged_ |= 1U << priority;
   backlog_ += frame.length;
-  queues_[queue_of(priority)].bytes += frame.length;
+  Queue &queue = queues_[queue_of(priority)];
+  queue.bytes += frame.length;
+  queue.buffered += headroom ? 0 : frame.length;
   counts_->classes[priority].backlog_frames++;
   counts_->classes[priority].backlog_bytes += frame.length;
 }
@@ -170,10 +173,13 @@ uint32_t Link::pop(uint64_t now, unsigned priority) {
     backlogged_ &= ~(1U << priority);
   count_backlog(now);
   backlog_ -= slot.frame.length;
-  queues_[queue_of(priority)].bytes -= slot.frame.length;
+  Queue &queue = queues_[queue_of(priority)];
+  queue.bytes -= slot.frame.length;
+  queue.buffered -= slot.headroom ? 0 : slot.frame.length;
   counts_->classes[priority].backlog_frames--;
   counts_->classes[priority].backlog_bytes -= slot.frame.length;
-  buffer_->release(now, slot.frame.ingress, priority, slot.frame.length, slot.headroom);
+  const uint64_t own = std::min<uint64_t>(slot.frame.length, queue.unused());
+  buffer_->release(now, slot.frame.ingress, priority, slot.frame.length, own, slot.headroom);
   return index;
 }
 
@@ -243,7 +249,8 @@ void Link::sent(uint32_t index, uint64_t finished) {
   if (times_)
     counts_->sojourn.add(finished - slot.entered);
   // A delay that becomes shorter does not let frames overtake others.
-  last_due_ = slot.frame.due = std::max(last_due_, finished + spec_.delay);
+  slot.entered = finished + spec_.delay;
+  last_due_ = slot.frame.due = std::max(last_due_, slot.entered);
   append(wire_, index);
   Queue &queue = queues_[queue_of(slot.priority)];
   if (!queue.bytes)
@@ -327,6 +334,8 @@ bool Link::take(uint64_t now, Frame &frame) {
     return false;
   const uint32_t index = remove_first(wire_);
   frame = slots_[index].frame;
+  if (times_)
+    counts_->late.add(clock_ - slots_[index].entered);
   counts_->wire_frames--;
   counts_->wire_bytes -= frame.length;
   free_slot(index);

@@ -34,6 +34,7 @@ struct LinkSetup {
   LinkCounts *counts = nullptr;   // where to count, zero at first; otherwise in the link
   bool times = true;              // counts how long frames stay
   SharedBuffer *buffer = nullptr; // of a switch, which LinkSpec's buffer and pfc do not configure
+  unsigned sharers = 1;           // links that share the buffer: each reserves its part of it
 };
 
 class Link {
@@ -102,8 +103,8 @@ private:
 
   struct alignas(64) Slot {
     Frame frame;
-    uint64_t entered = 0;
-    uint64_t number = 0; // counts frames, for the order of the classes that share a queue
+    uint64_t entered = 0; // once it is sent: when it is to leave, by the delay asked for then
+    uint64_t number = 0;  // counts frames, for the order of the classes that share a queue
     uint32_t next = kNone;
     uint8_t priority = 0;
     bool headroom = false;
@@ -116,7 +117,10 @@ private:
   struct Queue {
     uint64_t bytes = 0;
     uint64_t share = UINT64_MAX; // most bytes
+    uint64_t reserve = 0;        // bytes that other queues cannot take
+    uint64_t buffered = 0;       // bytes without those in headroom
     Aqm aqm;
+    uint64_t unused() const { return reserve > buffered ? reserve - buffered : 0; }
   };
 
   uint32_t new_slot();
@@ -126,6 +130,7 @@ private:
 
   void apply(uint64_t now, TracePointer trace);
   void apply_classes(uint64_t now);
+  void apply_reserves();
   void apply_flap(uint64_t now);
   void finish_transit(uint64_t now);
   void toggle(uint64_t now);
@@ -183,6 +188,7 @@ private:
   uint64_t line_rate_;
   std::unique_ptr<LinkCounts> own_counts_;
   std::unique_ptr<SharedBuffer> own_buffer_;
+  unsigned sharers_;
   Scheduler scheduler_;
   uint64_t bytes_left_ = 0; // of in_transit_
   std::array<uint64_t, kLinkClasses> paused_until_{}, paused_since_{};

@@ -18,7 +18,8 @@ constexpr uint64_t kQuantumBits = 512; // 802.3, Annex 31B
 
 Link::Link(const LinkSpec &spec, const LinkSetup &setup)
     : clock_(setup.start), counted_at_(setup.start), counts_(setup.counts), buffer_(setup.buffer),
-      times_(setup.times), seed_(setup.seed), spec_(spec), line_rate_(setup.line_rate) {
+      times_(setup.times), seed_(setup.seed), spec_(spec), line_rate_(setup.line_rate),
+      sharers_(setup.sharers) {
   if (!counts_) {
     own_counts_ = std::make_unique<LinkCounts>();
     counts_ = own_counts_.get();
@@ -28,6 +29,7 @@ Link::Link(const LinkSpec &spec, const LinkSetup &setup)
     buffer_ = own_buffer_.get();
   }
   counts_->started = counts_->updated = setup.start;
+  counts_->delay = spec.delay;
   apply(setup.start, setup.trace);
   apply_flap(setup.start);
 }
@@ -36,7 +38,10 @@ void Link::change(uint64_t now, const LinkSpec &spec, TracePointer trace) {
   run(now);
   const LinkFlap flap = spec_.flap;
   const bool other_trace = trace || spec.trace != spec_.trace;
+  if (spec.delay != spec_.delay)
+    counts_->late = {};
   spec_ = spec;
+  counts_->delay = spec.delay;
   counts_->changes++;
   if (own_buffer_)
     own_buffer_->configure(spec.buffer, spec.pfc, clock_);
@@ -73,8 +78,10 @@ void Link::apply_classes(uint64_t now) {
   declared_ = 0;
   for (unsigned i = 0; i < kLinkClasses; i++)
     declared_ |= spec_.classes[i].declared ? 1U << i : 0;
-  for (Queue &queue : queues_)
-    queue.bytes = 0;
+  for (Queue &queue : queues_) {
+    buffer_->keep(queue.unused(), 0);
+    queue.bytes = queue.buffered = 0;
+  }
   for (unsigned i = 0; i < kLinkClasses; i++)
     queues_[queue_of(i)].bytes += counts_->classes[i].backlog_bytes;
   for (unsigned i = 0; i < Scheduler::kQueues; i++) {
@@ -84,6 +91,20 @@ void Link::apply_classes(uint64_t now) {
     if (i < kLinkClasses && spec_.classes[i].share < 100)
       queues_[i].share = spec_.buffer / 100 * spec_.classes[i].share +
                          spec_.buffer % 100 * spec_.classes[i].share / 100;
+  }
+  apply_reserves();
+}
+
+// A link without classes has one queue, which needs no reserve.
+void Link::apply_reserves() {
+  for (unsigned i = 0; i < kLinkClasses; i++)
+    for (uint32_t index = fifos_[i].head; index != kNone; index = slots_[index].next)
+      queues_[queue_of(i)].buffered += slots_[index].headroom ? 0 : slots_[index].frame.length;
+  for (unsigned i = 0; i < Scheduler::kQueues; i++) {
+    Queue &queue = queues_[i];
+    const uint32_t percent = i < kLinkClasses ? reserve_of(spec_, i) : reserve_of_rest(spec_);
+    queue.reserve = std::min(queue.share, buffer_->limit() / 100 * percent / sharers_);
+    buffer_->keep(0, queue.unused());
   }
 }
 
@@ -139,14 +160,19 @@ uint32_t Link::still_paused(uint64_t at) const {
 
 // Counts the time paused until `now`, and ends the pauses whose quanta have run out.
 void Link::settle_pauses(uint64_t now) {
+  uint64_t began = kNever, ended = 0; // of all: each call settles until the same time
   for (uint32_t left = paused_; left; left &= left - 1) {
     const auto priority = static_cast<unsigned>(std::countr_zero(left));
     const uint64_t until = std::min(now, paused_until_[priority]);
     counts_->classes[priority].paused_ns += until - paused_since_[priority];
+    began = std::min(began, paused_since_[priority]);
+    ended = std::max(ended, until);
     paused_since_[priority] = until;
     if (paused_until_[priority] <= now)
       paused_ &= ~(1U << priority);
   }
+  if (ended > began)
+    counts_->paused_ns += ended - began;
 }
 
 void Link::pause_one(uint64_t now, unsigned priority, uint16_t quanta) {
@@ -254,7 +280,8 @@ void Link::put_control(uint64_t now, const Frame &frame) {
   const uint32_t index = new_slot();
   Slot &slot = slots_[index];
   slot.frame = frame;
-  last_due_ = slot.frame.due = std::max(last_due_, finished + spec_.delay);
+  slot.entered = finished + spec_.delay;
+  last_due_ = slot.frame.due = std::max(last_due_, slot.entered);
   append(wire_, index);
   counts_->wire_frames++;
   counts_->wire_bytes += frame.length;

@@ -144,6 +144,14 @@ Status parse_pfc(WordReader &words, LinkSpec &spec) {
   return parse_pfc_options(words, pfc);
 }
 
+Result<uint32_t> percent(const std::string &word, uint64_t least, const char *what) {
+  const auto value =
+      integer(word.ends_with('%') ? word.substr(0, word.size() - 1) : word, least, 100);
+  if (!value)
+    return wrong(word, what, fmt::format("from {}% to 100%", least));
+  return static_cast<uint32_t>(value.get());
+}
+
 Status parse_class(WordReader &words, LinkSpec &spec) {
   const auto number = integer(words.take(), 0, kLinkClasses - 1, "a class");
   if (!number)
@@ -162,12 +170,20 @@ Status parse_class(WordReader &words, LinkSpec &spec) {
     one.weight = static_cast<uint32_t>(weight.get());
   }
   if (words.take_if("share")) {
-    std::string word = words.take();
-    const std::string digits = word.ends_with('%') ? word.substr(0, word.size() - 1) : word;
-    const auto share = integer(digits, 1, 100);
+    const auto share = percent(words.take(), 1, "a share of the buffer");
     if (!share)
-      return wrong(word, "a share of the buffer", "from 1% to 100%");
-    one.share = static_cast<uint32_t>(share.get());
+      return share.error();
+    one.share = share.get();
+  }
+  if (words.take_if("reserve")) {
+    const auto reserve = percent(words.take(), 0, "a reserve of the buffer");
+    if (!reserve)
+      return reserve.error();
+    if (reserve.get() > one.share)
+      return Error{fmt::format("the reserve of class {}, {}%, is above its share, {}%",
+                               number.get(), reserve.get(), one.share),
+                   "a share is the most that a class can use, a reserve is a part of it"};
+    one.reserve = reserve.get();
   }
   const auto aqm = take_aqm(words, one.aqm);
   if (!aqm)
@@ -254,15 +270,38 @@ Status parse_words(WordReader &words, LinkSpec &spec) {
   return {};
 }
 
+// A lossless class must reach xoff without what other classes reserve.
+Status check_reserved_pfc(const LinkSpec &spec, uint32_t reserved) {
+  for (unsigned i = 0; i < kLinkClasses && spec.pfc.on && reserved; i++) {
+    if (!(spec.pfc.priorities >> i & 1))
+      continue;
+    const uint32_t own = spec.classes[i].declared ? reserve_of(spec, i) : reserve_of_rest(spec);
+    const uint64_t most = spec.buffer - spec.buffer / 100 * (reserved - own);
+    if (spec.pfc.xoff >= most + spec.pfc.headroom)
+      return Error{
+          fmt::format("class {} never reaches xoff {}: it can use {} of the buffer, others "
+                      "reserve {}",
+                      i, byte_text(spec.pfc.xoff), byte_text(most), byte_text(spec.buffer - most)),
+          "a larger buffer, a smaller xoff, or smaller reserves: class N reserve 0%"};
+  }
+  return {};
+}
+
 // What does not go together.
 Status check(const LinkSpec &spec) {
   if (spec.rate && !spec.trace.empty())
     return Error{"'rate' and 'trace' exclude each other", "a trace is a rate that varies"};
+  uint32_t reserved = 0;
+  for (unsigned i = 0; i < kLinkClasses; i++)
+    reserved += reserve_of(spec, i);
+  if (reserved > 100)
+    return Error{fmt::format("the classes reserve {}% of the buffer", reserved),
+                 "at most 100% together"};
   if (spec.pfc.on && spec.pfc.xoff >= spec.buffer + spec.pfc.headroom)
     return Error{fmt::format("xoff {} is never reached: the buffer has {}",
                              byte_text(spec.pfc.xoff), byte_text(spec.buffer)),
                  "a larger buffer, or a smaller xoff"};
-  return {};
+  return check_reserved_pfc(spec, reserved + reserve_of_rest(spec));
 }
 
 // Entries that differ from DSCP / 8, neighbours of one class as a range.
@@ -297,11 +336,12 @@ std::string pfc_text(const LinkPfc &pfc) {
   return text + " priorities " + list;
 }
 
-std::string class_text(unsigned number, const LinkClass &one) {
+std::string class_text(unsigned number, const LinkClass &one, uint32_t reserve) {
   std::string text = fmt::format(" class {}", number);
   text += one.strict ? " strict" : fmt::format(" weight {}", one.weight);
   if (one.share != 100)
     text += fmt::format(" share {}%", one.share);
+  text += fmt::format(" reserve {}%", reserve);
   return one.own_aqm ? text + " " + aqm_text(one.aqm) : text;
 }
 
@@ -316,6 +356,10 @@ Result<LinkSpec> parse_link(const std::vector<std::string> &list) {
     return s.error();
   if (Status s = check(spec); !s)
     return s.error();
+  const LinkSpec given = spec; // defaults depend on the other classes
+  for (unsigned i = 0; i < kLinkClasses; i++)
+    if (given.classes[i].declared)
+      spec.classes[i].reserve = reserve_of(given, i);
   return spec;
 }
 
@@ -338,7 +382,7 @@ std::string link_text(const LinkSpec &spec) {
     text += pfc_text(spec.pfc);
   for (unsigned i = 0; i < kLinkClasses; i++)
     if (spec.classes[i].declared)
-      text += class_text(i, spec.classes[i]);
+      text += class_text(i, spec.classes[i], reserve_of(spec, i));
   if (spec.flap.down) {
     text += fmt::format(" flap {} every {}", duration_text(spec.flap.down),
                         duration_text(spec.flap.period));

@@ -135,4 +135,89 @@ MemoryPlan plan_memory(const std::array<HeldMost, 2> &held, const MemoryLimits &
   return plan;
 }
 
+namespace {
+
+// Paths whose settings can be changed.
+struct Trial {
+  std::array<HoldingPath, 2> paths;
+  std::array<LinkSpec, 2> links;
+
+  explicit Trial(const std::array<HoldingPath, 2> &given) : paths(given) {
+    for (size_t i = 0; i < paths.size(); i++)
+      if (paths[i].link)
+        links[i] = *paths[i].link;
+  }
+  std::array<HeldMost, 2> held() {
+    for (size_t i = 0; i < paths.size(); i++)
+      paths[i].link = paths[i].link ? &links[i] : nullptr;
+    return {held_most(paths[0]), held_most(paths[1])};
+  }
+  uint64_t &value(const LargestFit &of) {
+    switch (of.of) {
+    case LargestFit::Of::LinkDelay:
+      return links[of.path].delay;
+    case LargestFit::Of::LinkBuffer:
+      return links[of.path].buffer;
+    case LargestFit::Of::LinkHeadroom:
+      return links[of.path].pfc.headroom;
+    case LargestFit::Of::RuleDelay:
+      return paths[of.path].rules[of.rule].delay_ns;
+    case LargestFit::Of::RuleTimeout:
+      return paths[of.path].rules[of.rule].timeout_ns;
+    case LargestFit::Of::RuleQueue:
+      break;
+    }
+    return paths[of.path].rules[of.rule].queue;
+  }
+};
+
+std::vector<LargestFit> settings_of(const std::array<HoldingPath, 2> &paths) {
+  using Of = LargestFit::Of;
+  std::vector<LargestFit> all;
+  for (unsigned i = 0; i < paths.size(); i++) {
+    if (paths[i].link)
+      for (const Of of : {Of::LinkDelay, Of::LinkBuffer, Of::LinkHeadroom})
+        all.push_back({.of = of, .path = i});
+    for (size_t rule = 0; rule < paths[i].rules.size(); rule++)
+      for (const Of of : {Of::RuleDelay, Of::RuleTimeout, Of::RuleQueue})
+        all.push_back({.of = of, .path = i, .rule = rule});
+  }
+  return all;
+}
+
+uint64_t three_digits(uint64_t value) {
+  uint64_t unit = 1;
+  while (value / unit >= 1000)
+    unit *= 10;
+  return value / unit * unit;
+}
+
+} // namespace
+
+std::optional<LargestFit> largest_fit(const std::array<HoldingPath, 2> &paths,
+                                      const MemoryLimits &limits) {
+  const auto least_with = [&](const LargestFit &of, uint64_t value) {
+    Trial trial(paths);
+    trial.value(of) = value;
+    return plan_memory(trial.held(), limits).least;
+  };
+  const uint64_t most = limits.given ? std::min(limits.given, limits.free) : limits.free;
+  std::optional<LargestFit> found;
+  uint64_t lowest = UINT64_MAX;
+  for (const LargestFit &one : settings_of(paths))
+    if (const uint64_t least = least_with(one, 0); least < lowest) {
+      lowest = least;
+      found = one;
+    }
+  if (!found || lowest > most)
+    return {};
+  uint64_t above = Trial(paths).value(*found) + 1;
+  while (found->most + 1 < above) {
+    const uint64_t middle = found->most + (above - found->most) / 2;
+    (least_with(*found, middle) <= most ? found->most : above) = middle;
+  }
+  found->most = three_digits(found->most);
+  return found;
+}
+
 } // namespace xr::wire

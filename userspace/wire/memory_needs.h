@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,5 +53,25 @@ struct MemoryLimits {
   uint64_t free = 0; // bytes of the machine; at most half of them are taken for short frames
 };
 MemoryPlan plan_memory(const std::array<HeldMost, 2> &held, const MemoryLimits &limits);
+
+// The setting that takes the most memory, and the largest value with which there is enough: not
+// more than is free, nor than is given.
+struct LargestFit {
+  enum class Of : uint8_t {
+    LinkDelay,
+    LinkBuffer,
+    LinkHeadroom,
+    RuleDelay,
+    RuleTimeout,
+    RuleQueue
+  };
+  Of of = Of::LinkDelay;
+  unsigned path = 0;
+  size_t rule = 0;   // of the path
+  uint64_t most = 0; // ns or bytes, rounded down to three digits
+};
+// Empty: not even with 0.
+std::optional<LargestFit> largest_fit(const std::array<HoldingPath, 2> &paths,
+                                      const MemoryLimits &limits);
 
 } // namespace xr::wire

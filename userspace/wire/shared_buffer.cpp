@@ -28,7 +28,7 @@ void SharedBuffer::configure(uint64_t limit, const LinkPfc &pfc, uint64_t now) {
 uint64_t SharedBuffer::xoff() const {
   if (pfc_.alpha <= 0)
     return pfc_.xoff;
-  const uint64_t free = limit_ > used_ ? limit_ - used_ : 0;
+  const uint64_t taken = used_ + kept_, free = limit_ > taken ? limit_ - taken : 0;
   const double dynamic = pfc_.alpha * static_cast<double>(free);
   return dynamic < static_cast<double>(pfc_.xoff) ? static_cast<uint64_t>(dynamic) : pfc_.xoff;
 }
@@ -45,10 +45,10 @@ void SharedBuffer::want(Port &port, unsigned priority, bool pause, uint64_t now)
 
 // Any frame; admit() has the case without PFC and with room.
 LinkDrop SharedBuffer::admit_any(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes,
-                                 bool &headroom) {
+                                 uint64_t own, bool &headroom) {
   Port &from = port(ingress);
   const bool lossless = pfc_.on && pfc_.priorities >> priority & 1;
-  headroom = used_ + bytes > limit_;
+  headroom = !has_room(bytes, own);
   if (headroom) {
     if (!lossless)
       return LinkDrop::Buffer;
@@ -58,6 +58,7 @@ LinkDrop SharedBuffer::admit_any(uint64_t now, unsigned ingress, unsigned priori
     headroom_used_ += bytes;
   } else {
     used_ += bytes;
+    kept_ -= own;
   }
   from.used[priority] += bytes;
   if (lossless && from.used[priority] > xoff())

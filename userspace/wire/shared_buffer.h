@@ -32,18 +32,21 @@ public:
   // The rate of the line at port `ingress`, at which its peer counts the quanta.
   void set_rate(unsigned ingress, uint64_t rate);
 
-  // Takes `bytes` for a frame of `priority`, or returns why there is no room. `headroom`: they are
-  // in the headroom of its port and priority.
-  LinkDrop admit(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes,
+  // Takes `bytes` for a frame of `priority`, or returns why there is no room. `own`: those that its
+  // queue's reserve holds. `headroom`: they are in the headroom of its port and priority.
+  LinkDrop admit(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes, uint64_t own,
                  bool &headroom) {
-    if (pfc_.on || used_ + bytes > limit_ || ingress >= ports_.size())
-      return admit_any(now, ingress, priority, bytes, headroom);
+    if (pfc_.on || !has_room(bytes, own) || ingress >= ports_.size())
+      return admit_any(now, ingress, priority, bytes, own, headroom);
     headroom = false;
     used_ += bytes;
+    kept_ -= own;
     ports_[ingress].used[priority] += bytes;
     return LinkDrop::None;
   }
-  void release(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes, bool headroom) {
+  // `own`: the bytes that its queue's reserve gets back; 0 for frames in headroom.
+  void release(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes, uint64_t own,
+               bool headroom) {
     Port &from = ports_[ingress];
     from.used[priority] -= bytes;
     if (headroom) {
@@ -51,19 +54,23 @@ public:
       headroom_used_ -= bytes;
     } else {
       used_ -= bytes;
+      kept_ += own;
     }
     if (from.paused >> priority & 1)
       resume(now, from, priority);
   }
 
   // A frame that stays for no time finds room, and pauses nobody.
-  bool passes(uint64_t bytes) const { return !pfc_.on && used_ + bytes <= limit_; }
+  bool passes(uint64_t bytes) const { return !pfc_.on && has_room(bytes, 0); }
+  // The unused part of a link's reserves was `before` and is `after`.
+  void keep(uint64_t before, uint64_t after) { kept_ = kept_ - before + after; }
 
   // When a PFC frame is due; kNever: no priority is paused.
   uint64_t next() const { return due_; }
   // The next PFC frame that is due. False: none.
   bool take(uint64_t now, PfcOut &out);
 
+  uint64_t limit() const { return limit_; }
   uint64_t used() const { return used_; }
   uint64_t headroom_used() const { return headroom_used_; }
 
@@ -76,8 +83,11 @@ private:
     uint64_t rate = 0, due = kNever;
   };
 
+  bool has_room(uint64_t bytes, uint64_t own) const {
+    return used_ + kept_ + bytes - own <= limit_;
+  }
   LinkDrop admit_any(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes,
-                     bool &headroom);
+                     uint64_t own, bool &headroom);
   void resume(uint64_t now, Port &from, unsigned priority);
   Port &port(unsigned ingress);
   uint64_t xoff() const; // the threshold now
@@ -87,6 +97,7 @@ private:
   uint64_t limit_, rate_;
   LinkPfc pfc_;
   uint64_t used_ = 0; // without headroom
+  uint64_t kept_ = 0; // unused parts of all reserves
   uint64_t headroom_used_ = 0;
   uint64_t due_ = kNever; // the least of all ports
   std::vector<Port> ports_;
