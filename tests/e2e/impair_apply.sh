@@ -130,7 +130,7 @@ rules box0 | diff "$scratch/rules" - || fail "apply does not give what list gave
 before=$(xr --json impair box0 list)
 while IFS='=' read -r word rule; do
   # shellcheck disable=SC2086 # words
-  refused "$word" xr impair box0 add $rule
+  misused "$word" xr impair box0 add $rule
 done <<'END'
 'dorp'=opcode data dorp
 'SEND_ONYL'=opcode SEND_ONYL drop

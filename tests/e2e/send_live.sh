@@ -24,7 +24,7 @@ await_frames 1
 no() {
   local words=$1
   shift
-  refused "$words" xt send tx0 "$@" --engine live
+  misused "$words" xt send tx0 "$@" --engine live
   grep -qE '^hint: ' "$scratch/last.err" || fail "no hint: $(cat "$scratch/last.err")"
 }
 flow=("${v4[@]}" "${at[@]}")

@@ -68,7 +68,7 @@ Status set_value(YAML::Node root, const std::string &key, const std::string &tex
 Status apply(const YAML::Node &root, const Settings &settings, SetValues &set) {
   for (const auto &[key, text] : settings)
     if (Status s = set_value(root, key, text, set); !s)
-      return Error{fmt::format(" --set {}: {}", key, s.error().message), s.error().hint};
+      return s.error().under(" --set " + key).as_usage();
   return {};
 }
 
@@ -214,8 +214,11 @@ private:
       return reader_.at(root, {"there are no flows",
                                R"(flows: [{from: all, to: receiver, words: "write size 1M"}])"});
     std::string trace;
-    if (Status s = read_traces(defaults_.directory, scenario(), trace); !s)
-      return reader_.at(naming(trace), s.error());
+    if (Status s = read_traces(defaults_.directory, scenario(), trace); !s) {
+      Error wrong_file = reader_.at(naming(trace), s.error());
+      wrong_file.usage = false;
+      return wrong_file;
+    }
     if (Status s = notification_point(root); !s)
       return s;
     experiment_.prediction = predict(scenario());
