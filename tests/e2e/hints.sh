@@ -190,7 +190,7 @@ run_hint "$(hinted | sed "s/^xdp-roce/& --netns $box/")"
 bridged "the hint of a bridge of one port"
 fresh
 for words in "cc list all" "run" "run xyzzy" "--json export" "--json watch box0"; do
-  [[ $words != *box0 ]] || quietly xr attach box0
+  [[ $words != *export ]] || quietly xr attach box0
   # shellcheck disable=SC2086 # words
   ! keep xr $words || fail "$words: succeeds"
   # shellcheck disable=SC2046 # words
