@@ -93,6 +93,7 @@ WRONG_LINES = [
     ("run incast --set topology.star.sendrs=8", "did you mean senders?"), ("run incast --set flows.99.words=x", "count from 1"),
     ("run incast --set 'expect=[\"sum(flows.drosp) == 0\"]'", "did you mean drops?"), ("run incast --set 'congestion=dcqnc'", ""),
     ("run incast --share 1/2", "sweep"), ("run {sweep} --share 4/3", "I/N"), ("run {sweep} --set 'sweep.duration=[soon]'", ""),
+    ("run {expects} --set analyze=none", "analyze: episodes"), ("run {sweep} --set 'sweep={{nokey: [1]}}'", ""),
     ("run {plain} --set 'capture=[left]'", "--out DIR"), ("run --import tcl x", "netem"), ("run --import netem 'delay x'", ""),
     ("run --import netem 'dealy 10ms'", ""),
 ]
@@ -119,6 +120,7 @@ FILES = {
              "flows: [{from: all, to: receiver, words: write size 64k}]\n",
     "wrong": "experiment: wrong\nduration: soon\n",
 }
+FILES["expects"] = FILES["plain"] + "capture: [left]\nanalyze: episodes\nexpect: ['count(episodes) == 0']\n"
 FILES["sweep"] = FILES["plain"] + "sweep: {duration: [1ms, 2ms]}\n"
 FILES["wrong_sweep"] = FILES["plain"] + "sweep: {duration: [soon, 2ms]}\n"
 

@@ -85,7 +85,7 @@ measures 3 "$scratch/rules.yaml" "${short[@]}" --set "expect=[\"rule('lose').act
 assert_json "$scratch/last.out" '.expectations[0] | .row == "lose" and .value == 1 and .bound == 0'
 for place in virtual namespaces; do
   misused 'a capture needs a directory' "$XDP_ROCE" run "$scratch/rules.yaml" --on "$place"
-  misused 'there is no QP 3' "$XDP_ROCE" run "$scratch/rules.yaml" --on "$place" "${short[@]}" --set 'rules=[qp 3 psn 1 drop]' --set expect=[]
+  refused 'there is no QP 3' "$XDP_ROCE" run "$scratch/rules.yaml" --on "$place" "${short[@]}" --set 'rules=[qp 3 psn 1 drop]' --set expect=[]
 done
 refused 'no rule is possible at switch:sender-1 with frames' "$XDP_ROCE" run "$scratch/rules.yaml" --on namespaces "${short[@]}" \
   --set 'rules=[{link: switch:sender-1, words: drop}]' --set expect=[]

@@ -68,7 +68,7 @@ Status set_value(YAML::Node root, const std::string &key, const std::string &tex
 Status apply(const YAML::Node &root, const Settings &settings, SetValues &set) {
   for (const auto &[key, text] : settings)
     if (Status s = set_value(root, key, text, set); !s)
-      return s.error().under(" --set " + key).as_usage();
+      return s.error().under(kOfSetting + key).as_usage();
   return {};
 }
 
@@ -403,9 +403,15 @@ Result<Experiment> ExperimentFile::read(const Settings &settings) const {
       if (Status s = apply(root, settings, set); !s)
         return s.error();
     auto experiment = ExperimentReader(set, directory_).read(root);
-    if (experiment)
+    if (experiment) {
       experiment->text = text_;
-    return experiment;
+      return experiment;
+    }
+    Error error = experiment.error();
+    // A line of the file, which is right without what was set.
+    if (!error.message.starts_with(kOfSetting) && !settings.empty() && read({}))
+      error.usage = true;
+    return error;
   });
 }
 
