@@ -76,7 +76,7 @@ around 0 0
 assert_eq 30 "$(xr --json episodes rx0 | jq '[.episodes[] | select(.cause == "nak")] | length')" "episodes of the port"
 xr detach rx0
 
-refused '--around episode needs streams, but --no-track' xr capture rx0 -w "$scratch/x" --no-track --around episode
+misused '--around episode needs streams, but --no-track' xr capture rx0 -w "$scratch/x" --no-track --around episode
 xr attach rx0 >/dev/null
 refused 'attached without --follow' xr capture rx0 -w "$scratch/x" --around episode
 xr detach rx0

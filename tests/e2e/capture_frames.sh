@@ -212,12 +212,12 @@ number=$(for one in "$scratch"/ring/x_*; do captured "$one"; done | tee "$scratc
 frames list "$scratch/source.pcap" | tail -n "$number" | cmp -s - "$scratch/got" || fail "not the last $number frames"
 assert_capture ".files_removed > 3 and (.files | length) == 3 and .frames.written == $(sent packets)"
 
-refused 'needs a limit for one file' xr capture rx0 -w "$scratch/x" --files 3
-refused 'class of frames' xr capture rx0 -w "$scratch/x" --class bogus
+misused 'needs a limit for one file' xr capture rx0 -w "$scratch/x" --files 3
+misused 'class of frames' xr capture rx0 -w "$scratch/x" --class bogus
 refused 'cannot write' xr capture rx0 -w /nowhere/x
-refused 'needs the name of a file' xr capture rx0 -w ''
-refused 'a class of frames is missing' xr capture rx0 -w "$scratch/x" --class ''
-refused 'an event is missing' xr capture rx0 -w "$scratch/x" --around ''
-refused 'needs streams, but --no-track' xr capture rx0 -w "$scratch/x" --no-track --around gap
-refused 'class other selects none' xr capture rx0 -w "$scratch/x" --class other --src 192.0.2.0/24
+misused 'needs the name of a file' xr capture rx0 -w ''
+misused 'a class of frames is missing' xr capture rx0 -w "$scratch/x" --class ''
+misused 'an event is missing' xr capture rx0 -w "$scratch/x" --around ''
+misused 'needs streams, but --no-track' xr capture rx0 -w "$scratch/x" --no-track --around gap
+misused 'class other selects none' xr capture rx0 -w "$scratch/x" --class other --src 192.0.2.0/24
 wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"

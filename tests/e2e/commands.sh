@@ -45,16 +45,16 @@ absent() {
     analyze) wrong 1 'no-such.pcap.*No such file' "$XDP_ROCE" analyze no-such.pcap ;;
     compare) wrong 1 'gone0: no such file' "$XDP_ROCE" compare gone0 gone1
       wrong 1 '^xdp-roce: compare: gone0: no such interface$' xr compare gone0 gone1 --for 1s
-      wrong 1 'cannot be read twice' "$XDP_ROCE" compare - "$capture"
-      wrong 1 'all places are files' "$XDP_ROCE" compare "$capture" "$other_capture" --for 1s
-      wrong 1 'window is 60s at most' "$XDP_ROCE" compare "$capture" "$other_capture" --window 2m
-      wrong 1 'twice' "$XDP_ROCE" compare "$capture" "$capture"
+      wrong 2 'cannot be read twice' "$XDP_ROCE" compare - "$capture"
+      wrong 2 'all places are files' "$XDP_ROCE" compare "$capture" "$other_capture" --for 1s
+      wrong 2 'window is 60s at most' "$XDP_ROCE" compare "$capture" "$other_capture" --window 2m
+      wrong 2 'twice' "$XDP_ROCE" compare "$capture" "$capture"
       wrong 2 'compare' "$XDP_ROCE" compare "$capture" ;;
     connections) wrong 1 '^xdp-roce: connections: gone0: no such interface$' xr connections gone0 --for 1s ;;
     bridge) no_interface 'bridge gone0' xr bridge rx0 gone0 ;;
     wire) no_interface 'wire gone0' xr wire rx0 gone0 ;;
     cc) wrong 2 "'gone0' is not a preset" "$XDP_ROCE" cc show gone0 ;;
-    run) wrong 1 "no installed experiment 'gone0'" "$XDP_ROCE" run gone0 ;;
+    run) wrong 2 "no installed experiment 'gone0'" "$XDP_ROCE" run gone0 ;;
     capture) no_interface 'capture gone0' xr capture gone0 -w "$scratch/gone.pcapng" ;;
     export) # it waits for its ports to come
       keep xr export gone0 --once || fail "export gone0 --once"

@@ -43,7 +43,7 @@ no_verdict no_packets "$file" "$scratch/empty.pcap"
 cp "$file" "$scratch/same.pcap"
 ln -s "$file" "$scratch/link.pcap"
 twice() { # WORDS ARGUMENT...
-  exits 1 "$XDP_ROCE" "${@:2}"
+  exits 2 "$XDP_ROCE" "${@:2}"
   assert_sentence "$1" <"$scratch/last.err"
   [[ ! -s $scratch/last.out ]] || fail "a report of ${*:2}"
 }

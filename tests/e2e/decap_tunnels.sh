@@ -102,5 +102,5 @@ xr attach rx0 --decap erspan,vxlan >/dev/null 2>&1
 assert_eq '["erspan","vxlan"]' "$(xr --json status | jq -c '.attachments[0].decap')" "status"
 refused "attached with --decap" xr impair rx0 add drop
 xr detach rx0 >/dev/null 2>&1
-refused "rules apply" xr attach rx0 --decap auto --rules
+misused "rules apply" xr attach rx0 --decap auto --rules
 echo "${#kinds[@]} kinds of tunnels, identical reports"

@@ -130,7 +130,7 @@ rules box0 | diff "$scratch/rules" - || fail "apply does not give what list gave
 before=$(xr --json impair box0 list)
 while IFS='=' read -r word rule; do
   # shellcheck disable=SC2086 # words
-  refused "$word" xr impair box0 add $rule
+  misused "$word" xr impair box0 add $rule
 done <<'END'
 'dorp'=opcode data dorp
 'SEND_ONYL'=opcode SEND_ONYL drop
@@ -153,9 +153,10 @@ burst=police 1gbit
 'nowhere'=cnp scope nowhere
 '0x1000000'=psn 0x1000000 drop
 dest-qp: there is qp=qp 1 psn 5 dest-qp 7 drop
-loss=roce drop name loss
 name=roce drop name a:b
 END
+# A good word that the port has a rule for already.
+refused 'named loss already' xr impair box0 add roce drop name loss
 assert_eq "$before" "$(xr --json impair box0 list)" "rules after bad ones"
 cat >"$scratch/bad.yaml" <<'END'
 rules:

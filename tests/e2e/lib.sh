@@ -148,10 +148,19 @@ exits() {
 
 # refused WORDS COMMAND...: exit status 1, one sentence on stderr that has the words, nothing else.
 refused() {
-  local words=$1 status=0
-  shift
+  ends_with 1 "$@"
+}
+
+# misused WORDS COMMAND...: exit status 2, as the command line is wrong; otherwise as `refused`.
+misused() {
+  ends_with 2 "$@"
+}
+
+ends_with() {
+  local wanted=$1 words=$2 status=0
+  shift 2
   keep "$@" || status=$?
-  assert_eq 1 "$status" "exit status of: $*"
+  assert_eq "$wanted" "$status" "exit status of: $*"
   assert_sentence "$words" <"$scratch/last.err"
   assert_eq "" "$(cat "$scratch/last.out")" "standard output of: $*"
 }

@@ -62,9 +62,9 @@ refused_by write size 8
 end_respond
 assert_respond '.refused.no_access == 1 and .memory.access == "read,atomic"'
 
-refused 'is not a number of bytes' xr respond rx0 --address "$to" --memory 9000T
+misused 'is not a number of bytes' xr respond rx0 --address "$to" --memory 9000T
 (($(awk '/^MemFree:/ {print $2}' /proc/meminfo) >= 8000000)) ||
   refused 'does not fit' xr respond rx0 --address "$to" --memory 4294967295
-refused 'multiple of 8' xr respond rx0 --address "$to" --memory 1MB --va 3
-refused "'execute' is not an access" xr respond rx0 --address "$to" --memory 1MB --access execute
+misused 'multiple of 8' xr respond rx0 --address "$to" --memory 1MB --va 3
+misused "'execute' is not an access" xr respond rx0 --address "$to" --memory 1MB --access execute
 exits 2 xr respond rx0 --address "$to" --rkey 3

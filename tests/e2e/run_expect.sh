@@ -122,11 +122,11 @@ assert_json "$scratch/unequal/sweep.json" '[.points[] | .verdict] == ["fail", "f
 
 # Refused before anything runs.
 for place in virtual namespaces; do
-  refused "'recovry' is not a column of episodes" "$XDP_ROCE" run "$scratch/expect.yaml" --on "$place" --set 'expect=["max(episodes.recovry) < 1s"]'
+  misused "'recovry' is not a column of episodes" "$XDP_ROCE" run "$scratch/expect.yaml" --on "$place" --set 'expect=["max(episodes.recovry) < 1s"]'
   grep -q '^hint: did you mean recovery?$' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
 done
-refused 'the captures are not analyzed' "$XDP_ROCE" run "$scratch/expect.yaml" --set analyze=none
+misused 'the captures are not analyzed' "$XDP_ROCE" run "$scratch/expect.yaml" --set analyze=none
 grep -q '^hint: analyze: episodes$' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
-refused 'this topology has no ports to capture at' "$XDP_ROCE" run hpcc-fig11 --set 'expect=["count(findings) == 0"]'
-refused 'a capture needs a directory' "$XDP_ROCE" run "$scratch/expect.yaml" --set capture=[left]
+misused 'this topology has no ports to capture at' "$XDP_ROCE" run hpcc-fig11 --set 'expect=["count(findings) == 0"]'
+misused 'a capture needs a directory' "$XDP_ROCE" run "$scratch/expect.yaml" --set capture=[left]
 nothing_left "after all"

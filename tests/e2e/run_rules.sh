@@ -84,12 +84,12 @@ short=(--set duration=200ms --set schedule=[] --set capture=[])
 measures 3 "$scratch/rules.yaml" "${short[@]}" --set "expect=[\"rule('lose').acted == 0\"]"
 assert_json "$scratch/last.out" '.expectations[0] | .row == "lose" and .value == 1 and .bound == 0'
 for place in virtual namespaces; do
-  refused 'a capture needs a directory' "$XDP_ROCE" run "$scratch/rules.yaml" --on "$place"
+  misused 'a capture needs a directory' "$XDP_ROCE" run "$scratch/rules.yaml" --on "$place"
   refused 'there is no QP 3' "$XDP_ROCE" run "$scratch/rules.yaml" --on "$place" "${short[@]}" --set 'rules=[qp 3 psn 1 drop]' --set expect=[]
 done
 refused 'no rule is possible at switch:sender-1 with frames' "$XDP_ROCE" run "$scratch/rules.yaml" --on namespaces "${short[@]}" \
   --set 'rules=[{link: switch:sender-1, words: drop}]' --set expect=[]
-refused "there is no rule 'loose'" "$XDP_ROCE" run "$scratch/rules.yaml" "${short[@]}" --set "expect=[\"rule('loose').acted == 1\"]"
+misused "there is no rule 'loose'" "$XDP_ROCE" run "$scratch/rules.yaml" "${short[@]}" --set "expect=[\"rule('loose').acted == 1\"]"
 
 # At a quarter of the rates the times of rules are four times as long: what is dropped for 50 ms takes 200 ms.
 measures 0 "$scratch/rules.yaml" --scale 1/4 "${short[@]}" --set 'rules=["opcode data for 50ms drop name window"]' \

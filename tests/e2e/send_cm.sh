@@ -92,7 +92,7 @@ assert_eq $'8\n8' "$(of_cm infiniband.cm.rej.reason)" 'reasons of the REJs'
 "$XDP_ROCE" --json analyze --connections "$scratch/cm.pcap" >"$scratch/analyzed.json"
 assert_analyzed '.connections | length == 2 and all(.state == "rejected" and .reason == "invalid service ID" and .service_id == 78187493520)'
 
-refused "'nonsense' is not a reason" xr respond box0 --reject nonsense
-refused 'UD|RC and UC' xt send "$sender_port" --cm dst 192.0.2.2 "${at[@]}" transport ud send size 8 messages 1
-refused 'queues 1' xt send "$sender_port" --cm --queues 2 dst 192.0.2.2 "${at[@]}" send size 8 messages 1
+misused "'nonsense' is not a reason" xr respond box0 --reject nonsense
+misused 'UD|RC and UC' xt send "$sender_port" --cm dst 192.0.2.2 "${at[@]}" transport ud send size 8 messages 1
+misused 'queues 1' xt send "$sender_port" --cm --queues 2 dst 192.0.2.2 "${at[@]}" send size 8 messages 1
 unbridge

@@ -81,5 +81,5 @@ assert_sent '.answers.cnps // 0 | . == 0'
 assert_sent '.rates | all(.[]; .rate_bps == 40e6 and .mean_bps == 40e6 and .cuts == 0)'
 
 # What does not go together is refused.
-refused 'timely needs' xt send left0 "${v4[@]}" "${at[@]}" qp 1 write cc timely line 1gbit
-refused "'ria' is not a parameter" xt send left0 "${v4[@]}" "${at[@]}" qp 1 write cc dcqcn line 1gbit ria=1
+misused 'timely needs' xt send left0 "${v4[@]}" "${at[@]}" qp 1 write cc timely line 1gbit
+misused "'ria' is not a parameter" xt send left0 "${v4[@]}" "${at[@]}" qp 1 write cc dcqcn line 1gbit ria=1

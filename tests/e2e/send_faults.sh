@@ -73,4 +73,4 @@ assert_json "$scratch/counters.json" '.aeth.ack == 3 and (.opcodes | map(select(
 assert_json "$scratch/capture.json" ".frames.total == $total and .icrc.checked == $total and .icrc.bad == 4"
 xr detach rx0
 
-refused 'UC has no ACKs|uc has no ACKs' xt send tx0 "${v4[@]}" "${at[@]}" transport uc fault ghost-ack every 3
+misused 'UC has no ACKs|uc has no ACKs' xt send tx0 "${v4[@]}" "${at[@]}" transport uc fault ghost-ack every 3

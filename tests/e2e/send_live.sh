@@ -24,7 +24,7 @@ await_frames 1
 no() {
   local words=$1
   shift
-  refused "$words" xt send tx0 "$@" --engine live
+  misused "$words" xt send tx0 "$@" --engine live
   grep -qE '^hint: ' "$scratch/last.err" || fail "no hint: $(cat "$scratch/last.err")"
 }
 flow=("${v4[@]}" "${at[@]}")
@@ -37,7 +37,7 @@ no 'opcode: live frames' "${flow[@]}" opcode CNP,RC_SEND_ONLY size 1k messages 5
 no 'size: live frames' "${flow[@]}" send size 1k,4k messages 5
 no 'pfc: live frames' pfc 3 storm line 10gbit for 1s
 no 'replay: live frames' replay "$(capture rc_send_cm_v4)"
-no '4154 bytes are too long for live frames' "${flow[@]}" send size 64k pmtu 4096 messages 5
+refused '4154 bytes are too long for live frames' xt send tx0 "${flow[@]}" send size 64k pmtu 4096 messages 5 --engine live
 no 'several flows have a rate each' --flow "${flow[*]} qp 1 send size 64" --flow "${flow[*]} qp 2 send size 64" --rate 1kpps
 
 # seen_well FILE FRAMES: each frame is right, for `analyze` and for tshark.

@@ -97,5 +97,5 @@ assert_eq 15 "$(xr --json counters rx0 | jq .frames.pfc)" "frames that are PFC o
 xr detach rx0 >/dev/null
 wait_for 5 nothing_since "$before" || fail "left in the kernel"
 
-refused 'pfc: when is not said' xt send tx0 pfc 3
-refused 'pfc has no --reliable' xt send tx0 pfc 3 every 1ms --reliable
+misused 'pfc: when is not said' xt send tx0 pfc 3
+misused 'pfc has no --reliable' xt send tx0 pfc 3 every 1ms --reliable

@@ -53,5 +53,5 @@ awk -v real="$real" -v got="$(sent_of .seconds)" 'BEGIN { exit !(got >= real / 2
   fail "twice as fast as $real s, and took $(sent_of .seconds) s"
 
 refused 'no.?such|cannot open' xt send tx0 replay "$scratch/nothing.pcap"
-refused 'families' xt send tx0 replay "$file" map 10.77.0.1=2001:db8::1
-refused "'fsat' is not a word" xt send tx0 replay "$file" fsat 1
+misused 'families' xt send tx0 replay "$file" map 10.77.0.1=2001:db8::1
+misused "'fsat' is not a word" xt send tx0 replay "$file" fsat 1

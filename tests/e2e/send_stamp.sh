@@ -58,5 +58,5 @@ assert_respond '.stamps | .negative == 0 and .min_us > 0 and .p50_us < 50000 and
 xr detach rx0 >/dev/null
 wait_for 5 nothing_since "$before" || fail "left in the kernel: $(since "$before")"
 
-refused 'stamp: a packet with 16 bytes' xt send tx0 "${v4[@]}" "${at[@]}" qp 17 send size 16 stamp
+misused 'stamp: a packet with 16 bytes' xt send tx0 "${v4[@]}" "${at[@]}" qp 17 send size 16 stamp
 grep -q '^hint: sizes whose last packet has at least 32 bytes' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"

@@ -55,5 +55,5 @@ verify write size 5000 messages 2 qp 0x51
 assert_eq 1 "$verified" 'exit status'
 grep -q '^hint: the peer needs memory' "$scratch/last.err" || fail "what it says: $(cat "$scratch/last.err")"
 end_respond
-refused 'writes no memory' xt send "$sender_port" --verify dst 192.0.2.2 "${at[@]}" send size 8 messages 1
+misused 'writes no memory' xt send "$sender_port" --verify dst 192.0.2.2 "${at[@]}" send size 8 messages 1
 unbridge

@@ -91,15 +91,15 @@ end_respond
 nothing_left "after respond"
 
 # Wrong words, in a sentence.
-refused "'wirte' is not a word" xt send tx0 "${v4[@]}" wirte
-refused 'there is no flow' xt send tx0
-refused 'dst IP|destination' xt send tx0 write
-refused 'only RC and XRC' xt send tx0 "${v4[@]}" "${at[@]}" transport ud --reliable send size 10
+misused "'wirte' is not a word" xt send tx0 "${v4[@]}" wirte
+misused 'there is no flow' xt send tx0
+misused 'dst IP|destination' xt send tx0 write
+misused 'only RC and XRC' xt send tx0 "${v4[@]}" "${at[@]}" transport ud --reliable send size 10
 refused 'pmtu 1024|MTU of 1500' xt send tx0 "${v4[@]}" "${at[@]}" write pmtu 4096 size 64k
 refused 'no such interface' xt send tx9 "${v4[@]}"
 refused 'no such interface' xr respond rx9
 refused 'no address' xr respond rx0
-refused 'is not an? .*address' xr respond rx0 --address 192.0.2
+misused 'is not an? .*address' xr respond rx0 --address 192.0.2
 refused 'queue' xt send tx0 "${v4[@]}" "${at[@]}" --queue 7
 refused 'no host on tx0 answers' xt send tx0 "${v4[@]}"
 status=0

@@ -111,6 +111,76 @@ TEST(Cli, Understands) {
     EXPECT_EQ(parse(line).status, 0) << line;
 }
 
+// Words that CLI11 takes as they are. Each is refused when the line is parsed, before a file, a
+// port or a privilege matters. exit_status.py has the table of all commands.
+TEST(Cli, RefusesWrongWords) {
+  const std::pair<const char *, const char *> kLines[] = {
+      {"attach eth0 --pairs 7", "add --follow, --latency or both"},
+      {"bridge eth0 eth1 --pairs 7", "add --follow, --latency or both"},
+      {"attach eth0 --follow --no-track", "omit --follow and --latency, or --no-track"},
+      {"capture eth0 -w x --latency --no-track", "omit --follow and --latency, or --no-track"},
+      {"attach eth0 --one", "xdp-roce attach eth0 IF2 --one"},
+      {"attach eth0 --decap auto --rules", "omit --rules or --decap"},
+      {"bridge eth0 eth0", "xdp-roce bridge eth0 IF2"},
+      {"wire eth0 eth0", "xdp-roce wire eth0 IF2"},
+      {"wire eth0 eth1 --memory lots", ""},
+      {"capture eth0 -w x --around episod", "episode"},
+      {"capture eth0 -w x --src 192.0.2", ""},
+      {"impair eth0 lst", "did you mean list?"},
+      {"impair eth0 add roce delay 200", ""},
+      {"impair eth0 add opcode data dorp", "did you mean drop?"},
+      {"impair eth0 del", "add RULE, list"},
+      {"impair eth0 peer 192.0.2.1 17", ""},
+      {"link eth0 rate fast", ""},
+      {"send eth0 dst 192.0.2.2 qp 17 wirte", "did you mean write?"},
+      {"send eth0 write", "dst IP"},
+      {"send eth0 dst 192.0.2.2 qp 17 write --cm --queues 2", "--cm with --queues 1"},
+      {"send eth0 dst 192.0.2.2 qp 17 transport ud --reliable send size 10", ""},
+      {"send eth0 pfc 3", ""},
+      {"respond eth0 --peer-qp x", "same, 0x12, +1 or -1"},
+      {"analyze f.pcap --split-by stream", "add --split-to DIR"},
+      {"analyze f.pcap --tick 1ns", ""},
+      {"compare a.pcap b.pcap --window 2m", "--window 60s"},
+      {"compare - b.pcap", "write it into a file first"},
+      {"connections a b c d e f g h i", "name fewer ports"},
+      {"cc show papper", "did you mean paper?"},
+      {"cc list all", "xdp-roce cc list"}};
+  for (const auto &[line, hint] : kLines) {
+    const Parsed parsed = parse(line);
+    EXPECT_EQ(parsed.status, 2) << line << "\n" << parsed.error;
+    EXPECT_NE(parsed.error.find(hint), std::string::npos) << line << "\n" << parsed.error;
+    EXPECT_TRUE(parsed.error.starts_with("xdp-roce: ")) << line << "\n" << parsed.error;
+  }
+}
+
+TEST(Cli, DidYouMean) {
+  const std::pair<const char *, const char *> kLines[] = {
+      {"atach eth0", "hint: did you mean attach?\n"},
+      {"conters eth0", "hint: did you mean counters?\n"},
+      {"xyzzy", "hint: commands are attach, detach, "},
+      {"counters eth0 --intervall 1", "hint: did you mean --interval?\n"},
+      {"counters eth0 --jsn", "hint: did you mean --json?\n"},
+      {"counters eth0 --xyzzy", "hint: xdp-roce counters --help\n"}};
+  for (const auto &[line, hint] : kLines) {
+    const Parsed parsed = parse(line);
+    EXPECT_EQ(parsed.status, 2) << line;
+    EXPECT_NE(parsed.error.find(hint), std::string::npos) << line << "\n" << parsed.error;
+  }
+}
+
+// The exit status of an error is in the error, also where a function above names its context.
+TEST(Cli, StatusOfErrors) {
+  const xr::Error failed{"cannot open x", "run as root"};
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(fail("run", failed), 1);
+  EXPECT_EQ(fail("run", failed.under("x.yaml")), 1);
+  EXPECT_EQ(fail("run", failed.as_usage()), 2);
+  EXPECT_EQ(fail("run", failed.as_usage().under("--set x")), 2);
+  EXPECT_EQ(refuse("run", failed), 2);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("xdp-roce: run: --set x: cannot open x\n"),
+            std::string::npos);
+}
+
 TEST(Cli, GlobalOptionsStandAnywhere) {
   for (const char *line :
        {"--json --netns blue -vv status eth0", "status --json eth0 -v -v --netns "

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -14,6 +15,15 @@ namespace xr {
 struct Error {
   std::string message;
   std::string hint = {};
+  bool usage = false; // the command line is wrong (exit status 2), not a file, port or machine
+
+  // The error of a wrong command line. Words of a file are read by the same functions, so that only
+  // the reader of the command line, or a check of its options, makes it one.
+  Error as_usage() const { return {message, hint, true}; }
+  // "PREFIX: message".
+  Error under(std::string_view prefix) const {
+    return {fmt::format("{}: {}", prefix, message), hint, usage};
+  }
 };
 
 // Appends the text of an errno value: "message: No such device (ENODEV)".

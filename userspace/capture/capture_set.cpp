@@ -62,7 +62,8 @@ Status check_distinct(const std::vector<std::string> &paths) {
     const std::string &first = *at->second;
     return Error{first == path ? fmt::format("{} is given twice", path)
                                : fmt::format("{} and {} are the same file", first, path),
-                 "name each capture once, or its packets count twice"};
+                 "name each capture once, or its packets count twice"}
+        .as_usage();
   }
   return {};
 }

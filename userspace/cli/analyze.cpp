@@ -181,7 +181,9 @@ Status set_speed(Args &args) {
   return {};
 }
 
-Status check_rows(const Args &args) {
+Status read_split(Args &args) { return check_split(args.split); }
+
+Status check_rows(Args &args) {
   if (args.rows.empty())
     return args.table == "streams" && args.run.empty()
                ? Status()
@@ -216,22 +218,22 @@ Status check_stamps(const FrameTimes &times) {
                    : "leave out --time"};
 }
 
-int analyze(const Args &given, const Globals &globals) {
+Status read(Args &args) {
+  for (const auto step : {set_clock, set_speed, check_rows, read_split})
+    if (Status sound = step(args); !sound)
+      return sound;
+  return {};
+}
+
+int analyze(const Args &args, const Globals &globals) {
   const std::string context = "analyze"; // errors name the file
-  Args args = given;
-  if (Status clock = set_clock(args); !clock)
-    return refuse(context, clock.error());
-  if (Status speed = set_speed(args); !speed)
-    return refuse(context, speed.error());
   const Interrupt interrupt;
   auto paths = capture_paths(args.names);
   if (!paths)
     return fail(context, paths.error());
-  if (Status rows = check_rows(args); !rows)
-    return refuse(context, rows.error());
   auto splitter = open_splitter(args.split);
   if (!splitter)
-    return refuse(context, splitter.error());
+    return fail(context, splitter.error());
   const report::RowFormat format =
       args.rows == "csv" ? report::RowFormat::Csv : report::RowFormat::Ndjson;
   Output output(globals.json);
@@ -306,7 +308,7 @@ int analyze(const Args &given, const Globals &globals) {
 
 void add_analyze(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "analyze",
-                    "The same accounting over a capture file; needs no privilege", describe,
+                    "The same accounting over a capture file; needs no privilege", describe, read,
                     analyze);
 }
 

@@ -36,10 +36,10 @@ void add_split_options(CLI::App &command, SplitArgs &args) {
       ->type_name("TIME");
 }
 
-Result<std::optional<Splitter>> open_splitter(const SplitArgs &args) {
+Status check_split(SplitArgs &args) {
   if (args.by.empty()) {
     if (args.to.empty() && args.every.empty())
-      return std::optional<Splitter>();
+      return {};
     return Error{"--split-to and --every are for --split-by", "add --split-by stream or time"};
   }
   if (args.to.empty())
@@ -47,15 +47,21 @@ Result<std::optional<Splitter>> open_splitter(const SplitArgs &args) {
   if (args.every.empty() == (args.by == "time"))
     return Error{"--split-by time has intervals, --split-by stream has not",
                  "name their length with --every, as --split-by time --every 10s"};
-  SplitOptions options{.directory = args.to, .name = stream_name};
-  if (!args.every.empty()) {
-    const auto every = parse::duration(args.every);
-    if (!every)
-      return every.error();
-    if (!every.get())
-      return Error{"--every 0: an interval takes time", "as --every 10s"};
-    options.every_ns = every.get();
-  }
+  if (args.every.empty())
+    return {};
+  const auto every = parse::duration(args.every);
+  if (!every)
+    return every.error().under("--every");
+  if (!every.get())
+    return Error{"--every 0: an interval takes time", "as --every 10s"};
+  args.every_ns = every.get();
+  return {};
+}
+
+Result<std::optional<Splitter>> open_splitter(const SplitArgs &args) {
+  if (args.by.empty())
+    return std::optional<Splitter>();
+  SplitOptions options{.directory = args.to, .every_ns = args.every_ns, .name = stream_name};
   auto splitter = Splitter::create(std::move(options));
   if (!splitter)
     return std::move(splitter).error();

@@ -13,9 +13,13 @@ namespace xr::cli {
 
 struct SplitArgs {
   std::string by, to, every;
+  uint64_t every_ns = 0; // by check_split()
 };
 
 void add_split_options(CLI::App &command, SplitArgs &args);
+
+// Reads the options; no file is touched.
+Status check_split(SplitArgs &args);
 
 // nullopt: not asked for.
 Result<std::optional<Splitter>> open_splitter(const SplitArgs &args);

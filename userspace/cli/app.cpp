@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/app.h"
 
+#include <fmt/ranges.h>
+
 #include "cli/output.h"
 #include "cli/table.h"
+#include "parse/words.h"
 
 namespace xr::cli {
 
 namespace {
-
-std::string command_names(CLI::App &app) {
-  std::string names;
-  for (const CLI::App *command : visible_commands(app))
-    names += (names.empty() ? "" : ", ") + command->get_name();
-  return names;
-}
 
 // CLI11's message in the form of our own messages.
 std::string sentence(const std::string &text) {
@@ -34,7 +30,28 @@ std::string sentence(const std::string &text) {
   return text;
 }
 
+// "" if `word` resembles no option of the command and no global one.
+std::string similar_option(CLI::App &app, CLI::App &command, const std::string &word) {
+  if (!word.starts_with("--"))
+    return "";
+  std::vector<std::string> all;
+  for (CLI::App *one : {&command, &app})
+    for (const CLI::Option *option : flags_of(*one))
+      for (const std::string &name : option->get_lnames())
+        all.push_back("--" + name);
+  return parse::nearest(word.substr(0, word.find('=')), {all.begin(), all.end()});
+}
+
 } // namespace
+
+std::string command_hint(CLI::App &app, const std::string &word) {
+  std::vector<std::string> all;
+  for (const CLI::App *command : visible_commands(app))
+    all.push_back(command->get_name());
+  const std::string near = word.empty() ? "" : parse::nearest(word, {all.begin(), all.end()});
+  return near.empty() ? fmt::format("commands are {}", fmt::join(all, ", "))
+                      : fmt::format("did you mean {}?", near);
+}
 
 void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   app.name("xdp-roce");
@@ -78,12 +95,14 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
   app.footer(
       "Commands that read a port need CAP_BPF; commands that change one also CAP_NET_ADMIN and "
       "CAP_PERFMON;\nsend and respond also CAP_NET_RAW; --netns CAP_SYS_ADMIN.\n"
-      "Exit status: 0 success, 1 failure, 2 wrong command line, 3 an expectation of run does not "
-      "hold.\n"
+      "Exit status: 0 success, 1 a file, a port or the machine is wrong, 2 the command line or a "
+      "word of it\nis wrong, 3 an expectation of run does not hold.\n"
       "Options of a command: xdp-roce COMMAND --help");
 }
 
 int usage_error(CLI::App &app, const CLI::ParseError &error) {
+  if (const auto *wrong = dynamic_cast<const WrongLine *>(&error))
+    return refuse(wrong->context(), wrong->error());
   const auto parsed = app.get_subcommands();
   const auto rest = app.remaining();
   if (parsed.empty()) {
@@ -92,10 +111,14 @@ int usage_error(CLI::App &app, const CLI::ParseError &error) {
                              : rest.empty()                  ? "a command is missing"
                              : rest.front().starts_with("-") ? "what is '" + rest.front() + "'?"
                                                              : "no such command: " + rest.front();
-    return refuse("", {what, "commands are " + command_names(app)});
+    return refuse("", {what, command_hint(app, missing && !rest.empty() ? rest.front() : "")});
   }
-  const std::string command = parsed.front()->get_name();
-  return refuse(command, {sentence(error.what()), "xdp-roce " + command + " --help"});
+  CLI::App &command = *parsed.front();
+  const std::string near = rest.empty() ? "" : similar_option(app, command, rest.front());
+  return refuse(command.get_name(),
+                {sentence(error.what()), near.empty()
+                                             ? fmt::format("xdp-roce {} --help", command.get_name())
+                                             : fmt::format("did you mean {}?", near)});
 }
 
 } // namespace xr::cli

@@ -14,6 +14,9 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen);
 // Prints an error for a command line that CLI11 refused. Returns exit status 2.
 int usage_error(CLI::App &app, const CLI::ParseError &error);
 
+// The hint for a word that is not a command: the command that it resembles, or all of them.
+std::string command_hint(CLI::App &app, const std::string &word);
+
 // Adds `help`, which also writes the manual pages and the completion.
 void add_help(CLI::App &app, Run &chosen);
 

@@ -39,6 +39,13 @@ void describe(CLI::App &command, Args &args) {
       "attached after the command ends, until detach.");
 }
 
+Status read(const Args &args) {
+  if (args.one && args.interfaces.size() < 2)
+    return Error{"--one counts several interfaces as one, and one is named",
+                 fmt::format("xdp-roce attach {} IF2 --one", args.interfaces.front())};
+  return {};
+}
+
 int attach(const Args &args, const Globals &globals) {
   int status = 0;
   std::vector<PortStatus> ports;
@@ -65,7 +72,7 @@ int attach(const Args &args, const Globals &globals) {
 
 void add_attach(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "attach", "Count the RoCE packets that arrive at interfaces",
-                    describe, attach);
+                    describe, read, attach);
 }
 
 } // namespace xr::cli

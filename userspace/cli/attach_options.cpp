@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "cli/commands.h"
 #include "cli/options.h"
 #include "roce/config.h"
 
@@ -14,6 +15,13 @@ const std::map<std::string, Mode> &modes() {
   static const std::map<std::string, Mode> kModes = {
       {"auto", Mode::Auto}, {"native", Mode::Native}, {"skb", Mode::Skb}};
   return kModes;
+}
+
+// Options that have no effect together, or no effect alone.
+Status check_together(const CLI::App &command, const datapath::AttachOptions &options) {
+  if (command.count("--pairs") && !options.follow && !options.latency)
+    return Error{"--pairs: nothing follows or times QP pairs", "add --follow, --latency or both"};
+  return datapath::check_options(options);
 }
 
 } // namespace
@@ -52,6 +60,10 @@ void add_attach_options(CLI::App &command, datapath::AttachOptions &options) {
           "A CNP's cause is a CE mark or NAK at most US microseconds before it (default: 50)")
       ->type_name("US")
       ->check(whole_number(1, 1'000'000'000));
+  command.parse_complete_callback([&command, &options] {
+    if (const Status sound = check_together(command, options); !sound)
+      throw WrongLine(command.get_name(), sound.error());
+  });
 }
 
 } // namespace xr::cli

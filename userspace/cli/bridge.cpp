@@ -34,6 +34,8 @@ void describe(CLI::App &command, Args &args) {
       "detaching one port detaches both.");
 }
 
+Status read(const Args &args) { return check_two_ports("bridge", args.first, args.second); }
+
 int stay(const Args &args, const Globals &globals) {
   Interrupt interrupt;
   while (interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::hours(1)))
@@ -59,7 +61,7 @@ int bridge(const Args &args, const Globals &globals) {
 
 void add_bridge(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "bridge", "In-line: each port's frames leave by the other",
-                    describe, bridge);
+                    describe, read, bridge);
 }
 
 } // namespace xr::cli

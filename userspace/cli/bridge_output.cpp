@@ -7,6 +7,14 @@
 
 namespace xr::cli {
 
+Status check_two_ports(const std::string &command, const std::string &first,
+                       const std::string &second) {
+  if (first == second)
+    return Error{fmt::format("a {} needs two ports, and both are {}", command, first),
+                 fmt::format("xdp-roce {} {} IF2", command, first)};
+  return {};
+}
+
 void tell_troubles(const std::string &command, const std::vector<datapath::Trouble> &troubles) {
   for (const datapath::Trouble &one : troubles) {
     if (one.fixed)

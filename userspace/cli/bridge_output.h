@@ -10,6 +10,10 @@
 
 namespace xr::cli {
 
+// Error if both names are of one port.
+Status check_two_ports(const std::string &command, const std::string &first,
+                       const std::string &second);
+
 // Conditions in which the bridge loses frames, and what repaired them or would. `command`: its
 // name.
 void tell_troubles(const std::string &command, const std::vector<datapath::Trouble> &troubles);

@@ -218,8 +218,6 @@ std::string line(const CaptureSummary &r) {
 
 int capture(Args args, const Globals &globals) {
   const std::string context = "capture " + args.request.ifname;
-  if (auto done = collect(args); !done)
-    return fail("capture", done.error());
   args.request.netns = globals.netns;
   const bool to_stdout = args.file == "-";
   const Interrupt interrupt; // before prepare(): an interrupt must still detach the port
@@ -247,7 +245,7 @@ int capture(Args args, const Globals &globals) {
 
 void add_capture(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "capture", "Frames into pcapng files, each with its outcome",
-                    describe, capture);
+                    describe, collect, capture);
 }
 
 } // namespace xr::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -14,6 +15,11 @@ namespace {
 struct Args {
   std::string what;
   std::vector<std::string> words;
+  std::vector<size_t> presets;              // show: none for all
+  std::optional<congestion::Control> other; // show: a control that has no presets
+  congestion::Question question;            // predict
+
+  std::string context() const { return "cc " + what; }
 };
 
 // Every parameter, from its row: name, units, meaning.
@@ -49,47 +55,55 @@ void describe(CLI::App &command, Args &args) {
       "  xdp-roce cc predict flows 8 rate 100gbit preset hpcc alpha-timer=55us");
 }
 
-int show(const Args &args, Output &output) {
+// Words of `show`: presets of DCQCN, or another control.
+Status read_shown(Args &args) {
   for (const congestion::ControlRow &row : congestion::control_rows()) {
     const congestion::Control control{.kind = row.kind};
     if (row.kind == congestion::Control::Kind::Dcqcn || !control.is_dynamic() ||
         args.words != std::vector<std::string>{row.word})
       continue;
-    output.print(report::control_report(control));
-    return output.finish();
+    args.other = control;
+    return {};
   }
-  std::vector<size_t> presets;
   for (const std::string &word : args.words) {
     const auto preset = congestion::dcqcn_preset(word);
     if (!preset)
-      return refuse("cc show", preset.error());
-    presets.push_back(preset.get().preset);
+      return preset.error();
+    args.presets.push_back(preset.get().preset);
   }
+  return {};
+}
+
+Status read(Args &args) {
+  if (args.what == "show")
+    return read_shown(args);
+  if (args.what == "list")
+    return args.words.empty()
+               ? Status()
+               : Error{fmt::format("what is '{}'?", args.words.front()), "xdp-roce cc list"};
+  auto question = congestion::parse_question(args.words);
+  if (!question)
+    return question.error();
+  args.question = std::move(question).get();
+  return {};
+}
+
+report::Document shown(const Args &args) {
+  if (args.other)
+    return report::control_report(*args.other);
+  std::vector<size_t> presets = args.presets;
   if (presets.empty())
     for (size_t i = 0; i < congestion::dcqcn_presets().size(); i++)
       presets.push_back(i);
-  output.print(report::dcqcn_presets_report(presets));
-  return output.finish();
-}
-
-int predict(const Args &args, Output &output) {
-  const auto question = congestion::parse_question(args.words);
-  if (!question)
-    return refuse("cc predict", question.error());
-  output.print(report::prediction_report(question.get(), congestion::predict(question.get())));
-  return output.finish();
+  return report::dcqcn_presets_report(presets);
 }
 
 int cc(const Args &args, const Globals &globals) {
   Output output(globals.json);
-  if (args.what == "show")
-    return show(args, output);
-  if (args.what == "predict")
-    return predict(args, output);
-  if (!args.words.empty())
-    return refuse("cc list",
-                  {fmt::format("what is '{}'?", args.words.front()), "xdp-roce cc list"});
-  output.print(report::congestion_list());
+  output.print(args.what == "show" ? shown(args)
+               : args.what == "predict"
+                   ? report::prediction_report(args.question, congestion::predict(args.question))
+                   : report::congestion_list());
   return output.finish();
 }
 
@@ -97,7 +111,7 @@ int cc(const Args &args, const Globals &globals) {
 
 void add_cc(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "cc", "Congestion control: presets, parameters, theory", describe,
-                    cc);
+                    read, cc);
 }
 
 } // namespace xr::cli

@@ -8,6 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/result.h"
+
 namespace xr::cli {
 
 struct Globals {
@@ -42,16 +44,47 @@ void add_doctor(CLI::App &app, Run &chosen);
 void add_cc(CLI::App &app, Run &chosen);
 void add_run(CLI::App &app, Run &chosen);
 
-// Adds a subcommand. `describe` binds its options to an Args; `run` receives it with the globals.
-template <typename Args, typename Describe, typename Function>
+// A command line that CLI11 accepts and that is wrong all the same. usage_error() prints it.
+class WrongLine : public CLI::ParseError {
+public:
+  // `context`: what the error is about, "impair eth0 add".
+  WrongLine(std::string context, const xr::Error &error)
+      : ParseError("WrongLine", error.message, CLI::ExitCodes::ValidationError),
+        context_(std::move(context)), error_(error) {}
+  const std::string &context() const { return context_; }
+  const xr::Error &error() const { return error_; }
+
+private:
+  std::string context_;
+  xr::Error error_;
+};
+
+// Adds a subcommand. `describe` binds its options to an Args. `read` reads the words of the command
+// line and changes the Args; it opens no file and no port, so that its errors are all those of a
+// wrong command line (exit status 2). `run` receives the Args with the globals.
+template <typename Args, typename Describe, typename Read, typename Function>
 void add_command(CLI::App &app, Run &chosen, const char *name, const char *description,
-                 Describe describe, Function run) {
+                 Describe describe, Read read, Function run) {
   CLI::App *command = app.add_subcommand(name, description)->group("Commands");
   const auto args = std::make_shared<Args>();
   describe(*command, *args);
-  command->callback([args, run, &chosen] {
+  command->callback([args, name, read, run, &chosen] {
+    if (const Status sound = read(*args); !sound) {
+      if constexpr (requires { args->context(); })
+        throw WrongLine(args->context(), sound.error());
+      else
+        throw WrongLine(name, sound.error());
+    }
     chosen = [args, run](const Globals &globals) { return run(*args, globals); };
   });
+}
+
+// A command without words that CLI11 does not check.
+template <typename Args, typename Describe, typename Function>
+void add_command(CLI::App &app, Run &chosen, const char *name, const char *description,
+                 Describe describe, Function run) {
+  add_command<Args>(
+      app, chosen, name, description, describe, [](const Args &) { return Status(); }, run);
 }
 
 } // namespace xr::cli

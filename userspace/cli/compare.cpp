@@ -129,21 +129,36 @@ Status check_places(const std::vector<std::string> &places) {
     else if (std::find(places.begin(), places.begin() + static_cast<ptrdiff_t>(i), places[i]) !=
              places.begin() + static_cast<ptrdiff_t>(i))
       return Error{fmt::format("port {} is given twice", places[i]),
-                   "name two ports that the same packets enter"};
+                   "name two ports that the same packets enter"}
+          .as_usage();
   }
   if (auto distinct = check_distinct(files); !distinct)
-    return Error{distinct.error().message, "name captures of two places"};
+    return Error{distinct.error().message, "name captures of two places"}.as_usage();
   return {};
 }
 
-Status collect(Args &args, std::vector<compare::Input> &inputs) {
+Status read(Args &args) {
   if (args.places.size() > kMostPlaces)
     return Error{
-        fmt::format("{} places, and there may be {} at most", args.places.size(), kMostPlaces)};
+        fmt::format("{} places, and there may be {} at most", args.places.size(), kMostPlaces),
+        "name fewer places"};
+  if (std::ranges::find(args.places, "-") != args.places.end())
+    return Error{"standard input cannot be read twice, as a comparison needs",
+                 "write it into a file first"};
+  if (args.options.window_ns > kLongestWindow)
+    return Error{"--window is 60s at most", "--window 60s"};
+  if (args.memory.empty())
+    return {};
+  auto bytes = parse::byte_count(args.memory, kLeastMemory);
+  if (!bytes)
+    return bytes.error().under("--memory");
+  args.options.memory = *bytes;
+  return {};
+}
+
+// The places as they are on this machine: files, or ports.
+Status collect(Args &args, std::vector<compare::Input> &inputs) {
   for (const std::string &name : args.places) {
-    if (name == "-")
-      return Error{"standard input cannot be read twice, as a comparison needs",
-                   "write it into a file first"};
     const bool file = is_file(name);
     if (!file && !args.for_ns)
       return Error{fmt::format("{}: no such file", name),
@@ -154,15 +169,7 @@ Status collect(Args &args, std::vector<compare::Input> &inputs) {
     return distinct;
   const auto ports = std::count_if(inputs.begin(), inputs.end(), [](auto &i) { return i.port; });
   if (args.for_ns && !ports)
-    return Error{"--for captures ports, and all places are files", "leave it out"};
-  if (args.options.window_ns > kLongestWindow)
-    return Error{"--window is 60s at most"};
-  if (!args.memory.empty()) {
-    auto bytes = parse::byte_count(args.memory, kLeastMemory);
-    if (!bytes)
-      return bytes.error();
-    args.options.memory = *bytes;
-  }
+    return Error{"--for captures ports, and all places are files", "leave it out"}.as_usage();
   if (args.clock_offset_ns)
     args.options.clock_offset_ns = args.clock_offset_ns;
   else if (ports == static_cast<ptrdiff_t>(inputs.size()))
@@ -223,7 +230,7 @@ int run_compare(Args args, const Globals &globals) {
 
 void add_compare(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "compare",
-                    "What happened to packets between places: captures, or ports", describe,
+                    "What happened to packets between places: captures, or ports", describe, read,
                     run_compare);
 }
 

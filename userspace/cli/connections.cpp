@@ -38,11 +38,16 @@ void describe(CLI::App &command, Args &args) {
       "sees one direction; what only the other\nhas is -. Captures: analyze FILE --connections.");
 }
 
+Status read(const Args &args) {
+  if (args.ports.size() > kMostPorts)
+    return Error{
+        fmt::format("{} ports, and there may be {} at most", args.ports.size(), kMostPorts),
+        "name fewer ports"};
+  return {};
+}
+
 int connections(const Args &args, const Globals &globals) {
   const std::string context = "connections";
-  if (args.ports.size() > kMostPorts)
-    return fail(context, {fmt::format("{} ports, and there may be {} at most", args.ports.size(),
-                                      kMostPorts)});
   const Interrupt interrupt; // before the capture: an interrupt must still detach the ports
   auto directory = Directory::make("");
   if (!directory)
@@ -87,7 +92,7 @@ int connections(const Args &args, const Globals &globals) {
 
 void add_connections(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "connections", "RDMA CM connections, as their messages pass",
-                    describe, connections);
+                    describe, read, connections);
 }
 
 } // namespace xr::cli

@@ -21,6 +21,11 @@ fs::path directory() {
   return program.parent_path().parent_path() / "share/xdp-roce/experiments";
 }
 
+// Not the name of an installed experiment, whether the file is there or not.
+bool is_file_name(const std::string &name) {
+  return fs::path(name).has_parent_path() || fs::path(name).has_extension();
+}
+
 // The first sentence of the comment at the top, without the licence.
 std::string about_of(const fs::path &path) {
   std::ifstream file(path);
@@ -60,7 +65,7 @@ Result<std::string> find_experiment(const std::string &name) {
   std::error_code error;
   const bool there = name == "-" || fs::exists(name, error);
   // A bare word is an installed experiment first, whatever else has that name here.
-  if (name == "-" || (there && (fs::path(name).has_parent_path() || name.ends_with(".yaml"))))
+  if (name == "-" || (there && is_file_name(name)))
     return name;
   const auto entries = installed_experiments();
   std::vector<std::string_view> names;
@@ -77,9 +82,11 @@ Result<std::string> find_experiment(const std::string &name) {
     }
   if (there)
     return name;
+  names.insert(names.end(), {"merge", "compare"});
   const std::string near = parse::nearest(name, names);
-  return Error{fmt::format("there is no file and no installed experiment '{}'", name),
-               near.empty() ? "xdp-roce run --list" : fmt::format("did you mean {}?", near)};
+  const Error unknown{fmt::format("there is no file and no installed experiment '{}'", name),
+                      near.empty() ? "xdp-roce run --list" : fmt::format("did you mean {}?", near)};
+  return is_file_name(name) ? unknown : unknown.as_usage();
 }
 
 } // namespace xr::cli

@@ -57,7 +57,7 @@ int help(CLI::App &app, const HelpArgs &args) {
   }
   CLI::App *command = args.command.empty() ? nullptr : find_command(app, args.command);
   if (!args.command.empty() && !command)
-    return fail("help", {"no such command: " + args.command, "xdp-roce help"});
+    return refuse("help", {"no such command: " + args.command, command_hint(app, args.command)});
   const std::string text = !args.man ? (command ? command->help(app.get_name()) : everything(app))
                            : command ? man_page(app, *command)
                                      : man_page(app);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "datapath/rules.h"
@@ -15,6 +18,11 @@ struct Args {
   std::string ifname;
   std::vector<std::string> words;
   std::string seed;
+  // Read from the words, by the first of them.
+  std::optional<impair::Rule> rule; // add
+  std::optional<impair::Peer> peer; // peer
+
+  std::string context() const { return fmt::format("impair {} {}", ifname, words.front()); }
 };
 
 // Breaks text into lines of at most kWidth characters.
@@ -98,12 +106,12 @@ void describe(CLI::App &command, Args &args) {
 using WordList = std::vector<std::string>;
 using Done = Result<datapath::RuleList>;
 
-Error usage(const std::string &message) {
-  return {message, "add RULE, list, del ID, enable ID, disable ID, clear, zero, apply FILE or "
-                   "peer IP QPN '->' QPN; xdp-roce impair --help"};
-}
+constexpr const char *kForms =
+    "add RULE, list, del ID, enable ID, disable ID, clear, zero, apply FILE or "
+    "peer IP QPN '->' QPN; xdp-roce impair --help";
 
-Done add(const Args &args, const Globals &globals, WordList words) {
+Status read_add(Args &args, const WordList &given) {
+  WordList words = given;
   if (!args.seed.empty()) {
     words.push_back("seed");
     words.push_back(args.seed);
@@ -111,67 +119,107 @@ Done add(const Args &args, const Globals &globals, WordList words) {
   auto rule = impair::parse(words);
   if (!rule)
     return rule.error();
-  return datapath::add_rule(args.ifname, globals.netns, *rule);
+  args.rule = std::move(rule).get();
+  return {};
 }
 
-Done apply(const Args &args, const Globals &globals, const WordList &words) {
+Status read_peer(Args &args, const WordList &words) {
+  auto peer = impair::parse_peer(words);
+  if (!peer)
+    return peer.error();
+  args.peer = peer.get();
+  return {};
+}
+
+// A word that the verb needs after it: "a file".
+Status read_object(const Args &args, const WordList &words, const char *object) {
   if (words.size() != 1)
-    return usage("apply needs a file");
-  auto file = impair::load(words.front());
+    return Error{fmt::format("{} needs {}", args.words.front(), object), kForms};
+  return {};
+}
+
+Status read_nothing(const WordList &words) {
+  return words.empty() ? Status() : Error{"what is '" + words.front() + "'?", kForms};
+}
+
+Done change_by_id(const Args &args, const Globals &globals) {
+  const std::string &verb = args.words.front(), &rule = args.words[1];
+  return verb == "enable" || verb == "disable"
+             ? datapath::enable_rule(args.ifname, globals.netns, rule, verb == "enable")
+             : datapath::delete_rule(args.ifname, globals.netns, rule);
+}
+
+Done apply(const Args &args, const Globals &globals) {
+  auto file = impair::load(args.words[1]);
   if (!file)
     return file.error();
   return datapath::apply_rules(args.ifname, globals.netns, *file);
 }
 
-Done remove(const Args &args, const Globals &globals, const WordList &words) {
-  if (words.size() != 1)
-    return usage("del needs a rule's id or name");
-  return datapath::delete_rule(args.ifname, globals.netns, words.front());
+struct Verb {
+  const char *name, *alias; // "": no alias
+  Status (*read)(Args &, const WordList &);
+  Done (*run)(const Args &, const Globals &);
+};
+
+constexpr auto kOneRule = [](Args &args, const WordList &words) {
+  return read_object(args, words, "a rule's id or name");
+};
+constexpr auto kNoWords = [](Args &, const WordList &words) { return read_nothing(words); };
+
+const Verb kVerbs[] = {
+    {"add", "", read_add,
+     [](const Args &args, const Globals &globals) {
+       return datapath::add_rule(args.ifname, globals.netns, *args.rule);
+     }},
+    {"list", "show", kNoWords,
+     [](const Args &args, const Globals &globals) {
+       return datapath::list_rules(args.ifname, globals.netns);
+     }},
+    {"del", "delete", kOneRule, change_by_id},
+    {"enable", "", kOneRule, change_by_id},
+    {"disable", "", kOneRule, change_by_id},
+    {"clear", "flush", kNoWords,
+     [](const Args &args, const Globals &globals) {
+       return datapath::clear_rules(args.ifname, globals.netns);
+     }},
+    {"zero", "", kNoWords,
+     [](const Args &args, const Globals &globals) {
+       return datapath::zero_rules(args.ifname, globals.netns);
+     }},
+    {"apply", "",
+     [](Args &args, const WordList &words) { return read_object(args, words, "a file"); }, apply},
+    {"peer", "", read_peer, [](const Args &args, const Globals &globals) {
+       return datapath::add_peer(args.ifname, globals.netns, *args.peer);
+     }}};
+
+const Verb *find_verb(const std::string &word) {
+  const auto found = std::ranges::find_if(
+      kVerbs, [&](const Verb &verb) { return word == verb.name || word == verb.alias; });
+  return found == std::end(kVerbs) || word.empty() ? nullptr : found;
 }
 
-Done enable(const Args &args, const Globals &globals, const WordList &words) {
-  const std::string &verb = args.words.front();
-  if (words.size() != 1)
-    return usage(verb + " needs a rule's id or name");
-  return datapath::enable_rule(args.ifname, globals.netns, words.front(), verb == "enable");
-}
-
-Done peer(const Args &args, const Globals &globals, const WordList &words) {
-  auto one = impair::parse_peer(words);
-  if (!one)
-    return one.error();
-  return datapath::add_peer(args.ifname, globals.netns, *one);
-}
-
-Done change(const Args &args, const Globals &globals) {
-  const std::string &verb = args.words.front();
-  const WordList rest(args.words.begin() + 1, args.words.end());
-  if (verb == "add")
-    return add(args, globals, rest);
-  if (verb == "del" || verb == "delete")
-    return remove(args, globals, rest);
-  if (verb == "enable" || verb == "disable")
-    return enable(args, globals, rest);
-  if (verb == "apply")
-    return apply(args, globals, rest);
-  if (verb == "peer")
-    return peer(args, globals, rest);
-  if (verb != "list" && verb != "show" && verb != "clear" && verb != "flush" && verb != "zero")
-    return usage("what is '" + verb + "'?");
-  if (!rest.empty())
-    return usage("what is '" + rest.front() + "'?");
-  if (verb == "zero")
-    return datapath::zero_rules(args.ifname, globals.netns);
-  return verb == "list" || verb == "show" ? datapath::list_rules(args.ifname, globals.netns)
-                                          : datapath::clear_rules(args.ifname, globals.netns);
+Status read(Args &args) {
+  const std::string &word = args.words.front();
+  const Verb *verb = find_verb(word);
+  if (verb)
+    return verb->read(args, {args.words.begin() + 1, args.words.end()});
+  std::vector<std::string_view> names;
+  for (const Verb &one : kVerbs)
+    for (const std::string_view name : {one.name, one.alias})
+      if (!name.empty())
+        names.push_back(name);
+  const std::string near = parse::nearest(word, names);
+  return Error{"what is '" + word + "'?",
+               near.empty() ? kForms : fmt::format("did you mean {}?", near)};
 }
 
 int impair(const Args &args, const Globals &globals) {
-  auto list = change(args, globals);
-  if (!list)
-    return fail(fmt::format("impair {} {}", args.ifname, args.words.front()), list.error());
   const std::string &verb = args.words.front();
-  tell_notes(fmt::format("impair {} {}", args.ifname, verb), list->notes);
+  auto list = find_verb(verb)->run(args, globals);
+  if (!list)
+    return fail(args.context(), list.error());
+  tell_notes(args.context(), list->notes);
   Output output(globals.json);
   // As with `ip` and `tc`, changes print nothing; with --json they print the rules.
   if (globals.json || verb == "list" || verb == "show") {
@@ -187,7 +235,7 @@ int impair(const Args &args, const Globals &globals) {
 
 void add_impair(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "impair", "Rules: drop, mark, corrupt, police, answer with CNPs",
-                    describe, impair);
+                    describe, read, impair);
 }
 
 } // namespace xr::cli

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "datapath/wire_ports.h"
+#include "parse/words.h"
 #include "report/wire.h"
 #include "wire/delivery_trace.h"
 #include "wire/link_words.h"
@@ -17,6 +19,11 @@ namespace {
 struct Args {
   std::string ifname;
   std::vector<std::string> words;
+  std::optional<LinkSpec> spec; // none: `show` or `off`
+
+  bool shows() const { return words.empty() || (words.size() == 1 && words[0] == "show"); }
+  bool removes() const { return words.size() == 1 && words[0] == "off"; }
+  std::string context() const { return "link " + ifname; }
 };
 
 void describe(CLI::App &command, Args &args) {
@@ -67,21 +74,28 @@ int show(const Args &args, const Globals &globals, const std::string &context) {
   return output.finish();
 }
 
-int link(const Args &args, const Globals &globals) {
-  const std::string context = "link " + args.ifname;
-  const bool shows = args.words.empty() || (args.words.size() == 1 && args.words[0] == "show");
-  if (shows)
-    return show(args, globals, context);
-  std::string text;
-  if (args.words.size() != 1 || args.words[0] != "off") {
-    auto spec = wire::parse_link(args.words);
-    if (!spec)
-      return fail(context, spec.error());
-    if (!spec->trace.empty())
-      if (auto sound = check_trace(spec->trace); !sound)
-        return fail(context, sound.error());
-    text = wire::link_text(*spec);
+Status read(Args &args) {
+  if (args.shows() || args.removes())
+    return {};
+  auto spec = wire::parse_link(args.words);
+  if (!spec) {
+    const std::string near =
+        args.words.size() == 1 ? parse::nearest(args.words.front(), {"show", "off"}) : "";
+    return near.empty() ? spec.error()
+                        : Error{spec.error().message, fmt::format("did you mean {}?", near)};
   }
+  args.spec = std::move(spec).get();
+  return {};
+}
+
+int link(const Args &args, const Globals &globals) {
+  const std::string context = args.context();
+  if (args.shows())
+    return show(args, globals, context);
+  if (args.spec && !args.spec->trace.empty())
+    if (auto sound = check_trace(args.spec->trace); !sound)
+      return fail(context, sound.error());
+  const std::string text = args.spec ? wire::link_text(*args.spec) : "";
   if (auto done = datapath::set_link_words(args.ifname, globals.netns, text); !done)
     return fail(context, done.error());
   return show(args, globals, context);
@@ -91,7 +105,8 @@ int link(const Args &args, const Globals &globals) {
 
 void add_link(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "link",
-                    "What leaves by a wire's port: rate, delay, queue, AQM, PFC", describe, link);
+                    "What leaves by a wire's port: rate, delay, queue, AQM, PFC", describe, read,
+                    link);
 }
 
 } // namespace xr::cli

@@ -133,7 +133,8 @@ std::string man_page(CLI::App &app, CLI::App &command) {
          section("NOTES", lines(command.get_footer())) +
          section(
              "EXIT STATUS",
-             fmt::format("0 success, 1 failure, 2 wrong command line{}.\n",
+             fmt::format("0 success, 1 a file, a port or the machine is wrong, 2 the command line "
+                         "or a word of it is wrong{}.\n",
                          command.get_name() == "run" ? ", 3 an expectation does not hold" : "")) +
          section("SEE ALSO", ".BR xdp\\-roce (8)\n");
 }

@@ -115,12 +115,11 @@ int fail(const std::string &context, const Error &error) {
   warn(context, error.message);
   if (!error.hint.empty())
     say(fmt::format("hint: {}", error.hint));
-  return 1;
+  return error.usage ? 2 : 1;
 }
 
 int refuse(const std::string &context, const Error &error) {
-  fail(context, error);
-  return 2;
+  return fail(context, error.as_usage());
 }
 
 void warn(const std::string &context, const std::string &message) {

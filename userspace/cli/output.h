@@ -48,9 +48,10 @@ bool colour_wanted();
 // A positive number from environment variable `variable` (COLUMNS, LINES), else `otherwise`.
 size_t number_in(const char *variable, size_t otherwise);
 
-// Prints `xdp-roce: CONTEXT: message` and the hint. Returns exit status 1.
+// Prints `xdp-roce: CONTEXT: message` and the hint. Returns exit status 1, or 2 if the command line
+// is wrong (Error::usage).
 int fail(const std::string &context, const Error &error);
-// The same for a wrong command line. Returns exit status 2.
+// Prints an error of a wrong command line. Returns exit status 2.
 int refuse(const std::string &context, const Error &error);
 // Prints `xdp-roce: CONTEXT: message`; the command goes on.
 void warn(const std::string &context, const std::string &message);

@@ -195,7 +195,7 @@ Status read_memory(Args &args) {
     }
   }
   args.request.memory = args.region;
-  return {};
+  return responder::check_memory(args.region);
 }
 
 Status read_cm(Args &args) {
@@ -238,8 +238,6 @@ Status collect(Args &args) {
 
 int respond(Args args, const Globals &globals) {
   const std::string context = "respond " + args.request.ifname;
-  if (auto done = collect(args); !done)
-    return fail("respond", done.error());
   args.request.netns = globals.netns;
   const Interrupt interrupt; // before prepare(): an interrupt must still detach the port
   auto run = endpoint::RespondRun::prepare(std::move(args.request));
@@ -254,7 +252,7 @@ int respond(Args args, const Globals &globals) {
 
 void add_respond(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "respond", "AF_XDP responder: ACK, NAK, READ, CNP", describe,
-                    respond);
+                    collect, respond);
 }
 
 } // namespace xr::cli

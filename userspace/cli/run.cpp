@@ -17,6 +17,7 @@
 #include "cli/sweep_merge.h"
 #include "experiment/experiment.h"
 #include "experiment/run.h"
+#include "parse/words.h"
 #include "parse/yaml.h"
 #include "places/plan.h"
 #include "report/experiment.h"
@@ -126,6 +127,15 @@ int merge(const RunArgs &args, const Globals &globals) {
   return finish_sweep(args, globals, merged->name, merged->points, merged->missing);
 }
 
+// The values of a point are the file's, unless --set sets the sweep.
+Error error_of_point(Error error, const experiment::ExperimentFile &file,
+                     const experiment::Settings &settings) {
+  if (file.read(settings))
+    error.usage = std::ranges::any_of(
+        settings, [](const auto &one) { return one.first.starts_with("sweep"); });
+  return error;
+}
+
 int run_sweep(const RunArgs &args, const Globals &globals, const experiment::ExperimentFile &file,
               const experiment::Settings &settings,
               const std::vector<experiment::Settings> &points) {
@@ -135,7 +145,7 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
   for (const experiment::Settings &point : points) {
     auto checked = file.check(joined(settings, point));
     if (!checked)
-      return fail("run", checked.error());
+      return fail("run", error_of_point(checked.error(), file, settings));
     name = std::move(checked).get();
   }
   SweepOptions options{.out = args.out, .jobs = args.jobs};
@@ -194,6 +204,13 @@ int run_imported(const RunArgs &args, const Globals &globals) {
   return worst;
 }
 
+Error too_many_files(const std::vector<std::string> &files) {
+  const std::string near = parse::nearest(files.front(), {kMerge, kCompare});
+  if (!near.empty() && !find_experiment(files.front()))
+    return {fmt::format("what is '{}'?", files.front()), fmt::format("did you mean {}?", near)};
+  return {fmt::format("'{}' is too much", files[1]), "one experiment a run"};
+}
+
 int run(RunArgs args, const Globals &globals) {
   args.netns = globals.netns;
   if (Status s = read_ports(args); !s)
@@ -213,7 +230,7 @@ int run(RunArgs args, const Globals &globals) {
     return compare_stored_runs({args.files.begin() + 1, args.files.end()}, args.out, args.plots,
                                globals);
   if (args.files.size() > 1)
-    return refuse("run", {fmt::format("'{}' is too much", args.files[1]), "one experiment a run"});
+    return refuse("run", too_many_files(args.files));
   const auto settings = checked_settings(args);
   if (!settings)
     return refuse("run", settings.error());

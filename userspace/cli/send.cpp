@@ -267,7 +267,8 @@ Status add_file(Args &args) {
   if (!file)
     return file.error();
   args.request.flows.insert(args.request.flows.end(), file->flows.begin(), file->flows.end());
-  args.request.rate = file->rate;
+  if (args.rate.empty())
+    args.request.rate = file->rate;
   if (file->seed && !args.request.seed)
     args.request.seed = *file->seed;
   if (!args.stagger_ns)
@@ -302,11 +303,19 @@ Status read_verify(Args &args) {
   return {};
 }
 
-// Collects the flows and the total rate from the command line and the file.
+// Collects the flows and the total rate from the command line.
 Status collect(Args &args) {
-  for (const auto step : {add_words, add_file, add_total, read_verify})
+  for (const auto step : {add_words, add_total, read_verify})
     if (auto done = step(args); !done)
       return done;
+  const endpoint::SendRequest &r = args.request;
+  if (r.flows.empty() && args.file.empty() && !r.replay && !r.pfc)
+    return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
+  return endpoint::check_options(r);
+}
+
+// After the file's flows were added: their times by --stagger and --for.
+void set_times(Args &args) {
   uint64_t start = 0;
   for (flow::Flow &flow : args.request.flows) {
     flow.pacing.start_ns += start;
@@ -314,13 +323,13 @@ Status collect(Args &args) {
     if (!flow.duration_ns)
       flow.duration_ns = args.duration_ns;
   }
-  return {};
 }
 
 int send(Args args, const Globals &globals) {
   const std::string context = "send " + args.ifname;
-  if (auto done = collect(args); !done)
+  if (auto done = add_file(args); !done)
     return fail("send", done.error());
+  set_times(args);
   if (!args.request.cm) // QPNs are the peer's choice
     warn_of_management_qps(context, args.request.flows);
   args.request.ifname = args.ifname;
@@ -365,7 +374,8 @@ int send(Args args, const Globals &globals) {
 } // namespace
 
 void add_send(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "send", "AF_XDP generator: the requester", describe, send);
+  add_command<Args>(app, chosen, "send", "AF_XDP generator: the requester", describe, collect,
+                    send);
 }
 
 } // namespace xr::cli

@@ -43,15 +43,21 @@ void describe(CLI::App &command, Args &args) {
       "forwards all frames again, and counts those that were to be held.");
 }
 
+Status read(Args &args) {
+  if (Status apart = check_two_ports("wire", args.request.first, args.request.second); !apart)
+    return apart;
+  if (args.memory.empty())
+    return {};
+  auto bytes = parse::byte_count(args.memory, 1 << 20);
+  if (!bytes)
+    return bytes.error().under("--memory");
+  args.request.memory = *bytes;
+  return {};
+}
+
 int wire(Args args, const Globals &globals) {
   const std::string context = fmt::format("wire {} {}", args.request.first, args.request.second);
   args.request.netns = globals.netns;
-  if (!args.memory.empty()) {
-    auto bytes = parse::byte_count(args.memory, 1 << 20);
-    if (!bytes)
-      return fail(context, bytes.error());
-    args.request.memory = *bytes;
-  }
   const Interrupt interrupt; // before prepare(): an interrupt must still detach the ports
   auto run = endpoint::WireRun::prepare(args.request);
   if (!run)
@@ -66,7 +72,7 @@ int wire(Args args, const Globals &globals) {
 
 void add_wire(CLI::App &app, Run &chosen) {
   add_command<Args>(app, chosen, "wire", "A bridge that can hold frames: delay, queues, shaping",
-                    describe, wire);
+                    describe, read, wire);
 }
 
 } // namespace xr::cli

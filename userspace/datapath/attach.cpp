@@ -48,7 +48,7 @@ Status count_with(const Pins &pins, const std::string &ifname, roce_config &conf
   const auto theirs = Maps::of_pins(pins).config();
   if (!theirs || theirs->abi != ROCE_ABI)
     return Error{fmt::format("it cannot count together with {}", ifname),
-                 fmt::format("xdp-roce attach {} first", ifname)};
+                 fmt::format("attach {} first; xdp-roce status shows what is attached", ifname)};
   config.hash_seed = theirs->hash_seed;
   config.streams = theirs->streams;
   config.buckets = theirs->buckets;

@@ -11,6 +11,7 @@
 #include "datapath/counts.h"
 #include "datapath/map_names.h"
 #include "datapath/place.h"
+#include "datapath/remedy.h"
 
 namespace xr::datapath {
 
@@ -39,7 +40,7 @@ Result<AttachedPort> AttachedPort::open(const std::string &ifname, const std::st
         map_names::shared, map_names::events, map_names::rodata})
     if (port.maps_.fd(name) < 0)
       return Error{fmt::format("the attachment's map {} cannot be opened", name),
-                   fmt::format("xdp-roce detach {}, then attach again", ifname)};
+                   attach_again(port.status_)};
   return port;
 }
 

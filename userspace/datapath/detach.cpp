@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -58,6 +59,19 @@ void await_freed(const KernelIds &freed, DetachReport &report) {
   if (!result.all && result.holders.empty())
     report.notes.push_back("the kernel has not freed its maps yet; no process that is visible here "
                            "has them open");
+}
+
+// Ports that count as one share maps, which are freed with the last of them.
+void leave_shared(const Bpffs &bpffs, KernelIds &freed, DetachReport &report) {
+  for (const Pins &other : Pins::list(bpffs)) {
+    const std::vector<uint32_t> theirs = Maps::of_pins(other).ids();
+    const size_t shared = std::erase_if(
+        freed.maps, [&](uint32_t id) { return std::ranges::find(theirs, id) != theirs.end(); });
+    if (shared)
+      report.notes.push_back(
+          fmt::format("its counters and streams were shared with {}, which keeps them",
+                      place_of(other).ifname));
+  }
 }
 
 // The other port of a bridge, if it is still attached.
@@ -124,6 +138,8 @@ Result<DetachReport> detach_held(const Place &place) {
     report->notes.push_back(
         fmt::format("it was bridged with {}, which is detached too", other->ifname));
   }
+  if (bpffs)
+    leave_shared(*bpffs, freed, *report);
   await_freed(freed, *report);
   return report;
 }

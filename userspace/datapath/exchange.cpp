@@ -8,6 +8,7 @@
 #include "datapath/clean.h"
 #include "datapath/map_names.h"
 #include "datapath/object.h"
+#include "datapath/remedy.h"
 
 namespace xr::datapath {
 
@@ -77,8 +78,7 @@ Status exchange(const Place &place, const PortStatus &port, const ProgramFeature
     return done;
   auto config = Maps::of_pins(pins).config();
   if (!config)
-    return Error{"the attachment's configuration cannot be read",
-                 fmt::format("xdp-roce detach {}, then attach again", port.ifname)};
+    return Error{"the attachment's configuration cannot be read", attach_again(port)};
   config->features = needed.features;
   config->uses = needed.uses;
   auto scope = place.netns->enter();

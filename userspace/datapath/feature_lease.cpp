@@ -4,6 +4,7 @@
 #include "datapath/exchange.h"
 #include "datapath/log.h"
 #include "datapath/place.h"
+#include "datapath/remedy.h"
 #include "host/privilege.h"
 
 namespace xr::datapath {
@@ -27,9 +28,9 @@ Result<InspectedPort> inspect_location(Place place) {
 Status exchange_features(InspectedPort &seen, const LeasedFeature &feature, uint32_t wanted) {
   if (seen.port.features == wanted)
     return {};
-  auto possible =
-      check_exchangeable(seen.port, fmt::format("xdp-roce detach {}; {} attaches by itself",
-                                                seen.port.ifname, feature.user));
+  auto possible = check_exchangeable(
+      seen.port, fmt::format("{}; {} attaches by itself",
+                             command_for(seen.port, "detach " + seen.port.ifname), feature.user));
   return possible ? exchange(seen.place, seen.port, {wanted, seen.port.uses}) : possible;
 }
 
@@ -42,6 +43,15 @@ uint32_t features_in_use(const InspectedPort &seen, uint32_t features) {
         Lock::take_port(seen.place.netns->inode(), seen.place.ifindex, use).ok())
       features &= ~static_cast<uint32_t>(feature);
   return features;
+}
+
+// A bridge is made again with an option that is a flag. Any other port is only detached: the
+// command attaches it with its options.
+std::string with_option(const PortStatus &port, std::string_view option) {
+  const bool flag = option == "--classes" || option == "--follow" || option == "--latency";
+  if (flag && port.features & ROCE_FEATURE_FORWARD)
+    return attach_again(port, option);
+  return command_for(port, "detach " + port.ifname) + " first";
 }
 
 // An attached port keeps its options. An explicit option that differs is an error, not ignored.
@@ -67,7 +77,7 @@ Status check_same_options(const AttachOptions &asked, const PortStatus &port) {
   for (const auto &[another, option] : options)
     if (another)
       return Error{fmt::format("it is already attached with another {}", option),
-                   fmt::format("omit {}, or xdp-roce detach {} first", option, port.ifname)};
+                   fmt::format("omit {}, or {}", option, with_option(port, option))};
   return {};
 }
 
@@ -77,7 +87,7 @@ Result<AttachReport> add_feature(InspectedPort &seen, const std::string &netns,
   const PortStatus &port = seen.port;
   if (port.features & ROCE_FEATURE_FORWARD && feature.bit & ROCE_FEATURE_SOCKETS)
     return Error{"it is a port of a bridge: its frames leave by the other port",
-                 fmt::format("xdp-roce detach {}", port.ifname)};
+                 command_for(port, "detach " + port.ifname)};
   if (port.state == AttachState::Attached) {
     auto done = check_same_options(options, port);
     if (done)
@@ -147,8 +157,8 @@ Status FeatureLease::end() {
       auto done = exchange_features(*seen, held->feature,
                                     features & ~(mine | (stays ? ROCE_FEATURE_PASSING : 0)));
       if (done && stays)
-        notes_.push_back(fmt::format("{0} stays attached because it has rules: xdp-roce detach {0}",
-                                     port.ifname));
+        notes_.push_back(fmt::format("{} stays attached because it has rules: {}", port.ifname,
+                                     command_for(port, "detach " + port.ifname)));
       return done;
     }
   } else if (!held->attached ||

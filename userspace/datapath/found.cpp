@@ -11,6 +11,7 @@
 #include "datapath/counts.h"
 #include "datapath/map_names.h"
 #include "datapath/pair_names.h"
+#include "datapath/remedy.h"
 #include "roce/followed.h"
 #include "roce/found.h"
 
@@ -138,9 +139,7 @@ Result<Episodes> AttachedPort::ended_episodes(Found &since) const {
 
 Result<Episodes> AttachedPort::episodes(Found &since) const {
   if (!(status_.features & ROCE_FEATURE_FOLLOW))
-    return Error{
-        "it does not follow QP pairs",
-        fmt::format("xdp-roce detach {0}, then xdp-roce attach {0} --follow", status_.ifname)};
+    return Error{"it does not follow QP pairs", attach_again(status_, "--follow")};
   Snapshot counts;
   if (auto done = read_counters(counts); !done)
     return done.error();

@@ -7,6 +7,7 @@
 
 #include "datapath/hook.h"
 #include "datapath/log.h"
+#include "datapath/remedy.h"
 
 namespace xr::datapath {
 
@@ -168,11 +169,10 @@ Error busy(const PortStatus &port, const std::string &why) {
                                 ? "another XDP program"
                                 : fmt::format("another XDP program, {} (id {}),",
                                               port.programs.front().name, port.programs.front().id);
-  return Error{
-      fmt::format("{} is already on the interface and {}", other,
-                  why.empty() ? "does not share it" : "cannot be joined: " + why),
-      fmt::format("take it off with the tool that attached it, or: ip link set dev {} {} off",
-                  port.ifname, off)};
+  return Error{fmt::format("{} is already on the interface and {}", other,
+                           why.empty() ? "does not share it" : "cannot be joined: " + why),
+               "take it off with the tool that attached it, or: " +
+                   ip_for(port, fmt::format("link set dev {} {} off", port.ifname, off))};
 }
 
 } // namespace xr::datapath

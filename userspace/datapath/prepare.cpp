@@ -5,6 +5,7 @@
 #include "datapath/clean.h"
 #include "datapath/join.h"
 #include "datapath/object.h"
+#include "datapath/remedy.h"
 
 namespace xr::datapath {
 
@@ -12,19 +13,19 @@ namespace {
 
 // Error if the port is attached, or another program is on the hook that cannot be shared.
 Status check_free(const PortStatus &port) {
+  const std::string detach = command_for(port, "detach " + port.ifname);
   switch (port.state) {
   case AttachState::Attached:
     if (port.features & ROCE_FEATURE_PASSING)
       return Error{"a capture or an endpoint attached it for as long as it runs",
-                   fmt::format("end it first, or xdp-roce detach {}", port.ifname)};
+                   "end it first, or " + detach};
     return Error{fmt::format("already attached since {}", local_date_time(port.since_ns)),
-                 fmt::format("xdp-roce detach {} first", port.ifname)};
+                 detach + " first"};
   case AttachState::OtherAbi:
     return Error{fmt::format("already attached by another version of xdp-roce ({})", abis(port)),
-                 fmt::format("xdp-roce detach {} also takes that program off", port.ifname)};
+                 detach + " also takes that program off"};
   case AttachState::Unpinned:
-    return Error{"already attached by an xdp-roce whose pins are not here",
-                 fmt::format("xdp-roce detach {} first", port.ifname)};
+    return Error{"already attached by an xdp-roce whose pins are not here", detach + " first"};
   default:
     break;
   }
@@ -74,7 +75,8 @@ Result<Prepared> prepare(const std::string &ifname, const std::string &netns, co
     return place.error();
   if (!place->ifindex)
     return Error{"no such interface",
-                 fmt::format("it was deleted; xdp-roce detach {} cleans up after it", ifname)};
+                 fmt::format("it was deleted; xdp-roce {}detach {} cleans up after it",
+                             netns.empty() ? "" : "--netns " + netns + " ", ifname)};
   auto before = inspect(ifname, &*place->netns, place->ifindex, place->best_pins());
   if (!before)
     return before.error();

@@ -20,6 +20,7 @@
 #include "datapath/log.h"
 #include "datapath/map_names.h"
 #include "datapath/object.h"
+#include "datapath/remedy.h"
 #include "host/privilege.h"
 #include "impair/action_table.h"
 #include "impair/taken.h"
@@ -54,12 +55,15 @@ Status check_rule(const impair::Rule &rule, const PortStatus &port) {
     if (!*action.alone || act & ROCE_ACT_DROP)
       continue;
     if (!bridged)
-      return Error{action.alone, fmt::format(fmt::runtime(action.remedy), port.ifname)};
+      return Error{action.alone,
+                   fmt::format("{}{}{}", action.instead, *action.instead ? "; or " : "",
+                               make_bridge(port, action.place))};
     if (action.in_skb && port.mode == Mode::Skb)
       return Error{action.in_skb, action.skb_remedy};
   }
   if (!port.track && streams)
-    return Error{"`qp` and `cnp` need the port's streams, and it was attached with --no-track"};
+    return Error{"`qp` and `cnp` need the port's streams, and it was attached with --no-track",
+                 attach_again(port, "", "--no-track")};
   return {};
 }
 
@@ -185,12 +189,12 @@ Status RuleStore::enable_features(const std::vector<Entry> &entries, uint32_t us
   if (needed && port_.features & ROCE_FEATURE_DECAP)
     return Error{"it was attached with --decap: rules apply to frames as they arrive, not to those "
                  "inside tunnels",
-                 fmt::format("xdp-roce detach {0}, then xdp-roce attach {0}", port_.ifname)};
+                 attach_again(port_, "", "--decap")};
   if (port_.dispatcher && !needed)
     return {}; // keeps its features: a program under a dispatcher cannot be exchanged back
-  if (auto possible = check_exchangeable(
-          port_, fmt::format("xdp-roce detach {0}, then xdp-roce attach {1}{0}", port_.ifname,
-                             has ? "while no other program is on " : "--rules "));
+  if (auto possible =
+          check_exchangeable(port_, has ? attach_again(port_) + ", while no other program is there"
+                                        : attach_again(port_, "--rules"));
       !possible)
     return possible;
   ProgramFeatures program{others, 0};
@@ -473,13 +477,14 @@ bool has_id_or_name(const Entry &entry, const std::string &which) {
 }
 
 // The entry with this id or name; error if there is none.
-Result<std::vector<Entry>::iterator>
-find_entry(std::vector<Entry> &entries, const std::string &which, const std::string &ifname) {
+Result<std::vector<Entry>::iterator> find_entry(std::vector<Entry> &entries,
+                                                const std::string &which, const PortStatus &port) {
   auto found = std::find_if(entries.begin(), entries.end(),
                             [&](const Entry &entry) { return has_id_or_name(entry, which); });
   if (found == entries.end())
     return Error{fmt::format("there is no rule {}", which),
-                 fmt::format("xdp-roce impair {} list shows ids and names", ifname)};
+                 command_for(port, fmt::format("impair {} list", port.ifname)) +
+                     " shows ids and names"};
   return found;
 }
 
@@ -502,7 +507,8 @@ Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
     for (const Entry &entry : *entries)
       if (!rule.name.empty() && entry.rule.name == rule.name)
         return Error{fmt::format("there is a rule named {} already", rule.name),
-                     fmt::format("xdp-roce impair {} del {} first", ifname, rule.name)};
+                     command_for(store.port(), fmt::format("impair {} del {}", ifname, rule.name)) +
+                         " first"};
     entries->push_back({rule, 0, 0, 0});
     return store.replace(std::move(*entries));
   });
@@ -514,7 +520,7 @@ Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns
     auto entries = store.entries();
     if (!entries)
       return entries.error();
-    auto found = find_entry(*entries, which, ifname);
+    auto found = find_entry(*entries, which, store.port());
     if (!found)
       return found.error();
     entries->erase(*found);
@@ -528,7 +534,7 @@ Result<RuleList> enable_rule(const std::string &ifname, const std::string &netns
     auto entries = store.entries();
     if (!entries)
       return entries.error();
-    auto found = find_entry(*entries, which, ifname);
+    auto found = find_entry(*entries, which, store.port());
     if (!found)
       return found.error();
     impair::Rule &rule = (*found)->rule;

@@ -12,7 +12,9 @@
 
 #include "datapath/lock.h"
 #include "datapath/log.h"
+#include "datapath/map_names.h"
 #include "datapath/place.h"
+#include "datapath/remedy.h"
 #include "host/link.h"
 #include "host/privilege.h"
 
@@ -116,7 +118,7 @@ std::string abis(const PortStatus &port) {
 }
 
 Error not_readable(const PortStatus &port) {
-  std::string clean = fmt::format("xdp-roce detach {} cleans up", port.ifname);
+  std::string clean = command_for(port, "detach " + port.ifname) + " cleans up";
   switch (port.state) {
   case AttachState::OffHook:
     return Error{"the attachment is stale: its program is not on the interface", clean};
@@ -126,8 +128,26 @@ Error not_readable(const PortStatus &port) {
     return Error{fmt::format("attached by another version of xdp-roce ({})", abis(port)),
                  "read it with that version, or detach it and attach again"};
   default:
-    return Error{"not attached", fmt::format("xdp-roce attach {} first", port.ifname)};
+    return Error{"not attached", command_for(port, "attach " + port.ifname) + " first"};
   }
+}
+
+// The attached ports, of the same namespace, that use the same maps and are no bridge with this
+// one.
+std::vector<std::string> names_of_shared(const PortStatus &port, const Pins &pins,
+                                         const host::Netns &netns) {
+  std::vector<std::string> names;
+  const auto bpffs = find_bpffs();
+  const uint32_t totals = map_id(pins.open(map_names::totals).get());
+  if (!bpffs || !totals)
+    return names;
+  for (const Pins &other : Pins::list(*bpffs))
+    if (other.netns() == pins.netns() && other.ifindex() != pins.ifindex() &&
+        other.ifindex() != port.peer_ifindex &&
+        map_id(other.open(map_names::totals).get()) == totals)
+      if (std::string name = interface_name(netns, other.ifindex()); !name.empty())
+        names.push_back(std::move(name));
+  return names;
 }
 
 Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, unsigned ifindex,
@@ -157,6 +177,8 @@ Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, u
     port.state = AttachState::InterfaceGone;
     return found;
   }
+  if (pins)
+    port.shared_with = names_of_shared(port, *pins, *netns);
   if (port.peer_ifindex)
     port.peer = interface_name(*netns, port.peer_ifindex);
   port.program_id = ours_on_hook(port, pinned);

@@ -11,6 +11,7 @@
 #include "datapath/counts.h"
 #include "datapath/map_names.h"
 #include "datapath/pair_names.h"
+#include "datapath/remedy.h"
 #include "roce/times.h"
 
 namespace xr::datapath {
@@ -90,9 +91,7 @@ void add_counts(PassiveLatency &to, const roce_timing &pair) {
 
 Result<PassiveLatency> AttachedPort::latency() const {
   if (!(status_.features & ROCE_FEATURE_TIME))
-    return Error{
-        "it does not time QP pairs",
-        fmt::format("xdp-roce detach {0}, then xdp-roce attach {0} --latency", status_.ifname)};
+    return Error{"it does not time QP pairs", attach_again(status_, "--latency")};
   Snapshot counts;
   if (auto done = read_counters(counts); !done)
     return done.error();

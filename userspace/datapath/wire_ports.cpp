@@ -39,7 +39,7 @@ Result<Found> find_bridge_port(const std::string &ifname, const std::string &net
     return seen.error();
   if (seen->port.state != AttachState::Attached || !(seen->port.features & ROCE_FEATURE_FORWARD) ||
       !place->pins)
-    return no_bridge(ifname);
+    return no_bridge(seen->port);
   return Found{std::move(*place), std::move(seen->port)};
 }
 

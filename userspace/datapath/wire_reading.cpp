@@ -10,6 +10,7 @@
 #include "datapath/lock.h"
 #include "datapath/log.h"
 #include "datapath/map_names.h"
+#include "datapath/remedy.h"
 #include "host/privilege.h"
 #include "roce/counters.h"
 #include "roce/hold.h"
@@ -20,9 +21,8 @@ namespace {
 constexpr uint32_t kZero = 0;
 }
 
-Error no_bridge(const std::string &ifname) {
-  return {fmt::format("{} is no port of a bridge", ifname),
-          fmt::format("xdp-roce wire {} IF2; or xdp-roce bridge {} IF2", ifname, ifname)};
+Error no_bridge(const PortStatus &port) {
+  return {fmt::format("{} is no port of a bridge", port.ifname), make_bridge(port, "bridge")};
 }
 
 LinkWords link_words_in(int map) {
@@ -43,7 +43,7 @@ Result<Inspected> look_up_bridge_port(const std::string &ifname, const std::stri
   if (!found)
     return found.error();
   if (found->port.state != AttachState::Attached || !(found->port.features & ROCE_FEATURE_FORWARD))
-    return no_bridge(ifname);
+    return no_bridge(found->port);
   return found;
 }
 

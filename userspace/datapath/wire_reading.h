@@ -34,6 +34,6 @@ Result<WireReading> read_wire(const std::string &ifname, const std::string &netn
 // Frames that the program of these `totals` has handed over.
 Result<uint64_t> read_handed_over(int totals);
 
-Error no_bridge(const std::string &ifname);
+Error no_bridge(const PortStatus &port);
 
 } // namespace xr::datapath

@@ -131,6 +131,8 @@ Status check_qps(const std::vector<Flow> &flows) {
   return {};
 }
 
+Error no_destination() { return {"the destination is missing", "dst IP"}; }
+
 // Checks a flow whose addresses are filled in.
 Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
   if (auto fits = flow::fit_frame_size(flow); !fits)
@@ -163,7 +165,7 @@ Status complete(SendRequest &request, const PortFacts &port) {
   for (size_t i = 0; i < request.flows.size(); i++) {
     Flow &flow = request.flows[i];
     if (!flow.dst_given)
-      return in_flow(flow, i, {"the destination is missing", "dst IP"});
+      return in_flow(flow, i, no_destination());
     if (auto done = resolver.complete(flow); !done)
       return in_flow(flow, i, done.error());
     flow.path.dst_port = request.attach.udp_port;
@@ -174,6 +176,31 @@ Status complete(SendRequest &request, const PortFacts &port) {
     if (auto prepared = requester::prepare_verify(request.flows, request.verify_memory); !prepared)
       return prepared;
   return request.reliable || request.cm ? check_qps(request.flows) : Status{};
+}
+
+// A port that no flow is too large or too fast for.
+PortFacts any_port() {
+  PortFacts port;
+  port.mtu = UINT16_MAX;
+  port.line_bits = UINT64_MAX;
+  return port;
+}
+
+// Takes an address of the destination's family as the source, where none is given.
+Status check_on_any_port(Flow flow, size_t number, const SendRequest &request) {
+  if (!flow.dst_given)
+    return in_flow(flow, number, no_destination());
+  if (!flow.src_given)
+    flow.path.src =
+        parse::address(packet::is_mapped(flow.path.dst) ? "192.0.2.1" : "2001:db8::1").get();
+  const Status sound = check(flow, request, any_port());
+  return sound ? sound : in_flow(flow, number, sound.error());
+}
+
+Status check_cm_queues(const SendRequest &request) {
+  if (request.cm && request.queues.count != 1)
+    return Error{"RDMA CM's answers may come to any queue", "--cm with --queues 1"};
+  return {};
 }
 
 uint64_t qps_of(const std::vector<Flow> &flows) {
@@ -324,8 +351,8 @@ Status SendRun::State::prepare_flows() {
     return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
   if (auto done = complete(request, port); !done)
     return done;
-  if (request.cm && request.queues.count != 1)
-    return Error{"RDMA CM's answers may come to any queue", "--cm with --queues 1"};
+  if (auto sound = check_cm_queues(request); !sound)
+    return sound;
   for (const uint64_t run = clock_ns(CLOCK_TAI); Flow & flow : all)
     flow.stamp_run = run;
   if (auto done = try_live(); !done || !live.empty())
@@ -362,14 +389,27 @@ Status SendRun::State::prepare_flows() {
   return {};
 }
 
+Status check_options(SendRequest request) {
+  for (size_t i = 0; i < request.flows.size(); i++)
+    if (auto sound = check_on_any_port(request.flows[i], i, request); !sound)
+      return sound;
+  if (request.verify)
+    if (auto sound = requester::prepare_verify(request.flows, request.verify_memory); !sound)
+      return sound;
+  if (request.reliable || request.cm)
+    if (auto sound = check_qps(request.flows); !sound)
+      return sound;
+  if (request.engine == SendEngine::Live)
+    if (auto sound = check_live(request); !sound)
+      return sound;
+  return check_cm_queues(request);
+}
+
 Result<SendRun> SendRun::prepare(SendRequest request) {
   auto state = std::make_unique<State>();
   if (auto done = state->open(request.ifname, request.netns); !done)
     return done.error();
   state->request = std::move(request);
-  if (state->request.engine == SendEngine::Live)
-    if (auto sound = check_live(state->request); !sound)
-      return sound.error();
   if (auto opened = state->open_series(); !opened)
     return opened.error();
   auto done = state->request.replay ? state->prepare_replay()

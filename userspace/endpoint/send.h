@@ -51,6 +51,9 @@ struct SendRequest {
   datapath::AttachOptions attach; // if the port is not attached
 };
 
+// Error if the flows and options are wrong on every port.
+Status check_options(SendRequest request);
+
 class SendRun {
 public:
   // Checks the whole request, attaches the port and opens the sockets. Resolves MACs that are not

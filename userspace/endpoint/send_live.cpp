@@ -17,7 +17,7 @@ constexpr const char *kOther = "--engine afxdp";
 constexpr double kCopiedPps = 300'000;
 
 Status check_total(const SendRequest &request) {
-  if (request.rate.kind == congestion::Rate::Kind::Top)
+  if (request.rate.kind == congestion::Rate::Kind::Top || request.flows.empty())
     return {};
   if (request.flows.size() > 1)
     return Error{"--rate: live frames of several flows have a rate each", "rate R in each flow"};
@@ -80,18 +80,16 @@ Status check_live(const SendRequest &request) {
   for (const auto &[given, sentence] : kAnswers)
     if (given)
       return Error{sentence, kOther};
-  return {};
+  for (const flow::Flow &flow : request.flows)
+    if (auto sound = requester::check_live(flow); !sound)
+      return sound;
+  return check_total(request);
 }
 
 Result<std::vector<std::unique_ptr<LiveEngine>>> open_live(const SendRequest &request,
                                                            const PortFacts &port) {
   const bool automatic = request.engine == SendEngine::Auto;
   if (auto sound = check_live(request); !sound)
-    return sound.error();
-  for (const flow::Flow &flow : request.flows)
-    if (auto sound = requester::check_live(flow); !sound)
-      return sound.error();
-  if (auto sound = check_total(request); !sound)
     return sound.error();
   if (auto able = check_port(port, automatic && !request.queues.copy); !able)
     return able.error();

@@ -68,7 +68,7 @@ Status set_value(YAML::Node root, const std::string &key, const std::string &tex
 Status apply(const YAML::Node &root, const Settings &settings, SetValues &set) {
   for (const auto &[key, text] : settings)
     if (Status s = set_value(root, key, text, set); !s)
-      return Error{fmt::format(" --set {}: {}", key, s.error().message), s.error().hint};
+      return s.error().under(kOfSetting + key).as_usage();
   return {};
 }
 
@@ -215,8 +215,11 @@ private:
       return reader_.at(root, {"there are no flows",
                                R"(flows: [{from: all, to: receiver, words: "write size 1M"}])"});
     std::string trace;
-    if (Status s = read_traces(defaults_.directory, scenario(), trace); !s)
-      return reader_.at(naming(trace), s.error());
+    if (Status s = read_traces(defaults_.directory, scenario(), trace); !s) {
+      Error wrong_file = reader_.at(naming(trace), s.error());
+      wrong_file.usage = false;
+      return wrong_file;
+    }
     if (Status s = notification_point(root); !s)
       return s;
     experiment_.prediction = experiment_.rules.all.empty()
@@ -454,9 +457,15 @@ Result<Experiment> ExperimentFile::read(const Settings &settings, bool fluid) co
       if (Status s = apply(root, own, set); !s)
         return s.error();
     auto experiment = ExperimentReader(set, directory_, fluid).read(root);
-    if (experiment)
+    if (experiment) {
       experiment->text = text_;
-    return experiment;
+      return experiment;
+    }
+    Error error = experiment.error();
+    // A line of the file, which is right without what was set.
+    if (!error.message.starts_with(kOfSetting) && !own.empty() && read({}, false))
+      error.usage = true;
+    return error;
   });
 }
 

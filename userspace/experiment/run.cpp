@@ -109,7 +109,7 @@ private:
 
 Result<simulate::Scenario> with_rules(const Experiment &experiment, const std::string &out) {
   if (!experiment.captures.empty() && out.empty())
-    return Error{"a capture needs a directory for its files", "--out DIR"};
+    return Error{"a capture needs a directory for its files", "--out DIR"}.as_usage();
   simulate::Scenario scenario = experiment.scenario;
   scenario.rules = experiment.rules;
   scenario.captures = experiment.captures;

@@ -15,6 +15,9 @@
 
 namespace xr::experiment {
 
+// With this begin errors of a value that was set, and its key follows.
+inline const std::string kOfSetting = " --set ";
+
 // Values that were set on the command line, with their keys.
 using SetValues = std::vector<std::pair<YAML::Node, std::string>>;
 

@@ -36,7 +36,8 @@ struct Action { // NOLINT(clang-analyzer-optin.performance.Padding)
   bool streams = false;         // needs stream tracking on the port
   bool copies = false;          // copies packets that are not dropped; needs a bridge
   const char *alone = "";       // reason for needing a bridge or a wire; "": works without
-  const char *remedy = "";      // alternative; {}: the interface
+  const char *place = "";       // command that makes the place: bridge or wire
+  const char *instead = "";     // words that work without it; "": none
   const char *in_skb = nullptr; // reason it cannot work in skb mode; null: it can
   const char *skb_remedy = "";
   std::array<Exclusion, 3> excludes = {};

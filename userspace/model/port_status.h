@@ -53,14 +53,15 @@ struct PortStatus {
   bool frags = false;
   uint16_t udp_port = 0;
   uint64_t cnp_window_ns = 0;
-  uint32_t features = 0;         // enum roce_feature
-  uint32_t uses = 0;             // enum roce_rule_uses
-  uint32_t decap = 0;            // 1 << enum roce_tunnel
-  uint32_t quantum_ps = 0;       // 512 bits at its speed; 0: not known
-  uint32_t side = 0;             // ROCE_KEY_SIDE: part of the key of this port's streams
-  unsigned peer_ifindex = 0;     // the other port of the bridge
-  std::string peer;              // its name, "" if it is gone
-  uint32_t streams_capacity = 0; // 0 without tracking
+  uint32_t features = 0;                // enum roce_feature
+  uint32_t uses = 0;                    // enum roce_rule_uses
+  uint32_t decap = 0;                   // 1 << enum roce_tunnel
+  uint32_t quantum_ps = 0;              // 512 bits at its speed; 0: not known
+  uint32_t side = 0;                    // ROCE_KEY_SIDE: part of the key of this port's streams
+  unsigned peer_ifindex = 0;            // the other port of the bridge
+  std::string peer;                     // its name, "" if it is gone
+  std::vector<std::string> shared_with; // ports that count as one with this one
+  uint32_t streams_capacity = 0;        // 0 without tracking
   uint32_t streams_used = 0;
   uint32_t pairs_capacity = 0; // QP pairs that can be followed or timed; 0: none are
   uint32_t follows_used = 0;   // QP pairs that are followed, and timed:

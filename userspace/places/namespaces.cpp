@@ -44,7 +44,7 @@ Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
   if (Status s = plan_rules(experiment, options.scale, plan.get()); !s)
     return s.error();
   if (!experiment.captures.empty() && options.out.empty())
-    return Error{"a capture needs a directory for its files", "--out DIR"};
+    return Error{"a capture needs a directory for its files", "--out DIR"}.as_usage();
   if (Status s = check_speed(plan.get(), scenario, options.scale); !s)
     return s.error();
   auto subject = subject_of(experiment, plan.get());

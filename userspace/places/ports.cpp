@@ -112,7 +112,7 @@ private:
     if (Status s = check_experiment(experiment_, plan_, named_); !s)
       return s;
     if (!plan_.captures.empty() && options_.out.empty())
-      return Error{"a capture needs a directory for its files", "--out DIR"};
+      return Error{"a capture needs a directory for its files", "--out DIR"}.as_usage();
     const PortNames &names = options_.names;
     for (PlannedFlow &flow : plan_.flows) {
       flow.flow.path.src = names.src.value_or(flow.flow.path.src);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "capture/event_window.h"
 #include "datapath/capture_tap.h"
+#include "datapath/remedy.h"
 #include "port_capture/comment.h"
 #include "port_capture/frame_merger.h"
 
@@ -48,22 +49,16 @@ bool is_event(const TracedFrame &frame, uint32_t events) {
          (events & kEpisode && c.trace.found & ROCE_FOUND_EPISODE);
 }
 
-// The port, as it is or will be attached, does not do what the events are found by.
-Error no_events(const CaptureRequest &request, const char *events) {
-  return request.attach.track
-             ? Error{fmt::format("{}s need the port's streams, and it was attached with --no-track",
-                                 events),
-                     fmt::format("xdp-roce detach {}, then attach without --no-track",
-                                 request.ifname)}
-             : Error{fmt::format("--around {} needs streams, but --no-track disables them", events),
-                     "leave out one of the two"};
+Error has_no_streams(const PortStatus &port, const char *events) {
+  return {fmt::format("{}s need the port's streams, and it was attached with --no-track", events),
+          datapath::attach_again(port, "", "--no-track")};
 }
 
-Error does_not_follow(const std::string &ifname) {
+// The capture itself attached a port with ROCE_FEATURE_PASSING, and detaches it.
+Error does_not_follow(const PortStatus &port) {
   return {"episodes need a port that follows QP pairs, and it was attached without --follow",
-          fmt::format("capture {0} --follow if it is not attached, otherwise xdp-roce detach {0} "
-                      "first",
-                      ifname)};
+          port.features & ROCE_FEATURE_PASSING ? "add --follow"
+                                               : datapath::attach_again(port, "--follow")};
 }
 
 } // namespace
@@ -105,7 +100,10 @@ Status CaptureRun::State::open_port() {
   const uint32_t events = request.nearby ? request.nearby->events : 0;
   const char *tracked_events = events & kGap ? "gap" : events & kEpisode ? "episode" : nullptr;
   if (tracked_events && !request.attach.track)
-    return no_events(request, tracked_events);
+    return Error{
+        fmt::format("--around {} needs streams, but --no-track disables them", tracked_events),
+        "leave out one of the two"}
+        .as_usage();
   auto open = datapath::CaptureTap::open(
       request.ifname, request.netns, request.attach, ring_of_each(request.ring_bytes),
       [this](unsigned cpu, const roce_capture &record, const uint8_t *bytes) {
@@ -116,9 +114,9 @@ Status CaptureRun::State::open_port() {
   tap.emplace(std::move(*open));
   tracked = tap->port().track;
   if (tracked_events && !tracked)
-    return no_events(request, tracked_events);
+    return has_no_streams(tap->port(), tracked_events);
   if (events & kEpisode && !(tap->port().features & ROCE_FEATURE_FOLLOW))
-    return does_not_follow(request.ifname);
+    return does_not_follow(tap->port());
   return {};
 }
 

@@ -116,6 +116,8 @@ const std::vector<PortColumn> &port_columns() {
       {json_only("tracked"), [](P p) -> Value { return ours(p, p.track); }},
       {json_only("frags"), [](P p) -> Value { return ours(p, p.frags); }},
       {{"bridged_with", "BRIDGED\nWITH", Format::Text, Hide::Zero}, peer},
+      {{"shared_with", "SHARED\nWITH", Format::Text, Hide::Zero},
+       [](P p) -> Value { return StringList(p.shared_with); }},
       {json_only("link"), [](P p) -> Value { return std::string(p.running ? "up" : "down"); }},
       {{"link_down", "LINK", Format::Text, Hide::Zero, Tone::Alarm, Where::Text},
        [](P p) -> Value {

@@ -6,12 +6,18 @@
 
 namespace xr::responder {
 
-Result<std::unique_ptr<Memory>> Memory::make(const MemorySpec &spec) {
+Status check_memory(const MemorySpec &spec) {
   if (!spec.size || spec.size - 1 > UINT64_MAX - spec.va)
     return Error{fmt::format("{} bytes from address {:#x} on are no region", spec.size, spec.va),
                  "it must end before address 2^64"};
   if (spec.va % sizeof(uint64_t))
     return Error{fmt::format("a region does not begin at {:#x}", spec.va), "a multiple of 8"};
+  return {};
+}
+
+Result<std::unique_ptr<Memory>> Memory::make(const MemorySpec &spec) {
+  if (auto sound = check_memory(spec); !sound)
+    return sound.error();
   std::unique_ptr<Memory> made(new Memory(spec));
   // Zeros that cost no memory until they are used.
   made->bytes_.reset(static_cast<uint8_t *>(calloc(spec.size, 1)));

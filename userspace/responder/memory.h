@@ -27,6 +27,9 @@ struct MemorySpec {
 // The words for MemorySpec::access, by bit.
 inline constexpr std::string_view kAccessNames[] = {"read", "write", "atomic"};
 
+// Error if there is no such region, whatever the machine has.
+Status check_memory(const MemorySpec &spec);
+
 // Threads may share a region. Two accesses to the same 64 KiB take turns; an access that crosses
 // such a border is not one operation.
 class Memory {
