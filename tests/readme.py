@@ -47,6 +47,11 @@ for source, pattern in [("userspace/packet/message.h", r'\b(?:CUT|WHOLE)\(\w+, "
         if word not in known:
             faults.append(f"docs/reference.md does not have the word {word} of {source}")
 
+# A script that is run by its name: a clean clone has its bit.
+for path in sorted([*(root / "tests").rglob("*.sh"), *(root / "tests").rglob("*.py"), *(root / "tools").iterdir()]):
+    if path.is_file() and path.read_bytes()[:2] == b"#!" and not path.stat().st_mode & 0o100:
+        faults.append(f"{path.relative_to(root)} has no run bit")
+
 for fault in faults:
     print("readme:", fault, file=sys.stderr)
 sys.exit(bool(faults))

@@ -177,13 +177,18 @@ TEST(PlacesPlan, RatesBeyondTheMachineAreRefusedWithAScale) {
   const simulate::Scenario slow = scaled(fast, scale.get());
   EXPECT_TRUE(check_speed(make_plan(slow).get(), slow, scale.get()).ok());
   // With congestion control the path is long beside the machine's own delays.
-  const simulate::Scenario incast =
-      scenario("duration: 10ms\ntopology: {star: {senders: 2, rate: 40gbit, delay: 1us}}\n"
-               "congestion: dcqcn preset paper\n" +
-               std::string(kFlows));
+  const simulate::Scenario incast = scenario(
+      "experiment: x\nduration: 10ms\ntopology: {star: {senders: 2, rate: 40gbit, delay: 1us}}\n"
+      "congestion: dcqcn preset paper\n" +
+      std::string(kFlows));
   const Status controlled = check_speed(make_plan(incast).get(), incast, 1);
   ASSERT_FALSE(controlled.ok());
   EXPECT_EQ(controlled.error().hint, "--scale 1/500"); // 2 us of path; frames alone need 1/200
+  const auto differs = [&](double at) {
+    return why_differs(make_plan(scaled(incast, at)).get(), at);
+  };
+  EXPECT_NE(differs(1.0 / 200).find("--scale 1/500"), std::string::npos) << differs(1.0 / 200);
+  EXPECT_EQ(differs(1.0 / 500), "");
 }
 
 TEST(PlacesScale, Words) {

@@ -59,6 +59,8 @@ Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
         "the run is at 1/{:.6g} of the rates and lasts {}: all times are as much longer, "
         "sizes in bytes stay; the report is in the experiment's rates and times",
         1 / options.scale, parse::duration_text(scenario.duration_ns)));
+  if (const std::string why = why_differs(plan.get(), options.scale); !why.empty())
+    note(why);
   if (scenario.sample_ns && scenario.sample_ns < kLeastSample)
     note(fmt::format("samples are {} apart, not {}", parse::duration_text(kLeastSample),
                      parse::duration_text(scenario.sample_ns)));

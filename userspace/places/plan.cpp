@@ -25,7 +25,7 @@ using simulate::FlowSetup;
 using simulate::Scenario;
 using simulate::Topology;
 
-constexpr double kLeastPath = 1e6; // ns: an AF_XDP process answers within some 100 us
+constexpr double kLeastLoop = 1e6; // ns: an AF_XDP process answers within some 100 us
 constexpr uint32_t kFirstQp = 0x100;
 constexpr uint32_t kMostQps = 1024;
 constexpr unsigned kMostHosts = 1000;
@@ -316,14 +316,31 @@ uint64_t round_up(double value) {
         return step * factor;
 }
 
-bool is_controlled(const Plan &plan) {
-  return std::ranges::any_of(plan.flows, [](const PlannedFlow &one) {
+// Congestion control sees this machine's delays too: the time until it hears of a mark, beside the
+// shortest that these leave unchanged. 1 without congestion control.
+double loop_of(const Plan &plan) {
+  const bool controlled = std::ranges::any_of(plan.flows, [](const PlannedFlow &one) {
     using Kind = congestion::Control::Kind;
     return one.flow.control.kind != Kind::None && one.flow.control.kind != Kind::Fixed;
   });
+  if (!controlled || !plan.forward.rate)
+    return 1;
+  const double queue =
+      static_cast<double>(plan.forward.aqm.low) * 8e9 / static_cast<double>(plan.forward.rate);
+  const double loop = static_cast<double>(plan.path_ns) + queue;
+  return loop > 0 ? loop / kLeastLoop : 1;
 }
 
 } // namespace
+
+std::string why_differs(const Plan &plan, double scale) {
+  const double loop = loop_of(plan);
+  if (loop >= 1)
+    return {};
+  return fmt::format("at this scale path and queue are not long beside the delays of this machine: "
+                     "congestion control may differ; --scale 1/{}",
+                     round_up(1 / (scale * loop)));
+}
 
 Result<Plan> make_plan(const Scenario &scenario, bool ours, bool pausable) {
   return Planner(scenario, ours, pausable).make();
@@ -348,9 +365,7 @@ Status check_speed(const Plan &plan, const Scenario &scenario, double scale) {
     return {};
   const double part = most / plan.frames_per_second;
   const double rate = static_cast<double>(scenario.topology.rate) * part;
-  // Congestion control sees this machine's delays too, which the path must exceed.
-  const double loop =
-      is_controlled(plan) && plan.path_ns ? static_cast<double>(plan.path_ns) / kLeastPath : 1;
+  const double loop = std::min(loop_of(plan), 1.0);
   return Error{
       fmt::format("the senders may offer {:.0f} frames/s, and this machine forwards {:.0f}: "
                   "links of {:.0f} Mbit/s at most",

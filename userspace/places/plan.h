@@ -72,6 +72,9 @@ bool counts_cnps_at_senders(const Plan &plan);
 // Frames a second that are forwarded at most; more are refused before a run.
 uint64_t most_frames_per_second();
 // `scale`: of the run; the hint has a scale that is possible.
+// A note where congestion control would react to this machine's delays as much as to the plan's,
+// with a scale at which it does not; "": it does not.
+std::string why_differs(const Plan &plan, double scale);
 Status check_speed(const Plan &plan, const simulate::Scenario &scenario, double scale);
 
 } // namespace xr::places
