@@ -38,7 +38,7 @@ exits 0 xdp-roce "${sweep[@]}" --share 7/7 --out "$scratch/none"
 grep -q 'no point is left for this share' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
 exits 0 xdp-roce run merge "$scratch/none" "$scratch/a" "$scratch/b" "$scratch/c"
 refused 'have no point of a sweep' xdp-roce run merge "$scratch/none"
-exits 1 xdp-roce "${sweep[@]}" --seed 5
+exits 2 xdp-roce "${sweep[@]}" --seed 5
 # Not of one sweep, and no sweep.
 exits 0 xdp-roce "${sweep[@]}" --set queue.words='buffer 1MB' --share 3/3 --out "$scratch/other"
 refused 'is of another sweep than' xdp-roce run merge "$scratch/a" "$scratch/other"

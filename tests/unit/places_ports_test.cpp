@@ -84,7 +84,8 @@ TEST(PlacesPorts, EachProcessMeasuresWhatItsPortsShow) {
   std::vector<std::string> nowhere;
   for (const auto &[column, words] : all)
     nowhere.push_back(column.second);
-  EXPECT_EQ(nowhere, (std::vector<std::string>{"acks", "arrived", "kept_no_room", "messages", "slowdown"}));
+  EXPECT_EQ(nowhere,
+            (std::vector<std::string>{"acks", "arrived", "kept_no_room", "messages", "slowdown"}));
   // Each need names a column that there is.
   for (const auto &[column, words] : absent_columns(0))
     EXPECT_NE(experiment::find_column(column.first, column.second).column, nullptr)
@@ -148,6 +149,7 @@ TEST(PlacesPorts, RowsOfOtherHostsFlowsHaveTheirQps) {
   const ExperimentMeasurement result = measurement.result(end);
   EXPECT_EQ(result.flows[0].qp, 17U);
   EXPECT_EQ(result.flows[0].wire_bps, 100'000 * 8.0);
+  EXPECT_EQ(result.flows[0].goodput_bps, 100 * (1000 - 58) * 8.0); // Ethernet, IPv4, UDP, BTH, iCRC
   EXPECT_FALSE(result.flows[0].fct_ns);
   EXPECT_EQ(result.other_qps, 3U);
   EXPECT_TRUE(result.queues.empty()); // no wire here

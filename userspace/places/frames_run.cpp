@@ -44,7 +44,9 @@ FramesRun::FramesRun(FramesRunSetup setup, Endpoints &endpoints, Counter &counte
   last_.t_ns = begun_;
   last_.flows.resize(at_.plan.flows.size());
   end_ = begun_ + at_.scenario.duration_ns;
-  measure_at_ = begun_ + at_.scenario.measure_from_ns;
+  // From the start: readings count from there, and the first one would leave out what it has.
+  const uint64_t from = at_.scenario.measure_from_ns;
+  measure_at_ = from ? begun_ + from : UINT64_MAX;
   sample_every_ = at_.scenario.sample_ns ? std::max(at_.scenario.sample_ns, kLeastSample) : 0;
   sample_at_ = sample_every_ ? begun_ + sample_every_ : UINT64_MAX;
   const bool complete = std::any_of(at_.plan.flows.begin(), at_.plan.flows.end(),

@@ -108,12 +108,18 @@ std::vector<ExperimentSample> Measurement::sample(const Reading &reading) {
 void Measurement::begin(const Reading &reading) { measured_ = reading; }
 void Measurement::end(const Reading &reading) { ended_ = reading; }
 
-// Payload of packets that came for the first time.
+// Payload of packets that came for the first time; of other hosts' flows their bytes but headers.
 uint64_t Measurement::accepted_bytes(size_t index, const FlowCounts &from,
                                      const FlowCounts &to) const {
   const uint64_t packets = to.accepted() - std::min(from.accepted(), to.accepted());
-  return static_cast<uint64_t>(
-      std::llround(static_cast<double>(packets) * plan_.flows[index].payload));
+  const PlannedFlow &planned = plan_.flows[index];
+  double payload = planned.payload;
+  if (payload == 0 && to.received > from.received)
+    payload = std::max(static_cast<double>(to.received_bytes - from.received_bytes) /
+                               static_cast<double>(to.received - from.received) -
+                           planned.headers,
+                       0.0);
+  return static_cast<uint64_t>(std::llround(static_cast<double>(packets) * payload));
 }
 
 uint64_t Measurement::wire_bytes(const FlowCounts &from, const FlowCounts &to) const {

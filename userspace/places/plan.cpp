@@ -292,6 +292,7 @@ private:
     if (Status s = times(setup, planned); !s)
       return s;
     pace(setup, planned);
+    planned.headers = packet::overhead(flow.path, ROCE_RC_RDMA_WRITE_MIDDLE);
     if (plan_.ours) {
       count_packets(planned);
     } else {
