@@ -41,9 +41,16 @@ std::vector<Pins> Pins::list(const Bpffs &bpffs) {
 bool Pins::exist() const { return access(directory_.c_str(), F_OK) == 0; }
 
 Status Pins::create(const std::string &ifname, const std::string &netns_name) const {
-  for (const std::string &directory : {parent_, directory_})
-    if (mkdir(directory.c_str(), 0700) < 0 && errno != EEXIST)
-      return errno_error(errno, fmt::format("cannot make {}", directory));
+  // The detach of another port removes the parent while it is empty: then it is made again.
+  constexpr int kAttempts = 100;
+  for (int attempt = 1;; attempt++) {
+    if (mkdir(parent_.c_str(), 0700) < 0 && errno != EEXIST)
+      return errno_error(errno, fmt::format("cannot make {}", parent_));
+    if (mkdir(directory_.c_str(), 0700) == 0 || errno == EEXIST)
+      break;
+    if (errno != ENOENT || attempt == kAttempts)
+      return errno_error(errno, fmt::format("cannot make {}", directory_));
+  }
   auto done = record("interface", ifname);
   return done ? record("netns", netns_name) : done;
 }
