@@ -318,13 +318,13 @@ uint64_t round_up(double value) {
 }
 
 // Congestion control sees this machine's delays too: the time until it hears of a mark, beside the
-// shortest that these leave unchanged. 1 without congestion control.
+// shortest that these leave unchanged. 1 without congestion control or a queue that marks.
 double loop_of(const Plan &plan) {
   const bool controlled = std::ranges::any_of(plan.flows, [](const PlannedFlow &one) {
     using Kind = congestion::Control::Kind;
     return one.flow.control.kind != Kind::None && one.flow.control.kind != Kind::Fixed;
   });
-  if (!controlled || !plan.forward.rate)
+  if (!controlled || !plan.forward.rate || plan.forward.aqm.kind == LinkAqm::Kind::None)
     return 1;
   const double queue =
       static_cast<double>(plan.forward.aqm.low) * 8e9 / static_cast<double>(plan.forward.rate);
