@@ -179,7 +179,7 @@ TEST(PlacesPlan, RatesBeyondTheMachineAreRefusedWithAScale) {
   // With congestion control the path is long beside the machine's own delays.
   const simulate::Scenario incast = scenario(
       "experiment: x\nduration: 10ms\ntopology: {star: {senders: 2, rate: 40gbit, delay: 1us}}\n"
-      "congestion: dcqcn preset paper\n" +
+      "queue: {words: buffer 12MB red 5k 200k 1%}\ncongestion: dcqcn preset paper\n" +
       std::string(kFlows));
   const Status controlled = check_speed(make_plan(incast).get(), incast, 1);
   ASSERT_FALSE(controlled.ok());
