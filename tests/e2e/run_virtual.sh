@@ -103,14 +103,14 @@ flows: [{from: all, to: receiver, words: "write size 64k pmtu 1024"}]
 expect: ["flow('flow-1').wire_bps within 1% of 12157303", "queue('bottleneck').utilisation > 0.99"]
 END
 exits 0 xdp-roce run "$scratch/trace.yaml"
-misused 'the port of a host cannot follow a trace' xdp-roce run "$scratch/trace.yaml" --set 'queue.sender-1:switch=trace opportunities'
+refused 'the port of a host cannot follow a trace' xdp-roce run "$scratch/trace.yaml" --set 'queue.sender-1:switch=trace opportunities'
 refused "$scratch/nothing" xdp-roce run "$scratch/trace.yaml" --set queue.bottleneck="trace $scratch/nothing"
 
 # Refused before it runs.
 misused "'drosp' is not a column" xdp-roce run incast --set 'expect=["sum(flows.drosp) == 0"]'
 grep -q '^hint: did you mean drops?$' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
 misused "no installed experiment 'incats'" xdp-roce run incats
-misused 'this topology has no ports to capture at' xdp-roce run hpcc-fig11 --set capture=[left] --out "$scratch/capture"
+refused 'this topology has no ports to capture at' xdp-roce run hpcc-fig11 --set capture=[left] --out "$scratch/capture"
 exits 2 xdp-roce run incast --on ports
 assert_sentence 'no port is named' <"$scratch/last.err"
 
