@@ -8,8 +8,10 @@ need python3 ip ethtool curl promtool
 prefix=xr-docs-$$-
 # shellcheck disable=SC2329 # by the trap
 remove() {
-  local name
+  local status=$? name
+  set +e
   for name in box left right; do ip netns del "$prefix$name" 2>/dev/null; done
+  (exit "$status")
   tidy_up
 }
 trap remove EXIT
