@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every command of README.md and of docs/*.md works as it stands there.
+# Every command of README.md and of docs/*.md works as written.
 . "$(dirname "$0")/lib.sh"
 need_root
 need python3 ip ethtool curl promtool

@@ -200,7 +200,7 @@ TEST(ExperimentRuns, TheModelPredictsOnlyWhatItDescribes) {
   EXPECT_NE(full.why.find("Pmax"), std::string::npos);
 }
 
-// Both reach the fair share, and both start where they are told to.
+// Each flow starts at its start-rate, and the two share the queue.
 TEST(ExperimentRuns, EveryAlgorithmHasAStartRate) {
   for (const char *algorithm : {"timely", "dcqcn"}) {
     const ExperimentFile two(std::string(R"(experiment: x

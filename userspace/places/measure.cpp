@@ -155,7 +155,7 @@ ExperimentFlow Measurement::flow_row(size_t index, const Reading &settled) const
   const FlowCounts &from = measured_.flows[index], &to = ended_.flows[index],
                    &all = settled.flows[index];
   // Frames that were on the way at the end of the run arrive, or are lost, until it has settled.
-  // Those on the way at `from` are not told from those lost before, and are no drops of the row.
+  // Frames on the way at `from` look like frames lost before it: they do not count as drops here.
   ExperimentFlow row{counts_of(index, all).since(counts_of(index, from))};
   row.whole = counts_of(index, all);
   row.bytes = accepted_bytes(index, from, to);
