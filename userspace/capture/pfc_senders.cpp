@@ -67,9 +67,10 @@ void PfcSenderTable::pauses(PfcSender &sender, const NativeDatapath::FrameView &
   if (control + 4 + 2 * ROCE_PFC_ALL > frame.captured)
     return;
   const uint32_t enabled = roce_be16(at + 2);
-  for (uint32_t i = 0; i < ROCE_PFC_ALL; i++)
+  const uint8_t *quanta = at + 4;
+  for (uint32_t i = 0; i < ROCE_PFC_ALL; i++, quanta += 2)
     if (enabled >> i & 1)
-      pause(sender, i, roce_be16(at + 4 + 2 * i), frame.time_ns);
+      pause(sender, i, roce_be16(quanta), frame.time_ns);
 }
 
 void PfcSenderTable::look_at(const NativeDatapath::FrameView &frame, bool whole) {
