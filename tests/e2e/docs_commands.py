@@ -20,7 +20,7 @@ BOX, LEFT, RIGHT = (prefix + name for name in ("box", "left", "right"))
 PATIENCE = float(os.environ.get("XR_PATIENCE", "1"))
 FIRST = re.compile(r"(xdp-roce|ip|for|until|curl|kill) ")
 # What other tests do, or what is for a machine of its own.
-ELSEWHERE = re.compile(r"^(tools/|apt |\(cd build|cmake|xdp-roce analyze \(tests)")
+ELSEWHERE = re.compile(r"^(tools/|apt |\(cd build|cmake|git )")
 
 # Words of the pages -> what is there, or what is shorter.
 EDITS = [(r"--for \d+s", "--for 1s"), (r"\bfor \d+s\b", "for 1s"), (r"/tmp/incast", "incast"),
@@ -112,7 +112,7 @@ class Lab:
 
 
 def start(command, environment):
-    return subprocess.Popen(["bash", "-o", "pipefail", "-c", "exec " + command if re.match(r"xdp-roce [^|;]*$", command) else command],
+    return subprocess.Popen(["bash", "-o", "pipefail", "-c", "exec " + command if re.match(r"xdp-roce [^|;&]*$", command) else command],
                             cwd=work, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
                             start_new_session=True)
 
@@ -196,6 +196,7 @@ def prepare():
     wrapper("xdp-roce", f'for word; do [[ $word != --netns ]] || exec {real} "$@"; done\nexec {real} --netns {BOX} "$@"\n')
     wrapper("ip", f'[[ $1 == link ]] && exec {shutil.which("ip")} -n {BOX} "$@"\nexec {shutil.which("ip")} "$@"\n')
     data = root / "tests" / "data"
+    (work / "tests").symlink_to((root / "tests").resolve())
     for name, source in (("capture.pcap", "rc_send_cm_v4.pcap"), ("before.pcap", "rc_send_1024_v4.pcap"), ("after.pcap", "rc_send_1024_v4.pcap"),
                          ("tap.pcapng", "rc_atomic_cas_v4.pcap")):
         shutil.copy(data / source, work / name)

@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [--all] [--write-readme] [KERNEL...]: prepares and boots the kernels (6.12 and the newest; with --all all of kernels.txt) and runs the
+# run.sh [--all] [--write-table] [KERNEL...]: prepares and boots the kernels (6.12 and the newest; with --all all of kernels.txt) and runs the
 # scenarios there, two guests at a time where there is memory. Results, a line each, in build/test/kernels/results.tsv:
 #   pass|skip|fail  KERNEL  LIBXDP  SCENARIO  CHECK  SECONDS  REASON
-# and the table that table.py makes of them, in table.md beside it; with --write-readme in README.md too, where the columns of
+# and the table that table.py makes of them, in table.md beside it; with --write-table in docs/kernels.md too, where the columns of
 # other kernels stay if KERNELs are named. Each column has the version (with the commit, if git knows it) and the date.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/guest.sh"
 root=$kernels_root
 out=$root/build/test/kernels
-all='' readme='' keep='' kernels=()
+all='' page='' keep='' kernels=()
 for word; do
   case $word in
     --all) all=$word ;;
-    --write-readme) readme=$root/README.md ;;
+    --write-table) page=$root/docs/kernels.md ;;
     *) kernels+=("$word") keep=--keep ;;
   esac
 done
@@ -133,5 +133,5 @@ fi
 for kernel in "${kernels[@]}"; do cat "$out/results-$kernel.tsv"; done >"$out/results.tsv"
 python3 -I "$here/table.py" "$out/results.tsv" --made "$made" >"$out/table.md"
 # shellcheck disable=SC2086 # a word, or none
-[[ ! $readme ]] || python3 -I "$here/table.py" "$out/results.tsv" "$readme" $keep --made "$made" || exit 1
+[[ ! $page ]] || python3 -I "$here/table.py" "$out/results.tsv" "$page" $keep --made "$made" || exit 1
 ! grep -q '^fail' "$out/results.tsv"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py RESULTS [README [--keep]] [--made WORDS]: results of run.sh as a Markdown table, feature x (kernel, libxdp), on
-standard output; with README, between its two marker comments, with a checksum. A cell is `yes` where every check of the
-feature passed. --keep: what README has of kernels that are not in RESULTS stays. --made: version and date of the results.
-table.py --check README: fails if the table is not as it was written."""
+"""table.py RESULTS [PAGE [--keep]] [--made WORDS]: results of run.sh as a Markdown table, feature x (kernel, libxdp), on
+standard output; with PAGE, between its two marker comments, with a checksum. A cell is `yes` where every check of the
+feature passed. --keep: what PAGE has of kernels that are not in RESULTS stays. --made: version and date of the results.
+table.py --check PAGE: fails if the table is not as it was written."""
 import argparse
 import csv
 import hashlib
@@ -37,7 +37,7 @@ FEATURES = {
     "zero-copy counts losses as frames": ["respond_too_slow"],
     "zero-copy falls back to copy, and says so": ["jumbo", "fallback"],
 }
-BEGIN, END = "<!-- kernels: made by tools/test kernels --write-readme -->", "<!-- kernels: end -->"
+BEGIN, END = "<!-- kernels: made by tools/test kernels --write-table -->", "<!-- kernels: end -->"
 
 
 def read(path):
@@ -118,23 +118,23 @@ def sealed(text):
     return f"{text}<!-- kernels: sha256 {hashlib.sha256(text.encode()).hexdigest()} -->\n"
 
 
-def parts(readme):
+def parts(page):
     """The text before the table, the table, the text after it, and whether the table is as sealed() left it."""
-    with open(readme, encoding="utf-8") as file:
+    with open(page, encoding="utf-8") as file:
         before, rest = file.read().split(BEGIN + "\n", 1)
     text, after = rest.split(END, 1)
     content = "".join(text.splitlines(True)[:-1])
     return before, content, after, text == sealed(content)
 
 
-EDITED = "the table of kernels was edited by hand: make it with `tests/kernels/run.sh --all --write-readme`"
+EDITED = "the table of kernels was edited by hand: make it with `tests/kernels/run.sh --all --write-table`"
 
 parser = argparse.ArgumentParser()
 parser.add_argument("results", nargs="?")
-parser.add_argument("readme", nargs="?")
+parser.add_argument("page", nargs="?")
 parser.add_argument("--keep", action="store_true")
 parser.add_argument("--made", default="unknown")
-parser.add_argument("--check", metavar="README")
+parser.add_argument("--check", metavar="PAGE")
 options = parser.parse_args()
 if options.check:
     sys.exit(None if parts(options.check)[3] else f"{options.check}: {EDITED}")
@@ -143,16 +143,16 @@ if not options.results:
 
 runs, absent = read(options.results)
 columns = columns_of(runs, options.made)
-if not options.readme:
+if not options.page:
     sys.stdout.write(table(columns, absent))
 else:
-    before, text, after, untouched = parts(options.readme)
+    before, text, after, untouched = parts(options.page)
     if options.keep:
         if not untouched:
-            sys.exit(f"{options.readme}: {EDITED}")
+            sys.exit(f"{options.page}: {EDITED}")
         run = {kernel for kernel, _ in columns} | {kernel for kernel, _ in absent}
         old, old_absent = columns_in(text)
         columns |= {column: words for column, words in old.items() if column[0] not in run}
         absent += [(kernel, reason) for kernel, reason in old_absent if kernel not in run]
-    with open(options.readme, "w", encoding="utf-8") as file:
+    with open(options.page, "w", encoding="utf-8") as file:
         file.write(f"{before}{BEGIN}\n{sealed(table(columns, absent))}{END}{after}")

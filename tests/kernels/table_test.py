@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What table.py makes of made results: the last result of a check counts, each column has its version and date, and a
-table that was edited by hand is refused. README: its table was not."""
+table that was edited by hand is refused. docs/kernels.md: its table was not."""
 import os
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, "table.py")
-README = os.path.join(HERE, "../../README.md")
+PAGE = os.path.join(HERE, "../../docs/kernels.md")
 
 
 def row_of(feature, *results):
@@ -46,27 +46,27 @@ def text_of(path):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    old, new, readme = (os.path.join(folder, name) for name in ("old.tsv", "new.tsv", "README.md"))
+    old, new, page = (os.path.join(folder, name) for name in ("old.tsv", "new.tsv", "page.md"))
     write(old, "pass\t6.1\t1.3.1\tport\tattach_skb\t1\t\n" "skip\t6.12\t1.3.1\tport\tattach_skb\t1\tno veth\n")
     write(new, "fail\t6.12\t1.3.1\tport\tattach_skb\t1\tit broke\n")
-    write(readme, "before\n<!-- kernels: made by tools/test kernels --write-readme -->\nby hand\n<!-- kernels: end -->\nafter\n")
-    assert run("--check", readme).returncode
-    assert run(old, readme, "--keep").returncode  # nothing of such a table is kept
-    assert not run(old, readme, "--made", "1.0 abc, 2026-01-02").returncode
-    assert not run("--check", readme).returncode
-    assert "| skb mode | yes | no (1) |" in text_of(readme)
-    assert not run(new, readme, "--keep", "--made", "1.1 def, 2026-03-04").returncode
-    assert "| xdp-roce, date | 1.0 abc, 2026-01-02 | 1.1 def, 2026-03-04 |" in text_of(readme), text_of(readme)
-    assert "| skb mode | yes | **fails** (1) |" in text_of(readme)
-    assert text_of(readme).startswith("before\n") and text_of(readme).endswith("-->\nafter\n")
-    assert not run("--check", readme).returncode
-    edited = text_of(readme).replace("**fails** (1)", "yes")
-    write(readme, edited)
-    assert run("--check", readme).returncode
-    assert run(new, readme, "--keep").returncode and text_of(readme) == edited
+    write(page, "before\n<!-- kernels: made by tools/test kernels --write-table -->\nby hand\n<!-- kernels: end -->\nafter\n")
+    assert run("--check", page).returncode
+    assert run(old, page, "--keep").returncode  # nothing of such a table is kept
+    assert not run(old, page, "--made", "1.0 abc, 2026-01-02").returncode
+    assert not run("--check", page).returncode
+    assert "| skb mode | yes | no (1) |" in text_of(page)
+    assert not run(new, page, "--keep", "--made", "1.1 def, 2026-03-04").returncode
+    assert "| xdp-roce, date | 1.0 abc, 2026-01-02 | 1.1 def, 2026-03-04 |" in text_of(page), text_of(page)
+    assert "| skb mode | yes | **fails** (1) |" in text_of(page)
+    assert text_of(page).startswith("before\n") and text_of(page).endswith("-->\nafter\n")
+    assert not run("--check", page).returncode
+    edited = text_of(page).replace("**fails** (1)", "yes")
+    write(page, edited)
+    assert run("--check", page).returncode
+    assert run(new, page, "--keep").returncode and text_of(page) == edited
     lines = edited.splitlines(True)
-    write(readme, "".join(line for line in lines if "sha256" not in line))
-    assert run("--check", readme).returncode
+    write(page, "".join(line for line in lines if "sha256" not in line))
+    assert run("--check", page).returncode
 
-checked = run("--check", README)
+checked = run("--check", PAGE)
 assert not checked.returncode, checked.stderr
