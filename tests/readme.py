@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""readme.py ROOT: fails where a README names a file or a function that is not there, and where docs/reference.md
-lacks a word of rules, flows or links."""
+"""readme.py ROOT: fails where a README names a file or a function that is not there, where a link of README.md or of a page
+names no file or heading, and where docs/rules.md or docs/flows.md lacks a word of rules or flows."""
 import pathlib
 import re
 import sys
@@ -31,21 +31,35 @@ for page in PAGES:
         if ("::" in word or "_" in last or last != last.lower()) and not PLACEHOLDER.search(word) and last not in names:
             faults.append(f"{page} names {word}, which is in no source")
 
-reference = (root / "docs/reference.md").read_text()
-known = set(re.findall(r"[a-z0-9-]+", reference))
-for source, pattern in [("userspace/packet/message.h", r'\b(?:CUT|WHOLE)\(\w+, "([a-z-]+)"'),
-                        ("userspace/impair/action_table.cpp", r'\.(?:word|object) = "([a-z-]+)"'),
-                        ("userspace/impair/match.cpp", r'^    \{"([a-z0-9-]+)", Slot::\w+, parse'),
-                        ("userspace/impair/select.cpp", r'^ *\{"([a-z-]+)", Slot::\w+, parse'),
-                        ("userspace/congestion/rate_control.cpp", r'^    \{Control::Kind::\w+, "([a-z]+)"')] + \
-        [(f"userspace/flow/{name}_words.cpp", r'^    \{"([a-z0-9-]+)", Slot::\w+, parse')
+
+
+def anchors(page):
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", page.read_text(), re.M)}
+
+
+for page in [root / "README.md", *sorted((root / "docs").glob("*.md")), *(root / page for page in PAGES)]:
+    for link in re.findall(r"\]\(([^)]+)\)", page.read_text()):
+        if not link.startswith("http"):
+            path, _, anchor = link.partition("#")
+            target = page.parent / path if path else page
+            if not target.exists() or anchor and anchor not in anchors(target):
+                faults.append(f"{page.relative_to(root)} has a link to {link}, which is not there")
+
+for source, page, pattern in [("packet/message.h", "flows", r'\b(?:CUT|WHOLE)\(\w+, "([a-z-]+)"'),
+                              ("impair/action_table.cpp", "rules", r'\.(?:word|object) = "([a-z-]+)"'),
+                              ("impair/match.cpp", "rules", r'^    \{"([a-z0-9-]+)", Slot::\w+, parse'),
+                              ("impair/select.cpp", "rules", r'^ *\{"([a-z-]+)", Slot::\w+, parse'),
+                              ("congestion/rate_control.cpp", "flows", r'^    \{Control::Kind::\w+, "([a-z]+)"')] + \
+        [(f"flow/{name}_words.cpp", "flows", r'^    \{"([a-z0-9-]+)", Slot::\w+, parse')
          for name in ("header", "message", "pace", "path")]:
+    known = set(re.findall(r"[a-z0-9-]+", (root / f"docs/{page}.md").read_text()))
+    source = f"userspace/{source}"
     words = re.findall(pattern, (root / source).read_text(), re.M)
     if not words:
         faults.append(f"{source} has no words where this test looks for them")
     for word in words:
         if word not in known:
-            faults.append(f"docs/reference.md does not have the word {word} of {source}")
+            faults.append(f"docs/{page}.md does not have the word {word} of {source}")
 
 # A script that is run by its name: a clean clone has its bit.
 for path in sorted([*(root / "tests").rglob("*.sh"), *(root / "tests").rglob("*.py"), *(root / "tools").iterdir()]):

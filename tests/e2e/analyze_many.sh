@@ -33,7 +33,7 @@ done
 "$XDP_ROCE" analyze "$scratch/ring" --rows csv --run first >"$scratch/streams.csv"
 "$XDP_ROCE" analyze "$scratch/ring" --rows ndjson --episodes --table episodes >"$scratch/episodes.ndjson"
 "$XDP_ROCE" analyze "$whole" --rows ndjson --table events >"$scratch/events.ndjson"
-# The recipe of docs/reference.md for SQLite.
+# The recipe of docs/captures.md for SQLite.
 if command -v sqlite3 >/dev/null; then
   sums=$(sqlite3 :memory: -cmd ".import --csv $scratch/streams.csv streams" \
     "SELECT src, dst, sum(missing), sum(packets) FROM streams GROUP BY src, dst ORDER BY src, dst")

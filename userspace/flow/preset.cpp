@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four flows of the scripts of Freya, an FPGA traffic generator. docs/reference.md lists the
+// The four flows of the scripts of Freya, an FPGA traffic generator. docs/flows.md lists the
 // intended differences.
 #include <fmt/format.h>
 
