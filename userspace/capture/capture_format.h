@@ -40,6 +40,8 @@ private:
 };
 
 // Each expects `source` at the first byte of a file whose magic number has been recognised.
+// To add a format: FORMAT_file.cpp with a CaptureFormat and open_FORMAT, its magic number in
+// Reader::begin, help in cli/analyze.cpp; reader_test, fuzz/make_seeds.cpp, bad_captures.sh.
 Result<std::unique_ptr<CaptureFormat>> open_pcap(ByteSource &source, const ReadOptions &options);
 Result<std::unique_ptr<CaptureFormat>> open_pcapng(ByteSource &source);
 // The pcap variants that only libpcap reads. Error if libpcap does not recognise the file either.

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// To add a time that frames carry: its bytes here, stamp_clock.cpp (clocks, wraps), StampUnit in
+// model/frame_times.h and its name in report/frame_times.cpp; include/roce/README.md 10,
+// docs/captures.md; stamps_test, stamps.py, mirror_times.sh.
 #include "capture/frame_stamp.h"
 
 #include <zlib.h>

@@ -52,6 +52,8 @@ constexpr std::pair<uint16_t, Link> kLinktypes[] = {
 
 } // namespace
 
+// To add a link type: Link in reader.h, a case here, layer3 in analyzer.cpp; reader_test,
+// analyzer_test.
 std::optional<Link> known_link(uint32_t linktype) {
   for (const auto &[number, link] : kLinktypes)
     if (number == linktype)

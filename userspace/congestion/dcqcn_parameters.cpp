@@ -17,6 +17,8 @@ namespace xr::congestion {
 
 namespace {
 
+// A parameter is a row, at its place in DcqcnParameter, and a field of DcqcnSettings; a preset is a
+// column. dcqcn_presets_test, dcqcn_test, theory_test.
 constexpr size_t kPresets = 7;
 constexpr const char *kNames[kPresets] = {"paper", "ns3-rdma", "hpcc", "nvidia",
                                           "ionic", "irdma",    "otg"};

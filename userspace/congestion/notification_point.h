@@ -15,6 +15,9 @@
 
 namespace xr::congestion {
 
+// To pace in another way: decide, take_due and CnpPacing, options in cli/traffic_options.cpp,
+// callers receive_ce in responder/responder.cpp, next in responder_send.cpp, and for READ responses
+// notify in requester/reliable.cpp; notification_test, responder_test. CNPs of rules: roce_pace.
 enum class CnpScope : uint8_t { Stream, Pair, Port };
 
 // The readings of "one CNP in 50 us":

@@ -14,6 +14,12 @@ namespace {
 
 constexpr double kBitsOfByte = 8;
 
+// To add a control: Control::Kind and its parameters in rate_control.h; NAME.cpp, a subclass of
+// RateControl (timely.cpp is the shortest), its parameters (timely_parameters.cpp); a row here,
+// Control::parameters, RateControlMaker; words that are no parameters: parse_controlled in
+// flow/pace_words.cpp, say_control in flow/text.cpp, check_control in flow/check.cpp; help in
+// cli/send.cpp, docs/flows.md; new numbers of a run: model/run_reports.h, report/runs.cpp;
+// qp_pacing_test, flow_parse_test, send_rates.sh, send_bench.cpp.
 constexpr ControlRow kRows[] = {
     {Control::Kind::Fixed, "fixed", false,
      "each QP at the rate that was asked for, whatever comes back"},

@@ -208,6 +208,9 @@ private:
 
 } // namespace
 
+// To add a check: the fact in KernelFacts or PortFacts, read in kernel.cpp, host/link.cpp,
+// host/netdev_family.cpp, host/dcb.cpp or host/rdma.cpp; a member function here, in check_port.cpp
+// or check_rdma.cpp, and its call; doctor_test (each outcome), doctor.sh.
 void check_kernel(const KernelFacts &facts, Checks &checks) {
   Kernel kernel(facts, checks);
   kernel.version();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// To add a NIC or a counter: an equation here; nic_equations_test, nic_test, streams_nic.sh.
 #include "doctor/nic_equations.h"
 
 #include <algorithm>

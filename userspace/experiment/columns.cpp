@@ -31,6 +31,8 @@ constexpr ColumnRow flow_text(const char *name, Texts texts, Cell (*get)(const F
           .texts = texts};
 }
 
+// To add a column: the struct in model/experiment.h, a row here, report/experiment_tables.cpp;
+// experiment_expectation_test, experiment_report_test.
 constexpr ColumnRow kFlows[] = {
     flow_row("goodput_bps", Rate, Level, false, [](const Flow &f) { return cell(f.goodput_bps); }),
     flow_row("wire_bps", Rate, Level, false, [](const Flow &f) { return cell(f.wire_bps); }),

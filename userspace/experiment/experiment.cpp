@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// To add a key of the file: here, or in topology.cpp, flows.cpp, hosts.cpp, rules.cpp or
+// schedule.cpp; docs/experiments.md; experiment_file_test.
 #include "experiment/experiment.h"
 
 #include <algorithm>

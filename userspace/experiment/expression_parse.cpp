@@ -40,6 +40,9 @@ constexpr Operator kSums[] = {{"+", Kind::Add}, {"-", Kind::Subtract}};
 constexpr Operator kProducts[] = {{"*", Kind::Multiply}, {"/", Kind::Divide}};
 constexpr Operator kQuantifiers[] = {{"all", Kind::All}, {"any", Kind::Any}, {"none", Kind::None}};
 
+// To add an operator: Node::Kind in expression.h, the grammar here, what it accepts in
+// expression_check.cpp, its value in expression_values.cpp or expression_evaluate.cpp;
+// docs/expectations.md; experiment_expectation_test.
 const Operator *find(std::span<const Operator> all, const std::string &text) {
   for (const Operator &one : all)
     if (one.text == text)

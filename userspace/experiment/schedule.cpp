@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What changes during a run: {at: 20ms, do: "start flow-3"}.
+// To add something that happens: Event::Kind in simulate/scenario.h, its words here,
+// simulate/build.cpp and world.cpp; with frames, or a refusal: places/plan.cpp and namespaces.cpp;
+// docs/experiments.md; experiment_file_test, simulate_test.
 #include <algorithm>
 #include <iterator>
 

@@ -38,6 +38,9 @@ struct KindName {
   std::string_view name;
   Topology::Kind kind;
 };
+// To add a topology: Topology::Kind in simulate/scenario.h, Builder and check_topology in
+// simulate/topology.cpp, its word and keys here; with frames, or a refusal: places/plan.cpp;
+// docs/experiments.md; simulate_test, experiment_file_test, places_test.
 constexpr KindName kKinds[] = {{"star", Topology::Kind::Star},
                                {"dumbbell", Topology::Kind::Dumbbell},
                                {"parking-lot", Topology::Kind::ParkingLot},

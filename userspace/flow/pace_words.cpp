@@ -282,6 +282,8 @@ constexpr FlowKeyword kWords[] = {
 
 } // namespace
 
+// To add a fault: Fault::Kind in flow.h, its name here, requester/faults.cpp, open_faults.cpp,
+// with_faults in reliable_send.cpp; faults_test, send_faults.sh.
 const std::vector<std::string_view> &fault_names() {
   static const std::vector<std::string_view> kNames = {"skip", "repeat", "reorder",
                                                        "icrc", "pad",    "ghost-ack"};

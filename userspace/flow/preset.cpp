@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The four flows of the scripts of Freya, an FPGA traffic generator. docs/flows.md lists the
 // intended differences.
+// To add a preset: flow_parse_test, send_presets.sh, docs/flows.md.
 #include <fmt/format.h>
 
 #include "flow/words.h"

@@ -18,6 +18,8 @@ namespace xr::flow {
 using parse::WordReader;
 
 // The property that a word sets. Two words must not set the same one, except Many.
+// To add a word of flows: Flow, a slot here, the *_words.cpp that fits, text.cpp, check.cpp, help
+// in cli/send.cpp, docs/flows.md; a rate or a time also in places/scale.cpp; flow_parse_test.
 enum class Slot : uint8_t {
   Name,
   Src,

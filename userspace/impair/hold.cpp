@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words for the actions that hold frames: delay, accumulate, reorder, shape.
+// To add a distribution, or another way to hold frames: model/hold.h, the words here,
+// wire/jitter.cpp or wire/hold_rule.cpp; wire_hold_test, wire_hold_random_test, wire_delay.sh.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -313,6 +313,10 @@ Status parse_pkey(Draft &draft, WordReader &words) {
   return {};
 }
 
+// To add a condition: rule.h (roce_rule_check, tables), match.h, a row here (a field inside BTH
+// byte 1, 4 or 8: in kFields; of another header: include/roce/outer.h, outer.cpp), its Slot in
+// draft.h, ruleset.cpp, taken.cpp (which rules leave others nothing), help in cli/impair.cpp,
+// docs/rules.md; impair_parse_test, impair_ruleset_test, outer_test, tests/bpf.
 constexpr Keyword kMatch[] = {
     {"src", Slot::Src, parse_src, "src PREFIX: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32"},
     {"dst", Slot::Dst, parse_dst, "dst PREFIX: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32"},

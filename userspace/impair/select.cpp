@@ -240,6 +240,7 @@ Status parse_limit(Draft &draft, WordReader &words) {
   return {};
 }
 
+// To add a selector: roce_select in rule.h, select.h, a row here, docs/rules.md; select_test.
 constexpr Keyword kSelect[] = {
     {"always", Slot::Select, parse_always, "always"},
     {"every", Slot::Select, parse_every, "every 100"},

@@ -248,6 +248,7 @@ private:
 
 } // namespace
 
+// To read another key: here and in lumina.cpp; importers_test, run_lumina.sh.
 Result<LuminaFile> read_lumina(const std::string &text, const std::string &name) {
   const experiment::SetValues none;
   return parse::with_yaml(text, name, [&](const YAML::Node &root) -> Result<LuminaFile> {

@@ -465,6 +465,7 @@ private:
 
 } // namespace
 
+// To read another key: here, otg_port.cpp, otg.cpp; importers_test, otg_words.py.
 Result<OtgFile> read_otg(const std::string &text, const std::string &name) {
   const experiment::SetValues none;
   return parse::with_yaml(text, name, [&](const YAML::Node &root) -> Result<OtgFile> {

@@ -30,6 +30,9 @@ struct FieldMetric {
   const char *help;
 };
 
+// Metrics of a wire or link are in wire_metrics.cpp, of the exporter in exporter.cpp and
+// process.cpp; metrics_test, export.sh; panels and alerts: tools/grafana,
+// tests/data/alerts_test.yaml.
 constexpr FieldMetric kFields[] = {
     {"frames", "total", nullptr, nullptr, nullptr},
     {"frames", "cnp", nullptr, nullptr, nullptr},

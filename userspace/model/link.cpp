@@ -6,6 +6,8 @@
 
 namespace xr {
 
+// To add a cause: LinkDrop in link.h, its name here, Link::enqueue in wire/link.cpp;
+// wire_link_test.
 const char *link_drop_name(LinkDrop cause) {
   constexpr const char *kNames[kLinkDrops] = {"none", "buffer", "share", "headroom",
                                               "aqm",  "mtu",    "down"};

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// To add a message: its name in include/roce/cm.h, its fields here; requester/cm_connector.cpp
+// (states, timers), responder/cm_listener.cpp, capture/connections.cpp, report/connections.cpp;
+// packet_cm_test, cm_connector_test, connections_test, cm_fuzz, send_cm.sh.
 #include "packet/cm.h"
 
 #include <algorithm>

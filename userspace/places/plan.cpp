@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// What runs with frames: refusals, addresses and links here; scale.cpp (a value that is a rate or a
+// time), measure.cpp (a column, a reason for void); places_test, run_namespaces.sh.
 #include "places/plan.h"
 
 #include <algorithm>

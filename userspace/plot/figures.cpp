@@ -99,6 +99,7 @@ struct Wanted {
   bool zero_too; // drawn even if it is 0 all the time
 };
 
+// To plot another column of series.csv: a row here; plot_test, run_report.sh.
 constexpr Wanted kOverTime[] = {
     {"rate", "Goodput of each flow", "bit/s", "goodput_bps", Kind::Flow, Use::Value, true},
     {"control", "Rate that congestion control allows", "bit/s", "control_bps", Kind::Flow,

@@ -62,6 +62,11 @@ Section ecn_of(const Sums &sums) {
                 count("ce", "CE", sums.ecn[3], Hide::Zero, Tone::Alarm)}};
 }
 
+// To add a syndrome: roce_aeth_count and roce_aeth_index (all eight counts are in use, and their
+// number must stay a power of two), ROCE_ABI, a field here, nak_name in names.cpp, watch/meters.cpp
+// (which counts are NAKs), requester/send_counts.h and kLastFatal in requester/reliable_qp.cpp,
+// refuse in responder/connection.cpp; opcode_test, account_test, report_test;
+// include/roce/README.md 1.3.
 Section aeth_of(const Snapshot &s) {
   static constexpr struct {
     const char *key;

@@ -72,6 +72,9 @@ std::string kind_name(const roce_key &key) {
   }
 }
 
+// To add a tunnel: enum roce_tunnel, roce_peel, include/roce/README.md 10, its word here, its
+// heading in tunnels.cpp; docs/captures.md; a way in tests/unit/tunnels.h, a kind in
+// tests/e2e/tunnels.py.
 const std::vector<std::string> &tunnel_names() {
   static const std::vector<std::string> kNames = {"erspan", "gre",  "vxlan", "geneve",
                                                   "mpls",   "ipip", "qinq"};
@@ -135,6 +138,8 @@ std::string psns(uint32_t first, uint32_t count) {
 
 double rnr_timer_ms(uint8_t syndrome) { return roce_rnr_us(syndrome) / 1000.0; }
 
+// To add an event: roce_event_type, track.h, its name here, event.cpp or found_event.cpp;
+// account_test, golden files.
 std::string event_name(unsigned type) {
   constexpr std::array<const char *, ROCE_EVENT_TYPES> kNames = {
       "gap", "rewind", "nak", "rnr_nak", "cnp", "ce_run", "stream_new", "stream_forgotten"};

@@ -55,6 +55,8 @@ uint64_t ticks(const congestion::Rate &rate, double line_bits, uint32_t bytes) {
 
 } // namespace
 
+// To let live frames send another word: this check and the plan, include/roce/live.h (the packet),
+// endpoint/live_engine.cpp (calls of the kernel); live_flow_test, live_program_test, send_live.sh.
 Status check_live(const Flow &flow) {
   const auto refuse = [](const char *what, const char *why) {
     return Error{fmt::format("{}: live frames {}", what, why), "--engine afxdp"};

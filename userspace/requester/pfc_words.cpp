@@ -103,6 +103,7 @@ struct Keyword {
   const char *name;
   Status (*parse)(Pfc &, WordReader &);
 };
+// To add a word: pfc.h, a row here, pfc.cpp; help in cli/send.cpp; pfc_test, send_pfc.sh.
 constexpr Keyword kWords[] = {{"quanta", parse_quanta},
                               {"every", parse_time<&Pfc::every_ns>},
                               {"storm", parse_storm},

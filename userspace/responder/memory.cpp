@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Bytes, locks, R_Key and bounds are here; what a request may do, and NAKs: remote_access.cpp;
+// options: cli/respond.cpp, endpoint/respond.cpp; memory_test, respond_memory.sh.
 #include "responder/memory.h"
 
 #include <algorithm>

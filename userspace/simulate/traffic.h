@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flows of a workload, as rows of a scenario: Poisson arrivals, incasts, on/off, a list. Each row
 // is a copy of `like` with source, destination, start and size. Random values follow a seed only.
+// To add a workload: a function that makes rows of flows, its keys in experiment/flows.cpp and
+// flow_entry.cpp (expand); docs/experiments.md; simulate_traffic_test, experiment_file_test.
 #pragma once
 
 #include <cstdint>

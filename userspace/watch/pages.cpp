@@ -89,6 +89,7 @@ Listing sort_menu(const State &state) {
           }};
 }
 
+// To add a key: model.cpp and kKeys, from which the manual is made; watch_test, watch.sh.
 std::span<const KeyHelp> key_help() { return kKeys; }
 
 Listing help_page() {

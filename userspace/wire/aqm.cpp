@@ -43,6 +43,8 @@ bool Aqm::red(uint64_t length, uint64_t random) {
   return length > spec_.high || chance(random, (length - spec_.low) * slope_);
 }
 
+// To add an AQM: LinkAqm::Kind in model/link.h, a case here, take_aqm and aqm_text in
+// aqm_words.cpp; wire_queue_test, wire_words_test.
 bool Aqm::congested(uint64_t now, uint64_t length, uint64_t random) {
   switch (spec_.kind) {
   case LinkAqm::Kind::Red:

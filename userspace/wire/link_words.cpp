@@ -227,6 +227,10 @@ struct Keyword {
   bool repeats = false;
 };
 
+// To add a word: LinkSpec in model/link.h, a row here and its part of link_text; where it acts:
+// link.cpp (the way of a frame), link_settings.cpp (changes, flaps, pauses), scheduler.h (classes),
+// shared_buffer.cpp (room, PFC that is sent); wire_words_test, wire_link_test, a setting in
+// wire_random_test.
 constexpr Keyword kKeywords[] = {
     {"rate", parse_rate}, {"trace", parse_trace_name}, {"delay", parse_delay},
     {"mtu", parse_mtu},   {"buffer", parse_buffer},    {"map", parse_map},

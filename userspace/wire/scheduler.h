@@ -12,6 +12,8 @@
 
 namespace xr::wire {
 
+// To share a link in another way: pick and sent, LinkClass in model/link.h, its word in
+// link_words.cpp; wire_queue_test, wire_words_test, wire_random_test.
 class Scheduler {
 public:
   static constexpr unsigned kRest = kLinkClasses; // the queue of the classes that no word names
