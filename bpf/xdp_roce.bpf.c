@@ -69,12 +69,12 @@ static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
 static __attribute__((noinline)) int to_wire(struct xdp_md *ctx, int fate) {
   struct roce_passing *passing = roce_passing_of(0);
   struct roce_totals *t = roce_totals_of(0);
-  __u32 queue = ctx->rx_queue_index;
   struct roce_held *held;
 
   if (!passing || !t)
     return XDP_PASS;
-  if (!bpf_map_lookup_elem(&sockets, &queue)) {
+  /* Asked once: a process that ends takes its sockets away at any moment. */
+  if (bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS) != XDP_REDIRECT) {
     t->not_held++;
     if (fate & ROCE_HELD)
       roce_not_held(0, roce_frame_length(ctx, (__u32)(ctx->data_end - ctx->data)));
@@ -104,7 +104,7 @@ static __attribute__((noinline)) int to_wire(struct xdp_md *ctx, int fate) {
     }
   }
   t->held++;
-  return (int)bpf_redirect_map(&sockets, queue, XDP_DROP);
+  return XDP_REDIRECT;
 }
 
 static ROCE_INLINE int is_held(int fate) {

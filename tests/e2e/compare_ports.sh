@@ -26,7 +26,8 @@ assert_json "$scratch/compare.json" '([.streams[].lost] | add) == 7'
 assert_json "$scratch/compare.json" '([.streams[] | .duplicated + .reordered + .only_to + .outside_from + .outside_to] | add) == 0'
 assert_json "$scratch/compare.json" '.clocks[0].offset == "given" and .clocks[0].offset_ns == 0 and .overflow.capture == 0'
 for file in A B; do [[ -s $scratch/kept/$file.pcapng ]] || fail "$file.pcapng is not kept"; done
-# The kept files give the same.
-"$XDP_ROCE" --json compare "$scratch/kept/A.pcapng" "$scratch/kept/B.pcapng" >"$scratch/again.json"
+# The kept files give the same. They have one clock, as the ports had: an offset that is estimated depends on how evenly the two
+# replays went. Losses near the ends of the files are outside where the replays were uneven.
+"$XDP_ROCE" --json compare --clock-offset 0 "$scratch/kept/A.pcapng" "$scratch/kept/B.pcapng" >"$scratch/again.json"
 assert_json "$scratch/again.json" '([.streams[] | .lost + .outside_from + .only_to + .outside_to] | add) == 7'
 wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"

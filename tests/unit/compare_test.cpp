@@ -423,6 +423,41 @@ TEST(Compare, BothDirectionsAndTwoClocks) {
   }
 }
 
+// Two taps of the same frames. The second gets them 300 ms later, and from the middle on 1 ms later
+// still. Most requests are before that and most answers after it: their differences do not show
+// which way they go.
+TEST(Compare, TimesThatVaryShowNoDirection) {
+  Tap a, b;
+  frame_in(a, b, 0, 20'000);
+  const auto tap = [&](double at, const FrameBuilder &builder, double early = 0) {
+    a.see(at, builder);
+    b.see(at + (at < 7000 ? 300'000 : 301'000) - early, builder);
+  };
+  for (uint32_t i = 0; i < 1000; i++) {
+    const double at = 1000 + 10.0 * i;
+    if (i == 200 || i == 300)
+      a.see(at, send(i)); // lost
+    else
+      tap(at, send(i));
+    if (i < 500)
+      continue;
+    const auto ack = FrameBuilder(0x11).from(2).to(1).qp(0x22).psn(i);
+    tap(at + 3, ack);
+    tap(at + 6, ack, i == 520 ? 5 : 0); // earlier than 99 % of them
+  }
+  const Comparison c = compared(a, b);
+  const ComparedStream &requests = row_of(c, 0x11), &answers = row_of(c, 0x22, ROCE_KIND_RESPONSE);
+  EXPECT_TRUE(requests.assumed);
+  EXPECT_EQ(requests.from, 0u);
+  EXPECT_EQ(answers.from, 0u);
+  EXPECT_EQ(requests.counts.lost, 2u);
+  EXPECT_EQ(answers.counts.matched, 1000u);
+  for (const ComparedStream *row : {&requests, &answers})
+    EXPECT_EQ(row->counts.only_to + row->counts.outside_from + row->counts.outside_to +
+                  row->counts.duplicated + row->counts.reordered,
+              0u);
+}
+
 // A router between: the TTL shows the direction where only one is seen.
 TEST(Compare, TheTtlShowsTheDirection) {
   Tap a, b;

@@ -160,11 +160,13 @@ void Alignment::estimate_clock(const BySide &samples, std::optional<int64_t> giv
   clock_ = ComparedLeg::Clock::BothWays;
 }
 
-// Paths without answers in the samples: a packet does not arrive before it was sent.
+// Paths without answers in the samples: a packet does not arrive before it was sent. A path with
+// answers that is still assumed differs from the clock's offset by chance.
 void Alignment::set_directions_by_clock(const BySide &samples) {
   for (const auto &[ends, of] : samples) {
     Path &path = paths_[ends];
-    if (!path.assumed || clock_ == ComparedLeg::Clock::Unknown || path.usual_ns == offset_ns_)
+    if (!path.assumed || clock_ == ComparedLeg::Clock::Unknown || path.usual_ns == offset_ns_ ||
+        samples.contains(reversed(ends)))
       continue;
     path.backward = path.usual_ns < offset_ns_;
     path.assumed = false;
@@ -207,7 +209,8 @@ void Alignment::find_bases(const BySide &samples) {
 
 Path Alignment::path(const Ends &ends) const {
   Path path = untimed_path(ends);
-  if (clock_ != ComparedLeg::Clock::Unknown)
+  if (clock_ == ComparedLeg::Clock::Given ||
+      (clock_ == ComparedLeg::Clock::BothWays && !path.assumed))
     path.clock_ns = offset_ns_;
   return path;
 }

@@ -5,9 +5,13 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <thread>
 #include <utility>
 
+#include <linux/membarrier.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 
@@ -41,6 +45,13 @@ Result<Found> find_bridge_port(const std::string &ifname, const std::string &net
       !place->pins)
     return no_bridge(seen->port);
   return Found{std::move(*place), std::move(seen->port)};
+}
+
+// Waits until the kernel has put on the sockets' rings what programs that run now hand over:
+// membarrier waits for RCU. With nohz_full there is none: waits for longer than a poll of NAPI.
+void wait_for_programs() {
+  if (syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
 // The program of the port hands frames over. Its `sockets` map then has an entry for each queue.
@@ -262,9 +273,12 @@ uint64_t WirePorts::link_changes(unsigned port) const {
 LinkWords WirePorts::link(unsigned port) const { return link_words_in(ports_[port].link.get()); }
 
 void WirePorts::release() {
+  bool any = false;
   for (Port &port : ports_)
     for (const uint32_t queue : std::exchange(port.queues, {}))
-      bpf_map_delete_elem(port.sockets.get(), &queue);
+      any |= bpf_map_delete_elem(port.sockets.get(), &queue) == 0;
+  if (any)
+    wait_for_programs();
 }
 
 Status WirePorts::close() {

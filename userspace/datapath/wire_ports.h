@@ -95,7 +95,8 @@ public:
   const std::vector<Trouble> &troubles() const { return troubles_; }
   const std::vector<std::string> &notes() const { return notes_; }
 
-  // The programs forward all frames by themselves again.
+  // The programs forward all frames by themselves again. When it returns, what they handed over is
+  // on the sockets' rings.
   void release();
   // release(), and a bridge that open() made is detached.
   Status close();
