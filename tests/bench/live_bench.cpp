@@ -9,6 +9,8 @@
 
 #include <bpf/bpf.h>
 
+#include <fmt/format.h>
+
 #include "endpoint/live_engine.h"
 #include "endpoint/send.h"
 #include "senders.h"

@@ -14,6 +14,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include <fmt/format.h>
+
 #include "frames.h"
 #include "impair/rule.h"
 #include "parse/words.h"

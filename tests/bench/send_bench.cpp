@@ -20,6 +20,8 @@
 #include <linux/if_link.h>
 #include <xdp/xsk.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "endpoint/respond.h"
 #include "endpoint/send.h"

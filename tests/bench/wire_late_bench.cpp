@@ -13,6 +13,8 @@
 
 #include <sys/mman.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "endpoint/wire.h"
 #include "forwarder.h"

@@ -10,6 +10,8 @@
 #include <functional>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "endpoint/wire.h"
 #include "forwarder.h"

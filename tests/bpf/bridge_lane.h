@@ -11,6 +11,8 @@
 #include <linux/filter.h>
 #include <poll.h>
 
+#include <fmt/format.h>
+
 #include "bpf/lane.h"
 #include "datapath/bridge.h"
 #include "datapath/rules.h"

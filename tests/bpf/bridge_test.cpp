@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "bpf/wire_checks.h"
 #include "datapath/object.h"
 #include "host/netdev_family.h"

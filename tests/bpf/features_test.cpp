@@ -2,6 +2,8 @@
 // Each set of features that a command attaches with: the kernel accepts the program, and frames of
 // each kind have the same result as in the native compilation. Run for the built-in object, and for
 // the object of each installed clang (XR_BPF_OBJECT).
+#include <fmt/format.h>
+
 #include "bpf/impair_twins.h"
 #include "bpf/stack_depth.h"
 #include "roce/capture.h"

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 
+#include <fmt/format.h>
+
 #include "bpf/impair_twins.h"
 
 namespace xr::test {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "bpf/impair_twins.h"
 
 namespace xr::test {

@@ -27,6 +27,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "datapath/attach.h"

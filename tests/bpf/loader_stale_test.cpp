@@ -9,6 +9,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <fmt/format.h>
+
 #include "datapath/object.h"
 #include "datapath/pins.h"
 

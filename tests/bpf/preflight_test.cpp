@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <sys/wait.h>
 
+#include <fmt/format.h>
+
 #include "datapath/preflight.h"
 #include "host/link.h"
 #include "host/netdev_family.h"

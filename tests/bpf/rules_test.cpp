@@ -9,6 +9,8 @@
 
 #include <sys/wait.h>
 
+#include <fmt/format.h>
+
 #include "bpf/wire_checks.h"
 #include "datapath/rules.h"
 #include "roce/config.h"

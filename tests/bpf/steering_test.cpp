@@ -8,6 +8,8 @@
 
 #include <sys/utsname.h>
 
+#include <fmt/format.h>
+
 #include "afxdp/socket.h"
 #include "datapath/bridge.h"
 #include "datapath/rules.h"

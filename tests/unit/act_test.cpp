@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "impair/action_table.h"
 #include "impair_port.h"
 #include "statistics.h"

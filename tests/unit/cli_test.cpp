@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line: accepted and rejected arguments with their error messages, and the help, manual
 // and completion made from its table.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,34 +32,29 @@ namespace {
 
 using namespace xr::cli;
 
-struct Parsed {
+struct Outcome {
   int status = 0; // -1: --help or --version
   std::string error;
   Globals globals;
   std::string command;
 };
 
-Parsed parse(const std::string &line) {
-  CLI::App app;
-  Parsed parsed;
-  xr::cli::Run chosen;
-  describe_app(app, parsed.globals, chosen);
+Outcome parse(const std::string &line) {
+  Program program;
   testing::internal::CaptureStderr();
   // As a shell does: CLI11's own splitting takes [::1] for a list since 2.4.
   std::istringstream words(line);
-  std::vector<std::string> arguments{std::istream_iterator<std::string>(words), {}};
-  std::reverse(arguments.begin(), arguments.end());
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::Success &) {
+  const Parsed said = program.line.parse({std::istream_iterator<std::string>(words), {}});
+  Outcome parsed;
+  if (said.kind == Parsed::Kind::Fault)
+    parsed.status = usage_error(program.line, said);
+  else if (said.kind != Parsed::Kind::Command)
     parsed.status = -1;
-  } catch (const CLI::ParseError &error) {
-    parsed.status = usage_error(app, error);
-  }
+  else
+    parsed.command = said.command->name();
+  parsed.globals = program.globals;
   parsed.error = testing::internal::GetCapturedStderr();
-  if (parsed.status == 0 && !app.get_subcommands().empty())
-    parsed.command = app.get_subcommands().front()->get_name();
-  EXPECT_EQ(parsed.status == 0, static_cast<bool>(chosen)) << line;
+  EXPECT_EQ(parsed.status == 0, static_cast<bool>(program.chosen)) << line;
   return parsed;
 }
 
@@ -146,7 +142,7 @@ TEST(Cli, RefusesWrongWords) {
       {"cc show papper", "did you mean paper?"},
       {"cc list all", "xdp-roce cc list"}};
   for (const auto &[line, hint] : kLines) {
-    const Parsed parsed = parse(line);
+    const Outcome parsed = parse(line);
     EXPECT_EQ(parsed.status, 2) << line << "\n" << parsed.error;
     EXPECT_NE(parsed.error.find(hint), std::string::npos) << line << "\n" << parsed.error;
     EXPECT_TRUE(parsed.error.starts_with("xdp-roce: ")) << line << "\n" << parsed.error;
@@ -162,7 +158,7 @@ TEST(Cli, DidYouMean) {
       {"counters eth0 --jsn", "hint: did you mean --json?\n"},
       {"counters eth0 --xyzzy", "hint: xdp-roce counters --help\n"}};
   for (const auto &[line, hint] : kLines) {
-    const Parsed parsed = parse(line);
+    const Outcome parsed = parse(line);
     EXPECT_EQ(parsed.status, 2) << line;
     EXPECT_NE(parsed.error.find(hint), std::string::npos) << line << "\n" << parsed.error;
   }
@@ -185,7 +181,7 @@ TEST(Cli, GlobalOptionsStandAnywhere) {
   for (const char *line :
        {"--json --netns blue -vv status eth0", "status --json eth0 -v -v --netns "
                                                "blue"}) {
-    const Parsed parsed = parse(line);
+    const Outcome parsed = parse(line);
     EXPECT_EQ(parsed.command, "status");
     EXPECT_TRUE(parsed.globals.json);
     EXPECT_EQ(parsed.globals.netns, "blue");
@@ -253,7 +249,7 @@ TEST(Cli, RefusesInASentence) {
            {"export eth0 --listen 9479", "'9479' is not an address and port"},
            {"export eth0 --top-streams -1", "not a whole number"},
            {"analyze", "analyze: FILE is required"}}) {
-    const Parsed parsed = parse(one.line);
+    const Outcome parsed = parse(one.line);
     EXPECT_EQ(parsed.status, 2) << one.line;
     EXPECT_EQ(parsed.error.find("xdp-roce: "), 0u) << parsed.error;
     EXPECT_NE(parsed.error.find(one.words), std::string::npos) << parsed.error;
@@ -288,46 +284,36 @@ std::string plain(std::string roff) {
 
 // Nothing that --help tells is missing from the manual and the completion.
 TEST(Cli, ManualAndCompletionHaveEverything) {
-  CLI::App app;
-  Globals globals;
-  xr::cli::Run chosen;
-  describe_app(app, globals, chosen);
-  const std::string all = plain(man_page(app));
-  const std::string completion = bash_completion(app);
-  for (CLI::App *command : app.get_subcommands({})) {
-    const std::string name = command->get_name();
-    if (command->get_group().empty()) {
-      EXPECT_EQ(all.find("xdp-roce-" + name), std::string::npos) << name << " is hidden";
-      continue;
-    }
-    const std::string man = plain(man_page(app, *command));
-    EXPECT_NE(all.find(".BR xdp-roce-" + name + " (8)\n" + command->get_description()),
+  const Program program;
+  const Command root = program.line.root();
+  const std::string all = plain(man_page(root));
+  const std::string completion = bash_completion(root);
+  EXPECT_GE(root.commands().size(), 23U);
+  EXPECT_EQ(all.find("xdp-roce-help"), std::string::npos) << "help is hidden";
+  for (const Command &command : root.commands()) {
+    const std::string name = command.name(), man = plain(man_page(root, command));
+    EXPECT_NE(all.find(".BR xdp-roce-" + name + " (8)\n" + command.description()),
               std::string::npos)
         << name;
-    EXPECT_NE(man.find("xdp-roce-" + name + " - " + command->get_description()), std::string::npos);
+    EXPECT_NE(man.find("xdp-roce-" + name + " - " + command.description()), std::string::npos);
     EXPECT_NE(completion.find(" " + name + ") words="), std::string::npos) << name;
-    for (const CLI::Option *option : command->get_options()) {
-      if (option->get_group().empty())
-        continue;
-      EXPECT_FALSE(option->get_description().empty()) << name << " " << option->get_name();
-      EXPECT_NE(man.find(option->get_description()), std::string::npos) << option->get_name();
-      if (option->nonpositional()) {
-        EXPECT_NE(completion.find(" " + option->get_name()), std::string::npos)
-            << option->get_name();
-      }
+    for (const Option &option : command.positionals())
+      EXPECT_NE(man.find(option.description()), std::string::npos) << option.name();
+    for (const Option &option : command.flags()) {
+      EXPECT_FALSE(option.description().empty()) << name << " " << option.name();
+      EXPECT_NE(man.find(option.description()), std::string::npos) << option.name();
+      EXPECT_NE(completion.find(" " + option.name()), std::string::npos) << option.name();
     }
   }
 }
 
-// Of each command that sorts, by what it takes.
+// Of each command that sorts: its keys.
 TEST(Cli, HelpAndManualListSortKeys) {
-  CLI::App app;
-  Globals globals;
-  xr::cli::Run chosen;
-  describe_app(app, globals, chosen);
+  const Program program;
+  const Command root = program.line.root();
   for (const char *name : {"streams", "analyze", "export", "watch"}) {
-    CLI::App *command = app.get_subcommand(name);
-    const std::string help = command->help(), man = plain(man_page(app, *command));
+    const Command command = *root.command(name);
+    const std::string help = command.help(), man = plain(man_page(root, command));
     for (const std::string &key :
          name == std::string("watch") ? xr::watch::sort_keys() : xr::report::stream_sort_keys())
       for (const std::string *text : {&help, &man})
@@ -339,12 +325,10 @@ TEST(Cli, HelpAndManualListSortKeys) {
 
 // Of `impair`: every word that a rule may have.
 TEST(Cli, HelpAndManualListTheWordsOfRules) {
-  CLI::App app;
-  Globals globals;
-  xr::cli::Run chosen;
-  describe_app(app, globals, chosen);
-  CLI::App *command = app.get_subcommand("impair");
-  const std::string help = command->help(), man = plain(man_page(app, *command));
+  const Program program;
+  const Command root = program.line.root();
+  const Command command = *root.command("impair");
+  const std::string help = command.help(), man = plain(man_page(root, command));
   const auto words = xr::impair::rule_words();
   EXPECT_GT(words.size(), 80U);
   for (const std::string_view word : words)
@@ -358,18 +342,16 @@ TEST(Cli, HelpAndManualListTheWordsOfRules) {
 }
 
 TEST(Cli, ManualOfWatchListsItsKeys) {
-  CLI::App app;
-  Globals globals;
-  xr::cli::Run chosen;
-  describe_app(app, globals, chosen);
-  const std::string man = plain(man_page(app, *app.get_subcommand("watch")));
+  const Program program;
+  const Command root = program.line.root();
+  const std::string man = plain(man_page(root, *root.command("watch")));
   const size_t keys = man.find(".SH KEYS\n");
   ASSERT_NE(keys, std::string::npos);
   for (const xr::watch::KeyHelp &one : xr::watch::key_help())
     EXPECT_NE(man.find(std::string(".TP\n") + one.keys + "\n" + one.what + "\n", keys),
               std::string::npos)
         << one.keys;
-  EXPECT_EQ(plain(man_page(app, *app.get_subcommand("streams"))).find("KEYS"), std::string::npos);
+  EXPECT_EQ(plain(man_page(root, *root.command("streams"))).find("KEYS"), std::string::npos);
 }
 
 TEST(Cli, StatusTellsWhatIsAttached) {

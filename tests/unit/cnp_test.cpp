@@ -6,6 +6,8 @@
 #include "roce/cm.h"
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace xr::test {
 namespace {
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "compare/assign.h"
 #include "taps.h"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // compare over captures made frame by frame, with results worked out by hand.
+#include <fmt/format.h>
+
 #include "taps.h"
 
 namespace xr::test {

@@ -9,6 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <zlib.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "doctor/check_rdma.h"

@@ -2,6 +2,8 @@
 // Exact rules: they match the P-th packet of the N-th QP in its K-th transmission.
 #include <set>
 
+#include <fmt/format.h>
+
 #include "impair_port.h"
 
 namespace xr::test {

@@ -4,6 +4,8 @@
 #include <map>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "episode_frames.h"
 
 namespace xr::test {

@@ -7,6 +7,7 @@
 #include <array>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "congestion/pacer.h"

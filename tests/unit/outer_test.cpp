@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "impair_port.h"
 
 namespace xr::test {

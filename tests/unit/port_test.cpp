@@ -3,6 +3,8 @@
 // frames and those that are read whole, rules with a shortcut and rules without.
 #include <array>
 
+#include <fmt/format.h>
+
 #include "impair_port.h"
 #include "roce/cm.h"
 #include "same_streams.h"

@@ -2,6 +2,8 @@
 // RED and policers in virtual time.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "impair_port.h"
 #include "roce/act.h"
 #include "statistics.h"

@@ -7,6 +7,8 @@
 #include <map>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "impair/rule.h"
 #include "roce/match.h"
 #include "roce/select.h"

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "capture/splitter.h"

@@ -5,6 +5,8 @@
 #include <deque>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "wire_frames.h"
 
 namespace xr::wire {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "wire_frames.h"
 
 namespace xr::wire {

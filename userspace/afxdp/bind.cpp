@@ -7,6 +7,8 @@
 
 #include <sys/resource.h>
 
+#include <fmt/format.h>
+
 namespace xr::afxdp {
 
 uint32_t ring_size(uint32_t entries) { return std::bit_ceil(std::max(entries, 64U)); }

@@ -9,6 +9,8 @@
 
 #include <sys/socket.h>
 
+#include <fmt/format.h>
+
 #include "afxdp/bind.h"
 
 namespace xr::afxdp {

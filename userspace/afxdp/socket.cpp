@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <xdp/xsk.h>
 
+#include <fmt/format.h>
+
 #include "afxdp/bind.h"
 #include "base/fd.h"
 

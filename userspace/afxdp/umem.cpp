@@ -7,6 +7,8 @@
 
 #include <sys/mman.h>
 
+#include <fmt/format.h>
+
 namespace xr::afxdp {
 
 namespace {

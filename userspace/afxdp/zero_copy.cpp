@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "afxdp/zero_copy.h"
 
+#include <fmt/format.h>
+
 #include "afxdp/socket.h"
 #include "host/link.h"
 #include "host/privilege.h"

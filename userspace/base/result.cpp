@@ -3,7 +3,13 @@
 
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace xr {
+
+Error Error::under(std::string_view prefix) const {
+  return {fmt::format("{}: {}", prefix, message), hint, usage};
+}
 
 Error errno_error(int error, std::string message, std::string hint) {
   const char *name = strerrorname_np(error);

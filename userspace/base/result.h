@@ -7,8 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include <fmt/format.h>
-
 namespace xr {
 
 // `message` is a sentence without a full stop. `hint` says what the user can do, or is empty.
@@ -21,9 +19,7 @@ struct Error {
   // the reader of the command line, or a check of its options, makes it one.
   Error as_usage() const { return {message, hint, true}; }
   // "PREFIX: message".
-  Error under(std::string_view prefix) const {
-    return {fmt::format("{}: {}", prefix, message), hint, usage};
-  }
+  Error under(std::string_view prefix) const;
 };
 
 // Appends the text of an errno value: "message: No such device (ENODEV)".

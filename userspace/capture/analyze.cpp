@@ -11,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "capture/analyzer.h"
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <zlib.h>
 
+#include <fmt/format.h>
+
 namespace xr {
 
 namespace {

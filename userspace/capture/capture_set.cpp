@@ -9,6 +9,8 @@
 
 #include <sys/stat.h>
 
+#include <fmt/format.h>
+
 namespace xr {
 
 namespace {

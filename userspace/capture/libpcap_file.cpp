@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include <fmt/format.h>
 #include <pcap/pcap.h>
 
 #include "capture/capture_format.h"

@@ -3,6 +3,8 @@
 // copies every packet twice. For 2 million packets of 1 KB in the page cache, libpcap 1.10 with a
 // stdio buffer of 256 KiB and a CRC over each packet takes 475 ms of CPU time before any
 // accounting; `analyze` as a whole takes 350 ms with this reader (one run, on a busy machine).
+#include <fmt/format.h>
+
 #include "capture/capture_format.h"
 
 namespace xr {

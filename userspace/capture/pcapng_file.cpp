@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "capture/capture_format.h"
 #include "capture/left_out.h"
 

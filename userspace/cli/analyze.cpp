@@ -41,14 +41,14 @@ struct Args {
   SplitArgs split;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   command
       .add_option("FILE", args.names,
                   "pcap or pcapng, of Ethernet, Linux cooked or raw IP frames, plain or gzip; - is "
                   "standard input. Several, or a directory of them, are one capture, in order of "
                   "time")
-      ->required()
-      ->type_name("");
+      .required()
+      .value_name("");
   add_udp_port(command, args.options.udp_port);
   add_decap(command, args.options.decap);
   command
@@ -60,26 +60,26 @@ void describe(CLI::App &command, Args &args) {
           },
           "The clock of all times: capture (default), mirror (the switch's, in ERSPAN III; with "
           "--decap) or trailer (a packet broker's, at the end of each frame)")
-      ->type_name("CLOCK")
-      ->check(CLI::IsMember(report::clock_names()));
+      .value_name("CLOCK")
+      .check(one_of(report::clock_names()));
   command
       .add_option("--tick", args.tick,
                   "With --time mirror: the unit of times whose unit the switch's user has chosen, "
                   "as 10ns")
-      ->type_name("TIME");
+      .value_name("TIME");
   command
       .add_option_function<std::string>(
           "--fraction", [&args](const std::string &unit) { args.read.fraction_ns = unit == "ns"; },
           "The unit of fractions in pcap timestamps: as the file says (file, default), or ns "
           "although it says microseconds")
-      ->type_name("UNIT")
-      ->check(CLI::IsMember({"file", "ns"}));
+      .value_name("UNIT")
+      .check(one_of({"file", "ns"}));
   command
       .add_option(
           "--speed", args.speed,
           "The captured link's speed, by which PFC and PAUSE count their quanta, as 100gbit "
           "(default: unknown)")
-      ->type_name("RATE");
+      .value_name("RATE");
   command
       .add_option_function<std::string>(
           "--copies",
@@ -90,8 +90,8 @@ void describe(CLI::App &command, Args &args) {
           },
           "Packets that a mirror gives twice, the same but for MACs, tags, TTL and TOS: auto "
           "(default: dropped and counted where a file begins with them), drop, or keep")
-      ->type_name("WHAT")
-      ->check(CLI::IsMember({"auto", "drop", "keep"}));
+      .value_name("WHAT")
+      .check(one_of({"auto", "drop", "keep"}));
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
   command.add_flag("--episodes", args.options.episodes,
@@ -110,38 +110,38 @@ void describe(CLI::App &command, Args &args) {
           "--clock-offset", [&args](int64_t ns) { args.options.latency.clock_offset_ns = ns; },
           "For frames of `send ... stamp`: clock of the capture minus that of the sender, in ns "
           "(default: unknown, taken as 0)")
-      ->type_name("NS");
+      .value_name("NS");
   command
       .add_option("--tai-offset", args.options.tai_offset_s,
                   "For the same: TAI minus UTC, in s, as the sender's kernel has it (default: as "
                   "this kernel has it)")
-      ->type_name("S")
-      ->check(whole_number(0, 100));
+      .value_name("S")
+      .check(whole_number(0, 100));
   command
       .add_option("--jobs", args.jobs,
                   "Threads that read and parse (default: 1). The report is the same")
-      ->type_name("N")
-      ->check(whole_number(1, 256));
+      .value_name("N")
+      .check(whole_number(1, 256));
   add_stream_options(command, args.streams);
   command
       .add_option("--rows", args.rows,
                   "Instead of the report, rows for other programs: ndjson or csv. Each has host, "
                   "source and run")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"ndjson", "csv"}));
+      .value_name("FORMAT")
+      .check(one_of({"ndjson", "csv"}));
   command
       .add_option("--table", args.table,
                   "With --rows: streams (default), events, with --microbursts microbursts, with "
                   "--episodes episodes, findings, pairs or cnp_pacing, with --latency latency, "
                   "latency_port or latency_histogram, with --decap or --time frame_times")
-      ->type_name("TABLE")
-      ->check(CLI::IsMember({"streams", "events", "microbursts", "episodes", "findings", "pairs",
-                             "cnp_pacing", "latency", "latency_port", "latency_histogram",
-                             "frame_times"}));
-  command.add_option("--run", args.run, "With --rows: the name of this run")->type_name("NAME");
+      .value_name("TABLE")
+      .check(one_of({"streams", "events", "microbursts", "episodes", "findings", "pairs",
+                     "cnp_pacing", "latency", "latency_port", "latency_histogram", "frame_times"}));
+  command.add_option("--run", args.run, "With --rows: the name of this run").value_name("NAME");
   add_split_options(command, args.split);
-  command.footer("Needs no privilege. For a truncated capture the report covers the frames before "
-                 "the end,\nand the exit status is 1.");
+  command.set_footer(
+      "Needs no privilege. For a truncated capture the report covers the frames before "
+      "the end,\nand the exit status is 1.");
 }
 
 // What each row says of its origin.
@@ -306,8 +306,8 @@ int analyze(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_analyze(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "analyze",
+void add_analyze(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "analyze",
                     "The same accounting over a capture file; needs no privilege", describe, read,
                     analyze);
 }

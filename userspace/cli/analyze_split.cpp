@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "parse/value.h"
 #include "report/names.h"
 
@@ -21,19 +23,18 @@ std::string stream_name(const roce_key &key) {
 
 } // namespace
 
-void add_split_options(CLI::App &command, SplitArgs &args) {
+void add_split_options(Command command, SplitArgs &args) {
   command
       .add_option("--split-by", args.by,
                   "Also write the frames into pcapng files: stream (one a row of the report's "
                   "streams, and other.pcapng) or time (one an interval)")
-      ->type_name("stream|time")
-      ->check(CLI::IsMember({"stream", "time"}));
+      .value_name("stream|time")
+      .check(one_of({"stream", "time"}));
   command
       .add_option("--split-to", args.to, "With --split-by: a directory without captures; is made")
-      ->type_name("DIR");
-  command
-      .add_option("--every", args.every, "With --split-by time: length of the intervals, as 10s")
-      ->type_name("TIME");
+      .value_name("DIR");
+  command.add_option("--every", args.every, "With --split-by time: length of the intervals, as 10s")
+      .value_name("TIME");
 }
 
 Status check_split(SplitArgs &args) {

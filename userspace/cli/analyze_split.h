@@ -16,7 +16,7 @@ struct SplitArgs {
   uint64_t every_ns = 0; // by check_split()
 };
 
-void add_split_options(CLI::App &command, SplitArgs &args);
+void add_split_options(Command command, SplitArgs &args);
 
 // Reads the options; no file is touched.
 Status check_split(SplitArgs &args);

@@ -4,14 +4,13 @@
 #include <fmt/ranges.h>
 
 #include "cli/output.h"
-#include "cli/table.h"
 #include "parse/words.h"
 
 namespace xr::cli {
 
 namespace {
 
-// CLI11's message in the form of our own messages.
+// The parser's message in the form of our own messages.
 std::string sentence(const std::string &text) {
   const auto around = [&text](const std::string &middle) -> std::pair<std::string, std::string> {
     const size_t at = text.find(middle);
@@ -31,68 +30,65 @@ std::string sentence(const std::string &text) {
 }
 
 // "" if `word` resembles no option of the command and no global one.
-std::string similar_option(CLI::App &app, CLI::App &command, const std::string &word) {
+std::string similar_option(const Command &program, const Command &command,
+                           const std::string &word) {
   if (!word.starts_with("--"))
     return "";
   std::vector<std::string> all;
-  for (CLI::App *one : {&command, &app})
-    for (const CLI::Option *option : flags_of(*one))
-      for (const std::string &name : option->get_lnames())
-        all.push_back("--" + name);
+  for (const Command &owner : {command, program})
+    for (const Option &option : owner.flags())
+      for (const std::string &name : option.long_names())
+        all.push_back(name);
   return parse::nearest(word.substr(0, word.find('=')), {all.begin(), all.end()});
 }
 
 } // namespace
 
-std::string command_hint(CLI::App &app, const std::string &word) {
+std::string command_hint(const Command &program, const std::string &word) {
   std::vector<std::string> all;
-  for (const CLI::App *command : visible_commands(app))
-    all.push_back(command->get_name());
+  for (const Command &command : program.commands())
+    all.push_back(command.name());
   const std::string near = word.empty() ? "" : parse::nearest(word, {all.begin(), all.end()});
   return near.empty() ? fmt::format("commands are {}", fmt::join(all, ", "))
                       : fmt::format("did you mean {}?", near);
 }
 
-void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
-  app.name("xdp-roce");
-  app.description("Counts RoCEv2 traffic (opcodes, PSN gaps, ECN, CNP, PFC) on a port by XDP or in "
-                  "a capture file; impairs it; generates it.");
-  app.fallthrough(); // global options may follow the subcommand
-  app.require_subcommand(1);
-  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Positionals", "Arguments");
-  app.get_formatter()->label("REQUIRED", "");
-  app.add_flag("--json", globals.json,
-               "JSON on standard output: one document; with --interval and events one per line");
-  app.add_option("--netns", globals.netns, "Look interfaces up in this network namespace")
-      ->type_name("NAME");
-  app.add_flag("-v,--verbose", globals.verbose, "Say more on standard error; -vv: all");
-  app.set_version_flag("--version", std::string(), "Versions of the program, libraries and ABI");
-  add_attach(app, chosen);
-  add_detach(app, chosen);
-  add_status(app, chosen);
-  add_counters(app, chosen);
-  add_streams(app, chosen);
-  add_events(app, chosen);
-  add_episodes(app, chosen);
-  add_latency(app, chosen);
-  add_connections(app, chosen);
-  add_watch(app, chosen);
-  add_bridge(app, chosen);
-  add_wire(app, chosen);
-  add_link(app, chosen);
-  add_impair(app, chosen);
-  add_send(app, chosen);
-  add_respond(app, chosen);
-  add_capture(app, chosen);
-  add_export(app, chosen);
-  add_analyze(app, chosen);
-  add_compare(app, chosen);
-  add_doctor(app, chosen);
-  add_cc(app, chosen);
-  add_run(app, chosen);
-  add_help(app, chosen);
-  app.footer(
+Program::Program()
+    : line("xdp-roce", "Counts RoCEv2 traffic (opcodes, PSN gaps, ECN, CNP, PFC) on a port by XDP "
+                       "or in a capture file; impairs it; generates it.") {
+  Command program = line.root();
+  program.add_flag(
+      "--json", globals.json,
+      "JSON on standard output: one document; with --interval and events one per line");
+  program.add_option("--netns", globals.netns, "Look interfaces up in this network namespace")
+      .value_name("NAME");
+  program.add_flag("-v,--verbose", globals.verbose, "Say more on standard error; -vv: all");
+  line.add_version_flag("Versions of the program, libraries and ABI");
+  add_attach(program, chosen);
+  add_detach(program, chosen);
+  add_status(program, chosen);
+  add_counters(program, chosen);
+  add_streams(program, chosen);
+  add_events(program, chosen);
+  add_episodes(program, chosen);
+  add_latency(program, chosen);
+  add_connections(program, chosen);
+  add_watch(program, chosen);
+  add_bridge(program, chosen);
+  add_wire(program, chosen);
+  add_link(program, chosen);
+  add_impair(program, chosen);
+  add_send(program, chosen);
+  add_respond(program, chosen);
+  add_capture(program, chosen);
+  add_export(program, chosen);
+  add_analyze(program, chosen);
+  add_compare(program, chosen);
+  add_doctor(program, chosen);
+  add_cc(program, chosen);
+  add_run(program, chosen);
+  add_help(program, chosen);
+  program.set_footer(
       "Commands that read a port need CAP_BPF; commands that change one also CAP_NET_ADMIN and "
       "CAP_PERFMON;\nsend and respond also CAP_NET_RAW; --netns CAP_SYS_ADMIN.\n"
       "Exit status: 0 success, 1 a file, a port or the machine is wrong, 2 the command line or a "
@@ -100,25 +96,23 @@ void describe_app(CLI::App &app, Globals &globals, Run &chosen) {
       "Options of a command: xdp-roce COMMAND --help");
 }
 
-int usage_error(CLI::App &app, const CLI::ParseError &error) {
-  if (const auto *wrong = dynamic_cast<const WrongLine *>(&error))
-    return refuse(wrong->context(), wrong->error());
-  const auto parsed = app.get_subcommands();
-  const auto rest = app.remaining();
-  if (parsed.empty()) {
-    const bool missing = dynamic_cast<const CLI::RequiredError *>(&error) != nullptr;
-    const std::string what = !missing                        ? sentence(error.what())
-                             : rest.empty()                  ? "a command is missing"
-                             : rest.front().starts_with("-") ? "what is '" + rest.front() + "'?"
-                                                             : "no such command: " + rest.front();
-    return refuse("", {what, command_hint(app, missing && !rest.empty() ? rest.front() : "")});
+int usage_error(const CommandLine &line, const Parsed &parsed) {
+  if (parsed.check)
+    return refuse(parsed.check->context, parsed.check->error);
+  const Command program = line.root();
+  const std::string first = parsed.rest.empty() ? "" : parsed.rest.front();
+  if (!parsed.command) {
+    const std::string what = !parsed.lacks_argument   ? sentence(parsed.fault)
+                             : first.empty()          ? "a command is missing"
+                             : first.starts_with("-") ? "what is '" + first + "'?"
+                                                      : "no such command: " + first;
+    return refuse("", {what, command_hint(program, parsed.lacks_argument ? first : "")});
   }
-  CLI::App &command = *parsed.front();
-  const std::string near = rest.empty() ? "" : similar_option(app, command, rest.front());
-  return refuse(command.get_name(),
-                {sentence(error.what()), near.empty()
-                                             ? fmt::format("xdp-roce {} --help", command.get_name())
-                                             : fmt::format("did you mean {}?", near)});
+  const std::string name = parsed.command->name();
+  const std::string near = similar_option(program, *parsed.command, first);
+  return refuse(name,
+                {sentence(parsed.fault), near.empty() ? fmt::format("xdp-roce {} --help", name)
+                                                      : fmt::format("did you mean {}?", near)});
 }
 
 } // namespace xr::cli

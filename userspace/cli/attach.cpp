@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/attach.h"
 
+#include <fmt/format.h>
+
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -17,13 +19,13 @@ struct Args {
   bool one = false;
 };
 
-void describe(CLI::App &command, Args &args) {
-  command.add_option("IF", args.interfaces, "Interfaces to attach to")->required()->type_name("");
+void describe(Command command, Args &args) {
+  command.add_option("IF", args.interfaces, "Interfaces to attach to").required().value_name("");
   command
       .add_option("--priority", args.options.priority,
                   "Place among the programs of libxdp's dispatcher, lower first (default: 50)")
-      ->type_name("N")
-      ->check(whole_number(0, 1'000'000));
+      .value_name("N")
+      .check(whole_number(0, 1'000'000));
   add_attach_options(command, args.options);
   add_decap(command, args.options.decap);
   command.add_flag(
@@ -33,7 +35,7 @@ void describe(CLI::App &command, Args &args) {
   command.add_flag(
       "--rules", args.options.rules,
       "Load the program with rules; needed only if another XDP program shares the hook");
-  command.footer(
+  command.set_footer(
       "Where: the ports of a bridge, a tap, or the netdev below an rxe device. XDP on an "
       "RNIC's own port\ndoes not see the packets of its queue pairs. The program stays "
       "attached after the command ends, until detach.");
@@ -70,8 +72,8 @@ int attach(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_attach(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "attach", "Count the RoCE packets that arrive at interfaces",
+void add_attach(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "attach", "Count the RoCE packets that arrive at interfaces",
                     describe, read, attach);
 }
 

@@ -18,27 +18,27 @@ const std::map<std::string, Mode> &modes() {
 }
 
 // Options that have no effect together, or no effect alone.
-Status check_together(const CLI::App &command, const datapath::AttachOptions &options) {
-  if (command.count("--pairs") && !options.follow && !options.latency)
+Status check_together(const Command &command, const datapath::AttachOptions &options) {
+  if (command.is_given("--pairs") && !options.follow && !options.latency)
     return Error{"--pairs: nothing follows or times QP pairs", "add --follow, --latency or both"};
   return datapath::check_options(options);
 }
 
 } // namespace
 
-void add_attach_options(CLI::App &command, datapath::AttachOptions &options) {
+void add_attach_options(Command command, datapath::AttachOptions &options) {
   command
       .add_option_function<std::string>(
           "--mode", [&options](const std::string &name) { options.mode = modes().at(name); },
           "How the driver runs the program (default: auto)")
-      ->type_name("MODE")
-      ->check(one_of({"auto", "native", "skb"}));
+      .value_name("MODE")
+      .check(one_of({"auto", "native", "skb"}));
   add_udp_port(command, options.udp_port);
   command
       .add_option("--streams", options.streams,
                   "Capacity of the stream table, at most 256 bytes each (default: 65536)")
-      ->type_name("N")
-      ->check(whole_number(1, ROCE_STREAMS_MAX));
+      .value_name("N")
+      .check(whole_number(1, ROCE_STREAMS_MAX));
   command.add_flag("--classes", options.classes, "Count RoCE packets by DSCP and PCP too");
   command.add_flag("--follow", options.follow,
                    "Follow the requests and answers of QP pairs: see episodes");
@@ -48,9 +48,9 @@ void add_attach_options(CLI::App &command, datapath::AttachOptions &options) {
       .add_option("--pairs", options.pairs,
                   "QP pairs at most that are followed (1.1 KB each) and timed (12 KB each); "
                   "default: 4096")
-      ->type_name("N")
-      ->check(whole_number(1, 1 << 20));
-  command.add_flag_callback(
+      .value_name("N")
+      .check(whole_number(1, 1 << 20));
+  command.add_flag_function(
       "--no-track", [&options] { options.track = false; },
       "Count opcodes only: no streams, no events");
   command
@@ -58,11 +58,12 @@ void add_attach_options(CLI::App &command, datapath::AttachOptions &options) {
           "--cnp-window",
           [&options](const uint64_t &microseconds) { options.cnp_window_ns = microseconds * 1000; },
           "A CNP's cause is a CE mark or NAK at most US microseconds before it (default: 50)")
-      ->type_name("US")
-      ->check(whole_number(1, 1'000'000'000));
-  command.parse_complete_callback([&command, &options] {
+      .value_name("US")
+      .check(whole_number(1, 1'000'000'000));
+  command.on_parsed([command, &options]() -> std::optional<LineFault> {
     if (const Status sound = check_together(command, options); !sound)
-      throw WrongLine(command.get_name(), sound.error());
+      return LineFault{command.name(), sound.error()};
+    return {};
   });
 }
 

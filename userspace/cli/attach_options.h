@@ -2,12 +2,12 @@
 // Options of every command that attaches the program.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.h"
 
 #include "datapath/attach.h"
 
 namespace xr::cli {
 
-void add_attach_options(CLI::App &command, datapath::AttachOptions &options);
+void add_attach_options(Command command, datapath::AttachOptions &options);
 
 } // namespace xr::cli

@@ -3,6 +3,8 @@
 
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "cli/attach_options.h"
 #include "cli/bridge_output.h"
 #include "cli/commands.h"
@@ -21,13 +23,13 @@ struct Args {
   bool foreground = false;
 };
 
-void describe(CLI::App &command, Args &args) {
-  command.add_option("IF1", args.first, "One port")->required()->type_name("");
-  command.add_option("IF2", args.second, "The other")->required()->type_name("");
+void describe(Command command, Args &args) {
+  command.add_option("IF1", args.first, "One port").required().value_name("");
+  command.add_option("IF2", args.second, "The other").required().value_name("");
   command.add_flag("--fix", args.fix, "Repair settings that make the bridge lose frames");
   command.add_flag("--foreground", args.foreground, "Keep running; detach the bridge at the end");
   add_attach_options(command, args.options);
-  command.footer(
+  command.set_footer(
       "Every frame that enters one port leaves by the other, in the kernel: RoCE or not. It is "
       "counted and\ntracked as by attach, and the rules of the port that it enters apply to it "
       "(xdp-roce impair).\nThe bridge stays after the command ends, until detach; "
@@ -59,8 +61,8 @@ int bridge(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_bridge(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "bridge", "In-line: each port's frames leave by the other",
+void add_bridge(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "bridge", "In-line: each port's frames leave by the other",
                     describe, read, bridge);
 }
 

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -53,61 +55,59 @@ std::string list_of(const std::map<std::string, uint32_t> &names) {
   return "LIST:" + choices(words);
 }
 
-void describe_files(CLI::App &command, Args &args) {
+void describe_files(Command command, Args &args) {
   CaptureFiles::Options &files = args.request.files;
   command.add_option("-w,--write", args.file, "The pcapng file; - is standard output")
-      ->required()
-      ->type_name("FILE");
+      .required()
+      .value_name("FILE");
   command
       .add_option("--file-size", args.file_size,
                   "Write a ring of files, FILE_00001_TIME ..., of at most SIZE each (10M, 1GiB)")
-      ->type_name("SIZE");
+      .value_name("SIZE");
   add_duration(command, "--file-duration", files.file_ns,
                "Write a ring of files, each with the frames of that time (60s, 10m)");
-  command
-      .add_option("--files", files.keep, "Keep only the last N files of the ring (default: all)")
-      ->type_name("N")
-      ->check(whole_number(1, 1'000'000));
+  command.add_option("--files", files.keep, "Keep only the last N files of the ring (default: all)")
+      .value_name("N")
+      .check(whole_number(1, 1'000'000));
 }
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   auto &request = args.request;
   request.filter.snap = ROCE_CAPTURE_SNAP;
   add_interface(command, request.ifname, "The port; attached for the duration if it is not");
   describe_files(command, args);
   command
       .add_option("--snap", request.filter.snap, "Only the first N bytes of a frame (default: all)")
-      ->type_name("N")
-      ->check(whole_number(14, ROCE_CAPTURE_SNAP));
+      .value_name("N")
+      .check(whole_number(14, ROCE_CAPTURE_SNAP));
   command.add_option("--class", args.classes, "Only frames of these classes (default: all)")
-      ->type_name(list_of(classes()));
-  command.add_option("--src", args.src, "Only RoCE from these addresses")->type_name("PREFIX");
-  command.add_option("--dst", args.dst, "Only RoCE to these addresses")->type_name("PREFIX");
-  command.add_option("--dest-qp", args.qp, "Only RoCE to these QPNs")->type_name("N[-M]");
+      .value_name(list_of(classes()));
+  command.add_option("--src", args.src, "Only RoCE from these addresses").value_name("PREFIX");
+  command.add_option("--dst", args.dst, "Only RoCE to these addresses").value_name("PREFIX");
+  command.add_option("--dest-qp", args.qp, "Only RoCE to these QPNs").value_name("N[-M]");
   command
       .add_option_function<std::string>(
           "--around", [&args](const std::string &list) { args.events = list; },
           "Only frames near these events")
-      ->type_name(list_of(events()));
-  command
-      .add_option("--before", args.nearby.before, "With --around: N frames before (default: 10)")
-      ->type_name("N")
-      ->check(whole_number(0, kMostBefore));
+      .value_name(list_of(events()));
+  command.add_option("--before", args.nearby.before, "With --around: N frames before (default: 10)")
+      .value_name("N")
+      .check(whole_number(0, kMostBefore));
   command.add_option("--after", args.nearby.after, "With --around: N frames after (default: 10)")
-      ->type_name("N")
-      ->check(whole_number(0, 1'000'000'000));
-  command.get_option("--before")->needs("--around");
-  command.get_option("--after")->needs("--around");
+      .value_name("N")
+      .check(whole_number(0, 1'000'000'000));
+  command.option("--before").needs("--around");
+  command.option("--after").needs("--around");
   command.add_option("-c,--count", request.count, "End after N frames")
-      ->type_name("N")
-      ->check(whole_number(1, UINT64_MAX));
+      .value_name("N")
+      .check(whole_number(1, UINT64_MAX));
   add_duration(command, "--for", request.duration_ns, "End after DURATION");
   command
       .add_option("--buffer", args.buffer,
                   "Buffer of each CPU for frames not written yet (default: at most 16MiB)")
-      ->type_name("SIZE");
+      .value_name("SIZE");
   add_attach_options(command, request.attach);
-  command.footer(
+  command.set_footer(
       "Writes frames as they arrived, before rules change them; the traffic is not affected. Each "
       "frame has a\ncomment: what the tracker found, what a rule did, where the frame went "
       "(Wireshark: frame.comment).\nLost frames are counted, in the report and in the file's "
@@ -243,8 +243,8 @@ int capture(Args args, const Globals &globals) {
 
 } // namespace
 
-void add_capture(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "capture", "Frames into pcapng files, each with its outcome",
+void add_capture(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "capture", "Frames into pcapng files, each with its outcome",
                     describe, collect, capture);
 }
 

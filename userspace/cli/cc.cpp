@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -30,16 +32,16 @@ std::string parameter_help() {
   return text;
 }
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   command.add_option("WHAT", args.what, "list, show or predict")
-      ->type_name("")
-      ->required()
-      ->check(one_of({"list", "show", "predict"}));
+      .value_name("")
+      .required()
+      .check(one_of({"list", "show", "predict"}));
   command
       .add_option("WORDS", args.words,
                   "show: presets (default: all), or timely; predict: the words below")
-      ->type_name("");
-  command.footer(
+      .value_name("");
+  command.set_footer(
       "list     the congestion controls of `send ... cc` and DCQCN's presets\n"
       "show     parameters with unit and source, presets side by side\n"
       "predict  " +
@@ -109,9 +111,9 @@ int cc(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_cc(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "cc", "Congestion control: presets, parameters, theory", describe,
-                    read, cc);
+void add_cc(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "cc", "Congestion control: presets, parameters, theory",
+                    describe, read, cc);
 }
 
 } // namespace xr::cli

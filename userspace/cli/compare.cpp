@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "capture/capture_set.h"
 #include "cli/attach_options.h"
 #include "cli/commands.h"
@@ -35,43 +37,43 @@ struct Args {
   compare::Options options;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   command
       .add_option(
           "PLACES", args.places,
           "Two or more captures or ports (then --for), in the order in which they are in the "
           "network")
-      ->required()
-      ->expected(2, -1)
-      ->type_name("");
+      .required()
+      .at_least(2)
+      .value_name("");
   add_duration(command, "--for", args.for_ns, "Capture the ports for DURATION, then compare");
   command
       .add_option(
           "--keep", args.keep,
           "With --for: write the captures of the ports into this directory, as A.pcapng and "
           "so on (default: they are removed)")
-      ->type_name("DIR");
-  command.get_option("--keep")->needs("--for");
+      .value_name("DIR");
+  command.option("--keep").needs("--for");
   add_duration(command, "--window", args.options.window_ns,
                "How long a packet that only one place has seen may still be seen by the other "
                "(default: 1s)");
   command
       .add_option("--memory", args.memory, "For packets that are not decided yet (default: 256MiB)")
-      ->type_name("SIZE");
+      .value_name("SIZE");
   command
       .add_option_function<int64_t>(
           "--clock-offset", [&args](int64_t ns) { args.clock_offset_ns = ns; },
           "Clock of each place minus that of the one before, in ns (default: estimated from "
           "packets "
           "in both directions; ports of this host have one clock)")
-      ->type_name("NS");
+      .value_name("NS");
   command
       .add_option("--top", args.top,
                   "The first N streams only, those that lost most (default: all)")
-      ->type_name("N")
-      ->check(whole_number(1, std::numeric_limits<uint32_t>::max()));
+      .value_name("N")
+      .check(whole_number(1, std::numeric_limits<uint32_t>::max()));
   add_udp_port(command, args.options.udp_port);
-  command.footer(
+  command.set_footer(
       "The same packets are found at both places by addresses, destination QPN, PSN and content, "
       "also "
       "if the clocks\ndiffer. What happened between: lost, duplicated, reordered, newly marked CE, "
@@ -228,8 +230,8 @@ int run_compare(Args args, const Globals &globals) {
 
 } // namespace
 
-void add_compare(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "compare",
+void add_compare(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "compare",
                     "What happened to packets between places: captures, or ports", describe, read,
                     run_compare);
 }

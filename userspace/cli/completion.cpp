@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "cli/app.h"
-#include "cli/table.h"
 #include "parse/words.h"
 
 namespace xr::cli {
@@ -14,9 +13,9 @@ namespace xr::cli {
 namespace {
 
 // The words that complete an option's value: a fixed list, or a shell expression.
-std::string values_of(const CLI::Option &option) {
-  const std::string type = option.get_type_name(), name = option.get_name();
-  const std::string help = type + option.get_description();
+std::string values_of(const Option &option) {
+  const std::string type = option.value_name(), name = option.name();
+  const std::string help = type + option.description();
   const size_t open = help.find('{'), close = help.find('}');
   if (open != std::string::npos && close != std::string::npos) { // a choice: {a,b}
     std::string words = help.substr(open + 1, close - open - 1);
@@ -33,8 +32,8 @@ std::string values_of(const CLI::Option &option) {
   return "";
 }
 
-bool is_file(const CLI::Option &option) {
-  return option.get_type_name().starts_with("FILE") || option.get_name() == "FILE";
+bool is_file(const Option &option) {
+  return option.value_name().starts_with("FILE") || option.name() == "FILE";
 }
 
 // The first word of each form: "add list del" of "add RULE | list | del ID".
@@ -47,41 +46,41 @@ std::string first_words(const std::string &description) {
   return words;
 }
 
-// Arms of the script's case statement over "COMMAND OPTION"; command "*" matches every command.
-std::string option_arms(CLI::App &app, const std::string &command) {
+// Arms of the script's case statement over "COMMAND OPTION"; owner "*" matches every command.
+std::string option_arms(const Command &command, const std::string &owner) {
   std::string arms;
-  for (const CLI::Option *option : flags_of(app)) {
-    if (!takes_value(*option))
+  for (const Option &option : command.flags()) {
+    if (option.is_flag())
       continue;
     std::string names;
-    for (const std::string &name : parse::parts(option->get_name(false, true)))
-      names += fmt::format("{}{}\\ {}", names.empty() ? "" : " | ", command, name);
-    arms += fmt::format("    {}) words=\"{}\" files='{}' dashes='' ;;\n", names, values_of(*option),
-                        is_file(*option) ? "1" : "");
+    for (const std::string &name : parse::parts(option.names()))
+      names += fmt::format("{}{}\\ {}", names.empty() ? "" : " | ", owner, name);
+    arms += fmt::format("    {}) words=\"{}\" files='{}' dashes='' ;;\n", names, values_of(option),
+                        is_file(option) ? "1" : "");
   }
   return arms;
 }
 
-std::string option_names(CLI::App &app) {
+std::string option_names(const Command &command) {
   std::string names;
-  for (const CLI::Option *option : flags_of(app))
-    for (const std::string &name : parse::parts(option->get_name(false, true)))
-      if (name.starts_with("--") || option->get_lnames().empty())
+  for (const Option &option : command.flags())
+    for (const std::string &name : parse::parts(option.names()))
+      if (name.starts_with("--") || option.long_names().empty())
         names += " " + name;
   return names;
 }
 
-std::string command_arm(CLI::App &command) {
+std::string command_arm(const Command &command) {
   std::set<std::string> words; // a set: both ports of a bridge have the same words
   bool files = false;
-  for (const CLI::Option *option : positionals_of(command)) {
-    words.insert(values_of(*option));
-    files = files || is_file(*option);
-    if (option->get_description().find(" | ") != std::string::npos)
-      words.insert(first_words(option->get_description()));
+  for (const Option &option : command.positionals()) {
+    words.insert(values_of(option));
+    files = files || is_file(option);
+    if (option.description().find(" | ") != std::string::npos)
+      words.insert(first_words(option.description()));
   }
   words.erase("");
-  return fmt::format("    {}) words=\"{}\" files='{}' dashes+=\"{}\" ;;\n", command.get_name(),
+  return fmt::format("    {}) words=\"{}\" files='{}' dashes+=\"{}\" ;;\n", command.name(),
                      fmt::join(words, " "), files ? "1" : "", option_names(command));
 }
 
@@ -117,15 +116,15 @@ complete -o filenames -F _xdp_roce xdp-roce
 
 } // namespace
 
-std::string bash_completion(CLI::App &app) {
-  std::string commands, arms, options = option_arms(app, "*");
-  for (CLI::App *command : visible_commands(app)) {
-    commands += (commands.empty() ? "" : " ") + command->get_name();
-    arms += command_arm(*command);
-    options += option_arms(*command, command->get_name());
+std::string bash_completion(const Command &program) {
+  std::string commands, arms, options = option_arms(program, "*");
+  for (const Command &command : program.commands()) {
+    commands += (commands.empty() ? "" : " ") + command.name();
+    arms += command_arm(command);
+    options += option_arms(command, command.name());
   }
   return fmt::format(kScript, fmt::arg("commands", commands), fmt::arg("arms", arms),
-                     fmt::arg("options", options), fmt::arg("globals", option_names(app)));
+                     fmt::arg("options", options), fmt::arg("globals", option_names(program)));
 }
 
 } // namespace xr::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/connections.h"
 
+#include <fmt/format.h>
+
 #include "capture/connections.h"
 #include "cli/attach_options.h"
 #include "cli/commands.h"
@@ -23,16 +25,16 @@ struct Args {
   datapath::AttachOptions attach;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   command
       .add_option("IF", args.ports,
                   "The port, or several, like both of a bridge; attached for the duration if it is "
                   "not")
-      ->required()
-      ->type_name("");
+      .required()
+      .value_name("");
   add_duration(command, "--for", args.for_ns, "Watch for DURATION (default: until interrupted)");
   add_attach_options(command, args.attach);
-  command.footer(
+  command.set_footer(
       "Watches the RDMA CM messages (QP 1) that enter the ports, then shows the connections: "
       "addresses, QPNs, service,\nPMTU, retry counts, state, messages that were sent again. A port "
       "sees one direction; what only the other\nhas is -. Captures: analyze FILE --connections.");
@@ -90,8 +92,8 @@ int connections(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_connections(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "connections", "RDMA CM connections, as their messages pass",
+void add_connections(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "connections", "RDMA CM connections, as their messages pass",
                     describe, read, connections);
 }
 

@@ -11,7 +11,7 @@ struct Args {
   Repeat repeat;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   add_interface(command, args.ifname);
   add_repeat(command, args.repeat);
 }
@@ -24,8 +24,8 @@ int counters(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_counters(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "counters",
+void add_counters(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "counters",
                     "Packets and bytes by opcode, transport, ECN codepoint, AETH syndrome",
                     describe, counters);
 }

@@ -15,16 +15,19 @@ struct Args {
   bool all = false;
 };
 
-void describe(CLI::App &command, Args &args) {
-  CLI::Option *some =
-      command.add_option("IF", args.interfaces, "Interfaces to detach from")->type_name("");
-  command.add_flag("--all", args.all, "Every interface of every network namespace")->excludes(some);
-  command.footer("Takes the program off and removes its pins and maps; the counts are lost. Also "
-                 "cleans up\nafter a deleted interface or a killed attach.");
-  command.parse_complete_callback([&args] {
-    if (args.interfaces.empty() && !args.all)
-      throw CLI::RequiredError("IF or --all");
-  });
+void describe(Command command, Args &args) {
+  Option some =
+      command.add_option("IF", args.interfaces, "Interfaces to detach from").value_name("");
+  command.add_flag("--all", args.all, "Every interface of every network namespace").excludes(some);
+  command.set_footer(
+      "Takes the program off and removes its pins and maps; the counts are lost. Also "
+      "cleans up\nafter a deleted interface or a killed attach.");
+}
+
+Status check_words(const Args &args) {
+  if (args.interfaces.empty() && !args.all)
+    return Error{"IF or --all is required", "xdp-roce detach --help"};
+  return {};
 }
 
 int detach(const Args &args, const Globals &globals) {
@@ -57,8 +60,9 @@ int detach(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_detach(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "detach", "Take the program off interfaces", describe, detach);
+void add_detach(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "detach", "Take the program off interfaces", describe,
+                    check_words, detach);
 }
 
 } // namespace xr::cli

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -20,17 +22,17 @@ struct Args {
   std::optional<uint16_t> set_tos;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   doctor::Question &question = args.question;
   command
       .add_option("IF", question.ifname,
                   "An interface, attached or not (default: only the kernel and RDMA devices)")
-      ->type_name("");
+      .value_name("");
   command
       .add_option("--peer-mode", question.peer_mode,
                   "The RoCE mode of the peer's RDMA-CM: check whether it matches")
-      ->type_name("MODE")
-      ->check(one_of({"v1", "v2"}));
+      .value_name("MODE")
+      .check(one_of({"v1", "v2"}));
   command.add_flag("--try", question.try_port,
                    "Try zero-copy on the port: the driver restarts a queue, so that frames of the "
                    "port's traffic may be lost");
@@ -39,41 +41,43 @@ void describe(CLI::App &command, Args &args) {
           "--pfc-from", question.pfc_from,
           "The port at the other end of the link: send a PFC frame that pauses nothing from "
           "it, and check whether XDP sees it here")
-      ->type_name("IF2");
+      .value_name("IF2");
   command.add_option("--set-roce-mode", args.set_mode, "Only set the default RoCE mode of RDMA-CM")
-      ->type_name("MODE")
-      ->check(one_of({"v1", "v2"}));
+      .value_name("MODE")
+      .check(one_of({"v1", "v2"}));
   command
       .add_option("--set-roce-tos", args.set_tos,
                   "Only set the default type of service of RDMA-CM (DSCP * 4 + ECN)")
-      ->type_name("TOS")
-      ->check(whole_number(0, 255));
+      .value_name("TOS")
+      .check(whole_number(0, 255));
   command
       .add_option("--rdma-dev", args.device,
                   "With --set-roce-mode or --set-roce-tos: the RDMA device")
-      ->type_name("DEV");
+      .value_name("DEV");
   command
       .add_option("--rdma-port", args.port,
                   "With --set-roce-mode or --set-roce-tos: the port of the device")
-      ->type_name("N")
-      ->check(whole_number(1, 255));
+      .value_name("N")
+      .check(whole_number(1, 255));
   for (const char *name : {"--set-roce-mode", "--set-roce-tos"}) {
-    command.get_option(name)->needs("--rdma-dev")->needs("--rdma-port");
-    command.get_option(name)->excludes("IF")->excludes("--peer-mode");
+    command.option(name).needs("--rdma-dev").needs("--rdma-port");
+    command.option(name).excludes("IF").excludes("--peer-mode");
   }
-  command.parse_complete_callback([&args] {
-    if ((!args.device.empty() || !args.port.empty()) && args.set_mode.empty() && !args.set_tos)
-      throw CLI::RequiredError(
-          "with --rdma-dev and --rdma-port: --set-roce-mode or --set-roce-tos");
-  });
-  command.get_option("--peer-mode")->needs("IF");
-  command.get_option("--try")->needs("IF");
-  command.get_option("--pfc-from")->needs("IF");
+  command.option("--peer-mode").needs("IF");
+  command.option("--try").needs("IF");
+  command.option("--pfc-from").needs("IF");
   command.add_option("--root", question.root, "A directory tree instead of /proc, /sys and /boot")
-      ->type_name("DIR")
-      ->group("");
-  command.footer("Exit status 1 if a check failed. A check that lacks a privilege reports "
-                 "unknown.");
+      .value_name("DIR")
+      .hidden();
+  command.set_footer("Exit status 1 if a check failed. A check that lacks a privilege reports "
+                     "unknown.");
+}
+
+Status check_words(const Args &args) {
+  if ((!args.device.empty() || !args.port.empty()) && args.set_mode.empty() && !args.set_tos)
+    return Error{"with --rdma-dev and --rdma-port: --set-roce-mode or --set-roce-tos is required",
+                 "xdp-roce doctor --help"};
+  return {};
 }
 
 int set_defaults(const Args &args) {
@@ -112,10 +116,10 @@ int doctor(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_doctor(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "doctor",
+void add_doctor(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "doctor",
                     "What this kernel, driver and port can do, and what to change", describe,
-                    doctor);
+                    check_words, doctor);
 }
 
 } // namespace xr::cli

@@ -13,10 +13,10 @@ struct Args {
   Repeat repeat;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   add_interface(command, args.ifname, "An interface that was attached with --follow");
   add_repeat(command, args.repeat);
-  command.footer(
+  command.set_footer(
       "An episode: a requester went back once. cause: nak, read (a READ response was missing), "
       "timeout, rnr,\nduplicate (packets passed twice). The port must see both directions: a "
       "bridge, two taps attached with --one,\nor a mirror of both. The newest 4,096 are kept; "
@@ -48,8 +48,8 @@ int episodes(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_episodes(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "episodes",
+void add_episodes(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "episodes",
                     "What losses cost: each time that a requester went back", describe, episodes);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -22,12 +24,12 @@ struct Args {
   bool backlog = false;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   add_interface(command, args.ifname);
   add_count(command, args.count, "End after N events (default: when interrupted)");
   command.add_flag("--backlog", args.backlog,
                    "Begin with the events since the last reader, as far as the ring has them");
-  command.footer(
+  command.set_footer(
       "gap, rewind, NAK, RNR NAK, CNP, CE run, new stream: one line each, at most 20 per "
       "second and stream.\nOn a port that was attached with --follow, also each episode when it "
       "has ended, and each finding.\nA port has one reader at a time.");
@@ -164,9 +166,9 @@ int events(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_events(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "events", "Gaps, rewinds, NAKs, CNPs as they happen, a line each",
-                    describe, events);
+void add_events(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "events",
+                    "Gaps, rewinds, NAKs, CNPs as they happen, a line each", describe, events);
 }
 
 } // namespace xr::cli

@@ -26,37 +26,35 @@ struct Args {
   bool once = false;
 };
 
-CLI::Validator address_and_port() {
-  return CLI::Validator(
-      [](std::string &text) -> std::string {
-        const auto listen = metrics::parse_listen(text);
-        return listen ? "" : listen.error().message + "; it is " + listen.error().hint;
-      },
-      "");
+ValueCheck address_and_port() {
+  return ValueCheck{[](const std::string &text) -> std::string {
+    const auto listen = metrics::parse_listen(text);
+    return listen ? "" : listen.error().message + "; it is " + listen.error().hint;
+  }};
 }
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   command
       .add_option("IF", args.interfaces,
                   "Interfaces; one that is not attached gets its metrics when it is attached "
                   "(default: all attached ones)")
-      ->type_name("");
+      .value_name("");
   command
       .add_option("--top-streams", args.streams.top,
                   "Per-stream metrics for at most N streams of each port (default: 10)")
-      ->type_name("N")
-      ->check(whole_number(0, 10'000));
+      .value_name("N")
+      .check(whole_number(0, 10'000));
   add_sort(command, args.streams.sort,
            "Which streams: the largest by this column's JSON "
            "key, then by packets (default: gaps)");
   command
       .add_option("--listen", args.listen,
                   "Address for GET /metrics (default: 127.0.0.1:9479); no authentication")
-      ->type_name("ADDR:PORT")
-      ->check(address_and_port());
+      .value_name("ADDR:PORT")
+      .check(address_and_port());
   command.add_flag("--once", args.once,
                    "Print the metrics and end: for promtool and for node_exporter's text files");
-  command.footer(
+  command.set_footer(
       "Each scrape reads the ports. A port that is detached or deleted has "
       "xdp_roce_port_attached 0 until it is\nattached again. The streams with per-stream "
       "metrics change: a stream that is no longer among the largest\nhas none. Sums over "
@@ -118,8 +116,8 @@ int export_metrics(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_export(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "export", "Metrics for Prometheus", describe, export_metrics);
+void add_export(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "export", "Metrics for Prometheus", describe, export_metrics);
 }
 
 } // namespace xr::cli

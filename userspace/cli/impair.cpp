@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "datapath/rules.h"
@@ -88,19 +90,19 @@ std::string footer() {
          "\n" + wrapped(kZero);
 }
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   command.add_option("IF", args.ifname, "The port whose incoming frames are impaired")
-      ->required()
-      ->type_name("");
+      .required()
+      .value_name("");
   command
       .add_option(
           "WORDS", args.words,
           "add RULE | list | del ID | enable ID | disable ID | clear | zero | apply FILE | peer")
-      ->required()
-      ->type_name("");
+      .required()
+      .value_name("");
   command.add_option("--seed", args.seed, "Seed of all random choices (the same as `seed N`)")
-      ->type_name("N");
-  command.footer(footer());
+      .value_name("N");
+  command.set_footer(footer());
 }
 
 using WordList = std::vector<std::string>;
@@ -233,9 +235,9 @@ int impair(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_impair(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "impair", "Rules: drop, mark, corrupt, police, answer with CNPs",
-                    describe, read, impair);
+void add_impair(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "impair",
+                    "Rules: drop, mark, corrupt, police, answer with CNPs", describe, read, impair);
 }
 
 } // namespace xr::cli

@@ -14,9 +14,9 @@ struct Args {
   std::string ifname;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   add_interface(command, args.ifname, "An interface that was attached with --latency");
-  command.footer(
+  command.set_footer(
       "Times without probes, since the port was attached, from the port to the responder and back: "
       "AckReq to ACK,\nREAD to its first and last response, atomics, whole messages, CE mark to "
       "CNP. upper: no longer than this.\nThe port must see both directions, as for episodes. Of a "
@@ -39,8 +39,8 @@ int latency(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_latency(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "latency", "Round trips and completion times, without probes",
+void add_latency(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "latency", "Round trips and completion times, without probes",
                     describe, latency);
 }
 

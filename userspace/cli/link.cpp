@@ -3,6 +3,8 @@
 #include <optional>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -26,10 +28,10 @@ struct Args {
   std::string context() const { return "link " + ifname; }
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   add_interface(command, args.ifname, "A port of a wire");
-  command.add_option("WORDS", args.words, "show | off | the link's words")->type_name("");
-  command.footer(
+  command.add_option("WORDS", args.words, "show | off | the link's words").value_name("");
+  command.set_footer(
       "What leaves by the port goes through its link, while xdp-roce wire runs:\n"
       "  rate R [l1|l2]        delay D               buffer SIZE         mtu N\n"
       "  red KMIN KMAX PMAX [weight W] | step K | blue ...    [drop|ce only] [at enqueue]\n"
@@ -103,8 +105,8 @@ int link(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_link(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "link",
+void add_link(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "link",
                     "What leaves by a wire's port: rate, delay, queue, AQM, PFC", describe, read,
                     link);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
@@ -33,31 +33,29 @@ void set_up_log(int verbose) {
   });
 }
 
-// Reversed, as CLI11 expects, and without the arrow of `peer IP QPN -> QPN`, which CLI11 would
-// parse as an option.
+// Without the arrow of `peer IP QPN -> QPN`, which would be parsed as an option.
 std::vector<std::string> arguments(int argc, char **argv) {
   std::vector<std::string> all(argv + 1, argv + argc);
   std::erase(all, "->");
-  std::reverse(all.begin(), all.end());
   return all;
 }
 
 int run(int argc, char **argv) {
-  CLI::App app;
-  Globals globals;
-  Run chosen;
-  describe_app(app, globals, chosen);
-  try {
-    app.parse(arguments(argc, argv));
-  } catch (const CLI::CallForVersion &) {
-    return print_version(app.count("--json") > 0);
-  } catch (const CLI::Success &success) { // --help
-    return app.exit(success);
-  } catch (const CLI::ParseError &error) {
-    return usage_error(app, error);
+  Program program;
+  const Parsed parsed = program.line.parse(arguments(argc, argv));
+  switch (parsed.kind) {
+  case Parsed::Kind::Version:
+    return print_version(program.line.root().is_given("--json"));
+  case Parsed::Kind::Help:
+    fputs(parsed.help.c_str(), stdout);
+    return 0;
+  case Parsed::Kind::Fault:
+    return usage_error(program.line, parsed);
+  case Parsed::Kind::Command:
+    break;
   }
-  set_up_log(globals.verbose);
-  return chosen(globals);
+  set_up_log(program.globals.verbose);
+  return program.chosen(program.globals);
 }
 
 } // namespace

@@ -4,7 +4,6 @@
 
 #include "cli/app.h"
 
-#include "cli/table.h"
 #include "watch/pages.h"
 #include <algorithm>
 
@@ -39,43 +38,37 @@ std::string lines(const std::string &text) {
   return out;
 }
 
-bool many(const CLI::Option &option) { return option.get_items_expected_max() > 1; }
-
-std::string value_name(const CLI::Option &option) {
-  return takes_value(option) ? option.get_type_name() : "";
-}
-
-std::string synopsis(CLI::App &command) {
+std::string synopsis(const Command &command) {
   std::string line;
-  for (const CLI::Option *option : positionals_of(command)) {
-    const std::string name = roff(option->get_name()) + (many(*option) ? "..." : "");
-    line += option->get_required() ? fmt::format(" \\fI{}\\fR", name)
-                                   : fmt::format(" [\\fI{}\\fR]", name);
+  for (const Option &option : command.positionals()) {
+    const std::string name = roff(option.name()) + (option.takes_many() ? "..." : "");
+    line += option.is_required() ? fmt::format(" \\fI{}\\fR", name)
+                                 : fmt::format(" [\\fI{}\\fR]", name);
   }
-  for (const CLI::Option *option : flags_of(command))
-    if (option->get_name() != "--help") {
-      const std::string value = roff(value_name(*option));
-      line += fmt::format(" [\\fB{}\\fR{}]", roff(option->get_name()),
+  for (const Option &option : command.flags())
+    if (option.name() != "--help") {
+      const std::string value = roff(option.value_name());
+      line += fmt::format(" [\\fB{}\\fR{}]", roff(option.name()),
                           value.empty() ? "" : "\\ \\fI" + value + "\\fR");
     }
   return line;
 }
 
-std::string option_list(const std::vector<CLI::Option *> &options) {
+std::string option_list(const std::vector<Option> &options) {
   std::string out;
-  for (const CLI::Option *option : options) {
-    const std::string value = value_name(*option);
-    out += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(option->get_name(false, true)),
+  for (const Option &option : options) {
+    const std::string value = option.value_name();
+    out += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(option.names()),
                        value.empty() ? "" : " \\fI" + roff(value) + "\\fR",
-                       roff(option->get_description()));
+                       roff(option.description()));
   }
   return out;
 }
 
 // The keys of `watch`; "" for other commands.
-std::string keys_of(const CLI::App &command) {
+std::string keys_of(const Command &command) {
   std::string out;
-  if (command.get_name() == "watch")
+  if (command.name() == "watch")
     for (const watch::KeyHelp &one : watch::key_help())
       out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(one.keys), roff(one.what));
   return out;
@@ -109,33 +102,32 @@ constexpr const char *kEnvironment =
 
 } // namespace
 
-std::string man_page(CLI::App &app) {
+std::string man_page(const Command &program) {
   std::string list;
-  for (const CLI::App *command : visible_commands(app))
-    list += fmt::format(".TP\n{}\n{}\n", reference(command->get_name()),
-                        roff(command->get_description()));
+  for (const Command &command : program.commands())
+    list += fmt::format(".TP\n{}\n{}\n", reference(command.name()), roff(command.description()));
   return head("xdp-roce", "a RoCEv2 laboratory and counter") +
          "\\fBxdp\\-roce\\fR [\\fIOPTIONS\\fR] \\fICOMMAND\\fR ...\n" +
-         section("DESCRIPTION", roff(app.get_description()) + "\n") + section("COMMANDS", list) +
-         section("OPTIONS", option_list(flags_of(app))) +
-         section("NOTES", lines(app.get_footer())) + section("FILES", kFiles) +
+         section("DESCRIPTION", roff(program.description()) + "\n") + section("COMMANDS", list) +
+         section("OPTIONS", option_list(program.flags())) +
+         section("NOTES", lines(program.footer())) + section("FILES", kFiles) +
          section("ENVIRONMENT", kEnvironment) +
          section("SEE ALSO", ".BR ip\\-link (8),\n.BR bpftool (8),\n.BR ethtool (8)\n");
 }
 
-std::string man_page(CLI::App &app, CLI::App &command) {
-  const std::string name = "xdp-roce-" + command.get_name();
-  return head(name, command.get_description()) +
-         fmt::format("\\fBxdp\\-roce {}\\fR{}\n", roff(command.get_name()), synopsis(command)) +
-         section("ARGUMENTS", option_list(positionals_of(command))) +
-         section("OPTIONS", option_list(flags_of(command))) + section("KEYS", keys_of(command)) +
-         section("GLOBAL OPTIONS", option_list(flags_of(app))) +
-         section("NOTES", lines(command.get_footer())) +
+std::string man_page(const Command &program, const Command &command) {
+  const std::string name = "xdp-roce-" + command.name();
+  return head(name, command.description()) +
+         fmt::format("\\fBxdp\\-roce {}\\fR{}\n", roff(command.name()), synopsis(command)) +
+         section("ARGUMENTS", option_list(command.positionals())) +
+         section("OPTIONS", option_list(command.flags())) + section("KEYS", keys_of(command)) +
+         section("GLOBAL OPTIONS", option_list(program.flags())) +
+         section("NOTES", lines(command.footer())) +
          section(
              "EXIT STATUS",
              fmt::format("0 success, 1 a file, a port or the machine is wrong, 2 the command line "
                          "or a word of it is wrong{}.\n",
-                         command.get_name() == "run" ? ", 3 an expectation does not hold" : "")) +
+                         command.name() == "run" ? ", 3 an expectation does not hold" : "")) +
          section("SEE ALSO", ".BR xdp\\-roce (8)\n");
 }
 

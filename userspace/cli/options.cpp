@@ -33,18 +33,15 @@ std::string wrapped(const std::string &list) {
   return out;
 }
 
-CLI::Validator seconds() {
-  return CLI::Validator(
-      [](std::string &text) -> std::string {
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc() && end == text.data() + text.size() && value >= kShortest &&
-            value <= kLongest)
-          return "";
-        return fmt::format("'{}' is not a number of seconds from {} to {}", text, kShortest,
-                           kLongest);
-      },
-      "");
+ValueCheck seconds() {
+  return ValueCheck{[](const std::string &text) -> std::string {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= kShortest &&
+        value <= kLongest)
+      return "";
+    return fmt::format("'{}' is not a number of seconds from {} to {}", text, kShortest, kLongest);
+  }};
 }
 
 } // namespace
@@ -53,74 +50,70 @@ std::string choices(const std::vector<std::string> &words) {
   return fmt::format("{{{}}}", fmt::join(words, ","));
 }
 
-CLI::Validator one_of(const std::vector<std::string> &words) {
-  return CLI::Validator(
-      [words](std::string &text) -> std::string {
-        if (std::find(words.begin(), words.end(), text) != words.end())
-          return "";
-        return fmt::format("'{}' is none of {}", text, fmt::join(words, ", "));
-      },
-      choices(words));
+ValueCheck one_of(const std::vector<std::string> &words) {
+  return ValueCheck{[words](const std::string &text) -> std::string {
+                      if (std::find(words.begin(), words.end(), text) != words.end())
+                        return "";
+                      return fmt::format("'{}' is none of {}", text, fmt::join(words, ", "));
+                    },
+                    choices(words)};
 }
 
-CLI::Validator whole_number(uint64_t from, uint64_t to) {
-  return CLI::Validator(
-      [from, to](std::string &text) -> std::string {
-        uint64_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc() && end == text.data() + text.size() && value >= from &&
-            value <= to)
-          return "";
-        if (to == std::numeric_limits<uint64_t>::max())
-          return fmt::format("'{}' is not a whole number from {} on", text, from);
-        return fmt::format("'{}' is not a whole number from {} to {}", text, from, to);
-      },
-      "");
+ValueCheck whole_number(uint64_t from, uint64_t to) {
+  return ValueCheck{[from, to](const std::string &text) -> std::string {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= from && value <= to)
+      return "";
+    if (to == std::numeric_limits<uint64_t>::max())
+      return fmt::format("'{}' is not a whole number from {} on", text, from);
+    return fmt::format("'{}' is not a whole number from {} to {}", text, from, to);
+  }};
 }
 
-void add_interface(CLI::App &command, std::string &ifname, const std::string &description) {
-  command.add_option("IF", ifname, description)->required()->type_name("");
+void add_interface(Command command, std::string &ifname, const std::string &description) {
+  command.add_option("IF", ifname, description).required().value_name("");
 }
 
-void add_count(CLI::App &command, uint64_t &count, const std::string &description) {
+void add_count(Command command, uint64_t &count, const std::string &description) {
   command.add_option("--count", count, description)
-      ->type_name("N")
-      ->check(whole_number(1, std::numeric_limits<uint64_t>::max()));
+      .value_name("N")
+      .check(whole_number(1, std::numeric_limits<uint64_t>::max()));
 }
 
-void add_interval(CLI::App &command, double &interval, const std::string &description) {
-  command.add_option("--interval", interval, description)->type_name("S")->check(seconds());
+void add_interval(Command command, double &interval, const std::string &description) {
+  command.add_option("--interval", interval, description).value_name("S").check(seconds());
 }
 
-void add_repeat(CLI::App &command, Repeat &repeat) {
+void add_repeat(Command command, Repeat &repeat) {
   add_interval(command, repeat.interval,
                "A report every S seconds, with the rates since the one before");
   add_count(command, repeat.count, "With --interval: end after N reports");
-  command.get_option("--count")->needs("--interval");
+  command.option("--count").needs("--interval");
 }
 
-void add_sort(CLI::App &command, std::string &sort, const std::string &description,
+void add_sort(Command command, std::string &sort, const std::string &description,
               const std::vector<std::string> &keys) {
   command.add_option("--sort", sort, description + ":\n" + wrapped(choices(keys)))
-      ->type_name("KEY")
-      ->check(one_of(keys).description(""));
+      .value_name("KEY")
+      .check({one_of(keys).fault});
 }
 
-void add_stream_options(CLI::App &command, report::StreamOptions &options) {
+void add_stream_options(Command command, report::StreamOptions &options) {
   add_sort(command, options.sort,
            "Streams by this column's JSON key, largest first (default: missing, then packets)");
   command.add_option("--top", options.top, "The first N rows of each list only (default: all)")
-      ->type_name("N")
-      ->check(whole_number(1, std::numeric_limits<uint32_t>::max()));
+      .value_name("N")
+      .check(whole_number(1, std::numeric_limits<uint32_t>::max()));
 }
 
-void add_udp_port(CLI::App &command, uint16_t &port) {
+void add_udp_port(Command command, uint16_t &port) {
   command.add_option("--udp-port", port, "UDP port that is RoCEv2 (default: 4791)")
-      ->type_name("P")
-      ->check(whole_number(1, std::numeric_limits<uint16_t>::max()));
+      .value_name("P")
+      .check(whole_number(1, std::numeric_limits<uint16_t>::max()));
 }
 
-void add_decap(CLI::App &command, uint32_t &tunnels) {
+void add_decap(Command command, uint32_t &tunnels) {
   command
       .add_option_function<std::string>(
           "--decap",
@@ -128,15 +121,13 @@ void add_decap(CLI::App &command, uint32_t &tunnels) {
           "Take tunnels off and count the frames inside, as mirrors send them: auto (all), or some "
           "of\n" +
               choices(report::tunnel_names()))
-      ->type_name("LIST")
-      ->check(CLI::Validator(
-          [](std::string &list) -> std::string {
-            if (report::tunnels_of(list))
-              return "";
-            return fmt::format("'{}' is not auto or a list, with commas, of {}", list,
-                               fmt::join(report::tunnel_names(), ", "));
-          },
-          ""));
+      .value_name("LIST")
+      .check(ValueCheck{[](const std::string &list) -> std::string {
+        if (report::tunnels_of(list))
+          return "";
+        return fmt::format("'{}' is not auto or a list, with commas, of {}", list,
+                           fmt::join(report::tunnel_names(), ", "));
+      }});
 }
 
 } // namespace xr::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.h"
 
 #include "report/reports.h"
 
@@ -17,23 +17,23 @@ struct Repeat {
   uint64_t count = 0;  // reports; 0: until interrupted
 };
 
-void add_interface(CLI::App &command, std::string &ifname,
+void add_interface(Command command, std::string &ifname,
                    const std::string &description = "An interface that is attached");
-void add_interval(CLI::App &command, double &interval, const std::string &description);
-void add_repeat(CLI::App &command, Repeat &repeat);
-void add_count(CLI::App &command, uint64_t &count, const std::string &description);
-void add_sort(CLI::App &command, std::string &sort, const std::string &description,
+void add_interval(Command command, double &interval, const std::string &description);
+void add_repeat(Command command, Repeat &repeat);
+void add_count(Command command, uint64_t &count, const std::string &description);
+void add_sort(Command command, std::string &sort, const std::string &description,
               const std::vector<std::string> &keys = report::stream_sort_keys());
-void add_stream_options(CLI::App &command, report::StreamOptions &options);
-void add_udp_port(CLI::App &command, uint16_t &port);
+void add_stream_options(Command command, report::StreamOptions &options);
+void add_udp_port(Command command, uint16_t &port);
 // --decap: tunnels to take off, 1 << enum roce_tunnel.
-void add_decap(CLI::App &command, uint32_t &tunnels);
+void add_decap(Command command, uint32_t &tunnels);
 
 // Accepts only whole numbers from `from` to `to`.
-CLI::Validator whole_number(uint64_t from, uint64_t to);
+ValueCheck whole_number(uint64_t from, uint64_t to);
 // The words that an option accepts, in the form "{a,b}" of the help, which the completion parses.
 std::string choices(const std::vector<std::string> &words);
 // Accepts only these words; the help shows them after the value's name.
-CLI::Validator one_of(const std::vector<std::string> &words);
+ValueCheck one_of(const std::vector<std::string> &words);
 
 } // namespace xr::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endpoint/respond.h"
 
+#include <fmt/format.h>
+
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/traffic_options.h"
@@ -25,70 +27,70 @@ struct Args {
   endpoint::RespondRequest request;
 };
 
-void describe_memory(CLI::App &command, Args &args) {
+void describe_memory(Command command, Args &args) {
   command
       .add_option("--memory", args.memory,
                   "WRITEs, READs and atomics access this much memory (default: none; READ data is "
                   "generated)")
-      ->type_name("SIZE");
+      .value_name("SIZE");
   command.add_option("--rkey", args.region.rkey, "Its R_Key (default: 0x1234, as of `send`)")
-      ->type_name("N")
-      ->needs("--memory");
+      .value_name("N")
+      .needs("--memory");
   command.add_option("--va", args.region.va, "Its address (default: 0x10000, as of `send`)")
-      ->type_name("N")
-      ->needs("--memory");
+      .value_name("N")
+      .needs("--memory");
   command
       .add_option("--access", args.access,
                   "What it allows: a list of read, write, atomic (default: all)")
-      ->type_name("LIST")
-      ->needs("--memory");
+      .value_name("LIST")
+      .needs("--memory");
 }
 
-void describe_cm(CLI::App &command, Args &args) {
+void describe_cm(Command command, Args &args) {
   command.add_option("--cm", args.cm, "Answer RDMA CM of this RoCE version only (default: both)")
-      ->type_name("VERSION")
-      ->check(one_of({"v1", "v2"}));
+      .value_name("VERSION")
+      .check(one_of({"v1", "v2"}));
   command
       .add_option("--reject", args.reject,
                   "Reject all RDMA CM requests: a reason of IBA by its number, or like consumer, "
                   "no-qp, invalid-service-id")
-      ->type_name("REASON");
+      .value_name("REASON");
 }
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   ResponderOptions &r = args.request.responder;
   add_interface(command, args.request.ifname, "The port to answer on");
   command
       .add_option("--address", args.addresses,
                   "Address to answer for, may be repeated; the port does not need it "
                   "(default: the port's addresses)")
-      ->type_name("IP")
-      ->allow_extra_args(false);
+      .value_name("IP")
+      .repeatable();
   command.add_option("--mac", args.mac, "MAC to answer with (default: the port's)")
-      ->type_name("MAC");
-  command.add_option("--qp", args.qp, "QPNs that exist (default: 2-0xffffff)")->type_name("N[-M]");
+      .value_name("MAC");
+  command.add_option("--qp", args.qp, "QPNs that exist (default: 2-0xffffff)").value_name("N[-M]");
   command
       .add_option("--peer-qp", args.peer_qp,
                   "The peer's QPN, which requests do not contain: same as the QPN here, N, or the "
                   "QPN here +N or -N (default: same)")
-      ->type_name("QPN");
+      .value_name("QPN");
   command
       .add_option("--pmtu", r.pmtu,
                   "PMTU of READ responses, until the peer's is known (default: 1024)")
-      ->type_name("N")
-      ->check(one_of({"256", "512", "1024", "2048", "4096"}));
+      .value_name("N")
+      .check(one_of({"256", "512", "1024", "2048", "4096"}));
   command
       .add_option("--ack-every", r.ack_every,
                   "An ACK after every N packets, also without AckReq (default: only with AckReq)")
-      ->type_name("N")
-      ->check(whole_number(1, 1 << 20));
+      .value_name("N")
+      .check(whole_number(1, 1 << 20));
   command
       .add_option("--rnr-every", r.rnr_every, "Refuse every N-th message once: receiver not ready")
-      ->type_name("N")
-      ->check(whole_number(1, UINT32_MAX));
+      .value_name("N")
+      .check(whole_number(1, UINT32_MAX));
   command.add_option("--rnr-timer", r.rnr_timer, "Timer code of such NAKs (default: 12, 0.64 ms)")
-      ->type_name("N")
-      ->check(whole_number(0, 31));
+      .value_name("N")
+      .check(whole_number(0, 31));
   describe_memory(command, args);
   describe_cm(command, args);
   add_retransmit(command, r.selective, "What happens to requests that come after a missing one");
@@ -98,13 +100,13 @@ void describe(CLI::App &command, Args &args) {
           "--cc", args.cc,
           "Rates of READ responses, each QP on its own: fixed RATE | dcqcn [preset P] [line "
           "R] [NAME=VALUE ...], in quotes; CNPs that come for the QP lower it")
-      ->type_name("WORDS");
+      .value_name("WORDS");
   command
       .add_option("--top", args.request.top,
                   "QPs with rows of their own in reports, with --cc dcqcn (default: 16)")
-      ->type_name("N")
-      ->check(whole_number(1, 1 << 20))
-      ->needs("--cc");
+      .value_name("N")
+      .check(whole_number(1, 1 << 20))
+      .needs("--cc");
   add_pfc_options(command, args.request.obey_pfc, args.request.pfc_line_bits);
   command.add_flag("--any-icrc", args.any_icrc, "Also accept requests with a wrong iCRC");
   command.add_flag("--sink", r.sink,
@@ -116,14 +118,14 @@ void describe(CLI::App &command, Args &args) {
           "With --sink: this host's CLOCK_TAI minus the sender's, in ns (default: unknown, taken "
           "as "
           "0)")
-      ->type_name("NS")
-      ->needs("--sink");
+      .value_name("NS")
+      .needs("--sink");
   add_duration(command, "--for", args.request.duration_ns, "End after DURATION");
   add_queue_options(command, args.request.queues,
                     "On N queues, a thread each (default: all; RDMA CM needs --queues 1)");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
-  command.footer(
+  command.set_footer(
       "Answers requests to its addresses with ACK, NAK, READ responses and atomic ACKs, CE marks "
       "with\n"
       "CNPs, ARP and neighbour discovery, and RDMA CM. Frames are counted by the port's program "
@@ -250,8 +252,8 @@ int respond(Args args, const Globals &globals) {
 
 } // namespace
 
-void add_respond(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "respond", "AF_XDP responder: ACK, NAK, READ, CNP", describe,
+void add_respond(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "respond", "AF_XDP responder: ACK, NAK, READ, CNP", describe,
                     collect, respond);
 }
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/experiments.h"
 #include "cli/interrupt.h"
@@ -258,8 +260,9 @@ int run(RunArgs args, const Globals &globals) {
 
 } // namespace
 
-void add_run(CLI::App &app, Run &chosen) {
-  add_command<RunArgs>(app, chosen, "run", "An experiment, with its verdicts", describe_run, run);
+void add_run(Command program, Run &chosen) {
+  add_command<RunArgs>(program, chosen, "run", "An experiment, with its verdicts", describe_run,
+                       run);
 }
 
 } // namespace xr::cli

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "cli/output.h"
 #include "cli/run_files.h"
 #include "cli/run_plots.h"

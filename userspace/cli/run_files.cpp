@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <fmt/format.h>
+
 #include "answers/captures.h"
 #include "cli/run_plots.h"
 #include "cli/scratch_directory.h"

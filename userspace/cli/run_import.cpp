@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "cli/output.h"
 #include "importers/netem.h"
 #include "importers/otg.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_options.h"
 
+#include <fmt/format.h>
+
 #include "cli/output.h"
 #include "cli/run_ports.h"
 #include "experiment/run.h"
@@ -9,13 +11,13 @@
 
 namespace xr::cli {
 
-void describe_run(CLI::App &command, RunArgs &args) {
-  CLI::Option *file = command
-                          .add_option("FILE", args.files,
-                                      "An experiment (YAML): a file, - for standard input, or the "
-                                      "name of an installed one; or: merge DIR..., the shares of a "
-                                      "sweep as one; compare A B, two runs over one another")
-                          ->type_name("");
+void describe_run(Command command, RunArgs &args) {
+  Option file = command
+                    .add_option("FILE", args.files,
+                                "An experiment (YAML): a file, - for standard input, or the "
+                                "name of an installed one; or: merge DIR..., the shares of a "
+                                "sweep as one; compare A B, two runs over one another")
+                    .value_name("");
   command
       .add_option(
           "--on", args.place,
@@ -24,55 +26,53 @@ void describe_run(CLI::App &command, RunArgs &args) {
           "left=IF,right=IF: in line between other hosts; and send=IF, respond=IF: where "
           "this tool is an end, with src=IP,dst=IP,dst-mac=MAC; speed=RATE of ports that do "
           "not report theirs")
-      ->type_name("PLACE");
+      .value_name("PLACE");
   command
       .add_option("--role", args.role,
                   "With --on ports: run this one of the roles only; the others are processes of "
                   "their own, on any machine")
-      ->type_name("ROLE")
-      ->check(one_of({"wire", "send", "respond"}));
+      .value_name("ROLE")
+      .check(one_of({"wire", "send", "respond"}));
   command
       .add_option("--at", args.at,
                   "With --on ports: when the run begins, on all machines: 2026-11-23T12:00:30Z, or "
                   "+20s")
-      ->type_name("TIME");
+      .value_name("TIME");
   command
       .add_option(
           "--out", args.out,
           "Write result.json, series.csv, junit.xml and report.html into this directory; of "
           "a sweep: sweep.json, and a directory for each point")
-      ->type_name("DIR");
+      .value_name("DIR");
   command
       .add_option("--plots", args.plots,
                   "Write the plots as SVG, and of one run a gnuplot script; of a sweep: what the "
                   "points measured, over the first key")
-      ->type_name("DIR");
+      .value_name("DIR");
   command.add_option("--seed", args.seed, "Seed of all random choices, instead of the file's")
-      ->type_name("N")
-      ->check(whole_number(0, UINT64_MAX));
+      .value_name("N")
+      .check(whole_number(0, UINT64_MAX));
   command
       .add_option("--set", args.settings,
                   "Set a key of the file, like duration=10ms, topology.star.senders=8 or "
                   "flows.1.words=\"send size 4k\"; repeatable")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+      .value_name("KEY=VALUE")
+      .repeatable();
   command.add_option("--jobs", args.jobs, "Processes that run points of a sweep (default: 1)")
-      ->type_name("N")
-      ->check(whole_number(1, 1024));
+      .value_name("N")
+      .check(whole_number(1, 1024));
   command
       .add_option(
           "--share", args.share,
           "Run a part of a sweep's points: I/N, the I-th of N parts; auto or auto/N: by the "
           "variables of Slurm, MPI or a Kubernetes indexed job")
-      ->type_name("I/N");
-  command.add_option("--junit", args.junit, "Write the verdicts as JUnit XML")->type_name("FILE");
+      .value_name("I/N");
+  command.add_option("--junit", args.junit, "Write the verdicts as JUnit XML").value_name("FILE");
   command
       .add_option("--scale", args.scale,
                   "With --on namespaces or ports: a fraction of all rates, like 1/200; times "
                   "become as much longer, sizes in bytes stay")
-      ->type_name("F");
+      .value_name("F");
   command
       .add_option(
           "--import", args.import,
@@ -80,11 +80,11 @@ void describe_run(CLI::App &command, RunArgs &args) {
           "experiments. netem: FILE is its options, like \"delay 10ms 2ms loss 1%\"; mahimahi: "
           "FILE "
           "is a trace; they are rules and links")
-      ->type_name("FORMAT");
+      .value_name("FORMAT");
   command.add_flag("--tap", args.tap, "Print the verdicts as TAP instead of the summary");
   command.add_flag("--list", args.list, "List the installed experiments");
-  command.get_option("--list")->excludes(file);
-  command.footer(
+  command.option("--list").excludes(file);
+  command.set_footer(
       "Exit status: 0 all expectations hold, 3 one does not, 1 it failed or could not measure,\n"
       "2 the command line was wrong. In virtual time it needs no privilege, elsewhere root's.\n"
       "Examples:\n"

@@ -25,7 +25,7 @@ struct RunArgs {
   std::string netns;    // of the ports
 };
 
-void describe_run(CLI::App &command, RunArgs &args);
+void describe_run(Command command, RunArgs &args);
 
 Status check_place(const RunArgs &args);
 Status check_scale(const RunArgs &args);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "cli/output.h"
 #include "cli/start_time.h"

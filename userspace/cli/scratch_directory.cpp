@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "places/process_name.h"
 
 namespace xr::cli {

@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include <fmt/format.h>
+
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/send_errors.h"
@@ -38,96 +40,96 @@ std::string verbs() {
   return all;
 }
 
-void describe_reliability(CLI::App &command, Args &args) {
+void describe_reliability(Command command, Args &args) {
   requester::Reliability &r = args.request.reliability;
-  auto *open =
+  const Option open =
       command.add_flag("--open", args.open, "Open-loop: does not wait for answers (the default)");
   command
       .add_flag("--reliable", args.request.reliable,
                 "RC: reacts to ACKs, NAKs and timeouts, completes every message")
-      ->excludes(open);
+      .excludes(open);
   command.add_flag("--listen", args.request.listen,
                    "Open-loop, but count the ACKs, NAKs and CNPs that arrive");
-  auto *reliable = command.get_option("--reliable");
+  const Option reliable = command.option("--reliable");
   command.add_flag("--verify", args.request.verify,
                    "Each WRITE carries a pattern, and is read back and compared; as --reliable");
   command
       .add_option("--verify-memory", args.verify_memory,
                   "Memory of the peer that a flow may use, from its va on (default: one message of "
                   "each QP)")
-      ->type_name("SIZE")
-      ->needs("--verify");
+      .value_name("SIZE")
+      .needs("--verify");
   command.add_option("--window", r.window, "Unacknowledged packets per QP (default: 256)")
-      ->type_name("N")
-      ->check(whole_number(1, 1 << 20))
-      ->needs(reliable);
+      .value_name("N")
+      .check(whole_number(1, 1 << 20))
+      .needs(reliable);
   command
       .add_option("--timeout", r.timeout_code,
                   "Retransmission timer 4.096 us * 2^N; 0: none (default: 14, 67 ms)")
-      ->type_name("N")
-      ->check(whole_number(0, 31))
-      ->needs(reliable);
+      .value_name("N")
+      .check(whole_number(0, 31))
+      .needs(reliable);
   command
       .add_option("--retries", r.retries, "Rounds without progress before a QP fails (default: 7)")
-      ->type_name("N")
-      ->check(whole_number(0, 255))
-      ->needs(reliable);
+      .value_name("N")
+      .check(whole_number(0, 255))
+      .needs(reliable);
   command
       .add_option("--rnr-retries", r.rnr_retries,
                   "The same for RNR NAKs; 7: unlimited (default: 7)")
-      ->type_name("N")
-      ->check(whole_number(0, 7))
-      ->needs(reliable);
-  add_retransmit(command, r.selective, "What a NAK or a timeout sends again")->needs(reliable);
+      .value_name("N")
+      .check(whole_number(0, 7))
+      .needs(reliable);
+  add_retransmit(command, r.selective, "What a NAK or a timeout sends again").needs(reliable);
   add_cnp_options(command, args.no_cnp, r.cnp_pacing, r.cnp_dscp, "READ responses marked CE");
   for (const char *name : {"--no-cnp", "--cnp-interval", "--cnp-scope", "--cnp-mode", "--cnp-dscp"})
-    command.get_option(name)->needs(reliable);
+    command.option(name).needs(reliable);
 }
 
-void describe_cm(CLI::App &command, Args &args) {
-  auto *cm = command.add_flag(
+void describe_cm(Command command, Args &args) {
+  const Option cm = command.add_flag(
       "--cm", args.cm, "RDMA CM connects the QPs first, and ends the connections afterwards");
-  auto *service =
+  const Option service =
       command
           .add_option("--service-id", args.connect.service_id,
                       "The service to connect to, instead of a port of the RDMA CM IP service")
-          ->type_name("ID")
-          ->needs(cm);
+          .value_name("ID")
+          .needs(cm);
   command
       .add_option_function<uint16_t>(
           "--port", [&args](uint16_t port) { args.connect.service_id = packet::cm_service(port); },
           "The port that the server listens on, TCP port space (default: 7174, of rping)")
-      ->type_name("N")
-      ->check(whole_number(1, UINT16_MAX))
-      ->needs(cm)
-      ->excludes(service);
+      .value_name("N")
+      .check(whole_number(1, UINT16_MAX))
+      .needs(cm)
+      .excludes(service);
   add_duration(command, "--cm-timeout", args.connect.timeout_ns,
                "Until an unanswered CM message is sent again (default: 500ms)");
-  command.get_option("--cm-timeout")->needs(cm);
+  command.option("--cm-timeout").needs(cm);
   command
       .add_option("--cm-retries", args.connect.retries,
                   "How often it is sent again at most (default: 7)")
-      ->type_name("N")
-      ->check(whole_number(0, 255))
-      ->needs(cm);
+      .value_name("N")
+      .check(whole_number(0, 255))
+      .needs(cm);
 }
 
-void describe_rates(CLI::App &command, Args &args) {
+void describe_rates(Command command, Args &args) {
   command
       .add_option("--series", args.request.series,
                   "Samples of the QPs' rates, with cc dcqcn or timely: t_ns,kind,name,column,value")
-      ->type_name("FILE.csv");
+      .value_name("FILE.csv");
   add_duration(command, "--sample", args.request.sample_ns,
                "Distance of the samples (default: 1ms)");
-  command.get_option("--sample")->needs("--series");
+  command.option("--sample").needs("--series");
   command
       .add_option("--top", args.request.top,
                   "QPs with rows of their own in reports and --series (default: 16)")
-      ->type_name("N")
-      ->check(whole_number(1, 1 << 20));
+      .value_name("N")
+      .check(whole_number(1, 1 << 20));
 }
 
-void describe_engine(CLI::App &command, Args &args) {
+void describe_engine(Command command, Args &args) {
   using endpoint::SendEngine;
   static const std::map<std::string, SendEngine> kEngines = {
       {"afxdp", SendEngine::AfXdp}, {"live", SendEngine::Live}, {"auto", SendEngine::Auto}};
@@ -138,26 +140,26 @@ void describe_engine(CLI::App &command, Args &args) {
           "takes redirected frames, for flows that need no answers; auto, live where it can be and "
           "is "
           "faster (default: afxdp)")
-      ->type_name("ENGINE")
-      ->check(one_of({"afxdp", "live", "auto"}));
+      .value_name("ENGINE")
+      .check(one_of({"afxdp", "live", "auto"}));
 }
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   add_interface(command, args.ifname, "The port to send from");
-  command.add_option("FLOW", args.words, "The words of a flow; see below")->type_name("");
+  command.add_option("FLOW", args.words, "The words of a flow; see below").value_name("");
   command.add_option("--flow", args.flows, "One more flow, its words in quotes; may be repeated")
-      ->type_name("WORDS")
-      ->allow_extra_args(false);
-  command.add_option("--file", args.file, "Flows in YAML; - is standard input")->type_name("FILE");
+      .value_name("WORDS")
+      .repeatable();
+  command.add_option("--file", args.file, "Flows in YAML; - is standard input").value_name("FILE");
   command.add_option("--preset", args.preset, "A flow to begin with; FLOW overrides")
-      ->type_name("NAME:" + choices(flow::preset_names()));
+      .value_name("NAME:" + choices(flow::preset_names()));
   command
       .add_option("--rate", args.rate,
                   "Rate of all flows together: 10gbit, \"10gbit l1\", 1mpps, 50%, top")
-      ->type_name("RATE");
+      .value_name("RATE");
   command.add_option("--seed", args.request.seed, "Seed of all random choices (default: random)")
-      ->type_name("N")
-      ->check(whole_number(1, UINT64_MAX));
+      .value_name("N")
+      .check(whole_number(1, UINT64_MAX));
   add_duration(command, "--for", args.duration_ns,
                "Duration of flows without a `for` of their own");
   add_duration(command, "--stagger", args.stagger_ns,
@@ -170,7 +172,7 @@ void describe(CLI::App &command, Args &args) {
   add_queue_options(command, args.request.queues, "Send from N queues, a thread each (default: 1)");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
-  command.footer(
+  command.set_footer(
       "FLOW: src IP, dst IP, src-mac MAC, dst-mac MAC, vlan ID[/PRIO], v1, transport "
       "rc|uc|rd|ud|xrc,\n  " +
       verbs() +
@@ -373,8 +375,8 @@ int send(Args args, const Globals &globals) {
 
 } // namespace
 
-void add_send(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "send", "AF_XDP generator: the requester", describe, collect,
+void add_send(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "send", "AF_XDP generator: the requester", describe, collect,
                     send);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/send_errors.h"
 
+#include <fmt/format.h>
+
 #include "cli/output.h"
 #include "report/names.h"
 #include "roce/opcode.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/status.h"
 
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "report/attachments.h"
@@ -13,12 +15,12 @@ struct Args {
   std::vector<std::string> interfaces;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   command
       .add_option("IF", args.interfaces,
                   "Interfaces to show (default: all attached ones in any network namespace, "
                   "or in --netns)")
-      ->type_name("");
+      .value_name("");
 }
 
 int status(const Args &args, const Globals &globals) {
@@ -54,8 +56,8 @@ int status(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_status(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "status", "Show what is attached where, and how", describe,
+void add_status(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "status", "Show what is attached where, and how", describe,
                     status);
 }
 

@@ -18,7 +18,7 @@ struct Args {
   std::string nic, root;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   add_interface(command, args.ifname);
   add_stream_options(command, args.options);
   add_repeat(command, args.repeat);
@@ -27,11 +27,11 @@ void describe(CLI::App &command, Args &args) {
           "--nic", args.nic,
           "Compare the counts with the hw_counters of this RDMA device (mlx5, irdma, bnxt_re, "
           "rxe); with --interval, what both counted in the interval")
-      ->type_name("DEV[/PORT]");
+      .value_name("DEV[/PORT]");
   command.add_option("--root", args.root, "With --nic: a directory tree instead of /sys")
-      ->type_name("DIR")
-      ->group("");
-  command.footer(
+      .value_name("DIR")
+      .hidden();
+  command.set_footer(
       "A stream: the packets of one PSN space seen from one side.\n"
       "gaps: packets ahead of the expected PSN. skipped: PSNs that gaps jumped over; "
       "filled: those seen later;\nmissing: skipped - filled. duplicates: packets whose "
@@ -65,8 +65,8 @@ int streams(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_streams(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "streams", "PSN accounting, one row per stream", describe,
+void add_streams(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "streams", "PSN accounting, one row per stream", describe,
                     streams);
 }
 

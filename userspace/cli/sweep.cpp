@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "base/draw.h"
 #include "base/fd.h"
 #include "cli/interrupt.h"

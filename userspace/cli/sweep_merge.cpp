@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "parse/yaml.h"
 
 namespace xr::cli {

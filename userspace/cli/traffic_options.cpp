@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include <fmt/format.h>
+
 #include "congestion/notification_point.h"
 #include "parse/value.h"
 
@@ -31,7 +33,7 @@ const std::map<std::string, congestion::NpMode> &np_modes() {
 
 } // namespace
 
-void add_cnp_options(CLI::App &command, bool &no_cnp, congestion::CnpPacing &pacing, uint8_t &dscp,
+void add_cnp_options(Command command, bool &no_cnp, congestion::CnpPacing &pacing, uint8_t &dscp,
                      const std::string &what) {
   command.add_flag("--no-cnp", no_cnp, "Do not answer " + what + " with CNPs");
   add_duration(command, "--cnp-interval", pacing.interval_ns,
@@ -40,36 +42,35 @@ void add_cnp_options(CLI::App &command, bool &no_cnp, congestion::CnpPacing &pac
       .add_option_function<std::string>(
           "--cnp-scope", [&pacing](const std::string &name) { pacing.scope = scopes().at(name); },
           "Pace CNPs per stream, per pair of addresses or per port (default: stream)")
-      ->type_name("SCOPE")
-      ->check(one_of({"stream", "pair", "port"}));
+      .value_name("SCOPE")
+      .check(one_of({"stream", "pair", "port"}));
   command
       .add_option_function<std::string>(
           "--cnp-mode", [&pacing](const std::string &name) { pacing.mode = np_modes().at(name); },
           "When CE is answered: hold-off (a CNP at once, if none went within the interval), window "
           "(at once after quiet, then at the end of each interval with CE), grid (at ticks of a "
           "grid), echo (a CNP for each CE) (default: hold-off)")
-      ->type_name("MODE")
-      ->check(one_of({"hold-off", "window", "grid", "echo"}));
+      .value_name("MODE")
+      .check(one_of({"hold-off", "window", "grid", "echo"}));
   command.add_option("--cnp-dscp", dscp, "DSCP of CNPs (default: 48)")
-      ->type_name("N")
-      ->check(whole_number(0, 63));
+      .value_name("N")
+      .check(whole_number(0, 63));
 }
 
-void add_queue_options(CLI::App &command, endpoint::QueueOptions &options,
-                       const char *description) {
+void add_queue_options(Command command, endpoint::QueueOptions &options, const char *description) {
   command.add_option("--queue", options.first, "The first queue (default: 0)")
-      ->type_name("N")
-      ->check(whole_number(0, 63));
+      .value_name("N")
+      .check(whole_number(0, 63));
   command.add_option("--queues", options.count, description)
-      ->type_name("N")
-      ->check(whole_number(1, 64));
-  auto *copy = command.add_flag("--copy", options.copy,
-                                "Do not use zero-copy, even where the driver has it");
+      .value_name("N")
+      .check(whole_number(1, 64));
+  const Option copy = command.add_flag("--copy", options.copy,
+                                       "Do not use zero-copy, even where the driver has it");
   command.add_flag("--zero-copy", options.zero_copy, "Fail where frames would be copied")
-      ->excludes(copy);
+      .excludes(copy);
 }
 
-void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
+void add_duration(Command command, const std::string &name, uint64_t &ns,
                   const std::string &description) {
   command
       .add_option_function<std::string>(
@@ -79,20 +80,18 @@ void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
               ns = value.get();
           },
           description)
-      ->type_name("DURATION")
-      ->check(CLI::Validator(
-          [](std::string &text) {
-            auto value = parse::duration(text);
-            if (value && !value.get())
-              return fmt::format("'{}' is not a duration above 0", text);
-            return value ? std::string()
-                         : fmt::format("{} ({})", value.error().message, value.error().hint);
-          },
-          ""));
+      .value_name("DURATION")
+      .check(ValueCheck{[](const std::string &text) {
+        auto value = parse::duration(text);
+        if (value && !value.get())
+          return fmt::format("'{}' is not a duration above 0", text);
+        return value ? std::string()
+                     : fmt::format("{} ({})", value.error().message, value.error().hint);
+      }});
 }
 
-void add_pfc_options(CLI::App &command, bool &obey, uint64_t &line_bits) {
-  auto *ignore = command.add_flag_callback(
+void add_pfc_options(Command command, bool &obey, uint64_t &line_bits) {
+  const Option ignore = command.add_flag_function(
       "--ignore-pfc", [&obey] { obey = false; }, "Send on in spite of PFC and PAUSE frames");
   command
       .add_option_function<std::string>(
@@ -102,26 +101,24 @@ void add_pfc_options(CLI::App &command, bool &obey, uint64_t &line_bits) {
               line_bits = value.get();
           },
           "The line's rate, by which the quanta of PFC frames last (default: the port's speed)")
-      ->type_name("RATE")
-      ->check(CLI::Validator(
-          [](std::string &text) {
-            auto value = parse::rate(text);
-            return value ? std::string()
-                         : fmt::format("{} ({})", value.error().message, value.error().hint);
-          },
-          ""))
-      ->excludes(ignore);
+      .value_name("RATE")
+      .check(ValueCheck{[](const std::string &text) {
+        auto value = parse::rate(text);
+        return value ? std::string()
+                     : fmt::format("{} ({})", value.error().message, value.error().hint);
+      }})
+      .excludes(ignore);
 }
 
-CLI::Option *add_retransmit(CLI::App &command, bool &selective, const std::string &description) {
+Option add_retransmit(Command command, bool &selective, const std::string &description) {
   return command
       .add_option_function<std::string>(
           "--retransmit",
           [&selective](const std::string &mode) { selective = mode == "selective"; },
           description + ": go-back-n (all from the missing packet on) or selective (only what is "
                         "missing; meant for both ends) (default: go-back-n)")
-      ->type_name("MODE")
-      ->check(one_of({"go-back-n", "selective"}));
+      .value_name("MODE")
+      .check(one_of({"go-back-n", "selective"}));
 }
 
 } // namespace xr::cli

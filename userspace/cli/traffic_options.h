@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+#include "cli/command_line.h"
 
 #include "cli/interrupt.h"
 #include "cli/options.h"
@@ -16,19 +16,19 @@
 
 namespace xr::cli {
 
-void add_queue_options(CLI::App &command, endpoint::QueueOptions &options, const char *description);
+void add_queue_options(Command command, endpoint::QueueOptions &options, const char *description);
 // Adds an option with a duration ("10s"), stored in nanoseconds.
-void add_duration(CLI::App &command, const std::string &name, uint64_t &ns,
+void add_duration(Command command, const std::string &name, uint64_t &ns,
                   const std::string &description);
 // Adds --no-cnp, --cnp-interval, --cnp-scope, --cnp-mode and --cnp-dscp; `what` is marked CE.
-void add_cnp_options(CLI::App &command, bool &no_cnp, congestion::CnpPacing &pacing, uint8_t &dscp,
+void add_cnp_options(Command command, bool &no_cnp, congestion::CnpPacing &pacing, uint8_t &dscp,
                      const std::string &what);
 
 // Adds --ignore-pfc and --pfc-line.
-void add_pfc_options(CLI::App &command, bool &obey, uint64_t &line_bits);
+void add_pfc_options(Command command, bool &obey, uint64_t &line_bits);
 
 // Adds --retransmit go-back-n|selective.
-CLI::Option *add_retransmit(CLI::App &command, bool &selective, const std::string &description);
+Option add_retransmit(Command command, bool &selective, const std::string &description);
 
 // Runs `run`. Prints a report every `interval` seconds (0: a progress line on a terminal), and the
 // final report at the end, also after an interrupt. `document`, `line` and `amount` convert what

@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -32,8 +34,8 @@ struct Args {
   std::string filter;
 };
 
-void describe(CLI::App &command, Args &args) {
-  command.add_option("IF", args.ifnames, "Interfaces that are attached")->required()->type_name("");
+void describe(Command command, Args &args) {
+  command.add_option("IF", args.ifnames, "Interfaces that are attached").required().value_name("");
   add_interval(command, args.interval, "Read every S seconds (default: 0.5)");
   command.add_flag("--once", args.once,
                    "Print the screen once as text, with the rates of one interval; its size is "
@@ -41,10 +43,11 @@ void describe(CLI::App &command, Args &args) {
   add_sort(command, args.sort, "Streams by this key, largest first (default: missing)",
            watch::sort_keys());
   command.add_option("--filter", args.filter, "Only streams that have all these words")
-      ->type_name("WORDS");
-  command.footer("Keys: ? lists them, q quits. While watch runs, it is the port's only reader of "
-                 "events.\nThe terminal is restored at the end, except after kill -9: then use "
-                 "reset(1).");
+      .value_name("WORDS");
+  command.set_footer(
+      "Keys: ? lists them, q quits. While watch runs, it is the port's only reader of "
+      "events.\nThe terminal is restored at the end, except after kill -9: then use "
+      "reset(1).");
 }
 
 std::string context(const Args &args) {
@@ -260,9 +263,9 @@ int watch(const Args &args, const Globals &globals) {
 
 } // namespace
 
-void add_watch(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "watch", "Rates, streams, rules and events, live on one screen",
-                    describe, watch);
+void add_watch(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "watch",
+                    "Rates, streams, rules and events, live on one screen", describe, watch);
 }
 
 } // namespace xr::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endpoint/wire.h"
 
+#include <fmt/format.h>
+
 #include "cli/attach_options.h"
 #include "cli/bridge_output.h"
 #include "cli/commands.h"
@@ -18,24 +20,25 @@ struct Args {
   double interval = 0;
 };
 
-void describe(CLI::App &command, Args &args) {
+void describe(Command command, Args &args) {
   endpoint::WireRequest &r = args.request;
-  command.add_option("IF1", r.first, "One port")->required()->type_name("");
-  command.add_option("IF2", r.second, "The other")->required()->type_name("");
+  command.add_option("IF1", r.first, "One port").required().value_name("");
+  command.add_option("IF2", r.second, "The other").required().value_name("");
   command.add_flag("--fix", r.fix, "Repair settings that make the bridge lose frames");
   command.add_option("--queues", r.queues, "Queues of each port (default: all)")
-      ->type_name("N")
-      ->check(whole_number(1, ROCE_SOCKETS));
+      .value_name("N")
+      .check(whole_number(1, ROCE_SOCKETS));
   command
       .add_option("--memory", args.memory,
                   "Memory for held frames (default: what rules and links need now, at least 64M)")
-      ->type_name("SIZE");
-  auto *copy = command.add_flag("--copy", r.copy, "Copy frames, even if both have zero-copy");
-  command.add_flag("--zero-copy", r.zero_copy, "Fail where frames would be copied")->excludes(copy);
+      .value_name("SIZE");
+  const Option copy =
+      command.add_flag("--copy", r.copy, "Copy frames, even if both have zero-copy");
+  command.add_flag("--zero-copy", r.zero_copy, "Fail where frames would be copied").excludes(copy);
   add_duration(command, "--for", r.duration_ns, "End after DURATION");
   add_attach_options(command, r.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
-  command.footer(
+  command.set_footer(
       "A bridge, and the process that holds frames: for rules with delay, accumulate, reorder or\n"
       "shape (xdp-roce impair) and for the ports' links (xdp-roce link: rate, delay, queues, AQM,\n"
       "PFC). What nothing holds stays in the kernel. Rules and links can change while it runs.\n"
@@ -70,9 +73,9 @@ int wire(Args args, const Globals &globals) {
 
 } // namespace
 
-void add_wire(CLI::App &app, Run &chosen) {
-  add_command<Args>(app, chosen, "wire", "A bridge that can hold frames: delay, queues, shaping",
-                    describe, read, wire);
+void add_wire(Command program, Run &chosen) {
+  add_command<Args>(program, chosen, "wire",
+                    "A bridge that can hold frames: delay, queues, shaping", describe, read, wire);
 }
 
 } // namespace xr::cli

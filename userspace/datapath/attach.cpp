@@ -6,6 +6,8 @@
 
 #include <bpf/bpf.h>
 
+#include <fmt/format.h>
+
 #include "datapath/join.h"
 #include "datapath/lock.h"
 #include "datapath/log.h"

@@ -16,6 +16,8 @@
 
 #include <xdp/libxdp.h>
 
+#include <fmt/format.h>
+
 namespace xr::datapath {
 
 namespace {

@@ -7,6 +7,8 @@
 
 #include <bpf/bpf.h>
 
+#include <fmt/format.h>
+
 #include "datapath/exchange.h"
 #include "datapath/join.h"
 #include "datapath/lock.h"

@@ -11,6 +11,8 @@
 
 #include <bpf/bpf.h>
 
+#include <fmt/format.h>
+
 #include "datapath/hook.h"
 #include "datapath/maps.h"
 #include "datapath/place.h"

@@ -5,6 +5,8 @@
 
 #include <net/if.h>
 
+#include <fmt/format.h>
+
 #include "datapath/attach.h"
 #include "datapath/clean.h"
 #include "datapath/lock.h"

@@ -5,6 +5,8 @@
 
 #include <bpf/bpf.h>
 
+#include <fmt/format.h>
+
 #include "datapath/clean.h"
 #include "datapath/map_names.h"
 #include "datapath/object.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/feature_lease.h"
 
+#include <fmt/format.h>
+
 #include "datapath/exchange.h"
 #include "datapath/log.h"
 #include "datapath/place.h"

@@ -10,6 +10,8 @@
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
+#include <fmt/format.h>
+
 #include "datapath/bpffs.h"
 #include "datapath/log.h"
 #include "datapath/maps.h"

@@ -5,6 +5,8 @@
 
 #include <xdp/libxdp.h>
 
+#include <fmt/format.h>
+
 #include "datapath/hook.h"
 #include "datapath/log.h"
 #include "datapath/remedy.h"

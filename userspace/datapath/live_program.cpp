@@ -10,6 +10,8 @@
 
 #include <xdp_roce_live.skel.h>
 
+#include <fmt/format.h>
+
 #include "datapath/log.h"
 #include "host/privilege.h"
 

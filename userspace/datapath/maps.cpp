@@ -10,6 +10,8 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
+#include <fmt/format.h>
+
 #include "datapath/object.h"
 
 namespace xr::datapath {

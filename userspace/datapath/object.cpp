@@ -23,6 +23,8 @@
 #include "roce/times.h"
 #include <xdp_roce.skel.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "datapath/helper_calls.h"
 #include "datapath/map_names.h"

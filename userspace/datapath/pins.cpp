@@ -11,6 +11,8 @@
 
 #include <bpf/bpf.h>
 
+#include <fmt/format.h>
+
 namespace xr::datapath {
 
 namespace fs = std::filesystem;

@@ -15,6 +15,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <fmt/format.h>
+
 #include "base/fd.h"
 #include "host/link.h"
 #include "host/netdev_family.h"

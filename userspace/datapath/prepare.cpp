@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/prepare.h"
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "datapath/clean.h"
 #include "datapath/join.h"

@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "datapath/lock.h"
 
 namespace xr::datapath {

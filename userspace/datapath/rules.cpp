@@ -13,6 +13,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "datapath/counts.h"
 #include "datapath/exchange.h"

@@ -10,6 +10,8 @@
 
 #include <bpf/bpf.h>
 
+#include <fmt/format.h>
+
 #include "datapath/lock.h"
 #include "datapath/log.h"
 #include "datapath/map_names.h"

@@ -8,6 +8,8 @@
 
 #include <bpf/bpf.h>
 
+#include <fmt/format.h>
+
 #include "host/netns.h"
 #include "roce/steer.h"
 

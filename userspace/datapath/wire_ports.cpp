@@ -15,6 +15,8 @@
 
 #include <bpf/bpf.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "datapath/bridge.h"
 #include "datapath/exchange.h"

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "afxdp/socket.h"
 #include "doctor/kernel.h"
 #include "host/privilege.h"

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "host/congestion_settings.h"
 #include "host/rdma.h"
 #include "host/roce_mode.h"

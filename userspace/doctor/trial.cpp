@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "afxdp/socket.h"
 #include "base/fd.h"
 #include "datapath/attach.h"

@@ -10,6 +10,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "base/fd.h"
 #include "host/link.h"

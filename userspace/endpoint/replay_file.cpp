@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endpoint/replay_file.h"
 
+#include <fmt/format.h>
+
 #include "capture/reader.h"
 
 namespace xr::endpoint {

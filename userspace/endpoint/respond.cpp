@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "endpoint/engine.h"
 #include "endpoint/rates.h"

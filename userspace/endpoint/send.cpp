@@ -10,6 +10,8 @@
 
 #include <sys/random.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "endpoint/engine.h"
 #include "endpoint/flow_parts.h"

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "endpoint/flow_parts.h"
 #include "host/netdev_family.h"
 #include "host/netns.h"

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "afxdp/zero_copy.h"
 #include "base/clock.h"
 #include "endpoint/rates.h"

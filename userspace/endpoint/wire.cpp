@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "endpoint/wire_state.h"
 

@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "afxdp/zero_copy.h"
 #include "base/clock.h"
 #include "endpoint/wire_state.h"

@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "experiment/read.h"
 #include "parse/value.h"
 #include "parse/words.h"

@@ -17,6 +17,8 @@
 #include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "experiment/token_cursor.h"
 #include "parse/words.h"
 

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "experiment/flow_entry.h"
 #include "experiment/read.h"
 #include "parse/value.h"

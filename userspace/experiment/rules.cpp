@@ -6,6 +6,8 @@
 #include <charconv>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "experiment/read.h"
 #include "impair/rule.h"
 #include "parse/value.h"

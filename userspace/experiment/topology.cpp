@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "experiment/read.h"
 #include "parse/value.h"
 #include "parse/words.h"

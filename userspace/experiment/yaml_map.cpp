@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include <fmt/format.h>
+
 #include "parse/value.h"
 #include "parse/words.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/congestion_settings.h"
 
+#include <fmt/format.h>
+
 namespace xr::host {
 
 namespace {

@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <fmt/format.h>
+
 #include "base/fd.h"
 
 namespace xr::host {

@@ -18,6 +18,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <fmt/format.h>
+
 #include "base/fd.h"
 #include "host/netlink.h"
 #include "host/netns.h"

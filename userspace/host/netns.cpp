@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <fmt/format.h>
+
 namespace xr::host {
 
 namespace fs = std::filesystem;

@@ -9,6 +9,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 namespace xr::host {
 
 namespace {

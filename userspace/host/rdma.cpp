@@ -6,6 +6,8 @@
 
 #include <arpa/inet.h>
 
+#include <fmt/format.h>
+
 namespace xr::host {
 
 namespace {

@@ -4,6 +4,8 @@
 #include <initializer_list>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "experiment/yaml_map.h"
 #include "parse/value.h"
 #include "parse/words.h"

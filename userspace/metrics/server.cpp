@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <CivetServer.h>
+#include <fmt/format.h>
 #include <netdb.h>
 #include <prometheus/exposer.h>
 #include <sys/socket.h>

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "packet/bytes.h"
 #include "packet/icrc.h"
 #include "roce/cnp.h"

@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 
+#include <fmt/format.h>
+
 #include "packet/bytes.h"
 #include "packet/icrc.h"
 #include "packet/stamp.h"

@@ -6,6 +6,8 @@
 #include <iostream>
 #include <sstream>
 
+#include <fmt/format.h>
+
 namespace xr::parse {
 
 Error at_line(const YAML::Node &node, const Error &error) {

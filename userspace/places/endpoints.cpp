@@ -9,6 +9,8 @@
 #include <optional>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "datapath/lock.h"
 #include "datapath/wire_ports.h"

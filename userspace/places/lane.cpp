@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "datapath/attach.h"
 #include "host/named_netns.h"
 #include "host/veth.h"

@@ -8,6 +8,8 @@
 #include <map>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "base/draw.h"
 #include "packet/frame.h"
 #include "packet/message.h"

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "datapath/status.h"
 #include "endpoint/port_facts.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include "parse/address.h"
 #include "parse/value.h"
 #include "parse/words.h"

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "base/stopwatch.h"
 #include "parse/address.h"

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "datapath/rules.h"
 #include "impair/rule.h"
 #include "parse/value.h"

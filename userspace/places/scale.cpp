@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <span>
 
+#include <fmt/format.h>
+
 namespace xr::places {
 
 namespace {

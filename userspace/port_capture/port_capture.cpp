@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "capture/event_window.h"
 #include "datapath/capture_tap.h"

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include <fmt/format.h>
+
 #include "packet/icrc.h"
 #include "packet/peer_map.h"
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "packet/icrc_changes.h"
 #include "requester/frames.h"
 

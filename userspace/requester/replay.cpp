@@ -8,6 +8,8 @@
 
 #include <arpa/inet.h>
 
+#include <fmt/format.h>
+
 #include "packet/icrc.h"
 #include "parse/address.h"
 #include "parse/value.h"

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "parse/value.h"
 #include "requester/pattern.h"
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace xr::responder {
 
 Status check_memory(const MemorySpec &spec) {

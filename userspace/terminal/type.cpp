@@ -8,6 +8,8 @@
 #include <term.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 namespace xr::terminal {
 
 Status Terminal::check() {
