@@ -101,10 +101,8 @@ c = socket.create_connection(("192.0.2.2", 7), 2)
 c.sendall(b"x" * 100)
 print(sum(len(part) for part in iter(lambda: c.recv(65536), b"")))' 2>"$scratch/last.err"
 }
-for _ in 1 2 3; do
-  answer >"$scratch/answer" && break
-  sleep 0.1 # it may not listen yet
-done
+kept_answer() { answer >"$scratch/answer"; }
+wait_for 10 kept_answer || fail "no answer over TCP: $(cat "$scratch/last.err")" # it may not listen yet
 assert_eq 100000 "$(cat "$scratch/answer")" "bytes over TCP"
 unbridge
 observed

@@ -11,12 +11,6 @@ lane 9000
 inside='del(.tunnels, .hidden_tunnels, .mirrors, .source, .time, .frame_times) | .overflow |= del(.mirrors, .tunnel_fragments, .tunnels_deep) |
   if has("streams") then .streams |= map(del(.missing_network, .missing_mirror, .missing_unknown)) else . end'
 
-# wrap KIND CAPTURE [ARGUMENT...]: into $scratch/wrapped.pcap
-wrap() {
-  local kind=$1 file=$2
-  shift 2
-  "$scapy" "$here/tunnels.py" "$kind" "$file" "$scratch/wrapped.pcap" "$@" || fail "tunnels.py $kind $file"
-}
 analyze() {
   "$XDP_ROCE" --json analyze "$@" 2>"$scratch/last.err" || fail "analyze $*: $(cat "$scratch/last.err")"
 }
@@ -29,29 +23,40 @@ same() {
 kinds=(erspan1 erspan2 erspan2_tagged erspan2_ipv6 erspan3 erspan3_platform gre_8949 gre_6558 vxlan vxlan_ipv6 geneve mpls ipip ipip6
   qinq erspan2_of_vxlan)
 captures=(loss_rc_send_v4 rc_send_4096_v6 rc_atomic_faa_v6 pingpong_ud_v4 rping_v4)
+# The tunnels lose frames of it; it has no losses of its own.
+lossy=$(capture rc_write_4096_v4)
+# All by one process, as scapy takes a second to load.
+declare -A names=()
 number=0
 for kind in "${kinds[@]}"; do
-  name=${captures[$((number++ % ${#captures[@]}))]}
+  names[$kind]=${captures[$((number++ % ${#captures[@]}))]}
+  echo "$kind $(capture "${names[$kind]}") $scratch/$kind.pcap"
+done >"$scratch/jobs"
+cat >>"$scratch/jobs" <<END
+tagged $(capture "${names[qinq]}") $scratch/tagged.pcap
+erspan2 $lossy $scratch/dropped.pcap --drop 50
+erspan1 $lossy $scratch/lost_erspan1.pcap --lose 50
+erspan2 $lossy $scratch/lost_erspan2.pcap --lose 50
+erspan3 $lossy $scratch/lost_erspan3.pcap --lose 50
+erspan2 $lossy $scratch/cut.pcap --cut 100
+END
+"$scapy" "$here/tunnels.py" <"$scratch/jobs" || fail "tunnels.py"
+
+for kind in "${kinds[@]}"; do
+  name=${names[$kind]}
   file=$(capture "$name")
-  if [[ $kind == qinq ]]; then # the last tag stays
-    wrap tagged "$file"
-    mv "$scratch/wrapped.pcap" "$scratch/tagged.pcap"
-    wrap "$kind" "$file"
-    file=$scratch/tagged.pcap
-  else
-    wrap "$kind" "$file"
-  fi
+  [[ $kind != qinq ]] || file=$scratch/tagged.pcap # the last tag stays
   analyze "$file" >"$scratch/plain.json"
-  analyze "$scratch/wrapped.pcap" --decap auto >"$scratch/wrapped.json"
+  analyze "$scratch/$kind.pcap" --decap auto >"$scratch/wrapped.json"
   same "$scratch/plain.json" "$scratch/wrapped.json" "$name in $kind"
   assert_json "$scratch/wrapped.json" '([.tunnels | to_entries[] | select(.key != "truncated") | .value] | max) == .frames.total
     and .tunnels.truncated == 0'
   [[ $kind != erspan[23]* ]] ||
     assert_json "$scratch/wrapped.json" '.mirrors | length == 1 and .[0].session == 5 and .[0].lost == 0 and .[0].restarts == 0'
   # without --decap, none of these is RoCE but what has two tags
-  [[ $kind == qinq ]] || assert_eq 0 "$(analyze "$scratch/wrapped.pcap" | jq .frames.rocev2)" "RoCE without --decap in $kind"
+  [[ $kind == qinq ]] || assert_eq 0 "$(analyze "$scratch/$kind.pcap" | jq .frames.rocev2)" "RoCE without --decap in $kind"
   xr attach rx0 --decap auto >/dev/null 2>&1 || fail "attach --decap"
-  replay "$scratch/wrapped.pcap"
+  replay "$scratch/$kind.pcap"
   await_frames "$(jq .frames.total "$scratch/plain.json")"
   for what in counters streams; do
     # Whether a mirror samples, its streams show, which `counters` does not read.
@@ -64,32 +69,27 @@ for kind in "${kinds[@]}"; do
   xr detach rx0 >/dev/null 2>&1
 done
 
-# Losses before the mirror and by it. No capture of these has losses of its own.
-file=$(capture rc_write_4096_v4)
-wrap erspan2 "$file" --drop 50
-analyze "$scratch/wrapped.pcap" --decap erspan >"$scratch/lost.json"
+# Losses before the mirror and by it.
+analyze "$scratch/dropped.pcap" --decap erspan >"$scratch/lost.json"
 assert_json "$scratch/lost.json" '([.streams[].missing] | add) as $missing | $missing > 0 and .mirrors[0].lost == 0
   and ([.streams[].missing_network] | add) == $missing and ([.streams[].missing_mirror] | add) == 0'
 for kind in erspan2 erspan3; do
-  wrap "$kind" "$file" --lose 50
-  analyze "$scratch/wrapped.pcap" --decap erspan >"$scratch/lost.json"
+  analyze "$scratch/lost_$kind.pcap" --decap erspan >"$scratch/lost.json"
   assert_json "$scratch/lost.json" '([.streams[].missing] | add) as $missing | $missing > 0
     and ([.streams[].missing_mirror] | add) == $missing and ([.streams[].missing_network] | add) == 0
     and .mirrors[0].missing_psns == $missing and .mirrors[0].lost >= $missing'
   lost=$(jq '.mirrors[0].lost' "$scratch/lost.json")
-  whole=$(analyze "$file" | jq .frames.total)
+  whole=$(analyze "$lossy" | jq .frames.total)
   # the last frame's loss leaves no gap
   ((lost == whole / 50 || (whole % 50 == 0 && lost == whole / 50 - 1))) || fail "$lost frames lost of $whole / 50"
 done
-wrap erspan1 "$file" --lose 50
-analyze "$scratch/wrapped.pcap" --decap erspan >"$scratch/lost.json"
+analyze "$scratch/lost_erspan1.pcap" --decap erspan >"$scratch/lost.json"
 assert_json "$scratch/lost.json" '([.streams[].missing] | add) as $missing | $missing > 0
   and ([.streams[].missing_unknown] | add) == $missing and .mirrors[0].lost == null'
 
 # A mirror that cuts: the same report but for the bytes of other frames, the cut frames counted, their iCRCs not checked.
-analyze "$file" >"$scratch/plain.json"
-wrap erspan2 "$file" --cut 100
-analyze "$scratch/wrapped.pcap" --decap auto >"$scratch/cut.json"
+analyze "$lossy" >"$scratch/plain.json"
+analyze "$scratch/cut.pcap" --decap auto >"$scratch/cut.json"
 cut=$(jq .tunnels.truncated "$scratch/cut.json")
 ((cut > 0)) || fail "nothing was cut"
 assert_eq "$(jq .icrc.checked "$scratch/plain.json")" "$(jq ".icrc.checked + $cut" "$scratch/cut.json")" "iCRCs checked"

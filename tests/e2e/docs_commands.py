@@ -7,6 +7,7 @@ Fails too where a command needs a file or a way of its own that this test does n
 import os
 import pathlib
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -117,6 +118,14 @@ def start(command, environment):
                             start_new_session=True)
 
 
+def wait_until_it_runs(command, process):
+    """`respond` and `export` say what they do when they do it; others are given 2 s."""
+    if BACKGROUND.match(command):
+        select.select([process.stdout], [], [], 20 * PATIENCE)
+    else:
+        time.sleep(2 * PATIENCE)
+
+
 def finish(process, command, seconds):
     """Waits for its end, or ends it: status and output."""
     try:
@@ -144,8 +153,9 @@ def run_block(page, block, environment):
         before = f"xdp-roce bridge {lab.names[0]} {lab.names[1]} --fix"
         finish(start(before, environment), before, 30)
     if "xdp-roce send ens1 dst" in text and "respond" not in text:  # the host at the other end
-        background.append(("respond", start("xdp-roce respond ens2 --address 192.0.2.2", environment)))
-        time.sleep(2 * PATIENCE)
+        command = "xdp-roce respond ens2 --address 192.0.2.2"
+        background.append((command, start(command, environment)))
+        wait_until_it_runs(*background[-1])
     for command in block:
         numbers["commands"] += 1
         for pattern, better in EDITS:
@@ -160,7 +170,7 @@ def run_block(page, block, environment):
         process = start(command.rstrip("& "), environment)
         if goes_on:
             background.append((command, process))
-            time.sleep(2 * PATIENCE)
+            wait_until_it_runs(command, process)
             continue
         if re.match(r"xdp-roce watch", command):  # needs a terminal: said in a sentence, like any error
             status, output = finish(process, command, 20)

@@ -6,13 +6,17 @@ need jq
 lane
 file=$(capture loss_rc_send_v4)
 
+# The last background command waits for events.
+waits() { [[ $(cat "/proc/${background[-1]}/wchan") == *poll* ]]; }
+await_reader() { wait_for 15 waits || fail "it does not wait for events: $(cat "/proc/${background[-1]}/wchan")"; }
+
 xr attach rx0
 in_background "$XDP_ROCE" --netns "$rx" --json events rx0 >"$scratch/events" 2>"$scratch/last.err"
-sleep 0.5
+await_reader
 # slow enough for the rate limit of a stream, which is 20 events a second
 replay "$file" --rate 900
 same_report "$file"
-sleep 0.5
+# It reads what is in the ring before it ends.
 end_background INT
 assert_eq 0 "$ended" "exit status of events: $(cat "$scratch/last.err")"
 
@@ -33,8 +37,8 @@ assert_eq "$(streams skipped)" \
   "$(jq -s '[.[] | select(.type == "gap") | .skipped] | add' "$scratch/events")" "PSNs skipped"
 
 # --count ends by itself
-in_background timeout 20 "$XDP_ROCE" --netns "$rx" events rx0 --count 2 >"$scratch/text" 2>&1
-sleep 0.5
+in_background "$XDP_ROCE" --netns "$rx" events rx0 --count 2 >"$scratch/text" 2>&1
+await_reader
 replay --stream --flows 3 --packets 4 --first-qp 0x9000
 wait "${background[-1]}" || fail "events --count 2: $(cat "$scratch/text")"
 unset 'background[-1]'

@@ -1,11 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tunnels.py KIND IN OUT [--drop N] [--lose N] [--cut BYTES]: the frames of a capture in tunnels that scapy makes.
+"""tunnels.py KIND IN OUT [--drop N] [--lose N] [--cut BYTES]: the frames of a capture in tunnels that scapy makes. Without
+arguments: reads such lines from standard input.
 
 --drop N: every Nth frame is lost before the mirror, --lose N: by the mirror, after it got its number.
 --cut BYTES: the mirror keeps only so many bytes of a frame."""
 import argparse
+import shlex
 import struct
+import sys
 
 from scapy.contrib.erspan import ERSPAN_I, ERSPAN_II, ERSPAN_III, ERSPAN_PlatformSpecific
 from scapy.contrib.geneve import GENEVE, GeneveOptions
@@ -67,7 +70,7 @@ KINDS = {
                                     ether / IP(**ends) / UDP(sport=4000, dport=4789) / VXLAN(vni=77, flags=8)),
 }
 
-if __name__ == "__main__":
+def convert(words):
     parser = argparse.ArgumentParser()
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("input")
@@ -75,7 +78,7 @@ if __name__ == "__main__":
     parser.add_argument("--drop", type=int, default=0)
     parser.add_argument("--lose", type=int, default=0)
     parser.add_argument("--cut", type=int, default=0)
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     wrap, number = KINDS[args.kind], 0xffffff00
     with open(args.output, "wb") as out:
         out.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1))
@@ -87,3 +90,8 @@ if __name__ == "__main__":
                 continue
             whole = wrap(frame[:args.cut] if args.cut else frame, number)
             out.write(struct.pack("<IIII", meta.sec, meta.usec, len(whole), len(whole)) + whole)
+
+
+if __name__ == "__main__":
+    for line in [sys.argv[1:]] if sys.argv[1:] else map(shlex.split, sys.stdin):
+        convert(line)

@@ -29,6 +29,8 @@ all_accounted() {
   wire_said ".ports[$1].lost | [.dropped_by_link, .dropped_by_rules, .no_memory, .tx_dropped, .dropped_at_end] | add == 0"
 }
 
+in_its_class() { xr --json link box0 show | jq -e '.classes[] | select(.class == 3) | .frames_in > 5000' >/dev/null; }
+
 # both_ways THREADS [PREFIX...]: wire runs with that number of threads.
 both_ways() {
   local threads=$1 changes
@@ -52,9 +54,7 @@ both_ways() {
   done
   end_load
   ((changes >= 20)) || fail "only $changes changes"
-  sleep 0.2
-  xr --json link box0 show | jq -e '.classes[] | select(.class == 3) | .frames_in > 5000' >/dev/null ||
-    fail "the tag's class: $(xr --json link box0 show)"
+  wait_for 10 in_its_class || fail "the tag's class: $(xr --json link box0 show)"
   end_wire
   wire_said ".wire.threads == $threads"
   wire_said '.ports[0].in.taken > 5000 and .ports[0].in.taken == .ports[0].in.left and .ports[0].in.holding == 0'
@@ -72,10 +72,12 @@ both_ways 1 taskset -c 0
 # Frames that are held for longer than the memory lasts: what it has no room for is counted; what it holds is
 # lost, and counted, when the process ends.
 begin_wire
+before=$(xr --json counters box0 | jq '.impaired.held // 0')
 xr impair box0 add delay 60s >/dev/null
 "$XDP_ROCE" --netns "$left" --json send left0 dst 192.0.2.2 dst-mac "$right_mac" qp 5 send size 4096 pmtu 4096 \
   messages 20000 rate 8kpps >"$scratch/from_left" 2>"$scratch/left.err" || fail "send: $(cat "$scratch/left.err")"
-sleep 0.2
+all_handed_over() { [[ $(xr --json counters box0 | jq .impaired.held) == "$((before + 20000))" ]]; }
+wait_for 10 all_handed_over || fail "handed over: $(xr --json counters box0 | jq -c .impaired)"
 end_wire
 wire_said '.ports[0].in.memory_free == 0 and .ports[0].in.left == 0'
 wire_said '.ports[0].lost | .no_buffer + .refused > 0'

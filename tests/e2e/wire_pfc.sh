@@ -48,10 +48,11 @@ sent_pfc() {
 wait_for 10 sent_pfc || fail "no PFC frame was sent: $(xr --json link box1 show)"
 drained() { xr --json link box1 show | jq -e '.queue.backlog_bytes == 0' >/dev/null; }
 wait_for 10 drained || fail "the queue does not drain"
-sleep 0.1
-tshark -r "$scratch/left.pcap" -T fields -e macc.opcode -e macc.cbfc.enbv -e macc.cbfc.pause_time.c3 2>/dev/null >"$scratch/pfc"
-grep -q . "$scratch/pfc" || fail "tshark reads nothing"
-tail -n 1 "$scratch/pfc" | grep -qE '(0x0101|257).*[^0-9]0$' || fail "the last one is no XON: $(cat "$scratch/pfc")"
+last_is_xon() {
+  tshark -r "$scratch/left.pcap" -T fields -e macc.opcode -e macc.cbfc.enbv -e macc.cbfc.pause_time.c3 2>/dev/null >"$scratch/pfc"
+  tail -n 1 "$scratch/pfc" | grep -qE '(0x0101|257).*[^0-9]0$'
+}
+wait_for 10 last_is_xon || fail "the last one is no XON: $(cat "$scratch/pfc")"
 xr --json link box1 show >"$scratch/link"
 jq -e '([.drops // {} | .[]] | add // 0) == 0' "$scratch/link" >/dev/null || fail "$(cat "$scratch/link")"
 end_wire
