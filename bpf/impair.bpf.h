@@ -12,7 +12,7 @@ struct ruleset {
   __uint(max_entries, 1);
 };
 
-/* One entry, replaced as a whole: the kernel then waits until no program reads the former one. */
+/* One entry, replaced as a whole: the kernel then waits until no program reads the previous one. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
   __uint(key_size, sizeof(__u32));

@@ -276,7 +276,7 @@ static ROCE_INLINE __u32 roce_track_or_skip(struct roce_env *env, const struct r
   return roce_track_any(env, &scratch->packet, length);
 }
 
-/* The same where nothing is followed. */
+/* Updates the packet's stream where QP pairs are not followed. */
 static ROCE_INLINE __u32 roce_track(struct roce_env *env, const struct roce_packet *p,
                                     __u32 length) {
   int skipped = 0;

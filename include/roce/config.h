@@ -74,11 +74,11 @@ enum roce_feature {
 #define ROCE_PAIR_HINTS 16384
 #define ROCE_PAIR_SHIFT 6
 
-/* Of any stream, by its record id. */
+/* The partner records of a stream, by its record id. */
 struct roce_pair {
   __u32 link;   /* the stream of the other direction: link.h */
   __u32 follow; /* stream of requests: number + 1 of its roce_follow; 0: none yet */
-  __u32 timing; /* likewise, of its roce_timing */
+  __u32 timing; /* its number + 1 of its roce_timing; 0: none yet */
 };
 
 #define ROCE_CNP_WINDOW_NS 50000 /* DCQCN: the CNP interval of a notification point */

@@ -89,9 +89,9 @@ static struct roce_follow *roce_follow_at(struct roce_env *env, __u32 id);
 static void roce_emit_episode(struct roce_env *env, const struct roce_episode *episode);
 static void roce_emit_finding(struct roce_env *env, const struct roce_finding *finding);
 static void roce_follow_unpaired(struct roce_env *env, const struct roce_packet *p);
-/* Timing: timing.h. Likewise; `kind` is of enum roce_latency, `bound` if it is an upper bound. */
+/* Timing: timing.h. `kind` is of enum roce_latency, `bound` if it is an upper bound. */
 static struct roce_timing *roce_timing_at(struct roce_env *env, __u32 id);
-/* The times that were given with this record are of another stream: they begin anew. */
+/* The times given with this record belong to another stream: resets them. */
 static void roce_timing_forget(struct roce_env *env, struct roce_timing *t);
 static void roce_emit_latency(struct roce_env *env, struct roce_timing *t, int kind, __u64 ns,
                               int bound);

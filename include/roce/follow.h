@@ -21,7 +21,7 @@ static ROCE_INLINE int roce_follows(struct roce_env *env, const void *one, const
 }
 
 /*
- * For capture: the packet in hand shows that requests are missing, or begins an episode, or is the
+ * For capture: the current packet shows that requests are missing, or begins an episode, or is the
  * first that is sent again in it.
  */
 static ROCE_INLINE void roce_follow_trace(struct roce_env *env) {
@@ -53,7 +53,7 @@ static ROCE_INLINE void roce_follow_tell(struct roce_env *env, struct roce_follo
   roce_emit_finding(env, found);
 }
 
-/* The same of the packet in hand. */
+/* Records a finding about the current packet. */
 static ROCE_INLINE void roce_follow_find(struct roce_env *env, struct roce_follow *f, int type,
                                          const struct roce_step *s, __u64 other, __u32 psn,
                                          __u32 value, __u32 expected) {

@@ -49,7 +49,7 @@ struct roce_back {
   __u32 packets, bytes;
   __u32 arrived;      /* those that had passed before, without the one that was missing */
   __u32 gap, gap_end; /* PSNs between them, the first time; equal: none */
-  __u32 expected;     /* of the round before it, likewise: */
+  __u32 expected;     /* the PSN expected in the round before it */
   __u32 missing;      /* PSNs missing from its own on */
   __u32 missing_end;
   __u8 seen;     /* the latest of them had passed before */
@@ -126,7 +126,7 @@ struct roce_follow {
   __u64 ce_frame;                            /* the first request marked CE */
   __u64 payload_frame, answer_payload_frame; /* the first with `payload`, `answer_payload` */
   __u64 jump_frame;   /* the first request after a jump of PSNs between two messages */
-  __u64 after_frame;  /* likewise, of after_psn */
+  __u64 after_frame;  /* the frame of after_psn */
   __u64 timeout_ns;   /* time between the last two timeouts for timeout_psn */
   __u64 timed_out_ns; /* the last timeout */
   __u32 acked;        /* all before this PSN are acknowledged */
@@ -144,7 +144,7 @@ struct roce_follow {
   __u32 turns; /* READs or atomics answered, each sent after the answer to the one before */
   __u32 turn_psn;
   __u32 msn_forgotten; /* round.forgotten at the last MSN */
-  __u32 payload_last;  /* of the last FIRST or MIDDLE; answers likewise: */
+  __u32 payload_last;  /* of the last FIRST or MIDDLE request; of answers: */
   __u32 answer_payload, answer_payload_last;
   __u32 answer_next, answer_last;
   __u32 reread_from, reread_to; /* requested again: their answers are no duplicates */
@@ -169,7 +169,7 @@ static ROCE_INLINE __u64 roce_follow_requests(const struct roce_follow *f,
   return f->requests + roce_skip_count(f->next, (__u32)(s->word & ROCE_WORD_PSN));
 }
 
-/* The packet in hand. */
+/* The current packet. */
 struct roce_step {
   __u64 now;
   __u64 frame; /* number in the capture, from 1 */

@@ -68,7 +68,7 @@ struct roce_live_qp {
   __u32 index; /* of the next packet in its message */
   __u32 since_ack;
   __u32 dest_qp; /* as on the wire, with the byte before it */
-  __u32 src_qp;  /* likewise */
+  __u32 src_qp;  /* as dest_qp */
   __u16 port;    /* as on the wire */
   __u16 reserved;
   __u32 icrc[ROCE_LIVE_SHAPES]; /* of its packets with PSN 0 and without AckReq */

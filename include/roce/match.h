@@ -75,7 +75,7 @@ struct roce_facts {
   __u32 dst;
   __u32 place; /* roce_place; 0: no stream */
   __u32 bth;   /* BTH bytes 1, 4 and 8: << 16, << 8, << 0; read only if a rule needs them */
-  __u32 pkey;  /* likewise */
+  __u32 pkey;  /* read only if a rule needs it */
 };
 
 /* Reads the BTH fields that only rules use. The whole BTH is available. */

@@ -8,7 +8,7 @@
 struct roce_mirror {
   __u64 check;   /* hash of the session, not 0; 0: free */
   __u64 next;    /* (1 + wraps) << 32 | the next number; 0: none yet */
-  __u64 first;   /* likewise, of the session's first frame or the first after its last restart */
+  __u64 first;   /* as next, of the session's first frame or the first after its last restart */
   __u64 frames;  /* that have no number, and numbered ones before the last restart */
   __u64 skipped; /* numbers that did not come in their place */
   __u64 late;    /* of these, numbers that came later */
@@ -24,7 +24,7 @@ struct roce_mirror {
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_mirror) == 128, "roce_mirror is two cache lines");
 
-/* A restart: the session's counter began anew, or the observer was away for long. */
+/* A restart: the session's counter was reset, or the observer was away for long. */
 #define ROCE_MIRROR_DISTANCE 65536
 
 /* Frames of a session that arrived. */
@@ -35,16 +35,16 @@ static ROCE_INLINE __u64 roce_mirror_frames(const struct roce_mirror *m) {
 /* A session and what it had skipped: (index + 1) << 48 | skipped. 0: nothing is known. */
 #define ROCE_MARK_SHIFT 48
 
-/* Of the stream whose record has the same index. What is in neither is unknown. */
+/* Mirror state of the stream whose record has the same index. */
 struct roce_mirrored {
   __u64 mark;    /* of the stream's previous packet: roce_mark */
-  __u32 skipped; /* by the current packet, until it is accounted for; likewise: */
+  __u32 skipped; /* by the current packet, until it is accounted for; filled too */
   __u32 filled;
   __u64 mirror; /* PSNs missing because the mirror lost frames */
   __u64 network;
   __u64 other;      /* mark of the last packet by the session before, 0: none */
   __u32 other_came; /* the stream's packets at that time */
-  __u32 third_came; /* likewise, when it last came by a third session; 0: never */
+  __u32 third_came; /* other_came when it last came by a third session; 0: never */
   __u32 waiting;    /* missing PSNs whose frames may be lost numbers of the session `other` */
   __u32 doubtful;   /* of these, not lost by the network if `other` did not lose them either */
 };

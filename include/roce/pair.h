@@ -6,7 +6,7 @@
 #include "answers.h"
 #include "link.h"
 
-/* The record begins anew, for request stream `id`. */
+/* Resets the record, for request stream `id`. */
 static ROCE_INLINE void roce_follow_anew(struct roce_follow *f, __u32 id,
                                          const struct roce_key *key) {
   __builtin_memset(&f->sum, 0, sizeof(f->sum));
@@ -21,8 +21,8 @@ static ROCE_INLINE void roce_follow_anew(struct roce_follow *f, __u32 id,
 
 /*
  * Enters the record of request stream `id`, whose key is `key`; NULL: it has none, or could not be
- * entered. One that was of another stream, whose record in the stream table was reused, begins
- * anew. roce_pair_leave ends it.
+ * entered. A record of another stream, whose entry in the stream table was reused, is
+ * reset. roce_pair_leave ends it.
  */
 static ROCE_INLINE struct roce_follow *roce_follow_open(struct roce_env *env, __u32 id,
                                                         const struct roce_key *key) {

@@ -121,7 +121,7 @@ static ROCE_SEPARATE int roce_note_plain(struct roce_frame *frame, struct roce_e
   return 1;
 }
 
-/* Of IPv4 without tags, the protocol is not UDP: soon known, and often a tunnel. */
+/* IPv4 without tags whose protocol is not UDP: a quick check; it is often a tunnel. */
 static ROCE_INLINE int roce_is_not_udp(const __u8 *data, const __u8 *end) {
   const __u8 *protocol = data + ROCE_ETH_LEN + 9;
 

@@ -73,7 +73,7 @@ struct roce_stream {
   struct bpf_spin_lock lock;
   __u64 word;
   __u64 packets; /* without those of the fast path since the last fold: (word's expected - base) */
-  __u64 bytes;   /* likewise: frames without FCS */
+  __u64 bytes;   /* as packets; frames without FCS */
   __u64 messages;
 
   __u32 first_psn : 24;
@@ -145,7 +145,7 @@ static ROCE_INLINE void roce_set_run(struct roce_stream *s, __u32 run) {
 /* Packets that could have given src_qp, up to ROCE_ASKED_MAX. */
 static ROCE_INLINE __u32 roce_asked(const struct roce_stream *s) { return s->run_asked >> 2; }
 
-/* 1 while the search for the QPN of this stream's sender goes on. */
+/* 1 while the search for the QPN of this stream's sender continues. */
 static ROCE_INLINE int roce_stream_asks(const struct roce_stream *s) {
   return !(s->flags & ROCE_STREAM_SRC_QP) && roce_asked(s) < ROCE_ASKED_MAX;
 }

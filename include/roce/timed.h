@@ -80,7 +80,7 @@ struct roce_timing {
   /* not timed */
   __u64 full;       /* requests beyond ROCE_AWAITED */
   __u64 ambiguous;  /* their PSN passed again before an answer */
-  __u64 unanswered; /* later ones were answered, and they made way; or the stream began anew */
+  __u64 unanswered; /* later ones were answered, and they made way; or the stream was reset */
   __u64 broken;     /* messages of which PSNs were skipped */
 };
 

@@ -11,7 +11,7 @@
 #define ROCE_TIME_WIDTH 36 /* bits: 68 s; longer times are in the last bucket */
 #define ROCE_TIME_BUCKETS(bits) ((ROCE_TIME_WIDTH - (bits) + 1) << (bits))
 
-/* Of all streams of a port, and of one QP pair. */
+/* Histogram resolution: for all streams of a port, and for one QP pair. */
 #define ROCE_PORT_TIME_BITS 4
 #define ROCE_PAIR_TIME_BITS 2
 

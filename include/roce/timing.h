@@ -97,7 +97,7 @@ ROCE_OUTLINE int roce_timing_again(struct roce_timing *t, __u32 psn, __u32 end) 
   return roce_timing_advance(t);
 }
 
-/* Begins anew with this request: the first, or after a new use of the QPN. */
+/* Restarts with this request: the first, or after a new use of the QPN. */
 ROCE_OUTLINE int roce_timing_start(struct roce_timing *t, __u32 psn) {
   if (!t)
     return 0;
@@ -277,7 +277,7 @@ static ROCE_INLINE void roce_timing_ce(struct roce_timing *t, const struct roce_
   }
 }
 
-/* The record begins anew, for request stream `id`. */
+/* Resets the record, for request stream `id`. */
 static ROCE_INLINE void roce_timing_anew(struct roce_env *env, struct roce_timing *t, __u32 id,
                                          const struct roce_key *key) {
   t->key = *key;

@@ -436,7 +436,7 @@ TEST(Cli, PlacesAreNamedAlone) {
   };
   EXPECT_EQ(refusal({"virtual"}), "");
   EXPECT_EQ(refusal({"mars"}), "--on: 'mars' is not a place");
-  EXPECT_EQ(refusal({"virtual", "ports"}), "--on: 'ports' is too much");
+  EXPECT_EQ(refusal({"virtual", "ports"}), "--on: unexpected 'ports'");
 }
 
 // Errors quote the contents of files, which must not control the terminal.

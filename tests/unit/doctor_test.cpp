@@ -261,10 +261,10 @@ TEST(DoctorPort, AllIsWell) {
 
 TEST(DoctorPort, XdpCannotBeTold) {
   PortFacts port = sound_port();
-  port.xdp = Error{"the kernel does not tell", "6.3 does"};
+  port.xdp = Error{"the kernel does not report it", "6.3 does"};
   port.link.mtu = 9000;
   const Checks checks = check(port);
-  expect(checks, "native", Verdict::Unknown, "cannot be told", "attach eth7");
+  expect(checks, "native", Verdict::Unknown, "cannot check", "attach eth7");
   expect(checks, "mtu", Verdict::Info, "PMTU 4096");
   EXPECT_TRUE(find(checks, "redirect").text.empty());
 }
@@ -296,7 +296,7 @@ TEST(DoctorPort, ZeroCopyIsTriedOrNotTried) {
   expect(check(port), "zero_copy", Verdict::Unknown, "not tried: the driver has zero-copy",
          "xdp-roce doctor eth7 --try");
   port.netns = "box";
-  port.xdp = Error{"the kernel does not tell", "6.3 does"};
+  port.xdp = Error{"the kernel does not report it", "6.3 does"};
   expect(check(port), "zero_copy", Verdict::Unknown, "not tried",
          "xdp-roce --netns box doctor eth7 --try");
   // What a driver says it has not need not be tried.
@@ -333,7 +333,7 @@ TEST(DoctorPort, QueuesThatTheDeviceCanHave) {
   port.queues = {1, 2};
   expect(check(port), "queues", Verdict::Info, "1 receive queue, 4 CPUs",
          "ethtool -L eth7 combined 2");
-  for (const uint32_t most : {0u, 1u}) { // not told, or no more
+  for (const uint32_t most : {0u, 1u}) { // unknown, or no more
     port.queues.most_combined = most;
     expect(check(port), "queues", Verdict::Info, "one CPU does all");
     EXPECT_EQ(find(check(port), "queues").hint, "");
@@ -541,10 +541,10 @@ protected:
 
 TEST_F(DoctorRdma, None) {
   put_rdma("mlx5_0", "mlx5_core", "eth0"); // on another port
-  const Checks checks = look("", Error{"the driver does not tell"});
+  const Checks checks = look("", Error{"the driver does not report it"});
   expect(checks, "place", Verdict::Ok, "no RDMA device on eth7",
          "rdma link add rxe_eth7 type rxe netdev eth7");
-  expect(checks, "pfc", Verdict::Unknown, "does not tell");
+  expect(checks, "pfc", Verdict::Unknown, "does not report it");
   EXPECT_EQ(checks.size(), 2u);
   Checks list;
   list_rdma(files(), list);
@@ -585,7 +585,7 @@ TEST_F(DoctorRdma, Mlx5) {
 TEST_F(DoctorRdma, Bond) {
   put_rdma("mlx5_bond_0", "mlx5_core", "bond0");
   expect(look(), "place", Verdict::Ok, "no RDMA device on eth7");
-  const std::string second = "mlx5_bond_0/1 (mlx5) stands on bond0, which eth7 is a port of: its "
+  const std::string second = "mlx5_bond_0/1 (mlx5) uses bond0, which eth7 is a port of: its "
                              "QPs' packets bypass the kernel";
   const Checks checks = look("", Pfc{}, "bond0");
   expect(checks, "place", Verdict::Warn, second, "mirror");
@@ -593,7 +593,7 @@ TEST_F(DoctorRdma, Bond) {
   expect(checks, "pfc", Verdict::Warn, "lossy", "dcb pfc set dev eth7");
   expect(look("", Pfc{}, "bond1"), "place", Verdict::Ok, "no RDMA device on eth7");
   std::filesystem::create_directories(root_ + "/sys/class/infiniband/mlx5_bond_0/device/net/eth7");
-  expect(look(), "place", Verdict::Warn, "mlx5_bond_0/1 (mlx5) stands on eth7: its QPs' packets");
+  expect(look(), "place", Verdict::Warn, "mlx5_bond_0/1 (mlx5) uses eth7: its QPs' packets");
 }
 
 TEST_F(DoctorRdma, Mlx5OfTheKernelTellsInDebugfs) {
@@ -621,11 +621,11 @@ TEST_F(DoctorRdma, Irdma) {
   put_counter("rocep59s0", "RxECNMrkd", 9);
   const Checks checks = look();
   expect(checks, "place", Verdict::Warn, "rocep59s0/1 (irdma)");
-  expect(checks, "ecn", Verdict::Unknown, "irdma does not tell");
+  expect(checks, "ecn", Verdict::Unknown, "irdma does not report");
   expect(checks, "hw_counters", Verdict::Info, "cnpSent 3, RxECNMrkd 9");
 }
 
-// RDMA over TCP, whoever does it: nothing of RoCE is told of it.
+// RDMA over TCP, with any driver: no RoCE check reports anything.
 TEST_F(DoctorRdma, Iwarp) {
   put_rdma("siw0", "", "eth7");
   std::filesystem::remove(root_ + "/sys/class/infiniband/siw0/parent"); // rxe's alone
@@ -652,7 +652,7 @@ TEST_F(DoctorRdma, Iwarp) {
 TEST_F(DoctorRdma, StateOfThePort) {
   put_rdma("mlx5_0", "mlx5_core", "eth7");
   put_link_layer("mlx5_0", "Ethernet");
-  expect(look(), "rdma_port", Verdict::Unknown, "mlx5_0/1 does not tell");
+  expect(look(), "rdma_port", Verdict::Unknown, "mlx5_0/1 does not report");
   put_state("mlx5_0", "4: ACTIVE", "5: LinkUp");
   const std::string all = "mlx5_0/1: ACTIVE, LinkUp, 100 Gb/sec (4X EDR), firmware 16.35.2000";
   expect(look(), "rdma_port", Verdict::Ok, all);
@@ -734,7 +734,7 @@ TEST_F(DoctorRdma, PeerModes) {
 TEST_F(DoctorRdma, PeerModeWithoutADevice) {
   put_rdma("mlx5_0", "mlx5_core", "eth0"); // on another port
   expect(look("v1"), "peer_mode", Verdict::Unknown,
-         "whether a peer of RoCE v1 fits cannot be told: no RDMA device on eth7");
+         "cannot check whether a peer of RoCE v1 fits: no RDMA device on eth7");
   EXPECT_TRUE(find(look(), "peer_mode").text.empty());
 }
 
@@ -745,10 +745,10 @@ TEST(DoctorElsewhere, TellsWhatCanBeTold) {
   port.pfc = Pfc{};
   Checks checks;
   rdma_elsewhere(port, "v2", checks);
-  expect(checks, "place", Verdict::Unknown, "/sys is another network namespace's",
+  expect(checks, "place", Verdict::Unknown, "/sys belongs to another network namespace",
          "ip netns exec box xdp-roce doctor eth7");
   expect(checks, "peer_mode", Verdict::Unknown,
-         "a peer of RoCE v2 fits cannot be told: /sys is another network namespace's");
+         "a peer of RoCE v2 fits: /sys belongs to another network namespace");
   expect(checks, "pfc", Verdict::Info, "off at all priorities",
          "ip netns exec box dcb pfc set dev eth7");
   Pfc on;

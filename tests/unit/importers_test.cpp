@@ -33,7 +33,7 @@ void refused(const std::string &options, const std::string &why) {
   EXPECT_EQ(imported.error().message, why) << options;
 }
 
-// Loss is first and goes on to the delay, and what jitter makes overtake does overtake.
+// Loss is first and then the delay; frames overtake where jitter makes them.
 TEST(ImportNetem, DelayAndBurstsOfLoss) {
   EXPECT_EQ(netem("delay 10ms 2ms loss gemodel 1% 30%").rules,
             (Rules{"gilbert 1% 30% drop next", "delay uniform 8ms 12ms unordered"}));
@@ -74,17 +74,17 @@ TEST(ImportNetem, WhatHasNoEquivalentIsNamed) {
   refused("loss 1% 25%", "loss: a correlation (25%) cannot be imported");
   refused("loss 101%", "loss: '101%' is not a percentage");
   refused("loss state 1% 2% 3%", "loss state: only P13 and P31 can be imported");
-  refused("loss gemodel 1% 2% 3% 4% 5%", "loss gemodel: '5%' is too much");
+  refused("loss gemodel 1% 2% 3% 4% 5%", "loss gemodel: unexpected '5%'");
   refused("loss markov 1%", "loss: 'markov' is not a model");
   refused("reorder 25%", "reorder needs a delay, which the reordered frames do not have");
   refused("delay 1ms reorder 25% gap 5", "reorder: gap cannot be imported");
   refused("rate 1gbit 20", "rate: packet overhead and cells cannot be imported");
   refused("slot 800us", "slot: no rule does that");
-  refused("loss 1% ecn 5", "ecn: '5' is too much");
+  refused("loss 1% ecn 5", "ecn: unexpected '5'");
   refused("delay 1ms latency 2ms", "delay is given twice");
   refused("rate 1gbit seed 7", "seed: nothing is random without a rule");
   refused("rate 1gbit limit 0", "limit: '0' is not a number of packets from 1 to 4294967295");
-  refused("rate 1gbit limit 10 20", "limit: '20' is too much");
+  refused("rate 1gbit limit 10 20", "limit: unexpected '20'");
   refused("ecn delay 1ms", "ecn: it is for loss, and there is none");
 }
 

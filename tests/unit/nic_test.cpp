@@ -47,7 +47,7 @@ TEST(Nic, EqualIsEqual) {
   EXPECT_EQ(row(report, "CNPs from it").verdict, "none"); // nothing came from it
 }
 
-// Before the port was attached, or past it? Only the same interval of both can tell.
+// Before the port was attached, or past it? Only the same interval of both can show it.
 TEST(Nic, TheNicCountedMore) {
   HwCounters counters = agreeing_mlx5();
   counters["packet_seq_err"] = 1000;
@@ -78,7 +78,7 @@ TEST(Nic, LostAgainIsExplained) {
   counters["out_of_sequence"] = 1;
   EXPECT_EQ(row(since_ever(bound, counters), "gaps").verdict, "mismatch");
   counters["duplicate_request"] = 1;
-  EXPECT_NE(row(since_ever(to_the_nic(), counters), "duplicate").note.find("behind a gap"),
+  EXPECT_NE(row(since_ever(to_the_nic(), counters), "duplicate").note.find("after a gap"),
             std::string::npos);
 }
 
@@ -120,7 +120,7 @@ TEST(Nic, WhatAPortCannotTell) {
   Snapshot requests_alone = to_the_nic();
   requests_alone.streams.pop_back();
   EXPECT_EQ(row(since_ever(requests_alone, agreeing_mlx5()), "PSN NAKs").note,
-            "no stream of responses is there to tell which way the NAKs went");
+            "no stream of responses shows which way the NAKs went");
 }
 
 TEST(Nic, UnknownDriversHaveNoRows) {
@@ -306,7 +306,7 @@ TEST(NicReport, JsonAndText) {
   EXPECT_NE(text.find("-2"), std::string::npos) << text;
 }
 
-// Of 5 on the wire: one more, as many, one fewer.
+// With 5 on the wire: one more, as many, one fewer.
 TEST(NicReport, DifferencesAndTheirSigns) {
   report::Document document;
   report::add_nic(document, {"mlx5_0/1",

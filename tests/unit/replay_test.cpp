@@ -152,7 +152,7 @@ TEST(Replay, WrongWords) {
   const std::pair<const char *, const char *> kWrong[] = {
       {"", "which file"},
       {"f speeed 2", "speeed"},
-      {"f speed", "speed wants a value"},
+      {"f speed", "speed needs a value"},
       {"f speed 0", "'0'"},
       {"f map 10.0.0.1", "pair of addresses"},
       {"f map 10.0.0.1=fd00::1", "two families"},

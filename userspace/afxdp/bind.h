@@ -20,7 +20,7 @@
 
 namespace xr::afxdp {
 
-// How long a former socket of a queue may take to be closed.
+// How long a previous socket of a queue may take to be closed.
 inline constexpr auto kPatience = std::chrono::seconds(3);
 
 // Entries of a ring: a power of two.

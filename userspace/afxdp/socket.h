@@ -48,7 +48,7 @@ class Socket {
 public:
   static constexpr uint32_t kNone = ~0u;
 
-  // Opens a socket in the thread's network namespace. If a former socket of the queue is still
+  // Opens a socket in the thread's network namespace. If a previous socket of the queue is still
   // being closed, waits up to 3 s for it.
   static Result<std::unique_ptr<Socket>> open(const SocketOptions &options);
   // Bytes of memory for its frames; they count as locked (RLIMIT_MEMLOCK).

@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  // Of the packets to a QP; in order of time.
+  // A QP's incoming packets, in order of time.
   struct Qp {
     std::vector<size_t> lost, episodes; // hits; episodes
     std::vector<uint64_t> cnps;         // their times

@@ -69,12 +69,12 @@ public:
     uint64_t frames = 0, gone = 0;    // all frames, and those that did not go on
     uint64_t requests = 0, again = 0; // requests, and those sent again
     uint64_t lost = 0;                // requests that rules dropped
-    uint64_t naks = 0, cnps = 0;      // that went on
-    uint64_t marked = 0;              // requests that went on with CE
+    uint64_t naks = 0, cnps = 0;      // that were forwarded
+    uint64_t marked = 0;              // requests forwarded with CE
   };
   std::array<Counts, kPorts> counts{};
   std::array<std::map<uint32_t, uint64_t>, kPorts> by_rule; // frames on which it acted
-  std::map<QpKey, uint64_t> marks;                          // requests that went on with CE
+  std::map<QpKey, uint64_t> marks;                          // requests forwarded with CE
   std::vector<Hit> hits;
   std::vector<Cnp> cnps;
   uint64_t first_ns = 0;
@@ -95,8 +95,7 @@ private:
   std::map<QpKey, Sent> sent_;
 };
 
-// Of the CNPs from `src` that have the same scope: the later one of the first two that are `ns`
-// apart.
+// The first two CNPs from `src` with the same scope that are `ns` apart: returns the later one.
 CaptureFrame cnp_within(const Trace &trace, const Address &src, uint64_t ns,
                         QpKey (*scope)(const QpKey &));
 

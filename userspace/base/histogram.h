@@ -50,7 +50,7 @@ template <unsigned kBits, unsigned kWidth> struct LogBuckets {
     return max;
   }
 
-  // The same, by how many values of its bucket are below: they are taken to be spread evenly. For
+  // The quantile, interpolated: the values of its bucket are taken to be spread evenly. For
   // wide buckets. No value is below `min`. `counts` are of all buckets.
   static uint64_t quantile_between(std::span<const uint64_t> counts, uint64_t total, uint64_t min,
                                    uint64_t max, double fraction) {

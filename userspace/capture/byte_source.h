@@ -70,7 +70,7 @@ public:
   std::vector<LeftBytes> leave(bool all);
   // Bytes that do not outlive the next call, in a copy that does.
   const uint8_t *kept(const uint8_t *bytes, size_t n);
-  // Of the next `distance` bytes of a mapped file those that earlier calls did not return.
+  // The part of a mapped file's next `distance` bytes that earlier calls did not return.
   Ahead ahead(size_t distance);
 
   // Why the input ended; nothing if it ended normally or was stopped.

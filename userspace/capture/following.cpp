@@ -138,8 +138,8 @@ void Following::add(const roce_finding &finding) {
     findings.push_back(finding);
 }
 
-// Where most packets have a wrong iCRC, and their receivers go on, the capture was changed after it
-// was taken, or the sender has another way to compute it.
+// Where most packets have a wrong iCRC, and their receivers accept them, the capture was changed
+// after it was taken, or the sender has another way to compute it.
 std::set<uint32_t> Following::fill_damaged(Episodes &into,
                                            const std::vector<roce_stream> &streams) const {
   constexpr uint64_t kFew = 8;

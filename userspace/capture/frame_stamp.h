@@ -22,7 +22,7 @@ struct FrameStamp {
   uint8_t device = 0, port = 0; // of a packet broker
 };
 
-// Of a frame as captured, whose tunnels `from` describes. None: its mirror does not stamp.
+// The stamp of a captured frame, whose tunnels `from` describes. None: its mirror does not stamp.
 std::optional<FrameStamp> erspan_stamp(const CapturedFrame &outer, const roce_origin &from);
 
 // Takes the trailer of a Cisco Nexus 3550-T or Exablaze ExaLINK Fusion HPT off the frame, and the

@@ -12,7 +12,7 @@ namespace xr {
 
 namespace {
 
-// Of the packet's bytes, without those that change on the way.
+// Hashes the packet's bytes, without those that change on the way.
 uint64_t hash_of(const NativeDatapath::FrameView &frame, const roce_packet &packet) {
   const uint32_t end = std::min(frame.captured, packet.end);
   if (packet.l3 >= end)

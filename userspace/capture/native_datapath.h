@@ -43,7 +43,7 @@ public:
     uint64_t cnp_window_ns = ROCE_CNP_WINDOW_NS;
     uint32_t features = 0;   // enum roce_feature; used by rules
     bool follow = false;     // QP pairs, for episodes; by account() only
-    bool latency = false;    // time QP pairs; likewise
+    bool latency = false;    // time QP pairs; by account() only
     bool classes = false;    // count by DSCP and PCP
     uint32_t quantum_ps = 0; // 512 bits at the port's speed; 0: not known
     uint32_t decap = 0;      // tunnels that are taken off: 1 << enum roce_tunnel; not with rules
@@ -98,7 +98,7 @@ public:
   // Replaces the rules and resets their state. `points`: the list of distances of each slot, see
   // roce/select.h. Needs ROCE_FEATURE_RULES.
   void rules(std::unique_ptr<roce_ruleset> set, std::map<uint32_t, std::vector<uint32_t>> points);
-  // The same, but a slot keeps its state and counts.
+  // Sets the rules; a slot keeps its state and counts.
   void change_rules(std::unique_ptr<roce_ruleset> set,
                     std::map<uint32_t, std::vector<uint32_t>> points);
   void peer(const roce_peer &peer, uint32_t src_qp);

@@ -39,7 +39,7 @@ Next CaptureFormat::truncated(const char *what) {
 
 namespace {
 
-// Of several numbers, the first is written.
+// A link with several numbers is written with the first.
 constexpr std::pair<uint16_t, Link> kLinktypes[] = {
     {1, Link::Ethernet},
     {113, Link::Sll},

@@ -28,7 +28,7 @@ struct CapturedFrame {
   std::string_view comment = {}; // of pcapng, the first; valid as long as `data`
   uint64_t left_out = 0; // frames that the capture left out before this one: capture --around
   uint32_t file = 0;     // of a CaptureSet: index of its path
-  uint64_t number = 0;   // likewise: in its file, from 1
+  uint64_t number = 0;   // of a CaptureSet: in its file, from 1
 };
 
 // How the reader interprets a file.

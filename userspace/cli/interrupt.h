@@ -30,7 +30,7 @@ public:
   const std::atomic<bool> &flag() const;
   // Sleeps until `when`; false if a signal requested the end.
   bool sleep_until(Clock::time_point when) const;
-  // The same, but also returns when `fd` is readable and after any signal.
+  // Sleeps until `when`, until `fd` is readable or until any signal.
   bool sleep_until(Clock::time_point when, int fd) const;
 
 private:

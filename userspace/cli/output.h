@@ -53,7 +53,7 @@ size_t number_in(const char *variable, size_t otherwise);
 int fail(const std::string &context, const Error &error);
 // Prints an error of a wrong command line. Returns exit status 2.
 int refuse(const std::string &context, const Error &error);
-// Prints `xdp-roce: CONTEXT: message`; the command goes on.
+// Prints `xdp-roce: CONTEXT: message`; the command continues.
 void warn(const std::string &context, const std::string &message);
 // Prints `note: CONTEXT: message`.
 void note(const std::string &context, const std::string &message);

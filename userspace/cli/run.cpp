@@ -210,7 +210,7 @@ Error too_many_files(const std::vector<std::string> &files) {
   const std::string near = parse::nearest(files.front(), {kMerge, kCompare});
   if (!near.empty() && !find_experiment(files.front()))
     return {fmt::format("what is '{}'?", files.front()), fmt::format("did you mean {}?", near)};
-  return {fmt::format("'{}' is too much", files[1]), "one experiment a run"};
+  return {fmt::format("unexpected '{}'", files[1]), "one experiment a run"};
 }
 
 int run(RunArgs args, const Globals &globals) {

@@ -35,7 +35,7 @@ Result<report::StoredRun> read_run(const std::string &directory) {
   return run;
 }
 
-// The place tells the runs apart, or the name of the directory.
+// The place distinguishes the runs, or else the name of the directory.
 Labels labels_of(const std::vector<std::string> &directories, const report::StoredRun &first,
                  const report::StoredRun &second) {
   if (first.result.place != second.result.place)

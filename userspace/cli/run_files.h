@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a run of an experiment writes as it goes on.
+// The files that a run of an experiment writes.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ struct RunFiles {
 using RunPlace = std::function<Result<ExperimentResult>(
     const experiment::Experiment &, const experiment::RunHooks &, const std::string &)>;
 
-// Runs it, and answers from its captures. Of the files, series.csv is written as it goes on,
+// Runs it, and answers from its captures. series.csv is written during the run,
 // result.json every few seconds and at the end, the others at the end.
 Result<ExperimentResult>
 run_experiment(const experiment::Experiment &experiment, const RunFiles &files,

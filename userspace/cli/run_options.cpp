@@ -106,7 +106,7 @@ Status check_place(const RunArgs &args) {
       (place.size() == 1 && (place.front() == "virtual" || place.front() == "namespaces")))
     return {};
   if (place.front() == "virtual" || place.front() == "namespaces")
-    return Error{fmt::format("--on: '{}' is too much", place[1]),
+    return Error{fmt::format("--on: unexpected '{}'", place[1]),
                  fmt::format("--on {}", place.front())};
   return Error{fmt::format("--on: '{}' is not a place", place.front()),
                "--on virtual, namespaces or ports"};

@@ -83,7 +83,6 @@ Error why_not_connected(const CmCounts &c) {
                         : ""};
 }
 
-// Of what was compared; QPs that failed are another error.
 Error why_different(const VerifyCounts &c) {
   const VerifyCounts::Difference &first = c.differences.front();
   return {

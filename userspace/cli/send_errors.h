@@ -17,7 +17,7 @@ void warn_of_qps(const std::string &context, const SendCounts &counts, bool &war
 
 Error why_failed(const SendCounts &counts);
 Error why_not_connected(const CmCounts &counts);
-// Of what was compared; QPs that failed are another error.
+// The error for data that differs; QPs that failed are another error.
 Error why_different(const VerifyCounts &counts);
 
 } // namespace xr::cli

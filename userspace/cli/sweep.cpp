@@ -108,7 +108,7 @@ public:
   }
 
 private:
-  // Of the same file, settings and version: the same points.
+  // Equal for equal file, settings and version: their sweeps have equal points.
   std::string run_id() const {
     uint64_t hash = mix(points_.size());
     const auto add = [&hash](const std::string &text) {

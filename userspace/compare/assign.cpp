@@ -76,8 +76,7 @@ Aligned align(const Candidates &first, const Class &a, const Candidates &second,
   return aligned;
 }
 
-// Of several arrivals that are left for one transmission, the first is it and the others are
-// copies.
+// If one transmission has several arrivals left, the first is its own and the others are copies.
 void prefer_first_arrivals(const Candidates &first, const Class &a, const Candidates &second,
                            const Class &b, Aligned &aligned) {
   int16_t after = -1; // of the transmission before

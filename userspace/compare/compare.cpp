@@ -206,7 +206,7 @@ Status Run::compare_leg(uint32_t from) {
   return {};
 }
 
-// Of places without a packet in common nothing is known to be lost.
+// Between places without a packet in common no loss is known.
 void Run::forget_leg(ComparedLeg &leg, size_t first_row) {
   std::vector<ComparedStream> &rows = outcome_.comparison.streams;
   for (size_t i = first_row; i < rows.size(); i++)

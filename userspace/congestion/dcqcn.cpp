@@ -157,7 +157,7 @@ void Dcqcn::first_cnp(uint64_t now) {
   begin(now);
 }
 
-// Stages and the rate timer begin anew.
+// Resets the stages and the rate timer.
 void Dcqcn::restart(uint64_t now) {
   timer_stage_ = byte_stage_ = 0;
   ns3_state_ = uint8_t(Increase::Fast);
@@ -244,7 +244,7 @@ Dcqcn::Increase Dcqcn::stage_of(Source source, uint32_t &i) {
 }
 
 // rpr_fast_*, rpr_active_*, rpr_hyper_* of ns3-rdma: once additive, a byte event stays additive;
-// only a timer event chooses anew, and hyper needs both counters at F.
+// only a timer event chooses again, and hyper needs both counters at F.
 Dcqcn::Increase Dcqcn::ns3_stage(Source source, uint32_t &i) {
   const uint32_t f = settings_->threshold;
   uint32_t &own = source == Source::Timer ? timer_stage_ : byte_stage_;

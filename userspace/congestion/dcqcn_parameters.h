@@ -96,7 +96,7 @@ struct DcqcnSettings { // NOLINT(clang-analyzer-optin.performance.Padding)
   AlphaUpdate alpha_update = AlphaUpdate::CutFirst;
   uint64_t alpha_timer_ns = 0;
   double first_rate = 0; // bit/s at the first CNP; 0: not given
-  double first_part = 0; // likewise as a part of the rate
+  double first_part = 0; // as a part of the rate; 0: not given
   CutAt cut_at = CutAt::Cnp;
   uint64_t monitor_ns = 0;
   uint32_t gd = 11;

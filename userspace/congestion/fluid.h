@@ -32,7 +32,7 @@ struct FluidSample {
 
 struct FluidResult {
   std::vector<FluidSample> samples;
-  // Of the last fifth of the time.
+  // In the last fifth of the time.
   double queue_mean = 0, queue_least = 0, queue_most = 0; // bytes
   double amplitude = 0;                                   // half of most - least
   double utilisation = 0;

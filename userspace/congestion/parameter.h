@@ -55,7 +55,7 @@ struct ParameterRow {
 
 // "40 Mbit/s", "1/256", "0.02 % of line", "on", "cut-first".
 std::string quantity_text(const ParameterRow &row, const Quantity &quantity);
-// The same as a word that parse_quantity() takes.
+// The quantity as a word that parse_quantity() accepts.
 std::string quantity_word(const ParameterRow &row, const Quantity &quantity);
 Result<Quantity> parse_quantity(const ParameterRow &row, const std::string &word);
 // The units of a row for people: "us", "Mbit/s or % of line", "on|off".

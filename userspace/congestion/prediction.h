@@ -37,7 +37,7 @@ struct Prediction {
 
 struct Answer {
   Prediction stated;
-  // The same marking slope, ten times as long (Kmax - Kmin and Pmax): the program that drew
+  // With the marking slope ten times as long (Kmax - Kmin and Pmax): the program that drew
   // CoNEXT'16's figure of stability has it, its text has not. Only for the text's values.
   std::optional<Prediction> published;
 };

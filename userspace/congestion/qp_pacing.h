@@ -40,7 +40,7 @@ public:
   void rtt(uint32_t qp, uint64_t now, uint64_t rtt_ns);
   // The QP had nothing to send until `now`. Where the rate is controlled, it does not catch up.
   void resume(uint32_t qp, uint64_t now);
-  // The same for any control.
+  // The QP sends nothing before `now`, with any control.
   void not_before(uint32_t qp, uint64_t now);
 
   // QPs that wait for their time: each at most once.

@@ -36,7 +36,7 @@ Status check_options(const AttachOptions &options) {
   if (pairs && (options.pairs < 1 || options.pairs > kPairsMax))
     return Error{fmt::format("{} QP pairs are not possible: 1 to {}", options.pairs, kPairsMax)};
   if (pairs && !options.track)
-    return Error{"QP pairs are told by their streams, and --no-track counts none",
+    return Error{"QP pairs are found from their streams, and --no-track counts none",
                  "omit --follow and --latency, or --no-track"};
   if (!options.udp_port)
     return Error{"UDP port 0 is not possible", "RoCEv2's is 4791"};

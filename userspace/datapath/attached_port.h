@@ -71,7 +71,7 @@ public:
     uint64_t episodes = 0, findings = 0; // numbers, from 1
   };
   Result<Episodes> episodes(Found &since) const;
-  // Likewise, without QP pairs and the episodes that are still open.
+  // Without QP pairs and the episodes that are still open.
   Result<Episodes> ended_episodes(Found &since) const;
   Found newest_found() const;
   // The times of QP pairs since the port was attached. Error if it does not time them.

@@ -35,7 +35,7 @@ Status put_filter(const Fd &map, const roce_capture_filter &filter) {
   return {};
 }
 
-// A former capture that was killed may have left counts.
+// A previous capture that was killed may have left counts.
 Status clear_counts(const Fd &map) {
   const uint32_t zero = 0;
   const std::vector<roce_capture_counts> none(

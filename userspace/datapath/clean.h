@@ -22,8 +22,8 @@ Result<int> clean_hook(const host::Netns &netns, unsigned ifindex, const Pins *p
 // Makes the port non-promiscuous again if a bridge made it promiscuous.
 void clean_promiscuous(const host::Netns &netns, const Pins &pins);
 
-// Removes libxdp's pins of former dispatchers of this port: those with a program that uses maps of
-// these pins. The program must be on no hook.
+// Removes libxdp's pins of previous dispatchers of this port: those with a program that uses maps
+// of these pins. The program must be on no hook.
 void sweep_dispatchers(const Bpffs &bpffs, const Pins &pins);
 
 // Removes the pins, and libxdp's pins of the same program if libxdp was killed before it removed

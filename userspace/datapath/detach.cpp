@@ -162,7 +162,7 @@ Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
     if (report.ok()) {
       reports.push_back(std::move(*report));
       freed.push_back(std::move(ids));
-    } else { // go on with the others
+    } else { // continue with the others
       failed =
           Error{fmt::format("{}: {}", place.ifname, report.error().message), report.error().hint};
     }

@@ -49,7 +49,7 @@ public:
   static void remove_files_of_gone(const std::string &directory,
                                    const std::set<uint64_t> &namespaces);
 
-  // Of these locks, and of what a process says for as long as it has one.
+  // The directory of the locks and of the files that their holders write.
   static constexpr const char *kDirectory = "/run/xdp-roce";
 
 private:

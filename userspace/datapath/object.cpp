@@ -203,7 +203,7 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
 
 namespace {
 
-// A former map can be reused if type and sizes are equal; an event ring may have any size.
+// An existing map can be reused if type and sizes are equal; an event ring may have any size.
 bool reusable(const bpf_map *map, int fd) {
   bpf_map_info info{};
   __u32 size = sizeof(info);

@@ -47,7 +47,7 @@ public:
   // a packet. `ring_bytes`: size of the event ring.
   static Result<Object> open(const roce_config &config, uint32_t ring_bytes, const Pins &pins,
                              const std::string &suffix = "");
-  // The same without pins: the kernel frees all with this object.
+  // Opens it without pins: the kernel frees all with this object.
   static Result<Object> open(const roce_config &config, uint32_t ring_bytes);
   // Uses the stream table of the bridge's other port, whose pins these are. The shared maps are
   // also pinned in this port's directory, so that each port can be read alone.

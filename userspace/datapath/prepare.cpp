@@ -36,8 +36,8 @@ Status check_free(const PortStatus &port) {
   return {};
 }
 
-// Removes the pins of former attachments: of deleted interfaces of that name, and of this interface
-// if another tool took the program off.
+// Removes the pins of previous attachments: of deleted interfaces of that name, and of this
+// interface if another tool took the program off.
 Status clean_stale(const Place &place, const Bpffs &bpffs, std::vector<std::string> &notes) {
   std::vector<Pins> stale = place.stale;
   if (place.pins)

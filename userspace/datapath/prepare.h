@@ -22,7 +22,7 @@ struct Prepared {
 };
 
 // Checks that the interface exists and its hook is free or can be shared, and removes the pins of
-// former attachments.
+// previous attachments.
 Result<Prepared> prepare(const std::string &ifname, const std::string &netns, const Bpffs &bpffs,
                          std::vector<std::string> &notes);
 

@@ -14,13 +14,13 @@ namespace xr::datapath {
 
 class RatesFile {
 public:
-  // Of the port with this lock, which the caller holds. A killed process's file is removed.
+  // For the port with this lock, which the caller holds. Removes a killed process's file.
   RatesFile(uint64_t netns, unsigned ifindex);
   RatesFile(RatesFile &&other) noexcept;
   RatesFile &operator=(RatesFile &&) = delete;
   ~RatesFile(); // removes it
 
-  // Readers see the former rates or these.
+  // Readers see the previous rates or these.
   Status write(const EndpointRates &rates) const;
 
 private:

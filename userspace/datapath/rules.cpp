@@ -252,7 +252,7 @@ Status RuleStore::assign_slots(std::vector<Entry> &entries) const {
   return {};
 }
 
-// The map update returns only after no program reads the former set.
+// The map update returns only after no program reads the previous set.
 Status RuleStore::publish(roce_ruleset &set) const {
   uint32_t zero = 0;
   Fd inner(bpf_map_create(BPF_MAP_TYPE_ARRAY, kRuleset, sizeof(zero), sizeof(set), 1, nullptr));

@@ -21,7 +21,7 @@ struct RuleList {
 
 // Every function returns the rules after its change; on an error nothing is changed.
 Result<RuleList> list_rules(const std::string &ifname, const std::string &netns);
-// The same without waiting: an error while another process changes rules or attachments.
+// Lists without waiting: an error while another process changes rules or attachments.
 Result<RuleList> list_rules_now(const std::string &ifname, const std::string &netns);
 Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
                           const impair::Rule &rule);
@@ -29,7 +29,7 @@ Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
 Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns,
                              const std::string &which);
 // By id or by name. A disabled rule keeps its place, state and counts, and matches nothing; its
-// schedule goes on. No error if the rule is so already.
+// schedule continues. No error if the rule is so already.
 Result<RuleList> enable_rule(const std::string &ifname, const std::string &netns,
                              const std::string &which, bool enabled);
 Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns);

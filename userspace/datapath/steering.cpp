@@ -23,7 +23,7 @@ Status clear_endpoints(int map) {
   roce_endpoint key{};
   while (bpf_map_get_next_key(map, nullptr, &key) == 0)
     if (bpf_map_delete_elem(map, &key) < 0)
-      return errno_error(errno, "cannot remove the addresses of a former endpoint");
+      return errno_error(errno, "cannot remove the addresses of a previous endpoint");
   return {};
 }
 

@@ -58,7 +58,7 @@ void add(roce_port_times &to, const roce_port_times &one) {
     to.bucket[i] += one.bucket[i];
 }
 
-// Of all streams: the times and their histogram.
+// Reads the times of all streams and their histogram.
 Status read_port(int fd, PassiveLatency &to) {
   const auto cpus = static_cast<size_t>(libbpf_num_possible_cpus());
   std::vector<roce_port_times> each(cpus * size_t{kSeries});

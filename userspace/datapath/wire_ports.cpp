@@ -252,7 +252,7 @@ Result<std::optional<RulesInForce>> WirePorts::new_rules(unsigned port) {
     auto set = std::make_shared<roce_ruleset>();
     if (!set_fd || bpf_map_lookup_elem(set_fd.get(), &kZero, set.get()) < 0)
       return errno_error(errno, "cannot read the rules");
-    // This map is made anew, larger, when the first rule is added.
+    // This map is replaced by a larger one when the first rule is added.
     const Fd notes = one.pins->open(map_names::rule_notes);
     if (!notes)
       return std::optional<RulesInForce>(); // the program is being exchanged

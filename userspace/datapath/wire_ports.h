@@ -29,7 +29,7 @@ namespace xr::datapath {
 struct RuleInForce {
   uint32_t id = 0, slot = 0;
   impair::Rule rule;
-  std::string words = {}; // rule.text(): ids begin anew after `impair clear`
+  std::string words = {}; // rule.text(): ids restart after `impair clear`
 };
 struct RulesInForce {
   uint16_t generation = 0;                           // roce_held.generation
@@ -78,7 +78,7 @@ public:
   MapMemory &memory(unsigned port) { return ports_[port].memory; }
   // Frames that the port's program has handed over to any process.
   Result<uint64_t> handed_over(unsigned port) const;
-  // Of `handed_over`, those that former processes held, or had not read, when they were killed.
+  // How many of `handed_over` previous processes held, or had not read, when they were killed.
   uint64_t lost_by_former(unsigned port, uint64_t handed_over) const;
   // False: the ports were detached, or another program took their place. Does not wait: true while
   // another process has the lock.

@@ -72,7 +72,7 @@ Result<WireReading> read_wire(const std::string &ifname, const std::string &netn
   WireReading reading;
   if (!(found->port.features & ROCE_FEATURE_HOLD))
     return reading;
-  // First, since a process that begins takes it and then clears what a former one counted.
+  // First, since a process that begins takes it and then clears the previous one's counts.
   const bool taken =
       Lock::port_is_taken(found->port.netns_inode, found->port.ifindex, Lock::Use::Wire);
   auto memory = std::make_unique<roce_wire_memory>();

@@ -27,7 +27,7 @@ constexpr Option kOptions[] = {
     {"PERF_EVENTS", Verdict::Warn, "capture needs it"},
     {"BPF_EVENTS", Verdict::Warn, "capture needs it"},
     {"BPF_JIT", Verdict::Warn, "programs are interpreted, several times slower"},
-    {"DCB", Verdict::Info, "the state of PFC cannot be told"},
+    {"DCB", Verdict::Info, "the state of PFC is unknown"},
 };
 
 // The trials of doctor with the real program on a veth pair.
@@ -41,7 +41,7 @@ struct Tried {
 constexpr Tried kTrials[] = {
     {"load", "tried on a veth: attached alone, and counted a frame", "", Verdict::Fail},
     {"dispatcher",
-     "tried on a veth: attached behind libxdp's dispatcher, where other XDP programs can join",
+     "tried on a veth: attached to libxdp's dispatcher, where other XDP programs can join",
      "tried on a veth: xdp-roce is alone on a port's hook: ", Verdict::Info},
     {"rules", "tried on a veth: a rule dropped a frame; rules of each kind load",
      "rules: ", Verdict::Fail},
@@ -96,8 +96,8 @@ public:
     if (!facts_.jit) // absent without a JIT and outside the initial network namespace
       add("jit", facts_.options.count("BPF_JIT_ALWAYS_ON") ? Verdict::Ok : Verdict::Unknown,
           facts_.options.count("BPF_JIT_ALWAYS_ON") ? "always on"
-                                                    : "whether programs are compiled cannot be "
-                                                      "told");
+                                                    : "whether programs are compiled is "
+                                                      "unknown");
     else if (*facts_.jit)
       add("jit", Verdict::Ok, "on");
     else

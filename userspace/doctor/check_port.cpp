@@ -29,7 +29,7 @@ public:
   void driver() {
     const auto &link = facts_.link;
     add("driver", link.driver.empty() ? Verdict::Unknown : Verdict::Ok,
-        fmt::format("{}{}{}", link.driver.empty() ? "its driver cannot be told" : link.driver,
+        fmt::format("{}{}{}", link.driver.empty() ? "its driver is unknown" : link.driver,
                     link.kind.empty() || link.kind == link.driver ? "" : ", a " + link.kind,
                     link.master.empty() ? "" : ", a port of " + link.master));
   }
@@ -58,7 +58,7 @@ public:
     const std::string &ifname = facts_.link.ifname;
     if (!facts_.xdp)
       add("native", Verdict::Unknown,
-          fmt::format("whether {} has native XDP cannot be told: {}", ifname,
+          fmt::format("cannot check whether {} has native XDP: {}", ifname,
                       facts_.xdp.error().message),
           fmt::format("xdp-roce attach {} tries it, and takes skb mode where there is none",
                       ifname));
@@ -80,7 +80,7 @@ public:
           "frames can leave for a bridge's other port, but a bridge cannot send any here yet",
           facts_.link.kind == "veth"
               ? "GRO on at the veth's other end; xdp-roce bridge --fix does it"
-              : "xdp-roce bridge tells what it needs");
+              : "xdp-roce bridge reports what it needs");
     else
       add("redirect", Verdict::Info, "the driver redirects no frames: a bridge needs --mode skb");
   }
@@ -119,7 +119,7 @@ public:
     else if (!facts_.xdp)
       add("mtu", Verdict::Info,
           fits + "; whether the driver has XDP for frames of several "
-                 "buffers cannot be told");
+                 "buffers is unknown");
     else if (facts_.xdp.get().frags)
       add("mtu", Verdict::Ok, fits + ", in several buffers, which the driver's XDP takes");
     else if (facts_.xdp.get().native)
@@ -171,7 +171,7 @@ public:
           "as root: xdp-roce doctor " + facts_.link.ifname);
     else if (hook.dispatcher)
       add("hook", Verdict::Ok,
-          fmt::format("{} XDP program{} on it, {}, behind a dispatcher: there is room for more",
+          fmt::format("{} XDP program{} on it, {}, under a dispatcher: there is room for more",
                       hook.programs.size(), hook.programs.size() == 1 ? "" : "s",
                       ours ? "xdp-roce among them" : other->name));
     else

@@ -50,7 +50,7 @@ std::string bits(uint8_t mask) {
 void peer_untold(const std::string &peer, const std::string &why, Checks &checks) {
   if (!peer.empty())
     checks.push_back({"roce", "peer_mode", Verdict::Unknown,
-                      fmt::format("whether a peer of RoCE {} fits cannot be told: {}", peer, why)});
+                      fmt::format("cannot check whether a peer of RoCE {} fits: {}", peer, why)});
 }
 
 // State, physical state, rate and firmware, as far as known.
@@ -88,7 +88,7 @@ public:
                              "it sends are seen at the other end",
                              port_.name(), port_.driver, where_));
     add("place", Verdict::Warn,
-        fmt::format("{} ({}) stands on {}: its QPs' packets bypass the kernel, and XDP here sees "
+        fmt::format("{} ({}) uses {}: its QPs' packets bypass the kernel, and XDP here sees "
                     "none of them",
                     port_.name(), driver(), where_),
         kPlaces);
@@ -97,7 +97,7 @@ public:
   void state() {
     const std::string text = state_text(port_);
     if (text.empty())
-      return add("rdma_port", Verdict::Unknown, port_.name() + " does not tell its state");
+      return add("rdma_port", Verdict::Unknown, port_.name() + " does not report its state");
     if (port_.state.empty() || port_.state.starts_with("ACTIVE")) // ACTIVE_DEFER sends too
       return add("rdma_port", Verdict::Ok, fmt::format("{}: {}", port_.name(), text));
     add("rdma_port", Verdict::Warn, fmt::format("{}: {}: nothing passes", port_.name(), text),
@@ -143,7 +143,7 @@ public:
     const auto found = host::read_congestion(files_, port_, ifname_);
     if (!found)
       return add("ecn", Verdict::Unknown,
-                 fmt::format("{} does not tell here what it does about ECN and CNPs",
+                 fmt::format("{} does not report here what it does about ECN and CNPs",
                              port_.driver.empty() ? "the driver" : port_.driver),
                  port_.driver == "mlx5" ? "mount -t debugfs none /sys/kernel/debug, as root" : "");
     role("ecn_np", found->np, "answers CE marks with CNPs", "roce_np");
@@ -302,10 +302,9 @@ void list_rdma(const host::Files &files, Checks &checks) {
 
 void rdma_elsewhere(const PortFacts &port, const std::string &peer_mode, Checks &checks) {
   checks.push_back({"roce", "place", Verdict::Unknown,
-                    "whether an RDMA device stands on it cannot be told: /sys is another network "
-                    "namespace's",
+                    "cannot check for RDMA devices: /sys belongs to another network namespace",
                     port.command("xdp-roce doctor " + port.link.ifname)});
-  peer_untold(peer_mode, "/sys is another network namespace's", checks);
+  peer_untold(peer_mode, "/sys belongs to another network namespace", checks);
   check_pfc(port, false, checks);
 }
 

@@ -58,12 +58,12 @@ public:
     if (*e.wire == e.nic)
       return decide("equal", "");
     if (nic.restarted)
-      return decide("explained", "the NIC's counter went back: the driver came anew meanwhile");
+      return decide("explained", "the NIC's counter went back: the driver was restarted meanwhile");
     if (std::string why = nature(e, quantity); !why.empty())
       return decide("explained", std::move(why));
     if (!of_.wire_before && e.nic > *e.wire)
       return decide("uncertain", "counted before the port was attached, or on a way that does not "
-                                 "pass it, or lost before it: --interval tells which");
+                                 "pass it, or lost before it: --interval shows which");
     if (!of_.wire_before && bits < 64 && *e.wire >> bits &&
         (*e.wire & ((uint64_t{1} << bits) - 1)) == e.nic)
       return decide("explained", fmt::format("the NIC's {} bits began again at 0", bits));
@@ -80,7 +80,7 @@ private:
     if (!of_.wire_now.tracked)
       return "streams are not tracked";
     if (!wire_.responses && !wire_.other_responses)
-      return "no stream of responses is there to tell which way the NAKs went";
+      return "no stream of responses shows which way the NAKs went";
     return "NAKs pass in more than one direction, and are not counted by it";
   }
 
@@ -102,7 +102,7 @@ private:
                          rewinds);
     if (quantity == Wire::Duplicates && e.nic < *e.wire &&
         static_cast<double>(*e.wire - e.nic) <= behind_jumps(*e.wire))
-      return "what came behind a gap came again: new to the NIC, which had dropped it";
+      return "packets after a gap came again: new to the NIC, which had dropped them";
     return "";
   }
 

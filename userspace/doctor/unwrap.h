@@ -18,7 +18,7 @@ inline Step step(uint64_t before, uint64_t now, unsigned bits) {
   if (now >= before)
     return {now - before};
   const uint64_t around = bits < 64 ? (uint64_t{1} << bits) - before + now : 0;
-  // More than half the range is too much for one interval: a restart, not a wrap.
+  // More than half the range in one interval: a restart, not a wrap.
   if (bits < 64 && before < uint64_t{1} << bits && around < uint64_t{1} << (bits - 1))
     return {around, true};
   return {now, false, true};

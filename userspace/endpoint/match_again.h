@@ -24,12 +24,12 @@ class MatchAgain {
 public:
   explicit MatchAgain(uint16_t port_be) : port_be_(port_be) {}
 
-  // A rule that stays goes on with its selections.
+  // A rule that stays keeps its selection state.
   void set_rules(const datapath::RulesInForce &rules);
 
-  // Of the current rules. `first`: the bytes at hand of a frame of `length`. `all`: every frame
-  // that enters is handed over, also those that no rule holds; otherwise at least one rule holds
-  // this one. `rules` of the result is 0: none was found.
+  // Matches the current rules. `first`: the available bytes of a frame of `length`. `all`: every
+  // frame that enters is handed over, also those that no rule holds; otherwise at least one rule
+  // holds this one. `rules` of the result is 0: none was found.
   roce_held match(uint64_t now, std::span<const uint8_t> first, uint32_t length, bool all);
 
   // A rule that holds is for exact packets (psn, iter): match() does not find it.

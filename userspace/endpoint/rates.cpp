@@ -9,7 +9,7 @@ namespace xr::endpoint {
 
 namespace {
 
-// Of the QPs' mean rates; 0: there is none.
+// Jain's index of the QPs' mean rates; 0: there is none.
 double fairness(const std::vector<QpRate> &qps) {
   std::vector<double> rates;
   rates.reserve(qps.size());

@@ -32,7 +32,7 @@ struct SendRun::State : Session {
   SendRequest request;
 
   std::vector<requester::Requester *> requesters; // of the workers' engines, in their order
-  std::vector<requester::RateSampler *> samplers; // likewise, with request.series
+  std::vector<requester::RateSampler *> samplers; // in that order; with request.series
   std::vector<LiveEngine *> live; // the workers, where they send live frames; then no requesters
   bool ended = false;
   std::string engine_why; // why live frames, or why not; "": not asked

@@ -107,7 +107,7 @@ void WireDirection::read_mail(uint64_t now) {
   }
 }
 
-// Without a link, what the former one held leaves by a link without limits.
+// When the link is removed, its frames leave through one without limits.
 void WireDirection::take_link(uint64_t now, WireMail &mail) {
   linked_ = mail.link.has_value();
   if (mail.link) {

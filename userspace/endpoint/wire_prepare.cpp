@@ -269,7 +269,7 @@ Status WireRun::State::make_directions() {
   return {};
 }
 
-// The sockets of a former process are closed: no other could be opened on their queues.
+// The sockets of a previous process are closed: no other could be opened on their queues.
 Status WireRun::State::account_for_former() {
   for (unsigned i = 0; i < kPorts; i++) {
     auto handed_over = ports->handed_over(i);

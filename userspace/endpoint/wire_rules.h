@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of a wire's ingress port that hold frames: they act in the stage, and a frame's
-// metadata tells which of them hold it.
+// metadata names those that hold it.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ private:
 
   wire::HoldStage &stage_;
   WirePortCounts &counts_;
-  // By the generation of their set; a few former ones for frames that are on the way.
+  // By the generation of their set; a few earlier ones for frames that are on the way.
   static constexpr size_t kGenerations = 8;
   static constexpr uint16_t kRows = WirePortCounts::kRuleRows, kMerged = kRows;
   std::deque<datapath::RulesInForce> sets_;

@@ -32,7 +32,7 @@ struct Subject {
   // Columns that the place does not measure, and what they need.
   std::map<std::pair<RowKind, std::string>, std::string> absent;
   std::string no_prediction; // why there is none; "": there is one
-  Error no_answers = {""};   // likewise of the answers from the captures
+  Error no_answers = {""};   // why the captures give no answers
   uint64_t duration_ns = 0, measure_from_ns = 0;
   bool samples = false; // a sample time is given
 };

@@ -22,7 +22,7 @@ struct Experiment {
   Rules rules;
   std::vector<CaptureSetup> captures;
   bool analyze = false;          // the captures `left` and `right`, after the run
-  bool only_for_answers = false; // the captures: nobody asked for their files
+  bool only_for_answers = false; // captures are temporary: only the analysis needs them
   Subject subject;               // what expectations may name
   ExperimentPrediction prediction;
   std::vector<Expectation> expectations; // all checked
@@ -46,7 +46,7 @@ public:
 
   // Later settings win.
   Result<Experiment> read(const Settings &settings) const { return read(settings, true); }
-  // The same without what only a run needs: whether the model is stable, which takes most of the
+  // Checks all but whether the model is stable, which only a run needs and takes most of the
   // time. Returns the name of the experiment.
   Result<std::string> check(const Settings &settings) const;
 

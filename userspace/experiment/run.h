@@ -18,7 +18,7 @@ struct RunProgress {
   uint64_t packet_hops = 0;
 };
 
-// Called as the run goes on; any may be empty.
+// Called during the run; any may be empty.
 struct RunHooks {
   std::function<bool(const RunProgress &)> progress = {}; // false ends the run
   // Samples with the names of their rows.

@@ -218,7 +218,7 @@ Status parse_positions(Fault &fault, WordReader &words) {
     if (!position)
       return position.error();
     if (!fault.positions.empty() && position.get() <= fault.positions.back())
-      return Error{fmt::format("'{}' is not behind {}", part, fault.positions.back()),
+      return Error{fmt::format("'{}' is not after {}", part, fault.positions.back()),
                    "places ascend, like 1,5,9"};
     fault.positions.push_back(position.get());
   }

@@ -41,8 +41,8 @@ constexpr Follower kFollowers[] = {
 Error unknown(const std::string &word) {
   for (const Follower &follower : kFollowers)
     if (follower.word == word)
-      return {fmt::format("'{}' does not begin anything", word),
-              fmt::format("it stands behind {}", follower.leader)};
+      return {fmt::format("'{}' is only valid after {}", word, follower.leader),
+              fmt::format("write {} {}", follower.leader, word)};
   const std::string near = nearest(word, flow_words());
   return {fmt::format("'{}' is not a word of a flow", word),
           near.empty() ? "a flow is like: dst 192.0.2.2 qp 0x11 write size 64k rate 10gbit"

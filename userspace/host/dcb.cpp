@@ -23,7 +23,7 @@ Result<Pfc> parse_pfc(std::string_view body) {
         });
     });
   if (!found)
-    return Error{"the driver does not tell the state of PFC"};
+    return Error{"the driver does not report the state of PFC"};
   Pfc pfc;
   pfc.enabled = found->pfc_en;
   std::copy(std::begin(found->requests), std::end(found->requests), pfc.requests.begin());
@@ -37,7 +37,7 @@ Result<Pfc> read_pfc(const std::string &ifname) {
   request.add(DCB_ATTR_IFNAME, ifname);
   const auto answer = ask(request, [&](uint16_t, std::string_view body) { pfc = parse_pfc(body); });
   if (answer.error)
-    return errno_error(answer.error, "the driver does not tell the state of PFC", answer.words);
+    return errno_error(answer.error, "the driver does not report the state of PFC", answer.words);
   return pfc;
 }
 

@@ -57,7 +57,7 @@ Result<XdpFeatures> parse_xdp_features(std::string_view body, unsigned ifindex) 
         features.zero_copy_frags = a.as<uint32_t>();
     });
   if (!bits || of != ifindex)
-    return Error{"the kernel does not tell what the driver's XDP can do"};
+    return Error{"the kernel does not report the driver's XDP features"};
   features.native = *bits & kBasic;
   features.redirect = *bits & kRedirect;
   features.transmits = *bits & kNdoXmit;
@@ -70,7 +70,7 @@ Result<XdpFeatures> parse_xdp_features(std::string_view body, unsigned ifindex) 
 Result<XdpFeatures> read_xdp_features(unsigned ifindex) {
   const auto family = family_number();
   if (!family)
-    return Error{"the kernel does not tell what the driver's XDP can do", "6.3 and later do"};
+    return Error{"the kernel does not report the driver's XDP features", "6.3 and later do"};
   Result<XdpFeatures> features = Error{"the kernel did not answer"};
   Request request(*family, NLM_F_ACK, genlmsghdr{kDevGet, 1, 0});
   request.add(kIfindex, ifindex);

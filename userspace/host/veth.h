@@ -15,7 +15,7 @@ Status make_veth(const std::string &one, const std::string &other);
 struct VethEnd {
   std::string ifname, netns;
 };
-// The same between two namespaces, with GRO at `far`: it takes frames that XDP redirects to it.
+// Makes a veth between two namespaces, with GRO at `far`: it takes frames that XDP redirects to it.
 Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu);
 
 } // namespace xr::host

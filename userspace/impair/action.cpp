@@ -195,7 +195,7 @@ Status parse_cnp_options(WordReader &words, roce_action &action) {
       const auto dscp = dscp_value(words.take());
       if (!dscp)
         return Error{dscp.error().message + ", the CNP's own",
-                     "what the packet's DSCP must be stands before cnp"};
+                     "write the packet's own DSCP before cnp"};
       action.cnp_dscp = static_cast<__u8>(dscp.get());
     } else {
       return {};

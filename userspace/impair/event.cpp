@@ -69,11 +69,11 @@ void finish_event(Draft &draft, Slot slot, const std::string &text) {
 
 } // namespace
 
-// The same packets as `qp N psn P` with P = K + 1, of every QP.
+// Matches, in every QP, the packets that `qp N psn P` matches with P = K + 1.
 Status parse_psn_offset(Draft &draft, const std::string &offset, WordReader &words) {
   roce_rule &rule = draft.rule.compiled;
   if (draft.negated)
-    return Error{fmt::format("'+{}' behind not: a packet has one place in its stream", offset),
+    return Error{fmt::format("'+{}' after not: a packet has one place in its stream", offset),
                  "psn +K-L says the others"};
   if (Status s = draft.claim(Slot::Event, "psn +K"); !s)
     return s;

@@ -50,7 +50,7 @@ Status parse_end(Draft &draft, WordReader &words, Slot slot, const End &end) {
   const Prefix &p = parsed.get();
   if (draft.negated && p.holds_mapped() && !p.whole())
     return Error{
-        fmt::format("'{}' behind not: IPv4 addresses are in it, as ::ffff:0:0/96", p.text()),
+        fmt::format("'{}' after not: IPv4 addresses are in it, as ::ffff:0:0/96", p.text()),
         "not ::/0 is IPv4; two rules can say the rest"};
   draft.only_roce();
   draft.rule.compiled.*end.prefix = p.compiled();

@@ -96,8 +96,8 @@ constexpr Follower kFollowers[] = {
 Error unknown(const std::string &word) {
   for (const Follower &follower : kFollowers)
     if (follower.word == word)
-      return {fmt::format("'{}' does not begin anything", word),
-              fmt::format("it stands behind {}", follower.leader)};
+      return {fmt::format("'{}' is only valid after {}", word, follower.leader),
+              fmt::format("write {} {}", follower.leader, word)};
   std::vector<std::string_view> names = {"not"};
   for (const auto keywords :
        {match_words(), select_words(), action_words(), std::span<const Keyword>(kOthers)})
@@ -119,8 +119,8 @@ Status parse_one(Draft &draft, WordReader &words) {
   draft.negated = words.take_if("not");
   const std::string word = words.take();
   if (draft.negated && !find(match_words(), word))
-    return Error{word.empty() ? "not: the words end behind it"
-                              : fmt::format("not: it cannot stand before '{}'", word),
+    return Error{word.empty() ? "not: no word follows it"
+                              : fmt::format("not: it cannot precede '{}'", word),
                  "it turns a match word round, like not src 192.0.2.1"};
   const Keyword *keyword = find(word);
   if (!keyword)

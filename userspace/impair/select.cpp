@@ -39,8 +39,7 @@ Status parse_positions(Draft &draft, WordReader &words) {
       return place.error();
     places.push_back(static_cast<uint32_t>(place.get()));
     if (places.back() <= last)
-      return Error{fmt::format("'{}' is not behind {}", part, last),
-                   "they must ascend, like 1,5,9"};
+      return Error{fmt::format("'{}' is not after {}", part, last), "they must ascend, like 1,5,9"};
     draft.rule.points.push_back(places.back() - last);
     last = places.back();
   }
@@ -167,8 +166,8 @@ Status parse_ber(Draft &draft, WordReader &words) {
   const long double exponent = std::ldexp(-8 * std::log1p(-ber) / std::log(2.0L), ROCE_BER_SHIFT);
   select.ber_log2 = static_cast<uint64_t>(std::round(exponent));
   if (ber > 0 && !select.ber_log2)
-    return Error{fmt::format("'{} {}' is too small to be told from 0", factor_word, power_word),
-                 "1e-14 can be: ber 1 -14"};
+    return Error{fmt::format("'{} {}' is too small to differ from 0", factor_word, power_word),
+                 "write ber 1 -14 or more"};
   select.kind = ROCE_SELECT_BER;
   draft.rule.chance = true;
   draft.say(Slot::Select, fmt::format("ber {} {}", factor.get(), power.get()));
@@ -231,7 +230,7 @@ Status parse_limit(Draft &draft, WordReader &words) {
     if (!period)
       return Error{"per: " + period.error().message, period.error().hint};
     if (n.get() > UINT32_MAX)
-      return Error{fmt::format("'{}' is too much for a period", word),
+      return Error{fmt::format("'{}' is too large for a period", word),
                    fmt::format("at most {}", UINT32_MAX)};
     select.limit_ns = period.get();
     text += fmt::format(" per {}", duration_text(select.limit_ns));

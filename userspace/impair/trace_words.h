@@ -24,9 +24,9 @@ std::optional<TracedRule> traced_rule(std::string_view comment);
 
 // What became of a captured frame after its rules, from its comment.
 struct Passage {
-  bool lost = false;    // it did not go on
-  bool damaged = false; // it went on, and its receiver drops it
-  bool marked = false;  // it went on marked CE
+  bool lost = false;    // it was not forwarded
+  bool damaged = false; // it was forwarded, and its receiver drops it
+  bool marked = false;  // it was forwarded marked CE
   bool unknown = false; // its outcome was lost
 };
 Passage passage_of(std::string_view comment);

@@ -131,7 +131,7 @@ private:
     return static_cast<double>(rate ? rate.get() : 1);
   }
 
-  // How many rounds of retransmission the losses of a message make: Lumina's iter begins anew with
+  // How many rounds of retransmission the losses of a message make: Lumina's iter restarts with
   // each message, a stream's transmissions do not.
   uint64_t rounds(uint64_t qpn) const {
     uint64_t next = 1;

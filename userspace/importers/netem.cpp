@@ -131,7 +131,7 @@ private:
   }
 
   static Error too_much(const std::string &name, const std::string &word) {
-    return {fmt::format("{}: '{}' is too much", name, word), ""};
+    return {fmt::format("{}: unexpected '{}'", name, word), ""};
   }
   static Status one_value(const std::string &name, const Words &given) {
     return given.size() == 1 ? Status() : Status(too_much(name, given[1]));
@@ -200,7 +200,7 @@ private:
     const size_t most = model == "state" ? 2 : 4;
     if (given.size() > most)
       return Error{model == "state" ? "loss state: only P13 and P31 can be imported"
-                                    : fmt::format("loss gemodel: '{}' is too much", given[most])};
+                                    : fmt::format("loss gemodel: unexpected '{}'", given[most])};
     std::vector<double> values;
     for (const std::string &word : given) {
       const auto p = percent("loss " + model, word);

@@ -18,7 +18,7 @@ namespace xr::importers {
 
 namespace {
 
-constexpr uint64_t kDuration = 20'000'000; // ns: flows of OTG go on until they are stopped
+constexpr uint64_t kDuration = 20'000'000; // ns: flows of OTG run until they are stopped
 constexpr uint64_t kMbit = 100'000;
 constexpr unsigned kMostTimeout = 31; // of the code
 
@@ -27,7 +27,7 @@ public:
   Importer(const OtgFile &file, std::string name) : file_(file), name_(std::move(name)) {}
 
   Result<ImportedExperiment> make() {
-    out_.comments = {"Imported from OTG. Flows of OTG go on until they are stopped: duration is "
+    out_.comments = {"Imported from OTG. Flows of OTG run until they are stopped: duration is "
                      "not from there."};
     out_.name = "OTG: " + name_.substr(name_.rfind('/') + 1);
     out_.duration_ns = kDuration;

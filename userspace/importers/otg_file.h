@@ -43,7 +43,7 @@ struct OtgPort {
   bool timer = true;
 };
 
-// Of layer1. whole_port: PAUSE of IEEE 802.3x, which stops all priorities.
+// Flow control in layer1. whole_port: PAUSE of IEEE 802.3x, which stops all priorities.
 struct OtgFlowControl {
   bool whole_port = false;
   unsigned priorities = 0xff;

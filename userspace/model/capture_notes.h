@@ -15,7 +15,7 @@ struct CapturedInterface {
   uint32_t file = 0;                // index of its path, of several captures
   uint32_t section = 0, number = 0; // in the file, from 0
   std::string name = {};
-  // Of its interface statistics blocks, which count from the start of the capture: the largest.
+  // The largest of its interface statistics blocks, which count from the start of the capture.
   bool has_received = false, has_dropped = false, has_os_dropped = false;
   uint64_t received = 0, dropped = 0, os_dropped = 0;
   uint64_t dropped_between = 0; // sum of what its packets say was lost before each

@@ -100,7 +100,7 @@ struct ComparedStream {
   ComparedCounts counts;
   LatencySummary latency;
 
-  // Of the whole row of places, the same for each leg of a stream.
+  // For the whole row of places: equal in each leg of a stream.
   uint32_t first = 0, last = 0; // the places where its packets came first and last
   uint64_t lost_before = 0;     // PSNs that did not reach the first place
   uint64_t lost_after = 0;      // times that the sender went back to a PSN that the last place saw

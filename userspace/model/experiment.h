@@ -58,7 +58,7 @@ struct ExperimentQueue {
   uint64_t packets = 0, marked = 0, dropped = 0; // in the measured time
   // In the measured time: XOFF received; the time in which at least one priority was paused.
   uint64_t pauses = 0, paused_ns = 0;
-  std::optional<uint64_t> pfc_sent = {}; // likewise: frames; unset: not counted
+  std::optional<uint64_t> pfc_sent = {}; // frames; unset: not counted
   double utilisation = 0;                // share of the measured time in which it sent
 };
 

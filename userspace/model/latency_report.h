@@ -14,7 +14,7 @@ namespace xr {
 struct LatencyRow {
   Address src{}, dst{};
   uint32_t dest_qp = 0;
-  uint64_t run = 0;                   // of the sender; a stream begins anew with each run
+  uint64_t run = 0;                   // of the sender; each run resets the stream
   uint64_t frames = 0;                // with stamps
   uint64_t first = 0, last = 0;       // lowest and highest sequence number
   uint64_t lost = 0;                  // sequence numbers between these that did not arrive

@@ -127,7 +127,7 @@ enum class FlapBy : uint8_t {
 const char *flap_by_name(FlapBy by);   // "carrier" or "drop", as in reports; "": no flap
 const char *flap_by_reason(FlapBy by); // why frames are dropped; ""
 
-// Of one class. Plain 64-bit values: a process maps them and another one reads them.
+// The counts of one class. Plain 64-bit values: a process maps them and another one reads them.
 struct alignas(64) LinkClassCounts {
   // First what each frame changes: a cache line.
   uint64_t frames_in = 0, bytes_in = 0;   // offered, including those that were dropped

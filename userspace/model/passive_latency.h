@@ -11,7 +11,7 @@
 
 namespace xr {
 
-// Of one kind (enum roce_latency): either the exact ones, or the upper bounds.
+// The times of one kind (enum roce_latency): either the exact ones, or the upper bounds.
 struct PassiveTimes {
   uint8_t kind = 0;
   bool bound = false;

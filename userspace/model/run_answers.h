@@ -78,7 +78,7 @@ struct AnsweredFinding {
   std::string text = {};
 };
 
-// Of a notification point.
+// A notification point's.
 struct CnpPacing {
   CnpRow times = {};
   uint64_t marked = 0;     // packets that went to it with CE

@@ -180,7 +180,7 @@ struct RespondCounts {
 struct SocketCounts {
   uint64_t rx_dropped = 0;   // too long for a chunk, or another error
   uint64_t rx_ring_full = 0; // this process was too slow
-  uint64_t rx_no_chunk = 0;  // likewise: no free chunk in the fill ring; copy mode only
+  uint64_t rx_no_chunk = 0;  // too slow: no free chunk in the fill ring; copy mode only
   uint64_t tx_invalid = 0;
   uint64_t tx_dropped = 0; // the driver could not accept them
   uint64_t link_down = 0;  // the driver reported that the port is down

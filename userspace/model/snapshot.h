@@ -32,7 +32,7 @@ struct Snapshot {
   uint64_t time_ns = 0; // CLOCK_MONOTONIC at which an interface was read; rates are differences
 
   std::array<roce_opcode_count, ROCE_OPCODE_COUNTS> opcodes{}; // summed over CPUs
-  roce_totals totals{};                                        // likewise
+  roce_totals totals{};                                        // summed over CPUs
   std::vector<roce_stream> streams; // only streams with at least one packet, in order of appearance
   // For each stream, the number of its QP in the order in which the port first saw them, from 1. 0:
   // unknown.

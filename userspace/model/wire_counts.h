@@ -43,10 +43,11 @@ struct WireIngress {
   uint64_t pending_most = 0;     // frames that waited for new rules
   uint64_t matched_again = 0;    // came without metadata: their rules were matched by the process
   uint64_t unmatched = 0;        // of those, not held, as no rule was found
-  uint64_t lost_when_killed = 0; // of former processes
+  uint64_t lost_when_killed = 0; // by previous processes
 
-  // Of the frames that the program has handed over since the process began, those that it neither
-  // sent nor counts as lost. After its end: what it held, or had not read, when it was killed.
+  // The frames that the program has handed over since the process began and that the process
+  // neither sent nor counts as lost. After its end: those it held, or had not read, when it was
+  // killed.
   uint64_t unaccounted(uint64_t handed_over) const {
     const uint64_t came = handed_over - handed_before + copies;
     const uint64_t known = left + mac_control + dropped_by_rules + dropped_by_link +

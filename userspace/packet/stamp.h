@@ -16,7 +16,7 @@ inline constexpr uint32_t kStampSequence = 16, kStampTime = 24; // offsets
 inline constexpr uint64_t kStampMagic = 0x78722d7374616d70;     // "xr-stamp"
 
 struct Stamp {
-  uint64_t run = 0;      // CLOCK_TAI at the start of the sender's run: tells its runs apart
+  uint64_t run = 0;      // CLOCK_TAI at the start of the sender's run: identifies the run
   uint64_t sequence = 0; // of the QP, from 0
   uint64_t time_ns = 0; // CLOCK_TAI of the sender, just before the packet was queued for the driver
 };

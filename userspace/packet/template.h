@@ -72,7 +72,7 @@ public:
     return class_;
   }
 
-  // The same for the fields that do not vary.
+  // The fields that do not vary.
   const roce_packet &known() const { return parsed_; }
 
   // Changes a byte between the BTH and the first payload byte, after stamp(); the iCRC stays

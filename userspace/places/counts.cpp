@@ -112,7 +112,7 @@ FlowCounts *Counter::flow_of(Reading &reading, const roce_stream &stream) const 
   return index < flow_of_qp_.size() ? &reading.flows[flow_of_qp_[index]] : nullptr;
 }
 
-// Of our flows the QPNs of both ends are the same.
+// Our flows have equal QPNs at both ends.
 FlowCounts *Counter::flow_with_answers(Reading &reading, const roce_stream &stream) const {
   if (ours_)
     return flow_of(reading, stream);

@@ -44,7 +44,7 @@ struct Reading {
   std::shared_ptr<const WirePortCounts> left, right; // of the wire's ports
   uint64_t frames = 0;     // that senders sent, where there is no wire here
   uint64_t other_qps = 0;  // that sent requests and are of no flow
-  uint64_t other_cnps = 0; // likewise, as their QP's requests or answers are not known
+  uint64_t other_cnps = 0; // of no flow: their QP's requests or answers are not known
 };
 
 struct PortSnapshots; // open ports
@@ -77,7 +77,7 @@ private:
   uint32_t first_qp_ = 0;
   std::vector<uint32_t> flow_of_qp_; // index: QPN - first_qp_; of other hosts: the QPs' order
   std::vector<FlowCounts> before_;
-  // Of other hosts' QPs: requests in their order, and the key of the CNPs to their senders.
+  // Other hosts' QPs: requests in their order, and the key of the CNPs to their senders.
   std::map<Key, uint32_t> order_, answers_;
 };
 

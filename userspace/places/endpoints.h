@@ -42,7 +42,7 @@ public:
   bool sending() const;
   Status set_link(const std::string &words);
 
-  SendReport sender() const; // empty without senders; likewise the others
+  SendReport sender() const; // empty without senders; the others are empty without their kind
   RespondReport responder() const;
   WireReport wire() const;
 

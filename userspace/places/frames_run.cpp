@@ -217,7 +217,7 @@ Status FramesRun::settle() {
   return {};
 }
 
-// Flows of other hosts go on: they are counted until the end of the run.
+// Flows of other hosts continue: they are counted until the end of the run.
 Status FramesRun::finish() {
   if (Status s = read(); !s)
     return s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run with frames while it goes on: applies the schedule, reads counters, samples, and makes the
+// A run with frames: applies the schedule, reads counters, samples, and makes the
 // result. Ports are attached, and senders have begun.
 #pragma once
 

@@ -127,7 +127,7 @@ uint64_t Measurement::wire_bytes(const FlowCounts &from, const FlowCounts &to) c
   return to.received_bytes - from.received_bytes + overhead * (to.received - from.received);
 }
 
-// Complete, or its time is over. A flow that the schedule stopped goes on at rate 0.
+// Complete, or its time is over. A flow that the schedule stopped continues at rate 0.
 bool Measurement::is_over(size_t index, const Reading &reading) const {
   const PlannedFlow &planned = plan_.flows[index];
   return complete_ns_[index] ||

@@ -21,7 +21,7 @@ public:
   // Frames that crossed a link.
   static uint64_t hops(const Reading &reading);
 
-  // Of the experiment, at a time of CLOCK_MONOTONIC.
+  // The experiment's time at a time of CLOCK_MONOTONIC.
   uint64_t time_of(uint64_t ns) const;
 
   // In the order of time; the first one is of the start.

@@ -36,7 +36,7 @@ constexpr unsigned kMostHosts = 1000;
 constexpr uint64_t kFlowSeeds = 5ULL << 32;
 constexpr uint32_t kMtu = 1500, kLargeMtu = 4300;
 constexpr uint64_t kMessagesCounted = 10'000; // of which a flow's number of packets is summed
-// Of one processor; a forwarded frame crosses four sockets.
+// One processor's; a forwarded frame crosses four sockets.
 constexpr uint64_t kFramesPerProcessor = 30'000;
 constexpr unsigned kMostProcessors = 4; // that a run keeps busy
 

@@ -23,7 +23,7 @@ Status check_experiment(const experiment::Experiment &experiment, const Plan &pl
 // not report theirs, in bit/s; 0: not given.
 Status check_ports(const Plan &plan, const RunPorts &ports, uint64_t speed);
 
-// Of the kernel, IPv4; none where the port is not here.
+// The kernel's IPv4 addresses; none where the port is not here.
 std::vector<Address> addresses_of(const RunPort &port);
 // The MAC of the plan's receivers, asked for by ARP until the patience ends, as they may start
 // later. `go_on` false: the user ended it.

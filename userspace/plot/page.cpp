@@ -57,7 +57,7 @@ json curve_of(const Curve &curve) {
 
 json figure_of(const Figure &figure) {
   json curves = json::array(), levels = json::array();
-  // Of many curves only the statistics have a band: it would triple the size.
+  // With many curves only the statistics have a band: it would triple the size.
   for (const Curve &curve : figure.curves) {
     if (figure.summary && !curve.shown)
       curves.push_back(curve_of({curve.name, curve.y, {}, {}, curve.x, curve.shown}));

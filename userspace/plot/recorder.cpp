@@ -6,7 +6,7 @@
 namespace xr::plot {
 namespace {
 
-// Of all rows together: three numbers of 4 bytes, in base64, are some 6 MB in the report.
+// All rows together: three numbers of 4 bytes, in base64, are some 6 MB in the report.
 constexpr size_t kMostCells = 400'000;
 constexpr size_t kMostIntervals = 2000, kFewestIntervals = 50;
 

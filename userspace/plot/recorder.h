@@ -28,7 +28,7 @@ public:
     uint32_t count = 0; // 0: no sample
   };
   using Cells = std::vector<Cell>;
-  // Of one row; nullptr if there was no sample.
+  // One row's cells; nullptr if there was no sample.
   const Cells *find(ExperimentSample::Kind kind, uint32_t row, std::string_view column) const;
 
   size_t intervals() const { return intervals_; }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kWidth = 900, kHeight = 360, kLeft = 70, kRight = 200, kTop = 36, kBottom = 48;
 
-// Okabe and Ito's colours, which the colour-blind can tell apart.
+// Okabe and Ito's colours, which the colour-blind can distinguish.
 constexpr const char *kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                     "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b"};
 

@@ -11,7 +11,7 @@ namespace xr::report {
 Document congestion_list();
 // Presets of DCQCN by their numbers.
 Document dcqcn_presets_report(const std::vector<size_t> &presets);
-// Of a control without presets.
+// For a control without presets.
 Document control_report(const congestion::Control &control);
 Document prediction_report(const congestion::Question &question, const congestion::Answer &answer);
 

@@ -22,7 +22,7 @@ struct NotApplicable {
 
 // std::monostate is an unknown value: null in JSON, a dash in text.
 using StringList = std::vector<std::string>; // an array in JSON, comma-separated in text
-using NumberList = std::vector<uint64_t>;    // likewise, of numbers
+using NumberList = std::vector<uint64_t>;    // an array of numbers in JSON, comma-separated in text
 using Value = std::variant<std::monostate, bool, uint64_t, double, std::string, NotApplicable,
                            StringList, NumberList>;
 

@@ -47,8 +47,8 @@ constexpr Count kCounts[] = {
     {"lost", "LOST", "lost", &LatencyRow::lost, Hide::Never, Tone::Alarm},
     {"duplicates", "DUPLICATES", "duplicates", &LatencyRow::duplicates, Hide::Zero, Tone::Alarm},
     {"reordered", "REORDERED", "reordered", &LatencyRow::reordered, Hide::Zero, Tone::Alarm},
-    {"too_old", "TOO OLD", "too old to tell late from duplicate", &LatencyRow::too_old, Hide::Zero,
-     Tone::Alarm},
+    {"too_old", "TOO OLD", "too old: late or duplicate is unknown", &LatencyRow::too_old,
+     Hide::Zero, Tone::Alarm},
 };
 
 Table rows_of(const LatencyReport &report, Where of) {

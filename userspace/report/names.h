@@ -31,10 +31,10 @@ std::string address(const __u32 words[4]);
 // "psn_sequence_error", as in the report's keys; "reserved" for codes that IBA does not assign.
 std::string nak_name(uint8_t syndrome);
 
-// The same as text: "PSN sequence error".
+// The syndrome as text: "PSN sequence error".
 std::string nak_words(uint8_t syndrome);
 
-// Of RDMA CM: "REQ"; the reason for a REJ: "invalid service ID", "reason 77".
+// RDMA CM's name: "REQ"; the reason for a REJ: "invalid service ID", "reason 77".
 std::string cm_message_name(unsigned attribute);
 std::string cm_reason_name(unsigned reason);
 // The reason with that name, with blanks or hyphens, or number; nullopt: there is none.

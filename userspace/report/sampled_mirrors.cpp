@@ -15,7 +15,7 @@ struct Seen {
   uint64_t gaps = 0, packets = 0;
 };
 
-// Of a session: what its request and its response streams have.
+// A session's request and response streams.
 using Session = std::array<Seen, 2>;
 
 // From the slots in the marks of streams to the places of the sessions in `mirrors`.

@@ -76,7 +76,7 @@ Section mirrors_of(const Snapshot &s) {
   return section;
 }
 
-// Of captures without --decap.
+// For captures without --decap.
 Section hidden_tunnels_of(const Snapshot &s) {
   std::vector<std::vector<Value>> rows;
   for (size_t i = 0; i < ROCE_TUNNELS; i++) {

@@ -272,7 +272,7 @@ Table ports_table(Ports ports) {
   return make_table(std::move(columns), std::move(rows));
 }
 
-// The same for people: a column a port, without the lines that are zero for all of them.
+// The part for people: a column a port, without the lines that are zero for all of them.
 Section part_section(const Part &part, Ports ports) {
   std::vector<Column> columns = {{"field", part.title}};
   std::vector<Group> groups;

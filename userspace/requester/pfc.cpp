@@ -9,7 +9,8 @@ namespace xr::requester {
 
 namespace {
 
-// Of the pause time: below the half, so that a frame may be late by a fourth of its interval.
+// Percent of the pause time: below the half, so that a frame may be late by a fourth of its
+// interval.
 constexpr uint64_t kRefreshPercent = 40;
 
 packet::Pause frame_of(const Pfc &pfc) {

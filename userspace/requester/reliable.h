@@ -70,7 +70,7 @@ public:
   void obey(const packet::Pauses &pauses) override;
   uint64_t over() const override;
 
-  // How a QP of a flow would begin if it went on after what it has sent. nullopt: it has failed.
+  // How a QP of a flow would begin if it continued after its last packet. nullopt: it has failed.
   std::optional<flow::Flow::Begin> end_of(size_t flow, uint32_t qp_index) const;
 
 private:

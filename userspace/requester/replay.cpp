@@ -144,7 +144,7 @@ Result<Replay> parse_replay(const std::vector<std::string> &all) {
   while (!words.done()) {
     const std::string word = words.take();
     if (word != "top" && words.done())
-      return Error{fmt::format("{} wants a value", word)};
+      return Error{fmt::format("{} needs a value", word)};
     if (auto done = parse_word(replay, word, words); !done)
       return done.error();
   }

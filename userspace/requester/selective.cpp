@@ -45,8 +45,8 @@ void ReliableQp::again_missing(uint64_t from, uint64_t to, const ReliableContext
   }
 }
 
-// After a timeout. An ACK tells what arrived: the oldest packet asks for one, and the ACK says
-// which is the next that is lost. READs and atomics have no such ACK: all that is missing goes.
+// After a timeout. The oldest packet asks for an ACK, which reports what arrived and so the next
+// lost packet. READs and atomics have no such ACK: all that is missing goes.
 void ReliableQp::again_after_timeout(uint64_t now, const ReliableContext &c) {
   since_ = now;
   again_.clear();

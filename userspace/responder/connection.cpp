@@ -78,7 +78,7 @@ bool Connection::is_qpn_reused(const Context &c, int32_t distance) const {
 
 // Where a message begins, and not after one whose first packet is missing: an acknowledgement of
 // the later message would acknowledge that one too. A NAK asks for what is missing, one packet
-// further back each time. Senders that do not send again go on, and are followed from there.
+// further back each time. Senders that do not send again continue, and are followed from there.
 bool Connection::may_start(const Context &c) {
   const int32_t after = start_missing_ ? roce_psn_diff(c.packet.psn, start_wanted_) : 0;
   const bool near = start_missing_ && std::abs(after) <= kFar;

@@ -90,7 +90,7 @@ private:
   };
   struct Kept {
     roce_packet packet{};
-    // Of an atomic, or with a memory of any request, with XRCETH and AtomicETH at most.
+    // An atomic's, or with a memory any request's, with XRCETH and AtomicETH at most.
     std::array<uint8_t, ROCE_BTH_LEN + 4 + 28> bth{};
     std::vector<uint8_t> payload; // with a memory
   };

@@ -107,7 +107,8 @@ private:
   size_t queued_frames_ = 0;                   // entries of the queue that are not connections
   std::deque<std::vector<uint8_t>> raws_;      // the frames of Raw entries, in order
   std::vector<std::vector<uint8_t>> sent_raw_; // keeps the raw frames of the last next() valid
-  std::deque<std::array<uint8_t, kLongestPayload>> read_data_; // likewise payload from the memory
+  std::deque<std::array<uint8_t, kLongestPayload>>
+      read_data_; // keeps payload from the memory valid
   size_t read_data_used_ = 0;
 };
 

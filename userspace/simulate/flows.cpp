@@ -92,7 +92,7 @@ void World::finish_flow(uint32_t number) {
     run.end_ns = now_;
 }
 
-// Of a flow that does not know what arrives.
+// For a flow that does not know what arrives.
 bool World::all_arrived(const FlowRun &run) const {
   return run.counts.arrived + run.counts.drops >= run.counts.packets + run.counts.copies;
 }

@@ -87,7 +87,7 @@ struct Host {
 std::vector<ExperimentFlow::Rtt> rtt_of(const requester::Requester &source);
 
 struct FlowRun {
-  // Of the whole run.
+  // For the whole run.
   struct Counts : ExperimentFlowCounts {
     uint64_t copies = 0;     // of `arrived`, made by rules
     uint64_t wire_bytes = 0; // of the frames with payload, as their last link counts them

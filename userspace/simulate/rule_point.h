@@ -29,7 +29,7 @@ public:
 
   // Counts the frame and applies the rules to its bytes.
   Fate walk(std::vector<uint8_t> &bytes, uint64_t now);
-  // Of the frame of the last walk().
+  // For the frame of the last walk().
   const std::vector<uint8_t> &cnp() const { return datapath_.cnp(); } // see NativeDatapath::cnp
   std::string comment(Fate fate) const;                               // for captures
   // Holds the frame if rules hold the one of the last walk(); false: none does.

@@ -32,8 +32,8 @@ struct Rules {
 struct CaptureSetup {
   enum class Port : uint8_t {
     Senders,   // answers, as the senders get them
-    Left,      // requests, as the senders sent them, each with what a rule did to it
-    Right,     // answers, as the receivers sent them, likewise
+    Left,      // requests, as the senders sent them, each with its rule's action
+    Right,     // answers, as the receivers sent them, each with its rule's action
     Receivers, // requests, as the receivers get them
   };
   Port port = Port::Left;

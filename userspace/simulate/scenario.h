@@ -36,8 +36,8 @@ struct Topology {
 // Traffic of one flow, as `send` would make it, between named hosts.
 struct FlowSetup {
   std::string name, src, dst; // name "": flow-N, N from 1
-  // The simulation sets addresses, MACs and QPNs. A size of 0 messages goes on without end. Random
-  // values follow `flow.seed`, or where that is 0 the scenario's seed and the flow's number.
+  // The simulation sets addresses, MACs and QPNs. A size of 0 messages continues without end.
+  // Random values follow `flow.seed`, or where that is 0 the scenario's seed and the flow's number.
   flow::Flow flow;
   bool reliable = true;
   uint64_t start_ns = 0;
@@ -64,7 +64,7 @@ struct Scenario {
   uint64_t sample_ns = 0; // 0: no samples
   uint64_t measure_from_ns = 0;
   Topology topology;
-  // Of each switch port; rate, delay and layer1 are the topology's. Its buffer and PFC are of each
+  // Each switch port's; rate, delay and layer1 are the topology's. Its buffer and PFC are of each
   // switch, whose ports share the buffer. PFC of a switch pauses hosts and switches.
   LinkSpec queue;
   // By name, instead of `queue`; rate or delay 0: the topology's; buffer and PFC are not used.

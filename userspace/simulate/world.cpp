@@ -78,7 +78,7 @@ void World::change(uint32_t number) {
   schedule_wire(wire);
 }
 
-// As of a neighbour that sends PFC, anew when the quanta of a frame are over.
+// Acts like a neighbour that sends PFC: repeats the frame when its quanta expire.
 void World::pause(uint32_t number) {
   const Event &event = scenario_.schedule[number];
   const uint32_t wire = event_targets_[number];
@@ -187,7 +187,7 @@ uint32_t World::route(const Switch &at, const HeldFrame &held) {
 
 void World::put(uint32_t out, wire::Frame &frame) {
   frame.arrived = now_;
-  // Behind others, a frame changes nothing in when the link must be served.
+  // A frame that queues after others does not change when the link must be served.
   wire::Link &link = ports_[out]->link;
   const bool waits = link.backlog_bytes() && !link.paused_at(now_);
   if (link.enqueue(now_, frame) != LinkDrop::None)

@@ -19,7 +19,7 @@ constexpr std::array<KeyHelp, 17> kKeys = {{
     {"q  F10  Ctrl-C  Esc", "quit; Esc goes back first, and clears the filter"},
     {"?  h  F1", "this page"},
     {"Up Down", "select a stream; it stays selected when the order changes"},
-    {"PgUp PgDn Home End", "likewise; Home selects the first row"},
+    {"PgUp PgDn Home End", "by a page or to an end; Home selects the first row"},
     {"Left Right", "scroll long lines of rules, events and details"},
     {"Enter", "counters and recent events of the selected stream"},
     {"/  F3  F4", "filter: words in addresses, QP, kind or transport"},

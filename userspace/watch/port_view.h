@@ -67,10 +67,10 @@ public:
   // Only if ready().
   const Snapshot &counted() const { return shown_ ? *shown_ : *now_; }
   const std::vector<RuleRow> &rules() const { return rules_; }
-  // Of the wire process, since it began; null: there was none.
+  // The wire process's counts, since it began; null: there was none.
   const std::shared_ptr<const WirePortCounts> &wire() const { return wire_; }
   bool wire_running() const { return wire_running_; }
-  // Of the port's `send` or `respond`; null: it controls none.
+  // The rates of the port's `send` or `respond`; null: it controls none.
   const std::shared_ptr<const EndpointRates> &rates() const { return endpoint_rates_; }
   const History &rate_history() const { return rate_history_; } // sum, bit/s
   struct LinkRates {

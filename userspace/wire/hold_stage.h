@@ -37,12 +37,12 @@ public:
                 std::optional<uint16_t> replaced = {});
   // Frames do not pass it any more; those that it holds leave in their time, or at its timeout.
   void remove_rule(uint16_t slot);
-  // Of the rule in the slot; null: there is none.
+  // The counts of the rule in the slot; null: there is none.
   const HoldCounts *counts(uint16_t slot) const;
 
   // A frame enters, at `frame.arrived` <= now. Slots without a rule are passed.
   void add(uint64_t now, const Frame &frame, std::span<const HeldBy> rules);
-  // When take() must be called next: a frame leaves, or goes on to its next rule. It may be in the
+  // When take() must be called next: a frame leaves, or enters its next rule. It may be in the
   // past. kNever: not before another add().
   uint64_t next() const;
   // A frame that has passed its rules at `frame.due` <= now. In the order of `due`, except a frame

@@ -12,7 +12,7 @@ constexpr double kMicrosecond = 1000;
 
 double real(uint64_t ns) { return static_cast<double>(ns); }
 
-// Of a parameter that the distribution in use may not have.
+// For a parameter that the distribution in use may not have.
 double positive(double value) { return value > 0 ? value : 1; }
 
 } // namespace

@@ -14,7 +14,7 @@ class DelaySource {
 public:
   DelaySource(const Hold &hold, uint64_t seed);
 
-  // Of a frame that enters at `now`, in ns. One seed always gives the same delays.
+  // The delay of a frame that enters at `now`, in ns. One seed always gives the same delays.
   uint64_t draw(uint64_t now);
 
 private:

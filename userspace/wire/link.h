@@ -43,8 +43,8 @@ public:
   Link(const Link &) = delete;
   Link &operator=(const Link &) = delete;
 
-  // Applies `spec` to what comes and what is queued. A trace goes on unless `trace` is given or its
-  // name differs; a flap that differs begins anew.
+  // Applies `spec` to what comes and what is queued. A trace continues unless `trace` is given or
+  // its name differs; a flap that differs restarts.
   void change(uint64_t now, const LinkSpec &spec, TracePointer trace = nullptr);
 
   // LinkDrop::None: the link has the frame, and take() or take_dropped() will return it. Otherwise
@@ -73,7 +73,7 @@ public:
   // A MAC control frame of `bytes` without FCS leaves between two frames, whatever is paused: when
   // its last bit has left.
   uint64_t send_control(uint64_t now, uint32_t bytes);
-  // The same for a frame that take() returns once it has propagated.
+  // Puts a frame that take() returns once it has propagated.
   void put_control(uint64_t now, const Frame &frame);
 
   // When the last frame that was serialised has left, or leaves.

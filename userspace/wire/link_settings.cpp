@@ -68,7 +68,7 @@ void Link::finish_transit(uint64_t now) {
   in_transit_ = kNone;
 }
 
-// Frames stay in the class that they have entered. The queues are divided anew.
+// Frames stay in the class that they have entered. The queues are divided again.
 void Link::apply_classes(uint64_t now) {
   bits_.set_rate(std::max<uint64_t>(spec_.rate, 1));
   overhead_ = spec_.layer1 ? kLayer1Bytes : 0;

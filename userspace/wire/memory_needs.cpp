@@ -17,7 +17,7 @@ uint64_t at_rate(uint64_t bits_per_second, uint64_t ns) {
                                8'000'000'000ULL);
 }
 
-// Of distributions without a bound: what few frames exceed.
+// For distributions without a bound, a delay that few frames exceed.
 uint64_t longest_jitter(const Hold &hold) {
   const auto a = static_cast<double>(hold.a), b = static_cast<double>(hold.b);
   switch (hold.jitter) {

@@ -18,7 +18,7 @@ inline constexpr uint64_t kMeanFrame = 1024;        // bytes, of `least`
 inline constexpr uint64_t kShortestFrame = 60;      // bytes, without FCS
 inline constexpr uint64_t kFastestFlow = 2'000'000; // frames/s that a process is taken to move
 
-// Of one direction, from the port where frames enter to the link of the other port.
+// One direction, from the port where frames enter to the link of the other port.
 struct HoldingPath {
   std::vector<Hold> rules = {};
   const LinkSpec *link = nullptr; // none: null

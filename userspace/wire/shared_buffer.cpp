@@ -66,7 +66,7 @@ LinkDrop SharedBuffer::admit_any(uint64_t now, unsigned ingress, unsigned priori
   return LinkDrop::None;
 }
 
-// Of a paused priority, some frames have left.
+// Some frames of a paused priority have left.
 void SharedBuffer::resume(uint64_t now, Port &from, unsigned priority) {
   // the distance of XON from XOFF is kept where alpha lowers XOFF
   const uint64_t above = xoff(), distance = pfc_.xoff - pfc_.xon;
