@@ -162,8 +162,8 @@ TEST(Simulate, EcmpSpreadsFlowsAndKeepsTheirOrder) {
   }
 }
 
-// The NAK for a lost packet is sent when the next one arrives; until it is back the sender goes on,
-// and all of that is sent again.
+// The NAK for a lost packet is sent when the next one arrives; until it is back the sender
+// continues, and all of that is sent again.
 TEST(Simulate, GoBackNCostsARoundTrip) {
   const auto with = [](const std::string &fault) {
     Scenario scenario = star(1, 10 * kGbit, 10 * kMs, "buffer 10M");
