@@ -266,7 +266,7 @@ TEST(Simulate, ALinkFollowsATrace) {
   scenario.schedule = {{.at_ns = 60 * kMs,
                         .kind = Event::Kind::Flap,
                         .target = "bottleneck",
-                        .duration_ns = 10 * kMs}}; // drops what is queued; the trace goes on
+                        .duration_ns = 10 * kMs}}; // drops what is queued; the trace continues
   EXPECT_NEAR(static_cast<double>(packets()), 90 * 1500 / 1068.0, 4);
 }
 
