@@ -164,7 +164,7 @@ struct Took {
   double clock, sum, busiest; // seconds; processor time of all threads, and the most of one
 };
 
-// Of all files with so many threads; 0: the report is not of all packets.
+// For all files with so many threads; 0: the report is not of all packets.
 Took seconds(const std::vector<std::string> &paths, AnalyzeRun how, unsigned jobs,
              uint64_t &packets) {
   how.jobs = jobs;

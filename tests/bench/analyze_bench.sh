@@ -23,7 +23,7 @@ seconds() {
   local TIMEFORMAT='%U %S'
   { time taskset -c "$cpu" "$@" >/dev/null 2>&1; } 2>&1 | awk '{ s = $1 + $2; print (s > 0 ? s : 0.001) }'
 }
-# Of numbers, one a line: the median, and the quartiles as "LOW to HIGH".
+# The median of numbers, one a line, and the quartiles as "LOW to HIGH".
 spread() {
   sort -n | awk '{ v[NR] = $1 }
     function at(part) { return v[1 + int(part * (NR - 1) + 0.5)] }

@@ -83,7 +83,7 @@ int main() {
   auto v4 = send_middle(kPayload), v6 = send_middle_ipv6(kPayload), mirrored = mirrored_frame(v4);
   auto only = xr::bench::ipv4_frame(kPayload + xr::bench::kAroundPayload, 0x04); // RC SEND ONLY
   Yard one(1, 42), one6(1, 62), many(kFlowsMax, 42), ect(1, 42, 2), mirror(1, 92, 0, 38);
-  // of their own: each of their streams goes on where its program left it
+  // of their own: each of their streams continues where its program left it
   Yard to_track(kFlowsMax, 42), to_follow(kFlowsMax, 42);
   Counting no_track(false, 1), track(true, 65536), track6(true, 65536), crowd(true, kFlowsMax);
   constexpr uint32_t kFollow = ROCE_FEATURE_FOLLOW | ROCE_FEATURE_SKIP;

@@ -3,7 +3,7 @@
 // redirect, on the same ports in turn: a0 ~ a1 -> b0 ~ b1. b1 counts and drops what arrives. All of
 // it on one CPU, busy to the full. Frames are sent on a0 by a socket, as a host would; or, to see
 // more of the difference, they are live ones that BPF_PROG_TEST_RUN makes (kernel 5.18) and
-// redirects into a0, which costs a fraction of what a host's own way costs. PSNs go on.
+// redirects into a0, which costs a fraction of what a host's own way costs. PSNs continue.
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -37,7 +37,7 @@ using xr::bench::put_on;
 
 constexpr int kRounds = 41;
 
-// Of those that arrived: veth's queue may be too short for all that were made.
+// Counts frames that arrived: veth's queue may be too short for all that were made.
 double packets_per_second(const yardsticks *yard, std::vector<uint8_t> &data, uint32_t frames) {
   const int fd = bpf_program__fd(yard->progs.feed);
   const uint64_t before = arrived(yard);
@@ -69,7 +69,7 @@ template <typename Map> void leave_by(const Map *map, const char *port) {
     fail("devmap");
 }
 
-// The same with frames that a socket sends.
+// Measures frames that a socket sends.
 class Sender {
 public:
   explicit Sender(const std::vector<uint8_t> &frame) : socket_("a0", frame) {}

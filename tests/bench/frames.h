@@ -41,7 +41,7 @@ inline std::vector<uint8_t> send_middle(uint32_t payload) {
   return ipv4_frame(payload + kAroundPayload, ROCE_RC_SEND_MIDDLE);
 }
 
-// The same over IPv6.
+// A SEND MIDDLE over IPv6.
 inline std::vector<uint8_t> send_middle_ipv6(uint32_t payload) {
   const std::vector<uint8_t> v4 = send_middle(payload);
   std::vector<uint8_t> f(v4.size() + 20);

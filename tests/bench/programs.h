@@ -96,7 +96,7 @@ struct Impairing : Counting {
   }
 };
 
-// Of each kind of match, none of which the measured packets meet.
+// Rules of each kind of match, none of which the measured packets meet.
 inline std::vector<std::string> strangers() {
   std::vector<std::string> lines;
   for (int i = 0; i < 8; i++) {

@@ -226,7 +226,7 @@ void measure_rates(double most) {
   }
 }
 
-// Of one QP under control, without CNPs: the rate of the line.
+// One QP under control, without CNPs, sends at the rate of the line.
 void measure_qp_rates(const yardsticks *yard) {
   constexpr double kFrameBytes = 1024 + 58; // Ethernet, IPv4, UDP, BTH, payload, iCRC
   std::printf("one QP with a control of its own over 5 s (must be within 0.5 %%)\n");

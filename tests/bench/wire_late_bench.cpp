@@ -64,8 +64,8 @@ class Sender {
 public:
   explicit Sender(const char *port) : socket_(port, bench::frame_of(128)) {}
 
-  // One frame every kGap: when each was sent. What is late is not made up for. Goes on for `more`
-  // ns without frames. Returns when the loop was interrupted.
+  // One frame every kGap: when each was sent. A late frame is not made up for. Then waits
+  // `more` ns without frames. Returns when the loop was interrupted.
   std::vector<Pause> send(std::vector<uint64_t> &sent, uint64_t more) {
     std::vector<Pause> pauses;
     uint64_t last = monotonic_ns();

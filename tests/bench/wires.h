@@ -29,7 +29,7 @@ inline void pin_to(long cpu) {
 
 class Wires {
 public:
-  // Of each name NAME0 ~ NAME1, both up.
+  // Makes NAME0 ~ NAME1 for each name, both up.
   explicit Wires(const std::vector<std::string> &pairs, const std::string &mtu = "1500")
       : name_("xr-bench-" + std::to_string(getpid())) {
     run("ip netns add " + name_);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the counting program is measured against, and the feeder that gives BPF_PROG_TEST_RUN, whose
- * repeated packet is always the same, one that goes on: the next PSN of the only stream, or of a
- * random one of many. All of them tail-called by the feeder, whose own cost is measured with
- * `empty`.
+ * What the counting program is measured against, and the feeder: it gives the packet that
+ * BPF_PROG_TEST_RUN repeats unchanged the next PSN of the only stream, or of a random one of many.
+ * The feeder tail-calls all of them; `empty` measures its own cost.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>

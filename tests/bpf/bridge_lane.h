@@ -173,7 +173,7 @@ protected:
     return {{program_id(fd.get())}, program_map_ids(fd.get())};
   }
 
-  std::optional<Tap> left_, right_; // behind xr0 and behind xr1
+  std::optional<Tap> left_, right_; // after xr0 and after xr1
 };
 
 } // namespace xr::datapath

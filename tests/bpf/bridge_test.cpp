@@ -32,7 +32,7 @@ Bytes send(uint32_t psn, uint32_t qp = 0x11) {
   return whole(B(ROCE_RC_SEND_ONLY).qp(qp).psn(psn).payload(256));
 }
 
-// Kernels before 6.3 do not, and do not tell what drivers can.
+// Kernels before 6.3 do not, and do not report what drivers can.
 bool forwards_several_buffers() { return host::read_xdp_features(if_nametoindex("lo")).ok(); }
 
 } // namespace
@@ -235,7 +235,7 @@ TEST_F(Bridge, SecondHookRefusedLeavesTheFirstAsItWas) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "xdp-roce"));
 }
 
-// The same stream enters both ports, as when a loop or a mirror is there: it is two streams.
+// One stream enters both ports, as when a loop or a mirror is there: it counts as two streams.
 TEST_F(Bridge, StreamsOfTheTwoPortsDoNotMix) {
   ASSERT_NO_FATAL_FAILURE(build());
   for (uint32_t psn = 0; psn < 3; psn++)
@@ -328,8 +328,8 @@ TEST_F(Bridge, CnpsFromTheSecondPort) {
   EXPECT_EQ(snapshot("xr1").totals.cnps_sent, 1u);
 }
 
-// What veth's XDP_TX sends it tells the other end only if that has an XDP program too: without one
-// the CNP lies there until something else comes.
+// veth's XDP_TX wakes the other end only if that has an XDP program too: without one the CNP
+// waits until another frame comes.
 TEST_F(Bridge, CnpInsteadOfThePacket) {
   for (const char *name : {"xr0", "peer0"})
     ASSERT_EQ(ip(fmt::format("link set {} mtu 1500", name)), 0);
@@ -366,7 +366,7 @@ TEST_F(Bridge, LearnsTheSendersQpAcross) {
   test::expect_cnp(send(4), cnps[0], 0x44);
 }
 
-// Adding and clearing rules under traffic loses nothing, and the counters go on.
+// Adding and clearing rules under traffic loses nothing, and the counters continue.
 TEST_F(Bridge, ExchangesUnderTraffic) {
   ASSERT_NO_FATAL_FAILURE(build());
   std::atomic<bool> done = false;

@@ -103,7 +103,7 @@ const std::vector<Step> &steps() {
       {"gap", at_psn(14), ROCE_FOUND_GAP | ROCE_FOUND_JUMP},
       {"in order", at_psn(15)},
       {"late", at_psn(12), ROCE_FOUND_FILLED},
-      {"goes on from there", at_psn(13), ROCE_FOUND_FILLED | ROCE_FOUND_REWIND},
+      {"continues from there", at_psn(13), ROCE_FOUND_FILLED | ROCE_FOUND_REWIND},
       {"again", at_psn(14), ROCE_FOUND_DUPLICATE},
       {"marked", at_psn(16).ecn(3), ROCE_FOUND_JUMP | ROCE_FOUND_CE_RUN,
        ROCE_CAPTURE_DATA | ROCE_CAPTURE_CE},

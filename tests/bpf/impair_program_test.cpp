@@ -33,7 +33,7 @@ Bytes wrapped(B frame, const Wrap &wrap) {
   return finished(frame.build(), wrap.udp_checksum);
 }
 
-// Before and behind the rules.
+// Before and after the rules.
 struct Seen {
   Bytes before, after, cnp;
   roce_packet a, b;
@@ -59,9 +59,9 @@ struct More {
 
 /*
  * One frame after the other. `fates` has a letter for each:
- *   .  goes on as it was            e  goes on, edited
- *   x  dropped                      2  goes on twice
- *   b  back as CNP                  c  goes on, and a copy goes back as CNP
+ *   .  forwarded as it was          e  forwarded, edited
+ *   x  dropped                      2  forwarded twice
+ *   b  back as CNP                  c  forwarded, and a copy goes back as CNP
  */
 struct Row {
   const char *what;
@@ -102,7 +102,7 @@ std::vector<uint32_t> differing(const Seen &seen) {
       offsets.push_back(i);
   return offsets;
 }
-// The same without checksums.
+// The edited fields without checksums.
 std::vector<uint32_t> edited(const Seen &seen) {
   std::vector<uint32_t> offsets = differing(seen);
   std::erase_if(offsets, [&](uint32_t at) {
@@ -126,7 +126,7 @@ Check bth4_becomes(uint8_t byte) {
     EXPECT_EQ(std::vector<uint32_t>{seen.a.bth + 4}, edited(seen));
   };
 }
-// One bit, in [from, to) bits behind the start of the header that is `ext` bytes behind the BTH's.
+// One bit, in [from, to) bits from the start of the header that is `ext` bytes after the BTH's.
 Check one_bit_in(uint32_t ext, uint32_t from, uint32_t to) {
   return [=](const Seen &seen) {
     const std::vector<uint32_t> at = edited(seen);
@@ -871,7 +871,7 @@ TEST(ImpairCases, MarksExplainCnps) {
   const auto from_a = [](uint8_t opcode) { return B(opcode).from(1).to(2).qp(0xb).payload(1000); };
   const auto from_b = [](uint8_t opcode) { return B(opcode).from(2).to(1).qp(0xa); };
   std::vector<Bytes> frames;
-  for (uint32_t psn = 0; psn < 5; psn++) { // B's answers tell who A's QP is
+  for (uint32_t psn = 0; psn < 5; psn++) { // B's answers show which QP A has
     frames.push_back(plain(from_a(ROCE_RC_SEND_ONLY).psn(psn).ecn(2)));
     frames.push_back(plain(from_b(ROCE_RC_ACKNOWLEDGE).psn(psn).ecn(0)));
   }

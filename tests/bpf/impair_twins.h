@@ -41,7 +41,7 @@ namespace xr::test {
 // What became of a frame: both agreed on it.
 struct Passed {
   Fate fate = Fate::GoOn;
-  Bytes bytes; // as it goes on, or as the CNP that goes back
+  Bytes bytes; // as it is forwarded, or as the CNP that goes back
   Bytes cnp;   // GoOnWithCnp: as the native compilation makes it
 };
 
@@ -116,7 +116,7 @@ public:
   xdp_roce *skeleton() const { return skel_; }
   const roce_trace &native_trace() const { return native_->trace(); }
 
-  // Both anew: nothing counted, and these rules.
+  // Resets both: nothing counted, and these rules.
   void begin(const std::vector<impair::Rule> &set) {
     native_ = std::make_unique<NativeDatapath>(NativeDatapath::Options{.track = track_,
                                                                        .streams = kStreams,
@@ -134,7 +134,7 @@ public:
     rules(set);
   }
 
-  // Other rules, which start anew; what was counted stays.
+  // Sets other rules, without state; what was counted stays.
   void rules(const std::vector<impair::Rule> &set) {
     const uint32_t zero = 0;
     clear(skel_->maps.rule_states);
@@ -169,7 +169,7 @@ public:
     peers_.emplace_back(key, peer->src_qp);
   }
 
-  // The verdict and the frame behind it, of the program alone.
+  // The verdict and the resulting frame, of the program alone.
   uint32_t in_kernel(Bytes &frame) {
     Bytes out(frame.size() + 256);
     LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame.data(), .data_out = out.data(),
@@ -304,7 +304,7 @@ private:
     s.event_window = 0;
     s.event_count = 0;
     s.flags &=
-        (1u << ROCE_STREAM_TRANSPORT_SHIFT) - 1; // of a QP of several, only slow packets tell
+        (1u << ROCE_STREAM_TRANSPORT_SHIFT) - 1; // of a QP of several, only slow packets show it
     return s;
   }
 

@@ -112,8 +112,8 @@ protected:
     link_up();
   }
 
-  // The kernel tells that a link is up before it lets frames through, from a work queue. Once that
-  // has run, and let go of the lock which the last command takes, none is dropped.
+  // The kernel reports that a link is up before it lets frames through, from a work queue. Once
+  // that has run, and let go of the lock which the last command takes, none is dropped.
   void link_up() {
     ASSERT_EQ(ip("link set xr0 up"), 0);
     ASSERT_EQ(ip("link set peer0 up"), 0);

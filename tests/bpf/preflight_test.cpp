@@ -375,7 +375,7 @@ TEST_F(Preflight, PortsOfDifferentMtu) {
   ASSERT_EQ(fixed.size(), 2u) << told(fixed);
   EXPECT_TRUE(fixed[0].fixed);
   in(box_, [] { EXPECT_EQ(host::read_link("box0")->mtu, 3000u); });
-  // The host at the end keeps its own, and is told of.
+  // The host at the end keeps its own, which is reported.
   EXPECT_FALSE(fixed[1].fixable);
   EXPECT_NE(fixed[1].text.find("left0"), std::string::npos) << told(fixed);
   in(left_, [] { EXPECT_EQ(host::read_link("left0")->mtu, 1500u); });

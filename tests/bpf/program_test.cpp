@@ -317,7 +317,7 @@ const std::vector<Row> &rows() {
          EXPECT_EQ(0u, counter(s, 0, ROCE_GAPS));
          EXPECT_EQ(7u, s.streams.at(0).word & ROCE_WORD_PSN);
        }},
-      {"the responder tells the PMTU of a READ",
+      {"the responder shows the PMTU of a READ",
        {B(ROCE_RC_RDMA_READ_REQUEST).psn(2).dma_len(4000).build(),
         B(ROCE_RC_RDMA_READ_RESPONSE_FIRST).from(2).to(1).qp(0x12).psn(2).payload(1024).build(),
         B(ROCE_RC_SEND_ONLY).psn(7).build()},
@@ -525,7 +525,7 @@ TEST_P(ProgramLoads, WithAnyFeatures) {
             (features & ROCE_FEATURE_FORWARD || (rules && rules != kMost)))
           continue; // a bridge has no sockets; of the rest, none and all are enough
         if (features & ROCE_FEATURE_CAPTURE && rules && (rules & kMost) != kMost)
-          continue; // likewise
+          continue;
         if (sets++ % kParts != GetParam())
           continue;
         const bool frags = (features ^ uses ^ track) & 1;

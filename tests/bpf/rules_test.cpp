@@ -115,7 +115,7 @@ const std::vector<std::string> kManyKinds = {
 
 } // namespace
 
-// What was counted and seen stays; rules and the numbers of QPs begin anew.
+// What was counted and seen stays; rules and the numbers of QPs restart.
 TEST_F(Rules, ZeroBeginsAnew) {
   ASSERT_OK(attach("xr0", netns_, small()));
   ASSERT_OK(zero_rules("xr0", netns_)); // of nothing
@@ -424,7 +424,7 @@ TEST_F(Rules, NoPacketSeesHalfASet) {
   RecordProperty("frames", static_cast<int>(sent));
 }
 
-// The same while programs are exchanged, not only sets.
+// No packet passes without a rule while programs are exchanged, not only sets.
 TEST_F(Rules, NoPacketSlipsThroughAnExchange) {
   ASSERT_OK(attach("xr0", netns_, small()));
   ASSERT_OK(add("drop name all"));

@@ -144,7 +144,7 @@ TEST_F(SteeringTest, OtherAddressesAndOtherProtocolsAreTheHosts) {
   auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 3), 3u);
-  EXPECT_EQ(sends_counted(*port), 2u) << "whoever gets them";
+  EXPECT_EQ(sends_counted(*port), 2u) << "any program may get them";
 }
 
 // The endpoint obeys them. They have no address.
@@ -179,7 +179,7 @@ TEST_F(SteeringTest, APortThatIsNotAttachedIsDetachedAgain) {
   expect_nothing_left(attached);
 }
 
-// By another name, and with another port of its former name beside it.
+// By another name, and with another port of its previous name beside it.
 TEST_F(SteeringTest, ARenamedPortIsStillIts) {
   Ids attached;
   {
@@ -198,7 +198,7 @@ TEST_F(SteeringTest, ARenamedPortIsStillIts) {
   expect_nothing_left(attached);
 }
 
-// Detached and attached anew by somebody else, it is theirs.
+// Detached and attached again by another process, it belongs to that one.
 TEST_F(SteeringTest, AnotherAttachmentIsLeftAlone) {
   Steering steering = this->steering();
   ASSERT_OK(detach("xr0", netns_));

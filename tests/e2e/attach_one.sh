@@ -43,7 +43,7 @@ diff -u "$scratch/box0.streams" "$scratch/box1.streams" >"$scratch/diff" || fail
 "$XDP_ROCE" --json analyze "$file" 2>/dev/null | jq -S '[.streams[] | {src, dst, dest_qp, kind, packets}] | sort' >"$scratch/file"
 jq -S '[.[] | {src, dst, dest_qp, kind, packets}] | sort' "$scratch/box0.streams" | diff -u "$scratch/file" - >"$scratch/diff" ||
   fail "streams: $(head -n 30 "$scratch/diff")"
-# One can go; the other goes on with what was counted.
+# One can go; the other continues with its counts.
 xr detach box0 >/dev/null 2>&1
 assert_eq "$(jq '.[0].total' "$scratch/box1")" "$(xr --json counters box1 | jq .frames.total)" "after detach box0"
 xr detach box1 >/dev/null 2>&1

@@ -16,7 +16,7 @@ char _license[] SEC("license") = "GPL";
 C
 clang -O2 -g -target bpf "-I/usr/include/$(uname -m)-linux-gnu" -c "$scratch/other.bpf.c" \
   -o "$scratch/other.bpf.o"
-# xdp-loader wants a bpffs of its own, which `ip netns exec` hides
+# xdp-loader needs a bpffs of its own, which `ip netns exec` hides
 loader() {
   ip netns exec "$rx" sh -c 'mount -t bpf bpf /sys/fs/bpf && exec xdp-loader "$@"' sh "$@" \
     >"$scratch/last.loader" 2>&1

@@ -34,7 +34,7 @@ watch_right
 watch_left
 forwards rc_send_cm_v4 rc_send_4096_v6 synthetic_every_opcode mckey_v4
 
-# Both ways in turn, as it was: the same streams, with what one direction tells of the other.
+# Both ways in turn, as it was: the same streams, with what one direction shows of the other.
 converses() {
   local file
   file=$(capture "$1")

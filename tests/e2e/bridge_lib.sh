@@ -13,7 +13,7 @@ right_mac=02:00:00:00:00:02
 # For lib.sh, which removes them.
 tx=$left rx=$box
 
-# Every observer that runs: process, and the file that tells what it did.
+# Every observer that runs: process, and its log.
 observers=() observer_logs=()
 # Those that `seen_...` has waited for already.
 declare -A at_marks=()
@@ -159,7 +159,7 @@ observed() {
 
 # One observer for many steps: watch_right, then for each step its traffic and seen_right FILE, which
 # gives the frames that came in there since the last one, as a pcap file. The end of a step is a frame
-# of an experimental EtherType that is sent behind it: rules of a scenario must leave it alone, and
+# of an experimental EtherType that is sent after it: rules of a scenario must leave it alone, and
 # the port that it enters counts it.
 declare -A last_mark=()
 marks=0

@@ -21,7 +21,7 @@ bridge
 watch_right
 arrives "at first"
 
-# Down: status tells, the other stays, and counts what cannot go on.
+# Down: status reports it, the other stays, and counts what cannot be forwarded.
 ip -n "$box" link set box1 down
 wait_for 5 link_is box1 down || fail "status does not tell that box1 is down: $(xr --json status)"
 if ! attached box0 || ! attached box1; then fail "a port is no longer attached: $(xr --json status)"; fi

@@ -35,10 +35,10 @@ for number, frame in enumerate(rdpcap(sys.argv[1]), 1):
         sys.exit(f"frame {number}: iCRC is {got.hex()}, not {want.hex()}")
     bth = frame[BTH]
     if IP in frame:
-        anew = Ether(bytes(frame))
-        del anew[IP].chksum
-        anew[BTH].icrc = None
-        if bytes(anew) != bytes(frame):
-            sys.exit(f"frame {number}: scapy builds {bytes(anew).hex()} of {bytes(frame).hex()}")
+        rebuilt = Ether(bytes(frame))
+        del rebuilt[IP].chksum
+        rebuilt[BTH].icrc = None
+        if bytes(rebuilt) != bytes(frame):
+            sys.exit(f"frame {number}: scapy builds {bytes(rebuilt).hex()} of {bytes(frame).hex()}")
     print(bth.dqpn, bth.opcode, bth.solicited, bth.migreq, bth.padcount, bth.version, bth.pkey, bth.fecn,
           bth.becn, bth.resv6, bth.ackreq, bth.resv7, bth.psn)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # With --around episode, the file has the frames around each first packet after a missing one, each NAK
-# and each first packet sent again, of real captures with losses. Which those are is told by tshark's
-# fields alone.
+# and each first packet sent again, of real captures with losses. tshark's fields
+# alone decide which those are.
 . "$(dirname "$0")/capture_lib.sh"
 need jq python3 tshark
 lane

@@ -40,7 +40,7 @@ before=$(kernel_objects)
 for name in loss_rc_send_v4 rc_send_4096_v6 m4200_rc_read_65536_v4 synthetic_every_opcode mckey_v4; do whole "$name"; done
 wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"
 
-# Around gaps: which those are is told by tshark's fields alone.
+# Around gaps: tshark's fields alone decide which those are.
 file=$(capture loss_rc_send_v4)
 gzip -dcf "$file" >"$scratch/source.pcap"
 tshark -r "$scratch/source.pcap" -T fields -e frame.number -e ip.src -e ip.dst -e infiniband.bth.destqp \
@@ -74,7 +74,7 @@ assert_capture ".frames.written == $(wc -l <"$scratch/want") and .frames.not_aro
   and .frames.events == $(count_comments "$scratch/around.pcapng" gap:)"
 echo "around $(jq .frames.events "$scratch/capture.json") gaps: $(wc -l <"$scratch/want") of $(sent packets) frames"
 
-# Around NAKs and CNPs: which frames those are tshark tells.
+# Around NAKs and CNPs: tshark decides which frames those are.
 around() {
   local event=$1 before=$2 after=$3 marks=$4
   tshark -r "$scratch/source.pcap" -T fields -e frame.number -Y "udp.dstport == 4791 && $marks" 2>/dev/null >"$scratch/marks"
@@ -137,7 +137,7 @@ assert_eq "100 60" "$(tshark -r "$scratch/pipe.pcapng" -T fields -e frame.cap_le
   "frames of a pipe, and the longest"
 tshark -r "$scratch/source.pcap" -Y "$roce" -T fields -e frame.len 2>/dev/null | awk 'NR <= 100' |
   diff - <(tshark -r "$scratch/pipe.pcapng" -T fields -e frame.len 2>/dev/null) >/dev/null || fail "lengths on the wire"
-sed -n '/^{/,/^}/p' "$scratch/capture.err" >"$scratch/capture.json" # behind the notes
+sed -n '/^{/,/^}/p' "$scratch/capture.err" >"$scratch/capture.json" # after the notes
 assert_capture '.frames.written == 100 and .frames.cut > 0'
 
 # A reader that goes away is no error, and is noticed though nothing comes.
@@ -167,7 +167,7 @@ for limit in '' '--for 3s'; do
   [[ $limit ]] || kill -TERM "$capturing"
   wait_for 15 over || fail "${limit:-TERM} does not end it when its reader stalls"
   end_capture
-  if [[ $limit ]]; then # nobody asked for less than all
+  if [[ $limit ]]; then # all frames up to the limit were requested
     assert_eq 1 "$ended" "exit status when the reader stalls at the end of $limit"
     assert_sentence 'the reader of standard output does not read any more' < <(sed '/^note/d; /^{/,/^}/d' "$scratch/capture.err")
   else

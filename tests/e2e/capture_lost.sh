@@ -43,7 +43,7 @@ assert_eq 1 "$status" "exit status with a full disk"
 grep -q '^xdp-roce: capture rx0: cannot write .*No space left' "$scratch/full.err" || fail "$(cat "$scratch/full.err")"
 "$XDP_ROCE" --json analyze "$scratch/cut.pcapng" >"$scratch/analyzed.json"
 assert_json "$scratch/analyzed.json" '.source.truncated == false and .frames.total > 100 and .frames.total < 1000'
-# What the report counts is what is in the file, and the rest is told.
+# The report counts the frames in the file, and those that are not.
 assert_json "$scratch/full.json" ".frames.written == $(capinfos -T -r -M -c "$scratch/cut.pcapng" | cut -f 2) and .frames.unwritten > 0
   and .frames.written + .frames.unwritten + .overflow.frames + .overflow.unread == .frames.taken"
 tshark -r "$scratch/cut.pcapng" >/dev/null 2>"$scratch/tshark.err"

@@ -77,7 +77,7 @@ comments "$scratch/around.pcapng" | awk '/dropped/ { print NR }' >"$scratch/at"
 assert_eq "$(acted lose)" "$(wc -l <"$scratch/at")" "events around which frames were kept"
 assert_capture ".frames.events == $(acted lose) and .frames.written <= 4 * .frames.events
   and .frames.written + .frames.not_around == $(sent packets)"
-# The same places in what was sent: each 50th of the data, with two before and one after it.
+# These places in the sent frames: each 50th of the data, with two before and one after it.
 tshark -r "$scratch/source.pcap" -T fields -e frame.number \
   -Y 'infiniband.bth.opcode < 12 || (infiniband.bth.opcode > 12 && infiniband.bth.opcode < 17)' 2>/dev/null |
   awk 'NR % 50 == 0 { for (i = $1 - 2; i <= $1 + 1; i++) print i }' >"$scratch/numbers"

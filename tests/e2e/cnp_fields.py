@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """cnp_fields.py FILE SRC DST SRC_MAC DST_MAC DSCP QPN...: every frame of the pcap file is a CNP from
 SRC to DST with one of those destination QPNs, field by field as IBA annex A17 has it. Read by
-scapy, and built anew. Prints how many each QPN got."""
+scapy, and built again. Prints how many each QPN got."""
 import collections
 import struct
 import sys
@@ -52,10 +52,10 @@ for number, frame in enumerate(rdpcap(path), 1):
     if CNPPadding not in frame:
         sys.exit(f"frame {number}: no CNP to scapy")
     if IP in frame:  # checksum and iCRC as scapy makes them
-        anew = Ether(bytes(frame))
-        del anew[IP].chksum
-        anew[BTH].icrc = None
-        check(number, "what scapy builds", bytes(anew).hex(), bytes(frame).hex())
+        rebuilt = Ether(bytes(frame))
+        del rebuilt[IP].chksum
+        rebuilt[BTH].icrc = None
+        check(number, "what scapy builds", bytes(rebuilt).hex(), bytes(frame).hex())
     else:  # for which scapy has no iCRC
         masked = bytearray(b"\xff" * 8 + bytes(ip)[:-4])
         masked[8] |= 0x0f

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # compare of two tap ports: one gets a real capture, the other the same without some frames. A port and
-# a file; the files that are kept; nothing stays behind.
+# a file; the files that are kept; nothing is left over.
 . "$(dirname "$0")/lib.sh"
 need jq editcap
 lane

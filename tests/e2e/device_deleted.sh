@@ -23,7 +23,7 @@ xr attach rx0
 replay --stream --packets 10
 await_frames 10
 
-# Deleted and made anew without a detach between: the stale attachment gives way.
+# Deleted and made again without a detach between: the stale attachment gives way.
 ip -n "$rx" link del rx0
 wire 1500 1
 keep xr counters rx0 && fail "counters of an attachment that is gone: $(cat "$scratch/last.out")"

@@ -32,7 +32,7 @@ before=$(kernel_objects)
 "$XDP_ROCE" doctor >/dev/null
 wait_for 5 nothing_since "$before" || fail "doctor left something in the kernel"
 
-# A veth: native XDP if this kernel's can be told, no hardware, its other end's tags.
+# A veth: native XDP if the kernel reports it, no hardware, its other end's tags.
 doctor rx0 || fail "doctor rx0: $(cat "$scratch/last.err")"
 assert_eq veth "$(text_of driver)" "driver"
 assert_eq "up, with carrier" "$(text_of link)" "link"
@@ -72,7 +72,7 @@ xr detach rx0
 
 refused 'nosuch0.*no such interface' xr doctor nosuch0
 
-# Without privilege what cannot be told says so, and nothing fails.
+# Without privilege, checks that need it say so, and nothing fails.
 install -m 755 "$XDP_ROCE" "$scratch/xdp-roce"
 chmod 755 "$scratch"
 setpriv --reuid 65534 --regid 65534 --clear-groups "$scratch/xdp-roce" --json doctor lo >"$scratch/report" ||

@@ -49,7 +49,7 @@ def account(packets, pmtu):
     for p in requests:
         if p.op == READ:
             p.n = max(1, -(-p.length // pmtu))
-    # Which of the requests begin a round, looking ahead: the next one goes on from it.
+    # Which of the requests begin a round, looking ahead: the next one continues from it.
     back = set()
     high = None
     for i, p in enumerate(requests):

@@ -67,7 +67,7 @@ what_of() {
     .findings, [.pairs[] | del(.retry_timer)], .following' "$1"
 }
 asked_of() { jq -c '[.latency_port[] | select(.kind == "ack").count] + [.latency_untimed | .ambiguous, .unanswered, .full] | add' "$1"; }
-# Each episode of the port was told when it had ended; one may still be open.
+# Each episode of the port was reported when it had ended; one may still be open.
 told_alike() {
   jq -es '(map(select(.type == "episode") | del(.schema, .time, .type, .roce_version)) | sort_by(.last_sent_ns, .resent_ns)) as $told
     | ($live[0].episodes | sort_by(.last_sent_ns, .resent_ns)) as $all
@@ -103,7 +103,7 @@ for mode in go-back-n selective; do
     told_alike
     counted_alike
     assert_eq "$(sent_of .recovery.retransmitted)" "$(found '[.episodes[].resent_packets] | add')" "packets sent again, $mode $verb"
-    # A single packet that a timer sends again cannot be told from a copy.
+    # A single packet that a timer sends again looks like a copy.
     [[ $mode == selective ]] || assert_eq "$(sent_of .recovery.timeouts)" "$(found '[.episodes[] | select(.cause == "timeout")] | length')" "timeouts, $mode $verb"
     assert_json "$scratch/episodes.json" '([.episodes[] | select(.cause == "nak")] | length) == .aeth.nak_psn_sequence_error
       and .findings == [] and .following.unpaired == 0 and (.pairs | length) == 1 and .pairs[0].retransmission == "'"$mode"'"'

@@ -63,7 +63,7 @@ numbers() {
 diff <(numbers "$scratch/metrics") <(numbers "$scratch/few") >"$scratch/diff" ||
   fail "with $caps it exports: $(cat "$scratch/diff")"
 
-# And for who goes on reading while the program is exchanged for another.
+# And for a reader that continues while the program is exchanged for another.
 inside setpriv --bounding-set "$caps" --inh-caps "$caps" "$XDP_ROCE" --json counters rx0 --interval 0.3 --count 10 \
   >"$scratch/reading" 2>"$scratch/reading.err" &
 reading=$!
@@ -147,7 +147,7 @@ for metric in xdp_roce_port_attached xdp_roce_missing_psns; do
   grep -qxF "$expression" "$scratch/expressions" || fail "the dashboard has no $expression"
   [[ $(query "$expression") =~ ^[0-9]+$ ]] || fail "$expression gives $(query "$expression")"
 done
-# Two hosts have ports of the same name: each is told apart, and one can be looked at alone.
+# Two hosts have ports of one name: each has its own series, and one can be looked at alone.
 while IFS= read -r expression; do
   query "${expression//\$instance/.*}" >/dev/null
   jq -e --arg exporter "$exporter" 'all(.data.result[]; .metric.instance == $exporter)' "$scratch/answer" >/dev/null ||
@@ -174,7 +174,7 @@ await 0 'xdp_roce_port_attached{port="rx0"}'
 metrics >"$scratch/metrics"
 promtool check metrics <"$scratch/metrics" || fail "promtool check metrics, without the interface"
 
-# Ends by a signal, with success. Whoever it was in: the exporter was the first in the background.
+# Ends by a signal, with success. The exporter was the first in the background.
 kill -TERM "${background[0]}"
 ended=0
 wait "${background[0]}" || ended=$?

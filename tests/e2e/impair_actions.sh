@@ -167,14 +167,14 @@ assert_eq "$acted" "$(uniq -d "$scratch/seen.frames" | wc -l)" "frames that came
 uniq "$scratch/seen.frames" | cmp -s - "$scratch/sent.frames" || fail "$what: not the frames that were sent"
 assert_counted duplicated="$acted"
 
-# Nothing of a rule stays behind.
+# Nothing of a rule is left over.
 replay_left "$file"
 seen_right "$scratch/seen.pcap"
 same_frames "$file" "$scratch/seen.pcap" "after all"
 observed
 unbridge
 
-# Of all that the observer saw.
+# All frames that the observer saw.
 bad=$(tshark -r "$scratch/watch_right.pcap" -o ip.check_checksum:TRUE -Y 'ip.checksum.status == "Bad"' \
   2>"$scratch/last.err" | wc -l)
 assert_eq 0 "$bad" "IPv4 checksums that are wrong"

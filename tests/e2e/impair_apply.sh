@@ -49,7 +49,7 @@ assert_eq "$frames" $((arrived + dropped)) "frames arrived ($arrived) and droppe
 ((rewritten >= frames * 4 / 10 && rewritten <= frames * 6 / 10)) || fail "rewrote $rewritten of $frames"
 ((sets >= 4)) || fail "only $sets sets"
 
-# The same with an observer, and few enough frames for it: who has which fate.
+# With an observer, and few enough frames for it: which frame has which fate.
 observe_right "$scratch/right.pcap"
 frames=12000
 in_background ip netns exec "$left" "$XR_REPLAY" --ifname left0 --stream --flows 100 --payload 16 \
@@ -62,8 +62,8 @@ done
 wait "$sender" || fail "the sender failed"
 unset 'background[-1]'
 observed
-# Of the low QPs, one set rewrites all, the other none and drops; of the high the other way round. So
-# what arrives of the low with the old DSCP is as many as were dropped there, but for one of each set.
+# One set rewrites all of the low QPs, the other none and drops; the high QPs are the other way round.
+# So the low QPs' frames with the old DSCP are as many as were dropped there, but for one of each set.
 frames list "$scratch/right.pcap" | python3 -c '
 import sys
 low = [0, 0]

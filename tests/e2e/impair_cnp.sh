@@ -62,7 +62,7 @@ same_frames "$scratch/there.pcap" "$scratch/seen.pcap" "beside a CNP"
 observed
 unbridge
 
-# Told. Nobody knows the QPNs of these senders.
+# No CNP for senders with unknown QPNs, until the QPNs are set.
 bridge
 watch_right
 watch_left
@@ -133,7 +133,7 @@ early=$(tshark -r "$scratch/watch_left.pcap" -Y 'infiniband.bth.opcode == 0x81' 
   tail -n "$cnps" | awk 'NR > 1 && $1 - last < 0.010 { n++ } { last = $1 } END { print n + 0 }')
 ((early * 10 <= cnps)) || fail "$early of $cnps CNPs came within 10 ms after another"
 
-# A frame in several buffers goes on, but the kernel does not clone it.
+# A frame in several buffers is forwarded, but the kernel does not clone it.
 keep xr impair box0 clear
 add opcode data cnp interval 1us
 keep xr impair box0 peer 192.0.2.1 0x100 '->' 0x200 || fail "peer: $(cat "$scratch/last.err")"

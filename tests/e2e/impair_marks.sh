@@ -9,8 +9,8 @@ sender_netns=$left sender_port=left0
 respond on "$right" right0 --cnp-interval 1us
 
 # marked RULE...: a bridge with that rule, and all data through it. Between mark and CNP lies this
-# machine, so that a second is allowed. Until three answers have told the sender's QPN, the stream that
-# a CNP slows down is not known (one QP: of several with the same PSNs it cannot be told).
+# machine, so that a second is allowed. Until three answers have shown the sender's QPN, the stream that
+# a CNP slows down is not known (one QP: among several with the same PSNs it stays unknown).
 psn=0
 marked() {
   psn=$((psn + 0x300000))

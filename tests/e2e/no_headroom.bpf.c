@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Redirects each frame with almost no room in front of it, as a program that adds a tunnel's
-// headers does: the first LENGTH bytes move to the front, the former frame follows as padding. On a
-// veth, the next program then cannot add metadata (bpf_xdp_adjust_meta: EINVAL).
+// headers does: the first LENGTH bytes move to the front, the previous frame follows as padding. On
+// a veth, the next program then cannot add metadata (bpf_xdp_adjust_meta: EINVAL).
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need jq setpriv
 need_root
-# whoever runs it must be able to read it
+# its user must be able to read it
 install -m 755 "$XDP_ROCE" "$scratch/xdp-roce"
 cp "$(capture rc_send_1024_v4)" "$scratch/capture.pcap"
 chmod 755 "$scratch"

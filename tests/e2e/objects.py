@@ -80,7 +80,7 @@ def held():
 
 
 def namespaces():
-    """A namespace of `run` is its process's; where that is dead, of whoever looks: it is left behind."""
+    """A namespace of `run` is its process's; where that is dead, the caller's: it was not removed."""
     for name in sorted(os.listdir("/run/netns")) if os.path.isdir("/run/netns") else []:
         run = name.split("-")[2] if name.startswith("xr-run-") else None
         if os.environ.get("XR_MACHINE") == "ours" or name.startswith(os.environ["XR_NETNS"]):

@@ -57,7 +57,7 @@ completes rx0 attach --no-track r
 completes rx0 bridge --fix r
 # What others call their interfaces is no shell's.
 ip -n "$rx" link add 'y$(echo)' type veth peer name 'z`echo`'
-# shellcheck disable=SC2016 # as it stands
+# shellcheck disable=SC2016 # not expanded
 completes 'y$(echo)' watch y
 ip -n "$rx" link del 'y$(echo)'
 # Each word once, and what the check of an option takes.

@@ -70,7 +70,7 @@ for _ in {1..100}; do
 done
 counted "$sent" || fail "$sent were sent, counted: $(xdp-roce --json counters in | jq -c .frames)"
 
-# What cannot be taken off is said, and the removal goes on.
+# What cannot be taken off is reported, and the removal continues.
 cp /var/lib/dpkg/info/xdp-roce.{prerm,postrm} /
 setpriv --bounding-set -all /xdp-roce.prerm remove 2>/last.err || fail "prerm fails without privilege"
 grep -q '^xdp-roce: detach: ' /last.err || fail "prerm hides a failure: $(cat /last.err)"

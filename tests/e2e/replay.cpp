@@ -204,7 +204,7 @@ void put_ipv6(uint8_t *ip, uint32_t length) {
   inet_pton(AF_INET6, "2001:db8::2", ip + 24);
 }
 
-// An RC SEND MIDDLE without QPN and PSN; its iCRC is 0, which stands for "none".
+// An RC SEND MIDDLE without QPN and PSN; its iCRC is 0, which means "none".
 Frame send_middle(const Options &o, size_t &bth) {
   const size_t ip_bytes = o.ipv6 ? 40 : 20, udp = ETH_HLEN + ip_bytes;
   const uint8_t macs[] = {2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1};
@@ -324,7 +324,7 @@ void command_line(CLI::App &app, Options &o) {
   app.add_option("--rate", o.rate, "About this many frames a second; 0: as fast as possible");
   app.add_flag("--stream", o.stream, "Make RC SEND MIDDLE packets instead of reading a capture");
   app.add_option("--packets", o.packets, "Packets of each flow");
-  app.add_option("--flows", o.flows, "Flows, told apart by DestQP")->check(CLI::PositiveNumber);
+  app.add_option("--flows", o.flows, "Flows, distinguished by DestQP")->check(CLI::PositiveNumber);
   app.add_option("--first-qp", o.first_qp, "DestQP of the first flow");
   app.add_option("--payload", o.payload, "Payload bytes")->check(CLI::Range(0u, 9000u));
   app.add_option("--skip-every", o.skip_every, "Leave out a PSN after this many packets");

@@ -50,7 +50,7 @@ cnps=$(frames list "$scratch/answers.pcap" | wc -l)
 # Stamped when they come in: what waited a little before comes closer to the next.
 tcpdump -r "$scratch/watch_tx.pcap" -w "$scratch/stamped.pcap" "udp and src host $to and udp[8] == 0x81" 2>/dev/null
 "$here/cnp_pace.py" "$scratch/stamped.pcap" 50e-6 || fail "CNPs too close"
-# Datagrams tell whom to slow down.
+# Datagrams name the QP to slow down.
 send "${ends[@]}" qp 0x50 src-qp 0x777 transport ud send size 64 messages 10 ecn ce rate 1kpps
 seen_answers 0x81
 "$here/cnp_fields.py" "$scratch/answers.pcap" "$to" "$from" "$rx_mac" 02:00:00:00:00:01 48 0x777 >/dev/null || fail "CNPs of UD"
@@ -60,7 +60,7 @@ more=$(frames list "$scratch/answers.pcap" | wc -l)
 send "${ends[@]}" qp 0x60 src-qp 0x160 send size 64 psn 5 messages 4 rate 1kpps fault icrc at 3,4
 seen_answers 0x11
 answers >"$scratch/answers"
-[[ $(cut -d ' ' -f 3 "$scratch/answers" | paste -sd ' ') =~ ^(5 )?6$ ]] || # one may stand for both
+[[ $(cut -d ' ' -f 3 "$scratch/answers" | paste -sd ' ') =~ ^(5 )?6$ ]] || # one may acknowledge both
   fail "ACKs where two iCRCs are wrong: $(cat "$scratch/answers")"
 "$XDP_ROCE" --json analyze "$scratch/answers.pcap" >"$scratch/analyzed.json"
 assert_analyzed '.icrc.checked > 0 and .icrc.bad == 0 and .ecn.ect0 == .icrc.checked and .aeth.ack == .icrc.checked'
@@ -68,7 +68,7 @@ end_respond
 assert_respond ".answered.cnps == $cnps + $more and .received.ce == 2010
   and .answered.cnps_paced == 2010 - $cnps - $more and .answered.naks == 10 and .refused.bad_icrc == 2"
 
-# Not ready, every 3rd message: one NAK for each when asked by a sender who listens; all arrive. CNPs as told.
+# Not ready, every 3rd message: one NAK for each when asked by a sender who listens; all arrive. CNPs as configured.
 respond --address "$to" --rnr-every 3 --rnr-timer 5 --cnp-scope port --cnp-interval 10s
 send --reliable src "$from" dst "$to" qp 0x70-0x71 write size 2048 messages 9 ecn ce
 assert_sent '.sent.messages == 18 and .answers.rnr_naks == 6 and .answers.cnps == 1 and .recovery.retransmitted > 0

@@ -7,7 +7,7 @@ need_root
 need jq tshark python3
 before=$(kernel_objects)
 
-# Of `hurt` the 30th packet is lost, then the last one; of `marked` ten packets are marked.
+# `hurt` loses its 30th packet, then the last one; ten packets of `marked` are marked.
 cat >"$scratch/expect.yaml" <<'END'
 experiment: expectations over answers
 seed: 1
@@ -77,7 +77,7 @@ turned_round() {
   assert_eq "1029 1029" "$psns" "PSNs of the packet that was dropped and of the NAK for it"
   shown "$dir" 0 | grep -q 'rule 1: dropped' || fail "the first frame: $(shown "$dir" 0)"
   assert_eq 96 "$(($(shown "$dir" 1 | cut -f 3) & 0x7f))" "AETH syndrome of the second frame: a NAK"
-  # Of the timeout: the first packet of its QP after 100 ms without one, which had been sent before.
+  # The timeout's frame: the first packet of its QP after 100 ms without one, which had been sent before.
   frame=$(jq '.expectations[2].frame' "$dir/result.json")
   assert_eq "$frame" "$(jq '.expectations[3].frame' "$dir/result.json")" "the frame of the third and of the fourth"
   tshark -r "$dir/left.pcapng" -Y "infiniband.bth.destqp == $(shown "$dir" 0 | cut -f 5) && frame.number <= $frame" -T fields -e frame.number -e frame.time_epoch \

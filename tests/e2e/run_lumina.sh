@@ -110,7 +110,7 @@ for rule in event-1 event-2 event-3 event-4; do
   event=$(jq -c --arg rule "$rule" '.events[] | select(.rule == $rule)' "$scratch/out/result.json")
   assert_eq "$(jq .psn <<<"$event")" "$(frame_of "$scratch/out/left.pcapng" "$(jq .frame <<<"$event")" | cut -f 1)" "PSN of the frame of $rule"
 done
-# Of the dropped packet 3 of QP 1: times of the next one that passed, of the NAK and of the packet sent again, at the wire's two ports.
+# For the dropped packet 3 of QP 1: times of the next one that passed, of the NAK and of the packet sent again, at the wire's two ports.
 event=$(jq -c '.events[] | select(.rule == "event-2")' "$scratch/virtual/result.json")
 psn=$(jq .psn <<<"$event")
 split=$(python3 - "$psn" <(tshark -r "$scratch/virtual/left.pcapng" -Y 'infiniband.bth.destqp == 0x12' -T fields -e infiniband.bth.psn -e frame.time_epoch 2>/dev/null) \

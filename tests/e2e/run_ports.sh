@@ -85,7 +85,7 @@ traffic_from_other_hosts() {
     --flow "dst 192.0.2.2 qp 0x11 write size 20k messages 10 rate 2mbit psn $psn" \
     --flow "dst 192.0.2.2 qp 0x12 write size 20k messages 10 rate 2mbit psn $psn start 50ms"
 }
-# attached NETNS: of this scenario's ports those with a program or pins. A namespace may have the number of a former one, whose pins remain.
+# attached NETNS: this scenario's ports with a program or pins. A namespace may have the number of a previous one, whose pins remain.
 attached() {
   "$XDP_ROCE" --netns "$1" --json status |
     jq -r '.attachments[].interface | select(test("^(box|left|right|end)[01]$"))' | paste -sd ' '

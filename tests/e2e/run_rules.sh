@@ -67,7 +67,7 @@ cnps() { tshark -r "$1.pcapng" -Y 'infiniband.bth.opcode == 0x81' 2>/dev/null | 
 captures_show "$scratch/out" 0x000100 0x000101
 nothing_left "after a run with rules and captures"
 
-# The same file in virtual time: the same packets are hit, and the captures say so. The one of all bytes has right iCRCs.
+# This file in virtual time: the same packets are hit, and the captures say so. The one of all bytes has right iCRCs.
 exits 0 "$XDP_ROCE" run "$scratch/rules.yaml" --out "$scratch/virtual"
 captures_show "$scratch/virtual" 0x000011 0x000012
 exact() { jq -c '[.rules[] | select(.name == "lose" or .name == "mark") | {name, link, words, matched, acted, refused, not_applicable}]' "$1/result.json"; }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A sweep in parts: shares that are merged are the whole; a killed one goes on where it was; plots over a key. And
+# A sweep in parts: shares that are merged are the whole; a killed one continues where it was; plots over a key. And
 # others' words by --import.
 . "$(dirname "$0")/lib.sh"
 need jq python3

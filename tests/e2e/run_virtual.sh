@@ -67,7 +67,7 @@ again() { jq '.flows[0].retransmitted' "$scratch/whole-retransmit"/*"probability
 for run in first second; do exits 0 xdp-roce run jitter --out "$scratch/jitter-$run"; done
 cmp "$scratch/jitter-first/series.csv" "$scratch/jitter-second/series.csv" || fail "two runs with rules differ"
 
-# The same seed gives the same bytes; another one does not.
+# One seed always gives the same bytes; another one does not.
 exits 0 xdp-roce run incast "${short[@]}" --out "$scratch/two"
 cmp "$scratch/one/series.csv" "$scratch/two/series.csv" || fail "two runs of one seed differ"
 without='del(.wall_s, .cpu_s, .version)'

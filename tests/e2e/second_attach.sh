@@ -15,7 +15,7 @@ replay --stream --packets 100
 await_frames 100
 refused 'rx0.*already attached|already' xr attach rx0
 frames_counted 100 || fail "the refused attach changed the counters"
-# Behind libxdp's dispatcher, or alone with the reason.
+# Under libxdp's dispatcher, or alone with the reason.
 xr --json status rx0 >"$scratch/status.json"
 assert_json "$scratch/status.json" '.attachments[0] | .dispatcher == (.alone_because == null)'
 if [[ $(jq '.attachments[0].dispatcher' "$scratch/status.json") == false ]]; then

@@ -41,7 +41,7 @@ await_frames 72
 xr --json counters rx0 >"$scratch/counters.json"
 assert_json "$scratch/counters.json" '.frames.rocev2 == 60 and .frames.malformed == 12'
 
-# The same bits in rules: what each flow is, the first rule that matches has.
+# Rules for these bits: each flow counts in the first rule that matches it.
 i=0
 for rule in 'tver 15' 'not tver 0' 'se 1' 'migreq 1' 'padcnt 1-3' 'not pkey 0xffff' 'fecn 1' 'becn 1' 'resv6 0x2a' 'ack-req 1' \
   'not resv7 0' 'resv6 0 resv7 0 padcnt 0 tver 0'; do

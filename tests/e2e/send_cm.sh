@@ -48,7 +48,7 @@ firsts=$(tshark -r "$scratch/cm.pcap" -Y 'infiniband.reth' -T fields -e infiniba
 assert_eq "$(of_cm infiniband.cm.rep.localqpn infiniband.cm.rep.startpsn | sort -n)" "$firsts" 'QPNs and first PSNs'
 assert_eq 0 "$(tshark -r "$scratch/cm.pcap" -Y '_ws.malformed' 2>/dev/null | wc -l)" 'malformed frames'
 
-# The same by analyze and, live, by connections.
+# These connections as `analyze` and, live, `connections` report them.
 three='(.connections | length == 3 and all(.state == "ended" and .active == "192.0.2.1" and .passive == "192.0.2.2" and .pmtu == 512
   and .retries == 7 and .rnr_retries == 7 and .transport == "RC" and .service_id == 17174876 and .mads == 5 and .mads_again == 0
   and .version == "v2"))'

@@ -64,7 +64,7 @@ end_respond
 assert_sent '.rates | all(.[]; .rate_bps == 40e6 and .cuts > 0)'
 awk -F, '$4 == "rate_bps" && $5 < 20e6 { low = 1 } END { exit !low }' "$scratch/series.csv" || fail "no rate fell"
 
-# The same reliably: completes, and retransmissions obey the rate.
+# With reliable flows: completes, and retransmissions obey the rate.
 bottleneck
 respond on "$right" right0 --address "$to" --cnp-interval 2ms
 send --reliable "${flow[@]}" for 3s

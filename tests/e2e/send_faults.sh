@@ -27,7 +27,7 @@ faulty 0x16 53 '{"ghost_acks": 3}' fault ghost-ack at 3,10,20
 faulty 0x17 45 '{"skipped": 5}' fault skip every 10 # the 50th is the last: no gap shows it
 faulty 0x18 51 '{"skipped": 2, "repeated": 3, "bad_icrc": 1}' fault skip at 7,8 fault repeat at 20,30,31 fault icrc at 40
 faulty 0x19 50 '{}'
-faulty 0x1a 47 '{"skipped": 3}' fault skip at 3,32,33 # PSNs go on with 0 there
+faulty 0x1a 47 '{"skipped": 3}' fault skip at 3,32,33 # PSNs continue with 0 there
 send "${v4[@]}" "${at[@]}" qp 0x1b write size 5120 messages 40 psn 0 rate 20kpps seed 5 fault skip probability 10%
 drawn=$(sent_of .faults.skipped)
 ((drawn >= 5 && drawn <= 50)) || fail "10 % of 200 are $drawn"
@@ -42,7 +42,7 @@ same_report "$scratch/rx.pcap"
 tshark -r "$scratch/rx.pcap" -T fields -e infiniband.bth.destqp -e infiniband.bth.opcode \
   -e infiniband.bth.psn -e infiniband.bth.padcnt 2>"$scratch/last.err" |
   while read -r qp op psn pad; do echo "$((qp)) $op $psn $pad"; done >"$scratch/seen"
-# Of a QP: field 3 is the PSN.
+# A QP's frames: field 3 is the PSN.
 of() { awk -v qp="$(($1))" "\$1 == qp ${2:-}" "$scratch/seen" | cut -d ' ' -f "${3:-3}" | paste -sd ' '; }
 but() { seq 0 49 | grep -vxE "$1" | paste -sd ' '; }
 assert_eq "$(but '2|9|19')" "$(of 0x11)" "PSNs of the flow that skips"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # send and respond obey PFC frames that the peer's end of the link sends: what has a paused priority
-# waits and goes on. The frames are written by Python, not by ours.
+# waits and continues. The frames are written by Python, not by ours.
 . "$(dirname "$0")/traffic_lib.sh"
 need jq python3
 lane

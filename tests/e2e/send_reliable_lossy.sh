@@ -45,7 +45,7 @@ for port in box0 box1; do
 done
 assert_json "$scratch/box0.json" '.impaired.dropped_programmed > 0 and .impaired.duplicated > 0'
 assert_json "$scratch/box1.json" '.impaired.dropped_programmed > 0 and .impaired.duplicated > 0 and .aeth.nak_psn_sequence_error > 0'
-# The trackers are before the rules: what was lost behind them comes again, from the PSN that was lost.
+# The trackers are before the rules: what was lost after them comes again, from the PSN that was lost.
 xr --json streams box0 >"$scratch/streams.json"
 assert_json "$scratch/streams.json" '.streams | map(select(.kind == "request")) | length == 4 and all(.missing == 0)
   and (map(.rewinds) | add > 0) and (map(.duplicates) | add > 0)'

@@ -7,7 +7,7 @@ need jq tcpdump tshark python3
 lane
 fields=(-T fields -e infiniband.bth.opcode -e infiniband.bth.destqp -e infiniband.bth.psn -e frame.len)
 order() { tshark -r "$1" "${fields[@]}" 2>/dev/null; }
-# The same, with MACs, addresses and the state of the sums: 0 is bad.
+# Frames with MACs, addresses and the state of the sums: 0 is bad.
 told() {
   tshark -r "$3" "${fields[@]}" -e eth.src -e eth.dst -e "$1" -e "$2" -e ip.checksum.status -e udp.checksum.status \
     -o ip.check_checksum:TRUE -o udp.check_checksum:TRUE 2>/dev/null

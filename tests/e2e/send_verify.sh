@@ -34,7 +34,7 @@ assert_sent "$clean and .verified.messages == 25 and .recovery.retransmitted > 0
 end_respond
 (($(jq .refused.bad_icrc "$scratch/respond.json") >= 5)) || fail 'nothing was corrupted'
 
-# The same where the responder takes it.
+# With a responder that accepts wrong iCRCs.
 respond on "$right" right0 --memory 4MB --any-icrc
 rule='dest-qp 0x41 opcode data positions 30,100 corrupt payload'
 verify write size 20000 messages 10 pmtu 1024 qp 0x41

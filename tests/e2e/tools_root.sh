@@ -43,7 +43,7 @@ says 7 "^sudo: -- bash $tree/tools/setup\$" "$tree/tools/demo"
 says 7 "^sudo: -- bash $tree/tools/setup --test\$" "$tree/tools/bench"
 rm "$bin/sudo"
 
-# What a former run as root left.
+# What a previous run as root left.
 mkdir "$tree/build/release"
 touch "$tree/build/release/of_root"
 says 1 "su -c 'chown -R $user $tree/build'" "$tree/tools/test" unit

@@ -40,7 +40,7 @@ respond() {
     ns=$2 port=$3
     shift 3
   fi
-  rm -f "$scratch/respond.json.err" # what a former one said
+  rm -f "$scratch/respond.json.err" # a previous one's messages
   in_background endpoint "$scratch/respond.json" --json --netns "$ns" respond "$port" "$@"
   responder=${background[-1]}
   wait_for 15 says_so || fail "respond does not run: $(cat "$scratch/respond.json.err")"

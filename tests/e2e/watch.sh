@@ -176,7 +176,7 @@ await_screen 'select a stream; it stays selected'
 keys Escape
 await_screen "  $streams streams"
 
-# Another reader of the events is told, and this one goes on.
+# Another reader of the events is refused, and this one continues.
 refused 'another process is reading' xr events rx0 --count 1
 
 # Zero.
@@ -206,7 +206,7 @@ for signal in TERM HUP INT QUIT USR1 USR2 ALRM VTALRM PROF IO PWR STKFLT XCPU XF
   ended_with 0
 done
 watch_in_tmux
-kill -PIPE "$(cat "$scratch/pid")" # is for who writes
+kill -PIPE "$(cat "$scratch/pid")" # is sent to a process that writes
 keys q
 ended_with 0
 for signal in SEGV ABRT BUS FPE ILL TRAP SYS; do # a fault's status stays the fault's
@@ -257,7 +257,7 @@ refused '--once|not a terminal' xr watch rx0 </dev/null
 keep xr --json watch rx0 && fail "--json"
 assert_sentence 'no JSON' <"$scratch/last.err"
 
-# Several ports: one beside the other, Tab goes on.
+# Several ports: one beside the other, Tab selects the next.
 ip -n "$rx" link add rx1 type veth peer name rx2
 ip -n "$rx" link set rx1 up
 xr attach rx1 >/dev/null
@@ -270,7 +270,7 @@ keys Tab
 await_screen 'xdp-roce watch  rx1'
 keys 1
 await_screen 'xdp-roce watch  rx0'
-# One goes: it is told, and the other goes on.
+# One goes: it is reported, and the other continues.
 xr detach rx1 >/dev/null
 await_screen '1:rx0 .*/s .* 2:rx1 gone'
 keys Tab
@@ -280,9 +280,9 @@ keys q
 ended_with 0
 ports=
 
-# Somebody else reads the events: it says so and goes on without.
+# Another process reads the events: it says so and continues without.
 in_background "$XDP_ROCE" --netns "$rx" events rx0 >/dev/null 2>"$scratch/events.err"
-reads_events() { # the epoll of its ring is made behind the lock
+reads_events() { # the epoll of its ring is made after the lock
   find "/proc/${background[-1]}/fd" -lname '*eventpoll*' 2>/dev/null | grep -q .
 }
 wait_for 10 reads_events || fail "no reader of the events"

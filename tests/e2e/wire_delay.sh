@@ -18,7 +18,7 @@ read -r least _ _ < <(rtt 20)
 within "RTT with 10 and 5 ms, us" "$least" 15000 18000
 xr impair box1 clear >/dev/null
 
-# Another rule in the place and with the id of the former one, before the process has looked.
+# Another rule in the place and with the id of the previous one, before the process has looked.
 kill -STOP "$wire_pid"
 xr impair box0 clear >/dev/null
 xr impair box0 add non-roce delay 20ms >/dev/null
@@ -35,7 +35,7 @@ within "mean RTT with jitter, us" "$average" 4500 8500
 within "most RTT with jitter, us" "$most" 8000 30000
 grep -q ' 0% packet loss' "$scratch/ping" || fail "pings were lost: $(cat "$scratch/ping")"
 
-# Two rules in a row: the first one goes on to the second.
+# Two rules in a row: frames leave the first for the second.
 xr impair box0 clear >/dev/null
 xr impair box0 add non-roce delay 3ms next >/dev/null
 xr impair box0 add non-roce delay 4ms >/dev/null

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `wire` is killed under load, 20 times: the kernel forwards frames again at once and counts those that
 # were to be held. What the process held is lost: the port's report has as many frames as the kernel's
-# counters of the ends miss. A new process goes on. A bridge that was there is joined and left there.
+# counters of the ends miss. A new process continues. A bridge that was there is joined and left there.
 . "$(dirname "$0")/wire_lib.sh"
 lane3
 before=$(kernel_objects)

@@ -38,7 +38,7 @@ xr impair box0 add non-roce shape 20mbit burst 5k queue 200k >/dev/null
 within "TCP through a shaper of 20 Mbit/s" "$(tcp_rate 4)" 17e6 19.4e6
 xr impair box0 clear >/dev/null
 
-# step 3k: ECT frames that leave a longer queue behind them are marked, and none is lost.
+# step 3k: ECT frames that leave a longer queue are marked, and none is lost.
 observe_right "$scratch/marked.pcap" udp port 4791
 seen_all() { [[ $(tshark -r "$scratch/marked.pcap" 2>/dev/null | wc -l) == 200 ]]; }
 xr link box1 rate 10mbit buffer 500k step 3k >/dev/null

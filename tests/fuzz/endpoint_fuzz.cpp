@@ -22,7 +22,7 @@ namespace {
 constexpr uint16_t kPort = roce_swap16(ROCE_UDP_PORT);
 constexpr size_t kMost = 256; // answers to one frame: a READ may have millions
 
-// Of any length: a copy whose end the sanitizer knows, and iCRCs that are right, or nothing would
+// A copy of any length, whose end the sanitizer knows, and iCRCs that are right, or nothing would
 // get past the first door.
 struct Input {
   std::vector<uint8_t> frame;

@@ -78,7 +78,7 @@ void check_parse(const NativeDatapath &accountant, const NativeDatapath::FrameVi
   REQUIRE(again.psn == p.psn && again.bth == p.bth && again.end == p.end && again.cut == p.cut);
 }
 
-// Of frames inside tunnels: sessions, and what is missing.
+// Checks frames inside tunnels: sessions, and missing numbers.
 void check_mirrors(const Snapshot &s, const Sums &sums) {
   uint64_t frames = 0, seen = s.totals.mirrors_full;
   for (const roce_opcode_count &c : s.opcodes)
@@ -179,7 +179,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const uint32_t length = captured + le16(data + 2);
     data += 4;
     size -= 4;
-    // A buffer of just this size, so that a read behind it shows.
+    // A buffer of just this size, so that a read past it shows.
     const std::unique_ptr<uint8_t[]> bytes(new uint8_t[captured]);
     std::copy_n(data, captured, bytes.get());
     data += captured;

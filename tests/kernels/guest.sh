@@ -83,7 +83,7 @@ guest_boot() {
     ((status == 2)) || why="no answer in $seconds s: $why"
     mv "$dir/serial.log" "$dir/serial-$try.log" 2>/dev/null # not there where QEMU refused
     mv "$dir/qemu.log" "$dir/qemu-$try.log"
-    # The same again is not said again.
+    # A note is written once.
     [[ "; $notes; " == *"; $why; "* ]] || notes+=${notes:+; }$why
     ((status == 2)) || break
   done

@@ -25,11 +25,11 @@ other_suite=trixie
 runtime=(libc6 libc-bin libgcc-s1 libstdc++6)
 other=(libxdp1 libbpf1 libelf1t64 zlib1g)
 
-# What is cached is made anew when this changes.
+# The cache is made again when this changes.
 made_by=$(cat "$here"/{prepare.sh,archive.sh,guest/*} | sha256sum | cut -c 1-16)
 
 die() { printf 'kernels: %s\n' "$*" >&2; exit 1; }
-# pack DIR FILE: as root's, whoever runs this.
+# pack DIR FILE: with root as owner, for any caller.
 pack() {
   (cd "$1" && find . -print0 | LC_ALL=C sort -z | cpio -0 -o -H newc -R +0:+0 --quiet) >"$2.new" && mv "$2.new" "$2"
 }

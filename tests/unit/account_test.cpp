@@ -107,7 +107,7 @@ TEST(Events, ARunOfCeIsOne) {
             (std::vector<int>{ROCE_EVENT_STREAM_NEW, ROCE_EVENT_CE_RUN, ROCE_EVENT_CE_RUN}));
 }
 
-// The same of ACKs, which have a fast path of their own.
+// ACKs have a fast path of their own.
 TEST(Events, ARunOfCeAmongAcksIsOne) {
   Tracked tracked;
   int psn = 0;

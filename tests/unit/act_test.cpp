@@ -82,7 +82,7 @@ std::vector<Sample> many() {
   return all;
 }
 
-// What is wrong with a frame whose headers stand where they stood before.
+// The flaws of a frame whose headers have not moved.
 std::set<std::string> flaws(const Bytes &bytes, const Sample &of) {
   std::set<std::string> found;
   const roce_packet &p = of.p();
@@ -231,7 +231,7 @@ TEST(Act, SetsTosAndNothingElse) {
       EXPECT_EQ(port.impair(bytes), Fate::GoOn);
       const unsigned wanted = s.v2() ? tos : s.p().tos;
       EXPECT_EQ(parsed(bytes).packet.tos, wanted) << words << ", " << s.name;
-      const bool ipv6 = s.v2() && !s.ipv4(); // the traffic class stands in two bytes
+      const bool ipv6 = s.v2() && !s.ipv4(); // the traffic class is in two bytes
       const unsigned differ = wanted ^ s.p().tos;
       EXPECT_EQ(edits(s, bytes).size(),
                 ipv6 ? (differ >> 4 != 0) + ((differ & 15) != 0) : differ != 0)
@@ -275,7 +275,7 @@ TEST(Act, SetsFecnAndBecnAndNothingElse) {
       }
 }
 
-// The identification of IPv4 packets; else reserved bits behind AckReq, which stays.
+// The identification of IPv4 packets; else reserved bits after AckReq, which stays.
 TEST(Act, CorruptIcrcChangesWhatNobodyElseLooksAt) {
   for (const Sample &s : many()) {
     Port port({"corrupt icrc"});
@@ -489,7 +489,7 @@ int place_of(uint32_t header, uint32_t info) {
   return -1;
 }
 
-// Of every opcode there is.
+// Every opcode's fields.
 TEST(Act, CorruptHeaderHitsTheField) {
   for (const Field &field : kFields)
     for (unsigned opcode = 0; opcode < 256; opcode++) {

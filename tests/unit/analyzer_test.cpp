@@ -151,7 +151,7 @@ TEST(Analyzer, EqualsTheDriversCounters) {
   const Snapshot before = run(path_of("wire_m1500_drop100_vb_drv_rq-va")).snapshot;
   EXPECT_EQ(sum_of(before, ROCE_REWINDS), 46u);
   EXPECT_EQ(sum_of(before, ROCE_JUMPED), 0u);
-  // UC repeats nothing: 26 were dropped of 400, one of them the last, which nothing tells
+  // UC repeats nothing: 26 were dropped of 400, one of them the last, which nothing shows
   const Snapshot uc = run(path_of("loss_uc_write_only_v4")).snapshot;
   EXPECT_EQ(sum_of(uc, ROCE_SKIPPED) - sum_of(uc, ROCE_FILLED), 25u);
   const Snapshot ect = run(path_of("rc_write_ect_v4")).snapshot;
@@ -210,7 +210,7 @@ TEST(Analyzer, ZeroIcrcIsNotBad) {
   CapturedFrame frame;
   while (reader->next(frame) == Next::Frame) {
     FileBytes bytes(frame.data, frame.data + frame.captured);
-    // the only frames of 40 + 14 bytes behind IP's total length are RoCE here; all end in an iCRC
+    // the only UDP frames here are RoCE; all end in an iCRC, at IP's total length
     if (bytes[12] == 8 && bytes[13] == 0 && bytes[23] == 17) {
       const size_t end = 14 + static_cast<size_t>(bytes[16] << 8 | bytes[17]);
       std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(end) - 4, 4, 0);
@@ -283,7 +283,7 @@ TEST(Analyzer, LinkTypesGiveTheSame) {
       expect_same(other, ethernet, false);
       EXPECT_EQ(other.icrc.checked, ethernet.icrc.checked);
     }
-    // a VLAN tag behind the cooked header: its ethertype, TCI, then the packet's
+    // a VLAN tag after the cooked header: its ethertype, TCI, then the packet's
     FileBytes tagged(20, 0xee);
     tagged[14] = 0x81;
     tagged[15] = 0x00;

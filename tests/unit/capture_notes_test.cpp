@@ -45,7 +45,7 @@ TEST(CaptureNotes, TagsOfCookedFramesHaveTheirPcp) {
   }
 }
 
-// The same frames after a header of SLL2, of 20 bytes with the protocol first; the second tag's
+// Frames after a header of SLL2, of 20 bytes with the protocol first; the second tag's
 // PCP is not the frame's.
 TEST(CaptureNotes, TagsOfSll2FramesHaveTheirPcp) {
   Result<Reader> reader = Reader::open(path_of("links/sll_vlan_pcp4"));

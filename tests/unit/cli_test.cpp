@@ -274,7 +274,7 @@ std::string without(std::string text, char c) {
   return text;
 }
 
-// What roff is told beside the text: \- \: \& \fB and so on.
+// Removes roff's escapes: \- \: \& \fB and so on.
 std::string plain(std::string roff) {
   for (const char *mark : {"\\:", "\\&", "\\fB", "\\fI", "\\fR"})
     for (size_t at = 0; (at = roff.find(mark, at)) != std::string::npos;)
@@ -282,7 +282,7 @@ std::string plain(std::string roff) {
   return without(roff, '\\');
 }
 
-// Nothing that --help tells is missing from the manual and the completion.
+// The manual and the completion have everything that --help has.
 TEST(Cli, ManualAndCompletionHaveEverything) {
   const Program program;
   const Command root = program.line.root();
@@ -307,7 +307,7 @@ TEST(Cli, ManualAndCompletionHaveEverything) {
   }
 }
 
-// Of each command that sorts: its keys.
+// The keys of each command that sorts.
 TEST(Cli, HelpAndManualListSortKeys) {
   const Program program;
   const Command root = program.line.root();
@@ -323,7 +323,7 @@ TEST(Cli, HelpAndManualListSortKeys) {
   }
 }
 
-// Of `impair`: every word that a rule may have.
+// Every word that a rule of `impair` may have.
 TEST(Cli, HelpAndManualListTheWordsOfRules) {
   const Program program;
   const Command root = program.line.root();

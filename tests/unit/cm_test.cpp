@@ -89,7 +89,7 @@ TEST(Cm, ReadsRequestAndReply) {
   EXPECT_EQ(rep.attribute, ROCE_CM_ATTR_REP);
   EXPECT_EQ(rep.qpn, kQpB);
   EXPECT_EQ(rep.psn, kPsnToB);
-  EXPECT_EQ(rep.pmtu_code, 0) << "only a REQ tells it";
+  EXPECT_EQ(rep.pmtu_code, 0) << "only a REQ has it";
   EXPECT_EQ(rep.remote_id, req.local_id);
   EXPECT_EQ(parse_cm(rping()[2]).attribute, 0) << "RTU";
   EXPECT_EQ(parse_cm(rping()[243]).attribute, 0) << "DREQ";
@@ -136,7 +136,7 @@ TEST(Cm, ACleanSessionIsClean) {
   }
 }
 
-// The first three packets behind the REP are lost, of both streams.
+// The first three packets after the REP are lost, in both streams.
 TEST(Cm, LossOfTheFirstPacketsIsAGap) {
   NativeDatapath accountant({});
   std::map<uint32_t, int> seen;
@@ -157,7 +157,7 @@ TEST(Cm, LossOfTheFirstPacketsIsAGap) {
   }
 }
 
-// Every MAD is sent again behind every packet: the streams must not begin again.
+// Every MAD is sent again after every packet: the streams must not begin again.
 TEST(Cm, RepeatedMadsChangeNothing) {
   NativeDatapath once({}), often({});
   for (const Frame &f : rping()) {
@@ -179,7 +179,7 @@ TEST(Cm, RepeatedMadsChangeNothing) {
   }
 }
 
-// A stream from a to b's QP, behind the handshake's first `mads` messages.
+// A stream from a to b's QP, after the handshake's first `mads` messages.
 struct Session {
   explicit Session(size_t mads) {
     for (size_t i = 0; i < mads; i++)
@@ -236,7 +236,7 @@ TEST(Cm, ReplyWithoutItsRequest) {
   EXPECT_EQ(pmtu_of(session.stream()), 512u);
 }
 
-// Another connection that is given the same QPN: no gap, and the stream's numbers go on.
+// Another connection that is given the same QPN: no gap, and the stream's numbers continue.
 TEST(Cm, AnotherLifeOfTheQpn) {
   Session session(2);
   session.send(ROCE_RC_SEND_ONLY, 0);
@@ -248,7 +248,7 @@ TEST(Cm, AnotherLifeOfTheQpn) {
     rep.bytes[42 + ROCE_CM_REP_PSN + i] = static_cast<uint8_t>(psn >> (24 - 8 * i));
   account(session.accountant, rep);
   session.send(ROCE_RC_SEND_ONLY, 101);
-  session.send(ROCE_RC_SEND_ONLY, 1); // a hole of the former life
+  session.send(ROCE_RC_SEND_ONLY, 1); // a hole of the previous life
   const roce_stream &s = session.stream();
   EXPECT_EQ(roce_stream_packets(&s), 4u);
   EXPECT_EQ(count(s, ROCE_RESYNCS), 1u);
@@ -265,7 +265,7 @@ TEST(Cm, AnnouncedButSilentStreamsAreNotShown) {
   EXPECT_EQ(streams_of(session.accountant).size(), 2u) << "QP 1 each way";
 }
 
-// What stands behind the packet's end is no MAD, whatever it says.
+// Bytes after the packet's end are no MAD, whatever they say.
 TEST(Cm, OnlyTheDatagramItselfIsRead) {
   NativeDatapath accountant({});
   Frame f = rping()[0];

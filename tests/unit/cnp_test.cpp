@@ -25,7 +25,7 @@ struct Cnp {
 };
 
 // All of include/roce/README.md 3, byte by byte; the iCRC by userspace/packet, and the IPv4
-// checksum anew.
+// checksum computed again.
 void expect_cnp_of(const Bytes &of, const Bytes &cnp, uint32_t qp, unsigned dscp) {
   const Parsed before = parsed(of);
   const size_t l3 = before.packet.l3;
@@ -80,7 +80,7 @@ void expect_cnp_of(const Bytes &of, const Bytes &cnp, uint32_t qp, unsigned dscp
   EXPECT_EQ(icrc_check(cnp.data(), static_cast<uint32_t>(cnp.size()), after.packet), Icrc::Good);
 }
 
-// Tells the port whose packets these are.
+// Sets the port's peer for these packets.
 void know(Port &port, const Bytes &frame, uint32_t sender) {
   roce_packet p = parsed(frame).packet;
   roce_key_fill(&p.key);
@@ -203,7 +203,7 @@ TEST(Cnp, NoneForAnUnknownSender) {
   EXPECT_EQ(on.impair(got, kSecond), Fate::GoOn);
 }
 
-// A peer is told for one source and one QP.
+// A peer is set for one source and one QP.
 TEST(Cnp, PeersAreToldApart) {
   Port port({"cnp interval 0us drop"});
   const Bytes one = finished(FrameBuilder(0x04).from(1).qp(5).build(), false);
@@ -234,7 +234,7 @@ TEST(Cnp, NoneForMulticast) {
   EXPECT_EQ(port.totals().cnps_unknown_peer, 1U);
 }
 
-// Reliable datagrams have a DETH behind their RDETH, of which a READ's is not looked at.
+// Reliable datagrams have a DETH after their RDETH; a READ's is not read.
 TEST(Cnp, ReliableDatagrams) {
   for (const uint8_t opcode : {0x44, 0x4c, 0x53}) {
     Port port({"cnp drop"});
@@ -454,7 +454,7 @@ TEST_F(CnpCause, OthersMarks) {
   EXPECT_EQ(causes(), (Causes{0, 0, 1, 0}));
 }
 
-// What a rule marks is a cause as what came in marked, from the moment when it goes on.
+// A frame that a rule marks is a cause like one that came in marked, once it is forwarded.
 TEST_F(CnpCause, MarksOfRules) {
   for (const char *rule : {"ce", "ecn ect0 ce limit 99", "red 0 1 100% rate 125kbit",
                            "police 125kbit burst 100 excess ce", "opcode data set ecn ce",
@@ -535,7 +535,7 @@ TEST_F(CnpCause, MarksOfStreamsWithoutRoom) {
   EXPECT_EQ(causes(), (Causes{1, 0, 0, 0}));
 }
 
-// So many NAKs that no more events are told of them: they are causes all the same.
+// So many NAKs that no more events report them: they are causes all the same.
 TEST_F(CnpCause, NaksBeyondTheLimitOfEvents) {
   learn();
   for (int i = 0; i < 100; i++)
@@ -560,7 +560,7 @@ TEST_F(CnpCause, CeOnReadResponses) {
 TEST_F(CnpCause, UnreliableConnectionsByCm) {
   send(from_a(0x24).psn(0).ecn(3), kThen);
   cnp(kThen);
-  EXPECT_EQ(causes(), (Causes{0, 0, 0, 1})) << "nothing has told who A's QP is";
+  EXPECT_EQ(causes(), (Causes{0, 0, 0, 1})) << "nothing has shown A's QPN";
 }
 
 } // namespace

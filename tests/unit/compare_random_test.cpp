@@ -26,7 +26,7 @@ struct Truth {
 
 // Go-back-N in both captures: the sender learns of a loss some time after it and goes back. The
 // network holds packets for so long that up to some ten overtake them, yet less than a round trip.
-// `alike`: retransmissions are the same bytes. What nobody could tell from the captures is left out
+// `alike`: retransmissions are the same bytes. Cases that captures cannot distinguish are left out
 // then: a packet is held or copied only when it is sent for the first time, and held for less time
 // than passes to its retransmission.
 class Network {
@@ -117,7 +117,7 @@ private:
 };
 
 void check(uint64_t seed, bool alike) {
-  SCOPED_TRACE(fmt::format("XR_SEED={} {}", seed, alike ? "alike" : "told apart"));
+  SCOPED_TRACE(fmt::format("XR_SEED={} {}", seed, alike ? "alike" : "distinct"));
   Network network(seed, alike);
   network.run(4000);
   const Comparison c = compared(network.a, network.b);
@@ -201,7 +201,7 @@ TEST(CompareRandom, AssignmentIsTheBestOfAll) {
     }
     const Best best = try_all(sides[0], sides[1], 0, 0);
     EXPECT_EQ(got.matches, best.matches) << "round " << round;
-    // Of more arrivals than transmissions the first are taken.
+    // With more arrivals than transmissions the first are taken.
     if (sides[1].count <= sides[0].count) {
       EXPECT_NEAR(got.difference, best.difference, 1) << "round " << round;
     }

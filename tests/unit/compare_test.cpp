@@ -316,7 +316,7 @@ TEST(Compare, ACopyIsNotTheLostRetransmissionBackward) {
   EXPECT_EQ(row.latency.min, 5000);
 }
 
-// Of two captures without a common packet nothing is known: not that all was lost between.
+// Two captures without a common packet show nothing: not that all was lost between.
 TEST(Compare, NoPacketInCommon) {
   Tap a, b;
   for (uint32_t i = 0; i < 20; i++) {
@@ -372,7 +372,7 @@ TEST(Compare, TheTwoPortsOfOneBridge) {
   }
 }
 
-// Of three places, the first two have nothing in common: what was lost on the other leg is known.
+// The first two of three places have nothing in common: the other leg's losses are known.
 TEST(Compare, OneLegWithoutAPacketInCommon) {
   Tap a, b, c;
   for (uint32_t i = 0; i < 20; i++)

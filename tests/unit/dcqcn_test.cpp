@@ -75,7 +75,7 @@ TEST(Dcqcn, NothingHappensBeforeTheFirstCnp) {
   EXPECT_EQ(qp.rate(10'001), 20000);
 }
 
-// SIGCOMM'15: no CNP for 55 us: alpha falls, again and again; a CNP starts the time anew.
+// SIGCOMM'15: no CNP for 55 us: alpha falls, again and again; a CNP resets the timer.
 TEST(Dcqcn, AlphaFallsWithoutCnps) {
   Qp qp("paper", {}, 40e9);
   qp.cnp(0);
@@ -104,7 +104,7 @@ TEST(Dcqcn, FastRecoveryThenAdditiveIncrease) {
   EXPECT_EQ(state.hyper, 0U);
 }
 
-// SIGCOMM'15: B bytes are an increase too, and a CNP starts both counters anew.
+// SIGCOMM'15: B bytes are an increase too, and a CNP resets both counters.
 TEST(Dcqcn, TheByteCounterIncreases) {
   Qp qp("paper", {"byte-counter=10000", "rate-timer=1000us"}, 40e9);
   qp.cnp(0);
@@ -149,8 +149,8 @@ TEST(Dcqcn, IncreasesInWholeMbit) {
   EXPECT_EQ(fast.target(300), 100000);
 }
 
-// The same for additive 5 (Rt 90000, Rc 80000 -> 90005, 85002) and hyper 15 (90015, 85007), from a
-// cut of a ninth at 90000.
+// Increases in whole Mbit/s: additive 5 (Rt 90000, Rc 80000 -> 90005, 85002) and hyper 15 (90015,
+// 85007), from a cut of a ninth at 90000.
 TEST(Dcqcn, AdditiveAndHyperInWholeMbit) {
   struct Case {
     const char *stages, *threshold, *rhai;
@@ -304,7 +304,7 @@ TEST(Dcqcn, Ns3DividesAFarTarget) {
 }
 
 // HPCC cnp_received_mlx: the first CNP does not cut; the cut comes a period later, and again only
-// with another CNP. CheckRateDecreaseMlx: the timer starts anew at each cut.
+// with another CNP. CheckRateDecreaseMlx: the timer restarts at each cut.
 TEST(Dcqcn, HpccCutsAtTicks) {
   Qp qp("hpcc", {"monitor-period=50us", "rate-timer=55us", "alpha-timer=55us"}, 40e9);
   qp.cnp(10);

@@ -145,7 +145,7 @@ inline std::vector<std::string> texts(const auto &found) {
 
 inline Episodes follow_any(const TakenFrames &frames) { return analyze_frames(frames).episodes; }
 
-// The same, when all answers belong to requests of the capture.
+// The episodes, when all answers belong to requests of the capture.
 inline Episodes follow(const TakenFrames &frames) {
   Episodes found = follow_any(frames);
   EXPECT_EQ(found.unpaired, 0u);

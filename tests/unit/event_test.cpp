@@ -95,7 +95,7 @@ TEST(Event, AResyncBeginsPlacesAgain) {
     }
 }
 
-// The same after `impair zero`, on QPNs that were used before.
+// Numbers after `impair zero`, on QPNs that were used before.
 TEST(Event, ReusedQpsNumberedAnew) {
   Port port({"qp 3 psn 7 drop"});
   std::vector<FrameBuilder> first, again;
@@ -124,7 +124,7 @@ TEST(Event, QpsAreNumberedInOrder) {
   }
 }
 
-// Numbered anew: a QP that goes on, one that goes back, a new one, and the answers of each.
+// Numbered again: a QP that continues, one that goes back, a new one, and the answers of each.
 TEST(Event, QpsNumberedAnew) {
   const std::vector<FrameBuilder> before = {send(0x11, 0), send(0x22, 0), send(0x33, 0),
                                             FrameBuilder(0x10).qp(0x22)};

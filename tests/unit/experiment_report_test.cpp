@@ -140,7 +140,7 @@ TEST(ExperimentReport, FilesForOthers) {
             "200,total,,jain,0.25\n");
 }
 
-// Of the answers from captures: a text instead of numbers, and the frame to look at.
+// Answers from captures have a text instead of numbers, and the frame to look at.
 TEST(ExperimentReport, ChecksNameTheFrame) {
   ExperimentResult r = result();
   ExperimentCheck &check = r.checks[0];

@@ -74,7 +74,7 @@ constexpr Case kCases[] = {
     {"messages 5 fault reorder at 2", "1 3 2 4 5"},
     {"messages 5 fault reorder at 2,3", "1 3 2 4 5"},
     {"messages 5 fault reorder every 1", "2 1 4 3 5"},
-    {"messages 5 fault reorder at 5", "1 2 3 4 5"}, // nothing is behind it
+    {"messages 5 fault reorder at 5", "1 2 3 4 5"}, // nothing is after it
     {"messages 5 fault icrc at 1,4", "1! 2 3 4! 5"},
     {"messages 5 fault pad every 3", "1 2 3~ 4 5"},
     {"messages 5 fault ghost-ack at 3", "1 2 3 3a 4 5"},

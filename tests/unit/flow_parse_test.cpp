@@ -284,7 +284,7 @@ TEST(FlowParse, OnTopOfAnother) {
 
 struct Wrong {
   const char *words;
-  const char *named; // stands in the message
+  const char *named; // is in the message
 };
 
 constexpr Wrong kWrong[] = {

@@ -22,7 +22,7 @@ struct Frame {
   uint32_t l3 = 0;
   uint32_t bth = 0;
   uint32_t ext = 0; // first extension header
-  uint32_t end = 0; // behind the iCRC, before what pads the frame
+  uint32_t end = 0; // after the iCRC, before the frame's padding
 };
 
 class FrameBuilder {
@@ -74,7 +74,7 @@ public:
   // Bytes that the UDP length or the GRH's PayLen claims more (or fewer) than there are.
   FrameBuilder &claim(int delta) { return claim_ = delta, *this; }
   FrameBuilder &udp_length(int length) { return udp_length_ = length, *this; }
-  // Bytes behind the iCRC: Ethernet padding.
+  // Bytes after the iCRC: Ethernet padding.
   FrameBuilder &trailer(uint32_t bytes) { return trailer_ = bytes, *this; }
   // Only so many bytes are at hand, as after a capture with a snap length.
   FrameBuilder &snap(uint32_t bytes) { return snap_ = bytes, *this; }

@@ -39,7 +39,7 @@ TEST(Holes, SplitInTheMiddle) {
                                                  .skipped = 9,
                                                  .filled = 3,
                                                  .duplicates = 1,
-                                                 .rewinds = 1, // 4 and then 6 is a stream going on
+                                                 .rewinds = 1, // 4 and then 6: a stream continues
                                                  .reordered = 1,
                                                  .jumps = 3,
                                                  .jumped = 9 + 1 + 4}));

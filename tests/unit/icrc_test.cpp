@@ -119,7 +119,7 @@ TEST(Icrc, AbsentWhereCut) {
   for (const Vector &v : vectors())
     for (uint32_t captured = 0; captured < v.packet.end; captured++) {
       const Bytes bytes(v.bytes.begin(),
-                        v.bytes.begin() + captured); // so that ASan sees a read behind
+                        v.bytes.begin() + captured); // so that ASan sees a read past the end
       EXPECT_EQ(icrc_check(bytes.data(), captured, v.packet), Icrc::Absent) << v.name;
     }
 }
@@ -180,7 +180,7 @@ TEST(Icrc, CoversOptionsAndExtensionHeaders) {
                                                .payload(64)));
 }
 
-// Captures may hold padding or an FCS behind the iCRC, and VLAN tags before the packet.
+// Captures may hold padding or an FCS after the iCRC, and VLAN tags before the packet.
 TEST(Icrc, WhatSurroundsThePacketDoesNotMatter) {
   const Vector tagged = built("tagged", FrameBuilder(ROCE_RC_SEND_ONLY)
                                             .vlan(ROCE_ETHERTYPE_QINQ)

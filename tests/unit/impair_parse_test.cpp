@@ -245,7 +245,7 @@ TEST(ImpairParse, WordsMayBeStringsOfWords) {
 
 struct Wrong {
   const char *words;
-  const char *named; // stands in the message
+  const char *named; // is in the message
 };
 
 constexpr Wrong kWrong[] = {
@@ -741,7 +741,7 @@ TEST(ImpairParse, Holds) {
   EXPECT_TRUE(rule("drop").hold == Hold{});
 }
 
-// A rule put together from phrases at random: in whatever order they stand, it is the same rule.
+// A rule of random phrases: any order of them is the same rule.
 class Phrases {
 public:
   explicit Phrases(uint64_t seed) : engine_(seed) {}
@@ -858,7 +858,7 @@ TEST(ImpairParse, RandomRulesThereAndBack) {
   }
 }
 
-// Whatever stands there, it is understood or refused with a sentence.
+// Any words are understood or refused with a sentence.
 TEST(ImpairParse, RandomWords) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(fmt::format("seed {}", seed));

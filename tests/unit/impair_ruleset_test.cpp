@@ -275,7 +275,7 @@ bool has_place(const Packet &p) {
   return assigned && !acknowledge && p.streamed;
 }
 
-// What `not` cannot stand before.
+// A condition that cannot follow `not`.
 Condition event(Source &s) {
   const bool numbered = s.chance(2);
   const uint32_t qp = numbered ? s.number(1, 3) : in24(s.near24());
@@ -472,7 +472,7 @@ struct Seen {
       packet.key.dst[i] = htonl(p.dst[i]);
     }
     stream.first_psn = p.first_psn;
-    // A run that has just begun is an iteration too, but counted as a rewind when it goes on.
+    // A run that has just begun is an iteration too, but counted as a rewind when it continues.
     const bool begins = p.iteration > 1 && p.psn & 1;
     stream.run_asked = begins ? 1 : p.psn & 2 ? 3 : 0;
     roce_stream_count(&stream, ROCE_REWINDS, p.iteration - 1 - begins);

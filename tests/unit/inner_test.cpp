@@ -420,8 +420,8 @@ TEST(Mirror, AGapInItsNumbersIsItsLoss) {
   EXPECT_EQ(roce_swap32(0xcb0071fe), m.dst[3]);
 }
 
-// Of 5 PSNs the mirror lost 2 frames. A READ REQUEST is one frame of many PSNs, so requests cannot
-// say where the rest went; READ responses can.
+// 5 PSNs are missing, and the mirror lost 2 frames. A READ REQUEST is one frame of many PSNs, so
+// requests cannot say where the rest went; READ responses can.
 TEST(Mirror, MoreMissingThanItLost) {
   EXPECT_EQ((Missing{0, 2, 3}), missing(after({{10, 0}, {13, 6}})));
   EXPECT_EQ((Missing{3, 2, 0}), missing(after({{10, 0, 1, ROCE_RC_RDMA_READ_RESPONSE_FIRST},

@@ -55,7 +55,7 @@ struct Requests {
   std::set<uint32_t> psns, asked_psns;
 };
 
-// What one look at all of a capture's RC and XRC packets tells.
+// Facts from one look at all of a capture's RC and XRC packets.
 struct Facts {
   std::map<End, Requests> requests;
   std::map<End, std::vector<uint32_t>> answers; // PSNs, in order
@@ -117,7 +117,7 @@ Facts look_at(const std::string &path) {
   return facts;
 }
 
-// How many of the PSNs stand in the set.
+// How many of the PSNs are in the set.
 size_t hits(const std::vector<uint32_t> &psns, const std::set<uint32_t> &in) {
   return static_cast<size_t>(
       std::count_if(psns.begin(), psns.end(), [&in](uint32_t psn) { return in.contains(psn); }));
@@ -214,7 +214,7 @@ TEST_F(LearnFromCaptures, EveryRcCapture) {
     check(name);
 }
 
-// All at once, one behind the other and packet by packet in turn: between the same hosts, most of
+// All at once, one after the other and packet by packet in turn: between the same hosts, most of
 // them. What is learnt is the same or less, and never wrong.
 TEST_F(LearnFromCaptures, AllTogether) {
   std::vector<Facts> facts;

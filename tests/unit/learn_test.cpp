@@ -144,7 +144,7 @@ TEST(LearnByAnswers, OnlyToWhatAsks) {
   EXPECT_EQ(wire.sender(kAsks), Known());
 }
 
-// A request is answered once: what repeats an answer tells nothing new.
+// A request is answered once: a repeated answer shows nothing new.
 TEST(LearnByAnswers, RepeatedAnswersCountOnce) {
   Wire wire;
   for (uint32_t psn = 0; psn < 2; psn++) {
@@ -268,7 +268,7 @@ TEST(LearnByAnswers, ReuseForgets) {
   EXPECT_EQ(wire.sender(kAsks), Known(0xaa));
 }
 
-// The same QP of host 1, with another one of host 2 as its peer.
+// A QP of host 1 gets another QP of host 2 as its peer.
 TEST(LearnByAnswers, ReuseOfTheSendersQp) {
   Wire wire;
   for (uint32_t psn = 0; psn < 3; psn++) {
@@ -330,7 +330,7 @@ void send_rep(Wire &wire, const Handshake &h) {
 
 // A packet each way, so that the streams are to be seen.
 void talk(Wire &wire, const Handshake &h) {
-  wire.ask({h.from, h.to, h.rep_qp}, h.rep_psn, 0x24); // UC: of itself it would tell nothing
+  wire.ask({h.from, h.to, h.rep_qp}, h.rep_psn, 0x24); // UC: alone it would show nothing
   wire.ask({h.to, h.from, h.req_qp}, h.req_psn, 0x24);
 }
 
@@ -398,7 +398,7 @@ TEST(LearnByCm, NextLifeOfAQp) {
   talk(wire, h);
   wire.ask({1, 2, h.rep_qp}, h.rep_psn + 1);
   wire.answer({2, 1, h.req_qp}, h.rep_psn + 1);
-  // The same QP of host 1 with a new one of host 2, which has not replied yet.
+  // This QP of host 1 with a new one of host 2, which has not replied yet.
   Handshake next = h;
   next.req_id++, next.rep_id++, next.rep_qp = 0x777, next.req_psn += 10;
   send_req(wire, next);
@@ -434,12 +434,12 @@ TEST(LearnByCm, ManyConnections) {
 
 /*
  * Many connections between two hosts, on PSNs as near to each other as can be, with losses before
- * the observer and behind it, and answers for several requests at once.
+ * the observer and after it, and answers for several requests at once.
  */
 struct Connection {
   uint32_t asker, answerer; // QPs
   uint32_t first, next;     // PSNs
-  uint32_t asked = 0;       // behind the last that wants an answer
+  uint32_t asked = 0;       // after the last that needs an answer
   uint32_t each;            // requests of an answer
   uint32_t since = 0;
 };
@@ -464,7 +464,7 @@ void random_round(uint64_t seed, size_t &known, size_t &total) {
   for (uint32_t step = 0; step < steps; step++) {
     Connection &c = all[below(all.size())];
     const Way asks{1, 2, c.answerer}, answers{2, 1, c.asker};
-    bool lost = false; // of a burst with a loss, all behind that is sent again: another time
+    bool lost = false; // in a burst with a loss, all after that is sent again: another time
     for (uint32_t burst = 1 + below(4); burst && !lost; burst--) {
       const bool ack_req = burst == 1 || all_ask;
       lost = loss && !below(loss);

@@ -160,7 +160,7 @@ TEST(MatchAgain, WithoutRulesNothingIsFound) {
   EXPECT_EQ(held.generation, 7);
 }
 
-// A rule that is replaced begins anew; one that stays goes on.
+// A rule that is replaced restarts; one that stays continues.
 TEST(MatchAgain, SelectionsGoOnWithTheirRule) {
   MatchAgain process(kPortBe);
   const std::vector<uint8_t> bytes = frame_of(1, 5);

@@ -63,7 +63,7 @@ size_t series(const std::vector<MetricFamily> &all, const std::string &name) {
   return family ? family->metric.size() : 0;
 }
 
-// Of the first series that has the label, or of the first at all. NaN: there is none.
+// The value of the first series with the label, or of the first at all. NaN: there is none.
 double value(const std::vector<MetricFamily> &all, const std::string &name,
              const std::string &label = "") {
   const MetricFamily *family = find(all, name);
@@ -312,7 +312,7 @@ TEST(StreamTotals, DoNotDecreaseWhenStreamsAreForgotten) {
   EXPECT_EQ(totals.update(port, 1)[gaps], 52U) << "there again, from nothing";
   port.streams[9].counter_low[ROCE_GAPS] = 1;
   EXPECT_EQ(totals.update(port, 1)[gaps], 53U) << "forgotten and there again between two looks";
-  EXPECT_EQ(totals.update(port, 2)[gaps], 37U) << "attached anew: 0 to 8, and 1";
+  EXPECT_EQ(totals.update(port, 2)[gaps], 37U) << "attached again: 0 to 8, and 1";
 }
 
 TEST(Metrics, LabelsAreEscaped) {

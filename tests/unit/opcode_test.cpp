@@ -30,7 +30,7 @@ struct Row {
   uint8_t opcode;
   char kind;
   char place;
-  const char *headers; // with a space behind each, in wire order
+  const char *headers; // with a space after each, in wire order
 };
 void PrintTo(const Row &row, std::ostream *os) {
   *os << "opcode " << int(row.opcode) << ", " << row.kind << row.place << " " << row.headers;
@@ -198,7 +198,7 @@ TEST(Opcode, OnlyTheseAreReadsAtomicsAcksAndCnps) {
   }
 }
 
-// Of 32 operations, what each one is; a transport has some of them.
+// The class of each of 32 operations; a transport has some of them.
 TEST(Opcode, ClassesByOperation) {
   const auto is_data = [](int op) {
     return op <= 0x0b || (op >= 0x0d && op <= 0x10) || op == 0x16 || op == 0x17 || op == 0x1d;

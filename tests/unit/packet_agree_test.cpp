@@ -28,7 +28,7 @@ struct Sample {
 
   uint32_t info() const { return roce_opcode_info[headers.opcode]; }
   bool ipv4() const { return path.network == Network::Ipv4; }
-  // As the four bytes stand on the wire.
+  // As the four bytes are on the wire.
   uint32_t icrc() const { return roce_be32(&frame.bytes[frame.layout.end - 4]); }
   std::string name() const {
     return fmt::format("{} opcode {:#04x}", network_name(path.network), headers.opcode);
@@ -192,7 +192,7 @@ void check_checksums(const Sample &s, const std::string &ip, const std::string &
     EXPECT_EQ(udp, fmt::format("{}", s.path.udp_checksum ? kGood : absent));
 }
 
-// tshark 4.0 reads an RDETH four bytes too late and all behind it with it; of XRC, FLUSH, ATOMIC
+// tshark 4.0 reads an RDETH and all after it four bytes too late; of XRC, FLUSH, ATOMIC
 // WRITE and CNP it knows the BTH alone.
 bool known_to_tshark(uint8_t opcode) {
   const int transport = opcode & ROCE_TRANSPORT_MASK;

@@ -97,7 +97,7 @@ TEST(PacketFrame, EveryPayloadLength) {
   }
 }
 
-// A sum of 0 stands as 0xffff on the wire: some PSN leads to it.
+// A sum of 0 is 0xffff on the wire: some PSN leads to it.
 TEST(PacketFrame, UdpChecksumIsNeverZero) {
   Random rng(1);
   Made m;

@@ -146,7 +146,7 @@ TEST(PacketMessage, EveryPmtuAndItsEdges) {
         }
 }
 
-// The same rule as accounting's, and as many responses.
+// Accounting's rule holds here, and as many responses.
 TEST(PacketMessage, ReadsTakeThePsnsOfTheirResponses) {
   for (uint8_t transport : {ROCE_RC, ROCE_XRC})
     for (uint32_t pmtu : kPmtus)

@@ -30,7 +30,7 @@ uint32_t at16(const Bytes &frame, size_t at) {
   return static_cast<uint32_t>(frame[at] << 8 | frame[at + 1]);
 }
 
-// Of ICMPv6 behind an untagged Ethernet header: 0xffff when it is right.
+// The sum of ICMPv6 after an untagged Ethernet header: 0xffff when it is right.
 uint32_t icmp_sum(const Bytes &frame) {
   uint32_t sum = at16(frame, 18) + 58; // length and next header of the pseudo-header
   for (size_t i = 22; i < frame.size(); i += 2)
@@ -209,7 +209,7 @@ TEST(PacketNeighbour, UnsoundDiscoveryIsRefused) {
   Bytes mended = solicitation();
   mend_icmp(mended);
   ASSERT_FALSE(refused(mended));
-  expect_refused("hop limit 254: from behind a router", solicitation(), 21, 254);
+  expect_refused("hop limit 254: through a router", solicitation(), 21, 254);
   expect_refused("TCP", solicitation(), 20, 6);
   expect_refused("code", solicitation(), 55, 1);
   expect_refused("router solicitation", solicitation(), 54, 133);

@@ -136,7 +136,7 @@ TEST(PacketTemplate, IsTheBuiltFrame) {
   });
 }
 
-// Over the same buffer again and again: nothing of the former stamp stays.
+// Over the same buffer again and again: nothing of the previous stamp stays.
 TEST(PacketTemplate, StampedIsBuilt) {
   for_templates(20, [](Random &rng, const Subject &s) {
     Bytes frame = copy(s.stencil);

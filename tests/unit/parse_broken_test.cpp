@@ -39,7 +39,7 @@ TEST(ParseBroken, ClaimsMoreThanItsFrame) {
   for (const auto &[name, base] : kBases) {
     EXPECT_EQ(class_of(FrameBuilder(base).payload(100).claim(1)), ROCE_CLASS_MALFORMED) << name;
     EXPECT_EQ(class_of(FrameBuilder(base).payload(100).claim(60000)), ROCE_CLASS_MALFORMED);
-    // bytes behind the iCRC are room for it: what stands there is not known to be padding
+    // bytes after the iCRC are room for it: they are not known to be padding
     EXPECT_NE(class_of(FrameBuilder(base).payload(100).claim(2).trailer(2)), ROCE_CLASS_MALFORMED);
   }
 }

@@ -206,7 +206,7 @@ TEST(Parse, Fragments) {
   EXPECT_EQ(class_of(FrameBuilder(0x04).ipv6().fragment(1).ip_proto(6)), ROCE_CLASS_OTHER);
   EXPECT_EQ(class_of(FrameBuilder(0x04).ipv6().fragment(0).ip_proto(6)), ROCE_CLASS_OTHER);
   EXPECT_EQ(class_of(FrameBuilder(0x04).port(53).ip_fragment(0x2000)), ROCE_CLASS_FRAGMENT)
-      << "a fragment of any UDP packet: behind the first there is no port to tell";
+      << "a fragment of any UDP packet: only the first has a port";
 }
 
 Frame mac_control(const char *opcode_and_more) {

@@ -161,7 +161,7 @@ Status write_on(xr::PcapngWriter &writer, size_t packets) {
   return done ? writer.flush() : done;
 }
 
-// What stood in a file before `>>` is not ours to cut.
+// The contents of a file before `>>` are not ours to cut.
 TEST(PcapngWriter, WriteErrorKeepsTheFormerContents) {
   const Directory directory;
   const std::string path = directory.file("x.pcapng");
@@ -257,7 +257,7 @@ TEST(RingPath, NamesAreLikeDumpcaps) {
   EXPECT_EQ(ring_path("/a/.x", 1, kTime), "/a/.x_00001_20231114221320");
 }
 
-// Frames of 100 bytes, one a second, each told by its time.
+// Frames of 100 bytes, one a second, each known by its time.
 std::vector<uint64_t> written(CaptureFiles::Options options, size_t count) {
   const Directory directory;
   options.path = directory.file("x.pcapng");

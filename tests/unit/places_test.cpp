@@ -82,7 +82,7 @@ TEST(PlacesPlan, AStarIsTheReceiversPortAndTheDelayOfBothLinks) {
   EXPECT_EQ(p.receivers.size(), 1U);
   EXPECT_EQ(p.flows[1].flow.qp, p.flows[0].flow.qp + 1);
   EXPECT_EQ(p.flows[0].flow.control.rate.value, 20e6);
-  EXPECT_EQ(p.flows[0].packets, 0U); // it goes on
+  EXPECT_EQ(p.flows[0].packets, 0U); // it has no end
   EXPECT_EQ(p.flows[0].payload, 1024);
   EXPECT_EQ(p.flows[0].peak_bps, 20'000'000U);
 }

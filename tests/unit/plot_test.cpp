@@ -246,7 +246,7 @@ TEST(PlotPage, HasAllValues) {
   EXPECT_TRUE(std::isnan(y[99]));
 }
 
-// Of what is asked of a report: at most 10 MB.
+// A report has at most 10 MB.
 TEST(PlotPage, AThousandFlowsFit) {
   Recorder recorder(100'000'000, 10'000, 1001);
   for (uint32_t row = 0; row < 1000; row++)

@@ -141,7 +141,7 @@ TEST(Port, CountsByDscpAndPcp) {
     off.frame(whole(f.bytes));
   };
   enter(B(4));                                         // TOS 0x6a: DSCP 26
-  enter(B(4).ipv6());                                  // likewise
+  enter(B(4).ipv6());                                  // DSCP 26
   enter(B(4).vlan(0x8100));                            // PCP 3, DEI 0, VID 100
   enter(B(4).ip_options(2).vlan(0x88a8).vlan(0x8100)); // the outer tag's
   enter(B(4).v1().vlan(0x8100));                       // no DSCP

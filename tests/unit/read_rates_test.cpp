@@ -116,7 +116,7 @@ TEST_F(ReadRates, NoCnpsIfNotWanted) {
   EXPECT_DOUBLE_EQ(rows_[0].rate, kLine);
 }
 
-// Of a QP that asked for no READ.
+// CNPs for a QP that asked for no READ.
 TEST_F(ReadRates, CnpsOfOthersAreCounted) {
   options_.control = {.kind = Control::Kind::Dcqcn};
   responder::Responder responder(options_);

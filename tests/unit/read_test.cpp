@@ -57,8 +57,8 @@ TEST(Read, LossBehindAKnownRead) {
         {.messages = 3, .gaps = 1, .skipped = 2, .jumps = 1, .jumped = 2}, 1024);
 }
 
-// A lost response is asked for again from the middle of the range, and the stream goes on from
-// there.
+// A lost response is asked for again from the middle of the range, and the stream continues
+// from there.
 TEST(Read, AskedAgainFromTheMiddle) {
   check({first(0, 1024), last(1), read(2, 8192), only(10), read(5, 5120), only(10), only(11)},
         {.messages = 4, .duplicates = 2, .rewinds = 1}, 1024);
@@ -88,7 +88,7 @@ TEST(Read, FillsPartOfAHole) {
         1024);
 }
 
-// From behind expected beyond it: what is behind was seen, and expected moves on.
+// From before expected to after it: the part before was seen, and expected moves on.
 TEST(Read, PassesExpected) {
   check({first(0, 1024), last(1), only(2), read(2, 4096), only(6)},
         {.messages = 3, .duplicates = 1}, 1024);
@@ -105,7 +105,7 @@ TEST(Read, PmtuLearntFromTheFirstJump) {
 TEST(Read, UnknownPmtuMakesNoGap) {
   check({read(0, 4096), only(3), only(4)}, {.messages = 3}, 0);
   check({read(0, 4096), only(1), only(2)}, {.messages = 3}, 0);
-  check({read(0, 4096), only(3), only(5)}, // only right behind the READ
+  check({read(0, 4096), only(3), only(5)}, // only right after the READ
         {.messages = 3, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1}, 0);
 }
 
@@ -123,7 +123,7 @@ TEST(Read, OfOnePsnLeavesNoJumpOpen) {
   check({read(0, 4096), only(1), only(3)}, three, 0); // one PSN after all, so no more is open
 }
 
-// The packet behind the READ tells the PMTU by its size, and so where the READ ended.
+// The size of the packet after the READ shows the PMTU, and so where the READ ended.
 TEST(Read, PmtuLearntFromTheNextPacket) {
   check({read(0, 4096), first(4, 1024)}, {.messages = 1}, 1024);
   check({read(0, 4096), first(6, 1024)},
@@ -141,7 +141,7 @@ TEST(Read, RetransmittedReadOfUnknownLength) {
   check({read(0, 4096), read(0, 4096), only(4)}, {.messages = 2, .duplicates = 1}, 1024);
 }
 
-// Its RETH is beyond the snap length: the jump behind it says nothing.
+// Its RETH is beyond the snap length: the jump after it says nothing.
 TEST(Read, CutRead) {
   Tracked tracked;
   tracked.steps({first(0, 1024), last(1)});
@@ -178,7 +178,7 @@ TEST(Read, PmtuLearntFromTheReadResponse) {
     if (before_next) {
       feed(tracked.env, request(0x04, 2));
       EXPECT_EQ(counts_of(tracked.stream()), (Counts{.packets = 2, .messages = 2}));
-    } else { // what is lost right behind the READ is a gap now that its end is known
+    } else { // what is lost right after the READ is a gap now that its end is known
       feed(tracked.env, request(0x04, 3));
       EXPECT_EQ(
           counts_of(tracked.stream()),

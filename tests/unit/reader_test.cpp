@@ -200,7 +200,7 @@ TEST(Reader, Gzip) {
     ASSERT_EQ(expected.frames.size(), 3u);
     for (size_t chunk : {1, 2, 3, 17, 1000, 100000})
       EXPECT_EQ(read(gzip(plain), chunk).frames, expected.frames) << chunk;
-    // several members, padding, and what is no gzip behind one
+    // several members, padding, and data after a member that is no gzip
     const auto half = static_cast<ptrdiff_t>(plain.size() / 2);
     const FileBytes first = gzip({plain.begin(), plain.begin() + half});
     const FileBytes second = gzip({plain.begin() + half, plain.end()});

@@ -116,7 +116,7 @@ int64_t Reference::covers(const Seen &p) {
 }
 
 // The packet before was a READ of unknown length. By now the PMTU may be known; else this packet
-// may jump, and may tell the PMTU by how far. True when it may jump.
+// may jump, and the distance may show the PMTU. True when it may jump.
 bool Reference::after_unknown_read(const Seen &p) {
   const int64_t bytes = unknown_read_;
   unknown_read_ = 0;

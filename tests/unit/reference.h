@@ -46,7 +46,7 @@ public:
   static Kind kind(uint8_t opcode);
 
   void packet(const Seen &p);
-  // RDMA CM told how the stream begins; `pmtu` 0 if not told.
+  // RDMA CM announced how the stream begins; `pmtu` 0 if unknown.
   void announce(uint32_t psn, uint32_t pmtu);
 
   const Counts &counts() const { return counts_; }

@@ -43,7 +43,7 @@ WirePortReport wire_port(const std::string &name, const std::string &peer, bool 
   counts->rule_ids[1] = 7;
   counts->rules[1].frames = counts->in.taken;
   counts->rules[1].late.add(1'500);
-  counts->rule_ids[2] = 7; // formerly
+  counts->rule_ids[2] = 7; // removed
   counts->rule_removed[2] = 1;
   counts->rules[2].frames = 60;
   if (link) {

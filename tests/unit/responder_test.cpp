@@ -118,7 +118,7 @@ TEST_F(ResponderTest, AnswersReads) {
     feed(read(first, length));
     feed(request(ROCE_RC_SEND_ONLY, roce_psn_add(first, psns)));
     const std::vector<Wire> all = drain();
-    ASSERT_EQ(all.size(), psns + 2) << length; // each ACK behind what came before
+    ASSERT_EQ(all.size(), psns + 2) << length; // each ACK after what came before
     EXPECT_EQ(all.front().packet.opcode, ROCE_RC_ACKNOWLEDGE);
     EXPECT_EQ(all.back().packet.opcode, ROCE_RC_ACKNOWLEDGE);
     uint32_t left = length;
@@ -178,7 +178,7 @@ TEST_F(ResponderTest, HandlesTheLongestRead) {
   std::vector<packet::Outgoing> out(1000);
   EXPECT_EQ(responder().next(0, out), 1000U);
   EXPECT_LE(responder().wake_at(), 1U);
-  feed(read(0x100000, 1U << 30)); // its second half, from more than 65536 behind
+  feed(read(0x100000, 1U << 30)); // its second half, from more than 65536 before
   EXPECT_EQ(counts().duplicates, 1U);
   restart();
   feed(read(0, (1U << 31) + 1));

@@ -160,7 +160,7 @@ TEST(Select, SuccessiveDrawsAreIndependent) {
   });
 }
 
-// All draws for one packet, and those of rules whose seeds stand side by side, as in one file.
+// All draws for one packet, and those of rules with adjacent seeds, as in one file.
 TEST(Select, DrawsForOnePacketAreIndependent) {
   const std::vector<std::pair<unsigned, unsigned>> kPairs = {{ROCE_DRAW_SELECT, ROCE_DRAW_SECOND},
                                                              {ROCE_DRAW_SELECT, ROCE_DRAW_MARK},
@@ -512,7 +512,7 @@ TEST(Select, ScheduleRepeats) {
   }
 }
 
-// While a schedule is closed its rule goes on to count.
+// While a schedule is closed its rule still counts.
 TEST(Select, ScheduleWithEvery) {
   Line line("every 7 repeat 300us 1ms");
   line.start(kStart);
@@ -587,7 +587,7 @@ TEST(Select, LowestBit) {
     }
 }
 
-// Of a million packets exactly N, at distances that differ by one at most.
+// Exactly N of a million packets, at distances that differ by one at most.
 TEST(Select, PpmIsExactAndEven) {
   for (const uint32_t ppm : {1, 3, 250, 9'999, 333'333, 500'000, 500'001, 999'999}) {
     Line line(fmt::format("ppm {}", ppm));
@@ -641,7 +641,7 @@ TEST(Select, LimitPerPeriodTakesBackWhatWasNotPossible) {
   }
 }
 
-// A clock that was read before another CPU's begins no period anew.
+// A clock that was read before another CPU's restarts no period.
 TEST(Select, LimitPerPeriodWithClocksThatDiffer) {
   Line line("limit 3 per 1ms");
   uint64_t acted = 0;

@@ -162,8 +162,8 @@ TEST(Simulate, EcmpSpreadsFlowsAndKeepsTheirOrder) {
   }
 }
 
-// The NAK for a lost packet is sent when the next one arrives; until it is back the sender goes on,
-// and all of that is sent again.
+// The NAK for a lost packet is sent when the next one arrives; until it is back the sender
+// continues, and all of that is sent again.
 TEST(Simulate, GoBackNCostsARoundTrip) {
   const auto with = [](const std::string &fault) {
     Scenario scenario = star(1, 10 * kGbit, 10 * kMs, "buffer 10M");
@@ -266,7 +266,7 @@ TEST(Simulate, ALinkFollowsATrace) {
   scenario.schedule = {{.at_ns = 60 * kMs,
                         .kind = Event::Kind::Flap,
                         .target = "bottleneck",
-                        .duration_ns = 10 * kMs}}; // drops what is queued; the trace goes on
+                        .duration_ns = 10 * kMs}}; // drops what is queued; the trace continues
   EXPECT_NEAR(static_cast<double>(packets()), 90 * 1500 / 1068.0, 4);
 }
 

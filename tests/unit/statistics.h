@@ -44,7 +44,7 @@ inline double z_of_equal_bins(const std::vector<uint64_t> &counts) {
 }
 
 // One experiment in 370 is off by more than three deviations, with nothing wrong: two more with
-// other seeds tell. What is wrong fails all three.
+// other seeds decide. What is wrong fails all three.
 inline void expect_usual(const std::string &what, const std::function<double(uint64_t seed)> &z) {
   std::string seen;
   for (int i = 0; i < 3; i++) {

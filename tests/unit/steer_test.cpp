@@ -98,7 +98,7 @@ TEST(Steer, Neighbours) {
   EXPECT_EQ("2001:db8::2", steer(icmp6(136)).address) << "an advertisement for its receiver";
 }
 
-// No byte beyond the end is looked at (the sanitizers tell), and half a frame is nobody's.
+// No byte beyond the end is looked at (the sanitizers check), and half a frame is nobody's.
 TEST(Steer, CutFrames) {
   for (const Bytes &whole :
        {FrameBuilder(0x04).build().bytes, FrameBuilder(0x04).ipv6().build().bytes,

@@ -18,7 +18,7 @@ struct Step {
 };
 using Steps = std::vector<Step>;
 
-// RC packets by what the tables call them. Negative PSNs are behind the base.
+// RC packets by what the tables call them. Negative PSNs are before the base.
 inline Step only(int psn) { return {.psn = static_cast<uint32_t>(psn)}; }
 inline Step op(uint8_t opcode, int psn, uint32_t payload = 0) {
   return {.opcode = opcode, .psn = static_cast<uint32_t>(psn), .payload = payload};

@@ -250,7 +250,7 @@ TEST(Reclaim, AnIdleStreamMakesWay) {
   roce_env env(table);
   for (uint32_t n = 0; n < 4; n++)
     track_at(env, 0, packet_of(n));
-  // the search only now begins to tell who is idle
+  // the search only now begins to note idle streams
   track_at(env, 1, packet_of(10));
   EXPECT_EQ(env.totals.streams_full, 1u);
   roce_packet alive = packet_of(2);
@@ -324,7 +324,7 @@ TEST(Reclaim, AcksKeepAStreamAlive) {
   EXPECT_EQ(env.totals.streams_forgotten, 0u);
 }
 
-// The READ that a record's former stream had sent is none of the new stream's.
+// The READ that a record's previous stream had sent is none of the new stream's.
 TEST(Reclaim, AReclaimedRecordLearnsNothing) {
   MemoryTable table(2);
   roce_env env(table);

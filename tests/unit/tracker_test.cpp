@@ -100,7 +100,7 @@ TEST(Tracker, ReorderedIsTakenBackByARewind) {
       {.messages = 7, .gaps = 1, .skipped = 4, .filled = 4, .rewinds = 1, .jumps = 2, .jumped = 5});
 }
 
-// What is lost again inside a round is behind expected: no gap sees it, a jump does.
+// What is lost again inside a round is before expected: no gap sees it, a jump does.
 TEST(Tracker, LossInsideARound) {
   check(onlys({0, 1, 2, 3, 4, 5, 1, 2, 4, 5, 6}),
         {.messages = 7, .duplicates = 4, .rewinds = 1, .jumps = 1, .jumped = 1});
@@ -249,7 +249,7 @@ TEST(Tracker, DisturbedStreamsReturnToTheFastPath) {
     Tracked tracked;
     tracked.step(only(0));
     tracked.steps(disturbance);
-    for (int i = 0; i < 2; i++) // behind expected, or not: the next two in order
+    for (int i = 0; i < 2; i++) // before expected, or not: the next two in order
       tracked.step(only(static_cast<int>(tracked.stream().word & ROCE_WORD_PSN)));
     EXPECT_TRUE(tracked.stream().word & ROCE_WORD_FAST)
         << disturbance.size() << " steps, the last to PSN " << disturbance.back().psn;

@@ -118,7 +118,7 @@ private:
   }
 
   void impair() {
-    size_t at = 0, budget = perfect_.size() * 4; // rounds must not go on for ever
+    size_t at = 0, budget = perfect_.size() * 4; // rounds must end
     while (at < perfect_.size() && budget--) {
       release(out_.size());
       if (chance(profile_.go_back)) {

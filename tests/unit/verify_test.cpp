@@ -91,7 +91,7 @@ TEST_F(VerifyTest, ReadsBackAllThatItWrites) {
     EXPECT_EQ(seen_.message_bytes, 60 * 5000U);
     EXPECT_EQ(seen_.read_responses, 60 * 5U);
     EXPECT_EQ(seen_.out_of_bounds + seen_.bad_rkey, 0U);
-    EXPECT_EQ(seen_.qps, 3U); // the PSNs go on from part to part
+    EXPECT_EQ(seen_.qps, 3U); // the PSNs continue from part to part
     EXPECT_EQ(sent_.stray + sent_.duplicate_acks, 0U);
     EXPECT_EQ(over_, expected_);
   }

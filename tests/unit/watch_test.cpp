@@ -174,7 +174,7 @@ TEST(Watch, RatesOfTheEndpoint) {
   EXPECT_FALSE(has(text_of(model, kLarge), "RATES"));
 }
 
-// Of 812,400 UC packets; 4 of a new stream to QP 1 are no data.
+// The rates of 812,400 UC packets; 4 of a new stream to QP 1 are no data.
 TEST(Watch, Rates) {
   Model model = busy_model();
   const std::string text = text_of(model, kLarge);
@@ -195,7 +195,7 @@ TEST(Watch, AResetCounterHasNoRate) {
       << text_of(model);
 }
 
-// Of every page, at every size: no line too long, none too many.
+// Every page, at every size: no line too long, none too many.
 TEST(Watch, FitsTheScreen) {
   for (const char *page : {"", "h", "s", "r", "e", "\r", "/abc"})
     for (const Size &size : {kUsual, kLarge, Size{60, 15}, Size{200, 50}, Size{30, 5}, Size{29, 5},
@@ -575,7 +575,7 @@ TEST(Watch, OneOfSeveralPortsIsDetached) {
   EXPECT_TRUE(has(text, "it was detached; last read: RoCE ")) << text;
   model.press({Key::Tab});
   EXPECT_FALSE(has(text_of(model), "GONE")) << text_of(model);
-  // A reading from before, held back while the picture stood still, has no rates.
+  // A reading from before, held back while the picture was paused, has no rates.
   type(model, "p");
   Snapshot last = busy_port();
   last.time_ns += 3'000'000'000;

@@ -272,7 +272,7 @@ TEST(WireLink, MostBytes) {
       620'000u);
 }
 
-// Of each frame, how much later than the delay asked for it left: how late the driver was.
+// How much later than the requested delay each frame left: how late the driver was.
 TEST(WireLink, GivenDelayAgainstTheOneAsked) {
   Link link(link_spec("rate 1gbit delay 1ms"), {});
   Frame frame;

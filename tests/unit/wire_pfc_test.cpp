@@ -38,7 +38,7 @@ TEST(WirePfc, PausesItsPriorityUntilTheQuantaHaveRun) {
   EXPECT_EQ(link.counts().pfc_received, 1u);
 }
 
-// Of all priorities, the time in which at least one was paused: never more than has passed.
+// The time in which at least one priority was paused: never more than has passed.
 TEST(WirePfc, TimePausedOfAllPriorities) {
   Link link(link_spec("rate 1gbit"), {});
   const uint64_t ms = 1'000'000;
@@ -137,7 +137,7 @@ TEST(WirePfc, ThresholdsOfEachPortAndPriority) {
   EXPECT_EQ(out.quanta, (Quanta{0, 0, 0, 0xffff}));
   EXPECT_FALSE(link.take_pfc(10, out));
   link.pause(20, 1 << 3, Quanta{});
-  // Of port 1, frames 2, 4, 6, 8, 10 and 11 of the class: 2,000 bytes remain when the eighth
+  // From port 1 come frames 2, 4, 6, 8, 10 and 11 of the class: 2,000 bytes remain when the eighth
   // leaves.
   EXPECT_FALSE(link.take_pfc(20 + 7 * 8000 - 1, out));
   ASSERT_TRUE(link.take_pfc(20 + 7 * 8000, out));

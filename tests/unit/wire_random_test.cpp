@@ -167,7 +167,7 @@ TEST(WireRandom, InIsOutAndDroppedAndQueued) {
   EXPECT_GT(lost, 100u);
 }
 
-// The same calls at the same times give the same result, however often update() is called between.
+// Equal calls at equal times give one result, however often update() is called between.
 TEST(WireRandom, CallsBetweenDoNotMatter) {
   const char *words = "rate 1gbit buffer 20k red 1k 15k 30% class 3 strict class 2 weight 3";
   Link seldom(link_spec(words), {.seed = 7}), often(link_spec(words), {.seed = 7});

@@ -66,7 +66,7 @@ public:
   Outcome add(const CapturedFrame &frame);
 
   struct Counts {
-    uint64_t frames = 0, gone = 0;    // all frames, and those that did not go on
+    uint64_t frames = 0, gone = 0;    // all frames, and those that were not forwarded
     uint64_t requests = 0, again = 0; // requests, and those sent again
     uint64_t lost = 0;                // requests that rules dropped
     uint64_t naks = 0, cnps = 0;      // that were forwarded

@@ -43,7 +43,7 @@ struct ExperimentFlow : ExperimentFlowCounts {
   // frames that reached the receiver, with what the link's rate includes (LinkSpec::layer1).
   double goodput_bps = 0, wire_bps = 0;
   uint64_t start_ns = 0;               // the first packet was due
-  std::optional<uint64_t> end_ns = {}; // the last message was complete; unset: the flow goes on
+  std::optional<uint64_t> end_ns = {}; // the last message was complete; unset: the flow continues
   std::optional<uint64_t> fct_ns = {}; // end_ns - start_ns
   std::optional<double> slowdown = {}; // fct_ns / the time that the flow would need alone
   ExperimentFlowCounts whole = {};     // of the whole run

@@ -21,7 +21,7 @@ struct PlannedFlow {
   std::string name, src, dst; // as in the scenario
   flow::Flow flow;            // with addresses and QPNs; without MACs
   uint64_t start_ns = 0;      // UINT64_MAX: never
-  uint64_t packets = 0;       // of all its messages; 0: it goes on
+  uint64_t packets = 0;       // of all its messages; 0: it has no end
   double payload = 0;         // bytes a packet, on average; 0: of other hosts, not known
   uint32_t headers = 0;       // bytes of a packet in the middle of a message, without FCS
   uint64_t peak_bps = 0;      // at which it may send, in bytes of frames

@@ -107,7 +107,7 @@ duplicates() {
   needs_rules
   assert_eq 50 "$(seen_of duplicate)" "frames that arrived"
 }
-# CNPs: opcode 0x81 to the QP that was told, seen on the left.
+# CNPs: opcode 0x81 to the QP that was set, seen on the left.
 sends_cnps() {
   local cnps
   marks cnp "$is_ce" 40

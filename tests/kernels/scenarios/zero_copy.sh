@@ -210,7 +210,7 @@ wire_refused() {
   done
 }
 
-# A queue that starts anew may lose what was in its ring: how much is reported, not judged. It works afterwards.
+# A queue that restarts may lose the frames in its ring: how much is reported, not judged. It works afterwards.
 open_and_close() {
   local i
   keep python3 -I "$beside" load "$host" 7000 400 0 &
