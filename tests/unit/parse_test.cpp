@@ -211,7 +211,7 @@ TEST(Parse, Fragments) {
 
 Frame mac_control(const char *opcode_and_more) {
   Frame frame;
-  frame.bytes = from_hex(std::string("0180c2000001020000000001") + "8808" + opcode_and_more);
+  frame.bytes = from_hex(std::string("0180c20000010200000000018808") + opcode_and_more);
   frame.bytes.resize(60);
   frame.length = 60;
   return frame;
