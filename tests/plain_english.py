@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# Words that a reader with another first language reads twice, in comments, messages and documentation: each with the
-# better word. Without files: all of them. Exit status 1 with FILE:LINE: 'words': better.
+# SPDX-License-Identifier: Apache-2.0
+"""plain_english.py [FILE...]: finds words that a reader with another first language reads twice, in comments, messages and
+pages: FILE:LINE: 'words': better ones. Without FILE, in all of them. Exit status 1 if there are any."""
 import re
 import subprocess
 import sys

@@ -270,7 +270,7 @@ bool Socket::wait(uint64_t ns) {
 
 // Drivers complete frames in order, so the unsent ones are the last descriptors of the TX ring.
 Socket::Unsent Socket::unsent_frames() {
-  Unsent all;
+  Unsent waiting;
   const auto *descriptors = static_cast<const xdp_desc *>(tx_.ring);
   const uint32_t end = *tx_.producer;
   uint32_t left = unsent(tx_);
@@ -280,10 +280,10 @@ Socket::Unsent Socket::unsent_frames() {
   }
   for (uint32_t at = end - left; at != end; at++) {
     const xdp_desc &one = descriptors[at & tx_.mask];
-    all.bytes += one.len;
-    all.frames += one.options & XDP_PKT_CONTD ? 0 : 1;
+    waiting.bytes += one.len;
+    waiting.frames += one.options & XDP_PKT_CONTD ? 0 : 1;
   }
-  return all;
+  return waiting;
 }
 
 Status Socket::check() const {

@@ -280,20 +280,20 @@ Status PcapngWriter::flush() {
     if (!fd_)
       return give_up(0, errno);
   }
-  size_t done = 0;
-  while (done < buffer_.size()) {
+  size_t written = 0;
+  while (written < buffer_.size()) {
     if (pipe_ && !wait_for_room())
-      return give_up(done, ECANCELED);
+      return give_up(written, ECANCELED);
     // A pipe that is writable accepts PIPE_BUF bytes without blocking.
-    const size_t left = buffer_.size() - done,
+    const size_t left = buffer_.size() - written,
                  size = pipe_ ? std::min<size_t>(left, PIPE_BUF) : left;
-    const ssize_t n = write(fd_.get(), buffer_.data() + done, size);
+    const ssize_t n = write(fd_.get(), buffer_.data() + written, size);
     if (n > 0)
-      done += static_cast<size_t>(n);
+      written += static_cast<size_t>(n);
     else if (n == 0 || (errno != EINTR && errno != EAGAIN))
-      return give_up(done, n ? errno : ENOSPC);
+      return give_up(written, n ? errno : ENOSPC);
   }
-  written_ += done;
+  written_ += written;
   buffer_.clear();
   if (keeps_closed_)
     fd_.reset();

@@ -256,7 +256,7 @@ int analyze(const Args &args, const Globals &globals) {
   run.copies = args.copies;
   run.stop = &interrupt.flag();
   run.progress_step = kProgressStep;
-  Result<Analysis> done = [&] {
+  Result<Analysis> analysis = [&] {
     Progress progress(args.names.size() == 1 ? args.names[0] : "analyze");
     run.on_progress = [&progress](const Reader::Progress &at) {
       const double megabytes = static_cast<double>(at.bytes) / 1e6;
@@ -266,24 +266,24 @@ int analyze(const Args &args, const Globals &globals) {
     };
     return xr::analyze(*paths, run);
   }();
-  if (!done)
-    return fail(context, done.error());
+  if (!analysis)
+    return fail(context, analysis.error());
   if (*splitter)
     if (Status written = (*splitter)->finish(); !written)
-      done->troubles.push_back(written.error());
-  report::Document document = report::analyze_report(done->snapshot, args.streams);
+      analysis->troubles.push_back(written.error());
+  report::Document document = report::analyze_report(analysis->snapshot, args.streams);
   const size_t lists = document.sections.size();
-  report::add_frame_times(document, done->frame_times);
+  report::add_frame_times(document, analysis->frame_times);
   if (args.options.microbursts)
-    report::add_microbursts(document, done->microbursts);
-  if (done->latency.total.frames || done->latency.streams_full)
-    report::add_latency(document, done->latency);
+    report::add_microbursts(document, analysis->microbursts);
+  if (analysis->latency.total.frames || analysis->latency.streams_full)
+    report::add_latency(document, analysis->latency);
   if (args.options.episodes)
-    report::add_episodes(document, done->episodes);
+    report::add_episodes(document, analysis->episodes);
   if (args.options.passive_latency)
-    report::add_passive_latency(document, done->passive);
+    report::add_passive_latency(document, analysis->passive);
   if (args.options.connections)
-    report::add_connections(document, done->connections);
+    report::add_connections(document, analysis->connections);
   if (*splitter)
     report::add_split(document, (*splitter)->report());
   report::limit_rows(document, lists, args.streams.top);
@@ -293,13 +293,13 @@ int analyze(const Args &args, const Globals &globals) {
     report::write_rows(document, args.table, format, origin(args, *paths), sink);
   else
     output.print(document);
-  if (done->stopped)
+  if (analysis->stopped)
     note(args.names[0] == "-" ? "standard input" : args.names[0],
          "interrupted; the report covers what was read so far");
   int status = 0;
-  for (const Error &trouble : done->troubles)
+  for (const Error &trouble : analysis->troubles)
     status = fail(context, trouble);
-  if (Status stamps = check_stamps(done->frame_times); !stamps)
+  if (Status stamps = check_stamps(analysis->frame_times); !stamps)
     status = fail(context, stamps.error());
   return output.finish(status);
 }

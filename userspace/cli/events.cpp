@@ -123,7 +123,7 @@ int follow(const Args &args, const datapath::AttachedPort &port, Output &output)
     printed++;
     more = output.print(event, report::JsonStyle::Line);
   };
-  FoundEvents found(port, args.backlog);
+  FoundEvents found_events(port, args.backlog);
   auto events = port.events(
       [&](const roce_event &event) { print(report::event_report(event, time_of(event))); });
   const std::string context = "events " + args.ifname;
@@ -138,19 +138,19 @@ int follow(const Args &args, const datapath::AttachedPort &port, Output &output)
     auto got = events->poll(last ? 0 : kPollMs);
     if (!got)
       return fail(context, got.error());
-    if (auto done = found.read(last, print); !done)
+    if (auto done = found_events.read(last, print); !done)
       return fail(context, done.error());
     if (last || output.reader_gone())
       break;
     if (*got > 0)
       continue;
     // No events at the moment.
-    losses.tell(args.ifname, found.lost());
+    losses.tell(args.ifname, found_events.lost());
     if (auto alive = port.alive(); alive && !*alive)
       return fail(context, {"it was detached, or the interface is gone"});
   }
   if (more && !output.reader_gone())
-    losses.tell(args.ifname, found.lost());
+    losses.tell(args.ifname, found_events.lost());
   return output.finish();
 }
 

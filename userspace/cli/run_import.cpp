@@ -58,21 +58,22 @@ int print_words(const std::string &kind, const std::string &from, const Globals 
 
 int print_experiments(const std::string &kind, const std::vector<std::string> &paths,
                       const Globals &globals) {
-  std::vector<importers::ImportedExperiment> all;
+  std::vector<importers::ImportedExperiment> experiments;
   for (const std::string &path : paths) {
     auto imported = import_experiment(kind, path);
     if (!imported)
       return fail("run --import " + kind, imported.error());
     tell_notes("run --import", imported->notes);
-    all.push_back(std::move(imported).get());
+    experiments.push_back(std::move(imported).get());
   }
   Output output(globals.json);
   std::vector<std::vector<report::Value>> rows;
-  for (size_t i = 0; i < all.size(); i++)
+  for (size_t i = 0; i < experiments.size(); i++)
     if (globals.json)
-      rows.push_back({paths[i], all[i].yaml, report::StringList(all[i].notes)});
+      rows.push_back({paths[i], experiments[i].yaml, report::StringList(experiments[i].notes)});
     else
-      output.print_line((i ? "---\n" : "") + all[i].yaml.substr(0, all[i].yaml.size() - 1));
+      output.print_line((i ? "---\n" : "") +
+                        experiments[i].yaml.substr(0, experiments[i].yaml.size() - 1));
   if (globals.json)
     output.print({.title = {},
                   .sections = {{"schema", "", report::Value{uint64_t{1}}},

@@ -132,7 +132,7 @@ private:
 
   // How many points are in their directories already.
   size_t take_stored() {
-    size_t found = 0;
+    size_t taken = 0;
     for (report::SweepPoint &row : rows_) {
       const auto text = row.directory.empty() ? Result<std::string>(Error{""})
                                               : parse::read_file(row.directory + kPointFile);
@@ -143,9 +143,9 @@ private:
         continue;
       stored->point.directory = row.directory;
       row = std::move(stored->point);
-      found++;
+      taken++;
     }
-    return found;
+    return taken;
   }
 
   Status start(size_t point) {

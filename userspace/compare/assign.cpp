@@ -170,10 +170,10 @@ Assignment assign(const Candidates &first, const Candidates &second, int64_t var
   result.of_first.fill(Assignment::kNone);
   result.of_second.fill(Assignment::kNone);
   Class strange_first, strange_second;
-  std::array<bool, kMostTogether> done{};
+  std::array<bool, kMostTogether> assigned{};
   for (size_t i = 0; i < first.count; i++) {
     const uint32_t print = first.at[i].print;
-    if (done[i])
+    if (assigned[i])
       continue;
     if (!print || !has(second, print)) {
       strange_first.add(i);
@@ -183,7 +183,7 @@ Assignment assign(const Candidates &first, const Candidates &second, int64_t var
     for (size_t k = i; k < first.count; k++)
       if (first.at[k].print == print) {
         a.add(k);
-        done[k] = true;
+        assigned[k] = true;
       }
     for (size_t k = 0; k < second.count; k++)
       if (second.at[k].print == print)

@@ -153,7 +153,7 @@ std::string quantity_word(const ParameterRow &row, const Quantity &quantity) {
 }
 
 Result<Quantity> parse_quantity(const ParameterRow &row, const std::string &word) {
-  Result<Quantity> made = Quantity{};
+  Result<Quantity> quantity = Quantity{};
   switch (row.units.front()) {
   case Unit::Choice: {
     const auto at = parse::choice(word, names_of(row), "one of its values");
@@ -164,20 +164,20 @@ Result<Quantity> parse_quantity(const ParameterRow &row, const std::string &word
   case Unit::Switch:
     return parse_switch(word);
   case Unit::Ratio:
-    made = parse_ratio(word);
-    if (!made && ends_with(word, "%")) // a part of 1 may be written in percent
+    quantity = parse_ratio(word);
+    if (!quantity && ends_with(word, "%")) // a part of 1 may be written in percent
       if (const auto percent = plain(word.substr(0, word.size() - 1)))
-        made = Quantity{percent.get() / 100, Unit::Ratio};
+        quantity = Quantity{percent.get() / 100, Unit::Ratio};
     break;
   default:
-    made = parse_number(row, word);
+    quantity = parse_number(row, word);
   }
-  if (!made)
-    return made;
-  if (!(made->value >= row.least && made->value <= row.most))
+  if (!quantity)
+    return quantity;
+  if (!(quantity->value >= row.least && quantity->value <= row.most))
     return Error{fmt::format("'{}' is outside {:g} to {:g}", word, row.least, row.most),
                  fmt::format("{}: {}, in {}", row.name, row.meaning, unit_text(row))};
-  return made;
+  return quantity;
 }
 
 std::string unit_text(const ParameterRow &row) {

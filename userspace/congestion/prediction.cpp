@@ -149,13 +149,13 @@ Bottleneck stated_path(const Question &question, const DcqcnSettings &settings) 
 
 Prediction predict(const Question &question, const DcqcnSettings &settings, const Bottleneck &path,
                    bool fluid) {
-  Prediction made;
-  made.path = path;
-  made.point = fixed_point(settings, path);
-  made.convergence_s = convergence_bound(settings, path);
-  made.phase_margin = phase_margin(settings, path);
+  Prediction prediction;
+  prediction.path = path;
+  prediction.point = fixed_point(settings, path);
+  prediction.convergence_s = convergence_bound(settings, path);
+  prediction.phase_margin = phase_margin(settings, path);
   if (!fluid)
-    return made;
+    return prediction;
   FluidRun run = question.run;
   run.buffer_bytes = std::max(run.buffer_bytes, 2 * path.kmax);
   if (question.odd_flows) {
@@ -163,8 +163,8 @@ Prediction predict(const Question &question, const DcqcnSettings &settings, cons
     if (path.flows > question.odd_flows)
       run.groups.push_back({path.flows - question.odd_flows, path.line_bits});
   }
-  made.fluid = integrate(settings, path, run);
-  return made;
+  prediction.fluid = integrate(settings, path, run);
+  return prediction;
 }
 
 } // namespace

@@ -78,7 +78,7 @@ struct End {
 
 // The caller's namespace, then named ones, then those of processes; each once.
 std::vector<Candidate> candidates() {
-  std::vector<Candidate> all;
+  std::vector<Candidate> candidates;
   std::set<uint64_t> seen;
   std::error_code ignored;
   auto add = [&](const fs::path &path, std::string label, std::string prefix) {
@@ -86,7 +86,7 @@ std::vector<Candidate> candidates() {
     if (stat(path.c_str(), &st) < 0 || !seen.insert(st.st_ino).second)
       return;
     if (Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC)); fd)
-      all.push_back({std::move(fd), st.st_ino, std::move(label), std::move(prefix)});
+      candidates.push_back({std::move(fd), st.st_ino, std::move(label), std::move(prefix)});
   };
   add("/proc/thread-self/ns/net", "this command's netns", "");
   for (const auto &entry : fs::directory_iterator("/run/netns", ignored)) {
@@ -98,7 +98,7 @@ std::vector<Candidate> candidates() {
     if (isdigit(static_cast<unsigned char>(pid[0])))
       add(entry.path() / "ns/net", "netns of process " + pid, "nsenter -t " + pid + " -n ");
   }
-  return all;
+  return candidates;
 }
 
 // The candidate that has this nsid in the port's namespace, or null.

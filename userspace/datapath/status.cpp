@@ -154,8 +154,8 @@ std::vector<std::string> names_of_shared(const PortStatus &port, const Pins &pin
 
 Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, unsigned ifindex,
                           const Pins *pins) {
-  Inspected found;
-  PortStatus &port = found.port;
+  Inspected inspected;
+  PortStatus &port = inspected.port;
 
   port.ifname = ifname;
   port.ifindex = ifindex;
@@ -169,15 +169,15 @@ Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, u
     // If an exchange was killed before its end, the _next program may be the one on the hook.
     uint32_t next = program_id(pins->open(std::string(Pins::kProgram) + Pins::kNext).get());
     bool is_next = next && ours_on_hook(port, next) == next;
-    found.maps = Maps::of_pins(*pins, is_next);
+    inspected.maps = Maps::of_pins(*pins, is_next);
     pinned = is_next ? next : program_id(pins->open(Pins::kProgram).get());
-    describe(port, found.maps);
+    describe(port, inspected.maps);
     if (!port.dispatcher)
       port.alone = pins->recorded(Pins::kAlone);
   }
   if (gone) {
     port.state = AttachState::InterfaceGone;
-    return found;
+    return inspected;
   }
   if (pins)
     port.shared_with = names_of_shared(port, *pins, *netns);
@@ -186,15 +186,15 @@ Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, u
   port.program_id = ours_on_hook(port, pinned);
   if (!port.program_id) {
     port.state = pins ? AttachState::OffHook : AttachState::NotAttached;
-  } else if (pins && uses_maps_of_pins(port.program_id, pinned, found.maps)) {
+  } else if (pins && uses_maps_of_pins(port.program_id, pinned, inspected.maps)) {
     port.state = port.abi == ROCE_ABI ? AttachState::Attached : AttachState::OtherAbi;
   } else {
-    found.maps = Maps::of_program(Fd(bpf_prog_get_fd_by_id(port.program_id)).get());
-    describe(port, found.maps);
+    inspected.maps = Maps::of_program(Fd(bpf_prog_get_fd_by_id(port.program_id)).get());
+    describe(port, inspected.maps);
     // Without CAP_SYS_ADMIN the maps cannot be found, so another ABI also appears as Unpinned.
     port.state = port.abi && port.abi != ROCE_ABI ? AttachState::OtherAbi : AttachState::Unpinned;
   }
-  return found;
+  return inspected;
 }
 
 Result<std::vector<PortStatus>> status(const std::string &netns_name) {

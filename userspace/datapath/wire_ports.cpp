@@ -96,17 +96,18 @@ Status WirePorts::join(const std::string &netns) {
     return whole.error();
   for (unsigned i = 0; i < kPorts; i++) {
     Port &port = ports_[i];
-    auto found = find_bridge_port(port.status.ifname, netns);
-    if (!found)
-      return found.error();
-    auto lock = Lock::take_port(found->port.netns_inode, found->port.ifindex, Lock::Use::Wire);
+    auto bridge_port = find_bridge_port(port.status.ifname, netns);
+    if (!bridge_port)
+      return bridge_port.error();
+    auto lock =
+        Lock::take_port(bridge_port->port.netns_inode, bridge_port->port.ifindex, Lock::Use::Wire);
     if (!lock)
-      return Error{fmt::format("{}: {}", found->port.ifname, lock.error().message),
+      return Error{fmt::format("{}: {}", bridge_port->port.ifname, lock.error().message),
                    lock.error().hint};
     locks_[i] = std::move(*lock);
-    if (auto done = enable_hold(*found); !done)
+    if (auto done = enable_hold(*bridge_port); !done)
       return done;
-    port.pins = found->place.pins;
+    port.pins = bridge_port->place.pins;
     const Pins &pins = *port.pins;
     port.sockets = pins.open(map_names::sockets);
     port.rules = pins.open(map_names::rules);
@@ -126,8 +127,8 @@ Status WirePorts::join(const std::string &netns) {
     if (former.version == WirePortCounts::kVersion)
       port.former = former.in;
     std::ranges::fill(port.memory.bytes(), uint8_t{});
-    auto after = inspect(port.status.ifname, found->place.namespace_or_null(), found->place.ifindex,
-                         found->place.best_pins());
+    auto after = inspect(port.status.ifname, bridge_port->place.namespace_or_null(),
+                         bridge_port->place.ifindex, bridge_port->place.best_pins());
     if (!after)
       return after.error();
     port.status = std::move(after->port);
@@ -238,11 +239,11 @@ RulesInForce rules_in_force(std::shared_ptr<const roce_ruleset> set,
 }
 
 Result<std::optional<RulesInForce>> WirePorts::new_rules(unsigned port) {
-  Port &one = ports_[port];
+  Port &entry = ports_[port];
   uint32_t id = 0; // of the inner map; 0: no rules
-  if (bpf_map_lookup_elem(one.rules.get(), &kZero, &id) < 0)
+  if (bpf_map_lookup_elem(entry.rules.get(), &kZero, &id) < 0)
     id = 0;
-  if (one.rules_seen == id)
+  if (entry.rules_seen == id)
     return std::optional<RulesInForce>();
   RulesInForce rules;
   if (id) {
@@ -253,7 +254,7 @@ Result<std::optional<RulesInForce>> WirePorts::new_rules(unsigned port) {
     if (!set_fd || bpf_map_lookup_elem(set_fd.get(), &kZero, set.get()) < 0)
       return errno_error(errno, "cannot read the rules");
     // This map is replaced by a larger one when the first rule is added.
-    const Fd notes = one.pins->open(map_names::rule_notes);
+    const Fd notes = entry.pins->open(map_names::rule_notes);
     if (!notes)
       return std::optional<RulesInForce>(); // the program is being exchanged
     auto note = std::make_unique<roce_rule_note>();
@@ -262,7 +263,7 @@ Result<std::optional<RulesInForce>> WirePorts::new_rules(unsigned port) {
     });
   }
   if (!rules.again)
-    one.rules_seen = id;
+    entry.rules_seen = id;
   return std::optional(std::move(rules));
 }
 

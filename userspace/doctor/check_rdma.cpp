@@ -140,21 +140,21 @@ public:
     if (port_.software())
       return add("ecn", Verdict::Info,
                  fmt::format("{} heeds no CE marks and sends no CNPs", port_.driver));
-    const auto found = host::read_congestion(files_, port_, ifname_);
-    if (!found)
+    const auto congestion = host::read_congestion(files_, port_, ifname_);
+    if (!congestion)
       return add("ecn", Verdict::Unknown,
                  fmt::format("{} does not report here what it does about ECN and CNPs",
                              port_.driver.empty() ? "the driver" : port_.driver),
                  port_.driver == "mlx5" ? "mount -t debugfs none /sys/kernel/debug, as root" : "");
-    role("ecn_np", found->np, "answers CE marks with CNPs", "roce_np");
-    role("ecn_rp", found->rp, "slows down by CNPs (DCQCN)", "roce_rp");
+    role("ecn_np", congestion->np, "answers CE marks with CNPs", "roce_np");
+    role("ecn_rp", congestion->rp, "slows down by CNPs (DCQCN)", "roce_rp");
     std::vector<std::string> words;
-    if (found->cnp_dscp)
-      words.push_back(fmt::format("DSCP {}", *found->cnp_dscp));
-    if (found->cnp_priority)
-      words.push_back(fmt::format("priority {}", *found->cnp_priority));
-    if (found->cnp_interval_us)
-      words.push_back(fmt::format("at least {} us apart", *found->cnp_interval_us));
+    if (congestion->cnp_dscp)
+      words.push_back(fmt::format("DSCP {}", *congestion->cnp_dscp));
+    if (congestion->cnp_priority)
+      words.push_back(fmt::format("priority {}", *congestion->cnp_priority));
+    if (congestion->cnp_interval_us)
+      words.push_back(fmt::format("at least {} us apart", *congestion->cnp_interval_us));
     if (!words.empty())
       add("cnp", Verdict::Ok, fmt::format("CNPs have {}", fmt::join(words, ", ")));
   }

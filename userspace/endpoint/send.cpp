@@ -348,34 +348,34 @@ Status SendRun::State::try_live() {
 }
 
 Status SendRun::State::prepare_flows() {
-  std::vector<Flow> &all = request.flows;
-  if (all.empty())
+  std::vector<Flow> &flows = request.flows;
+  if (flows.empty())
     return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
   if (auto done = complete(request, port); !done)
     return done;
   if (auto sound = check_cm_queues(request); !sound)
     return sound;
-  for (const uint64_t run = clock_ns(CLOCK_TAI); Flow & flow : all)
+  for (const uint64_t run = clock_ns(CLOCK_TAI); Flow & flow : flows)
     flow.stamp_run = run;
   if (auto done = try_live(); !done || !live.empty())
     return done;
   // Limits the wait for a peer that does not answer.
   request.reliability.drain_ns = kDrainNs;
   // Answers are sent to the source addresses of the flows.
-  const auto sources = sources_of(all);
-  const packet::Mac mac = all.front().path.src_mac;
+  const auto sources = sources_of(flows);
+  const packet::Mac mac = flows.front().path.src_mac;
   if (listens(request))
-    if (auto done = listen(request.attach, sources, mac, needs_promiscuous(all, port)); !done)
+    if (auto done = listen(request.attach, sources, mac, needs_promiscuous(flows, port)); !done)
       return done;
   if (listens(request) && request.obey_pfc)
     obey_pfc(request.pfc_line_bits);
-  auto parts = divide(all, request.queues.count);
+  auto parts = divide(flows, request.queues.count);
   request.queues.count = static_cast<uint32_t>(parts.size());
   auto opened = sockets(request.queues);
   if (!opened)
     return opened.error();
   for (size_t i = 0; i < parts.size(); i++) {
-    const double part = static_cast<double>(qps_of(parts[i])) / static_cast<double>(qps_of(all));
+    const double part = static_cast<double>(qps_of(parts[i])) / static_cast<double>(qps_of(flows));
     auto engine =
         make_engine(std::move((*opened)[i]), make_source(request, port, std::move(parts[i]), part));
     if (steering)

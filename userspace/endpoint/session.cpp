@@ -89,7 +89,7 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
   const afxdp::ZeroCopyPort facts{port.ifname, port.driver, port.mtu, port.longest()};
   std::optional<Error> copies =
       skb_mode ? Error{"the port's program is in skb mode"} : afxdp::known_to_copy(facts, xdp);
-  std::vector<std::unique_ptr<afxdp::Socket>> all;
+  std::vector<std::unique_ptr<afxdp::Socket>> sockets;
   for (uint32_t i = 0; i < queues.count && !(queues.zero_copy && copies); i++) {
     options.queue = queues.first + i;
     auto socket = afxdp::Socket::open(options);
@@ -100,7 +100,7 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
     if (steering)
       if (auto done = steering->add(options.queue, (*socket)->fd()); !done)
         return done.error();
-    all.push_back(std::move(*socket));
+    sockets.push_back(std::move(*socket));
   }
   if (queues.zero_copy && copies)
     return Error{"zero-copy is not possible: " + copies->message,
@@ -109,7 +109,7 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
     notes.push_back("frames are copied: " + copies->message);
   if (steering && queues.count < port.queues)
     notes.push_back(other_queues(port, queues));
-  return all;
+  return sockets;
 }
 
 void Session::obey_pfc(uint64_t line_bits) {

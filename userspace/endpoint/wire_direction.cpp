@@ -67,41 +67,41 @@ void WireDirection::read_mail(uint64_t now) {
     mail.swap(mail_);
     has_mail_ = false;
   }
-  for (WireMail &one : mail) {
-    switch (one.kind) {
+  for (WireMail &message : mail) {
+    switch (message.kind) {
     case WireMail::Kind::Rules:
-      again_.set_rules(one.rules);
-      rules_.take(std::move(one.rules));
+      again_.set_rules(message.rules);
+      rules_.take(std::move(message.rules));
       break;
     case WireMail::Kind::Link:
-      take_link(now, one);
+      take_link(now, message);
       break;
     case WireMail::Kind::Frame:
     case WireMail::Kind::Control: {
-      const uint32_t handle = pool_.make(one.bytes);
+      const uint32_t handle = pool_.make(message.bytes);
       if (handle == afxdp::SharedUmem::kNone) {
         in_.in.no_memory++;
         break;
       }
       wire::Frame frame = read_wire_frame(umem_.first(handle), setup_.port_be);
       frame.handle = handle;
-      frame.length = static_cast<uint32_t>(one.bytes.size());
+      frame.length = static_cast<uint32_t>(message.bytes.size());
       frame.arrived = frame.due = now;
       frame.ingress = static_cast<uint8_t>(setup_.ingress);
       in_.in.copies++;
-      if (one.kind == WireMail::Kind::Control && link_)
+      if (message.kind == WireMail::Kind::Control && link_)
         link_->put_control(now, frame);
-      else if (one.kind == WireMail::Kind::Control)
+      else if (message.kind == WireMail::Kind::Control)
         put(now, frame);
       else
         to_link(now, frame);
       break;
     }
     case WireMail::Kind::Pause:
-      if (link_ && one.pause.global)
-        link_->pause_all(now, one.pause.quanta[0]);
+      if (link_ && message.pause.global)
+        link_->pause_all(now, message.pause.quanta[0]);
       else if (link_)
-        link_->pause(now, static_cast<uint8_t>(one.pause.enable), one.pause.quanta);
+        link_->pause(now, static_cast<uint8_t>(message.pause.enable), message.pause.quanta);
       break;
     }
   }

@@ -47,21 +47,22 @@ void WireRules::end_row(uint16_t row) {
 
 void WireRules::take(datapath::RulesInForce rules) {
   std::array<uint32_t, ROCE_RULE_SLOTS> holds{};
-  for (const datapath::RuleInForce &one : rules.rules) {
-    if (one.rule.hold.kind == Hold::Kind::None || one.slot >= ROCE_RULE_SLOTS)
+  for (const datapath::RuleInForce &entry : rules.rules) {
+    if (entry.rule.hold.kind == Hold::Kind::None || entry.slot >= ROCE_RULE_SLOTS)
       continue;
-    holds[one.slot] = one.id;
-    if (held_by_[one.slot] == one.id && words_[one.slot] == one.words)
+    holds[entry.slot] = entry.id;
+    if (held_by_[entry.slot] == entry.id && words_[entry.slot] == entry.words)
       continue;
-    auto replaced = slot_of(one);
-    if (replaced && holds[*replaced] && *replaced != one.slot)
+    auto replaced = slot_of(entry);
+    if (replaced && holds[*replaced] && *replaced != entry.slot)
       replaced.reset(); // another rule has taken that slot
-    words_[one.slot] = one.words;
-    names_[one.slot] = one.rule.name;
-    if (held_by_[one.slot])
-      end_row(rows_[one.slot]);
-    const uint16_t row = rows_[one.slot] = new_row(one.id);
-    stage_.set_rule(static_cast<uint16_t>(one.slot), one.rule.hold, one.rule.compiled.select.seed,
+    words_[entry.slot] = entry.words;
+    names_[entry.slot] = entry.rule.name;
+    if (held_by_[entry.slot])
+      end_row(rows_[entry.slot]);
+    const uint16_t row = rows_[entry.slot] = new_row(entry.id);
+    stage_.set_rule(static_cast<uint16_t>(entry.slot), entry.rule.hold,
+                    entry.rule.compiled.select.seed,
                     row == kMerged ? &counts_.merged : &counts_.rules[row], replaced);
   }
   for (uint32_t slot = 0; slot < ROCE_RULE_SLOTS; slot++)

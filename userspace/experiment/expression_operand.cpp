@@ -32,12 +32,12 @@ Result<uint64_t> time(TokenCursor &cursor) {
   return parse::duration(take_number(cursor));
 }
 
-Status rows(TokenCursor &cursor, Node &made, std::optional<RowKind> inside) {
+Status rows(TokenCursor &cursor, Node &node, std::optional<RowKind> inside) {
   const std::string word = cursor.peek().text;
   const auto set = [&](RowKind kind, Node::Rows which) {
     cursor.take();
-    made.row_kind = kind;
-    made.rows = which;
+    node.row_kind = kind;
+    node.rows = which;
   };
   for (const RowWords &words : row_words()) {
     if (!names_rows(word, words))
@@ -48,7 +48,7 @@ Status rows(TokenCursor &cursor, Node &made, std::optional<RowKind> inside) {
     set(words.kind, many ? Node::Rows::Many : Node::Rows::One);
     if (!many && !cursor.is("("))
       return cursor.unexpected("(");
-    if (Status s = parse_rows_pattern(cursor, made); !s)
+    if (Status s = parse_rows_pattern(cursor, node); !s)
       return s;
     return many ? Status() : cursor.expect(".");
   }
@@ -68,8 +68,8 @@ Status rows(TokenCursor &cursor, Node &made, std::optional<RowKind> inside) {
     return parse::wrong(word, "a kind of rows", parse::hint_from(word, names));
   }
   if (inside) {
-    made.row_kind = *inside;
-    made.rows = Node::Rows::Own;
+    node.row_kind = *inside;
+    node.rows = Node::Rows::Own;
   }
   return {};
 }
@@ -96,17 +96,17 @@ std::optional<Stat> stat_named(const std::string &name) {
 Result<Tree> parse_number(TokenCursor &cursor) {
   const size_t from = cursor.peek().from;
   const std::string text = take_number(cursor);
-  Tree made = std::make_unique<Node>();
-  made->text = cursor.since(from);
+  Tree literal = std::make_unique<Node>();
+  literal->text = cursor.since(from);
   const size_t unit = text.find_first_not_of("0123456789.");
   const std::string suffix = unit == std::string::npos ? "" : text.substr(unit);
   const std::string lowered = parse::lower(suffix);
   const auto whole = [&](const Result<uint64_t> &value, Dimension dimension) -> Result<Tree> {
     if (!value)
       return value.error();
-    made->number = static_cast<double>(value.get());
-    made->dimension = dimension;
-    return std::move(made);
+    literal->number = static_cast<double>(value.get());
+    literal->dimension = dimension;
+    return std::move(literal);
   };
   if (lowered.ends_with("bit"))
     return whole(parse::rate(text, 0), Dimension::Rate);
@@ -115,14 +115,14 @@ Result<Tree> parse_number(TokenCursor &cursor) {
   if (!lowered.empty() && lowered != "%" && !lowered.starts_with("e"))
     return whole(parse::byte_count(text, 0),
                  lowered.ends_with("b") ? Dimension::Bytes : Dimension::Any);
-  made->percent = lowered == "%";
-  const char *end = text.data() + text.size() - (made->percent ? 1 : 0);
-  const auto [stop, error] = std::from_chars(text.data(), end, made->number);
-  if (error != std::errc() || stop != end || !std::isfinite(made->number))
+  literal->percent = lowered == "%";
+  const char *end = text.data() + text.size() - (literal->percent ? 1 : 0);
+  const auto [stop, error] = std::from_chars(text.data(), end, literal->number);
+  if (error != std::errc() || stop != end || !std::isfinite(literal->number))
     return parse::wrong(text, "a number", "like 0.99, 10gbit, 5ms, 200KB or 10%");
-  if (made->percent)
-    made->number /= 100;
-  return made;
+  if (literal->percent)
+    literal->number /= 100;
+  return literal;
 }
 
 Status parse_rows_pattern(TokenCursor &cursor, Node &made) {
@@ -137,15 +137,15 @@ Status parse_rows_pattern(TokenCursor &cursor, Node &made) {
 
 Result<Tree> parse_column(TokenCursor &cursor, std::optional<RowKind> inside) {
   const size_t from = cursor.peek().from;
-  Tree made = std::make_unique<Node>();
-  made->kind = Kind::Column;
-  if (Status s = rows(cursor, *made, inside); !s)
+  Tree column = std::make_unique<Node>();
+  column->kind = Kind::Column;
+  if (Status s = rows(cursor, *column, inside); !s)
     return s.error();
-  const bool alone = made->rows == Node::Rows::Many && !cursor.take_if(".");
+  const bool alone = column->rows == Node::Rows::Many && !cursor.take_if(".");
   if (!alone && cursor.peek().kind != Token::Kind::Name)
     return cursor.unexpected("a column");
   if (!alone)
-    made->name = cursor.take().text;
+    column->name = cursor.take().text;
   std::optional<Stat> stat;
   if (!alone && cursor.take_if(".")) {
     stat = stat_named(cursor.peek().text);
@@ -161,17 +161,17 @@ Result<Tree> parse_column(TokenCursor &cursor, std::optional<RowKind> inside) {
       const auto ns = time(cursor);
       if (!ns)
         return ns.error();
-      (*made).*member = ns.get();
+      (*column).*member = ns.get();
     }
-  if (made->after_ns && made->before_ns && *made->after_ns >= *made->before_ns)
+  if (column->after_ns && column->before_ns && *column->after_ns >= *column->before_ns)
     return Error{"'after' is not earlier than 'before'", "after 20ms before 40ms"};
-  made->text = cursor.since(from);
+  column->text = cursor.since(from);
   if (!stat)
-    return made;
+    return column;
   Tree reduced = std::make_unique<Node>();
   reduced->kind = Kind::Reduce;
   reduced->text = cursor.since(from);
-  reduced->children.push_back(std::move(made));
+  reduced->children.push_back(std::move(column));
   reduced->stat = *stat;
   return reduced;
 }

@@ -201,31 +201,31 @@ private:
     const size_t from = cursor_.peek().from;
     cursor_.take();
     cursor_.take(); // (
-    Tree made = std::make_unique<Node>();
+    Tree node = std::make_unique<Node>();
     const std::string rows = cursor_.peek().text;
     const auto words =
         std::ranges::find_if(row_words(), [&](const RowWords &one) { return rows == one.many; });
     if (words == row_words().end())
       return parse::wrong(rows, "a kind of rows", "all(flows, drops == 0)");
     cursor_.take();
-    if (Status s = parse_rows_pattern(cursor_, *made); !s)
+    if (Status s = parse_rows_pattern(cursor_, *node); !s)
       return s.error();
-    made->row_kind = words->kind;
+    node->row_kind = words->kind;
     if (Status s = cursor_.expect(","); !s)
       return s.error();
     const std::optional<RowKind> outer = inside_;
-    inside_ = made->row_kind;
+    inside_ = node->row_kind;
     auto inner = disjunction();
     inside_ = outer;
     if (!inner)
       return inner;
     if (Status s = cursor_.expect(")"); !s)
       return s.error();
-    made->kind = kind;
-    made->rows = Node::Rows::Many;
-    made->text = cursor_.since(from);
-    made->children.push_back(std::move(inner).get());
-    return made;
+    node->kind = kind;
+    node->rows = Node::Rows::Many;
+    node->text = cursor_.since(from);
+    node->children.push_back(std::move(inner).get());
+    return node;
   }
 
   Result<Tree> text() {

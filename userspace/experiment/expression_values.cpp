@@ -288,21 +288,21 @@ std::vector<Item> ExpressionValues::where(std::vector<Item> all, const Node &con
 }
 
 std::vector<Item> ExpressionValues::reduce(const Node &node) {
-  std::vector<Item> all = items(*node.children[0]);
+  std::vector<Item> selected = items(*node.children[0]);
   if (node.children.size() > 1)
-    all = where(std::move(all), *node.children[1]);
-  for (const Item &item : all)
+    selected = where(std::move(selected), *node.children[1]);
+  for (const Item &item : selected)
     if (item.needed && !item.number && !item.text)
       return {item};
   if (node.stat.kind == Stat::Kind::Rate) {
-    for (Item &item : all)
+    for (Item &item : selected)
       if (item.number)
         item.number = item.seconds > 0 ? *item.number / item.seconds : 0;
-    return all;
+    return selected;
   }
   if (node.stat.kind == Stat::Kind::Count) {
     Item item{.number = 0};
-    for (const Item &one : all) {
+    for (const Item &one : selected) {
       if (!one.number && !one.text)
         continue;
       ++*item.number;
@@ -313,14 +313,14 @@ std::vector<Item> ExpressionValues::reduce(const Node &node) {
     return {item};
   }
   if (const Node &inner = *node.children[0]; spread(inner)) {
-    for (Item &item : all)
+    for (Item &item : selected)
       if (item.distribution)
         item.number = reduced(node.stat, *item.distribution);
       else if (!item.samples.empty())
         item.number = over(node.stat, item);
-    return all;
+    return selected;
   }
-  return {over_rows(node.stat, all)};
+  return {over_rows(node.stat, selected)};
 }
 
 } // namespace xr::experiment

@@ -19,25 +19,25 @@ std::optional<uint8_t> priorities(const Files &files, const std::string &directo
 
 std::optional<Congestion> read_congestion(const Files &files, const RdmaPort &port,
                                           const std::string &ifname) {
-  Congestion found;
+  Congestion settings;
   const std::string ecn = fmt::format("/sys/class/net/{}/ecn", ifname);
   const std::string debug = fmt::format("/sys/kernel/debug/mlx5/{}/cc_params", port.pci);
   if (files.exist(ecn + "/roce_np")) {
-    found.from = ecn;
-    found.np = priorities(files, ecn + "/roce_np");
-    found.rp = priorities(files, ecn + "/roce_rp");
-    found.cnp_dscp = files.number(ecn + "/roce_np/cnp_dscp");
-    found.cnp_priority = files.number(ecn + "/roce_np/cnp_802p_prio");
-    found.cnp_interval_us = files.number(ecn + "/roce_np/min_time_between_cnps");
-    return found;
+    settings.from = ecn;
+    settings.np = priorities(files, ecn + "/roce_np");
+    settings.rp = priorities(files, ecn + "/roce_rp");
+    settings.cnp_dscp = files.number(ecn + "/roce_np/cnp_dscp");
+    settings.cnp_priority = files.number(ecn + "/roce_np/cnp_802p_prio");
+    settings.cnp_interval_us = files.number(ecn + "/roce_np/min_time_between_cnps");
+    return settings;
   }
   if (port.pci.empty() || !files.exist(debug))
     return {};
-  found.from = debug;
-  found.cnp_dscp = files.number(debug + "/np_cnp_dscp");
-  found.cnp_priority = files.number(debug + "/np_cnp_prio");
-  found.cnp_interval_us = files.number(debug + "/np_min_time_between_cnps");
-  return found;
+  settings.from = debug;
+  settings.cnp_dscp = files.number(debug + "/np_cnp_dscp");
+  settings.cnp_priority = files.number(debug + "/np_cnp_prio");
+  settings.cnp_interval_us = files.number(debug + "/np_min_time_between_cnps");
+  return settings;
 }
 
 } // namespace xr::host

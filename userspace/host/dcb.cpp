@@ -13,21 +13,21 @@
 namespace xr::host {
 
 Result<Pfc> parse_pfc(std::string_view body) {
-  std::optional<ieee_pfc> found;
+  std::optional<ieee_pfc> ieee;
   if (body.size() >= sizeof(dcbmsg))
     each_attribute(body.substr(sizeof(dcbmsg)), [&](const Attribute &a) {
       if (a.type == DCB_ATTR_IEEE)
         each_attribute(a.data, [&](const Attribute &b) {
           if (b.type == DCB_ATTR_IEEE_PFC)
-            found = b.as<ieee_pfc>();
+            ieee = b.as<ieee_pfc>();
         });
     });
-  if (!found)
+  if (!ieee)
     return Error{"the driver does not report the state of PFC"};
   Pfc pfc;
-  pfc.enabled = found->pfc_en;
-  std::copy(std::begin(found->requests), std::end(found->requests), pfc.requests.begin());
-  std::copy(std::begin(found->indications), std::end(found->indications), pfc.indications.begin());
+  pfc.enabled = ieee->pfc_en;
+  std::copy(std::begin(ieee->requests), std::end(ieee->requests), pfc.requests.begin());
+  std::copy(std::begin(ieee->indications), std::end(ieee->indications), pfc.indications.begin());
   return pfc;
 }
 

@@ -52,7 +52,7 @@ std::string trace_words(const roce_trace &trace) {
 }
 
 std::optional<TracedRule> traced_rule(std::string_view comment) {
-  std::optional<TracedRule> found;
+  std::optional<TracedRule> traced;
   each_part(comment, "; ", [&](std::string_view part) {
     if (!part.starts_with(kRule))
       return;
@@ -64,9 +64,9 @@ std::optional<TracedRule> traced_rule(std::string_view comment) {
       return;
     rule.did = part.substr(2);
     rule.act = acts_of(rule.did);
-    found = std::move(rule);
+    traced = std::move(rule);
   });
-  return found;
+  return traced;
 }
 
 Passage passage_of(std::string_view comment) {

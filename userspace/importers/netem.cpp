@@ -241,7 +241,7 @@ private:
   }
 
   Result<Imported> imported() const {
-    Imported all;
+    Imported result;
     if (ecn_ && loss_.empty())
       return Error{"ecn: it is for loss, and there is none"};
     if (reorder_ && !delay_)
@@ -255,25 +255,25 @@ private:
     if (ecn_) {
       std::string mark = loss_;
       mark.replace(mark.find(" drop next"), std::string::npos, " ce next");
-      all.rules.push_back("ecn ect " + mark);
-      all.rules.push_back("not ecn ect " + loss_);
+      result.rules.push_back("ecn ect " + mark);
+      result.rules.push_back("not ecn ect " + loss_);
     } else {
-      add(all, loss_);
+      add(result, loss_);
     }
-    add(all, duplicate_);
-    add(all, corrupt_);
+    add(result, duplicate_);
+    add(result, corrupt_);
     if (delay_)
-      all.rules.push_back(delay_rule());
-    if (!seed_.empty() && all.rules.empty())
+      result.rules.push_back(delay_rule());
+    if (!seed_.empty() && result.rules.empty())
       return Error{"seed: nothing is random without a rule", "loss, corrupt, duplicate or delay"};
     if (!seed_.empty())
-      for (std::string &rule : all.rules)
+      for (std::string &rule : result.rules)
         rule.insert(rule.ends_with(" next") ? rule.size() - 5 : rule.size(), " seed " + seed_);
     if (rate_)
-      all.link = "rate " + parse::rate_text(*rate_);
+      result.link = "rate " + parse::rate_text(*rate_);
     if (limit_)
-      add_limit(all);
-    return all;
+      add_limit(result);
+    return result;
   }
 
   // Buffers of links are in bytes.

@@ -206,25 +206,25 @@ ExperimentQueue Measurement::queue_row() const {
 }
 
 ExperimentMeasurement Measurement::result(const Reading &settled) const {
-  ExperimentMeasurement all;
+  ExperimentMeasurement measured;
   std::vector<double> rates;
   for (size_t i = 0; i < plan_.flows.size(); i++) {
-    all.flows.push_back(flow_row(i, settled));
+    measured.flows.push_back(flow_row(i, settled));
     const uint64_t start = plan_.flows[i].start_ns;
     if (start != UINT64_MAX && begun_ns_ + start < ended_.t_ns &&
         (!complete_ns_[i] || complete_ns_[i] > measured_.t_ns))
-      rates.push_back(all.flows.back().goodput_bps);
+      rates.push_back(measured.flows.back().goodput_bps);
   }
   if (ended_.right)
-    all.queues.push_back(queue_row());
-  all.jain = jain_index(rates);
-  all.packets = settled.right ? taken(settled) : settled.frames;
-  all.packet_hops = hops(settled);
-  all.other_qps = settled.other_qps;
-  all.other_cnps = settled.other_cnps;
-  all.duration_ns = time_of(ended_.t_ns);
-  all.from_ns = time_of(measured_.t_ns);
-  return all;
+    measured.queues.push_back(queue_row());
+  measured.jain = jain_index(rates);
+  measured.packets = settled.right ? taken(settled) : settled.frames;
+  measured.packet_hops = hops(settled);
+  measured.other_qps = settled.other_qps;
+  measured.other_cnps = settled.other_cnps;
+  measured.duration_ns = time_of(ended_.t_ns);
+  measured.from_ns = time_of(measured_.t_ns);
+  return measured;
 }
 
 namespace {

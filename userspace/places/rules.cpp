@@ -158,20 +158,20 @@ Status RuleRun::change(const experiment::RuleChange &change) {
 }
 
 Status RuleRun::change_one(Change kind, size_t index) {
-  const PlannedRule &one = plan_.rules[index];
+  const PlannedRule &planned = plan_.rules[index];
   const auto wrong = [&](const Error &error) {
-    return Error{fmt::format("{}: {}", one.name, error.message), error.hint};
+    return Error{fmt::format("{}: {}", planned.name, error.message), error.hint};
   };
   if (kind != Change::Add) {
     const auto done =
-        datapath::enable_rule(port(one.left), netns(), one.name, kind == Change::Enable);
+        datapath::enable_rule(port(planned.left), netns(), planned.name, kind == Change::Enable);
     return done ? Status() : wrong(done.error());
   }
-  const auto rule = impair::parse(parse::split(one.words));
+  const auto rule = impair::parse(parse::split(planned.words));
   if (!rule)
     return wrong(rule.error());
   there_[index] = true;
-  const auto done = datapath::add_rule(port(one.left), netns(), rule.get());
+  const auto done = datapath::add_rule(port(planned.left), netns(), rule.get());
   return done ? Status() : wrong(done.error());
 }
 

@@ -218,18 +218,18 @@ Figure of_episodes(const ExperimentResult &result) {
   std::map<std::string, std::vector<Episode>> all;
   std::set<double> points;
   size_t count = 0;
-  for (const Recovery &one : result.answers->recoveries) {
-    if (!one.recovery_ns)
+  for (const Recovery &recovery : result.answers->recoveries) {
+    if (!recovery.recovery_ns)
       continue;
     if (++count > kMostEpisodes) {
       figure.title += fmt::format(" (the first {})", kMostEpisodes);
       break;
     }
-    const uint64_t at = result.answers->from_ns + one.at_ns;
+    const uint64_t at = result.answers->from_ns + recovery.at_ns;
     const std::string name =
-        one.qp.flow.empty() ? fmt::format("QP {:#x}", one.qp.dest_qp) : one.qp.flow;
+        recovery.qp.flow.empty() ? fmt::format("QP {:#x}", recovery.qp.dest_qp) : recovery.qp.flow;
     std::vector<Episode> &of = all[name];
-    const Episode now{seconds(at), seconds(at + *one.recovery_ns)};
+    const Episode now{seconds(at), seconds(at + *recovery.recovery_ns)};
     if (!of.empty())
       points.insert((of.back().to + now.from) / 2);
     of.push_back(now);
@@ -277,10 +277,10 @@ Figure of_rtts(const ExperimentResult &result) {
 
 std::vector<Figure> figures(const ExperimentResult &result, const Recorder &recorder,
                             const std::vector<QueueLevels> &levels) {
-  std::vector<Figure> all;
+  std::vector<Figure> kept;
   const auto keep = [&](Figure figure) {
     if (!figure.curves.empty())
-      all.push_back(std::move(figure));
+      kept.push_back(std::move(figure));
   };
   for (const Wanted &wanted : kOverTime) {
     Figure figure = over_time(wanted, result, recorder);
@@ -304,7 +304,7 @@ std::vector<Figure> figures(const ExperimentResult &result, const Recorder &reco
   keep(of_backlogs(result));
   keep(of_rtts(result));
   keep(of_episodes(result));
-  return all;
+  return kept;
 }
 
 } // namespace xr::plot

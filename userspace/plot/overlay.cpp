@@ -37,21 +37,21 @@ void join(Figure &to, Figure from) {
 } // namespace
 
 std::vector<Figure> overlay(LabelledFigures first, LabelledFigures second) {
-  std::vector<Figure> all = std::move(first.figures);
-  for (Figure &figure : all)
+  std::vector<Figure> figures = std::move(first.figures);
+  for (Figure &figure : figures)
     label(figure, first.label);
   for (Figure &figure : second.figures) {
     label(figure, second.label);
-    const auto same = std::find_if(all.begin(), all.end(),
+    const auto same = std::find_if(figures.begin(), figures.end(),
                                    [&](const Figure &one) { return one.id == figure.id; });
-    if (same == all.end()) {
-      all.push_back(std::move(figure));
+    if (same == figures.end()) {
+      figures.push_back(std::move(figure));
       continue;
     }
     join_levels(*same, figure, second.label);
     join(*same, std::move(figure));
   }
-  return all;
+  return figures;
 }
 
 } // namespace xr::plot

@@ -36,14 +36,14 @@ constexpr const char *kNote = "assumed: the system leaves it open, or its source
 // then their sources.
 std::vector<Section> text_tables(std::span<const ParameterRow> rows,
                                  const std::vector<std::pair<size_t, std::string>> &presets) {
-  const bool one = presets.size() == 1;
+  const bool single = presets.size() == 1;
   std::vector<Column> values = {{"parameter", "PARAMETER"}, {"unit", "UNIT"}};
   std::vector<Column> sources = {{"parameter", "SOURCES"}};
   for (const auto &[index, name] : presets) {
     values.push_back({name, name});
     sources.push_back({name, name});
   }
-  if (one) {
+  if (single) {
     values.push_back({"source", "SOURCE"});
     values.push_back({"meaning", "MEANING"});
   }
@@ -55,7 +55,7 @@ std::vector<Section> text_tables(std::span<const ParameterRow> rows,
       value_rows.back().emplace_back(text_of(row, index));
       source_rows.back().emplace_back(source_of(row.defaults[index]));
     }
-    if (one) {
+    if (single) {
       value_rows.back().emplace_back(source_of(row.defaults[presets[0].first]));
       value_rows.back().emplace_back(std::string(row.meaning));
     }
@@ -63,7 +63,7 @@ std::vector<Section> text_tables(std::span<const ParameterRow> rows,
   std::vector<Section> sections;
   sections.push_back(
       {"values", "", make_table(std::move(values), std::move(value_rows)), Where::Text});
-  if (!one)
+  if (!single)
     sections.push_back(
         {"sources", "", make_table(std::move(sources), std::move(source_rows)), Where::Text});
   sections.push_back({"note", "*", Value{std::string(kNote)}, Where::Text});

@@ -199,20 +199,20 @@ struct Transport {
 };
 
 std::vector<Transport> transports(const Sums &now, const Sums *before) {
-  std::vector<Transport> all;
+  std::vector<Transport> rows;
   for (unsigned opcode = 0; opcode < now.opcodes.size(); opcode++) {
     if (!now.opcodes[opcode].packets)
       continue;
     const std::string name = transport_name(opcode);
-    auto it = std::find_if(all.begin(), all.end(),
+    auto it = std::find_if(rows.begin(), rows.end(),
                            [&name](const Transport &one) { return one.name == name; });
-    if (it == all.end())
-      it = all.insert(all.end(), {name, {}, {}});
+    if (it == rows.end())
+      it = rows.insert(rows.end(), {name, {}, {}});
     it->now += now.opcodes[opcode];
     if (before)
       it->before += before->opcodes[opcode];
   }
-  return all;
+  return rows;
 }
 
 Section transports_of(const Moment &moment, const Sums &now, const Sums *before) {

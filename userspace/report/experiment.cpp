@@ -162,7 +162,7 @@ Section window_json(const ExperimentMeasurement &m) {
 // The sums of the whole run; in text those that say that something went wrong, where the measured
 // time is only a part of it.
 Section totals_section(const ExperimentMeasurement &m) {
-  const WholeRun all = whole_run(m);
+  const WholeRun whole = whole_run(m);
   const auto field = [&m](const char *key, const char *label, uint64_t value,
                           Where where = Where::Both) {
     Field made{{key, label, Format::Count, Hide::Zero}, value};
@@ -172,19 +172,19 @@ Section totals_section(const ExperimentMeasurement &m) {
     return made;
   };
   Section section{"totals", m.from_ns ? "WHOLE RUN" : "",
-                  Group{field("bytes", "", all.flows.bytes, Where::Json),
-                        field("packets", "", all.flows.packets, Where::Json),
-                        field("marked", "marked", all.flows.marked),
-                        field("cnps", "CNPs", all.flows.cnps),
-                        field("cuts", "", all.flows.cuts, Where::Json),
-                        field("retransmitted", "sent again", all.flows.retransmitted),
-                        field("timeouts", "timeouts", all.flows.timeouts),
-                        field("drops", "drops", all.flows.drops),
-                        field("kept_no_room", "no room to keep", all.flows.kept_no_room),
-                        field("failed", "messages failed", all.flows.failed),
-                        field("naks", "NAKs", all.flows.naks),
-                        field("rules_matched", "", all.rules_matched, Where::Json),
-                        field("rules_acted", "changed by rules", all.rules_acted)}};
+                  Group{field("bytes", "", whole.flows.bytes, Where::Json),
+                        field("packets", "", whole.flows.packets, Where::Json),
+                        field("marked", "marked", whole.flows.marked),
+                        field("cnps", "CNPs", whole.flows.cnps),
+                        field("cuts", "", whole.flows.cuts, Where::Json),
+                        field("retransmitted", "sent again", whole.flows.retransmitted),
+                        field("timeouts", "timeouts", whole.flows.timeouts),
+                        field("drops", "drops", whole.flows.drops),
+                        field("kept_no_room", "no room to keep", whole.flows.kept_no_room),
+                        field("failed", "messages failed", whole.flows.failed),
+                        field("naks", "NAKs", whole.flows.naks),
+                        field("rules_matched", "", whole.rules_matched, Where::Json),
+                        field("rules_acted", "changed by rules", whole.rules_acted)}};
   return section;
 }
 

@@ -6,15 +6,15 @@
 
 namespace xr::report {
 
-void add_microbursts(Document &document, const Microbursts &found) {
+void add_microbursts(Document &document, const Microbursts &bursts) {
   const auto json = [](const char *key) {
     return Column{key, "", Format::Number, Hide::Never, Tone::Plain, Where::Json};
   };
   std::vector<std::vector<Value>> rows;
-  for (const Microburst &most : found.windows) {
+  for (const Microburst &most : bursts.windows) {
     if (!most.frames)
       continue;
-    const uint64_t since = most.first_ns - std::min(found.first_ns, most.first_ns);
+    const uint64_t since = most.first_ns - std::min(bursts.first_ns, most.first_ns);
     rows.push_back(
         {most.window_ns / 1000, most.bytes, most.frames,
          std::round(static_cast<double>(most.bytes) * 8e9 / static_cast<double>(most.window_ns)),
@@ -32,9 +32,9 @@ void add_microbursts(Document &document, const Microbursts &found) {
   document.sections.push_back(std::move(section));
   Section untimed{
       "microbursts_untimed", "",
-      Group{count("untimed", "frames without a time: in no burst", found.untimed),
+      Group{count("untimed", "frames without a time: in no burst", bursts.untimed),
             count("late", "frames before the time of an earlier one: taken as of that time",
-                  found.late)}};
+                  bursts.late)}};
   untimed.hide = Hide::Zero;
   document.sections.push_back(std::move(untimed));
 }

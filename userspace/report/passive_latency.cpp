@@ -118,39 +118,39 @@ Table octaves_of(const PassiveLatency &found) {
 
 const char *latency_kind(unsigned kind) { return kKinds.at(kind); }
 
-void add_passive_latency(Document &document, const PassiveLatency &found) {
-  Section streams{"latency", "LATENCY", streams_of(found)};
+void add_passive_latency(Document &document, const PassiveLatency &latency) {
+  Section streams{"latency", "LATENCY", streams_of(latency)};
   streams.note = "no request of RC or XRC has its answer here";
   document.sections.push_back(std::move(streams));
-  Section port{"latency_port", "LATENCY OF ALL STREAMS", port_of(found)};
+  Section port{"latency_port", "LATENCY OF ALL STREAMS", port_of(latency)};
   port.hide = Hide::Zero;
   document.sections.push_back(std::move(port));
-  Section octaves{"latency_octaves", "HISTOGRAM", octaves_of(found), Where::Text};
+  Section octaves{"latency_octaves", "HISTOGRAM", octaves_of(latency), Where::Text};
   octaves.hide = Hide::Zero;
   document.sections.push_back(std::move(octaves));
-  if (std::ranges::any_of(found.port, &PassiveTimes::bound))
+  if (std::ranges::any_of(latency.port, &PassiveTimes::bound))
     document.sections.push_back({"latency_upper", "upper",
                                  Value{"no longer than this: the answer covers several, the CNP "
                                        "several marks, or the rate fell "
                                        "after several CNPs"},
                                  Where::Text});
-  document.sections.push_back({"latency_histogram", "", histogram_of(found), Where::Json});
+  document.sections.push_back({"latency_histogram", "", histogram_of(latency), Where::Json});
   Section untimed{
       "latency_untimed", "NOT TIMED",
-      Group{
-          count("ambiguous", "requests that passed again before their answer", found.ambiguous),
-          count("broken", "messages of which packets are missing here", found.broken),
-          count("unanswered", "requests whose answer is missing here", found.unanswered),
-          count("unpaired", "answers whose requests are not known", found.unpaired),
-          count("cnps_steady", "CNPs after which the rate did not fall measurably",
-                found.cnps_steady),
-          count("cnps_unmeasured", "CNPs with too few packets of messages before or after",
-                found.cnps_unmeasured),
-          count("cnps_close", "CNPs less than 200 us after another of their QP", found.cnps_close),
-          lost("full", "requests beyond 128 of a stream that wait", found.full),
-          lost("pairs", "packets of QP pairs that had no room", found.pairs_full),
-          lost("contended", "packets while other CPUs were changing their QP pair",
-               found.pairs_contended)}};
+      Group{count("ambiguous", "requests that passed again before their answer", latency.ambiguous),
+            count("broken", "messages of which packets are missing here", latency.broken),
+            count("unanswered", "requests whose answer is missing here", latency.unanswered),
+            count("unpaired", "answers whose requests are not known", latency.unpaired),
+            count("cnps_steady", "CNPs after which the rate did not fall measurably",
+                  latency.cnps_steady),
+            count("cnps_unmeasured", "CNPs with too few packets of messages before or after",
+                  latency.cnps_unmeasured),
+            count("cnps_close", "CNPs less than 200 us after another of their QP",
+                  latency.cnps_close),
+            lost("full", "requests beyond 128 of a stream that wait", latency.full),
+            lost("pairs", "packets of QP pairs that had no room", latency.pairs_full),
+            lost("contended", "packets while other CPUs were changing their QP pair",
+                 latency.pairs_contended)}};
   untimed.hide = Hide::Zero;
   document.sections.push_back(std::move(untimed));
 }

@@ -72,23 +72,23 @@ Verdict verdict_of(const std::string &name) {
 
 Result<StoredRun> read_stored_run(const std::string &text) {
   try {
-    const json all = json::parse(text);
+    const json stored = json::parse(text);
     StoredRun run;
     ExperimentResult &result = run.result;
-    result.name = all.at("experiment");
-    result.place = all.at("place");
-    result.seed = all.at("seed");
-    result.version = all.at("version");
-    result.scale = all.value("scale", 1.0);
-    result.verdict = verdict_of(all.at("verdict"));
-    result.measured.why_void = all.at("why_void").get<std::vector<std::string>>();
-    result.measured.duration_ns = all.at("duration_ns");
-    result.measured.jain = all.at("jain");
-    result.measured.packets = all.at("packets");
-    result.prediction = prediction_of(all.at("prediction"));
+    result.name = stored.at("experiment");
+    result.place = stored.at("place");
+    result.seed = stored.at("seed");
+    result.version = stored.at("version");
+    result.scale = stored.value("scale", 1.0);
+    result.verdict = verdict_of(stored.at("verdict"));
+    result.measured.why_void = stored.at("why_void").get<std::vector<std::string>>();
+    result.measured.duration_ns = stored.at("duration_ns");
+    result.measured.jain = stored.at("jain");
+    result.measured.packets = stored.at("packets");
+    result.prediction = prediction_of(stored.at("prediction"));
     run.rows.push_back({.numbers = {{"jain", result.measured.jain},
                                     {"packets", static_cast<double>(result.measured.packets)}}});
-    for (const json &flow : all.at("flows")) {
+    for (const json &flow : stored.at("flows")) {
       run.rows.push_back(row_of(Kind::Flow, flow));
       ExperimentFlow one;
       one.name = flow.at("name");
@@ -96,7 +96,7 @@ Result<StoredRun> read_stored_run(const std::string &text) {
       one.slowdown = optional<double>(flow, "slowdown");
       result.measured.flows.push_back(std::move(one));
     }
-    for (const json &queue : all.at("queues")) {
+    for (const json &queue : stored.at("queues")) {
       run.rows.push_back(row_of(Kind::Queue, queue));
       result.measured.queues.emplace_back().name = queue.at("name");
     }

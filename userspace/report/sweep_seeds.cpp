@@ -63,18 +63,18 @@ private:
   double sum_ = 0; // exact: buckets have a width
 };
 
-std::vector<Value> row_of(const Alike &one) {
+std::vector<Value> row_of(const Alike &group) {
   Added fct_ns, backlog;
   double rate = 0, least = 0, most = 0;
   uint64_t marked = 0, cnps = 0, drops = 0, retransmitted = 0;
   std::string queue;
   bool same_queue = true;
-  for (const SweepPoint *point : one.points) {
+  for (const SweepPoint *point : group.points) {
     const SweepNumbers &n = point->numbers;
-    const bool first = point == one.points.front();
+    const bool first = point == group.points.front();
     fct_ns.add(n.fct_ns);
     backlog.add(n.backlog);
-    rate += n.rate / static_cast<double>(one.points.size());
+    rate += n.rate / static_cast<double>(group.points.size());
     least = first ? n.rate : std::min(least, n.rate);
     most = std::max(most, n.rate);
     marked += n.marked;
@@ -84,9 +84,9 @@ std::vector<Value> row_of(const Alike &one) {
     same_queue = same_queue && (first || queue == n.queue);
     queue = n.queue;
   }
-  return {one.settings.empty() ? "all" : one.settings,
-          uint64_t{one.points.size()},
-          one.left_out,
+  return {group.settings.empty() ? "all" : group.settings,
+          uint64_t{group.points.size()},
+          group.left_out,
           rate,
           least,
           most,

@@ -200,36 +200,36 @@ std::vector<std::string> World::silent_flows() const {
 }
 
 ExperimentMeasurement World::measure() {
-  ExperimentMeasurement all;
+  ExperimentMeasurement measured;
   std::vector<double> rates;
   for (uint32_t i = 0; i < flows_.size(); i++) {
-    all.flows.push_back(flow_row(flows_[i], i));
+    measured.flows.push_back(flow_row(flows_[i], i));
     if (flows_[i].start_ns < now_ &&
         flows_[i].ended_ns > (measured_at_ == kNever ? 0 : measured_at_))
-      rates.push_back(all.flows.back().goodput_bps);
+      rates.push_back(measured.flows.back().goodput_bps);
   }
-  all.silent_flows = silent_flows();
+  measured.silent_flows = silent_flows();
   for (uint32_t i = 0; i < queue_wires_.size(); i++)
-    all.queues.push_back(queue_row(i));
-  measure_rules(all.rules);
-  all.jain = jain_index(rates);
-  all.packets = totals_.sent;
-  all.packet_hops = totals_.hops;
-  all.duration_ns = now_;
-  all.from_ns = measured_at_ == kNever ? 0 : measured_at_;
+    measured.queues.push_back(queue_row(i));
+  measure_rules(measured.rules);
+  measured.jain = jain_index(rates);
+  measured.packets = totals_.sent;
+  measured.packet_hops = totals_.hops;
+  measured.duration_ns = now_;
+  measured.from_ns = measured_at_ == kNever ? 0 : measured_at_;
   for (size_t i = 0; i < hosts_.size(); i++) {
     if (!hosts_[i].responder)
       continue;
     const RespondCounts &counts = hosts_[i].responder->counts();
     const auto note = [&](uint64_t count, const char *what) {
       if (count)
-        all.why_void.push_back(fmt::format("{}: {} {}", network_.nodes[i], count, what));
+        measured.why_void.push_back(fmt::format("{}: {} {}", network_.nodes[i], count, what));
     };
     note(counts.qps_full, "requests found no free connection");
     note(counts.cnps_no_room, "CNPs found no room");
     note(counts.answers_dropped, "requests found the queue of answers full");
   }
-  return all;
+  return measured;
 }
 
 } // namespace xr::simulate

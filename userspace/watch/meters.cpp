@@ -72,16 +72,18 @@ bool has_bytes(Meter meter) {
 
 Meters<Tally> meter_totals(const Snapshot &s) {
   const report::Sums sums(s);
-  Meters<Tally> all{};
+  Meters<Tally> meters{};
   for (unsigned opcode = 0; opcode < sums.opcodes.size(); opcode++)
-    all.of(kind_of(opcode)) += sums.opcodes[opcode];
+    meters.of(kind_of(opcode)) += sums.opcodes[opcode];
   const auto &aeth = s.totals.aeth;
   const uint64_t naks = std::accumulate(aeth + ROCE_AETH_NAK_PSN_SEQUENCE_ERROR,
                                         aeth + ROCE_AETH_RESERVED, uint64_t{0});
-  move(all.of(Meter::Ack), all.of(Meter::Nak), {naks, 0});
-  move(all.of(Meter::Ack), all.of(Meter::RnrNak), {aeth[ROCE_AETH_RNR_NAK], 0});
-  move(all.of(Meter::Data), all.of(Meter::Gsi), to_gsi(s));
-  const auto packets = [&all](Meter meter, uint64_t number) { all.of(meter).packets = number; };
+  move(meters.of(Meter::Ack), meters.of(Meter::Nak), {naks, 0});
+  move(meters.of(Meter::Ack), meters.of(Meter::RnrNak), {aeth[ROCE_AETH_RNR_NAK], 0});
+  move(meters.of(Meter::Data), meters.of(Meter::Gsi), to_gsi(s));
+  const auto packets = [&meters](Meter meter, uint64_t number) {
+    meters.of(meter).packets = number;
+  };
   packets(Meter::NotEct, sums.ecn[0]);
   packets(Meter::Ect0, sums.ecn[ROCE_ECN_ECT0]);
   packets(Meter::Ect1, sums.ecn[ROCE_ECN_ECT1]);
@@ -92,10 +94,10 @@ Meters<Tally> meter_totals(const Snapshot &s) {
   packets(Meter::CnpUnexplained, s.totals.cnps_unexplained);
   packets(Meter::Pfc, s.totals.frames[ROCE_CLASS_PFC]);
   packets(Meter::Malformed, s.totals.frames[ROCE_CLASS_MALFORMED]);
-  all.of(Meter::Roce) = sums.v2;
-  all.of(Meter::Roce) += sums.v1;
-  all.of(Meter::Frames) = {sums.frames, sums.bytes};
-  return all;
+  meters.of(Meter::Roce) = sums.v2;
+  meters.of(Meter::Roce) += sums.v1;
+  meters.of(Meter::Frames) = {sums.frames, sums.bytes};
+  return meters;
 }
 
 } // namespace xr::watch

@@ -23,20 +23,20 @@ std::vector<Line> rates_lines(const State &state, size_t width) {
   const auto &rates = state.view().rates();
   if (!rates)
     return {};
-  const QpRate all = rates->total();
+  const QpRate total = rates->total();
   Line line(width);
   line.add("RATES ", Style::Bold);
-  line.add(fmt::format("{}  {} QP{} ", rates->responder ? "respond" : "send", counted(all.qps),
-                       all.qps == 1 ? "" : "s"));
-  line.add(bits(all.rate), Style::Bold);
+  line.add(fmt::format("{}  {} QP{} ", rates->responder ? "respond" : "send", counted(total.qps),
+                       total.qps == 1 ? "" : "s"));
+  line.add(bits(total.rate), Style::Bold);
   if (rates->qps.size() > 1) {
     const auto [least, most] =
         std::minmax_element(rates->qps.begin(), rates->qps.end(),
                             [](const QpRate &a, const QpRate &b) { return a.rate < b.rate; });
     line.add(fmt::format(" ({} to {})", bits(least->rate), bits(most->rate)));
   }
-  line.add(fmt::format("  alpha {:.3f}  Jain {:.3f}  CNPs {}  cuts {}", all.alpha, rates->jain,
-                       counted(all.cnps), counted(all.cuts)));
+  line.add(fmt::format("  alpha {:.3f}  Jain {:.3f}  CNPs {}  cuts {}", total.alpha, rates->jain,
+                       counted(total.cnps), counted(total.cuts)));
   if (width > line.used() + 1)
     line.add(" " + sparkline(state.view().rate_history(), width - line.used() - 1,
                              state.options.unicode));

@@ -108,31 +108,31 @@ size_t StreamList::rank_of_selected(const PortView &port, const std::vector<Keye
 }
 
 StreamList::Window StreamList::window(const PortView &port, size_t rows) {
-  std::vector<Keyed> all = keyed(port);
+  std::vector<Keyed> entries = keyed(port);
   Window window;
-  window.matching = all.size();
+  window.matching = entries.size();
   const long move = std::exchange(move_, 0);
-  if (all.empty() || !rows) {
+  if (entries.empty() || !rows) {
     selected_key_.reset();
     return window;
   }
-  const long last = static_cast<long>(all.size()) - 1;
-  const long rank = static_cast<long>(followed_key_ ? rank_of_selected(port, all) : 0) + move;
+  const long last = static_cast<long>(entries.size()) - 1;
+  const long rank = static_cast<long>(followed_key_ ? rank_of_selected(port, entries) : 0) + move;
   rank_ = static_cast<size_t>(std::clamp(rank, 0L, last));
   // Scrolls as little as needed to show the selection.
-  first_ = std::min(first_, all.size() > rows ? all.size() - rows : 0);
+  first_ = std::min(first_, entries.size() > rows ? entries.size() - rows : 0);
   first_ = std::clamp(first_, rank_ >= rows ? rank_ - rows + 1 : 0, rank_);
-  const size_t end = std::min(first_ + rows, all.size());
+  const size_t end = std::min(first_ + rows, entries.size());
   const auto compare = [this](const Keyed &a, const Keyed &b) { return before(a, b); };
-  const auto at = [&all](size_t i) { return all.begin() + static_cast<ptrdiff_t>(i); };
+  const auto at = [&entries](size_t i) { return entries.begin() + static_cast<ptrdiff_t>(i); };
   if (first_ > 0)
-    std::nth_element(all.begin(), at(first_), all.end(), compare);
-  std::partial_sort(at(first_), at(end), all.end(), compare);
+    std::nth_element(entries.begin(), at(first_), entries.end(), compare);
+  std::partial_sort(at(first_), at(end), entries.end(), compare);
   for (size_t i = first_; i < end; i++)
-    window.places.push_back(all[i].place);
+    window.places.push_back(entries[i].place);
   window.first = first_;
   window.selected = rank_ - first_;
-  place_ = all[rank_].place;
+  place_ = entries[rank_].place;
   selected_key_ = port.counted().streams[place_].key;
   if (move != 0)
     followed_key_ = rank_ ? selected_key_ : std::nullopt;

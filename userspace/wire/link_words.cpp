@@ -156,39 +156,39 @@ Status parse_class(WordReader &words, LinkSpec &spec) {
   const auto number = integer(words.take(), 0, kLinkClasses - 1, "a class");
   if (!number)
     return number.error();
-  LinkClass &one = spec.classes[number.get()];
-  if (one.declared)
+  LinkClass &link_class = spec.classes[number.get()];
+  if (link_class.declared)
     return Error{fmt::format("class {} is given twice", number.get()),
                  "all words of a class follow one `class N`"};
-  one.declared = true;
+  link_class.declared = true;
   if (words.take_if("strict")) {
-    one.strict = true;
+    link_class.strict = true;
   } else if (words.take_if("weight")) {
     const auto weight = integer(words.take(), 1, kMostWeight, "a weight");
     if (!weight)
       return weight.error();
-    one.weight = static_cast<uint32_t>(weight.get());
+    link_class.weight = static_cast<uint32_t>(weight.get());
   }
   if (words.take_if("share")) {
     const auto share = percent(words.take(), 1, "a share of the buffer");
     if (!share)
       return share.error();
-    one.share = share.get();
+    link_class.share = share.get();
   }
   if (words.take_if("reserve")) {
     const auto reserve = percent(words.take(), 0, "a reserve of the buffer");
     if (!reserve)
       return reserve.error();
-    if (reserve.get() > one.share)
+    if (reserve.get() > link_class.share)
       return Error{fmt::format("the reserve of class {}, {}%, is above its share, {}%",
-                               number.get(), reserve.get(), one.share),
+                               number.get(), reserve.get(), link_class.share),
                    "a share is the most that a class can use, a reserve is a part of it"};
-    one.reserve = reserve.get();
+    link_class.reserve = reserve.get();
   }
-  const auto aqm = take_aqm(words, one.aqm);
+  const auto aqm = take_aqm(words, link_class.aqm);
   if (!aqm)
     return aqm.error();
-  one.own_aqm = aqm.get();
+  link_class.own_aqm = aqm.get();
   return {};
 }
 
