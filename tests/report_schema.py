@@ -112,7 +112,9 @@ GOLDENS = {"capture": "analyze/part", "empty": "analyze/part", "compare": "compa
            "episodes": "episodes/part", "no_episodes": "episodes/part", "latency": "latency_report/part",
            "no_latency": "latency_report/part", "link": "link", "microbursts": "analyze/part", "not_tracked": "streams",
            "pfc_storm": "send", "send_live": "send", "stamps": "analyze/part", "streams": "streams", "streams_rates": "streams",
-           "wire": "wire"}
+           "wire": "wire", "attachments": "status", "connections": "connections", "counters_all": "counters", "detached": "detach",
+           "port_capture": "capture", "respond": "respond", "rules": "impair", "send_reliable": "send", "sink": "respond",
+           "streams_nic": "streams"}
 # Command lines; DATA and OUT are directories. /row: rows of a table.
 PORTED = "analyze DATA/loss_rc_read_v4.pcap.gz --rows ndjson --episodes --table"
 COMMANDS = [
@@ -160,6 +162,8 @@ def main(program, root):
     with tempfile.TemporaryDirectory() as out:
         commands = COMMANDS + [("analyze", f"analyze {path} --episodes --latency --microbursts --connections")
                                for path in sorted(data.glob("*.pcap*"))]
+        commands += [("analyze", f"analyze {path} --decap auto --episodes")
+                     for folder in ("cases", "links") for path in sorted((data / folder).glob("*.pcap*"))]
         for name, line in commands:
             status, text, errors = run(program, line, {"DATA": data, "OUT": out})
             label = line.replace(str(root) + "/", "")
