@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // To add a fault: PfcFault in model/pfc_senders.h, its condition here, its words in
-// report/classes.cpp; docs/reports.md; pfc_senders_test.
+// report/classes.cpp; docs/report.schema.json; pfc_senders_test.
 #include "capture/pfc_senders.h"
 
 #include <algorithm>

@@ -16,7 +16,7 @@ namespace xr::report {
 namespace {
 
 // To add a time: roce_latency in include/roce/timed.h, timing.h, its name here;
-// include/roce/README.md 11, docs/reports.md; latency_test, tests/e2e/latency.py.
+// include/roce/README.md 11, docs/report.schema.json; latency_test, tests/e2e/latency.py.
 constexpr std::array<const char *, ROCE_LATENCIES> kKinds = {
     "ack", "read_first", "read", "atomic", "message", "cnp", "fall"};
 

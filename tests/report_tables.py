@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""report_tables.py [--write] ROOT: the tables of keys in docs/reports.md and docs/keys.md, from docs/report.schema.json.
+
+A page has `<!-- keys: NAME... -->` before the tables of these definitions and `<!-- end of keys -->` after them. Fails where a
+page is not what this script writes, where a definition is on no page or on two, and where a key has no description, a
+number no unit, or a count no window."""
+import json
+import pathlib
+import re
+import sys
+
+BEGIN, END = "<!-- keys: {} -->", "<!-- end of keys -->"
+PAGES = ["docs/reports.md", "docs/keys.md"]
+KINDS = {"string": "text", "boolean": "true, false", "null": "null"}
+faults = []
+
+
+def list_of(words):
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def kind_of(key):
+    """A number has its unit, anything else its type; null where it may be unknown."""
+    types = key["type"] if isinstance(key["type"], list) else [key["type"]]
+    words = []
+    for one in types:
+        if one == "array":
+            words.append(key["items"].get("x-unit") or key.get("x-unit", "texts"))
+        elif one in ("integer", "number"):
+            words.append("number" if key["x-unit"] == "-" else key["x-unit"])
+        else:
+            words.append(KINDS[one])
+    return ", ".join(words)
+
+
+def check(name, key, about, window):
+    numbers = {"integer", "number"} & set(about["type"] if isinstance(about["type"], list) else [about["type"]])
+    if not about.get("description"):
+        faults.append(f"{name}.{key} has no description")
+    if numbers and not about.get("x-unit"):
+        faults.append(f"{name}.{key} is a number without a unit")
+    elif numbers and about["x-unit"] != "-" and not about.get("x-window", window):
+        faults.append(f"{name}.{key} has no window")
+
+
+def table(definitions, name):
+    one = definitions[name]
+    if "properties" not in one:
+        check("", name, one, None)
+        return [f"`{name}` ({kind_of(one)}): {one['description']}.", ""]
+    window = one.get("x-window", "-")
+    lines, parts, others = [], [], {}
+    for key, about in one["properties"].items():
+        ref = re.search(r'"#/\$defs/(\w+)(/properties/\w+)?"', json.dumps(about))
+        if ref and ref[2]:
+            others.setdefault(ref[1], []).append(key)
+        elif ref:
+            parts.append((key, ref[1], "items" in about))
+        else:
+            check(name, key, about, one.get("x-window"))
+            text = about["description"]
+            if "enum" in about and len(about["enum"]) > 1:
+                text = f"{list_of(about['enum'])}: {text}"
+            if about.get("x-window", "-") != "-":
+                text += f" ({about['x-window']})"
+            if key not in one["required"]:
+                key += " *"
+            lines.append(f"| {'`' + key.replace(' *', '` *') if ' *' in key else '`' + key + '`'} | {kind_of(about)} | {text} |".replace("||", "\\|\\|"))
+    head = f"**{one['title']}**" + (f" ({window})" if window != "-" else "")
+    if parts:
+        names = ", ".join(f"`{key}`" + ("" if key == of else f" (`{of}`)") + ("" if key in one["required"] else " *") for key, of, rows in parts)
+        head += f" has {names}" + (", and:" if lines else "")
+    out = [head, ""]
+    if lines:
+        out += ["| key | | |", "| --- | --- | --- |", *lines, ""]
+    for other, keys in others.items():
+        out += [f"{list_of(keys)}: as in `{other}`.", ""]
+    return out
+
+
+def main(root, write):
+    schema = json.loads((root / "docs/report.schema.json").read_text())
+    definitions, placed = schema["$defs"], []
+    for page in PAGES:
+        text = (root / page).read_text()
+
+        def tables(match):
+            names = match[1].split()
+            placed.extend(names)
+            unknown = [name for name in names if name not in definitions]
+            faults.extend(f"{page} names {name}, which the schema does not have" for name in unknown)
+            lines = [line for name in names if name not in unknown for line in table(definitions, name)]
+            return "\n".join([BEGIN.format(match[1]), "", *lines, END])
+
+        made = re.sub(re.escape(BEGIN).replace(r"\{\}", r"([\w ]+)") + "(?s:.*?)" + re.escape(END), tables, text)
+        if made != text:
+            if write:
+                (root / page).write_text(made)
+            else:
+                faults.append(f"{page} is not what docs/report.schema.json says: tests/report_tables.py --write .")
+    for name in definitions:
+        if placed.count(name) != 1:
+            faults.append(f"{name} of the schema is in {placed.count(name)} places of {' and '.join(PAGES)}")
+    for fault in faults:
+        print("report_tables:", fault, file=sys.stderr)
+    return bool(faults)
+
+
+if __name__ == "__main__":
+    arguments = [one for one in sys.argv[1:] if one != "--write"]
+    sys.exit(main(pathlib.Path(arguments[0]), "--write" in sys.argv))

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON of commands that need a port, as golden files with every optional part: what
+// tests/report_schema.py cannot get from the program.
+#include <gtest/gtest.h>
+
+#include "golden.h"
+#include "report/attachments.h"
+#include "report/capture.h"
+#include "report/connections.h"
+#include "report/json.h"
+#include "report/nic.h"
+#include "report/reports.h"
+#include "report/rules.h"
+#include "report/runs.h"
+#include "snapshots.h"
+
+namespace {
+
+using namespace xr;
+using namespace xr::report;
+
+void expect_json(const std::string &name, const Document &document) {
+  expect_golden(name + ".json", to_json(document));
+}
+
+template <class Report> Report controlled(Report report) {
+  static_cast<QpRates &>(report) = controlled_rates();
+  report.ifname = "eth1";
+  report.xdp_mode = "native";
+  report.seconds = 2;
+  report.pauses.pfc = 4;
+  report.pauses.paused_ns[3] = 1'500;
+  return report;
+}
+
+TEST(ReportDocuments, SendReliable) {
+  SendReport report = controlled(SendReport{});
+  report.kind = "reliable";
+  report.seed = 7;
+  report.asked_pps = 1000;
+  report.counts.rtt_ns.add(9'000);
+  report.cm = CmCounts{.requested = 2, .established = 1, .rejected = 1, .reason = 28};
+  report.verified.emplace();
+  report.verified->messages = 2;
+  report.verified->bytes = 2000;
+  report.verified->different_bytes = 1;
+  report.verified->add(VerifyCounts::Difference{.qp = 17, .offset = 5, .written = 1, .read = 2});
+  expect_json("send_reliable", send_document(report));
+}
+
+TEST(ReportDocuments, Respond) {
+  RespondReport report = controlled(RespondReport{});
+  report.addresses = {"192.0.2.2"};
+  report.memory = MemoryReport{.bytes = 4096, .va = 1 << 20, .rkey = 5, .access = "read"};
+  expect_json("respond", respond_document(report));
+}
+
+TEST(ReportDocuments, RespondAsASink) {
+  RespondReport report = controlled(RespondReport{});
+  report.latency = LatencyReport{};
+  report.latency->streams.push_back({.dest_qp = 17, .frames = 1});
+  expect_json("sink", respond_document(report));
+}
+
+TEST(ReportDocuments, Capture) {
+  CaptureSummary summary;
+  summary.ifname = "eth1";
+  summary.xdp_mode = "skb";
+  summary.seconds = 2;
+  summary.files = {"loss.pcapng"};
+  expect_json("port_capture", capture_report(summary));
+}
+
+TEST(ReportDocuments, Connections) {
+  Connections connections;
+  connections.rows.push_back({});
+  ConnectionRow row;
+  row.active.qp = row.passive.qp = 17;
+  row.state = ConnectionRow::State::Rejected;
+  row.requested = true;
+  row.reason = 28;
+  connections.rows.push_back(row);
+  expect_json("connections", connections_report({"eth1", "eth2"}, 2, connections));
+}
+
+TEST(ReportDocuments, Rules) {
+  const RuleRow rule{
+      .id = 1, .text = "roce drop every 100", .name = "loss", .matched = 100, .acted = 1};
+  const RuleRow unused{.id = 2, .text = "cnp drop", .name = "", .enabled = false};
+  expect_json("rules",
+              rules_report("eth1", {rule, unused}, {"192.0.2.1 qp 17 is 192.0.2.2 qp 18"}));
+}
+
+TEST(ReportDocuments, Attachments) {
+  PortStatus port;
+  port.ifname = "eth1";
+  port.state = AttachState::Attached;
+  port.programs = {{42, "xdp_roce"}};
+  port.program_id = 42;
+  port.since_ns = kTime;
+  port.peer_ifindex = 3;
+  port.peer = "eth2";
+  port.shared_with = {"eth3"};
+  port.decap = 1;
+  PortStatus stale;
+  stale.ifname = "eth4";
+  expect_json("attachments", attachments_report({port, stale}));
+  expect_json(
+      "detached",
+      detached_report({{.ifname = "eth1", .netns = "", .other = "", .notes = {"was stale"}}}));
+}
+
+// A port with classes, tunnels and followed QP pairs, compared with its NIC.
+TEST(ReportDocuments, EverythingOfAPort) {
+  Snapshot port = busy_port();
+  port.followed = true;
+  port.classes.resize(ROCE_CLASS_COUNTS);
+  port.classes[26].packets = 5;
+  port.classes[ROCE_CLASS_UNTAGGED].packets = 5;
+  port.totals.pfc_xoff[3] = 2;
+  port.decap = 1;
+  port.mirrors.resize(1);
+  port.mirrors[0].next = 1ull << 32 | 5;
+  port.mirror_slots = {0};
+  expect_json("counters_all", counters_report({port}));
+  Document streams = streams_report({port}, {});
+  add_nic(streams, {.device = "mlx5_0/1",
+                    .driver = "mlx5_core",
+                    .seconds = 1,
+                    .equations = {{.equation = "CNPs to it = rp_cnp_handled",
+                                   .wire = 5,
+                                   .nic = 7,
+                                   .verdict = "mismatch",
+                                   .note = ""}},
+                    .note = ""});
+  expect_json("streams_nic", streams);
+}
+
+} // namespace
