@@ -13,7 +13,7 @@ for make in "mkdir incast" "touch incast"; do
     cat err
     exit 1
   }
-  grep -q "^note: run: 'incast' is the installed experiment; ./incast is" err || {
+  grep -q "^note: run: runs the installed experiment 'incast', not ./incast$" err || {
     cat err
     exit 1
   }
@@ -24,7 +24,7 @@ for name in ./incast ./none.yaml; do
     echo "$name ran"
     exit 1
   fi
-  if grep "is the installed experiment" err; then
+  if grep "the installed experiment" err; then
     exit 1
   fi
 done

@@ -217,6 +217,8 @@ PLACES = {
     "cli/compare.cpp": (1, "xdp-roce compare IF1 IF2 --for 10s"),
     "cli/experiments.cpp": (1, "xdp-roce run --list"),
     "cli/export.cpp": (1, "xdp-roce --json counters IF"),
+    "cli/detach.cpp": (1, "#commands.sh runs --help of every command"),
+    "cli/doctor.cpp": (1, "#commands.sh runs --help of every command"),
     "cli/impair.cpp": (1, "#commands.sh runs --help of every command"),
     "cli/run.cpp": (1, "xdp-roce run --list shows"),
     "cli/run_compare.cpp": (2, "#run_report.sh makes runs and compares them"),

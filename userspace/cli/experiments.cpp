@@ -75,9 +75,7 @@ Result<std::string> find_experiment(const std::string &name) {
     for (const report::ExperimentEntry &entry : entries.get()) {
       if (entry.name == name) {
         if (there)
-          note("run",
-               fmt::format("'{0}' is the installed experiment; ./{0} is what has its name here",
-                           name));
+          note("run", fmt::format("runs the installed experiment '{0}', not ./{0}", name));
         return entry.path;
       }
       names.emplace_back(entry.name);
