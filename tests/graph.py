@@ -1,59 +1,89 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""graph.py EDGES USERSPACE: prints the graph of userspace's folders, a line each, and fails on a circle, on an
-edge that differs from the table in userspace/README.md, on an include without an edge of its own, and on an
-edge that no include uses. EDGES is graph.txt of the build: what CMake links, "FOLDER" or "FOLDER USES" a line."""
+"""graph.py EDGES USERSPACE: prints the graph of userspace's folders, a line each, and of its groups, and fails
+- on a circle, of folders or of groups;
+- on an edge that differs from the tables in userspace/README.md (folders: what CMake links; groups: what follows from it);
+- on an include without an edge of its own, and on an edge that no include uses;
+- on a clock or a socket in the group lab, whose time is virtual.
+EDGES is graph.txt of the build: "GROUP/FOLDER USED..." a line, what CMake links; a folder without a group is its own."""
 import pathlib
 import re
 import sys
 
 edges_file, userspace = (pathlib.Path(word) for word in sys.argv[1:3])
 faults = []
-uses = {}
+uses, path_of, group_of = {}, {}, {}
 for line in edges_file.read_text().splitlines():
-    folder, *used = line.split()
-    uses.setdefault(folder, set()).update(used)
+    path, *used = line.split()
+    group, _, folder = path.rpartition("/")
+    folder = folder or path
+    uses[folder], path_of[folder], group_of[folder] = set(used), path, group or folder
 
-# From the bottom up: a folder comes once all that it uses have come.
-placed = []
-while len(placed) < len(uses):
-    ready = sorted(f for f in uses if f not in placed and uses[f] <= set(placed))
-    if not ready:
-        faults.append("a circle among " + ", ".join(sorted(set(uses) - set(placed))))
-        break
-    placed += ready
 
-readme = {}
-for line in (userspace / "README.md").read_text().splitlines():
-    row = re.fullmatch(r"\| `([a-z_]+)/` \| .* \| (.*) \|", line)
-    if row:
-        readme[row[1]] = set(re.findall(r"[a-z_]+", row[2]))
-for folder in sorted(uses.keys() | readme.keys()):
-    linked, shown = uses.get(folder, set()), readme.get(folder, set())
-    if folder not in readme:
-        faults.append(f"userspace/README.md has no row for {folder}/")
-    elif folder not in uses:
-        faults.append(f"userspace/README.md has a row for {folder}/, which is no library")
-    for used in sorted(linked - shown):
-        faults.append(f"userspace/README.md does not show that {folder} uses {used}")
-    for used in sorted(shown - linked):
-        faults.append(f"userspace/README.md shows that {folder} uses {used}, which CMake does not link")
+def placed(edges, what):
+    """From the bottom up: one comes once all that it uses have come."""
+    done = []
+    while len(done) < len(edges):
+        ready = sorted(name for name in edges if name not in done and edges[name] <= set(done))
+        if not ready:
+            faults.append(f"a circle among the {what} " + ", ".join(sorted(set(edges) - set(done))))
+            break
+        done += ready
+    return done
+
+
+group_uses = {group: set() for group in group_of.values()}
+for folder, used in uses.items():
+    group_uses[group_of[folder]] |= {group_of[other] for other in used} - {group_of[folder]}
+folders, groups = placed(uses, "folders"), placed(group_uses, "groups")
+
+
+def compare(made, pattern, what):
+    """Rows of the README whose first cell matches, with the last cell: a blank between names, or "-"."""
+    shown = {}
+    for line in (userspace / "README.md").read_text().splitlines():
+        row = re.fullmatch(pattern, line)
+        if row:
+            shown[row[1]] = set(re.findall(r"[a-z_]+", row[2]))
+    for name in sorted(made.keys() | shown.keys()):
+        if name not in shown:
+            faults.append(f"userspace/README.md has no row for the {what} {name}")
+        elif name not in made:
+            faults.append(f"userspace/README.md has a row for {name}, which is no {what}")
+        else:
+            for used in sorted(made[name] - shown[name]):
+                faults.append(f"userspace/README.md does not show that {name} uses {used}")
+            for used in sorted(shown[name] - made[name]):
+                faults.append(f"userspace/README.md shows that {name} uses {used}, which CMake does not link")
+
+
+compare(uses, r"\| `([a-z_]+)/` \| .* \| (.*) \|", "folder")
+compare(group_uses, r"\| \*\*([a-z_]+)\*\* \| .* \| (.*) \|", "group")
 
 for folder in sorted(uses):
     included = {}
-    for source in sorted((userspace / folder).glob("*.[hc]*")):
+    for source in sorted((userspace / path_of[folder]).glob("*.[hc]*")):
         if source.name == "main.cpp":  # the program, not the library
             continue
         for used in re.findall(r'^#include "([a-z_]+)/', source.read_text(), re.M):
             if used in uses and used != folder:
                 included.setdefault(used, source.name)
     for used in sorted(included.keys() - uses[folder]):
-        faults.append(f"{folder}/{included[used]} includes {used}/, which {folder} does not link")
+        faults.append(f"{path_of[folder]}/{included[used]} includes {used}/, which {folder} does not link")
     for used in sorted(uses[folder] - included.keys()):
         faults.append(f"{folder} links {used}, and includes nothing of it")
 
-for folder in placed:
-    print(f"{folder:14} {' '.join(sorted(uses[folder])) or '-'}")
+CLOCKS = r"<chrono>|<ctime>|<time\.h>|<thread>|<sys/(?:socket|epoll|timerfd|time)\.h>|<poll\.h>|<unistd\.h>|\"base/(?:clock|stopwatch|fd)\.h\""
+for folder in sorted(name for name in uses if group_of[name] == "lab"):
+    for source in sorted((userspace / path_of[folder]).glob("*.[hc]*")):
+        for header in re.findall(rf"^#include ({CLOCKS})", source.read_text(), re.M):
+            faults.append(f"{path_of[folder]}/{source.name} includes {header}: the lab's time is virtual")
+
+for name in groups:
+    print(f"{name:14} {' '.join(sorted(group_uses[name])) or '-'}")
+print()
+for folder in folders:
+    print(f"{path_of[folder]:26} {' '.join(sorted(uses[folder])) or '-'}")
 for fault in faults:
     print("graph:", fault, file=sys.stderr)
 sys.exit(bool(faults))

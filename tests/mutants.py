@@ -27,8 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What needs a kernel, a port or a privilege is tested by bpf/ and e2e/.
 ELSEWHERE = re.compile(
     r"userspace/(afxdp|cli|datapath|endpoint|terminal)/|"
-    r"userspace/doctor/(trial|port)\.cpp|userspace/host/(link|netns|privilege|veth)\.cpp|"
-    r"userspace/metrics/(exporter|process|server)\.cpp|userspace/base/clock\.cpp")
+    r"userspace/doctor/(trial|port)\.cpp|userspace/kernel/host/(link|netns|privilege|veth)\.cpp|"
+    r"userspace/view/metrics/(exporter|process|server)\.cpp|userspace/foundation/base/clock\.cpp")
 
 COMMENTS_AND_TEXTS = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|^#[^\n]*'

@@ -7,8 +7,8 @@
  * following; port.h all of them.
  *
  * The kernel's environment is in bpf/env.bpf.h, bpf/follow.bpf.h and bpf/impair.bpf.h, the native
- * one in userspace/capture/native_datapath.cpp. The memory of the one in tests/unit/memory_env.h is
- * shared by several threads.
+ * one in userspace/captures/native/native_datapath.cpp. The memory of the one in
+ * tests/unit/memory_env.h is shared by several threads.
  */
 #ifndef ROCE_ENV_H
 #define ROCE_ENV_H

@@ -49,7 +49,7 @@ struct roce_link_note {
 
 /*
  * `wire` map: counts and histograms that the wire process keeps for the port, in a layout of its
- * own (userspace/model/wire_counts.h). They stay readable when the process has ended.
+ * own (userspace/foundation/model/wire_counts.h). They stay readable when the process has ended.
  */
 #define ROCE_WIRE_MEMORY 1048576 /* 1 MiB */
 struct roce_wire_memory {

@@ -76,7 +76,7 @@ struct roce_live_qp {
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_live_qp) == 40, "no padding");
 
-/* Values as in LogHistogram<4, 32> of userspace/base/histogram.h. */
+/* Values as in LogHistogram<4, 32> of userspace/foundation/base/histogram.h. */
 #define ROCE_LIVE_BUCKETS (29 << 4)
 
 /* Shared with userspace while the program runs. */

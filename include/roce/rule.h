@@ -3,7 +3,7 @@
  * Impairment rules as the datapath reads them. A rule matches packets, selects some of them and
  * acts on those. The first of a port's rules that matches a packet applies to it, even if it does
  * not select the packet; the next one that matches applies too if the rule ends with `next`. The
- * logic is in match.h, select.h and act.h; userspace/impair builds these structures from text.
+ * logic is in match.h, select.h and act.h; userspace/spec/impair builds these structures from text.
  */
 #ifndef ROCE_RULE_H
 #define ROCE_RULE_H

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "packet/icrc.h"
 #include "spread.h"
 

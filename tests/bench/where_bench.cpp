@@ -13,11 +13,11 @@
 #include <bpf/bpf.h>
 
 #include "base/clock.h"
-#include "capture/native_datapath.h"
 #include "congestion/pacer.h"
 #include "counted.h"
 #include "datapath/live_program.h"
 #include "flow/flow.h"
+#include "native/native_datapath.h"
 #include "packet/icrc.h"
 #include "programs.h"
 #include "requester/live_flow.h"

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "bpf/program_object.h"
-#include "capture/native_datapath.h"
+#include "native/native_datapath.h"
 #include "roce/config.h"
 #include "unit/frames.h"
 #include "unit/tunnels.h"

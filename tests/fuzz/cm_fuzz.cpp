@@ -3,7 +3,7 @@
 // captures. What was parsed is built and parsed again: it must be the same.
 #include <cstring>
 
-#include "capture/connections.h"
+#include "analysis/connections.h"
 #include "packet/cm.h"
 #include "requester/cm_connector.h"
 #include "require.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <memory>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "require.h"
 #include "roce/holes.h"
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "require.h"
 
 using namespace xr;

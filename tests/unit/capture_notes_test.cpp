@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "drain.h"
 #include "report/reports.h"
 #include "report/text.h"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "capture/capture_set.h"
 #include "capture_writer.h"
 #include "directory.h"

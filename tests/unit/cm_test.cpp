@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/native_datapath.h"
 #include "frames.h"
+#include "native/native_datapath.h"
 #include "roce/cm.h"
 
 namespace xr::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RDMA CM followed in captures: real sessions, and MADs in any order, in one direction, again.
-#include "capture/connections.h"
+#include "analysis/connections.h"
 
 #include <gtest/gtest.h>
 

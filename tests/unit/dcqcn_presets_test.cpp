@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "congestion/dcqcn_parameters.h"
-#include "congestion/rate_control.h"
-#include "congestion/timely_parameters.h"
+#include "rate/control.h"
+#include "rate/dcqcn_parameters.h"
+#include "rate/timely_parameters.h"
 
 namespace xr::congestion {
 namespace {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "capture_writer.h"
 #include "roce/cnp.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // EventWindow keeps exactly the frames within a window, in order, also if windows overlap.
-#include "capture/event_window.h"
+#include "port_capture/event_window.h"
 
 #include <algorithm>
 #include <random>

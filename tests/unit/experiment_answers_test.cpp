@@ -3,7 +3,7 @@
 // decided, what makes a run void, and every refusal before the run.
 #include <gtest/gtest.h>
 
-#include "experiment/expectation.h"
+#include "expect/expectation.h"
 #include "experiment/experiment.h"
 
 namespace {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "experiment/columns.h"
-#include "experiment/expectation.h"
+#include "expect/columns.h"
+#include "expect/expectation.h"
 
 namespace {
 

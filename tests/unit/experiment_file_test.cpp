@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "experiment/experiment.h"
-#include "experiment/run.h"
+#include "places/run.h"
 
 namespace {
 
@@ -417,7 +417,7 @@ TEST(ExperimentFiles, DelaysAsLongAsTheRunAreVoid) {
     std::string text = slow;
     text.replace(text.find("DELAY"), 5, delay);
     const Experiment e = sound(text + rules);
-    const auto result = run_virtual(e, {}, "");
+    const auto result = places::run_virtual(e, {}, "");
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_EQ(result.get().verdict, verdict) << delay << " " << rules;
     if (verdict == Verdict::Pass)
@@ -432,7 +432,7 @@ TEST(ExperimentFiles, DelaysAsLongAsTheRunAreVoid) {
        {std::pair("10s", Verdict::Void), std::pair("10ms", Verdict::Pass)}) {
     std::string text = slow.substr(0, slow.find(expects)); // nothing is expected
     text.replace(text.find("DELAY"), 5, delay);
-    EXPECT_EQ(run_virtual(sound(text), {}, "").get().verdict, verdict) << delay;
+    EXPECT_EQ(places::run_virtual(sound(text), {}, "").get().verdict, verdict) << delay;
   }
 }
 

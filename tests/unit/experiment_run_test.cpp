@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "experiment/experiment.h"
-#include "experiment/run.h"
+#include "places/run.h"
 
 namespace {
 
@@ -29,7 +29,7 @@ Experiment read(const ExperimentFile &file, const Settings &settings = {}) {
 }
 
 ExperimentResult run(const ExperimentFile &file, const Settings &settings = {}) {
-  auto result = run_virtual(read(file, settings), {}, "");
+  auto result = places::run_virtual(read(file, settings), {}, "");
   EXPECT_TRUE(result.ok()) << result.error().message;
   return std::move(result).get();
 }
@@ -60,14 +60,14 @@ TEST(ExperimentRuns, NothingIsFasterThanTheLine) {
                                  "flows: [{from: all, to: receiver, words: write size 1M}]\n",
                              "f.yaml", "");
     std::vector<double> rates;
-    RunHooks hooks;
+    places::RunHooks hooks;
     hooks.samples = [&](const std::vector<ExperimentSample> &samples, const Subject &) {
       for (const ExperimentSample &sample : samples)
         if (sample.column == std::string("wire_bps"))
           rates.push_back(sample.value);
       return Status();
     };
-    const auto result = run_virtual(read(one), hooks, "");
+    const auto result = places::run_virtual(read(one), hooks, "");
     ASSERT_TRUE(result.ok());
     const ExperimentFlow &flow = result.get().measured.flows[0];
     EXPECT_GT(flow.wire_bps, 39.9e9) << rate;
@@ -216,14 +216,14 @@ flows:
 )",
                              "f.yaml", "");
     std::vector<double> first(2);
-    RunHooks hooks;
+    places::RunHooks hooks;
     hooks.samples = [&](const std::vector<ExperimentSample> &samples, const Subject &) {
       for (const ExperimentSample &sample : samples)
         if (sample.t_ns == 10'000 && sample.column == std::string("control_bps"))
           first[sample.row] = sample.value;
       return Status();
     };
-    const auto result = run_virtual(read(two), hooks, "");
+    const auto result = places::run_virtual(read(two), hooks, "");
     ASSERT_TRUE(result.ok());
     EXPECT_NEAR(first[0], 7e9, 0.2e9) << algorithm;
     EXPECT_NEAR(first[1], 3e9, 0.2e9) << algorithm;

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "capture_writer.h"
 #include "report/json.h"
 #include "report/reports.h"

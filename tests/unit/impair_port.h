@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "bpf/wire_checks.h"
-#include "capture/native_datapath.h"
 #include "impair/rule.h"
+#include "native/native_datapath.h"
 
 namespace xr::test {
 

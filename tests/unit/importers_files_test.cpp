@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 
 #include "experiment/experiment.h"
-#include "experiment/run.h"
 #include "importers/lumina.h"
 #include "importers/otg.h"
+#include "places/run.h"
 
 namespace {
 
@@ -408,7 +408,7 @@ std::vector<ExperimentFlow> run(const std::filesystem::path &path) {
   EXPECT_TRUE(imported.ok()) << imported.error().message;
   if (!imported)
     return {};
-  auto result = experiment::run_virtual(read(imported.get()), {}, "");
+  auto result = places::run_virtual(read(imported.get()), {}, "");
   EXPECT_TRUE(result.ok()) << result.error().message;
   if (!result)
     return {};
@@ -455,7 +455,7 @@ TEST(Otg, ColumnsOfOtgHaveTheSimulatorsNumbers) {
                             "\"flow('to-right').port_tx in "
                             "['sender-1']\", \"none(flows, nak_rx in [1, 2])\"]"}});
   ASSERT_TRUE(made.ok()) << made.error().message;
-  const auto result = experiment::run_virtual(made.get(), {}, "");
+  const auto result = places::run_virtual(made.get(), {}, "");
   ASSERT_TRUE(result.ok());
   ASSERT_EQ(result.get().checks.size(), 5U);
   for (const ExperimentCheck &check : result.get().checks)

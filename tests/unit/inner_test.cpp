@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "capture/native_datapath.h"
+#include "native/native_datapath.h"
 #include "report/stream_columns.h"
 #include "roce/config.h"
 #include "unit/same_streams.h"

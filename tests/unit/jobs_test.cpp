@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "capture_writer.h"
 #include "directory.h"
 #include "report/connections.h"

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/histogram.h"
-#include "capture/native_datapath.h"
 #include "frames.h"
+#include "native/native_datapath.h"
 #include "roce/times.h"
 
 namespace xr::test {

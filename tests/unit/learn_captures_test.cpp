@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "roce/cm.h"
 
 namespace xr::test {

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "capture/native_datapath.h"
 #include "frames.h"
+#include "native/native_datapath.h"
 #include "roce/stream.h"
 
 namespace xr::test {

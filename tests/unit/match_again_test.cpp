@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/native_datapath.h"
 #include "frames.h"
 #include "impair/rule.h"
+#include "native/native_datapath.h"
 #include "roce/opcode.h"
 
 namespace xr::endpoint {

@@ -16,7 +16,7 @@
 #include "metrics/exporter.h"
 #include "metrics/process.h"
 #include "metrics/server.h"
-#include "report/names.h"
+#include "names/names.h"
 #include "report/stream_columns.h"
 #include "snapshots.h"
 

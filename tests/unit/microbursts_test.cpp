@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bursts against all windows that begin with a frame.
-#include "capture/microbursts.h"
+#include "analysis/microbursts.h"
 
 #include <algorithm>
 #include <random>

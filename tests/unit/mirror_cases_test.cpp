@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/analyzer.h"
-#include "capture/native_datapath.h"
+#include "analysis/analyzer.h"
+#include "native/native_datapath.h"
 #include "report/reports.h"
 #include "roce/config.h"
 #include "unit/tunnels.h"

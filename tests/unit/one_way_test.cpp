@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The accounting of stamps against definitions written once more, over random arrivals.
-#include "latency/one_way.h"
+#include "stamps/one_way.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr::latency {
+namespace xr::stamps {
 namespace {
 
 using Verdict = SequenceWindow::Verdict;
@@ -207,4 +207,4 @@ TEST(OneWay, MergeOfQueues) {
 }
 
 } // namespace
-} // namespace xr::latency
+} // namespace xr::stamps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random valid paths, headers and payloads, for the tests of userspace/packet.
+// Random valid paths, headers and payloads, for the tests of userspace/foundation/packet.
 #pragma once
 
 #include <cstdint>

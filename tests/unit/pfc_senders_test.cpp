@@ -3,7 +3,7 @@
 // table of one DSCP.
 #include <gtest/gtest.h>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "capture_writer.h"
 #include "report/reports.h"
 #include "report/text.h"

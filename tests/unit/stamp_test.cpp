@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "packet/peer_map.h"
 #include "parse/words.h"
 #include "requester/open.h"

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/frame_stamp.h"
-#include "capture/native_datapath.h"
-#include "capture/stamp_clock.h"
+#include "analysis/frame_stamp.h"
+#include "analysis/stamp_clock.h"
+#include "native/native_datapath.h"
 #include "unit/tunnels.h"
 
 namespace xr::test {

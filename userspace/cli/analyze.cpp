@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 
 #include <algorithm>
 #include <optional>

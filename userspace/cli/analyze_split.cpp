@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "names/names.h"
 #include "parse/value.h"
-#include "report/names.h"
 
 namespace xr::cli {
 
@@ -14,9 +14,9 @@ namespace {
 
 // "192.0.2.1_192.0.2.2_0x000011_request"; RoCEv1 with "_v1" at the end.
 std::string stream_name(const roce_key &key) {
-  std::string name = fmt::format("{}_{}_0x{:06x}_{}{}", report::address(key.src),
-                                 report::address(key.dst), roce_key_qp(&key),
-                                 report::kind_name(key), key.qp_kind & ROCE_KEY_V1 ? "_v1" : "");
+  std::string name =
+      fmt::format("{}_{}_0x{:06x}_{}{}", names::address(key.src), names::address(key.dst),
+                  roce_key_qp(&key), names::kind_name(key), key.qp_kind & ROCE_KEY_V1 ? "_v1" : "");
   std::ranges::replace(name, ':', '-'); // IPv6, as other systems' file names
   return name;
 }

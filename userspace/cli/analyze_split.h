@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "capture/analyzer.h"
+#include "analysis/analyzer.h"
 #include "capture/splitter.h"
 #include "cli/options.h"
 

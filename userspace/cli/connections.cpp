@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "capture/connections.h"
+#include "analysis/connections.h"
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/directory.h"

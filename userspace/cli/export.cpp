@@ -7,14 +7,65 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "datapath/attached_port.h"
 #include "datapath/lock.h"
+#include "datapath/rates_file.h"
+#include "datapath/rules.h"
 #include "datapath/status.h"
+#include "datapath/wire_ports.h"
 #include "host/privilege.h"
 #include "metrics/server.h"
 
 namespace xr::cli {
 
 namespace {
+
+Result<metrics::PortReading> read_port(const std::string &ifname, const std::string &netns) {
+  metrics::PortReading reading;
+  // Held until the end, so that a concurrent attach or detach causes no read errors.
+  const auto lock = datapath::Lock::take(datapath::Lock::Kind::Shared);
+  if (!lock) {
+    reading.known = false;
+    reading.failures.push_back(lock.error());
+    return reading;
+  }
+  auto port = datapath::AttachedPort::open(ifname, netns);
+  if (!port)
+    return port.error();
+  reading.status = port->status();
+  auto snapshot = port->snapshot(reading.status.track);
+  if (snapshot)
+    reading.snapshot = std::move(*snapshot);
+  else
+    reading.failures.push_back(snapshot.error());
+  if (reading.status.features & ROCE_FEATURE_HOLD) {
+    auto wire = datapath::read_wire(ifname, netns);
+    if (wire) {
+      reading.wire = std::move(wire->counts);
+      reading.wire_running = wire->running;
+    } else {
+      reading.failures.push_back(wire.error());
+    }
+  }
+  if (reading.status.features & ROCE_FEATURE_TIME) {
+    auto latency = port->latency();
+    if (latency)
+      reading.latency = std::make_shared<const PassiveLatency>(std::move(*latency));
+    else
+      reading.failures.push_back(latency.error());
+  }
+  reading.rates = datapath::read_rates(reading.status.netns_inode, reading.status.ifindex);
+  // Rules can only be read through their pins.
+  if (reading.status.state != AttachState::Attached ||
+      !(reading.status.features & ROCE_FEATURE_RULES))
+    return reading;
+  auto list = datapath::list_rules(ifname, netns);
+  if (list)
+    reading.rules = std::move(list->rules);
+  else
+    reading.failures.push_back(list.error());
+  return reading;
+}
 
 // Limit for the lock: a scrape times out after ten seconds by default.
 constexpr auto kPatience = std::chrono::seconds(2);
@@ -105,8 +156,7 @@ int export_metrics(const Args &args, const Globals &globals) {
     return fail("export", allowed.error());
   const auto exporter = std::make_shared<metrics::Exporter>(
       metrics::Exporter::Settings{args.interfaces, args.streams, XR_VERSION, !args.once},
-      [&globals](const std::string &ifname) { return metrics::read_port(ifname, globals.netns); },
-      tell,
+      [&globals](const std::string &ifname) { return read_port(ifname, globals.netns); }, tell,
       [&globals] {
         const auto names = datapath::pinned_interfaces(globals.netns);
         return names ? names.get() : std::vector<std::string>();

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "report/names.h"
+#include "names/names.h"
 
 namespace xr::cli {
 
@@ -117,16 +117,16 @@ void add_decap(Command command, uint32_t &tunnels) {
   command
       .add_option_function<std::string>(
           "--decap",
-          [&tunnels](const std::string &list) { tunnels = report::tunnels_of(list).value_or(0); },
+          [&tunnels](const std::string &list) { tunnels = names::tunnels_of(list).value_or(0); },
           "Take tunnels off and count the frames inside, as mirrors send them: auto (all), or some "
           "of\n" +
-              choices(report::tunnel_names()))
+              choices(names::tunnel_names()))
       .value_name("LIST")
       .check(ValueCheck{[](const std::string &list) -> std::string {
-        if (report::tunnels_of(list))
+        if (names::tunnels_of(list))
           return "";
         return fmt::format("'{}' is not auto or a list, with commas, of {}", list,
-                           fmt::join(report::tunnel_names(), ", "));
+                           fmt::join(names::tunnel_names(), ", "));
       }});
 }
 

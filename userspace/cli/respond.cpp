@@ -6,10 +6,10 @@
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/traffic_options.h"
+#include "names/names.h"
 #include "parse/address.h"
 #include "parse/value.h"
 #include "parse/words.h"
-#include "report/names.h"
 #include "report/runs.h"
 
 namespace xr::cli {
@@ -206,10 +206,10 @@ Status read_cm(Args &args) {
   r.cm_v2 = args.cm != "v1";
   if (args.reject.empty())
     return {};
-  r.cm_reject = report::cm_reason(args.reject);
+  r.cm_reject = names::cm_reason(args.reject);
   if (r.cm_reject)
     return {};
-  const std::vector<std::string> names = report::cm_reason_names();
+  const std::vector<std::string> names = names::cm_reason_names();
   return Error{fmt::format("'{}' is not a reason for a REJ", args.reject),
                parse::hint_from(args.reject, {names.begin(), names.end()})};
 }

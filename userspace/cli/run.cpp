@@ -18,10 +18,10 @@
 #include "cli/sweep.h"
 #include "cli/sweep_merge.h"
 #include "experiment/experiment.h"
-#include "experiment/run.h"
 #include "parse/words.h"
 #include "parse/yaml.h"
 #include "places/plan.h"
+#include "places/run.h"
 #include "report/experiment.h"
 
 namespace xr::cli {
@@ -80,7 +80,7 @@ int run_one(const RunArgs &args, const Globals &globals, const experiment::Exper
     Progress progress(experiment->name);
     return run_experiment(
         experiment.get(), {args.out, args.plots},
-        [&](const experiment::RunProgress &at) {
+        [&](const places::RunProgress &at) {
           show_progress(progress, at);
           return !interrupt.asked();
         },

@@ -66,9 +66,9 @@ Status write_whole(const std::string &path, const std::string &text) {
 
 Result<ExperimentResult>
 run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
-               const std::function<bool(const experiment::RunProgress &)> &progress,
+               const std::function<bool(const places::RunProgress &)> &progress,
                const RunPlace &place) {
-  experiment::RunHooks hooks{.progress = progress, .samples = {}, .partial = {}};
+  places::RunHooks hooks{.progress = progress, .samples = {}, .partial = {}};
   const std::string &out = files.out;
   std::optional<ScratchDirectory> scratch; // of captures that are for the answers only
   if (out.empty() && experiment.only_for_answers) {
@@ -127,7 +127,7 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   return result;
 }
 
-void show_progress(Progress &progress, const experiment::RunProgress &at) {
+void show_progress(Progress &progress, const places::RunProgress &at) {
   const double seconds = progress.seconds();
   const double simulated = static_cast<double>(at.now_ns) / 1e9;
   const double part = static_cast<double>(at.now_ns) / static_cast<double>(at.duration_ns);

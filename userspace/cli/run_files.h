@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/result.h"
 #include "cli/progress.h"
-#include "experiment/run.h"
+#include "places/run.h"
 
 namespace xr::cli {
 
@@ -30,16 +30,16 @@ struct RunFiles {
 
 // Where it runs. The last: a directory for its captures; "": none.
 using RunPlace = std::function<Result<ExperimentResult>(
-    const experiment::Experiment &, const experiment::RunHooks &, const std::string &)>;
+    const experiment::Experiment &, const places::RunHooks &, const std::string &)>;
 
 // Runs it, and answers from its captures. series.csv is written during the run,
 // result.json every few seconds and at the end, the others at the end.
 Result<ExperimentResult>
 run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
-               const std::function<bool(const experiment::RunProgress &)> &progress,
+               const std::function<bool(const places::RunProgress &)> &progress,
                const RunPlace &place);
 
 // Simulated time, how much slower than real time, and when it will be over.
-void show_progress(Progress &progress, const experiment::RunProgress &at);
+void show_progress(Progress &progress, const places::RunProgress &at);
 
 } // namespace xr::cli

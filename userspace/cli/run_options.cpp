@@ -5,8 +5,8 @@
 
 #include "cli/output.h"
 #include "cli/run_ports.h"
-#include "experiment/run.h"
 #include "places/namespaces.h"
+#include "places/run.h"
 #include "places/scale.h"
 
 namespace xr::cli {
@@ -133,12 +133,12 @@ RunPlace place_of(const RunArgs &args) {
   if (on_ports(args))
     return ports_place(args);
   if (!in_namespaces(args))
-    return experiment::run_virtual;
+    return places::run_virtual;
   places::NamespacesOptions options;
   if (!args.scale.empty())
     options.scale = places::parse_scale(args.scale).get();
   options.note = [](const std::string &text) { note("run", text); };
-  return [options](const experiment::Experiment &experiment, const experiment::RunHooks &hooks,
+  return [options](const experiment::Experiment &experiment, const places::RunHooks &hooks,
                    const std::string &out) mutable {
     options.out = out;
     return places::run_in_namespaces(experiment, options, hooks);

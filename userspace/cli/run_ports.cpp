@@ -112,7 +112,7 @@ RunPlace ports_place(const RunArgs &args) {
     options.scale = places::parse_scale(args.scale).get();
   options.commands = role_commands(args);
   options.note = [](const std::string &text) { note("run", text); };
-  return [options](const experiment::Experiment &experiment, const experiment::RunHooks &hooks,
+  return [options](const experiment::Experiment &experiment, const places::RunHooks &hooks,
                    const std::string &out) mutable {
     options.out = out;
     return places::run_on_ports(experiment, options, hooks);

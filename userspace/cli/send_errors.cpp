@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
-#include "report/names.h"
+#include "names/names.h"
 #include "roce/opcode.h"
 
 namespace xr::cli {
@@ -72,7 +72,7 @@ Error why_failed(const SendCounts &c) {
 Error why_not_connected(const CmCounts &c) {
   std::string why;
   if (c.rejected)
-    why = fmt::format(": {} rejected ({})", c.rejected, report::cm_reason_name(c.reason));
+    why = fmt::format(": {} rejected ({})", c.rejected, names::cm_reason_name(c.reason));
   if (c.timed_out)
     why += fmt::format("{} {} without an answer", why.empty() ? ":" : ",", c.timed_out);
   return {fmt::format("{} of {} connections were not made{}", c.requested - c.established,

@@ -172,7 +172,7 @@ private:
       return "!" + experiment.error().message;
     const auto result = run_experiment(
         experiment.get(), {rows_[point].directory, ""},
-        [this](const experiment::RunProgress &) { return !interrupt_.asked(); }, options_.place);
+        [this](const places::RunProgress &) { return !interrupt_.asked(); }, options_.place);
     return result ? report::pack_point(result.get()) : "!" + result.error().message;
   }
 

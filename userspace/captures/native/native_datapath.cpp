@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/native_datapath.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "base/address.h"
+#include "native/following.h"
+#include "native/pair_links.h"
+#include "native/timed_pairs.h"
+#include "roce/pair.h"
+#include "roce/port.h"
+#include "roce/timing.h"
+
+// The native host (include/roce/env.h): vectors.
+struct roce_env {
+  std::vector<roce_bucket> buckets;
+  std::vector<roce_stream> streams;
+  roce_shared shared{};
+  __u64 seed = 0;
+  std::array<__u64, ROCE_HINTS> hints{};
+  std::array<roce_aside, ROCE_ASIDES> asides{};
+  std::array<roce_opcode_count, ROCE_OPCODE_COUNTS> opcodes{};
+  roce_totals totals{};
+  roce_scratch scratch{};
+  __u64 now = 0;
+  std::function<void(const roce_event &)> callback;
+  std::unique_ptr<xr::PairLinks> links; // with one of these:
+  std::unique_ptr<xr::Following> following;
+  std::unique_ptr<xr::TimedPairs> timed;
+
+  bool track = true;
+  __u64 cnp_window_ns = 0;
+  __u32 features = 0;
+  __u16 port_be = 0;
+
+  std::vector<roce_class_count> classes;
+  std::array<roce_pfc, ROCE_PFC_COUNTS> pfc{};
+  __u32 quantum_ps = 0;
+
+  // tunnels
+  __u32 decap = 0;
+  std::array<roce_mirror, ROCE_MIRRORS> mirrors{};
+  std::vector<roce_mirrored> mirrored;
+
+  // rules
+  std::unique_ptr<roce_ruleset> rules;
+  std::map<__u32, std::vector<__u32>> points;
+  std::array<roce_rule_state, ROCE_RULE_SLOTS> states{};
+  std::array<roce_rule_count, ROCE_RULE_SLOTS> counts{};
+  std::array<__u64, ROCE_PACES> paces{};
+  std::map<std::pair<xr::Address, __u32>, __u32> peers;
+  roce_passing passing{};
+};
+
+// `captured` bytes of `length` are available. Without `bytes` they are read only.
+struct roce_frame {
+  __u8 *data;
+  __u32 captured, length;
+  std::vector<uint8_t> *bytes = nullptr;
+};
+
+static roce_bucket *roce_bucket_at(roce_env *env, __u32 index) { return &env->buckets[index]; }
+static roce_stream *roce_stream_at(roce_env *env, __u32 id) {
+  return id < env->streams.size() ? &env->streams[id] : nullptr;
+}
+static roce_shared *roce_shared_of(roce_env *env) { return &env->shared; }
+static __u64 *roce_hint_at(roce_env *env, __u32 index) { return &env->hints[index]; }
+static __u32 roce_bucket_count(roce_env *env) { return static_cast<__u32>(env->buckets.size()); }
+static __u32 roce_stream_capacity(roce_env *env) { return static_cast<__u32>(env->streams.size()); }
+static __u64 roce_hash_seed(roce_env *env) { return env->seed; }
+static roce_opcode_count *roce_opcode_count_at(roce_env *env, __u32 index) {
+  return &env->opcodes[index];
+}
+static roce_totals *roce_totals_of(roce_env *env) { return &env->totals; }
+static __u64 roce_time(roce_env *env) { return env->now; }
+static int roce_emit(roce_env *env, const roce_event *event) {
+  if (env->callback) {
+    roce_event timed = *event;
+    timed.time_ns = env->now;
+    env->callback(timed);
+  }
+  return 0;
+}
+static roce_scratch *roce_scratch_of(roce_env *env) { return &env->scratch; }
+static __u64 roce_clock(roce_env *env) { return env->now; }
+static __u64 roce_jiffies(roce_env *env) { return env->now / 4'000'000; }
+static __u64 roce_cnp_window(roce_env *env) { return env->cnp_window_ns; }
+static __u32 roce_sides(roce_env *) { return 0; }
+static __u32 roce_side(roce_env *) { return 0; }
+static __u32 roce_tracks(roce_env *env) { return env->track; }
+static roce_aside *roce_aside_at(roce_env *env, __u32 index) { return &env->asides[index]; }
+
+static roce_class_count *roce_class_count_at(roce_env *env, __u32 index) {
+  return index < env->classes.size() ? &env->classes[index] : nullptr;
+}
+static roce_pfc *roce_pfc_at(roce_env *env, __u32 priority) {
+  return priority < env->pfc.size() ? &env->pfc[priority] : nullptr;
+}
+static __u32 roce_quantum(roce_env *env) { return env->quantum_ps; }
+static __u32 roce_decap(roce_env *env) { return env->decap; }
+static roce_mirror *roce_mirror_at(roce_env *env, __u32 index) {
+  return index < env->mirrors.size() ? &env->mirrors[index] : nullptr;
+}
+static roce_mirrored *roce_mirrored_at(roce_env *env, __u32 id) {
+  return id < env->mirrored.size() ? &env->mirrored[id] : nullptr;
+}
+
+static __u32 *roce_pair_link_at(roce_env *env, __u32 id) { return env->links->link(id); }
+static __u64 *roce_pair_hint_at(roce_env *env, __u32 index) {
+  static_assert(xr::PairLinks::kHints == ROCE_PAIR_HINTS);
+  return &env->links->hints[index];
+}
+static roce_follow *roce_follow_at(roce_env *env, __u32 id) { return env->following->record(id); }
+static int roce_pair_enter(roce_env *, __u32 *) { return 1; }
+static void roce_pair_leave(roce_env *, __u32 *) {}
+static void roce_emit_episode(roce_env *env, const roce_episode *episode) {
+  env->following->add(*episode);
+}
+static void roce_emit_finding(roce_env *env, const roce_finding *finding) {
+  env->following->add(*finding);
+}
+static void roce_follow_unpaired(roce_env *env, const roce_packet *) {
+  env->totals.pairs_unknown++;
+  env->following->unpaired++;
+}
+static roce_timing *roce_timing_at(roce_env *env, __u32 id) { return env->timed->record(id); }
+static void roce_emit_latency(roce_env *env, roce_timing *t, int kind, __u64 ns, int bound) {
+  env->timed->add(t, static_cast<unsigned>(kind), bound != 0, ns);
+}
+static int roce_falls(roce_env *env) { return !(env->features & ROCE_FEATURE_SKIP); }
+static void roce_timing_forget(roce_env *env, roce_timing *t) { env->timed->forget(t); }
+static void roce_timing_unpaired(roce_env *env) {
+  if (!env->following) // which counts them itself
+    env->totals.pairs_unknown++;
+  env->timed->unpaired();
+}
+
+static const roce_ruleset *roce_rules_of(roce_env *env) { return env->rules.get(); }
+static roce_rule_state *roce_rule_state_at(roce_env *env, __u32 slot) {
+  return slot < env->states.size() ? &env->states[slot] : nullptr;
+}
+static roce_rule_count *roce_rule_count_at(roce_env *env, __u32 slot) {
+  return slot < env->counts.size() ? &env->counts[slot] : nullptr;
+}
+static __u32 roce_rule_point(roce_env *env, __u32 slot, __u32 index) {
+  const auto found = env->points.find(slot);
+  return found != env->points.end() && index < found->second.size() ? found->second[index] : 0;
+}
+static __u64 *roce_pace_at(roce_env *env, __u32 index) { return &env->paces[index]; }
+static __u32 roce_peer_qp(roce_env *env, const roce_peer *peer) {
+  const auto found =
+      env->peers.find({{peer->src[0], peer->src[1], peer->src[2], peer->src[3]}, peer->dest_qp});
+  return found != env->peers.end() ? found->second : ROCE_QPN_UNKNOWN;
+}
+static roce_passing *roce_passing_of(roce_env *env) { return &env->passing; }
+static __u32 roce_features(roce_env *env) { return env->features; }
+static __u32 roce_uses(roce_env *env) { return env->rules ? env->rules->used : 0; }
+static __u16 roce_port_be(roce_env *env) { return env->port_be; }
+static __u8 *roce_frame_data(roce_frame *frame) { return frame->data; }
+static __u8 *roce_frame_end(roce_frame *frame) { return frame->data + frame->captured; }
+static __u8 *roce_frame_l3(roce_frame *frame, __u32 l3) { return frame->data + l3; }
+static __u32 roce_frame_length(roce_frame *frame, __u32) { return frame->length; }
+static int roce_frame_resize(roce_frame *frame, __s32 delta) {
+  if (!frame->bytes)
+    return -1;
+  frame->bytes->resize(frame->bytes->size() + static_cast<size_t>(delta));
+  frame->data = frame->bytes->data();
+  frame->captured = frame->length = static_cast<__u32>(frame->bytes->size());
+  return 0;
+}
+static int roce_frame_load(roce_frame *frame, __u32 offset, __u8 *byte) {
+  if (offset >= frame->captured)
+    return -1;
+  *byte = frame->data[offset];
+  return 0;
+}
+static int roce_frame_store(roce_frame *frame, __u32 offset, __u8 byte) {
+  if (offset >= frame->captured)
+    return -1;
+  frame->data[offset] = byte;
+  return 0;
+}
+static void roce_lock(roce_stream *) {}
+static void roce_unlock(roce_stream *) {}
+
+namespace xr {
+
+namespace {
+
+constexpr uint32_t kFirstStreams = 1024;
+
+// Resizes the stream table to n records, n not less than before. Records stay, the index is
+// rebuilt.
+void resize(roce_env &env, uint32_t n) {
+  env.streams.resize(n);
+  env.buckets.assign(ROCE_BUCKETS_FOR(n), {});
+  for (uint32_t id = 0; id < env.shared.streams_used; id++)
+    roce_table_publish(&env, roce_key_hash(&env.streams[id].key, env.seed), id);
+  if (env.decap)
+    env.mirrored.resize(n);
+  if (env.links)
+    env.links->links.resize(n);
+  if (env.following)
+    env.following->places.resize(n);
+  if (env.timed)
+    env.timed->resize(n);
+}
+
+bool follow(roce_env &env, const NativeDatapath::FrameView &frame, const roce_packet &packet,
+            uint32_t id, bool slow) {
+  const uint32_t aeth = packet.bth + ROCE_BTH_LEN;
+  roce_step step{};
+  step.now = frame.time_ns;
+  step.frame = frame.number;
+  step.length = frame.length;
+  if (packet.info & ROCE_HAS_AETH && aeth + ROCE_AETH_LEN <= frame.captured)
+    step.msn = roce_be24(frame.data + aeth);
+  return roce_follow_packet(&env, &packet, id, slow, &step) != 0;
+}
+
+roce_frame in_hand(std::vector<uint8_t> &bytes) {
+  const auto length = static_cast<__u32>(bytes.size());
+  return {bytes.data(), length, length, &bytes};
+}
+
+} // namespace
+
+struct NativeDatapath::Memory {
+  roce_env env;
+  // Times that frames were missing; of each stream and QP pair, those it knows of.
+  uint32_t aways = 0;
+  std::vector<uint32_t> stream_aways, pair_aways;
+  Options options;
+  std::vector<uint8_t> cnp;
+  bool held = false;
+
+  void continue_elsewhere(const roce_packet &packet);
+
+  // Before a frame: its time, no trace of the one before, and room for the streams it may add.
+  void begin(uint64_t time_ns) {
+    env.now = time_ns;
+    if (env.features & ROCE_FEATURE_CAPTURE || env.links)
+      env.scratch.trace = {};
+    if (!options.streams && env.track && env.shared.streams_used + 2 > env.streams.size())
+      resize(env, static_cast<uint32_t>(env.streams.size()) * 2);
+  }
+};
+
+NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_unique<Memory>()) {
+  memory_->options = options;
+  memory_->env.seed = options.hash_seed;
+  memory_->env.track = options.track;
+  memory_->env.cnp_window_ns = options.cnp_window_ns;
+  memory_->env.features = options.features;
+  memory_->env.port_be = roce_swap16(options.udp_port);
+  memory_->env.decap = options.decap;
+  if (options.decap)
+    memory_->env.features |= ROCE_FEATURE_DECAP;
+  memory_->env.quantum_ps = options.quantum_ps;
+  if (options.classes || options.features & ROCE_FEATURE_CLASSES) {
+    memory_->env.features |= ROCE_FEATURE_CLASSES;
+    memory_->env.classes.resize(ROCE_CLASS_COUNTS);
+  }
+  if ((options.follow || options.features & ROCE_FEATURE_FOLLOW) && options.track) {
+    memory_->env.features |= ROCE_FEATURE_FOLLOW;
+    memory_->env.following = std::make_unique<Following>();
+  }
+  if ((options.latency || options.features & ROCE_FEATURE_TIME) && options.track) {
+    memory_->env.features |= ROCE_FEATURE_TIME;
+    memory_->env.timed = std::make_unique<TimedPairs>();
+  }
+  if (memory_->env.following || memory_->env.timed)
+    memory_->env.links = std::make_unique<PairLinks>();
+  resize(memory_->env, options.streams ? options.streams : kFirstStreams);
+}
+
+NativeDatapath::~NativeDatapath() = default;
+
+void NativeDatapath::away() { memory_->aways++; }
+
+namespace {
+
+// The next packet is at a legal place, wherever it is.
+void stream_away(roce_stream &s) {
+  const __u64 word = roce_stream_take(&s);
+  roce_set_run(&s, 0);
+  if (s.flags & ROCE_STREAM_STARTED)
+    s.read_len = ROCE_READ_LEN_CUT;
+  roce_stream_publish(&s, word);
+}
+
+void pair_away(roce_env &env, uint32_t request) {
+  if (env.following && env.following->places[request]) {
+    roce_follow *f = env.following->record(request);
+    roce_follow_finish(&env, f);
+    f->flags &= ~(__u32)ROCE_FOLLOW_STARTED;
+  }
+  if (env.timed)
+    if (roce_timing *t = env.timed->record(request))
+      t->flags &= ~(__u32)ROCE_TIMING_STARTED;
+}
+
+} // namespace
+
+// The packet's stream and QP pair begin elsewhere, if frames were missing since their last packet.
+void NativeDatapath::Memory::continue_elsewhere(const roce_packet &packet) {
+  roce_key key = packet.key;
+  roce_key_fill(&key);
+  const uint32_t id = roce_table_find(&env, &key, roce_key_hash(&key, env.seed));
+  if (id >= env.streams.size())
+    return;
+  stream_aways.resize(env.streams.size());
+  pair_aways.resize(env.streams.size());
+  if (std::exchange(stream_aways[id], aways) != aways)
+    stream_away(env.streams[id]);
+  uint32_t request = id;
+  if (env.links && packet.info & ROCE_OP_RESPONSE) {
+    const __u32 link = *env.links->link(id);
+    if (!link)
+      return;
+    request = link - 1;
+  }
+  if (env.links && std::exchange(pair_aways[request], aways) != aways)
+    pair_away(env, request);
+}
+
+void NativeDatapath::on_event(std::function<void(const roce_event &)> callback) {
+  memory_->env.callback = std::move(callback);
+}
+
+roce_class NativeDatapath::parse(const FrameView &frame, roce_packet &packet) const {
+  packet = {};
+  const int class_ = roce_parse(frame.data, frame.data + frame.captured,
+                                roce_swap16(memory_->options.udp_port), &packet);
+  return static_cast<roce_class>(roce_check_length(class_, frame.length, &packet));
+}
+
+roce_class NativeDatapath::parse(const FrameView &frame, const Layer3 &at,
+                                 roce_packet &packet) const {
+  packet = {};
+  packet.vlan = at.vlan;
+  const int class_ = roce_parse_l3(frame.data, frame.data + std::min(at.l3, frame.captured),
+                                   frame.data + frame.captured, roce_swap16(at.ethertype),
+                                   roce_swap16(memory_->options.udp_port), &packet);
+  return static_cast<roce_class>(roce_check_length(class_, frame.length, &packet));
+}
+
+roce_class NativeDatapath::unwrap(FrameView &frame, const std::optional<Layer3> &at,
+                                  roce_packet &packet) {
+  roce_env &env = memory_->env;
+  roce_inner &inner = env.scratch.inner;
+  roce_frame read_only{const_cast<__u8 *>(frame.data), frame.captured, frame.length};
+  packet = {};
+  roce_inner_begin(&inner, at ? at->l3 : 0, at ? roce_swap16(at->ethertype) : __u16{0});
+  inner.vlan = at ? at->vlan : __u16{0};
+  roce_inner_find(&read_only, &env);
+  const int class_ = roce_inner_parse(frame.data, frame.data + frame.captured, env.port_be, &inner,
+                                      &packet, &frame.length);
+  roce_origin_see(&read_only, &env);
+  frame.data += inner.start;
+  frame.captured -= std::min(inner.start, frame.captured);
+  return static_cast<roce_class>(class_);
+}
+
+const roce_origin &NativeDatapath::origin() const { return memory_->env.scratch.inner.from; }
+
+bool NativeDatapath::truncated() const { return origin().flags & ROCE_ORIGIN_TRUNCATED; }
+
+uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce_packet &packet,
+                                 bool track) {
+  roce_env &env = memory_->env;
+  memory_->begin(frame.time_ns);
+  if (memory_->aways && track && roce_is_roce(class_))
+    memory_->continue_elsewhere(packet);
+  if (!roce_account(&env, class_, &packet, frame.data, frame.data + frame.captured, frame.length,
+                    track && env.track))
+    return ROCE_NO_STREAM;
+  int skipped = 0;
+  const uint32_t id = roce_track_or_skip(&env, &packet, frame.length, &skipped);
+  if (env.decap)
+    roce_inner_marked(&env, id);
+  if (id != ROCE_NO_STREAM && !skipped)
+    follow_and_time(frame, packet, id);
+  return id;
+}
+
+void NativeDatapath::follow_and_time(const FrameView &frame, const roce_packet &packet,
+                                     uint32_t id) {
+  roce_env &env = memory_->env;
+  const bool slow = env.scratch.trace.found & ROCE_FOUND_SLOW;
+  bool skip = env.features & ROCE_FEATURE_SKIP;
+  if (env.following) {
+    if (packet.info & ROCE_OP_CNP)
+      env.following->cnps.add(env.streams[id].key, frame.time_ns);
+    if (frame.damaged)
+      env.following->add_damaged(packet, id, frame.time_ns, frame.number);
+    skip &= follow(env, frame, packet, id, slow);
+  }
+  if (env.timed && frame.time_ns)
+    skip &= roce_timing_packet(&env, &packet, id, roce_pair_before(&env.scratch, &packet, slow),
+                               frame.time_ns) != 0;
+  if (skip)
+    roce_pair_skip(&env, id, &packet);
+}
+
+void NativeDatapath::episodes(Episodes &into) {
+  roce_env &env = memory_->env;
+  if (!env.following)
+    return;
+  for (roce_follow &record : env.following->records) {
+    record.requests = roce_follow_requests(&record, &env.streams[record.request]);
+    roce_follow_finish(&env, &record);
+  }
+  env.following->fill(into, env.streams);
+}
+
+void NativeDatapath::latency(PassiveLatency &into) const {
+  if (memory_->env.timed)
+    memory_->env.timed->fill(into, memory_->env.streams);
+}
+
+void NativeDatapath::change_rules(std::unique_ptr<roce_ruleset> set,
+                                  std::map<uint32_t, std::vector<uint32_t>> points) {
+  memory_->env.rules = std::move(set);
+  memory_->env.points.clear();
+  for (auto &[slot, list] : points)
+    memory_->env.points[slot].assign(list.begin(), list.end());
+}
+
+void NativeDatapath::rules(std::unique_ptr<roce_ruleset> set,
+                           std::map<uint32_t, std::vector<uint32_t>> points) {
+  change_rules(std::move(set), std::move(points));
+  memory_->env.states = {};
+  memory_->env.counts = {};
+}
+
+void NativeDatapath::peer(const roce_peer &peer, uint32_t src_qp) {
+  memory_->env.peers[{{peer.src[0], peer.src[1], peer.src[2], peer.src[3]}, peer.dest_qp}] = src_qp;
+}
+
+const roce_rule_state &NativeDatapath::rule_state(uint32_t slot) const {
+  return memory_->env.states.at(slot);
+}
+
+const roce_rule_count &NativeDatapath::rule_count(uint32_t slot) const {
+  return memory_->env.counts.at(slot);
+}
+
+const roce_trace &NativeDatapath::trace() const { return memory_->env.scratch.trace; }
+
+Fate NativeDatapath::impair(std::vector<uint8_t> &bytes, uint64_t time_ns) {
+  roce_env &env = memory_->env;
+  memory_->begin(time_ns);
+  roce_frame frame = in_hand(bytes);
+  const int outcome = roce_enter(&frame, &env);
+  memory_->held = outcome & ROCE_HELD;
+  const auto fate = static_cast<Fate>(outcome & ROCE_FATE_MASK);
+  if (fate == Fate::GoOnWithCnp) {
+    memory_->cnp = bytes;
+    roce_frame copy = in_hand(memory_->cnp);
+    if (!roce_answer_copy(&copy, &env))
+      memory_->cnp.clear();
+  }
+  return fate;
+}
+
+const roce_held *NativeDatapath::held() const {
+  return memory_->held ? &memory_->env.passing.held : nullptr;
+}
+
+void NativeDatapath::restart_qp_numbers() {
+  roce_env &env = memory_->env;
+  env.hints[ROCE_HINTS_NUMBERS] = env.shared.qps[0];
+}
+
+const std::vector<uint8_t> &NativeDatapath::cnp() const { return memory_->cnp; }
+
+void NativeDatapath::frame(const FrameView &frame) {
+  memory_->begin(frame.time_ns);
+  roce_frame read_only{const_cast<__u8 *>(frame.data), frame.captured, frame.length};
+  // The short way takes the bytes at hand for the whole frame.
+  if (frame.captured == frame.length)
+    roce_count_entered(&read_only, &memory_->env);
+  else if (memory_->env.decap)
+    roce_count_inner(&read_only, &memory_->env);
+  else
+    roce_count_frame(&read_only, &memory_->env, nullptr);
+}
+
+void NativeDatapath::snapshot(Snapshot &into) const {
+  const roce_env &env = memory_->env;
+  into.opcodes = env.opcodes;
+  into.totals = env.totals;
+  std::ranges::copy(env.shared.causes[0], into.episodes.begin());
+  into.tracked = memory_->options.track;
+  into.stream_capacity = memory_->options.streams;
+  into.streams.clear();
+  into.qp_numbers.clear();
+  into.decap = env.decap;
+  into.classes = env.classes;
+  into.quantum_ps = env.quantum_ps;
+  into.pfc = env.pfc;
+  for (roce_pfc &one : into.pfc)
+    one.paused_ns = roce_pfc_paused(&one, env.now);
+  into.mirrored.clear();
+  into.mirrors.clear();
+  into.mirror_slots.clear();
+  for (uint32_t slot = 0; slot < env.mirrors.size(); slot++) {
+    if (!env.mirrors[slot].check)
+      continue;
+    into.mirrors.push_back(env.mirrors[slot]);
+    into.mirror_slots.push_back(slot);
+  }
+  for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++) {
+    if (!roce_stream_packets(&env.streams[i]))
+      continue;
+    into.streams.push_back(env.streams[i]);
+    if (env.decap)
+      into.mirrored.push_back(env.mirrored[i]);
+    into.qp_numbers.push_back(
+        roce_number_in(&env.asides[i & (ROCE_ASIDES - 1)], i, env.hints[ROCE_HINTS_NUMBERS]));
+  }
+}
+
+} // namespace xr

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expect/expectation.h"
+
+#include <algorithm>
+
+#include <fnmatch.h>
+
+#include "expect/expression.h"
+
+namespace xr::experiment {
+
+namespace {
+
+void keep(const Node &node, SampleStore &store) {
+  if (node.kind == Node::Kind::Column)
+    if (const FoundColumn found = find_column(node.row_kind, node.name); found.column)
+      store.keep(node.row_kind, found.column->name);
+  for (const auto &child : node.children)
+    keep(*child, store);
+}
+
+bool names_answers(const Node &node) {
+  return is_answer(node.row_kind) || std::ranges::any_of(node.children, [](const auto &child) {
+           return names_answers(*child);
+         });
+}
+
+} // namespace
+
+void SampleStore::add(RowKind kind, uint32_t row, std::string_view column, uint64_t t_ns,
+                      double value) {
+  if (columns_.count(std::pair(kind, std::string(column))))
+    samples_[{kind, std::string(column), row}].emplace_back(t_ns, value);
+}
+
+const SampleStore::Samples *SampleStore::find(RowKind kind, uint32_t row,
+                                              std::string_view column) const {
+  const auto found = samples_.find({kind, std::string(column), row});
+  return found == samples_.end() ? nullptr : &found->second;
+}
+
+std::vector<size_t> select_rows(const Subject &subject, RowKind kind, const std::string &pattern) {
+  const auto &names = subject.names(kind);
+  const auto alias = subject.aliases.find(pattern);
+  const std::string &wanted =
+      kind == RowKind::Queue && alias != subject.aliases.end() ? alias->second : pattern;
+  std::vector<size_t> rows;
+  for (size_t i = 0; i < names.size(); i++)
+    if (wanted.empty() || fnmatch(wanted.c_str(), names[i].c_str(), 0) == 0)
+      rows.push_back(i);
+  return rows;
+}
+
+Expectation::Expectation(std::string text, std::unique_ptr<Node> tree)
+    : text_(std::move(text)), tree_(std::move(tree)) {}
+Expectation::Expectation(Expectation &&) noexcept = default;
+Expectation &Expectation::operator=(Expectation &&) noexcept = default;
+Expectation::~Expectation() = default;
+
+Result<Expectation> Expectation::parse(const std::string &text) {
+  auto tree = parse_expression(text);
+  if (!tree)
+    return tree.error();
+  return Expectation(text, std::move(tree).get());
+}
+
+Status Expectation::check(const Subject &subject) const {
+  return check_expression(*tree_, subject);
+}
+
+void Expectation::keep_samples(SampleStore &store) const { keep(*tree_, store); }
+
+bool Expectation::needs_answers() const { return names_answers(*tree_); }
+
+ExperimentCheck Expectation::evaluate(const Subject &subject, const Evidence &evidence) const {
+  ExperimentCheck check = evaluate_expression(*tree_, subject, evidence);
+  check.text = text_;
+  return check;
+}
+
+} // namespace xr::experiment

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment as its file describes it: scenario, expectations, prediction.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "expect/expectation.h"
+#include "experiment/rules.h"
+#include "model/experiment_result.h"
+#include "simulate/scenario.h"
+
+namespace xr::experiment {
+
+struct Experiment {
+  std::string name;
+  std::string text; // of the file, before settings
+  simulate::Scenario scenario;
+  Rules rules;
+  std::vector<CaptureSetup> captures;
+  bool analyze = false;          // the captures `left` and `right`, after the run
+  bool only_for_answers = false; // captures are temporary: only the analysis needs them
+  Subject subject;               // what expectations may name
+  ExperimentPrediction prediction;
+  std::vector<Expectation> expectations; // all checked
+};
+
+// Values of keys: of --set, or of one point of a sweep.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+// "KEY=VALUE".
+Result<std::pair<std::string, std::string>> parse_setting(const std::string &word);
+
+class ExperimentFile {
+public:
+  // `path` may be "-". Files that the experiment names are found relative to its directory.
+  static Result<ExperimentFile> load(const std::string &path);
+  ExperimentFile(std::string text, std::string name, std::string directory);
+
+  // All points of the file's sweep, the last key varying fastest; one point without settings if it
+  // has none. The error names file and line, or the setting.
+  Result<std::vector<Settings>> points(const Settings &settings) const;
+  const std::string &text() const { return text_; }
+
+  // Later settings win.
+  Result<Experiment> read(const Settings &settings) const { return read(settings, true); }
+  // Checks all but whether the model is stable, which only a run needs and takes most of the
+  // time. Returns the name of the experiment.
+  Result<std::string> check(const Settings &settings) const;
+
+private:
+  Result<Experiment> read(const Settings &settings, bool fluid) const;
+
+  std::string text_, name_, directory_;
+  std::string point_text_; // without the lines of `sweep`, which may be longer than all others
+};
+
+} // namespace xr::experiment

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run tells while it runs; a run in virtual time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "experiment/experiment.h"
+#include "experiment/verdict.h"
+
+namespace xr::places {
+
+struct RunProgress {
+  uint64_t now_ns = 0, duration_ns = 0; // simulated
+  uint64_t packet_hops = 0;
+};
+
+// Called during the run; any may be empty.
+struct RunHooks {
+  std::function<bool(const RunProgress &)> progress = {}; // false ends the run
+  // Samples with the names of their rows.
+  std::function<Status(const std::vector<ExperimentSample> &, const experiment::Subject &)>
+      samples = {};
+  // What was measured so far, with verdict void, each `partial_s` seconds of real time.
+  std::function<Status(const ExperimentResult &)> partial = {};
+  double partial_s = 5;
+  experiment::AnswersOf answers = {}; // at the end
+};
+
+// A run that was ended before its time is void. `out`: an existing directory for captures; "":
+// none.
+Result<ExperimentResult> run_virtual(const experiment::Experiment &experiment,
+                                     const RunHooks &hooks, const std::string &out);
+
+} // namespace xr::places

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "places/run.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/stopwatch.h"
+#include "experiment/rules.h"
+#include "experiment/verdict.h"
+#include "parse/words.h"
+#include "places/result.h"
+#include "simulate/simulation.h"
+
+namespace xr::places {
+
+namespace {
+
+using experiment::AnswersOf;
+using experiment::Experiment;
+
+constexpr uint64_t kSteps = 1000; // of a run, between which it can be ended
+
+class VirtualRun {
+public:
+  VirtualRun(const Experiment &experiment, const RunHooks &hooks, simulate::Simulation &simulation)
+      : experiment_(experiment), hooks_(hooks), simulation_(simulation) {
+    for (const experiment::Expectation &expectation : experiment.expectations)
+      expectation.keep_samples(store_);
+    // Rows are found by the names of the simulation.
+    subject_ = experiment.subject;
+    subject_.flows = simulation.flow_names();
+    subject_.queues = simulation.queue_names();
+  }
+
+  // Until its end, or until it is ended.
+  Status run() {
+    const simulate::Scenario &scenario = experiment_.scenario;
+    const uint64_t step = std::max<uint64_t>(scenario.duration_ns / kSteps, 1);
+    double next_partial = hooks_.partial_s;
+    while (!simulation_.done()) {
+      simulation_.run_until(simulation_.now() + step);
+      if (Status s = take_samples(); !s)
+        return s;
+      if (hooks_.progress &&
+          !hooks_.progress({simulation_.now(), scenario.duration_ns, simulation_.totals().hops}))
+        break;
+      if (hooks_.partial && !simulation_.done() && watch_.wall_s() > next_partial) {
+        next_partial = watch_.wall_s() + hooks_.partial_s;
+        if (Status s = hooks_.partial(result()); !s)
+          return s;
+      }
+    }
+    return {};
+  }
+
+  // What was measured so far; `answers_of`: at the end.
+  ExperimentResult result(const AnswersOf &answers_of = {}) {
+    ExperimentMeasurement measured = simulation_.measure();
+    for (const auto &[alias, name] : subject_.aliases)
+      for (ExperimentQueue &queue : measured.queues)
+        if (queue.name == name)
+          queue.alias = alias;
+    for (size_t i = 0; i < measured.rules.size(); i++)
+      measured.rules[i].words = experiment_.rules.all[i].words;
+    const bool sent = simulation_.totals().sent;
+    return result_of({.experiment = experiment_,
+                      .subject = subject_,
+                      .samples = store_,
+                      .watch = watch_,
+                      .place = "virtual",
+                      .complete = simulation_.done(),
+                      .sent = sent,
+                      .now_ns = simulation_.now()},
+                     std::move(measured), answers_of);
+  }
+
+private:
+  Status take_samples() {
+    const std::vector<ExperimentSample> samples = simulation_.take_samples();
+    experiment::keep_samples(store_, samples);
+    return hooks_.samples && !samples.empty() ? hooks_.samples(samples, subject_) : Status();
+  }
+
+  const Experiment &experiment_;
+  const RunHooks &hooks_;
+  simulate::Simulation &simulation_;
+  experiment::Subject subject_;
+  experiment::SampleStore store_;
+  Stopwatch watch_;
+};
+
+Result<simulate::Scenario> with_rules(const Experiment &experiment, const std::string &out) {
+  if (!experiment.captures.empty() && out.empty())
+    return Error{"a capture needs a directory for its files", "--out DIR"}.as_usage();
+  simulate::Scenario scenario = experiment.scenario;
+  scenario.rules = experiment.rules;
+  scenario.captures = experiment.captures;
+  scenario.capture_directory = out;
+  uint32_t qps = 0;
+  for (const simulate::FlowSetup &setup : scenario.flows)
+    qps += setup.flow.qps;
+  for (simulate::RuleSetup &rule : scenario.rules.all) {
+    std::vector<std::string> words = parse::split(rule.words);
+    if (Status s = experiment::number_qps(words, simulate::kFirstQp, qps); !s)
+      return Error{fmt::format("{}: {}", rule.name, s.error().message), s.error().hint};
+    rule.words = fmt::format("{}", fmt::join(words, " "));
+  }
+  return scenario;
+}
+
+} // namespace
+
+Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks,
+                                     const std::string &out) {
+  const auto scenario = with_rules(experiment, out);
+  if (!scenario)
+    return scenario.error();
+  auto simulation = simulate::Simulation::make(scenario.get());
+  if (!simulation)
+    return simulation.error();
+  VirtualRun run(experiment, hooks, *simulation.get());
+  const Status ran = run.run();
+  const Status closed = simulation.get()->close_captures();
+  for (const Status *status : {&ran, &closed})
+    if (!*status)
+      return status->error();
+  return run.result(hooks.answers);
+}
+
+} // namespace xr::places

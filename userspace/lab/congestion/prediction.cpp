@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "congestion/prediction.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "congestion/fluid.h"
+#include "congestion/theory.h"
+#include "parse/value.h"
+#include "parse/words.h"
+
+namespace xr::congestion {
+
+namespace {
+
+constexpr uint32_t kMostFlows = 1'000'000;
+constexpr uint64_t kLongestRun = 60'000'000'000;
+
+struct Keyword {
+  const char *name;
+  Status (*parse)(Question &, parse::WordReader &);
+};
+
+Status set(Question &question, const char *name, parse::WordReader &words) {
+  return question.parameters.set(fmt::format("{}={}", name, words.take()));
+}
+
+Status parse_flows(Question &question, parse::WordReader &words) {
+  const auto flows = parse::integer(words.take(), 1, kMostFlows, "a number of flows");
+  if (!flows)
+    return flows.error();
+  question.path.flows = static_cast<uint32_t>(flows.get());
+  return {};
+}
+
+Status parse_rate(Question &question, parse::WordReader &words) {
+  const auto rate = parse::rate(words.take());
+  if (!rate)
+    return rate.error();
+  question.path.line_bits = static_cast<double>(rate.get());
+  return {};
+}
+
+Status parse_delay(Question &question, parse::WordReader &words) {
+  const auto delay = parse::duration(words.take());
+  if (!delay)
+    return delay.error();
+  question.path.delay_ns = delay.get();
+  return {};
+}
+
+Status parse_packet(Question &question, parse::WordReader &words) {
+  const auto bytes = parse::byte_count(words.take(), 1);
+  if (!bytes)
+    return bytes.error();
+  question.path.packet_bytes = static_cast<double>(bytes.get());
+  return {};
+}
+
+Status parse_start(Question &question, parse::WordReader &words) {
+  const auto flows = parse::integer(words.take(), 1, kMostFlows, "a number of flows");
+  if (!flows)
+    return flows.error();
+  const auto rate = parse::rate(words.take());
+  if (!rate)
+    return rate.error();
+  question.odd_flows = static_cast<uint32_t>(flows.get());
+  question.odd_rate_bits = static_cast<double>(rate.get());
+  return {};
+}
+
+Status parse_for(Question &question, parse::WordReader &words) {
+  const std::string word = words.take();
+  const auto time = parse::duration(word);
+  if (!time)
+    return time.error();
+  if (time.get() < 1'000'000 || time.get() > kLongestRun)
+    return Error{fmt::format("'{}' is not from 1ms to 60s", word), "for 400ms"};
+  question.run.duration_ns = time.get();
+  return {};
+}
+
+Status parse_preset(Question &, parse::WordReader &words) { // choose_preset() has read it
+  words.take();
+  return {};
+}
+
+constexpr Keyword kKeywords[] = {
+    {"flows", parse_flows},
+    {"rate", parse_rate},
+    {"kmin", [](Question &q, parse::WordReader &w) { return set(q, "kmin", w); }},
+    {"kmax", [](Question &q, parse::WordReader &w) { return set(q, "kmax", w); }},
+    {"pmax", [](Question &q, parse::WordReader &w) { return set(q, "pmax", w); }},
+    {"delay", parse_delay},
+    {"packet", parse_packet},
+    {"start", parse_start},
+    {"for", parse_for},
+    {"preset", parse_preset},
+};
+
+// The preset comes first, wherever it is written: other words change its values.
+Result<DcqcnParameters> choose_preset(const std::vector<std::string> &words) {
+  for (size_t i = 0; i + 1 < words.size(); i++)
+    if (words[i] == "preset")
+      return dcqcn_preset(words[i + 1]);
+  return DcqcnParameters();
+}
+
+Status parse_word(Question &question, parse::WordReader &words) {
+  const std::string word = words.take();
+  if (word.find('=') != std::string::npos)
+    return question.parameters.set(word);
+  std::vector<std::string_view> names;
+  for (const Keyword &keyword : kKeywords) {
+    names.emplace_back(keyword.name);
+    if (word != keyword.name)
+      continue;
+    const Status done = keyword.parse(question, words);
+    if (done || done.error().message.starts_with(word + ": ")) // a parameter's error has its name
+      return done;
+    return Error{fmt::format("{}: {}", word, done.error().message), done.error().hint};
+  }
+  return Error{fmt::format("what is '{}'?", word), parse::hint_from(word, names)};
+}
+
+Status check(const Question &question) {
+  const DcqcnSettings settings = resolve(question.parameters, question.path.line_bits);
+  if (!(question.path.line_bits > 0))
+    return Error{"the line's rate is missing", "rate 40gbit"};
+  if (!(settings.kmin < settings.kmax))
+    return Error{"kmin is not below kmax", "kmin 5k kmax 200k"};
+  if (!(settings.pmax > 0))
+    return Error{"pmax is 0: nothing is marked", "pmax 1%"};
+  if (!(settings.rai > 0))
+    return Error{"rai is 0: the model needs additive increase", "rai=40mbit"};
+  if (!(settings.g > 0))
+    return Error{"g is 0: alpha never changes", "g=1/256"};
+  if (question.odd_flows > question.path.flows)
+    return Error{fmt::format("start: there are {} flows", question.path.flows), "start 1 5gbit"};
+  return {};
+}
+
+Bottleneck stated_path(const Question &question, const DcqcnSettings &settings) {
+  Bottleneck path = question.path;
+  path.kmin = settings.kmin;
+  path.kmax = settings.kmax;
+  path.pmax = settings.pmax;
+  return path;
+}
+
+Prediction predict(const Question &question, const DcqcnSettings &settings, const Bottleneck &path,
+                   bool fluid) {
+  Prediction prediction;
+  prediction.path = path;
+  prediction.point = fixed_point(settings, path);
+  prediction.convergence_s = convergence_bound(settings, path);
+  prediction.phase_margin = phase_margin(settings, path);
+  if (!fluid)
+    return prediction;
+  FluidRun run = question.run;
+  run.buffer_bytes = std::max(run.buffer_bytes, 2 * path.kmax);
+  if (question.odd_flows) {
+    run.groups = {{question.odd_flows, std::min(question.odd_rate_bits, path.line_bits)}};
+    if (path.flows > question.odd_flows)
+      run.groups.push_back({path.flows - question.odd_flows, path.line_bits});
+  }
+  prediction.fluid = integrate(settings, path, run);
+  return prediction;
+}
+
+} // namespace
+
+std::string_view question_usage() {
+  return "flows N rate R [kmin B] [kmax B] [pmax P] [delay D] [packet B] [start N R] [for D] "
+         "[preset P] [NAME=VALUE ...]";
+}
+
+Result<Question> parse_question(const std::vector<std::string> &all) {
+  Question question;
+  question.path.flows = 2;
+  auto parameters = choose_preset(all);
+  if (!parameters)
+    return parameters.error();
+  question.parameters = parameters.get();
+  for (parse::WordReader words(all); !words.done();)
+    if (Status done = parse_word(question, words); !done)
+      return done.error();
+  if (Status sound = check(question); !sound)
+    return sound.error();
+  return question;
+}
+
+Prediction predict_stated(const Question &question, bool fluid) {
+  const DcqcnSettings settings = resolve(question.parameters, question.path.line_bits);
+  return predict(question, settings, stated_path(question, settings), fluid);
+}
+
+Answer predict(const Question &question) {
+  const DcqcnSettings settings = resolve(question.parameters, question.path.line_bits);
+  Bottleneck path = stated_path(question, settings);
+  Answer answer{predict(question, settings, path, true), std::nullopt};
+  const DcqcnSettings paper = resolve(DcqcnParameters(), question.path.line_bits);
+  if (path.kmin == paper.kmin && path.kmax == paper.kmax && path.pmax == paper.pmax) {
+    path.kmax *= 10;
+    path.pmax *= 10;
+    answer.published = predict(question, settings, path, true);
+  }
+  return answer;
+}
+
+} // namespace xr::congestion

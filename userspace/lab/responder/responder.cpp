@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "responder/responder.h"
+
+#include <algorithm>
+
+#include "packet/cm.h"
+#include "packet/icrc.h"
+#include "packet/neighbour.h"
+#include "packet/stamp.h"
+#include "responder/responder_state.h"
+
+namespace xr::responder {
+namespace {
+
+uint8_t transport_of(const roce_packet &packet) { return packet.opcode & ROCE_TRANSPORT_MASK; }
+
+bool is_connected(uint8_t transport) {
+  return transport == ROCE_RC || transport == ROCE_UC || transport == ROCE_XRC;
+}
+
+packet::PeerKey connection_key(const packet::Address &peer, uint32_t qpn, uint8_t transport) {
+  return {peer, qpn | static_cast<uint32_t>(transport) << 24};
+}
+
+} // namespace
+
+Responder::State::State(const ResponderOptions &given)
+    : options(given), latency(given.latency), addresses_(given.addresses),
+      paths_(given.qps, given.ack_tos, static_cast<uint8_t>(given.cnp_dscp << 2)),
+      index_(given.qps), cnp_(options.cnp_pacing, options.qps), cm_(options) {
+  std::sort(addresses_.begin(), addresses_.end());
+  if (options.control.kind != congestion::Control::Kind::None)
+    pacing_.emplace(0, options.control, options.line_bits);
+}
+
+void Responder::State::receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
+                               const roce_packet &packet) {
+  counts.frames++;
+  counts.bytes += frame.size();
+  if (class_ == ROCE_CLASS_OTHER)
+    return answer_neighbour(frame);
+  const bool whole = packet.end <= frame.size() || (options.headers_only && !packet.cut);
+  if (class_ == ROCE_CLASS_MALFORMED || (roce_is_roce(class_) && !whole)) {
+    counts.malformed++;
+    return;
+  }
+  if (!roce_is_roce(class_))
+    return;
+  if (!is_mine(packet)) {
+    counts.not_mine++;
+    return;
+  }
+  if (options.check_icrc &&
+      icrc_check(frame.data(), static_cast<uint32_t>(frame.size()), packet) != Icrc::Good) {
+    counts.bad_icrc++;
+    return;
+  }
+  if (options.sink)
+    sink(now, frame, packet);
+  else
+    dispatch(now, frame, packet);
+}
+
+void Responder::State::sink(uint64_t now, std::span<const uint8_t> frame,
+                            const roce_packet &packet) {
+  counts.requests += !(packet.info & ROCE_OP_RESPONSE);
+  counts.responses_seen += (packet.info & ROCE_OP_RESPONSE) != 0;
+  counts.ce += packet.ecn == ROCE_ECN_CE;
+  if (const auto stamp = packet::read_stamp(frame, packet))
+    latency.add(packet, *stamp, now);
+}
+
+bool Responder::State::is_mine(const roce_packet &packet) {
+  if (addresses_.empty())
+    return true;
+  const packet::Address to = packet::destination_of(packet);
+  if (to == last_mine_)
+    return true;
+  if (!std::binary_search(addresses_.begin(), addresses_.end(), to))
+    return false;
+  last_mine_ = to;
+  return true;
+}
+
+void Responder::State::answer_neighbour(std::span<const uint8_t> frame) {
+  const auto question = packet::question_about(addresses_, frame);
+  if (!question)
+    return;
+  (packet::is_mapped(question->target) ? counts.arp : counts.nd)++;
+  enqueue(packet::neighbour_answer(*question, options.mac));
+}
+
+void Responder::State::dispatch(uint64_t now, std::span<const uint8_t> frame,
+                                const roce_packet &packet) {
+  const uint32_t qpn = roce_key_qp(&packet.key);
+  if (packet.info & ROCE_OP_RESPONSE) {
+    counts.responses_seen++;
+    if (pacing_ && packet.info & ROCE_OP_CNP)
+      receive_cnp(now, packet);
+  } else if (qpn == ROCE_QPN_GSI)
+    receive_mad(frame, packet);
+  else if (qpn < options.first_qp || qpn > options.last_qp)
+    counts.no_qp++;
+  else
+    request(now, frame, packet);
+}
+
+void Responder::State::request(uint64_t now, std::span<const uint8_t> frame,
+                               const roce_packet &packet) {
+  counts.requests++;
+  if (options.cnp && cnp_.wants_all())
+    cnp_.seen(now, packet);
+  const bool ce = packet.ecn == ROCE_ECN_CE; // ecn is 0 for RoCEv1, which has no ECN
+  if (is_connected(transport_of(packet))) {
+    Connection *connection = connection_of(packet);
+    if (!connection)
+      return;
+    if (!connection->path || !connection->path->matches(frame, packet))
+      connection->path = paths_.find_or_add(frame, packet);
+    if (!connection->path) {
+      counts.qps_full++;
+      return;
+    }
+    if (ce)
+      receive_ce(now, connection->path, connection->peer_qp(), packet);
+    connection->receive(frame.data() + packet.bth, packet, options, counts, kept_room_);
+    if (connection->has_responses() && !connection->queued)
+      queue_responses(now, connection);
+  } else if (transport_of(packet) == ROCE_UD && packet.info) {
+    counts.datagrams++;
+    if (ce)
+      receive_ce(now, options.cnp ? paths_.find_or_add(frame, packet) : nullptr, packet.src_qp,
+                 packet);
+  } else {
+    counts.invalid++;
+  }
+}
+
+// nullptr: the reason was counted.
+Connection *Responder::State::connection_of(const roce_packet &packet) {
+  const uint32_t qpn = roce_key_qp(&packet.key);
+  const packet::PeerKey key = connection_key(packet::source_of(packet), qpn, transport_of(packet));
+  if (Connection **known = index_.find(key))
+    return *known;
+  if (!packet.info) {
+    counts.invalid++;
+    return nullptr;
+  }
+  Connection *made = connect(key, peer_of(qpn), options.pmtu);
+  if (!made)
+    counts.qps_full++;
+  return made;
+}
+
+uint32_t Responder::State::peer_of(uint32_t qpn) const {
+  if (options.peer_qp >= 0)
+    return static_cast<uint32_t>(options.peer_qp) & 0xffffff;
+  return (qpn + static_cast<uint32_t>(options.peer_offset)) & 0xffffff;
+}
+
+Connection *Responder::State::connect(const packet::PeerKey &key, uint32_t peer_qp, uint32_t pmtu) {
+  if (index_.full())
+    return nullptr;
+  if (free_.empty())
+    free_.push_back(&connections_.emplace_back());
+  Connection *connection = free_.back();
+  free_.pop_back();
+  const uint32_t pace = connection->pace;
+  *connection = Connection(key, static_cast<uint8_t>(key.number >> 24), peer_qp, pmtu);
+  connection->pace = pace;
+  connection->alive = true;
+  index_.insert(key, connection);
+  return connection;
+}
+
+// A queued connection is reused only after it has left the queue.
+void Responder::State::release(Connection *connection) {
+  if (connection->alive)
+    index_.erase(connection->key);
+  connection->alive = false;
+  connection->forget_kept(kept_room_);
+  if (!connection->queued)
+    free_.push_back(connection);
+}
+
+void Responder::State::open_connection(const CmConnection &made) {
+  const packet::PeerKey key = connection_key(made.peer, made.own_qp, made.transport);
+  close_connection(made);
+  Connection *connection = connect(key, made.peer_qp, made.pmtu);
+  (connection ? counts.qps : counts.qps_full)++;
+  if (connection)
+    connection->expect(made.psn);
+}
+
+void Responder::State::close_connection(const CmConnection &ended) {
+  if (Connection **known = index_.find(connection_key(ended.peer, ended.own_qp, ended.transport)))
+    release(*known);
+}
+
+void Responder::State::receive_mad(std::span<const uint8_t> frame, const roce_packet &packet) {
+  std::optional<packet::CmMessage> message;
+  if (packet.opcode == ROCE_OPCODE_UD_SEND_ONLY && packet.end <= frame.size())
+    message = packet::parse_cm_mad(
+        frame.subspan(packet.bth + ROCE_BTH_LEN + ROCE_DETH_LEN, packet.payload));
+  if (!message) {
+    counts.no_qp++;
+    return;
+  }
+  const bool v1 = roce_be16(&frame[packet.l3 - 2]) == ROCE_ETHERTYPE_ROCEV1;
+  if (!(v1 ? options.cm_v1 : options.cm_v2)) {
+    counts.cm_other_version++;
+    return;
+  }
+  const CmReaction reaction = cm_.receive(packet::source_of(packet), *message, counts);
+  if (reaction.ended)
+    close_connection(*reaction.ended);
+  if (reaction.made)
+    open_connection(*reaction.made);
+  if (!reaction.answer)
+    return;
+  packet::Path path = path_back(frame, packet, options.ack_tos);
+  path.src_port = response_port(ROCE_QPN_GSI);
+  auto answer = packet::cm_frame(path, *reaction.answer, mad_psn_++ & ROCE_PSN_MASK);
+  if (answer.ok())
+    enqueue(std::move(answer.get().bytes));
+}
+
+// `path`: where the packet came from; nullptr: there was no room to remember it.
+void Responder::State::receive_ce(uint64_t now, PeerPath *path, uint32_t sender,
+                                  const roce_packet &packet) {
+  counts.ce++;
+  if (!options.cnp)
+    return;
+  // A CNP may be due later, when its packet is gone: where it goes is known now.
+  if (!path) {
+    counts.cnps_no_room++;
+    return;
+  }
+  const QueueEntry cnp{.kind = QueueEntry::Kind::Cnp,
+                       .qp = sender,
+                       .port = response_port(roce_key_qp(&packet.key)),
+                       .path = path};
+  if (cnp_.answers(now, packet, cnp, counts.cnps_paced, counts.cnps_no_room)) {
+    counts.cnps++;
+    enqueue(cnp);
+  }
+}
+
+Responder::Responder(const ResponderOptions &options) : state_(std::make_unique<State>(options)) {}
+Responder::~Responder() = default;
+
+void Responder::receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
+                        const roce_packet &packet) {
+  state_->receive(now, frame, class_, packet);
+}
+
+size_t Responder::next(uint64_t now, std::span<packet::Outgoing> out) {
+  return state_->next(now, out);
+}
+
+uint64_t Responder::wake_at() const { return state_->wake_at(); }
+
+const RespondCounts &Responder::counts() const { return state_->counts; }
+void Responder::qp_rates(uint64_t now, std::vector<QpRate> &rows) { state_->qp_rates(now, rows); }
+const stamps::OneWay &Responder::latency() const { return state_->latency; }
+
+} // namespace xr::responder

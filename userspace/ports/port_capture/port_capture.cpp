@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "port_capture/port_capture.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/clock.h"
+#include "datapath/capture_tap.h"
+#include "datapath/remedy.h"
+#include "port_capture/comment.h"
+#include "port_capture/event_window.h"
+#include "port_capture/frame_merger.h"
+
+namespace xr::port_capture {
+
+namespace {
+
+constexpr int kPollMs = 50;
+// The time within which a program writes its record after it has read the clock; generous.
+constexpr uint64_t kWindowNs = 20'000'000;
+// Time that a stalled reader of a pipe has after the end of the run.
+constexpr uint64_t kGraceNs = 5'000'000'000;
+constexpr uint64_t kProgressNs = 250'000'000, kLookNs = 1'000'000'000;
+// Limits of the ring size: of all CPUs together, and of one.
+constexpr uint64_t kAllRings = 256 << 20, kLargest = 16 << 20, kSmallest = 1 << 20;
+
+uint64_t ring_of_each(uint64_t asked) {
+  const auto page = static_cast<uint64_t>(getpagesize());
+  if (asked)
+    return std::bit_floor(std::max(asked, page));
+  const auto cpus = static_cast<uint64_t>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  return std::bit_floor(std::clamp(kAllRings / cpus, kSmallest, kLargest));
+}
+
+// Offset from CLOCK_MONOTONIC to CLOCK_REALTIME, taken once: times in the file do not jump when the
+// clock is set.
+uint64_t realtime_offset() {
+  const uint64_t before = monotonic_ns(), now = realtime_ns(), after = monotonic_ns();
+  return now - (before + (after - before) / 2);
+}
+
+bool is_event(const TracedFrame &frame, uint32_t events) {
+  const roce_capture &c = frame.record;
+  return (events & kGap && c.trace.found & ROCE_FOUND_GAP) ||
+         (events & kCnp && c.kinds & ROCE_CAPTURE_CNP) ||
+         (events & kNak && c.kinds & ROCE_CAPTURE_NAK) || (events & kRule && c.trace.act) ||
+         (events & kEpisode && c.trace.found & ROCE_FOUND_EPISODE);
+}
+
+Error has_no_streams(const PortStatus &port, const char *events) {
+  return {fmt::format("{}s need the port's streams, and it was attached with --no-track", events),
+          datapath::attach_again(port, "", "--no-track")};
+}
+
+// The capture itself attached a port with ROCE_FEATURE_PASSING, and detaches it.
+Error does_not_follow(const PortStatus &port) {
+  return {"episodes need a port that follows QP pairs, and it was attached without --follow",
+          port.features & ROCE_FEATURE_PASSING ? "add --follow"
+                                               : datapath::attach_again(port, "--follow")};
+}
+
+} // namespace
+
+struct CaptureRun::State {
+  State(CaptureRequest asked, const std::atomic<bool> &stopped)
+      : request(std::move(asked)), stop(stopped),
+        window(request.nearby.value_or(Nearby{}).before, request.nearby.value_or(Nearby{}).after) {}
+
+  Status open_port();
+  Status make_files();
+  PcapngStatistics statistics() const;
+  void select(TracedFrame frame);
+  void write(const TracedFrame &frame);
+  bool limit_reached() const { return request.count && files->packets() >= request.count; }
+  // The run was stopped, or its time limit and `grace_ns` have passed.
+  bool is_over(uint64_t grace_ns = 0) const {
+    return stop || (started_ns && request.duration_ns &&
+                    monotonic_ns() - started_ns >= request.duration_ns + grace_ns);
+  }
+  Status step(uint64_t horizon_ns);
+  Status finish();
+
+  CaptureRequest request;
+  const std::atomic<bool> &stop;
+  std::optional<datapath::CaptureTap> tap;
+  std::optional<CaptureFiles> files;
+  FrameMerger merger;
+  EventWindow<TracedFrame> window;
+  roce_capture_counts counts{}; // as last read
+  bool tracked = false;
+  uint64_t offset_ns = 0, started_ns = 0, begun_ns = 0, stopped_ns = 0, ended_ns = 0;
+  uint64_t selected = 0, events = 0, not_around = 0;
+  uint64_t left_out_before = 0; // not_around at the packet written last
+  Status wrote;
+};
+
+Status CaptureRun::State::open_port() {
+  const uint32_t events = request.nearby ? request.nearby->events : 0;
+  const char *tracked_events = events & kGap ? "gap" : events & kEpisode ? "episode" : nullptr;
+  if (tracked_events && !request.attach.track)
+    return Error{
+        fmt::format("--around {} needs streams, but --no-track disables them", tracked_events),
+        "leave out one of the two"}
+        .as_usage();
+  auto open = datapath::CaptureTap::open(
+      request.ifname, request.netns, request.attach, ring_of_each(request.ring_bytes),
+      [this](unsigned cpu, const roce_capture &record, const uint8_t *bytes) {
+        merger.add(cpu, record, bytes);
+      });
+  if (!open)
+    return open.error();
+  tap.emplace(std::move(*open));
+  tracked = tap->port().track;
+  if (tracked_events && !tracked)
+    return has_no_streams(tap->port(), tracked_events);
+  if (events & kEpisode && !(tap->port().features & ROCE_FEATURE_FOLLOW))
+    return does_not_follow(tap->port());
+  return {};
+}
+
+Status CaptureRun::State::make_files() {
+  request.files.interface.name = request.ifname;
+  request.files.interface.snap = request.filter.snap;
+  request.files.stop = [this] { return is_over(kGraceNs); };
+  auto made = CaptureFiles::create(request.files, [this] { return statistics(); });
+  if (!made)
+    return made.error();
+  files.emplace(std::move(*made));
+  return {};
+}
+
+PcapngStatistics CaptureRun::State::statistics() const {
+  roce_capture_counts now = counts;
+  if (auto read = tap->counts())
+    now = *read;
+  return {started_ns + offset_ns, monotonic_ns() + offset_ns,  now.seen, now.taken,
+          now.lost + now.unread,  files ? files->packets() : 0};
+}
+
+void CaptureRun::State::write(const TracedFrame &frame) {
+  selected++;
+  if (!wrote || limit_reached())
+    return;
+  const roce_capture &c = frame.record;
+  const std::string text = comment(frame, tracked);
+  wrote = files->packet({.time_ns = c.time_ns + offset_ns,
+                         .data = frame.bytes.data(),
+                         .captured = c.captured,
+                         .length = c.length,
+                         .comment = text,
+                         .left_out = not_around - std::exchange(left_out_before, not_around)});
+}
+
+void CaptureRun::State::select(TracedFrame frame) {
+  if (!request.nearby) {
+    write(frame);
+    return;
+  }
+  const bool event = is_event(frame, request.nearby->events);
+  events += event;
+  window.add(
+      std::move(frame), event, [this](const TracedFrame &kept) { write(kept); },
+      [this](const TracedFrame &) { not_around++; });
+}
+
+Status CaptureRun::State::step(uint64_t horizon_ns) {
+  merger.release(horizon_ns, [this](TracedFrame frame) { select(std::move(frame)); });
+  if (wrote)
+    wrote = files->flush();
+  return wrote;
+}
+
+Status CaptureRun::State::finish() {
+  stopped_ns = monotonic_ns();
+  auto stopped = tap->stop();
+  auto done = step(UINT64_MAX);
+  window.finish([this](const TracedFrame &) { not_around++; });
+  if (auto now = tap->counts())
+    counts = *now;
+  ended_ns = monotonic_ns();
+  if (done)
+    done = files->finish();
+  // An error caused by a reader that has exited, or by a requested stop, is not reported.
+  if (!done && (!files->nobody_reads() || (files->stalled() && !stop)))
+    return done;
+  return stopped;
+}
+
+Result<CaptureRun> CaptureRun::prepare(CaptureRequest request, const std::atomic<bool> &stop) {
+  auto state = std::make_unique<State>(std::move(request), stop);
+  if (auto done = state->open_port(); !done)
+    return done.error();
+  if (auto done = state->make_files(); !done)
+    return done.error();
+  return CaptureRun(std::move(state));
+}
+
+Status CaptureRun::run(const std::function<void()> &begun,
+                       const std::function<void(const CaptureSummary &)> &progress) {
+  State &s = *state_;
+  s.offset_ns = realtime_offset();
+  s.started_ns = monotonic_ns();
+  if (auto done = s.tap->start(s.request.filter); !done)
+    return done;
+  s.begun_ns = monotonic_ns();
+  begun();
+  uint64_t last_progress = s.started_ns, last_look = s.started_ns;
+  Status status;
+  while (!s.is_over() && !s.limit_reached() && !s.files->nobody_reads()) {
+    const uint64_t now = monotonic_ns();
+    if (status = s.tap->poll(kPollMs); !status)
+      break;
+    // All frames from before this poll are now in `merger`.
+    if (!s.step(now - kWindowNs))
+      break;
+    if (now - last_progress >= kProgressNs) {
+      last_progress = now;
+      progress(report());
+    }
+    if (now - last_look < kLookNs)
+      continue;
+    last_look = now;
+    if (auto alive = s.tap->alive(); alive && !*alive) {
+      status = Error{"it was detached, or the interface is gone"};
+      break;
+    }
+  }
+  auto done = s.finish();
+  return status ? done : status;
+}
+
+CaptureSummary CaptureRun::report() const {
+  const State &s = *state_;
+  CaptureSummary r;
+  roce_capture_counts counts = s.counts;
+  if (!s.ended_ns)
+    if (auto now = s.tap->counts())
+      counts = *now;
+  r.ifname = s.request.ifname;
+  r.xdp_mode = mode_name(s.tap->port().mode);
+  r.seconds = static_cast<double>((s.ended_ns ? s.ended_ns : monotonic_ns()) - s.started_ns) / 1e9;
+  if (s.begun_ns) {
+    r.begun_ns = s.begun_ns + s.offset_ns;
+    r.ended_ns = (s.stopped_ns ? s.stopped_ns : monotonic_ns()) + s.offset_ns;
+  }
+  r.seen = counts.seen;
+  r.taken = counts.taken;
+  r.lost = counts.lost;
+  r.outcomes_lost = counts.outcomes_lost;
+  r.unread = counts.unread;
+  r.written = s.files->packets();
+  r.bytes = s.files->bytes();
+  r.cut = s.files->cut();
+  r.around = s.request.nearby.has_value();
+  r.events = s.events;
+  r.not_around = s.not_around;
+  r.unwritten = s.selected - r.written;
+  r.files.assign(s.files->paths().begin(), s.files->paths().end());
+  r.files_removed = s.files->removed();
+  r.late = s.merger.late();
+  return r;
+}
+
+Status CaptureRun::close() { return state_->tap->close(); }
+
+const std::vector<std::string> &CaptureRun::notes() const { return state_->tap->notes(); }
+
+CaptureRun::CaptureRun(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CaptureRun::CaptureRun(CaptureRun &&) noexcept = default;
+CaptureRun::~CaptureRun() = default;
+
+} // namespace xr::port_capture
