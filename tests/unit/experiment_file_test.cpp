@@ -122,7 +122,8 @@ expect:
   EXPECT_EQ(e.rules.all[0].link, "left:right");
   EXPECT_EQ(e.rules.all[1].name, "rule-2");
   EXPECT_EQ(e.rules.all[1].link, "receiver-1:right");
-  EXPECT_NE(e.rules.all[1].words.find(" seed 9 "), std::string::npos) << e.rules.all[1].words;
+  EXPECT_NE(e.rules.all[1].spec.text().find(" seed 9 "), std::string::npos)
+      << e.rules.all[1].spec.text();
   EXPECT_FALSE(e.rules.all[2].from_start);
   ASSERT_EQ(e.rules.changes.size(), 2U);
   EXPECT_EQ(e.rules.changes[0].kind, RuleChange::Kind::Delete);

@@ -535,10 +535,10 @@ TEST(ImpairParse, SeedsAreDrawnWhereChanceNeedsThem) {
   EXPECT_FALSE(one.seeded);
   expect_same(one, rule(one.text()), one.text());
   EXPECT_EQ(rule("every 3 drop seed 9").compiled.select.seed, 0U);
-  EXPECT_FALSE(rule("corrupt icrc").chance);
-  EXPECT_TRUE(rule("corrupt payload").chance);
-  EXPECT_TRUE(rule("red 5k 200k 1% rate 10gbit").chance);
-  EXPECT_FALSE(rule("burst 3 every 9 ce duplicate").chance);
+  EXPECT_FALSE(rule("corrupt icrc").chance());
+  EXPECT_TRUE(rule("corrupt payload").chance());
+  EXPECT_TRUE(rule("red 5k 200k 1% rate 10gbit").chance());
+  EXPECT_FALSE(rule("burst 3 every 9 ce duplicate").chance());
 }
 
 TEST(ImpairParse, Probabilities) {
@@ -699,15 +699,15 @@ TEST(ImpairParse, OtherActions) {
 TEST(ImpairParse, Holds) {
   const Rule delay = rule("delay 1ms jitter gamma 2 30us unordered");
   EXPECT_EQ(delay.compiled.action.act, uint32_t{ROCE_ACT_DELAY});
-  EXPECT_TRUE(delay.chance);
+  EXPECT_TRUE(delay.chance());
   EXPECT_TRUE(delay.hold == (Hold{.kind = Hold::Kind::Delay,
                                   .jitter = Jitter::Gamma,
                                   .unordered = true,
                                   .delay_ns = 1'000'000,
                                   .b = 30'000,
                                   .shape = 2}));
-  EXPECT_FALSE(rule("delay 1ms").chance);
-  EXPECT_FALSE(rule("delay step 1ms 2ms every 1s").chance);
+  EXPECT_FALSE(rule("delay 1ms").chance());
+  EXPECT_FALSE(rule("delay step 1ms 2ms every 1s").chance());
   EXPECT_TRUE(rule("delay step 1ms 2ms every 1s").hold == (Hold{.kind = Hold::Kind::Delay,
                                                                 .jitter = Jitter::Step,
                                                                 .a = 1'000'000,

@@ -78,7 +78,7 @@ std::string replaced(std::string text, const std::string &from, const std::strin
 std::vector<std::string> words_of(const experiment::Experiment &e) {
   std::vector<std::string> words;
   for (const experiment::RuleSetup &rule : e.rules.all)
-    words.push_back(rule.words);
+    words.push_back(rule.spec.text());
   return words;
 }
 

@@ -120,8 +120,8 @@ TEST(PlacesPorts, FlowsOfOtherHostsAreOnlyCounted) {
   Plan ours = make_plan(ruled.scenario).get(), theirs = make_plan(ruled.scenario, false).get();
   ASSERT_TRUE(plan_rules(ruled, 1, ours).ok());
   ASSERT_TRUE(plan_rules(ruled, 1, theirs).ok());
-  EXPECT_EQ(ours.rules[0].words, "qp 0x101 psn 5 iter 1 drop name x");
-  EXPECT_EQ(theirs.rules[0].words, "qp 2 psn 5 iter 1 drop name x");
+  EXPECT_EQ(ours.rules[0].rule.text(), "qp 0x101 psn 5 iter 1 drop name x");
+  EXPECT_EQ(theirs.rules[0].rule.text(), "qp 2 psn 5 iter 1 drop name x");
 }
 
 TEST(PlacesPorts, AQueueMayPauseAPortOnly) {

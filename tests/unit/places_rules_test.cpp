@@ -48,7 +48,7 @@ capture: [senders, {at: left, snap: 100}]
   const auto &rules = plan.get().rules;
   ASSERT_EQ(rules.size(), 3U);
   EXPECT_TRUE(rules[0].left);
-  EXPECT_EQ(rules[0].words,
+  EXPECT_EQ(rules[0].rule.text(),
             "qp 0x103 psn 5 iter 2 drop name first"); // the QPN of the file's 4th QP
   EXPECT_FALSE(rules[1].left);
   EXPECT_EQ(rules[1].name, "rule-2");
@@ -113,13 +113,14 @@ TEST(PlacesRules, TimesAndRatesOfWordsAreScaled) {
        }) {
     const auto plan = planned(std::string("rules: [{words: \"") + one.words + "\"}]\n", 0.1);
     ASSERT_TRUE(plan.ok()) << one.words << ": " << plan.error().message;
-    const auto is = impair::parse(parse::split(plan.get().rules[0].words));
     const auto wanted = impair::parse(parse::split(one.at_tenth));
-    ASSERT_TRUE(is.ok() && wanted.ok()) << one.words;
-    EXPECT_EQ(is.get().words, wanted.get().words);
+    ASSERT_TRUE(wanted.ok()) << one.words;
+    EXPECT_EQ(plan.get().rules[0].rule.words(), wanted.get().words());
   }
-  EXPECT_EQ(scaled_words("delay 1ms name 5ms", 0.1), "delay 10ms name 5ms");
-  EXPECT_EQ(scaled_words("delay 1ms", 1), "delay 1ms");
+  const auto delay = impair::parse_spec({"delay 1ms name 5ms"});
+  ASSERT_TRUE(delay.ok());
+  EXPECT_EQ(scaled(delay.get(), 0.1).text(), "delay 10ms name 5ms");
+  EXPECT_EQ(scaled(delay.get(), 1), delay.get());
 }
 
 TEST(PlacesRules, ChangesAreScaledAndMustStillBePossible) {

@@ -30,8 +30,10 @@ Scenario one_flow(bool reliable = true) {
 }
 
 void add_rule(Scenario &scenario, const std::string &words, const char *link = kForward) {
+  const auto spec = impair::parse_spec({words});
+  ASSERT_TRUE(spec.ok()) << words << ": " << spec.error().message;
   scenario.rules.all.push_back(
-      {"rule-" + std::to_string(scenario.rules.all.size() + 1), link, words});
+      {"rule-" + std::to_string(scenario.rules.all.size() + 1), link, spec.get()});
 }
 
 struct Ran {

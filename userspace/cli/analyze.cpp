@@ -174,10 +174,8 @@ Status set_speed(Args &args) {
   constexpr uint64_t kQuantumPs = 512'000'000'000'000; // at 1 bit/s
   if (args.speed.empty())
     return {};
-  auto rate = parse::rate(args.speed);
-  if (!rate)
-    return std::move(rate).error();
-  args.options.quantum_ps = static_cast<uint32_t>(kQuantumPs / *rate);
+  auto rate = XR_TRY(parse::rate(args.speed));
+  args.options.quantum_ps = static_cast<uint32_t>(kQuantumPs / rate);
   return {};
 }
 

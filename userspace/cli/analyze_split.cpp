@@ -50,9 +50,9 @@ Status check_split(SplitArgs &args) {
                  "name their length with --every, as --split-by time --every 10s"};
   if (args.every.empty())
     return {};
-  const auto every = parse::duration(args.every);
+  const auto every = parse::duration(args.every).in("--every");
   if (!every)
-    return every.error().under("--every");
+    return every.error();
   if (!every.get())
     return Error{"--every 0: an interval takes time", "as --every 10s"};
   args.every_ns = every.get();
@@ -63,10 +63,8 @@ Result<std::optional<Splitter>> open_splitter(const SplitArgs &args) {
   if (args.by.empty())
     return std::optional<Splitter>();
   SplitOptions options{.directory = args.to, .every_ns = args.every_ns, .name = stream_name};
-  auto splitter = Splitter::create(std::move(options));
-  if (!splitter)
-    return std::move(splitter).error();
-  return std::optional<Splitter>(std::move(splitter).get());
+  auto splitter = XR_TRY(Splitter::create(std::move(options)));
+  return std::optional<Splitter>(std::move(splitter));
 }
 
 } // namespace xr::cli

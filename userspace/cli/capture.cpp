@@ -136,18 +136,13 @@ Status read_stream(const Args &args, roce_capture_filter &filter) {
   for (const auto &[text, prefix] : {std::pair(&args.src, &filter.src), {&args.dst, &filter.dst}}) {
     if (text->empty())
       continue;
-    auto value = parse::prefix(*text);
-    if (!value)
-      return value.error();
-    *prefix = value->compiled();
+    auto value = XR_TRY(parse::prefix(*text));
+    *prefix = value.compiled();
     filter.stream = 1;
   }
   if (args.qp.empty())
     return {};
-  auto range = parse::range(args.qp, 0, 0xffffff, "a QPN");
-  if (!range)
-    return range.error();
-  filter.dest_qp = *range;
+  filter.dest_qp = XR_TRY(parse::range(args.qp, 0, 0xffffff, "a QPN"));
   filter.stream = 1;
   return {};
 }
@@ -156,10 +151,7 @@ Status read_stream(const Args &args, roce_capture_filter &filter) {
 Status read_size(const std::string &text, uint64_t from, uint64_t &bytes) {
   if (text.empty())
     return {};
-  auto value = parse::byte_count(text, from);
-  if (!value)
-    return value.error();
-  bytes = *value;
+  bytes = XR_TRY(parse::byte_count(text, from));
   return {};
 }
 
@@ -179,15 +171,9 @@ Status collect(Args &args) {
   files.path = args.file;
   if (args.file.empty())
     return Error{"--write needs the name of a file", "-w x.pcapng, or -w - for standard output"};
-  auto kinds = bits_of(args.classes, classes(), "a class of frames");
-  if (!kinds)
-    return kinds.error();
-  request.filter.kinds = *kinds;
+  request.filter.kinds = XR_TRY(bits_of(args.classes, classes(), "a class of frames"));
   if (args.events) {
-    auto bits = bits_of(*args.events, events(), "an event");
-    if (!bits)
-      return bits.error();
-    args.nearby.events = *bits;
+    args.nearby.events = XR_TRY(bits_of(*args.events, events(), "an event"));
     request.nearby = args.nearby;
   }
   if (auto done = read_stream(args, request.filter); !done)

@@ -68,10 +68,8 @@ Status read_shown(Args &args) {
     return {};
   }
   for (const std::string &word : args.words) {
-    const auto preset = congestion::dcqcn_preset(word);
-    if (!preset)
-      return preset.error();
-    args.presets.push_back(preset.get().preset);
+    const auto preset = XR_TRY(congestion::dcqcn_preset(word));
+    args.presets.push_back(preset.preset);
   }
   return {};
 }
@@ -83,10 +81,7 @@ Status read(Args &args) {
     return args.words.empty()
                ? Status()
                : Error{fmt::format("what is '{}'?", args.words.front()), "xdp-roce cc list"};
-  auto question = congestion::parse_question(args.words);
-  if (!question)
-    return question.error();
-  args.question = std::move(question).get();
+  args.question = XR_TRY(congestion::parse_question(args.words));
   return {};
 }
 

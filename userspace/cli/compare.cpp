@@ -151,10 +151,7 @@ Status read(Args &args) {
     return Error{"--window is 60s at most", "--window 60s"};
   if (args.memory.empty())
     return {};
-  auto bytes = parse::byte_count(args.memory, kLeastMemory);
-  if (!bytes)
-    return bytes.error().under("--memory");
-  args.options.memory = *bytes;
+  args.options.memory = XR_TRY(parse::byte_count(args.memory, kLeastMemory).in("--memory"));
   return {};
 }
 

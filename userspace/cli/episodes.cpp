@@ -32,10 +32,8 @@ int episodes(const Args &args, const Globals &globals) {
   Output output(globals.json);
   datapath::AttachedPort::Found since;
   const auto report = [&]() -> Result<bool> {
-    const auto found = port->episodes(since);
-    if (!found)
-      return found.error();
-    return output.print_next(report::episodes_report(args.ifname, found.get()));
+    const auto found = XR_TRY(port->episodes(since));
+    return output.print_next(report::episodes_report(args.ifname, found));
   };
   if (args.repeat.interval > 0)
     return every_interval(context, args.repeat, Interrupt(), *port, output, report);

@@ -87,15 +87,13 @@ public:
     if (!follows_ || (!at_once && now - read_ns_ < uint64_t{kPollMs} * 1'000'000))
       return {};
     read_ns_ = now;
-    auto found = port_.ended_episodes(since_);
-    if (!found)
-      return found.error();
-    lost_ += found->episodes_dropped + found->findings_dropped;
+    auto found = XR_TRY(port_.ended_episodes(since_));
+    lost_ += found.episodes_dropped + found.findings_dropped;
     const uint64_t offset = realtime_ns() - monotonic_ns();
     std::vector<std::pair<uint64_t, report::Document>> events;
-    for (const EpisodeRow &row : found->episodes)
+    for (const EpisodeRow &row : found.episodes)
       events.emplace_back(episode_end(row.episode), report::episode_event(row, offset));
-    for (const FindingRow &row : found->findings)
+    for (const FindingRow &row : found.findings)
       events.emplace_back(row.finding.time_ns, report::finding_event(row, offset));
     std::ranges::stable_sort(events, {}, &std::pair<uint64_t, report::Document>::first);
     for (const auto &[ns, event] : events)

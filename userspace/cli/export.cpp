@@ -29,11 +29,9 @@ Result<metrics::PortReading> read_port(const std::string &ifname, const std::str
     reading.failures.push_back(lock.error());
     return reading;
   }
-  auto port = datapath::AttachedPort::open(ifname, netns);
-  if (!port)
-    return port.error();
-  reading.status = port->status();
-  auto snapshot = port->snapshot(reading.status.track);
+  auto port = XR_TRY(datapath::AttachedPort::open(ifname, netns));
+  reading.status = port.status();
+  auto snapshot = port.snapshot(reading.status.track);
   if (snapshot)
     reading.snapshot = std::move(*snapshot);
   else
@@ -48,7 +46,7 @@ Result<metrics::PortReading> read_port(const std::string &ifname, const std::str
     }
   }
   if (reading.status.features & ROCE_FEATURE_TIME) {
-    auto latency = port->latency();
+    auto latency = port.latency();
     if (latency)
       reading.latency = std::make_shared<const PassiveLatency>(std::move(*latency));
     else

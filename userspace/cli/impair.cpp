@@ -118,18 +118,12 @@ Status read_add(Args &args, const WordList &given) {
     words.push_back("seed");
     words.push_back(args.seed);
   }
-  auto rule = impair::parse(words);
-  if (!rule)
-    return rule.error();
-  args.rule = std::move(rule).get();
+  args.rule = XR_TRY(impair::parse(words));
   return {};
 }
 
 Status read_peer(Args &args, const WordList &words) {
-  auto peer = impair::parse_peer(words);
-  if (!peer)
-    return peer.error();
-  args.peer = peer.get();
+  args.peer = XR_TRY(impair::parse_peer(words));
   return {};
 }
 
@@ -152,10 +146,8 @@ Done change_by_id(const Args &args, const Globals &globals) {
 }
 
 Done apply(const Args &args, const Globals &globals) {
-  auto file = impair::load(args.words[1]);
-  if (!file)
-    return file.error();
-  return datapath::apply_rules(args.ifname, globals.netns, *file);
+  auto file = XR_TRY(impair::load(args.words[1]));
+  return datapath::apply_rules(args.ifname, globals.netns, file);
 }
 
 struct Verb {

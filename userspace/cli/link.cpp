@@ -51,8 +51,7 @@ Status check_trace(const std::string &path) {
   std::stringstream text;
   text << file.rdbuf();
   auto trace = wire::parse_trace(text.str());
-  return trace ? Status()
-               : Error{fmt::format("{}: {}", path, trace.error().message), trace.error().hint};
+  return trace ? Status() : trace.error().in(path);
 }
 
 int show(const Args &args, const Globals &globals, const std::string &context) {

@@ -117,7 +117,7 @@ int fail(const std::string &context, const Error &error) {
   warn(context, error.message);
   if (!error.hint.empty())
     say(fmt::format("hint: {}", error.hint));
-  return error.usage ? 2 : 1;
+  return error.is_usage() ? 2 : 1;
 }
 
 int refuse(const std::string &context, const Error &error) {

@@ -137,11 +137,9 @@ void describe(Command command, Args &args) {
 Status read_qps(const std::string &text, ResponderOptions &r) {
   if (text.empty())
     return {};
-  auto range = parse::range(text, 0, 0xffffff, "a QPN");
-  if (!range)
-    return range.error();
-  r.first_qp = range->from;
-  r.last_qp = range->to;
+  auto range = XR_TRY(parse::range(text, 0, 0xffffff, "a QPN"));
+  r.first_qp = range.from;
+  r.last_qp = range.to;
   return {};
 }
 
@@ -164,36 +162,28 @@ Status read_control(const std::string &text, ResponderOptions &r) {
   if (text.empty())
     return {};
   parse::WordReader words(parse::split(text));
-  auto control = flow::take_control(words);
-  if (!control)
-    return control.error();
+  auto control = XR_TRY(flow::take_control(words));
   if (!words.done())
     return parse::wrong(words.peek(), "a word of cc",
                         "fixed RATE | dcqcn [line R] [NAME=VALUE ...]");
-  if (control->needs_rtt())
-    return Error{
-        fmt::format("--cc {} needs RTTs, and READ responses have no ACKs", control->word()),
-        "--cc dcqcn, or --cc \"fixed 1gbit\""};
-  r.control = std::move(control).get();
+  if (control.needs_rtt())
+    return Error{fmt::format("--cc {} needs RTTs, and READ responses have no ACKs", control.word()),
+                 "--cc dcqcn, or --cc \"fixed 1gbit\""};
+  r.control = std::move(control);
   return {};
 }
 
 Status read_memory(Args &args) {
   if (args.memory.empty())
     return {};
-  auto size = parse::byte_count(args.memory, 8);
-  if (!size)
-    return Error{"--memory: " + size.error().message, size.error().hint};
-  args.region.size = *size;
+  args.region.size = XR_TRY(parse::byte_count(args.memory, 8).in("--memory"));
   if (!args.access.empty()) {
     args.region.access = 0;
     const std::vector<std::string_view> names(std::begin(responder::kAccessNames),
                                               std::end(responder::kAccessNames));
     for (const std::string &word : parse::parts(args.access)) {
-      auto which = parse::choice(word, names, "an access");
-      if (!which)
-        return which.error();
-      args.region.access |= static_cast<uint8_t>(1U << *which);
+      auto which = XR_TRY(parse::choice(word, names, "an access"));
+      args.region.access |= static_cast<uint8_t>(1U << which);
     }
   }
   args.request.memory = args.region;
@@ -217,16 +207,10 @@ Status read_cm(Args &args) {
 Status collect(Args &args) {
   ResponderOptions &r = args.request.responder;
   for (const std::string &text : args.addresses) {
-    auto address = parse::address(text);
-    if (!address)
-      return address.error();
-    r.addresses.push_back(*address);
+    r.addresses.push_back(XR_TRY(parse::address(text)));
   }
   if (!args.mac.empty()) {
-    auto mac = packet::parse_mac(args.mac);
-    if (!mac)
-      return mac.error();
-    args.request.mac = *mac;
+    args.request.mac = XR_TRY(packet::parse_mac(args.mac));
   }
   if (auto done = read_qps(args.qp, r); !done)
     return done;

@@ -133,8 +133,10 @@ int merge(const RunArgs &args, const Globals &globals) {
 Error error_of_point(Error error, const experiment::ExperimentFile &file,
                      const experiment::Settings &settings) {
   if (file.read(settings))
-    error.usage = std::ranges::any_of(
-        settings, [](const auto &one) { return one.first.starts_with("sweep"); });
+    error.kind = std::ranges::any_of(settings,
+                                     [](const auto &one) { return one.first.starts_with("sweep"); })
+                     ? Error::Kind::Usage
+                     : Error::Kind::Other;
   return error;
 }
 

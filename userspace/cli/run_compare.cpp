@@ -50,17 +50,13 @@ Labels labels_of(const std::vector<std::string> &directories, const report::Stor
 
 // ns between two samples of a row; 0: there are none.
 Result<uint64_t> sample_interval(const std::string &directory, const report::StoredRun &run) {
-  auto reader = report::SeriesReader::open(directory + "/series.csv", run);
-  if (!reader)
-    return reader.error();
+  auto reader = XR_TRY(report::SeriesReader::open(directory + "/series.csv", run));
   uint64_t first = 0;
   for (;;) {
-    auto samples = reader->next();
-    if (!samples)
-      return samples.error();
-    if (samples->empty())
+    auto samples = XR_TRY(reader.next());
+    if (samples.empty())
       return 0;
-    for (const ExperimentSample &sample : *samples) {
+    for (const ExperimentSample &sample : samples) {
       if (first && sample.t_ns > first)
         return sample.t_ns - first;
       first = sample.t_ns;
@@ -76,17 +72,13 @@ struct Intervals {
 
 Status add_figures(const std::string &directory, const report::StoredRun &run,
                    const Intervals &intervals, plot::LabelledFigures &to) {
-  auto reader = report::SeriesReader::open(directory + "/series.csv", run);
-  if (!reader)
-    return reader.error();
+  auto reader = XR_TRY(report::SeriesReader::open(directory + "/series.csv", run));
   plot::Recorder recorder(intervals.duration_ns, intervals.sample_ns, intervals.rows);
   for (;;) {
-    const auto samples = reader->next();
-    if (!samples)
-      return samples.error();
-    if (samples.get().empty())
+    const auto samples = XR_TRY(reader.next());
+    if (samples.empty())
       break;
-    recorder.add(samples.get());
+    recorder.add(samples);
   }
   to.figures = plot::figures(run.result, recorder, {});
   return {};
@@ -98,17 +90,14 @@ Result<std::vector<plot::Figure>> figures_of(const std::vector<std::string> &dir
   const report::StoredRun *runs[] = {&first, &second};
   Intervals intervals;
   for (size_t i = 0; i < std::size(runs); i++) {
-    const auto sample = sample_interval(directories[i], *runs[i]);
-    if (!sample)
-      return sample.error();
-    intervals.sample_ns = std::max(intervals.sample_ns, sample.get());
+    const auto sample = XR_TRY(sample_interval(directories[i], *runs[i]));
+    intervals.sample_ns = std::max(intervals.sample_ns, sample);
     intervals.duration_ns = std::max(intervals.duration_ns, runs[i]->result.measured.duration_ns);
     intervals.rows += runs[i]->rows.size();
   }
   plot::LabelledFigures both[] = {{labels.first, {}}, {labels.second, {}}};
   for (size_t i = 0; i < std::size(runs); i++)
-    if (Status s = add_figures(directories[i], *runs[i], intervals, both[i]); !s)
-      return s.error();
+    XR_TRY(add_figures(directories[i], *runs[i], intervals, both[i]));
   return plot::overlay(std::move(both[0]), std::move(both[1]));
 }
 

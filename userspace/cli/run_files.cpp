@@ -39,8 +39,7 @@ Status make_directory(const std::string &path) {
 }
 
 Result<Fd> own_directory(const std::string &path, bool shared) {
-  if (Status s = make_directory(path); !s)
-    return s.error();
+  XR_TRY(make_directory(path));
   Fd directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory)
     return errno_error(errno, fmt::format("cannot open {}", path));
@@ -72,10 +71,7 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   const std::string &out = files.out;
   std::optional<ScratchDirectory> scratch; // of captures that are for the answers only
   if (out.empty() && experiment.only_for_answers) {
-    auto made = ScratchDirectory::make();
-    if (!made)
-      return made.error();
-    scratch.emplace(std::move(made).get());
+    scratch.emplace(XR_TRY(ScratchDirectory::make()));
   }
   const std::string &captures = scratch ? scratch->path() : out;
   hooks.answers = [&](const ExperimentResult &result) {
@@ -86,10 +82,7 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   std::ofstream series;
   Fd owner;
   if (!out.empty()) {
-    auto owned = own_directory(out);
-    if (!owned)
-      return owned.error();
-    owner = std::move(owned).get();
+    owner = XR_TRY(own_directory(out));
     errno = 0;
     series.open(path, std::ios::binary);
     series << report::series_header();
@@ -116,14 +109,11 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   result->version = XR_VERSION;
   if (out.empty() && files.plots.empty())
     return result;
-  if (Status s = write_plots(out, files.plots, experiment, result.get(), recorder); !s)
-    return s.error();
+  XR_TRY(write_plots(out, files.plots, experiment, result.get(), recorder));
   if (out.empty())
     return result;
-  if (Status s = write_result(out, result.get()); !s)
-    return s.error();
-  if (Status s = write_whole(out + "/junit.xml", report::junit_xml({&result.get()})); !s)
-    return s.error();
+  XR_TRY(write_result(out, result.get()));
+  XR_TRY(write_whole(out + "/junit.xml", report::junit_xml({&result.get()})));
   return result;
 }
 

@@ -17,11 +17,8 @@ namespace {
 
 // The link that Mahimahi's mm-link makes of the trace.
 Result<importers::Imported> mahimahi(const std::string &path) {
-  auto text = parse::read_file(path);
-  if (!text)
-    return text.error();
-  if (const auto trace = wire::parse_trace(*text); !trace)
-    return Error{fmt::format("{}: {}", path, trace.error().message), trace.error().hint};
+  auto text = XR_TRY(parse::read_file(path));
+  XR_TRY(wire::parse_trace(text).in(path));
   return importers::Imported{
       .rules = {}, .link = "trace " + std::filesystem::absolute(path).string(), .notes = {}};
 }
@@ -89,11 +86,9 @@ bool imports_experiments(const std::string &kind) { return kind == "lumina" || k
 
 Result<importers::ImportedExperiment> import_experiment(const std::string &kind,
                                                         const std::string &path) {
-  auto text = parse::read_file(path);
-  if (!text)
-    return text.error();
+  auto text = XR_TRY(parse::read_file(path));
   const std::string name = parse::file_name(path);
-  return kind == "lumina" ? importers::lumina(*text, name) : importers::otg(*text, name);
+  return kind == "lumina" ? importers::lumina(text, name) : importers::otg(text, name);
 }
 
 int print_imported(const std::string &kind, const std::vector<std::string> &from,

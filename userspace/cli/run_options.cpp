@@ -115,10 +115,7 @@ Status check_place(const RunArgs &args) {
 Result<experiment::Settings> settings_of(const RunArgs &args) {
   experiment::Settings settings;
   for (const std::string &word : args.settings) {
-    auto setting = experiment::parse_setting(word);
-    if (!setting)
-      return Error{"--set: " + setting.error().message, setting.error().hint};
-    settings.push_back(std::move(setting).get());
+    settings.push_back(XR_TRY(experiment::parse_setting(word).in("--set")));
   }
   if (!args.seed.empty())
     settings.emplace_back("seed", args.seed);
@@ -150,8 +147,7 @@ Status check_scale(const RunArgs &args) {
     return {};
   if (!in_namespaces(args) && !on_ports(args))
     return Error{"--scale: virtual time has no limit of rates", "--on namespaces"};
-  if (const auto scale = places::parse_scale(args.scale); !scale)
-    return Error{"--scale: " + scale.error().message, scale.error().hint};
+  XR_TRY(places::parse_scale(args.scale).in("--scale"));
   return {};
 }
 

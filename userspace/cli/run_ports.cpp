@@ -88,17 +88,12 @@ Status read_ports(RunArgs &args) {
                    "--on ports left=IF,right=IF, or send=IF, or respond=IF"};
     return {};
   }
-  const auto names = names_of(args);
-  if (!names)
-    return Error{"--on ports: " + names.error().message, names.error().hint};
-  if (Status s = check_role(args, names.get().roles()); !s)
+  const auto names = XR_TRY(names_of(args).in("--on ports"));
+  if (Status s = check_role(args, names.roles()); !s)
     return s;
   if (args.at.empty())
     return {};
-  const auto at = parse_start(args.at, realtime_ns());
-  if (!at)
-    return Error{"--at: " + at.error().message, at.error().hint};
-  args.at_ns = at.get();
+  args.at_ns = XR_TRY(parse_start(args.at, realtime_ns()).in("--at"));
   return {};
 }
 

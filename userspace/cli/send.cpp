@@ -226,12 +226,10 @@ Status only(const Args &args, const char *what, const char *hint) {
 Status add_words(Args &args) {
   std::vector<std::string> words = args.words;
   if (!words.empty() && words.front() == "replay") {
-    auto replay = requester::parse_replay(words);
-    if (!replay)
-      return replay.error();
-    if (!replay->duration_ns)
-      replay->duration_ns = args.duration_ns;
-    args.request.replay = std::move(*replay);
+    auto replay = XR_TRY(requester::parse_replay(words));
+    if (!replay.duration_ns)
+      replay.duration_ns = args.duration_ns;
+    args.request.replay = std::move(replay);
     return only(args, "a replayed capture",
                 "its words: speed, rate, loop, for, map, src-mac, dst-mac");
   }
@@ -248,16 +246,10 @@ Status add_words(Args &args) {
   if (!args.preset.empty())
     words.insert(words.begin(), {"preset", args.preset});
   if (!words.empty()) {
-    auto flow = flow::parse_flow(words);
-    if (!flow)
-      return flow.error();
-    args.request.flows.push_back(std::move(*flow));
+    args.request.flows.push_back(XR_TRY(flow::parse_flow(words)));
   }
   for (const std::string &text : args.flows) {
-    auto flow = flow::parse_flow(parse::split(text));
-    if (!flow)
-      return flow.error();
-    args.request.flows.push_back(std::move(*flow));
+    args.request.flows.push_back(XR_TRY(flow::parse_flow(parse::split(text))));
   }
   return {};
 }
@@ -298,10 +290,8 @@ Status read_verify(Args &args) {
   args.request.reliable = args.request.reliable || args.request.verify;
   if (args.verify_memory.empty())
     return {};
-  auto bytes = parse::byte_count(args.verify_memory, 1);
-  if (!bytes)
-    return Error{"--verify-memory: " + bytes.error().message, bytes.error().hint};
-  args.request.verify_memory = *bytes;
+  args.request.verify_memory =
+      XR_TRY(parse::byte_count(args.verify_memory, 1).in("--verify-memory"));
   return {};
 }
 

@@ -34,10 +34,8 @@ Result<uint64_t> fraction(const std::string &text, const std::string &whole) {
 
 Result<uint64_t> parse_start(const std::string &text, uint64_t now_ns) {
   if (text.starts_with('+')) {
-    const auto ns = parse::duration(text.substr(1));
-    if (!ns)
-      return ns.error();
-    return now_ns + ns.get();
+    const auto ns = XR_TRY(parse::duration(text.substr(1)));
+    return now_ns + ns;
   }
   std::tm parts{};
   const char *rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);

@@ -37,14 +37,10 @@ Result<MergedSweep> merge_sweep(const std::vector<std::string> &directories) {
   std::string run, first;
   uint64_t of = 0;
   for (const std::string &directory : directories) {
-    auto files = point_files(directory);
-    if (!files)
-      return files.error();
-    for (const std::string &file : *files) {
-      auto text = parse::read_file(file);
-      if (!text)
-        return text.error();
-      auto stored = report::read_stored_point(*text);
+    auto files = XR_TRY(point_files(directory));
+    for (const std::string &file : files) {
+      auto text = XR_TRY(parse::read_file(file));
+      auto stored = report::read_stored_point(text);
       if (!stored)
         return Error{fmt::format("{}: {}", file, stored.error().message)};
       if (run.empty()) {

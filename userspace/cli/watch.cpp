@@ -91,15 +91,10 @@ public:
 
   Result<watch::Reading> read() {
     watch::Reading reading;
-    auto alive = port_->alive();
+    auto alive = XR_TRY(port_->alive());
     if (!alive)
-      return alive.error();
-    if (!*alive)
       return Error{"it was detached, or the interface is gone"};
-    auto snapshot = port_->snapshot();
-    if (!snapshot)
-      return snapshot.error();
-    reading.snapshot = std::move(*snapshot);
+    reading.snapshot = XR_TRY(port_->snapshot());
     reading.realtime_ns = realtime_ns() - monotonic_ns() + reading.snapshot.time_ns;
     // If another process is changing the rules, show the previous ones.
     if (auto rules = datapath::list_rules_now(status().ifname, netns_))
@@ -111,8 +106,7 @@ public:
         reading.wire_running = wire->running;
       }
     reading.rates = datapath::read_rates(status().netns_inode, status().ifindex);
-    if (auto done = poll(); !done)
-      return done.error();
+    XR_TRY(poll());
     reading.events.swap(new_events_);
     return reading;
   }
@@ -155,10 +149,8 @@ int open_ports(const Args &args, const Globals &globals, Ports &ports, watch::Mo
 
 // Reads a port and updates the model.
 Status read_port(Ports &ports, watch::Model &model, size_t at) {
-  auto reading = ports[at].read();
-  if (!reading)
-    return reading.error();
-  model.update(at, std::move(*reading));
+  auto reading = XR_TRY(ports[at].read());
+  model.update(at, std::move(reading));
   return {};
 }
 
@@ -203,14 +195,12 @@ int print_once(const Args &args, Ports &ports, watch::Model &model) {
 // before it returns.
 Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
               const Interrupt &interrupt) {
-  auto terminal = terminal::Terminal::open(colour_wanted());
-  if (!terminal)
-    return terminal.error();
+  auto terminal = XR_TRY(terminal::Terminal::open(colour_wanted()));
   const auto interval = duration_of(args.interval);
   auto due = Interrupt::Clock::now();
   watch::Size drawn{0, 0};
   bool changed = true;
-  while (!model.quit() && !terminal->gone()) {
+  while (!model.quit() && !terminal.gone()) {
     if (const auto now = Interrupt::Clock::now(); now >= due) {
       for (at = 0; at < ports.size(); at++)
         if (!ports[at].gone())
@@ -219,13 +209,13 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
       due = std::max(due + interval, now); // no burst of readings after a pause
       changed = true;
     }
-    if (changed || terminal->size() != drawn)
-      terminal->draw(model.screen(drawn = terminal->size()));
+    if (changed || terminal.size() != drawn)
+      terminal.draw(model.screen(drawn = terminal.size()));
     changed = false;
     const auto nap = std::min(due, Interrupt::Clock::now() + kNap);
     if (!interrupt.sleep_until(nap, STDIN_FILENO))
       break;
-    for (auto press = terminal->key(); press; press = terminal->key(), changed = true)
+    for (auto press = terminal.key(); press; press = terminal.key(), changed = true)
       model.press(*press);
     for (at = 0; at < ports.size(); at++)
       if (auto done = go_on(ports, model, at, ports[at].poll()); !done)

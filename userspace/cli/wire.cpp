@@ -51,10 +51,7 @@ Status read(Args &args) {
     return apart;
   if (args.memory.empty())
     return {};
-  auto bytes = parse::byte_count(args.memory, 1 << 20);
-  if (!bytes)
-    return bytes.error().under("--memory");
-  args.request.memory = *bytes;
+  args.request.memory = XR_TRY(parse::byte_count(args.memory, 1 << 20).in("--memory"));
   return {};
 }
 

@@ -30,20 +30,15 @@ Result<Checks> examine(const Question &question) {
     list_rdma(files, checks);
     return checks;
   }
-  auto port = read_port(question.ifname, question.netns, question.try_port);
-  if (!port)
-    return std::move(port).error();
-  check_port(*port, checks);
+  auto port = XR_TRY(read_port(question.ifname, question.netns, question.try_port));
+  check_port(port, checks);
   if (!question.pfc_from.empty()) {
-    auto tried = try_pfc(question.ifname, question.netns, question.pfc_from);
-    if (!tried)
-      return std::move(tried).error();
-    checks.push_back(std::move(*tried));
+    checks.push_back(XR_TRY(try_pfc(question.ifname, question.netns, question.pfc_from)));
   }
   if (sys_is_of(question))
-    check_rdma(files, *port, question.peer_mode, checks);
+    check_rdma(files, port, question.peer_mode, checks);
   else
-    rdma_elsewhere(*port, question.peer_mode, checks);
+    rdma_elsewhere(port, question.peer_mode, checks);
   return checks;
 }
 

@@ -188,11 +188,9 @@ NicReport compare(const host::RdmaPort &port, const Comparison &of) {
 
 Result<Nic> Nic::open(const host::Files &files, const std::string &name) {
   Nic nic;
-  auto port = host::find_rdma(files, name);
-  if (!port)
-    return std::move(port).error();
+  auto port = XR_TRY(host::find_rdma(files, name));
   nic.files_ = files;
-  nic.port_ = std::move(*port);
+  nic.port_ = std::move(port);
   if (nic.port_.iwarp)
     return Error{fmt::format("{} speaks iWARP, which is RDMA over TCP: no RoCE", name),
                  "`xdp-roce doctor` lists what there is"};

@@ -74,14 +74,9 @@ Status be_promiscuous(const Fd &fd, unsigned ifindex) {
 // Sends both frames, round after round, until both have arrived.
 Result<PfcSeen> exchange(const datapath::AttachedPort &port, const host::LinkFacts &to,
                          const host::LinkFacts &from, const std::string &netns) {
-  auto scope = host::enter_netns(netns);
-  if (!scope)
-    return scope.error();
-  auto fd = packet_socket();
-  if (!fd)
-    return fd.error();
-  if (auto done = be_promiscuous(*fd, to.ifindex); !done)
-    return done.error();
+  XR_TRY(host::enter_netns(netns));
+  auto fd = XR_TRY(packet_socket());
+  XR_TRY(be_promiscuous(fd, to.ifindex));
   const auto before = port.snapshot(false);
   if (!before)
     return before.error();
@@ -93,14 +88,12 @@ Result<PfcSeen> exchange(const datapath::AttachedPort &port, const host::LinkFac
   seen.skb_mode = port.status().mode == Mode::Skb;
   for (int round = 0; round < kRounds && !(seen.pfc && seen.ordinary); round++) {
     for (const auto *frame : {&pfc, &ordinary})
-      if (auto done = send_from(*fd, from.ifindex, *frame); !done && round + 1 == kRounds)
+      if (auto done = send_from(fd, from.ifindex, *frame); !done && round + 1 == kRounds)
         return done.error(); // before: the link may be on its way up
     std::this_thread::sleep_for(kRound);
-    const auto now = port.snapshot(false);
-    if (!now)
-      return now.error();
+    const auto now = XR_TRY(port.snapshot(false));
     const auto grew = [&](roce_class class_) {
-      return now.get().totals.frames[class_] > before.get().totals.frames[class_];
+      return now.totals.frames[class_] > before.get().totals.frames[class_];
     };
     seen.pfc = grew(ROCE_CLASS_PFC);
     seen.ordinary = grew(ROCE_CLASS_OTHER);
@@ -111,9 +104,7 @@ Result<PfcSeen> exchange(const datapath::AttachedPort &port, const host::LinkFac
 Result<PfcSeen> look(const std::string &ifname, const std::string &netns,
                      const host::LinkFacts &from) {
   auto to = [&]() -> Result<host::LinkFacts> {
-    auto scope = host::enter_netns(netns);
-    if (!scope)
-      return scope.error();
+    XR_TRY(host::enter_netns(netns));
     return host::read_link(ifname, netns);
   }();
   if (!to)
@@ -125,16 +116,13 @@ Result<PfcSeen> look(const std::string &ifname, const std::string &netns,
   if (!attached) {
     datapath::AttachOptions options;
     options.track = false;
-    if (auto done = datapath::attach(ifname, netns, options); !done)
-      return done.error();
+    XR_TRY(datapath::attach(ifname, netns, options));
     port = datapath::AttachedPort::open(ifname, netns);
   }
   auto seen = port ? exchange(*port, *to, from, netns) : Result<PfcSeen>(port.error());
   if (attached)
     return seen;
-  const auto ended = datapath::detach(ifname, netns);
-  if (!ended)
-    return ended.error();
+  XR_TRY(datapath::detach(ifname, netns));
   return seen;
 }
 
@@ -164,14 +152,11 @@ Check judge_pfc(const PfcSeen &seen) {
 Result<Check> try_pfc(const std::string &ifname, const std::string &netns,
                       const std::string &from) {
   auto sender = [&]() -> Result<host::LinkFacts> {
-    auto scope = host::enter_netns(netns);
-    if (!scope)
-      return scope.error();
+    XR_TRY(host::enter_netns(netns));
     return host::read_link(from, netns);
   }();
   if (!sender)
-    return Error{fmt::format("--pfc-from {}: {}", from, sender.error().message),
-                 sender.error().hint};
+    return sender.error().in(fmt::format("--pfc-from {}", from));
   const auto seen = look(ifname, netns, *sender);
   return judge_pfc(seen ? seen.get() : failed(from, seen.error()));
 }

@@ -19,29 +19,23 @@ afxdp::ZeroCopyPort PortFacts::zero_copy_port() const {
 Result<PortFacts> read_port(const std::string &ifname, const std::string &netns, bool try_port) {
   datapath::silence_libraries();
   PortFacts port;
-  auto home = host::Netns::open(netns);
-  if (!home)
-    return std::move(home).error();
+  auto home = XR_TRY(host::Netns::open(netns));
   {
-    auto scope = home->enter();
-    if (!scope)
-      return std::move(scope).error();
-    auto link = host::read_link(ifname, netns);
-    if (!link)
-      return std::move(link).error();
-    port.link = *link;
+    XR_TRY(home.enter());
+    auto link = XR_TRY(host::read_link(ifname, netns));
+    port.link = link;
     port.netns = netns;
     port.queues = host::read_queues(ifname);
     port.cpus = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-    port.xdp = host::read_xdp_features(link->ifindex);
+    port.xdp = host::read_xdp_features(link.ifindex);
     port.features = host::read_features(ifname);
-    port.hook = datapath::read_hook(link->ifindex);
+    port.hook = datapath::read_hook(link.ifindex);
     port.pfc = host::read_pfc(ifname);
     if (try_port)
       port.zero_copy = afxdp::try_zero_copy(port.zero_copy_port(), port.xdp);
   }
   const bool skb_mode = port.xdp && !port.xdp->native;
-  port.troubles = datapath::port_preflight(*home, ifname, skb_mode);
+  port.troubles = datapath::port_preflight(home, ifname, skb_mode);
   return port;
 }
 

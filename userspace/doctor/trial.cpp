@@ -83,24 +83,18 @@ Status send_frame() {
 }
 
 Result<uint64_t> frames_counted() {
-  auto port = datapath::AttachedPort::open(kPort, "");
-  if (!port)
-    return std::move(port).error();
-  auto snapshot = port->snapshot();
-  if (!snapshot)
-    return std::move(snapshot).error();
-  return snapshot->opcodes[ROCE_RC_SEND_ONLY].packets[ROCE_ECN_ECT0]; // default of packet::Path
+  auto port = XR_TRY(datapath::AttachedPort::open(kPort, ""));
+  auto snapshot = XR_TRY(port.snapshot());
+  return snapshot.opcodes[ROCE_RC_SEND_ONLY].packets[ROCE_ECN_ECT0]; // default of packet::Path
 }
 
 Status count_one() {
-  auto before = frames_counted();
-  if (!before)
-    return std::move(before).error();
+  auto before = XR_TRY(frames_counted());
   if (auto done = send_frame(); !done)
     return done;
   return await("it was not counted", [&]() -> Result<bool> {
     auto now = frames_counted();
-    return now ? Result<bool>(*now == *before + 1) : std::move(now).error();
+    return now ? Result<bool>(*now == before + 1) : std::move(now).error();
   });
 }
 
@@ -137,13 +131,9 @@ Status drop_one() {
   for (const std::vector<std::string> &words : {std::vector<std::string>{"roce", "drop"},
                                                 {"qp", "1", "psn", "all", "set", "dscp", "3"},
                                                 {"cnp", "drop"}}) {
-    auto rule = impair::parse(words);
-    if (!rule)
-      return std::move(rule).error();
-    file.rules.push_back(std::move(*rule));
+    file.rules.push_back(XR_TRY(impair::parse(words)));
   }
-  if (auto done = datapath::apply_rules(kPort, "", file); !done)
-    return std::move(done).error();
+  XR_TRY(datapath::apply_rules(kPort, "", file));
   if (auto done = send_frame(); !done)
     return done;
   return await("no rule dropped it", []() -> Result<bool> {
@@ -174,16 +164,14 @@ Status capture_one() {
 }
 
 Status receive_one() {
-  auto steering = datapath::Steering::open(kPort, "", small(), {{kTo, false}});
-  if (!steering)
-    return std::move(steering).error();
+  auto steering = XR_TRY(datapath::Steering::open(kPort, "", small(), {{kTo, false}}));
   afxdp::SocketOptions options;
   options.ifname = kPort;
   options.slots = options.receive = 64;
   auto socket = afxdp::Socket::open(options);
   if (!socket)
     return std::move(socket).error();
-  if (auto done = steering->add(0, (*socket)->fd()); !done)
+  if (auto done = steering.add(0, (*socket)->fd()); !done)
     return done;
   if (auto done = send_frame(); !done)
     return done;
@@ -193,7 +181,7 @@ Status receive_one() {
     (*socket)->release();
     return one;
   });
-  return came ? steering->close() : came;
+  return came ? steering.close() : came;
 }
 
 // Creates the network and mount namespaces of this process and prepares them.

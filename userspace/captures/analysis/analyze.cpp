@@ -260,9 +260,7 @@ std::vector<uint64_t> work_together(Work &work, unsigned jobs) {
 } // namespace
 
 Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) {
-  auto set = CaptureSet::open(paths, run.stop, run.jobs > 1, run.read);
-  if (!set)
-    return std::move(set).error();
+  auto set = XR_TRY(CaptureSet::open(paths, run.stop, run.jobs > 1, run.read));
   AnalyzeRun with = run;
   if (run.copies == Copies::LeaveOut)
     with.options.copies_ns = MirroredCopies::kLongest;
@@ -270,7 +268,7 @@ Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) 
     with.options.copies_ns =
         find_copies(paths, {.udp_port = run.options.udp_port, .decap = run.options.decap}, run.read)
             .value_or(0);
-  Work work(std::move(set).get(), with);
+  Work work(std::move(set), with);
   Analysis analysis;
   analysis.processor_ns = work_together(work, run.jobs);
 

@@ -47,8 +47,7 @@ Result<std::vector<std::string>> capture_paths(const std::vector<std::string> &n
     std::ranges::sort(found);
     paths.insert(paths.end(), found.begin(), found.end());
   }
-  if (auto distinct = check_distinct(paths); !distinct)
-    return distinct.error();
+  XR_TRY(check_distinct(paths));
   return paths;
 }
 
@@ -74,18 +73,15 @@ Result<CaptureSet> CaptureSet::open(std::vector<std::string> paths, const std::a
                                     bool keep, const ReadOptions &options) {
   CaptureSet set(std::move(paths), stop, keep, options);
   if (set.paths_.size() == 1) {
-    auto reader = Reader::open(set.paths_[0], stop, keep, options);
-    if (!reader)
-      return std::move(reader).error();
-    set.total_bytes_ = reader->progress().total;
-    set.active_.push_back({std::move(reader).get(), {}, 0});
+    auto reader = XR_TRY(Reader::open(set.paths_[0], stop, keep, options));
+    set.total_bytes_ = reader.progress().total;
+    set.active_.push_back({std::move(reader), {}, 0});
     if (!set.advance(set.active_[0]))
       set.active_.clear();
     return set;
   }
   for (uint32_t file = 0; file < set.paths_.size(); file++)
-    if (auto done = set.look_at(file); !done)
-      return done.error();
+    XR_TRY(set.look_at(file));
   // The earliest last; of those that begin at the same time, the first named last.
   std::ranges::sort(set.waiting_, [](const Waiting &a, const Waiting &b) {
     return std::pair(a.first_ns, a.file) > std::pair(b.first_ns, b.file);
@@ -97,18 +93,16 @@ Result<CaptureSet> CaptureSet::open(std::vector<std::string> paths, const std::a
 Status CaptureSet::look_at(uint32_t file) {
   if (paths_[file] == "-")
     return Error{"standard input is read alone", "name it once, without other files"};
-  auto reader = Reader::open(paths_[file], stop_, false, options_);
-  if (!reader)
-    return std::move(reader).error();
-  total_bytes_ += reader->progress().total;
+  auto reader = XR_TRY(Reader::open(paths_[file], stop_, false, options_));
+  total_bytes_ += reader.progress().total;
   CapturedFrame frame;
-  const Next next = reader->next(frame);
+  const Next next = reader.next(frame);
   if (next == Next::Frame)
     waiting_.push_back({frame.time_ns, file});
   else
-    notes_.add(reader->notes(), file);
+    notes_.add(reader.notes(), file);
   if (next != Next::Frame && next != Next::End) {
-    errors_.push_back(reader->error());
+    errors_.push_back(reader.error());
     end_ = std::max(end_, next);
   }
   return {};

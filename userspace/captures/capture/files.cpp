@@ -27,8 +27,7 @@ std::string ring_path(const std::string &path, uint32_t number, uint64_t realtim
 
 Result<CaptureFiles> CaptureFiles::create(const Options &options, Statistics statistics) {
   CaptureFiles self(options, std::move(statistics));
-  if (auto done = self.next(realtime_ns()); !done)
-    return done.error();
+  XR_TRY(self.next(realtime_ns()));
   return self;
 }
 
@@ -44,15 +43,13 @@ Status CaptureFiles::next(uint64_t time_ns) {
     removed_++;
   }
   const std::string path = is_ring() ? ring_path(options_.path, ++number_, time_ns) : options_.path;
-  auto writer = PcapngWriter::create(path, options_.interface, options_.stop);
-  if (!writer)
-    return writer.error();
+  auto writer = XR_TRY(PcapngWriter::create(path, options_.interface, options_.stop));
   if (writer_) {
     packets_ += writer_->packets();
     cut_ += writer_->cut();
     bytes_ += writer_->bytes();
   }
-  writer_ = std::move(*writer);
+  writer_ = std::move(writer);
   paths_.push_back(path);
   return {};
 }

@@ -161,8 +161,7 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngI
   self.end(block);
   if (self.pipe_)
     return self; // the reader of a pipe may not have started, or may have exited
-  if (auto done = self.flush(); !done)
-    return done.error();
+  XR_TRY(self.flush());
   return self;
 }
 

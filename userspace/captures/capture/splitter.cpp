@@ -62,14 +62,11 @@ Result<PcapngWriter *> Splitter::add(const std::string &key, const CapturedFrame
     name = options_.name(*stream);
   const std::string path =
       fmt::format("{}/{}{}.pcapng", options_.directory, name, link_suffix(frame.link));
-  auto writer = PcapngWriter::create(
-      path, {.name = {}, .filter = {}, .snap = 0, .link = linktype_of(frame.link)});
-  if (!writer)
-    return std::move(writer).error();
-  if (Status closed = writer->close(); !closed)
-    return closed.error();
+  auto writer = XR_TRY(PcapngWriter::create(
+      path, {.name = {}, .filter = {}, .snap = 0, .link = linktype_of(frame.link)}));
+  XR_TRY(writer.close());
   report_.files++;
-  return &files_.emplace(key, std::move(writer).get()).first->second;
+  return &files_.emplace(key, std::move(writer)).first->second;
 }
 
 // nullptr: there is no room for another file.
@@ -86,10 +83,8 @@ Result<PcapngWriter *> Splitter::file_of(const CapturedFrame &frame, const roce_
 }
 
 Status Splitter::frame(const CapturedFrame &frame, const roce_key *stream) {
-  auto file = file_of(frame, stream);
-  if (!file)
-    return std::move(file).error();
-  if (!*file) {
+  auto file = XR_TRY(file_of(frame, stream));
+  if (!file) {
     report_.left_out++;
     return {};
   }
@@ -101,7 +96,7 @@ Status Splitter::frame(const CapturedFrame &frame, const roce_key *stream) {
                             .inbound = false,
                             .left_out = frame.left_out};
   report_.frames++;
-  if (Status done = (*file)->packet(packet); !done)
+  if (Status done = (file)->packet(packet); !done)
     return done;
   pending_ += PcapngWriter::size_of(packet);
   return pending_ < options_.most_pending ? Status() : finish();

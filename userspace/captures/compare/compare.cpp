@@ -176,13 +176,9 @@ void Run::add_rows(uint32_t from, const Tally &tally) {
 
 Status Run::compare_leg(uint32_t from) {
   const Place::Options place{options_.udp_port, options_.streams};
-  auto a = Place::open(inputs_[from].path, place, options_.stop);
-  if (!a)
-    return a.error();
-  auto b = Place::open(inputs_[from + 1].path, place, options_.stop);
-  if (!b)
-    return b.error();
-  Side first{std::move(a).get()}, second{std::move(b).get()};
+  auto a = XR_TRY(Place::open(inputs_[from].path, place, options_.stop));
+  auto b = XR_TRY(Place::open(inputs_[from + 1].path, place, options_.stop));
+  Side first{std::move(a)}, second{std::move(b)};
   const Survey &one = surveys_[from], &two = surveys_[from + 1];
   const Alignment &alignment = alignments_[from];
   Tally tally(alignment, numbers_, one.span(), two.span());
@@ -267,12 +263,10 @@ Result<Outcome> Run::run() {
   }
   before_.resize(inputs_.size());
   resent_.resize(inputs_.size() - 1);
-  if (auto done = survey_all(); !done)
-    return done.error();
+  XR_TRY(survey_all());
   align_all();
   for (uint32_t from = 0; from + 1 < inputs_.size() && !stopped(); from++)
-    if (auto done = compare_leg(from); !done)
-      return done.error();
+    XR_TRY(compare_leg(from));
   judge_rows();
   comparison.stopped = stopped();
   return std::move(outcome_);

@@ -45,11 +45,9 @@ Result<Analysis> follow(const std::string &directory, Trace &trace) {
 Result<RunAnswers> from_captures(const experiment::Experiment &experiment,
                                  const ExperimentResult &result, const std::string &directory) {
   Trace trace;
-  const auto analysis = follow(directory, trace);
-  if (!analysis)
-    return analysis.error();
+  const auto analysis = XR_TRY(follow(directory, trace));
   Question question{.trace = trace,
-                    .episodes = analysis.get().episodes,
+                    .episodes = analysis.episodes,
                     .measured = result.measured,
                     .flows = {},
                     .rules = rule_names(experiment),

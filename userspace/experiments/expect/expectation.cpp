@@ -58,10 +58,8 @@ Expectation &Expectation::operator=(Expectation &&) noexcept = default;
 Expectation::~Expectation() = default;
 
 Result<Expectation> Expectation::parse(const std::string &text) {
-  auto tree = parse_expression(text);
-  if (!tree)
-    return tree.error();
-  return Expectation(text, std::move(tree).get());
+  auto tree = XR_TRY(parse_expression(text));
+  return Expectation(text, std::move(tree));
 }
 
 Status Expectation::check(const Subject &subject) const {

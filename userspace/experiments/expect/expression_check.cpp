@@ -95,8 +95,7 @@ private:
     if (type.get().many)
       return many_values(left);
     const ColumnRow &column = *found.column;
-    if (Status s = check_text(column, left, right, subject_); !s)
-      return s.error();
+    XR_TRY(check_text(column, left, right, subject_));
     return Type{.shape = Shape::Truth};
   }
 
@@ -116,14 +115,12 @@ private:
   }
 
   Result<Type> rows_alone(const Node &node) const {
-    if (Status s = check_times(node, nullptr, subject_); !s)
-      return s.error();
+    XR_TRY(check_times(node, nullptr, subject_));
     return Type{.shape = Shape::Rows, .many = true, .dimension = Dimension::Plain};
   }
 
   Result<Type> column(const Node &node) const {
-    if (Status s = check_names(node, subject_); !s)
-      return s.error();
+    XR_TRY(check_names(node, subject_));
     if (node.name.empty())
       return rows_alone(node);
     const FoundColumn found = find_column(node.row_kind, node.name);
@@ -150,8 +147,7 @@ private:
     if (!node.after_ns && !node.before_ns && column.kind == ColumnKind::Sampled)
       return Error{fmt::format("{} is only sampled over time", node.text),
                    fmt::format("{} after 20ms", node.text)};
-    if (Status s = check_times(node, &column, subject_); !s)
-      return s.error();
+    XR_TRY(check_times(node, &column, subject_));
     if ((!node.after_ns && !node.before_ns) || is_answer(node.row_kind))
       return type;
     if (!type.counter)
@@ -173,12 +169,10 @@ private:
     using enum Stat::Kind;
     const Stat::Kind stat = node.stat.kind;
     if (node.children.size() > 1)
-      if (Status s = condition(*node.children[1]); !s)
-        return s.error();
+      XR_TRY(condition(*node.children[1]));
     if (stat == Count && type->many && (type->shape == Shape::Rows || type->shape == Shape::Text))
       return Type{.dimension = Dimension::Plain};
-    if (Status s = numeric(inner, *type); !s)
-      return s.error();
+    XR_TRY(numeric(inner, *type));
     if (stat == Rate) {
       if (!type->counter)
         return Error{fmt::format("rate: {} is not a counter", inner.text),
@@ -219,8 +213,7 @@ private:
     if (type->shape == Shape::Truth)
       return Error{fmt::format("'{}' is a condition, not a number", node.text),
                    "join conditions by and, or, not"};
-    if (Status s = numeric(node, *type); !s)
-      return s.error();
+    XR_TRY(numeric(node, *type));
     if (type->many)
       return many_values(node);
     if (type->shape == Shape::Spread && !type->implied)
@@ -263,24 +256,20 @@ private:
 
   Result<Type> logic(const Node &node) {
     for (const auto &child : node.children)
-      if (Status s = condition(*child); !s)
-        return s.error();
+      XR_TRY(condition(*child));
     return Type{.shape = Shape::Truth};
   }
 
   Status condition(const Node &node) {
-    const auto type = check(node);
-    if (!type)
-      return type.error();
-    if (type.get().shape != Shape::Truth)
+    const auto type = XR_TRY(check(node));
+    if (type.shape != Shape::Truth)
       return Error{fmt::format("'{}' is not a condition", node.text),
                    fmt::format("like {} >= 0", node.text)};
     return {};
   }
 
   Result<Type> quantified(const Node &node) {
-    if (Status s = check_names(node, subject_); !s)
-      return s.error();
+    XR_TRY(check_names(node, subject_));
     return logic(node);
   }
 

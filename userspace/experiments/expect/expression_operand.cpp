@@ -139,8 +139,7 @@ Result<Tree> parse_column(TokenCursor &cursor, std::optional<RowKind> inside) {
   const size_t from = cursor.peek().from;
   Tree column = std::make_unique<Node>();
   column->kind = Kind::Column;
-  if (Status s = rows(cursor, *column, inside); !s)
-    return s.error();
+  XR_TRY(rows(cursor, *column, inside));
   const bool alone = column->rows == Node::Rows::Many && !cursor.take_if(".");
   if (!alone && cursor.peek().kind != Token::Kind::Name)
     return cursor.unexpected("a column");
@@ -158,10 +157,8 @@ Result<Tree> parse_column(TokenCursor &cursor, std::optional<RowKind> inside) {
   for (const auto &[word, member] :
        {std::pair("after", &Node::after_ns), std::pair("before", &Node::before_ns)})
     if (cursor.take_if(word)) {
-      const auto ns = time(cursor);
-      if (!ns)
-        return ns.error();
-      (*column).*member = ns.get();
+      const auto ns = XR_TRY(time(cursor));
+      (*column).*member = ns;
     }
   if (column->after_ns && column->before_ns && *column->after_ns >= *column->before_ns)
     return Error{"'after' is not earlier than 'before'", "after 20ms before 40ms"};

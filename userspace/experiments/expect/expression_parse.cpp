@@ -98,8 +98,7 @@ private:
   Result<Tree> conjunction() { return chain("and", Kind::And, &Parser::negation); }
 
   Result<Tree> negation() {
-    if (Status s = descend(); !s)
-      return s.error();
+    XR_TRY(descend());
     const size_t from = cursor_.peek().from;
     const bool negative = cursor_.take_if("not");
     auto inner = negative ? negation() : comparison();
@@ -114,8 +113,7 @@ private:
     auto first = sum();
     if (!first)
       return first;
-    if (Status s = cursor_.expect(separator); !s)
-      return s.error();
+    XR_TRY(cursor_.expect(separator));
     auto second = sum();
     if (!second)
       return second;
@@ -124,8 +122,7 @@ private:
 
   // "[" A "," B ... "]", after `left` in
   Result<Tree> list(size_t from, Tree left) {
-    if (Status s = cursor_.expect("["); !s)
-      return s.error();
+    XR_TRY(cursor_.expect("["));
     std::vector<Tree> values;
     values.push_back(std::move(left));
     do {
@@ -134,8 +131,7 @@ private:
         return value;
       values.push_back(std::move(value).get());
     } while (cursor_.take_if(","));
-    if (Status s = cursor_.expect("]"); !s)
-      return s.error();
+    XR_TRY(cursor_.expect("]"));
     Tree made = node(Kind::In, from);
     made->children = std::move(values);
     return made;
@@ -186,8 +182,7 @@ private:
   Result<Tree> product() { return arithmetic(kProducts, &Parser::unary); }
 
   Result<Tree> unary() {
-    if (Status s = descend(); !s)
-      return s.error();
+    XR_TRY(descend());
     const size_t from = cursor_.peek().from;
     const bool negative = cursor_.take_if("-");
     auto inner = negative ? unary() : primary();
@@ -208,19 +203,16 @@ private:
     if (words == row_words().end())
       return parse::wrong(rows, "a kind of rows", "all(flows, drops == 0)");
     cursor_.take();
-    if (Status s = parse_rows_pattern(cursor_, *node); !s)
-      return s.error();
+    XR_TRY(parse_rows_pattern(cursor_, *node));
     node->row_kind = words->kind;
-    if (Status s = cursor_.expect(","); !s)
-      return s.error();
+    XR_TRY(cursor_.expect(","));
     const std::optional<RowKind> outer = inside_;
     inside_ = node->row_kind;
     auto inner = disjunction();
     inside_ = outer;
     if (!inner)
       return inner;
-    if (Status s = cursor_.expect(")"); !s)
-      return s.error();
+    XR_TRY(cursor_.expect(")"));
     node->kind = kind;
     node->rows = Node::Rows::Many;
     node->text = cursor_.since(from);
@@ -257,8 +249,7 @@ private:
         return parsed;
       condition = std::move(parsed).get();
     }
-    if (Status s = cursor_.expect(")"); !s)
-      return s.error();
+    XR_TRY(cursor_.expect(")"));
     Tree made = join(Kind::Reduce, from, std::move(inner).get());
     if (condition)
       made->children.push_back(std::move(*condition));
@@ -275,8 +266,7 @@ private:
       auto inner = disjunction();
       if (!inner)
         return inner;
-      if (Status s = cursor_.expect(")"); !s)
-        return s.error();
+      XR_TRY(cursor_.expect(")"));
       return inner;
     }
     if (cursor_.peek().kind != Token::Kind::Name)
@@ -307,10 +297,8 @@ private:
 } // namespace
 
 Result<std::unique_ptr<Node>> parse_expression(const std::string &text) {
-  auto tokens = tokens_of(text);
-  if (!tokens)
-    return tokens.error();
-  return Parser(TokenCursor(text, std::move(tokens).get())).parse();
+  auto tokens = XR_TRY(tokens_of(text));
+  return Parser(TokenCursor(text, std::move(tokens))).parse();
 }
 
 } // namespace xr::experiment

@@ -72,7 +72,7 @@ Status set_value(YAML::Node root, const std::string &key, const std::string &tex
 Status apply(const YAML::Node &root, const Settings &settings, SetValues &set) {
   for (const auto &[key, text] : settings)
     if (Status s = set_value(root, key, text, set); !s)
-      return s.error().under(kOfSetting + key).as_usage();
+      return s.error().in(kOfSetting + key).as_usage();
   return {};
 }
 
@@ -88,10 +88,8 @@ public:
     if (!root.IsMap())
       return parse::at_line(root, {"it is not an experiment", "experiment: NAME, topology: ..."});
     root_ = root;
-    if (Status s = reader_.map(root, "a part of an experiment", keys()); !s)
-      return s.error();
-    if (Status s = complete(root); !s)
-      return s.error();
+    XR_TRY(reader_.map(root, "a part of an experiment", keys()));
+    XR_TRY(complete(root));
     return std::move(experiment_);
   }
 
@@ -221,7 +219,7 @@ private:
     std::string trace;
     if (Status s = read_traces(defaults_.directory, scenario(), trace); !s) {
       Error wrong_file = reader_.at(naming(trace), s.error());
-      wrong_file.usage = false;
+      wrong_file.kind = Error::Kind::Other;
       return wrong_file;
     }
     if (Status s = notification_point(root); !s)
@@ -356,8 +354,7 @@ Result<std::vector<Settings>> sweep_points(const YamlReader &reader, const YAML:
     if (!pair.second.IsSequence() || !pair.second.size())
       return reader.in(pair.second, "sweep",
                        {fmt::format("{}: it is not a list", key), "KEY: [VALUE, VALUE]"});
-    if (Status s = check_sweep_key(reader, pair.second, key, settings, points.front()); !s)
-      return s.error();
+    XR_TRY(check_sweep_key(reader, pair.second, key, settings, points.front()));
     std::vector<Settings> more;
     for (const Settings &point : points)
       for (const YAML::Node &value : pair.second) {
@@ -426,10 +423,8 @@ ExperimentFile::ExperimentFile(std::string text, std::string name, std::string d
       point_text_(without_sweep(text_)) {}
 
 Result<ExperimentFile> ExperimentFile::load(const std::string &path) {
-  auto text = parse::read_file(path);
-  if (!text)
-    return text.error();
-  return ExperimentFile(std::move(text).get(), parse::file_name(path),
+  auto text = XR_TRY(parse::read_file(path));
+  return ExperimentFile(std::move(text), parse::file_name(path),
                         std::filesystem::path(path).parent_path().string());
 }
 
@@ -439,8 +434,7 @@ Result<std::vector<Settings>> ExperimentFile::points(const Settings &settings) c
                             SetValues set;
                             if (!root.IsMap())
                               return std::vector<Settings>{{}};
-                            if (Status s = apply(root, settings, set); !s)
-                              return s.error();
+                            XR_TRY(apply(root, settings, set));
                             return sweep_points(YamlReader(set), root["sweep"], settings);
                           });
 }
@@ -458,8 +452,7 @@ Result<Experiment> ExperimentFile::read(const Settings &settings, bool fluid) co
   return parse::with_yaml(point_text_, name_, [&](const YAML::Node &root) -> Result<Experiment> {
     SetValues set;
     if (root.IsMap())
-      if (Status s = apply(root, own, set); !s)
-        return s.error();
+      XR_TRY(apply(root, own, set));
     auto experiment = ExperimentReader(set, directory_, fluid).read(root);
     if (experiment) {
       experiment->text = text_;
@@ -467,8 +460,8 @@ Result<Experiment> ExperimentFile::read(const Settings &settings, bool fluid) co
     }
     Error error = experiment.error();
     // A line of the file, which is right without what was set.
-    if (!error.message.starts_with(kOfSetting) && !own.empty() && read({}, false))
-      error.usage = true;
+    if (!error.context.starts_with(kOfSetting) && !own.empty() && read({}, false))
+      error.kind = Error::Kind::Usage;
     return error;
   });
 }

@@ -31,10 +31,8 @@ Result<std::vector<FlowSetup>> listed(const FlowEntry &entry, const std::string 
   if (entry.list.find('\n') != std::string::npos)
     return simulate::listed_flows(entry.list, entry.like);
   const bool absolute = entry.list.starts_with('/') || directory.empty();
-  const auto text = parse::read_file(absolute ? entry.list : directory + "/" + entry.list);
-  if (!text)
-    return text.error();
-  return simulate::listed_flows(text.get(), entry.like);
+  const auto text = XR_TRY(parse::read_file(absolute ? entry.list : directory + "/" + entry.list));
+  return simulate::listed_flows(text, entry.like);
 }
 
 } // namespace
@@ -76,10 +74,8 @@ Result<std::vector<FlowSetup>> expand(const FlowEntry &entry, const simulate::Sc
     simulate::OnOff traffic = entry.on_off;
     traffic.from_ns = entry.like.start_ns;
     traffic.until_ns = until;
-    auto rows = simulate::on_off(traffic, pair);
-    if (!rows)
-      return rows.error();
-    flows.insert(flows.end(), rows->begin(), rows->end());
+    auto rows = XR_TRY(simulate::on_off(traffic, pair));
+    flows.insert(flows.end(), rows.begin(), rows.end());
   }
   return flows;
 }

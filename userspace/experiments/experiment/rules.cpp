@@ -3,8 +3,6 @@
 #include "experiment/rules.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
 #include <fmt/format.h>
 
@@ -25,23 +23,14 @@ using simulate::kCapturePorts;
 constexpr size_t kMostRules = 64; // of a port
 constexpr unsigned kLeastSnap = 64, kMostSnap = 65024;
 
-std::optional<uint64_t> whole(const std::string &word) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size() ? std::optional(value)
-                                                                  : std::nullopt;
-}
-
 // With a seed that depends on the experiment's, so that a run can be repeated.
-Result<impair::Rule> parse_words(const std::vector<std::string> &words, uint64_t seed,
-                                 const std::string &name) {
-  auto rule = impair::parse(words);
-  if (!rule)
-    return rule;
-  if (rule->name.empty())
-    rule->name = name;
-  if (rule->chance && !rule->seeded)
-    rule->compiled.select.seed = static_cast<uint32_t>(seed);
+Result<impair::RuleSpec> parse_words(const std::vector<std::string> &words, uint64_t seed,
+                                     const std::string &name) {
+  auto rule = XR_TRY(impair::parse_spec(words));
+  if (rule.name.empty())
+    rule.name = name;
+  if (rule.chance() && !rule.seeded)
+    rule.seed = static_cast<uint32_t>(seed);
   return rule;
 }
 
@@ -53,22 +42,19 @@ public:
   // `link` "": the bottleneck.
   Result<size_t> add(const std::vector<std::string> &words, const std::string &link,
                      bool from_start) {
-    const auto queue = link_named(link);
-    if (!queue)
-      return queue.error();
+    const auto queue = XR_TRY(link_named(link));
     const size_t number = rules_.all.size() + 1;
-    const auto rule = parse_words(words, scenario_.seed + number, fmt::format("rule-{}", number));
-    if (!rule)
-      return rule.error();
-    const std::string &name = rule.get().name;
+    const auto rule =
+        XR_TRY(parse_words(words, scenario_.seed + number, fmt::format("rule-{}", number)));
+    const std::string &name = rule.name;
     for (const RuleSetup &other : rules_.all)
       if (other.name == name)
         return Error{fmt::format("there are two rules '{}'", name), "each has a name of its own"};
-    if (std::ranges::count(rules_.all, queue.get(), &RuleSetup::link) >=
+    if (std::ranges::count(rules_.all, queue, &RuleSetup::link) >=
         static_cast<ptrdiff_t>(kMostRules))
-      return Error{fmt::format("there are too many rules at {}", queue.get()),
+      return Error{fmt::format("there are too many rules at {}", queue),
                    fmt::format("at most {}", kMostRules)};
-    rules_.all.push_back({name, queue.get(), rule.get().text(), from_start});
+    rules_.all.push_back({name, queue, rule, from_start});
     return number - 1;
   }
 
@@ -116,18 +102,15 @@ Status read_rule(const YamlReader &reader, const YAML::Node &node,
 
 } // namespace
 
-Status number_qps(std::vector<std::string> &words, uint32_t first, uint32_t qps) {
-  for (size_t i = 0; i + 2 < words.size(); i++) {
-    if (words[i] != "qp" || words[i + 2] != "psn")
-      continue;
-    const auto number = whole(words[i + 1]);
-    if (!number)
-      continue; // a QPN
-    if (!*number || *number > qps)
-      return Error{fmt::format("there is no QP {}", *number),
-                   fmt::format("the flows have {} QPs, from 1", qps)};
-    words[i + 1] = fmt::format("{:#x}", first + *number - 1);
-  }
+Status number_qps(impair::RuleSpec &rule, uint32_t first, uint32_t qps) {
+  if (!rule.event || rule.event->of_each_stream || !rule.event->by_number)
+    return {};
+  uint32_t &qp = rule.event->qp;
+  if (qp > qps)
+    return Error{fmt::format("there is no QP {}", qp),
+                 fmt::format("the flows have {} QPs, from 1", qps)};
+  rule.event->by_number = false;
+  qp += first - 1;
   return {};
 }
 
@@ -156,10 +139,8 @@ Status read_rule_change(parse::WordReader &words, uint64_t at_ns,
     std::vector<std::string> rest;
     while (!words.done())
       rest.push_back(words.take());
-    const auto added = RuleReader(scenario, rules).add(rest, link, false);
-    if (!added)
-      return added.error();
-    rules.changes.push_back({at_ns, Change::Add, added.get()});
+    const auto added = XR_TRY(RuleReader(scenario, rules).add(rest, link, false));
+    rules.changes.push_back({at_ns, Change::Add, added});
     return {};
   }
   if (verb == "clear") {
@@ -171,10 +152,8 @@ Status read_rule_change(parse::WordReader &words, uint64_t at_ns,
         std::pair("disable", Change::Disable)}) {
     if (verb != name)
       continue;
-    const auto rule = rule_named(rules, words.take());
-    if (!rule)
-      return rule.error();
-    rules.changes.push_back({at_ns, kind, rule.get()});
+    const auto rule = XR_TRY(rule_named(rules, words.take()));
+    rules.changes.push_back({at_ns, kind, rule});
     return {};
   }
   return parse::wrong(verb, "what impair does here", kUsage);

@@ -17,8 +17,8 @@ using simulate::RuleChange;
 using simulate::Rules;
 using simulate::RuleSetup;
 
-// `qp N psn ...` in the words of a rule becomes the QPN of the N-th of the experiment's `qps` QPs,
-// which are numbered from `first`, whatever a port sees first.
-Status number_qps(std::vector<std::string> &words, uint32_t first, uint32_t qps);
+// `qp N psn ...` becomes the QPN of the N-th of the experiment's `qps` QPs, which are numbered from
+// `first`, whatever a port sees first.
+Status number_qps(impair::RuleSpec &rule, uint32_t first, uint32_t qps);
 
 } // namespace xr::experiment

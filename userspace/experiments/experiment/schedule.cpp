@@ -26,26 +26,18 @@ Status take_flow(WordReader &words, const Scenario &scenario, Event &event) {
   std::string name = words.take();
   if (name == "flow" && !words.done())
     name = "flow-" + words.take();
-  const auto index = flow_named(scenario, name);
-  if (!index)
-    return index.error();
+  XR_TRY(flow_named(scenario, name));
   event.target = name;
   return {};
 }
 
 Status take_queue(WordReader &words, const Scenario &scenario, Event &event) {
-  const auto name = queue_named(scenario, words.take());
-  if (!name)
-    return name.error();
-  event.target = name.get();
+  event.target = XR_TRY(queue_named(scenario, words.take()));
   return {};
 }
 
 Status take_time(WordReader &words, Event &event) {
-  const auto ns = parse::duration(words.take());
-  if (!ns)
-    return ns.error();
-  event.duration_ns = ns.get();
+  event.duration_ns = XR_TRY(parse::duration(words.take()));
   return {};
 }
 
@@ -66,12 +58,10 @@ Status parse_link(WordReader &words, const Scenario &scenario, Event &event) {
   std::vector<std::string> rest;
   while (!words.done())
     rest.push_back(words.take());
-  auto spec = wire::parse_link(rest);
-  if (!spec)
-    return spec.error();
-  if (Status s = check_queue(*spec); !s)
+  auto spec = XR_TRY(wire::parse_link(rest));
+  if (Status s = check_queue(spec); !s)
     return s;
-  event.link = std::move(spec).get();
+  event.link = std::move(spec);
   return {};
 }
 

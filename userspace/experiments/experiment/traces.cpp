@@ -15,13 +15,9 @@ Status read_trace(const std::string &name, const std::string &directory,
   if (name.empty() || scenario.traces.contains(name))
     return {};
   const bool absolute = name.starts_with('/') || directory.empty();
-  const auto text = parse::read_file(absolute ? name : directory + "/" + name);
-  if (!text)
-    return text.error();
-  auto trace = wire::parse_trace(text.get());
-  if (!trace)
-    return Error{fmt::format("{}: {}", name, trace.error().message), trace.error().hint};
-  scenario.traces[name] = std::make_shared<const wire::DeliveryTrace>(std::move(trace).get());
+  const auto text = XR_TRY(parse::read_file(absolute ? name : directory + "/" + name));
+  auto trace = XR_TRY(wire::parse_trace(text).in(name));
+  scenario.traces[name] = std::make_shared<const wire::DeliveryTrace>(std::move(trace));
   return {};
 }
 
@@ -29,11 +25,10 @@ Status read_trace(const std::string &name, const std::string &directory,
 
 Status read_traces(const std::string &directory, simulate::Scenario &scenario, std::string &last) {
   for (const auto &[queue, spec] : scenario.queues)
-    if (Status s = read_trace(last = spec.trace, directory, scenario); !s)
-      return Error{fmt::format("queue {}: {}", queue, s.error().message), s.error().hint};
+    XR_TRY(read_trace(last = spec.trace, directory, scenario).in(fmt::format("queue {}", queue)));
   for (const simulate::Event &event : scenario.schedule)
-    if (Status s = read_trace(last = event.link.trace, directory, scenario); !s)
-      return Error{fmt::format("link {}: {}", event.target, s.error().message), s.error().hint};
+    XR_TRY(read_trace(last = event.link.trace, directory, scenario)
+               .in(fmt::format("link {}", event.target)));
   return {};
 }
 

@@ -36,15 +36,13 @@ public:
   Importer(const LuminaFile &file, std::string name) : file_(file), name_(std::move(name)) {}
 
   Result<ImportedExperiment> make() {
-    if (Status s = check(); !s)
-      return s.error();
+    XR_TRY(check());
     out_.name = "Lumina: " + name_.substr(name_.rfind('/') + 1);
     out_.comments = {
         "Imported from Lumina's configuration. Its QP q is the flow qp-q; its events are rules,",
         "with its numbers plus 1: its qpn and psn count from 0, `qp` and `psn` from 1."};
     traffic();
-    if (Status s = rules(); !s)
-      return s.error();
+    XR_TRY(rules());
     times();
     expectations();
     out_.captures = {"left", "right"};
@@ -271,10 +269,8 @@ private:
 } // namespace
 
 Result<ImportedExperiment> lumina(const std::string &text, const std::string &name) {
-  const auto file = read_lumina(text, name);
-  if (!file)
-    return file.error();
-  return Importer(file.get(), name).make();
+  const auto file = XR_TRY(read_lumina(text, name));
+  return Importer(file, name).make();
 }
 
 } // namespace xr::importers

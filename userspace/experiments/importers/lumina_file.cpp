@@ -25,8 +25,7 @@ public:
   explicit LuminaReader(const experiment::SetValues &none) : reader_(none) {}
 
   Result<LuminaFile> read(const YAML::Node &root) {
-    if (Status s = reader_.map(root, "a key of Lumina", top()); !s)
-      return s.error();
+    XR_TRY(reader_.map(root, "a key of Lumina", top()));
     if (!root["traffic"])
       return reader_.at(root, {"there is no traffic", "traffic: {num-qps: 1, ...}"});
     return std::move(file_);

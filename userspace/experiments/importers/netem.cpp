@@ -77,8 +77,7 @@ public:
     if (words_.empty())
       return Error{"there are no options", "like \"delay 10ms 2ms loss 1%\""};
     while (at_ < words_.size())
-      if (Status s = option(); !s)
-        return s.error();
+      XR_TRY(option());
     return imported();
   }
 
@@ -151,15 +150,9 @@ private:
   }
 
   Status delay(const Words &given) {
-    auto base = time("delay", given[0]);
-    if (!base)
-      return base.error();
-    delay_ = base.get();
+    delay_ = XR_TRY(time("delay", given[0]));
     if (given.size() > 1) {
-      auto jitter = time("delay", given[1]);
-      if (!jitter)
-        return jitter.error();
-      jitter_ = jitter.get();
+      jitter_ = XR_TRY(time("delay", given[1]));
     }
     return given.size() > 2 ? Status(correlated("delay", given[2])) : Status();
   }
@@ -177,10 +170,8 @@ private:
                        std::string &rule) {
     if (given.size() > 1)
       return correlated(name, given[1]);
-    const auto p = percent(name, given[0]);
-    if (!p)
-      return p.error();
-    rule = fmt::format("probability {} {} next", percent_text(p.get()), action);
+    const auto p = XR_TRY(percent(name, given[0]));
+    rule = fmt::format("probability {} {} next", percent_text(p), action);
     return {};
   }
 
@@ -203,10 +194,7 @@ private:
                                     : fmt::format("loss gemodel: unexpected '{}'", given[most])};
     std::vector<double> values;
     for (const std::string &word : given) {
-      const auto p = percent("loss " + model, word);
-      if (!p)
-        return p.error();
-      values.push_back(p.get());
+      values.push_back(XR_TRY(percent("loss " + model, word)));
     }
     // tc-netem(8): without R, R is 1 - P; all are lost in the bad state, none in the good one
     if (values.size() == 1)
@@ -223,10 +211,7 @@ private:
       return Error{"reorder: gap cannot be imported", "reorder PERCENT; rules have reorder depth"};
     if (given.size() > 1)
       return correlated("reorder", given[1]);
-    const auto p = percent("reorder", given[0]);
-    if (!p)
-      return p.error();
-    reorder_ = p.get();
+    reorder_ = XR_TRY(percent("reorder", given[0]));
     return {};
   }
 
@@ -235,7 +220,7 @@ private:
       return Error{"rate: packet overhead and cells cannot be imported", "rate RATE"};
     const auto value = parse::rate(given[0]);
     if (!value)
-      return Error{"rate: " + value.error().message, value.error().hint};
+      return value.error().in("rate");
     rate_ = value.get();
     return {};
   }

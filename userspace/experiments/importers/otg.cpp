@@ -32,12 +32,9 @@ public:
     out_.name = "OTG: " + name_.substr(name_.rfind('/') + 1);
     out_.duration_ns = kDuration;
     out_.sample_ns = kDuration / 200;
-    if (Status s = hosts(); !s)
-      return s.error();
-    if (Status s = port(); !s)
-      return s.error();
-    if (Status s = flows(); !s)
-      return s.error();
+    XR_TRY(hosts());
+    XR_TRY(port());
+    XR_TRY(flows());
     out_.expect = {"sum(flows.drops) == 0", "sum(flows.failed) == 0"};
     const std::set<std::string> notes(file_.notes.begin(), file_.notes.end());
     notes_.insert(notes_.end(), notes.begin(), notes.end());
@@ -311,9 +308,7 @@ private:
     for (const OtgFlow *one : flows_) {
       const OtgFlow &flow = *one;
       const OtgQp &qp = file_.qps.at(flow.tx);
-      const auto name = name_of(flow);
-      if (!name)
-        return name.error();
+      const auto name = XR_TRY(name_of(flow));
       std::string words =
           fmt::format("{} size {} pmtu {} dscp {} ecn {} port {} psn {}", flow.verb,
                       flow.size * flow.unit, qp.mtu, qp.dscp, qp.ecn, qp.udp_port, qp.psn);
@@ -325,8 +320,8 @@ private:
         words += " imm 0x" + flow.immediate;
       words += pace(flow);
       out_.flows.push_back(
-          {name.get(), host_of(flow.port, true), host_of(receiving(flow), false), words});
-      numbers_.push_back(fmt::format("{}: {}", name.get(), qp.number));
+          {name, host_of(flow.port, true), host_of(receiving(flow), false), words});
+      numbers_.push_back(fmt::format("{}: {}", name, qp.number));
     }
     notes_.push_back(
         fmt::format("source_qp_number: QPNs are those of the place where it runs, not {}",
@@ -347,10 +342,8 @@ private:
 } // namespace
 
 Result<ImportedExperiment> otg(const std::string &text, const std::string &name) {
-  const auto file = read_otg(text, name);
-  if (!file)
-    return file.error();
-  return Importer(file.get(), name).make();
+  const auto file = XR_TRY(read_otg(text, name));
+  return Importer(file, name).make();
 }
 
 } // namespace xr::importers

@@ -36,8 +36,7 @@ public:
       keys.push_back({other, refused(other)});
     for (const char *other : {"captures", "events", "lldp", "egress_only_tracking"})
       keys.push_back({other, unused(other)});
-    if (Status s = reader_.map(root, "a key of OTG", keys); !s)
-      return s.error();
+    XR_TRY(reader_.map(root, "a key of OTG", keys));
     if (file_.flows.empty())
       return reader_.at(
           root, {"there is no flow of RoCEv2", "stateful_flows: {rocev2: [{tx_ports: [...]}]}"});

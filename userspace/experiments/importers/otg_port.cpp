@@ -39,23 +39,19 @@ constexpr Parameter kParameters[] = {
 
 Result<std::string> value_of(const Parameter &parameter, const std::string &word) {
   if (parameter.as == Switch) {
-    const auto on = parse::choice(word, {"false", "true"}, "true or false");
-    if (!on)
-      return on.error();
-    return std::string(on.get() ? "1" : "0");
+    const auto on = XR_TRY(parse::choice(word, {"false", "true"}, "true or false"));
+    return std::string(on ? "1" : "0");
   }
-  const auto number = parse::real(word, 0, 1e12);
-  if (!number)
-    return number.error();
+  const auto number = XR_TRY(parse::real(word, 0, 1e12));
   switch (parameter.as) {
   case Of1024:
-    return fmt::format("{:.10g}", number.get() / 1024);
+    return fmt::format("{:.10g}", number / 1024);
   case Rest1024:
-    return fmt::format("{:.10g}", (1024 - number.get()) / 1024);
+    return fmt::format("{:.10g}", (1024 - number) / 1024);
   case OfRate:
-    return fmt::format("{:.10g}%", number.get());
+    return fmt::format("{:.10g}%", number);
   default:
-    return fmt::format("{:.10g}", number.get());
+    return fmt::format("{:.10g}", number);
   }
 }
 

@@ -103,8 +103,7 @@ Result<Captures> Captures::start(const Plan &plan, const RunPorts &ports,
   auto state = std::make_unique<State>();
   for (const CaptureSetup &setup : plan.captures)
     if (const RunPort &port = port_of(setup.port, ports); port.here())
-      if (Status s = state->add(setup, port, directory); !s)
-        return s.error();
+      XR_TRY(state->add(setup, port, directory));
   return Captures(std::move(state));
 }
 

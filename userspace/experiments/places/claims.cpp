@@ -47,10 +47,8 @@ Result<PortClaims> PortClaims::take(const std::vector<RunPort> &ports) {
   errno = 0;
   std::ofstream file(claims.path_, std::ios::app);
   for (const RunPort &port : ports) {
-    const auto netns = host::Netns::open(port.netns);
-    if (!netns)
-      return netns.error();
-    file << netns.get().inode() << ' ' << port.ifname << '\n';
+    const auto netns = XR_TRY(host::Netns::open(port.netns));
+    file << netns.inode() << ' ' << port.ifname << '\n';
   }
   file.close();
   if (!file)

@@ -44,10 +44,8 @@ std::array<uint32_t, 9> without_kind(roce_key key) {
 Result<std::optional<datapath::AttachedPort>> open_port(const RunPort &port, bool wanted = true) {
   if (!port.here() || !wanted)
     return std::optional<datapath::AttachedPort>();
-  auto open = datapath::AttachedPort::open(port.ifname, port.netns);
-  if (!open)
-    return open.error();
-  return std::optional(std::move(open).get());
+  auto open = XR_TRY(datapath::AttachedPort::open(port.ifname, port.netns));
+  return std::optional(std::move(open));
 }
 
 void subtract(FlowCounts &from, const FlowCounts &before) {
@@ -68,10 +66,8 @@ Result<Counter> Counter::open(const Plan &plan, const RunPorts &ports) {
         std::tuple{&open->left, &ports.left, true},
         std::tuple{&open->right, &ports.right, !senders}, // for CNPs
         std::tuple{&open->receiver, &ports.receiver, true}}) {
-    auto one = open_port(*port, wanted);
-    if (!one)
-      return one.error();
-    *to = std::move(one).get();
+    auto one = XR_TRY(open_port(*port, wanted));
+    *to = std::move(one);
   }
   return Counter(plan, ports.sender.here(), std::move(open));
 }
@@ -198,10 +194,8 @@ Result<Reading> Counter::read(const SendReport &sender) {
        {std::pair{&ports_->receiver, &received}, std::pair{&ports_->left, &sent},
         std::pair{&answered, &answers}}) {
     if (*port) {
-      auto one = (*port)->snapshot();
-      if (!one)
-        return one.error();
-      *snapshot = std::move(one).get();
+      auto one = XR_TRY((*port)->snapshot());
+      *snapshot = std::move(one);
     }
     if (snapshot == &received)
       reading.t_ns = monotonic_ns();

@@ -103,13 +103,9 @@ uint64_t ring_memory(const RunPort &port) {
 }
 
 Result<packet::Mac> mac_of(const std::string &ifname, const std::string &netns) {
-  const auto inside = host::enter_netns(netns);
-  if (!inside)
-    return inside.error();
-  const auto facts = host::read_link(ifname, netns);
-  if (!facts)
-    return facts.error();
-  return facts.get().mac;
+  XR_TRY(host::enter_netns(netns));
+  const auto facts = XR_TRY(host::read_link(ifname, netns));
+  return facts.mac;
 }
 
 } // namespace
@@ -147,15 +143,12 @@ struct Endpoints::State {
     attach.features |= plan.features;
     attach.uses = plan.uses;
     const uint64_t rings = setup.ours ? 0 : ring_memory(left) + ring_memory(right);
-    auto run = endpoint::WireRun::prepare({.first = left.ifname,
-                                           .second = right.ifname,
-                                           .netns = left.netns,
-                                           .attach = attach,
-                                           .fix = setup.ours,
-                                           .memory = wire_memory(plan) + rings});
-    if (!run)
-      return run.error();
-    wire.run.emplace(std::move(run).get());
+    wire.run.emplace(XR_TRY(endpoint::WireRun::prepare({.first = left.ifname,
+                                                        .second = right.ifname,
+                                                        .netns = left.netns,
+                                                        .attach = attach,
+                                                        .fix = setup.ours,
+                                                        .memory = wire_memory(plan) + rings})));
     for (const datapath::Trouble &trouble : wire.run->troubles())
       if (!trouble.fixed)
         notes.push_back(fmt::format("{}: {}; {}", trouble.ifname, trouble.text, trouble.hint));
@@ -178,10 +171,7 @@ struct Endpoints::State {
     request.responder.selective = scenario.reliability.selective;
     request.responder.most_kept = scenario.reliability.window;
     request.attach = attach_options(plan, setup.ours, {Port::Receivers});
-    auto run = endpoint::RespondRun::prepare(std::move(request));
-    if (!run)
-      return run.error();
-    respond.run.emplace(std::move(run).get());
+    respond.run.emplace(XR_TRY(endpoint::RespondRun::prepare(std::move(request))));
     return {};
   }
 
@@ -189,10 +179,7 @@ struct Endpoints::State {
                       const EndpointSetup &setup) {
     packet::Mac peer = setup.peer_mac.value_or(packet::Mac{});
     if (!setup.peer_mac) {
-      const auto mac = mac_of(setup.ports.receiver.ifname, setup.ports.receiver.netns);
-      if (!mac)
-        return mac.error();
-      peer = mac.get();
+      peer = XR_TRY(mac_of(setup.ports.receiver.ifname, setup.ports.receiver.netns));
     }
     endpoint::SendRequest request;
     request.ifname = setup.ports.sender.ifname;
@@ -212,10 +199,7 @@ struct Endpoints::State {
     }
     if (request.flows.empty())
       return Error{"no flow ever starts", R"({at: 20ms, do: "start flow-1"})"};
-    auto run = endpoint::SendRun::prepare(std::move(request));
-    if (!run)
-      return run.error();
-    send.run.emplace(std::move(run).get());
+    send.run.emplace(XR_TRY(endpoint::SendRun::prepare(std::move(request))));
     return {};
   }
 };
@@ -224,9 +208,7 @@ Result<Endpoints> Endpoints::prepare(const Plan &plan, const simulate::Scenario 
                                      const EndpointSetup &setup) {
   auto state = std::make_unique<State>();
   // Each of the four programs takes long to load.
-  const auto lock = datapath::Lock::ForThreads::take();
-  if (!lock)
-    return lock.error();
+  XR_TRY(datapath::Lock::ForThreads::take());
   Status wire, respond, send;
   std::thread receivers([&] {
     if (setup.ports.receiver.here())

@@ -144,10 +144,7 @@ Result<Reading> FramesRun::reading() {
 }
 
 Status FramesRun::read() {
-  auto now = reading();
-  if (!now)
-    return now.error();
-  last_ = std::move(now).get();
+  last_ = XR_TRY(reading());
   measurement_.look(last_);
   if (last_.t_ns >= measure_at_) {
     measurement_.begin(last_);
@@ -196,12 +193,10 @@ Status FramesRun::settle() {
   const uint64_t from = monotonic_ns(), until = from + kSettle + least;
   while (monotonic_ns() < until) {
     sleep_until(monotonic_ns() + 2 * kLook);
-    auto now = reading();
-    if (!now)
-      return now.error();
-    const bool settled = !holds_frames(now.get()) && now->t_ns > last_.t_ns &&
-                         same(now.get(), last_) && monotonic_ns() > from + least;
-    last_ = std::move(now).get();
+    auto now = XR_TRY(reading());
+    const bool settled = !holds_frames(now) && now.t_ns > last_.t_ns && same(now, last_) &&
+                         monotonic_ns() > from + least;
+    last_ = std::move(now);
     if (settled)
       break;
   }
@@ -217,10 +212,7 @@ Status FramesRun::finish() {
     if (Status s = settle(); !s)
       return s;
   if (at_.ports.wire()) {
-    auto rows = rules_.read(at_.experiment.rules);
-    if (!rows)
-      return rows.error();
-    rule_rows_ = std::move(rows).get();
+    rule_rows_ = XR_TRY(rules_.read(at_.experiment.rules));
   }
   find_reasons();
   return {};

@@ -52,14 +52,12 @@ Result<Lane> Lane::make(uint32_t mtu) {
        {std::pair{&lane.senders_, "send"}, std::pair{&lane.wire_, "wire"},
         std::pair{&lane.receivers_, "recv"}}) {
     const std::string wanted = fmt::format("{}-{}", id, role);
-    if (Status s = host::make_netns(wanted); !s)
-      return s.error();
+    XR_TRY(host::make_netns(wanted));
     *name = wanted;
   }
   for (const auto &[near, netns, far] : {std::tuple{kLeft, &lane.senders_, kSender},
                                          std::tuple{kRight, &lane.receivers_, kReceiver}})
-    if (Status s = host::make_veth({near, lane.wire_}, {far, *netns}, mtu); !s)
-      return s.error();
+    XR_TRY(host::make_veth({near, lane.wire_}, {far, *netns}, mtu));
   return lane;
 }
 

@@ -37,19 +37,13 @@ Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
                                            const RunHooks &hooks) {
   const Stopwatch watch;
   const simulate::Scenario scenario = scaled(experiment.scenario, options.scale);
-  auto plan = make_plan(scenario);
-  if (!plan)
-    return plan.error();
-  plan.get().made = true;
-  if (Status s = plan_rules(experiment, options.scale, plan.get()); !s)
-    return s.error();
+  auto plan = XR_TRY(make_plan(scenario));
+  plan.made = true;
+  XR_TRY(plan_rules(experiment, options.scale, plan));
   if (!experiment.captures.empty() && options.out.empty())
     return Error{"a capture needs a directory for its files", "--out DIR"}.as_usage();
-  if (Status s = check_speed(plan.get(), scenario, options.scale); !s)
-    return s.error();
-  auto subject = subject_of(experiment, plan.get());
-  if (!subject)
-    return subject.error();
+  XR_TRY(check_speed(plan, scenario, options.scale));
+  auto subject = XR_TRY(subject_of(experiment, plan));
   const auto note = [&](const std::string &text) {
     if (options.note)
       options.note(text);
@@ -59,51 +53,36 @@ Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
         "the run is at 1/{:.6g} of the rates and lasts {}: all times are as much longer, "
         "sizes in bytes stay; the report is in the experiment's rates and times",
         1 / options.scale, parse::duration_text(scenario.duration_ns)));
-  if (const std::string why = why_differs(plan.get(), options.scale); !why.empty())
+  if (const std::string why = why_differs(plan, options.scale); !why.empty())
     note(why);
   if (scenario.sample_ns && scenario.sample_ns < kLeastSample)
     note(fmt::format("samples are {} apart, not {}", parse::duration_text(kLeastSample),
                      parse::duration_text(scenario.sample_ns)));
-  const auto lane = Lane::make(plan.get().mtu);
-  if (!lane)
-    return lane.error();
-  const RunPorts ports = lane.get().ports();
-  auto endpoints = Endpoints::prepare(plan.get(), scenario, {.ports = ports, .ours = true});
-  if (!endpoints)
-    return endpoints.error();
-  auto captures = Captures::start(plan.get(), ports, options.out);
-  if (!captures)
-    return captures.error();
-  auto counter = Counter::open(plan.get(), ports);
-  if (!counter)
-    return counter.error();
-  if (Status s = endpoints->start(); !s)
-    return s.error();
+  const auto lane = XR_TRY(Lane::make(plan.mtu));
+  const RunPorts ports = lane.ports();
+  auto endpoints = XR_TRY(Endpoints::prepare(plan, scenario, {.ports = ports, .ours = true}));
+  auto captures = XR_TRY(Captures::start(plan, ports, options.out));
+  auto counter = XR_TRY(Counter::open(plan, ports));
+  XR_TRY(endpoints.start());
   // Their schedules begin with them: just before the first packet.
-  RuleRun rules(plan.get(), ports);
-  if (Status s = rules.begin(); !s)
-    return s.error();
-  if (Status s = endpoints->start_senders(); !s)
-    return s.error();
+  RuleRun rules(plan, ports);
+  XR_TRY(rules.begin());
+  XR_TRY(endpoints.start_senders());
   FramesRun run({.experiment = experiment,
                  .scenario = scenario,
-                 .plan = plan.get(),
-                 .subject = std::move(subject).get(),
+                 .plan = plan,
+                 .subject = std::move(subject),
                  .scale = options.scale,
                  .place = "namespaces",
                  .hooks = hooks,
                  .watch = watch,
                  .ports = ports},
-                endpoints.get(), counter.get(), rules);
-  if (Status s = run.run(); !s)
-    return s.error();
-  if (Status s = captures->stop(); !s)
-    return s.error();
-  run.add_reasons(captures->why_void());
-  if (Status s = endpoints->close(); !s)
-    return s.error();
-  if (Status s = captures->close(); !s)
-    return s.error();
+                endpoints, counter, rules);
+  XR_TRY(run.run());
+  XR_TRY(captures.stop());
+  run.add_reasons(captures.why_void());
+  XR_TRY(endpoints.close());
+  XR_TRY(captures.close());
   return run.result(hooks.answers);
 }
 

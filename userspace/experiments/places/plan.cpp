@@ -124,16 +124,13 @@ public:
   }
 
   Result<Plan> make() {
-    if (Status s = check_topology(scenario_); !s)
-      return s.error();
+    XR_TRY(check_topology(scenario_));
     const Topology &topology = scenario_.topology;
     plan_.path_ns =
         2 * topology.delay + (topology.kind == Topology::Kind::Dumbbell ? topology.core_delay : 0);
     plan_.queue = *simulate::bottleneck(topology);
-    if (Status s = links(); !s)
-      return s.error();
-    if (Status s = all_flows(); !s)
-      return s.error();
+    XR_TRY(links());
+    XR_TRY(all_flows());
     return std::move(plan_);
   }
 
@@ -174,9 +171,7 @@ private:
     uint32_t largest = 0;
     double frames = 0;
     for (size_t i = 0; i < scenario_.flows.size(); i++) {
-      if (Status s = one_flow(i); !s)
-        return Error{fmt::format("{}: {}", scenario_.flows[i].name, s.error().message),
-                     s.error().hint};
+      XR_TRY(one_flow(i).in(scenario_.flows[i].name));
       PlannedFlow &planned = plan_.flows.back();
       flow::Flow fitted = planned.flow;
       if (Status s = flow::fit_frame_size(fitted); !s)
@@ -282,10 +277,8 @@ private:
     flow.name = setup.name;
     for (const auto &[host, address] :
          {std::pair{&setup.src, &flow.path.src}, {&setup.dst, &flow.path.dst}}) {
-      const auto found = address_of(*host);
-      if (!found)
-        return found.error();
-      *address = found.get();
+      const auto found = XR_TRY(address_of(*host));
+      *address = found;
     }
     flow.src_given = flow.dst_given = true;
     flow.qp = kFirstQp + plan_.qps;

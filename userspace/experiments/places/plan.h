@@ -35,8 +35,9 @@ struct LinkChange {
 
 // Words in the time and the rates of the run. `qp N` of the experiment has become a QPN.
 struct PlannedRule {
-  std::string name, link, words;
-  bool left = true; // at the wire's port towards the senders; else towards the receivers
+  std::string name, link;
+  impair::RuleSpec rule; // at the plan's scale
+  bool left = true;      // at the wire's port towards the senders; else towards the receivers
   bool from_start = true;
 };
 

@@ -82,11 +82,9 @@ Result<PortNames> parse_ports(const std::vector<std::string> &words) {
       const size_t equals = part.find('=');
       if (equals == std::string::npos)
         return Error{fmt::format("'{}' is not KEY=VALUE", part), kExample};
-      if (Status s = set_value(names, part.substr(0, equals), part.substr(equals + 1)); !s)
-        return s.error();
+      XR_TRY(set_value(names, part.substr(0, equals), part.substr(equals + 1)));
     }
-  if (Status s = check_names(names); !s)
-    return s.error();
+  XR_TRY(check_names(names));
   return names;
 }
 

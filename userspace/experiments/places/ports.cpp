@@ -80,10 +80,8 @@ public:
         ports_(ports_of_role(named_, options.role)) {}
 
   Result<ExperimentResult> run() {
-    if (Status s = make(); !s)
-      return s.error();
-    if (Status s = judge_here(); !s)
-      return s.error();
+    XR_TRY(make());
+    XR_TRY(judge_here());
     for (const std::string &port : release_stale_claims())
       note(fmt::format("{}: detached, as the run that had attached it has ended", port));
     if (Status s = check_ports(plan_, ports_, options_.names.speed); !s)
@@ -99,10 +97,7 @@ private:
   }
 
   Status make() {
-    auto plan = make_plan(scenario_, named_.sender.here(), named_.wire());
-    if (!plan)
-      return plan.error();
-    plan_ = std::move(plan).get();
+    plan_ = XR_TRY(make_plan(scenario_, named_.sender.here(), named_.wire()));
     if (!named_.wire() && !experiment_.rules.all.empty())
       return Error{fmt::format("{}: a rule needs a wire", experiment_.rules.all.front().name),
                    "left=IF,right=IF"};
@@ -210,48 +205,31 @@ private:
     for (const RunPort *port : {&ports_.sender, &ports_.left, &ports_.right, &ports_.receiver})
       if (port->here())
         mine.push_back(*port);
-    const auto peer = find_peer();
-    if (!peer)
-      return peer.error();
-    const auto claims = PortClaims::take(mine);
-    if (!claims)
-      return claims.error();
-    auto endpoints =
-        Endpoints::prepare(plan_, scenario_, {.ports = ports_, .peer_mac = peer.get()});
+    const auto peer = XR_TRY(find_peer());
+    XR_TRY(PortClaims::take(mine));
+    auto endpoints = Endpoints::prepare(plan_, scenario_, {.ports = ports_, .peer_mac = peer});
     if (!endpoints)
       return endpoints.error();
     for (const std::string &text : endpoints->notes())
       note(text);
-    auto captures = Captures::start(plan_, ports_, options_.out);
-    if (!captures)
-      return captures.error();
-    auto counter = Counter::open(plan_, ports_);
-    if (!counter)
-      return counter.error();
-    if (Status s = endpoints->start(); !s)
-      return s.error();
-    if (Status s = check_in_time(); !s)
-      return s.error();
-    if (Status s = wait_until(options_.at_ns - std::min(options_.at_ns, kLead)); !s)
-      return s.error();
-    return measure(endpoints.get(), captures.get(), counter.get());
+    auto captures = XR_TRY(Captures::start(plan_, ports_, options_.out));
+    auto counter = XR_TRY(Counter::open(plan_, ports_));
+    XR_TRY(endpoints->start());
+    XR_TRY(check_in_time());
+    XR_TRY(wait_until(options_.at_ns - std::min(options_.at_ns, kLead)));
+    return measure(endpoints.get(), captures, counter);
   }
 
   Result<ExperimentResult> measure(Endpoints &endpoints, Captures &captures, Counter &counter) {
     RuleRun rules(plan_, ports_);
-    if (Status s = rules.begin(); !s)
-      return s.error();
-    if (Status s = wait_until(options_.at_ns); !s)
-      return s.error();
+    XR_TRY(rules.begin());
+    XR_TRY(wait_until(options_.at_ns));
     // Other hosts may have sent before.
     if (!plan_.ours) {
-      const auto before = counter.read({});
-      if (!before)
-        return before.error();
-      counter.count_from(before.get());
+      const auto before = XR_TRY(counter.read({}));
+      counter.count_from(before);
     }
-    if (Status s = endpoints.start_senders(); !s)
-      return s.error();
+    XR_TRY(endpoints.start_senders());
     FramesRun run({.experiment = experiment_,
                    .scenario = scenario_,
                    .plan = plan_,
@@ -263,15 +241,11 @@ private:
                    .ports = ports_,
                    .senders_elsewhere = plan_.ours && !ports_.sender.here()},
                   endpoints, counter, rules);
-    if (Status s = run.run(); !s)
-      return s.error();
-    if (Status s = captures.stop(); !s)
-      return s.error();
+    XR_TRY(run.run());
+    XR_TRY(captures.stop());
     run.add_reasons(captures.why_void());
-    if (Status s = endpoints.close(); !s)
-      return s.error();
-    if (Status s = captures.close(); !s)
-      return s.error();
+    XR_TRY(endpoints.close());
+    XR_TRY(captures.close());
     return run.result(hooks_.answers);
   }
 

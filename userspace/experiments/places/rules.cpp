@@ -23,41 +23,10 @@ uint64_t times(uint64_t value, double factor) {
   return static_cast<uint64_t>(std::llround(static_cast<double>(value) * factor));
 }
 
-// In canonical text a time has a unit in lower case, and so has no number of bytes.
-std::string scaled_word(const std::string &word, double scale) {
-  if (word.empty() || !isdigit(static_cast<unsigned char>(word.front())) || word.ends_with('M'))
-    return word;
-  if (word.ends_with("bit"))
-    if (const auto bits = parse::rate(word, 0))
-      return parse::rate_text(times(bits.get(), scale));
-  if (const auto ns = parse::duration(word))
-    return parse::duration_text(times(ns.get(), 1 / scale));
-  return word;
-}
-
 // "switch:receiver" -> "receiver:switch"
 std::string way_back(const std::string &queue) {
   const size_t colon = queue.find(':');
   return queue.substr(colon + 1) + ":" + queue.substr(0, colon);
-}
-
-// Times that canonical text leaves out, as they are the defaults.
-void add_defaults(std::vector<std::string> &words, const impair::Rule &rule, double scale) {
-  const auto insert = [&](size_t at, const char *word, uint64_t ns) {
-    if (at < words.size() && words[at] == word)
-      return;
-    words.insert(words.begin() + static_cast<ptrdiff_t>(std::min(at, words.size())),
-                 {word, parse::duration_text(times(ns, 1 / scale))});
-  };
-  for (size_t i = 0; i < words.size(); i++) {
-    const std::string before = i ? words[i - 1] : "";
-    if (before == "name" || before == "opcode" || before == "transport")
-      continue;
-    if (words[i] == "cnp")
-      insert(i + 1, "interval", rule.compiled.action.cnp_interval_ns);
-    if (words[i] == "depth" || words[i] == "hold" || (words[i] == "accumulate" && rule.hold.frames))
-      insert(i + 2, "timeout", rule.hold.timeout_ns);
-  }
 }
 
 Result<impair::Rule> planned(const experiment::RuleSetup &setup, double scale, const Plan &plan,
@@ -66,37 +35,33 @@ Result<impair::Rule> planned(const experiment::RuleSetup &setup, double scale, c
   if (setup.link != plan.queue && setup.link != back)
     return Error{fmt::format("no rule is possible at {} with frames", setup.link),
                  fmt::format("only at {} and {}", plan.queue, back)};
-  std::vector<std::string> words = parse::split(scaled_words(setup.words, scale));
-  if (scale != 1)
-    if (const auto asked = impair::parse(parse::split(setup.words)))
-      add_defaults(words, asked.get(), scale);
+  impair::RuleSpec rule = scaled(setup.spec, scale);
   // QPNs of other hosts are not known: their N-th QP is the N-th that the port sees.
-  if (plan.ours) {
-    const uint32_t first = plan.flows.empty() ? 0 : plan.flows.front().flow.qp;
-    if (Status s = experiment::number_qps(words, first, plan.qps); !s)
-      return s.error();
-  }
-  auto rule = impair::parse(words);
-  if (!rule)
-    return Error{fmt::format("at this scale: {}", rule.error().message), rule.error().hint};
-  out = {setup.name, setup.link, rule->text(), setup.link == plan.queue, setup.from_start};
-  return rule;
+  if (plan.ours)
+    XR_TRY(experiment::number_qps(rule, plan.flows.empty() ? 0 : plan.flows.front().flow.qp,
+                                  plan.qps));
+  // What is possible is the words' to say.
+  if (auto sound = impair::parse_spec(parse::split(rule.text())); !sound)
+    return sound.error().in("at this scale");
+  out = {setup.name, setup.link, rule, setup.link == plan.queue, setup.from_start};
+  return impair::compile(rule);
 }
 
 } // namespace
 
-std::string scaled_words(const std::string &words, double scale) {
-  std::string all;
-  bool is_name = false;
-  for (const std::string &word : parse::split(words)) {
-    std::string parts;
-    for (const std::string &part : parse::parts(word))
-      parts +=
-          (parts.empty() ? "" : ",") + (is_name || scale == 1 ? part : scaled_word(part, scale));
-    all += (all.empty() ? "" : " ") + parts;
-    is_name = word == "name";
-  }
-  return all;
+impair::RuleSpec scaled(impair::RuleSpec rule, double scale) {
+  if (scale == 1)
+    return rule;
+  Hold &hold = rule.hold;
+  for (uint64_t *ns : {&rule.schedule.on_ns, &rule.schedule.period_ns, &rule.limit.period_ns,
+                       &rule.actions.cnp.interval_ns, &hold.delay_ns, &hold.a, &hold.b,
+                       &hold.every_ns, &hold.timeout_ns})
+    *ns = times(*ns, 1 / scale);
+  for (uint64_t &ns : hold.table)
+    ns = times(ns, 1 / scale);
+  for (uint64_t *bits : {&rule.actions.red.rate, &rule.actions.police.rate, &hold.rate})
+    *bits = times(*bits, scale);
+  return rule;
 }
 
 Status plan_rules(const experiment::Experiment &experiment, double scale, Plan &plan) {
@@ -105,13 +70,11 @@ Status plan_rules(const experiment::Experiment &experiment, double scale, Plan &
                              8 * static_cast<uint64_t>(plan.frames_per_second * plan.frame_bytes)};
   for (const experiment::RuleSetup &setup : experiment.rules.all) {
     PlannedRule one;
-    auto rule = planned(setup, scale, plan, one);
-    if (!rule)
-      return Error{fmt::format("{}: {}", setup.name, rule.error().message), rule.error().hint};
+    auto rule = XR_TRY(planned(setup, scale, plan, one).in(setup.name));
     plan.rules.push_back(std::move(one));
-    plan.features |= impair::needs(rule.get(), true);
-    held.rules.push_back(rule->hold);
-    ports[plan.rules.back().left ? 0 : 1].push_back(std::move(rule).get());
+    plan.features |= impair::needs(rule, true);
+    held.rules.push_back(rule.hold);
+    ports[plan.rules.back().left ? 0 : 1].push_back(std::move(rule));
   }
   for (const std::vector<impair::Rule> &rules : ports)
     if (!rules.empty())
@@ -133,16 +96,11 @@ Status RuleRun::begin() {
     for (const PlannedRule &one : plan_.rules) {
       if (one.left != left || !one.from_start)
         continue;
-      auto rule = impair::parse(parse::split(one.words));
-      if (!rule)
-        return rule.error();
-      file.rules.push_back(std::move(rule).get());
+      file.rules.push_back(impair::compile(one.rule));
     }
     if (file.rules.empty())
       continue;
-    const auto done = datapath::apply_rules(port(left), netns(), file);
-    if (!done)
-      return done.error();
+    XR_TRY(datapath::apply_rules(port(left), netns(), file));
   }
   return {};
 }
@@ -167,19 +125,13 @@ Status RuleRun::change_one(Change kind, size_t index) {
         datapath::enable_rule(port(planned.left), netns(), planned.name, kind == Change::Enable);
     return done ? Status() : wrong(done.error());
   }
-  const auto rule = impair::parse(parse::split(planned.words));
-  if (!rule)
-    return wrong(rule.error());
   there_[index] = true;
-  const auto done = datapath::add_rule(port(planned.left), netns(), rule.get());
+  const auto done = datapath::add_rule(port(planned.left), netns(), impair::compile(planned.rule));
   return done ? Status() : wrong(done.error());
 }
 
 Status RuleRun::begin_measure(const experiment::Rules &rules) {
-  auto rows = read(rules);
-  if (!rows)
-    return rows.error();
-  measured_ = std::move(rows).get();
+  measured_ = XR_TRY(read(rules));
   return {};
 }
 
@@ -188,17 +140,15 @@ Result<std::vector<ExperimentRule>> RuleRun::read(const experiment::Rules &rules
   for (const bool left : {true, false}) {
     if (std::ranges::none_of(plan_.rules, [&](const auto &one) { return one.left == left; }))
       continue;
-    const auto list = datapath::list_rules(port(left), netns());
-    if (!list)
-      return list.error();
-    counted.insert(counted.end(), list.get().rules.begin(), list.get().rules.end());
+    const auto list = XR_TRY(datapath::list_rules(port(left), netns()));
+    counted.insert(counted.end(), list.rules.begin(), list.rules.end());
   }
   std::vector<ExperimentRule> rows;
   for (const experiment::RuleSetup &setup : rules.all) {
     ExperimentRule row;
     row.name = setup.name;
     row.link = setup.link;
-    row.words = setup.words;
+    row.words = setup.spec.text();
     const auto found = std::ranges::find(counted, setup.name, &RuleRow::name);
     if (found != counted.end()) {
       row.whole = {.matched = found->matched,

@@ -13,8 +13,8 @@
 
 namespace xr::places {
 
-// Words of a rule, with their times and rates at a fraction of the rates.
-std::string scaled_words(const std::string &words, double scale);
+// With times and rates at a fraction of the rates.
+impair::RuleSpec scaled(impair::RuleSpec rule, double scale);
 
 // Adds the experiment's rules and captures to a plan of its scaled scenario.
 Status plan_rules(const experiment::Experiment &experiment, double scale, Plan &plan);

@@ -8,7 +8,6 @@
 #include "base/stopwatch.h"
 #include "experiment/rules.h"
 #include "experiment/verdict.h"
-#include "parse/words.h"
 #include "places/result.h"
 #include "simulate/simulation.h"
 
@@ -62,7 +61,7 @@ public:
         if (queue.name == name)
           queue.alias = alias;
     for (size_t i = 0; i < measured.rules.size(); i++)
-      measured.rules[i].words = experiment_.rules.all[i].words;
+      measured.rules[i].words = experiment_.rules.all[i].spec.text();
     const bool sent = simulation_.totals().sent;
     return result_of({.experiment = experiment_,
                       .subject = subject_,
@@ -100,12 +99,8 @@ Result<simulate::Scenario> with_rules(const Experiment &experiment, const std::s
   uint32_t qps = 0;
   for (const simulate::FlowSetup &setup : scenario.flows)
     qps += setup.flow.qps;
-  for (simulate::RuleSetup &rule : scenario.rules.all) {
-    std::vector<std::string> words = parse::split(rule.words);
-    if (Status s = experiment::number_qps(words, simulate::kFirstQp, qps); !s)
-      return Error{fmt::format("{}: {}", rule.name, s.error().message), s.error().hint};
-    rule.words = fmt::format("{}", fmt::join(words, " "));
-  }
+  for (simulate::RuleSetup &rule : scenario.rules.all)
+    XR_TRY(experiment::number_qps(rule.spec, simulate::kFirstQp, qps).in(rule.name));
   return scenario;
 }
 
@@ -113,15 +108,11 @@ Result<simulate::Scenario> with_rules(const Experiment &experiment, const std::s
 
 Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks,
                                      const std::string &out) {
-  const auto scenario = with_rules(experiment, out);
-  if (!scenario)
-    return scenario.error();
-  auto simulation = simulate::Simulation::make(scenario.get());
-  if (!simulation)
-    return simulation.error();
-  VirtualRun run(experiment, hooks, *simulation.get());
+  const auto scenario = XR_TRY(with_rules(experiment, out));
+  auto simulation = XR_TRY(simulate::Simulation::make(scenario));
+  VirtualRun run(experiment, hooks, *simulation);
   const Status ran = run.run();
-  const Status closed = simulation.get()->close_captures();
+  const Status closed = simulation->close_captures();
   for (const Status *status : {&ran, &closed})
     if (!*status)
       return status->error();

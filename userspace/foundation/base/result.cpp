@@ -7,8 +7,10 @@
 
 namespace xr {
 
-Error Error::under(std::string_view prefix) const {
-  return {fmt::format("{}: {}", prefix, message), hint, usage};
+Error Error::in(std::string_view where) const {
+  if (where == context)
+    return *this;
+  return {fmt::format("{}: {}", where, message), hint, kind, std::string(where)};
 }
 
 Error errno_error(int error, std::string message, std::string hint) {

@@ -2,6 +2,7 @@
 // Return values that carry either a result or an error. The caller must check them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,15 +12,20 @@ namespace xr {
 
 // `message` is a sentence without a full stop. `hint` says what the user can do, or is empty.
 struct Error {
+  // Usage: the command line is wrong (exit status 2), not a file, port or machine.
+  enum class Kind : uint8_t { Other, Usage };
+
   std::string message;
   std::string hint = {};
-  bool usage = false; // the command line is wrong (exit status 2), not a file, port or machine
+  Kind kind = Kind::Other;
+  std::string context = {}; // that in() added last
 
   // The error of a wrong command line. Words of a file are read by the same functions, so that only
   // the reader of the command line, or a check of its options, makes it one.
-  Error as_usage() const { return {message, hint, true}; }
-  // "PREFIX: message".
-  Error under(std::string_view prefix) const;
+  Error as_usage() const { return {message, hint, Kind::Usage, context}; }
+  bool is_usage() const { return kind == Kind::Usage; }
+  // "CONTEXT: message"; as it is if it was in that context already.
+  Error in(std::string_view context) const;
 };
 
 // Appends the text of an errno value: "message: No such device (ENODEV)".
@@ -40,6 +46,10 @@ public:
   T &operator*() & { return std::get<0>(state_); }
   const Error &error() const & { return std::get<1>(state_); }
   Error &&error() && { return std::get<1>(std::move(state_)); }
+  // The value, or the error in that context.
+  Result in(std::string_view context) && {
+    return ok() ? std::move(*this) : Result(error().in(context));
+  }
 
 private:
   std::variant<T, Error> state_;
@@ -53,7 +63,10 @@ public:
 
   bool ok() const { return !failed_; }
   explicit operator bool() const { return ok(); }
-  const Error &error() const { return error_; }
+  void get() const {}
+  const Error &error() const & { return error_; }
+  Error &&error() && { return std::move(error_); }
+  Result in(std::string_view context) && { return ok() ? Result() : Result(error_.in(context)); }
 
 private:
   bool failed_ = false;
@@ -61,5 +74,14 @@ private:
 };
 
 using Status = Result<void>;
+
+// The value of an expression that is a Result; or returns its error from the function around.
+#define XR_TRY(...)                                                                                \
+  ({                                                                                               \
+    auto xr_tried = __VA_ARGS__;                                                                   \
+    if (!xr_tried)                                                                                 \
+      return std::move(xr_tried).error();                                                          \
+    std::move(xr_tried).get();                                                                     \
+  })
 
 } // namespace xr

@@ -10,7 +10,8 @@
 
 namespace xr {
 
-inline constexpr uint64_t kLongestHold = 600'000'000'000; // ns: ten minutes
+inline constexpr uint64_t kLongestHold = 600'000'000'000;   // ns: ten minutes
+inline constexpr uint64_t kDefaultHoldTimeout = 10'000'000; // ns
 inline constexpr uint32_t kMostHeld = 511;          // reorder: depth; taken and passing frames
 inline constexpr uint32_t kMostAccumulated = 65535; // frames of one burst
 

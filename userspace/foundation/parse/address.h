@@ -24,6 +24,7 @@ struct Prefix {
   bool holds_mapped() const;
   std::string text() const;
   roce_prefix compiled() const;
+  bool operator==(const Prefix &) const = default;
 };
 
 Result<Address> address(const std::string &word);

@@ -17,10 +17,12 @@ struct Number {
   std::string unit = {};
 
   std::string text() const;
+  bool operator==(const Number &) const = default;
 };
 
 // 0.01, 1e-6, 1%, 50ppm. fraction() is the form that the datapath uses: p * 2^64, with ~0 for 1.
 struct Probability : Number {
+  bool operator==(const Probability &) const = default;
   long double p() const;
   uint64_t fraction() const;
 };

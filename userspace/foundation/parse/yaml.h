@@ -39,7 +39,7 @@ auto with_yaml(const std::string &text, const std::string &name, Read read)
     auto result = read(documents.empty() ? YAML::Node() : documents.front());
     if (!result)
       return Error{fmt::format("{}:{}", name, result.error().message), result.error().hint,
-                   result.error().usage};
+                   result.error().kind, name};
     return result;
   } catch (const YAML::Exception &e) {
     return Error{fmt::format("{}:{}: {}", name, e.mark.line + 1, e.msg), "the file must be YAML"};

@@ -22,10 +22,7 @@ SharedUmem::SharedUmem(uint32_t longest, uint32_t chunks)
 Result<std::unique_ptr<SharedUmem>> SharedUmem::make(uint32_t longest, uint32_t chunks) {
   std::unique_ptr<SharedUmem> self(new SharedUmem(longest, chunks));
   raise_memlock();
-  auto area = UmemArea::map(uint64_t{chunks} << self->bits_);
-  if (!area)
-    return area.error();
-  self->area_ = std::move(*area);
+  self->area_ = XR_TRY(UmemArea::map(uint64_t{chunks} << self->bits_));
   xsk_umem_config config{};
   config.fill_size = ring_size(4096);
   config.comp_size = ring_size(4096);

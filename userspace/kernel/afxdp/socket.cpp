@@ -169,12 +169,8 @@ uint64_t Socket::memory(const SocketOptions &options) {
 Result<std::unique_ptr<Socket>> Socket::open(const SocketOptions &options) {
   std::unique_ptr<Socket> self(new Socket(options));
   raise_memlock();
-  auto area = UmemArea::map(memory(options));
-  if (!area)
-    return area.error();
-  self->area_ = std::move(*area);
-  if (auto done = self->make(); !done)
-    return done.error();
+  self->area_ = XR_TRY(UmemArea::map(memory(options)));
+  XR_TRY(self->make());
   xdp_options given{};
   socklen_t size = sizeof(given);
   self->zero_copy_ = getsockopt(self->fd(), SOL_XDP, XDP_OPTIONS, &given, &size) == 0 &&

@@ -54,20 +54,17 @@ Error why_copied(const ZeroCopyPort &port, const Result<host::XdpFeatures> &xdp,
 
 Result<ZeroCopyTrial> try_zero_copy(const ZeroCopyPort &port,
                                     const Result<host::XdpFeatures> &xdp) {
-  if (auto allowed = host::check_privilege(host::Privilege::Sockets); !allowed)
-    return allowed.error();
+  XR_TRY(host::check_privilege(host::Privilege::Sockets));
   afxdp::SocketOptions options;
   options.ifname = port.ifname;
   options.longest = port.longest;
   options.slots = options.receive = 64;
   options.rx_ring = zero_copy_ring(port.ifname, xdp);
-  auto socket = afxdp::Socket::open(options);
-  if (!socket)
-    return socket.error();
+  auto socket = XR_TRY(afxdp::Socket::open(options));
   ZeroCopyTrial trial;
-  trial.zero_copy = (*socket)->zero_copy();
+  trial.zero_copy = (socket)->zero_copy();
   if (!trial.zero_copy)
-    trial.why = why_copied(port, xdp, (*socket)->zero_copy_cannot_send());
+    trial.why = why_copied(port, xdp, (socket)->zero_copy_cannot_send());
   return trial;
 }
 

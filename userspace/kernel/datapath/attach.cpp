@@ -66,9 +66,7 @@ Status count_with(const Pins &pins, const std::string &ifname, roce_config &conf
 Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
               const AttachOptions &options, std::vector<std::string> &notes) {
   Pins pins(bpffs, place.netns->inode(), place.ifindex);
-  auto scope = place.netns->enter();
-  if (!scope)
-    return scope.error();
+  XR_TRY(place.netns->enter());
   Undo undo(*place.netns, place.ifindex, bpffs, pins);
   roce_config config = make_config(options, take_frags(options, notes));
   config.quantum_ps = quantum_of(host::read_speed(place.ifname));
@@ -78,12 +76,11 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
     if (auto done = count_with(*one_with, options.one_with, config); !done)
       return done;
   }
-  auto joined = join_hook(port, pins, config, options, one_with ? &*one_with : nullptr, notes);
-  if (!joined)
-    return joined.error();
-  if (bpf_obj_pin(joined->object.program_fd(), pins.path(Pins::kProgram).c_str()) < 0)
+  auto joined =
+      XR_TRY(join_hook(port, pins, config, options, one_with ? &*one_with : nullptr, notes));
+  if (bpf_obj_pin(joined.object.program_fd(), pins.path(Pins::kProgram).c_str()) < 0)
     return errno_error(errno, fmt::format("cannot pin in {}", pins.directory()));
-  if (auto done = pins.record(Pins::kAlone, joined->alone); !done)
+  if (auto done = pins.record(Pins::kAlone, joined.alone); !done)
     return done;
   undo.disarm();
   return {};
@@ -93,8 +90,7 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
 
 Result<AttachReport> attach(const std::string &ifname, const std::string &netns,
                             const AttachOptions &options) {
-  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
-    return allowed.error();
+  XR_TRY(begin_call(host::Privilege::Load));
   auto lock = Lock::take(Lock::Kind::Exclusive);
   return lock ? attach_held(ifname, netns, options) : Result<AttachReport>(lock.error());
 }
@@ -102,22 +98,15 @@ Result<AttachReport> attach(const std::string &ifname, const std::string &netns,
 Result<AttachReport> attach_held(const std::string &ifname, const std::string &netns,
                                  const AttachOptions &options) {
   AttachReport report;
-  if (auto sound = check_options(options); !sound)
-    return sound.error();
+  XR_TRY(check_options(options));
   // Before need_bpffs() mounts a bpffs: a wrong interface name must change nothing.
-  if (auto place = find_place(ifname, netns, find_bpffs()); !place)
-    return place.error();
-  auto bpffs = need_bpffs();
-  if (!bpffs)
-    return bpffs.error();
-  auto ready = prepare(ifname, netns, *bpffs, report.notes);
-  if (!ready)
-    return ready.error();
-  const Place *place = &ready->place;
-  if (auto done = put_on(*place, *bpffs, ready->port, options, report.notes); !done)
-    return done.error();
+  XR_TRY(find_place(ifname, netns, find_bpffs()));
+  auto bpffs = XR_TRY(need_bpffs());
+  auto ready = XR_TRY(prepare(ifname, netns, bpffs, report.notes));
+  const Place *place = &ready.place;
+  XR_TRY(put_on(*place, bpffs, ready.port, options, report.notes));
 
-  Pins pins(*bpffs, place->netns->inode(), place->ifindex);
+  Pins pins(bpffs, place->netns->inode(), place->ifindex);
   auto after = inspect(ifname, &*place->netns, place->ifindex, &pins);
   if (!after)
     return after.error();

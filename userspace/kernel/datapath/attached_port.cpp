@@ -49,14 +49,11 @@ Result<AttachedPort> AttachedPort::open(const std::string &ifname, const std::st
 Result<bool> AttachedPort::alive() const { return is_still_attached(status_); }
 
 Status AttachedPort::read_counters(Snapshot &to) const {
-  auto opcodes = sum_over_cpus<roce_opcode_count>(maps_.fd(map_names::opcodes), ROCE_OPCODE_COUNTS);
-  if (!opcodes)
-    return opcodes.error();
-  std::copy(opcodes->begin(), opcodes->end(), to.opcodes.begin());
-  auto totals = sum_over_cpus<roce_totals>(maps_.fd(map_names::totals), 1);
-  if (!totals)
-    return totals.error();
-  to.totals = totals->front();
+  auto opcodes =
+      XR_TRY(sum_over_cpus<roce_opcode_count>(maps_.fd(map_names::opcodes), ROCE_OPCODE_COUNTS));
+  std::copy(opcodes.begin(), opcodes.end(), to.opcodes.begin());
+  auto totals = XR_TRY(sum_over_cpus<roce_totals>(maps_.fd(map_names::totals), 1));
+  to.totals = totals.front();
   const roce_shared shared = maps_.shared();
   std::ranges::copy(shared.causes[status_.side != 0], to.episodes.begin());
   return read_classes(to);
@@ -70,10 +67,8 @@ Status AttachedPort::read_classes(Snapshot &to) const {
     one.paused_ns = roce_pfc_paused(&one, to.time_ns);
   if (!(status_.features & ROCE_FEATURE_CLASSES))
     return {};
-  auto classes = sum_over_cpus<roce_class_count>(maps_.fd(map_names::classes), ROCE_CLASS_COUNTS);
-  if (!classes)
-    return classes.error();
-  to.classes = std::move(*classes);
+  to.classes =
+      XR_TRY(sum_over_cpus<roce_class_count>(maps_.fd(map_names::classes), ROCE_CLASS_COUNTS));
   return {};
 }
 
@@ -161,13 +156,10 @@ Result<Snapshot> AttachedPort::snapshot(bool with_streams) const {
   snapshot.followed = status_.features & ROCE_FEATURE_FOLLOW;
   snapshot.stream_capacity = status_.streams_capacity;
   snapshot.time_ns = monotonic_ns();
-  if (auto done = read_counters(snapshot); !done)
-    return done.error();
-  if (auto done = read_mirrors(snapshot); !done)
-    return done.error();
+  XR_TRY(read_counters(snapshot));
+  XR_TRY(read_mirrors(snapshot));
   if (with_streams)
-    if (auto done = read_streams(snapshot); !done)
-      return done.error();
+    XR_TRY(read_streams(snapshot));
   return snapshot;
 }
 

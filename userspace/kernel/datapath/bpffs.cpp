@@ -124,8 +124,7 @@ Result<Bpffs> need_bpffs() {
   if (const char *configured = getenv(XDP_BPFFS_ENVVAR)) // NOLINT(concurrency-mt-unsafe)
     return Error{fmt::format("{}={} is not a mounted bpffs", XDP_BPFFS_ENVVAR, configured),
                  fmt::format("mount -t bpf bpf {}, or unset {}", configured, XDP_BPFFS_ENVVAR)};
-  if (auto done = mount_ours(); !done)
-    return done.error();
+  XR_TRY(mount_ours());
   if (auto found = find_bpffs())
     return *found;
   return Error{fmt::format("a bpffs was mounted at {} but cannot be seen from here", kOurs),

@@ -52,10 +52,8 @@ Status load(End &end, const End &other, roce_config config, bool second,
   const Place &place = end.ready.place;
   if (auto done = end.pins.create(place.ifname, place.netns->name()); !done)
     return done;
-  auto object = Object::open(config, options.ring_bytes, end.pins);
-  if (!object)
-    return object.error();
-  end.object = std::make_unique<Object>(std::move(*object));
+  auto object = XR_TRY(Object::open(config, options.ring_bytes, end.pins));
+  end.object = std::make_unique<Object>(std::move(object));
   if (second)
     if (auto done = end.object->share(other.pins); !done)
       return done;
@@ -68,10 +66,8 @@ Status load(End &end, const End &other, roce_config config, bool second,
 // Records in the pins that the bridge made the port promiscuous, so that detach undoes only that.
 Status go_promiscuous(const End &end) {
   const std::string &ifname = end.ready.place.ifname;
-  auto facts = host::read_link(ifname);
-  if (!facts)
-    return facts.error();
-  if (facts->promiscuous)
+  auto facts = XR_TRY(host::read_link(ifname));
+  if (facts.promiscuous)
     return {};
   auto done = end.pins.record(Pins::kPromiscuous, ifname);
   return done ? host::set_promiscuous(ifname, true) : done;
@@ -82,7 +78,7 @@ Status take(const End &end, const AttachOptions &options) {
   if (auto done = go_promiscuous(end); !done)
     return done;
   if (auto done = take_hook(end.ifindex(), mode_of(options), end.object->program_fd(), -1); !done) {
-    return Error{fmt::format("{}: {}", ifname, done.error().message), done.error().hint};
+    return done.error().in(ifname);
   }
   if (bpf_obj_pin(end.object->program_fd(), end.pins.path(Pins::kProgram).c_str()) < 0)
     return errno_error(errno, fmt::format("cannot pin in {}", end.pins.directory()));
@@ -107,44 +103,31 @@ Status build(End &a, End &b, const AttachOptions &options, std::vector<std::stri
 Result<BridgeReport> bridge(const std::string &a, const std::string &b, const std::string &netns,
                             const AttachOptions &options, bool fix) {
   BridgeReport report;
-  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
-    return allowed.error();
-  if (auto sound = check_options(options); !sound)
-    return sound.error();
+  XR_TRY(begin_call(host::Privilege::Load));
+  XR_TRY(check_options(options));
   if (a == b)
     return Error{"a bridge needs two ports"};
-  auto lock = Lock::take(Lock::Kind::Exclusive);
-  if (!lock)
-    return lock.error();
+  XR_TRY(Lock::take(Lock::Kind::Exclusive));
   for (const std::string &ifname : {a, b}) // before need_bpffs() mounts a bpffs
-    if (auto place = find_place(ifname, netns, find_bpffs()); !place)
-      return Error{fmt::format("{}: {}", ifname, place.error().message), place.error().hint};
-  auto bpffs = need_bpffs();
-  if (!bpffs)
-    return bpffs.error();
+    XR_TRY(find_place(ifname, netns, find_bpffs()).in(ifname));
+  auto bpffs = XR_TRY(need_bpffs());
   std::vector<Prepared> ready;
   for (const std::string &ifname : {a, b}) {
-    auto one = prepare(ifname, netns, *bpffs, report.notes);
+    auto one = prepare(ifname, netns, bpffs, report.notes);
     if (one && !one->port.programs.empty())
       one = busy(one->port, "a bridge's port is alone on its hook");
     if (!one)
-      return Error{fmt::format("{}: {}", ifname, one.error().message), one.error().hint};
+      return one.error().in(ifname);
     ready.push_back(std::move(*one));
   }
-  auto scope = ready[0].place.netns->enter();
-  if (!scope)
-    return scope.error();
-  End first(std::move(ready[0]), *bpffs), second(std::move(ready[1]), *bpffs);
+  XR_TRY(ready[0].place.netns->enter());
+  End first(std::move(ready[0]), bpffs), second(std::move(ready[1]), bpffs);
   const host::Netns &where = *first.ready.place.netns;
-  if (auto done = build(first, second, options, report.notes); !done)
-    return done.error();
+  XR_TRY(build(first, second, options, report.notes));
   first.undo.disarm();
   second.undo.disarm();
   // After both programs are attached: attaching changes some offloads.
-  auto troubles = bridge_preflight(where, a, b, mode_of(options) == Mode::Skb, fix);
-  if (!troubles)
-    return troubles.error();
-  report.troubles = std::move(*troubles);
+  report.troubles = XR_TRY(bridge_preflight(where, a, b, mode_of(options) == Mode::Skb, fix));
   for (const End *end : {&first, &second}) {
     auto after = inspect(end->ready.place.ifname, &where, end->ifindex(), &end->pins);
     if (!after)

@@ -95,10 +95,8 @@ Status CaptureTap::open_rings(uint64_t ring_bytes) {
 Result<CaptureTap> CaptureTap::open(const std::string &ifname, const std::string &netns,
                                     const AttachOptions &options, uint64_t ring_bytes,
                                     Callback callback) {
-  auto lease = FeatureLease::take(ifname, netns, kCapture, options);
-  if (!lease)
-    return lease.error();
-  CaptureTap self(std::move(*lease));
+  auto lease = XR_TRY(FeatureLease::take(ifname, netns, kCapture, options));
+  CaptureTap self(std::move(lease));
   auto found = look_up(ifname, netns);
   if (!found)
     return found.error();
@@ -109,13 +107,10 @@ Result<CaptureTap> CaptureTap::open(const std::string &ifname, const std::string
   self.ring_ = keep(map_names::capture_ring);
   self.filter_ = keep(map_names::capture_filter);
   self.counts_ = keep(map_names::capture_counts);
-  if (auto done = put_filter(self.filter_, {}); !done)
-    return done.error();
-  if (auto done = clear_counts(self.counts_); !done)
-    return done.error();
+  XR_TRY(put_filter(self.filter_, {}));
+  XR_TRY(clear_counts(self.counts_));
   self.delivery_ = std::make_unique<Delivery>(Delivery{std::move(callback)});
-  if (auto done = self.open_rings(ring_bytes); !done)
-    return done.error();
+  XR_TRY(self.open_rings(ring_bytes));
   return self;
 }
 
@@ -141,12 +136,10 @@ Status CaptureTap::stop() {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
   for (uint64_t expected = ~0ULL; std::chrono::steady_clock::now() < until;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    auto now = counts();
-    if (!now)
-      return now.error();
+    auto now = XR_TRY(counts());
     if (auto done = poll(0); !done)
       return done;
-    const uint64_t there = now->taken - now->lost - now->unread;
+    const uint64_t there = now.taken - now.lost - now.unread;
     if (there == expected && delivery_->frames >= there)
       break;
     expected = there;
@@ -155,10 +148,8 @@ Status CaptureTap::stop() {
 }
 
 Result<roce_capture_counts> CaptureTap::counts() const {
-  auto sum = sum_over_cpus<roce_capture_counts>(counts_.get(), 1);
-  if (!sum)
-    return sum.error();
-  return sum->front();
+  auto sum = XR_TRY(sum_over_cpus<roce_capture_counts>(counts_.get(), 1));
+  return sum.front();
 }
 
 Result<bool> CaptureTap::alive() const { return is_still_attached(port_); }

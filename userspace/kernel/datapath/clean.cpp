@@ -46,9 +46,7 @@ template <typename Next> bool any_alive(const std::vector<uint32_t> &ids, Next n
 
 Result<int> clean_hook(const host::Netns &netns, unsigned ifindex, const Pins *pins,
                        KernelIds &freed) {
-  auto scope = netns.enter();
-  if (!scope)
-    return scope.error();
+  XR_TRY(netns.enter());
   Fd pinned = pins ? pins->open(Pins::kProgram) : Fd();
   uint32_t pinned_id = program_id(pinned.get());
 
@@ -68,8 +66,7 @@ Result<int> clean_hook(const host::Netns &netns, unsigned ifindex, const Pins *p
     if (!fd)
       return errno_error(errno, "cannot take the program off the XDP hook", "run it as root");
     remember(freed, fd.get());
-    if (auto done = leave_hook(ifindex, *hook, fd.get()); !done)
-      return done.error();
+    XR_TRY(leave_hook(ifindex, *hook, fd.get()));
   }
 }
 

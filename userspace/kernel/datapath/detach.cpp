@@ -40,13 +40,11 @@ Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs>
   if (place.pins) {
     if (!taken)
       report.notes.push_back("its program was not on the interface");
-    if (auto done = clean_pins(*bpffs, *place.pins, freed); !done)
-      return done.error();
+    XR_TRY(clean_pins(*bpffs, *place.pins, freed));
   }
   for (const Pins &stale : place.stale) {
     report.notes.push_back("cleaned up after a deleted interface of that name");
-    if (auto done = clean_pins(*bpffs, stale, freed); !done)
-      return done.error();
+    XR_TRY(clean_pins(*bpffs, stale, freed));
   }
   return report;
 }
@@ -90,12 +88,8 @@ std::optional<Place> other_port(const Place &place, const Bpffs &bpffs) {
 
 // The interfaces of the namespace that have a program of ours on the hook.
 Result<std::vector<Place>> places_in(const std::string &netns_name) {
-  auto netns = host::Netns::open(netns_name);
-  if (!netns)
-    return netns.error();
-  auto scope = netns->enter();
-  if (!scope)
-    return scope.error();
+  auto netns = XR_TRY(host::Netns::open(netns_name));
+  XR_TRY(netns.enter());
   std::vector<Place> places;
   std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> all(if_nameindex(),
                                                                         if_freenameindex);
@@ -106,7 +100,7 @@ Result<std::vector<Place>> places_in(const std::string &netns_name) {
     Place place;
     place.ifname = i->if_name;
     place.ifindex = i->if_index;
-    place.netns = host::Netns::find(netns->inode());
+    place.netns = host::Netns::find(netns.inode());
     if (place.netns)
       places.push_back(std::move(place));
   }
@@ -116,11 +110,8 @@ Result<std::vector<Place>> places_in(const std::string &netns_name) {
 } // namespace
 
 Result<DetachReport> detach(const std::string &ifname, const std::string &netns) {
-  if (auto allowed = begin_call(); !allowed)
-    return allowed.error();
-  auto lock = Lock::take(Lock::Kind::Exclusive);
-  if (!lock)
-    return lock.error();
+  XR_TRY(begin_call());
+  XR_TRY(Lock::take(Lock::Kind::Exclusive));
   auto place = find_place(ifname, netns, find_bpffs());
   return place ? detach_held(*place) : Result<DetachReport>(place.error());
 }
@@ -134,8 +125,7 @@ Result<DetachReport> detach_held(const Place &place) {
   if (!report)
     return report;
   if (other) {
-    if (auto also = detach_place(*other, bpffs, freed); !also)
-      return also.error();
+    XR_TRY(detach_place(*other, bpffs, freed));
     report->other = other->ifname;
     report->notes.push_back(
         fmt::format("it was bridged with {}, which is detached too", other->ifname));
@@ -147,11 +137,8 @@ Result<DetachReport> detach_held(const Place &place) {
 }
 
 Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
-  if (auto allowed = begin_call(); !allowed)
-    return allowed.error();
-  auto lock = Lock::take(Lock::Kind::Exclusive);
-  if (!lock)
-    return lock.error();
+  XR_TRY(begin_call());
+  XR_TRY(Lock::take(Lock::Kind::Exclusive));
   auto bpffs = find_bpffs();
   std::vector<DetachReport> reports;
   std::vector<KernelIds> freed; // of each report
@@ -163,8 +150,7 @@ Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
       reports.push_back(std::move(*report));
       freed.push_back(std::move(ids));
     } else { // continue with the others
-      failed =
-          Error{fmt::format("{}: {}", place.ifname, report.error().message), report.error().hint};
+      failed = report.error().in(place.ifname);
     }
   };
   auto own = host::Netns::open(netns);

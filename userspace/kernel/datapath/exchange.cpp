@@ -83,24 +83,20 @@ Status exchange(const Place &place, const PortStatus &port, const ProgramFeature
     return Error{"the attachment's configuration cannot be read", attach_again(port)};
   config->features = needed.features;
   config->uses = needed.uses;
-  auto scope = place.netns->enter();
-  if (!scope)
-    return scope.error();
-  auto object = Object::open(*config, 1 << 20, pins, Pins::kNext);
-  if (!object)
-    return object.error();
+  XR_TRY(place.netns->enter());
+  auto object = XR_TRY(Object::open(*config, 1 << 20, pins, Pins::kNext));
   auto swap = [&]() -> Status {
-    if (auto done = object->load(); !done)
+    if (auto done = object.load(); !done)
       return done;
     std::string program = pins.path(std::string(Pins::kProgram) + Pins::kNext);
-    if (bpf_obj_pin(object->program_fd(), program.c_str()) < 0)
+    if (bpf_obj_pin(object.program_fd(), program.c_str()) < 0)
       return errno_error(errno, fmt::format("cannot pin in {}", pins.directory()));
     if (config->features & ROCE_FEATURE_CLONE) {
       const unsigned peer = port.peer.empty() ? 0 : port.peer_ifindex;
-      if (auto done = wire_bridge(pins, place.ifindex, peer, object->cnp_fd()); !done)
+      if (auto done = wire_bridge(pins, place.ifindex, peer, object.cnp_fd()); !done)
         return done;
     }
-    return take_hook(place.ifindex, port.mode, object->program_fd(), former.get());
+    return take_hook(place.ifindex, port.mode, object.program_fd(), former.get());
   };
   if (auto done = swap(); !done) {
     (void)pins.settle_next(false);

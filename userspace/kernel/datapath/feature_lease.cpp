@@ -106,27 +106,18 @@ Result<AttachReport> add_feature(InspectedPort &seen, const std::string &netns,
 Result<FeatureLease> FeatureLease::take(const std::string &ifname, const std::string &netns,
                                         const LeasedFeature &feature,
                                         const AttachOptions &options) {
-  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
-    return allowed.error();
-  auto whole = Lock::take(Lock::Kind::Exclusive);
-  if (!whole)
-    return whole.error();
-  auto place = find_place(ifname, netns, find_bpffs());
-  if (!place)
-    return place.error();
-  auto seen = inspect_location(std::move(*place));
-  if (!seen)
-    return seen.error();
-  auto lock = Lock::take_port(seen->port.netns_inode, seen->port.ifindex, feature.use);
-  if (!lock)
-    return lock.error();
-  const bool attaches = seen->port.state != AttachState::Attached;
-  auto given = add_feature(*seen, netns, feature, options);
+  XR_TRY(begin_call(host::Privilege::Load));
+  XR_TRY(Lock::take(Lock::Kind::Exclusive));
+  auto place = XR_TRY(find_place(ifname, netns, find_bpffs()));
+  auto seen = XR_TRY(inspect_location(std::move(place)));
+  auto lock = XR_TRY(Lock::take_port(seen.port.netns_inode, seen.port.ifindex, feature.use));
+  const bool attaches = seen.port.state != AttachState::Attached;
+  auto given = add_feature(seen, netns, feature, options);
   if (!given)
     return given.error();
   const PortStatus &port = given->port;
   return FeatureLease(
-      {feature, std::move(*lock), port.netns_inode, port.ifindex, port.since_ns, attaches},
+      {feature, std::move(lock), port.netns_inode, port.ifindex, port.since_ns, attaches},
       std::move(given->notes));
 }
 
@@ -134,29 +125,25 @@ Status FeatureLease::end() {
   const auto held = std::move(held_); // releases the port's lock at the end of this function
   if (!held)
     return {};
-  auto whole = Lock::take(Lock::Kind::Exclusive);
-  if (!whole)
-    return whole.error();
+  XR_TRY(Lock::take(Lock::Kind::Exclusive));
   const auto bpffs = find_bpffs();
   const auto pins =
       bpffs ? std::optional(Pins(*bpffs, held->netns_inode, held->ifindex)) : std::nullopt;
   if (!pins || !pins->exist())
     return {}; // another process detached the port
-  auto seen = inspect_location(place_of(*pins));
-  if (!seen)
-    return seen.error();
-  const PortStatus &port = seen->port;
+  auto seen = XR_TRY(inspect_location(place_of(*pins)));
+  const PortStatus &port = seen.port;
   if (port.since_ns != held->since_ns)
     return {}; // another process detached the port and attached it again
   const uint32_t features = port.features, mine = held->feature.bit;
   if (port.state == AttachState::Attached) {
-    const uint32_t others = features_in_use(
-        *seen, features & ~(mine | ROCE_FEATURE_PASSING | ROCE_FEATURES_OF_OPTIONS));
+    const uint32_t others =
+        features_in_use(seen, features & ~(mine | ROCE_FEATURE_PASSING | ROCE_FEATURES_OF_OPTIONS));
     const bool passing = features & ROCE_FEATURE_PASSING;
     if (!passing || others) {
       // Rules were added during the lease: the port stays attached for them.
       const bool stays = passing && others & ROCE_FEATURE_RULES;
-      auto done = exchange_features(*seen, held->feature,
+      auto done = exchange_features(seen, held->feature,
                                     features & ~(mine | (stays ? ROCE_FEATURE_PASSING : 0)));
       if (done && stays)
         notes_.push_back(fmt::format("{} stays attached because it has rules: {}", port.ifname,
@@ -167,7 +154,7 @@ Status FeatureLease::end() {
              (port.state != AttachState::OffHook && port.state != AttachState::InterfaceGone)) {
     return {};
   }
-  auto done = detach_held(seen->place);
+  auto done = detach_held(seen.place);
   return done ? Status() : Status(done.error());
 }
 

@@ -106,19 +106,15 @@ std::vector<CnpRow> cnps_of(const std::vector<roce_follow> &records) {
 
 Status AttachedPort::read_found(Episodes &to, Found &since, const roce_shared &shared,
                                 const PairNames &names) const {
-  const auto episodes = read_slots<roce_found_episode>(
-      maps_.fd(map_names::episodes), shared.episodes, since.episodes, to.episodes_dropped);
-  if (!episodes)
-    return episodes.error();
-  const auto findings = read_slots<roce_found_finding>(
-      maps_.fd(map_names::findings), shared.findings, since.findings, to.findings_dropped);
-  if (!findings)
-    return findings.error();
-  for (const auto &[name, episode] : episodes.get())
+  const auto episodes = XR_TRY(read_slots<roce_found_episode>(
+      maps_.fd(map_names::episodes), shared.episodes, since.episodes, to.episodes_dropped));
+  const auto findings = XR_TRY(read_slots<roce_found_finding>(
+      maps_.fd(map_names::findings), shared.findings, since.findings, to.findings_dropped));
+  for (const auto &[name, episode] : episodes)
     if (on_side(name.request, status_.side))
       to.episodes.push_back(
           {names.of(name.request, episode.kind == ROCE_KIND_RESPONSE, name.response_qp), episode});
-  for (const auto &[name, finding] : findings.get())
+  for (const auto &[name, finding] : findings)
     if (on_side(name.request, status_.side))
       to.findings.push_back({names.of(name.request, false, name.response_qp), finding});
   return {};
@@ -141,14 +137,11 @@ Result<Episodes> AttachedPort::episodes(Found &since) const {
   if (!(status_.features & ROCE_FEATURE_FOLLOW))
     return Error{"it does not follow QP pairs", attach_again(status_, "--follow")};
   Snapshot counts;
-  if (auto done = read_counters(counts); !done)
-    return done.error();
+  XR_TRY(read_counters(counts));
   const roce_shared shared = maps_.shared();
-  auto records = read_records(maps_.fd(map_names::follows),
-                              std::min(shared.follows_used, status_.pairs_capacity));
-  if (!records)
-    return records.error();
-  std::erase_if(*records,
+  auto records = XR_TRY(read_records(maps_.fd(map_names::follows),
+                                     std::min(shared.follows_used, status_.pairs_capacity)));
+  std::erase_if(records,
                 [this](const roce_follow &pair) { return !on_side(pair.key, status_.side); });
 
   Episodes to;
@@ -156,15 +149,14 @@ Result<Episodes> AttachedPort::episodes(Found &since) const {
   to.pairs_full = counts.totals.pairs_full;
   to.pairs_contended = counts.totals.pairs_contended;
   to.unpaired = counts.totals.pairs_unknown;
-  to.cnps = cnps_of(*records);
+  to.cnps = cnps_of(records);
   PairNames names(maps_.fd(map_names::streams));
-  for (roce_follow &pair : *records) {
+  for (roce_follow &pair : records) {
     names.add(pair.key, pair.response);
     catch_up(pair, maps_.fd(map_names::streams));
   }
-  if (auto done = read_found(to, since, shared, names); !done)
-    return done.error();
-  for (const roce_follow &pair : *records) {
+  XR_TRY(read_found(to, since, shared, names));
+  for (const roce_follow &pair : records) {
     if (pair.flags & ROCE_FOLLOW_OPEN)
       to.episodes.push_back({names.of(pair.key, pair.open.kind == ROCE_KIND_RESPONSE), pair.open});
     add_pair(to, pair, names.of(pair.key));

@@ -77,49 +77,37 @@ private:
 
 // Removes the pins of an earlier attempt that failed, and opens the object with new ones.
 Result<Object> Joining::open() {
-  if (auto done = pins_.remove(); !done)
-    return done.error();
-  if (auto done = pins_.create(port_.ifname, port_.netns); !done)
-    return done.error();
+  XR_TRY(pins_.remove());
+  XR_TRY(pins_.create(port_.ifname, port_.netns));
   auto object = Object::open(config_, options_.ring_bytes, pins_);
   if (object && one_with_)
-    if (auto done = object->share_all(*one_with_); !done)
-      return done.error();
+    XR_TRY(object->share_all(*one_with_));
   return object;
 }
 
 // libxdp attaches without a dispatcher only where the kernel refuses freplace programs.
 Result<Joined> Joining::with_libxdp(Mode mode) {
   LogCapture log;
-  auto object = open();
-  if (!object)
-    return object.error();
-  auto handle = object->handle(options_.priority);
-  if (!handle)
-    return handle.error();
-  const int error = -xdp_program__attach(*handle, static_cast<int>(port_.ifindex),
+  auto object = XR_TRY(open());
+  auto handle = XR_TRY(object.handle(options_.priority));
+  const int error = -xdp_program__attach(handle, static_cast<int>(port_.ifindex),
                                          mode == Mode::Skb ? XDP_MODE_SKB : XDP_MODE_NATIVE, 0);
   refusal_ = refusal(log, error);
   if (error)
-    return object->program_fd() < 0 ? load_error(error, config_.streams, log)
-                                    : errno_error(error, "libxdp cannot attach the program");
-  auto hook = read_hook(port_.ifindex);
-  if (!hook)
-    return hook.error();
-  return Joined{std::move(*object), mode, config_.features, hook->dispatcher ? "" : refusal_};
+    return object.program_fd() < 0 ? load_error(error, config_.streams, log)
+                                   : errno_error(error, "libxdp cannot attach the program");
+  auto hook = XR_TRY(read_hook(port_.ifindex));
+  return Joined{std::move(object), mode, config_.features, hook.dispatcher ? "" : refusal_};
 }
 
 Result<Joined> Joining::alone(Mode mode) {
-  auto object = open();
-  if (!object)
-    return object.error();
-  if (auto done = object->load(); !done)
-    return done.error();
-  auto taken = take_hook(port_.ifindex, mode, object->program_fd(), -1);
+  auto object = XR_TRY(open());
+  XR_TRY(object.load());
+  auto taken = take_hook(port_.ifindex, mode, object.program_fd(), -1);
   mode_refused_ = !taken;
   if (!taken)
     return taken.error();
-  return Joined{std::move(*object), mode, config_.features, refusal_};
+  return Joined{std::move(object), mode, config_.features, refusal_};
 }
 
 Result<Joined> Joining::join(Mode mode) {

@@ -41,8 +41,7 @@ int LiveProgram::fd() const { return bpf_program__fd(object_->progs.xdp_roce_liv
 
 Result<LiveProgram> LiveProgram::load(const roce_live_plan &plan, std::span<const roce_live_qp> qps,
                                       std::span<const uint8_t> frame, unsigned port) {
-  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
-    return allowed.error();
+  XR_TRY(begin_call(host::Privilege::Load));
   LiveProgram self;
   self.object_.reset(xdp_roce_live::open());
   if (!self.object_)

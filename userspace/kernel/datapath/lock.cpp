@@ -80,16 +80,14 @@ bool is_at(const Fd &fd, const std::string &path) {
 // The locked file; none: another process has it.
 Result<std::optional<Fd>> try_file(const std::string &path) {
   for (;;) {
-    auto fd = open_file(path);
-    if (!fd)
-      return fd.error();
-    if (flock(fd->get(), LOCK_EX | LOCK_NB) < 0) {
+    auto fd = XR_TRY(open_file(path));
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) < 0) {
       if (errno == EWOULDBLOCK)
         return std::optional<Fd>();
       return errno_error(errno, fmt::format("cannot lock {}", path));
     }
-    if (is_at(*fd, path))
-      return std::optional(std::move(*fd));
+    if (is_at(fd, path))
+      return std::optional(std::move(fd));
   }
 }
 
@@ -153,10 +151,8 @@ Lock::ForThreads::~ForThreads() {
 Result<Lock> Lock::take(Kind kind, std::chrono::milliseconds patience) {
   if (held_for_threads)
     return Lock(Fd());
-  auto file = open_file(kFile);
-  if (!file)
-    return file.error();
-  Fd fd = std::move(*file);
+  auto file = XR_TRY(open_file(kFile));
+  Fd fd = std::move(file);
   auto until = std::chrono::steady_clock::now() + patience;
   while (flock(fd.get(), (kind == Kind::Shared ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0) {
     if (errno != EWOULDBLOCK && errno != EINTR)

@@ -290,8 +290,7 @@ Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes) {
   Object self;
 
   if (!config.frags)
-    if (auto done = register_sections(); !done)
-      return done.error();
+    XR_TRY(register_sections());
   self.object_ = open_skeleton(config.features);
   if (!self.object_)
     return errno_error(errno, "cannot open the BPF program that is built in");
@@ -304,8 +303,7 @@ Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes, cons
   auto self = open(config, ring_bytes);
   if (!self)
     return self;
-  if (auto done = self->place_maps(pins, suffix); !done)
-    return done.error();
+  XR_TRY(self->place_maps(pins, suffix));
   return self;
 }
 

@@ -114,18 +114,10 @@ const Candidate *find_by_nsid(const std::vector<Candidate> &all, const host::Net
 }
 
 Status read_end(End &end, const std::function<Result<host::LinkFacts>()> &read) {
-  auto scope = end.netns->enter();
-  if (!scope)
-    return std::move(scope).error();
-  auto facts = read();
-  if (!facts)
-    return std::move(facts).error();
-  end.facts = *facts;
+  XR_TRY(end.netns->enter());
+  end.facts = XR_TRY(read());
   end.name = end.facts.ifname;
-  auto features = host::read_features(end.facts.ifname);
-  if (!features)
-    return std::move(features).error();
-  end.features = *features;
+  end.features = XR_TRY(host::read_features(end.facts.ifname));
   return {};
 }
 
@@ -154,9 +146,7 @@ std::optional<End> find_peer(const End &port) {
 }
 
 Status set_features(const End &end, const Names &names, bool on) {
-  auto scope = end.netns->enter();
-  if (!scope)
-    return std::move(scope).error();
+  XR_TRY(end.netns->enter());
   for (const std::string &name : names) {
     auto features = host::read_features(end.facts.ifname);
     // Skip one that already changed together with another: segmentation depends on checksums.
@@ -320,9 +310,7 @@ void Preflight::raise_mtu(End &end, uint32_t mtu, const std::string &text) {
   const std::string &ifname = end.facts.ifname;
   bool raised = report(end, text, end.command(fmt::format("ip link set {} mtu {}", ifname, mtu)),
                        [&]() -> Status {
-                         auto scope = end.netns->enter();
-                         if (!scope)
-                           return std::move(scope).error();
+                         XR_TRY(end.netns->enter());
                          return host::set_mtu(ifname, mtu);
                        });
   if (raised)
@@ -385,11 +373,9 @@ Status Preflight::check_bridge(const host::Netns &netns, const std::string &a,
   };
   std::vector<Port> ports;
   for (const std::string &name : {a, b}) {
-    auto end = open_port(netns, name);
-    if (!end)
-      return std::move(end).error();
-    auto peer = end->veth() ? find_peer(*end) : std::nullopt;
-    ports.push_back({std::move(*end), std::move(peer)});
+    auto end = XR_TRY(open_port(netns, name));
+    auto peer = end.veth() ? find_peer(end) : std::nullopt;
+    ports.push_back({std::move(end), std::move(peer)});
   }
   for (Port &port : ports) {
     const End &other = (&port == &ports[0] ? ports[1] : ports[0]).end;
@@ -420,20 +406,18 @@ Status Preflight::check_bridge(const host::Netns &netns, const std::string &a,
 }
 
 Status Preflight::check_port(const host::Netns &netns, const std::string &ifname) {
-  auto port = open_port(netns, ifname);
-  if (!port)
-    return std::move(port).error();
-  const auto peer = port->veth() ? find_peer(*port) : std::nullopt;
-  check_link(*port, peer);
-  report_features(*port, *port, kMerging, "XDP sees fewer and larger frames than there were");
-  if (!port->veth())
-    report_features(*port, *port, kStripping, "XDP does not see VLAN tags: no rule matches them");
+  auto port = XR_TRY(open_port(netns, ifname));
+  const auto peer = port.veth() ? find_peer(port) : std::nullopt;
+  check_link(port, peer);
+  report_features(port, port, kMerging, "XDP sees fewer and larger frames than there were");
+  if (!port.veth())
+    report_features(port, port, kStripping, "XDP does not see VLAN tags: no rule matches them");
   if (!peer)
     return {};
   if (skb_mode_)
-    report_features(*port, *peer, kSuperFrames, "XDP sees super-frames larger than the MTU");
+    report_features(port, *peer, kSuperFrames, "XDP sees super-frames larger than the MTU");
   report_features(
-      *port, *peer, kTags,
+      port, *peer, kTags,
       "frames of its VLAN devices arrive with the tag in metadata, where XDP does not see "
       "it");
   return {};
@@ -444,16 +428,14 @@ Status Preflight::check_port(const host::Netns &netns, const std::string &ifname
 Result<std::vector<Trouble>> bridge_preflight(const host::Netns &netns, const std::string &a,
                                               const std::string &b, bool skb_mode, bool fix) {
   Preflight preflight(skb_mode, fix);
-  if (auto done = preflight.check_bridge(netns, a, b); !done)
-    return done.error();
+  XR_TRY(preflight.check_bridge(netns, a, b));
   return preflight.take_troubles();
 }
 
 Result<std::vector<Trouble>> port_preflight(const host::Netns &netns, const std::string &ifname,
                                             bool skb_mode) {
   Preflight preflight(skb_mode, false);
-  if (auto done = preflight.check_port(netns, ifname); !done)
-    return done.error();
+  XR_TRY(preflight.check_port(netns, ifname));
   return preflight.take_troubles();
 }
 

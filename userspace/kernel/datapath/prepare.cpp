@@ -44,8 +44,7 @@ Status clean_stale(const Place &place, const Bpffs &bpffs, std::vector<std::stri
     stale.push_back(*place.pins);
   for (const Pins &pins : stale) {
     KernelIds freed;
-    if (auto done = clean_pins(bpffs, pins, freed); !done)
-      return done.error();
+    XR_TRY(clean_pins(bpffs, pins, freed));
     notes.push_back("replaced a stale attachment; its counts are lost");
   }
   return {};
@@ -82,11 +81,9 @@ Result<Prepared> prepare(const std::string &ifname, const std::string &netns, co
   auto before = inspect(ifname, &*place->netns, place->ifindex, place->best_pins());
   if (!before)
     return before.error();
-  if (auto free = check_free(before->port); !free)
-    return free.error();
+  XR_TRY(check_free(before->port));
   before->maps = {};
-  if (auto done = clean_stale(*place, bpffs, notes); !done)
-    return done.error();
+  XR_TRY(clean_stale(*place, bpffs, notes));
   return Prepared{std::move(*place), std::move(before->port)};
 }
 

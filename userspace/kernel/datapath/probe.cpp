@@ -21,10 +21,8 @@ Status probe_load() {
   options.ring_bytes = 1;
   options.rules = true;
   options.features = ROCE_FEATURE_SOCKETS | ROCE_FEATURE_CAPTURE;
-  auto object = Object::open(make_config(options, kernel_has_frags()), options.ring_bytes);
-  if (!object)
-    return std::move(object).error();
-  return object->load();
+  auto object = XR_TRY(Object::open(make_config(options, kernel_has_frags()), options.ring_bytes));
+  return object.load();
 }
 
 Status probe_sockets() {

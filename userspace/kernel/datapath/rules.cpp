@@ -123,15 +123,13 @@ private:
 
 Result<RuleStore> RuleStore::open(const std::string &ifname, const std::string &netns) {
   RuleStore store;
-  auto place = find_place(ifname, netns, find_bpffs());
-  if (!place)
-    return place.error();
-  auto found = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
+  auto place = XR_TRY(find_place(ifname, netns, find_bpffs()));
+  auto found = inspect(ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
   if (!found)
     return found.error();
-  if (found->port.state != AttachState::Attached || !place->pins)
+  if (found->port.state != AttachState::Attached || !place.pins)
     return not_readable(found->port);
-  store.place_ = std::move(*place);
+  store.place_ = std::move(place);
   store.port_ = std::move(found->port);
   return store;
 }
@@ -214,10 +212,8 @@ Status RuleStore::enable_features(const std::vector<Entry> &entries, uint32_t us
 Status RuleStore::assign_slots(std::vector<Entry> &entries) const {
   std::set<uint32_t> taken;
   uint32_t id = 0;
-  auto current = this->entries();
-  if (!current)
-    return current.error();
-  for (const Entry &entry : *current)
+  auto current = XR_TRY(this->entries());
+  for (const Entry &entry : current)
     taken.insert(entry.slot);
   for (const Entry &entry : entries)
     id = std::max(id, entry.id);
@@ -370,19 +366,15 @@ Status RuleStore::write_peers(const std::vector<impair::Peer> &peers, bool repla
 
 Result<RuleList> RuleStore::list() const {
   RuleList list;
-  auto all = entries();
-  if (!all)
-    return all.error();
-  if (all->empty()) { // the map of counts may have one entry only
+  auto all = XR_TRY(entries());
+  if (all.empty()) { // the map of counts may have one entry only
     list.peers = peers();
     return list;
   }
   Fd fd = pins().open(map_names::rule_counts), states = pins().open(map_names::rule_states);
-  auto counts = sum_over_cpus<roce_rule_count>(fd.get(), ROCE_RULE_SLOTS);
-  if (!counts)
-    return counts.error();
-  for (const Entry &entry : *all) {
-    const roce_rule_count &count = counts->at(entry.slot);
+  auto counts = XR_TRY(sum_over_cpus<roce_rule_count>(fd.get(), ROCE_RULE_SLOTS));
+  for (const Entry &entry : all) {
+    const roce_rule_count &count = counts.at(entry.slot);
     roce_rule_state state{};
     if (bpf_map_lookup_elem(states.get(), &entry.slot, &state) < 0)
       return errno_error(errno, "cannot read the rules");
@@ -391,7 +383,7 @@ Result<RuleList> RuleStore::list() const {
                           .name = entry.rule.name,
                           .matched = count.matched,
                           .acted = count.acted,
-                          .enabled = !entry.rule.disabled(),
+                          .enabled = !entry.rule.disabled,
                           .matched_bytes = count.matched_bytes,
                           .acted_bytes = count.acted_bytes,
                           .spared = count.spared,
@@ -408,7 +400,7 @@ Result<RuleList> RuleStore::list() const {
 bool in_effect_since(const std::vector<Entry> &before, const Entry &entry) {
   return std::none_of(before.begin(), before.end(), [&entry](const Entry &was) {
     return was.id == entry.id && was.start_ns == entry.start_ns &&
-           was.rule.disabled() == entry.rule.disabled();
+           was.rule.disabled == entry.rule.disabled;
   });
 }
 
@@ -424,7 +416,7 @@ Result<std::vector<std::string>> RuleStore::notes(const std::vector<Entry> &befo
   const bool held = Lock::port_is_taken(port_.netns_inode, port_.ifindex, Lock::Use::Wire);
   for (size_t i = 0; i < all->size(); i++) {
     const Entry &entry = (*all)[i];
-    if (entry.rule.disabled() || !in_effect_since(before, entry))
+    if (entry.rule.disabled || !in_effect_since(before, entry))
       continue;
     if (const auto by = impair::taken_by(rules, i))
       notes.push_back(
@@ -445,28 +437,17 @@ using Change = std::function<Status(RuleStore &)>;
 Result<RuleList> with_rules(const std::string &ifname, const std::string &netns,
                             const Change &change,
                             std::chrono::milliseconds patience = Lock::patience()) {
-  if (auto allowed = begin_call(change ? host::Privilege::Load : host::Privilege::Read); !allowed)
-    return allowed.error();
-  auto lock = Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared, patience);
-  if (!lock)
-    return lock.error();
-  auto store = RuleStore::open(ifname, netns);
-  if (!store)
-    return store.error();
+  XR_TRY(begin_call(change ? host::Privilege::Load : host::Privilege::Read));
+  XR_TRY(Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared, patience));
+  auto store = XR_TRY(RuleStore::open(ifname, netns));
   if (!change)
-    return store->list();
-  auto before = store->entries();
-  if (!before)
-    return before.error();
-  if (auto done = change(*store); !done)
-    return done.error();
-  auto list = store->list();
+    return store.list();
+  auto before = XR_TRY(store.entries());
+  XR_TRY(change(store));
+  auto list = store.list();
   if (!list)
     return list;
-  auto notes = store->notes(*before);
-  if (!notes)
-    return notes.error();
-  list->notes = std::move(*notes);
+  list->notes = XR_TRY(store.notes(before));
   return list;
 }
 
@@ -503,47 +484,37 @@ Result<RuleList> list_rules_now(const std::string &ifname, const std::string &ne
 Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
                           const impair::Rule &rule) {
   return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
-    auto entries = store.entries();
-    if (!entries)
-      return entries.error();
-    for (const Entry &entry : *entries)
+    auto entries = XR_TRY(store.entries());
+    for (const Entry &entry : entries)
       if (!rule.name.empty() && entry.rule.name == rule.name)
         return Error{fmt::format("there is a rule named {} already", rule.name),
                      command_for(store.port(), fmt::format("impair {} del {}", ifname, rule.name)) +
                          " first"};
-    entries->push_back({rule, 0, 0, 0});
-    return store.replace(std::move(*entries));
+    entries.push_back({rule, 0, 0, 0});
+    return store.replace(std::move(entries));
   });
 }
 
 Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns,
                              const std::string &which) {
   return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
-    auto entries = store.entries();
-    if (!entries)
-      return entries.error();
-    auto found = find_entry(*entries, which, store.port());
-    if (!found)
-      return found.error();
-    entries->erase(*found);
-    return store.replace(std::move(*entries));
+    auto entries = XR_TRY(store.entries());
+    auto found = XR_TRY(find_entry(entries, which, store.port()));
+    entries.erase(found);
+    return store.replace(std::move(entries));
   });
 }
 
 Result<RuleList> enable_rule(const std::string &ifname, const std::string &netns,
                              const std::string &which, bool enabled) {
   return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
-    auto entries = store.entries();
-    if (!entries)
-      return entries.error();
-    auto found = find_entry(*entries, which, store.port());
-    if (!found)
-      return found.error();
-    impair::Rule &rule = (*found)->rule;
-    if (rule.disabled() == !enabled)
+    auto entries = XR_TRY(store.entries());
+    auto found = XR_TRY(find_entry(entries, which, store.port()));
+    impair::Rule &rule = (found)->rule;
+    if (rule.disabled == !enabled)
       return {};
     rule.disable(!enabled);
-    return store.replace(std::move(*entries));
+    return store.replace(std::move(entries));
   });
 }
 
@@ -558,14 +529,12 @@ Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns
 // QP numbers first: a packet must have its new number before a reset rule counts it.
 Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns) {
   return with_rules(ifname, netns, [](RuleStore &store) -> Status {
-    auto entries = store.entries();
-    if (!entries)
-      return entries.error();
+    auto entries = XR_TRY(store.entries());
     if (auto done = store.restart_qp_numbers(); !done)
       return done;
-    for (Entry &entry : *entries)
+    for (Entry &entry : entries)
       entry.reset = true;
-    return entries->empty() ? Status{} : store.replace(std::move(*entries));
+    return entries.empty() ? Status{} : store.replace(std::move(entries));
   });
 }
 

@@ -62,9 +62,7 @@ bool uses_maps_of_pins(uint32_t on_hook, uint32_t pinned, const Maps &maps) {
 }
 
 Status read_hook_of(PortStatus &port, const host::Netns &netns) {
-  auto scope = netns.enter();
-  if (!scope)
-    return scope.error();
+  XR_TRY(netns.enter());
   auto hook = read_hook(port.ifindex);
   if (!hook)
     return hook.error();
@@ -88,9 +86,7 @@ uint32_t ours_on_hook(const PortStatus &port, uint32_t pinned) {
 
 // Adds to `known` the interfaces of the namespace that have a program of ours without pins.
 Status add_unpinned(const host::Netns &netns, std::vector<PortStatus> &known) {
-  auto scope = netns.enter();
-  if (!scope)
-    return scope.error();
+  XR_TRY(netns.enter());
   std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> all(if_nameindex(),
                                                                         if_freenameindex);
   for (struct if_nameindex *i = all.get(); i && i->if_index; i++) {
@@ -163,8 +159,7 @@ Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, u
   port.netns_inode = netns ? netns->inode() : pins ? pins->netns() : 0;
   uint32_t pinned = 0;
   bool gone = !netns || !ifindex;
-  if (auto done = gone ? Status() : read_hook_of(port, *netns); !done)
-    return done.error();
+  XR_TRY(gone ? Status() : read_hook_of(port, *netns));
   if (pins) {
     // If an exchange was killed before its end, the _next program may be the one on the hook.
     uint32_t next = program_id(pins->open(std::string(Pins::kProgram) + Pins::kNext).get());
@@ -198,18 +193,13 @@ Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, u
 }
 
 Result<std::vector<PortStatus>> status(const std::string &netns_name) {
-  if (auto allowed = begin_call(host::Privilege::Read); !allowed)
-    return allowed.error();
-  auto own = host::Netns::open(netns_name);
-  if (!own)
-    return own.error();
-  auto lock = Lock::take(Lock::Kind::Shared);
-  if (!lock)
-    return lock.error();
+  XR_TRY(begin_call(host::Privilege::Read));
+  auto own = XR_TRY(host::Netns::open(netns_name));
+  XR_TRY(Lock::take(Lock::Kind::Shared));
   auto bpffs = find_bpffs();
   std::vector<PortStatus> ports;
   for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>()) {
-    if (!netns_name.empty() && pins.netns() != own->inode() && pins.netns_name() != netns_name)
+    if (!netns_name.empty() && pins.netns() != own.inode() && pins.netns_name() != netns_name)
       continue;
     const Place place = place_of(pins);
     auto found = inspect(place.ifname, place.namespace_or_null(), place.ifindex, &pins);
@@ -217,8 +207,7 @@ Result<std::vector<PortStatus>> status(const std::string &netns_name) {
       return found.error();
     ports.push_back(std::move(found->port));
   }
-  if (auto done = add_unpinned(*own, ports); !done)
-    return done.error();
+  XR_TRY(add_unpinned(own, ports));
   return ports;
 }
 
@@ -254,30 +243,23 @@ Result<bool> is_still_attached(const PortStatus &port) {
 }
 
 Result<std::vector<std::string>> pinned_interfaces(const std::string &netns) {
-  auto own = host::Netns::open(netns);
-  if (!own)
-    return own.error();
+  auto own = XR_TRY(host::Netns::open(netns));
   std::vector<std::string> names;
   auto bpffs = find_bpffs();
   for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>())
-    if (pins.netns() == own->inode())
-      if (std::string name = interface_name(*own, pins.ifindex()); !name.empty())
+    if (pins.netns() == own.inode())
+      if (std::string name = interface_name(own, pins.ifindex()); !name.empty())
         names.push_back(std::move(name));
   return names;
 }
 
 Result<Inspected> look_up(const std::string &ifname, const std::string &netns) {
-  if (auto allowed = begin_call(host::Privilege::Read); !allowed)
-    return allowed.error();
-  auto lock = Lock::take(Lock::Kind::Shared);
-  if (!lock)
-    return lock.error();
-  auto place = find_place(ifname, netns, find_bpffs());
-  if (!place)
-    return place.error();
-  auto found = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
-  if (found && place->pins)
-    found->directory = place->pins->directory();
+  XR_TRY(begin_call(host::Privilege::Read));
+  XR_TRY(Lock::take(Lock::Kind::Shared));
+  auto place = XR_TRY(find_place(ifname, netns, find_bpffs()));
+  auto found = inspect(ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
+  if (found && place.pins)
+    found->directory = place.pins->directory();
   return found;
 }
 

@@ -47,17 +47,12 @@ Status write_endpoints(int map, const std::vector<Endpoint> &endpoints) {
 Result<Steering> Steering::open(const std::string &ifname, const std::string &netns,
                                 const AttachOptions &options,
                                 const std::vector<Endpoint> &endpoints) {
-  auto lease = FeatureLease::take(ifname, netns, kSteer, options);
-  if (!lease)
-    return lease.error();
-  Steering self(std::move(*lease));
-  auto found = look_up(ifname, netns);
-  if (!found)
-    return found.error();
-  if (auto done = write_endpoints(found->maps.fd(map_names::endpoints), endpoints); !done)
-    return done.error();
-  self.mode_ = found->port.mode;
-  self.sockets_ = Fd(fcntl(found->maps.fd(map_names::sockets), F_DUPFD_CLOEXEC, 0));
+  auto lease = XR_TRY(FeatureLease::take(ifname, netns, kSteer, options));
+  Steering self(std::move(lease));
+  auto found = XR_TRY(look_up(ifname, netns));
+  XR_TRY(write_endpoints(found.maps.fd(map_names::endpoints), endpoints));
+  self.mode_ = found.port.mode;
+  self.sockets_ = Fd(fcntl(found.maps.fd(map_names::sockets), F_DUPFD_CLOEXEC, 0));
   return self;
 }
 
@@ -72,9 +67,7 @@ Status Steering::go_promiscuous() {
   const auto netns = host::Netns::find(lease_.netns_inode());
   if (!netns)
     return Error{"the port's network namespace is gone"};
-  auto scope = netns->enter();
-  if (!scope)
-    return scope.error();
+  XR_TRY(netns->enter());
   Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
   packet_mreq request{};
   request.mr_ifindex = static_cast<int>(lease_.ifindex());

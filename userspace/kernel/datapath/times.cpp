@@ -93,14 +93,12 @@ Result<PassiveLatency> AttachedPort::latency() const {
   if (!(status_.features & ROCE_FEATURE_TIME))
     return Error{"it does not time QP pairs", attach_again(status_, "--latency")};
   Snapshot counts;
-  if (auto done = read_counters(counts); !done)
-    return done.error();
+  XR_TRY(read_counters(counts));
   PassiveLatency to;
   to.pairs_full = counts.totals.pairs_full;
   to.pairs_contended = counts.totals.pairs_contended;
   to.unpaired = counts.totals.pairs_unknown;
-  if (auto done = read_port(maps_.fd(map_names::port_times), to); !done)
-    return done.error();
+  XR_TRY(read_port(maps_.fd(map_names::port_times), to));
   const uint32_t used = std::min(maps_.shared().timings_used, status_.pairs_capacity);
   PairNames names(maps_.fd(map_names::streams));
   std::vector<roce_timing> pairs;

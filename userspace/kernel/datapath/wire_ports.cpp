@@ -37,16 +37,14 @@ struct Found {
   PortStatus port;
 };
 Result<Found> find_bridge_port(const std::string &ifname, const std::string &netns) {
-  auto place = find_place(ifname, netns, find_bpffs());
-  if (!place)
-    return place.error();
-  auto seen = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
+  auto place = XR_TRY(find_place(ifname, netns, find_bpffs()));
+  auto seen = inspect(ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
   if (!seen)
     return seen.error();
   if (seen->port.state != AttachState::Attached || !(seen->port.features & ROCE_FEATURE_FORWARD) ||
-      !place->pins)
+      !place.pins)
     return no_bridge(seen->port);
-  return Found{std::move(*place), std::move(seen->port)};
+  return Found{std::move(place), std::move(seen->port)};
 }
 
 // Waits until the kernel has put on the sockets' rings what programs that run now hand over:
@@ -91,44 +89,33 @@ Result<MapMemory> MapMemory::map(int fd, size_t bytes, bool writable) {
 }
 
 Status WirePorts::join(const std::string &netns) {
-  auto whole = Lock::take(Lock::Kind::Exclusive);
-  if (!whole)
-    return whole.error();
+  XR_TRY(Lock::take(Lock::Kind::Exclusive));
   for (unsigned i = 0; i < kPorts; i++) {
     Port &port = ports_[i];
-    auto bridge_port = find_bridge_port(port.status.ifname, netns);
-    if (!bridge_port)
-      return bridge_port.error();
+    auto bridge_port = XR_TRY(find_bridge_port(port.status.ifname, netns));
     auto lock =
-        Lock::take_port(bridge_port->port.netns_inode, bridge_port->port.ifindex, Lock::Use::Wire);
+        Lock::take_port(bridge_port.port.netns_inode, bridge_port.port.ifindex, Lock::Use::Wire);
     if (!lock)
-      return Error{fmt::format("{}: {}", bridge_port->port.ifname, lock.error().message),
-                   lock.error().hint};
+      return lock.error().in(bridge_port.port.ifname);
     locks_[i] = std::move(*lock);
-    if (auto done = enable_hold(*bridge_port); !done)
+    if (auto done = enable_hold(bridge_port); !done)
       return done;
-    port.pins = bridge_port->place.pins;
+    port.pins = bridge_port.place.pins;
     const Pins &pins = *port.pins;
     port.sockets = pins.open(map_names::sockets);
     port.rules = pins.open(map_names::rules);
     port.link = pins.open(map_names::link);
     port.totals = pins.open(map_names::totals);
     Fd counts = pins.open(map_names::wire);
-    auto memory = MapMemory::map(counts.get(), ROCE_WIRE_MEMORY, true);
-    if (!memory)
-      return memory.error();
-    port.memory = std::move(*memory);
-    auto note = MapMemory::map(port.link.get(), sizeof(roce_link_note), false);
-    if (!note)
-      return note.error();
-    port.link_note = std::move(*note);
+    port.memory = XR_TRY(MapMemory::map(counts.get(), ROCE_WIRE_MEMORY, true));
+    port.link_note = XR_TRY(MapMemory::map(port.link.get(), sizeof(roce_link_note), false));
     WirePortCounts former;
     memcpy(static_cast<void *>(&former), port.memory.bytes().data(), sizeof(former));
     if (former.version == WirePortCounts::kVersion)
       port.former = former.in;
     std::ranges::fill(port.memory.bytes(), uint8_t{});
-    auto after = inspect(port.status.ifname, bridge_port->place.namespace_or_null(),
-                         bridge_port->place.ifindex, bridge_port->place.best_pins());
+    auto after = inspect(port.status.ifname, bridge_port.place.namespace_or_null(),
+                         bridge_port.place.ifindex, bridge_port.place.best_pins());
     if (!after)
       return after.error();
     port.status = std::move(after->port);
@@ -140,16 +127,13 @@ Status WirePorts::join(const std::string &netns) {
 Result<WirePorts> WirePorts::open(const std::string &a, const std::string &b,
                                   const std::string &netns, const AttachOptions &options,
                                   bool fix) {
-  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
-    return allowed.error();
+  XR_TRY(begin_call(host::Privilege::Load));
   if (a == b)
     return Error{"a wire needs two ports"};
   WirePorts self;
   self.netns_ = netns;
-  auto first = status_of(a, netns);
-  if (!first)
-    return Error{fmt::format("{}: {}", a, first.error().message), first.error().hint};
-  const bool bridged = first->state == AttachState::Attached && first->peer == b;
+  auto first = XR_TRY(status_of(a, netns).in(a));
+  const bool bridged = first.state == AttachState::Attached && first.peer == b;
   if (!bridged) {
     AttachOptions with = options;
     with.features |= ROCE_FEATURE_HOLD;
@@ -313,26 +297,19 @@ WirePorts::~WirePorts() {
 
 Status set_link_words(const std::string &ifname, const std::string &netns,
                       const std::string &words) {
-  if (auto allowed = begin_call(host::Privilege::Load); !allowed)
-    return allowed.error();
+  XR_TRY(begin_call(host::Privilege::Load));
   if (words.size() >= ROCE_LINK_TEXT)
     return Error{fmt::format("the link has {} characters, {} are possible", words.size(),
                              ROCE_LINK_TEXT - 1)};
-  auto whole = Lock::take(Lock::Kind::Exclusive);
-  if (!whole)
-    return whole.error();
-  auto found = find_bridge_port(ifname, netns);
-  if (!found)
-    return found.error();
+  XR_TRY(Lock::take(Lock::Kind::Exclusive));
+  auto found = XR_TRY(find_bridge_port(ifname, netns));
   // The program of the other port hands over what leaves by this one.
-  auto other = find_bridge_port(found->port.peer, netns);
-  if (!other)
-    return other.error();
+  auto other = XR_TRY(find_bridge_port(found.port.peer, netns));
   if (!words.empty())
-    if (auto done = enable_hold(*other); !done)
+    if (auto done = enable_hold(other); !done)
       return done;
-  Fd notes = found->place.pins->open(map_names::link),
-     hold = other->place.pins->open(map_names::hold);
+  Fd notes = found.place.pins->open(map_names::link),
+     hold = other.place.pins->open(map_names::hold);
   auto note = std::make_unique<roce_link_note>();
   note->changes = link_words_in(notes.get()).changes + 1;
   note->since_ns = monotonic_ns();

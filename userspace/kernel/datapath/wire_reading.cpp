@@ -39,8 +39,7 @@ namespace {
 
 // For reading; takes no lock.
 Result<Inspected> look_up_bridge_port(const std::string &ifname, const std::string &netns) {
-  if (auto allowed = begin_call(host::Privilege::Read); !allowed)
-    return allowed.error();
+  XR_TRY(begin_call(host::Privilege::Read));
   auto found = look_up(ifname, netns);
   if (!found)
     return found.error();
@@ -52,31 +51,25 @@ Result<Inspected> look_up_bridge_port(const std::string &ifname, const std::stri
 } // namespace
 
 Result<LinkWords> read_link_words(const std::string &ifname, const std::string &netns) {
-  auto found = look_up_bridge_port(ifname, netns);
-  if (!found)
-    return found.error();
-  return link_words_in(found->maps.fd(map_names::link));
+  auto found = XR_TRY(look_up_bridge_port(ifname, netns));
+  return link_words_in(found.maps.fd(map_names::link));
 }
 
 Result<uint64_t> read_handed_over(int totals) {
-  auto sums = sum_over_cpus<roce_totals>(totals, 1);
-  if (!sums)
-    return sums.error();
-  return sums->front().held;
+  auto sums = XR_TRY(sum_over_cpus<roce_totals>(totals, 1));
+  return sums.front().held;
 }
 
 Result<WireReading> read_wire(const std::string &ifname, const std::string &netns) {
-  auto found = look_up_bridge_port(ifname, netns);
-  if (!found)
-    return found.error();
+  auto found = XR_TRY(look_up_bridge_port(ifname, netns));
   WireReading reading;
-  if (!(found->port.features & ROCE_FEATURE_HOLD))
+  if (!(found.port.features & ROCE_FEATURE_HOLD))
     return reading;
   // First, since a process that begins takes it and then clears the previous one's counts.
   const bool taken =
-      Lock::port_is_taken(found->port.netns_inode, found->port.ifindex, Lock::Use::Wire);
+      Lock::port_is_taken(found.port.netns_inode, found.port.ifindex, Lock::Use::Wire);
   auto memory = std::make_unique<roce_wire_memory>();
-  if (bpf_map_lookup_elem(found->maps.fd(map_names::wire), &kZero, memory.get()) < 0)
+  if (bpf_map_lookup_elem(found.maps.fd(map_names::wire), &kZero, memory.get()) < 0)
     return errno_error(errno, "cannot read the wire's counters");
   auto counts = std::make_shared<WirePortCounts>();
   memcpy(static_cast<void *>(counts.get()), memory.get(), sizeof(*counts));
@@ -84,10 +77,8 @@ Result<WireReading> read_wire(const std::string &ifname, const std::string &netn
     return reading;
   reading.running = taken && counts->ready;
   if (!reading.running) {
-    auto handed_over = read_handed_over(found->maps.fd(map_names::totals));
-    if (!handed_over)
-      return handed_over.error();
-    counts->in.lost_when_killed += counts->in.unaccounted(*handed_over);
+    auto handed_over = XR_TRY(read_handed_over(found.maps.fd(map_names::totals)));
+    counts->in.lost_when_killed += counts->in.unaccounted(handed_over);
   }
   reading.counts = std::move(counts);
   return reading;

@@ -335,28 +335,22 @@ uint32_t read_rx_ring(const std::string &ifname) {
 }
 
 Result<Features> read_features(const std::string &ifname) {
-  auto names = feature_names(ifname);
-  if (!names)
-    return std::move(names).error();
-  auto active = active_features(ifname, names->size());
-  if (!active)
-    return std::move(active).error();
+  auto names = XR_TRY(feature_names(ifname));
+  auto active = XR_TRY(active_features(ifname, names.size()));
   Features features;
-  for (size_t i = 0; i < names->size(); i++)
-    if (!(*names)[i].empty())
-      features[(*names)[i]] = (*active)[i];
+  for (size_t i = 0; i < names.size(); i++)
+    if (!names[i].empty())
+      features[names[i]] = active[i];
   return features;
 }
 
 Status set_feature(const std::string &ifname, const std::string &feature, bool on) {
-  auto names = feature_names(ifname);
-  if (!names)
-    return std::move(names).error();
-  const auto found = std::find(names->begin(), names->end(), feature);
-  if (found == names->end())
+  auto names = XR_TRY(feature_names(ifname));
+  const auto found = std::find(names.begin(), names.end(), feature);
+  if (found == names.end())
     return Error{fmt::format("{}: this kernel knows no feature {}", ifname, feature)};
-  const auto bit = static_cast<size_t>(found - names->begin());
-  const size_t blocks = (names->size() + 31) / 32;
+  const auto bit = static_cast<size_t>(found - names.begin());
+  const size_t blocks = (names.size() + 31) / 32;
   Command room(sizeof(ethtool_sfeatures) + blocks * sizeof(ethtool_set_features_block));
   auto *set = room.as<ethtool_sfeatures>();
   set->cmd = ETHTOOL_SFEATURES;
@@ -367,10 +361,8 @@ Status set_feature(const std::string &ifname, const std::string &feature, bool o
       fmt::format("cannot set {} {} at {}", feature, on ? "on" : "off", ifname);
   if (int result = ethtool(ifname, set); result < 0)
     return link_error({-result, ""}, ifname, what);
-  auto active = active_features(ifname, names->size());
-  if (!active)
-    return std::move(active).error();
-  if ((*active)[bit] != on)
+  auto active = XR_TRY(active_features(ifname, names.size()));
+  if (active[bit] != on)
     return Error{fmt::format("{}: the driver leaves it as it is", what),
                  fmt::format("`ethtool -k {}` marks what it does not change [fixed]", ifname)};
   return {};

@@ -114,10 +114,8 @@ Error no_such_interface(const std::string &netns) {
 }
 
 Result<NetnsScope> enter_netns(const std::string &name) {
-  auto netns = Netns::open(name);
-  if (!netns)
-    return netns.error();
-  return netns->enter();
+  auto netns = XR_TRY(Netns::open(name));
+  return netns.enter();
 }
 
 } // namespace xr::host

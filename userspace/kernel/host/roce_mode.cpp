@@ -41,22 +41,19 @@ struct Entry {
 // A writable entry of the port; creates the directory of the device.
 Result<Entry> open_entry(const Files &files, const std::string &device, const std::string &number,
                          const char *name) {
-  auto found = find_rdma(files, device + "/" + number);
-  if (!found)
-    return found.error();
-  const RdmaPort &port = found.get();
+  auto found = XR_TRY(find_rdma(files, device + "/" + number));
+  const RdmaPort &port = found;
   if (!port.roce())
     return Error{fmt::format("{} speaks {}, not RoCE", port.name(),
                              port.infiniband ? "InfiniBand" : "iWARP"),
                  "`doctor` lists the RDMA devices and what each speaks"};
-  if (auto there = check_configfs(files); !there)
-    return there.error();
+  XR_TRY(check_configfs(files));
   std::string entry = fmt::format("{}/{}", directory_of(port.device, port.number), name);
   if (auto made = files.make_directory(fmt::format("{}/{}", kCm, port.device)); !made)
     return Error{made.error().message, "run it as root; has the device RoCE ports?"};
   if (!files.exist(entry))
     return Error{fmt::format("there is no {}", entry), "is that port one of RoCE?"};
-  return Entry{std::move(found).get(), std::move(entry)};
+  return Entry{std::move(found), std::move(entry)};
 }
 
 } // namespace
@@ -66,8 +63,7 @@ bool modes_fit(const std::string &client, const std::string &server) {
 }
 
 Result<CmDefaults> read_cm_defaults(const Files &files, const RdmaPort &port) {
-  if (auto there = check_configfs(files); !there)
-    return there.error();
+  XR_TRY(check_configfs(files));
   const std::string directory = directory_of(port.device, port.number);
   const auto mode = files.line(directory + "/default_roce_mode");
   if (!mode)
@@ -82,16 +78,14 @@ Result<CmDefaults> read_cm_defaults(const Files &files, const RdmaPort &port) {
 
 Status set_roce_mode(const Files &files, const std::string &device, const std::string &port,
                      const std::string &mode) {
-  auto entry = open_entry(files, device, port, "default_roce_mode");
-  if (!entry)
-    return entry.error();
+  auto entry = XR_TRY(open_entry(files, device, port, "default_roce_mode"));
   std::vector<std::string> names = {kV2};
   if (mode == "v1") // the name in the kernel's GID types first
-    names = {entry->port.v1_name, entry->port.v1_name == kV1[0] ? kV1[1] : kV1[0]};
+    names = {entry.port.v1_name, entry.port.v1_name == kV1[0] ? kV1[1] : kV1[0]};
   Status refused;
   for (const std::string &name : names) {
-    const auto done = files.write(entry->path, name);
-    const auto now = files.line(entry->path);
+    const auto done = files.write(entry.path, name);
+    const auto now = files.line(entry.path);
     if (done && now && mode_of(*now) == mode)
       return {};
     if (!refused)
@@ -108,14 +102,12 @@ Status set_roce_mode(const Files &files, const std::string &device, const std::s
 
 Status set_roce_tos(const Files &files, const std::string &device, const std::string &port,
                     uint8_t tos) {
-  auto entry = open_entry(files, device, port, "default_roce_tos");
-  if (!entry)
-    return entry.error();
-  if (auto done = files.write(entry->path, std::to_string(tos)); !done)
+  auto entry = XR_TRY(open_entry(files, device, port, "default_roce_tos"));
+  if (auto done = files.write(entry.path, std::to_string(tos)); !done)
     return Error{done.error().message, "run it as root"};
-  if (const auto now = files.line(entry->path); now != std::to_string(tos))
+  if (const auto now = files.line(entry.path); now != std::to_string(tos))
     return Error{fmt::format("{} was written and '{}' is read back", tos, now.value_or("")),
-                 fmt::format("cat {}", entry->path)};
+                 fmt::format("cat {}", entry.path)};
   return {};
 }
 

@@ -75,22 +75,16 @@ Status make_veth(const std::string &one, const std::string &other) {
 }
 
 Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
-  const auto there = Netns::open(far.netns);
-  if (!there)
-    return there.error();
+  const auto there = XR_TRY(Netns::open(far.netns));
   {
-    const auto inside = enter_netns(near.netns);
-    if (!inside)
-      return inside.error();
-    if (auto done = make_pair(near.ifname, far.ifname, &there.get(), mtu); !done)
+    XR_TRY(enter_netns(near.netns));
+    if (auto done = make_pair(near.ifname, far.ifname, &there, mtu); !done)
       return done;
     if (auto done = set_up(near.ifname, true); !done)
       return done;
   }
   {
-    const auto inside = there.get().enter();
-    if (!inside)
-      return inside.error();
+    XR_TRY(there.enter());
     if (auto done = set_feature(far.ifname, "rx-gro", true); !done)
       return done;
     if (auto done = set_up(far.ifname, true); !done)
@@ -98,9 +92,7 @@ Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
     if (auto done = await_carrier(far.ifname); !done)
       return done;
   }
-  const auto inside = enter_netns(near.netns);
-  if (!inside)
-    return inside.error();
+  XR_TRY(enter_netns(near.netns));
   if (auto done = await_carrier(near.ifname); !done)
     return done;
   return set_up(near.ifname, true); // as above

@@ -27,57 +27,42 @@ Status set(Question &question, const char *name, parse::WordReader &words) {
 }
 
 Status parse_flows(Question &question, parse::WordReader &words) {
-  const auto flows = parse::integer(words.take(), 1, kMostFlows, "a number of flows");
-  if (!flows)
-    return flows.error();
-  question.path.flows = static_cast<uint32_t>(flows.get());
+  const auto flows = XR_TRY(parse::integer(words.take(), 1, kMostFlows, "a number of flows"));
+  question.path.flows = static_cast<uint32_t>(flows);
   return {};
 }
 
 Status parse_rate(Question &question, parse::WordReader &words) {
-  const auto rate = parse::rate(words.take());
-  if (!rate)
-    return rate.error();
-  question.path.line_bits = static_cast<double>(rate.get());
+  const auto rate = XR_TRY(parse::rate(words.take()));
+  question.path.line_bits = static_cast<double>(rate);
   return {};
 }
 
 Status parse_delay(Question &question, parse::WordReader &words) {
-  const auto delay = parse::duration(words.take());
-  if (!delay)
-    return delay.error();
-  question.path.delay_ns = delay.get();
+  question.path.delay_ns = XR_TRY(parse::duration(words.take()));
   return {};
 }
 
 Status parse_packet(Question &question, parse::WordReader &words) {
-  const auto bytes = parse::byte_count(words.take(), 1);
-  if (!bytes)
-    return bytes.error();
-  question.path.packet_bytes = static_cast<double>(bytes.get());
+  const auto bytes = XR_TRY(parse::byte_count(words.take(), 1));
+  question.path.packet_bytes = static_cast<double>(bytes);
   return {};
 }
 
 Status parse_start(Question &question, parse::WordReader &words) {
-  const auto flows = parse::integer(words.take(), 1, kMostFlows, "a number of flows");
-  if (!flows)
-    return flows.error();
-  const auto rate = parse::rate(words.take());
-  if (!rate)
-    return rate.error();
-  question.odd_flows = static_cast<uint32_t>(flows.get());
-  question.odd_rate_bits = static_cast<double>(rate.get());
+  const auto flows = XR_TRY(parse::integer(words.take(), 1, kMostFlows, "a number of flows"));
+  const auto rate = XR_TRY(parse::rate(words.take()));
+  question.odd_flows = static_cast<uint32_t>(flows);
+  question.odd_rate_bits = static_cast<double>(rate);
   return {};
 }
 
 Status parse_for(Question &question, parse::WordReader &words) {
   const std::string word = words.take();
-  const auto time = parse::duration(word);
-  if (!time)
-    return time.error();
-  if (time.get() < 1'000'000 || time.get() > kLongestRun)
+  const auto time = XR_TRY(parse::duration(word));
+  if (time < 1'000'000 || time > kLongestRun)
     return Error{fmt::format("'{}' is not from 1ms to 60s", word), "for 400ms"};
-  question.run.duration_ns = time.get();
+  question.run.duration_ns = time;
   return {};
 }
 
@@ -116,10 +101,7 @@ Status parse_word(Question &question, parse::WordReader &words) {
     names.emplace_back(keyword.name);
     if (word != keyword.name)
       continue;
-    const Status done = keyword.parse(question, words);
-    if (done || done.error().message.starts_with(word + ": ")) // a parameter's error has its name
-      return done;
-    return Error{fmt::format("{}: {}", word, done.error().message), done.error().hint};
+    return keyword.parse(question, words).in(word);
   }
   return Error{fmt::format("what is '{}'?", word), parse::hint_from(word, names)};
 }
@@ -179,15 +161,10 @@ std::string_view question_usage() {
 Result<Question> parse_question(const std::vector<std::string> &all) {
   Question question;
   question.path.flows = 2;
-  auto parameters = choose_preset(all);
-  if (!parameters)
-    return parameters.error();
-  question.parameters = parameters.get();
+  question.parameters = XR_TRY(choose_preset(all));
   for (parse::WordReader words(all); !words.done();)
-    if (Status done = parse_word(question, words); !done)
-      return done.error();
-  if (Status sound = check(question); !sound)
-    return sound.error();
+    XR_TRY(parse_word(question, words));
+  XR_TRY(check(question));
   return question;
 }
 

@@ -36,10 +36,8 @@ Result<std::vector<unsigned>> parse_priorities(const std::string &word) {
 Status parse_quanta(Pfc &pfc, WordReader &words) {
   pfc.quanta.clear();
   for (const std::string &part : parse::parts(words.take())) {
-    const auto quanta = parse::integer(part, 0, UINT16_MAX, "a number of quanta");
-    if (!quanta)
-      return quanta.error();
-    pfc.quanta.push_back(static_cast<uint16_t>(quanta.get()));
+    const auto quanta = XR_TRY(parse::integer(part, 0, UINT16_MAX, "a number of quanta"));
+    pfc.quanta.push_back(static_cast<uint16_t>(quanta));
   }
   return {};
 }
@@ -53,18 +51,13 @@ Result<uint64_t> some_time(WordReader &words) {
 }
 
 template <uint64_t Pfc::*member> Status parse_time(Pfc &pfc, WordReader &words) {
-  const auto ns = some_time(words);
-  if (!ns)
-    return ns.error();
-  pfc.*member = ns.get();
+  const auto ns = XR_TRY(some_time(words));
+  pfc.*member = ns;
   return {};
 }
 
 Status parse_line(Pfc &pfc, WordReader &words) {
-  const auto bits = parse::rate(words.take());
-  if (!bits)
-    return bits.error();
-  pfc.line_bits = bits.get();
+  pfc.line_bits = XR_TRY(parse::rate(words.take()));
   return {};
 }
 
@@ -77,18 +70,12 @@ Status parse_enable(Pfc &pfc, WordReader &words) {
 }
 
 Status parse_src_mac(Pfc &pfc, WordReader &words) {
-  const auto mac = packet::parse_mac(words.take());
-  if (!mac)
-    return mac.error();
-  pfc.src_mac = mac.get();
+  pfc.src_mac = XR_TRY(packet::parse_mac(words.take()));
   return {};
 }
 
 Status parse_count(Pfc &pfc, WordReader &words) {
-  const auto count = parse::integer(words.take(), 1, UINT64_MAX, "a number of frames");
-  if (!count)
-    return count.error();
-  pfc.count = count.get();
+  pfc.count = XR_TRY(parse::integer(words.take(), 1, UINT64_MAX, "a number of frames"));
   return {};
 }
 
@@ -150,9 +137,9 @@ Result<Pfc> parse_pfc(const std::vector<std::string> &list) {
   if (words.done())
     return Error{"pfc: which priorities is missing", kUsage};
   if (!words.take_if("global")) {
-    auto priorities = parse_priorities(words.take());
+    auto priorities = parse_priorities(words.take()).in("pfc");
     if (!priorities)
-      return Error{"pfc: " + priorities.error().message, priorities.error().hint};
+      return priorities.error();
     pfc.priorities = std::move(priorities.get());
   }
   std::vector<std::string> seen;
@@ -173,10 +160,8 @@ Result<Pfc> parse_pfc(const std::vector<std::string> &list) {
       return Error{fmt::format("pfc: {}: {}", word, s.error().message),
                    s.error().hint.empty() ? kUsage : s.error().hint};
   }
-  if (Status s = fit_quanta(pfc); !s)
-    return s.error();
-  if (Status s = check_together(pfc, seen); !s)
-    return s.error();
+  XR_TRY(fit_quanta(pfc));
+  XR_TRY(check_together(pfc, seen));
   return pfc;
 }
 

@@ -27,40 +27,27 @@ Status parse_map(Replay &replay, parse::WordReader &words) {
   const size_t sign = word.find('=');
   if (sign == std::string::npos)
     return wrong(word, "a pair of addresses", "map OLD=NEW, like 10.0.0.1=192.0.2.1");
-  const auto from = parse::address(word.substr(0, sign)),
-             to = parse::address(word.substr(sign + 1));
-  if (!from)
-    return from.error();
-  if (!to)
-    return to.error();
-  if (packet::is_mapped(from.get()) != packet::is_mapped(to.get()))
+  const auto from = XR_TRY(parse::address(word.substr(0, sign)));
+  const auto to = XR_TRY(parse::address(word.substr(sign + 1)));
+  if (packet::is_mapped(from) != packet::is_mapped(to))
     return Error{fmt::format("'{}' is of two families", word), "IPv4 becomes IPv4, IPv6 IPv6"};
-  replay.addresses[from.get()] = to.get();
+  replay.addresses[from] = to;
   return {};
 }
 
 Status parse_mac_of(std::optional<packet::Mac> &mac, parse::WordReader &words) {
-  auto value = packet::parse_mac(words.take());
-  if (!value)
-    return value.error();
-  mac = value.get();
+  mac = XR_TRY(packet::parse_mac(words.take()));
   return {};
 }
 
 Status parse_rate_of(Replay &replay, parse::WordReader &words) {
-  auto rate = flow::take_rate(words);
-  if (!rate)
-    return rate.error();
-  replay.rate = rate.get();
+  replay.rate = XR_TRY(flow::take_rate(words));
   replay.speed = 0;
   return {};
 }
 
 Status parse_speed(Replay &replay, parse::WordReader &words) {
-  auto speed = parse::real(words.take(), 1e-6, 1e6);
-  if (!speed)
-    return speed.error();
-  replay.speed = speed.get();
+  replay.speed = XR_TRY(parse::real(words.take(), 1e-6, 1e6));
   return {};
 }
 
@@ -73,10 +60,7 @@ Status parse_loop(Replay &replay, parse::WordReader &words) {
 }
 
 Status parse_duration(Replay &replay, parse::WordReader &words) {
-  auto duration = parse::duration(words.take());
-  if (!duration)
-    return duration.error();
-  replay.duration_ns = duration.get();
+  replay.duration_ns = XR_TRY(parse::duration(words.take()));
   return {};
 }
 
@@ -145,8 +129,7 @@ Result<Replay> parse_replay(const std::vector<std::string> &all) {
     const std::string word = words.take();
     if (word != "top" && words.done())
       return Error{fmt::format("{} needs a value", word)};
-    if (auto done = parse_word(replay, word, words); !done)
-      return done.error();
+    XR_TRY(parse_word(replay, word, words));
   }
   return replay;
 }

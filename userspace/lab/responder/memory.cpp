@@ -20,8 +20,7 @@ Status check_memory(const MemorySpec &spec) {
 }
 
 Result<std::unique_ptr<Memory>> Memory::make(const MemorySpec &spec) {
-  if (auto sound = check_memory(spec); !sound)
-    return sound.error();
+  XR_TRY(check_memory(spec));
   std::unique_ptr<Memory> made(new Memory(spec));
   // Zeros that cost no memory until they are used.
   made->bytes_.reset(static_cast<uint8_t *>(calloc(spec.size, 1)));

@@ -39,13 +39,11 @@ World::World(const Scenario &scenario)
       queue_(network_.wires.size() + network_.hosts + scenario.rules.all.size()) {}
 
 Result<std::unique_ptr<World>> World::make(const Scenario &scenario) {
-  if (Status s = check_topology(scenario.topology); !s)
-    return s.error();
+  XR_TRY(check_topology(scenario.topology));
   if (!scenario.duration_ns)
     return Error{"the scenario has no duration", "duration: 100ms"};
   std::unique_ptr<World> world(new World(scenario));
-  if (Status s = world->build(); !s)
-    return s.error();
+  XR_TRY(world->build());
   return world;
 }
 
@@ -220,8 +218,7 @@ Status World::build_flows() {
     qps += setup.flow.qps;
     if (qps + kFirstQp > kQpns)
       return Error{"the flows have more QPs than there are numbers", "at most 16 million"};
-    if (Status s = build_flow(i); !s)
-      return Error{fmt::format("flow {}: {}", setup.name, s.error().message), s.error().hint};
+    XR_TRY(build_flow(i).in(fmt::format("flow {}", setup.name)));
     flow_of_qp_.resize(qps, i);
   }
   return {};

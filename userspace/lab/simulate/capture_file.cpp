@@ -16,7 +16,7 @@ Result<std::unique_ptr<CaptureFile>> CaptureFile::create(const CaptureSetup &set
   auto writer =
       PcapngWriter::create(fmt::format("{}/{}.pcapng", directory, name), {name, "", snap});
   if (!writer)
-    return Error{fmt::format("capture {}: {}", name, writer.error().message), writer.error().hint};
+    return writer.error().in(fmt::format("capture {}", name));
   return std::unique_ptr<CaptureFile>(new CaptureFile(std::move(writer).get(), snap));
 }
 

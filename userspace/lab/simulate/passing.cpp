@@ -38,17 +38,12 @@ World::Point &World::point_at(uint32_t wire) {
 Status World::build_rules() {
   std::vector<std::vector<impair::Rule>> rules; // by point
   for (const RuleSetup &setup : scenario_.rules.all) {
-    const auto wire = wire_named(setup.link);
-    if (!wire)
-      return Error{fmt::format("{}: {}", setup.name, wire.error().message), wire.error().hint};
-    auto rule = impair::parse(parse::split(setup.words));
-    if (!rule)
-      return Error{fmt::format("{}: {}", setup.name, rule.error().message), rule.error().hint};
-    point_at(wire.get());
-    const uint32_t point = ports_[wire.get()]->point;
+    const auto wire = XR_TRY(wire_named(setup.link).in(setup.name));
+    point_at(wire);
+    const uint32_t point = ports_[wire]->point;
     rules.resize(points_.size());
     rule_places_.emplace_back(point, rules[point].size());
-    rules[point].push_back(std::move(rule).get());
+    rules[point].push_back(impair::compile(setup.spec));
   }
   for (size_t i = 0; i < rules.size(); i++) {
     if (rules[i].empty())
@@ -83,10 +78,8 @@ Status World::build_captures() {
   const uint32_t forward = wire_named(*shared).get();
   host_captures_.resize(network_.hosts);
   for (const CaptureSetup &setup : scenario_.captures) {
-    auto file = CaptureFile::create(setup, scenario_.capture_directory);
-    if (!file)
-      return file.error();
-    CaptureFile *capture = captures_.emplace_back(std::move(file).get()).get();
+    auto file = XR_TRY(CaptureFile::create(setup, scenario_.capture_directory));
+    CaptureFile *capture = captures_.emplace_back(std::move(file)).get();
     if (setup.port == At::Left || setup.port == At::Right) {
       point_at(setup.port == At::Left ? forward : forward ^ 1).capture = capture;
       continue;
@@ -258,7 +251,7 @@ void World::measure_rules(std::vector<ExperimentRule> &rows) const {
     const RuleSetup &setup = scenario_.rules.all[i];
     const ExperimentRuleCounts all = rule_counts(i);
     rows.push_back({i < rules_measured_.size() ? all.since(rules_measured_[i]) : all, setup.name,
-                    setup.link, setup.words, all});
+                    setup.link, setup.spec.text(), all});
   }
 }
 

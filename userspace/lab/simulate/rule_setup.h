@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "impair/spec.h"
+
 namespace xr::simulate {
 
 struct RuleSetup {
   std::string name;       // its own, or rule-N
   std::string link;       // the queue that its frames are going to: "switch:receiver"
-  std::string words;      // of `impair IF add`, canonical, with the name
+  impair::RuleSpec spec;  // with the name
   bool from_start = true; // false: the schedule adds it
 };
 

@@ -13,10 +13,8 @@ Simulation::Simulation(std::unique_ptr<State> state) : state_(std::move(state)) 
 Simulation::~Simulation() = default;
 
 Result<std::unique_ptr<Simulation>> Simulation::make(const Scenario &scenario) {
-  auto world = World::make(scenario);
-  if (!world)
-    return world.error();
-  auto state = std::make_unique<State>(State{std::move(world).get()});
+  auto world = XR_TRY(World::make(scenario));
+  auto state = std::make_unique<State>(State{std::move(world)});
   return std::unique_ptr<Simulation>(new Simulation(std::move(state)));
 }
 

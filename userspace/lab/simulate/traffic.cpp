@@ -49,8 +49,7 @@ bool by_start(const FlowSetup &a, const FlowSetup &b) { return a.start_ns < b.st
 } // namespace
 
 Result<std::vector<FlowSetup>> poisson(const PoissonTraffic &traffic, const FlowSetup &like) {
-  if (Status s = check_times(traffic.from_ns, traffic.until_ns); !s)
-    return s.error();
+  XR_TRY(check_times(traffic.from_ns, traffic.until_ns));
   if (traffic.sources.empty() || traffic.destinations.empty())
     return Error{"the traffic has no sources or no destinations", "names of hosts, or all"};
   if (!(traffic.load > 0) || !traffic.rate)
@@ -94,8 +93,7 @@ Result<std::vector<FlowSetup>> poisson(const PoissonTraffic &traffic, const Flow
 }
 
 Result<std::vector<FlowSetup>> incast(const Incast &incast, const FlowSetup &like) {
-  if (Status s = check_times(incast.from_ns, incast.until_ns); !s)
-    return s.error();
+  XR_TRY(check_times(incast.from_ns, incast.until_ns));
   std::vector<std::string> sources = incast.sources;
   std::erase(sources, incast.destination);
   if (sources.empty() || !incast.bytes)
@@ -124,8 +122,7 @@ Result<std::vector<FlowSetup>> incast(const Incast &incast, const FlowSetup &lik
 }
 
 Result<std::vector<FlowSetup>> on_off(const OnOff &traffic, const FlowSetup &like) {
-  if (Status s = check_times(traffic.from_ns, traffic.until_ns); !s)
-    return s.error();
+  XR_TRY(check_times(traffic.from_ns, traffic.until_ns));
   if (!traffic.bytes || !traffic.period_ns)
     return Error{"the traffic has no bytes or no period", "bytes: 1M, period: 10ms"};
   if ((traffic.until_ns - traffic.from_ns) / traffic.period_ns >= kMostFlows)

@@ -16,10 +16,8 @@ constexpr double kBlueUp = 0.0025, kBlueDown = 0.00025;
 constexpr uint64_t kBlueFreeze = 100'000'000;
 
 Result<double> chance(WordReader &words) {
-  const auto p = probability(words.take());
-  if (!p)
-    return p.error();
-  return static_cast<double>(p.get().p());
+  const auto p = XR_TRY(probability(words.take()));
+  return static_cast<double>(p.p());
 }
 
 Status parse_red(WordReader &words, LinkAqm &aqm) {
@@ -33,12 +31,10 @@ Status parse_red(WordReader &words, LinkAqm &aqm) {
   if (low.get() >= high.get())
     return Error{fmt::format("KMIN '{}' is not below KMAX '{}'", low_word, high_word),
                  "red KMIN KMAX PMAX, like red 5k 200k 1%"};
-  const auto most = chance(words);
-  if (!most)
-    return most.error();
+  const auto most = XR_TRY(chance(words));
   aqm.low = low.get();
   aqm.high = high.get();
-  aqm.most = most.get();
+  aqm.most = most;
   if (!words.take_if("weight"))
     return {};
   const std::string word = words.take();
@@ -63,24 +59,15 @@ Status parse_blue(WordReader &words, LinkAqm &aqm) {
   aqm.down = kBlueDown;
   aqm.freeze = kBlueFreeze;
   if (looks_like_number(words.peek())) {
-    const auto up = chance(words);
-    if (!up)
-      return up.error();
-    const auto down = chance(words);
-    if (!down)
-      return down.error();
-    const auto freeze = duration(words.take());
-    if (!freeze)
-      return freeze.error();
-    aqm.up = up.get();
-    aqm.down = down.get();
-    aqm.freeze = freeze.get();
+    const auto up = XR_TRY(chance(words));
+    const auto down = XR_TRY(chance(words));
+    const auto freeze = XR_TRY(duration(words.take()));
+    aqm.up = up;
+    aqm.down = down;
+    aqm.freeze = freeze;
   }
   if (words.take_if("over")) {
-    const auto length = byte_count(words.take(), 1);
-    if (!length)
-      return length.error();
-    aqm.low = length.get();
+    aqm.low = XR_TRY(byte_count(words.take(), 1));
   }
   return {};
 }
@@ -94,10 +81,9 @@ Status parse_options(WordReader &words, LinkAqm &aqm) {
         return missing("only", words.peek(), "`ce only`: frames that cannot be marked pass");
       aqm.ce_only = true;
     } else if (words.take_if("at")) {
-      const auto where = choice(words.take(), {"dequeue", "enqueue"}, "where the AQM decides");
-      if (!where)
-        return where.error();
-      aqm.at_enqueue = where.get() == 1;
+      const auto where =
+          XR_TRY(choice(words.take(), {"dequeue", "enqueue"}, "where the AQM decides"));
+      aqm.at_enqueue = where == 1;
     } else {
       break;
     }

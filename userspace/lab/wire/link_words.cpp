@@ -19,10 +19,7 @@ constexpr uint64_t kLeastMtu = 68; // of IPv4 (RFC 791)
 constexpr uint64_t kMostWeight = 1000;
 
 Status parse_rate(WordReader &words, LinkSpec &spec) {
-  const auto bits = rate(words.take());
-  if (!bits)
-    return bits.error();
-  spec.rate = bits.get();
+  spec.rate = XR_TRY(rate(words.take()));
   spec.layer1 = words.take_if("l1");
   if (!spec.layer1)
     words.take_if("l2");
@@ -37,26 +34,18 @@ Status parse_trace_name(WordReader &words, LinkSpec &spec) {
 }
 
 Status parse_delay(WordReader &words, LinkSpec &spec) {
-  const auto ns = duration(words.take());
-  if (!ns)
-    return ns.error();
-  spec.delay = ns.get();
+  spec.delay = XR_TRY(duration(words.take()));
   return {};
 }
 
 Status parse_mtu(WordReader &words, LinkSpec &spec) {
-  const auto bytes = integer(words.take(), kLeastMtu, UINT16_MAX, "an MTU");
-  if (!bytes)
-    return bytes.error();
-  spec.mtu = static_cast<uint32_t>(bytes.get());
+  const auto bytes = XR_TRY(integer(words.take(), kLeastMtu, UINT16_MAX, "an MTU"));
+  spec.mtu = static_cast<uint32_t>(bytes);
   return {};
 }
 
 Status parse_buffer(WordReader &words, LinkSpec &spec) {
-  const auto bytes = byte_count(words.take(), 1);
-  if (!bytes)
-    return bytes.error();
-  spec.buffer = bytes.get();
+  spec.buffer = XR_TRY(byte_count(words.take(), 1));
   return {};
 }
 
@@ -106,20 +95,14 @@ Result<uint64_t> keyword_bytes(WordReader &words, std::string_view keyword) {
 Status parse_pfc_options(WordReader &words, LinkPfc &pfc) {
   for (;;) {
     if (words.take_if("headroom")) {
-      const auto bytes = byte_count(words.take(), 0);
-      if (!bytes)
-        return bytes.error();
-      pfc.headroom = bytes.get();
+      pfc.headroom = XR_TRY(byte_count(words.take(), 0));
     } else if (words.take_if("alpha")) {
       const auto factor = real(words.take(), 0.001, 1000);
       if (!factor)
         return Error{factor.error().message, "XOFF is at most alpha x free buffer, like alpha 0.5"};
       pfc.alpha = factor.get();
     } else if (words.take_if("priorities")) {
-      const auto list = parse_priorities(words.take());
-      if (!list)
-        return list.error();
-      pfc.priorities = list.get();
+      pfc.priorities = XR_TRY(parse_priorities(words.take()));
     } else {
       return {};
     }
@@ -153,42 +136,32 @@ Result<uint32_t> percent(const std::string &word, uint64_t least, const char *wh
 }
 
 Status parse_class(WordReader &words, LinkSpec &spec) {
-  const auto number = integer(words.take(), 0, kLinkClasses - 1, "a class");
-  if (!number)
-    return number.error();
-  LinkClass &link_class = spec.classes[number.get()];
+  const auto number = XR_TRY(integer(words.take(), 0, kLinkClasses - 1, "a class"));
+  LinkClass &link_class = spec.classes[number];
   if (link_class.declared)
-    return Error{fmt::format("class {} is given twice", number.get()),
+    return Error{fmt::format("class {} is given twice", number),
                  "all words of a class follow one `class N`"};
   link_class.declared = true;
   if (words.take_if("strict")) {
     link_class.strict = true;
   } else if (words.take_if("weight")) {
-    const auto weight = integer(words.take(), 1, kMostWeight, "a weight");
-    if (!weight)
-      return weight.error();
-    link_class.weight = static_cast<uint32_t>(weight.get());
+    const auto weight = XR_TRY(integer(words.take(), 1, kMostWeight, "a weight"));
+    link_class.weight = static_cast<uint32_t>(weight);
   }
   if (words.take_if("share")) {
-    const auto share = percent(words.take(), 1, "a share of the buffer");
-    if (!share)
-      return share.error();
-    link_class.share = share.get();
+    link_class.share = XR_TRY(percent(words.take(), 1, "a share of the buffer"));
   }
   if (words.take_if("reserve")) {
     const auto reserve = percent(words.take(), 0, "a reserve of the buffer");
     if (!reserve)
       return reserve.error();
     if (reserve.get() > link_class.share)
-      return Error{fmt::format("the reserve of class {}, {}%, is above its share, {}%",
-                               number.get(), reserve.get(), link_class.share),
+      return Error{fmt::format("the reserve of class {}, {}%, is above its share, {}%", number,
+                               reserve.get(), link_class.share),
                    "a share is the most that a class can use, a reserve is a part of it"};
     link_class.reserve = reserve.get();
   }
-  const auto aqm = take_aqm(words, link_class.aqm);
-  if (!aqm)
-    return aqm.error();
-  link_class.own_aqm = aqm.get();
+  link_class.own_aqm = XR_TRY(take_aqm(words, link_class.aqm));
   return {};
 }
 
@@ -209,10 +182,8 @@ Status parse_flap(WordReader &words, LinkSpec &spec) {
                  std::string(kHint)};
   spec.flap = {.down = down.get(), .period = period.get()};
   if (words.take_if("count")) {
-    const auto count = integer(words.take(), 1, UINT32_MAX, "a number of flaps");
-    if (!count)
-      return count.error();
-    spec.flap.count = static_cast<uint32_t>(count.get());
+    const auto count = XR_TRY(integer(words.take(), 1, UINT32_MAX, "a number of flaps"));
+    spec.flap.count = static_cast<uint32_t>(count);
   }
   if (words.take_if("carrier"))
     spec.flap.way = LinkFlap::Way::Carrier;
@@ -252,10 +223,8 @@ Status parse_words(WordReader &words, LinkSpec &spec) {
     const auto found = std::find_if(std::begin(kKeywords), std::end(kKeywords),
                                     [&word](const Keyword &one) { return one.word == word; });
     if (found == std::end(kKeywords)) {
-      const auto aqm = take_aqm(words, spec.aqm);
+      const auto aqm = XR_TRY(take_aqm(words, spec.aqm));
       if (!aqm)
-        return aqm.error();
-      if (!aqm.get())
         return unknown(word);
       if (aqm_given)
         return Error{fmt::format("'{}' is a second AQM of the link", word),
@@ -356,10 +325,8 @@ Result<LinkSpec> parse_link(const std::vector<std::string> &list) {
   if (words.done())
     return Error{"the words of the link are missing", "like rate 10gbit delay 100us buffer 1M"};
   LinkSpec spec;
-  if (Status s = parse_words(words, spec); !s)
-    return s.error();
-  if (Status s = check(spec); !s)
-    return s.error();
+  XR_TRY(parse_words(words, spec));
+  XR_TRY(check(spec));
   const LinkSpec given = spec; // defaults depend on the other classes
   for (unsigned i = 0; i < kLinkClasses; i++)
     if (given.classes[i].declared)

@@ -192,10 +192,8 @@ Status CaptureRun::State::finish() {
 
 Result<CaptureRun> CaptureRun::prepare(CaptureRequest request, const std::atomic<bool> &stop) {
   auto state = std::make_unique<State>(std::move(request), stop);
-  if (auto done = state->open_port(); !done)
-    return done.error();
-  if (auto done = state->make_files(); !done)
-    return done.error();
+  XR_TRY(state->open_port());
+  XR_TRY(state->make_files());
   return CaptureRun(std::move(state));
 }
 

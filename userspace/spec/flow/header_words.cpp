@@ -12,19 +12,15 @@ namespace {
 
 template <typename T, T Flow::*member, uint64_t most>
 Status parse_number(FlowDraft &draft, WordReader &words) {
-  const auto number = integer(words.take(), 0, most);
-  if (!number)
-    return number.error();
-  draft.flow.*member = static_cast<T>(number.get());
+  const auto number = XR_TRY(integer(words.take(), 0, most));
+  draft.flow.*member = static_cast<T>(number);
   return {};
 }
 
 // `member`: an integer or an optional one.
 template <auto member, uint64_t most> Status parse_bits(FlowDraft &draft, WordReader &words) {
-  const auto number = integer(words.take(), 0, most);
-  if (!number)
-    return number.error();
-  draft.flow.bth.*member = static_cast<uint16_t>(number.get());
+  const auto number = XR_TRY(integer(words.take(), 0, most));
+  draft.flow.bth.*member = static_cast<uint16_t>(number);
   return {};
 }
 

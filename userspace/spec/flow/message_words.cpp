@@ -18,78 +18,60 @@ constexpr uint32_t kShortestFrame = 64, kLongestFrame = 9618;
 constexpr uint64_t kMostWeight = 1'000'000'000;
 
 Status parse_transport(FlowDraft &draft, WordReader &words) {
-  const auto transport = named(words.take(), kTransports, "a transport");
-  if (!transport)
-    return transport.error();
-  draft.flow.transport = transport.get();
+  draft.flow.transport = XR_TRY(named(words.take(), kTransports, "a transport"));
   return {};
 }
 
 Status parse_verb(FlowDraft &draft, WordReader &words) {
-  const auto verb = choice(words.take(), verb_names(), "a verb");
-  if (!verb)
-    return verb.error();
-  draft.flow.verb = static_cast<packet::Verb>(verb.get());
+  const auto verb = XR_TRY(choice(words.take(), verb_names(), "a verb"));
+  draft.flow.verb = static_cast<packet::Verb>(verb);
   return {};
 }
 
 Status parse_qp(FlowDraft &draft, WordReader &words) {
   const std::string word = words.take();
-  auto qps = range(word, 0, kMost24, "a QPN");
-  if (!qps)
-    return qps.error();
-  draft.flow.qp = qps->from;
+  auto qps = XR_TRY(range(word, 0, kMost24, "a QPN"));
+  draft.flow.qp = qps.from;
   if (word.find('-') == std::string::npos)
     return {};
-  if (qps->to - qps->from >= kMostQps)
+  if (qps.to - qps.from >= kMostQps)
     return wrong(word, "a range of QPNs", fmt::format("at most {}", kMostQps));
-  draft.flow.qps = qps->to - qps->from + 1;
+  draft.flow.qps = qps.to - qps.from + 1;
   return draft.claim(Slot::Qps, "qp N-M");
 }
 
 Status parse_qps(FlowDraft &draft, WordReader &words) {
-  const auto qps = integer(words.take(), 1, kMostQps);
-  if (!qps)
-    return qps.error();
-  draft.flow.qps = static_cast<uint32_t>(qps.get());
+  const auto qps = XR_TRY(integer(words.take(), 1, kMostQps));
+  draft.flow.qps = static_cast<uint32_t>(qps);
   return {};
 }
 
 Status parse_src_qp(FlowDraft &draft, WordReader &words) {
-  const auto qp = integer(words.take(), 0, kMost24, "a QPN");
-  if (!qp)
-    return qp.error();
-  draft.flow.src_qp = static_cast<uint32_t>(qp.get());
+  const auto qp = XR_TRY(integer(words.take(), 0, kMost24, "a QPN"));
+  draft.flow.src_qp = static_cast<uint32_t>(qp);
   return {};
 }
 
 Status parse_by(FlowDraft &draft, WordReader &words) {
-  const auto at = choice(words.take(), {"packet", "message"}, "packet or message");
-  if (!at)
-    return at.error();
-  draft.flow.interleave = at.get() == 0;
+  const auto at = XR_TRY(choice(words.take(), {"packet", "message"}, "packet or message"));
+  draft.flow.interleave = at == 0;
   return {};
 }
 
 Result<Sizes> parse_uniform(const std::string &word, size_t dash) {
-  const auto from = byte_count(word.substr(0, dash), 0), to = byte_count(word.substr(dash + 1), 0);
-  if (!from)
-    return from.error();
-  if (!to)
-    return to.error();
-  if (from.get() > to.get())
+  const auto from = XR_TRY(byte_count(word.substr(0, dash), 0));
+  const auto to = XR_TRY(byte_count(word.substr(dash + 1), 0));
+  if (from > to)
     return Error{fmt::format("'{}' goes backwards", word),
                  fmt::format("{}-{}", word.substr(dash + 1), word.substr(0, dash))};
-  return Sizes{Sizes::Kind::Uniform, {{from.get(), 1}, {to.get(), 1}}};
+  return Sizes{Sizes::Kind::Uniform, {{from, 1}, {to, 1}}};
 }
 
 // Parses BYTES, or BYTES:WEIGHT in a mix.
 Result<Sizes::Part> parse_part(const std::string &word, bool mix) {
   const size_t colon = word.find(':');
-  const auto bytes = byte_count(word.substr(0, colon), 0);
-  if (!bytes)
-    return bytes.error();
-  Sizes::Part part{bytes.get(), 1};
+  const auto bytes = XR_TRY(byte_count(word.substr(0, colon), 0));
+  Sizes::Part part{bytes, 1};
   if (!mix)
     return part;
   const auto weight = colon == std::string::npos
@@ -109,61 +91,43 @@ Result<Sizes> parse_sizes(const std::string &word) {
   const bool mix = word.find(':') != std::string::npos;
   Sizes sizes{mix ? Sizes::Kind::Mix : Sizes::Kind::List, {}};
   for (const std::string &one : parts(word)) {
-    const auto part = parse_part(one, mix);
-    if (!part)
-      return part.error();
-    sizes.parts.push_back(part.get());
+    sizes.parts.push_back(XR_TRY(parse_part(one, mix)));
   }
   return sizes;
 }
 
 Status parse_size(FlowDraft &draft, WordReader &words) {
-  auto sizes = parse_sizes(words.take());
-  if (!sizes)
-    return sizes.error();
-  draft.flow.size = std::move(sizes).get();
+  draft.flow.size = XR_TRY(parse_sizes(words.take()));
   return {};
 }
 
 Status parse_pmtu(FlowDraft &draft, WordReader &words) {
-  const auto at = choice(words.take(), {"256", "512", "1024", "2048", "4096"}, "a PMTU");
-  if (!at)
-    return at.error();
-  draft.flow.pmtu = 256U << at.get();
+  const auto at = XR_TRY(choice(words.take(), {"256", "512", "1024", "2048", "4096"}, "a PMTU"));
+  draft.flow.pmtu = 256U << at;
   draft.flow.extra_pad = draft.flow.frame_size = 0;
   return {};
 }
 
 Status parse_frame_size(FlowDraft &draft, WordReader &words) {
-  const auto size = integer(words.take(), kShortestFrame, kLongestFrame, "a frame's length");
-  if (!size)
-    return size.error();
-  draft.flow.frame_size = static_cast<uint32_t>(size.get());
+  const auto size =
+      XR_TRY(integer(words.take(), kShortestFrame, kLongestFrame, "a frame's length"));
+  draft.flow.frame_size = static_cast<uint32_t>(size);
   return {};
 }
 
 Status parse_messages(FlowDraft &draft, WordReader &words) {
-  const auto messages = integer(words.take(), 1, UINT64_MAX);
-  if (!messages)
-    return messages.error();
-  draft.flow.messages = messages.get();
+  draft.flow.messages = XR_TRY(integer(words.take(), 1, UINT64_MAX));
   draft.flow.repeat.reset();
   return {};
 }
 
 Status parse_frames(FlowDraft &draft, WordReader &words) {
-  const auto frames = integer(words.take(), 1, UINT32_MAX, "a number of frames");
-  if (!frames)
-    return frames.error();
-  draft.flow.frames = frames.get();
+  draft.flow.frames = XR_TRY(integer(words.take(), 1, UINT32_MAX, "a number of frames"));
   return {};
 }
 
 Status parse_repeat(FlowDraft &draft, WordReader &words) {
-  const auto repeat = integer(words.take(), 0, UINT32_MAX, "a number of sequences");
-  if (!repeat)
-    return repeat.error();
-  draft.flow.repeat = repeat.get();
+  draft.flow.repeat = XR_TRY(integer(words.take(), 0, UINT32_MAX, "a number of sequences"));
   draft.flow.messages = 0;
   return {};
 }
@@ -172,10 +136,7 @@ Status parse_opcode(FlowDraft &draft, WordReader &words) {
   constexpr size_t kMost = 256;
   std::vector<uint8_t> opcodes;
   for (const std::string &part : parts(words.take())) {
-    const auto opcode = opcode_named(part);
-    if (!opcode)
-      return opcode.error();
-    opcodes.push_back(opcode.get());
+    opcodes.push_back(XR_TRY(opcode_named(part)));
   }
   if (opcodes.size() > kMost)
     return Error{fmt::format("these are {} opcodes", opcodes.size()),
@@ -186,18 +147,14 @@ Status parse_opcode(FlowDraft &draft, WordReader &words) {
 }
 
 Status parse_psn(FlowDraft &draft, WordReader &words) {
-  const auto psn = integer(words.take(), 0, kMost24, "a PSN");
-  if (!psn)
-    return psn.error();
-  draft.flow.psn = static_cast<uint32_t>(psn.get());
+  const auto psn = XR_TRY(integer(words.take(), 0, kMost24, "a PSN"));
+  draft.flow.psn = static_cast<uint32_t>(psn);
   return {};
 }
 
 Status parse_ack_every(FlowDraft &draft, WordReader &words) {
-  const auto every = integer(words.take(), 1, UINT32_MAX);
-  if (!every)
-    return every.error();
-  draft.flow.ack_every = static_cast<uint32_t>(every.get());
+  const auto every = XR_TRY(integer(words.take(), 1, UINT32_MAX));
+  draft.flow.ack_every = static_cast<uint32_t>(every);
   return {};
 }
 

@@ -64,10 +64,7 @@ Result<congestion::Rate> rate_of(const std::string &word, bool l1) {
 }
 
 Status parse_rate_word(FlowDraft &draft, WordReader &words) {
-  auto rate = take_rate(words);
-  if (!rate)
-    return rate.error();
-  draft.flow.pacing.rate = std::move(rate).get();
+  draft.flow.pacing.rate = XR_TRY(take_rate(words));
   return {};
 }
 
@@ -84,20 +81,15 @@ Status parse_line(congestion::Control &control, WordReader &words) {
 
 Status parse_parameter(congestion::Control &control, const std::string &word) {
   if (word.starts_with("burst=")) {
-    const auto burst = integer(word.substr(6), 1, kMostPacerBurst, "a number of packets");
-    if (!burst)
-      return burst.error();
-    control.burst = static_cast<uint32_t>(burst.get());
+    const auto burst = XR_TRY(integer(word.substr(6), 1, kMostPacerBurst, "a number of packets"));
+    control.burst = static_cast<uint32_t>(burst);
     return {};
   }
   return control.parameters()->set(word);
 }
 
 Status parse_preset_of(congestion::Control &control, WordReader &words) {
-  auto preset = congestion::dcqcn_preset(words.take());
-  if (!preset)
-    return preset.error();
-  control.dcqcn = preset.get();
+  control.dcqcn = XR_TRY(congestion::dcqcn_preset(words.take()));
   return {};
 }
 
@@ -131,10 +123,7 @@ Status parse_fixed(congestion::Control &control, WordReader &words) {
 }
 
 Status parse_cc(FlowDraft &draft, WordReader &words) {
-  auto control = take_control(words);
-  if (!control)
-    return control.error();
-  draft.flow.control = std::move(control).get();
+  draft.flow.control = XR_TRY(take_control(words));
   return {};
 }
 
@@ -150,24 +139,17 @@ Status parse_poisson(FlowDraft &draft, WordReader &) {
 
 Status parse_burst(FlowDraft &draft, WordReader &words) {
   congestion::Pacing &pacing = draft.flow.pacing;
-  const auto packets = integer(words.take(), 1, kMostBurst, "a number of packets");
-  if (!packets)
-    return packets.error();
+  const auto packets = XR_TRY(integer(words.take(), 1, kMostBurst, "a number of packets"));
   if (!words.take_if("gap"))
     return missing("gap", words.peek(), "burst 32 gap 1ms");
-  const auto gap = duration(words.take());
-  if (!gap)
-    return gap.error();
+  const auto gap = XR_TRY(duration(words.take()));
   pacing.bursts = 0;
   if (words.take_if("count")) {
-    const auto count = integer(words.take(), 1, kMostBurst, "a number of bursts");
-    if (!count)
-      return count.error();
-    pacing.bursts = count.get();
+    pacing.bursts = XR_TRY(integer(words.take(), 1, kMostBurst, "a number of bursts"));
   }
   pacing.shape = congestion::Pacing::Shape::Burst;
-  pacing.burst_packets = packets.get();
-  pacing.burst_gap_ns = gap.get();
+  pacing.burst_packets = packets;
+  pacing.burst_gap_ns = gap;
   return {};
 }
 
@@ -179,27 +161,18 @@ Result<uint64_t> some_time(const std::string &word) {
 }
 
 Status parse_for(FlowDraft &draft, WordReader &words) {
-  const auto ns = some_time(words.take());
-  if (!ns)
-    return ns.error();
-  draft.flow.duration_ns = ns.get();
+  draft.flow.duration_ns = XR_TRY(some_time(words.take()));
   return {};
 }
 
 Status parse_start(FlowDraft &draft, WordReader &words) {
-  const auto ns = duration(words.take());
-  if (!ns)
-    return ns.error();
-  draft.flow.pacing.start_ns = ns.get();
+  draft.flow.pacing.start_ns = XR_TRY(duration(words.take()));
   return {};
 }
 
 Status parse_ramp(FlowDraft &draft, WordReader &words) {
   congestion::Pacing &pacing = draft.flow.pacing;
-  const auto ns = some_time(words.take());
-  if (!ns)
-    return ns.error();
-  pacing.ramp_ns = ns.get();
+  pacing.ramp_ns = XR_TRY(some_time(words.take()));
   pacing.ramp_from = 0;
   if (!words.take_if("from"))
     return {};
@@ -214,44 +187,36 @@ Status parse_ramp(FlowDraft &draft, WordReader &words) {
 Status parse_positions(Fault &fault, WordReader &words) {
   fault.when = Fault::When::Positions;
   for (const std::string &part : parts(words.take())) {
-    const auto position = integer(part, 1, UINT64_MAX, "a packet's place");
-    if (!position)
-      return position.error();
-    if (!fault.positions.empty() && position.get() <= fault.positions.back())
+    const auto position = XR_TRY(integer(part, 1, UINT64_MAX, "a packet's place"));
+    if (!fault.positions.empty() && position <= fault.positions.back())
       return Error{fmt::format("'{}' is not after {}", part, fault.positions.back()),
                    "places ascend, like 1,5,9"};
-    fault.positions.push_back(position.get());
+    fault.positions.push_back(position);
   }
   return {};
 }
 
 Status parse_every(Fault &fault, WordReader &words) {
-  const auto every = integer(words.take(), 1, UINT64_MAX);
-  if (!every)
-    return every.error();
+  const auto every = XR_TRY(integer(words.take(), 1, UINT64_MAX));
   fault.when = Fault::When::Every;
-  fault.every = every.get();
+  fault.every = every;
   return {};
 }
 
 Status parse_probability(Fault &fault, WordReader &words) {
-  auto p = probability(words.take());
-  if (!p)
-    return p.error();
+  auto p = XR_TRY(probability(words.take()));
   fault.when = Fault::When::Probability;
-  fault.probability = static_cast<double>(p->p());
+  fault.probability = static_cast<double>(p.p());
   return {};
 }
 
 Status parse_fault(FlowDraft &draft, WordReader &words) {
-  const auto kind = choice(words.take(), fault_names(), "a kind of fault");
-  if (!kind)
-    return kind.error();
+  const auto kind = XR_TRY(choice(words.take(), fault_names(), "a kind of fault"));
   if (draft.flow.faults.size() == kMostFaults)
     return Error{fmt::format("there are {} already", kMostFaults),
                  "another flow can have the rest"};
   Fault fault;
-  fault.kind = static_cast<Fault::Kind>(kind.get());
+  fault.kind = static_cast<Fault::Kind>(kind);
   const auto when = choice(words.take(), {"at", "every", "probability"}, "when it happens");
   if (!when)
     return when.error();

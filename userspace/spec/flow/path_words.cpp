@@ -18,26 +18,17 @@ namespace {
 constexpr uint32_t kMostVid = 4094, kMostPriority = 7; // 4095 is reserved (IEEE 802.1Q, 9.6)
 
 Status parse_seed(FlowDraft &draft, WordReader &words) {
-  const auto seed = integer(words.take(), 0, UINT64_MAX);
-  if (!seed)
-    return seed.error();
-  draft.flow.seed = seed.get();
+  draft.flow.seed = XR_TRY(integer(words.take(), 0, UINT64_MAX));
   return {};
 }
 
 Status parse_name(FlowDraft &draft, WordReader &words) {
-  const auto given = name(words.take());
-  if (!given)
-    return given.error();
-  draft.flow.name = given.get();
+  draft.flow.name = XR_TRY(name(words.take()));
   return {};
 }
 
 Status parse_end(WordReader &words, packet::Address &end, bool &given) {
-  const auto parsed = address(words.take());
-  if (!parsed)
-    return parsed.error();
-  end = parsed.get();
+  end = XR_TRY(address(words.take()));
   given = true;
   return {};
 }
@@ -79,10 +70,7 @@ Status parse_vlan(FlowDraft &draft, WordReader &words) {
     return {};
   const std::string word = words.take();
   for (const std::string &part : parts(word)) {
-    const auto tag = parse_tag(part);
-    if (!tag)
-      return tag.error();
-    tags.push_back(tag.get());
+    tags.push_back(XR_TRY(parse_tag(part)));
   }
   if (tags.size() > ROCE_VLAN_MAX)
     return Error{fmt::format("'{}' are {} tags", word, tags.size()),
@@ -101,51 +89,39 @@ Status parse_port(FlowDraft &draft, WordReader &words) {
   Flow &flow = draft.flow;
   const std::string word = words.take();
   if (looks_like_number(word)) {
-    const auto number = integer(word, 1, 0xffff, "a UDP port");
-    if (!number)
-      return number.error();
+    const auto number = XR_TRY(integer(word, 1, 0xffff, "a UDP port"));
     flow.port = Port::Fixed;
-    flow.path.src_port = static_cast<uint16_t>(number.get());
+    flow.path.src_port = static_cast<uint16_t>(number);
     return {};
   }
-  const auto at = choice(word, {"hash", "vary"}, "hash, vary or a UDP port");
-  if (!at)
-    return at.error();
-  flow.port = at.get() ? Port::Vary : Port::Hash;
+  const auto at = XR_TRY(choice(word, {"hash", "vary"}, "hash, vary or a UDP port"));
+  flow.port = at ? Port::Vary : Port::Hash;
   return {};
 }
 
 Status parse_dscp(FlowDraft &draft, WordReader &words) {
-  const auto dscp = integer(words.take(), 0, 63);
-  if (!dscp)
-    return dscp.error();
+  const auto dscp = XR_TRY(integer(words.take(), 0, 63));
   uint8_t &tos = draft.flow.path.tos;
-  tos = static_cast<uint8_t>(dscp.get() << 2 | (tos & 3));
+  tos = static_cast<uint8_t>(dscp << 2 | (tos & 3));
   return {};
 }
 
 Status parse_ecn(FlowDraft &draft, WordReader &words) {
-  const auto codepoint = named(words.take(), kCodepoints, "an ECN codepoint");
-  if (!codepoint)
-    return codepoint.error();
+  const auto codepoint = XR_TRY(named(words.take(), kCodepoints, "an ECN codepoint"));
   uint8_t &tos = draft.flow.path.tos;
-  tos = static_cast<uint8_t>((tos & ~3) | codepoint.get());
+  tos = static_cast<uint8_t>((tos & ~3) | codepoint);
   return {};
 }
 
 Status parse_ttl(FlowDraft &draft, WordReader &words) {
-  const auto ttl = integer(words.take(), 1, 255);
-  if (!ttl)
-    return ttl.error();
-  draft.flow.path.ttl = static_cast<uint8_t>(ttl.get());
+  const auto ttl = XR_TRY(integer(words.take(), 1, 255));
+  draft.flow.path.ttl = static_cast<uint8_t>(ttl);
   return {};
 }
 
 Status parse_flow_label(FlowDraft &draft, WordReader &words) {
-  const auto label = integer(words.take(), 0, 0xfffff);
-  if (!label)
-    return label.error();
-  draft.flow.path.flow_label = static_cast<uint32_t>(label.get());
+  const auto label = XR_TRY(integer(words.take(), 0, 0xfffff));
+  draft.flow.path.flow_label = static_cast<uint32_t>(label);
   return {};
 }
 

@@ -41,15 +41,11 @@ Result<FlowDraft> preset_draft(const std::string &name) {
   std::vector<std::string_view> names;
   for (const Preset &preset : kPresets)
     names.emplace_back(preset.name);
-  const auto at = parse::choice(name, names, "a preset");
-  if (!at)
-    return Error{"preset: " + at.error().message, at.error().hint};
-  const Preset &chosen = kPresets[at.get()];
-  auto flow = parse_flow({chosen.addresses, chosen.queue_pairs, kAll});
-  if (!flow)
-    return flow.error();
+  const auto at = XR_TRY(parse::choice(name, names, "a preset").in("preset"));
+  const Preset &chosen = kPresets[at];
+  auto flow = XR_TRY(parse_flow({chosen.addresses, chosen.queue_pairs, kAll}));
   FlowDraft draft;
-  draft.flow = std::move(flow).get();
+  draft.flow = std::move(flow);
   return draft;
 }
 

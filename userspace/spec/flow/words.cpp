@@ -57,8 +57,7 @@ Error at(const FlowKeyword &keyword, const Error &error) {
 
 // The name of a verb is a keyword by itself.
 Status parse_verb_alone(FlowDraft &draft, const std::string &word, size_t verb) {
-  if (Status s = draft.claim(Slot::Verb, word); !s)
-    return Error{fmt::format("{}: {}", word, s.error().message), s.error().hint};
+  XR_TRY(draft.claim(Slot::Verb, word).in(word));
   draft.flow.verb = static_cast<packet::Verb>(verb);
   return {};
 }
@@ -142,21 +141,18 @@ Result<Flow> finish(FlowDraft &draft) {
     const packet::Address &known = flow.src_given ? flow.path.src : flow.path.dst;
     flow.path.network = packet::is_mapped(known) ? packet::Network::Ipv4 : packet::Network::Ipv6;
   }
-  if (Status s = fit_frame_size(flow); !s)
-    return s.error();
+  XR_TRY(fit_frame_size(flow));
   if (!draft.has(Slot::Size))
     default_size(flow);
   if (draft.has(Slot::Rkey) || draft.has(Slot::Va))
     flow.memory_given = true;
-  if (Status s = fit_sequences(flow); !s)
-    return s.error();
+  XR_TRY(fit_sequences(flow));
   return std::move(flow);
 }
 
 Result<Flow> parse_all(FlowDraft draft, WordReader &words) {
   while (!words.done())
-    if (Status s = parse_one(draft, words); !s)
-      return s.error();
+    XR_TRY(parse_one(draft, words));
   return finish(draft);
 }
 
@@ -184,10 +180,8 @@ Result<uint8_t> named(const std::string &word, std::span<const Named> names,
   std::vector<std::string_view> all;
   for (const Named &one : names)
     all.push_back(one.name);
-  const auto at = choice(word, all, wanted);
-  if (!at)
-    return at.error();
-  return names[at.get()].value;
+  const auto at = XR_TRY(choice(word, all, wanted));
+  return names[at].value;
 }
 
 Status fit_frame_size(Flow &flow) {
@@ -212,10 +206,7 @@ Result<Flow> parse_flow(const std::vector<std::string> &list, const Flow &base) 
   FlowDraft draft;
   draft.flow = base;
   if (words.take_if("preset")) {
-    auto known = preset_draft(words.take());
-    if (!known)
-      return known.error();
-    draft = std::move(known).get();
+    draft = XR_TRY(preset_draft(words.take()));
   }
   return parse_all(std::move(draft), words);
 }

@@ -60,10 +60,7 @@ Status push_value(const YAML::Node &key, const YAML::Node &value, List &out) {
   if (value.IsMap())
     return at_line(value, {fmt::format("{} is a map", word), "its value is words or a list"});
   if (value.IsSequence()) {
-    const auto text = joined(value);
-    if (!text)
-      return text.error();
-    out.push_back(text.get());
+    out.push_back(XR_TRY(joined(value)));
   }
   if (!value.IsScalar() || lower(value.Scalar()) == "true")
     return {};
@@ -90,8 +87,7 @@ Result<List> flow_list(const YAML::Node &node) {
                           "like `- dst 192.0.2.2 qp 0x11` or `- {dst: 192.0.2.2, qp: 0x11}`"});
   List out, preset;
   for (const auto &pair : node) {
-    if (Status s = check_key(pair.first); !s)
-      return s.error();
+    XR_TRY(check_key(pair.first));
     // a map has no order, but the preset must come before the words that change it
     if (Status s =
             push_value(pair.first, pair.second, pair.first.Scalar() == "preset" ? preset : out);
@@ -111,15 +107,13 @@ bool names_seed(const List &list) {
 }
 
 Status read_flow(const YAML::Node &node, FlowFile &file) {
-  const auto words = flow_list(node);
-  if (!words)
-    return words.error();
+  const auto words = XR_TRY(flow_list(node));
   const size_t number = file.flows.size();
-  auto flow = parse_flow(words.get());
+  auto flow = parse_flow(words);
   if (!flow)
     return at_line(
         node, {fmt::format("flow {}: {}", number + 1, flow.error().message), flow.error().hint});
-  if (file.seed && !names_seed(words.get()))
+  if (file.seed && !names_seed(words))
     flow->seed = *file.seed + number;
   file.flows.push_back(std::move(flow).get());
   return {};
@@ -194,8 +188,7 @@ Result<FlowFile> read(const YAML::Node &root) {
                                   "remove one of them, or join them"});
   }
   for (const auto &[section, node] : found)
-    if (Status s = kSections[section].read(node, file); !s)
-      return s.error();
+    XR_TRY(kSections[section].read(node, file));
   return file;
 }
 
@@ -206,10 +199,8 @@ Result<FlowFile> parse_flows_yaml(const std::string &text, const std::string &na
 }
 
 Result<FlowFile> load_flows(const std::string &path) {
-  const auto text = read_file(path);
-  if (!text)
-    return text.error();
-  return parse_flows_yaml(text.get(), file_name(path));
+  const auto text = XR_TRY(read_file(path));
+  return parse_flows_yaml(text, file_name(path));
 }
 
 } // namespace xr::flow

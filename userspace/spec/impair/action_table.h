@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/hold.h"
 #include "roce/counters.h"
 #include "roce/rule.h"
 
@@ -64,5 +65,6 @@ template <typename Holds> uint32_t acts_that(Holds holds) {
 std::string action_list(bool with_syntax);
 // The distributions after `jitter`, with their arguments: "uniform LOW HIGH|...".
 std::string jitter_list();
+std::string_view jitter_name(Jitter jitter);
 
 } // namespace xr::impair

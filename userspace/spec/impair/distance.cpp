@@ -7,8 +7,8 @@
 #include <random>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "impair/compile.h"
 #include "impair/keywords.h"
 #include "parse/value.h"
 
@@ -69,60 +69,54 @@ std::vector<uint32_t> quantiles(const Draw &draw) {
   return points;
 }
 
-Status parse_table(Draft &draft, WordReader &words) {
-  std::vector<uint32_t> &points = draft.rule.points;
-  for (const std::string &part : parts(words.take())) {
-    const auto point = integer(part, 1, UINT32_MAX, "a distance");
-    if (!point)
-      return point.error();
-    points.push_back(static_cast<uint32_t>(point.get()));
-  }
-  if (points.size() > ROCE_RULE_POINTS)
-    return Error{fmt::format("the table has {} distances", points.size()),
+Result<Distance> parse_table(WordReader &words) {
+  Distance distance{"table", {}, {}};
+  for (const std::string &part : parts(words.take()))
+    distance.table.push_back(
+        static_cast<uint32_t>(XR_TRY(integer(part, 1, UINT32_MAX, "a distance"))));
+  if (distance.table.size() > ROCE_RULE_POINTS)
+    return Error{fmt::format("the table has {} distances", distance.table.size()),
                  fmt::format("{} are possible", ROCE_RULE_POINTS)};
-  draft.say(Slot::Select, fmt::format("distance table {}", fmt::join(points, ",")));
-  return {};
+  return distance;
 }
 
-Status parse_distribution(Draft &draft, WordReader &words, const Distribution &d) {
-  std::array<double, 2> parameter{};
-  std::string text = fmt::format("distance {}", d.name);
-  for (size_t i = 0; i < d.parameters; i++) {
+Result<Distance> parse_distribution(WordReader &words, const Distribution &d) {
+  Distance distance{d.name, {}, {}};
+  std::vector<double> &parameters = distance.parameters;
+  while (parameters.size() < d.parameters) {
     const std::string word = words.take();
     const auto value = real(word, d.least, kMost);
     if (!value)
       return Error{value.error().message, d.usage};
-    parameter[i] = value.get();
-    text += fmt::format(" {}", parameter[i]);
-    if (d.name == "uniform" && parameter[i] != std::floor(parameter[i]))
+    parameters.push_back(value.get());
+    if (d.name == "uniform" && value.get() != std::floor(value.get()))
       return wrong(word, "a whole number", d.usage);
   }
-  if (d.name == "uniform" && parameter[0] > parameter[1])
-    return Error{fmt::format("'{} {}' goes backwards", parameter[0], parameter[1]),
-                 fmt::format("distance uniform {} {}", parameter[1], parameter[0])};
-  draft.rule.points = quantiles(d.draw(parameter[0], parameter[1]));
-  draft.say(Slot::Select, text);
-  return {};
+  if (d.name == "uniform" && parameters[0] > parameters[1])
+    return Error{fmt::format("'{} {}' goes backwards", parameters[0], parameters[1]),
+                 fmt::format("distance uniform {} {}", parameters[1], parameters[0])};
+  return distance;
 }
 
 } // namespace
+
+std::vector<uint32_t> points_of(const Distance &distance) {
+  const auto *found = std::ranges::find(kDistributions, distance.distribution, &Distribution::name);
+  if (found == std::end(kDistributions))
+    return distance.table;
+  const std::vector<double> &p = distance.parameters;
+  return quantiles(found->draw(p[0], p.size() > 1 ? p[1] : 0));
+}
 
 Status parse_distance(Draft &draft, WordReader &words) {
   std::vector<std::string_view> names;
   for (const Distribution &d : kDistributions)
     names.push_back(d.name);
   names.emplace_back("table");
-  const auto at = choice(words.take(), names, "a distribution");
-  if (!at)
-    return at.error();
-  Status status = at.get() < std::size(kDistributions)
-                      ? parse_distribution(draft, words, kDistributions[at.get()])
-                      : parse_table(draft, words);
-  if (!status)
-    return status;
-  draft.rule.compiled.select.kind = ROCE_SELECT_DISTANCE;
-  draft.rule.compiled.select.points = static_cast<uint16_t>(draft.rule.points.size());
-  draft.rule.chance = true;
+  const auto at = XR_TRY(choice(words.take(), names, "a distribution"));
+  draft.spec.select =
+      XR_TRY(at < std::size(kDistributions) ? parse_distribution(words, kDistributions[at])
+                                            : parse_table(words));
   return {};
 }
 

@@ -27,12 +27,4 @@ Status Draft::claim(Slot slot, const std::string &word) {
   return {};
 }
 
-std::string Draft::words() const {
-  std::string all;
-  for (const std::string &part : text)
-    if (!part.empty())
-      all += (all.empty() ? "" : " ") + part;
-  return all;
-}
-
 } // namespace xr::impair

@@ -37,7 +37,4 @@ Status parse_shape(Draft &draft, WordReader &words);
 // distance uniform|gaussian|poisson|gamma|table ...
 Status parse_distance(Draft &draft, WordReader &words);
 
-// Checks the combination of actions and adds those that others imply.
-Status join_actions(Draft &draft);
-
 } // namespace xr::impair

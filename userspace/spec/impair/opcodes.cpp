@@ -126,11 +126,9 @@ Result<Packets> transport_packets(const std::string &word) {
   std::vector<std::string_view> names;
   for (const Transport &t : kTransports)
     names.push_back(t.name);
-  auto at = choice(word, names, "a transport");
-  if (!at)
-    return at.error();
-  Packets result{std::string(names[*at]), {}};
-  for (unsigned op = kTransports[*at].from; op <= kTransports[*at].to; op++)
+  auto at = XR_TRY(choice(word, names, "a transport"));
+  Packets result{std::string(names[at]), {}};
+  for (unsigned op = kTransports[at].from; op <= kTransports[at].to; op++)
     result.what |= what_of(op);
   return result;
 }

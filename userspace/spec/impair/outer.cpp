@@ -2,13 +2,12 @@
 // Words for what the rule tables do not have: MAC addresses, PCP, inner tag, MPLS label, ports, the
 // version of RoCE, raw bytes. The datapath reads the frame again for them (roce/outer.h).
 #include <algorithm>
-#include <bit>
 #include <charconv>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "impair/keywords.h"
+#include "impair/mac.h"
 #include "parse/value.h"
 
 namespace xr::impair {
@@ -16,16 +15,6 @@ namespace xr::impair {
 using namespace parse;
 
 namespace {
-
-constexpr unsigned kMacBytes = 6, kMacBits = 48;
-
-void use(Draft &draft, uint32_t field) {
-  roce_rule &rule = draft.rule.compiled;
-  rule.checks |= ROCE_CHECK_OUTER;
-  rule.outer.used |= field;
-  if (draft.negated)
-    rule.outer.inverted |= field;
-}
 
 // 02:00:00:00:00:01 as a number; dashes are accepted too.
 Result<uint64_t> mac_value(const std::string &word) {
@@ -44,53 +33,25 @@ Result<uint64_t> mac_value(const std::string &word) {
   return value;
 }
 
-std::string mac_text(uint64_t value) {
-  std::string text;
-  for (unsigned i = 0; i < kMacBytes; i++)
-    text += fmt::format("{}{:02x}", i ? ":" : "", value >> (kMacBits - 8 - 8 * i) & 0xff);
-  return text;
-}
-
-uint64_t mac_mask(uint64_t length) {
-  constexpr uint64_t kAll = (1ULL << kMacBits) - 1;
-  return kAll & ~(kAll >> length);
-}
-
 // The part after the `/`: a number of bits or a mask.
 Result<uint64_t> mask_value(const std::string &word) {
   if (word.find_first_of(":-") != std::string::npos)
     return mac_value(word);
-  const auto length = integer(word, 0, kMacBits, "a number of bits from 0 to 48, or a mask");
-  if (!length)
-    return length.error();
-  return mac_mask(length.get());
+  const auto length =
+      XR_TRY(integer(word, 0, kMacBits, "a number of bits from 0 to 48, or a mask"));
+  return mac_mask(length);
 }
 
-std::string mask_text(uint64_t mask) {
-  const auto length = static_cast<uint64_t>(std::popcount(mask));
-  if (length == kMacBits)
-    return "";
-  return mask == mac_mask(length) ? fmt::format("/{}", length) : "/" + mac_text(mask);
-}
-
-Status parse_mac(Draft &draft, WordReader &words, Slot slot, unsigned which) {
+Status parse_mac(Draft &draft, WordReader &words, Field field) {
   const std::string word = words.take();
   const size_t slash = word.find('/');
-  const auto value = mac_value(word.substr(0, slash));
-  if (!value)
-    return value.error();
+  const auto value = XR_TRY(mac_value(word.substr(0, slash)));
   const auto mask =
-      slash == std::string::npos ? mac_mask(kMacBits) : mask_value(word.substr(slash + 1));
-  if (!mask)
-    return mask.error();
-  if (value.get() & ~mask.get())
+      slash == std::string::npos ? mac_mask(kMacBits) : XR_TRY(mask_value(word.substr(slash + 1)));
+  if (value & ~mask)
     return Error{fmt::format("'{}' has bits that its mask leaves out", word),
-                 mac_text(value.get() & mask.get()) + mask_text(mask.get())};
-  const bool src = slot == Slot::SrcMac;
-  draft.rule.compiled.outer.raw[which] = {value.get(), mask.get(), src ? kMacBytes : 0, kMacBytes};
-  use(draft, 1U << which);
-  draft.say_match(slot, fmt::format("{} {}{}", src ? "src-mac" : "dst-mac", mac_text(value.get()),
-                                    mask_text(mask.get())));
+                 mac_text({value & mask, mask})};
+  draft.match(field, Mac{value, mask});
   return {};
 }
 
@@ -103,109 +64,75 @@ Result<uint64_t> hex_bytes(const std::string &word) {
   return value;
 }
 
-Status parse_range(Draft &draft, WordReader &words, Slot slot, std::string_view name,
-                   uint32_t field, roce_range roce_outer_match::*member, uint32_t most,
+Status parse_range(Draft &draft, WordReader &words, Field field, uint32_t most,
                    std::string_view what) {
-  const auto given = range(words.take(), 0, most, what);
-  if (!given)
-    return given.error();
-  draft.rule.compiled.outer.*member = given.get();
-  use(draft, field);
-  draft.say_match(slot, fmt::format("{} {}", name, range_text(given.get())));
+  draft.match(field, Condition::Ranges{XR_TRY(range(words.take(), 0, most, what))});
   return {};
 }
 
 } // namespace
 
 Status parse_src_mac(Draft &draft, WordReader &words) {
-  return parse_mac(draft, words, Slot::SrcMac, ROCE_RAW_SRC_MAC);
+  return parse_mac(draft, words, Field::SrcMac);
 }
 Status parse_dst_mac(Draft &draft, WordReader &words) {
-  return parse_mac(draft, words, Slot::DstMac, ROCE_RAW_DST_MAC);
+  return parse_mac(draft, words, Field::DstMac);
 }
 
 // An untagged frame has none.
 Status parse_pcp(Draft &draft, WordReader &words) {
-  constexpr uint32_t kMostPcp = 7, kAll = (1U << (ROCE_PCP_NONE + 1)) - 1;
-  uint32_t pcps = 0;
-  std::vector<std::string> texts;
-  for (const std::string &part : parts(words.take())) {
-    const auto pcp = range(part, 0, kMostPcp, "a PCP");
-    if (!pcp)
-      return pcp.error();
-    for (uint32_t i = pcp.get().from; i <= pcp.get().to; i++)
-      pcps |= 1U << i;
-    texts.push_back(range_text(pcp.get()));
-  }
-  roce_rule &rule = draft.rule.compiled;
-  rule.checks |= ROCE_CHECK_OUTER;
-  rule.outer.used |= ROCE_OUTER_PCP;
-  rule.outer.pcps = draft.negated ? kAll & ~pcps : pcps;
-  draft.say_match(Slot::Pcp, fmt::format("pcp {}", fmt::join(texts, ",")));
+  Condition::Ranges pcps;
+  for (const std::string &part : parts(words.take()))
+    pcps.push_back(XR_TRY(range(part, 0, 7, "a PCP")));
+  draft.match(Field::Pcp, std::move(pcps));
   return {};
 }
 
 Status parse_inner_vlan(Draft &draft, WordReader &words) {
-  return parse_range(draft, words, Slot::InnerVlan, "inner-vlan", ROCE_OUTER_INNER_VLAN,
-                     &roce_outer_match::inner_vlan, 4095, "a VLAN ID");
+  return parse_range(draft, words, Field::InnerVlan, 4095, "a VLAN ID");
 }
 
 Status parse_mpls(Draft &draft, WordReader &words) {
   constexpr uint32_t kMostLabel = 0xfffff;
   words.take_if("label");
-  return parse_range(draft, words, Slot::Mpls, "mpls", ROCE_OUTER_MPLS, &roce_outer_match::mpls,
-                     kMostLabel, "an MPLS label");
+  return parse_range(draft, words, Field::Mpls, kMostLabel, "an MPLS label");
 }
 
 Status parse_src_port(Draft &draft, WordReader &words) {
-  return parse_range(draft, words, Slot::SrcPort, "src-port", ROCE_OUTER_SRC_PORT,
-                     &roce_outer_match::src_port, UINT16_MAX, "a port of TCP, UDP or SCTP");
+  return parse_range(draft, words, Field::SrcPort, UINT16_MAX, "a port of TCP, UDP or SCTP");
 }
 Status parse_dst_port(Draft &draft, WordReader &words) {
-  return parse_range(draft, words, Slot::DstPort, "dst-port", ROCE_OUTER_DST_PORT,
-                     &roce_outer_match::dst_port, UINT16_MAX, "a port of TCP, UDP or SCTP");
+  return parse_range(draft, words, Field::DstPort, UINT16_MAX, "a port of TCP, UDP or SCTP");
 }
 
 Status parse_roce_version(Draft &draft, WordReader &words) {
-  const auto version = integer(words.take(), 1, 2, "a version of RoCE: 1 or 2");
-  if (!version)
-    return version.error();
-  roce_rule &rule = draft.rule.compiled;
-  rule.checks |= ROCE_CHECK_OUTER;
-  rule.outer.used |= ROCE_OUTER_VERSION;
-  rule.outer.version = static_cast<uint32_t>(draft.negated ? 3 - version.get() : version.get());
-  draft.only_roce();
-  draft.say(Slot::RoceVersion, fmt::format("roce-version {}", rule.outer.version));
+  const auto given = XR_TRY(integer(words.take(), 1, 2, "a version of RoCE: 1 or 2"));
+  const auto version = static_cast<uint32_t>(draft.negated ? 3 - given : given);
+  draft.negated = false;
+  draft.match(Field::RoceVersion, Condition::Ranges{{version, version}});
   return {};
 }
 
 Status parse_bytes(Draft &draft, WordReader &words) {
   constexpr uint64_t kFarthest = 0x3fff - ROCE_RAW_BYTES; // the datapath's farthest byte
-  const auto offset = integer(words.take(), 0, kFarthest, "an offset from the start of the frame");
-  if (!offset)
-    return offset.error();
+  const auto offset =
+      XR_TRY(integer(words.take(), 0, kFarthest, "an offset from the start of the frame"));
   const std::string word = words.take();
   const size_t slash = word.find('/');
   const std::string hex = word.substr(0, slash);
-  const auto value = hex_bytes(hex);
-  if (!value)
-    return value.error();
+  const auto value = XR_TRY(hex_bytes(hex));
   const bool masked = slash != std::string::npos;
   const std::string mask_word = masked ? word.substr(slash + 1) : std::string(hex.size(), 'f');
   const auto mask = hex_bytes(mask_word);
   if (!mask || mask_word.size() != hex.size())
     return wrong(mask_word, fmt::format("a mask of {} hexadecimal digits", hex.size()),
                  "like bytes 12 0800/ff00");
-  if (value.get() & ~mask.get())
+  if (value & ~mask.get())
     return Error{fmt::format("'{}' has bits that its mask leaves out", word),
-                 fmt::format("{:0{}x}/{}", value.get() & mask.get(), hex.size(), mask_word)};
-  const auto length = static_cast<uint32_t>(hex.size() / 2);
-  const unsigned shift = 8 * (ROCE_RAW_BYTES - length);
-  draft.rule.compiled.outer.raw[ROCE_RAW_ANY] = {value.get() << shift, mask.get() << shift,
-                                                 static_cast<uint32_t>(offset.get()), length};
-  use(draft, ROCE_OUTER_BYTES);
-  draft.say_match(Slot::RawBytes, fmt::format("bytes {} {}{}", offset.get(), lower(hex),
-                                              masked ? "/" + lower(mask_word) : ""));
+                 fmt::format("{:0{}x}/{}", value & mask.get(), hex.size(), mask_word)};
+  draft.match(Field::RawBytes,
+              RawBytes{static_cast<uint32_t>(offset), static_cast<uint32_t>(hex.size() / 2), value,
+                       mask.get(), masked});
   return {};
 }
 

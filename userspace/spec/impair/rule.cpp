@@ -3,11 +3,11 @@
 #include "impair/rule.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <sys/random.h>
 
 #include <fmt/format.h>
 
+#include "base/random_seed.h"
+#include "impair/compile.h"
 #include "impair/keywords.h"
 #include "parse/value.h"
 
@@ -18,31 +18,25 @@ using namespace parse;
 namespace {
 
 Status parse_seed(Draft &draft, WordReader &words) {
-  const auto seed = integer(words.take(), 0, UINT64_MAX);
-  if (!seed)
-    return seed.error();
-  draft.rule.compiled.select.seed = seed.get();
-  draft.rule.seeded = true;
+  draft.spec.seed = XR_TRY(integer(words.take(), 0, UINT64_MAX));
+  draft.spec.seeded = true;
   return {};
 }
 
 Status parse_name(Draft &draft, WordReader &words) {
-  const auto given = name(words.take());
-  if (!given)
-    return given.error();
-  draft.rule.name = given.get();
+  draft.spec.name = XR_TRY(name(words.take()));
   return {};
 }
 
 Status parse_disabled(Draft &draft, WordReader &) {
-  draft.rule.disable(true);
+  draft.spec.disabled = true;
   return {};
 }
 
 Status parse_next(Draft &draft, WordReader &words) {
   if (!words.done())
     return Error{"it ends a rule", "move it to the end"};
-  draft.rule.compiled.action.next = 1;
+  draft.spec.next = true;
   return {};
 }
 
@@ -130,42 +124,40 @@ Status parse_one(Draft &draft, WordReader &words) {
       return at(*keyword, s.error());
   if (Status s = keyword->parse(draft, words); !s)
     return at(*keyword, s.error());
-  if (draft.tables().empty())
+  Rule so_far;
+  compile_match(draft.spec, so_far);
+  if (so_far.tables.empty())
     return Error{fmt::format("{}: with it there is no frame that the rule matches", word),
                  "it contradicts a word before it, or leaves nothing by itself"};
   return {};
 }
 
-Status draw_seed(__u64 &seed) {
-  uint32_t drawn = 0;
-  if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn))
-    return errno_error(errno, "no random seed", "give one: seed 7");
-  seed = drawn;
-  return {};
-}
-
-Status check_length(const Draft &draft) {
-  const size_t length = draft.rule.text().size();
+Status check_length(const RuleSpec &spec) {
+  const size_t length = spec.text().size();
   if (length < ROCE_RULE_TEXT)
     return {};
-  const auto longest = std::max_element(draft.text.begin(), draft.text.end(),
-                                        [](auto &a, auto &b) { return a.size() < b.size(); });
+  const std::vector<std::string> all = texts(spec);
+  const std::string &longest = *std::ranges::max_element(all, {}, &std::string::size);
   return Error{fmt::format("{}: makes the rule {} characters long, {} are possible",
-                           longest->substr(0, longest->find(' ')), length, ROCE_RULE_TEXT - 1),
+                           longest.substr(0, longest.find(' ')), length, ROCE_RULE_TEXT - 1),
                "fewer values, or several rules"};
 }
 
+Result<uint32_t> drawn_seed() {
+  auto seed = random_seed();
+  if (!seed)
+    return Error{seed.error().message, "give one: seed 7"};
+  return static_cast<uint32_t>(*seed);
+}
+
 Status finish(Draft &draft) {
-  Rule &rule = draft.rule;
-  if (Status s = join_actions(draft); !s)
-    return s;
-  rule.words = draft.words();
-  if (!rule.chance)
-    rule.compiled.select.seed = 0;
-  else if (!rule.seeded)
-    if (Status s = draw_seed(rule.compiled.select.seed); !s)
-      return s;
-  return check_length(draft);
+  RuleSpec &spec = draft.spec;
+  XR_TRY(join_actions(draft));
+  if (!spec.chance())
+    spec.seed = 0;
+  else if (!spec.seeded)
+    spec.seed = XR_TRY(drawn_seed());
+  return check_length(spec);
 }
 
 } // namespace
@@ -189,28 +181,17 @@ std::string ending_list() {
   return list;
 }
 
-std::string Rule::text() const {
-  std::string all = words;
-  if (chance)
-    all += fmt::format(" seed {}", compiled.select.seed);
-  if (!name.empty())
-    all += " name " + name;
-  if (disabled())
-    all += " disabled";
-  if (compiled.action.next)
-    all += " next";
-  return all;
-}
-
-Result<Rule> parse(const std::vector<std::string> &list) {
+Result<RuleSpec> parse_spec(const std::vector<std::string> &list) {
   WordReader words(list);
   Draft draft;
   while (!words.done())
-    if (Status s = parse_one(draft, words); !s)
-      return s.error();
-  if (Status s = finish(draft); !s)
-    return s.error();
-  return std::move(draft.rule);
+    XR_TRY(parse_one(draft, words));
+  XR_TRY(finish(draft));
+  return std::move(draft.spec);
+}
+
+Result<Rule> parse(const std::vector<std::string> &words) {
+  return compile(XR_TRY(parse_spec(words)));
 }
 
 } // namespace xr::impair

@@ -12,36 +12,28 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "impair/spec.h"
 #include "impair/tables.h"
-#include "model/hold.h"
 #include "roce/rule.h"
 
 namespace xr::impair {
 
-// A rule for the datapath, with its canonical words.
-struct Rule {
+// What is asked for, and its form for the datapath.
+struct Rule : RuleSpec {
   roce_rule compiled{};         // without slot, id and select.start_ns
   std::vector<uint32_t> points; // POSITIONS: differences; DISTANCE: values to choose from
-  std::string name;             // "": none
-  Hold hold;                    // if `compiled` has one of ROCE_ACTS_HOLD
+  Tables tables;                // the rule's part of the tables of a set
 
-  Tables tables;       // the rule's part of the tables of a set
-  std::string words;   // canonical, without seed, name and `disabled`
-  bool chance = false; // uses the seed
-  bool seeded = false; // the user gave the seed
-
-  // A disabled rule keeps its place, id, state and counts, and matches nothing.
-  bool disabled() const { return compiled.checks & ROCE_CHECK_DISABLED; }
   void disable(bool off) {
+    disabled = off;
     compiled.checks &= ~static_cast<uint32_t>(ROCE_CHECK_DISABLED);
     compiled.checks |= off ? ROCE_CHECK_DISABLED : 0;
   }
-
-  // Canonical words, accepted by parse(); shorter than ROCE_RULE_TEXT bytes.
-  std::string text() const;
 };
 
-// Parses a whole rule; unknown words are errors. An element may contain several words.
+Rule compile(RuleSpec spec);
+
+// parse_spec() and compile().
 Result<Rule> parse(const std::vector<std::string> &words);
 
 // Every word that parse() knows, without the values, objects and names that follow one.

@@ -45,7 +45,7 @@ template <size_t N> void add(const std::bitset<N> &values, uint64_t bit, __u64 *
 
 void add_rule(roce_ruleset &set, const std::array<Place, kTables> &places, const Rule &rule) {
   const uint64_t bit = 1ULL << set.count;
-  if (rule.disabled()) { // listed, but in no table: costs a packet nothing
+  if (rule.disabled) { // listed, but in no table: costs a packet nothing
     set.rule[set.count++] = rule.compiled;
     return;
   }

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "impair/ber.h"
 #include "impair/keywords.h"
 #include "parse/value.h"
 
@@ -14,137 +14,80 @@ using namespace parse;
 
 namespace {
 
-Status parse_always(Draft &draft, WordReader &) {
-  draft.rule.compiled.select.kind = ROCE_SELECT_ALWAYS;
-  return {};
-}
+Status parse_always(Draft &, WordReader &) { return {}; }
 
 Status parse_every(Draft &draft, WordReader &words) {
-  const auto n = integer(words.take(), 1, UINT32_MAX);
-  if (!n)
-    return n.error();
-  roce_selector &select = draft.rule.compiled.select;
-  select.kind = ROCE_SELECT_EVERY;
-  select.every = static_cast<uint32_t>(n.get());
-  draft.say(Slot::Select, fmt::format("every {}", select.every));
+  draft.spec.select = Every{static_cast<uint32_t>(XR_TRY(integer(words.take(), 1, UINT32_MAX)))};
   return {};
 }
 
 Status parse_positions(Draft &draft, WordReader &words) {
   std::vector<uint32_t> places;
-  uint32_t last = 0;
   for (const std::string &part : parts(words.take())) {
-    const auto place = integer(part, 1, UINT32_MAX, "a position");
-    if (!place)
-      return place.error();
-    places.push_back(static_cast<uint32_t>(place.get()));
-    if (places.back() <= last)
-      return Error{fmt::format("'{}' is not after {}", part, last), "they must ascend, like 1,5,9"};
-    draft.rule.points.push_back(places.back() - last);
-    last = places.back();
+    const auto place = XR_TRY(integer(part, 1, UINT32_MAX, "a position"));
+    if (!places.empty() && place <= places.back())
+      return Error{fmt::format("'{}' is not after {}", part, places.back()),
+                   "they must ascend, like 1,5,9"};
+    places.push_back(static_cast<uint32_t>(place));
   }
   if (places.size() > ROCE_RULE_POINTS)
     return Error{fmt::format("there are {}", places.size()),
                  fmt::format("{} are possible", ROCE_RULE_POINTS)};
-  roce_selector &select = draft.rule.compiled.select;
-  select.kind = ROCE_SELECT_POSITIONS;
-  select.points = static_cast<uint16_t>(places.size());
-  draft.say(Slot::Select, fmt::format("positions {}", fmt::join(places, ",")));
+  draft.spec.select = Positions{std::move(places)};
   return {};
 }
 
 Status parse_probability(Draft &draft, WordReader &words) {
-  const auto p = probability(words.take());
-  if (!p)
-    return p.error();
-  draft.rule.compiled.select.kind = ROCE_SELECT_PROBABILITY;
-  draft.rule.compiled.select.probability = p.get().fraction();
-  draft.rule.chance = true;
-  draft.say(Slot::Select, fmt::format("probability {}", p.get().text()));
+  draft.spec.select = Chance{XR_TRY(probability(words.take()))};
   return {};
 }
 
 // Thousandths of a packet per million are the unit of the datapath.
 Status parse_ppm(Draft &draft, WordReader &words) {
-  constexpr double kMost = 1e6, kParts = ROCE_SPACED_WHOLE / kMost;
   const std::string word = words.take();
-  const auto ppm = real(word, 0, kMost);
-  if (!ppm)
-    return ppm.error();
-  roce_selector &select = draft.rule.compiled.select;
-  select.kind = ROCE_SELECT_SPACED;
-  select.every = static_cast<uint32_t>(std::llround(ppm.get() * kParts));
-  if (std::abs(select.every / kParts - ppm.get()) > ppm.get() * 1e-12)
+  const auto ppm = XR_TRY(real(word, 0, kMillion));
+  const auto spaced = static_cast<uint32_t>(std::llround(ppm * kPartsOfPpm));
+  if (std::abs(spaced / kPartsOfPpm - ppm) > ppm * 1e-12)
     return Error{fmt::format("'{}' has more than three decimals", word),
                  "ppm 0.001 is one packet in 10^9"};
-  draft.say(Slot::Select, fmt::format("ppm {}", select.every / kParts));
+  draft.spec.select = Spaced{spaced};
   return {};
 }
 
-// Parses the start condition of a burst: a position or a probability. Returns its words.
-Result<std::string> parse_burst_begin(Draft &draft, WordReader &words) {
-  roce_selector &select = draft.rule.compiled.select;
+// The start condition of a burst: a position or a probability.
+Status parse_burst_begin(Burst &burst, WordReader &words) {
   if (words.take_if("every")) {
     const std::string word = words.take();
-    const auto n = integer(word, 1, UINT32_MAX);
-    if (!n)
-      return n.error();
-    if (n.get() < select.burst_to)
+    const auto n = XR_TRY(integer(word, 1, UINT32_MAX));
+    if (n < burst.length.to)
       return Error{fmt::format("every '{}' begins another run before one of {} is over", word,
-                               select.burst_to),
-                   fmt::format("every {} or more", select.burst_to)};
-    select.every = static_cast<uint32_t>(n.get());
-    return fmt::format("every {}", select.every);
+                               burst.length.to),
+                   fmt::format("every {} or more", burst.length.to)};
+    burst.begin = static_cast<uint32_t>(n);
+    return {};
   }
   if (!words.take_if("probability"))
     return missing("every or probability", words.peek(),
                    hint_from(words.peek(), {"every", "probability"}));
-  const auto p = probability(words.take());
-  if (!p)
-    return p.error();
-  select.probability = p.get().fraction();
-  draft.rule.chance = true;
-  return fmt::format("probability {}", p.get().text());
+  burst.begin = XR_TRY(probability(words.take()));
+  return {};
 }
 
 Status parse_burst(Draft &draft, WordReader &words) {
-  roce_selector &select = draft.rule.compiled.select;
-  const auto length = range(words.take(), 1, UINT32_MAX, "a number of packets");
-  if (!length)
-    return length.error();
-  select.kind = ROCE_SELECT_BURST;
-  select.burst_from = length.get().from;
-  select.burst_to = length.get().to;
-  const auto begin = parse_burst_begin(draft, words);
-  if (!begin)
-    return begin.error();
-  draft.rule.chance |= select.burst_from != select.burst_to;
-  draft.say(Slot::Select, fmt::format("burst {} {}", range_text(length.get()), begin.get()));
+  Burst burst{XR_TRY(range(words.take(), 1, UINT32_MAX, "a number of packets")), {}};
+  XR_TRY(parse_burst_begin(burst, words));
+  draft.spec.select = burst;
   return {};
 }
 
 // Same parameters as netem: gemodel p [r [1-h [1-k]]].
 Status parse_gilbert(Draft &draft, WordReader &words) {
-  roce_selector &select = draft.rule.compiled.select;
-  std::array<__u64 *, 4> fields = {&select.probability, &select.bad_to_good, &select.loss_bad,
-                                   &select.loss_good};
-  std::string text = "gilbert";
-  for (size_t i = 0; i < fields.size(); i++) {
-    if (i && !looks_like_number(words.peek()))
-      break;
-    const auto p = probability(words.take());
-    if (!p)
-      return p.error();
-    *fields[i] = p.get().fraction();
-    text += fmt::format(" {}", p.get().text());
-    if (i == 0) {
-      select.bad_to_good = fraction(1 - p.get().p());
-      select.loss_bad = UINT64_MAX;
-    }
-  }
-  select.kind = ROCE_SELECT_GILBERT;
-  draft.rule.chance = true;
-  draft.say(Slot::Select, text);
+  constexpr size_t kMost = 4;
+  Gilbert gilbert;
+  do
+    gilbert.p.push_back(XR_TRY(probability(words.take())));
+  while (gilbert.p.size() < kMost && looks_like_number(words.peek()));
+  draft.spec.select = std::move(gilbert);
   return {};
 }
 
@@ -152,32 +95,22 @@ Status parse_ber(Draft &draft, WordReader &words) {
   constexpr double kMostPower = 400;
   constexpr long double kHalf = 0.5L;
   const std::string factor_word = words.take(), power_word = words.take();
-  const auto factor = real(factor_word, 0, 1e300);
-  if (!factor)
-    return factor.error();
+  const auto factor = XR_TRY(real(factor_word, 0, 1e300));
   const auto power = real(power_word, -kMostPower, kMostPower);
   if (!power || power.get() != std::floor(power.get()))
     return wrong(power_word, "a whole power of ten", "ber 1 -9 is 1e-9");
-  const long double ber = factor.get() * std::pow(10.0L, static_cast<long double>(power.get()));
-  if (ber >= kHalf)
+  const BitErrors errors{factor, power.get()};
+  if (bit_error_rate(errors) >= kHalf)
     return Error{fmt::format("'{} {}' is not a bit error rate below 0.5", factor_word, power_word),
                  "ber 1 -9 is 1e-9"};
-  roce_selector &select = draft.rule.compiled.select;
-  const long double exponent = std::ldexp(-8 * std::log1p(-ber) / std::log(2.0L), ROCE_BER_SHIFT);
-  select.ber_log2 = static_cast<uint64_t>(std::round(exponent));
-  if (ber > 0 && !select.ber_log2)
+  if (bit_error_rate(errors) > 0 && !ber_log2(errors))
     return Error{fmt::format("'{} {}' is too small to differ from 0", factor_word, power_word),
                  "write ber 1 -14 or more"};
-  select.kind = ROCE_SELECT_BER;
-  draft.rule.chance = true;
-  draft.say(Slot::Select, fmt::format("ber {} {}", factor.get(), power.get()));
+  draft.spec.select = errors;
   return {};
 }
 
-Status parse_continuous(Draft &draft, WordReader &) {
-  draft.rule.compiled.select.schedule = ROCE_CONTINUOUS;
-  return {};
-}
+Status parse_continuous(Draft &, WordReader &) { return {}; }
 
 Result<uint64_t> some_time(WordReader &words) {
   const std::string word = words.take();
@@ -188,58 +121,36 @@ Result<uint64_t> some_time(WordReader &words) {
 }
 
 Status parse_for(Draft &draft, WordReader &words) {
-  const auto ns = some_time(words);
-  if (!ns)
-    return ns.error();
-  draft.rule.compiled.select.schedule = ROCE_ONCE;
-  draft.rule.compiled.select.duration_ns = ns.get();
-  draft.say(Slot::Schedule, fmt::format("for {}", duration_text(ns.get())));
+  draft.spec.schedule = {ROCE_ONCE, XR_TRY(some_time(words)), 0};
   return {};
 }
 
 Status parse_repeat(Draft &draft, WordReader &words) {
-  const auto on = some_time(words);
-  if (!on)
-    return on.error();
-  const auto period = some_time(words);
-  if (!period)
-    return period.error();
-  if (on.get() > period.get())
-    return Error{fmt::format("'{}' is longer than the period, {}", duration_text(on.get()),
-                             duration_text(period.get())),
-                 fmt::format("repeat {} {}", duration_text(period.get()), duration_text(on.get()))};
-  roce_selector &select = draft.rule.compiled.select;
-  select.schedule = ROCE_REPEAT;
-  select.duration_ns = on.get();
-  select.period_ns = period.get();
-  draft.say(Slot::Schedule,
-            fmt::format("repeat {} {}", duration_text(on.get()), duration_text(period.get())));
+  const auto on = XR_TRY(some_time(words));
+  const auto period = XR_TRY(some_time(words));
+  if (on > period)
+    return Error{
+        fmt::format("'{}' is longer than the period, {}", duration_text(on), duration_text(period)),
+        fmt::format("repeat {} {}", duration_text(period), duration_text(on))};
+  draft.spec.schedule = {ROCE_REPEAT, on, period};
   return {};
 }
 
 Status parse_limit(Draft &draft, WordReader &words) {
   const std::string word = words.take();
-  const auto n = integer(word, 1, UINT64_MAX);
-  if (!n)
-    return n.error();
-  roce_selector &select = draft.rule.compiled.select;
-  select.limit = n.get();
-  std::string text = fmt::format("limit {}", n.get());
-  if (words.take_if("per")) {
-    const auto period = some_time(words);
-    if (!period)
-      return Error{"per: " + period.error().message, period.error().hint};
-    if (n.get() > UINT32_MAX)
-      return Error{fmt::format("'{}' is too large for a period", word),
-                   fmt::format("at most {}", UINT32_MAX)};
-    select.limit_ns = period.get();
-    text += fmt::format(" per {}", duration_text(select.limit_ns));
-  }
-  draft.say(Slot::Limit, text);
+  const auto n = XR_TRY(integer(word, 1, UINT64_MAX));
+  draft.spec.limit = {n, 0};
+  if (!words.take_if("per"))
+    return {};
+  draft.spec.limit.period_ns = XR_TRY(some_time(words).in("per"));
+  if (n > UINT32_MAX)
+    return Error{fmt::format("'{}' is too large for a period", word),
+                 fmt::format("at most {}", UINT32_MAX)};
   return {};
 }
 
-// To add a selector: roce_select in rule.h, select.h, a row here, docs/rules.md; select_test.
+// To add a selector: roce_select in rule.h, select.h, Select in spec.h, compile.cpp, spec_text.cpp,
+// a row here, docs/rules.md; select_test.
 constexpr Keyword kSelect[] = {
     {"always", Slot::Select, parse_always, "always"},
     {"every", Slot::Select, parse_every, "every 100"},

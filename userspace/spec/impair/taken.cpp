@@ -196,7 +196,7 @@ bool takes_all(const Rule &earlier, const Rule &later) {
 std::optional<size_t> taken_by(std::span<const Rule *const> rules, size_t index) {
   for (size_t i = 0; i < index; i++) {
     const Rule &earlier = *rules[i];
-    if (earlier.disabled() || earlier.compiled.action.next || !takes_all(earlier, *rules[index]))
+    if (earlier.disabled || earlier.compiled.action.next || !takes_all(earlier, *rules[index]))
       continue;
     // A rule in between may change bytes that both read.
     const auto between = rules.subspan(i + 1, index - i - 1);

@@ -23,22 +23,19 @@ struct Reading {
 };
 
 Status read_rule(const YAML::Node &node, Reading &reading) {
-  const auto words = rule_words(node);
-  if (!words)
-    return words.error();
+  const auto words = XR_TRY(rule_words(node));
   const size_t number = reading.file.rules.size();
-  auto rule = parse(words.get());
-  if (!rule)
-    return at_line(
-        node, {fmt::format("rule {}: {}", number + 1, rule.error().message), rule.error().hint});
-  if (rule->chance && !rule->seeded && reading.seed) {
-    rule->compiled.select.seed = *reading.seed + number;
-    rule->seeded = true;
-    if (rule->text().size() >= ROCE_RULE_TEXT)
+  auto spec = parse_spec(words);
+  if (!spec)
+    return at_line(node, spec.error().in(fmt::format("rule {}", number + 1)));
+  if (spec->chance() && !spec->seeded && reading.seed) {
+    spec->seed = *reading.seed + number;
+    spec->seeded = true;
+    if (spec->text().size() >= ROCE_RULE_TEXT)
       return at_line(node, {fmt::format("rule {}: with its seed it is too long", number + 1),
                             "fewer values, or several rules"});
   }
-  reading.file.rules.push_back(std::move(*rule));
+  reading.file.rules.push_back(compile(std::move(*spec)));
   return {};
 }
 
@@ -86,10 +83,8 @@ Status read_peers(const YAML::Node &list, Reading &reading) {
   if (!list.IsSequence())
     return at_line(list, {"peers is not a list", "each peer begins with `- `"});
   for (const YAML::Node &node : list) {
-    const auto words = peer_words(node);
-    if (!words)
-      return words.error();
-    const auto peer = parse_peer(words.get());
+    const auto words = XR_TRY(peer_words(node));
+    const auto peer = parse_peer(words);
     if (!peer)
       return at_line(
           node, {fmt::format("peer {}: {}", reading.file.peers.size() + 1, peer.error().message),
@@ -142,17 +137,14 @@ Status read(const YAML::Node &root, Reading &reading) {
 Result<File> parse_yaml(const std::string &text, const std::string &name) {
   return with_yaml(text, name, [](const YAML::Node &root) -> Result<File> {
     Reading reading;
-    if (Status s = read(root, reading); !s)
-      return s.error();
+    XR_TRY(read(root, reading));
     return std::move(reading.file);
   });
 }
 
 Result<File> load(const std::string &path) {
-  const auto text = read_file(path);
-  if (!text)
-    return text.error();
-  return parse_yaml(text.get(), file_name(path));
+  const auto text = XR_TRY(read_file(path));
+  return parse_yaml(text, file_name(path));
 }
 
 } // namespace xr::impair

@@ -111,8 +111,7 @@ Result<std::vector<std::string>> rule_words(const YAML::Node &rule) {
   keys.insert(keys.end(), words.begin(), words.end());
   List out;
   if (rule.IsScalar()) {
-    if (Status s = push(rule, rule.Scalar(), out); !s)
-      return s.error();
+    XR_TRY(push(rule, rule.Scalar(), out));
     return out;
   }
   if (!rule.IsMap())

@@ -44,10 +44,8 @@ Result<double> plain(const std::string &word) { return parse::real(word, -1e300,
 Result<Quantity> parse_ratio(const std::string &word) {
   const size_t slash = word.find('/');
   if (slash == std::string::npos) {
-    const auto value = plain(word);
-    if (!value)
-      return value.error();
-    return Quantity{value.get(), Unit::Ratio};
+    const auto value = XR_TRY(plain(word));
+    return Quantity{value, Unit::Ratio};
   }
   const auto up = plain(word.substr(0, slash)), down = plain(word.substr(slash + 1));
   if (!up || !down || !(down.get() > 0))
@@ -156,10 +154,8 @@ Result<Quantity> parse_quantity(const ParameterRow &row, const std::string &word
   Result<Quantity> quantity = Quantity{};
   switch (row.units.front()) {
   case Unit::Choice: {
-    const auto at = parse::choice(word, names_of(row), "one of its values");
-    if (!at)
-      return at.error();
-    return Quantity{static_cast<double>(at.get()), Unit::Choice};
+    const auto at = XR_TRY(parse::choice(word, names_of(row), "one of its values"));
+    return Quantity{static_cast<double>(at), Unit::Choice};
   }
   case Unit::Switch:
     return parse_switch(word);
@@ -215,10 +211,8 @@ Result<Assignment> parse_assignment(std::span<const ParameterRow> rows, const st
 }
 
 Status ParameterSet::set(const std::string &word) {
-  const auto made = parse_assignment(rows(), word);
-  if (!made)
-    return made.error();
-  quantities()[made.get().parameter] = made.get().quantity;
+  const auto made = XR_TRY(parse_assignment(rows(), word));
+  quantities()[made.parameter] = made.quantity;
   return {};
 }
 

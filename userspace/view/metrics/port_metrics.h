@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "metrics/families.h"
 #include "model/passive_latency.h"
 #include "model/port_status.h"

@@ -100,8 +100,7 @@ Result<Listen> parse_listen(const std::string &word) {
 }
 
 Result<Server> Server::start(const Listen &listen, std::shared_ptr<prometheus::Collectable> from) {
-  if (auto can = try_to_listen(listen); !can)
-    return can.error();
+  XR_TRY(try_to_listen(listen));
   // A client that sends nothing blocks a thread for 2 s; the other threads serve other clients.
   const std::vector<std::string> options = {"listening_ports",    listen.text(), "num_threads", "8",
                                             "request_timeout_ms", "2000"};

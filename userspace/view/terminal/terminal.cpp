@@ -127,8 +127,7 @@ void Terminal::Restore::operator()(void *screen) const {
 }
 
 Result<Terminal> Terminal::open(bool colour) {
-  if (auto usable = check(); !usable)
-    return usable.error();
+  XR_TRY(check());
   auto guard = std::make_unique<CrashGuard>();
   SCREEN *screen = newterm(nullptr, stdout, stdin);
   if (!screen)
