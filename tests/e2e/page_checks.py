@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # page_checks.py REPORT.html: opens the report of an experiment in headless Chromium and prints what is wrong with it: errors of its
-# script, plots without a drawn pixel, series that the data does not have, a legend that does not switch, requests to a network.
+# script, plots without a drawn pixel, series that the data does not have, a legend that does not switch or has no
+# values at the mouse, plots that do not zoom, requests to a network.
 import json, os, re, shutil, subprocess, sys, tempfile
 
 CHECKS = """
@@ -11,36 +12,57 @@ CHECKS = """
   const data = JSON.parse(document.getElementById("data").textContent);
   if (errors.length) wrong.push(...errors);
   if (typeof plots === "undefined" || plots.length !== data.figures.length) wrong.push("plots are missing");
-  const drawn = plot => plot.ctx.getImageData(0, 0, plot.ctx.canvas.width, plot.ctx.canvas.height).data.some((byte, i) => i % 4 === 3 && byte);
-  const coloured = (plot, colour) => {
+  const canvas = figure => document.querySelector(`#${figure.id} canvas`);
+  const pixels = (of, x, y, width, height) => of.getContext("2d").getImageData(x, y, width, height).data;
+  const drawn = of => pixels(of, 0, 0, of.width, of.height).some((byte, i) => i % 4 === 3 && byte);
+  const coloured = (of, { x, y, w, h }, colour) => {
     const [red, green, blue] = [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16));
-    const { left, top, width, height } = plot.bbox, image = plot.ctx.getImageData(left, top, width, height).data;
+    const image = pixels(of, x, y, w, h);
     for (let i = 0; i < image.length; i += 4)
       if (image[i + 3] > 150 && Math.abs(image[i] - red) + Math.abs(image[i + 1] - green) + Math.abs(image[i + 2] - blue) < 40) return true;
     return false;
   };
+  const mouse = (figure, kind, share) => {
+    const of = document.querySelectorAll(`#${figure.id} canvas`)[1], { left, top, width, height } = of.getBoundingClientRect();
+    of.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: left + width * share, clientY: top + height / 2 }));
+  };
+  const values = figure => [...document.querySelectorAll(`#${figure.id} .value`)].map(value => value.textContent).join("");
   const soon = () => new Promise(done => setTimeout(done, 50));
   await soon();
   data.figures.forEach((figure, i) => {
     const plot = plots[i];
-    if (plot.series.length !== figure.curves.length + 1) wrong.push(`${figure.id}: ${plot.series.length - 1} series of ${figure.curves.length}`);
-    if (!drawn(plot)) wrong.push(`${figure.id}: nothing is drawn`);
-    const first = figure.curves.findIndex(curve => curve.shown);
-    if (first >= 0 && !coloured(plot, plot.series[first + 1].stroke())) wrong.push(`${figure.id}: '${figure.curves[first].name}' is not drawn`);
+    if (plot.numColumns() !== figure.curves.length + 1) wrong.push(`${figure.id}: ${plot.numColumns() - 1} series of ${figure.curves.length}`);
+    if (!drawn(canvas(figure))) wrong.push(`${figure.id}: nothing is drawn`);
+    const first = figure.curves.findIndex(curve => curve.shown), { color } = plot.getPropertiesForSeries(String(Math.max(first, 0)));
+    if (first >= 0 && !coloured(canvas(figure), plot.getArea(), color)) wrong.push(`${figure.id}: '${figure.curves[first].name}' is not drawn`);
   });
   for (const [i, figure] of data.figures.entries()) {
-    const box = document.querySelector(`#${figure.id} .legend input`), was = plots[i].series[1].show;
+    const box = document.querySelector(`#${figure.id} .legend input`), was = plots[i].visibility()[0];
     box.click();
     await soon();
-    if (plots[i].series[1].show === was) wrong.push(`${figure.id}: the legend does not switch`);
+    if (plots[i].visibility()[0] === was) wrong.push(`${figure.id}: the legend does not switch`);
     box.click();
+    mouse(figure, "mousemove", 0.5);
+    await soon();
+    if (!values(figure)) wrong.push(`${figure.id}: no values at the mouse`);
+    mouse(figure, "mouseout", 0.5);
+    await soon();
+    if (values(figure)) wrong.push(`${figure.id}: the values stay`);
   }
-  const zoomed = plots.filter(plot => plot.time);
-  if (zoomed.length > 1) {
-    const [from, to] = [data.duration_s / 4, data.duration_s / 2];
-    zoomed[0].setScale("x", { min: from, max: to });
+  const [zoomed, other] = data.figures.map((figure, i) => [figure, plots[i]]).filter(([figure]) => figure.time);
+  if (other) {
+    const ranges = () => [zoomed[1], other[1]].map(plot => plot.xAxisRange());
+    const all = String(ranges());
+    mouse(zoomed[0], "mousedown", 0.4);
+    mouse(zoomed[0], "mousemove", 0.6);
+    mouse(zoomed[0], "mouseup", 0.6);
     await soon();
-    if (Math.abs(zoomed[1].scales.x.min - from) > data.duration_s / 100) wrong.push("plots do not zoom together");
+    const [one, two] = ranges();
+    if (one[1] - one[0] > data.duration_s / 2) wrong.push("dragging does not zoom");
+    if (String(one) !== String(two)) wrong.push("plots do not zoom together");
+    mouse(other[0], "dblclick", 0.5);
+    await soon();
+    if (String(ranges()) !== all) wrong.push("a double click does not show everything");
   }
   document.querySelector(".theme").click();
   await soon();
@@ -54,7 +76,7 @@ def main():
     with open(sys.argv[1]) as file:
         page = file.read()
     wrong = []
-    for found in re.finditer(r'(?:src|href)="([^"]*)"', page):
+    for found in re.finditer(r'(?:src|href)="(?!data:)([^"]*)"', page):
         wrong.append(f"the page loads {found[1]}")
     browser = shutil.which("chromium")
     if not browser:

@@ -2,7 +2,9 @@
 // Plots of an experiment: thinning, figures, SVG, the HTML page.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <numeric>
 #include <random>
 
@@ -10,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "directory.h"
 #include "plot/figures.h"
 #include "plot/gnuplot.h"
 #include "plot/overlay.h"
@@ -22,6 +25,7 @@ namespace xr::plot {
 namespace {
 
 using Kind = ExperimentSample::Kind;
+using test::Directory;
 
 ExperimentResult result_of(size_t flows) {
   ExperimentResult result;
@@ -244,6 +248,40 @@ TEST(PlotPage, HasAllValues) {
     EXPECT_FLOAT_EQ((static_cast<float>(i) + 0.5F) * 1e-3F, x[i]);
   }
   EXPECT_TRUE(std::isnan(y[99]));
+}
+
+// All between `from` and the next `to`, of each `from` of a text.
+std::vector<std::string> all_between(const std::string &text, const std::string &from,
+                                     const std::string &to) {
+  std::vector<std::string> found;
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;) {
+    at += from.size();
+    found.push_back(text.substr(at, text.find(to, at) - at));
+  }
+  return found;
+}
+
+TEST(PlotPage, HasAllItNeeds) {
+  const std::string text = html(result_of(2), {});
+  EXPECT_NE(std::string::npos, text.find("dygraphs is MIT-licenced"));
+  EXPECT_NE(std::string::npos, text.find("Permission is hereby granted, free of charge"));
+  EXPECT_EQ(3u, all_between(text, "<script", ">").size()); // no other within one
+  EXPECT_EQ(3u, all_between(text, "</script", ">").size());
+  for (const char *loads : {"src=\"", "href=\"", "url(", "@import", "sourceMappingURL="})
+    for (const std::string &what : all_between(text, loads, "\""))
+      EXPECT_EQ(0u, what.find("data:")) << loads << what.substr(0, 80);
+}
+
+TEST(PlotPage, ScriptsParse) {
+  if (std::system("command -v node >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "node is not installed";
+  const Directory directory;
+  const std::string path = directory.file("page.js");
+  for (const std::string &script : all_between(html(result_of(2), {}), "<script>", "</script>")) {
+    std::ofstream(path) << script;
+    const std::string check = "node --check '" + path + "'";
+    EXPECT_EQ(0, std::system(check.c_str()));
+  }
 }
 
 // A report has at most 10 MB.

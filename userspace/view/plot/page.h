@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of an experiment as one HTML file that needs no network: plots one can zoom (uPlot),
-// expectations, tables, the file of the experiment.
+// The report of an experiment as one HTML file that needs no network: plots one can zoom
+// (dygraphs), expectations, tables, the file of the experiment.
 #pragma once
 
 #include <array>

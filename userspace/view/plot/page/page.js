@@ -29,10 +29,11 @@
     const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));
     return new Float32Array(bytes.buffer);
   }
-  // uPlot takes null where there is no value.
-  const gaps = values => Array.from(values, value => (Number.isNaN(value) ? null : value));
+  // dygraphs takes labels as HTML.
+  const escaped = text => make("i", { textContent: text }).innerHTML;
 
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const lines = () => ({ gridLineColor: colour("--line"), axisLineColor: colour("--line") });
 
   // Head
   const theme = make("button", { className: "theme", textContent: "dark / light" });
@@ -40,7 +41,7 @@
   if (matchMedia("(prefers-color-scheme: dark)").matches) root.classList.add("dark");
   theme.onclick = () => {
     root.classList.toggle("dark");
-    for (const plot of plots) plot.redraw(false, true);
+    for (const plot of plots) plot.updateOptions(lines());
   };
   main.append(theme, make("h1", {}, data.name), make("span", { className: "verdict " + data.verdict }, data.verdict));
   for (const line of data.facts) main.append(make("div", { className: "facts" }, line));
@@ -69,55 +70,27 @@
   // Plots
   const plots = [];
   window.plots = plots;
-  let zooming = false;
+  const together = plot => (plot.time ? plots.filter(other => other.time) : [plot]);
+  const zoomed = plot => (plot.isZoomed("x") ? plot.xAxisRange() : null);
+
   function zoomTogether(plot) {
-    if (zooming || !plot.time) return;
-    zooming = true;
-    const { min, max } = plot.scales.x;
-    for (const other of plots)
-      if (other !== plot && other.time) other.setScale("x", { min, max });
-    zooming = false;
+    for (const other of together(plot))
+      if (String(zoomed(other)) !== String(zoomed(plot))) other.updateOptions({ dateWindow: zoomed(plot) });
   }
 
-  function drawBands(plot, bands) {
-    const context = plot.ctx;
-    bands.forEach((band, index) => {
-      if (!band || !plot.series[index + 1].show) return;
-      context.save();
-      context.globalAlpha = 0.14;
-      context.fillStyle = plot.series[index + 1].stroke();
-      context.beginPath();
-      let from = null;
-      const close = to => {
-        if (from === null) return;
-        for (let i = to; i >= from; i--) context.lineTo(plot.valToPos(plot.data[0][i], "x", true), plot.valToPos(band.low[i], "y", true));
-        context.closePath();
-        from = null;
-      };
-      for (let i = 0; i < band.low.length; i++) {
-        if (Number.isNaN(band.low[i])) { close(i - 1); continue; }
-        const x = plot.valToPos(plot.data[0][i], "x", true), y = plot.valToPos(band.high[i], "y", true);
-        if (from === null) { context.moveTo(x, y); from = i; } else context.lineTo(x, y);
-      }
-      close(band.low.length - 1);
-      context.rect(0, 0, 0, 0);
-      context.fill();
-      context.restore();
-    });
+  function pointTogether(plot, row) {
+    for (const other of together(plot)) other.pointAt(other === plot || row < 0 ? row : other.findClosestRow(other.toDomXCoord(plot.getValue(row, 0))));
   }
 
-  function drawLevels(plot, figure) {
-    const context = plot.ctx, { left, top, width, height } = plot.bbox;
+  function drawLevels(plot, figure, context) {
+    const { x: left, y: top, w: width, h: height } = plot.getArea();
     context.save();
-    context.beginPath();
-    context.rect(left, top, width, height);
-    context.clip();
     context.strokeStyle = context.fillStyle = colour("--faint");
     context.setLineDash([6, 4]);
-    context.font = 11 * devicePixelRatio + "px sans-serif";
+    context.font = "11px sans-serif";
     context.textAlign = "right";
     for (const level of figure.levels) {
-      const y = plot.valToPos(level.y, "y", true);
+      const y = plot.toDomYCoord(level.y);
       context.beginPath();
       context.moveTo(left, y);
       context.lineTo(left + width, y);
@@ -127,93 +100,106 @@
     if (figure.time) {
       context.textAlign = "left";
       data.moments.forEach((moment, index) => {
-        const x = plot.valToPos(moment.t_s, "x", true);
+        const x = plot.toDomXCoord(moment.t_s);
         context.beginPath();
         context.moveTo(x, top);
         context.lineTo(x, top + height);
         context.stroke();
-        context.fillText(moment.text, x + 4, top + (12 + index % 4 * 13) * devicePixelRatio);
+        context.fillText(moment.text, x + 4, top + 12 + index % 4 * 13);
       });
     }
     context.restore();
   }
 
-  // Each curve has x values of its own (distributions), or all have the figure's.
-  function table(figure) {
-    const own = figure.curves.some(curve => curve.x);
-    if (!own) return [unpack(figure.x), ...figure.curves.map(curve => gaps(unpack(curve.y)))];
-    return uPlot.join(figure.curves.map(curve => {
-      const x = unpack(curve.x), y = unpack(curve.y), last = new Map();
-      x.forEach((value, i) => last.set(value, y[i]));
-      return [Array.from(last.keys()), Array.from(last.values())];
-    }));
+  // Rows of x and a value of each curve, [low, value, high] if some curve has a band: NaN is a gap, null no point. The curves
+  // have the figure's x values or their own. Over time all figures begin and end together. A distribution has a value
+  // everywhere: 0 before its first, the last one after it.
+  function table(figure, bands) {
+    const rows = new Map();
+    const rowsOf = x => Array.from(x, at => {
+      if (!rows.has(at)) rows.set(at, [at, ...Array(figure.curves.length).fill(null)]);
+      return rows.get(at);
+    });
+    if (figure.time) rowsOf([0, data.duration_s]);
+    const common = rowsOf(unpack(figure.x));
+    figure.curves.forEach((curve, i) => {
+      const y = unpack(curve.y), [low, high] = curve.low ? [unpack(curve.low), unpack(curve.high)] : [y, y];
+      (curve.x ? rowsOf(unpack(curve.x)) : common).forEach((row, k) => { row[i + 1] = bands ? [low[k], y[k], high[k]] : y[k]; });
+    });
+    const sorted = [...rows.values()].sort((a, b) => a[0] - b[0]);
+    if (!figure.time)
+      figure.curves.forEach((curve, i) => {
+        let last = 0;
+        for (const row of sorted) row[i + 1] = last = row[i + 1] ?? last;
+      });
+    return sorted;
   }
 
+  // A finger moves the page.
+  const { touchstart, touchmove, touchend, ...mouse } = Dygraph.defaultInteractionModel;
+
   function draw(figure) {
-    const place = make("div"), legend = make("div", { className: "legend" }), tools = make("div", { className: "tools" });
+    const place = make("div", { className: "plot" }), legend = make("div", { className: "legend" }), tools = make("div", { className: "tools" });
     main.append(make("section", { className: "figure", id: figure.id }, make("h2", {}, figure.title), place, tools, legend));
-    const bands = figure.curves.map(curve => (curve.low ? { low: unpack(curve.low), high: unpack(curve.high) } : null));
-    const paint = i => colours[i % colours.length];
+    const bands = figure.curves.some(curve => curve.low), { CustomBarsHandler, DefaultHandler } = Dygraph.DataHandlers;
     const highest = Math.max(0, ...figure.levels.map(level => level.y));
-    const axis = (unit, size) => ({
-      stroke: () => colour("--faint"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { stroke: () => colour("--line") },
-      values: (_, values) => values.map(value => si(value, unit)), label: unit, labelSize: 18, size,
+    // The levels are in sight too; a band is where it fits, as the largest of a thousand flows would hide their mean.
+    class Handler extends (bands ? CustomBarsHandler : DefaultHandler) {
+      getExtremeYValues(series) {
+        const [low, high] = DefaultHandler.prototype.getExtremeYValues(series);
+        return [low, Math.max(high, highest)];
+      }
+    }
+    const axis = (unit, axisLabelWidth, pixelsPerLabel) => ({ axisLabelFormatter: value => si(value, unit), axisLabelWidth, pixelsPerLabel });
+    const rows = table(figure, bands);
+    const plot = new Dygraph(place, rows, {
+      labels: ["x", ...figure.curves.keys()].map(String), visibility: figure.curves.map(curve => curve.shown), legend: "never",
+      colors: colours, strokeWidth: 1.5, stepPlot: !figure.time, xRangePad: figure.time ? 0 : 8, connectSeparatedPoints: true,
+      customBars: bands, dataHandler: Handler, includeZero: true,
+      axes: { x: axis(figure.x_unit, 60, 60), y: axis(figure.y_unit, 64, 30) }, axisLabelFontSize: 12, axisTickSize: 5, gridLineWidth: 1, ...lines(),
+      xlabel: escaped(figure.x_unit), ylabel: escaped(figure.y_unit), xLabelHeight: 15, yLabelWidth: 15,
+      interactionModel: mouse,
+      plugins: [{ activate: () => ({ didDrawChart: event => drawLevels(event.dygraph, figure, event.drawingContext) }) }],
+      drawCallback: (self, first) => first || zoomTogether(self),
+      highlightCallback: (event, x, points, row) => pointTogether(plot, row),
+      unhighlightCallback: () => pointTogether(plot, -1),
     });
-    const plot = new uPlot({
-      width: Math.max(320, main.clientWidth - 40), height: 300,
-      cursor: { sync: figure.time ? { key: "time" } : undefined, drag: { x: true, y: false } },
-      scales: {
-        x: { time: false },
-        y: { range: (_, low, high) => { const top = Math.max(high ?? 0, highest); return [Math.min(0, low ?? 0), top > 0 ? top * 1.05 : 1]; } },
-      },
-      axes: [axis(figure.x_unit, 36), axis(figure.y_unit, 64)],
-      series: [{}, ...figure.curves.map((curve, i) => ({
-        label: curve.name, show: curve.shown, stroke: () => paint(i), width: 1.5, spanGaps: !figure.time, points: { show: false },
-        paths: figure.time ? undefined : uPlot.paths.stepped({ align: 1 }),
-      }))],
-      hooks: {
-        drawAxes: [self => drawBands(self, bands)],
-        draw: [self => drawLevels(self, figure)],
-        setScale: [(self, key) => key === "x" && zoomTogether(self)],
-        setCursor: [self => showValues(self)],
-      },
-    }, table(figure), place);
     plot.time = figure.time;
     plots.push(plot);
 
+    const cursor = place.appendChild(make("div", { className: "cursor", hidden: true }));
     const items = figure.curves.map((curve, i) => {
       const box = make("input", { type: "checkbox", checked: curve.shown }), value = make("span", { className: "value" });
       const swatch = make("i");
-      swatch.style.background = paint(i);
-      box.onchange = () => plot.setSeries(i + 1, { show: box.checked });
+      swatch.style.background = colours[i % colours.length];
+      box.onchange = () => plot.setVisibility(i, box.checked);
       const label = make("label", {}, box, swatch, curve.name, " ", value);
       legend.append(label);
       return { curve, box, value, label };
     });
-    function showValues(self) {
-      if (!items) return;
-      const at = self.cursor.idx;
+    // The values of a row of the table beside the names, and a line through it; -1: of none.
+    plot.pointAt = row => {
+      plot.setSelection(row);
+      cursor.hidden = row < 0;
+      if (row >= 0) Object.assign(cursor.style, { left: plot.toDomXCoord(rows[row][0]) + "px", height: plot.getArea().h + "px" });
       items.forEach((item, i) => {
-        if (item.box.checked) item.value.textContent = at === null || at === undefined ? "" : si(self.data[i + 1][at], figure.y_unit);
+        const cell = row < 0 ? null : rows[row][i + 1];
+        if (item.box.checked) item.value.textContent = row < 0 ? "" : si(bands && cell ? cell[1] : cell, figure.y_unit);
       });
-    }
+    };
     function showAll(show) {
-      plot.batch(() => items.forEach((item, i) => {
-        if (item.label.hidden || item.box.checked === show) return;
-        item.box.checked = show;
-        plot.setSeries(i + 1, { show });
-      }));
+      items.forEach(item => { if (!item.label.hidden) item.box.checked = show; });
+      plot.setVisibility(items.map(item => item.box.checked));
     }
     if (figure.curves.length > manyCurves) {
       const filter = make("input", { type: "search", placeholder: "filter by name" });
       filter.oninput = () => items.forEach(item => { item.label.hidden = !item.curve.name.includes(filter.value); });
       tools.append(filter, make("button", { textContent: "all", onclick: () => showAll(true) }),
-        make("button", { textContent: "none", onclick: () => showAll(false) }), `${figure.curves.length} curves`);
+        make("button", { textContent: "none", onclick: () => showAll(false) }), make("span", {}, `${figure.curves.length} curves`));
     }
-    tools.append("drag to zoom, double click to see everything");
+    tools.append("drag to zoom, with shift to move, double click to see everything");
   }
   for (const figure of data.figures) draw(figure);
-  addEventListener("resize", () => plots.forEach(plot => plot.setSize({ width: Math.max(320, main.clientWidth - 40), height: 300 })));
 
   // Tables, sorted by a click on a column
   function show(rows) {
