@@ -26,7 +26,8 @@ AIM = 90
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What needs a kernel, a port or a privilege is tested by bpf/ and e2e/.
 ELSEWHERE = re.compile(
-    r"userspace/(afxdp|cli|datapath|endpoint|terminal)/|"
+    r"userspace/(cli|kernel/datapath|view/terminal)/|userspace/kernel/afxdp/(?!chunks)|"
+    r"userspace/ports/endpoint/(?!engine|match_again|wire_(direction|frame|rules))|"
     r"userspace/doctor/(trial|port)\.cpp|userspace/kernel/host/(link|netns|privilege|veth)\.cpp|"
     r"userspace/view/metrics/(exporter|process|server)\.cpp|userspace/foundation/base/clock\.cpp")
 
@@ -153,7 +154,7 @@ class Copy:
     def programs(self, source):
         """The library of a source, and the unit programs that link it, the likeliest first."""
         folder = pathlib.Path(source).parent.name
-        library = f"userspace/{folder}/libxr_{folder}.a"
+        library = f"{pathlib.Path(source).parent}/libxr_{folder}.a"
         users = self.require("ninja", "-C", self.build, "-t", "query", library)
         programs = sorted(set(re.findall(r"^ +(tests/unit/\w+_test)$", users, re.M)))
 
@@ -219,7 +220,9 @@ def main():
     begin = time.monotonic()
     copy = Copy(asked.build.resolve(), begin + asked.seconds)
     every = []
-    for path in sorted((copy.tree / "userspace").rglob("*.cpp")):
+    # The loops are templates, and so in headers.
+    for path in sorted(p for p in (copy.tree / "userspace").rglob("*")
+                       if p.suffix == ".cpp" or p.name.endswith("_loop.h")):
         source = str(path.relative_to(copy.tree))
         if not ELSEWHERE.match(source) and asked.match in source:
             every += [(source, *site) for site in sites(path.read_text())]

@@ -47,14 +47,13 @@ for page in [root / "README.md", *sorted((root / "docs").glob("*.md")), *(root /
 
 for source, page, pattern in [("packet/message.h", "flows", r'\b(?:CUT|WHOLE)\(\w+, "([a-z-]+)"'),
                               ("impair/action_table.cpp", "rules", r'\.(?:word|object) = "([a-z-]+)"'),
-                              ("impair/match.cpp", "rules", r'^    \{"([a-z0-9-]+)", Slot::\w+, parse'),
+                              ("impair/match.cpp", "rules", r'^    \{"([a-z0-9-]+)", slot_of\(Field::\w+\), parse'),
                               ("impair/select.cpp", "rules", r'^ *\{"([a-z-]+)", Slot::\w+, parse'),
-                              ("congestion/rate_control.cpp", "flows", r'^    \{Control::Kind::\w+, "([a-z]+)"')] + \
+                              ("rate/control.cpp", "flows", r'^    \{Control::Kind::\w+, "([a-z]+)"')] + \
         [(f"flow/{name}_words.cpp", "flows", r'^    \{"([a-z0-9-]+)", Slot::\w+, parse')
          for name in ("header", "message", "pace", "path")]:
     known = set(re.findall(r"[a-z0-9-]+", (root / f"docs/{page}.md").read_text()))
-    source = f"userspace/{source}"
-    words = re.findall(pattern, (root / source).read_text(), re.M)
+    words = re.findall(pattern, next((root / "userspace").glob("*/" + source)).read_text(), re.M)
     if not words:
         faults.append(f"{source} has no words where this test looks for them")
     for word in words:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run tells while it runs; a run in virtual time.
+// How a run is followed while it lasts; a run in virtual time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames are received in endpoint/engine.cpp, let through in to_socket of bpf/xdp_roce.bpf.c;
+// Frames are received in endpoint/engine_loop.h, let through in to_socket of bpf/xdp_roce.bpf.c;
 // obeyed in OpenFlow::due, ReliableFlow::due and responder/paused.cpp; pauses_test, send_paused.sh.
 #include "packet/pauses.h"
 

@@ -2,9 +2,7 @@
 #include "afxdp/shared_umem.h"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
-#include <cstring>
 #include <thread>
 
 #include <sys/socket.h>
@@ -15,14 +13,10 @@
 
 namespace xr::afxdp {
 
-SharedUmem::SharedUmem(uint32_t longest, uint32_t chunks)
-    : longest_(longest), layout_(ChunkLayout::of(longest)),
-      bits_(static_cast<unsigned>(std::countr_zero(layout_.chunk))), pieces_(chunks) {}
-
 Result<std::unique_ptr<SharedUmem>> SharedUmem::make(uint32_t longest, uint32_t chunks) {
   std::unique_ptr<SharedUmem> self(new SharedUmem(longest, chunks));
   raise_memlock();
-  self->area_ = XR_TRY(UmemArea::map(uint64_t{chunks} << self->bits_));
+  XR_TRY(self->map());
   xsk_umem_config config{};
   config.fill_size = ring_size(4096);
   config.comp_size = ring_size(4096);
@@ -42,63 +36,17 @@ SharedUmem::~SharedUmem() {
     xsk_umem__delete(umem_);
 }
 
-uint32_t SharedUmem::count(uint32_t frame) const {
-  uint32_t sum = 0;
-  for (uint32_t at = frame; at != kNone; at = pieces_[at].next)
-    sum++;
-  return sum;
-}
-
-ChunkPool::ChunkPool(SharedUmem &umem, uint32_t first, uint32_t count)
-    : umem_(umem), chunks_(count) {
-  free_.reserve(count);
-  for (uint32_t i = count; i-- > 0;) // give() returns the lowest first
-    free_.push_back(first + i);
-}
-
-void ChunkPool::give(uint32_t frame) {
-  for (uint32_t at = frame; at != SharedUmem::kNone; at = umem_.pieces_[at].next)
-    free_.push_back(at);
-}
-
-uint32_t ChunkPool::copy(uint32_t frame) {
-  if (free_.size() < umem_.count(frame))
-    return SharedUmem::kNone;
-  uint32_t first = SharedUmem::kNone, *link = &first;
-  for (uint32_t at = frame; at != SharedUmem::kNone; at = umem_.pieces_[at].next) {
-    const uint32_t chunk = free_.back();
-    free_.pop_back();
-    umem_.pieces_[chunk] = umem_.pieces_[at];
-    memcpy(umem_.area_.bytes() + umem_.address(chunk), umem_.area_.bytes() + umem_.address(at),
-           umem_.pieces_[at].length);
-    *link = chunk;
-    link = &umem_.pieces_[chunk].next;
-  }
-  *link = SharedUmem::kNone;
-  return first;
-}
-
-uint32_t ChunkPool::make(std::span<const uint8_t> bytes) {
-  if (free_.empty() || bytes.size() > umem_.layout_.chunk)
-    return SharedUmem::kNone;
-  const uint32_t chunk = free_.back();
-  free_.pop_back();
-  umem_.pieces_[chunk] = {0, static_cast<uint32_t>(bytes.size()), SharedUmem::kNone};
-  memcpy(umem_.area_.bytes() + umem_.address(chunk), bytes.data(), bytes.size());
-  return chunk;
-}
-
 // The first socket of a UMEM uses the rings that libxdp made with it.
 int ForwardSocket::bind() {
   const bool first = !umem_.first_used_;
   fill_ = first ? &umem_.first_fill_ : &own_fill_;
   completion_ = first ? &umem_.first_completion_ : &own_completion_;
   xsk_socket_config config{};
-  config.rx_size = ring_size(options_.receive * umem_.layout_.received);
-  config.tx_size = ring_size(options_.send * umem_.layout_.received);
+  config.rx_size = ring_size(options_.receive * umem_.layout().received);
+  config.tx_size = ring_size(options_.send * umem_.layout().received);
   config.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD;
   config.bind_flags = static_cast<uint16_t>(XDP_USE_NEED_WAKEUP | (options_.copy ? XDP_COPY : 0) |
-                                            (umem_.layout_.several ? XDP_USE_SG : 0));
+                                            (umem_.layout().several ? XDP_USE_SG : 0));
   const int error =
       -xsk_socket__create_shared(&socket_, options_.ifname.c_str(), options_.queue, umem_.umem_,
                                  &rx_, &tx_, fill_, completion_, &config);
@@ -134,14 +82,13 @@ ForwardSocket::~ForwardSocket() {
 }
 
 void ForwardSocket::fill(ChunkPool &pool) {
-  const uint32_t room = xsk_prod_nb_free(fill_, static_cast<uint32_t>(pool.free_.size()));
-  const uint32_t count = std::min(room, static_cast<uint32_t>(pool.free_.size()));
+  const uint32_t room = xsk_prod_nb_free(fill_, static_cast<uint32_t>(pool.free()));
+  const uint32_t count = std::min(room, static_cast<uint32_t>(pool.free()));
   uint32_t at = 0;
   if (!count || xsk_ring_prod__reserve(fill_, count, &at) != count)
     return;
   for (uint32_t i = 0; i < count; i++) {
-    *xsk_ring_prod__fill_addr(fill_, at + i) = uint64_t{pool.free_.back()} << umem_.bits_;
-    pool.free_.pop_back();
+    *xsk_ring_prod__fill_addr(fill_, at + i) = uint64_t{pool.take()} << umem_.bits_;
   }
   xsk_ring_prod__submit(fill_, count);
 }
@@ -151,17 +98,16 @@ size_t ForwardSocket::receive(std::span<uint32_t> frames) {
     recvfrom(fd(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
   uint32_t at = 0, from = 0, last = SharedUmem::kNone;
   const uint32_t count = xsk_ring_cons__peek(&rx_, static_cast<uint32_t>(frames.size()), &at);
-  const uint64_t mask = umem_.layout_.chunk - 1;
+  const uint64_t mask = umem_.layout().chunk - 1;
   size_t whole = 0;
   for (uint32_t i = 0; i < count; i++) {
     const xdp_desc *piece = xsk_ring_cons__rx_desc(&rx_, at + i);
     const auto chunk = static_cast<uint32_t>(piece->addr >> umem_.bits_);
-    umem_.pieces_[chunk] = {static_cast<uint32_t>(piece->addr & mask), piece->len,
-                            SharedUmem::kNone};
+    umem_.piece(chunk) = {static_cast<uint32_t>(piece->addr & mask), piece->len, SharedUmem::kNone};
     if (i == from)
       frames[whole] = chunk;
     else
-      umem_.pieces_[last].next = chunk;
+      umem_.piece(last).next = chunk;
     last = chunk;
     if (piece->options & XDP_PKT_CONTD)
       continue;
@@ -198,7 +144,7 @@ void ForwardSocket::complete(ChunkPool &pool) {
   if (!count)
     return;
   for (uint32_t i = 0; i < count; i++)
-    pool.free_.push_back(
+    pool.give_chunk(
         static_cast<uint32_t>(*xsk_ring_cons__comp_addr(completion_, at + i) >> umem_.bits_));
   xsk_ring_cons__release(completion_, count);
   completed_ += count;

@@ -12,85 +12,29 @@
 #include <xdp/xsk.h>
 
 #include "afxdp/bind.h"
+#include "afxdp/chunks.h"
 #include "afxdp/kernel_side.h"
-#include "afxdp/umem.h"
 #include "base/result.h"
 
 namespace xr::afxdp {
 
-// Memory in chunks. A frame is one chunk, or a chain of them; its number is that of its first.
-class SharedUmem {
+// Chunks that the kernel knows.
+class SharedUmem : public ChunkMemory {
 public:
-  static constexpr uint32_t kNone = ~0u;
-
-  // `chunks` of the layout for frames of at most `longest` bytes, FCS not included.
+  // Maps its memory.
   static Result<std::unique_ptr<SharedUmem>> make(uint32_t longest, uint32_t chunks);
-  SharedUmem(const SharedUmem &) = delete;
-  SharedUmem &operator=(const SharedUmem &) = delete;
   ~SharedUmem();
-
-  const ChunkLayout &layout() const { return layout_; }
-  uint32_t longest() const { return longest_; }
-  uint32_t chunks() const { return static_cast<uint32_t>(pieces_.size()); }
-
-  // The frame's bytes in its first chunk; headers are always there.
-  std::span<uint8_t> first(uint32_t frame) {
-    return {area_.bytes() + address(frame), pieces_[frame].length};
-  }
-  // All bytes of a frame: the sum of its chunks.
-  uint32_t length(uint32_t frame) const {
-    uint32_t sum = 0;
-    for (uint32_t at = frame; at != kNone; at = pieces_[at].next)
-      sum += pieces_[at].length;
-    return sum;
-  }
-  // Chunks of a frame.
-  uint32_t count(uint32_t frame) const;
 
 private:
   friend class ForwardSocket;
-  friend class ChunkPool;
-  struct Piece {
-    uint32_t offset = 0, length = 0; // of the bytes in the chunk
-    uint32_t next = kNone;
-  };
 
-  SharedUmem(uint32_t longest, uint32_t chunks);
-  uint64_t address(uint32_t chunk) const {
-    return (uint64_t{chunk} << bits_) + pieces_[chunk].offset;
-  }
+  using ChunkMemory::ChunkMemory;
 
-  uint32_t longest_;
-  ChunkLayout layout_;
-  unsigned bits_; // log2 of the chunk size
-  UmemArea area_;
   xsk_umem *umem_ = nullptr;
   // libxdp makes the UMEM with the rings of the first socket and keeps their addresses.
   xsk_ring_prod first_fill_{};
   xsk_ring_cons first_completion_{};
   bool first_used_ = false;
-  std::vector<Piece> pieces_; // by chunk
-};
-
-// Free chunks of one thread.
-class ChunkPool {
-public:
-  ChunkPool(SharedUmem &umem, uint32_t first, uint32_t count);
-
-  size_t free() const { return free_.size(); }
-  size_t chunks() const { return chunks_; }
-  // Frees all chunks of a frame.
-  void give(uint32_t frame);
-  // A copy of a frame; kNone: not enough chunks.
-  uint32_t copy(uint32_t frame);
-  // A frame of these bytes, which fit into one chunk; kNone: no chunk is free.
-  uint32_t make(std::span<const uint8_t> bytes);
-
-private:
-  friend class ForwardSocket;
-  SharedUmem &umem_;
-  std::vector<uint32_t> free_; // a stack
-  size_t chunks_;
 };
 
 struct ForwardOptions {
@@ -123,9 +67,9 @@ public:
   // Frames that put() can take; each may need all chunks of the longest frame. Looks at the
   // kernel's side of the rings only if there was not room for `enough` before.
   uint32_t room(uint32_t enough) {
-    if (room_ < enough * umem_.layout_.received)
+    if (room_ < enough * umem_.layout().received)
       room_ = chunk_room();
-    return room_ / umem_.layout_.received;
+    return room_ / umem_.layout().received;
   }
   // False: the rings have no room, and the frame stays the caller's.
   bool put(uint32_t frame);
@@ -162,10 +106,10 @@ inline bool ForwardSocket::put(uint32_t frame) {
   if (!room(1))
     return false;
   uint32_t at = 0;
-  for (uint32_t chunk = frame; chunk != SharedUmem::kNone; chunk = umem_.pieces_[chunk].next) {
+  for (uint32_t chunk = frame; chunk != SharedUmem::kNone; chunk = umem_.piece(chunk).next) {
     if (!xsk_ring_prod__reserve(&tx_, 1, &at))
       break; // a frame longer than the longest
-    const SharedUmem::Piece &piece = umem_.pieces_[chunk];
+    const SharedUmem::Piece &piece = umem_.piece(chunk);
     *xsk_ring_prod__tx_desc(&tx_, at) = {umem_.address(chunk), piece.length,
                                          piece.next != SharedUmem::kNone ? XDP_PKT_CONTD : 0U};
     put_++;

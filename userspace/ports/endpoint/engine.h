@@ -15,6 +15,7 @@
 
 #include "afxdp/socket.h"
 #include "base/result.h"
+#include "endpoint/system_clock.h"
 #include "endpoint/worker.h"
 #include "model/run_reports.h"
 #include "packet/pauses.h"
@@ -22,11 +23,13 @@
 
 namespace xr::endpoint {
 
-class Engine : public Worker {
+// `Socket` is afxdp::Socket, `Clock` SystemClock, but for tests: what a frame passes is not
+// virtual.
+template <typename Socket, typename Clock> class BasicEngine : public Worker {
 public:
   // `udp_port`: of RoCEv2, in host byte order.
-  Engine(std::unique_ptr<afxdp::Socket> socket, std::unique_ptr<packet::Source> source,
-         uint16_t udp_port);
+  BasicEngine(std::unique_ptr<Socket> socket, std::unique_ptr<packet::Source> source,
+              uint16_t udp_port, Clock clock = {});
 
   // Answers ARP and neighbour discovery for these addresses, for a source that does not do so.
   void answer_for(std::vector<packet::Address> addresses, const packet::Mac &mac);
@@ -68,7 +71,8 @@ private:
   void await_answers(const std::atomic<bool> &stop);
   void answer_reader();
 
-  std::unique_ptr<afxdp::Socket> socket_;
+  [[no_unique_address]] Clock clock_;
+  std::unique_ptr<Socket> socket_;
   std::unique_ptr<packet::Source> source_;
   uint16_t udp_port_be_;
   std::vector<const packet::Template *> holds_; // by slot: the template whose bytes it contains
@@ -90,5 +94,8 @@ private:
   std::mutex reading_; // held while another thread reads the counts of an engine that does not run
   const std::function<void(const EngineCounts &)> *reader_ = nullptr;
 };
+
+using Engine = BasicEngine<afxdp::Socket, SystemClock>;
+extern template class BasicEngine<afxdp::Socket, SystemClock>;
 
 } // namespace xr::endpoint

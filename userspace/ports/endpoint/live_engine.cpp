@@ -69,14 +69,11 @@ LiveEngine::LiveEngine(requester::LiveFlow flow, datapath::LiveProgram program, 
 
 Result<std::unique_ptr<LiveEngine>> LiveEngine::open(requester::LiveFlow flow, unsigned ifindex,
                                                      const std::string &netns, uint32_t cpu) {
-  const auto inside = host::enter_netns(netns);
-  if (!inside)
-    return inside.error();
-  auto program = datapath::LiveProgram::load(flow.plan(), flow.qps(), flow.frame(), ifindex);
-  if (!program)
-    return program.error();
+  XR_TRY(host::enter_netns(netns));
+  auto program =
+      XR_TRY(datapath::LiveProgram::load(flow.plan(), flow.qps(), flow.frame(), ifindex));
   return std::unique_ptr<LiveEngine>(
-      new LiveEngine(std::move(flow), std::move(*program), netns, cpu));
+      new LiveEngine(std::move(flow), std::move(program), netns, cpu));
 }
 
 bool LiveEngine::over(uint64_t now) const {
@@ -107,9 +104,7 @@ uint32_t LiveEngine::times(uint64_t now) const {
 }
 
 Status LiveEngine::run(const std::atomic<bool> &stop) {
-  const auto inside = host::enter_netns(netns_);
-  if (!inside)
-    return inside.error();
+  XR_TRY(host::enter_netns(netns_));
   pin(cpu_);
   roce_live_state &state = program_.state();
   const flow::Flow &flow = flow_.flow();

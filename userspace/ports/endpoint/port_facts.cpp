@@ -76,11 +76,8 @@ std::optional<packet::Address> PortFacts::address(bool ipv4) const {
 }
 
 Result<PortFacts> read_port_facts(const std::string &ifname, const std::string &netns) {
-  if (auto allowed = host::check_privilege(host::Privilege::Sockets); !allowed)
-    return allowed.error();
-  auto scope = host::enter_netns(netns);
-  if (!scope)
-    return scope.error();
+  XR_TRY(host::check_privilege(host::Privilege::Sockets));
+  XR_TRY(host::enter_netns(netns));
   auto link = host::read_link(ifname, netns);
   if (!link)
     return link.error();
@@ -96,10 +93,8 @@ Result<PortFacts> read_port_facts(const std::string &ifname, const std::string &
                  host::read_speed(ifname),
                  host::read_queues(ifname).count,
                  {}};
-  const auto addresses = host::read_addresses(link->ifindex);
-  if (!addresses)
-    return addresses.error();
-  for (const std::string &text : addresses.get())
+  const auto addresses = XR_TRY(host::read_addresses(link->ifindex));
+  for (const std::string &text : addresses)
     if (auto one = parse::address(text.substr(0, text.find('/'))))
       port.addresses.push_back(*one);
   return port;
@@ -117,19 +112,15 @@ PortDrops read_port_drops(const PortFacts &port) {
 Result<packet::Mac> resolve(const PortFacts &port, const packet::Address &source,
                             const packet::Address &address, const std::vector<packet::Tag> &tags,
                             const packet::Mac &source_mac) {
-  auto scope = host::enter_netns(port.netns);
-  if (!scope)
-    return scope.error();
+  XR_TRY(host::enter_netns(port.netns));
   if (const auto mac = known(port, address))
     return *mac;
-  auto fd = raw_socket(port);
-  if (!fd)
-    return fd.error();
+  auto fd = XR_TRY(raw_socket(port));
   const auto question = packet::neighbour_question(source, source_mac, address, tags);
   for (int i = 0; i < kQuestions; i++) {
-    if (::send(fd->get(), question.data(), question.size(), 0) < 0)
+    if (::send(fd.get(), question.data(), question.size(), 0) < 0)
       return errno_error(errno, "cannot send an ARP or neighbour request");
-    if (const auto mac = await_answer(*fd, address))
+    if (const auto mac = await_answer(fd, address))
       return *mac;
   }
   return Error{

@@ -9,13 +9,11 @@ namespace xr::endpoint {
 
 Result<ReplayFile> load_replay_file(const requester::Replay &how, uint16_t udp_port,
                                     uint32_t longest) {
-  auto reader = Reader::open(how.file);
-  if (!reader)
-    return reader.error();
+  auto reader = XR_TRY(Reader::open(how.file));
   ReplayFile loaded;
   CapturedFrame frame;
-  Next next = reader->next(frame);
-  for (; next == Next::Frame; next = reader->next(frame)) {
+  Next next = reader.next(frame);
+  for (; next == Next::Frame; next = reader.next(frame)) {
     if (frame.link != Link::Ethernet)
       return Error{fmt::format("{}: its frames are not Ethernet frames", how.file),
                    "capture on the interface itself, not on `any`"};
@@ -34,7 +32,7 @@ Result<ReplayFile> load_replay_file(const requester::Replay &how, uint16_t udp_p
         requester::rewrite({loaded.bytes.data() + offset, frame.length}, how, udp_port);
   }
   if (next == Next::Error)
-    return reader->error();
+    return reader.error();
   if (loaded.frames.empty())
     return Error{fmt::format("{}: there is no whole frame in it", how.file)};
   return loaded;

@@ -77,21 +77,15 @@ std::string says_for(const responder::ResponderOptions &responder) {
 Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   auto state = std::make_unique<State>();
   const PortFacts &port = state->port;
-  if (auto done = state->open(request.ifname, request.netns); !done)
-    return done.error();
+  XR_TRY(state->open(request.ifname, request.netns));
   responder::ResponderOptions &responder = request.responder;
-  if (auto done = choose_addresses(request, port); !done)
-    return done.error();
+  XR_TRY(choose_addresses(request, port));
   responder.line_bits = static_cast<double>(port.line_bits);
-  if (auto sound = check_line(responder.control, port.line_bits); !sound)
-    return sound.error();
+  XR_TRY(check_line(responder.control, port.line_bits));
   if (!port.line_bits && responder.control.rate.kind == congestion::Rate::Kind::Percent)
     return Error{"the driver does not report the line rate", "give a rate in gbit"};
   if (request.memory) {
-    auto memory = make_memory(*request.memory);
-    if (!memory)
-      return memory.error();
-    state->memory = std::move(*memory);
+    state->memory = XR_TRY(make_memory(*request.memory));
     responder.memory = state->memory.get();
   }
   if (!request.queues.count)
@@ -102,14 +96,12 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
                                 needs_promiscuous(request, port));
       !done)
     return done.error();
-  auto sockets = state->sockets(request.queues);
-  if (!sockets)
-    return sockets.error();
+  auto sockets = XR_TRY(state->sockets(request.queues));
   if (request.obey_pfc && !responder.sink) {
     state->obey_pfc(request.pfc_line_bits);
     responder.pauses = state->pauses.get();
   }
-  for (auto &socket : *sockets) {
+  for (auto &socket : sockets) {
     responder.seed++; // independent random numbers per queue
     auto source = std::make_unique<responder::Responder>(responder);
     state->responders.push_back(source.get());

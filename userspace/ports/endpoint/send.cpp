@@ -371,13 +371,11 @@ Status SendRun::State::prepare_flows() {
     obey_pfc(request.pfc_line_bits);
   auto parts = divide(flows, request.queues.count);
   request.queues.count = static_cast<uint32_t>(parts.size());
-  auto opened = sockets(request.queues);
-  if (!opened)
-    return opened.error();
+  auto opened = XR_TRY(sockets(request.queues));
   for (size_t i = 0; i < parts.size(); i++) {
     const double part = static_cast<double>(qps_of(parts[i])) / static_cast<double>(qps_of(flows));
     auto engine =
-        make_engine(std::move((*opened)[i]), make_source(request, port, std::move(parts[i]), part));
+        make_engine(std::move(opened[i]), make_source(request, port, std::move(parts[i]), part));
     if (steering)
       engine->answer_for(sources, mac);
     if (pauses) {
@@ -409,16 +407,12 @@ Status check_options(SendRequest request) {
 
 Result<SendRun> SendRun::prepare(SendRequest request) {
   auto state = std::make_unique<State>();
-  if (auto done = state->open(request.ifname, request.netns); !done)
-    return done.error();
+  XR_TRY(state->open(request.ifname, request.netns));
   state->request = std::move(request);
-  if (auto opened = state->open_series(); !opened)
-    return opened.error();
-  auto done = state->request.replay ? state->prepare_replay()
-              : state->request.pfc  ? state->prepare_pfc()
-                                    : state->prepare_flows();
-  if (!done)
-    return done.error();
+  XR_TRY(state->open_series());
+  XR_TRY(state->request.replay ? state->prepare_replay()
+         : state->request.pfc  ? state->prepare_pfc()
+                               : state->prepare_flows());
   return SendRun(std::move(state));
 }
 

@@ -29,9 +29,7 @@ Status check_total(const SendRequest &request) {
 }
 
 Status check_port(const PortFacts &port, bool prefer_zero_copy) {
-  const auto inside = host::enter_netns(port.netns);
-  if (!inside)
-    return inside.error();
+  XR_TRY(host::enter_netns(port.netns));
   const auto xdp = host::read_xdp_features(port.ifindex);
   if (!xdp) // before 6.3 nobody knows
     return {};
@@ -91,23 +89,17 @@ Status check_live(const SendRequest &request) {
 Result<std::vector<std::unique_ptr<LiveEngine>>> open_live(const SendRequest &request,
                                                            const PortFacts &port) {
   const bool automatic = request.engine == SendEngine::Auto;
-  if (auto sound = check_live(request); !sound)
-    return sound.error();
-  if (auto able = check_port(port, automatic && !request.queues.copy); !able)
-    return able.error();
+  XR_TRY(check_live(request));
+  XR_TRY(check_port(port, automatic && !request.queues.copy));
   std::vector<requester::LiveFlow> flows;
   for (flow::Flow &part : parts(request))
     flows.emplace_back(std::move(part), static_cast<double>(port.line_bits));
   if (automatic)
-    if (auto worth = check_rates(flows); !worth)
-      return worth.error();
+    XR_TRY(check_rates(flows));
   std::vector<std::unique_ptr<LiveEngine>> engines;
   for (requester::LiveFlow &flow : flows) {
-    auto engine = LiveEngine::open(std::move(flow), port.ifindex, port.netns,
-                                   static_cast<uint32_t>(engines.size()));
-    if (!engine)
-      return engine.error();
-    engines.push_back(std::move(*engine));
+    engines.push_back(XR_TRY(LiveEngine::open(std::move(flow), port.ifindex, port.netns,
+                                              static_cast<uint32_t>(engines.size()))));
   }
   return engines;
 }

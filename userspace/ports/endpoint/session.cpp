@@ -49,10 +49,7 @@ bool skb_mode_noted(const std::vector<std::string> &notes) {
 } // namespace
 
 Status Session::open(const std::string &ifname, const std::string &netns) {
-  auto opened = read_port_facts(ifname, netns);
-  if (!opened)
-    return opened.error();
-  port = std::move(*opened);
+  port = XR_TRY(read_port_facts(ifname, netns));
   drops_before = read_port_drops(port);
   return {};
 }
@@ -75,9 +72,7 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
     return Error{fmt::format("there is no queue {}: the port has {}",
                              queues.first + queues.count - 1, port.queues),
                  fmt::format("`ethtool -l {}` shows them; they are numbered from 0", port.ifname)};
-  auto inside = host::enter_netns(port.netns);
-  if (!inside)
-    return inside.error();
+  XR_TRY(host::enter_netns(port.netns));
   const auto xdp = host::read_xdp_features(port.ifindex);
   const bool skb_mode = steering && steering->mode() == Mode::Skb;
   afxdp::SocketOptions options;
@@ -92,15 +87,12 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
   std::vector<std::unique_ptr<afxdp::Socket>> sockets;
   for (uint32_t i = 0; i < queues.count && !(queues.zero_copy && copies); i++) {
     options.queue = queues.first + i;
-    auto socket = afxdp::Socket::open(options);
-    if (!socket)
-      return socket.error();
-    if (!(*socket)->zero_copy() && !copies)
-      copies = afxdp::why_copied(facts, xdp, (*socket)->zero_copy_cannot_send());
+    auto socket = XR_TRY(afxdp::Socket::open(options));
+    if (!(socket)->zero_copy() && !copies)
+      copies = afxdp::why_copied(facts, xdp, (socket)->zero_copy_cannot_send());
     if (steering)
-      if (auto done = steering->add(options.queue, (*socket)->fd()); !done)
-        return done.error();
-    sockets.push_back(std::move(*socket));
+      XR_TRY(steering->add(options.queue, (socket)->fd()));
+    sockets.push_back(std::move(socket));
   }
   if (queues.zero_copy && copies)
     return Error{"zero-copy is not possible: " + copies->message,

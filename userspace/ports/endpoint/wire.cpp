@@ -150,10 +150,8 @@ Result<bool> WireRun::State::turn(uint64_t now) {
     return looked.error();
   bool busy = false;
   for (const auto &direction : directions) {
-    auto moved = direction->turn(now);
-    if (!moved)
-      return moved.error();
-    busy |= *moved;
+    auto moved = XR_TRY(direction->turn(now));
+    busy |= moved;
   }
   return busy;
 }

@@ -18,6 +18,7 @@
 #include "datapath/wire_ports.h"
 #include "endpoint/match_again.h"
 #include "endpoint/port_carrier.h"
+#include "endpoint/system_clock.h"
 #include "endpoint/wire_frame.h"
 #include "endpoint/wire_rules.h"
 #include "model/wire_counts.h"
@@ -54,17 +55,18 @@ struct WireDirectionSetup {
   PortCarrier *carrier = nullptr;       // performs the flaps of the egress port
 };
 
-class WireDirection {
+// `Socket` is afxdp::ForwardSocket, `Clock` SystemClock, but for tests.
+template <typename Socket, typename Clock> class BasicWireDirection {
 public:
   // The sockets of both ports, one a queue. `in` counts for the ingress port, `out` for the egress
   // port: the other direction writes the other halves.
-  WireDirection(const WireDirectionSetup &setup, afxdp::SharedUmem &umem,
-                std::vector<afxdp::ForwardSocket *> rx, std::vector<afxdp::ForwardSocket *> tx,
-                WirePortCounts &in, WirePortCounts &out);
-  WireDirection(const WireDirection &) = delete;
-  WireDirection &operator=(const WireDirection &) = delete;
+  BasicWireDirection(const WireDirectionSetup &setup, afxdp::ChunkMemory &memory,
+                     std::vector<Socket *> rx, std::vector<Socket *> tx, WirePortCounts &in,
+                     WirePortCounts &out, Clock clock = {});
+  BasicWireDirection(const BasicWireDirection &) = delete;
+  BasicWireDirection &operator=(const BasicWireDirection &) = delete;
 
-  void set_opposite(WireDirection &opposite) { opposite_ = &opposite; }
+  void set_opposite(BasicWireDirection &opposite) { opposite_ = &opposite; }
 
   // For any thread.
   void post(WireMail mail);
@@ -73,7 +75,7 @@ public:
   Result<bool> turn(uint64_t now);
   // After an empty turn of all of them: waits for frames or mail, but not beyond the next frame
   // that is due, nor `longest` ns.
-  static void wait(std::span<WireDirection *const> all, uint64_t now, uint64_t longest);
+  static void wait(std::span<BasicWireDirection *const> all, uint64_t now, uint64_t longest);
   // Frames wait for rules that the direction has not received yet.
   bool lacks_rules() const { return !pending_.empty(); }
   // Sends what is on the rings; what is held is lost, and counted.
@@ -109,12 +111,13 @@ private:
   void ask_kernel(size_t socket);
   void count(uint64_t now);
 
+  [[no_unique_address]] Clock clock_;
   WireDirectionSetup setup_;
-  afxdp::SharedUmem &umem_;
+  afxdp::ChunkMemory &memory_;
   afxdp::ChunkPool pool_;
-  std::vector<afxdp::ForwardSocket *> rx_, tx_;
+  std::vector<Socket *> rx_, tx_;
   WirePortCounts &in_, &out_;
-  WireDirection *opposite_ = nullptr;
+  BasicWireDirection *opposite_ = nullptr;
 
   std::deque<Pending> pending_; // frames whose rules are not known yet, and those after them
 
@@ -135,5 +138,8 @@ private:
   std::vector<WireMail> mail_;
   std::atomic<bool> has_mail_{false};
 };
+
+using WireDirection = BasicWireDirection<afxdp::ForwardSocket, SystemClock>;
+extern template class BasicWireDirection<afxdp::ForwardSocket, SystemClock>;
 
 } // namespace xr::endpoint

@@ -118,7 +118,7 @@ Status WireRun::State::read_ports() {
       notes.push_back(std::move(*said));
     auto read = read_port_facts(names[i], request.netns);
     if (!read)
-      return Error{fmt::format("{}: {}", names[i], read.error().message), read.error().hint};
+      return read.error().in(names[i]);
     facts[i] = std::move(*read);
     if (request.queues > facts[i].queues)
       return Error{
@@ -203,28 +203,18 @@ Result<bool> WireRun::State::must_copy() {
 }
 
 Status WireRun::State::open_sockets() {
-  auto inside = host::enter_netns(request.netns);
-  if (!inside)
-    return inside.error();
+  XR_TRY(host::enter_netns(request.netns));
   const uint32_t longest = std::max(facts[0].longest(), facts[1].longest());
-  auto made = afxdp::SharedUmem::make(longest,
-                                      static_cast<uint32_t>(memory.buffers[0] + memory.buffers[1]));
-  if (!made)
-    return made.error();
-  umem = std::move(*made);
-  auto copies = must_copy();
-  if (!copies)
-    return copies.error();
+  umem = XR_TRY(afxdp::SharedUmem::make(
+      longest, static_cast<uint32_t>(memory.buffers[0] + memory.buffers[1])));
+  auto copies = XR_TRY(must_copy());
   for (unsigned i = 0; i < kPorts; i++) {
     const uint32_t queues = request.queues ? request.queues : facts[i].queues;
     for (uint32_t queue = 0; queue < queues; queue++) {
-      afxdp::ForwardOptions options{.ifname = facts[i].ifname, .queue = queue, .copy = *copies};
-      auto socket = afxdp::ForwardSocket::open(*umem, options);
-      if (!socket)
-        return Error{fmt::format("{}: {}", facts[i].ifname, socket.error().message),
-                     socket.error().hint};
-      zero_copy = (*socket)->zero_copy();
-      sockets[i].push_back(std::move(*socket));
+      afxdp::ForwardOptions options{.ifname = facts[i].ifname, .queue = queue, .copy = copies};
+      auto socket = XR_TRY(afxdp::ForwardSocket::open(*umem, options).in(facts[i].ifname));
+      zero_copy = (socket)->zero_copy();
+      sockets[i].push_back(std::move(socket));
     }
     if (queues < facts[i].queues)
       notes.push_back(
@@ -246,10 +236,8 @@ Status WireRun::State::make_directions() {
     counts[i]->in.rules_unread = static_cast<uint64_t>(std::popcount(rules[i].unread));
     counts[i]->started_ns = begun_ns;
   }
-  auto netns = host::Netns::open(request.netns);
-  if (!netns)
-    return netns.error();
-  carrier.emplace(std::move(*netns), std::array{facts[0].ifname, facts[1].ifname}, counts);
+  auto netns = XR_TRY(host::Netns::open(request.netns));
+  carrier.emplace(std::move(netns), std::array{facts[0].ifname, facts[1].ifname}, counts);
   for (unsigned in = 0; in < kPorts; in++) {
     const unsigned out = 1 - in;
     const WireDirectionSetup setup{.ingress = in,
@@ -272,11 +260,9 @@ Status WireRun::State::make_directions() {
 // The sockets of a previous process are closed: no other could be opened on their queues.
 Status WireRun::State::account_for_former() {
   for (unsigned i = 0; i < kPorts; i++) {
-    auto handed_over = ports->handed_over(i);
-    if (!handed_over)
-      return handed_over.error();
-    counts[i]->in.handed_before = *handed_over;
-    counts[i]->in.lost_when_killed = ports->lost_by_former(i, *handed_over);
+    auto handed_over = XR_TRY(ports->handed_over(i));
+    counts[i]->in.handed_before = handed_over;
+    counts[i]->in.lost_when_killed = ports->lost_by_former(i, handed_over);
   }
   return {};
 }
@@ -285,8 +271,7 @@ Result<WireRun> WireRun::prepare(WireRequest request) {
   auto state = std::make_unique<State>();
   state->request = std::move(request);
   const WireRequest &asked = state->request;
-  if (auto done = state->read_ports(); !done)
-    return done.error();
+  XR_TRY(state->read_ports());
   auto ports =
       datapath::WirePorts::open(asked.first, asked.second, asked.netns, asked.attach, asked.fix);
   if (!ports)
@@ -294,20 +279,15 @@ Result<WireRun> WireRun::prepare(WireRequest request) {
   state->ports.emplace(std::move(*ports));
   const auto &more = state->ports->notes();
   state->notes.insert(state->notes.end(), more.begin(), more.end());
-  if (auto done = state->size_memory(); !done)
-    return done.error();
-  if (auto done = state->open_sockets(); !done)
-    return done.error();
-  if (auto done = state->make_directions(); !done)
-    return done.error();
-  if (auto done = state->account_for_former(); !done)
-    return done.error();
+  XR_TRY(state->size_memory());
+  XR_TRY(state->open_sockets());
+  XR_TRY(state->make_directions());
+  XR_TRY(state->account_for_former());
   for (unsigned i = 0; i < kPorts; i++)
     state->take_link(i);
   for (unsigned i = 0; i < kPorts; i++)
     for (uint32_t queue = 0; queue < state->sockets[i].size(); queue++)
-      if (auto done = state->ports->add(i, queue, state->sockets[i][queue]->fd()); !done)
-        return done.error();
+      XR_TRY(state->ports->add(i, queue, state->sockets[i][queue]->fd()));
   for (WirePortCounts *counts : state->counts)
     counts->ready = 1;
   return WireRun(std::move(state));

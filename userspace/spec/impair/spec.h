@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a rule asks for, as a value. Words become one by parse_spec(), and it becomes words by
-// text(); compile() makes the datapath's form of it. Whoever changes a rule changes the fields.
+// text(); compile() makes the datapath's form of it. To change a rule is to change its fields.
 #pragma once
 
 #include <cstdint>

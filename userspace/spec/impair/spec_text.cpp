@@ -218,7 +218,7 @@ std::string police_text(const Actions &actions) {
 }
 
 std::string corrupt_text(const Action &action, const CorruptedBits &bits) {
-  std::string text = action.name();
+  std::string text = fmt::format("{} {}", action.word, action.object);
   if (!bits.field.empty())
     text += fmt::format(" {}", bits.field);
   return bits.bit ? fmt::format("{} {}", text, *bits.bit) : text;
