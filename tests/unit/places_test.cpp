@@ -325,7 +325,19 @@ TEST(PlacesMeasurement, OwnLossesAreReasonsForVoid) {
   EXPECT_EQ(reasons([](WirePortCounts &c) { c.out.tx_dropped = 1; }), 1U);
   EXPECT_EQ(reasons([](WirePortCounts &c) { c.out.late.add(1'000'000, 100); }), 0U);
   EXPECT_EQ(reasons([](WirePortCounts &c) { c.out.late.add(100'000'000, 100); }), 1U);
-  sender.counts.timeouts = 1; // of flows: no loss of ours
+  // Frames that could not leave in time, with a fixed rate and with one that marks change.
+  sender.seconds = 1;
+  const auto late = [&](const char *more, uint64_t slipped_ns) {
+    SendReport report = sender;
+    report.counts.slipped_ns = slipped_ns;
+    return why_void(plan(std::string(kStar) + kFlows + more), report, responder, wire).size();
+  };
+  for (const char *more : {"congestion: dcqcn\n", "congestion: none\nreliable: false\n"}) {
+    EXPECT_EQ(late(more, 1'000'000), 0U) << more;
+    EXPECT_EQ(late(more, 500'000'000), 1U) << more;
+  }
+  EXPECT_EQ(late("congestion: none\n", 500'000'000), 0U); // acknowledgements may have been late
+  sender.counts.timeouts = 1;                             // of flows: no loss of ours
   EXPECT_TRUE(why_void(p, sender, responder, wire).empty());
   responder.engine.socket.rx_ring_full = 1;
   EXPECT_EQ(why_void(p, sender, responder, wire).size(), 1U);

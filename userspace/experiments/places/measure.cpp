@@ -292,16 +292,19 @@ std::vector<std::string> why_void(const Plan &plan, const SendReport &sender,
     reasons.late("wire", wire.ports[1].counts->out.late.quantile(0.99), patience(plan));
   }
   reasons.late("senders", sender.engine.late_ns.quantile(0.99), patience(plan));
-  // Acknowledgements and congestion control delay flows beyond their schedule.
-  const bool paced = !plan.reliable &&
-                     std::all_of(plan.flows.begin(), plan.flows.end(), [](const PlannedFlow &one) {
-                       return one.flow.control.kind == congestion::Control::Kind::None;
-                     });
+  // Acknowledgements and pauses delay flows beyond their schedule. A rate that changes is their
+  // schedule, which begins anew after those.
+  const bool paced =
+      plan.reliable
+          ? std::all_of(plan.flows.begin(), plan.flows.end(),
+                        [](const PlannedFlow &one) { return one.flow.control.is_dynamic(); })
+          : !plan.forward.pfc.on;
   const double behind = static_cast<double>(sender.counts.slipped_ns) / 1e9 /
                         std::max(sender.seconds * static_cast<double>(plan.flows.size()), 1e-9);
   if (paced && behind > kMostSlip)
     reasons.list.push_back(fmt::format(
-        "senders: {:.1f} % of the schedule was given up: the machine is too slow", behind * 100));
+        "senders: {:.1f} % of the schedule was given up: the machine is too slow or too busy",
+        behind * 100));
   return std::move(reasons.list);
 }
 

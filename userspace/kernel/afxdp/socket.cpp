@@ -25,7 +25,6 @@ namespace xr::afxdp {
 
 namespace {
 
-constexpr uint32_t kBatch = 32; // frames that the kernel sends in one call in copy mode
 // Chunks in addition to those in the rings: read but not released, and chunks between two rings.
 constexpr uint32_t kInProcess = 128;
 constexpr uint32_t kInDriver = 512; // chunks in the driver: NAPI's budget and its own batches
