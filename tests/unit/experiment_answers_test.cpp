@@ -348,8 +348,8 @@ TEST(AnswersExpected, BringTheAnalysisAndItsCaptures) {
   EXPECT_TRUE(with.get().analyze);
   EXPECT_TRUE(with.get().only_for_answers);
   ASSERT_EQ(with.get().captures.size(), 2u);
-  EXPECT_EQ(with.get().captures[0].port, CaptureSetup::Port::Left);
-  EXPECT_EQ(with.get().captures[1].port, CaptureSetup::Port::Right);
+  EXPECT_EQ(with.get().captures[0].port, CaptureSetup::Point::Left);
+  EXPECT_EQ(with.get().captures[1].port, CaptureSetup::Point::Right);
   const auto asked = read("capture: [right]\nanalyze: episodes\n");
   ASSERT_TRUE(asked.ok()) << asked.error().message;
   EXPECT_FALSE(asked.get().only_for_answers);

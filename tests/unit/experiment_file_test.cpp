@@ -130,7 +130,7 @@ expect:
   EXPECT_EQ(e.rules.changes[1].rule, 2U);
   EXPECT_EQ(e.subject.rules, (std::vector<std::string>{"lose", "rule-2", "rule-3"}));
   ASSERT_EQ(e.captures.size(), 1U);
-  EXPECT_EQ(e.captures[0].port, CaptureSetup::Port::Right);
+  EXPECT_EQ(e.captures[0].port, CaptureSetup::Point::Right);
   EXPECT_FALSE(e.analyze);
   using Kind = simulate::Event::Kind;
   ASSERT_EQ(s.schedule.size(), 5U);

@@ -68,7 +68,7 @@ capture: [senders, {at: left, snap: 100}]
   EXPECT_FALSE(plan.get().features & ROCE_FEATURE_EDIT);
   EXPECT_GT(plan.get().held_frames, 0U);
   ASSERT_EQ(plan.get().captures.size(), 2U);
-  EXPECT_EQ(plan.get().captures[1].port, experiment::CaptureSetup::Port::Left);
+  EXPECT_EQ(plan.get().captures[1].port, experiment::CaptureSetup::Point::Left);
   EXPECT_EQ(plan.get().captures[1].snap, 100U);
 }
 

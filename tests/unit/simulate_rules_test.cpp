@@ -278,8 +278,8 @@ TEST(SimulateRules, CapturesHaveTheFramesBeforeAndAfter) {
   add_rule(scenario, "qp 0x11 psn 10 iter 1 drop");
   add_rule(scenario, "qp 0x11 psn 20 iter 2 corrupt payload seed 3");
   add_rule(scenario, "qp 0x11 psn 40-41 ce force");
-  using Port = CaptureSetup::Port;
-  scenario.captures = {{Port::Left}, {Port::Receivers}, {Port::Senders}, {Port::Right, 64}};
+  using Point = CaptureSetup::Point;
+  scenario.captures = {{Point::Left}, {Point::Receivers}, {Point::Senders}, {Point::Right, 64}};
   const std::filesystem::path directory =
       std::filesystem::path(testing::TempDir()) / "simulate_captures";
   std::filesystem::create_directories(directory);
@@ -323,7 +323,7 @@ TEST(SimulateRules, NamesWhatIsNotPossible) {
               s.topology = {.kind = Topology::Kind::LeafSpine, .rate = kGbit};
               s.flows[0].src = "host-1";
               s.flows[0].dst = "host-2";
-              s.captures = {{CaptureSetup::Port::Left}};
+              s.captures = {{CaptureSetup::Point::Left}};
             }),
             "this topology has no ports to capture at");
 }

@@ -16,14 +16,14 @@ Status check_two_ports(const std::string &command, const std::string &first,
 }
 
 void tell_troubles(const std::string &command, const std::vector<datapath::Trouble> &troubles) {
-  for (const datapath::Trouble &one : troubles) {
-    if (one.fixed)
-      note(one.ifname, "fixed: " + one.text);
+  for (const datapath::Trouble &trouble : troubles) {
+    if (trouble.fixed)
+      note(trouble.ifname, "fixed: " + trouble.text);
     else
-      warn(one.ifname, one.text);
-    if (!one.fixed && !one.hint.empty())
-      fmt::print(stderr, "hint: {}{}\n", one.hint,
-                 one.fixable ? fmt::format(" (or: {} --fix)", command) : "");
+      warn(trouble.ifname, trouble.text);
+    if (!trouble.fixed && !trouble.hint.empty())
+      fmt::print(stderr, "hint: {}{}\n", trouble.hint,
+                 trouble.fixable ? fmt::format(" (or: {} --fix)", command) : "");
   }
 }
 

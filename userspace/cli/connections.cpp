@@ -79,9 +79,9 @@ int connections(const Args &args, const Globals &globals) {
   if (!found)
     return fail(context, found.error());
   uint64_t lost = 0;
-  for (const CaptureSummary &one : done->captures) {
-    lost += one.lost + one.unread;
-    found->end_ns = std::max(found->end_ns, one.ended_ns);
+  for (const CaptureSummary &capture_summary : done->captures) {
+    lost += capture_summary.lost + capture_summary.unread;
+    found->end_ns = std::max(found->end_ns, capture_summary.ended_ns);
   }
   if (lost)
     warn(context, fmt::format("{} messages lost: they arrived faster than they were read", lost));

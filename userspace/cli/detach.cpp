@@ -40,8 +40,9 @@ int detach(const Args &args, const Globals &globals) {
     reports = std::move(*done);
   }
   for (const std::string &ifname : args.interfaces) {
-    if (std::any_of(reports.begin(), reports.end(),
-                    [&](const DetachReport &one) { return one.other == ifname; }))
+    if (std::any_of(reports.begin(), reports.end(), [&](const DetachReport &detach_report) {
+          return detach_report.other == ifname;
+        }))
       continue;
     auto done = datapath::detach(ifname, globals.netns);
     if (done)
@@ -49,9 +50,9 @@ int detach(const Args &args, const Globals &globals) {
     else
       status = fail("detach " + ifname, done.error());
   }
-  for (const DetachReport &one : reports)
-    for (const std::string &text : one.notes)
-      note(one.ifname, text);
+  for (const DetachReport &item : reports)
+    for (const std::string &text : item.notes)
+      note(item.ifname, text);
   Output output(globals.json);
   if (!reports.empty() || args.all || globals.json)
     output.print(report::detached_report(reports));

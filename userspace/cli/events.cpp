@@ -144,7 +144,7 @@ int follow(const Args &args, const datapath::AttachedPort &port, Output &output)
       continue;
     // No events at the moment.
     losses.tell(args.ifname, found_events.lost());
-    if (auto alive = port.alive(); alive && !*alive)
+    if (auto alive = port.alive(); alive.ok() && !*alive)
       return fail(context, {"it was detached, or the interface is gone"});
   }
   if (more && !output.reader_gone())

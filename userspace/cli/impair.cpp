@@ -199,8 +199,8 @@ Status read(Args &args) {
   if (verb)
     return verb->read(args, {args.words.begin() + 1, args.words.end()});
   std::vector<std::string_view> names;
-  for (const Verb &one : kVerbs)
-    for (const std::string_view name : {one.name, one.alias})
+  for (const Verb &item : kVerbs)
+    for (const std::string_view name : {item.name, item.alias})
       if (!name.empty())
         names.push_back(name);
   const std::string near = parse::nearest(word, names);

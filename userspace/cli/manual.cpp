@@ -69,8 +69,8 @@ std::string option_list(const std::vector<Option> &options) {
 std::string keys_of(const Command &command) {
   std::string out;
   if (command.name() == "watch")
-    for (const watch::KeyHelp &one : watch::key_help())
-      out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(one.keys), roff(one.what));
+    for (const watch::KeyHelp &key_help : watch::key_help())
+      out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(key_help.keys), roff(key_help.what));
   return out;
 }
 

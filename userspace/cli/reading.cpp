@@ -59,9 +59,9 @@ int every_interval(const std::string &context, const Repeat &repeat, const Inter
     const bool last = !interrupt.sleep_until(due);
     auto alive = port.alive();
     auto more = report();
-    if (!more)
+    if (!more.ok())
       return fail(context, more.error());
-    if (alive && !*alive)
+    if (alive.ok() && !*alive)
       return fail(context, {"it was detached, or the interface is gone"});
     if (last || !*more)
       break;

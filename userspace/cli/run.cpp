@@ -133,8 +133,8 @@ int merge(const RunArgs &args, const Globals &globals) {
 Error error_of_point(Error error, const experiment::ExperimentFile &file,
                      const experiment::Settings &settings) {
   if (file.read(settings))
-    error.kind = std::ranges::any_of(settings,
-                                     [](const auto &one) { return one.first.starts_with("sweep"); })
+    error.kind = std::ranges::any_of(
+                     settings, [](const auto &item) { return item.first.starts_with("sweep"); })
                      ? Error::Kind::Usage
                      : Error::Kind::Other;
   return error;
@@ -198,11 +198,11 @@ int run_imported(const RunArgs &args, const Globals &globals) {
     if (!imported)
       return fail("run --import " + args.import, imported.error());
     tell_notes("run --import", imported->notes);
-    RunArgs one = args;
+    RunArgs run_args = args;
     if (!args.out.empty() && args.files.size() > 1)
-      one.out += "/" + std::filesystem::path(path).stem().string();
+      run_args.out += "/" + std::filesystem::path(path).stem().string();
     const experiment::ExperimentFile file(imported->yaml, parse::file_name(path), "");
-    const int status = run_one(one, globals, file, settings.get());
+    const int status = run_one(run_args, globals, file, settings.get());
     worst = worst == 1 ? worst : status ? status : worst;
   }
   return worst;

@@ -109,8 +109,9 @@ Status write_files(const std::string &out, const Labels &labels, const report::S
   plot::ComparisonPage page;
   page.title = fmt::format("{} and {}", labels.first, labels.second);
   page.runs = {{{labels.first, first.result}, {labels.second, second.result}}};
-  for (const report::RunDifference &one : comparison.all)
-    page.rows.push_back({one.name, one.column, one.first, one.second, one.relative()});
+  for (const report::RunDifference &run_difference : comparison.all)
+    page.rows.push_back({run_difference.name, run_difference.column, run_difference.first,
+                         run_difference.second, run_difference.relative()});
   page.figures = std::move(figures);
   if (Status s = write_whole(out + "/compare.json", report::to_json(document)); !s)
     return s;

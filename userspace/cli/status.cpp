@@ -33,11 +33,11 @@ int status(const Args &args, const Globals &globals) {
     ports = std::move(*all);
   }
   for (const std::string &ifname : args.interfaces) {
-    auto one = datapath::status_of(ifname, globals.netns);
-    if (one)
-      ports.push_back(std::move(*one));
+    auto item = datapath::status_of(ifname, globals.netns);
+    if (item)
+      ports.push_back(std::move(*item));
     else
-      exit_status = fail("status " + ifname, one.error());
+      exit_status = fail("status " + ifname, item.error());
   }
   Output output(globals.json);
   if (!exit_status || !ports.empty() || globals.json)

@@ -260,16 +260,17 @@ std::optional<uint64_t> in_environment(const char *name) {
 }
 
 Result<SweepShare> automatic_share(std::optional<uint64_t> count) {
-  for (const RankVariables &one : kRanks) {
-    const auto index = in_environment(one.index);
+  for (const RankVariables &rank_variables : kRanks) {
+    const auto index = in_environment(rank_variables.index);
     if (!index)
       continue;
-    const uint64_t from = in_environment(one.first).value_or(0);
-    const uint64_t of = count.value_or(in_environment(one.count).value_or(0));
+    const uint64_t from = in_environment(rank_variables.first).value_or(0);
+    const uint64_t of = count.value_or(in_environment(rank_variables.count).value_or(0));
     if (!of)
-      return Error{fmt::format("auto: {} is set, but not of how many", one.index), "auto/N"};
+      return Error{fmt::format("auto: {} is set, but not of how many", rank_variables.index),
+                   "auto/N"};
     if (*index < from || *index - from >= of)
-      return Error{fmt::format("auto: {} is {}, of {}", one.index, *index, of)};
+      return Error{fmt::format("auto: {} is {}, of {}", rank_variables.index, *index, of)};
     return SweepShare{*index - from, of};
   }
   return Error{"auto: no scheduler has set its variables",

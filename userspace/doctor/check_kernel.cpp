@@ -138,15 +138,15 @@ public:
 
   // The results of kTrials.
   void trials() {
-    for (const Tried &one : kTrials) {
+    for (const Tried &tried : kTrials) {
       const auto found = std::find_if(facts_.trials.begin(), facts_.trials.end(),
-                                      [&](const Trial &trial) { return trial.name == one.name; });
+                                      [&](const Trial &trial) { return trial.name == tried.name; });
       if (found == facts_.trials.end())
-        untried(one);
+        untried(tried);
       else if (found->outcome)
-        add(one.name, Verdict::Ok, one.done);
+        add(tried.name, Verdict::Ok, tried.done);
       else
-        add(one.name, one.failed, std::string(one.failure) + found->outcome.error().message,
+        add(tried.name, tried.failed, std::string(tried.failure) + found->outcome.error().message,
             found->outcome.error().hint);
     }
   }
@@ -172,19 +172,19 @@ public:
   }
 
 private:
-  void untried(const Tried &one) {
-    const bool loads = std::string_view(one.name) == "load";
+  void untried(const Tried &item) {
+    const bool loads = std::string_view(item.name) == "load";
     if (loads && facts_.load && !facts_.load->ok())
-      return add(one.name, Verdict::Fail, facts_.load->error().message, facts_.load->error().hint);
+      return add(item.name, Verdict::Fail, facts_.load->error().message, facts_.load->error().hint);
     if (loads && facts_.load)
       return add(
-          one.name, Verdict::Ok,
+          item.name, Verdict::Ok,
           "the kernel takes the program, with rules, sockets and captures; attaching was not "
           "tried: " +
               facts_.untried);
     if (!facts_.trials.empty())
-      return add(one.name, Verdict::Unknown, "not tried, for what it needs failed");
-    add(one.name, Verdict::Unknown,
+      return add(item.name, Verdict::Unknown, "not tried, for what it needs failed");
+    add(item.name, Verdict::Unknown,
         "not tried" + (facts_.untried.empty() ? "" : ": " + facts_.untried),
         facts_.untried.empty() ? "sudo xdp-roce doctor" : "");
   }

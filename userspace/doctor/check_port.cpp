@@ -22,9 +22,9 @@ uint32_t largest_pmtu(uint32_t mtu) {
   return pmtu >= 256 ? pmtu : 0;
 }
 
-class Port {
+class PortChecker {
 public:
-  Port(const PortFacts &facts, Checks &checks) : facts_(facts), checks_(checks) {}
+  PortChecker(const PortFacts &facts, Checks &checks) : facts_(facts), checks_(checks) {}
 
   void driver() {
     const auto &link = facts_.link;
@@ -202,7 +202,7 @@ private:
 } // namespace
 
 void check_port(const PortFacts &facts, Checks &checks) {
-  Port port(facts, checks);
+  PortChecker port(facts, checks);
   port.driver();
   port.troubles();
   port.gro();

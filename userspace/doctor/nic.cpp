@@ -29,10 +29,10 @@ Sum sum_of(const std::vector<const char *> &names, unsigned bits, const Comparis
     }
     const auto before = of.nic_before.counters.find(name);
     const bool interval = of.wire_before && before != of.nic_before.counters.end();
-    const Step one = interval ? step(before->second, now->second, bits) : Step{now->second};
-    sum.value += one.counted;
-    sum.wrapped = sum.wrapped || one.wrapped;
-    sum.restarted = sum.restarted || one.restarted;
+    const Step item = interval ? step(before->second, now->second, bits) : Step{now->second};
+    sum.value += item.counted;
+    sum.wrapped = sum.wrapped || item.wrapped;
+    sum.restarted = sum.restarted || item.restarted;
   }
   return sum;
 }

@@ -90,8 +90,8 @@ const Equations &rxe() {
 }
 
 bool is_one_of(const __u32 address[4], const std::vector<Address> &nic) {
-  return std::any_of(nic.begin(), nic.end(), [&](const Address &one) {
-    return memcmp(one.data(), address, sizeof(Address)) == 0;
+  return std::any_of(nic.begin(), nic.end(), [&](const Address &item) {
+    return memcmp(item.data(), address, sizeof(Address)) == 0;
   });
 }
 

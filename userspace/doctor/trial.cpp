@@ -49,10 +49,7 @@ datapath::AttachOptions small() {
 template <typename F> Status await(const char *what, F is_so) {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
-    Result<bool> now = is_so();
-    if (!now)
-      return std::move(now).error();
-    if (*now)
+    if (XR_TRY(is_so()))
       return {};
     if (std::chrono::steady_clock::now() > until)
       return Error{fmt::format("a frame was sent, and {}", what)};
@@ -92,10 +89,8 @@ Status count_one() {
   auto before = XR_TRY(frames_counted());
   if (auto done = send_frame(); !done)
     return done;
-  return await("it was not counted", [&]() -> Result<bool> {
-    auto now = frames_counted();
-    return now ? Result<bool>(*now == before + 1) : std::move(now).error();
-  });
+  return await("it was not counted",
+               [&]() -> Result<bool> { return XR_TRY(frames_counted()) == before + 1; });
 }
 
 Status off() {
@@ -137,8 +132,7 @@ Status drop_one() {
   if (auto done = send_frame(); !done)
     return done;
   return await("no rule dropped it", []() -> Result<bool> {
-    auto list = datapath::list_rules(kPort, "");
-    return list ? Result<bool>(list->rules.at(0).acted == 1) : std::move(list).error();
+    return XR_TRY(datapath::list_rules(kPort, "")).rules.at(0).acted == 1;
   });
 }
 
@@ -157,8 +151,8 @@ Status capture_one() {
   if (auto done = send_frame(); !done)
     return done;
   auto came = await("no copy of it came", [&]() -> Result<bool> {
-    auto done = tap->poll(10);
-    return done ? Result<bool>(frames > 0) : Error(done.error());
+    XR_TRY(tap->poll(10));
+    return frames > 0;
   });
   return came ? tap->close() : came;
 }
@@ -177,9 +171,9 @@ Status receive_one() {
     return done;
   std::vector<afxdp::Received> frames(1);
   auto came = await("it did not come out of an AF_XDP socket", [&]() -> Result<bool> {
-    const bool one = (*socket)->receive(frames) > 0;
+    const bool item = (*socket)->receive(frames) > 0;
     (*socket)->release();
-    return one;
+    return item;
   });
   return came ? steering.close() : came;
 }

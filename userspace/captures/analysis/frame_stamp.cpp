@@ -16,8 +16,8 @@ constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint8_t kUpperBits[] = {3, 7}, kSeconds[] = {5, 6};
 
 template <size_t N> bool has(const uint8_t (&ids)[N], uint8_t id) {
-  for (const uint8_t one : ids)
-    if (one == id)
+  for (const uint8_t value : ids)
+    if (value == id)
       return true;
   return false;
 }

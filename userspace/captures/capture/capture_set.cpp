@@ -138,10 +138,10 @@ void CaptureSet::activate(const Waiting &waiting) {
 
 CaptureSet::Active *CaptureSet::earliest() {
   Active *first = nullptr;
-  for (Active &one : active_)
+  for (Active &active : active_)
     if (!first ||
-        std::pair(one.frame.time_ns, one.file) < std::pair(first->frame.time_ns, first->file))
-      first = &one;
+        std::pair(active.frame.time_ns, active.file) < std::pair(first->frame.time_ns, first->file))
+      first = &active;
   return first;
 }
 
@@ -151,15 +151,15 @@ void CaptureSet::leave_all(Reader &reader) {
 }
 
 std::vector<LeftBytes> CaptureSet::leave() {
-  for (Active &one : active_)
-    std::ranges::move(one.reader.leave(false), std::back_inserter(left_));
+  for (Active &active : active_)
+    std::ranges::move(active.reader.leave(false), std::back_inserter(left_));
   return std::exchange(left_, {});
 }
 
 std::vector<Ahead> CaptureSet::ahead(size_t distance) {
   std::vector<Ahead> all;
-  for (Active &one : active_)
-    if (const Ahead next = one.reader.ahead(distance); !next.empty())
+  for (Active &active : active_)
+    if (const Ahead next = active.reader.ahead(distance); !next.empty())
       all.push_back(next);
   return all;
 }
@@ -191,15 +191,15 @@ Next CaptureSet::next(CapturedFrame &frame) {
 
 CaptureNotes CaptureSet::notes() const {
   CaptureNotes all = notes_;
-  for (const Active &one : active_)
-    all.add(one.reader.notes(), one.file);
+  for (const Active &active : active_)
+    all.add(active.reader.notes(), active.file);
   return all;
 }
 
 Reader::Progress CaptureSet::progress() const {
   uint64_t bytes = done_bytes_;
-  for (const Active &one : active_)
-    bytes += one.reader.progress().bytes;
+  for (const Active &active : active_)
+    bytes += active.reader.progress().bytes;
   return {bytes, total_bytes_};
 }
 

@@ -179,9 +179,9 @@ Status Run::compare_leg(uint32_t from) {
   auto a = XR_TRY(Place::open(inputs_[from].path, place, options_.stop));
   auto b = XR_TRY(Place::open(inputs_[from + 1].path, place, options_.stop));
   Side first{std::move(a)}, second{std::move(b)};
-  const Survey &one = surveys_[from], &two = surveys_[from + 1];
+  const Survey &survey = surveys_[from], &two = surveys_[from + 1];
   const Alignment &alignment = alignments_[from];
-  Tally tally(alignment, numbers_, one.span(), two.span());
+  Tally tally(alignment, numbers_, survey.span(), two.span());
   Window window({options_.window_ns, options_.memory / Window::bytes_per_sight()},
                 alignment.shift_ns(), tally);
   merge(first, second, alignment.shift_ns(), window, tally);

@@ -503,8 +503,8 @@ void NativeDatapath::snapshot(Snapshot &into) const {
   into.classes = env.classes;
   into.quantum_ps = env.quantum_ps;
   into.pfc = env.pfc;
-  for (roce_pfc &one : into.pfc)
-    one.paused_ns = roce_pfc_paused(&one, env.now);
+  for (roce_pfc &pfc : into.pfc)
+    pfc.paused_ns = roce_pfc_paused(&pfc, env.now);
   into.mirrored.clear();
   into.mirrors.clear();
   into.mirror_slots.clear();

@@ -38,7 +38,7 @@ private:
     roce_timing timing{};
     std::vector<std::pair<size_t, NarrowHistogram>> times; // by series
   };
-  struct Port {
+  struct PortTimes {
     Histogram exact_buckets;
     ShortHistogram shown; // fewer rows
   };
@@ -48,7 +48,7 @@ private:
 
   std::vector<uint32_t> places_; // of each stream: its pair + 1
   std::deque<Pair> pairs_;
-  std::array<Port, kSeries> port_;
+  std::array<PortTimes, kSeries> port_;
   uint64_t pairs_full_ = 0, unpaired_ = 0;
 };
 

@@ -434,8 +434,10 @@ private:
   // Receivers of marked packets that sent no CNP at all.
   void add_silent() {
     for (const auto &[qp, count] : trace_.marks) {
-      const auto at = std::ranges::find_if(
-          out_.cnp_pacing, [&dst = qp.dst](const CnpPacing &one) { return one.times.src == dst; });
+      const auto at =
+          std::ranges::find_if(out_.cnp_pacing, [&dst = qp.dst](const CnpPacing &cnp_pacing) {
+            return cnp_pacing.times.src == dst;
+          });
       if (at != out_.cnp_pacing.end() && at->times.cnps)
         continue;
       CnpPacing &row = at == out_.cnp_pacing.end() ? out_.cnp_pacing.emplace_back() : *at;

@@ -225,12 +225,12 @@ private:
   // Two numbers of one dimension.
   Result<Type> same(const Node &node, size_t a, size_t b) {
     const Node &left = *node.children[a], &right = *node.children[b];
-    auto one = number(left), two = number(right);
-    if (!one)
-      return one;
+    auto item = number(left), two = number(right);
+    if (!item)
+      return item;
     if (!two)
       return two;
-    const Dimension first = one.get().dimension, second = two.get().dimension;
+    const Dimension first = item.get().dimension, second = two.get().dimension;
     if (first != Dimension::Any && second != Dimension::Any && first != second)
       return Error{fmt::format("{} is {}, {} is {}", left.text, dimension_name(first), right.text,
                                dimension_name(second)),

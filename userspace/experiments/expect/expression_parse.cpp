@@ -199,7 +199,7 @@ private:
     Tree node = std::make_unique<Node>();
     const std::string rows = cursor_.peek().text;
     const auto words =
-        std::ranges::find_if(row_words(), [&](const RowWords &one) { return rows == one.many; });
+        std::ranges::find_if(row_words(), [&](const RowWords &row) { return rows == row.many; });
     if (words == row_words().end())
       return parse::wrong(rows, "a kind of rows", "all(flows, drops == 0)");
     cursor_.take();

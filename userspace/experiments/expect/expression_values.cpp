@@ -302,13 +302,13 @@ std::vector<Item> ExpressionValues::reduce(const Node &node) {
   }
   if (node.stat.kind == Stat::Kind::Count) {
     Item item{.number = 0};
-    for (const Item &one : selected) {
-      if (!one.number && !one.text)
+    for (const Item &entry : selected) {
+      if (!entry.number && !entry.text)
         continue;
       ++*item.number;
-      if (is_answer(one.row_kind))
-        item.counted.push_back(one.row);
-      item.row_kind = one.row_kind;
+      if (is_answer(entry.row_kind))
+        item.counted.push_back(entry.row);
+      item.row_kind = entry.row_kind;
     }
     return {item};
   }

@@ -401,11 +401,11 @@ std::string without_sweep(const std::string &text) {
   int line = 0;
   for (size_t from = 0; from < text.size(); line++) {
     const size_t end = std::min(text.find('\n', from), text.size() - 1) + 1;
-    const std::string_view one(text.data() + from, end - from);
-    if (one.starts_with("---") || one.starts_with("..."))
+    const std::string_view word(text.data() + from, end - from);
+    if (word.starts_with("---") || word.starts_with("..."))
       next = line;
     const bool of_sweep = line >= first && (next < first || line < next);
-    (of_sweep ? sweep : out) += one;
+    (of_sweep ? sweep : out) += word;
     if (of_sweep)
       out += '\n';
     from = end;

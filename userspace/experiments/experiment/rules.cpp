@@ -17,7 +17,7 @@ namespace xr::experiment {
 namespace {
 
 using Change = RuleChange::Kind;
-using Port = CaptureSetup::Port;
+using Point = CaptureSetup::Point;
 using simulate::kCapturePorts;
 
 constexpr size_t kMostRules = 64; // of a port
@@ -120,8 +120,8 @@ Status read_rules(const YamlReader &reader, const YAML::Node &node,
     return {};
   if (!node.IsSequence())
     return reader.in(node, "rules", {"it is not a list", R"(- "qp 1 psn 5 iter 1 drop")"});
-  for (const YAML::Node &one : node)
-    if (Status s = read_rule(reader, one, scenario, rules); !s)
+  for (const YAML::Node &item : node)
+    if (Status s = read_rule(reader, item, scenario, rules); !s)
       return s;
   return {};
 }
@@ -181,12 +181,12 @@ Status read_captures(const YamlReader &reader, const YAML::Node &node,
                      std::vector<CaptureSetup> &captures) {
   if (!node.IsSequence())
     return reader.in(node, "capture", {"it is not a list", "- {at: receivers}"});
-  for (const YAML::Node &one : node) {
+  for (const YAML::Node &item : node) {
     CaptureSetup capture;
-    std::string at = parse::scalar(one);
-    if (!one.IsScalar())
+    std::string at = parse::scalar(item);
+    if (!item.IsScalar())
       if (Status s =
-              reader.map(one, "a key of capture",
+              reader.map(item, "a key of capture",
                          {{"at", reader.text("at", at)},
                           {"snap", reader.number("snap", kLeastSnap, kMostSnap, capture.snap)}});
           !s)
@@ -194,11 +194,11 @@ Status read_captures(const YamlReader &reader, const YAML::Node &node,
     const auto port = parse::choice(at, {std::begin(kCapturePorts), std::end(kCapturePorts)},
                                     "a port of the run");
     if (!port)
-      return reader.in(one, "capture", port.error());
-    capture.port = static_cast<Port>(port.get());
+      return reader.in(item, "capture", port.error());
+    capture.port = static_cast<Point>(port.get());
     for (const CaptureSetup &other : captures)
       if (other.port == capture.port)
-        return reader.in(one, "capture", {fmt::format("{} is given twice", at), "a file a port"});
+        return reader.in(item, "capture", {fmt::format("{} is given twice", at), "a file a port"});
     captures.push_back(capture);
   }
   return {};
@@ -214,8 +214,10 @@ Status read_analyze(const YamlReader &reader, const YAML::Node &node,
 }
 
 void add_captures(std::vector<CaptureSetup> &captures) {
-  for (const Port port : {Port::Left, Port::Right})
-    if (std::ranges::none_of(captures, [&](const CaptureSetup &one) { return one.port == port; }))
+  for (const Point port : {Point::Left, Point::Right})
+    if (std::ranges::none_of(captures, [&](const CaptureSetup &capture_setup) {
+          return capture_setup.port == port;
+        }))
       captures.push_back({.port = port});
 }
 

@@ -17,8 +17,8 @@ bool contains(const YAML::Node &value, const YAML::Node &node) {
   if (node.is(value))
     return true;
   if (value.IsSequence())
-    for (const YAML::Node &one : value)
-      if (contains(one, node))
+    for (const YAML::Node &item : value)
+      if (contains(item, node))
         return true;
   if (value.IsMap())
     for (const auto &pair : value)

@@ -134,8 +134,8 @@ private:
     return [this, &host](const YAML::Node &node) -> Status {
       if (!node.IsSequence())
         return reader_.in(node, "ip-list", {"it is not a list", "- 10.0.0.1/24"});
-      for (const YAML::Node &one : node)
-        host.addresses.push_back(parse::scalar(one));
+      for (const YAML::Node &item : node)
+        host.addresses.push_back(parse::scalar(item));
       return {};
     };
   }
@@ -204,8 +204,8 @@ private:
     if (!node.IsSequence())
       return reader_.in(node, "data-pkt-events",
                         {"it is not a list", "- {qpn: 0, psn: 4, type: drop, iter: 1}"});
-    for (const YAML::Node &one : node)
-      if (Status s = event(one); !s)
+    for (const YAML::Node &entry : node)
+      if (Status s = event(entry); !s)
         return s;
     return {};
   }

@@ -281,10 +281,11 @@ private:
     if (!options || !options->dcqcn)
       return " rate " + share;
     std::string words = " cc dcqcn preset otg line " + share;
-    for (const OtgDcqcn &one : options->parameters)
-      words += one.value.empty() ? fmt::format(" {}={:.10g}mbit", one.name,
-                                               one.of_line / 100 * static_cast<double>(line_mbit_))
-                                 : fmt::format(" {}={}", one.name, one.value);
+    for (const OtgDcqcn &otg_dcqcn : options->parameters)
+      words += otg_dcqcn.value.empty()
+                   ? fmt::format(" {}={:.10g}mbit", otg_dcqcn.name,
+                                 otg_dcqcn.of_line / 100 * static_cast<double>(line_mbit_))
+                   : fmt::format(" {}={}", otg_dcqcn.name, otg_dcqcn.value);
     return words;
   }
 
@@ -305,8 +306,8 @@ private:
   }
 
   Status flows() {
-    for (const OtgFlow *one : flows_) {
-      const OtgFlow &flow = *one;
+    for (const OtgFlow *otg_flow : flows_) {
+      const OtgFlow &flow = *otg_flow;
       const OtgQp &qp = file_.qps.at(flow.tx);
       const auto name = XR_TRY(name_of(flow));
       std::string words =

@@ -55,8 +55,8 @@ private:
     return [this, key = std::move(key), each = std::move(each)](const YAML::Node &node) -> Status {
       if (!node.IsSequence())
         return reader_.in(node, key, {"it is not a list", {}});
-      for (const YAML::Node &one : node)
-        if (Status s = each(one); !s)
+      for (const YAML::Node &item : node)
+        if (Status s = each(item); !s)
           return s;
       return {};
     };
@@ -115,13 +115,13 @@ private:
       names.push_back(fmt::format("pfc_class_{}", i));
     std::vector<Key> keys = {{"pfc_delay", unused("flow_control.pfc_delay")}};
     for (unsigned i = 0; i < 8; i++)
-      keys.push_back({names[i], [this, i, &names, &control](const YAML::Node &one) -> Status {
-                        if (one.IsNull()) {
+      keys.push_back({names[i], [this, i, &names, &control](const YAML::Node &entry) -> Status {
+                        if (entry.IsNull()) {
                           control.priorities &= ~(1U << i);
                           return {};
                         }
                         uint64_t queue = i;
-                        const Status done = reader_.integer(names[i], 0, 7, queue)(one);
+                        const Status done = reader_.integer(names[i], 0, 7, queue)(entry);
                         if (queue != i)
                           file_.unused.push_back(fmt::format("{}: {}", names[i], queue));
                         return done;
@@ -136,26 +136,26 @@ private:
       kind = kind.empty() ? name : kind;
       return kind == name;
     };
-    const auto choice = [&](const YAML::Node &one) -> Status {
-      if (Status s = this->choice({"ieee_802_1qbb", "ieee_802_3x"})(one); !s)
+    const auto choice = [&](const YAML::Node &given) -> Status {
+      if (Status s = this->choice({"ieee_802_1qbb", "ieee_802_3x"})(given); !s)
         return s;
-      kind = parse::scalar(one);
+      kind = parse::scalar(given);
       return {};
     };
     if (Status s = reader_.map(node, "a key of flow_control",
                                {{"choice", choice},
                                 {"directed_address", unused("flow_control.directed_address")},
                                 {"ieee_802_1qbb",
-                                 [&](const YAML::Node &one) {
+                                 [&](const YAML::Node &given) {
                                    return member("ieee_802_1qbb")
-                                              ? priorities(one, *control)
-                                              : unused("flow_control.ieee_802_1qbb")(one);
+                                              ? priorities(given, *control)
+                                              : unused("flow_control.ieee_802_1qbb")(given);
                                  }},
                                 {"ieee_802_3x",
-                                 [&](const YAML::Node &one) {
+                                 [&](const YAML::Node &given) {
                                    return member("ieee_802_3x")
-                                              ? reader_.map(one, "a key of ieee_802_3x", {})
-                                              : unused("flow_control.ieee_802_3x")(one);
+                                              ? reader_.map(given, "a key of ieee_802_3x", {})
+                                              : unused("flow_control.ieee_802_3x")(given);
                                  }}});
         !s)
       return s;
@@ -168,8 +168,8 @@ private:
     std::string speed, name;
     std::vector<Key> keys = {{"name", any("name", name)},
                              {"speed", any("speed", speed)},
-                             {"port_names", list("port_names", [&](const YAML::Node &one) {
-                                names.push_back(parse::scalar(one));
+                             {"port_names", list("port_names", [&](const YAML::Node &given) {
+                                names.push_back(parse::scalar(given));
                                 return Status();
                               })}};
     add_unused(keys, "layer1",
@@ -177,18 +177,18 @@ private:
                 "auto_negotiation"});
     std::optional<OtgFlowControl> control;
     keys.push_back(
-        {"flow_control", [&](const YAML::Node &one) { return flow_control(one, control); }});
+        {"flow_control", [&](const YAML::Node &given) { return flow_control(given, control); }});
     if (Status s = reader_.map(node, "a key of layer1", keys); !s)
       return s;
     const uint64_t mbit = mbit_of(speed);
     if (!mbit && node["speed"])
       return reader_.in(node["speed"], "speed",
                         parse::wrong(speed, "a speed", "like speed_100_gbps"));
-    for (const std::string &one : names) {
+    for (const std::string &word : names) {
       if (mbit)
-        file_.mbit[one] = mbit;
+        file_.mbit[word] = mbit;
       if (control)
-        file_.flow_control[one] = *control;
+        file_.flow_control[word] = *control;
     }
     return {};
   }
@@ -199,9 +199,9 @@ private:
     std::vector<Key> keys = {
         {"name", any("name", name)},
         {"ethernets",
-         list("ethernets", [&](const YAML::Node &one) { return ethernet(one, addresses); })},
-        {"rocev2", [&](const YAML::Node &one) {
-           return reader_.map(one, "a key of rocev2",
+         list("ethernets", [&](const YAML::Node &given) { return ethernet(given, addresses); })},
+        {"rocev2", [&](const YAML::Node &given) {
+           return reader_.map(given, "a key of rocev2",
                               {{"ipv4_interfaces", list("ipv4_interfaces",
                                                         [&](const YAML::Node &each) {
                                                           return interface(each, addresses);
@@ -217,9 +217,9 @@ private:
   Status ethernet(const YAML::Node &node,
                   std::map<std::string, std::pair<std::string, std::string>> &addresses) {
     std::string name, port_name;
-    const auto address = [&](const YAML::Node &one) -> Status {
+    const auto address = [&](const YAML::Node &given) -> Status {
       std::string called, address;
-      if (Status s = reader_.map(one, "a key of ipv4_addresses",
+      if (Status s = reader_.map(given, "a key of ipv4_addresses",
                                  {{"name", any("name", called)},
                                   {"address", any("address", address)},
                                   {"gateway", unused("ipv4_addresses.gateway")},
@@ -236,8 +236,8 @@ private:
                         {"mac", unused("ethernets.mac")},
                         {"mtu", unused("ethernets.mtu")},
                         {"connection",
-                         [&](const YAML::Node &one) {
-                           return reader_.map(one, "a key of connection",
+                         [&](const YAML::Node &given) {
+                           return reader_.map(given, "a key of connection",
                                               {{"choice", choice({"port_name", "lag_name",
                                                                   "vxlan_name", "simulated_link"})},
                                                {"port_name", any("port_name", port_name)},
@@ -256,13 +256,13 @@ private:
                    const std::map<std::string, std::pair<std::string, std::string>> &addresses) {
     std::string of;
     uint64_t mtu = 1024;
-    const auto peer = [&](const YAML::Node &one) -> Status {
+    const auto peer = [&](const YAML::Node &given) -> Status {
       std::string name, destination;
       const auto at = addresses.find(of);
       if (at == addresses.end())
         return reader_.in(node, "ipv4_name",
                           {fmt::format("there is no address '{}' in the device", of), {}});
-      return reader_.map(one, "a key of peers",
+      return reader_.map(given, "a key of peers",
                          {{"name", any("name", name)},
                           {"destination_ip_address", any("destination_ip_address", destination)},
                           {"qps", list("qps", [&](const YAML::Node &each) {
@@ -274,7 +274,7 @@ private:
     };
     return reader_.map(node, "a key of ipv4_interfaces",
                        {{"ipv4_name", any("ipv4_name", of)},
-                        {"ib_mtu", [&](const YAML::Node &one) { return ib_mtu(one, mtu); }},
+                        {"ib_mtu", [&](const YAML::Node &given) { return ib_mtu(given, mtu); }},
                         {"peers", list("peers", peer)}});
   }
 
@@ -292,11 +292,11 @@ private:
 
   Status qp(const YAML::Node &node, OtgQp qp) {
     std::string name;
-    const auto ecn = [&](const YAML::Node &one) -> Status {
-      const auto point = parse::choice(parse::scalar(one), {"non_ect", "ect_1", "ect_0", "ce"},
+    const auto ecn = [&](const YAML::Node &given) -> Status {
+      const auto point = parse::choice(parse::scalar(given), {"non_ect", "ect_1", "ect_0", "ce"},
                                        "an ECN codepoint");
       if (!point)
-        return reader_.in(one, "ecn", point.error());
+        return reader_.in(given, "ecn", point.error());
       constexpr const char *kOurs[] = {"not-ect", "ect1", "ect0", "ce"};
       qp.ecn = kOurs[point.get()];
       return {};
@@ -312,9 +312,9 @@ private:
     if (Status s = reader_.map(node, "a key of qps",
                                {{"qp_name", any("qp_name", name)},
                                 {"connection_type",
-                                 [&](const YAML::Node &one) {
+                                 [&](const YAML::Node &given) {
                                    return reader_.map(
-                                       one, "a key of connection_type",
+                                       given, "a key of connection_type",
                                        {{"choice", choice({"reliable_connection"})},
                                         {"reliable_connection", [&](const YAML::Node &each) {
                                            return reader_.map(each, "a key of reliable_connection",
@@ -329,9 +329,9 @@ private:
   }
 
   Status stateful(const YAML::Node &node) {
-    const auto ports = [this](const YAML::Node &one) { return tx_port(one); };
-    const auto groups = [this, ports](const YAML::Node &one) {
-      return reader_.map(one, "a key of rocev2", {{"tx_ports", list("tx_ports", ports)}});
+    const auto ports = [this](const YAML::Node &given) { return tx_port(given); };
+    const auto groups = [this, ports](const YAML::Node &given) {
+      return reader_.map(given, "a key of rocev2", {{"tx_ports", list("tx_ports", ports)}});
     };
     return reader_.map(node, "a key of stateful_flows",
                        {{"choice", choice({"rocev2"})}, {"rocev2", list("rocev2", groups)}});
@@ -341,18 +341,18 @@ private:
     std::string name;
     const size_t first = file_.flows.size();
     uint64_t percent = 98;
-    const auto rate = [&](const YAML::Node &one) {
+    const auto rate = [&](const YAML::Node &given) {
       return reader_.map(
-          one, "a key of target_line_rate",
+          given, "a key of target_line_rate",
           {{"value", reader_.integer("value", 0, 100, percent)},
            {"flows", list("flows", [this](const YAML::Node &each) { return flow(each); })}});
     };
     const Status done =
         reader_.map(node, "a key of tx_ports",
                     {{"port_name", any("port_name", name)},
-                     {"transmit_type", [&](const YAML::Node &one) {
+                     {"transmit_type", [&](const YAML::Node &given) {
                         return reader_.map(
-                            one, "a key of transmit_type",
+                            given, "a key of transmit_type",
                             {{"choice", choice({"target_line_rate"})}, {"target_line_rate", rate}});
                       }}});
     for (size_t i = first; i < file_.flows.size(); i++) {
@@ -364,23 +364,23 @@ private:
 
   Status flow(const YAML::Node &node) {
     OtgFlow flow;
-    const auto unit = [&](const YAML::Node &one) -> Status {
+    const auto unit = [&](const YAML::Node &given) -> Status {
       const auto at =
-          parse::choice(parse::scalar(one), {"bytes", "kb", "mb", "gb"}, "a unit of sizes");
+          parse::choice(parse::scalar(given), {"bytes", "kb", "mb", "gb"}, "a unit of sizes");
       if (!at)
-        return reader_.in(one, "message_size_unit", at.error());
+        return reader_.in(given, "message_size_unit", at.error());
       constexpr uint64_t kUnits[] = {1, 1000, 1'000'000, 1'000'000'000};
       flow.unit = kUnits[at.get()];
       return {};
     };
-    if (Status s =
-            reader_.map(node, "a key of a flow",
-                        {{"name", any("name", flow.name)},
-                         {"tx_endpoint", any("tx_endpoint", flow.tx)},
-                         {"rx_endpoint", any("rx_endpoint", flow.rx)},
-                         {"rocev2_verb", [&](const YAML::Node &one) { return verb(one, flow); }},
-                         {"message_size", reader_.integer("message_size", 0, 65535, flow.size)},
-                         {"message_size_unit", unit}});
+    if (Status s = reader_.map(
+            node, "a key of a flow",
+            {{"name", any("name", flow.name)},
+             {"tx_endpoint", any("tx_endpoint", flow.tx)},
+             {"rx_endpoint", any("rx_endpoint", flow.rx)},
+             {"rocev2_verb", [&](const YAML::Node &given) { return verb(given, flow); }},
+             {"message_size", reader_.integer("message_size", 0, 65535, flow.size)},
+             {"message_size_unit", unit}});
         !s)
       return s;
     if (!file_.qps.count(flow.tx))
@@ -400,20 +400,20 @@ private:
   Status verb(const YAML::Node &node, OtgFlow &flow) {
     bool chosen = false;
     const auto immediate = [&](const char *otg, const char *ours) {
-      return [this, &chosen, &flow, otg, ours](const YAML::Node &one) -> Status {
+      return [this, &chosen, &flow, otg, ours](const YAML::Node &given) -> Status {
         if (chosen && flow.verb != ours)
-          return unused(fmt::format("rocev2_verb.{}", otg))(one);
+          return unused(fmt::format("rocev2_verb.{}", otg))(given);
         flow.verb = ours;
-        return reader_.map(one, "a key of the verb",
+        return reader_.map(given, "a key of the verb",
                            {{"immediate_data", any("immediate_data", flow.immediate)}});
       };
     };
-    const auto chosen_verb = [&](const YAML::Node &one) -> Status {
+    const auto chosen_verb = [&](const YAML::Node &given) -> Status {
       const auto at = parse::choice(
-          parse::scalar(one),
+          parse::scalar(given),
           {"write", "write_with_immediate", "send", "send_with_immediate", "read"}, "a verb");
       if (!at)
-        return reader_.in(one, "choice", at.error());
+        return reader_.in(given, "choice", at.error());
       constexpr const char *kOurs[] = {"write", "write-imm", "send", "send-imm", "read"};
       flow.verb = kOurs[at.get()];
       chosen = true;
@@ -432,7 +432,7 @@ private:
   }
 
   Status options(const YAML::Node &node) {
-    const auto each = [this](const YAML::Node &one) -> Status {
+    const auto each = [this](const YAML::Node &given) -> Status {
       std::string name;
       OtgPort port;
       const auto protocol = [&](const YAML::Node &two) {
@@ -446,7 +446,7 @@ private:
                              }}});
       };
       const Status done = reader_.map(
-          one, "a key of per_port_options",
+          given, "a key of per_port_options",
           {{"port_name", any("port_name", name)}, {"protocols", list("protocols", protocol)}});
       file_.ports[name] = port;
       return done;

@@ -20,13 +20,13 @@ using experiment::CaptureSetup;
 
 constexpr auto kPatience = 5s;
 
-const RunPort &port_of(CaptureSetup::Port port, const RunPorts &ports) {
+const RunPort &port_of(CaptureSetup::Point port, const RunPorts &ports) {
   switch (port) {
-  case CaptureSetup::Port::Senders:
+  case CaptureSetup::Point::Senders:
     return ports.sender;
-  case CaptureSetup::Port::Left:
+  case CaptureSetup::Point::Left:
     return ports.left;
-  case CaptureSetup::Port::Right:
+  case CaptureSetup::Point::Right:
     return ports.right;
   default:
     return ports.receiver;
@@ -58,41 +58,42 @@ struct Captures::State {
   }
 
   Status add(const CaptureSetup &setup, const RunPort &port, const std::string &directory) {
-    One &one = all.emplace_back();
-    one.name = experiment::capture_port_name(setup.port);
+    One &item = all.emplace_back();
+    item.name = experiment::capture_port_name(setup.port);
     port_capture::CaptureRequest request;
     request.ifname = port.ifname;
     request.netns = port.netns;
     request.filter.kinds = ROCE_CAPTURE_ALL;
     request.filter.snap = setup.snap ? setup.snap : ROCE_CAPTURE_SNAP;
     request.filter.dest_qp = {0, 0xffffff};
-    request.files.path = fmt::format("{}/{}.pcapng", directory, one.name);
+    request.files.path = fmt::format("{}/{}.pcapng", directory, item.name);
     auto run = port_capture::CaptureRun::prepare(std::move(request), stop);
     if (!run)
-      return one.wrong(run.error());
-    one.run.emplace(std::move(run).get());
-    one.thread = std::thread([&one] {
-      one.status = one.run->run([&one] { one.begun = true; }, [](const CaptureSummary &) {});
-      one.ended = true;
+      return item.wrong(run.error());
+    item.run.emplace(std::move(run).get());
+    item.thread = std::thread([&item] {
+      item.status = item.run->run([&item] { item.begun = true; }, [](const CaptureSummary &) {});
+      item.ended = true;
     });
     const auto until = std::chrono::steady_clock::now() + kPatience;
-    while (!one.begun && !one.ended && std::chrono::steady_clock::now() < until)
+    while (!item.begun && !item.ended && std::chrono::steady_clock::now() < until)
       std::this_thread::sleep_for(1ms);
-    if (one.ended && !one.status)
-      return one.wrong(one.status.error());
-    return one.begun ? Status() : Status(Error{fmt::format("capture {} does not begin", one.name)});
+    if (item.ended && !item.status)
+      return item.wrong(item.status.error());
+    return item.begun ? Status()
+                      : Status(Error{fmt::format("capture {} does not begin", item.name)});
   }
 
   Status end() {
     stop = true;
     Status first;
-    for (One &one : all) {
-      if (!one.thread.joinable())
+    for (One &entry : all) {
+      if (!entry.thread.joinable())
         continue;
-      one.thread.join();
-      one.summary = one.run->report();
-      if (first && !one.status)
-        first = one.wrong(one.status.error());
+      entry.thread.join();
+      entry.summary = entry.run->report();
+      if (first && !entry.status)
+        first = entry.wrong(entry.status.error());
     }
     return first;
   }
@@ -115,18 +116,18 @@ Status Captures::stop() { return state_->end(); }
 
 std::vector<std::string> Captures::why_void() const {
   std::vector<std::string> reasons;
-  for (const One &one : state_->all)
-    if (const uint64_t lost = one.summary.lost + one.summary.unread)
-      reasons.push_back(fmt::format("capture {}: {} frames are not in the file", one.name, lost));
+  for (const One &item : state_->all)
+    if (const uint64_t lost = item.summary.lost + item.summary.unread)
+      reasons.push_back(fmt::format("capture {}: {} frames are not in the file", item.name, lost));
   return reasons;
 }
 
 Status Captures::close() {
   Status first;
-  for (One &one : state_->all)
-    if (one.run)
-      if (Status s = one.run->close(); first && !s)
-        first = one.wrong(s.error());
+  for (One &item : state_->all)
+    if (item.run)
+      if (Status s = item.run->close(); first && !s)
+        first = item.wrong(s.error());
   return first;
 }
 

@@ -66,8 +66,8 @@ Result<Counter> Counter::open(const Plan &plan, const RunPorts &ports) {
         std::tuple{&open->left, &ports.left, true},
         std::tuple{&open->right, &ports.right, !senders}, // for CNPs
         std::tuple{&open->receiver, &ports.receiver, true}}) {
-    auto one = XR_TRY(open_port(*port, wanted));
-    *to = std::move(one);
+    auto item = XR_TRY(open_port(*port, wanted));
+    *to = std::move(item);
   }
   return Counter(plan, ports.sender.here(), std::move(open));
 }
@@ -194,8 +194,8 @@ Result<Reading> Counter::read(const SendReport &sender) {
        {std::pair{&ports_->receiver, &received}, std::pair{&ports_->left, &sent},
         std::pair{&answered, &answers}}) {
     if (*port) {
-      auto one = XR_TRY((*port)->snapshot());
-      *snapshot = std::move(one);
+      auto item = XR_TRY((*port)->snapshot());
+      *snapshot = std::move(item);
     }
     if (snapshot == &received)
       reading.t_ns = monotonic_ns();

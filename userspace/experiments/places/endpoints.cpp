@@ -26,7 +26,7 @@ namespace xr::places {
 namespace {
 
 using namespace std::chrono_literals;
-using Port = experiment::CaptureSetup::Port;
+using Point = experiment::CaptureSetup::Point;
 
 constexpr auto kPatience = 5s;
 constexpr auto kWireReports = 10ms;
@@ -38,7 +38,7 @@ constexpr uint64_t kRing = 4096;        // frames of a receive queue that are no
 // With all that the program will need, as each exchange of a program takes as long as its load.
 // `ours`: no other program comes to the port, so there is no dispatcher.
 datapath::AttachOptions attach_options(const Plan &plan, bool ours,
-                                       std::initializer_list<Port> ports) {
+                                       std::initializer_list<Point> ports) {
   datapath::AttachOptions options;
   options.streams = kStreams;
   options.alone = ours;
@@ -130,16 +130,16 @@ struct Endpoints::State {
   // The senders first: the wire then has what is to be delivered or lost.
   Status close() {
     Status first;
-    for (Status one : {send.close(), respond.close(), wire.close()})
-      if (!one && first)
-        first = std::move(one);
+    for (Status item : {send.close(), respond.close(), wire.close()})
+      if (!item && first)
+        first = std::move(item);
     return first;
   }
 
   Status prepare_wire(const Plan &plan, const EndpointSetup &setup) {
     const RunPort &left = setup.ports.left;
     right = setup.ports.right;
-    datapath::AttachOptions attach = attach_options(plan, setup.ours, {Port::Left, Port::Right});
+    datapath::AttachOptions attach = attach_options(plan, setup.ours, {Point::Left, Point::Right});
     attach.features |= plan.features;
     attach.uses = plan.uses;
     const uint64_t rings = setup.ours ? 0 : ring_memory(left) + ring_memory(right);
@@ -170,7 +170,7 @@ struct Endpoints::State {
     request.responder.seed = scenario.seed;
     request.responder.selective = scenario.reliability.selective;
     request.responder.most_kept = scenario.reliability.window;
-    request.attach = attach_options(plan, setup.ours, {Port::Receivers});
+    request.attach = attach_options(plan, setup.ours, {Point::Receivers});
     respond.run.emplace(XR_TRY(endpoint::RespondRun::prepare(std::move(request))));
     return {};
   }
@@ -189,7 +189,7 @@ struct Endpoints::State {
     request.listen = !plan.reliable;
     request.reliability = scenario.reliability;
     request.top = plan.qps;
-    request.attach = attach_options(plan, setup.ours, {Port::Senders});
+    request.attach = attach_options(plan, setup.ours, {Point::Senders});
     request.attach.track = counts_cnps_at_senders(plan);
     for (const PlannedFlow &planned : plan.flows) {
       if (planned.start_ns == UINT64_MAX)

@@ -294,11 +294,11 @@ std::vector<std::string> why_void(const Plan &plan, const SendReport &sender,
   reasons.late("senders", sender.engine.late_ns.quantile(0.99), patience(plan));
   // Acknowledgements and pauses delay flows beyond their schedule. A rate that changes is their
   // schedule, which begins anew after those.
-  const bool paced =
-      plan.reliable
-          ? std::all_of(plan.flows.begin(), plan.flows.end(),
-                        [](const PlannedFlow &one) { return one.flow.control.is_dynamic(); })
-          : !plan.forward.pfc.on;
+  const bool paced = plan.reliable ? std::all_of(plan.flows.begin(), plan.flows.end(),
+                                                 [](const PlannedFlow &planned_flow) {
+                                                   return planned_flow.flow.control.is_dynamic();
+                                                 })
+                                   : !plan.forward.pfc.on;
   const double behind = static_cast<double>(sender.counts.slipped_ns) / 1e9 /
                         std::max(sender.seconds * static_cast<double>(plan.flows.size()), 1e-9);
   if (paced && behind > kMostSlip)

@@ -317,9 +317,10 @@ uint64_t round_up(double value) {
 // Congestion control sees this machine's delays too: the time until it hears of a mark, beside the
 // shortest that these leave unchanged. 1 without congestion control or a queue that marks.
 double loop_of(const Plan &plan) {
-  const bool controlled = std::ranges::any_of(plan.flows, [](const PlannedFlow &one) {
+  const bool controlled = std::ranges::any_of(plan.flows, [](const PlannedFlow &planned_flow) {
     using Kind = congestion::Control::Kind;
-    return one.flow.control.kind != Kind::None && one.flow.control.kind != Kind::Fixed;
+    return planned_flow.flow.control.kind != Kind::None &&
+           planned_flow.flow.control.kind != Kind::Fixed;
   });
   if (!controlled || !plan.forward.rate || plan.forward.aqm.kind == LinkAqm::Kind::None)
     return 1;
@@ -346,7 +347,7 @@ Result<Plan> make_plan(const Scenario &scenario, bool ours, bool pausable) {
 
 bool counts_cnps_at_senders(const Plan &plan) {
   const auto at_senders = [](const experiment::CaptureSetup &capture) {
-    return capture.port == experiment::CaptureSetup::Port::Senders;
+    return capture.port == experiment::CaptureSetup::Point::Senders;
   };
   const auto on_way_back = [](const PlannedRule &rule) { return !rule.left; };
   return !plan.made || std::ranges::any_of(plan.rules, on_way_back) ||

@@ -87,7 +87,7 @@ Status check_experiment(const experiment::Experiment &experiment, const Plan &pl
   if (Status s = check_schedule(experiment, plan, named); !s)
     return s;
   for (const CaptureSetup &capture : plan.captures) {
-    using enum CaptureSetup::Port;
+    using enum CaptureSetup::Point;
     const bool there = capture.port == Senders     ? named.sender.here()
                        : capture.port == Receivers ? named.receiver.here()
                                                    : named.wire();

@@ -69,9 +69,9 @@ Status plan_rules(const experiment::Experiment &experiment, double scale, Plan &
   wire::HoldingPath held{.ingress_rate =
                              8 * static_cast<uint64_t>(plan.frames_per_second * plan.frame_bytes)};
   for (const experiment::RuleSetup &setup : experiment.rules.all) {
-    PlannedRule one;
-    auto rule = XR_TRY(planned(setup, scale, plan, one).in(setup.name));
-    plan.rules.push_back(std::move(one));
+    PlannedRule planned_rule;
+    auto rule = XR_TRY(planned(setup, scale, plan, planned_rule).in(setup.name));
+    plan.rules.push_back(std::move(planned_rule));
     plan.features |= impair::needs(rule, true);
     held.rules.push_back(rule.hold);
     ports[plan.rules.back().left ? 0 : 1].push_back(std::move(rule));
@@ -89,14 +89,14 @@ Status plan_rules(const experiment::Experiment &experiment, double scale, Plan &
 }
 
 Status RuleRun::begin() {
-  for (const PlannedRule &one : plan_.rules)
-    there_.push_back(one.from_start);
+  for (const PlannedRule &planned_rule : plan_.rules)
+    there_.push_back(planned_rule.from_start);
   for (const bool left : {true, false}) {
     impair::File file;
-    for (const PlannedRule &one : plan_.rules) {
-      if (one.left != left || !one.from_start)
+    for (const PlannedRule &rule : plan_.rules) {
+      if (rule.left != left || !rule.from_start)
         continue;
-      file.rules.push_back(impair::compile(one.rule));
+      file.rules.push_back(impair::compile(rule.rule));
     }
     if (file.rules.empty())
       continue;
@@ -138,7 +138,7 @@ Status RuleRun::begin_measure(const experiment::Rules &rules) {
 Result<std::vector<ExperimentRule>> RuleRun::read(const experiment::Rules &rules) const {
   std::vector<RuleRow> counted;
   for (const bool left : {true, false}) {
-    if (std::ranges::none_of(plan_.rules, [&](const auto &one) { return one.left == left; }))
+    if (std::ranges::none_of(plan_.rules, [&](const auto &item) { return item.left == left; }))
       continue;
     const auto list = XR_TRY(datapath::list_rules(port(left), netns()));
     counted.insert(counted.end(), list.rules.begin(), list.rules.end());

@@ -53,8 +53,8 @@ void link(LinkSpec &spec, double scale) {
   time(spec.flap.down, scale);
   time(spec.flap.period, scale);
   time(spec.aqm.freeze, scale);
-  for (LinkClass &one : spec.classes)
-    time(one.aqm.freeze, scale);
+  for (LinkClass &link_class : spec.classes)
+    time(link_class.aqm.freeze, scale);
 }
 
 void flow(simulate::FlowSetup &setup, double scale) {

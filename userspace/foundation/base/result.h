@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -38,7 +39,8 @@ public:
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   bool ok() const { return state_.index() == 0; }
-  explicit operator bool() const { return ok(); }
+  // Not of a truth: ok() says whether there is one, get() which.
+  explicit operator bool() const requires(!std::is_same_v<T, bool>) { return ok(); }
   T &get() & { return std::get<0>(state_); }
   const T &get() const & { return std::get<0>(state_); }
   T &&get() && { return std::get<0>(std::move(state_)); }
@@ -79,7 +81,7 @@ using Status = Result<void>;
 #define XR_TRY(...)                                                                                \
   ({                                                                                               \
     auto xr_tried = __VA_ARGS__;                                                                   \
-    if (!xr_tried)                                                                                 \
+    if (!xr_tried.ok())                                                                            \
       return std::move(xr_tried).error();                                                          \
     std::move(xr_tried).get();                                                                     \
   })

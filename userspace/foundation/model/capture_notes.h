@@ -42,13 +42,14 @@ struct CaptureNotes {
   uint64_t interfaces_more = 0; // interfaces without a row
   std::vector<CapturedInterface> interfaces = {};
 
-  void add(const CapturedInterface &one) {
-    if (one.empty())
+  void add(const CapturedInterface &captured_interface) {
+    if (captured_interface.empty())
       return;
-    has_dropped = has_dropped || one.has_dropped || one.has_os_dropped || one.dropped_between;
-    dropped += one.lost();
+    has_dropped = has_dropped || captured_interface.has_dropped ||
+                  captured_interface.has_os_dropped || captured_interface.dropped_between;
+    dropped += captured_interface.lost();
     if (interfaces.size() < kInterfaces)
-      interfaces.push_back(one);
+      interfaces.push_back(captured_interface);
     else
       interfaces_more++;
   }
@@ -60,10 +61,10 @@ struct CaptureNotes {
     has_dropped = has_dropped || other.has_dropped;
     dropped += other.dropped;
     interfaces_more += other.interfaces_more;
-    for (CapturedInterface one : other.interfaces) {
-      one.file = file;
+    for (CapturedInterface interface : other.interfaces) {
+      interface.file = file;
       if (interfaces.size() < kInterfaces)
-        interfaces.push_back(one);
+        interfaces.push_back(interface);
       else
         interfaces_more++;
     }

@@ -19,8 +19,9 @@ namespace {
 constexpr uint32_t kReserved = 25; // percent of the buffer, for all queues
 
 uint32_t named(const LinkSpec &spec) {
-  return static_cast<uint32_t>(std::count_if(spec.classes.begin(), spec.classes.end(),
-                                             [](const LinkClass &one) { return one.declared; }));
+  return static_cast<uint32_t>(
+      std::count_if(spec.classes.begin(), spec.classes.end(),
+                    [](const LinkClass &link_class) { return link_class.declared; }));
 }
 
 uint32_t default_reserve(const LinkSpec &spec) {
@@ -31,11 +32,11 @@ uint32_t default_reserve(const LinkSpec &spec) {
 } // namespace
 
 uint32_t reserve_of(const LinkSpec &spec, unsigned number) {
-  const LinkClass &one = spec.classes[number];
-  if (!one.declared)
+  const LinkClass &link_class = spec.classes[number];
+  if (!link_class.declared)
     return 0;
-  const bool given = one.reserve != LinkClass::kDefaultReserve;
-  return std::min(given ? one.reserve : default_reserve(spec), one.share);
+  const bool given = link_class.reserve != LinkClass::kDefaultReserve;
+  return std::min(given ? link_class.reserve : default_reserve(spec), link_class.share);
 }
 
 uint32_t reserve_of_rest(const LinkSpec &spec) {
@@ -82,22 +83,22 @@ uint64_t LinkClassCounts::dropped() const {
 
 LinkClassCounts LinkCounts::total() const {
   LinkClassCounts sum;
-  for (const LinkClassCounts &one : classes) {
-    sum.frames_in += one.frames_in;
-    sum.bytes_in += one.bytes_in;
-    sum.frames_out += one.frames_out;
-    sum.bytes_out += one.bytes_out;
+  for (const LinkClassCounts &class_counts : classes) {
+    sum.frames_in += class_counts.frames_in;
+    sum.bytes_in += class_counts.bytes_in;
+    sum.frames_out += class_counts.frames_out;
+    sum.bytes_out += class_counts.bytes_out;
     for (unsigned cause = 0; cause < kLinkDrops; cause++)
-      sum.drops[cause] += one.drops[cause];
-    sum.dropped_bytes += one.dropped_bytes;
-    sum.marks += one.marks;
-    sum.backlog_frames += one.backlog_frames;
-    sum.backlog_bytes += one.backlog_bytes;
-    sum.xoff_received += one.xoff_received;
-    sum.xon_received += one.xon_received;
-    sum.quanta_received += one.quanta_received;
-    sum.xoff_sent += one.xoff_sent;
-    sum.xon_sent += one.xon_sent;
+      sum.drops[cause] += class_counts.drops[cause];
+    sum.dropped_bytes += class_counts.dropped_bytes;
+    sum.marks += class_counts.marks;
+    sum.backlog_frames += class_counts.backlog_frames;
+    sum.backlog_bytes += class_counts.backlog_bytes;
+    sum.xoff_received += class_counts.xoff_received;
+    sum.xon_received += class_counts.xon_received;
+    sum.quanta_received += class_counts.quanta_received;
+    sum.xoff_sent += class_counts.xoff_sent;
+    sum.xon_sent += class_counts.xon_sent;
   }
   sum.backlog_most = backlog_most;
   sum.paused_ns = paused_ns;

@@ -97,8 +97,8 @@ struct VerifyCounts {
     bytes += other.bytes;
     different_packets += other.different_packets;
     different_bytes += other.different_bytes;
-    for (const Difference &one : other.differences)
-      add(one);
+    for (const Difference &item : other.differences)
+      add(item);
   }
 };
 

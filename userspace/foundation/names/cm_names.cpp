@@ -44,16 +44,16 @@ std::string cm_message_name(unsigned attribute) {
 }
 
 std::string cm_reason_name(unsigned reason) {
-  for (const Reason &one : kReasons)
-    if (one.code == reason)
-      return one.name;
+  for (const Reason &item : kReasons)
+    if (item.code == reason)
+      return item.name;
   return fmt::format("reason {}", reason);
 }
 
 std::optional<uint16_t> cm_reason(const std::string &word) {
-  for (const Reason &one : kReasons)
-    if (same_words(word, one.name))
-      return one.code;
+  for (const Reason &reason : kReasons)
+    if (same_words(word, reason.name))
+      return reason.code;
   uint16_t number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   return error == std::errc{} && end == word.data() + word.size() && number ? std::optional(number)
@@ -62,8 +62,8 @@ std::optional<uint16_t> cm_reason(const std::string &word) {
 
 std::vector<std::string> cm_reason_names() {
   std::vector<std::string> names;
-  for (const Reason &one : kReasons) {
-    names.emplace_back(one.name);
+  for (const Reason &reason : kReasons) {
+    names.emplace_back(reason.name);
     std::replace(names.back().begin(), names.back().end(), ' ', '-');
   }
   return names;

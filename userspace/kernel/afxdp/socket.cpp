@@ -257,10 +257,10 @@ void Socket::release() {
 }
 
 bool Socket::wait(uint64_t ns) {
-  pollfd one{fd(), POLLIN, 0};
+  pollfd item{fd(), POLLIN, 0};
   const timespec time{static_cast<time_t>(ns / 1'000'000'000),
                       static_cast<long>(ns % 1'000'000'000)};
-  return ppoll(&one, 1, &time, nullptr) >= 0 || errno != EINTR;
+  return ppoll(&item, 1, &time, nullptr) >= 0 || errno != EINTR;
 }
 
 // Drivers complete frames in order, so the unsent ones are the last descriptors of the TX ring.
@@ -274,9 +274,9 @@ Socket::Unsent Socket::unsent_frames() {
     left = end - *completion_.consumer;
   }
   for (uint32_t at = end - left; at != end; at++) {
-    const xdp_desc &one = descriptors[at & tx_.mask];
-    waiting.bytes += one.len;
-    waiting.frames += one.options & XDP_PKT_CONTD ? 0 : 1;
+    const xdp_desc &desc = descriptors[at & tx_.mask];
+    waiting.bytes += desc.len;
+    waiting.frames += desc.options & XDP_PKT_CONTD ? 0 : 1;
   }
   return waiting;
 }

@@ -63,8 +63,8 @@ Status AttachedPort::read_classes(Snapshot &to) const {
   to.quantum_ps = status_.quantum_ps;
   if (int error = read_batch(maps_.fd(map_names::pfc), 0, ROCE_PFC_COUNTS, to.pfc.data(), 0))
     return errno_error(error, "cannot read what is paused");
-  for (roce_pfc &one : to.pfc)
-    one.paused_ns = roce_pfc_paused(&one, to.time_ns);
+  for (roce_pfc &pfc : to.pfc)
+    pfc.paused_ns = roce_pfc_paused(&pfc, to.time_ns);
   if (!(status_.features & ROCE_FEATURE_CLASSES))
     return {};
   to.classes =

@@ -113,12 +113,12 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
   auto bpffs = XR_TRY(need_bpffs());
   std::vector<Prepared> ready;
   for (const std::string &ifname : {a, b}) {
-    auto one = prepare(ifname, netns, bpffs, report.notes);
-    if (one && !one->port.programs.empty())
-      one = busy(one->port, "a bridge's port is alone on its hook");
-    if (!one)
-      return one.error().in(ifname);
-    ready.push_back(std::move(*one));
+    auto item = prepare(ifname, netns, bpffs, report.notes);
+    if (item && !item->port.programs.empty())
+      item = busy(item->port, "a bridge's port is alone on its hook");
+    if (!item)
+      return item.error().in(ifname);
+    ready.push_back(std::move(*item));
   }
   XR_TRY(ready[0].place.netns->enter());
   End first(std::move(ready[0]), bpffs), second(std::move(ready[1]), bpffs);

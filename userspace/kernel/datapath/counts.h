@@ -18,10 +18,10 @@ namespace xr::datapath {
 int read_batch(int fd, uint32_t first, uint32_t count, void *values, uint64_t elem_flags);
 
 // T must consist of 64-bit counters only.
-template <typename T> void add_counters(T &sum, const T &one) {
+template <typename T> void add_counters(T &sum, const T &item) {
   static_assert(sizeof(T) % sizeof(__u64) == 0 && std::is_trivially_copyable_v<T>);
   auto *to = reinterpret_cast<__u64 *>(&sum);
-  const auto *from = reinterpret_cast<const __u64 *>(&one);
+  const auto *from = reinterpret_cast<const __u64 *>(&item);
   for (size_t i = 0; i < sizeof(T) / sizeof(__u64); i++)
     to[i] += from[i];
 }

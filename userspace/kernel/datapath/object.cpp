@@ -9,13 +9,13 @@
 
 #include <arpa/inet.h>
 #include <linux/bpf.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
+#include "base/random_seed.h"
 #include "roce/config.h"
 #include "roce/counters.h"
 #include "roce/found.h" // for the sizes
@@ -143,8 +143,8 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   if (options.classes)
     config.features |= ROCE_FEATURE_CLASSES;
   // A secret seed: a sender cannot choose addresses that share a bucket.
-  if (getrandom(&config.hash_seed, sizeof(config.hash_seed), GRND_NONBLOCK) < 0)
-    config.hash_seed = config.attached_ns;
+  const auto seed = random_seed();
+  config.hash_seed = seed ? static_cast<decltype(config.hash_seed)>(*seed) : config.attached_ns;
   return config;
 }
 

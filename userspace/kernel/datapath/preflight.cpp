@@ -367,17 +367,17 @@ Result<End> open_port(const host::Netns &netns, const std::string &ifname) {
 
 Status Preflight::check_bridge(const host::Netns &netns, const std::string &a,
                                const std::string &b) {
-  struct Port {
+  struct BridgePort {
     End end;
     std::optional<End> peer;
   };
-  std::vector<Port> ports;
+  std::vector<BridgePort> ports;
   for (const std::string &name : {a, b}) {
     auto end = XR_TRY(open_port(netns, name));
     auto peer = end.veth() ? find_peer(end) : std::nullopt;
     ports.push_back({std::move(end), std::move(peer)});
   }
-  for (Port &port : ports) {
+  for (BridgePort &port : ports) {
     const End &other = (&port == &ports[0] ? ports[1] : ports[0]).end;
     check_link(port.end, port.peer);
     check_host_use(port.end);
@@ -387,14 +387,14 @@ Status Preflight::check_bridge(const host::Netns &netns, const std::string &a,
     else if (port.end.veth())
       report_unknown_peer(port.end);
   }
-  for (Port &port : ports)
+  for (BridgePort &port : ports)
     if (port.peer)
       check_peer_mtu(port.end, *port.peer);
   check_port_mtus(ports[0].end, ports[1].end);
   check_large_frames(ports[0].end, ports[1].end);
   check_large_frames(ports[1].end, ports[0].end);
   // The MTU of a host is reported but not changed.
-  for (const Port &port : ports)
+  for (const BridgePort &port : ports)
     if (port.peer && port.peer->facts.mtu < port.end.facts.mtu)
       report(port.end,
              fmt::format("the MTU of {} is {}, that of its other end, {}, {}: larger frames for it "

@@ -47,15 +47,16 @@ PassiveTimes times_of(uint32_t series, const Times &times) {
 }
 
 // Adds what one CPU counted.
-void add(roce_port_times &to, const roce_port_times &one) {
-  if (!one.sum.count)
+void add(roce_port_times &to, const roce_port_times &port_times) {
+  if (!port_times.sum.count)
     return;
-  to.sum.min_ns = to.sum.count ? std::min(to.sum.min_ns, one.sum.min_ns) : one.sum.min_ns;
-  to.sum.max_ns = std::max(to.sum.max_ns, one.sum.max_ns);
-  to.sum.count += one.sum.count;
-  to.sum.sum_ns += one.sum.sum_ns;
+  to.sum.min_ns =
+      to.sum.count ? std::min(to.sum.min_ns, port_times.sum.min_ns) : port_times.sum.min_ns;
+  to.sum.max_ns = std::max(to.sum.max_ns, port_times.sum.max_ns);
+  to.sum.count += port_times.sum.count;
+  to.sum.sum_ns += port_times.sum.sum_ns;
   for (size_t i = 0; i < std::size(to.bucket); i++)
-    to.bucket[i] += one.bucket[i];
+    to.bucket[i] += port_times.bucket[i];
 }
 
 // Reads the times of all streams and their histogram.
@@ -119,8 +120,8 @@ Result<PassiveLatency> AttachedPort::latency() const {
       names.add(pairs[i].key, pairs[i].response);
       add_counts(to, pairs[i]);
       for (uint32_t series = 0; series < kSeries; series++)
-        if (const auto &one = times[size_t{i} * kSeries + series]; one.sum.count)
-          to.streams.push_back({names.of(pairs[i].key), times_of<PairBuckets>(series, one)});
+        if (const auto &item = times[size_t{i} * kSeries + series]; item.sum.count)
+          to.streams.push_back({names.of(pairs[i].key), times_of<PairBuckets>(series, item)});
     }
   }
   return to;

@@ -91,7 +91,7 @@ Result<MapMemory> MapMemory::map(int fd, size_t bytes, bool writable) {
 Status WirePorts::join(const std::string &netns) {
   XR_TRY(Lock::take(Lock::Kind::Exclusive));
   for (unsigned i = 0; i < kPorts; i++) {
-    Port &port = ports_[i];
+    OpenPort &port = ports_[i];
     auto bridge_port = XR_TRY(find_bridge_port(port.status.ifname, netns));
     auto lock =
         Lock::take_port(bridge_port.port.netns_inode, bridge_port.port.ifindex, Lock::Use::Wire);
@@ -180,7 +180,7 @@ bool WirePorts::alive() const {
 }
 
 bool WirePorts::attached() const {
-  return std::all_of(ports_.begin(), ports_.end(), [](const Port &port) {
+  return std::all_of(ports_.begin(), ports_.end(), [](const OpenPort &port) {
     // A change of rules exchanges the program: what counts is that one of ours is on the hook.
     auto now = status_of(port.status.ifname, port.status.netns);
     return now && now->state == AttachState::Attached && now->since_ns == port.status.since_ns;
@@ -206,24 +206,24 @@ RulesInForce rules_in_force(std::shared_ptr<const roce_ruleset> set,
                             const std::function<const roce_rule_note *(uint32_t slot)> &note_of) {
   RulesInForce to{.generation = static_cast<uint16_t>(set->generation), .set = set};
   for (uint32_t i = 0; i < std::min<uint32_t>(set->count, ROCE_RULES); i++) {
-    RuleInForce one{set->rule[i].id, set->rule[i].slot, {}};
-    const roce_rule_note *note = note_of(one.slot);
-    const bool known = note && note->id == one.id;
+    RuleInForce in_force{set->rule[i].id, set->rule[i].slot, {}};
+    const roce_rule_note *note = note_of(in_force.slot);
+    const bool known = note && note->id == in_force.id;
     const std::string why =
-        known ? read_rule(*note, one.rule) : "the kernel does not give its text";
+        known ? read_rule(*note, in_force.rule) : "the kernel does not give its text";
     if (!why.empty() && set->rule[i].action.act & ROCE_ACTS_HOLD) {
       to.unread |= uint64_t{1} << i;
       to.again |= !known;
-      to.why = fmt::format("rule {} holds no frames: {}", one.id, why);
+      to.why = fmt::format("rule {} holds no frames: {}", in_force.id, why);
     }
-    one.words = one.rule.text();
-    to.rules.push_back(std::move(one));
+    in_force.words = in_force.rule.text();
+    to.rules.push_back(std::move(in_force));
   }
   return to;
 }
 
 Result<std::optional<RulesInForce>> WirePorts::new_rules(unsigned port) {
-  Port &entry = ports_[port];
+  OpenPort &entry = ports_[port];
   uint32_t id = 0; // of the inner map; 0: no rules
   if (bpf_map_lookup_elem(entry.rules.get(), &kZero, &id) < 0)
     id = 0;
@@ -261,7 +261,7 @@ LinkWords WirePorts::link(unsigned port) const { return link_words_in(ports_[por
 
 void WirePorts::release() {
   bool any = false;
-  for (Port &port : ports_)
+  for (OpenPort &port : ports_)
     for (const uint32_t queue : std::exchange(port.queues, {}))
       any |= bpf_map_delete_elem(port.sockets.get(), &queue) == 0;
   if (any)
@@ -272,7 +272,7 @@ Status WirePorts::close() {
   if (!std::exchange(open_, false))
     return {};
   release();
-  for (Port &port : ports_) {
+  for (OpenPort &port : ports_) {
     port.sockets.reset();
     port.rules.reset();
     port.link.reset();

@@ -102,7 +102,7 @@ public:
   Status close();
 
 private:
-  struct Port {
+  struct OpenPort {
     PortStatus status;
     std::optional<Pins> pins;
     Fd sockets, rules, link, totals;
@@ -116,7 +116,7 @@ private:
   Status join(const std::string &netns);
   bool attached() const; // waits for the lock
 
-  std::array<Port, kPorts> ports_;
+  std::array<OpenPort, kPorts> ports_;
   std::array<std::optional<Lock>, kPorts> locks_;
   std::string netns_;
   Mode mode_ = Mode::Auto;

@@ -303,8 +303,8 @@ Result<std::vector<Neighbour>> read_neighbours(unsigned ifindex) {
   std::vector<Neighbour> all;
   Answer answer =
       ask(Request(RTM_GETNEIGH, NLM_F_DUMP, ndmsg{}), [&](uint16_t, std::string_view body) {
-        if (auto one = parse_neighbour(body, ifindex))
-          all.push_back(*one);
+        if (auto item = parse_neighbour(body, ifindex))
+          all.push_back(*item);
       });
   if (answer.error)
     return errno_error(answer.error, "cannot ask the kernel for neighbours", answer.words);

@@ -29,7 +29,7 @@ bool has_carrier(const std::string &ifname) {
 }
 
 // `netns`: of the other end; null: this thread's. mtu 0: the kernel's default.
-Status make_pair(const std::string &one, const std::string &other, const Netns *netns,
+Status make_pair(const std::string &word, const std::string &other, const Netns *netns,
                  uint32_t mtu) {
   const auto peer = [&](Request &r) {
     r.header(ifinfomsg{}).add(IFLA_IFNAME, other);
@@ -41,7 +41,7 @@ Status make_pair(const std::string &one, const std::string &other, const Netns *
   const auto data = [&](Request &r) { r.nest(VETH_INFO_PEER, peer); };
   const auto info = [&](Request &r) { r.add(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, data); };
   Request request(RTM_NEWLINK, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, ifinfomsg{});
-  request.add(IFLA_IFNAME, one);
+  request.add(IFLA_IFNAME, word);
   if (mtu)
     request.add(IFLA_MTU, mtu);
   request.nest(IFLA_LINKINFO, info);
@@ -60,13 +60,13 @@ Status await_carrier(const std::string &ifname) {
 
 } // namespace
 
-Status make_veth(const std::string &one, const std::string &other) {
-  if (auto done = make_pair(one, other, nullptr, 0); !done)
+Status make_veth(const std::string &word, const std::string &other) {
+  if (auto done = make_pair(word, other, nullptr, 0); !done)
     return done;
-  for (const std::string &ifname : {one, other})
+  for (const std::string &ifname : {word, other})
     if (auto done = set_up(ifname, true); !done)
       return done;
-  for (const std::string &ifname : {one, other})
+  for (const std::string &ifname : {word, other})
     if (auto done = await_carrier(ifname); !done)
       return done;
   // The kernel reports carrier before it lets frames through. A work item does that under the lock

@@ -10,7 +10,7 @@ namespace xr::host {
 
 // Creates a veth pair in the thread's network namespace and sets both ends up. Returns after both
 // have carrier.
-Status make_veth(const std::string &one, const std::string &other);
+Status make_veth(const std::string &word, const std::string &other);
 
 struct VethEnd {
   std::string ifname, netns;

@@ -72,7 +72,7 @@ Status check_live(const Flow &flow) {
     return refuse("fault", "are sent without faults");
   if (flow.stamp)
     return refuse("stamp", "have the same payload each time");
-  if (flow.port == flow::Port::Vary)
+  if (flow.port == flow::PortChoice::Vary)
     return refuse("port vary", "have a port for each QP");
   if (flow.size.kind != flow::Sizes::Kind::List || flow.size.parts.size() != 1)
     return refuse("size", "are messages of one size");

@@ -30,7 +30,7 @@ OpenFlow::OpenFlow(flow::Flow flow, double line_bits)
     : flow_(std::move(flow)), each_(flow_), frames_(flow_),
       priority_(packet::priority_of(flow_.path)), pacer_(flow_.pacing, line_bits, flow_.seed),
       live_qps_(flow_.qps), faults_(flow_.faults, flow_.seed),
-      reliable_(is_reliable(flow_.transport)), vary_(flow_.port == flow::Port::Vary),
+      reliable_(is_reliable(flow_.transport)), vary_(flow_.port == flow::PortChoice::Vary),
       faulty_(faults_.any()) {
   if (flow_.control.kind != congestion::Control::Kind::None)
     qp_pacing_.emplace(flow_.qps, flow_.control, line_bits);

@@ -146,11 +146,11 @@ Result<Pfc> parse_pfc(const std::vector<std::string> &list) {
   while (!words.done()) {
     const std::string word = words.take();
     const auto *keyword = std::find_if(std::begin(kWords), std::end(kWords),
-                                       [&](const Keyword &one) { return one.name == word; });
+                                       [&](const Keyword &item) { return item.name == word; });
     if (keyword == std::end(kWords)) {
       std::vector<std::string_view> names;
-      for (const Keyword &one : kWords)
-        names.emplace_back(one.name);
+      for (const Keyword &entry : kWords)
+        names.emplace_back(entry.name);
       return wrong(word, "a word of pfc", parse::hint_from(word, names));
     }
     if (std::find(seen.begin(), seen.end(), word) != seen.end())

@@ -128,7 +128,7 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
   out = {.shape = state.shape(packet.segment), .fields = {}};
   out.fields.dest_qp = flow.dest_qp(qp.index());
   out.fields.psn = packet.psn;
-  out.fields.src_port = flow.port == flow::Port::Vary
+  out.fields.src_port = flow.port == flow::PortChoice::Vary
                             ? static_cast<uint16_t>(0xc000 | (state.next_port++ & 0x3fff))
                             : qp.source_port();
   out.fields.ack_req = flow.bth.ack_req.value_or(packet.ack_req);

@@ -48,7 +48,7 @@ struct ReliableFlow {
   uint64_t end_at = packet::kNever;
   bool drained = false;   // drain_ns has expired
   uint64_t numbered = 0;  // packets sent for the first time
-  uint16_t next_port = 0; // Port::Vary
+  uint16_t next_port = 0; // PortChoice::Vary
   // A cache of the last template of each operation, to save the lookup in the map of templates.
   struct Shape {
     uint32_t payload = UINT32_MAX;

@@ -168,11 +168,11 @@ bool rewrite(std::span<uint8_t> frame, const Replay &how, uint16_t udp_port) {
   uint8_t *l3 = data + packet.l3;
   uint8_t *udp = class_ == ROCE_CLASS_V2 ? data + packet.bth - ROCE_UDP_LEN : nullptr;
   const bool ipv4 = l3[0] >> 4 == 4;
-  const bool one = rewrite_address(l3, ipv4 ? 12 : 8, ipv4, udp, how);
+  const bool item = rewrite_address(l3, ipv4 ? 12 : 8, ipv4, udp, how);
   const bool other = rewrite_address(l3, ipv4 ? 16 : 24, ipv4, udp, how);
-  if ((one || other) && sound)
+  if ((item || other) && sound)
     mend_icrc(data, packet, udp);
-  return one || other;
+  return item || other;
 }
 
 namespace {

@@ -23,7 +23,7 @@ inline void count_nak(SendCounts &counts, uint8_t code) {
   }
 }
 
-inline void add(SendCounts &all, const SendCounts &one) {
+inline void add(SendCounts &all, const SendCounts &send_counts) {
   static constexpr uint64_t SendCounts::*kAll[] = {&SendCounts::packets,
                                                    &SendCounts::bytes,
                                                    &SendCounts::messages,
@@ -58,10 +58,10 @@ inline void add(SendCounts &all, const SendCounts &one) {
                                                    &SendCounts::cnps_no_room,
                                                    &SendCounts::slipped_ns};
   for (const auto member : kAll)
-    all.*member += one.*member;
-  all.stray_qps.add(one.stray_qps);
-  all.rtt_ns.merge(one.rtt_ns);
-  all.completion_ns.merge(one.completion_ns);
+    all.*member += send_counts.*member;
+  all.stray_qps.add(send_counts.stray_qps);
+  all.rtt_ns.merge(send_counts.rtt_ns);
+  all.completion_ns.merge(send_counts.completion_ns);
 }
 
 } // namespace xr::requester

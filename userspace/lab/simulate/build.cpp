@@ -127,9 +127,9 @@ void World::build_ports() {
   std::vector<unsigned> ports_of(network_.nodes.size());
   for (const Wire &between : network_.wires)
     ports_of[between.from]++;
-  for (Switch &one : switches_)
-    one.buffer = std::make_unique<wire::SharedBuffer>(scenario_.queue.buffer, scenario_.queue.pfc,
-                                                      scenario_.topology.rate);
+  for (Switch &item : switches_)
+    item.buffer = std::make_unique<wire::SharedBuffer>(scenario_.queue.buffer, scenario_.queue.pfc,
+                                                       scenario_.topology.rate);
   std::map<uint32_t, LinkSpec> own;
   for (const auto &[name, spec] : scenario_.queues)
     own[wire_named(name).get()] = spec;
@@ -167,27 +167,27 @@ void World::build_ports() {
     else
       switches_[between.from - network_.hosts].ports.push_back(i);
   }
-  for (Switch &one : switches_)
-    for (size_t i = 0; i < one.ports.size(); i++) {
-      ports_[one.ports[i] ^ 1]->ingress = static_cast<uint8_t>(i);
-      one.buffer->set_rate(static_cast<unsigned>(i), network_.wires[one.ports[i]].rate);
+  for (Switch &entry : switches_)
+    for (size_t i = 0; i < entry.ports.size(); i++) {
+      ports_[entry.ports[i] ^ 1]->ingress = static_cast<uint8_t>(i);
+      entry.buffer->set_rate(static_cast<unsigned>(i), network_.wires[entry.ports[i]].rate);
     }
 }
 
 void World::build_routes() {
   for (size_t i = 0; i < switches_.size(); i++) {
-    Switch &one = switches_[i];
-    one.salt = draw(scenario_.seed, kSwitchSeeds + i);
+    Switch &item = switches_[i];
+    item.salt = draw(scenario_.seed, kSwitchSeeds + i);
     std::map<std::vector<uint32_t>, uint32_t> groups;
     for (const std::vector<uint32_t> &wires : network_.next_hops[network_.hosts + i]) {
       if (wires.size() == 1) {
-        one.routes.push_back(wires.front());
+        item.routes.push_back(wires.front());
         continue;
       }
-      const auto [group, added] = groups.try_emplace(wires, one.groups.size());
+      const auto [group, added] = groups.try_emplace(wires, item.groups.size());
       if (added)
-        one.groups.push_back(wires);
-      one.routes.push_back(Switch::kGroup | group->second);
+        item.groups.push_back(wires);
+      item.routes.push_back(Switch::kGroup | group->second);
     }
   }
   network_.next_hops.clear();

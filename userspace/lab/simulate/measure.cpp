@@ -110,10 +110,10 @@ void World::sample_flow(uint32_t number) {
   if (rates_.empty())
     return;
   QpRate all;
-  for (const QpRate &one : rates_) {
-    all.rate += one.rate;
-    all.target += one.target;
-    all.alpha += one.alpha / static_cast<double>(rates_.size());
+  for (const QpRate &qp_rate : rates_) {
+    all.rate += qp_rate.rate;
+    all.target += qp_rate.target;
+    all.alpha += qp_rate.alpha / static_cast<double>(rates_.size());
   }
   add(Kind::Flow, number, "control_bps", all.rate);
   add(Kind::Flow, number, "target_bps", all.target);

@@ -14,7 +14,7 @@ namespace xr::simulate {
 
 namespace {
 
-using At = CaptureSetup::Port;
+using At = CaptureSetup::Point;
 using Change = RuleChange::Kind;
 
 } // namespace

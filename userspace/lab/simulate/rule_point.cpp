@@ -49,12 +49,12 @@ RulePoint::RulePoint(std::vector<impair::Rule> rules)
 }
 
 void RulePoint::add(uint32_t rule, uint64_t now) {
-  impair::Rule &one = rules_[rule];
-  one.compiled.select.start_ns = kEpoch + now;
+  impair::Rule &item = rules_[rule];
+  item.compiled.select.start_ns = kEpoch + now;
   order_.push_back(rule);
-  one.compiled.id = ++added_;
-  if (one.hold.kind != Hold::Kind::None)
-    stage_.set_rule(static_cast<uint16_t>(rule), one.hold, one.compiled.select.seed);
+  item.compiled.id = ++added_;
+  if (item.hold.kind != Hold::Kind::None)
+    stage_.set_rule(static_cast<uint16_t>(rule), item.hold, item.compiled.select.seed);
   write_set();
 }
 

@@ -32,17 +32,17 @@ struct Rules {
 
 // Frames as they enter a port.
 struct CaptureSetup {
-  enum class Port : uint8_t {
+  enum class Point : uint8_t {
     Senders,   // answers, as the senders get them
     Left,      // requests, as the senders sent them, each with its rule's action
     Right,     // answers, as the receivers sent them, each with its rule's action
     Receivers, // requests, as the receivers get them
   };
-  Port port = Port::Left;
+  Point port = Point::Left;
   uint32_t snap = 0; // bytes of a frame; 0: all
 };
 inline constexpr const char *kCapturePorts[] = {"senders", "left", "right", "receivers"};
-inline const char *capture_port_name(CaptureSetup::Port port) {
+inline const char *capture_port_name(CaptureSetup::Point port) {
   return kCapturePorts[static_cast<size_t>(port)];
 }
 

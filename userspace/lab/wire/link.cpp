@@ -202,8 +202,8 @@ unsigned Link::choose(uint32_t ready) {
   const auto class_of_queue = [&](unsigned queue) {
     return queue == Scheduler::kRest ? first_of(rest) : queue;
   };
-  const unsigned queue = scheduler_.pick(queues, [&](unsigned one) {
-    return uint64_t{slots_[fifos_[class_of_queue(one)].head].frame.length};
+  const unsigned queue = scheduler_.pick(queues, [&](unsigned value) {
+    return uint64_t{slots_[fifos_[class_of_queue(value)].head].frame.length};
   });
   return class_of_queue(queue);
 }

@@ -210,8 +210,8 @@ constexpr Keyword kKeywords[] = {
 
 Error unknown(const std::string &word) {
   std::vector<std::string_view> names;
-  for (const Keyword &one : kKeywords)
-    names.push_back(one.word);
+  for (const Keyword &keyword : kKeywords)
+    names.push_back(keyword.word);
   names.insert(names.end(), kAqmWords.begin(), kAqmWords.end());
   return wrong(word, "a word of a link", hint_from(word, names));
 }
@@ -220,8 +220,9 @@ Status parse_words(WordReader &words, LinkSpec &spec) {
   bool given[std::size(kKeywords)] = {}, aqm_given = false;
   while (!words.done()) {
     const std::string word = words.peek();
-    const auto found = std::find_if(std::begin(kKeywords), std::end(kKeywords),
-                                    [&word](const Keyword &one) { return one.word == word; });
+    const auto found =
+        std::find_if(std::begin(kKeywords), std::end(kKeywords),
+                     [&word](const Keyword &keyword) { return keyword.word == word; });
     if (found == std::end(kKeywords)) {
       const auto aqm = XR_TRY(take_aqm(words, spec.aqm));
       if (!aqm)
@@ -309,13 +310,13 @@ std::string pfc_text(const LinkPfc &pfc) {
   return text + " priorities " + list;
 }
 
-std::string class_text(unsigned number, const LinkClass &one, uint32_t reserve) {
+std::string class_text(unsigned number, const LinkClass &link_class, uint32_t reserve) {
   std::string text = fmt::format(" class {}", number);
-  text += one.strict ? " strict" : fmt::format(" weight {}", one.weight);
-  if (one.share != 100)
-    text += fmt::format(" share {}%", one.share);
+  text += link_class.strict ? " strict" : fmt::format(" weight {}", link_class.weight);
+  if (link_class.share != 100)
+    text += fmt::format(" share {}%", link_class.share);
   text += fmt::format(" reserve {}%", reserve);
-  return one.own_aqm ? text + " " + aqm_text(one.aqm) : text;
+  return link_class.own_aqm ? text + " " + aqm_text(link_class.aqm) : text;
 }
 
 } // namespace

@@ -204,10 +204,10 @@ std::optional<LargestFit> largest_fit(const std::array<HoldingPath, 2> &paths,
   const uint64_t most = limits.given ? std::min(limits.given, limits.free) : limits.free;
   std::optional<LargestFit> found;
   uint64_t lowest = UINT64_MAX;
-  for (const LargestFit &one : settings_of(paths))
-    if (const uint64_t least = least_with(one, 0); least < lowest) {
+  for (const LargestFit &fit : settings_of(paths))
+    if (const uint64_t least = least_with(fit, 0); least < lowest) {
       lowest = least;
-      found = one;
+      found = fit;
     }
   if (!found || lowest > most)
     return {};

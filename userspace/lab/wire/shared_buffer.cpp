@@ -8,7 +8,7 @@ namespace xr::wire {
 SharedBuffer::SharedBuffer(uint64_t limit, const LinkPfc &pfc, uint64_t rate)
     : limit_(limit), rate_(rate), pfc_(pfc) {}
 
-SharedBuffer::Port &SharedBuffer::port(unsigned ingress) {
+SharedBuffer::Ingress &SharedBuffer::port(unsigned ingress) {
   if (ingress >= ports_.size())
     ports_.resize(ingress + 1);
   return ports_[ingress];
@@ -19,10 +19,10 @@ void SharedBuffer::set_rate(unsigned ingress, uint64_t rate) { port(ingress).rat
 void SharedBuffer::configure(uint64_t limit, const LinkPfc &pfc, uint64_t now) {
   limit_ = limit;
   pfc_ = pfc;
-  for (Port &one : ports_)
+  for (Ingress &item : ports_)
     for (unsigned priority = 0; priority < kLinkClasses; priority++)
-      if (one.paused >> priority & 1 && !(pfc.on && pfc.priorities >> priority & 1))
-        want(one, priority, false, now);
+      if (item.paused >> priority & 1 && !(pfc.on && pfc.priorities >> priority & 1))
+        want(item, priority, false, now);
 }
 
 uint64_t SharedBuffer::xoff() const {
@@ -33,7 +33,7 @@ uint64_t SharedBuffer::xoff() const {
   return dynamic < static_cast<double>(pfc_.xoff) ? static_cast<uint64_t>(dynamic) : pfc_.xoff;
 }
 
-void SharedBuffer::want(Port &port, unsigned priority, bool pause, uint64_t now) {
+void SharedBuffer::want(Ingress &port, unsigned priority, bool pause, uint64_t now) {
   const auto bit = static_cast<uint8_t>(1U << priority);
   if (static_cast<bool>(port.paused & bit) == pause)
     return;
@@ -46,7 +46,7 @@ void SharedBuffer::want(Port &port, unsigned priority, bool pause, uint64_t now)
 // Any frame; admit() has the case without PFC and with room.
 LinkDrop SharedBuffer::admit_any(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes,
                                  uint64_t own, bool &headroom) {
-  Port &from = port(ingress);
+  Ingress &from = port(ingress);
   const bool lossless = pfc_.on && pfc_.priorities >> priority & 1;
   headroom = !has_room(bytes, own);
   if (headroom) {
@@ -67,7 +67,7 @@ LinkDrop SharedBuffer::admit_any(uint64_t now, unsigned ingress, unsigned priori
 }
 
 // Some frames of a paused priority have left.
-void SharedBuffer::resume(uint64_t now, Port &from, unsigned priority) {
+void SharedBuffer::resume(uint64_t now, Ingress &from, unsigned priority) {
   // the distance of XON from XOFF is kept where alpha lowers XOFF
   const uint64_t above = xoff(), distance = pfc_.xoff - pfc_.xon;
   if (from.used[priority] <= (above > distance ? above - distance : 0))
@@ -76,7 +76,7 @@ void SharedBuffer::resume(uint64_t now, Port &from, unsigned priority) {
 
 // A quarter of the pause time: half of it may pass until the frame is due, and the driver is not
 // always on time.
-uint64_t SharedBuffer::refresh(const Port &port) const {
+uint64_t SharedBuffer::refresh(const Ingress &port) const {
   const uint64_t rate = port.rate ? port.rate : rate_ ? rate_ : kFastest;
   return uint64_t{kQuanta} * 512 * 1'000'000'000 / rate / 4;
 }
@@ -84,8 +84,8 @@ uint64_t SharedBuffer::refresh(const Port &port) const {
 bool SharedBuffer::take(uint64_t now, PfcOut &out) {
   if (due_ > now)
     return false;
-  const auto due =
-      std::find_if(ports_.begin(), ports_.end(), [now](const Port &one) { return one.due <= now; });
+  const auto due = std::find_if(ports_.begin(), ports_.end(),
+                                [now](const Ingress &port) { return port.due <= now; });
   out = {.ingress = static_cast<uint8_t>(due - ports_.begin()),
          .priorities = static_cast<uint8_t>(due->paused | due->changed)};
   for (unsigned priority = 0; priority < kLinkClasses; priority++)
@@ -93,8 +93,8 @@ bool SharedBuffer::take(uint64_t now, PfcOut &out) {
   due->changed = 0;
   due->due = due->paused ? now + refresh(*due) : kNever;
   due_ = kNever;
-  for (const Port &one : ports_)
-    due_ = std::min(due_, one.due);
+  for (const Ingress &item : ports_)
+    due_ = std::min(due_, item.due);
   return true;
 }
 

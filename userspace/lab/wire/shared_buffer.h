@@ -47,7 +47,7 @@ public:
   // `own`: the bytes that its queue's reserve gets back; 0 for frames in headroom.
   void release(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes, uint64_t own,
                bool headroom) {
-    Port &from = ports_[ingress];
+    Ingress &from = ports_[ingress];
     from.used[priority] -= bytes;
     if (headroom) {
       from.headroom[priority] -= bytes;
@@ -75,7 +75,7 @@ public:
   uint64_t headroom_used() const { return headroom_used_; }
 
 private:
-  struct Port {
+  struct Ingress {
     std::array<uint64_t, kLinkClasses> used{};     // shared buffer and headroom
     std::array<uint64_t, kLinkClasses> headroom{}; // of those, headroom
     uint8_t paused = 0;                            // priorities whose last frame is XOFF
@@ -88,11 +88,11 @@ private:
   }
   LinkDrop admit_any(uint64_t now, unsigned ingress, unsigned priority, uint64_t bytes,
                      uint64_t own, bool &headroom);
-  void resume(uint64_t now, Port &from, unsigned priority);
-  Port &port(unsigned ingress);
+  void resume(uint64_t now, Ingress &from, unsigned priority);
+  Ingress &port(unsigned ingress);
   uint64_t xoff() const; // the threshold now
-  void want(Port &port, unsigned priority, bool pause, uint64_t now);
-  uint64_t refresh(const Port &port) const;
+  void want(Ingress &port, unsigned priority, bool pause, uint64_t now);
+  uint64_t refresh(const Ingress &port) const;
 
   uint64_t limit_, rate_;
   LinkPfc pfc_;
@@ -100,7 +100,7 @@ private:
   uint64_t kept_ = 0; // unused parts of all reserves
   uint64_t headroom_used_ = 0;
   uint64_t due_ = kNever; // the least of all ports
-  std::vector<Port> ports_;
+  std::vector<Ingress> ports_;
 };
 
 } // namespace xr::wire

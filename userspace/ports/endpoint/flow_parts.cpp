@@ -25,13 +25,13 @@ std::vector<Flow> parts_of(const Flow &flow, uint32_t most) {
   const uint32_t parts = is_indivisible(flow) ? 1 : std::min(most, flow.qps);
   for (uint32_t part = 0, from = 0; part < parts; part++) {
     const auto to = static_cast<uint32_t>(uint64_t{flow.qps} * (part + 1) / parts);
-    Flow one = flow;
-    one.qp = flow.dest_qp(from);
-    one.src_qp = flow.own_qp(from);
-    one.qps = to - from;
-    one.first_index = from;
-    scale(one.pacing.rate, static_cast<double>(one.qps) / flow.qps);
-    all.push_back(std::move(one));
+    Flow item = flow;
+    item.qp = flow.dest_qp(from);
+    item.src_qp = flow.own_qp(from);
+    item.qps = to - from;
+    item.first_index = from;
+    scale(item.pacing.rate, static_cast<double>(item.qps) / flow.qps);
+    all.push_back(std::move(item));
     from = to;
   }
   return all;

@@ -46,10 +46,10 @@ void pin(uint32_t number) {
       cpus.push_back(cpu);
   if (cpus.empty())
     return;
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(cpus[number % cpus.size()], &one);
-  sched_setaffinity(0, sizeof(one), &one);
+  cpu_set_t value;
+  CPU_ZERO(&value);
+  CPU_SET(cpus[number % cpus.size()], &value);
+  sched_setaffinity(0, sizeof(value), &value);
 }
 
 void fill(Histogram &histogram, const __u64 (&buckets)[ROCE_LIVE_BUCKETS]) {

@@ -51,15 +51,15 @@ void MatchAgain::set_rules(const datapath::RulesInForce &rules) {
                  return rule.checks & ROCE_CHECK_EVENT && rule.action.act & ROCE_ACTS_HOLD;
                });
   std::array<uint32_t, ROCE_RULE_SLOTS> ids{};
-  for (const datapath::RuleInForce &one : rules.rules) {
-    if (one.slot >= ROCE_RULE_SLOTS)
+  for (const datapath::RuleInForce &in_force : rules.rules) {
+    if (in_force.slot >= ROCE_RULE_SLOTS)
       continue;
-    ids[one.slot] = one.id;
-    if (ids_[one.slot] == one.id && words_[one.slot] == one.words)
+    ids[in_force.slot] = in_force.id;
+    if (ids_[in_force.slot] == in_force.id && words_[in_force.slot] == in_force.words)
       continue;
-    words_[one.slot] = one.words;
-    states_[one.slot] = {};
-    points_[one.slot] = one.rule.points;
+    words_[in_force.slot] = in_force.words;
+    states_[in_force.slot] = {};
+    points_[in_force.slot] = in_force.rule.points;
   }
   ids_ = ids;
 }
@@ -103,14 +103,14 @@ void MatchAgain::find(std::span<const uint8_t> first, uint32_t length, uint32_t 
 bool MatchAgain::draw(uint64_t now, uint32_t length) {
   roce_env env{&points_, now, set_->used};
   bool any = false;
-  for (Candidate &one : candidates_) {
-    roce_rule_state &state = states_[one.rule->slot];
+  for (Candidate &candidate : candidates_) {
+    roce_rule_state &state = states_[candidate.rule->slot];
     roce_rule_count count{};
     __u64 place = 0;
     __u32 period = 0;
-    one.selected = roce_select(&env, one.rule, &state, &count, length, &place) &&
-                   roce_within_limit(&env, one.rule, &state, &period);
-    any |= one.selected;
+    candidate.selected = roce_select(&env, candidate.rule, &state, &count, length, &place) &&
+                         roce_within_limit(&env, candidate.rule, &state, &period);
+    any |= candidate.selected;
   }
   return any;
 }
@@ -134,8 +134,9 @@ roce_held MatchAgain::match(uint64_t now, std::span<const uint8_t> first, uint32
     find(first, length, set_->used & ~uint32_t{ROCE_USES_TOS});
   if (candidates_.empty())
     return held;
-  all = all || std::any_of(candidates_.begin(), candidates_.end(),
-                           [this](const Candidate &one) { return brings_all(*one.rule); });
+  all = all ||
+        std::any_of(candidates_.begin(), candidates_.end(),
+                    [this](const Candidate &candidate) { return brings_all(*candidate.rule); });
   if (all) {
     draw(now, length);
   } else if (candidates_.size() == 1) {
@@ -148,11 +149,11 @@ roce_held MatchAgain::match(uint64_t now, std::span<const uint8_t> first, uint32
       candidates_[0].selected = true;
   }
   held.generation = static_cast<__u16>(set_->generation);
-  for (const Candidate &one : candidates_) {
-    const uint64_t bit = uint64_t{1} << one.bit;
-    if (one.selected || one.rule->action.act & ROCE_ACT_REORDER)
+  for (const Candidate &item : candidates_) {
+    const uint64_t bit = uint64_t{1} << item.bit;
+    if (item.selected || item.rule->action.act & ROCE_ACT_REORDER)
       held.rules |= bit;
-    if (one.selected)
+    if (item.selected)
       held.selected |= bit;
   }
   return held;

@@ -56,7 +56,7 @@ void PortCarrier::stop() {
 }
 
 bool PortCarrier::waits() const {
-  for (const Port &port : ports_)
+  for (const Carrier &port : ports_)
     if (port.down && !(port.counts->out.held_down && port.asked.down))
       return true;
   return false;
@@ -65,7 +65,7 @@ bool PortCarrier::waits() const {
 void PortCarrier::run() {
   const auto inside = netns_.enter();
   if (!inside) {
-    for (Port &port : ports_)
+    for (Carrier &port : ports_)
       port.unable = FlapBy::Refused;
   }
   for (bool stop = false; !stop;) {
@@ -87,7 +87,7 @@ void PortCarrier::run() {
   }
 }
 
-FlapBy PortCarrier::way_of(const Port &port, const LinkFlap &flap) const {
+FlapBy PortCarrier::way_of(const Carrier &port, const LinkFlap &flap) const {
   if (!flap.down)
     return FlapBy::None;
   if (flap.way == LinkFlap::Way::Drop)
@@ -110,7 +110,7 @@ FlapBy PortCarrier::way_of(const Port &port, const LinkFlap &flap) const {
 }
 
 // A flap that was over before the port could follow still sets it down, and up at once.
-void PortCarrier::step(Port &port, const Asked &asked) {
+void PortCarrier::step(Carrier &port, const Asked &asked) {
   WireEgress &counts = port.counts->out;
   if (!counts.held_down)
     counts.flap_by = way_of(port, asked.flap);
@@ -127,7 +127,7 @@ void PortCarrier::step(Port &port, const Asked &asked) {
 }
 
 // What the port's carrier does shows whether its peer can see it go down.
-void PortCarrier::set_down(Port &port, const LinkFlap &flap) {
+void PortCarrier::set_down(Carrier &port, const LinkFlap &flap) {
   WireEgress &counts = port.counts->out;
   auto before = host::read_link(port.ifname);
   if (!before || !before->up) // down already, and not by us
@@ -152,7 +152,7 @@ void PortCarrier::set_down(Port &port, const LinkFlap &flap) {
 }
 
 // If the kernel refuses, the next step tries again.
-void PortCarrier::set_up(Port &port) {
+void PortCarrier::set_up(Carrier &port) {
   auto done = host::set_up(port.ifname, true);
   if (!done && host::read_link(port.ifname))
     return;

@@ -49,7 +49,7 @@ private:
     bool down = false;
     bool operator==(const Asked &) const = default;
   };
-  struct Port {
+  struct Carrier {
     std::string ifname;
     WirePortCounts *counts = nullptr;
     Asked asked; // under mutex_
@@ -62,14 +62,14 @@ private:
   };
 
   void run();
-  FlapBy way_of(const Port &port, const LinkFlap &flap) const;
-  void step(Port &port, const Asked &asked);
-  void set_down(Port &port, const LinkFlap &flap);
-  void set_up(Port &port);
+  FlapBy way_of(const Carrier &port, const LinkFlap &flap) const;
+  void step(Carrier &port, const Asked &asked);
+  void set_down(Carrier &port, const LinkFlap &flap);
+  void set_up(Carrier &port);
   bool waits() const; // a port is to be looked at soon
 
   host::Netns netns_;
-  std::array<Port, kPorts> ports_;
+  std::array<Carrier, kPorts> ports_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool news_ = false, stop_ = false; // under mutex_

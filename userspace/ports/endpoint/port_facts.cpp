@@ -43,8 +43,8 @@ std::optional<packet::Mac> await_answer(const Fd &fd, const packet::Address &add
   const uint64_t until = monotonic_ns() + kPatience;
   std::array<uint8_t, 2048> frame{};
   for (uint64_t now = monotonic_ns(); now < until; now = monotonic_ns()) {
-    pollfd one{fd.get(), POLLIN, 0};
-    if (poll(&one, 1, static_cast<int>((until - now) / 1'000'000) + 1) <= 0)
+    pollfd item{fd.get(), POLLIN, 0};
+    if (poll(&item, 1, static_cast<int>((until - now) / 1'000'000) + 1) <= 0)
       continue;
     const ssize_t size = recv(fd.get(), frame.data(), frame.size(), MSG_DONTWAIT);
     if (size <= 0)
@@ -62,7 +62,7 @@ std::optional<packet::Mac> known(const PortFacts &port, const packet::Address &a
     return {};
   const auto found =
       std::find_if(all.get().begin(), all.get().end(),
-                   [&](const host::Neighbour &one) { return one.address == address; });
+                   [&](const host::Neighbour &neighbour) { return neighbour.address == address; });
   return found == all.get().end() ? std::nullopt : std::optional(found->mac);
 }
 
@@ -95,8 +95,8 @@ Result<PortFacts> read_port_facts(const std::string &ifname, const std::string &
                  {}};
   const auto addresses = XR_TRY(host::read_addresses(link->ifindex));
   for (const std::string &text : addresses)
-    if (auto one = parse::address(text.substr(0, text.find('/'))))
-      port.addresses.push_back(*one);
+    if (auto item = parse::address(text.substr(0, text.find('/'))))
+      port.addresses.push_back(*item);
   return port;
 }
 

@@ -5,12 +5,12 @@
 #include <array>
 #include <bit>
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/random_seed.h"
 #include "endpoint/engine.h"
 #include "endpoint/rates.h"
 #include "parse/address.h"
@@ -90,8 +90,7 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   }
   if (!request.queues.count)
     request.queues.count = port.queues;
-  if (getrandom(&responder.seed, sizeof(responder.seed), 0) < 0)
-    return errno_error(errno, "cannot get a random number");
+  responder.seed = static_cast<decltype(responder.seed)>(XR_TRY(random_seed()));
   if (auto done = state->listen(request.attach, responder.addresses, responder.mac,
                                 needs_promiscuous(request, port));
       !done)
@@ -141,10 +140,10 @@ Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds i
 namespace {
 
 // RespondCounts consists of 64-bit counters only.
-void add(RespondCounts &all, const RespondCounts &one) {
+void add(RespondCounts &all, const RespondCounts &respond_counts) {
   using Counters = std::array<uint64_t, sizeof(RespondCounts) / sizeof(uint64_t)>;
   auto sum = std::bit_cast<Counters>(all);
-  const auto more = std::bit_cast<Counters>(one);
+  const auto more = std::bit_cast<Counters>(respond_counts);
   for (size_t i = 0; i < sum.size(); i++)
     sum[i] += more[i];
   all = std::bit_cast<RespondCounts>(sum);
@@ -154,8 +153,8 @@ void add(RespondCounts &all, const RespondCounts &one) {
 
 RespondReport RespondRun::report() {
   RespondReport report;
-  for (const packet::Address &one : state_->request.responder.addresses)
-    report.addresses.push_back(parse::address_text(one));
+  for (const packet::Address &address : state_->request.responder.addresses)
+    report.addresses.push_back(parse::address_text(address));
   const responder::ResponderOptions &responder = state_->request.responder;
   if (const auto &memory = state_->memory)
     report.memory = MemoryReport{memory->spec().size, memory->spec().va, memory->spec().rkey,

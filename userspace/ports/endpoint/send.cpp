@@ -8,11 +8,10 @@
 #include <set>
 #include <utility>
 
-#include <sys/random.h>
-
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/random_seed.h"
 #include "endpoint/engine.h"
 #include "endpoint/flow_parts.h"
 #include "endpoint/rates.h"
@@ -108,8 +107,7 @@ private:
 // so that a run can be repeated.
 Status draw_seeds(SendRequest &request) {
   while (!request.seed)
-    if (getrandom(&request.seed, sizeof(request.seed), 0) < 0)
-      return errno_error(errno, "no random number to be had");
+    request.seed = static_cast<decltype(request.seed)>(XR_TRY(random_seed()));
   uint64_t next = request.seed;
   for (Flow &flow : request.flows)
     if (!flow.seed)

@@ -24,10 +24,10 @@ std::vector<datapath::Endpoint> endpoints_of(const PortFacts &port,
                                              const std::vector<packet::Address> &addresses,
                                              const packet::Mac &mac) {
   std::vector<datapath::Endpoint> all;
-  for (const packet::Address &one : addresses) {
+  for (const packet::Address &address : addresses) {
     const bool hosts =
-        std::find(port.addresses.begin(), port.addresses.end(), one) != port.addresses.end();
-    all.push_back({one, !hosts || mac != port.mac});
+        std::find(port.addresses.begin(), port.addresses.end(), address) != port.addresses.end();
+    all.push_back({address, !hosts || mac != port.mac});
   }
   return all;
 }

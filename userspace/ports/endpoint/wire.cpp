@@ -149,10 +149,8 @@ Result<bool> WireRun::State::turn(uint64_t now) {
   if (!looked)
     return looked.error();
   bool busy = false;
-  for (const auto &direction : directions) {
-    auto moved = XR_TRY(direction->turn(now));
-    busy |= moved;
-  }
+  for (const auto &direction : directions)
+    busy |= XR_TRY(direction->turn(now));
   return busy;
 }
 
@@ -164,7 +162,7 @@ Status WireRun::State::run_here(const std::atomic<bool> &stop, const std::functi
   while (!stop) {
     const uint64_t now = monotonic_ns();
     auto busy = turn(now);
-    if (!busy) {
+    if (!busy.ok()) {
       status = busy.error();
       break;
     }
@@ -187,14 +185,14 @@ Status WireRun::State::run_threads(const std::atomic<bool> &stop,
   for (unsigned i = 0; i < kPorts; i++)
     workers.emplace_back([&, i] {
       prctl(PR_SET_TIMERSLACK, 1);
-      WireDirection *const one = directions[i].get();
+      WireDirection *const direction = directions[i].get();
       while (results[i] && !end) {
         const uint64_t now = monotonic_ns();
-        auto busy = one->turn(now);
-        if (!busy)
+        auto busy = direction->turn(now);
+        if (!busy.ok())
           results[i] = busy.error();
         else if (!*busy)
-          WireDirection::wait({&one, 1}, now, kNap);
+          WireDirection::wait({&direction, 1}, now, kNap);
       }
       end = true;
     });
@@ -206,9 +204,9 @@ Status WireRun::State::run_threads(const std::atomic<bool> &stop,
   end = true;
   for (std::thread &worker : workers)
     worker.join();
-  for (Status &one : results)
-    if (!one)
-      return one;
+  for (Status &item : results)
+    if (!item)
+      return item;
   return status;
 }
 

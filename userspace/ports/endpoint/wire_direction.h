@@ -95,7 +95,7 @@ private:
   void enter(uint64_t now, const wire::Frame &frame, const roce_held &held);
   void enter_unmatched(uint64_t now, const wire::Frame &frame);
   bool match_again(uint64_t now, const wire::Frame &frame, roce_held &held);
-  bool hold_pending(uint64_t now, Pending &one);
+  bool hold_pending(uint64_t now, Pending &pending);
   bool hold(uint64_t now, const wire::Frame &frame, const roce_held &held);
   void copy(uint64_t now, const wire::Frame &frame, const roce_held &held);
   void obey(std::span<const uint8_t> first);

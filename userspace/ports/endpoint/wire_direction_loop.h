@@ -58,8 +58,8 @@ void BasicWireDirection<Socket, Clock>::post(WireMail mail) {
     mail_.push_back(std::move(mail));
     has_mail_ = true;
   }
-  const uint64_t one = 1;
-  (void)!write(wake_.get(), &one, sizeof(one));
+  const uint64_t value = 1;
+  (void)!write(wake_.get(), &value, sizeof(value));
 }
 
 template <typename Socket, typename Clock>
@@ -261,11 +261,11 @@ bool BasicWireDirection<Socket, Clock>::hold(uint64_t now, const wire::Frame &fr
 }
 
 template <typename Socket, typename Clock>
-bool BasicWireDirection<Socket, Clock>::hold_pending(uint64_t now, Pending &one) {
-  if (one.unmatched && !match_again(now, one.frame, one.held))
+bool BasicWireDirection<Socket, Clock>::hold_pending(uint64_t now, Pending &pending) {
+  if (pending.unmatched && !match_again(now, pending.frame, pending.held))
     return false;
-  one.unmatched = false;
-  return hold(now, one.frame, one.held);
+  pending.unmatched = false;
+  return hold(now, pending.frame, pending.held);
 }
 
 template <typename Socket, typename Clock>
@@ -451,14 +451,14 @@ uint64_t BasicWireDirection<Socket, Clock>::patience(uint64_t now) const {
 template <typename Socket, typename Clock>
 void BasicWireDirection<Socket, Clock>::wait(std::span<BasicWireDirection *const> all, uint64_t now,
                                              uint64_t longest) {
-  for (const BasicWireDirection *one : all)
-    longest = std::min(longest, one->patience(now));
+  for (const BasicWireDirection *wire_direction : all)
+    longest = std::min(longest, wire_direction->patience(now));
   if (!longest)
     return;
   std::vector<pollfd> polled;
-  for (const BasicWireDirection *one : all) {
-    polled.push_back({one->wake_.get(), POLLIN, 0});
-    for (const Socket *socket : one->rx_)
+  for (const BasicWireDirection *direction : all) {
+    polled.push_back({direction->wake_.get(), POLLIN, 0});
+    for (const Socket *socket : direction->rx_)
       polled.push_back({socket->fd(), POLLIN, 0});
   }
   all.front()->clock_.poll(polled, longest);

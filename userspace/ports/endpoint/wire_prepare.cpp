@@ -5,13 +5,13 @@
 #include <new>
 
 #include <arpa/inet.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "afxdp/zero_copy.h"
 #include "base/clock.h"
+#include "base/random_seed.h"
 #include "endpoint/wire_state.h"
 #include "host/link.h"
 #include "host/netns.h"
@@ -42,8 +42,8 @@ wire::HoldingPath holding_path(const std::optional<LinkSpec> &link,
                          .ingress_rate = in.line_bits,
                          .egress_rate = out.line_bits,
                          .ports = kPorts};
-  for (const datapath::RuleInForce &one : rules.rules)
-    path.rules.push_back(one.rule.hold);
+  for (const datapath::RuleInForce &in_force : rules.rules)
+    path.rules.push_back(in_force.rule.hold);
   return path;
 }
 
@@ -224,9 +224,8 @@ Status WireRun::State::open_sockets() {
 }
 
 Status WireRun::State::make_directions() {
-  uint64_t seed = 0;
-  if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
-    seed = monotonic_ns();
+  const auto drawn = random_seed();
+  const uint64_t seed = drawn ? *drawn : monotonic_ns();
   begun_ns = monotonic_ns();
   for (unsigned i = 0; i < kPorts; i++) {
     counts[i] = new (ports->memory(i).bytes().data()) WirePortCounts;

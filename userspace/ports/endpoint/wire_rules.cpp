@@ -8,12 +8,12 @@ namespace xr::endpoint {
 
 // Where the rule is now, or the one of its name that has replaced it: a rule that is changed gets
 // another slot and, by `apply`, another id.
-std::optional<uint16_t> WireRules::slot_of(const datapath::RuleInForce &one) const {
-  if (one.slot < ROCE_RULE_SLOTS && held_by_[one.slot] == one.id)
-    return static_cast<uint16_t>(one.slot);
+std::optional<uint16_t> WireRules::slot_of(const datapath::RuleInForce &in_force) const {
+  if (in_force.slot < ROCE_RULE_SLOTS && held_by_[in_force.slot] == in_force.id)
+    return static_cast<uint16_t>(in_force.slot);
   for (uint16_t slot = 0; slot < ROCE_RULE_SLOTS; slot++)
-    if (held_by_[slot] &&
-        (held_by_[slot] == one.id || (!one.rule.name.empty() && names_[slot] == one.rule.name)))
+    if (held_by_[slot] && (held_by_[slot] == in_force.id ||
+                           (!in_force.rule.name.empty() && names_[slot] == in_force.rule.name)))
       return slot;
   return {};
 }

@@ -38,7 +38,7 @@ public:
   bool unread() const { return unread_; }
 
 private:
-  std::optional<uint16_t> slot_of(const datapath::RuleInForce &one) const;
+  std::optional<uint16_t> slot_of(const datapath::RuleInForce &in_force) const;
   uint16_t new_row(uint32_t id);
   void end_row(uint16_t row);
   const std::vector<wire::HeldBy> *look_up(const roce_held &held);

@@ -10,25 +10,26 @@ namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
 
-void merge(EngineCounts &all, const EngineCounts &one) {
-  all.sent += one.sent;
-  all.sent_bytes += one.sent_bytes;
-  all.received += one.received;
-  all.received_bytes += one.received_bytes;
-  all.not_sent += one.not_sent;
-  all.too_long += one.too_long;
-  all.begun_ns = all.begun_ns ? std::min(all.begun_ns, one.begun_ns) : one.begun_ns;
-  all.now_ns = std::max(all.now_ns, one.now_ns);
-  all.last_late_ns = std::max(all.last_late_ns, one.last_late_ns);
-  all.late_ns.merge(one.late_ns);
-  all.jitter_ns.merge(one.jitter_ns);
-  all.socket.rx_dropped += one.socket.rx_dropped;
-  all.socket.rx_ring_full += one.socket.rx_ring_full;
-  all.socket.rx_no_chunk += one.socket.rx_no_chunk;
-  all.socket.tx_invalid += one.socket.tx_invalid;
-  all.socket.tx_dropped += one.socket.tx_dropped;
-  all.socket.link_down += one.socket.link_down;
-  all.socket.fill_ring_empty += one.socket.fill_ring_empty;
+void merge(EngineCounts &all, const EngineCounts &engine_counts) {
+  all.sent += engine_counts.sent;
+  all.sent_bytes += engine_counts.sent_bytes;
+  all.received += engine_counts.received;
+  all.received_bytes += engine_counts.received_bytes;
+  all.not_sent += engine_counts.not_sent;
+  all.too_long += engine_counts.too_long;
+  all.begun_ns =
+      all.begun_ns ? std::min(all.begun_ns, engine_counts.begun_ns) : engine_counts.begun_ns;
+  all.now_ns = std::max(all.now_ns, engine_counts.now_ns);
+  all.last_late_ns = std::max(all.last_late_ns, engine_counts.last_late_ns);
+  all.late_ns.merge(engine_counts.late_ns);
+  all.jitter_ns.merge(engine_counts.jitter_ns);
+  all.socket.rx_dropped += engine_counts.socket.rx_dropped;
+  all.socket.rx_ring_full += engine_counts.socket.rx_ring_full;
+  all.socket.rx_no_chunk += engine_counts.socket.rx_no_chunk;
+  all.socket.tx_invalid += engine_counts.socket.tx_invalid;
+  all.socket.tx_dropped += engine_counts.socket.tx_dropped;
+  all.socket.link_down += engine_counts.socket.link_down;
+  all.socket.fill_ring_empty += engine_counts.socket.fill_ring_empty;
 }
 
 } // namespace
@@ -47,8 +48,8 @@ Status WorkerThreads::run(const std::atomic<bool> &stop, const std::vector<Perio
     });
   std::vector<std::chrono::steady_clock::time_point> next;
   next.reserve(calls.size());
-  for (const Periodic &one : calls)
-    next.push_back(std::chrono::steady_clock::now() + one.interval);
+  for (const Periodic &periodic : calls)
+    next.push_back(std::chrono::steady_clock::now() + periodic.interval);
   while (left) {
     std::this_thread::sleep_for(kPollInterval);
     if (stop)
@@ -64,7 +65,7 @@ Status WorkerThreads::run(const std::atomic<bool> &stop, const std::vector<Perio
   for (std::thread &thread : threads)
     thread.join();
   const auto failed =
-      std::find_if(results.begin(), results.end(), [](const Status &one) { return !one; });
+      std::find_if(results.begin(), results.end(), [](const Status &status) { return !status; });
   return failed == results.end() ? Status{} : *failed;
 }
 

@@ -222,7 +222,7 @@ Status CaptureRun::run(const std::function<void()> &begun,
     if (now - last_look < kLookNs)
       continue;
     last_look = now;
-    if (auto alive = s.tap->alive(); alive && !*alive) {
+    if (auto alive = s.tap->alive(); alive.ok() && !*alive) {
       status = Error{"it was detached, or the interface is gone"};
       break;
     }

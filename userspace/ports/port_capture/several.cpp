@@ -44,11 +44,11 @@ Result<SeveralResult> capture_several(std::vector<CaptureRequest> requests,
   if (status) {
     std::vector<std::thread> threads;
     threads.reserve(ones.size());
-    for (One &one : ones)
+    for (One &item : ones)
       threads.emplace_back([&] {
-        one.status = one.run.run([&] { started++; }, [](const CaptureSummary &) {});
+        item.status = item.run.run([&] { started++; }, [](const CaptureSummary &) {});
         finished++;
-        if (!one.status)
+        if (!item.status)
           end = true;
       });
     bool told = false;
@@ -65,14 +65,14 @@ Result<SeveralResult> capture_several(std::vector<CaptureRequest> requests,
       thread.join();
   }
   SeveralResult result;
-  for (One &one : ones) {
-    if (status && !one.status)
-      status = of_port(one.ifname, one.status.error());
+  for (One &entry : ones) {
+    if (status && !entry.status)
+      status = of_port(entry.ifname, entry.status.error());
     if (status)
-      result.captures.push_back(one.run.report());
-    if (auto closed = one.run.close(); status && !closed)
-      status = of_port(one.ifname, closed.error());
-    result.notes.insert(result.notes.end(), one.run.notes().begin(), one.run.notes().end());
+      result.captures.push_back(entry.run.report());
+    if (auto closed = entry.run.close(); status && !closed)
+      status = of_port(entry.ifname, closed.error());
+    result.notes.insert(result.notes.end(), entry.run.notes().begin(), entry.run.notes().end());
   }
   if (!status)
     return status.error();

@@ -55,7 +55,7 @@ uint32_t Flow::first_psn(uint32_t index) const {
 }
 
 uint16_t Flow::source_port(uint32_t index) const {
-  if (port == Port::Fixed)
+  if (port == PortChoice::Fixed)
     return path.src_port;
   uint64_t hash = uint64_t{own_qp(index)} << 24 | dest_qp(index);
   for (const packet::Address *address : {&path.src, &path.dst})

@@ -62,11 +62,11 @@ struct BthBits {
 };
 
 // UDP source port: from a hash of the QP, fixed, or a new one for each packet.
-enum class Port : uint8_t { Hash, Fixed, Vary };
+enum class PortChoice : uint8_t { Hash, Fixed, Vary };
 
 struct Flow { // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string name;
-  packet::Path path;                           // src_port is used by Port::Fixed only
+  packet::Path path;                           // src_port is used by PortChoice::Fixed only
   bool src_given = false, dst_given = false;   // IP addresses or GIDs
   std::optional<packet::Mac> src_mac, dst_mac; // unset: the port's MAC; found by ARP or ND
   uint8_t transport = ROCE_RC;
@@ -87,7 +87,7 @@ struct Flow { // NOLINT(clang-analyzer-optin.performance.Padding)
   uint64_t duration_ns = 0;       // 0: unlimited
   std::optional<uint32_t> psn;    // first PSN; unset: random for each QP
   uint32_t ack_every = 0;         // AckReq on every N-th packet; 0: on the last of a message only
-  Port port = Port::Hash;
+  PortChoice port = PortChoice::Hash;
   congestion::Pacing pacing;
   congestion::Control control; // rate control of each QP; `pacing` applies to the whole flow
   std::vector<Fault> faults;
@@ -130,7 +130,7 @@ struct Flow { // NOLINT(clang-analyzer-optin.performance.Padding)
   uint32_t own_qp(uint32_t index) const { return (src_qp.value_or(qp) + index) & 0xffffff; }
   uint64_t size_seed(uint32_t index) const;      // seed of the message sizes
   uint32_t first_psn(uint32_t index) const;      // psn, or random from the seed
-  uint16_t source_port(uint32_t index) const;    // Port::Hash: 0xc000 to 0xffff
+  uint16_t source_port(uint32_t index) const;    // PortChoice::Hash: 0xc000 to 0xffff
   packet::Headers headers(uint8_t opcode) const; // fields common to all packets of the opcode
   // The packets of a message of `size` bytes, and the packet at `index`. With `opcodes`, the
   // message `number` selects the opcode.

@@ -90,8 +90,8 @@ Result<Sizes> parse_sizes(const std::string &word) {
     return parse_uniform(word, dash);
   const bool mix = word.find(':') != std::string::npos;
   Sizes sizes{mix ? Sizes::Kind::Mix : Sizes::Kind::List, {}};
-  for (const std::string &one : parts(word)) {
-    sizes.parts.push_back(XR_TRY(parse_part(one, mix)));
+  for (const std::string &text : parts(word)) {
+    sizes.parts.push_back(XR_TRY(parse_part(text, mix)));
   }
   return sizes;
 }

@@ -90,12 +90,12 @@ Status parse_port(FlowDraft &draft, WordReader &words) {
   const std::string word = words.take();
   if (looks_like_number(word)) {
     const auto number = XR_TRY(integer(word, 1, 0xffff, "a UDP port"));
-    flow.port = Port::Fixed;
+    flow.port = PortChoice::Fixed;
     flow.path.src_port = static_cast<uint16_t>(number);
     return {};
   }
   const auto at = XR_TRY(choice(word, {"hash", "vary"}, "hash, vary or a UDP port"));
-  flow.port = at ? Port::Vary : Port::Hash;
+  flow.port = at ? PortChoice::Vary : PortChoice::Hash;
   return {};
 }
 

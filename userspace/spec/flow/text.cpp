@@ -108,9 +108,9 @@ void say_messages(const Flow &flow, const Flow &plain, Out &out) {
 
 void say_fields(const Flow &flow, const Flow &plain, Out &out) {
   const packet::Path &path = flow.path;
-  if (flow.port == Port::Fixed)
+  if (flow.port == PortChoice::Fixed)
     say(out, "port {}", path.src_port);
-  if (flow.port == Port::Vary)
+  if (flow.port == PortChoice::Vary)
     say(out, "port vary");
   if (path.tos >> 2)
     say(out, "dscp {}", path.tos >> 2);

@@ -178,8 +178,8 @@ std::vector<std::string_view> flow_words() {
 Result<uint8_t> named(const std::string &word, std::span<const Named> names,
                       std::string_view wanted) {
   std::vector<std::string_view> all;
-  for (const Named &one : names)
-    all.push_back(one.name);
+  for (const Named &item : names)
+    all.push_back(item.name);
   const auto at = XR_TRY(choice(word, all, wanted));
   return names[at].value;
 }

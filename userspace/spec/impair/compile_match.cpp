@@ -126,10 +126,10 @@ private:
 
   void qps(const Condition::Ranges &list) {
     std::array<Bytes, 3> seen;
-    for (const roce_range &one : list) {
-      rule_.qp[rule_.qps++] = one;
+    for (const roce_range &range : list) {
+      rule_.qp[rule_.qps++] = range;
       for (unsigned i = 0; i < 3; i++)
-        seen[i] |= cover(one.from, one.to, 16 - 8 * i);
+        seen[i] |= cover(range.from, range.to, 16 - 8 * i);
     }
     only_roce();
     for (size_t i = 0; i < 3; i++)
@@ -173,8 +173,8 @@ private:
 
   void dscp(const Condition::Ranges &list) {
     Bytes tos;
-    for (const roce_range &one : list)
-      tos |= cover(one.from << 2, one.to << 2 | 3, 0);
+    for (const roce_range &item : list)
+      tos |= cover(item.from << 2, item.to << 2 | 3, 0);
     only_roce();
     narrow(kTos, tos);
   }
@@ -216,9 +216,9 @@ private:
     const uint32_t most = (1U << found->bits) - 1;
     Bytes values;
     for (unsigned byte = 0; byte < 256; byte++)
-      values[byte] = std::ranges::any_of(list, [&](const roce_range &one) {
+      values[byte] = std::ranges::any_of(list, [&](const roce_range &entry) {
         const uint32_t value = byte >> found->shift & most;
-        return value >= one.from && value <= one.to;
+        return value >= entry.from && value <= entry.to;
       });
     narrow(found->table, values);
     if (field == Field::TVer)

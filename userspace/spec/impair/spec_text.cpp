@@ -17,8 +17,8 @@ namespace {
 
 std::string joined(const Condition::Ranges &ranges, std::string (*text)(const roce_range &)) {
   std::vector<std::string> texts;
-  for (const roce_range &one : ranges)
-    texts.push_back(text(one));
+  for (const roce_range &range : ranges)
+    texts.push_back(text(range));
   return fmt::format("{}", fmt::join(texts, ","));
 }
 

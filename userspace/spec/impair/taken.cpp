@@ -49,19 +49,19 @@ bool apart(const PsnRange &a, const PsnRange &b) {
 
 using Qps = std::span<const roce_range>;
 bool inside(const Qps &inner, const Qps &outer) {
-  for (const roce_range &one : inner) {
+  for (const roce_range &range : inner) {
     bool found = false;
     for (const roce_range &in : outer)
-      found |= inside(one, in);
+      found |= inside(range, in);
     if (!found)
       return false;
   }
   return true;
 }
 bool apart(const Qps &a, const Qps &b) {
-  for (const roce_range &one : a)
+  for (const roce_range &range : a)
     for (const roce_range &other : b)
-      if (!apart(one, other))
+      if (!apart(range, other))
         return false;
   return true;
 }
@@ -105,13 +105,13 @@ bool tables_imply(const Tables &later, const Tables &earlier) {
 
 // The tables have the family of an address; that of `earlier` needs no check if they decide it.
 bool addresses_imply(const Rule &later, const Rule &earlier) {
-  const auto one = [&](roce_prefix roce_rule::*end, uint32_t is, uint32_t is_not) {
+  const auto item = [&](roce_prefix roce_rule::*end, uint32_t is, uint32_t is_not) {
     const roce_prefix &l = later.compiled.*end, &e = earlier.compiled.*end;
     return implies(condition(later, is, is_not, has_prefix(l)), l, condition(earlier, is, is_not),
                    e);
   };
-  return one(&roce_rule::src, ROCE_CHECK_SRC, ROCE_CHECK_NOT_SRC) &&
-         one(&roce_rule::dst, ROCE_CHECK_DST, ROCE_CHECK_NOT_DST);
+  return item(&roce_rule::src, ROCE_CHECK_SRC, ROCE_CHECK_NOT_SRC) &&
+         item(&roce_rule::dst, ROCE_CHECK_DST, ROCE_CHECK_NOT_DST);
 }
 
 Qps qps_of(const Rule &rule) { return {rule.compiled.qp, rule.compiled.qps}; }

@@ -47,7 +47,7 @@ Status join_actions(Draft &draft) {
   if (act & ROCE_ACT_POLICE)
     join_police(draft);
   XR_TRY(check_together(act));
-  uint32_t idle = act & acts_that([](const Action &one) { return one.only_roce; });
+  uint32_t idle = act & acts_that([](const Action &action) { return action.only_roce; });
   if (draft.spec.actions.corrupt.bit) // counted from the BTH on
     idle |= act & ROCE_ACT_CORRUPT_BIT;
   Rule rule;

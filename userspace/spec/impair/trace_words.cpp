@@ -25,9 +25,9 @@ template <typename F> void each_part(std::string_view text, std::string_view bet
 
 uint32_t acts_of(std::string_view did) {
   uint32_t acts = 0;
-  each_part(did, ", ", [&](std::string_view one) {
+  each_part(did, ", ", [&](std::string_view word) {
     for (const Action &action : actions())
-      if (action.did && one == action.did)
+      if (action.did && word == action.did)
         acts |= action.bit;
   });
   return acts;

@@ -70,11 +70,12 @@ ParameterRow row(const char *name, const char *symbol, std::vector<Unit> units, 
 
 std::vector<ParameterRow> alpha_rows() {
   using enum Unit;
-  const Cell one = given(1, Ratio, kPaper), g = given(1.0 / 256, Ratio, kPaper);
+  const Cell cell = given(1, Ratio, kPaper), g = given(1.0 / 256, Ratio, kPaper);
   return {
       row("alpha-initial", "alpha", {Ratio}, 0, 1, "alpha at the first CNP", {},
-          {one, given(0.5, Ratio, kQbb), given(1, Ratio, kHw), given(1023.0 / 1024, Ratio, kNvidia),
-           given(1023.0 / 1024, Ratio, kIonic), Open{}, given(1023.0 / 1024, Ratio, kOtg)}),
+          {cell, given(0.5, Ratio, kQbb), given(1, Ratio, kHw),
+           given(1023.0 / 1024, Ratio, kNvidia), given(1023.0 / 1024, Ratio, kIonic), Open{},
+           given(1023.0 / 1024, Ratio, kOtg)}),
       row("g", "g", {Ratio}, 0, 1, "weight of a new sample in alpha", {},
           {g, given(1.0 / 256, Ratio, kConfig), given(1.0 / 256, Ratio, kRun),
            given(5.0 / 1024, Ratio, "NVIDIA DOC-2790: DCE_TCP_G 1019"),

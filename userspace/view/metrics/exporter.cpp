@@ -56,8 +56,9 @@ std::vector<std::string> Exporter::ports() const {
   if (!settings_.ports.empty() || !find_)
     return settings_.ports;
   const std::vector<std::string> found = find_();
-  std::erase_if(memories_, [&found](const auto &one) {
-    return one.second.transient && std::find(found.begin(), found.end(), one.first) == found.end();
+  std::erase_if(memories_, [&found](const auto &item) {
+    return item.second.transient &&
+           std::find(found.begin(), found.end(), item.first) == found.end();
   });
   for (const std::string &ifname : found)
     memories_.try_emplace(ifname);

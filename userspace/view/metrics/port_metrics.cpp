@@ -91,7 +91,7 @@ std::string word(const Value &value) {
 
 size_t column_of(const Table &table, std::string_view key) {
   const auto it = std::find_if(table.columns.begin(), table.columns.end(),
-                               [key](const report::Column &one) { return one.key == key; });
+                               [key](const report::Column &column) { return column.key == key; });
   return static_cast<size_t>(it - table.columns.begin());
 }
 

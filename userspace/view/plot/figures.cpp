@@ -180,8 +180,8 @@ Figure of_flows(const char *id, const char *title, const char *unit, double scal
   Figure figure = distribution_figure(id, title, unit, "share of flows");
   std::vector<double> values;
   for (const ExperimentFlow &flow : result.measured.flows)
-    if (const double one = value(flow); one > 0)
-      values.push_back(one);
+    if (const double item = value(flow); item > 0)
+      values.push_back(item);
   if (!values.empty())
     figure.curves.push_back(distribution("all flows", std::move(values), scale));
   return figure;
@@ -242,8 +242,9 @@ Figure of_episodes(const ExperimentResult &result) {
     const auto height = static_cast<float>(figure.curves.size() + 1);
     size_t i = 0;
     for (const double at : points) {
-      if (std::any_of(episodes.begin(), episodes.end(),
-                      [at](const Episode &one) { return one.from <= at && at <= one.to; }))
+      if (std::any_of(episodes.begin(), episodes.end(), [at](const Episode &episode) {
+            return episode.from <= at && at <= episode.to;
+          }))
         curve.y[i] = height;
       i++;
     }
@@ -260,11 +261,11 @@ Figure of_rtts(const ExperimentResult &result) {
       continue;
     Curve curve{flow.name, {}, {}, {}, {}};
     double all = 0, below = 0;
-    for (const ExperimentFlow::Rtt &one : flow.rtt)
-      all += static_cast<double>(one.count);
-    for (const ExperimentFlow::Rtt &one : flow.rtt) {
-      below += static_cast<double>(one.count);
-      curve.x.push_back(static_cast<float>(one.ns) / 1e9F);
+    for (const ExperimentFlow::Rtt &rtt : flow.rtt)
+      all += static_cast<double>(rtt.count);
+    for (const ExperimentFlow::Rtt &item : flow.rtt) {
+      below += static_cast<double>(item.count);
+      curve.x.push_back(static_cast<float>(item.ns) / 1e9F);
       curve.y.push_back(static_cast<float>(below / all));
     }
     curve.shown = figure.curves.size() < kMostShown;

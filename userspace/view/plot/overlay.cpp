@@ -43,7 +43,7 @@ std::vector<Figure> overlay(LabelledFigures first, LabelledFigures second) {
   for (Figure &figure : second.figures) {
     label(figure, second.label);
     const auto same = std::find_if(figures.begin(), figures.end(),
-                                   [&](const Figure &one) { return one.id == figure.id; });
+                                   [&](const Figure &item) { return item.id == figure.id; });
     if (same == figures.end()) {
       figures.push_back(std::move(figure));
       continue;

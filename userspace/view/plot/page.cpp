@@ -45,14 +45,14 @@ template <class T> json number(const std::optional<T> &value) {
 }
 
 json curve_of(const Curve &curve) {
-  json one = {{"name", curve.name}, {"shown", curve.shown}, {"y", packed(curve.y)}};
+  json item = {{"name", curve.name}, {"shown", curve.shown}, {"y", packed(curve.y)}};
   if (!curve.x.empty())
-    one["x"] = packed(curve.x);
+    item["x"] = packed(curve.x);
   if (!curve.low.empty()) {
-    one["low"] = packed(curve.low);
-    one["high"] = packed(curve.high);
+    item["low"] = packed(curve.low);
+    item["high"] = packed(curve.high);
   }
-  return one;
+  return item;
 }
 
 json figure_of(const Figure &figure) {

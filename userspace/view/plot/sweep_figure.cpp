@@ -27,8 +27,8 @@ std::string value_of(const Settings &settings, const std::string &key) {
 // Keys with more than one value, but the seed; in the order of the sweep.
 std::vector<std::string> differing(const std::vector<SweepValue> &values) {
   std::vector<std::string> keys;
-  for (const SweepValue &one : values)
-    for (const auto &[key, value] : one.settings)
+  for (const SweepValue &sweep_value : values)
+    for (const auto &[key, value] : sweep_value.settings)
       if (key != kSeed && std::find(keys.begin(), keys.end(), key) == keys.end() &&
           std::any_of(values.begin(), values.end(),
                       [&key = key, &value = value](const SweepValue &other) {
@@ -93,21 +93,21 @@ Figure sweep_figure(const std::string &id, const std::string &title, const std::
   if (!keys.empty())
     keys.erase(keys.begin());
   std::vector<std::string> texts;
-  for (const SweepValue &one : values)
-    if (const std::string text = value_of(one.settings, over);
+  for (const SweepValue &sweep_value : values)
+    if (const std::string text = value_of(sweep_value.settings, over);
         std::find(texts.begin(), texts.end(), text) == texts.end())
       texts.push_back(text);
   const Axis axis = axis_of(over.empty() ? "all points" : over, texts);
   figure.x_unit = axis.unit;
   std::vector<std::string> names; // of curves, in the order of the points
   std::map<std::string, std::map<float, Spread>> curves;
-  for (const SweepValue &one : values) {
+  for (const SweepValue &sweep : values) {
     std::string name;
     for (const std::string &key : keys)
-      name += fmt::format("{}{}={}", name.empty() ? "" : ", ", key, value_of(one.settings, key));
+      name += fmt::format("{}{}={}", name.empty() ? "" : ", ", key, value_of(sweep.settings, key));
     if (!curves.contains(name))
       names.push_back(name);
-    curves[name][axis.at.at(value_of(one.settings, over))].add(one.value);
+    curves[name][axis.at.at(value_of(sweep.settings, over))].add(sweep.value);
   }
   for (const std::string &name : names) {
     Curve curve;

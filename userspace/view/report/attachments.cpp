@@ -170,8 +170,10 @@ Document attachments_report(const std::vector<PortStatus> &ports) {
 Document detached_report(const std::vector<DetachReport> &reports) {
   std::vector<std::vector<Value>> rows;
   rows.reserve(reports.size());
-  for (const DetachReport &one : reports)
-    rows.push_back({one.ifname, one.netns.empty() ? Value{} : Value{one.netns}, one.notes});
+  for (const DetachReport &detach_report : reports)
+    rows.push_back({detach_report.ifname,
+                    detach_report.netns.empty() ? Value{} : Value{detach_report.netns},
+                    detach_report.notes});
   Document document = begin();
   document.sections.push_back(
       {"detached", "",

@@ -34,11 +34,15 @@ Section interfaces_of(const Snapshot &s) {
   };
   std::vector<std::vector<Value>> rows;
   const auto known = [](bool has, uint64_t value) { return has ? Value{value} : Value{}; };
-  for (const CapturedInterface &one : s.notes.interfaces)
-    rows.push_back({one.file < s.files.size() ? s.files[one.file] : s.name, uint64_t{one.section},
-                    uint64_t{one.number}, one.name, known(one.has_received, one.received),
-                    known(one.has_dropped, one.dropped), known(one.has_os_dropped, one.os_dropped),
-                    one.dropped_between});
+  for (const CapturedInterface &captured_interface : s.notes.interfaces)
+    rows.push_back(
+        {captured_interface.file < s.files.size() ? s.files[captured_interface.file] : s.name,
+         uint64_t{captured_interface.section}, uint64_t{captured_interface.number},
+         captured_interface.name,
+         known(captured_interface.has_received, captured_interface.received),
+         known(captured_interface.has_dropped, captured_interface.dropped),
+         known(captured_interface.has_os_dropped, captured_interface.os_dropped),
+         captured_interface.dropped_between});
   return {"capture_interfaces", "",
           make_table({{"file", "CAPTURE"},
                       {"section", "SECTION", Format::Number, Hide::Zero},

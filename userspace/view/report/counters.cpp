@@ -180,14 +180,14 @@ Section opcodes_of(const Moment &moment, const Sums &now, const Sums *before) {
     add_rate_columns(columns);
   std::vector<std::vector<Value>> rows;
   for (unsigned opcode = 0; opcode < now.opcodes.size(); opcode++) {
-    const Tally &one = now.opcodes[opcode];
-    if (!one.packets)
+    const Tally &tally = now.opcodes[opcode];
+    if (!tally.packets)
       continue;
     const Tally &v1 = now.opcodes_v1[opcode];
-    rows.push_back({uint64_t{opcode}, names::opcode_name(opcode), one.packets, one.bytes,
+    rows.push_back({uint64_t{opcode}, names::opcode_name(opcode), tally.packets, tally.bytes,
                     v1.packets, v1.bytes});
     if (before)
-      add_rate_cells(rows.back(), one, before->opcodes[opcode], seconds_of(moment));
+      add_rate_cells(rows.back(), tally, before->opcodes[opcode], seconds_of(moment));
   }
   return {"opcodes", "", make_table(std::move(columns), std::move(rows))};
 }
@@ -205,7 +205,7 @@ std::vector<Transport> transports(const Sums &now, const Sums *before) {
       continue;
     const std::string name = names::transport_name(opcode);
     auto it = std::find_if(rows.begin(), rows.end(),
-                           [&name](const Transport &one) { return one.name == name; });
+                           [&name](const Transport &transport) { return transport.name == name; });
     if (it == rows.end())
       it = rows.insert(rows.end(), {name, {}, {}});
     it->now += now.opcodes[opcode];
@@ -222,10 +222,10 @@ Section transports_of(const Moment &moment, const Sums &now, const Sums *before)
   if (before)
     add_rate_columns(columns);
   std::vector<std::vector<Value>> rows;
-  for (const Transport &one : transports(now, before)) {
-    rows.push_back({one.name, one.now.packets, one.now.bytes});
+  for (const Transport &transport : transports(now, before)) {
+    rows.push_back({transport.name, transport.now.packets, transport.now.bytes});
     if (before)
-      add_rate_cells(rows.back(), one.now, one.before, seconds_of(moment));
+      add_rate_cells(rows.back(), transport.now, transport.before, seconds_of(moment));
   }
   // A single transport adds nothing to the list of opcodes.
   const Where where = rows.size() > 1 ? Where::Both : Where::Json;

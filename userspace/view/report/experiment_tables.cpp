@@ -59,9 +59,9 @@ const std::vector<FlowColumn> &flow_columns() {
 Table flows_table(const ExperimentMeasurement &measured, size_t most) {
   std::vector<Column> columns;
   std::vector<bool> unmeasured;
-  for (const FlowColumn &one : flow_columns()) {
-    const std::string &key = one.column.key;
-    columns.push_back(one.column);
+  for (const FlowColumn &flow_column : flow_columns()) {
+    const std::string &key = flow_column.column.key;
+    columns.push_back(flow_column.column);
     unmeasured.push_back(measured.unmeasured.contains(key == "rate_bps" ? "goodput_bps" : key));
   }
   const std::vector<ExperimentFlow> &flows = measured.flows;

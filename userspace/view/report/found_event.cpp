@@ -56,18 +56,18 @@ std::string text_of(const roce_episode &e, const Table &row) {
 } // namespace
 
 Document episode_event(const EpisodeRow &row, uint64_t realtime_offset_ns) {
-  Episodes one;
-  one.episodes.push_back(row);
-  const Table table = episode_table(one);
+  Episodes episodes;
+  episodes.episodes.push_back(row);
+  const Table table = episode_table(episodes);
   return document("episode", episode_end(row.episode) + realtime_offset_ns, row.name.key, table,
                   text_of(row.episode, table));
 }
 
 Document finding_event(const FindingRow &row, uint64_t realtime_offset_ns) {
-  Episodes one;
-  one.findings.push_back(row);
+  Episodes episodes;
+  episodes.findings.push_back(row);
   return document("finding", row.finding.time_ns + realtime_offset_ns, row.name.key,
-                  finding_table(one), finding_text(row.finding));
+                  finding_table(episodes), finding_text(row.finding));
 }
 
 } // namespace xr::report

@@ -34,16 +34,16 @@ void join_flows(const std::vector<RunDifference> &all, std::vector<RunDifference
     size_t flows = 0;
   };
   std::vector<Sum> sums;
-  for (const RunDifference &one : all) {
-    if (one.kind != Kind::Flow)
+  for (const RunDifference &run_difference : all) {
+    if (run_difference.kind != Kind::Flow)
       continue;
     auto sum = std::find_if(sums.begin(), sums.end(), [&](const Sum &candidate) {
-      return candidate.difference.column == one.column;
+      return candidate.difference.column == run_difference.column;
     });
     if (sum == sums.end())
-      sum = sums.insert(sums.end(), Sum{.difference = {Kind::Flow, "", one.column}});
-    sum->difference.first += one.first;
-    sum->difference.second += one.second;
+      sum = sums.insert(sums.end(), Sum{.difference = {Kind::Flow, "", run_difference.column}});
+    sum->difference.first += run_difference.first;
+    sum->difference.second += run_difference.second;
     sum->flows++;
   }
   for (Sum &sum : sums) {
@@ -59,23 +59,26 @@ std::string number_text(double value) {
                                                               : fmt::format("{:.6g}", value);
 }
 
-std::string percent_text(const RunDifference &one) {
-  const auto relative = one.relative();
+std::string percent_text(const RunDifference &run_difference) {
+  const auto relative = run_difference.relative();
   return relative ? fmt::format("{:+.1f} %", *relative * 100) : "";
 }
 
 Table values_of(const std::vector<RunDifference> &differences,
                 const std::pair<std::string, std::string> &labels, bool text) {
   Rows rows;
-  for (const RunDifference &one : differences) {
-    if (text && one.first == 0 && one.second == 0)
+  for (const RunDifference &run_difference : differences) {
+    if (text && run_difference.first == 0 && run_difference.second == 0)
       continue;
-    std::vector<Value> row = {std::string(sample_kind_name(one.kind)), one.name, one.column};
+    std::vector<Value> row = {std::string(sample_kind_name(run_difference.kind)),
+                              run_difference.name, run_difference.column};
     if (text) {
-      row.insert(row.end(), {number_text(one.first), number_text(one.second), percent_text(one)});
+      row.insert(row.end(), {number_text(run_difference.first), number_text(run_difference.second),
+                             percent_text(run_difference)});
     } else {
-      const auto relative = one.relative();
-      row.insert(row.end(), {one.first, one.second, relative ? Value{*relative} : Value{}});
+      const auto relative = run_difference.relative();
+      row.insert(row.end(), {run_difference.first, run_difference.second,
+                             relative ? Value{*relative} : Value{}});
     }
     rows.push_back(std::move(row));
   }
@@ -140,14 +143,15 @@ RunComparison compare_runs(const StoredRun &first, const StoredRun &second) {
   for (const StoredRow &row : second.rows)
     if (!both.contains(Key{row.kind, row.name}))
       comparison.only_in_one.push_back(row.name);
-  for (const RunDifference &one : comparison.all)
-    if (one.kind == Kind::Total || (one.kind == Kind::Flow && flows <= kMostFlows))
-      comparison.summary.push_back(one);
+  for (const RunDifference &run_difference : comparison.all)
+    if (run_difference.kind == Kind::Total ||
+        (run_difference.kind == Kind::Flow && flows <= kMostFlows))
+      comparison.summary.push_back(run_difference);
   if (flows > kMostFlows)
     join_flows(comparison.all, comparison.summary);
-  for (const RunDifference &one : comparison.all)
-    if (one.kind == Kind::Queue)
-      comparison.summary.push_back(one);
+  for (const RunDifference &difference : comparison.all)
+    if (difference.kind == Kind::Queue)
+      comparison.summary.push_back(difference);
   return comparison;
 }
 

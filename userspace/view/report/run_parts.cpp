@@ -42,9 +42,10 @@ void add_verified(std::vector<Section> &sections, const VerifyCounts &c) {
                             count("different_bytes", "bytes that differ", c.different_bytes,
                                   Hide::Zero, Tone::Alarm)}});
   std::vector<std::vector<Value>> rows;
-  for (const VerifyCounts::Difference &one : c.differences)
-    rows.push_back({uint64_t{one.qp}, one.message, one.offset, one.va,
-                    fmt::format("{:#04x}", one.written), fmt::format("{:#04x}", one.read)});
+  for (const VerifyCounts::Difference &difference : c.differences)
+    rows.push_back({uint64_t{difference.qp}, difference.message, difference.offset, difference.va,
+                    fmt::format("{:#04x}", difference.written),
+                    fmt::format("{:#04x}", difference.read)});
   Section section{"differences", "FIRST DIFFERENT BYTES",
                   make_table({{"qp", "QP", Format::Qpn},
                               {"message", "MESSAGE", Format::Count},

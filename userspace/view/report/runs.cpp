@@ -311,8 +311,8 @@ Status check_storm(const PfcReport &r) {
   if (!r.storm || !r.lapsed)
     return {};
   const auto us = [](uint64_t ns) { return static_cast<double>(ns) / 1000; };
-  const bool longest =
-      std::all_of(r.quanta.begin(), r.quanta.end(), [](uint16_t one) { return one == UINT16_MAX; });
+  const bool longest = std::all_of(r.quanta.begin(), r.quanta.end(),
+                                   [](uint16_t value) { return value == UINT16_MAX; });
   return Error{fmt::format("the storm lapsed: {} of its gaps {} longer than a pause, the largest "
                            "{:.1f} us, and a frame pauses for {:.1f} us",
                            r.lapsed, r.lapsed == 1 ? "was" : "were", us(r.gap_ns.max()),

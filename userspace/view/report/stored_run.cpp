@@ -90,11 +90,11 @@ Result<StoredRun> read_stored_run(const std::string &text) {
                                     {"packets", static_cast<double>(result.measured.packets)}}});
     for (const json &flow : stored.at("flows")) {
       run.rows.push_back(row_of(Kind::Flow, flow));
-      ExperimentFlow one;
-      one.name = flow.at("name");
-      one.fct_ns = optional<uint64_t>(flow, "fct_ns");
-      one.slowdown = optional<double>(flow, "slowdown");
-      result.measured.flows.push_back(std::move(one));
+      ExperimentFlow experiment_flow;
+      experiment_flow.name = flow.at("name");
+      experiment_flow.fct_ns = optional<uint64_t>(flow, "fct_ns");
+      experiment_flow.slowdown = optional<double>(flow, "slowdown");
+      result.measured.flows.push_back(std::move(experiment_flow));
     }
     for (const json &queue : stored.at("queues")) {
       run.rows.push_back(row_of(Kind::Queue, queue));

@@ -21,11 +21,11 @@ Tally &Tally::operator+=(const Tally &other) {
 
 Sums::Sums(const Snapshot &s) {
   for (size_t i = 0; i < s.opcodes.size(); i++) {
-    const Tally one = tally(s.opcodes[i]);
-    opcodes[i % ROCE_OPCODE_COUNT_V1] += one;
-    (i < ROCE_OPCODE_COUNT_V1 ? v2 : v1) += one;
+    const Tally item = tally(s.opcodes[i]);
+    opcodes[i % ROCE_OPCODE_COUNT_V1] += item;
+    (i < ROCE_OPCODE_COUNT_V1 ? v2 : v1) += item;
     if (i >= ROCE_OPCODE_COUNT_V1)
-      opcodes_v1[i - ROCE_OPCODE_COUNT_V1] = one;
+      opcodes_v1[i - ROCE_OPCODE_COUNT_V1] = item;
     for (size_t codepoint = 0; codepoint < ecn.size() && i < ROCE_OPCODE_COUNT_V1; codepoint++)
       ecn[codepoint] += s.opcodes[i].packets[codepoint];
   }

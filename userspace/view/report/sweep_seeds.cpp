@@ -28,13 +28,13 @@ std::vector<Alike> alike(const std::vector<SweepPoint> &points) {
         places.try_emplace(settings_text(point.settings, kSeed), all.size());
     if (added)
       all.push_back({place->first, {}, 0});
-    Alike &one = all[place->second];
+    Alike &item = all[place->second];
     if (point.failure.empty() && point.result.verdict != Verdict::Void)
-      one.points.push_back(&point);
+      item.points.push_back(&point);
     else
-      one.left_out++;
+      item.left_out++;
   }
-  std::erase_if(all, [](const Alike &one) { return one.points.size() + one.left_out < 2; });
+  std::erase_if(all, [](const Alike &entry) { return entry.points.size() + entry.left_out < 2; });
   return all;
 }
 
@@ -122,8 +122,8 @@ std::string settings_text(const std::vector<std::pair<std::string, std::string>>
 Table seeds_table(const std::vector<SweepPoint> &points) {
   using enum Format;
   std::vector<std::vector<Value>> rows;
-  for (const Alike &one : alike(points))
-    rows.push_back(row_of(one));
+  for (const Alike &item : alike(points))
+    rows.push_back(row_of(item));
   return make_table({{"point", "POINT"},
                      {"points", "POINTS", Count},
                      {"left_out", "LEFT OUT", Count, Hide::Zero, Tone::Alarm},

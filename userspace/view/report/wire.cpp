@@ -44,10 +44,10 @@ template <typename H> void add_times(Group &group, const std::string &key, const
 
 Section section(const std::string &key, const std::string &title, Group group,
                 Tone tone = Tone::Plain) {
-  Section one{key, title, std::move(group)};
-  one.hide = Hide::Zero;
-  one.tone = tone;
-  return one;
+  Section item{key, title, std::move(group)};
+  item.hide = Hide::Zero;
+  item.tone = tone;
+  return item;
 }
 
 // Frames that entered the port and were handed over.
@@ -304,9 +304,9 @@ bool any_link(Ports ports) {
 }
 
 Section table_section(const char *key, const char *title, Table table) {
-  Section one{key, title, std::move(table)};
-  one.hide = Hide::Zero;
-  return one;
+  Section section{key, title, std::move(table)};
+  section.hide = Hide::Zero;
+  return section;
 }
 
 } // namespace

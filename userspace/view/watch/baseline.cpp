@@ -58,8 +58,8 @@ std::vector<RuleRow> difference_since(const std::vector<RuleRow> &now,
                                       const std::vector<RuleRow> &base) {
   std::vector<RuleRow> out = now;
   for (RuleRow &rule : out) {
-    const auto then = std::find_if(base.begin(), base.end(), [&rule](const RuleRow &one) {
-      return one.id == rule.id && one.matched <= rule.matched;
+    const auto then = std::find_if(base.begin(), base.end(), [&rule](const RuleRow &rule_row) {
+      return rule_row.id == rule.id && rule_row.matched <= rule.matched;
     });
     if (then == base.end())
       continue;

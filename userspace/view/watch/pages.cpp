@@ -96,8 +96,8 @@ Listing help_page() {
   Line head(kFullWidth);
   head.add("HELP  Esc goes back", Style::Heading).fill(Style::Heading);
   return {head, kKeys.size() + kWords.size(), [](size_t row) {
-            const KeyHelp &one = row < kKeys.size() ? kKeys[row] : kWords[row - kKeys.size()];
-            return Line(kFullWidth).add(" " + to_left(one.keys, 20), Style::Bold).add(one.what);
+            const KeyHelp &help = row < kKeys.size() ? kKeys[row] : kWords[row - kKeys.size()];
+            return Line(kFullWidth).add(" " + to_left(help.keys, 20), Style::Bold).add(help.what);
           }};
 }
 

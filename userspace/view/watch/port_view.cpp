@@ -161,7 +161,9 @@ PortView::StreamRates PortView::rates(uint32_t place) const {
 
 std::optional<uint32_t> PortView::find(const roce_key &key, uint32_t place) const {
   const auto &streams = counted().streams;
-  const auto is_it = [&key](const roce_stream &one) { return report::same_stream(one.key, key); };
+  const auto is_it = [&key](const roce_stream &stream) {
+    return report::same_stream(stream.key, key);
+  };
   if (place < streams.size() && is_it(streams[place]))
     return place;
   const auto it = std::find_if(streams.begin(), streams.end(), is_it);

@@ -92,19 +92,19 @@ bool StreamList::before(const Keyed &a, const Keyed &b) const {
 
 size_t StreamList::rank_of_selected(const PortView &port, const std::vector<Keyed> &all) const {
   const auto &streams = port.counted().streams;
-  const auto is_it = [&](const Keyed &one) {
-    return report::same_stream(streams[one.place].key, *followed_key_);
+  const auto is_it = [&](const Keyed &keyed) {
+    return report::same_stream(streams[keyed.place].key, *followed_key_);
   };
   // `all` is sorted by index here, so the last known index is looked up first.
   auto it = std::lower_bound(all.begin(), all.end(), place_,
-                             [](const Keyed &one, uint32_t place) { return one.place < place; });
+                             [](const Keyed &item, uint32_t place) { return item.place < place; });
   if (it == all.end() || !is_it(*it))
     it = std::find_if(all.begin(), all.end(), is_it);
   if (it == all.end()) // gone or filtered out: the stream at its rank is selected instead
     return rank_;
   place_ = it->place;
-  return static_cast<size_t>(
-      std::count_if(all.begin(), all.end(), [&](const Keyed &one) { return before(one, *it); }));
+  return static_cast<size_t>(std::count_if(all.begin(), all.end(),
+                                           [&](const Keyed &entry) { return before(entry, *it); }));
 }
 
 StreamList::Window StreamList::window(const PortView &port, size_t rows) {

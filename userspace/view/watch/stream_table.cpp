@@ -23,8 +23,8 @@ constexpr std::string_view kPageOnly[] = {"qp_number", "first_psn", "next_psn", 
 // The given columns in this order, followed by all others.
 std::vector<std::string> with_all_others(std::initializer_list<const char *> first) {
   std::vector<std::string> keys(first.begin(), first.end());
-  for (const report::StreamColumn &one : report::stream_columns()) {
-    const std::string &key = one.column.key;
+  for (const report::StreamColumn &stream_column : report::stream_columns()) {
+    const std::string &key = stream_column.column.key;
     if (std::find(keys.begin(), keys.end(), key) == keys.end() &&
         std::find(std::begin(kPageOnly), std::end(kPageOnly), key) == std::end(kPageOnly))
       keys.push_back(key);
@@ -122,8 +122,9 @@ std::vector<TableColumn> choose(const State &state, const StreamList::Window &wi
     columns.push_back(std::move(column));
   };
   const auto taken = [&columns](const std::string &key) {
-    return std::any_of(columns.begin(), columns.end(),
-                       [&key](const TableColumn &one) { return one.column.key == key; });
+    return std::any_of(columns.begin(), columns.end(), [&key](const TableColumn &table_column) {
+      return table_column.column.key == key;
+    });
   };
   for (const char *key : {"src", "dst", "dest_qp"})
     take(key);

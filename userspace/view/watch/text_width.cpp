@@ -54,11 +54,11 @@ bool is_ascii(std::string_view text) {
 std::string head(const std::vector<Character> &all, size_t columns) {
   std::string out;
   size_t used = 0;
-  for (const Character &one : all) {
-    used += one.columns > 0 ? static_cast<size_t>(one.columns) : 0;
+  for (const Character &character : all) {
+    used += character.columns > 0 ? static_cast<size_t>(character.columns) : 0;
     if (used > columns)
       break;
-    out += one.bytes;
+    out += character.bytes;
   }
   return out;
 }
@@ -69,8 +69,8 @@ size_t columns_of(std::string_view text) {
   if (is_ascii(text))
     return text.size();
   size_t columns = 0;
-  for (const Character &one : characters(text))
-    columns += one.columns > 0 ? static_cast<size_t>(one.columns) : 0;
+  for (const Character &character : characters(text))
+    columns += character.columns > 0 ? static_cast<size_t>(character.columns) : 0;
   return columns;
 }
 
@@ -78,8 +78,8 @@ std::string drawable(std::string_view text, bool unicode) {
   if (is_ascii(text))
     return std::string(text);
   std::string out;
-  for (const Character &one : characters(text))
-    out += one.columns >= 0 && (unicode || is_ascii(one.bytes)) ? one.bytes : "?";
+  for (const Character &character : characters(text))
+    out += character.columns >= 0 && (unicode || is_ascii(character.bytes)) ? character.bytes : "?";
   return out;
 }
 
