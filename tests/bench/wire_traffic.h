@@ -91,7 +91,7 @@ inline endpoint::WireRun open_wire(const char *first, const char *second, uint64
 }
 
 inline void turn(endpoint::WireRun &run) {
-  if (auto done = run.turn(); !done)
+  if (auto done = run.turn(); !done.ok())
     fail(done.error().message);
 }
 

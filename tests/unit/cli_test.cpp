@@ -18,13 +18,13 @@
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/sweep.h"
-#include "cli/sweep_merge.h"
 #include "directory.h"
 #include "impair/rule.h"
 #include "report/attachments.h"
 #include "report/json.h"
 #include "report/reports.h"
 #include "report/text.h"
+#include "sweep/merge.h"
 #include "watch/pages.h"
 #include "watch/stream_list.h"
 
@@ -169,9 +169,9 @@ TEST(Cli, StatusOfErrors) {
   const xr::Error failed{"cannot open x", "run as root"};
   testing::internal::CaptureStderr();
   EXPECT_EQ(fail("run", failed), 1);
-  EXPECT_EQ(fail("run", failed.under("x.yaml")), 1);
+  EXPECT_EQ(fail("run", failed.in("x.yaml")), 1);
   EXPECT_EQ(fail("run", failed.as_usage()), 2);
-  EXPECT_EQ(fail("run", failed.as_usage().under("--set x")), 2);
+  EXPECT_EQ(fail("run", failed.as_usage().in("--set x")), 2);
   EXPECT_EQ(refuse("run", failed), 2);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("xdp-roce: run: --set x: cannot open x\n"),
             std::string::npos);
@@ -415,16 +415,16 @@ TEST(Cli, SharesOfASweep) {
 TEST(Cli, MergesASharedSweepWithoutPoints) {
   xr::test::Directory with, without, empty;
   std::ofstream(without.file("sweep.json")) << "{}\n";
-  xr::report::SweepPoint point{.number = 1, .run = "01", .host = "a", .settings = {{"seed", "1"}}};
+  xr::sweep::SweepPoint point{.number = 1, .run = "01", .host = "a", .settings = {{"seed", "1"}}};
   std::filesystem::create_directory(with.file("001-seed=1"));
   std::ofstream(with.file("001-seed=1/point.json"))
-      << xr::report::stored_point(point, xr::report::pack_point({}), 1);
-  const auto merged = merge_sweep({without.path(), with.path()});
+      << xr::sweep::stored_point(point, xr::sweep::pack_point({}), 1);
+  const auto merged = xr::sweep::merge_sweep({without.path(), with.path()});
   ASSERT_TRUE(merged.ok()) << merged.error().message;
   EXPECT_EQ(merged.get().points.size(), 1U);
   EXPECT_TRUE(merged.get().missing.empty());
-  EXPECT_FALSE(merge_sweep({without.path()}).ok());
-  EXPECT_FALSE(merge_sweep({with.path(), empty.path()}).ok());
+  EXPECT_FALSE(xr::sweep::merge_sweep({without.path()}).ok());
+  EXPECT_FALSE(xr::sweep::merge_sweep({with.path(), empty.path()}).ok());
 }
 
 TEST(Cli, PlacesAreNamedAlone) {

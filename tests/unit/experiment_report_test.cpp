@@ -7,11 +7,13 @@
 #include "report/experiment.h"
 #include "report/json.h"
 #include "report/text.h"
+#include "sweep/point.h"
 
 namespace {
 
 using namespace xr;
 using namespace xr::report;
+using namespace xr::sweep;
 using nlohmann::json;
 using Outcome = ExperimentCheck::Outcome;
 

@@ -18,6 +18,7 @@
 #include "metrics/server.h"
 #include "names/names.h"
 #include "report/stream_columns.h"
+#include "roce/config.h"
 #include "snapshots.h"
 
 namespace {

@@ -7,12 +7,13 @@
 
 #include "report/experiment.h"
 #include "report/json.h"
-#include "report/stored_run.h"
+#include "sweep/stored_run.h"
 
 namespace {
 
 using namespace xr;
 using namespace xr::report;
+using namespace xr::sweep;
 using Kind = ExperimentSample::Kind;
 
 ExperimentResult result_of(size_t flows, double rate) {

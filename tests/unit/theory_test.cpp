@@ -2,6 +2,7 @@
 // The theory of DCQCN against the figures of CoNEXT'16 ("ECN or Delay") and of its authors'
 // repository (jitupadhye-zz/rdma), and against itself: the fixed point, and the differential
 // equations that it is the fixed point of.
+#include "congestion/fluid.h"
 #include "congestion/theory.h"
 
 #include <cmath>

@@ -107,8 +107,8 @@ struct Wire {
     while (time.now < until) {
       const uint64_t now = FakeClock(time).now();
       auto one = there->turn(now), other = back->turn(now);
-      if (!one || !other)
-        return one ? other.error() : one.error();
+      if (!one.ok() || !other.ok())
+        return one.ok() ? other.error() : one.error();
       if (!*one && !*other)
         Direction::wait(all, now, std::min<uint64_t>(kMs, until - std::min(until, now) + 1));
     }

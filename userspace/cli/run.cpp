@@ -16,13 +16,14 @@
 #include "cli/run_plots.h"
 #include "cli/run_ports.h"
 #include "cli/sweep.h"
-#include "cli/sweep_merge.h"
 #include "experiment/experiment.h"
 #include "parse/words.h"
 #include "parse/yaml.h"
 #include "places/plan.h"
 #include "places/run.h"
 #include "report/experiment.h"
+#include "sweep/merge.h"
+#include "sweep/point.h"
 
 namespace xr::cli {
 
@@ -94,17 +95,17 @@ int run_one(const RunArgs &args, const Globals &globals, const experiment::Exper
 
 // Writes and prints the report of points that ran here or were merged.
 int finish_sweep(const RunArgs &args, const Globals &globals, const std::string &name,
-                 const std::vector<report::SweepPoint> &points,
+                 const std::vector<sweep::SweepPoint> &points,
                  const std::vector<uint64_t> &missing) {
   std::vector<const ExperimentResult *> results;
   Verdict worst = missing.empty() ? Verdict::Pass : Verdict::Void;
-  for (const report::SweepPoint &point : points) {
+  for (const sweep::SweepPoint &point : points) {
     if (!point.failure.empty())
       worst = Verdict::Void;
     worst = std::max(worst, point.result.verdict);
     results.push_back(&point.result);
   }
-  const report::Document document = report::sweep_report(name, points, missing);
+  const report::Document document = sweep::sweep_report(name, points, missing);
   if (!args.out.empty()) {
     if (Status s = make_directory(args.out); !s)
       return fail("run", s.error());
@@ -121,7 +122,7 @@ int merge(const RunArgs &args, const Globals &globals) {
   if (args.files.size() < 2)
     return refuse("run merge",
                   {"DIR is required", "directories of `run FILE --share I/N --out DIR`"});
-  auto merged = merge_sweep({args.files.begin() + 1, args.files.end()});
+  auto merged = sweep::merge_sweep({args.files.begin() + 1, args.files.end()});
   if (!merged)
     return fail("run merge", merged.error());
   if (merged->twice)

@@ -15,7 +15,7 @@
 #include "plot/overlay.h"
 #include "plot/page.h"
 #include "report/json.h"
-#include "report/stored_run.h"
+#include "sweep/stored_run.h"
 
 namespace xr::cli {
 
@@ -23,12 +23,12 @@ namespace {
 
 using Labels = std::pair<std::string, std::string>;
 
-Result<report::StoredRun> read_run(const std::string &directory) {
+Result<sweep::StoredRun> read_run(const std::string &directory) {
   const std::string path = directory + "/result.json";
   auto text = parse::read_file(path);
   if (!text)
     return Error{text.error().message, "a directory of `xdp-roce run FILE --out DIR`"};
-  auto run = report::read_stored_run(*text);
+  auto run = sweep::read_stored_run(*text);
   if (!run)
     return Error{fmt::format("{}: {}", path, run.error().message),
                  "a directory of `xdp-roce run FILE --out DIR`, not of a sweep"};
@@ -36,8 +36,8 @@ Result<report::StoredRun> read_run(const std::string &directory) {
 }
 
 // The place distinguishes the runs, or else the name of the directory.
-Labels labels_of(const std::vector<std::string> &directories, const report::StoredRun &first,
-                 const report::StoredRun &second) {
+Labels labels_of(const std::vector<std::string> &directories, const sweep::StoredRun &first,
+                 const sweep::StoredRun &second) {
   if (first.result.place != second.result.place)
     return {first.result.place, second.result.place};
   const auto name = [](const std::string &directory) {
@@ -49,8 +49,8 @@ Labels labels_of(const std::vector<std::string> &directories, const report::Stor
 }
 
 // ns between two samples of a row; 0: there are none.
-Result<uint64_t> sample_interval(const std::string &directory, const report::StoredRun &run) {
-  auto reader = XR_TRY(report::SeriesReader::open(directory + "/series.csv", run));
+Result<uint64_t> sample_interval(const std::string &directory, const sweep::StoredRun &run) {
+  auto reader = XR_TRY(sweep::SeriesReader::open(directory + "/series.csv", run));
   uint64_t first = 0;
   for (;;) {
     auto samples = XR_TRY(reader.next());
@@ -70,9 +70,9 @@ struct Intervals {
   size_t rows = 0;
 };
 
-Status add_figures(const std::string &directory, const report::StoredRun &run,
+Status add_figures(const std::string &directory, const sweep::StoredRun &run,
                    const Intervals &intervals, plot::LabelledFigures &to) {
-  auto reader = XR_TRY(report::SeriesReader::open(directory + "/series.csv", run));
+  auto reader = XR_TRY(sweep::SeriesReader::open(directory + "/series.csv", run));
   plot::Recorder recorder(intervals.duration_ns, intervals.sample_ns, intervals.rows);
   for (;;) {
     const auto samples = XR_TRY(reader.next());
@@ -85,9 +85,9 @@ Status add_figures(const std::string &directory, const report::StoredRun &run,
 }
 
 Result<std::vector<plot::Figure>> figures_of(const std::vector<std::string> &directories,
-                                             const Labels &labels, const report::StoredRun &first,
-                                             const report::StoredRun &second) {
-  const report::StoredRun *runs[] = {&first, &second};
+                                             const Labels &labels, const sweep::StoredRun &first,
+                                             const sweep::StoredRun &second) {
+  const sweep::StoredRun *runs[] = {&first, &second};
   Intervals intervals;
   for (size_t i = 0; i < std::size(runs); i++) {
     const auto sample = XR_TRY(sample_interval(directories[i], *runs[i]));
@@ -101,15 +101,15 @@ Result<std::vector<plot::Figure>> figures_of(const std::vector<std::string> &dir
   return plot::overlay(std::move(both[0]), std::move(both[1]));
 }
 
-Status write_files(const std::string &out, const Labels &labels, const report::StoredRun &first,
-                   const report::StoredRun &second, const report::RunComparison &comparison,
+Status write_files(const std::string &out, const Labels &labels, const sweep::StoredRun &first,
+                   const sweep::StoredRun &second, const sweep::RunComparison &comparison,
                    const report::Document &document, std::vector<plot::Figure> figures) {
   if (Status s = make_directory(out); !s)
     return s;
   plot::ComparisonPage page;
   page.title = fmt::format("{} and {}", labels.first, labels.second);
   page.runs = {{{labels.first, first.result}, {labels.second, second.result}}};
-  for (const report::RunDifference &run_difference : comparison.all)
+  for (const sweep::RunDifference &run_difference : comparison.all)
     page.rows.push_back({run_difference.name, run_difference.column, run_difference.first,
                          run_difference.second, run_difference.relative()});
   page.figures = std::move(figures);
@@ -130,9 +130,9 @@ int compare_stored_runs(const std::vector<std::string> &directories, const std::
     if (!*run)
       return fail("run compare", run->error());
   const Labels labels = labels_of(directories, first.get(), second.get());
-  const report::RunComparison comparison = report::compare_runs(first.get(), second.get());
+  const sweep::RunComparison comparison = sweep::compare_runs(first.get(), second.get());
   const report::Document document =
-      report::comparison_report(labels, first.get(), second.get(), comparison);
+      sweep::comparison_report(labels, first.get(), second.get(), comparison);
   if (!out.empty() || !plots.empty()) {
     auto figures = figures_of(directories, labels, first.get(), second.get());
     if (!figures)

@@ -79,7 +79,7 @@ std::vector<plot::Moment> moments_of(const experiment::Experiment &experiment) {
 
 struct SweepPlot {
   const char *id, *title, *unit;
-  double (*value)(const report::SweepNumbers &);
+  double (*value)(const sweep::SweepNumbers &);
 };
 constexpr SweepPlot kSweepPlots[] = {
     {"rate", "Sum of the flows' goodput", "bit/s", [](const auto &n) { return n.rate; }},
@@ -163,12 +163,12 @@ Status write_plots(const std::string &out, const std::string &plots,
   return out.empty() ? Status() : write_whole(out + "/report.html", plot::html(result, page));
 }
 
-Status write_sweep_plots(const std::string &plots, const std::vector<report::SweepPoint> &points) {
+Status write_sweep_plots(const std::string &plots, const std::vector<sweep::SweepPoint> &points) {
   if (Status s = make_directory(plots); !s)
     return s;
   for (const SweepPlot &plot : kSweepPlots) {
     std::vector<plot::SweepValue> values;
-    for (const report::SweepPoint &point : points)
+    for (const sweep::SweepPoint &point : points)
       if (point.failure.empty() && point.result.verdict != Verdict::Void)
         values.push_back({point.settings, plot.value(point.numbers)});
     if (values.empty())

@@ -11,6 +11,7 @@
 #include "plot/figure.h"
 #include "plot/recorder.h"
 #include "report/experiment.h"
+#include "sweep/point.h"
 
 namespace xr::cli {
 
@@ -26,6 +27,6 @@ Status write_plots(const std::string &out, const std::string &plots,
 
 // Writes an SVG for each of the numbers of a sweep's points into `plots`; of those that were
 // measured.
-Status write_sweep_plots(const std::string &plots, const std::vector<report::SweepPoint> &points);
+Status write_sweep_plots(const std::string &plots, const std::vector<sweep::SweepPoint> &points);
 
 } // namespace xr::cli

@@ -81,7 +81,7 @@ public:
     }
   }
 
-  Result<std::vector<report::SweepPoint>> run() {
+  Result<std::vector<sweep::SweepPoint>> run() {
     Progress progress("sweep");
     size_t over = take_stored();
     if (over && options_.on_found)
@@ -133,12 +133,12 @@ private:
   // How many points are in their directories already.
   size_t take_stored() {
     size_t taken = 0;
-    for (report::SweepPoint &row : rows_) {
+    for (sweep::SweepPoint &row : rows_) {
       const auto text = row.directory.empty() ? Result<std::string>(Error{""})
                                               : parse::read_file(row.directory + kPointFile);
       if (!text)
         continue;
-      auto stored = report::read_stored_point(text.get());
+      auto stored = sweep::read_stored_point(text.get());
       if (!stored || stored->point.run != row.run || stored->point.number != row.number)
         continue;
       stored->point.directory = row.directory;
@@ -173,7 +173,7 @@ private:
     const auto result = run_experiment(
         experiment.get(), {rows_[point].directory, ""},
         [this](const places::RunProgress &) { return !interrupt_.asked(); }, options_.place);
-    return result ? report::pack_point(result.get()) : "!" + result.error().message;
+    return result ? sweep::pack_point(result.get()) : "!" + result.error().message;
   }
 
   // Waits a little; how many points ended.
@@ -203,11 +203,11 @@ private:
     while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR)
       ;
     child.pid = 0;
-    report::SweepPoint &row = rows_[child.point];
+    sweep::SweepPoint &row = rows_[child.point];
     row.failure.clear();
     if (child.text.starts_with("!"))
       row.failure = child.text.substr(1);
-    else if (!report::unpack_point(child.text, row))
+    else if (!sweep::unpack_point(child.text, row))
       row.failure = WIFSIGNALED(status)
                         ? fmt::format("its process was ended by signal {}", WTERMSIG(status))
                         : "its process ended without a result";
@@ -215,7 +215,7 @@ private:
       row.result.measured.why_void = {row.failure};
     else if (!row.directory.empty() && row.result.verdict != Verdict::Void)
       if (Status s = write_whole(row.directory + kPointFile,
-                                 report::stored_point(row, child.text, points_.size()));
+                                 sweep::stored_point(row, child.text, points_.size()));
           !s)
         row.failure = s.error().message;
     return 1;
@@ -234,7 +234,7 @@ private:
   const SweepOptions &options_;
   Interrupt interrupt_;
   std::vector<Child> children_;
-  std::vector<report::SweepPoint> rows_;
+  std::vector<sweep::SweepPoint> rows_;
 };
 
 } // namespace
@@ -304,10 +304,10 @@ experiment::Settings joined(const experiment::Settings &first, const experiment:
   return all;
 }
 
-Result<std::vector<report::SweepPoint>> sweep(const experiment::ExperimentFile &file,
-                                              const experiment::Settings &settings,
-                                              const std::vector<experiment::Settings> &points,
-                                              const SweepOptions &options) {
+Result<std::vector<sweep::SweepPoint>> sweep(const experiment::ExperimentFile &file,
+                                             const experiment::Settings &settings,
+                                             const std::vector<experiment::Settings> &points,
+                                             const SweepOptions &options) {
   return Sweep(file, settings, points, options).run();
 }
 

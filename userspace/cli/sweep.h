@@ -12,6 +12,7 @@
 #include "cli/run_files.h"
 #include "experiment/experiment.h"
 #include "report/experiment.h"
+#include "sweep/point.h"
 
 namespace xr::cli {
 
@@ -37,9 +38,9 @@ experiment::Settings joined(const experiment::Settings &first, const experiment:
 // Those of the share, in the order of `points`. A signal ends the processes; points that did not
 // run have a failure. A point whose result is in `out`, of the same file, settings and version, is
 // not run again.
-Result<std::vector<report::SweepPoint>> sweep(const experiment::ExperimentFile &file,
-                                              const experiment::Settings &settings,
-                                              const std::vector<experiment::Settings> &points,
-                                              const SweepOptions &options);
+Result<std::vector<sweep::SweepPoint>> sweep(const experiment::ExperimentFile &file,
+                                             const experiment::Settings &settings,
+                                             const std::vector<experiment::Settings> &points,
+                                             const SweepOptions &options);
 
 } // namespace xr::cli

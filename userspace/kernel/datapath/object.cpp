@@ -144,7 +144,8 @@ roce_config make_config(const AttachOptions &options, bool frags) {
     config.features |= ROCE_FEATURE_CLASSES;
   // A secret seed: a sender cannot choose addresses that share a bucket.
   const auto seed = random_seed();
-  config.hash_seed = seed ? static_cast<decltype(config.hash_seed)>(*seed) : config.attached_ns;
+  config.hash_seed =
+      seed ? static_cast<decltype(config.hash_seed)>(seed.get()) : config.attached_ns;
   return config;
 }
 

@@ -225,7 +225,7 @@ Status WireRun::State::open_sockets() {
 
 Status WireRun::State::make_directions() {
   const auto drawn = random_seed();
-  const uint64_t seed = drawn ? *drawn : monotonic_ns();
+  const uint64_t seed = drawn ? drawn.get() : monotonic_ns();
   begun_ns = monotonic_ns();
   for (unsigned i = 0; i < kPorts; i++) {
     counts[i] = new (ports->memory(i).bytes().data()) WirePortCounts;

@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "report/experiment.h"
+#include "sweep/point.h"
 
-namespace xr::report {
+namespace xr::sweep {
+
+using namespace report;
 
 namespace {
 
@@ -149,4 +151,4 @@ Table seeds_table(const std::vector<SweepPoint> &points) {
                     std::move(rows));
 }
 
-} // namespace xr::report
+} // namespace xr::sweep

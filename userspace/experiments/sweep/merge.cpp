@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/sweep_merge.h"
+#include "sweep/merge.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 #include "parse/yaml.h"
 
-namespace xr::cli {
+namespace xr::sweep {
 
 namespace {
 
@@ -33,14 +33,14 @@ Result<std::vector<std::string>> point_files(const std::string &directory) {
 
 Result<MergedSweep> merge_sweep(const std::vector<std::string> &directories) {
   MergedSweep merged;
-  std::map<uint64_t, report::SweepPoint> points;
+  std::map<uint64_t, SweepPoint> points;
   std::string run, first;
   uint64_t of = 0;
   for (const std::string &directory : directories) {
     auto files = XR_TRY(point_files(directory));
     for (const std::string &file : files) {
       auto text = XR_TRY(parse::read_file(file));
-      auto stored = report::read_stored_point(text);
+      auto stored = read_stored_point(text);
       if (!stored)
         return Error{fmt::format("{}: {}", file, stored.error().message)};
       if (run.empty()) {
@@ -68,4 +68,4 @@ Result<MergedSweep> merge_sweep(const std::vector<std::string> &directories) {
   return merged;
 }
 
-} // namespace xr::cli
+} // namespace xr::sweep

@@ -5,9 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/experiment.h"
+#include "sweep/point.h"
 
-namespace xr::report {
+namespace xr::sweep {
+
+using namespace report;
 
 namespace {
 
@@ -170,4 +172,4 @@ Result<StoredPoint> read_stored_point(const std::string &text) {
   return Error{"it is no point of a sweep, or another version's"};
 }
 
-} // namespace xr::report
+} // namespace xr::sweep

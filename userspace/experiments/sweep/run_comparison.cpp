@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "report/stored_run.h"
+#include "sweep/stored_run.h"
 
-namespace xr::report {
+namespace xr::sweep {
+
+using namespace report;
 
 namespace {
 
@@ -169,4 +171,4 @@ Document comparison_report(const std::pair<std::string, std::string> &labels,
   return document;
 }
 
-} // namespace xr::report
+} // namespace xr::sweep

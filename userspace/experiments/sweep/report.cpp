@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "report/experiment.h"
+#include "sweep/point.h"
 
-namespace xr::report {
+namespace xr::sweep {
+
+using namespace report;
 
 namespace {
 
@@ -108,4 +110,4 @@ Document sweep_report(const std::string &name, const std::vector<SweepPoint> &po
   return document;
 }
 
-} // namespace xr::report
+} // namespace xr::sweep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/stored_run.h"
+#include "sweep/stored_run.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,9 @@
 
 #include "report/experiment.h"
 
-namespace xr::report {
+namespace xr::sweep {
+
+using namespace report;
 
 namespace {
 
@@ -178,4 +180,4 @@ Result<std::vector<ExperimentSample>> SeriesReader::next() {
   return samples;
 }
 
-} // namespace xr::report
+} // namespace xr::sweep

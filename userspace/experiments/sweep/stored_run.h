@@ -17,7 +17,9 @@
 #include "model/experiment_result.h"
 #include "report/document.h"
 
-namespace xr::report {
+namespace xr::sweep {
+
+using report::Document;
 
 // Numbers of a flow, a queue, or the whole run ("").
 struct StoredRow {
@@ -79,4 +81,4 @@ Document comparison_report(const std::pair<std::string, std::string> &labels,
                            const StoredRun &first, const StoredRun &second,
                            const RunComparison &comparison);
 
-} // namespace xr::report
+} // namespace xr::sweep
