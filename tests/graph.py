@@ -4,7 +4,8 @@
 - on a circle, of folders or of groups;
 - on an edge that differs from the tables in userspace/README.md (folders: what CMake links; groups: what follows from it);
 - on an include without an edge of its own, and on an edge that no include uses;
-- on a clock or a socket in the group lab, whose time is virtual.
+- on a clock or a socket in the group lab, whose time is virtual;
+- on a lock or a namespace that is taken and not kept in a variable, and so is left at once.
 EDGES is graph.txt of the build: "GROUP/FOLDER USED..." a line, what CMake links; a folder without a group is its own."""
 import pathlib
 import re
@@ -78,6 +79,12 @@ for folder in sorted(name for name in uses if group_of[name] == "lab"):
     for source in sorted((userspace / path_of[folder]).glob("*.[hc]*")):
         for header in re.findall(rf"^#include ({CLOCKS})", source.read_text(), re.M):
             faults.append(f"{path_of[folder]}/{source.name} includes {header}: the lab's time is virtual")
+
+GUARDS = r"^ *XR_TRY\([^;]*(?:enter\(\)|enter_netns\([^;]*\)|Lock::take\([^;]*\)|Claims::take\([^;]*\))\);"
+for folder in sorted(uses):
+    for source in sorted((userspace / path_of[folder]).glob("*.[hc]*")):
+        for guard in re.findall(GUARDS, source.read_text(), re.M):
+            faults.append(f"{path_of[folder]}/{source.name}: {guard.strip()} is not kept")
 
 for name in groups:
     print(f"{name:14} {' '.join(sorted(group_uses[name])) or '-'}")

@@ -327,17 +327,22 @@ TEST(PlacesMeasurement, OwnLossesAreReasonsForVoid) {
   EXPECT_EQ(reasons([](WirePortCounts &c) { c.out.late.add(100'000'000, 100); }), 1U);
   // Frames that could not leave in time, with a fixed rate and with one that marks change.
   sender.seconds = 1;
-  const auto late = [&](const char *more, uint64_t slipped_ns) {
+  const auto late = [&](const std::string &flow, const std::string &congestion,
+                        uint64_t slipped_ns) {
     SendReport report = sender;
     report.counts.slipped_ns = slipped_ns;
-    return why_void(plan(std::string(kStar) + kFlows + more), report, responder, wire).size();
+    const Plan some =
+        plan(kStar + ("flows: [{from: sender-1, to: receiver, words: write size 65536" + flow +
+                      "}]\ncongestion: " + congestion + "\n"));
+    return why_void(some, report, responder, wire).size();
   };
-  for (const char *more : {"congestion: dcqcn\n", "congestion: none\nreliable: false\n"}) {
-    EXPECT_EQ(late(more, 1'000'000), 0U) << more;
-    EXPECT_EQ(late(more, 500'000'000), 1U) << more;
+  for (const auto &[flow, congestion] :
+       {std::pair("", "dcqcn preset paper"), std::pair(", reliable: false", "none")}) {
+    EXPECT_EQ(late(flow, congestion, 1'000'000), 0U) << congestion;
+    EXPECT_EQ(late(flow, congestion, 500'000'000), 1U) << congestion;
   }
-  EXPECT_EQ(late("congestion: none\n", 500'000'000), 0U); // acknowledgements may have been late
-  sender.counts.timeouts = 1;                             // of flows: no loss of ours
+  EXPECT_EQ(late("", "none", 500'000'000), 0U); // acknowledgements may have been late
+  sender.counts.timeouts = 1;                   // of flows: no loss of ours
   EXPECT_TRUE(why_void(p, sender, responder, wire).empty());
   responder.engine.socket.rx_ring_full = 1;
   EXPECT_EQ(why_void(p, sender, responder, wire).size(), 1U);

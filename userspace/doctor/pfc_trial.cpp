@@ -74,7 +74,7 @@ Status be_promiscuous(const Fd &fd, unsigned ifindex) {
 // Sends both frames, round after round, until both have arrived.
 Result<PfcSeen> exchange(const datapath::AttachedPort &port, const host::LinkFacts &to,
                          const host::LinkFacts &from, const std::string &netns) {
-  XR_TRY(host::enter_netns(netns));
+  const auto inside = XR_TRY(host::enter_netns(netns));
   auto fd = XR_TRY(packet_socket());
   XR_TRY(be_promiscuous(fd, to.ifindex));
   const auto before = port.snapshot(false);
@@ -104,7 +104,7 @@ Result<PfcSeen> exchange(const datapath::AttachedPort &port, const host::LinkFac
 Result<PfcSeen> look(const std::string &ifname, const std::string &netns,
                      const host::LinkFacts &from) {
   auto to = [&]() -> Result<host::LinkFacts> {
-    XR_TRY(host::enter_netns(netns));
+    const auto inside = XR_TRY(host::enter_netns(netns));
     return host::read_link(ifname, netns);
   }();
   if (!to)
@@ -152,7 +152,7 @@ Check judge_pfc(const PfcSeen &seen) {
 Result<Check> try_pfc(const std::string &ifname, const std::string &netns,
                       const std::string &from) {
   auto sender = [&]() -> Result<host::LinkFacts> {
-    XR_TRY(host::enter_netns(netns));
+    const auto inside = XR_TRY(host::enter_netns(netns));
     return host::read_link(from, netns);
   }();
   if (!sender)

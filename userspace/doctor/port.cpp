@@ -21,7 +21,7 @@ Result<PortFacts> read_port(const std::string &ifname, const std::string &netns,
   PortFacts port;
   auto home = XR_TRY(host::Netns::open(netns));
   {
-    XR_TRY(home.enter());
+    const auto inside = XR_TRY(home.enter());
     auto link = XR_TRY(host::read_link(ifname, netns));
     port.link = link;
     port.netns = netns;

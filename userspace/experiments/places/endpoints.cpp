@@ -103,7 +103,7 @@ uint64_t ring_memory(const RunPort &port) {
 }
 
 Result<packet::Mac> mac_of(const std::string &ifname, const std::string &netns) {
-  XR_TRY(host::enter_netns(netns));
+  const auto inside = XR_TRY(host::enter_netns(netns));
   const auto facts = XR_TRY(host::read_link(ifname, netns));
   return facts.mac;
 }
@@ -208,7 +208,7 @@ Result<Endpoints> Endpoints::prepare(const Plan &plan, const simulate::Scenario 
                                      const EndpointSetup &setup) {
   auto state = std::make_unique<State>();
   // Each of the four programs takes long to load.
-  XR_TRY(datapath::Lock::ForThreads::take());
+  const auto lock = XR_TRY(datapath::Lock::ForThreads::take());
   Status wire, respond, send;
   std::thread receivers([&] {
     if (setup.ports.receiver.here())

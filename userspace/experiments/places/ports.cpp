@@ -206,7 +206,7 @@ private:
       if (port->here())
         mine.push_back(*port);
     const auto peer = XR_TRY(find_peer());
-    XR_TRY(PortClaims::take(mine));
+    const auto claims = XR_TRY(PortClaims::take(mine));
     auto endpoints = Endpoints::prepare(plan_, scenario_, {.ports = ports_, .peer_mac = peer});
     if (!endpoints)
       return endpoints.error();

@@ -66,7 +66,7 @@ Status count_with(const Pins &pins, const std::string &ifname, roce_config &conf
 Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
               const AttachOptions &options, std::vector<std::string> &notes) {
   Pins pins(bpffs, place.netns->inode(), place.ifindex);
-  XR_TRY(place.netns->enter());
+  const auto inside = XR_TRY(place.netns->enter());
   Undo undo(*place.netns, place.ifindex, bpffs, pins);
   roce_config config = make_config(options, take_frags(options, notes));
   config.quantum_ps = quantum_of(host::read_speed(place.ifname));

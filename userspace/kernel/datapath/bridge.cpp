@@ -107,7 +107,7 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
   XR_TRY(check_options(options));
   if (a == b)
     return Error{"a bridge needs two ports"};
-  XR_TRY(Lock::take(Lock::Kind::Exclusive));
+  const auto lock = XR_TRY(Lock::take(Lock::Kind::Exclusive));
   for (const std::string &ifname : {a, b}) // before need_bpffs() mounts a bpffs
     XR_TRY(find_place(ifname, netns, find_bpffs()).in(ifname));
   auto bpffs = XR_TRY(need_bpffs());
@@ -120,7 +120,7 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
       return item.error().in(ifname);
     ready.push_back(std::move(*item));
   }
-  XR_TRY(ready[0].place.netns->enter());
+  const auto inside = XR_TRY(ready[0].place.netns->enter());
   End first(std::move(ready[0]), bpffs), second(std::move(ready[1]), bpffs);
   const host::Netns &where = *first.ready.place.netns;
   XR_TRY(build(first, second, options, report.notes));

@@ -46,7 +46,7 @@ template <typename Next> bool any_alive(const std::vector<uint32_t> &ids, Next n
 
 Result<int> clean_hook(const host::Netns &netns, unsigned ifindex, const Pins *pins,
                        KernelIds &freed) {
-  XR_TRY(netns.enter());
+  const auto inside = XR_TRY(netns.enter());
   Fd pinned = pins ? pins->open(Pins::kProgram) : Fd();
   uint32_t pinned_id = program_id(pinned.get());
 

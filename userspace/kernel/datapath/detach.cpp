@@ -89,7 +89,7 @@ std::optional<Place> other_port(const Place &place, const Bpffs &bpffs) {
 // The interfaces of the namespace that have a program of ours on the hook.
 Result<std::vector<Place>> places_in(const std::string &netns_name) {
   auto netns = XR_TRY(host::Netns::open(netns_name));
-  XR_TRY(netns.enter());
+  const auto inside = XR_TRY(netns.enter());
   std::vector<Place> places;
   std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> all(if_nameindex(),
                                                                         if_freenameindex);
@@ -111,7 +111,7 @@ Result<std::vector<Place>> places_in(const std::string &netns_name) {
 
 Result<DetachReport> detach(const std::string &ifname, const std::string &netns) {
   XR_TRY(begin_call());
-  XR_TRY(Lock::take(Lock::Kind::Exclusive));
+  const auto lock = XR_TRY(Lock::take(Lock::Kind::Exclusive));
   auto place = find_place(ifname, netns, find_bpffs());
   return place ? detach_held(*place) : Result<DetachReport>(place.error());
 }
@@ -138,7 +138,7 @@ Result<DetachReport> detach_held(const Place &place) {
 
 Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
   XR_TRY(begin_call());
-  XR_TRY(Lock::take(Lock::Kind::Exclusive));
+  const auto lock = XR_TRY(Lock::take(Lock::Kind::Exclusive));
   auto bpffs = find_bpffs();
   std::vector<DetachReport> reports;
   std::vector<KernelIds> freed; // of each report

@@ -83,7 +83,7 @@ Status exchange(const Place &place, const PortStatus &port, const ProgramFeature
     return Error{"the attachment's configuration cannot be read", attach_again(port)};
   config->features = needed.features;
   config->uses = needed.uses;
-  XR_TRY(place.netns->enter());
+  const auto inside = XR_TRY(place.netns->enter());
   auto object = XR_TRY(Object::open(*config, 1 << 20, pins, Pins::kNext));
   auto swap = [&]() -> Status {
     if (auto done = object.load(); !done)

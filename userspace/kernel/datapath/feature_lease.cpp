@@ -107,7 +107,7 @@ Result<FeatureLease> FeatureLease::take(const std::string &ifname, const std::st
                                         const LeasedFeature &feature,
                                         const AttachOptions &options) {
   XR_TRY(begin_call(host::Privilege::Load));
-  XR_TRY(Lock::take(Lock::Kind::Exclusive));
+  const auto whole = XR_TRY(Lock::take(Lock::Kind::Exclusive));
   auto place = XR_TRY(find_place(ifname, netns, find_bpffs()));
   auto seen = XR_TRY(inspect_location(std::move(place)));
   auto lock = XR_TRY(Lock::take_port(seen.port.netns_inode, seen.port.ifindex, feature.use));
@@ -125,7 +125,7 @@ Status FeatureLease::end() {
   const auto held = std::move(held_); // releases the port's lock at the end of this function
   if (!held)
     return {};
-  XR_TRY(Lock::take(Lock::Kind::Exclusive));
+  const auto lock = XR_TRY(Lock::take(Lock::Kind::Exclusive));
   const auto bpffs = find_bpffs();
   const auto pins =
       bpffs ? std::optional(Pins(*bpffs, held->netns_inode, held->ifindex)) : std::nullopt;

@@ -44,7 +44,7 @@ Result<Place> find_place(const std::string &ifname, const std::string &netns_nam
   place.ifname = ifname;
   auto netns = host::Netns::open(netns_name);
   if (netns.ok()) {
-    XR_TRY(netns->enter());
+    const auto inside = XR_TRY(netns->enter());
     place.netns = std::move(*netns);
     place.ifindex = ifname.size() < IF_NAMESIZE ? if_nametoindex(ifname.c_str()) : 0;
   }

@@ -114,7 +114,7 @@ const Candidate *find_by_nsid(const std::vector<Candidate> &all, const host::Net
 }
 
 Status read_end(End &end, const std::function<Result<host::LinkFacts>()> &read) {
-  XR_TRY(end.netns->enter());
+  const auto inside = XR_TRY(end.netns->enter());
   end.facts = XR_TRY(read());
   end.name = end.facts.ifname;
   end.features = XR_TRY(host::read_features(end.facts.ifname));
@@ -146,7 +146,7 @@ std::optional<End> find_peer(const End &port) {
 }
 
 Status set_features(const End &end, const Names &names, bool on) {
-  XR_TRY(end.netns->enter());
+  const auto inside = XR_TRY(end.netns->enter());
   for (const std::string &name : names) {
     auto features = host::read_features(end.facts.ifname);
     // Skip one that already changed together with another: segmentation depends on checksums.
@@ -310,7 +310,7 @@ void Preflight::raise_mtu(End &end, uint32_t mtu, const std::string &text) {
   const std::string &ifname = end.facts.ifname;
   bool raised = report(end, text, end.command(fmt::format("ip link set {} mtu {}", ifname, mtu)),
                        [&]() -> Status {
-                         XR_TRY(end.netns->enter());
+                         const auto inside = XR_TRY(end.netns->enter());
                          return host::set_mtu(ifname, mtu);
                        });
   if (raised)

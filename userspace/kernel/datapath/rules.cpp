@@ -438,7 +438,8 @@ Result<RuleList> with_rules(const std::string &ifname, const std::string &netns,
                             const Change &change,
                             std::chrono::milliseconds patience = Lock::patience()) {
   XR_TRY(begin_call(change ? host::Privilege::Load : host::Privilege::Read));
-  XR_TRY(Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared, patience));
+  const auto lock =
+      XR_TRY(Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared, patience));
   auto store = XR_TRY(RuleStore::open(ifname, netns));
   if (!change)
     return store.list();

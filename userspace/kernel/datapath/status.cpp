@@ -62,7 +62,7 @@ bool uses_maps_of_pins(uint32_t on_hook, uint32_t pinned, const Maps &maps) {
 }
 
 Status read_hook_of(PortStatus &port, const host::Netns &netns) {
-  XR_TRY(netns.enter());
+  const auto inside = XR_TRY(netns.enter());
   auto hook = read_hook(port.ifindex);
   if (!hook)
     return hook.error();
@@ -86,7 +86,7 @@ uint32_t ours_on_hook(const PortStatus &port, uint32_t pinned) {
 
 // Adds to `known` the interfaces of the namespace that have a program of ours without pins.
 Status add_unpinned(const host::Netns &netns, std::vector<PortStatus> &known) {
-  XR_TRY(netns.enter());
+  const auto inside = XR_TRY(netns.enter());
   std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> all(if_nameindex(),
                                                                         if_freenameindex);
   for (struct if_nameindex *i = all.get(); i && i->if_index; i++) {
@@ -195,7 +195,7 @@ Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, u
 Result<std::vector<PortStatus>> status(const std::string &netns_name) {
   XR_TRY(begin_call(host::Privilege::Read));
   auto own = XR_TRY(host::Netns::open(netns_name));
-  XR_TRY(Lock::take(Lock::Kind::Shared));
+  const auto lock = XR_TRY(Lock::take(Lock::Kind::Shared));
   auto bpffs = find_bpffs();
   std::vector<PortStatus> ports;
   for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>()) {
@@ -255,7 +255,7 @@ Result<std::vector<std::string>> pinned_interfaces(const std::string &netns) {
 
 Result<Inspected> look_up(const std::string &ifname, const std::string &netns) {
   XR_TRY(begin_call(host::Privilege::Read));
-  XR_TRY(Lock::take(Lock::Kind::Shared));
+  const auto lock = XR_TRY(Lock::take(Lock::Kind::Shared));
   auto place = XR_TRY(find_place(ifname, netns, find_bpffs()));
   auto found = inspect(ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
   if (found && place.pins)

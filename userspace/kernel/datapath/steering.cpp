@@ -67,7 +67,7 @@ Status Steering::go_promiscuous() {
   const auto netns = host::Netns::find(lease_.netns_inode());
   if (!netns)
     return Error{"the port's network namespace is gone"};
-  XR_TRY(netns->enter());
+  const auto inside = XR_TRY(netns->enter());
   Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
   packet_mreq request{};
   request.mr_ifindex = static_cast<int>(lease_.ifindex());

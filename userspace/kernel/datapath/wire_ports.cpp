@@ -89,7 +89,7 @@ Result<MapMemory> MapMemory::map(int fd, size_t bytes, bool writable) {
 }
 
 Status WirePorts::join(const std::string &netns) {
-  XR_TRY(Lock::take(Lock::Kind::Exclusive));
+  const auto lock = XR_TRY(Lock::take(Lock::Kind::Exclusive));
   for (unsigned i = 0; i < kPorts; i++) {
     OpenPort &port = ports_[i];
     auto bridge_port = XR_TRY(find_bridge_port(port.status.ifname, netns));
@@ -301,7 +301,7 @@ Status set_link_words(const std::string &ifname, const std::string &netns,
   if (words.size() >= ROCE_LINK_TEXT)
     return Error{fmt::format("the link has {} characters, {} are possible", words.size(),
                              ROCE_LINK_TEXT - 1)};
-  XR_TRY(Lock::take(Lock::Kind::Exclusive));
+  const auto lock = XR_TRY(Lock::take(Lock::Kind::Exclusive));
   auto found = XR_TRY(find_bridge_port(ifname, netns));
   // The program of the other port hands over what leaves by this one.
   auto other = XR_TRY(find_bridge_port(found.port.peer, netns));

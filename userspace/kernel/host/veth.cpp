@@ -77,14 +77,14 @@ Status make_veth(const std::string &word, const std::string &other) {
 Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
   const auto there = XR_TRY(Netns::open(far.netns));
   {
-    XR_TRY(enter_netns(near.netns));
+    const auto inside = XR_TRY(enter_netns(near.netns));
     if (auto done = make_pair(near.ifname, far.ifname, &there, mtu); !done)
       return done;
     if (auto done = set_up(near.ifname, true); !done)
       return done;
   }
   {
-    XR_TRY(there.enter());
+    const auto inside = XR_TRY(there.enter());
     if (auto done = set_feature(far.ifname, "rx-gro", true); !done)
       return done;
     if (auto done = set_up(far.ifname, true); !done)
@@ -92,7 +92,7 @@ Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
     if (auto done = await_carrier(far.ifname); !done)
       return done;
   }
-  XR_TRY(enter_netns(near.netns));
+  const auto inside = XR_TRY(enter_netns(near.netns));
   if (auto done = await_carrier(near.ifname); !done)
     return done;
   return set_up(near.ifname, true); // as above

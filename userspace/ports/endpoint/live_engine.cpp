@@ -69,7 +69,7 @@ LiveEngine::LiveEngine(requester::LiveFlow flow, datapath::LiveProgram program, 
 
 Result<std::unique_ptr<LiveEngine>> LiveEngine::open(requester::LiveFlow flow, unsigned ifindex,
                                                      const std::string &netns, uint32_t cpu) {
-  XR_TRY(host::enter_netns(netns));
+  const auto inside = XR_TRY(host::enter_netns(netns));
   auto program =
       XR_TRY(datapath::LiveProgram::load(flow.plan(), flow.qps(), flow.frame(), ifindex));
   return std::unique_ptr<LiveEngine>(
@@ -104,7 +104,7 @@ uint32_t LiveEngine::times(uint64_t now) const {
 }
 
 Status LiveEngine::run(const std::atomic<bool> &stop) {
-  XR_TRY(host::enter_netns(netns_));
+  const auto inside = XR_TRY(host::enter_netns(netns_));
   pin(cpu_);
   roce_live_state &state = program_.state();
   const flow::Flow &flow = flow_.flow();

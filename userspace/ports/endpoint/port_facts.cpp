@@ -77,7 +77,7 @@ std::optional<packet::Address> PortFacts::address(bool ipv4) const {
 
 Result<PortFacts> read_port_facts(const std::string &ifname, const std::string &netns) {
   XR_TRY(host::check_privilege(host::Privilege::Sockets));
-  XR_TRY(host::enter_netns(netns));
+  const auto inside = XR_TRY(host::enter_netns(netns));
   auto link = host::read_link(ifname, netns);
   if (!link)
     return link.error();
@@ -112,7 +112,7 @@ PortDrops read_port_drops(const PortFacts &port) {
 Result<packet::Mac> resolve(const PortFacts &port, const packet::Address &source,
                             const packet::Address &address, const std::vector<packet::Tag> &tags,
                             const packet::Mac &source_mac) {
-  XR_TRY(host::enter_netns(port.netns));
+  const auto inside = XR_TRY(host::enter_netns(port.netns));
   if (const auto mac = known(port, address))
     return *mac;
   auto fd = XR_TRY(raw_socket(port));

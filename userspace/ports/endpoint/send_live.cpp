@@ -29,7 +29,7 @@ Status check_total(const SendRequest &request) {
 }
 
 Status check_port(const PortFacts &port, bool prefer_zero_copy) {
-  XR_TRY(host::enter_netns(port.netns));
+  const auto inside = XR_TRY(host::enter_netns(port.netns));
   const auto xdp = host::read_xdp_features(port.ifindex);
   if (!xdp) // before 6.3 nobody knows
     return {};

@@ -72,7 +72,7 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
     return Error{fmt::format("there is no queue {}: the port has {}",
                              queues.first + queues.count - 1, port.queues),
                  fmt::format("`ethtool -l {}` shows them; they are numbered from 0", port.ifname)};
-  XR_TRY(host::enter_netns(port.netns));
+  const auto inside = XR_TRY(host::enter_netns(port.netns));
   const auto xdp = host::read_xdp_features(port.ifindex);
   const bool skb_mode = steering && steering->mode() == Mode::Skb;
   afxdp::SocketOptions options;

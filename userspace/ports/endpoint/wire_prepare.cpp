@@ -203,7 +203,7 @@ Result<bool> WireRun::State::must_copy() {
 }
 
 Status WireRun::State::open_sockets() {
-  XR_TRY(host::enter_netns(request.netns));
+  const auto inside = XR_TRY(host::enter_netns(request.netns));
   const uint32_t longest = std::max(facts[0].longest(), facts[1].longest());
   umem = XR_TRY(afxdp::SharedUmem::make(
       longest, static_cast<uint32_t>(memory.buffers[0] + memory.buffers[1])));

@@ -205,8 +205,9 @@ Result<Assignment> parse_assignment(std::span<const ParameterRow> rows, const st
                  fmt::format("{}=VALUE, in {}", name, unit_text(row))};
   auto value = parse_quantity(row, word.substr(equals + 1));
   if (!value)
-    return Error{fmt::format("{}: {}", name, value.error().message),
-                 value.error().hint.empty() ? row.meaning : value.error().hint};
+    return Error{value.error().message,
+                 value.error().hint.empty() ? row.meaning : value.error().hint}
+        .in(name);
   return Assignment{at.get(), value.get()};
 }
 
