@@ -6,7 +6,7 @@
 #include "requests.h"
 
 /* Notes whether PSNs before `psn`, which an answer acknowledges, did not pass here. */
-static ROCE_INLINE void roce_follow_note_unseen(struct roce_follow *f, __u32 psn) {
+static ROCE_INLINE void roce_follow_note_unseen_psns(struct roce_follow *f, __u32 psn) {
   if (!f->round.holes || roce_psn_diff(f->round.hole[0].start, psn) >= 0)
     return;
   f->flags |= ROCE_FOLLOW_MISSED;
@@ -14,8 +14,8 @@ static ROCE_INLINE void roce_follow_note_unseen(struct roce_follow *f, __u32 psn
 }
 
 /* All before `psn` is acknowledged. Not 0: PSNs more than before. */
-static ROCE_INLINE __u32 roce_follow_acked(struct roce_follow *f, const struct roce_step *s,
-                                           __u32 psn) {
+static ROCE_INLINE __u32 roce_follow_acknowledge(struct roce_follow *f, const struct roce_step *s,
+                                                 __u32 psn) {
   __s32 more = roce_psn_diff(psn, f->acked);
 
   if (more <= 0)
@@ -26,16 +26,16 @@ static ROCE_INLINE __u32 roce_follow_acked(struct roce_follow *f, const struct r
     f->flags &= ~(__u32)ROCE_FOLLOW_TURN;
     f->turns++;
   }
-  roce_follow_note_unseen(f, psn);
+  roce_follow_note_unseen_psns(f, psn);
   if (f->timed_out_ns && roce_psn_diff(psn, f->timeout_psn) > 0)
     f->timed_out_ns = f->timeout_ns = 0;
   roce_round_reach(&f->round, psn);
-  roce_follow_check_recovery(f, s->now);
+  roce_follow_check_recovered(f, s->now);
   return (__u32)more;
 }
 
 /* Messages seen whose last PSN is before `psn`, modulo 2^24; -1: too many to know. */
-ROCE_OUTLINE int roce_follow_messages(const struct roce_follow *f, __u32 psn) {
+ROCE_OUTLINE int roce_follow_messages_before(const struct roce_follow *f, __u32 psn) {
   __u32 after = 0;
 
   if (!f)
@@ -58,13 +58,16 @@ ROCE_OUTLINE int roce_follow_messages(const struct roce_follow *f, __u32 psn) {
  * What an MSN says where PSNs did not pass here: they may have ended messages, and the count is
  * that of the answer from now on. `same`: they ended none.
  */
-static ROCE_INLINE void roce_follow_msn_unseen(struct roce_env *env, struct roce_follow *f,
-                                               const struct roce_step *s, __u32 psn, int same) {
+static ROCE_INLINE void roce_follow_compare_msn_after_unseen(struct roce_env *env,
+                                                             struct roce_follow *f,
+                                                             const struct roce_step *s, __u32 psn,
+                                                             int same) {
   if (!same)
     f->sum.msn_unchecked++;
   else if (f->flags & ROCE_FOLLOW_JUMP && roce_psn_diff(psn, f->jump_to) > 0)
-    roce_follow_tell(env, f, ROCE_FINDING_PSN_VIOLATION, s->now, f->jump_frame, s->frame,
-                     f->jump_to, (f->jump_to - f->jump_from) & ROCE_PSN_MASK, f->jump_from);
+    roce_follow_report_finding(env, f, ROCE_FINDING_PSN_VIOLATION, s->now, f->jump_frame, s->frame,
+                               f->jump_to, (f->jump_to - f->jump_from) & ROCE_PSN_MASK,
+                               f->jump_from);
   f->flags &= ~(__u32)(ROCE_FOLLOW_MISSED | ROCE_FOLLOW_JUMP);
   f->msn_forgotten = f->round.forgotten;
 }
@@ -78,7 +81,7 @@ ROCE_OUTLINE int roce_follow_msn(struct roce_env *env, struct roce_follow *f,
 
   if (!roce_follows(env, f, s))
     return 0;
-  messages = roce_follow_messages(f, psn);
+  messages = roce_follow_messages_before(f, psn);
   /* What did not pass here may have ended messages. */
   if (messages < 0 || roce_psn_diff(psn, f->next) > 0) {
     f->sum.msn_unchecked++;
@@ -88,14 +91,15 @@ ROCE_OUTLINE int roce_follow_msn(struct roce_env *env, struct roce_follow *f,
   offset = (s->msn - (__u32)messages) & ROCE_PSN_MASK;
   same = f->flags & ROCE_FOLLOW_MSN && offset == f->msn_offset;
   if (f->flags & ROCE_FOLLOW_MISSED || f->round.forgotten != f->msn_forgotten) {
-    roce_follow_msn_unseen(env, f, s, psn, same);
+    roce_follow_compare_msn_after_unseen(env, f, s, psn, same);
     f->msn_offset = f->msn_other = offset;
   } else if (f->flags & ROCE_FOLLOW_MSN && !same) {
     if (offset == f->msn_other) /* reported: from then on this is its count */
       f->msn_offset = offset;
     else
-      roce_follow_find(env, f, ROCE_FINDING_MSN, s, f->ack_frame, (psn - 1) & ROCE_PSN_MASK, s->msn,
-                       (f->msn_offset + (__u32)messages) & ROCE_PSN_MASK);
+      roce_follow_report_finding_here(env, f, ROCE_FINDING_MSN, s, f->ack_frame,
+                                      (psn - 1) & ROCE_PSN_MASK, s->msn,
+                                      (f->msn_offset + (__u32)messages) & ROCE_PSN_MASK);
     f->msn_other = offset;
   } else {
     f->msn_offset = f->msn_other = offset;
@@ -119,7 +123,8 @@ ROCE_OUTLINE int roce_follow_nak(struct roce_env *env, struct roce_follow *f,
   again = f->flags & ROCE_FOLLOW_NAKED && f->nak_psn == psn && f->acked == psn;
   after = again && f->flags & ROCE_FOLLOW_AFTER;
   /* It comes with the RNR NAK, for what was sent after the refused request. */
-  refused = roce_follow_waits(f) && f->open.cause == ROCE_CAUSE_RNR && f->open.first_missing == psn;
+  refused = roce_follow_waits_for_resending(f) && f->open.cause == ROCE_CAUSE_RNR &&
+            f->open.first_missing == psn;
   acked = roce_psn_diff(psn, f->acked) < 0;
   last = roce_psn_diff(psn, f->newest) >= 0;
   f->nak_before = f->sum.naks ? f->nak_psn : psn;
@@ -132,15 +137,15 @@ ROCE_OUTLINE int roce_follow_nak(struct roce_env *env, struct roce_follow *f,
   } else if (refused) {
     f->open.naks++;
   } else {
-    roce_follow_note_unseen(f, psn);
+    roce_follow_note_unseen_psns(f, psn);
     seen_ns = f->ahead_ns && f->ahead_of == psn ? f->ahead_ns : 0;
     if (!acked && roce_psn_diff(psn, f->next) <= 0)
       roce_round_refuse(&f->round, psn);
-    roce_follow_begin(env, f, ROCE_CAUSE_NAK, ROCE_KIND_REQUEST, psn, end);
+    roce_follow_begin_episode(env, f, ROCE_CAUSE_NAK, ROCE_KIND_REQUEST, psn, end);
     f->open.naks = 1;
     f->open.nak_ns = s->now;
     f->open.nak_frame = s->frame;
-    f->open.last_sent_ns = roce_follow_sent(f);
+    f->open.last_sent_ns = roce_follow_previous_request_ns(f);
     if (seen_ns) {
       f->open.seen_ns = seen_ns;
       f->open.missing = roce_round_missing(&f->round, psn);
@@ -149,13 +154,13 @@ ROCE_OUTLINE int roce_follow_nak(struct roce_env *env, struct roce_follow *f,
     }
   }
   if (after) /* the responder asked again for what had not come */
-    roce_follow_tell(env, f, ROCE_FINDING_WRONG_PSN, s->now, f->after_frame, f->nak_frame, psn,
-                     f->after_psn, psn);
+    roce_follow_report_finding(env, f, ROCE_FINDING_WRONG_PSN, s->now, f->after_frame, f->nak_frame,
+                               psn, f->after_psn, psn);
   else if (again)
-    roce_follow_find(env, f, ROCE_FINDING_REPEATED_NAK, s, f->nak_frame, psn, 0, 0);
+    roce_follow_report_finding_here(env, f, ROCE_FINDING_REPEATED_NAK, s, f->nak_frame, psn, 0, 0);
   else if ((acked || last) && roce_psn_diff(psn, f->begun) >= 0)
-    roce_follow_find(env, f, ROCE_FINDING_NAK_WITHOUT_GAP, s, 0, psn, 0, 0);
-  roce_follow_acked(f, s, psn);
+    roce_follow_report_finding_here(env, f, ROCE_FINDING_NAK_WITHOUT_GAP, s, 0, psn, 0, 0);
+  roce_follow_acknowledge(f, s, psn);
   f->flags &= ~(__u32)(ROCE_FOLLOW_JUMP | ROCE_FOLLOW_AFTER);
   f->flags |= ROCE_FOLLOW_NAKED;
   f->nak_psn = psn;
@@ -163,18 +168,19 @@ ROCE_OUTLINE int roce_follow_nak(struct roce_env *env, struct roce_follow *f,
   return 1;
 }
 
-static ROCE_INLINE void roce_follow_rnr(struct roce_env *env, struct roce_follow *f,
-                                        const struct roce_step *s) {
-  roce_follow_acked(f, s, s->psn);
+static ROCE_INLINE void roce_follow_refused_by_rnr(struct roce_env *env, struct roce_follow *f,
+                                                   const struct roce_step *s) {
+  roce_follow_acknowledge(f, s, s->psn);
   f->flags &= ~(__u32)ROCE_FOLLOW_NAKED; /* the request has arrived since that NAK */
   f->flags |= ROCE_FOLLOW_REFUSED;
   f->rnr_psn = s->psn;
   if (roce_psn_diff(s->psn, f->next) < 0)
     roce_round_refuse(&f->round, s->psn);
-  roce_follow_begin(env, f, ROCE_CAUSE_RNR, ROCE_KIND_REQUEST, s->psn, roce_psn_add(s->psn, 1));
+  roce_follow_begin_episode(env, f, ROCE_CAUSE_RNR, ROCE_KIND_REQUEST, s->psn,
+                            roce_psn_add(s->psn, 1));
   f->open.nak_ns = s->now;
   f->open.nak_frame = s->frame;
-  f->open.last_sent_ns = roce_follow_sent(f);
+  f->open.last_sent_ns = roce_follow_previous_request_ns(f);
 }
 
 ROCE_OUTLINE int roce_follow_ack(struct roce_env *env, struct roce_follow *f,
@@ -192,7 +198,7 @@ ROCE_OUTLINE int roce_follow_ack(struct roce_env *env, struct roce_follow *f,
     }
     return 1;
   }
-  more = roce_follow_acked(f, s, psn);
+  more = roce_follow_acknowledge(f, s, psn);
   if (!more)
     return 1;
   f->sum.acks++;
@@ -202,7 +208,8 @@ ROCE_OUTLINE int roce_follow_ack(struct roce_env *env, struct roce_follow *f,
 }
 
 /* Answers stepped over [from, to); those that come now are taken out again. */
-static ROCE_INLINE void roce_follow_step(struct roce_follow *f, const struct roce_step *s) {
+static ROCE_INLINE void roce_follow_take_out_of_stepped_over(struct roce_follow *f,
+                                                             const struct roce_step *s) {
   ROCE_ROLLED
   for (__u32 i = 0; i < ROCE_OVERS; i++) {
     if (i >= f->overs)
@@ -226,18 +233,18 @@ static ROCE_INLINE void roce_follow_step(struct roce_follow *f, const struct roc
 }
 
 /* The open episode misses answers: what is sent again, and whether all came. */
-static ROCE_INLINE void roce_follow_replay(struct roce_env *env, struct roce_follow *f,
-                                           const struct roce_step *s, int replay, int seen) {
+static ROCE_INLINE void roce_follow_answer_again(struct roce_env *env, struct roce_follow *f,
+                                                 const struct roce_step *s, int replay, int seen) {
   struct roce_episode *open = &f->open;
   int needed = !open->recovered_ns && s->psn == f->answer_left;
 
   if (!open->resent_ns && (needed || replay)) {
-    roce_follow_trace(env);
+    roce_follow_mark_for_capture(env);
     open->resent_ns = s->now;
     open->resent_frame = s->frame;
   }
   if (open->resent_ns && roce_psn_diff(s->psn, f->answer_next) < 0)
-    roce_follow_resent(f, s->psn, s->length, seen);
+    roce_follow_count_resent(f, s->psn, s->length, seen);
   if (!needed)
     return;
   f->answer_left = s->end;
@@ -245,8 +252,8 @@ static ROCE_INLINE void roce_follow_replay(struct roce_env *env, struct roce_fol
     open->recovered_ns = s->now;
 }
 
-static ROCE_SEPARATE void roce_follow_answer_copy(struct roce_env *env, struct roce_follow *f,
-                                                  const struct roce_step *s) {
+static ROCE_SEPARATE void roce_follow_copied_answer(struct roce_env *env, struct roce_follow *f,
+                                                    const struct roce_step *s) {
   struct roce_back b = {};
 
   b.ns = s->now;
@@ -255,12 +262,12 @@ static ROCE_SEPARATE void roce_follow_answer_copy(struct roce_env *env, struct r
   b.end = s->end;
   b.packets = 1;
   b.bytes = s->length;
-  roce_follow_copy(env, f, ROCE_KIND_RESPONSE, &b);
+  roce_follow_copied_packets(env, f, ROCE_KIND_RESPONSE, &b);
 }
 
 /* The PMTU that an answer shows gives the length of the newest READ in PSNs. */
-static ROCE_SEPARATE void roce_follow_read_length(struct roce_follow *f,
-                                                  const struct roce_step *s) {
+static ROCE_SEPARATE void roce_follow_learn_read_length(struct roce_follow *f,
+                                                        const struct roce_step *s) {
   __u32 last = (f->ends_count - 1) & (ROCE_FOLLOW_ENDS - 1), code, end;
 
   if (!(f->flags & ROCE_FOLLOW_UNKNOWN_READ) || !f->read_len ||
@@ -287,8 +294,8 @@ ROCE_OUTLINE int roce_follow_answer(struct roce_env *env, struct roce_follow *f,
   if (!roce_follows(env, f, s))
     return 0;
   roce_follow_payload(env, f, s);
-  roce_follow_read_length(f, s);
-  over = roce_follow_over(f, s->psn, s->end);
+  roce_follow_learn_read_length(f, s);
+  over = roce_follow_stepped_over_in(f, s->psn, s->end);
   if (!(f->flags & ROCE_FOLLOW_ANSWERED)) {
     f->flags |= ROCE_FOLLOW_ANSWERED;
     f->answer_next = f->answer_last = s->psn;
@@ -301,13 +308,13 @@ ROCE_OUTLINE int roce_follow_answer(struct roce_env *env, struct roce_follow *f,
     f->flags |= ROCE_FOLLOW_REREAD;
   /* The tracker takes what was stepped over between responses for PSNs without one. */
   seen = s->seen && !(over && roce_psn_diff(s->psn, over->fresh) >= 0);
-  roce_follow_step(f, s);
+  roce_follow_take_out_of_stepped_over(f, s);
   if (!(s->info & (ROCE_OP_MIDDLE | ROCE_OP_LAST)))
     f->read_first = s->psn;
   if (f->flags & ROCE_FOLLOW_OPEN && f->open.kind == ROCE_KIND_RESPONSE)
-    roce_follow_replay(env, f, s, back && asked, seen);
+    roce_follow_answer_again(env, f, s, back && asked, seen);
   if (again && back && seen && !asked)
-    roce_follow_answer_copy(env, f, s);
+    roce_follow_copied_answer(env, f, s);
   f->answer_last = s->end;
   if (!again)
     f->answer_next = s->end;
@@ -319,7 +326,7 @@ ROCE_OUTLINE int roce_follow_answer(struct roce_env *env, struct roce_follow *f,
   if (s->info & ROCE_OP_READ_RESPONSE && s->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE))
     f->flags |= ROCE_FOLLOW_READ_OPEN;
   if (roce_psn_diff(s->end, f->next) <= 0)
-    roce_follow_acked(f, s, s->end);
+    roce_follow_acknowledge(f, s, s->end);
   return 1;
 }
 
@@ -342,13 +349,13 @@ ROCE_OUTLINE int roce_follow_answers(struct roce_env *env, struct roce_follow *f
     roce_follow_ack(env, f, s);
     break;
   case ROCE_RNR_NAK:
-    roce_follow_settle_refused(env, f, s);
-    roce_follow_rnr(env, f, s);
+    roce_follow_settle_at_refusal(env, f, s);
+    roce_follow_refused_by_rnr(env, f, s);
     break;
   case ROCE_NAK:
     if (ROCE_SYNDROME_VALUE(s->syndrome))
       break;
-    roce_follow_settle_refused(env, f, s);
+    roce_follow_settle_at_refusal(env, f, s);
     roce_follow_nak(env, f, s);
     break;
   default:

@@ -24,7 +24,7 @@ static ROCE_INLINE int roce_follows(struct roce_env *env, const void *one, const
  * For capture: the current packet shows that requests are missing, or begins an episode, or is the
  * first that is sent again in it.
  */
-static ROCE_INLINE void roce_follow_trace(struct roce_env *env) {
+static ROCE_INLINE void roce_follow_mark_for_capture(struct roce_env *env) {
   struct roce_scratch *scratch;
 
   if (!(roce_features(env) & ROCE_FEATURE_CAPTURE))
@@ -35,9 +35,9 @@ static ROCE_INLINE void roce_follow_trace(struct roce_env *env) {
 }
 
 /* Reports that frame `frame`, at `now`, does not agree with frame `other`. */
-static ROCE_INLINE void roce_follow_tell(struct roce_env *env, struct roce_follow *f, int type,
-                                         __u64 now, __u64 frame, __u64 other, __u32 psn,
-                                         __u32 value, __u32 expected) {
+static ROCE_INLINE void roce_follow_report_finding(struct roce_env *env, struct roce_follow *f,
+                                                   int type, __u64 now, __u64 frame, __u64 other,
+                                                   __u32 psn, __u32 value, __u32 expected) {
   struct roce_finding *found = &f->found; /* not on BPF's stack */
 
   found->time_ns = now;
@@ -54,10 +54,11 @@ static ROCE_INLINE void roce_follow_tell(struct roce_env *env, struct roce_follo
 }
 
 /* Records a finding about the current packet. */
-static ROCE_INLINE void roce_follow_find(struct roce_env *env, struct roce_follow *f, int type,
-                                         const struct roce_step *s, __u64 other, __u32 psn,
-                                         __u32 value, __u32 expected) {
-  roce_follow_tell(env, f, type, s->now, s->frame, other, psn, value, expected);
+static ROCE_INLINE void roce_follow_report_finding_here(struct roce_env *env, struct roce_follow *f,
+                                                        int type, const struct roce_step *s,
+                                                        __u64 other, __u32 psn, __u32 value,
+                                                        __u32 expected) {
+  roce_follow_report_finding(env, f, type, s->now, s->frame, other, psn, value, expected);
 }
 
 /*
@@ -78,14 +79,15 @@ ROCE_OUTLINE int roce_follow_payload(struct roce_env *env, struct roce_follow *f
   frame = answer ? f->answer_payload_frame : f->payload_frame;
   if (!(s->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE))) {
     if (s->payload > full)
-      roce_follow_find(env, f, ROCE_FINDING_PMTU, s, frame, s->psn, s->payload, full);
+      roce_follow_report_finding_here(env, f, ROCE_FINDING_PMTU, s, frame, s->psn, s->payload,
+                                      full);
     return 1;
   }
   if (full == ROCE_PAYLOAD_UNKNOWN || (s->payload != full && s->payload == last)) {
     full = s->payload;
     frame = s->frame;
   } else if (s->payload != full) {
-    roce_follow_find(env, f, ROCE_FINDING_PMTU, s, frame, s->psn, s->payload, full);
+    roce_follow_report_finding_here(env, f, ROCE_FINDING_PMTU, s, frame, s->psn, s->payload, full);
   }
   if (answer) {
     f->answer_payload = full;
@@ -102,7 +104,7 @@ ROCE_OUTLINE int roce_follow_payload(struct roce_env *env, struct roce_follow *f
   return 1;
 }
 
-static ROCE_INLINE void roce_follow_close(struct roce_env *env, struct roce_follow *f) {
+static ROCE_INLINE void roce_follow_close_episode(struct roce_env *env, struct roce_follow *f) {
   if (!(f->flags & ROCE_FOLLOW_OPEN))
     return;
   f->flags &= ~(__u32)(ROCE_FOLLOW_OPEN | ROCE_FOLLOW_NAK_AGAIN | ROCE_FOLLOW_ALONE);
@@ -112,7 +114,8 @@ static ROCE_INLINE void roce_follow_close(struct roce_env *env, struct roce_foll
 }
 
 /* An episode is counted at the port that its requests enter, whichever its cause enters. */
-static ROCE_INLINE void roce_follow_count(struct roce_env *env, struct roce_follow *f, int cause) {
+static ROCE_INLINE void roce_follow_count_episode(struct roce_env *env, struct roce_follow *f,
+                                                  int cause) {
   struct roce_shared *shared = roce_shared_of(env);
 
   f->sum.causes[cause]++;
@@ -121,10 +124,10 @@ static ROCE_INLINE void roce_follow_count(struct roce_env *env, struct roce_foll
 }
 
 /* Ends the open episode and begins another, for `psn`, of which [psn, end) has to pass. */
-static ROCE_INLINE void roce_follow_begin(struct roce_env *env, struct roce_follow *f, int cause,
-                                          int kind, __u32 psn, __u32 end) {
-  roce_follow_close(env, f);
-  roce_follow_trace(env);
+static ROCE_INLINE void roce_follow_begin_episode(struct roce_env *env, struct roce_follow *f,
+                                                  int cause, int kind, __u32 psn, __u32 end) {
+  roce_follow_close_episode(env, f);
+  roce_follow_mark_for_capture(env);
   __builtin_memset(&f->open, 0, sizeof(f->open));
   f->flags |= ROCE_FOLLOW_OPEN;
   f->open.cause = (__u8)cause;
@@ -132,16 +135,16 @@ static ROCE_INLINE void roce_follow_begin(struct roce_env *env, struct roce_foll
   f->open.first_missing = psn;
   f->open.end = end;
   f->answer_left = psn;
-  roce_follow_count(env, f, cause);
+  roce_follow_count_episode(env, f, cause);
 }
 
 /* When the previous request was sent; 0: not known, as it was skipped. */
-static ROCE_INLINE __u64 roce_follow_sent(const struct roce_follow *f) {
+static ROCE_INLINE __u64 roce_follow_previous_request_ns(const struct roce_follow *f) {
   return f->flags & ROCE_FOLLOW_ABOUT ? 0 : f->sent_ns;
 }
 
 /* Whether a request in the middle of a message, in order, changes no more than what is next. */
-static ROCE_INLINE int roce_follow_quiet(const struct roce_follow *f) {
+static ROCE_INLINE int roce_follow_has_nothing_open(const struct roce_follow *f) {
   const __u32 quiet = ROCE_FOLLOW_ANSWERED | ROCE_FOLLOW_NAKED | ROCE_FOLLOW_MSN |
                       ROCE_FOLLOW_READ_OPEN | ROCE_FOLLOW_CNP_TOLD | ROCE_FOLLOW_REREAD |
                       ROCE_FOLLOW_SKIPS | ROCE_FOLLOW_ABOUT | ROCE_FOLLOW_MISSED |
@@ -152,8 +155,9 @@ static ROCE_INLINE int roce_follow_quiet(const struct roce_follow *f) {
 }
 
 /* Adds the requests before `end` that were skipped; `word` is their stream's. */
-static ROCE_INLINE void roce_follow_catch_up(struct roce_env *env, struct roce_follow *f, __u32 end,
-                                             __u64 word, __u64 now) {
+static ROCE_INLINE void roce_follow_add_skipped_requests(struct roce_env *env,
+                                                         struct roce_follow *f, __u32 end,
+                                                         __u64 word, __u64 now) {
   __u32 count = f->flags & ROCE_FOLLOW_SKIPS ? roce_skip_count(f->next, end) : 0;
 
   if (!count)
@@ -169,7 +173,7 @@ static ROCE_INLINE void roce_follow_catch_up(struct roce_env *env, struct roce_f
     f->flags &= ~(__u32)ROCE_FOLLOW_BEYOND;
 }
 
-static ROCE_INLINE void roce_follow_start(struct roce_follow *f, const struct roce_step *s) {
+static ROCE_INLINE void roce_follow_start_record(struct roce_follow *f, const struct roce_step *s) {
   f->flags = ROCE_FOLLOW_STARTED;
   f->ahead_ns = 0;
   f->overs = 0;
@@ -182,20 +186,20 @@ static ROCE_INLINE void roce_follow_start(struct roce_follow *f, const struct ro
 }
 
 /* A request that had been sent before. */
-static ROCE_INLINE void roce_follow_resent(struct roce_follow *f, __u32 psn, __u32 bytes,
-                                           int seen) {
+static ROCE_INLINE void roce_follow_count_resent(struct roce_follow *f, __u32 psn, __u32 bytes,
+                                                 int seen) {
   f->open.resent_packets++;
   f->open.resent_bytes += bytes;
   f->open.resent_needlessly += seen && psn != f->open.first_missing;
 }
 
-static ROCE_INLINE int roce_follow_waits(const struct roce_follow *f) {
+static ROCE_INLINE int roce_follow_waits_for_resending(const struct roce_follow *f) {
   return f->flags & ROCE_FOLLOW_OPEN && !f->open.resent_ns &&
          (f->open.cause == ROCE_CAUSE_NAK || f->open.cause == ROCE_CAUSE_RNR);
 }
 
 /* A timeout: whether the retry timer grew, where the same PSN timed out before. */
-static ROCE_INLINE void roce_follow_timer(struct roce_follow *f, __u32 psn, __u64 ns) {
+static ROCE_INLINE void roce_follow_compare_timers(struct roce_follow *f, __u32 psn, __u64 ns) {
   __u64 before = f->timeout_ns;
 
   f->timeout_ns = f->timed_out_ns && f->timeout_psn == psn ? ns - f->timed_out_ns : 0;
@@ -210,7 +214,8 @@ static ROCE_INLINE void roce_follow_timer(struct roce_follow *f, __u32 psn, __u6
 }
 
 /* What the answers stepped over in [psn, end), the lowest; NULL: nothing. */
-static ROCE_INLINE struct roce_over *roce_follow_over(struct roce_follow *f, __u32 psn, __u32 end) {
+static ROCE_INLINE struct roce_over *roce_follow_stepped_over_in(struct roce_follow *f, __u32 psn,
+                                                                 __u32 end) {
   struct roce_over *lowest = ROCE_NULL;
 
   ROCE_ROLLED
@@ -230,10 +235,11 @@ static ROCE_INLINE struct roce_over *roce_follow_over(struct roce_follow *f, __u
  * An implied NAK: READs or atomics are requested again from one whose answer was stepped over, or,
  * as a NAK for a later PSN shows, that was executed.
  */
-static ROCE_SEPARATE int roce_follow_reread(struct roce_env *env, struct roce_follow *f,
-                                            const struct roce_step *s) {
-  struct roce_over *over = s->asks ? roce_follow_over(f, s->psn, s->end) : ROCE_NULL;
-  int executed = roce_follow_waits(f) && roce_psn_diff(s->psn, f->open.first_missing) < 0;
+static ROCE_SEPARATE int roce_follow_requested_again(struct roce_env *env, struct roce_follow *f,
+                                                     const struct roce_step *s) {
+  struct roce_over *over = s->asks ? roce_follow_stepped_over_in(f, s->psn, s->end) : ROCE_NULL;
+  int executed =
+      roce_follow_waits_for_resending(f) && roce_psn_diff(s->psn, f->open.first_missing) < 0;
   __u32 psn = s->psn, end = roce_psn_add(psn, 1), missing = 0;
 
   if (!s->asks || (!over && !executed))
@@ -244,17 +250,17 @@ static ROCE_SEPARATE int roce_follow_reread(struct roce_env *env, struct roce_fo
       psn = over->from;
     missing = (end - psn) & ROCE_PSN_MASK;
   }
-  roce_follow_begin(env, f, ROCE_CAUSE_READ, ROCE_KIND_RESPONSE, psn, end);
+  roce_follow_begin_episode(env, f, ROCE_CAUSE_READ, ROCE_KIND_RESPONSE, psn, end);
   f->open.missing = missing;
   f->open.seen_ns = over ? over->ns : 0;
-  f->open.last_sent_ns = roce_follow_sent(f);
+  f->open.last_sent_ns = roce_follow_previous_request_ns(f);
   f->open.reread_ns = s->now;
   return 1;
 }
 
 /* What the answers to the newest READ stepped over before `psn`; NULL: nothing. */
-static ROCE_INLINE const struct roce_over *roce_follow_over_before(const struct roce_follow *f,
-                                                                   __u32 psn) {
+static ROCE_INLINE const struct roce_over *
+roce_follow_stepped_over_before(const struct roce_follow *f, __u32 psn) {
   const struct roce_over *o = &f->over[(f->overs - 1) & (ROCE_OVERS - 1)];
 
   if (!f->overs || !o->open || o->from == o->to || o->first != f->read_first ||
@@ -264,9 +270,10 @@ static ROCE_INLINE const struct roce_over *roce_follow_over_before(const struct 
 }
 
 /* The rest of a READ is requested again from a PSN after those that its answers stepped over. */
-static ROCE_SEPARATE int roce_follow_reread_after(struct roce_env *env, struct roce_follow *f,
-                                                  const struct roce_step *s) {
-  const struct roce_over *o = roce_follow_over_before(f, s->psn);
+static ROCE_SEPARATE int roce_follow_rest_requested_again(struct roce_env *env,
+                                                          struct roce_follow *f,
+                                                          const struct roce_step *s) {
+  const struct roce_over *o = roce_follow_stepped_over_before(f, s->psn);
   __u64 ns, frame;
   __u32 from, to;
 
@@ -276,26 +283,26 @@ static ROCE_SEPARATE int roce_follow_reread_after(struct roce_env *env, struct r
   frame = o->frame;
   from = o->from;
   to = o->to;
-  roce_follow_begin(env, f, ROCE_CAUSE_READ, ROCE_KIND_RESPONSE, from, to);
+  roce_follow_begin_episode(env, f, ROCE_CAUSE_READ, ROCE_KIND_RESPONSE, from, to);
   f->open.missing = (to - from) & ROCE_PSN_MASK;
   f->open.seen_ns = ns;
-  f->open.last_sent_ns = roce_follow_sent(f);
+  f->open.last_sent_ns = roce_follow_previous_request_ns(f);
   f->open.reread_ns = s->now;
-  roce_follow_find(env, f, ROCE_FINDING_WRONG_PSN, s, frame, from, s->psn, from);
+  roce_follow_report_finding_here(env, f, ROCE_FINDING_WRONG_PSN, s, frame, from, s->psn, from);
   return 1;
 }
 
 /* The end of a READ response is missing, nothing newer came: the rest is requested again. */
-static ROCE_INLINE int roce_follow_reread_late(struct roce_env *env, struct roce_follow *f,
-                                               const struct roce_step *s) {
+static ROCE_INLINE int roce_follow_tail_requested_again(struct roce_env *env, struct roce_follow *f,
+                                                        const struct roce_step *s) {
   if (!s->asks || !(f->flags & ROCE_FOLLOW_ANSWERED) || !(f->flags & ROCE_FOLLOW_READ_OPEN) ||
       s->psn != f->answer_last)
     return 0;
-  roce_follow_begin(env, f, ROCE_CAUSE_TIMEOUT, ROCE_KIND_RESPONSE, s->psn,
-                    roce_psn_add(s->psn, 1));
-  f->open.last_sent_ns = roce_follow_sent(f);
+  roce_follow_begin_episode(env, f, ROCE_CAUSE_TIMEOUT, ROCE_KIND_RESPONSE, s->psn,
+                            roce_psn_add(s->psn, 1));
+  f->open.last_sent_ns = roce_follow_previous_request_ns(f);
   f->open.reread_ns = s->now;
-  roce_follow_timer(f, s->psn, s->now);
+  roce_follow_compare_timers(f, s->psn, s->now);
   return 1;
 }
 

@@ -72,7 +72,7 @@ ROCE_OUTLINE int roce_follow_frame(struct roce_frame *frame, struct roce_env *en
     step.length = scratch->tracked.length;
     step.msn =
         roce_frame_msn(frame, &scratch->packet, scratch->tracked.start + scratch->packet.bth);
-    skip &= roce_follow_packet(env, &scratch->packet, id, slow, &step);
+    skip &= roce_follow_packet_of_stream(env, &scratch->packet, id, slow, &step);
   }
   if (skip)
     roce_pair_skip(env, id, &scratch->packet);
@@ -83,8 +83,8 @@ ROCE_OUTLINE int roce_follow_frame(struct roce_frame *frame, struct roce_env *en
  * Many packets that are not skipped: a request in order, where nothing is missing or open. It does
  * what roce_follow_request does with it. 1 when done.
  */
-static ROCE_INLINE int roce_follow_in_order(struct roce_env *env, const struct roce_packet *p,
-                                            __u32 id) {
+static ROCE_INLINE int roce_follow_request_in_order(struct roce_env *env,
+                                                    const struct roce_packet *p, __u32 id) {
   __u32 transport = p->opcode & ROCE_TRANSPORT_MASK, skipped;
   struct roce_follow *f;
   int done;
@@ -97,8 +97,8 @@ static ROCE_INLINE int roce_follow_in_order(struct roce_env *env, const struct r
   if (!f || !roce_pair_enter(env, &f->lock))
     return 0;
   skipped = f->flags & ROCE_FOLLOW_SKIPS ? roce_skip_count(f->next, p->psn) : 0;
-  done = f->request == id && f->check == roce_pair_check(&p->key) && roce_follow_quiet(f) &&
-         p->psn == roce_psn_add(f->next, skipped) &&
+  done = f->request == id && f->check == roce_pair_check(&p->key) &&
+         roce_follow_has_nothing_open(f) && p->psn == roce_psn_add(f->next, skipped) &&
          (p->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE) ? p->payload == f->payload
                                                      : p->payload <= f->payload);
   if (done) {
@@ -106,7 +106,7 @@ static ROCE_INLINE int roce_follow_in_order(struct roce_env *env, const struct r
     f->next = f->round.last = f->round.expected = roce_psn_add(p->psn, 1);
     f->requests += skipped + 1;
     if (p->info & ROCE_OP_ENDS_MESSAGE)
-      roce_follow_end(f, p->psn);
+      roce_follow_remember_message_end(f, p->psn);
     f->sent_ns = roce_clock(env);
     f->flags &= ~(__u32)ROCE_FOLLOW_ABOUT;
   }
@@ -129,7 +129,7 @@ static ROCE_INLINE void roce_note_tracked(struct roce_env *env, const struct roc
   if (!scratch)
     return;
   if (id != ROCE_NO_STREAM && features == ROCE_FEATURE_FOLLOW &&
-      !(scratch->trace.found & ROCE_FOUND_SLOW) && roce_follow_in_order(env, p, id))
+      !(scratch->trace.found & ROCE_FOUND_SLOW) && roce_follow_request_in_order(env, p, id))
     return;
   if (p != &scratch->packet)
     scratch->packet = *p;

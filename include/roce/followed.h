@@ -162,8 +162,8 @@ ROCE_STATIC_ASSERT(__builtin_offsetof(struct roce_follow, round.hole) == 64,
                    "what a request in order touches is a cache line");
 
 /* The requests of a record, with those that were skipped since; `s` is their stream now. */
-static ROCE_INLINE __u64 roce_follow_requests(const struct roce_follow *f,
-                                              const struct roce_stream *s) {
+static ROCE_INLINE __u64 roce_follow_requests_so_far(const struct roce_follow *f,
+                                                     const struct roce_stream *s) {
   if (!(f->flags & ROCE_FOLLOW_SKIPS) || !roce_key_equal(&f->key, &s->key))
     return f->requests;
   return f->requests + roce_skip_count(f->next, (__u32)(s->word & ROCE_WORD_PSN));

@@ -7,8 +7,8 @@
 #include "link.h"
 
 /* Resets the record, for request stream `id`. */
-static ROCE_INLINE void roce_follow_anew(struct roce_follow *f, __u32 id,
-                                         const struct roce_key *key) {
+static ROCE_INLINE void roce_follow_reset_record(struct roce_follow *f, __u32 id,
+                                                 const struct roce_key *key) {
   __builtin_memset(&f->sum, 0, sizeof(f->sum));
   f->key = *key;
   f->request = id;
@@ -24,14 +24,14 @@ static ROCE_INLINE void roce_follow_anew(struct roce_follow *f, __u32 id,
  * entered. A record of another stream, whose entry in the stream table was reused, is
  * reset. roce_pair_leave ends it.
  */
-static ROCE_INLINE struct roce_follow *roce_follow_open(struct roce_env *env, __u32 id,
-                                                        const struct roce_key *key) {
+static ROCE_INLINE struct roce_follow *roce_follow_open_record(struct roce_env *env, __u32 id,
+                                                               const struct roce_key *key) {
   struct roce_follow *f = roce_follow_at(env, id);
 
   if (!f || !roce_pair_enter(env, &f->lock))
     return ROCE_NULL;
   if (ROCE_UNLIKELY(!roce_key_equal(&f->key, key)))
-    roce_follow_anew(f, id, key);
+    roce_follow_reset_record(f, id, key);
   return f;
 }
 
@@ -44,16 +44,16 @@ static ROCE_INLINE int roce_pair_seen(const struct roce_scratch *scratch, int sl
  * Reports the CNP `p` unless a mark or a NAK that passed here explains it; `marked`: answers of its
  * QP were marked, or a rule here marked packets of it.
  */
-static ROCE_INLINE void roce_follow_uncaused(struct roce_env *env, struct roce_follow *f,
-                                             __u32 marked, const struct roce_packet *p,
-                                             const struct roce_step *step) {
+static ROCE_INLINE void roce_follow_report_uncaused_cnp(struct roce_env *env, struct roce_follow *f,
+                                                        __u32 marked, const struct roce_packet *p,
+                                                        const struct roce_step *step) {
   if (f->sum.ce || f->sum.naks || marked || f->flags & ROCE_FOLLOW_CNP_TOLD)
     return;
   f->flags |= ROCE_FOLLOW_CNP_TOLD;
-  roce_follow_find(env, f, ROCE_FINDING_CNP_WITHOUT_CE, step, 0, p->psn, 0, 0);
+  roce_follow_report_finding_here(env, f, ROCE_FINDING_CNP_WITHOUT_CE, step, 0, p->psn, 0, 0);
 }
 
-static ROCE_INLINE void roce_follow_pace(struct roce_follow *f, __u64 now) {
+static ROCE_INLINE void roce_follow_note_cnp_distance(struct roce_follow *f, __u64 now) {
   struct roce_follow_sums *sum = &f->sum;
 
   if (sum->cnps++ && now > sum->cnp_ns &&
@@ -73,8 +73,9 @@ static ROCE_INLINE __u32 roce_ever_marked(struct roce_env *env, __u32 id) {
  * A CNP of stream `id` slows down a QP: its requests, and its answers to requests of the other
  * side. Reported if none of them was marked CE here, and no NAK explains it either.
  */
-static ROCE_SEPARATE void roce_follow_cnp(struct roce_env *env, const struct roce_packet *p,
-                                          __u32 id, const struct roce_step *step) {
+static ROCE_SEPARATE void roce_follow_cnp_of_stream(struct roce_env *env,
+                                                    const struct roce_packet *p, __u32 id,
+                                                    const struct roce_step *step) {
   struct roce_scratch *scratch = roce_scratch_of(env);
   const struct roce_stream *s = roce_stream_at(env, id);
   const __u32 *link = roce_pair_link_at(env, id);
@@ -88,22 +89,22 @@ static ROCE_SEPARATE void roce_follow_cnp(struct roce_env *env, const struct roc
   other = roce_table_find(env, &scratch->answered,
                           roce_key_hash(&scratch->answered, roce_hash_seed(env)));
   marked = roce_ever_marked(env, other) || roce_ever_marked(env, *link - 1);
-  f = other != ROCE_NO_STREAM ? roce_follow_open(env, other, &scratch->answered) : ROCE_NULL;
+  f = other != ROCE_NO_STREAM ? roce_follow_open_record(env, other, &scratch->answered) : ROCE_NULL;
   if (f) {
     marked |= f->sum.answers_ce != 0;
     roce_pair_leave(env, &f->lock);
   }
-  f = roce_follow_open(env, *link - 1, &slowed->key);
+  f = roce_follow_open_record(env, *link - 1, &slowed->key);
   if (!f)
     return;
-  roce_follow_pace(f, step->now);
-  roce_follow_uncaused(env, f, marked, p, step);
+  roce_follow_note_cnp_distance(f, step->now);
+  roce_follow_report_uncaused_cnp(env, f, marked, p, step);
   roce_pair_leave(env, &f->lock);
 }
 
 /* Counts a packet of requests or answers that is marked CE. */
-static ROCE_INLINE void roce_follow_ce(struct roce_follow *f, const struct roce_packet *p,
-                                       const struct roce_step *step) {
+static ROCE_INLINE void roce_follow_count_ce(struct roce_follow *f, const struct roce_packet *p,
+                                             const struct roce_step *step) {
   if (p->ecn != ROCE_ECN_CE)
     return;
   if (p->info & ROCE_OP_RESPONSE) {
@@ -130,7 +131,7 @@ static ROCE_INLINE int roce_follow_may_skip(struct roce_env *env, struct roce_fo
   if (!(roce_features(env) & ROCE_FEATURE_SKIP))
     return 0;
   f->flags &= ~(__u32)ROCE_FOLLOW_SKIPS;
-  if (!roce_follow_quiet(f))
+  if (!roce_follow_has_nothing_open(f))
     return 0;
   f->flags |= ROCE_FOLLOW_SKIPS;
   return 1;
@@ -145,13 +146,13 @@ static ROCE_INLINE void roce_follow_stop_skipping(struct roce_env *env, struct r
                                                   struct roce_stream *s, __u64 now) {
   __u64 word;
 
-  if (!(f->flags & ROCE_FOLLOW_SKIPS) || roce_follow_quiet(f) ||
+  if (!(f->flags & ROCE_FOLLOW_SKIPS) || roce_follow_has_nothing_open(f) ||
       !(ROCE_LOAD(&s->word) & ROCE_WORD_SKIP))
     return;
   word = __sync_fetch_and_and(&s->word, ~ROCE_WORD_SKIP);
   if (!(word & ROCE_WORD_SKIP))
     return;
-  roce_follow_catch_up(env, f, roce_skip_end(word), word, now);
+  roce_follow_add_skipped_requests(env, f, roce_skip_end(word), word, now);
   f->flags &= ~(__u32)ROCE_FOLLOW_SKIPS;
 }
 
@@ -160,8 +161,9 @@ static ROCE_INLINE void roce_follow_stop_skipping(struct roce_env *env, struct r
  * `slow`: roce_track took its slow path, so that scratch->outcome is of this packet. 1: requests
  * may be skipped from now on.
  */
-static ROCE_INLINE int roce_follow_packet(struct roce_env *env, const struct roce_packet *p,
-                                          __u32 id, int slow, struct roce_step *step) {
+static ROCE_INLINE int roce_follow_packet_of_stream(struct roce_env *env,
+                                                    const struct roce_packet *p, __u32 id, int slow,
+                                                    struct roce_step *step) {
   struct roce_scratch *scratch = roce_scratch_of(env);
   struct roce_stream *s = roce_stream_at(env, id);
   __u32 transport = p->opcode & ROCE_TRANSPORT_MASK, psns, request;
@@ -170,7 +172,7 @@ static ROCE_INLINE int roce_follow_packet(struct roce_env *env, const struct roc
   int skip;
 
   if (p->info & ROCE_OP_CNP) {
-    roce_follow_cnp(env, p, id, step);
+    roce_follow_cnp_of_stream(env, p, id, step);
     return 0;
   }
   if (!scratch || !s || (transport != ROCE_RC && transport != ROCE_XRC) ||
@@ -191,16 +193,16 @@ static ROCE_INLINE int roce_follow_packet(struct roce_env *env, const struct roc
   if (p->info & ROCE_OP_REQUEST) {
     const __u32 *link = roce_pair_link_at(env, id);
 
-    f = link ? roce_follow_open(env, id, &s->key) : ROCE_NULL;
+    f = link ? roce_follow_open_record(env, id, &s->key) : ROCE_NULL;
     if (!f)
       return 0;
-    roce_follow_catch_up(env, f, roce_pair_before(scratch, p, slow), ROCE_LOAD(&s->word),
-                         step->now);
+    roce_follow_add_skipped_requests(env, f, roce_pair_before(scratch, p, slow),
+                                     ROCE_LOAD(&s->word), step->now);
     f->response = *link ? *link - 1 : ROCE_NO_STREAM;
     if (!(f->flags & ROCE_FOLLOW_STARTED) || (p->psn ^ f->next) >> ROCE_PAIR_SHIFT ||
         !(p->psn & ((1 << ROCE_PAIR_SHIFT) - 1)))
       roce_pair_note(env, &s->key, p->psn, id);
-    roce_follow_ce(f, p, step);
+    roce_follow_count_ce(f, p, step);
     roce_follow_request(env, f, step);
     skip = roce_follow_may_skip(env, f);
     roce_pair_leave(env, &f->lock);
@@ -212,14 +214,14 @@ static ROCE_INLINE int roce_follow_packet(struct roce_env *env, const struct roc
     roce_follow_unpaired(env, p);
     return 0;
   }
-  f = roce_follow_open(env, request, &s->key);
+  f = roce_follow_open_record(env, request, &s->key);
   if (!f)
     return 0;
   word = ROCE_LOAD(&s->word);
   if (word & ROCE_WORD_SKIP)
-    roce_follow_catch_up(env, f, roce_skip_end(word), word, step->now);
+    roce_follow_add_skipped_requests(env, f, roce_skip_end(word), word, step->now);
   f->response = id;
-  roce_follow_ce(f, p, step);
+  roce_follow_count_ce(f, p, step);
   roce_follow_answers(env, f, step);
   roce_follow_stop_skipping(env, f, s, step->now);
   roce_pair_leave(env, &f->lock);
@@ -227,9 +229,9 @@ static ROCE_INLINE int roce_follow_packet(struct roce_env *env, const struct roc
 }
 
 /* The end of the capture: what still waits is decided, and the open episode is given out. */
-static ROCE_INLINE void roce_follow_finish(struct roce_env *env, struct roce_follow *f) {
-  roce_follow_settle(env, f, ROCE_NULL);
-  roce_follow_close(env, f);
+static ROCE_INLINE void roce_follow_finish_record(struct roce_env *env, struct roce_follow *f) {
+  roce_follow_settle_going_back(env, f, ROCE_NULL);
+  roce_follow_close_episode(env, f);
 }
 
 #endif

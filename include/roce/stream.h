@@ -206,7 +206,7 @@ enum roce_found {
   ROCE_FOUND_CONTENDED = 1 << 17,
   ROCE_FOUND_MADE_WAY = 1 << 18,  /* an idle stream was removed for this one */
   ROCE_FOUND_ANNOUNCED = 1 << 19, /* RDMA CM: starts a new use of a QP */
-  ROCE_FOUND_EPISODE = 1 << 20,   /* following: see roce_follow_trace */
+  ROCE_FOUND_EPISODE = 1 << 20,   /* following: see roce_follow_mark_for_capture */
 };
 
 /*

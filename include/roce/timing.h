@@ -292,7 +292,7 @@ static ROCE_INLINE void roce_timing_anew(struct roce_env *env, struct roce_timin
 
 /*
  * Enters the record of request stream `id`; NULL: it has none, or could not be entered. See
- * roce_follow_open.
+ * roce_follow_open_record.
  */
 static ROCE_INLINE struct roce_timing *roce_timing_open(struct roce_env *env, __u32 id) {
   const struct roce_stream *s = roce_stream_at(env, id);

@@ -126,7 +126,7 @@ TEST(Answers, PacketsAndTheirRetransmissions) {
 
   ASSERT_EQ(a.recoveries.size(), 2u);
   const Recovery &nak = a.recoveries[0], &timeout = a.recoveries[1];
-  EXPECT_EQ(nak.cause, "nak");
+  EXPECT_EQ(nak.cause, ROCE_CAUSE_NAK);
   EXPECT_EQ(nak.first_missing, 102u);
   EXPECT_EQ(nak.missing, 1u);
   EXPECT_EQ(nak.resent, 3u);
@@ -141,7 +141,7 @@ TEST(Answers, PacketsAndTheirRetransmissions) {
   EXPECT_EQ(nak.frame.number, 6u);
   EXPECT_GT(nak.resent_bytes, 3 * 64u);
   EXPECT_EQ(a.from_ns, 500u); // the run began half a us before
-  EXPECT_EQ(timeout.cause, "timeout");
+  EXPECT_EQ(timeout.cause, ROCE_CAUSE_TIMEOUT);
   EXPECT_EQ(timeout.nak_generation_ns, std::nullopt);
   EXPECT_EQ(timeout.timeout_ns, 100'000u); // since the packet that was dropped
   EXPECT_EQ(timeout.recovery_ns, 0u);      // it passed when it was sent again
@@ -293,7 +293,7 @@ TEST(Answers, ALostTailIsOfTheGoBackThatSendsItAgain) {
   captures.answered(206, 102, 0x1f);
   const RunAnswers a = captures.answers(measured(1));
   ASSERT_EQ(a.recoveries.size(), 1u);
-  EXPECT_EQ(a.recoveries[0].cause, "timeout");
+  EXPECT_EQ(a.recoveries[0].cause, ROCE_CAUSE_TIMEOUT);
   EXPECT_EQ(a.recoveries[0].timeout_ns, 200'000u);
   EXPECT_EQ(a.recoveries[0].first_missing, 102u);
   EXPECT_EQ(a.recoveries[0].missing, 1u);
@@ -326,13 +326,13 @@ TEST(Answers, WhatIsLostTwiceIsRecoveredOnce) {
   // Two rounds: the NAK's, whose packet is lost, and the timer's.
   ASSERT_EQ(a.recoveries.size(), 2u);
   const Recovery &nak = a.recoveries[0], &timeout = a.recoveries[1];
-  EXPECT_EQ(nak.cause, "nak");
+  EXPECT_EQ(nak.cause, ROCE_CAUSE_NAK);
   EXPECT_EQ(nak.nak_generation_ns, 1000u);
   EXPECT_EQ(nak.nak_reaction_ns, 2000u);
   EXPECT_EQ(nak.timeout_ns, std::nullopt);
   EXPECT_EQ(nak.resent, 2u);
   EXPECT_EQ(nak.frame.number, 4u);
-  EXPECT_EQ(timeout.cause, "timeout");
+  EXPECT_EQ(timeout.cause, ROCE_CAUSE_TIMEOUT);
   EXPECT_EQ(timeout.timeout_ns, 94'000u);
   EXPECT_EQ(timeout.first_missing, 101u);
   EXPECT_EQ(timeout.resent, 2u);
@@ -357,11 +357,11 @@ TEST(Answers, EachRoundOfALossIsAnEpisode) {
   captures.answered(302, 102, 0x1f);
   const RunAnswers a = captures.answers(measured(3));
   ASSERT_EQ(a.recoveries.size(), 3u);
-  EXPECT_EQ(a.recoveries[0].cause, "nak");
+  EXPECT_EQ(a.recoveries[0].cause, ROCE_CAUSE_NAK);
   EXPECT_EQ(a.recoveries[0].nak_reaction_ns, 2000u);
-  EXPECT_EQ(a.recoveries[1].cause, "timeout");
+  EXPECT_EQ(a.recoveries[1].cause, ROCE_CAUSE_TIMEOUT);
   EXPECT_EQ(a.recoveries[1].timeout_ns, 94'500u);
-  EXPECT_EQ(a.recoveries[2].cause, "timeout");
+  EXPECT_EQ(a.recoveries[2].cause, ROCE_CAUSE_TIMEOUT);
   EXPECT_EQ(a.recoveries[2].timeout_ns, 199'913u);
   for (size_t i = 0; i < 3; i++) {
     EXPECT_EQ(a.recoveries[i].resent, 2u) << i;

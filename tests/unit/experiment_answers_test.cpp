@@ -27,7 +27,7 @@ RunAnswers answers() {
   a.from_ns = 1'000'000;
   const AnsweredQp one{"flow-1", "192.0.2.1", "192.0.2.2", 0x11}, two{"flow-2", "", "", 0x12};
   a.recoveries = {{.qp = one,
-                   .cause = "nak",
+                   .cause = ROCE_CAUSE_NAK,
                    .first_missing = 104,
                    .missing = 1,
                    .resent = 3,
@@ -40,7 +40,7 @@ RunAnswers answers() {
                    .frame = {"left", 40},
                    .nak_frame = {"right", 17}},
                   {.qp = two,
-                   .cause = "nak",
+                   .cause = ROCE_CAUSE_NAK,
                    .first_missing = 8,
                    .missing = 2,
                    .resent = 5,
@@ -51,7 +51,7 @@ RunAnswers answers() {
                    .frame = {"left", 80},
                    .nak_frame = {"right", 33}},
                   {.qp = one,
-                   .cause = "timeout",
+                   .cause = ROCE_CAUSE_TIMEOUT,
                    .first_missing = 108,
                    .missing = 1,
                    .resent = 1,
@@ -134,7 +134,7 @@ struct Case {
 };
 
 TEST(AnswersExpected, AreDecided) {
-  using enum Outcome;
+  using enum ExperimentCheck::Outcome;
   for (const Case &one : std::initializer_list<Case>{
            {"count(episodes) == 3", Holds, 3, 3},
            {"count(retransmissions) == 3", Holds, 3, 3},

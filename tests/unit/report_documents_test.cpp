@@ -35,7 +35,7 @@ template <class Report> Report controlled(Report report) {
 
 TEST(ReportDocuments, SendReliable) {
   SendReport report = controlled(SendReport{});
-  report.kind = "reliable";
+  report.kind = SendReport::Kind::Reliable;
   report.seed = 7;
   report.asked_pps = 1000;
   report.counts.rtt_ns.add(9'000);

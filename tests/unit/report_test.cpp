@@ -249,7 +249,7 @@ TEST(Report, AStormThatLapsedIsAnError) {
 TEST(ReportGolden, PfcStorm) {
   SendReport report;
   report.ifname = "eth1";
-  report.kind = "pfc";
+  report.kind = SendReport::Kind::Pfc;
   report.seconds = 2;
   report.finished = true;
   PfcReport pfc;
@@ -272,7 +272,7 @@ TEST(ReportGolden, PfcStorm) {
 TEST(ReportGolden, SendLive) {
   SendReport report;
   report.ifname = "eth1";
-  report.kind = "open";
+  report.kind = SendReport::Kind::Open;
   report.seed = 7;
   report.seconds = 2;
   report.finished = true;

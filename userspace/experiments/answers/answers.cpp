@@ -110,7 +110,7 @@ private:
     const roce_episode &e = row.episode;
     const QpKey qp = qp_key(row.name.key);
     Recovery r{.qp = named(qp),
-               .cause = report::episode_cause(e),
+               .cause = static_cast<roce_cause>(e.cause % ROCE_CAUSES),
                .first_missing = e.first_missing,
                .missing = e.missing,
                .resent = e.resent_packets,
@@ -160,8 +160,9 @@ private:
   void join(const Hit &hit, size_t episode) {
     const roce_episode &e = episodes_.episodes[episode].episode;
     Recovery &r = out_.recoveries[episode];
-    if (r.cause.empty()) { // no answer came, and nothing showed the loss but the timer
-      r.cause = kCauseNames[ROCE_CAUSE_TIMEOUT];
+    if (r.cause ==
+        ROCE_CAUSE_UNKNOWN) { // no answer came, and nothing showed the loss but the timer
+      r.cause = ROCE_CAUSE_TIMEOUT;
       r.timeout_ns = between(last_sent(e, hit.qp), e.resent_ns);
     }
     if (!r.missing)
@@ -191,7 +192,7 @@ private:
           continue;
         }
         out_.recoveries.push_back({.qp = out_.hits[i].qp,
-                                   .cause = "timeout",
+                                   .cause = ROCE_CAUSE_TIMEOUT,
                                    .first_missing = hit.psn,
                                    .at_ns = since_first(hit.resent_ns),
                                    .timeout_ns = between(hit.before_ns, hit.resent_ns),
@@ -297,7 +298,7 @@ private:
   // `begun`: the episode that the first loss began.
   Recovery round_of_chain(const Hit &hit, const roce_episode *begun) const {
     Recovery r{.qp = named(hit.qp),
-               .cause = "timeout",
+               .cause = ROCE_CAUSE_TIMEOUT,
                .first_missing = hit.psn,
                .missing = 1,
                .resent = 1,
@@ -307,7 +308,7 @@ private:
     uint64_t start = hit.resent_ns;
     if (begun && begun->nak_ns && begun->nak_ns <= hit.resent_ns) {
       start = episode_start(*begun);
-      r.cause = "nak";
+      r.cause = ROCE_CAUSE_NAK;
       r.at_ns = since_first(start);
       r.naks = begun->naks;
       r.nak_frame = frame_of(begun->nak_frame);

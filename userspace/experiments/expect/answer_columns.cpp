@@ -74,8 +74,7 @@ using R = Recovery;
 constexpr ColumnRow kEpisodes[] = {
     texts(column("flow", Plain, [](const R &r) { return words(r.qp.flow); }), Texts::Flows),
     column("dest_qp", Plain, [](const R &r) { return cell(r.qp.dest_qp); }),
-    texts(column("cause", Plain,
-                 [](const R &r) { return words(r.cause.empty() ? kCauseNames[0] : r.cause); }),
+    texts(column("cause", Plain, [](const R &r) { return words(kCauseNames[r.cause]); }),
           Texts::Values, kCauseNames),
     column("first_missing_psn", Plain, [](const R &r) { return cell(r.first_missing); }),
     column("missing", Plain, [](const R &r) { return cell(r.missing); }),
@@ -85,15 +84,16 @@ constexpr ColumnRow kEpisodes[] = {
     column("naks", Plain, [](const R &r) { return cell(r.naks); }),
     column("at_ns", Time, [](const R &r) { return cell(r.at_ns); }),
     column("nak_generation_ns", Time,
-           [](const R &r) { return needed(r.nak_generation_ns, r.cause == "nak"); }),
+           [](const R &r) { return needed(r.nak_generation_ns, r.cause == ROCE_CAUSE_NAK); }),
     column("nak_reaction_ns", Time,
            [](const R &r) {
-             return needed(r.nak_reaction_ns, r.cause == "nak" || r.cause == "read");
+             return needed(r.nak_reaction_ns,
+                           r.cause == ROCE_CAUSE_NAK || r.cause == ROCE_CAUSE_READ);
            }),
     column("timeout_ns", Time,
-           [](const R &r) { return needed(r.timeout_ns, r.cause == "timeout"); }),
+           [](const R &r) { return needed(r.timeout_ns, r.cause == ROCE_CAUSE_TIMEOUT); }),
     column("recovery_ns", Time,
-           [](const R &r) { return needed(r.recovery_ns, r.cause != "duplicate"); }),
+           [](const R &r) { return needed(r.recovery_ns, r.cause != ROCE_CAUSE_DUPLICATE); }),
     column("recovered", Plain, [](const R &r) { return cell(r.recovery_ns.has_value()); }),
 };
 

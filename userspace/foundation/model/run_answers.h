@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/episodes.h"
+#include "roce/episode.h"
 
 namespace xr {
 
@@ -56,7 +57,7 @@ struct GoBackN {
 
 struct Recovery {
   AnsweredQp qp = {};
-  std::string cause = {}; // as in episodes
+  roce_cause cause = ROCE_CAUSE_UNKNOWN;
   uint32_t first_missing = 0;
   uint64_t missing = 0, resent = 0, resent_needlessly = 0, resent_bytes = 0; // as in episodes
   uint64_t naks = 0;

@@ -239,7 +239,8 @@ struct PfcReport {
 };
 
 struct SendReport : RunReport {
-  std::string kind;        // "open", "reliable", "replay", "pfc"
+  enum class Kind : uint8_t { Open, Reliable, Replay, Pfc };
+  Kind kind = Kind::Open;
   bool live = false;       // sent as live frames, not by AF_XDP
   uint32_t live_batch = 0; // live: frames that are sent together
   uint64_t not_taken = 0;  // live: sent, but not counted as sent by the port; known at the end

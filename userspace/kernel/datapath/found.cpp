@@ -73,7 +73,7 @@ Result<std::vector<roce_follow>> read_records(int fd, uint32_t used) {
 void catch_up(roce_follow &pair, int streams) {
   roce_stream stream{};
   if (pair.flags & ROCE_FOLLOW_SKIPS && bpf_map_lookup_elem(streams, &pair.request, &stream) == 0)
-    pair.requests = roce_follow_requests(&pair, &stream);
+    pair.requests = roce_follow_requests_so_far(&pair, &stream);
 }
 
 // Whether the requests of `key` entered this side of a bridge.

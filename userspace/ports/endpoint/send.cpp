@@ -478,10 +478,8 @@ void add_live(SendReport &report, const LiveEngine &engine, bool first) {
 SendReport SendRun::report(bool rates) {
   SendReport report;
   const SendRequest &request = state_->request;
-  report.kind = request.replay     ? "replay"
-                : request.pfc      ? "pfc"
-                : request.reliable ? "reliable"
-                                   : "open";
+  using enum SendReport::Kind;
+  report.kind = request.replay ? Replay : request.pfc ? Pfc : request.reliable ? Reliable : Open;
   report.seed = request.seed;
   report.line_bits = state_->port.line_bits;
   report.finished = true;

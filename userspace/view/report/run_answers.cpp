@@ -198,16 +198,17 @@ Pair recoveries(const RunAnswers &answers) {
     add_qp(row, r.qp);
     number++;
     row.insert(row.end(),
-               {number, text(r.cause), uint64_t{r.first_missing}, r.missing, r.resent, r.at_ns,
-                maybe(r.nak_generation_ns), maybe(r.nak_reaction_ns), maybe(r.timeout_ns),
-                maybe(r.recovery_ns), r.resent_needlessly, r.resent_bytes, r.naks});
+               {number, text(r.cause == ROCE_CAUSE_UNKNOWN ? "" : kCauseNames[r.cause]),
+                uint64_t{r.first_missing}, r.missing, r.resent, r.at_ns, maybe(r.nak_generation_ns),
+                maybe(r.nak_reaction_ns), maybe(r.timeout_ns), maybe(r.recovery_ns),
+                r.resent_needlessly, r.resent_bytes, r.naks});
     add_frame(row, r.frame);
     add_frame(row, r.nak_frame);
     table.json_rows.push_back(std::move(row));
-    table.text_rows.push_back({number, name_of(r.qp), text(r.cause), uint64_t{r.first_missing},
-                               r.missing, r.resent, micro(r.at_ns), micro(r.nak_generation_ns),
-                               micro(r.nak_reaction_ns), micro(r.timeout_ns), micro(r.recovery_ns),
-                               frame_text(r.frame)});
+    table.text_rows.push_back(
+        {number, name_of(r.qp), text(r.cause == ROCE_CAUSE_UNKNOWN ? "" : kCauseNames[r.cause]),
+         uint64_t{r.first_missing}, r.missing, r.resent, micro(r.at_ns), micro(r.nak_generation_ns),
+         micro(r.nak_reaction_ns), micro(r.timeout_ns), micro(r.recovery_ns), frame_text(r.frame)});
   }
   return table;
 }

@@ -15,6 +15,8 @@ namespace xr::report {
 
 namespace {
 
+constexpr const char *kKindNames[] = {"open", "reliable", "replay", "pfc"}; // by SendReport::Kind
+
 constexpr double kTolerance = 0.005; // fraction of the requested rate
 
 double rounded(double value) { return std::round(value * 1000) / 1000; }
@@ -127,12 +129,14 @@ Group sent_group(const SendReport &r) {
   const SendCounts &c = r.counts;
   Group group = {count("packets", "packets", r.engine.sent, Hide::Never),
                  count("bytes", "bytes", r.engine.sent_bytes, Hide::Never),
-                 count("messages", r.kind == "reliable" ? "messages completed" : "messages",
+                 count("messages",
+                       r.kind == SendReport::Kind::Reliable ? "messages completed" : "messages",
                        c.messages, Hide::Never),
                  count("message_bytes", "their payload", c.message_bytes, Hide::Never)};
   if (r.expected)
     group.push_back(count(
-        "expected", r.kind == "reliable" ? "messages expected" : "packets expected", r.expected));
+        "expected", r.kind == SendReport::Kind::Reliable ? "messages expected" : "packets expected",
+        r.expected));
   return group;
 }
 
@@ -325,7 +329,7 @@ Document send_document(const SendReport &r) {
   Document document = begin("send", r.ifname, r.seconds);
   auto &s = document.sections;
   const Speed got = speed_between(r.engine.sent, r.engine.sent_bytes, r.seconds);
-  s.push_back({"mode", "", Value{r.kind}, Where::Json});
+  s.push_back({"mode", "", std::string(kKindNames[static_cast<size_t>(r.kind)]), Where::Json});
   s.push_back({"seed", "", r.seed ? Value{r.seed} : Value{}, Where::Json});
   s.push_back({"finished", "", Value{r.finished}, Where::Json});
   s.push_back(port_of(r, !r.live));
