@@ -80,7 +80,7 @@ for folder in sorted(name for name in uses if group_of[name] == "lab"):
         for header in re.findall(rf"^#include ({CLOCKS})", source.read_text(), re.M):
             faults.append(f"{path_of[folder]}/{source.name} includes {header}: the lab's time is virtual")
 
-GUARDS = r"^ *XR_TRY\([^;]*(?:enter\(\)|enter_netns\([^;]*\)|Lock::take\([^;]*\)|Claims::take\([^;]*\))\);"
+GUARDS = r"(?<=[;{})]\n) *XR_TRY\([^;]*(?:enter\(\)|enter_netns\([^;]*\)|Lock::take\([^;]*\)|Claims::take\([^;]*\))\);"
 for folder in sorted(uses):
     for source in sorted((userspace / path_of[folder]).glob("*.[hc]*")):
         for guard in re.findall(GUARDS, source.read_text(), re.M):

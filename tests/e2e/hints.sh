@@ -256,7 +256,7 @@ HELP = re.compile(r'^"(?!xdp-roce [a-z-]+ |xdp-roce --json |a port needs|peer IP
 root, tried = pathlib.Path(sys.argv[1]), open(sys.argv[2], encoding="utf-8").read()
 found = {}
 for path in sorted(root.rglob("*.cpp")):
-    name = str(path.relative_to(root))
+    name = "/".join(path.relative_to(root).parts[-2:])  # without the group
     if name.startswith(PREFLIGHT) or name == "datapath/remedy.cpp" or name.split("/")[0] in ("report", "watch", "plot", "metrics", "simulate"):
         continue
     for line in path.read_text(encoding="utf-8").splitlines():

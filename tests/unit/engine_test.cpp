@@ -24,7 +24,7 @@ constexpr uint64_t kUs = 1000, kMs = 1'000'000;
 constexpr uint64_t kRound = 2 * kUs; // a loop that has something to do looks at the clock sooner
 constexpr unsigned kPriority = 3;
 
-// Sends what it was told, in order, and keeps what it receives.
+// Sends what the test gave it, in order, and keeps what it receives.
 class Script : public packet::Source {
 public:
   struct Got {
@@ -516,7 +516,7 @@ TEST(Engine, EndsWhenThePortIsGone) {
   EXPECT_EQ(cannot_send.error().message, "the port can no longer send");
   EXPECT_NEAR(static_cast<double>(sending.counts().now_ns - sending.start), 2.0 * kMs, 20.0 * kUs);
 
-  Loop idle; // only a look at the port tells
+  Loop idle; // only a look at the port shows it
   idle.source->endless = true;
   idle.socket->gone_at = idle.start + 150 * kMs;
   const Status gone = idle.run();

@@ -111,7 +111,7 @@ struct Case {
 };
 
 TEST(Expectations, AreDecided) {
-  using enum Outcome;
+  using enum ExperimentCheck::Outcome;
   for (const Case &one : std::initializer_list<Case>{
            {"sum(flows.drops) == 0", Fails, 3, 0},
            {"sum(flows.drops) != 0", Holds, 3, 0},

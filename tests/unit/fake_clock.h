@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clock of a loop in virtual time. Each look at it takes a moment, so that a loop that only
-// looks goes on.
+// looks continues.
 #pragma once
 
 #include <algorithm>

@@ -547,8 +547,10 @@ TEST(Select, SameSeedSameFateOtherSeedOtherFate) {
     expect_usual(fmt::format("seeds {} apart", apart), [apart](uint64_t seed) {
       Line one("probability 10%", seed), other("probability 10%", seed + apart);
       double both = 0;
-      for (uint64_t i = 0; i < kMany; i++)
-        both += one.next() & other.next();
+      for (uint64_t i = 0; i < kMany; i++) {
+        const bool first = one.next(), second = other.next();
+        both += first && second;
+      }
       return z_of_count(both, kMany, 0.01);
     });
 }

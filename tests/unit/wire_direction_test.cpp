@@ -570,7 +570,7 @@ TEST(WireDirection, ATurnTellsWhetherThereWasSomething) {
   EXPECT_FALSE(turn(wire.start + 13 * kMs));
 }
 
-// Of everything that enters: left, held, or counted.
+// Everything that enters leaves, is held, or is counted.
 TEST(WireDirection, WhatGoesInComesOutOrIsCounted) {
   std::array<uint64_t, 8> seen{}; // each way out is taken
   for (const uint64_t seed : {1, 2, 3, 4, 5, 6}) {

@@ -16,8 +16,8 @@ const char *const kSettings[] = {
     "rate 10gbit delay 20us buffer 30k",
     "rate 2gbit l1 delay 1us buffer 20k red 1k 10k 50% class 3 strict class 4 weight 5 share 20%",
     "rate 5gbit step 3k drop class 0 weight 1 class 1 weight 7 step 1k at enqueue",
-    "rate 3gbit buffer 40k pfc xoff 5k xon 2k headroom 10k priorities 2-5 blue 0.1 0.01 10us over "
-    "3k",
+    ("rate 3gbit buffer 40k pfc xoff 5k xon 2k headroom 10k priorities 2-5 blue 0.1 0.01 10us over "
+     "3k"),
     "rate 1gbit buffer 40k pfc xoff 9k xon 2k alpha 0.3 red 1k 8k 1 weight 0.1",
     "delay 50us mtu 1200",
     "trace t delay 3us buffer 50k step 5k ce only",

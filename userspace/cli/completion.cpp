@@ -105,10 +105,10 @@ _xdp_roce() {{
   COMPREPLY=()
   [[ -z $files || $word == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
   # not compgen -W: it would expand interface names, which other users may choose
-  local all item
+  local all one
   read -rd '' -a all <<<"$words"
-  for item in "${{all[@]}}"; do
-    [[ $item != "$word"* ]] || COMPREPLY+=("$one")
+  for one in "${{all[@]}}"; do
+    [[ $one != "$word"* ]] || COMPREPLY+=("$one")
   done
 }}
 complete -o filenames -F _xdp_roce xdp-roce

@@ -218,7 +218,7 @@ bool follow(roce_env &env, const NativeDatapath::FrameView &frame, const roce_pa
   step.length = frame.length;
   if (packet.info & ROCE_HAS_AETH && aeth + ROCE_AETH_LEN <= frame.captured)
     step.msn = roce_be24(frame.data + aeth);
-  return roce_follow_packet(&env, &packet, id, slow, &step) != 0;
+  return roce_follow_packet_of_stream(&env, &packet, id, slow, &step) != 0;
 }
 
 roce_frame in_hand(std::vector<uint8_t> &bytes) {
@@ -295,7 +295,7 @@ void stream_away(roce_stream &s) {
 void pair_away(roce_env &env, uint32_t request) {
   if (env.following && env.following->places[request]) {
     roce_follow *f = env.following->record(request);
-    roce_follow_finish(&env, f);
+    roce_follow_finish_record(&env, f);
     f->flags &= ~(__u32)ROCE_FOLLOW_STARTED;
   }
   if (env.timed)
@@ -411,8 +411,8 @@ void NativeDatapath::episodes(Episodes &into) {
   if (!env.following)
     return;
   for (roce_follow &record : env.following->records) {
-    record.requests = roce_follow_requests(&record, &env.streams[record.request]);
-    roce_follow_finish(&env, &record);
+    record.requests = roce_follow_requests_so_far(&record, &env.streams[record.request]);
+    roce_follow_finish_record(&env, &record);
   }
   env.following->fill(into, env.streams);
 }

@@ -17,6 +17,8 @@ namespace {
 using Kind = ExperimentSample::Kind;
 
 constexpr double kMostSlip = 0.01; // of the time, by which senders were late
+constexpr double kMostSlipOfRates =
+    0.15; // of rates that change: two processors are busy with a run
 constexpr uint64_t kLeastPatience = 1'000'000;
 constexpr uint64_t kMostChangeLate =
     50'000'000;                    // a change of rules waits for the kernel's RCU, some ms
@@ -292,16 +294,16 @@ std::vector<std::string> why_void(const Plan &plan, const SendReport &sender,
     reasons.late("wire", wire.ports[1].counts->out.late.quantile(0.99), patience(plan));
   }
   reasons.late("senders", sender.engine.late_ns.quantile(0.99), patience(plan));
-  // Acknowledgements and pauses delay flows beyond their schedule. A rate that changes is their
-  // schedule, which begins anew after those.
-  const bool paced = plan.reliable ? std::all_of(plan.flows.begin(), plan.flows.end(),
-                                                 [](const PlannedFlow &planned_flow) {
-                                                   return planned_flow.flow.control.is_dynamic();
-                                                 })
-                                   : !plan.forward.pfc.on;
+  // Acknowledgements and pauses delay flows beyond their schedule. A rate that changes is a
+  // schedule that restarts after them.
+  const bool paced =
+      plan.reliable
+          ? std::all_of(plan.flows.begin(), plan.flows.end(),
+                        [](const PlannedFlow &flow) { return flow.flow.control.is_dynamic(); })
+          : !plan.forward.pfc.on;
   const double behind = static_cast<double>(sender.counts.slipped_ns) / 1e9 /
                         std::max(sender.seconds * static_cast<double>(plan.flows.size()), 1e-9);
-  if (paced && behind > kMostSlip)
+  if (paced && behind > (plan.reliable ? kMostSlipOfRates : kMostSlip))
     reasons.list.push_back(fmt::format(
         "senders: {:.1f} % of the schedule was given up: the machine is too slow or too busy",
         behind * 100));

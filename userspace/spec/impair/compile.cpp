@@ -14,6 +14,7 @@ namespace xr::impair {
 namespace {
 
 template <typename... Ts> struct Overloaded : Ts... { using Ts::operator()...; };
+template <typename... Ts> Overloaded(Ts...) -> Overloaded<Ts...>; // clang 14 does not deduce it
 
 // Fills in the selector of a rule; points are the distances that it counts.
 class Selection {
