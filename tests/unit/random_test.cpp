@@ -5,17 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "sanitized.h"
 #include "traffic.h"
 
 namespace xr::test {
 namespace {
 
-// A sanitizer's build is ten times slower; who wants more there says so.
-#ifdef __SANITIZE_ADDRESS__
-constexpr uint64_t kSeeds = 100;
-#else
-constexpr uint64_t kSeeds = 400;
-#endif
+constexpr uint64_t kSeeds = kSanitized ? 100 : 400;
 
 uint64_t number(const char *variable, uint64_t otherwise) {
   const char *text = getenv(variable);
