@@ -56,10 +56,9 @@ void add_command(Command program, Run &chosen, const char *name, const char *des
   describe(command, *args);
   command.on_parsed([args, name, read, run, &chosen]() -> std::optional<LineFault> {
     if (const Status sound = read(*args); !sound) {
-      if constexpr (requires { args->context(); })
-        return LineFault{args->context(), sound.error()};
-      else
-        return LineFault{name, sound.error()};
+      std::string context = name;
+      if constexpr (requires { args->context(); }) context = args->context();
+      return LineFault{context, sound.error()};
     }
     chosen = [args, run](const Globals &globals) { return run(*args, globals); };
     return {};
