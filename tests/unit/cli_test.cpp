@@ -243,7 +243,7 @@ TEST(Cli, RefusesInASentence) {
            {"counters eth0 --count 3", "--count needs --interval"},
            {"counters eth0 --interval 0", "'0' is not a number of seconds"},
            {"counters eth0 --interval nan", "'nan' is not a number of seconds"},
-           {"streams eth0 --sort foo", "'foo' is none of dest_qp, "},
+           {"streams eth0 --sort foo", "'foo' is none of trouble, dest_qp, "},
            {"streams eth0 --top 0", "'0' is not a whole number from 1"},
            {"events eth0 --count 0", "'0' is not a whole number from 1 on"},
            {"export eth0 --listen 9479", "'9479' is not an address and port"},

@@ -239,11 +239,12 @@ TEST(Metrics, EpisodesAndTimesOfQpPairs) {
 
 TEST(Metrics, IncludeEveryFieldOfTheReports) {
   const Snapshot port = busy_port();
-  const std::set<std::string> known = {"schema",     "source",   "frames",   "bytes",   "opcodes",
-                                       "transports", // sums of opcodes
-                                       "ecn",        "aeth",
+  const std::set<std::string> known = {"schema",     "source",   "frames",    "bytes",   "opcodes",
+                                       "transports",                          // sums of opcodes
+                                       "ecn",        "summary",  "ecn_kinds", // sums of the others
+                                       "aeth",
                                        "icrc", // not checked on a port
-                                       "cnp_causes", "impaired", "overflow", "tunnels", "mirrors",
+                                       "cnp_causes", "impaired", "overflow",  "tunnels", "mirrors",
                                        "pfc",        "dscp",     "pcp"};
   for (const report::Section &section : report::counters_report({port}).sections)
     EXPECT_TRUE(known.count(section.key)) << section.key;

@@ -14,6 +14,7 @@
 #include "report/reports.h"
 #include "report/runs.h"
 #include "report/sections.h"
+#include "report/stream_columns.h"
 #include "report/text.h"
 #include "report/wire.h"
 #include "snapshots.h"
@@ -117,11 +118,11 @@ TEST(ReportGolden, Stamps) {
   latency.streams.push_back(row);
   latency.negative = 7;
   latency.tai_offset_s = 37;
-  Document document{"stamps", {}};
+  Document document{.title = "stamps"};
   add_latency(document, latency);
   expect_goldens("stamps", document);
   latency.clock_offset_ns = -500;
-  Document corrected{"stamps", {}};
+  Document corrected{.title = "stamps"};
   add_latency(corrected, latency);
   EXPECT_NE(to_text(corrected).find("-500 ns are subtracted"), std::string::npos);
   EXPECT_NE(to_json(corrected).find("\"clock_offset_ns\":-500"), std::string::npos);
@@ -403,7 +404,6 @@ TEST(Report, TonesOfTheCounters) {
                      "aeth.nak_remote_operational_error",
                      "aeth.reserved",
                      "aeth.rnr_nak",
-                     "ecn.ce",
                      "frames.malformed",
                      "icrc.bad"};
   Keys capture = both, port = both;
@@ -456,6 +456,9 @@ bool appears(const std::string &text, uint64_t number) {
 }
 
 void expect_numbers_in(const json &value, const std::string &text, const std::string &where) {
+  // Sums of ecn_kinds, and the sentences' numbers with those that they leave out.
+  if (where == "/ecn" || where == "/summary")
+    return;
   if (value.is_structured()) {
     for (const auto &[key, item] : value.items())
       expect_numbers_in(item, text, where + "/" + key);
@@ -490,6 +493,8 @@ TEST(Report, OverflowIsShownOnlyWhenThereIsSome) {
 TEST(Report, EveryNumericColumnSorts) {
   const Snapshot snapshot = busy_port();
   for (const std::string &key : stream_sort_keys()) {
+    if (key == kTrouble) // an order of several columns: Summary.TroubleIsFirst
+      continue;
     const json rows = json::parse(to_json(streams_report({snapshot}, {key})))["streams"];
     ASSERT_EQ(rows.size(), snapshot.streams.size());
     for (size_t i = 1; i < rows.size(); i++) {

@@ -269,7 +269,8 @@ int analyze(const Args &args, const Globals &globals) {
   if (*splitter)
     if (Status written = (*splitter)->finish(); !written)
       analysis->troubles.push_back(written.error());
-  report::Document document = report::analyze_report(analysis->snapshot, args.streams);
+  report::Document document = report::analyze_report(
+      analysis->snapshot, args.streams, args.options.episodes ? &analysis->episodes : nullptr);
   const size_t lists = document.sections.size();
   report::add_frame_times(document, analysis->frame_times);
   if (args.options.microbursts)

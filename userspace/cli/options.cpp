@@ -100,8 +100,10 @@ void add_sort(Command command, std::string &sort, const std::string &description
 }
 
 void add_stream_options(Command command, report::StreamOptions &options) {
-  add_sort(command, options.sort,
-           "Streams by this column's JSON key, largest first (default: missing, then packets)");
+  add_sort(
+      command, options.sort,
+      "Streams by this column's JSON key, largest first, or by trouble (default): losses, then "
+      "rewinds, then CE");
   command.add_option("--top", options.top, "The first N rows of each list only (default: all)")
       .value_name("N")
       .check(whole_number(1, std::numeric_limits<uint32_t>::max()));

@@ -30,7 +30,7 @@ struct Args {
   std::vector<std::string> ifnames;
   double interval = 0.5;
   bool once = false;
-  std::string sort = "missing";
+  std::string sort = report::kTrouble;
   std::string filter;
 };
 
@@ -40,7 +40,8 @@ void describe(Command command, Args &args) {
   command.add_flag("--once", args.once,
                    "Print the screen once as text, with the rates of one interval; its size is "
                    "COLUMNS (80) by LINES (24)");
-  add_sort(command, args.sort, "Streams by this key, largest first (default: missing)",
+  add_sort(command, args.sort,
+           "Streams by this key, largest first (default: trouble: losses, then rewinds, then CE)",
            watch::sort_keys());
   command.add_option("--filter", args.filter, "Only streams that have all these words")
       .value_name("WORDS");

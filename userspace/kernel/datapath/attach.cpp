@@ -111,8 +111,6 @@ Result<AttachReport> attach_held(const std::string &ifname, const std::string &n
   if (!after)
     return after.error();
   report.port = std::move(after->port);
-  if (!report.port.alone.empty())
-    report.notes.push_back(alone_note(report.port));
   return report;
 }
 

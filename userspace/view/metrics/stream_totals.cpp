@@ -15,10 +15,13 @@ uint64_t value_of(const report::StreamColumn &column, const roce_stream *stream)
 
 const std::vector<StreamMetric> &stream_metrics() {
   // reordered_psns is a gauge: it decreases when a reordered PSN turns out to be the start of a
-  // rewind.
+  // rewind. So are those that depend on it.
   static const std::vector<StreamMetric> kMetrics = {
       {"packets", "packets_total", true, false, "Packets"},
       {"bytes", "bytes_total", true, false, "Bytes of frames, without FCS"},
+      {"lost_before", "lost_before_psns", false, true,
+       "PSNs that did not come with those around them: lost before this port"},
+      {"sent_again", "sent_again_packets", false, true, "Packets whose PSN had passed"},
       {"messages", "messages_total", true, true, "Packets that end a message"},
       {"gaps", "gaps_total", true, true, "Packets ahead of the expected PSN"},
       {"skipped", "skipped_psns_total", true, true, "PSNs skipped by gaps"},

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "names/names.h"
+#include "report/summary.h"
 
 namespace xr::report {
 
@@ -56,6 +57,14 @@ void add_counts(std::vector<Column> &columns) {
 void add_counts(std::vector<Value> &cells, const ComparedCounts &counts) {
   for (const Count &count : kCounts)
     cells.emplace_back(counts.*count.member);
+}
+
+// Of the packets of which it is known whether they arrived, those that did not, in percent.
+const Column kLostShare = {"lost_percent", "LOST\n%", Format::Number, Hide::Never, Tone::Alarm};
+Value lost_share(const ComparedCounts &counts) {
+  const uint64_t known = counts.seen_from - counts.outside_from;
+  return known ? Value{100 * static_cast<double>(counts.lost) / static_cast<double>(known)}
+               : Value{};
 }
 
 struct Time {
@@ -116,7 +125,7 @@ Section places_of(const Comparison &c) {
 bool is_used(const ComparedCounts &counts) { return counts.seen_from || counts.seen_to; }
 
 Section ways_of(const Comparison &c) {
-  std::vector<Column> columns = {{"from", "FROM"}, {"to", "TO"}};
+  std::vector<Column> columns = {{"from", "FROM"}, {"to", "TO"}, kLostShare};
   add_counts(columns);
   add_times(columns);
   Rows rows;
@@ -125,7 +134,8 @@ Section ways_of(const Comparison &c) {
       const ComparedLeg::Way &way = leg.ways[backward];
       if (backward && !is_used(way.counts))
         continue;
-      std::vector<Value> cells = {letter(leg.from + backward), letter(leg.from + !backward)};
+      std::vector<Value> cells = {letter(leg.from + backward), letter(leg.from + !backward),
+                                  lost_share(way.counts)};
       add_counts(cells, way.counts);
       add_times(cells, way.latency);
       rows.push_back(std::move(cells));
@@ -256,6 +266,7 @@ Section streams_of(const Comparison &c, const std::vector<uint32_t> &order, bool
       {"to", "TO"}};
   if (json)
     columns.push_back({"direction_assumed", ""});
+  columns.push_back(kLostShare);
   add_counts(columns);
   add_times(columns);
   columns.push_back({"lost_before", "LOST\nBEFORE", Format::Count, Hide::Zero, Tone::Alarm});
@@ -273,6 +284,7 @@ Section streams_of(const Comparison &c, const std::vector<uint32_t> &order, bool
                                 letter(row.to)};
     if (json)
       cells.emplace_back(row.assumed);
+    cells.push_back(lost_share(row.counts));
     add_counts(cells, row.counts);
     add_times(cells, row.latency);
     cells.emplace_back(row.lost_before);
@@ -356,6 +368,7 @@ Document compare_report(const Comparison &c, size_t top) {
     document.title += fmt::format("{} {} = {}", i ? "," : "", letter(i), c.places[i].name);
   auto &s = document.sections;
   s.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
+  add_summary(document, compare_summary(c));
   s.push_back(places_of(c));
   s.push_back({"window_ns", "", Value{c.window_ns}, Where::Json});
   s.push_back(apart_of(c));

@@ -56,10 +56,30 @@ Section bytes_of(const Sums &sums) {
 
 // The codepoints by their bits in the IP header (RFC 3168, section 5): 01 is ECT(1), 10 ECT(0).
 Section ecn_of(const Sums &sums) {
-  return {"ecn", "ECN",
-          Group{count("not_ect", "not ECT", sums.ecn[0]), count("ect0", "ECT(0)", sums.ecn[2]),
-                count("ect1", "ECT(1)", sums.ecn[1]),
-                count("ce", "CE", sums.ecn[3], Hide::Zero, Tone::Alarm)}};
+  return {"ecn", "",
+          Group{count("not_ect", "", sums.ecn[0]), count("ect0", "", sums.ecn[2]),
+                count("ect1", "", sums.ecn[1]), count("ce", "", sums.ecn[3])},
+          Where::Json};
+}
+
+// By kind of packet: ACKs and CNPs are usually not ECT, and say nothing about the data.
+Section ecn_kinds_of(const Sums &sums) {
+  std::vector<std::vector<Value>> rows;
+  for (size_t kind = 0; kind < kPacketKinds.size(); kind++) {
+    const EcnCounts &ecn = sums.kinds_ecn[kind];
+    const uint64_t all = ecn[0] + ecn[1] + ecn[2] + ecn[3];
+    if (all)
+      rows.push_back({std::string(kPacketKinds[kind]), ecn[0], ecn[2], ecn[1], ecn[3],
+                      100 * static_cast<double>(all - ecn[0]) / static_cast<double>(all)});
+  }
+  return {"ecn_kinds", "",
+          make_table({{"kind", "ECN OF"},
+                      {"not_ect", "NOT ECT", Format::Count},
+                      {"ect0", "ECT(0)", Format::Count},
+                      {"ect1", "ECT(1)", Format::Count},
+                      {"ce", "CE", Format::Count, Hide::Never, Tone::Alarm},
+                      {"ect_percent", "ECT, CE %", Format::Rate}},
+                     std::move(rows))};
 }
 
 // To add a syndrome: roce_aeth_count and roce_aeth_index (all eight counts are in use, and their
@@ -246,6 +266,7 @@ void add_counters(Document &document, const Moment &moment) {
   sections.push_back(opcodes_of(moment, now, rates_from));
   sections.push_back(transports_of(moment, now, rates_from));
   sections.push_back(ecn_of(now));
+  sections.push_back(ecn_kinds_of(now));
   sections.push_back(aeth_of(moment.now));
   sections.push_back(icrc_of(moment.now));
   add_classes(document, moment.now);

@@ -83,8 +83,9 @@ struct Section {
 };
 
 struct Document {
-  std::string title; // text only
-  std::vector<Section> sections;
+  std::string title;         // text only
+  StringList sentences = {}; // text only: the answer, below the title; see summary.h
+  std::vector<Section> sections = {};
 };
 
 // A counter, hidden in text while it is 0 unless `hide` is Hide::Never.

@@ -9,6 +9,7 @@
 
 #include "names/names.h"
 #include "report/sections.h"
+#include "report/summary.h"
 
 namespace xr::report {
 
@@ -110,13 +111,11 @@ void add_row(Rows &rows, const EpisodeRow &row, const Episodes &found) {
   const Value timeout = e.cause == ROCE_CAUSE_TIMEOUT
                             ? between(e.last_sent_ns, e.reread_ns ? e.reread_ns : e.resent_ns)
                             : Value{};
-  uint64_t start = e.seen_ns;
-  for (const uint64_t ns : {e.nak_ns, e.reread_ns, e.resent_ns})
-    start = start ? start : ns;
-  const Value recovery = between(start, e.recovered_ns);
+  const uint64_t start = episode_start(e), recovered = recovery_ns(e);
+  const Value recovery = recovered ? Value{recovered} : Value{};
 
   rows.begin();
-  add_start(rows, start, found);
+  add_start(rows, start == UINT64_MAX ? 0 : start, found);
   rows.name(row.name);
   rows.cell({"kind", "KIND"}, names::kind_name(row.name.key));
   rows.cell({"cause", "CAUSE"}, e.cause ? Value{episode_cause(e)} : Value{});
@@ -329,6 +328,7 @@ void add_episodes(Document &document, const Episodes &found) {
 
 Document episodes_report(const std::string &ifname, const Episodes &episodes) {
   Document document = port_document(ifname);
+  add_summary(document, episodes_summary(episodes));
   add_episodes(document, episodes);
   return document;
 }

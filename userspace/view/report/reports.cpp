@@ -9,6 +9,7 @@
 #include "names/names.h"
 #include "report/capture_notes.h"
 #include "report/sections.h"
+#include "report/summary.h"
 
 namespace xr::report {
 
@@ -119,6 +120,7 @@ void add_overflow(Document &document, const Snapshot &snapshot) {
 
 Document counters_report(const Moment &moment) {
   Document document = begin(moment);
+  add_summary(document, traffic_summary(moment));
   add_counters(document, moment);
   add_overflow(document, moment.now);
   return document;
@@ -126,16 +128,19 @@ Document counters_report(const Moment &moment) {
 
 Document streams_report(const Moment &moment, const StreamOptions &options) {
   Document document = begin(moment);
+  add_summary(document, traffic_summary(moment));
   add_streams(document, moment, options);
   add_overflow(document, moment.now);
   return document;
 }
 
-Document analyze_report(const Snapshot &snapshot, const StreamOptions &options) {
+Document analyze_report(const Snapshot &snapshot, const StreamOptions &options,
+                        const Episodes *episodes) {
   const Moment moment{snapshot};
   Document document = begin(moment);
+  add_summary(document, traffic_summary(moment, episodes));
   add_counters(document, moment);
-  add_streams(document, moment, options);
+  add_streams(document, moment, options, episodes);
   add_capture_notes(document, snapshot);
   add_overflow(document, snapshot);
   return document;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/episodes.h"
 #include "model/snapshot.h"
 #include "report/document.h"
 #include "roce/event.h"
@@ -21,14 +22,16 @@ struct Moment {
 
 struct StreamOptions {
   // A key of stream_sort_keys(); descending, ties by number of packets.
-  std::string sort = "missing";
+  std::string sort = "trouble";
   size_t top = 0; // maximum number of rows; 0: all
 };
 
 Document counters_report(const Moment &moment);
 Document streams_report(const Moment &moment, const StreamOptions &options = {});
 // Counters and streams in one document.
-Document analyze_report(const Snapshot &snapshot, const StreamOptions &options = {});
+// `episodes`: of the same capture; null: not followed.
+Document analyze_report(const Snapshot &snapshot, const StreamOptions &options = {},
+                        const Episodes *episodes = nullptr);
 
 std::vector<std::string> stream_sort_keys();
 

@@ -9,6 +9,7 @@
 #include "base/layer1.h"
 #include "report/latency.h"
 #include "report/run_parts.h"
+#include "report/summary.h"
 #include "report/text.h"
 
 namespace xr::report {
@@ -329,6 +330,7 @@ Document send_document(const SendReport &r) {
   Document document = begin("send", r.ifname, r.seconds);
   auto &s = document.sections;
   const Speed got = speed_between(r.engine.sent, r.engine.sent_bytes, r.seconds);
+  add_summary(document, send_summary(r));
   s.push_back({"mode", "", std::string(kKindNames[static_cast<size_t>(r.kind)]), Where::Json});
   s.push_back({"seed", "", r.seed ? Value{r.seed} : Value{}, Where::Json});
   s.push_back({"finished", "", Value{r.finished}, Where::Json});
@@ -375,6 +377,7 @@ Document respond_document(const RespondReport &r) {
   const RespondCounts &c = r.counts;
   Document document = begin("respond", r.ifname, r.seconds);
   auto &s = document.sections;
+  add_summary(document, respond_summary(r));
   s.push_back(port_of(r));
   s.push_back({"sink", "", Value{r.latency.has_value()}, Where::Json});
   s.push_back({"addresses", "", Value{StringList(r.addresses)}, Where::Json});

@@ -14,7 +14,9 @@ Document begin(const Moment &moment);
 Document port_document(const std::string &ifname);
 
 void add_counters(Document &document, const Moment &moment);
-void add_streams(Document &document, const Moment &moment, const StreamOptions &options);
+// `episodes`: of the same capture; null: not followed. Must outlive the document.
+void add_streams(Document &document, const Moment &moment, const StreamOptions &options,
+                 const Episodes *episodes = nullptr);
 // Counters of losses: full tables, full queues, limits.
 Group overflow_of(const Snapshot &snapshot);
 void add_overflow(Document &document, const Snapshot &snapshot);

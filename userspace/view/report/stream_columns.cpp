@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/stream_columns.h"
 
+#include <algorithm>
+
 #include "names/names.h"
 #include "report/reports.h"
 
@@ -44,7 +46,11 @@ const std::vector<StreamColumn> &stream_columns() {
       {{"dst", "DESTINATION"}, [](S s) -> Value { return names::address(s.key.dst); }},
       {{"dest_qp", "DEST QP", Format::Qpn},
        [](S s) -> Value { return uint64_t{roce_key_qp(&s.key)}; }},
-      {{"qp_number", "QP\nNUMBER", Format::Number, Hide::Zero}, nullptr}, // null: not in the record
+      {{"lost_before", "LOST\nBEFORE\nHERE", Format::Count, Hide::Never, Tone::Alarm},
+       [](S s) -> Value { return lost_psns(s); }},
+      {{"sent_again", "SENT\nAGAIN", Format::Count}, [](S s) -> Value { return sent_again(s); }},
+      {{kRecovery, "RECOVERY\nus", Format::Rate, Hide::Zero}, nullptr},
+      {{kQpNumber, "QP\nNUMBER", Format::Number, Hide::Zero}, nullptr},
       {{"src_qp", "SRC QP", Format::Qpn, Hide::Zero},
        [](S s) -> Value {
          return s.flags & ROCE_STREAM_SRC_QP ? Value{uint64_t{s.src_qp}} : Value{};
@@ -91,6 +97,24 @@ uint64_t missing_psns(const roce_stream &s) {
   return roce_stream_counter(&s, ROCE_SKIPPED) - roce_stream_counter(&s, ROCE_FILLED);
 }
 
+uint64_t lost_psns(const roce_stream &s) {
+  const uint64_t missing = missing_psns(s);
+  return roce_stream_counter(&s, ROCE_REORDERED)
+             ? missing
+             : std::max<uint64_t>(missing, roce_stream_counter(&s, ROCE_JUMPED));
+}
+
+uint64_t sent_again(const roce_stream &s) {
+  const uint64_t filled = roce_stream_counter(&s, ROCE_FILLED);
+  return roce_stream_counter(&s, ROCE_DUPLICATES) + filled -
+         std::min<uint64_t>(filled, roce_stream_counter(&s, ROCE_REORDERED));
+}
+
+Trouble trouble_of(const roce_stream &s) {
+  return {lost_psns(s), roce_stream_counter(&s, ROCE_REWINDS),
+          roce_stream_counter(&s, ROCE_STREAM_CE)};
+}
+
 uint64_t number_of(const Value &value) {
   const uint64_t *n = std::get_if<uint64_t>(&value);
   return n ? *n : 0;
@@ -114,7 +138,7 @@ const roce_stream *StreamIndex::find(const roce_stream &stream, uint32_t place) 
 }
 
 std::vector<std::string> stream_sort_keys() {
-  std::vector<std::string> keys;
+  std::vector<std::string> keys = {kTrouble};
   for (const StreamColumn &column : stream_columns())
     if (column.column.format != Format::Text && column.value)
       keys.push_back(column.column.key);

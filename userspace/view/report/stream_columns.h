@@ -2,6 +2,7 @@
 // The columns of every table of streams, one row per stream.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,14 +16,30 @@ namespace xr::report {
 
 struct StreamColumn {
   Column column;
-  Value (*value)(const roce_stream &); // null: not in the record (the number of the QP)
+  Value (*value)(const roce_stream &); // null: not in the record: kQpNumber, kRecovery
 };
+
+// Columns whose cells are elsewhere: in the snapshot, and in the episodes.
+inline constexpr const char *kQpNumber = "qp_number", *kRecovery = "recovery_us";
 
 const std::vector<StreamColumn> &stream_columns();
 // Null: no column has this key.
 const StreamColumn *stream_column(std::string_view key);
 
+// PSNs that never came.
 uint64_t missing_psns(const roce_stream &stream);
+// PSNs that did not come with those around them, lost before here; also those that came when they
+// were sent again, and once more if that was lost too. A reordered packet looks the same, so that
+// with any of these only the PSNs that never came count.
+uint64_t lost_psns(const roce_stream &stream);
+// Packets whose PSN had passed: retransmissions, and what the network sent twice.
+uint64_t sent_again(const roce_stream &stream);
+
+// How much is wrong with a stream, for the order of streams: losses, then rewinds, then CE marks.
+using Trouble = std::array<uint64_t, 3>;
+Trouble trouble_of(const roce_stream &stream);
+// The name of that order, beside the keys of columns.
+inline constexpr const char *kTrouble = "trouble";
 
 // For sorting: 0 for a value that is not a number.
 uint64_t number_of(const Value &value);

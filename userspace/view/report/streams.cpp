@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "report/sections.h"
 #include "report/stream_columns.h"
+#include "report/summary.h"
 #include "report/tunnels.h"
 
 namespace xr::report {
@@ -14,16 +16,18 @@ namespace {
 
 // Indexes of the streams to show, sorted; ties in order of appearance.
 std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const StreamOptions &options) {
-  const StreamColumn *sort = stream_column(options.sort);
+  const StreamColumn *sort = stream_column(options.sort); // null: by trouble
   // Sort keys are computed once per stream, not once per comparison.
   struct Keyed {
-    uint64_t first, second;
+    Trouble first;
+    uint64_t second;
     uint32_t place;
   };
   std::vector<Keyed> keyed;
   keyed.reserve(streams.size());
   for (uint32_t i = 0; i < streams.size(); i++)
-    keyed.push_back({number_of(sort->value(streams[i])), roce_stream_packets(&streams[i]), i});
+    keyed.push_back({sort ? Trouble{number_of(sort->value(streams[i]))} : trouble_of(streams[i]),
+                     roce_stream_packets(&streams[i]), i});
   const size_t rows = options.top ? std::min(options.top, keyed.size()) : keyed.size();
   std::partial_sort(keyed.begin(), keyed.begin() + static_cast<ptrdiff_t>(rows), keyed.end(),
                     [](const Keyed &a, const Keyed &b) {
@@ -45,6 +49,15 @@ struct Rows {
   std::vector<uint32_t> places;
   std::unique_ptr<const StreamIndex> earlier;
   double seconds = 0;
+  std::unordered_map<std::string_view, uint64_t> recovery; // longest, in ns, by the stream's key
+
+  // Columns that are not in the stream's record.
+  Value elsewhere(const std::string &key, uint32_t place) const {
+    if (key == kQpNumber)
+      return qp_number(place);
+    const auto longest = recovery.find(key_bytes(now.streams[place].key));
+    return longest == recovery.end() ? Value{} : Value{static_cast<double>(longest->second) / 1000};
+  }
 
   Value qp_number(uint32_t place) const {
     const uint32_t number = place < now.qp_numbers.size() ? now.qp_numbers[place] : 0;
@@ -55,7 +68,8 @@ struct Rows {
     const roce_stream &stream = now.streams[places[row]];
     const auto &columns = stream_columns();
     if (column < columns.size())
-      return columns[column].value ? columns[column].value(stream) : qp_number(places[row]);
+      return columns[column].value ? columns[column].value(stream)
+                                   : elsewhere(columns[column].column.key, places[row]);
     if (now.decap) {
       if (column < columns.size() + missing_columns().size())
         return missing.cell(places[row], column - columns.size());
@@ -81,10 +95,20 @@ std::string title_of(const Snapshot &s, const StreamOptions &options) {
 
 } // namespace
 
-void add_streams(Document &document, const Moment &moment, const StreamOptions &options) {
-  const auto rows =
-      std::make_shared<Rows>(Rows{moment.now, MissingPsns(moment.now),
-                                  order(moment.now.streams, options), nullptr, seconds_of(moment)});
+void add_streams(Document &document, const Moment &moment, const StreamOptions &options,
+                 const Episodes *episodes) {
+  const auto rows = std::make_shared<Rows>(Rows{moment.now,
+                                                MissingPsns(moment.now),
+                                                order(moment.now.streams, options),
+                                                nullptr,
+                                                seconds_of(moment),
+                                                {}});
+  if (episodes)
+    for (const EpisodeRow &row : episodes->episodes)
+      if (const uint64_t ns = recovery_ns(row.episode)) {
+        uint64_t &longest = rows->recovery[key_bytes(row.name.key)];
+        longest = std::max(longest, ns);
+      }
   Table table;
   for (const StreamColumn &column : stream_columns())
     table.columns.push_back(column.column);

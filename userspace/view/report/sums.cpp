@@ -13,6 +13,17 @@ Tally tally(const roce_opcode_count &c) {
 
 } // namespace
 
+PacketKind packet_kind(unsigned opcode) {
+  const uint64_t info = roce_opcode_info[opcode];
+  if (info & ROCE_OP_CNP)
+    return PacketKind::Cnp;
+  if (info & ROCE_OP_DATAGRAM)
+    return PacketKind::Datagram;
+  if (info & (ROCE_OP_REQUEST | ROCE_OP_READ_RESPONSE | ROCE_OP_ATOMIC))
+    return PacketKind::Data;
+  return info & ROCE_OP_RESPONSE ? PacketKind::Ack : PacketKind::Other;
+}
+
 Tally &Tally::operator+=(const Tally &other) {
   packets += other.packets;
   bytes += other.bytes;
@@ -26,8 +37,12 @@ Sums::Sums(const Snapshot &s) {
     (i < ROCE_OPCODE_COUNT_V1 ? v2 : v1) += item;
     if (i >= ROCE_OPCODE_COUNT_V1)
       opcodes_v1[i - ROCE_OPCODE_COUNT_V1] = item;
-    for (size_t codepoint = 0; codepoint < ecn.size() && i < ROCE_OPCODE_COUNT_V1; codepoint++)
+    const auto kind = static_cast<size_t>(packet_kind(i % ROCE_OPCODE_COUNT_V1));
+    kinds[kind] += item.packets;
+    for (size_t codepoint = 0; codepoint < ecn.size() && i < ROCE_OPCODE_COUNT_V1; codepoint++) {
       ecn[codepoint] += s.opcodes[i].packets[codepoint];
+      kinds_ecn[kind][codepoint] += s.opcodes[i].packets[codepoint];
+    }
   }
   frames = v2.packets + v1.packets + s.totals.frames[ROCE_CLASS_PFC] +
            s.totals.frames[ROCE_CLASS_OTHER] + s.totals.frames[ROCE_CLASS_MALFORMED] +

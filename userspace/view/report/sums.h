@@ -17,10 +17,27 @@ struct Tally {
   Tally &operator+=(const Tally &other);
 };
 
+// What a packet is to someone who looks at loss and congestion.
+enum class PacketKind {
+  Data,     // requests, READ responses, ATOMIC ACKs of RC, UC, XRC: a loss is seen in their PSNs
+  Datagram, // UD and RD
+  Ack,      // ACKNOWLEDGE
+  Cnp,
+  Other, // reserved opcodes
+};
+inline constexpr std::array<const char *, 5> kPacketKinds = {"data", "datagram", "ack", "cnp",
+                                                             "other"};
+PacketKind packet_kind(unsigned opcode);
+
+// Packets by ECN codepoint: by the bits of the IP header.
+using EcnCounts = std::array<uint64_t, 4>;
+
 struct Sums {
   std::array<Tally, 256> opcodes{}, opcodes_v1{}; // all; of these RoCEv1
   Tally v2, v1;
-  std::array<uint64_t, 4> ecn{}; // by codepoint
+  EcnCounts ecn{};                                        // RoCEv2
+  std::array<EcnCounts, kPacketKinds.size()> kinds_ecn{}; // the same, by kind
+  std::array<uint64_t, kPacketKinds.size()> kinds{};      // packets, with RoCEv1
   uint64_t frames = 0;
   uint64_t bytes = 0;
 

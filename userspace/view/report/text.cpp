@@ -272,6 +272,11 @@ bool write_text(const Document &document, const TextStyle &style, const Sink &si
   if (!document.title.empty() &&
       !(writer.separate() && sink(painted(printable(document.title), Paint::Title, style) + "\n")))
     return false;
+  if (document.title.empty() && !document.sentences.empty() && !writer.separate())
+    return false;
+  for (const std::string &sentence : document.sentences)
+    if (!sink(printable(sentence) + "\n"))
+      return false;
   for (const Section &section : document.sections)
     if (!writer.section(section))
       return false;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "report/summary.h"
 #include "report/text.h"
 
 namespace xr::report {
@@ -353,6 +354,7 @@ Document link_document(const WirePortReport &port) {
   Document document;
   document.title = fmt::format("link {}", port.ifname);
   document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
+  add_summary(document, link_summary(port));
   document.sections.push_back(
       {"link", "",
        Group{text_field("port", "port", port.ifname),

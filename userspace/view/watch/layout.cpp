@@ -15,8 +15,14 @@ namespace xr::watch {
 namespace {
 
 constexpr size_t kLeastColumns = 30, kLeastRows = 5;
-constexpr size_t kLeastStreams = 3; // rows; meters are left out before these
-constexpr size_t kTall = 24;        // rows; on a smaller screen, lines of zeros are left out
+constexpr size_t kTall = 24;   // rows
+constexpr size_t kTaller = 40; // rows; on a smaller screen, lines of zeros are left out
+
+// Rows of streams: meters are left out before these.
+size_t least_streams(const State &state, const Size &size) {
+  const size_t streams = state.view().counted().streams.size();
+  return std::min<size_t>(std::max<size_t>(streams, 1), size.rows < kTall ? 3 : 12);
+}
 
 void put(Screen &screen, std::vector<Line> lines, size_t most) {
   for (size_t i = 0; i < std::min(lines.size(), most); i++)
@@ -48,10 +54,10 @@ void streams_page(State &state, const Size &size, Screen &screen, size_t below) 
   screen.lines.push_back(summary_line(state, size.columns));
   if (const auto overflow = overflow_line(state, size.columns))
     screen.lines.push_back(*overflow);
-  const size_t reserved = 1 + kLeastStreams;
+  const size_t reserved = 1 + least_streams(state, size);
   put(screen, link_lines(state, size.columns), left() > reserved ? left() - reserved : 0);
   put(screen, rates_lines(state, size.columns), left() > reserved ? left() - reserved : 0);
-  put(screen, meter_lines(state, size.columns, size.rows < kTall),
+  put(screen, meter_lines(state, size.columns, size.rows < kTaller),
       left() > reserved ? left() - reserved : 0);
   const size_t rules = left() > reserved ? std::max<size_t>((left() - reserved) / 2, 2) : 0;
   put(screen, rule_lines(state, size.columns, rules), left() > reserved ? left() - reserved : 0);

@@ -17,7 +17,7 @@ namespace {
 const char *sort_of(char letter) {
   switch (letter) {
   case 'M':
-    return "missing";
+    return "lost_before";
   case 'W':
     return "rewinds";
   case 'E':

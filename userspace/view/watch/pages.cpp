@@ -25,7 +25,7 @@ constexpr std::array<KeyHelp, 17> kKeys = {{
     {"/  F3  F4", "filter: words in addresses, QP, kind or transport"},
     {"s  F6", "menu of sort keys; largest first"},
     {"<  >", "sort by the column to the left, to the right"},
-    {"M W E N", "sort by missing PSNs, rewinds, CE marks, CNPs"},
+    {"M W E N", "sort by losses, rewinds, CE marks, CNPs"},
     {"P B", "sort by packets, bits a second"},
     {"I", "reverse the order"},
     {"Tab  1 to 9", "another port"},
@@ -48,6 +48,8 @@ std::string words_for(const std::string &key) {
     return "packets a second";
   if (key == kBitRate)
     return "bits a second";
+  if (key == report::kTrouble)
+    return "losses, then rewinds, then CE marks";
   const report::StreamColumn *column = report::stream_column(key);
   return column ? heading_of(column->column) : key;
 }

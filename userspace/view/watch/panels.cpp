@@ -47,10 +47,10 @@ const std::vector<Meter> &left_meters() {
 }
 
 const std::vector<Meter> &right_meters() {
-  static const std::vector<Meter> kMeters = {Meter::NotEct,
+  static const std::vector<Meter> kMeters = {Meter::Ce,
+                                             Meter::NotEct,
                                              Meter::Ect0,
                                              Meter::Ect1,
-                                             Meter::Ce,
                                              Meter::CnpAfterCe,
                                              Meter::CnpAfterNak,
                                              Meter::CnpAfterNeither,

@@ -73,11 +73,15 @@ std::vector<StreamList::Keyed> StreamList::keyed(const PortView &port) {
   for (uint32_t i = 0; i < streams.size(); i++) {
     if (!matches(streams[i], i))
       continue;
-    const double first = packet_rate ? port.rates(i).packets
-                         : bit_rate  ? port.rates(i).bits
-                         : column
-                             ? static_cast<double>(report::number_of(column->value(streams[i])))
-                             : 0;
+    std::array<double, 3> first{};
+    if (packet_rate)
+      first[0] = port.rates(i).packets;
+    else if (bit_rate)
+      first[0] = port.rates(i).bits;
+    else if (column)
+      first[0] = static_cast<double>(report::number_of(column->value(streams[i])));
+    else
+      std::ranges::copy(report::trouble_of(streams[i]), first.begin());
     all.push_back({first, roce_stream_packets(&streams[i]), i});
   }
   return all;

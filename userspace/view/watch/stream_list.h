@@ -3,11 +3,13 @@
 // its position changes. Only the visible streams are sorted, which is cheap with many streams.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "report/stream_columns.h"
 #include "watch/port_view.h"
 
 namespace xr::watch {
@@ -45,7 +47,7 @@ public:
 
 private:
   struct Keyed {
-    double first;
+    std::array<double, 3> first;
     uint64_t second;
     uint32_t place;
   };
@@ -59,7 +61,7 @@ private:
   bool before(const Keyed &a, const Keyed &b) const;
   size_t rank_of_selected(const PortView &port, const std::vector<Keyed> &all) const;
 
-  std::string sort_ = "missing";
+  std::string sort_ = report::kTrouble;
   bool inverted_ = false;
   std::string filter_;
   std::vector<std::string> words_;          // of the filter, in lower case

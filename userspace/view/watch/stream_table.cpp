@@ -17,8 +17,8 @@ constexpr size_t kGap = 1;
 constexpr size_t kAddress = 15; // an address is shortened to this before a column is left out
 
 // Columns that are only on the page of one stream.
-constexpr std::string_view kPageOnly[] = {"qp_number", "first_psn", "next_psn", "pmtu",
-                                          "roce_version"};
+constexpr std::string_view kPageOnly[] = {
+    report::kQpNumber, report::kRecovery, "first_psn", "next_psn", "pmtu", "roce_version"};
 
 // The given columns in this order, followed by all others.
 std::vector<std::string> with_all_others(std::initializer_list<const char *> first) {
@@ -34,20 +34,21 @@ std::vector<std::string> with_all_others(std::initializer_list<const char *> fir
 
 // Columns from left to right.
 const std::vector<std::string> &display_order() {
-  static const std::vector<std::string> kKeys =
-      with_all_others({"src",       "dst",     "dest_qp",    "kind",      "transport", "src_qp",
-                       kPacketRate, kBitRate,  "missing",    "rewinds",   "ce",        "cnps",
-                       "gaps",      "jumped",  "duplicates", "reordered", "packets",   "messages",
-                       "bytes",     "skipped", "filled",     "jumps",     "resyncs"});
+  static const std::vector<std::string> kKeys = with_all_others(
+      {"src",        "dst",       "dest_qp",    "kind",      "transport", "src_qp",   "lost_before",
+       "sent_again", kPacketRate, kBitRate,     "missing",   "rewinds",   "ce",       "cnps",
+       "gaps",       "jumped",    "duplicates", "reordered", "packets",   "messages", "bytes",
+       "skipped",    "filled",    "jumps",      "resyncs"});
   return kKeys;
 }
 
 // Columns by priority, after the identity and the sort key.
 const std::vector<std::string> &priority_order() {
-  static const std::vector<std::string> kKeys = with_all_others(
-      {kPacketRate, "missing", "kind",    "rewinds",  "ce",    kBitRate,     "cnps",
-       "gaps",      "packets", "jumped",  "messages", "bytes", "duplicates", "reordered",
-       "transport", "src_qp",  "skipped", "filled",   "jumps", "resyncs"});
+  static const std::vector<std::string> kKeys =
+      with_all_others({"lost_before", kPacketRate, "sent_again", "kind",      "rewinds",   "ce",
+                       kBitRate,      "cnps",      "missing",    "gaps",      "packets",   "jumped",
+                       "messages",    "bytes",     "duplicates", "reordered", "transport", "src_qp",
+                       "skipped",     "filled",    "jumps",      "resyncs"});
   return kKeys;
 }
 
@@ -128,8 +129,8 @@ std::vector<TableColumn> choose(const State &state, const StreamList::Window &wi
   };
   for (const char *key : {"src", "dst", "dest_qp"})
     take(key);
-  if (!taken(state.list().sort()))
-    take(state.list().sort());
+  if (const std::string &sort = state.list().sort(); sort != report::kTrouble && !taken(sort))
+    take(sort);
   for (const std::string &key : priority_order()) {
     if (taken(key))
       continue;

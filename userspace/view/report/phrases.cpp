@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/phrases.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "report/text.h"
+
+namespace xr::report {
+
+std::string number_words(uint64_t number) { return format_value(Value{number}, Format::Count); }
+
+std::string counted(uint64_t number, std::string_view noun, std::string_view plural) {
+  if (number == 1)
+    return fmt::format("1 {}", noun);
+  return plural.empty() ? fmt::format("{} {}s", number_words(number), noun)
+                        : fmt::format("{} {}", number_words(number), plural);
+}
+
+std::string percent(uint64_t part, uint64_t whole) {
+  if (!whole)
+    return "-";
+  const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
+  if (part && share < 0.1)
+    return share < 0.001 ? "below 0.001 %" : fmt::format("{:.3f} %", share);
+  if (part < whole && share > 99.9)
+    return share > 99.999 ? "above 99.999 %" : fmt::format("{:.3f} %", share);
+  return fmt::format("{:.1f} %", share);
+}
+
+std::string time_words(uint64_t ns) {
+  struct Unit {
+    double ns;
+    const char *name;
+  };
+  constexpr std::array<Unit, 3> kUnits = {{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}}};
+  for (const auto &[size, name] : kUnits)
+    if (const double value = static_cast<double>(ns) / size; value >= 1)
+      return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : 1, name);
+  return fmt::format("{} ns", ns);
+}
+
+std::string rate_words(double bits) { return format_value(Value{bits}, Format::Scaled) + "bit/s"; }
+
+std::string listed(std::vector<std::string> all) {
+  std::string text;
+  for (size_t i = 0; i < all.size(); i++)
+    text += (i == 0 ? "" : i + 1 == all.size() ? " and " : ", ") + all[i];
+  return text;
+}
+
+std::string qp_words(uint64_t qpn) { return fmt::format("{:#x}", qpn); }
+
+} // namespace xr::report
