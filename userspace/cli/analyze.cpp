@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "checks/setup.h"
 #include "cli/analyze_split.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -15,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "parse/value.h"
+#include "report/checks.h"
 #include "report/connections.h"
 #include "report/episodes.h"
 #include "report/frame_times.h"
@@ -29,6 +31,7 @@ namespace xr::cli {
 namespace {
 
 constexpr uint64_t kProgressStep = 8 << 20;
+constexpr int kCheckFailed = 3; // exit status
 
 struct Args {
   std::vector<std::string> names;
@@ -38,6 +41,7 @@ struct Args {
   Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
   std::string rows, table = "streams", run, tick, speed;
+  bool check = false;
   SplitArgs split;
 };
 
@@ -103,6 +107,9 @@ void describe(Command command, Args &args) {
                    "CNP to the fall of the rate");
   command.add_flag("--microbursts", args.options.microbursts,
                    "The largest bursts: bytes of all frames in any 10, 100 and 1,000 us");
+  command.add_flag("--check", args.check,
+                   "The verdict on the set-up: ECN, classes of data and CNPs, PFC, path MTU, "
+                   "entropy, retries; why, and what to change. Exit status 3 where a check fails");
   command.add_flag("--connections", args.options.connections,
                    "RDMA CM connections: addresses, QPNs, service, state, messages sent again");
   command
@@ -133,10 +140,12 @@ void describe(Command command, Args &args) {
       .add_option("--table", args.table,
                   "With --rows: streams (default), events, with --microbursts microbursts, with "
                   "--episodes episodes, findings, pairs or cnp_pacing, with --latency latency, "
-                  "latency_port or latency_histogram, with --decap or --time frame_times")
+                  "latency_port or latency_histogram, with --check checks, with --decap or --time "
+                  "frame_times")
       .value_name("TABLE")
-      .check(one_of({"streams", "events", "microbursts", "episodes", "findings", "pairs",
-                     "cnp_pacing", "latency", "latency_port", "latency_histogram", "frame_times"}));
+      .check(
+          one_of({"streams", "events", "microbursts", "episodes", "findings", "pairs", "cnp_pacing",
+                  "latency", "latency_port", "latency_histogram", "checks", "frame_times"}));
   command.add_option("--run", args.run, "With --rows: the name of this run").value_name("NAME");
   add_split_options(command, args.split);
   command.set_footer(
@@ -190,6 +199,7 @@ Status check_rows(Args &args) {
     return {};
   const auto [option, given] =
       args.table == "microbursts"         ? std::pair("--microbursts", args.options.microbursts)
+      : args.table == "checks"            ? std::pair("--check", args.check)
       : args.table.starts_with("latency") ? std::pair("--latency", args.options.passive_latency)
                                           : std::pair("--episodes", args.options.episodes);
   return given ? Status() : Error{fmt::format("table {} needs {}", args.table, option)};
@@ -250,6 +260,9 @@ int analyze(const Args &args, const Globals &globals) {
       return files.frame(frame, stream);
     };
   run.options = args.options;
+  if (args.check)
+    run.options.episodes = run.options.passive_latency = true;
+  run.options.traffic = args.check;
   run.read = args.read;
   run.copies = args.copies;
   run.stop = &interrupt.flag();
@@ -269,6 +282,9 @@ int analyze(const Args &args, const Globals &globals) {
   if (*splitter)
     if (Status written = (*splitter)->finish(); !written)
       analysis->troubles.push_back(written.error());
+  std::vector<SetupCheck> verdicts;
+  if (args.check)
+    verdicts = checks::check_setup({analysis->snapshot, &analysis->episodes, &analysis->passive});
   report::Document document = report::analyze_report(analysis->snapshot, args.streams);
   const size_t lists = document.sections.size();
   report::add_frame_times(document, analysis->frame_times);
@@ -285,6 +301,8 @@ int analyze(const Args &args, const Globals &globals) {
   if (*splitter)
     report::add_split(document, (*splitter)->report());
   report::limit_rows(document, lists, args.streams.top);
+  if (args.check)
+    report::add_checks(document, verdicts, analysis->snapshot.files);
   if (events)
     events->finish();
   else if (!args.rows.empty())
@@ -294,7 +312,10 @@ int analyze(const Args &args, const Globals &globals) {
   if (analysis->stopped)
     note(args.names[0] == "-" ? "standard input" : args.names[0],
          "interrupted; the report covers what was read so far");
-  int status = 0;
+  int status =
+      std::ranges::find(verdicts, SetupCheck::Status::Fail, &SetupCheck::status) == verdicts.end()
+          ? 0
+          : kCheckFailed;
   for (const Error &trouble : analysis->troubles)
     status = fail(context, trouble);
   if (Status stamps = check_stamps(analysis->frame_times); !stamps)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether hosts, NICs and switches are set up as RoCE needs it, by what passed in a capture.
+#pragma once
+
+#include <vector>
+
+#include "model/episodes.h"
+#include "model/passive_latency.h"
+#include "model/setup_check.h"
+#include "model/snapshot.h"
+
+namespace xr::checks {
+
+// What passed. `episodes`, `latency`: null where QP pairs were not followed, or not timed.
+struct Facts {
+  const Snapshot &snapshot;
+  const Episodes *episodes = nullptr;
+  const PassiveLatency *latency = nullptr;
+};
+
+// All checks, in the order of the table in setup.cpp.
+std::vector<SetupCheck> check_setup(const Facts &facts);
+
+} // namespace xr::checks
