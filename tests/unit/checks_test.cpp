@@ -2,11 +2,14 @@
 // The checks of a set-up: each with made facts that have the fault and that nearly have it; none
 // fires on real captures of correct peers.
 #include <algorithm>
+#include <cmath>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
 #include "analysis/analyzer.h"
 #include "checks/setup.h"
+#include "checks/uplinks.h"
 
 namespace xr::test {
 namespace {
@@ -109,6 +112,18 @@ TEST(Checks, DataIsEct) {
   right.packets(right.stream(2, 1, 0x11, ROCE_KIND_RESPONSE), 50, 0x68, 8, TrafficPart::Control);
   right.packets(right.stream(1, 2, 0x13, ROCE_KIND_DATAGRAM), 50, 0x68);
   EXPECT_EQ(right.status("data_ect"), Status::Ok); // ACKs and datagrams need no ECT
+}
+
+// Without streams' own counts, as of a port: by opcode.
+TEST(Checks, DataIsEctByOpcode) {
+  Made made;
+  made.snapshot.opcodes[ROCE_RC_ACKNOWLEDGE].packets[0] = 9;
+  made.snapshot.opcodes[ROCE_UD_SEND_ONLY].packets[0] = 9;
+  EXPECT_EQ(made.status("data_ect"), Status::Unknown);
+  made.snapshot.opcodes[ROCE_RC_RDMA_WRITE_ONLY].packets[2] = 9;
+  EXPECT_EQ(made.status("data_ect"), Status::Ok);
+  made.snapshot.opcodes[ROCE_RC_RDMA_WRITE_ONLY].packets[0] = 1;
+  EXPECT_EQ(made.status("data_ect"), Status::Warn);
 }
 
 TEST(Checks, MarksAreAnswered) {
@@ -262,6 +277,75 @@ TEST(Checks, Entropy) {
   EXPECT_EQ(made.status("entropy"), Status::Warn);
   made.ports(two, 50001);
   EXPECT_EQ(made.status("entropy"), Status::Ok);
+}
+
+// Check values of the catalogue of CRCs, of MurmurHash3 and of FNV.
+TEST(Uplinks, HashesAreThoseOfTheirNames) {
+  const auto hash = [](const std::string &name, std::string_view text) {
+    const auto all = checks::path_hashes();
+    const auto found = std::ranges::find_if(all, [&](auto &each) { return each.name == name; });
+    return found->of({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  };
+  EXPECT_EQ(hash("crc16", "123456789"), 0x29b1u);
+  EXPECT_EQ(hash("crc32", "123456789"), 0xcbf43926u);
+  EXPECT_EQ(hash("murmur", "hello"), 0x248bfa47u);
+  EXPECT_EQ(hash("murmur", "hello, world"), 0x149bbb7fu);
+  EXPECT_EQ(hash("fnv", "foobar"), 0xbf9cf968u);
+  EXPECT_EQ(hash("xor", "\x12\x34\x56"), 0x12u ^ 0x56u ^ 0x34u);
+}
+
+// The busiest of two paths has the larger part of a binomial distribution.
+TEST(Uplinks, ExpectationIsTheBinomialOne) {
+  for (const uint64_t flows : {1u, 2u, 7u, 40u, 511u}) {
+    double mean = 0, chance = 0;
+    const uint64_t least = flows * 3 / 5 + 1;
+    for (uint64_t n = 0; n <= flows; n++) {
+      const auto of = [](uint64_t x) { return std::lgamma(static_cast<double>(x) + 1); };
+      const double p =
+          std::exp(of(flows) - of(n) - of(flows - n) - static_cast<double>(flows) * std::log(2.0));
+      mean += p * static_cast<double>(std::max(n, flows - n));
+      chance += std::max(n, flows - n) >= least ? p : 0;
+    }
+    const checks::Busiest found = checks::busiest_by_chance(flows, 2, least);
+    EXPECT_NEAR(found.mean, mean, 1e-6) << flows;
+    EXPECT_NEAR(found.chance, chance, 1e-6) << flows;
+  }
+  // Three flows on three paths: 6 of 27 ways have one each, 3 have all on one.
+  EXPECT_NEAR(checks::busiest_by_chance(3, 3, 3).mean, (6 * 1 + 18 * 2 + 3 * 3) / 27.0, 1e-9);
+  EXPECT_NEAR(checks::busiest_by_chance(3, 3, 3).chance, 3 / 27.0, 1e-9);
+  // There is no step where it is no longer exact.
+  EXPECT_NEAR(checks::busiest_by_chance(513, 8, 0).mean, checks::busiest_by_chance(512, 8, 0).mean,
+              0.3);
+}
+
+TEST(Uplinks, PortsSpreadFlows) {
+  Made made;
+  for (uint32_t qp = 0; qp < 400; qp++) {
+    const size_t stream = made.stream(1, 2, 0x100 + qp);
+    made.packets(stream, 9, 0);
+    made.snapshot.streams[stream].bytes = 1000;
+    made.ports(stream, static_cast<uint16_t>(49152 + qp * 37));
+  }
+  for (size_t hash = 0; hash < checks::path_hashes().size(); hash++) {
+    const checks::UplinkSpread spread = checks::spread_over(made.snapshot, 4, hash);
+    EXPECT_EQ(spread.flows, 400u);
+    EXPECT_NEAR(spread.busiest_bytes, static_cast<double>(spread.busiest_flows) / 400, 1e-9);
+    EXPECT_GT(spread.chance, 0.001) << checks::path_hashes()[hash].name;
+  }
+  // All on one of the four, as ports that differ in nothing that the hash sees give it.
+  Made even;
+  for (uint16_t port = 0; port < 8; port++) {
+    const size_t stream = even.stream(1, 2, 0x100u + port);
+    even.packets(stream, 9, 0);
+    even.ports(stream, static_cast<uint16_t>(49152 + 4 * port));
+  }
+  const auto entropy = [&even](uint32_t paths) {
+    const auto all = checks::check_setup({even.snapshot, nullptr, nullptr, paths, 4 /* xor */});
+    return *std::ranges::find(all, "entropy", &SetupCheck::name);
+  };
+  EXPECT_EQ(entropy(4).status, Status::Warn);
+  EXPECT_NE(entropy(4).value.find("the busiest has 8 of them"), std::string::npos);
+  EXPECT_EQ(entropy(0).status, Status::Ok);
 }
 
 TEST(Checks, Versions) {

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "checks/setup.h"
+#include "checks/uplinks.h"
 #include "cli/analyze_split.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -42,6 +43,8 @@ struct Args {
   report::StreamOptions streams;
   std::string rows, table = "streams", run, tick, speed;
   bool check = false;
+  uint32_t paths = 0;
+  std::string hash;
   SplitArgs split;
 };
 
@@ -110,6 +113,17 @@ void describe(Command command, Args &args) {
   command.add_flag("--check", args.check,
                    "The verdict on the set-up: ECN, classes of data and CNPs, PFC, path MTU, "
                    "entropy, retries; why, and what to change. Exit status 3 where a check fails");
+  command
+      .add_option("--paths", args.paths,
+                  "With --check: the equal-cost uplinks of the switch, over which a hash of "
+                  "addresses and ports spreads the flows")
+      .value_name("N")
+      .check(whole_number(2, 256));
+  command
+      .add_option("--hash", args.hash,
+                  "With --paths: the hash, crc16 (default), crc32, murmur, fnv or xor")
+      .value_name("NAME")
+      .check(one_of(checks::path_hash_names()));
   command.add_flag("--connections", args.options.connections,
                    "RDMA CM connections: addresses, QPNs, service, state, messages sent again");
   command
@@ -188,6 +202,21 @@ Status set_speed(Args &args) {
   return {};
 }
 
+Status read_paths(Args &args) {
+  if (args.paths && !args.check)
+    return Error{"--paths is for --check"};
+  if (!args.hash.empty() && !args.paths)
+    return Error{"--hash is for --paths"};
+  return {};
+}
+
+// The place of the hash in path_hashes(); the first is the default.
+size_t hash_index(const std::string &name) {
+  const auto names = checks::path_hash_names();
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? 0 : static_cast<size_t>(found - names.begin());
+}
+
 Status read_split(Args &args) { return check_split(args.split); }
 
 Status check_rows(Args &args) {
@@ -227,7 +256,7 @@ Status check_stamps(const FrameTimes &times) {
 }
 
 Status read(Args &args) {
-  for (const auto step : {set_clock, set_speed, check_rows, read_split})
+  for (const auto step : {set_clock, set_speed, check_rows, read_paths, read_split})
     if (Status sound = step(args); !sound)
       return sound;
   return {};
@@ -284,7 +313,8 @@ int analyze(const Args &args, const Globals &globals) {
       analysis->troubles.push_back(written.error());
   std::vector<SetupCheck> verdicts;
   if (args.check)
-    verdicts = checks::check_setup({analysis->snapshot, &analysis->episodes, &analysis->passive});
+    verdicts = checks::check_setup({analysis->snapshot, &analysis->episodes, &analysis->passive,
+                                    args.paths, hash_index(args.hash)});
   report::Document document = report::analyze_report(analysis->snapshot, args.streams);
   const size_t lists = document.sections.size();
   report::add_frame_times(document, analysis->frame_times);

@@ -140,7 +140,7 @@ Verdict lossless(const Facts &facts) {
       lost[hosts_of(stream.key)] += missing;
     all += missing;
   }
-  // Of what was sent again later, following knows that it had been lost.
+  // Following knows of what was sent again later that it had been lost.
   if (facts.episodes)
     for (const EpisodeRow &row : facts.episodes->episodes)
       if (row.episode.missing && row.episode.cause != ROCE_CAUSE_DUPLICATE &&

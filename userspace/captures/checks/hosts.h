@@ -18,7 +18,7 @@ using StreamList = std::vector<const roce_stream *>; // of the snapshot
 
 Hosts hosts_of(const roce_key &key);
 inline Hosts back(const Hosts &hosts) { return {hosts.second, hosts.first}; }
-// The same for both directions.
+// One value for both directions.
 Hosts unordered(const Hosts &hosts);
 std::string text_of(const Hosts &hosts); // "192.0.2.1 to 192.0.2.2"
 
@@ -26,11 +26,11 @@ std::string text_of(const Hosts &hosts); // "192.0.2.1 to 192.0.2.2"
 std::map<Hosts, StreamList> by_hosts(const Snapshot &snapshot, bool both = false);
 
 inline bool is_v1(const roce_stream &stream) { return stream.key.qp_kind & ROCE_KEY_V1; }
-// Of RC, UC and XRC: streams whose rate CNPs lower.
+// Whether it is of RC, UC or XRC: streams whose rate CNPs lower.
 inline bool is_controlled(const roce_stream &stream) {
   return roce_key_kind(&stream.key) != ROCE_KIND_DATAGRAM;
 }
-// Of a stream in the snapshot; empty where it was not collected.
+// What was collected of a stream in the snapshot; empty: nothing.
 const StreamTraffic &traffic_of(const Snapshot &snapshot, const roce_stream &stream);
 
 // What one part of the packets of some streams use.

@@ -39,12 +39,32 @@ void add_findings(const Episodes &episodes, roce_finding_type type, Status statu
     verdict.add(status, fmt::format("{} {}", found, text));
 }
 
+// On a port ECN is counted by opcode, not by stream.
+Verdict data_ect_by_opcode(const Snapshot &s) {
+  uint64_t data = 0, not_ect = 0;
+  for (unsigned opcode = 0; opcode < ROCE_OPCODE_COUNT_V1; opcode++) {
+    const uint64_t properties = roce_opcode_properties[opcode];
+    if (!(properties & ROCE_DATA_OPS) || properties & ROCE_OP_DATAGRAM)
+      continue;
+    const roce_opcode_count &count = s.opcodes[opcode];
+    not_ect += count.packets[0];
+    data += count.packets[0] + count.packets[1] + count.packets[2] + count.packets[3];
+  }
+  if (!data)
+    return {Status::Unknown, "no RoCEv2 data of RC, UC or XRC"};
+  if (not_ect == data)
+    return {Status::Unknown, fmt::format("no ECN in use: none of {} data packets is ECT", data)};
+  if (not_ect)
+    return {Status::Warn, fmt::format("{} of {} data packets are not ECT", not_ect, data)};
+  return {Status::Ok, fmt::format("all {} data packets are ECT", data)};
+}
+
 } // namespace
 
 Verdict data_ect(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (s.traffic.empty())
-    return {Status::Unknown, "ECN was not collected by stream"};
+    return data_ect_by_opcode(s);
   uint64_t data = 0, ect = 0;
   for (const roce_stream &stream : s.streams) {
     if (is_v1(stream) || !is_controlled(stream))

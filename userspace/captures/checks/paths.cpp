@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "checks/hosts.h"
+#include "checks/uplinks.h"
 #include "checks/verdict.h"
 
 namespace xr::checks {
@@ -44,6 +45,21 @@ Spread spread_of(const Snapshot &s, const StreamList &streams) {
     spread.more_ports |= traffic.ports_more != 0;
   }
   return spread;
+}
+
+// How the flows spread over the uplinks that the user names.
+void add_uplinks(const Facts &facts, Verdict &verdict) {
+  constexpr double kUnlikely = 0.01;
+  if (!facts.paths)
+    return;
+  const UplinkSpread spread = spread_over(facts.snapshot, facts.paths, facts.hash);
+  if (!spread.flows)
+    return;
+  verdict.add(spread.chance < kUnlikely ? Status::Warn : Status::Ok,
+              fmt::format("{} flows over {} paths by {}: the busiest has {} of them and {:.1f} % "
+                          "of the bytes; by chance it has {:.1f} % of the flows",
+                          spread.flows, facts.paths, path_hashes()[facts.hash].name,
+                          spread.busiest_flows, spread.busiest_bytes * 100, spread.expected * 100));
 }
 
 } // namespace
@@ -107,10 +123,12 @@ Verdict entropy(const Facts &facts) {
                          spread.more_ports ? "more than " : "", spread.ports.size());
     }
   }
-  if (!most)
-    return {Status::Unknown, "no two QPs send data between the same hosts"};
   if (verdict.status() == Status::Ok)
-    return {Status::Ok, seen};
+    verdict = most ? Verdict(Status::Ok, "")
+                   : Verdict(Status::Unknown, "no two QPs send data between the same hosts");
+  if (most && verdict.status() == Status::Ok)
+    verdict.add(Status::Ok, seen);
+  add_uplinks(facts, verdict);
   return verdict;
 }
 

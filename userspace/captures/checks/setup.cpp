@@ -31,7 +31,7 @@ constexpr Row kChecks[] = {
      "receiving NIC: enable the notification point for the data's priority; CNPs after NAKs: a "
      "setting of the NIC"},
     {"cnp_class", cnp_class, "CNPs on a class of their own, usually DSCP 48, PCP 6",
-     "A CNP in the data's class waits behind the data that it is to slow down, and PFC pauses both "
+     "A CNP in the data's class waits after the data that it is to slow down, and PFC pauses both "
      "(802.1Q, 36; DCQCN)",
      "receiving NIC: CNP DSCP and priority; switch: a strict-priority queue for it"},
     {"one_class", one_class, "the data of two hosts on one DSCP and PCP",

@@ -16,6 +16,10 @@ struct Facts {
   const Snapshot &snapshot;
   const Episodes *episodes = nullptr;
   const PassiveLatency *latency = nullptr;
+  // Equal-cost uplinks over which a switch spreads the flows, and its hash (path_hashes()). 0: not
+  // known.
+  uint32_t paths = 0;
+  size_t hash = 0;
 };
 
 // All checks, in the order of the table in setup.cpp.

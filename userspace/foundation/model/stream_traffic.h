@@ -44,7 +44,7 @@ struct StreamTraffic {
   PartTraffic &of(TrafficPart part) { return parts[static_cast<size_t>(part)]; }
 };
 
-// Of frames that belong to no stream.
+// Frames that belong to no stream.
 struct StraysTraffic {
   uint64_t fragment_frame = 0;  // the first IP fragment
   uint64_t malformed_frame = 0; // the first of RoCE's port or EtherType without a sound BTH

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/episodes.h"
+#include "report/sections.h"
 
 namespace xr::report {
 
@@ -73,6 +74,12 @@ void add_checks(Document &document, const std::vector<SetupCheck> &checks,
   for (const SetupCheck &check : checks)
     if (check.status == Status::Warn || check.status == Status::Fail)
       add_advice(document, check, files);
+}
+
+Document checks_report(const std::string &ifname, const std::vector<SetupCheck> &checks) {
+  Document document = port_document(ifname);
+  add_checks(document, checks, {});
+  return document;
 }
 
 } // namespace xr::report

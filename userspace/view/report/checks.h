@@ -13,4 +13,7 @@ namespace xr::report {
 void add_checks(Document &document, const std::vector<SetupCheck> &checks,
                 const std::vector<std::string> &files);
 
+// The checks of a port.
+Document checks_report(const std::string &ifname, const std::vector<SetupCheck> &checks);
+
 } // namespace xr::report

@@ -9,7 +9,8 @@ namespace xr::report {
 
 namespace {
 
-// Of the data, or where there is none of all packets, so that streams of ACKs and CNPs have theirs.
+// What the data has, or where there is none all packets, so that streams of ACKs and CNPs have
+// theirs.
 template <class Bits> uint64_t bits_of(const StreamTraffic &traffic, Bits PartTraffic::*bits) {
   if (const PartTraffic &data = traffic.of(TrafficPart::Data); data.packets())
     return data.*bits;
