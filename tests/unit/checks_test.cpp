@@ -6,10 +6,14 @@
 #include <string_view>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "analysis/analyzer.h"
 #include "checks/setup.h"
 #include "checks/uplinks.h"
+#include "report/checks.h"
+#include "report/json.h"
+#include "report/text.h"
 
 namespace xr::test {
 namespace {
@@ -89,7 +93,7 @@ struct Made {
 
 TEST(Checks, WithoutPacketsNothingIsDecided) {
   for (const SetupCheck &check : checks::check_setup({Snapshot{}})) {
-    EXPECT_TRUE(check.status == Status::Unknown || check.name == "lossless") << check.name;
+    EXPECT_EQ(check.status, Status::Unknown) << check.name;
     for (const std::string *words : {&check.value, &check.bound, &check.why, &check.change})
       EXPECT_FALSE(words->empty()) << check.name;
   }
@@ -423,6 +427,34 @@ TEST(Checks, RoundTrips) {
   EXPECT_EQ(with(4, 9'999), Status::Ok);
   EXPECT_EQ(with(2, 10'000), Status::Unknown);
   EXPECT_EQ(with(4, 10'000, 99), Status::Unknown);
+}
+
+TEST(ChecksReport, TextHasAdviceForWhatWarnsOrFails) {
+  const std::vector<SetupCheck> found = {
+      {"icrc", Status::Ok, "5 checked", "none", "why-ok", "change-ok"},
+      {"rtt", Status::Unknown, "not timed", "ten", "why-unknown", "change-unknown"},
+      {"path_mtu",
+       Status::Fail,
+       "fragments",
+       "no fragments",
+       "why-fail",
+       "change-fail",
+       {3, uint64_t{1} << kFileShift | 9}}};
+  report::Document document;
+  report::add_checks(document, found, {"a.pcap", "b.pcap"});
+  const std::string text = report::to_text(document, {});
+  for (const char *words : {"icrc", "5 checked", "not timed", "why-fail", "change-fail", "b.pcap"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  for (const char *words : {"why-ok", "change-unknown"})
+    EXPECT_EQ(text.find(words), std::string::npos) << words << "\n" << text;
+  const auto rows = nlohmann::json::parse(report::to_json(document)).at("checks");
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].at("frames"), nlohmann::json::array());
+  EXPECT_EQ(rows[1].at("status"), "unknown");
+  EXPECT_EQ(rows[2].at("status"), "fail");
+  EXPECT_EQ(rows[2].at("change"), "change-fail");
+  EXPECT_EQ(rows[2].at("frames"), (nlohmann::json{3, 9}));
+  EXPECT_EQ(rows[2].at("files"), (nlohmann::json{"a.pcap", "b.pcap"}));
 }
 
 Analysis analyzed(const std::string &name) {

@@ -204,9 +204,9 @@ Status set_speed(Args &args) {
 
 Status read_paths(Args &args) {
   if (args.paths && !args.check)
-    return Error{"--paths is for --check"};
+    return Error{"--paths is for --check", "add --check"};
   if (!args.hash.empty() && !args.paths)
-    return Error{"--hash is for --paths"};
+    return Error{"--hash is for --paths", "add --paths N"};
   return {};
 }
 
@@ -291,7 +291,7 @@ int analyze(const Args &args, const Globals &globals) {
   run.options = args.options;
   if (args.check)
     run.options.episodes = run.options.passive_latency = true;
-  run.options.traffic = args.check;
+  run.options.traffic = true;
   run.read = args.read;
   run.copies = args.copies;
   run.stop = &interrupt.flag();

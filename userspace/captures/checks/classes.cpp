@@ -17,6 +17,8 @@ std::string classes_text(const Classes &classes) {
   std::string text = classes.dscps ? "DSCP " + bits_text(classes.dscps) : "";
   if (classes.pcps & kTagged)
     text += (text.empty() ? "PCP " : ", PCP ") + bits_text(classes.pcps & kTagged);
+  if (classes.pcps & kTagged && classes.pcps & ~kTagged)
+    text += " and untagged";
   return text.empty() ? "no tag" : text;
 }
 
@@ -27,7 +29,7 @@ bool several(uint64_t bits) { return std::popcount(bits) > 1; }
 Verdict cnp_class(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (s.traffic.empty())
-    return {Status::Unknown, "classes were not collected by stream"};
+    return {Status::Unknown, without_traffic(s, "classes were")};
   Classes all;
   Verdict found(Status::Ok, "");
   for (const auto &[hosts, streams] : by_hosts(s, true)) {
@@ -63,7 +65,7 @@ Verdict cnp_class(const Facts &facts) {
 Verdict one_class(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (s.traffic.empty())
-    return {Status::Unknown, "classes were not collected by stream"};
+    return {Status::Unknown, without_traffic(s, "classes were")};
   Classes all;
   Verdict found(Status::Ok, "");
   for (const auto &[hosts, streams] : by_hosts(s)) {

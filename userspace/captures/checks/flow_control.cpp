@@ -59,10 +59,16 @@ bool any(const Snapshot &s, unsigned begin, unsigned end) {
   return false;
 }
 
+std::string mac_text(const PfcSender &sender) {
+  return fmt::format("{:02x}", fmt::join(sender.source, ":"));
+}
+
+std::string priority_text(unsigned priority) {
+  return priority == ROCE_PFC_ALL ? "PAUSE" : fmt::format("priority {}", priority);
+}
+
 std::string sender_text(const PfcSender &sender, unsigned priority) {
-  return fmt::format("{:02x} {}", fmt::join(sender.source, ":"),
-                     priority == ROCE_PFC_ALL ? std::string("PAUSE")
-                                              : fmt::format("priority {}", priority));
+  return mac_text(sender) + " " + priority_text(priority);
 }
 
 // A second of which more than kStorm was paused is certain if the mean over the seconds is. Without
@@ -84,14 +90,7 @@ void add_storm(const PfcSender &sender, unsigned priority, bool speed_known, Ver
                             sender_text(sender, priority), share * 100));
 }
 
-void add_sender(const PfcSender &sender, bool speed_known, Verdict &verdict) {
-  for (unsigned priority = 0; priority < ROCE_PFC_COUNTS; priority++) {
-    const PfcSender::Row &row = sender.rows[priority];
-    if (row.xoff && !row.xon)
-      verdict.add(Status::Warn, fmt::format("{}: paused {} times and never released",
-                                            sender_text(sender, priority), row.xoff));
-    add_storm(sender, priority, speed_known, verdict);
-  }
+void add_faults(const PfcSender &sender, Verdict &verdict) {
   uint64_t frames = 0;
   for (const PfcSender::Fault &fault : sender.faults) {
     frames += fault.frames;
@@ -99,8 +98,18 @@ void add_sender(const PfcSender &sender, bool speed_known, Verdict &verdict) {
       verdict.frame(fault.first_frame);
   }
   if (frames)
-    verdict.add(Status::Fail, fmt::format("{:02x}: faults in PFC or PAUSE frames: {}",
-                                          fmt::join(sender.source, ":"), frames));
+    verdict.add(Status::Fail,
+                fmt::format("{}: faults in PFC or PAUSE frames: {}", mac_text(sender), frames));
+}
+
+void add_not_released(const PfcSender &sender, Verdict &verdict) {
+  std::vector<std::string> paused;
+  for (unsigned priority = 0; priority < ROCE_PFC_COUNTS; priority++)
+    if (sender.rows[priority].xoff && !sender.rows[priority].xon)
+      paused.push_back(priority_text(priority));
+  if (!paused.empty())
+    verdict.add(Status::Warn, fmt::format("{}: paused and never released: {}", mac_text(sender),
+                                          fmt::join(paused, ", ")));
 }
 
 } // namespace
@@ -114,6 +123,11 @@ Verdict pfc_class(const Facts &facts) {
   Verdict verdict(Status::Ok, pfc ? "PFC of priority " + bits_text(paused_priorities(s)) : "PAUSE");
   if (pfc && pause)
     verdict.add(Status::Fail, "both PFC and PAUSE frames");
+  for (const PfcSender &sender : s.pfc_senders.senders)
+    add_faults(sender, verdict);
+  for (const PfcSender &sender : s.pfc_senders.senders)
+    for (unsigned priority = 0; priority < ROCE_PFC_COUNTS; priority++)
+      add_storm(sender, priority, s.quantum_ps != 0, verdict);
   const DataPriorities data = data_priorities(s);
   if (const uint64_t other = paused_priorities(s) & ~data.bits; other && data.bits)
     verdict.add(Status::Warn,
@@ -122,7 +136,7 @@ Verdict pfc_class(const Facts &facts) {
                                                        bits_text(data.bits))
                                          : fmt::format("PCP {}", bits_text(data.bits))));
   for (const PfcSender &sender : s.pfc_senders.senders)
-    add_sender(sender, s.quantum_ps != 0, verdict);
+    add_not_released(sender, verdict);
   return verdict;
 }
 
@@ -130,6 +144,8 @@ Verdict lossless(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (!s.tracked)
     return {Status::Unknown, "streams were not tracked"};
+  if (s.streams.empty())
+    return {Status::Unknown, "no RoCE streams"};
   std::map<Hosts, uint64_t> lost;
   std::map<Hosts, uint64_t> frames;
   uint64_t all = 0;

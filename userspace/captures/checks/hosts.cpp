@@ -38,6 +38,11 @@ const StreamTraffic &traffic_of(const Snapshot &snapshot, const roce_stream &str
   return place < snapshot.traffic.size() ? snapshot.traffic[place] : kNone;
 }
 
+std::string without_traffic(const Snapshot &snapshot, const char *what) {
+  return snapshot.streams.empty() ? "no RoCE streams"
+                                  : fmt::format("{} not collected by stream", what);
+}
+
 Classes classes_of(const Snapshot &snapshot, const StreamList &streams, TrafficPart part) {
   Classes all;
   for (const roce_stream *stream : streams) {

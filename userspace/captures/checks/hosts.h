@@ -33,6 +33,9 @@ inline bool is_controlled(const roce_stream &stream) {
 // What was collected of a stream in the snapshot; empty: nothing.
 const StreamTraffic &traffic_of(const Snapshot &snapshot, const roce_stream &stream);
 
+// Why there is no `traffic`: what of it, as "ECN was", is missing.
+std::string without_traffic(const Snapshot &snapshot, const char *what);
+
 // What one part of the packets of some streams use.
 struct Classes {
   uint64_t packets = 0, dscps = 0;

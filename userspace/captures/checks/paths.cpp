@@ -106,7 +106,7 @@ Verdict path_mtu(const Facts &facts) {
 Verdict entropy(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (s.traffic.empty())
-    return {Status::Unknown, "UDP source ports were not collected by stream"};
+    return {Status::Unknown, without_traffic(s, "UDP source ports were")};
   Verdict verdict(Status::Ok, "");
   std::string seen;
   size_t most = 0;

@@ -9,7 +9,8 @@
 namespace xr {
 
 struct SetupCheck {
-  // Unknown: what was captured cannot decide it; `value` has the reason.
+  // The metric has these numbers. Unknown: what was captured cannot decide it; `value` has the
+  // reason.
   enum class Status : uint8_t { Ok, Warn, Fail, Unknown };
 
   std::string name;
