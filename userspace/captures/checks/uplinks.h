@@ -33,9 +33,8 @@ struct UplinkSpread {
 // Flows of data of RC, UC and XRC over RoCEv2; `paths` is at least 1, `hash` an index.
 UplinkSpread spread_over(const Snapshot &snapshot, uint32_t paths, size_t hash);
 
-// Of so many flows, each on one of `paths` by chance: the mean of the number on the busiest, and
-// the chance that it has `least` or more. Exact up to kExactFlows; above, by the square root of
-// their number.
+// How many of so many flows, each on one of `paths` by chance, the busiest has: the mean, and the
+// chance of `least` or more. Exact up to kExactFlows; above, by the square root of their number.
 inline constexpr uint64_t kExactFlows = 512;
 struct Busiest {
   double mean = 0, chance = 1;
