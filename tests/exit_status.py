@@ -74,6 +74,8 @@ WRONG_LINES = [
     # analyze and compare
     ("analyze", ""), ("analyze none.pcap --sort size", ""), ("analyze none.pcap --time mirror", "--decap"), ("analyze none.pcap --tick 1ns", ""),
     ("analyze none.pcap --speed fast", ""), ("analyze none.pcap --table pairs", "--rows"), ("analyze none.pcap --rows csv --table pairs", ""),
+    ("check", ""), ("check none0 --for soon", ""), ("analyze none.pcap --paths 8", "--check"),
+    ("analyze none.pcap --check --hash crc16", "--paths"), ("analyze none.pcap --check --paths 1", ""),
     ("analyze none.pcap --split-by stream", "--split-to"), ("analyze none.pcap --split-by time --split-to x --every 3", ""),
     ("analyze none.pcap --split-to x", "--split-by"), ("analyze {capture} {capture}", "once"),
     ("compare {capture}", ""), ("compare {capture} {capture}", "two places"), ("compare - {capture}", "file first"),
@@ -103,7 +105,7 @@ WRONG_THINGS = [
     "--netns none status", "attach none0", "attach none0 none1 --one --follow --pairs 7", "bridge none0 none1", "wire none0 none1",
     "link none0 show", "link none0 trace none.trace", "impair none0 list", "impair none0 add roce drop", "impair none0 del 7",
     "impair none0 apply none.yaml", "impair none0 apply {rules}", "counters none0", "streams none0", "streams none0 --nic none_0", "events none0",
-    "episodes none0", "latency none0", "connections none0 --for 1s", "watch none0 --once", "status none0", "detach none0",
+    "episodes none0", "latency none0", "check none0 --for 1s", "connections none0 --for 1s", "watch none0 --once", "status none0", "detach none0",
     "capture none0 -w x --around episode", "doctor none0", SEND + " write size 1k", "send none0 --file none.yaml", "send none0 --file {flows}",
     "send none0 --file {flow_without_dst}", "send none0 replay none.pcap", "respond none0 --address 192.0.2.1", "analyze none.pcap",
     "analyze {rules}", "analyze {capture} --split-by stream --split-to {capture}", "compare none.pcap {capture}", "compare none0 none1 --for 1s",

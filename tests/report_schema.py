@@ -114,7 +114,7 @@ GOLDENS = {"capture": "analyze/part", "empty": "analyze/part", "compare": "compa
            "pfc_storm": "send", "send_live": "send", "stamps": "analyze/part", "streams": "streams", "streams_rates": "streams",
            "wire": "wire", "attachments": "status", "connections": "connections", "counters_all": "counters", "detached": "detach",
            "port_capture": "capture", "respond": "respond", "rules": "impair", "send_reliable": "send", "sink": "respond",
-           "streams_nic": "streams"}
+           "streams_nic": "streams", "checks": "checks_report/part"}
 # Command lines; DATA and OUT are directories. /row: rows of a table.
 PORTED = "analyze DATA/loss_rc_read_v4.pcap.gz --rows ndjson --episodes --table"
 COMMANDS = [
@@ -134,6 +134,7 @@ COMMANDS = [
     ("analyze", "analyze DATA/rc_send_1024_v4.pcap --split-by stream --split-to OUT/split"),
     *[(f"{row}/row", f"{PORTED} {table}") for row, table in [("stream", "streams"), ("row_event", "events"), ("episode", "episodes"),
                                                             ("pair", "pairs")]],
+    ("setup_check/row", "analyze DATA/corrupt_rc_send_v4.pcap.gz DATA/rping_v4.pcap --rows ndjson --check --table checks"),
     ("latency/row", "analyze DATA/loss_rc_read_v4.pcap.gz --rows ndjson --latency --table latency"),
     ("latency_bucket/row", "analyze DATA/loss_rc_read_v4.pcap.gz --rows ndjson --latency --table latency_histogram"),
     ("microburst/row", "analyze DATA/loss_rc_read_v4.pcap.gz --rows ndjson --microbursts --table microbursts"),

@@ -119,6 +119,7 @@ for command in "${commands[@]}"; do
       json "schema clock frame_times" "$XDP_ROCE" --json analyze --decap auto "$capture"
       json "schema connections cm_messages" "$XDP_ROCE" --json analyze --connections "$capture" ;;
     connections) json "schema source seconds connections cm_messages" xr --json connections one --for 100ms ;;
+    check) json "schema source time checks" xr --json check follows --for 100ms ;;
     episodes) json "schema source time episodes findings pairs following" xr --json episodes follows
       xr --json counters follows | jq -e '.episode_causes | has("nak") and has("timeout")' >/dev/null || fail "episode_causes"
       wrong 1 'episodes rx0: it does not follow QP pairs' xr episodes rx0 ;;

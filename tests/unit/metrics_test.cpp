@@ -93,6 +93,20 @@ TEST(Metrics, NamesAndTypesFollowTheConventions) {
   }
 }
 
+TEST(Metrics, Checks) {
+  PortReading reading = reading_of(busy_port());
+  EXPECT_EQ(find(families_of(reading), "xdp_roce_check"), nullptr);
+  reading.checks = {{"data_ect", SetupCheck::Status::Ok, "", "", "", ""},
+                    {"one_class", SetupCheck::Status::Warn, "", "", "", ""},
+                    {"icrc", SetupCheck::Status::Unknown, "", "", "", ""},
+                    {"retries", SetupCheck::Status::Fail, "", "", "", ""}};
+  const auto all = families_of(reading);
+  EXPECT_EQ(series(all, "xdp_roce_check"), 3u); // what is unknown has none
+  EXPECT_EQ(value(all, "xdp_roce_check", "data_ect"), 0);
+  EXPECT_EQ(value(all, "xdp_roce_check", "one_class"), 1);
+  EXPECT_EQ(value(all, "xdp_roce_check", "retries"), 2);
+}
+
 TEST(Metrics, EqualTheReport) {
   Snapshot port = busy_port();
   port.opcodes[ROCE_RC_SEND_FIRST] = {{1, 2, 400, 4}, 443'630};

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "golden.h"
+#include "report/checks.h"
 #include "report/compare.h"
 #include "report/json.h"
 #include "report/latency.h"
@@ -298,6 +299,17 @@ TEST(Report, NaksOfAResponder) {
   const std::string text = to_text(respond_document(report));
   EXPECT_NE(text.find("NAKs"), std::string::npos) << text;
   EXPECT_EQ(text.find("PSN sequence error"), std::string::npos) << text;
+}
+
+TEST(ReportGolden, Checks) {
+  using Status = SetupCheck::Status;
+  Document document;
+  add_checks(document,
+             {{"data_ect", Status::Ok, "all 80 data packets are ECT", "all", "marks", "the host"},
+              {"rtt", Status::Unknown, "QP pairs were not timed", "ten", "queues", "the switch"},
+              {"icrc", Status::Fail, "24 of 2700 are wrong", "none", "loss", "the cable", {372}}},
+             {});
+  expect_goldens("checks", document);
 }
 
 TEST(ReportGolden, Empty) { expect_goldens("empty", analyze_report(empty_snapshot())); }

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "checks/setup.h"
+#include "checks/uplinks.h"
 #include "cli/analyze_split.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -15,6 +17,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "parse/value.h"
+#include "report/checks.h"
 #include "report/connections.h"
 #include "report/episodes.h"
 #include "report/frame_times.h"
@@ -29,6 +32,7 @@ namespace xr::cli {
 namespace {
 
 constexpr uint64_t kProgressStep = 8 << 20;
+constexpr int kCheckFailed = 3; // exit status
 
 struct Args {
   std::vector<std::string> names;
@@ -38,6 +42,9 @@ struct Args {
   Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
   std::string rows, table = "streams", run, tick, speed;
+  bool check = false;
+  uint32_t paths = 0;
+  std::string hash;
   SplitArgs split;
 };
 
@@ -103,6 +110,20 @@ void describe(Command command, Args &args) {
                    "CNP to the fall of the rate");
   command.add_flag("--microbursts", args.options.microbursts,
                    "The largest bursts: bytes of all frames in any 10, 100 and 1,000 us");
+  command.add_flag("--check", args.check,
+                   "The verdict on the set-up: ECN, classes of data and CNPs, PFC, path MTU, "
+                   "entropy, retries; why, and what to change. Exit status 3 where a check fails");
+  command
+      .add_option("--paths", args.paths,
+                  "With --check: the equal-cost uplinks of the switch, over which a hash of "
+                  "addresses and ports spreads the flows")
+      .value_name("N")
+      .check(whole_number(2, 256));
+  command
+      .add_option("--hash", args.hash,
+                  "With --paths: the hash, crc16 (default), crc32, murmur, fnv or xor")
+      .value_name("NAME")
+      .check(one_of(checks::path_hash_names()));
   command.add_flag("--connections", args.options.connections,
                    "RDMA CM connections: addresses, QPNs, service, state, messages sent again");
   command
@@ -133,10 +154,12 @@ void describe(Command command, Args &args) {
       .add_option("--table", args.table,
                   "With --rows: streams (default), events, with --microbursts microbursts, with "
                   "--episodes episodes, findings, pairs or cnp_pacing, with --latency latency, "
-                  "latency_port or latency_histogram, with --decap or --time frame_times")
+                  "latency_port or latency_histogram, with --check checks, with --decap or --time "
+                  "frame_times")
       .value_name("TABLE")
-      .check(one_of({"streams", "events", "microbursts", "episodes", "findings", "pairs",
-                     "cnp_pacing", "latency", "latency_port", "latency_histogram", "frame_times"}));
+      .check(
+          one_of({"streams", "events", "microbursts", "episodes", "findings", "pairs", "cnp_pacing",
+                  "latency", "latency_port", "latency_histogram", "checks", "frame_times"}));
   command.add_option("--run", args.run, "With --rows: the name of this run").value_name("NAME");
   add_split_options(command, args.split);
   command.set_footer(
@@ -179,6 +202,21 @@ Status set_speed(Args &args) {
   return {};
 }
 
+Status read_paths(Args &args) {
+  if (args.paths && !args.check)
+    return Error{"--paths is for --check", "add --check"};
+  if (!args.hash.empty() && !args.paths)
+    return Error{"--hash is for --paths", "add --paths N"};
+  return {};
+}
+
+// The place of the hash in path_hashes(); the first is the default.
+size_t hash_index(const std::string &name) {
+  const auto names = checks::path_hash_names();
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? 0 : static_cast<size_t>(found - names.begin());
+}
+
 Status read_split(Args &args) { return check_split(args.split); }
 
 Status check_rows(Args &args) {
@@ -190,6 +228,7 @@ Status check_rows(Args &args) {
     return {};
   const auto [option, given] =
       args.table == "microbursts"         ? std::pair("--microbursts", args.options.microbursts)
+      : args.table == "checks"            ? std::pair("--check", args.check)
       : args.table.starts_with("latency") ? std::pair("--latency", args.options.passive_latency)
                                           : std::pair("--episodes", args.options.episodes);
   return given ? Status() : Error{fmt::format("table {} needs {}", args.table, option)};
@@ -217,7 +256,7 @@ Status check_stamps(const FrameTimes &times) {
 }
 
 Status read(Args &args) {
-  for (const auto step : {set_clock, set_speed, check_rows, read_split})
+  for (const auto step : {set_clock, set_speed, check_rows, read_paths, read_split})
     if (Status sound = step(args); !sound)
       return sound;
   return {};
@@ -250,6 +289,9 @@ int analyze(const Args &args, const Globals &globals) {
       return files.frame(frame, stream);
     };
   run.options = args.options;
+  if (args.check)
+    run.options.episodes = run.options.passive_latency = true;
+  run.options.traffic = true;
   run.read = args.read;
   run.copies = args.copies;
   run.stop = &interrupt.flag();
@@ -269,6 +311,10 @@ int analyze(const Args &args, const Globals &globals) {
   if (*splitter)
     if (Status written = (*splitter)->finish(); !written)
       analysis->troubles.push_back(written.error());
+  std::vector<SetupCheck> verdicts;
+  if (args.check)
+    verdicts = checks::check_setup({analysis->snapshot, &analysis->episodes, &analysis->passive,
+                                    args.paths, hash_index(args.hash)});
   report::Document document = report::analyze_report(
       analysis->snapshot, args.streams, args.options.episodes ? &analysis->episodes : nullptr);
   const size_t lists = document.sections.size();
@@ -286,6 +332,8 @@ int analyze(const Args &args, const Globals &globals) {
   if (*splitter)
     report::add_split(document, (*splitter)->report());
   report::limit_rows(document, lists, args.streams.top);
+  if (args.check)
+    report::add_checks(document, verdicts, analysis->snapshot.files);
   if (events)
     events->finish();
   else if (!args.rows.empty())
@@ -295,7 +343,10 @@ int analyze(const Args &args, const Globals &globals) {
   if (analysis->stopped)
     note(args.names[0] == "-" ? "standard input" : args.names[0],
          "interrupted; the report covers what was read so far");
-  int status = 0;
+  int status =
+      std::ranges::find(verdicts, SetupCheck::Status::Fail, &SetupCheck::status) == verdicts.end()
+          ? 0
+          : kCheckFailed;
   for (const Error &trouble : analysis->troubles)
     status = fail(context, trouble);
   if (Status stamps = check_stamps(analysis->frame_times); !stamps)

@@ -72,6 +72,7 @@ Program::Program()
   add_events(program, chosen);
   add_episodes(program, chosen);
   add_latency(program, chosen);
+  add_check(program, chosen);
   add_connections(program, chosen);
   add_watch(program, chosen);
   add_bridge(program, chosen);
@@ -92,7 +93,7 @@ Program::Program()
       "Commands that read a port need CAP_BPF; commands that change one also CAP_NET_ADMIN and "
       "CAP_PERFMON;\nsend and respond also CAP_NET_RAW; --netns CAP_SYS_ADMIN.\n"
       "Exit status: 0 success, 1 a file, a port or the machine is wrong, 2 the command line or a "
-      "word of it\nis wrong, 3 an expectation of run does not hold.\n"
+      "word of it\nis wrong, 3 an expectation of run, or a check, does not hold.\n"
       "Options of a command: xdp-roce COMMAND --help");
 }
 

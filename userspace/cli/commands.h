@@ -29,6 +29,7 @@ void add_streams(Command program, Run &chosen);
 void add_events(Command program, Run &chosen);
 void add_episodes(Command program, Run &chosen);
 void add_latency(Command program, Run &chosen);
+void add_check(Command program, Run &chosen);
 void add_connections(Command program, Run &chosen);
 void add_watch(Command program, Run &chosen);
 void add_bridge(Command program, Run &chosen);
@@ -57,7 +58,8 @@ void add_command(Command program, Run &chosen, const char *name, const char *des
   command.on_parsed([args, name, read, run, &chosen]() -> std::optional<LineFault> {
     if (const Status sound = read(*args); !sound) {
       std::string context = name;
-      if constexpr (requires { args->context(); }) context = args->context();
+      if constexpr (requires { args->context(); })
+        context = args->context();
       return LineFault{context, sound.error()};
     }
     chosen = [args, run](const Globals &globals) { return run(*args, globals); };

@@ -2,7 +2,9 @@
 #include "metrics/exporter.h"
 
 #include <chrono>
+#include <optional>
 
+#include "checks/setup.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
@@ -19,6 +21,21 @@
 namespace xr::cli {
 
 namespace {
+
+// The checks by what the port has counted, and found if it follows QP pairs.
+void add_checks(const datapath::AttachedPort &port, metrics::PortReading &reading) {
+  std::optional<Episodes> episodes;
+  if (reading.status.features & ROCE_FEATURE_FOLLOW) {
+    datapath::AttachedPort::Found all;
+    auto found = port.episodes(all);
+    if (found)
+      episodes = std::move(*found);
+    else
+      reading.failures.push_back(found.error());
+  }
+  reading.checks = checks::check_setup(
+      {*reading.snapshot, episodes ? &*episodes : nullptr, reading.latency.get()});
+}
 
 Result<metrics::PortReading> read_port(const std::string &ifname, const std::string &netns) {
   metrics::PortReading reading;
@@ -52,6 +69,8 @@ Result<metrics::PortReading> read_port(const std::string &ifname, const std::str
     else
       reading.failures.push_back(latency.error());
   }
+  if (reading.snapshot)
+    add_checks(port, reading);
   reading.rates = datapath::read_rates(reading.status.netns_inode, reading.status.ifindex);
   // Rules can only be read through their pins.
   if (reading.status.state != AttachState::Attached ||

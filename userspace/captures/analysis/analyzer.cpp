@@ -114,7 +114,9 @@ const roce_key *Analyzer::account(const CapturedFrame &whole, ParsedFrame &parse
     if (outcome.marked)
       packet.ecn = ROCE_ECN_CE;
   }
-  accountant_.account(frame, parsed.class_, packet, track);
+  const uint32_t record = accountant_.account(frame, parsed.class_, packet, track);
+  if (options_.traffic)
+    traffic_.add(frame, parsed.class_, packet, record);
   if (parsed.class_ == ROCE_CLASS_OTHER && !options_.decap)
     hidden_tunnels_.look_at(captured);
   if (captured.link == Link::Ethernet &&
@@ -135,6 +137,8 @@ void Analyzer::snapshot(Snapshot &into) const {
   accountant_.snapshot(into);
   into.source = Snapshot::Source::Capture;
   into.icrc = icrc_;
+  if (options_.traffic)
+    traffic_.result(accountant_.records(), into);
   into.pfc_senders = pfc_senders_.result(first_ns_, last_ns_);
   into.hidden_tunnels = hidden_tunnels_.result();
 }

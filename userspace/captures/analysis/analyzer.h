@@ -15,6 +15,7 @@
 #include "analysis/mirrored_copies.h"
 #include "analysis/pfc_senders.h"
 #include "analysis/stamp_clock.h"
+#include "analysis/traffic_collector.h"
 #include "base/result.h"
 #include "capture/capture_set.h"
 #include "model/snapshot.h"
@@ -36,6 +37,7 @@ public:
     bool passive_latency = false; // time QP pairs
     bool microbursts = false;     // of all frames
     bool connections = false;     // follow RDMA CM
+    bool traffic = false;         // what headers say about the set-up: Snapshot::traffic
     uint32_t quantum_ps = 0;      // 512 bits at the speed of the captured port; 0: not known
     uint32_t decap = 0;           // tunnels that are taken off: 1 << enum roce_tunnel
     stamps::OneWayOptions latency = {};
@@ -102,6 +104,7 @@ private:
   std::optional<MirroredCopies> copies_;
   ConnectionFollower connections_;
   MicroburstMeter microbursts_;
+  TrafficCollector traffic_;
   uint64_t windows_ = 0;
   uint64_t frames_ = 0, first_ns_ = 0, last_ns_ = 0;
 };

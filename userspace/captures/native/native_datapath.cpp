@@ -281,6 +281,8 @@ NativeDatapath::~NativeDatapath() = default;
 
 void NativeDatapath::away() { memory_->aways++; }
 
+static_assert(NativeDatapath::kNoStream == ROCE_NO_STREAM);
+
 namespace {
 
 // The next packet is at a legal place, wherever it is.
@@ -490,6 +492,15 @@ void NativeDatapath::frame(const FrameView &frame) {
     roce_count_frame(&read_only, &memory_->env, nullptr);
 }
 
+std::vector<uint32_t> NativeDatapath::records() const {
+  const roce_env &env = memory_->env;
+  std::vector<uint32_t> ids;
+  for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++)
+    if (roce_stream_packets(&env.streams[i]))
+      ids.push_back(i);
+  return ids;
+}
+
 void NativeDatapath::snapshot(Snapshot &into) const {
   const roce_env &env = memory_->env;
   into.opcodes = env.opcodes;
@@ -514,9 +525,7 @@ void NativeDatapath::snapshot(Snapshot &into) const {
     into.mirrors.push_back(env.mirrors[slot]);
     into.mirror_slots.push_back(slot);
   }
-  for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++) {
-    if (!roce_stream_packets(&env.streams[i]))
-      continue;
+  for (const uint32_t i : records()) {
     into.streams.push_back(env.streams[i]);
     if (env.decap)
       into.mirrored.push_back(env.mirrored[i]);

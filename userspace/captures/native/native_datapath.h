@@ -83,8 +83,10 @@ public:
   // Whether the mirror had cut that frame.
   bool truncated() const;
 
+  static constexpr uint32_t kNoStream = 0xffffffff; // ROCE_NO_STREAM
+
   // Step two: counts the frame and, if `track`, updates its stream. Returns the stream's record
-  // number or ROCE_NO_STREAM.
+  // number or kNoStream.
   uint32_t account(const FrameView &frame, roce_class class_, roce_packet &packet,
                    bool track = true);
 
@@ -124,6 +126,8 @@ public:
 
   // Fills opcodes, totals, streams, qp_numbers, tracked, stream_capacity, and what is of mirrors.
   void snapshot(Snapshot &into) const;
+  // The record number of each stream of a snapshot, as account() returns it.
+  std::vector<uint32_t> records() const;
 
   // With `follow`: ends the open episodes and fills all that was found. Call once, at the end.
   void episodes(Episodes &into);

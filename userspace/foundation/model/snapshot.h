@@ -10,6 +10,7 @@
 
 #include "model/capture_notes.h"
 #include "model/pfc_senders.h"
+#include "model/stream_traffic.h"
 #include "roce/counters.h"
 #include "roce/mirror_record.h"
 #include "roce/stream.h"
@@ -37,6 +38,8 @@ struct Snapshot {
   // For each stream, the number of its QP in the order in which the port first saw them, from 1. 0:
   // unknown.
   std::vector<uint32_t> qp_numbers;
+  std::vector<StreamTraffic> traffic; // for each stream; empty: not collected
+  StraysTraffic strays;
   // By DSCP and PCP (ROCE_CLASS_COUNTS), summed over CPUs; empty: not counted.
   std::vector<roce_class_count> classes;
   std::array<roce_pfc, ROCE_PFC_COUNTS> pfc{}; // paused_ns until time_ns, or the capture's end

@@ -254,6 +254,16 @@ void add_status(Families &to, const std::string &port, const PortStatus &status)
            static_cast<double>(status.map_bytes));
 }
 
+// Unknown: no sample.
+void add_checks(Families &to, const std::string &port, const std::vector<SetupCheck> &checks) {
+  for (const SetupCheck &check : checks)
+    if (check.status != SetupCheck::Status::Unknown)
+      to.gauge("xdp_roce_check",
+               "The check of the set-up by what passed since the port was attached: 0 ok, 1 warn, "
+               "2 fail.",
+               {{"port", port}, {"name", check.name}}, static_cast<double>(check.status));
+}
+
 } // namespace
 
 void add_port(Families &families, const PortState &port, const report::StreamOptions &options) {
@@ -277,6 +287,7 @@ void add_port(Families &families, const PortState &port, const report::StreamOpt
     if (snapshot->tracked)
       add_streams(families, port, *snapshot, options);
   }
+  add_checks(families, port.name, port.reading->checks);
   add_rules(families, port.name, port.reading->rules);
   if (port.reading->wire)
     add_wire(families, port.name, *port.reading->wire, port.reading->wire_running);

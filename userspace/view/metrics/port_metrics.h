@@ -14,6 +14,7 @@
 #include "model/port_status.h"
 #include "model/rules.h"
 #include "model/run_reports.h"
+#include "model/setup_check.h"
 #include "model/snapshot.h"
 #include "model/wire_counts.h"
 #include "report/reports.h"
@@ -30,6 +31,7 @@ struct PortReading {
   bool wire_running = false;
   std::shared_ptr<const EndpointRates> rates;    // null: no process controls rates there
   std::shared_ptr<const PassiveLatency> latency; // null: it does not time QP pairs
+  std::vector<SetupCheck> checks;                // by what passed since the port was attached
   std::vector<Error> failures;                   // errors of the parts that could not be read
 };
 

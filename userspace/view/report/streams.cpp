@@ -8,6 +8,7 @@
 #include "report/sections.h"
 #include "report/stream_columns.h"
 #include "report/summary.h"
+#include "report/traffic_columns.h"
 #include "report/tunnels.h"
 
 namespace xr::report {
@@ -75,6 +76,11 @@ struct Rows {
         return missing.cell(places[row], column - columns.size());
       column -= missing_columns().size();
     }
+    if (!now.traffic.empty()) {
+      if (column < columns.size() + traffic_columns().size())
+        return traffic_columns()[column - columns.size()].value(now.traffic[places[row]]);
+      column -= traffic_columns().size();
+    }
     const roce_stream *before = earlier->find(stream, places[row]);
     if (column == columns.size())
       return rate_of(roce_stream_packets(&stream), before ? roce_stream_packets(before) : 0,
@@ -115,6 +121,9 @@ void add_streams(Document &document, const Moment &moment, const StreamOptions &
   if (moment.now.decap)
     for (const Column &column : missing_columns())
       table.columns.push_back(column);
+  if (!moment.now.traffic.empty())
+    for (const TrafficColumn &column : traffic_columns())
+      table.columns.push_back(column.column);
   if (moment.before) {
     rows->earlier = std::make_unique<const StreamIndex>(*moment.before);
     table.columns.push_back({"packets_per_s", "PACKETS/s", Format::Rate});

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether PFC protects the data, and protects it.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "checks/hosts.h"
+#include "checks/verdict.h"
+
+namespace xr::checks {
+
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr double kStorm = 0.1; // of a second
+
+// Priorities of RoCE data, a bit each. By DSCP it is what most switches begin with, DSCP / 8: a
+// guess.
+struct DataPriorities {
+  uint64_t bits = 0;
+  bool guessed = false;
+};
+
+DataPriorities data_priorities(const Snapshot &s) {
+  uint64_t tagged = 0, dscps = 0;
+  for (const roce_stream &stream : s.streams) {
+    const PartTraffic &data = traffic_of(s, stream).of(TrafficPart::Data);
+    tagged |= data.pcps & ((1u << PartTraffic::kUntagged) - 1);
+    dscps |= is_v1(stream) ? 0 : data.dscps;
+  }
+  if (s.traffic.empty() && !s.classes.empty()) { // of a port: data, answers and CNPs
+    for (unsigned i = 0; i < ROCE_CLASS_PCP; i++)
+      dscps |= s.classes[i].packets ? uint64_t{1} << i : 0;
+    for (unsigned i = ROCE_CLASS_PCP; i < ROCE_CLASS_UNTAGGED; i++)
+      tagged |= s.classes[i].packets ? uint64_t{1} << (i - ROCE_CLASS_PCP) : 0;
+  }
+  if (tagged)
+    return {tagged, false};
+  DataPriorities by_dscp{0, true};
+  for (unsigned dscp = 0; dscp < 64; dscp++)
+    if (dscps >> dscp & 1)
+      by_dscp.bits |= uint64_t{1} << (dscp / 8);
+  return by_dscp;
+}
+
+// Priorities for which PFC was seen that paused, a bit each.
+uint64_t paused_priorities(const Snapshot &s) {
+  uint64_t bits = 0;
+  for (unsigned i = 0; i < ROCE_PFC_ALL; i++)
+    bits |= s.totals.pfc_xoff[i] ? uint64_t{1} << i : 0;
+  return bits;
+}
+
+bool any(const Snapshot &s, unsigned begin, unsigned end) {
+  for (unsigned i = begin; i < end; i++)
+    if (s.totals.pfc_xoff[i] || s.totals.pfc_xon[i])
+      return true;
+  return false;
+}
+
+std::string mac_text(const PfcSender &sender) {
+  return fmt::format("{:02x}", fmt::join(sender.source, ":"));
+}
+
+std::string priority_text(unsigned priority) {
+  return priority == ROCE_PFC_ALL ? "PAUSE" : fmt::format("priority {}", priority);
+}
+
+std::string sender_text(const PfcSender &sender, unsigned priority) {
+  return mac_text(sender) + " " + priority_text(priority);
+}
+
+// A second of which more than kStorm was paused is certain if the mean over the seconds is. Without
+// the link's speed only what a link of 1 Gbit/s would have been paused is known.
+void add_storm(const PfcSender &sender, unsigned priority, bool speed_known, Verdict &verdict) {
+  const PfcSender::Row &row = sender.rows[priority];
+  const auto seconds = static_cast<double>(1 + (row.last_ns - row.first_ns) / kSecond);
+  const uint64_t ns = speed_known ? row.paused.paused_ns : row.slow.paused_ns;
+  const double share = static_cast<double>(ns) / static_cast<double>(kSecond) / seconds;
+  if (share <= kStorm)
+    return;
+  if (speed_known)
+    verdict.add(Status::Fail, fmt::format("{}: paused {:.0f} % of a second",
+                                          sender_text(sender, priority), share * 100));
+  else
+    verdict.add(Status::Unknown,
+                fmt::format("{}: paused at most {:.0f} % of a second; how long depends on the "
+                            "link's speed, --speed",
+                            sender_text(sender, priority), share * 100));
+}
+
+void add_faults(const PfcSender &sender, Verdict &verdict) {
+  uint64_t frames = 0;
+  for (const PfcSender::Fault &fault : sender.faults) {
+    frames += fault.frames;
+    if (fault.frames)
+      verdict.frame(fault.first_frame);
+  }
+  if (frames)
+    verdict.add(Status::Fail,
+                fmt::format("{}: faults in PFC or PAUSE frames: {}", mac_text(sender), frames));
+}
+
+void add_not_released(const PfcSender &sender, Verdict &verdict) {
+  std::vector<std::string> paused;
+  for (unsigned priority = 0; priority < ROCE_PFC_COUNTS; priority++)
+    if (sender.rows[priority].xoff && !sender.rows[priority].xon)
+      paused.push_back(priority_text(priority));
+  if (!paused.empty())
+    verdict.add(Status::Warn, fmt::format("{}: paused and never released: {}", mac_text(sender),
+                                          fmt::join(paused, ", ")));
+}
+
+} // namespace
+
+Verdict pfc_class(const Facts &facts) {
+  const Snapshot &s = facts.snapshot;
+  const bool pfc = any(s, 0, ROCE_PFC_ALL), pause = any(s, ROCE_PFC_ALL, ROCE_PFC_COUNTS);
+  if (!pfc && !pause && !s.pfc_senders.frames)
+    return {Status::Unknown, "no PFC or PAUSE frames: a switch sends them to its neighbour only, "
+                             "and only when it must"};
+  Verdict verdict(Status::Ok, pfc ? "PFC of priority " + bits_text(paused_priorities(s)) : "PAUSE");
+  if (pfc && pause)
+    verdict.add(Status::Fail, "both PFC and PAUSE frames");
+  for (const PfcSender &sender : s.pfc_senders.senders)
+    add_faults(sender, verdict);
+  for (const PfcSender &sender : s.pfc_senders.senders)
+    for (unsigned priority = 0; priority < ROCE_PFC_COUNTS; priority++)
+      add_storm(sender, priority, s.quantum_ps != 0, verdict);
+  const DataPriorities data = data_priorities(s);
+  if (const uint64_t other = paused_priorities(s) & ~data.bits; other && data.bits)
+    verdict.add(Status::Warn,
+                fmt::format("PFC for priority {}; RoCE data has {}", bits_text(other),
+                            data.guessed ? fmt::format("priority {}, if switches map DSCP / 8",
+                                                       bits_text(data.bits))
+                                         : fmt::format("PCP {}", bits_text(data.bits))));
+  for (const PfcSender &sender : s.pfc_senders.senders)
+    add_not_released(sender, verdict);
+  return verdict;
+}
+
+Verdict lossless(const Facts &facts) {
+  const Snapshot &s = facts.snapshot;
+  if (!s.tracked)
+    return {Status::Unknown, "streams were not tracked"};
+  if (s.streams.empty())
+    return {Status::Unknown, "no RoCE streams"};
+  std::map<Hosts, uint64_t> lost;
+  std::map<Hosts, uint64_t> frames;
+  uint64_t all = 0;
+  for (const roce_stream &stream : s.streams) {
+    const uint64_t missing =
+        roce_stream_counter(&stream, ROCE_SKIPPED) - roce_stream_counter(&stream, ROCE_FILLED);
+    if (missing)
+      lost[hosts_of(stream.key)] += missing;
+    all += missing;
+  }
+  // Following knows of what was sent again later that it had been lost.
+  if (facts.episodes)
+    for (const EpisodeRow &row : facts.episodes->episodes)
+      if (row.episode.missing && row.episode.cause != ROCE_CAUSE_DUPLICATE &&
+          row.episode.cause != ROCE_CAUSE_RNR) {
+        lost[hosts_of(row.name.key)] += row.episode.missing;
+        all += row.episode.missing;
+        frames.try_emplace(hosts_of(row.name.key), row.episode.resent_frame);
+      }
+  if (!all)
+    return {Status::Ok, "no PSN is missing"};
+  const DataPriorities data = data_priorities(s);
+  const uint64_t paused = paused_priorities(s) & data.bits;
+  if (!paused && !s.totals.pfc_xoff[ROCE_PFC_ALL])
+    return {Status::Unknown,
+            fmt::format("{} PSNs were lost, and no PFC of the data's priority was seen: whether "
+                        "the class is to be lossless is not known",
+                        all)};
+  Verdict verdict(Status::Ok, "");
+  for (const auto &[hosts, count] : lost)
+    verdict.add(data.guessed && paused ? Status::Warn : Status::Fail,
+                fmt::format("{}: {} PSNs lost in a class with {}", text_of(hosts), count,
+                            paused ? "PFC" : "PAUSE"),
+                frames.contains(hosts) ? frames[hosts] : 0);
+  return verdict;
+}
+
+} // namespace xr::checks

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether switches can mark, and marks are answered.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "checks/hosts.h"
+#include "checks/verdict.h"
+
+namespace xr::checks {
+
+namespace {
+
+struct Marked {
+  uint64_t ce = 0, cnps = 0, ce_frame = 0;
+};
+
+// CE marks by direction, and the CNPs that go that way.
+std::map<Hosts, Marked> marked_by_hosts(const Snapshot &snapshot) {
+  std::map<Hosts, Marked> all;
+  for (const roce_stream &stream : snapshot.streams) {
+    Marked &marked = all[hosts_of(stream.key)];
+    if (is_controlled(stream))
+      marked.ce += roce_stream_counter(&stream, ROCE_STREAM_CE);
+    marked.cnps += roce_stream_counter(&stream, ROCE_STREAM_CNPS);
+    if (!marked.ce_frame)
+      marked.ce_frame = traffic_of(snapshot, stream).ce_frame;
+  }
+  return all;
+}
+
+void add_findings(const Episodes &episodes, roce_finding_type type, Status status,
+                  const std::string &text, Verdict &verdict) {
+  uint64_t found = 0;
+  for (const FindingRow &row : episodes.findings)
+    if (row.finding.type == type && ++found)
+      verdict.frame(row.finding.frame);
+  if (found)
+    verdict.add(status, fmt::format("{} {}", found, text));
+}
+
+// On a port ECN is counted by opcode, not by stream.
+Verdict data_ect_by_opcode(const Snapshot &s) {
+  uint64_t data = 0, not_ect = 0;
+  for (unsigned opcode = 0; opcode < ROCE_OPCODE_COUNT_V1; opcode++) {
+    const uint64_t properties = roce_opcode_properties[opcode];
+    if (!(properties & ROCE_DATA_OPS) || properties & ROCE_OP_DATAGRAM)
+      continue;
+    const roce_opcode_count &count = s.opcodes[opcode];
+    not_ect += count.packets[0];
+    data += count.packets[0] + count.packets[1] + count.packets[2] + count.packets[3];
+  }
+  if (!data)
+    return {Status::Unknown, "no RoCEv2 data of RC, UC or XRC"};
+  if (not_ect == data)
+    return {Status::Unknown, fmt::format("no ECN in use: none of {} data packets is ECT", data)};
+  if (not_ect)
+    return {Status::Warn, fmt::format("{} of {} data packets are not ECT", not_ect, data)};
+  return {Status::Ok, fmt::format("all {} data packets are ECT", data)};
+}
+
+} // namespace
+
+Verdict data_ect(const Facts &facts) {
+  const Snapshot &s = facts.snapshot;
+  if (s.traffic.empty())
+    return data_ect_by_opcode(s);
+  uint64_t data = 0, ect = 0;
+  for (const roce_stream &stream : s.streams) {
+    if (is_v1(stream) || !is_controlled(stream))
+      continue;
+    const PartTraffic &part = traffic_of(s, stream).of(TrafficPart::Data);
+    data += part.packets();
+    ect += part.ect();
+  }
+  if (!data)
+    return {Status::Unknown, "no RoCEv2 data of RC, UC or XRC"};
+  if (!ect)
+    return {Status::Unknown, fmt::format("no ECN in use: none of {} data packets is ECT", data)};
+  Verdict verdict(Status::Ok, fmt::format("all {} data packets are ECT", data));
+  for (const roce_stream &stream : s.streams) {
+    const StreamTraffic &traffic = traffic_of(s, stream);
+    const PartTraffic &part = traffic.of(TrafficPart::Data);
+    if (is_v1(stream) || !is_controlled(stream) || !part.ecn[0])
+      continue;
+    const bool mixes = part.ect();
+    verdict.add(mixes ? Status::Fail : Status::Warn,
+                fmt::format("{} QP 0x{:06x}: {} of {} data packets are not ECT{}",
+                            text_of(hosts_of(stream.key)), roce_key_qp(&stream.key), part.ecn[0],
+                            part.packets(), mixes ? ", although others of the stream are" : ""),
+                traffic.not_ect_frame);
+  }
+  return verdict;
+}
+
+Verdict marks_answered(const Facts &facts) {
+  const Snapshot &s = facts.snapshot;
+  if (!s.tracked)
+    return {Status::Unknown, "streams were not tracked"};
+  const auto all = marked_by_hosts(s);
+  uint64_t ce = 0, cnps = 0;
+  for (const auto &[hosts, marked] : all) {
+    ce += marked.ce;
+    cnps += marked.cnps;
+  }
+  if (!ce && !cnps)
+    return {Status::Unknown, "no packet was marked CE, and there are no CNPs"};
+  if (!ce && !s.totals.cnps_after_nak)
+    return {Status::Unknown,
+            fmt::format("{} CNPs and no CE mark: marks are made after the capture's place", cnps)};
+  Verdict verdict(Status::Ok, fmt::format("{} CE marks, {} CNPs", ce, cnps));
+  for (const auto &[hosts, marked] : all) {
+    if (!marked.ce)
+      continue;
+    const auto answers = all.find(back(hosts));
+    if (answers == all.end())
+      verdict.add(Status::Unknown,
+                  fmt::format("{}: {} CE marks; the other direction was not captured",
+                              text_of(hosts), marked.ce),
+                  marked.ce_frame);
+    else if (!answers->second.cnps)
+      verdict.add(Status::Fail,
+                  fmt::format("{}: {} CE marks and no CNP back", text_of(hosts), marked.ce),
+                  marked.ce_frame);
+  }
+  if (s.totals.cnps_after_nak)
+    verdict.add(Status::Warn,
+                fmt::format("{} CNPs follow a NAK and no CE mark", s.totals.cnps_after_nak));
+  if (facts.episodes && ce) {
+    add_findings(*facts.episodes, ROCE_FINDING_CE_WITHOUT_CNP, Status::Fail,
+                 "QP pairs with CE marks whose receiver sent no CNP to anyone", verdict);
+    add_findings(*facts.episodes, ROCE_FINDING_CNP_WITHOUT_CE, Status::Warn,
+                 "CNPs to QPs of which no packet was marked here, nor refused", verdict);
+  }
+  return verdict;
+}
+
+} // namespace xr::checks

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// How peers recover, how near QPs are to an error, and whether one path is slower than the others.
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "checks/hosts.h"
+#include "checks/verdict.h"
+
+namespace xr::checks {
+
+namespace {
+
+constexpr uint32_t kRetries = 7;   // most that a QP can have: three bits
+constexpr uint32_t kNearError = 2; // timeouts that are left
+constexpr uint32_t kRnrStorm = 10; // RNR NAKs of a pair
+constexpr uint64_t kTimed = 100;   // requests, for a p99
+constexpr size_t kPairs = 3;       // least, to compare one with the others
+constexpr uint64_t kSlower = 10;
+
+// Which other checks use.
+bool of_another_check(uint8_t type) {
+  return type == ROCE_FINDING_CE_WITHOUT_CNP || type == ROCE_FINDING_CNP_WITHOUT_CE ||
+         type == ROCE_FINDING_PMTU || type == ROCE_FINDING_ICRC;
+}
+
+std::string qp_text(const roce_key &key) {
+  return fmt::format("{} QP 0x{:06x}", text_of(hosts_of(key)), roce_key_qp(&key));
+}
+
+struct Retries {
+  PairName name;
+  uint32_t timeouts = 0, psn = 0; // the most of one PSN
+  uint64_t frame = 0;
+  uint32_t rnr_naks = 0;
+  uint64_t rnr_frame = 0;
+};
+
+using PairKey = std::pair<Hosts, uint32_t>;
+
+// Retries of each pair that had any. Episodes are in the order of time.
+std::map<PairKey, Retries> retries_of(const Episodes &episodes) {
+  std::map<PairKey, Retries> all;
+  std::map<std::pair<PairKey, uint32_t>, uint32_t> timeouts;
+  for (const EpisodeRow &row : episodes.episodes) {
+    const roce_episode &e = row.episode;
+    if (e.cause != ROCE_CAUSE_TIMEOUT && e.cause != ROCE_CAUSE_RNR)
+      continue;
+    const PairKey key = {hosts_of(row.name.key), row.name.key.qp_kind};
+    Retries &retries = all[key];
+    retries.name = row.name;
+    if (e.cause == ROCE_CAUSE_RNR) {
+      retries.rnr_naks += std::max(1u, e.naks);
+      retries.rnr_frame = e.nak_frame;
+    } else if (const uint32_t n = ++timeouts[{key, e.first_missing}]; n > retries.timeouts) {
+      retries.timeouts = n;
+      retries.psn = e.first_missing;
+      retries.frame = e.resent_frame;
+    }
+  }
+  return all;
+}
+
+bool timers_grow(const Episodes &episodes, const PairName &name) {
+  return std::ranges::any_of(episodes.pairs, [&name](const PairRow &row) {
+    return roce_key_equal(&row.name.key, &name.key) && row.timers_grown;
+  });
+}
+
+} // namespace
+
+Verdict go_back_n(const Facts &facts) {
+  if (!facts.episodes)
+    return {Status::Unknown, "QP pairs were not followed"};
+  const Episodes &episodes = *facts.episodes;
+  const bool answered = std::ranges::any_of(episodes.pairs, &PairRow::answers);
+  if (!answered)
+    return {Status::Unknown, "no RC or XRC requests with their answers"};
+  Verdict verdict(Status::Ok, fmt::format("{} episodes, no finding", episodes.episodes.size()));
+  std::array<uint64_t, ROCE_FINDINGS> counts{};
+  for (const FindingRow &row : episodes.findings)
+    if (!of_another_check(row.finding.type) && !counts[row.finding.type % ROCE_FINDINGS]++)
+      verdict.frame(row.finding.frame);
+  for (size_t type = 0; type < counts.size(); type++)
+    if (counts[type])
+      verdict.add(Status::Fail, fmt::format("{}: {}", kFindingNames[type], counts[type]));
+  return verdict;
+}
+
+Verdict retries(const Facts &facts) {
+  if (!facts.episodes)
+    return {Status::Unknown, "QP pairs were not followed"};
+  if (facts.episodes->pairs.empty())
+    return {Status::Unknown, "no RC or XRC requests"};
+  Verdict verdict(Status::Ok, "no PSN timed out twice");
+  for (const auto &[key, pair] : retries_of(*facts.episodes)) {
+    if (pair.timeouts >= 2) {
+      const uint32_t left = kRetries - std::min(kRetries, pair.timeouts);
+      verdict.add(
+          left <= kNearError ? Status::Fail : Status::Warn,
+          fmt::format("{} is {} timeouts from error: PSN {} timed out {} of {} times{}",
+                      qp_text(pair.name.key), left, pair.psn, pair.timeouts, kRetries,
+                      timers_grow(*facts.episodes, pair.name) ? ", and its timer grows" : ""),
+          pair.frame);
+    }
+    if (pair.rnr_naks >= kRnrStorm)
+      verdict.add(Status::Warn,
+                  fmt::format("{}: {} RNR NAKs", qp_text(pair.name.key), pair.rnr_naks),
+                  pair.rnr_frame);
+  }
+  return verdict;
+}
+
+Verdict rtt(const Facts &facts) {
+  if (!facts.latency)
+    return {Status::Unknown, "QP pairs were not timed"};
+  std::map<Hosts, uint64_t> p99; // the largest of their QPs
+  for (const PassiveRow &row : facts.latency->streams) {
+    const PassiveTimes &times = row.times;
+    if (times.kind != ROCE_LATENCY_ACK || times.count < kTimed || !times.p99_known)
+      continue;
+    uint64_t &most = p99[hosts_of(row.name.key)];
+    most = std::max(most, times.p99);
+  }
+  if (p99.size() < kPairs)
+    return {Status::Unknown, fmt::format("{} pairs of hosts with {} timed requests; {} are needed",
+                                         p99.size(), kTimed, kPairs)};
+  Verdict verdict(Status::Ok, "");
+  uint64_t longest = 0;
+  for (const auto &[hosts, time] : p99) {
+    std::vector<uint64_t> others;
+    for (const auto &[other, its] : p99)
+      if (other != hosts)
+        others.push_back(its);
+    std::ranges::nth_element(others, others.begin() + static_cast<ptrdiff_t>(others.size() / 2));
+    const uint64_t usual = others[others.size() / 2];
+    longest = std::max(longest, time);
+    if (time >= kSlower * std::max<uint64_t>(usual, 1))
+      verdict.add(Status::Warn,
+                  fmt::format("{}: p99 of request to ACK {:.1f} us, of the others {:.1f} us",
+                              text_of(hosts), static_cast<double>(time) / 1000,
+                              static_cast<double>(usual) / 1000));
+  }
+  if (verdict.status() == Status::Ok)
+    return {Status::Ok, fmt::format("p99 of request to ACK {:.1f} us at most",
+                                    static_cast<double>(longest) / 1000)};
+  return verdict;
+}
+
+} // namespace xr::checks
