@@ -388,7 +388,7 @@ TEST(PlotHeadline, TilesNameTheirScope) {
   EXPECT_EQ("-", tiles(result)[1].value);
 }
 
-// Behind the statistics of many queues, the bottleneck is shown.
+// The bottleneck is shown beside the statistics of many queues.
 TEST(PlotFigures, TheBottleneckIsShown) {
   ExperimentResult result = result_of(1);
   Recorder recorder(100'000'000, 10'000'000, 41);
@@ -403,7 +403,8 @@ TEST(PlotFigures, TheBottleneckIsShown) {
   }
   const auto shown = [&](const char *id) {
     std::vector<std::string> names;
-    for (const Curve &curve : figure_named(figures(result, recorder, {}), id)->curves)
+    const auto all = figures(result, recorder, {});
+    for (const Curve &curve : figure_named(all, id)->curves)
       if (curve.shown)
         names.push_back(curve.name);
     return names;

@@ -19,7 +19,7 @@ namespace xr::cli {
 
 namespace {
 
-// Of a larger file, hashing would take time that the command itself needs.
+// Hashing a larger file would take time that the command itself needs.
 constexpr uint64_t kMostHashed = 64 << 20;
 
 struct Record {
@@ -77,7 +77,7 @@ void wait_for_hashes() {
   record->files.clear();
 }
 
-// Of the times of a command's report.
+// The clock of the times in a command's report.
 std::string clock_of(const std::string &command) {
   return command == "analyze" || command == "compare" ? "capture" : "realtime";
 }

@@ -178,6 +178,7 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
     owner = std::move(owned).get();
   }
   options.place = place_of(args);
+  record_clock(in_namespaces(args) ? "realtime" : "virtual");
   options.on_found = [&](size_t found) {
     note("run", fmt::format("{} points are in {} already, and are not run again", found, args.out));
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process ran, where and when: what a report needs to stand alone.
+// What a process ran, where and when: what a reader of its report elsewhere does not know.
 #pragma once
 
 #include <cstdint>

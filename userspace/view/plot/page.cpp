@@ -125,7 +125,7 @@ json flows_of(const ExperimentMeasurement &measured) {
   }
   return table_of("Flows",
                   {"flow", "QP", "from", "to", "goodput bit/s", "wire bit/s", "bytes", "packets",
-                   "completion s", "slowdown", "marked", "CNPs", "cuts", "retransmitted",
+                   "completion s", "slowdown", "marked", "CNPs", "cuts", "sent again",
                    "timeouts", "drops"},
                   std::move(rows), measured.flows.size());
 }

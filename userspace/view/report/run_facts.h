@@ -14,7 +14,7 @@ namespace xr::report {
 // Key `run`, JSON only.
 Section run_section(const RunFacts &facts);
 
-// The same for people: names and values, without those that are not known.
+// The facts for people: names and values, without those that are not known.
 std::vector<std::pair<std::string, std::string>> run_lines(const RunFacts &facts);
 
 } // namespace xr::report

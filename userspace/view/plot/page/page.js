@@ -68,15 +68,16 @@
       make("div", {}, tile.name), make("b", {}, tile.value), make("small", {}, tile.about)))));
 
   // Topology: switches in the middle, senders or spines above, the other hosts below; frames go down.
+  const { namespaceURI } = make("div", { innerHTML: "<svg></svg>" }).firstChild;
   function drawing(tag, attributes, ...children) {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    const element = document.createElementNS(namespaceURI, tag);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     element.append(...children);
     return element;
   }
   function drawNetwork({ nodes, links, queue }) {
     if (!nodes.length) return;
-    const height = 46, gap = 84, rows = [0, 1, 2].map(tier => nodes.filter(node => node.tier === tier));
+    const height = 46, gap = 100, rows = [0, 1, 2].map(tier => nodes.filter(node => node.tier === tier));
     const used = rows.filter(row => row.length), most = Math.max(...used.map(row => row.length));
     const width = Math.max(760, most * 150);
     used.forEach((row, y) => row.forEach((node, x) => {
@@ -90,7 +91,7 @@
       const at = share => [line.x1 + (line.x2 - line.x1) * share, line.y1 + (line.y2 - line.y1) * share];
       svg.append(drawing("line", { ...line, class: link.bottleneck ? "link bottleneck" : "link" }));
       // The same words beside each of a hundred links would hide the links.
-      const key = [link.about, from.tier, to.tier].join(), words = links.length <= 6 || !said.has(key) ? [link.about] : [];
+      const key = [link.about, from.tier, to.tier].join(), words = links.length <= 3 || !said.has(key) ? [link.about] : [];
       said.add(key);
       if (link.bottleneck) words.push("the longest queue: " + from.name + ":" + to.name);
       const rules = link.rules.slice(0, 2).map(rule => "rule " + rule);
@@ -117,17 +118,27 @@
   drawNetwork(data.network);
 
   // Expectations
-  const either = value => (typeof value === "string" ? value : quantity(value));
+  const either = (value, unit) => (typeof value === "string" ? value : quantity(unit === "s" ? value / 1e9 : value, unit));
+  // What an expectation compares: times are in ns. "" where its comparisons differ, or are of numbers.
+  function unitOfCheck(text) {
+    const units = text.split(/ and | or /).map(part => {
+      if (/jain\(|count\(|\/|utilisation/.test(part)) return "";
+      if (/_ns\b|\d(ns|us|ms|s)\b/.test(part)) return "s";
+      if (/_bps\b|\dbit\b|\d[kmg]bit/.test(part)) return "bit/s";
+      return /bytes\b/.test(part) ? "bytes" : "";
+    });
+    return new Set(units).size === 1 ? units[0] : "";
+  }
   if (data.checks.length) {
     const table = make("table", { className: "checks" });
     table.append(make("tr", {}, ...["expectation", "", "value", "bound", "decided by", "at"].map(text => make("th", {}, text))));
     for (const check of data.checks)
       table.append(make("tr", {}, make("td", { className: "text" }, check.text),
-        make("td", { className: check.outcome.split(" ")[0] }, check.outcome), make("td", {}, either(check.value)),
-        make("td", {}, either(check.bound)),
+        make("td", { className: check.outcome.split(" ")[0] }, check.outcome), make("td", {}, either(check.value, unitOfCheck(check.text))),
+        make("td", {}, either(check.bound, unitOfCheck(check.text))),
         make("td", { className: "text" }, [check.row, check.frame].filter(Boolean).join(", ") || check.why),
         make("td", {}, check.t_s === null ? "" : quantity(check.t_s, "s"))));
-    main.append(make("h2", {}, "Expectations"), make("div", { className: "scroll" }, table));
+    main.append(make("h2", {}, "Expectations"), make("div", { className: "scroll whole" }, table));
   }
 
   // Prediction
@@ -289,7 +300,7 @@
       tools.append(filter, make("button", { textContent: "all", onclick: () => showAll(true) }),
         make("button", { textContent: "none", onclick: () => showAll(false) }), make("span", {}, `${figure.curves.length} curves`));
     }
-    tools.append("drag to zoom, with shift to move, double click to see everything");
+    if (!data.sweep) tools.append("drag to zoom, with shift to move, double click to see everything");
   }
   const figures = data.sweep ? main.appendChild(make("div", { className: "small" })) : main;
   for (const figure of data.figures) draw(figure);
@@ -359,9 +370,14 @@
     if (total > shown) lines.push(make("p", { className: "facts seen" }, `the first ${shown} of ${total}; the JSON file beside this one has all`));
     return lines;
   }
+  // A column without any value would only take room.
+  function withoutEmpty(rows) {
+    const kept = rows.columns.map((name, i) => i).filter(i => rows.rows.some(row => row[i] !== null && row[i] !== ""));
+    return { ...rows, columns: kept.map(i => rows.columns[i]), rows: rows.rows.map(row => kept.map(i => row[i])) };
+  }
   function show(all) {
     if (!all.rows.length) return;
-    const rows = withQps(all), groups = grouped(rows);
+    const rows = withoutEmpty(withQps(all)), groups = grouped(rows);
     main.append(make("h2", {}, rows.title));
     if (!groups) return main.append(tableOf(rows), ...more(rows.rows.length, rows.total));
     main.append(tableOf(groups), ...more(groups.rows.length, groups.total),
@@ -371,7 +387,7 @@
   if (data.moments.length)
     show({ title: "Schedule", columns: ["event", "at s"], rows: data.moments.map(moment => [moment.text, moment.t_s]), total: data.moments.length });
   if (data.provenance.length)
-    main.append(make("h2", {}, "What ran, where and when"), make("div", { className: "scroll" }, make("table", { className: "provenance" },
+    main.append(make("h2", {}, "What ran, where and when"), make("div", { className: "scroll whole" }, make("table", { className: "provenance" },
       ...data.provenance.map(([name, value]) => make("tr", {}, make("td", {}, name), make("td", { className: "text" }, value))))));
   if (data.file) main.append(make("details", {}, make("summary", {}, "the experiment's file"), make("pre", {}, data.file)));
 })();
