@@ -50,7 +50,7 @@ for run in few other; do
   grep -q ">$run: flow-1<" "$scratch/both/plots/rate.svg" || fail "rate.svg has no curve of $run"
 done
 # A sweep: values over the key with the spread over seeds, and a link to the page of each point.
-xdp-roce run incast --set duration=4ms --set measure.from=2ms --set expect=[] --set 'sweep.seed=[1,2]' --set 'sweep.topology.star.senders=[2,3]' \
+xdp-roce run incast --set duration=4ms --set measure.from=2ms --set expect=[] --set 'sweep={seed: [1,2], topology.star.senders: [2,3]}' \
   --out "$scratch/sweep" >/dev/null 2>"$scratch/noted" || fail "the sweep ended with $?"
 grep -q "the page is $scratch/sweep/report.html" "$scratch/noted" || fail "$(cat "$scratch/noted")"
 keep python3 "$here/page_checks.py" "$scratch/sweep/report.html" || fail "$(cat "$scratch"/last.*)"

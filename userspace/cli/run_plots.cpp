@@ -111,7 +111,8 @@ std::string in_one_line(std::string heading) {
 
 constexpr std::string_view kMicroseconds = " us";
 
-// A text in us as seconds. Those of a column `at` are since the run's start, as all times of the page.
+// A text in us as seconds. Those of a column `at` are since the run's start, as all times of the
+// page.
 std::optional<double> seconds_of(const report::Value &value, double from_s) {
   const auto *text = std::get_if<std::string>(&value);
   double number = 0;

@@ -125,8 +125,8 @@ json flows_of(const ExperimentMeasurement &measured) {
   }
   return table_of("Flows",
                   {"flow", "QP", "from", "to", "goodput bit/s", "wire bit/s", "bytes", "packets",
-                   "completion s", "slowdown", "marked", "CNPs", "cuts", "sent again",
-                   "timeouts", "drops"},
+                   "completion s", "slowdown", "marked", "CNPs", "cuts", "sent again", "timeouts",
+                   "drops"},
                   std::move(rows), measured.flows.size());
 }
 

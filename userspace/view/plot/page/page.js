@@ -131,7 +131,7 @@
   }
   if (data.checks.length) {
     const table = make("table", { className: "checks" });
-    table.append(make("tr", {}, ...["expectation", "", "value", "bound", "decided by", "at"].map(text => make("th", {}, text))));
+    table.append(make("tr", {}, ...["expectation", "", "value", "bound", "decided by", "at"].map(text => make("th", { className: text === "decided by" ? "text" : "" }, text))));
     for (const check of data.checks)
       table.append(make("tr", {}, make("td", { className: "text" }, check.text),
         make("td", { className: check.outcome.split(" ")[0] }, check.outcome), make("td", {}, either(check.value, unitOfCheck(check.text))),
