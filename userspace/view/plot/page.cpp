@@ -155,10 +155,13 @@ json rules_of(const ExperimentMeasurement &measured) {
                   measured.rules.size());
 }
 
+// The page groups the rows of answers: more than it shows one by one.
+constexpr size_t kMostGrouped = 20'000;
+
 json page_table(const PageTable &table) {
   json rows = json::array();
   for (const auto &cells : table.rows) {
-    if (rows.size() == kMostRows)
+    if (rows.size() == kMostGrouped)
       break;
     json &row = rows.emplace_back(json::array());
     for (const auto &cell : cells) {
@@ -171,7 +174,7 @@ json page_table(const PageTable &table) {
   if (!table.links.empty())
     made["links"] = std::vector(
         table.links.begin(),
-        table.links.begin() + static_cast<ptrdiff_t>(std::min(table.links.size(), kMostRows)));
+        table.links.begin() + static_cast<ptrdiff_t>(std::min(table.links.size(), kMostGrouped)));
   return made;
 }
 

@@ -346,14 +346,16 @@
     };
   }
 
-  const printedRows = 30;
+  const printedRows = 30, mostShown = 1000;
   function tableOf(rows) {
     const body = make("tbody"), element = make("table"), links = new Map(rows.rows.map((row, i) => [row, rows.links?.[i]]));
     let by = -1, up = false;
+    const isText = rows.columns.map((name, column) => rows.rows.some(row => typeof row[column] === "string" && row[column].length > 24));
     const fill = () => body.replaceChildren(...rows.rows.map((row, i) => make("tr", { className: i < printedRows ? "" : "beyond" }, ...row.map((cell, column) =>
-      make("td", { className: typeof cell === "string" && cell.length > 24 ? "text" : "" }, column === 0 && links.get(row) ? make("a", { href: links.get(row) }, cell) : cellText(cell, rows.columns[column]))))));
+      make("td", { className: isText[column] ? "text" : "" }, column === 0 && links.get(row) ? make("a", { href: links.get(row) }, cell) : cellText(cell, rows.columns[column]))))));
     element.append(make("thead", {}, make("tr", {}, ...rows.columns.map((name, column) => make("th", {
       textContent: withoutUnit(name),
+      className: isText[column] ? "text" : "",
       onclick: () => {
         up = by === column && !up;
         by = column;
@@ -377,10 +379,10 @@
   }
   function show(all) {
     if (!all.rows.length) return;
-    const rows = withoutEmpty(withQps(all)), groups = grouped(rows);
+    const every = withoutEmpty(withQps(all)), groups = grouped(every), rows = { ...every, rows: every.rows.slice(0, mostShown) };
     main.append(make("h2", {}, rows.title));
     if (!groups) return main.append(tableOf(rows), ...more(rows.rows.length, rows.total));
-    main.append(tableOf(groups), ...more(groups.rows.length, groups.total),
+    main.append(tableOf(groups), ...more(groups.rows.length, groups.total), ...(every.total > every.rows.length ? [`of the first ${every.rows.length} of ${every.total} rows`] : []),
       make("details", { className: "each" }, make("summary", {}, `each of the ${rows.total}`), tableOf(rows), ...more(rows.rows.length, rows.total)));
   }
   data.tables.forEach(show);
