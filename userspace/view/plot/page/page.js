@@ -93,7 +93,6 @@
       // The same words beside each of a hundred links would hide the links.
       const key = [link.about, from.tier, to.tier].join(), words = links.length <= 3 || !said.has(key) ? [link.about] : [];
       said.add(key);
-      if (link.bottleneck) words.push("the longest queue: " + from.name + ":" + to.name);
       const rules = link.rules.slice(0, 2).map(rule => "rule " + rule);
       if (link.rules.length > 2) rules.push(`and ${link.rules.length - 2} more rules`);
       if (link.rules.length) {
@@ -113,7 +112,9 @@
       svg.append(drawing("rect", { x: node.x - half, y: node.y - height / 2, width: half * 2, height, rx: node.host ? 4 : 22, class: node.host ? "host" : "switch" }),
         drawing("text", { x: node.x, y: node.y + 5, "text-anchor": "middle" }, node.name));
     }
-    main.append(make("h2", {}, "Topology"), svg, make("p", { className: "facts" }, "queues of the switches: " + queue));
+    const longest = links.find(link => link.bottleneck);
+    main.append(make("h2", {}, "Topology"), svg, make("p", { className: "facts" },
+      (longest ? `in colour: the longest queue, ${nodes[longest.from].name}:${nodes[longest.to].name} · ` : "") + "queues of the switches: " + queue));
   }
   drawNetwork(data.network);
 
