@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# page_checks.py REPORT.html: opens the report of an experiment in headless Chromium and prints what is wrong with it: errors of its
-# script, plots without a drawn pixel, series that the data does not have, a legend that does not switch or has no
+# page_checks.py REPORT.html: opens the report of an experiment in headless Chromium, 1,280 and 800 pixels wide, light and dark, and prints
+# what is wrong with it: what is wider than the window, columns that are cut at 1,280 pixels, errors of its script, plots without a drawn pixel, series that the data does not have, a legend that does not switch or has no
 # values at the mouse, plots that do not zoom, requests to a network.
 import json, os, re, shutil, subprocess, sys, tempfile
 
@@ -29,12 +29,19 @@ CHECKS = """
   const values = figure => [...document.querySelectorAll(`#${figure.id} .value`)].map(value => value.textContent).join("");
   const soon = () => new Promise(done => setTimeout(done, 50));
   await soon();
+  const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
+  if (wide > 0) wrong.push(`the page is ${wide} pixels wider than the window`);
+  if (innerWidth >= 1200)
+    for (const box of document.querySelectorAll(".scroll"))
+      if (box.scrollWidth > box.clientWidth) wrong.push(`columns are cut: ${box.querySelector("tr").textContent}`);
   data.figures.forEach((figure, i) => {
     const plot = plots[i];
     if (plot.numColumns() !== figure.curves.length + 1) wrong.push(`${figure.id}: ${plot.numColumns() - 1} series of ${figure.curves.length}`);
     if (!drawn(canvas(figure))) wrong.push(`${figure.id}: nothing is drawn`);
-    const first = figure.curves.findIndex(curve => curve.shown), { color } = plot.getPropertiesForSeries(String(Math.max(first, 0)));
-    if (first >= 0 && !coloured(canvas(figure), plot.getArea(), color)) wrong.push(`${figure.id}: '${figure.curves[first].name}' is not drawn`);
+    // One may hide another that is equal to it.
+    const shown = [...figure.curves.keys()].filter(at => figure.curves[at].shown);
+    const isDrawn = at => coloured(canvas(figure), plot.getArea(), plot.getPropertiesForSeries(String(at)).color);
+    if (shown.length && !shown.some(isDrawn)) wrong.push(`${figure.id}: no curve is drawn`);
   });
   for (const [i, figure] of data.figures.entries()) {
     const box = document.querySelector(`#${figure.id} .legend input`), was = plots[i].visibility()[0];
@@ -72,6 +79,23 @@ CHECKS = """
 </script>"""
 
 
+def opened(browser, page, width, dark):
+    watch = ("<script>const errors = []; addEventListener('error', event => errors.push('error: ' + event.message));"
+             f"console.error = (...words) => errors.push('console: ' + words.join(' ')); matchMedia = () => ({{ matches: {dark} }});</script>")
+    page = page.replace("<body>", "<body>" + watch, 1).replace("</body>", CHECKS + "</body>", 1)
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "page.html")
+        with open(path, "w") as file:
+            file.write(page)
+        run = subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", f"--window-size={width},2000", f"--user-data-dir={directory}/profile",
+                              "--virtual-time-budget=20000", "--timeout=60000", "--dump-dom", "file://" + path],
+                             capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": directory})
+    found = re.search(r'<pre id="checks">done (.*?)</pre>', run.stdout, re.DOTALL)
+    if not found:
+        return ["the page did not finish: " + run.stderr[-500:]]
+    return json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+
+
 def main():
     with open(sys.argv[1]) as file:
         page = file.read()
@@ -81,17 +105,9 @@ def main():
     browser = shutil.which("chromium")
     if not browser:
         sys.exit("chromium is not installed: tools/setup --test")
-    watch = "<script>const errors = []; addEventListener('error', event => errors.push('error: ' + event.message));</script>"
-    page = page.replace("<body>", "<body>" + watch, 1).replace("</body>", CHECKS + "</body>", 1)
-    with tempfile.TemporaryDirectory() as directory:
-        path = os.path.join(directory, "page.html")
-        with open(path, "w") as file:
-            file.write(page)
-        run = subprocess.run([browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1200,2000", f"--user-data-dir={directory}/profile",
-                              "--virtual-time-budget=20000", "--timeout=60000", "--dump-dom", "file://" + path],
-                             capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": directory})
-    found = re.search(r'<pre id="checks">done (.*?)</pre>', run.stdout, re.DOTALL)
-    wrong += json.loads(found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")) if found else ["the page did not finish: " + run.stderr[-500:]]
+    for width in 1280, 800:
+        for dark in "false", "true":
+            wrong += [f"{width} pixels, {'dark' if dark == 'true' else 'light'}: {line}" for line in opened(browser, page, width, dark)]
     for line in wrong:
         print(line)
     sys.exit(1 if wrong else 0)

@@ -49,5 +49,15 @@ keep python3 "$here/page_checks.py" "$scratch/both/report.html" || fail "$(cat "
 for run in few other; do
   grep -q ">$run: flow-1<" "$scratch/both/plots/rate.svg" || fail "rate.svg has no curve of $run"
 done
+# A sweep: values over the key with the spread over seeds, and a link to the page of each point.
+xdp-roce run incast --set duration=4ms --set measure.from=2ms --set expect=[] --set 'sweep={seed: [1,2], topology.star.senders: [2,3]}' \
+  --out "$scratch/sweep" >/dev/null 2>"$scratch/noted" || fail "the sweep ended with $?"
+grep -q "the page is $scratch/sweep/report.html" "$scratch/noted" || fail "$(cat "$scratch/noted")"
+keep python3 "$here/page_checks.py" "$scratch/sweep/report.html" || fail "$(cat "$scratch"/last.*)"
+(($(grep -o '[^"]*/report.html"' "$scratch/sweep/report.html" | sort -u | wc -l) == 4)) || fail "the page of the sweep has no link to each point"
+# result.json says what ran.
+jq -e '.run.seed == 1 and .run.clock == "virtual" and (.run.files[0].name | endswith("incast.yaml"))' "$scratch/few/result.json" >/dev/null ||
+  fail "result.json: $(jq -c .run "$scratch/few/result.json")"
+
 exits 2 xdp-roce run compare "$scratch/few"
 exits 1 xdp-roce run compare "$scratch/few" "$scratch"

@@ -15,6 +15,7 @@
 #include "directory.h"
 #include "plot/figures.h"
 #include "plot/gnuplot.h"
+#include "plot/headline.h"
 #include "plot/overlay.h"
 #include "plot/page.h"
 #include "plot/svg.h"
@@ -346,6 +347,75 @@ TEST(PlotTicks, AreRound) {
   EXPECT_EQ("0.25", si(0.25, ""));
 }
 
+TEST(PlotTicks, QuantitiesHaveTheirUnits) {
+  EXPECT_EQ("117.7 ms", quantity(0.1177, "s"));
+  EXPECT_EQ("25 ms", quantity(0.025, "s"));
+  EXPECT_EQ("20 Gbit/s", quantity(20e9, "bit/s"));
+  EXPECT_EQ("18.51 kB", quantity(18'511, "bytes"));
+  EXPECT_EQ("0 s", quantity(0, "s"));
+  EXPECT_EQ("0.25", quantity(0.25, ""));
+}
+
+TEST(PlotHeadline, SaysVerdictAndWhatCounts) {
+  ExperimentResult result = result_of(2);
+  result.measured.flows[0].goodput_bps = 150e6;
+  result.measured.flows[1].goodput_bps = 50e6;
+  result.measured.flows[1].whole.cnps = 1234;
+  EXPECT_EQ("fail: 0 of 1 expectations hold, not sum(flows.drops) == 0; 200 Mbit/s goodput, "
+            "1,234 CNPs, nothing dropped",
+            headline(result));
+  result.verdict = Verdict::Pass;
+  result.checks[0].outcome = ExperimentCheck::Outcome::Holds;
+  result.measured.flows[0].whole.drops = 3;
+  EXPECT_EQ("pass: 1 of 1 expectations hold; 200 Mbit/s goodput, 1,234 CNPs, 3 dropped",
+            headline(result));
+  result.measured.unmeasured.insert("drops");
+  EXPECT_EQ(std::string::npos, headline(result).find("dropped"));
+  result.verdict = Verdict::Void;
+  result.measured.why_void = {"a host was too slow"};
+  EXPECT_TRUE(headline(result).starts_with("void: a host was too slow; "));
+}
+
+TEST(PlotHeadline, TilesNameTheirScope) {
+  ExperimentResult result = result_of(200);
+  result.measured.flows[0].whole.drops = 7;
+  const auto all = tiles(result);
+  ASSERT_EQ(6u, all.size());
+  EXPECT_EQ("7", all[1].value);
+  EXPECT_TRUE(all[1].alarm);
+  EXPECT_EQ("198 us", all[5].value); // of flows that complete after 1, 2 ... 200 us
+  result.measured.unmeasured.insert("drops");
+  EXPECT_EQ("-", tiles(result)[1].value);
+}
+
+// The bottleneck is shown beside the statistics of many queues.
+TEST(PlotFigures, TheBottleneckIsShown) {
+  ExperimentResult result = result_of(1);
+  Recorder recorder(100'000'000, 10'000'000, 41);
+  result.measured.queues.clear();
+  for (uint32_t i = 0; i < 40; i++) {
+    ExperimentQueue queue;
+    queue.name = fmt::format("switch:host-{}", i);
+    queue.backlog_bytes.add(i == 33 ? 5000 : 10);
+    result.measured.queues.push_back(std::move(queue));
+    const ExperimentSample one[] = {{10'000'000, Kind::Queue, i, "backlog_bytes", 10.0 + i}};
+    recorder.add(one);
+  }
+  const auto shown = [&](const char *id) {
+    std::vector<std::string> names;
+    const auto all = figures(result, recorder, {});
+    for (const Curve &curve : figure_named(all, id)->curves)
+      if (curve.shown)
+        names.push_back(curve.name);
+    return names;
+  };
+  EXPECT_EQ((std::vector<std::string>{"mean of all", "median", "switch:host-33"}),
+            shown("backlog"));
+  EXPECT_EQ("switch:host-33", shown("backlog-cdf").back());
+  result.measured.queues[2].alias = "bottleneck";
+  EXPECT_EQ("switch:host-2", shown("backlog").back());
+}
+
 // Over the first key, a curve for each value of the second, the spread over seeds.
 TEST(PlotSweep, SpreadOverSeeds) {
   std::vector<SweepValue> values;
@@ -403,6 +473,8 @@ TEST(Overlay, CurvesOfBothRunsInOneFigure) {
   ASSERT_EQ(2u, all.size());
   EXPECT_EQ((std::vector<std::string>{"a: flow-1", "a: flow-2", "b: flow-1"}), names_of(all[0]));
   EXPECT_EQ(2u, all[0].levels.size()); // the same in both
+  EXPECT_EQ(0u, all[0].curves[1].run);
+  EXPECT_EQ(1u, all[0].curves[2].run);
   EXPECT_EQ((std::vector<std::string>{"b: port"}), names_of(all[1]));
 }
 

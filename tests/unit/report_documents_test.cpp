@@ -11,6 +11,7 @@
 #include "report/nic.h"
 #include "report/reports.h"
 #include "report/rules.h"
+#include "report/run_facts.h"
 #include "report/runs.h"
 #include "snapshots.h"
 
@@ -134,6 +135,42 @@ TEST(ReportDocuments, EverythingOfAPort) {
                                    .note = ""}},
                     .note = ""});
   expect_json("streams_nic", streams);
+}
+
+// At the end of any document; what is not known is null in JSON, and absent for people.
+TEST(ReportDocuments, WhatRanWhereAndWhen) {
+  RunFacts facts;
+  facts.command_line = {"xdp-roce", "analyze", "it's.pcap"};
+  facts.host = "rack1";
+  facts.kernel = "6.1.0";
+  facts.machine = "x86_64";
+  facts.version = "1.0";
+  facts.libbpf = facts.libxdp = "1.2";
+  facts.start_ns = 1'700'000'000'000'000'000;
+  facts.duration_ns = 2'500'000'000;
+  facts.clock = "capture";
+  facts.files = {{"it's.pcap", 24, ""}};
+  facts.ports = {{"eth1", "mlx5_core", "02:00:00:00:00:01", 9000, 100'000'000'000, {"rx-gro"}}};
+  Document document;
+  document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
+  const Section run = run_section(facts);
+  EXPECT_EQ(R"({"schema":1,"run":{"command_line":["xdp-roce","analyze","it's.pcap"],)"
+            R"("host":"rack1","kernel":"6.1.0","machine":"x86_64","version":"1.0","commit":null,)"
+            R"("libbpf":"1.2","libxdp":"1.2","start":"2023-11-14T22:13:20.000000000Z",)"
+            R"("duration_ns":2500000000,"clock":"capture","seed":null,)"
+            R"("files":[{"name":"it's.pcap","bytes":24,"sha256":null}],)"
+            R"("ports":[{"name":"eth1","driver":"mlx5_core","mac":"02:00:00:00:00:01","mtu":9000,)"
+            R"("speed_bps":100000000000,"offloads":["rx-gro"]}]}})"
+            "\n",
+            to_json(document, JsonStyle::Line, &run));
+  const auto lines = run_lines(facts);
+  ASSERT_EQ(9u, lines.size()); // no seed
+  EXPECT_EQ(R"(xdp-roce analyze 'it'\''s.pcap')", lines[0].second);
+  EXPECT_EQ("mlx5_core, MAC 02:00:00:00:00:01, MTU 9000, 100 Gbit/s; offloads on: rx-gro",
+            lines[2].second);
+  EXPECT_EQ("file it's.pcap", lines[6].first);
+  EXPECT_EQ("24 bytes", lines[6].second);
+  EXPECT_EQ("1.0", lines[7].second); // no commit
 }
 
 } // namespace

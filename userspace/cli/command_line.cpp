@@ -167,6 +167,18 @@ std::optional<LineFault> Command::fault() const {
 std::vector<Option> Command::flags() const { return shown(*node_->app, false); }
 std::vector<Option> Command::positionals() const { return shown(*node_->app, true); }
 
+std::vector<std::string> Command::subjects() const {
+  std::vector<std::string> all;
+  for (const CLI::Option *option : node_->app->get_options()) {
+    const std::string name = option->get_name();
+    if (!name.starts_with("IF") && name != "FILE" && name != "PLACES" && name != "--file")
+      continue;
+    for (const std::string &value : option->results())
+      all.push_back(value);
+  }
+  return all;
+}
+
 // The types of values that options have.
 using Text = const std::string &;
 template Option Command::add_option(Text, std::string &, Text);

@@ -99,6 +99,8 @@ public:
   std::optional<Command> command(const std::string &name) const;
   std::vector<Option> flags() const; // options whose name begins with a dash
   std::vector<Option> positionals() const;
+  // What the parsed line names as interfaces and as files to read.
+  std::vector<std::string> subjects() const;
 
 private:
   Node *node_;

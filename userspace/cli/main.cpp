@@ -10,6 +10,7 @@
 
 #include "cli/app.h"
 #include "cli/output.h"
+#include "cli/provenance.h"
 #include "datapath/log.h"
 
 namespace xr::cli {
@@ -55,6 +56,7 @@ int run(int argc, char **argv) {
     break;
   }
   set_up_log(program.globals.verbose);
+  begin_record({argv, argv + argc}, *parsed.command, program.globals);
   return program.chosen(program.globals);
 }
 

@@ -6,12 +6,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "cli/provenance.h"
+#include "report/run_facts.h"
 
 namespace xr::cli {
 
@@ -39,16 +43,28 @@ void say(std::string line) {
   fputs((line + "\n").c_str(), stderr);
 }
 
+std::optional<report::Section> run_of_record() {
+  const auto facts = recorded_run();
+  return facts ? std::optional(report::run_section(*facts)) : std::nullopt;
+}
+
 } // namespace
+
+std::string json_file(const report::Document &document) {
+  const auto run = run_of_record();
+  return report::to_json(document, report::JsonStyle::Pretty, run ? &*run : nullptr);
+}
 
 Output::Output(bool json, int fd) : json_(json), fd_(fd), style_(style_of(fd)) {}
 
 bool Output::print(const report::Document &document, report::JsonStyle style) {
   const report::Sink sink = [this](std::string_view text) { return write(text); };
   printed_ = true;
-  return (json_ ? report::write_json(document, style, sink)
-                : report::write_text(document, style_, sink)) &&
-         flush();
+  if (!json_)
+    return report::write_text(document, style_, sink) && flush();
+  const auto run =
+      style == report::JsonStyle::Pretty ? run_of_record() : std::optional<report::Section>();
+  return report::write_json(document, style, sink, run ? &*run : nullptr) && flush();
 }
 
 bool Output::print_next(const report::Document &document) {

@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/provenance.h"
 #include "cli/run_compare.h"
 #include "cli/run_files.h"
 #include "cli/run_import.h"
@@ -68,6 +69,8 @@ int finish(const RunArgs &args, const Globals &globals, const report::Document &
   } else {
     output.print(document);
   }
+  if (!args.out.empty())
+    note("run", fmt::format("the page is {}/report.html", args.out));
   return output.finish(status);
 }
 
@@ -76,6 +79,8 @@ int run_one(const RunArgs &args, const Globals &globals, const experiment::Exper
   auto experiment = file.read(settings);
   if (!experiment)
     return fail("run", experiment.error());
+  if (!args.out.empty() || !args.plots.empty())
+    sample_for_plots(experiment.get());
   const Interrupt interrupt;
   auto result = [&] {
     Progress progress(experiment->name);
@@ -109,7 +114,9 @@ int finish_sweep(const RunArgs &args, const Globals &globals, const std::string 
   if (!args.out.empty()) {
     if (Status s = make_directory(args.out); !s)
       return fail("run", s.error());
-    if (Status s = write_whole(args.out + "/sweep.json", report::to_json(document)); !s)
+    if (Status s = write_whole(args.out + "/sweep.json", json_file(document)); !s)
+      return fail("run", s.error());
+    if (Status s = write_sweep_page(args.out, name, worst, points); !s)
       return fail("run", s.error());
   }
   if (!args.plots.empty())
@@ -171,6 +178,7 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
     owner = std::move(owned).get();
   }
   options.place = place_of(args);
+  record_clock(in_namespaces(args) ? "realtime" : "virtual");
   options.on_found = [&](size_t found) {
     note("run", fmt::format("{} points are in {} already, and are not run again", found, args.out));
   };
@@ -242,6 +250,7 @@ int run(RunArgs args, const Globals &globals) {
   const auto path = find_experiment(args.files.front());
   if (!path)
     return fail("run", path.error());
+  record_file(path.get());
   const auto file = experiment::ExperimentFile::load(path.get());
   if (!file)
     return fail("run", file.error());

@@ -8,13 +8,14 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
+#include "cli/provenance.h"
 #include "cli/run_files.h"
 #include "cli/run_plots.h"
 #include "parse/yaml.h"
 #include "plot/figures.h"
 #include "plot/overlay.h"
 #include "plot/page.h"
-#include "report/json.h"
+#include "report/run_facts.h"
 #include "sweep/stored_run.h"
 
 namespace xr::cli {
@@ -113,7 +114,9 @@ Status write_files(const std::string &out, const Labels &labels, const sweep::St
     page.rows.push_back({run_difference.name, run_difference.column, run_difference.first,
                          run_difference.second, run_difference.relative()});
   page.figures = std::move(figures);
-  if (Status s = write_whole(out + "/compare.json", report::to_json(document)); !s)
+  if (const auto facts = recorded_run())
+    page.provenance = report::run_lines(*facts);
+  if (Status s = write_whole(out + "/compare.json", json_file(document)); !s)
     return s;
   return write_whole(out + "/report.html", plot::html(page));
 }

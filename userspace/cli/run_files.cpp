@@ -13,10 +13,11 @@
 #include <fmt/format.h>
 
 #include "answers/captures.h"
+#include "cli/output.h"
+#include "cli/provenance.h"
 #include "cli/run_plots.h"
 #include "cli/scratch_directory.h"
 #include "report/experiment.h"
-#include "report/json.h"
 
 namespace xr::cli {
 
@@ -26,8 +27,13 @@ Error cannot_write(const std::string &path) {
   return errno_error(errno, fmt::format("cannot write {}", path));
 }
 
+void record(const ExperimentResult &result) {
+  record_seed(result.seed);
+  record_clock(result.place == "virtual" ? "virtual" : "realtime");
+}
+
 Status write_result(const std::string &out, const ExperimentResult &result) {
-  return write_whole(out + "/result.json", report::to_json(report::experiment_report(result)));
+  return write_whole(out + "/result.json", json_file(report::experiment_report(result)));
 }
 
 } // namespace
@@ -101,12 +107,14 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   if (!out.empty())
     hooks.partial = [&](ExperimentResult partial) {
       partial.version = XR_VERSION;
+      record(partial);
       return write_result(out, partial);
     };
   auto result = place(experiment, hooks, captures);
   if (!result)
     return result;
   result->version = XR_VERSION;
+  record(result.get());
   if (out.empty() && files.plots.empty())
     return result;
   XR_TRY(write_plots(out, files.plots, experiment, result.get(), recorder));

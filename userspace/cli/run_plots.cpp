@@ -2,11 +2,17 @@
 #include "cli/run_plots.h"
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include "cli/page_network.h"
+#include "cli/provenance.h"
 #include "cli/run_files.h"
 #include "plot/figures.h"
 #include "plot/gnuplot.h"
@@ -14,6 +20,7 @@
 #include "plot/svg.h"
 #include "plot/sweep_figure.h"
 #include "report/run_answers.h"
+#include "report/run_facts.h"
 #include "report/text.h"
 
 namespace xr::cli {
@@ -93,23 +100,59 @@ constexpr SweepPlot kSweepPlots[] = {
     {"drops", "Drops", "packets", [](const auto &n) { return static_cast<double>(n.drops); }},
 };
 
-plot::PageTable page_table(const report::Section &section, const report::Table &table) {
+std::string in_one_line(std::string heading) {
+  for (size_t at = 0; (at = heading.find('\n', at)) != std::string::npos;)
+    if (at && heading[at - 1] == '-') // a word in two lines
+      heading.erase(--at, 2);
+    else
+      heading[at] = ' ';
+  return heading;
+}
+
+constexpr std::string_view kMicroseconds = " us";
+
+// A text in us as seconds. Those of a column `at` are since the run's start, as all times of the
+// page.
+std::optional<double> seconds_of(const report::Value &value, double from_s) {
+  const auto *text = std::get_if<std::string>(&value);
+  double number = 0;
+  if (!text || std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc())
+    return {};
+  return number / 1e6 + from_s;
+}
+
+// Why a run passes though a capture and a counter differ.
+constexpr const char *kNotExpected = "no expectation needs them equal";
+
+// `from_ns`: when the answers' times begin, since the run's start.
+plot::PageTable page_table(const report::Section &section, const report::Table &table,
+                           uint64_t from_ns, bool passed) {
   plot::PageTable page{section.title, {}, {}};
+  std::vector<std::optional<double>> from_s; // of the columns in us
   for (const report::Column &column : table.columns) {
-    std::string &heading = page.columns.emplace_back(column.heading);
-    for (size_t at = 0; (at = heading.find('\n', at)) != std::string::npos;)
-      if (at && heading[at - 1] == '-') // a word in two lines
-        heading.erase(--at, 2);
-      else
-        heading[at] = ' ';
+    std::string &heading = page.columns.emplace_back(in_one_line(column.heading));
+    const bool timed = heading.ends_with(kMicroseconds);
+    from_s.push_back(
+        timed ? std::optional(column.key == "at" ? static_cast<double>(from_ns) / 1e9 : 0)
+              : std::nullopt);
+    if (timed)
+      heading.replace(heading.size() - kMicroseconds.size(), kMicroseconds.size(), " s");
   }
   for (size_t row = 0; row < table.rows; row++) {
     auto &cells = page.rows.emplace_back();
+    bool differs = false;
     for (size_t i = 0; i < table.columns.size(); i++) {
       const report::Value value = table.cell(row, i);
       const report::Format format = table.columns[i].format;
       const auto *number = std::get_if<uint64_t>(&value);
-      if (number && format == report::Format::Count)
+      const auto seconds = from_s[i] ? seconds_of(value, *from_s[i]) : std::nullopt;
+      const auto *text = std::get_if<std::string>(&value);
+      differs = differs || (passed && table.columns[i].key == "equal" && text && *text == "NO");
+      if (seconds)
+        cells.emplace_back(*seconds);
+      else if (differs && table.columns[i].key == "why" && report::is_zero(value))
+        cells.emplace_back(kNotExpected);
+      else if (number && format == report::Format::Count)
         cells.emplace_back(static_cast<double>(*number));
       else if (std::holds_alternative<std::monostate>(value))
         cells.emplace_back();
@@ -128,7 +171,8 @@ std::vector<plot::PageTable> answer_tables(const ExperimentResult &result) {
   for (const report::Section &section : report::answer_sections(*result.answers, SIZE_MAX))
     if (const auto *table = std::get_if<report::Table>(&section.body);
         table && section.where == report::Where::Text)
-      tables.push_back(page_table(section, *table));
+      tables.push_back(
+          page_table(section, *table, result.answers->from_ns, result.verdict == Verdict::Pass));
   return tables;
 }
 
@@ -154,6 +198,9 @@ Status write_plots(const std::string &out, const std::string &plots,
   plot::Page page{experiment.text, moments_of(experiment),
                   plot::figures(result, recorder, levels_of(experiment.scenario)),
                   answer_tables(result)};
+  page.network = page_network(experiment, result);
+  if (const auto facts = recorded_run())
+    page.provenance = report::run_lines(*facts);
   if (!plots.empty()) {
     if (Status s = write_svgs(plots, page.figures); !s)
       return s;
@@ -163,21 +210,88 @@ Status write_plots(const std::string &out, const std::string &plots,
   return out.empty() ? Status() : write_whole(out + "/report.html", plot::html(result, page));
 }
 
-Status write_sweep_plots(const std::string &plots, const std::vector<sweep::SweepPoint> &points) {
-  if (Status s = make_directory(plots); !s)
-    return s;
+namespace {
+
+bool is_measured(const sweep::SweepPoint &point) {
+  return point.failure.empty() && point.result.verdict != Verdict::Void;
+}
+
+std::vector<plot::Figure> sweep_figures(const std::vector<sweep::SweepPoint> &points) {
+  std::vector<plot::Figure> figures;
   for (const SweepPlot &plot : kSweepPlots) {
     std::vector<plot::SweepValue> values;
     for (const sweep::SweepPoint &point : points)
-      if (point.failure.empty() && point.result.verdict != Verdict::Void)
+      if (is_measured(point))
         values.push_back({point.settings, plot.value(point.numbers)});
-    if (values.empty())
-      return Error{"there is no point to draw"};
-    const plot::Figure figure = plot::sweep_figure(plot.id, plot.title, plot.unit, values);
-    if (Status s = write_whole(fmt::format("{}/{}.svg", plots, plot.id), plot::svg(figure)); !s)
-      return s;
+    if (!values.empty())
+      figures.push_back(plot::sweep_figure(plot.id, plot.title, plot.unit, values));
   }
-  return {};
+  return figures;
+}
+
+plot::PageTable points_table(const std::vector<sweep::SweepPoint> &points) {
+  plot::PageTable table{"Points",
+                        {"point", "verdict", "goodput bit/s", "Jain's index", "longest queue",
+                         "mean bytes", "p99 bytes", "utilisation", "CNPs", "drops", "seed", "why"},
+                        {},
+                        {}};
+  const auto count = [](uint64_t value) { return static_cast<double>(value); };
+  for (const sweep::SweepPoint &point : points) {
+    const sweep::SweepNumbers &n = point.numbers;
+    auto &cells = table.rows.emplace_back();
+    cells.emplace_back(
+        fmt::format("{} {}", point.number, sweep::settings_text(point.settings, "")));
+    cells.emplace_back(std::string(verdict_name(point.result.verdict)));
+    if (is_measured(point))
+      cells.insert(cells.end(), {n.rate, n.jain, n.queue, n.queue_mean, count(n.queue_p99),
+                                 n.utilisation, count(n.cnps), count(n.drops)});
+    cells.resize(table.columns.size() - 2);
+    cells.emplace_back(count(point.seed));
+    cells.emplace_back(point.failure);
+    const std::filesystem::path directory = point.directory;
+    std::error_code error;
+    table.links.push_back(std::filesystem::exists(directory / "report.html", error)
+                              ? (directory.filename() / "report.html").string()
+                              : "");
+  }
+  return table;
+}
+
+std::string sweep_headline(const std::vector<sweep::SweepPoint> &points, Verdict verdict) {
+  const auto with = [&](Verdict wanted) {
+    return std::ranges::count_if(
+        points, [&](const sweep::SweepPoint &point) { return point.result.verdict == wanted; });
+  };
+  return fmt::format("{}: of {} points {} pass, {} fail and {} are void", verdict_name(verdict),
+                     points.size(), with(Verdict::Pass), with(Verdict::Fail), with(Verdict::Void));
+}
+
+} // namespace
+
+Status write_sweep_plots(const std::string &plots, const std::vector<sweep::SweepPoint> &points) {
+  const std::vector<plot::Figure> figures = sweep_figures(points);
+  if (figures.empty())
+    return Error{"there is no point to draw"};
+  return write_svgs(plots, figures);
+}
+
+Status write_sweep_page(const std::string &out, const std::string &name, Verdict verdict,
+                        const std::vector<sweep::SweepPoint> &points) {
+  plot::SweepPage page{.title = name,
+                       .verdict = verdict_name(verdict),
+                       .headline = sweep_headline(points, verdict),
+                       .figures = sweep_figures(points),
+                       .points = points_table(points)};
+  if (const auto facts = recorded_run())
+    page.provenance = report::run_lines(*facts);
+  return write_whole(out + "/report.html", plot::html(page));
+}
+
+void sample_for_plots(experiment::Experiment &experiment) {
+  constexpr uint64_t kSamples = 500, kLeast = 1000; // ns, as in experiment files
+  simulate::Scenario &scenario = experiment.scenario;
+  if (!scenario.sample_ns)
+    scenario.sample_ns = std::max(scenario.duration_ns / kSamples, kLeast);
 }
 
 } // namespace xr::cli

@@ -25,6 +25,13 @@ Status write_plots(const std::string &out, const std::string &plots,
                    const experiment::Experiment &experiment, const ExperimentResult &result,
                    const plot::Recorder &recorder);
 
+// Samples for 500 points of a plot, of an experiment that says nothing of samples.
+void sample_for_plots(experiment::Experiment &experiment);
+
+// Writes report.html into `out`, with a link to the page of each point.
+Status write_sweep_page(const std::string &out, const std::string &name, Verdict verdict,
+                        const std::vector<sweep::SweepPoint> &points);
+
 // Writes an SVG for each of the numbers of a sweep's points into `plots`; of those that were
 // measured.
 Status write_sweep_plots(const std::string &plots, const std::vector<sweep::SweepPoint> &points);

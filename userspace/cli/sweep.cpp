@@ -20,6 +20,7 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/run_files.h"
+#include "cli/run_plots.h"
 #include "parse/value.h"
 #include "parse/yaml.h"
 
@@ -170,6 +171,8 @@ private:
     auto experiment = file_.read(joined(settings_, rows_[point].settings));
     if (!experiment)
       return "!" + experiment.error().message;
+    if (!rows_[point].directory.empty())
+      sample_for_plots(experiment.get());
     const auto result = run_experiment(
         experiment.get(), {rows_[point].directory, ""},
         [this](const places::RunProgress &) { return !interrupt_.asked(); }, options_.place);

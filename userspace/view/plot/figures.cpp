@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "plot/headline.h"
+
 namespace xr::plot {
 namespace {
 
@@ -90,6 +92,13 @@ void summarise(Figure &figure) {
     curve.shown = false;
   figure.summary = true;
   figure.curves.insert(figure.curves.begin(), {std::move(mean), std::move(median)});
+}
+
+// A mean over many queues hides the one that matters.
+void show_bottleneck(Figure &figure, const ExperimentResult &result) {
+  const ExperimentQueue *queue = bottleneck(result.measured);
+  for (Curve &curve : figure.curves)
+    curve.shown = curve.shown || (queue && curve.name == queue->name);
 }
 
 struct Wanted {
@@ -195,6 +204,7 @@ Figure of_backlogs(const ExperimentResult &result) {
       figure.curves.push_back(distribution(queue.name, queue.backlog_bytes));
   for (size_t i = kMostShown; i < figure.curves.size(); i++)
     figure.curves[i].shown = false;
+  show_bottleneck(figure, result);
   return figure;
 }
 
@@ -286,6 +296,8 @@ std::vector<Figure> figures(const ExperimentResult &result, const Recorder &reco
   for (const Wanted &wanted : kOverTime) {
     Figure figure = over_time(wanted, result, recorder);
     summarise(figure);
+    if (wanted.kind == Kind::Queue)
+      show_bottleneck(figure, result);
     const std::string id = wanted.id;
     if (id == "backlog") {
       for (const QueueLevels &queue : levels)

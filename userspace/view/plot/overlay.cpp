@@ -11,9 +11,11 @@ namespace {
 
 constexpr size_t kStatistics = 2; // mean and median, in front of the curves of a summary
 
-void label(Figure &figure, const std::string &text) {
-  for (Curve &curve : figure.curves)
+void label(Figure &figure, const std::string &text, unsigned run) {
+  for (Curve &curve : figure.curves) {
+    curve.run = run;
     curve.name = fmt::format("{}: {}", text, curve.name);
+  }
 }
 
 // Thresholds that both runs have are drawn once.
@@ -39,9 +41,9 @@ void join(Figure &to, Figure from) {
 std::vector<Figure> overlay(LabelledFigures first, LabelledFigures second) {
   std::vector<Figure> figures = std::move(first.figures);
   for (Figure &figure : figures)
-    label(figure, first.label);
+    label(figure, first.label, 0);
   for (Figure &figure : second.figures) {
-    label(figure, second.label);
+    label(figure, second.label, 1);
     const auto same = std::find_if(figures.begin(), figures.end(),
                                    [&](const Figure &item) { return item.id == figure.id; });
     if (same == figures.end()) {

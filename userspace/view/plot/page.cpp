@@ -10,6 +10,7 @@
 
 #include "base/xml.h"
 #include "plot/assets.h"
+#include "plot/headline.h"
 #include "plot/ticks.h"
 
 namespace xr::plot {
@@ -45,7 +46,8 @@ template <class T> json number(const std::optional<T> &value) {
 }
 
 json curve_of(const Curve &curve) {
-  json item = {{"name", curve.name}, {"shown", curve.shown}, {"y", packed(curve.y)}};
+  json item = {
+      {"name", curve.name}, {"shown", curve.shown}, {"run", curve.run}, {"y", packed(curve.y)}};
   if (!curve.x.empty())
     item["x"] = packed(curve.x);
   if (!curve.low.empty()) {
@@ -60,7 +62,7 @@ json figure_of(const Figure &figure) {
   // With many curves only the statistics have a band: it would triple the size.
   for (const Curve &curve : figure.curves) {
     if (figure.summary && !curve.shown)
-      curves.push_back(curve_of({curve.name, curve.y, {}, {}, curve.x, curve.shown}));
+      curves.push_back(curve_of({curve.name, curve.y, {}, {}, curve.x, curve.shown, curve.run}));
     else
       curves.push_back(curve_of(curve));
   }
@@ -115,16 +117,16 @@ json flows_of(const ExperimentMeasurement &measured) {
   for (const ExperimentFlow &flow : measured.flows) {
     if (rows.size() == kMostRows)
       break;
-    rows.push_back({flow.name, flow.src, flow.dst, number(flow.goodput_bps), number(flow.wire_bps),
-                    flow.bytes, flow.packets,
+    rows.push_back({flow.name, fmt::format("{:#x}", flow.qp), flow.src, flow.dst,
+                    number(flow.goodput_bps), number(flow.wire_bps), flow.bytes, flow.packets,
                     flow.fct_ns ? json(static_cast<double>(*flow.fct_ns) / 1e9) : json(),
                     number(flow.slowdown), flow.marked, flow.cnps, flow.cuts, flow.retransmitted,
                     flow.timeouts, flow.drops});
   }
   return table_of("Flows",
-                  {"flow", "from", "to", "goodput bit/s", "wire bit/s", "bytes", "packets",
-                   "completion s", "slowdown", "marked", "CNPs", "cuts", "retransmitted",
-                   "timeouts", "drops"},
+                  {"flow", "QP", "from", "to", "goodput bit/s", "wire bit/s", "bytes", "packets",
+                   "completion s", "slowdown", "marked", "CNPs", "cuts", "sent again", "timeouts",
+                   "drops"},
                   std::move(rows), measured.flows.size());
 }
 
@@ -140,8 +142,8 @@ json queues_of(const ExperimentMeasurement &measured) {
                     number(queue.utilisation)});
   }
   return table_of("Queues",
-                  {"queue", "backlog mean", "p50", "p99", "max", "packets", "marked", "dropped",
-                   "pauses", "paused s", "utilisation"},
+                  {"queue", "backlog mean bytes", "p50 bytes", "p99 bytes", "max bytes", "packets",
+                   "marked", "dropped", "pauses", "paused s", "utilisation"},
                   std::move(rows), measured.queues.size());
 }
 
@@ -153,10 +155,13 @@ json rules_of(const ExperimentMeasurement &measured) {
                   measured.rules.size());
 }
 
+// The page groups the rows of answers: more than it shows one by one.
+constexpr size_t kMostGrouped = 20'000;
+
 json page_table(const PageTable &table) {
   json rows = json::array();
   for (const auto &cells : table.rows) {
-    if (rows.size() == kMostRows)
+    if (rows.size() == kMostGrouped)
       break;
     json &row = rows.emplace_back(json::array());
     for (const auto &cell : cells) {
@@ -165,7 +170,12 @@ json page_table(const PageTable &table) {
       row.push_back(value ? number(*value) : words ? json(*words) : json());
     }
   }
-  return table_of(table.title.c_str(), table.columns, std::move(rows), table.rows.size());
+  json made = table_of(table.title.c_str(), table.columns, std::move(rows), table.rows.size());
+  if (!table.links.empty())
+    made["links"] = std::vector(
+        table.links.begin(),
+        table.links.begin() + static_cast<ptrdiff_t>(std::min(table.links.size(), kMostGrouped)));
+  return made;
 }
 
 json tables_of(const ExperimentMeasurement &measured, const std::vector<PageTable> &more) {
@@ -177,14 +187,18 @@ json tables_of(const ExperimentMeasurement &measured, const std::vector<PageTabl
   return tables;
 }
 
+json quantity_of(const std::optional<double> &value, const char *unit, double scale = 1) {
+  return value ? json(quantity(*value * scale, unit)) : json();
+}
+
 json prediction_of(const ExperimentPrediction &prediction) {
   return {{"applies", prediction.applies},
           {"why", prediction.why},
           {"mark probability", number(prediction.mark_probability)},
-          {"queue bytes", number(prediction.queue_bytes)},
+          {"queue", quantity_of(prediction.queue_bytes, "bytes")},
           {"alpha", number(prediction.alpha)},
-          {"fair share bit/s", number(prediction.share_bps)},
-          {"convergence ns", number(prediction.convergence_ns)},
+          {"fair share", quantity_of(prediction.share_bps, "bit/s")},
+          {"converges within", quantity_of(prediction.convergence_ns, "s", 1e-9)},
           {"stable", number(prediction.stable)}};
 }
 
@@ -218,9 +232,36 @@ double seconds_of(const ExperimentResult &result) {
 }
 
 std::string facts_of(const ExperimentResult &result) {
-  return fmt::format("{} · {}s · seed {} · {} packets · Jain's index {:.4f} · xdp-roce {}",
-                     result.place, si(seconds_of(result), "s"), result.seed,
+  return fmt::format("{} · {} · seed {} · {} packets · Jain's index {:.4f} · xdp-roce {}",
+                     result.place, quantity(seconds_of(result), "s"), result.seed,
                      result.measured.packets, result.measured.jain, result.version);
+}
+
+json tiles_of(const ExperimentResult &result) {
+  json all = json::array();
+  for (const Tile &tile : tiles(result))
+    all.push_back(
+        {{"name", tile.name}, {"value", tile.value}, {"about", tile.about}, {"alarm", tile.alarm}});
+  return all;
+}
+
+json network_of(const PageNetwork &network) {
+  json nodes = json::array(), links = json::array();
+  for (const PageNetwork::Node &node : network.nodes)
+    nodes.push_back(
+        {{"name", node.name}, {"tier", static_cast<int>(node.tier)}, {"host", node.host}});
+  for (const PageNetwork::Link &link : network.links) {
+    std::string about = quantity(static_cast<double>(link.rate_bps), "bit/s") + ", " +
+                        quantity(static_cast<double>(link.delay_ns) / 1e9, "s");
+    if (link.count > 1)
+      about = fmt::format("{} x {}", link.count, about);
+    links.push_back({{"from", link.from},
+                     {"to", link.to},
+                     {"about", about},
+                     {"bottleneck", link.bottleneck},
+                     {"rules", link.rules}});
+  }
+  return {{"nodes", std::move(nodes)}, {"links", std::move(links)}, {"queue", network.queue}};
 }
 
 } // namespace
@@ -230,6 +271,10 @@ std::string html(const ExperimentResult &result, const Page &page) {
   for (const Moment &moment : page.moments)
     moments.push_back({{"t_s", moment.t_s}, {"text", moment.text}});
   return page_of(result.name, {{"name", result.name},
+                               {"headline", headline(result)},
+                               {"tiles", tiles_of(result)},
+                               {"network", network_of(page.network)},
+                               {"provenance", page.provenance},
                                {"facts", json::array({facts_of(result)})},
                                {"duration_s", seconds_of(result)},
                                {"verdict", verdict_name(result.verdict)},
@@ -260,6 +305,10 @@ std::string html(const ComparisonPage &page) {
   return page_of(
       page.title,
       {{"name", page.title},
+       {"headline", ""},
+       {"tiles", json::array()},
+       {"network", network_of({})},
+       {"provenance", page.provenance},
        {"facts", std::move(facts)},
        {"duration_s", std::max(seconds_of(page.runs[0].second), seconds_of(page.runs[1].second))},
        {"verdict", ""},
@@ -271,6 +320,25 @@ std::string html(const ComparisonPage &page) {
        {"moments", json::array()},
        {"file", ""},
        {"figures", figures_of(page.figures)}});
+}
+
+std::string html(const SweepPage &page) {
+  return page_of(page.title, {{"name", page.title},
+                              {"headline", page.headline},
+                              {"tiles", json::array()},
+                              {"network", network_of({})},
+                              {"provenance", page.provenance},
+                              {"facts", json::array()},
+                              {"duration_s", 0},
+                              {"verdict", page.verdict},
+                              {"why_void", json::array()},
+                              {"checks", json::array()},
+                              {"prediction", prediction_of({})},
+                              {"tables", json::array({page_table(page.points)})},
+                              {"moments", json::array()},
+                              {"file", ""},
+                              {"sweep", true},
+                              {"figures", figures_of(page.figures)}});
 }
 
 } // namespace xr::plot

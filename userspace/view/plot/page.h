@@ -20,6 +20,26 @@ struct PageTable {
   std::string title;
   std::vector<std::string> columns;
   std::vector<std::vector<std::variant<std::monostate, double, std::string>>> rows;
+  std::vector<std::string> links = {}; // of each row's first cell, relative to the page; "": none
+};
+
+// What the frames went through, for a drawing. Many hosts of a switch are one node.
+struct PageNetwork {
+  struct Node {
+    std::string name; // "sender-1", or "sender-1 ... sender-200"
+    enum class Tier : uint8_t { Top, Middle, Bottom } tier = Tier::Middle;
+    bool host = false;
+  };
+  struct Link {
+    size_t from = 0, to = 0; // nodes; frames go both ways
+    uint64_t rate_bps = 0, delay_ns = 0;
+    size_t count = 1;                    // links of its hosts
+    bool bottleneck = false;             // of the queue at `from` towards `to`
+    std::vector<std::string> rules = {}; // "drop-1 (to switch:receiver)"
+  };
+  std::vector<Node> nodes;
+  std::vector<Link> links;
+  std::string queue; // words of the switches' queues
 };
 
 struct Page {
@@ -27,6 +47,8 @@ struct Page {
   std::vector<Moment> moments; // its schedule
   std::vector<Figure> figures;
   std::vector<PageTable> tables = {}; // after those of flows, queues and rules
+  PageNetwork network = {};           // without nodes: no drawing
+  std::vector<std::pair<std::string, std::string>> provenance = {}; // what ran, where and when
 };
 
 std::string html(const ExperimentResult &result, const Page &page);
@@ -42,8 +64,19 @@ struct ComparisonPage {
   std::array<std::pair<std::string, ExperimentResult>, 2> runs; // with their labels
   std::vector<Row> rows;
   std::vector<Figure> figures;
+  std::vector<std::pair<std::string, std::string>> provenance = {};
 };
 
 std::string html(const ComparisonPage &page);
+
+// A sweep: values over its keys, and its points.
+struct SweepPage {
+  std::string title, verdict, headline;
+  std::vector<Figure> figures; // small, side by side
+  PageTable points;
+  std::vector<std::pair<std::string, std::string>> provenance = {};
+};
+
+std::string html(const SweepPage &page);
 
 } // namespace xr::plot

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plot/ticks.h"
 
+#include <cctype>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -37,6 +38,15 @@ std::string si(double value, const std::string &unit) {
     if (size >= scale * 0.9999999)
       return fmt::format("{:.4g}{}", value / scale, prefix);
   return fmt::format("{:.3g}", value);
+}
+
+std::string quantity(double value, const std::string &unit) {
+  std::string number = si(value, unit);
+  if (unit.empty())
+    return number;
+  const bool prefixed = !number.empty() && std::isalpha(static_cast<unsigned char>(number.back()));
+  number.insert(number.size() - (prefixed ? 1 : 0), " ");
+  return number + (unit == "bytes" ? "B" : unit);
 }
 
 } // namespace xr::plot

@@ -11,5 +11,7 @@ namespace xr::plot {
 std::vector<double> ticks(double from, double to, int count);
 // "12.5M", "0.25"; prefixes below 1 for seconds only: "3u".
 std::string si(double value, const std::string &unit);
+// With its unit, as one writes it: "117.7 ms", "20 Gbit/s", "18.51 kB" (of "bytes"), "0.25".
+std::string quantity(double value, const std::string &unit);
 
 } // namespace xr::plot

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -70,6 +71,7 @@ struct Nested {
   Group group;
   std::string key; // the table's
   Table table;
+  std::vector<std::pair<std::string, Table>> more = {}; // JSON only: keys and tables after it
 };
 
 struct Section {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/json.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include <nlohmann/json.hpp>
@@ -79,34 +80,40 @@ bool write_body(const Section &section, bool pretty, const Sink &sink) {
   if (const Nested *nested = std::get_if<Nested>(&section.body)) {
     std::string head = dump_group(nested->group);
     head.back() = ','; // replaces the closing brace
-    return sink(head + dump(nested->key) + ":") && write_table(nested->table, pretty, sink) &&
-           sink("}");
+    if (!sink(head + dump(nested->key) + ":") || !write_table(nested->table, pretty, sink))
+      return false;
+    for (const auto &[key, table] : nested->more)
+      if (!sink("," + dump(key) + ":") || !write_table(table, pretty, sink))
+        return false;
+    return sink("}");
   }
   return sink(dump(json_of(std::get<Value>(section.body))));
 }
 
 } // namespace
 
-bool write_json(const Document &document, JsonStyle style, const Sink &sink) {
+bool write_json(const Document &document, JsonStyle style, const Sink &sink, const Section *last) {
   const bool pretty = style == JsonStyle::Pretty;
   std::string before = pretty ? "{\n  " : "{";
-  for (const Section &section : document.sections) {
+  const auto write = [&](const Section &section) {
     if (section.where == Where::Text)
-      continue;
-    if (!sink(before + dump(section.key) + (pretty ? ": " : ":")) ||
-        !write_body(section, pretty, sink))
-      return false;
+      return true;
+    const std::string key = before + dump(section.key) + (pretty ? ": " : ":");
     before = pretty ? ",\n  " : ",";
-  }
+    return sink(key) && write_body(section, pretty, sink);
+  };
+  if (!std::ranges::all_of(document.sections, write) || (last && !write(*last)))
+    return false;
   return sink(pretty ? "\n}\n" : "}\n");
 }
 
-std::string to_json(const Document &document, JsonStyle style) {
+std::string to_json(const Document &document, JsonStyle style, const Section *last) {
   std::string out;
-  write_json(document, style, [&out](std::string_view piece) {
+  const Sink sink = [&out](std::string_view piece) {
     out += piece;
     return true;
-  });
+  };
+  write_json(document, style, sink, last);
   return out;
 }
 

@@ -11,7 +11,10 @@ enum class JsonStyle {
 };
 
 // The output ends with a newline. False if the sink stopped it.
-bool write_json(const Document &document, JsonStyle style, const Sink &sink);
-std::string to_json(const Document &document, JsonStyle style = JsonStyle::Pretty);
+// `last`: a further section, at the end.
+bool write_json(const Document &document, JsonStyle style, const Sink &sink,
+                const Section *last = nullptr);
+std::string to_json(const Document &document, JsonStyle style = JsonStyle::Pretty,
+                    const Section *last = nullptr);
 
 } // namespace xr::report

@@ -4,6 +4,13 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const main = document.querySelector("main");
   const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b"];
+  // Of two runs: each has a family of its own.
+  const families = [["#0072b2", "#56b4e9", "#00a0a0", "#5a4fcf"], ["#d55e00", "#e69f00", "#c2185b", "#8c564b"]];
+  function coloursOf(figure) {
+    if (!figure.curves.some(curve => curve.run)) return figure.curves.map((curve, i) => colours[i % colours.length]);
+    const next = [0, 0];
+    return figure.curves.map(curve => families[curve.run][next[curve.run]++ % families[0].length]);
+  }
   const manyCurves = 16;
 
   // An element; children are elements or text.
@@ -12,6 +19,14 @@
     for (const [key, value] of Object.entries(attributes)) element[key] = value;
     element.append(...children);
     return element;
+  }
+
+  // A number with its unit, as one writes it: "117.7 ms", "20 Gbit/s", "18.51 kB" (of bytes), "0.25".
+  const unitNames = { bytes: "B", s: "s", "bit/s": "bit/s" };
+  function quantity(value, unit = "") {
+    const text = si(value, unit), name = unitNames[unit] ?? "";
+    if (text === "-" || !(unit in unitNames)) return text.replace(/(?<=\d)(?=[TGMkmµn]$)/, " ");
+    return text.replace(/(?<=\d)([TGMkmµn]?)$/, ` $1${name}`);
   }
 
   // "12.5M"; prefixes below 1 for seconds only: "3µ".
@@ -44,21 +59,87 @@
     for (const plot of plots) plot.updateOptions(lines());
   };
   main.append(theme, make("h1", {}, data.name), make("span", { className: "verdict " + data.verdict }, data.verdict));
+  if (data.headline) main.append(make("p", { className: "headline" }, data.headline));
   for (const line of data.facts) main.append(make("div", { className: "facts" }, line));
   for (const why of data.why_void) main.append(make("p", { className: "void" }, "void: " + why));
 
+  if (data.tiles.length)
+    main.append(make("div", { className: "tiles" }, ...data.tiles.map(tile => make("div", { className: tile.alarm ? "tile alarm" : "tile" },
+      make("div", {}, tile.name), make("b", {}, tile.value), make("small", {}, tile.about)))));
+
+  // Topology: switches in the middle, senders or spines above, the other hosts below; frames go down.
+  const { namespaceURI } = make("div", { innerHTML: "<svg></svg>" }).firstChild;
+  function drawing(tag, attributes, ...children) {
+    const element = document.createElementNS(namespaceURI, tag);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...children);
+    return element;
+  }
+  function drawNetwork({ nodes, links, queue }) {
+    if (!nodes.length) return;
+    const height = 46, gap = 100, rows = [0, 1, 2].map(tier => nodes.filter(node => node.tier === tier));
+    const used = rows.filter(row => row.length), most = Math.max(...used.map(row => row.length));
+    const width = Math.max(760, most * 150);
+    used.forEach((row, y) => row.forEach((node, x) => {
+      Object.assign(node, { x: width * (x + 0.5) / row.length, y: 8 + height / 2 + y * (height + gap) });
+    }));
+    const svg = drawing("svg", { viewBox: `0 0 ${width} ${used.length * (height + gap) - gap + 16}`, class: "network", role: "img" });
+    const said = new Set();
+    links.forEach(link => {
+      const from = nodes[link.from], to = nodes[link.to], side = Math.sign(to.y - from.y) * height / 2;
+      const line = { x1: from.x, y1: from.y + side, x2: to.x, y2: to.y - side };
+      const at = share => [line.x1 + (line.x2 - line.x1) * share, line.y1 + (line.y2 - line.y1) * share];
+      svg.append(drawing("line", { ...line, class: link.bottleneck ? "link bottleneck" : "link" }));
+      // The same words beside each of a hundred links would hide the links.
+      const key = [link.about, from.tier, to.tier].join(), words = links.length <= 3 || !said.has(key) ? [link.about] : [];
+      said.add(key);
+      const rules = link.rules.slice(0, 2).map(rule => "rule " + rule);
+      if (link.rules.length > 2) rules.push(`and ${link.rules.length - 2} more rules`);
+      if (link.rules.length) {
+        const [x, y] = at(0.5);
+        svg.append(drawing("path", { d: `M${x - 7},${y} l7,-7 l7,7 l-7,7 z`, class: "rule" }, drawing("title", {}, link.rules.join("\n"))));
+      }
+      if (link.bottleneck) {
+        const [x, y] = at(0.1);
+        for (let i = 0; i < 3; i++) svg.append(drawing("rect", { x: x - 13, y: y - 2 + i * 6, width: 26, height: 4, class: "queue" }));
+      }
+      // Below the line, where it leaves room.
+      const [x, y] = at(0.5), all = [...words, ...rules], left = (to.x - from.x) * (to.y - from.y) > 0;
+      all.forEach((text, i) => svg.append(drawing("text", { x: x + (left ? -14 : 14), y: y + 9 + (i - (all.length - 1) / 2) * 16, class: "about", "text-anchor": left ? "end" : "start" }, text)));
+    });
+    for (const node of nodes) {
+      const half = Math.min(node.name.length * 4 + 16, 140);
+      svg.append(drawing("rect", { x: node.x - half, y: node.y - height / 2, width: half * 2, height, rx: node.host ? 4 : 22, class: node.host ? "host" : "switch" }),
+        drawing("text", { x: node.x, y: node.y + 5, "text-anchor": "middle" }, node.name));
+    }
+    const longest = links.find(link => link.bottleneck);
+    main.append(make("h2", {}, "Topology"), svg, make("p", { className: "facts" },
+      (longest ? `in colour: the longest queue, ${nodes[longest.from].name}:${nodes[longest.to].name} · ` : "") + "queues of the switches: " + queue));
+  }
+  drawNetwork(data.network);
+
   // Expectations
-  const either = value => (typeof value === "string" ? value : si(value));
+  const either = (value, unit) => (typeof value === "string" ? value : quantity(unit === "s" ? value / 1e9 : value, unit));
+  // What an expectation compares: times are in ns. "" where its comparisons differ, or are of numbers.
+  function unitOfCheck(text) {
+    const units = text.split(/ and | or /).map(part => {
+      if (/jain\(|count\(|\/|utilisation/.test(part)) return "";
+      if (/_ns\b|\d(ns|us|ms|s)\b/.test(part)) return "s";
+      if (/_bps\b|\dbit\b|\d[kmg]bit/.test(part)) return "bit/s";
+      return /bytes\b/.test(part) ? "bytes" : "";
+    });
+    return new Set(units).size === 1 ? units[0] : "";
+  }
   if (data.checks.length) {
     const table = make("table", { className: "checks" });
-    table.append(make("tr", {}, ...["expectation", "", "value", "bound", "decided by", "at"].map(text => make("th", {}, text))));
+    table.append(make("tr", {}, ...["expectation", "", "value", "bound", "decided by", "at"].map(text => make("th", { className: text === "decided by" ? "text" : "" }, text))));
     for (const check of data.checks)
       table.append(make("tr", {}, make("td", { className: "text" }, check.text),
-        make("td", { className: check.outcome.split(" ")[0] }, check.outcome), make("td", {}, either(check.value)),
-        make("td", {}, either(check.bound)),
+        make("td", { className: check.outcome.split(" ")[0] }, check.outcome), make("td", {}, either(check.value, unitOfCheck(check.text))),
+        make("td", {}, either(check.bound, unitOfCheck(check.text))),
         make("td", { className: "text" }, [check.row, check.frame].filter(Boolean).join(", ") || check.why),
-        make("td", {}, check.t_s === null ? "" : si(check.t_s, "s") + "s")));
-    main.append(make("h2", {}, "Expectations"), table);
+        make("td", {}, check.t_s === null ? "" : quantity(check.t_s, "s"))));
+    main.append(make("h2", {}, "Expectations"), make("div", { className: "scroll whole" }, table));
   }
 
   // Prediction
@@ -82,33 +163,47 @@
     for (const other of together(plot)) other.pointAt(other === plot || row < 0 ? row : other.findClosestRow(other.toDomXCoord(plot.getValue(row, 0))));
   }
 
-  function drawLevels(plot, figure, context) {
+  // As wide in all plots over time: the same time is below itself.
+  const marginRight = 130, timeNamed = data.figures.some(figure => figure.time && figure.levels.length);
+  const momentRows = () => Math.min(data.moments.length, 4);
+
+  // Names are beside the plot and above it, not on the curves; none over another. The canvas is clipped there: they are elements.
+  function drawLevels(plot, figure, context, names) {
     const { x: left, y: top, w: width, h: height } = plot.getArea();
-    context.save();
-    context.strokeStyle = context.fillStyle = colour("--faint");
-    context.setLineDash([6, 4]);
-    context.font = "11px sans-serif";
-    context.textAlign = "right";
-    for (const level of figure.levels) {
-      const y = plot.toDomYCoord(level.y);
+    const spans = [], line = (...ends) => {
       context.beginPath();
-      context.moveTo(left, y);
-      context.lineTo(left + width, y);
+      context.moveTo(...ends.slice(0, 2));
+      context.lineTo(...ends.slice(2));
       context.stroke();
-      context.fillText(level.name, left + width - 4, y - 4);
+    };
+    const name = (text, x, y, room) => {
+      const span = make("span", { textContent: text, title: text });
+      Object.assign(span.style, { left: x + "px", top: y + "px", maxWidth: room + "px" });
+      spans.push(span);
+    };
+    context.save();
+    context.strokeStyle = colour("--faint");
+    context.setLineDash([6, 4]);
+    context.font = "12px sans-serif";
+    const levels = figure.levels.map(level => ({ ...level, at: plot.toDomYCoord(level.y) })).filter(level => level.at >= top && level.at <= top + height);
+    let free = Infinity;
+    for (const level of levels.sort((a, b) => b.at - a.at)) {
+      line(left, level.at, left + width, level.at);
+      free = Math.min(level.at - 8, free - 14);
+      name(level.name, left + width + 6, free, marginRight - 8);
     }
-    if (figure.time) {
-      context.textAlign = "left";
-      data.moments.forEach((moment, index) => {
-        const x = plot.toDomXCoord(moment.t_s);
-        context.beginPath();
-        context.moveTo(x, top);
-        context.lineTo(x, top + height);
-        context.stroke();
-        context.fillText(moment.text, x + 4, top + 12 + index % 4 * 13);
-      });
+    const ends = Array(momentRows()).fill(-Infinity);
+    for (const moment of figure.time ? data.moments : []) {
+      const x = plot.toDomXCoord(moment.t_s), long = context.measureText(moment.text).width + 12;
+      if (x < left || x > left + width) continue;
+      line(x, top, x, top + height);
+      const from = Math.min(x, left + width + (timeNamed ? marginRight : 12) - long), row = ends.findIndex(end => end < from);
+      if (row < 0) continue; // the table of the schedule has them all
+      name(moment.text, from, top - 17 - row * 14, long);
+      ends[row] = from + long;
     }
     context.restore();
+    names.replaceChildren(...spans);
   }
 
   // Rows of x and a value of each curve, [low, value, high] if some curve has a band: NaN is a gap, null no point. The curves
@@ -127,7 +222,7 @@
       (curve.x ? rowsOf(unpack(curve.x)) : common).forEach((row, k) => { row[i + 1] = bands ? [low[k], y[k], high[k]] : y[k]; });
     });
     const sorted = [...rows.values()].sort((a, b) => a[0] - b[0]);
-    if (!figure.time)
+    if (!figure.time && !data.sweep)
       figure.curves.forEach((curve, i) => {
         let last = 0;
         for (const row of sorted) row[i + 1] = last = row[i + 1] ?? last;
@@ -139,8 +234,9 @@
   const { touchstart, touchmove, touchend, ...mouse } = Dygraph.defaultInteractionModel;
 
   function draw(figure) {
+    const named = figure.time ? timeNamed : figure.levels.length > 0, above = figure.time && data.moments.length;
     const place = make("div", { className: "plot" }), legend = make("div", { className: "legend" }), tools = make("div", { className: "tools" });
-    main.append(make("section", { className: "figure", id: figure.id }, make("h2", {}, figure.title), place, tools, legend));
+    figures.append(make("section", { className: "figure", id: figure.id }, make("h2", {}, figure.title), place, tools, legend));
     const bands = figure.curves.some(curve => curve.low), { CustomBarsHandler, DefaultHandler } = Dygraph.DataHandlers;
     const highest = Math.max(0, ...figure.levels.map(level => level.y));
     // The levels are in sight too; a band is where it fits, as the largest of a thousand flows would hide their mean.
@@ -150,16 +246,23 @@
         return [low, Math.max(high, highest)];
       }
     }
-    const axis = (unit, axisLabelWidth, pixelsPerLabel) => ({ axisLabelFormatter: value => si(value, unit), axisLabelWidth, pixelsPerLabel });
+    const axis = (unit, axisLabelWidth, pixelsPerLabel) => ({ axisLabelFormatter: value => quantity(value, unit), axisLabelWidth, pixelsPerLabel });
+    const label = unit => (unit in unitNames ? "" : escaped(unit)); // others are beside each number
     const rows = table(figure, bands);
+    const seriesColours = coloursOf(figure);
+    const samples = Math.max(0, ...figure.curves.map(curve => unpack(curve.y).filter(value => !Number.isNaN(value)).length));
+    if (figure.time && figure.id !== "episodes" && samples < 3)
+      tools.before(make("p", { className: "facts few" }, `${samples} sample${samples === 1 ? "" : "s"} only: the experiment's \`sample:\` is too long for its duration`));
+    const names = make("div", { className: "names" });
     const plot = new Dygraph(place, rows, {
       labels: ["x", ...figure.curves.keys()].map(String), visibility: figure.curves.map(curve => curve.shown), legend: "never",
-      colors: colours, strokeWidth: 1.5, stepPlot: !figure.time, xRangePad: figure.time ? 0 : 8, connectSeparatedPoints: true,
+      colors: seriesColours, strokeWidth: 1.5, drawPoints: data.sweep || (figure.time && samples < 50), pointSize: data.sweep ? 3 : 2, rightGap: named ? marginRight : 12,
+      ...(above ? { title: "\u00a0", titleHeight: momentRows() * 14 + 6 } : {}), stepPlot: !figure.time && !data.sweep, xRangePad: figure.time ? 0 : 8, connectSeparatedPoints: true,
       customBars: bands, dataHandler: Handler, includeZero: true,
-      axes: { x: axis(figure.x_unit, 60, 60), y: axis(figure.y_unit, 64, 30) }, axisLabelFontSize: 12, axisTickSize: 5, gridLineWidth: 1, ...lines(),
-      xlabel: escaped(figure.x_unit), ylabel: escaped(figure.y_unit), xLabelHeight: 15, yLabelWidth: 15,
+      axes: { x: axis(figure.x_unit, 70, 80), y: axis(figure.y_unit, 76, 30) }, axisLabelFontSize: 12, axisTickSize: 5, gridLineWidth: 1, ...lines(),
+      xlabel: label(figure.x_unit), ylabel: label(figure.y_unit), xLabelHeight: 15, yLabelWidth: 15,
       interactionModel: mouse,
-      plugins: [{ activate: () => ({ didDrawChart: event => drawLevels(event.dygraph, figure, event.drawingContext) }) }],
+      plugins: [{ activate: () => ({ didDrawChart: event => drawLevels(event.dygraph, figure, event.drawingContext, names) }) }],
       drawCallback: (self, first) => first || zoomTogether(self),
       highlightCallback: (event, x, points, row) => pointTogether(plot, row),
       unhighlightCallback: () => pointTogether(plot, -1),
@@ -167,11 +270,12 @@
     plot.time = figure.time;
     plots.push(plot);
 
+    place.append(names);
     const cursor = place.appendChild(make("div", { className: "cursor", hidden: true }));
     const items = figure.curves.map((curve, i) => {
       const box = make("input", { type: "checkbox", checked: curve.shown }), value = make("span", { className: "value" });
       const swatch = make("i");
-      swatch.style.background = colours[i % colours.length];
+      swatch.style.background = seriesColours[i];
       box.onchange = () => plot.setVisibility(i, box.checked);
       const label = make("label", {}, box, swatch, curve.name, " ", value);
       legend.append(label);
@@ -184,7 +288,7 @@
       if (row >= 0) Object.assign(cursor.style, { left: plot.toDomXCoord(rows[row][0]) + "px", height: plot.getArea().h + "px" });
       items.forEach((item, i) => {
         const cell = row < 0 ? null : rows[row][i + 1];
-        if (item.box.checked) item.value.textContent = row < 0 ? "" : si(bands && cell ? cell[1] : cell, figure.y_unit);
+        if (item.box.checked) item.value.textContent = row < 0 ? "" : quantity(bands && cell ? cell[1] : cell, figure.y_unit);
       });
     };
     function showAll(show) {
@@ -197,19 +301,62 @@
       tools.append(filter, make("button", { textContent: "all", onclick: () => showAll(true) }),
         make("button", { textContent: "none", onclick: () => showAll(false) }), make("span", {}, `${figure.curves.length} curves`));
     }
-    tools.append("drag to zoom, with shift to move, double click to see everything");
+    if (!data.sweep) tools.append("drag to zoom, with shift to move, double click to see everything");
   }
+  const figures = data.sweep ? main.appendChild(make("div", { className: "small" })) : main;
   for (const figure of data.figures) draw(figure);
 
   // Tables, sorted by a click on a column
-  function show(rows) {
-    if (!rows.rows.length) return;
-    const body = make("tbody"), element = make("table");
+  const unitOf = column => ["s", "bit/s", "bytes"].find(unit => column.endsWith(" " + unit)) ?? "";
+  const withoutUnit = column => (unitOf(column) ? column.slice(0, -unitOf(column).length - 1) : column);
+  function cellText(cell, column) {
+    if (typeof cell !== "number") return cell ?? "";
+    return unitOf(column) || !Number.isInteger(cell) ? quantity(cell, unitOf(column)) : cell.toLocaleString("en-US");
+  }
+
+  // Each row of a flow has its QP.
+  const qps = new Map((data.tables[0]?.columns[1] === "QP" ? data.tables[0].rows : []).map(row => [row[0], row[1]]));
+  function withQps(rows) {
+    const flow = rows.columns.indexOf("FLOW");
+    if (flow < 0) return rows;
+    const insert = (row, cell) => [...row.slice(0, flow + 1), cell, ...row.slice(flow + 1)];
+    return { ...rows, columns: insert(rows.columns, "QP"), rows: rows.rows.map(row => insert(row, qps.get(row[flow]) ?? /QP (0x[0-9a-f]+)/.exec(row[flow])?.[1] ?? null)) };
+  }
+
+  // Many rows that differ in numbers only are one row: how many, and the range of their numbers.
+  const manyRows = 60, kindColumns = ["RULE", "FLOW", "QP", "DID", "CAUSE", "FINDING"];
+  function grouped(rows) {
+    const kinds = rows.columns.map((name, i) => i).filter(i => kindColumns.includes(rows.columns[i]));
+    if (rows.rows.length <= manyRows || !kinds.length) return null;
+    const groups = new Map();
+    for (const row of rows.rows) {
+      const key = kinds.map(i => row[i]).join("\t");
+      groups.set(key, [...(groups.get(key) ?? []), row]);
+    }
+    if (groups.size > rows.rows.length / 2) return null;
+    const numbers = rows.columns.map((name, i) => i).filter(i => unitOf(rows.columns[i]) && rows.rows.some(row => typeof row[i] === "number"));
+    const range = (all, i) => {
+      const values = all.map(row => row[i]).filter(value => typeof value === "number");
+      if (!values.length) return null;
+      const [low, high] = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))].map(value => quantity(value, unitOf(rows.columns[i])));
+      return low === high ? low : `${low} to ${high}`;
+    };
+    return {
+      title: rows.title, columns: [...kinds.map(i => rows.columns[i]), "ROWS", ...numbers.map(i => withoutUnit(rows.columns[i]))],
+      rows: [...groups.values()].map(all => [...kinds.map(i => all[0][i]), all.length, ...numbers.map(i => range(all, i))]), total: groups.size,
+    };
+  }
+
+  const printedRows = 30, mostShown = 1000;
+  function tableOf(rows) {
+    const body = make("tbody"), element = make("table"), links = new Map(rows.rows.map((row, i) => [row, rows.links?.[i]]));
     let by = -1, up = false;
-    const fill = () => body.replaceChildren(...rows.rows.map(row => make("tr", {}, ...row.map((cell, column) =>
-      make("td", {}, typeof cell === "number" ? (Number.isInteger(cell) && Math.abs(cell) < 1e5 ? String(cell) : si(cell, rows.columns[column].endsWith(" s") ? "s" : "")) : cell ?? "")))));
+    const isText = rows.columns.map((name, column) => rows.rows.some(row => typeof row[column] === "string" && row[column].length > 24));
+    const fill = () => body.replaceChildren(...rows.rows.map((row, i) => make("tr", { className: i < printedRows ? "" : "beyond" }, ...row.map((cell, column) =>
+      make("td", { className: isText[column] ? "text" : "" }, column === 0 && links.get(row) ? make("a", { href: links.get(row) }, cell) : cellText(cell, rows.columns[column]))))));
     element.append(make("thead", {}, make("tr", {}, ...rows.columns.map((name, column) => make("th", {
-      textContent: name,
+      textContent: withoutUnit(name),
+      className: isText[column] ? "text" : "",
       onclick: () => {
         up = by === column && !up;
         by = column;
@@ -218,12 +365,32 @@
       },
     })))), body);
     fill();
-    main.append(make("h2", {}, rows.title), make("div", { className: "scroll" }, element));
-    if (rows.total > rows.rows.length)
-      main.append(make("p", { className: "facts" }, `the first ${rows.rows.length} of ${rows.total}; the JSON file beside this one has all`));
+    return make("div", { className: "scroll" }, element);
+  }
+  function more(shown, total) {
+    const lines = [];
+    if (total > printedRows) lines.push(make("p", { className: "facts printed" }, `and ${total - printedRows} more in result.json`));
+    if (total > shown) lines.push(make("p", { className: "facts seen" }, `the first ${shown} of ${total}; the JSON file beside this one has all`));
+    return lines;
+  }
+  // A column without any value would only take room.
+  function withoutEmpty(rows) {
+    const kept = rows.columns.map((name, i) => i).filter(i => rows.rows.some(row => row[i] !== null && row[i] !== ""));
+    return { ...rows, columns: kept.map(i => rows.columns[i]), rows: rows.rows.map(row => kept.map(i => row[i])) };
+  }
+  function show(all) {
+    if (!all.rows.length) return;
+    const every = withoutEmpty(withQps(all)), groups = grouped(every), rows = { ...every, rows: every.rows.slice(0, mostShown) };
+    main.append(make("h2", {}, rows.title));
+    if (!groups) return main.append(tableOf(rows), ...more(rows.rows.length, rows.total));
+    main.append(tableOf(groups), ...more(groups.rows.length, groups.total), ...(every.total > every.rows.length ? [`of the first ${every.rows.length} of ${every.total} rows`] : []),
+      make("details", { className: "each" }, make("summary", {}, `each of the ${rows.total}`), tableOf(rows), ...more(rows.rows.length, rows.total)));
   }
   data.tables.forEach(show);
   if (data.moments.length)
     show({ title: "Schedule", columns: ["event", "at s"], rows: data.moments.map(moment => [moment.text, moment.t_s]), total: data.moments.length });
+  if (data.provenance.length)
+    main.append(make("h2", {}, "What ran, where and when"), make("div", { className: "scroll whole" }, make("table", { className: "provenance" },
+      ...data.provenance.map(([name, value]) => make("tr", {}, make("td", {}, name), make("td", { className: "text" }, value))))));
   if (data.file) main.append(make("details", {}, make("summary", {}, "the experiment's file"), make("pre", {}, data.file)));
 })();

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/provenance.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <future>
+
+#include <bpf/libbpf.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/clock.h"
+#include "host/link.h"
+#include "host/machine.h"
+#include "host/netns.h"
+
+namespace xr::cli {
+
+namespace {
+
+// Hashing a larger file would take time that the command itself needs.
+constexpr uint64_t kMostHashed = 64 << 20;
+
+struct Record {
+  RunFacts facts;
+  uint64_t began_ns = 0; // monotonic
+  std::string netns;
+  std::vector<std::string> subjects;              // interfaces and files
+  std::vector<std::future<RunFacts::File>> files; // hashed while the command works
+};
+
+std::optional<Record> record;
+
+RunFacts::File read_file_facts(const std::string &path) {
+  std::error_code error;
+  RunFacts::File file{path, std::nullopt, ""};
+  if (const uint64_t bytes = std::filesystem::file_size(path, error); !error)
+    file.bytes = bytes;
+  if (file.bytes && *file.bytes <= kMostHashed)
+    if (auto hash = host::file_sha256(path))
+      file.sha256 = *hash;
+  return file;
+}
+
+std::optional<RunFacts::Port> read_port(const std::string &ifname) {
+  auto link = host::read_link(ifname);
+  if (!link)
+    return {};
+  RunFacts::Port port{.name = ifname,
+                      .driver = link->driver,
+                      .mac = fmt::format("{:02x}", fmt::join(link->mac, ":")),
+                      .mtu = link->mtu,
+                      .speed_bps = host::read_speed(ifname),
+                      .offloads = {}};
+  if (auto features = host::read_features(ifname))
+    for (const auto &[name, on] : *features)
+      if (on)
+        port.offloads.push_back(name);
+  return port;
+}
+
+bool is_file(const std::string &path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
+void keep(RunFacts::File file) {
+  auto &known = record->facts.files;
+  if (std::ranges::none_of(known, [&](const auto &other) { return other.name == file.name; }))
+    known.push_back(std::move(file));
+}
+
+void wait_for_hashes() {
+  for (std::future<RunFacts::File> &pending : record->files)
+    keep(pending.get());
+  record->files.clear();
+}
+
+// The clock of the times in a command's report.
+std::string clock_of(const std::string &command) {
+  return command == "analyze" || command == "compare" ? "capture" : "realtime";
+}
+
+} // namespace
+
+void begin_record(const std::vector<std::string> &words, const Command &command,
+                  const Globals &globals) {
+  const host::Machine machine = host::read_machine();
+  const std::string libbpf = libbpf_version_string();
+  record.emplace();
+  record->began_ns = monotonic_ns();
+  record->netns = globals.netns;
+  record->facts.command_line = words;
+  record->facts.host = machine.name;
+  record->facts.kernel = machine.kernel;
+  record->facts.machine = machine.architecture;
+  record->facts.version = XR_VERSION;
+  record->facts.commit = XR_COMMIT;
+  record->facts.libbpf = libbpf.substr(libbpf.starts_with("v"));
+  record->facts.libxdp = XR_LIBXDP_VERSION;
+  record->facts.start_ns = realtime_ns();
+  record->facts.clock = clock_of(command.name());
+  record->subjects = command.subjects();
+  if (globals.json)
+    for (const std::string &name : record->subjects)
+      if (is_file(name))
+        record->files.push_back(std::async(std::launch::async, read_file_facts, name));
+}
+
+void record_file(const std::string &path) {
+  if (!record)
+    return;
+  wait_for_hashes();
+  if (is_file(path))
+    keep(read_file_facts(path));
+}
+
+void record_seed(uint64_t seed) {
+  if (record)
+    record->facts.seed = seed;
+}
+
+void record_clock(const std::string &clock) {
+  if (record)
+    record->facts.clock = clock;
+}
+
+std::optional<RunFacts> recorded_run() {
+  if (!record)
+    return {};
+  wait_for_hashes();
+  RunFacts facts = record->facts;
+  facts.duration_ns = monotonic_ns() - record->began_ns;
+  if (const auto scope = host::enter_netns(record->netns))
+    for (const std::string &ifname : record->subjects)
+      if (auto port = read_port(ifname))
+        facts.ports.push_back(std::move(*port));
+  return facts;
+}
+
+} // namespace xr::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this process runs, for the block `run` of its reports. main() begins the record; a process
+// without one (a unit test) has no block.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "model/run_facts.h"
+
+namespace xr::cli {
+
+// `words`: the whole command line; `command`: what was parsed of it.
+void begin_record(const std::vector<std::string> &words, const Command &command,
+                  const Globals &globals);
+
+// What the words do not say. After record_file() no thread hashes any more, so that a fork is safe.
+void record_file(const std::string &path);
+void record_seed(uint64_t seed);
+void record_clock(const std::string &clock);
+
+// As of now; ports that are gone are left out. The thread must not hold a NetnsScope of another
+// namespace than the caller's.
+std::optional<RunFacts> recorded_run();
+
+} // namespace xr::cli

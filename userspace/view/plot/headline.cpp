@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot/headline.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "plot/ticks.h"
+
+namespace xr::plot {
+
+namespace {
+
+std::string grouped(uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (size_t at = digits.size(); at > 3;)
+    digits.insert(at -= 3, ",");
+  return digits;
+}
+
+double goodput(const ExperimentMeasurement &measured) {
+  double sum = 0;
+  for (const ExperimentFlow &flow : measured.flows)
+    sum += flow.goodput_bps;
+  return sum;
+}
+
+std::string verdict_part(const ExperimentResult &result) {
+  const auto &checks = result.checks;
+  const std::string verdict = verdict_name(result.verdict);
+  if (result.verdict == Verdict::Void)
+    return verdict + ": " +
+           (result.measured.why_void.empty() ? "the measurement cannot be trusted"
+                                             : result.measured.why_void.front());
+  if (checks.empty())
+    return verdict + ": nothing was expected";
+  const auto holds =
+      std::ranges::count(checks, ExperimentCheck::Outcome::Holds, &ExperimentCheck::outcome);
+  std::string text = fmt::format("{}: {} of {} expectations hold", verdict, holds, checks.size());
+  const auto fails =
+      std::ranges::find(checks, ExperimentCheck::Outcome::Fails, &ExperimentCheck::outcome);
+  return fails == checks.end() ? text : text + fmt::format(", not {}", fails->text);
+}
+
+// The completion time of all but one in a hundred flows.
+std::optional<uint64_t> fct_p99(const ExperimentMeasurement &measured) {
+  std::vector<uint64_t> times;
+  for (const ExperimentFlow &flow : measured.flows)
+    if (flow.fct_ns)
+      times.push_back(*flow.fct_ns);
+  if (times.empty())
+    return {};
+  std::ranges::sort(times);
+  return times[(times.size() * 99 - 1) / 100];
+}
+
+} // namespace
+
+const ExperimentQueue *bottleneck(const ExperimentMeasurement &measured) {
+  const ExperimentQueue *longest = nullptr;
+  for (const ExperimentQueue &queue : measured.queues) {
+    if (queue.alias == "bottleneck")
+      return &queue;
+    if (queue.backlog_bytes.max() &&
+        (!longest || queue.backlog_bytes.mean() > longest->backlog_bytes.mean()))
+      longest = &queue;
+  }
+  return longest;
+}
+
+std::string headline(const ExperimentResult &result) {
+  const ExperimentMeasurement &measured = result.measured;
+  const ExperimentFlowCounts whole = whole_run(measured).flows;
+  std::string text = verdict_part(result);
+  std::string before = "; ";
+  const auto add = [&](const char *column, const std::string &words) {
+    if (measured.unmeasured.contains(column))
+      return;
+    text += before + words;
+    before = ", ";
+  };
+  add("goodput_bps", quantity(goodput(measured), "bit/s") + " goodput");
+  if (whole.cnps)
+    add("cnps", grouped(whole.cnps) + (whole.cnps == 1 ? " CNP" : " CNPs"));
+  add("drops", whole.drops ? grouped(whole.drops) + " dropped" : "nothing dropped");
+  return text;
+}
+
+std::vector<Tile> tiles(const ExperimentResult &result) {
+  const ExperimentMeasurement &measured = result.measured;
+  const ExperimentFlowCounts whole = whole_run(measured).flows;
+  std::vector<Tile> all;
+  const auto add = [&](const char *column, Tile tile) {
+    if (measured.unmeasured.contains(column))
+      tile.value = "-";
+    all.push_back(std::move(tile));
+  };
+  const std::string flows = fmt::format("{} flow{}, measured time", measured.flows.size(),
+                                        measured.flows.size() == 1 ? "" : "s");
+  uint64_t pauses = 0;
+  for (const ExperimentQueue &queue : measured.queues)
+    pauses += queue.pauses;
+  add("goodput_bps", {"Goodput", quantity(goodput(measured), "bit/s"), flows});
+  add("drops", {"Drops", grouped(whole.drops), "whole run", whole.drops > 0});
+  add("marked", {"CE marks", grouped(whole.marked), "whole run"});
+  add("cnps", {"CNPs", grouped(whole.cnps), "whole run"});
+  add("pauses", {"PFC pauses", grouped(pauses), "measured time"});
+  if (const auto fct = fct_p99(measured))
+    add("fct_ns",
+        {"FCT, p99", quantity(static_cast<double>(*fct) / 1e9, "s"), "flows that completed"});
+  else if (const ExperimentQueue *queue = bottleneck(measured))
+    add("backlog_bytes",
+        {"Backlog, p99",
+         quantity(static_cast<double>(queue->backlog_bytes.quantile(0.99)), "bytes"), queue->name});
+  return all;
+}
+
+} // namespace xr::plot
