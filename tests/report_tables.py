@@ -3,7 +3,7 @@
 """report_tables.py [--write] ROOT: the tables of keys in docs/reports.md and docs/keys.md, from docs/report.schema.json.
 
 A page has `<!-- keys: NAME... -->` before the tables of these definitions and `<!-- end of keys -->` after them. Fails where a
-page is not what this script writes, where a definition is on no page or on two, and where a key has no description, a
+page is not what this script writes, where a definition is there twice, on no page or on two, and where a key has no description, a
 number no unit, or a count no window."""
 import json
 import pathlib
@@ -14,6 +14,13 @@ BEGIN, END = "<!-- keys: {} -->", "<!-- end of keys -->"
 PAGES = ["docs/reports.md", "docs/keys.md"]
 KINDS = {"string": "text", "boolean": "true, false", "null": "null"}
 faults = []
+
+
+def only_once(pairs):
+    """An object, whose keys must differ: of two definitions with one name JSON would keep the last."""
+    for key in {key for key, _ in pairs if [k for k, _ in pairs].count(key) > 1}:
+        faults.append(f"the schema has {key} twice in one object")
+    return dict(pairs)
 
 
 def list_of(words):
@@ -80,7 +87,7 @@ def table(definitions, name):
 
 
 def main(root, write):
-    schema = json.loads((root / "docs/report.schema.json").read_text())
+    schema = json.loads((root / "docs/report.schema.json").read_text(), object_pairs_hook=only_once)
     definitions, placed = schema["$defs"], []
     for page in PAGES:
         text = (root / page).read_text()
