@@ -383,7 +383,7 @@ TEST(Answers, AsText) {
   Captures captures;
   play(captures);
   const RunAnswers a = captures.answers(measured(3));
-  report::Document document{"", report::answer_sections(a, 2)};
+  report::Document document{.title = "", .sections = report::answer_sections(a, 2)};
   const std::string text = report::to_text(document);
   for (const char *words : {"FINDINGS", "PACKETS THAT RULES CHANGED", "left.pcapng 3",
                             "CNP after 3.250 us", "retransmission 1", "1 more in result.json",

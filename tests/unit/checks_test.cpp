@@ -243,9 +243,14 @@ TEST(Checks, LosslessIsLossless) {
   add_pfc(made, 3, 4, 4);
   EXPECT_EQ(made.status("lossless"), Status::Ok);
   Made again = made; // lost, and sent again
-  again.episode(ROCE_CAUSE_NAK, 5, 2);
+  again.count(data, ROCE_JUMPED, 5);
   EXPECT_EQ(again.status("lossless"), Status::Fail);
   made.count(data, ROCE_SKIPPED, 1);
+  Made late = made; // and reordered
+  late.count(data, ROCE_FILLED, 1);
+  late.count(data, ROCE_REORDERED, 1);
+  late.count(data, ROCE_JUMPED, 2);
+  EXPECT_EQ(late.status("lossless"), Status::Ok);
   EXPECT_EQ(made.status("lossless"), Status::Fail);
   made.snapshot.totals.pfc_xoff[3] = 0;
   EXPECT_EQ(made.status("lossless"), Status::Unknown); // it may be a class that loses

@@ -351,6 +351,26 @@ TEST(Compare, NoPacketsAtOnePlace) {
   EXPECT_EQ(row_of(c, 0x11).counts.lost, 0u);
 }
 
+// Two ports captured the same time, and one saw nothing: a black hole, not unknown.
+TEST(Compare, ABlackHoleBetweenPorts) {
+  Tap left, right;
+  for (uint32_t i = 0; i < 20; i++)
+    left.see(1000.0 + i, send(i));
+  right.see(0, Bytes(60, 0)); // another frame
+  Files files;
+  const compare::Span whole{kStart - 1'000'000'000, kStart + 1'000'000'000};
+  std::vector<compare::Input> inputs = {{files.add(left.pcap()), "left", true, 0, whole},
+                                        {files.add(right.pcap()), "right", true, 0, whole}};
+  compare::Options options;
+  options.clock_offset_ns = 0;
+  auto outcome = compare::compare(inputs, options);
+  ASSERT_TRUE(outcome.ok());
+  const Comparison &c = outcome->comparison;
+  EXPECT_EQ(c.legs[0].apart, ComparedLeg::Apart::No);
+  EXPECT_EQ(c.legs[0].ways[0].counts.lost, 20u);
+  EXPECT_EQ(row_of(c, 0x11).counts.lost, 20u);
+}
+
 // Each port of a bridge sees what enters it: the requests, and the answers.
 TEST(Compare, TheTwoPortsOfOneBridge) {
   for (const Family &family : kFamilies) {

@@ -391,7 +391,7 @@ struct Missing {
 };
 
 Missing missing(const Snapshot &s, size_t stream = 0) {
-  const uint64_t all = report::missing_psns(s.streams.at(stream));
+  const uint64_t all = missing_psns(s.streams.at(stream));
   const roce_mirrored &of = s.mirrored.at(stream);
   EXPECT_LE(of.network + of.mirror, all);
   return {of.network, of.mirror, all - of.network - of.mirror};

@@ -356,26 +356,6 @@ TEST(PlotTicks, QuantitiesHaveTheirUnits) {
   EXPECT_EQ("0.25", quantity(0.25, ""));
 }
 
-TEST(PlotHeadline, SaysVerdictAndWhatCounts) {
-  ExperimentResult result = result_of(2);
-  result.measured.flows[0].goodput_bps = 150e6;
-  result.measured.flows[1].goodput_bps = 50e6;
-  result.measured.flows[1].whole.cnps = 1234;
-  EXPECT_EQ("fail: 0 of 1 expectations hold, not sum(flows.drops) == 0; 200 Mbit/s goodput, "
-            "1,234 CNPs, nothing dropped",
-            headline(result));
-  result.verdict = Verdict::Pass;
-  result.checks[0].outcome = ExperimentCheck::Outcome::Holds;
-  result.measured.flows[0].whole.drops = 3;
-  EXPECT_EQ("pass: 1 of 1 expectations hold; 200 Mbit/s goodput, 1,234 CNPs, 3 dropped",
-            headline(result));
-  result.measured.unmeasured.insert("drops");
-  EXPECT_EQ(std::string::npos, headline(result).find("dropped"));
-  result.verdict = Verdict::Void;
-  result.measured.why_void = {"a host was too slow"};
-  EXPECT_TRUE(headline(result).starts_with("void: a host was too slow; "));
-}
-
 TEST(PlotHeadline, TilesNameTheirScope) {
   ExperimentResult result = result_of(200);
   result.measured.flows[0].whole.drops = 7;

@@ -82,6 +82,15 @@ TEST(Summary, WhatWasLostAndWhose) {
   EXPECT_NE(std::string::npos, said(port).find("lost before this port"));
 }
 
+// What passed here and is lost at its receiver.
+TEST(Summary, WrongIcrcs) {
+  Snapshot s = capture_of(100, {stream_of(0x11, 100)});
+  s.icrc = {.checked = 100, .bad = 2, .zero = 0};
+  EXPECT_EQ("Nothing lost: 1 stream, 100 packets, no PSN missing. 2 packets have a wrong iCRC: a "
+            "receiver drops such.",
+            said(s));
+}
+
 // A reordered packet jumps, and is not lost.
 TEST(Summary, ReorderedIsNotLost) {
   roce_stream stream = stream_of(0x11, 100);
@@ -117,6 +126,23 @@ TEST(Summary, Doubts) {
   s.tracked = false;
   EXPECT_EQ("100 RoCE packets; losses are not known, as streams are not tracked (--no-track).",
             said(s));
+}
+
+TEST(Summary, ChecksOfTheSetUp) {
+  using Status = SetupCheck::Status;
+  std::vector<SetupCheck> checks(4);
+  checks[0].name = "icrc";
+  checks[0].status = Status::Fail;
+  checks[1].name = "entropy";
+  checks[1].status = Status::Warn;
+  checks[2].status = Status::Ok;
+  EXPECT_EQ("Of 4 checks: 1 fails (icrc), 1 warns (entropy), 1 is ok and 1 cannot be decided here.",
+            text_of(checks_summary(checks)));
+  const Snapshot s = capture_of(1000, {stream_of(0x11, 1000)});
+  EXPECT_EQ("Nothing lost: 1 stream, 1,000 packets, no PSN missing. Of 4 checks: 1 fails (icrc), 1 "
+            "warns (entropy), 1 is ok and 1 cannot be decided here.",
+            text_of(traffic_summary({s}, nullptr, checks)));
+  EXPECT_EQ(1u, fact(checks_summary(checks), "checks_fail"));
 }
 
 TEST(Summary, WithoutStreamsNothingIsKnown) {
@@ -203,12 +229,14 @@ TEST(Summary, BetweenPlaces) {
                 two_ports({.seen_from = 100, .matched = 100, .reordered = 3, .ce = 7}))));
 }
 
-// A black hole: one port saw nothing while the other did.
+// A black hole: one port saw nothing while the other did. Of captures it is not known.
 TEST(Summary, NothingArrived) {
+  EXPECT_EQ("Nothing entered right in 2.00 s: all 1,000 packets from left were lost.",
+            text_of(compare_summary(two_ports({.seen_from = 1000, .lost = 1000}))));
   Comparison c = two_ports({.seen_from = 1000, .outside_from = 1000});
   c.legs[0].apart = ComparedLeg::Apart::NoPackets;
   c.places[1].packets = 0;
-  EXPECT_EQ("Nothing entered right in 2.00 s: all 1,000 packets of left were lost, or went "
+  EXPECT_EQ("Nothing arrived at right in 2.00 s: all 1,000 packets of left were lost, or went "
             "elsewhere.",
             text_of(compare_summary(c)));
   c.legs[0].apart = ComparedLeg::Apart::Unknown;
@@ -233,6 +261,32 @@ TEST(Summary, Senders) {
       "97 of 100 messages completed in 2.00 s, 400 Mbit/s of payload. On the way: 412 packets "
       "were sent again and 1 timeout. 2 frames were lost on this machine (LOST HERE).",
       text_of(send_summary(report)));
+}
+
+TEST(Summary, Experiments) {
+  ExperimentResult result;
+  result.measured.flows.resize(2);
+  result.measured.flows[0].goodput_bps = 150e6;
+  result.measured.flows[1].goodput_bps = 50e6;
+  result.measured.flows[1].whole.cnps = 1234;
+  result.checks.resize(2);
+  result.checks[0].outcome = ExperimentCheck::Outcome::Holds;
+  result.checks[1].text = "sum(flows.drops) == 0";
+  result.checks[1].outcome = ExperimentCheck::Outcome::Fails;
+  result.checks[1].value = 3;
+  result.measured.flows[0].whole.drops = 3;
+  result.verdict = Verdict::Fail;
+  EXPECT_EQ("Fail: 1 of 2 expectations hold, not sum(flows.drops) == 0 (it is 3). 200 Mbit/s "
+            "goodput of 2 flows, 3 packets dropped and 1,234 CNPs.",
+            text_of(experiment_summary(result)));
+  result.checks.pop_back();
+  result.verdict = Verdict::Pass;
+  result.measured.unmeasured.insert("drops");
+  EXPECT_EQ("Pass: the expectation holds. 200 Mbit/s goodput of 2 flows and 1,234 CNPs.",
+            text_of(experiment_summary(result)));
+  result.verdict = Verdict::Void;
+  result.measured.why_void = {"a host was too slow"};
+  EXPECT_TRUE(text_of(experiment_summary(result)).starts_with("Void: a host was too slow. "));
 }
 
 TEST(Summary, Responders) {

@@ -315,8 +315,9 @@ int analyze(const Args &args, const Globals &globals) {
   if (args.check)
     verdicts = checks::check_setup({analysis->snapshot, &analysis->episodes, &analysis->passive,
                                     args.paths, hash_index(args.hash)});
-  report::Document document = report::analyze_report(
-      analysis->snapshot, args.streams, args.options.episodes ? &analysis->episodes : nullptr);
+  report::Document document =
+      report::analyze_report(analysis->snapshot, args.streams,
+                             args.options.episodes ? &analysis->episodes : nullptr, verdicts);
   const size_t lists = document.sections.size();
   report::add_frame_times(document, analysis->frame_times);
   if (args.options.microbursts)

@@ -9,7 +9,7 @@
 #include <utility>
 #include <variant>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/page_network.h"
 #include "cli/provenance.h"
@@ -21,6 +21,7 @@
 #include "plot/sweep_figure.h"
 #include "report/run_answers.h"
 #include "report/run_facts.h"
+#include "report/summary.h"
 #include "report/text.h"
 
 namespace xr::cli {
@@ -199,6 +200,7 @@ Status write_plots(const std::string &out, const std::string &plots,
                   plot::figures(result, recorder, levels_of(experiment.scenario)),
                   answer_tables(result)};
   page.network = page_network(experiment, result);
+  page.headline = fmt::format("{}", fmt::join(report::experiment_summary(result).sentences, " "));
   if (const auto facts = recorded_run())
     page.provenance = report::run_lines(*facts);
   if (!plots.empty()) {

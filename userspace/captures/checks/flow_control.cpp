@@ -7,6 +7,7 @@
 
 #include "checks/hosts.h"
 #include "checks/verdict.h"
+#include "model/stream_loss.h"
 
 namespace xr::checks {
 
@@ -150,23 +151,16 @@ Verdict lossless(const Facts &facts) {
   std::map<Hosts, uint64_t> frames;
   uint64_t all = 0;
   for (const roce_stream &stream : s.streams) {
-    const uint64_t missing =
-        roce_stream_counter(&stream, ROCE_SKIPPED) - roce_stream_counter(&stream, ROCE_FILLED);
-    if (missing)
-      lost[hosts_of(stream.key)] += missing;
-    all += missing;
+    if (const uint64_t psns = lost_psns(stream)) {
+      lost[hosts_of(stream.key)] += psns;
+      all += psns;
+    }
   }
-  // Following knows of what was sent again later that it had been lost.
   if (facts.episodes)
     for (const EpisodeRow &row : facts.episodes->episodes)
-      if (row.episode.missing && row.episode.cause != ROCE_CAUSE_DUPLICATE &&
-          row.episode.cause != ROCE_CAUSE_RNR) {
-        lost[hosts_of(row.name.key)] += row.episode.missing;
-        all += row.episode.missing;
-        frames.try_emplace(hosts_of(row.name.key), row.episode.resent_frame);
-      }
+      frames.try_emplace(hosts_of(row.name.key), row.episode.resent_frame);
   if (!all)
-    return {Status::Ok, "no PSN is missing"};
+    return {Status::Ok, "no PSN was lost"};
   const DataPriorities data = data_priorities(s);
   const uint64_t paused = paused_priorities(s) & data.bits;
   if (!paused && !s.totals.pfc_xoff[ROCE_PFC_ALL])

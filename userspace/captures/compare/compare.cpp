@@ -196,7 +196,11 @@ Status Run::compare_leg(uint32_t from) {
   leg.least_window_ns = window.least_window_ns();
   const size_t first_row = outcome_.comparison.streams.size();
   add_rows(from, tally);
-  if (!leg.ways[0].counts.matched && !leg.ways[1].counts.matched)
+  // A port that captured all the time, and saw no RoCE packet while its neighbour did, is a black
+  // hole, not a capture of something else.
+  const bool whole = inputs_[from].span && inputs_[from + 1].span;
+  const bool silent = !first.place.counts().packets != !second.place.counts().packets;
+  if (!leg.ways[0].counts.matched && !leg.ways[1].counts.matched && !(whole && silent))
     forget_leg(leg, first_row);
   outcome_.comparison.legs.push_back(std::move(leg));
   return {};

@@ -25,23 +25,6 @@ double goodput(const ExperimentMeasurement &measured) {
   return sum;
 }
 
-std::string verdict_part(const ExperimentResult &result) {
-  const auto &checks = result.checks;
-  const std::string verdict = verdict_name(result.verdict);
-  if (result.verdict == Verdict::Void)
-    return verdict + ": " +
-           (result.measured.why_void.empty() ? "the measurement cannot be trusted"
-                                             : result.measured.why_void.front());
-  if (checks.empty())
-    return verdict + ": nothing was expected";
-  const auto holds =
-      std::ranges::count(checks, ExperimentCheck::Outcome::Holds, &ExperimentCheck::outcome);
-  std::string text = fmt::format("{}: {} of {} expectations hold", verdict, holds, checks.size());
-  const auto fails =
-      std::ranges::find(checks, ExperimentCheck::Outcome::Fails, &ExperimentCheck::outcome);
-  return fails == checks.end() ? text : text + fmt::format(", not {}", fails->text);
-}
-
 // The completion time of all but one in a hundred flows.
 std::optional<uint64_t> fct_p99(const ExperimentMeasurement &measured) {
   std::vector<uint64_t> times;
@@ -66,24 +49,6 @@ const ExperimentQueue *bottleneck(const ExperimentMeasurement &measured) {
       longest = &queue;
   }
   return longest;
-}
-
-std::string headline(const ExperimentResult &result) {
-  const ExperimentMeasurement &measured = result.measured;
-  const ExperimentFlowCounts whole = whole_run(measured).flows;
-  std::string text = verdict_part(result);
-  std::string before = "; ";
-  const auto add = [&](const char *column, const std::string &words) {
-    if (measured.unmeasured.contains(column))
-      return;
-    text += before + words;
-    before = ", ";
-  };
-  add("goodput_bps", quantity(goodput(measured), "bit/s") + " goodput");
-  if (whole.cnps)
-    add("cnps", grouped(whole.cnps) + (whole.cnps == 1 ? " CNP" : " CNPs"));
-  add("drops", whole.drops ? grouped(whole.drops) + " dropped" : "nothing dropped");
-  return text;
 }
 
 std::vector<Tile> tiles(const ExperimentResult &result) {

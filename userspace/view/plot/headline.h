@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader wants to know first of a run: one sentence, and a few numbers.
+// The few numbers of a run that a page shows first.
 #pragma once
 
 #include <string>
@@ -8,9 +8,6 @@
 #include "model/experiment_result.h"
 
 namespace xr::plot {
-
-// "pass: 4 of 4 expectations hold; 37.6 Gbit/s goodput, 1,360 CNPs, nothing dropped".
-std::string headline(const ExperimentResult &result);
 
 struct Tile {
   std::string name, value, about; // about: of what, or when

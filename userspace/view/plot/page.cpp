@@ -271,7 +271,7 @@ std::string html(const ExperimentResult &result, const Page &page) {
   for (const Moment &moment : page.moments)
     moments.push_back({{"t_s", moment.t_s}, {"text", moment.text}});
   return page_of(result.name, {{"name", result.name},
-                               {"headline", headline(result)},
+                               {"headline", page.headline},
                                {"tiles", tiles_of(result)},
                                {"network", network_of(page.network)},
                                {"provenance", page.provenance},

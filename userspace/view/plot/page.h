@@ -49,6 +49,7 @@ struct Page {
   std::vector<PageTable> tables = {}; // after those of flows, queues and rules
   PageNetwork network = {};           // without nodes: no drawing
   std::vector<std::pair<std::string, std::string>> provenance = {}; // what ran, where and when
+  std::string headline = {};                                        // sentences
 };
 
 std::string html(const ExperimentResult &result, const Page &page);

@@ -5,6 +5,7 @@
 
 #include "model/episodes.h"
 #include "report/sections.h"
+#include "report/summary.h"
 
 namespace xr::report {
 
@@ -78,6 +79,7 @@ void add_checks(Document &document, const std::vector<SetupCheck> &checks,
 
 Document checks_report(const std::string &ifname, const std::vector<SetupCheck> &checks) {
   Document document = port_document(ifname);
+  add_summary(document, checks_summary(checks));
   add_checks(document, checks, {});
   return document;
 }

@@ -59,7 +59,7 @@ void add_counts(std::vector<Value> &cells, const ComparedCounts &counts) {
     cells.emplace_back(counts.*count.member);
 }
 
-// Of the packets of which it is known whether they arrived, those that did not, in percent.
+// The share of packets that did not arrive, among those whose arrival could be seen.
 const Column kLostShare = {"lost_percent", "LOST\n%", Format::Number, Hide::Never, Tone::Alarm};
 Value lost_share(const ComparedCounts &counts) {
   const uint64_t known = counts.seen_from - counts.outside_from;

@@ -7,6 +7,7 @@
 
 #include "report/experiment_tables.h"
 #include "report/run_answers.h"
+#include "report/summary.h"
 
 namespace xr::report {
 
@@ -196,6 +197,7 @@ Document experiment_report(const ExperimentResult &result) {
   document.title = fmt::format("{}: {}", result.name, verdict_name(result.verdict));
   auto &s = document.sections;
   s.push_back(json("schema", uint64_t{1}));
+  add_summary(document, experiment_summary(result));
   s.push_back(json("experiment", result.name));
   s.push_back(json("place", result.place));
   if (result.scale != 1)

@@ -135,10 +135,10 @@ Document streams_report(const Moment &moment, const StreamOptions &options) {
 }
 
 Document analyze_report(const Snapshot &snapshot, const StreamOptions &options,
-                        const Episodes *episodes) {
+                        const Episodes *episodes, const std::vector<SetupCheck> &checks) {
   const Moment moment{snapshot};
   Document document = begin(moment);
-  add_summary(document, traffic_summary(moment, episodes));
+  add_summary(document, traffic_summary(moment, episodes, checks));
   add_counters(document, moment);
   add_streams(document, moment, options, episodes);
   add_capture_notes(document, snapshot);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/episodes.h"
+#include "model/setup_check.h"
 #include "model/snapshot.h"
 #include "report/document.h"
 #include "roce/event.h"
@@ -29,9 +30,10 @@ struct StreamOptions {
 Document counters_report(const Moment &moment);
 Document streams_report(const Moment &moment, const StreamOptions &options = {});
 // Counters and streams in one document.
-// `episodes`: of the same capture; null: not followed.
+// `episodes`: of the same capture; null: not followed. `checks`: of its set-up; empty: not checked.
 Document analyze_report(const Snapshot &snapshot, const StreamOptions &options = {},
-                        const Episodes *episodes = nullptr);
+                        const Episodes *episodes = nullptr,
+                        const std::vector<SetupCheck> &checks = {});
 
 std::vector<std::string> stream_sort_keys();
 

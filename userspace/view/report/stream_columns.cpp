@@ -93,23 +93,6 @@ const StreamColumn *stream_column(std::string_view key) {
   return nullptr;
 }
 
-uint64_t missing_psns(const roce_stream &s) {
-  return roce_stream_counter(&s, ROCE_SKIPPED) - roce_stream_counter(&s, ROCE_FILLED);
-}
-
-uint64_t lost_psns(const roce_stream &s) {
-  const uint64_t missing = missing_psns(s);
-  return roce_stream_counter(&s, ROCE_REORDERED)
-             ? missing
-             : std::max<uint64_t>(missing, roce_stream_counter(&s, ROCE_JUMPED));
-}
-
-uint64_t sent_again(const roce_stream &s) {
-  const uint64_t filled = roce_stream_counter(&s, ROCE_FILLED);
-  return roce_stream_counter(&s, ROCE_DUPLICATES) + filled -
-         std::min<uint64_t>(filled, roce_stream_counter(&s, ROCE_REORDERED));
-}
-
 Trouble trouble_of(const roce_stream &s) {
   return {lost_psns(s), roce_stream_counter(&s, ROCE_REWINDS),
           roce_stream_counter(&s, ROCE_STREAM_CE)};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/snapshot.h"
+#include "model/stream_loss.h"
 #include "report/document.h"
 
 namespace xr::report {
@@ -25,15 +26,6 @@ inline constexpr const char *kQpNumber = "qp_number", *kRecovery = "recovery_us"
 const std::vector<StreamColumn> &stream_columns();
 // Null: no column has this key.
 const StreamColumn *stream_column(std::string_view key);
-
-// PSNs that never came.
-uint64_t missing_psns(const roce_stream &stream);
-// PSNs that did not come with those around them, lost before here; also those that came when they
-// were sent again, and once more if that was lost too. A reordered packet looks the same, so that
-// with any of these only the PSNs that never came count.
-uint64_t lost_psns(const roce_stream &stream);
-// Packets whose PSN had passed: retransmissions, and what the network sent twice.
-uint64_t sent_again(const roce_stream &stream);
 
 // How much is wrong with a stream, for the order of streams: losses, then rewinds, then CE marks.
 using Trouble = std::array<uint64_t, 3>;

@@ -8,7 +8,9 @@
 
 #include "model/comparison.h"
 #include "model/episodes.h"
+#include "model/experiment_result.h"
 #include "model/run_reports.h"
+#include "model/setup_check.h"
 #include "model/wire_counts.h"
 #include "report/reports.h"
 
@@ -34,11 +36,17 @@ struct Summary {
 // What passed a port or was captured: losses before it, what was sent again, marks and pauses. With
 // `before`, what happened between the two. `episodes`: of the same capture or port; null: not
 // followed.
-Summary traffic_summary(const Moment &moment, const Episodes *episodes = nullptr);
+// `checks`: of the set-up; empty: it was not checked.
+Summary traffic_summary(const Moment &moment, const Episodes *episodes = nullptr,
+                        const std::vector<SetupCheck> &checks = {});
+// The verdict on the set-up.
+Summary checks_summary(const std::vector<SetupCheck> &checks);
 // What following QP pairs found.
 Summary episodes_summary(const Episodes &episodes);
 // What was lost and changed between places.
 Summary compare_summary(const Comparison &comparison);
+// The verdict, and what was measured.
+Summary experiment_summary(const ExperimentResult &result);
 Summary send_summary(const SendReport &report);
 Summary respond_summary(const RespondReport &report);
 // What a port's link did to the frames that left by it.

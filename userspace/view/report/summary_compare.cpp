@@ -16,8 +16,10 @@ constexpr size_t kMostSentences = 3;
 // Packets from a place to its neighbour.
 struct Way {
   std::string from, to;
+  bool to_port = false;
+  uint64_t ns = 0; // time of the packets seen at the first place
   const ComparedCounts *counts = nullptr;
-  // Of what was seen first, the packets of which it is known whether they arrived.
+  // Packets whose arrival could be seen.
   uint64_t compared() const { return counts->seen_from - counts->outside_from; }
 };
 
@@ -32,9 +34,10 @@ std::vector<Way> ways_of(const Comparison &c) {
   for (const ComparedLeg &leg : c.legs)
     for (const bool backward : {false, true}) {
       const ComparedCounts &counts = leg.ways[backward].counts;
+      const uint32_t from = leg.from + backward, to = leg.from + !backward;
       if (leg.apart == ComparedLeg::Apart::No && (counts.matched || counts.lost || counts.only_to))
-        ways.push_back(
-            {name_of(c, leg.from + backward), name_of(c, leg.from + !backward), &counts});
+        ways.push_back({name_of(c, from), name_of(c, to), c.places[to].port,
+                        c.places[from].last_ns - c.places[from].first_ns, &counts});
     }
   std::stable_sort(ways.begin(), ways.end(),
                    [](const Way &a, const Way &b) { return a.counts->lost > b.counts->lost; });
@@ -60,6 +63,10 @@ std::vector<std::string> changes_of(const ComparedCounts &c) {
 
 std::string sentence(const Way &way) {
   const ComparedCounts &c = *way.counts;
+  if (c.lost && !c.matched && !c.only_to)
+    return fmt::format("Nothing {} {} in {}: all {} from {} were lost.",
+                       way.to_port ? "entered" : "arrived at", way.to, time_words(way.ns),
+                       counted(c.lost, "packet"), way.from);
   const std::vector<std::string> changes = changes_of(c);
   const std::string end = changes.empty() ? "no other change" : listed(changes);
   if (!c.lost)
@@ -80,8 +87,7 @@ std::string apart_sentence(const Comparison &c, const ComparedLeg &leg) {
                        name_of(c, leg.from), name_of(c, leg.from + 1));
   const bool second_empty = !second.packets;
   const ComparedPlace &full = second_empty ? first : second;
-  return fmt::format("Nothing {} {} in {}: all {} of {} were lost, or went elsewhere.",
-                     (second_empty ? second : first).port ? "entered" : "arrived at",
+  return fmt::format("Nothing arrived at {} in {}: all {} of {} were lost, or went elsewhere.",
                      name_of(c, leg.from + second_empty), time_words(full.last_ns - full.first_ns),
                      counted(full.packets, "packet"), name_of(c, leg.from + !second_empty));
 }

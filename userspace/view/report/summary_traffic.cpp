@@ -2,6 +2,7 @@
 // The answer of `analyze`, `counters`, `streams` and `episodes`.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 #include <optional>
 
@@ -43,7 +44,7 @@ struct Traffic {
   uint64_t xoffs = 0, paused_ns = 0;
   uint64_t streams = 0; // that have PSNs of their own
   uint64_t lost = 0, missing = 0, again = 0, reordered = 0, rewinds = 0;
-  bool at_least = false; // reordered, or begun anew: what else was lost is not known
+  bool at_least = false; // reordered or restarted: what else was lost is not known
   uint64_t unfollowed = 0;
   std::vector<Loser> losers;
 };
@@ -133,7 +134,7 @@ std::string whose(const Traffic &t) {
                      number_words(t.losers[0].lost), qps[0]);
 }
 
-// Of what is missing, what a mirror did not send; "" without mirror sessions.
+// The missing PSNs that a mirror did not send; "" without mirror sessions.
 std::string mirror_words(const Snapshot &s) {
   if (s.mirrors.empty())
     return "";
@@ -223,7 +224,7 @@ std::string sentence(const std::vector<std::string> &parts) {
   return text + ".";
 }
 
-std::string recovery_sentence(const Traffic &t, const Episodes *episodes) {
+std::string recovery_sentence(const Traffic &t, uint64_t icrc_bad, const Episodes *episodes) {
   std::vector<std::string> parts = {again_words(t)};
   if (episodes) {
     parts.push_back(recovery_words(*episodes));
@@ -231,6 +232,9 @@ std::string recovery_sentence(const Traffic &t, const Episodes *episodes) {
   }
   if (t.reordered)
     parts.push_back(counted(t.reordered, "packet") + " came late, reordered");
+  if (icrc_bad)
+    parts.push_back(counted(icrc_bad, "packet has a wrong iCRC", "packets have a wrong iCRC") +
+                    ": a receiver drops such");
   if (t.rnr_naks)
     parts.push_back(counted(t.rnr_naks, "RNR NAK"));
   if (t.naks)
@@ -275,15 +279,50 @@ void add_facts(Summary &summary, const Traffic &t, const Episodes *episodes) {
 
 } // namespace
 
-Summary traffic_summary(const Moment &moment, const Episodes *episodes) {
+Summary checks_summary(const std::vector<SetupCheck> &checks) {
+  std::array<std::vector<std::string>, std::size(kCheckStatusNames)> names;
+  for (const SetupCheck &check : checks)
+    names[static_cast<size_t>(check.status)].push_back(check.name);
+  const auto of = [&](SetupCheck::Status status) -> const std::vector<std::string> & {
+    return names[static_cast<size_t>(status)];
+  };
+  std::vector<std::string> parts;
+  if (const auto &failed = of(SetupCheck::Status::Fail); !failed.empty())
+    parts.push_back(fmt::format("{} fail{} ({})", failed.size(), failed.size() == 1 ? "s" : "",
+                                listed(failed)));
+  if (const auto &warned = of(SetupCheck::Status::Warn); !warned.empty())
+    parts.push_back(fmt::format("{} warn{} ({})", warned.size(), warned.size() == 1 ? "s" : "",
+                                listed(warned)));
+  const size_t ok = of(SetupCheck::Status::Ok).size();
+  parts.push_back(fmt::format("{} {} ok", ok, ok == 1 ? "is" : "are"));
+  if (const size_t unknown = of(SetupCheck::Status::Unknown).size())
+    parts.push_back(fmt::format("{} cannot be decided here", unknown));
+  Summary summary;
+  summary.sentences.push_back(
+      fmt::format("Of {}: {}.", counted(checks.size(), "check"), listed(parts)));
+  for (const auto status : {SetupCheck::Status::Fail, SetupCheck::Status::Warn,
+                            SetupCheck::Status::Ok, SetupCheck::Status::Unknown})
+    summary.fact(fmt::format("checks_{}", kCheckStatusNames[static_cast<size_t>(status)]).c_str(),
+                 uint64_t{of(status).size()}, "checks", uint64_t{checks.size()});
+  return summary;
+}
+
+Summary traffic_summary(const Moment &moment, const Episodes *episodes,
+                        const std::vector<SetupCheck> &checks) {
   const Traffic traffic = traffic_of(moment);
   Summary summary;
   for (const std::string &text :
-       {loss_sentence(traffic, moment.now), recovery_sentence(traffic, episodes),
-        congestion_sentence(traffic)})
+       {loss_sentence(traffic, moment.now),
+        recovery_sentence(traffic, moment.now.icrc.bad, episodes), congestion_sentence(traffic)})
     if (!text.empty())
       summary.sentences.push_back(text);
   add_facts(summary, traffic, episodes);
+  summary.fact("icrc_bad", moment.now.icrc.bad, "packets", moment.now.icrc.checked);
+  if (!checks.empty()) {
+    Summary verdict = checks_summary(checks);
+    std::ranges::move(verdict.sentences, std::back_inserter(summary.sentences));
+    std::ranges::move(verdict.facts, std::back_inserter(summary.facts));
+  }
   return summary;
 }
 

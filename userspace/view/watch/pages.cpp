@@ -36,8 +36,9 @@ constexpr std::array<KeyHelp, 17> kKeys = {{
 }};
 
 // Terms on the screen, shown below the keys.
-constexpr std::array<KeyHelp, 4> kWords = {{
+constexpr std::array<KeyHelp, 5> kWords = {{
     {"", ""},
+    {"LOST", "PSNs lost before this port, also if they were sent again"},
     {"missing", "PSNs skipped and never received; rewinds: go-back-N rounds"},
     {"PPM", "packets acted on, per million that the rule matched"},
     {"OVERFLOW", "losses by full tables or queues; see `xdp-roce counters`"},

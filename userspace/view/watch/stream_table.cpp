@@ -66,8 +66,12 @@ TableColumn rate_column(const char *key) {
 }
 
 TableColumn column_of(const std::string &key) {
-  if (const report::StreamColumn *column = report::stream_column(key))
-    return {column->column, column->value, 0};
+  if (const report::StreamColumn *column = report::stream_column(key)) {
+    TableColumn made{column->column, column->value, 0};
+    if (key == "lost_before")
+      made.column.heading = "LOST"; // before this port; the width is for further columns
+    return made;
+  }
   return rate_column(key.c_str());
 }
 
