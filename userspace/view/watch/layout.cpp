@@ -15,8 +15,7 @@ namespace xr::watch {
 namespace {
 
 constexpr size_t kLeastColumns = 30, kLeastRows = 5;
-constexpr size_t kTall = 24;   // rows
-constexpr size_t kTaller = 40; // rows; on a smaller screen, lines of zeros are left out
+constexpr size_t kTall = 24; // rows; on a smaller screen, lines of zeros are left out
 
 // Rows of streams: meters are left out before these.
 size_t least_streams(const State &state, const Size &size) {
@@ -57,8 +56,12 @@ void streams_page(State &state, const Size &size, Screen &screen, size_t below) 
   const size_t reserved = 1 + least_streams(state, size);
   put(screen, link_lines(state, size.columns), left() > reserved ? left() - reserved : 0);
   put(screen, rates_lines(state, size.columns), left() > reserved ? left() - reserved : 0);
-  put(screen, meter_lines(state, size.columns, size.rows < kTaller),
-      left() > reserved ? left() - reserved : 0);
+  // Lines of zeros leave their room to streams.
+  std::vector<Line> meters = meter_lines(state, size.columns, false);
+  const size_t others = state.view().counted().streams.size() + state.view().rules().size() + 2;
+  if (size.rows < kTall || left() < meters.size() + others)
+    meters = meter_lines(state, size.columns, true);
+  put(screen, std::move(meters), left() > reserved ? left() - reserved : 0);
   const size_t rules = left() > reserved ? std::max<size_t>((left() - reserved) / 2, 2) : 0;
   put(screen, rule_lines(state, size.columns, rules), left() > reserved ? left() - reserved : 0);
   const size_t rows = left() > 1 ? left() - 1 : 0;
