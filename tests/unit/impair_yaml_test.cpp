@@ -68,7 +68,7 @@ TEST(ImpairYaml, TheExampleOfTheDocuments) {
   EXPECT_EQ(f.rules[1].text(),
             "src 192.0.2.0/24 not dest-qp 0x11 opcode data,nak burst 3 every 1000 "
             "repeat 1s 10s limit 50 per 1s set ecn ce delay 1ms jitter uniform 0s "
-            "100us next seed 8 name slow");
+            "100us seed 8 name slow next");
 }
 
 struct Same {
