@@ -39,7 +39,7 @@ has_metric() {
 }
 
 # Once, to standard output, before there is a server; and the linter of the real one likes it.
-xr attach rx0 >/dev/null
+xr attach rx0 --classes --follow >/dev/null
 xr impair rx0 add opcode ack drop name thirds
 replay "$(capture loss_rc_send_v4)"
 xr --json counters rx0 >"$scratch/counters.json"

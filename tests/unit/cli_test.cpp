@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iomanip>
 #include <iterator>
 #include <regex>
 #include <sstream>
@@ -15,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/app.h"
+#include "cli/examples.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "cli/sweep.h"
@@ -43,8 +45,11 @@ Outcome parse(const std::string &line) {
   Program program;
   testing::internal::CaptureStderr();
   // As a shell does: CLI11's own splitting takes [::1] for a list since 2.4.
-  std::istringstream words(line);
-  const Parsed said = program.line.parse({std::istream_iterator<std::string>(words), {}});
+  std::istringstream text(line);
+  std::vector<std::string> words;
+  for (std::string word; text >> std::quoted(word);)
+    words.push_back(word);
+  const Parsed said = program.line.parse(words);
   Outcome parsed;
   if (said.kind == Parsed::Kind::Fault)
     parsed.status = usage_error(program.line, said);
@@ -312,6 +317,97 @@ TEST(Cli, ManualAndCompletionHaveEverything) {
       EXPECT_NE(man.find(option.description()), std::string::npos) << option.name();
       EXPECT_NE(completion.find(" " + option.name()), std::string::npos) << option.name();
     }
+  }
+}
+
+// An example that is no longer understood is found here.
+TEST(Cli, EveryCommandHasExamplesThatParse) {
+  const Program program;
+  const Command root = program.line.root();
+  size_t examples = 0;
+  for (const Command &command : root.commands()) {
+    const std::string name = command.name(), man = plain(man_page(root, command));
+    EXPECT_NE(man.find(".SH EXAMPLES"), std::string::npos) << name;
+    EXPECT_FALSE(command.examples().empty()) << name;
+    for (const Example &example : command.examples()) {
+      const Outcome parsed = parse(example.line);
+      EXPECT_EQ(parsed.status, 0) << example.line << "\n" << parsed.error;
+      EXPECT_EQ(parsed.command, name) << example.line;
+      EXPECT_TRUE(example.what.ends_with('.')) << example.line;
+      EXPECT_NE(man.find("xdp-roce " + example.line + "\n" + example.what), std::string::npos)
+          << man;
+      examples++;
+    }
+    EXPECT_NE(command.help().find("  xdp-roce " + command.examples().front().line),
+              std::string::npos);
+  }
+  EXPECT_EQ(examples, all_examples().size()) << "of a command that is not there";
+}
+
+// What bash offers for the last word of a line, by a bash that has read the script.
+std::set<std::string> completions(const std::string &line) {
+  const Program program;
+  const xr::test::Directory directory;
+  const std::string script = directory.file("xdp-roce.bash"), answer = directory.file("answer");
+  std::ofstream(script) << bash_completion(program.line.root())
+                        << "ip() { cat <<'END'\n"
+                           "1: lo: <UP> mtu 65536 qdisc noqueue\n"
+                           "2: ens1: <UP> mtu 1500 xdp qdisc mq\n"
+                           "3: ens2@if4: <UP> mtu 1500 xdpgeneric/id:7 qdisc mq\n"
+                           "END\n}\n"
+                           "mapfile -t COMP_WORDS\n"
+                           "COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
+                           "_xdp_roce\n"
+                           "printf '%s\\n' \"${COMPREPLY[@]}\"\n";
+  std::ofstream words(directory.file("words"));
+  for (size_t from = 0; from <= line.size();) { // a word a line; the last may be empty
+    const size_t end = std::min(line.find(' ', from), line.size());
+    words << line.substr(from, end - from) << "\n";
+    from = end + 1;
+  }
+  words.close();
+  const std::string command =
+      fmt::format("bash {} <{} >{}", script, directory.file("words"), answer);
+  EXPECT_EQ(system(command.c_str()), 0) << line; // NOLINT(concurrency-mt-unsafe)
+  std::ifstream file(answer);
+  return {std::istream_iterator<std::string>(file), {}};
+}
+
+TEST(Cli, BashCompletesWords) {
+  struct Case {
+    const char *line;
+    std::vector<const char *> offered, not_offered;
+  };
+  const xr::test::Directory installed;
+  const std::string run = installed.file("sbin/xdp-roce") + " run ";
+  for (const char *file : {"sbin/xdp-roce", "share/xdp-roce/experiments/incast.yaml"}) {
+    std::filesystem::create_directories(std::filesystem::path(installed.file(file)).parent_path());
+    std::ofstream(installed.file(file)) << "\n";
+  }
+  std::filesystem::permissions(installed.file("sbin/xdp-roce"), std::filesystem::perms::owner_all);
+  const Case cases[] = {
+      {"xdp-roce str", {"streams"}, {"status"}},
+      {"xdp-roce attach ", {"lo", "ens1", "ens2"}, {"ens2@if4"}},
+      {"xdp-roce streams ", {"ens1", "ens2"}, {"lo"}},
+      {"xdp-roce streams ens1 --sort c", {"ce"}, {"gaps"}},
+      {"xdp-roce impair ens1 ", {"add", "list", "apply"}, {"probability"}},
+      {"xdp-roce impair ens1 add pro", {"probability"}, {"list"}},
+      {"xdp-roce impair ens1 add opcode ", {"data", "RC_SEND_ONLY"}, {"probability"}},
+      {"xdp-roce impair ens1 add opcode data ", {"drop", "every"}, {"RC_SEND_ONLY"}},
+      {"xdp-roce link ens1 ", {"rate", "delay", "red", "show"}, {"qp"}},
+      {"xdp-roce send ens1 dst 192.0.2.2 ", {"qp", "write", "size", "cc", "rate"}, {"drop"}},
+      {"xdp-roce send ens1 dst 192.0.2.2 cc ", {"dcqcn", "timely"}, {"qp"}},
+      {"xdp-roce send ens1 dst 192.0.2.2 cc dcqcn preset ", {"paper", "nvidia"}, {"qp"}},
+      {"xdp-roce cc show ", {"paper", "hpcc"}, {"flows"}},
+      {"xdp-roce cc predict ", {"flows", "kmin", "g="}, {"paper"}},
+      {run.c_str(), {"incast", "merge", "compare"}, {"*"}},
+  };
+  for (const Case &one : cases) {
+    const std::set<std::string> words = completions(one.line);
+    for (const char *word : one.offered)
+      EXPECT_TRUE(words.count(word)) << one.line << ": " << word;
+    for (const char *word : one.not_offered)
+      EXPECT_FALSE(words.count(word)) << one.line << ": " << word;
   }
 }
 

@@ -388,9 +388,11 @@ TEST(DoctorPort, HintsEnterItsNamespace) {
   PortFacts port = sound_port();
   port.netns = "box";
   expect(check(port), "promiscuous", Verdict::Info, "other VLANs",
-         "ip netns exec box ip link set eth7 promisc on");
+         "ip -n box link set eth7 promisc on");
   port.link.promiscuous = true;
   expect(check(port), "promiscuous", Verdict::Ok, "");
+  EXPECT_EQ(port.command("ethtool -K eth7 gro on"),
+            "nsenter --net=/run/netns/box ethtool -K eth7 gro on"); // ethtool takes no namespace
 }
 
 TEST(DoctorPort, WhoIsOnTheHook) {
@@ -746,11 +748,10 @@ TEST(DoctorElsewhere, TellsWhatCanBeTold) {
   Checks checks;
   rdma_elsewhere(port, "v2", checks);
   expect(checks, "place", Verdict::Unknown, "/sys belongs to another network namespace",
-         "ip netns exec box xdp-roce doctor eth7");
+         "xdp-roce --netns box doctor eth7");
   expect(checks, "peer_mode", Verdict::Unknown,
          "a peer of RoCE v2 fits: /sys belongs to another network namespace");
-  expect(checks, "pfc", Verdict::Info, "off at all priorities",
-         "ip netns exec box dcb pfc set dev eth7");
+  expect(checks, "pfc", Verdict::Info, "off at all priorities", "dcb -n box pfc set dev eth7");
   Pfc on;
   on.enabled = 1 << 3;
   port.pfc = on;

@@ -54,6 +54,23 @@ rules:
                                              "probability 2% drop seed 11"}));
 }
 
+// The example of docs/rules.md.
+TEST(ImpairYaml, TheExampleOfTheDocuments) {
+  std::ifstream page(std::string(XR_TEST_DATA) + "/../../docs/rules.md");
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  const size_t from = text.find("```yaml\n") + 8, to = text.find("```", from);
+  ASSERT_LT(from, to);
+  const File f = file(text.substr(from, to - from));
+  ASSERT_EQ(f.peers.size(), 2U);
+  EXPECT_EQ(peer_text(f.peers[1]), "192.0.2.1 0x13 0x14");
+  ASSERT_EQ(f.rules.size(), 2U);
+  EXPECT_EQ(f.rules[0].text(), "opcode data probability 0.1% drop seed 7 name loss");
+  EXPECT_EQ(f.rules[1].text(),
+            "src 192.0.2.0/24 not dest-qp 0x11 opcode data,nak burst 3 every 1000 "
+            "repeat 1s 10s limit 50 per 1s set ecn ce delay 1ms jitter uniform 0s "
+            "100us seed 8 name slow next");
+}
+
 struct Same {
   const char *map, *words;
 };

@@ -251,6 +251,101 @@ TEST(Metrics, EpisodesAndTimesOfQpPairs) {
   EXPECT_TRUE(std::isinf(times.bucket.back().upper_bound));
 }
 
+EpisodeRow ended(roce_cause cause, uint64_t recovery_ns) {
+  EpisodeRow row;
+  row.episode.cause = static_cast<uint8_t>(cause);
+  row.episode.seen_ns = 1'000'000;
+  row.episode.nak_ns = 1'003'000;
+  row.episode.resent_ns = 1'010'000;
+  row.episode.recovered_ns = 1'000'000 + recovery_ns;
+  return row;
+}
+
+const prometheus::ClientMetric::Histogram &
+histogram(const std::vector<MetricFamily> &all, const std::string &step, const std::string &cause) {
+  static const prometheus::ClientMetric::Histogram kNone;
+  const MetricFamily *family = find(all, "xdp_roce_episode_seconds");
+  for (const auto &metric : family ? family->metric : std::vector<prometheus::ClientMetric>())
+    if (metric.label.at(1).value == step && metric.label.at(2).value == cause)
+      return metric.histogram;
+  return kNone;
+}
+
+// 12 us is in the bucket up to 16.384 us; 100 s is above all bounds.
+TEST(Metrics, TimesOfEpisodes) {
+  EpisodeTotals totals;
+  const auto read = [&totals] {
+    Families families;
+    totals.add_to(families, "eth1");
+    return families.take();
+  };
+  totals.update({ended(ROCE_CAUSE_NAK, 12'000)}, 1);
+  totals.update({ended(ROCE_CAUSE_NAK, 100'000'000'000), ended(ROCE_CAUSE_RNR, 0)}, 1);
+  const auto all = read();
+  const auto &recovery = histogram(all, "recovery", "nak");
+  EXPECT_EQ(recovery.sample_count, 2U);
+  EXPECT_DOUBLE_EQ(recovery.sample_sum, 100.000012);
+  EXPECT_DOUBLE_EQ(recovery.bucket.at(1).upper_bound, 4096e-9);
+  EXPECT_EQ(recovery.bucket.at(1).cumulative_count, 0U);
+  EXPECT_DOUBLE_EQ(recovery.bucket.at(2).upper_bound, 16384e-9);
+  EXPECT_EQ(recovery.bucket.at(2).cumulative_count, 1U);
+  EXPECT_EQ(recovery.bucket.at(EpisodeTotals::kBounds - 1).cumulative_count, 1U);
+  EXPECT_EQ(recovery.bucket.back().cumulative_count, 2U);
+  EXPECT_DOUBLE_EQ(histogram(all, "nak_generation", "nak").sample_sum, 6e-6);
+  EXPECT_DOUBLE_EQ(histogram(all, "nak_reaction", "rnr").sample_sum, 7e-6);
+  EXPECT_EQ(histogram(all, "recovery", "rnr").sample_count, 0U) << "not over when it ended";
+  EXPECT_EQ(histogram(all, "recovery", "timeout").bucket.size(), EpisodeTotals::kBounds + 1U)
+      << "there before the first";
+  totals.update({}, 2); // attached again
+  EXPECT_EQ(histogram(read(), "recovery", "nak").sample_count, 0U);
+}
+
+// What ended between two scrapes is added to what ended before; only where pairs are followed.
+TEST(Exporter, AddsWhatEndedSinceTheLastReading) {
+  PortReading reading = reading_of(busy_port());
+  const Exporter exporter(
+      {{"eth1"}, {"gaps", 1}, "1.0"}, [&reading](const std::string &) { return Result(reading); },
+      [](const std::string &, const Error *) {});
+  EXPECT_EQ(find(exporter.Collect(), "xdp_roce_episode_seconds"), nullptr);
+  Episodes found;
+  found.episodes = {ended(ROCE_CAUSE_NAK, 12'000)};
+  reading.ended = std::make_shared<const Episodes>(found);
+  exporter.Collect();
+  EXPECT_EQ(histogram(exporter.Collect(), "recovery", "nak").sample_count, 2U);
+}
+
+TEST(Metrics, ClassesAndPauses) {
+  Snapshot port = busy_port();
+  port.quantum_ps = 0;
+  port.classes.clear();
+  auto all = families_of(reading_of(port));
+  EXPECT_EQ(series(all, "xdp_roce_pfc_frames_total"), 2U * ROCE_PFC_COUNTS);
+  EXPECT_EQ(find(all, "xdp_roce_pfc_paused_seconds_total"), nullptr) << "speed not known";
+  EXPECT_EQ(find(all, "xdp_roce_dscp_packets_total"), nullptr) << "without --classes";
+  port.totals.pfc_xoff[3] = 7;
+  port.totals.pfc_quanta[3] = 700;
+  port.totals.pfc_xon[ROCE_PFC_ALL] = 2;
+  port.pfc[3].paused_ns = 1'500'000;
+  port.quantum_ps = 5120;
+  port.classes.resize(ROCE_CLASS_COUNTS);
+  port.classes[26] = {50, 5000};
+  port.classes[ROCE_CLASS_PCP + 3] = {40, 4000};
+  port.classes[ROCE_CLASS_UNTAGGED] = {10, 1000};
+  all = families_of(reading_of(port));
+  EXPECT_EQ(value(all, "xdp_roce_pfc_frames_total", "3"), 7) << "XOFF";
+  double xon = 0;
+  for (const auto &metric : find(all, "xdp_roce_pfc_frames_total")->metric)
+    if (metric.label.at(1).value == "all" && metric.label.at(2).value == "xon")
+      xon = metric.counter.value;
+  EXPECT_EQ(xon, 2);
+  EXPECT_EQ(value(all, "xdp_roce_pfc_quanta_total", "3"), 700);
+  EXPECT_DOUBLE_EQ(value(all, "xdp_roce_pfc_paused_seconds_total", "3"), 1.5e-3);
+  EXPECT_EQ(series(all, "xdp_roce_dscp_packets_total"), 1U) << "those that were seen";
+  EXPECT_EQ(value(all, "xdp_roce_dscp_bytes_total", "26"), 5000);
+  EXPECT_EQ(value(all, "xdp_roce_pcp_packets_total", "3"), 40);
+  EXPECT_EQ(value(all, "xdp_roce_pcp_packets_total", "untagged"), 10);
+}
+
 TEST(Metrics, IncludeEveryFieldOfTheReports) {
   const Snapshot port = busy_port();
   const std::set<std::string> known = {"schema",     "source",   "frames",    "bytes",   "opcodes",

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include "cli/examples.h"
 #include "cli/output.h"
 #include "parse/words.h"
 
@@ -89,6 +90,8 @@ Program::Program()
   add_cc(program, chosen);
   add_run(program, chosen);
   add_help(program, chosen);
+  for (Command command : program.commands())
+    command.set_examples(examples_of(command.name()));
   program.set_footer(
       "Commands that read a port need CAP_BPF; commands that change one also CAP_NET_ADMIN and "
       "CAP_PERFMON;\nsend and respond also CAP_NET_RAW; --netns CAP_SYS_ADMIN.\n"

@@ -41,6 +41,14 @@ void describe(Command command, Args &args) {
       .add_option("WORDS", args.words,
                   "show: presets (default: all), or timely; predict: the words below")
       .value_name("");
+  const auto presets = congestion::dcqcn_presets();
+  std::vector<std::string> shown(presets.begin(), presets.end()), asked;
+  for (const std::string_view word : congestion::question_words())
+    asked.emplace_back(word);
+  for (const congestion::ParameterRow &row : congestion::dcqcn_rows())
+    asked.push_back(std::string(row.name) + "=");
+  command.set_completions(
+      {{"show", false, shown}, {"predict", false, asked}, {"preset", true, shown}});
   command.set_footer(
       "list     the congestion controls of `send ... cc` and DCQCN's presets\n"
       "show     parameters with unit and source, presets side by side\n"
@@ -50,11 +58,7 @@ void describe(Command command, Args &args) {
       "delay is the loop's,\n         without queueing (default 4us); start N R: so many "
       "flows start at R, the others at the line's rate;\n         for: time of the fluid "
       "model (default 400ms)\nParameters of DCQCN, as NAME=VALUE:\n" +
-      parameter_help() +
-      "Examples:\n"
-      "  xdp-roce cc show paper nvidia\n"
-      "  xdp-roce cc predict flows 10 rate 40gbit kmin 5k kmax 200k pmax 1% delay 4us\n"
-      "  xdp-roce cc predict flows 8 rate 100gbit preset hpcc alpha-timer=55us");
+      parameter_help());
 }
 
 // Words of `show`: presets of DCQCN, or another control.

@@ -9,6 +9,8 @@ namespace xr::cli {
 
 namespace {
 
+constexpr size_t kExamplesInHelp = 2;
+
 std::vector<Option> shown(CLI::App &app, bool positional) {
   std::vector<Option> options;
   for (CLI::Option *option : app.get_options())
@@ -22,6 +24,8 @@ std::vector<Option> shown(CLI::App &app, bool positional) {
 struct Command::Node {
   CLI::App *app;
   std::vector<LineCheck> checks;
+  std::vector<Example> examples;
+  std::vector<Completion> completions;
   std::vector<std::unique_ptr<Node>> commands;
   std::unique_ptr<CLI::App> owned; // of the program
 };
@@ -123,6 +127,10 @@ Command Command::add_command(const std::string &name, const std::string &descrip
 }
 
 void Command::set_footer(const std::string &text) { node_->app->footer(text); }
+void Command::set_examples(const std::vector<Example> &examples) { node_->examples = examples; }
+void Command::set_completions(const std::vector<Completion> &completions) {
+  node_->completions = completions;
+}
 void Command::hide() { node_->app->group(""); }
 
 void Command::on_parsed(const LineCheck &check) { node_->checks.push_back(check); }
@@ -134,12 +142,22 @@ bool Command::is_given(const std::string &option) const { return node_->app->cou
 std::string Command::name() const { return node_->app->get_name(); }
 std::string Command::description() const { return node_->app->get_description(); }
 std::string Command::footer() const { return node_->app->get_footer(); }
+std::vector<Example> Command::examples() const { return node_->examples; }
+std::vector<Completion> Command::completions() const { return node_->completions; }
 
 // Not App::help(): once a line is parsed, that is the help of the line's command.
 std::string Command::help() const {
   const CLI::App *parent = node_->app->get_parent();
-  return node_->app->get_formatter()->make_help(
+  std::string text = node_->app->get_formatter()->make_help(
       node_->app, parent ? parent->get_name() + " " + name() : name(), CLI::AppFormatMode::Normal);
+  const size_t shown = std::min(node_->examples.size(), kExamplesInHelp);
+  while (text.ends_with("\n\n"))
+    text.pop_back();
+  if (shown)
+    text += "\nExamples (more: xdp-roce help --man " + name() + "):\n";
+  for (size_t i = 0; i < shown; i++)
+    text += "  xdp-roce " + node_->examples[i].line + "\n      " + node_->examples[i].what + "\n";
+  return text;
 }
 
 std::vector<Command> Command::commands() const {
@@ -230,7 +248,6 @@ Parsed CommandLine::parse(std::vector<std::string> arguments) {
     parsed.kind = Parsed::Kind::Version;
   } catch (const CLI::Success &) {
     parsed.kind = Parsed::Kind::Help;
-    parsed.help = app.help();
   } catch (const CLI::ParseError &error) {
     parsed.kind = Parsed::Kind::Fault;
     parsed.fault = error.what();
@@ -240,6 +257,8 @@ Parsed CommandLine::parse(std::vector<std::string> arguments) {
   for (const auto &command : program_->commands)
     if (command->app->parsed())
       parsed.command = Command(command.get());
+  if (parsed.kind == Parsed::Kind::Help)
+    parsed.help = parsed.command.value_or(root()).help();
   if (parsed.kind != Parsed::Kind::Command)
     return parsed;
   parsed.check = parsed.command->fault();

@@ -60,6 +60,20 @@ struct LineFault {
 };
 using LineCheck = std::function<std::optional<LineFault>()>;
 
+// A command line that shows what a command is for.
+struct Example {
+  std::string line; // after the program's name
+  std::string what; // a sentence
+};
+
+// What bash offers for words that are not options: further words of a rule, for example.
+struct Completion {
+  std::string after;     // offered once this word is on the line; "": always
+  bool directly = false; // only as the next word
+  std::vector<std::string> words;
+  bool files = false; // and names of files
+};
+
 // A command, or the program with the global options. A handle, as Option.
 class Command {
 public:
@@ -82,6 +96,8 @@ public:
                            const std::string &description);
   Command add_command(const std::string &name, const std::string &description);
   void set_footer(const std::string &text);
+  void set_examples(const std::vector<Example> &examples);          // help shows the first two
+  void set_completions(const std::vector<Completion> &completions); // a later one overrules
   void hide(); // not in help, manual and completion
   // Called when a line of this command is parsed, after the checks that were added before.
   void on_parsed(const LineCheck &check);
@@ -92,6 +108,8 @@ public:
   std::string name() const;
   std::string description() const;
   std::string footer() const;
+  std::vector<Example> examples() const;
+  std::vector<Completion> completions() const;
   std::string help() const;
 
   // Those that help shows, in the order in which they were added.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bash completion, made from the table of commands.
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -13,7 +15,8 @@ namespace xr::cli {
 namespace {
 
 // The words that complete an option's value: a fixed list, or a shell expression.
-std::string values_of(const Option &option) {
+// `attached`: its ports are.
+std::string values_of(const Option &option, bool attached = false) {
   const std::string type = option.value_name(), name = option.name();
   const std::string help = type + option.description();
   const size_t open = help.find('{'), close = help.find('}');
@@ -28,8 +31,16 @@ std::string values_of(const Option &option) {
   if (type.starts_with("DEV"))
     return "$(ls /sys/class/infiniband 2>/dev/null)";
   if (name.starts_with("IF"))
-    return "$(_xdp_roce_interfaces)";
+    return attached ? "$(_xdp_roce_attached)" : "$(_xdp_roce_interfaces)";
   return "";
+}
+
+// Commands whose ports are attached already.
+bool needs_attached(const std::string &command) {
+  constexpr std::array<std::string_view, 12> kCommands = {
+      "detach",  "status", "counters", "streams", "events", "episodes",
+      "latency", "check",  "watch",    "link",    "impair", "export"};
+  return std::find(kCommands.begin(), kCommands.end(), command) != kCommands.end();
 }
 
 bool is_file(const Option &option) {
@@ -70,23 +81,56 @@ std::string option_names(const Command &command) {
   return names;
 }
 
+// Case statements over the words before the one that is completed.
+std::string further_words(const Command &command) {
+  std::string out;
+  for (const Completion &completion : command.completions()) {
+    const std::string words = fmt::format("{}", fmt::join(completion.words, " "));
+    if (completion.after.empty())
+      out += fmt::format("      words+=\" {}\"\n", words);
+    else
+      out += fmt::format("      case \"{}\" in {}) words=\"{}\" files='{}' ;; esac\n",
+                         completion.directly ? "$before" : "$line",
+                         completion.directly ? completion.after : "*' " + completion.after + " '*",
+                         words, completion.files ? "1" : "");
+  }
+  return out;
+}
+
 std::string command_arm(const Command &command) {
   std::set<std::string> words; // a set: both ports of a bridge have the same words
   bool files = false;
   for (const Option &option : command.positionals()) {
-    words.insert(values_of(option));
+    words.insert(values_of(option, needs_attached(command.name())));
     files = files || is_file(option);
     if (option.description().find(" | ") != std::string::npos)
       words.insert(first_words(option.description()));
   }
   words.erase("");
-  return fmt::format("    {}) words=\"{}\" files='{}' dashes+=\"{}\" ;;\n", command.name(),
-                     fmt::join(words, " "), files ? "1" : "", option_names(command));
+  return fmt::format("    {}) words=\"{}\" files='{}' dashes+=\"{}\"\n{}    ;;\n", command.name(),
+                     fmt::join(words, " "), files ? "1" : "", option_names(command),
+                     further_words(command));
 }
 
 constexpr const char *kScript = R"bash(# bash completion for xdp-roce
 _xdp_roce_interfaces() {{
   ip -o ${{netns:+-n "$netns"}} link show 2>/dev/null | sed -n 's/^[0-9]*: \([^:@]*\).*/\1/p'
+}}
+# Ports with an XDP program; all, if there are none.
+_xdp_roce_attached() {{
+  local ports
+  ports=$(ip -o ${{netns:+-n "$netns"}} link show 2>/dev/null |
+    sed -n 's/^[0-9]*: \([^:@]*\).* xdp\(generic\|multi\|\)[ /].*/\1/p')
+  echo "${{ports:-$(_xdp_roce_interfaces)}}"
+}}
+# Those that `run NAME` finds.
+_xdp_roce_experiments() {{
+  local program name
+  program=$(readlink -f -- "$(type -P -- "${{COMP_WORDS[0]}}")")
+  for name in "${{program%/*/*}}"/share/xdp-roce/experiments/*.yaml; do
+    name=${{name##*/}}
+    [[ $name == '*.yaml' ]] || echo "${{name%.yaml}}"
+  done
 }}
 _xdp_roce() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}}
@@ -96,6 +140,7 @@ _xdp_roce() {{
     case " $commands " in *" ${{COMP_WORDS[i]}} "*) command=${{command:-${{COMP_WORDS[i]}}}} ;; esac
     [[ ${{COMP_WORDS[i]}} != --netns ]] || netns=${{COMP_WORDS[i + 1]}}
   done
+  local line=" ${{COMP_WORDS[*]:1:COMP_CWORD-1}} "
   case "$command" in
     "") words=$commands ;;
 {arms}  esac

@@ -2,6 +2,7 @@
 #include "metrics/exporter.h"
 
 #include <chrono>
+#include <map>
 #include <optional>
 
 #include "checks/setup.h"
@@ -37,7 +38,25 @@ void add_checks(const datapath::AttachedPort &port, metrics::PortReading &readin
       {*reading.snapshot, episodes ? &*episodes : nullptr, reading.latency.get()});
 }
 
-Result<metrics::PortReading> read_port(const std::string &ifname, const std::string &netns) {
+// How far the episodes of a port have been read.
+struct EpisodesRead {
+  uint64_t since_ns = 0; // the attachment
+  datapath::AttachedPort::Found newest;
+};
+
+void add_ended(const datapath::AttachedPort &port, EpisodesRead &read,
+               metrics::PortReading &reading) {
+  if (read.since_ns != reading.status.since_ns)
+    read = {reading.status.since_ns, {}};
+  auto ended = port.ended_episodes(read.newest);
+  if (ended)
+    reading.ended = std::make_shared<const Episodes>(std::move(*ended));
+  else
+    reading.failures.push_back(ended.error());
+}
+
+Result<metrics::PortReading> read_port(const std::string &ifname, const std::string &netns,
+                                       EpisodesRead &episodes) {
   metrics::PortReading reading;
   // Held until the end, so that a concurrent attach or detach causes no read errors.
   const auto lock = datapath::Lock::take(datapath::Lock::Kind::Shared);
@@ -69,6 +88,8 @@ Result<metrics::PortReading> read_port(const std::string &ifname, const std::str
     else
       reading.failures.push_back(latency.error());
   }
+  if (reading.status.features & ROCE_FEATURE_FOLLOW)
+    add_ended(port, episodes, reading);
   if (reading.snapshot)
     add_checks(port, reading);
   reading.rates = datapath::read_rates(reading.status.netns_inode, reading.status.ifindex);
@@ -173,7 +194,10 @@ int export_metrics(const Args &args, const Globals &globals) {
     return fail("export", allowed.error());
   const auto exporter = std::make_shared<metrics::Exporter>(
       metrics::Exporter::Settings{args.interfaces, args.streams, XR_VERSION, !args.once},
-      [&globals](const std::string &ifname) { return read_port(ifname, globals.netns); }, tell,
+      [&globals, read = std::map<std::string, EpisodesRead>()](const std::string &ifname) mutable {
+        return read_port(ifname, globals.netns, read[ifname]);
+      },
+      tell,
       [&globals] {
         const auto names = datapath::pinned_interfaces(globals.netns);
         return names ? names.get() : std::vector<std::string>();

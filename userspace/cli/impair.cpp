@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "datapath/rules.h"
 #include "impair/action_table.h"
+#include "impair/fields.h"
 #include "impair/opcodes.h"
 #include "parse/words.h"
 #include "report/rules.h"
@@ -90,6 +91,10 @@ std::string footer() {
          "\n" + wrapped(kZero);
 }
 
+std::vector<std::string> texts(const std::vector<std::string_view> &words) {
+  return {words.begin(), words.end()};
+}
+
 void describe(Command command, Args &args) {
   command.add_option("IF", args.ifname, "The port whose incoming frames are impaired")
       .required()
@@ -102,6 +107,10 @@ void describe(Command command, Args &args) {
       .value_name("");
   command.add_option("--seed", args.seed, "Seed of all random choices (the same as `seed N`)")
       .value_name("N");
+  command.set_completions({{"add", false, texts(impair::rule_words())},
+                           {"opcode", true, texts(impair::opcode_names())},
+                           {"ecn", true, texts(impair::ecn_names())},
+                           {"apply", true, {}, true}});
   command.set_footer(footer());
 }
 

@@ -31,6 +31,10 @@ struct Args {
 void describe(Command command, Args &args) {
   add_interface(command, args.ifname, "A port of a wire");
   command.add_option("WORDS", args.words, "show | off | the link's words").value_name("");
+  std::vector<std::string> words = {"show", "off"};
+  for (const std::string_view word : wire::link_words())
+    words.emplace_back(word);
+  command.set_completions({{.after = "", .words = words}, {"trace", true, {}, true}});
   command.set_footer(
       "What leaves by the port goes through its link, while xdp-roce wire runs:\n"
       "  rate R [l1|l2]        delay D               buffer SIZE         mtu N\n"

@@ -74,6 +74,13 @@ std::string keys_of(const Command &command) {
   return out;
 }
 
+std::string example_list(const Command &command) {
+  std::string out;
+  for (const Example &example : command.examples())
+    out += fmt::format(".TP\n\\fBxdp\\-roce {}\\fR\n{}\n", roff(example.line), roff(example.what));
+  return out;
+}
+
 std::string section(const std::string &title, const std::string &text) {
   return text.empty() ? "" : fmt::format(".SH {}\n{}", title, text);
 }
@@ -98,6 +105,10 @@ constexpr const char *kFiles =
     "\\fBrespond\\fR that runs.\n";
 constexpr const char *kEnvironment =
     ".TP\n\\fBNO_COLOR\\fR\nNo colour, if it is not empty.\n"
+    ".TP\n\\fBTERM\\fR\nThe type of the terminal, which \\fBwatch\\fR needs to know; with "
+    "\\fBdumb\\fR no colour.\n"
+    ".TP\n\\fBCOLUMNS\\fR, \\fBLINES\\fR\nThe size of what \\fBwatch \\-\\-once\\fR prints (80 by "
+    "24).\n"
     ".TP\n\\fBLIBXDP_BPFFS\\fR\nAnother bpffs than \\fI/sys/fs/bpf\\fR.\n";
 
 } // namespace
@@ -122,7 +133,8 @@ std::string man_page(const Command &program, const Command &command) {
          section("ARGUMENTS", option_list(command.positionals())) +
          section("OPTIONS", option_list(command.flags())) + section("KEYS", keys_of(command)) +
          section("GLOBAL OPTIONS", option_list(program.flags())) +
-         section("NOTES", lines(command.footer())) +
+         section("NOTES", lines(command.footer())) + section("EXAMPLES", example_list(command)) +
+         section("ENVIRONMENT", kEnvironment) +
          section(
              "EXIT STATUS",
              fmt::format("0 success, 1 a file, a port or the machine is wrong, 2 the command line "

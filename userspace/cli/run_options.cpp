@@ -84,18 +84,11 @@ void describe_run(Command command, RunArgs &args) {
   command.add_flag("--tap", args.tap, "Print the verdicts as TAP instead of the summary");
   command.add_flag("--list", args.list, "List the installed experiments");
   command.option("--list").excludes(file);
+  command.set_completions(
+      {{.after = "", .words = {"$(_xdp_roce_experiments)", "merge", "compare"}}});
   command.set_footer(
       "Exit status: 0 all expectations hold, 3 one does not, 1 it failed or could not measure,\n"
-      "2 the command line was wrong. In virtual time it needs no privilege, elsewhere root's.\n"
-      "Examples:\n"
-      "  xdp-roce run --list\n"
-      "  xdp-roce run incast --out /tmp/incast\n"
-      "  xdp-roce run presets --jobs 4 --set duration=100ms\n"
-      "  xdp-roce run FILE --on ports left=eth1,right=eth2 --out /tmp/inline\n"
-      "  xdp-roce run compare /tmp/virtual /tmp/namespaces --out /tmp/both\n"
-      "  xdp-roce run --import netem \"delay 10ms 2ms loss gemodel 1% 30%\"\n"
-      "  xdp-roce run --import lumina example.yml --on namespaces --scale 1/1000 --out "
-      "/tmp/lumina");
+      "2 the command line was wrong. In virtual time it needs no privilege, elsewhere root's.");
 }
 
 Status check_place(const RunArgs &args) {

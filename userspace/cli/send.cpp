@@ -9,6 +9,8 @@
 #include "cli/commands.h"
 #include "cli/send_errors.h"
 #include "cli/traffic_options.h"
+#include "congestion/prediction.h"
+#include "flow/words.h"
 #include "packet/message.h"
 #include "parse/value.h"
 #include "parse/words.h"
@@ -144,6 +146,20 @@ void describe_engine(Command command, Args &args) {
       .check(one_of({"afxdp", "live", "auto"}));
 }
 
+void describe_words(Command command) {
+  std::vector<std::string> words = {"replay", "pfc"}, controls, presets = flow::preset_names();
+  for (const std::string_view word : flow::flow_words())
+    words.emplace_back(word);
+  for (const congestion::ControlRow &row : congestion::control_rows())
+    controls.emplace_back(row.word);
+  for (const char *preset : congestion::dcqcn_presets())
+    presets.emplace_back(preset);
+  command.set_completions({{.after = "", .words = words},
+                           {"cc", true, controls},
+                           {"preset", true, presets},
+                           {"replay", true, {}, true}});
+}
+
 void describe(Command command, Args &args) {
   add_interface(command, args.ifname, "The port to send from");
   command.add_option("FLOW", args.words, "The words of a flow; see below").value_name("");
@@ -172,6 +188,7 @@ void describe(Command command, Args &args) {
   add_queue_options(command, args.request.queues, "Send from N queues, a thread each (default: 1)");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
+  describe_words(command);
   command.set_footer(
       "FLOW: src IP, dst IP, src-mac MAC, dst-mac MAC, vlan ID[/PRIO], v1, transport "
       "rc|uc|rd|ud|xrc,\n  " +
@@ -197,7 +214,6 @@ void describe(Command command, Args &args) {
       "or: pfc PRIORITIES|global [quanta N[,N]] every DURATION | storm [line RATE] [enable VECTOR] "
       "[src-mac MAC]\n"
       "  [count N] [for DURATION] [no-xon]: 802.1Qbb or PAUSE frames, and XON at the end\n"
-      "Example: xdp-roce send eth1 dst 192.0.2.2 qp 0x11 write size 1M messages 100 rate 5gbit\n"
       "MACs that are not given come from the neighbour table, or from ARP and neighbour "
       "discovery; a group's follow from its address.");
 }

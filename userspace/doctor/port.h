@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "datapath/hook.h"
 #include "datapath/preflight.h"
+#include "host/command.h"
 #include "host/dcb.h"
 #include "host/link.h"
 #include "host/netdev_family.h"
@@ -33,9 +34,7 @@ struct PortFacts {
   afxdp::ZeroCopyPort zero_copy_port() const;
 
   // `line` as a shell command that runs in the namespace of the port.
-  std::string command(const std::string &line) const {
-    return netns.empty() ? line : "ip netns exec " + netns + " " + line;
-  }
+  std::string command(const std::string &line) const { return host::command_in(netns, line); }
 };
 
 // Error: no such interface or namespace. `try_port`: tries zero-copy, which may lose frames of the

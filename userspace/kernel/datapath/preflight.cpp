@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "host/command.h"
 #include "host/link.h"
 #include "host/netdev_family.h"
 
@@ -45,19 +46,30 @@ constexpr const char *kStripping[] = {"rx-vlan-hw-parse", "rx-vlan-stag-hw-parse
 // bytes of it to the kernel.
 constexpr uint32_t kOneBufferMtu = 3498;
 
+// How a hint's command gets into a namespace: by its name, or through one of its processes.
+struct Way {
+  std::string netns;
+  std::string process;
+
+  std::string command(const std::string &line) const {
+    return process.empty() ? host::command_in(netns, line)
+                           : fmt::format("nsenter -t {} -n {}", process, line);
+  }
+};
+
 // A namespace in which the peer of a veth may be. It is kept open, because /proc/thread-self leads
 // elsewhere after this thread has entered another namespace.
 struct Candidate {
   Fd fd;
   uint64_t inode;
-  std::string label;  // "netns left"
-  std::string prefix; // of a shell command that runs there: "ip netns exec left "
+  std::string label; // "netns left"
+  Way way;
 };
 
 // An interface and its namespace.
 struct End {
   std::shared_ptr<const host::Netns> netns;
-  std::string prefix;
+  Way way;
   std::string name; // for a sentence: "left0 (netns left)"
   host::LinkFacts facts;
   host::Features features;
@@ -73,7 +85,7 @@ struct End {
     return out;
   }
   bool veth() const { return facts.kind == "veth"; }
-  std::string command(const std::string &what) const { return prefix + what; }
+  std::string command(const std::string &line) const { return way.command(line); }
 };
 
 // The caller's namespace, then named ones, then those of processes; each once.
@@ -81,22 +93,22 @@ std::vector<Candidate> candidates() {
   std::vector<Candidate> candidates;
   std::set<uint64_t> seen;
   std::error_code ignored;
-  auto add = [&](const fs::path &path, std::string label, std::string prefix) {
+  auto add = [&](const fs::path &path, std::string label, Way way) {
     struct stat st {};
     if (stat(path.c_str(), &st) < 0 || !seen.insert(st.st_ino).second)
       return;
     if (Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC)); fd)
-      candidates.push_back({std::move(fd), st.st_ino, std::move(label), std::move(prefix)});
+      candidates.push_back({std::move(fd), st.st_ino, std::move(label), std::move(way)});
   };
-  add("/proc/thread-self/ns/net", "this command's netns", "");
+  add("/proc/thread-self/ns/net", "this command's netns", {});
   for (const auto &entry : fs::directory_iterator("/run/netns", ignored)) {
     std::string name = entry.path().filename();
-    add(entry.path(), "netns " + name, "ip netns exec " + name + " ");
+    add(entry.path(), "netns " + name, {.netns = name, .process = {}});
   }
   for (const auto &entry : fs::directory_iterator("/proc", ignored)) {
     std::string pid = entry.path().filename();
     if (isdigit(static_cast<unsigned char>(pid[0])))
-      add(entry.path() / "ns/net", "netns of process " + pid, "nsenter -t " + pid + " -n ");
+      add(entry.path() / "ns/net", "netns of process " + pid, {.netns = {}, .process = pid});
   }
   return candidates;
 }
@@ -124,7 +136,7 @@ Status read_end(End &end, const std::function<Result<host::LinkFacts>()> &read) 
 // The peer of a veth; nothing if its namespace cannot be found.
 std::optional<End> find_peer(const End &port) {
   End peer;
-  peer.prefix = port.prefix;
+  peer.way = port.way;
   peer.netns = port.netns;
   std::string label;
   if (port.facts.peer_nsid >= 0) {
@@ -134,7 +146,7 @@ std::optional<End> find_peer(const End &port) {
     if (!netns)
       return {};
     peer.netns = std::make_shared<host::Netns>(std::move(*netns));
-    peer.prefix = found->prefix;
+    peer.way = found->way;
     label = fmt::format(" ({})", found->label);
   }
   if (!port.facts.peer_ifindex ||
@@ -358,8 +370,7 @@ void Preflight::check_large_frames(const End &port, const End &other) {
 Result<End> open_port(const host::Netns &netns, const std::string &ifname) {
   End end;
   end.netns = {std::shared_ptr<const host::Netns>(), &netns}; // the caller's
-  if (!netns.name().empty())
-    end.prefix = "ip netns exec " + netns.name() + " ";
+  end.way.netns = netns.name();
   if (auto done = read_end(end, [&] { return host::read_link(ifname, netns.name()); }); !done)
     return done.error();
   return end;

@@ -96,14 +96,10 @@ Status parse_word(Question &question, parse::WordReader &words) {
   const std::string word = words.take();
   if (word.find('=') != std::string::npos)
     return question.parameters.set(word);
-  std::vector<std::string_view> names;
-  for (const Keyword &keyword : kKeywords) {
-    names.emplace_back(keyword.name);
-    if (word != keyword.name)
-      continue;
-    return keyword.parse(question, words).in(word);
-  }
-  return Error{fmt::format("what is '{}'?", word), parse::hint_from(word, names)};
+  for (const Keyword &keyword : kKeywords)
+    if (word == keyword.name)
+      return keyword.parse(question, words).in(word);
+  return Error{fmt::format("what is '{}'?", word), parse::hint_from(word, question_words())};
 }
 
 Status check(const Question &question) {
@@ -152,6 +148,13 @@ Prediction predict(const Question &question, const DcqcnSettings &settings, cons
 }
 
 } // namespace
+
+std::vector<std::string_view> question_words() {
+  std::vector<std::string_view> names;
+  for (const Keyword &keyword : kKeywords)
+    names.emplace_back(keyword.name);
+  return names;
+}
 
 std::string_view question_usage() {
   return "flows N rate R [kmin B] [kmax B] [pmax P] [delay D] [packet B] [start N R] [for D] "

@@ -18,6 +18,9 @@ Result<Question> parse_question(const std::vector<std::string> &words);
 // The words with what they mean, for the help.
 std::string_view question_usage();
 
+// The words that begin a part of it.
+std::vector<std::string_view> question_words();
+
 Answer predict(const Question &question);
 // The stated values alone. `fluid`: with the fluid model, which takes longer than all else.
 Prediction predict_stated(const Question &question, bool fluid);

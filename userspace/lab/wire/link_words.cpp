@@ -209,11 +209,7 @@ constexpr Keyword kKeywords[] = {
 };
 
 Error unknown(const std::string &word) {
-  std::vector<std::string_view> names;
-  for (const Keyword &keyword : kKeywords)
-    names.push_back(keyword.word);
-  names.insert(names.end(), kAqmWords.begin(), kAqmWords.end());
-  return wrong(word, "a word of a link", hint_from(word, names));
+  return wrong(word, "a word of a link", hint_from(word, link_words()));
 }
 
 Status parse_words(WordReader &words, LinkSpec &spec) {
@@ -320,6 +316,14 @@ std::string class_text(unsigned number, const LinkClass &link_class, uint32_t re
 }
 
 } // namespace
+
+std::vector<std::string_view> link_words() {
+  std::vector<std::string_view> names;
+  for (const Keyword &keyword : kKeywords)
+    names.push_back(keyword.word);
+  names.insert(names.end(), kAqmWords.begin(), kAqmWords.end());
+  return names;
+}
 
 Result<LinkSpec> parse_link(const std::vector<std::string> &list) {
   WordReader words(list);

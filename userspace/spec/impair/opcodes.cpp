@@ -73,15 +73,6 @@ What operation_packets(const std::string &name) {
   return what;
 }
 
-std::vector<std::string_view> opcode_names() {
-  std::vector<std::string_view> names = opcode_classes();
-  for (const names::OpcodeName &row : names::kOpcodeNames) {
-    names.push_back(row.operation);
-    names.push_back(row.full);
-  }
-  return names;
-}
-
 // Parses 0x04, and the report names of opcodes without a name: RESERVED_0x18, MANUFACTURER_0xc1.
 Result<Packets> numbered(const std::string &word) {
   std::string digits = lower(word);
@@ -102,6 +93,15 @@ Result<Packets> numbered(const std::string &word) {
 }
 
 } // namespace
+
+std::vector<std::string_view> opcode_names() {
+  std::vector<std::string_view> names = opcode_classes();
+  for (const names::OpcodeName &row : names::kOpcodeNames) {
+    names.push_back(row.operation);
+    names.push_back(row.full);
+  }
+  return names;
+}
 
 std::vector<std::string_view> opcode_classes() {
   std::vector<std::string_view> names;

@@ -19,6 +19,9 @@ struct Packets {
 // Class names (data, ack, nak, ...) that opcode_packets() accepts in addition to names and numbers.
 std::vector<std::string_view> opcode_classes();
 
+// These, and the names of opcodes with and without their transport.
+std::vector<std::string_view> opcode_names();
+
 // All entries of roce_ruleset.what that packets with this opcode can have.
 What what_of(unsigned opcode);
 

@@ -42,6 +42,10 @@ void Exporter::collect_port(Families &to, const std::string &ifname) const {
     notify(memory, ifname, got.failures.empty() ? nullptr : &got.failures.front());
     if (got.snapshot && got.snapshot->tracked)
       port.totals = &memory.totals.update(*got.snapshot, got.status.since_ns);
+    if (got.ended) {
+      memory.episodes.update(got.ended->episodes, got.status.since_ns);
+      port.episodes = &memory.episodes;
+    }
   } else {
     notify(memory, ifname, &reading.error());
     memory.totals = {};

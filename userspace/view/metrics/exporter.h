@@ -44,6 +44,7 @@ public:
 private:
   struct PortMemory {
     StreamTotals totals;
+    EpisodeTotals episodes;
     uint64_t errors = 0;
     std::string reported;   // the last error reported
     bool transient = false; // attached only while another command runs (ROCE_FEATURE_PASSING)

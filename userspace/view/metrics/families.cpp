@@ -28,12 +28,12 @@ void Families::gauge(const std::string &name, const std::string &help, Labels la
 }
 
 void Families::histogram(const std::string &name, const std::string &help, Labels labels,
-                         const std::vector<Bucket> &buckets, double sum) {
+                         const std::vector<Bucket> &buckets, double sum, uint64_t above) {
   prometheus::ClientMetric::Histogram &to =
       add(name, help, prometheus::MetricType::Histogram, std::move(labels)).histogram;
   for (const Bucket &bucket : buckets)
     to.bucket.push_back({bucket.count, bucket.upper_bound});
-  to.sample_count = buckets.empty() ? 0 : buckets.back().count;
+  to.sample_count = (buckets.empty() ? 0 : buckets.back().count) + above;
   to.bucket.push_back({to.sample_count, std::numeric_limits<double>::infinity()});
   to.sample_sum = sum;
 }

@@ -20,13 +20,13 @@ public:
   void gauge(const std::string &name, const std::string &help, Labels labels, double value);
 
   // `buckets`: values up to `upper_bound`, which ascend; each counts those of the ones before it
-  // too.
+  // too. `above`: values above the last bound.
   struct Bucket {
     double upper_bound = 0;
     uint64_t count = 0;
   };
   void histogram(const std::string &name, const std::string &help, Labels labels,
-                 const std::vector<Bucket> &buckets, double sum);
+                 const std::vector<Bucket> &buckets, double sum, uint64_t above = 0);
 
   // Families in the order in which their names were first added.
   std::vector<prometheus::MetricFamily> take() { return std::move(families_); }

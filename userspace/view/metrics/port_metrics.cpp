@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "metrics/class_metrics.h"
 #include "metrics/latency_metrics.h"
 #include "metrics/rates_metrics.h"
 #include "metrics/stream_totals.h"
@@ -284,6 +285,7 @@ void add_port(Families &families, const PortState &port, const report::StreamOpt
   add_status(families, port.name, port.reading->status);
   if (const auto &snapshot = port.reading->snapshot) {
     add_counters(families, port, *snapshot);
+    add_classes(families, port.name, *snapshot);
     if (snapshot->tracked)
       add_streams(families, port, *snapshot, options);
   }
@@ -293,6 +295,8 @@ void add_port(Families &families, const PortState &port, const report::StreamOpt
     add_wire(families, port.name, *port.reading->wire, port.reading->wire_running);
   if (port.reading->latency)
     add_latency(families, port.name, *port.reading->latency);
+  if (port.episodes)
+    port.episodes->add_to(families, port.name);
   if (port.reading->rates)
     add_rates(families, port.name, *port.reading->rates, options.top);
 }

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "metrics/episode_metrics.h"
 #include "metrics/families.h"
+#include "model/episodes.h"
 #include "model/passive_latency.h"
 #include "model/port_status.h"
 #include "model/rules.h"
@@ -31,6 +33,7 @@ struct PortReading {
   bool wire_running = false;
   std::shared_ptr<const EndpointRates> rates;    // null: no process controls rates there
   std::shared_ptr<const PassiveLatency> latency; // null: it does not time QP pairs
+  std::shared_ptr<const Episodes> ended;         // since the last reading; null: it does not follow
   std::vector<SetupCheck> checks;                // by what passed since the port was attached
   std::vector<Error> failures;                   // errors of the parts that could not be read
 };
@@ -39,6 +42,7 @@ struct PortState {
   std::string name;
   const PortReading *reading = nullptr;          // null: not attached
   const std::vector<uint64_t> *totals = nullptr; // sums over all streams, see StreamTotals
+  const EpisodeTotals *episodes = nullptr;       // null: it does not follow QP pairs
   uint64_t errors = 0;                           // read errors since the start
   double seconds = 0;                            // duration of the reading
 };

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "model/episode_times.h"
 #include "names/names.h"
 #include "report/sections.h"
 #include "report/summary.h"
@@ -20,10 +21,7 @@ Value qp_of(const PairName &name) { return name.src_qp ? Value{uint64_t{*name.sr
 // Time since the capture's first frame.
 Value at(uint64_t ns, uint64_t first) { return ns ? Value{ns - std::min(first, ns)} : Value{}; }
 
-// Nanoseconds between two moments; unknown if one did not happen or came first.
-Value between(uint64_t from, uint64_t to) {
-  return from && to >= from ? Value{to - from} : Value{};
-}
+Value value_of(const std::optional<uint64_t> &ns) { return ns ? Value{*ns} : Value{}; }
 
 Value paced_by(const CnpRow &row) {
   const char *scope = cnps_paced_by(row);
@@ -105,14 +103,10 @@ void add_start(Rows &rows, uint64_t start, const Episodes &found) {
 void add_row(Rows &rows, const EpisodeRow &row, const Episodes &found) {
   const uint64_t first = found.first_ns;
   const roce_episode &e = row.episode;
-  const Value generation = between(e.seen_ns, e.cause == ROCE_CAUSE_NAK ? e.nak_ns : 0);
-  const Value reaction =
-      e.cause == ROCE_CAUSE_READ ? between(e.seen_ns, e.reread_ns) : between(e.nak_ns, e.resent_ns);
-  const Value timeout = e.cause == ROCE_CAUSE_TIMEOUT
-                            ? between(e.last_sent_ns, e.reread_ns ? e.reread_ns : e.resent_ns)
-                            : Value{};
-  const uint64_t start = episode_start(e), recovered = recovery_ns(e);
-  const Value recovery = recovered ? Value{recovered} : Value{};
+  const EpisodeTimes times = episode_times(e);
+  const Value generation = value_of(times.nak_generation), reaction = value_of(times.nak_reaction),
+              timeout = value_of(times.timeout), recovery = value_of(times.recovery);
+  const uint64_t start = episode_start(e);
 
   rows.begin();
   add_start(rows, start == UINT64_MAX ? 0 : start, found);

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/episode_times.h"
+
 namespace xr::report {
 
 void add_summary(Document &document, Summary summary) {
@@ -25,10 +27,7 @@ void add_summary(Document &document, Summary summary) {
             std::back_inserter(document.sentences));
 }
 
-uint64_t recovery_ns(const roce_episode &e) {
-  const uint64_t start = episode_start(e);
-  return e.recovered_ns > start ? e.recovered_ns - start : 0;
-}
+uint64_t recovery_ns(const roce_episode &e) { return episode_times(e).recovery.value_or(0); }
 
 Recovery longest_recovery(const Episodes &episodes) {
   Recovery longest;
