@@ -214,6 +214,7 @@ PLACES = {
     "cli/bridge_output.cpp": (1, "xdp-roce bridge box0 IF2"),
     "cli/capture.cpp": (1, "#needs a terminal and Wireshark"),
     "cli/cc.cpp": (1, "xdp-roce cc list"),
+    "cli/command_line.cpp": (1, "#commands.sh runs --help of every command"),
     "cli/compare.cpp": (1, "xdp-roce compare IF1 IF2 --for 10s"),
     "cli/experiments.cpp": (1, "xdp-roce run --list"),
     "cli/export.cpp": (1, "xdp-roce --json counters IF"),

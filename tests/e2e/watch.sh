@@ -129,7 +129,7 @@ await_screen 'packets_per_s'
 keys Enter
 await_screen 'PKT/s▼'
 keys M
-await_screen 'MISSING▼'
+await_screen 'LOST▼'
 
 # The filter.
 streams=$(jq '.streams | length' "$scratch/streams.json")
