@@ -84,7 +84,7 @@ void SeriesCollector::widen() {
     halve(most, [](uint64_t &to, uint64_t more) { to = std::max(to, more); });
 }
 
-// Of a time before the first frame's: the first.
+// A time before the first frame's is in the first.
 size_t SeriesCollector::bin_of(uint64_t ns) {
   const uint64_t since = ns - std::min(ns, series_.first_ns);
   while (since / series_.bin_ns >= Series::kBins)

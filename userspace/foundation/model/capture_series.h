@@ -26,7 +26,7 @@ struct CaptureSeries {
   static constexpr size_t kColumnBins = kBins / kColumns;
   using HeatRows = LogBuckets<1, 34>; // ns; two rows an octave
 
-  // Of all RoCE streams.
+  // Sums over all RoCE streams.
   struct Bin {
     uint64_t packets = 0, bytes = 0; // of streams; frames without FCS
     uint64_t ce = 0, cnps = 0;
