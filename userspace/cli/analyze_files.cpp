@@ -104,7 +104,10 @@ private:
 };
 
 plot::PageTable episodes_of(const Analysis &analysis) {
-  plot::PageTable table = page_table("Episodes", report::episode_table(analysis.episodes));
+  plot::PageTable table = page_table("Episodes", report::episode_table(analysis.episodes),
+                                     {"AT ms", "src", "dst", "dest_qp", "cause",
+                                      "first_missing_psn", "missing", "NAK us", "REACTION\nus",
+                                      "TIMEOUT\nus", "RECOVERY\nus", "resent_packets", "findings"});
   const Frames frames(analysis);
   for (const char *name : {"LOSS FRAME", "NAK FRAME", "RESENT FRAME"})
     table.columns.emplace_back(name);

@@ -38,6 +38,7 @@ void add_bin(Series::Bin &to, const Series::Bin &more) {
 
 void add_stream_bin(Series::StreamBin &to, const Series::StreamBin &more) {
   to.bytes += more.bytes;
+  to.packets += more.packets;
   to.ce += more.ce;
   to.cnps += more.cnps;
 }
@@ -65,6 +66,8 @@ std::optional<Series::Heat> heat_of(unsigned kind, bool bound) {
 } // namespace
 
 void SeriesCollector::widen() {
+  flush_all();
+  bin_shift_++;
   series_.bin_ns *= 2;
   halve(series_.bins, add_bin);
   for (Series::Stream &stream : series_.streams)
@@ -87,41 +90,62 @@ void SeriesCollector::widen() {
 // A time before the first frame's is in the first.
 size_t SeriesCollector::bin_of(uint64_t ns) {
   const uint64_t since = ns - std::min(ns, series_.first_ns);
-  while (since / series_.bin_ns >= Series::kBins)
+  while (since >> bin_shift_ >= Series::kBins)
     widen();
-  return since / series_.bin_ns;
+  return since >> bin_shift_;
 }
 
-Series::Stream &SeriesCollector::stream_of(Place &place, const roce_packet &packet) {
-  if (!place.stream) {
-    if (series_.streams.size() < Series::kStreams) {
-      series_.streams.emplace_back().key = packet.key;
-      roce_key_fill(&series_.streams.back().key);
-      place.stream = static_cast<uint32_t>(series_.streams.size());
-      place.last_psn = packet.psn;
-      place.psn = packet.psn;
-    } else {
-      series_.rest_streams++;
-      place.stream = kRest;
-    }
+void SeriesCollector::begin(Place &place, const roce_packet &packet) {
+  if (series_.streams.size() == Series::kStreams) {
+    series_.rest_streams++;
+    place.stream = kRest;
+    return;
   }
+  Series::Stream &stream = series_.streams.emplace_back();
+  stream.key = packet.key;
+  roce_key_fill(&stream.key);
+  stream.bins.reserve(Series::kBins);
+  place.stream = static_cast<uint32_t>(series_.streams.size());
+  place.last_psn = packet.psn;
+  place.psn = packet.psn;
+}
+
+Series::Stream &SeriesCollector::stream_of(const Place &place) {
   return place.stream == kRest ? series_.rest : series_.streams[place.stream - 1];
 }
 
-void SeriesCollector::point(Place &place, Series::Stream &stream, uint64_t ns, uint32_t psn) {
+void SeriesCollector::flush(Place &place) {
+  if (!place.now.packets)
+    return;
+  Series::Stream &stream = stream_of(place);
+  add_stream_bin(at(stream.bins, place.bin), place.now);
+  stream.packets += place.now.packets;
+  stream.bytes += place.now.bytes;
+  stream.ce += place.now.ce;
+  stream.cnps += place.now.cnps;
+  place.now = {};
+}
+
+void SeriesCollector::flush_all() {
+  for (Place &place : places_)
+    flush(place);
+}
+
+void SeriesCollector::point(Place &place, uint64_t ns, uint32_t psn) {
   constexpr uint32_t kHalf = (ROCE_PSN_MASK + 1) / 2;
   const uint32_t ahead = (psn - place.last_psn) & ROCE_PSN_MASK;
   place.psn += ahead < kHalf ? int64_t{ahead} : int64_t{ahead} - (int64_t{ROCE_PSN_MASK} + 1);
   place.last_psn = psn;
   if (--place.until_next)
     return;
+  Series::Stream &stream = stream_of(place);
   if (stream.points.size() == Series::kPsnPoints) {
     for (size_t i = 0; i < Series::kPsnPoints / 2; i++)
       stream.points[i] = stream.points[2 * i];
     stream.points.resize(Series::kPsnPoints / 2);
     stream.stride *= 2;
   }
-  place.until_next = stream.stride;
+  place.until_next = static_cast<uint32_t>(stream.stride);
   stream.points.push_back({ns, place.psn});
 }
 
@@ -138,8 +162,9 @@ void SeriesCollector::mark(Place &place, const NativeDatapath::FrameView &frame,
 
 // A packet that was not simply the next one.
 void SeriesCollector::found(const NativeDatapath &datapath, const NativeDatapath::FrameView &frame,
-                            uint32_t record, Series::Stream &stream, Series::Bin &bin) {
+                            uint32_t record, Series::Bin &bin) {
   Place &place = places_[record];
+  Series::Stream &stream = stream_of(place);
   const roce_stream &now = datapath.stream(record);
   const uint32_t what = datapath.trace().found;
   if (const uint64_t skipped = roce_stream_counter(&now, ROCE_SKIPPED); skipped != place.skipped) {
@@ -169,18 +194,17 @@ void SeriesCollector::found(const NativeDatapath &datapath, const NativeDatapath
 
 void SeriesCollector::end_window(size_t which) {
   const Window &window = windows_[which];
-  const uint64_t begin = series_.first_ns + window.number * Series::kWindowsNs[which];
-  uint64_t &most = at(series_.windows[which], bin_of(begin));
+  uint64_t &most = at(series_.windows[which], bin_of(series_.first_ns + window.begin));
   most = std::max(most, window.bytes);
 }
 
 void SeriesCollector::add_window(uint64_t ns, uint32_t bytes) {
   const uint64_t since = ns - std::min(ns, series_.first_ns);
   for (size_t i = 0; i < windows_.size(); i++) {
-    const uint64_t number = since / Series::kWindowsNs[i];
-    if (number > windows_[i].number) { // a late frame is of the window that is open
+    constexpr auto &kWindows = Series::kWindowsNs;
+    if (since >= windows_[i].begin + kWindows[i]) { // a late frame is of the window that is open
       end_window(i);
-      windows_[i] = {number, 0};
+      windows_[i] = {since - since % kWindows[i], 0};
     }
     windows_[i].bytes += bytes;
   }
@@ -229,24 +253,25 @@ void SeriesCollector::add(const NativeDatapath &datapath, const NativeDatapath::
   if (record == NativeDatapath::kNoStream)
     return;
   Place &place = at(places_, record);
-  Series::Stream &stream = stream_of(place, packet);
-  Series::StreamBin &of_stream = at(stream.bins, number);
+  if (!place.stream)
+    begin(place, packet);
+  if (place.bin != number) {
+    flush(place);
+    place.bin = static_cast<uint32_t>(number);
+  }
   const bool ce = packet.ecn == ROCE_ECN_CE, cnp = packet.info & ROCE_OP_CNP;
   bin.packets++;
   bin.bytes += frame.length;
   bin.ce += ce;
   bin.cnps += cnp;
-  stream.packets++;
-  stream.bytes += frame.length;
-  stream.ce += ce;
-  stream.cnps += cnp;
-  of_stream.bytes += frame.length;
-  of_stream.ce += ce;
-  of_stream.cnps += cnp;
+  place.now.packets++;
+  place.now.bytes += frame.length;
+  place.now.ce += ce;
+  place.now.cnps += cnp;
   if (place.stream != kRest && !cnp)
-    point(place, stream, now, packet.psn);
+    point(place, now, packet.psn);
   if (datapath.trace().found & ROCE_FOUND_SLOW)
-    found(datapath, frame, record, stream, bin);
+    found(datapath, frame, record, bin);
 }
 
 void SeriesCollector::add_time(uint64_t now, unsigned kind, bool bound, uint64_t ns) {
@@ -258,6 +283,7 @@ void SeriesCollector::add_time(uint64_t now, unsigned kind, bool bound, uint64_t
 }
 
 Series SeriesCollector::result(const NativeDatapath &datapath, uint64_t now) {
+  flush_all();
   for (size_t i = 0; series_.first_ns && i < windows_.size(); i++)
     end_window(i);
   for (unsigned i = 0; i < ROCE_PFC_COUNTS; i++) {

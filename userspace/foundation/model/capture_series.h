@@ -36,7 +36,7 @@ struct CaptureSeries {
   };
   struct StreamBin {
     uint64_t bytes = 0;
-    uint32_t ce = 0, cnps = 0;
+    uint32_t packets = 0, ce = 0, cnps = 0;
   };
 
   // A packet in the PSN space that its stream has gone through: without the wrap at 2^24.

@@ -258,7 +258,11 @@
     const axis = (unit, axisLabelWidth, pixelsPerLabel) => ({ axisLabelFormatter: value => quantity(value, unit), axisLabelWidth, pixelsPerLabel });
     const label = unit => (unit in unitNames ? "" : escaped(unit)); // others are beside each number
     let rows = table(figure, bands);
-    const yText = value => (figure.cells && typeof value === "number" ? quantity(shapes.boundAt(figure.cells.bounds, value), figure.y_unit) : quantity(value, figure.y_unit));
+    const yText = value => {
+      if (typeof value !== "number" || Number.isNaN(value)) return quantity(value, figure.y_unit);
+      if (figure.cells) return quantity(shapes.boundAt(figure.cells.bounds, value), figure.y_unit);
+      return figure.shape === "points" ? Math.round(value).toLocaleString("en-US") : quantity(value, figure.y_unit); // PSNs
+    };
     const seriesColours = coloursOf(figure);
     const samples = Math.max(0, ...figure.curves.map(curve => unpack(curve.y).filter(value => !Number.isNaN(value)).length));
     if (figure.time && figure.id !== "episodes" && samples < 3 && !data.json)
@@ -266,7 +270,7 @@
     const names = make("div", { className: "names" });
     const plot = new Dygraph(place, rows, {
       labels: ["x", ...figure.curves.keys()].map(String), visibility: figure.curves.map(curve => curve.shown), legend: "never",
-      colors: seriesColours, strokeWidth: 1.5, drawPoints: data.sweep || figure.shape === "points" || (figure.time && samples < 50), pointSize: data.sweep ? 3 : 2,
+      colors: seriesColours, strokeWidth: 1.5, drawPoints: data.sweep || figure.shape === "points" || figure.cells || (figure.time && samples < 50), pointSize: data.sweep ? 3 : 2,
       ...(figure.shape === "bars" ? { plotter: shapes.bars } : {}), rightGap: named ? marginRight : 12,
       ...(above ? { title: "\u00a0", titleHeight: momentRows() * 14 + 6 } : {}), stepPlot: !figure.time && !data.sweep, xRangePad: figure.time ? 0 : 8, connectSeparatedPoints: true,
       customBars: bands, dataHandler: Handler, includeZero: figure.shape !== "points",

@@ -2,7 +2,8 @@
 "use strict";
 const shapes = (() => {
   const markColours = { loss: "#d62728", "go-back": "#9467bd", NAK: "#e69f00", "RNR NAK": "#8c564b" };
-  const markColour = name => markColours[name] ?? "#d62728";
+  const others = { 10: "#0072b2", 100: "#d55e00", 1000: "#009e73" }; // as the curves of these windows
+  const markColour = name => markColours[name] ?? others[/any (\d+) us/.exec(name)?.[1]] ?? "#d62728";
 
   // dygraphs' plotter. The bars of several curves are side by side in their interval.
   function bars({ drawingContext: context, points, color, seriesIndex, seriesCount, dygraph }) {
