@@ -26,6 +26,7 @@ std::vector<Figure> figures_of(const Analysis &a) {
   return capture_figures(a.series, a.microbursts, a.episodes.pairs);
 }
 
+const Figure &named(const std::vector<Figure> &&, const std::string &) = delete; // would dangle
 const Figure &named(const std::vector<Figure> &all, const std::string &id) {
   static const Figure kNone;
   const auto at = std::ranges::find(all, id, &Figure::id);
@@ -74,7 +75,8 @@ TEST(CaptureFigures, ALossWithItsNakAndGoBack) {
 
 TEST(CaptureFigures, RatesAreTheBytes) {
   const Analysis a = analyzed("rc_write_q4_v4.pcap.gz");
-  const Figure &rate = named(figures_of(a), "rate");
+  const std::vector<Figure> all = figures_of(a);
+  const Figure &rate = named(all, "rate");
   double bits = 0, expected = 0;
   for (const float y : rate.curves.at(0).y)
     bits += static_cast<double>(y) * a.series.bin_s();
@@ -86,7 +88,8 @@ TEST(CaptureFigures, RatesAreTheBytes) {
 
 TEST(CaptureFigures, HeatMapsHaveTheTimes) {
   const Analysis a = analyzed("rc_write_q4_v4.pcap.gz");
-  const Figure &rtt = named(figures_of(a), "rtt");
+  const std::vector<Figure> all = figures_of(a);
+  const Figure &rtt = named(all, "rtt");
   ASSERT_EQ(rtt.shape, Shape::Heat);
   EXPECT_EQ(rtt.cells.counts.size(), rtt.cells.rows() * rtt.x.size());
   double cells = 0, times = 0, least = 0, most = 0;

@@ -20,7 +20,7 @@ namespace {
 using Series = CaptureSeries;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 constexpr size_t kShownStreams = 8;     // at first
-constexpr size_t kMostCells = 1 << 19;  // of all streams' rates: 3 MB of the page
+constexpr size_t kMostCells = 1 << 18;  // of all streams' rates: 1.4 MB of the page
 constexpr size_t kMostPoints = 1 << 17; // of all streams' PSNs: 1.4 MB
 constexpr size_t kLeastPoints = 64;     // of a stream
 constexpr const char *kMarkNames[Series::kMarkKinds] = {"loss", "go-back", "NAK", "RNR NAK"};

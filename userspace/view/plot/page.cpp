@@ -244,7 +244,7 @@ std::string page_of(const std::string &title, const json &data) {
                      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n"
                      "<style>{}\n{}</style></head>\n<body>\n<main></main>\n"
                      "<script type=\"application/json\" id=\"data\">{}</script>\n"
-                     "<!-- {}-->\n<script>{}</script>\n<script>{}</script>\n<script>{}</script>\n"
+                     "<!-- {}-->\n<script>{}</script>\n<script>{}\n{}</script>\n"
                      "</body></html>\n",
                      xml_escaped(title), kPlotStyle, kPageStyle,
                      script(data.dump(-1, ' ', false, json::error_handler_t::replace)),

@@ -69,16 +69,17 @@ const shapes = (() => {
   // What of the plot is in sight now. `curves`: name, colour and column of those that are shown.
   function svg(figure, plot, place, curves) {
     const area = plot.getArea(), width = place.clientWidth, head = 28, row = 16, height = place.clientHeight + head + row * (curves.length + figure.marks.length) + 8;
-    const out = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
+    const { namespaceURI: namespace } = Object.assign(document.createElement("div"), { innerHTML: "<svg></svg>" }).firstChild;
+    const out = [`<svg xmlns="${namespace}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
       `<rect width="100%" height="100%" fill="white"/><text x="${area.x}" y="18" font-size="15" font-weight="bold">${escaped(figure.title)}</text><g transform="translate(0,${head})">`,
-      `<clipPath id="area"><rect x="${area.x}" y="${area.y}" width="${area.w}" height="${area.h}"/></clipPath>`,
       `<rect x="${area.x}" y="${area.y}" width="${area.w}" height="${area.h}" fill="none" stroke="#555"/>`];
     const from = place.getBoundingClientRect();
     for (const label of place.querySelectorAll(".dygraph-axis-label, .dygraph-label, .names span")) {
       const box = label.getBoundingClientRect();
       out.push(`<text x="${(box.left + box.width / 2 - from.left).toFixed(1)}" y="${(box.top + box.height / 2 - from.top + 4).toFixed(1)}" text-anchor="middle">${escaped(label.textContent)}</text>`);
     }
-    out.push(`<g clip-path="url(#area)">`);
+    // An inner <svg> clips what is outside of it.
+    out.push(`<svg x="${area.x}" y="${area.y}" width="${area.w}" height="${area.h}" viewBox="${area.x} ${area.y} ${area.w} ${area.h}">`);
     if (figure.cells)
       for (const { left, top, width: wide, height: high, dark } of cellsOf(plot, figure.cells, figure.x))
         out.push(`<rect x="${left.toFixed(1)}" y="${top.toFixed(1)}" width="${wide.toFixed(1)}" height="${high.toFixed(1)}" fill="#0072b2" fill-opacity="${dark.toFixed(3)}"/>`);
@@ -97,7 +98,7 @@ const shapes = (() => {
       out.push(`<path d="${path}" fill="none" stroke="${colour}" stroke-width="1.4"/>`);
     }
     for (const { x, y, colour } of marksOf(plot, figure.marks)) out.push(`<path d="M${(x - 4).toFixed(1)},${(y - 4).toFixed(1)}h8l-4,8z" fill="${colour}"/>`);
-    out.push("</g>");
+    out.push("</svg>");
     [...curves, ...figure.marks.map(({ name }) => ({ name, colour: markColour(name) }))].forEach(({ name, colour }, i) => {
       const y = place.clientHeight + row * (i + 0.5);
       out.push(`<rect x="${area.x}" y="${y - 5}" width="16" height="4" fill="${colour}"/><text x="${area.x + 22}" y="${y}">${escaped(name)}</text>`);
