@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# page_checks.py REPORT.html: opens the report of an experiment in headless Chromium, 1,280 and 800 pixels wide, light and dark, and prints
-# what is wrong with it: what is wider than the window, columns that are cut at 1,280 pixels, errors of its script, plots without a drawn pixel, series that the data does not have, a legend that does not switch or has no
+# page_checks.py REPORT.html: opens the report of an experiment or a capture in headless Chromium, 1,280 and 800 pixels wide, light and dark, and prints
+# what is wrong with it: buttons whose files do not parse, what is wider than the window, columns that are cut at 1,280 pixels, errors of its script, plots without a drawn pixel, series that the data does not have, a legend that does not switch or has no
 # values at the mouse, plots that do not zoom, requests to a network.
 import json, os, re, shutil, subprocess, sys, tempfile
 
@@ -36,10 +36,10 @@ CHECKS = """
       if (box.scrollWidth > box.clientWidth) wrong.push(`columns are cut: ${box.querySelector("tr").textContent}`);
   data.figures.forEach((figure, i) => {
     const plot = plots[i];
-    if (plot.numColumns() !== figure.curves.length + 1) wrong.push(`${figure.id}: ${plot.numColumns() - 1} series of ${figure.curves.length}`);
+    if (plot.numColumns() !== (figure.choose ? 1 : figure.curves.length) + 1) wrong.push(`${figure.id}: ${plot.numColumns() - 1} series of ${figure.curves.length}`);
     if (!drawn(canvas(figure))) wrong.push(`${figure.id}: nothing is drawn`);
     // One may hide another that is equal to it.
-    const shown = [...figure.curves.keys()].filter(at => figure.curves[at].shown);
+    const shown = figure.choose ? [0] : [...figure.curves.keys()].filter(at => figure.curves[at].shown);
     const isDrawn = at => coloured(canvas(figure), plot.getArea(), plot.getPropertiesForSeries(String(at)).color);
     if (shown.length && !shown.some(isDrawn)) wrong.push(`${figure.id}: no curve is drawn`);
   });
@@ -55,6 +55,29 @@ CHECKS = """
     mouse(figure, "mouseout", 0.5);
     await soon();
     if (values(figure)) wrong.push(`${figure.id}: the values stay`);
+  }
+  const files = [];
+  const { save } = shapes;
+  shapes.save = (...file) => (files.push(file[2]), save(...file));
+  HTMLAnchorElement.prototype.click = () => {};
+  for (const figure of data.figures) {
+    for (const button of document.querySelectorAll(`#${figure.id} .tools button`))
+      if (["SVG", "CSV"].includes(button.textContent)) button.click();
+    const [svg, csv] = files.splice(0);
+    if (!svg || !csv) { wrong.push(`${figure.id}: its buttons give no file`); continue; }
+    const root = new DOMParser().parseFromString(svg, "image/svg+xml");
+    if (root.querySelector("parsererror") || !root.querySelector("path[d^=M]")) wrong.push(`${figure.id}: the SVG is none, or without a curve`);
+    if (/NaN|Infinity/.test(svg)) wrong.push(`${figure.id}: the SVG has no place for something`);
+    const cells = csv.trim().split("\\r\\n").map(line => line.replace(/"([^"]|"")*"/g, "").split(",").length);
+    if (cells.length < 2 || cells.some(count => count !== cells[0])) wrong.push(`${figure.id}: the CSV has rows of ${[...new Set(cells)]} cells`);
+    const choice = document.querySelector(`#${figure.id} select`), plot = plots[data.figures.indexOf(figure)];
+    if (!figure.choose !== !choice && figure.curves.length > 1) wrong.push(`${figure.id}: no stream can be chosen`);
+    if (!choice) continue;
+    const before = plot.numRows() + String(plot.yAxisRange());
+    choice.value = 1;
+    choice.onchange();
+    await soon();
+    if (plot.numRows() + String(plot.yAxisRange()) === before || !drawn(canvas(figure))) wrong.push(`${figure.id}: the chosen stream is not drawn`);
   }
   const [zoomed, other] = data.figures.map((figure, i) => [figure, plots[i]]).filter(([figure]) => figure.time);
   if (other) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/analyzer.h"
+#include "cli/analyze.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,9 +7,11 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "analysis/analyzer.h"
 #include "base/clock.h"
 #include "checks/setup.h"
 #include "checks/uplinks.h"
+#include "cli/analyze_files.h"
 #include "cli/analyze_split.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -41,7 +43,7 @@ struct Args {
   Copies copies = Copies::Auto;
   Analyzer::Options options{.tai_offset_s = kernel_tai_offset()};
   report::StreamOptions streams;
-  std::string rows, table = "streams", run, tick, speed;
+  std::string rows, table = "streams", run, tick, speed, out;
   bool check = false;
   uint32_t paths = 0;
   std::string hash;
@@ -161,6 +163,12 @@ void describe(Command command, Args &args) {
           one_of({"streams", "events", "microbursts", "episodes", "findings", "pairs", "cnp_pacing",
                   "latency", "latency_port", "latency_histogram", "checks", "frame_times"}));
   command.add_option("--run", args.run, "With --rows: the name of this run").value_name("NAME");
+  command
+      .add_option(
+          "--out", args.out,
+          "A picture of the capture in this directory: report.html, report.json, and an SVG "
+          "and a CSV of each plot. With --episodes, --latency, --microbursts and the checks")
+      .value_name("DIR");
   add_split_options(command, args.split);
   command.set_footer(
       "Needs no privilege. For a truncated capture the report covers the frames before "
@@ -255,11 +263,27 @@ Status check_stamps(const FrameTimes &times) {
                    : "leave out --time"};
 }
 
+// What the picture shows.
+void collect_for_page(Analyzer::Options &options) {
+  options.series = options.episodes = options.passive_latency = options.microbursts = true;
+}
+
 Status read(Args &args) {
+  if (!args.out.empty())
+    collect_for_page(args.options);
   for (const auto step : {set_clock, set_speed, check_rows, read_paths, read_split})
     if (Status sound = step(args); !sound)
       return sound;
   return {};
+}
+
+// Rows and JSON are for programs.
+void tell_page(Output &output, const Args &args, const Globals &globals) {
+  const std::string text = fmt::format("the page is {}/report.html", args.out);
+  if (globals.json || !args.rows.empty())
+    note("analyze", text);
+  else
+    output.print_line(text);
 }
 
 int analyze(const Args &args, const Globals &globals) {
@@ -289,7 +313,8 @@ int analyze(const Args &args, const Globals &globals) {
       return files.frame(frame, stream);
     };
   run.options = args.options;
-  if (args.check)
+  const bool checked = args.check || !args.out.empty();
+  if (checked)
     run.options.episodes = run.options.passive_latency = true;
   run.options.traffic = true;
   run.read = args.read;
@@ -312,7 +337,7 @@ int analyze(const Args &args, const Globals &globals) {
     if (Status written = (*splitter)->finish(); !written)
       analysis->troubles.push_back(written.error());
   std::vector<SetupCheck> verdicts;
-  if (args.check)
+  if (checked)
     verdicts = checks::check_setup({analysis->snapshot, &analysis->episodes, &analysis->passive,
                                     args.paths, hash_index(args.hash)});
   report::Document document =
@@ -333,7 +358,7 @@ int analyze(const Args &args, const Globals &globals) {
   if (*splitter)
     report::add_split(document, (*splitter)->report());
   report::limit_rows(document, lists, args.streams.top);
-  if (args.check)
+  if (checked)
     report::add_checks(document, verdicts, analysis->snapshot.files);
   if (events)
     events->finish();
@@ -341,13 +366,18 @@ int analyze(const Args &args, const Globals &globals) {
     report::write_rows(document, args.table, format, origin(args, *paths), sink);
   else
     output.print(document);
+  if (!args.out.empty()) {
+    if (Status written = write_analysis(args.out, *analysis, document); !written)
+      return output.finish(fail(context, written.error()));
+    tell_page(output, args, globals);
+  }
   if (analysis->stopped)
     note(args.names[0] == "-" ? "standard input" : args.names[0],
          "interrupted; the report covers what was read so far");
-  int status =
-      std::ranges::find(verdicts, SetupCheck::Status::Fail, &SetupCheck::status) == verdicts.end()
-          ? 0
-          : kCheckFailed;
+  int status = !args.check || std::ranges::find(verdicts, SetupCheck::Status::Fail,
+                                                &SetupCheck::status) == verdicts.end()
+                   ? 0
+                   : kCheckFailed;
   for (const Error &trouble : analysis->troubles)
     status = fail(context, trouble);
   if (Status stamps = check_stamps(analysis->frame_times); !stamps)
@@ -356,6 +386,14 @@ int analyze(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+
+int analyze_into(const std::string &capture, const std::string &out, const Globals &globals) {
+  Args args;
+  args.names = {capture};
+  args.out = out;
+  collect_for_page(args.options);
+  return analyze(args, globals);
+}
 
 void add_analyze(Command program, Run &chosen) {
   add_command<Args>(program, chosen, "analyze",

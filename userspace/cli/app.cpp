@@ -83,6 +83,7 @@ Program::Program()
   add_send(program, chosen);
   add_respond(program, chosen);
   add_capture(program, chosen);
+  add_record(program, chosen);
   add_export(program, chosen);
   add_analyze(program, chosen);
   add_compare(program, chosen);

@@ -283,6 +283,8 @@ Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) 
   analysis.frame_times = analyzer.frame_times();
   if (run.options.connections)
     analysis.connections = analyzer.connections();
+  if (run.options.series)
+    analysis.series = analyzer.series();
   analysis.latency = analyzer.latency();
   analysis.snapshot.name = paths.size() == 1 ? paths[0] : fmt::format("{} captures", paths.size());
   if (paths.size() > 1)

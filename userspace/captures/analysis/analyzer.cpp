@@ -11,7 +11,7 @@ Analyzer::Analyzer(const Options &options)
     : options_(options), accountant_({.udp_port = options.udp_port,
                                       .track = options.track,
                                       .follow = options.episodes,
-                                      .latency = options.passive_latency,
+                                      .latency = options.passive_latency || options.series,
                                       .classes = true,
                                       .quantum_ps = options.quantum_ps,
                                       .decap = options.decap}),
@@ -20,6 +20,10 @@ Analyzer::Analyzer(const Options &options)
       pfc_senders_(options.quantum_ps) {
   if (options.copies_ns)
     copies_.emplace(options.copies_ns);
+  if (options.series)
+    accountant_.on_time([this](uint64_t at, unsigned kind, bool bound, uint64_t ns) {
+      series_.add_time(at, kind, bound, ns);
+    });
 }
 
 void Analyzer::on_event(std::function<void(const roce_event &)> callback) {
@@ -117,6 +121,8 @@ const roce_key *Analyzer::account(const CapturedFrame &whole, ParsedFrame &parse
   const uint32_t record = accountant_.account(frame, parsed.class_, packet, track);
   if (options_.traffic)
     traffic_.add(frame, parsed.class_, packet, record);
+  if (options_.series)
+    series_.add(accountant_, frame, parsed.class_, packet, record);
   if (parsed.class_ == ROCE_CLASS_OTHER && !options_.decap)
     hidden_tunnels_.look_at(captured);
   if (captured.link == Link::Ethernet &&

@@ -14,6 +14,7 @@
 #include "analysis/microbursts.h"
 #include "analysis/mirrored_copies.h"
 #include "analysis/pfc_senders.h"
+#include "analysis/series_collector.h"
 #include "analysis/stamp_clock.h"
 #include "analysis/traffic_collector.h"
 #include "base/result.h"
@@ -38,6 +39,7 @@ public:
     bool microbursts = false;     // of all frames
     bool connections = false;     // follow RDMA CM
     bool traffic = false;         // what headers say about the set-up: Snapshot::traffic
+    bool series = false;          // for plots; times QP pairs too
     uint32_t quantum_ps = 0;      // 512 bits at the speed of the captured port; 0: not known
     uint32_t decap = 0;           // tunnels that are taken off: 1 << enum roce_tunnel
     stamps::OneWayOptions latency = {};
@@ -82,6 +84,7 @@ public:
   void passive_latency(PassiveLatency &into) const { accountant_.latency(into); }
   Microbursts microbursts() const { return microbursts_.result(); }
   FrameTimes frame_times() const { return stamp_clock_.result(); }
+  CaptureSeries series() { return series_.result(accountant_, last_ns_); } // once, at the end
   uint64_t windows() const { return windows_; } // places where the capture left frames out
   uint64_t copies() const { return copies_ ? copies_->copies() : 0; } // left out
   const Connections &connections() const { return connections_.result(); }
@@ -105,6 +108,7 @@ private:
   ConnectionFollower connections_;
   MicroburstMeter microbursts_;
   TrafficCollector traffic_;
+  SeriesCollector series_;
   uint64_t windows_ = 0;
   uint64_t frames_ = 0, first_ns_ = 0, last_ns_ = 0;
 };
@@ -133,6 +137,7 @@ struct Analysis {
   Microbursts microbursts;
   FrameTimes frame_times;
   Connections connections;
+  CaptureSeries series; // with `series`
   bool stopped = false;
   std::vector<uint64_t> processor_ns; // of each thread
   // Captures that are truncated or damaged: `snapshot` covers the part before that.

@@ -27,6 +27,7 @@ struct roce_env {
   roce_scratch scratch{};
   __u64 now = 0;
   std::function<void(const roce_event &)> callback;
+  std::function<void(__u64, unsigned, bool, __u64)> on_time;
   std::unique_ptr<xr::PairLinks> links; // with one of these:
   std::unique_ptr<xr::Following> following;
   std::unique_ptr<xr::TimedPairs> timed;
@@ -129,6 +130,8 @@ static void roce_follow_unpaired(roce_env *env, const roce_packet *) {
 static roce_timing *roce_timing_at(roce_env *env, __u32 id) { return env->timed->record(id); }
 static void roce_emit_latency(roce_env *env, roce_timing *t, int kind, __u64 ns, int bound) {
   env->timed->add(t, static_cast<unsigned>(kind), bound != 0, ns);
+  if (env->on_time)
+    env->on_time(env->now, static_cast<unsigned>(kind), bound != 0, ns);
 }
 static int roce_falls(roce_env *env) { return !(env->features & ROCE_FEATURE_SKIP); }
 static void roce_timing_forget(roce_env *env, roce_timing *t) { env->timed->forget(t); }
@@ -331,6 +334,20 @@ void NativeDatapath::Memory::continue_elsewhere(const roce_packet &packet) {
 
 void NativeDatapath::on_event(std::function<void(const roce_event &)> callback) {
   memory_->env.callback = std::move(callback);
+}
+
+void NativeDatapath::on_time(std::function<void(uint64_t, unsigned, bool, uint64_t)> callback) {
+  memory_->env.on_time = std::move(callback);
+}
+
+const roce_stream &NativeDatapath::stream(uint32_t record) const {
+  return memory_->env.streams.at(record);
+}
+
+const roce_totals &NativeDatapath::totals() const { return memory_->env.totals; }
+
+const std::array<roce_pfc, ROCE_PFC_COUNTS> &NativeDatapath::pfc() const {
+  return memory_->env.pfc;
 }
 
 roce_class NativeDatapath::parse(const FrameView &frame, roce_packet &packet) const {

@@ -118,8 +118,18 @@ public:
   // After Fate::GoOnWithCnp: the CNP to send back. Empty: none could be made.
   const std::vector<uint8_t> &cnp() const;
 
-  // The class and outcome of the last frame, for capture. Needs ROCE_FEATURE_CAPTURE.
+  // The class and outcome of the last frame, for capture. Needs ROCE_FEATURE_CAPTURE; `found`
+  // also with `follow` or `latency`.
   const roce_trace &trace() const;
+
+  // What the last frame did, and the state after it. `record`: as account() returned it.
+  const roce_stream &stream(uint32_t record) const;
+  const roce_totals &totals() const;
+  const std::array<roce_pfc, ROCE_PFC_COUNTS> &pfc() const;
+
+  // With `latency`: sets the function that is called for each time: when it ended, enum
+  // roce_latency, whether it is an upper bound, and the time.
+  void on_time(std::function<void(uint64_t now, unsigned kind, bool bound, uint64_t ns)> callback);
 
   // Sets the function that is called for each event, in order.
   void on_event(std::function<void(const roce_event &)> callback);

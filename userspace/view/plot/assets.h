@@ -5,6 +5,7 @@
 namespace xr::plot {
 
 extern const char *const kPageScript;
+extern const char *const kShapesScript;
 extern const char *const kPageStyle;
 extern const char *const kPlotScript; // dygraphs, MIT licence
 extern const char *const kPlotStyle;

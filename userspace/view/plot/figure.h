@@ -2,6 +2,9 @@
 // A plot as data: what page.h draws in a browser, svg.h as SVG.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +32,23 @@ struct Moment {
   std::string text;
 };
 
+// Events of one kind. y empty: at the upper edge of the plot.
+struct Marks {
+  std::string name;
+  std::vector<float> x, y;
+  std::optional<size_t> curve; // belongs to; shown with it only
+};
+
+// A heat map: counts by column, of which the figure's x are the middles, and row.
+struct Cells {
+  double width = 0;           // of a column
+  std::vector<double> bounds; // of rows, from below: one more than there are rows; in the y unit
+  std::vector<float> counts;  // column after column
+  size_t rows() const { return bounds.empty() ? 0 : bounds.size() - 1; }
+};
+
+enum class Shape : uint8_t { Line, Bars, Points, Heat };
+
 struct Figure {
   std::string id; // of the file with --plots: "rate"
   std::string title;
@@ -39,6 +59,10 @@ struct Figure {
   std::vector<float> x;
   std::vector<Curve> curves;
   std::vector<Level> levels;
+  Shape shape = Shape::Line;
+  bool choose = false; // one curve at a time, which the reader chooses
+  std::vector<Marks> marks = {};
+  Cells cells = {}; // of Shape::Heat; the curves' y are rows
 };
 
 } // namespace xr::plot

@@ -57,6 +57,15 @@ json curve_of(const Curve &curve) {
   return item;
 }
 
+const char *shape_name(Shape shape) {
+  constexpr const char *kNames[] = {"line", "bars", "points", "heat"};
+  return kNames[static_cast<size_t>(shape)];
+}
+
+json cells_of(const Cells &cells) {
+  return {{"width", cells.width}, {"bounds", cells.bounds}, {"counts", packed(cells.counts)}};
+}
+
 json figure_of(const Figure &figure) {
   json curves = json::array(), levels = json::array();
   // With many curves only the statistics have a band: it would triple the size.
@@ -68,9 +77,23 @@ json figure_of(const Figure &figure) {
   }
   for (const Level &level : figure.levels)
     levels.push_back({{"name", level.name}, {"y", number(level.y)}});
-  return {{"id", figure.id},         {"title", figure.title},       {"x_unit", figure.x_unit},
-          {"y_unit", figure.y_unit}, {"time", figure.time},         {"summary", figure.summary},
-          {"x", packed(figure.x)},   {"curves", std::move(curves)}, {"levels", std::move(levels)}};
+  json marks = json::array();
+  for (const Marks &of : figure.marks)
+    marks.push_back(
+        {{"name", of.name}, {"x", packed(of.x)}, {"y", packed(of.y)}, {"curve", number(of.curve)}});
+  return {{"id", figure.id},
+          {"title", figure.title},
+          {"x_unit", figure.x_unit},
+          {"y_unit", figure.y_unit},
+          {"time", figure.time},
+          {"summary", figure.summary},
+          {"x", packed(figure.x)},
+          {"curves", std::move(curves)},
+          {"levels", std::move(levels)},
+          {"shape", shape_name(figure.shape)},
+          {"choose", figure.choose},
+          {"marks", std::move(marks)},
+          {"cells", figure.cells.counts.empty() ? json() : cells_of(figure.cells)}};
 }
 
 const char *outcome_name(ExperimentCheck::Outcome outcome) {
@@ -221,10 +244,11 @@ std::string page_of(const std::string &title, const json &data) {
                      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{}</title>\n"
                      "<style>{}\n{}</style></head>\n<body>\n<main></main>\n"
                      "<script type=\"application/json\" id=\"data\">{}</script>\n"
-                     "<!-- {}-->\n<script>{}</script>\n<script>{}</script>\n</body></html>\n",
+                     "<!-- {}-->\n<script>{}</script>\n<script>{}\n{}</script>\n"
+                     "</body></html>\n",
                      xml_escaped(title), kPlotStyle, kPageStyle,
                      script(data.dump(-1, ' ', false, json::error_handler_t::replace)),
-                     kPlotLicence, kPlotScript, kPageScript);
+                     kPlotLicence, kPlotScript, kShapesScript, kPageScript);
 }
 
 double seconds_of(const ExperimentResult &result) {
@@ -237,9 +261,9 @@ std::string facts_of(const ExperimentResult &result) {
                      result.measured.packets, result.measured.jain, result.version);
 }
 
-json tiles_of(const ExperimentResult &result) {
+json tiles_of(const std::vector<Tile> &tiles) {
   json all = json::array();
-  for (const Tile &tile : tiles(result))
+  for (const Tile &tile : tiles)
     all.push_back(
         {{"name", tile.name}, {"value", tile.value}, {"about", tile.about}, {"alarm", tile.alarm}});
   return all;
@@ -272,7 +296,7 @@ std::string html(const ExperimentResult &result, const Page &page) {
     moments.push_back({{"t_s", moment.t_s}, {"text", moment.text}});
   return page_of(result.name, {{"name", result.name},
                                {"headline", page.headline},
-                               {"tiles", tiles_of(result)},
+                               {"tiles", tiles_of(tiles(result))},
                                {"network", network_of(page.network)},
                                {"provenance", page.provenance},
                                {"facts", json::array({facts_of(result)})},
@@ -338,6 +362,28 @@ std::string html(const SweepPage &page) {
                               {"moments", json::array()},
                               {"file", ""},
                               {"sweep", true},
+                              {"figures", figures_of(page.figures)}});
+}
+
+std::string html(const CapturePage &page) {
+  json tables = json::array();
+  for (const PageTable &table : page.tables)
+    tables.push_back(page_table(table));
+  return page_of(page.title, {{"name", page.title},
+                              {"headline", page.headline},
+                              {"tiles", tiles_of(page.tiles)},
+                              {"network", network_of({})},
+                              {"provenance", page.provenance},
+                              {"facts", page.facts},
+                              {"duration_s", page.duration_s},
+                              {"verdict", ""},
+                              {"why_void", json::array()},
+                              {"checks", json::array()},
+                              {"prediction", prediction_of({})},
+                              {"tables", std::move(tables)},
+                              {"moments", json::array()},
+                              {"file", ""},
+                              {"json", "report.json"},
                               {"figures", figures_of(page.figures)}});
 }
 

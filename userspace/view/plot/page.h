@@ -12,6 +12,7 @@
 
 #include "model/experiment_result.h"
 #include "plot/figure.h"
+#include "plot/headline.h"
 
 namespace xr::plot {
 
@@ -79,5 +80,18 @@ struct SweepPage {
 };
 
 std::string html(const SweepPage &page);
+
+// A capture.
+struct CapturePage {
+  std::string title, headline;
+  std::vector<std::string> facts; // what found no room in the plots
+  double duration_s = 0;
+  std::vector<Tile> tiles;
+  std::vector<Figure> figures;
+  std::vector<PageTable> tables;
+  std::vector<std::pair<std::string, std::string>> provenance = {};
+};
+
+std::string html(const CapturePage &page);
 
 } // namespace xr::plot

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -35,7 +36,9 @@ const std::vector<float> &xs(const Figure &figure, const Curve &curve) {
 }
 
 Frame frame_of(const Figure &figure) {
-  double least = 0, most = 0, from = INFINITY, to = -INFINITY;
+  const bool zero = figure.shape != Shape::Points;
+  double least = zero ? 0 : INFINITY, most = zero ? 0 : -INFINITY;
+  double from = INFINITY, to = -INFINITY;
   for (const Curve &curve : figure.curves) {
     if (!curve.shown)
       continue;
@@ -55,9 +58,21 @@ Frame frame_of(const Figure &figure) {
     from = std::isfinite(from) ? std::min(from, 0.0) : 0;
     to = from + 1;
   }
+  if (!std::isfinite(least))
+    least = 0;
   if (!(most > least))
     most = least + 1;
+  if (figure.cells.rows())
+    return {0, to + figure.cells.width / 2, 0, static_cast<double>(figure.cells.rows())};
   return {figure.time ? 0 : from, to, least, most + (most - least) * 0.04};
+}
+
+// Rows of a heat map are of equal height.
+double y_of(const Figure &figure, double value) {
+  const std::vector<double> &bounds = figure.cells.bounds;
+  if (bounds.empty())
+    return value;
+  return bounds[std::min(static_cast<size_t>(std::max(value, 0.0)), bounds.size() - 1)];
 }
 
 void draw_axes(std::string &out, const Figure &figure, const Frame &frame) {
@@ -68,7 +83,8 @@ void draw_axes(std::string &out, const Figure &figure, const Frame &frame) {
         to,
         "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>"
         "<text x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
-        kLeft, right, frame.y(value), kLeft - 6, frame.y(value) + 4, si(value, figure.y_unit));
+        kLeft, right, frame.y(value), kLeft - 6, frame.y(value) + 4,
+        si(y_of(figure, value), figure.y_unit));
   for (const double value : ticks(frame.x0, frame.x1, 8))
     fmt::format_to(
         to,
@@ -102,6 +118,57 @@ void draw_band(std::string &out, const Figure &figure, const Curve &curve, const
                    colour);
 }
 
+void draw_cells(std::string &out, const Figure &figure, const Frame &frame) {
+  const Cells &cells = figure.cells;
+  const size_t rows = cells.rows();
+  float most = 1;
+  for (const float count : cells.counts)
+    most = std::max(most, count);
+  for (size_t i = 0; i < cells.counts.size(); i++) {
+    if (!(cells.counts[i] > 0))
+      continue;
+    const auto x = static_cast<double>(figure.x[i / rows]), row = static_cast<double>(i % rows);
+    const double left = frame.x(x - cells.width / 2), top = frame.y(row + 1);
+    fmt::format_to(std::back_inserter(out),
+                   "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+                   "fill=\"#0072b2\" fill-opacity=\"{:.3f}\"/>\n",
+                   left, top, frame.x(x + cells.width / 2) - left, frame.y(row) - top,
+                   0.15 + 0.85 * std::log1p(cells.counts[i]) / std::log1p(most));
+  }
+}
+
+const char *mark_colour(const std::string &name) {
+  return name == "go-back"   ? "#9467bd"
+         : name == "NAK"     ? "#e69f00"
+         : name == "RNR NAK" ? "#8c564b"
+                             : "#d62728";
+}
+
+bool is_shown(const Figure &figure, const Marks &marks) {
+  return !marks.curve || figure.curves.at(*marks.curve).shown;
+}
+
+// Those without y are at the upper edge. Of marks at one place the first is drawn.
+void draw_marks(std::string &out, const Figure &figure, const Frame &frame) {
+  double row = kTop + 6;
+  for (const Marks &marks : figure.marks) {
+    if (!is_shown(figure, marks))
+      continue;
+    std::pair<int, int> last{-1, -1};
+    for (size_t i = 0; i < marks.x.size(); i++) {
+      const double x = frame.x(static_cast<double>(marks.x[i]));
+      const double y = marks.y.empty() ? row : frame.y(static_cast<double>(marks.y[i]));
+      const std::pair<int, int> pixel{static_cast<int>(x), static_cast<int>(y)};
+      if (pixel == last || y < kTop || y > kHeight - kBottom)
+        continue;
+      last = pixel;
+      fmt::format_to(std::back_inserter(out), "<path d=\"M{:.1f},{:.1f}h8l-4,8z\" fill=\"{}\"/>\n",
+                     x - 4, y - 4, mark_colour(marks.name));
+    }
+    row += 9;
+  }
+}
+
 void draw_curve(std::string &out, const Figure &figure, const Curve &curve, const Frame &frame,
                 const char *colour) {
   const auto &x = xs(figure, curve);
@@ -113,6 +180,11 @@ void draw_curve(std::string &out, const Figure &figure, const Curve &curve, cons
       drawing = false;
       continue;
     }
+    if (figure.shape == Shape::Bars) {
+      if (curve.y[i] > 0)
+        fmt::format_to(to, "M{:.1f},{:.1f}V{:.1f}", frame.x(x[i]), frame.y(0), frame.y(curve.y[i]));
+      continue;
+    }
     fmt::format_to(to, "{}{:.1f},{:.1f}", drawing ? "L" : "M", frame.x(x[i]), frame.y(curve.y[i]));
     drawing = true;
   }
@@ -122,6 +194,11 @@ void draw_curve(std::string &out, const Figure &figure, const Curve &curve, cons
 } // namespace
 
 std::string svg(const Figure &figure) {
+  constexpr double kLetter = 6.8; // about as wide
+  double beside = kRight;
+  for (const Curve &curve : figure.curves)
+    if (curve.shown)
+      beside = std::max(beside, 44 + kLetter * static_cast<double>(curve.name.size()));
   const Frame frame = frame_of(figure);
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
@@ -130,8 +207,9 @@ std::string svg(const Figure &figure) {
       "bold}}"
       ".curve{{fill:none;stroke-width:1.4}}.level{{stroke:#555;stroke-dasharray:6 4}}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      kWidth, kHeight);
+      kWidth - kRight + beside, kHeight);
   draw_axes(out, figure, frame);
+  draw_cells(out, figure, frame);
   double legend = kTop + 8;
   const double right = kWidth - kRight;
   size_t colour = 0;
@@ -147,6 +225,17 @@ std::string svg(const Figure &figure) {
         "<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\" "
         "stroke-width=\"3\"/><text x=\"{4:.1f}\" y=\"{5:.1f}\">{6}</text>\n",
         right + 10, right + 28, legend, paint, right + 34, legend + 4, xml_escaped(curve.name));
+    legend += 17;
+  }
+  draw_marks(out, figure, frame);
+  for (const Marks &marks : figure.marks) {
+    if (!is_shown(figure, marks))
+      continue;
+    fmt::format_to(to,
+                   "<path d=\"M{:.1f},{:.1f}h8l-4,8z\" fill=\"{}\"/><text x=\"{:.1f}\" "
+                   "y=\"{:.1f}\">{}</text>\n",
+                   right + 15, legend - 4, mark_colour(marks.name), right + 34, legend + 4,
+                   xml_escaped(marks.name));
     legend += 17;
   }
   for (const Level &level : figure.levels)

@@ -7,6 +7,7 @@
   // Of two runs: each has a family of its own.
   const families = [["#0072b2", "#56b4e9", "#00a0a0", "#5a4fcf"], ["#d55e00", "#e69f00", "#c2185b", "#8c564b"]];
   function coloursOf(figure) {
+    if (figure.cells) return [colours[1]];
     if (!figure.curves.some(curve => curve.run)) return figure.curves.map((curve, i) => colours[i % colours.length]);
     const next = [0, 0];
     return figure.curves.map(curve => families[curve.run][next[curve.run]++ % families[0].length]);
@@ -233,7 +234,15 @@
   // A finger moves the page.
   const { touchstart, touchmove, touchend, ...mouse } = Dygraph.defaultInteractionModel;
 
-  function draw(figure) {
+  for (const figure of data.figures) {
+    figure.marks = figure.marks.map(of => ({ ...of, x: unpack(of.x), y: unpack(of.y) }));
+    if (figure.cells) Object.assign(figure, { cells: { ...figure.cells, counts: unpack(figure.cells.counts) }, columns: unpack(figure.x) });
+  }
+  // One curve with its marks, of a figure that shows one at a time.
+  const onlyCurve = (figure, at) => ({ ...figure, curves: [{ ...figure.curves[at], shown: true }], marks: figure.marks.filter(of => of.curve === at) });
+
+  function draw(all) {
+    let figure = all.choose ? onlyCurve(all, 0) : all;
     const named = figure.time ? timeNamed : figure.levels.length > 0, above = figure.time && data.moments.length;
     const place = make("div", { className: "plot" }), legend = make("div", { className: "legend" }), tools = make("div", { className: "tools" });
     figures.append(make("section", { className: "figure", id: figure.id }, make("h2", {}, figure.title), place, tools, legend));
@@ -248,21 +257,33 @@
     }
     const axis = (unit, axisLabelWidth, pixelsPerLabel) => ({ axisLabelFormatter: value => quantity(value, unit), axisLabelWidth, pixelsPerLabel });
     const label = unit => (unit in unitNames ? "" : escaped(unit)); // others are beside each number
-    const rows = table(figure, bands);
+    let rows = table(figure, bands);
+    const yText = value => {
+      if (typeof value !== "number" || Number.isNaN(value)) return quantity(value, figure.y_unit);
+      if (figure.cells) return quantity(shapes.boundAt(figure.cells.bounds, value), figure.y_unit);
+      return figure.shape === "points" ? Math.round(value).toLocaleString("en-US") : quantity(value, figure.y_unit); // PSNs
+    };
     const seriesColours = coloursOf(figure);
     const samples = Math.max(0, ...figure.curves.map(curve => unpack(curve.y).filter(value => !Number.isNaN(value)).length));
-    if (figure.time && figure.id !== "episodes" && samples < 3)
+    if (figure.time && figure.id !== "episodes" && samples < 3 && !data.json)
       tools.before(make("p", { className: "facts few" }, `${samples} sample${samples === 1 ? "" : "s"} only: the experiment's \`sample:\` is too long for its duration`));
     const names = make("div", { className: "names" });
     const plot = new Dygraph(place, rows, {
       labels: ["x", ...figure.curves.keys()].map(String), visibility: figure.curves.map(curve => curve.shown), legend: "never",
-      colors: seriesColours, strokeWidth: 1.5, drawPoints: data.sweep || (figure.time && samples < 50), pointSize: data.sweep ? 3 : 2, rightGap: named ? marginRight : 12,
+      colors: seriesColours, strokeWidth: 1.5, drawPoints: data.sweep || figure.shape === "points" || figure.cells || (figure.time && samples < 50), pointSize: data.sweep ? 3 : 2,
+      ...(figure.shape === "bars" ? { plotter: shapes.bars } : {}), rightGap: named ? marginRight : 12,
       ...(above ? { title: "\u00a0", titleHeight: momentRows() * 14 + 6 } : {}), stepPlot: !figure.time && !data.sweep, xRangePad: figure.time ? 0 : 8, connectSeparatedPoints: true,
-      customBars: bands, dataHandler: Handler, includeZero: true,
-      axes: { x: axis(figure.x_unit, 70, 80), y: axis(figure.y_unit, 76, 30) }, axisLabelFontSize: 12, axisTickSize: 5, gridLineWidth: 1, ...lines(),
+      customBars: bands, dataHandler: Handler, includeZero: figure.shape !== "points",
+      axes: { x: axis(figure.x_unit, 70, 80), y: { ...axis(figure.y_unit, 76, 30), axisLabelFormatter: yText, ...(figure.cells ? { valueRange: [0, figure.cells.bounds.length - 1] } : {}) } }, axisLabelFontSize: 12, axisTickSize: 5, gridLineWidth: 1, ...lines(),
       xlabel: label(figure.x_unit), ylabel: label(figure.y_unit), xLabelHeight: 15, yLabelWidth: 15,
       interactionModel: mouse,
-      plugins: [{ activate: () => ({ didDrawChart: event => drawLevels(event.dygraph, figure, event.drawingContext, names) }) }],
+      plugins: [{ activate: () => ({
+        willDrawChart: event => { if (figure.cells) shapes.drawCells(event.dygraph, figure.cells, figure.columns, event.drawingContext); },
+        didDrawChart: event => {
+          shapes.drawMarks(event.dygraph, figure.marks, event.drawingContext);
+          drawLevels(event.dygraph, figure, event.drawingContext, names);
+        },
+      }) }],
       drawCallback: (self, first) => first || zoomTogether(self),
       highlightCallback: (event, x, points, row) => pointTogether(plot, row),
       unhighlightCallback: () => pointTogether(plot, -1),
@@ -277,9 +298,9 @@
       const swatch = make("i");
       swatch.style.background = seriesColours[i];
       box.onchange = () => plot.setVisibility(i, box.checked);
-      const label = make("label", {}, box, swatch, curve.name, " ", value);
+      const named = make("span", {}, curve.name), label = make("label", {}, box, swatch, named, " ", value);
       legend.append(label);
-      return { curve, box, value, label };
+      return { curve, box, value, label, named };
     });
     // The values of a row of the table beside the names, and a line through it; -1: of none.
     plot.pointAt = row => {
@@ -288,7 +309,7 @@
       if (row >= 0) Object.assign(cursor.style, { left: plot.toDomXCoord(rows[row][0]) + "px", height: plot.getArea().h + "px" });
       items.forEach((item, i) => {
         const cell = row < 0 ? null : rows[row][i + 1];
-        if (item.box.checked) item.value.textContent = row < 0 ? "" : quantity(bands && cell ? cell[1] : cell, figure.y_unit);
+        if (item.box.checked) item.value.textContent = row < 0 ? "" : yText(bands && cell ? cell[1] : cell);
       });
     };
     function showAll(show) {
@@ -301,7 +322,29 @@
       tools.append(filter, make("button", { textContent: "all", onclick: () => showAll(true) }),
         make("button", { textContent: "none", onclick: () => showAll(false) }), make("span", {}, `${figure.curves.length} curves`));
     }
-    if (!data.sweep) tools.append("drag to zoom, with shift to move, double click to see everything");
+    const marks = legend.appendChild(make("span", { className: "marks" }));
+    const nameMarks = () => marks.replaceChildren(...figure.marks.map(({ name, x }) => {
+      const shape = make("b", { textContent: "\u25bc" });
+      shape.style.color = shapes.markColour(name);
+      return make("span", {}, shape, ` ${name}${x.length > 1 ? `: ${x.length}` : ""}`);
+    }));
+    nameMarks();
+    if (all.choose && all.curves.length > 1) {
+      const choice = make("select", {}, ...all.curves.map((curve, at) => make("option", { value: at, textContent: curve.name })));
+      choice.onchange = () => {
+        figure = onlyCurve(all, +choice.value);
+        rows = table(figure, bands);
+        items[0].named.textContent = figure.curves[0].name;
+        nameMarks();
+        plot.updateOptions({ file: rows });
+      };
+      tools.append(choice);
+    }
+    const shown = () => figure.curves.map(({ name }, i) => ({ name, colour: seriesColours[i], column: i + 1 })).filter((curve, i) => items[i].box.checked);
+    tools.append(make("button", { textContent: "SVG", onclick: () => shapes.save(figure.id + ".svg", "image/svg+xml", shapes.svg({ ...figure, x: figure.columns }, plot, place, shown())) }),
+      make("button", { textContent: "CSV", onclick: () => shapes.save(figure.id + ".csv", "text/csv", shapes.csv({ ...figure, x: figure.columns }, rows)) }));
+    if (figure.cells) tools.append(`the darker, the more: ${figure.cells.counts.reduce((a, b) => Math.max(a, b), 0).toLocaleString("en-US")} in the darkest cell`);
+    else if (!data.sweep) tools.append("drag to zoom, with shift to move, double click to see everything");
   }
   const figures = data.sweep ? main.appendChild(make("div", { className: "small" })) : main;
   for (const figure of data.figures) draw(figure);
@@ -369,7 +412,7 @@
   }
   function more(shown, total) {
     const lines = [];
-    if (total > printedRows) lines.push(make("p", { className: "facts printed" }, `and ${total - printedRows} more in result.json`));
+    if (total > printedRows) lines.push(make("p", { className: "facts printed" }, `and ${total - printedRows} more in ${data.json ?? "result.json"}`));
     if (total > shown) lines.push(make("p", { className: "facts seen" }, `the first ${shown} of ${total}; the JSON file beside this one has all`));
     return lines;
   }

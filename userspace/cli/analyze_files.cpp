@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/analyze_files.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/output.h"
+#include "cli/provenance.h"
+#include "cli/run_files.h"
+#include "plot/capture_figures.h"
+#include "plot/csv.h"
+#include "plot/page.h"
+#include "plot/svg.h"
+#include "plot/ticks.h"
+#include "report/episodes.h"
+#include "report/run_facts.h"
+#include "report/summary.h"
+#include "report/text.h"
+
+namespace xr::cli {
+
+namespace {
+
+using Cell = std::variant<std::monostate, double, std::string>;
+
+Cell cell_of(const report::Value &value, const report::Column &column) {
+  if (column.hide == report::Hide::Zero && report::is_zero(value))
+    return {};
+  if (const auto *number = std::get_if<uint64_t>(&value))
+    if (column.format == report::Format::Count || column.format == report::Format::Number ||
+        column.format == report::Format::Rate)
+      return static_cast<double>(*number);
+  if (const auto *number = std::get_if<double>(&value))
+    return *number;
+  if (std::holds_alternative<std::monostate>(value))
+    return {};
+  return report::format_value(value, column.format);
+}
+
+// A heading that text breaks into lines as one line.
+std::string heading_of(const report::Column &column) {
+  std::string text = column.heading.empty() ? column.key : column.heading;
+  for (size_t at; (at = text.find("-\n")) != std::string::npos;)
+    text.erase(at, 2);
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
+// `keys`: of the columns that are shown; none: all that text shows.
+plot::PageTable page_table(std::string title, const report::Table &table,
+                           const std::vector<std::string_view> &keys = {}) {
+  plot::PageTable made;
+  made.title = std::move(title);
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < table.columns.size(); i++) {
+    const report::Column &column = table.columns[i];
+    if (keys.empty() ? column.where == report::Where::Json
+                     : std::ranges::find(keys, column.key) == keys.end())
+      continue;
+    shown.push_back(i);
+    made.columns.push_back(heading_of(column));
+  }
+  for (size_t row = 0; row < table.rows; row++) {
+    auto &cells = made.rows.emplace_back();
+    for (const size_t column : shown)
+      cells.push_back(cell_of(table.cell(row, column), table.columns[column]));
+  }
+  return made;
+}
+
+const report::Table *table_of(const report::Document &document, std::string_view key) {
+  const auto section = std::ranges::find(document.sections, key, &report::Section::key);
+  if (section == document.sections.end())
+    return nullptr;
+  const auto *nested = std::get_if<report::Nested>(&section->body);
+  return nested ? &nested->table : std::get_if<report::Table>(&section->body);
+}
+
+// The frames of losses, NAKs and go-backs by their times.
+class Frames {
+public:
+  explicit Frames(const Analysis &analysis) : files_(analysis.snapshot.files) {
+    for (const CaptureSeries::Mark &mark : analysis.series.marks)
+      by_time_.emplace(mark.ns, mark.frame);
+  }
+  Cell at(uint64_t ns) const {
+    const auto found = ns ? by_time_.find(ns) : by_time_.end();
+    if (found == by_time_.end())
+      return {};
+    const uint64_t number = found->second & ((uint64_t{1} << kFileShift) - 1);
+    if (files_.empty())
+      return static_cast<double>(number);
+    return fmt::format("{} of {}", number, files_.at(found->second >> kFileShift));
+  }
+
+private:
+  const std::vector<std::string> &files_;
+  std::multimap<uint64_t, uint64_t> by_time_;
+};
+
+plot::PageTable episodes_of(const Analysis &analysis) {
+  plot::PageTable table = page_table("Episodes", report::episode_table(analysis.episodes),
+                                     {"AT ms", "src", "dst", "dest_qp", "cause",
+                                      "first_missing_psn", "missing", "NAK us", "REACTION\nus",
+                                      "TIMEOUT\nus", "RECOVERY\nus", "resent_packets", "findings"});
+  const Frames frames(analysis);
+  for (const char *name : {"LOSS FRAME", "NAK FRAME", "RESENT FRAME"})
+    table.columns.emplace_back(name);
+  for (size_t i = 0; i < table.rows.size(); i++) {
+    const roce_episode &episode = analysis.episodes.episodes[i].episode;
+    for (const uint64_t ns : {episode.seen_ns, episode.nak_ns, episode.resent_ns})
+      table.rows[i].push_back(frames.at(ns));
+  }
+  return table;
+}
+
+std::vector<plot::PageTable> tables_of(const Analysis &analysis, const report::Document &document) {
+  std::vector<plot::PageTable> tables;
+  if (const report::Table *checks = table_of(document, "checks"))
+    tables.push_back(page_table("Checks of the set-up", *checks,
+                                {"check", "status", "value", "bound", "change", "frames"}));
+  tables.push_back(episodes_of(analysis));
+  tables.push_back(page_table("Findings", report::finding_table(analysis.episodes)));
+  if (const report::Table *streams = table_of(document, "streams"))
+    tables.push_back(page_table("Streams", *streams,
+                                {"src", "dst", "dest_qp", "kind", "packets", "bytes", "lost",
+                                 "sent_again", "recovery_us", "ce", "cnps", "rewinds"}));
+  return tables;
+}
+
+uint64_t number_of(const report::Summary &summary, std::string_view name) {
+  const auto fact = std::ranges::find(summary.facts, name, &report::Fact::name);
+  const auto *number = fact == summary.facts.end() ? nullptr : std::get_if<uint64_t>(&fact->value);
+  return number ? *number : 0;
+}
+
+std::string counted(uint64_t number) { return report::format_value(number, report::Format::Count); }
+
+std::vector<plot::Tile> tiles_of(const Analysis &analysis) {
+  const report::Summary summary = report::traffic_summary({analysis.snapshot}, &analysis.episodes);
+  const CaptureSeries &series = analysis.series;
+  uint64_t packets = 0;
+  for (const CaptureSeries::Bin &bin : series.bins)
+    packets += bin.packets;
+  std::vector<plot::Tile> tiles = {
+      {"packets", counted(packets),
+       fmt::format("{} streams, {}", counted(series.streams.size() + series.rest_streams),
+                   plot::quantity(series.seconds(), "s"))}};
+  const struct {
+    const char *name, *fact, *about;
+    bool alarm;
+  } kTiles[] = {
+      {"lost before here", "lost", "packets", true}, {"sent again", "sent_again", "packets", false},
+      {"marked CE", "ce", "data packets", false},    {"CNPs", "cnps", "", false},
+      {"NAKs", "naks", "without RNR NAKs", true},    {"PFC", "xoffs", "frames that pause", false}};
+  for (const auto &tile : kTiles) {
+    const uint64_t number = number_of(summary, tile.fact);
+    tiles.push_back({tile.name, counted(number), tile.about, tile.alarm && number});
+  }
+  const report::Recovery worst = report::longest_recovery(analysis.episodes);
+  tiles.push_back({"longest recovery",
+                   worst.row ? plot::quantity(static_cast<double>(worst.ns) / 1e9, "s") : "-",
+                   worst.row ? plot::stream_name(worst.row->name.key) : "no episode", false});
+  return tiles;
+}
+
+plot::CapturePage page_of(const Analysis &analysis, const report::Document &document) {
+  plot::CapturePage page;
+  page.title = analysis.snapshot.name == "-" ? "standard input" : analysis.snapshot.name;
+  page.headline = fmt::format("{}", fmt::join(document.sentences, " "));
+  page.facts = plot::left_out(analysis.series);
+  page.duration_s = analysis.series.seconds();
+  page.tiles = tiles_of(analysis);
+  page.figures =
+      plot::capture_figures(analysis.series, analysis.microbursts, analysis.episodes.pairs);
+  page.tables = tables_of(analysis, document);
+  if (const auto facts = recorded_run())
+    page.provenance = report::run_lines(*facts);
+  return page;
+}
+
+} // namespace
+
+Status write_analysis(const std::string &out, const Analysis &analysis,
+                      const report::Document &document) {
+  const Fd owner = XR_TRY(own_directory(out));
+  const plot::CapturePage page = page_of(analysis, document);
+  for (const plot::Figure &figure : page.figures) {
+    XR_TRY(write_whole(fmt::format("{}/{}.svg", out, figure.id), plot::svg(figure)));
+    XR_TRY(write_whole(fmt::format("{}/{}.csv", out, figure.id), plot::csv(figure)));
+  }
+  XR_TRY(write_whole(out + "/report.json", json_file(document)));
+  return write_whole(out + "/report.html", plot::html(page));
+}
+
+} // namespace xr::cli
