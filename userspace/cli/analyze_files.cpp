@@ -127,9 +127,10 @@ std::vector<plot::PageTable> tables_of(const Analysis &analysis, const report::D
   tables.push_back(episodes_of(analysis));
   tables.push_back(page_table("Findings", report::finding_table(analysis.episodes)));
   if (const report::Table *streams = table_of(document, "streams"))
-    tables.push_back(page_table("Streams", *streams,
-                                {"src", "dst", "dest_qp", "kind", "packets", "bytes", "lost",
-                                 "sent_again", "recovery_us", "ce", "cnps", "rewinds"}));
+    tables.push_back(
+        page_table("Streams", *streams,
+                   {"src", "dst", "dest_qp", "lost_before", "sent_again", "recovery_us", "kind",
+                    "packets", "bytes", "ce", "cnps", "rewinds", "ect", "dscp", "pcp"}));
   return tables;
 }
 

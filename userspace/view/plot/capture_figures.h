@@ -13,7 +13,7 @@
 
 namespace xr::plot {
 
-// `pairs`: tell to which requests a NAK belongs.
+// `pairs`: the requests to which NAKs belong.
 std::vector<Figure> capture_figures(const CaptureSeries &series, const Microbursts &bursts,
                                     const std::vector<PairRow> &pairs);
 
