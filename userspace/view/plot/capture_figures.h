@@ -13,7 +13,7 @@
 
 namespace xr::plot {
 
-// `pairs`: tell to which requests a NAK belongs.
+// `pairs` say to which requests a NAK belongs.
 std::vector<Figure> capture_figures(const CaptureSeries &series, const Microbursts &bursts,
                                     const std::vector<PairRow> &pairs);
 
