@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plots of a capture, as SVG and CSV, and the page that has them.
+#include <algorithm>
+#include <map>
 #include <sstream>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A capture over time: the bins' sums are the analyzer's counters, thinning keeps the marks.
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <numeric>
 
 #include <gtest/gtest.h>

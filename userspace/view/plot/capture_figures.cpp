@@ -4,8 +4,11 @@
 #include "plot/capture_figures.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <numeric>
 #include <optional>
