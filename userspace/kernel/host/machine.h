@@ -13,7 +13,7 @@ struct Machine {
 };
 Machine read_machine();
 
-// In hexadecimal, by AF_ALG. An error also where the kernel or a container has no AF_ALG.
+// In hexadecimal.
 Result<std::string> file_sha256(const std::string &path);
 
 } // namespace xr::host
