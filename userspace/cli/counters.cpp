@@ -17,7 +17,7 @@ void describe(Command command, Args &args) {
 }
 
 int counters(const Args &args, const Globals &globals) {
-  return read_port({"counters", args.ifname, args.repeat, false,
+  return read_port({"counters", args.ifname, args.repeat,
                     [](const report::Moment &moment) { return counters_report(moment); }},
                    globals);
 }

@@ -15,7 +15,7 @@ using datapath::AttachedPort;
 std::string context(const Reading &reading) { return reading.command + " " + reading.ifname; }
 
 Result<Snapshot> take(const Reading &reading, const AttachedPort &port) {
-  auto now = port.snapshot(reading.with_streams);
+  auto now = port.snapshot();
   if (reading.taken)
     reading.taken();
   return now;

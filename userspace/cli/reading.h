@@ -19,7 +19,6 @@ struct Reading {
   std::string command;
   std::string ifname;
   Repeat repeat;
-  bool with_streams = false;
   std::function<report::Document(const report::Moment &)> report;
   std::function<void()> taken = {}; // called immediately after each snapshot
 };

@@ -52,7 +52,7 @@ int streams(const Args &args, const Globals &globals) {
       return fail("streams " + args.ifname, opened.error());
     nic = std::move(*opened);
   }
-  Reading reading{"streams", args.ifname, args.repeat, true, [&](const report::Moment &moment) {
+  Reading reading{"streams", args.ifname, args.repeat, [&](const report::Moment &moment) {
                     report::Document document = streams_report(moment, args.options);
                     if (nic)
                       report::add_nic(document, nic->compare(moment.now, moment.before));

@@ -293,8 +293,8 @@ Summary checks_summary(const std::vector<SetupCheck> &checks) {
   if (const auto &warned = of(SetupCheck::Status::Warn); !warned.empty())
     parts.push_back(fmt::format("{} warn{} ({})", warned.size(), warned.size() == 1 ? "s" : "",
                                 listed(warned)));
-  const size_t ok = of(SetupCheck::Status::Ok).size();
-  parts.push_back(fmt::format("{} {} ok", ok, ok == 1 ? "is" : "are"));
+  if (const size_t ok = of(SetupCheck::Status::Ok).size())
+    parts.push_back(fmt::format("{} {} ok", ok, ok == 1 ? "is" : "are"));
   if (const size_t unknown = of(SetupCheck::Status::Unknown).size())
     parts.push_back(fmt::format("{} cannot be decided here", unknown));
   Summary summary;
