@@ -250,7 +250,7 @@ TEST(Summary, Senders) {
   report.seconds = 2;
   report.expected = report.counts.messages = 100;
   report.counts.message_bytes = 100'000'000;
-  EXPECT_EQ("All 100 of 100 messages completed in 2.00 s, 400 Mbit/s of payload. Nothing was sent "
+  EXPECT_EQ("All 100 messages completed in 2.00 s, 400 Mbit/s of payload. Nothing was sent "
             "again: no NAK, no timeout, no CNP.",
             text_of(send_summary(report)));
   report.counts.messages = 97;

@@ -47,8 +47,8 @@ std::string sent_sentence(const SendReport &r) {
   const std::string rate =
       r.seconds > 0 ? rate_words(static_cast<double>(c.message_bytes) * 8 / r.seconds) : "-";
   if (r.expected)
-    return fmt::format("{}{} of {} completed in {}, {} of payload.",
-                       c.messages == r.expected ? "All " : "", number_words(c.messages),
+    return fmt::format("{} {} completed in {}, {} of payload.",
+                       c.messages == r.expected ? "All" : number_words(c.messages) + " of",
                        counted(r.expected, "message"), seconds_words(r.seconds), rate);
   return fmt::format("{} completed in {}, {} of payload.", counted(c.messages, "message"),
                      seconds_words(r.seconds), rate);
