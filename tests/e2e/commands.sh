@@ -55,6 +55,7 @@ absent() {
     wire) no_interface 'wire gone0' xr wire rx0 gone0 ;;
     cc) wrong 2 "'gone0' is not a preset" "$XDP_ROCE" cc show gone0 ;;
     run) wrong 2 "no installed experiment 'gone0'" "$XDP_ROCE" run gone0 ;;
+    record) no_interface 'record gone0' xr record gone0 --out "$scratch/gone" --for 1s ;;
     capture) no_interface 'capture gone0' xr capture gone0 -w "$scratch/gone.pcapng" ;;
     export) # it waits for its ports to come
       keep xr export gone0 --once || fail "export gone0 --once"
@@ -140,6 +141,7 @@ for command in "${commands[@]}"; do
     send) json "schema asked achieved sent overflow" xr --json send rx0 src 192.0.2.1 dst 192.0.2.2 \
       dst-mac 02:00:00:00:00:01 qp 17 size 1k messages 3
       json "schema sent pfc overflow" xr --json send rx0 pfc 3 every 1ms count 2 ;;
+    record) json "schema source summary frames streams checks" xr --json record rx0 --out "$scratch/picture" --for 100ms ;;
     status) json "attachments" xr --json status rx0 ;;
     streams) json "schema source streams overflow" xr --json streams rx0 ;;
     *) fail "what does --json of $command promise?" ;;

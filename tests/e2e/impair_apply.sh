@@ -127,7 +127,7 @@ keep xr impair box0 apply "$scratch/all.yaml" || fail "apply: $(cat "$scratch/la
 rules box0 | diff "$scratch/rules" - || fail "apply does not give what list gave"
 
 # The first column is the word that the refusal names. Nothing changes.
-before=$(xr --json impair box0 list)
+before=$(xr --json impair box0 list | jq "del(.run)")
 while IFS='=' read -r word rule; do
   # shellcheck disable=SC2086 # words
   misused "$word" xr impair box0 add $rule
@@ -157,7 +157,7 @@ name=roce drop name a:b
 END
 # A good word that the port has a rule for already.
 refused 'named loss already' xr impair box0 add roce drop name loss
-assert_eq "$before" "$(xr --json impair box0 list)" "rules after bad ones"
+assert_eq "$before" "$(xr --json impair box0 list | jq "del(.run)")" "rules after bad ones"
 cat >"$scratch/bad.yaml" <<'END'
 rules:
   - roce drop name fine
@@ -172,7 +172,7 @@ END
 refused 'bad.yaml:3.*dada' xr impair box0 apply "$scratch/bad.yaml"
 refused 'nothere' xr impair box0 apply "$scratch/nothere.yaml"
 refused '99' xr impair box0 del 99
-assert_eq "$before" "$(xr --json impair box0 list)" "rules after bad files"
+assert_eq "$before" "$(xr --json impair box0 list | jq "del(.run)")" "rules after bad files"
 
 # 64 and no more.
 keep xr impair box0 clear

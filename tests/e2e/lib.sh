@@ -235,8 +235,9 @@ comparable='def shared($with):
     if type == "object" and ($with | type) == "object"
     then with_entries(select(.key as $k | $with | has($k)) | .key as $k | .value |= shared($with[$k]))
     else . end;
-  def sorted: if has("streams") then .streams |= sort_by(.src, .dst, .dest_qp, .kind, .roce_version) else . end;
-  del(.source, .icrc, .time, .overflow.events, .overflow.events_limited) |
+  def sorted: if has("streams") then .streams |= (map(del(.ect, .dscp, .pcp, .udp_src_ports)) | # of captures only
+    sort_by(.src, .dst, .dest_qp, .kind, .roce_version)) else . end;
+  del(.source, .icrc, .time, .run, .summary, .overflow.events, .overflow.events_limited) |
     shared($other[0]) | sorted'
 
 # same_report FILE [PORT]: the port's counters and streams equal `analyze` of the file.

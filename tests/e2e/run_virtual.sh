@@ -70,7 +70,7 @@ cmp "$scratch/jitter-first/series.csv" "$scratch/jitter-second/series.csv" || fa
 # One seed always gives the same bytes; another one does not.
 exits 0 xdp-roce run incast "${short[@]}" --out "$scratch/two"
 cmp "$scratch/one/series.csv" "$scratch/two/series.csv" || fail "two runs of one seed differ"
-without='del(.wall_s, .cpu_s, .version)'
+without='del(.wall_s, .cpu_s, .version, .run)'
 diff <(jq "$without" "$scratch/one/result.json") <(jq "$without" "$scratch/two/result.json") >"$scratch/diff" ||
   fail "two results of one seed differ: $(cat "$scratch/diff")"
 exits 0 xdp-roce run incast "${short[@]}" --seed 2 --out "$scratch/three" --set expect=[]

@@ -146,6 +146,7 @@ await_screen "QP $(jq -r '.streams[] | select(.kind == "request") | .dest_qp' "$
 for key in gaps skipped duplicates rewinds jumped; do
   await_screen "${key^^} +$(jq "[.streams[] | select(.kind == \"request\")][0].$key" "$scratch/streams.json")( |$)"
 done
+keys End
 await_screen ' gap  +[0-9]+ PSN'
 keys Escape
 await_screen "$requests of $streams streams"
