@@ -196,7 +196,8 @@ TEST(FollowPmtu, FindsWhatTheNativeOneFinds) {
                                      {ROCE_OP_FIRST, 128u},
                                      {ROCE_OP_LAST, 8u}}) {
     place = find_frame(
-        frames, [part](const Taken &f) { return (f.packet.info & part) != 0; }, place + 1);
+        frames, [wanted = part](const Taken &f) { return (f.packet.info & wanted) != 0; },
+        place + 1);
     frames[place].put_payload(length);
   }
   const Episodes native = analyze_like_a_port(frames, kFollow).episodes;
