@@ -324,7 +324,8 @@ TEST(Summary, Links) {
 
 // Text and JSON have the same sentences.
 TEST(Summary, FirstInTextAndAKeyInJson) {
-  const Document document = analyze_report(capture_of(1000, {stream_of(0x11, 1000)}));
+  const Snapshot capture = capture_of(1000, {stream_of(0x11, 1000)});
+  const Document document = analyze_report(capture); // refers to it
   const std::string sentence = "Nothing lost: 1 stream, 1,000 packets, no PSN missing.";
   EXPECT_NE(std::string::npos, to_text(document).find(sentence + "\n\nFRAMES"))
       << to_text(document);
