@@ -261,14 +261,13 @@ EpisodeRow ended(roce_cause cause, uint64_t recovery_ns) {
   return row;
 }
 
-const prometheus::ClientMetric::Histogram &
-histogram(const std::vector<MetricFamily> &all, const std::string &step, const std::string &cause) {
-  static const prometheus::ClientMetric::Histogram kNone;
+prometheus::ClientMetric::Histogram histogram(const std::vector<MetricFamily> &all,
+                                              const std::string &step, const std::string &cause) {
   const MetricFamily *family = find(all, "xdp_roce_episode_seconds");
   for (const auto &metric : family ? family->metric : std::vector<prometheus::ClientMetric>())
     if (metric.label.at(1).value == step && metric.label.at(2).value == cause)
       return metric.histogram;
-  return kNone;
+  return {};
 }
 
 // 12 us is in the bucket up to 16.384 us; 100 s is above all bounds.
@@ -282,7 +281,7 @@ TEST(Metrics, TimesOfEpisodes) {
   totals.update({ended(ROCE_CAUSE_NAK, 12'000)}, 1);
   totals.update({ended(ROCE_CAUSE_NAK, 100'000'000'000), ended(ROCE_CAUSE_RNR, 0)}, 1);
   const auto all = read();
-  const auto &recovery = histogram(all, "recovery", "nak");
+  const auto recovery = histogram(all, "recovery", "nak");
   EXPECT_EQ(recovery.sample_count, 2U);
   EXPECT_DOUBLE_EQ(recovery.sample_sum, 100.000012);
   EXPECT_DOUBLE_EQ(recovery.bucket.at(1).upper_bound, 4096e-9);
