@@ -7,7 +7,7 @@ need jq
 gzip -dc <"$(capture rc_write_4096_v4)" >"$scratch/good.pcap" 2>/dev/null ||
   cp "$(capture rc_write_4096_v4)" "$scratch/good.pcap"
 analyze() {
-  timeout 10 "$XDP_ROCE" --json analyze "$@"
+  timeout 120 "$XDP_ROCE" --json analyze "$@"
 }
 
 keep analyze "$scratch/good.pcap" || fail "good file: $(cat "$scratch/last.err")"

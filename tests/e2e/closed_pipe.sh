@@ -7,7 +7,7 @@ file=$(capture rc_write_q4_v4)
 
 for how in '' --json; do
   # shellcheck disable=SC2086 # nothing or one word
-  { timeout 10 "$XDP_ROCE" $how analyze "$file" 2>"$scratch/last.err" || true; } | head -n 1 >/dev/null
+  { timeout 120 "$XDP_ROCE" $how analyze "$file" 2>"$scratch/last.err" || true; } | head -n 1 >/dev/null
   assert_eq "" "$(cat "$scratch/last.err")" "standard error"
 done
 
@@ -15,7 +15,7 @@ done
 unread() {
   rm -f "$scratch/ended"
   {
-    timeout 20 "$XDP_ROCE" --netns "$rx" "$@" 2>"$scratch/last.err" || true
+    timeout 120 "$XDP_ROCE" --netns "$rx" "$@" 2>"$scratch/last.err" || true
     echo >"$scratch/ended"
   } | head -n 1 >/dev/null &
   background+=($!)

@@ -13,7 +13,7 @@ await_frames 100
 ip -n "$rx" link del rx0
 refused 'rx0' xr counters rx0
 refused 'rx0' xr streams rx0
-refused 'rx0' timeout 10 "$XDP_ROCE" --netns "$rx" events rx0 --count 1
+refused 'rx0' timeout 120 "$XDP_ROCE" --netns "$rx" events rx0 --count 1
 keep xr status || fail "status: $(cat "$scratch/last.err")"
 keep xr detach rx0 || fail "detach: $(cat "$scratch/last.err")"
 wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before")"

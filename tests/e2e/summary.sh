@@ -8,7 +8,7 @@ need jq python3 tshark
 # Without reordering (a late packet also jumps), without READs and atomics (their answers have PSNs of requests that may be lost).
 for name in loss_rc_send_v4 loss2_rc_psnwrap_v4 loss_uc_write_only_v4 corrupt_rc_send_v4 rc_write_4096_v4 \
   rc_write_ect_v4 rc_send_4096_v6 uc_send_4096_v4; do
-  file=$(ls "$XR_DATA/$name".pcap* | head -1)
+  file=$(capture "$name")
   "$XDP_ROCE" --json analyze "$file" >"$scratch/report.json"
   tshark -r "$file" -Y 'infiniband.bth.opcode' -T fields -e infiniband.bth.opcode -e infiniband.bth.destqp -e infiniband.bth.psn \
     -e infiniband.aeth.syndrome.opcode -e ip.dsfield.ecn -e ipv6.tclass.ecn >"$scratch/fields" 2>/dev/null
