@@ -7,7 +7,11 @@
 #include <map>
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <poll.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
 
 #include "base/clock.h"
 #include "lane.h"
@@ -176,6 +180,45 @@ TEST_F(LiveFrames, PacketsAreMadeWhenTheyAreDue) {
   EXPECT_EQ(late, 10U);
   state.end = state.due;
   EXPECT_FALSE(program->try_on(live.frame()).ok()) << "after the end";
+}
+
+// Names of the network interfaces here.
+std::vector<std::string> ports() {
+  std::vector<std::string> names;
+  struct if_nameindex *all = if_nameindex();
+  for (const struct if_nameindex *port = all; port && port->if_index; port++)
+    names.emplace_back(port->if_name);
+  if_freenameindex(all);
+  return names;
+}
+
+TEST_F(LiveFrames, TheirPlaceIsInNobodysWay) {
+  const LiveFlow live(parsed("qp 0x11 write size 1k"), kLine);
+  std::vector<std::string> before, inside_before, inside_after;
+  inside([&] { inside_before = ports(); });
+  before = ports();
+  uint32_t id = 0;
+  {
+    auto program = load(live);
+    ASSERT_OK(program);
+    if (!program->quick())
+      GTEST_SKIP() << program->why_slow();
+    inside([&] { inside_after = ports(); });
+    EXPECT_EQ(ports(), before);
+    EXPECT_EQ(inside_after, inside_before);
+    bpf_prog_info info = {};
+    uint32_t size = sizeof(info);
+    ASSERT_EQ(bpf_obj_get_info_by_fd(program->fd(), &info, &size), 0);
+    id = info.id;
+  }
+  // The port holds the program until it is gone.
+  bool gone = false;
+  for (int i = 0; i < 500 && !gone; i++) {
+    const Fd still(bpf_prog_get_fd_by_id(id));
+    gone = !still;
+    usleep(20'000);
+  }
+  EXPECT_TRUE(gone);
 }
 
 TEST_F(LiveFrames, AFrameThatIsTooLongIsRefused) {

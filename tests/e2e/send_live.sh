@@ -4,7 +4,7 @@
 # every network and opcode place, for 10,000 QPs, several threads and rates; what they cannot do is
 # refused, and `auto` says which engine it took and why.
 . "$(dirname "$0")/traffic_lib.sh"
-need jq tcpdump tshark
+need jq setpriv tcpdump tshark
 lane 4200 2
 before=$(kernel_objects)
 
@@ -122,6 +122,12 @@ send "${flow[@]}" qp 0x11 send size 64 rate 200pps for 500ms --engine live
 assert_sent '.sent.packets + .overflow.schedule_given_up_ms / 5 | . > 98 and . < 102'
 send "${flow[@]}" qp 0x11 send size 64 messages 1000 start 200ms --rate 100kpps --engine live
 assert_sent '.sent.packets == 1000 and .seconds > 0.2 and .asked.packets_per_second == 100000'
+
+# Without a place of its own, it sends all the same, in longer calls.
+few=-all,+bpf,+perfmon,+net_admin,+net_raw,+ipc_lock
+ip netns exec "$sender_netns" setpriv --bounding-set "$few" --inh-caps "$few" "$XDP_ROCE" --json send "$sender_port" "${flow[@]}" qp 0x11 \
+  send size 64 messages 3000 rate 100kpps --engine live >"$scratch/send.json" 2>"$scratch/last.err" || fail "few capabilities: $(cat "$scratch/last.err")"
+assert_sent '.sent.packets == 3000 and (.engine.why | test("25 ms: cannot make a network namespace"))'
 
 # auto: live where it can and is worth it.
 auto() {

@@ -64,6 +64,10 @@ Result<LiveProgram> LiveProgram::load(const roce_live_plan &plan, std::span<cons
   self.frame_.assign(frame.begin(), frame.end());
   if (auto able = self.run(1, 1); !able) // nothing is sent: the limit is 0
     return able.error();
+  if (auto kept = KeptProgram::keep(self.fd()))
+    self.kept_ = std::move(*kept);
+  else
+    self.why_slow_ = kept.error().message;
   return self;
 }
 

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "datapath/kept_program.h"
 #include "roce/live.h"
 
 struct xdp_roce_live;
@@ -31,6 +33,11 @@ public:
   // are sent together. In the namespace of the port. A signal ends it early, without an error.
   Status run(uint32_t times, uint32_t batch);
 
+  // A call of `run` takes some 30 us; else, but for a single run, some 25 ms, and why
+  // (kept_program.h).
+  bool quick() const { return static_cast<bool>(kept_); }
+  const std::string &why_slow() const { return why_slow_; }
+
   int fd() const;
   // One run on `frame`, which is not sent: what the program made of it. For tests.
   Result<std::vector<uint8_t>> try_on(std::span<const uint8_t> frame);
@@ -40,6 +47,8 @@ private:
     void operator()(xdp_roce_live *object) const;
   };
   std::unique_ptr<xdp_roce_live, Close> object_;
+  KeptProgram kept_;
+  std::string why_slow_;
   roce_live_state *state_ = nullptr;
   std::vector<uint8_t> frame_;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include "base/clock.h"
 #include "host/netns.h"
@@ -15,16 +16,19 @@ namespace xr::endpoint {
 
 namespace {
 
-constexpr uint32_t kMostBatch = 256;   // of the kernel
-constexpr uint32_t kBatch = 64;        // at full speed; more do not fit the ring of a veth at once
-constexpr uint32_t kPacedBatch = 16;   // the driver gets frames in sixteens
-constexpr double kFirstRunNs = 5e3;    // until it is measured: a receiver may be slow
-constexpr double kSpanNs = 50e6;       // of a call of the kernel, which makes new pages each time
-constexpr double kShortSpanNs = 0.5e6; // where packets are far between
-constexpr double kFarNs = 2e6;         // and that is from here on
+constexpr uint32_t kMostBatch = 256;  // of the kernel
+constexpr uint32_t kBatch = 64;       // at full speed; more do not fit the ring of a veth at once
+constexpr uint32_t kPacedBatch = 16;  // the driver gets frames in sixteens
+constexpr double kFirstRunNs = 5e3;   // until it is measured: a receiver may be slow
+constexpr double kIdleRunNs = 20;     // of a run that has nothing to send
+constexpr double kCallNs = 30e3;      // of a call of the kernel, which makes its pages each time
+constexpr double kSpanNs = 20e6;      // of a call's runs: `stop` is noticed after it
+constexpr double kSlowSpanNs = 300e6; // where a call waits for RCU, some 25 ms
 constexpr double kLeastSpanNs = 20e3;
 constexpr double kMostRuns = 1e8;
-constexpr uint64_t kSpin = 100'000;   // ns: about the time to fall asleep and wake up
+constexpr double kApartPps =
+    10e3; // packets that are this far apart have a call each, and sleep between
+constexpr uint64_t kAhead = 30'000;   // ns: to wake up and to enter the kernel
 constexpr uint64_t kNap = 20'000'000; // ns: longest sleep, so that `stop` is noticed
 
 // Runs of the program that have nothing to send take some 20 ns. All frames of a batch are sent at
@@ -65,7 +69,9 @@ uint64_t read(const __u64 &shared) { return __atomic_load_n(&shared, __ATOMIC_RE
 LiveEngine::LiveEngine(requester::LiveFlow flow, datapath::LiveProgram program, std::string netns,
                        uint32_t cpu)
     : flow_(std::move(flow)), program_(std::move(program)), netns_(std::move(netns)), cpu_(cpu),
-      batch_(batch_for(flow_.asked_pps())), run_ns_(kFirstRunNs) {}
+      batch_(batch_for(flow_.asked_pps())),
+      apart_(flow_.plan().paced && flow_.asked_pps() <= kApartPps),
+      run_ns_(apart_ ? kIdleRunNs : kFirstRunNs) {}
 
 Result<std::unique_ptr<LiveEngine>> LiveEngine::open(requester::LiveFlow flow, unsigned ifindex,
                                                      const std::string &netns, uint32_t cpu) {
@@ -82,8 +88,8 @@ bool LiveEngine::over(uint64_t now) const {
 }
 
 void LiveEngine::await(uint64_t time, const std::atomic<bool> &stop) const {
-  for (uint64_t now = monotonic_ns(); !stop && now + kSpin < time; now = monotonic_ns())
-    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(time - now - kSpin, kNap)));
+  for (uint64_t now = monotonic_ns(); !stop && now + kAhead < time; now = monotonic_ns())
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(time - now - kAhead, kNap)));
 }
 
 // Runs of the program in the next call. Not more than are left to do: a run that has nothing to
@@ -92,9 +98,15 @@ uint32_t LiveEngine::times(uint64_t now) const {
   const roce_live_state &state = program_.state();
   const double pps = flow_.asked_pps(), packets = static_cast<double>(state.limit - state.sent);
   const double time = end_ > now ? static_cast<double>(end_ - now) : 0;
-  double most = kMostRuns, span = kSpanNs;
+  double most = kMostRuns, span = program_.quick() ? kSpanNs : kSlowSpanNs;
+  if (apart_) { // until the packet that is due next; a single run waits for RCU on no kernel
+    if (!program_.quick())
+      return 1;
+    return batch_ + static_cast<uint32_t>(
+                        state.due > now ? static_cast<double>(state.due - now) / run_ns_ : 0);
+  }
   if (pps > 0) {
-    span = std::min(pps * kFarNs < 1e9 ? kShortSpanNs : kSpanNs, packets / pps * 1e9);
+    span = std::min(span, packets / pps * 1e9);
     span = std::max(kLeastSpanNs, std::min(span, time));
   } else { // every run makes a packet
     span = std::min(span, time);
@@ -106,6 +118,7 @@ uint32_t LiveEngine::times(uint64_t now) const {
 Status LiveEngine::run(const std::atomic<bool> &stop) {
   const auto inside = XR_TRY(host::enter_netns(netns_));
   pin(cpu_);
+  prctl(PR_SET_TIMERSLACK, 1UL); // of this thread: it wakes up when it asked for
   roce_live_state &state = program_.state();
   const flow::Flow &flow = flow_.flow();
   const uint64_t start = monotonic_ns() + flow.pacing.start_ns;
@@ -126,8 +139,8 @@ Status LiveEngine::run(const std::atomic<bool> &stop) {
     const uint32_t count = times(now);
     status = program_.run(count, batch_);
     const uint64_t after = monotonic_ns();
-    if (count > 1000) // else the call itself takes most of the time
-      run_ns_ = std::max(1.0, static_cast<double>(after - now) / count);
+    if (const auto took = static_cast<double>(after - now); !apart_ && took > 4 * kCallNs)
+      run_ns_ = std::max(1.0, took / count);
     now = after;
   }
   done_ = over(monotonic_ns());

@@ -29,6 +29,8 @@ public:
   SendCounts counts() const;
   bool done() const { return done_; }
   uint32_t batch() const { return batch_; } // frames that are sent together
+  // Why each call of the kernel takes some 25 ms; "": it does not.
+  const std::string &why_slow() const { return program_.why_slow(); }
 
 private:
   LiveEngine(requester::LiveFlow flow, datapath::LiveProgram program, std::string netns,
@@ -41,6 +43,7 @@ private:
   datapath::LiveProgram program_;
   std::string netns_;
   uint32_t cpu_, batch_;
+  bool apart_;    // packets are so far apart that the thread sleeps between them
   double run_ns_; // time of a run of the program, measured
   uint64_t end_ = UINT64_MAX;
   std::atomic<uint64_t> begun_ns_{0}, ended_ns_{0};
