@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "datapath/kept_program.h"
 #include "frames.h"
 #include "impair/rule.h"
 #include "parse/words.h"
@@ -79,6 +81,19 @@ inline std::unique_ptr<roce_ruleset> ruleset(const std::vector<std::string> &lin
     rules.push_back(std::move(*rule));
   }
   return impair::make_ruleset(rules);
+}
+
+// BPF_PROG_TEST_RUN of `fd`, which waits for nothing (datapath/kept_program.h).
+inline void run_program(int fd, const std::vector<uint8_t> &frame, uint32_t times) {
+  static std::map<int, datapath::KeptProgram> kept; // until the end of the process
+  if (!kept.contains(fd)) {
+    auto place = datapath::KeptProgram::keep(fd);
+    kept[fd] = place ? std::move(*place) : datapath::KeptProgram();
+  }
+  LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(),
+              .data_size_in = static_cast<__u32>(frame.size()), .repeat = static_cast<int>(times));
+  if (bpf_prog_test_run_opts(fd, &options))
+    fail("BPF_PROG_TEST_RUN");
 }
 
 // The counting program with rules, one a line.

@@ -30,6 +30,7 @@ using namespace xr;
 using bench::Counting;
 using bench::fail;
 using bench::Impairing;
+using bench::run_program;
 using bench::Yard;
 
 constexpr uint32_t kShort = 20'000, kLong = 220'000;
@@ -42,13 +43,6 @@ struct Row {
   std::string without = {};          // the row whose cost is taken off: the feeder's
   std::vector<double> ns = {}, instructions = {};
 };
-
-void run_program(int fd, const std::vector<uint8_t> &frame, uint32_t times) {
-  LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(),
-              .data_size_in = static_cast<__u32>(frame.size()), .repeat = static_cast<int>(times));
-  if (bpf_prog_test_run_opts(fd, &options))
-    fail("BPF_PROG_TEST_RUN");
-}
 
 // Translated instructions, and bytes of machine code.
 std::pair<uint32_t, uint32_t> lengths(int fd) {
@@ -190,12 +184,19 @@ int main() {
   bench::pin_to(1);
   const bench::Instructions counter;
   const auto v4 = bench::send_middle(1024), v6 = bench::send_middle_ipv6(1024);
+  const auto only = bench::ipv4_frame(1024 + bench::kAroundPayload, 0x04); // RC SEND ONLY
   const auto mirrored = bench::mirrored_frame(v4);
   Yard one(1, 42), one6(1, 62), ect(1, 42, 2), mirror(1, 92, 0, 38);
   Counting count(false, 1), track(true, 65536), track6(true, 65536);
   Counting outer(true, 65536, ROCE_FEATURE_DECAP), inner(true, 65536, ROCE_FEATURE_DECAP);
   Impairing chance({"opcode data probability 1% drop"}, 0);
   Impairing none(bench::strangers(), ROCE_FEATURE_EDIT);
+  const std::vector<std::string> passed(9, "opcode data delay 1ms next");
+  Impairing passed1({passed[0]}, ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT);
+  Impairing passed9(passed, ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT);
+  constexpr uint32_t kFollow = ROCE_FEATURE_FOLLOW | ROCE_FEATURE_SKIP;
+  constexpr uint32_t kTime = ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP;
+  Counting follow(true, 1024, kFollow), time(true, 1024, kTime);
   Impairing red_idle({"red 400k 1600k 20% rate 10tbit force"}, ROCE_FEATURE_EDIT);
   Impairing red_full({"red 100k 400k 20% rate 1gbit force"}, ROCE_FEATURE_EDIT);
   const auto feeder = [](Yard &yard) { return yard.fd(yard.skel->progs.empty); };
@@ -215,9 +216,16 @@ int main() {
       fed("bpf: ... and one probabilistic rule", one, chance.fd(), v4, "feeder of the rows below"),
       fed("bpf: ... and 32 rules that do not match", one, none.fd(), v4,
           "feeder of the rows below"),
+      fed("bpf: ... and one rule with next", one, passed1.fd(), v4, "feeder of the rows below"),
+      fed("bpf: ... and nine of them", one, passed9.fd(), v4, "feeder of the rows below"),
       fed("bpf: ... and RED that does not mark", one, red_idle.fd(), v4,
           "feeder of the rows below"),
       fed("bpf: ... and RED that marks every packet", ect, red_full.fd(), v4, "feeder, ECT"),
+      fed("bpf: ... with --follow", one, follow.fd(), v4, "feeder of the rows below"),
+      fed("bpf: ... with --latency", one, time.fd(), v4, "feeder of the rows below"),
+      fed("bpf: messages of one packet", one, track.fd(), only, "feeder of the rows below"),
+      fed("bpf: ... with --follow", one, follow.fd(), only, "feeder of the rows below"),
+      fed("bpf: ... with --latency", one, time.fd(), only, "feeder of the rows below"),
       {"an empty run", [&](uint32_t times) { run_program(feeder(one), v4, times); }, feeder(one)},
       live("bpf: live frames, one QP", "qp 0x11 send size 2g"),
       live("bpf: live frames, 10,000 QPs", "qp 0x11 qps 10000 send size 2g"),
