@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where time goes: for each path of a packet the instructions of its program as the kernel has it,
 // the instructions that a packet executes (where the machine has counters), and the time. The first
-// two are the same in each run, so a comparison of two outputs names the path that grew.
+// two are the same in each run, so a comparison of two outputs names the path that grew; compare.py
+// compares the times of two builds.
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <bpf/bpf.h>
+
+#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "congestion/pacer.h"
@@ -34,7 +38,7 @@ using bench::run_program;
 using bench::Yard;
 
 constexpr uint32_t kShort = 20'000, kLong = 220'000;
-constexpr int kRounds = 15;
+constexpr int kRounds = 15, kRawRounds = 3;
 
 struct Row {
   std::string name;
@@ -155,31 +159,66 @@ Row pacer() {
 
 double median(const std::vector<double> &pieces) { return bench::spread(pieces).median; }
 
+struct Cost {
+  double ns, instructions;
+};
+
+// A packet's, after the feeder's is taken off.
+Cost cost_of(const Row &row, const std::vector<Row> &rows) {
+  Cost cost{median(row.ns), median(row.instructions)};
+  for (const Row &other : rows)
+    if (other.name == row.without) {
+      cost.ns -= median(other.ns);
+      cost.instructions -= median(other.instructions);
+    }
+  return cost;
+}
+
+// "-" where there is none.
+struct Length {
+  std::string instructions = "-", bytes = "-";
+};
+
+Length length_of(const Row &row) {
+  if (row.program < 0)
+    return {};
+  const auto [instructions, bytes] = lengths(row.program);
+  return {std::to_string(instructions), std::to_string(bytes)};
+}
+
+std::string executed(const Cost &cost, bool counted) {
+  return counted ? fmt::format("{:.1f}", cost.instructions) : "-";
+}
+
 void print(const std::vector<Row> &rows, bool counted) {
+  std::printf("a packet of 1 KB: length of its program in BPF instructions and in bytes of machine "
+              "code,\ninstructions executed%s, and processor time (medians of %d; feeders' taken "
+              "off)\n",
+              counted ? "" : " (no counters on this machine)", kRounds);
   std::printf("  %-46s %8s %8s %12s %8s\n", "path", "length", "bytes", "instructions", "ns");
   for (const Row &row : rows) {
-    double ns = median(row.ns), instructions = median(row.instructions);
-    for (const Row &other : rows)
-      if (other.name == row.without) {
-        ns -= median(other.ns);
-        instructions -= median(other.instructions);
-      }
-    std::printf("  %-46s", row.name.c_str());
-    if (row.program < 0)
-      std::printf(" %8s %8s", "-", "-");
-    else
-      std::printf(" %8u %8u", lengths(row.program).first, lengths(row.program).second);
-    if (counted)
-      std::printf(" %12.1f", instructions);
-    else
-      std::printf(" %12s", "-");
-    std::printf(" %8.1f\n", ns);
+    const Cost cost = cost_of(row, rows);
+    const Length length = length_of(row);
+    std::printf("  %-46s %8s %8s %12s %8.1f\n", row.name.c_str(), length.instructions.c_str(),
+                length.bytes.c_str(), executed(cost, counted).c_str(), cost.ns);
+  }
+}
+
+// For programs: a line a row, name, length, bytes, instructions executed, ns.
+void print_raw(const std::vector<Row> &rows, bool counted) {
+  for (const Row &row : rows) {
+    const Cost cost = cost_of(row, rows);
+    const Length length = length_of(row);
+    std::printf("%s\t%s\t%s\t%s\t%.2f\n", row.name.c_str(), length.instructions.c_str(),
+                length.bytes.c_str(), executed(cost, counted).c_str(), cost.ns);
   }
 }
 
 } // namespace
 
-int main() {
+// --raw: for compare.py.
+int main(int argc, char **argv) {
+  const bool raw = argc > 1 && std::string_view(argv[1]) == "--raw";
   libbpf_set_print(nullptr);
   bench::pin_to(1);
   const bench::Instructions counter;
@@ -223,9 +262,9 @@ int main() {
       fed("bpf: ... and RED that marks every packet", ect, red_full.fd(), v4, "feeder, ECT"),
       fed("bpf: ... with --follow", one, follow.fd(), v4, "feeder of the rows below"),
       fed("bpf: ... with --latency", one, time.fd(), v4, "feeder of the rows below"),
-      fed("bpf: messages of one packet", one, track.fd(), only, "feeder of the rows below"),
-      fed("bpf: ... with --follow", one, follow.fd(), only, "feeder of the rows below"),
-      fed("bpf: ... with --latency", one, time.fd(), only, "feeder of the rows below"),
+      fed("bpf: one-packet messages", one, track.fd(), only, "feeder of the rows below"),
+      fed("bpf: one-packet messages, --follow", one, follow.fd(), only, "feeder of the rows below"),
+      fed("bpf: one-packet messages, --latency", one, time.fd(), only, "feeder of the rows below"),
       {"an empty run", [&](uint32_t times) { run_program(feeder(one), v4, times); }, feeder(one)},
       live("bpf: live frames, one QP", "qp 0x11 send size 2g"),
       live("bpf: live frames, 10,000 QPs", "qp 0x11 qps 10000 send size 2g"),
@@ -236,13 +275,12 @@ int main() {
       pacer(),
       analyzer("analyze: parse and count", false),
       analyzer("analyze: parse, count and track", true)};
-  for (int round = 0; round < kRounds; round++)
+  for (int round = 0; round < (raw ? kRawRounds : kRounds); round++)
     for (Row &row : rows)
       measure(row, counter);
-  std::printf("a packet of 1 KB: length of its program in BPF instructions and in bytes of machine "
-              "code,\ninstructions executed%s, and processor time (medians of %d; feeders' taken "
-              "off)\n",
-              counter.there() ? "" : " (no counters on this machine)", kRounds);
-  print(rows, counter.there());
+  if (raw)
+    print_raw(rows, counter.there());
+  else
+    print(rows, counter.there());
   return 0;
 }
