@@ -148,7 +148,7 @@ int main() {
   compare(
       "1 KB frames a second from veth to veth, sent by a socket", yard, roce,
       [&](uint32_t frames) { return sender.packets_per_second(yard, frames); }, 128'000,
-      xr::bench::at_least(0.9));
+      xr::bench::at_least(0.95));
   compare("the same, made in the kernel", yard, roce,
           [&](uint32_t frames) { return packets_per_second(yard, data, frames); }, 640'000, {});
   xdp_roce__destroy(roce);
