@@ -43,7 +43,7 @@ def line_of(name, here, there):
         return f"{statistics.median(piece[name][1] for piece in pieces):.1f}" if name in pieces[0] else "-"
 
     lengths = list(dict.fromkeys(pieces[0][name][0] for pieces in (there, here) if name in pieces[0]))
-    difference = verdict = "-"
+    difference, verdict = "-", ""
     if name in here[0] and name in there[0]:
         low, median, high = quartiles([h[name][1] - t[name][1] for h, t in zip(here, there)])
         difference = f"{median:+.1f}  {low:+.1f} to {high:+.1f}"
