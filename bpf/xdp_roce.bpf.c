@@ -126,7 +126,8 @@ static ROCE_INLINE int let_go(struct xdp_md *ctx) {
   return config.features & ROCE_FEATURE_SOCKETS ? to_socket(ctx) : XDP_PASS;
 }
 
-static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
+/* On a port of a bridge or with sockets, or where frames are held or copied. */
+static ROCE_INLINE int far_verdict_of(struct xdp_md *ctx, int fate) {
   if (config.features & ROCE_FEATURE_HOLD) {
     if (fate != ROCE_GONE && is_mac_control(ctx))
       return to_wire(ctx, ROCE_GO_ON) == XDP_REDIRECT ? XDP_REDIRECT : XDP_DROP;
@@ -151,6 +152,16 @@ static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
     return (int)bpf_redirect_map(&with_cnp, 0, BPF_F_BROADCAST);
   }
   return let_go(ctx);
+}
+
+static ROCE_INLINE int verdict_of(struct xdp_md *ctx, int fate) {
+  /* One test: a verifier takes the code away, but not the test of each feature. */
+  if (config.features &
+      (ROCE_FEATURE_HOLD | ROCE_FEATURE_CLONE | ROCE_FEATURE_FORWARD | ROCE_FEATURE_SOCKETS))
+    return far_verdict_of(ctx, fate);
+  if (!(config.features & ROCE_FEATURE_RULES))
+    return XDP_PASS;
+  return fate == ROCE_GONE ? XDP_DROP : fate == ROCE_BACK_AS_CNP ? XDP_TX : XDP_PASS;
 }
 
 SEC("xdp.frags")

@@ -156,6 +156,7 @@ ROCE_OUTLINE __u32 roce_stream_of(struct roce_env *env, struct roce_packet *p) {
   __u32 id;
   int verdict;
 
+  ROCE_FORGET(env);
   if (!p || !t || !scratch)
     return ROCE_NO_STREAM;
   roce_key_fill(&p->key);
@@ -379,29 +380,28 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
   return 0;
 }
 
-/*
- * Learns from a UD SEND to QP1 if it is an RDMA CM message. The frame's bytes [data, end) are
- * available.
- */
-static ROCE_INLINE void roce_learn_mad(struct roce_env *env, struct roce_packet *p,
-                                       const __u8 *data, const __u8 *end) {
-  struct roce_cm cm = {};
+/* Reads a UD SEND to QP1 into scratch->cm; attribute 0: it is no RDMA CM message. */
+static ROCE_INLINE void roce_read_mad(struct roce_scratch *scratch, const struct roce_packet *p,
+                                      const __u8 *data, const __u8 *end) {
   __u32 bth = p->bth;
 
   if (bth > 255) /* after long IPv6 extension headers; the BPF verifier needs a bound */
     return;
   ROCE_BOUND(bth, 255);
-  roce_parse_cm(data + bth, end, &cm);
-  if (cm.attribute)
-    roce_learn_cm(env, p, &cm);
+  roce_parse_cm(data + bth, end, &scratch->cm);
 }
 
 /*
- * Counts a parsed frame of `length` bytes, of which [data, end) are available; with `track`, also
- * learns from RDMA CM. 1 when the caller has to track the packet's stream.
+ * Counts a parsed frame of `length` bytes, of which [data, end) are available. With `track`, 1 when
+ * the caller has to track the packet's stream: roce_track_any, and before that roce_learn_mad.
  */
 static ROCE_INLINE int roce_account(struct roce_env *env, int class_, struct roce_packet *p,
                                     const __u8 *data, const __u8 *end, __u32 length, int track) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+
+  if (!scratch)
+    return 0;
+  scratch->cm.attribute = 0;
   if (!roce_is_roce(class_)) {
     roce_count_other(env, class_, p, length, (__u32)(end - data) < length);
     if (class_ == ROCE_CLASS_PFC) {
@@ -416,8 +416,16 @@ static ROCE_INLINE int roce_account(struct roce_env *env, int class_, struct roc
   if (roce_features(env) & ROCE_FEATURE_CLASSES)
     roce_count_classes(env, class_ == ROCE_CLASS_V1, p->tos >> 2, p->vlan, length);
   if (track && roce_is_gsi(p))
-    roce_learn_mad(env, p, data, end);
+    roce_read_mad(scratch, p, data, end);
   return track;
+}
+
+/* Learns from the RDMA CM message that roce_account read, if it did. */
+static ROCE_INLINE void roce_learn_mad(struct roce_env *env, struct roce_packet *p) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+
+  if (scratch && scratch->cm.attribute)
+    roce_learn_cm(env, p, &scratch->cm);
 }
 
 #endif

@@ -291,6 +291,7 @@ ROCE_OUTLINE int roce_follow_answer(struct roce_env *env, struct roce_follow *f,
   const struct roce_over *over;
   int again, back, asked, seen;
 
+  ROCE_FORGET(env);
   if (!roce_follows(env, f, s))
     return 0;
   roce_follow_payload(env, f, s);
@@ -331,8 +332,8 @@ ROCE_OUTLINE int roce_follow_answer(struct roce_env *env, struct roce_follow *f,
 }
 
 /* A packet of the answers' stream. */
-ROCE_OUTLINE int roce_follow_answers(struct roce_env *env, struct roce_follow *f,
-                                     const struct roce_step *s) {
+static ROCE_INLINE int roce_follow_answers(struct roce_env *env, struct roce_follow *f,
+                                           const struct roce_step *s) {
   __s32 ahead;
 
   if (!roce_follows(env, f, s) || !(f->flags & ROCE_FOLLOW_STARTED))

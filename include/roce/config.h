@@ -9,7 +9,7 @@
  * Incremented when the key, value or meaning of a map that userspace reads changes. Every
  * attachment has it in its .rodata.
  */
-#define ROCE_ABI 10
+#define ROCE_ABI 11
 
 struct roce_config {
   __u32 abi;

@@ -53,26 +53,29 @@ static ROCE_INLINE void roce_pair_skip(struct roce_env *env, __u32 id,
 ROCE_OUTLINE int roce_follow_frame(struct roce_frame *frame, struct roce_env *env) {
   struct roce_scratch *scratch = roce_scratch_of(env);
   int slow, skip = 1;
-  struct roce_step step = {};
+  struct roce_step *step;
   __u32 id;
 
+  ROCE_FORGET(env);
   if (!scratch || !scratch->tracked.stream ||
       !(roce_features(env) & (ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME)))
     return 0;
+  step = &scratch->step;
+  __builtin_memset(step, 0, sizeof(*step));
   id = scratch->tracked.stream - 1;
   scratch->tracked.stream = 0;
   slow = (scratch->trace.found & ROCE_FOUND_SLOW) != 0;
   if (!(roce_features(env) & ROCE_FEATURE_CAPTURE))
     scratch->trace.found = 0;
   if (roce_features(env) & ROCE_FEATURE_FOLLOW || roce_timing_needs_clock(&scratch->packet))
-    step.now = roce_clock(env);
+    step->now = roce_clock(env);
   if (roce_features(env) & ROCE_FEATURE_TIME)
-    skip = roce_time_frame(env, id, slow, step.now);
+    skip = roce_time_frame(env, id, slow, step->now);
   if (roce_features(env) & ROCE_FEATURE_FOLLOW) {
-    step.length = scratch->tracked.length;
-    step.msn =
+    step->length = scratch->tracked.length;
+    step->msn =
         roce_frame_msn(frame, &scratch->packet, scratch->tracked.start + scratch->packet.bth);
-    skip &= roce_follow_packet_of_stream(env, &scratch->packet, id, slow, &step);
+    skip &= roce_follow_packet_of_stream(env, &scratch->packet, id, slow, step);
   }
   if (skip)
     roce_pair_skip(env, id, &scratch->packet);

@@ -13,9 +13,27 @@
 #define ROCE_BTH_FARTHEST 0x3fff /* largest offset; the verifier needs a bound of 2^n - 1 */
 
 /*
+ * The packet data that rules need before one of them selects the packet. Most packets match no rule
+ * or are not selected: they are never copied to a struct roce_passing.
+ */
+struct roce_noted {
+  struct roce_facts facts;
+  __u32 l3; /* offsets of the IP header, the BTH and the first byte after the iCRC; 0: none */
+  __u32 bth;
+  __u32 end;
+  __u32 stream;   /* record id, or ROCE_NO_STREAM */
+  __s16 class_;   /* enum roce_class */
+  __u16 loaded;   /* 1: the packet is in this CPU's roce_passing */
+  __u64 left;     /* with ROCE_FEATURE_NEXT: rules that may still apply */
+  __u64 hold;     /* with ROCE_FEATURE_HOLD: rules that hold the frame, or only count it */
+  __u64 selected; /* of these: that selected it */
+};
+
+/*
  * A packet that rules are applied to. `packet` is complete, except for the key of an IPv4 packet.
  */
 struct roce_passing {
+  struct roce_noted noted; /* of the current frame, whether `packet` is its packet or not */
   struct roce_packet packet;
   __u32 length; /* of the frame, without FCS */
   __s32 class_; /* enum roce_class */
@@ -31,23 +49,6 @@ struct roce_passing {
   __u64 also;            /* of held.selected: rules that did something else too */
   struct roce_verdict verdict;
   struct roce_cnp cnp;
-};
-
-/*
- * The packet data that rules need before one of them selects the packet. Most packets match no rule
- * or are not selected: they are never copied to a struct roce_passing.
- */
-struct roce_noted {
-  struct roce_facts facts;
-  __u32 l3; /* offsets of the IP header, the BTH and the first byte after the iCRC; 0: none */
-  __u32 bth;
-  __u32 end;
-  __u32 stream;   /* record id, or ROCE_NO_STREAM */
-  __s16 class_;   /* enum roce_class */
-  __u16 loaded;   /* 1: the packet is in this CPU's roce_passing */
-  __u64 left;     /* with ROCE_FEATURE_NEXT: rules that may still apply */
-  __u64 hold;     /* with ROCE_FEATURE_HOLD: rules that hold the frame, or only count it */
-  __u64 selected; /* of these: that selected it */
 };
 
 /* Records, for capture, the rule that the packet matched and the action taken (0: none). */
@@ -462,28 +463,73 @@ static ROCE_INLINE int roce_meet_rule(struct roce_frame *frame, struct roce_env 
 }
 
 /*
- * Applies the first of the rules that are left, of which those after it are left if it ends with
- * `next`. Returns enum roce_fate.
+ * With ROCE_FEATURE_HOLD: counts the rules in `left` that only hold the packet, up to the first
+ * other one. Returns what is left.
  */
-ROCE_OUTLINE int roce_meet_next(struct roce_frame *frame, struct roce_env *env,
-                                const struct roce_ruleset *set, struct roce_noted *noted) {
-  const struct roce_rule *rule;
-  __u64 left;
+static ROCE_INLINE __u64 roce_meet_holding(struct roce_env *env, const struct roce_ruleset *set,
+                                           struct roce_noted *noted, __u64 left) {
+  __u64 held = 0;
 
-  if (!set || !noted)
-    return ROCE_GO_ON;
-  left = noted->left;
-  rule = left ? roce_first_rule(set, left) : ROCE_NULL;
-  if (rule && rule->checks)
-    rule = roce_find_rule(frame, env, set, &left, noted);
-  noted->left = rule && rule->action.next ? left & (left - 1) : 0;
-  return rule ? roce_meet_rule(frame, env, rule, noted, left & -left) : ROCE_GO_ON;
+  ROCE_ROLLED
+  for (int i = 0; i < ROCE_RULES && left & -left & set->holds; i++) {
+    __u64 index = roce_lowest(left), bit = left & -left;
+    struct roce_rule_count *count;
+
+    ROCE_BOUND(index, ROCE_RULES - 1);
+    count = roce_rule_count_at(env, set->slot[index]);
+    if (!count)
+      break;
+    count->matched++;
+    count->matched_bytes += noted->facts.length;
+    count->acted++;
+    count->acted_bytes += noted->facts.length;
+    if (roce_features(env) & ROCE_FEATURE_CAPTURE)
+      roce_trace_rule(env, roce_first_rule(set, left), set->rule[index].action.act);
+    held |= bit;
+    left = roce_features(env) & ROCE_FEATURE_NEXT && bit & set->next ? left & (left - 1) : 0;
+  }
+  roce_hold_by(noted, held, held);
+  return left;
 }
 
 /*
- * With ROCE_FEATURE_NEXT, after roce_meet_rules returned `fate`: applies the rules that it left.
- * Returns enum roce_fate. Not called by roce_meet_rules: the stacks of all functions that are on
- * the way together have 512 bytes.
+ * Applies the first of the rules in `left`, of which those after it are left in noted->left if it
+ * ends with `next`. Returns enum roce_fate.
+ */
+static ROCE_INLINE int roce_meet_one(struct roce_frame *frame, struct roce_env *env,
+                                     const struct roce_ruleset *set, struct roce_noted *noted,
+                                     __u64 left) {
+  const struct roce_rule *rule;
+
+  if (roce_features(env) & ROCE_FEATURE_HOLD)
+    left = roce_meet_holding(env, set, noted, left);
+  if (roce_features(env) & ROCE_FEATURE_NEXT)
+    noted->left = 0;
+  if (!left)
+    return ROCE_GO_ON;
+  rule = roce_first_rule(set, left);
+  if (rule->checks) {
+    rule = roce_find_rule(frame, env, set, &left, noted);
+    if (!rule)
+      return ROCE_GO_ON;
+  }
+  if (roce_features(env) & ROCE_FEATURE_NEXT && rule->action.next)
+    noted->left = left & (left - 1);
+  return roce_meet_rule(frame, env, rule, noted, left & -left);
+}
+
+/* Applies the first of the rules that are left. Returns enum roce_fate. */
+ROCE_OUTLINE int roce_meet_next(struct roce_frame *frame, struct roce_env *env,
+                                const struct roce_ruleset *set, struct roce_noted *noted) {
+  if (!set || !noted)
+    return ROCE_GO_ON;
+  return roce_meet_one(frame, env, set, noted, noted->left);
+}
+
+/*
+ * With ROCE_FEATURE_NEXT, after roce_meet_first returned `fate`: applies the rules that it left.
+ * Returns enum roce_fate. Each is a call, as a loop around all that a rule does is too long for a
+ * verifier.
  */
 static ROCE_INLINE int roce_meet_later(struct roce_frame *frame, struct roce_env *env,
                                        const struct roce_ruleset *set, struct roce_noted *noted,
@@ -568,7 +614,6 @@ ROCE_OUTLINE int roce_not_held(struct roce_env *env, __u32 length) {
  */
 ROCE_OUTLINE int roce_meet_first(struct roce_frame *frame, struct roce_env *env,
                                  const struct roce_ruleset *set, struct roce_noted *noted) {
-  const struct roce_rule *rule;
   __u64 left;
 
   if (!set || !noted)
@@ -584,17 +629,7 @@ ROCE_OUTLINE int roce_meet_first(struct roce_frame *frame, struct roce_env *env,
       roce_read_bth(frame, noted->bth, &noted->facts))
     roce_facts_version(noted->bth, noted->end, noted->class_, &noted->facts);
   left = roce_match_tables(set, roce_uses(env), &noted->facts);
-  if (!left)
-    return ROCE_GO_ON;
-  rule = roce_first_rule(set, left);
-  if (rule->checks) {
-    rule = roce_find_rule(frame, env, set, &left, noted);
-    if (!rule)
-      return ROCE_GO_ON;
-  }
-  if (roce_features(env) & ROCE_FEATURE_NEXT && rule->action.next)
-    noted->left = left & (left - 1);
-  return roce_meet_rule(frame, env, rule, noted, left & -left);
+  return left ? roce_meet_one(frame, env, set, noted, left) : ROCE_GO_ON;
 }
 
 /* Applies the port's rules to the current frame. Returns enum roce_fate. */

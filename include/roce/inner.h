@@ -185,7 +185,7 @@ static ROCE_INLINE int roce_inner_parse(const __u8 *data, const __u8 *end, __u16
  * Counts the tunnels of the current frame (scratch->inner.from) and accounts for its mirror
  * session.
  */
-static ROCE_SEPARATE int roce_origin_see(struct roce_frame *frame, struct roce_env *env) {
+static ROCE_INLINE int roce_origin_see(struct roce_frame *frame, struct roce_env *env) {
   struct roce_scratch *scratch = roce_scratch_of(env);
   struct roce_totals *t = roce_totals_of(env);
   const struct roce_origin *from;
@@ -213,7 +213,7 @@ static ROCE_SEPARATE int roce_origin_see(struct roce_frame *frame, struct roce_e
 }
 
 /* After the frame's packet was tracked in stream `id`, or in none (ROCE_NO_STREAM). */
-static ROCE_SEPARATE int roce_inner_marked(struct roce_env *env, __u32 id) {
+static ROCE_INLINE int roce_inner_marked(struct roce_env *env, __u32 id) {
   const struct roce_scratch *scratch = roce_scratch_of(env);
 
   if (scratch)
@@ -226,7 +226,7 @@ static ROCE_SEPARATE int roce_inner_marked(struct roce_env *env, __u32 id) {
  * frame (0: there is no tunnel) with scratch->inner.from, or more than ROCE_INNER_MAX: another
  * case.
  */
-static ROCE_SEPARATE __u32 roce_peel_plain(struct roce_frame *frame, struct roce_env *env) {
+static ROCE_INLINE __u32 roce_peel_plain(struct roce_frame *frame, struct roce_env *env) {
   const __u8 *data = roce_frame_data(frame), *end = roce_frame_end(frame);
   const __u8 *l3 = data + ROCE_ETH_LEN;
   struct roce_scratch *scratch = roce_scratch_of(env);
@@ -329,6 +329,7 @@ ROCE_OUTLINE int roce_count_inner(struct roce_frame *frame, struct roce_env *env
   if (!roce_account(env, class_, p, roce_frame_data(frame) + start, roce_frame_end(frame), length,
                     roce_tracks(env) != 0))
     return 1;
+  roce_learn_mad(env, p);
   id = roce_track_any(env, p, length);
   roce_inner_marked(env, id);
   roce_note_tracked(env, p, id, start, length);

@@ -95,19 +95,25 @@ static ROCE_INLINE void roce_facts_version(__u32 bth, __u32 end, int class_,
     facts->what = ROCE_WHAT_VERSION;
 }
 
+static ROCE_INLINE void roce_facts_fill(struct roce_facts *facts, const struct roce_packet *p,
+                                        __u32 length, int roce, const struct roce_stream *s) {
+  facts->what = roce_what(p, roce);
+  facts->length = length;
+  facts->vlan = p->vlan;
+  facts->tos = p->tos;
+  facts->qp_kind = p->key.qp_kind;
+  facts->psn = p->psn;
+  facts->src = p->key.src[3];
+  facts->dst = p->key.dst[3];
+  facts->place = s ? roce_place(p->psn, s) : 0;
+  facts->bth = facts->pkey = 0;
+}
+
 static ROCE_INLINE struct roce_facts roce_facts_of(const struct roce_packet *p, __u32 length,
                                                    int roce, const struct roce_stream *s) {
-  struct roce_facts facts = {};
+  struct roce_facts facts;
 
-  facts.what = roce_what(p, roce);
-  facts.length = length;
-  facts.vlan = p->vlan;
-  facts.tos = p->tos;
-  facts.qp_kind = p->key.qp_kind;
-  facts.psn = p->psn;
-  facts.src = p->key.src[3];
-  facts.dst = p->key.dst[3];
-  facts.place = s ? roce_place(p->psn, s) : 0;
+  roce_facts_fill(&facts, p, length, roce, s);
   return facts;
 }
 

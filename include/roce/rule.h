@@ -234,6 +234,9 @@ struct roce_rule {
   __u32 slot;   /* index of its state and points */
   __u32 id;     /* as shown to users */
   __u32 qps;    /* number of ranges in `qp` */
+  /* What a packet that matches needs first is together in three cache lines. */
+  struct roce_selector select;
+  struct roce_action action;
   struct roce_prefix src, dst;
   struct roce_range qp[ROCE_RULE_RANGES];
   struct roce_range psn;  /* modulo 2^24: from may exceed to */
@@ -242,8 +245,6 @@ struct roce_rule {
   struct roce_range pkey;
   struct roce_event_match event;
   struct roce_outer_match outer;
-  struct roce_selector select;
-  struct roce_action action;
 };
 
 /* roce_ruleset.used: tables that exclude at least one rule. The others need no lookup. */
@@ -278,6 +279,9 @@ struct roce_ruleset {
   __u32 count;
   __u32 generation; /* another one for each set; roce_held.generation has its low bits */
   __u32 reserved;
+  __u64 holds;           /* rules that hold what they match, and do no more: roce_holds_all */
+  __u64 next;            /* rules that end with `next` */
+  __u8 slot[ROCE_RULES]; /* of each rule */
   __u64 what[ROCE_WHATS];
   __u64 tos[256];
   __u64 family[2];   /* [1]: IPv4 */
@@ -294,6 +298,15 @@ struct roce_ruleset {
   __u64 pkey[2][256];   /* most significant byte first */
   struct roce_rule rule[ROCE_RULES];
 };
+
+ROCE_STATIC_ASSERT(ROCE_RULE_SLOTS <= 256, "a slot's number is a byte");
+
+/* 1 for a rule that needs nothing but to be counted where the tables match: it holds the packet. */
+static ROCE_INLINE int roce_holds_all(const struct roce_rule *rule) {
+  return !rule->checks && rule->action.act & ROCE_ACTS_HOLD &&
+         !(rule->action.act & ~(__u32)ROCE_ACTS_HOLD) && !rule->select.limit &&
+         rule->select.kind == ROCE_SELECT_ALWAYS && rule->select.schedule == ROCE_CONTINUOUS;
+}
 
 /* A slot's rule as text, and the data that must outlive the process that created it. */
 struct roce_rule_note {

@@ -3,8 +3,10 @@
 #ifndef ROCE_SCRATCH_H
 #define ROCE_SCRATCH_H
 
+#include "cm.h"
 #include "episode.h"
 #include "event.h"
+#include "followed.h"
 #include "table.h"
 #include "tunnel.h"
 
@@ -36,10 +38,12 @@ struct roce_scratch {
   struct roce_event event;
   struct roce_inserted inserted;
   struct roce_key answered; /* the stream that an answer or a CNP refers to */
+  struct roce_cm cm;        /* the RDMA CM message in `packet`; attribute 0: none */
   struct roce_trace trace;
   struct roce_inner inner;
   struct roce_episode copy;    /* given out by following */
   struct roce_tracked tracked; /* whose packet is in `packet` */
+  struct roce_step step;       /* that packet, for following */
 };
 
 /* The time in windows of 2^30 ns, for the rate limit of events and the age of idle streams. */

@@ -266,12 +266,10 @@ ROCE_OUTLINE int roce_table_try(struct roce_env *env, const struct roce_key *key
  * With ROCE_INSERT_NEW, `forgotten` is the key of the idle stream that was removed for it; if none
  * was, its qp_kind is unchanged.
  */
-ROCE_OUTLINE int roce_table_insert(struct roce_env *env, const struct roce_key *key, __u64 hash,
-                                   struct roce_inserted *out) {
+static ROCE_INLINE int roce_table_insert(struct roce_env *env, const struct roce_key *key,
+                                         __u64 hash, struct roce_inserted *out) {
   int done = ROCE_INSERT_CONTENDED;
 
-  if (!key || !out)
-    return ROCE_INSERT_FULL;
   ROCE_ROLLED
   for (int i = 0; i < ROCE_CLAIM_TRIES && done == ROCE_INSERT_CONTENDED; i++)
     done = roce_table_try(env, key, hash, out);

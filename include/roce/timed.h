@@ -38,6 +38,7 @@ enum roce_timing_flags {
   ROCE_TIMING_MESSAGE = 1 << 1, /* `message_ns` is valid: no PSN was skipped since the FIRST */
   ROCE_TIMING_OPEN = 1 << 2,    /* the newest request is a READ of unknown length in PSNs */
   ROCE_TIMING_SKIPS = 1 << 3,   /* requests may have been skipped: skip.h */
+  ROCE_TIMING_FULL = 1 << 4,    /* no place is left, and none makes way before the next answer */
 };
 
 #define ROCE_FALL_BEFORE 16 /* gaps between packets; powers of two */

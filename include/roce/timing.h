@@ -29,6 +29,7 @@ static ROCE_INLINE int roce_times(struct roce_env *env, const void *one, const v
 ROCE_OUTLINE int roce_timing_advance(struct roce_timing *t) {
   if (!t)
     return 0;
+  t->flags &= ~(__u32)ROCE_TIMING_FULL;
   ROCE_ROLLED
   for (__u32 i = 0; i < ROCE_AWAITED; i++) {
     if (t->head == t->tail || roce_timing_nth(t, t->head)->what != ROCE_AWAIT_NOTHING)
@@ -67,9 +68,10 @@ ROCE_OUTLINE int roce_timing_make_way(struct roce_timing *t) {
 
 /* A place for the next request that waits, or NULL. */
 static ROCE_INLINE struct roce_awaited *roce_timing_add(struct roce_timing *t) {
-  if (t->tail - t->head == ROCE_AWAITED)
+  if (t->tail - t->head == ROCE_AWAITED && !(t->flags & ROCE_TIMING_FULL))
     roce_timing_make_way(t);
   if (t->tail - t->head == ROCE_AWAITED) {
+    t->flags |= ROCE_TIMING_FULL;
     t->full++;
     return ROCE_NULL;
   }

@@ -39,6 +39,13 @@
 #define ROCE_SEPARATE inline __attribute__((unused))
 #endif
 
+/* In BPF, where `env` is nothing: a function that calls others need not keep it on its stack. */
+#ifdef __bpf__
+#define ROCE_FORGET(env) ((env) = 0)
+#else
+#define ROCE_FORGET(env) ((void)(env))
+#endif
+
 /*
  * Separates two stages of a long computation: values pass through memory only. The BPF verifier
  * follows every combination of values in registers; after this point it knows none of them, so the

@@ -22,14 +22,17 @@ namespace {
 
 constexpr uint32_t kPayload = 1024;
 constexpr uint32_t kBth = ROCE_ETH_LEN + ROCE_IPV4_LEN + ROCE_UDP_LEN;
-constexpr uint32_t kFrame = kBth + ROCE_BTH_LEN + kPayload + ROCE_ICRC_LEN;
+constexpr uint32_t kMostPayload = 4096;
+constexpr uint32_t frame_of(uint32_t payload) {
+  return kBth + ROCE_BTH_LEN + payload + ROCE_ICRC_LEN;
+}
 
 void be16(uint8_t *at, uint32_t v) {
   at[0] = static_cast<uint8_t>(v >> 8);
   at[1] = static_cast<uint8_t>(v);
 }
 
-void build(uint8_t *frame) {
+void build(uint8_t *frame, uint32_t size) {
   const uint8_t begin[] = {0x02,
                            0,
                            0,
@@ -84,32 +87,33 @@ void build(uint8_t *frame) {
                            0,
                            0,
                            0};
-  std::memset(frame, 0x70, kFrame);
+  std::memset(frame, 0x70, size);
   std::memcpy(frame, begin, sizeof(begin));
-  be16(frame + 16, kFrame - ROCE_ETH_LEN);
-  be16(frame + 38, kFrame - ROCE_ETH_LEN - ROCE_IPV4_LEN);
+  be16(frame + 16, size - ROCE_ETH_LEN);
+  be16(frame + 38, size - ROCE_ETH_LEN - ROCE_IPV4_LEN);
 }
 
 // Between the hosts 192.0.2.`host` and the next.
-int make(const char *path, uint32_t packets, uint8_t host) {
+int make(const char *path, uint32_t packets, uint8_t host, uint32_t payload) {
   FILE *file = fopen(path, "w");
   const uint32_t header[] = {0xa1b2c3d4, 4 << 16 | 2, 0, 0, 262144, 1};
-  uint8_t frame[kFrame];
+  const uint32_t size = frame_of(payload);
+  uint8_t frame[frame_of(kMostPayload)];
   roce_packet packet{};
   packet.l3 = ROCE_ETH_LEN;
   packet.bth = kBth;
-  packet.end = kFrame;
+  packet.end = size;
   if (!file || fwrite(header, sizeof(header), 1, file) != 1)
     return perror(path), 1;
-  build(frame);
+  build(frame, size);
   frame[29] = host;
   frame[33] = static_cast<uint8_t>(host + 1);
   for (uint32_t psn = 0; psn < packets; psn++) {
-    const uint32_t record[] = {1700000000 + psn / 1000000, psn % 1000000, kFrame, kFrame};
+    const uint32_t record[] = {1700000000 + psn / 1000000, psn % 1000000, size, size};
     frame[kBth + 9] = static_cast<uint8_t>(psn >> 16);
     be16(frame + kBth + 10, psn);
     icrc_write(frame, packet);
-    if (fwrite(record, sizeof(record), 1, file) != 1 || fwrite(frame, kFrame, 1, file) != 1)
+    if (fwrite(record, sizeof(record), 1, file) != 1 || fwrite(frame, size, 1, file) != 1)
       return perror(path), 1;
   }
   return fclose(file) ? perror(path), 1 : 0;
@@ -213,9 +217,11 @@ int jobs(const std::vector<std::string> &paths, bool episodes) {
 
 int main(int argc, char **argv) {
   const std::string verb = argc > 2 ? argv[1] : "";
-  if (verb == "make" && (argc == 4 || argc == 5))
-    return make(argv[2], static_cast<uint32_t>(std::strtoul(argv[3], nullptr, 0)),
-                static_cast<uint8_t>(argc == 5 ? std::strtoul(argv[4], nullptr, 0) : 1));
+  const auto number = [&](int at, uint32_t otherwise) {
+    return argc > at ? static_cast<uint32_t>(std::strtoul(argv[at], nullptr, 0)) : otherwise;
+  };
+  if (verb == "make" && argc >= 4 && argc <= 6 && number(5, kPayload) <= kMostPayload)
+    return make(argv[2], number(3, 0), static_cast<uint8_t>(number(4, 1)), number(5, kPayload));
   if (verb == "run" && argc == 3)
     return run(argv[2], true, false) || run(argv[2], false, false);
   if (verb == "episodes" && argc == 3)
@@ -224,8 +230,8 @@ int main(int argc, char **argv) {
     return run(argv[2], true, false, true) || run(argv[2], false, false, true);
   if (verb == "jobs")
     return jobs({argv + 2, argv + argc}, false) || jobs({argv + 2, argv + argc}, true);
-  fprintf(stderr,
-          "analyze_bench make FILE PACKETS [HOST] | run FILE | episodes FILE | latency FILE | "
-          "jobs FILE...\n");
+  fprintf(stderr, "analyze_bench make FILE PACKETS [HOST [PAYLOAD]] | run FILE | episodes FILE | "
+                  "latency FILE | "
+                  "jobs FILE...\n");
   return 2;
 }

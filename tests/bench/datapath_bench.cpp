@@ -97,9 +97,9 @@ int main() {
   Counting decap(true, 65536, ROCE_FEATURE_DECAP), decap_plain(true, 65536, ROCE_FEATURE_DECAP);
   Impairing chance({"opcode data probability 1% drop"}, 0);
   Impairing none(strangers(), ROCE_FEATURE_EDIT);
-  Impairing passed1({"opcode data delay 1ms next"}, ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT);
-  Impairing passed9(std::vector<std::string>(9, "opcode data delay 1ms next"),
-                    ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT);
+  Impairing passed1({"opcode data probability 0.001% drop next"}, ROCE_FEATURE_NEXT);
+  Impairing passed9(std::vector<std::string>(9, "opcode data probability 0.001% drop next"),
+                    ROCE_FEATURE_NEXT);
   Impairing ce_full({"ce force"}, ROCE_FEATURE_EDIT);
   Impairing red_idle({"red 400k 1600k 20% rate 10tbit force"}, ROCE_FEATURE_EDIT);
   Impairing red_full({"red 100k 400k 20% rate 1gbit force"}, ROCE_FEATURE_EDIT);
@@ -201,7 +201,7 @@ int main() {
   print("count and track inside ERSPAN type II", decapped);
   print("  and one rule: probability 1 % drop", with_chance);
   print("  and 32 rules that do not match", with_none);
-  print("  and one rule with next, which holds it", with_passed1);
+  print("  and one rule with next", with_passed1);
   print("  and nine of them", with_passed9);
   print("  and RED that does not mark", with_red);
   print("  and RED that marks every packet", marking);

@@ -230,9 +230,9 @@ int main(int argc, char **argv) {
   Counting outer(true, 65536, ROCE_FEATURE_DECAP), inner(true, 65536, ROCE_FEATURE_DECAP);
   Impairing chance({"opcode data probability 1% drop"}, 0);
   Impairing none(bench::strangers(), ROCE_FEATURE_EDIT);
-  const std::vector<std::string> passed(9, "opcode data delay 1ms next");
-  Impairing passed1({passed[0]}, ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT);
-  Impairing passed9(passed, ROCE_FEATURE_HOLD | ROCE_FEATURE_NEXT);
+  const std::vector<std::string> passed(9, "opcode data probability 0.001% drop next");
+  Impairing passed1({passed[0]}, ROCE_FEATURE_NEXT);
+  Impairing passed9(passed, ROCE_FEATURE_NEXT);
   constexpr uint32_t kFollow = ROCE_FEATURE_FOLLOW | ROCE_FEATURE_SKIP;
   constexpr uint32_t kTime = ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP;
   Counting follow(true, 1024, kFollow), time(true, 1024, kTime);

@@ -12,6 +12,7 @@
 
 #include "impair/rule.h"
 #include "impair/taken.h"
+#include "parse/words.h"
 #include "roce/match.h"
 
 namespace xr::impair {
@@ -657,6 +658,35 @@ TEST(ImpairRuleset, RulesStandInOrderAndAreCopied) {
   }
   EXPECT_EQ(set->what[ROCE_WHAT_OTHER], UINT64_MAX);
   EXPECT_EQ(make_ruleset({})->count, 0U);
+}
+
+TEST(ImpairRuleset, KnowsTheRulesThatOnlyHold) {
+  std::vector<Rule> rules;
+  const char *const holding[] = {"opcode data delay 1ms next", "shape 1gbit burst 16k queue 1M",
+                                 "reorder depth 1"};
+  const char *const others[] = {"opcode data probability 1% delay 1ms",
+                                "delay 1ms ce",
+                                "limit 5 delay 1ms",
+                                "every 2 delay 1ms",
+                                "size 100-107 delay 1ms",
+                                "drop next"};
+  const auto add = [&](const char *words) {
+    auto rule = parse(xr::parse::split(words));
+    ASSERT_TRUE(rule.ok()) << words << ": " << rule.error().message;
+    rules.push_back(*rule);
+  };
+  std::ranges::for_each(holding, add);
+  std::ranges::for_each(others, add);
+  ASSERT_EQ(rules.size(), std::size(holding) + std::size(others));
+  for (uint32_t i = 0; i < rules.size(); i++)
+    rules[i].compiled.slot = 100 + i;
+  rules.push_back(rules[0]);
+  rules.back().disabled = true;
+  const auto set = make_ruleset(rules);
+  EXPECT_EQ(set->holds, (1U << std::size(holding)) - 1);
+  EXPECT_EQ(set->next, 1U | 1U << (std::size(holding) + std::size(others) - 1));
+  for (uint32_t i = 0; i < rules.size(); i++)
+    EXPECT_EQ(set->slot[i], set->rule[i].slot);
 }
 
 // Index of the rule that takes what the last one matches; -1: none.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/shell.h"
 #include "cli/output.h"
 #include "cli/start_time.h"
 #include "parse/words.h"
@@ -20,18 +21,6 @@ constexpr uint64_t kProposed = 60'000'000'000; // ns until the start that is pro
 
 Result<places::PortNames> names_of(const RunArgs &args) {
   return places::parse_ports({args.place.begin() + 1, args.place.end()});
-}
-
-// For a shell.
-std::string quoted(const std::string &word) {
-  constexpr const char *kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos)
-    return word;
-  std::string text = "'";
-  for (const char c : word)
-    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
 }
 
 Status check_role(const RunArgs &args, const std::vector<std::string> &roles) {
@@ -67,7 +56,7 @@ std::vector<std::string> role_commands(const RunArgs &args) {
       words.insert(words.end(), {option, *value});
   std::string common;
   for (const std::string &word : words)
-    common += (common.empty() ? "" : " ") + quoted(word);
+    common += (common.empty() ? "" : " ") + shell_word(word);
   std::vector<std::string> commands;
   const auto names = names_of(args);
   if (!names)

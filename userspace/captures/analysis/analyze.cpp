@@ -119,9 +119,18 @@ void Work::frames() {
       break;
 }
 
+// A block is read in less time than a thread takes to fall asleep and to wake up again.
+std::unique_lock<std::mutex> lock_soon(std::mutex &mutex) {
+  constexpr int kTries = 4'000; // some 50 us
+  for (int i = 0; i < kTries; i++)
+    if (mutex.try_lock())
+      return {mutex, std::adopt_lock};
+  return std::unique_lock(mutex);
+}
+
 // False: there are no more frames.
 bool Work::read(Block &block) {
-  const std::lock_guard lock(reading_);
+  const auto lock = lock_soon(reading_);
   size_t bytes = 0;
   block.size = 0;
   if (end_ != Next::Frame || ended_ || !goes_on())

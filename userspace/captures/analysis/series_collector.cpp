@@ -168,20 +168,18 @@ void SeriesCollector::found(const NativeDatapath &datapath, const NativeDatapath
   Series::Stream &stream = stream_of(place);
   const roce_stream &now = datapath.stream(record);
   const uint32_t what = datapath.trace().found;
-  if (const uint64_t skipped = roce_stream_counter(&now, ROCE_SKIPPED); skipped != place.skipped) {
-    const uint64_t more = skipped - std::min(skipped, place.skipped);
-    bin.skipped += more;
-    stream.skipped += more;
-    place.skipped = skipped;
-    mark(place, frame, Series::MarkKind::Gap, more);
-  }
-  if (const uint64_t rewinds = roce_stream_counter(&now, ROCE_REWINDS); rewinds != place.rewinds) {
-    const uint64_t more = rewinds - std::min(rewinds, place.rewinds);
-    bin.rewinds += more;
-    stream.rewinds += more;
-    place.rewinds = rewinds;
-    mark(place, frame, Series::MarkKind::GoBack, more);
-  }
+  // What a counter of the stream has grown by since the packet before.
+  const auto grown = [&](int counter, uint64_t &before, uint64_t &of_bin, uint64_t &of_stream,
+                         Series::MarkKind kind) {
+    const uint64_t is = roce_stream_counter(&now, counter), more = is - std::min(is, before);
+    if (std::exchange(before, is) == is)
+      return;
+    of_bin += more;
+    of_stream += more;
+    mark(place, frame, kind, more);
+  };
+  grown(ROCE_SKIPPED, place.skipped, bin.skipped, stream.skipped, Series::MarkKind::Gap);
+  grown(ROCE_REWINDS, place.rewinds, bin.rewinds, stream.rewinds, Series::MarkKind::GoBack);
   if (what & ROCE_FOUND_NAK) {
     bin.naks++;
     stream.naks++;

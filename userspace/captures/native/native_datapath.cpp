@@ -397,6 +397,7 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
   if (!roce_account(&env, class_, &packet, frame.data, frame.data + frame.captured, frame.length,
                     track && env.track))
     return ROCE_NO_STREAM;
+  roce_learn_mad(&env, &packet);
   int skipped = 0;
   const uint32_t id = roce_track_or_skip(&env, &packet, frame.length, &skipped);
   if (env.decap)
@@ -502,7 +503,7 @@ void NativeDatapath::frame(const FrameView &frame) {
   roce_frame read_only{const_cast<__u8 *>(frame.data), frame.captured, frame.length};
   // The short way takes the bytes at hand for the whole frame.
   if (frame.captured == frame.length)
-    roce_count_entered(&read_only, &memory_->env);
+    roce_count_entered(&read_only, &memory_->env, nullptr);
   else if (memory_->env.decap)
     roce_count_inner(&read_only, &memory_->env);
   else

@@ -340,7 +340,8 @@ Status SendRun::State::try_live() {
                      "more than QP, PSN and opcode";
   for (std::unique_ptr<LiveEngine> &engine : *engines) {
     if (live.empty() && !engine->why_slow().empty())
-      engine_why += fmt::format("; each call of the kernel takes some 25 ms: {}", engine->why_slow());
+      engine_why +=
+          fmt::format("; each call of the kernel takes some 25 ms: {}", engine->why_slow());
     live.push_back(engine.get());
     workers.add(std::move(engine));
   }

@@ -45,10 +45,15 @@ template <size_t N> void add(const std::bitset<N> &values, uint64_t bit, __u64 *
 
 void add_rule(roce_ruleset &set, const std::array<Place, kTables> &places, const Rule &rule) {
   const uint64_t bit = 1ULL << set.count;
+  set.slot[set.count] = static_cast<uint8_t>(rule.compiled.slot);
   if (rule.disabled) { // listed, but in no table: costs a packet nothing
     set.rule[set.count++] = rule.compiled;
     return;
   }
+  if (roce_holds_all(&rule.compiled))
+    set.holds |= bit;
+  if (rule.compiled.action.next)
+    set.next |= bit;
   add(rule.tables.what, bit, set.what);
   add(rule.tables.family, bit, set.family);
   for (size_t t = 0; t < kTables; t++) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/shell.h"
 #include "names/names.h"
 
 namespace xr::report {
@@ -33,21 +34,10 @@ Table ports_of(const std::vector<RunFacts::Port> &ports) {
 }
 
 // As a shell would take it.
-std::string quoted(const std::string &word) {
-  constexpr const char *kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                 "-_./=:,@%+";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos)
-    return word;
-  std::string text = "'";
-  for (const char c : word)
-    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 std::string command_of(const std::vector<std::string> &words) {
   std::string line;
   for (const std::string &word : words)
-    line += (line.empty() ? "" : " ") + quoted(word);
+    line += (line.empty() ? "" : " ") + shell_word(word);
   return line;
 }
 
