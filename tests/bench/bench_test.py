@@ -51,6 +51,20 @@ def build(folder, name, length, ns, own):
     return os.path.join(folder, name)
 
 
+def merge(folder):
+    """The parts of one run replace those; the others stay, under their machine; what is no longer a part goes."""
+    kept, raw, titles = (os.path.join(folder, name) for name in ("kept", "new", "titles"))
+    bridge, live = "the bridge (tests/bench/forward_bench.cpp)", "send with live frames (tests/bench/live_bench.cpp)"
+    write(kept, RAW.replace("# not idle: others used 20 % of a processor\n", "") + "== gone (tests/bench/x.cpp)\n  1\n")
+    write(raw, f"# 2.0, another\n== {live}\n  new  1.00  1.00 to 1.00\n# not idle: others used 9 % of a processor\n")
+    write(titles, f"{bridge}\n{live}\n")
+    run("merge.py", raw, kept, titles)
+    made = open(kept, encoding="utf-8").read()
+    assert made.startswith(f"# 1.0, a machine\n== {bridge}\n"), made
+    assert made.endswith(f"# 2.0, another\n== {live}\n  new  1.00  1.00 to 1.00\n# not idle: others used 9 % of a processor\n"), made
+    assert "gone" not in made and "3.10" not in made, made
+
+
 def table(folder):
     raw, page = os.path.join(folder, "raw"), os.path.join(folder, "page.md")
     write(raw, RAW)
@@ -95,5 +109,6 @@ def compare(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     table(scratch)
+    merge(scratch)
     idle()
     compare(scratch)
