@@ -53,6 +53,13 @@ for cut in {0..40}; do
   ((status == 1 || (cut == 24 && status == 0))) || fail "header cut at $cut: exit status $status"
 done
 
+# The command ends while a thread hashes the file for the block `run`.
+for _ in {1..150}; do
+  status=0
+  analyze "$scratch/cut.pcap" >/dev/null 2>&1 || status=$?
+  ((status <= 1)) || fail "at the end: exit status $status"
+done
+
 printf 'no capture at all, whatever its name says' >"$scratch/wrong.pcap"
 refused 'wrong.pcap' analyze "$scratch/wrong.pcap"
 refused 'missing.pcap' analyze "$scratch/missing.pcap"

@@ -56,7 +56,7 @@ int run(int argc, char **argv) {
     break;
   }
   set_up_log(program.globals.verbose);
-  begin_record({argv, argv + argc}, *parsed.command, program.globals);
+  const Recording recording({argv, argv + argc}, *parsed.command, program.globals);
   return program.chosen(program.globals);
 }
 

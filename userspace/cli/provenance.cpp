@@ -84,8 +84,8 @@ std::string clock_of(const std::string &command) {
 
 } // namespace
 
-void begin_record(const std::vector<std::string> &words, const Command &command,
-                  const Globals &globals) {
+Recording::Recording(const std::vector<std::string> &words, const Command &command,
+                     const Globals &globals) {
   const host::Machine machine = host::read_machine();
   const std::string libbpf = libbpf_version_string();
   record.emplace();
@@ -107,6 +107,8 @@ void begin_record(const std::vector<std::string> &words, const Command &command,
       if (is_file(name))
         record->files.push_back(std::async(std::launch::async, read_file_facts, name));
 }
+
+Recording::~Recording() { record.reset(); } // waits for the threads
 
 void record_file(const std::string &path) {
   if (!record)

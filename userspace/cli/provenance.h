@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process runs, for the block `run` of its reports. main() begins the record; a process
+// What this process runs, for the block `run` of its reports. main() has the record; a process
 // without one (a unit test) has no block.
 #pragma once
 
@@ -12,9 +12,16 @@
 
 namespace xr::cli {
 
-// `words`: the whole command line; `command`: what was parsed of it.
-void begin_record(const std::vector<std::string> &words, const Command &command,
-                  const Globals &globals);
+// The record during the command. After it no thread hashes any more: when main() has returned,
+// libcrypto takes down what such a thread still uses.
+class Recording {
+public:
+  // `words`: the whole command line; `command`: what was parsed of it.
+  Recording(const std::vector<std::string> &words, const Command &command, const Globals &globals);
+  ~Recording();
+  Recording(const Recording &) = delete;
+  Recording &operator=(const Recording &) = delete;
+};
 
 // What the words do not say. After record_file() no thread hashes any more, so that a fork is safe.
 void record_file(const std::string &path);

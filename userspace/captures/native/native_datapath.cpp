@@ -503,7 +503,7 @@ void NativeDatapath::frame(const FrameView &frame) {
   roce_frame read_only{const_cast<__u8 *>(frame.data), frame.captured, frame.length};
   // The short way takes the bytes at hand for the whole frame.
   if (frame.captured == frame.length)
-    roce_count_entered(&read_only, &memory_->env, nullptr);
+    roce_count_entered(&read_only, &memory_->env, &memory_->env.passing.noted);
   else if (memory_->env.decap)
     roce_count_inner(&read_only, &memory_->env);
   else
