@@ -2,6 +2,7 @@
 #include "places/lane.h"
 
 #include <cstring>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -34,14 +35,13 @@ void remove(const std::string &name) {
 
 } // namespace
 
-unsigned remove_stale_lanes() {
-  unsigned removed = 0;
-  for (const std::string &name : host::netns_names())
-    if (is_stale(name)) {
+void remove_stale_lanes() {
+  std::set<std::string> names = datapath::pinned_netns_names();
+  for (std::string &name : host::netns_names())
+    names.insert(std::move(name));
+  for (const std::string &name : names)
+    if (is_stale(name))
       remove(name);
-      removed++;
-    }
-  return removed;
 }
 
 Result<Lane> Lane::make(uint32_t mtu) {

@@ -27,7 +27,8 @@ private:
   std::string senders_, wire_, receivers_; // "": not ours any more
 };
 
-// Removes the namespaces of runs whose process has ended. Returns how many there were.
-unsigned remove_stale_lanes();
+// Removes the namespaces of runs whose process has ended, and the pins of those that a user, or a
+// run with another bpffs, has deleted.
+void remove_stale_lanes();
 
 } // namespace xr::places

@@ -74,7 +74,8 @@ void leave_shared(const Bpffs &bpffs, KernelIds &freed, DetachReport &report) {
   }
 }
 
-// The other port of a bridge, if it is still attached.
+// The other port of a bridge, if it is still attached. Stale pins may name an interface that has
+// another attachment now, as the numbers of namespaces are used again.
 std::optional<Place> other_port(const Place &place, const Bpffs &bpffs) {
   const Pins *pins = place.best_pins();
   auto config = pins ? Maps::of_pins(*pins).config() : std::nullopt;
@@ -82,6 +83,9 @@ std::optional<Place> other_port(const Place &place, const Bpffs &bpffs) {
     return {};
   Pins other(bpffs, pins->netns(), config->peer_ifindex);
   if (!other.exist())
+    return {};
+  const auto theirs = Maps::of_pins(other).config(); // null: a bridge that was never complete
+  if (theirs && theirs->peer_ifindex != pins->ifindex())
     return {};
   return place_of(other);
 }

@@ -87,10 +87,10 @@ Status check_same_options(const AttachOptions &asked, const PortStatus &port) {
 Result<AttachReport> add_feature(InspectedPort &seen, const std::string &netns,
                                  const LeasedFeature &feature, const AttachOptions &options) {
   const PortStatus &port = seen.port;
-  if (port.features & ROCE_FEATURE_FORWARD && feature.bit & ROCE_FEATURE_SOCKETS)
-    return Error{"it is a port of a bridge: its frames leave by the other port",
-                 command_for(port, "detach " + port.ifname)};
   if (port.state == AttachState::Attached) {
+    if (port.features & ROCE_FEATURE_FORWARD && feature.bit & ROCE_FEATURE_SOCKETS)
+      return Error{"it is a port of a bridge: its frames leave by the other port",
+                   command_for(port, "detach " + port.ifname)};
     auto done = check_same_options(options, port);
     if (done)
       done = exchange_features(seen, feature, port.features | feature.bit);

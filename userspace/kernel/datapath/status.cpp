@@ -253,6 +253,15 @@ Result<std::vector<std::string>> pinned_interfaces(const std::string &netns) {
   return names;
 }
 
+std::set<std::string> pinned_netns_names() {
+  std::set<std::string> names;
+  const auto bpffs = find_bpffs();
+  for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>())
+    names.insert(pins.netns_name());
+  names.erase("");
+  return names;
+}
+
 Result<Inspected> look_up(const std::string &ifname, const std::string &netns) {
   XR_TRY(begin_call(host::Privilege::Read));
   const auto lock = XR_TRY(Lock::take(Lock::Kind::Shared));

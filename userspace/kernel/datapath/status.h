@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ Result<std::vector<PortStatus>> status(const std::string &netns = "");
 
 // Names of the interfaces of this namespace that have pins, living or stale.
 Result<std::vector<std::string>> pinned_interfaces(const std::string &netns);
+// Names of the namespaces whose interfaces have pins; some may be deleted by now.
+std::set<std::string> pinned_netns_names();
 
 // The status of one interface, attached or not.
 Result<PortStatus> status_of(const std::string &ifname, const std::string &netns);
