@@ -166,7 +166,7 @@ Status read_control(const std::string &text, ResponderOptions &r) {
   if (!words.done())
     return parse::wrong(words.peek(), "a word of cc",
                         "fixed RATE | dcqcn [line R] [NAME=VALUE ...]");
-  if (control.needs_rtt())
+  if (control.needs())
     return Error{fmt::format("--cc {} needs RTTs, and READ responses have no ACKs", control.word()),
                  "--cc dcqcn, or --cc \"fixed 1gbit\""};
   r.control = std::move(control);

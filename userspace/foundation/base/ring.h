@@ -18,6 +18,7 @@ public:
   T &front() { return (*this)[0]; }
   const T &front() const { return (*this)[0]; }
   T &back() { return (*this)[count_ - 1]; }
+  const T &back() const { return (*this)[count_ - 1]; }
 
   void push(T item) {
     if (items_.empty() || count_ > mask_)

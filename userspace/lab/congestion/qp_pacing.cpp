@@ -20,21 +20,28 @@ Rate rate_of(const Control &control) {
 
 } // namespace
 
-QpPacing::QpPacing(uint32_t qps, const Control &control, double line_bits)
+QpPacing::QpPacing(uint32_t qps, const Control &control, double line_bits, const PacketSize &packet)
     : dynamic_(control.kind != Control::Kind::Fixed), burst_(std::max(control.burst, 1U)),
-      maker_(control, units_of(rate_of(control), line_bits).rate), qps_(qps) {
+      window_(control.window), line_(units_of(rate_of(control), line_bits).rate),
+      payload_(packet.payload), maker_(control, line_, packet), qps_(qps) {
   if (qps > 1)
     wheel_ = std::make_unique<TimingWheel>(qps);
   const RateUnits units = units_of(rate_of(control), line_bits);
   per_byte_ = units.per_byte;
   per_packet_ = units.per_packet;
+  window_bytes_ = window_.kind == Window::Kind::Bdp
+                      ? line_ * static_cast<double>(control.path.base_rtt_ns) / kSecondNs
+                      : static_cast<double>(window_.bytes);
   for (Qp &qp : qps_)
-    qp.control = maker_.make();
+    qp.control = maker_.make(0);
 }
 
 void QpPacing::start(uint64_t start, uint32_t frame_bytes) {
   for (size_t i = 0; i < qps_.size(); i++) {
+    if (dynamic_ && start)
+      qps_[i].control = maker_.make(start);
     qps_[i].control->start(start);
+    qps_[i].window = window_of(*qps_[i].control);
     qps_[i].due = qps_[i].begun = start;
     const double interval = units(frame_bytes) / qps_[i].control->rate() * kSecondNs;
     advance(qps_[i], interval * static_cast<double>(i) / static_cast<double>(qps_.size()));
@@ -58,8 +65,9 @@ uint32_t QpPacing::add(uint64_t now) {
 
 void QpPacing::begin_anew(uint32_t number, uint64_t now) {
   Qp &qp = qps_[number] = {};
-  qp.control = maker_.make();
+  qp.control = maker_.make(now);
   qp.control->start(now);
+  qp.window = window_of(*qp.control);
   qp.due = qp.begun = now;
 }
 
@@ -111,21 +119,33 @@ void QpPacing::wake(Qp &qp, uint64_t now) {
   }
 }
 
-void QpPacing::cnp(uint32_t number, uint64_t now) {
-  Qp &qp = qps_[number];
+uint64_t QpPacing::window_of(const RateControl &control) const {
+  if (window_.kind == Window::Kind::None)
+    return control.window();
+  const double own = window_.vary ? window_bytes_ * control.rate() / line_ : window_bytes_;
+  return std::min(control.window(), std::max<uint64_t>(static_cast<uint64_t>(own), payload_));
+}
+
+// Late timers first; then what happened, and what follows from it.
+template <class Report> void QpPacing::report(Qp &qp, uint64_t now, Report report) {
   wake(qp, now);
   const double before = qp.control->rate();
-  qp.control->cnp(now);
+  report(*qp.control);
   qp.wake_at = qp.control->wake_at();
+  qp.window = window_of(*qp.control);
   stretch(qp, now, before);
 }
 
-void QpPacing::rtt(uint32_t number, uint64_t now, uint64_t rtt_ns) {
-  Qp &qp = qps_[number];
-  const double before = qp.control->rate();
-  qp.control->rtt(now, rtt_ns);
-  qp.wake_at = qp.control->wake_at();
-  stretch(qp, now, before);
+void QpPacing::cnp(uint32_t number, uint64_t now) {
+  report(qps_[number], now, [&](RateControl &control) { control.cnp(now); });
+}
+
+void QpPacing::acked(uint32_t number, const Ack &ack) {
+  report(qps_[number], ack.now_ns, [&](RateControl &control) { control.acked(ack); });
+}
+
+void QpPacing::lost(uint32_t number, uint64_t now, Loss loss) {
+  report(qps_[number], now, [&](RateControl &control) { control.lost(now, loss); });
 }
 
 void QpPacing::resume(uint32_t number, uint64_t now) {

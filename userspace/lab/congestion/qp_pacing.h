@@ -21,7 +21,7 @@ class QpPacing {
 public:
   // `line_bits` a second are what Percent refers to, and the line's rate where `control` has none.
   // Control::Kind::None is not for this class.
-  QpPacing(uint32_t qps, const Control &control, double line_bits);
+  QpPacing(uint32_t qps, const Control &control, double line_bits, const PacketSize &packet = {});
 
   // The first packet of QP i is due i/qps of an interval of full frames after `start`.
   void start(uint64_t start, uint32_t frame_bytes);
@@ -35,9 +35,15 @@ public:
   uint64_t due(uint32_t qp) const { return qps_[qp].due; }
   // A frame of so many bytes (without FCS) of the QP was sent at `now`.
   void sent(uint32_t qp, uint64_t now, uint32_t frame_bytes);
-  // A CNP for the QP arrived; an RTT of it was measured.
+  // A CNP for the QP arrived; an ACK; a NAK or a timeout.
   void cnp(uint32_t qp, uint64_t now);
-  void rtt(uint32_t qp, uint64_t now, uint64_t rtt_ns);
+  void acked(uint32_t qp, const Ack &ack);
+  void lost(uint32_t qp, uint64_t now, Loss loss);
+  // Bytes of payload: the QP may send while fewer are in flight.
+  uint64_t window(uint32_t qp) const { return qps_[qp].window; }
+  bool has_windows() const { return dynamic_; }
+  // Another value: the QP takes another path.
+  uint32_t path(uint32_t qp) const { return qps_[qp].control->path(); }
   // The QP had nothing to send until `now`. Where the rate is controlled, it does not catch up.
   void resume(uint32_t qp, uint64_t now);
   // The QP sends nothing before `now`, with any control.
@@ -65,6 +71,7 @@ public:
   // Whether rates change: all but Control::Kind::Fixed.
   bool dynamic() const { return dynamic_; }
   uint32_t qps() const { return static_cast<uint32_t>(qps_.size()); }
+  RateControl &control(uint32_t qp) { return *qps_[qp].control; }
   ControlState state(uint32_t qp, uint64_t now) {
     const ControlState state = qps_[qp].control->state(now);
     qps_[qp].wake_at = qps_[qp].control->wake_at();
@@ -83,9 +90,10 @@ private:
     uint64_t due = 0;
     uint64_t wake_at = RateControl::kNever; // of `control`, as of its last report
     uint64_t begun = 0;
-    double fraction = 0; // of a nanosecond, not yet in `due`
-    double owed = 0;     // ns, of the packets of a burst
-    uint32_t burst = 0;  // packets of the burst so far
+    uint64_t window = XDP_ROCE_UNLIMITED; // as of the last report
+    double fraction = 0;                  // of a nanosecond, not yet in `due`
+    double owed = 0;                      // ns, of the packets of a burst
+    uint32_t burst = 0;                   // packets of the burst so far
     std::unique_ptr<RateControl> control;
   };
 
@@ -96,10 +104,16 @@ private:
   void advance(Qp &qp, double ns);
   void wake(Qp &qp, uint64_t now);
   void stretch(Qp &qp, uint64_t now, double before);
+  template <class Report> void report(Qp &qp, uint64_t now, Report report);
+  uint64_t window_of(const RateControl &control) const;
 
   double per_byte_ = 0, per_packet_ = 0; // units of a frame: bytes of the layer, or packets
   bool dynamic_ = false;
   uint32_t burst_ = 1;
+  Window window_;
+  double window_bytes_ = 0; // of window_, at the line's rate
+  double line_ = 0;         // in the units of RateControl::rate()
+  uint32_t payload_ = 0;
   RateControlMaker maker_;
   std::vector<Qp> qps_;
   std::unique_ptr<TimingWheel> wheel_; // nullptr: there is one QP

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "congestion/qp_pacing.h"
@@ -35,6 +36,23 @@ inline void append_qp_rates(QpPacing &pacing, uint32_t first_qp, uint64_t now,
                             std::vector<QpRate> &rows) {
   for (uint32_t i = 0; pacing.dynamic() && i < pacing.qps(); i++)
     append_qp_rate(pacing, i, first_qp + i, now, rows);
+}
+
+// Further values of the algorithm by their names, each the mean of all QPs.
+using ControlValues = std::vector<std::pair<const char *, double>>;
+inline void append_values(QpPacing &pacing, uint64_t now, ControlValues &values) {
+  if (!pacing.dynamic() || !pacing.qps())
+    return;
+  const auto names = pacing.control(0).names();
+  const size_t first = values.size();
+  for (const char *name : names)
+    values.emplace_back(name, 0);
+  std::vector<double> numbers(names.size());
+  for (uint32_t qp = 0; !names.empty() && qp < pacing.qps(); qp++) {
+    pacing.control(qp).read(now, numbers.data());
+    for (size_t i = 0; i < names.size(); i++)
+      values[first + i].second += numbers[i] / pacing.qps();
+  }
 }
 
 } // namespace xr::congestion

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "congestion/rate_control.h"
 
+#include <utility>
+
+#include "congestion/copa.h"
 #include "congestion/dcqcn.h"
+#include "congestion/dctcp.h"
 #include "congestion/fixed.h"
+#include "congestion/hpcc.h"
+#include "congestion/plugin_control.h"
+#include "congestion/swift.h"
 #include "congestion/timely.h"
 
 namespace xr::congestion {
@@ -11,29 +18,53 @@ namespace {
 
 constexpr double kBitsOfByte = 8;
 
+// Makes controls of class C, which share the settings and know the QP.
+template <class C, class Settings> auto sharing(Settings settings, const xdp_roce_qp &qp) {
+  return [shared = std::make_shared<const Settings>(std::move(settings)),
+          qp](uint64_t now) -> std::unique_ptr<RateControl> {
+    xdp_roce_qp one = qp;
+    one.now_ns = now;
+    return std::make_unique<C>(shared, one);
+  };
+}
+
 } // namespace
 
-RateControlMaker::RateControlMaker(const Control &control, double rate)
-    : kind_(control.kind), rate_(rate) {
-  if (kind_ == Control::Kind::Dcqcn)
-    dcqcn_ = std::make_shared<const DcqcnSettings>(resolve(control.dcqcn, rate * kBitsOfByte));
-  if (kind_ == Control::Kind::Timely)
-    timely_ = std::make_shared<const TimelySettings>(resolve(control.timely, rate * kBitsOfByte));
-}
-
-std::unique_ptr<RateControl> RateControlMaker::make() const {
-  switch (kind_) {
+RateControlMaker::RateControlMaker(const Control &control, double rate, const PacketSize &packet) {
+  const double line = rate * kBitsOfByte;
+  xdp_roce_qp qp{};
+  qp.line = line;
+  qp.base_rtt_ns = control.path.base_rtt_ns;
+  qp.switches = control.path.switches;
+  qp.payload = packet.payload;
+  qp.frame = packet.frame;
+  switch (control.kind) {
   case Control::Kind::Dcqcn:
-    return std::make_unique<Dcqcn>(dcqcn_);
+    make_ = [settings = std::make_shared<const DcqcnSettings>(resolve(control.dcqcn, line))](
+                uint64_t) { return std::make_unique<Dcqcn>(settings); };
+    break;
   case Control::Kind::Timely:
-    return std::make_unique<Timely>(timely_);
+  case Control::Kind::TimelyPatched:
+    make_ = sharing<Timely>(timely_settings(control.table, line), qp);
+    break;
+  case Control::Kind::Dctcp:
+    make_ = sharing<Dctcp>(dctcp_settings(control.table, line), qp);
+    break;
+  case Control::Kind::Hpcc:
+    make_ = sharing<Hpcc>(hpcc_settings(control.table, line), qp);
+    break;
+  case Control::Kind::Swift:
+    make_ = sharing<Swift>(swift_settings(control.table, line), qp);
+    break;
+  case Control::Kind::Copa:
+    make_ = sharing<Copa>(copa_settings(control.table, line), qp);
+    break;
+  case Control::Kind::Plugin:
+    make_ = sharing<PluginControl>(plugin_settings(control), qp);
+    break;
   default:
-    return std::make_unique<FixedRate>(rate_);
+    make_ = [rate](uint64_t) { return std::make_unique<FixedRate>(rate); };
   }
-}
-
-std::unique_ptr<RateControl> make_rate_control(const Control &control, double rate) {
-  return RateControlMaker(control, rate).make();
 }
 
 } // namespace xr::congestion

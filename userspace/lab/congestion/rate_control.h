@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rate control of one QP. The requester reports what happened; the control answers with a rate
-// and with the time when that rate will change by itself. Time is a parameter: nanoseconds of any
-// clock that does not go back.
+// The rate control of one QP. The requester reports what happened; the control answers with a rate,
+// a window, and the time when these will change by themselves. Time is a parameter: nanoseconds of
+// any clock that does not go back.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 
 #include "rate/control.h"
+#include "xdp-roce/congestion.h"
 
 namespace xr::congestion {
 
@@ -22,6 +25,9 @@ struct ControlState {
   // Increases by stage. TIMELY has no fast recovery.
   uint64_t fast = 0, additive = 0, hyper = 0;
 };
+
+using Ack = xdp_roce_ack;
+using Loss = xdp_roce_loss;
 
 class RateControl {
 public:
@@ -38,7 +44,8 @@ public:
   // What happened on the QP. By default nothing follows from it.
   virtual void sent(uint64_t /*now*/, uint32_t /*frame_bytes*/) {}
   virtual void cnp(uint64_t /*now*/) {}
-  virtual void rtt(uint64_t /*now*/, uint64_t /*rtt_ns*/) {}
+  virtual void acked(const Ack &) {}
+  virtual void lost(uint64_t /*now*/, Loss) {}
 
   // When the rate changes next if nothing happens; kNever: it does not. A late wake() (or any other
   // report) makes up for all times before `now`, in their order.
@@ -48,7 +55,14 @@ public:
   // The rate as of the last report, in bytes or packets a second: the units of the rate that was
   // asked for.
   double rate() const { return asked_; }
+  // Bytes of payload: the QP may send while fewer are in flight, and one packet in any case.
+  uint64_t window() const { return window_; }
+  // Another value: the QP takes another path.
+  uint32_t path() const { return path_; }
   virtual ControlState state(uint64_t now) = 0;
+  // Further values for series: their names, and as many numbers.
+  virtual std::span<const char *const> names() const { return {}; }
+  virtual void read(uint64_t /*now*/, double * /*values*/) {}
 
 protected:
   // What rate() and wake_at() return from now on: they are read for each packet.
@@ -56,27 +70,59 @@ protected:
     asked_ = rate;
     next_wake_ = wake_at;
   }
+  void limit(uint64_t window) { window_ = window; }
+  void take_path(uint32_t path) { path_ = path; }
 
 private:
   double asked_ = 0;
   uint64_t next_wake_ = kNever;
+  uint64_t window_ = XDP_ROCE_UNLIMITED;
+  uint32_t path_ = 0;
+};
+
+// The rate of a control in bit/s, with its integral and the state that follows from it.
+class Rated {
+public:
+  explicit Rated(double rate) : rate_(rate) {}
+  void start(uint64_t now) {
+    since_ = now;
+    area_ = 0;
+  }
+  double rate() const { return rate_; }
+  void set(uint64_t now, double rate) {
+    if (now > since_) {
+      area_ += rate_ * static_cast<double>(now - since_);
+      since_ = now;
+    }
+    rate_ = rate;
+  }
+  ControlState state(uint64_t now) {
+    set(now, rate_);
+    ControlState state;
+    state.rate = state.target = rate_;
+    state.rate_seconds = area_ * 1e-9;
+    return state;
+  }
+
+private:
+  double rate_, area_ = 0; // bit/s, bit
+  uint64_t since_ = 0;
+};
+
+// A full packet of a flow, in bytes: its payload, and as rates count it.
+struct PacketSize {
+  uint32_t payload = 1024, frame = 1082;
 };
 
 // Makes the controls of a flow's QPs. The parameters are resolved for the line once and shared.
 class RateControlMaker {
 public:
   // `rate` as RateControl::rate() gives it: of a QP (Fixed), or of the line. Not for Kind::None.
-  RateControlMaker(const Control &control, double rate);
-  std::unique_ptr<RateControl> make() const;
+  RateControlMaker(const Control &control, double rate, const PacketSize &packet = {});
+  std::unique_ptr<RateControl> make(uint64_t now) const { return make_(now); }
 
 private:
-  Control::Kind kind_;
-  double rate_;
-  std::shared_ptr<const DcqcnSettings> dcqcn_;
-  std::shared_ptr<const TimelySettings> timely_;
+  std::function<std::unique_ptr<RateControl>(uint64_t)> make_;
 };
-
-// One control of its own.
-std::unique_ptr<RateControl> make_rate_control(const Control &control, double rate);
 
 } // namespace xr::congestion

@@ -5,28 +5,32 @@
 
 namespace xr::congestion {
 
-void Timely::set_rate(uint64_t now, double rate) {
-  if (now > since_) {
-    area_ += rate_ * static_cast<double>(now - since_);
-    since_ = now;
-  }
-  rate_ = rate;
-  publish(rate_ / 8);
-}
-
 void Timely::increase(uint64_t now) {
   const TimelySettings &s = *settings_;
   const bool hyper = stage_ >= s.after;
-  if (rate_ < s.line)
+  if (rate_.rate() < s.line)
     (hyper ? hyper_ : additive_)++;
-  set_rate(now, std::min(rate_ + (hyper ? s.hyper : s.delta), s.line));
+  set_rate(now, std::min(rate_.rate() + (hyper ? s.hyper : s.delta), s.line));
   stage_++;
 }
 
 void Timely::decrease(uint64_t now, double factor) {
-  set_rate(now, std::max(settings_->min_rate, rate_ * std::max(factor, 0.0)));
+  set_rate(now, std::max(settings_->min_rate, rate_.rate() * std::max(factor, 0.0)));
   stage_ = 0;
   cuts_++;
+}
+
+// Between the thresholds: a mean of the step up and of a cut by the distance from the reference,
+// weighted by the gradient.
+void Timely::weigh(uint64_t now, double gradient, double rtt) {
+  const TimelySettings &s = *settings_;
+  const double weight = std::clamp(2 * gradient + 0.5, 0.0, 1.0);
+  const double error = (rtt - s.reference_ns) / s.reference_ns;
+  const double before = rate_.rate();
+  set_rate(now, std::clamp(s.delta * (1 - weight) + before * (1 - s.beta * weight * error),
+                           s.min_rate, s.line));
+  (rate_.rate() < before ? cuts_ : additive_)++;
+  stage_ = 0;
 }
 
 // The first RTT gives no difference. Later ones count once an RTT: one that began before the last
@@ -46,6 +50,8 @@ void Timely::rtt(uint64_t now, uint64_t rtt_ns) {
   const double gradient = difference_ / s.min_rtt_ns;
   if (rtt >= s.low_ns && rtt > s.high_ns)
     decrease(now, 1 - s.beta * (1 - s.high_ns / rtt));
+  else if (s.reference_ns > 0 && rtt >= s.low_ns)
+    weigh(now, gradient, rtt);
   else if (rtt < s.low_ns || gradient <= 0)
     increase(now);
   else
@@ -53,10 +59,7 @@ void Timely::rtt(uint64_t now, uint64_t rtt_ns) {
 }
 
 ControlState Timely::state(uint64_t now) {
-  set_rate(now, rate_);
-  ControlState state;
-  state.rate = state.target = rate_;
-  state.rate_seconds = area_ * 1e-9;
+  ControlState state = rate_.state(now);
   state.cnps = state.cnps_unused = cnps_;
   state.cuts = cuts_;
   state.additive = additive_;

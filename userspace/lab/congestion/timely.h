@@ -1,39 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 // TIMELY's rate control of one QP (SIGCOMM'15, Mittal et al.) as HPCC's UpdateRateTimely computes
-// it: it follows the gradient of the RTT, once an RTT.
+// it: it follows the gradient of the RTT, once an RTT. With a reference RTT it is Patched TIMELY
+// (CoNEXT'16, Zhu et al., "ECN or Delay", algorithm 2), whose fixed point is unique.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 #include "congestion/rate_control.h"
+#include "rate/timely_parameters.h"
 
 namespace xr::congestion {
 
 class Timely final : public RateControl {
 public:
-  explicit Timely(std::shared_ptr<const TimelySettings> settings)
+  explicit Timely(std::shared_ptr<const TimelySettings> settings, const xdp_roce_qp & = {})
       : settings_(std::move(settings)), rate_(settings_->start) {
-    publish(rate_ / 8);
+    publish(rate_.rate() / 8);
   }
 
-  void start(uint64_t now) override {
-    since_ = now;
-    area_ = 0;
-  }
+  void start(uint64_t now) override { rate_.start(now); }
   void cnp(uint64_t) override { cnps_++; }
-  void rtt(uint64_t now, uint64_t rtt_ns) override;
+  void acked(const Ack &ack) override {
+    if (ack.rtt_ns)
+      rtt(ack.now_ns, ack.rtt_ns);
+  }
+  void rtt(uint64_t now, uint64_t rtt_ns);
   ControlState state(uint64_t now) override;
 
 private:
   void increase(uint64_t now);
   void decrease(uint64_t now, double factor);
-  void set_rate(uint64_t now, double rate);
+  void weigh(uint64_t now, double gradient, double rtt);
+  void set_rate(uint64_t now, double rate) {
+    rate_.set(now, rate);
+    publish(rate / 8);
+  }
 
   std::shared_ptr<const TimelySettings> settings_;
-  double rate_, area_ = 0; // bit/s, bit
-  double difference_ = 0;  // of RTTs, smoothed, ns
-  uint64_t since_ = 0, last_rtt_ = 0, next_ = 0;
+  Rated rate_;
+  double difference_ = 0; // of RTTs, smoothed, ns
+  uint64_t last_rtt_ = 0, next_ = 0;
   uint32_t stage_ = 0, cnps_ = 0, cuts_ = 0, additive_ = 0, hyper_ = 0;
 };
 

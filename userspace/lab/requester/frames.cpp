@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "requester/frames.h"
 
+#include <algorithm>
+
 #include <stdexcept>
 
 #include "packet/stamp.h"
@@ -40,6 +42,36 @@ const packet::Template *FlowFrames::cnp(uint8_t dscp) {
     cnp_ = std::make_unique<packet::Template>(make(path, ROCE_OPCODE_CNP, 0));
   }
   return cnp_.get();
+}
+
+double average_frame(const flow::Flow &flow) {
+  constexpr uint64_t kMessages = 16, kPackets = 1024;
+  const uint64_t seed = flow.size_seed(0);
+  const bool same = flow.size.kind == flow::Sizes::Kind::List && flow.size.parts.size() == 1;
+  double bytes = 0, packets = 0;
+  for (uint64_t number = 0; number < (same ? 1 : kMessages); number++) {
+    const uint64_t size = flow.size.of(number, seed);
+    const auto all = static_cast<uint32_t>(
+        std::min<uint64_t>(packet::packets_of(flow.verb, size, flow.pmtu), kPackets));
+    const auto frame = [&](uint32_t index) {
+      const auto segment = flow.segment(size, index);
+      return packet::overhead(flow.path, segment.opcode) + segment.payload +
+             flow.pad_of(segment.payload);
+    };
+    bytes += frame(0);
+    if (all > 2) // all but the first and the last are equal
+      bytes += static_cast<double>(all - 2) * frame(1);
+    if (all > 1)
+      bytes += frame(all - 1);
+    packets += all;
+  }
+  return bytes / packets;
+}
+
+congestion::PacketSize packet_size(const flow::Flow &flow) {
+  const uint64_t size = flow.size.of(0, flow.size_seed(0));
+  return {static_cast<uint32_t>(std::clamp<uint64_t>(size, 1, flow.pmtu)),
+          static_cast<uint32_t>(average_frame(flow))};
 }
 
 } // namespace xr::requester

@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "congestion/rate_control.h"
 #include "flow/flow.h"
 #include "packet/template.h"
 
@@ -33,5 +34,9 @@ private:
   std::unordered_map<uint64_t, std::unique_ptr<packet::Template>> templates_;
   std::unique_ptr<packet::Template> cnp_;
 };
+
+// Average frame length in bytes over the first messages of the first QP.
+double average_frame(const flow::Flow &flow);
+congestion::PacketSize packet_size(const flow::Flow &flow);
 
 } // namespace xr::requester

@@ -235,6 +235,13 @@ void OpenSource::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
     flow->qp_rates(now, rows);
 }
 
+void OpenSource::control_values(uint64_t now, congestion::ControlValues &values) {
+  if (!state_->started)
+    return;
+  for (OpenFlow *flow : state_->controlled)
+    flow->control_values(now, values);
+}
+
 void OpenSource::obey(const packet::Pauses &pauses) {
   state_->pauses = &pauses;
   for (const auto &flow : state_->flows)

@@ -32,6 +32,7 @@ public:
   double asked_pps() const override;
   uint64_t expected() const override;
   void qp_rates(uint64_t now, std::vector<QpRate> &rows) override;
+  void control_values(uint64_t now, congestion::ControlValues &values) override;
   void obey(const packet::Pauses &pauses) override;
 
 private:

@@ -33,7 +33,7 @@ OpenFlow::OpenFlow(flow::Flow flow, double line_bits)
       reliable_(is_reliable(flow_.transport)), vary_(flow_.port == flow::PortChoice::Vary),
       faulty_(faults_.any()) {
   if (flow_.control.kind != congestion::Control::Kind::None)
-    qp_pacing_.emplace(flow_.qps, flow_.control, line_bits);
+    qp_pacing_.emplace(flow_.qps, flow_.control, line_bits, packet_size(flow_));
   const bool same = flow_.size.kind == flow::Sizes::Kind::List && flow_.size.parts.size() == 1;
   plans_.resize(same ? 1 : kPlans);
   qps_.resize(flow_.qps);
@@ -266,6 +266,11 @@ void OpenFlow::cnp(uint64_t now, uint32_t qp) {
 void OpenFlow::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
   if (qp_pacing_)
     congestion::append_qp_rates(*qp_pacing_, flow_.dest_qp(0), now, rows);
+}
+
+void OpenFlow::control_values(uint64_t now, congestion::ControlValues &values) {
+  if (qp_pacing_)
+    congestion::append_values(*qp_pacing_, now, values);
 }
 
 uint32_t OpenFlow::step(uint64_t now, packet::Outgoing &out, SendCounts &counts) {

@@ -11,6 +11,7 @@
 #include "base/ring.h"
 #include "congestion/pacer.h"
 #include "congestion/qp_pacing.h"
+#include "congestion/qp_rates.h"
 #include "packet/pauses.h"
 #include "packet/source.h"
 #include "requester/faults.h"
@@ -38,6 +39,7 @@ public:
   void cnp(uint64_t now, uint32_t qp);
   bool controlled() const { return qp_pacing_.has_value(); }
   void qp_rates(uint64_t now, std::vector<QpRate> &rows);
+  void control_values(uint64_t now, congestion::ControlValues &values);
   const flow::Flow &flow() const { return flow_; }
   // Writes the due packets to `out`, as many as fit; returns their number.
   size_t run(uint64_t now, std::span<packet::Outgoing> out, SendCounts &counts);

@@ -2,10 +2,12 @@
 #include "requester/reliable.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "congestion/qp_rates.h"
 #include "packet/icrc.h"
 #include "requester/reliable_state.h"
+#include "roce/cnp.h"
 
 namespace xr::requester {
 namespace {
@@ -41,7 +43,7 @@ ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
                                                               timeout_ns(reliability.timeout_code)},
       unbegun(given.qps) {
   if (given.control.kind != congestion::Control::Kind::None)
-    qp_pacing.emplace(given.qps, given.control, line_bits);
+    qp_pacing.emplace(given.qps, given.control, line_bits, packet_size(given));
 }
 
 ReliableSource::State::State(std::vector<flow::Flow> given, const congestion::Rate &total,
@@ -74,8 +76,11 @@ void ReliableSource::State::start(uint64_t now) {
     if (state.flow.duration_ns)
       state.end_at = now + state.flow.pacing.start_ns + state.flow.duration_ns;
     next_end_ = std::min(next_end_, state.end_at);
-    for (uint32_t i = 0; i < state.flow.qps; i++)
+    for (uint32_t i = 0; i < state.flow.qps; i++) {
+      if (state.qp_pacing)
+        take_orders(state.first_qp + i);
       settle(state.first_qp + i);
+    }
   }
 }
 
@@ -112,14 +117,47 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
   }
   if ((packet.info & ROCE_OP_READ_RESPONSE) && reliability_.cnp)
     notify(now, *qp, packet);
+  const uint64_t before = qps_[*qp].acknowledged();
   if (packet.info & ROCE_OP_ACK)
     qps_[*qp].acknowledge(now, packet.syndrome, packet.psn, context);
   else
     answer(now, *qp, frame, packet);
-  if (ReliableFlow &state = states_[flow_of_[*qp]]; state.qp_pacing)
-    if (const uint64_t rtt = qps_[*qp].take_rtt())
-      state.qp_pacing->rtt(*qp - state.first_qp, now, rtt);
+  if (states_[flow_of_[*qp]].qp_pacing)
+    tell_control(now, *qp, before, frame, packet);
   settle(*qp);
+}
+
+// What the packet says to the QP's control; `before`: places acknowledged without it.
+void ReliableSource::State::tell_control(uint64_t now, uint32_t index, uint64_t before,
+                                         std::span<const uint8_t> frame,
+                                         const roce_packet &packet) {
+  constexpr uint32_t kBthFlags = 4; // FECN, BECN and reserved bits
+  ReliableFlow &state = states_[flow_of_[index]];
+  ReliableQp &qp = qps_[index];
+  const uint64_t acked_before = std::exchange(qp.acked_reported, qp.acked_bytes(state.flow));
+  const congestion::Ack ack{.now_ns = now,
+                            .rtt_ns = qp.take_rtt(),
+                            .bytes = qp.acked_reported - acked_before,
+                            .acked = qp.acked_reported,
+                            .sent = qp.sent_bytes(state.flow),
+                            .packets = static_cast<uint32_t>(qp.acknowledged() - before),
+                            .marked = (frame[packet.bth + kBthFlags] & ROCE_BECN) != 0,
+                            .hops = hops_.data(),
+                            .hop_count = static_cast<uint32_t>(hops_.size())};
+  state.qp_pacing->acked(index - state.first_qp, ack);
+  hops_ = {};
+  if (packet.info & ROCE_OP_ACK && ROCE_SYNDROME_TYPE(packet.syndrome) == ROCE_NAK &&
+      ROCE_SYNDROME_VALUE(packet.syndrome) == 0)
+    state.qp_pacing->lost(index - state.first_qp, now, XDP_ROCE_NAK);
+  take_orders(index);
+}
+
+// Window and path, as the QP's control has them now.
+void ReliableSource::State::take_orders(uint32_t index) {
+  ReliableFlow &state = states_[flow_of_[index]];
+  const uint32_t number = index - state.first_qp;
+  qps_[index].limit(state.qp_pacing->window(number));
+  qps_[index].take_path(state.qp_pacing->path(number));
 }
 
 void ReliableSource::State::answer(uint64_t now, uint32_t index, std::span<const uint8_t> frame,
@@ -213,11 +251,21 @@ void ReliableSource::State::run_timers(uint64_t now) {
     if (qp.armed != due.time)
       continue;
     qp.armed = packet::kNever;
-    const ReliableContext &context = states_[flow_of_[due.index]].context;
-    if (qp.timer(context) <= now)
-      qp.expire(now, context);
+    expire(now, due.index);
     settle(due.index);
   }
+}
+
+void ReliableSource::State::expire(uint64_t now, uint32_t index) {
+  ReliableFlow &state = states_[flow_of_[index]];
+  if (qps_[index].timer(state.context) > now)
+    return;
+  const uint64_t timeouts = counts.timeouts;
+  qps_[index].expire(now, state.context);
+  if (counts.timeouts == timeouts || !state.qp_pacing)
+    return;
+  state.qp_pacing->lost(index - state.first_qp, now, XDP_ROCE_TIMEOUT);
+  take_orders(index);
 }
 
 void ReliableSource::State::run_ends(uint64_t now) {
@@ -289,6 +337,12 @@ void ReliableSource::State::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
     }
 }
 
+void ReliableSource::State::control_values(uint64_t now, congestion::ControlValues &values) {
+  for (ReliableFlow &state : states_)
+    if (started_ && state.qp_pacing)
+      congestion::append_values(*state.qp_pacing, now, values);
+}
+
 void ReliableSource::State::flow_losses(std::vector<FlowLosses> &rows) const {
   for (const ReliableFlow &state : states_)
     if (const FlowLosses &l = state.losses; l.naks || l.timeouts || l.failed_messages) {
@@ -314,9 +368,13 @@ size_t ReliableSource::next(uint64_t now, std::span<packet::Outgoing> out) {
 
 uint64_t ReliableSource::wake_at() const { return state_->wake_at(); }
 bool ReliableSource::done() const { return state_->done(); }
+void ReliableSource::echo(std::span<const xdp_roce_hop> hops) { state_->echo(hops); }
 const SendCounts &ReliableSource::counts() const { return state_->counts; }
 void ReliableSource::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
   state_->qp_rates(now, rows);
+}
+void ReliableSource::control_values(uint64_t now, congestion::ControlValues &values) {
+  state_->control_values(now, values);
 }
 void ReliableSource::flow_losses(std::vector<FlowLosses> &rows) const { state_->flow_losses(rows); }
 void ReliableSource::obey(const packet::Pauses &pauses) { state_->obey(pauses); }

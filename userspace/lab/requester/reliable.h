@@ -66,8 +66,10 @@ public:
   // Count messages; over() counts completed and failed ones.
   uint64_t expected() const override;
   void qp_rates(uint64_t now, std::vector<QpRate> &rows) override;
+  void control_values(uint64_t now, congestion::ControlValues &values) override;
   void flow_losses(std::vector<FlowLosses> &rows) const override;
   void obey(const packet::Pauses &pauses) override;
+  void echo(std::span<const xdp_roce_hop> hops) override;
   uint64_t over() const override;
 
   // How a QP of a flow would begin if it continued after its last packet. nullopt: it has failed.

@@ -23,9 +23,45 @@ bool ReliableQp::may_send(const ReliableContext &c) const {
     return false;
   if (!again_.empty())
     return true;
-  if (send_ - oldest_ >= c.reliability.window)
+  if (send_ - oldest_ >= c.reliability.window || window_is_full(c.flow))
     return false;
   return send_ < end_ || may_begin(c);
+}
+
+// Payload of the message before the place.
+uint64_t ReliableQp::bytes_before(uint64_t place, const Message &message,
+                                  const flow::Flow &flow) const {
+  return std::min(message.size, (place - message.first) * flow.pmtu);
+}
+
+uint64_t ReliableQp::acked_bytes(const flow::Flow &flow) const {
+  return completed_bytes_ + (messages_.empty() || oldest_ < messages_.front().first
+                                 ? 0
+                                 : bytes_before(oldest_, messages_.front(), flow));
+}
+
+// A message begins when all before it was sent, so only the newest is sent in part.
+uint64_t ReliableQp::sent_bytes(const flow::Flow &flow) const {
+  if (messages_.empty() || high_ < messages_.back().first)
+    return begun_bytes_;
+  const Message &newest = messages_.back();
+  return begun_bytes_ - newest.size + bytes_before(high_, newest, flow);
+}
+
+// After going back, what is sent again counts, not what it follows.
+bool ReliableQp::window_is_full(const flow::Flow &flow) const {
+  if (window_ == UINT64_MAX || send_ == oldest_)
+    return false;
+  const uint64_t all = sent_bytes(flow) - acked_bytes(flow);
+  const uint64_t flying = send_ < high_ ? std::min(all, (send_ - oldest_) * flow.pmtu) : all;
+  return flying >= window_;
+}
+
+// Other paths have other UDP source ports, as ECMP hashes them; 0 is the first one.
+void ReliableQp::take_path(uint32_t path) {
+  constexpr uint16_t kFirstPort = 0xc000, kPorts = 0x4000; // IBA annex A17.9.2
+  source_port_ = path ? static_cast<uint16_t>(kFirstPort | draw(first_source_port_, path) % kPorts)
+                      : first_source_port_;
 }
 
 bool ReliableQp::may_begin(const ReliableContext &c) const {
@@ -47,6 +83,7 @@ void ReliableQp::begin(uint64_t now, const ReliableContext &c) {
   message.started = now;
   message.psns = packet::psns_of(c.flow.verb, message.size, c.flow.pmtu);
   end_ = message.end();
+  begun_bytes_ += message.size;
   messages_.push(message);
 }
 
@@ -82,20 +119,22 @@ RequestPacket ReliableQp::send(uint64_t now, const ReliableContext &c) {
   const uint64_t next = c.flow.verb == Verb::Read ? message.end() : send_ + 1;
   out.again = send_ < high_;
   unasked_++;
-  out.ack_req = next == message.end() || next - oldest_ >= c.reliability.window ||
-                (c.flow.ack_every && unasked_ >= c.flow.ack_every);
+  const bool last = next == message.end();
+  const bool resent = out.again;
+  send_ = next;
+  high_ = std::max(high_, send_);
+  out.ack_req = last || next - oldest_ >= c.reliability.window ||
+                (c.flow.ack_every && unasked_ >= c.flow.ack_every) || window_is_full(c.flow);
   if (out.ack_req) {
     unasked_ = 0;
-    if (!out.again)
-      samples_.push({send_, now});
+    if (!resent)
+      samples_.push({out.place, now});
     if (asked_ <= oldest_)
       since_ = now;
     asked_ = next;
   }
-  if (next == message.end())
+  if (last)
     cursor_++;
-  send_ = next;
-  high_ = std::max(high_, send_);
   return out;
 }
 
@@ -226,6 +265,7 @@ void ReliableQp::complete(uint64_t now, const ReliableContext &c) {
     c.counts.message_bytes += packet::moved_bytes(c.flow.verb, message.size);
     if (c.reliability.times)
       c.counts.completion_ns.add(now - message.started);
+    completed_bytes_ += message.size;
     messages_.pop();
     cursor_--;
   }

@@ -44,7 +44,7 @@ public:
 
   explicit ReliableQp(uint32_t index, const flow::Flow &flow)
       : begun_(flow.first_message(index)), first_psn_(flow.first_psn(index)), index_(index),
-        source_port_(flow.source_port(index)) {}
+        source_port_(flow.source_port(index)), first_source_port_(source_port_) {}
 
   bool may_send(const ReliableContext &context) const;
   RequestPacket send(uint64_t now, const ReliableContext &context);
@@ -74,7 +74,15 @@ public:
 
   // The newest RTT that was measured since the last call; 0: none.
   uint64_t take_rtt() { return std::exchange(rtt_, 0); }
+  uint64_t acknowledged() const { return oldest_; } // places
+  // Bytes of payload: acknowledged; sent for the first time.
+  uint64_t acked_bytes(const flow::Flow &flow) const;
+  uint64_t sent_bytes(const flow::Flow &flow) const;
+  // Bytes of payload that may be in flight; one packet goes in any case.
+  void limit(uint64_t window) { window_ = window; }
+  void take_path(uint32_t path);
 
+  uint64_t acked_reported = 0; // bytes that the QP's control knows of
   uint64_t armed = UINT64_MAX; // time of its entry in the timer queue
   bool ready = false;          // is in the ready queue of its flow
   bool counted_busy = false, counted_over = false;
@@ -93,6 +101,8 @@ private:
     return static_cast<uint32_t>(first_psn_ + place) & 0xffffff;
   }
   bool may_begin(const ReliableContext &context) const;
+  bool window_is_full(const flow::Flow &flow) const;
+  uint64_t bytes_before(uint64_t place, const Message &message, const flow::Flow &flow) const;
   void begin(uint64_t now, const ReliableContext &context);
   RequestPacket packet_at(uint64_t place, uint32_t message, const ReliableContext &context) const;
   uint32_t message_of(uint64_t place) const;
@@ -128,7 +138,9 @@ private:
   uint64_t since_ = 0;   // start of the timer
   uint64_t rnr_until_ = 0;
   uint64_t rtt_ = 0;
-  Ring<Message> messages_; // outstanding
+  uint64_t window_ = UINT64_MAX;                   // bytes
+  uint64_t begun_bytes_ = 0, completed_bytes_ = 0; // of messages
+  Ring<Message> messages_;                         // outstanding
   Ring<Sample> samples_;
   // Selective repeat:
   Ring<PlaceRun> again_;  // to send again; a run of more than one place is of a READ
@@ -137,7 +149,7 @@ private:
   uint64_t recovery_ = 0; // after a timeout: an ACK before it shows that the next packet is lost
   uint32_t cursor_ = 0;   // index of the message at send_
   uint32_t first_psn_, index_;
-  uint16_t source_port_;
+  uint16_t source_port_, first_source_port_;
   uint32_t unasked_ = 0; // packets since the last AckReq
   uint32_t rounds_ = 0, rnr_rounds_ = 0;
   bool waiting_ = false;    // until rnr_until_

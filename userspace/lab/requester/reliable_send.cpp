@@ -223,30 +223,6 @@ uint64_t ReliableSource::State::slipped() const {
   return all;
 }
 
-double average_frame(const flow::Flow &flow) {
-  constexpr uint64_t kMessages = 16, kPackets = 1024;
-  const uint64_t seed = flow.size_seed(0);
-  const bool same = flow.size.kind == flow::Sizes::Kind::List && flow.size.parts.size() == 1;
-  double bytes = 0, packets = 0;
-  for (uint64_t number = 0; number < (same ? 1 : kMessages); number++) {
-    const uint64_t size = flow.size.of(number, seed);
-    const auto all = static_cast<uint32_t>(
-        std::min<uint64_t>(packet::packets_of(flow.verb, size, flow.pmtu), kPackets));
-    const auto frame = [&](uint32_t index) {
-      const auto segment = flow.segment(size, index);
-      return packet::overhead(flow.path, segment.opcode) + segment.payload +
-             flow.pad_of(segment.payload);
-    };
-    bytes += frame(0);
-    if (all > 2) // all but the first and the last are equal
-      bytes += static_cast<double>(all - 2) * frame(1);
-    if (all > 1)
-      bytes += frame(all - 1);
-    packets += all;
-  }
-  return bytes / packets;
-}
-
 double ReliableSource::State::asked_pps() const {
   double all = 0, bytes = 0;
   bool top = states_.empty();

@@ -79,9 +79,6 @@ struct ReliableFlow {
   }
 };
 
-// Average frame length in bytes over the first messages of the first QP.
-double average_frame(const flow::Flow &flow);
-
 struct ReliableSource::State {
   State(std::vector<flow::Flow> given, const congestion::Rate &total, double line_bits,
         const Reliability &reliability, const std::vector<FlowFrames *> &frames);
@@ -93,8 +90,10 @@ struct ReliableSource::State {
   bool done() const { return live_flows_ == 0 && busy_qps_ == 0; }
   double asked_pps() const;
   void qp_rates(uint64_t now, std::vector<QpRate> &rows);
+  void control_values(uint64_t now, congestion::ControlValues &values);
   void flow_losses(std::vector<FlowLosses> &rows) const;
   void obey(const packet::Pauses &pauses);
+  void echo(std::span<const xdp_roce_hop> hops) { hops_ = hops; }
   std::optional<flow::Flow::Begin> end_of(size_t flow, uint32_t qp_index) const;
 
   SendCounts counts;
@@ -110,6 +109,10 @@ private:
 
   void start(uint64_t now);
   void run_timers(uint64_t now);
+  void expire(uint64_t now, uint32_t qp);
+  void tell_control(uint64_t now, uint32_t qp, uint64_t before, std::span<const uint8_t> frame,
+                    const roce_packet &packet);
+  void take_orders(uint32_t qp);
   void notify(uint64_t now, uint32_t qp, const roce_packet &packet);
   void list_anew();
   uint64_t cnps_due() const;
@@ -145,6 +148,7 @@ private:
   uint32_t live_flows_ = 0, busy_qps_ = 0;
   uint64_t next_end_ = packet::kNever; // earliest end of a flow or of its drain time
   uint64_t now_ = 0;                   // of the last call
+  std::span<const xdp_roce_hop> hops_; // of the next received frame
   const packet::Pauses *pauses_ = nullptr;
   uint64_t pauses_seen_ = 0; // changes of them that waiting_ knows
   bool started_ = false;

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "congestion/qp_rates.h"
 #include "packet/pauses.h"
 #include "packet/source.h"
 #include "requester/send_counts.h"
+
+struct xdp_roce_hop;
 
 namespace xr::requester {
 
@@ -22,6 +26,8 @@ public:
   virtual uint64_t over() const { return counts().packets; }
   // Appends a row for each QP whose rate is controlled, as of `now`.
   virtual void qp_rates(uint64_t /*now*/, std::vector<QpRate> &) {}
+  // Appends further values of congestion controls, by their names.
+  virtual void control_values(uint64_t /*now*/, congestion::ControlValues &) {}
   // Appends a row for each flow with losses.
   virtual void flow_losses(std::vector<FlowLosses> &) const {}
   // What was verified; nullptr: the source verifies nothing.
@@ -30,6 +36,8 @@ public:
   virtual const CmCounts *cm() const { return nullptr; }
   // Flows of a paused priority wait from now on; replays and PFC frames do not. Before next().
   virtual void obey(const packet::Pauses &) {}
+  // The hops by which the request went that the next received frame answers; valid until then.
+  virtual void echo(std::span<const xdp_roce_hop>) {}
 };
 
 } // namespace xr::requester

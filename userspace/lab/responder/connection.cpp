@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 namespace xr::responder {
 namespace {
@@ -42,6 +43,7 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
   const Context c{bth, payload, packet, options, counts, kept_room, psns_of(packet)};
   if (transport_ == ROCE_UC)
     return unreliable(c);
+  marked_ |= options.echo_ce && packet.ecn == ROCE_ECN_CE;
   int32_t distance = has_expected_ ? roce_psn_diff(packet.psn, expected_) : 0;
   if (!has_expected_ || is_qpn_reused(c, distance)) {
     if (!may_start(c)) {
@@ -282,9 +284,11 @@ void Connection::acknowledge(const Context &c, uint32_t psn) {
   if (merge && !responses_.empty() && responses_.back().kind == Kind::Ack) {
     responses_.back().psn = psn;
     responses_.back().aeth = positive();
+    responses_.back().echo |= std::exchange(marked_, false);
     return;
   }
-  responses_.push({.kind = Kind::Ack, .psn = psn, .aeth = positive()});
+  responses_.push(
+      {.kind = Kind::Ack, .psn = psn, .aeth = positive(), .echo = std::exchange(marked_, false)});
 }
 
 void Connection::queue_read(uint32_t psn, uint32_t length, uint32_t packets, uint64_t va) {
@@ -334,6 +338,7 @@ ResponsePacket Connection::next_packet(RespondCounts &counts) {
   switch (response.kind) {
   case Kind::Ack:
     counts.acks++;
+    out.echo = response.echo;
     break;
   case Kind::Nak:
     (ROCE_SYNDROME_TYPE(response.aeth >> 24) == ROCE_NAK ? counts.naks : counts.rnr_naks)++;

@@ -21,6 +21,7 @@ struct ResponsePacket {
   uint32_t payload = 0;
   uint32_t psn = 0;
   uint32_t aeth = 0;
+  bool echo = false;     // an ACK with BECN
   uint64_t original = 0; // ATOMIC ACKNOWLEDGE
   uint64_t va = 0;       // READ responses: where their data is in ResponderOptions::memory
 };
@@ -70,6 +71,7 @@ private:
     Kind kind = Kind::Ack;
     uint32_t psn = 0; // of the next packet
     uint32_t aeth = 0;
+    bool echo = false;              // Ack: a CE mark arrived since the last one
     uint32_t pmtu = 0, packets = 0; // Read: packets left
     bool begun = false;             // Read: the first packet was sent
     uint64_t value = 0;             // Read: bytes left; Atomic: the result
@@ -139,6 +141,7 @@ private:
   bool invalid_ = false;  // that NAK is an invalid request NAK, not PSN sequence error or RNR
   bool rnr_done_ = false; // the next message got its RNR NAK
   bool filling_ = false;  // takes kept requests
+  bool marked_ = false;   // with CE: a request since the last ACK
   bool in_error_ = false; // refused an access to memory; drops all requests
   uint8_t transport_ = ROCE_RC;
   Inside inside_ = Inside::Nothing;

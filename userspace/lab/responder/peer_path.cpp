@@ -35,10 +35,10 @@ packet::Network network_of(std::span<const uint8_t> frame, const roce_packet &pa
   return frame[packet.l3] >> 4 == 4 ? packet::Network::Ipv4 : packet::Network::Ipv6;
 }
 
-packet::Headers headers_of(uint8_t opcode) {
+packet::Headers headers_of(uint8_t opcode, bool echo) {
   packet::Headers headers;
   headers.opcode = opcode;
-  headers.becn = opcode == ROCE_OPCODE_CNP;
+  headers.becn = echo || opcode == ROCE_OPCODE_CNP;
   return headers;
 }
 
@@ -89,23 +89,24 @@ packet::Path PeerPath::path_for(uint8_t opcode) const {
   return path;
 }
 
-const packet::Template *PeerPath::template_for(uint8_t opcode, uint32_t payload) {
+const packet::Template *PeerPath::template_for(uint8_t opcode, uint32_t payload, bool echo) {
   if (opcode != ROCE_RC_ACKNOWLEDGE && opcode != ROCE_XRC_ACKNOWLEDGE)
-    return make(opcode, payload);
-  const packet::Template *&ack = acks_[opcode == ROCE_XRC_ACKNOWLEDGE];
+    return make(opcode, payload, false);
+  const packet::Template *&ack = acks_[(opcode == ROCE_XRC_ACKNOWLEDGE) + 2 * echo];
   if (!ack)
-    ack = make(opcode, payload);
+    ack = make(opcode, payload, echo);
   return ack;
 }
 
-const packet::Template *PeerPath::make(uint8_t opcode, uint32_t payload) {
-  const uint32_t key = static_cast<uint32_t>(opcode) << 16 | payload;
+const packet::Template *PeerPath::make(uint8_t opcode, uint32_t payload, bool echo) {
+  const uint32_t key =
+      static_cast<uint32_t>(echo) << 24 | static_cast<uint32_t>(opcode) << 16 | payload;
   if (const auto found = templates_.find(key); found != templates_.end())
     return found->second.get();
   const size_t cost = sizeof(packet::Template) + payload + 256;
   if (cost > budget_)
     return nullptr;
-  auto made = packet::Template::make(path_for(opcode), headers_of(opcode),
+  auto made = packet::Template::make(path_for(opcode), headers_of(opcode, echo),
                                      packet::counting_payload(payload));
   if (!made.ok())
     return nullptr;
@@ -114,10 +115,11 @@ const packet::Template *PeerPath::make(uint8_t opcode, uint32_t payload) {
 }
 
 std::vector<uint8_t> PeerPath::build(uint8_t opcode, std::span<const uint8_t> payload,
-                                     const packet::Fields &fields, uint64_t original) const {
+                                     const packet::Fields &fields, uint64_t original,
+                                     bool echo) const {
   packet::Path path = path_for(opcode);
   path.src_port = fields.src_port;
-  packet::Headers headers = headers_of(opcode);
+  packet::Headers headers = headers_of(opcode, echo);
   headers.dest_qp = fields.dest_qp;
   headers.psn = fields.psn;
   headers.syndrome = static_cast<uint8_t>(fields.aeth >> 24);

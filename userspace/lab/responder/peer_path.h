@@ -32,21 +32,24 @@ public:
   static std::string identity(std::span<const uint8_t> frame, const roce_packet &packet);
 
   // nullptr: the budget is used up; use build() instead.
-  const packet::Template *template_for(uint8_t opcode, uint32_t payload);
+  // `echo`: an ACK with BECN, which echoes a CE mark.
+  const packet::Template *template_for(uint8_t opcode, uint32_t payload, bool echo);
   unsigned priority_for(uint8_t opcode) const { return packet::priority_of(path_for(opcode)); }
   // Builds a complete frame without a template.
   std::vector<uint8_t> build(uint8_t opcode, std::span<const uint8_t> payload,
-                             const packet::Fields &fields, uint64_t original) const;
+                             const packet::Fields &fields, uint64_t original,
+                             bool echo = false) const;
 
 private:
-  const packet::Template *make(uint8_t opcode, uint32_t payload);
+  const packet::Template *make(uint8_t opcode, uint32_t payload, bool echo);
   packet::Path path_for(uint8_t opcode) const;
 
   std::string identity_;
   packet::Path path_;
   uint8_t cnp_tos_;
   size_t &budget_;
-  std::array<const packet::Template *, 2> acks_{}; // RC and XRC ACKNOWLEDGE, the most frequent ones
+  // RC and XRC ACKNOWLEDGE, the most frequent ones; then with BECN.
+  std::array<const packet::Template *, 4> acks_{};
   std::unordered_map<uint32_t, std::unique_ptr<packet::Template>> templates_;
 };
 

@@ -30,6 +30,7 @@ struct ResponderOptions {                 // NOLINT(clang-analyzer-optin.perform
   int64_t peer_qp = -1;
   uint32_t pmtu = 1024;    // of READ responses, until a FIRST or MIDDLE packet or RDMA CM gives it
   uint32_t ack_every = 0;  // an ACK after every N packets; 0: only for AckReq
+  bool echo_ce = false;    // ACKs have BECN where a request before them had CE: for DCTCP
   bool merge_acks = false; // send only the newest of several queued ACKs
   bool selective = false;  // selective repeat: keeps requests after a missing one
   uint32_t most_kept = 1024; // selective: requests that each QP keeps; its peer's window

@@ -72,7 +72,7 @@ bool Responder::State::send(uint64_t now, packet::Outgoing &out) {
   queued_frames_--;
   if (entry.kind == QueueEntry::Kind::Cnp) {
     const packet::Fields fields{.dest_qp = entry.qp, .src_port = entry.port};
-    send_template(*entry.path, ROCE_OPCODE_CNP, 0, fields, out);
+    send_template(*entry.path, {.opcode = ROCE_OPCODE_CNP}, fields, out);
   } else {
     send_raw(std::move(raws_.front()), out);
     raws_.pop_front();
@@ -107,15 +107,18 @@ void Responder::State::send_response(Connection &connection, packet::Outgoing &o
   else if (options.memory && response.payload)
     send_memory(*connection.path, response, fields, out);
   else
-    send_template(*connection.path, response.opcode, response.payload, fields, out);
+    send_template(*connection.path, response, fields, out);
 }
 
-void Responder::State::send_template(PeerPath &path, uint8_t opcode, uint32_t payload,
+void Responder::State::send_template(PeerPath &path, const ResponsePacket &response,
                                      const packet::Fields &fields, packet::Outgoing &out) {
-  if (const packet::Template *shape = path.template_for(opcode, payload))
+  if (const packet::Template *shape =
+          path.template_for(response.opcode, response.payload, response.echo))
     out = {.shape = shape, .fields = fields};
   else
-    send_raw(path.build(opcode, packet::counting_payload(payload), fields, 0), out);
+    send_raw(path.build(response.opcode, packet::counting_payload(response.payload), fields, 0,
+                        response.echo),
+             out);
 }
 
 // A READ response with what the memory has now.
@@ -125,7 +128,7 @@ void Responder::State::send_memory(PeerPath &path, const ResponsePacket &respons
     read_data_.emplace_back();
   const std::span<uint8_t> data(read_data_[read_data_used_++].data(), response.payload);
   options.memory->read(response.va, data);
-  if (const packet::Template *shape = path.template_for(response.opcode, response.payload))
+  if (const packet::Template *shape = path.template_for(response.opcode, response.payload, false))
     out = {.shape = shape, .fields = fields, .payload = data};
   else
     send_raw(path.build(response.opcode, data, fields, 0), out);

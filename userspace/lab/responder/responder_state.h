@@ -78,7 +78,7 @@ private:
   void queue_responses(uint64_t now, Connection *connection);
   void end_turn(Connection *connection);
   void send_response(Connection &connection, packet::Outgoing &out);
-  void send_template(PeerPath &path, uint8_t opcode, uint32_t payload, const packet::Fields &fields,
+  void send_template(PeerPath &path, const ResponsePacket &response, const packet::Fields &fields,
                      packet::Outgoing &out);
   void send_memory(PeerPath &path, const ResponsePacket &response, const packet::Fields &fields,
                    packet::Outgoing &out);

@@ -55,6 +55,10 @@ Status World::build() {
         queue_wires_.push_back(i);
   if (Status s = check_specs(); !s)
     return s;
+  for (const FlowSetup &flow : scenario_.flows)
+    needs_ |= flow.flow.control.needs();
+  if (needs_ & XDP_ROCE_NEEDS_HOPS)
+    flow_hops_.resize(scenario_.flows.size());
   build_ports();
   build_routes();
   at(scenario_.measure_from_ns, Action::Kind::Measure, 0);
@@ -155,6 +159,7 @@ void World::build_ports() {
     setup.trace = trace_of(given);
     setup.counts = counts_.back().get();
     setup.times = false;
+    setup.departures = needs_ & XDP_ROCE_NEEDS_HOPS && !host ? this : nullptr;
     setup.buffer = host ? nullptr : switches_[between.from - network_.hosts].buffer.get();
     setup.sharers = host ? 1 : ports_of[between.from];
     Port &port = *ports_.emplace_back(std::make_unique<Port>(spec_of(i, given), setup));

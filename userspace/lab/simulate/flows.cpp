@@ -36,8 +36,12 @@ flow::Flow World::flow_for(uint32_t number) const {
   flow.src_qp = run.qp;
   if (!flow.seed)
     flow.seed = draw(scenario_.seed, kFlowSeeds + number);
+  const uint32_t needs = flow.control.needs();
   if (run.setup->reliable && !flow.ack_every)
-    flow.ack_every = std::max(1U, scenario_.reliability.window / 4);
+    flow.ack_every =
+        needs & XDP_ROCE_NEEDS_EVERY_ACK ? 1 : std::max(1U, scenario_.reliability.window / 4);
+  if (needs)
+    flow.control.path = facts_of(run, flow);
   // A QP starts at the rate of its host's link, in the units of that link.
   using congestion::Rate;
   if (flow.control.rate.kind == Rate::Kind::Top && !scenario_.topology.layer1)
@@ -129,6 +133,7 @@ responder::Responder &World::responder_of(uint32_t number, const FlowRun &run) {
     options.check_icrc = false;
     options.headers_only = true;
     options.selective = scenario_.reliability.selective;
+    options.echo_ce = needs_ & XDP_ROCE_NEEDS_ECHO;
     options.most_kept = scenario_.reliability.window;
     options.qps = static_cast<uint32_t>(flow_of_qp_.size());
     options.seed = scenario_.seed;

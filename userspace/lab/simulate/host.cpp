@@ -141,10 +141,14 @@ void World::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
     held.flow = flow;
     held.destination = flows_[flow].dst;
     flows_[flow].in_flight++;
+    if (needs_ & XDP_ROCE_NEEDS_HOPS) [[unlikely]]
+      forget_hops(handle);
   } else {
     held.flow = held.shape ? flow_of_qp(held.fields.dest_qp) : flow_of_raw(held);
     held.destination =
         held.flow != kNone ? flows_[held.flow].src : destination_of(headers_of(pool_, held).data());
+    if (needs_ & XDP_ROCE_NEEDS_HOPS && held.flow != kNone) [[unlikely]]
+      answer_hops(held.flow, handle);
   }
   frame.arrived = now_;
   totals_.sent++;
@@ -186,6 +190,12 @@ void World::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) 
   if (number != kNone) {
     FlowRun &run = flows_[number];
     const bool response = packet.info & ROCE_OP_RESPONSE;
+    if (needs_ & XDP_ROCE_NEEDS_HOPS) [[unlikely]] {
+      if (!response)
+        keep_hops(number, frame.handle);
+      else if (run.source)
+        run.source->echo(hops_of(frame.handle));
+    }
     if (!response) {
       run.counts.arrived++;
       run.counts.marked += packet.ecn == ROCE_ECN_CE;

@@ -118,6 +118,10 @@ void World::sample_flow(uint32_t number) {
   add(Kind::Flow, number, "control_bps", all.rate);
   add(Kind::Flow, number, "target_bps", all.target);
   add(Kind::Flow, number, "alpha", all.alpha);
+  values_.clear();
+  run.source->control_values(now_, values_);
+  for (const auto &[name, value] : values_)
+    add(Kind::Flow, number, name, value);
 }
 
 // Ports of hosts have rows only where PFC has paused them: nothing else queues there.

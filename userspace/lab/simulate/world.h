@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "congestion/qp_rates.h"
 #include "model/experiment.h"
 #include "roce/parse.h"
 #include "simulate/capture_file.h"
@@ -21,7 +22,7 @@
 
 namespace xr::simulate {
 
-class World {
+class World : private wire::Departures {
 public:
   static Result<std::unique_ptr<World>> make(const Scenario &scenario);
 
@@ -138,6 +139,15 @@ private:
   std::optional<uint64_t> ideal_ns(uint32_t number) const;
   std::vector<uint32_t> path_of(const FlowRun &run, const flow::Flow &flow) const;
 
+  // hops.cpp
+  void left(const wire::Link &link, const wire::Frame &frame, uint64_t now,
+            uint64_t before) override;
+  void forget_hops(uint32_t handle);
+  void keep_hops(uint32_t flow, uint32_t handle);
+  void answer_hops(uint32_t flow, uint32_t handle);
+  std::span<const xdp_roce_hop> hops_of(uint32_t handle) const;
+  congestion::PathFacts facts_of(const FlowRun &run, const flow::Flow &flow) const;
+
   // measure.cpp
   void begin_measure();
   void sample();
@@ -153,6 +163,10 @@ private:
   Network network_;
   uint64_t now_ = 0;
   bool passes_ = false; // there are rules or captures
+  // What the congestion controls of the flows need: XDP_ROCE_NEEDS_*.
+  uint32_t needs_ = 0;
+  // Where hops are needed: by frame; by flow, of the newest request that arrived.
+  std::vector<HopStack> hops_, flow_hops_;
   FrameTotals totals_;
   FramePool pool_;
   std::vector<std::unique_ptr<LinkCounts>> counts_;
@@ -174,6 +188,7 @@ private:
   std::vector<uint8_t> bytes_, before_;      // scratch
   std::vector<ExperimentSample> samples_;
   std::vector<QpRate> rates_; // scratch
+  congestion::ControlValues values_;
   uint64_t measured_at_ = kNever, sampled_at_ = 0;
 };
 

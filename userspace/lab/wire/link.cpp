@@ -143,7 +143,7 @@ bool Link::send_at_once(const Frame &frame, unsigned priority, Queue &queue,
     finished = bits_.send(clock_, frame.length + overhead_);
     counts_->busy_ns += finished - clock_;
   }
-  sent(index, finished);
+  sent(index, clock_, finished);
   return true;
 }
 
@@ -244,8 +244,12 @@ void Link::drop_slot(uint32_t index, LinkDrop cause) {
 }
 
 // The last bit leaves at `finished`.
-void Link::sent(uint32_t index, uint64_t finished) {
+void Link::sent(uint32_t index, uint64_t begins, uint64_t finished) {
   Slot &slot = slots_[index];
+  if (departures_) [[unlikely]] {
+    departures_->left(*this, slot.frame, begins, left_bytes_);
+    left_bytes_ += slot.frame.length + overhead_;
+  }
   if (times_)
     counts_->sojourn.add(finished - slot.entered);
   // A delay that becomes shorter does not let frames overtake others.
@@ -280,13 +284,13 @@ void Link::serve_until(uint64_t now) {
     const uint32_t index = dequeue(at);
     if (index == kNone)
       continue;
-    uint64_t finished = at;
+    uint64_t begins = at, finished = at;
     if (spec_.rate) {
-      const uint64_t begins = std::max(at, bits_.free_at());
+      begins = std::max(at, bits_.free_at());
       finished = bits_.send(begins, slots_[index].frame.length + overhead_);
       counts_->busy_ns += finished - begins;
     }
-    sent(index, finished);
+    sent(index, begins, finished);
   }
 }
 

@@ -26,12 +26,23 @@ namespace xr::wire {
 
 using TracePointer = std::shared_ptr<const DeliveryTrace>;
 
+class Link;
+
+// Is told of each frame that begins to leave a link.
+class Departures {
+public:
+  virtual ~Departures() = default;
+  // `before`: bytes that had left before it.
+  virtual void left(const Link &link, const Frame &frame, uint64_t now, uint64_t before) = 0;
+};
+
 struct LinkSetup {
-  uint64_t line_rate = 0;         // of the port, bits per second; 0: unknown
-  uint64_t seed = 0;              // of the AQM's decisions
-  uint64_t start = 0;             // ns
-  TracePointer trace = nullptr;   // the contents of LinkSpec::trace
-  LinkCounts *counts = nullptr;   // where to count, zero at first; otherwise in the link
+  uint64_t line_rate = 0;       // of the port, bits per second; 0: unknown
+  uint64_t seed = 0;            // of the AQM's decisions
+  uint64_t start = 0;           // ns
+  TracePointer trace = nullptr; // the contents of LinkSpec::trace
+  LinkCounts *counts = nullptr; // where to count, zero at first; otherwise in the link
+  Departures *departures = nullptr;
   bool times = true;              // counts how long frames stay
   SharedBuffer *buffer = nullptr; // of a switch, which LinkSpec's buffer and pfc do not configure
   unsigned sharers = 1;           // links that share the buffer: each reserves its part of it
@@ -151,7 +162,7 @@ private:
   uint32_t pop(uint64_t now, unsigned priority);
   bool marked_or_passed(uint64_t now, Queue &queue, Frame &frame, LinkClassCounts &counts);
   void drop_slot(uint32_t index, LinkDrop cause);
-  void sent(uint32_t index, uint64_t finished);
+  void sent(uint32_t index, uint64_t begins, uint64_t finished);
   LinkDrop refuse(LinkClassCounts &counts, const Frame &frame, LinkDrop cause);
   void count_backlog(uint64_t now);
   unsigned queue_of(unsigned priority) const {
@@ -167,6 +178,8 @@ private:
   BitClock bits_;
   LinkCounts *counts_;
   SharedBuffer *buffer_;
+  Departures *departures_;
+  uint64_t left_bytes_ = 0; // where departures_ is told
   std::vector<Slot> slots_;
   uint32_t free_ = kNone;
   Fifo wire_; // serialising and propagating, in the order of their due times

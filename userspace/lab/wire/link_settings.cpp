@@ -18,8 +18,8 @@ constexpr uint64_t kQuantumBits = 512; // 802.3, Annex 31B
 
 Link::Link(const LinkSpec &spec, const LinkSetup &setup)
     : clock_(setup.start), counted_at_(setup.start), counts_(setup.counts), buffer_(setup.buffer),
-      times_(setup.times), seed_(setup.seed), spec_(spec), line_rate_(setup.line_rate),
-      sharers_(setup.sharers) {
+      departures_(setup.departures), times_(setup.times), seed_(setup.seed), spec_(spec),
+      line_rate_(setup.line_rate), sharers_(setup.sharers) {
   if (!counts_) {
     own_counts_ = std::make_unique<LinkCounts>();
     counts_ = own_counts_.get();
@@ -64,7 +64,7 @@ void Link::apply(uint64_t now, TracePointer trace) {
 // The frame that a trace has begun to send leaves at once, as one that is being serialised does.
 void Link::finish_transit(uint64_t now) {
   if (in_transit_ != kNone)
-    sent(in_transit_, now);
+    sent(in_transit_, now, now);
   in_transit_ = kNone;
 }
 
@@ -258,7 +258,7 @@ void Link::serve_trace(uint64_t now) {
       bytes_left_ -= part;
       if (bytes_left_)
         break;
-      sent(in_transit_, clock_);
+      sent(in_transit_, clock_, clock_);
       in_transit_ = kNone;
     }
     counts_->wasted_bytes += bytes;

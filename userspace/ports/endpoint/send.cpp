@@ -22,6 +22,7 @@
 #include "requester/cm_source.h"
 #include "requester/rate_sampler.h"
 #include "requester/verify.h"
+#include "xdp-roce/congestion.h"
 
 namespace xr::endpoint {
 
@@ -152,9 +153,17 @@ Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
     return no_speed();
   if (auto sound = check_line(flow.control, port.line_bits); !sound)
     return sound;
-  if (flow.control.needs_rtt() && !request.reliable)
+  if (flow.control.needs() && !request.reliable)
     return Error{fmt::format("cc {} needs the RTTs of ACKs", flow.control.word()),
                  "--reliable, or cc dcqcn"};
+  if (flow.control.needs() & XDP_ROCE_NEEDS_HOPS)
+    return Error{fmt::format("cc {} needs what each hop says of itself (INT), which RoCEv2 frames "
+                             "do not carry",
+                             flow.control.word()),
+                 "xdp-roce run simulates it; on a wire: cc dcqcn, timely or swift"};
+  if (flow.control.window.kind == congestion::Window::Kind::Bdp)
+    return Error{"window bdp: the RTT without queues is not known on a wire",
+                 "window 64k: rate x RTT in bytes"};
   return {};
 }
 
@@ -169,6 +178,8 @@ Status complete(SendRequest &request, const PortFacts &port) {
     if (auto done = resolver.complete(flow); !done)
       return in_flow(flow, i, done.error());
     flow.path.dst_port = request.attach.udp_port;
+    if (flow.control.needs() & XDP_ROCE_NEEDS_EVERY_ACK && !flow.ack_every)
+      flow.ack_every = 1;
     if (auto sound = check(flow, request, port); !sound)
       return in_flow(flow, i, sound.error());
   }

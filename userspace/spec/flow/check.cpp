@@ -72,9 +72,9 @@ Status check_control(const Flow &flow) {
   if (flow.control.kind != Kind::None && !flow.interleave)
     return Error{"cc does not go with by message: each QP sends when its own rate lets it",
                  "leave out one of the two"};
-  if (flow.control.needs_rtt() && !has_acks(flow.transport))
-    return Error{fmt::format("cc {}: transport {} has no ACKs to measure RTTs by",
-                             flow.control.word(), packet::transport_name(flow.transport)),
+  if (flow.control.needs() && !has_acks(flow.transport))
+    return Error{fmt::format("cc {}: transport {} has no ACKs, which it needs", flow.control.word(),
+                             packet::transport_name(flow.transport)),
                  "transport rc, or cc dcqcn"};
   return {};
 }

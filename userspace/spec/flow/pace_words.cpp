@@ -93,14 +93,41 @@ Status parse_preset_of(congestion::Control &control, WordReader &words) {
   return {};
 }
 
+// window bdp|BYTES|none [vary]
+Status parse_window(congestion::Control &control, WordReader &words) {
+  using Kind = congestion::Window::Kind;
+  congestion::Window window;
+  const std::string word = words.take();
+  if (word == "bdp") {
+    window.kind = Kind::Bdp;
+  } else if (word != "none") {
+    const auto bytes = byte_count(word, 1);
+    if (!bytes)
+      return wrong(word, "a window", "bdp, a number of bytes like 64k, or none");
+    window.kind = Kind::Bytes;
+    window.bytes = bytes.get();
+  }
+  window.vary = words.take_if("vary");
+  control.window = window;
+  return {};
+}
+
+// The words after the name of a control: preset P, line R, window W, NAME=VALUE.
 Status parse_controlled(congestion::Control &control, WordReader &words) {
   const bool dcqcn = control.kind == congestion::Control::Kind::Dcqcn;
   if (dcqcn && words.take_if("preset"))
     if (Status s = parse_preset_of(control, words); !s)
       return s;
-  while (words.peek() == "line" || words.peek().find('=') != std::string::npos) {
-    Status done =
-        words.take_if("line") ? parse_line(control, words) : parse_parameter(control, words.take());
+  for (;;) {
+    Status done;
+    if (words.take_if("line"))
+      done = parse_line(control, words);
+    else if (words.peek() == "window" && control.is_dynamic() && words.take_if("window"))
+      done = parse_window(control, words);
+    else if (words.peek().find('=') != std::string::npos)
+      done = parse_parameter(control, words.take());
+    else
+      break;
     if (!done)
       return done;
   }
@@ -232,9 +259,9 @@ constexpr FlowKeyword kWords[] = {
     {"rate", Slot::Rate, parse_rate_word,
      "rate 10gbit [l1|l2], rate 100kpps, rate 50% or rate top"},
     {"cc", Slot::Cc, parse_cc,
-     "cc fixed 100mbit [l1|l2] | cc dcqcn [preset P] [line R] [NAME=VALUE ...] | cc timely [line "
-     "R] "
-     "[NAME=VALUE ...]; each QP on its own"},
+     "cc fixed 100mbit [l1|l2] | cc dcqcn [preset P] | cc timely | cc timely-patched | cc dctcp | "
+     "cc hpcc | cc swift | cc copa | cc plugin FILE.so; each but fixed with [line R] [window "
+     "bdp|BYTES [vary]] [NAME=VALUE ...]; each QP on its own"},
     {"top", Slot::Rate, parse_top, "top, the same as rate top"},
     {"poisson", Slot::Shape, parse_poisson, "poisson"},
     {"burst", Slot::Shape, parse_burst, "burst 32 gap 1ms [count 10]"},
@@ -267,7 +294,9 @@ Result<congestion::Control> take_control(WordReader &words) {
     const bool first = names.empty(), last = &row == &rows.back();
     names += fmt::format("{}{}", first ? "" : last ? " or " : ", ", row.word);
     if (words.take_if(row.word)) {
-      control.kind = row.kind;
+      control = row.kind == Kind::Plugin
+                    ? congestion::Control::of(XR_TRY(congestion::Plugin::load(words.take())))
+                    : congestion::Control::of(row.kind);
       break;
     }
   }

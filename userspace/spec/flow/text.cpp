@@ -177,12 +177,18 @@ void say_control(const congestion::Control &control, Out &out) {
     say(out, "cc fixed {}", rate_words(control.rate));
   if (const congestion::ParameterSet *parameters = control.parameters()) {
     const std::string words = parameters->words();
-    say(out, "cc {}{}{}", control.word(), words.empty() ? "" : " ", words);
+    const std::string file = control.plugin ? " " + control.plugin->path() : "";
+    say(out, "cc {}{}{}{}", control.word(), file, words.empty() ? "" : " ", words);
   }
   if (control.is_dynamic() && control.rate.kind != congestion::Rate::Kind::Top)
     say(out, "line {}", rate_words(control.rate));
   if (control.burst != 1)
     say(out, "burst={}", control.burst);
+  if (const congestion::Window &window = control.window;
+      window.kind != congestion::Window::Kind::None)
+    say(out, "window {}{}",
+        window.kind == congestion::Window::Kind::Bdp ? "bdp" : std::to_string(window.bytes),
+        window.vary ? " vary" : "");
 }
 
 void say_keys(const Flow &flow, const Flow &plain, Out &out) {

@@ -3,48 +3,82 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+
+#include "rate/copa_parameters.h"
+#include "rate/dctcp_parameters.h"
+#include "rate/hpcc_parameters.h"
+#include "rate/swift_parameters.h"
+#include "rate/timely_parameters.h"
+#include "xdp-roce/congestion.h"
 
 namespace xr::congestion {
 
 namespace {
 
-// To add a control: Control::Kind and its parameters in control.h; NAME_parameters.cpp; a row here,
-// Control::parameters; congestion/NAME.cpp, a subclass of RateControl (timely.cpp is the shortest),
-// RateControlMaker; words that are no parameters: parse_controlled in
-// flow/pace_words.cpp, say_control in flow/text.cpp, check_control in flow/check.cpp; help in
-// cli/send.cpp, docs/flows.md; new numbers of a run: model/run_reports.h, report/runs.cpp;
-// qp_pacing_test, flow_parse_test, send_rates.sh, send_bench.cpp.
+constexpr uint32_t kAcks = XDP_ROCE_NEEDS_ACKS;
+constexpr uint32_t kEveryAck = kAcks | XDP_ROCE_NEEDS_EVERY_ACK;
+
+// To add a control: Control::Kind in control.h; NAME_parameters.cpp; a row here;
+// congestion/NAME.cpp, a subclass of RateControl (timely.cpp is the shortest), RateControlMaker;
+// words that are no parameters: parse_controlled in flow/pace_words.cpp, say_control in
+// flow/text.cpp, check_control in flow/check.cpp; docs/flows.md, docs/congestion.md; new numbers of
+// a run: model/run_reports.h, report/runs.cpp; congestion_test, flow_parse_test, send_bench.cpp.
 constexpr ControlRow kRows[] = {
-    {Control::Kind::Fixed, "fixed", false,
-     "each QP at the rate that was asked for, whatever comes back"},
-    {Control::Kind::Dcqcn, "dcqcn", false, ""},
-    {Control::Kind::Timely, "timely", true, "the gradient of the RTT, as HPCC's simulator has it"},
+    {Control::Kind::Fixed, "fixed", 0,
+     "each QP at the rate that was asked for, whatever comes back", nullptr},
+    {Control::Kind::Dcqcn, "dcqcn", 0, "", nullptr},
+    {Control::Kind::Timely, "timely", kAcks, "the gradient of the RTT, as HPCC's simulator has it",
+     timely_rows},
+    {Control::Kind::TimelyPatched, "timely-patched", kAcks,
+     "TIMELY with a fixed point, of CoNEXT'16", patched_timely_rows},
+    {Control::Kind::Dctcp, "dctcp", kEveryAck | XDP_ROCE_NEEDS_ECHO,
+     "the share of marked packets, as HPCC's simulator paces DCTCP", dctcp_rows},
+    {Control::Kind::Hpcc, "hpcc", kEveryAck | XDP_ROCE_NEEDS_HOPS,
+     "what each hop says of itself (INT); in the simulator only", hpcc_rows},
+    {Control::Kind::Swift, "swift", kEveryAck, "a delay that is aimed at, with PLB", swift_rows},
+    {Control::Kind::Copa, "copa", kEveryAck, "a rate of 1 / (delta x queueing delay)", copa_rows},
+    {Control::Kind::Plugin, "plugin", 0, "an algorithm of one's own, in a shared object", nullptr},
 };
+
+const ControlRow &row_of(Control::Kind kind) {
+  return *std::find_if(std::begin(kRows), std::end(kRows),
+                       [kind](const ControlRow &row) { return row.kind == kind; });
+}
 
 } // namespace
 
 std::span<const ControlRow> control_rows() { return kRows; }
 
-bool Control::needs_rtt() const {
-  return std::any_of(std::begin(kRows), std::end(kRows),
-                     [this](const ControlRow &row) { return row.kind == kind && row.needs_rtt; });
+Control Control::of(Kind kind) {
+  Control control;
+  control.kind = kind;
+  if (const auto rows = row_of(kind).rows)
+    control.table = TableParameters(rows());
+  return control;
 }
 
-const char *Control::word() const {
-  return std::find_if(std::begin(kRows), std::end(kRows),
-                      [this](const ControlRow &row) { return row.kind == kind; })
-      ->word;
+Control Control::of(std::shared_ptr<const Plugin> plugin) {
+  Control control;
+  control.kind = Kind::Plugin;
+  control.table = TableParameters(plugin->rows());
+  control.plugin = std::move(plugin);
+  return control;
 }
+
+uint32_t Control::needs() const {
+  if (kind == Kind::None)
+    return 0;
+  return (plugin ? plugin->algorithm().needs : row_of(kind).needs) |
+         (window.kind != Window::Kind::None ? kAcks : 0);
+}
+
+const char *Control::word() const { return row_of(kind).word; }
 
 ParameterSet *Control::parameters() {
-  switch (kind) {
-  case Kind::Dcqcn:
+  if (kind == Kind::Dcqcn)
     return &dcqcn;
-  case Kind::Timely:
-    return &timely;
-  default:
-    return nullptr;
-  }
+  return is_dynamic() ? &table : nullptr;
 }
 
 } // namespace xr::congestion

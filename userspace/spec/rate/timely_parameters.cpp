@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 namespace xr::congestion {
 
 namespace {
@@ -12,54 +10,54 @@ namespace {
 constexpr const char *kHw = "HPCC rdma-hw.cc";
 constexpr const char *kRun = "HPCC run.py";
 
-ParameterRow row(const char *name, const char *symbol, std::vector<Unit> units, double least,
-                 double most, const char *meaning, double value, const char *source,
-                 bool assumed = false) {
-  const Quantity quantity{value, units.front()};
-  return {name, symbol, std::move(units), least, most, meaning, {}, {{quantity, source, assumed}}};
-}
-
-std::vector<ParameterRow> make_rows() {
+// `patched`: other values, no hyper increase, and T_ref.
+std::vector<ParameterRow> make_rows(bool patched) {
   using enum Unit;
-  return {
-      row("alpha", "alpha", {Ratio}, 0, 1, "weight of a new difference of RTTs", 0.875, kHw),
-      row("beta", "beta", {Ratio}, 0, 1, "strength of a decrease", 0.8, kHw),
-      row("t-low", "T_low", {Microseconds}, 0, 1e7, "RTTs below it always increase the rate", 50,
-          kHw),
-      row("t-high", "T_high", {Microseconds}, 0, 1e7, "RTTs above it always decrease the rate", 500,
-          kHw),
-      row("min-rtt", "D_minRTT", {Microseconds}, 0.1, 1e7, "gradients are parts of it", 20, kHw),
-      row("delta", "delta", {LinePercent, Mbit}, 0, 1e7, "step of additive increase", 0.1, kRun,
-          true),
-      row("hyper", "", {LinePercent, Mbit}, 0, 1e7, "step of hyper increase", 0.5, kRun, true),
-      row("hyper-after", "N", {Number}, 1, 1e6, "increases until hyper increase", 5, kHw),
-      row("min-rate", "", {Mbit, LinePercent}, 0, 1e7, "least rate", 100,
-          "HPCC config.txt, as for DCQCN", true),
-      row("start-rate", "", {LinePercent, Mbit}, 0, 1e7, "rate at which a QP starts", 100, kHw),
+  const char *hw = patched ? "CoNEXT'16, algorithm 2" : kHw;
+  const double never = 1e6;
+  std::vector<ParameterRow> rows = {
+      parameter_row({"alpha", "alpha", "weight of a new difference of RTTs", hw}, {Ratio}, 0, 1,
+                    0.875),
+      parameter_row({"beta", "beta", "strength of a decrease", hw}, {Ratio}, 0, 1,
+                    patched ? 0.008 : 0.8),
+      parameter_row({"t-low", "T_low", "RTTs below it always increase the rate", hw},
+                    {Microseconds}, 0, 1e7, 50),
+      parameter_row({"t-high", "T_high", "RTTs above it always decrease the rate", hw},
+                    {Microseconds}, 0, 1e7, 500),
+      parameter_row({"min-rtt", "D_minRTT", "gradients are parts of it", hw}, {Microseconds}, 0.1,
+                    1e7, 20),
+      parameter_row({"delta", "delta", "step of additive increase", patched ? hw : kRun},
+                    {LinePercent, Mbit}, 0, 1e7, 0.1, !patched),
+      parameter_row({"hyper", "", "step of hyper increase", kRun}, {LinePercent, Mbit}, 0, 1e7, 0.5,
+                    true),
+      parameter_row(
+          {"hyper-after", "N", "increases until hyper increase", patched ? "never there" : kHw},
+          {Number}, 1, 1e6, patched ? never : 5),
+      parameter_row({"min-rate", "", "least rate", "HPCC config.txt, as for DCQCN"},
+                    {Mbit, LinePercent}, 0, 1e7, 100, true),
+      parameter_row({"start-rate", "", "rate at which a QP starts", kHw}, {LinePercent, Mbit}, 0,
+                    1e7, 100),
   };
-}
-
-double bits_of(const Quantity &q, double line) {
-  return q.unit == Unit::LinePercent ? line * q.value / 100 : q.value * 1e6;
+  if (patched)
+    rows.push_back(parameter_row(
+        {"t-ref", "RTT_ref", "RTT aimed at, of which errors are parts", "ours: T_low"},
+        {Microseconds}, 0.1, 1e7, 50, true));
+  return rows;
 }
 
 } // namespace
 
 std::span<const ParameterRow> timely_rows() {
-  static const std::vector<ParameterRow> kRows = make_rows();
+  static const std::vector<ParameterRow> kRows = make_rows(false);
   return kRows;
 }
 
-TimelyParameters::TimelyParameters() {
-  for (size_t i = 0; i < values.size(); i++)
-    values[i] = timely_rows()[i].defaults[0].quantity;
+std::span<const ParameterRow> patched_timely_rows() {
+  static const std::vector<ParameterRow> kRows = make_rows(true);
+  return kRows;
 }
 
-std::string TimelyParameters::words() const {
-  return assignments(rows(), values, TimelyParameters().values);
-}
-
-TimelySettings resolve(const TimelyParameters &parameters, double line) {
+TimelySettings timely_settings(const TableParameters &parameters, double line) {
   using enum TimelyParameter;
   const auto value = [&](TimelyParameter p) { return parameters.at(p).value; };
   TimelySettings s;
@@ -69,11 +67,13 @@ TimelySettings resolve(const TimelyParameters &parameters, double line) {
   s.low_ns = value(TLow) * 1000;
   s.high_ns = value(THigh) * 1000;
   s.min_rtt_ns = value(MinRtt) * 1000;
-  s.delta = bits_of(parameters.at(Delta), line);
-  s.hyper = bits_of(parameters.at(Hyper), line);
+  s.delta = rate_bits(parameters.at(Delta), line);
+  s.hyper = rate_bits(parameters.at(Hyper), line);
   s.after = static_cast<uint32_t>(value(After));
-  s.min_rate = std::min(line, bits_of(parameters.at(MinRate), line));
-  s.start = std::clamp(bits_of(parameters.at(StartRate), line), s.min_rate, line);
+  s.min_rate = std::min(line, rate_bits(parameters.at(MinRate), line));
+  s.start = std::clamp(rate_bits(parameters.at(StartRate), line), s.min_rate, line);
+  if (parameters.rows().size() > static_cast<size_t>(TRef))
+    s.reference_ns = value(TRef) * 1000;
   return s;
 }
 

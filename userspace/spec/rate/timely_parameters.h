@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// TIMELY's parameters, a table as DCQCN's. Its one preset is HPCC's UpdateRateTimely.
+// TIMELY's parameters: HPCC's UpdateRateTimely, and the patched form of CoNEXT'16.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
-#include "rate/parameter.h"
+#include "rate/table_parameters.h"
 
 namespace xr::congestion {
 
@@ -21,29 +20,22 @@ enum class TimelyParameter : uint8_t {
   Hyper,
   After,
   MinRate,
-  StartRate
+  StartRate,
+  TRef, // patched only
 };
-inline constexpr size_t kTimelyParameters = 10;
 
 std::span<const ParameterRow> timely_rows();
-
-struct TimelyParameters final : ParameterSet {
-  TimelyParameters();
-  const Quantity &at(TimelyParameter p) const { return values[static_cast<size_t>(p)]; }
-  std::span<const ParameterRow> rows() const override { return timely_rows(); }
-  std::span<Quantity> quantities() override { return values; }
-  std::string words() const override;
-
-  std::array<Quantity, kTimelyParameters> values;
-};
+// Of Patched TIMELY (CoNEXT'16, "ECN or Delay"): other values, and T_ref.
+std::span<const ParameterRow> patched_timely_rows();
 
 // For a line of that rate; bit/s and nanoseconds.
 struct TimelySettings {
   double line = 0, alpha = 0, beta = 0;
   double low_ns = 0, high_ns = 0, min_rtt_ns = 0;
   double delta = 0, hyper = 0, min_rate = 0, start = 0;
-  uint32_t after = 5; // increases until hyper increase
+  uint32_t after = 5;      // increases until hyper increase
+  double reference_ns = 0; // patched: the RTT aimed at; 0: as HPCC has it
 };
-TimelySettings resolve(const TimelyParameters &parameters, double line_bits);
+TimelySettings timely_settings(const TableParameters &parameters, double line_bits); // of either
 
 } // namespace xr::congestion

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "congestion/copa.h"
+
+#include <algorithm>
+
+namespace xr::congestion {
+
+namespace {
+
+constexpr double kSmoothing = 1.0 / 8;
+constexpr int kSureAfter = 3; // rounds in one direction until the velocity doubles
+constexpr double kMostVelocity = 1e6;
+
+} // namespace
+
+Copa::Copa(std::shared_ptr<const CopaSettings> settings, const xdp_roce_qp &qp)
+    : settings_(std::move(settings)), rate_(settings_->line), payload_(qp.payload),
+      frame_(qp.frame) {
+  rate_.start(qp.now_ns);
+  publish(rate_.rate() / 8);
+  window_ = round_window_ = settings_->start_window;
+  limit(static_cast<uint64_t>(window_ * payload_));
+}
+
+// It is paced at two windows in an RTT.
+void Copa::set_window(uint64_t now, double window) {
+  window_ = std::max(window, settings_->min_window);
+  const double rate =
+      2 * window_ * frame_ * 8e9 / static_cast<double>(std::max<uint64_t>(standing_ns_, 1));
+  rate_.set(now, std::min(rate, settings_->line));
+  publish(rate_.rate() / 8);
+  limit(static_cast<uint64_t>(window_ * payload_));
+}
+
+// Once a window: whether it went the same way three times.
+void Copa::end_round(const Ack &ack) {
+  if (ack.acked <= round_end_)
+    return;
+  const int direction = window_ > round_window_ ? 1 : -1;
+  same_direction_ = direction == direction_ ? same_direction_ + 1 : 0;
+  velocity_ = same_direction_ >= kSureAfter ? std::min(2 * velocity_, kMostVelocity) : 1;
+  direction_ = direction;
+  round_window_ = window_;
+  round_end_ = ack.sent;
+}
+
+void Copa::acked(const Ack &ack) {
+  if (!ack.rtt_ns)
+    return;
+  const auto rtt = static_cast<double>(ack.rtt_ns);
+  smoothed_ = smoothed_ > 0 ? smoothed_ + kSmoothing * (rtt - smoothed_) : rtt;
+  base_.add(ack.now_ns, ack.rtt_ns, settings_->min_rtt_window_ns);
+  standing_.add(ack.now_ns, ack.rtt_ns, static_cast<uint64_t>(smoothed_ / 2));
+  standing_ns_ = standing_.least();
+  queueing_ns_ = static_cast<double>(standing_ns_ - std::min(standing_ns_, base_.least()));
+  const double packets = static_cast<double>(ack.bytes) / payload_;
+  // Rates in packets a second; the target has no limit without a queue.
+  const double current = window_ * 1e9 / static_cast<double>(standing_ns_);
+  const bool below = queueing_ns_ == 0 || current <= 1e9 / (settings_->delta * queueing_ns_);
+  slow_start_ = slow_start_ && below;
+  if (below && slow_start_)
+    set_window(ack.now_ns, window_ + packets);
+  else {
+    const double step = velocity_ * packets / (settings_->delta * window_);
+    // A step the other way begins with a velocity of 1.
+    if ((below ? 1 : -1) != direction_ && velocity_ > 1)
+      velocity_ = 1;
+    set_window(ack.now_ns, below ? window_ + step : std::max(window_ - step, window_ / 2));
+  }
+  (below ? additive_ : cuts_)++;
+  end_round(ack);
+}
+
+// Loss is not what Copa follows: only a timeout begins anew.
+void Copa::lost(uint64_t now, Loss loss) {
+  if (loss != XDP_ROCE_TIMEOUT)
+    return;
+  cuts_++;
+  velocity_ = 1;
+  set_window(now, settings_->min_window);
+}
+
+ControlState Copa::state(uint64_t now) {
+  ControlState state = rate_.state(now);
+  state.cnps = state.cnps_unused = cnps_;
+  state.cuts = cuts_;
+  state.additive = additive_;
+  return state;
+}
+
+std::span<const char *const> Copa::names() const {
+  static constexpr const char *kNames[] = {"window_packets", "queueing_delay_ns", "velocity"};
+  return kNames;
+}
+
+void Copa::read(uint64_t, double *values) {
+  values[0] = window_;
+  values[1] = queueing_ns_;
+  values[2] = velocity_;
+}
+
+} // namespace xr::congestion
