@@ -56,6 +56,33 @@ TEST(ExperimentFiles, Traces) {
             "f.yaml:6: link switch:receiver: wrong: line 2 of the trace is 'x'");
 }
 
+TEST(ExperimentFiles, Graphs) {
+  const std::string head = "experiment: x\nduration: 10ms\n",
+                    flows = "flows: [{from: all, to: b, words: write size 1M}]\n";
+  const Experiment e = sound(head +
+                             "topology: {graph: {switches: [s, t], delay: 3us, links: [[a, s, "
+                             "10gbit], [s, t, 40gbit, 5us], [t, b, 20gbit]]}}\n" +
+                             flows);
+  const simulate::Topology &t = e.scenario.topology;
+  ASSERT_EQ(t.graph.links.size(), 3U);
+  EXPECT_EQ(t.graph.links[0].delay, 3000U);
+  EXPECT_EQ(t.graph.links[1].delay, 5000U);
+  EXPECT_EQ(t.rate, 40'000'000'000U);
+  EXPECT_EQ(names_of(e), "flow-1:a>b ");
+  const auto error = [&](const std::string &graph) {
+    return read(head + "topology: {graph: {" + graph + "}}\n" + flows).error().message;
+  };
+  EXPECT_EQ(error("switches: [s], links: [[a, s], [b, s]]"), "f.yaml:3: the link a-s has no rate");
+  EXPECT_EQ(error("rate: 1gbit, links: [[a]]"),
+            "f.yaml:3: links: a link is not a list of 2 to 4 words");
+  EXPECT_EQ(error("rate: 1gbit, links: x"), "f.yaml:3: links: it is not a list");
+  EXPECT_EQ(error("rate: 1gbit, switches: s"), "f.yaml:3: switches: it is not a list");
+  EXPECT_EQ(sound(head + "topology: {fat-tree: {k: 2, rate: 1gbit, oversubscription: 2}}\n" +
+                  "flows: [{from: host-1, to: host-2, words: write size 1M}]\n")
+                .scenario.topology.oversubscription,
+            2U);
+}
+
 TEST(ExperimentFiles, AllKeys) {
   const Experiment e = sound(R"(experiment: all keys
 seed: 7

@@ -47,9 +47,8 @@ Error not_here(std::string what, std::string hint) {
 Status check_topology(const Scenario &scenario) {
   const Topology &topology = scenario.topology;
   using Kind = Topology::Kind;
-  if (topology.kind == Kind::ParkingLot || topology.kind == Kind::LeafSpine)
-    return not_here(fmt::format("a {} is not possible",
-                                topology.kind == Kind::ParkingLot ? "parking-lot" : "leaf-spine"),
+  if (topology.kind != Kind::Star && topology.kind != Kind::Dumbbell)
+    return not_here(fmt::format("a {} is not possible", simulate::kind_name(topology.kind)),
                     "star or dumbbell, or --on virtual");
   if (topology.senders > kMostHosts)
     return not_here(fmt::format("{} senders are not possible", topology.senders),

@@ -17,7 +17,7 @@ constexpr uint32_t kMtu = 65535;
 constexpr uint32_t kQpns = 1U << 24;
 
 // Seeds of what is random besides the flows.
-constexpr uint64_t kLinkSeeds = 1ULL << 32, kSwitchSeeds = 2ULL << 32;
+constexpr uint64_t kLinkSeeds = 1ULL << 32, kSwitchSeeds = 2ULL << 32, kHostSeeds = 4ULL << 32;
 
 bool has_answers(const flow::Flow &flow) {
   return flow.opcodes.empty() &&
@@ -163,7 +163,7 @@ void World::build_ports() {
     port.from = between.from;
     port.to = between.to;
     if (host)
-      hosts_[between.from].wire = i;
+      add_host_port(between.from, i);
     else
       switches_[between.from - network_.hosts].ports.push_back(i);
   }
@@ -174,23 +174,42 @@ void World::build_ports() {
     }
 }
 
-void World::build_routes() {
-  for (size_t i = 0; i < switches_.size(); i++) {
-    Switch &item = switches_[i];
-    item.salt = draw(scenario_.seed, kSwitchSeeds + i);
-    std::map<std::vector<uint32_t>, uint32_t> groups;
-    for (const std::vector<uint32_t> &wires : network_.next_hops[network_.hosts + i]) {
-      if (wires.size() == 1) {
-        item.routes.push_back(wires.front());
-        continue;
-      }
-      const auto [group, added] = groups.try_emplace(wires, item.groups.size());
-      if (added)
-        item.groups.push_back(wires);
-      item.routes.push_back(Switch::kGroup | group->second);
-    }
+void World::add_host_port(uint32_t number, uint32_t wire) {
+  Host &host = hosts_[number];
+  const bool first = host.wire == kNone;
+  if (first) {
+    host.wire = wire;
+    return;
   }
+  if (!host.router) {
+    host.router = std::make_unique<Router>();
+    host.router->ports = {host.wire};
+  }
+  host.router->ports.push_back(wire);
+}
+
+void World::build_routes() {
+  for (uint32_t i = 0; i < switches_.size(); i++)
+    build_router(switches_[i], network_.hosts + i, draw(scenario_.seed, kSwitchSeeds + i));
+  for (uint32_t i = 0; i < hosts_.size(); i++)
+    if (hosts_[i].router)
+      build_router(*hosts_[i].router, i, draw(scenario_.seed, kHostSeeds + i));
   network_.next_hops.clear();
+}
+
+void World::build_router(Router &router, uint32_t node, uint64_t salt) {
+  router.salt = salt;
+  std::map<std::vector<uint32_t>, uint32_t> groups;
+  for (const std::vector<uint32_t> &wires : network_.next_hops[node]) {
+    if (wires.size() == 1) {
+      router.routes.push_back(wires.front());
+      continue;
+    }
+    const auto [group, added] = groups.try_emplace(wires, router.groups.size());
+    if (added)
+      router.groups.push_back(wires);
+    router.routes.push_back(Router::kGroup | group->second);
+  }
 }
 
 Status World::build_flows() {

@@ -42,14 +42,14 @@ flow::Flow World::flow_for(uint32_t number) const {
   using congestion::Rate;
   if (flow.control.rate.kind == Rate::Kind::Top && !scenario_.topology.layer1)
     flow.control.rate = {Rate::Kind::BitsL2,
-                         static_cast<double>(network_.wires[hosts_[run.src].wire].rate), ""};
+                         static_cast<double>(network_.wires[first_wire(run, flow)].rate), ""};
   return flow;
 }
 
 void World::start_flow(uint32_t number) {
   FlowRun &run = flows_[number];
-  const auto line = static_cast<double>(network_.wires[hosts_[run.src].wire].rate);
   std::vector<flow::Flow> flows{flow_for(number)};
+  const auto line = static_cast<double>(network_.wires[first_wire(run, flows.front())].rate);
   // it was checked with the same values
   if (const Status s = flow::fit_frame_size(flows.front()); !s)
     return;
@@ -145,16 +145,20 @@ std::vector<uint32_t> World::path_of(const FlowRun &run, const flow::Flow &flow)
   packet::Headers headers = flow.headers(first.opcode);
   headers.dest_qp = run.qp;
   const auto frame = packet::build(path, headers, packet::counting_payload(first.payload));
-  std::vector<uint32_t> wires{hosts_[run.src].wire};
+  const Host &host = hosts_[run.src];
+  std::vector<uint32_t> wires{host.wire};
   if (!frame)
     return wires;
   const packet::Frame &built = frame.get();
   const PathKey key = path_key(built.bytes.data(), built.layout.l3);
-  for (uint32_t node = ports_[wires.back()]->to; node != run.dst; node = ports_[wires.back()]->to) {
-    const Switch &at = switches_[node - network_.hosts];
+  const auto next = [&](const Router &at) {
     const uint32_t route = at.routes[run.dst];
-    wires.push_back(route & Switch::kGroup ? choose(at, route, key) : route);
-  }
+    return route & Router::kGroup ? choose(at, route, key) : route;
+  };
+  if (host.router)
+    wires.front() = next(*host.router);
+  for (uint32_t node = ports_[wires.back()]->to; node != run.dst; node = ports_[wires.back()]->to)
+    wires.push_back(next(switches_[node - network_.hosts]));
   return wires;
 }
 

@@ -18,19 +18,36 @@
 
 namespace xr::simulate {
 
+// A network of any form. Each name in `links` that is not a switch is a host.
+struct Graph {
+  struct Link {
+    std::string a, b;
+    uint64_t rate = 0, delay = 1000; // rate 0: the topology's
+  };
+  std::vector<std::string> hosts = {}; // their order; others follow as the links name them
+  std::vector<std::string> switches = {};
+  std::vector<Link> links = {}; // several may join the same two
+};
+
 // Names of hosts and queues: topology.h.
 struct Topology {
-  enum class Kind : uint8_t { Star, Dumbbell, ParkingLot, LeafSpine };
+  enum class Kind : uint8_t { Star, Dumbbell, ParkingLot, LeafSpine, FatTree, Graph };
   Kind kind = Kind::Star;
   // Star: sender-1 ... sender-N, receiver, one switch "switch".
   // Dumbbell: sender-1 ... N on "left", receiver-1 ... N on "right".
   // ParkingLot: switches switch-1 ... switch-(hops+1) in a row; sender-0 on the first, receiver-0
   // on the last; for each hop i sender-i on switch-i, receiver-i on switch-(i+1).
   // LeafSpine: leaf-1 ..., spine-1 ..., host-1 ... host-(leaves x hosts), ECMP by flow hash.
+  // FatTree: k pods, edge-POD-N, agg-POD-N, core-N, host-1 ... host-(k^3 / 4).
   unsigned senders = 2, hops = 3, leaves = 4, spines = 2, hosts = 8; // hosts: of each leaf
   uint64_t rate = 0, delay = 1000;                                   // of each host's link
   uint64_t core_rate = 0, core_delay = 1000; // between switches; core_rate 0: as `rate`
   bool layer1 = false; // rates include FCS, preamble and gap; otherwise a frame's bytes alone
+  unsigned k = 4;      // FatTree: even
+  // LeafSpine, FatTree, without core_rate: what enters a leaf or edge switch from its hosts, as a
+  // multiple of what it can send upwards. 0: core_rate.
+  unsigned oversubscription = 0;
+  simulate::Graph graph = {};
 };
 
 // Traffic of one flow, as `send` would make it, between named hosts.

@@ -125,7 +125,7 @@ void World::run_wire(uint32_t wire) {
     next = next_of(port);
   } while (next <= now_);
   queue_.set(wire, next);
-  if (port.from < network_.hosts && hosts_[port.from].responder_waits)
+  if (port.from < network_.hosts && hosts_[port.from].waits)
     schedule_host(port.from);
 }
 
@@ -180,9 +180,9 @@ void World::forward(Switch &at, wire::Frame &frame) {
   put(out, frame);
 }
 
-uint32_t World::route(const Switch &at, const HeldFrame &held) {
+uint32_t World::route(const Router &at, const HeldFrame &held) {
   const uint32_t out = at.routes[held.destination];
-  return out & Switch::kGroup ? choose(at, out, path_key(pool_, held)) : out;
+  return out & Router::kGroup ? choose(at, out, path_key(pool_, held)) : out;
 }
 
 void World::put(uint32_t out, wire::Frame &frame) {
@@ -197,8 +197,8 @@ void World::put(uint32_t out, wire::Frame &frame) {
 }
 
 // One of several equally short ways.
-uint32_t World::choose(const Switch &at, uint32_t route, const PathKey &key) {
-  const std::vector<uint32_t> &group = at.groups[route & ~Switch::kGroup];
+uint32_t World::choose(const Router &at, uint32_t route, const PathKey &key) {
+  const std::vector<uint32_t> &group = at.groups[route & ~Router::kGroup];
   return group[path_hash(key, at.salt) % group.size()];
 }
 

@@ -64,7 +64,9 @@ private:
   Status check_spec(const std::string &name, uint32_t wire, const LinkSpec &spec) const;
   wire::TracePointer trace_of(const LinkSpec &spec) const;
   void build_ports();
+  void add_host_port(uint32_t number, uint32_t wire);
   void build_routes();
+  void build_router(Router &router, uint32_t node, uint64_t salt);
   LinkSpec spec_of(uint32_t wire, const LinkSpec &given) const;
   Status build_flows();
   Status build_flow(uint32_t number);
@@ -83,9 +85,9 @@ private:
   void send_pauses(uint32_t wire);
   void arrive(uint32_t wire, wire::Frame &frame);
   void forward(Switch &at, wire::Frame &frame);
-  uint32_t route(const Switch &at, const HeldFrame &held);
+  uint32_t route(const Router &at, const HeldFrame &held);
   void put(uint32_t wire, wire::Frame &frame);
-  static uint32_t choose(const Switch &at, uint32_t route, const PathKey &key);
+  static uint32_t choose(const Router &at, uint32_t route, const PathKey &key);
   void lose(const wire::Frame &frame);
   uint64_t next_of(const Port &port) const;
   void schedule_wire(uint32_t wire);
@@ -117,7 +119,31 @@ private:
   bool send_response(Host &host);
   void enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow);
   void list(Sending &sending, uint32_t flow, uint64_t wake);
-  void schedule_host(uint32_t host);
+  void schedule_host(uint32_t host, bool sent_nothing = false);
+  // The links of a host; with several: ports.cpp. Room for answers and packets; when a link is
+  // free; classes that are paused on all links; until when.
+  bool has_room(const Host &host) const {
+    return host.router ? all_have_room(host) : has_room(host.wire);
+  }
+  uint64_t free_at(const Host &host) const {
+    return host.router ? first_free_at(host) : ports_[host.wire]->link.free_at();
+  }
+  uint32_t paused_at(const Host &host) const {
+    return host.router ? all_paused_at(host) : ports_[host.wire]->link.paused_at(now_);
+  }
+  uint64_t paused_until(const Host &host, unsigned priority) const {
+    return host.router ? first_resumed_at(host, priority)
+                       : ports_[host.wire]->link.paused_until(priority);
+  }
+  bool has_room(uint32_t wire) const { return ports_[wire]->link.backlog_bytes() < kMostWaiting; }
+  bool all_have_room(const Host &host) const;
+  uint64_t first_free_at(const Host &host) const;
+  uint32_t all_paused_at(const Host &host) const;
+  uint64_t first_resumed_at(const Host &host, unsigned priority) const;
+  uint64_t next_change(const Host &host) const;
+  bool can_send(const FlowRun &run) const;
+  uint32_t first_wire(const FlowRun &run, const flow::Flow &flow) const;
+  uint64_t most_rate(const Host &host) const;
   void receive(uint32_t host, const wire::Frame &frame, uint32_t overhead);
   void receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame,
                        roce_class class_, const roce_packet &packet);
@@ -148,6 +174,10 @@ private:
   ExperimentFlow flow_row(FlowRun &run, uint32_t number);
   std::vector<std::string> silent_flows() const;
   ExperimentQueue queue_row(uint32_t row);
+
+  // Answers that may wait in a paused link, so that answers of other classes pass them; with
+  // several links also packets whose link is busy. bytes
+  static constexpr uint64_t kMostWaiting = 16384;
 
   Scenario scenario_;
   Network network_;
