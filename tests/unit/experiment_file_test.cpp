@@ -83,6 +83,40 @@ TEST(ExperimentFiles, Graphs) {
             2U);
 }
 
+TEST(ExperimentFiles, Routings) {
+  const std::string head = kHead + kFlows;
+  using Routing = simulate::Routing;
+  const auto routing = [&](const std::string &text) {
+    return sound(head + "routing: " + text + "\n").scenario.routing;
+  };
+  EXPECT_EQ(sound(head).scenario.routing.kind, Routing::Kind::Ecmp);
+  for (const char *text : {"ecmp 5-tuple+qpn seed 7", "{ecmp: {fields: 5-tuple+qpn, seed: 7}}"}) {
+    EXPECT_EQ(routing(text).fields, Routing::Fields::Qpn) << text;
+    EXPECT_EQ(routing(text).seed, 7U) << text;
+  }
+  EXPECT_EQ(routing("ecmp seed 3").seed, 3U);
+  EXPECT_EQ(routing("{spray: random}").kind, Routing::Kind::SprayRandom);
+  EXPECT_EQ(routing("spray round-robin").kind, Routing::Kind::SprayRoundRobin);
+  EXPECT_EQ(routing("{flowlet: 50us}").gap_ns, 50'000U);
+  EXPECT_EQ(routing("flowlet 50us\nreroute: 10ms").reroute_ns, 10'000'000U);
+  EXPECT_TRUE(sound(head + "reliability: {reorder: accept}\n").scenario.reorder);
+  EXPECT_EQ(read(head + "routing: spry\n").error().message,
+            "f.yaml:5: routing: 'spry' is not a routing");
+  EXPECT_EQ(read(head + "routing: ecmp 5-tuple 6\n").error().message,
+            "f.yaml:5: routing: '6' is not seed N or the end");
+}
+
+TEST(ExperimentFiles, LinksFail) {
+  const std::string head = kHead + kFlows + "schedule: [{at: 1ms, do: link ";
+  const Experiment e = sound(head + "sender-1-switch down}, {at: 2ms, do: link bottleneck up}]\n");
+  ASSERT_EQ(e.scenario.schedule.size(), 2U);
+  EXPECT_EQ(e.scenario.schedule[0].kind, simulate::Event::Kind::Down);
+  EXPECT_EQ(e.scenario.schedule[0].target, "sender-1:switch");
+  EXPECT_EQ(e.scenario.schedule[1].kind, simulate::Event::Kind::Up);
+  EXPECT_EQ(read(head + "x-y down}]\n").error().message,
+            "f.yaml:5: do: link: there is no link 'x-y'");
+}
+
 TEST(ExperimentFiles, AllKeys) {
   const Experiment e = sound(R"(experiment: all keys
 seed: 7

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs and fat trees: names, paths, refusals; and for each network that no frame is lost without
-// being counted, and that one seed gives one result.
+// Graphs and fat trees: names, paths, refusals; routings and failures; and for each network that no
+// frame is lost without being counted, and that one seed gives one result.
 #include <functional>
 
 #include <fmt/format.h>
 
+#include "impair/spec.h"
 #include "simulate/graph.h"
 #include "simulate/topology.h"
 #include "simulate_scenarios.h"
@@ -95,7 +96,7 @@ void expect_sound(const Scenario &scenario) {
   EXPECT_EQ(first.text, again.text);
   const FrameTotals &t = first.totals;
   EXPECT_EQ(t.sent + t.made, t.received + t.dropped + t.in_flight);
-  EXPECT_GT(t.received, t.sent / 3);
+  EXPECT_GT(t.received, t.sent / 4);
 }
 
 std::string refusal(const Topology &topology) {
@@ -222,6 +223,149 @@ TEST(SimulateTopology, AnotherSeedChoosesOtherPaths) {
   const std::string first = outcome(scenario).text;
   scenario.seed = 2;
   EXPECT_NE(outcome(scenario).text, first);
+}
+
+Scenario sprayed(Routing::Kind kind) {
+  Scenario scenario = busy(tree(4, 0), true);
+  scenario.queue = queue_words("buffer 10M");
+  scenario.routing.kind = kind;
+  scenario.routing.gap_ns = 5 * kUs;
+  return scenario;
+}
+
+constexpr Routing::Kind kRoutings[] = {Routing::Kind::Ecmp, Routing::Kind::SprayRandom,
+                                       Routing::Kind::SprayRoundRobin, Routing::Kind::Flowlet};
+
+TEST(SimulateRouting, EveryRoutingKeepsItsFrames) {
+  for (const Routing::Kind kind : kRoutings)
+    for (const bool reorder : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} {}", static_cast<int>(kind), reorder));
+      Scenario scenario = sprayed(kind);
+      scenario.reorder = reorder;
+      expect_sound(scenario);
+      const std::string first = outcome(scenario).text;
+      scenario.routing.seed = 1;
+      EXPECT_EQ(outcome(scenario).text, first); // the scenario's seed
+      scenario.routing.seed = 7;
+      const bool same = outcome(scenario).text == first;
+      EXPECT_EQ(same, kind == Routing::Kind::SprayRoundRobin);
+    }
+}
+
+// Whole flows collide with ECMP; packets in turn share the paths evenly.
+TEST(SimulateRouting, SprayUsesAllPathsOfOneFlow) {
+  for (const Routing::Kind kind : {Routing::Kind::SprayRandom, Routing::Kind::SprayRoundRobin}) {
+    Scenario scenario;
+    scenario.topology = {
+        .kind = Kind::LeafSpine, .leaves = 2, .spines = 4, .hosts = 1, .rate = 10 * kGbit};
+    scenario.duration_ns = 10 * kMs;
+    scenario.queue = queue_words("buffer 10M");
+    scenario.routing.kind = kind;
+    scenario.reorder = true;
+    add_flow(scenario, "host-1", "host-2", "write size 1024000 pmtu 1024 messages 4", true);
+    const ExperimentMeasurement all = run(scenario);
+    EXPECT_TRUE(all.flows[0].end_ns);
+    EXPECT_EQ(all.flows[0].retransmitted, 0U);
+    for (unsigned spine = 1; spine <= 4; spine++)
+      EXPECT_NEAR(static_cast<double>(queue_of(all, fmt::format("leaf-1:spine-{}", spine)).packets),
+                  1000, kind == Routing::Kind::SprayRandom ? 120 : 0);
+  }
+}
+
+TEST(SimulateRouting, AReceiverThatAcceptsAnyOrderSendsNoNak) {
+  Scenario scenario = sprayed(Routing::Kind::SprayRandom);
+  const auto naks = [&scenario] {
+    uint64_t sum = 0;
+    const ExperimentMeasurement all = run(scenario);
+    for (const ExperimentFlow &flow : all.flows)
+      sum += flow.whole.naks + flow.whole.retransmitted;
+    return sum;
+  };
+  EXPECT_GT(naks(), 100U);
+  scenario.reorder = true;
+  EXPECT_EQ(naks(), 0U);
+}
+
+// One packet is lost: only a timeout brings it.
+TEST(SimulateRouting, ATimeoutSendsAgainWhatIsLost) {
+  Scenario scenario = star(1, 10 * kGbit, 200 * kMs, "buffer 10M");
+  scenario.reliability.timeout_code = 10; // 4.2 ms
+  scenario.reorder = true;
+  scenario.rules.all.push_back(
+      {"lost", "switch:receiver", impair::parse_spec({"qp 0x11 psn 10 iter 1 drop"}).get()});
+  add_flow(scenario, "sender-1", "receiver", "write size 100k pmtu 1024 messages 1", true);
+  const ExperimentMeasurement all = run(scenario);
+  EXPECT_TRUE(all.flows[0].end_ns);
+  EXPECT_EQ(all.flows[0].whole.naks, 0U);
+  EXPECT_GE(all.flows[0].whole.timeouts, 1U);
+}
+
+TEST(SimulateRouting, TheHashHasTheStatedFields) {
+  Scenario scenario;
+  scenario.topology = {
+      .kind = Kind::LeafSpine, .leaves = 2, .spines = 4, .hosts = 1, .rate = 10 * kGbit};
+  scenario.duration_ns = 5 * kMs;
+  scenario.queue = queue_words("buffer 10M");
+  add_flow(scenario, "host-1", "host-2", "write size 1k pmtu 1024 messages 4 qps 64 port 50000",
+           true);
+  const auto used = [&scenario] {
+    unsigned paths = 0;
+    const ExperimentMeasurement all = run(scenario);
+    for (unsigned spine = 1; spine <= 4; spine++)
+      paths += queue_of(all, fmt::format("leaf-1:spine-{}", spine)).packets > 0;
+    return paths;
+  };
+  EXPECT_EQ(used(), 1U); // one UDP port for all QPs
+  scenario.routing.fields = Routing::Fields::Qpn;
+  EXPECT_EQ(used(), 4U);
+}
+
+// Both paths of a pair of leaves, one of which fails for 4 ms of 10.
+TEST(SimulateFailures, PathsFollowAfterTheStatedTime) {
+  Scenario scenario;
+  scenario.topology = {
+      .kind = Kind::LeafSpine, .leaves = 2, .spines = 2, .hosts = 1, .rate = 10 * kGbit};
+  scenario.duration_ns = 10 * kMs;
+  scenario.measure_from_ns = 0;
+  scenario.queue = queue_words("buffer 10M");
+  scenario.routing = {.kind = Routing::Kind::SprayRoundRobin, .reroute_ns = kMs};
+  scenario.schedule = {{.at_ns = 2 * kMs, .kind = Event::Kind::Down, .target = "leaf-1:spine-1"},
+                       {.at_ns = 6 * kMs, .kind = Event::Kind::Up, .target = "spine-1:leaf-1"}};
+  add_flow(scenario, "host-1", "host-2", "write size 1024 pmtu 1024");
+  expect_sound(scenario);
+  const ExperimentMeasurement all = run(scenario);
+  const double packets = 10e9 / 8 / 1098;                                             // a second
+  EXPECT_NEAR(static_cast<double>(all.flows[0].whole.drops), packets * 1e-3 / 2, 10); // 2 to 3 ms
+  // 2 ms half, until 7 ms none, then half; the other one has the rest but what is lost
+  EXPECT_NEAR(static_cast<double>(queue_of(all, "leaf-1:spine-1").packets), packets * 5e-3 / 2, 20);
+  EXPECT_NEAR(static_cast<double>(queue_of(all, "leaf-1:spine-2").packets), packets * 7e-3, 40);
+}
+
+TEST(SimulateFailures, FramesOnTheLinkAreLostAndCounted) {
+  Scenario scenario = star(1, 10 * kGbit, 3 * kMs, "buffer 10M");
+  scenario.topology.delay = 100 * kUs;
+  scenario.measure_from_ns = 0;
+  scenario.schedule = {{.at_ns = kMs, .kind = Event::Kind::Down, .target = "switch:receiver"},
+                       {.at_ns = kMs + 1, .kind = Event::Kind::Up, .target = "switch:receiver"}};
+  add_flow(scenario, "sender-1", "receiver", "write size 1024 pmtu 1024");
+  expect_sound(scenario);
+  // 100 us of frames, and as many answers
+  EXPECT_NEAR(static_cast<double>(run(scenario).flows[0].whole.drops), 2 * 100e-6 * 10e9 / 8 / 1098,
+              4);
+}
+
+TEST(SimulateFailures, AHostWithoutLinkLosesItsFrames) {
+  for (const bool reliable : {false, true}) {
+    Scenario scenario = star(2, 10 * kGbit, 20 * kMs, "buffer 10M");
+    scenario.reliability.timeout_code = 6; // 262 us
+    scenario.schedule = {{.at_ns = kMs, .kind = Event::Kind::Down, .target = "sender-1:switch"},
+                         {.at_ns = 2 * kMs, .kind = Event::Kind::Up, .target = "sender-1:switch"}};
+    add_senders(scenario, "write size 1024 pmtu 1024", reliable);
+    expect_sound(scenario);
+    EXPECT_GT(run(scenario).flows[0].whole.drops, 100U);
+    EXPECT_EQ(run(scenario).flows[0].whole.failed, 0U);
+    EXPECT_GT(run(scenario).flows[0].wire_bps, 1e9); // of the second half
+  }
 }
 
 } // namespace

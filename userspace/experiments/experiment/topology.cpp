@@ -162,6 +162,19 @@ Result<std::string> queue_named(const simulate::Scenario &scenario, const std::s
                             : fmt::format("did you mean {}?", near)};
 }
 
+Result<std::string> link_named(const simulate::Scenario &scenario, const std::string &name) {
+  for (const std::string &queue : simulate::queue_names(scenario.topology)) {
+    std::string link = queue;
+    link[link.find(':')] = '-';
+    if (link == name)
+      return queue;
+  }
+  auto queue = queue_named(scenario, name);
+  if (!queue)
+    return Error{fmt::format("there is no link '{}'", name), "a link is A-B, like switch-receiver"};
+  return queue;
+}
+
 Status check_queue(const LinkSpec &spec) {
   if (spec.flap.way == LinkFlap::Way::Carrier)
     return Error{"a flap by carrier needs a port of a wire", "here flaps drop frames"};

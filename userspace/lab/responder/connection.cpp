@@ -42,6 +42,11 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
   const Context c{bth, payload, packet, options, counts, kept_room, psns_of(packet)};
   if (transport_ == ROCE_UC)
     return unreliable(c);
+  if (!has_expected_ && options.first_psn)
+    if (const std::optional<uint32_t> psn = options.first_psn(roce_key_qp(&packet.key))) {
+      start_at(*psn, kept_room);
+      counts.qps++;
+    }
   int32_t distance = has_expected_ ? roce_psn_diff(packet.psn, expected_) : 0;
   if (!has_expected_ || is_qpn_reused(c, distance)) {
     if (!may_start(c)) {
@@ -112,7 +117,7 @@ void Connection::ahead(const Context &c) {
   c.counts.out_of_order++;
   if (c.options.selective)
     keep(c);
-  if (!nak_)
+  if (!nak_ && !c.options.reorder)
     ask_for_expected();
 }
 

@@ -189,20 +189,24 @@ void World::add_host_port(uint32_t number, uint32_t wire) {
 }
 
 void World::build_routes() {
+  const uint64_t seed = routing_seed();
   for (uint32_t i = 0; i < switches_.size(); i++)
-    build_router(switches_[i], network_.hosts + i, draw(scenario_.seed, kSwitchSeeds + i));
+    build_router(switches_[i], network_.hosts + i, draw(seed, kSwitchSeeds + i));
   for (uint32_t i = 0; i < hosts_.size(); i++)
     if (hosts_[i].router)
-      build_router(*hosts_[i].router, i, draw(scenario_.seed, kHostSeeds + i));
+      build_router(*hosts_[i].router, i, draw(seed, kHostSeeds + i));
   network_.next_hops.clear();
 }
 
 void World::build_router(Router &router, uint32_t node, uint64_t salt) {
   router.salt = salt;
+  router.routes.clear();
+  router.groups.clear();
+  router.flowlets.clear();
   std::map<std::vector<uint32_t>, uint32_t> groups;
   for (const std::vector<uint32_t> &wires : network_.next_hops[node]) {
-    if (wires.size() == 1) {
-      router.routes.push_back(wires.front());
+    if (wires.size() <= 1) {
+      router.routes.push_back(wires.empty() ? kNone : wires.front());
       continue;
     }
     const auto [group, added] = groups.try_emplace(wires, router.groups.size());
@@ -210,6 +214,7 @@ void World::build_router(Router &router, uint32_t node, uint64_t salt) {
       router.groups.push_back(wires);
     router.routes.push_back(Router::kGroup | group->second);
   }
+  router.turn.assign(router.groups.size(), 0);
 }
 
 Status World::build_flows() {
@@ -240,6 +245,8 @@ Status World::build_flows() {
     XR_TRY(build_flow(i).in(fmt::format("flow {}", setup.name)));
     flow_of_qp_.resize(qps, i);
   }
+  if (scenario_.reorder)
+    first_psns_.assign(qps, kNone);
   return {};
 }
 
@@ -260,6 +267,9 @@ Status World::build_flow(uint32_t number) {
     if (Status s = flow::check_reliable(flow); !s)
       return s;
   run.reads = setup.reliable && has_answers(flow);
+  if (run.reads && scenario_.reorder)
+    return Error{"reorder: accept: READs and atomics need their answers in order",
+                 "use write or send, or leave reorder out"};
   wire::Frame frame;
   frame.dscp = flow.path.tos >> 2;
   if (!flow.path.tags.empty())
@@ -308,7 +318,8 @@ Status World::build_event(uint32_t number) {
     if (event.kind == Event::Kind::Link)
       if (Status s = check_spec(event.target, target.get(), event.link); !s)
         return s;
-    if (event.kind != Event::Kind::Link && !event.duration_ns)
+    const bool lasts = event.kind == Event::Kind::Flap || event.kind == Event::Kind::Pause;
+    if (lasts && !event.duration_ns)
       return Error{fmt::format("the event of {} has no duration", event.target), "1ms"};
     at(event.at_ns, event.kind == Event::Kind::Pause ? Action::Kind::Pause : Action::Kind::Change,
        number);

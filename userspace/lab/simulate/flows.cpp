@@ -128,7 +128,15 @@ responder::Responder &World::responder_of(uint32_t number, const FlowRun &run) {
     options.cnp_pacing = scenario_.cnp;
     options.check_icrc = false;
     options.headers_only = true;
-    options.selective = scenario_.reliability.selective;
+    options.selective = scenario_.reliability.selective || scenario_.reorder;
+    options.reorder = scenario_.reorder;
+    if (scenario_.reorder)
+      options.first_psn = [this](uint32_t qp) -> std::optional<uint32_t> {
+        const uint32_t index = qp - kFirstQp;
+        if (index >= first_psns_.size() || first_psns_[index] == kNone)
+          return {};
+        return first_psns_[index];
+      };
     options.most_kept = scenario_.reliability.window;
     options.qps = static_cast<uint32_t>(flow_of_qp_.size());
     options.seed = scenario_.seed;
@@ -137,7 +145,7 @@ responder::Responder &World::responder_of(uint32_t number, const FlowRun &run) {
   return *host.responder;
 }
 
-// The wires that the flow's frames take.
+// The wires that the flow's frames take; with spray and flowlets, one of the paths.
 std::vector<uint32_t> World::path_of(const FlowRun &run, const flow::Flow &flow) const {
   const packet::Segment first = flow.segment(flow.size.of(0, flow.size_seed(0)), 0);
   packet::Path path = flow.path;
@@ -153,13 +161,13 @@ std::vector<uint32_t> World::path_of(const FlowRun &run, const flow::Flow &flow)
   const PathKey key = path_key(built.bytes.data(), built.layout.l3);
   const auto next = [&](const Router &at) {
     const uint32_t route = at.routes[run.dst];
-    return route & Router::kGroup ? choose(at, route, key) : route;
+    return route & Router::kGroup ? choose_by_hash(at, route, key, run.qp) : route;
   };
   if (host.router)
     wires.front() = next(*host.router);
-  for (uint32_t node = ports_[wires.back()]->to; node != run.dst; node = ports_[wires.back()]->to)
-    wires.push_back(next(switches_[node - network_.hosts]));
-  return wires;
+  while (wires.back() != kNone && ports_[wires.back()]->to != run.dst)
+    wires.push_back(next(switches_[ports_[wires.back()]->to - network_.hosts]));
+  return wires.back() == kNone ? std::vector{host.wire} : wires;
 }
 
 // From the first bit sent until the last message is complete, with the path for itself: open loop

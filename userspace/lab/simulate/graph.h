@@ -20,7 +20,7 @@ Status check_graph(const Graph &graph, uint64_t rate);
 // at each edge switch. The topology is of Kind::FatTree.
 Graph fat_tree(const Topology &topology);
 
-// Of links between switches, bits per second.
+// The rate of links between switches, bits per second.
 uint64_t core_rate(const Topology &topology);
 
 } // namespace xr::simulate

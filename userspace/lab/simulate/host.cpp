@@ -8,6 +8,13 @@
 
 namespace xr::simulate {
 
+namespace {
+
+// Distance of frames that a host sends to a link that is down. ns
+constexpr uint64_t kLostFrame = 1000;
+
+} // namespace
+
 void World::run_host(uint32_t number) {
   Host &host = hosts_[number];
   bool sent = true;
@@ -148,6 +155,8 @@ void World::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
     held.flow = flow;
     held.destination = flows_[flow].dst;
     flows_[flow].in_flight++;
+    if (!first_psns_.empty()) [[unlikely]]
+      note_first_psn(held);
   } else {
     held.flow = held.shape ? flow_of_qp(held.fields.dest_qp) : flow_of_raw(held);
     held.destination =
@@ -160,9 +169,23 @@ void World::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
     wire = route(*host.router, held);
     if (held.request)
       flows_[flow].wire = wire;
+    if (wire == kNone) {
+      totals_.sent++;
+      host.lost_until = now_ + kLostFrame;
+      return lose(frame);
+    }
   }
-  if (ports_[wire]->link.enqueue(now_, frame) != LinkDrop::None)
+  const LinkDrop drop = ports_[wire]->link.enqueue(now_, frame);
+  if (drop == LinkDrop::Down)
+    host.lost_until = now_ + kLostFrame;
+  if (drop != LinkDrop::None)
     lose(frame);
+}
+
+void World::note_first_psn(const HeldFrame &held) {
+  const uint32_t index = held.fields.dest_qp - kFirstQp;
+  if (held.shape && index < first_psns_.size() && first_psns_[index] == kNone)
+    first_psns_[index] = held.fields.psn;
 }
 
 uint32_t World::flow_of_qp(uint32_t qp) const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ring.h"
@@ -33,6 +34,7 @@ struct alignas(64) Port {
 
   LinkCounts *counts = nullptr;
   uint64_t most_rate = 0;    // bit/s, of all that it had; 0: it follows a trace
+  uint64_t cut_until = 0;    // frames that arrive until then were on the link when it went down
   uint32_t from = 0, to = 0; // nodes
   uint8_t ingress = 0;       // number of the port of `to` that these frames enter
   uint32_t point = kNone;    // what its frames pass: index of World's points
@@ -54,6 +56,13 @@ struct Router {
   std::vector<uint32_t> routes;
   std::vector<std::vector<uint32_t>> groups;
   uint64_t salt = 0;
+  uint64_t choices = 0;       // at random, until now
+  std::vector<uint32_t> turn; // by group: the next wire in turn
+  struct Flowlet {
+    uint64_t last = 0; // packet
+    uint32_t wire = kNone;
+  };
+  std::unordered_map<uint64_t, Flowlet> flowlets; // by hash of flow and group
 };
 
 struct Switch : Router {
@@ -78,8 +87,9 @@ struct Sending {
 };
 
 struct Host {
-  uint32_t wire = kNone;                           // that leaves it; the first of several
-  std::unique_ptr<Router> router;                  // of a host with several links
+  uint32_t wire = kNone;          // that leaves it; the first of several
+  uint64_t lost_until = 0;        // the time of a frame that a link which is down refused
+  std::unique_ptr<Router> router; // of a host with several links
   std::unique_ptr<responder::Responder> responder; // from the first request on
   uint32_t classes = 0;                            // of `sending` that are used
   bool responder_turn = true;                      // requester and responder alternate

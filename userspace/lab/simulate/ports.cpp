@@ -48,7 +48,9 @@ uint64_t World::first_resumed_at(const Host &host, unsigned priority) const {
 }
 
 bool World::can_send(const FlowRun &run) const {
-  if (run.wire == kNone)
+  const bool by_packet = scenario_.routing.kind == Routing::Kind::SprayRandom ||
+                         scenario_.routing.kind == Routing::Kind::SprayRoundRobin;
+  if (run.wire == kNone || by_packet)
     return true;
   const wire::Link &link = ports_[run.wire]->link;
   return link.free_at() <= now_ && !(link.paused_at(now_) >> run.priority & 1);
@@ -60,7 +62,7 @@ uint32_t World::first_wire(const FlowRun &run, const flow::Flow &flow) const {
   return host.router ? path_of(run, flow).front() : host.wire;
 }
 
-// Of all its links together; 0: a port follows a trace.
+// The rate of all its links together; 0: a port follows a trace.
 uint64_t World::most_rate(const Host &host) const {
   if (!host.router)
     return ports_[host.wire ^ 1]->most_rate;

@@ -50,6 +50,20 @@ struct Topology {
   simulate::Graph graph = {};
 };
 
+// Which of several equally short paths a packet takes. The same seed gives the same choices.
+struct Routing {
+  // Ecmp: by a hash of header fields. Spray: each packet by itself, at random or in turn. Flowlet:
+  // at random after a pause of `gap_ns` in a flow (5-tuple).
+  enum class Kind : uint8_t { Ecmp, SprayRandom, SprayRoundRobin, Flowlet };
+  // Beside addresses and UDP ports: DestQP, or the flow label of IPv6.
+  enum class Fields : uint8_t { FiveTuple, Qpn, FlowLabel };
+  Kind kind = Kind::Ecmp;
+  Fields fields = Fields::FiveTuple;
+  std::optional<uint64_t> seed = {}; // instead of the scenario's
+  uint64_t gap_ns = 0;
+  uint64_t reroute_ns = 0; // from a link's failure or repair until paths follow
+};
+
 // Traffic of one flow, as `send` would make it, between named hosts.
 struct FlowSetup {
   std::string name, src, dst; // name "": flow-N, N from 1
@@ -63,10 +77,10 @@ struct FlowSetup {
 };
 
 struct Event {
-  enum class Kind : uint8_t { Start, Stop, Link, Flap, Pause };
+  enum class Kind : uint8_t { Start, Stop, Link, Flap, Pause, Down, Up };
   uint64_t at_ns = 0;
   Kind kind = Kind::Start;
-  std::string target;       // flow or queue
+  std::string target;       // flow or queue; Down and Up: both directions of its link
   LinkSpec link = {};       // Link: the queue's new configuration; rate or delay 0: as before
   uint64_t duration_ns = 0; // Flap: down for; Pause: paused for
   uint8_t priorities = 0;   // Pause
@@ -81,6 +95,7 @@ struct Scenario {
   uint64_t sample_ns = 0; // 0: no samples
   uint64_t measure_from_ns = 0;
   Topology topology;
+  Routing routing;
   // Each switch port's; rate, delay and layer1 are the topology's. Its buffer and PFC are of each
   // switch, whose ports share the buffer. PFC of a switch pauses hosts and switches.
   LinkSpec queue;
@@ -93,6 +108,7 @@ struct Scenario {
   // Of reliable flows. iCRCs are not checked. A flow without ack-every asks for an ACK four times
   // in each window, so that it does not stop at the end of one.
   requester::Reliability reliability;
+  bool reorder = false; // receivers accept packets in any order, and send no NAK for missing ones
   std::vector<Event> schedule;
   // Frames meet the rules of a queue as they are going to it, before they are queued; those of a
   // host's port when they come to the switch. In the words a QP is named by its QPN.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running simulation. world.cpp: the loop and the way of frames; host.cpp: what hosts send and
-// receive; passing.cpp: rules and captures; build.cpp: makes it from a scenario; flows.cpp: begin
-// and end of flows; measure.cpp: what is reported.
+// receive; passing.cpp: rules and captures; routing.cpp: paths and failures; build.cpp: makes it
+// from a scenario; flows.cpp: begin and end of flows; measure.cpp: what is reported.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ public:
 private:
   // What happens at a time that is known before, or that a flow or a sample asks for.
   struct Action {
-    enum class Kind : uint8_t { Measure, Start, Stop, Change, Pause, Rules, Sample };
+    enum class Kind : uint8_t { Measure, Start, Stop, Change, Pause, Rules, Sample, Reroute };
     uint64_t at = 0;
     Kind kind = Kind::Start;
     uint32_t number = 0; // of the flow; otherwise of the event or change of rules in the scenario
@@ -66,6 +66,7 @@ private:
   void build_ports();
   void add_host_port(uint32_t number, uint32_t wire);
   void build_routes();
+  uint64_t routing_seed() const { return scenario_.routing.seed.value_or(scenario_.seed); }
   void build_router(Router &router, uint32_t node, uint64_t salt);
   LinkSpec spec_of(uint32_t wire, const LinkSpec &given) const;
   Status build_flows();
@@ -85,12 +86,20 @@ private:
   void send_pauses(uint32_t wire);
   void arrive(uint32_t wire, wire::Frame &frame);
   void forward(Switch &at, wire::Frame &frame);
-  uint32_t route(const Router &at, const HeldFrame &held);
+  uint32_t route(Router &at, const HeldFrame &held);
   void put(uint32_t wire, wire::Frame &frame);
-  static uint32_t choose(const Router &at, uint32_t route, const PathKey &key);
   void lose(const wire::Frame &frame);
   uint64_t next_of(const Port &port) const;
   void schedule_wire(uint32_t wire);
+
+  // routing.cpp
+  uint32_t choose(Router &at, uint32_t route, const HeldFrame &held);
+  uint32_t choose_by_hash(const Router &at, uint32_t route, const PathKey &key, uint32_t qp) const;
+  uint32_t qp_of(const HeldFrame &held);
+  uint32_t flowlet_wire(Router &at, uint32_t route, uint64_t flow);
+  void set_link(uint32_t wire, bool down);
+  void cut(uint32_t wire);
+  void reroute();
 
   // passing.cpp
   Status build_points();
@@ -126,7 +135,8 @@ private:
     return host.router ? all_have_room(host) : has_room(host.wire);
   }
   uint64_t free_at(const Host &host) const {
-    return host.router ? first_free_at(host) : ports_[host.wire]->link.free_at();
+    return std::max(host.lost_until,
+                    host.router ? first_free_at(host) : ports_[host.wire]->link.free_at());
   }
   uint32_t paused_at(const Host &host) const {
     return host.router ? all_paused_at(host) : ports_[host.wire]->link.paused_at(now_);
@@ -152,6 +162,7 @@ private:
   void release(uint32_t handle);
   responder::Responder &responder_of(uint32_t host, const FlowRun &run);
   uint32_t flow_of_qp(uint32_t qp) const;
+  void note_first_psn(const HeldFrame &held);
   uint32_t flow_of_raw(const HeldFrame &frame);
 
   // flows.cpp
@@ -182,7 +193,9 @@ private:
   Scenario scenario_;
   Network network_;
   uint64_t now_ = 0;
-  bool passes_ = false; // there are rules or captures
+  bool passes_ = false;              // there are rules or captures
+  std::vector<uint32_t> first_psns_; // by QP from kFirstQp on, with `reorder`; kNone: none sent
+  std::vector<bool> down_;           // by wire; empty: none was ever down
   FrameTotals totals_;
   FramePool pool_;
   std::vector<std::unique_ptr<LinkCounts>> counts_;
