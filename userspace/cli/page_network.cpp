@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -65,9 +66,9 @@ private:
   // Hosts of one kind at one switch, in their order.
   void gather_hosts() {
     std::map<std::pair<uint32_t, std::string>, std::vector<uint32_t>> together;
-    std::vector<bool> seen(network_.hosts); // a host with several links is drawn at the first
+    std::set<uint32_t> seen; // a host with several links is drawn at the first
     for (const simulate::Wire &wire : network_.wires)
-      if (wire.from < network_.hosts && !std::exchange(seen[wire.from], true))
+      if (wire.from < network_.hosts && seen.insert(wire.from).second)
         together[{wire.to, kind_of(network_.nodes[wire.from])}].push_back(wire.from);
     for (const auto &[where, hosts] : together) {
       if (hosts.size() <= kMostAlone) {
