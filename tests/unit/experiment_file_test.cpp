@@ -56,6 +56,67 @@ TEST(ExperimentFiles, Traces) {
             "f.yaml:6: link switch:receiver: wrong: line 2 of the trace is 'x'");
 }
 
+TEST(ExperimentFiles, Graphs) {
+  const std::string head = "experiment: x\nduration: 10ms\n",
+                    flows = "flows: [{from: all, to: b, words: write size 1M}]\n";
+  const Experiment e = sound(head +
+                             "topology: {graph: {switches: [s, t], delay: 3us, links: [[a, s, "
+                             "10gbit], [s, t, 40gbit, 5us], [t, b, 20gbit]]}}\n" +
+                             flows);
+  const simulate::Topology &t = e.scenario.topology;
+  ASSERT_EQ(t.graph.links.size(), 3U);
+  EXPECT_EQ(t.graph.links[0].delay, 3000U);
+  EXPECT_EQ(t.graph.links[1].delay, 5000U);
+  EXPECT_EQ(t.rate, 40'000'000'000U);
+  EXPECT_EQ(names_of(e), "flow-1:a>b ");
+  const auto error = [&](const std::string &graph) {
+    return read(head + "topology: {graph: {" + graph + "}}\n" + flows).error().message;
+  };
+  EXPECT_EQ(error("switches: [s], links: [[a, s], [b, s]]"), "f.yaml:3: the link a-s has no rate");
+  EXPECT_EQ(error("rate: 1gbit, links: [[a]]"),
+            "f.yaml:3: links: a link is not a list of 2 to 4 words");
+  EXPECT_EQ(error("rate: 1gbit, links: x"), "f.yaml:3: links: it is not a list");
+  EXPECT_EQ(error("rate: 1gbit, switches: s"), "f.yaml:3: switches: it is not a list");
+  EXPECT_EQ(sound(head + "topology: {fat-tree: {k: 2, rate: 1gbit, oversubscription: 2}}\n" +
+                  "flows: [{from: host-1, to: host-2, words: write size 1M}]\n")
+                .scenario.topology.oversubscription,
+            2U);
+}
+
+TEST(ExperimentFiles, Routings) {
+  const std::string head = kHead + kFlows;
+  using Routing = simulate::Routing;
+  const auto routing = [&](const std::string &text) {
+    return sound(head + "routing: " + text + "\n").scenario.routing;
+  };
+  EXPECT_EQ(sound(head).scenario.routing.kind, Routing::Kind::Ecmp);
+  for (const char *text : {"ecmp 5-tuple+qpn seed 7", "{ecmp: {fields: 5-tuple+qpn, seed: 7}}"}) {
+    EXPECT_EQ(routing(text).fields, Routing::Fields::Qpn) << text;
+    EXPECT_EQ(routing(text).seed, 7U) << text;
+  }
+  EXPECT_EQ(routing("ecmp seed 3").seed, 3U);
+  EXPECT_EQ(routing("{spray: random}").kind, Routing::Kind::SprayRandom);
+  EXPECT_EQ(routing("spray round-robin").kind, Routing::Kind::SprayRoundRobin);
+  EXPECT_EQ(routing("{flowlet: 50us}").gap_ns, 50'000U);
+  EXPECT_EQ(routing("flowlet 50us\nreroute: 10ms").reroute_ns, 10'000'000U);
+  EXPECT_TRUE(sound(head + "reliability: {reorder: accept}\n").scenario.reorder);
+  EXPECT_EQ(read(head + "routing: spry\n").error().message,
+            "f.yaml:5: routing: 'spry' is not a routing");
+  EXPECT_EQ(read(head + "routing: ecmp 5-tuple 6\n").error().message,
+            "f.yaml:5: routing: '6' is not seed N or the end");
+}
+
+TEST(ExperimentFiles, LinksFail) {
+  const std::string head = kHead + kFlows + "schedule: [{at: 1ms, do: link ";
+  const Experiment e = sound(head + "sender-1-switch down}, {at: 2ms, do: link bottleneck up}]\n");
+  ASSERT_EQ(e.scenario.schedule.size(), 2U);
+  EXPECT_EQ(e.scenario.schedule[0].kind, simulate::Event::Kind::Down);
+  EXPECT_EQ(e.scenario.schedule[0].target, "sender-1:switch");
+  EXPECT_EQ(e.scenario.schedule[1].kind, simulate::Event::Kind::Up);
+  EXPECT_EQ(read(head + "x-y down}]\n").error().message,
+            "f.yaml:5: do: link: there is no link 'x-y'");
+}
+
 TEST(ExperimentFiles, AllKeys) {
   const Experiment e = sound(R"(experiment: all keys
 seed: 7

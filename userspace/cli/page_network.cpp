@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ Node::Tier tier_of(const std::string &name, bool host) {
   const std::string kind = kind_of(name);
   if (host)
     return kind == "sender" ? Node::Tier::Top : Node::Tier::Bottom;
-  return kind == "spine" ? Node::Tier::Top : Node::Tier::Middle;
+  return kind == "spine" || kind == "core" ? Node::Tier::Top : Node::Tier::Middle;
 }
 
 class Drawing {
@@ -65,8 +66,9 @@ private:
   // Hosts of one kind at one switch, in their order.
   void gather_hosts() {
     std::map<std::pair<uint32_t, std::string>, std::vector<uint32_t>> together;
+    std::set<uint32_t> seen; // a host with several links is drawn at the first
     for (const simulate::Wire &wire : network_.wires)
-      if (wire.from < network_.hosts)
+      if (wire.from < network_.hosts && seen.insert(wire.from).second)
         together[{wire.to, kind_of(network_.nodes[wire.from])}].push_back(wire.from);
     for (const auto &[where, hosts] : together) {
       if (hosts.size() <= kMostAlone) {

@@ -78,6 +78,12 @@ std::vector<plot::Moment> moments_of(const experiment::Experiment &experiment) {
     case simulate::Event::Kind::Pause:
       word = "pfc";
       break;
+    case simulate::Event::Kind::Down:
+      word = "link down";
+      break;
+    case simulate::Event::Kind::Up:
+      word = "link up";
+      break;
     }
     moments.push_back(
         {static_cast<double>(event.at_ns) / 1e9, fmt::format("{} {}", word, event.target)});

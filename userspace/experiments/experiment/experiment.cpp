@@ -114,12 +114,15 @@ private:
          [this](const YAML::Node &node) {
            return read_topology(reader_, node, scenario().topology);
          }},
+        {"routing",
+         [this](const YAML::Node &node) {
+           return read_routing(reader_, node, scenario().routing);
+         }},
+        {"reroute", reader_.duration("reroute", scenario().routing.reroute_ns)},
         {"queue", [this](const YAML::Node &node) { return after_topology(node, read_queues); }},
         {"congestion", [this](const YAML::Node &node) { return congestion(node); }},
         {"reliability",
-         [this](const YAML::Node &node) {
-           return read_reliability(reader_, node, scenario().reliability);
-         }},
+         [this](const YAML::Node &node) { return read_reliability(reader_, node, scenario()); }},
         {"cnp", later}, // after the flows, whose DCQCN describes it
         {"flows",
          [this](const YAML::Node &node) -> Status {

@@ -27,13 +27,16 @@ YamlReader::Read one_of(const YamlReader &reader, std::string key,
 } // namespace
 
 Status read_reliability(const YamlReader &reader, const YAML::Node &node,
-                        requester::Reliability &r) {
+                        simulate::Scenario &scenario) {
+  requester::Reliability &r = scenario.reliability;
   unsigned window = r.window, timeout = r.timeout_code, retries = r.retries, rnr = r.rnr_retries;
   Status done = reader.map(node, "a key of reliability",
                            {{"window", reader.number("window", 1, 1U << 20, window)},
                             {"timeout", reader.number("timeout", 0, 31, timeout)},
                             {"retries", reader.number("retries", 0, 255, retries)},
                             {"rnr-retries", reader.number("rnr-retries", 0, 7, rnr)},
+                            {"reorder", one_of(reader, "reorder", {"refuse", "accept"},
+                                               "what receivers do", scenario.reorder)},
                             {"retransmit", one_of(reader, "retransmit", {"go-back-n", "selective"},
                                                   "a way to retransmit", r.selective)}});
   r.window = window;

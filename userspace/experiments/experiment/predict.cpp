@@ -104,7 +104,8 @@ ExperimentPrediction predict(const Scenario &scenario, bool fluid) {
     return none("the bottleneck does not mark by RED");
   if (!scenario.schedule.empty())
     for (const simulate::Event &event : scenario.schedule)
-      if (event.kind == simulate::Event::Kind::Stop || event.kind == simulate::Event::Kind::Link)
+      if (event.kind != simulate::Event::Kind::Start && event.kind != simulate::Event::Kind::Flap &&
+          event.kind != simulate::Event::Kind::Pause)
         return none("flows or links change during the run");
   question.parameters = first.flow.control.dcqcn;
   question.path.line_bits = static_cast<double>(queue.rate ? queue.rate : scenario.topology.rate);

@@ -19,6 +19,8 @@ namespace xr::experiment {
 
 Status read_topology(const YamlReader &reader, const YAML::Node &node,
                      simulate::Topology &topology);
+// "ecmp 5-tuple+qpn seed 7", "spray random", "flowlet 50us", or a map of one of them.
+Status read_routing(const YamlReader &reader, const YAML::Node &node, simulate::Routing &routing);
 // The topology is known; names of queues are checked against it.
 Status read_queues(const YamlReader &reader, const YAML::Node &node, simulate::Scenario &scenario);
 
@@ -44,7 +46,7 @@ Status read_flows(const YamlReader &reader, const YAML::Node &node, const FlowDe
 Status derive_cnp_pacing(simulate::Scenario &scenario, bool mode, bool interval);
 
 Status read_reliability(const YamlReader &reader, const YAML::Node &node,
-                        requester::Reliability &reliability);
+                        simulate::Scenario &scenario);
 // Changes what the flows describe.
 Status read_cnp(const YamlReader &reader, const YAML::Node &node, congestion::CnpPacing &cnp);
 
@@ -69,6 +71,8 @@ Status read_schedule(const YamlReader &reader, const YAML::Node &node, simulate:
 // The index of a flow or queue by its name, or the queue's alias; an error with the nearest name.
 Result<size_t> flow_named(const simulate::Scenario &scenario, const std::string &name);
 Result<std::string> queue_named(const simulate::Scenario &scenario, const std::string &name);
+// A queue of the link "A-B"; also by a queue's name.
+Result<std::string> link_named(const simulate::Scenario &scenario, const std::string &name);
 
 // `fluid`: also whether it is stable, which takes longer than all else.
 ExperimentPrediction predict(const simulate::Scenario &scenario, bool fluid);

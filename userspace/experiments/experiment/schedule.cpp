@@ -52,9 +52,15 @@ Status parse_stop(WordReader &words, const Scenario &scenario, Event &event) {
 }
 
 Status parse_link(WordReader &words, const Scenario &scenario, Event &event) {
+  const std::string name = words.take();
+  const bool down = words.take_if("down");
+  if (down || words.take_if("up")) {
+    event.kind = down ? Event::Kind::Down : Event::Kind::Up;
+    event.target = XR_TRY(link_named(scenario, name));
+    return {};
+  }
   event.kind = Event::Kind::Link;
-  if (Status s = take_queue(words, scenario, event); !s)
-    return s;
+  event.target = XR_TRY(queue_named(scenario, name));
   std::vector<std::string> rest;
   while (!words.done())
     rest.push_back(words.take());

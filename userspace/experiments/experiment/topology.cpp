@@ -36,37 +36,92 @@ YamlReader::Read rate_of(const YamlReader &reader, const char *key, uint64_t &ra
   };
 }
 
-struct KindName {
-  std::string_view name;
-  Topology::Kind kind;
-};
-// To add a topology: Topology::Kind in simulate/scenario.h, Builder and check_topology in
-// simulate/topology.cpp, its word and keys here; with frames, or a refusal: places/plan.cpp;
+using Kind = Topology::Kind;
+// To add a topology: Topology::Kind in simulate/scenario.h, Builder, kind_name and check_topology
+// in simulate/topology.cpp, its keys here; with frames, or a refusal: places/plan.cpp;
 // docs/experiments.md; simulate_test, experiment_file_test, places_test.
-constexpr KindName kKinds[] = {{"star", Topology::Kind::Star},
-                               {"dumbbell", Topology::Kind::Dumbbell},
-                               {"parking-lot", Topology::Kind::ParkingLot},
-                               {"leaf-spine", Topology::Kind::LeafSpine}};
+constexpr Kind kKinds[] = {Kind::Star,      Kind::Dumbbell, Kind::ParkingLot,
+                           Kind::LeafSpine, Kind::FatTree,  Kind::Graph};
 
-Status read_kind(const YamlReader &reader, const YAML::Node &node, const KindName &kind,
-                 Topology &t) {
-  t.kind = kind.kind;
+Status read_names(const YamlReader &reader, const YAML::Node &node, const char *key,
+                  std::vector<std::string> &names) {
+  if (!node.IsSequence())
+    return reader.in(node, key, {"it is not a list", fmt::format("{}: [a, b]", key)});
+  for (const YAML::Node &name : node)
+    names.push_back(parse::scalar(name));
+  return {};
+}
+
+// [A, B], [A, B, RATE] or [A, B, RATE, DELAY].
+Status read_link(const YamlReader &reader, const YAML::Node &node, const Topology &t,
+                 simulate::Graph::Link &link) {
+  if (!node.IsSequence() || node.size() < 2 || node.size() > 4)
+    return reader.in(node, "links",
+                     {"a link is not a list of 2 to 4 words", "like [a, b, 100gbit, 1us]"});
+  link.a = parse::scalar(node[0]);
+  link.b = parse::scalar(node[1]);
+  link.delay = t.delay;
+  if (node.size() > 2)
+    XR_TRY(rate_of(reader, "links", link.rate, nullptr)(node[2]));
+  if (node.size() > 3)
+    XR_TRY(reader.duration("links", link.delay)(node[3]));
+  return {};
+}
+
+// The rate of a graph's links is the fastest of them where it is not given.
+Status read_graph(const YamlReader &reader, const YAML::Node &node, Topology &t) {
+  const auto names = [&reader](const char *key, std::vector<std::string> &list) {
+    return [&reader, key, &list](const YAML::Node &inner) {
+      return read_names(reader, inner, key, list);
+    };
+  };
+  XR_TRY(reader.map(
+      node, "a key of graph",
+      {{"rate", rate_of(reader, "rate", t.rate, &t.layer1)},
+       {"delay", reader.duration("delay", t.delay)},
+       {"hosts", names("hosts", t.graph.hosts)},
+       {"switches", names("switches", t.graph.switches)},
+       {"links", [&](const YAML::Node &list) -> Status {
+          if (!list.IsSequence())
+            return reader.in(list, "links", {"it is not a list", "links: [[a, b, 100gbit, 1us]]"});
+          for (const YAML::Node &link : list)
+            XR_TRY(read_link(reader, link, t, t.graph.links.emplace_back()));
+          return {};
+        }}}));
+  if (Status s = simulate::check_topology(t); !s)
+    return reader.at(node, s.error());
+  if (t.rate)
+    return {};
+  for (const simulate::Graph::Link &link : t.graph.links)
+    t.rate = std::max(t.rate, link.rate);
+  return {};
+}
+
+Status read_kind(const YamlReader &reader, const YAML::Node &node, Kind kind, Topology &t) {
+  t.kind = kind;
+  if (kind == Kind::Graph)
+    return read_graph(reader, node, t);
   std::vector<YamlReader::Key> keys = {{"rate", rate_of(reader, "rate", t.rate, &t.layer1)},
                                        {"delay", reader.duration("delay", t.delay)}};
-  if (t.kind != Topology::Kind::Star) {
+  if (t.kind != Kind::Star) {
     keys.push_back({"core-rate", rate_of(reader, "core-rate", t.core_rate, nullptr)});
     keys.push_back({"core-delay", reader.duration("core-delay", t.core_delay)});
   }
-  if (t.kind == Topology::Kind::Star || t.kind == Topology::Kind::Dumbbell)
+  if (t.kind == Kind::Star || t.kind == Kind::Dumbbell)
     keys.push_back({"senders", reader.number("senders", 1, kMost, t.senders)});
-  if (t.kind == Topology::Kind::ParkingLot)
+  if (t.kind == Kind::ParkingLot)
     keys.push_back({"hops", reader.number("hops", 1, kMost, t.hops)});
-  if (t.kind == Topology::Kind::LeafSpine) {
+  if (t.kind == Kind::LeafSpine) {
     keys.push_back({"leaves", reader.number("leaves", 1, kMost, t.leaves)});
     keys.push_back({"spines", reader.number("spines", 1, kMost, t.spines)});
     keys.push_back({"hosts", reader.number("hosts", 1, kMost, t.hosts)});
   }
-  if (Status s = reader.map(node, fmt::format("a key of {}", kind.name), keys); !s)
+  if (t.kind == Kind::FatTree)
+    keys.push_back({"k", reader.number("k", 2, kMost, t.k)});
+  if (t.kind == Kind::LeafSpine || t.kind == Kind::FatTree)
+    keys.push_back(
+        {"oversubscription", reader.number("oversubscription", 1, kMost, t.oversubscription)});
+  if (Status s = reader.map(node, fmt::format("a key of {}", simulate::kind_name(kind)), keys); !s)
     return s;
   if (Status s = simulate::check_topology(t); !s)
     return reader.at(node, s.error());
@@ -78,15 +133,16 @@ Status read_kind(const YamlReader &reader, const YAML::Node &node, const KindNam
 Status read_topology(const YamlReader &reader, const YAML::Node &node, Topology &topology) {
   std::vector<YamlReader::Key> keys;
   unsigned found = 0;
-  for (const KindName &kind : kKinds)
-    keys.push_back({kind.name, [&](const YAML::Node &inner) {
+  for (const Kind kind : kKinds)
+    keys.push_back({simulate::kind_name(kind), [&, kind](const YAML::Node &inner) {
                       found++;
                       return read_kind(reader, inner, kind, topology);
                     }});
   if (Status s = reader.map(node, "a topology", keys); !s)
     return s;
   if (found != 1)
-    return reader.at(node, {"one topology is needed", "star, dumbbell, parking-lot or leaf-spine"});
+    return reader.at(node, {"one topology is needed",
+                            "star, dumbbell, parking-lot, leaf-spine, fat-tree or graph"});
   return {};
 }
 
@@ -104,6 +160,19 @@ Result<std::string> queue_named(const simulate::Scenario &scenario, const std::s
   return Error{fmt::format("there is no queue '{}'", name),
                near.empty() ? fmt::format("a queue is SWITCH:NEIGHBOUR, like {}", queues.front())
                             : fmt::format("did you mean {}?", near)};
+}
+
+Result<std::string> link_named(const simulate::Scenario &scenario, const std::string &name) {
+  for (const std::string &queue : simulate::queue_names(scenario.topology)) {
+    std::string link = queue;
+    link[link.find(':')] = '-';
+    if (link == name)
+      return queue;
+  }
+  auto queue = queue_named(scenario, name);
+  if (!queue)
+    return Error{fmt::format("there is no link '{}'", name), "a link is A-B, like switch-receiver"};
+  return queue;
 }
 
 Status check_queue(const LinkSpec &spec) {

@@ -47,10 +47,11 @@ Error not_here(std::string what, std::string hint) {
 Status check_topology(const Scenario &scenario) {
   const Topology &topology = scenario.topology;
   using Kind = Topology::Kind;
-  if (topology.kind == Kind::ParkingLot || topology.kind == Kind::LeafSpine)
-    return not_here(fmt::format("a {} is not possible",
-                                topology.kind == Kind::ParkingLot ? "parking-lot" : "leaf-spine"),
+  if (topology.kind != Kind::Star && topology.kind != Kind::Dumbbell)
+    return not_here(fmt::format("a {} is not possible", simulate::kind_name(topology.kind)),
                     "star or dumbbell, or --on virtual");
+  if (scenario.reorder)
+    return not_here("reorder: accept is not possible", "leave it out, or use --on virtual");
   if (topology.senders > kMostHosts)
     return not_here(fmt::format("{} senders are not possible", topology.senders),
                     fmt::format("at most {}", kMostHosts));
@@ -148,6 +149,8 @@ private:
         continue;
       if (event.kind == Event::Kind::Pause)
         return not_here("'pfc' is not possible", "start, stop, link or flap");
+      if (event.kind == Event::Kind::Down || event.kind == Event::Kind::Up)
+        return not_here("'link A-B down' is not possible", "use flap bottleneck 5ms");
       if (event.target != plan_.queue)
         return not_here(fmt::format("there is no queue {}", event.target),
                         fmt::format("only {}, the bottleneck", plan_.queue));

@@ -44,6 +44,11 @@ void Connection::receive(const uint8_t *bth, const roce_packet &packet,
   if (transport_ == ROCE_UC)
     return unreliable(c);
   marked_ |= options.echo_ce && packet.ecn == ROCE_ECN_CE;
+  if (!has_expected_ && options.first_psn)
+    if (const std::optional<uint32_t> psn = options.first_psn(roce_key_qp(&packet.key))) {
+      start_at(*psn, kept_room);
+      counts.qps++;
+    }
   int32_t distance = has_expected_ ? roce_psn_diff(packet.psn, expected_) : 0;
   if (!has_expected_ || is_qpn_reused(c, distance)) {
     if (!may_start(c)) {
@@ -114,7 +119,7 @@ void Connection::ahead(const Context &c) {
   c.counts.out_of_order++;
   if (c.options.selective)
     keep(c);
-  if (!nak_)
+  if (!nak_ && !c.options.reorder)
     ask_for_expected();
 }
 

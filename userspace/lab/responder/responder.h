@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -33,6 +34,11 @@ struct ResponderOptions {                 // NOLINT(clang-analyzer-optin.perform
   bool echo_ce = false;    // ACKs have BECN where a request before them had CE: for DCTCP
   bool merge_acks = false; // send only the newest of several queued ACKs
   bool selective = false;  // selective repeat: keeps requests after a missing one
+  // With `selective`: no NAK for missing requests, which a timeout of the peer sends again. For
+  // networks that reorder.
+  bool reorder = false;
+  // With `reorder`: the PSN with which the peer of a QP begins, if it is known.
+  std::function<std::optional<uint32_t>(uint32_t qp)> first_psn = {};
   uint32_t most_kept = 1024; // selective: requests that each QP keeps; its peer's window
   uint64_t rnr_every = 0;    // an RNR NAK for every N-th message, once; 0: none
   uint8_t rnr_timer = 12;    // RNR timer code (IBA vol. 1, 9.7.5.2.8): 12 is 0.64 ms

@@ -17,7 +17,7 @@ constexpr uint32_t kMtu = 65535;
 constexpr uint32_t kQpns = 1U << 24;
 
 // Seeds of what is random besides the flows.
-constexpr uint64_t kLinkSeeds = 1ULL << 32, kSwitchSeeds = 2ULL << 32;
+constexpr uint64_t kLinkSeeds = 1ULL << 32, kSwitchSeeds = 2ULL << 32, kHostSeeds = 4ULL << 32;
 
 bool has_answers(const flow::Flow &flow) {
   return flow.opcodes.empty() &&
@@ -168,7 +168,7 @@ void World::build_ports() {
     port.from = between.from;
     port.to = between.to;
     if (host)
-      hosts_[between.from].wire = i;
+      add_host_port(between.from, i);
     else
       switches_[between.from - network_.hosts].ports.push_back(i);
   }
@@ -179,23 +179,47 @@ void World::build_ports() {
     }
 }
 
-void World::build_routes() {
-  for (size_t i = 0; i < switches_.size(); i++) {
-    Switch &item = switches_[i];
-    item.salt = draw(scenario_.seed, kSwitchSeeds + i);
-    std::map<std::vector<uint32_t>, uint32_t> groups;
-    for (const std::vector<uint32_t> &wires : network_.next_hops[network_.hosts + i]) {
-      if (wires.size() == 1) {
-        item.routes.push_back(wires.front());
-        continue;
-      }
-      const auto [group, added] = groups.try_emplace(wires, item.groups.size());
-      if (added)
-        item.groups.push_back(wires);
-      item.routes.push_back(Switch::kGroup | group->second);
-    }
+void World::add_host_port(uint32_t number, uint32_t wire) {
+  Host &host = hosts_[number];
+  const bool first = host.wire == kNone;
+  if (first) {
+    host.wire = wire;
+    return;
   }
+  if (!host.router) {
+    host.router = std::make_unique<Router>();
+    host.router->ports = {host.wire};
+  }
+  host.router->ports.push_back(wire);
+}
+
+void World::build_routes() {
+  const uint64_t seed = routing_seed();
+  for (uint32_t i = 0; i < switches_.size(); i++)
+    build_router(switches_[i], network_.hosts + i, draw(seed, kSwitchSeeds + i));
+  for (uint32_t i = 0; i < hosts_.size(); i++)
+    if (hosts_[i].router)
+      build_router(*hosts_[i].router, i, draw(seed, kHostSeeds + i));
   network_.next_hops.clear();
+}
+
+void World::build_router(Router &router, uint32_t node, uint64_t salt) {
+  router.salt = salt;
+  router.routes.clear();
+  router.groups.clear();
+  router.flowlets.clear();
+  std::map<std::vector<uint32_t>, uint32_t> groups;
+  for (const std::vector<uint32_t> &wires : network_.next_hops[node]) {
+    if (wires.size() <= 1) {
+      router.routes.push_back(wires.empty() ? kNone : wires.front());
+      continue;
+    }
+    const auto [group, added] = groups.try_emplace(wires, router.groups.size());
+    if (added)
+      router.groups.push_back(wires);
+    router.routes.push_back(Router::kGroup | group->second);
+  }
+  router.turn.assign(router.groups.size(), 0);
 }
 
 Status World::build_flows() {
@@ -226,6 +250,8 @@ Status World::build_flows() {
     XR_TRY(build_flow(i).in(fmt::format("flow {}", setup.name)));
     flow_of_qp_.resize(qps, i);
   }
+  if (scenario_.reorder)
+    first_psns_.assign(qps, kNone);
   return {};
 }
 
@@ -246,6 +272,9 @@ Status World::build_flow(uint32_t number) {
     if (Status s = flow::check_reliable(flow); !s)
       return s;
   run.reads = setup.reliable && has_answers(flow);
+  if (run.reads && scenario_.reorder)
+    return Error{"reorder: accept: READs and atomics need their answers in order",
+                 "use write or send, or leave reorder out"};
   wire::Frame frame;
   frame.dscp = flow.path.tos >> 2;
   if (!flow.path.tags.empty())
@@ -294,7 +323,8 @@ Status World::build_event(uint32_t number) {
     if (event.kind == Event::Kind::Link)
       if (Status s = check_spec(event.target, target.get(), event.link); !s)
         return s;
-    if (event.kind != Event::Kind::Link && !event.duration_ns)
+    const bool lasts = event.kind == Event::Kind::Flap || event.kind == Event::Kind::Pause;
+    if (lasts && !event.duration_ns)
       return Error{fmt::format("the event of {} has no duration", event.target), "1ms"};
     at(event.at_ns, event.kind == Event::Kind::Pause ? Action::Kind::Pause : Action::Kind::Change,
        number);

@@ -46,14 +46,14 @@ flow::Flow World::flow_for(uint32_t number) const {
   using congestion::Rate;
   if (flow.control.rate.kind == Rate::Kind::Top && !scenario_.topology.layer1)
     flow.control.rate = {Rate::Kind::BitsL2,
-                         static_cast<double>(network_.wires[hosts_[run.src].wire].rate), ""};
+                         static_cast<double>(network_.wires[first_wire(run, flow)].rate), ""};
   return flow;
 }
 
 void World::start_flow(uint32_t number) {
   FlowRun &run = flows_[number];
-  const auto line = static_cast<double>(network_.wires[hosts_[run.src].wire].rate);
   std::vector<flow::Flow> flows{flow_for(number)};
+  const auto line = static_cast<double>(network_.wires[first_wire(run, flows.front())].rate);
   // it was checked with the same values
   if (const Status s = flow::fit_frame_size(flows.front()); !s)
     return;
@@ -132,8 +132,16 @@ responder::Responder &World::responder_of(uint32_t number, const FlowRun &run) {
     options.cnp_pacing = scenario_.cnp;
     options.check_icrc = false;
     options.headers_only = true;
-    options.selective = scenario_.reliability.selective;
     options.echo_ce = needs_ & XDP_ROCE_NEEDS_ECHO;
+    options.selective = scenario_.reliability.selective || scenario_.reorder;
+    options.reorder = scenario_.reorder;
+    if (scenario_.reorder)
+      options.first_psn = [this](uint32_t qp) -> std::optional<uint32_t> {
+        const uint32_t index = qp - kFirstQp;
+        if (index >= first_psns_.size() || first_psns_[index] == kNone)
+          return {};
+        return first_psns_[index];
+      };
     options.most_kept = scenario_.reliability.window;
     options.qps = static_cast<uint32_t>(flow_of_qp_.size());
     options.seed = scenario_.seed;
@@ -142,7 +150,7 @@ responder::Responder &World::responder_of(uint32_t number, const FlowRun &run) {
   return *host.responder;
 }
 
-// The wires that the flow's frames take.
+// The wires that the flow's frames take; with spray and flowlets, one of the paths.
 std::vector<uint32_t> World::path_of(const FlowRun &run, const flow::Flow &flow) const {
   const packet::Segment first = flow.segment(flow.size.of(0, flow.size_seed(0)), 0);
   packet::Path path = flow.path;
@@ -150,17 +158,21 @@ std::vector<uint32_t> World::path_of(const FlowRun &run, const flow::Flow &flow)
   packet::Headers headers = flow.headers(first.opcode);
   headers.dest_qp = run.qp;
   const auto frame = packet::build(path, headers, packet::counting_payload(first.payload));
-  std::vector<uint32_t> wires{hosts_[run.src].wire};
+  const Host &host = hosts_[run.src];
+  std::vector<uint32_t> wires{host.wire};
   if (!frame)
     return wires;
   const packet::Frame &built = frame.get();
   const PathKey key = path_key(built.bytes.data(), built.layout.l3);
-  for (uint32_t node = ports_[wires.back()]->to; node != run.dst; node = ports_[wires.back()]->to) {
-    const Switch &at = switches_[node - network_.hosts];
+  const auto next = [&](const Router &at) {
     const uint32_t route = at.routes[run.dst];
-    wires.push_back(route & Switch::kGroup ? choose(at, route, key) : route);
-  }
-  return wires;
+    return route & Router::kGroup ? choose_by_hash(at, route, key, run.qp) : route;
+  };
+  if (host.router)
+    wires.front() = next(*host.router);
+  while (wires.back() != kNone && ports_[wires.back()]->to != run.dst)
+    wires.push_back(next(switches_[ports_[wires.back()]->to - network_.hosts]));
+  return wires.back() == kNone ? std::vector{host.wire} : wires;
 }
 
 // From the first bit sent until the last message is complete, with the path for itself: open loop

@@ -10,53 +10,60 @@ namespace xr::simulate {
 
 namespace {
 
-// Answers that may wait in a paused link, so that answers of other classes pass them. bytes
-constexpr uint64_t kMostAnswers = 16384;
+// Distance of frames that a host sends to a link that is down. ns
+constexpr uint64_t kLostFrame = 1000;
 
 } // namespace
 
 void World::run_host(uint32_t number) {
   Host &host = hosts_[number];
-  const wire::Link &link = ports_[host.wire]->link;
-  while (link.free_at() <= now_) {
-    const bool sent = host.responder_turn ? send_response(host) || send_flow(host)
-                                          : send_flow(host) || send_response(host);
-    if (!sent)
-      break;
-  }
-  schedule_wire(host.wire);
-  schedule_host(number);
+  bool sent = true;
+  while (sent && free_at(host) <= now_)
+    sent = host.responder_turn ? send_response(host) || send_flow(host)
+                               : send_flow(host) || send_response(host);
+  if (!host.router) [[likely]]
+    schedule_wire(host.wire);
+  else
+    for (const uint32_t wire : host.router->ports)
+      schedule_wire(wire);
+  schedule_host(number, !sent);
 }
 
-// When the link is free and there is something that may be sent.
-void World::schedule_host(uint32_t number) {
+// When the link is free and there is something that may be sent. `sent_nothing`: a host with
+// several links waits until one of them changes.
+void World::schedule_host(uint32_t number, bool sent_nothing) {
   Host &host = hosts_[number];
-  const wire::Link &link = ports_[host.wire]->link;
-  const uint32_t paused = link.paused_at(now_);
+  const uint32_t paused = paused_at(host);
   uint64_t at = kNever;
   for (uint32_t left = host.classes; left; left &= left - 1) {
     const auto priority = static_cast<unsigned>(std::countr_zero(left));
     uint64_t earliest = host.sending[priority].earliest();
     if (paused >> priority & 1 && earliest != kNever)
-      earliest = std::max(earliest, link.paused_until(priority));
+      earliest = std::max(earliest, paused_until(host, priority));
     at = std::min(at, earliest);
   }
-  host.responder_waits = false;
+  host.waits = false;
+  const bool room = has_room(host);
   if (host.responder) {
     host.responder_wake = host.responder->wake_at();
-    if (link.backlog_bytes() < kMostAnswers)
+    if (room)
       at = std::min(at, host.responder_wake);
     else
-      host.responder_waits = host.responder_wake != kNever;
+      host.waits = host.responder_wake != kNever;
+  }
+  if (host.router && !room) {
+    host.waits = true;
+    at = kNever;
+  } else if (host.router && sent_nothing && at <= now_) {
+    at = next_change(host);
   }
   if (at != kNever)
-    at = std::max({at, link.free_at(), now_});
+    at = std::max({at, free_at(host), now_});
   queue_.set(static_cast<uint32_t>(ports_.size()) + number, at);
 }
 
 bool World::send_response(Host &host) {
-  if (!host.responder || host.responder->wake_at() > now_ ||
-      ports_[host.wire]->link.backlog_bytes() >= kMostAnswers)
+  if (!host.responder || host.responder->wake_at() > now_ || !has_room(host))
     return false;
   packet::Outgoing packet;
   if (!host.responder->next(now_, {&packet, 1}))
@@ -67,7 +74,9 @@ bool World::send_response(Host &host) {
 }
 
 bool World::send_flow(Host &host) {
-  const uint32_t paused = ports_[host.wire]->link.paused_at(now_);
+  if (host.router && !has_room(host))
+    return false;
+  const uint32_t paused = paused_at(host);
   // the highest class first
   for (uint32_t left = host.classes & ~paused; left;) {
     const auto priority = static_cast<unsigned>(std::bit_width(left)) - 1;
@@ -92,10 +101,15 @@ bool World::send_class(Host &host, Sending &sending) {
     run.ready = true;
     sending.ready.push(due.flow);
   }
-  while (!sending.ready.empty()) {
+  for (size_t skipped = 0; sending.ready.size() > skipped;) {
     const uint32_t number = sending.ready.front();
     FlowRun &run = flows_[number];
     sending.ready.pop();
+    if (host.router && !can_send(run)) {
+      sending.ready.push(number);
+      skipped++;
+      continue;
+    }
     run.ready = false;
     if (!run.source)
       continue;
@@ -143,6 +157,8 @@ void World::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
     flows_[flow].in_flight++;
     if (needs_ & XDP_ROCE_NEEDS_HOPS) [[unlikely]]
       forget_hops(handle);
+    if (!first_psns_.empty()) [[unlikely]]
+      note_first_psn(held);
   } else {
     held.flow = held.shape ? flow_of_qp(held.fields.dest_qp) : flow_of_raw(held);
     held.destination =
@@ -152,8 +168,28 @@ void World::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
   }
   frame.arrived = now_;
   totals_.sent++;
-  if (ports_[host.wire]->link.enqueue(now_, frame) != LinkDrop::None)
+  uint32_t wire = host.wire;
+  if (host.router) [[unlikely]] {
+    wire = route(*host.router, held);
+    if (held.request)
+      flows_[flow].wire = wire;
+    if (wire == kNone) {
+      totals_.sent++;
+      host.lost_until = now_ + kLostFrame;
+      return lose(frame);
+    }
+  }
+  const LinkDrop drop = ports_[wire]->link.enqueue(now_, frame);
+  if (drop == LinkDrop::Down)
+    host.lost_until = now_ + kLostFrame;
+  if (drop != LinkDrop::None)
     lose(frame);
+}
+
+void World::note_first_psn(const HeldFrame &held) {
+  const uint32_t index = held.fields.dest_qp - kFirstQp;
+  if (held.shape && index < first_psns_.size() && first_psns_[index] == kNone)
+    first_psns_[index] = held.fields.psn;
 }
 
 uint32_t World::flow_of_qp(uint32_t qp) const {

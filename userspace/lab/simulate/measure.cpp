@@ -46,8 +46,7 @@ std::vector<ExperimentFlow::Rtt> rtt_of(const requester::Requester &source) {
 // Counts the frames with payload. The frame that was on the line when the time began counts whole,
 // so the line's rate is the limit.
 double World::wire_rate(const FlowRun &run, uint64_t bytes, uint64_t ns) const {
-  const Host &to = hosts_[run.reads ? run.src : run.dst];
-  const uint64_t line = ports_[to.wire ^ 1]->most_rate;
+  const uint64_t line = most_rate(hosts_[run.reads ? run.src : run.dst]);
   const double rate = per_second(bytes, ns);
   return line ? std::min(rate, static_cast<double>(line)) : rate;
 }

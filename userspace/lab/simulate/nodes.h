@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ring.h"
@@ -34,6 +35,7 @@ struct alignas(64) Port {
 
   LinkCounts *counts = nullptr;
   uint64_t most_rate = 0;    // bit/s, of all that it had; 0: it follows a trace
+  uint64_t cut_until = 0;    // frames that arrive until then were on the link when it went down
   uint32_t from = 0, to = 0; // nodes
   uint8_t ingress = 0;       // number of the port of `to` that these frames enter
   uint32_t point = kNone;    // what its frames pass: index of World's points
@@ -47,14 +49,25 @@ struct alignas(64) Port {
   Mark measured, sampled;
 };
 
-struct Switch {
-  std::unique_ptr<wire::SharedBuffer> buffer;
-  std::vector<uint32_t> ports; // wires that leave it
+// Where a node sends the frames for each host.
+struct Router {
   // By host: a wire, or where several are equally short kGroup | index in `groups`.
   static constexpr uint32_t kGroup = 1U << 31;
+  std::vector<uint32_t> ports; // wires that leave it
   std::vector<uint32_t> routes;
   std::vector<std::vector<uint32_t>> groups;
   uint64_t salt = 0;
+  uint64_t choices = 0;       // at random, until now
+  std::vector<uint32_t> turn; // by group: the next wire in turn
+  struct Flowlet {
+    uint64_t last = 0; // packet
+    uint32_t wire = kNone;
+  };
+  std::unordered_map<uint64_t, Flowlet> flowlets; // by hash of flow and group
+};
+
+struct Switch : Router {
+  std::unique_ptr<wire::SharedBuffer> buffer;
 };
 
 // Flows of a host whose packets are of one class, so that PFC can hold them back.
@@ -81,11 +94,13 @@ struct HopStack {
 };
 
 struct Host {
-  uint32_t wire = 0;                               // that leaves it
+  uint32_t wire = kNone;          // that leaves it; the first of several
+  uint64_t lost_until = 0;        // the time of a frame that a link which is down refused
+  std::unique_ptr<Router> router; // of a host with several links
   std::unique_ptr<responder::Responder> responder; // from the first request on
   uint32_t classes = 0;                            // of `sending` that are used
   bool responder_turn = true;                      // requester and responder alternate
-  bool responder_waits = false;                    // until the link has sent what it holds
+  bool waits = false;                              // until a link has sent what it holds
   uint64_t responder_wake = kNever;                // as of the last schedule_host()
   std::array<Sending, kLinkClasses> sending;
 };
@@ -103,8 +118,9 @@ struct FlowRun {
   const FlowSetup *setup = nullptr;
   uint32_t src = 0, dst = 0; // hosts
   uint32_t qp = 0;
-  uint8_t priority = 0; // class of its packets
-  bool ready = false;   // is in Sending::ready
+  uint8_t priority = 0;  // class of its packets
+  uint32_t wire = kNone; // of a host with several links: that its last packet took
+  bool ready = false;    // is in Sending::ready
   uint64_t listed = kNever;
   bool reliable = false;
   uint32_t in_flight = 0;                       // frames of `source` or `ended`

@@ -159,7 +159,10 @@ void World::send_back(const Point &point, const wire::Frame &frame,
   held.flow = flow_of_raw(held);
   held.destination = destination_of(bytes.data());
   totals_.made++;
-  put(route(switches_[node - network_.hosts], held), cnp);
+  const uint32_t out = route(switches_[node - network_.hosts], held);
+  if (out == kNone)
+    return lose(cnp);
+  put(out, cnp);
 }
 
 wire::Frame World::duplicate(const wire::Frame &frame) {

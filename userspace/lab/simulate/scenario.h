@@ -18,19 +18,50 @@
 
 namespace xr::simulate {
 
+// A network of any form. Each name in `links` that is not a switch is a host.
+struct Graph {
+  struct Link {
+    std::string a, b;
+    uint64_t rate = 0, delay = 1000; // rate 0: the topology's
+  };
+  std::vector<std::string> hosts = {}; // their order; others follow as the links name them
+  std::vector<std::string> switches = {};
+  std::vector<Link> links = {}; // several may join the same two
+};
+
 // Names of hosts and queues: topology.h.
 struct Topology {
-  enum class Kind : uint8_t { Star, Dumbbell, ParkingLot, LeafSpine };
+  enum class Kind : uint8_t { Star, Dumbbell, ParkingLot, LeafSpine, FatTree, Graph };
   Kind kind = Kind::Star;
   // Star: sender-1 ... sender-N, receiver, one switch "switch".
   // Dumbbell: sender-1 ... N on "left", receiver-1 ... N on "right".
   // ParkingLot: switches switch-1 ... switch-(hops+1) in a row; sender-0 on the first, receiver-0
   // on the last; for each hop i sender-i on switch-i, receiver-i on switch-(i+1).
   // LeafSpine: leaf-1 ..., spine-1 ..., host-1 ... host-(leaves x hosts), ECMP by flow hash.
+  // FatTree: k pods, edge-POD-N, agg-POD-N, core-N, host-1 ... host-(k^3 / 4).
   unsigned senders = 2, hops = 3, leaves = 4, spines = 2, hosts = 8; // hosts: of each leaf
   uint64_t rate = 0, delay = 1000;                                   // of each host's link
   uint64_t core_rate = 0, core_delay = 1000; // between switches; core_rate 0: as `rate`
   bool layer1 = false; // rates include FCS, preamble and gap; otherwise a frame's bytes alone
+  unsigned k = 4;      // FatTree: even
+  // LeafSpine, FatTree, without core_rate: what enters a leaf or edge switch from its hosts, as a
+  // multiple of what it can send upwards. 0: core_rate.
+  unsigned oversubscription = 0;
+  simulate::Graph graph = {};
+};
+
+// Which of several equally short paths a packet takes. The same seed gives the same choices.
+struct Routing {
+  // Ecmp: by a hash of header fields. Spray: each packet by itself, at random or in turn. Flowlet:
+  // at random after a pause of `gap_ns` in a flow (5-tuple).
+  enum class Kind : uint8_t { Ecmp, SprayRandom, SprayRoundRobin, Flowlet };
+  // Beside addresses and UDP ports: DestQP, or the flow label of IPv6.
+  enum class Fields : uint8_t { FiveTuple, Qpn, FlowLabel };
+  Kind kind = Kind::Ecmp;
+  Fields fields = Fields::FiveTuple;
+  std::optional<uint64_t> seed = {}; // instead of the scenario's
+  uint64_t gap_ns = 0;
+  uint64_t reroute_ns = 0; // from a link's failure or repair until paths follow
 };
 
 // Traffic of one flow, as `send` would make it, between named hosts.
@@ -46,10 +77,10 @@ struct FlowSetup {
 };
 
 struct Event {
-  enum class Kind : uint8_t { Start, Stop, Link, Flap, Pause };
+  enum class Kind : uint8_t { Start, Stop, Link, Flap, Pause, Down, Up };
   uint64_t at_ns = 0;
   Kind kind = Kind::Start;
-  std::string target;       // flow or queue
+  std::string target;       // flow or queue; Down and Up: both directions of its link
   LinkSpec link = {};       // Link: the queue's new configuration; rate or delay 0: as before
   uint64_t duration_ns = 0; // Flap: down for; Pause: paused for
   uint8_t priorities = 0;   // Pause
@@ -64,6 +95,7 @@ struct Scenario {
   uint64_t sample_ns = 0; // 0: no samples
   uint64_t measure_from_ns = 0;
   Topology topology;
+  Routing routing;
   // Each switch port's; rate, delay and layer1 are the topology's. Its buffer and PFC are of each
   // switch, whose ports share the buffer. PFC of a switch pauses hosts and switches.
   LinkSpec queue;
@@ -76,6 +108,7 @@ struct Scenario {
   // Of reliable flows. iCRCs are not checked. A flow without ack-every asks for an ACK four times
   // in each window, so that it does not stop at the end of one.
   requester::Reliability reliability;
+  bool reorder = false; // receivers accept packets in any order, and send no NAK for missing ones
   std::vector<Event> schedule;
   // Frames meet the rules of a queue as they are going to it, before they are queued; those of a
   // host's port when they come to the switch. In the words a QP is named by its QPN.

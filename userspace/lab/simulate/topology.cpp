@@ -2,8 +2,11 @@
 #include "simulate/topology.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
+
+#include "simulate/graph.h"
 
 namespace xr::simulate {
 
@@ -12,7 +15,7 @@ namespace {
 using Kind = Topology::Kind;
 
 constexpr unsigned kMostHosts = 100'000;
-constexpr unsigned kMostPorts = 256; // of a switch: wire::Frame::ingress has 8 bits
+constexpr unsigned kMostFatTree = 32; // 8,192 hosts
 
 // Hosts, then switches, and what joins them; wires come in pairs.
 class Builder {
@@ -33,6 +36,12 @@ public:
     case Kind::LeafSpine:
       leaf_spine();
       break;
+    case Kind::FatTree:
+      graph(fat_tree(topology_));
+      break;
+    case Kind::Graph:
+      graph(topology_.graph);
+      break;
     }
     return std::move(network_);
   }
@@ -48,9 +57,7 @@ private:
     network_.wires.push_back({b, a, rate, delay});
   }
   void attach(uint32_t host, uint32_t to) { join(host, to, topology_.rate, topology_.delay); }
-  void core(uint32_t a, uint32_t b) {
-    join(a, b, topology_.core_rate ? topology_.core_rate : topology_.rate, topology_.core_delay);
-  }
+  void core(uint32_t a, uint32_t b) { join(a, b, core_rate(topology_), topology_.core_delay); }
   void numbered(const char *name, unsigned from, unsigned to) {
     for (unsigned i = from; i <= to; i++)
       node(fmt::format("{}-{}", name, i));
@@ -105,20 +112,78 @@ private:
       for (uint32_t j = 0; j < t.spines; j++)
         core(leaf + i, spine + j);
   }
+  void graph(const Graph &graph) {
+    std::map<std::string, uint32_t> numbers;
+    for (const std::string &name : hosts_of(graph))
+      numbers[name] = node(name);
+    hosts_end();
+    for (const std::string &name : graph.switches)
+      numbers[name] = node(name);
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> links;
+    for (const Graph::Link &link : graph.links) {
+      const uint32_t a = numbers[link.a], b = numbers[link.b];
+      join(a, b, link.rate ? link.rate : topology_.rate, link.delay);
+      const uint32_t number = ++links[std::minmax(a, b)];
+      for (size_t i = network_.wires.size() - 2; i < network_.wires.size(); i++)
+        network_.wires[i].number = number;
+    }
+  }
 
   const Topology &topology_;
   Network network_;
 };
 
+Error too_many(const char *what, unsigned most) {
+  return {fmt::format("{} is too large for a switch of {} ports", what, kMostPorts),
+          fmt::format("at most {}", most)};
+}
+
+Status check_fat_tree(const Topology &t) {
+  if (t.k < 2 || t.k % 2 || t.k > kMostFatTree)
+    return Error{fmt::format("a fat-tree of k: {} is not possible", t.k),
+                 fmt::format("k is even, at most {}", kMostFatTree)};
+  return {};
+}
+
+// Hosts forward nothing, so two of them can be apart although a third has links to both.
+Status check_connected(const Topology &topology) {
+  const Network network = build_network(topology);
+  std::vector<uint32_t> leaving(network.nodes.size());
+  for (uint32_t i = 0; i < network.wires.size(); i++)
+    leaving[network.wires[i].from] = i;
+  const auto reaches = [&network](uint32_t node, uint32_t host) {
+    return node == host ||
+           (!network.next_hops[node].empty() && !network.next_hops[node][host].empty());
+  };
+  for (uint32_t node = 0; node < network.nodes.size(); node++)
+    for (uint32_t host = 0; host < network.hosts; host++)
+      if (!reaches(node, host) &&
+          !(network.next_hops[node].empty() && reaches(network.wires[leaving[node]].to, host)))
+        return Error{fmt::format("the graph is not connected: there is no path from {} to {}",
+                                 network.nodes[node], network.nodes[host]),
+                     "add a link; hosts do not forward frames"};
+  return {};
+}
+
+} // namespace
+
 // Breadth-first from each host; hosts forward nothing.
-void route(Network &network) {
+void route(Network &network, const std::vector<bool> &down) {
   const size_t nodes = network.nodes.size();
   std::vector<std::vector<uint32_t>> leaving(nodes);
-  for (uint32_t i = 0; i < network.wires.size(); i++)
-    leaving[network.wires[i].from].push_back(i);
+  std::vector<uint32_t> links(nodes);
+  for (uint32_t i = 0; i < network.wires.size(); i++) {
+    links[network.wires[i].from]++;
+    if (down.empty() || !down[i])
+      leaving[network.wires[i].from].push_back(i);
+  }
   network.next_hops.assign(nodes, {});
-  for (size_t node = network.hosts; node < nodes; node++)
-    network.next_hops[node].resize(network.hosts);
+  std::vector<size_t> forwarding;
+  for (size_t node = 0; node < nodes; node++)
+    if (node >= network.hosts || links[node] > 1) {
+      network.next_hops[node].resize(network.hosts);
+      forwarding.push_back(node);
+    }
   std::vector<uint32_t> distance(nodes), queue;
   for (uint32_t host = 0; host < network.hosts; host++) {
     std::fill(distance.begin(), distance.end(), UINT32_MAX);
@@ -132,22 +197,30 @@ void route(Network &network) {
         distance[to] = distance[queue[at]] + 1;
         queue.push_back(to);
       }
-    for (size_t node = network.hosts; node < nodes; node++)
+    for (const size_t node : forwarding) {
+      if (node == host)
+        continue;
+      uint32_t nearest = UINT32_MAX;
       for (const uint32_t wire : leaving[node])
-        if (const uint32_t to = network.wires[wire].to;
-            distance[to] != UINT32_MAX && distance[to] + 1 == distance[node])
+        nearest = std::min(nearest, distance[network.wires[wire].to]);
+      for (const uint32_t wire : leaving[node])
+        if (nearest != UINT32_MAX && distance[network.wires[wire].to] == nearest)
           network.next_hops[node][host].push_back(wire);
+    }
   }
 }
 
-Error too_many(const char *what, unsigned most) {
-  return {fmt::format("{} is too large for a switch of {} ports", what, kMostPorts),
-          fmt::format("at most {}", most)};
+std::string_view kind_name(Kind kind) {
+  constexpr std::string_view kNames[] = {"star",       "dumbbell", "parking-lot",
+                                         "leaf-spine", "fat-tree", "graph"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
-} // namespace
-
 Status check_topology(const Topology &t) {
+  if (t.kind == Kind::Graph) {
+    XR_TRY(check_graph(t.graph, t.rate));
+    return check_connected(t);
+  }
   if (!t.rate)
     return Error{"the topology's links have no rate", "rate: 40gbit"};
   const auto needs_one = [](const char *what) {
@@ -163,6 +236,10 @@ Status check_topology(const Topology &t) {
     return needs_one("hops");
   if (t.kind == Kind::ParkingLot && t.hops > kMostHosts / 2)
     return Error{"hops is too large", fmt::format("at most {}", kMostHosts / 2)};
+  if (t.oversubscription && t.core_rate)
+    return Error{"core-rate and oversubscription are both given", "give one of them"};
+  if (t.kind == Kind::FatTree)
+    return check_fat_tree(t);
   if (t.kind != Kind::LeafSpine)
     return {};
   for (const auto &[what, number] :
@@ -185,6 +262,8 @@ std::vector<std::string> host_names(const Topology &topology) {
 
 std::vector<std::string> sender_names(const Topology &topology) {
   std::vector<std::string> names = host_names(topology);
+  if (topology.kind == Kind::Graph)
+    return names;
   std::erase_if(names, [](const std::string &name) { return name.starts_with("receiver"); });
   return names;
 }
@@ -209,7 +288,7 @@ std::optional<std::string> bottleneck(const Topology &topology) {
 
 Network build_network(const Topology &topology) {
   Network network = Builder(topology).build();
-  route(network);
+  route(network, {});
   return network;
 }
 

@@ -14,10 +14,14 @@
 
 namespace xr::simulate {
 
+inline constexpr unsigned kMostPorts = 256; // of a switch: wire::Frame::ingress has 8 bits
+
 Status check_topology(const Topology &topology);
+// As experiment files call it: "star".
+std::string_view kind_name(Topology::Kind kind);
 
 std::vector<std::string> host_names(const Topology &topology);
-// Hosts that send by their name: all but receivers; in a leaf-spine all hosts.
+// Hosts that send by their name: all but receivers; in leaf-spines, fat trees and graphs all hosts.
 std::vector<std::string> sender_names(const Topology &topology);
 // Queues of switches, then the ports of hosts: "HOST:SWITCH".
 std::vector<std::string> queue_names(const Topology &topology);
@@ -25,23 +29,29 @@ std::vector<std::string> queue_names(const Topology &topology);
 // right; none in others.
 std::optional<std::string> bottleneck(const Topology &topology);
 
-// Nodes are numbered, hosts first. Each pair of neighbours has one link a direction.
+// Nodes are numbered, hosts first. Each link is a wire a direction.
 struct Wire {
   uint32_t from = 0, to = 0; // nodes
   uint64_t rate = 0, delay = 0;
+  uint32_t number = 1; // among the links between the same two nodes
 };
 struct Network {
   std::vector<std::string> nodes;
   uint32_t hosts = 0;
   std::vector<Wire> wires; // wire 2i + 1 is the other direction of wire 2i
-  // next_hops[node][host]: wires on shortest paths, ascending; empty for hosts.
+  // next_hops[node][host]: wires on shortest paths, ascending; empty for hosts with one link.
   std::vector<std::vector<std::vector<uint32_t>>> next_hops;
 
+  // The second link between the same two nodes has the name "A:B/2".
   std::string queue_name(uint32_t wire) const {
-    return nodes[wires[wire].from] + ":" + nodes[wires[wire].to];
+    const std::string name = nodes[wires[wire].from] + ":" + nodes[wires[wire].to];
+    const uint32_t number = wires[wire].number;
+    return number == 1 ? name : name + "/" + std::to_string(number);
   }
 };
 // `topology` has passed check_topology().
 Network build_network(const Topology &topology);
+// Sets next_hops. `down`: wires that lead nowhere; empty: none.
+void route(Network &network, const std::vector<bool> &down);
 
 } // namespace xr::simulate

@@ -58,6 +58,8 @@ void World::act(const Action &action) {
     return change(action.number);
   case Action::Kind::Pause:
     return pause(action.number);
+  case Action::Kind::Reroute:
+    return reroute();
   case Action::Kind::Rules:
     return change_rules(action.number);
   case Action::Kind::Sample:
@@ -69,8 +71,15 @@ void World::act(const Action &action) {
 void World::change(uint32_t number) {
   const Event &event = scenario_.schedule[number];
   const uint32_t wire = event_targets_[number];
+  if (event.kind == Event::Kind::Down || event.kind == Event::Kind::Up)
+    return set_link(wire, event.kind == Event::Kind::Down);
+  const bool down = !down_.empty() && down_[wire];
+  if (event.kind == Event::Kind::Flap && down)
+    return;
   wire::Link &link = ports_[wire]->link;
   LinkSpec spec = event.kind == Event::Kind::Link ? spec_of(wire, event.link) : link.spec();
+  if (down)
+    spec.flap = link.spec().flap;
   if (event.kind == Event::Kind::Flap) // a flap is at the end of its period: at once
     spec.flap = {.down = event.duration_ns, .period = event.duration_ns, .count = 1};
   link.change(now_, spec, event.kind == Event::Kind::Link ? trace_of(spec) : nullptr);
@@ -115,7 +124,10 @@ void World::run_wire(uint32_t wire) {
   do {
     if (port.link.take(now_, frame)) {
       totals_.hops++;
-      arrive(wire, frame);
+      if (now_ > port.cut_until) [[likely]]
+        arrive(wire, frame);
+      else
+        lose(frame);
     }
     LinkDrop cause;
     while (port.link.has_dropped() && port.link.take_dropped(now_, frame, cause))
@@ -125,7 +137,7 @@ void World::run_wire(uint32_t wire) {
     next = next_of(port);
   } while (next <= now_);
   queue_.set(wire, next);
-  if (port.from < network_.hosts && hosts_[port.from].responder_waits)
+  if (port.from < network_.hosts && hosts_[port.from].waits)
     schedule_host(port.from);
 }
 
@@ -175,14 +187,17 @@ void World::arrive(uint32_t wire, wire::Frame &frame) {
 
 void World::forward(Switch &at, wire::Frame &frame) {
   const uint32_t out = route(at, pool_[frame.handle]);
+  if (out == kNone) [[unlikely]]
+    return lose(frame);
   if (passes_ && ports_[out]->point != kNone) [[unlikely]]
     return pass(out, frame);
   put(out, frame);
 }
 
-uint32_t World::route(const Switch &at, const HeldFrame &held) {
+// kNone: no path.
+uint32_t World::route(Router &at, const HeldFrame &held) {
   const uint32_t out = at.routes[held.destination];
-  return out & Switch::kGroup ? choose(at, out, path_key(pool_, held)) : out;
+  return out & Router::kGroup ? choose(at, out, held) : out;
 }
 
 void World::put(uint32_t out, wire::Frame &frame) {
@@ -194,12 +209,6 @@ void World::put(uint32_t out, wire::Frame &frame) {
     lose(frame);
   if (!waits || link.buffer().next() != kNever)
     schedule_wire(out);
-}
-
-// One of several equally short ways.
-uint32_t World::choose(const Switch &at, uint32_t route, const PathKey &key) {
-  const std::vector<uint32_t> &group = at.groups[route & ~Switch::kGroup];
-  return group[path_hash(key, at.salt) % group.size()];
 }
 
 void World::lose(const wire::Frame &frame) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running simulation. world.cpp: the loop and the way of frames; host.cpp: what hosts send and
-// receive; passing.cpp: rules and captures; build.cpp: makes it from a scenario; flows.cpp: begin
-// and end of flows; measure.cpp: what is reported.
+// receive; passing.cpp: rules and captures; routing.cpp: paths and failures; build.cpp: makes it
+// from a scenario; flows.cpp: begin and end of flows; measure.cpp: what is reported.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ public:
 private:
   // What happens at a time that is known before, or that a flow or a sample asks for.
   struct Action {
-    enum class Kind : uint8_t { Measure, Start, Stop, Change, Pause, Rules, Sample };
+    enum class Kind : uint8_t { Measure, Start, Stop, Change, Pause, Rules, Sample, Reroute };
     uint64_t at = 0;
     Kind kind = Kind::Start;
     uint32_t number = 0; // of the flow; otherwise of the event or change of rules in the scenario
@@ -65,7 +65,10 @@ private:
   Status check_spec(const std::string &name, uint32_t wire, const LinkSpec &spec) const;
   wire::TracePointer trace_of(const LinkSpec &spec) const;
   void build_ports();
+  void add_host_port(uint32_t number, uint32_t wire);
   void build_routes();
+  uint64_t routing_seed() const { return scenario_.routing.seed.value_or(scenario_.seed); }
+  void build_router(Router &router, uint32_t node, uint64_t salt);
   LinkSpec spec_of(uint32_t wire, const LinkSpec &given) const;
   Status build_flows();
   Status build_flow(uint32_t number);
@@ -84,12 +87,20 @@ private:
   void send_pauses(uint32_t wire);
   void arrive(uint32_t wire, wire::Frame &frame);
   void forward(Switch &at, wire::Frame &frame);
-  uint32_t route(const Switch &at, const HeldFrame &held);
+  uint32_t route(Router &at, const HeldFrame &held);
   void put(uint32_t wire, wire::Frame &frame);
-  static uint32_t choose(const Switch &at, uint32_t route, const PathKey &key);
   void lose(const wire::Frame &frame);
   uint64_t next_of(const Port &port) const;
   void schedule_wire(uint32_t wire);
+
+  // routing.cpp
+  uint32_t choose(Router &at, uint32_t route, const HeldFrame &held);
+  uint32_t choose_by_hash(const Router &at, uint32_t route, const PathKey &key, uint32_t qp) const;
+  uint32_t qp_of(const HeldFrame &held);
+  uint32_t flowlet_wire(Router &at, uint32_t route, uint64_t flow);
+  void set_link(uint32_t wire, bool down);
+  void cut(uint32_t wire);
+  void reroute();
 
   // passing.cpp
   Status build_points();
@@ -118,7 +129,32 @@ private:
   bool send_response(Host &host);
   void enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow);
   void list(Sending &sending, uint32_t flow, uint64_t wake);
-  void schedule_host(uint32_t host);
+  void schedule_host(uint32_t host, bool sent_nothing = false);
+  // The links of a host; with several: ports.cpp. Room for answers and packets; when a link is
+  // free; classes that are paused on all links; until when.
+  bool has_room(const Host &host) const {
+    return host.router ? all_have_room(host) : has_room(host.wire);
+  }
+  uint64_t free_at(const Host &host) const {
+    return std::max(host.lost_until,
+                    host.router ? first_free_at(host) : ports_[host.wire]->link.free_at());
+  }
+  uint32_t paused_at(const Host &host) const {
+    return host.router ? all_paused_at(host) : ports_[host.wire]->link.paused_at(now_);
+  }
+  uint64_t paused_until(const Host &host, unsigned priority) const {
+    return host.router ? first_resumed_at(host, priority)
+                       : ports_[host.wire]->link.paused_until(priority);
+  }
+  bool has_room(uint32_t wire) const { return ports_[wire]->link.backlog_bytes() < kMostWaiting; }
+  bool all_have_room(const Host &host) const;
+  uint64_t first_free_at(const Host &host) const;
+  uint32_t all_paused_at(const Host &host) const;
+  uint64_t first_resumed_at(const Host &host, unsigned priority) const;
+  uint64_t next_change(const Host &host) const;
+  bool can_send(const FlowRun &run) const;
+  uint32_t first_wire(const FlowRun &run, const flow::Flow &flow) const;
+  uint64_t most_rate(const Host &host) const;
   void receive(uint32_t host, const wire::Frame &frame, uint32_t overhead);
   void receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame,
                        roce_class class_, const roce_packet &packet);
@@ -127,6 +163,7 @@ private:
   void release(uint32_t handle);
   responder::Responder &responder_of(uint32_t host, const FlowRun &run);
   uint32_t flow_of_qp(uint32_t qp) const;
+  void note_first_psn(const HeldFrame &held);
   uint32_t flow_of_raw(const HeldFrame &frame);
 
   // flows.cpp
@@ -159,14 +196,20 @@ private:
   std::vector<std::string> silent_flows() const;
   ExperimentQueue queue_row(uint32_t row);
 
+  // Answers that may wait in a paused link, so that answers of other classes pass them; with
+  // several links also packets whose link is busy. bytes
+  static constexpr uint64_t kMostWaiting = 16384;
+
   Scenario scenario_;
   Network network_;
   uint64_t now_ = 0;
-  bool passes_ = false; // there are rules or captures
   // What the congestion controls of the flows need: XDP_ROCE_NEEDS_*.
   uint32_t needs_ = 0;
   // Where hops are needed: by frame; by flow, of the newest request that arrived.
   std::vector<HopStack> hops_, flow_hops_;
+  bool passes_ = false;              // there are rules or captures
+  std::vector<uint32_t> first_psns_; // by QP from kFirstQp on, with `reorder`; kNone: none sent
+  std::vector<bool> down_;           // by wire; empty: none was ever down
   FrameTotals totals_;
   FramePool pool_;
   std::vector<std::unique_ptr<LinkCounts>> counts_;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice between equally short paths, and links that fail and come back.
+#include <algorithm>
+
+#include "base/draw.h"
+#include "simulate/world.h"
+
+namespace xr::simulate {
+
+namespace {
+
+constexpr uint64_t kForever = kNever / 4; // a flap that does not end
+
+// What the hash has beside addresses and ports.
+uint32_t more_of(Routing::Fields fields, const PathKey &key, uint32_t qp) {
+  if (fields == Routing::Fields::Qpn)
+    return qp;
+  return key.ip[0] >> 4 == 6 ? roce_be32(key.ip) & 0xfffff : 0;
+}
+
+} // namespace
+
+uint32_t World::choose_by_hash(const Router &at, uint32_t route, const PathKey &key,
+                               uint32_t qp) const {
+  if (route == kNone)
+    return kNone;
+  uint64_t hash = path_hash(key, at.salt);
+  if (const Routing::Fields fields = scenario_.routing.fields; fields != Routing::Fields::FiveTuple)
+    hash = mix(hash ^ more_of(fields, key, qp));
+  const std::vector<uint32_t> &group = at.groups[route & ~Router::kGroup];
+  return group[hash % group.size()];
+}
+
+uint32_t World::choose(Router &at, uint32_t route, const HeldFrame &held) {
+  if (route == kNone)
+    return kNone;
+  const uint32_t number = route & ~Router::kGroup;
+  const std::vector<uint32_t> &group = at.groups[number];
+  switch (scenario_.routing.kind) {
+  case Routing::Kind::Ecmp:
+    break;
+  case Routing::Kind::SprayRandom:
+    return group[draw_below(at.salt, at.choices++, group.size())];
+  case Routing::Kind::SprayRoundRobin:
+    return group[at.turn[number]++ % group.size()];
+  case Routing::Kind::Flowlet:
+    return flowlet_wire(at, route, path_hash(path_key(pool_, held), at.salt));
+  }
+  const bool by_qp = scenario_.routing.fields == Routing::Fields::Qpn;
+  return choose_by_hash(at, route, path_key(pool_, held), by_qp ? qp_of(held) : 0);
+}
+
+// The DestQP of the frame, 0 if it has none.
+uint32_t World::qp_of(const HeldFrame &held) {
+  if (held.shape) [[likely]]
+    return held.fields.dest_qp;
+  roce_packet packet;
+  return roce_is_roce(parse_held(pool_, held, false, packet)) ? roce_key_qp(&packet.key) : 0;
+}
+
+uint32_t World::flowlet_wire(Router &at, uint32_t route, uint64_t flow) {
+  const std::vector<uint32_t> &group = at.groups[route & ~Router::kGroup];
+  Router::Flowlet &flowlet = at.flowlets[mix(flow ^ route)];
+  if (flowlet.wire == kNone || now_ - flowlet.last > scenario_.routing.gap_ns)
+    flowlet.wire = group[draw_below(at.salt, at.choices++, group.size())];
+  flowlet.last = now_;
+  return flowlet.wire;
+}
+
+// Both directions. Paths follow after the time that the routing needs.
+void World::set_link(uint32_t wire, bool down) {
+  down_.resize(ports_.size());
+  if (down_[wire] == down)
+    return;
+  for (const uint32_t each : {wire, wire ^ 1}) {
+    wire::Link &link = ports_[each]->link;
+    down_[each] = down;
+    LinkSpec spec = link.spec();
+    spec.flap = {};
+    if (down) {
+      cut(each);
+      spec.flap = {.down = kForever, .period = kForever, .count = 1};
+    }
+    link.change(now_, spec, nullptr);
+    schedule_wire(each);
+    if (ports_[each]->from < network_.hosts)
+      schedule_host(ports_[each]->from);
+  }
+  at(now_ + scenario_.routing.reroute_ns, Action::Kind::Reroute, 0);
+}
+
+// What the link carries is lost when it would arrive.
+void World::cut(uint32_t wire) {
+  Port &port = *ports_[wire];
+  port.link.update(now_);
+  port.cut_until = std::max(port.link.free_at(), now_) + port.link.spec().delay;
+  while (!port.pauses.empty())
+    port.pauses.pop();
+}
+
+void World::reroute() {
+  simulate::route(network_, down_);
+  build_routes();
+}
+
+} // namespace xr::simulate
