@@ -324,6 +324,39 @@ expect: ["sum(flows.drops) == {n} - 3"]
             "{a}");
 }
 
+TEST(ExperimentFiles, CalculationsKeepUnits) {
+  const std::string vars = "vars: {r: 40gbit, t: 8us, s: 10k, n: 3, p: 10%}\n";
+  for (const auto &[text, value] : std::initializer_list<std::pair<const char *, const char *>>{
+           {"{r}/8", "5gbit"},
+           {"{r/1000}", "0.04gbit"},
+           {"{r * t}", "40k"},
+           {"{s/r}", "2us"},
+           {"{s/t}", "10gbit"},
+           {"{p*r}", "4gbit"},
+           {"{t + 1ms - 500ns}", "1007.5us"},
+           {"{r/10gbit}", "4"},
+           {"-2*({n}+1.5)", "-9"},
+           {"{p} + 2%", "12%"},
+           {"{n}/{n-1}", "1.5"},
+           {"{n}-{n}x", "3-3x"},
+           {"{n} of {s}", "3 of 10k"},
+           {"{{n}}", "{3}"},
+           {"{3} {n", "{3} {n"}})
+    EXPECT_EQ(sound("experiment: \"" + std::string(text) + "\"\nduration: 1ms\n" + kTopology +
+                    kFlows + vars)
+                  .name,
+              value)
+        << text;
+  // A setting makes and uses variables too.
+  EXPECT_EQ(sound(kHead + kFlows,
+                  {{"topology.star.senders", "{n}"}, {"n", "3"}, {"vars", "{n: 2}"}, {"n", "1"}})
+                .scenario.flows.size(),
+            1U);
+  EXPECT_TRUE(ExperimentFile(kHead + kFlows, "f.yaml", "")
+                  .points({{"vars", "{n: 2}"}, {"topology.star.senders", "{n}"}})
+                  .ok());
+}
+
 TEST(ExperimentFiles, VariablesAreRefusedWithLineAndHint) {
   const auto with = [](const std::string &vars, const std::string &rest) {
     return kHead + kFlows + "vars: {" + vars + "}\n" + rest;

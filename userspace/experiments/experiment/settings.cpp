@@ -100,7 +100,7 @@ Status words_in_place(const YamlReader &reader, YAML::Node part) {
   return {};
 }
 
-// Of the experiment and of each entry of flows.
+// The experiment's congestion control, and that of each entry of flows.
 Status all_words_in_place(const YamlReader &reader, const YAML::Node &root) {
   XR_TRY(words_in_place(reader, root));
   if (const YAML::Node flows = root["flows"]; flows && flows.IsSequence())
@@ -115,23 +115,28 @@ public:
       : root_(root), parts_(parts), file_(file), reader_(file.set) {}
 
   Status run(const Settings &settings) {
-    const YAML::Node vars = root_[kVars];
     for (const auto &[key, text] : settings)
-      if (of_variable(vars, key))
-        XR_TRY(set_variable(vars && vars.IsMap() && vars[key] ? "vars." + key : key, text));
+      if (is_of_vars(key))
+        XR_TRY(set_variable(key, text));
+    for (const auto &[key, text] : settings)
+      if (is_variable(key))
+        XR_TRY(set_variable("vars." + key, text));
     if (root_[kVars])
       XR_TRY(read_variables());
     XR_TRY(all_words_in_place(reader_, root_));
     for (const auto &[key, text] : settings)
-      if (!of_variable(vars, key))
+      if (!is_of_vars(key) && !is_variable(key))
         XR_TRY(set_key(key, text));
     return {};
   }
 
 private:
-  static bool of_variable(const YAML::Node &vars, const std::string &key) {
-    return key == kVars || key.starts_with("vars.") ||
-           (vars && vars.IsMap() && vars[key].IsDefined());
+  static bool is_of_vars(const std::string &key) {
+    return key == kVars || key.starts_with("vars.");
+  }
+  bool is_variable(const std::string &key) const {
+    const YAML::Node vars = root_[kVars];
+    return vars && vars.IsMap() && vars[key].IsDefined();
   }
   static Status of(const std::string &key, const Status &done) {
     return done ? done : Status(done.error().in(kOfSetting + key).as_usage());
@@ -174,11 +179,11 @@ private:
     }
     std::set<std::string> used;
     XR_TRY(file_.variables.substitute(YamlReader(set), set.front().first, used));
-    if (part == "sweep") {
-      if (set.front().second == part)
-        file_.sweep_used.clear();
-      file_.sweep_used.merge(used);
-    }
+    if (part == set.front().second && part == "sweep")
+      file_.sweep_used.clear();
+    if (part == "sweep")
+      file_.sweep_used.insert(used.begin(), used.end());
+    file_.used.merge(used);
     return {};
   }
 

@@ -64,7 +64,7 @@ struct KnownUnit {
   UnitKind kind = UnitKind::None;
   double factor = 1;
 };
-// Of a duration, size or rate. "k" and "M" are sizes, "m" is minutes.
+// Knows durations, sizes and rates. "k" and "M" are sizes, "m" is minutes.
 std::optional<KnownUnit> known_unit(const std::string &unit);
 
 } // namespace xr::parse
