@@ -349,7 +349,7 @@ TEST(ExperimentFiles, CalculationsKeepUnits) {
         << text;
   // A setting makes and uses variables too.
   EXPECT_EQ(sound(kHead + kFlows,
-                  {{"topology.star.senders", "{n}"}, {"n", "3"}, {"vars", "{n: 2}"}, {"n", "1"}})
+                  {{"topology.star.senders", "{n}/1"}, {"n", "3"}, {"vars", "{n: 2}"}, {"n", "1"}})
                 .scenario.flows.size(),
             1U);
   EXPECT_TRUE(ExperimentFile(kHead + kFlows, "f.yaml", "")
@@ -371,6 +371,7 @@ TEST(ExperimentFiles, VariablesAreRefusedWithLineAndHint) {
            {with("a: [1]", ""), "vars: a: a value is needed"},
            {kHead + "vars: 5\n", "f.yaml:4: vars: it is not a map"},
            {with("a: 1", "seed: \"{a}/0\"\n"), "f.yaml:6: 1 / 0: a division by 0"},
+           {with("a: 1e300", "seed: \"{a}*{a}\"\n"), "the result is too large"},
            {with("a: 1us", "seed: \"{a} + 1\"\n"), "1us + 1: these units do not fit"},
            {with("a: x", "seed: \"{a} + 1\"\n"), "{a}: 'x' is not a number with a unit"},
            {with("a: x", "seed: {a}\n"), "f.yaml:6: seed: 'x' is not a whole number"},

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "parse/quantity.h"
 #include "parse/value.h"
 #include "parse/words.h"
 
@@ -81,7 +82,11 @@ Status set_value(YAML::Node root, const std::string &key, const YAML::Node &valu
   return {};
 }
 
+// "{rate}/8" is a text, though YAML reads a map at its begin.
 Result<YAML::Node> value_of(const std::string &text) {
+  if (const auto expression = parse::Expression::parse(text);
+      expression && !expression->names().empty() && !expression->is_name())
+    return YAML::Node(text);
   try {
     return YAML::Load(text);
   } catch (const YAML::Exception &) {

@@ -75,7 +75,7 @@ std::string Quantity::text() const {
   if (const auto known = unit_of(unit); !unit.empty() && known)
     return number_text(value / known->factor) + unit;
   const double rounded = std::round(value);
-  if (kind == UnitKind::None || rounded < 0 || rounded >= 0x1p63)
+  if (kind == UnitKind::None || !(rounded >= 0 && rounded < 0x1p63))
     return number_text(value);
   const auto whole = static_cast<uint64_t>(rounded);
   return kind == UnitKind::Time   ? duration_text(whole)
@@ -89,7 +89,8 @@ Result<Quantity> quantity(const std::string &word) {
   const auto [end, error] = std::from_chars(word.data(), all, value);
   const std::string unit(end, all);
   const auto known = unit_of(unit);
-  if (!looks_like_number(word) || error != std::errc() || !std::isfinite(value) || !known)
+  if (!looks_like_number(word) || error != std::errc() || !known ||
+      !std::isfinite(value * known->factor))
     return wrong(word, "a number with a unit", "like 40gbit, 64k, 10us, 1% or 3");
   return Quantity{value * known->factor, known->kind, unit};
 }
@@ -225,6 +226,8 @@ Result<Quantity> Expression::evaluate(const Lookup &lookup) const {
     if (!result)
       return Error{fmt::format("{}: these units do not fit", text),
                    "add and subtract values of one unit kind; rate * time is bytes"};
+    if (!std::isfinite(result->value))
+      return Error{fmt::format("{}: the result is too large", text)};
     stack.push_back(std::move(*result));
   }
   return stack.back();
