@@ -75,6 +75,13 @@ assert_json "$scratch/killed/sweep.json" '.verdict == "pass" and (.points | leng
 exits 0 xdp-roce "${sweep[@]}" --out "$scratch/killed"
 ! grep -q 'already' "$scratch/last.err" || fail "taken from another sweep: $(cat "$scratch/last.err")"
 
+# Variables, parameters, ranges, and seeds apart from points.
+exits 0 xdp-roce run incast --set duration=2ms --set measure.from=1ms --set 'expect=["jain > 0"]' --set 'vars={n: 2}' \
+  --set 'topology.star.senders={n}' --set 'sweep={zip: {n: 2..3, congestion.rai: 5mbit..10mbit/2}, seeds: 1..2}' --out "$scratch/named"
+assert_json "$scratch/named/sweep.json" '[.points[].point] == ["n=2, congestion.rai=5mbit, seed=1", "n=2, congestion.rai=5mbit, seed=2",
+  "n=3, congestion.rai=10mbit, seed=1", "n=3, congestion.rai=10mbit, seed=2"] and [.seeds[].points] == [2, 2]'
+grep -q '2 points, 2 seeds each' "$scratch/last.out" || fail "$(cat "$scratch/last.out")"
+
 # Others' words.
 exits 0 xdp-roce run --import netem 'delay 10ms 2ms loss gemodel 1% 30% rate 1gbit'
 assert_eq 'impair IF add gilbert 1% 30% drop next

@@ -9,6 +9,7 @@
 #include "rate/control.h"
 #include "rate/dcqcn_parameters.h"
 #include "rate/timely_parameters.h"
+#include "xdp-roce/congestion.h"
 
 namespace xr::congestion {
 namespace {
@@ -35,8 +36,9 @@ void check_rows(std::span<const ParameterRow> rows, size_t presets) {
 TEST(DcqcnPresets, TheTablesAreWhole) {
   ASSERT_EQ(dcqcn_rows().size(), kDcqcnParameters);
   check_rows(dcqcn_rows(), dcqcn_presets().size());
-  ASSERT_EQ(timely_rows().size(), kTimelyParameters);
-  check_rows(timely_rows(), 1);
+  for (const ControlRow &control : control_rows())
+    if (control.rows)
+      check_rows(control.rows(), 1);
   const auto row = [](DcqcnParameter p) { return std::string(dcqcn_rows()[size_t(p)].name); };
   EXPECT_EQ(row(DcqcnParameter::AlphaInitial), "alpha-initial"); // the enum follows the rows
   EXPECT_EQ(row(DcqcnParameter::FirstCnp), "first-cnp");
@@ -97,19 +99,22 @@ TEST(Controls, TheTableIsWhole) {
   const auto rows = control_rows();
   std::set<std::string> words;
   for (const ControlRow &row : rows) {
-    Control control{.kind = row.kind};
+    Control control;
+    control.kind = row.kind;
+    if (row.rows)
+      control = Control::of(row.kind);
     EXPECT_TRUE(words.insert(row.word).second) << row.word;
     EXPECT_STREQ(control.word(), row.word);
-    EXPECT_EQ(control.needs_rtt(), row.needs_rtt) << row.word;
+    EXPECT_EQ(control.needs(), row.needs) << row.word;
     EXPECT_EQ(control.is_dynamic(), row.kind != Control::Kind::Fixed) << row.word;
     if (ParameterSet *set = control.parameters()) {
       EXPECT_EQ(set->rows().size(), set->quantities().size()) << row.word;
     }
   }
   EXPECT_EQ(words.count("timely"), 1U);
-  EXPECT_TRUE(Control{.kind = Control::Kind::Timely}.needs_rtt());
-  EXPECT_FALSE(Control{.kind = Control::Kind::Dcqcn}.needs_rtt());
-  EXPECT_FALSE(Control{}.needs_rtt());
+  EXPECT_EQ(Control::of(Control::Kind::Timely).needs(), XDP_ROCE_NEEDS_ACKS);
+  EXPECT_EQ(Control::of(Control::Kind::Dcqcn).needs(), 0U);
+  EXPECT_EQ(Control{}.needs(), 0U);
   EXPECT_EQ(Control{}.parameters(), nullptr);
 }
 

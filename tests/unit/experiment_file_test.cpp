@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "experiment/experiment.h"
+#include "experiment/read.h"
 #include "places/run.h"
 
 namespace {
@@ -18,6 +19,12 @@ using namespace xr::experiment;
 constexpr const char *kTopology = "topology: {star: {senders: 3, rate: 40gbit, delay: 2us}}\n";
 constexpr const char *kFlows = "flows: [{from: all, to: receiver, words: write size 1M}]\n";
 const std::string kHead = std::string("experiment: x\nduration: 10ms\n") + kTopology;
+
+std::string words_of(const congestion::Control &control) {
+  const congestion::ParameterSet *parameters = control.parameters();
+  return std::string(control.word()) + (parameters ? " " + parameters->words() : "") + " " +
+         control.rate.text;
+}
 
 Result<Experiment> read(const std::string &text, const Settings &settings = {}) {
   return ExperimentFile(text, "f.yaml", "").read(settings);
@@ -282,6 +289,37 @@ TEST(ExperimentFiles, SettingsAndSweeps) {
       << replaced.error().message;
   EXPECT_TRUE(file.points({{"duration", "9ms"}}).ok());
 
+  const auto texts = [&](const std::string &sweep) {
+    std::string all;
+    const auto made = ExperimentFile(kHead + kFlows +
+                                         "vars: {low: 5mbit, n: 2}\nsample: \"{n}ms\"\n"
+                                         "queue: {bottleneck: \"rate {low}\"}\nsweep: {" +
+                                         sweep + "}\n",
+                                     "f.yaml", "")
+                          .points({});
+    EXPECT_TRUE(made.ok()) << sweep << ": " << made.error().message;
+    if (made)
+      for (const Settings &point : made.get()) {
+        for (const auto &[key, value] : point)
+          all += key + "=" + value + " ";
+        all += "| ";
+      }
+    return all;
+  };
+  EXPECT_EQ(texts("x: 1..3"), "x=1 | x=2 | x=3 | ");
+  EXPECT_EQ(texts("x: 5mbit..250mbit/3"), "x=5mbit | x=127.5mbit | x=250mbit | ");
+  EXPECT_EQ(texts("x: 900kbit..1mbit/2"), "x=900kbit | x=1000kbit | ");
+  EXPECT_EQ(texts("x: {x2: 1k..5k}"), "x=1k | x=2k | x=4k | ");
+  EXPECT_EQ(texts("x: {x10: 1e-6..0.001}"), "x=1e-06 | x=1e-05 | x=0.0001 | x=0.001 | ");
+  EXPECT_EQ(texts("seeds: [7, 8], zip: {x: 1..2, y: [a, b]}"),
+            "x=1 y=a seed=7 | x=1 y=a seed=8 | x=2 y=b seed=7 | x=2 y=b seed=8 | ");
+  EXPECT_EQ(texts("x: \"{low}..{4*low}/2\", n: [1]"), "x=5mbit n=1 | x=20mbit n=1 | ");
+  EXPECT_EQ(
+      sound(kHead + kFlows + "vars: {n: 2}\nsample: \"{n}ms\"\n", {{"n", "3"}}).scenario.sample_ns,
+      3'000'000U);
+  EXPECT_EQ(file.points({{"sweep.topology.star.senders", "1..3"}, {"sweep.seed", "[1]"}})->size(),
+            3U);
+
   const Experiment set = sound(kHead + kFlows, {{"flows.1.words", "send size 4k"},
                                                 {"duration", "20ms"},
                                                 {"measure.from", "15ms"},
@@ -300,6 +338,173 @@ struct Refusal {
   const char *message, *hint = "";
   Settings settings = {};
 };
+
+// Variables in texts, alone and in arithmetic, with their units.
+TEST(ExperimentFiles, Variables) {
+  const std::string text = R"(experiment: "{words} {x y}"
+vars:
+  rate: 40gbit
+  rtt: 8us
+  bdp: "{rate}*{rtt}"
+  rai: "{rate}/1000"
+  words: a test
+  n: 3
+duration: 10ms
+measure: {from: "500*{rtt}"}
+topology: {star: {senders: {n}, rate: {rate}, delay: "{rtt}/4"}}
+queue: {words: "buffer {2 * bdp + 1k} red 1k {bdp/2} 1%"}
+congestion: dcqcn preset paper rai={rai}
+reliability: {window: "{bdp}/1000b"}
+flows: [{from: all, to: receiver, words: write size 1M, start: {rtt}}]
+expect: ["sum(flows.drops) == {n} - 3"]
+)";
+  const Experiment e = sound(text);
+  const simulate::Scenario &s = e.scenario;
+  EXPECT_EQ(e.name, "a test {x y}");
+  EXPECT_EQ(s.measure_from_ns, 4'000'000U);
+  EXPECT_EQ(s.topology.senders, 3U);
+  EXPECT_EQ(s.topology.rate, 40'000'000'000U);
+  EXPECT_EQ(s.topology.delay, 2000U);
+  EXPECT_EQ(s.queue.buffer, 81'000U);
+  EXPECT_EQ(s.queue.aqm.high, 20'000U);
+  EXPECT_EQ(s.reliability.window, 40U);
+  EXPECT_EQ(s.flows[0].start_ns, 8000U);
+  EXPECT_EQ(words_of(s.flows[0].flow.control),
+            words_of(read_congestion("dcqcn preset paper rai=40mbit").get()));
+  EXPECT_EQ(e.expectations[0].text(), "sum(flows.drops) == 3 - 3");
+  EXPECT_TRUE(ExperimentFile(text, "f.yaml", "").points({}).ok());
+
+  // Those of --set come first, whatever is computed from them follows.
+  const Experiment set = sound(text, {{"rate", "10gbit"}, {"n", "2"}, {"vars.rtt", "4us"}});
+  EXPECT_EQ(set.scenario.topology.rate, 10'000'000'000U);
+  EXPECT_EQ(set.scenario.flows.size(), 2U);
+  EXPECT_EQ(set.scenario.reliability.window, 5U);
+  EXPECT_EQ(sound(text, {{"duration", "2000*{rtt}"}}).scenario.duration_ns, 16'000'000U);
+  // Without variables braces are a text.
+  EXPECT_EQ(sound("experiment: \"{a}\"\nduration: 1ms\n" + std::string(kTopology) + kFlows).name,
+            "{a}");
+}
+
+TEST(ExperimentFiles, CalculationsKeepUnits) {
+  const std::string vars = "vars: {r: 40gbit, t: 8us, s: 10k, n: 3, p: 10%}\n";
+  for (const auto &[text, value] : std::initializer_list<std::pair<const char *, const char *>>{
+           {"{r}/8", "5gbit"},
+           {"{r/1000}", "0.04gbit"},
+           {"{r * t}", "40k"},
+           {"{s/r}", "2us"},
+           {"{s/t}", "10gbit"},
+           {"{p*r}", "4gbit"},
+           {"{t + 1ms - 500ns}", "1007.5us"},
+           {"{r/10gbit}", "4"},
+           {"-2*({n}+1.5)", "-9"},
+           {"{p} + 2%", "12%"},
+           {"{n}/{n-1}", "1.5"},
+           {"{n}-{n}x", "3-3x"},
+           {"{n} of {s}", "3 of 10k"},
+           {"{{n}}", "{3}"},
+           {"{3} {n", "{3} {n"}})
+    EXPECT_EQ(sound("experiment: \"" + std::string(text) + "\"\nduration: 1ms\n" + kTopology +
+                    kFlows + vars)
+                  .name,
+              value)
+        << text;
+  // A setting makes and uses variables too.
+  EXPECT_EQ(sound(kHead + kFlows,
+                  {{"topology.star.senders", "{n}/1"}, {"n", "3"}, {"vars", "{n: 2}"}, {"n", "1"}})
+                .scenario.flows.size(),
+            1U);
+  EXPECT_TRUE(ExperimentFile(kHead + kFlows, "f.yaml", "")
+                  .points({{"vars", "{n: 2}"}, {"topology.star.senders", "{n}"}})
+                  .ok());
+}
+
+TEST(ExperimentFiles, VariablesAreRefusedWithLineAndHint) {
+  const auto with = [](const std::string &vars, const std::string &rest) {
+    return kHead + kFlows + "vars: {" + vars + "}\n" + rest;
+  };
+  for (const Refusal &one : std::initializer_list<Refusal>{
+           {with("rate: 1gbit", "seed: \"{rat}\"\n"), "f.yaml:6: there is no variable 'rat'",
+            "did you mean rate?"},
+           {with("a: \"{b}\", b: 1", "seed: \"{a}{b}\"\n"), "f.yaml:5: vars: there is no variable"},
+           {with("seed: 1", ""), "f.yaml:5: vars: 'seed' is also a key of the file"},
+           {with("a: 1, a: 2", ""), "vars: a is given twice"},
+           {with("a-b: 1", ""), "vars: 'a-b' is not a variable's name"},
+           {with("a: [1]", ""), "vars: a: a value is needed"},
+           {kHead + "vars: 5\n", "f.yaml:4: vars: it is not a map"},
+           {with("a: 1", "seed: \"{a}/0\"\n"), "f.yaml:6: 1 / 0: a division by 0"},
+           {with("a: 1e300", "seed: \"{a}*{a}\"\n"), "the result is too large"},
+           {with("a: 1us", "seed: \"{a} + 1\"\n"), "1us + 1: these units do not fit"},
+           {with("a: x", "seed: \"{a} + 1\"\n"), "{a}: 'x' is not a number with a unit"},
+           {with("a: x", "seed: {a}\n"), "f.yaml:6: seed: 'x' is not a whole number"},
+           {with("rate: 1", "seed: {rate}\n"),
+            "--set raet: 'raet' is not a variable",
+            "did you mean rate?",
+            {{"raet", "2"}}},
+       }) {
+    const auto made = read(one.text, one.settings);
+    ASSERT_FALSE(made.ok()) << one.text;
+    EXPECT_NE(made.error().message.find(one.message), std::string::npos)
+        << one.text << ": " << made.error().message;
+    EXPECT_NE(made.error().hint.find(one.hint), std::string::npos)
+        << one.text << ": " << made.error().hint;
+  }
+  const auto unused =
+      ExperimentFile(with("a: 1, b: \"{a}\"", "seed: {a}\n"), "f.yaml", "").points({});
+  ASSERT_FALSE(unused.ok());
+  EXPECT_EQ(unused.error().message, "f.yaml:5: vars: b is not used");
+}
+
+// Parameters as keys are the words.
+TEST(ExperimentFiles, ParametersOfCongestionControl) {
+  const auto control = [](const std::string &congestion, const Settings &settings = {}) {
+    const auto made = read(
+        kHead + (congestion.empty() ? "" : "congestion: " + congestion + "\n") + kFlows, settings);
+    return made ? Result(made.get().scenario.flows[0].flow.control)
+                : Result<congestion::Control>(made.error());
+  };
+  const std::string wanted =
+      words_of(read_congestion("dcqcn preset nvidia rai=40mbit g=0.01").get());
+  for (const auto &[text, settings] : std::initializer_list<std::pair<std::string, Settings>>{
+           {"{dcqcn: {rai: 40mbit, preset: nvidia, g: 0.01}}", {}},
+           {"dcqcn preset nvidia rai=40mbit g=0.01", {}},
+           {"dcqcn rai=40mbit", {{"congestion.g", "0.01"}, {"congestion.preset", "nvidia"}}},
+           {"dcqcn preset paper rai=9mbit g=0.01",
+            {{"congestion.dcqcn.preset", "nvidia"}, {"congestion.dcqcn.rai", "40mbit"}}},
+           {"{dcqcn: {preset: nvidia, rai: 9mbit}}",
+            {{"congestion.rai", "40mbit"}, {"congestion.g", "0.01"}}},
+           {"",
+            {{"congestion.dcqcn.preset", "nvidia"},
+             {"congestion.rai", "40mbit"},
+             {"congestion.g", "0.01"}}},
+           {"timely",
+            {{"congestion", "{dcqcn: {preset: nvidia, g: 0.01}}"}, {"congestion.rai", "40mbit"}}},
+           {"none",
+            {{"flows.1.congestion", "dcqcn preset nvidia g=0.01"},
+             {"flows.1.congestion.rai", "40mbit"}}}}) {
+    const auto made = control(text, settings);
+    ASSERT_TRUE(made.ok()) << text << ": " << made.error().message;
+    EXPECT_EQ(words_of(made.get()), wanted) << text;
+  }
+  EXPECT_EQ(control("{fixed: 1gbit}").get().kind, congestion::Control::Kind::Fixed);
+  EXPECT_EQ(control("{timely: }").get().kind, congestion::Control::Kind::Timely);
+  EXPECT_EQ(words_of(control("{dcqcn: {line: 5gbit}}").get()),
+            words_of(read_congestion("dcqcn line 5gbit").get()));
+  for (const auto &[text, settings, message] :
+       std::initializer_list<std::tuple<const char *, Settings, const char *>>{
+           {"{dcqcn: {raii: 4}}", {}, "f.yaml:4: congestion: "},
+           {"{dcqcn: [1]}", {}, "f.yaml:4: congestion: dcqcn: it is not a map of parameters"},
+           {"{dcqcn: {}, timely: {}}", {}, "f.yaml:4: congestion: one algorithm is needed"},
+           {"{dcqcn: {rai: 4 preset}}", {}, "congestion: rai: '4 preset' is not a value"},
+           {"dcqcn", {{"congestion.raii", "4"}}, "f.yaml: --set congestion.raii: congestion: "},
+           {"dcqcn",
+            {{"congestion.timely.beta", "4"}},
+            "the congestion control is dcqcn, not timely"},
+           {"", {{"congestion.rai", "4"}}, "there is no congestion control in the file"}}) {
+    const auto made = control(text, settings);
+    ASSERT_FALSE(made.ok()) << text;
+    EXPECT_NE(made.error().message.find(message), std::string::npos) << made.error().message;
+  }
+}
 
 TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
   const std::string all = kHead + kFlows;
@@ -435,7 +640,24 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
   }
   for (const auto &[sweep, words] : std::initializer_list<std::pair<const char *, const char *>>{
            {"sweep: 5\n", "sweep: it is not a map"},
-           {"sweep: {seed: 5}\n", "sweep: seed: it is not a list"},
+           {"sweep: {seed: 5}\n", "sweep: seed: it is not a list or a range"},
+           {"sweep: {seed: 5..1}\n", "sweep: seed: 5..1 is empty"},
+           {"sweep: {seed: 1..1us}\n", "sweep: seed: 1..1us: the units of its ends do not fit"},
+           {"sweep: {duration: 1ms..2ms}\n", "1ms..2ms does not say how many values it has"},
+           {"sweep: {seed: 2..2/5}\n", "2..2/5 has one value only"},
+           {"sweep: {seed: 1..9/1}\n", "seed: '1' is not a whole number from 2"},
+           {"sweep: {seed: 1..x}\n", "seed: 'x' is not a number with a unit"},
+           {"sweep: {seed: {2: 1..8}}\n", "seed: '2' is not a factor"},
+           {"sweep: {seed: {x2: 0..8}}\n", "seed: 0..8 does not begin above 0"},
+           {"sweep: {seed: {x2: 1..8/3}}\n", "a factor and a number of values are given"},
+           {"sweep: {seed: 0..100000}\n", "sweep: seed: it has too many points"},
+           {"sweep: {seed: 1..1000, sample: 1us..1ms/101}\n", "sweep: it has too many points"},
+           {"sweep: {zip: [1]}\n", "sweep: zip: it is not a map of keys"},
+           {"sweep: {zip: {seed: [1, 2], sample: [1ms]}}\n",
+            "sweep: zip: seed has 2 values, sample has 1"},
+           {"sweep: {seeds: 1..2, seed: [3]}\n", "sweep: seed is given twice"},
+           {"vars: {a: 1, b: \"{a}\"}\nsample: \"{b}ms\"\nsweep: {a: [1], seed: [\"{b}\"]}\n",
+            "sweep: its values use {a}, and it sweeps a"},
            {"sweep: {seed: []}\n", "sweep: seed: it is not a list"},
            {"sweep: {seed: [[1]]}\n", "sweep: seed: a value is not a text"},
            {"sweep: {seed: [1], seed: [2]}\n", "sweep: seed is given twice"},

@@ -10,10 +10,10 @@ namespace {
 constexpr uint64_t kUs = 1000;
 
 Timely make(double line = 10e9) {
-  TimelyParameters parameters;
+  TableParameters parameters(timely_rows());
   EXPECT_TRUE(parameters.set("delta=10mbit").ok());
   EXPECT_TRUE(parameters.set("hyper=50mbit").ok());
-  return Timely(std::make_shared<const TimelySettings>(resolve(parameters, line)));
+  return Timely(std::make_shared<const TimelySettings>(timely_settings(parameters, line)));
 }
 
 TEST(Timely, AGradientAboveZeroDecreases) {
@@ -52,14 +52,15 @@ TEST(Timely, HyperIncreaseAfterFive) {
 }
 
 TEST(Timely, StartRate) {
-  TimelyParameters parameters;
+  TableParameters parameters(timely_rows());
   ASSERT_TRUE(parameters.set("start-rate=30%").ok());
-  EXPECT_EQ(Timely(std::make_shared<const TimelySettings>(resolve(parameters, 10e9))).rate() * 8,
-            3e9);
+  EXPECT_EQ(
+      Timely(std::make_shared<const TimelySettings>(timely_settings(parameters, 10e9))).rate() * 8,
+      3e9);
   EXPECT_EQ(parameters.words(), "start-rate=30%");
   ASSERT_TRUE(parameters.set("start-rate=7gbit").ok());
-  EXPECT_EQ(resolve(parameters, 10e9).start, 7e9);
-  EXPECT_EQ(resolve(parameters, 5e9).start, 5e9); // at most the line
+  EXPECT_EQ(timely_settings(parameters, 10e9).start, 7e9);
+  EXPECT_EQ(timely_settings(parameters, 5e9).start, 5e9); // at most the line
 }
 
 TEST(Timely, OnceAnRtt) {

@@ -39,7 +39,9 @@ void describe(Command command, Args &args) {
       .check(one_of({"list", "show", "predict"}));
   command
       .add_option("WORDS", args.words,
-                  "show: presets (default: all), or timely; predict: the words below")
+                  "show: presets (default: all), a control of `cc list`, or plugin FILE.so; "
+                  "predict: the words "
+                  "below")
       .value_name("");
   const auto presets = congestion::dcqcn_presets();
   std::vector<std::string> shown(presets.begin(), presets.end()), asked;
@@ -64,11 +66,13 @@ void describe(Command command, Args &args) {
 // Words of `show`: presets of DCQCN, or another control.
 Status read_shown(Args &args) {
   for (const congestion::ControlRow &row : congestion::control_rows()) {
-    const congestion::Control control{.kind = row.kind};
-    if (row.kind == congestion::Control::Kind::Dcqcn || !control.is_dynamic() ||
-        args.words != std::vector<std::string>{row.word})
-      continue;
-    args.other = control;
+    if (row.rows && args.words == std::vector<std::string>{row.word}) {
+      args.other = congestion::Control::of(row.kind);
+      return {};
+    }
+  }
+  if (args.words.size() == 2 && args.words.front() == "plugin") {
+    args.other = congestion::Control::of(XR_TRY(congestion::Plugin::load(args.words.back())));
     return {};
   }
   for (const std::string &word : args.words) {

@@ -53,9 +53,10 @@ void describe_run(Command command, RunArgs &args) {
       .value_name("N")
       .check(whole_number(0, UINT64_MAX));
   command
-      .add_option("--set", args.settings,
-                  "Set a key of the file, like duration=10ms, topology.star.senders=8 or "
-                  "flows.1.words=\"send size 4k\"; repeatable")
+      .add_option(
+          "--set", args.settings,
+          "Set a key or a variable of the file, like duration=10ms, topology.star.senders=8 or "
+          "flows.1.words=\"send size 4k\"; repeatable")
       .value_name("KEY=VALUE")
       .repeatable();
   command.add_option("--jobs", args.jobs, "Processes that run points of a sweep (default: 1)")

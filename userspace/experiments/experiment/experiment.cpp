@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "experiment/read.h"
+#include "experiment/settings.h"
+#include "experiment/sweep.h"
 #include "parse/value.h"
 #include "parse/words.h"
 #include "simulate/topology.h"
@@ -19,62 +20,9 @@ namespace xr::experiment {
 
 namespace {
 
-constexpr size_t kMostPoints = 100'000;
 constexpr uint64_t kLeastSample = 1000;    // ns
 constexpr uint32_t kWindow = 1U << 16;     // packets: no limit to most flows, as in an RNIC
 constexpr size_t kMostSamples = 1'000'000; // a series is a row a sample and column
-
-// Sets the value at a path like topology.star.senders or flows.1.words.
-Status set_value(YAML::Node root, const std::string &key, const std::string &text, SetValues &set) {
-  std::vector<std::string> path(1);
-  for (const char c : key)
-    if (c == '.')
-      path.emplace_back();
-    else
-      path.back() += c;
-  YAML::Node value;
-  try {
-    value = YAML::Load(text);
-  } catch (const YAML::Exception &) {
-    return Error{fmt::format("'{}' is not a value", text), "KEY=VALUE, the value as in the file"};
-  }
-  YAML::Node node = root;
-  for (size_t i = 0; i < path.size(); i++) {
-    const bool last = i + 1 == path.size();
-    if (node.IsSequence()) {
-      const auto index = parse::integer(path[i], 1, std::max<size_t>(node.size(), 1), "an entry");
-      if (!index || !node.size())
-        return Error{fmt::format("'{}' is not an entry of the list", path[i]), "they count from 1"};
-      if (last)
-        node[index.get() - 1] = value;
-      node.reset(node[index.get() - 1]);
-      continue;
-    }
-    if (node.IsScalar())
-      return Error{fmt::format("'{}' is below a value", path[i]), "like topology.star.senders=8"};
-    if (last)
-      node[path[i]] = value;
-    else if (!node[path[i]] && i == 0)
-      node[path[i]] = YAML::Node(YAML::NodeType::Map);
-    else if (!node[path[i]]) {
-      std::vector<std::string> names;
-      for (const auto &pair : node)
-        names.push_back(parse::scalar(pair.first));
-      return Error{fmt::format("there is no '{}' in the file", path[i]),
-                   parse::hint_from(path[i], {names.begin(), names.end()})};
-    }
-    node.reset(node[path[i]]);
-  }
-  set.emplace_back(value, key);
-  return {};
-}
-
-Status apply(const YAML::Node &root, const Settings &settings, SetValues &set) {
-  for (const auto &[key, text] : settings)
-    if (Status s = set_value(root, key, text, set); !s)
-      return s.error().in(kOfSetting + key).as_usage();
-  return {};
-}
 
 class ExperimentReader {
 public:
@@ -82,6 +30,13 @@ public:
       : reader_(set), fluid_(fluid) {
     defaults_.directory = std::move(directory);
     scenario().reliability.window = kWindow;
+  }
+
+  std::vector<std::string_view> parts() {
+    std::vector<std::string_view> names;
+    for (const YamlReader::Key &key : keys())
+      names.push_back(key.name);
+    return names;
   }
 
   Result<Experiment> read(const YAML::Node &root) {
@@ -101,6 +56,7 @@ private:
     const auto later = [](const YAML::Node &) { return Status(); };
     return {
         {"experiment", reader_.text("experiment", experiment_.name)},
+        {"vars", later}, // settle()
         {"seed", reader_.integer("seed", 0, UINT64_MAX, scenario().seed)},
         {"duration", reader_.duration("duration", scenario().duration_ns)},
         {"sample", reader_.duration("sample", scenario().sample_ns)},
@@ -325,52 +281,17 @@ private:
   std::optional<bool> analyze_; // if it is given
 };
 
-// A value that each point would replace has no effect; a key or value that is there twice gives the
-// same point twice.
-Status check_sweep_key(const YamlReader &reader, const YAML::Node &values, const std::string &key,
-                       const Settings &settings, const Settings &before) {
-  const auto has_key = [&key](const auto &setting) { return setting.first == key; };
-  if (std::ranges::any_of(before, has_key))
-    return reader.in(values, "sweep", {fmt::format("{} is given twice", key), "each key once"});
-  if (std::ranges::any_of(settings, has_key))
-    return reader.in(values, "sweep",
-                     {fmt::format("{} is also set on the command line", key),
-                      fmt::format("leave it out there, or --set sweep.{}=[...]", key)});
-  std::set<std::string> seen;
-  for (const YAML::Node &value : values)
-    if (value.IsScalar() && !seen.insert(value.Scalar()).second)
-      return reader.in(
-          values, "sweep",
-          {fmt::format("{}: {} is given twice", key, value.Scalar()), "each value once"});
-  return {};
-}
+// The keys of a file.
+std::vector<std::string_view> parts() { return ExperimentReader(SetValues{}, "", false).parts(); }
 
-Result<std::vector<Settings>> sweep_points(const YamlReader &reader, const YAML::Node &sweep,
-                                           const Settings &settings) {
-  std::vector<Settings> points = {{}};
-  if (!sweep || sweep.IsNull())
-    return points;
-  if (!sweep.IsMap())
-    return reader.in(sweep, "sweep", {"it is not a map", "sweep: {topology.star.senders: [2, 4]}"});
-  for (const auto &pair : sweep) {
-    const std::string key = parse::scalar(pair.first);
-    if (!pair.second.IsSequence() || !pair.second.size())
-      return reader.in(pair.second, "sweep",
-                       {fmt::format("{}: it is not a list", key), "KEY: [VALUE, VALUE]"});
-    XR_TRY(check_sweep_key(reader, pair.second, key, settings, points.front()));
-    std::vector<Settings> more;
-    for (const Settings &point : points)
-      for (const YAML::Node &value : pair.second) {
-        if (!value.IsScalar())
-          return reader.in(value, "sweep", {fmt::format("{}: a value is not a text", key), {}});
-        more.push_back(point);
-        more.back().emplace_back(key, value.Scalar());
-      }
-    points = std::move(more);
-    if (points.size() > kMostPoints)
-      return reader.in(sweep, "sweep", {"it has too many points", "at most 100000"});
-  }
-  return points;
+// A variable without effect is a typing error somewhere.
+Status check_used(const YamlReader &reader, const YAML::Node &root, const SettledFile &file) {
+  for (const std::string_view name : file.variables.names())
+    if (!file.used.contains(std::string(name)))
+      return reader.in(root["vars"][std::string(name)], "vars",
+                       {fmt::format("{} is not used", name),
+                        fmt::format("{{{}}} in a value of the file, or leave it out", name)});
+  return {};
 }
 
 } // namespace
@@ -434,11 +355,12 @@ Result<ExperimentFile> ExperimentFile::load(const std::string &path) {
 Result<std::vector<Settings>> ExperimentFile::points(const Settings &settings) const {
   return parse::with_yaml(text_, name_,
                           [&](const YAML::Node &root) -> Result<std::vector<Settings>> {
-                            SetValues set;
+                            SettledFile file;
                             if (!root.IsMap())
                               return std::vector<Settings>{{}};
-                            XR_TRY(apply(root, settings, set));
-                            return sweep_points(YamlReader(set), root["sweep"], settings);
+                            XR_TRY(settle(root, settings, parts(), file));
+                            XR_TRY(check_used(YamlReader(file.set), root, file));
+                            return sweep_points(root["sweep"], settings, file);
                           });
 }
 
@@ -453,10 +375,10 @@ Result<Experiment> ExperimentFile::read(const Settings &settings, bool fluid) co
   Settings own = settings;
   std::erase_if(own, [](const auto &setting) { return is_of_sweep(setting.first); });
   return parse::with_yaml(point_text_, name_, [&](const YAML::Node &root) -> Result<Experiment> {
-    SetValues set;
+    SettledFile file;
     if (root.IsMap())
-      XR_TRY(apply(root, own, set));
-    auto experiment = ExperimentReader(set, directory_, fluid).read(root);
+      XR_TRY(settle(root, own, parts(), file));
+    auto experiment = ExperimentReader(file.set, directory_, fluid).read(root);
     if (experiment) {
       experiment->text = text_;
       return experiment;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The points of a sweep side by side: the busiest queue, the flows' rates, marks and losses.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -33,6 +34,18 @@ std::string reason(const SweepPoint &point) {
                  ? fmt::format("{}: {:.6g}", check.text, check.value.value_or(0))
                  : fmt::format("{}: {}", check.text, check.value_text);
   return "";
+}
+
+// "6 points", or "2 points, 3 seeds each".
+std::string count_text(const std::vector<SweepPoint> &points) {
+  std::map<std::string, size_t> seeds; // by the other settings
+  for (const SweepPoint &point : points)
+    seeds[settings_text(point.settings, "seed")]++;
+  const size_t each = seeds.empty() ? 0 : seeds.begin()->second;
+  const auto as_many = [each](const auto &entry) { return entry.second == each; };
+  if (each < 2 || !std::ranges::all_of(seeds, as_many))
+    return fmt::format("{} points", points.size());
+  return fmt::format("{} point{}, {} seeds each", seeds.size(), seeds.size() == 1 ? "" : "s", each);
 }
 
 std::vector<Value> row_of(const SweepPoint &point) {
@@ -72,7 +85,7 @@ Document sweep_report(const std::string &name, const std::vector<SweepPoint> &po
   for (const SweepPoint &point : points)
     rows.push_back(row_of(point));
   Document document;
-  document.title = fmt::format("{}: {} points: {}", name, points.size(), verdict_name(verdict));
+  document.title = fmt::format("{}: {}: {}", name, count_text(points), verdict_name(verdict));
   document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
   document.sections.push_back({"experiment", "", Value{name}, Where::Json});
   document.sections.push_back(

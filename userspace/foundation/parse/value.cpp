@@ -222,4 +222,15 @@ Result<uint64_t> rate(const std::string &word, uint64_t from) {
 
 std::string rate_text(uint64_t bits) { return scaled_text(bits, kRates, "0"); }
 
+std::optional<KnownUnit> known_unit(const std::string &unit) {
+  constexpr std::pair<UnitKind, std::span<const Unit>> kKinds[] = {
+      {UnitKind::Time, kDurations}, {UnitKind::Bytes, kBytes}, {UnitKind::Rate, kRates}};
+  for (const bool exact : {true, false})
+    for (const auto &[kind, units] : kKinds)
+      for (const Unit &known : units)
+        if (!unit.empty() && (exact ? known.name == unit : lower(known.name) == lower(unit)))
+          return KnownUnit{kind, static_cast<double>(known.factor)};
+  return std::nullopt;
+}
+
 } // namespace xr::parse

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -56,5 +57,14 @@ std::string byte_text(uint64_t bytes);
 constexpr uint64_t kSlowestRate = 125'000;
 Result<uint64_t> rate(const std::string &word, uint64_t from = kSlowestRate);
 std::string rate_text(uint64_t bits_per_second);
+
+// The kind of a unit, and its factor to ns, bytes, bit/s, packets/s or a part of 1.
+enum class UnitKind : uint8_t { None, Time, Bytes, Rate, Packets, Share };
+struct KnownUnit {
+  UnitKind kind = UnitKind::None;
+  double factor = 1;
+};
+// Knows durations, sizes and rates. "k" and "M" are sizes, "m" is minutes.
+std::optional<KnownUnit> known_unit(const std::string &unit);
 
 } // namespace xr::parse
