@@ -38,8 +38,13 @@ static void timer(void *state, uint64_t now, struct xdp_roce_answer *answer) {
     answer->rate = a->line;
 }
 
-static const struct xdp_roce_algorithm algorithm = {
-    .version = XDP_ROCE_CONGESTION_VERSION, .name = "AIMD", .parameters = parameters,
-    .parameter_count = 2, .create = create, .destroy = free, .cnp = cnp, .timer = timer};
+static const struct xdp_roce_algorithm algorithm = {.version = XDP_ROCE_CONGESTION_VERSION,
+                                                    .name = "AIMD",
+                                                    .parameters = parameters,
+                                                    .parameter_count = 2,
+                                                    .create = create,
+                                                    .destroy = free,
+                                                    .cnp = cnp,
+                                                    .timer = timer};
 
 const struct xdp_roce_algorithm *xdp_roce_algorithm(void) { return &algorithm; }

@@ -51,17 +51,17 @@ static void read(const void *state, uint64_t now, double *numbers) {
   numbers[1] = d->last_rtt;
 }
 
-static const struct xdp_roce_algorithm algorithm = {
-    .version = XDP_ROCE_CONGESTION_VERSION,
-    .needs = XDP_ROCE_NEEDS_ACKS | XDP_ROCE_NEEDS_EVERY_ACK,
-    .name = "delay",
-    .parameters = parameters,
-    .parameter_count = 1,
-    .values = values,
-    .value_count = 2,
-    .create = create,
-    .destroy = free,
-    .acked = acked,
-    .read = read};
+static const struct xdp_roce_algorithm algorithm = {.version = XDP_ROCE_CONGESTION_VERSION,
+                                                    .needs = XDP_ROCE_NEEDS_ACKS |
+                                                             XDP_ROCE_NEEDS_EVERY_ACK,
+                                                    .name = "delay",
+                                                    .parameters = parameters,
+                                                    .parameter_count = 1,
+                                                    .values = values,
+                                                    .value_count = 2,
+                                                    .create = create,
+                                                    .destroy = free,
+                                                    .acked = acked,
+                                                    .read = read};
 
 const struct xdp_roce_algorithm *xdp_roce_algorithm(void) { return &algorithm; }

@@ -28,9 +28,9 @@ constexpr ControlRow kRows[] = {
     {Control::Kind::Fixed, "fixed", 0,
      "each QP at the rate that was asked for, whatever comes back", nullptr},
     {Control::Kind::Dcqcn, "dcqcn", 0, "", nullptr},
-    {Control::Kind::Timely, "timely", kAcks, "the gradient of the RTT, as HPCC's simulator has it",
-     timely_rows},
-    {Control::Kind::TimelyPatched, "timely-patched", kAcks,
+    {Control::Kind::Timely, "timely", kEveryAck,
+     "the gradient of the RTT, as HPCC's simulator has it", timely_rows},
+    {Control::Kind::TimelyPatched, "timely-patched", kEveryAck,
      "TIMELY with a fixed point, of CoNEXT'16", patched_timely_rows},
     {Control::Kind::Dctcp, "dctcp", kEveryAck | XDP_ROCE_NEEDS_ECHO,
      "the share of marked packets, as HPCC's simulator paces DCTCP", dctcp_rows},
@@ -70,7 +70,7 @@ uint32_t Control::needs() const {
   if (kind == Kind::None)
     return 0;
   return (plugin ? plugin->algorithm().needs : row_of(kind).needs) |
-         (window.kind != Window::Kind::None ? kAcks : 0);
+         (window.kind != Window::Kind::None ? kEveryAck : 0);
 }
 
 const char *Control::word() const { return row_of(kind).word; }

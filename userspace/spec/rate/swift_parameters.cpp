@@ -23,7 +23,7 @@ std::vector<ParameterRow> make_rows() {
       parameter_row({"hop-scale", "h",
                      "added to the target for each switch of the path, where that is known",
                      "htsim swift.cpp: base / 6.55"},
-                    {Microseconds}, 0, 10000000.0, 20 / 6.55),
+                    {Microseconds}, 0, 10000000.0, 3.05),
       parameter_row(
           {"fs-range", "", "most that the term of flows adds", "htsim swift.cpp: 5 x base"},
           {Microseconds}, 0, 10000000.0, 100),

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each congestion control on the simulated network: shares, queues against the theory, determinism.
+#include <cmath>
+
+#include "simulate_scenarios.h"
+
+namespace xr::simulate {
+namespace {
+
+constexpr uint64_t kLine = 100 * kGbit;
+
+Scenario controlled(unsigned senders, const std::string &control, uint64_t duration = 20 * kMs,
+                    const std::string &queue = "buffer 16M red 300k 301k 100%") {
+  Scenario scenario = star(senders, kLine, duration, queue);
+  scenario.reliability.window = 65536;
+  add_senders(scenario, "write size 1G pmtu 1024 cc " + control, true);
+  return scenario;
+}
+
+struct Outcome {
+  double least = 0, most = 0, queue = 0, utilisation = 0;
+  uint64_t drops = 0;
+};
+Outcome outcome(const Scenario &scenario) {
+  const ExperimentMeasurement all = run(scenario);
+  Outcome out{1e300, 0, 0, 0, 0};
+  for (const ExperimentFlow &flow : all.flows) {
+    out.least = std::min(out.least, flow.wire_bps);
+    out.most = std::max(out.most, flow.wire_bps);
+    out.drops += flow.drops;
+  }
+  const ExperimentQueue &queue = queue_of(all, "switch:receiver");
+  out.queue = queue.backlog_bytes.mean();
+  out.utilisation = queue.utilisation;
+  return out;
+}
+
+TEST(SimulateControls, FairSharesWithoutLoss) {
+  for (const char *control : {"dctcp", "swift", "copa", "timely-patched start-rate=25%"}) {
+    const Outcome out = outcome(controlled(4, control, 40 * kMs));
+    EXPECT_GT(out.least, .8 * kLine / 4) << control;
+    EXPECT_LT(out.most, 1.2 * kLine / 4) << control;
+    EXPECT_GT(out.utilisation, .9) << control;
+    EXPECT_EQ(out.drops, 0U) << control;
+  }
+}
+
+// HPCC keeps the hop at eta and its queue almost empty.
+TEST(SimulateControls, HpccIsAtEtaWithoutAQueue) {
+  const Outcome out = outcome(controlled(4, "hpcc"));
+  EXPECT_NEAR(out.utilisation, .95, .01);
+  EXPECT_LT(out.queue, 5'000);
+  EXPECT_EQ(out.drops, 0U);
+}
+
+// Each flow of Copa keeps about 1/delta packets in the queue (rate x queueing delay = 1/delta).
+TEST(SimulateControls, CopaKeepsPacketsOfEachFlow) {
+  const double frame = 1082;
+  const Outcome out = outcome(controlled(4, "copa delta=0.25", 40 * kMs));
+  EXPECT_GT(out.queue, .5 * 4 * 4 * frame);
+  EXPECT_LT(out.queue, 2.5 * 4 * 4 * frame);
+}
+
+// Swift's delay is its target: the queue is (target - base RTT) x rate, within the sawtooth.
+TEST(SimulateControls, SwiftsQueueIsAtItsTarget) {
+  const Outcome out =
+      outcome(controlled(4, "swift base-target=20us hop-scale=0us fs-range=0us", 40 * kMs));
+  const double base = 4 * 1e3 + 2 * (1082 + 62) * 8 / 100.0, full = (20e3 - base) * kLine / 8e9;
+  EXPECT_GT(out.queue, .6 * full);
+  EXPECT_LT(out.queue, 1.1 * full);
+}
+
+TEST(SimulateControls, AWindowBoundsWhatIsInFlight) {
+  // 50,000 bytes of each of two flows: they fill the pipe of some 4.2 us x 100 Gbit/s and the rest
+  // waits in the queue.
+  const Outcome out = outcome(controlled(2, "dcqcn preset hpcc window 50000", 5 * kMs));
+  EXPECT_GT(out.utilisation, .99);
+  EXPECT_LT(out.queue, 2 * 50'000 * 1082 / 1024);
+  EXPECT_GT(out.queue, 2 * 50'000 * 1082 / 1024 - 60'000);
+  const Outcome bdp = outcome(controlled(1, "dcqcn preset hpcc window bdp", 5 * kMs));
+  EXPECT_GT(bdp.utilisation, .9);
+  EXPECT_LT(bdp.queue, 3'000);
+}
+
+TEST(SimulateControls, EqualRunsAreEqual) {
+  for (const char *control : {"dctcp", "hpcc", "swift", "copa", "timely-patched"}) {
+    const Scenario scenario = controlled(3, control, 2 * kMs);
+    const Outcome a = outcome(scenario), b = outcome(scenario);
+    EXPECT_EQ(a.least, b.least) << control;
+    EXPECT_EQ(a.most, b.most) << control;
+    EXPECT_EQ(a.queue, b.queue) << control;
+  }
+}
+
+} // namespace
+} // namespace xr::simulate
