@@ -59,7 +59,12 @@ void describe(Command command, Args &args) {
       "\n         what DCQCN's model says: fixed point, convergence, stability. D of "
       "delay is the loop's,\n         without queueing (default 4us); start N R: so many "
       "flows start at R, the others at the line's rate;\n         for: time of the fluid "
-      "model (default 400ms)\nParameters of DCQCN, as NAME=VALUE:\n" +
+      "model (default 400ms)\n"
+      "An algorithm of one's own is a shared object: `cc plugin FILE.so [NAME=VALUE ...]` in send "
+      "and\nexperiments, `cc show plugin FILE.so` for its parameters. It is compiled by\n"
+      "  gcc -shared -fPIC -O2 -o my.so my.c\n"
+      "with the header xdp-roce/congestion.h; aimd.c and delay.c are examples\n"
+      "Parameters of DCQCN, as NAME=VALUE:\n" +
       parameter_help());
 }
 

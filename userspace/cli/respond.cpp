@@ -84,6 +84,8 @@ void describe(Command command, Args &args) {
                   "An ACK after every N packets, also without AckReq (default: only with AckReq)")
       .value_name("N")
       .check(whole_number(1, 1 << 20));
+  command.add_flag("--ecn-echo", r.echo_ce,
+                   "ACKs have BECN where a request before them had CE, as DCTCP needs");
   command
       .add_option("--rnr-every", r.rnr_every, "Refuse every N-th message once: receiver not ready")
       .value_name("N")

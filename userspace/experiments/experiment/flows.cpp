@@ -250,10 +250,15 @@ private:
 Result<congestion::Control> read_congestion(const std::string &text) {
   parse::WordReader words({text});
   const bool none = words.take_if("none");
+  const std::string name = words.peek();
   auto control = none ? Result(congestion::Control{}) : flow::take_control(words);
-  if (!control)
-    return Error{control.error().message,
-                 "dcqcn, dcqcn preset nvidia, timely, fixed 1gbit or none"};
+  if (!control) {
+    const bool known = std::ranges::any_of(congestion::control_rows(),
+                                           [&](const auto &row) { return name == row.word; });
+    return known ? control.error()
+                 : Error{control.error().message, "dcqcn, dcqcn preset nvidia, timely, fixed 1gbit "
+                                                  "or none; `xdp-roce cc list` has all"};
+  }
   if (!words.done())
     return parse::wrong(words.peek(), "a word of congestion control",
                         "congestion: \"dcqcn preset paper rai=40\"");

@@ -20,6 +20,7 @@
 #include "host/link.h"
 #include "host/netns.h"
 #include "wire/link_words.h"
+#include "xdp-roce/congestion.h"
 
 namespace xr::places {
 
@@ -170,6 +171,9 @@ struct Endpoints::State {
     request.responder.seed = scenario.seed;
     request.responder.selective = scenario.reliability.selective;
     request.responder.most_kept = scenario.reliability.window;
+    for (const PlannedFlow &planned : plan.flows)
+      if (planned.flow.control.needs() & XDP_ROCE_NEEDS_ECHO)
+        request.responder.echo_ce = true;
     request.attach = attach_options(plan, setup.ours, {Point::Receivers});
     respond.run.emplace(XR_TRY(endpoint::RespondRun::prepare(std::move(request))));
     return {};

@@ -18,6 +18,7 @@
 #include "parse/words.h"
 #include "simulate/topology.h"
 #include "wire/link_words.h"
+#include "xdp-roce/congestion.h"
 
 namespace xr::places {
 
@@ -200,6 +201,11 @@ private:
     if (!setup.src.starts_with("sender-") || !setup.dst.starts_with("receiver"))
       return not_here(fmt::format("it cannot go from {} to {}", setup.src, setup.dst),
                       fmt::format("from a sender to {}", dumbbell ? "a receiver" : "the receiver"));
+    if (setup.flow.control.needs() & XDP_ROCE_NEEDS_HOPS)
+      return not_here(fmt::format("cc {} is not possible with frames: they do not carry what each "
+                                  "hop says of itself (INT)",
+                                  setup.flow.control.word()),
+                      "--on virtual, or cc dcqcn, timely or swift");
     if (!plan_.ours)
       return {};
     if (setup.flow.path.network != packet::Network::Ipv4)
@@ -256,6 +262,9 @@ private:
       return rate.kind == Rate::Kind::BitsL2 || rate.kind == Rate::Kind::BitsL1 ? rate.value
                                                                                 : otherwise;
     };
+    // Without what hosts need to send and to answer.
+    const bool two = scenario_.topology.kind == Topology::Kind::Dumbbell;
+    flow.control.path = {2 * plan_.path_ns, two ? 2U : 1U};
     double peak = line;
     if (flow.control.kind != congestion::Control::Kind::None) {
       if (flow.control.rate.kind == Rate::Kind::Top)

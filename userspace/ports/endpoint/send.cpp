@@ -161,7 +161,7 @@ Status check(Flow &flow, const SendRequest &request, const PortFacts &port) {
                              "do not carry",
                              flow.control.word()),
                  "xdp-roce run simulates it; on a wire: cc dcqcn, timely or swift"};
-  if (flow.control.window.kind == congestion::Window::Kind::Bdp)
+  if (flow.control.window.kind == congestion::Window::Kind::Bdp && !flow.control.path.base_rtt_ns)
     return Error{"window bdp: the RTT without queues is not known on a wire",
                  "window 64k: rate x RTT in bytes"};
   return {};

@@ -15,7 +15,7 @@ namespace xr::congestion {
 
 namespace {
 
-constexpr const char *kHow = "`xdp-roce cc plugin` says how to compile one";
+constexpr const char *kHow = "`xdp-roce cc --help` says how to compile one";
 
 const struct {
   const char *name;
