@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""report_tables.py [--write] ROOT: the tables of keys in docs/reports.md and docs/keys.md, from docs/report.schema.json.
+"""report_tables.py [--write] ROOT: the tables of keys in docs/reports.md and docs/keys.md, and docs/result.schema.json and
+docs/sweep.schema.json, which are schemas of one document each; all from docs/report.schema.json.
 
 A page has `<!-- keys: NAME... -->` before the tables of these definitions and `<!-- end of keys -->` after them. Fails where a
 page is not what this script writes, where a definition is there twice, on no page or on two, and where a key has no description, a
@@ -12,7 +13,8 @@ import sys
 
 BEGIN, END = "<!-- keys: {} -->", "<!-- end of keys -->"
 PAGES = ["docs/reports.md", "docs/keys.md"]
-KINDS = {"string": "text", "boolean": "true, false", "null": "null"}
+DOCUMENTS = ["result", "sweep"]
+KINDS = {"string": "text", "object": "texts by key", "boolean": "true, false", "null": "null"}
 faults = []
 
 
@@ -86,6 +88,27 @@ def table(definitions, name):
     return out
 
 
+def schema_of(schema, name):
+    """The schema of one document: its definition and those that it refers to."""
+    needed, found = {}, [name]
+    while found:
+        one = found.pop()
+        if one not in needed:
+            needed[one] = schema["$defs"][one]
+            found += re.findall(r'"#/\$defs/(\w+)', json.dumps(needed[one]))
+    return {"$schema": schema["$schema"], "title": schema["$defs"][name]["title"].replace("`", ""),
+            "description": f"Made from report.schema.json, of which it is #/$defs/{name}. {schema['description'].partition('. ')[2]}",
+            "$ref": f"#/$defs/{name}", "$defs": {one: needed[one] for one in schema["$defs"] if one in needed}}
+
+
+def put(path, text, write):
+    """Writes a file, or checks that it has this text."""
+    if write:
+        path.write_text(text)
+    elif not path.exists() or path.read_text() != text:
+        faults.append(f"{path.parent.name}/{path.name} is not what docs/report.schema.json says: tests/report_tables.py --write .")
+
+
 def main(root, write):
     schema = json.loads((root / "docs/report.schema.json").read_text(), object_pairs_hook=only_once)
     definitions, placed = schema["$defs"], []
@@ -101,11 +124,9 @@ def main(root, write):
             return "\n".join([BEGIN.format(match[1]), "", *lines, END])
 
         made = re.sub(re.escape(BEGIN).replace(r"\{\}", r"([\w ]+)") + "(?s:.*?)" + re.escape(END), tables, text)
-        if made != text:
-            if write:
-                (root / page).write_text(made)
-            else:
-                faults.append(f"{page} is not what docs/report.schema.json says: tests/report_tables.py --write .")
+        put(root / page, made, write)
+    for name in DOCUMENTS:
+        put(root / f"docs/{name}.schema.json", json.dumps(schema_of(schema, name), indent=2) + "\n", write)
     for name in definitions:
         if placed.count(name) != 1:
             faults.append(f"{name} of the schema is in {placed.count(name)} places of {' and '.join(PAGES)}")

@@ -55,7 +55,6 @@ enum xdp_roce_loss {
 
 /* What is known when a QP begins. */
 struct xdp_roce_qp {
-  uint64_t now_ns;
   double line;          /* bit/s, of its port, or what `line R` says */
   uint64_t base_rtt_ns; /* of the path without queues; 0: unknown, as on a real wire */
   uint32_t switches;    /* on the path; 0: unknown */
@@ -95,7 +94,8 @@ struct xdp_roce_algorithm {
   const char *const *values; /* names of what `read` gives, for series and plots */
   uint32_t value_count;
 
-  /* `parameters` has a value for each row, in its order. NULL: out of memory. */
+  /* Before the QP begins, so without a time: a timer_ns of 0 is called with what happens first.
+   * `parameters` has a value for each row, in its order. NULL: out of memory. */
   void *(*create)(const struct xdp_roce_qp *qp, const double *parameters,
                   struct xdp_roce_answer *answer);
   void (*destroy)(void *state);

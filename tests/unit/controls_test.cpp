@@ -17,12 +17,8 @@ namespace {
 
 constexpr uint64_t kUs = 1000;
 constexpr double kLine = 100e9;
-constexpr xdp_roce_qp kQp{.now_ns = 0,
-                          .line = kLine,
-                          .base_rtt_ns = 10 * kUs,
-                          .switches = 1,
-                          .payload = 1000,
-                          .frame = 1058};
+constexpr xdp_roce_qp kQp{
+    .line = kLine, .base_rtt_ns = 10 * kUs, .switches = 1, .payload = 1000, .frame = 1058};
 
 Ack ack(uint64_t now, uint64_t acked, uint64_t sent, bool marked = false, uint64_t rtt = 0) {
   return {.now_ns = now,

@@ -44,7 +44,7 @@ private:
 TEST(Plugins, AnAlgorithmInAFileIsTheSameAsInTheProgram) {
   const Control aimd = control("aimd");
   const auto inside = std::make_unique<Aimd>(10e9);
-  const auto plugin = RateControlMaker(aimd, 10e9 / 8).make(0);
+  const auto plugin = RateControlMaker(aimd, 10e9 / 8).make();
   plugin->start(0);
   std::mt19937_64 random(7);
   uint64_t now = 0;
@@ -65,7 +65,7 @@ TEST(Plugins, AnAlgorithmInAFileIsTheSameAsInTheProgram) {
 TEST(Plugins, ParametersAreWords) {
   Control aimd = control("aimd", {"step=5mbit", "period=10us"});
   EXPECT_EQ(aimd.parameters()->words(), "step=5mbit period=10us");
-  const auto plugin = RateControlMaker(aimd, 10e9 / 8).make(0);
+  const auto plugin = RateControlMaker(aimd, 10e9 / 8).make();
   plugin->cnp(1000);
   EXPECT_EQ(plugin->wake_at(), 11'000U);
   plugin->wake(11'000);
@@ -129,7 +129,7 @@ TEST(PluginsDeathTest, ACrashNamesTheFile) {
   const Control crash = control("crash");
   EXPECT_DEATH(
       {
-        const auto one = RateControlMaker(crash, 10e9 / 8).make(0);
+        const auto one = RateControlMaker(crash, 10e9 / 8).make();
         one->cnp(1);
       },
       "plug-in .*crash.so crashed: SIGSEGV");

@@ -16,6 +16,7 @@
 #include "cli/run_options.h"
 #include "cli/run_plots.h"
 #include "cli/run_ports.h"
+#include "cli/run_tables.h"
 #include "cli/sweep.h"
 #include "experiment/experiment.h"
 #include "parse/words.h"
@@ -115,6 +116,8 @@ int finish_sweep(const RunArgs &args, const Globals &globals, const std::string 
     if (Status s = make_directory(args.out); !s)
       return fail("run", s.error());
     if (Status s = write_whole(args.out + "/sweep.json", json_file(document)); !s)
+      return fail("run", s.error());
+    if (Status s = write_sweep_table(args.out, points); !s)
       return fail("run", s.error());
     if (Status s = write_sweep_page(args.out, name, worst, points); !s)
       return fail("run", s.error());

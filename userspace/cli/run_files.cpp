@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include "cli/output.h"
 #include "cli/provenance.h"
 #include "cli/run_plots.h"
+#include "cli/run_tables.h"
 #include "cli/scratch_directory.h"
 #include "report/experiment.h"
 
@@ -57,10 +59,17 @@ Result<Fd> own_directory(const std::string &path, bool shared) {
 }
 
 Status write_whole(const std::string &path, const std::string &text) {
+  return write_whole(path, [&text](std::ostream &file) {
+    file << text;
+    return Status();
+  });
+}
+
+Status write_whole(const std::string &path, const std::function<Status(std::ostream &)> &write) {
   const std::string part = path + ".part";
   errno = 0;
   std::ofstream file(part, std::ios::binary);
-  file << text;
+  XR_TRY(write(file));
   file.close();
   if (!file)
     return cannot_write(path);
@@ -86,6 +95,7 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   plot::Recorder recorder = plot_recorder(experiment);
   const std::string path = out + "/series.csv";
   std::ofstream series;
+  std::unique_ptr<SampleTable> table;
   Fd owner;
   if (!out.empty()) {
     owner = XR_TRY(own_directory(out));
@@ -94,6 +104,7 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
     series << report::series_header();
     if (!series)
       return cannot_write(path);
+    table = XR_TRY(SampleTable::make(out));
   }
   if (!out.empty() || !files.plots.empty())
     hooks.samples = [&](const std::vector<ExperimentSample> &samples,
@@ -101,6 +112,7 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
       recorder.add(samples);
       if (out.empty())
         return {};
+      table->add(samples, subject);
       series << report::series_lines(samples, subject.flows, subject.queues) << std::flush;
       return series ? Status() : Status(cannot_write(path));
     };
@@ -121,6 +133,8 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   if (out.empty())
     return result;
   XR_TRY(write_result(out, result.get()));
+  XR_TRY(table->write());
+  XR_TRY(write_run_tables(out, result.get()));
   XR_TRY(write_whole(out + "/junit.xml", report::junit_xml({&result.get()})));
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <ostream>
 #include <string>
 
 #include "base/fd.h"
@@ -12,8 +13,9 @@
 
 namespace xr::cli {
 
-// Writes a file so that a reader finds the old content or the new.
+// Writes a file so that a reader finds the old content or the new. `write`: its error is handed on.
 Status write_whole(const std::string &path, const std::string &text);
+Status write_whole(const std::string &path, const std::function<Status(std::ostream &)> &write);
 
 // Makes the directory, and those above it; it may be there.
 Status make_directory(const std::string &path);
@@ -24,7 +26,7 @@ Result<Fd> own_directory(const std::string &path, bool shared = false);
 
 // Directories, which are made; "": not written.
 struct RunFiles {
-  std::string out;   // series.csv, result.json, junit.xml, report.html
+  std::string out;   // series.csv, result.json, junit.xml, report.html, the tables of run_tables.h
   std::string plots; // an SVG for each plot, and a gnuplot script
 };
 

@@ -39,10 +39,10 @@ void describe_run(Command command, RunArgs &args) {
                   "+20s")
       .value_name("TIME");
   command
-      .add_option(
-          "--out", args.out,
-          "Write result.json, series.csv, junit.xml and report.html into this directory; of "
-          "a sweep: sweep.json, and a directory for each point")
+      .add_option("--out", args.out,
+                  "Write result.json, series.csv, junit.xml, report.html, and tables (flows.csv, "
+                  "queues.csv, samples.csv) into this directory; of "
+                  "a sweep: sweep.json, sweep.csv, and a directory for each point")
       .value_name("DIR");
   command
       .add_option("--plots", args.plots,

@@ -170,9 +170,11 @@ plot::PageTable page_table(const report::Section &section, const report::Table &
   return page;
 }
 
-// The answers as the summary shows them, with all rows.
-std::vector<plot::PageTable> answer_tables(const ExperimentResult &result) {
+// FCT by flow size, and the answers as the summary shows them, with all rows.
+std::vector<plot::PageTable> more_tables(const ExperimentResult &result) {
   std::vector<plot::PageTable> tables;
+  if (const auto by_size = report::fct_by_size(result.measured))
+    tables.push_back(page_table(*by_size, std::get<report::Table>(by_size->body), 0, true));
   if (!result.answers)
     return tables;
   for (const report::Section &section : report::answer_sections(*result.answers, SIZE_MAX))
@@ -204,7 +206,7 @@ Status write_plots(const std::string &out, const std::string &plots,
                    const plot::Recorder &recorder) {
   plot::Page page{experiment.text, moments_of(experiment),
                   plot::figures(result, recorder, levels_of(experiment.scenario)),
-                  answer_tables(result)};
+                  more_tables(result)};
   page.network = page_network(experiment, result);
   page.headline = fmt::format("{}", fmt::join(report::experiment_summary(result).sentences, " "));
   if (const auto facts = recorded_run())
@@ -219,10 +221,6 @@ Status write_plots(const std::string &out, const std::string &plots,
 }
 
 namespace {
-
-bool is_measured(const sweep::SweepPoint &point) {
-  return point.failure.empty() && point.result.verdict != Verdict::Void;
-}
 
 std::vector<plot::Figure> sweep_figures(const std::vector<sweep::SweepPoint> &points) {
   std::vector<plot::Figure> figures;

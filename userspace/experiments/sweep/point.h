@@ -16,6 +16,7 @@ namespace xr::sweep {
 
 using report::Document;
 using report::Table;
+using report::Value;
 
 // A Histogram in little memory: a value of each bucket that has any, the largest value of the last
 // one, and how many there are.
@@ -35,16 +36,25 @@ struct SweepNumbers {
 };
 // One point of a sweep. `failure`: why it did not run, or "".
 struct SweepPoint {
+  using Setting = std::pair<std::string, std::string>; // KEY, VALUE
+
   uint64_t number = 1;   // of the file's points, from 1
   std::string run = {};  // of the same sweep: file, settings and version
   std::string host = {}; // where it ran
   uint64_t seed = 0;
-  std::vector<std::pair<std::string, std::string>> settings = {};
+  std::vector<Setting> settings = {};
   std::string directory = {}; // of its files, "" if none were written
   std::string failure = {};
   ExperimentResult result = {}; // without the rows of flows and queues
   SweepNumbers numbers = {};
 };
+bool is_measured(const SweepPoint &point); // it ran, and is not void
+Verdict verdict_of(const SweepPoint &point);
+// The first expectation that does not hold, or why the point is void; "": none.
+std::string reason(const SweepPoint &point);
+Value setting_of(const SweepPoint &point, const std::string &key); // a text; unknown: it sets none
+// The keys that the points set, in their order.
+std::vector<std::string> setting_keys(const std::vector<SweepPoint> &points);
 // KEY=VALUE of each setting but `without`, as text.
 std::string settings_text(const std::vector<std::pair<std::string, std::string>> &settings,
                           std::string_view without);
@@ -64,6 +74,10 @@ Result<StoredPoint> read_stored_point(const std::string &text);
 // Points that differ in their seed only, added up: counters are sums, percentiles are of the added
 // histograms. A point that did not run or is void is left out, and counted.
 Table seeds_table(const std::vector<SweepPoint> &points);
+// A row a point: number, settings, seed, numbers, verdict. A setting has a further column with its
+// value in ns, bytes, bit/s ... where all values of its key have such a unit. Points that are not
+// measured have no numbers but a reason.
+Table sweep_table(const std::vector<SweepPoint> &points);
 // `missing`: numbers of points that are not among them.
 Document sweep_report(const std::string &name, const std::vector<SweepPoint> &points,
                       const std::vector<uint64_t> &missing = {});

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sweep/added_histogram.h"
 #include "sweep/point.h"
 
 namespace xr::sweep {
@@ -31,7 +32,7 @@ std::vector<Alike> alike(const std::vector<SweepPoint> &points) {
     if (added)
       all.push_back({place->first, {}, 0});
     Alike &item = all[place->second];
-    if (point.failure.empty() && point.result.verdict != Verdict::Void)
+    if (is_measured(point))
       item.points.push_back(&point);
     else
       item.left_out++;
@@ -40,33 +41,8 @@ std::vector<Alike> alike(const std::vector<SweepPoint> &points) {
   return all;
 }
 
-// Histograms added up.
-class Added {
-public:
-  void add(const SweepHistogram &histogram) {
-    uint64_t count = 0;
-    for (const auto &[value, times] : histogram.counts) {
-      values_.add(value, times);
-      count += times;
-    }
-    sum_ += histogram.mean * static_cast<double>(count);
-  }
-  bool empty() const { return !values_.count(); }
-  uint64_t count() const { return values_.count(); }
-  Value mean() const {
-    return empty() ? Value{} : Value{sum_ / static_cast<double>(values_.count())};
-  }
-  Value quantile(double fraction) const {
-    return empty() ? Value{} : Value{values_.quantile(fraction)};
-  }
-
-private:
-  Histogram values_;
-  double sum_ = 0; // exact: buckets have a width
-};
-
 std::vector<Value> row_of(const Alike &group) {
-  Added fct_ns, backlog;
+  AddedHistogram fct_ns, backlog;
   double rate = 0, least = 0, most = 0;
   uint64_t marked = 0, cnps = 0, drops = 0, retransmitted = 0;
   std::string queue;

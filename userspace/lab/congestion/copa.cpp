@@ -16,7 +16,6 @@ constexpr double kMostVelocity = 1e6;
 Copa::Copa(std::shared_ptr<const CopaSettings> settings, const xdp_roce_qp &qp)
     : settings_(std::move(settings)), rate_(settings_->line), payload_(qp.payload),
       frame_(qp.frame) {
-  rate_.start(qp.now_ns);
   publish(rate_.rate() / 8);
   window_ = round_window_ = settings_->start_window;
   limit(static_cast<uint64_t>(window_ * payload_));

@@ -13,9 +13,8 @@ namespace xr::congestion {
 
 class Dctcp final : public RateControl {
 public:
-  Dctcp(std::shared_ptr<const DctcpSettings> settings, const xdp_roce_qp &qp)
+  explicit Dctcp(std::shared_ptr<const DctcpSettings> settings, const xdp_roce_qp & = {})
       : settings_(std::move(settings)), rate_(settings_->start), alpha_(settings_->alpha_initial) {
-    rate_.start(qp.now_ns);
     publish(rate_.rate() / 8);
   }
   void start(uint64_t now) override { rate_.start(now); }

@@ -18,8 +18,7 @@ Hpcc::Hpcc(std::shared_ptr<const HpccSettings> settings, const xdp_roce_qp &qp)
   if (!base_rtt_ns_)
     base_rtt_ns_ = kUsualRtt;
   bdp_ = settings_->line / 8 * static_cast<double>(base_rtt_ns_) * 1e-9;
-  rate_.start(qp.now_ns);
-  set_rate(qp.now_ns, rate_.rate());
+  set_rate(0, rate_.rate());
 }
 
 void Hpcc::set_rate(uint64_t now, double rate) {

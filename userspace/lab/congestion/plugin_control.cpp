@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "congestion/plugin_guard.h"
+#include "rate/plugin_guard.h"
 
 namespace xr::congestion {
 
@@ -32,9 +32,8 @@ PluginControl::PluginControl(std::shared_ptr<const PluginSettings> settings, con
   state_ = algorithm_.create(&qp, settings_->parameters.data(), &answer_);
   if (!state_)
     throw std::bad_alloc();
-  rate_.start(qp.now_ns);
-  rate_.set(qp.now_ns, answer_.rate);
-  take_answer(qp.now_ns);
+  take_answer(0);
+  cuts_ = additive_ = 0; // it begins so
 }
 
 PluginControl::~PluginControl() {

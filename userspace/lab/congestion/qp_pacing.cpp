@@ -33,13 +33,11 @@ QpPacing::QpPacing(uint32_t qps, const Control &control, double line_bits, const
                       ? line_ * static_cast<double>(control.path.base_rtt_ns) / kSecondNs
                       : static_cast<double>(window_.bytes);
   for (Qp &qp : qps_)
-    qp.control = maker_.make(0);
+    qp.control = maker_.make();
 }
 
 void QpPacing::start(uint64_t start, uint32_t frame_bytes) {
   for (size_t i = 0; i < qps_.size(); i++) {
-    if (dynamic_ && start)
-      qps_[i].control = maker_.make(start);
     qps_[i].control->start(start);
     qps_[i].window = window_of(*qps_[i].control);
     qps_[i].due = qps_[i].begun = start;
@@ -65,7 +63,7 @@ uint32_t QpPacing::add(uint64_t now) {
 
 void QpPacing::begin_anew(uint32_t number, uint64_t now) {
   Qp &qp = qps_[number] = {};
-  qp.control = maker_.make(now);
+  qp.control = maker_.make();
   qp.control->start(now);
   qp.window = window_of(*qp.control);
   qp.due = qp.begun = now;

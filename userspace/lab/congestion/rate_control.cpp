@@ -21,11 +21,7 @@ constexpr double kBitsOfByte = 8;
 // Makes controls of class C, which share the settings and know the QP.
 template <class C, class Settings> auto sharing(Settings settings, const xdp_roce_qp &qp) {
   return [shared = std::make_shared<const Settings>(std::move(settings)),
-          qp](uint64_t now) -> std::unique_ptr<RateControl> {
-    xdp_roce_qp one = qp;
-    one.now_ns = now;
-    return std::make_unique<C>(shared, one);
-  };
+          qp]() -> std::unique_ptr<RateControl> { return std::make_unique<C>(shared, qp); };
 }
 
 } // namespace
@@ -40,8 +36,9 @@ RateControlMaker::RateControlMaker(const Control &control, double rate, const Pa
   qp.frame = packet.frame;
   switch (control.kind) {
   case Control::Kind::Dcqcn:
-    make_ = [settings = std::make_shared<const DcqcnSettings>(resolve(control.dcqcn, line))](
-                uint64_t) { return std::make_unique<Dcqcn>(settings); };
+    make_ = [settings = std::make_shared<const DcqcnSettings>(resolve(control.dcqcn, line))]() {
+      return std::make_unique<Dcqcn>(settings);
+    };
     break;
   case Control::Kind::Timely:
   case Control::Kind::TimelyPatched:
@@ -63,7 +60,7 @@ RateControlMaker::RateControlMaker(const Control &control, double rate, const Pa
     make_ = sharing<PluginControl>(plugin_settings(control), qp);
     break;
   default:
-    make_ = [rate](uint64_t) { return std::make_unique<FixedRate>(rate); };
+    make_ = [rate]() { return std::make_unique<FixedRate>(rate); };
   }
 }
 

@@ -119,10 +119,10 @@ class RateControlMaker {
 public:
   // `rate` as RateControl::rate() gives it: of a QP (Fixed), or of the line. Not for Kind::None.
   RateControlMaker(const Control &control, double rate, const PacketSize &packet = {});
-  std::unique_ptr<RateControl> make(uint64_t now) const { return make_(now); }
+  std::unique_ptr<RateControl> make() const { return make_(); }
 
 private:
-  std::function<std::unique_ptr<RateControl>(uint64_t)> make_;
+  std::function<std::unique_ptr<RateControl>()> make_;
 };
 
 } // namespace xr::congestion

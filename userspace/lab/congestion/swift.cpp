@@ -16,8 +16,7 @@ Swift::Swift(std::shared_ptr<const SwiftSettings> settings, const xdp_roce_qp &q
     : settings_(std::move(settings)), rate_(settings_->line),
       path_target_ns_(settings_->base_target_ns + settings_->hop_ns * qp.switches),
       payload_(qp.payload), frame_(qp.frame) {
-  rate_.start(qp.now_ns);
-  set_window(qp.now_ns, settings_->start_window);
+  set_window(0, settings_->start_window);
 }
 
 double Swift::target_ns(double window) const {

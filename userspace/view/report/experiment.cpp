@@ -218,6 +218,8 @@ Document experiment_report(const ExperimentResult &result) {
                Hide::Zero});
   s.push_back({"queues", "", queues_table(m.queues, all_of(m.queues.size())), Where::Json});
   s.push_back({"queues_text", "", queues_table(m.queues, busiest(m.queues)), Where::Text});
+  if (std::optional<Section> by_size = fct_by_size(m))
+    s.push_back(std::move(*by_size));
   s.push_back(rules_section(m.rules));
   s.push_back(totals_section(m));
   if (result.answers)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,10 @@ namespace xr::report {
 
 // `result` must outlive the document.
 Document experiment_report(const ExperimentResult &result);
+
+// Percentiles of FCT and slowdown of the flows that ended, in up to 20 bins by size with as many
+// flows each. Unset: fewer than two sizes ended, or FCTs were not measured.
+std::optional<Section> fct_by_size(const ExperimentMeasurement &measured);
 
 // An installed experiment.
 struct ExperimentEntry {

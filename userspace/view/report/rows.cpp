@@ -87,29 +87,31 @@ bool RowWriter::row(const std::vector<Value> &cells) {
   return out_.size() < kChunk || flush();
 }
 
+bool write_rows(const Table &table, RowFormat format, const Group &same, const Sink &sink) {
+  std::vector<std::string> keys;
+  std::vector<size_t> columns;
+  for (size_t i = 0; i < table.columns.size(); i++)
+    if (table.columns[i].where != Where::Text) {
+      columns.push_back(i);
+      keys.push_back(table.columns[i].key);
+    }
+  RowWriter writer(format, same, keys, sink);
+  for (size_t row = 0; row < table.rows; row++) {
+    std::vector<Value> cells;
+    for (const size_t column : columns)
+      cells.push_back(table.cell(row, column));
+    if (!writer.row(cells))
+      return false;
+  }
+  return writer.finish();
+}
+
 bool write_rows(const Document &document, std::string_view section, RowFormat format,
                 const Group &same, const Sink &sink) {
   const auto found = std::ranges::find(document.sections, section, &Section::key);
   const Table *table =
       found == document.sections.end() ? nullptr : std::get_if<Table>(&found->body);
-  if (!table)
-    return false;
-  std::vector<std::string> keys;
-  std::vector<size_t> columns;
-  for (size_t i = 0; i < table->columns.size(); i++)
-    if (table->columns[i].where != Where::Text) {
-      columns.push_back(i);
-      keys.push_back(table->columns[i].key);
-    }
-  RowWriter writer(format, same, keys, sink);
-  for (size_t row = 0; row < table->rows; row++) {
-    std::vector<Value> cells;
-    for (const size_t column : columns)
-      cells.push_back(table->cell(row, column));
-    if (!writer.row(cells))
-      return false;
-  }
-  return writer.finish();
+  return table && write_rows(*table, format, same, sink);
 }
 
 std::vector<std::string> event_row_keys() {

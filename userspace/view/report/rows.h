@@ -34,6 +34,8 @@ private:
   std::string out_;
 };
 
+// False: the sink stopped it.
+bool write_rows(const Table &table, RowFormat format, const Group &same, const Sink &sink);
 // The section's table. False: the sink stopped it, or the document has no such table.
 bool write_rows(const Document &document, std::string_view section, RowFormat format,
                 const Group &same, const Sink &sink);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "congestion/plugin_guard.h"
+#include "rate/plugin_guard.h"
 
 #include <array>
 #include <csignal>
