@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Congestion control as a shared object: `cc plugin FILE.so [NAME=VALUE ...]` in experiments and in
- * `xdp-roce send`. Plain C data. What happens on a QP is told to the algorithm; it answers with a
- * rate, a window and a timer. The built-in algorithms get the same.
+ * `xdp-roce send`. Plain C data. What happens on a QP is reported to the algorithm; it answers with
+ * a rate, a window and a timer. The built-in algorithms get the same.
  *
  * A shared object exports one function:
  *
@@ -31,7 +31,7 @@ extern "C" {
 struct xdp_roce_hop {
   uint64_t time_ns;     /* when it began to leave */
   uint64_t tx_bytes;    /* that had left the port before it */
-  uint64_t queue_bytes; /* that waited behind it */
+  uint64_t queue_bytes; /* that waited when it left */
   double rate;          /* of the port, bit/s */
 };
 

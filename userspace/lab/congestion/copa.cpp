@@ -70,7 +70,7 @@ void Copa::acked(const Ack &ack) {
   end_round(ack);
 }
 
-// Loss is not what Copa follows: only a timeout begins anew.
+// Loss is not what Copa follows: only a timeout resets the window.
 void Copa::lost(uint64_t now, Loss loss) {
   if (loss != XDP_ROCE_TIMEOUT)
     return;

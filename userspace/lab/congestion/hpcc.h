@@ -25,7 +25,7 @@ public:
   void read(uint64_t now, double *values) override;
 
 private:
-  // Of the hop that is used most, since the last ACK.
+  // The hop that is used most, since the last ACK.
   struct Busiest {
     double utilisation = 0;
     uint64_t tau_ns = 0;

@@ -28,7 +28,7 @@ using TracePointer = std::shared_ptr<const DeliveryTrace>;
 
 class Link;
 
-// Is told of each frame that begins to leave a link.
+// Sees each frame that begins to leave a link.
 class Departures {
 public:
   virtual ~Departures() = default;
@@ -179,7 +179,7 @@ private:
   LinkCounts *counts_;
   SharedBuffer *buffer_;
   Departures *departures_;
-  uint64_t left_bytes_ = 0; // where departures_ is told
+  uint64_t left_bytes_ = 0; // where departures_ is set
   std::vector<Slot> slots_;
   uint32_t free_ = kNone;
   Fifo wire_; // serialising and propagating, in the order of their due times

@@ -25,7 +25,7 @@ enum class TimelyParameter : uint8_t {
 };
 
 std::span<const ParameterRow> timely_rows();
-// Of Patched TIMELY (CoNEXT'16, "ECN or Delay"): other values, and T_ref.
+// Patched TIMELY (CoNEXT'16, "ECN or Delay"): other values, and T_ref.
 std::span<const ParameterRow> patched_timely_rows();
 
 // For a line of that rate; bit/s and nanoseconds.
