@@ -224,6 +224,7 @@ TEST(ImportHpcc, RefusesKeysAndValuesByName) {
           "config.txt:20: RATE_BOUND: our HPCC does not have this variant");
   refused(texts("CC_MODE 3 SAMPLE_FEEDBACK 1\n"),
           "config.txt:20: SAMPLE_FEEDBACK: our HPCC does not have this variant");
+  refused(texts("EWMA_GAIN 2\n"), "config.txt:20: EWMA_GAIN: g: '2' is outside 0 to 1");
   refused(texts("LB_MODE 9\n"), "config.txt:20: LB_MODE: 9 (ConWeave) is not here");
   refused(texts("LB_MODE 5\n"), "config.txt:20: LB_MODE: 5 is not here");
   refused(texts("L2_BACK_TO_ZERO 1\n"),
@@ -237,6 +238,7 @@ TEST(ImportHpcc, RefusesKeysAndValuesByName) {
   refused(texts("PMAX_MAP 1 100000000000 2\n"), "config.txt:20: PMAX_MAP: 2 is not a probability");
   refused(texts("BUFFER_SIZE 0\n"),
           "config.txt:20: BUFFER_SIZE: headroom and ports of a switch need 124788 bytes");
+  refused(texts("BUFFER_SIZE 4096\n"), "config.txt:20: BUFFER_SIZE: it is 4 GiB or more");
   refused(texts("PACKET_PAYLOAD_SIZE 9000\n"), "config.txt:20: PACKET_PAYLOAD_SIZE: 9000 bytes");
   refused(texts("L2_ACK_INTERVAL 0\n"), "config.txt:20: L2_ACK_INTERVAL: 0 packets");
   refused(texts("SIMULATOR_STOP_TIME 1\n"),
@@ -262,6 +264,8 @@ TEST(ImportHpcc, RefusesTopologiesAndFlows) {
   topology("4 1 3\n9\n", "2: a switch: '9' is not a whole number from 0 to 3");
   topology("4 1 1\n3\n0 0 1Gbps 1us 0\n", "3: a link joins node 0 to itself");
   topology("4 1 1\n3\n0 3 1G 1us 0\n", "3: a link's rate: '1G' is not a rate");
+  topology("4 1 1\n3\n0 3 1kbps 1us 0\n", "3: a link's rate is not from 1 Mbit/s to 10 Tbit/s");
+  topology("4 1 1\n3\n0 3 1Gbps 11s 0\n", "3: a link's delay is above 1 s");
   topology("4 1 1\n3\n0 3 1Gbps 1y 0\n", "3: a link's delay: '1y' is not a time");
   topology("4 1 1\n3\n0 3 1Gbps 1us 2\n",
            "3: a link's error rate: '2' is not a number from 0 to 1");

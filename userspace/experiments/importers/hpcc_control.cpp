@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "experiment/read.h"
+
 namespace xr::importers {
 
 namespace {
@@ -61,7 +63,9 @@ std::string text_of(As as, double value) {
   }
 }
 
-std::string words_of(const char *algorithm, std::span<const Word> rows, HpccConfig &config) {
+// Error: the key has a value that its parameter here does not take.
+Result<std::string> words_of(const std::string &algorithm, std::span<const Word> rows,
+                             HpccConfig &config) {
   std::string words = algorithm;
   std::vector<std::string> missing;
   for (const Word &row : rows) {
@@ -69,8 +73,12 @@ std::string words_of(const char *algorithm, std::span<const Word> rows, HpccConf
     if (!config.has(row.key))
       missing.push_back(row.otherwise < 0 ? fmt::format("{}: that of `{}` here", row.key, algorithm)
                                           : fmt::format("{}: {}", row.key, row.otherwise));
-    if (value >= 0)
-      words += fmt::format(" {}={}", row.name, text_of(row.as, value));
+    if (value < 0)
+      continue;
+    const std::string word = fmt::format(" {}={}", row.name, text_of(row.as, value));
+    if (const auto control = experiment::read_congestion(algorithm + word); !control)
+      return config.wrong(row.key, control.error().message, "a value that our parameter can have");
+    words += word;
   }
   if (!missing.empty())
     config.notes.push_back(
@@ -98,15 +106,15 @@ Status check_hpcc(HpccConfig &config) {
 Result<HpccControl> hpcc_control(HpccConfig &config) {
   const double mode = XR_TRY(config.needed("CC_MODE"));
   if (mode == 1)
-    return HpccControl{1, words_of("dcqcn preset hpcc", kDcqcn, config)};
+    return HpccControl{1, XR_TRY(words_of("dcqcn preset hpcc", kDcqcn, config))};
   if (mode == 3) {
     XR_TRY(check_hpcc(config));
-    return HpccControl{3, words_of("hpcc", kHpcc, config)};
+    return HpccControl{3, XR_TRY(words_of("hpcc", kHpcc, config))};
   }
   if (mode == 7)
-    return HpccControl{7, words_of("timely", kTimely, config)};
+    return HpccControl{7, XR_TRY(words_of("timely", kTimely, config))};
   if (mode == 8)
-    return HpccControl{8, words_of("dctcp", kDctcp, config)};
+    return HpccControl{8, XR_TRY(words_of("dctcp", kDctcp, config))};
   return config.wrong("CC_MODE",
                       fmt::format("{}{} of {} is not here", mode, mode == 10 ? " (PINT)" : "",
                                   hpcc_dialect_name(config.dialect)),

@@ -115,7 +115,7 @@ private:
   std::string control_of(const HpccControl &control, uint64_t rtt_ns, uint64_t bdp) {
     std::string words = control.words;
     if (config_.flag("HAS_WIN", control.mode == 3))
-      words += fmt::format(" window {}{}", std::max<uint64_t>(bdp, 1),
+      words += fmt::format(" window {}{}", std::clamp<uint64_t>(bdp, 1, UINT32_MAX),
                            config_.flag("VAR_WIN", false) ? " vary" : "");
     if (control.mode == 3)
       words += fmt::format(" base-rtt={}ns", rtt_ns);

@@ -14,6 +14,8 @@ namespace xr::importers {
 namespace {
 
 constexpr uint64_t kMostNodes = 20'000, kMostLinks = 200'000, kMostFlows = 1'000'000;
+constexpr uint64_t kLeastRate = 1'000'000, kMostRate = 10'000'000'000'000; // bit/s
+constexpr uint64_t kMostDelay = 1'000'000'000;                             // ns
 constexpr uint64_t kHeaders = 48; // bytes of a packet that are not payload
 
 class TopologyReader {
@@ -57,13 +59,15 @@ private:
     if (link.a == link.b)
       return tokens_.wrong(fmt::format("a link joins node {} to itself", link.a), "two nodes");
     link.rate = XR_TRY(tokens_.rate("a link's rate"));
-    if (link.rate < 1'000'000)
-      return tokens_.wrong("a link is slower than 1 Mbit/s", "like 100Gbps");
+    if (link.rate < kLeastRate || link.rate > kMostRate)
+      return tokens_.wrong("a link's rate is not from 1 Mbit/s to 10 Tbit/s", "like 100Gbps");
     const auto delay = XR_TRY(tokens_.take("a link's delay"));
     const auto time = ns3_time(delay.text);
     if (!time)
       return tokens_.wrong("a link's delay: " + time.error().message, time.error().hint);
     link.delay_ns = time.get();
+    if (link.delay_ns > kMostDelay)
+      return tokens_.wrong("a link's delay is above 1 s", "like 1000ns");
     link.error = XR_TRY(tokens_.real("a link's error rate", 0, 1));
     link.number = ++between_[std::minmax(link.a, link.b)];
     net_.links.push_back(link);
