@@ -182,6 +182,7 @@ TEST(ImportHpcc, PathsAndFailures) {
   EXPECT_TRUE(has(imported.yaml, "{link: \"n1:s3\", words: \"probability 0.001 drop\"}"));
   EXPECT_TRUE(has(imported.yaml, "  \"s3:n1/2\": \"buffer"));
   EXPECT_EQ(experiment.scenario.queues.at("s3:n1").aqm.high, 400'000U);
+  EXPECT_TRUE(notes(imported, "PFC's alpha is 1/8 for ports of any rate"));
   // by pair: 2 x 2 us + 400 ns, and 2 x 3 us + 400 ns
   EXPECT_TRUE(has(imported.yaml, "window 13750 vary"));
   EXPECT_TRUE(has(imported.yaml, "window 20000 vary"));
@@ -284,7 +285,7 @@ TEST(ImportHpcc, RefusesTopologiesAndFlows) {
   flows("2\n0 1 3 100 5 2.1\n0 1 3 100 5 2\n", "3: a flow starts before the one above it");
 }
 
-// The two flows share nothing in time but the first 10 us of n2's, and end.
+// Both flows end, the small one first.
 TEST(ImportHpcc, FctIsWrittenAsScriptsReadIt) {
   const auto imported = import(texts());
   const auto experiment = read(imported);
@@ -297,6 +298,17 @@ TEST(ImportHpcc, FctIsWrittenAsScriptsReadIt) {
   EXPECT_NE(text->find("\n0b000001 0b000101 10000 100 1000000 2000000000 "), std::string::npos);
   EXPECT_TRUE(text->ends_with(" 88000\n")) << text.get();
   EXPECT_EQ(importers::fct_text(imported, {}).ok(), false);
+}
+
+// The simulator's time, but for the difference of headers: below 1 %.
+TEST(ImportHpcc, ALoneFlowEndsWhenArithmeticSays) {
+  HpccTexts from = texts();
+  from.flows = "1\n0 1 3 100 1000000 2\n";
+  const auto imported = import(from);
+  auto result = places::run_virtual(read(imported), {}, "");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(imported.fct_flows.at(0).standalone_ns, 88'000U);
+  EXPECT_NEAR(static_cast<double>(result->measured.flows.at(0).fct_ns.value_or(0)), 88'000, 880);
 }
 
 // mix/config.txt names its files from the directory above.

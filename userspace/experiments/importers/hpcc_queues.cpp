@@ -38,6 +38,9 @@ public:
         else if (words != out_.words)
           out_.others.emplace_back(network_.queue_name(link, from), words);
       }
+    if (by_rate.size() > 1 && config_.flag("ENABLE_PFC", true))
+      config_.notes.emplace_back("PFC's alpha is 1/8 for ports of any rate: there it doubles with "
+                                 "the rate of a port above that of the NICs");
     return std::move(out_);
   }
 
