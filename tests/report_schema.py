@@ -135,6 +135,7 @@ COMMANDS = [
     ("cc_predict", "cc predict flows 8 rate 100gbit preset hpcc for 40ms"),
     ("imported_words", "run --import netem 'delay 10ms 2ms loss 1%'"),
     ("imported_experiments", "run --import otg DATA/otg/pairs.json"), ("imported_experiments", "run --import lumina DATA/lumina.yml"),
+    ("imported_experiments", "run --import hpcc DATA/hpcc/config.txt"),
     ("compare", "compare DATA/cases/compare_corrupt_A.pcap.gz DATA/cases/compare_corrupt_B.pcap.gz"),
     ("compare", "compare DATA/cases/compare_dup_A.pcap.gz DATA/cases/compare_dup_B.pcap.gz"),
     ("compare", "compare DATA/rc_write_ect_v4.pcap DATA/rping_v4.pcap"),

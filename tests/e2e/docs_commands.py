@@ -28,6 +28,7 @@ EDITS = [(r"--for \d+s", "--for 1s"), (r"\bfor \d+s\b", "for 1s"), (r"/tmp/incas
          (r"--at 20\S+Z", "--at +3s"), (r"DIR\.\.\.", "swept"), (r"--jobs 4", "--jobs 2"),
          (r"127\.0\.0\.1:9479", "127.0.0.1:PORT"), (r"(run incast --on namespaces)", r"\1 --set duration=1ms --set measure.from=0s --set expect=[]"),
          (r"(--import lumina) FILE (--on namespaces)", r"\1 lumina.yml \2 --set duration=4ms --set expect=[]"),
+         (r"--import hpcc config\.txt", "--import hpcc hpcc/config.txt"),
          (r"run FILE --share 2/8 --out DIR", "run swept.yaml --share 2/8 --out share"),
          (r"run FILE (--on ports left=eth1,right=eth2) ", r"run theirs.yaml \1 "),
          (r"run FILE (--on ports send=eth1,respond=eth2)", r"run ours.yaml \1"),
@@ -223,6 +224,7 @@ def prepare():
     (work / "ours.yaml").write_text(experiment.format("1s", 2, "20mbit", "write size 4k rate 1mbit"))
     (work / "theirs.yaml").write_text(experiment.format("2s", 1, "20mbit", "write size 4k qps 4 rate 1mbit"))
     (work / "swept.yaml").write_text(experiment.format("10ms", 1, "20mbit", "write size 4k") + "sweep: {seed: [1, 2, 3, 4, 5, 6, 7, 8]}\n")
+    shutil.copytree(root / "tests" / "data" / "hpcc", work / "hpcc")
     (work / "lumina.yml").write_text((root / "tests" / "data" / "lumina.yml").read_text())
     subprocess.run([program, "run", "swept.yaml", "--out", "swept"], cwd=work, check=True, capture_output=True)
     for name in ("first", "second"):

@@ -97,5 +97,15 @@ exits 1 xdp-roce run --import mahimahi "$scratch/trace"
 assert_sentence 'line 2' <"$scratch/last.err"
 exits 2 xdp-roce run --import netem 'delay 10ms 2ms 25%'
 assert_sentence 'correlation' <"$scratch/last.err"
+# With --out it runs, and has the simulator's list of completion times: 8 columns, the last one without other traffic.
+exits 0 xdp-roce run --import hpcc "$XR_DATA/hpcc/config.txt"
+grep -q '^routing: ecmp 5-tuple' "$scratch/last.out" || fail "$(cat "$scratch/last.out")"
+exits 0 xdp-roce run --import hpcc "$XR_DATA/hpcc/config.txt" --out "$scratch/hpcc"
+assert_eq "0b000201 0b000301 10000 100 50000 2000020000 8352
+0b000101 0b000301 10000 100 200000 2000010000 20928
+0b000001 0b000301 10000 100 1000000 2000000000 88000" "$(cut -d ' ' -f 1-6,8 "$scratch/hpcc/fct.txt")" "fct.txt"
+sed 's/RATE_AI/RATE_AIM/' "$XR_DATA/hpcc/config.txt" >"$scratch/config.txt"
+exits 1 xdp-roce run --import hpcc "$scratch/config.txt"
+assert_sentence "config.txt:15: 'RATE_AIM' is not a key" <"$scratch/last.err"
 exits 2 xdp-roce run --import tcl x
 assert_sentence 'not a format' <"$scratch/last.err"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "capture/reader.h"
 #include "capture_writer.h"
@@ -130,6 +132,18 @@ constexpr const char *kLinks[] = {
     "rate 1gbit flap 20us every 100us count 9 map 0-9:2,48:3 mtu 1200\nblue over 3k drop\n\n",
 };
 
+// The three files with NUL between them.
+FileBytes hpcc_files(const std::filesystem::path &folder) {
+  FileBytes bytes;
+  for (const char *name : {"config.txt", "topology.txt", "flow.txt"}) {
+    std::ifstream file(folder / name, std::ios::binary);
+    if (!bytes.empty())
+      bytes.push_back(0);
+    bytes.insert(bytes.end(), std::istreambuf_iterator<char>(file), {});
+  }
+  return bytes;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -145,6 +159,10 @@ int main(int argc, char **argv) {
   if (target == "link_fuzz") {
     for (const char *lines : kLinks)
       save(folder / std::to_string(seeds++), link_events(lines, 2000));
+    return 0;
+  }
+  if (target == "hpcc_fuzz") {
+    save(folder / "star", hpcc_files(std::filesystem::path(argv[2]) / "hpcc"));
     return 0;
   }
   for (const auto &entry : std::filesystem::directory_iterator(argv[2])) {

@@ -92,6 +92,8 @@ constexpr struct Row {
     {"run compare /tmp/virtual /tmp/namespaces --out /tmp/both", "Two runs over one another."},
     {"run --import lumina example.yml --on namespaces --scale 1/1000 --out /tmp/lumina",
      "A configuration of Lumina, with frames, at a thousandth of its rates."},
+    {"run --import hpcc config.txt --out /tmp/hpcc",
+     "An experiment of HPCC's simulator, with its fct.txt."},
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@
 #include "cli/run_tables.h"
 #include "cli/sweep.h"
 #include "experiment/experiment.h"
+#include "importers/hpcc.h"
 #include "parse/words.h"
 #include "parse/yaml.h"
 #include "places/plan.h"
@@ -75,8 +77,11 @@ int finish(const RunArgs &args, const Globals &globals, const report::Document &
   return output.finish(status);
 }
 
+// Writes further files of a run into --out.
+using WriteMore = std::function<Status(const ExperimentResult &)>;
+
 int run_one(const RunArgs &args, const Globals &globals, const experiment::ExperimentFile &file,
-            const experiment::Settings &settings) {
+            const experiment::Settings &settings, const WriteMore &write_more = {}) {
   auto experiment = file.read(settings);
   if (!experiment)
     return fail("run", experiment.error());
@@ -95,6 +100,9 @@ int run_one(const RunArgs &args, const Globals &globals, const experiment::Exper
   }();
   if (!result)
     return fail("run", result.error());
+  if (write_more && !args.out.empty())
+    if (Status s = write_more(result.get()); !s)
+      return fail("run", s.error());
   return finish(args, globals, report::experiment_report(result.get()), {&result.get()},
                 status_of(result->verdict));
 }
@@ -214,7 +222,13 @@ int run_imported(const RunArgs &args, const Globals &globals) {
     if (!args.out.empty() && args.files.size() > 1)
       run_args.out += "/" + std::filesystem::path(path).stem().string();
     const experiment::ExperimentFile file(imported->yaml, parse::file_name(path), "");
-    const int status = run_one(run_args, globals, file, settings.get());
+    const auto write_fct = [&](const ExperimentResult &result) -> Status {
+      if (imported->fct_flows.empty())
+        return {};
+      return write_whole(run_args.out + "/fct.txt",
+                         XR_TRY(importers::fct_text(imported.get(), result.measured)));
+    };
+    const int status = run_one(run_args, globals, file, settings.get(), write_fct);
     worst = worst == 1 ? worst : status ? status : worst;
   }
   return worst;
@@ -236,7 +250,8 @@ int run(RunArgs args, const Globals &globals) {
   if (args.files.empty())
     return refuse("run",
                   {"FILE is required", "xdp-roce run --list shows those that are installed"});
-  if (!args.import.empty() && (args.place.empty() || !imports_experiments(args.import)))
+  const bool only_prints = args.place.empty() && args.out.empty();
+  if (!args.import.empty() && (only_prints || !imports_experiments(args.import)))
     return print_imported(args.import, args.files, globals);
   if (!args.import.empty())
     return run_imported(args, globals);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
+#include "importers/hpcc.h"
 #include "importers/netem.h"
 #include "importers/otg.h"
 #include "parse/yaml.h"
@@ -28,7 +29,7 @@ Result<importers::Imported> import(const std::string &kind, const std::string &f
     return importers::netem(from);
   if (kind == "mahimahi")
     return mahimahi(from);
-  return Error{"it is not a format", "lumina, otg, netem, mahimahi"};
+  return Error{"it is not a format", "lumina, otg, hpcc, netem, mahimahi"};
 }
 
 int print_words(const std::string &kind, const std::string &from, const Globals &globals) {
@@ -82,10 +83,14 @@ int print_experiments(const std::string &kind, const std::vector<std::string> &p
 
 } // namespace
 
-bool imports_experiments(const std::string &kind) { return kind == "lumina" || kind == "otg"; }
+bool imports_experiments(const std::string &kind) {
+  return kind == "lumina" || kind == "otg" || kind == "hpcc";
+}
 
 Result<importers::ImportedExperiment> import_experiment(const std::string &kind,
                                                         const std::string &path) {
+  if (kind == "hpcc")
+    return importers::hpcc(path);
   auto text = XR_TRY(parse::read_file(path));
   const std::string name = parse::file_name(path);
   return kind == "lumina" ? importers::lumina(text, name) : importers::otg(text, name);

@@ -11,8 +11,8 @@
 
 namespace xr::cli {
 
-// Files of these are experiments, which can also run: lumina, otg. Others are words of rules and
-// links.
+// Files of these are experiments, which can also run: lumina, otg, hpcc. Others are words of
+// rules and links.
 bool imports_experiments(const std::string &kind);
 // The experiment of a file; the error names it.
 Result<importers::ImportedExperiment> import_experiment(const std::string &kind,

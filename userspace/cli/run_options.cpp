@@ -77,10 +77,10 @@ void describe_run(Command command, RunArgs &args) {
   command
       .add_option(
           "--import", args.import,
-          "Print what others' files are here; with --on run it. lumina, otg: FILE... become "
-          "experiments. netem: FILE is its options, like \"delay 10ms 2ms loss 1%\"; mahimahi: "
-          "FILE "
-          "is a trace; they are rules and links")
+          "Print what others' files are here; with --on or --out run it. lumina, otg: FILE... "
+          "become experiments; hpcc: FILE is config.txt of HPCC's simulator, and --out DIR has "
+          "fct.txt too. netem: FILE is its options, like \"delay 10ms 2ms loss 1%\"; mahimahi: "
+          "FILE is a trace; they are rules and links")
       .value_name("FORMAT");
   command.add_flag("--tap", args.tap, "Print the verdicts as TAP instead of the summary");
   command.add_flag("--list", args.list, "List the installed experiments");

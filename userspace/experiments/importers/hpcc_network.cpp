@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/hpcc_network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "importers/hpcc_tokens.h"
+
+namespace xr::importers {
+
+namespace {
+
+constexpr uint64_t kMostNodes = 20'000, kMostLinks = 200'000, kMostFlows = 1'000'000;
+constexpr uint64_t kLeastRate = 1'000'000, kMostRate = 10'000'000'000'000; // bit/s
+constexpr uint64_t kMostDelay = 1'000'000'000;                             // ns
+constexpr uint64_t kHeaders = 48; // bytes of a packet that are not payload
+
+class TopologyReader {
+public:
+  TopologyReader(std::string_view text, const std::string &name) : tokens_(text, name) {}
+
+  Result<HpccNetwork> read() {
+    if (tokens_.done())
+      return tokens_.wrong("the topology is empty", "NODES SWITCHES LINKS in the first line");
+    const size_t words = tokens_.words_of_first_line();
+    if (words != 3 && words != 6)
+      return tokens_.wrong(
+          fmt::format("the first line has {} words", words),
+          "NODES SWITCHES LINKS; SimAI: NODES GPUS NVSWITCHES SWITCHES LINKS TYPE");
+    net_.simai = words == 6;
+    const auto nodes = XR_TRY(tokens_.whole("nodes", 2, kMostNodes));
+    if (net_.simai)
+      XR_TRY(tokens_.whole("GPUs of a server", 0, kMostNodes));
+    if (net_.simai)
+      net_.nvswitches = static_cast<uint32_t>(XR_TRY(tokens_.whole("NVSwitches", 0, nodes)));
+    const auto switches =
+        XR_TRY(tokens_.whole("switches", 0, nodes - net_.nvswitches)) + net_.nvswitches;
+    const auto links = XR_TRY(tokens_.whole("links", 1, kMostLinks));
+    if (net_.simai)
+      XR_TRY(tokens_.take("the type of GPUs"));
+    net_.is_switch.resize(nodes);
+    for (uint64_t i = 0; i < switches; i++)
+      net_.is_switch[XR_TRY(tokens_.whole("a switch", 0, nodes - 1))] = true;
+    for (uint64_t i = 0; i < links; i++)
+      XR_TRY(link());
+    net_.ignored = tokens_.left();
+    return std::move(net_);
+  }
+
+private:
+  Status link() {
+    HpccNetwork::Link link;
+    const uint64_t last = net_.is_switch.size() - 1;
+    link.a = static_cast<uint32_t>(XR_TRY(tokens_.whole("a node of a link", 0, last)));
+    link.b = static_cast<uint32_t>(XR_TRY(tokens_.whole("a node of a link", 0, last)));
+    if (link.a == link.b)
+      return tokens_.wrong(fmt::format("a link joins node {} to itself", link.a), "two nodes");
+    link.rate = XR_TRY(tokens_.rate("a link's rate"));
+    if (link.rate < kLeastRate || link.rate > kMostRate)
+      return tokens_.wrong("a link's rate is not from 1 Mbit/s to 10 Tbit/s", "like 100Gbps");
+    const auto delay = XR_TRY(tokens_.take("a link's delay"));
+    const auto time = ns3_time(delay.text);
+    if (!time)
+      return tokens_.wrong("a link's delay: " + time.error().message, time.error().hint);
+    link.delay_ns = time.get();
+    if (link.delay_ns > kMostDelay)
+      return tokens_.wrong("a link's delay is above 1 s", "like 1000ns");
+    link.error = XR_TRY(tokens_.real("a link's error rate", 0, 1));
+    link.number = ++between_[std::minmax(link.a, link.b)];
+    net_.links.push_back(link);
+    return {};
+  }
+
+  HpccTokens tokens_;
+  HpccNetwork net_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> between_; // the number of links
+};
+
+// One line of flow.txt, but no lines: words.
+Result<HpccFlow> take_flow(HpccTokens &tokens, const HpccNetwork &network) {
+  HpccFlow flow;
+  const uint64_t last = network.is_switch.size() - 1;
+  for (uint32_t *node : {&flow.src, &flow.dst}) {
+    *node = static_cast<uint32_t>(XR_TRY(tokens.whole("a flow's node", 0, last)));
+    if (network.is_switch[*node])
+      return tokens.wrong(fmt::format("node {} is a switch", *node), "flows are between hosts");
+  }
+  if (flow.src == flow.dst)
+    return tokens.wrong(fmt::format("a flow from host {} to itself", flow.src), "two hosts");
+  flow.priority = static_cast<uint32_t>(XR_TRY(tokens.whole("a flow's pg", 0, 7)));
+  flow.port = static_cast<uint32_t>(XR_TRY(tokens.whole("a flow's dport", 0, UINT16_MAX)));
+  flow.bytes = static_cast<uint32_t>(XR_TRY(tokens.whole("a flow's bytes", 1, UINT32_MAX)));
+  flow.start_ns =
+      static_cast<uint64_t>(std::llround(XR_TRY(tokens.real("a flow's start", 0, 1e6)) * 1e9));
+  return flow;
+}
+
+} // namespace
+
+std::string HpccNetwork::name_of(uint32_t node) const {
+  return fmt::format("{}{}", is_switch[node] ? 's' : 'n', node);
+}
+
+std::string HpccNetwork::queue_name(const Link &link, uint32_t from) const {
+  return fmt::format("{}:{}{}", name_of(from), name_of(from == link.a ? link.b : link.a),
+                     link.number > 1 ? fmt::format("/{}", link.number) : "");
+}
+
+Result<HpccNetwork> read_hpcc_network(std::string_view text, const std::string &name) {
+  return TopologyReader(text, name).read();
+}
+
+Result<HpccFlows> read_hpcc_flows(std::string_view text, const std::string &name,
+                                  const HpccNetwork &network) {
+  HpccTokens tokens(text, name);
+  HpccFlows read;
+  const auto count = XR_TRY(tokens.whole("the number of flows", 1, kMostFlows));
+  for (uint64_t i = 0; i < count; i++) {
+    const HpccFlow flow = XR_TRY(take_flow(tokens, network));
+    if (!read.flows.empty() && flow.start_ns < read.flows.back().start_ns)
+      return tokens.wrong("a flow starts before the one above it",
+                          "sort the lines by start: the simulator fails too");
+    read.flows.push_back(flow);
+  }
+  read.ignored = tokens.left();
+  return read;
+}
+
+Result<size_t> read_hpcc_trace(std::string_view text, const std::string &name,
+                               const HpccNetwork &network) {
+  HpccTokens tokens(text, name);
+  const uint64_t nodes = network.is_switch.size();
+  const auto count = XR_TRY(tokens.whole("the number of nodes", 0, nodes));
+  for (uint64_t i = 0; i < count; i++)
+    XR_TRY(tokens.whole("a node", 0, nodes - 1));
+  return count;
+}
+
+uint64_t HpccPath::bdp() const {
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(rtt_ns) * rate / 1'000'000'000 / 8);
+}
+
+HpccPaths::HpccPaths(const HpccNetwork &network, uint64_t payload)
+    : network_(network), payload_(payload), links_of_(network.is_switch.size()) {
+  for (uint32_t i = 0; i < network.links.size(); i++) {
+    links_of_[network.links[i].a].push_back(i);
+    links_of_[network.links[i].b].push_back(i);
+  }
+}
+
+// The way back has no serialisation. Hosts forward nothing.
+std::vector<HpccPath> HpccPaths::from(uint32_t source) const {
+  std::vector<HpccPath> paths(network_.is_switch.size());
+  std::vector<uint32_t> queue = {source};
+  for (size_t at = 0; at < queue.size(); at++) {
+    const uint32_t node = queue[at];
+    if (node != source && !network_.is_switch[node])
+      continue;
+    for (const uint32_t index : links_of_[node]) {
+      const HpccNetwork::Link &link = network_.links[index];
+      const uint32_t next = link.a == node ? link.b : link.a;
+      if (next == source || paths[next].rate)
+        continue;
+      const uint64_t sending = payload_ * 8'000'000'000 / link.rate;
+      paths[next] = {paths[node].rtt_ns + 2 * link.delay_ns + sending,
+                     node == source ? link.rate : std::min(paths[node].rate, link.rate)};
+      queue.push_back(next);
+    }
+  }
+  return paths;
+}
+
+HpccPaths::Largest HpccPaths::largest() const {
+  Largest largest;
+  for (uint32_t source = 0; source < network_.is_switch.size(); source++) {
+    if (network_.is_switch[source])
+      continue;
+    const std::vector<HpccPath> paths = from(source);
+    for (uint32_t to = 0; to < paths.size(); to++)
+      if (!network_.is_switch[to]) {
+        largest.rtt_ns = std::max(largest.rtt_ns, paths[to].rtt_ns);
+        largest.bdp = std::max(largest.bdp, paths[to].bdp());
+      }
+  }
+  return largest;
+}
+
+uint64_t hpcc_standalone_ns(uint64_t bytes, uint64_t payload, const HpccPath &path) {
+  const uint64_t all = bytes + ((bytes - 1) / payload + 1) * kHeaders;
+  return path.rtt_ns + all * 8'000'000'000 / path.rate;
+}
+
+} // namespace xr::importers
