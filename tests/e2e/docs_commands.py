@@ -225,6 +225,7 @@ def prepare():
     (work / "theirs.yaml").write_text(experiment.format("2s", 1, "20mbit", "write size 4k qps 4 rate 1mbit"))
     (work / "swept.yaml").write_text(experiment.format("10ms", 1, "20mbit", "write size 4k") + "sweep: {seed: [1, 2, 3, 4, 5, 6, 7, 8]}\n")
     shutil.copytree(root / "tests" / "data" / "hpcc", work / "hpcc")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-I", root / "include", "-o", work / "aimd.so", root / "tools" / "plugins" / "aimd.c"], check=True)
     (work / "lumina.yml").write_text((root / "tests" / "data" / "lumina.yml").read_text())
     subprocess.run([program, "run", "swept.yaml", "--out", "swept"], cwd=work, check=True, capture_output=True)
     for name in ("first", "second"):

@@ -112,8 +112,7 @@ TEST(Controls, TheTableIsWhole) {
     }
   }
   EXPECT_EQ(words.count("timely"), 1U);
-  EXPECT_EQ(Control::of(Control::Kind::Timely).needs(),
-            XDP_ROCE_NEEDS_ACKS | XDP_ROCE_NEEDS_EVERY_ACK);
+  EXPECT_EQ(Control::of(Control::Kind::Timely).needs(), XDP_ROCE_NEEDS_ACKS);
   EXPECT_EQ(Control::of(Control::Kind::Dcqcn).needs(), 0U);
   EXPECT_EQ(Control{}.needs(), 0U);
   EXPECT_EQ(Control{}.parameters(), nullptr);

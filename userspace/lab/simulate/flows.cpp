@@ -17,6 +17,7 @@ constexpr uint64_t kFlowSeeds = 3ULL << 32;
 // Frames that are followed one by one for the ideal time; what is left adds its bytes.
 constexpr uint64_t kFollowed = 20'000;
 // With more flows the RTTs of ACKs are not kept: two histograms of each would need 116 KiB.
+constexpr uint32_t kSegment = 16; // packets
 constexpr size_t kMostTimed = 64;
 
 } // namespace
@@ -37,9 +38,11 @@ flow::Flow World::flow_for(uint32_t number) const {
   if (!flow.seed)
     flow.seed = draw(scenario_.seed, kFlowSeeds + number);
   const uint32_t needs = flow.control.needs();
-  if (run.setup->reliable && !flow.ack_every)
-    flow.ack_every =
-        needs & XDP_ROCE_NEEDS_EVERY_ACK ? 1 : std::max(1U, scenario_.reliability.window / 4);
+  if (run.setup->reliable && !flow.ack_every) {
+    flow.ack_every = std::max(1U, scenario_.reliability.window / 4);
+    if (needs) // an RTT for each packet, or for each segment of TIMELY
+      flow.ack_every = needs & XDP_ROCE_NEEDS_EVERY_ACK ? 1 : std::min(flow.ack_every, kSegment);
+  }
   if (needs)
     flow.control.path = facts_of(run, flow);
   // A QP starts at the rate of its host's link, in the units of that link.
