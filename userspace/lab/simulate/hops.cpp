@@ -25,12 +25,12 @@ void World::forget_hops(uint32_t handle) {
   hops_[handle].count = 0;
 }
 
-void World::keep_hops(uint32_t flow, uint32_t handle) { flow_hops_[flow] = hops_[handle]; }
+void World::keep_hops(uint32_t flow, uint32_t handle) { flow_hops_[flow].take(hops_[handle]); }
 
 // A response echoes the newest request that its flow's receiver has seen.
 void World::answer_hops(uint32_t flow, uint32_t handle) {
   forget_hops(handle);
-  hops_[handle] = flow_hops_[flow];
+  hops_[handle].take(flow_hops_[flow]);
 }
 
 std::span<const xdp_roce_hop> World::hops_of(uint32_t handle) const {

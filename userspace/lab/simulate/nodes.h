@@ -2,6 +2,7 @@
 // What a simulated network consists of: ports, switches, hosts, and the flows between hosts.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -91,6 +92,12 @@ struct Sending {
 struct HopStack {
   std::array<xdp_roce_hop, 8> hops;
   uint32_t count = 0;
+
+  // Those that there are: a frame has few.
+  void take(const HopStack &other) {
+    count = other.count;
+    std::copy_n(other.hops.begin(), count, hops.begin());
+  }
 };
 
 struct Host {
