@@ -53,7 +53,8 @@ void Connection::take_kept(const Context &c) {
       break;
   }
   filling_ = false;
-  if (kept_.empty() || nak_ || c.options.reorder || roce_psn_diff(kept_.begin()->first, expected_) <= 0)
+  if (kept_.empty() || nak_ || c.options.reorder ||
+      roce_psn_diff(kept_.begin()->first, expected_) <= 0)
     return;
   if (!responses_.empty() && responses_.back().kind == Kind::Ack)
     responses_.pop_back(); // the NAK acknowledges as much
