@@ -66,5 +66,11 @@ for bad in 'crash SIGSEGV' 'hang hangs'; do
   timeout 60 "$XDP_ROCE" run incast.yaml --set congestion="plugin ${bad% *}.so" >bad.out 2>bad.err && fail "${bad% *}: it ended well"
   grep -q "plug-in ${bad% *}.so .*${bad#* }" bad.err || fail "${bad% *}: $(cat bad.err)"
 done
+# Where hpcc runs, and which others there are.
+misused 'copa or plugin is missing' "$XDP_ROCE" run incast.yaml --set congestion=bbr
+"$XDP_ROCE" cc list >list.out
+grep -q '^hpcc ' list.out || fail "no hpcc: $(cat list.out)"
+exits 0 run incast.yaml --set congestion=hpcc
+assert_json last.out '.totals.drops == 0'
 "$XDP_ROCE" cc show plugin aimd.so >show.out
 grep -q '^step .*40 Mbit/s' show.out || fail "cc show plugin: $(cat show.out)"
