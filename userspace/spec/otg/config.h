@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// A configuration of the Open Traffic Generator (model 1.61) as values: ports, devices, QPs, flows.
+// Names are the configuration's own; an index is one in the list of that name.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "otg/object.h"
+#include "otg/plain_flow.h"
+#include "packet/frame.h"
+
+namespace xr::otg {
+
+// Flow control in layer1. whole_port: PAUSE of IEEE 802.3x, which stops all priorities.
+struct FlowControl {
+  bool whole_port = false;
+  unsigned priorities = 0xff; // bit n: priority n
+  bool operator==(const FlowControl &) const = default;
+};
+
+// A parameter of DCQCN, by our name (`cc show dcqcn`). of_line: a percentage of the line's rate.
+struct DcqcnParameter {
+  std::string name, value; // value "": of_line
+  double of_line = 0;
+};
+
+// How a kind of answer is marked. `given`: not OTG's default.
+struct Marking {
+  uint8_t dscp = 48, ecn = 1; // ecn: the two bits; 1 is ECT(1)
+  bool given = false;
+};
+
+// options.per_port_options[] of a port.
+struct PortOptions {
+  bool given = false;
+  Marking cnp, ack, nak;
+  uint64_t cnp_interval_us = 55;
+  bool interval_given = false;
+  bool timer = true; // retransmission
+  std::optional<uint64_t> timeout_ms, retries;
+  bool dcqcn = false;
+  std::vector<DcqcnParameter> parameters;
+};
+
+struct Port {
+  std::string name, location; // location: IF or NETNS/IF
+  uint64_t line_mbit = 0;     // of layer1; 0: not given
+  std::optional<uint64_t> mtu;
+  std::optional<FlowControl> flow_control;
+  PortOptions options;
+};
+
+struct Vlan {
+  uint16_t tpid = 0x8100;
+  uint16_t id = 1;
+  uint8_t priority = 0;
+};
+
+// devices[].ethernets[]
+struct Ethernet {
+  std::string name, device;
+  size_t port = 0;
+  std::optional<packet::Mac> mac; // none: the port's
+  uint64_t mtu = 1500;
+  std::vector<Vlan> vlans; // outer first
+};
+
+// devices[].ethernets[].ipv4_addresses[] and ipv6_addresses[]
+struct Interface {
+  std::string name;
+  size_t ethernet = 0;
+  bool ipv4 = true;
+  Address address{}, gateway{};
+  unsigned prefix = 24;
+  std::optional<packet::Mac> gateway_mac; // none: ARP or ND
+};
+
+struct Qp {
+  std::string name;
+  size_t peer = 0;
+  uint32_t number = 2; // 2: not set
+  uint8_t dscp = 24, ecn = 1;
+  std::optional<uint16_t> udp_port; // none: from a hash of the QPN
+  uint32_t psn = 0;
+  uint64_t va = 0;
+  uint32_t rkey = 0;
+};
+
+// devices[].rocev2.ipv4_interfaces[].peers[] and ipv6
+struct Peer {
+  std::string name;
+  size_t interface = 0;
+  Address destination{};               // unspecified: it only receives
+  uint32_t ib_mtu = 1024, pmtu = 1024; // as given; the PMTU of InfiniBand that fits
+  std::vector<size_t> qps;
+};
+
+enum class Verb : uint8_t { Write, WriteImmediate, Send, SendImmediate, Read };
+
+// stateful_flows.rocev2[].tx_ports[].transmit_type.target_line_rate.flows[]
+struct StatefulFlow {
+  std::string name, rx; // rx: rx_endpoint, a QP or a port, or ""
+  size_t qp = 0, port = 0;
+  Verb verb = Verb::Write;
+  uint64_t bytes = 1'000'000; // of a message
+  uint32_t immediate = 0;
+  double percent = 98; // of the line, for all flows of the port together; 0: it sends nothing
+};
+
+struct Capture {
+  std::string name;
+  std::vector<size_t> ports;
+  bool pcapng = false;
+  uint32_t snaplen = 0;            // 0: whole frames
+  std::vector<std::string> filter; // alternatives; words of `xdp-roce capture`
+};
+
+struct Config {
+  std::vector<Port> ports;
+  std::vector<Ethernet> ethernets;
+  std::vector<Interface> interfaces;
+  std::vector<Peer> peers;
+  std::vector<Qp> qps;
+  std::vector<StatefulFlow> flows;
+  std::vector<PlainFlow> plain_flows;
+  std::vector<Capture> captures;
+  bool auto_start = true;          // options.protocol_options.auto_start_all_protocols
+  std::vector<std::string> unused; // keys without an effect, for a note
+};
+
+// Reads `json`, which gets the defaults of what is absent. What is wrong is in `findings`.
+Config read_config(Json &json, Findings &findings);
+
+} // namespace xr::otg
