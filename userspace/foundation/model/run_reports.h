@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -175,6 +176,16 @@ struct RespondCounts {
   uint64_t cm_other_version = 0; // REQs of the RoCE version that is not answered
   uint64_t answers_dropped = 0;  // requests dropped because the reply queue was full
 };
+
+// RespondCounts consists of 64-bit counters only.
+inline void add(RespondCounts &all, const RespondCounts &more) {
+  using Counters = std::array<uint64_t, sizeof(RespondCounts) / sizeof(uint64_t)>;
+  auto sum = std::bit_cast<Counters>(all);
+  const auto each = std::bit_cast<Counters>(more);
+  for (size_t i = 0; i < sum.size(); i++)
+    sum[i] += each[i];
+  all = std::bit_cast<RespondCounts>(sum);
+}
 
 // Counters of the AF_XDP sockets in frames: from the kernel (XDP_STATISTICS), and our own.
 struct SocketCounts {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "packet/frame.h"
@@ -42,7 +43,7 @@ public:
   size_t size() const { return size_; }
   bool full() const { return size_ >= room_; }
 
-  Value *find(const PeerKey &key) {
+  const Value *find(const PeerKey &key) const {
     for (size_t i = home(key);; i = after(i)) {
       if (!slots_[i].used)
         return nullptr;
@@ -50,6 +51,7 @@ public:
         return &slots_[i].value;
     }
   }
+  Value *find(const PeerKey &key) { return const_cast<Value *>(std::as_const(*this).find(key)); }
   // `key` must not be in the map. nullptr: no room. Invalidates pointers to values.
   Value *insert(const PeerKey &key, const Value &value) {
     if (full())

@@ -29,18 +29,18 @@ congestion::Pacing paced(const congestion::Rate &rate) {
 } // namespace
 
 ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
-                           const Reliability &reliability, SendCounts &counts, FlowFrames *others)
+                           const Reliability &reliability, SendCounts &all, FlowFrames *others)
     : flow(given),
       own_frames(others ? std::nullopt : std::optional<FlowFrames>(std::in_place, given)),
       frames(others ? *others : *own_frames), faults(given.faults, given.seed),
-      priority(packet::priority_of(given.path)),
-      pacer(given.pacing, line_bits, given.seed), context{.flow = flow,
-                                                          .reliability = reliability,
-                                                          .counts = counts,
-                                                          .losses = losses,
-                                                          .answered = is_answered(given.verb),
-                                                          .timeout_ns =
-                                                              timeout_ns(reliability.timeout_code)},
+      priority(packet::priority_of(given.path)), pacer(given.pacing, line_bits, given.seed),
+      own_counts(reliability.flow_counts ? std::make_unique<SendCounts>() : nullptr),
+      context{.flow = flow,
+              .reliability = reliability,
+              .counts = own_counts ? *own_counts : all,
+              .losses = losses,
+              .answered = is_answered(given.verb),
+              .timeout_ns = timeout_ns(reliability.timeout_code)},
       unbegun(given.qps) {
   if (given.control.kind != congestion::Control::Kind::None)
     qp_pacing.emplace(given.qps, given.control, line_bits, packet_size(given));
@@ -106,8 +106,9 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
   now_ = now;
   const ReliableContext &context = states_[flow_of_[*qp]].context;
   if (packet.info & ROCE_OP_CNP) {
-    counts.cnps++;
-    if (ReliableFlow &state = states_[flow_of_[*qp]]; state.qp_pacing)
+    ReliableFlow &state = states_[flow_of_[*qp]];
+    state.counts().cnps++;
+    if (state.qp_pacing)
       state.qp_pacing->cnp(*qp - state.first_qp, now);
     return;
   }
@@ -122,6 +123,8 @@ void ReliableSource::State::receive(uint64_t now, std::span<const uint8_t> frame
     qps_[*qp].acknowledge(now, packet.syndrome, packet.psn, context);
   else
     answer(now, *qp, frame, packet);
+  if (qps_[*qp].acknowledged() != before)
+    states_[flow_of_[*qp]].last_acked = now;
   if (states_[flow_of_[*qp]].qp_pacing)
     tell_control(now, *qp, before, frame, packet);
   settle(*qp);
@@ -188,9 +191,65 @@ void ReliableSource::State::notify(uint64_t now, uint32_t qp, const roce_packet 
     notification_point_.seen(now, packet);
   if (packet.ecn != ROCE_ECN_CE)
     return;
-  counts.ce++;
-  if (notification_point_.answers(now, packet, qp, counts.cnps_paced, counts.cnps_no_room))
+  SendCounts &own = states_[flow_of_[qp]].counts();
+  own.ce++;
+  if (notification_point_.answers(now, packet, qp, own.cnps_paced, own.cnps_no_room))
     cnps_.push(qp);
+}
+
+flow::Flow::Begin ReliableSource::State::begin_again(size_t flow, uint32_t qp_index) const {
+  const ReliableQp &qp = qps_[states_[flow].first_qp + qp_index];
+  return {flows[flow].dest_qp(qp_index), qp.oldest_psn(), qp.begun()};
+}
+
+void ReliableSource::State::hold(size_t flow, bool held) {
+  ReliableFlow &state = states_[flow];
+  state.context.held = held;
+  if (held || !started_)
+    return;
+  state.pacer.not_before(now_); // the time until now is not made up for
+  for (uint32_t i = 0; i < state.flow.qps; i++)
+    settle(state.first_qp + i);
+}
+
+void ReliableSource::State::close(size_t flow) { close(states_[flow]); }
+
+void ReliableSource::State::abandon(size_t flow) {
+  ReliableFlow &state = states_[flow];
+  close(state);
+  for (uint32_t i = 0; i < state.flow.qps; i++)
+    if (ReliableQp &qp = qps_[state.first_qp + i]; qp.busy()) {
+      qp.fail(state.context);
+      settle(state.first_qp + i);
+    }
+}
+
+FlowProgress ReliableSource::State::progress(size_t flow) const {
+  const ReliableFlow &state = states_[flow];
+  FlowProgress done{.counts = state.own_counts.get(),
+                    .first_sent_ns = state.first_sent,
+                    .last_sent_ns = state.last_sent,
+                    .last_acked_ns = state.last_acked,
+                    .open = state.context.open,
+                    .busy = state.busy > 0,
+                    .failed_qps = 0};
+  for (uint32_t i = 0; i < state.flow.qps; i++)
+    done.failed_qps += qps_[state.first_qp + i].failed();
+  return done;
+}
+
+bool ReliableSource::State::owns(const roce_packet &packet) const {
+  return index_.find({packet::source_of(packet), roce_key_qp(&packet.key)});
+}
+
+const SendCounts &ReliableSource::State::sum() {
+  counts.slipped_ns = slipped();
+  if (!reliability_.flow_counts)
+    return counts;
+  sum_ = counts;
+  for (const ReliableFlow &state : states_)
+    add(sum_, *state.own_counts);
+  return sum_;
 }
 
 // Updates counts, timer and ready queue after an event of a QP.
@@ -260,9 +319,9 @@ void ReliableSource::State::expire(uint64_t now, uint32_t index) {
   ReliableFlow &state = states_[flow_of_[index]];
   if (qps_[index].timer(state.context) > now)
     return;
-  const uint64_t timeouts = counts.timeouts;
+  const uint64_t timeouts = state.counts().timeouts;
   qps_[index].expire(now, state.context);
-  if (counts.timeouts == timeouts || !state.qp_pacing)
+  if (state.counts().timeouts == timeouts || !state.qp_pacing)
     return;
   state.qp_pacing->lost(index - state.first_qp, now, XDP_ROCE_TIMEOUT);
   take_orders(index);
@@ -369,7 +428,7 @@ size_t ReliableSource::next(uint64_t now, std::span<packet::Outgoing> out) {
 uint64_t ReliableSource::wake_at() const { return state_->wake_at(); }
 bool ReliableSource::done() const { return state_->done(); }
 void ReliableSource::echo(std::span<const xdp_roce_hop> hops) { state_->echo(hops); }
-const SendCounts &ReliableSource::counts() const { return state_->counts; }
+const SendCounts &ReliableSource::counts() const { return state_->sum(); }
 void ReliableSource::qp_rates(uint64_t now, std::vector<QpRate> &rows) {
   state_->qp_rates(now, rows);
 }
@@ -381,10 +440,19 @@ void ReliableSource::obey(const packet::Pauses &pauses) { state_->obey(pauses); 
 std::optional<flow::Flow::Begin> ReliableSource::end_of(size_t flow, uint32_t qp_index) const {
   return state_->end_of(flow, qp_index);
 }
+flow::Flow::Begin ReliableSource::begin_again(size_t flow, uint32_t qp_index) const {
+  return state_->begin_again(flow, qp_index);
+}
+void ReliableSource::hold(size_t flow, bool held) { state_->hold(flow, held); }
+void ReliableSource::close(size_t flow) { state_->close(flow); }
+void ReliableSource::abandon(size_t flow) { state_->abandon(flow); }
+FlowProgress ReliableSource::progress(size_t flow) const { return state_->progress(flow); }
+bool ReliableSource::owns(const roce_packet &packet) const { return state_->owns(packet); }
 double ReliableSource::asked_pps() const { return state_->asked_pps(); }
 
 uint64_t ReliableSource::over() const {
-  return state_->counts.messages + state_->counts.failed_messages;
+  const SendCounts &all = state_->sum();
+  return all.messages + all.failed_messages;
 }
 
 uint64_t ReliableSource::expected() const {

@@ -44,6 +44,16 @@ struct Reliability {
   uint64_t drain_ns = 0;  // limit for outstanding messages after duration_ns; 0: unlimited
   uint32_t answered = 16; // outstanding READs and atomics per QP; 16 at most
   ReadSink *reads = nullptr;
+  bool flow_counts = false; // each flow has counts of its own: progress()
+};
+
+// What a flow has done. Times are 0 until they happen.
+struct FlowProgress {
+  const SendCounts *counts = nullptr; // nullptr without Reliability::flow_counts
+  uint64_t first_sent_ns = 0, last_sent_ns = 0, last_acked_ns = 0;
+  bool open = true;  // new messages begin
+  bool busy = false; // messages are outstanding
+  uint32_t failed_qps = 0;
 };
 
 class ReliableSource : public Requester {
@@ -74,6 +84,16 @@ public:
 
   // How a QP of a flow would begin if it continued after its last packet. nullopt: it has failed.
   std::optional<flow::Flow::Begin> end_of(size_t flow, uint32_t qp_index) const;
+  // The same of one that has failed: at the first packet that was not acknowledged.
+  flow::Flow::Begin begin_again(size_t flow, uint32_t qp_index) const;
+
+  // For one who starts and stops flows while others go on. What is outstanding is completed.
+  void hold(size_t flow, bool held); // no new messages begin meanwhile
+  void close(size_t flow);           // no new messages
+  void abandon(size_t flow);         // what is outstanding fails
+  FlowProgress progress(size_t flow) const;
+  // It has the QP that the packet answers.
+  bool owns(const roce_packet &packet) const;
 
 private:
   struct State;

@@ -65,7 +65,7 @@ void ReliableQp::take_path(uint32_t path) {
 }
 
 bool ReliableQp::may_begin(const ReliableContext &c) const {
-  if (!c.open || exhausted(c.flow))
+  if (!c.open || c.held || exhausted(c.flow))
     return false;
   if (!c.answered)
     return true;

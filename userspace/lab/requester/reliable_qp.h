@@ -22,6 +22,7 @@ struct ReliableContext {
   FlowLosses &losses;    // of the flow
   bool answered = false; // requests complete with a response, not with an ACK (READ, atomics)
   bool open = true;      // new messages may begin
+  bool held = false;     // not now
   uint64_t timeout_ns = 0;
 };
 
@@ -68,7 +69,8 @@ public:
   bool exhausted(const flow::Flow &flow) const { return flow.messages && begun_ >= flow.messages; }
   bool at_message_start() const { return send_ == end_ || send_ == messages_[cursor_].first; }
   uint32_t index() const { return index_; }
-  uint32_t next_psn() const { return psn_at(end_); } // after the messages begun
+  uint32_t next_psn() const { return psn_at(end_); }      // after the messages begun
+  uint32_t oldest_psn() const { return psn_at(oldest_); } // the first not acknowledged
   uint64_t begun() const { return begun_; }
   uint16_t source_port() const { return source_port_; }
 

@@ -44,7 +44,6 @@ size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out
     else if (state.listed)
       waiting_.push({state.listed_until, index});
   }
-  counts.slipped_ns = slipped();
   return count;
 }
 
@@ -68,9 +67,10 @@ size_t ReliableSource::State::send_cnps(uint64_t now, std::span<packet::Outgoing
     out[count] = {.shape = state.frames.cnp(reliability_.cnp_dscp), .fields = {}};
     out[count].fields.dest_qp = state.flow.dest_qp(qp.index());
     out[count].fields.src_port = qp.source_port();
-    counts.cnps_sent++;
-    counts.packets++;
-    counts.bytes += out[count].shape->bytes().size();
+    SendCounts &own = state.counts();
+    own.cnps_sent++;
+    own.packets++;
+    own.bytes += out[count].shape->bytes().size();
   }
   return count;
 }
@@ -145,7 +145,7 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
                           static_cast<uint32_t>(out.shape->bytes().size()));
   }
   if (packet.again) {
-    counts.retransmitted++;
+    state.counts().retransmitted++;
     release_held(state, index);
     return true;
   }
@@ -165,29 +165,29 @@ bool ReliableSource::State::with_faults(ReliableFlow &state, uint32_t qp, packet
   const FaultSet fate = state.faults.of(++state.numbered);
   release_held(state, qp);
   if (fate.has(flow::Fault::Kind::Skip)) {
-    counts.skipped++;
+    state.counts().skipped++;
     return false;
   }
   if (fate.has(flow::Fault::Kind::Icrc)) {
-    counts.bad_icrc++;
+    state.counts().bad_icrc++;
     out.damage = packet::Damage::Icrc;
   } else if (fate.has(flow::Fault::Kind::Pad)) {
-    counts.bad_pad++;
+    state.counts().bad_pad++;
     out.damage = packet::Damage::Pad;
   }
   if (fate.has(flow::Fault::Kind::Repeat)) {
-    counts.repeated++;
+    state.counts().repeated++;
     state.extra.push(out);
   }
   if (fate.has(flow::Fault::Kind::GhostAck)) {
-    counts.ghost_acks++;
+    state.counts().ghost_acks++;
     packet::Outgoing ghost{.shape = state.frames.ack(), .fields = out.fields};
     ghost.fields.aeth = 0x1fU << 24;
     state.extra.push(ghost);
   }
   if (!fate.has(flow::Fault::Kind::Reorder) || state.held_qp != UINT32_MAX)
     return true;
-  counts.reordered++;
+  state.counts().reordered++;
   state.held = out;
   state.held_qp = qp;
   return false;
@@ -203,8 +203,10 @@ void ReliableSource::State::release_held(ReliableFlow &state, uint32_t qp) {
 void ReliableSource::State::handed_out(uint64_t now, ReliableFlow &state,
                                        const packet::Outgoing &out) {
   const auto bytes = static_cast<uint32_t>(out.shape->bytes().size());
-  counts.packets++;
-  counts.bytes += bytes;
+  state.counts().packets++;
+  state.counts().bytes += bytes;
+  state.first_sent = state.first_sent ? state.first_sent : now;
+  state.last_sent = now;
   if (!state.pacer.top())
     total_.not_before(std::min(now, state.pacer.due()));
   total_.sent(now, bytes);

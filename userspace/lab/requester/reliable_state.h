@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <vector>
@@ -24,9 +25,9 @@
 namespace xr::requester {
 
 struct ReliableFlow {
-  // `others`: templates that others made; nullptr: none.
+  // `all`: counts of all flows. `others`: templates that others made; nullptr: none.
   ReliableFlow(const flow::Flow &given, double line_bits, const Reliability &reliability,
-               SendCounts &counts, FlowFrames *others);
+               SendCounts &all, FlowFrames *others);
 
   const flow::Flow &flow;
   std::optional<FlowFrames> own_frames;
@@ -37,6 +38,7 @@ struct ReliableFlow {
   congestion::Pacer pacer;
   std::optional<congestion::QpPacing> qp_pacing; // set if each QP has its own rate
   FlowLosses losses;
+  std::unique_ptr<SendCounts> own_counts; // with Reliability::flow_counts
   ReliableContext context;
   Ring<uint32_t> ready; // QPs that may have packets to send
   bool listed = false;  // is in active_, or in waiting_ until listed_until
@@ -46,9 +48,10 @@ struct ReliableFlow {
   uint32_t unbegun = 0; // QPs with messages not begun
   uint32_t busy = 0;    // QPs with messages outstanding
   uint64_t end_at = packet::kNever;
-  bool drained = false;   // drain_ns has expired
-  uint64_t numbered = 0;  // packets sent for the first time
-  uint16_t next_port = 0; // PortChoice::Vary
+  bool drained = false;                                   // drain_ns has expired
+  uint64_t numbered = 0;                                  // packets sent for the first time
+  uint64_t first_sent = 0, last_sent = 0, last_acked = 0; // ns; 0: none
+  uint16_t next_port = 0;                                 // PortChoice::Vary
   // A cache of the last template of each operation, to save the lookup in the map of templates.
   struct Shape {
     uint32_t payload = UINT32_MAX;
@@ -72,6 +75,7 @@ struct ReliableFlow {
       return flow_due;
     return std::max(flow_due, qp_pacing->next_due());
   }
+  SendCounts &counts() { return context.counts; }
   // The end of the last pause; later than now: it is paused.
   uint64_t resumed() const { return pauses ? pauses->until(priority) : 0; }
   bool has_ready() const {
@@ -95,8 +99,14 @@ struct ReliableSource::State {
   void obey(const packet::Pauses &pauses);
   void echo(std::span<const xdp_roce_hop> hops) { hops_ = hops; }
   std::optional<flow::Flow::Begin> end_of(size_t flow, uint32_t qp_index) const;
+  flow::Flow::Begin begin_again(size_t flow, uint32_t qp_index) const;
+  void hold(size_t flow, bool held);
+  void close(size_t flow);
+  void abandon(size_t flow);
+  FlowProgress progress(size_t flow) const;
+  bool owns(const roce_packet &packet) const;
+  const SendCounts &sum();
 
-  SendCounts counts;
   std::vector<flow::Flow> flows;
 
 private:
@@ -134,6 +144,8 @@ private:
   void handed_out(uint64_t now, ReliableFlow &flow, const packet::Outgoing &out);
   uint64_t slipped() const;
 
+  SendCounts counts; // of flows without counts of their own, and of no flow
+  SendCounts sum_;
   Reliability reliability_;
   std::deque<ReliableFlow> states_;
   std::vector<ReliableQp> qps_;

@@ -343,10 +343,11 @@ ResponsePacket Connection::next_packet(RespondCounts &counts) {
   switch (response.kind) {
   case Kind::Ack:
     counts.acks++;
-    out.echo = response.echo;
+    out.kind.echo = response.echo;
     break;
   case Kind::Nak:
     (ROCE_SYNDROME_TYPE(response.aeth >> 24) == ROCE_NAK ? counts.naks : counts.rnr_naks)++;
+    out.kind.nak = true;
     break;
   case Kind::Atomic:
     counts.atomic_acks++;

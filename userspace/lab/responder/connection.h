@@ -21,7 +21,7 @@ struct ResponsePacket {
   uint32_t payload = 0;
   uint32_t psn = 0;
   uint32_t aeth = 0;
-  bool echo = false;     // an ACK with BECN
+  AckKind kind = {};
   uint64_t original = 0; // ATOMIC ACKNOWLEDGE
   uint64_t va = 0;       // READ responses: where their data is in ResponderOptions::memory
 };
@@ -58,7 +58,8 @@ public:
   uint32_t peer_qp() const { return peer_qp_; }
   uint16_t port() const { return port_; }
 
-  PeerPath *path = nullptr; // path of its last request
+  ConnectionCounts *own = nullptr; // with ResponderOptions::connection_counts
+  PeerPath *path = nullptr;        // path of its last request
   packet::PeerKey key;
   bool alive = false, queued = false; // in the responder's table; in its send queue, or paced
   static constexpr uint32_t kUnpaced = UINT32_MAX;

@@ -35,10 +35,10 @@ packet::Network network_of(std::span<const uint8_t> frame, const roce_packet &pa
   return frame[packet.l3] >> 4 == 4 ? packet::Network::Ipv4 : packet::Network::Ipv6;
 }
 
-packet::Headers headers_of(uint8_t opcode, bool echo) {
+packet::Headers headers_of(uint8_t opcode, AckKind kind) {
   packet::Headers headers;
   headers.opcode = opcode;
-  headers.becn = echo || opcode == ROCE_OPCODE_CNP;
+  headers.becn = kind.echo || opcode == ROCE_OPCODE_CNP;
   return headers;
 }
 
@@ -61,9 +61,9 @@ uint16_t response_port(uint32_t qpn) {
   return static_cast<uint16_t>(0xc000 | ((qpn * 0x9e3779b1U) >> 18));
 }
 
-PeerPath::PeerPath(std::span<const uint8_t> frame, const roce_packet &packet, uint8_t tos,
-                   uint8_t cnp_tos, size_t &budget)
-    : identity_(identity(frame, packet)), path_(path_back(frame, packet, tos)), cnp_tos_(cnp_tos),
+PeerPath::PeerPath(std::span<const uint8_t> frame, const roce_packet &packet,
+                   const ResponseTos &tos, size_t &budget)
+    : identity_(identity(frame, packet)), path_(path_back(frame, packet, tos.answer)), tos_(tos),
       budget_(budget) {}
 
 std::string PeerPath::identity(std::span<const uint8_t> frame, const roce_packet &packet) {
@@ -82,31 +82,32 @@ bool PeerPath::matches(std::span<const uint8_t> frame, const roce_packet &packet
          same(identity_.data() + packet.l3, l3 + addresses.offset, addresses.length);
 }
 
-packet::Path PeerPath::path_for(uint8_t opcode) const {
+packet::Path PeerPath::path_for(uint8_t opcode, AckKind kind) const {
   packet::Path path = path_;
   if (opcode == ROCE_OPCODE_CNP)
-    path.tos = cnp_tos_;
+    path.tos = tos_.cnp;
+  else if (kind.nak)
+    path.tos = tos_.nak;
   return path;
 }
 
-const packet::Template *PeerPath::template_for(uint8_t opcode, uint32_t payload, bool echo) {
+const packet::Template *PeerPath::template_for(uint8_t opcode, uint32_t payload, AckKind kind) {
   if (opcode != ROCE_RC_ACKNOWLEDGE && opcode != ROCE_XRC_ACKNOWLEDGE)
-    return make(opcode, payload, false);
-  const packet::Template *&ack = acks_[(opcode == ROCE_XRC_ACKNOWLEDGE) + 2 * echo];
+    return make(opcode, payload, {});
+  const packet::Template *&ack = acks_[(opcode == ROCE_XRC_ACKNOWLEDGE) * 4 + kind.index()];
   if (!ack)
-    ack = make(opcode, payload, echo);
+    ack = make(opcode, payload, kind);
   return ack;
 }
 
-const packet::Template *PeerPath::make(uint8_t opcode, uint32_t payload, bool echo) {
-  const uint32_t key =
-      static_cast<uint32_t>(echo) << 24 | static_cast<uint32_t>(opcode) << 16 | payload;
+const packet::Template *PeerPath::make(uint8_t opcode, uint32_t payload, AckKind kind) {
+  const uint32_t key = kind.index() << 24 | static_cast<uint32_t>(opcode) << 16 | payload;
   if (const auto found = templates_.find(key); found != templates_.end())
     return found->second.get();
   const size_t cost = sizeof(packet::Template) + payload + 256;
   if (cost > budget_)
     return nullptr;
-  auto made = packet::Template::make(path_for(opcode), headers_of(opcode, echo),
+  auto made = packet::Template::make(path_for(opcode, kind), headers_of(opcode, kind),
                                      packet::counting_payload(payload));
   if (!made.ok())
     return nullptr;
@@ -116,10 +117,10 @@ const packet::Template *PeerPath::make(uint8_t opcode, uint32_t payload, bool ec
 
 std::vector<uint8_t> PeerPath::build(uint8_t opcode, std::span<const uint8_t> payload,
                                      const packet::Fields &fields, uint64_t original,
-                                     bool echo) const {
-  packet::Path path = path_for(opcode);
+                                     AckKind kind) const {
+  packet::Path path = path_for(opcode, kind);
   path.src_port = fields.src_port;
-  packet::Headers headers = headers_of(opcode, echo);
+  packet::Headers headers = headers_of(opcode, kind);
   headers.dest_qp = fields.dest_qp;
   headers.psn = fields.psn;
   headers.syndrome = static_cast<uint8_t>(fields.aeth >> 24);
@@ -135,7 +136,7 @@ PeerPath *PeerPaths::find_or_add(std::span<const uint8_t> frame, const roce_pack
     return found->second.get();
   if (paths_.size() >= room_)
     return nullptr;
-  auto made = std::make_unique<PeerPath>(frame, packet, tos_, cnp_tos_, budget_);
+  auto made = std::make_unique<PeerPath>(frame, packet, tos_, budget_);
   return (paths_[identity] = std::move(made)).get();
 }
 

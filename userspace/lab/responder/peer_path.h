@@ -21,10 +21,22 @@ packet::Path path_back(std::span<const uint8_t> frame, const roce_packet &packet
 // The UDP source port of responses of a QPN: 0xc000 to 0xffff.
 uint16_t response_port(uint32_t qpn);
 
+// The TOS bytes of responses.
+struct ResponseTos {
+  uint8_t answer = ROCE_ECN_ECT0, nak = ROCE_ECN_ECT0, cnp = 48 << 2;
+};
+
+// What differs between ACKNOWLEDGE packets apart from their fields.
+struct AckKind {
+  bool echo = false; // with BECN, which echoes a CE mark
+  bool nak = false;  // NAK or RNR NAK
+  unsigned index() const { return static_cast<unsigned>(echo) | static_cast<unsigned>(nak) << 1; }
+};
+
 class PeerPath {
 public:
   // `budget`: bytes that all templates of all paths may still use.
-  PeerPath(std::span<const uint8_t> frame, const roce_packet &packet, uint8_t tos, uint8_t cnp_tos,
+  PeerPath(std::span<const uint8_t> frame, const roce_packet &packet, const ResponseTos &tos,
            size_t &budget);
 
   // True if the frame came over the same path.
@@ -32,32 +44,30 @@ public:
   static std::string identity(std::span<const uint8_t> frame, const roce_packet &packet);
 
   // nullptr: the budget is used up; use build() instead.
-  // `echo`: an ACK with BECN, which echoes a CE mark.
-  const packet::Template *template_for(uint8_t opcode, uint32_t payload, bool echo);
-  unsigned priority_for(uint8_t opcode) const { return packet::priority_of(path_for(opcode)); }
+  const packet::Template *template_for(uint8_t opcode, uint32_t payload, AckKind kind = {});
+  unsigned priority_for(uint8_t opcode) const { return packet::priority_of(path_for(opcode, {})); }
   // Builds a complete frame without a template.
   std::vector<uint8_t> build(uint8_t opcode, std::span<const uint8_t> payload,
                              const packet::Fields &fields, uint64_t original,
-                             bool echo = false) const;
+                             AckKind kind = {}) const;
 
 private:
-  const packet::Template *make(uint8_t opcode, uint32_t payload, bool echo);
-  packet::Path path_for(uint8_t opcode) const;
+  const packet::Template *make(uint8_t opcode, uint32_t payload, AckKind kind);
+  packet::Path path_for(uint8_t opcode, AckKind kind) const;
 
   std::string identity_;
   packet::Path path_;
-  uint8_t cnp_tos_;
+  ResponseTos tos_;
   size_t &budget_;
-  // RC and XRC ACKNOWLEDGE, the most frequent ones; then with BECN.
-  std::array<const packet::Template *, 4> acks_{};
+  // ACKNOWLEDGE packets, the most frequent ones: of RC, then of XRC, by AckKind.
+  std::array<const packet::Template *, 8> acks_{};
   std::unordered_map<uint32_t, std::unique_ptr<packet::Template>> templates_;
 };
 
 // All paths, at most `room`.
 class PeerPaths {
 public:
-  PeerPaths(size_t room, uint8_t tos, uint8_t cnp_tos)
-      : room_(room), tos_(tos), cnp_tos_(cnp_tos) {}
+  PeerPaths(size_t room, const ResponseTos &tos) : room_(room), tos_(tos) {}
   // The path of a frame, added if it is new. nullptr: the table is full.
   PeerPath *find_or_add(std::span<const uint8_t> frame, const roce_packet &packet);
 
@@ -65,7 +75,7 @@ private:
   static constexpr size_t kTemplateBytes = 256 << 20;
 
   size_t room_, budget_ = kTemplateBytes;
-  uint8_t tos_, cnp_tos_;
+  ResponseTos tos_;
   std::unordered_map<std::string, std::unique_ptr<PeerPath>> paths_;
 };
 

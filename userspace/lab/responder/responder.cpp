@@ -26,7 +26,8 @@ packet::PeerKey connection_key(const packet::Address &peer, uint32_t qpn, uint8_
 
 Responder::State::State(const ResponderOptions &given)
     : options(given), latency(given.latency), addresses_(given.addresses),
-      paths_(given.qps, given.ack_tos, static_cast<uint8_t>(given.cnp_dscp << 2)),
+      paths_(given.qps, {given.ack_tos, given.nak_tos.value_or(given.ack_tos),
+                         static_cast<uint8_t>(given.cnp_dscp << 2 | given.cnp_ecn)}),
       index_(given.qps), cnp_(options.cnp_pacing, options.qps), cm_(options) {
   std::sort(addresses_.begin(), addresses_.end());
   if (options.control.kind != congestion::Control::Kind::None)
@@ -87,7 +88,8 @@ void Responder::State::answer_neighbour(std::span<const uint8_t> frame) {
   if (!question)
     return;
   (packet::is_mapped(question->target) ? counts.arp : counts.nd)++;
-  enqueue(packet::neighbour_answer(*question, options.mac));
+  enqueue(packet::neighbour_answer(*question, options.mac_of ? options.mac_of(question->target)
+                                                             : options.mac));
 }
 
 void Responder::State::dispatch(uint64_t now, std::span<const uint8_t> frame,
@@ -121,16 +123,19 @@ void Responder::State::request(uint64_t now, std::span<const uint8_t> frame,
       counts.qps_full++;
       return;
     }
+    if (connection->own)
+      arrived(now, frame, packet, *connection->own);
     if (ce)
-      receive_ce(now, connection->path, connection->peer_qp(), packet);
-    connection->receive(frame.data() + packet.bth, packet, options, counts, kept_room_);
+      receive_ce(now, connection->path, connection->peer_qp(), packet, connection->own);
+    connection->receive(frame.data() + packet.bth, packet, options, counts_of(*connection),
+                        kept_room_);
     if (connection->has_responses() && !connection->queued)
       queue_responses(now, connection);
   } else if (transport_of(packet) == ROCE_UD && packet.info) {
     counts.datagrams++;
     if (ce)
       receive_ce(now, options.cnp ? paths_.find_or_add(frame, packet) : nullptr, packet.src_qp,
-                 packet);
+                 packet, nullptr);
   } else {
     counts.invalid++;
   }
@@ -153,6 +158,9 @@ Connection *Responder::State::connection_of(const roce_packet &packet) {
 }
 
 uint32_t Responder::State::peer_of(uint32_t qpn) const {
+  if (options.peer_of)
+    if (const std::optional<uint32_t> known = options.peer_of(qpn))
+      return *known;
   if (options.peer_qp >= 0)
     return static_cast<uint32_t>(options.peer_qp) & 0xffffff;
   return (qpn + static_cast<uint32_t>(options.peer_offset)) & 0xffffff;
@@ -169,6 +177,12 @@ Connection *Responder::State::connect(const packet::PeerKey &key, uint32_t peer_
   *connection = Connection(key, static_cast<uint8_t>(key.number >> 24), peer_qp, pmtu);
   connection->pace = pace;
   connection->alive = true;
+  if (options.connection_counts)
+    connection->own =
+        &connection_counts.emplace_back(ConnectionCounts{.peer = key.address,
+                                                         .own_qp = key.number & ROCE_PSN_MASK,
+                                                         .peer_qp = peer_qp,
+                                                         .counts = {}});
   index_.insert(key, connection);
   return connection;
 }
@@ -225,9 +239,40 @@ void Responder::State::receive_mad(std::span<const uint8_t> frame, const roce_pa
     enqueue(std::move(answer.get().bytes));
 }
 
+void Responder::State::arrived(uint64_t now, std::span<const uint8_t> frame,
+                               const roce_packet &packet, ConnectionCounts &own) const {
+  own.counts.frames++;
+  own.counts.bytes += frame.size();
+  own.first_ns = own.first_ns ? own.first_ns : now;
+  own.last_ns = now;
+  if (!options.tai_offset_ns)
+    return;
+  const auto stamp = packet::read_stamp(frame, packet);
+  const uint64_t at = now + static_cast<uint64_t>(*options.tai_offset_ns);
+  if (!stamp || stamp->time_ns > at)
+    return;
+  const uint64_t took = at - stamp->time_ns;
+  own.latency_min_ns = own.stamped ? std::min(own.latency_min_ns, took) : took;
+  own.latency_max_ns = std::max(own.latency_max_ns, took);
+  own.latency_sum_ns += static_cast<double>(took);
+  own.stamped++;
+}
+
+// Frames and bytes are counted of the port already.
+const RespondCounts &Responder::State::sum() {
+  sum_ = counts;
+  for (const ConnectionCounts &own : connection_counts) {
+    RespondCounts part = own.counts;
+    part.frames = part.bytes = 0;
+    add(sum_, part);
+  }
+  return sum_;
+}
+
 // `path`: where the packet came from; nullptr: there was no room to remember it.
 void Responder::State::receive_ce(uint64_t now, PeerPath *path, uint32_t sender,
-                                  const roce_packet &packet) {
+                                  const roce_packet &packet, ConnectionCounts *own) {
+  RespondCounts &counts = own ? own->counts : this->counts;
   counts.ce++;
   if (!options.cnp)
     return;
@@ -239,6 +284,7 @@ void Responder::State::receive_ce(uint64_t now, PeerPath *path, uint32_t sender,
   const QueueEntry cnp{.kind = QueueEntry::Kind::Cnp,
                        .qp = sender,
                        .port = response_port(roce_key_qp(&packet.key)),
+                       .own = own,
                        .path = path};
   if (cnp_.answers(now, packet, cnp, counts.cnps_paced, counts.cnps_no_room)) {
     counts.cnps++;
@@ -260,7 +306,21 @@ size_t Responder::next(uint64_t now, std::span<packet::Outgoing> out) {
 
 uint64_t Responder::wake_at() const { return state_->wake_at(); }
 
-const RespondCounts &Responder::counts() const { return state_->counts; }
+const RespondCounts &Responder::counts() const { return state_->sum(); }
+
+void Responder::each_connection(const std::function<void(const ConnectionCounts &)> &use) const {
+  for (const ConnectionCounts &own : state_->connection_counts)
+    use(own);
+}
+
+// What the responder counts of all stays.
+void Responder::clear_connections() {
+  for (ConnectionCounts &own : state_->connection_counts) {
+    add(state_->counts, own.counts);
+    own = {.peer = own.peer, .own_qp = own.own_qp, .peer_qp = own.peer_qp, .counts = {}};
+  }
+}
+
 void Responder::qp_rates(uint64_t now, std::vector<QpRate> &rows) { state_->qp_rates(now, rows); }
 const stamps::OneWay &Responder::latency() const { return state_->latency; }
 

@@ -34,7 +34,7 @@ size_t Responder::State::next(uint64_t now, std::span<packet::Outgoing> out) {
   sent_raw_.clear();
   read_data_used_ = 0;
   for (QueueEntry due; cnp_.take_due(now, due);) {
-    counts.cnps++;
+    (due.own ? due.own->counts : counts).cnps++;
     enqueue(due);
   }
   for (uint32_t number = 0; pacing_ && pacing_->take_due(now, number);)
@@ -97,7 +97,7 @@ void Responder::State::end_turn(Connection *connection) {
 }
 
 void Responder::State::send_response(Connection &connection, packet::Outgoing &out) {
-  const ResponsePacket response = connection.next_packet(counts);
+  const ResponsePacket response = connection.next_packet(counts_of(connection));
   const packet::Fields fields{.dest_qp = connection.peer_qp(),
                               .psn = response.psn,
                               .src_port = connection.port(),
@@ -113,11 +113,11 @@ void Responder::State::send_response(Connection &connection, packet::Outgoing &o
 void Responder::State::send_template(PeerPath &path, const ResponsePacket &response,
                                      const packet::Fields &fields, packet::Outgoing &out) {
   if (const packet::Template *shape =
-          path.template_for(response.opcode, response.payload, response.echo))
+          path.template_for(response.opcode, response.payload, response.kind))
     out = {.shape = shape, .fields = fields};
   else
     send_raw(path.build(response.opcode, packet::counting_payload(response.payload), fields, 0,
-                        response.echo),
+                        response.kind),
              out);
 }
 
@@ -128,7 +128,7 @@ void Responder::State::send_memory(PeerPath &path, const ResponsePacket &respons
     read_data_.emplace_back();
   const std::span<uint8_t> data(read_data_[read_data_used_++].data(), response.payload);
   options.memory->read(response.va, data);
-  if (const packet::Template *shape = path.template_for(response.opcode, response.payload, false))
+  if (const packet::Template *shape = path.template_for(response.opcode, response.payload))
     out = {.shape = shape, .fields = fields, .payload = data};
   else
     send_raw(path.build(response.opcode, data, fields, 0), out);

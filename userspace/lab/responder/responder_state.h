@@ -33,8 +33,11 @@ struct Responder::State {
   }
   void qp_rates(uint64_t now, std::vector<QpRate> &rows);
 
+  const RespondCounts &sum();
+
   ResponderOptions options;
-  RespondCounts counts;
+  RespondCounts counts; // of what no connection counts
+  std::deque<ConnectionCounts> connection_counts;
   stamps::OneWay latency;
 
 private:
@@ -45,6 +48,7 @@ private:
     Kind kind = Kind::Raw;
     uint32_t qp = 0; // Cnp: its destination QPN
     uint16_t port = 0;
+    ConnectionCounts *own = nullptr; // Cnp: of the connection, if it has counts
     union {
       Connection *connection = nullptr;
       PeerPath *path;
@@ -57,7 +61,13 @@ private:
   void sink(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
   void request(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
   void receive_mad(std::span<const uint8_t> frame, const roce_packet &packet);
-  void receive_ce(uint64_t now, PeerPath *path, uint32_t sender, const roce_packet &packet);
+  void receive_ce(uint64_t now, PeerPath *path, uint32_t sender, const roce_packet &packet,
+                  ConnectionCounts *own);
+  void arrived(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet,
+               ConnectionCounts &own) const;
+  RespondCounts &counts_of(const Connection &connection) {
+    return connection.own ? connection.own->counts : counts;
+  }
 
   Connection *connection_of(const roce_packet &packet);
   Connection *connect(const packet::PeerKey &key, uint32_t peer_qp, uint32_t pmtu);
@@ -99,6 +109,7 @@ private:
   // Requests that all connections may still keep: 200 MB, or with their payload 280 MB.
   size_t kept_room_ = size_t{1} << (options.memory ? 16 : 20);
   uint32_t mad_psn_ = 0;
+  RespondCounts sum_;
 
   Ring<QueueEntry> queue_;
   std::array<Ring<QueueEntry>, packet::kPriorities> paused_queues_;

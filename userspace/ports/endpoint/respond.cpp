@@ -2,8 +2,6 @@
 #include "endpoint/respond.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 
 #include <unistd.h>
 
@@ -136,20 +134,6 @@ Status RespondRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds i
                               {interval, [&] { return on_report(report()); }},
                               state_->publish_rates(dynamic, true, state_->request.top, rates)});
 }
-
-namespace {
-
-// RespondCounts consists of 64-bit counters only.
-void add(RespondCounts &all, const RespondCounts &respond_counts) {
-  using Counters = std::array<uint64_t, sizeof(RespondCounts) / sizeof(uint64_t)>;
-  auto sum = std::bit_cast<Counters>(all);
-  const auto more = std::bit_cast<Counters>(respond_counts);
-  for (size_t i = 0; i < sum.size(); i++)
-    sum[i] += more[i];
-  all = std::bit_cast<RespondCounts>(sum);
-}
-
-} // namespace
 
 RespondReport RespondRun::report() {
   RespondReport report;

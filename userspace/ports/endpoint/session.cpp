@@ -57,8 +57,12 @@ Status Session::open(const std::string &ifname, const std::string &netns) {
 Status Session::listen(const datapath::AttachOptions &attach,
                        const std::vector<packet::Address> &addresses, const packet::Mac &mac,
                        bool promiscuous) {
-  auto open =
-      datapath::Steering::open(port.ifname, port.netns, attach, endpoints_of(port, addresses, mac));
+  return listen(attach, endpoints_of(port, addresses, mac), promiscuous);
+}
+
+Status Session::listen(const datapath::AttachOptions &attach,
+                       const std::vector<datapath::Endpoint> &endpoints, bool promiscuous) {
+  auto open = datapath::Steering::open(port.ifname, port.netns, attach, endpoints);
   if (!open)
     return open.error();
   steering.emplace(std::move(*open));

@@ -40,6 +40,8 @@ struct Session {
   Status listen(const datapath::AttachOptions &attach,
                 const std::vector<packet::Address> &addresses, const packet::Mac &mac,
                 bool promiscuous);
+  Status listen(const datapath::AttachOptions &attach,
+                const std::vector<datapath::Endpoint> &endpoints, bool promiscuous);
   // Opens a socket on each of these queues; it also receives after listen().
   Result<std::vector<std::unique_ptr<afxdp::Socket>>> sockets(const QueueOptions &queues);
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both sides of a port at once: it answers requests, and its flows start, pause and stop while it
+// runs. A flow is one QP. In virtual time: whoever drives it calls everything from one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "flow/flow.h"
+#include "packet/source.h"
+#include "requester/reliable.h"
+#include "responder/responder.h"
+#include "station/neighbours.h"
+
+namespace xr::station {
+
+enum class FlowState : uint8_t { Stopped, Started, Paused };
+
+struct StationOptions {
+  responder::ResponderOptions responder; // connection_counts is set
+  double line_bits = 0;                  // a second
+  const packet::Pauses *pauses = nullptr;
+};
+
+// A QP that sends. Its path is complete: addresses, MACs.
+struct StationFlow {
+  flow::Flow flow;
+  requester::Reliability reliability; // flow_counts is set
+};
+
+// Of one flow since its last start.
+struct FlowFacts {
+  FlowState state = FlowState::Stopped;
+  bool busy = false; // stopped or paused, and messages are still outstanding
+  requester::FlowProgress progress;
+};
+
+class Station : public packet::Source {
+public:
+  explicit Station(const StationOptions &options);
+  ~Station() override;
+
+  void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
+               const roce_packet &packet) override;
+  size_t next(uint64_t now, std::span<packet::Outgoing> out) override;
+  uint64_t wake_at() const override;
+  bool done() const override { return false; }
+
+  // Instead of those before, which are given up.
+  void set_flows(std::vector<StationFlow> flows);
+  size_t flows() const { return flows_.size(); }
+  // At time `at`, with counts from 0. A flow goes on after its last message: one whose messages are
+  // outstanding gives them up. Those that are started already are left alone.
+  void start(std::span<const size_t> flows, uint64_t at);
+  // What is outstanding is completed.
+  void stop(std::span<const size_t> flows);
+  void pause(std::span<const size_t> flows); // as stop(), for resume()
+  void resume(std::span<const size_t> flows);
+  FlowFacts facts(size_t flow) const;
+  // When the first packet after the last start() was made, and when it was due; 0: none yet.
+  uint64_t first_sent_ns() const { return first_sent_; }
+  uint64_t start_at_ns() const { return start_at_; }
+
+  // A source beside these, which gets all received frames. It outlives this.
+  void add(packet::Source &source) { beside_.push_back(&source); }
+  void remove_all() { beside_.clear(); }
+
+  responder::Responder &responder() { return responder_; }
+  Neighbours &neighbours() { return neighbours_; }
+  uint64_t stray() const { return stray_; } // answers for no flow
+
+private:
+  // The flows of one start.
+  struct Run {
+    std::unique_ptr<requester::ReliableSource> source;
+    std::vector<size_t> flows;
+    uint64_t at = 0;
+    size_t left = 0; // flows that no later run has
+  };
+  struct Flow {
+    StationFlow given;
+    FlowState state = FlowState::Stopped;
+    Run *run = nullptr;                     // of its last start
+    size_t index = 0;                       // in that run
+    std::optional<flow::Flow::Begin> begin; // where it goes on
+  };
+
+  void leave(Flow &flow);
+  void answered(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
+                const roce_packet &packet);
+  size_t take(packet::Source &source, uint64_t now, std::span<packet::Outgoing> out, size_t count);
+
+  StationOptions options_;
+  responder::Responder responder_;
+  Neighbours neighbours_;
+  std::vector<Flow> flows_;
+  std::vector<std::unique_ptr<Run>> runs_; // oldest first
+  std::vector<packet::Source *> beside_;
+  bool answers_first_ = true;
+  uint64_t first_sent_ = 0, start_at_ = 0, stray_ = 0;
+};
+
+} // namespace xr::station
