@@ -60,6 +60,7 @@ constexpr struct Row {
     {"respond ens2 --address 192.0.2.2", "Answers requests to 192.0.2.2."},
     {"respond ens2 --address 192.0.2.2 --memory 16MB", "With memory that READ and WRITE use."},
     {"respond ens2 --address 192.0.2.2 --sink", "Only receives, and measures stamps."},
+    {"serve --ports ens1,ens2", "An OTG server on 127.0.0.1:8443 for two ports."},
     {"capture ens1 -w loss.pcapng --around gap",
      "Frames near each gap, with what the tracker found as comments."},
     {"capture ens1 -w ring.pcapng --file-size 100M --files 10", "A ring of ten files."},

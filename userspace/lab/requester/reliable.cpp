@@ -232,9 +232,13 @@ FlowProgress ReliableSource::State::progress(size_t flow) const {
                     .last_acked_ns = state.last_acked,
                     .open = state.context.open,
                     .busy = state.busy > 0,
-                    .failed_qps = 0};
-  for (uint32_t i = 0; i < state.flow.qps; i++)
-    done.failed_qps += qps_[state.first_qp + i].failed();
+                    .failed_qps = 0,
+                    .messages_begun = 0};
+  for (uint32_t i = 0; i < state.flow.qps; i++) {
+    const ReliableQp &qp = qps_[state.first_qp + i];
+    done.failed_qps += qp.failed();
+    done.messages_begun += qp.begun() - state.flow.first_message(i);
+  }
   return done;
 }
 

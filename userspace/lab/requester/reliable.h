@@ -54,6 +54,7 @@ struct FlowProgress {
   bool open = true;  // new messages begin
   bool busy = false; // messages are outstanding
   uint32_t failed_qps = 0;
+  uint64_t messages_begun = 0;
 };
 
 class ReliableSource : public Requester {

@@ -314,8 +314,10 @@ void Responder::each_connection(const std::function<void(const ConnectionCounts 
 }
 
 // What the responder counts of all stays.
-void Responder::clear_connections() {
+void Responder::clear_connections(const std::function<bool(const ConnectionCounts &)> &which) {
   for (ConnectionCounts &own : state_->connection_counts) {
+    if (!which(own))
+      continue;
     add(state_->counts, own.counts);
     own = {.peer = own.peer, .own_qp = own.own_qp, .peer_qp = own.peer_qp, .counts = {}};
   }

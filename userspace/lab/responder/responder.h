@@ -100,9 +100,9 @@ public:
   bool done() const override { return false; }
 
   const RespondCounts &counts() const; // of all
-  // With ResponderOptions::connection_counts: of each connection since clear_connections().
+  // With ResponderOptions::connection_counts: of each connection, since it was cleared.
   void each_connection(const std::function<void(const ConnectionCounts &)> &use) const;
-  void clear_connections();
+  void clear_connections(const std::function<bool(const ConnectionCounts &)> &which);
   const stamps::OneWay &latency() const; // of a sink
   // Appends a row for each QP that sent READ responses, if their rates change.
   void qp_rates(uint64_t now, std::vector<QpRate> &rows);

@@ -29,6 +29,11 @@ void Station::set_flows(std::vector<StationFlow> flows) {
                       .begin = {}});
 }
 
+void Station::set_paths(std::vector<StationFlow> flows) {
+  for (size_t i = 0; i < flows_.size() && i < flows.size(); i++)
+    flows_[i].given = std::move(flows[i]);
+}
+
 void Station::receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                       const roce_packet &packet) {
   if (class_ == ROCE_CLASS_OTHER)

@@ -52,6 +52,8 @@ public:
 
   // Instead of those before, which are given up.
   void set_flows(std::vector<StationFlow> flows);
+  // The same flows with other paths, from their next start on.
+  void set_paths(std::vector<StationFlow> flows);
   size_t flows() const { return flows_.size(); }
   // At time `at`, with counts from 0. A flow goes on after its last message: one whose messages are
   // outstanding gives them up. Those that are started already are left alone.

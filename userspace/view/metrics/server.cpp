@@ -12,8 +12,6 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "parse/address.h"
-#include "parse/value.h"
 
 namespace xr::metrics {
 
@@ -26,7 +24,7 @@ std::string form() {
 }
 
 // Tries to listen in order to report the reason of a failure, which civetweb does not.
-Status try_to_listen(const Listen &listen) {
+Status try_to_listen(const parse::Listen &listen) {
   if (listen.ipv6 && !has_ipv6())
     return Error{
         fmt::format("cannot listen on {}: this civetweb library has no IPv6", listen.text()),
@@ -76,30 +74,10 @@ int log_message(const mg_connection *, const char *) { return 1; }
 
 } // namespace
 
-std::string Listen::text() const {
-  return (ipv6 ? "[" + address + "]" : address) + fmt::format(":{}", port);
-}
+Result<parse::Listen> parse_listen(const std::string &word) { return parse::listen(word, form()); }
 
-Result<Listen> parse_listen(const std::string &word) {
-  const size_t colon = word.rfind(':');
-  if (colon == std::string::npos)
-    return Error{fmt::format("'{}' is not an address and port", word), form()};
-  Listen listen;
-  listen.address = word.substr(0, colon);
-  listen.ipv6 = listen.address.starts_with('[') && listen.address.ends_with(']');
-  if (listen.ipv6)
-    listen.address = listen.address.substr(1, listen.address.size() - 2);
-  const bool has_colon = listen.address.find(':') != std::string::npos;
-  if (!parse::address(listen.address) || has_colon != listen.ipv6)
-    return Error{fmt::format("'{}' does not begin with an IP address", word), form()};
-  auto port = parse::integer(word.substr(colon + 1), 0, UINT16_MAX, "a port");
-  if (!port)
-    return Error{port.error().message, form()};
-  listen.port = static_cast<uint16_t>(*port);
-  return listen;
-}
-
-Result<Server> Server::start(const Listen &listen, std::shared_ptr<prometheus::Collectable> from) {
+Result<Server> Server::start(const parse::Listen &listen,
+                             std::shared_ptr<prometheus::Collectable> from) {
   XR_TRY(try_to_listen(listen));
   // A client that sends nothing blocks a thread for 2 s; the other threads serve other clients.
   const std::vector<std::string> options = {"listening_ports",    listen.text(), "num_threads", "8",

@@ -2,13 +2,13 @@
 // Serves the metrics over HTTP.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
 #include <prometheus/collectable.h>
 
 #include "base/result.h"
+#include "parse/listen.h"
 
 namespace prometheus {
 class Exposer;
@@ -16,30 +16,24 @@ class Exposer;
 
 namespace xr::metrics {
 
-// ADDRESS:PORT, IPv6 in brackets. Port 0: any free port.
-struct Listen {
-  std::string address;
-  bool ipv6 = false;
-  uint16_t port = 0; // host order
-
-  std::string text() const;
-};
-Result<Listen> parse_listen(const std::string &word);
+// What `--listen` of metrics may be.
+Result<parse::Listen> parse_listen(const std::string &word);
 
 // Serves GET /metrics, and a page with a link to it at /, until it is destroyed.
 class Server {
 public:
-  static Result<Server> start(const Listen &listen, std::shared_ptr<prometheus::Collectable> from);
+  static Result<Server> start(const parse::Listen &listen,
+                              std::shared_ptr<prometheus::Collectable> from);
   Server(Server &&) noexcept;
   Server &operator=(Server &&) noexcept;
   ~Server();
 
-  const Listen &listen() const { return listen_; } // with the actual port
+  const parse::Listen &listen() const { return listen_; } // with the actual port
 
 private:
   Server() = default;
 
-  Listen listen_;
+  parse::Listen listen_;
   std::shared_ptr<prometheus::Collectable> from_;
   std::unique_ptr<prometheus::Exposer> exposer_;
 };

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers of an OTG server: JSON that stock clients can read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "http/server.h"
+#include "otg/object.h"
+
+namespace xr::generator {
+
+using otg::Findings;
+using otg::Json;
+
+// Without exponents, as the YAML reader of Python clients takes 1e-05 for a text. Numbers with a
+// fraction have up to nine digits of it.
+std::string text(const Json &json);
+
+http::Answer answer(const Json &json);
+// {} or {"warnings": [...]}.
+http::Answer success(const std::vector<std::string> &warnings = {});
+// {"code", "kind", "errors"}. 500 and above are `internal`.
+http::Answer failures(int status, const std::vector<std::string> &errors);
+http::Answer failure(int status, const Error &error);
+
+} // namespace xr::generator

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// POST /control/state and /control/action.
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/clock.h"
+#include "generator/generator.h"
+#include "host/link.h"
+#include "parse/words.h"
+
+namespace xr::generator {
+
+using namespace std::chrono_literals;
+using otg::Object;
+
+namespace {
+
+// From a request to the moment at which flows start on all ports: each has to be told, within some
+// 20 ms.
+constexpr uint64_t kStartNs = 40'000'000, kStartPerPortNs = 25'000'000;
+
+const std::vector<std::string_view> kTransmit = {"start", "stop", "pause", "resume"};
+enum Transmit : size_t { kStart, kStop, kPause, kResume };
+
+} // namespace
+
+http::Answer Generator::set_state(const std::string &body) {
+  Json json = Json::parse(body, nullptr, false);
+  if (json.is_discarded())
+    return failure(400, {"the body is not JSON", "{\"choice\": \"traffic\", ...}"});
+  if (!setup_)
+    return failure(400, {"there is no configuration", "POST /config"});
+  Findings findings;
+  Object object(json, findings, "a control state");
+  if (!object.has("choice") && !object.has("port") && !object.has("protocol") &&
+      !object.has("traffic"))
+    object.error("choice", {"a control state needs it", "port, protocol or traffic"});
+  const size_t choice = object.choice({"port", "protocol", "traffic"}, 2);
+  object.object("port", "port", [&](Object &port) {
+    if (choice == 0)
+      set_port(port);
+  });
+  object.object("protocol", "protocol", [&](Object &protocol) {
+    if (choice == 1)
+      set_protocol(protocol);
+  });
+  object.object("traffic", "traffic", [&](Object &traffic) {
+    if (choice == 2)
+      set_traffic(traffic, findings);
+  });
+  object.done();
+  return findings.ok() ? success(findings.all_warnings()) : failures(400, findings.all_errors());
+}
+
+http::Answer Generator::act(const std::string &body) {
+  if (Json::parse(body, nullptr, false).is_discarded())
+    return failure(400, {"the body is not JSON", "{\"choice\": \"protocol\", ...}"});
+  return failure(501, {"actions are not supported", "POST /control/state"});
+}
+
+std::vector<size_t> Generator::choose_ports(const std::vector<std::string> &names,
+                                            Object &object) const {
+  std::vector<size_t> all;
+  std::vector<std::string_view> known;
+  for (const otg::Port &port : setup_->config.ports)
+    known.emplace_back(port.name);
+  for (size_t i = 0; names.empty() && i < known.size(); i++)
+    all.push_back(i);
+  for (const std::string &name : names) {
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end())
+      object.error("port_names",
+                   {fmt::format("there is no port '{}'", name), parse::hint_from(name, known)});
+    else
+      all.push_back(static_cast<size_t>(found - known.begin()));
+  }
+  return all;
+}
+
+// Flows by their names, or all. One that sends nothing is in no place.
+Generator::Chosen Generator::choose(const std::vector<std::string> &names, Object &object) const {
+  Chosen chosen;
+  chosen.places.resize(setup_->units.size());
+  std::map<std::string_view, size_t> known;
+  for (size_t i = 0; i < setup_->config.flows.size(); i++)
+    known.emplace(setup_->config.flows[i].name, i);
+  std::set<size_t> wanted;
+  for (const std::string &name : names) {
+    if (const auto found = known.find(name); found != known.end()) {
+      wanted.insert(found->second);
+      continue;
+    }
+    std::vector<std::string_view> all;
+    for (const auto &[other, index] : known)
+      all.push_back(other);
+    object.error("flow_names",
+                 {fmt::format("there is no flow '{}'", name), parse::hint_from(name, all)});
+  }
+  for (size_t port = 0; port < chosen.places.size(); port++)
+    for (size_t place = 0; place < setup_->plan.ports[port].flows.size(); place++)
+      if (const size_t flow = setup_->plan.ports[port].flows[place];
+          names.empty() || wanted.contains(flow)) {
+        chosen.places[port].push_back(place);
+        chosen.flows.push_back(flow);
+      }
+  return chosen;
+}
+
+void Generator::set_traffic(Object &object, Findings &findings) {
+  (void)object.choice({"flow_transmit"}, 0);
+  object.object("flow_transmit", "flow_transmit", [&](Object &transmitted) {
+    const auto names = transmitted.texts("flow_names");
+    if (!transmitted.has("state"))
+      transmitted.error("state", {"flow_transmit needs it", parse::hint_from("", kTransmit)});
+    const size_t state = transmitted.word("state", kTransmit, kStop);
+    const Chosen chosen = choose(names, transmitted);
+    if (!findings.ok())
+      return;
+    if (state == kStart)
+      return start_flows(chosen, transmitted);
+    for (size_t i = 0; i < setup_->units.size(); i++)
+      if (!chosen.places[i].empty())
+        setup_->units[i]->apply(chosen.places[i], state == kStop    ? &station::Station::stop
+                                                  : state == kPause ? &station::Station::pause
+                                                                    : &station::Station::resume);
+  });
+}
+
+void Generator::start_flows(const Chosen &chosen, Object &object) {
+  // A neighbour may have come up since.
+  std::vector<std::string> missing = unresolved();
+  if (!missing.empty() ||
+      std::ranges::any_of(setup_->units, [](const auto &unit) { return !unit->protocols(); })) {
+    (void)start_protocols();
+  }
+  std::set<std::string> lost;
+  for (const size_t flow : chosen.flows) {
+    const size_t peer = setup_->config.qps[setup_->config.flows[flow].qp].peer;
+    const otg::Peer &own = setup_->config.peers[peer];
+    if (peers_down_[peer])
+      lost.insert(fmt::format("flow '{}': its peer '{}' is down", setup_->config.flows[flow].name,
+                              own.name));
+    else if (!setup_->units[setup_->config.flows[flow].port]->mac_of(
+                 next_hop(setup_->config, own.interface, own.destination)))
+      lost.insert(fmt::format("flow '{}': no neighbour answers", setup_->config.flows[flow].name));
+  }
+  if (!lost.empty()) {
+    for (const std::string &each : lost)
+      object.error("flow_names", {each, "POST /monitor/states shows neighbours"});
+    return;
+  }
+  const std::set<size_t> started(chosen.flows.begin(), chosen.flows.end());
+  size_t ports = 0;
+  for (size_t i = 0; i < setup_->units.size(); i++) {
+    std::vector<size_t> arriving;
+    const auto &all = setup_->units[i]->arriving();
+    for (size_t place = 0; place < all.size(); place++)
+      if (started.contains(all[place]))
+        arriving.push_back(place);
+    if (!arriving.empty())
+      setup_->units[i]->clear_arrived(arriving);
+    ports += !chosen.places[i].empty();
+  }
+  const uint64_t at = monotonic_ns() + kStartNs + kStartPerPortNs * ports;
+  for (size_t i = 0; i < setup_->units.size(); i++)
+    if (!chosen.places[i].empty())
+      setup_->units[i]->start(chosen.places[i], at);
+  // How far apart they were.
+  std::this_thread::sleep_for(std::chrono::nanoseconds(
+      std::max<int64_t>(0, static_cast<int64_t>(at - monotonic_ns())) + 5'000'000));
+  uint64_t first = UINT64_MAX, last = 0;
+  for (size_t i = 0; i < setup_->units.size(); i++)
+    if (!chosen.places[i].empty())
+      if (const auto [sent, due] = setup_->units[i]->started(); sent) {
+        first = std::min(first, sent);
+        last = std::max(last, sent);
+      }
+  if (last)
+    options_.tell(fmt::format("{} flows of {} port{} began within {} us", chosen.flows.size(),
+                              ports, ports == 1 ? "" : "s", (last - first) / 1000));
+}
+
+void Generator::set_protocol(Object &object) {
+  // `rocev2` is in the model, and not among its choices.
+  const std::vector<std::string_view> members = {"all",  "route",  "lacp",   "bgp",
+                                                 "isis", "ospfv2", "ospfv3", "rocev2"};
+  const size_t choice = object.choice(members, 0);
+  for (size_t i = 1; i + 1 < members.size(); i++)
+    object.unsupported(members[i].data(), "all or rocev2");
+  if (choice > 0 && choice + 1 < members.size() && object.findings().ok())
+    object.error("choice",
+                 {fmt::format("'{}' is not supported", members[choice]), "all or rocev2"});
+  object.object("all", "all", [&](Object &all) {
+    const size_t state = all.word("state", {"start", "stop"}, 0);
+    if (!object.findings().ok())
+      return;
+    if (state)
+      return stop_protocols();
+    for (const std::string &warning : start_protocols())
+      all.warning(nullptr, warning);
+  });
+  object.object("rocev2", "rocev2", [&](Object &rocev2) {
+    (void)rocev2.choice({"peers"}, 0);
+    rocev2.object("peers", "peers", [&](Object &peers) { set_peers(peers); });
+  });
+}
+
+void Generator::set_peers(Object &object) {
+  const auto names = object.texts("peer_names");
+  const bool down = object.word("state", {"up", "down"}, 0) == 1;
+  std::vector<std::string_view> known;
+  for (const otg::Peer &peer : setup_->config.peers)
+    known.emplace_back(peer.name);
+  std::set<size_t> chosen;
+  for (const std::string &name : names) {
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end())
+      object.error("peer_names",
+                   {fmt::format("there is no peer '{}'", name), parse::hint_from(name, known)});
+    else
+      chosen.insert(static_cast<size_t>(found - known.begin()));
+  }
+  if (!object.findings().ok())
+    return;
+  for (size_t i = 0; i < known.size(); i++)
+    if (names.empty() || chosen.contains(i))
+      peers_down_[i] = down;
+  for (size_t port = 0; port < setup_->units.size(); port++) {
+    std::vector<size_t> places;
+    const auto &flows = setup_->plan.ports[port].flows;
+    for (size_t place = 0; place < flows.size(); place++)
+      if (peers_down_[setup_->config.qps[setup_->config.flows[flows[place]].qp].peer])
+        places.push_back(place);
+    if (!places.empty())
+      setup_->units[port]->apply(places, &station::Station::stop);
+  }
+}
+
+void Generator::set_port(Object &object) {
+  const size_t choice = object.choice({"link", "capture"}, 0);
+  if (choice == 1)
+    object.unsupported("capture", "xdp-roce capture IF");
+  object.object("link", "link", [&](Object &link) { set_link(link); });
+}
+
+void Generator::set_link(Object &object) {
+  const auto ports = choose_ports(object.texts("port_names"), object);
+  const bool down = object.word("state", {"up", "down"}, 0) == 1;
+  if (!object.findings().ok())
+    return;
+  for (const size_t port : ports) {
+    const Unit &unit = *setup_->units[port];
+    const auto inside = host::enter_netns(unit.netns());
+    const Status done = inside.ok() ? host::set_up(unit.ifname(), !down) : inside.error();
+    if (!done)
+      object.error("port_names", done.error());
+  }
+}
+
+} // namespace xr::generator

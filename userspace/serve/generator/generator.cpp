@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "generator/generator.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "parse/address.h"
+#include "parse/words.h"
+
+namespace xr::generator {
+
+using namespace std::chrono_literals;
+using otg::Object;
+
+const Generator::Route Generator::kRoutes[] = {
+    {"POST", "/config", &Generator::set_config},
+    {"GET", "/config", &Generator::get_config},
+    {"PATCH", "/config", &Generator::not_yet},
+    {"PATCH", "/config/append", &Generator::not_yet},
+    {"PATCH", "/config/delete", &Generator::not_yet},
+    {"POST", "/control/state", &Generator::set_state},
+    {"POST", "/control/action", &Generator::act},
+    {"POST", "/monitor/metrics", &Generator::metrics},
+    {"POST", "/monitor/states", &Generator::states},
+    {"GET", "/capabilities/version", &Generator::version},
+};
+
+namespace {
+
+constexpr auto kSampling = 1s;
+
+std::string location_hint(const std::vector<std::string> &allowed) {
+  return allowed.empty() ? "IF or NETNS/IF: `ip -br link` shows interfaces"
+                         : fmt::format("the server has {}", fmt::join(allowed, ", "));
+}
+
+} // namespace
+
+Generator::Generator(GeneratorOptions options)
+    : options_(std::move(options)), sampler_([this] { keep_sampling(); }) {}
+
+Generator::~Generator() {
+  stop_ = true;
+  sampler_.join();
+  close_ports();
+}
+
+http::Answer Generator::answer(const http::Request &request) {
+  bool known = false;
+  for (const Route &route : kRoutes) {
+    if (request.path != route.path)
+      continue;
+    known = true;
+    if (request.method == route.method) {
+      const std::lock_guard guard(mutex_);
+      return (this->*route.handler)(request.body);
+    }
+  }
+  if (known)
+    return failure(405, {fmt::format("{} is not for {}", request.method, request.path), ""});
+  std::vector<std::string_view> paths;
+  for (const Route &route : kRoutes)
+    paths.emplace_back(route.path);
+  return failure(404, {fmt::format("there is no {}", otg::shown(Json(request.path))),
+                       parse::hint_from(request.path, paths)});
+}
+
+http::Answer Generator::not_yet(const std::string &) {
+  return failure(501, {"changes of a configuration are not supported", "POST /config replaces it"});
+}
+
+http::Answer Generator::version(const std::string &) {
+  return generator::answer({{"api_spec_version", ">=1.30.0,<2.0.0"},
+                            {"sdk_version", ""},
+                            {"app_version", options_.version}});
+}
+
+http::Answer Generator::get_config(const std::string &) {
+  return generator::answer(setup_ ? setup_->json : Json::object());
+}
+
+// What is wrong with it leaves the configuration before as it is; a port that cannot be opened does
+// not, as both may want the same ports.
+http::Answer Generator::set_config(const std::string &body) {
+  auto setup = std::make_unique<Setup>();
+  setup->json = Json::parse(body, nullptr, false);
+  if (setup->json.is_discarded())
+    return failure(400, {"the body is not JSON", "{\"ports\": [...]}"});
+  Findings findings;
+  setup->config = otg::read_config(setup->json, findings);
+  for (size_t i = 0; i < setup->config.ports.size(); i++) {
+    const std::string &location = setup->config.ports[i].location;
+    const bool allowed = options_.ports.empty() ||
+                         std::ranges::find(options_.ports, location) != options_.ports.end();
+    if (location.empty() || !allowed)
+      findings.error(fmt::format("ports[{}].location", i),
+                     {fmt::format("'{}' is not a port of this server", location),
+                      location_hint(options_.ports)});
+  }
+  if (!findings.ok())
+    return failures(400, findings.all_errors());
+  close_ports();
+  setup->plan = make_plan(setup->config, options_.netns);
+  if (const Status opened = open_ports(*setup); !opened)
+    return failure(400, opened.error());
+  setup_ = std::move(setup);
+  std::vector<std::string> warnings = findings.all_warnings();
+  warnings.insert(warnings.end(), setup_->plan.notes.begin(), setup_->plan.notes.end());
+  for (const auto &unit : setup_->units)
+    for (const std::string &note : unit->run().notes())
+      options_.tell(fmt::format("{}: {}", unit->ifname(), note));
+  if (setup_->config.auto_start) {
+    const auto more = start_protocols();
+    warnings.insert(warnings.end(), more.begin(), more.end());
+  }
+  return success(warnings);
+}
+
+Status Generator::open_ports(Setup &setup) {
+  for (size_t i = 0; i < setup.config.ports.size(); i++) {
+    auto unit = Unit::open(setup.config, setup.plan, i, options_.attach);
+    if (!unit)
+      return unit.error().in(
+          fmt::format("ports[{}].location '{}'", i, setup.config.ports[i].location));
+    setup.units.push_back(std::move(*unit));
+  }
+  return {};
+}
+
+void Generator::close_ports() {
+  if (!setup_)
+    return;
+  for (const auto &unit : setup_->units)
+    if (const Status closed = unit->close(); !closed)
+      options_.tell(fmt::format("{}: {}", unit->ifname(), closed.error().message));
+  setup_.reset();
+  peers_down_.clear();
+}
+
+// Neighbours that did not answer.
+std::vector<std::string> Generator::unresolved() const {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < setup_->units.size(); i++)
+    for (const NextHop &hop : setup_->plan.ports[i].next_hops)
+      if (!setup_->units[i]->mac_of(hop))
+        all.push_back(fmt::format("{}: no host answers for {}",
+                                  setup_->config.interfaces[hop.interface].name,
+                                  parse::address_text(hop.address)));
+  return all;
+}
+
+std::vector<std::string> Generator::start_protocols() {
+  // At once, as the ports may be each other's neighbours, and one that is not there takes a second.
+  std::vector<Status> results(setup_->units.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < results.size(); i++)
+    threads.emplace_back([&, i] { results[i] = setup_->units[i]->start_protocols(); });
+  for (std::thread &thread : threads)
+    thread.join();
+  std::vector<std::string> all = unresolved();
+  for (const Status &result : results)
+    if (!result)
+      all.push_back(result.error().message);
+  return all;
+}
+
+void Generator::stop_protocols() {
+  for (const auto &unit : setup_->units)
+    unit->stop_protocols();
+}
+
+void Generator::sample_all() {
+  for (const auto &unit : setup_->units)
+    unit->sample();
+}
+
+void Generator::keep_sampling() {
+  while (!stop_) {
+    for (auto slept = 0ms; slept < kSampling && !stop_; slept += 50ms)
+      std::this_thread::sleep_for(50ms);
+    const std::lock_guard guard(mutex_);
+    if (setup_)
+      sample_all();
+  }
+}
+
+} // namespace xr::generator

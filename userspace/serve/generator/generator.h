@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// An Open Traffic Generator server: answers requests of the API (https://otg.dev, model 1.61), and
+// has the ports of the configuration. For any thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "generator/answer.h"
+#include "generator/unit.h"
+
+namespace xr::generator {
+
+struct GeneratorOptions {
+  std::string netns;              // of locations without one; "": the caller's
+  std::vector<std::string> ports; // locations that a configuration may use; empty: any
+  datapath::AttachOptions attach;
+  std::string version;                           // of the program
+  std::function<void(const std::string &)> tell; // a sentence for the user at the server
+};
+
+class Generator {
+public:
+  explicit Generator(GeneratorOptions options);
+  Generator(const Generator &) = delete;
+  Generator &operator=(const Generator &) = delete;
+  ~Generator(); // restores the ports
+
+  http::Answer answer(const http::Request &request);
+
+private:
+  using Handler = http::Answer (Generator::*)(const std::string &body);
+  struct Route {
+    const char *method, *path;
+    Handler handler;
+  };
+  static const Route kRoutes[];
+
+  // A configuration and its ports.
+  struct Setup {
+    Json json; // with defaults
+    otg::Config config;
+    Plan plan;
+    std::vector<std::unique_ptr<Unit>> units;
+  };
+  // What a request selects, and what it cannot.
+  struct Chosen {
+    std::vector<std::vector<size_t>> places; // by port: in PortPlan::flows
+    std::vector<size_t> flows;               // of the configuration
+  };
+
+  http::Answer set_config(const std::string &body);
+  http::Answer get_config(const std::string &body);
+  http::Answer not_yet(const std::string &body);
+  http::Answer set_state(const std::string &body);
+  http::Answer act(const std::string &body);
+  http::Answer metrics(const std::string &body);
+  http::Answer states(const std::string &body);
+  http::Answer version(const std::string &body);
+
+  Status open_ports(Setup &setup);
+  void close_ports();
+  std::vector<std::string> start_protocols();
+  void stop_protocols();
+  std::vector<std::string> unresolved() const;
+
+  void set_traffic(otg::Object &object, Findings &findings);
+  void transmit(const std::vector<std::string> &names, size_t state, Findings &findings,
+                otg::Object &object);
+  void start_flows(const Chosen &chosen, otg::Object &object);
+  void set_protocol(otg::Object &object);
+  void set_peers(otg::Object &object);
+  void set_port(otg::Object &object);
+  void set_link(otg::Object &object);
+  Chosen choose(const std::vector<std::string> &names, otg::Object &object) const;
+  std::vector<size_t> choose_ports(const std::vector<std::string> &names,
+                                   otg::Object &object) const;
+
+  Json port_metrics(otg::Object &request);
+  Json qp_metrics(otg::Object &request);
+  Json peer_metrics(otg::Object &request, bool ipv4);
+  Json neighbours(otg::Object &request, bool ipv4) const;
+  void sample_all();
+  void keep_sampling();
+
+  GeneratorOptions options_;
+  std::mutex mutex_; // of what follows
+  std::unique_ptr<Setup> setup_;
+  std::map<size_t, bool> peers_down_; // by the peer's index
+  std::atomic<bool> stop_{false};
+  std::thread sampler_;
+};
+
+} // namespace xr::generator

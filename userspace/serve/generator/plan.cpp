@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "generator/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "parse/words.h"
+
+namespace xr::generator {
+
+namespace {
+
+using otg::Config;
+
+bool is_unspecified(const Address &address) {
+  return address == Address{} || address == Address{0, 0, ROCE_MAPPED_PREFIX, 0};
+}
+
+constexpr uint32_t kUnset = 2;        // OTG's default of source_qp_number
+constexpr uint32_t kFirstQp = 0x11;   // of QPs that are numbered here
+constexpr unsigned kMostTimeout = 31; // code
+
+size_t port_of_interface(const Config &config, size_t interface) {
+  return config.ethernets[config.interfaces[interface].ethernet].port;
+}
+size_t port_of_qp(const Config &config, size_t qp) {
+  return port_of_interface(config, config.peers[config.qps[qp].peer].interface);
+}
+
+std::optional<size_t> interface_with(const Config &config, const Address &address) {
+  for (size_t i = 0; i < config.interfaces.size(); i++)
+    if (config.interfaces[i].address == address)
+      return i;
+  return {};
+}
+
+// The numbers of the configuration, or, where they do not tell QPs apart, numbers of ours.
+void number_qps(const Config &config, Plan &plan) {
+  std::vector<std::vector<size_t>> by_port(config.ports.size());
+  for (size_t i = 0; i < config.qps.size(); i++)
+    by_port[port_of_qp(config, i)].push_back(i);
+  for (size_t port = 0; port < by_port.size(); port++) {
+    std::set<uint32_t> numbers;
+    bool set = true;
+    for (const size_t qp : by_port[port])
+      set = numbers.insert(config.qps[qp].number).second && config.qps[qp].number != kUnset && set;
+    uint32_t next = kFirstQp;
+    for (const size_t qp : by_port[port])
+      plan.qps[qp].own = set ? config.qps[qp].number : next++;
+    if (!set)
+      plan.notes.push_back(fmt::format("{}: QPs are numbered from {:#x}, as source_qp_number does "
+                                       "not tell them apart",
+                                       config.ports[port].name, kFirstQp));
+  }
+}
+
+// Peers are pairs by their addresses: QP k of one goes to QP k of the other.
+void pair_qps(const Config &config, Plan &plan) {
+  std::map<std::pair<Address, Address>, size_t> peers; // own address, destination
+  for (size_t i = 0; i < config.peers.size(); i++)
+    peers.try_emplace(
+        {config.interfaces[config.peers[i].interface].address, config.peers[i].destination}, i);
+  for (const otg::Peer &peer : config.peers) {
+    const Address &own = config.interfaces[peer.interface].address;
+    const auto other = peers.find({peer.destination, own});
+    const auto interface = interface_with(config, peer.destination);
+    for (size_t k = 0; k < peer.qps.size(); k++) {
+      QpEnds &ends = plan.qps[peer.qps[k]];
+      ends.interface = interface;
+      ends.dest = ends.own;
+      if (other != peers.end() && k < config.peers[other->second].qps.size())
+        ends.dest = plan.qps[config.peers[other->second].qps[k]].own;
+    }
+  }
+}
+
+uint8_t tos_of(const otg::Marking &marking) {
+  return static_cast<uint8_t>(marking.dscp << 2 | marking.ecn);
+}
+
+// What a local QPN knows of its peer: the peer's QPN and first PSN. Two peers that use the same
+// QPN here say nothing about it.
+struct Remote {
+  uint32_t qp = 0, psn = 0;
+  bool several = false;
+};
+std::map<uint32_t, Remote> remotes(const Config &config, const Plan &plan, size_t port) {
+  std::map<uint32_t, Remote> all;
+  for (size_t i = 0; i < config.qps.size(); i++) {
+    const QpEnds &ends = plan.qps[i];
+    if (!ends.interface || port_of_interface(config, *ends.interface) != port)
+      continue;
+    const auto [at, fresh] = all.try_emplace(ends.dest, Remote{ends.own, config.qps[i].psn, false});
+    at->second.several |= !fresh;
+  }
+  return all;
+}
+
+void plan_answers(const Config &config, const Plan &plan, size_t port,
+                  responder::ResponderOptions &responder) {
+  const otg::PortOptions &options = config.ports[port].options;
+  responder.ack_tos = tos_of(options.ack);
+  responder.nak_tos = tos_of(options.nak);
+  responder.cnp_dscp = options.cnp.dscp;
+  responder.cnp_ecn = options.cnp.ecn;
+  responder.cnp_pacing.interval_ns = options.cnp_interval_us * 1000;
+  const auto known =
+      std::make_shared<const std::map<uint32_t, Remote>>(remotes(config, plan, port));
+  responder.peer_of = [known](uint32_t qp) -> std::optional<uint32_t> {
+    const auto at = known->find(qp);
+    return at == known->end() || at->second.several ? std::nullopt : std::optional(at->second.qp);
+  };
+  responder.first_psn = [known](uint32_t qp) -> std::optional<uint32_t> {
+    const auto at = known->find(qp);
+    return at == known->end() || at->second.several ? std::nullopt : std::optional(at->second.psn);
+  };
+}
+
+void plan_port(const Config &config, Plan &plan, size_t number, const std::string &netns) {
+  const otg::Port &port = config.ports[number];
+  PortPlan &made = plan.ports[number];
+  std::tie(made.netns, made.ifname) = netns_and_ifname(port.location);
+  endpoint::StationRequest &request = made.request;
+  if (made.netns.empty())
+    made.netns = netns;
+  request.ifname = made.ifname;
+  request.netns = made.netns;
+  request.line_bits = port.line_mbit * 1'000'000;
+  request.obey_pfc = port.flow_control.has_value();
+  for (const otg::Interface &interface : config.interfaces)
+    if (const otg::Ethernet &ethernet = config.ethernets[interface.ethernet];
+        ethernet.port == number)
+      request.addresses.push_back({interface.address, ethernet.mac});
+  plan_answers(config, plan, number, request.responder);
+}
+
+// Of the port's options.
+requester::Reliability reliability_of(const otg::PortOptions &options) {
+  requester::Reliability made;
+  made.times = false; // a histogram for each flow would be large
+  made.flow_counts = true;
+  if (!options.timer)
+    made.timeout_code = 0;
+  else if (options.timeout_ms) { // the timer of an RNIC is 4.096 us x 2^code: the next one above
+    unsigned code = 1;
+    while (code < kMostTimeout &&
+           4.096e-3 * std::pow(2, code) < static_cast<double>(*options.timeout_ms))
+      code++;
+    made.timeout_code = static_cast<uint8_t>(code);
+  }
+  if (options.retries)
+    made.retries = static_cast<uint8_t>(*options.retries);
+  made.cnp_dscp = options.cnp.dscp;
+  return made;
+}
+
+// How each flow of the port is paced: its share of target_line_rate, or DCQCN that begins there.
+std::string pace_words(const Config &config, size_t port, double percent, size_t beside,
+                       uint64_t line_bits) {
+  const otg::PortOptions &options = config.ports[port].options;
+  const std::string share = fmt::format("{:.6g}%", percent / static_cast<double>(beside));
+  if (!options.dcqcn)
+    return "rate " + share;
+  std::string words = "cc dcqcn preset otg line " + share;
+  for (const otg::DcqcnParameter &each : options.parameters)
+    words += each.value.empty()
+                 ? fmt::format(" {}={:.10g}mbit", each.name,
+                               each.of_line / 100 * static_cast<double>(line_bits) / 1e6)
+                 : fmt::format(" {}={}", each.name, each.value);
+  return words;
+}
+
+packet::Verb verb_of(otg::Verb verb) {
+  switch (verb) {
+  case otg::Verb::Write:
+    return packet::Verb::Write;
+  case otg::Verb::WriteImmediate:
+    return packet::Verb::WriteImm;
+  case otg::Verb::Send:
+    return packet::Verb::Send;
+  case otg::Verb::SendImmediate:
+    return packet::Verb::SendImm;
+  default:
+    return packet::Verb::Read;
+  }
+}
+
+flow::Flow flow_of(const Config &config, const Plan &plan, const otg::StatefulFlow &given,
+                   const endpoint::PortFacts &facts, const HopMacs &macs) {
+  const otg::Qp &qp = config.qps[given.qp];
+  const otg::Peer &peer = config.peers[qp.peer];
+  flow::Flow flow;
+  flow.path = path_of(config, peer.interface, facts.mac);
+  flow.src_mac = flow.path.src_mac;
+  flow.path.dst = peer.destination;
+  flow.src_given = flow.dst_given = true;
+  if (const auto hop = macs.find(next_hop(config, peer.interface, peer.destination));
+      hop != macs.end())
+    flow.path.dst_mac = hop->second;
+  flow.dst_mac = flow.path.dst_mac;
+  flow.path.tos = static_cast<uint8_t>(qp.dscp << 2 | qp.ecn);
+  if (qp.udp_port) {
+    flow.port = flow::PortChoice::Fixed;
+    flow.path.src_port = *qp.udp_port;
+  }
+  flow.verb = verb_of(given.verb);
+  flow.size.parts = {{given.bytes, 1}};
+  flow.pmtu = peer.pmtu;
+  flow.qp = plan.qps[given.qp].dest;
+  flow.src_qp = plan.qps[given.qp].own;
+  flow.psn = qp.psn;
+  flow.va = qp.va;
+  flow.rkey = qp.rkey;
+  flow.immediate = given.immediate;
+  return flow;
+}
+
+} // namespace
+
+std::pair<std::string, std::string> netns_and_ifname(const std::string &location) {
+  const size_t slash = location.find('/');
+  if (slash == std::string::npos)
+    return {"", location};
+  return {location.substr(0, slash), location.substr(slash + 1)};
+}
+
+packet::Path path_of(const Config &config, size_t interface, const packet::Mac &port_mac) {
+  const otg::Interface &own = config.interfaces[interface];
+  const otg::Ethernet &ethernet = config.ethernets[own.ethernet];
+  packet::Path path;
+  path.src_mac = ethernet.mac.value_or(port_mac);
+  for (const otg::Vlan &vlan : ethernet.vlans)
+    path.tags.push_back({vlan.tpid, static_cast<uint16_t>(vlan.priority << 13 | vlan.id)});
+  path.network = own.ipv4 ? packet::Network::Ipv4 : packet::Network::Ipv6;
+  path.src = own.address;
+  return path;
+}
+
+NextHop next_hop(const Config &config, size_t interface, const Address &to) {
+  const otg::Interface &own = config.interfaces[interface];
+  const unsigned bits = own.prefix + (own.ipv4 ? 96 : 0);
+  bool near = true;
+  for (unsigned i = 0; i < 4; i++) {
+    const unsigned of_word = bits > 32 * i ? std::min(32U, bits - 32 * i) : 0;
+    const uint32_t mask = of_word ? ~uint32_t{0} << (32 - of_word) : 0;
+    near = near && !((ntohl(own.address[i]) ^ ntohl(to[i])) & mask);
+  }
+  return {interface, near ? to : own.gateway};
+}
+
+Plan make_plan(const Config &config, const std::string &netns) {
+  Plan plan;
+  plan.qps.resize(config.qps.size());
+  plan.ports.resize(config.ports.size());
+  number_qps(config, plan);
+  pair_qps(config, plan);
+  for (size_t i = 0; i < config.ports.size(); i++)
+    plan_port(config, plan, i, netns);
+  std::set<NextHop> asked;
+  for (size_t i = 0; i < config.flows.size(); i++) {
+    const otg::StatefulFlow &flow = config.flows[i];
+    const otg::Peer &peer = config.peers[config.qps[flow.qp].peer];
+    const QpEnds &ends = plan.qps[flow.qp];
+    plan.rx_ports.push_back(
+        ends.interface ? std::optional(port_of_interface(config, *ends.interface)) : std::nullopt);
+    if (flow.percent > 0)
+      plan.ports[flow.port].flows.push_back(i);
+    asked.insert(next_hop(config, peer.interface, peer.destination));
+  }
+  for (size_t i = 0; i < config.interfaces.size(); i++)
+    if (const otg::Interface &own = config.interfaces[i];
+        !is_unspecified(own.gateway) && own.gateway != own.address)
+      asked.insert({i, own.gateway});
+  for (const NextHop &hop : asked)
+    plan.ports[port_of_interface(config, hop.interface)].next_hops.push_back(hop);
+  return plan;
+}
+
+Result<std::vector<station::StationFlow>> station_flows(const Config &config, const Plan &plan,
+                                                        size_t port,
+                                                        const endpoint::PortFacts &facts,
+                                                        const HopMacs &macs) {
+  const PortPlan &own = plan.ports[port];
+  const uint64_t line_bits = own.request.line_bits ? own.request.line_bits : facts.line_bits;
+  const requester::Reliability reliability = reliability_of(config.ports[port].options);
+  std::map<double, flow::Flow> paces; // the words of a pace are the same for most flows
+  std::vector<station::StationFlow> all;
+  for (const size_t number : own.flows) {
+    const otg::StatefulFlow &given = config.flows[number];
+    const std::string where = fmt::format("flow '{}'", given.name);
+    if (!line_bits)
+      return Error{
+          fmt::format("{}: the driver of {} does not report the line's rate", where, facts.ifname),
+          "layer1 with a speed for the port"};
+    if (!paces.contains(given.percent))
+      paces[given.percent] =
+          XR_TRY(flow::parse_flow(parse::split(pace_words(config, port, given.percent,
+                                                          own.flows.size(), line_bits)),
+                                  flow::Flow{})
+                     .in(where));
+    flow::Flow flow = flow_of(config, plan, given, facts, macs);
+    flow.pacing = paces[given.percent].pacing;
+    flow.control = paces[given.percent].control;
+    flow.seed = number + 1;
+    flow.stamp = true; // for the latency, where packets have room for it
+    if (!flow::check_flow(flow, facts.mtu))
+      flow.stamp = false;
+    XR_TRY(flow::check_flow(flow, facts.mtu).in(where));
+    XR_TRY(flow::check_reliable(flow).in(where));
+    all.push_back({std::move(flow), reliability});
+  }
+  return all;
+}
+
+} // namespace xr::generator

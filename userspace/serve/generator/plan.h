@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the QPs and flows of a configuration become on its ports: numbers, peers, paths, paces. No
+// port is touched.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "endpoint/station_run.h"
+#include "otg/config.h"
+
+namespace xr::generator {
+
+// Both ends of a QP on the wire.
+struct QpEnds {
+  uint32_t own = 0, dest = 0;      // QPNs
+  std::optional<size_t> interface; // of the destination, if a device here has its address
+};
+
+// A neighbour that an interface sends to.
+struct NextHop {
+  size_t interface = 0;
+  Address address{};
+  auto operator<=>(const NextHop &) const = default;
+};
+
+struct PortPlan {
+  std::string ifname, netns;
+  endpoint::StationRequest request; // without AttachOptions
+  std::vector<size_t> flows;        // stateful flows that it sends, by their index
+  std::vector<NextHop> next_hops;
+};
+
+struct Plan {
+  std::vector<QpEnds> qps;
+  std::vector<PortPlan> ports;
+  std::vector<std::optional<size_t>> rx_ports; // of each stateful flow
+  std::vector<std::string> notes;              // what was chosen
+};
+
+// `location`: IF or NETNS/IF.
+std::pair<std::string, std::string> netns_and_ifname(const std::string &location);
+
+// `netns`: of locations without one.
+Plan make_plan(const otg::Config &config, const std::string &netns);
+
+// The MACs of next hops that answered, or that the configuration gives.
+using HopMacs = std::map<NextHop, packet::Mac>;
+// Where frames of an interface go first.
+NextHop next_hop(const otg::Config &config, size_t interface, const Address &to);
+
+// The flows of a port, in the order of PortPlan::flows, for a port with this MAC and MTU. Error:
+// one that the port cannot send, by its name.
+Result<std::vector<station::StationFlow>> station_flows(const otg::Config &config, const Plan &plan,
+                                                        size_t port,
+                                                        const endpoint::PortFacts &facts,
+                                                        const HopMacs &macs);
+
+// Path of frames of an interface, without destination.
+packet::Path path_of(const otg::Config &config, size_t interface, const packet::Mac &port_mac);
+
+} // namespace xr::generator
