@@ -154,7 +154,8 @@ bool Object::flag(const char *key, bool otherwise) {
 
 std::optional<uint64_t> Object::number(const char *key, Json &json, uint64_t from, uint64_t to) {
   std::optional<uint64_t> value;
-  if (json.is_number_unsigned()) {
+  // Made by a program, 4 may be a signed number.
+  if (json.is_number_unsigned() || (json.is_number_integer() && json.get<int64_t>() >= 0)) {
     value = json.get<uint64_t>();
   } else if (json.is_string()) {
     const auto &text = json.get_ref<const std::string &>();

@@ -82,7 +82,10 @@ private:
             uint32_t pmtu) {
     Peer made;
     made.name = object.needed_text("name");
+    const size_t errors = object.findings().count();
     made.destination = object.needed_address("destination_ip_address", ipv4);
+    if (object.findings().count() != errors)
+      interface.reset();
     if (is_mapped(made.destination) && !made.destination[3])
       made.destination = {};
     made.ib_mtu = ib_mtu;
