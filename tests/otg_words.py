@@ -26,6 +26,7 @@ OBJECTS = {
     'devices.0.ethernets.0': 'Device.Ethernet',
     'devices.0.ethernets.0.connection': 'Ethernet.Connection',
     'devices.0.ethernets.0.ipv4_addresses.0': 'Device.Ipv4',
+    'devices.0.ethernets.0.ipv4_addresses.0.gateway_mac': 'Device.Ipv4GatewayMAC',
     'devices.0.rocev2': 'Device.Rocev2Peer',
     'devices.0.rocev2.ipv4_interfaces.0': 'Rocev2.V4Interface',
     'devices.0.rocev2.ipv4_interfaces.0.peers.0': 'Rocev2.V4Peer',
@@ -39,19 +40,27 @@ OBJECTS = {
     'stateful_flows.rocev2.0.tx_ports.0.transmit_type.target_line_rate': 'Rocev2.TargetLineRate',
     'stateful_flows.rocev2.0.tx_ports.0.transmit_type.target_line_rate.flows.0': 'Rocev2.Flow',
     'stateful_flows.rocev2.0.tx_ports.0.transmit_type.target_line_rate.flows.0.rocev2_verb': 'Rocev2.Verb',
+    'stateful_flows.rocev2.0.tx_ports.1.transmit_type.target_line_rate.flows.0.rocev2_verb.send_with_immediate': 'Rocev2.ImmediateData',
+    'captures.0': 'Capture',
     'options': 'Config.Options',
+    'options.port_options': 'Port.Options',
+    'options.protocol_options': 'Protocol.Options',
+    'options.flow_options': 'Flow.Options',
     'options.per_port_options.0': 'PerPort.Options',
     'options.per_port_options.0.protocols.0': 'Port.Protocol',
     'options.per_port_options.0.protocols.0.rocev2': 'Rocev2.PerPortSettings',
     'options.per_port_options.0.protocols.0.rocev2.cnp': 'Rocev2.CNP',
+    'options.per_port_options.0.protocols.0.rocev2.cnp.ip_dscp': 'Rocev2.PriorityValue',
     'options.per_port_options.0.protocols.0.rocev2.connection_type': 'Rocev2.QPConnectionType',
     'options.per_port_options.0.protocols.0.rocev2.connection_type.reliable_connection': 'Rocev2.AckAndNak',
     'options.per_port_options.0.protocols.0.rocev2.connection_type.reliable_connection.ack': 'Rocev2.ACK',
+    'options.per_port_options.0.protocols.0.rocev2.connection_type.reliable_connection.ack.ip_dscp': 'Rocev2.PriorityValue',
     'options.per_port_options.0.protocols.0.rocev2.connection_type.reliable_connection.nak': 'Rocev2.NAK',
+    'options.per_port_options.0.protocols.0.rocev2.connection_type.reliable_connection.nak.ip_dscp': 'Rocev2.PriorityValue',
     'options.per_port_options.0.protocols.0.rocev2.dcqcn_settings': 'Rocev2.DCQCN',
 }
 # Names by which objects refer to one another, and `choice`, which names a member that is there anyway.
-NAMES = {'name', 'choice'}
+NAMES = {'name', 'qp_name', 'choice'}
 
 
 def at(config, path):

@@ -271,7 +271,7 @@ const std::string kOtg = R"({
          "dscp": 26, "ecn": "ect_0", "udp_source_port": 50000, "initial_psn": 7, "virtual_address": "1000", "remote_key": "ab"}}},
        {"qp_name": "q2"}]}]}]}},
   {"name": "d2", "ethernets": [{"name": "e2", "connection": {"choice": "port_name", "port_name": "p2"},
-     "ipv4_addresses": [{"name": "a2", "address": "192.0.2.2"}]}],
+     "ipv4_addresses": [{"name": "a2", "address": "192.0.2.2", "gateway": "192.0.2.9"}]}],
    "rocev2": {"ipv4_interfaces": [{"ipv4_name": "a2", "peers": [{"name": "r2", "destination_ip_address": "192.0.2.9",
      "qps": [{"qp_name": "q3"}]}]}]}}],
  "stateful_flows": {"choice": "rocev2", "rocev2": [{"tx_ports": [
@@ -355,16 +355,18 @@ TEST(Otg, RefusesByName) {
            {replaced(all, "\"dscp\"", "\"dcsp\""), "'dcsp' is not a key of reliable_connection"},
            {replaced(all, "\"source_qp_number\": 100", "\"source_qp_number\": 16777216"),
             "source_qp_number"},
-           {replaced(all, "\"ib_mtu\": 4096", "\"ib_mtu\": 255"), "ib_mtu: '255' is not"},
-           {R"({"stateful_flows": [{"rocev2": []}]})", "is not a map of a key of stateful_flows"},
+           {replaced(all, "\"ib_mtu\": 4096", "\"ib_mtu\": 255"),
+            "ipv4_interfaces[0].ib_mtu: 255 is not a whole number from 256"},
+           {R"({"stateful_flows": [{"rocev2": []}]})",
+            "stateful_flows: [{\"rocev2\":[]}] is not an object"},
            {replaced(all, "\"rx_endpoint\": \"p3\"", "\"rx_endpoint\": \"p1\""),
             "flow 'f1': both of its ends are port 'p1'"},
            {replaced(all, "\"rx_endpoint\": \"p3\"", "\"rx_endpoint\": \"p9\""),
-            "flow 'f1': rx_endpoint 'p9' is neither a QP nor a port"},
+            "rx_endpoint: 'p9' is neither a QP nor a port"},
            {replaced(all, "{\"choice\": \"send\"}", "{\"choice\": \"fetch\"}"),
-            "'fetch' is not a verb"},
+            "rocev2_verb.choice: 'fetch' is not a value of it"},
            {replaced(all, "\"choice\": \"target_line_rate\"", "\"choice\": \"line_rate\""),
-            "choice: 'line_rate' is not a choice"},
+            "transmit_type.choice: 'line_rate' is not a value of it"},
            {replaced(all, "\"message_size\": 4, \"message_size_unit\": \"kb\"",
                      "\"message_size\": 3, \"message_size_unit\": \"gb\""),
             "3000000000 bytes are more than a message can have"},
@@ -372,11 +374,13 @@ TEST(Otg, RefusesByName) {
             "there is no QP 'q9'"},
            {replaced(all, "\"qp_name\": \"q2\"", "\"qp_name\": \"q1\""), "there are two QPs 'q1'"},
            {replaced(all, "\"alpha_g\"", "\"alpha\""), "'alpha' is not a key of dcqcn_settings"},
-           {replaced(all, "speed_400_gbps", "speed_fast"), "'speed_fast' is not a speed"},
-           {replaced(all, "\"ports\"", "\"flows\": [{}], \"ports\""), "flows: only RoCEv2 is read"},
+           {replaced(all, "speed_400_gbps", "speed_fast"),
+            "layer1[0].speed: 'speed_fast' is not a value of it"},
+           {replaced(all, "\"ports\"", "\"flows\": [{}], \"ports\""), "flows"},
            {replaced(all, "\"cnp_delay_timer\": 20", "\"cnp_delay_timer\": 21"),
             "p2 has other options"},
-           {replaced(all, "\"value\": 80", "\"value\": 101"), "value: '101'"},
+           {replaced(all, "\"value\": 80", "\"value\": 101"),
+            "value: 101 is not a whole number from 0 to 100"},
            {replaced(replaced(all, "\"value\": 80", "\"value\": 0"),
                      "\"target_line_rate\": {\"flows\"",
                      "\"target_line_rate\": {\"value\": \"0\", \"flows\""),
@@ -437,8 +441,8 @@ TEST(Otg, APortIsFullDuplex) {
   EXPECT_EQ(s.flows[0].flow.pmtu, 4096U);
   EXPECT_TRUE(s.queue.pfc.on);
   EXPECT_EQ(s.queue.pfc.priorities, 0xff); // classes that are not given keep the schema's default
-  EXPECT_TRUE(has_note(imported.get(), "ib_mtu 5000: the PMTU is 4096"));
-  EXPECT_TRUE(has_note(imported.get(), "ib_mtu 9100: the PMTU is 4096"));
+  EXPECT_TRUE(has_note(imported.get(), "ib_mtu: 5000: the PMTU is 4096"));
+  EXPECT_TRUE(has_note(imported.get(), "ib_mtu: 9100: the PMTU is 4096"));
   EXPECT_TRUE(has_note(imported.get(), "flow 'to right' is to-right"));
 }
 
@@ -475,7 +479,71 @@ TEST(Otg, PairsOfPortsDoNotShareALine) {
   ASSERT_TRUE(imported.ok());
   EXPECT_TRUE(has_note(imported.get(), "target_line_rate 0 sends nothing: without f5"));
   EXPECT_TRUE(has_note(imported.get(), "flow_control ieee_802_3x: pfc of the links"));
-  EXPECT_TRUE(has_note(imported.get(), "ib_mtu 1500: the PMTU is 1024"));
+  EXPECT_TRUE(has_note(imported.get(), "ib_mtu: 1500: the PMTU is 1024"));
+}
+
+// What an experiment does not have; and all errors of a file at once.
+TEST(Otg, WhatAnExperimentLacksIsSaid) {
+  const std::string all = file_text(XR_TEST_DATA "/otg/two_ways.json");
+  const auto imported = importers::otg(all, "o.json");
+  ASSERT_TRUE(imported.ok());
+  EXPECT_TRUE(has_note(imported.get(), "without an effect here: ports.location, layer1.mtu, "
+                                       "devices.ethernets.mac, devices.ethernets.mtu"));
+  EXPECT_TRUE(has_note(imported.get(), "port_options.location_preemption: it has no effect here"));
+  const auto message = [](const std::string &text) {
+    const auto refused = importers::otg(text, "o.json");
+    EXPECT_FALSE(refused.ok());
+    return refused ? "" : refused.error().message + refused.error().hint;
+  };
+  EXPECT_NE(message(replaced(all, "\"mtu\": 9000", "\"mtu\": 9000, \"vlans\": [{\"name\": \"v\"}]"))
+                .find("ethernet 'ethernet 1': vlans"),
+            std::string::npos);
+  EXPECT_EQ(message(replaced(replaced(all, "\"dscp\"", "\"dcsp\""), "\"q-left\"", "\"q\"")),
+            "o.json: devices[0].rocev2.ipv4_interfaces[0].peers[0].qps[0].connection_type."
+            "reliable_connection: 'dcsp' is not a key of reliable_connection (did you mean dscp?)\n"
+            "  stateful_flows.rocev2[0].tx_ports[0].transmit_type.target_line_rate.flows[0]."
+            "tx_endpoint: there is no QP 'q-left' (one of q, q-right)");
+}
+
+TEST(Otg, YamlIsReadAsJson) {
+  const auto made = importers::otg(R"(ports: [{name: left}, {name: "2"}]
+devices:
+- name: d1
+  ethernets:
+  - {name: e1, mac: 02:00:00:00:00:01, connection: {port_name: left},
+     ipv4_addresses: [{name: a1, address: 192.0.2.1, gateway: 192.0.2.2}]}
+  rocev2:
+    ipv4_interfaces:
+    - ipv4_name: a1
+      peers:
+      - name: r1
+        destination_ip_address: 192.0.2.2
+        qps: [{qp_name: q1, connection_type: {reliable_connection: {dscp: 0x1a, remote_key: "10", initial_psn: "9"}}}]
+stateful_flows:
+  rocev2: [{tx_ports: [{port_name: left, transmit_type: {target_line_rate: {value: 50, flows: [
+    {name: f1, tx_endpoint: q1, rx_endpoint: "2", message_size_unit: ~}]}}}]}]
+options: {per_port_options: [{port_name: left, protocols: [{rocev2: {dcqcn_settings: {enable_dcqcn: true, minimum_rate_limmit: 5e-1}}}]}]}
+)",
+                                   "o.yaml");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const simulate::Scenario s = read(made.get()).scenario;
+  ASSERT_EQ(s.flows.size(), 1U);
+  EXPECT_EQ(s.flows[0].flow.path.tos >> 2, 26);
+  EXPECT_EQ(s.flows[0].flow.rkey, 0x10U);
+  EXPECT_EQ(s.flows[0].flow.psn, 9U);
+  EXPECT_EQ(s.flows[0].flow.size.largest(), 1'000'000U);
+  EXPECT_DOUBLE_EQ(congestion::resolve(s.flows[0].flow.control.dcqcn, 100e9).min_rate, 0.5e9);
+
+  for (const auto &[text, message] : std::initializer_list<std::pair<const char *, const char *>>{
+           {"ports: [{name: 2}]", "o.yaml: ports[0].name: 2 is not a text"},
+           {"ports: [{name: a, name: b}]", "o.yaml:1: 'name' is there twice"},
+           {"? [a]\n: 1", "o.yaml:1: a key is not a text"},
+           {"- 1", "o.yaml: [1] is not an object"},
+           {"lags: [.5]", "o.yaml: lags: it is not supported"}}) {
+    const auto refused = importers::otg(text, "o.yaml");
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_EQ(refused.error().message.substr(0, std::string(message).size()), message);
+  }
 }
 
 TEST(Otg, PfcClassesAndSpeeds) {
@@ -490,7 +558,7 @@ TEST(Otg, PfcClassesAndSpeeds) {
   EXPECT_EQ(queue_of(off).pfc.priorities, 0x7e);
   const auto imported = importers::otg(replaced(off, "speed_40_gbps", "speed_100_fd_mbps"), "o");
   ASSERT_TRUE(imported.ok()) << imported.error().message;
-  EXPECT_TRUE(has_note(imported.get(), "flow_control.pfc_delay"));
+  EXPECT_TRUE(has_note(imported.get(), "flow_control.ieee_802_1qbb.pfc_delay: it has no effect"));
   EXPECT_EQ(read(imported.get()).scenario.topology.rate, 100'000'000U);
   const auto wrong = importers::otg(replaced(all, "\"pfc_class_3\": 3", "\"pfc_class_8\": 3"), "o");
   ASSERT_FALSE(wrong.ok());

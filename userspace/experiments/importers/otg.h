@@ -10,8 +10,8 @@
 
 namespace xr::importers {
 
-// A key or a value that has no equivalent is an error that names it. All ports have the same
-// options here, as an experiment has one notification point and one timer.
+// A key or a value that has no equivalent is an error that names it, and all errors are in one. All
+// ports have the same options here, as an experiment has one notification point and one timer.
 Result<ImportedExperiment> otg(const std::string &text, const std::string &name);
 
 } // namespace xr::importers

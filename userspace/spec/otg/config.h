@@ -31,28 +31,28 @@ struct DcqcnParameter {
   double of_line = 0;
 };
 
-// How a kind of answer is marked. `given`: not OTG's default.
+// How a kind of answer is marked. `given`: it is not OTG's default.
 struct Marking {
   uint8_t dscp = 48, ecn = 1; // ecn: the two bits; 1 is ECT(1)
   bool given = false;
 };
 
-// options.per_port_options[] of a port.
+// options.per_port_options[].protocols[].rocev2 of a port. given: it is there.
 struct PortOptions {
   bool given = false;
   Marking cnp, ack, nak;
   uint64_t cnp_interval_us = 55;
-  bool interval_given = false;
-  bool timer = true; // retransmission
-  std::optional<uint64_t> timeout_ms, retries;
+  bool interval_given = false;                 // there is a `cnp`
+  bool timer = true;                           // retransmission
+  std::optional<uint64_t> timeout_ms, retries; // none: there is no reliable_connection
   bool dcqcn = false;
-  std::vector<DcqcnParameter> parameters;
+  std::vector<DcqcnParameter> parameters; // that are given; the others are of our preset `otg`
 };
 
 struct Port {
-  std::string name, location; // location: IF or NETNS/IF
-  uint64_t line_mbit = 0;     // of layer1; 0: not given
-  std::optional<uint64_t> mtu;
+  std::string name, location;  // location: IF or NETNS/IF
+  uint64_t line_mbit = 0;      // of layer1; 0: not given
+  std::optional<uint64_t> mtu; // of layer1; none: as the port has it
   std::optional<FlowControl> flow_control;
   PortOptions options;
 };
@@ -77,7 +77,7 @@ struct Interface {
   std::string name;
   size_t ethernet = 0;
   bool ipv4 = true;
-  Address address{}, gateway{};
+  Address address{}, gateway{}; // gateway {}: none
   unsigned prefix = 24;
   std::optional<packet::Mac> gateway_mac; // none: ARP or ND
 };
@@ -85,7 +85,8 @@ struct Interface {
 struct Qp {
   std::string name;
   size_t peer = 0;
-  uint32_t number = 2; // 2: not set
+  uint32_t number =
+      2; // 2: not set; so are numbers that all QPs of the port, or of all ports, share
   uint8_t dscp = 24, ecn = 1;
   std::optional<uint16_t> udp_port; // none: from a hash of the QPN
   uint32_t psn = 0;
@@ -97,7 +98,7 @@ struct Qp {
 struct Peer {
   std::string name;
   size_t interface = 0;
-  Address destination{};               // unspecified: it only receives
+  Address destination{};               // {}: it only receives
   uint32_t ib_mtu = 1024, pmtu = 1024; // as given; the PMTU of InfiniBand that fits
   std::vector<size_t> qps;
 };
@@ -119,7 +120,7 @@ struct Capture {
   std::vector<size_t> ports;
   bool pcapng = false;
   uint32_t snaplen = 0;            // 0: whole frames
-  std::vector<std::string> filter; // alternatives; words of `xdp-roce capture`
+  std::vector<std::string> filter; // alternatives; words of `xdp-roce capture`; none is read yet
 };
 
 struct Config {
@@ -131,11 +132,11 @@ struct Config {
   std::vector<StatefulFlow> flows;
   std::vector<PlainFlow> plain_flows;
   std::vector<Capture> captures;
-  bool auto_start = true;          // options.protocol_options.auto_start_all_protocols
-  std::vector<std::string> unused; // keys without an effect, for a note
+  bool auto_start = true; // options.protocol_options.auto_start_all
 };
 
-// Reads `json`, which gets the defaults of what is absent. What is wrong is in `findings`.
+// Reads `json`, which gets the defaults of what is absent. What is wrong is in `findings`, what has
+// no effect in its warnings. With errors the configuration lacks objects, but its indexes hold.
 Config read_config(Json &json, Findings &findings);
 
 } // namespace xr::otg

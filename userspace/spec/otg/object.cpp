@@ -54,8 +54,12 @@ std::vector<std::string> Findings::all_warnings() const {
 std::string shown(const Json &json) {
   std::string text = json.is_string() ? "'" + json.get_ref<const std::string &>() + "'"
                                       : json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (text.size() > kShown)
-    text = text.substr(0, kShown) + "...";
+  if (text.size() > kShown) {
+    size_t end = kShown; // not within a character of UTF-8
+    while (end && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+      end--;
+    text = text.substr(0, end) + "...";
+  }
   // What a client prints must not move its cursor.
   std::ranges::replace_if(
       text, [](unsigned char c) { return c < ' ' || c == 127; }, '.');
@@ -106,7 +110,17 @@ bool Object::has(const char *key) {
   return found != json_.end() && !found->is_null();
 }
 
+bool Object::is_null(const char *key) {
+  const auto found = json_.find(key);
+  return found != json_.end() && found->is_null();
+}
+
 Json *Object::value(const char *key) { return find(key); }
+
+void Object::set_default(const char *key, const Json &value) {
+  if (!find(key))
+    fill(key, value);
+}
 
 std::string Object::text(const char *key, std::string_view otherwise) {
   const Json *json = find(key);
@@ -140,7 +154,8 @@ bool Object::flag(const char *key, bool otherwise) {
 
 std::optional<uint64_t> Object::number(const char *key, Json &json, uint64_t from, uint64_t to) {
   std::optional<uint64_t> value;
-  if (json.is_number_unsigned()) {
+  // Made by a program, 4 may be a signed number.
+  if (json.is_number_unsigned() || (json.is_number_integer() && json.get<int64_t>() >= 0)) {
     value = json.get<uint64_t>();
   } else if (json.is_string()) {
     const auto &text = json.get_ref<const std::string &>();
@@ -211,6 +226,12 @@ Address Object::address(const char *key, bool ipv4, const Address &otherwise) {
   error(key, {fmt::format("{} is not an {} address", shown(*json), ipv4 ? "IPv4" : "IPv6"),
               ipv4 ? "like 192.0.2.1" : "like 2001:db8::1"});
   return otherwise;
+}
+
+Address Object::needed_address(const char *key, bool ipv4) {
+  if (!has(key))
+    error(key, {fmt::format("{} needs it", what_), ipv4 ? "like 192.0.2.1" : "like 2001:db8::1"});
+  return address(key, ipv4);
 }
 
 std::optional<packet::Mac> Object::mac(const char *key) {
@@ -333,8 +354,8 @@ void Object::unused(const char *key, std::string_view why) {
 void Object::done() {
   for (const auto &[key, value] : json_.items())
     if (std::ranges::find(asked_, key) == asked_.end())
-      findings_.error(path(shown(Json(key)).c_str()),
-                      {fmt::format("it is not a key of {}", what_), parse::hint_from(key, asked_)});
+      error(nullptr, {fmt::format("{} is not a key of {}", shown(Json(key)), what_),
+                      parse::hint_from(key, asked_)});
 }
 
 } // namespace xr::otg

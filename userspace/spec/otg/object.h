@@ -28,6 +28,7 @@ struct Findings {
   size_t more_errors = 0, more_warnings = 0;
 
   bool ok() const { return errors.empty(); }
+  size_t count() const { return errors.size() + more_errors; } // of errors
   void error(std::string path, const Error &what);
   void warning(std::string path, const std::string &what);
   // With the line that says how many more there are.
@@ -47,6 +48,7 @@ public:
   // In what follows an absent key, or null, is the default, or nothing. A value that is wrong is an
   // error, and the default.
   bool has(const char *key);
+  bool is_null(const char *key); // null is written: with some keys it says "none"
   std::string text(const char *key, std::string_view otherwise = {});
   std::string needed_text(const char *key); // an error where it is absent or empty
   bool flag(const char *key, bool otherwise);
@@ -56,6 +58,7 @@ public:
   double real(const char *key, double from, double to, double otherwise);
   uint64_t hexadecimal(const char *key, unsigned digits, uint64_t otherwise); // at most `digits`
   Address address(const char *key, bool ipv4, const Address &otherwise = {});
+  Address needed_address(const char *key, bool ipv4); // an error where it is absent
   std::optional<packet::Mac> mac(const char *key);
   std::vector<std::string> texts(const char *key);
   // The index in `words`.
@@ -71,6 +74,8 @@ public:
   void each(const char *key, std::string_view what, const std::function<void(Object &)> &read);
   // The value as it is: for lists of other things. nullptr: it is absent.
   Json *value(const char *key);
+  // Writes a default that none of the above writes, where the key is absent.
+  void set_default(const char *key, const Json &value);
 
   // Known, and not supported: an error that says so, unless it is absent or empty.
   void unsupported(const char *key, std::string_view hint = {});

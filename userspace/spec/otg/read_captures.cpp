@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// captures[].
+#include <set>
+
+#include <fmt/format.h>
+
+#include "otg/reading.h"
+
+namespace xr::otg {
+
+namespace {
+
+constexpr uint64_t kLeastSnap = 14; // an Ethernet header, as of `xdp-roce capture --snap`
+
+// Filters of OTG are bits of headers of any frame, all of which must hold; ours are of RoCE.
+void read_filter(Object &filter) {
+  const std::vector<std::string_view> members = {"custom", "ethernet", "vlan", "ipv4", "ipv6"};
+  const char *chosen = members[filter.choice(members, 0)].data();
+  filter.unsupported(chosen, "without filters all frames are captured");
+}
+
+} // namespace
+
+void read_captures(Object &root, Reading &reading) {
+  std::set<size_t> seen;
+  root.each("captures", "a capture", [&](Object &object) {
+    Capture made;
+    made.name = object.needed_text("name");
+    reading.captures.add(object, "name", made.name, reading.config.captures.size());
+    made.ports = reading.ports.refer_all(object, "port_names");
+    for (const size_t port : made.ports)
+      if (!seen.insert(port).second)
+        object.error("port_names", {fmt::format("port {} is of a capture before it",
+                                                shown(Json(reading.config.ports[port].name))),
+                                    "one capture a port"});
+    object.each("filters", "a filter", read_filter);
+    object.unused("overwrite", "a capture has all frames from its start to its stop");
+    made.pcapng = object.word("format", {"pcap", "pcapng"}, 0) == 1;
+    if (const auto bytes = object.maybe_integer("packet_size", kLeastSnap, 65535))
+      made.snaplen = static_cast<uint32_t>(*bytes);
+    reading.config.captures.push_back(std::move(made));
+  });
+}
+
+} // namespace xr::otg

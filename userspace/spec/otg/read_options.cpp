@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// options.
+#include <set>
+
+#include <fmt/format.h>
+
+#include "otg/reading.h"
+
+namespace xr::otg {
+
+namespace {
+
+// A switch that does nothing here.
+void idle_flag(Object &object, const char *key) {
+  if (object.flag(key, false))
+    object.warning(key, "it has no effect here");
+}
+
+// A port's own options; into others where the port is not known.
+void read_port(Object &object, PortOptions &options) {
+  object.each("protocols", "a protocol", [&](Object &protocol) {
+    if (protocol.choice({"rocev2", "macsec"}, 0) == 1) {
+      (void)protocol.value("macsec");
+      protocol.error("macsec", {"it is not supported", "rocev2"});
+      return;
+    }
+    if (options.given)
+      protocol.error("rocev2", {"the port has it already", "once a port"});
+    options.given = true;
+    protocol.object(
+        "rocev2", "rocev2", [&](Object &rocev2) { read_port_options(rocev2, options); }, true);
+  });
+}
+
+} // namespace
+
+void read_options(Object &root, Reading &reading) {
+  std::set<size_t> seen;
+  root.object("options", "options", [&](Object &options) {
+    options.object("port_options", "port_options", [](Object &port) {
+      idle_flag(port, "location_preemption");
+      idle_flag(port, "data_integrity");
+      port.unused("frame_ordering_mode");
+    });
+    options.object("protocol_options", "protocol_options", [&](Object &protocol) {
+      reading.config.auto_start = protocol.flag("auto_start_all", true);
+    });
+    options.object("flow_options", "flow_options",
+                   [](Object &flow) { idle_flag(flow, "packet_loss_duration"); });
+    options.each("per_port_options", "per_port_options", [&](Object &each) {
+      PortOptions other;
+      const auto port = reading.ports.refer(each, "port_name");
+      if (port && !seen.insert(*port).second)
+        each.error("port_name", {fmt::format("port {} has options before it",
+                                             shown(Json(reading.config.ports[*port].name))),
+                                 "once a port"});
+      else if (port)
+        return read_port(each, reading.config.ports[*port].options);
+      read_port(each, other);
+    });
+  });
+}
+
+} // namespace xr::otg
