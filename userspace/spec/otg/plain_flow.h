@@ -1,17 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// flows[]: frames of any headers, at a rate, for a while.
+// flows[] of a configuration: frames of any headers, at a rate, for a while.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "packet/frame_schedule.h"
+#include "packet/frame_shape.h"
+
 namespace xr::otg {
 
+// One direction between one transmitting port and its receivers. A flow of tx_rx.device is one of
+// these for each pair of devices, and one more for the way back, all with the flow's name, each at
+// the flow's rate.
 struct PlainFlow {
   std::string name;
-  size_t tx_port = 0;
-  std::vector<size_t> rx_ports;
+  size_t tx_port = 0;           // an index in Config::ports
+  std::vector<size_t> rx_ports; // empty: none is named, and nothing is counted on arrival
+  // Of tx_rx.device: the names of an Ethernet or an interface; else "".
+  std::string tx_device, rx_device;
+
+  // `stamped` in it: metrics are on, and there is room in its largest frames. The stamp is in the
+  // last bytes of the payload. Frames that pause a neighbour have none, as they arrive nowhere.
+  packet::FrameShape frame;
+  packet::FrameSizes sizes;
+  packet::FrameRate rate; // bps and its multiples are of frames with FCS, without preamble and gap
+  packet::FrameSpan span;
+
+  // The first six bytes of the frame, and the next six, are 0 for now: the MAC address that the
+  // next hop answered with, and that of the transmitting device (on the way back of a flow whose
+  // destination is to be resolved).
+  bool resolve_dst_mac = false, resolve_src_mac = false;
+
+  // metrics: without `enabled` none of the others is set.
+  bool enabled = false, loss = false, latency = false, cut_through = false, timestamps = false;
 };
 
 } // namespace xr::otg

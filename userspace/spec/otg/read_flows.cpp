@@ -1,10 +1,430 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "otg/read_flows.h"
 
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "otg/read_headers.h"
+#include "otg/read_patterns.h"
+#include "packet/trailer.h"
+#include "parse/words.h"
+
 namespace xr::otg {
 
-void read_flows(Object &root, Config & /*config*/) {
-  root.unsupported("flows", "stateful_flows: those of RoCEv2");
+using packet::FrameRate;
+using packet::FrameSizes;
+using packet::FrameSpan;
+
+namespace {
+
+constexpr uint64_t kLargestFrame = 65535;
+
+// One pair of ends.
+struct Way {
+  size_t tx = 0;
+  std::vector<size_t> rx;
+  std::string tx_device = {}, rx_device = {};
+  bool back = false;
+};
+
+size_t port_named(Object &object, const char *key, const std::string &name, const Config &config) {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < config.ports.size(); i++) {
+    if (config.ports[i].name == name)
+      return i;
+    names.push_back(config.ports[i].name);
+  }
+  object.error(
+      key, {fmt::format("there is no port {}", shown(Json(name))), parse::hint_from(name, names)});
+  return 0;
+}
+
+// The port of an Ethernet or an interface.
+size_t port_of_device(Object &object, const char *key, const std::string &name,
+                      const Config &config) {
+  std::vector<std::string_view> names;
+  for (const Ethernet &ethernet : config.ethernets) {
+    if (ethernet.name == name)
+      return ethernet.port;
+    names.push_back(ethernet.name);
+  }
+  for (const Interface &interface : config.interfaces) {
+    if (interface.name == name)
+      return config.ethernets[interface.ethernet].port;
+    names.push_back(interface.name);
+  }
+  object.error(key, {fmt::format("there is no Ethernet or IP interface {}", shown(Json(name))),
+                     parse::hint_from(name, names)});
+  return 0;
+}
+
+Way read_ports(Object &port, const Config &config) {
+  Way way;
+  if (const std::string name = port.needed_text("tx_name"); !name.empty())
+    way.tx = port_named(port, "tx_name", name, config);
+  if (const std::string one = port.text("rx_name"); !one.empty())
+    way.rx.push_back(port_named(port, "rx_name", one, config));
+  for (const std::string &name : port.texts("rx_names"))
+    if (const size_t rx = port_named(port, "rx_names", name, config);
+        std::ranges::find(way.rx, rx) == way.rx.end())
+      way.rx.push_back(rx);
+  return way;
+}
+
+std::vector<Way> read_devices(Object &device, const Config &config) {
+  std::vector<Way> ways;
+  const bool mesh = device.word("mode", {"mesh", "one_to_one"}, 0) == 0;
+  const auto from = device.texts("tx_names"), to = device.texts("rx_names");
+  const bool both = device.flag("bidirectional", false);
+  if (from.empty())
+    device.error("tx_names", {"a flow needs at least one", "names of Ethernets or interfaces"});
+  if (to.empty())
+    device.error("rx_names", {"a flow needs at least one", "names of Ethernets or interfaces"});
+  if (!mesh && from.size() != to.size()) {
+    device.error("rx_names", {fmt::format("one_to_one needs as many as tx_names, {}", from.size()),
+                              "or mode mesh"});
+    return ways;
+  }
+  for (size_t i = 0; i < from.size(); i++)
+    for (size_t k = mesh ? 0 : i; k < (mesh ? to.size() : i + 1); k++) {
+      if (from[i] == to[k]) {
+        device.error("rx_names", {fmt::format("{} would send to itself", shown(Json(from[i]))),
+                                  "other names than in tx_names"});
+        continue;
+      }
+      const size_t tx = port_of_device(device, "tx_names", from[i], config);
+      const size_t rx = port_of_device(device, "rx_names", to[k], config);
+      ways.push_back({tx, {rx}, from[i], to[k]});
+      if (both)
+        ways.push_back({rx, {tx}, to[k], from[i], true});
+    }
+  return ways;
+}
+
+std::vector<Way> read_ways(Object &flow, const Config &config) {
+  std::vector<Way> ways;
+  flow.object(
+      "tx_rx", "the ends of a flow",
+      [&](Object &ends) {
+        if (ends.choice({"port", "device"}, 0) == 0)
+          ends.object(
+              "port", "the ports of a flow",
+              [&](Object &port) { ways.push_back(read_ports(port, config)); }, true);
+        else
+          ends.object(
+              "device", "the devices of a flow",
+              [&](Object &device) { ways = read_devices(device, config); }, true);
+      },
+      true);
+  return ways;
+}
+
+std::vector<packet::WeightedSize> read_pairs(Object &pairs) {
+  using Sizes = std::vector<packet::WeightedSize>;
+  // As the model lists them.
+  static const std::vector<Sizes> kPredefined{
+      {{64, 7}, {570, 4}, {1518, 1}},
+      {{90, 58.67}, {92, 2}, {594, 23.66}, {1418, 15.67}},
+      {{60, 58.67}, {496, 2}, {594, 23.66}, {1518, 15.67}},
+      {{58, 58.67}, {62, 2}, {594, 23.66}, {1518, 15.67}},
+      {{90, 58.67}, {92, 2}, {594, 23.66}, {1518, 15.67}},
+  };
+  if (pairs.choice({"predefined", "custom"}, 0) == 0)
+    return kPredefined[pairs.word(
+        "predefined", {"imix", "ipsec_imix", "ipv6_imix", "standard_imix", "tcp_imix"}, 0)];
+  Sizes sizes;
+  double all = 0;
+  pairs.each("custom", "a pair", [&](Object &pair) {
+    packet::WeightedSize one;
+    one.size = static_cast<uint32_t>(pair.integer("size", 12, kLargestFrame, 64));
+    one.weight = pair.real("weight", 0, 1e9, 1);
+    all += one.weight;
+    sizes.push_back(one);
+  });
+  if (all > 0)
+    return sizes;
+  pairs.error("custom", {"there is no size with a weight", "[{\"size\": 64, \"weight\": 1}]"});
+  return {{64, 1}};
+}
+
+FrameSizes read_sizes(Object &flow) {
+  FrameSizes made;
+  const auto size = [](Object &object, const char *key, uint64_t otherwise) {
+    return static_cast<uint32_t>(object.integer(key, 1, kLargestFrame, otherwise));
+  };
+  const auto ordered = [&](Object &object, const char *key) {
+    if (made.from > made.to)
+      object.error(key,
+                   {"it is smaller than the first size", fmt::format("{} or more", made.from)});
+  };
+  flow.object(
+      "size", "a size",
+      [&](Object &object) {
+        switch (object.choice({"fixed", "increment", "random", "weight_pairs"}, 0)) {
+        case 0:
+          made.from = made.to = size(object, "fixed", 64);
+          break;
+        case 1:
+          made.kind = FrameSizes::Kind::Increment;
+          object.object(
+              "increment", "sizes",
+              [&](Object &inner) {
+                made.from = size(inner, "start", 64);
+                made.to = size(inner, "end", 1518);
+                made.step = static_cast<uint32_t>(inner.integer("step", 0, kLargestFrame, 1));
+                ordered(inner, "end");
+              },
+              true);
+          break;
+        case 2:
+          made.kind = FrameSizes::Kind::Random;
+          object.object(
+              "random", "sizes",
+              [&](Object &inner) {
+                made.from = size(inner, "min", 64);
+                made.to = size(inner, "max", 1518);
+                ordered(inner, "max");
+              },
+              true);
+          break;
+        default:
+          made.kind = FrameSizes::Kind::Weighted;
+          object.object(
+              "weight_pairs", "sizes", [&](Object &inner) { made.weighted = read_pairs(inner); },
+              true);
+        }
+      },
+      true);
+  return made;
+}
+
+FrameRate read_rate(Object &flow) {
+  constexpr uint64_t kMost = 100'000'000'000'000; // a second
+  FrameRate made{.kind = FrameRate::Kind::Bits};
+  flow.object(
+      "rate", "a rate",
+      [&](Object &rate) {
+        switch (rate.choice({"pps", "bps", "kbps", "mbps", "gbps", "percentage"}, 0)) {
+        case 0:
+          made.kind = FrameRate::Kind::Packets;
+          made.value = rate.integer("pps", 1, kMost, 1000);
+          break;
+        case 1:
+          made.value = rate.integer("bps", 672, kMost, 1'000'000'000);
+          break;
+        case 2:
+          made.value = rate.integer("kbps", 1, kMost / 1000, 1'000'000) * 1000;
+          break;
+        case 3:
+          made.value = rate.integer("mbps", 1, kMost / 1'000'000, 1000) * 1'000'000;
+          break;
+        case 4:
+          made.value = rate.integer("gbps", 1, kMost / 1'000'000'000, 1) * 1'000'000'000;
+          break;
+        default:
+          made.kind = FrameRate::Kind::Percent;
+          made.percent = rate.real("percentage", 0, 100, 100);
+        }
+      },
+      true);
+  return made;
+}
+
+packet::LineTime read_time(Object &object, const char *key, double bytes) {
+  constexpr double kMostNs = 1e18;
+  packet::LineTime made;
+  object.object(
+      key, "a time",
+      [&](Object &time) {
+        const size_t choice = time.choice({"bytes", "nanoseconds", "microseconds"}, 0);
+        made.bytes = choice == 0;
+        if (choice == 0)
+          made.value = time.real("bytes", 0, 1e12, bytes);
+        else if (choice == 1) // defaults: bytes at 1 Gbit/s, as the model has them
+          made.value = time.real("nanoseconds", 0, kMostNs, bytes * 8);
+        else
+          made.value = 1e3 * time.real("microseconds", 0, kMostNs / 1e3, bytes * 8 / 1e3);
+      },
+      true);
+  return made;
+}
+
+FrameSpan read_span(Object &flow) {
+  FrameSpan made;
+  const auto common = [&](Object &object, bool delay) {
+    made.gap = static_cast<uint32_t>(object.integer("gap", 0, UINT32_MAX, packet::kGapBytes));
+    if (delay)
+      made.delay = read_time(object, "delay", 0);
+  };
+  flow.object(
+      "duration", "a duration",
+      [&](Object &duration) {
+        switch (duration.choice({"fixed_packets", "fixed_seconds", "burst", "continuous"}, 3)) {
+        case 0:
+          made.kind = FrameSpan::Kind::Packets;
+          duration.object(
+              "fixed_packets", "a duration",
+              [&](Object &object) {
+                made.packets = object.integer("packets", 1, UINT32_MAX, 1);
+                common(object, true);
+              },
+              true);
+          break;
+        case 1:
+          made.kind = FrameSpan::Kind::Time;
+          duration.object(
+              "fixed_seconds", "a duration",
+              [&](Object &object) {
+                made.ns =
+                    static_cast<uint64_t>(std::llround(1e9 * object.real("seconds", 0, 1e9, 1)));
+                common(object, true);
+              },
+              true);
+          break;
+        case 2:
+          made.kind = FrameSpan::Kind::Bursts;
+          duration.object(
+              "burst", "bursts",
+              [&](Object &object) {
+                made.bursts = object.integer("bursts", 0, UINT32_MAX, 0);
+                made.packets = object.integer("packets", 1, UINT32_MAX, 1);
+                common(object, false);
+                made.between = read_time(object, "inter_burst_gap", packet::kGapBytes);
+              },
+              true);
+          break;
+        default:
+          duration.object(
+              "continuous", "a duration", [&](Object &object) { common(object, true); }, true);
+        }
+      },
+      true);
+  return made;
+}
+
+packet::Fill read_fill(Object &flow) {
+  using Kind = packet::Fill::Kind;
+  packet::Fill made;
+  flow.object(
+      "payload", "a payload",
+      [&](Object &payload) {
+        switch (payload.choice(
+            {"fixed", "increment_byte", "decrement_byte", "increment_word", "decrement_word"}, 0)) {
+        case 0:
+          payload.object(
+              "fixed", "a pattern",
+              [&](Object &fixed) {
+                const std::string text = fixed.text("pattern", "00");
+                if (const auto bytes = hexadecimal_bytes(text))
+                  made.pattern = *bytes;
+                else
+                  fixed.error("pattern", {shown(Json(text)) + " is not bytes in hexadecimal",
+                                          "two digits each, like \"a5\""});
+                made.kind = fixed.flag("repeat", true) ? Kind::Repeat : Kind::Once;
+              },
+              true);
+          break;
+        case 1:
+          made.kind = Kind::ByteUp;
+          break;
+        case 2:
+          made.kind = Kind::ByteDown;
+          break;
+        case 3:
+          made.kind = Kind::WordUp;
+          break;
+        default:
+          made.kind = Kind::WordDown;
+        }
+      },
+      true);
+  return made;
+}
+
+void read_metrics(Object &flow, PlainFlow &made) {
+  flow.object(
+      "metrics", "what is counted",
+      [&](Object &metrics) {
+        made.enabled = metrics.flag("enable", false);
+        made.loss = metrics.flag("loss", false);
+        made.timestamps = metrics.flag("timestamps", false);
+        metrics.object(
+            "latency", "what is timed",
+            [&](Object &latency) {
+              made.latency = latency.flag("enable", false);
+              made.cut_through = latency.word("mode", {"store_forward", "cut_through"}, 0) == 1;
+            },
+            true);
+        metrics.unused("rx_tx_ratio", "a flow's loss is that of what was sent");
+        metrics.unused("predefined_metric_tags", "metrics of tags are not supported");
+        if (!made.enabled && (made.loss || made.timestamps || made.latency)) {
+          metrics.warning("enable", "without it, nothing is counted");
+          made.loss = made.timestamps = made.latency = false;
+        }
+      },
+      true);
+}
+
+// Sizes that the frame needs, and where a stamp has room.
+void settle(Object &flow, PlainFlow &made, bool pauses) {
+  const uint32_t needed = made.frame.shortest() + packet::kFcsBytes;
+  made.sizes.least = std::max(packet::kSmallestFrame, needed);
+  if (made.sizes.smallest() < made.sizes.least)
+    flow.warning("size",
+                 fmt::format("frames of less than {} bytes are sent with {}: {}", made.sizes.least,
+                             made.sizes.least,
+                             needed > packet::kSmallestFrame ? "their headers need them"
+                                                             : "Ethernet has no smaller ones"));
+  if (!made.enabled || pauses)
+    return;
+  const uint32_t room = needed + packet::kTrailerBytes;
+  made.frame.stamped = made.sizes.largest() >= room;
+  if (std::max(made.sizes.smallest(), made.sizes.least) < room)
+    flow.warning("size", fmt::format("frames of less than {} bytes have no room for a stamp, and "
+                                     "are not counted where they arrive",
+                                     room));
+}
+
+void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
+  PlainFlow made;
+  made.name = flow.needed_text("name");
+  if (!made.name.empty() && !names.insert(made.name).second)
+    flow.error("name", {fmt::format("{} is a flow already", shown(Json(made.name))),
+                        "each flow needs a name of its own"});
+  const std::vector<Way> ways = read_ways(flow, config);
+  const ReadHeaders headers = read_headers(flow);
+  made.frame = headers.shape;
+  made.resolve_dst_mac = headers.resolve_dst_mac;
+  made.sizes = read_sizes(flow);
+  made.rate = read_rate(flow);
+  made.span = read_span(flow);
+  made.frame.fill = read_fill(flow);
+  read_metrics(flow, made);
+  flow.unused("egress_packet", "what changed on the way is not tracked");
+  settle(flow, made, headers.pauses);
+  for (const Way &way : ways) {
+    if (way.rx.empty() && made.enabled && !headers.pauses)
+      flow.warning("tx_rx.port.rx_names", "no port is named that counts what arrives");
+    made.tx_port = way.tx;
+    made.rx_ports = way.rx;
+    made.tx_device = way.tx_device;
+    made.rx_device = way.rx_device;
+    PlainFlow &added = config.plain_flows.emplace_back(made);
+    if (way.back) {
+      added.frame = swapped(made.frame, headers.swaps);
+      added.resolve_src_mac = made.resolve_dst_mac;
+    }
+  }
+}
+
+} // namespace
+
+void read_flows(Object &root, Config &config) {
+  std::set<std::string> names;
+  root.each("flows", "a flow", [&](Object &flow) { read_flow(flow, config, names); });
 }
 
 } // namespace xr::otg

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// For this folder only: flows[] of a configuration.
+// Reads flows[] of a configuration whose ports, Ethernets and interfaces are known already.
 #pragma once
 
 #include "otg/config.h"
+#include "otg/object.h"
 
 namespace xr::otg {
 
-// Fills config.plain_flows. Ports, ethernets and interfaces are there.
+// Appends to config.plain_flows. What is wrong is in the findings of `root`.
+//
+// An extension, off by default: "x_xdp_roce_icrc": true in the last header, a custom one after
+// UDP, makes the last four bytes of each frame an iCRC of RoCEv2. Its bytes start with a BTH.
 void read_flows(Object &root, Config &config);
 
 } // namespace xr::otg

@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: Apache-2.0
+// flows[] of a configuration of the Open Traffic Generator: each stack of headers becomes frames
+// that tshark and scapy read as the JSON says, with lengths and checksums that scapy computes, too;
+// and what is wrong is named with its path.
+#include "otg/read_flows.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "packet/varied_frame.h"
+
+namespace xr::otg {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+constexpr const char *kPython = "/usr/bin/python3";
+
+Config two_ports() {
+  Config config;
+  for (const char *name : {"tx", "rx", "third"}) {
+    Port &port = config.ports.emplace_back();
+    port.name = name;
+    Ethernet &ethernet = config.ethernets.emplace_back();
+    ethernet.name = std::string("eth ") + name;
+    ethernet.port = config.ports.size() - 1;
+    Interface &interface = config.interfaces.emplace_back();
+    interface.name = std::string("ip ") + name;
+    interface.ethernet = config.ports.size() - 1;
+  }
+  return config;
+}
+
+struct Read {
+  Json json;
+  Findings findings;
+  Config config;
+};
+
+Read read(Json flows) {
+  Read made{Json{{"flows", std::move(flows)}}, {}, two_ports()};
+  Object root(made.json, made.findings, "a configuration");
+  read_flows(root, made.config);
+  root.done();
+  return made;
+}
+
+Json flow_json(const std::string &packet, const std::string &more = "{}") {
+  Json flow = Json::parse(more);
+  if (!flow.contains("name"))
+    flow["name"] = "f";
+  if (!flow.contains("tx_rx"))
+    flow["tx_rx"] = Json::parse(R"({"port": {"tx_name": "tx", "rx_names": ["rx"]}})");
+  flow["packet"] = Json::parse(packet);
+  return flow;
+}
+
+PlainFlow good(const std::string &packet, const std::string &more = "{}") {
+  const Read made = read(Json::array({flow_json(packet, more)}));
+  for (const std::string &error : made.findings.errors)
+    ADD_FAILURE() << error;
+  EXPECT_FALSE(made.config.plain_flows.empty());
+  return made.config.plain_flows.empty() ? PlainFlow{} : made.config.plain_flows.front();
+}
+
+Bytes frame_of(const PlainFlow &flow, uint64_t number = 0) {
+  const uint32_t size = flow.sizes.of(number) - packet::kFcsBytes;
+  Bytes bytes(size);
+  packet::VariedFrame(flow.frame, flow.sizes.largest() - packet::kFcsBytes)
+      .write(number, size, bytes);
+  return bytes;
+}
+
+// tshark's names of fields; "a;b" where a frame has the field twice.
+using Fields = std::map<std::string, std::string>;
+struct Case {
+  const char *name;
+  std::string packet, more;
+  uint64_t number; // of the frame
+  Fields fields;
+  const char *layers; // by scapy
+};
+
+// Of tshark's proto_checksum_enum_e.
+constexpr const char *kBad = "0", *kGood = "1";
+
+const std::string kEthernet = R"({"ethernet": {"dst": {"value": "02:00:00:00:00:02"},
+  "src": {"choice": "value", "value": "02:00:00:00:00:01"}}})";
+
+std::vector<Case> cases() {
+  const std::string e = kEthernet;
+  return {
+      {"udp",
+       "[" + e + R"(, {"choice": "ipv4", "ipv4": {"src": {"value": "192.0.2.1"},
+         "dst": {"increment": {"start": "192.0.2.255", "step": "0.0.0.2", "count": 5}},
+         "priority": {"dscp": {"phb": {"value": 26}, "ecn": {"value": 1}}},
+         "time_to_live": {"value": 3}, "identification": {"value": 4660},
+         "dont_fragment": {"value": 1}}},
+         {"udp": {"src_port": {"values": [1000, 2000, 3000]},
+         "dst_port": {"decrement": {"start": 1, "step": 3, "count": 3}}}}])",
+       R"({"size": {"fixed": 128}})",
+       1,
+       {{"eth.dst", "02:00:00:00:00:02"},
+        {"eth.src", "02:00:00:00:00:01"},
+        {"eth.type", "0x0800"},
+        {"ip.src", "192.0.2.1"},
+        {"ip.dst", "192.0.3.1"},
+        {"ip.dsfield.dscp", "26"},
+        {"ip.dsfield.ecn", "1"},
+        {"ip.len", "110"},
+        {"ip.ttl", "3"},
+        {"ip.proto", "17"},
+        {"ip.id", "0x1234"},
+        {"ip.flags.df", "1"},
+        {"ip.checksum.status", kGood},
+        {"udp.srcport", "2000"},
+        {"udp.dstport", "65534"},
+        {"udp.length", "90"},
+        {"udp.checksum.status", kGood}},
+       "Ethernet IP UDP"},
+      {"two tags",
+       "[" + e + R"(, {"vlan": {"id": {"value": 100}, "priority": {"value": 5}}},
+         {"vlan": {"id": {"value": 4094}, "cfi": {"value": 1}}},
+         {"ipv6": {"src": {"value": "2001:db8::1"}, "dst": {"increment": {"start": "2001:db8::ff",
+         "count": 9}}, "traffic_class": {"value": 97}, "flow_label": {"value": 703710},
+         "hop_limit": {"value": 9}}}, {"udp": {"src_port": {"value": 7}}}])",
+       R"({"size": {"fixed": 111}, "payload": {"choice": "increment_byte"}})",
+       2,
+       {{"eth.type", "0x8100"},
+        {"vlan.id", "100;4094"},
+        {"vlan.priority", "5;0"},
+        {"vlan.etype", "0x8100;0x86dd"},
+        {"ipv6.src", "2001:db8::1"},
+        {"ipv6.dst", "2001:db8::101"},
+        {"ipv6.tclass", "0x00000061"},
+        {"ipv6.flow", "0x0abcde"},
+        {"ipv6.hlim", "9"},
+        {"ipv6.plen", "45"},
+        {"ipv6.nxt", "17"},
+        {"udp.checksum.status", kGood}},
+       "Ethernet 802.1Q 802.1Q IPv6 UDP"},
+      {"tcp",
+       "[" + e + R"(, {"ipv4": {"priority": {"tos": {"precedence": {"value": 5},
+         "reliability": {"value": 1}}}, "options": [{"choice": "router_alert"}]}},
+         {"tcp": {"src_port": {"value": 4000}, "dst_port": {"value": 80}, "seq_num": {"value": 4000000000},
+         "ack_num": {"value": 77}, "ctl_syn": {"value": 1}, "ecn_echo": {"value": 1},
+         "window": {"value": 512}}}])",
+       R"({"size": {"fixed": 99}, "payload": {"fixed": {"pattern": "a5b6", "repeat": false}}})",
+       0,
+       {{"ip.dsfield", "0xa4"},
+        {"ip.hdr_len", "24"},
+        {"ip.proto", "6"},
+        {"ip.checksum.status", kGood},
+        {"tcp.srcport", "4000"},
+        {"tcp.seq_raw", "4000000000"},
+        {"tcp.ack_raw", "77"},
+        {"tcp.flags", "0x0042"},
+        {"tcp.hdr_len", "20"},
+        {"tcp.window_size_value", "512"},
+        {"tcp.checksum.status", kGood}},
+       "Ethernet IP TCP"},
+      {"vxlan",
+       "[" + e + R"(, {"ipv4": {"src": {"value": "192.0.2.1"}}},
+         {"udp": {"dst_port": {"value": 4789}}}, {"vxlan": {"vni": {"value": 74565}}}, )" +
+           e +
+           R"(, {"ipv4": {"dst": {"value": "198.51.100.1"}}}, {"udp": {"src_port": {"value": 9}}}])",
+       "{}",
+       0,
+       {{"vxlan.vni", "74565"},
+        {"ip.dst", "0.0.0.0;198.51.100.1"},
+        {"ip.len", "78;28"}, // 92 bytes of headers: larger than the size
+        {"ip.checksum.status", "1;1"},
+        {"udp.checksum.status", "1;1"}},
+       "Ethernet IP UDP VXLAN Ethernet IP UDP"},
+      {"gre",
+       "[" + e + R"(, {"ipv4": {}}, {"gre": {"checksum_present": {"value": 1}}}, {"ipv6": {}},
+         {"tcp": {}}])",
+       R"({"size": {"fixed": 301}})",
+       0,
+       {{"ip.proto", "47"},
+        {"gre.proto", "0x86dd"},
+        {"gre.flags.checksum", "1"},
+        {"ipv6.nxt", "6"},
+        {"tcp.checksum.status", kGood}},
+       "Ethernet IP GRE IPv6 TCP"},
+      {"arp",
+       "[" + e + R"(, {"arp": {"operation": {"value": 2}, "sender_hardware_addr": {"value":
+         "02:00:00:00:00:09"}, "sender_protocol_addr": {"value": "192.0.2.9"},
+         "target_protocol_addr": {"value": "192.0.2.8"}}}])",
+       "{}",
+       0,
+       {{"eth.type", "0x0806"},
+        {"arp.opcode", "2"},
+        {"arp.src.hw_mac", "02:00:00:00:00:09"},
+        {"arp.src.proto_ipv4", "192.0.2.9"},
+        {"arp.dst.proto_ipv4", "192.0.2.8"}},
+       "Ethernet ARP"},
+      {"icmp",
+       "[" + e + R"(, {"ipv4": {}}, {"icmp": {"echo": {"identifier": {"value": 7},
+         "sequence_number": {"increment": {"start": 1, "count": 100}}}}}])",
+       "{}",
+       41,
+       {{"ip.proto", "1"},
+        {"icmp.type", "8"},
+        {"icmp.ident", "7"},
+        {"icmp.seq", "42"},
+        {"icmp.checksum.status", kGood}},
+       "Ethernet IP ICMP"},
+      {"wrong sums",
+       "[" + e + R"(, {"ipv4": {"header_checksum": {"generated": "bad"}}},
+         {"udp": {"checksum": {"custom": 4660}, "length": {"value": 20}}}])",
+       "{}",
+       0,
+       {{"ip.checksum.status", kBad}, {"udp.checksum", "0x1234"}, {"udp.length", "20"}},
+       nullptr},
+      {"pfc",
+       R"([{"pfcpause": {"src": {"value": "02:00:00:00:00:07"}, "class_enable_vector": {"value": 24},
+         "pause_class_3": {"value": 65535}, "pause_class_4": {"value": 9}}}])",
+       "{}",
+       0,
+       {{"eth.dst", "01:80:c2:00:00:01"},
+        {"eth.src", "02:00:00:00:00:07"},
+        {"macc.opcode", "0x0101"},
+        {"macc.cbfc.enbv", "0x0018"},
+        {"macc.cbfc.pause_time.c3", "65535"},
+        {"macc.cbfc.pause_time.c4", "9"}},
+       nullptr},
+      {"pause",
+       R"([{"ethernetpause": {"time": {"value": 1234}}}])",
+       "{}",
+       0,
+       {{"macc.opcode", "0x0001"}, {"macc.pause_time", "1234"}},
+       nullptr},
+      {"roce",
+       "[" + e + R"(, {"ipv4": {"src": {"value": "192.0.2.1"}, "dst": {"value": "192.0.2.2"}}},
+         {"udp": {"src_port": {"value": 49152}, "dst_port": {"value": 4791}}},
+         {"custom": {"bytes": "04:00 ff:ff 00:00:00:11 80:00:00:2a", "x_xdp_roce_icrc": true}}])",
+       R"({"size": {"fixed": 126}, "payload": {"fixed": {"pattern": "a5"}}})",
+       0,
+       {{"infiniband.bth.opcode", "4"},
+        {"infiniband.bth.destqp", "0x000011"},
+        {"infiniband.bth.psn", "42"},
+        {"ip.checksum.status", kGood},
+        {"udp.checksum.status", kGood}},
+       "Ethernet IP UDP BTH"},
+  };
+}
+
+std::vector<std::string> run(const std::string &command, int &status) {
+  std::vector<std::string> lines;
+  FILE *pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  if (!pipe) {
+    status = -1;
+    return lines;
+  }
+  std::string line;
+  for (int c; (c = fgetc(pipe)) != EOF;)
+    if (c == '\n')
+      lines.push_back(std::exchange(line, {}));
+    else
+      line += static_cast<char>(c);
+  status = pclose(pipe);
+  return lines;
+}
+
+// Versions of tshark differ in zeros of hexadecimal numbers and in words for bits.
+std::string plain(const std::string &text) {
+  std::string made, word;
+  for (const char c : text + ";")
+    if (c != ';') {
+      word += c;
+    } else {
+      char *end = nullptr;
+      const unsigned long long value = strtoull(word.c_str(), &end, 0);
+      made += word == "True" ? "1" : !word.empty() && !*end ? std::to_string(value) : word;
+      made += ';';
+      word.clear();
+    }
+  return made;
+}
+
+class OtgFrames : public testing::Test {
+protected:
+  void SetUp() override {
+    char name[] = "/tmp/xr-otg-flows-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+    std::ofstream file(pcap(), std::ios::binary);
+    const auto put = [&](uint32_t word) {
+      file.write(reinterpret_cast<const char *>(&word), sizeof(word));
+    };
+    for (const uint32_t word : {0xa1b2c3d4U, 0x00040002U, 0U, 0U, 65535U, 1U})
+      put(word);
+    for (const Case &one : cases_) {
+      const Bytes bytes = frame_of(good(one.packet, one.more), one.number);
+      const auto length = static_cast<uint32_t>(bytes.size());
+      for (const uint32_t word : {0U, 0U, length, length})
+        put(word);
+      file.write(reinterpret_cast<const char *>(bytes.data()), length);
+    }
+  }
+  void TearDown() override {
+    for (const std::string &file : {pcap(), script()})
+      unlink(file.c_str());
+    rmdir(directory_.c_str());
+  }
+  std::string pcap() const { return directory_ + "/frames.pcap"; }
+  std::string script() const { return directory_ + "/read.py"; }
+
+  std::string directory_;
+  const std::vector<Case> cases_ = cases();
+};
+
+TEST_F(OtgFrames, TsharkReadsWhatTheFlowSays) {
+  int status = 0;
+  if (run("tshark --version", status); status)
+    GTEST_SKIP() << "SKIP: there is no tshark";
+  std::map<std::string, size_t> columns{{"_ws.malformed", 0}};
+  for (const Case &one : cases_)
+    for (const auto &field : one.fields)
+      columns.emplace(field.first, 0);
+  std::string command = "tshark -n -r " + pcap() +
+                        " -o ip.check_checksum:TRUE -o udp.check_checksum:TRUE"
+                        " -o tcp.check_checksum:TRUE -T fields -E separator=, -E occurrence=a"
+                        " -E 'aggregator=;'";
+  size_t column = 0;
+  for (auto &one : columns) {
+    one.second = column++;
+    command += " -e " + one.first;
+  }
+  const auto lines = run(command, status);
+  ASSERT_EQ(status, 0) << command;
+  ASSERT_EQ(lines.size(), cases_.size());
+  for (size_t i = 0; i < cases_.size(); i++) {
+    std::vector<std::string> words(1);
+    for (const char c : lines[i])
+      if (c == ',')
+        words.emplace_back();
+      else
+        words.back() += c;
+    ASSERT_EQ(words.size(), columns.size());
+    if (cases_[i].layers) {
+      EXPECT_EQ(words[columns.at("_ws.malformed")], "") << cases_[i].name;
+    }
+    for (const auto &field : cases_[i].fields)
+      EXPECT_EQ(plain(words[columns.at(field.first)]), plain(field.second))
+          << cases_[i].name << ": " << field.first;
+  }
+}
+
+// Layers, then whether scapy's own lengths and checksums make the same bytes.
+constexpr const char *kScript = R"(
+import sys
+from scapy.all import rdpcap, Ether, Raw, Padding
+from scapy.contrib.roce import BTH
+for frame in rdpcap(sys.argv[1]):
+    layers, again = [], Ether(bytes(frame))
+    layer = again
+    while layer and layer.name not in ("NoPayload", "Raw", "Padding"):
+        layers.append(layer.name)
+        for key in ("len", "plen", "chksum"):
+            if key in layer.fields and layer.name != "802.1Q":
+                del layer.fields[key]
+        layer = layer.payload
+    if BTH in again:
+        same = "%08x" % frame[BTH].icrc == frame[BTH].compute_icrc(None).hex()
+    else:
+        same = bytes(again) == bytes(frame)
+    print(" ".join(layers) + (": same" if same else ": different"))
+)";
+
+TEST_F(OtgFrames, ScapyComputesTheSame) {
+  int status = 0;
+  if (run(std::string(kPython) + " -c 'import scapy.contrib.roce'", status); status)
+    GTEST_SKIP() << "SKIP: " << kPython << " has no scapy with scapy.contrib.roce";
+  std::ofstream(script()) << kScript;
+  const auto lines = run(fmt::format("{} {} {}", kPython, script(), pcap()), status);
+  ASSERT_EQ(status, 0);
+  ASSERT_EQ(lines.size(), cases_.size());
+  for (size_t i = 0; i < cases_.size(); i++)
+    if (cases_[i].layers) {
+      EXPECT_EQ(lines[i], cases_[i].layers + std::string(": same")) << cases_[i].name;
+    } else {
+      EXPECT_NE(lines[i], "") << cases_[i].name;
+    }
+}
+
+// What a configuration is shown as is read as the same.
+TEST(OtgFlows, DefaultsAreWrittenAndReadAgain) {
+  for (const Case &one : cases()) {
+    const Read first = read(Json::array({flow_json(one.packet, one.more)}));
+    Read again = read(first.json["flows"]);
+    EXPECT_EQ(again.findings.errors, std::vector<std::string>{}) << one.name;
+    EXPECT_EQ(again.json, first.json) << one.name;
+    ASSERT_EQ(again.config.plain_flows.size(), 1U);
+    EXPECT_EQ(again.config.plain_flows[0].frame, first.config.plain_flows[0].frame) << one.name;
+  }
+  const Read made = read(Json::array({flow_json("[{}]")}));
+  const Json &flow = made.json["flows"][0];
+  EXPECT_EQ(flow["rate"], (Json{{"choice", "pps"}, {"pps", 1000}}));
+  EXPECT_EQ(flow["size"], (Json{{"choice", "fixed"}, {"fixed", 64}}));
+  EXPECT_EQ(flow["duration"]["continuous"]["gap"], 12);
+  EXPECT_EQ(flow["packet"][0]["choice"], "ethernet");
+  EXPECT_EQ(flow["packet"][0]["ethernet"]["dst"], (Json{{"choice", "auto"}}));
+  EXPECT_TRUE(made.config.plain_flows[0].resolve_dst_mac);
+  const Bytes frame = frame_of(made.config.plain_flows[0]);
+  EXPECT_EQ(frame[12] << 8 | frame[13], 0xffff); // the model's
+}
+
+TEST(OtgFlows, SizesRatesAndDurations) {
+  const std::string packet = "[" + kEthernet + "]";
+  PlainFlow flow = good(packet, R"({"size": {"random": {"min": 100, "max": 900}},
+    "rate": {"mbps": "250"}, "duration": {"fixed_seconds": {"seconds": 1.5, "gap": 20,
+    "delay": {"microseconds": 2.5}}}})");
+  EXPECT_EQ(flow.sizes.kind, packet::FrameSizes::Kind::Random);
+  EXPECT_EQ(flow.sizes.from, 100U);
+  EXPECT_EQ(flow.sizes.to, 900U);
+  EXPECT_EQ(flow.rate.kind, packet::FrameRate::Kind::Bits);
+  EXPECT_EQ(flow.rate.value, 250'000'000U);
+  EXPECT_EQ(flow.span.kind, packet::FrameSpan::Kind::Time);
+  EXPECT_EQ(flow.span.ns, 1'500'000'000U);
+  EXPECT_EQ(flow.span.gap, 20U);
+  EXPECT_EQ(flow.span.delay.ns(0), 2500U);
+
+  flow = good(packet,
+              R"({"size": {"weight_pairs": {"predefined": "imix"}}, "rate": {"percentage": 12.5},
+    "duration": {"burst": {"bursts": 4, "packets": 9, "inter_burst_gap": {"bytes": 1000}}}})");
+  EXPECT_EQ(flow.sizes.weighted, (std::vector<packet::WeightedSize>{{64, 7}, {570, 4}, {1518, 1}}));
+  EXPECT_EQ(flow.rate.kind, packet::FrameRate::Kind::Percent);
+  EXPECT_EQ(flow.rate.percent, 12.5);
+  EXPECT_EQ(flow.span.kind, packet::FrameSpan::Kind::Bursts);
+  EXPECT_EQ(flow.span.bursts, 4U);
+  EXPECT_EQ(flow.span.packets, 9U);
+  EXPECT_EQ(flow.span.between.ns(8'000'000'000), 1000U);
+
+  for (const auto &[word, bits] : std::map<std::string, uint64_t>{
+           {"bps", 1'000'000'000}, {"kbps", 1'000'000'000}, {"gbps", 1'000'000'000}})
+    EXPECT_EQ(good(packet, R"({"rate": {"choice": ")" + word + "\"}}").rate.value, bits) << word;
+  flow = good(packet, R"({"size": {"increment": {"start": 70, "end": 90, "step": 5}},
+    "duration": {"fixed_packets": {"packets": 7}}})");
+  EXPECT_EQ(flow.sizes.of(4), 90U);
+  EXPECT_EQ(flow.sizes.of(5), 70U);
+  EXPECT_EQ(flow.span.kind, packet::FrameSpan::Kind::Packets);
+  EXPECT_EQ(flow.span.packets, 7U);
+}
+
+TEST(OtgFlows, DevicesAndTheWayBack) {
+  const std::string packet = R"([{"ethernet": {"src": {"value": "02:00:00:00:00:01"}}},
+    {"ipv4": {"src": {"value": "192.0.2.1"}, "dst": {"increment": {"start": "192.0.2.2", "count": 4}}}},
+    {"udp": {"src_port": {"value": 1}, "dst_port": {"value": 2}}}])";
+  const auto made = read(Json::array({flow_json(packet, R"({"tx_rx": {"device": {
+    "tx_names": ["ip tx"], "rx_names": ["eth rx", "ip third"], "bidirectional": true}}})")}));
+  ASSERT_EQ(made.findings.errors, std::vector<std::string>{});
+  const auto &flows = made.config.plain_flows;
+  ASSERT_EQ(flows.size(), 4U);
+  EXPECT_EQ(flows[0].tx_port, 0U);
+  EXPECT_EQ(flows[0].rx_ports, std::vector<size_t>{1});
+  EXPECT_EQ(flows[1].tx_port, 1U);
+  EXPECT_EQ(flows[1].rx_ports, std::vector<size_t>{0});
+  EXPECT_EQ(flows[3].tx_device, "ip third");
+  EXPECT_EQ(flows[3].rx_device, "ip tx");
+  EXPECT_TRUE(flows[0].resolve_dst_mac && flows[1].resolve_dst_mac && flows[1].resolve_src_mac);
+  EXPECT_FALSE(flows[0].resolve_src_mac);
+  const Bytes there = frame_of(flows[0], 2), back = frame_of(flows[1], 2);
+  EXPECT_EQ(Bytes(there.begin() + 26, there.begin() + 34), (Bytes{192, 0, 2, 1, 192, 0, 2, 4}));
+  EXPECT_EQ(Bytes(back.begin() + 26, back.begin() + 34), (Bytes{192, 0, 2, 4, 192, 0, 2, 1}));
+  EXPECT_EQ(Bytes(back.begin() + 34, back.begin() + 38), (Bytes{0, 2, 0, 1}));
+}
+
+TEST(OtgFlows, StampsWhereThereIsRoom) {
+  const std::string udp = "[" + kEthernet + R"(, {"ipv4": {}}, {"udp": {}}])";
+  const std::string metrics =
+      R"("metrics": {"enable": true, "loss": true, "latency": {"enable": true,
+    "mode": "cut_through"}})";
+  PlainFlow flow = good(udp, "{" + metrics + "}");
+  EXPECT_TRUE(flow.frame.stamped && flow.enabled && flow.loss && flow.latency && flow.cut_through);
+  EXPECT_FALSE(flow.timestamps);
+  Bytes bytes(60);
+  packet::VariedFrame(flow.frame, 60).write(0, 60, bytes, {.flow = 5, .sequence = 6, .time_ns = 7});
+  const auto stamp = packet::read_trailer(bytes);
+  ASSERT_TRUE(stamp);
+  EXPECT_EQ(stamp->flow, 5);
+  EXPECT_EQ(stamp->sequence, 6U);
+  EXPECT_EQ(stamp->time_ns, 7U);
+
+  const std::string tcp = "[" + kEthernet + R"(, {"ipv4": {}}, {"tcp": {}}])";
+  const Read small = read(Json::array({flow_json(tcp, "{" + metrics + "}")}));
+  EXPECT_FALSE(small.config.plain_flows[0].frame.stamped);
+  ASSERT_EQ(small.findings.warnings.size(), 1U);
+  EXPECT_EQ(small.findings.warnings[0].rfind("flows[0].size: frames of less than 76 bytes", 0), 0U)
+      << small.findings.warnings[0];
+  EXPECT_FALSE(good(R"([{"pfcpause": {}}])", "{" + metrics + "}").frame.stamped);
+}
+
+TEST(OtgFlows, TheTagsOwnTpid) {
+  const std::string packet =
+      "[" + kEthernet + R"(, {"vlan": {"tpid": {"value": 34984}}}, {"ipv4": {}}])";
+  const Read made = read(Json::array({flow_json(packet)}));
+  ASSERT_EQ(made.findings.warnings.size(), 1U);
+  EXPECT_NE(made.findings.warnings[0].find("flows[0].packet[1].vlan.tpid"), std::string::npos);
+  const Bytes bytes = frame_of(made.config.plain_flows[0]);
+  EXPECT_EQ(Bytes(bytes.begin() + 12, bytes.begin() + 18), (Bytes{0x88, 0xa8, 0, 0, 8, 0}));
+}
+
+TEST(OtgFlows, FindingsNameTheKey) {
+  struct Wrong {
+    const char *packet, *more, *expected; // the start of the finding
+  };
+  const std::string e = kEthernet;
+  const std::vector<Wrong> errors{
+      {"[]", "{}", "flows[0].packet: "},
+      {R"([{"ethernet": {}}, {"mpls": {"label": {"value": 3}}}])", "{}",
+       "flows[0].packet[1].mpls: "},
+      {R"([{"ipv4": {}}])", "{}", "flows[0].packet[0]: a frame does not start with ipv4"},
+      {R"([{"vlan": {"tpid": {"value": 33024}}}])", "{}", "flows[0].packet[0]: "},
+      {R"([{"ethernet": {"dst": {"value": "02:00"}}}])", "{}",
+       "flows[0].packet[0].ethernet.dst.value: '02:00' is not a MAC"},
+      {R"([{"ethernet": {"src": {"choice": "auto"}}}])", "{}",
+       "flows[0].packet[0].ethernet.src.choice: "},
+      {R"([{"ethernet": {"dsst": {}}}])", "{}", "flows[0].packet[0].ethernet.'dsst': "},
+      {R"([{"ethernet": {}}, {"ipv4": {"src": {"values": ["192.0.2.1", "::1"]}}}])", "{}",
+       "flows[0].packet[1].ipv4.src.values[1]: "},
+      {R"([{"ethernet": {}}, {"ipv4": {"src": {"auto": {"choice": "dhcp"}}}}])", "{}",
+       "flows[0].packet[1].ipv4.src.choice: addresses that DHCP"},
+      {R"([{"ethernet": {}}, {"ipv4": {"priority": {"dscp": {"phb": {"value": 64}}}}}])", "{}",
+       "flows[0].packet[1].ipv4.priority.dscp.phb.value: 64 is not a whole number from 0 to 63"},
+      {R"([{"ethernet": {}}, {"ipv4": {"options": [{"choice": "timestamp"}]}}])", "{}",
+       "flows[0].packet[1].ipv4.options[0]: "},
+      {R"([{"ethernet": {}}, {"udp": {"src_port": {"random": {"min": 9, "max": 3}}}}])", "{}",
+       "flows[0].packet[1].udp.src_port.random.min: "},
+      {R"([{"ethernet": {}}, {"udp": {"src_port": {"increment": {"count": 0}}}}])", "{}",
+       "flows[0].packet[1].udp.src_port.increment.count: "},
+      {R"([{"custom": {"bytes": "0 1 2"}}])", "{}", "flows[0].packet[0].custom.bytes: "},
+      {R"([{"custom": {"bytes": "0102", "x_xdp_roce_icrc": true}}])", "{}",
+       "flows[0].packet[0].custom.x_xdp_roce_icrc: "},
+      {R"([{"ethernet": {}}, {"ipv4": {}}, {"udp": {}}, {"custom": {"bytes": "01",
+        "x_xdp_roce_icrc": true}}, {"custom": {"bytes": "01"}}])",
+       "{}", "flows[0].packet: x_xdp_roce_icrc"},
+      {R"([{"ethernet": {}}])", R"({"tx_rx": {"port": {"tx_name": "tz"}}})",
+       "flows[0].tx_rx.port.tx_name: there is no port 'tz'"},
+      {R"([{"ethernet": {}}])",
+       R"({"tx_rx": {"port": {"tx_name": "tx", "rx_names": ["rx", "q"]}}})",
+       "flows[0].tx_rx.port.rx_names: "},
+      {R"([{"ethernet": {}}])",
+       R"({"tx_rx": {"device": {"tx_names": ["eth tx"], "rx_names": ["eth tx"]}}})",
+       "flows[0].tx_rx.device.rx_names: 'eth tx' would send to itself"},
+      {R"([{"ethernet": {}}])",
+       R"({"tx_rx": {"device": {"mode": "one_to_one", "tx_names": ["eth tx"],
+         "rx_names": ["ip rx", "ip third"]}}})",
+       "flows[0].tx_rx.device.rx_names: one_to_one"},
+      {R"([{"ethernet": {}}])", R"({"rate": {"pps": 0}})", "flows[0].rate.pps: "},
+      {R"([{"ethernet": {}}])", R"({"size": {"random": {"min": 200, "max": 100}}})",
+       "flows[0].size.random.max: "},
+      {R"([{"ethernet": {}}])", R"({"size": {"weight_pairs": {"custom": []}}})",
+       "flows[0].size.weight_pairs.custom: "},
+      {R"([{"ethernet": {}}])", R"({"payload": {"fixed": {"pattern": "xy"}}})",
+       "flows[0].payload.fixed.pattern: "},
+  };
+  for (const Wrong &one : errors) {
+    const Read made = read(Json::array({flow_json(one.packet, one.more)}));
+    ASSERT_FALSE(made.findings.errors.empty()) << one.expected;
+    EXPECT_EQ(made.findings.errors[0].rfind(one.expected, 0), 0U) << made.findings.errors[0];
+    EXPECT_EQ(made.findings.errors.size(), 1U) << one.expected << made.findings.errors.back();
+  }
+  const Read twice = read(Json::array({flow_json("[{}]"), flow_json("[{}]")}));
+  ASSERT_EQ(twice.findings.errors.size(), 1U);
+  EXPECT_EQ(twice.findings.errors[0].rfind("flows[1].name: 'f' is a flow already", 0), 0U);
+
+  const std::vector<Wrong> warnings{
+      {R"([{"ethernet": {"pfc_queue": {"value": 3}}}])", "{}",
+       "flows[0].packet[0].ethernet.pfc_queue: "},
+      {R"([{"ethernet": {"src": {"value": "02:00:00:00:00:01", "metric_tags": [{"name": "t"}]}}}])",
+       "{}", "flows[0].packet[0].ethernet.src.metric_tags: "},
+      {R"([{"ethernet": {}}])", R"({"egress_packet": [{"ethernet": {}}]})",
+       "flows[0].egress_packet: "},
+      {R"([{"ethernet": {}}])", R"({"metrics": {"loss": true}})", "flows[0].metrics.enable: "},
+      {R"([{"ethernet": {}}])", R"({"size": {"fixed": 60}})", "flows[0].size: "},
+      {R"([{"ethernet": {}}, {"udp": {}}])", "{}", "flows[0].packet[1].udp.checksum: "},
+      {R"([{"ethernet": {}}, {"ipv4": {}}, {"udp": {}}, {"vxlan": {}}])", "{}",
+       "flows[0].packet[3].vxlan: "},
+      {R"([{"ethernet": {}}])", R"({"tx_rx": {"port": {"tx_name": "tx"}},
+        "metrics": {"enable": true}, "size": {"fixed": 100}})",
+       "flows[0].tx_rx.port.rx_names: "},
+  };
+  for (const Wrong &one : warnings) {
+    const Read made = read(Json::array({flow_json(one.packet, one.more)}));
+    EXPECT_EQ(made.findings.errors, std::vector<std::string>{}) << one.expected;
+    ASSERT_EQ(made.findings.warnings.size(), 1U) << one.expected;
+    EXPECT_EQ(made.findings.warnings[0].rfind(one.expected, 0), 0U) << made.findings.warnings[0];
+  }
+}
+
+} // namespace
+} // namespace xr::otg

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "requester/plain.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace xr::requester {
+
+using packet::FrameRate;
+using packet::FrameSizes;
+using packet::FrameSpan;
+using packet::Wide;
+
+namespace {
+
+// Of a schedule: 2^-32 ns, rounded up, so that a frame is never early and the sum of 2^32
+// intervals is late by less than 1 ns.
+Wide interval(Wide units, uint64_t rate) {
+  return ((units * 1'000'000'000 << 32) + rate - 1) / rate;
+}
+
+uint64_t rate_of(const PlainFlow &flow) {
+  if (flow.rate.kind != FrameRate::Kind::Percent)
+    return flow.rate.value;
+  return static_cast<uint64_t>(
+      std::llround(flow.rate.percent / 100 * static_cast<double>(flow.line_bits)));
+}
+
+Wide units_of(FrameRate::Kind kind, uint32_t size) {
+  switch (kind) {
+  case FrameRate::Kind::Packets:
+    return 1;
+  case FrameRate::Kind::Bits:
+    return size * Wide{8};
+  case FrameRate::Kind::Percent:
+    break;
+  }
+  return (size + packet::kPreambleBytes + packet::kGapBytes) * Wide{8};
+}
+
+uint32_t bytes_to_nic(uint32_t size) { return size - packet::kFcsBytes; }
+
+} // namespace
+
+Status check_plain(const PlainFlow &flow) {
+  const auto needs_line = [&](const packet::LineTime &time) {
+    return time.bytes && time.value > packet::kGapBytes;
+  };
+  if (!flow.line_bits &&
+      (flow.rate.kind == FrameRate::Kind::Percent || flow.span.gap > packet::kGapBytes ||
+       needs_line(flow.span.delay) || needs_line(flow.span.between)))
+    return Error{
+        "a percentage, a gap or a delay in bytes refers to the line rate, which is not known",
+        "packets or bits a second, and times"};
+  if (flow.rate.kind != FrameRate::Kind::Percent && !flow.rate.value)
+    return Error{"a rate of 0 sends nothing", "at least 1 a second"};
+  if (flow.sizes.least < packet::kSmallestFrame ||
+      bytes_to_nic(flow.sizes.least) < flow.frame.shortest())
+    return Error{fmt::format("the headers need frames of {} bytes with FCS",
+                             flow.frame.shortest() + packet::kFcsBytes),
+                 "raise `least`"};
+  return {};
+}
+
+PlainSource::Flow::Flow(PlainFlow from)
+    : plan(std::move(from)), frame(plan.frame, bytes_to_nic(plan.sizes.largest())),
+      rate(rate_of(plan)) {
+  if (!frame.constant() || plan.sizes.kind != FrameSizes::Kind::Fixed)
+    return;
+  same.resize(bytes_to_nic(plan.sizes.of(0)));
+  frame.write(0, static_cast<uint32_t>(same.size()), same);
+}
+
+PlainSource::PlainSource(std::vector<PlainFlow> flows, uint64_t to_stamps) : to_stamps_(to_stamps) {
+  constexpr uint32_t kLine = 64; // of the cache
+  for (PlainFlow &flow : flows) {
+    stride_ = std::max(stride_, (flow.sizes.largest() + kLine - 1) / kLine * kLine);
+    flows_.emplace_back(std::move(flow));
+  }
+}
+
+void PlainSource::start(size_t index, uint64_t now) {
+  Flow &flow = flows_[index];
+  const FrameSpan &span = flow.plan.span;
+  flow.counts = {};
+  flow.counts.state = PlainState::Started;
+  flow.due = now + span.delay.ns(flow.plan.line_bits);
+  flow.due_part = 0;
+  flow.end = span.kind == FrameSpan::Kind::Time ? flow.due + span.ns : packet::kNever;
+  if (!flow.rate) // 0 percent: it waits for its end
+    flow.due = packet::kNever;
+  flow.in_burst = flow.bursts = 0;
+  enqueue(index);
+  forget_stale();
+}
+
+void PlainSource::stop(size_t index) {
+  flows_[index].counts.state = PlainState::Stopped;
+  flows_[index].epoch++;
+  forget_stale();
+}
+
+void PlainSource::pause(size_t index, uint64_t now) {
+  Flow &flow = flows_[index];
+  if (flow.counts.state != PlainState::Started)
+    return;
+  flow.counts.state = PlainState::Paused;
+  flow.paused_at = now;
+  flow.epoch++;
+  forget_stale();
+}
+
+void PlainSource::resume(size_t index, uint64_t now) {
+  Flow &flow = flows_[index];
+  if (flow.counts.state != PlainState::Paused)
+    return;
+  flow.counts.state = PlainState::Started;
+  for (uint64_t *time : {&flow.due, &flow.end})
+    if (*time != packet::kNever)
+      *time += now - flow.paused_at;
+  enqueue(index);
+}
+
+bool PlainSource::stamped(size_t flow) const {
+  return flows_[flow].frame.stamped(bytes_to_nic(flows_[flow].plan.sizes.largest()));
+}
+
+void PlainSource::enqueue(size_t index) {
+  Flow &flow = flows_[index];
+  const uint64_t at = std::min(flow.due, flow.end);
+  flow.epoch++;
+  if (at != packet::kNever)
+    queue_.push({.at = at, .flow = index, .epoch = flow.epoch});
+}
+
+void PlainSource::forget_stale() {
+  while (!queue_.empty() && queue_.top().epoch != flows_[queue_.top().flow].epoch)
+    queue_.pop();
+}
+
+// From the start of a frame of this size to that of the next.
+Wide PlainSource::after(Flow &flow, uint32_t size) {
+  if (flow.cached_size == size)
+    return flow.cached;
+  flow.cached_size = size;
+  flow.cached = interval(units_of(flow.plan.rate.kind, size), flow.rate);
+  if (flow.plan.line_bits) // the fewest bytes between frames
+    flow.cached = std::max(flow.cached,
+                           interval((size + packet::kPreambleBytes + flow.plan.span.gap) * Wide{8},
+                                    flow.plan.line_bits));
+  return flow.cached;
+}
+
+// Sets when the next frame is due, or that it was the last.
+void PlainSource::advance(Flow &flow, uint32_t size) {
+  const FrameSpan &span = flow.plan.span;
+  Wide wait = after(flow, size);
+  if (span.kind == FrameSpan::Kind::Packets && flow.counts.frames >= span.packets)
+    flow.counts.state = PlainState::Stopped;
+  if (span.kind == FrameSpan::Kind::Bursts && ++flow.in_burst >= span.packets) {
+    flow.in_burst = 0;
+    if (++flow.bursts == span.bursts)
+      flow.counts.state = PlainState::Stopped;
+    wait = Wide{span.between.ns(flow.plan.line_bits)} << 32;
+    if (flow.plan.line_bits)
+      wait += interval((size + packet::kPreambleBytes) * Wide{8}, flow.plan.line_bits);
+  }
+  wait += flow.due_part;
+  flow.due_part = static_cast<uint32_t>(wait);
+  flow.due += static_cast<uint64_t>(wait >> 32);
+}
+
+void PlainSource::write(Flow &flow, uint64_t now, std::span<uint8_t> buffer,
+                        packet::Outgoing &out) {
+  PlainCounts &counts = flow.counts;
+  const uint32_t size = flow.plan.sizes.of(counts.frames), bytes = bytes_to_nic(size);
+  std::span<const uint8_t> raw = flow.same;
+  if (raw.empty()) {
+    flow.frame.write(counts.frames, bytes, buffer,
+                     {.flow = flow.plan.id,
+                      .sequence = static_cast<uint32_t>(counts.frames),
+                      .time_ns = now + to_stamps_});
+    raw = buffer.first(bytes);
+  }
+  out = {.shape = nullptr, .fields = {}, .raw = raw, .due = flow.due};
+  counts.stamped += flow.frame.stamped(bytes);
+  counts.first_ns = counts.frames ? counts.first_ns : now;
+  counts.last_ns = now;
+  counts.frames++;
+  counts.bytes += size;
+  advance(flow, size);
+}
+
+size_t PlainSource::next(uint64_t now, std::span<packet::Outgoing> out) {
+  if (arena_.size() < out.size() * stride_)
+    arena_.resize(out.size() * stride_);
+  size_t made = 0;
+  while (made < out.size() && !queue_.empty() && queue_.top().at <= now) {
+    const Entry entry = queue_.top();
+    queue_.pop();
+    Flow &flow = flows_[entry.flow];
+    if (entry.epoch != flow.epoch)
+      continue;
+    if (flow.due != packet::kNever && flow.due + kPatienceNs < now) {
+      const uint64_t late = now - kPatienceNs - flow.due;
+      flow.due += late;
+      flow.counts.slipped_ns += late;
+    }
+    if (flow.due >= flow.end) {
+      flow.counts.state = PlainState::Stopped;
+      continue;
+    }
+    write(flow, now, std::span(arena_).subspan(made * stride_, stride_), out[made]);
+    made++;
+    if (flow.counts.state == PlainState::Started)
+      enqueue(entry.flow);
+  }
+  forget_stale();
+  return made;
+}
+
+uint64_t PlainSource::wake_at() const { return queue_.empty() ? packet::kNever : queue_.top().at; }
+
+} // namespace xr::requester

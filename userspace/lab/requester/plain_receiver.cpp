@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "requester/plain_receiver.h"
+
+#include <algorithm>
+
+#include "packet/frame_schedule.h"
+#include "packet/trailer.h"
+
+namespace xr::requester {
+
+PlainReceiver::PlainReceiver(size_t flows) : flows_(flows) {}
+
+void PlainReceiver::clear(size_t flow) { flows_[flow] = {}; }
+
+// The sequence of the stamp has 32 bits: of the numbers with these, the one that is nearest to what
+// is expected.
+void PlainReceiver::place(Flow &flow, uint32_t sequence) {
+  PlainReceived &counts = flow.counts;
+  if (!flow.seen)
+    flow.seen = std::make_unique<std::bitset<kWindow>>();
+  auto &seen = *flow.seen;
+  const auto ahead = static_cast<int32_t>(sequence - static_cast<uint32_t>(flow.next));
+  if (ahead >= 0 || flow.next < uint64_t{0} - static_cast<uint64_t>(int64_t{ahead})) {
+    // It is new: those before it are missing until they arrive.
+    const uint64_t skipped = sequence - static_cast<uint32_t>(flow.next);
+    if (skipped >= kWindow)
+      seen.reset();
+    else
+      for (uint64_t i = 0; i < skipped; i++)
+        seen.reset((flow.next + i) % kWindow);
+    counts.missing += skipped;
+    flow.next += skipped + 1;
+    seen.set((flow.next - 1) % kWindow);
+    return;
+  }
+  const uint64_t number = flow.next - static_cast<uint64_t>(-int64_t{ahead});
+  const bool known = flow.next - number <= kWindow;
+  if (known && seen.test(number % kWindow)) {
+    counts.duplicates++;
+    return;
+  }
+  if (known)
+    seen.set(number % kWindow);
+  counts.late++;
+  counts.missing -= counts.missing ? 1 : 0;
+}
+
+bool PlainReceiver::receive(uint64_t now, std::span<const uint8_t> frame) {
+  const auto stamp = packet::read_trailer(frame);
+  if (!stamp || stamp->flow >= flows_.size())
+    return false;
+  Flow &flow = flows_[stamp->flow];
+  PlainReceived &counts = flow.counts;
+  counts.first_ns = counts.frames ? counts.first_ns : now;
+  counts.last_ns = now;
+  counts.frames++;
+  counts.bytes += frame.size() + packet::kFcsBytes;
+  place(flow, stamp->sequence);
+  if (now < stamp->time_ns) {
+    counts.before++;
+    return true;
+  }
+  const uint64_t latency = now - stamp->time_ns;
+  counts.latency_min_ns = counts.timed ? std::min(counts.latency_min_ns, latency) : latency;
+  counts.latency_max_ns = std::max(counts.latency_max_ns, latency);
+  counts.latency_sum_ns += latency;
+  counts.timed++;
+  return true;
+}
+
+} // namespace xr::requester

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the frames of plain flows where they arrive, by their stamps (packet/trailer.h). Bytes are
+// with FCS. Times are in ns of the clock that the sender stamps with, like CLOCK_TAI.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace xr::requester {
+
+struct PlainReceived {
+  uint64_t frames = 0, bytes = 0; // with duplicates
+  uint64_t duplicates = 0;
+  uint64_t late = 0; // arrived after a frame that was sent later
+  // Frames that were sent before the latest one that arrived, and are missing so far.
+  uint64_t missing = 0;
+  uint64_t first_ns = 0, last_ns = 0; // of arrival
+  // Of frames whose time is not after their arrival; the others are `before`: the clocks differ.
+  uint64_t timed = 0, before = 0;
+  uint64_t latency_sum_ns = 0, latency_min_ns = 0, latency_max_ns = 0;
+
+  uint64_t latency_average_ns() const { return timed ? latency_sum_ns / timed : 0; }
+  // Of as many as were sent.
+  uint64_t lost(uint64_t sent) const {
+    const uint64_t different = frames - duplicates;
+    return sent > different ? sent - different : 0;
+  }
+};
+
+class PlainReceiver {
+public:
+  // A frame that is late by at least this many frames is counted late, be it a duplicate or not.
+  static constexpr uint64_t kWindow = 4096;
+
+  // Flows have the numbers 0 to flows - 1 in their stamps.
+  explicit PlainReceiver(size_t flows);
+
+  // False: it has no stamp of these flows.
+  bool receive(uint64_t now, std::span<const uint8_t> frame);
+  const PlainReceived &counts(size_t flow) const { return flows_[flow].counts; }
+  // Before the flow starts once more, from sequence 0.
+  void clear(size_t flow);
+
+private:
+  struct Flow {
+    PlainReceived counts;
+    uint64_t next = 0;                          // after the highest sequence that arrived
+    std::unique_ptr<std::bitset<kWindow>> seen; // of sequence modulo kWindow, below `next`
+  };
+  void place(Flow &flow, uint32_t sequence);
+  std::vector<Flow> flows_;
+};
+
+} // namespace xr::requester
