@@ -61,8 +61,7 @@ http::Answer failures(int status, const std::vector<std::string> &errors) {
 }
 
 http::Answer failure(int status, const Error &error) {
-  return failure(status,
-                 std::vector<std::string>{error.hint.empty()
+  return failures(status, std::vector<std::string>{error.hint.empty()
                                               ? error.message
                                               : fmt::format("{} ({})", error.message, error.hint)});
 }

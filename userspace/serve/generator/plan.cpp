@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include <arpa/inet.h>
+
 #include <fmt/format.h>
 
 #include "parse/words.h"
