@@ -165,6 +165,15 @@ int main(int argc, char **argv) {
     save(folder / "star", hpcc_files(std::filesystem::path(argv[2]) / "hpcc"));
     return 0;
   }
+  if (target == "otg_fuzz") {
+    for (const auto &entry :
+         std::filesystem::directory_iterator(std::filesystem::path(argv[2]) / "otg"))
+      if (entry.path().extension() == ".json")
+        std::filesystem::copy_file(entry.path(), folder / entry.path().filename(),
+                                   std::filesystem::copy_options::overwrite_existing),
+            seeds++;
+    return seeds ? 0 : 1;
+  }
   for (const auto &entry : std::filesystem::directory_iterator(argv[2])) {
     const std::string name = entry.path().filename();
     if (name.find(".pcap") == std::string::npos)

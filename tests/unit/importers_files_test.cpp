@@ -539,6 +539,8 @@ options: {per_port_options: [{port_name: left, protocols: [{rocev2: {dcqcn_setti
            {"ports: [{name: a, name: b}]", "o.yaml:1: 'name' is there twice"},
            {"? [a]\n: 1", "o.yaml:1: a key is not a text"},
            {"- 1", "o.yaml: [1] is not an object"},
+           {"{\"ports\": [{\"name\": \"a\", \"name\": \"b\"}]}",
+            "o.yaml: an object has the key 'name' twice"},
            {"lags: [.5]", "o.yaml: lags: it is not supported"}}) {
     const auto refused = importers::otg(text, "o.yaml");
     ASSERT_FALSE(refused.ok()) << text;

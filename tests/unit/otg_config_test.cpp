@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "otg/config.h"
+#include "otg/json_text.h"
 #include "parse/address.h"
 
 namespace {
@@ -20,17 +21,20 @@ using otg::Config;
 using otg::Findings;
 using otg::Json;
 
-Json everything() {
-  std::ifstream file(XR_TEST_DATA "/otg/everything.json");
-  Json json = Json::parse(file);
-  // Not in the model; it switches PFC of the priority off.
-  json["layer1"][0]["flow_control"]["ieee_802_1qbb"]["pfc_class_0"] = nullptr;
-  return json;
+const Json &everything() {
+  static const Json kJson = [] {
+    std::ifstream file(XR_TEST_DATA "/otg/everything.json");
+    Json json = Json::parse(file);
+    // Not in the model; it switches PFC of the priority off.
+    json["layer1"][0]["flow_control"]["ieee_802_1qbb"]["pfc_class_0"] = nullptr;
+    return json;
+  }();
+  return kJson;
 }
 
 using Pointer = Json::json_pointer;
 
-// Of everything.json.
+// Places in everything.json.
 const std::string kQps = "/devices/0/rocev2/ipv4_interfaces/0/peers/0/qps";
 const std::string kFlows =
     "/stateful_flows/rocev2/0/tx_ports/0/transmit_type/target_line_rate/flows";
@@ -511,6 +515,50 @@ TEST(OtgConfig, ChoicesMayBeAbsentButNotTwo) {
   EXPECT_TRUE(config.auto_start);
   EXPECT_TRUE(config.ports.empty() && config.flows.empty());
   EXPECT_EQ(json["stateful_flows"]["choice"], "rocev2");
+}
+
+// Every key taken away, and every value replaced by each of another kind: it is read, and then the
+// same again, or refused.
+TEST(OtgConfig, EveryEditIsReadOrRefused) {
+  const Json flat = everything().flatten();
+  std::vector<Pointer> all;
+  for (const auto &[at, value] : flat.items())
+    for (Pointer pointer(at); !pointer.empty(); pointer.pop_back())
+      if (std::ranges::find(all, pointer) == all.end())
+        all.push_back(pointer);
+  ASSERT_GT(all.size(), 200U);
+  size_t read = 0, refused = 0;
+  for (const Pointer &at : all)
+    for (const Json &value : {kGone, Json(), Json(7), Json(-1), Json(1.5), Json("x"), Json(true),
+                              Json::array(), Json::object(), Json::array({{{"x", 1}}})}) {
+      if (value.is_discarded() && everything()[at.parent_pointer()].is_array())
+        continue;
+      Json json = edited({at.to_string(), value, ""});
+      Findings findings;
+      (void)otg::read_config(json, findings);
+      if (!findings.ok()) {
+        refused++;
+        continue;
+      }
+      read++;
+      Json again = json;
+      Findings none;
+      (void)otg::read_config(again, none);
+      EXPECT_TRUE(none.ok()) << at << " " << value;
+      EXPECT_EQ(again, json) << at << " " << value;
+    }
+  EXPECT_GT(read, 200U);
+  EXPECT_GT(refused, 1000U);
+}
+
+TEST(OtgConfig, AKeyIsThereOnce) {
+  Findings findings;
+  EXPECT_TRUE(otg::parse_json("{\"a\": ", findings).is_discarded());
+  EXPECT_EQ(otg::parse_json(R"({"a": {"b": 1}, "b": [{"b": 2}, {"b": 3}]})", findings).size(), 2U);
+  EXPECT_TRUE(findings.ok());
+  (void)otg::parse_json(R"({"a": {"b": 1, "c": {}, "b": 1}, "a": 2})", findings);
+  EXPECT_EQ(findings.all_errors(), (Texts{"an object has the key 'b' twice (each key once)",
+                                          "an object has the key 'a' twice (each key once)"}));
 }
 
 // Two ports with `each` QPs, all of which send.

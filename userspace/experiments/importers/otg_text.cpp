@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "otg/json_text.h"
 #include "parse/yaml.h"
 
 namespace xr::importers {
@@ -161,8 +162,12 @@ void collect(const Json &json, std::string_view path, const std::string &before,
 } // namespace
 
 Result<Json> otg_json(const std::string &text, const std::string &name) {
-  if (Json json = Json::parse(text, nullptr, false); !json.is_discarded())
+  otg::Findings findings;
+  if (Json json = otg::parse_json(text, findings); !json.is_discarded()) {
+    if (!findings.ok())
+      return Error{fmt::format("{}: {}", name, findings.errors.front())};
     return json;
+  }
   return parse::with_yaml(
       text, name, [](const YAML::Node &root) -> Result<Json> { return YamlToJson().read(root); });
 }

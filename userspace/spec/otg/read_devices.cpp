@@ -12,7 +12,7 @@ namespace xr::otg {
 
 namespace {
 
-// Of one interface: not a group, not all zeros.
+// The address of one interface: not a group, not all zeros.
 std::optional<packet::Mac> host_mac(Object &object, const char *key) {
   const auto mac = object.mac(key);
   if (mac && (((*mac)[0] & 1) || *mac == packet::Mac{})) {

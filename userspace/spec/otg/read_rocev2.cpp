@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kMostQp = 0xffffff; // OTG's model has 25 bits
 constexpr uint32_t kNotSet = 2;
 constexpr uint64_t kLeastPmtu = 256, kMostPmtu = 4096;
-// Of the longest packet: UDP 8, BTH 12, RETH 16, immediate data 4, iCRC 4.
+// Headers of the longest packet: UDP 8, BTH 12, RETH 16, immediate data 4, iCRC 4.
 constexpr uint64_t kTransport = 44;
 
 class Rocev2Reader {

@@ -16,7 +16,7 @@ namespace xr::otg {
 // The names of one kind of object, and their indexes.
 class Names {
 public:
-  // Of an object that has errors: what refers to it is not kept, without an error of its own.
+  // The index of an object that has errors: what refers to it is not kept, without a further error.
   static constexpr size_t kBroken = SIZE_MAX;
 
   explicit Names(const char *what) : what_(what) {}
