@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "packet/icrc.h"
 #include "packet/varied_frame.h"
 
 namespace xr::otg {
@@ -86,7 +87,7 @@ struct Case {
   const char *layers; // by scapy
 };
 
-// Of tshark's proto_checksum_enum_e.
+// From tshark's proto_checksum_enum_e.
 constexpr const char *kBad = "0", *kGood = "1";
 
 const std::string kEthernet = R"({"ethernet": {"dst": {"value": "02:00:00:00:00:02"},
@@ -487,6 +488,17 @@ TEST(OtgFlows, StampsWhereThereIsRoom) {
   EXPECT_EQ(stamp->flow, 5);
   EXPECT_EQ(stamp->sequence, 6U);
   EXPECT_EQ(stamp->time_ns, 7U);
+
+  // before an iCRC, which counts it
+  const std::string roce =
+      "[" + kEthernet + R"(, {"ipv4": {}}, {"udp": {"dst_port": {"value": 4791}}},
+    {"custom": {"bytes": "0x0400ffff0000001100000001", "x_xdp_roce_icrc": true}}])";
+  flow = good(roce, R"({"size": {"fixed": 100}, )" + metrics + "}");
+  bytes.assign(96, 0);
+  packet::VariedFrame(flow.frame, 96).write(0, 96, bytes, {.flow = 1, .sequence = 2, .time_ns = 3});
+  EXPECT_EQ(packet::read_trailer(bytes).value_or(packet::Trailer{}).sequence, 2U);
+  const uint32_t icrc = icrc_value(bytes.data(), 14, 42, 96);
+  EXPECT_EQ(bytes[92] | bytes[93] << 8 | bytes[94] << 16 | uint32_t{bytes[95]} << 24, icrc);
 
   const std::string tcp = "[" + kEthernet + R"(, {"ipv4": {}}, {"tcp": {}}])";
   const Read small = read(Json::array({flow_json(tcp, "{" + metrics + "}")}));

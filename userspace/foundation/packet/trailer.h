@@ -22,7 +22,7 @@ struct Trailer {
 // Writes kTrailerBytes.
 void write_trailer(uint8_t *to, const Trailer &trailer);
 
-// Of a whole frame without FCS. nullopt: it has none.
+// The trailer of a whole frame, which is without FCS. nullopt: it has none.
 std::optional<Trailer> read_trailer(std::span<const uint8_t> frame);
 
 } // namespace xr::packet

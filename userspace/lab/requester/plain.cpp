@@ -15,7 +15,7 @@ using packet::Wide;
 
 namespace {
 
-// Of a schedule: 2^-32 ns, rounded up, so that a frame is never early and the sum of 2^32
+// In units of 2^-32 ns, rounded up, so that a frame is never early and the sum of 2^32
 // intervals is late by less than 1 ns.
 Wide interval(Wide units, uint64_t rate) {
   return ((units * 1'000'000'000 << 32) + rate - 1) / rate;

@@ -18,12 +18,13 @@ struct PlainReceived {
   // Frames that were sent before the latest one that arrived, and are missing so far.
   uint64_t missing = 0;
   uint64_t first_ns = 0, last_ns = 0; // of arrival
-  // Of frames whose time is not after their arrival; the others are `before`: the clocks differ.
+  // `timed`: frames whose time is not after their arrival; the others are `before`: the clocks
+  // differ. Latencies are those of `timed`.
   uint64_t timed = 0, before = 0;
   uint64_t latency_sum_ns = 0, latency_min_ns = 0, latency_max_ns = 0;
 
   uint64_t latency_average_ns() const { return timed ? latency_sum_ns / timed : 0; }
-  // Of as many as were sent.
+  // `sent`: as the sender counts them.
   uint64_t lost(uint64_t sent) const {
     const uint64_t different = frames - duplicates;
     return sent > different ? sent - different : 0;

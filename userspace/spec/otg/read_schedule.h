@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads size, rate and duration of a flow. What is absent has the model's defaults.
+#pragma once
+
+#include "otg/object.h"
+#include "packet/frame_schedule.h"
+
+namespace xr::otg {
+
+packet::FrameSizes read_sizes(Object &flow);
+packet::FrameRate read_rate(Object &flow);
+packet::FrameSpan read_span(Object &flow);
+
+} // namespace xr::otg
