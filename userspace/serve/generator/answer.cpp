@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "otg/json_text.h"
+
 namespace xr::generator {
 
 namespace {
@@ -45,6 +47,14 @@ std::string text(const Json &json) {
   return out;
 }
 
+Json parsed(const std::string &body, Findings &findings, const char *hint) {
+  Json json = otg::parse_json(body, findings);
+  if (!json.is_discarded())
+    return json;
+  findings.error("", {"the body is not JSON", hint});
+  return Json::object();
+}
+
 http::Answer answer(const Json &json) { return {200, "application/json", text(json)}; }
 
 http::Answer success(const std::vector<std::string> &warnings) {
@@ -61,9 +71,10 @@ http::Answer failures(int status, const std::vector<std::string> &errors) {
 }
 
 http::Answer failure(int status, const Error &error) {
-  return failures(status, std::vector<std::string>{error.hint.empty()
-                                              ? error.message
-                                              : fmt::format("{} ({})", error.message, error.hint)});
+  return failures(
+      status, std::vector<std::string>{error.hint.empty()
+                                           ? error.message
+                                           : fmt::format("{} ({})", error.message, error.hint)});
 }
 
 } // namespace xr::generator

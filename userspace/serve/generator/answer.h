@@ -17,6 +17,9 @@ using otg::Json;
 // fraction have up to nine digits of it.
 std::string text(const Json &json);
 
+// The JSON of a request; what is no JSON is an error, and an empty object.
+Json parsed(const std::string &body, Findings &findings, const char *hint);
+
 http::Answer answer(const Json &json);
 // {} or {"warnings": [...]}.
 http::Answer success(const std::vector<std::string> &warnings = {});

@@ -29,12 +29,10 @@ enum Transmit : size_t { kStart, kStop, kPause, kResume };
 } // namespace
 
 http::Answer Generator::set_state(const std::string &body) {
-  Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded())
-    return failure(400, {"the body is not JSON", "{\"choice\": \"traffic\", ...}"});
   if (!setup_)
     return failure(400, {"there is no configuration", "POST /config"});
   Findings findings;
+  Json json = parsed(body, findings, "{\"choice\": \"traffic\", ...}");
   Object object(json, findings, "a control state");
   if (!object.has("choice") && !object.has("port") && !object.has("protocol") &&
       !object.has("traffic"))
@@ -57,8 +55,9 @@ http::Answer Generator::set_state(const std::string &body) {
 }
 
 http::Answer Generator::act(const std::string &body) {
-  if (Json::parse(body, nullptr, false).is_discarded())
-    return failure(400, {"the body is not JSON", "{\"choice\": \"protocol\", ...}"});
+  Findings findings;
+  if (parsed(body, findings, "{\"choice\": \"protocol\", ...}"); !findings.ok())
+    return failures(400, findings.all_errors());
   return failure(501, {"actions are not supported", "POST /control/state"});
 }
 

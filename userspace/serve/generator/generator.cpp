@@ -86,10 +86,8 @@ http::Answer Generator::get_config(const std::string &) {
 // not, as both may want the same ports.
 http::Answer Generator::set_config(const std::string &body) {
   auto setup = std::make_unique<Setup>();
-  setup->json = Json::parse(body, nullptr, false);
-  if (setup->json.is_discarded())
-    return failure(400, {"the body is not JSON", "{\"ports\": [...]}"});
   Findings findings;
+  setup->json = parsed(body, findings, "{\"ports\": [...]}");
   setup->config = otg::read_config(setup->json, findings);
   for (size_t i = 0; i < setup->config.ports.size(); i++) {
     const std::string &location = setup->config.ports[i].location;

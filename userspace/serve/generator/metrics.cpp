@@ -73,12 +73,10 @@ template <typename T> T at_or_none(const std::vector<T> &all, size_t place) {
 } // namespace
 
 http::Answer Generator::metrics(const std::string &body) {
-  Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded())
-    return failure(400, {"the body is not JSON", "{\"choice\": \"port\"}"});
   if (!setup_)
     return failure(400, {"there is no configuration", "POST /config"});
   Findings findings;
+  Json json = parsed(body, findings, "{\"choice\": \"port\"}");
   Object object(json, findings, "a request for metrics");
   const std::vector<std::string_view> members = {"port", "flow", "rocev2_ipv4", "rocev2_ipv6",
                                                  "rocev2_flow"};
@@ -279,12 +277,10 @@ Json Generator::peer_metrics(Object &request, bool ipv4) {
 }
 
 http::Answer Generator::states(const std::string &body) {
-  Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded())
-    return failure(400, {"the body is not JSON", "{\"choice\": \"ipv4_neighbors\"}"});
   if (!setup_)
     return failure(400, {"there is no configuration", "POST /config"});
   Findings findings;
+  Json json = parsed(body, findings, "{\"choice\": \"ipv4_neighbors\"}");
   Object object(json, findings, "a request for states");
   const std::vector<std::string_view> members = {"ipv4_neighbors", "ipv6_neighbors"};
   const size_t choice = object.choice(members, 0);

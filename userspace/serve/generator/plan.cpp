@@ -180,11 +180,11 @@ packet::Verb verb_of(otg::Verb verb) {
   case otg::Verb::Write:
     return packet::Verb::Write;
   case otg::Verb::WriteImmediate:
-    return packet::Verb::WriteImm;
+    return packet::Verb::WriteImmediate;
   case otg::Verb::Send:
     return packet::Verb::Send;
   case otg::Verb::SendImmediate:
-    return packet::Verb::SendImm;
+    return packet::Verb::SendImmediate;
   default:
     return packet::Verb::Read;
   }
