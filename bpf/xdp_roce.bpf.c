@@ -37,8 +37,8 @@ static ROCE_INLINE int is_mac_control(struct xdp_md *ctx) {
 }
 
 /*
- * Redirects to the userspace endpoint that has the frame's address. Without such an endpoint, or
- * without its socket on this queue, the frame goes to the host. PAUSE and PFC frames have no
+ * Redirects to the userspace endpoint that has the frame's address, or that takes all others.
+ * Without such an endpoint, or without its socket on this queue, the frame goes to the host. PAUSE and PFC frames have no
  * address: they go to the socket of the queue.
  */
 static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
@@ -47,15 +47,19 @@ static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
   struct roce_endpoint to = {};
   __u32 what = roce_steer(data, end, config.udp_port_be, &to);
   struct roce_totals *t;
-  const __u32 *takes;
+  const __u32 *takes = 0;
   int verdict;
 
-  if (!what)
-    return is_mac_control(ctx) ? (int)bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS)
-                               : XDP_PASS;
-  takes = bpf_map_lookup_elem(&endpoints, &to);
-  if (!takes || !(*takes & what))
-    return XDP_PASS;
+  if (!what && is_mac_control(ctx))
+    return (int)bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
+  if (what)
+    takes = bpf_map_lookup_elem(&endpoints, &to);
+  if (!takes || !(*takes & what)) {
+    __builtin_memset(&to, 0, sizeof(to));
+    takes = bpf_map_lookup_elem(&endpoints, &to);
+    if (!takes || !(*takes & ROCE_STEER_OTHERS))
+      return XDP_PASS;
+  }
   verdict = (int)bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
   if (verdict != XDP_REDIRECT && (t = roce_totals_of(0)))
     t->no_socket++;

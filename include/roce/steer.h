@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * Decides which frames go to a userspace endpoint: RoCE packets and neighbour messages (ARP, RFC
- * 826; neighbour discovery, RFC 4861). All other frames go to the host.
+ * 826; neighbour discovery, RFC 4861). All other frames go to the host, unless it takes them all.
  */
 #ifndef ROCE_STEER_H
 #define ROCE_STEER_H
@@ -19,9 +19,10 @@
 
 /*
  * Frames that an endpoint takes for an address, as bits. It takes neighbour messages only if the
- * host does not have the address.
+ * host does not have the address. ROCE_STEER_OTHERS is of the address :: alone: all frames that no
+ * other endpoint takes.
  */
-enum roce_steered { ROCE_STEER_ROCE = 1, ROCE_STEER_NEIGHBOURS = 2 };
+enum roce_steered { ROCE_STEER_ROCE = 1, ROCE_STEER_NEIGHBOURS = 2, ROCE_STEER_OTHERS = 4 };
 
 /* Network order, IPv4 as v4-mapped IPv6. */
 struct roce_endpoint {

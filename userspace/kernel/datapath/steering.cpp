@@ -30,11 +30,13 @@ Status clear_endpoints(int map) {
 Status write_endpoints(int map, const std::vector<Endpoint> &endpoints) {
   if (auto done = clear_endpoints(map); !done)
     return done;
-  for (const auto &[address, neighbours] : endpoints) {
-    roce_endpoint key{{address[0], address[1], address[2], address[3]}};
-    uint32_t value = ROCE_STEER_ROCE;
-    if (neighbours)
-      value |= ROCE_STEER_NEIGHBOURS;
+  for (const Endpoint &endpoint : endpoints) {
+    roce_endpoint key{};
+    uint32_t value = ROCE_STEER_OTHERS;
+    if (!endpoint.others) {
+      std::ranges::copy(endpoint.address, key.address);
+      value = endpoint.neighbours ? ROCE_STEER_ROCE | ROCE_STEER_NEIGHBOURS : ROCE_STEER_ROCE;
+    }
     if (bpf_map_update_elem(map, &key, &value, 0) < 0)
       return errno_error(
           errno, fmt::format("cannot write the endpoint's addresses (at most {})", ROCE_ENDPOINTS));

@@ -19,6 +19,7 @@ namespace xr::datapath {
 struct Endpoint {
   Address address{};
   bool neighbours = true; // also redirect ARP and neighbour discovery; false: the host answers them
+  bool others = false;    // instead: all frames that no endpoint of the port takes
 };
 
 class Steering {

@@ -38,11 +38,12 @@ void Station::receive(uint64_t now, std::span<const uint8_t> frame, roce_class c
                       const roce_packet &packet) {
   if (class_ == ROCE_CLASS_OTHER)
     neighbours_.receive(frame);
-  for (packet::Source *source : beside_)
-    source->receive(now, frame, class_, packet);
+  if (plain_)
+    plain_->receive(now, frame, class_, packet);
   if (roce_is_roce(class_) && packet.info & ROCE_OP_RESPONSE)
     answered(now, frame, class_, packet);
-  responder_.receive(now, frame, class_, packet);
+  if (!options_.responder.addresses.empty()) // else it would answer for all
+    responder_.receive(now, frame, class_, packet);
 }
 
 // An answer is for the newest run that has its QP.
@@ -70,8 +71,8 @@ size_t Station::next(uint64_t now, std::span<packet::Outgoing> out) {
   for (const std::unique_ptr<Run> &run : runs_)
     if (now >= run->at)
       count = take(*run->source, now, out, count);
-  for (packet::Source *source : beside_)
-    count = take(*source, now, out, count);
+  if (plain_)
+    count = take(*plain_, now, out, count);
   if (count > before && !first_sent_ && now >= start_at_)
     first_sent_ = now;
   if (!answers_first_)
@@ -84,8 +85,8 @@ uint64_t Station::wake_at() const {
   uint64_t at = std::min(responder_.wake_at(), neighbours_.wake_at());
   for (const std::unique_ptr<Run> &run : runs_)
     at = std::min(at, std::max(run->at, run->source->wake_at()));
-  for (const packet::Source *source : beside_)
-    at = std::min(at, source->wake_at());
+  if (plain_)
+    at = std::min(at, plain_->wake_at());
   return at;
 }
 
@@ -122,9 +123,8 @@ void Station::start(std::span<const size_t> flows, uint64_t at) {
     return;
   requester::Reliability reliability = flows_[run->flows.front()].given.reliability;
   reliability.flow_counts = true;
-  run->at = start_at_ = at;
+  run->at = at;
   run->left = given.size();
-  first_sent_ = 0;
   run->source = std::make_unique<requester::ReliableSource>(std::move(given), congestion::Rate{},
                                                             options_.line_bits, reliability);
   if (options_.pauses)

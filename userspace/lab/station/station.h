@@ -15,6 +15,7 @@
 #include "requester/reliable.h"
 #include "responder/responder.h"
 #include "station/neighbours.h"
+#include "station/plain_port.h"
 
 namespace xr::station {
 
@@ -63,13 +64,18 @@ public:
   void pause(std::span<const size_t> flows); // as stop(), for resume()
   void resume(std::span<const size_t> flows);
   FlowFacts facts(size_t flow) const;
-  // When the first packet after the last start() was made, and when it was due; 0: none yet.
+  // Flows will start at `at`: when the first packet after it is made, be it of a plain flow.
+  void expect_start(uint64_t at) {
+    start_at_ = at;
+    first_sent_ = 0;
+  }
+  // 0: not yet.
   uint64_t first_sent_ns() const { return first_sent_; }
   uint64_t start_at_ns() const { return start_at_; }
 
-  // A source beside these, which gets all received frames. It outlives this.
-  void add(packet::Source &source) { beside_.push_back(&source); }
-  void remove_all() { beside_.clear(); }
+  // Instead of those before. nullptr: none.
+  void set_plain(std::unique_ptr<PlainPort> plain) { plain_ = std::move(plain); }
+  PlainPort *plain() { return plain_.get(); }
 
   responder::Responder &responder() { return responder_; }
   Neighbours &neighbours() { return neighbours_; }
@@ -101,7 +107,7 @@ private:
   Neighbours neighbours_;
   std::vector<Flow> flows_;
   std::vector<std::unique_ptr<Run>> runs_; // oldest first
-  std::vector<packet::Source *> beside_;
+  std::unique_ptr<PlainPort> plain_;
   bool answers_first_ = true;
   uint64_t first_sent_ = 0, start_at_ = 0, stray_ = 0;
 };

@@ -38,7 +38,8 @@ public:
   void linger(uint64_t ns) { linger_ns_ = ns; }
 
   // The clock whose time Source::receive() gets, read after the frames are taken from the ring.
-  // Default: the time at which the round began, CLOCK_MONOTONIC.
+  // Default: the time at which the round began, CLOCK_MONOTONIC. With that clock the rest of the
+  // round has the later time, too.
   void receive_clock(clockid_t clock) { receive_clock_ = clock; }
 
   // Passes PFC and PAUSE frames to `pauses`, which the source obeys.
@@ -57,7 +58,7 @@ public:
   void read_counts(const std::function<void(const EngineCounts &)> &use) override;
 
 private:
-  void receive(uint64_t now);
+  uint64_t receive(uint64_t now); // the time from here on
   void neighbour(std::span<const uint8_t> frame);
   size_t send(uint64_t now);
   void write(const packet::Outgoing &packet);

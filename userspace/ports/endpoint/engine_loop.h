@@ -58,7 +58,8 @@ void BasicEngine<Socket, Clock>::neighbour(std::span<const uint8_t> frame) {
   write(out);
 }
 
-template <typename Socket, typename Clock> void BasicEngine<Socket, Clock>::receive(uint64_t now) {
+template <typename Socket, typename Clock>
+uint64_t BasicEngine<Socket, Clock>::receive(uint64_t now) {
   const size_t count = socket_->receive(frames_);
   const uint64_t arrived = count && receive_clock_ ? clock_.read(*receive_clock_) : now;
   for (size_t i = 0; i < count; i++) {
@@ -78,6 +79,7 @@ template <typename Socket, typename Clock> void BasicEngine<Socket, Clock>::rece
     socket_->release();
     quiet_since_ = now;
   }
+  return receive_clock_ == CLOCK_MONOTONIC ? arrived : now;
 }
 
 template <typename Socket, typename Clock>
@@ -255,8 +257,7 @@ Status BasicEngine<Socket, Clock>::run(const std::atomic<bool> &stop) {
   set_running(true);
   counts_.begun_ns = quiet_since_ = checked_ = clock_.now();
   while (status && !stop && !source_->done()) {
-    const uint64_t now = clock_.now();
-    receive(now);
+    const uint64_t now = receive(clock_.now());
     size_t sent = 0, some = 0;
     do { // answer all received frames before receiving more
       sent += some = send(now);

@@ -26,7 +26,7 @@ bool has(const std::vector<packet::Address> &all, const packet::Address &one) {
 } // namespace
 
 bool StationRun::is_hosts(const packet::Address &address, const packet::Mac &mac) const {
-  return has(session_.port.addresses, address) && mac == session_.port.mac;
+  return !all_frames_ && has(session_.port.addresses, address) && mac == session_.port.mac;
 }
 
 Result<std::unique_ptr<StationRun>> StationRun::open(StationRequest request) {
@@ -39,14 +39,17 @@ Result<std::unique_ptr<StationRun>> StationRun::open(StationRequest request) {
   responder::ResponderOptions &responder = request.responder;
   std::vector<datapath::Endpoint> endpoints;
   std::map<packet::Address, packet::Mac> macs;
-  bool promiscuous = request.promiscuous;
+  bool promiscuous = request.all_frames;
   for (const StationRequest::Address &each : request.addresses) {
     const packet::Mac mac = each.mac.value_or(port.mac);
     macs[each.address] = mac;
     responder.addresses.push_back(each.address);
-    endpoints.push_back({each.address, !run->is_hosts(each.address, mac)});
+    endpoints.push_back({each.address, request.all_frames || !run->is_hosts(each.address, mac)});
     promiscuous = promiscuous || mac != port.mac || !packet::is_mapped(each.address);
   }
+  if (request.all_frames)
+    endpoints.push_back({.address = {}, .neighbours = false, .others = true});
+  run->all_frames_ = request.all_frames;
   responder.mac = port.mac;
   responder.mac_of = [macs = std::move(macs), own = port.mac](const packet::Address &address) {
     const auto found = macs.find(address);
@@ -67,6 +70,7 @@ Result<std::unique_ptr<StationRun>> StationRun::open(StationRequest request) {
   run->station_ = station.get();
   auto engine = std::make_unique<Engine>(std::move(sockets.front()), std::move(station),
                                          request.attach.udp_port);
+  engine->receive_clock(CLOCK_MONOTONIC); // of latencies
   if (session.pauses)
     engine->obey(*session.pauses);
   session.workers.add(std::move(engine));

@@ -31,7 +31,8 @@ struct StationRequest {
   responder::ResponderOptions responder; // without addresses and MACs
   uint64_t line_bits = 0;                // 0: the port's speed
   bool obey_pfc = true;
-  bool promiscuous = false; // in any case; else only where an address needs it
+  // All frames that come to the port, whatever their MAC, are the station's; the host gets none.
+  bool all_frames = false;
   QueueOptions queues;
   datapath::AttachOptions attach;
 };
@@ -69,6 +70,7 @@ private:
 
   Session session_;
   uint64_t line_bits_ = 0;
+  bool all_frames_ = false;
   station::Station *station_ = nullptr; // of the engine
   std::mutex calling_;
   std::atomic<bool> stop_{false};

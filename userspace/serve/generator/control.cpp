@@ -80,32 +80,40 @@ std::vector<size_t> Generator::choose_ports(const std::vector<std::string> &name
   return all;
 }
 
-// Flows by their names, or all. One that sends nothing is in no place.
+// Flows by their names, or all. A plain flow between several devices is several of one name. What
+// sends nothing is in no place.
 Generator::Chosen Generator::choose(const std::vector<std::string> &names, Object &object) const {
   Chosen chosen;
   chosen.places.resize(setup_->units.size());
-  std::map<std::string_view, size_t> known;
-  for (size_t i = 0; i < setup_->config.flows.size(); i++)
-    known.emplace(setup_->config.flows[i].name, i);
-  std::set<size_t> wanted;
-  for (const std::string &name : names) {
-    if (const auto found = known.find(name); found != known.end()) {
-      wanted.insert(found->second);
-      continue;
-    }
-    std::vector<std::string_view> all;
-    for (const auto &[other, index] : known)
-      all.push_back(other);
-    object.error("flow_names",
-                 {fmt::format("there is no flow '{}'", name), parse::hint_from(name, all)});
-  }
-  for (size_t port = 0; port < chosen.places.size(); port++)
-    for (size_t place = 0; place < setup_->plan.ports[port].flows.size(); place++)
-      if (const size_t flow = setup_->plan.ports[port].flows[place];
-          names.empty() || wanted.contains(flow)) {
-        chosen.places[port].push_back(place);
-        chosen.flows.push_back(flow);
+  std::set<std::string_view> known;
+  for (const otg::StatefulFlow &flow : setup_->config.flows)
+    known.insert(flow.name);
+  for (const otg::PlainFlow &flow : setup_->config.plain_flows)
+    known.insert(flow.name);
+  const std::vector<std::string_view> all(known.begin(), known.end());
+  std::set<std::string_view> wanted;
+  for (const std::string &name : names)
+    if (known.contains(name))
+      wanted.insert(name);
+    else
+      object.error("flow_names",
+                   {fmt::format("there is no flow '{}'", name), parse::hint_from(name, all)});
+  const auto is_wanted = [&](const std::string &name) {
+    return names.empty() || wanted.contains(name);
+  };
+  for (size_t port = 0; port < chosen.places.size(); port++) {
+    const PortPlan &plan = setup_->plan.ports[port];
+    for (size_t place = 0; place < plan.flows.size(); place++)
+      if (is_wanted(setup_->config.flows[plan.flows[place]].name)) {
+        chosen.places[port].flows.push_back(place);
+        chosen.flows.push_back(plan.flows[place]);
       }
+    for (size_t place = 0; place < plan.plain_flows.size(); place++)
+      if (is_wanted(setup_->config.plain_flows[plan.plain_flows[place]].name)) {
+        chosen.places[port].plain.push_back(place);
+        chosen.plain.push_back(plan.plain_flows[place]);
+      }
+  }
   return chosen;
 }
 
@@ -123,9 +131,9 @@ void Generator::set_traffic(Object &object, Findings &findings) {
       return start_flows(chosen, transmitted);
     for (size_t i = 0; i < setup_->units.size(); i++)
       if (!chosen.places[i].empty())
-        setup_->units[i]->apply(chosen.places[i], state == kStop    ? &station::Station::stop
-                                                  : state == kPause ? &station::Station::pause
-                                                                    : &station::Station::resume);
+        (setup_->units[i].get()->*(state == kStop    ? &Unit::stop
+                                   : state == kPause ? &Unit::pause
+                                                     : &Unit::resume))(chosen.places[i]);
   });
 }
 
@@ -160,8 +168,8 @@ void Generator::start_flows(const Chosen &chosen, Object &object) {
     for (size_t place = 0; place < all.size(); place++)
       if (started.contains(all[place]))
         arriving.push_back(place);
-    if (!arriving.empty())
-      setup_->units[i]->clear_arrived(arriving);
+    if (!arriving.empty() || !chosen.plain.empty())
+      setup_->units[i]->clear_arrived(arriving, chosen.plain);
     ports += !chosen.places[i].empty();
   }
   const uint64_t at = monotonic_ns() + kStartNs + kStartPerPortNs * ports;
@@ -229,13 +237,13 @@ void Generator::set_peers(Object &object) {
     if (names.empty() || chosen.contains(i))
       peers_down_[i] = down;
   for (size_t port = 0; port < setup_->units.size(); port++) {
-    std::vector<size_t> places;
+    Unit::Places places;
     const auto &flows = setup_->plan.ports[port].flows;
     for (size_t place = 0; place < flows.size(); place++)
       if (peers_down_[setup_->config.qps[setup_->config.flows[flows[place]].qp].peer])
-        places.push_back(place);
+        places.flows.push_back(place);
     if (!places.empty())
-      setup_->units[port]->apply(places, &station::Station::stop);
+      setup_->units[port]->stop(places);
   }
 }
 

@@ -155,7 +155,10 @@ std::vector<std::string> Generator::start_protocols() {
   std::vector<Status> results(setup_->units.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < results.size(); i++)
-    threads.emplace_back([&, i] { results[i] = setup_->units[i]->start_protocols(); });
+    threads.emplace_back([&, i] {
+      results[i] = setup_->units[i]->start_protocols(
+          [this](size_t port) { return setup_->units[port]->run().port().mac; });
+    });
   for (std::thread &thread : threads)
     thread.join();
   std::vector<std::string> all = unresolved();

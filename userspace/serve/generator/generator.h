@@ -51,8 +51,8 @@ private:
   };
   // What a request selects, and what it cannot.
   struct Chosen {
-    std::vector<std::vector<size_t>> places; // by port: in PortPlan::flows
-    std::vector<size_t> flows;               // of the configuration
+    std::vector<Unit::Places> places; // by port
+    std::vector<size_t> flows, plain; // of the configuration
   };
 
   http::Answer set_config(const std::string &body);
@@ -83,6 +83,7 @@ private:
                                    otg::Object &object) const;
 
   Json port_metrics(otg::Object &request);
+  Json flow_metrics(otg::Object &request);
   Json qp_metrics(otg::Object &request);
   Json peer_metrics(otg::Object &request, bool ipv4);
   Json neighbours(otg::Object &request, bool ipv4) const;

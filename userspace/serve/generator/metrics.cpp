@@ -2,6 +2,7 @@
 // POST /monitor/metrics and /monitor/states.
 #include <algorithm>
 #include <ctime>
+#include <map>
 #include <set>
 
 #include <fmt/chrono.h>
@@ -13,6 +14,7 @@
 #include "host/netns.h"
 #include "otg/columns.h"
 #include "packet/frame.h"
+#include "packet/frame_schedule.h"
 #include "parse/address.h"
 #include "parse/words.h"
 
@@ -91,10 +93,7 @@ http::Answer Generator::metrics(const std::string &body) {
       made = {{"choice", "port_metrics"}, {"port_metrics", port_metrics(request)}};
       break;
     case 1:
-      (void)request.texts("flow_names");
-      (void)request.texts("metric_names");
-      request.unsupported("tagged_metrics");
-      made = {{"choice", "flow_metrics"}, {"flow_metrics", Json::array()}};
+      made = {{"choice", "flow_metrics"}, {"flow_metrics", flow_metrics(request)}};
       break;
     case 2:
     case 3: {
@@ -139,6 +138,8 @@ Json Generator::port_metrics(Object &request) {
     bool sends = false;
     for (const Sent &sent : now.sent)
       sends = sends || sent.state == station::FlowState::Started;
+    for (const requester::PlainCounts &sent : now.plain_sent)
+      sends = sends || sent.state == requester::PlainState::Started;
     Row row(wanted);
     row.add("name", setup_->config.ports[port].name);
     row.add("location", setup_->config.ports[port].location);
@@ -156,6 +157,141 @@ Json Generator::port_metrics(Object &request) {
     if (const uint64_t line = unit.run().line_bits())
       row.add("speed", line / 8000);
     rows.push_back(row.take());
+  }
+  return rows;
+}
+
+namespace {
+
+// A plain flow: the sum of those with its name.
+struct PlainRow {
+  const otg::PlainFlow *flow = nullptr; // the first
+  std::string port_tx, port_rx;         // "": several, or none
+  bool started = false, paused = false;
+  bool counted = true; // where it arrives: all its frames have stamps
+  uint64_t frames_tx = 0, bytes_tx = 0, frames_rx = 0, bytes_rx = 0, lost = 0;
+  double frames_tx_rate = 0, bytes_tx_rate = 0, frames_rx_rate = 0, bytes_rx_rate = 0;
+  uint64_t first_ns = 0, last_ns = 0; // of arrival
+  uint64_t timed = 0, latency_sum_ns = 0, latency_min_ns = 0, latency_max_ns = 0;
+
+  void add(const requester::PlainReceived &now, const requester::PlainReceived &before,
+           const Sample &at, const Sample &since) {
+    frames_rx += now.frames;
+    bytes_rx += now.bytes;
+    frames_rx_rate += per_second(now.frames, before.frames, at, since);
+    bytes_rx_rate += per_second(now.bytes, before.bytes, at, since);
+    if (now.frames) {
+      first_ns = first_ns ? std::min(first_ns, now.first_ns) : now.first_ns;
+      last_ns = std::max(last_ns, now.last_ns);
+    }
+    if (now.timed) {
+      latency_min_ns = timed ? std::min(latency_min_ns, now.latency_min_ns) : now.latency_min_ns;
+      latency_max_ns = std::max(latency_max_ns, now.latency_max_ns);
+      latency_sum_ns += now.latency_sum_ns;
+      timed += now.timed;
+    }
+  }
+};
+
+Json row_of(const PlainRow &sum) {
+  constexpr double kL1Bytes = packet::kPreambleBytes + packet::kGapBytes; // of a frame beside it
+  const otg::PlainFlow &flow = *sum.flow;
+  Json row = {{"name", flow.name},
+              {"transmit", sum.started  ? "started"
+                           : sum.paused ? "paused"
+                                        : "stopped"},
+              {"frames_tx", sum.frames_tx},
+              {"bytes_tx", sum.bytes_tx},
+              {"frames_tx_rate", sum.frames_tx_rate},
+              {"tx_rate_bytes", sum.bytes_tx_rate},
+              {"tx_rate_bps", 8 * sum.bytes_tx_rate},
+              {"tx_rate_kbps", 8e-3 * sum.bytes_tx_rate},
+              {"tx_rate_mbps", 8e-6 * sum.bytes_tx_rate},
+              {"tx_l1_rate_bps", 8 * (sum.bytes_tx_rate + kL1Bytes * sum.frames_tx_rate)}};
+  if (!sum.port_tx.empty())
+    row["port_tx"] = sum.port_tx;
+  if (!sum.port_rx.empty())
+    row["port_rx"] = sum.port_rx;
+  if (!sum.counted)
+    return row;
+  row["frames_rx"] = sum.frames_rx;
+  row["bytes_rx"] = sum.bytes_rx;
+  row["frames_rx_rate"] = sum.frames_rx_rate;
+  row["rx_rate_bytes"] = sum.bytes_rx_rate;
+  row["rx_rate_bps"] = 8 * sum.bytes_rx_rate;
+  row["rx_rate_kbps"] = 8e-3 * sum.bytes_rx_rate;
+  row["rx_rate_mbps"] = 8e-6 * sum.bytes_rx_rate;
+  row["rx_l1_rate_bps"] = 8 * (sum.bytes_rx_rate + kL1Bytes * sum.frames_rx_rate);
+  if (flow.loss)
+    row["loss"] = sum.frames_tx
+                      ? 100 * static_cast<double>(sum.lost) / static_cast<double>(sum.frames_tx)
+                      : 0.0;
+  if (flow.timestamps && sum.frames_rx)
+    row["timestamps"] = {{"first_timestamp_ns", sum.first_ns}, {"last_timestamp_ns", sum.last_ns}};
+  if (flow.latency && sum.timed)
+    row["latency"] = {{"minimum_ns", sum.latency_min_ns},
+                      {"maximum_ns", sum.latency_max_ns},
+                      {"average_ns", sum.latency_sum_ns / sum.timed}};
+  return row;
+}
+
+} // namespace
+
+Json Generator::flow_metrics(Object &request) {
+  const auto names = request.texts("flow_names");
+  const auto wanted_names = request.texts("metric_names");
+  request.unsupported("tagged_metrics");
+  const otg::Config &config = setup_->config;
+  std::map<std::string, PlainRow> sums;
+  std::vector<std::string> order;
+  for (size_t port = 0; port < setup_->units.size(); port++) {
+    const Unit &unit = *setup_->units[port];
+    const std::vector<size_t> &flows = setup_->plan.ports[port].plain_flows;
+    for (size_t place = 0; place < flows.size(); place++) {
+      const otg::PlainFlow &flow = config.plain_flows[flows[place]];
+      PlainRow &sum = sums[flow.name];
+      if (!sum.flow) {
+        order.push_back(flow.name);
+        sum.flow = &flow;
+        sum.port_tx = config.ports[flow.tx_port].name;
+        sum.port_rx = flow.rx_ports.empty() ? "" : config.ports[flow.rx_ports.front()].name;
+      }
+      const auto sent = at_or_none(unit.now().plain_sent, place),
+                 before = at_or_none(unit.before().plain_sent, place);
+      sum.started = sum.started || sent.state == requester::PlainState::Started;
+      sum.paused = sum.paused || sent.state == requester::PlainState::Paused;
+      sum.frames_tx += sent.frames;
+      sum.bytes_tx += sent.bytes;
+      sum.frames_tx_rate += per_second(sent.frames, before.frames, unit.now(), unit.before());
+      sum.bytes_tx_rate += per_second(sent.bytes, before.bytes, unit.now(), unit.before());
+      sum.counted = sum.counted && flow.enabled && flow.frame.stamped && !flow.rx_ports.empty();
+      uint64_t arrived = 0;
+      for (const size_t there : flow.rx_ports) {
+        const Unit &other = *setup_->units[there];
+        const auto now = at_or_none(other.now().plain_arrived, flows[place]);
+        sum.add(now, at_or_none(other.before().plain_arrived, flows[place]), other.now(),
+                other.before());
+        arrived += now.frames - now.duplicates;
+      }
+      sum.lost += sent.frames > arrived ? sent.frames - arrived : 0;
+    }
+  }
+  for (const std::string &name : names)
+    if (!sums.contains(name))
+      request.error("flow_names", {fmt::format("there is no flow '{}'", name),
+                                   parse::hint_from(name, {order.begin(), order.end()})});
+  Json rows = Json::array();
+  for (const std::string &name : order) {
+    if (!names.empty() && std::ranges::find(names, name) == names.end())
+      continue;
+    Json row = row_of(sums[name]);
+    if (!wanted_names.empty())
+      for (auto column = row.begin(); column != row.end();)
+        column = column.key() == "name" ||
+                         std::ranges::find(wanted_names, column.key()) != wanted_names.end()
+                     ? std::next(column)
+                     : row.erase(column);
+    rows.push_back(std::move(row));
   }
   return rows;
 }

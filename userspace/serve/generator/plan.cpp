@@ -253,6 +253,91 @@ NextHop next_hop(const Config &config, size_t interface, const Address &to) {
   return {interface, near ? to : own.gateway};
 }
 
+namespace {
+
+// The interfaces between which a flow of devices goes, if it names such.
+std::optional<std::pair<size_t, size_t>> device_way(const Config &config,
+                                                    const otg::PlainFlow &flow) {
+  const auto named = [&](const std::string &name) -> std::optional<size_t> {
+    for (size_t i = 0; i < config.interfaces.size(); i++)
+      if (config.interfaces[i].name == name)
+        return i;
+    return {};
+  };
+  const auto from = named(flow.tx_device), to = named(flow.rx_device);
+  return from && to ? std::optional(std::pair(*from, *to)) : std::nullopt;
+}
+
+const otg::Ethernet *ethernet_named(const Config &config, const std::string &name) {
+  for (const otg::Ethernet &ethernet : config.ethernets)
+    if (ethernet.name == name)
+      return &ethernet;
+  return nullptr;
+}
+
+// The only Ethernet of a port; nullptr: there is none, or several.
+const otg::Ethernet *only_ethernet(const Config &config, size_t port) {
+  const otg::Ethernet *only = nullptr;
+  for (const otg::Ethernet &ethernet : config.ethernets) {
+    if (ethernet.port != port)
+      continue;
+    if (only)
+      return nullptr;
+    only = &ethernet;
+  }
+  return only;
+}
+
+using MacOf = std::function<packet::Mac(size_t port)>;
+
+// Where a flow's frames go first: the neighbour that answered; else the MAC of the receiver.
+std::optional<packet::Mac> destination_mac(const Config &config, const otg::PlainFlow &flow,
+                                           const HopMacs &macs, const MacOf &mac_of) {
+  if (const auto way = device_way(config, flow)) {
+    const auto hop =
+        macs.find(next_hop(config, way->first, config.interfaces[way->second].address));
+    return hop == macs.end() ? std::nullopt : std::optional(hop->second);
+  }
+  if (flow.rx_ports.empty())
+    return {};
+  const otg::Ethernet *there = flow.rx_device.empty() ? only_ethernet(config, flow.rx_ports.front())
+                                                      : ethernet_named(config, flow.rx_device);
+  return there && there->mac ? *there->mac : mac_of(flow.rx_ports.front());
+}
+
+packet::Mac source_mac(const Config &config, const otg::PlainFlow &flow, const MacOf &mac_of) {
+  const otg::Ethernet *own = ethernet_named(config, flow.tx_device);
+  if (const auto way = device_way(config, flow))
+    own = &config.ethernets[config.interfaces[way->first].ethernet];
+  return own && own->mac ? *own->mac : mac_of(flow.tx_port);
+}
+
+} // namespace
+
+Result<std::vector<requester::PlainFlow>> plain_flows(const Config &config, const Plan &plan,
+                                                      size_t port, uint64_t line_bits,
+                                                      const HopMacs &macs, const MacOf &mac_of) {
+  std::vector<requester::PlainFlow> all;
+  for (const size_t number : plan.ports[port].plain_flows) {
+    const otg::PlainFlow &given = config.plain_flows[number];
+    requester::PlainFlow flow;
+    flow.frame = given.frame;
+    flow.sizes = given.sizes;
+    flow.rate = given.rate;
+    flow.span = given.span;
+    flow.id = static_cast<uint16_t>(number);
+    flow.line_bits = line_bits;
+    if (given.resolve_dst_mac)
+      if (const auto mac = destination_mac(config, given, macs, mac_of))
+        std::ranges::copy(*mac, flow.frame.headers.begin());
+    if (given.resolve_src_mac)
+      std::ranges::copy(source_mac(config, given, mac_of), flow.frame.headers.begin() + 6);
+    XR_TRY(requester::check_plain(flow).in(fmt::format("flow '{}'", given.name)));
+    all.push_back(std::move(flow));
+  }
+  return all;
+}
+
 Plan make_plan(const Config &config, const std::string &netns) {
   Plan plan;
   plan.qps.resize(config.qps.size());
@@ -271,6 +356,14 @@ Plan make_plan(const Config &config, const std::string &netns) {
     if (flow.percent > 0)
       plan.ports[flow.port].flows.push_back(i);
     asked.insert(next_hop(config, peer.interface, peer.destination));
+  }
+  for (size_t i = 0; i < config.plain_flows.size(); i++) {
+    const otg::PlainFlow &flow = config.plain_flows[i];
+    plan.ports[flow.tx_port].plain_flows.push_back(i);
+    for (const size_t port : flow.rx_ports)
+      plan.ports[port].request.all_frames = true;
+    if (const auto way = device_way(config, flow); way && flow.resolve_dst_mac)
+      asked.insert(next_hop(config, way->first, config.interfaces[way->second].address));
   }
   for (size_t i = 0; i < config.interfaces.size(); i++)
     if (const otg::Interface &own = config.interfaces[i];

@@ -3,6 +3,7 @@
 // port is touched.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "endpoint/station_run.h"
 #include "otg/config.h"
+#include "requester/plain.h"
 
 namespace xr::generator {
 
@@ -31,6 +33,7 @@ struct PortPlan {
   std::string ifname, netns;
   endpoint::StationRequest request; // without AttachOptions
   std::vector<size_t> flows;        // stateful flows that it sends, by their index
+  std::vector<size_t> plain_flows;  // plain ones
   std::vector<NextHop> next_hops;
 };
 
@@ -58,6 +61,11 @@ Result<std::vector<station::StationFlow>> station_flows(const otg::Config &confi
                                                         size_t port,
                                                         const endpoint::PortFacts &facts,
                                                         const HopMacs &macs);
+
+// The plain flows of a port, in the order of PortPlan::plain_flows. `mac_of`: of a port.
+Result<std::vector<requester::PlainFlow>>
+plain_flows(const otg::Config &config, const Plan &plan, size_t port, uint64_t line_bits,
+            const HopMacs &macs, const std::function<packet::Mac(size_t port)> &mac_of);
 
 // Path of frames of an interface, without destination.
 packet::Path path_of(const otg::Config &config, size_t interface, const packet::Mac &port_mac);

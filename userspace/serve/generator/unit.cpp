@@ -102,7 +102,7 @@ std::optional<packet::Mac> Unit::mac_of(const NextHop &hop) const {
   return known == macs_.end() ? std::nullopt : std::optional(known->second);
 }
 
-Status Unit::start_protocols() {
+Status Unit::start_protocols(const std::function<packet::Mac(size_t port)> &mac_of) {
   std::vector<NextHop> hops;
   std::vector<station::NeighbourQuestion> questions;
   for (const NextHop &hop : plan_.ports[number_].next_hops) {
@@ -129,31 +129,75 @@ Status Unit::start_protocols() {
       station.set_paths(std::move(flows));
     });
   protocols_ = true;
-  return {};
+  return set_plain(mac_of);
 }
 
 void Unit::stop_protocols() {
-  run_->call([](station::Station &station, const EngineCounts &) { station.set_flows({}); });
+  run_->call([](station::Station &station, const EngineCounts &) {
+    station.set_flows({});
+    station.set_plain(nullptr);
+  });
   macs_.clear();
   protocols_ = false;
 }
 
-void Unit::start(const std::vector<size_t> &places, uint64_t at_ns) {
-  run_->call(
-      [&](station::Station &station, const EngineCounts &) { station.start(places, at_ns); });
+// Plain flows that send go on as they are.
+Status Unit::set_plain(const std::function<packet::Mac(size_t port)> &mac_of) {
+  if (config_.plain_flows.empty())
+    return {};
+  auto flows = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    for (size_t i = 0; station.plain() && i < flows.size(); i++)
+      if (station.plain()->source().counts(i).state != requester::PlainState::Stopped)
+        return;
+    station.set_plain(
+        std::make_unique<station::PlainPort>(std::move(flows), config_.plain_flows.size()));
+  });
+  return {};
+}
+
+void Unit::start(const Places &places, uint64_t at_ns) {
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    station.expect_start(at_ns);
+    station.start(places.flows, at_ns);
+    for (const size_t place : places.plain)
+      station.plain()->source().start(place, at_ns);
+  });
   now_ = before_ = {};
 }
 
-void Unit::apply(const std::vector<size_t> &places,
-                 void (station::Station::*what)(std::span<const size_t>)) {
-  run_->call([&](station::Station &station, const EngineCounts &) { (station.*what)(places); });
+void Unit::stop(const Places &places) {
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    station.stop(places.flows);
+    for (const size_t place : places.plain)
+      station.plain()->source().stop(place);
+  });
 }
 
-void Unit::clear_arrived(const std::vector<size_t> &places) {
+void Unit::pause(const Places &places) {
+  run_->call([&](station::Station &station, const EngineCounts &engine) {
+    station.pause(places.flows);
+    for (const size_t place : places.plain)
+      station.plain()->source().pause(place, engine.now_ns);
+  });
+}
+
+void Unit::resume(const Places &places) {
+  run_->call([&](station::Station &station, const EngineCounts &engine) {
+    station.resume(places.flows);
+    for (const size_t place : places.plain)
+      station.plain()->source().resume(place, engine.now_ns);
+  });
+}
+
+void Unit::clear_arrived(const std::vector<size_t> &places, const std::vector<size_t> &plain) {
   std::vector<bool> which(arriving_.size());
   for (const size_t place : places)
     which[place] = true;
   run_->call([&](station::Station &station, const EngineCounts &) {
+    for (const size_t number : plain)
+      if (station.plain())
+        station.plain()->receiver().clear(number);
     station.responder().clear_connections([&](const responder::ConnectionCounts &own) {
       const auto at = by_connection_.find(connection_key(own.peer, own.own_qp));
       return at != by_connection_.end() && which[at->second];
@@ -178,6 +222,10 @@ void Unit::sample() {
     made.sent.reserve(station.flows());
     for (size_t i = 0; i < station.flows(); i++)
       made.sent.push_back(sent_of(station.facts(i)));
+    for (size_t i = 0; station.plain() && i < plan_.ports[number_].plain_flows.size(); i++)
+      made.plain_sent.push_back(station.plain()->source().counts(i));
+    for (size_t i = 0; station.plain() && i < config_.plain_flows.size(); i++)
+      made.plain_arrived.push_back(station.plain()->receiver().counts(i));
     station.responder().each_connection([&](const responder::ConnectionCounts &own) {
       if (const auto at = by_connection_.find(connection_key(own.peer, own.own_qp));
           at != by_connection_.end())

@@ -46,8 +46,10 @@ struct PortTotals {
 struct Sample {
   uint64_t at_ns = 0; // CLOCK_MONOTONIC; 0: none yet
   PortTotals port;
-  std::vector<Sent> sent;       // by place in PortPlan::flows
-  std::vector<Arrived> arrived; // by place in Unit::arriving()
+  std::vector<Sent> sent;                              // by place in PortPlan::flows
+  std::vector<Arrived> arrived;                        // by place in Unit::arriving()
+  std::vector<requester::PlainCounts> plain_sent;      // by place in PortPlan::plain_flows
+  std::vector<requester::PlainReceived> plain_arrived; // by number of the plain flow
 };
 
 class Unit {
@@ -63,17 +65,22 @@ public:
   const std::vector<size_t> &arriving() const { return arriving_; }
 
   // Asks for the MACs of next hops that are not known, and gives the flows their paths.
-  Status start_protocols();
+  Status start_protocols(const std::function<packet::Mac(size_t port)> &mac_of);
   void stop_protocols();
   bool protocols() const { return protocols_; }
   std::optional<packet::Mac> mac_of(const NextHop &hop) const;
 
-  // Flows by their place in PortPlan::flows.
-  void start(const std::vector<size_t> &places, uint64_t at_ns);
-  void apply(const std::vector<size_t> &places,
-             void (station::Station::*what)(std::span<const size_t>));
-  // Counts of these flows that arrive here begin anew; places in arriving().
-  void clear_arrived(const std::vector<size_t> &places);
+  // Flows by their place in PortPlan::flows, and plain ones.
+  struct Places {
+    std::vector<size_t> flows, plain;
+    bool empty() const { return flows.empty() && plain.empty(); }
+  };
+  void start(const Places &places, uint64_t at_ns);
+  void stop(const Places &places);
+  void pause(const Places &places);
+  void resume(const Places &places);
+  // Counts of what arrives here begin anew: places in arriving(), numbers of plain flows.
+  void clear_arrived(const std::vector<size_t> &places, const std::vector<size_t> &plain);
   // When its first packet after the last start left, and when it was due; 0: none.
   std::pair<uint64_t, uint64_t> started();
 
@@ -87,6 +94,7 @@ private:
   Unit(const otg::Config &config, const Plan &plan, size_t number)
       : config_(config), plan_(plan), number_(number) {}
   void list_arriving();
+  Status set_plain(const std::function<packet::Mac(size_t port)> &mac_of);
 
   const otg::Config &config_;
   const Plan &plan_;
