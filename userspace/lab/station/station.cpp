@@ -36,6 +36,8 @@ void Station::set_paths(std::vector<StationFlow> flows) {
 
 void Station::receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                       const roce_packet &packet) {
+  if (record_)
+    record_->add(now, frame);
   if (class_ == ROCE_CLASS_OTHER)
     neighbours_.receive(frame);
   if (plain_)

@@ -8,12 +8,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "flow/flow.h"
 #include "packet/source.h"
 #include "requester/reliable.h"
 #include "responder/responder.h"
+#include "station/frame_record.h"
 #include "station/neighbours.h"
 #include "station/plain_port.h"
 
@@ -77,6 +79,11 @@ public:
   void set_plain(std::unique_ptr<PlainPort> plain) { plain_ = std::move(plain); }
   PlainPort *plain() { return plain_.get(); }
 
+  // Records what arrives from now on, until take_record().
+  void record(RecordOptions options) { record_.emplace(std::move(options)); }
+  bool records() const { return record_.has_value(); }
+  std::optional<FrameRecord> take_record() { return std::exchange(record_, std::nullopt); }
+
   responder::Responder &responder() { return responder_; }
   Neighbours &neighbours() { return neighbours_; }
   uint64_t stray() const { return stray_; } // answers for no flow
@@ -108,6 +115,7 @@ private:
   std::vector<Flow> flows_;
   std::vector<std::unique_ptr<Run>> runs_; // oldest first
   std::unique_ptr<PlainPort> plain_;
+  std::optional<FrameRecord> record_;
   bool answers_first_ = true;
   uint64_t first_sent_ = 0, start_at_ = 0, stray_ = 0;
 };

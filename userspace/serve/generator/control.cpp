@@ -187,8 +187,9 @@ void Generator::start_flows(const Chosen &chosen, Object &object) {
         last = std::max(last, sent);
       }
   if (last)
-    options_.tell(fmt::format("{} flows of {} port{} began within {} us", chosen.flows.size(),
-                              ports, ports == 1 ? "" : "s", (last - first) / 1000));
+    options_.tell(fmt::format("{} flows of {} port{} began within {} us",
+                              chosen.flows.size() + chosen.plain.size(), ports,
+                              ports == 1 ? "" : "s", (last - first) / 1000));
 }
 
 void Generator::set_protocol(Object &object) {
@@ -249,9 +250,14 @@ void Generator::set_peers(Object &object) {
 
 void Generator::set_port(Object &object) {
   const size_t choice = object.choice({"link", "capture"}, 0);
-  if (choice == 1)
-    object.unsupported("capture", "xdp-roce capture IF");
-  object.object("link", "link", [&](Object &link) { set_link(link); });
+  object.object("capture", "capture", [&](Object &capture) {
+    if (choice == 1)
+      set_capture(capture);
+  });
+  object.object("link", "link", [&](Object &link) {
+    if (choice == 0)
+      set_link(link);
+  });
 }
 
 void Generator::set_link(Object &object) {

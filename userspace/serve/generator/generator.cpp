@@ -25,6 +25,7 @@ const Generator::Route Generator::kRoutes[] = {
     {"POST", "/control/action", &Generator::act},
     {"POST", "/monitor/metrics", &Generator::metrics},
     {"POST", "/monitor/states", &Generator::states},
+    {"POST", "/monitor/capture", &Generator::capture},
     {"GET", "/capabilities/version", &Generator::version},
 };
 
@@ -136,6 +137,7 @@ void Generator::close_ports() {
       options_.tell(fmt::format("{}: {}", unit->ifname(), closed.error().message));
   setup_.reset();
   peers_down_.clear();
+  records_.clear();
 }
 
 // Neighbours that did not answer.

@@ -62,6 +62,7 @@ private:
   http::Answer act(const std::string &body);
   http::Answer metrics(const std::string &body);
   http::Answer states(const std::string &body);
+  http::Answer capture(const std::string &body);
   http::Answer version(const std::string &body);
 
   Status open_ports(Setup &setup);
@@ -78,6 +79,8 @@ private:
   void set_peers(otg::Object &object);
   void set_port(otg::Object &object);
   void set_link(otg::Object &object);
+  void set_capture(otg::Object &object);
+  const otg::Capture *capture_of(size_t port) const;
   Chosen choose(const std::vector<std::string> &names, otg::Object &object) const;
   std::vector<size_t> choose_ports(const std::vector<std::string> &names,
                                    otg::Object &object) const;
@@ -93,7 +96,8 @@ private:
   GeneratorOptions options_;
   std::mutex mutex_; // of what follows
   std::unique_ptr<Setup> setup_;
-  std::map<size_t, bool> peers_down_; // by the peer's index
+  std::map<size_t, bool> peers_down_;                             // by the peer's index
+  std::map<size_t, std::optional<station::FrameRecord>> records_; // stopped ones, by port
   std::atomic<bool> stop_{false};
   std::thread sampler_;
 };

@@ -144,7 +144,7 @@ Json Generator::port_metrics(Object &request) {
     row.add("name", setup_->config.ports[port].name);
     row.add("location", setup_->config.ports[port].location);
     row.add("link", up_or_down(up));
-    row.add("capture", "stopped");
+    row.add("capture", unit.now().records ? "started" : "stopped");
     row.add("frames_tx", now.port.frames_tx);
     row.add("frames_rx", now.port.frames_rx);
     row.add("bytes_tx", now.port.bytes_tx);

@@ -357,6 +357,9 @@ Plan make_plan(const Config &config, const std::string &netns) {
       plan.ports[flow.port].flows.push_back(i);
     asked.insert(next_hop(config, peer.interface, peer.destination));
   }
+  for (const otg::Capture &capture : config.captures)
+    for (const size_t port : capture.ports)
+      plan.ports[port].request.all_frames = true;
   for (size_t i = 0; i < config.plain_flows.size(); i++) {
     const otg::PlainFlow &flow = config.plain_flows[i];
     plan.ports[flow.tx_port].plain_flows.push_back(i);

@@ -218,6 +218,7 @@ void Unit::sample() {
   made.arrived.resize(arriving_.size());
   run_->call([&](station::Station &station, const EngineCounts &engine) {
     made.at_ns = engine.now_ns;
+    made.records = station.records();
     made.port = {engine.sent, engine.received, engine.sent_bytes, engine.received_bytes};
     made.sent.reserve(station.flows());
     for (size_t i = 0; i < station.flows(); i++)

@@ -46,6 +46,7 @@ struct PortTotals {
 struct Sample {
   uint64_t at_ns = 0; // CLOCK_MONOTONIC; 0: none yet
   PortTotals port;
+  bool records = false;                                // a capture runs
   std::vector<Sent> sent;                              // by place in PortPlan::flows
   std::vector<Arrived> arrived;                        // by place in Unit::arriving()
   std::vector<requester::PlainCounts> plain_sent;      // by place in PortPlan::plain_flows

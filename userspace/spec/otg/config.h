@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "otg/object.h"
 #include "otg/plain_flow.h"
+#include "packet/bit_match.h"
 #include "packet/frame.h"
 
 namespace xr::otg {
@@ -119,8 +120,9 @@ struct Capture {
   std::string name;
   std::vector<size_t> ports;
   bool pcapng = false;
-  uint32_t snaplen = 0;            // 0: whole frames
-  std::vector<std::string> filter; // alternatives; words of `xdp-roce capture`; none is read yet
+  uint32_t snaplen = 0;                 // 0: whole frames
+  bool overwrite = true;                // when there is no room: the oldest frames go
+  std::vector<packet::BitMatch> filter; // all must hold
 };
 
 struct Config {

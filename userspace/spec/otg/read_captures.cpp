@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "otg/read_filters.h"
 #include "otg/reading.h"
 
 namespace xr::otg {
@@ -11,13 +12,6 @@ namespace xr::otg {
 namespace {
 
 constexpr uint64_t kLeastSnap = 14; // an Ethernet header, as of `xdp-roce capture --snap`
-
-// Filters of OTG are bits of headers of any frame, all of which must hold; ours are of RoCE.
-void read_filter(Object &filter) {
-  const std::vector<std::string_view> members = {"custom", "ethernet", "vlan", "ipv4", "ipv6"};
-  const char *chosen = members[filter.choice(members, 0)].data();
-  filter.unsupported(chosen, "without filters all frames are captured");
-}
 
 } // namespace
 
@@ -33,8 +27,8 @@ void read_captures(Object &root, Reading &reading) {
         object.error("port_names", {fmt::format("port {} is of a capture before it",
                                                 shown(Json(reading.config.ports[port].name))),
                                     "one capture a port"});
-    object.each("filters", "a filter", read_filter);
-    object.unused("overwrite", "a capture has all frames from its start to its stop");
+    object.each("filters", "a filter", [&](Object &filter) { read_filter(filter, made.filter); });
+    made.overwrite = object.flag("overwrite", true);
     made.pcapng = object.word("format", {"pcap", "pcapng"}, 0) == 1;
     if (const auto bytes = object.maybe_integer("packet_size", kLeastSnap, 65535))
       made.snaplen = static_cast<uint32_t>(*bytes);
