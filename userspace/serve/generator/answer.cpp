@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generator/answer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -9,7 +10,20 @@
 
 namespace xr::generator {
 
-namespace {
+void write(double value, std::string &out) {
+  std::string digits = fmt::format("{:.9f}", std::isfinite(value) ? value : 0);
+  digits.erase(std::max(digits.find_last_not_of('0'), digits.find('.') + 1) + 1);
+  out += digits;
+}
+
+void write(std::string_view value, std::string &out) {
+  const bool plain = std::ranges::all_of(
+      value, [](char c) { return c >= ' ' && c < 127 && c != '"' && c != '\\'; });
+  if (plain)
+    out.append("\"").append(value).append("\"");
+  else
+    out += Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 void write(const Json &json, std::string &out) {
   if (json.is_object()) {
@@ -18,7 +32,8 @@ void write(const Json &json, std::string &out) {
     for (const auto &[key, value] : json.items()) {
       out += first ? "" : ", ";
       first = false;
-      out += Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ";
+      write(std::string_view(key), out);
+      out += ": ";
       write(value, out);
     }
     out += '}';
@@ -30,16 +45,13 @@ void write(const Json &json, std::string &out) {
     }
     out += ']';
   } else if (json.is_number_float()) {
-    const auto value = json.get<double>();
-    std::string digits = fmt::format("{:.9f}", std::isfinite(value) ? value : 0);
-    digits.erase(std::max(digits.find_last_not_of('0'), digits.find('.') + 1) + 1);
-    out += digits;
+    write(json.get<double>(), out);
+  } else if (json.is_string()) {
+    write(std::string_view(json.get_ref<const std::string &>()), out);
   } else {
-    out += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    out += json.dump();
   }
 }
-
-} // namespace
 
 std::string text(const Json &json) {
   std::string out;

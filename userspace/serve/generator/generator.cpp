@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/clock.h"
 #include "parse/address.h"
 #include "parse/words.h"
 
@@ -31,7 +32,8 @@ const Generator::Route Generator::kRoutes[] = {
 
 namespace {
 
-constexpr auto kSampling = 1s;
+constexpr auto kSampling = 500ms;
+constexpr uint64_t kOld = 1'200'000'000; // ns of the last reading of a port
 
 std::string location_hint(const std::vector<std::string> &allowed) {
   return allowed.empty() ? "IF or NETNS/IF: `ip -br link` shows interfaces"
@@ -185,8 +187,10 @@ void Generator::keep_sampling() {
     for (auto slept = 0ms; slept < kSampling && !stop_; slept += 50ms)
       std::this_thread::sleep_for(50ms);
     const std::lock_guard guard(mutex_);
-    if (setup_)
-      sample_all();
+    if (setup_) // not when somebody asks each second anyway
+      for (const auto &unit : setup_->units)
+        if (unit->now().at_ns + kOld < monotonic_ns())
+          unit->sample();
   }
 }
 

@@ -85,10 +85,11 @@ private:
   std::vector<size_t> choose_ports(const std::vector<std::string> &names,
                                    otg::Object &object) const;
 
-  Json port_metrics(otg::Object &request);
-  Json flow_metrics(otg::Object &request);
-  Json qp_metrics(otg::Object &request);
-  Json peer_metrics(otg::Object &request, bool ipv4);
+  // Rows, with commas between them.
+  std::string port_metrics(otg::Object &request);
+  std::string flow_metrics(otg::Object &request);
+  std::string qp_metrics(otg::Object &request);
+  std::string peer_metrics(otg::Object &request, bool ipv4);
   Json neighbours(otg::Object &request, bool ipv4) const;
   void sample_all();
   void keep_sampling();

@@ -24,19 +24,30 @@ using otg::Object;
 
 namespace {
 
-// A row, which has the columns that were asked for.
-class Row {
+// Rows as JSON text, as there may be ten thousand; they have the columns that were asked for.
+class Rows {
 public:
-  explicit Row(const std::set<std::string> &wanted) : wanted_(wanted) {}
+  explicit Rows(std::set<std::string> wanted) : wanted_(std::move(wanted)) {}
+  void begin() { text_ += text_.empty() ? "{" : ", {"; }
+  void end() { text_ += '}'; }
   template <typename Value> void add(const char *column, const Value &value) {
-    if (wanted_.empty() || wanted_.contains(column))
-      json_[column] = value;
+    if (!wanted_.empty() && !wanted_.contains(column))
+      return;
+    if (text_.back() != '{')
+      text_ += ", ";
+    text_.append("\"").append(column).append("\": ");
+    if constexpr (std::is_integral_v<Value>)
+      text_ += fmt::format_int(value).c_str();
+    else if constexpr (std::is_floating_point_v<Value>)
+      write(value, text_);
+    else
+      write(std::string_view(value), text_);
   }
-  Json take() { return std::move(json_); }
+  std::string take() { return std::move(text_); }
 
 private:
-  const std::set<std::string> &wanted_;
-  Json json_ = Json::object();
+  std::set<std::string> wanted_;
+  std::string text_;
 };
 
 // The columns of `known` that are named; empty: all. SONiC names flows here, so that names of no
@@ -53,11 +64,22 @@ std::set<std::string> wanted_columns(Object &request, std::span<const char *cons
 }
 
 // CLOCK_MONOTONIC as the time of day, UTC.
-std::string time_text(uint64_t monotonic) {
-  const uint64_t now = monotonic_ns(), real = clock_ns(CLOCK_REALTIME) - (now - monotonic);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z",
-                     fmt::gmtime(static_cast<time_t>(real / 1'000'000'000)), real % 1'000'000'000);
-}
+class TimeText {
+public:
+  std::string of(uint64_t monotonic) {
+    const uint64_t real = monotonic + offset_;
+    if (const auto second = static_cast<time_t>(real / 1'000'000'000); second != second_) {
+      second_ = second;
+      text_ = fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::gmtime(second));
+    }
+    return fmt::format("{}.{:09}Z", text_, real % 1'000'000'000);
+  }
+
+private:
+  uint64_t offset_ = clock_ns(CLOCK_REALTIME) - monotonic_ns();
+  time_t second_ = 0;
+  std::string text_;
+};
 
 std::string mac_text(const packet::Mac &mac) {
   return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", mac[0], mac[1], mac[2], mac[3],
@@ -83,51 +105,39 @@ http::Answer Generator::metrics(const std::string &body) {
   const std::vector<std::string_view> members = {"port", "flow", "rocev2_ipv4", "rocev2_ipv6",
                                                  "rocev2_flow"};
   const size_t choice = object.choice(members, 0);
-  Json made;
+  constexpr const char *kKinds[] = {"port_metrics", "flow_metrics", "rocev2_ipv4_per_peer_metrics",
+                                    "rocev2_ipv6_per_peer_metrics", "rocev2_flow_per_qp_metrics"};
+  std::string rows;
   const auto read = [&](Object &request) {
     if (!findings.ok())
       return;
     sample_all();
-    switch (choice) {
-    case 0:
-      made = {{"choice", "port_metrics"}, {"port_metrics", port_metrics(request)}};
-      break;
-    case 1:
-      made = {{"choice", "flow_metrics"}, {"flow_metrics", flow_metrics(request)}};
-      break;
-    case 2:
-    case 3: {
-      const std::string name =
-          choice == 2 ? "rocev2_ipv4_per_peer_metrics" : "rocev2_ipv6_per_peer_metrics";
-      (void)request.choice({"per_peer"}, 0);
+    const auto of_member = [&](const char *member, const auto &make) {
+      (void)request.choice({member}, 0);
       request.object(
-          "per_peer", "per_peer",
-          [&](Object &peer) {
-            made = {{"choice", name}, {name, peer_metrics(peer, choice == 2)}};
-          },
-          true);
-      break;
-    }
-    default:
-      (void)request.choice({"per_qp"}, 0);
-      request.object(
-          "per_qp", "per_qp",
-          [&](Object &qp) {
-            made = {{"choice", "rocev2_flow_per_qp_metrics"},
-                    {"rocev2_flow_per_qp_metrics", qp_metrics(qp)}};
-          },
-          true);
-    }
+          member, member, [&](Object &inner) { rows = make(inner); }, true);
+    };
+    if (choice == 0)
+      rows = port_metrics(request);
+    else if (choice == 1)
+      rows = flow_metrics(request);
+    else if (choice == 4)
+      of_member("per_qp", [&](Object &inner) { return qp_metrics(inner); });
+    else
+      of_member("per_peer", [&](Object &inner) { return peer_metrics(inner, choice == 2); });
   };
   object.object(members[choice].data(), members[choice], read, true);
   object.done();
-  return findings.ok() ? generator::answer(made) : failures(400, findings.all_errors());
+  if (!findings.ok())
+    return failures(400, findings.all_errors());
+  const char *kind = kKinds[choice];
+  return {200, "application/json",
+          fmt::format("{{\"choice\": \"{}\", \"{}\": [{}]}}", kind, kind, rows)};
 }
 
-Json Generator::port_metrics(Object &request) {
+std::string Generator::port_metrics(Object &request) {
   const auto ports = choose_ports(request.texts("port_names"), request);
-  const auto wanted = wanted_columns(request, otg::kPortColumns, "name");
-  Json rows = Json::array();
+  Rows row(wanted_columns(request, otg::kPortColumns, "name"));
   for (const size_t port : ports) {
     Unit &unit = *setup_->units[port];
     const Sample &now = unit.now(), &before = unit.before();
@@ -140,7 +150,7 @@ Json Generator::port_metrics(Object &request) {
       sends = sends || sent.state == station::FlowState::Started;
     for (const requester::PlainCounts &sent : now.plain_sent)
       sends = sends || sent.state == requester::PlainState::Started;
-    Row row(wanted);
+    row.begin();
     row.add("name", setup_->config.ports[port].name);
     row.add("location", setup_->config.ports[port].location);
     row.add("link", up_or_down(up));
@@ -156,9 +166,9 @@ Json Generator::port_metrics(Object &request) {
     row.add("transmit", sends ? "started" : "stopped");
     if (const uint64_t line = unit.run().line_bits())
       row.add("speed", line / 8000);
-    rows.push_back(row.take());
+    row.end();
   }
-  return rows;
+  return row.take();
 }
 
 namespace {
@@ -237,7 +247,7 @@ Json row_of(const PlainRow &sum) {
 
 } // namespace
 
-Json Generator::flow_metrics(Object &request) {
+std::string Generator::flow_metrics(Object &request) {
   const auto names = request.texts("flow_names");
   const auto wanted_names = request.texts("metric_names");
   request.unsupported("tagged_metrics");
@@ -293,13 +303,14 @@ Json Generator::flow_metrics(Object &request) {
                      : row.erase(column);
     rows.push_back(std::move(row));
   }
-  return rows;
+  std::string text = generator::text(rows);
+  return text.substr(1, text.size() - 2);
 }
 
-Json Generator::qp_metrics(Object &request) {
-  const auto wanted = wanted_columns(request, otg::kQpColumns, "flow_name");
+std::string Generator::qp_metrics(Object &request) {
+  Rows row(wanted_columns(request, otg::kQpColumns, "flow_name"));
+  TimeText times;
   const otg::Config &config = setup_->config;
-  Json rows = Json::array();
   // Where each flow arrives.
   std::vector<std::pair<const Unit *, size_t>> arrives(config.flows.size());
   for (const auto &unit : setup_->units)
@@ -316,7 +327,7 @@ Json Generator::qp_metrics(Object &request) {
                  sent_before = at_or_none(unit.before().sent, place);
       const auto [there, at] = arrives[flows[place]];
       const bool reads = flow.verb == otg::Verb::Read;
-      Row row(wanted);
+      row.begin();
       row.add("flow_name", flow.name);
       row.add("port_tx", config.ports[flow.port].name);
       row.add("src_qp", ends.own);
@@ -338,8 +349,8 @@ Json Generator::qp_metrics(Object &request) {
       row.add("ack_rx", sent.acks);
       row.add("nak_rx", sent.naks);
       if (sent.first_ns) {
-        row.add("first_timestamp", time_text(sent.first_ns));
-        row.add("last_timestamp", time_text(sent.last_ns));
+        row.add("first_timestamp", times.of(sent.first_ns));
+        row.add("last_timestamp", times.of(sent.last_ns));
       }
       if (there) {
         const Arrived arrived = at_or_none(there->now().arrived, at),
@@ -365,15 +376,15 @@ Json Generator::qp_metrics(Object &request) {
       } else {
         row.add("message_complete_rx", sent.completed);
       }
-      rows.push_back(row.take());
+      row.end();
     }
   }
-  return rows;
+  return row.take();
 }
 
-Json Generator::peer_metrics(Object &request, bool ipv4) {
+std::string Generator::peer_metrics(Object &request, bool ipv4) {
   const auto names = request.texts("peer_names");
-  const auto wanted = wanted_columns(request, otg::kPeerColumns, "name");
+  Rows row(wanted_columns(request, otg::kPeerColumns, "name"));
   const otg::Config &config = setup_->config;
   std::vector<std::string_view> known;
   for (const otg::Peer &peer : config.peers)
@@ -390,7 +401,6 @@ Json Generator::peer_metrics(Object &request, bool ipv4) {
       failed[config.qps[config.flows[flows[place]].qp].peer] +=
           at_or_none(setup_->units[port]->now().sent, place).failed_qps;
   }
-  Json rows = Json::array();
   for (size_t i = 0; i < config.peers.size(); i++) {
     const otg::Peer &peer = config.peers[i];
     const otg::Interface &own = config.interfaces[peer.interface];
@@ -402,14 +412,14 @@ Json Generator::peer_metrics(Object &request, bool ipv4) {
                        unit.mac_of(next_hop(config, peer.interface, peer.destination));
     const uint64_t up =
         there ? peer.qps.size() - std::min<uint64_t>(failed[i], peer.qps.size()) : 0;
-    Row row(wanted);
+    row.begin();
     row.add("name", peer.name);
     row.add("qp_configured", peer.qps.size());
     row.add("qp_up", up);
     row.add("qp_down", peer.qps.size() - up);
-    rows.push_back(row.take());
+    row.end();
   }
-  return rows;
+  return row.take();
 }
 
 http::Answer Generator::states(const std::string &body) {

@@ -128,6 +128,7 @@ void plan_port(const Config &config, Plan &plan, size_t number, const std::strin
   endpoint::StationRequest &request = made.request;
   if (made.netns.empty())
     made.netns = netns;
+  request.queues.receive = afxdp::kResponderReceive;
   request.ifname = made.ifname;
   request.netns = made.netns;
   request.line_bits = port.line_mbit * 1'000'000;
@@ -140,8 +141,12 @@ void plan_port(const Config &config, Plan &plan, size_t number, const std::strin
 }
 
 // Of the port's options.
-requester::Reliability reliability_of(const otg::PortOptions &options) {
+// `flows` of the port are outstanding together: no more packets than a receiver here has room for.
+requester::Reliability reliability_of(const otg::PortOptions &options, size_t flows) {
+  constexpr size_t kOutstanding = 4096, kLeastWindow = 4;
   requester::Reliability made;
+  made.window = static_cast<uint32_t>(
+      std::clamp<size_t>(kOutstanding / std::max<size_t>(flows, 1), kLeastWindow, made.window));
   made.times = false; // a histogram for each flow would be large
   made.flow_counts = true;
   if (!options.timer)
@@ -383,7 +388,8 @@ Result<std::vector<station::StationFlow>> station_flows(const Config &config, co
                                                         const HopMacs &macs) {
   const PortPlan &own = plan.ports[port];
   const uint64_t line_bits = own.request.line_bits ? own.request.line_bits : facts.line_bits;
-  const requester::Reliability reliability = reliability_of(config.ports[port].options);
+  const requester::Reliability reliability =
+      reliability_of(config.ports[port].options, own.flows.size());
   std::map<double, flow::Flow> paces; // the words of a pace are the same for most flows
   std::vector<station::StationFlow> all;
   for (const size_t number : own.flows) {

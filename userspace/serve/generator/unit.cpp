@@ -2,7 +2,6 @@
 #include "generator/unit.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -14,14 +13,6 @@ namespace xr::generator {
 namespace {
 
 constexpr uint64_t kLeastBetween = 100'000'000; // ns between the two readings of a rate
-
-// Of a connection here: its peer's address, and its QPN.
-std::string connection_key(const Address &peer, uint32_t qp) {
-  std::string key(sizeof(peer) + sizeof(qp), '\0');
-  memcpy(key.data(), peer.data(), sizeof(peer));
-  memcpy(key.data() + sizeof(peer), &qp, sizeof(qp));
-  return key;
-}
 
 Sent sent_of(const station::FlowFacts &facts) {
   Sent sent;
@@ -92,7 +83,9 @@ void Unit::list_arriving() {
       continue;
     const otg::Qp &qp = config_.qps[config_.flows[i].qp];
     const Address &peer = config_.interfaces[config_.peers[qp.peer].interface].address;
-    by_connection_[connection_key(peer, plan_.qps[config_.flows[i].qp].dest)] = arriving_.size();
+    const packet::PeerKey key{peer, plan_.qps[config_.flows[i].qp].dest};
+    if (!by_connection_.find(key))
+      by_connection_.insert(key, arriving_.size());
     arriving_.push_back(i);
   }
 }
@@ -199,8 +192,8 @@ void Unit::clear_arrived(const std::vector<size_t> &places, const std::vector<si
       if (station.plain())
         station.plain()->receiver().clear(number);
     station.responder().clear_connections([&](const responder::ConnectionCounts &own) {
-      const auto at = by_connection_.find(connection_key(own.peer, own.own_qp));
-      return at != by_connection_.end() && which[at->second];
+      const size_t *at = by_connection_.find({own.peer, own.own_qp});
+      return at && which[*at];
     });
   });
 }
@@ -228,9 +221,8 @@ void Unit::sample() {
     for (size_t i = 0; station.plain() && i < config_.plain_flows.size(); i++)
       made.plain_arrived.push_back(station.plain()->receiver().counts(i));
     station.responder().each_connection([&](const responder::ConnectionCounts &own) {
-      if (const auto at = by_connection_.find(connection_key(own.peer, own.own_qp));
-          at != by_connection_.end())
-        made.arrived[at->second] = arrived_of(own);
+      if (const size_t *at = by_connection_.find({own.peer, own.own_qp}))
+        made.arrived[*at] = arrived_of(own);
     });
   });
   if (now_.at_ns && made.at_ns - now_.at_ns >= kLeastBetween)

@@ -7,11 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "endpoint/station_run.h"
 #include "generator/plan.h"
+#include "packet/peer_map.h"
 
 namespace xr::generator {
 
@@ -102,7 +102,7 @@ private:
   size_t number_;
   std::unique_ptr<endpoint::StationRun> run_;
   std::vector<size_t> arriving_;
-  std::unordered_map<std::string, size_t> by_connection_; // place in arriving_
+  packet::PeerMap<size_t> by_connection_{SIZE_MAX}; // place in arriving_
   HopMacs macs_;
   bool protocols_ = false;
   Sample now_, before_;
