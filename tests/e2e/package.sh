@@ -83,7 +83,7 @@ done
 cp "$scratch/units/xdp-roce@.service" "$scratch/units/xdp-roce@eth9.service"
 cp "$scratch/units/xdp-roce-wire@.service" "$scratch/units/xdp-roce-wire@lab.service"
 systemd-analyze verify --man=no "$scratch/units/xdp-roce@eth9.service" "$scratch/units/xdp-roce-wire@lab.service" \
-  "$scratch/units/xdp-roce-exporter.service" >"$scratch/last.out" 2>&1 ||
+  "$scratch/units/xdp-roce-exporter.service" "$scratch/units/xdp-roce-serve.service" >"$scratch/last.out" 2>&1 ||
   fail "systemd-analyze: $(cat "$scratch/last.out")"
 assert_eq "" "$(grep -v '^$' "$scratch/last.out")" "what systemd says of the units"
 
@@ -112,6 +112,16 @@ ip -n "$rx" link add wire0 up type veth peer name wire1
 ip -n "$rx" link set wire1 up
 with_caps xdp-roce-wire@.service xdp-roce wire rx0 wire0 --for 200ms >/dev/null 2>"$scratch/last.err" ||
   fail "wire needs more than its unit has: $(cat "$scratch/last.err")"
+# A server whose port it opens, as a client asks; it ends itself when its address is taken.
+with_caps xdp-roce-serve.service timeout --signal=INT 20 xdp-roce serve --listen 127.0.0.1:8443 2>"$scratch/last.err" &
+server=$!
+for _ in {1..100}; do
+  ! nsenter --net="/run/netns/$rx" curl -sf http://127.0.0.1:8443/capabilities/version >"$scratch/version" || break
+  sleep 0.1
+done
+nsenter --net="/run/netns/$rx" curl -s --data '{"ports": [{"name": "p", "location": "rx0"}]}' http://127.0.0.1:8443/config >"$scratch/answer"
+kill -INT "$server" && wait "$server" || true
+assert_eq "{}" "$(jq -c 'del(.warnings)' "$scratch/answer")" "serve with what its unit has: $(cat "$scratch/last.err")"
 ip -n "$rx" link del wire0
 
 # A copy of this system, where only the copy changes.

@@ -61,7 +61,7 @@ program=$(program_of in)
 dpkg -i /package.deb
 called "--system daemon-reload
 --system daemon-reload
-try-restart xdp-roce-exporter.service" "an upgrade"
+try-restart xdp-roce-exporter.service xdp-roce-serve.service" "an upgrade"
 assert_eq "$program" "$(program_of in)" "the program after an upgrade"
 sent=$(/replay --ifname out /capture | jq .packets)
 for _ in {1..100}; do
@@ -79,7 +79,7 @@ assert_eq "$program" "$(program_of in)" "the program after a detach that failed"
 rm /calls
 dpkg --remove xdp-roce 2>/last.err || fail "remove: $(cat /last.err)"
 assert_eq "" "$(cat /last.err)" "what the removal says"
-called "stop xdp-roce-exporter.service xdp-roce-wire@*.service xdp-roce@*.service
+called "stop xdp-roce-exporter.service xdp-roce-serve.service xdp-roce-wire@*.service xdp-roce@*.service
 --system daemon-reload" "a removal"
 assert_eq none "$(program_of in)" "the program after the removal"
 

@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "flow/flow.h"
 #include "parse/words.h"
+#include "responder/responder.h"
 
 namespace xr::generator {
 

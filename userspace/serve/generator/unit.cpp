@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "parse/address.h"
+#include "responder/responder.h"
 
 namespace xr::generator {
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "datapath/attach.h"
 #include "endpoint/station_run.h"
 #include "generator/plan.h"
 #include "packet/peer_map.h"
