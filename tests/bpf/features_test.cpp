@@ -191,6 +191,28 @@ TEST(FeaturesOfSockets, FindTheEndpoint) {
   }
 }
 
+// With `others` a frame that is no endpoint's goes to the socket of its queue, which is counted
+// where there is none only of frames that are asked for.
+TEST(FeaturesOfSockets, TakeAllOtherFrames) {
+  Twins twins(ROCE_FEATURE_SOCKETS);
+  LOAD_OR_SKIP(twins);
+  const uint32_t takes = ROCE_STEER_OTHERS;
+  const roce_endpoint all{};
+  uint64_t counted = 0;
+  const auto pass = [&](const Bytes &frame) {
+    Bytes bytes = finished(frame, false);
+    EXPECT_EQ(static_cast<uint32_t>(XDP_PASS), twins.in_kernel(bytes));
+    return std::exchange(counted, twins.totals().no_socket) != twins.totals().no_socket;
+  };
+  const std::vector<Bytes> frames = {B(4).build(), B(4).to(3).build(), B(4).port(4789).build()};
+  for (const Bytes &frame : frames)
+    EXPECT_FALSE(pass(frame));
+  ASSERT_EQ(0, bpf_map__update_elem(twins.skeleton()->maps.endpoints, &all, sizeof(all), &takes,
+                                    sizeof(takes), 0));
+  for (const Bytes &frame : frames)
+    EXPECT_TRUE(pass(frame));
+}
+
 // Kernel 6.1 refuses what needs more, although the kernel of this test may accept it.
 TEST(FeaturesOfOldKernels, StackFits) {
   Twins twins(ROCE_FEATURE_CLONE); // which loads both programs

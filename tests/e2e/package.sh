@@ -112,7 +112,7 @@ ip -n "$rx" link add wire0 up type veth peer name wire1
 ip -n "$rx" link set wire1 up
 with_caps xdp-roce-wire@.service xdp-roce wire rx0 wire0 --for 200ms >/dev/null 2>"$scratch/last.err" ||
   fail "wire needs more than its unit has: $(cat "$scratch/last.err")"
-# A server whose port it opens, as a client asks; it ends itself when its address is taken.
+# A server opens the port that a client names.
 with_caps xdp-roce-serve.service timeout --signal=INT 20 xdp-roce serve --listen 127.0.0.1:8443 2>"$scratch/last.err" &
 server=$!
 for _ in {1..100}; do
