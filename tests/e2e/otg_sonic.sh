@@ -33,6 +33,10 @@ checks 0 "$left/direct0,$right/direct1" --qps 4
 one_plan
 # A fifth of a gigabit for two seconds: the conditions are not green because nothing passed.
 (($(column rx_bytes) > 25000000)) || fail "only $(column rx_bytes) bytes arrived"
+# Two ways at once: the same of each.
+checks 0 "$left/direct0,$right/direct1" --qps 2 --both-ways
+one_plan
+grep -q '^ok .* Port 1 -> Port 0, 2 QPs: data_frames_rx > 0$' "$scratch/tap" || fail "no way back: $(cat "$scratch/tap")"
 # Every condition on a number that is above its limit is red.
 checks 1 "$left/direct0,$right/direct1" --qps 2 --latency 1 --expect-cnp
 one_plan

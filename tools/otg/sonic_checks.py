@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """SONiC's RoCEv2 checks against any OTG server (Open Traffic Generator): its calls in its order, and its conditions on the 32 columns of
-each QP. Ports but the last send to the last. Needs Python alone. Exit status: 0 all conditions hold, 1 one does not, 2 the command line or
+each QP. Ports but the last send to the last, and with --both-ways two ports to each other. Needs Python alone. Exit status: 0 all conditions hold, 1 one does not, 2 the command line or
 the server is wrong. docs/otg.md has an example."""
 import argparse
 import json
@@ -75,19 +75,20 @@ def configuration(args):
     ports, devices, senders, options = [], [], [], []
     for i, location in enumerate(args.ports):
         name, last = f"Port {i}", i == count - 1
-        address = f"{args.network}.{i + 1}"
+        address, other = f"{args.network}.{i + 1}", f"{args.network}.{1 if last else count}"
+        sends = args.both_ways or not last
         ports.append({"name": name, "location": location})
         qps = [{"qp_name": f"QP{i}_{k}",
                 "connection_type": {"choice": "reliable_connection",
                                     "reliable_connection": {"source_qp_number": 33 + k, "dscp": args.dscp, "ecn": args.ecn}}}
                for k in range(args.qps)]
-        peer = {"name": f"RoCEv2 {i}", "destination_ip_address": "0.0.0.0" if last else f"{args.network}.{count}", "qps": qps}
-        ipv4 = {"name": f"IPv4 {i}", "address": address, "prefix": 24, "gateway": f"{args.network}.{1 if last else count}"}
+        peer = {"name": f"RoCEv2 {i}", "destination_ip_address": other if sends else "0.0.0.0", "qps": qps}
+        ipv4 = {"name": f"IPv4 {i}", "address": address, "prefix": 24, "gateway": other}
         ethernet = {"name": f"Ethernet {i}", "mac": f"10:22:00:00:00:{i + 1:02x}", "mtu": args.mtu,
                     "connection": {"choice": "port_name", "port_name": name}, "ipv4_addresses": [ipv4]}
         devices.append({"name": f"Device {i}", "ethernets": [ethernet],
                         "rocev2": {"ipv4_interfaces": [{"ipv4_name": f"IPv4 {i}", "ib_mtu": args.ib_mtu, "peers": [peer]}]}})
-        if not last:
+        if sends:
             flows = [{"name": qp["qp_name"], "tx_endpoint": qp["qp_name"], "message_size": int(number), "message_size_unit": unit,
                       "rocev2_verb": {"choice": "send_with_immediate", "send_with_immediate": {"immediate_data": "bb"}}} for qp in qps]
             senders.append({"port_name": name, "transmit_type": {
@@ -144,8 +145,9 @@ def run(server, args):
 
 def groups_of(args):
     """The QPs of a pair of ports, by the names of their flows."""
-    last = f"Port {len(args.ports) - 1}"
-    return {(f"Port {i}", last): [f"QP{i}_{k}" for k in range(args.qps)] for i in range(len(args.ports) - 1)}
+    last = len(args.ports) - 1
+    ways = [(i, last) for i in range(last)] + ([(last, 0)] if args.both_ways else [])
+    return {(f"Port {tx}", f"Port {rx}"): [f"QP{tx}_{k}" for k in range(args.qps)] for tx, rx in ways}
 
 
 def conditions(args):
@@ -258,6 +260,7 @@ def arguments():
     add("--speed", type=int, default=100, choices=(1, 10, 25, 40, 50, 100, 200, 400, 800), help="of ports, Gbit/s (default: %(default)s)")
     add("--message-size", type=size, default="1mb", metavar="SIZE", help="1mb, 128kb, 4kb ... (default: %(default)s)")
     add("--qps", type=positive, default=1, help="of each sending port (default: %(default)s)")
+    add("--both-ways", action="store_true", help="two ports, which send to each other")
     add("--mtu", type=positive, default=1500, help="of ethernets, bytes (default: %(default)s)")
     add("--ib-mtu", type=positive, default=1024, help="bytes (default: %(default)s)")
     add("--dscp", type=int, default=3, help="of data (default: %(default)s)")
@@ -272,7 +275,10 @@ def arguments():
     add("--columns", action="store_true", help="prints the 32 columns of each QP too")
     add("--tap", action="store_true", help="prints TAP (Test Anything Protocol)")
     add("--junit", metavar="FILE", help="writes JUnit XML too")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.both_ways and len(args.ports) != 2:
+        parser.error("--both-ways is for two ports")
+    return args
 
 
 def main():
