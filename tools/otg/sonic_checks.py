@@ -88,11 +88,11 @@ def configuration(args):
                     "connection": {"choice": "port_name", "port_name": name}, "ipv4_addresses": [ipv4]}
         devices.append({"name": f"Device {i}", "ethernets": [ethernet],
                         "rocev2": {"ipv4_interfaces": [{"ipv4_name": f"IPv4 {i}", "ib_mtu": args.ib_mtu, "peers": [peer]}]}})
-        if sends:
-            flows = [{"name": qp["qp_name"], "tx_endpoint": qp["qp_name"], "message_size": int(number), "message_size_unit": unit,
-                      "rocev2_verb": {"choice": "send_with_immediate", "send_with_immediate": {"immediate_data": "bb"}}} for qp in qps]
-            senders.append({"port_name": name, "transmit_type": {
-                "choice": "target_line_rate", "target_line_rate": {"value": str(args.line_rate), "flows": flows}}})
+        # SONiC gives a port that only receives flows too: without a destination they send nothing.
+        flows = [{"name": qp["qp_name"], "tx_endpoint": qp["qp_name"], "message_size": int(number), "message_size_unit": unit,
+                  "rocev2_verb": {"choice": "send_with_immediate", "send_with_immediate": {"immediate_data": "bb"}}} for qp in qps]
+        senders.append({"port_name": name, "transmit_type": {
+            "choice": "target_line_rate", "target_line_rate": {"value": str(args.line_rate), "flows": flows}}})
         marking = {"choice": "ip_dscp", "ip_dscp": {"value": 48}, "ecn_value": "non_ect"}
         options.append({"port_name": name, "protocols": [{"choice": "rocev2", "rocev2": {
             "cnp": {**marking, "cnp_delay_timer": 111},
@@ -101,7 +101,7 @@ def configuration(args):
                 "retransmission_retry_count": 254}},
             "dcqcn_settings": {"enable_dcqcn": args.dcqcn, "alpha_g": "1020", "initial_alpha": "1000",
                                "maximum_rate_decrement_at_time": 12}}}]})
-    return {"ports": ports, "devices": devices, "stateful_flows": {"rocev2": [{"tx_ports": senders}]},
+    return {"ports": ports, "devices": devices, "stateful_flows": {"rocev2": [{"tx_ports": [sender]} for sender in senders]},
             "layer1": [{"name": "layer 1", "port_names": [port["name"] for port in ports], "speed": f"speed_{args.speed}_gbps",
                         "ieee_media_defaults": False, "auto_negotiate": False}],
             "options": {"port_options": {"location_preemption": True}, "per_port_options": options}}
