@@ -20,6 +20,7 @@ otg_listens() {
 }
 # serve OPTIONS...: on a free port; its address is in $location. end_serve [SIGNAL [STATUS]].
 serve() {
+  rm -f "$scratch/serve.err" # a previous one's messages
   in_background otg_server --listen 127.0.0.1:0 "$@"
   serving=${background[-1]}
   wait_for 15 otg_listens || fail "serve does not run: $(cat "$scratch/serve.err")"

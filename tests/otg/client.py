@@ -68,5 +68,5 @@ class Client:
         flows = {"state": state, **({"flow_names": list(names)} if names else {})}
         return self.right("POST", "/control/state", {"choice": "traffic", "traffic": {"choice": "flow_transmit", "flow_transmit": flows}})
 
-    def metrics(self, choice, **members):
-        return self.right("POST", "/monitor/metrics", {"choice": choice, choice: members})
+    def metrics(self, kind, **members):
+        return self.right("POST", "/monitor/metrics", {"choice": kind, kind: members})
