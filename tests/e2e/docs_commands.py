@@ -19,7 +19,7 @@ import time
 root, program, prefix, work = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], pathlib.Path(sys.argv[4])
 BOX, LEFT, RIGHT = (prefix + name for name in ("box", "left", "right"))
 PATIENCE = float(os.environ.get("XR_PATIENCE", "1"))
-FIRST = re.compile(r"(xdp-roce|ip|for|until|curl|kill) ")
+FIRST = re.compile(r"(xdp-roce|ip|for|until|curl|kill|tools/otg/\S+) ")
 # What other tests do, or what is for a machine of its own.
 ELSEWHERE = re.compile(r"^(tools/|apt |\(cd build|cmake|git )")
 
@@ -207,7 +207,8 @@ def prepare():
     wrapper("xdp-roce", f'for word; do [[ $word != --netns ]] || exec {real} "$@"; done\nexec {real} --netns {BOX} "$@"\n')
     wrapper("ip", f'[[ $1 == link ]] && exec {shutil.which("ip")} -n {BOX} "$@"\nexec {shutil.which("ip")} "$@"\n')
     data = root / "tests" / "data"
-    (work / "tests").symlink_to((root / "tests").resolve())
+    for name in ("tests", "tools"):
+        (work / name).symlink_to((root / name).resolve())
     for name, source in (("capture.pcap", "rc_send_cm_v4.pcap"), ("before.pcap", "rc_send_1024_v4.pcap"), ("after.pcap", "rc_send_1024_v4.pcap"),
                          ("tap.pcapng", "rc_atomic_cas_v4.pcap")):
         shutil.copy(data / source, work / name)
@@ -239,11 +240,11 @@ with socket.socket() as free:
 environment = dict(os.environ, PATH=f"{work}/bin:{os.environ['PATH']}", XR_PORT=port)
 only = sys.argv[5] if len(sys.argv) > 5 else ""
 for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
-    if page.name == "long-link.md":  # one script with namespaces of its own: as a whole
+    if page.name in ("long-link.md", "otg.md"):  # one script with namespaces of its own: as a whole
         text = "set -e -o pipefail\n" + "\n".join(command for block in blocks(page) for command in block)
         for name in ("left", "box", "right"):
             text = text.replace(f"xr-{name}", prefix + name)
-        text = text.replace("xr-$name", prefix + "$name").replace("xr-${port%/*}", prefix + "${port%/*}")
+        text = text.replace("127.0.0.1:8443", f"127.0.0.1:{port}").replace("xr-$name", prefix + "$name").replace("xr-${port%/*}", prefix + "${port%/*}")
         numbers["commands"] += text.count("xdp-roce ")
         if not only or only in text:
             status, output = finish(start(text, dict(environment, PATH=f"{pathlib.Path(program).parent}:{os.environ['PATH']}")), text, 60)

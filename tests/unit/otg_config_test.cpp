@@ -389,15 +389,26 @@ TEST(OtgConfig, ErrorsOfOptionsAndCaptures) {
   });
 }
 
-// A QP of the other port, which has no destination either.
-TEST(OtgConfig, ErrorsOfSenders) {
+TEST(OtgConfig, AFlowIsOfItsOwnPort) {
   const std::string flow = "stateful_flows.rocev2[0].tx_ports[0].transmit_type.target_line_rate."
                            "flows[1].tx_endpoint: ";
   EXPECT_EQ(errors_of(edited({kFlows + "/1/tx_endpoint", "r1", ""})),
             (Texts{flow + "QP 'r1' is of port 'right', not of 'left' (the tx_ports entry of the "
-                          "QP's own port)",
-                   flow + "peer 'p2' of QP 'r1' has no destination (destination_ip_address, that "
-                          "of a peer of another port)"}));
+                          "QP's own port)"}));
+}
+
+// SONiC's tests give a port that only receives flows, and its peer no destination.
+TEST(OtgConfig, AFlowWithoutDestinationSendsNothing) {
+  Json json =
+      edited({"/devices/0/rocev2/ipv4_interfaces/0/peers/0/destination_ip_address", "0.0.0.0", ""});
+  Findings findings;
+  const Config config = read_config(json, findings);
+  EXPECT_TRUE(findings.ok());
+  ASSERT_FALSE(config.flows.empty());
+  EXPECT_EQ(config.flows[0].percent, 0);
+  EXPECT_TRUE(std::ranges::any_of(findings.all_warnings(), [](const std::string &each) {
+    return each.ends_with("of QP 'q4' has no destination: the flow sends nothing");
+  })) << fmt::format("{}", fmt::join(findings.all_warnings(), "\n"));
 }
 
 // What refers to an object with an error has no further one; other errors are all there.

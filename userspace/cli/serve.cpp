@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fstream>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,8 @@ namespace {
 constexpr const char *kForm = "ADDRESS:PORT, like 127.0.0.1:8443 or [::1]:8443";
 
 struct Args {
-  std::string listen = "127.0.0.1:8443", ports, token_file;
+  std::string listen = "127.0.0.1:8443", token_file;
+  std::optional<std::string> ports;
   std::vector<std::string> tls;
   datapath::AttachOptions attach;
   http::ServerOptions server;
@@ -63,6 +65,10 @@ Result<std::string> read_token(const std::string &path) {
 }
 
 Status collect(Args &args) {
+  if (args.ports)
+    for (const std::string &location : parse::parts(*args.ports))
+      if (location.empty())
+        return Error{"--ports has an empty location", "--ports IF,NETNS/IF"};
   args.server.listen = XR_TRY(parse::listen(args.listen, kForm));
   if (args.tls.size() > 2)
     return Error{"--tls has two files: the certificate and its key", "--tls CERT KEY"};
@@ -77,6 +83,9 @@ Status collect(Args &args) {
 }
 
 int serve(Args args, const Globals &globals) {
+  if (globals.json)
+    return refuse("serve", {"clients of serve get JSON by HTTP; its own output is messages",
+                                "serve without --json"});
   if (!args.token_file.empty()) {
     auto token = read_token(args.token_file);
     if (!token)
@@ -87,8 +96,8 @@ int serve(Args args, const Globals &globals) {
     return fail("serve", allowed.error());
   const Interrupt interrupt;
   generator::GeneratorOptions options;
-  if (!args.ports.empty())
-    options.ports = parse::parts(args.ports);
+  if (args.ports)
+    options.ports = parse::parts(*args.ports);
   options.netns = globals.netns;
   options.attach = args.attach;
   options.version = XR_VERSION;

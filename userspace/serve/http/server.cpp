@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include <sys/socket.h>
+
 #include <fmt/format.h>
 #include <httplib.h>
 
@@ -107,6 +109,11 @@ void Server::State::set_up() {
   server->set_keep_alive_timeout(kKeepAlive);
   server->set_keep_alive_max_count(SIZE_MAX);
   server->set_tcp_nodelay(true);
+  // The library's own options let a second server have the same address (SO_REUSEPORT).
+  server->set_socket_options([](int socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  });
   const auto with_body = [this](const httplib::Request &request, httplib::Response &response,
                                 const httplib::ContentReader &reader) {
     serve(request, response, &reader);

@@ -64,7 +64,7 @@ private:
     reading_.config.flows.push_back(std::move(made));
   }
 
-  void check_sender(const Object &object, const StatefulFlow &made) {
+  void check_sender(const Object &object, StatefulFlow &made) {
     const Config &config = reading_.config;
     const std::string name = shown(Json(config.qps[made.qp].name));
     if (const size_t own = reading_.port_of_qp(made.qp); own != made.port)
@@ -73,10 +73,13 @@ private:
                                                shown(Json(config.ports[made.port].name))),
                                    "the tx_ports entry of the QP's own port"});
     const Peer &peer = config.peers[config.qps[made.qp].peer];
-    if (peer.destination == Address{})
-      object.error("tx_endpoint", {fmt::format("peer {} of QP {} has no destination",
-                                               shown(Json(peer.name)), name),
-                                   "destination_ip_address, that of a peer of another port"});
+    // SONiC gives a port that only receives flows to 0.0.0.0.
+    if (peer.destination == Address{}) {
+      made.percent = 0;
+      object.warning("tx_endpoint", fmt::format("peer {} of QP {} has no destination: the flow "
+                                                "sends nothing",
+                                                shown(Json(peer.name)), name));
+    }
     if (const auto [at, fresh] = senders_.emplace(made.qp, made.name); !fresh)
       object.error("tx_endpoint",
                    {fmt::format("QP {} sends flow {} already", name, shown(Json(at->second))),
