@@ -1,51 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generator/answer.h"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "otg/json_text.h"
 
 namespace xr::generator {
 
-namespace {
-
-void write(const Json &json, std::string &out) {
-  if (json.is_object()) {
-    out += '{';
-    bool first = true;
-    for (const auto &[key, value] : json.items()) {
-      out += first ? "" : ", ";
-      first = false;
-      out += Json(key).dump(-1, ' ', false, Json::error_handler_t::replace) + ": ";
-      write(value, out);
-    }
-    out += '}';
-  } else if (json.is_array()) {
-    out += '[';
-    for (size_t i = 0; i < json.size(); i++) {
-      out += i ? ", " : "";
-      write(json[i], out);
-    }
-    out += ']';
-  } else if (json.is_number_float()) {
-    const auto value = json.get<double>();
-    std::string digits = fmt::format("{:.9f}", std::isfinite(value) ? value : 0);
-    digits.erase(std::max(digits.find_last_not_of('0'), digits.find('.') + 1) + 1);
-    out += digits;
-  } else {
-    out += json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  }
-}
-
-} // namespace
-
-std::string text(const Json &json) {
-  std::string out;
-  write(json, out);
-  return out;
-}
+std::string text(const Json &json) { return otg::json_text(json); }
 
 Json parsed(const std::string &body, Findings &findings, const char *hint) {
   Json json = otg::parse_json(body, findings);
