@@ -95,6 +95,7 @@ constexpr struct Row {
      "A configuration of Lumina, with frames, at a thousandth of its rates."},
     {"run --import hpcc config.txt --out /tmp/hpcc",
      "An experiment of HPCC's simulator, with its fct.txt."},
+    {"run incast --export otg", "Its hosts and flows as an OTG configuration, for other ports."},
 };
 
 } // namespace

@@ -21,6 +21,7 @@
 #include "cli/sweep.h"
 #include "experiment/experiment.h"
 #include "importers/hpcc.h"
+#include "importers/otg_export.h"
 #include "parse/words.h"
 #include "parse/yaml.h"
 #include "places/plan.h"
@@ -207,6 +208,21 @@ Result<experiment::Settings> checked_settings(const RunArgs &args) {
   return settings_of(args);
 }
 
+int print_exported(const RunArgs &args, const experiment::ExperimentFile &file,
+                   const experiment::Settings &settings) {
+  const auto experiment = file.read(settings);
+  if (!experiment)
+    return fail("run", experiment.error());
+  auto exported = importers::export_otg(experiment.get());
+  if (!exported)
+    return fail("run --export " + args.export_format,
+                exported.error().in(parse::file_name(args.files.front())));
+  tell_notes("run --export", exported->notes);
+  Output output(false);
+  output.print_text(exported->json);
+  return output.finish();
+}
+
 // Each file as an experiment; with several, each has a directory below --out.
 int run_imported(const RunArgs &args, const Globals &globals) {
   const auto settings = checked_settings(args);
@@ -255,6 +271,10 @@ int run(RunArgs args, const Globals &globals) {
     return print_imported(args.import, args.files, globals);
   if (!args.import.empty())
     return run_imported(args, globals);
+  if (!args.export_format.empty() &&
+      (args.files.front() == kMerge || args.files.front() == kCompare))
+    return refuse("run --export",
+                  {fmt::format("{} has no configuration", args.files.front()), "one experiment"});
   if (args.files.front() == kMerge)
     return merge(args, globals);
   if (args.files.front() == kCompare)
@@ -272,6 +292,8 @@ int run(RunArgs args, const Globals &globals) {
   const auto file = experiment::ExperimentFile::load(path.get());
   if (!file)
     return fail("run", file.error());
+  if (!args.export_format.empty())
+    return print_exported(args, file.get(), settings.get());
   const auto points = file.get().points(settings.get());
   if (!points)
     return fail("run", points.error());

@@ -82,9 +82,19 @@ void describe_run(Command command, RunArgs &args) {
           "fct.txt too. netem: FILE is its options, like \"delay 10ms 2ms loss 1%\"; mahimahi: "
           "FILE is a trace; they are rules and links")
       .value_name("FORMAT");
+  command
+      .add_option("--export", args.export_format,
+                  "Print the experiment's hosts and flows for others' ports: otg, a configuration "
+                  "of the Open Traffic Generator (JSON). What it does not have is refused, or a "
+                  "note")
+      .value_name("FORMAT")
+      .check(one_of({"otg"}));
+  for (const char *other : {"--on", "--out", "--plots", "--junit", "--import", "--share"})
+    command.option("--export").excludes(other);
   command.add_flag("--tap", args.tap, "Print the verdicts as TAP instead of the summary");
   command.add_flag("--list", args.list, "List the installed experiments");
   command.option("--list").excludes(file);
+  command.option("--export").excludes("--tap").excludes("--list");
   command.set_completions(
       {{.after = "", .words = {"$(_xdp_roce_experiments)", "merge", "compare"}}});
   command.set_footer(

@@ -17,6 +17,7 @@ struct RunArgs {
   std::vector<std::string> files; // FILE; or `merge` or `compare` and directories
   std::vector<std::string> place; // empty: virtual
   std::string out, plots, junit, seed, scale, import, share;
+  std::string export_format; // "": it runs
   std::vector<std::string> settings;
   unsigned jobs = 1;
   bool list = false, tap = false;

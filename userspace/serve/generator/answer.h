@@ -17,10 +17,6 @@ using otg::Json;
 // Without exponents, as the YAML reader of Python clients takes 1e-05 for a text. Numbers with a
 // fraction have up to nine digits of it.
 std::string text(const Json &json);
-// The same, at the end of `out`.
-void write(const Json &json, std::string &out);
-void write(double value, std::string &out);
-void write(std::string_view value, std::string &out);
 
 // The JSON of a request; what is no JSON is an error, and an empty object.
 Json parsed(const std::string &body, Findings &findings, const char *hint);

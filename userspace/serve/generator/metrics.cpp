@@ -13,6 +13,7 @@
 #include "host/link.h"
 #include "host/netns.h"
 #include "otg/columns.h"
+#include "otg/json_text.h"
 #include "packet/frame.h"
 #include "packet/frame_schedule.h"
 #include "parse/address.h"
@@ -39,9 +40,9 @@ public:
     if constexpr (std::is_integral_v<Value>)
       text_ += fmt::format_int(value).c_str();
     else if constexpr (std::is_floating_point_v<Value>)
-      write(value, text_);
+      otg::append_text(value, text_);
     else
-      write(std::string_view(value), text_);
+      otg::append_text(std::string_view(value), text_);
   }
   std::string take() { return std::move(text_); }
 

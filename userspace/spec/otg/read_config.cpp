@@ -5,6 +5,7 @@
 
 #include "otg/read_flows.h"
 #include "otg/reading.h"
+#include "otg/words.h"
 
 namespace xr::otg {
 
@@ -42,9 +43,8 @@ Config read_config(Json &json, Findings &findings) {
 }
 
 uint8_t read_ecn(Object &object, const char *key) {
-  constexpr uint8_t kBits[] = {0, 2, 1, 3};
-  static_assert(ROCE_ECN_ECT0 == 2);
-  return kBits[object.word(key, {"non_ect", "ect_0", "ect_1", "ce"}, 2)];
+  static_assert(ROCE_ECN_ECT1 == 1 && ROCE_ECN_ECT0 == 2);
+  return static_cast<uint8_t>(object.word(key, {std::begin(kEcn), std::end(kEcn)}, ROCE_ECN_ECT1));
 }
 
 } // namespace xr::otg

@@ -6,21 +6,11 @@
 #include <fmt/format.h>
 
 #include "otg/reading.h"
+#include "otg/words.h"
 
 namespace xr::otg {
 
 namespace {
-
-struct Speed {
-  std::string_view word;
-  uint64_t mbit;
-};
-constexpr Speed kSpeeds[] = {
-    {"speed_10_fd_mbps", 10},    {"speed_10_hd_mbps", 10},    {"speed_100_fd_mbps", 100},
-    {"speed_100_hd_mbps", 100},  {"speed_1_gbps", 1'000},     {"speed_10_gbps", 10'000},
-    {"speed_25_gbps", 25'000},   {"speed_40_gbps", 40'000},   {"speed_50_gbps", 50'000},
-    {"speed_100_gbps", 100'000}, {"speed_200_gbps", 200'000}, {"speed_400_gbps", 400'000},
-    {"speed_800_gbps", 800'000}};
 
 constexpr std::array<const char *, 8> kClasses = {"pfc_class_0", "pfc_class_1", "pfc_class_2",
                                                   "pfc_class_3", "pfc_class_4", "pfc_class_5",

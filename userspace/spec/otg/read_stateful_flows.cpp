@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "otg/reading.h"
+#include "otg/words.h"
 
 namespace xr::otg {
 
@@ -95,8 +96,7 @@ private:
     object.object(
         "rocev2_verb", "rocev2_verb",
         [&](Object &given) {
-          const std::vector<std::string_view> verbs = {"write", "write_with_immediate", "send",
-                                                       "send_with_immediate", "read"};
+          const std::vector<std::string_view> verbs(std::begin(kVerbs), std::end(kVerbs));
           verb = given.choice(verbs, 0);
           if (verb == 1 || verb == 3)
             given.object(verbs[verb].data(), verbs[verb].data(), immediate, true);
@@ -106,10 +106,11 @@ private:
   }
 
   static uint64_t bytes(Object &object) {
-    constexpr uint64_t kUnits[] = {1, 1000, 1'000'000, 1'000'000'000};
-    const uint64_t size = object.integer("message_size", 0, 65535, 1);
-    const uint64_t bytes =
-        size * kUnits[object.word("message_size_unit", {"bytes", "kb", "mb", "gb"}, 2)];
+    std::vector<std::string_view> units;
+    for (const SizeUnit &unit : kSizeUnits)
+      units.push_back(unit.word);
+    const uint64_t size = object.integer("message_size", 0, kMostUnits, 1);
+    const uint64_t bytes = size * kSizeUnits[object.word("message_size_unit", units, 2)].bytes;
     if (bytes > kMostMessage)
       object.error("message_size", {fmt::format("{} bytes are more than a message can have", bytes),
                                     fmt::format("up to {} bytes", kMostMessage)});
