@@ -72,6 +72,10 @@ WRONG_LINES = [
     ("respond none0 --peer-qp x", "same"), ("respond none0 --cc dcqnc", ""), ("respond none0 --cc timely", "--cc dcqcn"),
     ("respond none0 --memory 9000T", ""), ("respond none0 --memory 1MB --access execute", ""), ("respond none0 --reject nonsense", ""),
     ("respond none0 --memory 1MB --va 3", ""), ("respond none0 --rkey 3", ""), ("respond none0 --pairs 7", "add --follow"),
+    # serve
+    ("serve none0", ""), ("serve --listen nowhere", "127.0.0.1:8443"), ("serve --listen 0.0.0.0:1", "--tls CERT KEY or --token FILE"),
+    ("serve --tls none.pem", ""), ("serve --ports ''", ""), ("serve --ports a,,b", "--ports IF,NETNS/IF"), ("serve --pairs 7", "add --follow"),
+    ("--json serve", "without --json"),
     # analyze and compare
     ("analyze", ""), ("analyze none.pcap --sort size", ""), ("analyze none.pcap --time mirror", "--decap"), ("analyze none.pcap --tick 1ns", ""),
     ("analyze none.pcap --speed fast", ""), ("analyze none.pcap --table pairs", "--rows"), ("analyze none.pcap --rows csv --table pairs", ""),
@@ -113,9 +117,11 @@ WRONG_THINGS = [
     "run ./none.yaml", "run none.yaml", "run none/incast", "run {wrong}", "run {wrong} --set seed=3", "run {wrong_sweep}", "run merge none",
     "run compare none none", "run --import lumina none.yml", "run --import otg {rules}", "run --import mahimahi {rules}",
     "run {plain} --set 'queue.bottleneck=trace none.trace'", "export --listen 192.0.2.77:1",
+    "serve --listen 192.0.2.77:1 --token none", "serve --tls none.pem none.pem", "serve --listen 192.0.2.77:1 --token {token}",
 ]
 
 FILES = {
+    "token": "x\n",
     "rules": "rules:\n  - roce dorp\n",
     "flows": "flows:\n  - dst 192.0.2.2 qp 17 wirte\n",
     "flow_without_dst": "flows:\n  - qp 17 write\n",

@@ -55,6 +55,8 @@ absent() {
     wire) no_interface 'wire gone0' xr wire rx0 gone0 ;;
     cc) wrong 2 "'gone0' is not a preset" "$XDP_ROCE" cc show gone0 ;;
     run) wrong 2 "no installed experiment 'gone0'" "$XDP_ROCE" run gone0 ;;
+    serve) # its ports come with a configuration
+      wrong 1 '^xdp-roce: serve: cannot listen on 192.0.2.77:1: ' "$XDP_ROCE" serve --listen 192.0.2.77:1 --token <(echo x) ;;
     record) no_interface 'record gone0' xr record gone0 --out "$scratch/gone" --for 1s ;;
     capture) no_interface 'capture gone0' xr capture gone0 -w "$scratch/gone.pcapng" ;;
     export) # it waits for its ports to come
@@ -113,6 +115,7 @@ for command in "${commands[@]}"; do
       assert_json "$scratch/last.out" '[.ports[] | [.name, .peer]] == [["left", "right"], ["right", "left"]]' ;;
     link) json "schema link" xr --json link left show ;;
     export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
+    serve) wrong 2 'clients of serve get JSON by HTTP' "$XDP_ROCE" --json serve --listen 127.0.0.1:0; continue ;;
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
     analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture"
       json "schema latency latency_port latency_histogram latency_untimed" "$XDP_ROCE" --json analyze --latency "$capture"

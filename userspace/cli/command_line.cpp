@@ -208,6 +208,7 @@ template Option Command::add_option(Text, uint64_t &, Text);
 template Option Command::add_option(Text, int &, Text);
 template Option Command::add_option(Text, double &, Text);
 template Option Command::add_option(Text, std::optional<uint16_t> &, Text);
+template Option Command::add_option(Text, std::optional<std::string> &, Text);
 template Option Command::add_option_function(Text, const std::function<void(Text)> &, Text);
 template Option Command::add_option_function(Text, const std::function<void(const uint16_t &)> &,
                                              Text);

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Configurations by chance from OTG's published model, and changes of one that is right: `serve` accepts them or says what is wrong and where, and
+# nothing else. XR_SECONDS: so long.
+. "$(dirname "$0")/otg_lib.sh"
+need python3
+lane3
+direct
+before=$(kernel_objects)
+serve --ports "$left/direct0,$right/direct1"
+status=0
+"$otg_tests/random_config.py" "$location" "$left/direct0" "$right/direct1" "${XR_SECONDS:-40}" >"$scratch/random" 2>&1 || status=$?
+cat "$scratch/random"
+((status != 77)) || skip "needs OTG's published model"
+assert_eq 0 "$status" "exit status of the client"
+end_serve
+wait_for 5 nothing_since "$before" || fail "left in the kernel: $(since "$before")"
