@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stations in virtual time: flows that start, pause and stop beside others, in both directions,
-// over a network that loses what it is told to.
+// over a network that loses what a test says.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -85,10 +85,10 @@ public:
 
   // How a QP of a flow would begin if it continued after its last packet. nullopt: it has failed.
   std::optional<flow::Flow::Begin> end_of(size_t flow, uint32_t qp_index) const;
-  // The same of one that has failed: at the first packet that was not acknowledged.
+  // How one that has failed would begin: at the first packet that was not acknowledged.
   flow::Flow::Begin begin_again(size_t flow, uint32_t qp_index) const;
 
-  // For one who starts and stops flows while others go on. What is outstanding is completed.
+  // For one who starts and stops flows while others send. What is outstanding is completed.
   void hold(size_t flow, bool held); // no new messages begin meanwhile
   void close(size_t flow);           // no new messages
   void abandon(size_t flow);         // what is outstanding fails

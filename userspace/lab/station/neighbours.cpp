@@ -23,7 +23,7 @@ void Neighbours::receive(std::span<const uint8_t> frame) {
   const auto message = packet::parse_neighbour(frame);
   if (!message)
     return;
-  // Of an answer the target is who was asked for; a question tells its sender's MAC.
+  // The target of an answer is the address that was asked for; a question has its sender's MAC.
   const packet::Address &who = message->question ? message->sender : message->target;
   for (Asked &asked : asked_)
     if (asked.question.target == who || asked.question.target == message->sender)

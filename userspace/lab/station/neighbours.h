@@ -26,7 +26,7 @@ public:
 
   // Instead of those before. Asked from the next round on.
   void ask(std::vector<NeighbourQuestion> questions);
-  // Of question `number`; nullopt: not answered.
+  // The answer to question `number`; nullopt: there is none.
   std::optional<packet::Mac> mac(size_t number) const { return asked_[number].mac; }
   // All are answered, or were asked kTries times.
   bool settled(uint64_t now) const;

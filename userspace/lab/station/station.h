@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both sides of a port at once: it answers requests, and its flows start, pause and stop while it
-// runs. A flow is one QP. In virtual time: whoever drives it calls everything from one thread.
+// runs. A flow is one QP. In virtual time: the caller uses one thread.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct StationFlow {
   requester::Reliability reliability; // flow_counts is set
 };
 
-// Of one flow since its last start.
+// What one flow did since its last start.
 struct FlowFacts {
   FlowState state = FlowState::Stopped;
   bool busy = false; // stopped or paused, and messages are still outstanding
@@ -55,11 +55,11 @@ public:
 
   // Instead of those before, which are given up.
   void set_flows(std::vector<StationFlow> flows);
-  // The same flows with other paths, from their next start on.
+  // New paths of these flows, from their next start on.
   void set_paths(std::vector<StationFlow> flows);
   size_t flows() const { return flows_.size(); }
-  // At time `at`, with counts from 0. A flow goes on after its last message: one whose messages are
-  // outstanding gives them up. Those that are started already are left alone.
+  // At time `at`, with counts from 0. A flow continues after its last message: one whose messages
+  // are outstanding gives them up. Those that are started already are left alone.
   void start(std::span<const size_t> flows, uint64_t at);
   // What is outstanding is completed.
   void stop(std::span<const size_t> flows);
@@ -101,7 +101,7 @@ private:
     FlowState state = FlowState::Stopped;
     Run *run = nullptr;                     // of its last start
     size_t index = 0;                       // in that run
-    std::optional<flow::Flow::Begin> begin; // where it goes on
+    std::optional<flow::Flow::Begin> begin; // where it continues
   };
 
   void leave(Flow &flow);

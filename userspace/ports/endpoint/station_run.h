@@ -21,8 +21,8 @@ namespace xr::endpoint {
 
 struct StationRequest {
   std::string ifname, netns;
-  // What the port answers for. The port's own addresses may be among them; then the host goes on
-  // answering ARP and ND for those that have the port's MAC.
+  // What the port answers for. The port's own addresses may be among them; then the host still
+  // answers ARP and ND for those that have the port's MAC.
   struct Address {
     packet::Address address{};
     std::optional<packet::Mac> mac; // none: the port's
@@ -54,7 +54,7 @@ public:
 
   const PortFacts &port() const { return session_.port; }
   uint64_t line_bits() const { return line_bits_; }
-  // Of the port: what the kernel counts since the start.
+  // What the kernel counted of the port since the start.
   PortDrops drops() const;
   packet::PauseCounts pauses() const;
   const std::vector<std::string> &notes() const { return session_.notes; }

@@ -32,11 +32,10 @@ http::Answer failures(int status, const std::vector<std::string> &errors) {
   return {status, "application/json", text(json)};
 }
 
-http::Answer failure(int status, const Error &error) {
-  return failures(
-      status, std::vector<std::string>{error.hint.empty()
-                                           ? error.message
-                                           : fmt::format("{} ({})", error.message, error.hint)});
+std::string sentence(const Error &error) {
+  return error.hint.empty() ? error.message : fmt::format("{} ({})", error.message, error.hint);
 }
+
+http::Answer failure(int status, const Error &error) { return failures(status, {sentence(error)}); }
 
 } // namespace xr::generator

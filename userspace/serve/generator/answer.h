@@ -25,6 +25,8 @@ http::Answer answer(const Json &json);
 // {} or {"warnings": [...]}.
 http::Answer success(const std::vector<std::string> &warnings = {});
 // {"code", "kind", "errors"}. 500 and above are `internal`.
+// The message, and its hint in parentheses.
+std::string sentence(const Error &error);
 http::Answer failures(int status, const std::vector<std::string> &errors);
 http::Answer failure(int status, const Error &error);
 

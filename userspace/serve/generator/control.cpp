@@ -19,7 +19,7 @@ using otg::Object;
 
 namespace {
 
-// From a request to the moment at which flows start on all ports: each has to be told, within some
+// From a request to the moment at which flows start on all ports: each gets the time within some
 // 20 ms.
 constexpr uint64_t kStartNs = 40'000'000, kStartPerPortNs = 25'000'000;
 
@@ -137,13 +137,40 @@ void Generator::set_traffic(Object &object, Findings &findings) {
   });
 }
 
-void Generator::start_flows(const Chosen &chosen, Object &object) {
-  // A neighbour may have come up since.
-  std::vector<std::string> missing = unresolved();
-  if (!missing.empty() ||
-      std::ranges::any_of(setup_->units, [](const auto &unit) { return !unit->protocols(); })) {
-    (void)start_protocols();
+// What is started stays as it is.
+void Generator::leave_out_started(Chosen &chosen) {
+  sample_all();
+  chosen.flows.clear();
+  chosen.plain.clear();
+  for (size_t port = 0; port < chosen.places.size(); port++) {
+    const Sample &now = setup_->units[port]->now();
+    const PortPlan &plan = setup_->plan.ports[port];
+    Unit::Places &places = chosen.places[port];
+    std::erase_if(places.flows, [&](size_t place) {
+      return place >= now.sent.size() || now.sent[place].state != station::FlowState::Stopped;
+    });
+    std::erase_if(places.plain, [&](size_t place) {
+      return place >= now.plain_sent.size() ||
+             now.plain_sent[place].state != requester::PlainState::Stopped;
+    });
+    for (const size_t place : places.flows)
+      chosen.flows.push_back(plan.flows[place]);
+    for (const size_t place : places.plain)
+      chosen.plain.push_back(plan.plain_flows[place]);
   }
+}
+
+void Generator::start_flows(Chosen chosen, Object &object) {
+  // A neighbour may have come up since.
+  const bool missing =
+      !unresolved().empty() ||
+      std::ranges::any_of(setup_->units, [](const auto &unit) { return !unit->protocols(); });
+  if (missing)
+    for (const std::string &error : start_protocols().errors)
+      object.error("flow_names", {error, ""});
+  if (!object.findings().ok())
+    return;
+  leave_out_started(chosen);
   std::set<std::string> lost;
   for (const size_t flow : chosen.flows) {
     const size_t peer = setup_->config.qps[setup_->config.flows[flow].qp].peer;
@@ -208,7 +235,10 @@ void Generator::set_protocol(Object &object) {
       return;
     if (state)
       return stop_protocols();
-    for (const std::string &warning : start_protocols())
+    const Started started = start_protocols();
+    for (const std::string &error : started.errors)
+      all.error(nullptr, {error, ""});
+    for (const std::string &warning : started.warnings)
       all.warning(nullptr, warning);
   });
   object.object("rocev2", "rocev2", [&](Object &rocev2) {

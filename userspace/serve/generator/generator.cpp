@@ -114,8 +114,12 @@ http::Answer Generator::set_config(const std::string &body) {
     for (const std::string &note : unit->run().notes())
       options_.tell(fmt::format("{}: {}", unit->ifname(), note));
   if (setup_->config.auto_start) {
-    const auto more = start_protocols();
-    warnings.insert(warnings.end(), more.begin(), more.end());
+    const Started started = start_protocols();
+    if (!started.errors.empty()) {
+      close_ports();
+      return failures(400, started.errors);
+    }
+    warnings.insert(warnings.end(), started.warnings.begin(), started.warnings.end());
   }
   return success(warnings);
 }
@@ -154,7 +158,7 @@ std::vector<std::string> Generator::unresolved() const {
   return all;
 }
 
-std::vector<std::string> Generator::start_protocols() {
+Generator::Started Generator::start_protocols() {
   // At once, as the ports may be each other's neighbours, and one that is not there takes a second.
   std::vector<Status> results(setup_->units.size());
   std::vector<std::thread> threads;
@@ -165,11 +169,11 @@ std::vector<std::string> Generator::start_protocols() {
     });
   for (std::thread &thread : threads)
     thread.join();
-  std::vector<std::string> all = unresolved();
+  Started started{.errors = {}, .warnings = unresolved()};
   for (const Status &result : results)
     if (!result)
-      all.push_back(result.error().message);
-  return all;
+      started.errors.push_back(sentence(result.error()));
+  return started;
 }
 
 void Generator::stop_protocols() {

@@ -67,14 +67,19 @@ private:
 
   Status open_ports(Setup &setup);
   void close_ports();
-  std::vector<std::string> start_protocols();
+  // `errors`: of flows that a port cannot send; `warnings`: neighbours that did not answer.
+  struct Started {
+    std::vector<std::string> errors, warnings;
+  };
+  Started start_protocols();
   void stop_protocols();
   std::vector<std::string> unresolved() const;
 
   void set_traffic(otg::Object &object, Findings &findings);
   void transmit(const std::vector<std::string> &names, size_t state, Findings &findings,
                 otg::Object &object);
-  void start_flows(const Chosen &chosen, otg::Object &object);
+  void start_flows(Chosen chosen, otg::Object &object);
+  void leave_out_started(Chosen &chosen);
   void set_protocol(otg::Object &object);
   void set_peers(otg::Object &object);
   void set_port(otg::Object &object);

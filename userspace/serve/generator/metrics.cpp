@@ -153,7 +153,10 @@ std::string Generator::port_metrics(Object &request) {
       sends = sends || sent.state == requester::PlainState::Started;
     row.begin();
     row.add("name", setup_->config.ports[port].name);
-    row.add("location", setup_->config.ports[port].location);
+    const auto failed = unit.run().failure();
+    row.add("location",
+            failed ? fmt::format("{}: {}", setup_->config.ports[port].location, failed->message)
+                   : setup_->config.ports[port].location);
     row.add("link", up_or_down(up));
     row.add("capture", unit.now().records ? "started" : "stopped");
     row.add("frames_tx", now.port.frames_tx);

@@ -41,7 +41,7 @@ std::optional<size_t> interface_with(const Config &config, const Address &addres
   return {};
 }
 
-// The numbers of the configuration, or, where they do not tell QPs apart, numbers of ours.
+// The numbers of the configuration, or, where QPs share one, numbers of ours.
 void number_qps(const Config &config, Plan &plan) {
   std::vector<std::vector<size_t>> by_port(config.ports.size());
   for (size_t i = 0; i < config.qps.size(); i++)
@@ -55,8 +55,8 @@ void number_qps(const Config &config, Plan &plan) {
     for (const size_t qp : by_port[port])
       plan.qps[qp].own = set ? config.qps[qp].number : next++;
     if (!set)
-      plan.notes.push_back(fmt::format("{}: QPs are numbered from {:#x}, as source_qp_number does "
-                                       "not tell them apart",
+      plan.notes.push_back(fmt::format("{}: QPs are numbered from {:#x}, as several have the "
+                                       "same source_qp_number, or none",
                                        config.ports[port].name, kFirstQp));
   }
 }
@@ -142,7 +142,7 @@ void plan_port(const Config &config, Plan &plan, size_t number, const std::strin
   plan_answers(config, plan, number, request.responder);
 }
 
-// Of the port's options.
+// What the port's options ask for.
 // `flows` of the port are outstanding together: no more packets than a receiver here has room for.
 requester::Reliability reliability_of(const otg::PortOptions &options, size_t flows) {
   constexpr size_t kOutstanding = 4096, kLeastWindow = 4;

@@ -135,7 +135,7 @@ void Unit::stop_protocols() {
   protocols_ = false;
 }
 
-// Plain flows that send go on as they are.
+// Plain flows that send stay as they are.
 Status Unit::set_plain(const std::function<packet::Mac(size_t port)> &mac_of) {
   if (config_.plain_flows.empty())
     return {};

@@ -81,7 +81,7 @@ public:
   void stop(const Places &places);
   void pause(const Places &places);
   void resume(const Places &places);
-  // Counts of what arrives here begin anew: places in arriving(), numbers of plain flows.
+  // Resets the counts of what arrives here: places in arriving(), numbers of plain flows.
   void clear_arrived(const std::vector<size_t> &places, const std::vector<size_t> &plain);
   // When its first packet after the last start left, and when it was due; 0: none.
   std::pair<uint64_t, uint64_t> started();

@@ -29,7 +29,7 @@ std::unique_ptr<httplib::Server> make_server(const ServerOptions &options) {
   return std::make_unique<httplib::SSLServer>(options.certificate.c_str(), options.key.c_str());
 }
 
-// The same time for each token, however much of it is right.
+// Takes equally long for each token, however much of it is right.
 bool same(const std::string &a, const std::string &b) {
   size_t change = a.size() ^ b.size();
   for (size_t i = 0; i < a.size(); i++)

@@ -7,7 +7,7 @@
 
 namespace xr::otg {
 
-// Of layer1, ascending; of equal ones the first is full duplex.
+// Speeds of layer1, ascending; of equal ones the first is full duplex.
 struct Speed {
   std::string_view word; // "speed_100_gbps"
   uint64_t mbit;
