@@ -28,9 +28,9 @@ struct StationRequest {
     std::optional<packet::Mac> mac; // none: the port's
   };
   std::vector<Address> addresses;
-  responder::ResponderOptions responder; // without addresses and MACs
-  uint64_t line_bits = 0;                // 0: the port's speed
-  bool obey_pfc = true;
+  responder::ResponderOptions responder;                             // without addresses and MACs
+  uint64_t line_bits = 0;                                            // 0: the port's speed
+  std::optional<packet::ObeyedPauses> obey = packet::ObeyedPauses{}; // none: pauses are ignored
   bool promiscuous = false; // in any case; else only where an address needs it
   QueueOptions queues;
   datapath::AttachOptions attach;
