@@ -348,7 +348,7 @@ TEST(OtgExport, RefusesByName) {
            {one("size 65536"), "flow 'f': OTG has no messages of 65536 bytes",
             "size up to 65535, or whole thousands, like 66k"},
            {one("size 1M messages 3"), "flow 'f': OTG's flows do not end: messages 3",
-            "a flow without messages, which continues until it is stopped"},
+            "a flow without messages, which ends when it is stopped"},
            {one("size 1M cc timely"), "flow 'f': OTG has no cc timely",
             "cc dcqcn, cc fixed, or none"},
            {one("size 1M cc dcqcn rate 1gbit"), "flow 'f': OTG has no rate 1gbit beside cc dcqcn",

@@ -65,6 +65,31 @@ TEST(Pauses, PauseStopsAllPriorities) {
   EXPECT_EQ(pauses.counts(kNow).pause, 1U);
 }
 
+// A port is configured for PFC of some priorities, or for PAUSE. All frames are counted.
+TEST(Pauses, OnlyThoseThatAreObeyed) {
+  Pauses some(kLine, {.pfc = 1 << 3 | 1 << 4, .pause = false});
+  pfc(some, kNow, 0xff, 1000);
+  for (unsigned priority = 0; priority < kPriorities; priority++)
+    EXPECT_EQ(some.paused(priority, kNow), priority == 3 || priority == 4) << priority;
+  EXPECT_EQ(some.changes(), 1U);
+  Pause pause{.global = true};
+  pause.quanta[0] = 60000;
+  some.receive(kNow, build_pause(pause));
+  pfc(some, kNow, 1 << 5, 1000);
+  EXPECT_EQ(some.until(3), kNow + 51'200);
+  EXPECT_FALSE(some.paused(5, kNow));
+  EXPECT_EQ(some.changes(), 1U);
+  EXPECT_EQ(some.counts(kNow).pfc, 2U);
+  EXPECT_EQ(some.counts(kNow).pause, 1U);
+
+  Pauses whole(kLine, {.pfc = 0, .pause = true});
+  pfc(whole, kNow, 0xff, 1000);
+  EXPECT_FALSE(whole.any(kNow));
+  whole.receive(kNow, build_pause(pause));
+  for (unsigned priority = 0; priority < kPriorities; priority++)
+    EXPECT_EQ(whole.until(priority), kNow + 3'072'000) << priority;
+}
+
 TEST(Pauses, NeedALineRate) {
   Pauses pauses(0);
   pfc(pauses, kNow, 0xff, 1000);

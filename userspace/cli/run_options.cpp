@@ -89,7 +89,8 @@ void describe_run(Command command, RunArgs &args) {
                   "note")
       .value_name("FORMAT")
       .check(one_of({"otg"}));
-  for (const char *other : {"--on", "--out", "--plots", "--junit", "--import", "--share"})
+  for (const char *other : {"--on", "--role", "--at", "--out", "--plots", "--junit", "--import",
+                            "--share", "--jobs", "--scale"})
     command.option("--export").excludes(other);
   command.add_flag("--tap", args.tap, "Print the verdicts as TAP instead of the summary");
   command.add_flag("--list", args.list, "List the installed experiments");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "expect/answer_columns.h"
+#include "otg/columns.h"
 #include "parse/words.h"
 
 namespace xr::experiment {
@@ -185,7 +186,7 @@ constexpr const char *kAtReceiver = "bytes are counted where they arrive: rx_byt
 constexpr const char *kNoStamps =
     "frames have no time of sending: capture, and analyze --latency of its files";
 
-// All columns of OTG's Rocev2Flow.Metric.PerQP, in its order.
+// All columns of OTG (otg/columns.h), in its order.
 constexpr ColumnAlias kAliases[] = {
     {"flow_name", "name"},
     {"port_tx", "src"},
@@ -220,6 +221,10 @@ constexpr ColumnAlias kAliases[] = {
     {"first_timestamp", "start_ns"},
     {"last_timestamp", "end_ns"},
 };
+static_assert(std::ranges::equal(
+    kAliases, otg::kQpColumns, {},
+    [](const ColumnAlias &alias) { return std::string_view(alias.otg); },
+    [](const char *name) { return std::string_view(name); }));
 
 } // namespace
 

@@ -64,7 +64,7 @@ Status possible(const simulate::FlowSetup &setup) {
     return no("flows without a reliable connection", "reliable: true");
   if (flow.messages)
     return Error{fmt::format("OTG's flows do not end: messages {}", flow.messages),
-                 "a flow without messages, which continues until it is stopped"};
+                 "a flow without messages, which ends when it is stopped"};
   if (const std::string words = words_without_equivalent(flow); !words.empty())
     return no(fmt::format("'{}'", words), "a flow without these words");
   return {};
@@ -111,7 +111,7 @@ void pmtu_of(const flow::Flow &flow, OtgFlow &made) {
                                      flow.pmtu, made.pmtu));
 }
 
-// A part of the line, in the bytes that it counts.
+// The part of the line, in the bytes that the line counts.
 double percent_of(const Rate &rate, uint32_t pmtu, const OtgLine &whole) {
   const double frame = kHeaders + pmtu;
   const double counted = whole.layer1 ? frame + kFraming : frame; // bytes of a packet

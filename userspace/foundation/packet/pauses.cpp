@@ -28,8 +28,11 @@ void Pauses::receive(uint64_t now, std::span<const uint8_t> frame) {
     refused_++;
     return;
   }
+  const unsigned stopped = pause->global ? (obeyed_.pause ? 0xff : 0) : pause->enable & obeyed_.pfc;
+  if (!stopped)
+    return;
   for (unsigned priority = 0; priority < kPriorities; priority++)
-    if (pause->global || pause->enable >> priority & 1)
+    if (stopped >> priority & 1)
       set(now, priority, pause->quanta[pause->global ? 0 : priority]);
   changes_.fetch_add(1, std::memory_order_release);
 }

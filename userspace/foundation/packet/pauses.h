@@ -21,10 +21,18 @@ struct PauseCounts {
   std::array<uint64_t, kPriorities> paused_ns{};
 };
 
+// Which frames stop a port. The others are counted.
+struct ObeyedPauses {
+  uint8_t pfc = 0xff; // bit n: PFC of priority n
+  bool pause = true;  // PAUSE, which stops all priorities
+  bool operator==(const ObeyedPauses &) const = default;
+};
+
 class Pauses {
 public:
   // `line_bits` a second are the time of quanta; 0: frames are only counted.
-  explicit Pauses(uint64_t line_bits) : line_bits_(line_bits) {}
+  explicit Pauses(uint64_t line_bits, const ObeyedPauses &obeyed = {})
+      : line_bits_(line_bits), obeyed_(obeyed) {}
 
   // Takes a PFC or PAUSE frame; others are ignored.
   void receive(uint64_t now, std::span<const uint8_t> frame);
@@ -44,6 +52,7 @@ private:
   void set(uint64_t now, unsigned priority, uint16_t quanta);
 
   uint64_t line_bits_;
+  ObeyedPauses obeyed_;
   std::array<std::atomic<uint64_t>, kPriorities> until_{}, since_{}, paused_ns_{};
   std::atomic<uint64_t> changes_{0}, pfc_{0}, pause_{0}, refused_{0};
 };

@@ -108,8 +108,8 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
   return sockets;
 }
 
-void Session::obey_pfc(uint64_t line_bits) {
-  pauses = std::make_unique<packet::Pauses>(line_bits ? line_bits : port.line_bits);
+void Session::obey_pfc(uint64_t line_bits, const packet::ObeyedPauses &obeyed) {
+  pauses = std::make_unique<packet::Pauses>(line_bits ? line_bits : port.line_bits, obeyed);
 }
 
 WorkerThreads::Periodic Session::publish_rates(bool dynamic, bool responder, size_t top,

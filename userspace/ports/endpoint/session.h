@@ -47,7 +47,7 @@ struct Session {
 
   // The engines' sources obey PFC frames, whose quanta last at `line_bits` a second (0: the port's
   // speed). Before the engines are made.
-  void obey_pfc(uint64_t line_bits);
+  void obey_pfc(uint64_t line_bits, const packet::ObeyedPauses &obeyed = {});
 
   // Shows the rates to other commands twice a second, if they are `dynamic`. `collect` appends the
   // rates of engine i's QPs; `top` as in fill_rates().

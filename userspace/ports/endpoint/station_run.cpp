@@ -61,8 +61,8 @@ Result<std::unique_ptr<StationRun>> StationRun::open(StationRequest request) {
 
   XR_TRY(session.listen(request.attach, endpoints, promiscuous));
   auto sockets = XR_TRY(session.sockets(request.queues));
-  if (request.obey_pfc) {
-    session.obey_pfc(run->line_bits_);
+  if (request.obey) {
+    session.obey_pfc(run->line_bits_, *request.obey);
     responder.pauses = session.pauses.get();
   }
   auto station = std::make_unique<station::Station>(station::StationOptions{

@@ -28,9 +28,9 @@ struct StationRequest {
     std::optional<packet::Mac> mac; // none: the port's
   };
   std::vector<Address> addresses;
-  responder::ResponderOptions responder; // without addresses and MACs
-  uint64_t line_bits = 0;                // 0: the port's speed
-  bool obey_pfc = true;
+  responder::ResponderOptions responder;                             // without addresses and MACs
+  uint64_t line_bits = 0;                                            // 0: the port's speed
+  std::optional<packet::ObeyedPauses> obey = packet::ObeyedPauses{}; // none: pauses are ignored
   // All frames that come to the port, whatever their MAC, are the station's; the host gets none.
   bool all_frames = false;
   QueueOptions queues;

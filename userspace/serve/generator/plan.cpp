@@ -134,7 +134,12 @@ void plan_port(const Config &config, Plan &plan, size_t number, const std::strin
   request.ifname = made.ifname;
   request.netns = made.netns;
   request.line_bits = port.line_mbit * 1'000'000;
-  request.obey_pfc = port.flow_control.has_value();
+  request.obey.reset();
+  if (const auto &control = port.flow_control) // a port has PAUSE or PFC, not both
+    request.obey = control->whole_port
+                       ? packet::ObeyedPauses{.pfc = 0, .pause = true}
+                       : packet::ObeyedPauses{.pfc = static_cast<uint8_t>(control->priorities),
+                                              .pause = false};
   for (const otg::Interface &interface : config.interfaces)
     if (const otg::Ethernet &ethernet = config.ethernets[interface.ethernet];
         ethernet.port == number)

@@ -7,7 +7,7 @@
 
 namespace xr::otg {
 
-// Speeds of layer1, ascending; of equal ones the first is full duplex.
+// A speed of layer1. The list is ascending; the first of two equal ones is full duplex.
 struct Speed {
   std::string_view word; // "speed_100_gbps"
   uint64_t mbit;
