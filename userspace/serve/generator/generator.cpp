@@ -35,6 +35,17 @@ namespace {
 constexpr auto kSampling = 500ms;
 constexpr uint64_t kOld = 1'200'000'000; // ns of the last reading of a port
 
+// Readers take null as absent, but for a priority that PFC leaves out; the model has no null.
+void remove_nulls(Json &json) {
+  if (json.is_object())
+    for (auto member = json.begin(); member != json.end();)
+      member = member->is_null() && !member.key().starts_with("pfc_class_") ? json.erase(member)
+                                                                            : std::next(member);
+  for (Json &each : json)
+    if (each.is_structured())
+      remove_nulls(each);
+}
+
 std::string location_hint(const std::vector<std::string> &allowed) {
   return allowed.empty() ? "IF or NETNS/IF: `ip -br link` shows interfaces"
                          : fmt::format("the server has {}", fmt::join(allowed, ", "));
@@ -103,6 +114,7 @@ http::Answer Generator::set_config(const std::string &body) {
   }
   if (!findings.ok())
     return failures(400, findings.all_errors());
+  remove_nulls(setup->json);
   close_ports();
   setup->plan = make_plan(setup->config, options_.netns);
   if (const Status opened = open_ports(*setup); !opened)
