@@ -162,6 +162,24 @@ def traffic(client):
     need([row["data_frames_tx"] for row in again[1:]] == [row["data_frames_tx"] for row in last[1:]], "the other flows' counters changed")
 
 
+def capture(client, config):
+    """Of the port that receives: the file has frames of RoCEv2."""
+    client.right("POST", "/config", {**config, "captures": [{"name": "c", "port_names": ["Port 1"], "format": "pcap"}]})
+
+    def state(state):
+        client.right("POST", "/control/state", {"choice": "port", "port": {"choice": "capture", "capture": {"port_names": ["Port 1"], "state": state}}})
+    state("start")
+    client.traffic("start")
+    time.sleep(0.3)
+    client.traffic("stop")
+    state("stop")
+    status, _, file = client.raw("POST", "/monitor/capture", b'{"port_name": "Port 1"}')
+    need(status == 200 and file[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"), f"a capture: status {status}, {file[:40]!r}")
+    need(file.count(b"\x12\xb7") > 100, "the capture has no frames to UDP port 4791")
+    refused(client, 400, "POST", "/monitor/capture", {"port_name": "nowhere"}, "nowhere")
+    refused(client, 400, "POST", "/monitor/capture", {"port_name": "Port 0"})
+
+
 def large(client):
     """A body above 64 MiB: the server may close before it has read all."""
     connection = client.connection()
@@ -253,6 +271,7 @@ def main():
     client.right("POST", "/config", config)
     traffic(client)
     columns(client)
+    capture(client, config)
     slow(client)
     large(client)
     crowd(client)
