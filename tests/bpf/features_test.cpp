@@ -199,17 +199,17 @@ TEST(FeaturesOfSockets, TakeAllOtherFrames) {
   const uint32_t takes = ROCE_STEER_OTHERS;
   const roce_endpoint all{};
   uint64_t counted = 0;
-  const auto pass = [&](const Bytes &frame) {
+  const auto pass = [&](const Frame &frame) {
     Bytes bytes = finished(frame, false);
     EXPECT_EQ(static_cast<uint32_t>(XDP_PASS), twins.in_kernel(bytes));
     return std::exchange(counted, twins.totals().no_socket) != twins.totals().no_socket;
   };
-  const std::vector<Bytes> frames = {B(4).build(), B(4).to(3).build(), B(4).port(4789).build()};
-  for (const Bytes &frame : frames)
+  const std::vector<Frame> frames = {B(4).build(), B(4).to(3).build(), B(4).port(4789).build()};
+  for (const Frame &frame : frames)
     EXPECT_FALSE(pass(frame));
   ASSERT_EQ(0, bpf_map__update_elem(twins.skeleton()->maps.endpoints, &all, sizeof(all), &takes,
                                     sizeof(takes), 0));
-  for (const Bytes &frame : frames)
+  for (const Frame &frame : frames)
     EXPECT_TRUE(pass(frame));
 }
 

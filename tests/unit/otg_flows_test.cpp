@@ -534,7 +534,7 @@ TEST(OtgFlows, FindingsNameTheKey) {
        "flows[0].packet[0].ethernet.dst.value: '02:00' is not a MAC"},
       {R"([{"ethernet": {"src": {"choice": "auto"}}}])", "{}",
        "flows[0].packet[0].ethernet.src.choice: "},
-      {R"([{"ethernet": {"dsst": {}}}])", "{}", "flows[0].packet[0].ethernet.'dsst': "},
+      {R"([{"ethernet": {"dsst": {}}}])", "{}", "flows[0].packet[0].ethernet: 'dsst' is not a key"},
       {R"([{"ethernet": {}}, {"ipv4": {"src": {"values": ["192.0.2.1", "::1"]}}}])", "{}",
        "flows[0].packet[1].ipv4.src.values[1]: "},
       {R"([{"ethernet": {}}, {"ipv4": {"src": {"auto": {"choice": "dhcp"}}}}])", "{}",

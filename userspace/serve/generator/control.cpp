@@ -213,10 +213,11 @@ void Generator::start_flows(Chosen chosen, Object &object) {
         first = std::min(first, sent);
         last = std::max(last, sent);
       }
+  const size_t flows = chosen.flows.size() + chosen.plain.size();
   if (last)
-    options_.tell(fmt::format("{} flows of {} port{} began within {} us",
-                              chosen.flows.size() + chosen.plain.size(), ports,
-                              ports == 1 ? "" : "s", (last - first) / 1000));
+    options_.tell(fmt::format("{} flow{} of {} port{} began within {} us", flows,
+                              flows == 1 ? "" : "s", ports, ports == 1 ? "" : "s",
+                              (last - first) / 1000));
 }
 
 void Generator::set_protocol(Object &object) {

@@ -19,6 +19,7 @@ namespace {
 
 // A client that hangs keeps a thread until its time is over; the others serve other clients.
 constexpr size_t kThreads = 160;
+constexpr int kBacklog = 256;                        // connections that wait for a thread
 constexpr time_t kSilence = 10;                      // s without a byte of a request
 constexpr auto kBodyTime = std::chrono::seconds(30); // for a whole body
 constexpr time_t kKeepAlive = 60;                    // s between two requests of a connection
@@ -60,6 +61,7 @@ struct Server::State {
   std::function<Answer(int, const std::string &)> failed;
   std::unique_ptr<httplib::Server> server;
   std::thread thread;
+  int socket = -1; // the server's, once it is bound
 
   ~State() {
     server->stop();
@@ -110,9 +112,10 @@ void Server::State::set_up() {
   server->set_keep_alive_max_count(SIZE_MAX);
   server->set_tcp_nodelay(true);
   // The library's own options let a second server have the same address (SO_REUSEPORT).
-  server->set_socket_options([](int socket) {
+  server->set_socket_options([this](int made) {
     const int yes = 1;
-    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    socket = made;
   });
   const auto with_body = [this](const httplib::Request &request, httplib::Response &response,
                                 const httplib::ContentReader &reader) {
@@ -170,6 +173,7 @@ Result<Server> Server::start(const ServerOptions &options,
   } else if (!state->server->bind_to_port(listen.address, listen.port)) {
     return cannot_listen(listen, errno);
   }
+  ::listen(state->socket, kBacklog); // the library's own backlog is 5
   state->thread = std::thread([server = state->server.get()] { server->listen_after_bind(); });
   return Server(std::move(state));
 }
