@@ -38,8 +38,8 @@ static ROCE_INLINE int is_mac_control(struct xdp_md *ctx) {
 
 /*
  * Redirects to the userspace endpoint that has the frame's address, or that takes all others.
- * Without such an endpoint, or without its socket on this queue, the frame goes to the host. PAUSE and PFC frames have no
- * address: they go to the socket of the queue.
+ * Without such an endpoint, or without its socket on this queue, the frame goes to the host. PAUSE
+ * and PFC frames have no address: they go to the socket of the queue.
  */
 static __attribute__((noinline)) int to_socket(struct xdp_md *ctx) {
   const __u8 *data = (const __u8 *)(long)ctx->data;
