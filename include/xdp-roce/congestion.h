@@ -109,7 +109,7 @@ struct xdp_roce_algorithm {
   /* At answer->timer_ns or later; the timer is off then, unless it is set again. */
   void (*timer)(void *state, uint64_t now_ns, struct xdp_roce_answer *answer);
 
-  /* Writes value_count numbers. May be NULL. */
+  /* Writes value_count numbers. May be NULL if that is 0. */
   void (*read)(const void *state, uint64_t now_ns, double *values);
 };
 

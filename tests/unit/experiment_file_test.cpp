@@ -338,6 +338,14 @@ struct Refusal {
   const char *message, *hint = "";
   Settings settings = {};
 };
+void refused(const Refusal &one) {
+  const auto made = read(one.text, one.settings);
+  ASSERT_FALSE(made.ok()) << one.text;
+  EXPECT_NE(made.error().message.find(one.message), std::string::npos)
+      << one.text << ": " << made.error().message;
+  EXPECT_NE(made.error().hint.find(one.hint), std::string::npos)
+      << one.text << ": " << made.error().hint;
+}
 
 // Variables in texts, alone and in arithmetic, with their units.
 TEST(ExperimentFiles, Variables) {
@@ -440,14 +448,8 @@ TEST(ExperimentFiles, VariablesAreRefusedWithLineAndHint) {
             "--set raet: 'raet' is not a variable",
             "did you mean rate?",
             {{"raet", "2"}}},
-       }) {
-    const auto made = read(one.text, one.settings);
-    ASSERT_FALSE(made.ok()) << one.text;
-    EXPECT_NE(made.error().message.find(one.message), std::string::npos)
-        << one.text << ": " << made.error().message;
-    EXPECT_NE(made.error().hint.find(one.hint), std::string::npos)
-        << one.text << ": " << made.error().hint;
-  }
+       })
+    refused(one);
   const auto unused =
       ExperimentFile(with("a: 1, b: \"{a}\"", "seed: {a}\n"), "f.yaml", "").points({});
   ASSERT_FALSE(unused.ok());
@@ -629,14 +631,8 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
             {{"flows.9.words", "write"}}},
            {all, "--set duration.x: 'x' is below a value", "", {{"duration.x", "1"}}},
            {all, "--set seed: '\"x' is not a value", "", {{"seed", "\"x"}}},
-       }) {
-    const auto made = read(one.text, one.settings);
-    ASSERT_FALSE(made.ok()) << one.text;
-    EXPECT_NE(made.error().message.find(one.message), std::string::npos)
-        << one.text << ": " << made.error().message;
-    EXPECT_NE(made.error().hint.find(one.hint), std::string::npos)
-        << one.text << ": " << made.error().hint;
-  }
+       })
+    refused(one);
   for (const auto &[sweep, words] : std::initializer_list<std::pair<const char *, const char *>>{
            {"sweep: 5\n", "sweep: it is not a map"},
            {"sweep: {seed: 5}\n", "sweep: seed: it is not a list or a range"},

@@ -244,6 +244,8 @@ TEST(ImportHpcc, RefusesKeysAndValuesByName) {
   refused(texts("L2_ACK_INTERVAL 0\n"), "config.txt:20: L2_ACK_INTERVAL: 0 packets");
   refused(texts("SIMULATOR_STOP_TIME 1\n"),
           "config.txt:20: SIMULATOR_STOP_TIME: 1 s: no flow has begun");
+  refused(texts("SIMULATOR_STOP_TIME 2000000\n"),
+          "config.txt:20: SIMULATOR_STOP_TIME: 2000000 s is above 1000000 s");
   refused(texts("LINK_DOWN 1 0 1\n"), "config.txt:20: LINK_DOWN: no link joins 0 and 1");
   refused(texts("LOAD 0.3 MON_END 5\n"),
           "config.txt:20: MON_END: it is a key of SimAI, and LOAD is one of conweave-ns3");
@@ -254,11 +256,14 @@ TEST(ImportHpcc, RefusesKeysAndValuesByName) {
 }
 
 TEST(ImportHpcc, RefusesTopologiesAndFlows) {
-  const auto topology = [](const std::string &text, const std::string &why) {
-    HpccTexts from = texts();
-    from.topology = text;
-    refused(from, "topology.txt:" + why);
+  const auto refuses = [](std::string HpccTexts::*file, const std::string &name) {
+    return [file, name](const std::string &text, const std::string &why) {
+      HpccTexts from = texts();
+      from.*file = text;
+      refused(from, name + ":" + why);
+    };
   };
+  const auto topology = refuses(&HpccTexts::topology, "topology.txt");
   topology("", "1: the topology is empty");
   topology("4 1\n", "1: the first line has 2 words");
   topology("4 5 3\n", "1: switches: '5' is not a whole number from 0 to 4");
@@ -271,11 +276,7 @@ TEST(ImportHpcc, RefusesTopologiesAndFlows) {
   topology("4 1 1\n3\n0 3 1Gbps 1us 2\n",
            "3: a link's error rate: '2' is not a number from 0 to 1");
   topology("4 1 2\n3\n0 3 1Gbps 1us 0\n", "3: the file ends: a node of a link is missing");
-  const auto flows = [](const std::string &text, const std::string &why) {
-    HpccTexts from = texts();
-    from.flows = text;
-    refused(from, "flow.txt:" + why);
-  };
+  const auto flows = refuses(&HpccTexts::flows, "flow.txt");
   flows("", "1: the file ends: the number of flows is missing");
   flows("1\n0 3 3 100 5 2\n", "2: node 3 is a switch");
   flows("1\n0 0 3 100 5 2\n", "2: a flow from host 0 to itself");

@@ -82,26 +82,18 @@ TEST(Plugins, WindowsAndValues) {
   QpPacing pacing(1, delay, 10e9, {.payload = 1000, .frame = 1058});
   pacing.start(0, 1058);
   EXPECT_EQ(pacing.window(0), 10'000U);
-  Ack ack{.now_ns = 1000,
-          .rtt_ns = 20'000,
-          .bytes = 1000,
-          .acked = 1000,
-          .sent = 10'000,
-          .packets = 1,
-          .marked = 0,
-          .hops = nullptr,
-          .hop_count = 0};
+  Ack ack{};
+  ack.now_ns = 1000;
+  ack.rtt_ns = 20'000;
+  ack.bytes = ack.acked = 1000;
+  ack.sent = 10'000;
   pacing.acked(0, ack);
   EXPECT_EQ(pacing.window(0), 11'000U);
-  ack = {.now_ns = 2000,
-         .rtt_ns = 40'000,
-         .bytes = 9001,
-         .acked = 10'001,
-         .sent = 20'000,
-         .packets = 10,
-         .marked = 0,
-         .hops = nullptr,
-         .hop_count = 0};
+  ack.now_ns = 2000;
+  ack.rtt_ns = 40'000;
+  ack.bytes = 9001;
+  ack.acked = 10'001;
+  ack.sent = 20'000;
   pacing.acked(0, ack);
   EXPECT_EQ(pacing.window(0), 9'900U);
   const auto names = pacing.control(0).names();

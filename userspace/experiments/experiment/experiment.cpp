@@ -82,8 +82,7 @@ private:
         {"cnp", later}, // after the flows, whose DCQCN describes it
         {"flows",
          [this](const YAML::Node &node) -> Status {
-           if (Status s = times(); !s)
-             return s;
+           XR_TRY(times());
            return after_topology(node, [this](const YamlReader &reader, const YAML::Node &list,
                                               simulate::Scenario &scenario) {
              return read_flows(reader, list, defaults_, scenario);
@@ -181,16 +180,14 @@ private:
       wrong_file.kind = Error::Kind::Other;
       return wrong_file;
     }
-    if (Status s = notification_point(root); !s)
-      return s;
+    XR_TRY(notification_point(root));
     experiment_.prediction = experiment_.rules.all.empty()
                                  ? predict(scenario(), fluid_)
                                  : ExperimentPrediction{.why = "rules change the traffic"};
     describe();
     for (const auto &pair : root)
       if (parse::scalar(pair.first) == "expect")
-        if (Status s = expectations(pair.second); !s)
-          return s;
+        XR_TRY(expectations(pair.second));
     analyze();
     return {};
   }

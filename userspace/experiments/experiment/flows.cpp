@@ -35,8 +35,7 @@ public:
           list, "flows",
           {"it is not a list", R"(- {from: all, to: receiver, words: "write size 1M"})"});
     for (const YAML::Node &node : list) {
-      if (Status s = entry(node); !s)
-        return s;
+      XR_TRY(entry(node));
       if (scenario_.flows.size() > kMostFlows)
         return reader_.at(node,
                           {"there are too many flows", fmt::format("at most {}", kMostFlows)});
@@ -56,8 +55,7 @@ private:
       if (node.IsScalar())
         return one_host(node, key, node.Scalar(), out);
       for (const YAML::Node &name : node)
-        if (Status s = one_host(name, key, parse::scalar(name), out); !s)
-          return s;
+        XR_TRY(one_host(name, key, parse::scalar(name), out));
       return {};
     };
   }
@@ -197,8 +195,7 @@ private:
     like.flow.pacing.start_ns = 0;
     if (entry.stop_ns != UINT64_MAX)
       like.stop_ns = entry.stop_ns;
-    if (Status s = kind(node, entry); !s)
-      return s;
+    XR_TRY(kind(node, entry));
     auto flows = expand(entry, scenario_, defaults_.directory);
     if (!flows)
       return reader_.at(node, flows.error());

@@ -65,23 +65,20 @@ Status parse_link(WordReader &words, const Scenario &scenario, Event &event) {
   while (!words.done())
     rest.push_back(words.take());
   auto spec = XR_TRY(wire::parse_link(rest));
-  if (Status s = check_queue(spec); !s)
-    return s;
+  XR_TRY(check_queue(spec));
   event.link = std::move(spec);
   return {};
 }
 
 Status parse_flap(WordReader &words, const Scenario &scenario, Event &event) {
   event.kind = Event::Kind::Flap;
-  if (Status s = take_queue(words, scenario, event); !s)
-    return s;
+  XR_TRY(take_queue(words, scenario, event));
   return take_time(words, event);
 }
 
 Status parse_pfc(WordReader &words, const Scenario &scenario, Event &event) {
   event.kind = Event::Kind::Pause;
-  if (Status s = take_queue(words, scenario, event); !s)
-    return s;
+  XR_TRY(take_queue(words, scenario, event));
   const std::string list = words.take();
   for (const std::string &part : parse::parts(list)) {
     auto range = parse::range(part, 0, kLinkClasses - 1, "a priority");
@@ -163,8 +160,7 @@ Status read_schedule(const YamlReader &reader, const YAML::Node &node, Scenario 
   if (!node.IsSequence())
     return reader.in(node, "schedule", {"it is not a list", R"(- {at: 20ms, do: "start flow-3"})"});
   for (const YAML::Node &event : node)
-    if (Status s = read_event(reader, event, scenario, rules); !s)
-      return s;
+    XR_TRY(read_event(reader, event, scenario, rules));
   std::stable_sort(scenario.schedule.begin(), scenario.schedule.end(),
                    [](const Event &a, const Event &b) { return a.at_ns < b.at_ns; });
   if (Status s = order_rule_changes(rules); !s)

@@ -121,8 +121,7 @@ Status read_kind(const YamlReader &reader, const YAML::Node &node, Kind kind, To
   if (t.kind == Kind::LeafSpine || t.kind == Kind::FatTree)
     keys.push_back(
         {"oversubscription", reader.number("oversubscription", 1, kMost, t.oversubscription)});
-  if (Status s = reader.map(node, fmt::format("a key of {}", simulate::kind_name(kind)), keys); !s)
-    return s;
+  XR_TRY(reader.map(node, fmt::format("a key of {}", simulate::kind_name(kind)), keys));
   if (Status s = simulate::check_topology(t); !s)
     return reader.at(node, s.error());
   return {};
@@ -138,8 +137,7 @@ Status read_topology(const YamlReader &reader, const YAML::Node &node, Topology 
                       found++;
                       return read_kind(reader, inner, kind, topology);
                     }});
-  if (Status s = reader.map(node, "a topology", keys); !s)
-    return s;
+  XR_TRY(reader.map(node, "a topology", keys));
   if (found != 1)
     return reader.at(node, {"one topology is needed",
                             "star, dumbbell, parking-lot, leaf-spine, fat-tree or graph"});

@@ -18,6 +18,7 @@ namespace xr::importers {
 namespace {
 
 constexpr uint64_t kBegins = 2'000'000'000; // ns: when flows of its generator begin
+constexpr double kMostStop = 1e6;           // s
 constexpr uint32_t kFrameOverhead = 62;     // bytes of a frame with FCS that are not payload
 
 class Importer {
@@ -66,9 +67,10 @@ private:
   Status times() {
     const double stop = XR_TRY(config_.needed("SIMULATOR_STOP_TIME"));
     out_.begins_ns = std::min(kBegins, flows_.flows.front().start_ns);
-    if (stop > 1e6 || stop * 1e9 < static_cast<double>(out_.begins_ns) + 1)
-      return config_.wrong("SIMULATOR_STOP_TIME", fmt::format("{} s: no flow has begun", stop),
-                           "later than the start of the first flow");
+    if (stop > kMostStop)
+      return config_.wrong("SIMULATOR_STOP_TIME",
+                           fmt::format("{} s is above {:.0f} s", stop, kMostStop),
+                           fmt::format("at most {:.0f}", kMostStop));
     stop_ns_ = static_cast<uint64_t>(std::llround(stop * 1e9));
     if (flows_.flows.front().start_ns >= stop_ns_)
       return config_.wrong("SIMULATOR_STOP_TIME", fmt::format("{} s: no flow has begun", stop),

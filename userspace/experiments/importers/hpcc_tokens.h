@@ -22,8 +22,6 @@ public:
   HpccTokens(std::string_view text, std::string name);
 
   bool done() const { return at_ == tokens_.size(); }
-  // The next word. Not when done.
-  const Token &peek() const { return tokens_[at_]; }
   size_t left() const { return tokens_.size() - at_; }
   // The number of words in the line of the first word.
   size_t words_of_first_line() const;

@@ -2,6 +2,8 @@
 // For this folder only: histograms of points, added up.
 #pragma once
 
+#include <vector>
+
 #include "base/histogram.h"
 #include "report/document.h"
 #include "sweep/point.h"
@@ -26,6 +28,12 @@ public:
   }
   report::Value quantile(double fraction) const {
     return empty() ? report::Value{} : values_.quantile(fraction);
+  }
+  // Mean, p50, p99, p99.9 and the largest value.
+  void append_to(std::vector<report::Value> &row) const {
+    row.push_back(mean());
+    for (const double fraction : {0.5, 0.99, 0.999, 1.0})
+      row.push_back(quantile(fraction));
   }
 
 private:

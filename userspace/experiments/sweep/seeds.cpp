@@ -62,28 +62,18 @@ std::vector<Value> row_of(const Alike &group) {
     same_queue = same_queue && (first || queue == n.queue);
     queue = n.queue;
   }
-  return {group.settings.empty() ? "all" : group.settings,
-          uint64_t{group.points.size()},
-          group.left_out,
-          rate,
-          least,
-          most,
-          fct_ns.count(),
-          fct_ns.mean(),
-          fct_ns.quantile(0.5),
-          fct_ns.quantile(0.99),
-          fct_ns.quantile(0.999),
-          fct_ns.quantile(1),
-          same_queue ? queue : "several",
-          backlog.mean(),
-          backlog.quantile(0.5),
-          backlog.quantile(0.99),
-          backlog.quantile(0.999),
-          backlog.quantile(1),
-          marked,
-          cnps,
-          drops,
-          retransmitted};
+  std::vector<Value> row = {group.settings.empty() ? "all" : group.settings,
+                            uint64_t{group.points.size()},
+                            group.left_out,
+                            rate,
+                            least,
+                            most,
+                            fct_ns.count()};
+  fct_ns.append_to(row);
+  row.emplace_back(same_queue ? queue : "several");
+  backlog.append_to(row);
+  row.insert(row.end(), {marked, cnps, drops, retransmitted});
+  return row;
 }
 
 } // namespace

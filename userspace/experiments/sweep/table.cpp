@@ -47,28 +47,12 @@ std::vector<Value> measures_of(const SweepNumbers &n) {
   AddedHistogram fct_ns, backlog;
   fct_ns.add(n.fct_ns);
   backlog.add(n.backlog);
-  return {n.rate,
-          n.least_rate,
-          n.most_rate,
-          n.jain,
-          fct_ns.count(),
-          fct_ns.mean(),
-          fct_ns.quantile(0.5),
-          fct_ns.quantile(0.99),
-          fct_ns.quantile(0.999),
-          fct_ns.quantile(1),
-          n.queue,
-          n.queue_mean,
-          backlog.quantile(0.5),
-          n.queue_p99,
-          backlog.quantile(0.999),
-          n.queue_max,
-          n.utilisation,
-          n.marked,
-          n.cnps,
-          n.drops,
-          n.retransmitted,
-          n.wall_s};
+  std::vector<Value> values = {n.rate, n.least_rate, n.most_rate, n.jain, fct_ns.count()};
+  fct_ns.append_to(values);
+  values.insert(values.end(),
+                {n.queue, n.queue_mean, backlog.quantile(0.5), n.queue_p99, backlog.quantile(0.999),
+                 n.queue_max, n.utilisation, n.marked, n.cnps, n.drops, n.retransmitted, n.wall_s});
+  return values;
 }
 
 const char *suffix_of(parse::UnitKind kind) {

@@ -14,9 +14,8 @@ constexpr double kMostVelocity = 1e6;
 } // namespace
 
 Copa::Copa(std::shared_ptr<const CopaSettings> settings, const xdp_roce_qp &qp)
-    : settings_(std::move(settings)), rate_(settings_->line), payload_(qp.payload),
+    : RatedControl(settings->line), settings_(std::move(settings)), payload_(qp.payload),
       frame_(qp.frame) {
-  publish(rate_.rate() / 8);
   window_ = round_window_ = settings_->start_window;
   limit(static_cast<uint64_t>(window_ * payload_));
 }
@@ -26,8 +25,7 @@ void Copa::set_window(uint64_t now, double window) {
   window_ = std::max(window, settings_->min_window);
   const double rate =
       2 * window_ * frame_ * 8e9 / static_cast<double>(std::max<uint64_t>(standing_ns_, 1));
-  rate_.set(now, std::min(rate, settings_->line));
-  publish(rate_.rate() / 8);
+  set_bps(now, std::min(rate, settings_->line));
   limit(static_cast<uint64_t>(window_ * payload_));
 }
 
@@ -77,14 +75,6 @@ void Copa::lost(uint64_t now, Loss loss) {
   cuts_++;
   velocity_ = 1;
   set_window(now, settings_->min_window);
-}
-
-ControlState Copa::state(uint64_t now) {
-  ControlState state = rate_.state(now);
-  state.cnps = state.cnps_unused = cnps_;
-  state.cuts = cuts_;
-  state.additive = additive_;
-  return state;
 }
 
 std::span<const char *const> Copa::names() const {

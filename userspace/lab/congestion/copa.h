@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "congestion/rate_control.h"
+#include "congestion/rated_control.h"
 #include "rate/copa_parameters.h"
 
 namespace xr::congestion {
@@ -29,14 +29,11 @@ private:
   std::deque<std::pair<uint64_t, uint64_t>> values_; // times and values, both ascending
 };
 
-class Copa final : public RateControl {
+class Copa final : public RatedControl {
 public:
   Copa(std::shared_ptr<const CopaSettings> settings, const xdp_roce_qp &qp);
-  void start(uint64_t now) override { rate_.start(now); }
-  void cnp(uint64_t) override { cnps_++; }
   void acked(const Ack &ack) override;
   void lost(uint64_t now, Loss loss) override;
-  ControlState state(uint64_t now) override;
   std::span<const char *const> names() const override;
   void read(uint64_t now, double *values) override;
 
@@ -45,7 +42,6 @@ private:
   void end_round(const Ack &ack);
 
   std::shared_ptr<const CopaSettings> settings_;
-  Rated rate_;
   SlidingMinimum base_, standing_;
   double window_ = 1, velocity_ = 1, round_window_ = 0; // packets
   double smoothed_ = 0, queueing_ns_ = 0;               // RTT, delay, ns
@@ -53,7 +49,6 @@ private:
   uint64_t round_end_ = 0, standing_ns_ = 0;
   bool slow_start_ = true;
   int direction_ = 0, same_direction_ = 0; // of the last rounds
-  uint64_t cnps_ = 0, cuts_ = 0, additive_ = 0;
 };
 
 } // namespace xr::congestion

@@ -26,22 +26,19 @@ void Dctcp::acked(const Ack &ack) {
   if (!recovering)
     recovered_at_ = 0;
   if (ack.marked && !recovering) {
-    set_rate(ack.now_ns, std::max(settings_->min_rate, rate_.rate() * (1 - alpha_ / 2)));
+    set_bps(ack.now_ns, std::max(settings_->min_rate, bps() * (1 - alpha_ / 2)));
     cuts_++;
     recovered_at_ = ack.sent;
   } else if (round && !recovering) {
-    if (rate_.rate() < settings_->line)
+    if (bps() < settings_->line)
       additive_++;
-    set_rate(ack.now_ns, std::min(settings_->line, rate_.rate() + settings_->ai));
+    set_bps(ack.now_ns, std::min(settings_->line, bps() + settings_->ai));
   }
 }
 
 ControlState Dctcp::state(uint64_t now) {
-  ControlState state = rate_.state(now);
+  ControlState state = RatedControl::state(now);
   state.alpha = alpha_;
-  state.cnps = state.cnps_unused = cnps_;
-  state.cuts = cuts_;
-  state.additive = additive_;
   return state;
 }
 

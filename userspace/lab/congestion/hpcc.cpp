@@ -12,18 +12,17 @@ constexpr uint64_t kUsualRtt = 13'000; // ns, of the paper's network, where noth
 } // namespace
 
 Hpcc::Hpcc(std::shared_ptr<const HpccSettings> settings, const xdp_roce_qp &qp)
-    : settings_(std::move(settings)), rate_(settings_->line), base_(settings_->line),
+    : RatedControl(settings->line), settings_(std::move(settings)), base_(settings_->line),
       least_window_(qp.payload) {
   base_rtt_ns_ = settings_->base_rtt_ns ? settings_->base_rtt_ns : qp.base_rtt_ns;
   if (!base_rtt_ns_)
     base_rtt_ns_ = kUsualRtt;
   bdp_ = settings_->line / 8 * static_cast<double>(base_rtt_ns_) * 1e-9;
-  set_rate(0, rate_.rate());
+  set_rate(0, settings_->line);
 }
 
 void Hpcc::set_rate(uint64_t now, double rate) {
-  rate_.set(now, rate);
-  publish(rate / 8);
+  set_bps(now, rate);
   const double window = settings_->vary_window ? bdp_ * rate / settings_->line : bdp_;
   limit(std::max<uint64_t>(static_cast<uint64_t>(window), least_window_));
 }
@@ -79,11 +78,8 @@ void Hpcc::acked(const Ack &ack) {
 }
 
 ControlState Hpcc::state(uint64_t now) {
-  ControlState state = rate_.state(now);
+  ControlState state = RatedControl::state(now);
   state.target = base_;
-  state.cnps = state.cnps_unused = cnps_;
-  state.cuts = cuts_;
-  state.additive = additive_;
   return state;
 }
 

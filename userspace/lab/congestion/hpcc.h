@@ -7,18 +7,16 @@
 #include <cstdint>
 #include <memory>
 
-#include "congestion/rate_control.h"
+#include "congestion/rated_control.h"
 #include "rate/hpcc_parameters.h"
 
 namespace xr::congestion {
 
-class Hpcc final : public RateControl {
+class Hpcc final : public RatedControl {
 public:
   static constexpr uint32_t kMostHops = 8;
 
   Hpcc(std::shared_ptr<const HpccSettings> settings, const xdp_roce_qp &qp);
-  void start(uint64_t now) override { rate_.start(now); }
-  void cnp(uint64_t) override { cnps_++; }
   void acked(const Ack &ack) override;
   ControlState state(uint64_t now) override;
   std::span<const char *const> names() const override;
@@ -35,7 +33,6 @@ private:
   void set_rate(uint64_t now, double rate);
 
   std::shared_ptr<const HpccSettings> settings_;
-  Rated rate_;
   double base_; // the rate that rounds change, bit/s
   double utilisation_ = 0;
   uint64_t base_rtt_ns_;
@@ -43,7 +40,6 @@ private:
   uint64_t round_end_ = 0; // bytes
   uint32_t stage_ = 0, hop_count_ = 0, least_window_;
   std::array<xdp_roce_hop, kMostHops> hops_{};
-  uint64_t cnps_ = 0, cuts_ = 0, additive_ = 0;
 };
 
 } // namespace xr::congestion

@@ -23,8 +23,8 @@ PluginSettings plugin_settings(const Control &control) {
 }
 
 PluginControl::PluginControl(std::shared_ptr<const PluginSettings> settings, const xdp_roce_qp &qp)
-    : settings_(std::move(settings)), algorithm_(settings_->plugin->algorithm()), rate_(qp.line),
-      line_(qp.line) {
+    : RatedControl(qp.line), settings_(std::move(settings)),
+      algorithm_(settings_->plugin->algorithm()), line_(qp.line) {
   answer_.rate = qp.line;
   answer_.window = XDP_ROCE_UNLIMITED;
   answer_.timer_ns = XDP_ROCE_NEVER;
@@ -43,9 +43,9 @@ PluginControl::~PluginControl() {
 
 void PluginControl::take_answer(uint64_t now) {
   const double rate = std::isfinite(answer_.rate) ? std::max(answer_.rate, kLeastRate) : line_;
-  if (rate != rate_.rate()) {
-    (rate < rate_.rate() ? cuts_ : additive_)++;
-    rate_.set(now, rate);
+  if (rate != bps()) {
+    (rate < bps() ? cuts_ : additive_)++;
+    set_bps(now, rate);
   }
   publish(rate / 8, answer_.timer_ns);
   limit(answer_.window);
@@ -97,11 +97,8 @@ void PluginControl::wake(uint64_t now) {
 }
 
 ControlState PluginControl::state(uint64_t now) {
-  ControlState state = rate_.state(now);
-  state.cnps = cnps_;
+  ControlState state = RatedControl::state(now);
   state.cnps_unused = algorithm_.cnp ? 0 : cnps_;
-  state.cuts = cuts_;
-  state.additive = additive_;
   return state;
 }
 

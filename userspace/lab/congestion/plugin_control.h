@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "congestion/rate_control.h"
+#include "congestion/rated_control.h"
 
 namespace xr::congestion {
 
@@ -17,12 +17,11 @@ struct PluginSettings {
 };
 PluginSettings plugin_settings(const Control &control);
 
-class PluginControl final : public RateControl {
+class PluginControl final : public RatedControl {
 public:
   PluginControl(std::shared_ptr<const PluginSettings> settings, const xdp_roce_qp &qp);
   ~PluginControl() override;
 
-  void start(uint64_t now) override { rate_.start(now); }
   void sent(uint64_t now, uint32_t frame_bytes) override;
   void acked(const Ack &ack) override;
   void cnp(uint64_t now) override;
@@ -38,11 +37,9 @@ private:
 
   std::shared_ptr<const PluginSettings> settings_;
   const xdp_roce_algorithm &algorithm_;
-  Rated rate_;
   double line_;
   xdp_roce_answer answer_{};
   void *state_ = nullptr;
-  uint64_t cnps_ = 0, cuts_ = 0, additive_ = 0;
 };
 
 } // namespace xr::congestion

@@ -41,7 +41,6 @@ public:
   void lost(uint32_t qp, uint64_t now, Loss loss);
   // Bytes of payload: the QP may send while fewer are in flight.
   uint64_t window(uint32_t qp) const { return qps_[qp].window; }
-  bool has_windows() const { return dynamic_; }
   // Another value: the QP takes another path.
   uint32_t path(uint32_t qp) const { return qps_[qp].control->path(); }
   // The QP had nothing to send until `now`. Where the rate is controlled, it does not catch up.

@@ -80,35 +80,6 @@ private:
   uint32_t path_ = 0;
 };
 
-// The rate of a control in bit/s, with its integral and the state that follows from it.
-class Rated {
-public:
-  explicit Rated(double rate) : rate_(rate) {}
-  void start(uint64_t now) {
-    since_ = now;
-    area_ = 0;
-  }
-  double rate() const { return rate_; }
-  void set(uint64_t now, double rate) {
-    if (now > since_) {
-      area_ += rate_ * static_cast<double>(now - since_);
-      since_ = now;
-    }
-    rate_ = rate;
-  }
-  ControlState state(uint64_t now) {
-    set(now, rate_);
-    ControlState state;
-    state.rate = state.target = rate_;
-    state.rate_seconds = area_ * 1e-9;
-    return state;
-  }
-
-private:
-  double rate_, area_ = 0; // bit/s, bit
-  uint64_t since_ = 0;
-};
-
 // A full packet of a flow, in bytes: its payload, and as rates count it.
 struct PacketSize {
   uint32_t payload = 1024, frame = 1082;

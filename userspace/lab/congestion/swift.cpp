@@ -13,7 +13,7 @@ constexpr double kSmoothing = 1.0 / 8; // of the RTT that paces a window below o
 } // namespace
 
 Swift::Swift(std::shared_ptr<const SwiftSettings> settings, const xdp_roce_qp &qp)
-    : settings_(std::move(settings)), rate_(settings_->line),
+    : RatedControl(settings->line), settings_(std::move(settings)),
       path_target_ns_(settings_->base_target_ns + settings_->hop_ns * qp.switches),
       payload_(qp.payload), frame_(qp.frame) {
   set_window(0, settings_->start_window);
@@ -29,8 +29,7 @@ void Swift::set_window(uint64_t now, double window) {
   const double rtt = smoothed_ > 0 ? smoothed_ : settings_->base_target_ns;
   const double paced = window_ * frame_ * 8e9 / rtt;
   const double rate = window_ < 1 ? std::min(paced, settings_->line) : settings_->line;
-  rate_.set(now, rate);
-  publish(rate / 8);
+  set_bps(now, rate);
   limit(window_ < 1 ? 1 : static_cast<uint64_t>(window_ * payload_));
 }
 
@@ -80,14 +79,6 @@ void Swift::lost(uint64_t now, Loss loss) {
     return;
   cut(now, 1 - settings_->max_mdf);
   may_cut_at_ = now + static_cast<uint64_t>(smoothed_);
-}
-
-ControlState Swift::state(uint64_t now) {
-  ControlState state = rate_.state(now);
-  state.cnps = state.cnps_unused = cnps_;
-  state.cuts = cuts_;
-  state.additive = additive_;
-  return state;
 }
 
 std::span<const char *const> Swift::names() const {

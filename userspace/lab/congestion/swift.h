@@ -8,19 +8,16 @@
 #include <cstdint>
 #include <memory>
 
-#include "congestion/rate_control.h"
+#include "congestion/rated_control.h"
 #include "rate/swift_parameters.h"
 
 namespace xr::congestion {
 
-class Swift final : public RateControl {
+class Swift final : public RatedControl {
 public:
   Swift(std::shared_ptr<const SwiftSettings> settings, const xdp_roce_qp &qp);
-  void start(uint64_t now) override { rate_.start(now); }
-  void cnp(uint64_t) override { cnps_++; }
   void acked(const Ack &ack) override;
   void lost(uint64_t now, Loss loss) override;
-  ControlState state(uint64_t now) override;
   std::span<const char *const> names() const override;
   void read(uint64_t now, double *values) override;
 
@@ -33,7 +30,6 @@ private:
   void end_round(const Ack &ack);
 
   std::shared_ptr<const SwiftSettings> settings_;
-  Rated rate_;
   double window_ = 1;     // packets
   double smoothed_ = 0;   // RTT, ns
   double path_target_ns_; // without the term of flows
@@ -41,7 +37,6 @@ private:
   uint64_t may_cut_at_ = 0, round_end_ = 0;
   bool good_delay_ = false; // in this RTT
   uint32_t congested_rounds_ = 0, timeouts_ = 0, paths_ = 0;
-  uint64_t cnps_ = 0, cuts_ = 0, additive_ = 0;
 };
 
 } // namespace xr::congestion

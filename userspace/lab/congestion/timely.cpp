@@ -8,14 +8,14 @@ namespace xr::congestion {
 void Timely::increase(uint64_t now) {
   const TimelySettings &s = *settings_;
   const bool hyper = stage_ >= s.after;
-  if (rate_.rate() < s.line)
+  if (bps() < s.line)
     (hyper ? hyper_ : additive_)++;
-  set_rate(now, std::min(rate_.rate() + (hyper ? s.hyper : s.delta), s.line));
+  set_bps(now, std::min(bps() + (hyper ? s.hyper : s.delta), s.line));
   stage_++;
 }
 
 void Timely::decrease(uint64_t now, double factor) {
-  set_rate(now, std::max(settings_->min_rate, rate_.rate() * std::max(factor, 0.0)));
+  set_bps(now, std::max(settings_->min_rate, bps() * std::max(factor, 0.0)));
   stage_ = 0;
   cuts_++;
 }
@@ -26,10 +26,10 @@ void Timely::weigh(uint64_t now, double gradient, double rtt) {
   const TimelySettings &s = *settings_;
   const double weight = std::clamp(2 * gradient + 0.5, 0.0, 1.0);
   const double error = (rtt - s.reference_ns) / s.reference_ns;
-  const double before = rate_.rate();
-  set_rate(now, std::clamp(s.delta * (1 - weight) + before * (1 - s.beta * weight * error),
-                           s.min_rate, s.line));
-  (rate_.rate() < before ? cuts_ : additive_)++;
+  const double before = bps();
+  set_bps(now, std::clamp(s.delta * (1 - weight) + before * (1 - s.beta * weight * error),
+                          s.min_rate, s.line));
+  (bps() < before ? cuts_ : additive_)++;
   stage_ = 0;
 }
 
@@ -59,10 +59,7 @@ void Timely::rtt(uint64_t now, uint64_t rtt_ns) {
 }
 
 ControlState Timely::state(uint64_t now) {
-  ControlState state = rate_.state(now);
-  state.cnps = state.cnps_unused = cnps_;
-  state.cuts = cuts_;
-  state.additive = additive_;
+  ControlState state = RatedControl::state(now);
   state.hyper = hyper_;
   return state;
 }

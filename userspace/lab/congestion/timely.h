@@ -7,20 +7,16 @@
 #include <cstdint>
 #include <memory>
 
-#include "congestion/rate_control.h"
+#include "congestion/rated_control.h"
 #include "rate/timely_parameters.h"
 
 namespace xr::congestion {
 
-class Timely final : public RateControl {
+class Timely final : public RatedControl {
 public:
   explicit Timely(std::shared_ptr<const TimelySettings> settings, const xdp_roce_qp & = {})
-      : settings_(std::move(settings)), rate_(settings_->start) {
-    publish(rate_.rate() / 8);
-  }
+      : RatedControl(settings->start), settings_(std::move(settings)) {}
 
-  void start(uint64_t now) override { rate_.start(now); }
-  void cnp(uint64_t) override { cnps_++; }
   void acked(const Ack &ack) override {
     if (ack.rtt_ns)
       rtt(ack.now_ns, ack.rtt_ns);
@@ -32,16 +28,11 @@ private:
   void increase(uint64_t now);
   void decrease(uint64_t now, double factor);
   void weigh(uint64_t now, double gradient, double rtt);
-  void set_rate(uint64_t now, double rate) {
-    rate_.set(now, rate);
-    publish(rate / 8);
-  }
 
   std::shared_ptr<const TimelySettings> settings_;
-  Rated rate_;
   double difference_ = 0; // of RTTs, smoothed, ns
-  uint64_t last_rtt_ = 0, next_ = 0;
-  uint32_t stage_ = 0, cnps_ = 0, cuts_ = 0, additive_ = 0, hyper_ = 0;
+  uint64_t last_rtt_ = 0, next_ = 0, hyper_ = 0;
+  uint32_t stage_ = 0;
 };
 
 } // namespace xr::congestion

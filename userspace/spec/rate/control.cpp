@@ -20,7 +20,8 @@ constexpr uint32_t kAcks = XDP_ROCE_NEEDS_ACKS;
 constexpr uint32_t kEveryAck = kAcks | XDP_ROCE_NEEDS_EVERY_ACK;
 
 // To add a control: Control::Kind in control.h; NAME_parameters.cpp; a row here;
-// congestion/NAME.cpp, a subclass of RateControl (timely.cpp is the shortest), RateControlMaker;
+// congestion/NAME.cpp, a subclass of RateControl, or of RatedControl if its rate is in bit/s
+// (dctcp.cpp is the shortest), RateControlMaker;
 // words that are no parameters: parse_controlled in flow/pace_words.cpp, say_control in
 // flow/text.cpp, check_control in flow/check.cpp; docs/flows.md, docs/congestion.md; new numbers of
 // a run: model/run_reports.h, report/runs.cpp; congestion_test, flow_parse_test, send_bench.cpp.

@@ -23,7 +23,7 @@ struct Window {
   bool operator==(const Window &) const = default;
 };
 
-// What is known of the path of a flow: in a simulation only.
+// What is known of the path of a flow: in experiments only.
 struct PathFacts {
   uint64_t base_rtt_ns = 0; // without queues; 0: unknown
   uint32_t switches = 0;

@@ -44,7 +44,8 @@ Status check(const xdp_roce_parameter &parameter) {
   if (!parameter.meaning || !std::isfinite(parameter.value) || !(parameter.least <= parameter.most))
     return Error{fmt::format("parameter {} has no meaning, value or limits", name),
                  "struct xdp_roce_parameter in xdp-roce/congestion.h"};
-  return unit_of(parameter) ? Status() : Status(unit_of(parameter).error());
+  XR_TRY(unit_of(parameter));
+  return {};
 }
 
 Status check(const xdp_roce_algorithm &algorithm) {
@@ -58,8 +59,7 @@ Status check(const xdp_roce_algorithm &algorithm) {
       (algorithm.value_count && (!algorithm.values || !algorithm.read)))
     return Error{"it counts parameters or values that it does not have", kHow};
   for (uint32_t i = 0; i < algorithm.parameter_count; i++)
-    if (Status s = check(algorithm.parameters[i]); !s)
-      return s;
+    XR_TRY(check(algorithm.parameters[i]));
   return {};
 }
 
@@ -73,8 +73,7 @@ Result<const xdp_roce_algorithm *> algorithm_of(const std::string &path) {
   const xdp_roce_algorithm *algorithm = get ? get() : nullptr;
   if (!algorithm)
     return Error{"it has no function xdp_roce_algorithm()", kHow};
-  if (Status s = check(*algorithm); !s)
-    return s.error();
+  XR_TRY(check(*algorithm));
   return algorithm;
 }
 
