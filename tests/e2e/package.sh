@@ -113,13 +113,15 @@ ip -n "$rx" link set wire1 up
 with_caps xdp-roce-wire@.service xdp-roce wire rx0 wire0 --for 200ms >/dev/null 2>"$scratch/last.err" ||
   fail "wire needs more than its unit has: $(cat "$scratch/last.err")"
 # A server opens the port that a client names.
+ip -n "$rx" link set lo up
 with_caps xdp-roce-serve.service timeout 8 xdp-roce serve --listen 127.0.0.1:8443 2>"$scratch/last.err" &
 server=$!
 for _ in {1..100}; do
   ! nsenter --net="/run/netns/$rx" curl -sf http://127.0.0.1:8443/capabilities/version >"$scratch/version" || break
   sleep 0.1
 done
-nsenter --net="/run/netns/$rx" curl -s --data '{"ports": [{"name": "p", "location": "rx0"}]}' http://127.0.0.1:8443/config >"$scratch/answer"
+nsenter --net="/run/netns/$rx" curl -s --data '{"ports": [{"name": "p", "location": "rx0"}]}' http://127.0.0.1:8443/config >"$scratch/answer" ||
+  fail "no answer of serve: $(cat "$scratch/last.err")"
 wait "$server" || true # its time is over
 assert_eq "{}" "$(jq -c 'del(.warnings)' "$scratch/answer")" "serve with what its unit has: $(cat "$scratch/last.err")"
 ip -n "$rx" link del wire0
