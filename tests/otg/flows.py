@@ -92,7 +92,7 @@ if not 500 < row["frames_tx"] < 1500 or "frames_rx" in row:
 transmit("stop")
 
 for number in range(rounds):
-    call("POST", "/config", dict(config, flows=[flow("udp", 10, 128, rate={"pps": 1000}, name=f"udp{number}")]))
+    call("POST", "/config", dict(config, flows=[flow(f"udp{number}", 10, 128, rate={"pps": 1000})]))
     state(port={"choice": "capture", "capture": {"state": "start"}})
     transmit("start")
     row = ended(f"udp{number}")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fstream>
+
+#include <malloc.h>
 #include <optional>
 
 #include <fmt/format.h>
@@ -85,7 +87,7 @@ Status collect(Args &args) {
 int serve(Args args, const Globals &globals) {
   if (globals.json)
     return refuse("serve", {"clients of serve get JSON by HTTP; its own output is messages",
-                                "serve without --json"});
+                            "serve without --json"});
   if (!args.token_file.empty()) {
     auto token = read_token(args.token_file);
     if (!token)
@@ -94,6 +96,7 @@ int serve(Args args, const Globals &globals) {
   }
   if (auto allowed = host::check_privilege(host::Privilege::Sockets); !allowed)
     return fail("serve", allowed.error());
+  mallopt(M_ARENA_MAX, 2); // else the threads of the server keep memory of their own
   const Interrupt interrupt;
   generator::GeneratorOptions options;
   if (args.ports)
