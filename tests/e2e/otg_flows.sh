@@ -21,10 +21,10 @@ assert_eq "6001" "$(tshark -r "$scratch/b.pcapng" -T fields -e udp.dstport 2>/de
 # Descriptors, maps and programs as after the first rounds; memory within 16 MB.
 held() { find "/proc/$serving/fd" -mindepth 1 | wc -l; }
 resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$serving/status"; }
-clients 12 # until each thread of the server has had a request
+clients 8 # until each thread of the server has had a request
 descriptors=$(held) memory=$(resident) maps=$(bpftool map | grep -c '^[0-9]')
-clients "${XR_ROUNDS:-15}"
-assert_eq "$descriptors" "$(held)" "descriptors after ${XR_ROUNDS:-15} configurations"
+clients "${XR_ROUNDS:-10}"
+assert_eq "$descriptors" "$(held)" "descriptors after ${XR_ROUNDS:-10} configurations"
 (($(resident) < memory + 16384)) || fail "memory grew from $memory to $(resident) kB"
 (($(bpftool map | grep -c '^[0-9]') <= maps)) || fail "maps grew from $maps to $(bpftool map | grep -c '^[0-9]')"
 end_serve
