@@ -23,7 +23,7 @@ namespace {
 // 20 ms.
 constexpr uint64_t kStartNs = 40'000'000, kStartPerPortNs = 25'000'000;
 
-const std::vector<std::string_view> kTransmit = {"start", "stop", "pause", "resume"};
+// In the order of `state`'s words.
 enum Transmit : size_t { kStart, kStop, kPause, kResume };
 
 } // namespace
@@ -118,12 +118,13 @@ Generator::Chosen Generator::choose(const std::vector<std::string> &names, Objec
 }
 
 void Generator::set_traffic(Object &object, Findings &findings) {
+  const std::vector<std::string_view> words = {"start", "stop", "pause", "resume"};
   (void)object.choice({"flow_transmit"}, 0);
   object.object("flow_transmit", "flow_transmit", [&](Object &transmitted) {
     const auto names = transmitted.texts("flow_names");
     if (!transmitted.has("state"))
-      transmitted.error("state", {"flow_transmit needs it", parse::hint_from("", kTransmit)});
-    const size_t state = transmitted.word("state", kTransmit, kStop);
+      transmitted.error("state", {"flow_transmit needs it", parse::hint_from("", words)});
+    const size_t state = transmitted.word("state", words, kStop);
     const Chosen chosen = choose(names, transmitted);
     if (!findings.ok())
       return;

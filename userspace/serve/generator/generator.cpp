@@ -14,7 +14,6 @@
 namespace xr::generator {
 
 using namespace std::chrono_literals;
-using otg::Object;
 
 const Generator::Route Generator::kRoutes[] = {
     {"POST", "/config", &Generator::set_config},

@@ -44,7 +44,8 @@ private:
 
   // A configuration and its ports.
   struct Setup {
-    Json json; // with defaults
+    Setup() noexcept(false) = default; // members may throw
+    Json json;                         // with defaults
     otg::Config config;
     Plan plan;
     std::vector<std::unique_ptr<Unit>> units;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,9 @@ struct QpEnds {
 struct NextHop {
   size_t interface = 0;
   Address address{};
-  auto operator<=>(const NextHop &) const = default;
+  bool operator<(const NextHop &other) const {
+    return std::tie(interface, address) < std::tie(other.interface, other.address);
+  }
 };
 
 struct PortPlan {

@@ -92,7 +92,7 @@ BitMatch match_of(Object &object, From from, uint32_t bit, uint32_t bits) {
 } // namespace
 
 void read_filter(Object &filter, std::vector<BitMatch> &matches) {
-  constexpr uint64_t kMostOffset = 9000 * 8, kMostBits = 128;
+  constexpr uint64_t kMostOffset = uint64_t{9000} * 8, kMostBits = 128;
   const std::vector<std::string_view> members = {"custom", "ethernet", "vlan", "ipv4", "ipv6"};
   const std::string_view chosen = members[filter.choice(members, 0)];
   if (chosen == "custom") {

@@ -41,6 +41,7 @@ const std::array<HeaderStack::Kind, HeaderStack::kKinds> HeaderStack::kinds{{
 
 void HeaderStack::read(Object &header) {
   std::vector<std::string_view> names;
+  names.reserve(kinds.size());
   for (const Kind &kind : kinds)
     names.push_back(kind.name);
   const Kind &kind = kinds[header.choice(names, 1)];
@@ -77,7 +78,7 @@ uint32_t HeaderStack::put(const Pattern &pattern, uint32_t bits) {
 }
 
 Pattern HeaderStack::take(Object &object, const Field &field) {
-  const Pattern pattern = read_pattern(object, field);
+  Pattern pattern = read_pattern(object, field);
   put(pattern, field.bits);
   return pattern;
 }
