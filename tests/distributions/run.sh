@@ -57,7 +57,7 @@ if [[ ! -e $chroot/.installed ]]; then
   if [[ $suite == ubuntu/* ]]; then
     # shellcheck disable=SC2034 # archive.sh reads it
     cache=$tree/build/kernels
-    . "$tree/tests/kernels/archive.sh"
+    . "$tree/tools/archive.sh"
     archive_ubuntu_keys || { say "$name: ${why:-}"; exit 1; }
     # Its script is the same for all releases since gutsy; debootstrap does not know the name of a release younger than itself.
     from=(--keyring="$keys" "--components=main,universe")

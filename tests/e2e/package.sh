@@ -36,7 +36,7 @@ completes() {
   local expected=$1 got
   shift
   # shellcheck disable=SC2016 # the inner shell's
-  got=$(PATH=$scratch/tree/usr/sbin:$PATH ip netns exec "$rx" bash -c '. "$1"
+  got=$(PATH=$scratch/tree/usr/bin:$PATH ip netns exec "$rx" bash -c '. "$1"
     shift
     mount -t tmpfs none /sys/class && mkdir -p /sys/class/infiniband/{mlx5_0,rxe0}
     COMP_WORDS=(xdp-roce "$@") COMP_CWORD=$#
@@ -75,10 +75,10 @@ completes rewinds streams --sort rew
 completes packets_per_s watch --sort packets_
 
 # Units: known to systemd, and with no more than they need.
-PATH=$scratch/tree/usr/sbin:$PATH
+PATH=$scratch/tree/usr/bin:$PATH
 mkdir "$scratch/units"
 for unit in "$units"/*.service; do
-  sed "s|=xdp-roce |=$scratch/tree/usr/sbin/xdp-roce |" "$unit" >"$scratch/units/$(basename "$unit")"
+  sed "s|=xdp-roce |=$scratch/tree/usr/bin/xdp-roce |" "$unit" >"$scratch/units/$(basename "$unit")"
 done
 cp "$scratch/units/xdp-roce@.service" "$scratch/units/xdp-roce@eth9.service"
 cp "$scratch/units/xdp-roce-wire@.service" "$scratch/units/xdp-roce-wire@lab.service"

@@ -8,7 +8,7 @@
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=$(cd "$here/../.." && pwd)/build/kernels
-. "$here/archive.sh"
+. "$here/../../tools/archive.sh"
 [[ ${1:-} == --all ]] && full=1 && shift
 mkdir -p "$cache/debs/partial"
 exec 9>"$cache/lock"
@@ -26,7 +26,7 @@ runtime=(libc6 libc-bin libgcc-s1 libstdc++6)
 other=(libxdp1 libbpf1 libelf1t64 zlib1g)
 
 # The cache is made again when this changes.
-made_by=$(cat "$here"/{prepare.sh,archive.sh,guest/*} | sha256sum | cut -c 1-16)
+made_by=$(cat "$here"/{prepare.sh,../../tools/archive.sh,guest/*} | sha256sum | cut -c 1-16)
 
 die() { printf 'kernels: %s\n' "$*" >&2; exit 1; }
 # pack DIR FILE: with root as owner, for any caller.

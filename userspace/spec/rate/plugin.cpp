@@ -64,6 +64,11 @@ Status check(const xdp_roce_algorithm &algorithm) {
 }
 
 Result<const xdp_roce_algorithm *> algorithm_of(const std::string &path) {
+#ifdef XR_STATIC
+  // It has a C library of its own inside, and a plug-in would bring another.
+  return Error{fmt::format("{} cannot be loaded: this xdp-roce is the static one", path),
+               "tools/setup && cmake --preset release && cmake --build build/release"};
+#endif
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void *library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)

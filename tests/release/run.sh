@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# tests/release/run.sh DIST RESULTS [ROOT...]: tries what tools/release made in DIST. Each ROOT is the userland of a distribution
+# (roots() below), unpacked in build/roots from its archive; its kernel is this machine's. A line for each check in
+# RESULTS/release.tsv: pass|skip|fail, ROOT, CHECK, SECONDS, REASON; table.py makes the table of docs/installing.md. Needs root.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+tree=$(cd "$here/../.." && pwd)
+dist=$(readlink -f "$1")
+mkdir -p "$2"
+results=$(readlink -f "$2")
+shift 2
+cache=$tree/build/archive
+. "$tree/tools/archive.sh"
+version=$(sed -n 's/^project(xdp-roce VERSION \([0-9.]*\).*/\1/p' "$tree/CMakeLists.txt")
+scratch=$(mktemp -d /tmp/xr-release.XXXXXX)
+trap 'rm -rf --one-file-system "$scratch"' EXIT
+trap 'exit 143' INT TERM
+
+# NAME SUITE TEXT
+roots() {
+  cat <<'LIST'
+debian11 bullseye Debian 11
+debian12 bookworm Debian 12
+debian13 trixie Debian 13
+ubuntu2204 ubuntu/jammy Ubuntu 22.04
+ubuntu2404 ubuntu/noble Ubuntu 24.04
+musl musl musl and busybox
+LIST
+}
+wanted=("$@")
+((${#wanted[@]})) || mapfile -t wanted < <(roots | cut -d ' ' -f 1)
+
+# result KIND ROOT CHECK SECONDS [REASON]
+result() {
+  printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "${5:-}" >>"$results/release.tsv"
+  printf '%s: %s: %s%s\n' "$2" "$3" "$1" "${5:+: $5}"
+}
+# check ROOT CHECK COMMAND...
+check() {
+  local root=$1 name=$2 begin=$SECONDS status=0 reason
+  shift 2
+  "$@" >"$scratch/said" 2>&1 </dev/null || status=$?
+  reason=$(tail -n 1 "$scratch/said")
+  case $status in
+    0) result pass "$root" "$name" $((SECONDS - begin)) ;;
+    77) result skip "$root" "$name" $((SECONDS - begin)) "${reason#SKIP: }" ;;
+    *)
+      tail -n 30 "$scratch/said"
+      result fail "$root" "$name" $((SECONDS - begin)) "$reason"
+      ;;
+  esac
+  return "$status"
+}
+
+# make_root NAME SUITE: in $tree/build/roots/NAME.
+make_root() {
+  local name=$1 suite=$2 dir=$tree/build/roots/$1 files applet wanted
+  [[ ! -e $dir/.made ]] || return 0
+  rm -rf --one-file-system "$dir"
+  mkdir -p "$dir"/{proc,sys,run,tmp,dev,root,etc}
+  if [[ $name == musl ]]; then
+    suite=bookworm
+    wanted=(archive_files bookworm busybox-static musl)
+  else
+    [[ $suite == bullseye ]] || for applet in bin sbin lib lib64; do mkdir -p "$dir/usr/$applet" && ln -s "usr/$applet" "$dir/$applet"; done
+    wanted=(archive_closure "$suite" base-files bash coreutils dash findutils grep sed gzip tar libc-bin ncurses-base)
+  fi
+  archive_open "$suite" && files=$("${wanted[@]}") || return
+  # shellcheck disable=SC2086 # paths without spaces, a line each
+  archive_unpack "$dir" $files || return
+  if [[ $name == musl ]]; then
+    # Alpine's layout: one C library, which is not glibc, and one program for all tools.
+    for applet in $("$dir/bin/busybox" --list); do [[ -e $dir/bin/$applet ]] || ln -s busybox "$dir/bin/$applet"; done
+  fi
+  cp "$dir"/usr/lib/os-release "$dir/etc/os-release" 2>/dev/null
+  touch "$dir/.made"
+}
+
+# The program as a command of this machine, run in a root: $scratch/ROOT/xdp-roce. What is mounted here is there as well, at that moment.
+wrapper() {
+  local dir=$1 file=$2
+  cat >"$file" <<WRAPPER
+#!/bin/bash
+exec unshare --mount --propagation private bash -c '
+  dir=\$1 where=\$PWD
+  shift
+  for mount in proc sys dev run tmp; do mount --rbind "/\$mount" "\$dir/\$mount"; done
+  mkdir -p "\$dir$tree" && mount --rbind "$tree" "\$dir$tree"
+  exec chroot "\$dir" /usr/local/bin/xdp-roce "\$@"' in-root "$dir" "\$@"
+WRAPPER
+  chmod 755 "$file"
+}
+
+# in_root DIR COMMAND...
+in_root() {
+  local dir=$1
+  shift
+  chroot "$dir" /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/root TERM=xterm "$@"
+}
+install_in() {
+  rm -rf "$1/root/xdp-roce"* "${1:?}/usr/local/"*
+  tar -xzf "$dist/xdp-roce-$version-linux-x86_64.tar.gz" -C "$1/root" &&
+    in_root "$1" "/root/xdp-roce-$version/install.sh" && in_root "$1" xdp-roce --version | grep -F "$version"
+}
+doctor_in() {
+  # Its findings are about this machine; that it ends with them is what counts.
+  in_root "$1" xdp-roce --json doctor >"$scratch/doctor" || (($? == 1))
+  jq -e '.checks | length > 0' "$scratch/doctor"
+}
+analyze_in() {
+  cp "$tree/tests/data/rc_send_cm_v4.pcap" "$1/tmp/capture.pcap" &&
+    in_root "$1" xdp-roce --json analyze /tmp/capture.pcap >"$scratch/there" &&
+    "$scratch/here/bin/xdp-roce" --json analyze "$1/tmp/capture.pcap" >"$scratch/on_host" &&
+    diff <(jq -S 'del(.file, .files, .command, .provenance)' "$scratch/there") <(jq -S 'del(.file, .files, .command, .provenance)' "$scratch/on_host") &&
+    jq -e '.total.packets > 0' "$scratch/there"
+}
+run_in() {
+  rm -rf "$1/tmp/out"
+  in_root "$1" xdp-roce run third-flow --out /tmp/out && [[ -s $1/tmp/out/report.html ]]
+}
+remove_in() {
+  in_root "$1" "/root/xdp-roce-$version/install.sh" --remove || return
+  [[ -z $(find "$1/usr/local" -name '*xdp-roce*') ]] || { find "$1/usr/local" -name '*xdp-roce*'; return 1; }
+}
+# scenario NAME: one of tests/e2e, with the program that $XDP_ROCE names.
+scenario() { ctest_environment bash "$tree/tests/e2e/$1" "${@:2}"; }
+ctest_environment() { env XR_REPLAY="$tree/build/release/tests/e2e/replay" XR_DATA="$tree/tests/data" XR_BUILD="$tree/build/release" "$@"; }
+
+# Static, position-independent, small and quick to start.
+program_is_static() {
+  local kind bytes
+  kind=$(file -b "$1")
+  echo "$kind"
+  [[ $kind == *pie* && $kind != *interpreter* ]] || return
+  ldd "$1" 2>&1 | grep -qE 'statically linked|not a dynamic' || return
+  bytes=$(stat -c %s "$2")
+  echo "$bytes bytes"
+  ((bytes <= 12000000))
+}
+
+: >"$results/release.tsv"
+archive=$dist/xdp-roce-$version-linux-x86_64.tar.gz
+[[ -e $archive ]] || { result fail all archive 0 "there is no $archive: tools/release x86_64"; exit 1; }
+mkdir "$scratch/unpacked"
+tar -xzf "$archive" -C "$scratch/unpacked"
+ln -s "unpacked/xdp-roce-$version" "$scratch/here"
+check all "static, and its archive at most 12 MB" program_is_static "$scratch/here/bin/xdp-roce" "$archive"
+sums_are_right() (cd "$dist" && sha256sum --check --quiet SHA256SUMS)
+check all "its sums are right" sums_are_right
+
+while read -r name suite text; do
+  [[ " ${wanted[*]} " == *" $name "* ]] || continue
+  dir=$tree/build/roots/$name why=''
+  if ! make_root "$name" "$suite" >"$scratch/root.log" 2>&1; then
+    result skip "$text" "its userland" 0 "${why:-$(tail -n 1 "$scratch/root.log")}"
+    continue
+  fi
+  check "$text" "installed, --version" install_in "$dir" || continue
+  check "$text" "doctor" doctor_in "$dir"
+  check "$text" "analyze" analyze_in "$dir"
+  check "$text" "run third-flow" run_in "$dir"
+  wrapper "$dir" "$scratch/xdp-roce"
+  export XDP_ROCE=$scratch/xdp-roce
+  check "$text" "attach, counters" scenario capture_on_the_wire.sh rc_send_cm_v4
+  check "$text" "rules" scenario impair_exact.sh
+  unset XDP_ROCE
+  check "$text" "removed" remove_in "$dir"
+done < <(roots)
+! grep -q '^fail' "$results/release.tsv"
