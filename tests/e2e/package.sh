@@ -78,6 +78,9 @@ completes packets_per_s watch --sort packets_
 for name in report result sweep; do
   jq -e '."$schema"' "$scratch/tree/usr/share/xdp-roce/schemas/$name.schema.json" >/dev/null || fail "the package lacks $name.schema.json"
 done
+for name in chart/Chart.yaml chart/templates/exporter.yaml exporter.yaml sweep.yaml; do
+  [[ -e $scratch/tree/usr/share/xdp-roce/kubernetes/$name ]] || fail "the package lacks kubernetes/$name"
+done
 
 # Units: known to systemd, and with no more than they need.
 PATH=$scratch/tree/usr/sbin:$PATH
