@@ -13,7 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-SKIP = 77
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'otg'))
+import otg_schema  # noqa: E402
+
 LEAST = 8  # experiments that are not refused
 MORE = {
     'every-verb': '''experiment: verbs
@@ -35,7 +37,6 @@ flows:
   - {from: all, to: host-1, words: "size 1M cc dcqcn preset paper"}
 ''',
 }
-NOT_SCHEMA = ('x-enum', 'x-field-uid', 'x-constraint', 'x-status', 'x-pattern', 'example', 'description')
 
 
 def schema_of(node, name=''):
@@ -45,7 +46,7 @@ def schema_of(node, name=''):
     if not isinstance(node, dict):
         return node
     nullable = 'null' in str(node.get('description', '')) and name.startswith('pfc_class_')
-    made = {key: schema_of(value, key) for key, value in node.items() if key not in NOT_SCHEMA}
+    made = {key: schema_of(value, key) for key, value in node.items() if key not in otg_schema.NOT_SCHEMA}
     if nullable:
         made['type'] = [made['type'], 'null']
     if made.get('type') == 'object' and 'properties' in made:
@@ -65,19 +66,9 @@ def names(node, key):
 
 def main():
     program, experiments, folder = sys.argv[1:]
-    folder = os.environ.get('XR_OTG_SCHEMA', folder)
-    try:
-        import jsonschema
-        import yaml
-    except ImportError as missing:
-        print(f'skipped: {missing}')
-        return SKIP
-    path = os.path.join(folder, 'openapi.yaml')
-    if not os.path.exists(path):
-        print(f'skipped: there is no {path}: XR_OTG_SCHEMA names the folder of OTG\'s model')
-        return SKIP
-    with open(path) as f:
-        schema = schema_of(yaml.load(f, getattr(yaml, 'CSafeLoader', yaml.SafeLoader)))
+    schema = schema_of(otg_schema.document(folder))
+    import jsonschema
+    import yaml
     schema['$ref'] = '#/components/schemas/Config'
     validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
     bad, valid, refused = [], 0, 0
@@ -109,9 +100,7 @@ def main():
             valid += 1
     if valid < LEAST + len(MORE):
         bad.append(f'only {valid} are valid')
-    print(f'{valid} configurations, {refused} experiments refused')
-    print('\n'.join(bad))
-    return bool(bad)
+    return otg_schema.verdict(f'{valid} configurations, {refused} experiments refused', bad)
 
 
 if __name__ == '__main__':

@@ -14,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 
-SKIP = 77
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'otg'))
+import otg_schema  # noqa: E402
+
 # The path of each object in tests/data/otg/words.json, and its schema.
 OBJECTS = {
     '': 'Config',
@@ -99,20 +101,10 @@ def printed(program, config, folder):
 
 def main():
     program, data, schema = sys.argv[1:]
-    schema = os.environ.get('XR_OTG_SCHEMA', schema)
-    try:
-        import yaml
-    except ImportError:
-        print('skipped: needs python3-yaml')
-        return SKIP
-    if not os.path.exists(os.path.join(schema, 'openapi.yaml')):
-        print(f'skipped: there is no {schema}/openapi.yaml: XR_OTG_SCHEMA names the folder of OTG\'s model')
-        return SKIP
+    schemas = otg_schema.document(schema)['components']['schemas']
     files = sorted(glob.glob(os.path.join(data, '*.json')))
-    checked = subprocess.run([sys.executable, os.path.join(schema, 'validate.py'), *files], check=False)
+    checked = subprocess.run([sys.executable, otg_schema.folder(schema) / 'validate.py', *files], check=False)
     bad = [] if checked.returncode == 0 else ['a configuration does not pass validate.py']
-    with open(os.path.join(schema, 'openapi.yaml')) as f:
-        schemas = yaml.load(f, getattr(yaml, 'CSafeLoader', yaml.SafeLoader))['components']['schemas']
     with open(os.path.join(data, 'words.json')) as f:
         base = json.load(f)
     tried = 0
@@ -136,9 +128,7 @@ def main():
             status, _, err = printed(program, config, folder)
             if not status or 'no_such_key' not in err:
                 bad.append(f'{path}: a key that the model does not have is not refused')
-    print(f'{tried} keys of {len(OBJECTS)} objects')
-    print('\n'.join(bad))
-    return bool(bad)
+    return otg_schema.verdict(f'{tried} keys of {len(OBJECTS)} objects', bad)
 
 
 if __name__ == '__main__':

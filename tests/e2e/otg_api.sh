@@ -12,12 +12,7 @@ code() { curl -s -o "$scratch/answer" -w '%{http_code}' -m 30 "$@" || true; }
 on_direct() { bpftool -N "$1" net 2>/dev/null || ip netns exec "$1" bpftool net; }
 attached() { "$XDP_ROCE" --json --netns "$1" status | jq '.attachments | length'; }
 
-serve --ports "$left/direct0,$right/direct1"
-status=0
-"$otg_tests/api.py" "$location" "$fixtures" "$left/direct0" "$right/direct1" >"$scratch/api" 2>&1 || status=$?
-cat "$scratch/api"
-((status != 77)) || skip "needs OTG's published model"
-assert_eq 0 "$status" "exit status of the client"
+judged_server api.py "$fixtures" "$left/direct0" "$right/direct1"
 # A location that --ports does not have.
 assert_eq 400 "$(code -d '{"ports": [{"name": "p", "location": "lo"}]}' "$location/config")" "status of another port"
 grep -q 'is not a port of this server' "$scratch/answer" || fail "no sentence: $(cat "$scratch/answer")"

@@ -31,3 +31,13 @@ end_serve() {
   end_background "${1:-INT}"
   assert_eq "${2:-0}" "$ended" "exit status of serve ($(cat "$scratch/serve.err"))"
 }
+
+# judged_server CLIENT...: starts a server of direct0 and direct1 and judges it by one of $otg_tests, whose output is printed.
+judged_server() {
+  local status=0
+  serve --ports "$left/direct0,$right/direct1"
+  "$otg_tests/$1" "$location" "${@:2}" >"$scratch/judged" 2>&1 || status=$?
+  cat "$scratch/judged"
+  ((status != 77)) || skip "needs OTG's published model"
+  assert_eq 0 "$status" "exit status of the client"
+}

@@ -6,7 +6,7 @@
 # shellcheck disable=SC2034 # for the harness
 bpffs=machine
 . "$(dirname "$0")/lib.sh"
-need cpack dpkg-deb lintian man unshare setpriv systemd-analyze
+need cpack dpkg-deb jq lintian man unshare setpriv systemd-analyze
 need_root
 build=${XR_BUILD:-$here/../../build/release}
 version=$("$XDP_ROCE" --version | head -n 1)
@@ -73,6 +73,14 @@ completes mlx5_0 doctor --rdma-dev m
 completes list impair rx0 li
 completes rewinds streams --sort rew
 completes packets_per_s watch --sort packets_
+
+# What programs and clusters read.
+for name in report result sweep; do
+  jq -e '."$schema"' "$scratch/tree/usr/share/xdp-roce/schemas/$name.schema.json" >/dev/null || fail "the package lacks $name.schema.json"
+done
+for name in chart/Chart.yaml chart/templates/exporter.yaml exporter.yaml sweep.yaml; do
+  [[ -e $scratch/tree/usr/share/xdp-roce/kubernetes/$name ]] || fail "the package lacks kubernetes/$name"
+done
 
 # Units: known to systemd, and with no more than they need.
 PATH=$scratch/tree/usr/bin:$PATH

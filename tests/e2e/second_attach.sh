@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A second attach is rejected and changes nothing; of two at the same time one succeeds; detach of
+# A second attach is rejected and changes nothing, and with --ensure succeeds and changes nothing; of two at the same time one succeeds; detach of
 # nothing and an unknown interface give error messages.
 . "$(dirname "$0")/lib.sh"
 need jq
@@ -15,6 +15,9 @@ replay --stream --packets 100
 await_frames 100
 refused 'rx0.*already attached|already' xr attach rx0
 frames_counted 100 || fail "the refused attach changed the counters"
+keep xr attach --ensure rx0
+grep -q 'rx0: attached since .*; it stays as it is' "$scratch/last.err" || fail "--ensure does not say that rx0 stays: $(cat "$scratch/last.err")"
+frames_counted 100 || fail "attach --ensure changed the counters"
 # Under libxdp's dispatcher, or alone with the reason.
 xr --json status rx0 >"$scratch/status.json"
 assert_json "$scratch/status.json" '.attachments[0] | .dispatcher == (.alone_because == null)'
@@ -23,6 +26,10 @@ if [[ $(jq '.attachments[0].dispatcher' "$scratch/status.json") == false ]]; the
   grep -q 'rx0: alone on the XDP hook; no other program can join: ' "$scratch/last.err" ||
     fail "status does not say why it is alone: $(cat "$scratch/last.err")"
 fi
+xr detach rx0
+xr attach --ensure rx0
+replay --stream --packets 100
+await_frames 100
 xr detach rx0
 
 # At the same time: the lock lets one of them through.

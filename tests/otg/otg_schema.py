@@ -15,9 +15,8 @@ def skip(why):
     sys.exit(SKIP)
 
 
-def folder():
-    given = os.environ.get("XR_OTG_SCHEMA")
-    return pathlib.Path(given) if given else ROOT.parent / "shared" / "otg"
+def folder(where=None):
+    return pathlib.Path(os.environ.get("XR_OTG_SCHEMA") or where or ROOT.parent / "shared" / "otg")
 
 
 def as_json_schema(node):
@@ -68,14 +67,26 @@ class Model:
         return kind, content["schema"].get("$ref", "").rsplit("/", 1)[-1] or None
 
 
-def model():
+def verdict(summary, faults):
+    """The exit status of a program that judged."""
+    print(summary)
+    print("\n".join(faults))
+    return bool(faults)
+
+
+def document(where=None):
+    """openapi.yaml, of `where` unless XR_OTG_SCHEMA names another folder."""
     try:
         import jsonschema  # noqa: F401
         import yaml
     except ImportError as error:
         skip(f"needs python3-jsonschema and python3-yaml: {error}")
-    path = folder() / "openapi.yaml"
+    path = folder(where) / "openapi.yaml"
     if not path.exists():
         skip(f"needs OTG's published model: {path} is not there, XR_OTG_SCHEMA names another folder")
     with open(path, encoding="utf-8") as file:
-        return Model(yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        return yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+def model():
+    return Model(document())

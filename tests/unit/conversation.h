@@ -71,18 +71,14 @@ public:
   // What has arrived by now goes to its receiver.
   void deliver(uint64_t now, packet::Source &requester, packet::Source &responder) {
     while (next_at() <= now) {
-      const Packet packet = packets_.top();
+      const Packet arrived = packets_.top();
       packets_.pop();
-      roce_packet parsed{};
-      const uint8_t *data = packet.bytes.data();
-      const auto length = static_cast<uint32_t>(packet.bytes.size());
-      const int class_ = roce_parse(data, data + length, roce_swap16(ROCE_UDP_PORT), &parsed);
-      const auto checked = static_cast<roce_class>(roce_check_length(class_, length, &parsed));
-      if (!packet.to_responder && parsed.syndrome == ROCE_NAK << 5 && parsed.info & ROCE_OP_ACK)
+      const roce_packet parsed =
+          packet::deliver_frame(arrived.to_responder ? responder : requester, now, arrived.bytes);
+      if (!arrived.to_responder && parsed.syndrome == ROCE_NAK << 5 && parsed.info & ROCE_OP_ACK)
         behind_naks_ += static_cast<uint32_t>(roce_psn_diff(next_psn_, parsed.psn));
-      (packet.to_responder ? responder : requester).receive(now, packet.bytes, checked, parsed);
-      if (!packet.to_responder && (parsed.opcode & 31) == ROCE_RC_ATOMIC_ACKNOWLEDGE)
-        note_atomic(packet.bytes, parsed);
+      if (!arrived.to_responder && (parsed.opcode & 31) == ROCE_RC_ATOMIC_ACKNOWLEDGE)
+        note_atomic(arrived.bytes, parsed);
     }
   }
   void lose(std::set<Lost> what) { lose_ = std::move(what); }

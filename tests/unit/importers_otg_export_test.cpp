@@ -336,6 +336,8 @@ TEST(OtgExport, RefusesByName) {
                 "\"}\n  - {name: g, from: sender-1, to: receiver, words: \"size 1M " + others +
                 "\"}\n");
   };
+  const char *const one_rate =
+      "one rate for all QPs of a host: OTG has one target_line_rate a port";
   struct Case {
     std::string yaml;
     const char *message, *hint;
@@ -362,10 +364,9 @@ TEST(OtgExport, RefusesByName) {
             "a flow without these words"},
            {two("rate 10%", "rate 20%"),
             "flow 'g': its QPs have 20 % of the line, those of flow 'f' 10 % of the line",
-            "one rate for all QPs of a host: OTG has one target_line_rate a port"},
+            one_rate},
            {two("rate 10%", ""),
-            "flow 'g': its QPs have no rate, those of flow 'f' 10 % of the line",
-            "one rate for all QPs of a host: OTG has one target_line_rate a port"},
+            "flow 'g': its QPs have no rate, those of flow 'f' 10 % of the line", one_rate},
            {two("cc dcqcn preset otg", "cc dcqcn preset otg threshold=3"),
             "flow 'g': it has another cc dcqcn than flow 'f' of the same host",
             "one for all flows of a host: OTG has one dcqcn_settings a port"},

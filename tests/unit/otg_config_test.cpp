@@ -472,32 +472,33 @@ TEST(OtgConfig, KeysWithoutEffectAreWarnings) {
             "options.flow_options.packet_loss_duration: it has no effect here");
 }
 
+// Port `number`, with a device that has an address, one peer and these QPs.
+void add_port(Json &json, size_t number, const std::string &peer, const Json &qps) {
+  const std::string name = std::to_string(number);
+  const Json address = {
+      {"name", name}, {"address", "192.0.2." + std::to_string(number + 1)}, {"gateway", "0.0.0.0"}};
+  const Json interface = {
+      {"ipv4_name", name},
+      {"peers", {{{"name", name}, {"destination_ip_address", peer}, {"qps", qps}}}}};
+  json["ports"].push_back({{"name", name}});
+  json["devices"].push_back(
+      {{"name", name},
+       {"ethernets",
+        {{{"name", name}, {"connection", {{"port_name", name}}}, {"ipv4_addresses", {address}}}}},
+       {"rocev2", {{"ipv4_interfaces", {interface}}}}});
+}
+
 // QPNs that were not chosen: those of a template, for all QPs.
 TEST(OtgConfig, EqualQpNumbersAreNotSet) {
   const auto numbers = [](const std::vector<std::vector<uint32_t>> &ports) {
     Json json;
     for (size_t p = 0; p < ports.size(); p++) {
-      const std::string name = std::to_string(p);
       Json qps = Json::array();
       for (const uint32_t number : ports[p])
         qps.push_back(
             {{"qp_name", fmt::format("q{}-{}", p, qps.size())},
              {"connection_type", {{"reliable_connection", {{"source_qp_number", number}}}}}});
-      json["ports"].push_back({{"name", name}});
-      json["devices"].push_back(
-          {{"name", name},
-           {"ethernets",
-            {{{"name", name},
-              {"connection", {{"port_name", name}}},
-              {"ipv4_addresses",
-               {{{"name", name},
-                 {"address", "192.0.2." + std::to_string(p + 1)},
-                 {"gateway", "0.0.0.0"}}}}}}},
-           {"rocev2",
-            {{"ipv4_interfaces",
-              {{{"ipv4_name", name},
-                {"peers",
-                 {{{"name", name}, {"destination_ip_address", "192.0.2.9"}, {"qps", qps}}}}}}}}}});
+      add_port(json, p, "192.0.2.9", qps);
     }
     std::vector<uint32_t> all;
     for (const otg::Qp &qp : read(json).qps)
@@ -572,7 +573,7 @@ TEST(OtgConfig, AKeyIsThereOnce) {
 // Two ports with `each` QPs, all of which send.
 Json large(unsigned each) {
   Json json;
-  for (int port = 0; port < 2; port++) {
+  for (unsigned port = 0; port < 2; port++) {
     const std::string name = std::to_string(port), other = std::to_string(2 - port);
     Json qps = Json::array(), flows = Json::array();
     for (unsigned i = 0; i < each; i++) {
@@ -585,22 +586,7 @@ Json large(unsigned each) {
                        {"tx_endpoint", qp},
                        {"rx_endpoint", fmt::format("QP{}_{}", 1 - port, i)}});
     }
-    json["ports"].push_back({{"name", name}});
-    json["devices"].push_back({{"name", name},
-                               {"ethernets",
-                                {{{"name", name},
-                                  {"connection", {{"port_name", name}}},
-                                  {"ipv4_addresses",
-                                   {{{"name", name},
-                                     {"address", "192.0.2." + std::to_string(port + 1)},
-                                     {"gateway", "0.0.0.0"}}}}}}},
-                               {"rocev2",
-                                {{"ipv4_interfaces",
-                                  {{{"ipv4_name", name},
-                                    {"peers",
-                                     {{{"name", name},
-                                       {"destination_ip_address", "192.0.2." + other},
-                                       {"qps", qps}}}}}}}}}});
+    add_port(json, port, "192.0.2." + other, qps);
     json["stateful_flows"]["rocev2"].push_back(
         {{"tx_ports",
           {{{"port_name", name}, {"transmit_type", {{"target_line_rate", {{"flows", flows}}}}}}}}});

@@ -4,23 +4,20 @@
 // and what is wrong is named with its path.
 #include "otg/read_flows.h"
 
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <map>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "packet/icrc.h"
 #include "packet/varied_frame.h"
+#include "unit/frame_readers.h"
 
 namespace xr::otg {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
-constexpr const char *kPython = "/usr/bin/python3";
 
 Config two_ports() {
   Config config;
@@ -252,23 +249,6 @@ std::vector<Case> cases() {
   };
 }
 
-std::vector<std::string> run(const std::string &command, int &status) {
-  std::vector<std::string> lines;
-  FILE *pipe = popen((command + " 2>/dev/null").c_str(), "r");
-  if (!pipe) {
-    status = -1;
-    return lines;
-  }
-  std::string line;
-  for (int c; (c = fgetc(pipe)) != EOF;)
-    if (c == '\n')
-      lines.push_back(std::exchange(line, {}));
-    else
-      line += static_cast<char>(c);
-  status = pclose(pipe);
-  return lines;
-}
-
 // Versions of tshark differ in zeros of hexadecimal numbers and in words for bits.
 std::string plain(const std::string &text) {
   std::string made, word;
@@ -285,41 +265,20 @@ std::string plain(const std::string &text) {
   return made;
 }
 
-class OtgFrames : public testing::Test {
+class OtgFrames : public test::FrameReaders {
 protected:
   void SetUp() override {
-    char name[] = "/tmp/xr-otg-flows-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    directory_ = name;
-    std::ofstream file(pcap(), std::ios::binary);
-    const auto put = [&](uint32_t word) {
-      file.write(reinterpret_cast<const char *>(&word), sizeof(word));
-    };
-    for (const uint32_t word : {0xa1b2c3d4U, 0x00040002U, 0U, 0U, 65535U, 1U})
-      put(word);
-    for (const Case &one : cases_) {
-      const Bytes bytes = frame_of(good(one.packet, one.more), one.number);
-      const auto length = static_cast<uint32_t>(bytes.size());
-      for (const uint32_t word : {0U, 0U, length, length})
-        put(word);
-      file.write(reinterpret_cast<const char *>(bytes.data()), length);
-    }
+    std::vector<Bytes> frames;
+    for (const Case &one : cases_)
+      frames.push_back(frame_of(good(one.packet, one.more), one.number));
+    write_pcap(frames);
   }
-  void TearDown() override {
-    for (const std::string &file : {pcap(), script()})
-      unlink(file.c_str());
-    rmdir(directory_.c_str());
-  }
-  std::string pcap() const { return directory_ + "/frames.pcap"; }
-  std::string script() const { return directory_ + "/read.py"; }
 
-  std::string directory_;
   const std::vector<Case> cases_ = cases();
 };
 
 TEST_F(OtgFrames, TsharkReadsWhatTheFlowSays) {
-  int status = 0;
-  if (run("tshark --version", status); status)
+  if (!test::has_tshark())
     GTEST_SKIP() << "SKIP: there is no tshark";
   std::map<std::string, size_t> columns{{"_ws.malformed", 0}};
   for (const Case &one : cases_)
@@ -334,7 +293,7 @@ TEST_F(OtgFrames, TsharkReadsWhatTheFlowSays) {
     one.second = column++;
     command += " -e " + one.first;
   }
-  const auto lines = run(command, status);
+  const auto [status, lines] = test::run_command(command);
   ASSERT_EQ(status, 0) << command;
   ASSERT_EQ(lines.size(), cases_.size());
   for (size_t i = 0; i < cases_.size(); i++) {
@@ -376,11 +335,9 @@ for frame in rdpcap(sys.argv[1]):
 )";
 
 TEST_F(OtgFrames, ScapyComputesTheSame) {
-  int status = 0;
-  if (run(std::string(kPython) + " -c 'import scapy.contrib.roce'", status); status)
-    GTEST_SKIP() << "SKIP: " << kPython << " has no scapy with scapy.contrib.roce";
-  std::ofstream(script()) << kScript;
-  const auto lines = run(fmt::format("{} {} {}", kPython, script(), pcap()), status);
+  if (!test::has_scapy_roce())
+    GTEST_SKIP() << "SKIP: " << test::kPython << " has no scapy with scapy.contrib.roce";
+  const auto [status, lines] = run_python(kScript);
   ASSERT_EQ(status, 0);
   ASSERT_EQ(lines.size(), cases_.size());
   for (size_t i = 0; i < cases_.size(); i++)

@@ -2,15 +2,13 @@
 // scapy and tshark read our frames correctly: a capture file with every opcode over every network.
 // XR_SEED=n makes another file.
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <sstream>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "packet_random.h"
+#include "unit/frame_readers.h"
 
 namespace xr::test {
 namespace {
@@ -18,8 +16,6 @@ namespace {
 using packet::Headers;
 using packet::Network;
 using packet::Path;
-
-constexpr const char *kPython = "/usr/bin/python3";
 
 struct Sample {
   Path path;
@@ -59,62 +55,16 @@ std::vector<Sample> all_samples() {
   return samples;
 }
 
-void put32(std::ofstream &file, uint32_t value) {
-  file.write(reinterpret_cast<const char *>(&value), 4);
-}
-
-void write_pcap(const std::string &name, const std::vector<Sample> &samples) {
-  std::ofstream file(name, std::ios::binary);
-  for (uint32_t word : {0xa1b2c3d4u, 0x00040002u, 0u, 0u, 65535u, 1u}) // 2.4, Ethernet
-    put32(file, word);
-  for (const Sample &s : samples) {
-    const auto length = static_cast<uint32_t>(s.frame.bytes.size());
-    for (uint32_t word : {0u, 0u, length, length})
-      put32(file, word);
-    file.write(reinterpret_cast<const char *>(s.frame.bytes.data()), length);
-  }
-}
-
-struct Outcome {
-  int status = -1;
-  std::vector<std::string> lines;
-};
-
-Outcome run(const std::string &command) {
-  Outcome outcome;
-  FILE *pipe = popen((command + " 2>/dev/null").c_str(), "r");
-  if (!pipe)
-    return outcome;
-  std::string line;
-  for (int c; (c = fgetc(pipe)) != EOF;)
-    if (c == '\n')
-      outcome.lines.push_back(std::exchange(line, {}));
-    else
-      line += static_cast<char>(c);
-  outcome.status = pclose(pipe);
-  return outcome;
-}
-
-class PacketAgree : public testing::Test {
+class PacketAgree : public FrameReaders {
 protected:
   void SetUp() override {
-    char name[] = "/tmp/xr-packet-agree-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    directory_ = name;
-    samples_ = all_samples();
-    write_pcap(pcap(), samples_);
-  }
-  void TearDown() override {
-    for (const std::string &file : {pcap(), script()})
-      unlink(file.c_str());
-    rmdir(directory_.c_str());
+    std::vector<std::vector<uint8_t>> frames;
+    for (const Sample &one : samples_)
+      frames.push_back(one.frame.bytes);
+    write_pcap(frames);
   }
 
-  std::string pcap() const { return directory_ + "/frames.pcap"; }
-  std::string script() const { return directory_ + "/read.py"; }
-
-  std::string directory_;
-  std::vector<Sample> samples_;
+  const std::vector<Sample> samples_ = all_samples();
 };
 
 // opcode DestQP PSN PadCnt AckReq iCRC computed-iCRC
@@ -129,10 +79,9 @@ for frame in rdpcap(sys.argv[1]):
 )";
 
 TEST_F(PacketAgree, Scapy) {
-  if (run(std::string(kPython) + " -c 'import scapy.contrib.roce'").status)
+  if (!has_scapy_roce())
     GTEST_SKIP() << "SKIP: " << kPython << " has no scapy with scapy.contrib.roce";
-  std::ofstream(script()) << kScript;
-  const Outcome read = run(fmt::format("{} {} {}", kPython, script(), pcap()));
+  const Printed read = run_python(kScript);
   ASSERT_EQ(read.status, 0);
   ASSERT_EQ(read.lines.size(), samples_.size());
   for (size_t i = 0; i < samples_.size(); i++) {
@@ -224,9 +173,9 @@ void check_fields(const Sample &s, const std::vector<std::string> &words) {
 }
 
 TEST_F(PacketAgree, Tshark) {
-  if (run("tshark --version").status)
+  if (!has_tshark())
     GTEST_SKIP() << "SKIP: there is no tshark";
-  const Outcome read = run(tshark_command(pcap()));
+  const Printed read = run_command(tshark_command(pcap()));
   ASSERT_EQ(read.status, 0);
   ASSERT_EQ(read.lines.size(), samples_.size());
   for (size_t i = 0; i < samples_.size(); i++) {

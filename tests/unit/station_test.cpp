@@ -14,6 +14,7 @@ namespace xr::station {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
+using packet::deliver_frame;
 using packet::ipv4;
 
 constexpr uint64_t kDelayNs = 5'000;
@@ -58,12 +59,7 @@ protected:
   void deliver() {
     for (; !wire_.empty() && wire_.top().at <= now_; wire_.pop()) {
       const Frame &frame = wire_.top();
-      roce_packet parsed{};
-      const auto length = static_cast<uint32_t>(frame.bytes.size());
-      const uint8_t *data = frame.bytes.data();
-      const int class_ = roce_parse(data, data + length, roce_swap16(ROCE_UDP_PORT), &parsed);
-      const auto checked = static_cast<roce_class>(roce_check_length(class_, length, &parsed));
-      (frame.to_b ? b_ : a_).receive(now_, frame.bytes, checked, parsed);
+      deliver_frame(frame.to_b ? b_ : a_, now_, frame.bytes);
     }
   }
   void run_until(uint64_t end) {

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "datapath/status.h"
 #include "report/attachments.h"
+#include "roce/config.h"
 
 namespace xr::cli {
 
@@ -17,6 +20,7 @@ struct Args {
   std::vector<std::string> interfaces;
   datapath::AttachOptions options;
   bool one = false;
+  bool ensure = false;
 };
 
 void describe(Command command, Args &args) {
@@ -33,6 +37,10 @@ void describe(Command command, Args &args) {
       "Count the interfaces as one: a tap of both directions, one on each; counters and "
       "streams of any of them are those of all");
   command.add_flag(
+      "--ensure", args.ensure,
+      "For scripts: success for an interface that this version attached already, which "
+      "stays as it is; what another version attached is replaced");
+  command.add_flag(
       "--rules", args.options.rules,
       "Load the program with rules; needed only if another XDP program shares the hook");
   command.set_footer(
@@ -48,6 +56,21 @@ Status read(const Args &args) {
   return {};
 }
 
+Result<datapath::AttachReport> attach_or_keep(const std::string &ifname, const std::string &netns,
+                                              const datapath::AttachOptions &options) {
+  PortStatus port = XR_TRY(datapath::status_of(ifname, netns));
+  // A capture or an endpoint takes its program off when it ends: attach() refuses that.
+  if (port.state == AttachState::Attached && !(port.features & ROCE_FEATURE_PASSING)) {
+    std::vector<std::string> notes{
+        fmt::format("attached since {}; it stays as it is, with the options of then",
+                    local_date_time(port.since_ns))};
+    return datapath::AttachReport{.port = std::move(port), .notes = std::move(notes)};
+  }
+  if (port.state == AttachState::OtherAbi)
+    XR_TRY(datapath::detach(ifname, netns));
+  return datapath::attach(ifname, netns, options);
+}
+
 int attach(const Args &args, const Globals &globals) {
   int status = 0;
   std::vector<PortStatus> ports;
@@ -55,7 +78,8 @@ int attach(const Args &args, const Globals &globals) {
     datapath::AttachOptions options = args.options;
     if (args.one && &ifname != &args.interfaces.front())
       options.one_with = args.interfaces.front();
-    auto done = datapath::attach(ifname, globals.netns, options);
+    auto done = args.ensure ? attach_or_keep(ifname, globals.netns, options)
+                            : datapath::attach(ifname, globals.netns, options);
     if (!done) {
       status = fail("attach " + ifname, done.error());
       continue;
