@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 set(XR_DEBIAN_ARCHITECTURE amd64)
 set(XR_TRIPLE x86_64-linux-gnu)
-set(CMAKE_SYSTEM_PROCESSOR x86_64)
+set(XR_PROCESSOR x86_64)
 include(${CMAKE_CURRENT_LIST_DIR}/static.cmake)

@@ -65,7 +65,7 @@ find "$root" -name '*.so*' \( -type f -o -type l \) -delete
 archive_sources $suite "$dir/source" "${source[@]}" || die "the sources cannot be had"
 
 jobs=$(nproc)
-# The same bytes wherever it is built.
+# Equal bytes wherever it is built.
 export SOURCE_DATE_EPOCH=0 ARFLAGS=Dcr
 flags="-O2 -g1 -fPIC -ffunction-sections -fdata-sections -ffile-prefix-map=$dir=."
 export CFLAGS=$flags CXXFLAGS=$flags CC=$triple-gcc CXX=$triple-g++ AR=$triple-ar RANLIB=$triple-ranlib

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # A toolchain of GCC for $XR_TRIPLE that links what is in $XR_ROOT (root.sh) into one static, position-independent program.
-set(CMAKE_SYSTEM_NAME Linux)
+if(NOT XR_PROCESSOR STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
+  set(CMAKE_SYSTEM_NAME Linux)
+  set(CMAKE_SYSTEM_PROCESSOR ${XR_PROCESSOR})
+  set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${XR_PROCESSOR}-static)
+endif()
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES XR_ROOT)
 set(CMAKE_C_COMPILER ${XR_TRIPLE}-gcc)
 set(CMAKE_CXX_COMPILER ${XR_TRIPLE}-g++)
@@ -18,14 +22,11 @@ set(ENV{PKG_CONFIG_LIBDIR} ${XR_ROOT}/usr/lib/${XR_TRIPLE}/pkgconfig:${XR_ROOT}/
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${XR_ROOT})
 set(PKG_CONFIG_ARGN --static)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
-# The same bytes wherever it is built; and no function that nothing calls.
+# Equal bytes wherever it is built; and no function that nothing calls.
 set(flags "-ffunction-sections -fdata-sections -ffile-prefix-map=${CMAKE_BINARY_DIR}=build -ffile-prefix-map=${XR_ROOT}= -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.")
 set(CMAKE_C_FLAGS_INIT "${flags}")
 set(CMAKE_CXX_FLAGS_INIT "${flags}")
 # Its map says what it was made of.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-static-pie -Wl,--gc-sections -Wl,-Map,${CMAKE_BINARY_DIR}/static.map")
-if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
-  set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${CMAKE_SYSTEM_PROCESSOR}-static)
-endif()
 set(XDP_ROCE_STATIC ON CACHE BOOL "" FORCE)
 set(XDP_ROCE_TESTS OFF CACHE BOOL "")
