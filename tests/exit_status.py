@@ -32,7 +32,8 @@ WRONG_LINES = [
     # readers
     ("counters none0 --interval 0", ""), ("counters none0 --count 3", ""), ("streams none0 --sort size", ""), ("streams none0 --top 0", ""),
     ("events none0 --count x", ""), ("episodes none0 --interval x", ""), ("latency", ""), ("watch none0 --interval x", ""),
-    ("--json watch none0", "xdp-roce --json counters none0"), ("export --listen nowhere", ""), ("--json export", "xdp-roce --json counters"),
+    ("--json watch none0", "xdp-roce --json counters none0"), ("export --listen nowhere", "127.0.0.1:9479"),
+    ("export --listen [::]:1", "--web.config.file FILE, --tls CERT KEY or --token FILE; or --insecure"), ("--json export", "xdp-roce --json counters"),
     ("connections none0 --for soon", ""), ("connections a b c d e f g h i", "fewer"), ("connections none0 --pairs 7", "add --follow"),
     ("doctor none0 --peer-mode v3", ""), ("doctor --try", ""), ("doctor --rdma-dev x --rdma-port 1", ""),
     # capture
@@ -116,7 +117,8 @@ WRONG_THINGS = [
     "analyze {rules}", "analyze {capture} --split-by stream --split-to {capture}", "compare none.pcap {capture}", "compare none0 none1 --for 1s",
     "run ./none.yaml", "run none.yaml", "run none/incast", "run {wrong}", "run {wrong} --set seed=3", "run {wrong_sweep}", "run merge none",
     "run compare none none", "run --import lumina none.yml", "run --import otg {rules}", "run --import mahimahi {rules}",
-    "run {plain} --set 'queue.bottleneck=trace none.trace'", "export --listen 192.0.2.77:1",
+    "run {plain} --set 'queue.bottleneck=trace none.trace'", "export --listen 192.0.2.77:1 --insecure",
+    "export --web.config.file none.yml", "export --listen 127.0.0.1:1 --token none",
     "serve --listen 192.0.2.77:1 --token none", "serve --tls none.pem none.pem", "serve --listen 192.0.2.77:1 --token {token}",
 ]
 

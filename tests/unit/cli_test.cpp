@@ -82,6 +82,7 @@ TEST(Cli, Understands) {
         "serve",
         "serve --listen [::1]:8443 --ports eth0,ns/eth1 --token f --latency",
         "serve --listen 0.0.0.0:8443 --tls cert.pem key.pem",
+        "serve --listen [::]:8443 --web.config.file web.yml",
         "send eth0 dst 192.0.2.2 qp 1 --reliable --retransmit selective --no-cnp",
         "send eth0 dst 192.0.2.2 qp 1 --listen --pfc-line 10gbit",
         "cc list",
@@ -115,6 +116,9 @@ TEST(Cli, Understands) {
         "export",
         "export eth0 eth1 --once",
         "export eth0 --listen [::1]:9479 --top-streams 0 --sort ce",
+        "export --listen 0.0.0.0:9479 --web.config.file web.yml",
+        "export --listen 0.0.0.0:9479 --tls cert.pem key.pem --token f",
+        "export --listen 0.0.0.0:9479 --insecure",
         "analyze a.pcap --udp-port 4792 --drop-bad-icrc --sort ce --top 1 --episodes",
         "analyze a.pcap --latency --rows csv --table latency_histogram"})
     EXPECT_EQ(parse(line).status, 0) << line;
@@ -270,6 +274,12 @@ TEST(Cli, RefusesInASentence) {
            {"streams eth0 --top 0", "'0' is not a whole number from 1"},
            {"events eth0 --count 0", "'0' is not a whole number from 1 on"},
            {"export eth0 --listen 9479", "'9479' is not an address and port"},
+           {"export --listen [::]:9479", "[::]:9479 is open to others"},
+           {"export --tls cert.pem", "--tls"},
+           {"export --web.config.file f --token f",
+            "--web.config.file and --token exclude each other"},
+           {"serve --web.config.file f --tls c k",
+            "--web.config.file and --tls exclude each other"},
            {"export eth0 --top-streams -1", "not a whole number"},
            {"analyze", "analyze: FILE is required"}}) {
     const Outcome parsed = parse(one.line);

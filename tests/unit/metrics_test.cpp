@@ -15,7 +15,6 @@
 
 #include "metrics/exporter.h"
 #include "metrics/process.h"
-#include "metrics/server.h"
 #include "names/names.h"
 #include "report/stream_columns.h"
 #include "roce/config.h"
@@ -305,12 +304,12 @@ TEST(Exporter, AddsWhatEndedSinceTheLastReading) {
   const Exporter exporter(
       {{"eth1"}, {"gaps", 1}, "1.0"}, [&reading](const std::string &) { return Result(reading); },
       [](const std::string &, const Error *) {});
-  EXPECT_EQ(find(exporter.Collect(), "xdp_roce_episode_seconds"), nullptr);
+  EXPECT_EQ(find(exporter.collect(), "xdp_roce_episode_seconds"), nullptr);
   Episodes found;
   found.episodes = {ended(ROCE_CAUSE_NAK, 12'000)};
   reading.ended = std::make_shared<const Episodes>(found);
-  exporter.Collect();
-  EXPECT_EQ(histogram(exporter.Collect(), "recovery", "nak").sample_count, 2U);
+  exporter.collect();
+  EXPECT_EQ(histogram(exporter.collect(), "recovery", "nak").sample_count, 2U);
 }
 
 TEST(Metrics, ClassesAndPauses) {
@@ -443,7 +442,7 @@ TEST(Exporter, OmitsUnknownValues) {
         return reading;
       },
       [](const std::string &, const Error *) {});
-  const auto all = exporter.Collect();
+  const auto all = exporter.collect();
   EXPECT_EQ(find(all, "xdp_roce_port_attached"), nullptr);
   EXPECT_EQ(find(all, "xdp_roce_port_info"), nullptr);
   EXPECT_EQ(find(all, "process_open_fds"), nullptr) << "not asked for";
@@ -457,7 +456,7 @@ TEST(Exporter, ReportsAFailedScrape) {
       {{"eth1"}, {"gaps", 10}, "0", false},
       [](const std::string &) -> Result<PortReading> { throw std::runtime_error("no memory"); },
       [&told](const std::string &ifname, const Error *error) { told = ifname + error->message; });
-  EXPECT_TRUE(exporter.Collect().empty());
+  EXPECT_TRUE(exporter.collect().empty());
   EXPECT_EQ(told, "no memory");
 }
 
@@ -472,11 +471,11 @@ TEST(Exporter, FindsPortsByItself) {
         return reading_of(busy_port());
       },
       [](const std::string &, const Error *) {}, [&there] { return there; });
-  EXPECT_EQ(find(exporter.Collect(), "xdp_roce_port_attached"), nullptr);
+  EXPECT_EQ(find(exporter.collect(), "xdp_roce_port_attached"), nullptr);
   there = {"eth1", "eth2"};
-  EXPECT_EQ(series(exporter.Collect(), "xdp_roce_port_attached"), 2U);
+  EXPECT_EQ(series(exporter.collect(), "xdp_roce_port_attached"), 2U);
   there = {"eth2"};
-  const auto all = exporter.Collect();
+  const auto all = exporter.collect();
   EXPECT_EQ(series(all, "xdp_roce_port_attached"), 2U);
   EXPECT_EQ(value(all, "xdp_roce_port_attached", "eth1"), 0);
   EXPECT_EQ(value(all, "xdp_roce_port_attached", "eth2"), 1);
@@ -495,9 +494,9 @@ TEST(Exporter, ForgetsTransientPorts) {
         return reading;
       },
       [](const std::string &, const Error *) {}, [&there] { return there; });
-  EXPECT_EQ(series(exporter.Collect(), "xdp_roce_port_attached"), 2U);
+  EXPECT_EQ(series(exporter.collect(), "xdp_roce_port_attached"), 2U);
   there.clear();
-  const auto all = exporter.Collect();
+  const auto all = exporter.collect();
   EXPECT_EQ(series(all, "xdp_roce_port_attached"), 1U);
   EXPECT_EQ(value(all, "xdp_roce_port_attached", "eth2"), 0);
 }
@@ -521,25 +520,25 @@ TEST(Exporter, PortIsExportedAgainAfterReattach) {
       [&told](const std::string &ifname, const Error *error) {
         told.push_back(ifname + ": " + (error ? error->message : "there again"));
       });
-  auto all = exporter.Collect();
+  auto all = exporter.collect();
   EXPECT_EQ(series(all, "xdp_roce_port_attached"), 1U) << "named twice, exported once";
   EXPECT_EQ(value(all, "xdp_roce_port_attached"), 1);
   EXPECT_EQ(value(all, "xdp_roce_packets_total", "CNP"), 17);
   attached = false;
   for (int i = 0; i < 3; i++)
-    all = exporter.Collect();
+    all = exporter.collect();
   EXPECT_EQ(value(all, "xdp_roce_port_attached"), 0);
   EXPECT_EQ(value(all, "xdp_roce_scrape_errors_total"), 0);
   EXPECT_EQ(find(all, "xdp_roce_packets_total"), nullptr);
   EXPECT_EQ(find(all, "xdp_roce_gaps_total"), nullptr);
   attached = true;
   readable = false;
-  exporter.Collect();
-  all = exporter.Collect();
+  exporter.collect();
+  all = exporter.collect();
   EXPECT_EQ(value(all, "xdp_roce_port_attached"), 1);
   EXPECT_EQ(value(all, "xdp_roce_scrape_errors_total"), 2);
   readable = true;
-  all = exporter.Collect();
+  all = exporter.collect();
   EXPECT_EQ(value(all, "xdp_roce_packets_total", "CNP"), 17);
   EXPECT_EQ(told, (std::vector<std::string>{"eth1: not attached", "eth1: cannot read the counters",
                                             "eth1: there again"}));
@@ -580,45 +579,17 @@ TEST(Process, ReadsProcfs) {
   EXPECT_TRUE(nothing.take().empty());
 }
 
-TEST(Server, ParsesAddresses) {
-  for (const char *word : {"127.0.0.1:9479", "0.0.0.0:0", "[::1]:9479", "[2001:db8::1]:65535"}) {
-    const auto listen = parse_listen(word);
-    ASSERT_TRUE(listen.ok()) << word;
-    EXPECT_EQ(listen.get().text(), word);
-  }
-  for (const char *word :
-       {"", ":", "9479", ":9479", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1",
-        "::1:9479", "[::1]", "[127.0.0.1]:1", "localhost:9479", "127.0.0.1:9479x", "[::1:9479"}) {
-    const auto listen = parse_listen(word);
-    ASSERT_FALSE(listen.ok()) << word;
-    EXPECT_FALSE(listen.error().message.empty());
-    EXPECT_FALSE(listen.error().hint.empty());
-  }
-}
-
-std::shared_ptr<Exporter> of_nothing() {
-  return std::make_shared<Exporter>(
-      Exporter::Settings{}, [](const std::string &) -> Result<PortReading> { return Error{""}; },
-      [](const std::string &, const Error *) {});
-}
-
-TEST(Server, SupportsIpv6IfTheLibraryDoes) {
-  const bool offers = parse_listen("nowhere").error().hint.find("[::1]") != std::string::npos;
-  const auto server = Server::start(parse_listen("[::1]:0").get(), of_nothing());
-  const bool refuses =
-      !server.ok() && server.error().message.find("has no IPv6") != std::string::npos;
-  EXPECT_NE(offers, refuses);
-}
-
-TEST(Server, ReportsAnAddressInUse) {
-  const auto exporter = of_nothing();
-  auto first = Server::start(parse_listen("127.0.0.1:0").get(), exporter);
-  ASSERT_TRUE(first.ok()) << first.error().message;
-  EXPECT_NE(first->listen().port, 0);
-  const auto second = Server::start(first->listen(), exporter);
-  ASSERT_FALSE(second.ok());
-  EXPECT_NE(second.error().message.find("EADDRINUSE"), std::string::npos);
-  EXPECT_FALSE(second.error().hint.empty());
+TEST(Exporter, HasWhatItsServerRefused) {
+  Exporter::Settings settings;
+  const auto refused = [](const Exporter::Settings &of) {
+    const Exporter exporter(
+        of, [](const std::string &) -> Result<PortReading> { return Error{""}; },
+        [](const std::string &, const Error *) {});
+    return series(exporter.collect(), "xdp_roce_exporter_refused_total");
+  };
+  EXPECT_EQ(refused(settings), 0U);
+  settings.refused = [] { return std::map<std::string, uint64_t>{{"login", 3}, {"slow", 0}}; };
+  EXPECT_EQ(refused(settings), 2U);
 }
 
 } // namespace

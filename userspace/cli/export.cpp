@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/exporter.h"
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/web_options.h"
 #include "datapath/attached_port.h"
 #include "datapath/lock.h"
 #include "datapath/rates_file.h"
@@ -17,7 +19,6 @@
 #include "datapath/status.h"
 #include "datapath/wire_ports.h"
 #include "host/privilege.h"
-#include "metrics/server.h"
 
 namespace xr::cli {
 
@@ -111,16 +112,9 @@ constexpr auto kPatience = std::chrono::seconds(2);
 struct Args {
   std::vector<std::string> interfaces;
   report::StreamOptions streams{"gaps", 10};
-  std::string listen = "127.0.0.1:9479";
+  WebOptions web{"127.0.0.1:9479"};
   bool once = false;
 };
-
-ValueCheck address_and_port() {
-  return ValueCheck{[](const std::string &text) -> std::string {
-    const auto listen = metrics::parse_listen(text);
-    return listen ? "" : listen.error().message + "; it is " + listen.error().hint;
-  }};
-}
 
 void describe(Command command, Args &args) {
   command
@@ -136,11 +130,7 @@ void describe(Command command, Args &args) {
   add_sort(command, args.streams.sort,
            "Which streams: the largest by this column's JSON "
            "key, then by packets (default: gaps)");
-  command
-      .add_option("--listen", args.listen,
-                  "Address for GET /metrics (default: 127.0.0.1:9479); no authentication")
-      .value_name("ADDR:PORT")
-      .check(address_and_port());
+  add_web_options(command, args.web);
   command.add_flag("--once", args.once,
                    "Print the metrics and end: for promtool and for node_exporter's text files");
   command.set_footer(
@@ -160,7 +150,7 @@ void tell(const std::string &ifname, const Error *error) {
 }
 
 int print_once(const metrics::Exporter &exporter) {
-  std::string text = metrics::exposition(exporter.Collect());
+  std::string text = metrics::exposition(exporter.collect());
   if (text.empty())
     return 1;      // tell() has printed why
   text.pop_back(); // print_line ends the last line
@@ -169,31 +159,54 @@ int print_once(const metrics::Exporter &exporter) {
   return output.finish();
 }
 
-int serve(const std::string &listen, const std::shared_ptr<metrics::Exporter> &exporter) {
-  const Interrupt interrupt;
-  (void)exporter->Collect(); // reports now which ports are not attached
-  auto where = metrics::parse_listen(listen);
-  if (!where)
-    return fail("export", where.error());
-  auto server = metrics::Server::start(*where, exporter);
-  if (!server)
-    return fail("export", server.error());
-  note("export", "http://" + server->listen().text() + "/metrics");
-  // In short sleeps: a signal may be delivered to a server thread and not interrupt this one.
-  while (interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::milliseconds(200)))
-    ;
-  return 0;
+constexpr size_t kThreads = 32; // for scrapers, browsers, and some that hang
+
+http::Answer plain(int status, const std::string &text) {
+  return {status, "text/plain; charset=utf-8", text + "\n"};
 }
+
+http::Answer answer(const metrics::Exporter &exporter, const http::Request &request) {
+  if (request.path == "/")
+    return {200, "text/html; charset=utf-8",
+            "<!DOCTYPE html><title>xdp-roce</title><h1>xdp-roce</h1>"
+            "<a href=\"/metrics\">metrics</a>\n"};
+  if (request.path != "/metrics")
+    return plain(404, "there is /metrics only");
+  const std::string text = metrics::exposition(exporter.collect());
+  if (text.empty())
+    return plain(500, "the metrics cannot be read; the exporter's messages say why");
+  return {200, "text/plain; version=0.0.4; charset=utf-8", text};
+}
+
+Status collect(Args &args) { return check_web_options(args.web); }
 
 int export_metrics(const Args &args, const Globals &globals) {
   if (globals.json)
     return refuse("export", {"metrics are text for Prometheus, not JSON",
                              "xdp-roce --json counters IF, or export without --json"});
   datapath::Lock::patience() = kPatience;
+  http::ServerOptions http;
+  http.listen = args.web.listen;
+  http.methods = {"GET"};
+  http.most_body = 0;
+  http.threads = kThreads;
+  if (!args.once) {
+    auto access = read_access("export", args.web);
+    if (!access)
+      return fail("export", access.error());
+    http.access = *access;
+  }
   if (auto allowed = host::check_privilege(host::Privilege::Read); !allowed)
     return fail("export", allowed.error());
-  const auto exporter = std::make_shared<metrics::Exporter>(
-      metrics::Exporter::Settings{args.interfaces, args.streams, XR_VERSION, !args.once},
+  std::atomic<const http::Server *> listening = nullptr;
+  metrics::Exporter::Settings settings{args.interfaces, args.streams, XR_VERSION, !args.once, {}};
+  if (!args.once)
+    settings.refused = [&listening] {
+      const http::Server *server = listening;
+      return server ? server->refused() : std::map<std::string, uint64_t>();
+    };
+  const metrics::Exporter exporter(
+      std::move(settings),
       [&globals, read = std::map<std::string, EpisodesRead>()](const std::string &ifname) mutable {
         return read_port(ifname, globals.netns, read[ifname]);
       },
@@ -202,13 +215,23 @@ int export_metrics(const Args &args, const Globals &globals) {
         const auto names = datapath::pinned_interfaces(globals.netns);
         return names ? names.get() : std::vector<std::string>();
       });
-  return args.once ? print_once(*exporter) : serve(args.listen, exporter);
+  if (args.once)
+    return print_once(exporter);
+  const Interrupt interrupt(Interrupt::For::Server);
+  (void)exporter.collect(); // reports now which ports are not attached
+  auto server = http::Server::start(
+      http, [&exporter](const http::Request &request) { return answer(exporter, request); }, plain);
+  if (!server)
+    return fail("export", server.error());
+  listening = &*server;
+  return run_server("export", args.web, interrupt, *server, "/metrics");
 }
 
 } // namespace
 
 void add_export(Command program, Run &chosen) {
-  add_command<Args>(program, chosen, "export", "Metrics for Prometheus", describe, export_metrics);
+  add_command<Args>(program, chosen, "export", "Metrics for Prometheus", describe, collect,
+                    export_metrics);
 }
 
 } // namespace xr::cli

@@ -12,10 +12,11 @@ namespace xr::cli {
 
 namespace {
 
-std::atomic<bool> asked_to_end = false;
+std::atomic<bool> asked_to_end = false, has_hung_up = false;
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
 void on_signal(int) { asked_to_end = true; }
+void on_hangup(int) { has_hung_up = true; }
 
 // All signals that end a process and are not caused by a fault of it, except SIGPIPE, which main()
 // ignores.
@@ -38,12 +39,15 @@ void handle(Interrupt::For kind, void (*handler)(int)) {
   action.sa_handler = handler;
   // No SA_RESTART: a signal ends a wait. SA_RESETHAND: a second signal kills the process.
   action.sa_flags = kind == Interrupt::For::Screen ? 0 : static_cast<int>(SA_RESETHAND);
+  struct sigaction hangup {};
+  hangup.sa_handler = handler == on_signal ? on_hangup : handler;
   for (const int number : signals(kind)) {
     struct sigaction before {};
     const bool ignored = number != SIGINT && number != SIGTERM &&
                          sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
     if (!ignored)
-      sigaction(number, &action, nullptr);
+      sigaction(number, number == SIGHUP && kind == Interrupt::For::Server ? &hangup : &action,
+                nullptr);
   }
 }
 
@@ -56,12 +60,15 @@ timespec timespec_of(std::chrono::nanoseconds left) {
 
 Interrupt::Interrupt(For kind) : kind_(kind) {
   asked_to_end = false;
+  has_hung_up = false;
   handle(kind_, on_signal);
 }
 
 Interrupt::~Interrupt() { handle(kind_, SIG_DFL); }
 
 const std::atomic<bool> &Interrupt::flag() const { return asked_to_end; }
+
+bool Interrupt::hung_up() const { return has_hung_up.exchange(false); }
 
 bool Interrupt::sleep_until(Clock::time_point when) const {
   while (sleep_until(when, -1))

@@ -18,6 +18,7 @@ public:
     // All signals that end a process without a fault of it, unless ignored (nohup); a second one
     // has no effect. terminal::Terminal handles faults.
     Screen,
+    Server, // SIGHUP sets a flag of its own, and does not end the command
   };
 
   // Catches the signals during the lifetime of this object. One object at a time.
@@ -28,6 +29,7 @@ public:
 
   bool asked() const { return flag().load(); }
   const std::atomic<bool> &flag() const;
+  bool hung_up() const; // whether SIGHUP came since the last call (For::Server)
   // Sleeps until `when`; false if a signal requested the end.
   bool sleep_until(Clock::time_point when) const;
   // Sleeps until `when`, until `fd` is readable or until any signal.

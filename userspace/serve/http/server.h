@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// An HTTP server for JSON: one function answers all requests.
+// An HTTP server: one function answers all requests.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "http/access.h"
 #include "parse/listen.h"
 
 namespace xr::http {
 
 struct Request {
-  std::string method, path, body; // GET, POST or PATCH; "/config"
+  std::string method, path, body; // one of ServerOptions::methods; "/config"
 };
 
 struct Answer {
@@ -25,15 +29,16 @@ struct Answer {
 
 struct ServerOptions {
   parse::Listen listen;
-  std::string certificate, key; // PEM files; "": no TLS
-  std::string token;            // a request needs `Authorization: Bearer TOKEN`; "": it does not
-  size_t most_body = size_t{64} << 20; // bytes
+  std::shared_ptr<const Access> access;
+  std::vector<std::string> methods = {"GET", "POST", "PATCH"}; // GET: HEAD too
+  size_t most_body = size_t{64} << 20;                         // bytes
+  size_t threads = 160; // connections at once; as many more wait for a thread
 };
 
 class Server {
 public:
   // `answer` is called by several threads at once. `failed` makes the answers to what is no request
-  // for it: wrong method, no token, a body that is too long or takes too long.
+  // for it: wrong method, not let in, a body that is too long or takes too long.
   static Result<Server> start(const ServerOptions &options,
                               std::function<Answer(const Request &)> answer,
                               std::function<Answer(int status, const std::string &why)> failed);
@@ -42,6 +47,11 @@ public:
   ~Server(); // requests that are being answered end first
 
   const parse::Listen &listen() const; // with the actual port
+  std::shared_ptr<const Access> access() const;
+  // For new connections. The others end after the request that they are at.
+  void use(std::shared_ptr<const Access> access);
+  // Thread safe. Reason -> how many connections and requests were refused, by name.
+  std::map<std::string, uint64_t> refused() const;
 
 private:
   struct State;

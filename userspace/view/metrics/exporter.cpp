@@ -2,7 +2,7 @@
 #include "metrics/exporter.h"
 
 #include <algorithm>
-#include <future>
+#include <exception>
 #include <set>
 
 #include "base/clock.h"
@@ -72,26 +72,28 @@ std::vector<std::string> Exporter::ports() const {
   return all;
 }
 
-// Collects in a separate thread: civetweb's threads have a stack of 100 KiB, and a snapshot takes a
-// fifth of it.
-std::vector<prometheus::MetricFamily> Exporter::Collect() const {
+std::vector<prometheus::MetricFamily> Exporter::collect() const {
   const std::lock_guard lock(mutex_);
   try {
-    return std::async(std::launch::async, [this] { return collect(); }).get();
-  } catch (const std::exception &error) {
-    // No memory or threads; exceptions must not reach civetweb, which is C.
+    return collect_all();
+  } catch (const std::exception &error) { // no memory: the next scrape may have it
     const Error failure{error.what()};
     notify_("", &failure);
     return {};
   }
 }
 
-std::vector<prometheus::MetricFamily> Exporter::collect() const {
+std::vector<prometheus::MetricFamily> Exporter::collect_all() const {
   Families families;
   families.gauge("xdp_roce_build_info", "Versions of the program and of its maps.",
                  {{"version", settings_.version}, {"abi", std::to_string(ROCE_ABI)}}, 1);
   for (const std::string &ifname : ports())
     collect_port(families, ifname);
+  if (settings_.refused)
+    for (const auto &[reason, count] : settings_.refused())
+      families.counter("xdp_roce_exporter_refused_total",
+                       "Connections and requests that the exporter refused.", {{"reason", reason}},
+                       static_cast<double>(count));
   if (settings_.process)
     add_process(families);
   return families.take();

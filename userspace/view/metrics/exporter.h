@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
 
 #include "base/result.h"
 #include "metrics/port_metrics.h"
@@ -18,7 +18,7 @@
 
 namespace xr::metrics {
 
-class Exporter : public prometheus::Collectable {
+class Exporter {
 public:
   struct Settings {
     std::vector<std::string> ports; // empty: the ports that `find` returns, now or earlier
@@ -27,6 +27,8 @@ public:
     // false for node_exporter's textfile collector: node_exporter exports its own process metrics
     // under the same names
     bool process = true;
+    // Reason -> requests and connections that the HTTP server refused; none: no such metric.
+    std::function<std::map<std::string, uint64_t>()> refused = {};
   };
   using Find = std::function<std::vector<std::string>()>;
   // Error: the port is not attached.
@@ -38,8 +40,8 @@ public:
   // Duplicate names in settings.ports are removed.
   Exporter(Settings settings, Read read, Notify notify, Find find = {});
 
-  // Thread safe: concurrent scrapes are serialised.
-  std::vector<prometheus::MetricFamily> Collect() const override;
+  // Thread safe: concurrent scrapes are serialised. Empty if the whole scrape failed.
+  std::vector<prometheus::MetricFamily> collect() const;
 
 private:
   struct PortMemory {
@@ -50,7 +52,7 @@ private:
     bool transient = false; // attached only while another command runs (ROCE_FEATURE_PASSING)
   };
 
-  std::vector<prometheus::MetricFamily> collect() const;
+  std::vector<prometheus::MetricFamily> collect_all() const;
   std::vector<std::string> ports() const;
   void collect_port(Families &to, const std::string &ifname) const;
   void notify(PortMemory &memory, const std::string &ifname, const Error *error) const;
