@@ -191,7 +191,7 @@ int export_metrics(const Args &args, const Globals &globals) {
   http.most_body = 0;
   http.threads = kThreads;
   if (!args.once) {
-    auto access = read_access("export", args.web);
+    auto access = read_access(args.web);
     if (!access)
       return fail("export", access.error());
     http.access = *access;

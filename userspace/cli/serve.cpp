@@ -50,7 +50,7 @@ int serve(Args args, const Globals &globals) {
   if (globals.json)
     return refuse("serve", {"clients of serve get JSON by HTTP; its own output is messages",
                             "serve without --json"});
-  auto access = read_access("serve", args.web);
+  auto access = read_access(args.web);
   if (!access)
     return fail("serve", access.error());
   if (auto allowed = host::check_privilege(host::Privilege::Sockets); !allowed)

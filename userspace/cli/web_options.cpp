@@ -43,11 +43,21 @@ Result<http::WebConfig> read_config(const WebOptions &options) {
                              options.tls.empty() ? "" : options.tls[1], token);
 }
 
+void print_notes(const std::string &context, const WebOptions &options,
+                 const http::Access &access) {
+  const http::WebConfig &config = access.config();
+  for (const std::string &sentence : config.notes)
+    note(context, sentence);
+  if ((!config.users.empty() || !config.token.empty()) && !config.tls && !options.listen.loopback())
+    note(context, "passwords and tokens pass the network in clear text: there is no TLS");
+}
+
 void read_again(const std::string &context, const WebOptions &options, http::Server &server) {
-  auto access = read_access(context, options);
+  auto access = read_access(options);
   if (!access)
     return warn(context, access.error().message + "; the previous configuration is still in use");
   server.use(*access);
+  print_notes(context, options, **access);
   note(context, fmt::format("read the configuration again: {} from now on",
                             (*access)->tls() ? "https" : "http"));
 }
@@ -93,24 +103,19 @@ Status check_web_options(WebOptions &options) {
   return {};
 }
 
-Result<std::shared_ptr<const http::Access>> read_access(const std::string &context,
-                                                        const WebOptions &options) {
+Result<std::shared_ptr<const http::Access>> read_access(const WebOptions &options) {
   const http::WebConfig config = XR_TRY(read_config(options));
   // An empty file is a right one.
   if (config.open() && !options.listen.loopback() && !options.insecure)
     return open_to_others(options);
-  auto access = XR_TRY(http::Access::make(config));
-  for (const std::string &sentence : config.notes)
-    note(context, sentence);
-  if ((!config.users.empty() || !config.token.empty()) && !config.tls && !options.listen.loopback())
-    note(context, "passwords and tokens pass the network in clear text: there is no TLS");
-  return access;
+  return http::Access::make(config);
 }
 
 int run_server(const std::string &context, const WebOptions &options, const Interrupt &interrupt,
                http::Server &server, const std::string &where) {
   // With a terminal, the signal says that it was closed.
   const bool ends_with_terminal = !has_files(options) && isatty(STDERR_FILENO);
+  print_notes(context, options, *server.access());
   note(context, fmt::format("{}://{}{}", server.access()->tls() ? "https" : "http",
                             server.listen().text(), where));
   // In short sleeps: a signal may be delivered to a thread of the server.

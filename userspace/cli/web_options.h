@@ -28,9 +28,8 @@ struct WebOptions {
 void add_web_options(Command command, WebOptions &options);
 Status check_web_options(WebOptions &options);
 
-// Reads the files that the options name, and prints notes about them.
-Result<std::shared_ptr<const http::Access>> read_access(const std::string &context,
-                                                        const WebOptions &options);
+// Reads the files that the options name.
+Result<std::shared_ptr<const http::Access>> read_access(const WebOptions &options);
 // Runs until interrupted. `where`: a path for the note that says where it listens. SIGHUP reads the
 // files again.
 int run_server(const std::string &context, const WebOptions &options, const Interrupt &interrupt,

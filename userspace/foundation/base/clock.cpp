@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/clock.h"
 
-#include <sys/timex.h>
+#include <cmath>
 
 namespace xr {
 
 int kernel_tai_offset() {
-  timex clock{};
-  return adjtimex(&clock) < 0 ? 0 : clock.tai;
+  // Not adjtimex(2), which systemd's ProtectClock= and SystemCallFilter=@system-service forbid.
+  const auto difference = static_cast<int64_t>(clock_ns(CLOCK_TAI) - clock_ns(CLOCK_REALTIME));
+  return static_cast<int>(std::lround(static_cast<double>(difference) / 1e9));
 }
 
 std::string local_date_time(uint64_t realtime_ns) {

@@ -54,7 +54,7 @@ Result<WebConfig> read_web_config(const std::string &path);
 // `name` is for errors, `folder` the base of relative paths.
 Result<WebConfig> parse_web_config(const std::string &text, const std::string &name,
                                    const std::string &folder);
-// What --tls and --token say; "": not given.
+// The configuration that --tls and --token give; "": not given.
 Result<WebConfig> web_config_of(const std::string &certificate, const std::string &key,
                                 const std::string &token);
 
