@@ -20,14 +20,14 @@ case $arch in
 esac
 # shellcheck disable=SC2034 # for archive.sh
 archive_arch=$arch archive_also='security sources'
-# shellcheck source=../archive.sh
+# shellcheck source=tools/archive.sh
 . "$here/../archive.sh"
 
 suite=bookworm
-# With static libraries, or headers only.
+# With static libraries, or headers only; the last two are for the unit programs (tools/test arm64).
 binary=(
   libbpf-dev libxdp-dev libelf-dev zlib1g-dev libssl-dev libncurses-dev libcrypt-dev
-  libcli11-dev nlohmann-json3-dev linux-libc-dev
+  libcli11-dev nlohmann-json3-dev linux-libc-dev libgtest-dev libgmock-dev
 )
 source=(libmnl libisal libpcap yaml-cpp fmtlib spdlog prometheus-cpp cpp-httplib)
 root=$dir/root prefix=$dir/root/usr
