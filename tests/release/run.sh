@@ -112,8 +112,8 @@ analyze_in() {
   cp "$tree/tests/data/rc_send_cm_v4.pcap" "$1/tmp/capture.pcap" &&
     in_root "$1" xdp-roce --json analyze /tmp/capture.pcap >"$scratch/there" &&
     "$scratch/here/bin/xdp-roce" --json analyze "$1/tmp/capture.pcap" >"$scratch/on_host" &&
-    diff <(jq -S 'del(.file, .files, .command, .provenance)' "$scratch/there") <(jq -S 'del(.file, .files, .command, .provenance)' "$scratch/on_host") &&
-    jq -e '.total.packets > 0' "$scratch/there"
+    diff <(jq -S 'del(.run)' "$scratch/there") <(jq -S 'del(.run)' "$scratch/on_host") &&
+    jq -e '.frames.total > 0' "$scratch/there"
 }
 run_in() {
   rm -rf "$1/tmp/out"
@@ -122,6 +122,25 @@ run_in() {
 remove_in() {
   in_root "$1" "/root/xdp-roce-$version/install.sh" --remove || return
   [[ -z $(find "$1/usr/local" -name '*xdp-roce*') ]] || { find "$1/usr/local" -name '*xdp-roce*'; return 1; }
+}
+# package_in DIR FILE: by dpkg, with the scripts of the package; purged, it leaves nothing.
+package_in() {
+  local db=$1/var/lib/dpkg
+  mkdir -p "$db/info" "$db/updates" && : >"$db/status" && find "$1" -name '*xdp-roce*' ! -path "$1/root/*" | sort >"$scratch/before"
+  dpkg --root="$1" --no-triggers -i "$2" &&
+    chroot "$1" /usr/bin/xdp-roce --version | grep -F "$version" && chroot "$1" /usr/bin/xdp-roce run --list | grep third-flow &&
+    dpkg --root="$1" --no-triggers --purge xdp-roce &&
+    diff "$scratch/before" <(find "$1" -name '*xdp-roce*' ! -path "$1/root/*" | sort)
+}
+packages_are_well_made() {
+  local file
+  for file in "$dist"/xdp-roce_"$version"*.deb; do lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs "$file" || return; done
+  for file in "$dist"/xdp-roce-"$version"*.rpm; do
+    rpm -qp --qf '%{NAME} %{VERSION} %{ARCH}\n' "$file" | grep -F "xdp-roce $version" || return
+    rpmlint "$file" >"$scratch/rpmlint" 2>&1 || ! grep -E ': E: ' "$scratch/rpmlint" || return
+  done
+  mkdir -p "$scratch/rpm" &&
+    rpm --root "$scratch/rpm" --nodeps --noscripts --ignorearch -i "$dist/xdp-roce-$version-1.x86_64.rpm" && "$scratch/rpm/usr/bin/xdp-roce" --version
 }
 # scenario NAME: one of tests/e2e, with the program that $XDP_ROCE names.
 scenario() { ctest_environment bash "$tree/tests/e2e/$1" "${@:2}"; }
@@ -166,5 +185,23 @@ while read -r name suite text; do
   check "$text" "rules" scenario impair_exact.sh
   unset XDP_ROCE
   check "$text" "removed" remove_in "$dir"
+  deb=$dist/xdp-roce_$version-1_amd64.deb
+  if [[ $name == musl ]]; then
+    result skip "$text" "as a package" 0 "it has no dpkg"
+  elif [[ ! -e $deb ]]; then
+    result skip "$text" "as a package" 0 "there is no $deb"
+  else
+    check "$text" "as a package" package_in "$dir" "$deb"
+  fi
 done < <(roots)
+
+if [[ -e $dist/xdp-roce-$version-1.x86_64.rpm ]]; then check all "lintian, rpmlint" packages_are_well_made; fi
+# The image: both architectures, one of them here.
+image=$dist/xdp-roce-$version-oci.tar
+if [[ ! -e $image ]]; then
+  result skip "image" "as an exporter, by podman" 0 "there is no $image"
+else
+  check "image" "as an exporter, by podman" ctest_environment XDP_ROCE="$tree/build/release/userspace/cli/xdp-roce" \
+    bash "$here/image.sh" "$image" "$version"
+fi
 ! grep -q '^fail' "$results/release.tsv"

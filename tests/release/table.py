@@ -10,7 +10,7 @@ rows, checks = {}, []
 with open(sys.argv[1], encoding="utf-8") as lines:
     for line in lines:
         kind, root, check, _, _ = line.rstrip("\n").split("\t")
-        if root == "all":
+        if root in ("all", "image"):
             continue
         rows.setdefault(root, {})[check] = WORDS[kind]
         if check not in checks:

@@ -34,5 +34,6 @@ for arch in amd64 arm64; do
     --label "org.xdp-roce.capabilities.send=CAP_BPF CAP_NET_ADMIN CAP_NET_RAW CAP_PERFMON CAP_SYS_ADMIN" "$container"
   "${in_store[@]}" commit --timestamp "$SOURCE_DATE_EPOCH" --rm --manifest "$list" "$container"
 done
-"${in_store[@]}" manifest push --all "$list" "oci-archive:$file:$version"
+"${in_store[@]}" manifest push --all "$list" "oci:$store/layout:xdp-roce:$version"
+tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$store/layout" -cf "$file" .
 rm -rf "$store"
