@@ -21,7 +21,7 @@ BOX, LEFT, RIGHT = (prefix + name for name in ("box", "left", "right"))
 PATIENCE = float(os.environ.get("XR_PATIENCE", "1"))
 FIRST = re.compile(r"(xdp-roce|ip|for|until|curl|kill|tools/otg/\S+) ")
 # What other tests do, or what is for a machine of its own.
-ELSEWHERE = re.compile(r"^(tools/|apt |\(cd build|cmake|git |helm |kubectl )")
+ELSEWHERE = re.compile(r"^(tools/|tar |podman |(sudo )?(apt|dnf) |\(cd build|cmake|git |helm |kubectl )")
 
 # Words of the pages -> what is there, or what is shorter.
 EDITS = [(r"--for \d+s", "--for 1s"), (r"\bfor \d+s\b", "for 1s"), (r"/tmp/incast", "incast"),
