@@ -114,6 +114,12 @@ TEST(Cli, Understands) {
         "analyze a.pcap --check --rows ndjson --table checks",
         "export",
         "export eth0 eth1 --once",
+        "export --rows --once",
+        "export eth0 --rows --interval 10s",
+        "demo",
+        "demo --out d",
+        "demo --quick",
+        "demo --remove",
         "export eth0 --listen [::1]:9479 --top-streams 0 --sort ce",
         "analyze a.pcap --udp-port 4792 --drop-bad-icrc --sort ce --top 1 --episodes",
         "analyze a.pcap --latency --rows csv --table latency_histogram"})

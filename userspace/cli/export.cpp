@@ -7,6 +7,7 @@
 
 #include "checks/setup.h"
 #include "cli/commands.h"
+#include "cli/export_rows.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -113,6 +114,7 @@ struct Args {
   report::StreamOptions streams{"gaps", 10};
   std::string listen = "127.0.0.1:9479";
   bool once = false;
+  RowsOptions rows;
 };
 
 ValueCheck address_and_port() {
@@ -143,6 +145,7 @@ void describe(Command command, Args &args) {
       .check(address_and_port());
   command.add_flag("--once", args.once,
                    "Print the metrics and end: for promtool and for node_exporter's text files");
+  add_rows_options(command, args.rows);
   command.set_footer(
       "Each scrape reads the ports. A port that is detached or deleted has "
       "xdp_roce_port_attached 0 until it is\nattached again. The streams with per-stream "
@@ -186,6 +189,8 @@ int serve(const std::string &listen, const std::shared_ptr<metrics::Exporter> &e
 }
 
 int export_metrics(const Args &args, const Globals &globals) {
+  if (args.rows.wanted)
+    return export_rows(args.interfaces, args.rows, args.once, globals);
   if (globals.json)
     return refuse("export", {"metrics are text for Prometheus, not JSON",
                              "xdp-roce --json counters IF, or export without --json"});
