@@ -34,6 +34,8 @@ WRONG_LINES = [
     ("events none0 --count x", ""), ("episodes none0 --interval x", ""), ("latency", ""), ("watch none0 --interval x", ""),
     ("--json watch none0", "xdp-roce --json counters none0"), ("export --listen nowhere", "127.0.0.1:9479"),
     ("export --listen [::]:1", "--web.config.file FILE, --tls CERT KEY or --token FILE; or --insecure"), ("--json export", "xdp-roce --json counters"),
+    ("export none0 --rows --listen 127.0.0.1:1", ""), ("export none0 --interval 10s", ""), ("export none0 --rows --interval soon", ""),
+    ("export none0 --rows --top-streams 3", ""),
     ("connections none0 --for soon", ""), ("connections a b c d e f g h i", "fewer"), ("connections none0 --pairs 7", "add --follow"),
     ("doctor none0 --peer-mode v3", ""), ("doctor --try", ""), ("doctor --rdma-dev x --rdma-port 1", ""),
     # capture
@@ -77,6 +79,9 @@ WRONG_LINES = [
     ("serve none0", ""), ("serve --listen nowhere", "127.0.0.1:8443"), ("serve --listen 0.0.0.0:1", "--tls CERT KEY or --token FILE"),
     ("serve --tls none.pem", ""), ("serve --ports ''", ""), ("serve --ports a,,b", "--ports IF,NETNS/IF"), ("serve --pairs 7", "add --follow"),
     ("--json serve", "without --json"),
+    # demo
+    ("demo none0", ""), ("demo --quick --out x", ""), ("demo --remove --quick", ""), ("demo --out ''", "--out xdp-roce-demo"),
+    ("--json demo", "xdp-roce --json counters"), ("--netns none demo", "omit --netns"),
     # analyze and compare
     ("analyze", ""), ("analyze none.pcap --sort size", ""), ("analyze none.pcap --time mirror", "--decap"), ("analyze none.pcap --tick 1ns", ""),
     ("analyze none.pcap --speed fast", ""), ("analyze none.pcap --table pairs", "--rows"), ("analyze none.pcap --rows csv --table pairs", ""),
@@ -119,6 +124,7 @@ WRONG_THINGS = [
     "run compare none none", "run --import lumina none.yml", "run --import otg {rules}", "run --import mahimahi {rules}",
     "run {plain} --set 'queue.bottleneck=trace none.trace'", "export --listen 192.0.2.77:1 --insecure",
     "export --web.config.file none.yml", "export --listen 127.0.0.1:1 --token none",
+    "export none0 --rows --once", "demo --out /dev/null/x",
     "serve --listen 192.0.2.77:1 --token none", "serve --tls none.pem none.pem", "serve --listen 192.0.2.77:1 --token {token}",
 ]
 

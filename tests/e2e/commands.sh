@@ -64,6 +64,7 @@ absent() {
       assert_sentence '^xdp-roce: export gone0: no such interface$' <"$scratch/last.err"
       grep -q '^xdp_roce_port_attached{port="gone0"} 0$' "$scratch/last.out" || fail "gone0 is not told"
       ;;
+    demo) wrong 2 'what is .gone0' "$XDP_ROCE" demo gone0 ;;
     impair) no_interface 'impair gone0 list' xr impair gone0 list ;;
     send) no_interface 'send gone0' xr send gone0 src 192.0.2.1 dst 192.0.2.2 qp 17 ;;
     watch) no_interface 'watch gone0' xr watch gone0 --once ;;
@@ -114,7 +115,9 @@ for command in "${commands[@]}"; do
       json "schema wire ports rules classes first_port first_in second_in" xr --json wire left right --for 100ms
       assert_json "$scratch/last.out" '[.ports[] | [.name, .peer]] == [["left", "right"], ["right", "left"]]' ;;
     link) json "schema link" xr --json link left show ;;
-    export) refuses_json 'Prometheus, not JSON' export --once rx0; continue ;;
+    demo) refuses_json 'for a reader, not JSON' demo; continue ;;
+    export) refuses_json 'Prometheus, not JSON' export --once rx0
+      json "time host port netns src dst dest_qp packets gaps" xr export rx0 --rows --once ;;
     serve) wrong 2 'clients of serve get JSON by HTTP' "$XDP_ROCE" --json serve --listen 127.0.0.1:0; continue ;;
     watch) refuses_json 'watch has no JSON output' --netns "$rx" watch rx0; continue ;;
     analyze) json "schema source frames streams overflow" "$XDP_ROCE" --json analyze "$capture"

@@ -218,6 +218,8 @@ PLACES = {
     "cli/compare.cpp": (1, "xdp-roce compare IF1 IF2 --for 10s"),
     "cli/experiments.cpp": (1, "xdp-roce run --list"),
     "cli/export.cpp": (1, "xdp-roce --json counters IF"),
+    "cli/demo.cpp": (5, "#demo.sh runs the hint; three are commands that the demo prints"),
+    "cli/export_rows.cpp": (1, "#export_rows.sh"),
     "cli/detach.cpp": (1, "#commands.sh runs --help of every command"),
     "cli/doctor.cpp": (1, "#commands.sh runs --help of every command"),
     "cli/impair.cpp": (1, "#commands.sh runs --help of every command"),

@@ -91,6 +91,7 @@ Program::Program()
   add_doctor(program, chosen);
   add_cc(program, chosen);
   add_run(program, chosen);
+  add_demo(program, chosen);
   add_help(program, chosen);
   for (Command command : program.commands())
     command.set_examples(examples_of(command.name()));

@@ -68,6 +68,7 @@ constexpr struct Row {
     {"export ens1 --listen [::]:9479 --web.config.file web.yml",
      "For other hosts, with TLS and passwords."},
     {"export ens1 --once", "The metrics once: for a text file of node_exporter."},
+    {"export --rows --interval 10s", "Every stream as a line of JSON, for a log shipper's pipe."},
     {"analyze capture.pcap", "Counts and streams of a capture; needs no privilege."},
     {"analyze capture.pcap --check", "What is wrong with the set-up."},
     {"analyze captures/ --episodes --latency", "Losses and times, of all captures in a directory."},
@@ -96,6 +97,8 @@ constexpr struct Row {
      "A configuration of Lumina, with frames, at a thousandth of its rates."},
     {"run --import hpcc config.txt --out /tmp/hpcc",
      "An experiment of HPCC's simulator, with its fct.txt."},
+    {"demo", "The demo, with the page xdp-roce-demo/report.html at its end."},
+    {"demo --quick", "Some seconds: without the experiment."},
     {"run incast --export otg", "Its hosts and flows as an OTG configuration, for other ports."},
 };
 

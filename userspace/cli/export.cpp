@@ -8,6 +8,7 @@
 
 #include "checks/setup.h"
 #include "cli/commands.h"
+#include "cli/export_rows.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -114,6 +115,7 @@ struct Args {
   report::StreamOptions streams{"gaps", 10};
   WebOptions web{"127.0.0.1:9479"};
   bool once = false;
+  RowsOptions rows;
 };
 
 void describe(Command command, Args &args) {
@@ -132,7 +134,9 @@ void describe(Command command, Args &args) {
            "key, then by packets (default: gaps)");
   add_web_options(command, args.web);
   command.add_flag("--once", args.once,
-                   "Print the metrics and end: for promtool and for node_exporter's text files");
+                   "Print the metrics, or one round of rows, and end: for promtool and for "
+                   "node_exporter's text files");
+  add_rows_options(command, args.rows);
   command.set_footer(
       "Each scrape reads the ports. A port that is detached or deleted has "
       "xdp_roce_port_attached 0 until it is\nattached again. The streams with per-stream "
@@ -181,6 +185,8 @@ http::Answer answer(const metrics::Exporter &exporter, const http::Request &requ
 Status collect(Args &args) { return check_web_options(args.web); }
 
 int export_metrics(const Args &args, const Globals &globals) {
+  if (args.rows.wanted)
+    return export_rows(args.interfaces, args.rows, args.once, globals);
   if (globals.json)
     return refuse("export", {"metrics are text for Prometheus, not JSON",
                              "xdp-roce --json counters IF, or export without --json"});

@@ -85,9 +85,11 @@ Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
   }
   {
     const auto inside = XR_TRY(there.enter());
-    if (auto done = set_feature(far.ifname, "rx-gro", true); !done)
-      return done;
+    // GRO is set when it is up: set while it is down, its peer does not learn of it, and
+    // refuses redirected frames.
     if (auto done = set_up(far.ifname, true); !done)
+      return done;
+    if (auto done = set_feature(far.ifname, "rx-gro", true); !done)
       return done;
     if (auto done = await_carrier(far.ifname); !done)
       return done;
