@@ -92,11 +92,14 @@ WRAPPER
   chmod 755 "$file"
 }
 
-# in_root DIR COMMAND...
+# in_root DIR COMMAND...: in its /tmp.
 in_root() {
-  local dir=$1
-  shift
-  chroot "$dir" /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/root TERM=xterm "$@"
+  # shellcheck disable=SC2016 # the inner shells'
+  env -i HOME=/root TERM=xterm PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin unshare --mount --propagation private bash -c '
+    dir=$1
+    shift
+    mount -t proc proc "$dir/proc"
+    exec chroot "$dir" /bin/sh -c "cd /tmp; exec \"\$@\"" in-root "$@"' in-root "$@"
 }
 install_in() {
   rm -rf "$1/root/xdp-roce"* "${1:?}/usr/local/"*
@@ -110,14 +113,14 @@ doctor_in() {
 }
 analyze_in() {
   cp "$tree/tests/data/rc_send_cm_v4.pcap" "$1/tmp/capture.pcap" &&
-    in_root "$1" xdp-roce --json analyze /tmp/capture.pcap >"$scratch/there" &&
-    "$scratch/here/bin/xdp-roce" --json analyze "$1/tmp/capture.pcap" >"$scratch/on_host" &&
+    in_root "$1" xdp-roce --json analyze capture.pcap >"$scratch/there" &&
+    (cd "$1/tmp" && "$scratch/here/bin/xdp-roce" --json analyze capture.pcap) >"$scratch/on_host" &&
     diff <(jq -S 'del(.run)' "$scratch/there") <(jq -S 'del(.run)' "$scratch/on_host") &&
     jq -e '.frames.total > 0' "$scratch/there"
 }
 run_in() {
   rm -rf "$1/tmp/out"
-  in_root "$1" xdp-roce run third-flow --out /tmp/out && [[ -s $1/tmp/out/report.html ]]
+  in_root "$1" xdp-roce run third-flow --out out && [[ -s $1/tmp/out/report.html ]]
 }
 remove_in() {
   in_root "$1" "/root/xdp-roce-$version/install.sh" --remove || return

@@ -40,7 +40,7 @@ made() {
   version=$(archive_apt $suite apt-cache showsrc --only-source "$package" | sed -n 's/^Version: //p' | head -n 1)
   touch "$dir/before"
   "$@" "$package" >"$log" 2>&1 </dev/null || { tail -n 15 "$log" >&2; die "$package: $* failed"; }
-  find "$root" -type f -newer "$dir/before" -printf "%P\t$package\t$package\t$version\n" >>"$dir/packages"
+  find "$root" -type f -cnewer "$dir/before" -printf "%P\t$package\t$package\t$version\n" >>"$dir/packages"
 }
 
 made_by=$(sha256sum <"$here/root.sh")
