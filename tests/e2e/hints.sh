@@ -14,7 +14,7 @@ PATH=$scratch/bin:$PATH
 # The last command's hint, as the commands to run: without what a sentence has around them. IF2 is the user's choice.
 hinted() {
   sed -n 's/^hint: //p' "$scratch/last.err" | tee -a "$scratch/tried" |
-    sed -E 's/, then /\n/g; s/^(omit [^,]*|end it first|cnp drop;|take it off with the tool that attached it),? or:? //; s/ (first|cleans up|also takes that program off|shows ids and names)$//; s/\bIF2\b/box1/g'
+    sed -E 's/, then /\n/g; s/^(omit [^,]*|end it first|cnp drop;|take it off with the tool that attached it),? or:? //; s/ (first|cleans up|replaces it|also takes that program off|shows ids and names)$//; s/\bIF2\b/box1/g'
 }
 
 # A command that holds frames or watches runs until it is ended.

@@ -134,6 +134,11 @@ wait "$server" || true # its time is over
 assert_eq "{}" "$(jq -c 'del(.warnings)' "$scratch/answer")" "serve with what its unit has: $(cat "$scratch/last.err")"
 ip -n "$rx" link del wire0
 
+# A later version of the package.
+dpkg-deb -R "$deb" "$scratch/later"
+sed -i 's/^Version: .*/&+later/' "$scratch/later/DEBIAN/control"
+dpkg-deb --root-owner-group -b "$scratch/later" "$scratch/later.deb" >"$scratch/last.out" 2>&1 || fail "dpkg-deb: $(cat "$scratch/last.out")"
+
 # A copy of this system, where only the copy changes.
 # shellcheck disable=SC2016 # the inner shell's
 unshare --mount --net bash -euc '
@@ -144,12 +149,14 @@ unshare --mount --net bash -euc '
   cp "$3" "$1/root/inside.sh"
   cp "$4" "$1/root/replay"
   cp "$5" "$1/root/capture"
+  cp "$6" "$1/root/later.deb"
+  cp "$7" "$1/root/other_abi.py"
   unshare --pid --fork --root "$1/root" \
     env PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive bash /inside.sh
-  rm "$1/root/package.deb"
+  rm "$1/root/"{package,later}.deb
   find "$1/upper" -name "*xdp-roce*" ! -type c ! -path "*/cache/man/*" | sed "s/^/left: /"
 ' package "$(mktemp -d -p "$scratch")" "$deb" "$here/package_inside.sh" \
-  "$XR_REPLAY" "$(capture rc_send_cm_v4)" >"$scratch/last.out" 2>"$scratch/last.err" ||
+  "$XR_REPLAY" "$(capture rc_send_cm_v4)" "$scratch/later.deb" "$here/other_abi.py" >"$scratch/last.out" 2>"$scratch/last.err" ||
   fail "installing, running and purging it: $(cat "$scratch/last.out" "$scratch/last.err")"
 grep -qxF "version: $version" "$scratch/last.out" || fail "not the version that was built: $(cat "$scratch/last.out")"
 assert_eq "" "$(grep '^left: ' "$scratch/last.out")" "what is left after the purge"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The part of package.sh that runs in a copy of this system, with its own network, processes and
-# mounts: installs, uses and purges the package /package.deb.
+# mounts: installs, uses and purges the package /package.deb, and /later.deb, a later version.
 set -euo pipefail
 fail() {
   printf 'FAIL: %s\n' "$*" >&2
@@ -41,7 +41,7 @@ assert_eq "multi-user.target.wants/xdp-roce-exporter.service
 $wanted
 $wanted/xdp-roce@br\x2dlan.service" "$(links)" "what enabling the units makes"
 
-# A port counts, and goes on through an upgrade.
+# A port counts, and goes on through an upgrade, as does an exporter that runs.
 program_of() {
   ip -json link show "$1" | jq -r '.[0].xdp.prog.id // "none"'
 }
@@ -58,17 +58,50 @@ xdp-roce attach in
 mountpoint -q /run/xdp-roce/bpf || fail "no bpffs at /run/xdp-roce/bpf"
 program=$(program_of in)
 [[ $program != none ]] || fail "nothing is attached"
-dpkg -i /package.deb
+await_counted() {
+  for _ in {1..100}; do
+    ! counted "$1" || return 0
+    sleep 0.05
+  done
+  fail "$1 were sent, counted: $(xdp-roce --json counters in | jq -c .frames)"
+}
+exported() { curl -sf http://127.0.0.1:9479/metrics | awk '/^xdp_roce_frames_total/ { sum += $NF } END { print sum + 0 }'; }
+ip link set lo up
+sent=$(/replay --ifname out /capture | jq .packets)
+await_counted "$sent"
+xdp-roce export 2>/exporter.err &
+exporter=$!
+for _ in {1..100}; do
+  [[ $(exported) != "$sent" ]] || break
+  sleep 0.1
+done
+assert_eq "$sent" "$(exported)" "frames that the exporter shows: $(cat /exporter.err)"
+since=$(xdp-roce --json status in | jq -r '.attachments[0].since')
+dpkg -i /later.deb 2>/last.err || fail "upgrade: $(cat /last.err)"
+assert_eq "" "$(grep '^xdp-roce: ' /last.err)" "what the upgrade says of a port of the same ABI"
 called "--system daemon-reload
 --system daemon-reload
 try-restart xdp-roce-exporter.service xdp-roce-serve.service" "an upgrade"
 assert_eq "$program" "$(program_of in)" "the program after an upgrade"
-sent=$(/replay --ifname out /capture | jq .packets)
-for _ in {1..100}; do
-  ! counted "$sent" || break
-  sleep 0.05
-done
-counted "$sent" || fail "$sent were sent, counted: $(xdp-roce --json counters in | jq -c .frames)"
+assert_eq "$since" "$(xdp-roce --json status in | jq -r '.attachments[0].since')" "the time of attach after an upgrade"
+counted "$sent" || fail "an upgrade changes the counts: $(xdp-roce --json counters in | jq -c .frames)"
+again=$(/replay --ifname out /capture | jq .packets)
+sent=$((sent + again))
+await_counted "$sent"
+assert_eq "$sent" "$(exported)" "frames that the exporter of before shows after an upgrade"
+kill "$exporter"
+wait "$exporter" || fail "export ends with $?: $(cat /exporter.err)"
+# Back, and with a port of another ABI: the upgrade names the command that replaces it.
+dpkg -i /package.deb >/dev/null 2>&1 || fail "a downgrade fails"
+assert_eq "$program" "$(program_of in)" "the program after a downgrade"
+/other_abi.py /run/xdp-roce/bpf/xdp-roce/*-"$(</sys/class/net/in/ifindex)"
+dpkg -i /later.deb 2>/last.err || fail "upgrade: $(cat /last.err)"
+hint=$(sed -n 's/^xdp-roce: in: attached by another version .*: \(xdp-roce .*\) replaces it$/\1/p' /last.err)
+assert_eq "xdp-roce attach --ensure in" "$hint" "what the upgrade says of a port of another ABI: $(cat /last.err)"
+$hint >/dev/null
+counted 0 || fail "the hint of the upgrade does not attach"
+program=$(program_of in)
+rm /calls
 
 # What cannot be taken off is reported, and the removal continues.
 cp /var/lib/dpkg/info/xdp-roce.{prerm,postrm} /

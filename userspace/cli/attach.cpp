@@ -66,8 +66,12 @@ Result<datapath::AttachReport> attach_or_keep(const std::string &ifname, const s
                     local_date_time(port.since_ns))};
     return datapath::AttachReport{.port = std::move(port), .notes = std::move(notes)};
   }
-  if (port.state == AttachState::OtherAbi)
+  if (port.state == AttachState::OtherAbi) {
+    // Without the other port nothing would be forwarded.
+    if (!port.peer.empty())
+      return datapath::not_readable(port);
     XR_TRY(datapath::detach(ifname, netns));
+  }
   return datapath::attach(ifname, netns, options);
 }
 

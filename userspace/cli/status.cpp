@@ -45,6 +45,10 @@ int status(const Args &args, const Globals &globals) {
   for (const PortStatus &port : ports) {
     if (!globals.json && !port.alone.empty())
       note(port.ifname, datapath::alone_note(port));
+    if (!globals.json && port.state == AttachState::OtherAbi) {
+      const Error other = datapath::not_readable(port);
+      note(port.ifname, fmt::format("{}: {}", other.message, other.hint));
+    }
     if (!globals.json && port.program_id && !port.up)
       note(port.ifname,
            fmt::format("it is set down, by `ip link` or by a flap of its link (xdp-roce "

@@ -79,7 +79,11 @@ void leave_shared(const Bpffs &bpffs, KernelIds &freed, DetachReport &report) {
 std::optional<Place> other_port(const Place &place, const Bpffs &bpffs) {
   const Pins *pins = place.best_pins();
   auto config = pins ? Maps::of_pins(*pins).config() : std::nullopt;
-  if (!config || config->abi != ROCE_ABI || !config->peer_ifindex)
+  if (config && config->abi != ROCE_ABI) {
+    const unsigned peer = bridged_ifindex(bpffs, *pins);
+    return peer ? std::optional(place_of(Pins(bpffs, pins->netns(), peer))) : std::nullopt;
+  }
+  if (!config || !config->peer_ifindex)
     return {};
   Pins other(bpffs, pins->netns(), config->peer_ifindex);
   if (!other.exist())

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datapath/place.h"
 
+#include <algorithm>
+
 #include <net/if.h>
+
+#include "datapath/maps.h"
 
 namespace xr::datapath {
 
@@ -36,6 +40,21 @@ Place place_of(const Pins &pins) {
     place.pins = pins;
   }
   return place;
+}
+
+unsigned bridged_ifindex(const Bpffs &bpffs, const Pins &pins) {
+  if (pins.recorded(Pins::kPromiscuous).empty())
+    return 0;
+  const auto maps = Maps::of_pins(pins).ids();
+  for (const Pins &other : Pins::list(bpffs)) {
+    if (other.netns() != pins.netns() || other.ifindex() == pins.ifindex() ||
+        other.recorded(Pins::kPromiscuous).empty())
+      continue;
+    const auto theirs = Maps::of_pins(other).ids();
+    if (std::find_first_of(maps.begin(), maps.end(), theirs.begin(), theirs.end()) != maps.end())
+      return other.ifindex();
+  }
+  return 0;
 }
 
 Result<Place> find_place(const std::string &ifname, const std::string &netns_name,

@@ -33,6 +33,10 @@ Result<Place> find_place(const std::string &ifname, const std::string &netns,
 // The interface of these pins, by number, because it may be renamed.
 Place place_of(const Pins &pins);
 
+// The other port of the bridge of these pins, without its configuration, which another ABI may have
+// elsewhere: both were made promiscuous and have a map in common. 0: none.
+unsigned bridged_ifindex(const Bpffs &bpffs, const Pins &pins);
+
 // The interface's current name, "" if it is deleted.
 std::string interface_name(const host::Netns &netns, unsigned ifindex);
 

@@ -81,4 +81,11 @@ std::string make_bridge(const PortStatus &port, std::string_view command) {
              : bridge;
 }
 
+std::string replace_other_abi(const PortStatus &port) {
+  if (port.peer.empty())
+    return command_for(port, "attach --ensure " + port.ifname) + " replaces it";
+  return fmt::format("{}, then {}", command_for(port, "detach " + port.ifname),
+                     command_for(port, fmt::format("bridge {} {}", port.ifname, port.peer)));
+}
+
 } // namespace xr::datapath

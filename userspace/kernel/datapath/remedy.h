@@ -21,6 +21,9 @@ std::string ip_for(const PortStatus &port, std::string_view words);
 std::string attach_again(const PortStatus &port, std::string_view more = "",
                          std::string_view less = "");
 
+// "COMMANDS", by which a port that has another ABI is attached by this version.
+std::string replace_other_abi(const PortStatus &port);
+
 // The port in a bridge with a port IF2 of the user's choice. `command`: bridge or wire.
 std::string make_bridge(const PortStatus &port, std::string_view command);
 

@@ -124,7 +124,7 @@ Error not_readable(const PortStatus &port) {
     return Error{"the interface is gone, and its attachment with it", clean};
   case AttachState::OtherAbi:
     return Error{fmt::format("attached by another version of xdp-roce ({})", abis(port)),
-                 "read it with that version, or detach it and attach again"};
+                 replace_other_abi(port)};
   default:
     return Error{"not attached", command_for(port, "attach " + port.ifname) + " first"};
   }
@@ -167,6 +167,9 @@ Result<Inspected> inspect(const std::string &ifname, const host::Netns *netns, u
     inspected.maps = Maps::of_pins(*pins, is_next);
     pinned = is_next ? next : program_id(pins->open(Pins::kProgram).get());
     describe(port, inspected.maps);
+    if (port.abi && port.abi != ROCE_ABI)
+      if (const auto bpffs = find_bpffs())
+        port.peer_ifindex = bridged_ifindex(*bpffs, *pins);
     if (!port.dispatcher)
       port.alone = pins->recorded(Pins::kAlone);
   }

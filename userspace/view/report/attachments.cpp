@@ -65,6 +65,11 @@ Value ours(const PortStatus &port, Value value) {
   return port.program_id ? std::move(value) : Value{};
 }
 
+// Unknown too if the maps have another layout.
+Value readable(const PortStatus &port, Value value) {
+  return port.state == AttachState::OtherAbi ? Value{} : ours(port, std::move(value));
+}
+
 StringList programs(const PortStatus &port) {
   StringList names;
   for (const HookProgram &program : port.programs)
@@ -112,9 +117,9 @@ const std::vector<PortColumn> &port_columns() {
       {json_only("alone_because"),
        [](P p) -> Value { return p.alone.empty() ? Value{} : Value{p.alone}; }},
       {{"udp_port", "UDP\nPORT", Format::Number},
-       [](P p) -> Value { return ours(p, uint64_t{p.udp_port}); }},
-      {json_only("tracked"), [](P p) -> Value { return ours(p, p.track); }},
-      {json_only("frags"), [](P p) -> Value { return ours(p, p.frags); }},
+       [](P p) -> Value { return readable(p, uint64_t{p.udp_port}); }},
+      {json_only("tracked"), [](P p) -> Value { return readable(p, p.track); }},
+      {json_only("frags"), [](P p) -> Value { return readable(p, p.frags); }},
       {{"bridged_with", "BRIDGED\nWITH", Format::Text, Hide::Zero}, peer},
       {{"shared_with", "SHARED\nWITH", Format::Text, Hide::Zero},
        [](P p) -> Value { return StringList(p.shared_with); }},
@@ -124,17 +129,19 @@ const std::vector<PortColumn> &port_columns() {
          return p.program_id && !p.running ? Value{std::string("down")} : Value{};
        }},
       {{"features", "FEATURES", Format::Text, Hide::Zero},
-       [](P p) -> Value { return ours(p, features(p)); }},
+       [](P p) -> Value { return readable(p, features(p)); }},
       {{"decap", "TUNNELS\nTAKEN OFF", Format::Text, Hide::Zero},
-       [](P p) -> Value { return ours(p, tunnels(p)); }},
+       [](P p) -> Value { return readable(p, tunnels(p)); }},
       {{"streams", "STREAMS", Format::Count},
-       [](P p) -> Value { return ours(p, uint64_t{p.streams_used}); }},
+       [](P p) -> Value { return readable(p, uint64_t{p.streams_used}); }},
       {{"stream_capacity", "OF", Format::Count},
-       [](P p) -> Value { return ours(p, uint64_t{p.streams_capacity}); }},
+       [](P p) -> Value { return readable(p, uint64_t{p.streams_capacity}); }},
       {{"pairs", "QP\nPAIRS", Format::Count, Hide::Zero},
-       [](P p) -> Value { return ours(p, uint64_t{std::max(p.follows_used, p.timings_used)}); }},
+       [](P p) -> Value {
+         return readable(p, uint64_t{std::max(p.follows_used, p.timings_used)});
+       }},
       {{"pair_capacity", "OF", Format::Count, Hide::Zero},
-       [](P p) -> Value { return ours(p, uint64_t{p.pairs_capacity}); }},
+       [](P p) -> Value { return readable(p, uint64_t{p.pairs_capacity}); }},
       {{"map_bytes", "MAP\nBYTES", Format::Scaled},
        [](P p) -> Value { return ours(p, uint64_t{p.map_bytes}); }},
       {{"abi", "ABI", Format::Number}, [](P p) -> Value { return ours(p, uint64_t{p.abi}); }},
