@@ -42,7 +42,8 @@ faults, numbers = [], {"commands": 0, "directory": 0}
 def blocks(page):
     """The blocks of indented lines that have commands: lists of commands without comments."""
     found, block, open_line = [], [], ""
-    for line in page.read_text().splitlines() + [""]:
+    # Between fences there are files, not commands.
+    for line in re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S).splitlines() + [""]:
         if not line.startswith("    "):
             if block:
                 found.append(block)
