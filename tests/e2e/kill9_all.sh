@@ -34,7 +34,7 @@ kinds=(attach wire send respond serve run capture watch export)
 begin() {
   local program=("$XDP_ROCE" --netns "$rx")
   case $1 in
-    attach) program+=(attach att0) ;;
+    attach) program+=(attach --ensure att0) ;; # one that was done may be killed, too
     wire) program+=(wire wire0 wire1 --for 300ms) ;;
     send) program=("$XDP_ROCE" --netns "$tx" send send0 src 192.0.2.1 dst 192.0.2.2 dst-mac "$mac" qp 5 send size 256 rate 1kpps --for 300ms) ;;
     respond) program=("$XDP_ROCE" --netns "$tx" respond send1 --address 192.0.2.2 --for 300ms) ;;
@@ -89,5 +89,6 @@ xr detach --all >/dev/null
 "$XDP_ROCE" --netns "$tx" detach --all >/dev/null 2>&1 || true
 wait_for 10 nothing_since "$before" || fail "left behind: $(since "$before")"
 # Those of another run may come and go.
-as_before() { [[ $(namespaces) == "$namespaces_before" ]]; }
-wait_for 30 as_before || fail "namespaces: $(namespaces)"
+new_namespaces() { comm -13 <(echo "$namespaces_before") <(namespaces); }
+no_new_namespace() { [[ -z $(new_namespaces) ]]; }
+wait_for 30 no_new_namespace || fail "namespaces: $(new_namespaces)"

@@ -60,6 +60,10 @@ for file in "${files[@]}"; do
   [[ $from != *\ \(* ]] || { version=${from##*\(} version=${version%\)} from=${from% \(*}; }
   dpkg-deb --fsys-tarfile "$file" | tar -t | sed -n "s|^\./||; /\/\$/!s|\$|\t$package\t$from\t$version|p" >>"$dir/packages"
 done
+# Headers of one architecture are where a compiler for another machine finds them, too.
+cp -rn "$prefix/include/$triple/." "$prefix/include/"
+sed -n "s|^usr/include/$triple/|usr/include/|p" "$dir/packages" >"$dir/headers"
+cat "$dir/headers" >>"$dir/packages"
 # A program that finds no shared library takes the static one.
 find "$root" -name '*.so*' \( -type f -o -type l \) -delete
 archive_sources $suite "$dir/source" "${source[@]}" || die "the sources cannot be had"
