@@ -71,6 +71,14 @@ done
 echo "$alive of $kills were alive"
 ((alive * 2 > kills)) || fail "only $alive of $kills were alive when they were killed"
 
+# A bridge of which one port was taken off: of the first, or of the second.
+for off in wire0 wire1; do
+  xr detach wire0 >/dev/null 2>&1 || true
+  xr bridge wire0 wire1 >/dev/null 2>&1
+  ip -n "$rx" link set "$off" xdp off
+  keep xr wire wire0 wire1 --for 100ms || fail "wire where $off is off: $(cat "$scratch/last.err")"
+done
+
 # One run of each to its end.
 for kind in "${kinds[@]}"; do
   begin "$kind"

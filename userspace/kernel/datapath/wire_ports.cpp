@@ -132,8 +132,16 @@ Result<WirePorts> WirePorts::open(const std::string &a, const std::string &b,
     return Error{"a wire needs two ports"};
   WirePorts self;
   self.netns_ = netns;
-  auto first = XR_TRY(status_of(a, netns).in(a));
-  const bool bridged = first.state == AttachState::Attached && first.peer == b;
+  const auto first = XR_TRY(status_of(a, netns).in(a)), second = XR_TRY(status_of(b, netns).in(b));
+  bool bridged = first.state == AttachState::Attached && first.peer == b;
+  // What removed the bridge was killed between its ports.
+  if (bridged && second.state != AttachState::Attached) {
+    XR_TRY(detach(a, netns));
+    bridged = false;
+  } else if (!bridged && first.state != AttachState::Attached &&
+             second.state == AttachState::Attached && second.peer == a) {
+    XR_TRY(detach(b, netns));
+  }
   if (!bridged) {
     AttachOptions with = options;
     with.features |= ROCE_FEATURE_HOLD;
