@@ -129,9 +129,11 @@ remove_in() {
 # package_in DIR FILE: by dpkg, with the scripts of the package; purged, it leaves nothing.
 package_in() {
   local db=$1/var/lib/dpkg
-  mkdir -p "$db/info" "$db/updates" && : >"$db/status" && find "$1" -name '*xdp-roce*' ! -path "$1/root/*" | sort >"$scratch/before"
+  # What a run that failed left.
+  dpkg --root="$1" --no-triggers --purge xdp-roce >"$scratch/purged" 2>&1 || true
+  mkdir -p "$db/info" "$db/updates" && touch "$db/status" && find "$1" -name '*xdp-roce*' ! -path "$1/root/*" | sort >"$scratch/before"
   dpkg --root="$1" --no-triggers -i "$2" &&
-    chroot "$1" /usr/bin/xdp-roce --version | grep -F "$version" && chroot "$1" /usr/bin/xdp-roce run --list | grep third-flow &&
+    in_root "$1" xdp-roce --version | grep -F "$version" && in_root "$1" xdp-roce run --list | grep third-flow &&
     dpkg --root="$1" --no-triggers --purge xdp-roce &&
     diff "$scratch/before" <(find "$1" -name '*xdp-roce*' ! -path "$1/root/*" | sort)
 }
@@ -140,7 +142,9 @@ packages_are_well_made() {
   for file in "$dist"/xdp-roce_"$version"*.deb; do lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs "$file" || return; done
   for file in "$dist"/xdp-roce-"$version"*.rpm; do
     rpm -qp --qf '%{NAME} %{VERSION} %{ARCH}\n' "$file" | grep -F "xdp-roce $version" || return
-    rpmlint "$file" >"$scratch/rpmlint" 2>&1 || ! grep -E ': E: ' "$scratch/rpmlint" || return
+    # It is static on purpose, has the licence of each library, and is not signed.
+    rpmlint "$file" >"$scratch/rpmlint" 2>&1 ||
+      ! grep -E ': E: ' "$scratch/rpmlint" | grep -vE 'statically-linked-binary|files-duplicated-waste|no-signature' || return
   done
   mkdir -p "$scratch/rpm" &&
     rpm --root "$scratch/rpm" --nodeps --noscripts --ignorearch -i "$dist/xdp-roce-$version-1.x86_64.rpm" && "$scratch/rpm/usr/bin/xdp-roce" --version
